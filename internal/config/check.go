@@ -1,0 +1,188 @@
+package config
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxName is the longest name of a target or group, in characters: names are labels.
+const maxName = 100
+
+// A fault is what is wrong with a text, not yet where. It never quotes the text.
+type fault struct{ text, hint string }
+
+// check judges a text that was given for k. It returns the text in the spelling
+// that the fields of [Config] are parsed from, or what is wrong with it.
+func (k key) check(s string) (canonical string, f *fault) {
+	if k.kind == headersKind {
+		return k.checkHeaders(s)
+	}
+	if !printable(s) {
+		return "", &fault{text: "has characters that do not print", hint: k.want}
+	}
+	switch k.kind {
+	case nameKind:
+		return k.checkName(s)
+	case identifierKind:
+		return k.checkIdentifier(s)
+	case wordKind:
+		return k.checkWord(s)
+	case numberKind:
+		return k.checkNumber(s)
+	case ratioKind:
+		return k.checkRatio(s)
+	case wholeKind:
+		return k.checkWhole(s)
+	case durationKind:
+		return k.checkDuration(s)
+	case onOffKind:
+		return k.checkOnOff(s)
+	case addressKind:
+		return k.checkAddress(s)
+	case urlKind:
+		return k.checkURL(s)
+	}
+	return s, nil
+}
+
+// printable reports whether s is UTF-8 without control characters. Text that
+// is not would break a metric label, an HTTP header or the line of a problem.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+func (k key) checkName(s string) (string, *fault) {
+	if n := utf8.RuneCountInString(s); n == 0 || n > maxName {
+		return "", &fault{text: "has " + strconv.Itoa(n) + " characters", hint: k.want}
+	}
+	return s, nil
+}
+
+func (k key) checkIdentifier(s string) (string, *fault) {
+	if s == "" || len(s) > maxName || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
+		return "", &fault{text: "not an identifier", hint: k.want}
+	}
+	return s, nil
+}
+
+func (k key) checkWord(s string) (string, *fault) {
+	switch {
+	case slices.Contains(k.words, s):
+		return s, nil
+	case slices.Contains(k.later, s):
+		return "", &fault{text: "not available yet", hint: k.hint()}
+	}
+	return "", &fault{text: "unknown" + suggestion(s, k.words), hint: k.hint()}
+}
+
+// alternatives spells a choice: "a", "a or b", "a, b or c".
+func alternatives(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+func (k key) checkNumber(s string) (string, *fault) {
+	v, err := strconv.ParseFloat(s, 64)
+	if errors.Is(err, strconv.ErrSyntax) {
+		return "", &fault{text: "not a number", hint: k.want}
+	}
+	if !(v > k.low && v <= k.high) { // the negation holds for NaN too
+		return "", &fault{text: "must be above " + plain(k.low) + " and at most " + plain(k.high), hint: k.want}
+	}
+	return s, nil
+}
+
+func (k key) checkRatio(s string) (string, *fault) {
+	number, percent := strings.CutSuffix(s, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if errors.Is(err, strconv.ErrSyntax) {
+		return "", &fault{text: "not a number", hint: k.want}
+	}
+	if v > 0 && v < 1 && !percent {
+		return s, nil
+	}
+	hint := k.want
+	if v > 0 && v < 100 && (percent || v > 1) {
+		hint = "goals are ratios: " + strconv.FormatFloat(v/100, 'g', 12, 64)
+	}
+	return "", &fault{text: "must be above 0 and below 1", hint: hint}
+}
+
+func (k key) checkWhole(s string) (string, *fault) {
+	if slices.Contains(k.words, s) {
+		return "0", nil
+	}
+	v, err := strconv.Atoi(s)
+	if errors.Is(err, strconv.ErrSyntax) {
+		return "", &fault{text: "not a whole number", hint: k.want}
+	}
+	if err != nil || float64(v) < k.low || float64(v) > k.high {
+		return "", &fault{text: "must be " + plain(k.low) + " to " + plain(k.high), hint: k.want}
+	}
+	return strconv.Itoa(v), nil
+}
+
+// plain writes a bound without exponent.
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func (k key) checkDuration(s string) (string, *fault) {
+	v, err := time.ParseDuration(s)
+	if err != nil && s != "" && strings.Trim(s, "0123456789.") == "" {
+		return "", &fault{text: "has no unit", hint: "add a unit, for example " + s + "s"}
+	}
+	if err != nil {
+		return "", &fault{text: "not a duration", hint: k.want}
+	}
+	if v <= 0 {
+		return "", &fault{text: "must be above 0", hint: k.want}
+	}
+	return s, nil
+}
+
+func (k key) checkOnOff(s string) (string, *fault) {
+	switch strings.ToLower(s) {
+	case "on", "true":
+		return "true", nil
+	case "off", "false":
+		return "false", nil
+	}
+	return "", &fault{text: "neither on nor off", hint: k.want}
+}
+
+func (k key) checkAddress(s string) (string, *fault) {
+	_, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return "", &fault{text: "not an address", hint: k.want}
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", &fault{text: "the port must be 0 to 65535", hint: k.want}
+	}
+	return s, nil
+}
+
+func (k key) checkURL(s string) (string, *fault) {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return "", &fault{text: "not an http or https URL", hint: k.want}
+	}
+	if u.User != nil {
+		return "", &fault{text: "has credentials in it", hint: "give a key as API_KEY or API_KEY_FILE, other credentials as HEADERS"}
+	}
+	if strings.ContainsAny(s, "?#") {
+		return "", &fault{text: "has a query or a fragment", hint: k.want}
+	}
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || n == 0) {
+		return "", &fault{text: "the port must be 1 to 65535", hint: k.want}
+	}
+	return s, nil
+}

@@ -1,0 +1,84 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+)
+
+// finish fills in what depends on other fields or on files.
+func (l *loader) finish(c *Config, m layer) {
+	for i := range c.Targets {
+		t, it := &c.Targets[i], m.targets[i]
+		if t.Name == "" && it.given("URL") && !it.values["NAME"].bad {
+			t.Name = hostPort(t.URL)
+		}
+		if t.Group == "" && !it.values["GROUP"].bad {
+			t.Group = t.Name
+		}
+		if it.values["STALL_TIMEOUT"].assumed && it.given("TIMEOUT") {
+			t.StallTimeout = min(t.StallTimeout, t.Timeout)
+		}
+		l.readKey(t, it)
+	}
+	for i := range c.Objectives {
+		o := &c.Objectives[i]
+		if o.Name == "" && !m.objectives[i].values["NAME"].bad {
+			o.Name = o.Signal
+		}
+	}
+}
+
+// hostPort is the default name of a target with a valid URL: its host and port,
+// that of the scheme if the URL has none.
+func hostPort(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// readKey reads the API key of t from its file, if it has one.
+func (l *loader) readKey(t *Target, it item) {
+	if t.APIKeyFile == "" {
+		return
+	}
+	label := it.label("API_KEY_FILE")
+	data, err := l.ReadFile(t.APIKeyFile)
+	if err != nil {
+		l.problem(label, reason(err), "")
+		return
+	}
+	text := strings.TrimRight(string(data), "\r\n")
+	switch {
+	case text == "":
+		l.problem(label, "is empty", "want a file with the key in it")
+	case !printable(text):
+		l.problem(label, "has characters that do not print", "want a file with the key on its only line")
+	case it.values["API_KEY"].text == "":
+		t.APIKey = NewSecret(text)
+	}
+}
+
+// reason says why a file could not be read, without its name or content.
+func reason(err error) string {
+	var no syscall.Errno
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file"
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied"
+	case errors.As(err, &no):
+		return fmt.Sprintf("cannot be read: %v", no)
+	}
+	return "cannot be read"
+}

@@ -1,0 +1,95 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// judge checks that Load either has problems, each on a line of its own and
+// without the secret, or a configuration that keeps its promises.
+func judge(t *testing.T, c *Config, err error, secret string) {
+	t.Helper()
+	if err == nil {
+		promises(t, c)
+		return
+	}
+	var ps Problems
+	if c != nil || !errors.As(err, &ps) || len(ps) == 0 {
+		t.Fatalf("got configuration %v beside error %v", c, err)
+	}
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != len(ps)+1 {
+		t.Errorf("%d problems on %d lines:\n%s", len(ps), len(lines), err)
+	}
+	if strings.Contains(err.Error(), secret) {
+		t.Errorf("a problem shows a secret:\n%s", err)
+	}
+}
+
+// promises checks what the fields of c say about themselves.
+func promises(t *testing.T, c *Config) {
+	t.Helper()
+	names := map[string]bool{}
+	for _, target := range c.Targets {
+		names[target.Name] = true
+		if target.Name == "" || target.Group == "" || target.URL == "" || target.API == "" || !printable(target.Name+target.Group+target.Model) {
+			t.Errorf("a label is missing or does not print: %+v", target)
+		}
+		if !(target.QPS > 0 && target.QPS <= 1000) || target.PromptTokens < 16 || target.MaxTokens < 1 || target.MaxInFlight < 1 || target.TokenBudgetPerDay < 0 {
+			t.Errorf("a number is out of bounds: %+v", target)
+		}
+		if target.StallTimeout <= 0 || target.StallTimeout > target.Timeout {
+			t.Errorf("the stall timeout is not within the timeout: %+v", target)
+		}
+		for _, o := range c.Objectives {
+			if !measurable(target.QPS, o.Goal) || (o.Limit == 0) != (o.Signal == availability) {
+				t.Errorf("%+v makes no sense for %+v", o, target)
+			}
+		}
+	}
+	if len(names) == 0 || len(names) != len(c.Targets) || len(c.Objectives) == 0 {
+		t.Errorf("targets or objectives are missing or share a name: %+v", c)
+	}
+}
+
+func FuzzLoadEnv(f *testing.F) {
+	f.Add("QPS", "0.1", "TARGETS_1_URL", "https://two/v1")
+	f.Add("TARGETS_1_URL", "http://me:sk-hidden@two", "TARGETS_0_STALL_TIMEOUT", "1h")
+	f.Add("OBJECTIVES_0_SIGNAL", "ttft", "OBJECTIVES_0_GOAL", "99.9%")
+	f.Add("TARGETS_0_HEADERS", "X-A=1,X-B", "API_KEY", "\x00")
+	f.Add("TARGETS_0_HEADERS", "a=%zz;&=+", "PORT_1_TCP", "")
+	f.Add("TARGETS_999999_URL", "http://two", "TARGETS_0000_U\nRL", "http://two")
+	f.Add("TIMEOUT", "0.1ns", "QPS", "1e-320")
+	f.Fuzz(func(t *testing.T, name1, text1, name2, text2 string) {
+		const secret = "sk-f0rb1dden"
+		environment := map[string]string{"PROBER_TARGETS_0_URL": "http://one"}
+		for name, text := range map[string]string{name1: text1, name2: text2} {
+			if strings.HasSuffix(name, "API_KEY") || strings.HasSuffix(name, "HEADERS") {
+				text += secret
+			}
+			environment[prefix+name] = text
+		}
+		c, err := Load(Options{Environ: environment, APIs: apis, ReadFile: files(map[string]string{"key": secret + "\n" + secret})})
+		judge(t, c, err, secret)
+	})
+}
+
+func FuzzTargetsFile(f *testing.F) {
+	f.Add(exampleFile)
+	f.Add("objectives:\n- {signal: ttft, limit: 2s, goal: 0.99}")
+	f.Add("targets:\n- url: &a http://two\n  headers: {X-A: *a}")
+	f.Add("targets: &a [*a]")
+	f.Add("targets:\n- &a {url: http://two, headers: *a}")
+	f.Add("<<: {qps: 1}\n? [a]\n: b")
+	f.Add("%YAML 1.1\n---\n!!set {a}\n...\n---\n")
+	f.Add("\xff\xfeq\x00")
+	f.Fuzz(func(t *testing.T, content string) {
+		const secret = "sk-f0rb1dden"
+		content += "\napi_key: " + secret + "\n"
+		c, err := Load(Options{
+			Environ: environ("TARGETS_FILE=f.yaml\nTARGETS_0_URL=http://one"), APIs: apis,
+			ReadFile: files(map[string]string{"f.yaml": content, "key": secret + "\n" + secret}),
+		})
+		judge(t, c, err, secret)
+	})
+}

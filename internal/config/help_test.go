@@ -1,0 +1,67 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+)
+
+// apis are the dialects that the tests know.
+var apis = []string{"openai-chat", "openai-completions", "tgi"}
+
+// files is a ReadFile over file names.
+func files(content map[string]string) func(string) ([]byte, error) {
+	return func(name string) ([]byte, error) {
+		if text, ok := content[name]; ok {
+			return []byte(text), nil
+		}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+}
+
+// environ reads lines of NAME=value, names without PROBER_.
+func environ(lines string) map[string]string {
+	environment := map[string]string{}
+	for line := range strings.Lines(lines) {
+		if name, text, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			environment[prefix+name] = text
+		}
+	}
+	return environment
+}
+
+// withTarget is environ with one good target more.
+func withTarget(lines string) map[string]string {
+	return environ("TARGETS_0_URL=http://one:8000\n" + lines)
+}
+
+// load loads what must be right.
+func load(t *testing.T, o Options) *Config {
+	t.Helper()
+	o.APIs = apis
+	c, err := Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// problems loads what must be wrong and returns the problems, one a line.
+func problems(t *testing.T, o Options) string {
+	t.Helper()
+	o.APIs = apis
+	c, err := Load(o)
+	var ps Problems
+	if !errors.As(err, &ps) {
+		t.Fatalf("want problems, got error %v and configuration %+v", err, c)
+	}
+	if c != nil {
+		t.Fatalf("want no configuration beside problems, got %+v", c)
+	}
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = p.Error()
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,281 @@
+package config
+
+import (
+	"slices"
+	"strings"
+)
+
+// A scope says where a key may be given.
+type scope int
+
+const (
+	proberScope    scope = iota // PROBER_X: about the prober itself
+	sharedScope                 // PROBER_X for all targets, and PROBER_TARGETS_n_X for one
+	targetScope                 // PROBER_TARGETS_n_X
+	objectiveScope              // PROBER_OBJECTIVES_n_X
+)
+
+// A kind says what texts are values of a key. See check.go.
+type kind int
+
+const (
+	textKind       kind = iota // printable
+	nameKind                   // printable, at most 100 characters, not empty
+	identifierKind             // a-z, 0-9 and _
+	wordKind                   // one of key.words
+	numberKind                 // above key.low, at most key.high
+	ratioKind                  // between 0 and 1, exclusive
+	wholeKind                  // key.low to key.high; key.words mean 0
+	durationKind               // with its unit, above 0
+	onOffKind
+	addressKind // host:port to listen on
+	urlKind
+	secretKind
+	headersKind
+)
+
+// A key is one setting. The zero low, high and words mean: no such bound.
+type key struct {
+	name      string // without PROBER_ and TARGETS_n_, in upper case
+	scope     scope
+	kind      kind
+	fallback  string // the default, as it would be written; "" means none
+	otherwise string // what happens without a value, if fallback does not say it
+	low, high float64
+	words     []string
+	later     []string // words that are known and will be allowed one day
+	want      string   // hint: what a right value looks like
+	help      string   // meaning, unit and bounds in one phrase; no `, which flags would take for a name
+}
+
+const (
+	wantDuration = "want a duration with its unit, for example "
+	wantOnOff    = "want on or off"
+)
+
+// keys is every setting there is, with its default and bounds, in the order of
+// the documentation. It is the only such list: known variables, flags, keys of
+// the targets file and docs/configuration.md all come from it. apis are the
+// names of the dialects that [Options] brings.
+func keys(apis []string) schema {
+	return slices.Concat(proberKeys(), sharedKeys(), targetKeys(apis), objectiveKeys())
+}
+
+func proberKeys() schema {
+	return schema{
+		{
+			name: "LISTEN_ADDRESS", scope: proberScope, kind: addressKind, fallback: ":9464",
+			want: "want host:port, for example :9464",
+			help: "where /metrics, the status page, the API and the health checks are served",
+		},
+		{
+			name: "WEB_CONFIG_FILE", scope: proberScope, kind: textKind, otherwise: "plain HTTP",
+			help: "TLS and basic authentication for the listen address, in the format of the Prometheus exporter-toolkit",
+		},
+		{
+			name: "LOG_LEVEL", scope: proberScope, kind: wordKind, fallback: "info", words: []string{"debug", "info", "warn", "error"},
+			help: "least severe log entry that is written",
+		},
+		{
+			name: "LOG_FORMAT", scope: proberScope, kind: wordKind, otherwise: "json; console on a terminal", words: []string{"json", "console"},
+			help: "how log entries are written",
+		},
+		{
+			name: "TARGETS_FILE", scope: proberScope, kind: textKind, otherwise: "none",
+			help: "YAML file with targets, objectives and defaults for targets",
+		},
+		{
+			name: "GENAI_SEMCONV", scope: proberScope, kind: onOffKind, fallback: "on", want: wantOnOff,
+			help: "also emit the OpenTelemetry GenAI metrics (gen_ai.client.…) on OTLP",
+		},
+	}
+}
+
+func sharedKeys() schema {
+	return schema{
+		{
+			name: "QPS", scope: sharedScope, kind: numberKind, fallback: "0.1", high: 1000,
+			want: "want probes per second, for example 0.1",
+			help: "probes per second and target; above 0, at most 1000",
+		},
+		{
+			name: "ARRIVAL", scope: sharedScope, kind: wordKind, fallback: "constant", words: []string{"constant", "jittered", "poisson"},
+			help: "how the starts of probes are spread over time",
+		},
+		{
+			name: "PROMPT", scope: sharedScope, kind: wordKind, fallback: "cold", words: []string{"cold", "warm"},
+			later: []string{"sessions", "book", "canary"},
+			help:  "what is asked: a prompt that no cache knows, or one whose beginning is always the same",
+		},
+		{
+			name: "PROMPT_TOKENS", scope: sharedScope, kind: wholeKind, fallback: "21000", low: 16, high: 1_000_000,
+			want: "want the length of a prompt in tokens, at least 16 (fewer leave no room for a nonce), for example 21000",
+			help: "exact length of a prompt in tokens; 16 to 1000000",
+		},
+		{
+			name: "MAX_TOKENS", scope: sharedScope, kind: wholeKind, fallback: "100", low: 1, high: 100_000,
+			want: "want the length of an answer in tokens, for example 100",
+			help: "exact length of an answer in tokens; 1 to 100000",
+		},
+		{
+			name: "TIMEOUT", scope: sharedScope, kind: durationKind, fallback: "120s", want: wantDuration + "120s",
+			help: "limit of a whole probe; a duration with its unit",
+		},
+		{
+			name: "STALL_TIMEOUT", scope: sharedScope, kind: durationKind, fallback: "30s", want: wantDuration + "30s",
+			help: "longest silence between token frames, at most the timeout; a default that is longer than the timeout follows it",
+		},
+		{
+			name: "MAX_IN_FLIGHT", scope: sharedScope, kind: wholeKind, fallback: "1", low: 1, high: 1000,
+			want: "want a number of probes, for example 1",
+			help: "probes of a target that may run at once, 1 to 1000; a slot that finds no room is skipped and counted",
+		},
+		{
+			name: "TOKEN_BUDGET_PER_DAY", scope: sharedScope, kind: wholeKind, fallback: "none", high: 1e12, words: []string{"none"},
+			want: "want tokens a day, or none",
+			help: "prompt and answer tokens a day and target; when they are spent, slots are skipped and counted",
+		},
+		{
+			name: "CONNECTION", scope: sharedScope, kind: wordKind, fallback: "fresh", words: []string{"fresh", "reuse"},
+			help: "whether each probe opens a connection of its own (DNS, TCP and TLS are then visible as phases)",
+		},
+		{
+			name: "API_KEY", scope: sharedScope, kind: secretKind, otherwise: "none",
+			help: "key that is sent with each request, without Bearer",
+		},
+		{
+			name: "API_KEY_FILE", scope: sharedScope, kind: textKind, otherwise: "none",
+			help: "file with that key; a newline at its end does not belong to the key",
+		},
+	}
+}
+
+func targetKeys(apis []string) schema {
+	return schema{
+		{
+			name: "URL", scope: targetScope, kind: urlKind,
+			want: "want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000",
+			help: "base URL as clients get it, with or without /v1",
+		},
+		{
+			name: "NAME", scope: targetScope, kind: nameKind, otherwise: "host:port of the URL",
+			want: "want 1 to 100 printable characters",
+			help: "label target of the metrics; unique, at most 100 characters",
+		},
+		{
+			name: "GROUP", scope: targetScope, kind: nameKind, otherwise: "the name",
+			want: "want 1 to 100 printable characters",
+			help: "targets of one group answer the same prompts in the same round and must agree in QPS, ARRIVAL, PROMPT, PROMPT_TOKENS and MAX_TOKENS",
+		},
+		{
+			name: "API", scope: targetScope, kind: wordKind, fallback: "auto", words: dialects(apis),
+			help: "dialect that the server speaks, or auto: ask the server",
+		},
+		{
+			name: "MODEL", scope: targetScope, kind: textKind, otherwise: "asked of /v1/models",
+			help: "model to ask for",
+		},
+		{
+			name: "HEADERS", scope: targetScope, kind: headersKind, otherwise: "none",
+			want: "want NAME=value,NAME=value (a value with a comma in it goes into the targets file)",
+			help: "headers to send, NAME=value,NAME=value; a mapping in the targets file; values are secrets",
+		},
+		{
+			name: "CA_FILE", scope: targetScope, kind: textKind, otherwise: "the system's",
+			help: "PEM file with the certificates to trust",
+		},
+		{
+			name: "CERT_FILE", scope: targetScope, kind: textKind, otherwise: "none",
+			help: "PEM file with the client certificate; needs KEY_FILE",
+		},
+		{
+			name: "KEY_FILE", scope: targetScope, kind: textKind, otherwise: "none",
+			help: "PEM file with the client certificate's key; needs CERT_FILE",
+		},
+		{
+			name: "INSECURE_SKIP_VERIFY", scope: targetScope, kind: onOffKind, fallback: "off", want: wantOnOff,
+			help: "do not verify the server's certificate",
+		},
+	}
+}
+
+// dialects is apis with "auto", which is always allowed, in front.
+func dialects(apis []string) []string {
+	if slices.Contains(apis, "auto") {
+		return apis
+	}
+	return append([]string{"auto"}, apis...)
+}
+
+func objectiveKeys() schema {
+	return schema{
+		{
+			name: "NAME", scope: objectiveScope, kind: identifierKind, otherwise: "the signal",
+			want: "want a-z, 0-9 and _ only",
+			help: "label objective of the metrics; unique; a-z, 0-9 and _",
+		},
+		{
+			name: "SIGNAL", scope: objectiveScope, kind: wordKind,
+			words: []string{"ttft", "server_ttft", "tpot", "max_gap", "e2el", availability},
+			help:  "what is judged",
+		},
+		{
+			name: "LIMIT", scope: objectiveScope, kind: durationKind, want: wantDuration + "2s",
+			help: "largest good value of the signal, a duration with its unit; not for availability",
+		},
+		{
+			name: "GOAL", scope: objectiveScope, kind: ratioKind,
+			want: "want a ratio between 0 and 1, for example 0.99",
+			help: "ratio of probes that shall be good, between 0 and 1",
+		},
+	}
+}
+
+// hint says what a right value looks like.
+func (k key) hint() string {
+	if len(k.words) > 0 && k.kind == wordKind {
+		return "want " + alternatives(k.words)
+	}
+	return k.want
+}
+
+// flag reports whether k has a flag. Objectives have none, and URLs are arguments.
+func (k key) flag() bool { return k.scope != objectiveScope && k.kind != urlKind }
+
+// A schema is a list of keys.
+type schema []key
+
+// find returns the key called name in one of scopes.
+func (s schema) find(name string, scopes ...scope) (k key, ok bool) {
+	for _, k := range s {
+		if k.name == name && slices.Contains(scopes, k.scope) {
+			return k, true
+		}
+	}
+	return key{}, false
+}
+
+// in returns the keys of scopes, in order.
+func (s schema) in(scopes ...scope) schema {
+	var found schema
+	for _, k := range s {
+		if slices.Contains(scopes, k.scope) {
+			found = append(found, k)
+		}
+	}
+	return found
+}
+
+// fileWords returns the names of the keys as the targets file spells them.
+func (s schema) fileWords() []string {
+	words := make([]string, len(s))
+	for i, k := range s {
+		words[i] = strings.ToLower(k.name)
+	}
+	return words
+}
+
+// flagName spells a key's name as a flag: PROMPT_TOKENS is prompt-tokens.
+func flagName(name string) string {
+	return strings.ReplaceAll(strings.ToLower(name), "_", "-")
+}

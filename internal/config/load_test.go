@@ -1,0 +1,217 @@
+package config
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDefaults(t *testing.T) {
+	got := load(t, Options{Environ: environ("TARGETS_0_URL=http://one:8000/v1")})
+	want := &Config{
+		ListenAddress: ":9464", LogLevel: "info", GenAISemconv: true,
+		Targets: []Target{{
+			Name: "one:8000", Group: "one:8000", URL: "http://one:8000/v1", API: "auto",
+			Prompt: "cold", PromptTokens: 21000, MaxTokens: 100, QPS: 0.1, Arrival: "constant",
+			Timeout: 120 * time.Second, StallTimeout: 30 * time.Second, MaxInFlight: 1, Connection: "fresh",
+		}},
+		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestEveryVariable(t *testing.T) {
+	got := load(t, Options{
+		ReadFile: files(map[string]string{"web.yaml": "", "ca.pem": "", "cert.pem": "", "key.pem": "", "targets.yaml": ""}),
+		Environ: environ(`
+			LISTEN_ADDRESS=127.0.0.1:80
+			WEB_CONFIG_FILE=web.yaml
+			LOG_LEVEL=debug
+			LOG_FORMAT=console
+			TARGETS_FILE=targets.yaml
+			GENAI_SEMCONV=Off
+			TARGETS_0_URL=https://llm.example.com/v1
+			TARGETS_0_NAME=the one
+			TARGETS_0_GROUP=pair
+			TARGETS_0_API=tgi
+			TARGETS_0_MODEL=m
+			TARGETS_0_HEADERS=X-A=1=2, X-B = 3
+			TARGETS_0_CA_FILE=ca.pem
+			TARGETS_0_CERT_FILE=cert.pem
+			TARGETS_0_KEY_FILE=key.pem
+			TARGETS_0_INSECURE_SKIP_VERIFY=true
+			TARGETS_0_QPS=1
+			TARGETS_0_ARRIVAL=poisson
+			TARGETS_0_PROMPT=warm
+			TARGETS_0_PROMPT_TOKENS=16
+			TARGETS_0_MAX_TOKENS=1
+			TARGETS_0_TIMEOUT=1m
+			TARGETS_0_STALL_TIMEOUT=1m
+			TARGETS_0_MAX_IN_FLIGHT=2
+			TARGETS_0_TOKEN_BUDGET_PER_DAY=1000000
+			TARGETS_0_CONNECTION=reuse
+			TARGETS_0_API_KEY=sk
+			OBJECTIVES_0_NAME=steady
+			OBJECTIVES_0_SIGNAL=max_gap
+			OBJECTIVES_0_LIMIT=500ms
+			OBJECTIVES_0_GOAL=0.95`),
+	})
+	want := &Config{
+		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console", TargetsFile: "targets.yaml",
+		Targets: []Target{{
+			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", API: "tgi", Model: "m",
+			Prompt: "warm", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
+			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000, Connection: "reuse",
+			APIKey: NewSecret("sk"), Headers: map[string]Secret{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
+			CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", InsecureSkipVerify: true,
+		}},
+		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
+		Warnings:   []string{`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="true": whoever stands between can answer, and read prompts and keys`},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	const file = "qps: 4\ntargets: [{url: http://one}]"
+	for _, test := range []struct {
+		name      string
+		file      string
+		environ   string
+		overrides map[string]string
+		want      float64
+	}{
+		{name: "the default, if nobody says anything", file: "targets: [{url: http://one}]", want: 0.1},
+		{name: "the file beats the default", file: file, want: 4},
+		{name: "the environment beats the file", file: file, environ: "QPS=3", want: 3},
+		{name: "an empty variable says nothing", file: file, environ: "QPS=", want: 4},
+		{name: "a single target beats what holds for all", file: "targets: [{url: http://one, qps: 5}]", environ: "QPS=3", want: 5},
+		{name: "a flag beats the environment", file: file, environ: "QPS=3", overrides: map[string]string{"QPS": "2"}, want: 2},
+		{name: "a flag beats a single target", file: "targets: [{url: http://one, qps: 5}]", overrides: map[string]string{"QPS": "2"}, want: 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := load(t, Options{
+				Environ: environ("TARGETS_FILE=targets.yaml\n" + test.environ), Overrides: test.overrides,
+				ReadFile: files(map[string]string{"targets.yaml": test.file}),
+			})
+			if got := c.Targets[0].QPS; got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestAPIKey(t *testing.T) {
+	content := files(map[string]string{"key": "from file\n", "targets.yaml": "api_key_file: key\ntargets: [{url: http://one}]"})
+	for _, test := range []struct {
+		name      string
+		environ   string
+		overrides map[string]string
+		want      string
+	}{
+		{name: "of one target", environ: "TARGETS_0_API_KEY=own\nAPI_KEY=all", want: "own"},
+		{name: "of all targets", environ: "API_KEY=all", want: "all"},
+		{name: "from a file, without its last newline", environ: "TARGETS_0_API_KEY_FILE=key", want: "from file"},
+		{name: "from a file for all targets", environ: "API_KEY_FILE=key", want: "from file"},
+		{name: "a target's own key beats the file for all", environ: "API_KEY_FILE=key\nTARGETS_0_API_KEY=own", want: "own"},
+		{name: "a target's own file beats the key for all", environ: "API_KEY=all\nTARGETS_0_API_KEY_FILE=key", want: "from file"},
+		{name: "a flag beats a target's own file", environ: "TARGETS_0_API_KEY_FILE=key", overrides: map[string]string{"API_KEY": "flag"}, want: "flag"},
+		{name: "an empty flag takes the key away", environ: "API_KEY=all", overrides: map[string]string{"API_KEY": ""}, want: ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := load(t, Options{Environ: withTarget(test.environ), Overrides: test.overrides, ReadFile: content})
+			if got := c.Targets[0].APIKey.Reveal(); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+	t.Run("a key in the environment beats a file named in the targets file", func(t *testing.T) {
+		c := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml\nAPI_KEY=all"), ReadFile: content})
+		if got := c.Targets[0].APIKey.Reveal(); got != "all" {
+			t.Errorf("got %q, want %q", got, "all")
+		}
+	})
+}
+
+func TestTargetsOfTheFileComeAfterThoseOfTheEnvironment(t *testing.T) {
+	c := load(t, Options{
+		Environ:  environ("TARGETS_FILE=targets.yaml\nTARGETS_0_URL=http://b\nTARGETS_1_URL=http://a"),
+		ReadFile: files(map[string]string{"targets.yaml": "targets: [{url: http://d}, {url: http://c}]"}),
+	})
+	var got []string
+	for _, target := range c.Targets {
+		got = append(got, target.Name)
+	}
+	if diff := cmp.Diff([]string{"b:80", "a:80", "d:80", "c:80"}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestArgumentsReplaceTargets(t *testing.T) {
+	c := load(t, Options{
+		Environ:   environ("TARGETS_0_URL=http://old\nTARGETS_0_QPS=7\nAPI_KEY=sk\nMAX_TOKENS=5"),
+		URLs:      []string{" https://one/v1 ", "http://[::1]:8000"},
+		Overrides: map[string]string{"API": "tgi", "MODEL": "m", "GROUP": "pair", "HEADERS": "X-A=1", "INSECURE_SKIP_VERIFY": "on"},
+	})
+	for i, want := range []Target{{Name: "one:443", URL: "https://one/v1"}, {Name: "[::1]:8000", URL: "http://[::1]:8000"}} {
+		want.Group, want.API, want.Model, want.Headers = "pair", "tgi", "m", map[string]Secret{"X-A": NewSecret("1")}
+		want.APIKey, want.InsecureSkipVerify = NewSecret("sk"), true
+		want.Prompt, want.PromptTokens, want.MaxTokens, want.QPS, want.Arrival = "cold", 21000, 5, 0.1, "constant"
+		want.Timeout, want.StallTimeout, want.MaxInFlight, want.Connection = 120*time.Second, 30*time.Second, 1, "fresh"
+		if diff := cmp.Diff(want, c.Targets[i]); diff != "" {
+			t.Errorf("target %d: -want +got\n%s", i, diff)
+		}
+	}
+	if len(c.Targets) != 2 {
+		t.Errorf("got %d targets, want 2", len(c.Targets))
+	}
+}
+
+func TestTheOnlyArgumentCanBeNamed(t *testing.T) {
+	c := load(t, Options{URLs: []string{"http://one"}, Overrides: map[string]string{"NAME": "it"}})
+	if got := c.Targets[0]; got.Name != "it" || got.Group != "it" {
+		t.Errorf("got name %q and group %q, want it and it", got.Name, got.Group)
+	}
+}
+
+func TestDefaultStallTimeoutFollowsTheTimeout(t *testing.T) {
+	c := load(t, Options{Environ: withTarget("TIMEOUT=5s")})
+	if got := c.Targets[0].StallTimeout; got != 5*time.Second {
+		t.Errorf("got %v, want 5s", got)
+	}
+}
+
+func TestVariablesOfOthersAreIgnored(t *testing.T) {
+	environment := withTarget(`
+		SERVICE_HOST=10.0.0.1
+		SERVICE_PORT=9464
+		SERVICE_PORT_HTTP=9464
+		PORT=tcp://10.0.0.1:9464
+		PORT_9464_TCP=tcp://10.0.0.1:9464
+		PORT_9464_TCP_PROTO=tcp
+		PORT_9464_TCP_PORT=9464
+		PORT_9464_TCP_ADDR=10.0.0.1
+		EAST_SERVICE_HOST=10.0.0.2
+		EAST_PORT=tcp://10.0.0.2:9464`)
+	environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://collector:4318"
+	environment["PATH"] = "/bin"
+	load(t, Options{Environ: environment})
+}
+
+func TestWarnings(t *testing.T) {
+	c := load(t, Options{
+		Environ:  withTarget("TARGETS_0_CA_FILE=ca.pem\nTOKEN_BUDGET_PER_DAY=21000"),
+		ReadFile: files(map[string]string{"ca.pem": ""}),
+	})
+	want := []string{
+		`PROBER_TARGETS_0_CA_FILE="ca.pem": has no effect on an http URL`,
+		`PROBER_TOKEN_BUDGET_PER_DAY="21000": does not pay for one probe, which takes 21100 tokens`,
+	}
+	if diff := cmp.Diff(want, c.Warnings); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}

@@ -1,0 +1,85 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Problem is one thing that is wrong with the configuration. It never holds
+// the value of a secret and is always one line.
+type Problem struct {
+	Place string // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"
+	Text  string // what is wrong
+	Hint  string // what would be right; may be empty
+}
+
+// Error is the problem as a person reads it.
+func (p Problem) Error() string {
+	if p.Hint == "" {
+		return p.Place + ": " + p.Text
+	}
+	return p.Place + ": " + p.Text + "; " + p.Hint
+}
+
+// Problems is everything that is wrong with the configuration, sorted by place.
+// It is the error that [Load] returns and is never empty there.
+type Problems []Problem
+
+// Error is a line with the count, then a line for each problem.
+func (ps Problems) Error() string {
+	var b strings.Builder
+	noun := "problems"
+	if len(ps) == 1 {
+		noun = "problem"
+	}
+	fmt.Fprintf(&b, "%d %s in the configuration:", len(ps), noun)
+	for _, p := range ps {
+		b.WriteString("\n  " + p.Error())
+	}
+	return b.String()
+}
+
+// Unwrap returns the single problems, for [errors.As].
+func (ps Problems) Unwrap() []error {
+	errs := make([]error, len(ps))
+	for i, p := range ps {
+		errs[i] = p
+	}
+	return errs
+}
+
+// sorted orders ps by place, numbers in it by their value, and drops repetitions.
+func (ps Problems) sorted() Problems {
+	slices.SortFunc(ps, func(a, b Problem) int {
+		return cmp.Or(natural(a.Place, b.Place), strings.Compare(a.Text, b.Text), strings.Compare(a.Hint, b.Hint))
+	})
+	return slices.Compact(ps)
+}
+
+// natural compares like [strings.Compare], except that runs of digits compare
+// as numbers: line 9 stands before line 12.
+func natural(a, b string) int {
+	for a != "" && b != "" {
+		m, n := digits(a), digits(b)
+		if m == 0 || n == 0 {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		x, y := strings.TrimLeft(a[:m], "0"), strings.TrimLeft(b[:n], "0")
+		if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); c != 0 {
+			return c
+		}
+		a, b = a[m:], b[n:]
+	}
+	return strings.Compare(a, b)
+}
+
+// digits counts the digits that s begins with.
+func digits(s string) int {
+	return len(s) - len(strings.TrimLeft(s, "0123456789"))
+}

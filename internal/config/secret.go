@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"io"
+)
+
+// A Secret is text that prints as *** whatever is asked to print it, and as
+// nothing when it is empty. The zero Secret is empty. Secrets are values and
+// safe for concurrent use.
+type Secret struct {
+	// A pointer, because fmt does not call the methods of a value that it
+	// reaches through an unexported field: it then prints an address.
+	value *string
+}
+
+// NewSecret hides text.
+func NewSecret(text string) Secret {
+	if text == "" {
+		return Secret{}
+	}
+	return Secret{value: &text}
+}
+
+// Reveal returns the hidden text. It is the only way out.
+func (s Secret) Reveal() string {
+	if s.value == nil {
+		return ""
+	}
+	return *s.value
+}
+
+// Equal reports whether both hide the same text.
+func (s Secret) Equal(other Secret) bool { return s.Reveal() == other.Reveal() }
+
+// String returns *** or, for the empty secret, nothing.
+func (s Secret) String() string {
+	if s.value == nil {
+		return ""
+	}
+	return "***"
+}
+
+// GoString is String: %#v shows no more than %v.
+func (s Secret) GoString() string { return s.String() }
+
+// Format prints String for every verb; flags and widths are ignored.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// MarshalText returns String. It never fails.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalJSON returns String in quotes. It never fails.
+func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + s.String() + `"`), nil }
+
+// MarshalYAML returns String. It never fails.
+func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
+
+// UnmarshalText hides a copy of text. It never fails.
+func (s *Secret) UnmarshalText(text []byte) error {
+	*s = NewSecret(string(text))
+	return nil
+}

@@ -1,0 +1,221 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A fileReader reads the targets file. It is strict: what it does not know is
+// a problem. Problems with a value stand at its line.
+type fileReader struct {
+	*loader
+	path string
+}
+
+// file reads the targets file at path, if one is given.
+func (l *loader) file(path value) layer {
+	read := layer{values: values{}}
+	if path.text == "" {
+		return read
+	}
+	data, err := l.ReadFile(path.text)
+	if err != nil {
+		l.problem(path.label, reason(err), "")
+		return read
+	}
+	r := fileReader{loader: l, path: path.text}
+	if root := r.parse(data); root != nil {
+		r.top(root, &read)
+	}
+	return read
+}
+
+// at is the place of a line.
+func (r fileReader) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.path, n.Line) }
+
+// parse returns the root of the one document in data, nil if there is none or
+// it is not YAML.
+func (r fileReader) parse(data []byte) *yaml.Node {
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var document, second yaml.Node
+	if err := decoder.Decode(&document); errors.Is(err, io.EOF) || len(document.Content) == 0 && err == nil {
+		return nil
+	} else if err != nil {
+		r.syntax(err)
+		return nil
+	}
+	switch err := decoder.Decode(&second); {
+	case err == nil:
+		r.problem(r.at(&second), "a second document begins", "want one document")
+	case !errors.Is(err, io.EOF):
+		r.syntax(err)
+	}
+	if root := document.Content[0]; root.ShortTag() != "!!null" {
+		return root
+	}
+	return nil
+}
+
+var (
+	yamlLine   = regexp.MustCompile(`^(?:yaml: )?line ([0-9]+): `)
+	yamlQuoted = regexp.MustCompile(`(?s)'.*'`)
+)
+
+// syntax reports an error of the YAML parser. Its quotations are left out:
+// what looks like an anchor may be somebody's key.
+func (r fileReader) syntax(err error) {
+	place, text := r.path, err.Error()
+	if found := yamlLine.FindStringSubmatch(text); found != nil {
+		place, text = r.path+":"+found[1], text[len(found[0]):]
+	}
+	text = yamlQuoted.ReplaceAllString(strings.TrimPrefix(text, "yaml: "), "'…'")
+	r.problem(place, "not YAML: "+strings.Join(strings.Fields(text), " "), "")
+}
+
+// top reads the root mapping.
+func (r fileReader) top(root *yaml.Node, into *layer) {
+	lists := []string{strings.ToLower(targetList), strings.ToLower(objectiveList)}
+	for name, n := range r.pairs(root, "the file") {
+		switch name.Value {
+		case lists[0]:
+			into.targets = r.list(n, name.Value, targetScope, sharedScope)
+		case lists[1]:
+			into.objectives = r.list(n, name.Value, objectiveScope)
+		default:
+			r.one(name, n, into.values, lists, sharedScope)
+		}
+	}
+}
+
+// list reads a list of mappings with keys of scopes.
+func (r fileReader) list(n *yaml.Node, name string, scopes ...scope) []item {
+	n = follow(n)
+	if n.ShortTag() == "!!null" {
+		return nil
+	}
+	if n.Kind != yaml.SequenceNode {
+		r.problem(r.at(n), name+" is "+shape(n), "want a list")
+		return nil
+	}
+	var items []item
+	for _, entry := range n.Content {
+		read := values{}
+		for name, n := range r.pairs(entry, "an entry of "+name) {
+			r.one(name, n, read, nil, scopes...)
+		}
+		if follow(entry).Kind == yaml.MappingNode {
+			items = append(items, fileItem(r.at(entry), read))
+		}
+	}
+	return items
+}
+
+// pairs yields the keys and values of a mapping, each key once.
+func (r fileReader) pairs(n *yaml.Node, what string) func(yield func(name, n *yaml.Node) bool) {
+	return func(yield func(name, n *yaml.Node) bool) {
+		m := follow(n)
+		if m.Kind != yaml.MappingNode {
+			r.problem(r.at(n), what+" is "+shape(m), "want a mapping")
+			return
+		}
+		first := map[string]int{}
+		for i := 0; i < len(m.Content); i += 2 {
+			name := m.Content[i]
+			if name.Kind != yaml.ScalarNode {
+				r.problem(r.at(name), "a key is "+shape(name), "want a word")
+				continue
+			}
+			if line, twice := first[name.Value]; twice {
+				r.problem(r.at(name), fmt.Sprintf("a key that already stands on line %d", line), "want each key once")
+				continue
+			}
+			first[name.Value] = name.Line
+			if !yield(name, m.Content[i+1]) {
+				return
+			}
+		}
+	}
+}
+
+// one reads the value of the key called name, which must be one of scopes. also
+// are words that are known beside them.
+func (r fileReader) one(name, n *yaml.Node, into values, also []string, scopes ...scope) {
+	known := r.keys.in(scopes...)
+	k, ok := known.find(strings.ToUpper(name.Value), scopes...)
+	if !ok || strings.ToLower(k.name) != name.Value {
+		r.unknown(name, slices.Concat(also, known.fileWords()))
+		return
+	}
+	target := follow(n)
+	switch {
+	case target.ShortTag() == "!!null":
+	case k.kind == headersKind:
+		into[k.name] = r.headers(k, name, target)
+	case target.Kind == yaml.ScalarNode:
+		into[k.name] = r.take(k, r.at(n)+": "+name.Value, strings.TrimSpace(target.Value))
+	default:
+		r.problem(r.at(n)+": "+name.Value, "is "+shape(target), "want one value")
+		into[k.name] = value{label: r.at(n) + ": " + name.Value, bad: true}
+	}
+}
+
+// unknown reports a key that is none of known, and where it belongs if it is
+// one of another place.
+func (r fileReader) unknown(name *yaml.Node, known []string) {
+	hint := ""
+	if k, ok := r.keys.find(strings.ToUpper(name.Value), targetScope, proberScope); ok {
+		hint = "it belongs to an entry of targets"
+		if k.scope == proberScope {
+			hint = "set " + prefix + k.name
+		}
+	}
+	r.problem(r.at(name), "unknown key "+quote(name.Value)+suggestion(name.Value, known), hint)
+}
+
+// headers reads a mapping of headers.
+func (r fileReader) headers(k key, name, n *yaml.Node) value {
+	v := value{label: r.at(name) + ": " + name.Value}
+	found := url.Values{}
+	before := len(r.problems)
+	for name, n := range r.pairs(n, name.Value) {
+		if n = follow(n); n.Kind != yaml.ScalarNode {
+			r.problem(r.at(n), "a header is "+shape(n), "want text")
+		} else if wrong := addHeader(found, name.Value, strings.TrimSpace(n.Value)); wrong != "" {
+			r.problem(r.at(name), wrong, "want name: value")
+		}
+	}
+	v.bad = len(r.problems) > before
+	if !v.bad {
+		v.text = found.Encode()
+	}
+	return v
+}
+
+// follow returns what an alias stands for, and n if it is none.
+func follow(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
+}
+
+// shape says what n is, as the end of a sentence.
+func shape(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	case yaml.AliasNode:
+		return "an alias"
+	}
+	return "a single value"
+}

@@ -1,0 +1,113 @@
+package config
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTargetsFile(t *testing.T) {
+	got := load(t, Options{
+		Environ: environ("TARGETS_FILE=targets.yaml"),
+		ReadFile: files(map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "key": "sk\r\n", "targets.yaml": `
+max_tokens: 7
+targets:
+- url: https://llm.example.com/v1
+  name: the one
+  group: pair
+  api: tgi
+  model: 70
+  api_key_file: key
+  headers: {X-A: "a,b=c", X-B: 3}
+  ca_file: ca.pem
+  cert_file: cert.pem
+  key_file: key.pem
+  insecure_skip_verify: off
+  qps: 1
+  arrival: jittered
+  prompt: warm
+  prompt_tokens: 80
+  max_tokens: ~
+  timeout: 60s
+  stall_timeout: 5s
+  max_in_flight: 2
+  token_budget_per_day: none
+  connection: reuse
+objectives:
+- {name: quick, signal: server_ttft, limit: 2s, goal: 0.9}
+`}),
+	})
+	want := &Config{
+		ListenAddress: ":9464", LogLevel: "info", TargetsFile: "targets.yaml", GenAISemconv: true,
+		Targets: []Target{{
+			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", API: "tgi", Model: "70",
+			Prompt: "warm", PromptTokens: 80, MaxTokens: 7, QPS: 1, Arrival: "jittered",
+			Timeout: time.Minute, StallTimeout: 5 * time.Second, MaxInFlight: 2, Connection: "reuse",
+			APIKey: NewSecret("sk"), APIKeyFile: "key", Headers: map[string]Secret{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")},
+			CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
+		}},
+		Objectives: []Objective{{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestProblemsOfTheTargetsFile(t *testing.T) {
+	for _, test := range []struct{ name, file, want string }{
+		{"a misspelt key", "targets:\n- url: http://a\n  modle: m", `f.yaml:3: unknown key "modle" (did you mean "model"?)`},
+		{"a misspelt list", "target:\n- url: http://a", `f.yaml:1: unknown key "target" (did you mean "targets"?)`},
+		{"a key in upper case", "QPS: 1", `f.yaml:1: unknown key "QPS" (did you mean "qps"?)`},
+		{"a key of a target outside of one", "\nmodel: m", `f.yaml:2: unknown key "model"; it belongs to an entry of targets`},
+		{"a key of the prober", "listen_address: :80", `f.yaml:1: unknown key "listen_address"; set PROBER_LISTEN_ADDRESS`},
+		{"a key twice", "qps: 1\nmax_tokens: 5\nqps: 2", `f.yaml:3: a key that already stands on line 1; want each key once`},
+		{"a wrong value", "\n\nqps: fast", `f.yaml:3: qps="fast": not a number; want probes per second, for example 0.1`},
+		{"a number where a switch is wanted", "targets:\n- url: https://a\n  insecure_skip_verify: 3", `f.yaml:3: insecure_skip_verify="3": neither on nor off; want on or off`},
+		{"a list where a value is wanted", "qps:\n- 1", `f.yaml:2: qps: is a list; want one value`},
+		{"a mapping where a secret is wanted", "api_key: {a: sk}", `f.yaml:1: api_key: is a mapping; want one value`},
+		{"a value where a list is wanted", "targets: http://a", `f.yaml:1: targets is a single value; want a list`},
+		{"a value where a mapping is wanted", "targets:\n- http://a", `f.yaml:2: an entry of targets is a single value; want a mapping`},
+		{"a list for the whole file", "- url: http://a", `f.yaml:1: the file is a list; want a mapping`},
+		{"a key that is a list", "[a]: b", `f.yaml:1: a key is a list; want a word`},
+		{"headers that are text", "targets:\n- url: http://a\n  headers: a=b", `f.yaml:3: headers is a single value; want a mapping`},
+		{"a header that is a list", "targets:\n- url: http://a\n  headers:\n    X-A: [sk]", `f.yaml:4: a header is a list; want text`},
+		{"a header twice", "targets:\n- url: http://a\n  headers:\n    X-A: sk\n    x-a: sk", `f.yaml:5: repeats a header; want name: value`},
+		{"a target without URL", "targets:\n- name: a", `f.yaml:2: url: not given; a target needs a URL`},
+		{"an objective without limit", "objectives:\n- {signal: ttft, goal: 0.9}", `f.yaml:2: limit: not given; ttft needs a limit, for example 2s`},
+		{
+			"a key and its file", "targets:\n- url: http://a\n  api_key: sk\n  api_key_file: key",
+			`f.yaml:4: api_key_file="key": given together with a key; want one of the two`,
+		},
+		{
+			"two targets with one name", "targets:\n- url: http://a\n- url: http://a/v1",
+			`f.yaml:3: url="http://a/v1": target "a:80" is already that of f.yaml:2: url="http://a"; set name`,
+		},
+		{"not YAML", "targets: [", `f.yaml:1: not YAML: did not find expected node content`},
+		{"a key that looks like an alias stays hidden", "api_key: *sk-123", `f.yaml: not YAML: unknown anchor '…' referenced`},
+		{"two documents", "qps: 1\n---\nqps: 2", `f.yaml:2: a second document begins; want one document`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := problems(t, Options{Environ: withTarget("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": test.file, "key": "sk"})})
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestATargetsFileMayBeEmpty(t *testing.T) {
+	for _, content := range []string{"", "# nothing\n", "---\n", "targets:\nobjectives: []\n"} {
+		load(t, Options{Environ: withTarget("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": content})})
+	}
+}
+
+func TestAliasesStandForTheirValues(t *testing.T) {
+	c := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{
+		"f.yaml": "targets:\n- {url: http://a, headers: &h {X-A: &v sk}, model: &m big}\n- {url: http://b, headers: *h, model: *m}",
+	})})
+	a, b := c.Targets[0], c.Targets[1]
+	if b.Model != "big" || b.Headers["X-A"].Reveal() != "sk" || a.Model != b.Model {
+		t.Errorf("got %+v", b)
+	}
+}

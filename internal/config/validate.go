@@ -1,0 +1,148 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// validate judges what one value alone does not show.
+func (l *loader) validate(c *Config, m layer) {
+	l.readable(m.values["WEB_CONFIG_FILE"])
+	if len(c.Targets) == 0 {
+		l.problem(prefix+targetList+"_0_URL", "no targets", "set it, or give a URL as argument")
+	}
+	for i, t := range c.Targets {
+		l.target(t, m.targets[i])
+	}
+	l.names(c.Targets, m.targets)
+	l.groups(c.Targets, m.targets)
+	l.objectives(c, m)
+}
+
+// readable reports a file that is given and cannot be read.
+func (l *loader) readable(path value) {
+	if path.text == "" {
+		return
+	}
+	if _, err := l.ReadFile(path.text); err != nil {
+		l.problem(path.label, reason(err), "")
+	}
+}
+
+// target judges one target.
+func (l *loader) target(t Target, it item) {
+	if _, ok := it.values["URL"]; !ok {
+		l.problem(it.word("URL"), "not given", "a target needs a URL")
+	}
+	if it.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout {
+		l.problem(it.label("STALL_TIMEOUT"), "longer than the timeout of "+it.values["TIMEOUT"].text, "want at most the timeout")
+	}
+	l.credentials(t, it)
+	l.doubts(t, it)
+}
+
+// credentials judges keys, certificates and their files.
+func (l *loader) credentials(t Target, it item) {
+	if it.values["API_KEY"].text != "" && t.APIKeyFile != "" {
+		l.problem(it.label("API_KEY_FILE"), "given together with a key", "want one of the two")
+	}
+	if (t.CertFile == "") != (t.KeyFile == "") && !it.values["CERT_FILE"].bad && !it.values["KEY_FILE"].bad {
+		given, missing := "CERT_FILE", "KEY_FILE"
+		if t.CertFile == "" {
+			given, missing = missing, given
+		}
+		l.problem(it.label(given), "given without "+it.spell(missing), "want both or none")
+	}
+	for _, name := range []string{"CA_FILE", "CERT_FILE", "KEY_FILE"} {
+		l.readable(it.values[name])
+	}
+}
+
+// doubts warns of what is legal and probably not meant.
+func (l *loader) doubts(t Target, it item) {
+	if t.InsecureSkipVerify {
+		l.warn(it.label("INSECURE_SKIP_VERIFY"), "whoever stands between can answer, and read prompts and keys")
+	}
+	for _, name := range []string{"CA_FILE", "CERT_FILE", "INSECURE_SKIP_VERIFY"} {
+		v := it.values[name]
+		if strings.HasPrefix(t.URL, "http:") && v.text != "" && !v.assumed {
+			l.warn(v.label, "has no effect on an http URL")
+		}
+	}
+	if cost := t.PromptTokens + t.MaxTokens; t.TokenBudgetPerDay > 0 && t.TokenBudgetPerDay < cost {
+		l.warn(it.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("does not pay for one probe, which takes %d tokens", cost))
+	}
+}
+
+// names reports targets that share a name, and names that became too long.
+func (l *loader) names(targets []Target, items []item) {
+	first := map[string]item{}
+	for i, t := range targets {
+		it := items[i]
+		other, taken := first[t.Name]
+		switch {
+		case t.Name == "":
+		case !taken:
+			first[t.Name] = it
+		case it.given("NAME") && it.label("NAME") == other.label("NAME"):
+			l.problem(it.label("NAME"), "names more than one target", "give it with one target only")
+		default:
+			l.problem(nameLabel(it), fmt.Sprintf("target %s is already that of %s", quote(t.Name), nameLabel(other)), nameHint(it))
+		}
+		if utf8.RuneCountInString(t.Name) > maxName {
+			l.problem(nameLabel(it), "makes a name of more than 100 characters", nameHint(it))
+		}
+	}
+}
+
+// nameLabel is the place that a target's name comes from.
+func nameLabel(it item) string {
+	if it.given("NAME") {
+		return it.label("NAME")
+	}
+	return it.label("URL")
+}
+
+// nameHint says how to give a target a name of its own.
+func nameHint(it item) string {
+	if it.place == argumentPlace {
+		return "targets with names of their own go into the environment or the targets file"
+	}
+	return "set " + it.setting("NAME")
+}
+
+// groups reports members of a group that would not be asked the same.
+func (l *loader) groups(targets []Target, items []item) {
+	first := map[string]int{}
+	for i, t := range targets {
+		lead, member := first[t.Group]
+		switch {
+		case t.Group == "":
+		case !member:
+			first[t.Group] = i
+		default:
+			l.agree(targets[lead], t, items[lead], items[i])
+		}
+	}
+}
+
+// agree reports the values in which two members of a group differ.
+func (l *loader) agree(a, b Target, first, second item) {
+	for _, both := range []struct {
+		name string
+		same bool
+	}{
+		{"QPS", a.QPS == b.QPS},
+		{"ARRIVAL", a.Arrival == b.Arrival},
+		{"PROMPT", a.Prompt == b.Prompt},
+		{"PROMPT_TOKENS", a.PromptTokens == b.PromptTokens},
+		{"MAX_TOKENS", a.MaxTokens == b.MaxTokens},
+	} {
+		if both.same || !first.given(both.name) || !second.given(both.name) {
+			continue
+		}
+		l.problem(second.label(both.name), fmt.Sprintf("target %s differs from target %s of the same group %s: %s and %s", quote(b.Name), quote(a.Name),
+			quote(a.Group), second.values[both.name].text, first.values[both.name].text), "members of a group are asked the same in the same round")
+	}
+}

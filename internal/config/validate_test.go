@@ -1,0 +1,136 @@
+package config
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestProblemsOfTheEnvironment(t *testing.T) {
+	const wantURL = "want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000"
+	for _, test := range []struct{ name, environ, want string }{
+		{"a number that is none", "QPS=1/s", `PROBER_QPS="1/s": not a number; want probes per second, for example 0.1`},
+		{"a rate of 0", "QPS=0", `PROBER_QPS="0": must be above 0 and at most 1000; want probes per second, for example 0.1`},
+		{"a rate that no number is", "QPS=NaN", `PROBER_QPS="NaN": must be above 0 and at most 1000; want probes per second, for example 0.1`},
+		{"a rate above all bounds", "QPS=1e999", `PROBER_QPS="1e999": must be above 0 and at most 1000; want probes per second, for example 0.1`},
+		{"tokens are whole", "MAX_TOKENS=1.5", `PROBER_MAX_TOKENS="1.5": not a whole number; want the length of an answer in tokens, for example 100`},
+		{"no answer at all", "MAX_TOKENS=0", `PROBER_MAX_TOKENS="0": must be 1 to 100000; want the length of an answer in tokens, for example 100`},
+		{
+			"more tokens than a machine counts", "MAX_TOKENS=99999999999999999999",
+			`PROBER_MAX_TOKENS="99999999999999999999": must be 1 to 100000; want the length of an answer in tokens, for example 100`,
+		},
+		{"a negative budget", "TOKEN_BUDGET_PER_DAY=-1", `PROBER_TOKEN_BUDGET_PER_DAY="-1": must be 0 to 1000000000000; want tokens a day, or none`},
+		{"a duration without unit", "TIMEOUT=120", `PROBER_TIMEOUT="120": has no unit; add a unit, for example 120s`},
+		{"a duration that is none", "TIMEOUT=soon", `PROBER_TIMEOUT="soon": not a duration; want a duration with its unit, for example 120s`},
+		{"a duration of 0", "TIMEOUT=0s", `PROBER_TIMEOUT="0s": must be above 0; want a duration with its unit, for example 120s`},
+		{"a switch between on and off", "GENAI_SEMCONV=maybe", `PROBER_GENAI_SEMCONV="maybe": neither on nor off; want on or off`},
+		{"an unknown word", "ARRIVAL=poison", `PROBER_ARRIVAL="poison": unknown (did you mean "poisson"?); want constant, jittered or poisson`},
+		{"a workload of the future", "PROMPT=book", `PROBER_PROMPT="book": not available yet; want cold or warm`},
+		{"an address without port", "LISTEN_ADDRESS=localhost", `PROBER_LISTEN_ADDRESS="localhost": not an address; want host:port, for example :9464`},
+		{"an address with a port too high", "LISTEN_ADDRESS=:99999", `PROBER_LISTEN_ADDRESS=":99999": the port must be 0 to 65535; want host:port, for example :9464`},
+		{"text that does not print", "TARGETS_0_MODEL=a\x00b", `PROBER_TARGETS_0_MODEL="a\x00b": has characters that do not print`},
+		{"a file that is not there", "WEB_CONFIG_FILE=no", `PROBER_WEB_CONFIG_FILE="no": no such file`},
+		{"a targets file that is not there", "TARGETS_FILE=no", `PROBER_TARGETS_FILE="no": no such file`},
+
+		{"an unknown variable", "COLOUR=red", `PROBER_COLOUR: unknown variable`},
+		{"a misspelt variable of a target", "TARGETS_0_MODLE=m", `PROBER_TARGETS_0_MODLE: unknown variable (did you mean PROBER_TARGETS_0_MODEL?)`},
+		{"a variable of a target without its number", "MODEL=m", `PROBER_MODEL: unknown variable (did you mean PROBER_TARGETS_0_MODEL?)`},
+		{"an index in another spelling", "TARGETS_00_NAME=m", `PROBER_TARGETS_00_NAME: unknown variable (did you mean PROBER_TARGETS_0_NAME?)`},
+		{"a port of ours is no service link", "PORT=80", `PROBER_PORT: unknown variable`},
+
+		{"a gap in the indices", "TARGETS_2_URL=http://b", `PROBER_TARGETS_1_URL: not given, but PROBER_TARGETS_2_… is; number from 0 without a gap`},
+		{"a target without URL", "TARGETS_1_NAME=b", `PROBER_TARGETS_1_URL: not given; a target needs a URL`},
+		{"a URL without scheme", "TARGETS_1_URL=localhost:8000", `PROBER_TARGETS_1_URL="localhost:8000": not an http or https URL; ` + wantURL},
+		{"a URL without host", "TARGETS_1_URL=http://:8000", `PROBER_TARGETS_1_URL="http://:8000": not an http or https URL; ` + wantURL},
+		{"a URL with a port too high", "TARGETS_1_URL=http://a:70000", `PROBER_TARGETS_1_URL="http://a:70000": the port must be 1 to 65535; ` + wantURL},
+		{
+			"a URL with a password", "TARGETS_1_URL=http://me:secret@host",
+			`PROBER_TARGETS_1_URL="http://***": has credentials in it; give a key as API_KEY or API_KEY_FILE, other credentials as HEADERS`,
+		},
+		{"a URL with a query", "TARGETS_1_URL=http://host?key=secret", `PROBER_TARGETS_1_URL="http://***": has a query or a fragment; ` + wantURL},
+		{
+			"two targets on one host and port", "TARGETS_1_URL=http://one:8000/other",
+			`PROBER_TARGETS_1_URL="http://one:8000/other": target "one:8000" is already that of PROBER_TARGETS_0_URL="http://one:8000"; set PROBER_TARGETS_1_NAME`,
+		},
+		{
+			"a name that another target got from its URL", "TARGETS_1_URL=http://b\nTARGETS_1_NAME=one:8000",
+			`PROBER_TARGETS_1_NAME="one:8000": target "one:8000" is already that of PROBER_TARGETS_0_URL="http://one:8000"; set PROBER_TARGETS_1_NAME`,
+		},
+		{
+			"a name of 101 characters", "TARGETS_0_NAME=" + strings.Repeat("ä", 101),
+			`PROBER_TARGETS_0_NAME="` + strings.Repeat("ä", 80) + `…": has 101 characters; want 1 to 100 printable characters`,
+		},
+		{
+			"a host that makes too long a name", "TARGETS_1_URL=http://" + strings.Repeat("a", 100),
+			`PROBER_TARGETS_1_URL="http://` + strings.Repeat("a", 73) + `…": makes a name of more than 100 characters; set PROBER_TARGETS_1_NAME`,
+		},
+		{
+			"a stall timeout above the timeout", "TARGETS_0_STALL_TIMEOUT=3m",
+			`PROBER_TARGETS_0_STALL_TIMEOUT="3m": longer than the timeout of 120s; want at most the timeout`,
+		},
+		{"a certificate without key", "TARGETS_0_CERT_FILE=there", `PROBER_TARGETS_0_CERT_FILE="there": given without KEY_FILE; want both or none`},
+		{"a certificate's key alone", "TARGETS_0_KEY_FILE=there", `PROBER_TARGETS_0_KEY_FILE="there": given without CERT_FILE; want both or none`},
+		{"a CA file that is not there", "TARGETS_0_CA_FILE=no", `PROBER_TARGETS_0_CA_FILE="no": no such file`},
+		{"a key and its file", "API_KEY=sk\nAPI_KEY_FILE=there", `PROBER_API_KEY_FILE="there": given together with a key; want one of the two`},
+		{"a key file that is not there", "API_KEY_FILE=no", `PROBER_API_KEY_FILE="no": no such file`},
+		{"a key file with nothing in it", "API_KEY_FILE=empty", `PROBER_API_KEY_FILE="empty": is empty; want a file with the key in it`},
+		{"a key file with two lines", "API_KEY_FILE=lines", `PROBER_API_KEY_FILE="lines": has characters that do not print; want a file with the key on its only line`},
+		{"a key that no header can hold", "API_KEY=sk\nsecret\x7f", "PROBER_API_KEY: has characters that do not print"},
+		{
+			"headers without names", "TARGETS_0_HEADERS=Bearer secret",
+			`PROBER_TARGETS_0_HEADERS: entry 1 has no =; want NAME=value,NAME=value (a value with a comma in it goes into the targets file)`,
+		},
+		{
+			"a header with a name that is none", "TARGETS_0_HEADERS=X-A=1,Bearer secret=2",
+			`PROBER_TARGETS_0_HEADERS: entry 2 has a name that no HTTP header can have; want NAME=value,NAME=value (a value with a comma in it goes into the targets file)`,
+		},
+		{
+			"a header twice", "TARGETS_0_HEADERS=X-A=1,x-a=2",
+			`PROBER_TARGETS_0_HEADERS: entry 2 repeats a header; want NAME=value,NAME=value (a value with a comma in it goes into the targets file)`,
+		},
+		{
+			"members of a group with different lengths",
+			"TARGETS_0_GROUP=g\nTARGETS_1_URL=http://b\nTARGETS_1_GROUP=g\nTARGETS_1_MAX_TOKENS=5",
+			`PROBER_TARGETS_1_MAX_TOKENS="5": target "b:80" differs from target "one:8000" of the same group "g": 5 and 100; members of a group are asked the same in the same round`,
+		},
+		{"a wrong value is reported once, not for what follows from it", "TIMEOUT=x", `PROBER_TIMEOUT="x": not a duration; want a duration with its unit, for example 120s`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			environment := withTarget(strings.ReplaceAll(test.environ, "sk\nsecret", "sk\x00secret"))
+			content := files(map[string]string{"there": "sk", "empty": "\n", "lines": "secret\nsecret\n"})
+			if diff := cmp.Diff(test.want, problems(t, Options{Environ: environment, ReadFile: content})); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestProblemsOfFlagsAndArguments(t *testing.T) {
+	for _, test := range []struct {
+		name      string
+		overrides map[string]string
+		urls      []string
+		want      string
+	}{
+		{"a wrong value names the flag", map[string]string{"MAX_IN_FLIGHT": "many"}, []string{"http://a"}, `--max-in-flight="many": not a whole number; want a number of probes, for example 1`},
+		{"a flag that is none", map[string]string{"URL": "x"}, []string{"http://a"}, `--url: unknown flag`},
+		{"one name for two targets", map[string]string{"NAME": "x"}, []string{"http://a", "http://b"}, `--name="x": names more than one target; give it with one target only`},
+		{
+			"one URL twice", nil, []string{"http://a", "http://a"},
+			`URL argument 2="http://a": target "a:80" is already that of URL argument 1="http://a"; targets with names of their own go into the environment or the targets file`,
+		},
+		{
+			"an argument that is no URL", nil, []string{"a"},
+			`URL argument 1="a": not an http or https URL; want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000`,
+		},
+		{"a certificate without key", map[string]string{"CERT_FILE": "there"}, []string{"https://a"}, `--cert-file="there": given without key-file; want both or none`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := problems(t, Options{Overrides: test.overrides, URLs: test.urls, ReadFile: files(map[string]string{"there": ""})})
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package probe
+
+import (
+	"iter"
+	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// An Account is a [Result] as its JSON tells it, to `prober once` and on
+// /api/v1/results alike. All durations are seconds; what is absent is null.
+type Account struct {
+	Target string `json:"target"`
+	Group  string `json:"group"`
+	Model  string `json:"model"`
+	API    string `json:"api"`
+	Prompt string `json:"prompt"`
+
+	Outcome    Outcome   `json:"outcome"`
+	Error      *string   `json:"error"`
+	HTTPStatus *int      `json:"http_status"`
+	Start      time.Time `json:"start"`
+
+	ScheduleDelay float64  `json:"schedule_delay_seconds"`
+	TTFT          *float64 `json:"ttft_seconds"`
+	ServerTTFT    *float64 `json:"server_ttft_seconds"`
+	TPOT          *float64 `json:"tpot_seconds"`
+	E2EL          *float64 `json:"e2el_seconds"`
+	MaxGap        *float64 `json:"max_gap_seconds"`
+	Elapsed       float64  `json:"elapsed_seconds"` // to the end of the probe, whatever its outcome
+
+	ChunkGaps      []float64 `json:"chunk_gaps_seconds"`
+	ITL            []float64 `json:"itl_seconds"`
+	TokensPerFrame []int     `json:"tokens_per_frame"` // 0: cannot be attributed
+
+	Phases AccountPhases `json:"phases_seconds"`
+	Usage  AccountUsage  `json:"usage"`
+
+	TokenSource  Source   `json:"token_source"`
+	Frames       int      `json:"frames"` // token frames
+	Coalesced    int      `json:"coalesced_frames"`
+	FinishReason *string  `json:"finish_reason"`
+	Round        uint64   `json:"round"`
+	TraceID      string   `json:"trace_id"`
+	Warnings     []string `json:"warnings"`
+}
+
+// AccountPhases are the lengths of a request's phases, in seconds.
+type AccountPhases struct {
+	DNS     *float64 `json:"dns"`
+	Connect *float64 `json:"connect"`
+	TLS     *float64 `json:"tls"`
+	Write   *float64 `json:"write"`
+	Headers *float64 `json:"headers"`
+}
+
+// AccountUsage is the server's token counts.
+type AccountUsage struct {
+	Prompt    *int `json:"prompt"`
+	Cached    *int `json:"cached"`
+	Output    *int `json:"output"` // generated tokens, reasoning included
+	Reasoning *int `json:"reasoning"`
+}
+
+// Account tells r as JSON does. The account shares nothing with r.
+func (r *Result) Account() Account {
+	a := Account{
+		Target: r.Target, Group: r.Group, Model: r.Model, API: r.API, Prompt: r.Prompt,
+		Outcome: r.Outcome, Start: r.Timeline.Start, Round: r.Round, TraceID: r.TraceID,
+		ScheduleDelay:  r.ScheduleDelay().Seconds(),
+		TTFT:           seconds(r.TTFT()),
+		ServerTTFT:     seconds(r.ServerTTFT()),
+		TPOT:           seconds(r.TPOT()),
+		E2EL:           seconds(r.E2EL()),
+		MaxGap:         seconds(r.MaxGap()),
+		Elapsed:        r.Elapsed.Seconds(),
+		ChunkGaps:      allSeconds(r.Timeline.ChunkGaps()),
+		ITL:            allSeconds(r.Timeline.ITL()),
+		TokensPerFrame: make([]int, 0, len(r.Timeline.Tokens)),
+		Phases:         r.Timeline.Phases.account(),
+		Usage:          accountUsage(r.Usage),
+		TokenSource:    r.Source,
+		Frames:         len(r.Timeline.Tokens),
+		Coalesced:      r.Timeline.Coalesced(),
+		Warnings:       make([]string, 0, len(r.Warnings)),
+	}
+	for i := range r.Timeline.Tokens {
+		a.TokensPerFrame = append(a.TokensPerFrame, r.Timeline.tokensOf(i))
+	}
+	for _, w := range r.Warnings {
+		a.Warnings = append(a.Warnings, w.Error())
+	}
+	if r.Err != nil {
+		text := r.Err.Error()
+		a.Error = &text
+	}
+	if r.Status != 0 {
+		status := r.Status
+		a.HTTPStatus = &status
+	}
+	if r.Finish != "" {
+		finish := r.Finish
+		a.FinishReason = &finish
+	}
+	return a
+}
+
+func (p Phases) account() AccountPhases {
+	write, wrote := p.Write()
+	wait, answered := p.Wait()
+	return AccountPhases{
+		DNS:     seconds(p.DNS, p.DNS > 0),
+		Connect: seconds(p.Connect, p.Connect > 0),
+		TLS:     seconds(p.TLS, p.TLS > 0),
+		Write:   seconds(write, wrote),
+		Headers: seconds(wait, answered),
+	}
+}
+
+func accountUsage(u wire.Usage) AccountUsage {
+	return AccountUsage{
+		Prompt: known(u.Prompt), Cached: known(u.Cached),
+		Output: known(u.Generated()), Reasoning: known(u.Reasoning),
+	}
+}
+
+func seconds(d time.Duration, ok bool) *float64 {
+	if !ok {
+		return nil
+	}
+	s := d.Seconds()
+	return &s
+}
+
+func known(c wire.Count) *int {
+	if !c.Known {
+		return nil
+	}
+	return &c.N
+}
+
+func allSeconds(all iter.Seq[time.Duration]) []float64 {
+	list := []float64{}
+	for d := range all {
+		list = append(list, d.Seconds())
+	}
+	return list
+}

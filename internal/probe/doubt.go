@@ -1,0 +1,71 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// doubts says what is doubtful about the numbers of a probe that had tokens.
+func doubts(r *Result, ask wire.Ask) []error {
+	if r.Outcome != OK {
+		return nil
+	}
+	var list []error
+	doubt := func(format string, args ...any) { list = append(list, fmt.Errorf(format, args...)) }
+	output := r.Usage.Generated()
+	switch {
+	case !output.Known:
+		doubt("the server did not say how many tokens it generated: no TPOT, no ITL")
+	case output.N != ask.MaxTokens:
+		doubt("%d tokens generated, asked %d", output.N, ask.MaxTokens)
+	}
+	if output.Known && r.Source == FromNobody {
+		doubt("%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Timeline.Tokens))
+	}
+	if r.Hidden {
+		doubt("some tokens are reasoning that no frame showed: no TPOT")
+	}
+	if n := r.Timeline.Coalesced(); n > 0 && 2*n >= len(r.Timeline.Tokens) {
+		doubt("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Timeline.Tokens))
+	}
+	if r.Prompt == "cold" && r.Usage.Cached.N > 0 {
+		doubt("cold prompt, but the server found %d tokens of it in its cache", r.Usage.Cached.N)
+	}
+	return list
+}
+
+// repeated is how many bytes in a row an error may share with the prompt before
+// it is withheld.
+const repeated = 32
+
+// scrub removes from an error what must not be shown: header values, which are
+// secrets, and the prompt. A server may repeat either.
+func scrub(err error, secrets http.Header, prompt string) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	clean := text
+	for _, values := range secrets {
+		for _, value := range values {
+			for secret := range strings.FieldsSeq(value) {
+				if len(secret) >= 6 && secret != "Bearer" {
+					clean = strings.ReplaceAll(clean, secret, "***")
+				}
+			}
+		}
+	}
+	for at := 0; at+repeated <= len(clean); at++ {
+		if strings.Contains(prompt, clean[at:at+repeated]) {
+			return errors.New(clean[:at] + "… (the rest repeats the prompt)")
+		}
+	}
+	if clean == text {
+		return err
+	}
+	return errors.New(clean)
+}

@@ -1,0 +1,131 @@
+package probe
+
+import (
+	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A fold gathers what the frames of one answer say, one after another.
+type fold struct {
+	start time.Time
+
+	tokens    []Arrival
+	usage     wire.Usage
+	counted   int  // generated tokens by the usage so far
+	running   bool // a frame with a choice carried usage, so that growth is news
+	byUsage   int  // token frames whose tokens are growth of usage
+	byIDs     int  // token frames whose tokens are token ids
+	reasoning bool // some frame showed reasoning
+
+	finish   string
+	finishAt time.Duration
+	refusal  bool
+	err      *wire.ServerError // the first
+	errAt    time.Duration
+	done     bool
+}
+
+// add takes what one frame said, and reports whether it is a token frame: one
+// that shows evidence of a generated token.
+func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
+	since := at.At.Sub(f.start)
+	grown := f.grow(d)
+	if d.Err != nil && f.err == nil {
+		f.err, f.errAt = d.Err, since
+	}
+	if d.Finish != "" {
+		if f.finish == "" {
+			f.finishAt = since
+		}
+		f.finish = d.Finish
+	}
+	f.refusal = f.refusal || d.Refusal
+	f.reasoning = f.reasoning || d.Reasoning != ""
+	f.done = f.done || d.Done
+	if grown == 0 && d.Tokens == 0 && d.Text == "" && d.Reasoning == "" {
+		return false
+	}
+	f.tokens = append(f.tokens, Arrival{At: since, Read: at.Read, N: f.attribute(grown, d.Tokens)})
+	return true
+}
+
+// grow merges the frame's usage and returns by how many generated tokens it grew,
+// where that is evidence of tokens in this frame. Usage in a frame without a
+// choice is none: it tells the sum at the end. Nor is the first usage of the
+// answer when it comes with the finish reason: that is the sum as well.
+func (f *fold) grow(d wire.Delta) int {
+	f.usage = f.usage.Merge(d.Usage)
+	total := d.Usage.Generated()
+	if !total.Known {
+		return 0
+	}
+	growth := max(0, total.N-f.counted)
+	f.counted = max(f.counted, total.N)
+	if !d.Choice || d.Finish != "" && !f.running {
+		return 0
+	}
+	f.running = true
+	return growth
+}
+
+// attribute is the number of tokens in a token frame, best source first; 0 if
+// the frame does not say.
+func (f *fold) attribute(grown, ids int) int {
+	switch {
+	case grown > 0:
+		f.byUsage++
+		return grown
+	case ids > 0:
+		f.byIDs++
+		return ids
+	}
+	return 0
+}
+
+// source is where the tokens of every frame came from.
+func (f *fold) source() Source {
+	frames, total := len(f.tokens), f.usage.Generated()
+	switch {
+	case frames == 0:
+		return FromNobody
+	case f.byUsage == frames:
+		return FromUsage
+	case f.byUsage+f.byIDs == frames:
+		return FromIDs
+	case total.Known && (total.N == frames || total.N == frames+1):
+		return FromTotal
+	}
+	return FromNobody
+}
+
+// hidden reports whether some generated tokens are reasoning that no frame
+// showed. Where every frame tells its tokens, the hidden ones are among them.
+func (f *fold) hidden() bool {
+	if f.reasoning || f.source() == FromUsage {
+		return false
+	}
+	output, generated := f.usage.Output, f.usage.Generated()
+	return f.usage.Reasoning.N > 0 || output.Known && generated.N > output.N
+}
+
+// open is the silence that was running when the answer broke off, at the latest
+// after elapsed. An answer that finished has none.
+func (f *fold) open(elapsed time.Duration) time.Duration {
+	if len(f.tokens) == 0 || f.finish != "" && f.err == nil {
+		return 0
+	}
+	if f.err != nil {
+		elapsed = f.errAt
+	}
+	return max(0, elapsed-f.tokens[len(f.tokens)-1].At)
+}
+
+// into writes what was gathered to r.
+func (f *fold) into(r *Result) {
+	r.Timeline.Tokens = f.tokens
+	r.Timeline.Finish = f.finishAt
+	r.Finish, r.Usage, r.Source, r.Hidden = f.finish, f.usage, f.source(), f.hidden()
+	r.Timeline.Alone = r.Source == FromTotal
+}

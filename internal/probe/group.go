@@ -1,0 +1,126 @@
+package probe
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A Group is targets that answer the same prompts: in each round one after
+// another, in an order that rotates. A lone target is a group of one.
+type Group struct {
+	Members  []*Member
+	Interval time.Duration // between rounds; each member has its share of it
+	Tokens   int           // asked of the prompt, for the budget
+	Output   int           // tokens asked of each answer
+
+	// Ask writes the prompt of a round. Learn is told how many tokens the first
+	// member's server counted. Both are safe for concurrent use.
+	Ask   func(round uint64) Question
+	Learn func(q Question, tokens int)
+
+	Record  func(*Result) // takes every result but the canceled; safe for concurrent use
+	Skipped func(target string, reason Skip)
+}
+
+// A Question is one prompt.
+type Question struct {
+	Text   string
+	Salt   string     // for servers whose prefix cache takes one
+	Size   int        // the writer's own measure of length
+	Tokens wire.Count // that the first member's server must count; unknown: not judged
+}
+
+// A Skip is why a slot went without a probe.
+type Skip string
+
+// The reasons to skip.
+const (
+	SkipOverlap Skip = "overlap" // as many probes as allowed were still under way
+	SkipBudget  Skip = "budget"  // the day's tokens were spent
+	SkipLate    Skip = "late"    // the next slot was due as well
+)
+
+// Skips returns every reason to skip.
+func Skips() []Skip { return []Skip{SkipOverlap, SkipBudget, SkipLate} }
+
+// Round asks every member the question of a round, which is due at due. A
+// member's turn comes when the one before it is done, and at the latest after
+// its share of the interval: one that hangs delays nobody for longer. Round
+// returns when all are done. No turn begins once starts is done; a probe under
+// way goes on until probes is.
+func (g *Group) Round(starts, probes context.Context, round uint64, due time.Time) {
+	question := g.Ask(round)
+	share := g.Interval / time.Duration(len(g.Members))
+	var running sync.WaitGroup
+	defer running.Wait()
+
+	turn := due
+	for place := range g.Members {
+		i := (place + int(round%uint64(len(g.Members)))) % len(g.Members)
+		done := make(chan struct{})
+		begins := turn
+		running.Go(func() {
+			defer close(done)
+			g.turn(probes, i, question, round, begins)
+		})
+		if place == len(g.Members)-1 {
+			return
+		}
+		var ok bool
+		if turn, ok = nextTurn(starts, done, due.Add(share*time.Duration(place+1))); !ok {
+			return
+		}
+	}
+}
+
+// nextTurn waits for the turn of the next member and returns when it came: when
+// the one before was done, at the latest at latest. ok is false if ctx is done.
+func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (turn time.Time, ok bool) {
+	timer := time.NewTimer(time.Until(latest))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return turn, false
+	case <-before:
+		return time.Now(), ctx.Err() == nil
+	case <-timer.C:
+		return latest, ctx.Err() == nil
+	}
+}
+
+// turn is one member's part of a round.
+func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due time.Time) {
+	m := g.Members[i]
+	release, ok := m.slots.Take(time.Now())
+	if !ok {
+		g.Skipped(m.Name(), SkipOverlap)
+		return
+	}
+	defer release()
+	if !m.budget.Reserve(time.Now(), g.Tokens+g.Output) {
+		g.Skipped(m.Name(), SkipBudget)
+		return
+	}
+	ask := wire.Ask{Prompt: q.Text, CacheSalt: q.Salt, MaxTokens: g.Output}
+	if i == 0 {
+		ask.PromptTokens = q.Tokens
+	}
+	r := m.Probe(ctx, ask)
+	r.Due, r.Round = due, round
+	if i == 0 && (r.Outcome == OK || r.Outcome == WrongLength) && r.Usage.Prompt.Known {
+		g.Learn(q, r.Usage.Prompt.N)
+	}
+	if r.Outcome != Canceled {
+		g.Record(r)
+	}
+}
+
+// Late counts a round that was passed over for every member.
+func (g *Group) Late() {
+	for _, m := range g.Members {
+		g.Skipped(m.Name(), SkipLate)
+	}
+}

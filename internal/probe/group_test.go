@@ -1,0 +1,333 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// log is what a group reported: a line a result or skip, with the second at
+// which it was due.
+type log struct {
+	epoch time.Time
+
+	mu      sync.Mutex
+	lines   []string
+	results []*Result
+}
+
+func (l *log) record(r *Result) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.results = append(l.results, r)
+	l.lines = append(l.lines, fmt.Sprintf("%s %s round %d due %v start %v", r.Target, r.Outcome, r.Round, r.Due.Sub(l.epoch), r.Timeline.Start.Sub(l.epoch)))
+}
+
+func (l *log) skipped(target string, reason Skip) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprintf("%s skipped: %s at %v", target, reason, time.Since(l.epoch)))
+}
+
+// newGroup is a group with an interval of ten seconds.
+func newGroup(l *log, members ...*Member) *Group {
+	return &Group{
+		Members: members, Interval: 10 * time.Second, Tokens: 80, Output: 2,
+		Ask:    func(round uint64) Question { return Question{Text: fmt.Sprintf("round %d", round)} },
+		Learn:  func(Question, int) {},
+		Record: l.record, Skipped: l.skipped,
+	}
+}
+
+// newMember is a member whose server answers with s.
+func newMember(t *testing.T, name string, s script, budget *Budget) *Member {
+	target := serve(t, s.stream)
+	target.Name = name
+	return NewMember(target, "m", 1, budget)
+}
+
+// answer takes so long for two tokens.
+func answer(took time.Duration) script {
+	return slices.Concat(tokens(2, took/2), script{{0, data(limit, usage(80, 2), done), goOn}})
+}
+
+// rounds runs rounds 0 to n−1, each when it is due.
+func (g *Group) rounds(ctx context.Context, n uint64) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	epoch := time.Now()
+	for round := range n {
+		due := epoch.Add(time.Duration(round) * g.Interval)
+		time.Sleep(time.Until(due))
+		running.Go(func() { g.Round(ctx, ctx, round, due) })
+	}
+}
+
+func TestGroupTakesTurns(t *testing.T) {
+	inBubble(t, "turns", func(t *testing.T) {
+		l := &log{epoch: time.Now()}
+		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", answer(2*time.Second), nil))
+		g.rounds(t.Context(), 2)
+		want := []string{
+			"a ok round 0 due 0s start 0s", "b ok round 0 due 1s start 1s",
+			"b ok round 1 due 10s start 10s", "a ok round 1 due 12s start 12s",
+		}
+		if diff := cmp.Diff(want, l.lines); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestGroupMemberThatHangsDelaysNobody holds that a hanging member costs the
+// others at most its share of the interval, and itself its slots.
+func TestGroupMemberThatHangsDelaysNobody(t *testing.T) {
+	inBubble(t, "hang", func(t *testing.T) {
+		l := &log{epoch: time.Now()}
+		hanging := script{{0, "", hang}}
+		g := newGroup(l, newMember(t, "a", hanging, nil), newMember(t, "b", answer(time.Second), nil))
+		g.rounds(t.Context(), 3)
+		want := []string{
+			"b ok round 0 due 5s start 5s",
+			"b ok round 1 due 10s start 10s", "a skipped: overlap at 11s",
+			"a skipped: overlap at 20s", "b ok round 2 due 20s start 20s",
+			"a timeout round 0 due 0s start 0s",
+		}
+		if diff := cmp.Diff(want, l.lines); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestGroupStops(t *testing.T) {
+	inBubble(t, "stop", func(t *testing.T) {
+		l := &log{epoch: time.Now()}
+		g := newGroup(l, newMember(t, "a", answer(2*time.Second), nil), newMember(t, "b", answer(time.Second), nil))
+		starts, stop := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, stop)
+		g.Round(starts, t.Context(), 0, time.Now())
+		if want := []string{"a ok round 0 due 0s start 0s"}; !slices.Equal(l.lines, want) {
+			t.Errorf("%q, want the running probe to end and no other to begin", l.lines)
+		}
+	})
+	inBubble(t, "cancel", func(t *testing.T) {
+		l := &log{epoch: time.Now()}
+		g := newGroup(l, newMember(t, "a", answer(time.Minute), nil))
+		probes, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		g.Round(t.Context(), probes, 0, time.Now())
+		if len(l.lines) != 0 || time.Since(l.epoch) != time.Second {
+			t.Errorf("%q after %v, want nothing counted", l.lines, time.Since(l.epoch))
+		}
+	})
+}
+
+func TestGroupKeepsItsBudget(t *testing.T) {
+	inBubble(t, "budget", func(t *testing.T) {
+		l := &log{epoch: time.Now()}
+		g := newGroup(l, newMember(t, "a", answer(time.Second), NewBudget(2*82)))
+		g.rounds(t.Context(), 3)
+		want := []string{"a ok round 0 due 0s start 0s", "a ok round 1 due 10s start 10s", "a skipped: budget at 20s"}
+		if diff := cmp.Diff(want, l.lines); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		time.Sleep(24 * time.Hour)
+		if !g.Members[0].budget.Reserve(time.Now(), 82) {
+			t.Error("a new day has no budget")
+		}
+	})
+}
+
+// TestGroupAsksAllTheSame holds that members of a round get one prompt, and
+// that only the first is held to its length.
+func TestGroupAsksAllTheSame(t *testing.T) {
+	inBubble(t, "ask", func(t *testing.T) {
+		l, learnt := &log{epoch: time.Now()}, []int{}
+		short := slices.Concat(tokens(2, ms), script{{0, data(limit, usage(70, 2), done), goOn}})
+		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", short, nil))
+		g.Ask = func(uint64) Question { return Question{Text: "x", Tokens: wire.Tokens(80)} }
+		g.Learn = func(_ Question, n int) { learnt = append(learnt, n) }
+		g.rounds(t.Context(), 2)
+		for _, r := range l.results {
+			if r.Outcome != OK {
+				t.Errorf("%s in round %d: %s: %v", r.Target, r.Round, r.Outcome, r.Err)
+			}
+		}
+		if !slices.Equal(learnt, []int{80, 80}) {
+			t.Errorf("learnt %v, want the first member's counts", learnt)
+		}
+	})
+}
+
+// TestGroupServesAVirtualDay probes two targets for a day at 0.1 QPS: 8,640
+// probes each, none late, and exact times in every one.
+func TestGroupServesAVirtualDay(t *testing.T) {
+	inBubble(t, "day", func(t *testing.T) {
+		l := &log{epoch: time.Now()}
+		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", answer(2*time.Second), nil))
+		counts, wrong := map[string]int{}, 0
+		var mu sync.Mutex
+		g.Record = func(r *Result) {
+			mu.Lock()
+			defer mu.Unlock()
+			counts[r.Target]++
+			want := map[string]time.Duration{"a": 500 * ms, "b": time.Second}[r.Target]
+			if ttft, _ := r.TTFT(); r.Outcome != OK || r.ScheduleDelay() != 0 || ttft != want {
+				wrong++
+			}
+		}
+		g.rounds(t.Context(), 8640)
+		if counts["a"] != 8640 || counts["b"] != 8640 || wrong != 0 || len(l.lines) != 0 {
+			t.Errorf("%v probes, %d wrong, skipped %q", counts, wrong, l.lines)
+		}
+	})
+}
+
+// TestMemberLearnsWhatTheServerRejects holds that a server is asked again
+// without the field that it names, at start only, and each lesson is kept.
+func TestMemberLearnsWhatTheServerRejects(t *testing.T) {
+	inBubble(t, "reject", func(t *testing.T) {
+		bodies := []string{}
+		strict := true
+		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			body := string(b)
+			bodies = append(bodies, body)
+			for _, field := range []string{"continuous_usage_stats", "cache_salt", "min_tokens"} {
+				if strict && strings.Contains(body, field) {
+					w.WriteHeader(http.StatusUnprocessableEntity)
+					fmt.Fprintf(w, `{"message":"[{'type': 'extra_forbidden', 'loc': ('body', '%s')}]"}`, field)
+					return
+				}
+			}
+			answer(2*ms).send(w, r)
+		})
+		target.Dialect, _ = wire.Lookup("openai-chat")
+		m := NewMember(target, "m", 1, nil)
+		handler := func() *Result {
+			return m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2, CacheSalt: "s"})
+		}
+		handler()
+		want := []wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}
+		if got := m.Lessons().Omit; !slices.Equal(got, want) {
+			t.Errorf("learnt to omit %v, want %v", got, want)
+		}
+		if len(bodies) != 4 {
+			t.Errorf("%d requests, want one more for each field", len(bodies))
+		}
+		handler()
+		if len(bodies) != 5 {
+			t.Errorf("%d requests after the second probe, want 5", len(bodies))
+		}
+	})
+}
+
+func TestMemberAsksWhatTheServerIs(t *testing.T) {
+	tests := []struct {
+		name    string
+		replies map[string]string
+		dialect string
+		model   string
+	}{
+		{"a list of models", map[string]string{"/v1/models": `{"data":[{"id":"llama","owned_by":"vllm"}]}`}, "openai-chat", "llama"},
+		{"TGI", map[string]string{"/v1/models": `{"data":[{"id":"x"}]}`, "/info": `{"model_id":"bloom","max_input_tokens":4000,"max_total_tokens":4096}`}, "tgi", "bloom"},
+		{"an older TGI without a list", map[string]string{"/info": `{"model_id":"bloom","max_input_tokens":4000,"max_total_tokens":4096}`}, "tgi", "bloom"},
+	}
+	for _, test := range tests {
+		inBubble(t, test.name, func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if reply, ok := test.replies[r.URL.Path]; ok {
+					_, _ = io.WriteString(w, reply)
+					return
+				}
+				http.NotFound(w, r)
+			})
+			target.Dialect = nil
+			m := NewMember(target, "", 1, nil)
+			if err := m.Prepare(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := m.Lessons(); got.Dialect.Name() != test.dialect || got.Model != test.model {
+				t.Errorf("%s with model %s", got.Dialect.Name(), got.Model)
+			}
+		})
+	}
+}
+
+// TestMemberThatCannotBeAskedIsAResult holds that a server which is down from
+// the start is counted like one that goes down later.
+func TestMemberThatCannotBeAskedIsAResult(t *testing.T) {
+	for status, want := range map[int]Outcome{401: Rejected, 404: Rejected, 503: Overloaded, 500: ServerError} {
+		inBubble(t, http.StatusText(status), func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+			target.Dialect = nil
+			r := NewMember(target, "", 1, nil).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+			if r.Outcome != want || r.Status != status || r.Target != "t" {
+				t.Errorf("%s with status %d: %v", r.Outcome, r.Status, r.Err)
+			}
+		})
+	}
+}
+
+// TestMemberHoldsTheServerToWhatItHasShown holds that the first answer teaches
+// and the later ones are judged.
+func TestMemberHoldsTheServerToWhatItHasShown(t *testing.T) {
+	exact := script{{ms, data(counted(1)), goOn}, {ms, data(counted(2)), goOn}, {0, data(limit, done), goOn}}
+	early := script{{ms, data(counted(1)), goOn}, {0, data(stop, done), goOn}}
+	clamped := script{{ms, data(counted(1)), goOn}, {0, data(limit, done), goOn}}
+	tests := []struct {
+		name    string
+		scripts []script
+		want    []Outcome
+	}{
+		{"an early end after an exact answer", []script{exact, early}, []Outcome{OK, WrongLength}},
+		{"an early end from a server that showed nothing", []script{early, early}, []Outcome{OK, OK}},
+		{"a clamped answer", []script{clamped, clamped}, []Outcome{OK, WrongLength}},
+	}
+	for _, test := range tests {
+		inBubble(t, test.name, func(t *testing.T) {
+			n := 0
+			m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
+				n++
+				test.scripts[n-1].stream(w, r)
+			}), "m", 1, nil)
+			for i, want := range test.want {
+				if r := m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}); r.Outcome != want {
+					t.Errorf("probe %d: %s (%v), want %s", i, r.Outcome, r.Err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestSlots(t *testing.T) {
+	inBubble(t, "slots", func(t *testing.T) {
+		s, start := NewSlots(2), time.Now()
+		first, _ := s.Take(start)
+		time.Sleep(time.Second)
+		second, ok := s.Take(time.Now())
+		if _, third := s.Take(time.Now()); !ok || third {
+			t.Errorf("second %t, third %t", ok, third)
+		}
+		if n, oldest := s.InFlight(); n != 2 || !oldest.Equal(start) {
+			t.Errorf("%d in flight since %v", n, oldest)
+		}
+		first()
+		if n, oldest := s.InFlight(); n != 1 || oldest.Sub(start) != time.Second {
+			t.Errorf("%d in flight since %v", n, oldest)
+		}
+		second()
+		if n, oldest := s.InFlight(); n != 0 || !oldest.IsZero() {
+			t.Errorf("%d in flight since %v", n, oldest)
+		}
+	})
+}

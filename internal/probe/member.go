@@ -1,0 +1,172 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A Member is a target at work: what it was configured with, and what its
+// server has taught since. It is safe for concurrent use.
+type Member struct {
+	target Target
+	model  string // configured; empty to take the server's first
+	slots  *Slots
+	budget *Budget
+
+	mu      sync.Mutex
+	lessons Lessons
+}
+
+// Lessons are what a server has taught about itself.
+type Lessons struct {
+	Dialect wire.Dialect // nil until known
+	Model   string       // empty until known
+	Omit    []wire.Field // fields that it rejects
+
+	Answered    bool // a probe succeeded
+	ExactOutput bool // it has shown that it generates exactly what is asked
+	Counts      bool // it has a route that counts tokens
+}
+
+// NewMember returns a member that probes t with at most inFlight probes at once
+// and within budget. The dialect of t may be nil and the model empty: then the
+// server is asked.
+func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
+	return &Member{
+		target: t, model: model, slots: NewSlots(inFlight), budget: budget,
+		lessons: Lessons{Dialect: t.Dialect, Model: model},
+	}
+}
+
+// Name is the target's name.
+func (m *Member) Name() string { return m.target.Name }
+
+// InFlight is the number of probes under way and the start of the oldest.
+func (m *Member) InFlight() (n int, oldest time.Time) { return m.slots.InFlight() }
+
+// Lessons returns what the server has taught so far.
+func (m *Member) Lessons() Lessons {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.lessons
+	l.Omit = slices.Clone(l.Omit)
+	return l
+}
+
+// learn changes the lessons.
+func (m *Member) learn(change func(*Lessons)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	change(&m.lessons)
+}
+
+// Probe asks one question. A server that has not told yet what it is, is asked
+// that first; while it cannot be, that is the result. The ask's model, its
+// omitted fields and what its answer is held to are set here.
+func (m *Member) Probe(ctx context.Context, ask wire.Ask) *Result {
+	start := time.Now()
+	if err := m.Prepare(ctx); err != nil {
+		return m.target.Unreached(start, m.Lessons().Model, err)
+	}
+	r := m.ready().Probe(ctx, m.fill(ask))
+	for m.learnRejected(r) {
+		r = m.ready().Probe(ctx, m.fill(ask))
+	}
+	m.learnFrom(r, ask)
+	return r
+}
+
+// Prepare finds out what the server is, unless that is known.
+func (m *Member) Prepare(ctx context.Context) error {
+	known := m.Lessons()
+	if known.Dialect != nil && known.Model != "" {
+		return nil
+	}
+	found, err := m.target.Discover(ctx, m.model)
+	if err != nil {
+		return err
+	}
+	m.learn(func(l *Lessons) { l.Dialect, l.Model = found.Dialect, found.Model })
+	return nil
+}
+
+// Discover asks the server what it is, whether or not that is known.
+func (m *Member) Discover(ctx context.Context) (Findings, error) {
+	return m.target.Discover(ctx, m.model)
+}
+
+// Count asks the server how many tokens a prompt has. ok is false if it has no
+// route for that.
+func (m *Member) Count(ctx context.Context, prompt string) (n int, ok bool, err error) {
+	if err := m.Prepare(ctx); err != nil {
+		return 0, false, err
+	}
+	n, ok, err = m.ready().Count(ctx, m.fill(wire.Ask{Prompt: prompt}))
+	m.learn(func(l *Lessons) { l.Counts = ok })
+	return n, ok, err
+}
+
+// ready is the target with the dialect that was found.
+func (m *Member) ready() Target {
+	t := m.target
+	t.Dialect = m.Lessons().Dialect
+	return t
+}
+
+// fill completes an ask with what was learnt.
+func (m *Member) fill(ask wire.Ask) wire.Ask {
+	known := m.Lessons()
+	ask.Model, ask.Omit = known.Model, known.Omit
+	ask.ExactLimit, ask.ExactOutput = known.Answered, known.ExactOutput
+	return ask
+}
+
+// learnRejected reports whether to ask again: the server rejected the very first
+// question because of fields that it does not know, and has not been asked
+// without them. Once it has answered, nothing is asked twice.
+func (m *Member) learnRejected(r *Result) bool {
+	if r.Status != http.StatusBadRequest && r.Status != http.StatusUnprocessableEntity || m.Lessons().Answered {
+		return false
+	}
+	known := m.Lessons()
+	named := wire.Rejected(known.Dialect, r.rejected, known.Omit)
+	if len(named) == 0 {
+		return false
+	}
+	m.learn(func(l *Lessons) { l.Omit = append(l.Omit, named...) })
+	return true
+}
+
+// learnFrom takes the lessons of a result. A server that marks usage on every
+// frame knows the extensions of vLLM's family; one answer of exactly the length
+// asked, ended for its length, shows that it obeys them.
+func (m *Member) learnFrom(r *Result, ask wire.Ask) {
+	if r.Outcome != OK {
+		return
+	}
+	obeys := r.Source == FromUsage && r.Usage.Generated() == wire.Tokens(ask.MaxTokens) &&
+		wire.EndingOf(r.Finish) == wire.AtLimit
+	m.learn(func(l *Lessons) {
+		l.Answered = true
+		forced := !wire.Ask{Omit: l.Omit}.Omits(wire.FieldIgnoreEOS)
+		l.ExactOutput = l.ExactOutput || obeys && forced
+	})
+}
+
+// Notes tells the lessons to a person, one sentence each.
+func (l Lessons) Notes() []string {
+	var notes []string
+	for _, f := range l.Omit {
+		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
+	}
+	if l.ExactOutput {
+		notes = append(notes, "generates exactly as many tokens as asked: held to it")
+	}
+	return notes
+}

@@ -1,0 +1,56 @@
+package probe
+
+import "time"
+
+// A Signal is what an objective looks at.
+type Signal string
+
+// The signals.
+const (
+	SignalTTFT         Signal = "ttft"
+	SignalServerTTFT   Signal = "server_ttft"
+	SignalTPOT         Signal = "tpot"
+	SignalMaxGap       Signal = "max_gap"
+	SignalE2EL         Signal = "e2el"
+	SignalAvailability Signal = "availability"
+)
+
+// An Objective is a promise about probes: of all of them, at least Goal are
+// good.
+type Objective struct {
+	Name   string
+	Signal Signal
+	Limit  time.Duration // longest good value; 0 for availability
+	Goal   float64       // share of good probes, between 0 and 1
+}
+
+// Judge reports whether r is good. A failed probe is never good. ok is false
+// if r says nothing about o: it was canceled, or succeeded without a sample of
+// the signal.
+func (o Objective) Judge(r *Result) (good, ok bool) {
+	if r.Outcome == Canceled {
+		return false, false
+	}
+	if r.Outcome != OK || o.Signal == SignalAvailability {
+		return r.Outcome == OK, true
+	}
+	value, ok := o.Signal.of(r)
+	return ok && value <= o.Limit, ok
+}
+
+// of is the signal's value in r.
+func (s Signal) of(r *Result) (time.Duration, bool) {
+	switch s {
+	case SignalTTFT:
+		return r.TTFT()
+	case SignalServerTTFT:
+		return r.ServerTTFT()
+	case SignalTPOT:
+		return r.TPOT()
+	case SignalMaxGap:
+		return r.MaxGap()
+	case SignalE2EL:
+		return r.E2EL()
+	}
+	return 0, false
+}

@@ -1,0 +1,84 @@
+package probe
+
+import (
+	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A Result is everything one probe learned. It is made once and then only read.
+type Result struct {
+	Target, Group, Model, API, Prompt string
+
+	Round uint64    // results of one group with equal Round answered the same prompt
+	Due   time.Time // when the probe should have started, or when its turn in the group came
+
+	Timeline Timeline
+	Elapsed  time.Duration // from Start to the end of the probe, whatever the end was
+
+	Outcome Outcome
+	Err     error  // detail for humans; nil if and only if Outcome is OK
+	Status  int    // HTTP status; 0 if no header was read
+	Finish  string // the server's finish reason; empty if none came
+
+	Usage  wire.Usage // merged over all frames
+	Source Source     // where the tokens of a frame came from
+
+	// Hidden is true when the count of generated tokens holds reasoning that no
+	// frame showed: TPOT would be too small by as much.
+	Hidden bool
+
+	CertExpiry time.Time // earliest expiry in the server's certificate chain; zero without TLS
+	TraceID    string    // 32 hex digits; also sent as traceparent
+	SpanID     string    // 16 hex digits; the span that traceparent names
+	Warnings   []error   // doubts about the data, which travel with it
+
+	rejected []byte // body of an answer that was no stream
+}
+
+// A Recorder takes finished results. Record is safe for concurrent use, does no
+// I/O, and neither modifies nor retains r.
+type Recorder interface{ Record(r *Result) }
+
+// A Source is where the number of tokens in a frame came from.
+type Source string
+
+// The sources, best first.
+const (
+	FromUsage  Source = "usage" // growth of the usage that each frame carries
+	FromIDs    Source = "ids"   // token ids in the frame
+	FromTotal  Source = "total" // one each: the count of all tokens equals the number of token frames
+	FromNobody Source = "none"  // the tokens of a frame cannot be attributed
+)
+
+// ScheduleDelay is how late the probe started.
+func (r *Result) ScheduleDelay() time.Duration { return max(0, r.Timeline.Start.Sub(r.Due)) }
+
+// TTFT is the time to the first token, or false if none was seen.
+func (r *Result) TTFT() (time.Duration, bool) { return r.Timeline.TTFT() }
+
+// ServerTTFT is TTFT without the connection and the upload.
+func (r *Result) ServerTTFT() (time.Duration, bool) { return r.Timeline.ServerTTFT() }
+
+// TPOT is the time per output token after the first frame. ok is false if the
+// number of generated tokens is unknown or not above those of the first frame,
+// or some of it is reasoning that no frame showed.
+func (r *Result) TPOT() (d time.Duration, ok bool) {
+	n := r.Usage.Generated()
+	if !n.Known || r.Hidden {
+		return 0, false
+	}
+	return r.Timeline.TPOT(n.N)
+}
+
+// E2EL is the end-to-end latency. A failed probe has none.
+func (r *Result) E2EL() (d time.Duration, ok bool) {
+	if r.Outcome != OK {
+		return 0, false
+	}
+	return r.Timeline.E2EL()
+}
+
+// MaxGap is the longest silence between token frames. A probe that died
+// mid-stream has one too.
+func (r *Result) MaxGap() (time.Duration, bool) { return r.Timeline.MaxGap() }

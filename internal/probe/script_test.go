@@ -1,0 +1,141 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A script is what a server sends: each step after a pause, in one write.
+type script []step
+
+type step struct {
+	after time.Duration
+	send  string
+	then  ending
+}
+
+// An ending is what a server does after a step.
+type ending int
+
+const (
+	goOn ending = iota
+	hang        // send nothing more, until the client leaves
+	cut         // close the connection without the body's end
+)
+
+// stream answers with the script as an event stream.
+func (s script) stream(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	s.send(w, r)
+}
+
+// send sends the body of the answer.
+func (s script) send(w http.ResponseWriter, r *http.Request) {
+	flush := http.NewResponseController(w).Flush
+	for _, step := range s {
+		select {
+		case <-time.After(step.after):
+		case <-r.Context().Done():
+			return
+		}
+		_, _ = io.WriteString(w, step.send)
+		_ = flush()
+		switch step.then {
+		case hang:
+			<-r.Context().Done()
+			return
+		case cut:
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// data is an SSE event for each of the JSON texts.
+func data(jsons ...string) string {
+	var b strings.Builder
+	for _, text := range jsons {
+		fmt.Fprintf(&b, "data: %s\n\n", text)
+	}
+	return b.String()
+}
+
+// The frames of a chat completion.
+const (
+	role  = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
+	token = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`
+	stop  = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	limit = `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
+	done  = "[DONE]"
+)
+
+// counted is a token frame with continuous usage.
+func counted(total int) string {
+	return fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}],"usage":%s}`, counts(80, total))
+}
+
+// usage is a usage-only frame.
+func usage(prompt, output int) string {
+	return fmt.Sprintf(`{"choices":[],"usage":%s}`, counts(prompt, output))
+}
+
+func counts(prompt, output int) string {
+	return fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, prompt, output, prompt+output)
+}
+
+// tokens are n steps of a token each, a gap apart.
+func tokens(n int, gap time.Duration) script {
+	s := make(script, n)
+	for i := range s {
+		s[i] = step{after: gap, send: data(token)}
+	}
+	return s
+}
+
+// serve starts a server for the test's bubble and returns a target that asks it.
+func serve(t *testing.T, handler http.HandlerFunc) Target {
+	t.Helper()
+	listener := sim.NewListener()
+	server := &http.Server{Handler: handler}
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); _ = server.Serve(listener) }()
+	target := newTarget(func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) })
+	t.Cleanup(func() {
+		target.Transport.Close()
+		_ = server.Close()
+		<-stopped
+	})
+	return target
+}
+
+// newTarget is a target with the defaults of these tests.
+func newTarget(dial Dial) Target {
+	chat, _ := wire.Lookup("openai-chat")
+	return Target{
+		Name: "t", Group: "g", Prompt: "cold", URL: "http://t", Dialect: chat,
+		Transport: NewTransport(dial, nil, false), Timeout: 120 * time.Second, Stall: 30 * time.Second,
+	}
+}
+
+// probeScript asks a server that answers with a script.
+func probeScript(t *testing.T, s script) *Result {
+	t.Helper()
+	return serve(t, s.stream).Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 10})
+}
+
+// inBubble runs a test in virtual time. Cleanups run inside, since they wait for
+// goroutines of the bubble.
+func inBubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}

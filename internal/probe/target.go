@@ -1,0 +1,224 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A Target is one endpoint and how to ask it. It is only read, and its methods
+// are safe for concurrent use.
+type Target struct {
+	Name, Group string
+	Prompt      string // name of the workload
+	URL         string // base, with or without /v1
+	Dialect     wire.Dialect
+	Header      http.Header // sent with every request; its values are secrets
+	Agent       string      // User-Agent
+	Transport   *Transport
+	Timeout     time.Duration // of the whole probe
+	Stall       time.Duration // longest silence between token frames
+}
+
+// maxTokenFrames bounds the arrivals that one probe keeps.
+const maxTokenFrames = 1 << 20
+
+var errTooMany = fmt.Errorf("more than %d token frames", maxTokenFrames)
+
+// maxErrorBody bounds what is read of an answer that is no stream, in bytes.
+const maxErrorBody = 64 << 10
+
+// Probe asks and times. It returns within t.Timeout of being called, and as soon
+// as ctx is done. Due and Round of the result are the caller's to fill in.
+func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	x := t.newExchange(ask)
+	x.silence = time.AfterFunc(t.Stall, func() { stop(errStalled) })
+	x.silence.Stop() // runs from the first token on
+	defer x.silence.Stop()
+	return x.conclude(x.run(ctx))
+}
+
+// An exchange is one request and its answer.
+type exchange struct {
+	target Target
+	ask    wire.Ask
+	trace  *trace
+	fold   *fold
+	result *Result
+
+	silence *time.Timer // ends the probe when it stalls; set at each token frame
+}
+
+func (t Target) newExchange(ask wire.Ask) *exchange {
+	return &exchange{
+		target: t, ask: ask,
+		result: &Result{
+			Target: t.Name, Group: t.Group, Model: ask.Model, API: t.Dialect.Name(), Prompt: t.Prompt,
+			TraceID: randomHex(16), SpanID: randomHex(8),
+		},
+	}
+}
+
+// run asks, reads the answer, and judges it.
+func (x *exchange) run(ctx context.Context) verdict {
+	req, err := x.target.request(ctx, x.ask)
+	if err != nil {
+		x.begin()
+		return failed(Rejected, "%w", err)
+	}
+	req.Header.Set("Traceparent", "00-"+x.result.TraceID+"-"+x.result.SpanID+"-01")
+	transport, done := x.target.Transport.borrow()
+	defer done()
+
+	x.begin()
+	resp, err := transport.RoundTrip(req.WithContext(withTrace(ctx, x.trace)))
+	if err != nil {
+		_, during := x.trace.so()
+		return noAnswer(ctx, during, err)
+	}
+	defer resp.Body.Close()
+	x.trace.answered()
+	x.note(resp)
+	if v, ok := x.refused(ctx, resp); ok {
+		return v
+	}
+	return x.read(ctx, resp)
+}
+
+// conclude completes the result with its verdict.
+func (x *exchange) conclude(v verdict) *Result {
+	r := x.result
+	r.Elapsed = time.Since(r.Timeline.Start)
+	x.fold.into(r)
+	r.Timeline.Phases, _ = x.trace.so()
+	r.Outcome, r.Err = v.outcome, scrub(v.err, x.target.Header, x.ask.Prompt)
+	if v.outcome != OK {
+		r.Timeline.Open = x.fold.open(r.Elapsed)
+	}
+	r.Warnings = doubts(r, x.ask)
+	return r
+}
+
+// begin starts the clock.
+func (x *exchange) begin() {
+	start := time.Now()
+	x.result.Timeline.Start = start
+	x.trace, x.fold = newTrace(start), &fold{start: start}
+}
+
+// note keeps what the response header says.
+func (x *exchange) note(resp *http.Response) {
+	x.result.Status = resp.StatusCode
+	if resp.TLS != nil {
+		x.result.CertExpiry = earliestExpiry(resp.TLS.PeerCertificates)
+	}
+}
+
+// refused is the verdict on an answer that is no stream; ok is false if it is
+// one.
+func (x *exchange) refused(ctx context.Context, resp *http.Response) (v verdict, ok bool) {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	success := resp.StatusCode/100 == 2
+	if success && kind == "text/event-stream" {
+		return verdict{}, false
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if v, ok := ended(ctx, "while reading the answer"); ok && err != nil {
+		return v, true
+	}
+	x.result.rejected = body
+	if !success {
+		return badStatus(resp, wire.Describe(body)), true
+	}
+	if kind == "" {
+		kind = "no content type"
+	}
+	return failed(NotStreamed, "HTTP %d with %s instead of a stream: %s", resp.StatusCode, kind, wire.Describe(body)), true
+}
+
+// read reads the stream to its end.
+func (x *exchange) read(ctx context.Context, resp *http.Response) verdict {
+	frames := stream.NewSSE(resp.Body, x.trace.conn.Last, askSize(resp))
+	for {
+		frame, err := frames.Next()
+		if errors.Is(err, io.EOF) {
+			return complete(x.fold, x.ask)
+		}
+		if err != nil {
+			return broken(ctx, x.fold, err)
+		}
+		delta, err := x.target.Dialect.Decode(frame.Data)
+		if err == nil && len(x.fold.tokens) == maxTokenFrames {
+			err = errTooMany
+		}
+		if err != nil {
+			return broken(ctx, x.fold, err)
+		}
+		if x.fold.add(frame.Stamp, delta) {
+			x.silence.Reset(x.target.Stall - time.Since(frame.At))
+		}
+	}
+}
+
+// askSize is how many bytes to ask the body for at once: see [stream.NewSSE].
+func askSize(resp *http.Response) int {
+	if slices.Contains(resp.TransferEncoding, "chunked") {
+		return 1
+	}
+	return 4096
+}
+
+// request is the probe's POST. GetBody is nil, so that net/http cannot send it
+// twice.
+func (t Target) request(ctx context.Context, ask wire.Ask) (*http.Request, error) {
+	body, err := t.Dialect.Body(ask)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, wire.URL(t.URL, t.Dialect.Path()), bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("make request: %w", err)
+	}
+	req.GetBody = nil
+	req.Header = t.Header.Clone()
+	if req.Header == nil {
+		req.Header = http.Header{}
+	}
+	req.Header.Set("User-Agent", t.Agent)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Accept-Encoding", "identity")
+	return req, nil
+}
+
+func earliestExpiry(chain []*x509.Certificate) time.Time {
+	var earliest time.Time
+	for _, certificate := range chain {
+		if earliest.IsZero() || certificate.NotAfter.Before(earliest) {
+			earliest = certificate.NotAfter
+		}
+	}
+	return earliest
+}
+
+func randomHex(n int) string {
+	b := make([]byte, n)
+	_, _ = rand.Read(b) // never fails: see its documentation
+	return hex.EncodeToString(b)
+}

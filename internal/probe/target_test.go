@@ -1,0 +1,406 @@
+package probe
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+const ms = time.Millisecond
+
+// reading is what the tables say of a result. A negative duration is none.
+type reading struct {
+	Outcome                  Outcome
+	TTFT, TPOT, E2EL, MaxGap time.Duration
+	Frames, Coalesced        int
+	Gaps, ITL                []time.Duration
+	Prompt, Cached, Output   int // -1: unknown
+	Source                   Source
+}
+
+const none = -1
+
+func readingOf(r *Result) reading {
+	return reading{
+		Outcome: r.Outcome,
+		TTFT:    orNone(r.TTFT()), TPOT: orNone(r.TPOT()), E2EL: orNone(r.E2EL()), MaxGap: orNone(r.MaxGap()),
+		Frames: len(r.Timeline.Tokens), Coalesced: r.Timeline.Coalesced(),
+		Gaps: slices.Collect(r.Timeline.ChunkGaps()), ITL: slices.Collect(r.Timeline.ITL()),
+		Prompt: countOr(r.Usage.Prompt), Cached: countOr(r.Usage.Cached), Output: countOr(r.Usage.Generated()),
+		Source: r.Source,
+	}
+}
+
+func orNone(d time.Duration, ok bool) time.Duration {
+	if !ok {
+		return none
+	}
+	return d
+}
+
+func countOr(c wire.Count) int {
+	if !c.Known {
+		return none
+	}
+	return c.N
+}
+
+// times repeats a duration.
+func times(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.Duration{d}, n) }
+
+// TestStreams holds the definitions of DESIGN §1 on the streams where clients go
+// wrong. Times are exact: they are the script's.
+func TestStreams(t *testing.T) {
+	tests := []struct {
+		name   string
+		script script
+		want   reading
+	}{
+		{
+			"a role frame 350 ms early is no token",
+			slices.Concat(script{{350 * ms, data(role), goOn}}, tokens(10, 350*ms), script{{0, data(limit), goOn}, {5 * ms, data(usage(80, 10), done), goOn}}),
+			reading{OK, 700 * ms, 350 * ms, 3850 * ms, 350 * ms, 10, 0, times(9, 350*ms), times(9, 350*ms), 80, none, 10, FromTotal},
+		},
+		{
+			"of two usage frames the larger count of each field stands",
+			slices.Concat(tokens(3, 20*ms), script{
+				{0, data(stop), goOn},
+				{0, data(`{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":3,"total_tokens":103,"prompt_tokens_details":{"cached_tokens":64}}}`), goOn},
+				{0, data(`{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":3,"total_tokens":103,"prompt_tokens_details":{"cached_tokens":0}}}`, done), goOn},
+			}),
+			reading{OK, 20 * ms, 20 * ms, 60 * ms, 20 * ms, 3, 0, times(2, 20*ms), times(2, 20*ms), 100, 64, 3, FromTotal},
+		},
+		{
+			"three tokens a frame are told by usage",
+			script{{100 * ms, data(counted(3)), goOn}, {30 * ms, data(counted(6)), goOn}, {30 * ms, data(counted(9)), goOn}, {0, data(limit, done), goOn}},
+			reading{OK, 100 * ms, 10 * ms, 160 * ms, 30 * ms, 3, 0, times(2, 30*ms), times(6, 10*ms), 80, none, 9, FromUsage},
+		},
+		{
+			"three tokens a frame without usage have no ITL",
+			slices.Concat(tokens(3, 30*ms), script{{0, data(stop, usage(80, 9), done), goOn}}),
+			reading{OK, 30 * ms, 60 * ms / 8, 90 * ms, 30 * ms, 3, 0, times(2, 30*ms), nil, 80, none, 9, FromNobody},
+		},
+		{
+			"an invisible end of sequence may be counted",
+			slices.Concat(tokens(3, 30*ms), script{{0, data(stop, usage(80, 4), done), goOn}}),
+			reading{OK, 30 * ms, 20 * ms, 90 * ms, 30 * ms, 3, 0, times(2, 30*ms), times(2, 30*ms), 80, none, 4, FromTotal},
+		},
+		{
+			"a comment is no token",
+			slices.Concat(script{{50 * ms, ": ping\n\n", goOn}}, tokens(2, 100*ms), script{{0, data(stop, usage(80, 2), done), goOn}}),
+			reading{OK, 150 * ms, 100 * ms, 250 * ms, 100 * ms, 2, 0, times(1, 100*ms), times(1, 100*ms), 80, none, 2, FromTotal},
+		},
+		{
+			"frames of one write arrive together",
+			script{{100 * ms, data(counted(1)), goOn}, {50 * ms, data(counted(2), counted(3), counted(4)), goOn}, {0, data(limit, done), goOn}},
+			reading{OK, 100 * ms, 50 * ms / 3, 150 * ms, 50 * ms, 4, 2, []time.Duration{50 * ms, 0, 0}, []time.Duration{50 * ms, 0, 0}, 80, none, 4, FromUsage},
+		},
+		{
+			"an error after ten tokens is one, whatever [DONE] says",
+			slices.Concat(tokens(10, 20*ms), script{{70 * ms, data(`{"error":{"message":"boom","code":500}}`, done), goOn}}),
+			reading{ServerError, 20 * ms, none, none, 70 * ms, 10, 0, times(9, 20*ms), nil, none, none, none, FromNobody},
+		},
+		{
+			"a body cut without its end",
+			slices.Concat(tokens(4, 20*ms), script{{80 * ms, "", cut}}),
+			reading{Truncated, 20 * ms, none, none, 80 * ms, 4, 0, times(3, 20*ms), nil, none, none, none, FromNobody},
+		},
+		{
+			"an end without a finish reason",
+			slices.Concat(tokens(4, 20*ms), script{{0, data(done), goOn}}),
+			reading{Truncated, 20 * ms, none, none, 20 * ms, 4, 0, times(3, 20*ms), nil, none, none, none, FromNobody},
+		},
+		{
+			"[DONE] alone", script{{ms, data(done), goOn}},
+			reading{Empty, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
+			"nothing at all", script{{ms, "", goOn}},
+			reading{Empty, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
+			"hidden reasoning is counted but was never seen",
+			script{{ms, data(stop, `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":100,"total_tokens":180,"completion_tokens_details":{"reasoning_tokens":100}}}`, done), goOn}},
+			reading{Empty, none, none, none, none, 0, 0, nil, nil, 80, none, 100, FromNobody},
+		},
+		{
+			"no TPOT where some tokens are reasoning that no frame showed",
+			slices.Concat(tokens(2, 20*ms), script{{0, data(stop, `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":2,"total_tokens":382}}`, done), goOn}}),
+			reading{OK, 20 * ms, none, 40 * ms, 20 * ms, 2, 0, times(1, 20*ms), nil, 80, none, 302, FromNobody},
+		},
+		{
+			"the finish frame ends E2EL when it is later, usage never does",
+			slices.Concat(tokens(2, 20*ms), script{{7 * ms, data(stop), goOn}, {time.Second, data(usage(80, 2)), goOn}, {time.Second, data(done), goOn}}),
+			reading{OK, 20 * ms, 20 * ms, 47 * ms, 20 * ms, 2, 0, times(1, 20*ms), times(1, 20*ms), 80, none, 2, FromTotal},
+		},
+		{
+			"a refusal",
+			script{{ms, data(`{"choices":[{"delta":{"refusal":"no"}}]}`, stop, done), goOn}},
+			reading{Filtered, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
+			"a content filter",
+			slices.Concat(tokens(1, ms), script{{0, data(`{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`, done), goOn}}),
+			reading{Filtered, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
+			"a server that gave up",
+			slices.Concat(tokens(1, ms), script{{0, data(`{"choices":[{"delta":{},"finish_reason":"abort"}]}`, done), goOn}}),
+			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
+			"an overload told in the stream",
+			script{{ms, data(`{"error":"Model is overloaded","error_type":"overloaded"}`), goOn}},
+			reading{Overloaded, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
+			"a frame that nobody can read",
+			slices.Concat(tokens(1, ms), script{{0, data("{what}"), hang}}),
+			reading{Malformed, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
+			"silence after the first token stalls, comments do not count",
+			slices.Concat(tokens(3, 20*ms), script{{10 * time.Second, ": ping\n\n", goOn}, {10 * time.Second, ": ping\n\n", hang}}),
+			reading{Stalled, 20 * ms, none, none, 30 * time.Second, 3, 0, times(2, 20*ms), nil, none, none, none, FromNobody},
+		},
+		{
+			"silence before the first token does not stall, it times out",
+			script{{10 * time.Second, ": ping\n\n", hang}},
+			reading{Timeout, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
+			"an answer that drips for ever times out",
+			tokens(1000, 700*ms),
+			reading{Timeout, 700 * ms, none, none, 700 * ms, 171, 0, times(170, 700*ms), nil, none, none, none, FromNobody},
+		},
+	}
+	for _, test := range tests {
+		inBubble(t, test.name, func(t *testing.T) {
+			r := probeScript(t, test.script)
+			if diff := cmp.Diff(test.want, readingOf(r)); diff != "" {
+				t.Errorf("reading (-want +got):\n%s", diff)
+			}
+			if (r.Err == nil) != (r.Outcome == OK) {
+				t.Errorf("outcome %s with error %v", r.Outcome, r.Err)
+			}
+		})
+	}
+}
+
+// TestAnswersThatAreNoStream holds the outcome of every other kind of answer.
+func TestAnswersThatAreNoStream(t *testing.T) {
+	tests := []struct {
+		name   string
+		status int
+		kind   string
+		body   string
+		want   Outcome
+		says   string
+	}{
+		{"HTML", 200, "text/html", "<html>Welcome to nginx</html>", NotStreamed, "Welcome to nginx"},
+		{"plain JSON", 200, "application/json", `{"choices":[{"message":{"content":"hi"}}]}`, NotStreamed, "application/json"},
+		{"an error as JSON with 200", 200, "application/json", `{"error":{"message":"no such thing"}}`, NotStreamed, "no such thing"},
+		{"no type", 200, "", "", NotStreamed, "no content type"},
+		{"400", 400, "application/json", `{"error":{"message":"bad","type":"BadRequestError","code":400}}`, Rejected, "BadRequestError: 400: bad"},
+		{"401", 401, "application/json", `{"error":"Unauthorized"}`, Rejected, "Unauthorized"},
+		{"404", 404, "application/json", `{"detail":"Not Found"}`, Rejected, "Not Found"},
+		{"a redirect", 307, "", "", Rejected, "307"},
+		{"408", 408, "text/plain", "late", ServerError, "late"},
+		{"424", 424, "application/json", `{"error":"Request failed","error_type":"generation"}`, ServerError, "generation"},
+		{"429", 429, "text/plain", "slow down", RateLimited, "slow down"},
+		{"500", 500, "application/json", `{"object":"error","message":"oops","code":500}`, ServerError, "oops"},
+		{"502", 502, "text/html", "<h1>502 Bad Gateway</h1>", ServerError, "Bad Gateway"},
+		{"503", 503, "text/plain", "inference error: ServiceUnavailable", Overloaded, "ServiceUnavailable"},
+		{"529", 529, "application/json", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, Overloaded, "Overloaded"},
+	}
+	for _, test := range tests {
+		inBubble(t, test.name, func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header()["Content-Type"] = []string{test.kind}
+				w.WriteHeader(test.status)
+				_, _ = io.WriteString(w, test.body)
+			})
+			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+			if r.Outcome != test.want || r.Status != test.status {
+				t.Errorf("%s with status %d, want %s", r.Outcome, r.Status, test.want)
+			}
+			if !strings.Contains(r.Err.Error(), test.says) {
+				t.Errorf("error %q does not say %q", r.Err, test.says)
+			}
+		})
+	}
+}
+
+func TestUnreachableServers(t *testing.T) {
+	tests := []struct {
+		name string
+		dial Dial
+		want Outcome
+	}{
+		{"an unknown name", func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.DNSError{Err: "no such host", Name: "t", IsNotFound: true}
+		}, DNS},
+		{"a closed port", func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Err: io.ErrClosedPipe}
+		}, Connect},
+		{"a host that does not answer", func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, Timeout},
+		{"a connection closed at once", func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() { _, _ = far.Read(make([]byte, 1<<16)); _ = far.Close() }()
+			return near, nil
+		}, Empty},
+		{"something that is no HTTP", func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				_, _ = far.Read(make([]byte, 1<<16))
+				_, _ = io.WriteString(far, "SSH-2.0-x\r\n")
+				_ = far.Close()
+			}()
+			return near, nil
+		}, Malformed},
+	}
+	for _, test := range tests {
+		inBubble(t, test.name, func(t *testing.T) {
+			start := time.Now()
+			r := newTarget(test.dial).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+			if r.Outcome != test.want || r.Err == nil {
+				t.Errorf("%s (%v), want %s", r.Outcome, r.Err, test.want)
+			}
+			if took := time.Since(start); test.want == Timeout && took != 120*time.Second || test.want != Timeout && took != 0 {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func TestSilentHeadersTimeOut(t *testing.T) {
+	inBubble(t, "hang", func(t *testing.T) {
+		target := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		})
+		r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+		if r.Outcome != Timeout || r.Elapsed != 120*time.Second || r.Status != 0 {
+			t.Errorf("%s after %v, status %d", r.Outcome, r.Elapsed, r.Status)
+		}
+	})
+}
+
+func TestCanceledProbeIsNoFailure(t *testing.T) {
+	inBubble(t, "cancel", func(t *testing.T) {
+		target := serve(t, script{{ms, data(token), hang}}.stream)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(5*time.Second, cancel)
+		r := target.Probe(ctx, wire.Ask{Prompt: "p", MaxTokens: 1})
+		if r.Outcome != Canceled || r.Elapsed != 5*time.Second {
+			t.Errorf("%s after %v", r.Outcome, r.Elapsed)
+		}
+		if good, ok := (Objective{Signal: SignalAvailability}).Judge(r); good || ok {
+			t.Errorf("judged good=%t ok=%t; a canceled probe says nothing", good, ok)
+		}
+	})
+}
+
+// TestRequest holds what goes over the wire.
+func TestRequest(t *testing.T) {
+	inBubble(t, "request", func(t *testing.T) {
+		got := make(chan *http.Request, 1)
+		var body string
+		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			body = string(b)
+			got <- r
+			script{{ms, data(token, limit, usage(3, 1), done), goOn}}.stream(w, r)
+		})
+		target.Header = http.Header{"Authorization": {"Bearer secret"}}
+		target.Agent = "prober/test"
+		r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 1, CacheSalt: "salt"})
+		if r.Outcome != OK {
+			t.Fatalf("%s: %v", r.Outcome, r.Err)
+		}
+		request := <-got
+		want := `{"model":"m","messages":[{"role":"user","content":"Words: time"}],"max_tokens":1,"min_tokens":1,"ignore_eos":true,` +
+			`"temperature":0,"seed":1,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"cache_salt":"salt"}`
+		if body != want {
+			t.Errorf("body\n%s\nwant\n%s", body, want)
+		}
+		headers := map[string]string{
+			"Authorization": "Bearer secret", "User-Agent": "prober/test", "Accept": "text/event-stream",
+			"Accept-Encoding": "identity", "Content-Type": "application/json", "Expect": "", "Connection": "",
+			"Traceparent": "00-" + r.TraceID + "-" + r.SpanID + "-01",
+		}
+		for name, value := range headers {
+			if request.Header.Get(name) != value {
+				t.Errorf("%s: %q, want %q", name, request.Header.Get(name), value)
+			}
+		}
+		if request.ContentLength != int64(len(want)) || request.URL.Path != "/v1/chat/completions" {
+			t.Errorf("content length %d, path %s", request.ContentLength, request.URL.Path)
+		}
+	})
+}
+
+// TestLengthsAreHeldTo holds when an answer is of the wrong length.
+func TestLengthsAreHeldTo(t *testing.T) {
+	answer := func(finish string, prompt, output int) script {
+		return slices.Concat(tokens(output, ms), script{{0, data(finish, usage(prompt, output), done), goOn}})
+	}
+	tests := []struct {
+		name   string
+		script script
+		ask    wire.Ask
+		want   Outcome
+		says   string
+	}{
+		{"as asked", answer(limit, 80, 5), wire.Ask{MaxTokens: 5, PromptTokens: wire.Tokens(80), ExactOutput: true}, OK, ""},
+		{"a truncated prompt", answer(limit, 40, 5), wire.Ask{MaxTokens: 5, PromptTokens: wire.Tokens(80)}, WrongLength, "prompt of 40 tokens, asked 80"},
+		{"a prompt that is not judged", answer(limit, 40, 5), wire.Ask{MaxTokens: 5}, OK, ""},
+		{"a clamped answer", answer(limit, 80, 3), wire.Ask{MaxTokens: 5, ExactLimit: true}, WrongLength, "answer of 3 tokens, asked 5"},
+		{"an early end where none can be forbidden", answer(stop, 80, 3), wire.Ask{MaxTokens: 5, ExactLimit: true}, OK, ""},
+		{"an early end where it can", answer(stop, 80, 3), wire.Ask{MaxTokens: 5, ExactLimit: true, ExactOutput: true}, WrongLength, "asked 5"},
+		{"the first answer of an unknown server", answer(limit, 80, 3), wire.Ask{MaxTokens: 5}, OK, ""},
+	}
+	for _, test := range tests {
+		inBubble(t, test.name, func(t *testing.T) {
+			r := serve(t, test.script.stream).Probe(t.Context(), test.ask)
+			if r.Outcome != test.want || r.Err != nil && !strings.Contains(r.Err.Error(), test.says) {
+				t.Errorf("%s: %v; want %s: %s", r.Outcome, r.Err, test.want, test.says)
+			}
+		})
+	}
+}
+
+// TestErrorsHoldNoSecrets holds that what a server repeats is not passed on.
+func TestErrorsHoldNoSecrets(t *testing.T) {
+	prompt := "Words: " + strings.Repeat("time money ", 20)
+	for name, body := range map[string]string{
+		"the key":    `{"error":{"message":"Incorrect API key provided: sk-verysecret"}}`,
+		"the prompt": `{"detail":[{"loc":["body"],"input":"` + prompt + `"}]}`,
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.WriteHeader(401)
+				_, _ = io.WriteString(w, body)
+			})
+			target.Header = http.Header{"Authorization": {"Bearer sk-verysecret"}}
+			r := target.Probe(t.Context(), wire.Ask{Prompt: prompt, MaxTokens: 1})
+			if text := r.Err.Error(); strings.Contains(text, "verysecret") || strings.Contains(text, "money time money") {
+				t.Errorf("error %q", text)
+			}
+		})
+	}
+}

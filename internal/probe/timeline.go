@@ -1,0 +1,167 @@
+package probe
+
+import (
+	"iter"
+	"time"
+)
+
+// A Timeline is when the parts of one streamed answer arrived. Every Duration
+// counts from Start on the monotonic clock.
+type Timeline struct {
+	Start  time.Time // the request was handed to the transport
+	Phases Phases
+
+	Tokens []Arrival     // one per token frame; At never decreases
+	Finish time.Duration // frame that carried the finish reason; 0 if none did
+	Open   time.Duration // silence still running when the probe died mid-stream; 0 if it did not
+
+	// Alone is the answer's generated tokens when each token frame carries
+	// exactly one: set when the server never told the tokens of a frame, but
+	// its count of all tokens equals the number of token frames, or is one more
+	// (an invisible end-of-sequence).
+	Alone bool
+}
+
+// Phases are the parts of a request before the first byte of its answer. A
+// length that did not happen is zero: DNS, Connect and TLS on a reused
+// connection, DNS for an address, TLS for plain HTTP.
+type Phases struct {
+	DNS, Connect, TLS time.Duration // lengths
+	Wrote             time.Duration // last request byte written, since Start; 0 if it never was
+	Header            time.Duration // response header read, since Start; 0 if it never was
+	Reused            bool          // the connection served an earlier probe
+}
+
+// Write is the length of the request's upload: from the connection to the last
+// byte. ok is false if the request was never written.
+func (p Phases) Write() (d time.Duration, ok bool) {
+	return p.Wrote - p.DNS - p.Connect - p.TLS, p.Wrote > 0
+}
+
+// Wait is the time from the last request byte to the response header. Servers
+// answer headers at acceptance or with the first token, so it is not comparable
+// across kinds. ok is false if no header was read.
+func (p Phases) Wait() (d time.Duration, ok bool) {
+	return max(0, p.Header-p.Wrote), p.Header > 0 && p.Wrote > 0
+}
+
+// An Arrival is one token frame. Frames completed by one read share one At.
+type Arrival struct {
+	At   time.Duration
+	Read uint64 // number of the socket read that completed the frame
+	N    int    // generated tokens in the frame; 0 if they cannot be attributed
+}
+
+// TTFT is the first token frame's arrival, connection set-up included. ok is
+// false if no token was seen.
+func (t *Timeline) TTFT() (d time.Duration, ok bool) {
+	if len(t.Tokens) == 0 {
+		return 0, false
+	}
+	return t.Tokens[0].At, true
+}
+
+// ServerTTFT is the time from the last request byte written to the first token
+// frame. ok is false if no token was seen, or it came before the request was
+// out.
+func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
+	first, ok := t.TTFT()
+	if !ok || t.Phases.Wrote == 0 || first < t.Phases.Wrote {
+		return 0, false
+	}
+	return first - t.Phases.Wrote, true
+}
+
+// E2EL is the last token frame, or the finish frame if that came later. Usage,
+// [DONE] and the end of the body never move it. ok is false if no token was
+// seen.
+func (t *Timeline) E2EL() (d time.Duration, ok bool) {
+	if len(t.Tokens) == 0 {
+		return 0, false
+	}
+	return max(t.Tokens[len(t.Tokens)-1].At, t.Finish), true
+}
+
+// ChunkGaps yields the gap before each token frame but the first.
+func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
+	return func(yield func(time.Duration) bool) {
+		for i := 1; i < len(t.Tokens); i++ {
+			if !yield(t.Tokens[i].At - t.Tokens[i-1].At) {
+				return
+			}
+		}
+	}
+}
+
+// ITL yields each chunk gap divided by the tokens its later frame carries, once
+// per token. It yields nothing if some frame's tokens are unknown.
+func (t *Timeline) ITL() iter.Seq[time.Duration] {
+	return func(yield func(time.Duration) bool) {
+		if !t.Attributed() {
+			return
+		}
+		for i := 1; i < len(t.Tokens); i++ {
+			n := t.tokensOf(i)
+			itl := (t.Tokens[i].At - t.Tokens[i-1].At) / time.Duration(n)
+			for range n {
+				if !yield(itl) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Attributed reports whether the tokens of every frame after the first are
+// known, so that ITL speaks.
+func (t *Timeline) Attributed() bool {
+	for i := 1; i < len(t.Tokens); i++ {
+		if t.tokensOf(i) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// tokensOf is the tokens of frame i; 0 if they cannot be attributed.
+func (t *Timeline) tokensOf(i int) int {
+	if t.Alone {
+		return 1
+	}
+	return t.Tokens[i].N
+}
+
+// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the
+// whole answer and n₁ the tokens of the first token frame (1 if unknown). ok is
+// false unless n > n₁.
+func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
+	if len(t.Tokens) == 0 {
+		return 0, false
+	}
+	rest := n - max(1, t.tokensOf(0))
+	if rest <= 0 {
+		return 0, false
+	}
+	return (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(rest), true
+}
+
+// MaxGap is the longest chunk gap, the one still open when the probe died
+// included. ok is false if no token was seen, or there was no gap at all.
+func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
+	for gap := range t.ChunkGaps() {
+		d = max(d, gap)
+	}
+	return max(d, t.Open), len(t.Tokens) > 1 || t.Open > 0
+}
+
+// Coalesced is the number of token frames that arrived in one read with the
+// token frame before: their gap of zero is the transport's, not the engine's.
+func (t *Timeline) Coalesced() int {
+	n := 0
+	for i := 1; i < len(t.Tokens); i++ {
+		if t.Tokens[i].Read == t.Tokens[i-1].Read {
+			n++
+		}
+	}
+	return n
+}

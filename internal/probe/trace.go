@@ -1,0 +1,129 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
+)
+
+// A stage is what a request was doing.
+type stage int
+
+// The stages, in their order.
+const (
+	dialing stage = iota
+	resolving
+	connecting
+	handshaking
+	writing
+	waiting
+)
+
+// A trace watches one request up to its answer. net/http calls it from several
+// goroutines.
+type trace struct {
+	start time.Time
+
+	mu     sync.Mutex
+	now    stage
+	began  map[stage]time.Time
+	phases Phases
+	conn   *stream.Conn
+}
+
+func newTrace(start time.Time) *trace {
+	return &trace{start: start, began: map[stage]time.Time{}}
+}
+
+// withTrace returns a context whose request t watches.
+func withTrace(ctx context.Context, t *trace) context.Context {
+	return httptrace.WithClientTrace(ctx, t.hooks())
+}
+
+// hooks returns what net/http is to call.
+func (t *trace) hooks() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		DNSStart:          func(httptrace.DNSStartInfo) { t.enter(resolving) },
+		DNSDone:           func(i httptrace.DNSDoneInfo) { t.leave(resolving, &t.phases.DNS, i.Err) },
+		ConnectStart:      func(string, string) { t.enter(connecting) },
+		ConnectDone:       func(_, _ string, err error) { t.leave(connecting, &t.phases.Connect, err) },
+		TLSHandshakeStart: func() { t.enter(handshaking) },
+		TLSHandshakeDone:  func(_ tls.ConnectionState, err error) { t.leave(handshaking, &t.phases.TLS, err) },
+		GotConn:           t.gotConn,
+		WroteRequest:      t.wrote,
+	}
+}
+
+// enter begins a stage. Of several addresses dialled side by side the first
+// counts.
+func (t *trace) enter(s stage) {
+	at := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.began[s]; !ok {
+		t.began[s] = at
+	}
+	t.now = max(t.now, s)
+}
+
+// leave ends a stage that went well.
+func (t *trace) leave(s stage, length *time.Duration, err error) {
+	at := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if began, ok := t.began[s]; ok && err == nil && *length == 0 {
+		*length = at.Sub(began)
+	}
+}
+
+func (t *trace) gotConn(info httptrace.GotConnInfo) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now = writing
+	t.phases.Reused = info.Reused
+	t.conn = stamping(info.Conn)
+}
+
+// stamping finds the connection that stamps, beneath TLS if there is any.
+func stamping(c net.Conn) *stream.Conn {
+	for {
+		switch inner := c.(type) {
+		case *stream.Conn:
+			return inner
+		case interface{ NetConn() net.Conn }:
+			c = inner.NetConn()
+		default:
+			return nil
+		}
+	}
+}
+
+func (t *trace) wrote(info httptrace.WroteRequestInfo) {
+	at := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if info.Err == nil {
+		t.now = waiting
+		t.phases.Wrote = at.Sub(t.start)
+	}
+}
+
+// answered notes that the response header was read just now.
+func (t *trace) answered() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.phases.Header = t.conn.Last().At.Sub(t.start)
+}
+
+// so returns what was seen so far. A request that net/http still writes goes on
+// without us: what it says later changes nothing here.
+func (t *trace) so() (Phases, stage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.phases, t.now
+}

@@ -1,0 +1,184 @@
+package prompt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// tokenizer counts a text as a server of some kind does.
+type tokenizer func(text string) int
+
+// wordPieces is a tokenizer that cuts long words, below a chat template.
+func wordPieces(piece, template int) tokenizer {
+	return func(text string) int {
+		n := template
+		for _, word := range strings.Fields(text) {
+			n += (len(word) + piece - 1) / piece
+		}
+		return n
+	}
+}
+
+func TestWriterFitsTheServersCount(t *testing.T) {
+	tests := []struct {
+		name  string
+		count tokenizer
+		off   int
+	}{
+		{"a token a word", wordPieces(100, 0), 0},
+		{"a chat template of 37 tokens", wordPieces(100, 37), 0},
+		{"words cut at eight letters", wordPieces(8, 13), 0},
+		{"words cut at six letters", wordPieces(6, 13), 0},
+		{"words cut at three letters", wordPieces(3, 1), 0},
+	}
+	for _, test := range tests {
+		for _, want := range []int{80, 1000, 21000} {
+			t.Run(fmt.Sprintf("%s, %d tokens", test.name, want), func(t *testing.T) {
+				w := NewWriter(Cold, want, 7)
+				calls := 0
+				err := w.Fit(func(text string) (int, error) { calls++; return test.count(text), nil })
+				if off, known := w.Off(); err != nil || !known || off < -2 || off > 2 {
+					t.Fatalf("off by %d (settled: %t), %v", off, known, err)
+				}
+				if calls > attempts {
+					t.Errorf("%d counts, want at most %d", calls, attempts)
+				}
+				for round := range uint64(5) {
+					p := w.Prompt(round)
+					if n := test.count(p.Text); !p.Settled || n != p.Tokens {
+						t.Errorf("round %d counts %d, said %d (settled: %t)", round, n, p.Tokens, p.Settled)
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestWriterIsExactWhereAWordIsAToken(t *testing.T) {
+	for _, want := range []int{80, 128, 1000, 21000, 128000} {
+		w := NewWriter(Cold, want, 1)
+		count := wordPieces(8, 13)
+		if err := w.Fit(func(text string) (int, error) { return count(text), nil }); err != nil {
+			t.Fatal(err)
+		}
+		if off, _ := w.Off(); off != 0 {
+			t.Errorf("%d tokens: off by %d", want, off)
+		}
+	}
+}
+
+// TestWriterLearnsFromUsage is the road without a tokenizer: each probe tells
+// what the server counted, and the length is held once it is exact.
+func TestWriterLearnsFromUsage(t *testing.T) {
+	w, count := NewWriter(Cold, 21000, 3), wordPieces(8, 29)
+	for round := range uint64(4) {
+		p := w.Prompt(round)
+		if p.Settled && p.Tokens != 21000 {
+			t.Fatalf("round %d settled at %d tokens", round, p.Tokens)
+		}
+		w.Learn(p.Size, count(p.Text))
+	}
+	if p := w.Prompt(9); !p.Settled || count(p.Text) != 21000 {
+		t.Errorf("after four probes: settled %t, %d tokens", p.Settled, count(p.Text))
+	}
+}
+
+func TestWriterLearnsAnewWhenTheServersTokenizerChanges(t *testing.T) {
+	w, before, after := NewWriter(Cold, 500, 3), wordPieces(8, 10), wordPieces(8, 25)
+	if err := w.Fit(func(text string) (int, error) { return before(text), nil }); err != nil {
+		t.Fatal(err)
+	}
+	for round := range uint64(3) {
+		p := w.Prompt(round)
+		w.Learn(p.Size, after(p.Text))
+	}
+	if p := w.Prompt(9); !p.Settled || after(p.Text) != 500 {
+		t.Errorf("settled %t at %d tokens", p.Settled, after(p.Text))
+	}
+}
+
+func TestWriterHoldsATruncatingServerToWhatWasAsked(t *testing.T) {
+	w, count := NewWriter(Cold, 21000, 3), wordPieces(8, 10)
+	for round := range uint64(4) {
+		p := w.Prompt(round)
+		w.Learn(p.Size, min(4096, count(p.Text)))
+	}
+	p := w.Prompt(9)
+	if off, known := w.Off(); !p.Settled || p.Tokens != 21000 || !known || off != 4096-21000 {
+		t.Errorf("settled %t for %d tokens, off by %d (%t)", p.Settled, p.Tokens, off, known)
+	}
+	if p.Size > 21000 {
+		t.Errorf("the prompt grew to %d words for a server that cuts it", p.Size)
+	}
+}
+
+func TestWriterReturnsTheCountersError(t *testing.T) {
+	gone := errors.New("gone")
+	w := NewWriter(Cold, 100, 1)
+	if err := w.Fit(func(string) (int, error) { return 0, gone }); !errors.Is(err, gone) {
+		t.Errorf("error %v", err)
+	}
+	if _, known := w.Off(); known {
+		t.Error("settled without a count")
+	}
+}
+
+func TestColdPromptsDifferFromTheFirstWords(t *testing.T) {
+	w := NewWriter(Cold, 1000, 5)
+	seen := map[string]bool{}
+	for round := range uint64(1000) {
+		p := w.Prompt(round)
+		start := strings.Join(strings.Fields(p.Text)[:5], " ")
+		if seen[start] {
+			t.Fatalf("round %d starts as another one: %q", round, start)
+		}
+		seen[start] = true
+	}
+	if other := NewWriter(Cold, 1000, 6).Prompt(0); other.Text == w.Prompt(0).Text || other.Salt == w.Prompt(0).Salt {
+		t.Error("another run asks the same")
+	}
+	if w.Prompt(4) != w.Prompt(4) {
+		t.Error("the same round asks something else")
+	}
+}
+
+func TestColdPromptsHoldTheSameWords(t *testing.T) {
+	w := NewWriter(Cold, 600, 5)
+	sorted := func(round uint64) []string {
+		return slices.Sorted(slices.Values(strings.Fields(w.Prompt(round).Text)))
+	}
+	if !slices.Equal(sorted(1), sorted(2)) {
+		t.Error("two prompts of a size are made of different words")
+	}
+}
+
+func TestWarmPromptsAreTheSameInEveryRoundAndRun(t *testing.T) {
+	a, b := NewWriter(Warm, 300, 1), NewWriter(Warm, 300, 2)
+	if a.Prompt(0).Text != a.Prompt(9).Text || a.Prompt(0).Text != b.Prompt(0).Text || a.Prompt(3).Salt != "" {
+		t.Error("warm prompts differ")
+	}
+}
+
+func TestWordsAreDistinctAndShort(t *testing.T) {
+	if len(words) != 256 {
+		t.Errorf("%d words, want 256", len(words))
+	}
+	seen := map[string]bool{}
+	for _, word := range words {
+		if seen[word] || len(word) > 8 || strings.ToLower(word) != word {
+			t.Errorf("word %q", word)
+		}
+		seen[word] = true
+	}
+}
+
+func BenchmarkPrompt(b *testing.B) {
+	w := NewWriter(Cold, 21000, 1)
+	b.ReportAllocs()
+	for round := uint64(0); b.Loop(); round++ {
+		w.Prompt(round)
+	}
+}

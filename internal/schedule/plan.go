@@ -1,0 +1,103 @@
+// Package schedule says when work starts, and starts it: absolute offsets from
+// an epoch, never "so long after the last one". It knows nothing of the work.
+package schedule
+
+import (
+	"hash/fnv"
+	"iter"
+	"math/rand/v2"
+	"time"
+)
+
+// An Arrival is how starts are spread over time.
+type Arrival string
+
+// The arrivals.
+const (
+	Constant Arrival = "constant" // one each interval
+	Jittered Arrival = "jittered" // one each interval, moved by up to a quarter of it either way
+	Poisson  Arrival = "poisson"  // independent of one another, one each interval in the mean
+)
+
+// Arrivals returns every arrival.
+func Arrivals() []Arrival { return []Arrival{Constant, Jittered, Poisson} }
+
+// A Plan is a sequence of starts. It depends on its fields alone.
+type Plan struct {
+	Interval time.Duration // mean time between starts; above zero
+	Arrival  Arrival       // Constant if empty
+	Name     string        // seeds the phase and the chance in the plan
+}
+
+// Phase is the plan's place within the interval: a hash of its name, so that
+// many plans spread out, each the same after a restart.
+func (p Plan) Phase() time.Duration {
+	return time.Duration(p.seed() % uint64(p.Interval))
+}
+
+// Offset is when start n is due, from the epoch. It takes time proportional to
+// n for [Poisson]; range over [Plan.Offsets] for many.
+func (p Plan) Offset(n uint64) time.Duration {
+	at := uint64(0)
+	for offset := range p.Offsets() {
+		if at == n {
+			return offset
+		}
+		at++
+	}
+	panic("unreachable: a plan has no end")
+}
+
+// Offsets yields the offset of every start from the epoch, in order, without
+// end. Offsets never decrease.
+func (p Plan) Offsets() iter.Seq[time.Duration] {
+	switch p.Arrival {
+	case Jittered:
+		return p.jittered
+	case Poisson:
+		return p.poisson
+	}
+	return p.constant
+}
+
+func (p Plan) constant(yield func(time.Duration) bool) {
+	for offset := p.Phase(); yield(offset); offset += p.Interval {
+	}
+}
+
+// jittered moves each start by up to a quarter interval, so that a period of the
+// server's own cannot stay in step with the probes. Neighbours keep half an
+// interval between them.
+func (p Plan) jittered(yield func(time.Duration) bool) {
+	chance := p.chance()
+	for due := p.Phase() + p.Interval/4; ; due += p.Interval {
+		if !yield(due + time.Duration((chance.Float64()-0.5)/2*float64(p.Interval))) {
+			return
+		}
+	}
+}
+
+func (p Plan) poisson(yield func(time.Duration) bool) {
+	chance := p.chance()
+	for due := time.Duration(0); ; {
+		due += time.Duration(chance.ExpFloat64() * float64(p.Interval))
+		if !yield(due) {
+			return
+		}
+	}
+}
+
+func (p Plan) chance() *rand.Rand { return rand.New(rand.NewPCG(p.seed(), 0)) }
+
+func (p Plan) seed() uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(p.Name))
+	return h.Sum64()
+}
+
+// Epoch is the start of the interval that now lies in, counted from a fixed
+// moment: plans keep their phase over restarts. It carries now's monotonic
+// clock, so that a step of the wall clock moves no start.
+func (p Plan) Epoch(now time.Time) time.Time {
+	return now.Add(-now.Sub(now.Truncate(p.Interval)))
+}

@@ -1,0 +1,183 @@
+package schedule
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestOffsets(t *testing.T) {
+	const n = 20000
+	for _, arrival := range Arrivals() {
+		for _, interval := range []time.Duration{time.Millisecond, 10 * time.Second, 100 * time.Second} {
+			p := Plan{Interval: interval, Arrival: arrival, Name: "a"}
+			t.Run(string(arrival)+" "+interval.String(), func(t *testing.T) {
+				at, first, last := 0, time.Duration(0), time.Duration(0)
+				for offset := range p.Offsets() {
+					if offset < last {
+						t.Fatalf("offset %d: %v after %v", at, offset, last)
+					}
+					if at == 0 {
+						first = offset
+					}
+					last = offset
+					if at++; at == n {
+						break
+					}
+				}
+				mean := float64(last-first) / (n - 1) / float64(interval)
+				if math.Abs(mean-1) > 0.03 {
+					t.Errorf("mean distance is %.4f intervals", mean)
+				}
+			})
+		}
+	}
+}
+
+func TestOffsetAgreesWithOffsets(t *testing.T) {
+	for _, arrival := range Arrivals() {
+		p, n := Plan{Interval: time.Second, Arrival: arrival, Name: "x"}, uint64(0)
+		for offset := range p.Offsets() {
+			if got := p.Offset(n); got != offset {
+				t.Errorf("%s: offset %d is %v, want %v", arrival, n, got, offset)
+			}
+			if n++; n == 20 {
+				break
+			}
+		}
+	}
+}
+
+func TestPoissonHasExponentialGaps(t *testing.T) {
+	p, last, longer, n := Plan{Interval: time.Second, Arrival: Poisson}, time.Duration(0), 0, 0
+	for offset := range p.Offsets() {
+		if offset-last > time.Second {
+			longer++
+		}
+		last = offset
+		if n++; n == 20000 {
+			break
+		}
+	}
+	if share := float64(longer) / 20000; math.Abs(share-1/math.E) > 0.01 {
+		t.Errorf("%.3f of the gaps are above the mean, want 1/e", share)
+	}
+}
+
+func TestJitterKeepsItsDistance(t *testing.T) {
+	p, last, n := Plan{Interval: time.Second, Arrival: Jittered, Name: "j"}, time.Duration(-time.Hour), 0
+	for offset := range p.Offsets() {
+		if offset-last < 500*time.Millisecond {
+			t.Fatalf("%v after %v", offset, last)
+		}
+		last = offset
+		if n++; n == 10000 {
+			return
+		}
+	}
+}
+
+func TestPlansSpreadAndKeepTheirPhase(t *testing.T) {
+	a, b := Plan{Interval: time.Minute, Name: "a"}, Plan{Interval: time.Minute, Name: "b"}
+	if a.Phase() == b.Phase() || a.Phase() != a.Offset(0) {
+		t.Errorf("phases %v and %v, first offset %v", a.Phase(), b.Phase(), a.Offset(0))
+	}
+	start := time.Date(2026, 3, 1, 12, 0, 7, 0, time.UTC)
+	first, restarted := a.Epoch(start), a.Epoch(start.Add(17*time.Minute))
+	if restarted.Sub(first)%time.Minute != 0 {
+		t.Errorf("epochs %v and %v differ by no whole intervals", first, restarted)
+	}
+}
+
+// recording is a job that writes down its starts.
+type recording struct {
+	mu     sync.Mutex
+	starts []time.Duration // since the epoch
+	delays []time.Duration
+	late   []uint64
+}
+
+func (r *recording) job(p Plan, epoch time.Time, work func(n uint64)) Job {
+	return Job{
+		Plan: p,
+		Do: func(n uint64, due time.Time) {
+			r.mu.Lock()
+			r.starts = append(r.starts, time.Since(epoch))
+			r.delays = append(r.delays, time.Since(due))
+			r.mu.Unlock()
+			work(n)
+		},
+		Late: func(n uint64) { r.late = append(r.late, n) },
+	}
+}
+
+func TestRunStartsAVirtualDayOnTime(t *testing.T) {
+	for _, arrival := range Arrivals() {
+		t.Run(string(arrival), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := Plan{Interval: 10 * time.Second, Arrival: arrival, Name: "day"}
+				ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+				defer cancel()
+				epoch, r := time.Now(), &recording{}
+				r.job(p, epoch, func(uint64) { time.Sleep(time.Second) }).Run(ctx, epoch)
+				if arrival != Poisson && len(r.starts) != 8640 {
+					t.Errorf("%d starts in a day, want 8640", len(r.starts))
+				}
+				for i, delay := range r.delays {
+					if delay != 0 {
+						t.Fatalf("start %d was late by %v", i, delay)
+					}
+				}
+				if len(r.late) != 0 {
+					t.Errorf("%d late starts", len(r.late))
+				}
+			})
+		})
+	}
+}
+
+func TestRunStartsAlthoughTheOneBeforeIsNotDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		epoch, r := time.Now(), &recording{}
+		r.job(Plan{Interval: time.Second}, epoch, func(uint64) { time.Sleep(time.Minute) }).Run(ctx, epoch)
+		if len(r.starts) != 10 {
+			t.Errorf("%d starts, want 10", len(r.starts))
+		}
+		if since := time.Since(epoch); since < time.Minute {
+			t.Errorf("Run returned after %v, before its work was done", since)
+		}
+	})
+}
+
+func TestStartsThatWereMissedArePassedOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running sync.WaitGroup
+		now, r := time.Now(), &recording{}
+		j := r.job(Plan{Interval: time.Second}, now, func(uint64) {})
+		j.start(&running, 1, now.Add(-3*time.Second), now.Add(-2*time.Second))
+		j.start(&running, 2, now.Add(-time.Second), now)
+		j.start(&running, 3, now.Add(-time.Millisecond), now.Add(999*time.Millisecond))
+		running.Wait()
+		if len(r.starts) != 1 || r.delays[0] != time.Millisecond || !slices.Equal(r.late, []uint64{1, 2}) {
+			t.Errorf("started %d (delays %v), passed over %v; want only 3 started", len(r.starts), r.delays, r.late)
+		}
+	})
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		epoch, r := time.Now(), &recording{}
+		time.AfterFunc(3500*time.Millisecond, cancel)
+		r.job(Plan{Interval: time.Second, Name: "e"}, epoch, func(uint64) {}).Run(ctx, epoch)
+		if since := time.Since(epoch); since != 3500*time.Millisecond {
+			t.Errorf("Run returned after %v", since)
+		}
+	})
+}

@@ -1,0 +1,77 @@
+package sim
+
+import (
+	"iter"
+	"sync"
+)
+
+// FNV-1a, 64 bits.
+const (
+	fnvOffset = 14695981039346656037
+	fnvPrime  = 1099511628211
+)
+
+// digest is what the server keeps of a prompt once it has counted it.
+type digest struct {
+	tokens int
+	blocks []uint64 // hashes of the full blocks of blockSize tokens, each over all before it and the salt
+	sum    uint64   // hash of the tokens alone
+}
+
+// digestOf counts and hashes a prompt. The salt keys the first block and by it all others.
+func digestOf(ids iter.Seq[uint32], salt string) digest {
+	chain := uint64(fnvOffset)
+	for i := range len(salt) {
+		chain = (chain ^ uint64(salt[i])) * fnvPrime
+	}
+	d := digest{sum: fnvOffset}
+	for id := range ids {
+		chain = (chain ^ uint64(id)) * fnvPrime
+		d.sum = (d.sum ^ uint64(id)) * fnvPrime
+		d.tokens++
+		if d.tokens%blockSize == 0 {
+			d.blocks = append(d.blocks, chain)
+		}
+	}
+	return d
+}
+
+// prefixCache remembers the blocks of recent prompts: at most 2·limit of them, the least recently used half is
+// forgotten at once. It is safe for concurrent use.
+type prefixCache struct {
+	limit int
+
+	mu         sync.Mutex
+	young, old map[uint64]struct{} // guarded by mu
+}
+
+func newPrefixCache(limit int) *prefixCache {
+	return &prefixCache{limit: limit, young: map[uint64]struct{}{}}
+}
+
+// visit returns how many of a prompt's leading tokens were there already, always fewer than all (the last one must be
+// computed to have an answer), and remembers the prompt.
+func (c *prefixCache) visit(d digest) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := 0
+	for i, block := range d.blocks {
+		if c.keepLocked(block) && known == i {
+			known++
+		}
+	}
+	return max(0, min(known*blockSize, (d.tokens-1)/blockSize*blockSize))
+}
+
+// keepLocked makes block one of the recent ones and reports whether it was known.
+func (c *prefixCache) keepLocked(block uint64) bool {
+	if _, ok := c.young[block]; ok {
+		return true
+	}
+	_, ok := c.old[block]
+	if len(c.young) >= c.limit {
+		c.young, c.old = map[uint64]struct{}{}, c.young
+	}
+	c.young[block] = struct{}{}
+	return ok
+}

@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"io"
+	"net/http"
+)
+
+// controlBodyLimit is plenty for a fault.
+const controlBodyLimit = 1 << 16
+
+// controlRoutes are the simulator's own API, without a key: GET, PUT and DELETE /sim/fault, GET /sim/sent and GET
+// /sim/profiles. It answers JSON; errors are {"error":"…"}.
+func (s *Server) controlRoutes() {
+	s.mux.HandleFunc("GET /sim/fault", s.showFault)
+	s.mux.HandleFunc("PUT /sim/fault", s.putFault)
+	s.mux.HandleFunc("DELETE /sim/fault", func(w http.ResponseWriter, r *http.Request) {
+		_ = s.SetFault(Fault{}) // the zero Fault is valid
+		s.showFault(w, r)
+	})
+	s.mux.HandleFunc("GET /sim/sent", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, s.Sent())
+	})
+	s.mux.HandleFunc("GET /sim/profiles", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, profileCards())
+	})
+}
+
+func (s *Server) showFault(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, s.Fault())
+}
+
+// putFault replaces the fault and shows it.
+func (s *Server) putFault(w http.ResponseWriter, r *http.Request) {
+	f, err := readFault(http.MaxBytesReader(w, r.Body, controlBodyLimit))
+	if err == nil {
+		err = s.SetFault(f)
+	}
+	if err != nil {
+		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})
+		return
+	}
+	s.showFault(w, r)
+}
+
+// readFault decodes the whole body as one fault.
+func readFault(body io.Reader) (Fault, error) {
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return Fault{}, err
+	}
+	var f Fault
+	err = f.UnmarshalJSON(data)
+	return f, err
+}
+
+// profileCard is a profile as the control API shows it.
+type profileCard struct {
+	Name  string `json:"name"`
+	Help  string `json:"help"`
+	API   string `json:"api"`
+	Model string `json:"model"`
+	TTFT  string `json:"ttft"`
+	TPOT  string `json:"tpot"`
+}
+
+func profileCards() []profileCard {
+	var cards []profileCard
+	for _, p := range Profiles() {
+		cards = append(cards, profileCard{p.Name, p.Help, p.API, p.Model, p.TTFT.String(), p.TPOT.String()})
+	}
+	return cards
+}

@@ -1,0 +1,93 @@
+package sim
+
+import (
+	"bytes"
+	"crypto/subtle"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// refusal is an error in place of an answer.
+type refusal struct {
+	status  int    // HTTP
+	kind    string // the protocol's error type; empty: what fits the status
+	message string
+	param   string // the field at fault, if one is
+	flat    bool   // OpenAI style: {"object":"error",…} instead of {"error":{…}}
+	inside  bool   // TGI: told inside a stream of status 200 if the route streams
+}
+
+// reply is a complete response.
+type reply struct {
+	status      int
+	contentType string
+	body        []byte
+}
+
+// write sends the reply. A client that has left does not matter: nothing follows.
+func (r reply) write(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", r.contentType)
+	switch r.status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, statusOverloaded:
+		h.Set("Retry-After", "1")
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	w.WriteHeader(r.status)
+	_, _ = w.Write(r.body)
+}
+
+// statusOverloaded is what Anthropic and some gateways answer instead of 503.
+const statusOverloaded = 529
+
+// simulated is the refusal of the fault "status".
+func simulated(status int) refusal {
+	text := http.StatusText(status)
+	if status == statusOverloaded {
+		text = "Overloaded"
+	}
+	return refusal{status: status, message: strings.TrimSpace(fmt.Sprintf("Simulated fault: %d %s", status, text))}
+}
+
+func unauthorized() refusal {
+	return refusal{status: http.StatusUnauthorized, kind: "authentication_error", message: "Invalid or missing API key."}
+}
+
+// authorized reports whether a request holds the bearer token, if one is required. The scheme's case does not matter.
+func (s *Server) authorized(r *http.Request) bool {
+	if s.config.APIKey == "" {
+		return true
+	}
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(key), []byte(s.config.APIKey)) == 1
+}
+
+// guarded answers 401 to requests without the token, spelled by refuse.
+func (s *Server) guarded(refuse func(refusal) reply, h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !s.authorized(r) {
+			refuse(unauthorized()).write(w)
+			return
+		}
+		h(w, r)
+	}
+}
+
+// writeJSON answers with a document of ours, which always marshals.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	reply{status: status, contentType: "application/json", body: mustJSON(v)}.write(w)
+}
+
+// mustJSON marshals a value of a type of ours, angle brackets as they are.
+func mustJSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("sim: marshal %T: %v", v, err))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,248 @@
+// Package sim is a simulated LLM server: the outside world for the demo, for tests and for other rooms' proofs. It
+// speaks vLLM's OpenAI API and TGI's own, answers with the timing of measured systems (or of a queue under load), has
+// a prefix cache and a tokenizer, fails on demand, and writes down when it sent each frame.
+//
+// It never imports another room: its spelling of the protocols is its own, so that it and the prober check each other.
+// It never computes anything a model would, never logs, and never keeps more than a bounded past.
+package sim
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Bounds and defaults of a server.
+const (
+	defaultModelLen = 131072
+	cacheBlocks     = 1 << 16 // half of the prefix cache: 1M tokens
+	openAIBodyLimit = 64 << 20
+	tgiBodyLimit    = 2_000_000 // TGI's --payload-limit
+)
+
+// Config says which server to be. The zero value is the profile "fast".
+type Config struct {
+	// Profile is the API and the speed; a Profile without API is taken as "fast".
+	Profile Profile
+	// Seed is where all randomness comes from: the n-th request of a server and a prompt's natural answer length are
+	// the same in every run with the same seed.
+	Seed uint64
+	// Model is the name to answer to; empty takes the profile's.
+	Model string
+	// APIKey, if set, is required as a bearer token on the compute routes and under /v1/.
+	APIKey string
+	// NoTokenize takes /tokenize away, so that clients must calibrate by usage.
+	NoTokenize bool
+	// RejectFields are request fields that the OpenAI routes refuse, as a strict server does: top-level keys, or
+	// "stream_options.continuous_usage_stats" and the like. The first of them in this order that a request holds is named.
+	RejectFields []string
+}
+
+// Server is a simulated LLM server, an http.Handler. It is safe for concurrent use.
+type Server struct {
+	config  Config
+	mux     *http.ServeMux
+	created time.Time
+	cache   *prefixCache
+	ledger  *ledger
+
+	engine  *engine // nil: the server is always alone
+	stop    context.CancelFunc
+	stopped sync.WaitGroup // the engine
+
+	mu      sync.Mutex // guards all below
+	fault   Fault
+	calls   uint64
+	running map[uint64]context.CancelFunc
+	closed  bool
+}
+
+// New returns a server that is ready to use. Close it when done.
+func New(c Config) *Server {
+	if c.Profile.API == "" {
+		c.Profile = fast()
+	}
+	if c.Profile.MaxModelLen == 0 {
+		c.Profile.MaxModelLen = defaultModelLen
+	}
+	if c.Model == "" {
+		c.Model = c.Profile.Model
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{
+		config:  c,
+		mux:     http.NewServeMux(),
+		created: time.Now(),
+		cache:   newPrefixCache(cacheBlocks),
+		ledger:  &ledger{},
+		stop:    stop,
+		running: map[uint64]context.CancelFunc{},
+	}
+	if c.Profile.MaxBatch > 0 {
+		s.engine = newEngine(c.Profile)
+		s.stopped.Go(func() { s.engine.run(ctx) })
+	}
+	s.routes()
+	return s
+}
+
+// Close cuts the running answers, stops the engine and waits for it. It does not wait for handlers, which may hang in
+// the write to a client that does not read: closing the http.Server ends those. Later requests are answered 503. A
+// second Close does nothing.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	for _, cancel := range s.running {
+		cancel()
+	}
+	s.mu.Unlock()
+	s.stop()
+	s.stopped.Wait()
+}
+
+// SetFault replaces the fault for requests that start from now on; the zero Fault is none. Values out of bounds are an
+// error that names all of them, and the fault stays as it was.
+func (s *Server) SetFault(f Fault) error {
+	if err := f.judge(nil); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = f
+	return nil
+}
+
+// Fault is the fault that new requests get.
+func (s *Server) Fault() Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fault
+}
+
+// Sent returns the truth about the streamed answers, oldest first, running ones as far as they are: the last 1,000, or
+// fewer when those hold more than a million frames. An answer stands here complete before its last byte is written. The slice is the caller's.
+func (s *Server) Sent() []Sent { return s.ledger.all() }
+
+// ServeHTTP answers a request. To cut a connection it panics with http.ErrAbortHandler, as net/http wants it.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+func (s *Server) routes() {
+	if s.config.Profile.API == styleTGI {
+		s.tgiRoutes()
+	} else {
+		s.openAIRoutes()
+	}
+	s.mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
+	s.controlRoutes()
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusNotFound, map[string]string{"detail": "Not Found"})
+	})
+}
+
+// call is one request to a compute route.
+type call struct {
+	id     uint64
+	start  time.Time
+	fault  Fault
+	random *rand.Rand // owned by the call
+	header http.Header
+}
+
+// begin counts a request in. The context ends when the client leaves or the server is closed; leave must be called. ok
+// is false when the server is closed.
+func (s *Server) begin(r *http.Request) (c call, ctx context.Context, leave func(), ok bool) {
+	c = call{start: time.Now(), header: r.Header}
+	ctx, cancel := context.WithCancel(r.Context())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return c, ctx, cancel, false
+	}
+	s.calls++
+	c.id = s.calls
+	c.random = rand.New(rand.NewPCG(s.config.Seed, c.id))
+	c.fault = s.fault
+	if hit := c.random.Float64(); c.fault.Probability > 0 && hit >= c.fault.Probability {
+		c.fault = Fault{}
+	}
+	s.running[c.id] = cancel
+	return c, ctx, func() { s.leave(c.id); cancel() }, true
+}
+
+func (s *Server) leave(id uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, id)
+}
+
+// isClosed reports whether Close was called.
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// compute is the handler of a route that generates.
+func (s *Server) compute(d dialect) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c, ctx, leave, ok := s.begin(r)
+		defer leave()
+		if !ok {
+			d.refuse(refusal{status: http.StatusServiceUnavailable, message: "The simulated server is closed."}).write(w)
+			return
+		}
+		// The whole body is read first: only then does net/http notice a client that leaves.
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, d.limit()))
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			d.refuse(refusal{status: http.StatusRequestEntityTooLarge, message: "The request body is too large."}).write(w)
+			return
+		}
+		if err == nil && !s.authorized(r) {
+			d.refuse(unauthorized()).write(w)
+			return
+		}
+		if err != nil || s.respond(ctx, w, d, c, body) != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// errCut is what respond returns when the connection is to be cut although the client is there.
+var errCut = errors.New("cut")
+
+// respond answers one request. An error means that the connection is to be cut.
+func (s *Server) respond(ctx context.Context, w http.ResponseWriter, d dialect, c call, body []byte) error {
+	if c.fault.Hang {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	origin := c.start.Add(c.fault.SlowHeaders)
+	if err := sleepUntil(ctx, origin); err != nil {
+		return err
+	}
+	if c.fault.Status != 0 {
+		d.refuse(simulated(c.fault.Status)).write(w)
+		return nil
+	}
+	if c.fault.HTML {
+		reply{status: http.StatusOK, contentType: "text/html; charset=utf-8", body: []byte(proxyPage)}.write(w)
+		return nil
+	}
+	q, refused := d.read(body, s.config)
+	if refused != nil {
+		d.refuse(*refused).write(w)
+		return nil
+	}
+	a := s.accept(d, c, q, origin)
+	defer a.source.close()
+	if !q.stream || c.fault.JSON {
+		return a.whole(ctx, w)
+	}
+	return a.stream(ctx, w)
+}
+
+const proxyPage = "<!DOCTYPE html>\n<html><head><title>Gateway</title></head><body><h1>Please sign in</h1></body></html>\n"

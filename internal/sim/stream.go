@@ -1,0 +1,217 @@
+package sim
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// outlet is the sending end of one streamed answer: frames that wait for their write. It belongs to one goroutine.
+type outlet struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	ledger  *ledger
+	entry   *entry
+
+	waiting []byte
+	tokens  []int // of each token frame in waiting
+}
+
+// add puts a frame behind those that wait; tokens is 0 for a frame that carries none.
+func (o *outlet) add(frame []byte, tokens int) {
+	o.waiting = append(o.waiting, frame...)
+	if tokens > 0 {
+		o.tokens = append(o.tokens, tokens)
+	}
+}
+
+// flush sends what waits in one Write. An error means that the client is gone.
+func (o *outlet) flush() error {
+	if len(o.waiting) == 0 {
+		return nil
+	}
+	o.ledger.sending(o.entry, o.tokens)
+	_, err := o.w.Write(o.waiting)
+	o.waiting, o.tokens = o.waiting[:0], o.tokens[:0]
+	if err != nil {
+		return err
+	}
+	return o.control.Flush()
+}
+
+// streaming is the state of one answer on its way out.
+type streaming struct {
+	*answer
+	out     *outlet
+	group   int           // tokens a frame
+	batch   time.Duration // between releases; 0: each frame at its time
+	began   time.Time     // when the first frame was due; releases count from it
+	release time.Time     // when what waits is released; zero: nothing waits
+	from    int           // first token that is in no frame yet
+	opened  bool          // the role frame is out
+}
+
+// stream sends the answer frame by frame. An error means that the connection is to be cut.
+func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
+	entry := a.server.ledger.open(Sent{ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Start: a.start})
+	s := &streaming{
+		answer: a,
+		out:    &outlet{w: w, control: http.NewResponseController(w), ledger: a.server.ledger, entry: entry},
+		group:  max(1, a.fault.TokensPerFrame),
+		batch:  time.Duration(a.fault.BatchMS) * time.Millisecond,
+	}
+	err := s.run(ctx)
+	switch {
+	case err == nil:
+	case a.server.isClosed():
+		s.out.ledger.failed(entry, "closed")
+	default:
+		s.out.ledger.failed(entry, "canceled")
+	}
+	return err
+}
+
+func (s *streaming) run(ctx context.Context) error {
+	if err := s.open(ctx); err != nil {
+		return err
+	}
+	for k := range s.want {
+		if end, ok := s.fault.breaks(k); ok {
+			return s.breakOff(ctx, end, k)
+		}
+		at, err := s.await(ctx, k)
+		if err != nil {
+			return err
+		}
+		if err := s.put(k, at); err != nil {
+			return err
+		}
+	}
+	s.out.add(s.script.closing, 0)
+	return s.out.flush()
+}
+
+// open sends the headers, and the role frame if it is to be early.
+func (s *streaming) open(ctx context.Context) error {
+	h := s.out.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	for key, value := range s.script.header {
+		h.Set(key, value)
+	}
+	if !s.server.config.Profile.LateHeaders {
+		s.out.w.WriteHeader(http.StatusOK)
+		if err := s.out.control.Flush(); err != nil {
+			return err
+		}
+	}
+	if s.fault.RoleEarly == 0 || len(s.script.opening) == 0 {
+		return nil
+	}
+	if s.server.engine == nil {
+		first, _, err := s.due(ctx, 0, time.Time{})
+		if err != nil {
+			return err
+		}
+		if err := sleepUntil(ctx, first.Add(-s.fault.RoleEarly)); err != nil {
+			return err
+		}
+	}
+	s.opened = true
+	s.out.add(s.script.opening, 0)
+	return s.out.flush()
+}
+
+// await waits until token k is due, releasing what waits in between. A frame that is due at the moment of a release
+// goes with it.
+func (s *streaming) await(ctx context.Context, k int) (time.Time, error) {
+	for {
+		at, known, err := s.due(ctx, k, s.release)
+		if err != nil {
+			return at, err
+		}
+		if known && (s.release.IsZero() || !s.release.Before(at)) {
+			return at, sleepUntil(ctx, at)
+		}
+		if err := sleepUntil(ctx, s.release); err != nil {
+			return at, err
+		}
+		s.release = time.Time{}
+		if err := s.out.flush(); err != nil {
+			return at, err
+		}
+	}
+}
+
+// put takes token k, due at the given moment, into a frame and the frame to its write.
+func (s *streaming) put(k int, at time.Time) error {
+	last := k == s.want-1
+	if (k+1)%s.group != 0 && !last {
+		return nil
+	}
+	if last {
+		s.out.ledger.finished(s.out.entry, s.finish)
+	}
+	s.frames(k + 1)
+	if s.batch == 0 || s.began.IsZero() {
+		s.began = at
+		return s.out.flush()
+	}
+	if s.release.IsZero() {
+		s.release = s.began.Add((at.Sub(s.began) + s.batch - 1) / s.batch * s.batch)
+	}
+	return nil
+}
+
+// frames spells the tokens up to token to, the role frame before the first.
+func (s *streaming) frames(to int) {
+	if !s.opened {
+		s.opened = true
+		s.out.add(s.script.opening, 0)
+	}
+	size := s.group
+	if s.script.most > 0 {
+		size = min(size, s.script.most)
+	}
+	for s.from < to {
+		next := min(s.from+size, to)
+		s.out.add(s.script.frame(s.from, next), next-s.from)
+		s.from = next
+	}
+}
+
+// breakOff ends the answer as a fault says after exactly k tokens.
+func (s *streaming) breakOff(ctx context.Context, end ending, k int) error {
+	s.frames(k)
+	if end == endError {
+		s.out.add(s.script.failure, 0)
+	}
+	s.out.ledger.failed(s.out.entry, string(end))
+	if err := s.out.flush(); err != nil {
+		return err
+	}
+	switch end {
+	case endCut:
+		return errCut
+	case endStall:
+		return s.stall(ctx)
+	}
+	return nil
+}
+
+// stall is silent until ctx ends, whose error it returns; with comments it sends one every second.
+func (s *streaming) stall(ctx context.Context) error {
+	if !s.fault.Comments {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	began := time.Now()
+	for n := 1; ; n++ {
+		if err := sleepUntil(ctx, began.Add(time.Duration(n)*time.Second)); err != nil {
+			return err
+		}
+		s.out.add(s.script.comment, 0)
+		if err := s.out.flush(); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,323 @@
+package sim
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFramesComeWhenTheyAreDue(t *testing.T) {
+	for _, test := range []struct {
+		name, fault, path, body string
+		headers                 time.Duration
+		want                    []time.Duration // of each line: role, tokens, usage, [DONE]
+	}{
+		{"chat", "", "/v1/chat/completions", chatFour, 0, ms(20, 20, 21, 22, 23, 23, 23)},
+		{"completions", "", "/v1/completions", completionFour, 0, ms(20, 21, 22, 23, 23, 23)},
+		{"slow headers", "slow_headers=350ms", "/v1/completions", completionFour, 350 * time.Millisecond, ms(370, 371, 372, 373, 373, 373)},
+		{"early role", "role_early=15ms", "/v1/chat/completions", chatFour, 0, ms(5, 20, 21, 22, 23, 23, 23)},
+		{"role earlier than the request", "role_early=1s", "/v1/chat/completions", chatFour, 0, ms(0, 20, 21, 22, 23, 23, 23)},
+		{"early role of completions", "role_early=15ms", "/v1/completions", completionFour, 0, ms(20, 21, 22, 23, 23, 23)},
+		{"slower tokens", "itl=1.15", "/v1/completions", completionFour, 0, ms(20, 21.15, 22.3, 23.45, 23.45, 23.45)},
+		{"faster tokens", "itl=0.5", "/v1/completions", completionFour, 0, ms(20, 20.5, 21, 21.5, 21.5, 21.5)},
+		{"slower start", "ttft=1.5", "/v1/completions", completionFour, 0, ms(30, 31, 32, 33, 33, 33)},
+		{"slower all over, late", "ttft=2,itl=3,slow_headers=1s", "/v1/completions", completionFour, time.Second, ms(1040, 1043, 1046, 1049, 1049, 1049)},
+		{"three tokens a frame", "tokens_per_frame=3", "/v1/completions", completionFour, 0, ms(22, 23, 23, 23)},
+		{"released every 2 ms", "batch_ms=2", "/v1/completions", completionFour, 0, ms(20, 22, 22, 23, 23, 23)},
+		{"two tokens a frame, released every 2 ms", "batch_ms=2,tokens_per_frame=2", "/v1/completions", completionFour, 0, ms(21, 23, 23, 23)},
+		{"second usage", "double_usage=true", "/v1/completions", completionFour, 0, ms(20, 21, 22, 23, 23, 23, 23)},
+		{"error", "error_after=2", "/v1/completions", completionFour, 0, ms(20, 21, 21, 21)},
+		{"error in the middle of a frame", "error_after=2,tokens_per_frame=4", "/v1/completions", completionFour, 0, ms(21, 21, 21)},
+		{"no error in a short answer", "error_after=4", "/v1/completions", completionFour, 0, ms(20, 21, 22, 23, 23, 23)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, Config{}, func(t *testing.T, r *rig) {
+				r.inject(t, test.fault)
+				got := r.post(t, test.path, test.body)
+				if diff := cmp.Diff(test.want, got.times()); diff != "" || got.err != nil {
+					t.Errorf("error %v, times (-want +got):\n%s\n%s", got.err, diff, got.text())
+				}
+				if got.headers != test.headers {
+					t.Errorf("headers after %v, want %v", got.headers, test.headers)
+				}
+			})
+		})
+	}
+}
+
+func TestTheTruthIsWhatTheClientSees(t *testing.T) {
+	for _, test := range []struct {
+		profile, fault, path, body string
+		frames, output             int
+	}{
+		{"production-stack", "", "/v1/completions", `{"prompt":"do not stop","max_tokens":50,"stream":true}`, 50, 50},
+		{"production-stack", "tokens_per_frame=3", "/v1/completions", `{"prompt":"do not stop","max_tokens":50,"stream":true}`, 17, 50},
+		{"production-stack", "batch_ms=50", "/v1/completions", `{"prompt":"do not stop","max_tokens":50,"stream":true}`, 50, 50},
+		{"ray-serve", "", "/v1/completions", `{"prompt":"do not stop","max_tokens":50,"stream":true}`, 50, 50},
+		{"tgi", "", "/generate_stream", tgiFour, 4, 4},
+		{"tgi", "tokens_per_frame=3", "/generate_stream", tgiFour, 4, 4},
+		{"vllm-ladder", "", "/v1/completions", completionFour, 4, 4},
+	} {
+		t.Run(test.profile+" "+test.fault, func(t *testing.T) {
+			bubble(t, Config{Profile: profile(t, test.profile), Seed: 42}, func(t *testing.T, r *rig) {
+				r.inject(t, test.fault)
+				got := r.post(t, test.path, test.body)
+				sent := r.last(t)
+				if len(sent.Frames) != test.frames || sent.Output != test.output || sent.Finish != "length" || sent.Failed != "" {
+					t.Fatalf("%d frames, %d tokens, finish %q, failed %q", len(sent.Frames), sent.Output, sent.Finish, sent.Failed)
+				}
+				for i, f := range sent.Frames {
+					if at := f.At.Sub(sent.Start); at != got.lines[i].at {
+						t.Errorf("frame %d: sent at %v, seen at %v", i, at, got.lines[i].at)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestJitterIsTheSameForTheSameSeed(t *testing.T) {
+	run := func(seed uint64) (at []time.Duration) {
+		bubble(t, Config{Profile: profile(t, "production-stack"), Seed: seed}, func(t *testing.T, r *rig) {
+			at = r.post(t, "/v1/completions", completionFour).times()
+		})
+		return at
+	}
+	if diff := cmp.Diff(run(1), run(1)); diff != "" {
+		t.Errorf("two runs of one seed differ:\n%s", diff)
+	}
+	if cmp.Equal(run(1), run(2)) {
+		t.Error("two seeds gave the same run")
+	}
+}
+
+func TestRayServeAnswersHeadersWithTheFirstFrame(t *testing.T) {
+	bubble(t, Config{Profile: profile(t, "ray-serve")}, func(t *testing.T, r *rig) {
+		if got := r.post(t, "/v1/chat/completions", chatFour); got.headers != got.lines[0].at || got.headers == 0 {
+			t.Errorf("headers after %v, first frame after %v", got.headers, got.lines[0].at)
+		}
+	})
+}
+
+func TestSeveralTokensOfTGIShareAWrite(t *testing.T) {
+	bubble(t, Config{Profile: profile(t, "tgi")}, func(t *testing.T, r *rig) {
+		r.inject(t, "tokens_per_frame=3")
+		r.post(t, "/generate_stream", tgiFour)
+		f := r.last(t).Frames
+		if f[0].At != f[1].At || f[1].At != f[2].At || f[2].At == f[3].At {
+			t.Errorf("frames at %v, want three together and one alone", f)
+		}
+	})
+}
+
+func TestDoubleUsageLacksCachedTokens(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, r *rig) {
+		r.inject(t, "double_usage=true")
+		got := r.post(t, "/v1/completions", completionFour).lines
+		first, second := got[4].text, got[5].text
+		if !strings.Contains(first, "cached_tokens") || strings.Contains(second, "cached_tokens") || !strings.Contains(second, `"completion_tokens":4`) {
+			t.Errorf("usage frames:\n%s\n%s", first, second)
+		}
+	})
+}
+
+func TestErrorFrames(t *testing.T) {
+	for _, test := range []struct {
+		profile, path, body string
+		want                []string
+	}{
+		{"fast", "/v1/chat/completions", chatFour, []string{
+			`data: {"error":{"message":"Simulated fault: the engine failed.","type":"InternalServerError","param":null,"code":500}}`, `data: [DONE]`}},
+		{"tgi", "/generate_stream", tgiFour, []string{
+			`data:{"error":"Request failed during generation: simulated fault","error_type":"generation"}`}},
+	} {
+		bubble(t, Config{Profile: profile(t, test.profile)}, func(t *testing.T, r *rig) {
+			r.inject(t, "error_after=2")
+			got := r.post(t, test.path, test.body)
+			var tail []string
+			for _, l := range got.lines[max(0, len(got.lines)-len(test.want)):] {
+				tail = append(tail, l.text)
+			}
+			if diff := cmp.Diff(test.want, tail); diff != "" || got.err != nil {
+				t.Errorf("error %v, end of the stream (-want +got):\n%s", got.err, diff)
+			}
+			if sent := r.last(t); sent.Output != 2 || sent.Failed != "error" || sent.Finish != "" {
+				t.Errorf("written down: %+v", sent)
+			}
+		})
+	}
+}
+
+func TestCutIsNoCleanEnd(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, r *rig) {
+		r.inject(t, "cut_after=2")
+		got := r.post(t, "/v1/completions", completionFour)
+		if got.err == nil || got.ended != 21*time.Millisecond || len(got.lines) != 2 {
+			t.Errorf("%d lines, ended after %v with %v, want a cut after 21ms", len(got.lines), got.ended, got.err)
+		}
+		if sent := r.last(t); sent.Output != 2 || sent.Failed != "cut" || sent.Finish != "" {
+			t.Errorf("written down: %+v", sent)
+		}
+	})
+}
+
+func TestFaultsOfAnswersWithoutAStream(t *testing.T) {
+	for _, test := range []struct {
+		fault  string
+		status int
+		ended  time.Duration
+	}{
+		{"", 200, 23 * time.Millisecond},
+		{"error_after=2", 500, 21 * time.Millisecond},
+		{"cut_after=2", 0, 21 * time.Millisecond},
+		{"stall_after=2", 0, time.Hour},
+	} {
+		bubble(t, Config{}, func(t *testing.T, r *rig) {
+			r.inject(t, test.fault)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			got := r.do(ctx, t, http.MethodPost, "/v1/completions", `{"prompt":"do not stop","max_tokens":4}`)
+			if got.status != test.status || got.ended != test.ended {
+				t.Errorf("%q: status %d after %v, want %d after %v", test.fault, got.status, got.ended, test.status, test.ended)
+			}
+		})
+	}
+}
+
+func TestStallLastsUntilTheClientLeaves(t *testing.T) {
+	for _, test := range []struct {
+		fault string
+		want  []time.Duration // of the comments
+	}{
+		{"stall_after=2", nil},
+		{"stall_after=2,comments", ms(1021, 2021, 3021)},
+	} {
+		bubble(t, Config{}, func(t *testing.T, r *rig) {
+			r.inject(t, test.fault)
+			ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
+			defer cancel()
+			got := r.do(ctx, t, http.MethodPost, "/v1/completions", completionFour)
+			if got.ended != 3500*time.Millisecond || len(got.lines) < 2 {
+				t.Fatalf("ended after %v with %d lines", got.ended, len(got.lines))
+			}
+			var comments []time.Duration
+			for _, l := range got.lines[2:] {
+				if l.text != ": ping" {
+					t.Errorf("line %q in the stall", l.text)
+				}
+				comments = append(comments, l.at)
+			}
+			if diff := cmp.Diff(test.want, comments); diff != "" {
+				t.Errorf("comments (-want +got):\n%s", diff)
+			}
+			if sent := r.last(t); sent.Failed != "stall" || sent.Output != 2 {
+				t.Errorf("written down: %+v", sent)
+			}
+		})
+	}
+}
+
+func TestAnswersInPlaceOfTheStream(t *testing.T) {
+	for _, test := range []struct {
+		fault, profile, path, body string
+		status                     int
+		kind, retry, want          string
+	}{
+		{"status=429", "fast", "/v1/completions", completionFour, 429, "application/json", "1", `{"error":{"message":"Simulated fault: 429 Too Many Requests","type":"RateLimitError","param":null,"code":429}}`},
+		{"status=503", "fast", "/v1/completions", completionFour, 503, "application/json", "1", `{"error":{"message":"Simulated fault: 503 Service Unavailable","type":"ServiceUnavailableError","param":null,"code":503}}`},
+		{"status=529", "fast", "/v1/completions", completionFour, 529, "application/json", "1", `{"error":{"message":"Simulated fault: 529 Overloaded","type":"overloaded_error","param":null,"code":529}}`},
+		{"status=500", "fast", "/v1/completions", completionFour, 500, "application/json", "", `{"error":{"message":"Simulated fault: 500 Internal Server Error","type":"InternalServerError","param":null,"code":500}}`},
+		{"status=401", "fast", "/v1/completions", completionFour, 401, "application/json", "", `{"error":{"message":"Simulated fault: 401 Unauthorized","type":"authentication_error","param":null,"code":401}}`},
+		{"status=429", "tgi", "/generate_stream", tgiFour, 429, "application/json", "1", `{"error":"Simulated fault: 429 Too Many Requests","error_type":"overloaded"}`},
+		{"status=424", "tgi", "/generate_stream", tgiFour, 424, "application/json", "", `{"error":"Simulated fault: 424 Failed Dependency","error_type":"generation"}`},
+		{"html", "fast", "/v1/completions", completionFour, 200, "text/html; charset=utf-8", "", strings.TrimSuffix(proxyPage, "\n")},
+		{"json", "tgi", "/generate_stream", tgiFour, 200, "application/json", "", `{"generated_text":"the river runs past","details":{"finish_reason":"length","generated_tokens":4,"seed":null,"input_length":5}}`},
+	} {
+		t.Run(test.fault+" "+test.profile, func(t *testing.T) {
+			bubble(t, Config{Profile: profile(t, test.profile)}, func(t *testing.T, r *rig) {
+				r.inject(t, test.fault)
+				got := r.post(t, test.path, test.body)
+				if diff := cmp.Diff(test.want+"\n", got.text()); diff != "" || got.status != test.status {
+					t.Errorf("status %d, body (-want +got):\n%s", got.status, diff)
+				}
+				if k, a := got.header.Get("Content-Type"), got.header.Get("Retry-After"); k != test.kind || a != test.retry {
+					t.Errorf("content type %q, retry after %q", k, a)
+				}
+				if n := len(r.sim.Sent()); n != 0 {
+					t.Errorf("%d answers written down, want none", n)
+				}
+			})
+		})
+	}
+}
+
+func TestHangNeverAnswers(t *testing.T) {
+	bubble(t, Config{}, func(t *testing.T, r *rig) {
+		r.inject(t, "hang")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if got := r.do(ctx, t, http.MethodPost, "/v1/completions", completionFour); got.err == nil || got.ended != time.Hour || got.status != 0 {
+			t.Errorf("status %d after %v, error %v", got.status, got.ended, got.err)
+		}
+	})
+}
+
+func TestProbabilityIsAShareOfRequests(t *testing.T) {
+	bubble(t, Config{Seed: 3}, func(t *testing.T, r *rig) {
+		r.inject(t, "status=500,probability=0.25")
+		failed := 0
+		for range 1000 {
+			if r.post(t, "/v1/completions", `{"prompt":"a","max_tokens":1}`).status == 500 {
+				failed++
+			}
+		}
+		if failed < 210 || failed > 290 { // three standard deviations
+			t.Errorf("%d of 1000 requests failed, want about 250", failed)
+		}
+	})
+}
+
+func TestAClientThatLeavesEndsItsAnswer(t *testing.T) {
+	for _, name := range []string{"fast", "vllm-ladder"} {
+		bubble(t, Config{Profile: profile(t, name)}, func(t *testing.T, r *rig) {
+			ctx, cancel := context.WithTimeout(t.Context(), 1234500*time.Microsecond)
+			defer cancel()
+			r.do(ctx, t, http.MethodPost, "/v1/completions", `{"prompt":"do not stop","max_tokens":100000,"stream":true}`)
+			synctest.Wait()
+			before := r.last(t)
+			time.Sleep(time.Hour)
+			if after := r.last(t); after.Failed != "canceled" || after.Output != before.Output || after.Output == 0 {
+				t.Errorf("%s: failed %q, %d tokens, %d when the client left", name, after.Failed, after.Output, before.Output)
+			}
+		})
+	}
+}
+
+func TestCloseCutsRunningAnswers(t *testing.T) {
+	for _, test := range []struct{ profile, fault, failed string }{
+		{"fast", "", "closed"},
+		{"vllm-ladder", "", "closed"},
+		{"fast", "stall_after=3", "stall"},
+	} {
+		bubble(t, Config{Profile: profile(t, test.profile)}, func(t *testing.T, r *rig) {
+			r.inject(t, test.fault)
+			timer := time.AfterFunc(1234500*time.Microsecond, r.sim.Close)
+			defer timer.Stop()
+			got := r.post(t, "/v1/completions", `{"prompt":"do not stop","max_tokens":100000,"stream":true}`)
+			if got.err == nil || got.ended != 1234500*time.Microsecond {
+				t.Errorf("%+v: ended after %v with %v", test, got.ended, got.err)
+			}
+			if sent := r.last(t); sent.Failed != test.failed {
+				t.Errorf("%+v: failed %q", test, sent.Failed)
+			}
+			if later := r.post(t, "/v1/completions", completionFour); later.status != 503 {
+				t.Errorf("%+v: status %d after Close", test, later.status)
+			}
+		})
+	}
+}

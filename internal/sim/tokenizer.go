@@ -1,0 +1,131 @@
+package sim
+
+import (
+	"iter"
+	"strings"
+	"unicode"
+)
+
+// Sizes and ids of the simulated tokenizer.
+const (
+	pieceRunes = 8      // characters of a word that one token covers
+	beginID    = 128000 // beginning of sequence
+	endID      = 128009 // end of sequence
+	firstID    = 1000   // ordinary tokens have ids in [firstID, firstID+wordIDs)
+	wordIDs    = 120000
+	blockSize  = 16 // tokens of a block of the prefix cache
+
+	beginText = "<|begin_of_text|>"
+	endText   = "<|eot_id|>"
+)
+
+// span is where a token's text stands in the prompt, in bytes.
+type span struct{ start, stop int }
+
+// spans cuts text into tokens: white space separates words and belongs to none, a word of n characters (punctuation
+// counts) is ⌈n/8⌉ tokens. It does not allocate.
+func spans(text string) iter.Seq[span] {
+	return func(yield func(span) bool) {
+		start, runes := 0, 0
+		for i, r := range text {
+			space := unicode.IsSpace(r)
+			if runes > 0 && (space || runes == pieceRunes) {
+				if !yield(span{start, i}) {
+					return
+				}
+				runes = 0
+			}
+			if space {
+				continue
+			}
+			if runes == 0 {
+				start = i
+			}
+			runes++
+		}
+		if runes > 0 {
+			yield(span{start, len(text)})
+		}
+	}
+}
+
+// idOf is the id of a piece of text: the same piece has the same id everywhere.
+func idOf(piece string) uint32 {
+	h := uint64(fnvOffset)
+	for i := range len(piece) {
+		h = (h ^ uint64(piece[i])) * fnvPrime
+	}
+	return firstID + uint32(h%wordIDs)
+}
+
+// prompt is what a model would see: the template's head, texts (or ids in their place), the template's tail.
+type prompt struct {
+	head  []uint32
+	texts []string
+	ids   []uint32
+	tail  []uint32
+}
+
+// chatPrompt puts texts into the chat template, which costs 13 tokens, the beginning of sequence among them.
+func chatPrompt(texts []string) prompt {
+	return prompt{
+		head:  []uint32{beginID, 128006, 882, 128007, 271, 128020, 128021, 128022},
+		texts: texts,
+		tail:  []uint32{endID, 128006, 78191, 128007, 271},
+	}
+}
+
+// plainPrompt is text behind a beginning of sequence.
+func plainPrompt(text string) prompt {
+	return prompt{head: []uint32{beginID}, texts: []string{text}}
+}
+
+// tokens yields the ids of the prompt in order.
+func (p prompt) tokens() iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		each := func(ids []uint32) bool {
+			for _, id := range ids {
+				if !yield(id) {
+					return false
+				}
+			}
+			return true
+		}
+		if !each(p.head) || !each(p.ids) {
+			return
+		}
+		for _, text := range p.texts {
+			for s := range spans(text) {
+				if !yield(idOf(text[s.start:s.stop])) {
+					return
+				}
+			}
+		}
+		each(p.tail)
+	}
+}
+
+// endless reports whether the last 200 bytes of the prompt's text ask not to stop: the answer then has no natural end.
+func (p prompt) endless() bool {
+	if len(p.texts) == 0 {
+		return false
+	}
+	last := p.texts[len(p.texts)-1]
+	last = last[max(0, len(last)-200):]
+	return strings.Contains(strings.ToLower(last), "do not stop")
+}
+
+// answerWords is what the simulated model says, over and over: one token each.
+var answerWords = strings.Fields(`the river runs past a quiet mill and under an old stone bridge where people stop to
+	watch small boats drift along in warm light while birds call from tall trees on the far bank`)
+
+// wordID and wordText are the ordinary token k of every answer. Only the first has no space before it.
+func wordText(k int) string {
+	word := answerWords[k%len(answerWords)]
+	if k == 0 {
+		return word
+	}
+	return " " + word
+}
+
+func wordID(k int) uint32 { return idOf(answerWords[k%len(answerWords)]) }

@@ -1,0 +1,232 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// An SSE cuts a body into server-sent events, by the WHATWG standard
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two
+// tolerances: events that a server ends with a single line end are told apart
+// (see [SSE.separate]), and an event that the end of the body leaves without
+// its blank line is still returned.
+type SSE struct {
+	body  io.Reader
+	stamp func() Stamp
+	ask   int // bytes to ask the body for at once
+
+	in  []byte // read, not yet cut into lines
+	buf []byte // where in lies
+
+	line  []byte // of the line being read
+	after lineEnd
+	begun bool // the first line has been read, so no BOM can follow
+
+	event    []byte
+	data     []byte
+	hasData  bool  // a data field was seen since the last frame
+	dataEnd  Stamp // of the last data line
+	out      []byte
+	leftover bool // out's frame was returned before the line in line was looked at
+	comments int
+	size     int // bytes since the last frame
+	err      error
+}
+
+// lineEnd is what the bytes before mean for the next one.
+type lineEnd bool
+
+// afterCR: a LF that follows belongs to the line end before it.
+const afterCR lineEnd = true
+
+// NewSSE reads events from body. stamp tells the arrival of the bytes that body
+// returned last. ask is how many bytes to ask body for at once: 1 for a chunked
+// HTTP body, since net/http lets a longer ask wait for the rest of a chunk of
+// which only a part has arrived.
+func NewSSE(body io.Reader, stamp func() Stamp, ask int) *SSE {
+	return &SSE{body: body, stamp: stamp, ask: ask, buf: make([]byte, ask)}
+}
+
+// Comments is the number of comment lines so far.
+func (s *SSE) Comments() int { return s.comments }
+
+// Next returns the next event that has data: [io.EOF] when the body ends between
+// events, [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the
+// body's own error. A frame is never returned together with an error, and an
+// error is returned for ever after.
+func (s *SSE) Next() (Frame, error) {
+	if s.leftover {
+		s.leftover = false
+		s.field()
+	}
+	for s.err == nil {
+		if f, ok := s.scan(); ok {
+			return f, nil
+		}
+		if s.err == nil {
+			s.fill()
+		}
+	}
+	if f, ok := s.flush(); ok {
+		return f, nil
+	}
+	return Frame{}, s.err
+}
+
+// fill asks the body for more bytes.
+func (s *SSE) fill() {
+	for s.err == nil && len(s.in) == 0 {
+		n, err := s.body.Read(s.buf)
+		s.in, s.err = s.buf[:n], err
+	}
+	if len(s.in) > 0 && s.err != nil {
+		err := s.err
+		s.err = nil
+		s.body = failed{err}
+	}
+}
+
+// failed is a body of which nothing is left but its error.
+type failed struct{ err error }
+
+func (f failed) Read([]byte) (int, error) { return 0, f.err }
+
+// scan consumes bytes that were read until an event is complete.
+func (s *SSE) scan() (Frame, bool) {
+	for len(s.in) > 0 {
+		if s.after == afterCR {
+			s.after = false
+			if s.in[0] == '\n' {
+				s.in = s.in[1:]
+				continue
+			}
+		}
+		end := bytes.IndexAny(s.in, "\r\n")
+		if end < 0 {
+			s.append(s.in)
+			s.in = nil
+			return Frame{}, false
+		}
+		if s.append(s.in[:end]); s.err != nil {
+			return Frame{}, false
+		}
+		s.after = s.in[end] == '\r'
+		s.in = s.in[end+1:]
+		if f, ok := s.endLine(); ok {
+			return f, true
+		}
+	}
+	return Frame{}, false
+}
+
+// append adds bytes to the line being read.
+func (s *SSE) append(b []byte) {
+	s.size += len(b)
+	if s.size > MaxFrame {
+		s.err, s.in = ErrTooLong, nil
+		s.line, s.hasData = nil, false
+		return
+	}
+	s.line = append(s.line, b...)
+}
+
+// endLine looks at a complete line.
+func (s *SSE) endLine() (Frame, bool) {
+	if !s.begun {
+		s.begun = true
+		s.line = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf"))
+	}
+	if len(s.line) == 0 {
+		return s.dispatch(s.stamp())
+	}
+	if s.separate() {
+		s.leftover = true
+		return s.dispatch(s.dataEnd)
+	}
+	s.field()
+	return Frame{}, false
+}
+
+// field takes the complete line's field into the pending event.
+func (s *SSE) field() {
+	name, value, _ := bytes.Cut(s.line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch {
+	case len(name) == 0:
+		s.comments++
+		if !s.hasData {
+			s.size = 0
+		}
+	case string(name) == "data":
+		if s.hasData {
+			s.data = append(s.data, '\n')
+		}
+		s.data = append(s.data, value...)
+		s.hasData, s.dataEnd = true, s.stamp()
+	case string(name) == "event":
+		s.event = append(s.event[:0], value...)
+	}
+	s.line = s.line[:0]
+}
+
+// separate reports whether the complete line starts an event of its own although
+// no blank line came before: the pending data are a JSON value, or [DONE], and
+// the line brings another. Two values are never one, so such a server ends its
+// events with a single line end.
+func (s *SSE) separate() bool {
+	if !s.hasData {
+		return false
+	}
+	value, isData := bytes.CutPrefix(s.line, []byte("data:"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	return isData && len(value) > 0 && (value[0] == '{' || value[0] == '[') && complete(s.data)
+}
+
+// complete reports whether data is a JSON object or list, or [DONE].
+func complete(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return string(data) == "[DONE]" || structured(data) && json.Valid(data)
+}
+
+// structured reports whether data starts as a JSON object or list does.
+func structured(data []byte) bool {
+	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
+}
+
+// dispatch returns the pending event, if it has data, and starts the next.
+func (s *SSE) dispatch(stamp Stamp) (Frame, bool) {
+	f := Frame{Stamp: stamp}
+	if len(s.event) > 0 {
+		f.Event = string(s.event)
+	}
+	ok := s.hasData
+	s.out, s.data = s.data, s.out[:0]
+	f.Data = s.out
+	s.event, s.hasData, s.size = s.event[:0], false, len(s.line)
+	return f, ok
+}
+
+// flush returns the event that the body's end left without its blank line. An
+// event that the end cut, so that its JSON is not complete, is an unexpected
+// end instead.
+func (s *SSE) flush() (Frame, bool) {
+	if !errors.Is(s.err, io.EOF) {
+		return Frame{}, false
+	}
+	if len(s.line) > 0 {
+		if f, ok := s.endLine(); ok {
+			return f, true
+		}
+		s.dataEnd = s.stamp()
+	}
+	if !s.hasData {
+		return Frame{}, false
+	}
+	if structured(s.data) && !complete(s.data) {
+		s.hasData, s.err = false, io.ErrUnexpectedEOF
+		return Frame{}, false
+	}
+	return s.dispatch(s.dataEnd)
+}

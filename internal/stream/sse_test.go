@@ -1,0 +1,292 @@
+package stream
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// event is what the tables say of a frame.
+type event struct{ Name, Data string }
+
+// readAll reads every event of body, asking for ask bytes at once.
+func readAll(body io.Reader, ask int) ([]event, error) {
+	s := NewSSE(body, func() Stamp { return Stamp{} }, ask)
+	var events []event
+	for {
+		f, err := s.Next()
+		if err != nil {
+			return events, err
+		}
+		events = append(events, event{f.Event, string(f.Data)})
+	}
+}
+
+func TestSSE(t *testing.T) {
+	tests := []struct {
+		name string
+		body string
+		want []event
+		err  error
+	}{
+		{"an empty body has no events", "", nil, io.EOF},
+		{"LF ends lines", "data: a\n\ndata: b\n\n", []event{{"", "a"}, {"", "b"}}, io.EOF},
+		{"CRLF ends lines", "data: a\r\n\r\ndata: b\r\n\r\n", []event{{"", "a"}, {"", "b"}}, io.EOF},
+		{"CR ends lines", "data: a\r\rdata: b\r\r", []event{{"", "a"}, {"", "b"}}, io.EOF},
+		{"line ends may be mixed", "data: a\r\n\ndata: b\n\rdata: c\r\n\r", []event{{"", "a"}, {"", "b"}, {"", "c"}}, io.EOF},
+		{"a BOM at the start is dropped", "\xef\xbb\xbfdata: a\n\n", []event{{"", "a"}}, io.EOF},
+		{"a BOM later is data", "data: a\n\n\xef\xbb\xbfdata: b\n\n", []event{{"", "a"}}, io.EOF},
+		{"the space after the colon is optional", "data:a\n\n", []event{{"", "a"}}, io.EOF},
+		{"only one space is dropped", "data:  a \n\n", []event{{"", " a "}}, io.EOF},
+		{"data lines are joined by LF", "data: a\ndata:\ndata: b\n\n", []event{{"", "a\n\nb"}}, io.EOF},
+		{"a JSON text over several lines is one event", "data: {\ndata: \"a\":1}\n\n", []event{{"", "{\n\"a\":1}"}}, io.EOF},
+		{"a list over several lines is one event", "data: [1,\ndata: [2]]\n\n", []event{{"", "[1,\n[2]]"}}, io.EOF},
+		{"comments are no events", ": ping\n\n:\n\ndata: a\n\n", []event{{"", "a"}}, io.EOF},
+		{"a comment may stand before data", ": ping\ndata: a\n\n", []event{{"", "a"}}, io.EOF},
+		{"the event field names the event", "event: x\ndata: a\n\ndata: b\n\n", []event{{"x", "a"}, {"", "b"}}, io.EOF},
+		{"an event without data is dropped with its name", "event: x\n\ndata: b\n\n", []event{{"", "b"}}, io.EOF},
+		{"an empty data field is an event", "data\n\ndata:\n\n", []event{{"", ""}, {"", ""}}, io.EOF},
+		{"other fields are ignored", "id: 1\nretry: 5\nfoo: bar\ndata: a\n\n", []event{{"", "a"}}, io.EOF},
+		{"the end dispatches what is pending", "data: {\"a\":1}\n", []event{{"", `{"a":1}`}}, io.EOF},
+		{"the end dispatches a last line without its end", "data: {\"a\":1}", []event{{"", `{"a":1}`}}, io.EOF},
+		{"the end dispatches [DONE]", "data: [DONE]", []event{{"", "[DONE]"}}, io.EOF},
+		{"the end inside a JSON text is unexpected", "data: a\n\ndata: {\"a\":", []event{{"", "a"}}, io.ErrUnexpectedEOF},
+		{"JSON events ended by one LF are separate", "data: {\"a\":1}\ndata: {\"a\":2}\ndata: [DONE]\n", []event{{"", `{"a":1}`}, {"", `{"a":2}`}, {"", "[DONE]"}}, io.EOF},
+		{"so they are when only the last has a blank line", "data: {}\ndata: [DONE]\n\n", []event{{"", "{}"}, {"", "[DONE]"}}, io.EOF},
+		{"white space after the JSON stays", "data: {} \n\n", []event{{"", "{} "}}, io.EOF},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for _, ask := range []int{1, 2, 3, 4096} {
+				for name, body := range readers(test.body) {
+					got, err := readAll(body, ask)
+					if diff := cmp.Diff(test.want, got); diff != "" || !errors.Is(err, test.err) {
+						t.Errorf("asking %d of %s: error %v, events (-want +got):\n%s", ask, name, err, diff)
+					}
+				}
+			}
+		})
+	}
+}
+
+// readers are the ways a body may arrive.
+func readers(body string) map[string]io.Reader {
+	return map[string]io.Reader{
+		"the whole":         strings.NewReader(body),
+		"one byte a read":   iotest.OneByteReader(strings.NewReader(body)),
+		"half of each read": iotest.HalfReader(strings.NewReader(body)),
+		"data with EOF":     iotest.DataErrReader(strings.NewReader(body)),
+	}
+}
+
+func TestSSEKeepsTheBodysError(t *testing.T) {
+	reset := errors.New("connection reset")
+	body := io.MultiReader(strings.NewReader("data: a\n\ndata: {\"b\":1}\n"), iotest.ErrReader(reset))
+	s := NewSSE(body, func() Stamp { return Stamp{} }, 64)
+	if f, err := s.Next(); err != nil || string(f.Data) != "a" {
+		t.Fatalf("first event: %q, %v", f.Data, err)
+	}
+	for range 2 {
+		if f, err := s.Next(); !errors.Is(err, reset) {
+			t.Errorf("after the reset: %q, %v; want %v", f.Data, err, reset)
+		}
+	}
+}
+
+func TestSSECountsComments(t *testing.T) {
+	s := NewSSE(strings.NewReader(": a\n\n: b\n:c\n\ndata: x\n\n"), func() Stamp { return Stamp{} }, 8)
+	if _, err := s.Next(); err != nil {
+		t.Fatal(err)
+	}
+	if s.Comments() != 3 {
+		t.Errorf("comments: %d, want 3", s.Comments())
+	}
+}
+
+func TestSSEFrameLimit(t *testing.T) {
+	largest := strings.Repeat("x", MaxFrame-len("data: "))
+	tests := []struct {
+		name string
+		body io.Reader
+		err  error
+	}{
+		{"the largest frame", strings.NewReader("data: " + largest + "\n\n"), nil},
+		{"one byte more", strings.NewReader("data: x" + largest + "\n\n"), ErrTooLong},
+		{"a line without end", endless("data: x"), ErrTooLong},
+		{"a comment without end", endless(":"), ErrTooLong},
+		{"an event of endless lines", endless("data: x\n"), ErrTooLong},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := NewSSE(test.body, func() Stamp { return Stamp{} }, 4096)
+			if _, err := s.Next(); !errors.Is(err, test.err) {
+				t.Errorf("error %v, want %v", err, test.err)
+			}
+		})
+	}
+}
+
+// endless repeats a text for ever.
+type endless string
+
+func (e endless) Read(p []byte) (int, error) {
+	n := 0
+	for n+len(e) <= len(p) {
+		n += copy(p[n:], e)
+	}
+	return n, nil
+}
+
+// TestSSEWaitsForNoByteItDoesNotNeed gives the reader exactly the bytes up to
+// the end of an event and nothing after them: a read beyond would panic.
+func TestSSEWaitsForNoByteItDoesNotNeed(t *testing.T) {
+	for _, body := range []string{"data: a\n\n", "data: a\r\r", "data: a\r\n\r", "\xef\xbb\xbfdata: a\n\n"} {
+		s := NewSSE(&strict{left: body}, func() Stamp { return Stamp{} }, 1)
+		f, err := s.Next()
+		if err != nil || string(f.Data) != "a" {
+			t.Errorf("%q: %q, %v", body, f.Data, err)
+		}
+	}
+}
+
+// strict is a body that must not be read beyond its end.
+type strict struct{ left string }
+
+func (s *strict) Read(p []byte) (int, error) {
+	if s.left == "" {
+		panic("read beyond the end of the event")
+	}
+	n := copy(p, s.left)
+	s.left = s.left[n:]
+	return n, nil
+}
+
+// TestSSEStampsTheReadThatCompletedTheFrame cuts a stream at every position, a
+// second between the two reads: a frame has the stamp of the read that brought
+// the last byte of its blank line.
+func TestSSEStampsTheReadThatCompletedTheFrame(t *testing.T) {
+	const first, second = "data: {\"a\":1}\r\n\r\n", "data: {\"b\":2}\n\n"
+	body := first + second
+	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for cut := 1; cut < len(body); cut++ {
+		source := &timed{parts: []string{body[:cut], body[cut:]}, epoch: epoch}
+		s := NewSSE(source, source.last, 1)
+		for i, end := range []int{len(first) - 1, len(body)} { // the last LF of CR LF CR LF is not needed
+			want := uint64(1)
+			if end > cut {
+				want = 2
+			}
+			f, err := s.Next()
+			if err != nil || f.Read != want || !f.At.Equal(epoch.Add(time.Duration(want)*time.Second)) {
+				t.Errorf("cut at %d, frame %d: read %d at %v, %v; want read %d", cut, i, f.Read, f.At, err, want)
+			}
+		}
+	}
+}
+
+// timed is a body of parts that arrive a second after one another.
+type timed struct {
+	parts []string
+	read  uint64
+	rest  string
+	epoch time.Time
+}
+
+func (b *timed) Read(p []byte) (int, error) {
+	if b.rest == "" {
+		if len(b.parts) == 0 {
+			return 0, io.EOF
+		}
+		b.rest, b.parts = b.parts[0], b.parts[1:]
+		b.read++
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	return n, nil
+}
+
+func (b *timed) last() Stamp {
+	return Stamp{Read: b.read, At: b.epoch.Add(time.Duration(b.read) * time.Second)}
+}
+
+func TestSSESeparatedFramesHaveStampsOfTheirOwn(t *testing.T) {
+	source := &timed{parts: []string{"data: {\"a\":1}\n", "data: {\"a\":2}\n", "data: [DONE]\n"}}
+	s := NewSSE(source, source.last, 1)
+	for want := uint64(1); want <= 3; want++ {
+		if f, err := s.Next(); err != nil || f.Read != want {
+			t.Errorf("frame %d: read %d, %v", want, f.Read, err)
+		}
+	}
+}
+
+// FuzzSSE holds that the way a body is cut into reads never changes its events,
+// and that no event is above the limit.
+func FuzzSSE(f *testing.F) {
+	f.Add("data: a\n\ndata: {\"b\":1}\ndata: {}\r\r", uint8(3))
+	f.Add("\xef\xbb\xbf: c\r\nevent: x\rdata:\r\n\r\n", uint8(1))
+	f.Fuzz(func(t *testing.T, body string, ask uint8) {
+		want, wantErr := readAll(strings.NewReader(body), 4096)
+		got, err := readAll(iotest.OneByteReader(strings.NewReader(body)), 1+int(ask))
+		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, wantErr) {
+			t.Errorf("errors %v and %v, events (-whole +cut):\n%s", wantErr, err, diff)
+		}
+	})
+}
+
+func TestSSEAllocatesNothingPerFrame(t *testing.T) {
+	for _, ask := range []int{1, 4096} {
+		s := NewSSE(endless(chunkFrame), func() Stamp { return Stamp{} }, ask)
+		if ask == 1 {
+			s = NewSSE(&cycle{text: chunkFrame}, func() Stamp { return Stamp{} }, ask)
+		}
+		next := func() {
+			if _, err := s.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 10 {
+			next()
+		}
+		if n := testing.AllocsPerRun(1000, next); n != 0 {
+			t.Errorf("asking for %d bytes: %v allocations a frame, want none", ask, n)
+		}
+	}
+}
+
+// chunkFrame is a token frame as vLLM sends it with continuous usage.
+const chunkFrame = `data: {"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}` + "\n\n"
+
+// cycle is a body that repeats a text for ever, at any size of read.
+type cycle struct {
+	text string
+	at   int
+}
+
+func (c *cycle) Read(p []byte) (int, error) {
+	n := copy(p, c.text[c.at:])
+	c.at = (c.at + n) % len(c.text)
+	return n, nil
+}
+
+func BenchmarkSSE(b *testing.B) {
+	for _, bench := range []struct {
+		name string
+		ask  int
+	}{{"Chunked", 1}, {"Plain", 4096}} {
+		b.Run(bench.name, func(b *testing.B) {
+			s := NewSSE(&cycle{text: chunkFrame}, func() Stamp { return Stamp{} }, bench.ask)
+			b.SetBytes(int64(len(chunkFrame)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Next(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,30 @@
+// Package stream cuts a response body into frames and stamps each with the
+// arrival of the socket read that completed it. It never waits for a byte it
+// does not need, and knows nothing of what the frames mean.
+package stream
+
+import (
+	"errors"
+	"time"
+)
+
+// MaxFrame is the size of the largest frame, in bytes. vLLM's first frame holds
+// all token ids of the prompt when it is asked for them, and SGLang's native
+// frames repeat the whole answer: 64 KiB are not enough.
+const MaxFrame = 16 << 20
+
+// ErrTooLong is returned for a frame, comments included, above [MaxFrame].
+var ErrTooLong = errors.New("frame is longer than 16 MiB")
+
+// A Stamp is the arrival of some bytes.
+type Stamp struct {
+	At   time.Time // right after the socket read that received them returned
+	Read uint64    // number of that read on its connection, from 1
+}
+
+// A Frame is one unit of a streamed answer.
+type Frame struct {
+	Event string // SSE "event" field; empty means "message"
+	Data  []byte // "data" lines joined by LF; valid until the next frame is read
+	Stamp        // of the read that completed the frame
+}

@@ -1,0 +1,108 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// The paths that tell what a server is.
+const (
+	ModelsPath = "/v1/models" // the OpenAI list of models
+	InfoPath   = "/info"      // TGI's description of itself
+)
+
+// A Model is one entry of a server's list.
+type Model struct {
+	ID     string
+	Owner  string // "vllm", "sglang", an organisation, …; may be empty
+	MaxLen int    // longest context in tokens; 0 if the server does not say
+}
+
+// ParseModels reads the reply of [ModelsPath]. ok is false if it is no list of
+// models.
+func ParseModels(reply []byte) (models []Model, ok bool) {
+	var list struct {
+		Data []struct {
+			ID     string `json:"id"`
+			Owner  string `json:"owned_by"`
+			MaxLen int    `json:"max_model_len"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(reply, &list) != nil || list.Data == nil {
+		return nil, false
+	}
+	for _, m := range list.Data {
+		models = append(models, Model{ID: m.ID, Owner: m.Owner, MaxLen: m.MaxLen})
+	}
+	return models, true
+}
+
+// ParseInfo reads the reply of [InfoPath]. ok is false if it is not TGI's.
+func ParseInfo(reply []byte) (m Model, ok bool) {
+	var info struct {
+		ModelID  string `json:"model_id"`
+		MaxInput int    `json:"max_input_tokens"`
+		MaxTotal int    `json:"max_total_tokens"`
+	}
+	if json.Unmarshal(reply, &info) != nil || info.ModelID == "" {
+		return Model{}, false
+	}
+	return Model{ID: info.ModelID, Owner: "tgi", MaxLen: info.MaxTotal}, info.MaxInput > 0 || info.MaxTotal > 0
+}
+
+// Rejected returns the fields of a request in d's spelling that a reply of 400
+// or 422 names, the ones in omitted left out: the server does not know them, and
+// may answer a request without them.
+func Rejected(d Dialect, reply []byte, omitted []Field) []Field {
+	var named []Field
+	text := string(reply)
+	asked := Ask{Omit: omitted}
+	for _, f := range d.Fields() {
+		if !asked.Omits(f) && names(text, f) {
+			named = append(named, f)
+		}
+	}
+	return innermost(named)
+}
+
+// names reports whether text complains of f. A complaint of max_tokens is about
+// its value unless it names what to send instead.
+func names(text string, f Field) bool {
+	if f == FieldMaxTokens {
+		return hasWord(text, string(f)) && hasWord(text, "max_completion_tokens") && strings.Contains(text, "nsupported")
+	}
+	return hasWord(text, string(f))
+}
+
+// innermost drops stream_options where a field within it is named as well: the
+// complaint gives the path.
+func innermost(named []Field) []Field {
+	var kept []Field
+	inner := Ask{Omit: named}
+	for _, f := range named {
+		if f != FieldStreamOptions || !inner.Omits(FieldContinuousUsage) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// hasWord reports whether text holds word with no letter, digit or underscore
+// beside it.
+func hasWord(text, word string) bool {
+	for from := 0; ; {
+		at := strings.Index(text[from:], word)
+		if at < 0 {
+			return false
+		}
+		start, end := from+at, from+at+len(word)
+		if (start == 0 || !inWord(text[start-1])) && (end == len(text) || !inWord(text[end])) {
+			return true
+		}
+		from = end
+	}
+}
+
+func inWord(c byte) bool {
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

@@ -1,0 +1,157 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// A ServerError is an error object that a server sent, in whatever shape.
+type ServerError struct {
+	Type    string // the server's class of error; may be empty
+	Code    string // the server's code, often an HTTP status; may be empty
+	Message string // text for humans, cut to 300 bytes; may be empty
+}
+
+// Error is the server's own words.
+func (e *ServerError) Error() string {
+	parts := make([]string, 0, 3)
+	for _, s := range []string{e.Type, e.Code, e.Message} {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) == 0 {
+		return "server error without a text"
+	}
+	return "server error: " + strings.Join(parts, ": ")
+}
+
+// Overloaded reports whether the server says that it has too much to do:
+// Anthropic's overloaded_error, TGI's error_type "overloaded", or code 503 or
+// 529.
+func (e *ServerError) Overloaded() bool {
+	t := strings.ToLower(e.Type)
+	return t == "overloaded" || t == "overloaded_error" || e.Code == "503" || e.Code == "529"
+}
+
+// ParseError reads the error object of a frame or of a body, in every shape
+// that servers are known to send: {"error":{…}}, {"error":"text"}, with TGI's
+// error_type beside it, {"object":"error",…}, {"type":"error",…}, {"detail":…},
+// {"code":…,"message":…} and [{…}]. It returns nil if there is none.
+func ParseError(data []byte) *ServerError {
+	data = bytes.TrimSpace(data)
+	if len(data) > 0 && data[0] == '[' {
+		var list []json.RawMessage
+		if json.Unmarshal(data, &list) != nil || len(list) == 0 {
+			return nil
+		}
+		data = list[0]
+	}
+	var f errorFields
+	if json.Unmarshal(data, &f) != nil {
+		return nil
+	}
+	return f.serverError()
+}
+
+// errorFields are the top-level keys that may hold an error.
+type errorFields struct {
+	Error     json.RawMessage `json:"error"`
+	ErrorType string          `json:"error_type"` // TGI
+	Object    string          `json:"object"`
+	Type      text            `json:"type"`
+	Code      text            `json:"code"`
+	Message   text            `json:"message"`
+	Detail    json.RawMessage `json:"detail"` // FastAPI
+	Choices   json.RawMessage `json:"choices"`
+}
+
+func (f errorFields) serverError() *ServerError {
+	switch {
+	case present(f.Error):
+		return nested(f.Error, f.ErrorType)
+	case f.Object == "error", f.Type == "error":
+		return &ServerError{Type: string(f.Type), Code: string(f.Code), Message: cut(string(f.Message))}
+	case present(f.Detail):
+		return nested(f.Detail, "")
+	case f.Message != "" && f.Code != "" && !present(f.Choices):
+		return &ServerError{Type: string(f.Type), Code: string(f.Code), Message: cut(string(f.Message))}
+	}
+	return nil
+}
+
+// nested reads the value of an "error" key: an object, a text, or anything.
+func nested(raw json.RawMessage, kind string) *ServerError {
+	var inner struct {
+		Type    text `json:"type"`
+		Code    text `json:"code"`
+		Status  text `json:"http_status_code"`
+		Message text `json:"message"`
+	}
+	if json.Unmarshal(raw, &inner) != nil {
+		return &ServerError{Type: kind, Message: cut(unquote(raw))}
+	}
+	e := &ServerError{Type: string(inner.Type), Code: string(inner.Code), Message: cut(string(inner.Message))}
+	if e.Type == "" {
+		e.Type = kind
+	}
+	if e.Code == "" {
+		e.Code = string(inner.Status)
+	}
+	if e.Message == "" && e.Code == "" && e.Type == "" {
+		e.Message = cut(string(raw))
+	}
+	return e
+}
+
+// Describe is a short account of an answer that should have been a stream: its
+// error object if there is one, else the first bytes of its text.
+func Describe(body []byte) string {
+	if e := ParseError(body); e != nil {
+		return e.Error()
+	}
+	return cut(strings.Join(strings.Fields(string(body)), " "))
+}
+
+// present reports whether a raw value is there and not null.
+func present(raw json.RawMessage) bool {
+	return len(raw) > 0 && string(raw) != "null"
+}
+
+// A text is a JSON value read as text, whether a server wrote it as a string, a
+// number or null.
+type text string
+
+// UnmarshalJSON accepts every JSON value.
+func (t *text) UnmarshalJSON(b []byte) error {
+	if string(b) != "null" {
+		*t = text(unquote(b))
+	}
+	return nil
+}
+
+// unquote is the string that raw spells, or raw itself if it is no string.
+func unquote(raw []byte) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// maxErrorText bounds what is kept of a server's words, in bytes.
+const maxErrorText = 300
+
+func cut(s string) string {
+	if len(s) <= maxErrorText {
+		return s
+	}
+	end := maxErrorText
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s … (%d bytes)", s[:end], len(s))
+}

@@ -1,0 +1,53 @@
+package wire
+
+// A Count is a number of tokens that a server may not have told: not known is
+// not zero.
+type Count struct {
+	N     int
+	Known bool
+}
+
+// Tokens is a known count of n.
+func Tokens(n int) Count { return Count{N: n, Known: true} }
+
+// larger keeps the larger of two counts; an unknown one never wins.
+func (c Count) larger(o Count) Count {
+	if !o.Known || (c.Known && c.N >= o.N) {
+		return c
+	}
+	return o
+}
+
+// Usage is the server's own token counts. All of them are cumulative over one
+// answer.
+type Usage struct {
+	Prompt    Count // tokens of the prompt, template included
+	Cached    Count // of these, tokens served from a prefix cache
+	Output    Count // generated tokens, as the server counts them
+	Reasoning Count // generated reasoning tokens; some servers count them outside Output
+	Total     Count
+}
+
+// Merge keeps the larger count of each field. Servers repeat usage, and a
+// repeated frame may have lost what an earlier one said (Cloudflare Workers AI
+// zeroes cached_tokens in its second one), so the last is not the best and the
+// sum is never right.
+func (u Usage) Merge(o Usage) Usage {
+	return Usage{
+		Prompt:    u.Prompt.larger(o.Prompt),
+		Cached:    u.Cached.larger(o.Cached),
+		Output:    u.Output.larger(o.Output),
+		Reasoning: u.Reasoning.larger(o.Reasoning),
+		Total:     u.Total.larger(o.Total),
+	}
+}
+
+// Generated is the number of generated tokens, max(output, total − prompt):
+// xAI's and Gemini's output count leaves reasoning out while their total does
+// not.
+func (u Usage) Generated() Count {
+	if !u.Total.Known || !u.Prompt.Known {
+		return u.Output
+	}
+	return u.Output.larger(Tokens(max(0, u.Total.N-u.Prompt.N)))
+}
