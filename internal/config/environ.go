@@ -34,7 +34,7 @@ func (l *loader) environment() layer {
 		list, index, k, ok := l.locate(name)
 		switch {
 		case !ok:
-			l.problem(oneLine(variable), "unknown variable"+l.meant(name), "")
+			l.unknown(variable, name)
 		case text == "":
 		case list == "":
 			read.values[k.name] = l.take(k, variable, text)
@@ -98,6 +98,17 @@ func (l *loader) number(list, main string, found map[int]values) []item {
 		next = index + 1
 	}
 	return items
+}
+
+// unknown reports a variable that is none of ours. One that looks like a slip is
+// a problem; another may belong to something else that is called prober.
+func (l *loader) unknown(variable, name string) {
+	meant := l.meant(name)
+	if meant == "" && !strings.HasPrefix(name, targetList+"_") && !strings.HasPrefix(name, objectiveList+"_") {
+		l.warn(oneLine(variable), "unknown variable, ignored")
+		return
+	}
+	l.problem(oneLine(variable), "unknown variable"+meant, "")
 }
 
 // meant suggests what an unknown variable should have been called.

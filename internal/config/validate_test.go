@@ -33,11 +33,10 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		{"a file that is not there", "WEB_CONFIG_FILE=no", `PROBER_WEB_CONFIG_FILE="no": no such file`},
 		{"a targets file that is not there", "TARGETS_FILE=no", `PROBER_TARGETS_FILE="no": no such file`},
 
-		{"an unknown variable", "COLOUR=red", `PROBER_COLOUR: unknown variable`},
 		{"a misspelt variable of a target", "TARGETS_0_MODLE=m", `PROBER_TARGETS_0_MODLE: unknown variable (did you mean PROBER_TARGETS_0_MODEL?)`},
 		{"a variable of a target without its number", "MODEL=m", `PROBER_MODEL: unknown variable (did you mean PROBER_TARGETS_0_MODEL?)`},
 		{"an index in another spelling", "TARGETS_00_NAME=m", `PROBER_TARGETS_00_NAME: unknown variable (did you mean PROBER_TARGETS_0_NAME?)`},
-		{"a port of ours is no service link", "PORT=80", `PROBER_PORT: unknown variable`},
+		{"an unknown variable of a target", "TARGETS_0_COLOUR=red", `PROBER_TARGETS_0_COLOUR: unknown variable`},
 
 		{"a gap in the indices", "TARGETS_2_URL=http://b", `PROBER_TARGETS_1_URL: not given, but PROBER_TARGETS_2_… is; number from 0 without a gap`},
 		{"a target without URL", "TARGETS_1_NAME=b", `PROBER_TARGETS_1_URL: not given; a target needs a URL`},

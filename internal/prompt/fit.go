@@ -13,6 +13,7 @@ type fit struct {
 	tried   []observation
 	settled bool
 	cut     bool // the server does not count all that it is sent
+	usage   bool // the usage of an answer agreed with what was settled
 	best    observation
 }
 
@@ -50,6 +51,14 @@ func (f *fit) observe(size, tokens int) {
 	f.tried = append(f.tried, observation{size, tokens})
 	f.settle()
 }
+
+// confirm takes the count of an answer's usage.
+func (f *fit) confirm(size, tokens int) {
+	f.usage = f.usage || f.settled && f.best == observation{size, tokens}
+}
+
+// held reports whether another count than the settled one is wrong.
+func (f *fit) held() bool { return f.cut || f.usage }
 
 // settle decides whether more tries would help.
 func (f *fit) settle() {

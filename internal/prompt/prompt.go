@@ -52,9 +52,10 @@ type Prompt struct {
 
 	// Tokens is what the server should count: what it counted for this size
 	// before, or what was asked if it does not count all that it is sent.
-	// Settled is false while that is still being found out.
-	Tokens  int
-	Settled bool
+	// Settled is false while that is still being found out. Held is true once
+	// the usage of an answer has confirmed it: then another count is wrong.
+	Tokens        int
+	Settled, Held bool
 }
 
 // NewWriter returns a writer of prompts of so many tokens. Seed makes cold
@@ -71,26 +72,29 @@ func NewWriter(w Workload, tokens int, seed uint64) *Writer {
 func (w *Writer) Prompt(round uint64) Prompt {
 	w.mu.Lock()
 	size, want, settled := w.fit.next()
+	held := w.fit.held()
 	w.mu.Unlock()
 	if w.workload == Warm {
 		round = 0
 	}
-	p := Prompt{Text: text(w.seed, round, size), Size: size, Tokens: want, Settled: settled}
+	p := Prompt{Text: text(w.seed, round, size), Size: size, Tokens: want, Settled: settled, Held: held}
 	if w.workload == Cold {
 		p.Salt = fmt.Sprintf("prober-%016x-%x", w.seed, round)
 	}
 	return p
 }
 
-// Learn takes the tokens that a server counted for a prompt of a size.
+// Learn takes the tokens that an answer's usage counted for a prompt of a size.
 func (w *Writer) Learn(size, tokens int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fit.observe(size, tokens)
+	w.fit.confirm(size, tokens)
 }
 
 // Fit asks count for the tokens of prompts until their length is exact, or as
-// near as it gets. It returns count's error, and then has learnt nothing wrong.
+// near as it gets. A tokenizer may count otherwise than usage will, so nothing
+// is held to it. Fit returns count's error, and then has learnt nothing wrong.
 func (w *Writer) Fit(count func(text string) (int, error)) error {
 	for {
 		p := w.Prompt(0)
@@ -101,7 +105,9 @@ func (w *Writer) Fit(count func(text string) (int, error)) error {
 		if err != nil {
 			return err
 		}
-		w.Learn(p.Size, tokens)
+		w.mu.Lock()
+		w.fit.observe(p.Size, tokens)
+		w.mu.Unlock()
 	}
 }
 

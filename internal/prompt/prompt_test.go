@@ -86,6 +86,24 @@ func TestWriterLearnsFromUsage(t *testing.T) {
 	}
 }
 
+// TestWriterHoldsNobodyToATokenizer holds that usage has the last word.
+func TestWriterHoldsNobodyToATokenizer(t *testing.T) {
+	w, tokenizer, usage := NewWriter(Cold, 500, 3), wordPieces(8, 1), wordPieces(8, 13)
+	if err := w.Fit(func(text string) (int, error) { return tokenizer(text), nil }); err != nil {
+		t.Fatal(err)
+	}
+	for round := range uint64(3) {
+		p := w.Prompt(round)
+		if p.Held && p.Tokens != usage(p.Text) {
+			t.Errorf("round %d is held to %d tokens, usage says %d", round, p.Tokens, usage(p.Text))
+		}
+		w.Learn(p.Size, usage(p.Text))
+	}
+	if p := w.Prompt(9); !p.Held || p.Tokens != 500 || usage(p.Text) != 500 {
+		t.Errorf("held %t to %d tokens, usage says %d", p.Held, p.Tokens, usage(p.Text))
+	}
+}
+
 func TestWriterLearnsAnewWhenTheServersTokenizerChanges(t *testing.T) {
 	w, before, after := NewWriter(Cold, 500, 3), wordPieces(8, 10), wordPieces(8, 25)
 	if err := w.Fit(func(text string) (int, error) { return before(text), nil }); err != nil {

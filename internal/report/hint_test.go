@@ -1,0 +1,82 @@
+package report
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+func TestEveryOutcomeHasAMeaningAndEveryFailureAHint(t *testing.T) {
+	for _, o := range append(probe.Outcomes(), probe.Canceled) {
+		if Meaning(o) == "" {
+			t.Errorf("%s has no meaning", o)
+		}
+		hint := Hint(&probe.Result{Outcome: o})
+		if needed := o != probe.OK && o != probe.Canceled; (hint != "") != needed {
+			t.Errorf("hint of %s is %q", o, hint)
+		}
+		if strings.HasSuffix(hint, ".") {
+			t.Errorf("hint of %s ends with a stop: %q", o, hint)
+		}
+	}
+}
+
+func TestHintsFitTheFailure(t *testing.T) {
+	wrapped := func(err error) error {
+		return fmt.Errorf("connect: %w", &net.OpError{Op: "dial", Net: "tcp", Err: err})
+	}
+	status := func(o probe.Outcome, code int) *probe.Result { return &probe.Result{Outcome: o, Status: code} }
+	with := func(o probe.Outcome, err error) *probe.Result { return &probe.Result{Outcome: o, Err: err} }
+	sent := probe.Timeline{Phases: probe.Phases{Wrote: ms}}
+	slow := probe.Timeline{Phases: probe.Phases{Wrote: ms}, Tokens: []probe.Arrival{{At: ms}}}
+
+	for _, test := range []struct {
+		r    *probe.Result
+		want string
+	}{
+		{with(probe.DNS, errors.New("resolve x: no such host")), "check the host name"},
+		{with(probe.Connect, wrapped(os.NewSyscallError("connect", syscall.ECONNREFUSED))), "nothing listens there"},
+		{with(probe.Connect, wrapped(syscall.EHOSTUNREACH)), "no route"},
+		{with(probe.Connect, wrapped(syscall.ENETUNREACH)), "no route"},
+		{with(probe.Connect, wrapped(syscall.ECONNRESET)), "closed the connection at once"},
+		{with(probe.Connect, wrapped(context.DeadlineExceeded)), "nobody answers"},
+		{with(probe.Connect, errors.New("?")), "check host and port"},
+		{with(probe.TLS, fmt.Errorf("TLS handshake: %w", x509.UnknownAuthorityError{})), "PROBER_TARGETS_n_CA_FILE"},
+		{with(probe.TLS, &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), "PROBER_TARGETS_n_CA_FILE"},
+		{with(probe.TLS, x509.HostnameError{Certificate: &x509.Certificate{}}), "other names"},
+		{with(probe.TLS, x509.CertificateInvalidError{Reason: x509.Expired}), "expired"},
+		{with(probe.TLS, x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}), "check that the port speaks TLS"},
+		{with(probe.TLS, tls.RecordHeaderError{}), "speaks no TLS"},
+		{with(probe.Timeout, nil), "never sent"},
+		{&probe.Result{Outcome: probe.Timeout, Timeline: sent}, "no token came"},
+		{&probe.Result{Outcome: probe.Timeout, Timeline: slow}, "too slowly"},
+		{status(probe.Rejected, 401), "check the API key"},
+		{status(probe.Rejected, 402), "credit"},
+		{status(probe.Rejected, 403), "may not use the model"},
+		{status(probe.Rejected, 404), "GET /v1/models"},
+		{status(probe.Rejected, 405), "--api"},
+		{status(probe.Rejected, 413), "--prompt-tokens"},
+		{status(probe.Rejected, 302), "no redirect"},
+		{status(probe.Rejected, 400), "context"},
+		{status(probe.ServerError, 502), "proxy"},
+		{status(probe.ServerError, 504), "proxy"},
+		{status(probe.ServerError, 408), "replica"},
+		{status(probe.ServerError, 200), "inside the stream"},
+		{status(probe.ServerError, 500), "server's log"},
+		{status(probe.RateLimited, 429), "--qps"},
+		{with(probe.NotStreamed, nil), "proxy or login page"},
+	} {
+		if got := Hint(test.r); !strings.Contains(got, test.want) {
+			t.Errorf("%s (%d, %v): %q, want %q in it", test.r.Outcome, test.r.Status, test.r.Err, got, test.want)
+		}
+	}
+}

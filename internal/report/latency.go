@@ -1,0 +1,88 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// latencies tells the numbers that the metrics get, or why there is none.
+func (p *printer) latencies() {
+	r := p.r
+	p.gap()
+	p.line("TTFT", ttft(r))
+	p.line("TPOT", tpot(r))
+	p.line("ITL", itl(r))
+	p.line("max gap", maxGap(r))
+	p.line("E2EL", e2el(r))
+}
+
+func ttft(r *probe.Result) string {
+	first, ok := r.TTFT()
+	if !ok {
+		return "none: no token came"
+	}
+	if server, ok := r.ServerTTFT(); ok {
+		return duration(first) + ", of which the server took " + duration(server)
+	}
+	return duration(first)
+}
+
+func tpot(r *probe.Result) string {
+	d, ok := r.TPOT()
+	n := r.Usage.Generated()
+	switch {
+	case ok:
+		return duration(d)
+	case len(r.Timeline.Tokens) == 0:
+		return "none: no token came"
+	case !n.Known:
+		return "none: the server did not say how many tokens it generated"
+	case r.Hidden:
+		return "none: some tokens are reasoning that no frame showed"
+	}
+	return "none: all tokens came in the first frame"
+}
+
+func itl(r *probe.Result) string {
+	list := slices.Sorted(r.Timeline.ITL())
+	switch {
+	case len(r.Timeline.Tokens) == 0:
+		return "none: no token came"
+	case len(r.Timeline.Tokens) == 1:
+		return "none: a single token frame has no gap"
+	case len(list) == 0:
+		return "none: nothing says how many tokens a frame carries"
+	}
+	return fmt.Sprintf("median %s, p99 %s, max %s over %s",
+		duration(rank(list, 0.5)), duration(rank(list, 0.99)), duration(list[len(list)-1]), counted(len(list), "token"))
+}
+
+// rank is the quantile q of a sorted list that is not empty: the smallest value
+// that at least that share does not exceed.
+func rank(sorted []time.Duration, q float64) time.Duration {
+	return sorted[int(math.Ceil(q*float64(len(sorted))))-1]
+}
+
+func maxGap(r *probe.Result) string {
+	d, ok := r.MaxGap()
+	switch {
+	case ok && r.Timeline.Open > 0 && d == r.Timeline.Open:
+		return duration(d) + ", still open when the probe died"
+	case ok:
+		return duration(d)
+	case len(r.Timeline.Tokens) == 0:
+		return "none: no token came"
+	}
+	return "none: a single token frame has no gap"
+}
+
+func e2el(r *probe.Result) string {
+	if d, ok := r.E2EL(); ok {
+		return duration(d)
+	}
+	return "none: the probe failed after " + duration(r.Elapsed)
+}

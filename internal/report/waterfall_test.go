@@ -1,0 +1,270 @@
+package report
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+const ms = time.Millisecond
+
+// golden compares a text with a file in testdata, or writes it with -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+func waterfall(t *testing.T, r *probe.Result, width int, color bool) string {
+	t.Helper()
+	var b strings.Builder
+	if err := Waterfall(&b, r, width, color); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// answered is a good answer of n frames with per tokens each, the first after
+// 900 ms and the others 20 ms after each other, but for some that are late.
+func answered(n, per int) *probe.Result {
+	r := &probe.Result{
+		Target: "vllm-a", Group: "ab", Model: "meta-llama/Llama-3.1-8B-Instruct", API: "openai-chat", Prompt: "cold",
+		Outcome: probe.OK, Status: 200, Finish: "length", Source: probe.FromUsage,
+		TraceID: "0af7651916cd43dd8448eb211c80319c",
+		Usage: wire.Usage{
+			Prompt: wire.Tokens(21000), Cached: wire.Tokens(0), Output: wire.Tokens(n * per),
+		},
+		Timeline: probe.Timeline{Phases: probe.Phases{
+			DNS: 1200 * time.Microsecond, Connect: 850 * time.Microsecond, TLS: 14 * ms, Wrote: 21 * ms, Header: 600 * ms,
+		}},
+	}
+	at := 900 * ms
+	for i := range n {
+		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: at, Read: uint64(i + 1), N: per})
+		at += 20*ms + time.Duration(i*7%13)*ms/2
+		if i == 41 {
+			at += 180 * ms
+		}
+	}
+	r.Timeline.Finish = r.Timeline.Tokens[n-1].At
+	r.Elapsed = r.Timeline.Finish + 2*ms
+	return r
+}
+
+func stalled() *probe.Result {
+	r := answered(37, 1)
+	r.Outcome, r.Err, r.Finish = probe.Stalled, errors.New("stall limit reached after 37 token frames"), ""
+	r.Timeline.Finish, r.Timeline.Open = 0, 30*time.Second
+	r.Elapsed = r.Timeline.Tokens[36].At + 30*time.Second
+	return r
+}
+
+func rejected() *probe.Result {
+	return &probe.Result{
+		Target: "gateway", Model: "gpt-4o", API: "openai-chat", Prompt: "warm",
+		Outcome: probe.Rejected, Status: 401, Elapsed: 61 * ms, Source: probe.FromNobody,
+		Err: errors.New("HTTP 401: server error: invalid_request_error: invalid_api_key: Incorrect API key provided: ***. " +
+			"You can find your API key at https://platform.openai.com/account/api-keys."),
+		Timeline: probe.Timeline{Phases: probe.Phases{Connect: 8 * ms, TLS: 20 * ms, Wrote: 30 * ms, Header: 60 * ms}},
+	}
+}
+
+func TestWaterfall(t *testing.T) {
+	batched := answered(25, 4)
+	for i := range batched.Timeline.Tokens {
+		batched.Timeline.Tokens[i].Read /= 2
+	}
+	batched.Warnings = []error{errors.New("12 of 25 token frames arrived together with the one before: something batches them")}
+
+	empty := answered(1, 1)
+	empty.Outcome, empty.Err = probe.Empty, errors.New("stream ended without a token")
+	empty.Timeline.Tokens, empty.Finish, empty.Source = nil, "stop", probe.FromNobody
+	empty.Usage = wire.Usage{Prompt: wire.Tokens(21000), Output: wire.Tokens(0)}
+
+	silent := answered(64, 0)
+	silent.Usage, silent.Source = wire.Usage{}, probe.FromNobody
+	silent.Timeline.Phases.Reused = true
+	silent.Timeline.Phases.DNS, silent.Timeline.Phases.Connect, silent.Timeline.Phases.TLS = 0, 0, 0
+	silent.Warnings = []error{errors.New("the server did not say how many tokens it generated: no TPOT, no ITL")}
+
+	for name, r := range map[string]*probe.Result{
+		"ok": answered(100, 1), "batched": batched, "stalled": stalled(), "rejected": rejected(), "empty": empty, "no_usage": silent,
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, name+".txt", waterfall(t, r, 80, false))
+		})
+	}
+}
+
+func TestColourSaysNothingMore(t *testing.T) {
+	for _, r := range []*probe.Result{answered(100, 1), stalled(), rejected()} {
+		painted := waterfall(t, r, 80, true)
+		bare := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(painted, "")
+		if diff := cmp.Diff(waterfall(t, r, 80, false), bare); diff != "" || bare == painted {
+			t.Errorf("%s (-plain +colours removed):\n%s", r.Outcome, diff)
+		}
+	}
+}
+
+func TestLinesFit(t *testing.T) {
+	for _, width := range []int{40, 72, 80, 132} {
+		for _, r := range []*probe.Result{answered(300, 2), stalled(), rejected()} {
+			for line := range strings.Lines(waterfall(t, r, width, false)) {
+				line = strings.TrimSuffix(line, "\n")
+				if length(line) > width && strings.Contains(strings.TrimSpace(line[labelWidth:]), " ") {
+					t.Errorf("width %d: %d columns in %q", width, length(line), line)
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(waterfall(t, stalled(), 80, false), waterfall(t, stalled(), 0, false)); diff != "" {
+		t.Errorf("the default is not 80 columns (-80 +0):\n%s", diff)
+	}
+	if diff := cmp.Diff(waterfall(t, stalled(), 40, false), waterfall(t, stalled(), 1, false)); diff != "" {
+		t.Errorf("less than 40 columns (-40 +1):\n%s", diff)
+	}
+}
+
+func TestHostileTextsAreHarmless(t *testing.T) {
+	const hostile = "a\x1b[2J\x1b]0;owned\a\r\nb\u202ec\u0085\x9bd\tz\xff"
+	r := rejected()
+	r.Err, r.Target, r.Model, r.Prompt, r.TraceID = errors.New(hostile), hostile, hostile, hostile, hostile
+	r.API, r.Finish = hostile, hostile
+	r.Warnings = []error{errors.New(hostile)}
+	for _, c := range waterfall(t, r, 80, false) {
+		if c < ' ' && c != '\n' || c >= 0x7f && c < 0xa0 || c == '\u202e' {
+			t.Errorf("control character %U in the text", c)
+		}
+	}
+	if got, want := clean("a\r\n b\x1b[1m\u202ec"), "a b[1mc"; got != want {
+		t.Errorf("cleaned to %q, want %q", got, want)
+	}
+}
+
+func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
+	one := answered(1, 1)
+	hidden := answered(3, 1)
+	hidden.Hidden = true
+	together := answered(3, 1)
+	for i := range together.Timeline.Tokens {
+		together.Timeline.Tokens[i].At = 900 * ms
+	}
+	ids, alone := answered(3, 1), answered(3, 0)
+	ids.Source, alone.Source, alone.Timeline.Alone = probe.FromIDs, probe.FromTotal, true
+	single := stalled()
+	single.Timeline.Tokens = single.Timeline.Tokens[:1]
+	before := stalled()
+	before.Timeline.Tokens, before.Timeline.Open = nil, 0
+
+	for _, test := range []struct {
+		r    *probe.Result
+		want string
+	}{
+		{one, "TPOT       none: all tokens came in the first frame"},
+		{one, "ITL        none: a single token frame has no gap"},
+		{one, "max gap    none: a single token frame has no gap"},
+		{hidden, "TPOT       none: some tokens are reasoning that no frame showed"},
+		{together, "gaps       all 2 are 0: every token frame came at once"},
+		{ids, "tokens     each frame says which it carries (token ids)"},
+		{alone, "tokens     one a frame: as many frames came as tokens were counted"},
+		{before, "TTFT       none: no token came"},
+		{before, "E2EL       none: the probe failed after"},
+		{stalled(), "max gap    30.0 s, still open when the probe died"},
+		{stalled(), "after token frame 37: the probe died in it"},
+		{single, "gaps       ✗\n             ▲\n"},
+		{single, "longest 30.0 s, from 900 ms, after token frame 1: the probe died in it"},
+		{&probe.Result{Target: "x", Outcome: probe.Canceled}, "verdict    canceled: the prober shut down"},
+	} {
+		if got := waterfall(t, test.r, 100, false); !strings.Contains(got, test.want) {
+			t.Errorf("no %q in\n%s", test.want, got)
+		}
+	}
+}
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	read, write := io.Pipe()
+	if err := read.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Waterfall(write, stalled(), 80, false); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("error %v, want that of the writer", err)
+	}
+}
+
+func TestSpan(t *testing.T) {
+	for _, test := range []struct {
+		from, to time.Duration
+		want     string
+	}{
+		{0, 1000, "██████████"},
+		{0, 0, "▏"},
+		{500, 750, "     ██▌"},
+		{1000, 1000, "         █"},
+		{500, 5000, "     █████"},
+	} {
+		if got := span(test.from, test.to, 1000, 10); got != test.want {
+			t.Errorf("%d to %d is %q, want %q", test.from, test.to, got, test.want)
+		}
+	}
+}
+
+func TestSpark(t *testing.T) {
+	for _, test := range []struct {
+		values []time.Duration
+		cells  int
+		want   string
+	}{
+		{[]time.Duration{0, 50, 99, 100}, 10, "{▁▅██ 1 3}"},
+		{[]time.Duration{1, 8, 2, 3, 1}, 3, "{█▄▂ 2 0}"},
+		{[]time.Duration{0, 0}, 3, "{▁▁ 1 0}"},
+	} {
+		if got := fmt.Sprint(spark(test.values, test.cells)); got != test.want {
+			t.Errorf("%v in %d cells: %s, want %s", test.values, test.cells, got, test.want)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 1: "0.00 µs", 850 * time.Microsecond: "850 µs", 999600: "1.00 ms", 12345 * time.Microsecond: "12.3 ms",
+		999600 * time.Microsecond: "1.00 s", 1634 * ms: "1.63 s", 120 * time.Second: "120 s",
+	} {
+		if got := duration(d); got != want {
+			t.Errorf("%d ns is %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestRank(t *testing.T) {
+	list := []time.Duration{1, 2, 3, 4}
+	for q, want := range map[float64]time.Duration{0.5: 2, 0.51: 3, 0.99: 4, 1: 4} {
+		if got := rank(list, q); got != want {
+			t.Errorf("rank %g is %d, want %d", q, got, want)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+// Package status keeps the last results of each target in memory and shows them
+// to people (the page) and to scripts (JSON), together with the health of the
+// prober itself. Medians and quantiles of the results it happens to hold are all
+// the statistics it ever does: history and rates are the metrics' business.
+package status
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// A Target is what the page says about a target beside its results.
+type Target struct {
+	Name, Group, Model, API string
+	URL                     string // a password in it is never shown
+	Prompt                  string // name of the prompt workload
+	PromptTokens, MaxTokens int    // asked for; 0 if unknown
+	Interval                time.Duration
+	TokensPerDay            int // what probing costs at this interval; 0 if unknown
+	Objectives              []probe.Objective
+	Notes                   []string // lessons about the server, such as fields that it rejects
+
+	// InFlight is the number of probes under way and the start of the oldest;
+	// nil if nobody knows. It is called without a lock held.
+	InFlight func() (n int, oldest time.Time)
+
+	// Hint is what to do about a failed result, in one sentence; nil or an
+	// empty answer for no hint. It does not retain its argument.
+	Hint func(r *probe.Result) string
+}
+
+// A Board holds the last results of each target. It is safe for concurrent use.
+type Board struct {
+	started time.Time
+	version string
+	ready   atomic.Bool
+
+	mu        sync.Mutex // guards all below
+	names     []string   // in the order in which they were first set
+	histories map[string]*history
+	recorded  uint64 // results so far; numbers the entries
+}
+
+// NewBoard returns a board without targets that is not ready yet. The page shows
+// version and the time since started.
+func NewBoard(started time.Time, version string) *Board {
+	return &Board{started: started, version: version, histories: map[string]*history{}}
+}
+
+// Set adds a target or, if its name is known, describes it anew and keeps its
+// results.
+func (b *Board) Set(t Target) {
+	t.URL = redact(t.URL)
+	t.Objectives = slices.Clone(t.Objectives)
+	t.Notes = slices.Clone(t.Notes)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h, ok := b.histories[t.Name]; ok {
+		h.target = t
+		return
+	}
+	b.names = append(b.names, t.Name)
+	b.histories[t.Name] = newHistory(t)
+}
+
+// Remove forgets a target and its results. An unknown name is no mistake.
+func (b *Board) Remove(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.histories, name)
+	b.names = slices.DeleteFunc(b.names, func(n string) bool { return n == name })
+}
+
+// Skipped counts a slot in which the target was not probed. Unknown targets are
+// ignored.
+func (b *Board) Skipped(target, reason string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h, ok := b.histories[target]; ok {
+		h.skipped[reason]++
+	}
+}
+
+// SetReady says whether /-/ready answers 200.
+func (b *Board) SetReady(ready bool) { b.ready.Store(ready) }
+
+// Record keeps what the board needs of r and no pointer to it. Canceled results
+// and those of unknown targets are dropped.
+func (b *Board) Record(r *probe.Result) {
+	t, ok := b.target(r.Target)
+	if !ok || r.Outcome == probe.Canceled {
+		return
+	}
+	e := newEntry(r, t, time.Now())
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h, ok := b.histories[r.Target]
+	if !ok {
+		return // removed meanwhile
+	}
+	b.recorded++
+	e.number = b.recorded
+	h.add(e)
+}
+
+func (b *Board) target(name string) (Target, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	h, ok := b.histories[name]
+	if !ok {
+		return Target{}, false
+	}
+	return h.target, true
+}
+
+// A snapshot is one target at one moment. The entries are shared and only read.
+type snapshot struct {
+	target  Target
+	now     time.Time
+	kept    []*entry // everything there is, oldest first
+	recent  []*entry // those of the last hour, without failures that outlived the ring
+	ring    []*entry // the last results, whatever their age, oldest first
+	skipped map[string]int
+	summary summary
+
+	inFlight int
+	oldest   time.Duration // age of the oldest probe under way; 0 if there is none
+	state    state
+}
+
+// last is the latest result.
+func (s *snapshot) last() (e *entry, ok bool) {
+	if len(s.ring) == 0 {
+		return nil, false
+	}
+	return s.ring[len(s.ring)-1], true
+}
+
+// snapshots are all targets as they are now, in the order in which they were
+// set. The arithmetic is done after the lock is released, so that nobody who
+// reads makes a probe wait.
+func (b *Board) snapshots() []snapshot {
+	now := time.Now()
+	list, caches := b.copies(now)
+	for i := range list {
+		s := &list[i]
+		s.summary = caches[i].of(s.recent)
+		if s.target.InFlight != nil {
+			n, oldest := s.target.InFlight()
+			if s.inFlight = n; n > 0 {
+				s.oldest = max(0, now.Sub(oldest))
+			}
+		}
+		s.state = s.judge()
+	}
+	return list
+}
+
+func (b *Board) copies(now time.Time) ([]snapshot, []*cache) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	list := make([]snapshot, 0, len(b.names))
+	caches := make([]*cache, 0, len(b.names))
+	for _, name := range b.names {
+		h := b.histories[name]
+		list = append(list, snapshot{
+			target: h.target, now: now,
+			kept: h.kept(), recent: h.since(now.Add(-window)), ring: slices.Clone(h.ring),
+			skipped: maps.Clone(h.skipped),
+		})
+		caches = append(caches, h.cache)
+	}
+	return list, caches
+}
+
+// redact hides the password of a URL; what is no URL stays as it is.
+func redact(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.User == nil {
+		return raw
+	}
+	return u.Redacted()
+}

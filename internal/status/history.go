@@ -1,0 +1,147 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// What is kept of each target. With answers of 100 tokens a full ring is about
+// 1.5 MB; maxNumbers bounds it at 16 MB, whatever a server sends.
+const (
+	ringSize   = 512       // last results
+	failedSize = 32        // last failed results, which outlive the ring
+	window     = time.Hour // age up to which a result counts for quantiles and shares
+	maxNumbers = 1 << 21   // numbers in all lists of the ring; beyond, the oldest results go
+	maxList    = 4096      // numbers in one list of one result; the rest is cut off
+	maxText    = 1000      // bytes of a text that a server may have written
+)
+
+// An entry is one result as the board keeps it. It is made once and then only
+// read, so it may be shared.
+type entry struct {
+	account probe.Account
+	at      time.Time // when it was recorded
+	number  uint64    // grows with every result of the board
+	hint    string    // what to do about a failure; may be empty
+	judged  []judgement
+}
+
+// A judgement is what a result meant for an objective at its time.
+type judgement struct {
+	objective probe.Objective
+	good      bool
+}
+
+func newEntry(r *probe.Result, t Target, now time.Time) *entry {
+	e := &entry{account: bounded(r.Account()), at: now}
+	for _, o := range t.Objectives {
+		if good, ok := o.Judge(r); ok {
+			e.judged = append(e.judged, judgement{o, good})
+		}
+	}
+	if t.Hint != nil && r.Outcome != probe.OK {
+		e.hint = t.Hint(r)
+	}
+	return e
+}
+
+func (e *entry) ok() bool { return e.account.Outcome == probe.OK }
+
+// numbers is how many numbers the lists of the entry hold.
+func (e *entry) numbers() int {
+	return len(e.account.ChunkGaps) + len(e.account.ITL) + len(e.account.TokensPerFrame)
+}
+
+// bounded is the account with lists of at most maxList numbers and texts of at
+// most maxText bytes. A warning says so where a list was cut.
+func bounded(a probe.Account) probe.Account {
+	if n := max(len(a.ChunkGaps), len(a.ITL), len(a.TokensPerFrame)); n > maxList {
+		a.Warnings = append(a.Warnings,
+			fmt.Sprintf("the status page keeps the first %d numbers of each list; the longest had %d", maxList, n))
+	}
+	a.ChunkGaps = first(a.ChunkGaps, maxList)
+	a.ITL = first(a.ITL, maxList)
+	a.TokensPerFrame = first(a.TokensPerFrame, maxList)
+	for i, w := range a.Warnings {
+		a.Warnings[i] = cut(w)
+	}
+	for _, text := range []*string{a.Error, a.FinishReason} {
+		if text != nil {
+			*text = cut(*text)
+		}
+	}
+	return a
+}
+
+// first is the first n of a list, in memory of their own if there are more.
+func first[T any](list []T, n int) []T {
+	if len(list) <= n {
+		return list
+	}
+	return slices.Clone(list[:n])
+}
+
+func cut(s string) string {
+	if len(s) <= maxText {
+		return s
+	}
+	end := maxText
+	for end > 0 && !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return s[:end] + "…"
+}
+
+// A history is the results of one target. It is guarded by the board's lock.
+type history struct {
+	target  Target
+	ring    []*entry // oldest first
+	failed  []*entry // the last failed ones, oldest first; most are in ring, too
+	numbers int      // of all entries in ring
+	skipped map[string]int
+	cache   *cache
+}
+
+func newHistory(t Target) *history {
+	return &history{target: t, skipped: map[string]int{}, cache: &cache{}}
+}
+
+func (h *history) add(e *entry) {
+	h.ring = append(h.ring, e)
+	h.numbers += e.numbers()
+	for len(h.ring) > ringSize || h.numbers > maxNumbers {
+		h.numbers -= h.ring[0].numbers()
+		h.ring = slices.Delete(h.ring, 0, 1)
+	}
+	if e.ok() {
+		return
+	}
+	h.failed = append(h.failed, e)
+	if len(h.failed) > failedSize {
+		h.failed = slices.Delete(h.failed, 0, 1)
+	}
+}
+
+// kept is everything there is, oldest first.
+func (h *history) kept() []*entry {
+	var list []*entry
+	for _, e := range h.failed {
+		if len(h.ring) > 0 && e.number < h.ring[0].number {
+			list = append(list, e)
+		}
+	}
+	return append(list, h.ring...)
+}
+
+// since is the part of the ring that was recorded at or after t.
+func (h *history) since(t time.Time) []*entry {
+	i := slices.IndexFunc(h.ring, func(e *entry) bool { return !e.at.Before(t) })
+	if i < 0 {
+		return nil
+	}
+	return slices.Clone(h.ring[i:])
+}

@@ -1,0 +1,75 @@
+package status
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+)
+
+// Register serves the page at exactly "/", the JSON below /api/v1/ and the
+// health of the prober at /-/healthy and /-/ready. All of them are only read:
+// methods other than GET and HEAD are refused.
+func (b *Board) Register(mux *http.ServeMux) {
+	mux.Handle("/{$}", readOnly(b.servePage))
+	mux.Handle("/api/v1/results", readOnly(b.serveResults))
+	mux.Handle("/api/v1/targets", readOnly(b.serveTargets))
+	mux.Handle("/-/healthy", readOnly(serveHealthy))
+	mux.Handle("/-/ready", readOnly(b.serveReady))
+}
+
+// readOnly refuses what would write, and adds the headers that every answer
+// carries. A handler may loosen the policy of its own answer.
+func readOnly(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			h.Set("Allow", "GET, HEAD")
+			http.Error(w, "method not allowed: use GET or HEAD", http.StatusMethodNotAllowed)
+			return
+		}
+		next(w, r)
+	})
+}
+
+func serveHealthy(w http.ResponseWriter, _ *http.Request) {
+	plain(w, http.StatusOK, "Prober is Healthy.\n")
+}
+
+func (b *Board) serveReady(w http.ResponseWriter, _ *http.Request) {
+	if !b.ready.Load() {
+		plain(w, http.StatusServiceUnavailable, "Prober is not Ready.\n")
+		return
+	}
+	plain(w, http.StatusOK, "Prober is Ready.\n")
+}
+
+// plain answers with a text. Whoever asked may be gone: that is theirs to
+// handle.
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
+}
+
+// badData refuses a question as the Prometheus API does.
+func badData(w http.ResponseWriter, err error) {
+	answer(w, http.StatusBadRequest, map[string]string{
+		"status": "error", "errorType": "bad_data", "error": err.Error(),
+	})
+}
+
+// answer writes v as JSON.
+func answer(w http.ResponseWriter, status int, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "encode answer: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n'))
+}
