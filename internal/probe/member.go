@@ -31,7 +31,6 @@ type Lessons struct {
 
 	Answered    bool // a probe succeeded
 	ExactOutput bool // it has shown that it generates exactly what is asked
-	Counts      bool // it has a route that counts tokens
 }
 
 // NewMember returns a member that probes t with at most inFlight probes at once
@@ -72,7 +71,7 @@ func (m *Member) learn(change func(*Lessons)) {
 func (m *Member) Probe(ctx context.Context, ask wire.Ask) *Result {
 	start := time.Now()
 	if err := m.Prepare(ctx); err != nil {
-		return m.target.Unreached(start, m.Lessons().Model, err)
+		return m.Unreached(start, err)
 	}
 	r := m.ready().Probe(ctx, m.fill(ask))
 	for m.learnRejected(r) {
@@ -101,15 +100,22 @@ func (m *Member) Discover(ctx context.Context) (Findings, error) {
 	return m.target.Discover(ctx, m.model)
 }
 
+// Unreached is the result of a probe that could not be asked because of err,
+// which is [Member.Discover]'s.
+func (m *Member) Unreached(start time.Time, err error) *Result {
+	return m.target.Unreached(start, m.Lessons().Model, err)
+}
+
+// Close closes the connections that nobody uses.
+func (m *Member) Close() { m.target.Transport.Close() }
+
 // Count asks the server how many tokens a prompt has. ok is false if it has no
 // route for that.
 func (m *Member) Count(ctx context.Context, prompt string) (n int, ok bool, err error) {
 	if err := m.Prepare(ctx); err != nil {
 		return 0, false, err
 	}
-	n, ok, err = m.ready().Count(ctx, m.fill(wire.Ask{Prompt: prompt}))
-	m.learn(func(l *Lessons) { l.Counts = ok })
-	return n, ok, err
+	return m.ready().Count(ctx, m.fill(wire.Ask{Prompt: prompt}))
 }
 
 // ready is the target with the dialect that was found.

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// What check asks of each server: little, so that it costs next to nothing.
+const (
+	checkWords  = "Words: time year people way day man thing woman life child world school"
+	checkTokens = 8
+)
+
+func newCheck() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check [URL…]",
+		Short: "Validate the configuration, reach every target, and print the plan",
+		Long: `Check validates the configuration, asks every target what it is (models, dialect, token
+counting), sends each one short question, and prints what was learnt, the plan and its
+cost in tokens a day.
+
+Exit code: 0 if all is well, 1 if a target is not, 2 for usage or configuration.`,
+		RunE: func(cmd *cobra.Command, urls []string) error {
+			c, err := loadConfig(cmd, urls)
+			if err != nil {
+				return err
+			}
+			return check(cmd.Context(), c, cmd.OutOrStdout())
+		},
+	}
+	addConfigFlags(cmd)
+	return cmd
+}
+
+// check checks every target of c. It returns errFailed if one is not well.
+func check(ctx context.Context, c *config.Config, w io.Writer) error {
+	jobs, err := assemble(c, nil, buildInfo())
+	if err != nil {
+		return err
+	}
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(w, "warning: %s\n", warning)
+	}
+	well, total := true, 0
+	for _, j := range jobs {
+		for i, m := range j.group.Members {
+			t := j.targets[i]
+			total += tokensPerDay(t)
+			fmt.Fprintf(w, "%s  %s\n", t.Name, t.URL)
+			checker := checker{w: w, target: t, member: m, job: j, leads: i == 0}
+			if !checker.run(ctx) {
+				well = false
+			}
+			fmt.Fprintln(w)
+		}
+	}
+	fmt.Fprintf(w, "%d targets, %s tokens a day\n", len(c.Targets), grouped(total))
+	if !well {
+		return errFailed
+	}
+	return nil
+}
+
+// A checker checks one target and writes a line a step.
+type checker struct {
+	w      io.Writer
+	target config.Target
+	member *probe.Member
+	job    *job
+	leads  bool // the group's prompts are made exact on it
+}
+
+// run reports whether the target is well.
+func (c checker) run(ctx context.Context) bool {
+	defer c.plan()
+	if !c.discover(ctx) {
+		return false
+	}
+	c.count(ctx)
+	return c.ask(ctx)
+}
+
+func (c checker) line(step, format string, args ...any) {
+	fmt.Fprintf(c.w, "  %-8s %s\n", step, fmt.Sprintf(format, args...))
+}
+
+// fail writes a failed step and what to do about it.
+func (c checker) fail(step string, r *probe.Result) bool {
+	c.line("FAILED", "%s: %s: %v", step, r.Outcome, r.Err)
+	if hint := report.Hint(r); hint != "" {
+		c.line("", "%s", hint)
+	}
+	return false
+}
+
+// discover asks what the server is.
+func (c checker) discover(ctx context.Context) bool {
+	start := time.Now()
+	found, err := c.member.Discover(ctx)
+	if err != nil {
+		return c.fail("ask for the models", c.member.Unreached(start, err))
+	}
+	if err := c.member.Prepare(ctx); err != nil {
+		return c.fail("ask for the models", c.member.Unreached(start, err))
+	}
+	known := c.member.Lessons()
+	c.line("server", "%s, model %s%s", known.Dialect.Name(), known.Model, listed(found))
+	if !found.Serves(known.Model) {
+		c.line("warning", "the server does not list this model; it has %s", names(found.Models))
+	}
+	return true
+}
+
+// listed says how many models there are.
+func listed(f probe.Findings) string {
+	switch len(f.Models) {
+	case 0:
+		return ", no model list"
+	case 1:
+		return ", the only one"
+	}
+	return fmt.Sprintf(", of %d", len(f.Models))
+}
+
+// names is a list of models, cut after five.
+func names(models []wire.Model) string {
+	text := ""
+	for i, m := range models {
+		switch {
+		case i == 5:
+			return text + fmt.Sprintf(" and %d more", len(models)-5)
+		case i > 0:
+			text += ", "
+		}
+		text += m.ID
+	}
+	return text
+}
+
+// count finds out how prompts are made exact.
+func (c checker) count(ctx context.Context) {
+	if !c.leads {
+		c.line("tokens", "gets the prompts that are made exact on %s", c.job.targets[0].Name)
+		return
+	}
+	err := c.job.fit(ctx)
+	off, known := c.job.writer.Off()
+	switch {
+	case errors.Is(err, errNoTokenizer):
+		c.line("tokens", "no tokenizer route: calibrated by the usage of the first probes")
+	case err != nil:
+		c.line("warning", "ask the tokenizer: %v; calibrated by the usage of the first probes", err)
+	case known && off == 0:
+		c.line("tokens", "prompts are exactly %s, by the server's tokenizer", grouped(c.target.PromptTokens))
+	case known:
+		c.line("warning", "prompts are off by %+d tokens: the server's tokenizer allows no better", off)
+	}
+}
+
+// ask sends one short question.
+func (c checker) ask(ctx context.Context) bool {
+	ask := wire.Ask{Prompt: checkWords, MaxTokens: checkTokens, CacheSalt: "prober-check"}
+	r := c.member.Probe(ctx, ask)
+	if r.Outcome != probe.OK {
+		return c.fail("ask a short question", r)
+	}
+	known := c.member.Lessons()
+	output := r.Usage.Generated()
+	c.line("answer", "%d of %d tokens in %d frames, tokens a frame from: %s", output.N, checkTokens, len(r.Timeline.Tokens), r.Source)
+	if !known.ExactOutput {
+		c.line("", "the length of answers is not held to: the server did not show that it obeys it")
+	}
+	if !r.Usage.Cached.Known {
+		c.line("", "cached tokens are not reported: whether a prompt was cold is unknown")
+	}
+	for _, note := range known.Notes() {
+		c.line("note", "%s", note)
+	}
+	return true
+}
+
+// plan writes what will be asked, and what it costs.
+func (c checker) plan() {
+	t := c.target
+	c.line("plan", "%s prompts of %s tokens, answers of %d, every %v (%s): %s tokens a day",
+		t.Prompt, grouped(t.PromptTokens), t.MaxTokens, c.job.plan.Interval, t.Arrival, grouped(tokensPerDay(t)))
+	if t.TokenBudgetPerDay > 0 {
+		c.line("", "at most %s tokens a day, by its budget", grouped(t.TokenBudgetPerDay))
+	}
+}
+
+// grouped writes 21000 as 21,000.
+func grouped(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/llm-prober/prober/internal/config"
+)
+
+// The demo's own defaults: probes thirty times as often as usual, so that a
+// minute shows something, and soon ended.
+const (
+	demoQPS    = "0.3333"
+	demoDrain  = time.Second
+	demoListen = "127.0.0.1:9464"
+)
+
+func newDemo() *cobra.Command {
+	s := simulation{listen: "127.0.0.1:0", seed: 1}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Probe two simulated stacks in this process: nothing to configure",
+		Long: `Demo serves simulated LLM endpoints on loopback and probes them every three seconds with
+21,000-token prompts: simulate and run in one process. Nothing leaves this machine, and
+targets that are configured in the environment are not touched.
+
+It listens on ` + demoListen + `, or on a free port if that is taken.`,
+		Example: `  prober demo
+  prober demo --profile production-stack,ray-serve,tgi`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, s) },
+	}
+	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to simulate, one endpoint each")
+	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
+	cmd.Flags().Uint64Var(&s.seed, "seed", s.seed, "of all the simulator's randomness")
+	addConfigFlags(cmd)
+	return cmd
+}
+
+// demo simulates and probes until ctx is done.
+func demo(cmd *cobra.Command, s simulation) error {
+	endpoints, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer closeAll(endpoints)
+	c, err := demoConfig(cmd, endpoints)
+	if err != nil {
+		return err
+	}
+	listener, err := demoListener(cmd.Context(), c.ListenAddress)
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	tellDemo(out, listener.Addr().String(), endpoints)
+	i := &instance{
+		config: c, listener: listener, drain: demoDrain, build: buildInfo(),
+		log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
+	}
+	return runDemo(cmd.Context(), i, endpoints)
+}
+
+// runDemo runs the instance until ctx is done, and the simulator a little
+// longer: probes that are under way end well.
+func runDemo(ctx context.Context, i *instance, endpoints []endpoint) error {
+	served, stop := context.WithCancel(context.WithoutCancel(ctx))
+	group, served := errgroup.WithContext(served)
+	group.Go(func() error { return serveAll(served, endpoints) })
+	group.Go(func() error {
+		defer stop()
+		return runInstance(ctx, i)
+	})
+	return group.Wait()
+}
+
+// demoConfig is the environment's configuration with the endpoints as the only
+// targets.
+func demoConfig(cmd *cobra.Command, endpoints []endpoint) (*config.Config, error) {
+	environ := map[string]string{"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen}
+	for name, value := range env.ToMap(os.Environ()) {
+		if demoKeeps(name) {
+			environ[name] = value
+		}
+	}
+	for n, e := range endpoints {
+		target := fmt.Sprintf("PROBER_TARGETS_%d_", n)
+		environ[target+"URL"], environ[target+"NAME"], environ[target+"GROUP"] = e.url(), e.profile.Name, "demo"
+	}
+	return config.Load(config.Options{Environ: environ, Overrides: overrides(cmd), APIs: apis()})
+}
+
+// demoKeeps reports whether the demo obeys a variable: those about the prober,
+// not those about targets, whose keys are not for a simulator.
+func demoKeeps(name string) bool {
+	switch name {
+	case "PROBER_LISTEN_ADDRESS", "PROBER_WEB_CONFIG_FILE", "PROBER_LOG_LEVEL", "PROBER_LOG_FORMAT", "PROBER_GENAI_SEMCONV":
+		return true
+	}
+	return false
+}
+
+// demoListener listens on the address, or if it is the default and taken, on a
+// free port.
+func demoListener(ctx context.Context, address string) (net.Listener, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil && address == demoListen {
+		var other error
+		listener, other = config.Listen(ctx, "tcp", "127.0.0.1:0")
+		err = errors.Join(other)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	return listener, nil
+}
+
+// tellDemo says where everything is.
+func tellDemo(w io.Writer, address string, endpoints []endpoint) {
+	fmt.Fprintf(w, "prober demo: simulated stacks, probed with 21,000-token prompts\n\n")
+	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)
+	for _, e := range endpoints {
+		fmt.Fprintf(w, "  %-18s %s  %s\n", e.profile.Name, e.url(), e.profile.Help)
+	}
+	url := endpoints[0].url()
+	fmt.Fprintf(w, "\nMake the tokens of %s 15%% slower, or take it down, and undo it:\n\n", endpoints[0].profile.Name)
+	fmt.Fprintf(w, "  curl -X PUT %s/sim/fault -d '{\"itl\":1.15}'\n  curl -X PUT %s/sim/fault -d '{\"status\":503}'\n  curl -X DELETE %s/sim/fault\n\n", url, url, url)
+	fmt.Fprintf(w, "Ctrl-C ends it.\n\n")
+}

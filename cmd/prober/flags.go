@@ -1,0 +1,66 @@
+package main
+
+import (
+	"os"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// addConfigFlags gives a verb a flag for every setting: the same words as the
+// variables.
+func addConfigFlags(cmd *cobra.Command) {
+	for _, key := range config.Reference() {
+		if key.Flag == "" {
+			continue
+		}
+		help := key.Help
+		if key.Default != "" {
+			help += " (default " + key.Default + ")"
+		}
+		cmd.Flags().String(key.Flag, "", help+"; "+key.Variable)
+		if key.Switch {
+			cmd.Flags().Lookup(key.Flag).NoOptDefVal = "on"
+		}
+	}
+}
+
+// overrides returns the flags that were given, by the names of their variables.
+func overrides(cmd *cobra.Command) map[string]string {
+	known := map[string]bool{}
+	for _, key := range config.Reference() {
+		known[key.Flag] = true
+	}
+	given := map[string]string{}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if known[f.Name] {
+			given[strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))] = f.Value.String()
+		}
+	})
+	return given
+}
+
+// loadConfig reads the configuration of a verb: flags over environment over
+// targets file. URLs replace the configured targets.
+func loadConfig(cmd *cobra.Command, urls []string) (*config.Config, error) {
+	return config.Load(config.Options{
+		Environ:   env.ToMap(os.Environ()),
+		Overrides: overrides(cmd),
+		URLs:      urls,
+		APIs:      apis(),
+	})
+}
+
+// apis are the names of the known dialects.
+func apis() []string {
+	var names []string
+	for _, d := range wire.Dialects() {
+		names = append(names, d.Name())
+	}
+	return names
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/exporter-toolkit/web"
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/status"
+	"github.com/llm-prober/prober/internal/telemetry"
+)
+
+// An instance is a prober at work: what `prober run` and `prober demo` start.
+type instance struct {
+	config   *config.Config
+	listener net.Listener  // where it is served; closed by run
+	dial     probe.Dial    // how targets are reached; nil: over the network
+	drain    time.Duration // how long running probes may take to end when it is told to stop
+	log      *zap.Logger
+	build    telemetry.Build
+}
+
+// flushTimeout bounds the last export over OTLP.
+const flushTimeout = 5 * time.Second
+
+// run probes and serves until ctx is done, then ends in this order: no new
+// probes; the running ones end, or are dropped; what was measured is exported;
+// HTTP is closed last, so that a last scrape still sees all of it.
+func (i *instance) run(ctx context.Context) error {
+	jobs, err := assemble(i.config, i.dial, i.build)
+	if err != nil {
+		return errors.Join(err, i.listener.Close())
+	}
+	o, err := i.observe(ctx)
+	if err != nil {
+		return errors.Join(err, i.listener.Close())
+	}
+	server, failed := i.serve(o)
+
+	starts, stop := context.WithCancel(ctx)
+	defer stop()
+	probes, drop := context.WithCancel(context.WithoutCancel(ctx))
+	defer drop()
+	var running sync.WaitGroup
+	for _, j := range jobs {
+		o.attend(j, i.config)
+		running.Go(func() { i.probe(starts, probes, j, o) })
+	}
+	o.board.SetReady(true)
+
+	select {
+	case <-ctx.Done():
+		i.log.Info("stopping", zap.Duration("drain", i.drain))
+	case err = <-failed:
+		i.log.Error("serve", zap.Error(err))
+	}
+	stop()
+	o.board.SetReady(false)
+	dropping := time.AfterFunc(i.drain, drop)
+	running.Wait()
+	dropping.Stop()
+	closeTransports(jobs)
+	return errors.Join(err, o.flush(ctx), i.close(server))
+}
+
+// probe probes one job as planned until starts is done.
+func (i *instance) probe(starts, probes context.Context, j *job, o *observers) {
+	if err := j.fit(starts); err != nil && starts.Err() == nil {
+		i.log.Info("prompt length is calibrated by the usage of the first probes",
+			zap.String("group", j.plan.Name), zap.NamedError("because", err))
+	}
+	o.describe(j, i.config)
+	j.schedule(func(n uint64, due time.Time) { j.group.Round(starts, probes, n, due) }).
+		Run(starts, j.plan.Epoch(time.Now()))
+}
+
+// serve starts to serve the page, the metrics and the rest. The channel gets
+// the error with which serving ended before it should.
+func (i *instance) serve(o *observers) (*http.Server, <-chan error) {
+	mux := http.NewServeMux()
+	o.board.Register(mux)
+	mux.Handle("/metrics", o.metrics.Handler())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() {
+		flags := &web.FlagConfig{WebConfigFile: &i.config.WebConfigFile}
+		if err := web.Serve(i.listener, server, flags, slog.New(slog.DiscardHandler)); !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("serve %s: %w", i.listener.Addr(), err)
+		}
+	}()
+	return server, failed
+}
+
+// close ends the HTTP server when the requests under way have been answered.
+func (i *instance) close(server *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		return errors.Join(server.Close())
+	}
+	return nil
+}
+
+// closeTransports closes the connections that jobs kept.
+func closeTransports(jobs []*job) {
+	for _, j := range jobs {
+		for _, m := range j.group.Members {
+			m.Close()
+		}
+	}
+}
+
+// observers are everything that looks at results.
+type observers struct {
+	board    *status.Board
+	metrics  *telemetry.Prometheus
+	otlp     *telemetry.OTLP // nil: off
+	recorder telemetry.Recorder
+	log      probeLog
+}
+
+// observe makes the observers.
+func (i *instance) observe(ctx context.Context) (*observers, error) {
+	o := &observers{
+		board:   status.NewBoard(time.Now(), i.build.Version),
+		metrics: telemetry.NewPrometheus(i.build),
+		log:     probeLog{i.log},
+	}
+	var err error
+	o.otlp, err = telemetry.NewOTLP(ctx, telemetry.OTLPOptions{
+		Environ: os.Getenv, Build: i.build, GenAI: i.config.GenAISemconv,
+		OnError: func(err error) {
+			o.metrics.ExportFailed()
+			i.log.Warn("export over OTLP", zap.Error(err))
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	o.recorder = telemetry.Join(o.metrics)
+	if o.otlp != nil {
+		o.recorder = telemetry.Join(o.metrics, o.otlp)
+	}
+	o.recorder.Reloaded(time.Now(), true)
+	return o, nil
+}
+
+// flush exports what was measured, however late it is.
+func (o *observers) flush(ctx context.Context) error {
+	if o.otlp == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
+	defer cancel()
+	if err := o.otlp.Shutdown(ctx); err != nil {
+		return fmt.Errorf("last export over OTLP: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+// Prober probes LLM inference endpoints continuously and exports what a user
+// would have felt: TTFT, TPOT, ITL and E2EL.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llm-prober/prober/internal/config"
+)
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // a probe, a check or the program itself failed
+	exitUsage  = 2 // the command line or the configuration is wrong
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the program at once.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// errFailed is returned by a verb that has already said what failed.
+var errFailed = errors.New("failed")
+
+// run is the whole program: arguments in, exit code out.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	started := false
+	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	err := root.ExecuteContext(ctx)
+	var problems config.Problems
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errFailed):
+		return exitFailed
+	case errors.As(err, &problems):
+		fmt.Fprintf(stderr, "prober: %v\n", err)
+		return exitUsage
+	case !started:
+		fmt.Fprintf(stderr, "prober: %v\nprober: run \"prober --help\" for the verbs and their flags\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(stderr, "prober: %v\n", err)
+	return exitFailed
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "prober",
+		Short: "Probe LLM inference endpoints continuously: TTFT, TPOT, ITL and E2EL as native histograms",
+		Long: `Prober asks LLM inference endpoints a long question at a low, steady rate, times the
+streamed answers token by token, and exports TTFT, TPOT, ITL and E2EL as native
+histograms on /metrics and over OTLP.
+
+Start with "prober demo", which needs nothing, or "prober once URL".`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newRun(), newOnce(), newCheck(), newSimulate(), newDemo(), newVersion())
+	return root
+}

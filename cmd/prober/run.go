@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+)
+
+// drainLimit is how long `prober run` lets running probes end when it stops.
+const drainLimit = 10 * time.Second
+
+func newRun() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run [URL…]",
+		Short: "Probe until told to stop, and serve /metrics and the status page",
+		Long: `Run probes every target at its rate until it gets SIGINT or SIGTERM, and serves:
+
+  /                  page with the last probes of each target
+  /metrics           Prometheus metrics, native histograms and classic buckets
+  /api/v1/results    the last results as JSON (?target=, ?outcome=, ?limit=)
+  /api/v1/targets    the targets as JSON
+  /-/healthy         200 while the process serves
+  /-/ready           200 while it probes
+
+Targets are the URLs, or those of the environment (PROBER_TARGETS_0_URL, …) and of the
+targets file. OTLP export is on when OTEL_EXPORTER_OTLP_ENDPOINT is set. When told to
+stop, probes under way have ` + drainLimit.String() + ` to end; a second signal ends all at once.`,
+		Example: `  prober run http://localhost:8000
+  PROBER_TARGETS_0_URL=http://vllm:8000 PROBER_QPS=0.05 prober run`,
+		RunE: func(cmd *cobra.Command, urls []string) error {
+			c, err := loadConfig(cmd, urls)
+			if err != nil {
+				return err
+			}
+			log := newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat)
+			listener, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", c.ListenAddress)
+			if err != nil {
+				return fmt.Errorf("listen on PROBER_LISTEN_ADDRESS=%q: %w", c.ListenAddress, err)
+			}
+			return runInstance(cmd.Context(), &instance{config: c, listener: listener, drain: drainLimit, log: log, build: buildInfo()})
+		},
+	}
+	addConfigFlags(cmd)
+	return cmd
+}
+
+// runInstance runs i and logs its life.
+func runInstance(ctx context.Context, i *instance) error {
+	i.log.Info("starting", zap.String("version", i.build.Version), zap.String("revision", i.build.Revision),
+		zap.Stringer("address", i.listener.Addr()), zap.Int("targets", len(i.config.Targets)))
+	for _, warning := range i.config.Warnings {
+		i.log.Warn("configuration", zap.String("doubt", warning))
+	}
+	for _, t := range i.config.Targets {
+		i.log.Info("target", cost(t)...)
+	}
+	if err := i.run(ctx); err != nil {
+		return err
+	}
+	i.log.Info("stopped")
+	return nil
+}
+
+// cost says what probing a target takes.
+func cost(t config.Target) []zap.Field {
+	return []zap.Field{
+		zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
+		zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
+		zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
+		zap.Int("tokens_per_day", tokensPerDay(t)),
+	}
+}

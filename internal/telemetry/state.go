@@ -1,0 +1,101 @@
+package telemetry
+
+import (
+	"cmp"
+	"iter"
+	"runtime"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// The functions here say what is known when somebody collects.
+
+// fact is one number of a target that is always known.
+func fact(value func(facts) float64) func(facts) iter.Seq[sample] {
+	return func(f facts) iter.Seq[sample] { return only(sample{value: value(f)}, true) }
+}
+
+// moment is a point in time of a target; no sample while it is zero.
+func moment(at func(facts) time.Time) func(facts) iter.Seq[sample] {
+	return func(f facts) iter.Seq[sample] { return only(sample{value: unix(at(f))}, !at(f).IsZero()) }
+}
+
+// ofObjectives is one number of each objective that has it.
+func ofObjectives(value func(probe.Objective) (float64, bool)) func(facts) iter.Seq[sample] {
+	return func(f facts) iter.Seq[sample] {
+		return func(yield func(sample) bool) {
+			for _, o := range f.target.Objectives {
+				v, ok := value(o)
+				if ok && !yield(sample{at: point{valid(o.Name)}, value: v}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func objectiveGoal(o probe.Objective) (float64, bool) { return o.Goal, true }
+
+func objectiveLimit(o probe.Objective) (float64, bool) {
+	return o.Limit.Seconds(), o.Signal != probe.SignalAvailability
+}
+
+// objectiveNames are the label values of a target's objectives.
+func objectiveNames(t Target) []string {
+	var names []string
+	for _, o := range t.Objectives {
+		names = append(names, valid(o.Name))
+	}
+	return names
+}
+
+// skippedSlots are the counts of the slots that went without a probe.
+func skippedSlots(f facts) iter.Seq[sample] {
+	return func(yield func(sample) bool) {
+		for _, reason := range Skips() {
+			if !yield(sample{at: point{string(reason)}, value: float64(f.skipped[reason])}) {
+				return
+			}
+		}
+	}
+}
+
+// skipReasons are the reasons to skip as label values.
+func skipReasons() []string {
+	var names []string
+	for _, reason := range Skips() {
+		names = append(names, string(reason))
+	}
+	return names
+}
+
+// info is what is said of a target in labels.
+func info(f facts) iter.Seq[sample] {
+	t := f.target
+	return only(sample{at: point{valid(t.Group), valid(cmp.Or(t.API, unknown)), t.URL}, value: 1}, true)
+}
+
+// build is what is said of the prober in labels.
+func build(s self) iter.Seq[sample] {
+	return only(sample{at: point{valid(s.build.Version), valid(s.build.Revision), runtime.Version()}, value: 1}, true)
+}
+
+func lastReloadSuccessful(s self) iter.Seq[sample] {
+	value := 0.0
+	if s.reloadOK {
+		value = 1
+	}
+	return only(sample{value: value}, s.reloads > 0)
+}
+
+func lastReloadSuccess(s self) iter.Seq[sample] {
+	return only(sample{value: unix(s.reloadedAt)}, !s.reloadedAt.IsZero())
+}
+
+func exportFailures(s self) iter.Seq[sample] {
+	return only(sample{value: float64(s.exportFailures)}, true)
+}
+
+// unix is seconds since 1970, to the millisecond.
+func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

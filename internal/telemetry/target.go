@@ -1,0 +1,138 @@
+package telemetry
+
+import (
+	"cmp"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// A Target is what telemetry must know of a target before its first result.
+type Target struct {
+	Name   string
+	Model  string // empty if it is not known yet: labelled "unknown" until a result tells
+	Prompt string // name of the workload
+
+	Group string
+	API   string // dialect; empty or "auto" if it is not known yet, as with Model
+	URL   string // shown without user, password, query and fragment
+
+	Interval   time.Duration // between probes
+	Objectives []probe.Objective
+
+	// InFlight is the number of probes under way and the start of the oldest
+	// (zero if there is none); nil if nobody knows. It is called without a lock
+	// held.
+	InFlight func() (n int, oldest time.Time)
+}
+
+// A Build is which program this is.
+type Build struct{ Version, Revision string }
+
+// unknown stands for a model or an API that nobody knows yet.
+const unknown = "unknown"
+
+// clean returns t without secrets, and with the words for "not known yet"
+// replaced by their absence.
+func (t Target) clean() Target {
+	t.URL = shownURL(t.URL)
+	if t.API == "auto" {
+		t.API = ""
+	}
+	return t
+}
+
+// learned returns t with what it leaves open taken from what was known of the
+// same server.
+func (t Target) learned(old Target) Target {
+	if t.URL == old.URL {
+		t.Model, t.API = cmp.Or(t.Model, old.Model), cmp.Or(t.API, old.API)
+	}
+	return t
+}
+
+// labels are the values of [ScopeTarget]'s labels.
+func (t Target) labels() []string {
+	return []string{valid(t.Name), valid(cmp.Or(t.Model, unknown)), valid(t.Prompt)}
+}
+
+// sameSeries reports whether the series of t and o have the same labels.
+func (t Target) sameSeries(o Target) bool {
+	return t.Name == o.Name && cmp.Or(t.Model, unknown) == cmp.Or(o.Model, unknown) && t.Prompt == o.Prompt
+}
+
+// server is the host and the port of the target's URL.
+func (t Target) server() (host string, port int) {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return "", 0
+	}
+	if port, err := strconv.Atoi(u.Port()); err == nil {
+		return u.Hostname(), port
+	}
+	if u.Scheme == "https" {
+		return u.Hostname(), 443
+	}
+	return u.Hostname(), 80
+}
+
+// shownURL strips what may be secret from a URL; what is no URL is not shown at
+// all.
+func shownURL(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return ""
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return valid(shown.String())
+}
+
+// valid makes a label value of any text: client_golang panics on one that is not
+// UTF-8, and a model's name comes from a server.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// facts are what is known of a target when somebody collects.
+type facts struct {
+	target Target
+	since  time.Time // its series exist
+
+	lastProbe, lastSuccess, certExpiry time.Time // zero if there was none yet
+	skipped                            map[Skip]int
+
+	inFlight int
+	oldest   time.Duration // how long the oldest probe has been under way; 0 if none is
+}
+
+// note takes the facts from a result. Results may come out of order.
+func (f *facts) note(r *probe.Result) {
+	end := r.Timeline.Start.Add(r.Elapsed)
+	f.lastProbe = later(f.lastProbe, end)
+	if r.Outcome == probe.OK {
+		f.lastSuccess = later(f.lastSuccess, end)
+	}
+	if !r.CertExpiry.IsZero() {
+		f.certExpiry = r.CertExpiry
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// self is what the prober knows of itself when somebody collects.
+type self struct {
+	build Build
+	since time.Time
+
+	reloads    int       // attempts so far, the first load included
+	reloadOK   bool      // the last one
+	reloadedAt time.Time // last success; zero if there was none
+
+	exportFailures uint64
+}

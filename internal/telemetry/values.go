@@ -1,0 +1,223 @@
+package telemetry
+
+import (
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A measure is a quantity that a result may have.
+type measure func(*probe.Result) (time.Duration, bool)
+
+// succeeded is m of results that are ok; a failed probe has none.
+func succeeded(m measure) measure {
+	return func(r *probe.Result) (time.Duration, bool) {
+		if r.Outcome != probe.OK {
+			return 0, false
+		}
+		return m(r)
+	}
+}
+
+// once records m, at most one sample a result.
+func (m measure) once(marked bool) func(Target, *probe.Result) iter.Seq[sample] {
+	return func(_ Target, r *probe.Result) iter.Seq[sample] {
+		d, ok := m(r)
+		return only(sample{value: d.Seconds(), marked: marked}, ok)
+	}
+}
+
+// only yields s if ok.
+func only(s sample, ok bool) iter.Seq[sample] {
+	return func(yield func(sample) bool) {
+		if ok {
+			yield(s)
+		}
+	}
+}
+
+// chunkGaps are the gaps between token frames. The longest is marked.
+func chunkGaps(_ Target, r *probe.Result) iter.Seq[sample] {
+	return func(yield func(sample) bool) {
+		if r.Outcome != probe.OK {
+			return
+		}
+		longest, frame := longestGap(&r.Timeline), 0
+		for gap := range r.Timeline.ChunkGaps() {
+			frame++
+			if !yield(sample{value: gap.Seconds(), marked: frame == longest}) {
+				return
+			}
+		}
+	}
+}
+
+// tokenGaps are the inter-token latencies. That of the first token after the
+// longest gap is marked.
+func tokenGaps(_ Target, r *probe.Result) iter.Seq[sample] {
+	return func(yield func(sample) bool) {
+		if r.Outcome != probe.OK {
+			return
+		}
+		longest, token := tokensBefore(&r.Timeline, longestGap(&r.Timeline)), 0
+		for itl := range r.Timeline.ITL() {
+			if !yield(sample{value: itl.Seconds(), marked: token == longest}) {
+				return
+			}
+			token++
+		}
+	}
+}
+
+// longestGap is the token frame with the longest gap before it, the first of
+// several; 0 if there is no gap.
+func longestGap(t *probe.Timeline) int {
+	at, frame, longest := 0, 0, time.Duration(-1)
+	for gap := range t.ChunkGaps() {
+		frame++
+		if gap > longest {
+			at, longest = frame, gap
+		}
+	}
+	return at
+}
+
+// tokensBefore is the number of tokens in the frames between the first and the
+// one given.
+func tokensBefore(t *probe.Timeline, frame int) int {
+	n := 0
+	for i := 1; i < frame; i++ {
+		if t.Alone {
+			n++
+			continue
+		}
+		n += t.Tokens[i].N
+	}
+	return n
+}
+
+// The phases of a request, in their order.
+const (
+	phaseDNS     = "dns"
+	phaseConnect = "connect"
+	phaseTLS     = "tls"
+	phaseWrite   = "write"
+	phaseHeaders = "headers"
+)
+
+// phaseLengths are the lengths of the phases that happened.
+func phaseLengths(_ Target, r *probe.Result) iter.Seq[sample] {
+	return func(yield func(sample) bool) {
+		if r.Outcome != probe.OK {
+			return
+		}
+		p := r.Timeline.Phases
+		write, wrote := p.Write()
+		wait, answered := p.Wait()
+		for _, phase := range []struct {
+			name   string
+			length time.Duration
+			ok     bool
+		}{
+			{phaseDNS, p.DNS, p.DNS > 0},
+			{phaseConnect, p.Connect, p.Connect > 0},
+			{phaseTLS, p.TLS, p.TLS > 0},
+			{phaseWrite, write, wrote},
+			{phaseHeaders, wait, answered},
+		} {
+			if phase.ok && !yield(sample{at: point{phase.name}, value: phase.length.Seconds()}) {
+				return
+			}
+		}
+	}
+}
+
+// failedSeconds is how long a failed probe took.
+func failedSeconds(_ Target, r *probe.Result) iter.Seq[sample] {
+	return only(sample{at: point{string(r.Outcome)}, value: r.Elapsed.Seconds()}, r.Outcome != probe.OK)
+}
+
+// scheduleDelay is how late a probe started. A probe that was never due, because
+// a person asked for it, was not late.
+func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDelay(), !r.Due.IsZero() }
+
+// oneProbe counts the probe.
+func oneProbe(_ Target, r *probe.Result) iter.Seq[sample] {
+	return only(sample{at: point{string(r.Outcome)}, value: 1}, true)
+}
+
+// The kinds of tokens.
+const (
+	kindPrompt    = "prompt"
+	kindCached    = "cached"
+	kindOutput    = "output"
+	kindReasoning = "reasoning"
+)
+
+// tokens are the token counts that the server told.
+func tokens(_ Target, r *probe.Result) iter.Seq[sample] {
+	return func(yield func(sample) bool) {
+		for _, c := range []struct {
+			kind  string
+			count wire.Count
+		}{
+			{kindPrompt, r.Usage.Prompt},
+			{kindCached, r.Usage.Cached},
+			{kindOutput, r.Usage.Generated()},
+			{kindReasoning, r.Usage.Reasoning},
+		} {
+			if c.count.Known && !yield(sample{at: point{c.kind}, value: float64(c.count.N)}) {
+				return
+			}
+		}
+	}
+}
+
+// tokenFrames counts the token frames.
+func tokenFrames(_ Target, r *probe.Result) iter.Seq[sample] {
+	return only(sample{value: float64(len(r.Timeline.Tokens))}, true)
+}
+
+// coalescedFrames counts the token frames that came together with the one before.
+func coalescedFrames(_ Target, r *probe.Result) iter.Seq[sample] {
+	return only(sample{value: float64(r.Timeline.Coalesced())}, true)
+}
+
+// The verdicts of an objective.
+const (
+	verdictGood = "good"
+	verdictBad  = "bad"
+)
+
+// verdicts judge r by each objective of its target.
+func verdicts(t Target, r *probe.Result) iter.Seq[sample] {
+	return func(yield func(sample) bool) {
+		for _, o := range t.Objectives {
+			good, ok := o.Judge(r)
+			verdict := verdictBad
+			if good {
+				verdict = verdictGood
+			}
+			if ok && !yield(sample{at: point{valid(o.Name), verdict}, value: 1}) {
+				return
+			}
+		}
+	}
+}
+
+// counted are all outcomes as label values.
+func counted() []string {
+	var names []string
+	for _, o := range probe.Outcomes() {
+		names = append(names, string(o))
+	}
+	return names
+}
+
+// failed are the outcomes of failed probes as label values.
+func failed() []string {
+	return slices.DeleteFunc(counted(), func(name string) bool { return name == string(probe.OK) })
+}

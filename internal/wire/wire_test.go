@@ -1,0 +1,316 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestURL(t *testing.T) {
+	for base, want := range map[string]string{
+		"http://a":                 "http://a/v1/models",
+		"http://a/":                "http://a/v1/models",
+		"http://a/v1":              "http://a/v1/models",
+		"http://a/v1/":             "http://a/v1/models",
+		"http://a/openai/v1":       "http://a/openai/v1/models",
+		"http://a/serve/llama":     "http://a/serve/llama/v1/models",
+		"https://a:8443/v1/models": "https://a:8443/v1/models/v1/models",
+	} {
+		if got := URL(base, ModelsPath); got != want {
+			t.Errorf("URL(%q) = %q, want %q", base, got, want)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	for _, d := range Dialects() {
+		if got, err := Lookup(d.Name()); err != nil || got != d {
+			t.Errorf("Lookup(%q) = %v, %v", d.Name(), got, err)
+		}
+	}
+	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, tgi") {
+		t.Errorf("error %v does not list the known names", err)
+	}
+}
+
+func TestBodies(t *testing.T) {
+	ask := Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s"}
+	all := ask
+	all.Omit = append(extensions(), FieldMaxTokens, FieldDetails)
+	tests := []struct {
+		name    string
+		dialect Dialect
+		ask     Ask
+		want    string
+	}{
+		{"chat", chat{}, ask, `{"model":"m","messages":[{"role":"user","content":"p"}],"max_tokens":7,"min_tokens":7,"ignore_eos":true,"temperature":0,"seed":1,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"cache_salt":"s"}`},
+		{"chat without what a server rejects", chat{}, all, `{"model":"m","messages":[{"role":"user","content":"p"}],"max_completion_tokens":7,"stream":true}`},
+		{"completions", completions{}, ask, `{"model":"m","prompt":"p","max_tokens":7,"min_tokens":7,"ignore_eos":true,"temperature":0,"seed":1,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"cache_salt":"s"}`},
+		{"completions without", completions{}, all, `{"model":"m","prompt":"p","max_tokens":7,"stream":true}`},
+		{"tgi", tgi{}, ask, `{"inputs":"p","parameters":{"max_new_tokens":7,"do_sample":false,"details":true}}`},
+		{"tgi without", tgi{}, all, `{"inputs":"p","parameters":{"max_new_tokens":7,"do_sample":false}}`},
+	}
+	for _, test := range tests {
+		got, err := test.dialect.Body(test.ask)
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s (%v)", test.name, got, test.want, err)
+		}
+	}
+}
+
+func TestCounts(t *testing.T) {
+	tests := []struct {
+		dialect           Dialect
+		path, body, reply string
+		n                 int
+		ok                bool
+	}{
+		{chat{}, "/tokenize", `{"model":"m","messages":[{"role":"user","content":"p"}]}`, `{"count":17,"max_model_len":4096,"tokens":[1,2]}`, 17, true},
+		{completions{}, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":[1]}`, 17, true},
+		{completions{}, "/tokenize", `{"model":"m","prompt":"p"}`, `{"detail":"Not Found"}`, 0, false},
+		{tgi{}, "/tokenize", `{"inputs":"p"}`, `[{"id":1,"text":"p","start":0,"stop":1},{"id":2}]`, 2, true},
+		{tgi{}, "/tokenize", `{"inputs":"p"}`, "data: x", 0, false},
+	}
+	for _, test := range tests {
+		path, body, err := test.dialect.Count(Ask{Model: "m", Prompt: "p"})
+		if err != nil || path != test.path || string(body) != test.body {
+			t.Errorf("%s: POST %s %s (%v)", test.dialect.Name(), path, body, err)
+		}
+		if n, ok := test.dialect.Counted([]byte(test.reply)); n != test.n || ok != test.ok {
+			t.Errorf("%s counts %d (%t) in %s", test.dialect.Name(), n, ok, test.reply)
+		}
+	}
+}
+
+func TestDecodeChat(t *testing.T) {
+	tests := []struct {
+		name, frame string
+		want        Delta
+	}{
+		{"a role frame", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, Delta{Choice: true}},
+		{"content", `{"choices":[{"delta":{"content":"hi"}}]}`, Delta{Choice: true, Text: "hi"}},
+		{"white space", `{"choices":[{"delta":{"content":" "}}]}`, Delta{Choice: true, Text: " "}},
+		{"null content", `{"choices":[{"delta":{"role":"assistant","content":null}}]}`, Delta{Choice: true}},
+		{"content in parts", `{"choices":[{"delta":{"content":[{"type":"text","text":"hi"}]}}]}`, Delta{Choice: true, Text: "hi"}},
+		{"thinking in parts", `{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}`, Delta{Choice: true, Reasoning: "hm"}},
+		{"reasoning", `{"choices":[{"delta":{"reasoning":"hm"}}]}`, Delta{Choice: true, Reasoning: "hm"}},
+		{"reasoning under both keys", `{"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"}}]}`, Delta{Choice: true, Reasoning: "hm"}},
+		{"a refusal", `{"choices":[{"delta":{"refusal":"no"}}]}`, Delta{Choice: true, Text: "no", Refusal: true}},
+		{"a tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}}]}`, Delta{Choice: true, Text: "f{}"}},
+		{"an older function call", `{"choices":[{"delta":{"function_call":{"arguments":"{}"}}}]}`, Delta{Choice: true, Text: "{}"}},
+		{"completions", `{"choices":[{"text":"hi","finish_reason":""}]}`, Delta{Choice: true, Text: "hi"}},
+		{"token ids", `{"choices":[{"text":"","token_ids":[5,6]}]}`, Delta{Choice: true, Tokens: 2}},
+		{"LMDeploy's ids", `{"choices":[{"delta":{"content":""},"output_ids":[5]}]}`, Delta{Choice: true, Tokens: 1}},
+		{"a finish", `{"choices":[{"delta":{},"finish_reason":"length"}]}`, Delta{Choice: true, Finish: "length"}},
+		{"usage alone", `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8}}`, Delta{Usage: Usage{Prompt: Tokens(5), Output: Tokens(3), Total: Tokens(8)}}},
+		{"null usage", `{"choices":[],"usage":null}`, Delta{}},
+		{"details", `{"choices":[],"usage":{"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}}`, Delta{Usage: Usage{Cached: Tokens(4), Reasoning: Tokens(2)}}},
+		{"no details are unknown, not zero", `{"choices":[],"usage":{"prompt_tokens_details":null}}`, Delta{}},
+		{"Groq's usage", `{"choices":[],"x_groq":{"usage":{"completion_tokens":3}}}`, Delta{Usage: Usage{Output: Tokens(3)}}},
+		{"llama-server's timings", `{"choices":[],"timings":{"cache_n":13,"prompt_n":1,"predicted_n":9}}`, Delta{Usage: Usage{Cached: Tokens(13), Prompt: Tokens(14), Output: Tokens(9)}}},
+		{"the end", "[DONE]", Delta{Done: true}},
+		{"the end with white space", " [DONE] ", Delta{Done: true}},
+		{"a filter frame before all", `{"choices":[],"id":"","prompt_filter_results":[{}]}`, Delta{}},
+		{"an error", `{"error":{"message":"m","type":"t","code":500}}`, Delta{Err: &ServerError{Type: "t", Code: "500", Message: "m"}}},
+		{"an error beside a choice", `{"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":429,"message":"m"}}`, Delta{Choice: true, Finish: "error", Err: &ServerError{Code: "429", Message: "m"}}},
+		{"a null error is none", `{"choices":[{"delta":{"content":"x"}}],"error":null}`, Delta{Choice: true, Text: "x"}},
+	}
+	for _, test := range tests {
+		got, err := chat{}.Decode([]byte(test.frame))
+		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", test.name, err, diff)
+		}
+	}
+}
+
+func TestDecodeTGI(t *testing.T) {
+	tests := []struct {
+		name, frame string
+		want        Delta
+	}{
+		{"a token", `{"index":1,"token":{"id":5,"text":" hi","logprob":-1,"special":false},"generated_text":null,"details":null}`, Delta{Choice: true, Text: " hi", Tokens: 1}},
+		{"an incomplete character", `{"token":{"id":5,"text":""}}`, Delta{Choice: true, Tokens: 1}},
+		{"the last token", `{"token":{"id":5,"text":"."},"generated_text":"hi.","details":{"finish_reason":"length","generated_tokens":9,"input_length":80}}`, Delta{Choice: true, Text: ".", Tokens: 1, Finish: "length", Done: true, Usage: Usage{Prompt: Tokens(80), Output: Tokens(9)}}},
+		{"the last token without details", `{"token":{"id":5,"text":"."},"generated_text":"hi."}`, Delta{Choice: true, Text: ".", Tokens: 1, Finish: endOfText, Done: true}},
+		{"an overload", `{"error":"Model is overloaded","error_type":"overloaded"}`, Delta{Err: &ServerError{Type: "overloaded", Message: "Model is overloaded"}}},
+	}
+	for _, test := range tests {
+		got, err := tgi{}.Decode([]byte(test.frame))
+		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", test.name, err, diff)
+		}
+	}
+}
+
+func TestDecodeRefusesWhatIsNoFrame(t *testing.T) {
+	for _, d := range Dialects() {
+		for _, frame := range []string{"", "hello", `{"choices":`, `[1,2`} {
+			if _, err := d.Decode([]byte(frame)); !errors.Is(err, ErrMalformed) {
+				t.Errorf("%s of %q: error %v", d.Name(), frame, err)
+			}
+		}
+	}
+}
+
+func TestParseError(t *testing.T) {
+	tests := []struct {
+		name, body string
+		want       *ServerError
+	}{
+		{"OpenAI", `{"error":{"message":"m","type":"t","code":"c","param":null}}`, &ServerError{"t", "c", "m"}},
+		{"a text", `{"error":"Unauthorized"}`, &ServerError{Message: "Unauthorized"}},
+		{"TGI", `{"error":"full","error_type":"overloaded"}`, &ServerError{Type: "overloaded", Message: "full"}},
+		{"TGI's OpenAI", `{"error":{"message":"m","http_status_code":422}}`, &ServerError{Code: "422", Message: "m"}},
+		{"SGLang before the stream", `{"object":"error","message":"m","type":"BadRequest","code":400}`, &ServerError{"BadRequest", "400", "m"}},
+		{"FastAPI", `{"detail":"Not Found"}`, &ServerError{Message: "Not Found"}},
+		{"FastAPI's validation", `{"detail":[{"loc":["body","x"],"msg":"m"}]}`, &ServerError{Message: `[{"loc":["body","x"],"msg":"m"}]`}},
+		{"Anthropic", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, &ServerError{Type: "overloaded_error", Message: "Overloaded"}},
+		{"Responses", `{"type":"error","code":"c","message":"m"}`, &ServerError{"error", "c", "m"}},
+		{"Dynamo", `{"code":503,"message":"m"}`, &ServerError{Code: "503", Message: "m"}},
+		{"Vertex", `[{"error":{"code":400,"message":"m","status":"INVALID"}}]`, &ServerError{Code: "400", Message: "m"}},
+		{"an empty error", `{"error":{}}`, &ServerError{Message: "{}"}},
+		{"a frame of tokens", `{"choices":[{"delta":{"content":"error"}}],"code":1,"message":"m"}`, nil},
+		{"no JSON", "upstream request timeout", nil},
+		{"a number", "5", nil},
+	}
+	for _, test := range tests {
+		if diff := cmp.Diff(test.want, ParseError([]byte(test.body))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	long := Describe([]byte("<h1>\n 502   Bad Gateway</h1>" + strings.Repeat("é", 400)))
+	if !strings.HasPrefix(long, "<h1> 502 Bad Gateway</h1>é") || !strings.HasSuffix(long, "é … (825 bytes)") {
+		t.Errorf("described as %q", long)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	first := Usage{Prompt: Tokens(10), Cached: Tokens(8), Output: Tokens(3), Total: Tokens(13)}
+	second := Usage{Prompt: Tokens(10), Cached: Tokens(0), Output: Tokens(4)}
+	want := Usage{Prompt: Tokens(10), Cached: Tokens(8), Output: Tokens(4), Total: Tokens(13)}
+	if got := first.Merge(second); got != want || second.Merge(first) != want {
+		t.Errorf("merged %+v, want %+v", got, want)
+	}
+	for _, test := range []struct {
+		name  string
+		usage Usage
+		want  Count
+	}{
+		{"unknown", Usage{}, Count{}},
+		{"as told", Usage{Output: Tokens(5)}, Tokens(5)},
+		{"reasoning outside of output", Usage{Prompt: Tokens(12), Output: Tokens(1), Total: Tokens(303)}, Tokens(291)},
+		{"told only by the total", Usage{Prompt: Tokens(12), Total: Tokens(20)}, Tokens(8)},
+		{"a total below the prompt", Usage{Prompt: Tokens(12), Total: Tokens(2), Output: Tokens(1)}, Tokens(1)},
+	} {
+		if got := test.usage.Generated(); got != test.want {
+			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestRejected(t *testing.T) {
+	tests := []struct {
+		name    string
+		reply   string
+		omitted []Field
+		want    []Field
+	}{
+		{"pydantic", `[{'type': 'extra_forbidden', 'loc': ('body', 'cache_salt')}]`, nil, []Field{FieldCacheSalt}},
+		{"several at once", `{"message":"unknown fields: min_tokens, ignore_eos"}`, nil, []Field{FieldMinTokens, FieldIgnoreEOS}},
+		{"a nested field, with its path", `loc: ('body', 'stream_options', 'continuous_usage_stats')`, nil, []Field{FieldContinuousUsage}},
+		{"the outer field", `stream_options: Extra inputs are not permitted`, nil, []Field{FieldStreamOptions}},
+		{"what is omitted already", `cache_salt again`, []Field{FieldCacheSalt}, nil},
+		{"a longer word", `the field my_cache_salt_x is bad`, nil, nil},
+		{"max_tokens that is to be called otherwise", `Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.`, nil, []Field{FieldMaxTokens}},
+		{"max_tokens that is too large", `'max_tokens' or 'max_completion_tokens' is too large: 100`, nil, nil},
+		{"another complaint", `This model's maximum context length is 8192 tokens`, nil, nil},
+	}
+	for _, test := range tests {
+		if got := Rejected(chat{}, []byte(test.reply), test.omitted); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v, want %v", test.name, got, test.want)
+		}
+	}
+}
+
+func TestDiscoveryReplies(t *testing.T) {
+	models, ok := ParseModels([]byte(`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`))
+	if want := []Model{{"a", "vllm", 4096}, {ID: "b"}}; !ok || !slices.Equal(models, want) {
+		t.Errorf("models %v (%t), want %v", models, ok, want)
+	}
+	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}"} {
+		if _, ok := ParseModels([]byte(reply)); ok {
+			t.Errorf("%q is a list of models", reply)
+		}
+	}
+	info, ok := ParseInfo([]byte(`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`))
+	if want := (Model{"bloom", "tgi", 2048}); !ok || info != want {
+		t.Errorf("info %v (%t), want %v", info, ok, want)
+	}
+	if _, ok := ParseInfo([]byte(`{"model_id":"x"}`)); ok {
+		t.Error("anything with a model id is TGI")
+	}
+}
+
+func TestEndings(t *testing.T) {
+	for reason, want := range map[string]Ending{
+		"stop": Finished, "length": AtLimit, "eos_token": Finished, "content_filter": Filtered,
+		"error": Failed, "abort": Failed, "": Unfinished, "surprise": Unfinished,
+	} {
+		if got := EndingOf(reason); got != want {
+			t.Errorf("%q ends as %d, want %d", reason, got, want)
+		}
+	}
+}
+
+// FuzzDecode holds that no frame panics, that errors wrap ErrMalformed, and that
+// what is no JSON is never taken for a token.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"choices":[{"delta":{"content":[{"text":"x"}]},"finish_reason":"stop","token_ids":[1]}],"usage":{"prompt_tokens":1}}`,
+		`{"token":{"text":"x"},"generated_text":"x","details":{"finish_reason":"length"}}`,
+		`[{"error":{"message":"m"}}]`, `{"error":null}`, "[DONE]", `{"type":"error"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, frame []byte) {
+		for _, d := range Dialects() {
+			delta, err := d.Decode(frame)
+			if err != nil && !errors.Is(err, ErrMalformed) {
+				t.Errorf("%s: error %v", d.Name(), err)
+			}
+			if (delta.Text != "" || delta.Tokens > 0) && !json.Valid(frame) {
+				t.Errorf("%s took tokens from %q", d.Name(), frame)
+			}
+		}
+		Describe(frame)
+		Rejected(chat{}, frame, nil)
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, bench := range []struct {
+		name    string
+		dialect Dialect
+		frame   string
+	}{
+		{"Chat", chat{}, `{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`},
+		{"TGI", tgi{}, `{"index":1,"token":{"id":5,"text":" hi","logprob":-1.25,"special":false},"generated_text":null,"details":null}`},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			frame := []byte(bench.frame)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := bench.dialect.Decode(frame); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
