@@ -64,7 +64,7 @@ func check(ctx context.Context, c *config.Config, w io.Writer) error {
 			fmt.Fprintln(w)
 		}
 	}
-	fmt.Fprintf(w, "%d targets, %s tokens a day\n", len(c.Targets), grouped(total))
+	fmt.Fprintf(w, "in all %s tokens a day\n", grouped(total))
 	if !well {
 		return errFailed
 	}

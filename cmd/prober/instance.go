@@ -89,7 +89,7 @@ func (i *instance) probe(starts, probes context.Context, j *job, o *observers) {
 func (i *instance) serve(o *observers) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	o.board.Register(mux)
-	mux.Handle("/metrics", o.metrics.Handler())
+	mux.Handle("/metrics", o.metrics.Handler(func(err error) { i.log.Warn("scrape", zap.Error(err)) }))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
 	go func() {

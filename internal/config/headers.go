@@ -47,7 +47,7 @@ func addHeader(found url.Values, name, value string) (wrong string) {
 // headerName reports whether s is a token of RFC 9110, section 5.6.2.
 func headerName(s string) bool {
 	other := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 	}
 	return s != "" && !strings.ContainsFunc(s, other)
 }

@@ -158,7 +158,7 @@ func (r fileReader) one(name, n *yaml.Node, into values, also []string, scopes .
 	switch {
 	case target.ShortTag() == "!!null":
 	case k.kind == headersKind:
-		into[k.name] = r.headers(k, name, target)
+		into[k.name] = r.headers(name, target)
 	case target.Kind == yaml.ScalarNode:
 		into[k.name] = r.take(k, r.at(n)+": "+name.Value, strings.TrimSpace(target.Value))
 	default:
@@ -181,7 +181,7 @@ func (r fileReader) unknown(name *yaml.Node, known []string) {
 }
 
 // headers reads a mapping of headers.
-func (r fileReader) headers(k key, name, n *yaml.Node) value {
+func (r fileReader) headers(name, n *yaml.Node) value {
 	v := value{label: r.at(name) + ": " + name.Value}
 	found := url.Values{}
 	before := len(r.problems)

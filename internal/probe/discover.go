@@ -57,8 +57,7 @@ func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 // dialect tells the dialect, given what the model list said. TGI has a model
 // list as well, so /info decides.
 func (t Target) dialect(ctx context.Context, models []wire.Model, err error) (wire.Dialect, []wire.Model, error) {
-	var reached undiscovered
-	if err != nil && errors.As(err, &reached) && reached.verdict.outcome != Rejected {
+	if u, ok := errors.AsType[undiscovered](err); ok && u.verdict.outcome != Rejected {
 		return nil, nil, err
 	}
 	reply, infoErr := t.ask(ctx, http.MethodGet, wire.InfoPath, nil)
@@ -102,8 +101,7 @@ func (t Target) Count(ctx context.Context, ask wire.Ask) (n int, ok bool, err er
 	}
 	reply, err := t.ask(ctx, http.MethodPost, path, body)
 	if err != nil {
-		var u undiscovered
-		if errors.As(err, &u) && u.verdict.outcome == Rejected {
+		if u, ok := errors.AsType[undiscovered](err); ok && u.verdict.outcome == Rejected {
 			return 0, false, nil
 		}
 		return 0, false, err
@@ -169,8 +167,7 @@ func (t Target) Unreached(start time.Time, model string, err error) *Result {
 	if t.Dialect != nil {
 		r.API = t.Dialect.Name()
 	}
-	var u undiscovered
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[undiscovered](err); ok {
 		r.Outcome, r.Status = u.verdict.outcome, u.verdict.status
 	}
 	return r

@@ -17,6 +17,9 @@ func doubts(r *Result, ask wire.Ask) []error {
 	var list []error
 	doubt := func(format string, args ...any) { list = append(list, fmt.Errorf(format, args...)) }
 	output := r.Usage.Generated()
+	if prompt := r.Usage.Prompt; prompt.Known && ask.Length > 0 && prompt.N != ask.Length {
+		doubt("the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, ask.Length, prompt.N-ask.Length)
+	}
 	switch {
 	case !output.Known:
 		doubt("the server did not say how many tokens it generated: no TPOT, no ITL")

@@ -42,9 +42,9 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 		f.finish = d.Finish
 	}
 	f.refusal = f.refusal || d.Refusal
-	f.reasoning = f.reasoning || d.Reasoning != ""
+	f.reasoning = f.reasoning || len(d.Reasoning) > 0
 	f.done = f.done || d.Done
-	if grown == 0 && d.Tokens == 0 && d.Text == "" && d.Reasoning == "" {
+	if grown == 0 && d.Tokens == 0 && len(d.Text) == 0 && len(d.Reasoning) == 0 {
 		return false
 	}
 	f.tokens = append(f.tokens, Arrival{At: since, Read: at.Read, N: f.attribute(grown, d.Tokens)})

@@ -106,7 +106,7 @@ func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due t
 	}
 	ask := wire.Ask{Prompt: q.Text, CacheSalt: q.Salt, MaxTokens: g.Output}
 	if i == 0 {
-		ask.PromptTokens = q.Tokens
+		ask.PromptTokens, ask.Length = q.Tokens, g.Tokens
 	}
 	r := m.Probe(ctx, ask)
 	r.Due, r.Round = due, round

@@ -15,7 +15,7 @@ type tokenizer func(text string) int
 func wordPieces(piece, template int) tokenizer {
 	return func(text string) int {
 		n := template
-		for _, word := range strings.Fields(text) {
+		for word := range strings.FieldsSeq(text) {
 			n += (len(word) + piece - 1) / piece
 		}
 		return n
@@ -158,7 +158,7 @@ func TestColdPromptsDifferFromTheFirstWords(t *testing.T) {
 	if other := NewWriter(Cold, 1000, 6).Prompt(0); other.Text == w.Prompt(0).Text || other.Salt == w.Prompt(0).Salt {
 		t.Error("another run asks the same")
 	}
-	if w.Prompt(4) != w.Prompt(4) {
+	if first, again := w.Prompt(4), w.Prompt(4); first != again {
 		t.Error("the same round asks something else")
 	}
 }

@@ -61,7 +61,9 @@ func (p Plan) Offsets() iter.Seq[time.Duration] {
 }
 
 func (p Plan) constant(yield func(time.Duration) bool) {
-	for offset := p.Phase(); yield(offset); offset += p.Interval {
+	offset := p.Phase()
+	for yield(offset) {
+		offset += p.Interval
 	}
 }
 

@@ -270,14 +270,14 @@ const (
 
 // breaks reports whether an answer breaks off once sent tokens are out, and how.
 func (f Fault) breaks(sent int) (ending, bool) {
-	switch {
-	case sent == 0:
+	switch sent {
+	case 0:
 		return "", false
-	case sent == f.StallAfter:
+	case f.StallAfter:
 		return endStall, true
-	case sent == f.CutAfter:
+	case f.CutAfter:
 		return endCut, true
-	case sent == f.ErrorAfter:
+	case f.ErrorAfter:
 		return endError, true
 	}
 	return "", false

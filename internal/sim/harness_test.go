@@ -3,7 +3,6 @@ package sim
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -161,16 +160,6 @@ func ms(of ...float64) []time.Duration {
 		out = append(out, time.Duration(v*float64(time.Millisecond)))
 	}
 	return out
-}
-
-// object decodes a JSON document.
-func object(t *testing.T, text string) map[string]any {
-	t.Helper()
-	var v map[string]any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("%v in %q", err, text)
-	}
-	return v
 }
 
 // Requests that most tests send.

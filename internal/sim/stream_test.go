@@ -109,7 +109,7 @@ func TestSeveralTokensOfTGIShareAWrite(t *testing.T) {
 		r.inject(t, "tokens_per_frame=3")
 		r.post(t, "/generate_stream", tgiFour)
 		f := r.last(t).Frames
-		if f[0].At != f[1].At || f[1].At != f[2].At || f[2].At == f[3].At {
+		if !f[0].At.Equal(f[1].At) || !f[1].At.Equal(f[2].At) || f[2].At.Equal(f[3].At) {
 			t.Errorf("frames at %v, want three together and one alone", f)
 		}
 	})

@@ -111,10 +111,10 @@ func workload(t Target) []string {
 }
 
 func (s *snapshot) inFlightWords() string {
-	switch {
-	case s.inFlight == 0:
+	switch s.inFlight {
+	case 0:
 		return ""
-	case s.inFlight == 1:
+	case 1:
 		return "in flight " + span(s.oldest)
 	}
 	return fmt.Sprintf("%d in flight, oldest %s", s.inFlight, span(s.oldest))

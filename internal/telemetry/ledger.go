@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -19,12 +18,11 @@ import (
 type ledger struct {
 	rows     []Instrument // all of them are fed by results
 	back     backend
-	failures atomic.Uint64 // exports that failed; no lock, as a library may complain under ours
+	failures *failures // of exports
 
 	mu       sync.Mutex
 	own      []map[point]sink // by row; of the prober's own rows
 	accounts map[string]*account
-	retired  bool // some series have ended
 	self     self
 }
 
@@ -60,13 +58,13 @@ func linkOf(r *probe.Result) (l link, ok bool) {
 // An account is one target that is set.
 type account struct {
 	facts    facts
-	replaced string             // the model before Set changed it; empty if it did not
+	replaced string           // the model before Set changed it; empty if it did not
 	series   []map[point]sink // by row
 }
 
-func newLedger(b Build, rows []Instrument, back backend) *ledger {
+func newLedger(b Build, rows []Instrument, back backend, f *failures) *ledger {
 	l := &ledger{
-		rows: rows, back: back,
+		rows: rows, back: back, failures: f,
 		own:      make([]map[point]sink, len(rows)),
 		accounts: map[string]*account{},
 		self:     self{build: b, since: time.Now()},
@@ -89,7 +87,7 @@ func (l *ledger) Set(t Target) {
 		t = t.learned(old.facts.target)
 	}
 	now := l.set(t)
-	if known && now != old {
+	if known && t.Model != old.facts.target.Model {
 		now.replaced = old.facts.target.Model
 	}
 }
@@ -124,17 +122,15 @@ func (l *ledger) reopen(row int, had map[point]sink, before, t Target) map[point
 	if i.Scope == ScopeProber && l.own[row] != nil {
 		return l.own[row]
 	}
-	if i.Scope == ScopeGenAI {
-		had = nil // all of its attributes may have changed
-	}
+	anew := i.Scope == ScopeGenAI // all of its attributes may have changed
 	has := map[point]sink{}
 	for _, p := range i.points(t) {
-		if has[p] = had[p]; has[p] == nil {
+		if has[p] = had[p]; anew || has[p] == nil {
 			has[p] = l.back.open(row, t, p)
 		}
 	}
 	for p := range had {
-		if has[p] == nil {
+		if anew || has[p] == nil {
 			l.back.close(row, before, p)
 		}
 	}
@@ -152,7 +148,6 @@ func (l *ledger) Remove(name string) {
 
 // end ends all series of an account.
 func (l *ledger) end(a *account) {
-	l.retired = true
 	delete(l.accounts, a.facts.target.Name)
 	for row, series := range a.series {
 		if l.rows[row].Scope == ScopeProber {
@@ -254,7 +249,7 @@ func (l *ledger) look() ([]facts, self) {
 	me := l.self
 	l.mu.Unlock()
 
-	me.exportFailures = l.failures.Load()
+	me.exportFailures = l.failures.count.Load()
 	slices.SortFunc(all, func(a, b facts) int { return cmp.Compare(a.target.Name, b.target.Name) })
 	now := time.Now()
 	for n := range all {

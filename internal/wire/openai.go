@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 )
 
 // request is the body of both OpenAI endpoints: the standard keys, and the
@@ -79,85 +78,37 @@ func newRequest(a Ask) request {
 	return r
 }
 
-// chunk is one frame of either endpoint's stream. A key that servers spell in
-// more than one type is kept raw.
-type chunk struct {
-	Choices []choice `json:"choices"`
-	Usage   *usage   `json:"usage"`
-	XGroq   *struct {
-		Usage *usage `json:"usage"`
-	} `json:"x_groq"` // Groq puts usage here, in its last frame
-	Timings *timings `json:"timings"` // llama-server, in its last frame
-}
-
-type choice struct {
-	Delta    delta           `json:"delta"`
-	Text     string          `json:"text"` // completions
-	Finish   string          `json:"finish_reason"`
-	TokenIDs []int           `json:"token_ids"`  // vLLM
-	Output   json.RawMessage `json:"output_ids"` // LMDeploy
-}
-
-type delta struct {
-	Content          json.RawMessage `json:"content"` // a string, or a list of parts
-	Reasoning        string          `json:"reasoning"`
-	ReasoningContent string          `json:"reasoning_content"`
-	Refusal          string          `json:"refusal"`
-	ToolCalls        []toolCall      `json:"tool_calls"`
-	FunctionCall     *function       `json:"function_call"`
-}
-
-type toolCall struct {
-	Function function `json:"function"`
-}
-
-type function struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-}
-
-type usage struct {
-	Prompt     *int `json:"prompt_tokens"`
-	Completion *int `json:"completion_tokens"`
-	Total      *int `json:"total_tokens"`
-	Reasoning  *int `json:"reasoning_tokens"` // SGLang writes it flat
-	CacheHit   *int `json:"prompt_cache_hit_tokens"`
-	PromptMore *struct {
-		Cached *int `json:"cached_tokens"`
-	} `json:"prompt_tokens_details"`
-	CompletionMore *struct {
-		Reasoning *int `json:"reasoning_tokens"`
-	} `json:"completion_tokens_details"`
-}
-
-// timings are llama-server's own counts. The prompt's length is what it
-// evaluated now and what it found in its cache.
-type timings struct {
-	Cached    *int `json:"cache_n"`
-	Evaluated *int `json:"prompt_n"`
-	Predicted *int `json:"predicted_n"`
-}
-
 // end is the data of the last frame of a stream.
 var end = []byte("[DONE]")
 
-// decodeChunk reads a frame of either endpoint.
+// decodeChunk reads a frame of either endpoint. Probes ask for one choice; of
+// several, all count as one.
 func decodeChunk(data []byte) (Delta, error) {
 	data = bytes.TrimSpace(data)
 	if bytes.Equal(data, end) {
 		return Delta{Done: true}, nil
 	}
-	var c chunk
-	err := json.Unmarshal(data, &c)
-	if failure := errorIn(data); failure != nil {
-		d := c.delta()
-		d.Err = failure
-		return d, nil
+	if !valid(data) {
+		if failure := ParseError(data); failure != nil {
+			return Delta{Err: failure}, nil
+		}
+		return Delta{}, malformed(data)
 	}
-	if err != nil {
-		return Delta{}, fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	return c.delta(), nil
+	var d Delta
+	fields(data, func(key, value []byte) {
+		switch string(key) {
+		case "choices":
+			elements(value, d.addChoice)
+		case "usage":
+			d.Usage = d.Usage.Merge(usageIn(value))
+		case "x_groq": // Groq puts usage here, in its last frame
+			d.Usage = d.Usage.Merge(groqUsage(value))
+		case "timings": // llama-server, in its last frame
+			d.Usage = d.Usage.Merge(timings(value))
+		}
+	})
+	d.Err = errorIn(data)
+	return d, nil
 }
 
 // errorIn is [ParseError] for a frame of tokens: most hold no key that could
@@ -169,137 +120,140 @@ func errorIn(data []byte) *ServerError {
 	return ParseError(data)
 }
 
-// delta is what the chunk said. Probes ask for one choice; of several, all
-// count as one.
-func (c chunk) delta() Delta {
-	d := Delta{Choice: len(c.Choices) > 0, Usage: c.usage()}
-	for _, choice := range c.Choices {
-		d.Text += choice.Text + choice.Delta.visible()
-		d.Reasoning += choice.Delta.reasoning()
-		d.Refusal = d.Refusal || choice.Delta.Refusal != ""
-		d.Tokens += len(choice.TokenIDs) + listLength(choice.Output)
-		if choice.Finish != "" {
-			d.Finish = choice.Finish
+// addChoice adds what one choice says. Servers that spell reasoning under two
+// keys write the same text twice.
+func (d *Delta) addChoice(choice []byte) {
+	d.Choice = true
+	var reasoning, content []byte
+	fields(choice, func(key, value []byte) {
+		switch string(key) {
+		case "delta":
+			reasoning, content = d.addDelta(value)
+		case "text": // completions
+			d.Text = join(d.Text, textIn(value))
+		case "token_ids", "output_ids": // vLLM; LMDeploy
+			elements(value, func([]byte) { d.Tokens++ })
+		case "finish_reason":
+			if reason := textIn(value); len(reason) > 0 {
+				d.Finish = string(reason)
+			}
 		}
+	})
+	if len(reasoning) == 0 {
+		reasoning = content
 	}
-	return d
+	d.Reasoning = join(d.Reasoning, reasoning)
 }
 
-// visible is the delta's output: content, refusal and tool calls.
-func (d delta) visible() string {
-	text, _ := d.content()
-	text += d.Refusal
-	for _, call := range d.ToolCalls {
-		text += call.Function.Name + call.Function.Arguments
-	}
-	if d.FunctionCall != nil {
-		text += d.FunctionCall.Name + d.FunctionCall.Arguments
-	}
-	return text
+// addDelta adds the visible part of a chat delta, and returns its reasoning:
+// from a key of its own, and from within a list of content parts.
+func (d *Delta) addDelta(delta []byte) (reasoning, thinking []byte) {
+	fields(delta, func(key, value []byte) {
+		switch string(key) {
+		case "content":
+			var visible []byte
+			visible, thinking = contentIn(value)
+			d.Text = join(d.Text, visible)
+		case "reasoning", "reasoning_content":
+			if len(reasoning) == 0 {
+				reasoning = textIn(value)
+			}
+		case "refusal":
+			refusal := textIn(value)
+			d.Text = join(d.Text, refusal)
+			d.Refusal = d.Refusal || len(refusal) > 0
+		case "tool_calls":
+			elements(value, func(call []byte) { fields(call, d.addFunction) })
+		case "function_call":
+			d.addFunction([]byte("function"), value)
+		}
+	})
+	return reasoning, thinking
 }
 
-// reasoning is the delta's thinking. Servers that write both keys write the
-// same text twice.
-func (d delta) reasoning() string {
-	if d.Reasoning != "" {
-		return d.Reasoning
+// addFunction adds the name and the arguments of a call.
+func (d *Delta) addFunction(key, value []byte) {
+	if string(key) != "function" {
+		return
 	}
-	if d.ReasoningContent != "" {
-		return d.ReasoningContent
-	}
-	_, thinking := d.content()
-	return thinking
+	fields(value, func(key, value []byte) {
+		if string(key) == "name" || string(key) == "arguments" {
+			d.Text = join(d.Text, textIn(value))
+		}
+	})
 }
 
-// part is one element of a content list: Mistral's, with thinking nested.
-type part struct {
-	Text     string          `json:"text"`
-	Thinking json.RawMessage `json:"thinking"`
-}
-
-// content is the delta's content, whether a string or a list of parts.
-func (d delta) content() (visible, thinking string) {
-	if !present(d.Content) {
-		return "", ""
+// contentIn is a delta's content: a string, or a list of parts, where Mistral
+// nests its thinking.
+func contentIn(value []byte) (visible, thinking []byte) {
+	if visible = textIn(value); visible != nil {
+		return visible, nil
 	}
-	if d.Content[0] == '"' {
-		return unquote(d.Content), ""
-	}
-	var parts []part
-	if json.Unmarshal(d.Content, &parts) != nil {
-		return "", ""
-	}
-	for _, p := range parts {
-		visible += p.Text
-		thinking += p.thinking()
-	}
+	elements(value, func(part []byte) {
+		fields(part, func(key, value []byte) {
+			switch string(key) {
+			case "text":
+				visible = join(visible, textIn(value))
+			case "thinking":
+				nested, _ := contentIn(value)
+				thinking = join(thinking, nested)
+			}
+		})
+	})
 	return visible, thinking
 }
 
-// thinking is the part's thinking: a string, or a list of parts.
-func (p part) thinking() string {
-	if !present(p.Thinking) {
-		return ""
-	}
-	var inner []part
-	if json.Unmarshal(p.Thinking, &inner) != nil {
-		return unquote(p.Thinking)
-	}
-	text := ""
-	for _, i := range inner {
-		text += i.Text
-	}
-	return text
-}
-
-// usage merges the counts of every place that a server may put them.
-func (c chunk) usage() Usage {
-	u := c.Usage.counts()
-	if c.XGroq != nil {
-		u = u.Merge(c.XGroq.Usage.counts())
-	}
-	if t := c.Timings; t != nil {
-		u = u.Merge(Usage{Cached: count(t.Cached), Output: count(t.Predicted), Prompt: sum(t.Cached, t.Evaluated)})
-	}
+// usageIn reads a usage object. Details that are absent or null are unknown.
+func usageIn(value []byte) Usage {
+	var u Usage
+	fields(value, func(key, value []byte) {
+		switch string(key) {
+		case "prompt_tokens":
+			u.Prompt = countIn(value)
+		case "completion_tokens":
+			u.Output = countIn(value)
+		case "total_tokens":
+			u.Total = countIn(value)
+		case "reasoning_tokens": // SGLang writes it flat
+			u.Reasoning = u.Reasoning.larger(countIn(value))
+		case "prompt_cache_hit_tokens": // DeepSeek
+			u.Cached = u.Cached.larger(countIn(value))
+		case "prompt_tokens_details":
+			u.Cached = u.Cached.larger(detail(value, "cached_tokens"))
+		case "completion_tokens_details":
+			u.Reasoning = u.Reasoning.larger(detail(value, "reasoning_tokens"))
+		}
+	})
 	return u
 }
 
-func (u *usage) counts() Usage {
-	if u == nil {
-		return Usage{}
-	}
-	counts := Usage{
-		Prompt: count(u.Prompt), Output: count(u.Completion), Total: count(u.Total),
-		Reasoning: count(u.Reasoning), Cached: count(u.CacheHit),
-	}
-	if u.PromptMore != nil {
-		counts.Cached = counts.Cached.larger(count(u.PromptMore.Cached))
-	}
-	if u.CompletionMore != nil {
-		counts.Reasoning = counts.Reasoning.larger(count(u.CompletionMore.Reasoning))
-	}
-	return counts
+// detail is the count of that name in an object.
+func detail(object []byte, name string) Count {
+	var c Count
+	fields(object, func(key, value []byte) {
+		if string(key) == name {
+			c = countIn(value)
+		}
+	})
+	return c
 }
 
-func count(n *int) Count {
-	if n == nil {
-		return Count{}
-	}
-	return Tokens(*n)
+func groqUsage(value []byte) Usage {
+	var u Usage
+	fields(value, func(key, value []byte) {
+		if string(key) == "usage" {
+			u = usageIn(value)
+		}
+	})
+	return u
 }
 
-func sum(a, b *int) Count {
-	if a == nil || b == nil {
-		return Count{}
+// timings are llama-server's own counts. The prompt's length is what it
+// evaluated now and what it found in its cache.
+func timings(value []byte) Usage {
+	u := Usage{Cached: detail(value, "cache_n"), Output: detail(value, "predicted_n")}
+	if evaluated := detail(value, "prompt_n"); evaluated.Known && u.Cached.Known {
+		u.Prompt = Tokens(evaluated.N + u.Cached.N)
 	}
-	return Tokens(*a + *b)
-}
-
-// listLength is the number of elements of a JSON list; 0 for anything else.
-func listLength(raw json.RawMessage) int {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
-		return 0
-	}
-	return len(list)
+	return u
 }

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 )
 
 // tgi is Hugging Face TGI's native /generate_stream. It has no ignore_eos and
@@ -34,49 +33,57 @@ func (tgi) Body(a Ask) ([]byte, error) {
 	})
 }
 
-type tgiFrame struct {
-	Token *struct {
-		Text string `json:"text"`
-	} `json:"token"`
-	GeneratedText *string `json:"generated_text"`
-	Details       *struct {
-		Finish    string `json:"finish_reason"`
-		Generated *int   `json:"generated_tokens"`
-		Input     *int   `json:"input_length"`
-	} `json:"details"`
-}
-
-func (tgi) Decode(data []byte) (Delta, error) {
-	data = bytes.TrimSpace(data)
-	var f tgiFrame
-	if err := json.Unmarshal(data, &f); err != nil {
-		return Delta{}, fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	if f.Token == nil && f.GeneratedText == nil {
-		if failure := ParseError(data); failure != nil {
-			return Delta{Err: failure}, nil
-		}
-	}
-	return f.delta(), nil
-}
-
 // endOfText is the finish reason of an answer whose last frame tells no
 // details: that frame has generated_text, and that is its end.
 const endOfText = "generated_text"
 
-func (f tgiFrame) delta() Delta {
-	d := Delta{Done: f.GeneratedText != nil}
-	if f.Token != nil {
-		d.Choice, d.Tokens, d.Text = true, 1, f.Token.Text
+func (tgi) Decode(data []byte) (Delta, error) {
+	data = bytes.TrimSpace(data)
+	if !valid(data) {
+		return Delta{}, malformed(data)
 	}
-	if f.Details != nil {
-		d.Finish = f.Details.Finish
-		d.Usage = Usage{Prompt: count(f.Details.Input), Output: count(f.Details.Generated)}
+	var d Delta
+	fields(data, func(key, value []byte) {
+		switch string(key) {
+		case "token":
+			d.addToken(value)
+		case "generated_text":
+			d.Done = textIn(value) != nil
+		case "details":
+			d.addDetails(value)
+		}
+	})
+	if !d.Choice && !d.Done {
+		d.Err = ParseError(data)
 	}
 	if d.Done && d.Finish == "" {
 		d.Finish = endOfText
 	}
-	return d
+	return d, nil
+}
+
+// addToken adds the one token of a frame.
+func (d *Delta) addToken(token []byte) {
+	fields(token, func(key, value []byte) {
+		d.Choice, d.Tokens = true, 1
+		if string(key) == "text" {
+			d.Text = textIn(value)
+		}
+	})
+}
+
+// addDetails adds what the last frame says of the whole answer.
+func (d *Delta) addDetails(details []byte) {
+	fields(details, func(key, value []byte) {
+		switch string(key) {
+		case "finish_reason":
+			d.Finish = string(textIn(value))
+		case "generated_tokens":
+			d.Usage.Output = countIn(value)
+		case "input_length":
+			d.Usage.Prompt = countIn(value)
+		}
+	})
 }
 
 func (tgi) Count(a Ask) (path string, body []byte, err error) {
@@ -87,7 +94,10 @@ func (tgi) Count(a Ask) (path string, body []byte, err error) {
 }
 
 // Counted reads a list of tokens.
-func (tgi) Counted(reply []byte) (int, bool) {
-	n := listLength(reply)
+func (tgi) Counted(reply []byte) (n int, ok bool) {
+	if reply = bytes.TrimSpace(reply); !json.Valid(reply) {
+		return 0, false
+	}
+	elements(reply, func([]byte) { n++ })
 	return n, n > 0
 }

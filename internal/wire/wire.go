@@ -14,10 +14,17 @@ import (
 // frame is not what the dialect's servers send.
 var ErrMalformed = errors.New("malformed frame")
 
+// malformed is the error for data that is no frame. It does not repeat the data:
+// that may be a part of an answer.
+func malformed(data []byte) error {
+	return fmt.Errorf("%w: %d bytes that are no JSON object", ErrMalformed, len(data))
+}
+
 // An Ask is one question, in no server's spelling.
 type Ask struct {
 	Model     string
 	Prompt    string
+	Length    int     // tokens that the prompt is meant to have; 0 if that is nobody's concern
 	MaxTokens int     // generated tokens asked for, exactly where the server can be held to it
 	CacheSalt string  // keeps the prompt out of other probes' prefix cache; empty for none
 	Omit      []Field // optional fields that this server is known to reject
@@ -48,11 +55,12 @@ const (
 	FieldDetails         Field = "details"    // TGI
 )
 
-// A Delta is what one frame said. Its strings are copies and may be kept.
+// A Delta is what one frame said. Its texts lie in the frame's data, and are
+// valid as long as that is.
 type Delta struct {
 	Choice    bool         // the frame carries a choice, so usage growth is evidence of a token
-	Text      string       // visible output, tool-call text and refusals included
-	Reasoning string       // generated tokens too, so it counts for TTFT
+	Text      []byte       // visible output, tool-call text and refusals included
+	Reasoning []byte       // generated tokens too, so it counts for TTFT
 	Refusal   bool         // some of Text is a refusal
 	Finish    string       // the server's finish reason, on the frame that carries it
 	Tokens    int          // tokens this frame carries, from token ids; 0 if it does not say

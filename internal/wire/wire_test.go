@@ -1,13 +1,16 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestURL(t *testing.T) {
@@ -92,17 +95,17 @@ func TestDecodeChat(t *testing.T) {
 		want        Delta
 	}{
 		{"a role frame", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, Delta{Choice: true}},
-		{"content", `{"choices":[{"delta":{"content":"hi"}}]}`, Delta{Choice: true, Text: "hi"}},
-		{"white space", `{"choices":[{"delta":{"content":" "}}]}`, Delta{Choice: true, Text: " "}},
+		{"content", `{"choices":[{"delta":{"content":"hi"}}]}`, Delta{Choice: true, Text: []byte("hi")}},
+		{"white space", `{"choices":[{"delta":{"content":" "}}]}`, Delta{Choice: true, Text: []byte(" ")}},
 		{"null content", `{"choices":[{"delta":{"role":"assistant","content":null}}]}`, Delta{Choice: true}},
-		{"content in parts", `{"choices":[{"delta":{"content":[{"type":"text","text":"hi"}]}}]}`, Delta{Choice: true, Text: "hi"}},
-		{"thinking in parts", `{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}`, Delta{Choice: true, Reasoning: "hm"}},
-		{"reasoning", `{"choices":[{"delta":{"reasoning":"hm"}}]}`, Delta{Choice: true, Reasoning: "hm"}},
-		{"reasoning under both keys", `{"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"}}]}`, Delta{Choice: true, Reasoning: "hm"}},
-		{"a refusal", `{"choices":[{"delta":{"refusal":"no"}}]}`, Delta{Choice: true, Text: "no", Refusal: true}},
-		{"a tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}}]}`, Delta{Choice: true, Text: "f{}"}},
-		{"an older function call", `{"choices":[{"delta":{"function_call":{"arguments":"{}"}}}]}`, Delta{Choice: true, Text: "{}"}},
-		{"completions", `{"choices":[{"text":"hi","finish_reason":""}]}`, Delta{Choice: true, Text: "hi"}},
+		{"content in parts", `{"choices":[{"delta":{"content":[{"type":"text","text":"hi"}]}}]}`, Delta{Choice: true, Text: []byte("hi")}},
+		{"thinking in parts", `{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
+		{"reasoning", `{"choices":[{"delta":{"reasoning":"hm"}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
+		{"reasoning under both keys", `{"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
+		{"a refusal", `{"choices":[{"delta":{"refusal":"no"}}]}`, Delta{Choice: true, Text: []byte("no"), Refusal: true}},
+		{"a tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}}]}`, Delta{Choice: true, Text: []byte("f{}")}},
+		{"an older function call", `{"choices":[{"delta":{"function_call":{"arguments":"{}"}}}]}`, Delta{Choice: true, Text: []byte("{}")}},
+		{"completions", `{"choices":[{"text":"hi","finish_reason":""}]}`, Delta{Choice: true, Text: []byte("hi")}},
 		{"token ids", `{"choices":[{"text":"","token_ids":[5,6]}]}`, Delta{Choice: true, Tokens: 2}},
 		{"LMDeploy's ids", `{"choices":[{"delta":{"content":""},"output_ids":[5]}]}`, Delta{Choice: true, Tokens: 1}},
 		{"a finish", `{"choices":[{"delta":{},"finish_reason":"length"}]}`, Delta{Choice: true, Finish: "length"}},
@@ -117,11 +120,11 @@ func TestDecodeChat(t *testing.T) {
 		{"a filter frame before all", `{"choices":[],"id":"","prompt_filter_results":[{}]}`, Delta{}},
 		{"an error", `{"error":{"message":"m","type":"t","code":500}}`, Delta{Err: &ServerError{Type: "t", Code: "500", Message: "m"}}},
 		{"an error beside a choice", `{"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":429,"message":"m"}}`, Delta{Choice: true, Finish: "error", Err: &ServerError{Code: "429", Message: "m"}}},
-		{"a null error is none", `{"choices":[{"delta":{"content":"x"}}],"error":null}`, Delta{Choice: true, Text: "x"}},
+		{"a null error is none", `{"choices":[{"delta":{"content":"x"}}],"error":null}`, Delta{Choice: true, Text: []byte("x")}},
 	}
 	for _, test := range tests {
 		got, err := chat{}.Decode([]byte(test.frame))
-		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+		if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", test.name, err, diff)
 		}
 	}
@@ -132,15 +135,15 @@ func TestDecodeTGI(t *testing.T) {
 		name, frame string
 		want        Delta
 	}{
-		{"a token", `{"index":1,"token":{"id":5,"text":" hi","logprob":-1,"special":false},"generated_text":null,"details":null}`, Delta{Choice: true, Text: " hi", Tokens: 1}},
+		{"a token", `{"index":1,"token":{"id":5,"text":" hi","logprob":-1,"special":false},"generated_text":null,"details":null}`, Delta{Choice: true, Text: []byte(" hi"), Tokens: 1}},
 		{"an incomplete character", `{"token":{"id":5,"text":""}}`, Delta{Choice: true, Tokens: 1}},
-		{"the last token", `{"token":{"id":5,"text":"."},"generated_text":"hi.","details":{"finish_reason":"length","generated_tokens":9,"input_length":80}}`, Delta{Choice: true, Text: ".", Tokens: 1, Finish: "length", Done: true, Usage: Usage{Prompt: Tokens(80), Output: Tokens(9)}}},
-		{"the last token without details", `{"token":{"id":5,"text":"."},"generated_text":"hi."}`, Delta{Choice: true, Text: ".", Tokens: 1, Finish: endOfText, Done: true}},
+		{"the last token", `{"token":{"id":5,"text":"."},"generated_text":"hi.","details":{"finish_reason":"length","generated_tokens":9,"input_length":80}}`, Delta{Choice: true, Text: []byte("."), Tokens: 1, Finish: "length", Done: true, Usage: Usage{Prompt: Tokens(80), Output: Tokens(9)}}},
+		{"the last token without details", `{"token":{"id":5,"text":"."},"generated_text":"hi."}`, Delta{Choice: true, Text: []byte("."), Tokens: 1, Finish: endOfText, Done: true}},
 		{"an overload", `{"error":"Model is overloaded","error_type":"overloaded"}`, Delta{Err: &ServerError{Type: "overloaded", Message: "Model is overloaded"}}},
 	}
 	for _, test := range tests {
 		got, err := tgi{}.Decode([]byte(test.frame))
-		if diff := cmp.Diff(test.want, got); diff != "" || err != nil {
+		if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", test.name, err, diff)
 		}
 	}
@@ -285,7 +288,7 @@ func FuzzDecode(f *testing.F) {
 			if err != nil && !errors.Is(err, ErrMalformed) {
 				t.Errorf("%s: error %v", d.Name(), err)
 			}
-			if (delta.Text != "" || delta.Tokens > 0) && !json.Valid(frame) {
+			if (len(delta.Text) > 0 || delta.Tokens > 0) && !json.Valid(frame) {
 				t.Errorf("%s took tokens from %q", d.Name(), frame)
 			}
 		}
@@ -294,20 +297,70 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// FuzzFields holds that reading in place sees what encoding/json sees.
+func FuzzFields(f *testing.F) {
+	for _, seed := range []string{`{}`, `{ "a" : [1, {"b":"\\"]}"}, null ] , "c":-1e5 }`, `{"a":{"b":[[],{}]},"a":""}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		data = bytes.TrimSpace(data)
+		if !valid(data) {
+			return
+		}
+		var want map[string]json.RawMessage
+		if err := json.Unmarshal(data, &want); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]json.RawMessage{}
+		fields(data, func(key, value []byte) {
+			got[unquote([]byte(`"`+string(key)+`"`))] = value
+			elements(value, func(element []byte) {
+				if !json.Valid(element) {
+					t.Errorf("element %q of %q", element, value)
+				}
+			})
+			if text := textIn(value); text != nil && string(text) != unquote(value) && utf8.Valid(value) {
+				t.Errorf("text %q of %q", text, value)
+			}
+		})
+		if !utf8.Valid(data) {
+			return
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("fields of %q (-want +got):\n%s", data, diff)
+		}
+	})
+}
+
+func TestDecodingATokenFrameAllocatesNothing(t *testing.T) {
+	for name, test := range tokenFrames {
+		decode := func() {
+			if d, err := test.dialect.Decode(test.frame); err != nil || len(d.Text) == 0 {
+				t.Fatal(d, err)
+			}
+		}
+		if n := testing.AllocsPerRun(100, decode); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+// tokenFrames are frames of one token as servers send them, with all that is
+// asked for. They are only read.
+var tokenFrames = map[string]struct {
+	dialect Dialect
+	frame   []byte
+}{
+	"Chat": {chat{}, []byte(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)},
+	"TGI":  {tgi{}, []byte(`{"index":1,"token":{"id":5,"text":" hi","logprob":-1.25,"special":false},"generated_text":null,"details":null}`)},
+}
+
 func BenchmarkDecode(b *testing.B) {
-	for _, bench := range []struct {
-		name    string
-		dialect Dialect
-		frame   string
-	}{
-		{"Chat", chat{}, `{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`},
-		{"TGI", tgi{}, `{"index":1,"token":{"id":5,"text":" hi","logprob":-1.25,"special":false},"generated_text":null,"details":null}`},
-	} {
-		b.Run(bench.name, func(b *testing.B) {
-			frame := []byte(bench.frame)
+	for name, bench := range tokenFrames {
+		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := bench.dialect.Decode(frame); err != nil {
+				if _, err := bench.dialect.Decode(bench.frame); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -1,0 +1,81 @@
+# prober: build, check, test. Everything a target needs it builds itself, into
+# .cache, once per version.
+
+GO        ?= go
+CACHE     := $(CURDIR)/.cache
+BIN       := $(CURDIR)/bin
+FUZZTIME  ?= 5s
+PKGS      := ./...
+
+export GOFLAGS := -buildvcs=auto
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+.PHONY: build check test lint generate demo bench fmt vet staticcheck unit fuzz e2e chromium clean
+
+build: ## the binary, in bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o $(BIN)/prober ./cmd/prober
+
+demo: ## the simulator and the prober in one process
+	$(GO) run ./cmd/prober demo
+
+check: fmt vet ## the quick loop: format, vet, tests without the race detector
+	$(GO) test $(PKGS)
+
+test: fmt vet staticcheck unit fuzz e2e ## everything
+	@echo "make test: all passed"
+
+fmt:
+	@unformatted=$$(gofmt -l cmd internal test); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
+
+vet:
+	$(GO) vet $(PKGS)
+	cd test && $(GO) vet ./...
+
+# Each tool is built from its own pinned module when that has changed.
+STATICCHECK := $(CACHE)/staticcheck-$(shell cksum test/tools/go.sum | cut -d' ' -f1)
+$(STATICCHECK):
+	cd test/tools && $(GO) build -buildvcs=false -o $@ honnef.co/go/tools/cmd/staticcheck
+
+GOLANGCI := $(CACHE)/golangci-lint-$(shell cksum test/lint/go.sum | cut -d' ' -f1)
+$(GOLANGCI):
+	cd test/lint && $(GO) build -buildvcs=false -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+staticcheck: $(STATICCHECK)
+	$(STATICCHECK) $(PKGS)
+	cd test && $(STATICCHECK) ./...
+
+lint: $(GOLANGCI) ## all linters of .golangci.yml
+	$(GOLANGCI) run $(PKGS)
+
+# Generated files are compared with what the code says in these tests.
+unit:
+	$(GO) test -race -shuffle=on $(PKGS)
+	@$(GO) test -count=1 -run '^TestTranscripts$$' -v ./internal/probe | grep -E '^ *(---|transcripts_test.go).*(SKIP|transcripts)' || true
+
+fuzz: ## a smoke of every fuzz test, $(FUZZTIME) each
+	@for pkg in $$(grep -rlE '^func Fuzz' --include='*_test.go' internal | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9]*' $$pkg | sed 's/^func //'); do \
+	    echo "fuzz $$pkg $$f"; \
+	    $(GO) test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) ./$$pkg | tail -1 || exit 1; \
+	  done; \
+	done
+
+# The page is tested in a real browser: Debian's, installed where it is missing.
+chromium:
+	@command -v chromium >/dev/null || { \
+	  echo "installing chromium"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; }
+
+e2e: build chromium ## the binary, its page in a browser, its metrics over every road
+	cd test && PROBER_BINARY=$(BIN)/prober $(GO) test -count=1 ./...
+
+generate: ## docs/metrics.md, docs/configuration.md and golden files
+	$(GO) test ./cmd/prober ./internal/... -update
+
+bench: ## benchmarks with allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
+
+clean:
+	rm -rf $(BIN) $(CACHE)

@@ -1,0 +1,145 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// These tests use real sockets: order and counts only, no times.
+
+// onSockets starts a server, over TLS if secure, that answers with two tokens.
+func onSockets(t *testing.T, secure bool) *httptest.Server {
+	t.Helper()
+	s := script{{0, data(counted(1)), goOn}, {ms, data(counted(2)), goOn}, {0, data(limit, done), goOn}}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(s.stream))
+	server.Config.ErrorLog = nil
+	if secure {
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
+	t.Cleanup(server.Close)
+	return server
+}
+
+// trusting is the TLS configuration of a client that trusts the server.
+func trusting(server *httptest.Server) *tls.Config {
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+func TestPhasesOnSockets(t *testing.T) {
+	server := onSockets(t, true)
+	target := newTarget(nil)
+	target.URL, target.Transport = server.URL, NewTransport(nil, trusting(server), false)
+	r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
+	if r.Outcome != OK {
+		t.Fatalf("%s: %v", r.Outcome, r.Err)
+	}
+	p := r.Timeline.Phases
+	ttft, _ := r.TTFT()
+	write, _ := p.Write()
+	wait, _ := p.Wait()
+	if p.Connect <= 0 || p.TLS <= 0 || write < 0 || wait <= 0 || p.Reused {
+		t.Errorf("phases %+v", p)
+	}
+	if p.Connect+p.TLS > p.Wrote || p.Wrote > p.Header || p.Header > ttft {
+		t.Errorf("phases %+v are out of order with TTFT %v", p, ttft)
+	}
+	if !r.CertExpiry.Equal(server.Certificate().NotAfter) {
+		t.Errorf("certificate expires at %v", r.CertExpiry)
+	}
+}
+
+func TestConnectionsAreFreshOrReused(t *testing.T) {
+	for _, reuse := range []bool{false, true} {
+		server := onSockets(t, false)
+		target := newTarget(nil)
+		target.URL, target.Transport = server.URL, NewTransport(nil, nil, reuse)
+		for n := range 3 {
+			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
+			if want := reuse && n > 0; r.Outcome != OK || r.Timeline.Phases.Reused != want {
+				t.Errorf("reuse %t, probe %d: %s, connection reused: %t", reuse, n, r.Outcome, r.Timeline.Phases.Reused)
+			}
+		}
+		target.Transport.Close()
+	}
+}
+
+func TestBadCertificates(t *testing.T) {
+	server := onSockets(t, true)
+	other := trusting(server)
+	other.ServerName = "another.example"
+	tests := map[string]struct {
+		url    string
+		config *tls.Config
+	}{
+		"nobody vouches for it":      {server.URL, nil},
+		"it is for another name":     {server.URL, other},
+		"the server speaks no TLS":   {"https" + onSockets(t, false).URL[len("http"):], nil},
+		"the server demands a newer": {server.URL, &tls.Config{MaxVersion: tls.VersionTLS10, MinVersion: tls.VersionTLS10}}, //nolint:gosec // to be refused
+	}
+	for name, test := range tests {
+		target := newTarget(nil)
+		target.URL, target.Transport = test.url, NewTransport(nil, test.config, false)
+		if r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}); r.Outcome != TLS {
+			t.Errorf("%s: %s: %v", name, r.Outcome, r.Err)
+		}
+	}
+}
+
+func TestClosedPort(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := newTarget(nil)
+	target.URL = "http://" + listener.Addr().String()
+	_ = listener.Close()
+	target.Transport = NewTransport(nil, nil, false)
+	if r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}); r.Outcome != Connect {
+		t.Errorf("%s: %v", r.Outcome, r.Err)
+	}
+}
+
+// BenchmarkProbe is the whole client side of a probe of 100 tokens, with a
+// server in memory that sends them as fast as they are taken.
+func BenchmarkProbe(b *testing.B) {
+	near := func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		go respond(server)
+		return client, nil
+	}
+	target := newTarget(near)
+	ask := wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 100}
+	b.ReportAllocs()
+	for b.Loop() {
+		if r := target.Probe(b.Context(), ask); r.Outcome != OK {
+			b.Fatal(r.Outcome, r.Err)
+		}
+	}
+}
+
+// respond answers one request with a hundred tokens, a chunk each.
+func respond(conn net.Conn) {
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	if _, err := conn.Read(make([]byte, 64<<10)); err != nil {
+		return
+	}
+	_, _ = conn.Write([]byte(cannedHeader))
+	for _, chunk := range cannedChunks {
+		if _, err := conn.Write(chunk); err != nil {
+			return
+		}
+	}
+}

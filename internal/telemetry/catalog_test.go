@@ -1,0 +1,188 @@
+package telemetry
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func update() bool { return flag.Lookup("update").Value.String() == "true" }
+
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "write the golden files anew")
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// golden compares got with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if update() {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
+	}
+}
+
+func TestPrometheusNames(t *testing.T) {
+	var got [][2]string
+	for _, i := range Catalog() {
+		got = append(got, [2]string{i.Name, i.PrometheusName()})
+	}
+	want := [][2]string{
+		{"llm.probe.ttft", "llm_probe_ttft_seconds"},
+		{"llm.probe.server_ttft", "llm_probe_server_ttft_seconds"},
+		{"llm.probe.tpot", "llm_probe_tpot_seconds"},
+		{"llm.probe.itl", "llm_probe_itl_seconds"},
+		{"llm.probe.chunk_gap", "llm_probe_chunk_gap_seconds"},
+		{"llm.probe.max_gap", "llm_probe_max_gap_seconds"},
+		{"llm.probe.e2el", "llm_probe_e2el_seconds"},
+		{"llm.probe.phase", "llm_probe_phase_seconds"},
+		{"llm.probe.failed", "llm_probe_failed_seconds"},
+		{"llm.probe.probes", "llm_probe_probes_total"},
+		{"llm.probe.tokens", "llm_probe_tokens_total"},
+		{"llm.probe.frames", "llm_probe_frames_total"},
+		{"llm.probe.coalesced_frames", "llm_probe_coalesced_frames_total"},
+		{"llm.probe.objective_events", "llm_probe_objective_events_total"},
+		{"llm.probe.skipped", "llm_probe_skipped_total"},
+		{"llm.probe.interval", "llm_probe_interval_seconds"},
+		{"llm.probe.in_flight", "llm_probe_in_flight"},
+		{"llm.probe.oldest_in_flight", "llm_probe_oldest_in_flight_seconds"},
+		{"llm.probe.last_probe_timestamp", "llm_probe_last_probe_timestamp_seconds"},
+		{"llm.probe.last_success_timestamp", "llm_probe_last_success_timestamp_seconds"},
+		{"llm.probe.objective_goal", "llm_probe_objective_goal_ratio"},
+		{"llm.probe.objective_limit", "llm_probe_objective_limit_seconds"},
+		{"llm.probe.tls_earliest_cert_expiry_timestamp", "llm_probe_tls_earliest_cert_expiry_timestamp_seconds"},
+		{"llm.probe.target_info", "llm_probe_target_info"},
+		{"llm.prober.schedule_delay", "llm_prober_schedule_delay_seconds"},
+		{"llm.prober.build_info", "llm_prober_build_info"},
+		{"llm.prober.config_last_reload_successful", "llm_prober_config_last_reload_successful"},
+		{"llm.prober.config_last_reload_success_timestamp", "llm_prober_config_last_reload_success_timestamp_seconds"},
+		{"llm.prober.export_failures", "llm_prober_export_failures_total"},
+		{"gen_ai.client.operation.duration", "gen_ai_client_operation_duration_seconds"},
+		{"gen_ai.client.operation.time_to_first_chunk", "gen_ai_client_operation_time_to_first_chunk_seconds"},
+		{"gen_ai.client.operation.time_per_output_chunk", "gen_ai_client_operation_time_per_output_chunk_seconds"},
+		{"gen_ai.client.token.usage", "gen_ai_client_token_usage"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+}
+
+// TestNameTranslation: rules of the translation that the catalog does not use.
+func TestNameTranslation(t *testing.T) {
+	for _, test := range []struct {
+		of   Instrument
+		want string
+	}{
+		{Instrument{Name: "a.ratio", Unit: "1", Kind: Gauge}, "a_ratio"},
+		{Instrument{Name: "a.events", Unit: "1", Kind: Counter}, "a_events_total"},
+		{Instrument{Name: "a.total", Unit: "{x}", Kind: Counter}, "a_total"},
+		{Instrument{Name: "a.seconds.busy", Unit: "s", Kind: Counter}, "a_seconds_busy_total"},
+		{Instrument{Name: "a.busy", Unit: "s", Kind: Counter}, "a_busy_seconds_total"},
+		{Instrument{Name: "a.share", Unit: "1", Kind: Histogram}, "a_share"},
+	} {
+		if got := test.of.PrometheusName(); got != test.want {
+			t.Errorf("%s in %q: %s, want %s", test.of.Name, test.of.Unit, got, test.want)
+		}
+	}
+}
+
+func TestCatalogIsWellFormed(t *testing.T) {
+	names := map[string]bool{}
+	for _, i := range Catalog() {
+		for _, name := range []string{i.Name, i.PrometheusName()} {
+			if names[name] {
+				t.Errorf("%s is there twice", name)
+			}
+			names[name] = true
+		}
+		if i.Help == "" || !strings.HasSuffix(i.Help, ".") || strings.Contains(i.Help, ". ") || strings.Contains(i.Help, "\n") {
+			t.Errorf("%s: help is not one sentence: %q", i.Name, i.Help)
+		}
+		if (i.Kind == Histogram) != (len(i.Bounds) > 0) {
+			t.Errorf("%s: a %s with %d bounds", i.Name, i.Kind, len(i.Bounds))
+		}
+		if !slices.IsSorted(i.Bounds) || len(slices.Compact(slices.Clone(i.Bounds))) != len(i.Bounds) {
+			t.Errorf("%s: bounds do not ascend", i.Name)
+		}
+		sources := 0
+		for _, has := range []bool{i.ofResult != nil, i.ofTarget != nil, i.ofSelf != nil} {
+			if has {
+				sources++
+			}
+		}
+		if sources != 1 {
+			t.Errorf("%s has %d sources", i.Name, sources)
+		}
+		if i.Kind == Histogram && i.ofResult == nil {
+			t.Errorf("%s: a histogram can only be fed by results", i.Name)
+		}
+		if !slices.Contains([]string{"s", "1", ""}, i.Unit) && !strings.HasPrefix(i.Unit, "{") {
+			t.Errorf("%s: the translation does not know unit %q", i.Name, i.Unit)
+		}
+	}
+}
+
+func TestLabelsAreBounded(t *testing.T) {
+	for _, i := range Catalog() {
+		if len(i.Labels) > len(point{}) {
+			t.Errorf("%s has %d labels of its own", i.Name, len(i.Labels))
+		}
+		for _, l := range i.Labels {
+			if (l.Values == nil) == (l.From == "") {
+				t.Errorf("%s: label %s must have either its values or who names them", i.Name, l.Name)
+			}
+			if i.ofResult != nil && l.Values == nil && l.of == nil {
+				t.Errorf("%s: nobody knows the series of label %s before its first sample", i.Name, l.Name)
+			}
+		}
+	}
+}
+
+func TestBoundsHoldThoseOfVLLM(t *testing.T) {
+	for name, theirs := range map[string][]float64{
+		"llm.probe.itl":  {.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10},
+		"llm.probe.ttft": {.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160},
+		"llm.probe.e2el": {.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480},
+	} {
+		n := slices.IndexFunc(Catalog(), func(i Instrument) bool { return i.Name == name })
+		for _, bound := range theirs {
+			if !slices.Contains(Catalog()[n].Bounds, bound) {
+				t.Errorf("%s lacks %v", name, bound)
+			}
+		}
+	}
+}
+
+func TestMarkdownNamesEverything(t *testing.T) {
+	page := Markdown()
+	for _, i := range Catalog() {
+		names := []string{i.Name, i.Help}
+		if i.Scope != ScopeGenAI {
+			names = append(names, i.PrometheusName())
+		}
+		for _, l := range i.Labels {
+			names = append(append(names, l.Name), l.Values...)
+		}
+		for _, name := range names {
+			if !strings.Contains(page, name) {
+				t.Errorf("the page lacks %q of %s", name, i.Name)
+			}
+		}
+	}
+	golden(t, "metrics.md", page)
+}

@@ -1,0 +1,141 @@
+package telemetry
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// day is when the fixed results are from.
+func day() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
+
+func ms(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
+
+// fixedTarget has an objective of each shape.
+func fixedTarget() Target {
+	return Target{
+		Name: "a", Model: "llama", Prompt: "cold", Group: "g", API: "openai-chat",
+		URL:      "https://user:secret@llm.example:8443/v1?key=secret",
+		Interval: 10 * time.Second,
+		Objectives: []probe.Objective{
+			{Name: "up", Signal: probe.SignalAvailability, Goal: 0.99},
+			{Name: "fast", Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.95},
+		},
+		InFlight: func() (int, time.Time) { return 0, time.Time{} },
+	}
+}
+
+// succeeded5 has five tokens in four frames, the last two of one read, 600 ms
+// to the first and gaps of 20, 40 and 0 ms.
+func succeeded5() *probe.Result {
+	return &probe.Result{
+		Target: "a", Group: "g", Model: "llama", API: "openai-chat", Prompt: "cold",
+		Due: day().Add(-ms(2)), Round: 7,
+		Timeline: probe.Timeline{
+			Start: day(),
+			Phases: probe.Phases{
+				DNS: ms(1), Connect: ms(2), TLS: ms(5), Wrote: ms(10), Header: ms(90),
+			},
+			Tokens: []probe.Arrival{
+				{At: ms(600), Read: 4, N: 1}, {At: ms(620), Read: 5, N: 1},
+				{At: ms(660), Read: 6, N: 2}, {At: ms(660), Read: 6, N: 1},
+			},
+			Finish: ms(665),
+		},
+		Elapsed: ms(700), Outcome: probe.OK, Status: 200, Finish: "length",
+		Usage: wire.Usage{
+			Prompt: wire.Tokens(100), Cached: wire.Tokens(16), Output: wire.Tokens(5), Total: wire.Tokens(105),
+		},
+		Source: probe.FromUsage, CertExpiry: day().AddDate(0, 2, 0),
+		TraceID: "0102030405060708090a0b0c0d0e0f10", SpanID: "1112131415161718",
+	}
+}
+
+// stalled is a probe that died 30 s after its second token.
+func stalled() *probe.Result {
+	r := succeeded5()
+	r.Timeline.Start = day().Add(10 * time.Second)
+	r.Due = r.Timeline.Start
+	r.Timeline.Tokens = r.Timeline.Tokens[:2]
+	r.Timeline.Finish, r.Timeline.Open = 0, 30*time.Second
+	r.Elapsed, r.Outcome = ms(30620), probe.Stalled
+	r.Err = errors.New("no token for 30s")
+	r.Finish, r.Usage = "", wire.Usage{Prompt: wire.Tokens(100)}
+	r.TraceID, r.SpanID = "aa02030405060708090a0b0c0d0e0f10", "aa12131415161718"
+	return r
+}
+
+// refused is a probe that never connected.
+func refused() *probe.Result {
+	r := stalled()
+	r.Timeline = probe.Timeline{Start: day().Add(20 * time.Second)}
+	r.Due = r.Timeline.Start
+	r.Elapsed, r.Outcome, r.Err = ms(3), probe.Connect, errors.New("connection refused")
+	r.Usage, r.Status, r.CertExpiry = wire.Usage{}, 0, time.Time{}
+	r.TraceID = "bb02030405060708090a0b0c0d0e0f10"
+	return r
+}
+
+// random are n results of two targets, of all outcomes, with gaps from nothing to
+// seconds.
+func random(n int) []*probe.Result {
+	from := rand.New(rand.NewPCG(1, 2))
+	var all []*probe.Result
+	for i := range n {
+		r := succeeded5()
+		if i%2 == 1 {
+			r.Target, r.API = "b", "tgi"
+		}
+		r.Timeline = randomTimeline(from, day().Add(time.Duration(i)*time.Second))
+		r.Due = r.Timeline.Start.Add(-time.Duration(from.ExpFloat64() * float64(time.Millisecond)))
+		r.Usage = wire.Usage{Prompt: wire.Tokens(from.IntN(100000))}
+		if from.IntN(4) > 0 {
+			r.Usage.Output = wire.Tokens(from.IntN(200))
+		}
+		r.Elapsed = r.Timeline.Tokens[len(r.Timeline.Tokens)-1].At + ms(from.Float64())
+		if from.IntN(5) == 0 {
+			outcomes := append(probe.Outcomes(), probe.Canceled)
+			r.Outcome = outcomes[from.IntN(len(outcomes))]
+		}
+		if r.Outcome != probe.OK {
+			r.Err, r.Timeline.Open = errors.New("as asked"), ms(1000*from.ExpFloat64())
+		}
+		r.TraceID = fmt.Sprintf("%032x", i+1)
+		all = append(all, r)
+	}
+	return all
+}
+
+func randomTimeline(from *rand.Rand, start time.Time) probe.Timeline {
+	t := probe.Timeline{Start: start, Alone: from.IntN(2) == 0}
+	t.Phases = probe.Phases{DNS: ms(from.Float64()), Connect: ms(from.Float64() / 4), Wrote: ms(5 + from.Float64()), Header: ms(50)}
+	at := ms(100 + 400*from.ExpFloat64())
+	for i := range 1 + from.IntN(60) {
+		t.Tokens = append(t.Tokens, probe.Arrival{At: at, Read: uint64(i / 2), N: from.IntN(8)})
+		at += randomGap(from)
+	}
+	return t
+}
+
+// randomGap is around 18 ms, sometimes nothing, sometimes too short to matter.
+func randomGap(from *rand.Rand) time.Duration {
+	switch from.IntN(20) {
+	case 0:
+		return 0
+	case 1:
+		return time.Duration(from.IntN(130)) * time.Microsecond
+	}
+	return ms(18 * math.Exp(from.NormFloat64()/2))
+}
+
+// randomTargets are the targets of random.
+func randomTargets() []Target {
+	a, b := fixedTarget(), fixedTarget()
+	b.Name, b.API, b.URL = "b", "tgi", "http://tgi.example"
+	return []Target{a, b}
+}

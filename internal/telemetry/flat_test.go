@@ -1,0 +1,161 @@
+package telemetry
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"go.opentelemetry.io/otel/attribute"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// A series is one series of either road.
+type series struct {
+	Value float64 // of a counter or a gauge
+
+	Count, Zero uint64
+	Scale       int32
+	Native      map[int32]uint64 // by upper bound: 2^(n/16)
+}
+
+// key is a series's name and labels, as text.
+func key(name string, labels map[string]string) string {
+	var b strings.Builder
+	b.WriteString(name)
+	for _, l := range slices.Sorted(maps.Keys(labels)) {
+		b.WriteString("," + l + "=" + labels[l])
+	}
+	return b.String()
+}
+
+// gather is everything on /metrics that is ours.
+func gather(t *testing.T, p *Prometheus) []*dto.MetricFamily {
+	t.Helper()
+	families, err := p.Registry().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "llm_probe") })
+}
+
+// scraped are all series of families, but for histograms without a value, which
+// OpenTelemetry does not have.
+func scraped(families []*dto.MetricFamily) map[string]series {
+	all := map[string]series{}
+	for _, family := range families {
+		for _, m := range family.Metric {
+			labels := map[string]string{}
+			for _, l := range m.Label {
+				labels[l.GetName()] = l.GetValue()
+			}
+			s := series{Value: m.GetCounter().GetValue() + m.GetGauge().GetValue()}
+			if h := m.Histogram; h != nil {
+				s = native(h)
+			}
+			if m.Histogram == nil || s.Count > 0 {
+				all[key(family.GetName(), labels)] = s
+			}
+		}
+	}
+	return all
+}
+
+func native(h *dto.Histogram) series {
+	s := series{Count: h.GetSampleCount(), Zero: h.GetZeroCount(), Scale: h.GetSchema(), Native: map[int32]uint64{}}
+	at, n, delta := int32(0), int64(0), 0
+	for _, span := range h.PositiveSpan {
+		at += span.GetOffset()
+		for range span.GetLength() {
+			n += h.PositiveDelta[delta]
+			if n > 0 {
+				s.Native[at] = uint64(n)
+			}
+			at, delta = at+1, delta+1
+		}
+	}
+	return s
+}
+
+// exponential is native for the OpenTelemetry form, whose buckets are numbered by
+// their lower bounds.
+func exponential(count, zero uint64, scale, offset int32, counts []uint64) series {
+	s := series{Count: count, Zero: zero, Scale: scale, Native: map[int32]uint64{}}
+	for n, c := range counts {
+		if c > 0 {
+			s.Native[offset+int32(n)+1] = c
+		}
+	}
+	return s
+}
+
+// collect is everything that a manual reader reads, by instrument.
+func collect(t *testing.T, from sdkmetric.Reader) []metricdata.Metrics {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := from.Collect(context.Background(), &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all.ScopeMetrics) != 1 {
+		t.Fatalf("%d scopes, want 1", len(all.ScopeMetrics))
+	}
+	return all.ScopeMetrics[0].Metrics
+}
+
+// read are all series that were collected, by the names that Prometheus gives
+// them; those of the GenAI conventions left out.
+func read(t *testing.T, metrics []metricdata.Metrics) map[string]series {
+	t.Helper()
+	all := map[string]series{}
+	for _, m := range metrics {
+		if strings.HasPrefix(m.Name, "gen_ai.") {
+			continue
+		}
+		name := func(k Kind) string { return Instrument{Name: m.Name, Unit: m.Unit, Kind: k}.PrometheusName() }
+		switch d := m.Data.(type) {
+		case metricdata.Sum[int64]:
+			for _, p := range d.DataPoints {
+				all[key(name(Counter), words(p.Attributes))] = series{Value: float64(p.Value)}
+			}
+		case metricdata.Gauge[float64]:
+			for _, p := range d.DataPoints {
+				all[key(name(Gauge), words(p.Attributes))] = series{Value: p.Value}
+			}
+		case metricdata.ExponentialHistogram[float64]:
+			for _, p := range d.DataPoints {
+				all[key(name(Histogram), words(p.Attributes))] = exponential(
+					p.Count, p.ZeroCount, p.Scale, p.PositiveBucket.Offset, p.PositiveBucket.Counts)
+			}
+		default:
+			t.Fatalf("%s is a %T", m.Name, m.Data)
+		}
+	}
+	return all
+}
+
+func words(set attribute.Set) map[string]string {
+	all := map[string]string{}
+	for _, kv := range set.ToSlice() {
+		all[string(kv.Key)] = kv.Value.Emit()
+	}
+	return all
+}
+
+// manual is an OTLP recorder that is read by hand instead of exporting.
+func manual(t testing.TB, genAI bool) (*OTLP, *sdkmetric.ManualReader) {
+	t.Helper()
+	from := sdkmetric.NewManualReader()
+	failed := &failures{}
+	o := &OTLP{ledger: newLedger(Build{}, nil, nil, failed)}
+	about, err := resourceOf(context.Background(), Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.measure(from, newUsage(), OTLPOptions{GenAI: genAI}, about); err != nil {
+		t.Fatal(err)
+	}
+	return o, from
+}

@@ -1,0 +1,175 @@
+package telemetry
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// TestParity: both recorders have the same series with the same values, every
+// bucket included.
+func TestParity(t *testing.T) {
+	p := NewPrometheus(Build{})
+	o, from := manual(t, false)
+	both := Join(p, nil, o)
+	for _, target := range randomTargets() {
+		both.Set(target)
+	}
+	both.Reloaded(day(), true)
+	both.Skipped("a", SkipLate)
+	for _, r := range random(1000) {
+		both.Record(r)
+	}
+
+	onMetrics, onOTLP := scraped(gather(t, p)), read(t, collect(t, from))
+	if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
+		t.Errorf("series (-/metrics +OTLP):\n%s", diff)
+	}
+	itl := onMetrics["llm_probe_itl_seconds,model=llama,prompt=cold,target=a"]
+	if itl.Scale != 4 || itl.Zero == 0 || len(itl.Native) < 50 {
+		t.Errorf("the results are no test of the buckets: %+v", itl)
+	}
+}
+
+// A recount is what a histogram must hold, counted without a library.
+type recount struct {
+	Count       uint64
+	Sum, Zeroed float64 // as they are; with what is not above the zero threshold as 0
+	Classic     []uint64
+}
+
+// recounted are the histograms of n random results, by name and labels.
+func recounted(n int) map[string]*recount {
+	all := map[string]*recount{}
+	targets := map[string]Target{}
+	for _, target := range randomTargets() {
+		targets[target.Name] = target
+	}
+	for _, i := range ofResults(ScopeTarget, ScopeProber) {
+		if i.Kind != Histogram {
+			continue
+		}
+		for _, r := range random(n) {
+			if r.Outcome == probe.Canceled {
+				continue
+			}
+			for s := range i.ofResult(targets[r.Target], r) {
+				labels := map[string]string{}
+				values := i.labelValues(targets[r.Target], s.at)
+				for n, name := range i.labelNames() {
+					labels[name] = values[n]
+				}
+				k := key(i.PrometheusName(), labels)
+				if all[k] == nil {
+					all[k] = &recount{Classic: make([]uint64, len(i.Bounds))}
+				}
+				all[k].add(i.Bounds, s.value)
+			}
+		}
+	}
+	return all
+}
+
+func (c *recount) add(bounds []float64, value float64) {
+	c.Count++
+	c.Sum += value
+	if value > math.Pow(2, -13) {
+		c.Zeroed += value
+	}
+	for n, bound := range bounds {
+		if value <= bound {
+			c.Classic[n]++
+		}
+	}
+}
+
+func TestRecountOfPrometheus(t *testing.T) {
+	p := NewPrometheus(Build{})
+	for _, target := range randomTargets() {
+		p.Set(target)
+	}
+	for _, r := range random(1000) {
+		p.Record(r)
+	}
+	got := map[string]*recount{}
+	for _, family := range gather(t, p) {
+		for _, m := range family.Metric {
+			if m.GetHistogram().GetSampleCount() == 0 {
+				continue
+			}
+			labels := map[string]string{}
+			for _, l := range m.Label {
+				labels[l.GetName()] = l.GetValue()
+			}
+			c := &recount{Count: m.Histogram.GetSampleCount(), Sum: m.Histogram.GetSampleSum()}
+			for _, b := range m.Histogram.Bucket {
+				c.Classic = append(c.Classic, b.GetCumulativeCount())
+			}
+			got[key(family.GetName(), labels)] = c
+		}
+	}
+	want := recounted(1000)
+	for _, c := range want {
+		c.Zeroed = 0
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("histograms (-recounted +/metrics):\n%s", diff)
+	}
+}
+
+func TestRecountOfOTLP(t *testing.T) {
+	o, from := manual(t, false)
+	for _, target := range randomTargets() {
+		o.Set(target)
+	}
+	for _, r := range random(1000) {
+		o.Record(r)
+	}
+	got := map[string]*recount{}
+	for _, m := range collect(t, from) {
+		h, ok := m.Data.(metricdata.ExponentialHistogram[float64])
+		if !ok {
+			continue
+		}
+		for _, p := range h.DataPoints {
+			name := Instrument{Name: m.Name, Unit: m.Unit, Kind: Histogram}.PrometheusName()
+			got[key(name, words(p.Attributes))] = &recount{Count: p.Count, Zeroed: p.Sum}
+		}
+	}
+	want := recounted(1000)
+	for _, c := range want {
+		c.Sum, c.Classic = 0, nil
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("histograms (-recounted +OTLP):\n%s", diff)
+	}
+}
+
+// TestThresholdIsZeroOnBothRoads: a value equal to 2^-13 s is zero, the next above
+// is not.
+func TestThresholdIsZeroOnBothRoads(t *testing.T) {
+	for _, value := range []float64{0, math.Nextafter(zeroThreshold, 0), zeroThreshold, math.Nextafter(zeroThreshold, 1)} {
+		p := NewPrometheus(Build{})
+		o, from := manual(t, false)
+		for _, l := range []*ledger{p.ledger, o.ledger} {
+			l.Set(fixedTarget())
+			for row, i := range l.rows {
+				if i.Name == "llm.probe.itl" {
+					l.accounts["a"].series[row][point{}].add(value)
+				}
+			}
+		}
+		const itl = "llm_probe_itl_seconds,model=llama,prompt=cold,target=a"
+		onMetrics, onOTLP := scraped(gather(t, p))[itl], read(t, collect(t, from))[itl]
+		if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
+			t.Errorf("%g (-/metrics +OTLP):\n%s", value, diff)
+		}
+		if want := map[bool]uint64{true: 1, false: 0}[value <= zeroThreshold]; onMetrics.Zero != want {
+			t.Errorf("%g: %d in the zero bucket, want %d", value, onMetrics.Zero, want)
+		}
+	}
+}

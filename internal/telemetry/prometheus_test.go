@@ -1,0 +1,212 @@
+package telemetry
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+)
+
+// scrape is /metrics in a format.
+func scrape(t *testing.T, p *Prometheus, accept string) *httptest.ResponseRecorder {
+	t.Helper()
+	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	request.Header.Set("Accept", accept)
+	w := httptest.NewRecorder()
+	p.Handler(func(err error) { t.Errorf("scrape: %v", err) }).ServeHTTP(w, request)
+	if w.Code != http.StatusOK {
+		t.Fatalf("scrape: HTTP %d: %s", w.Code, w.Body)
+	}
+	return w
+}
+
+// ours are the lines of an exposition that are about our metrics.
+func ours(exposition string) string {
+	var b strings.Builder
+	for line := range strings.Lines(exposition) {
+		if strings.Contains(line, "llm_probe") {
+			b.WriteString(strings.ReplaceAll(line, runtime.Version(), "goX"))
+		}
+	}
+	return b.String()
+}
+
+// fixed is a recorder with one target and three results.
+func fixed() *Prometheus {
+	p := NewPrometheus(Build{Version: "v1.2.3", Revision: "abc"})
+	fill(p)
+	return p
+}
+
+func fill(to Recorder) {
+	to.Reloaded(day(), true)
+	to.Set(fixedTarget())
+	to.Record(succeeded5())
+	to.Record(stalled())
+	to.Record(refused())
+	to.Skipped("a", SkipOverlap)
+}
+
+func TestExposition(t *testing.T) {
+	golden(t, "exposition.txt", ours(scrape(t, fixed(), "text/plain").Body.String()))
+}
+
+// TestSeriesExistFromTheStart: everything but the moments that were not yet.
+func TestSeriesExistFromTheStart(t *testing.T) {
+	p := NewPrometheus(Build{})
+	p.Set(fixedTarget())
+	golden(t, "zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
+}
+
+func TestFormats(t *testing.T) {
+	for accept, want := range map[string]string{
+		"text/plain": "text/plain",
+		"application/openmetrics-text; version=1.0.0":                                                       "application/openmetrics-text",
+		"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited; q=1": "application/vnd.google.protobuf",
+	} {
+		if got := scrape(t, fixed(), accept).Header().Get("Content-Type"); !strings.HasPrefix(got, want) {
+			t.Errorf("asked for %s: %s", accept, got)
+		}
+	}
+}
+
+func TestOpenMetricsHasExemplars(t *testing.T) {
+	text := scrape(t, fixed(), "application/openmetrics-text; version=1.0.0").Body.String()
+	for _, want := range []string{
+		`llm_probe_ttft_seconds_bucket{model="llama",prompt="cold",target="a",le="0.6"} 1 # {`,
+		`llm_probe_max_gap_seconds_bucket{model="llama",prompt="cold",target="a",le="40.0"} 2 # {`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+}
+
+// TestExemplars: which instruments have one, of which probe, and with what value.
+func TestExemplars(t *testing.T) {
+	got := map[string][]float64{}
+	for _, family := range gather(t, fixed()) {
+		for _, m := range family.Metric {
+			native := map[string]bool{}
+			for _, e := range m.GetHistogram().GetExemplars() {
+				native[exemplarText(t, e)] = true
+				got[family.GetName()] = append(got[family.GetName()], e.GetValue())
+			}
+			for _, b := range m.GetHistogram().GetBucket() {
+				if b.Exemplar != nil && !native[exemplarText(t, b.Exemplar)] {
+					t.Errorf("%s: a classic exemplar that is not native", family.GetName())
+				}
+			}
+		}
+	}
+	want := map[string][]float64{
+		"llm_probe_ttft_seconds": {0.6}, "llm_probe_tpot_seconds": {0.015}, "llm_probe_e2el_seconds": {0.665},
+		"llm_probe_max_gap_seconds": {0.04, 30}, "llm_probe_chunk_gap_seconds": {0.04}, "llm_probe_itl_seconds": {0.02},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("exemplars (-want +got):\n%s", diff)
+	}
+}
+
+// exemplarText is the ids and the value of an exemplar.
+func exemplarText(t *testing.T, e *dto.Exemplar) string {
+	t.Helper()
+	ids := map[string]string{}
+	for _, l := range e.Label {
+		ids[l.GetName()] = l.GetValue()
+	}
+	trace, err := hex.DecodeString(ids["trace_id"])
+	if err != nil || len(trace) != 16 {
+		t.Errorf("trace_id %q is not 16 bytes", ids["trace_id"])
+	}
+	span, err := hex.DecodeString(ids["span_id"])
+	if err != nil || len(span) != 8 {
+		t.Errorf("span_id %q is not 8 bytes", ids["span_id"])
+	}
+	return fmt.Sprint(ids, e.GetValue())
+}
+
+func TestLint(t *testing.T) {
+	pedantic := prometheus.NewPedanticRegistry()
+	vectors := vectorsOf(ofResults(ScopeTarget, ScopeProber))
+	l := newLedger(Build{}, vectors.rows, vectors, &failures{})
+	for _, v := range vectors.of {
+		pedantic.MustRegister(v)
+	}
+	pedantic.MustRegister(newReader(l))
+	fill(l)
+	families, err := pedantic.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, problem := range problems {
+		t.Errorf("%s: %s", problem.Metric, problem.Text)
+	}
+}
+
+func TestOldestInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		target := fixedTarget()
+		started := time.Now()
+		target.InFlight = func() (int, time.Time) { return 2, started }
+		p := NewPrometheus(Build{})
+		p.Set(target)
+		time.Sleep(3 * time.Second) // of the bubble
+		text := scrape(t, p, "text/plain").Body.String()
+		for _, want := range []string{
+			`llm_probe_in_flight{model="llama",prompt="cold",target="a"} 2`,
+			`llm_probe_oldest_in_flight_seconds{model="llama",prompt="cold",target="a"} 3`,
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %s in\n%s", want, ours(text))
+			}
+		}
+	})
+}
+
+// TestHandlerTellsErrors: a collector that fails costs its own series only.
+func TestHandlerTellsErrors(t *testing.T) {
+	p := fixed()
+	p.Registry().MustRegister(broken{})
+	var told []error
+	w := httptest.NewRecorder()
+	p.Handler(func(err error) { told = append(told, err) }).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "llm_probe_ttft_seconds") {
+		t.Errorf("HTTP %d without our metrics", w.Code)
+	}
+	if len(told) != 1 || !strings.Contains(told[0].Error(), "broken collector") {
+		t.Errorf("told %v", told)
+	}
+}
+
+type broken struct{}
+
+func (broken) Describe(chan<- *prometheus.Desc) {}
+
+func (broken) Collect(to chan<- prometheus.Metric) {
+	to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(errors.New("broken collector")), errors.New("broken collector"))
+}
+
+func TestExportFailedIsCounted(t *testing.T) {
+	p := NewPrometheus(Build{})
+	p.ExportFailed()
+	p.ExportFailed()
+	if text := scrape(t, p, "text/plain").Body.String(); !strings.Contains(text, "llm_prober_export_failures_total 2\n") {
+		t.Error(ours(text))
+	}
+}

@@ -1,0 +1,160 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// spans make one span of every probe, after the fact. A nil *spans makes none.
+type spans struct {
+	provider *sdktrace.TracerProvider
+	tracer   trace.Tracer
+}
+
+// newSpans returns what exports spans in batches, in a goroutine of its own.
+// Every probe is sampled: its id went out with the request, and is the exemplar of
+// its metrics.
+func newSpans(to sdktrace.SpanExporter, about *resource.Resource) *spans {
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithBatcher(to),
+		sdktrace.WithResource(about),
+		sdktrace.WithSampler(sdktrace.AlwaysSample()),
+		sdktrace.WithIDGenerator(ownIDs{}),
+	)
+	return &spans{provider: provider, tracer: provider.Tracer(scope)}
+}
+
+func (s *spans) shutdown(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	return s.provider.Shutdown(ctx)
+}
+
+// record makes the span of a result. A result that names no span has none.
+func (s *spans) record(t Target, r *probe.Result) {
+	own, ok := linkOf(r)
+	if s == nil || !ok {
+		return
+	}
+	start := r.Timeline.Start
+	_, span := s.tracer.Start(context.WithValue(context.Background(), ownKey{}, own), spanName(t),
+		trace.WithNewRoot(),
+		trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithTimestamp(start),
+		trace.WithAttributes(genAIAttributes(t)...),
+		trace.WithAttributes(spanAttributes(t, r)...),
+	)
+	for _, e := range spanEvents(r) {
+		span.AddEvent(e.name, trace.WithTimestamp(start.Add(e.at)))
+	}
+	if r.Outcome != probe.OK {
+		span.SetStatus(codes.Error, errorText(r))
+	}
+	span.End(trace.WithTimestamp(start.Add(r.Elapsed)))
+}
+
+// spanName is the name of the GenAI conventions.
+func spanName(t Target) string {
+	return operation(t.API) + " " + valid(cmp.Or(t.Model, unknown))
+}
+
+// spanAttributes are what a span says of its probe beside what it says of the
+// target. Neither the prompt nor the answer is ever among them.
+func spanAttributes(t Target, r *probe.Result) []attribute.KeyValue {
+	all := []attribute.KeyValue{
+		semconv.GenAIRequestStream(true),
+		attribute.String("llm.probe.target", valid(t.Name)),
+		attribute.String("llm.probe.group", valid(t.Group)),
+		attribute.String("llm.probe.prompt", valid(t.Prompt)),
+		attribute.String("llm.probe.outcome", string(r.Outcome)),
+		attribute.Int64("llm.probe.round", int64(r.Round)),
+	}
+	for _, c := range []struct {
+		known bool
+		kv    attribute.KeyValue
+	}{
+		{r.Usage.Prompt.Known, semconv.GenAIUsageInputTokens(r.Usage.Prompt.N)},
+		{r.Usage.Cached.Known, semconv.GenAIUsageCacheReadInputTokens(r.Usage.Cached.N)},
+		{r.Usage.Generated().Known, semconv.GenAIUsageOutputTokens(r.Usage.Generated().N)},
+		{r.Usage.Reasoning.Known, semconv.GenAIUsageReasoningOutputTokens(r.Usage.Reasoning.N)},
+		{r.Finish != "", semconv.GenAIResponseFinishReasons(valid(r.Finish))},
+		{r.Status != 0, semconv.HTTPResponseStatusCode(r.Status)},
+		{r.Outcome != probe.OK, semconv.ErrorTypeKey.String(string(r.Outcome))},
+	} {
+		if c.known {
+			all = append(all, c.kv)
+		}
+	}
+	if first, ok := r.TTFT(); ok {
+		all = append(all, semconv.GenAIResponseTimeToFirstChunk(first.Seconds()))
+	}
+	return all
+}
+
+// A spanEvent is a moment of a probe, counted from its start.
+type spanEvent struct {
+	name string
+	at   time.Duration
+}
+
+// spanEvents are the moments that a probe reached. Of the connection only the
+// lengths of its phases are known: they are set end to end, as they happen.
+func spanEvents(r *probe.Result) []spanEvent {
+	p := r.Timeline.Phases
+	var all []spanEvent
+	reached := func(name string, at time.Duration, ok bool) {
+		if ok {
+			all = append(all, spanEvent{name, at})
+		}
+	}
+	reached("dns done", p.DNS, p.DNS > 0)
+	reached("connect done", p.DNS+p.Connect, p.Connect > 0)
+	reached("tls done", p.DNS+p.Connect+p.TLS, p.TLS > 0)
+	reached("request written", p.Wrote, p.Wrote > 0)
+	reached("response headers", p.Header, p.Header > 0)
+	first, ok := r.TTFT()
+	reached("first token", first, ok)
+	if n := len(r.Timeline.Tokens); n > 0 {
+		reached("last token", r.Timeline.Tokens[n-1].At, true)
+	}
+	return all
+}
+
+// errorText is the detail of a failure, which [probe.Result] keeps free of
+// secrets and of the prompt.
+func errorText(r *probe.Result) string {
+	if r.Err == nil {
+		return string(r.Outcome)
+	}
+	return valid(r.Err.Error())
+}
+
+// ownKey is the context key of the ids that a span is to have.
+type ownKey struct{}
+
+// ownIDs gives a span the ids that its probe sent as traceparent.
+type ownIDs struct{}
+
+// NewIDs implements [sdktrace.IDGenerator].
+func (ownIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	own, _ := ctx.Value(ownKey{}).(link)
+	return own.trace, own.span
+}
+
+// NewSpanID implements [sdktrace.IDGenerator]. It is for spans with a parent,
+// which we have none of.
+func (g ownIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	_, id := g.NewIDs(ctx)
+	return id
+}

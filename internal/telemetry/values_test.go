@@ -1,0 +1,123 @@
+package telemetry
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// samplesOf are what one instrument makes of a result.
+func samplesOf(t *testing.T, name string, r *probe.Result) []sample {
+	t.Helper()
+	for _, i := range Catalog() {
+		if i.Name == name && i.ofResult != nil {
+			return slices.Collect(i.ofResult(fixedTarget(), r))
+		}
+	}
+	t.Fatalf("no instrument %s", name)
+	return nil
+}
+
+func TestValues(t *testing.T) {
+	slow := succeeded5()
+	slow.Timeline.Tokens[0].At = 2 * time.Second
+	slow.Timeline.Tokens = slow.Timeline.Tokens[:1]
+	aloneAfter := succeeded5()
+	aloneAfter.Timeline.Alone = true
+	silent := succeeded5()
+	silent.Timeline.Tokens[3].N = 0
+	unscheduled := succeeded5()
+	unscheduled.Due = time.Time{}
+
+	v := func(value float64) sample { return sample{value: value} }
+	mark := func(s sample) sample { s.marked = true; return s }
+	at := func(value float64, labels ...string) sample {
+		s := v(value)
+		copy(s.at[:], labels)
+		return s
+	}
+	for _, test := range []struct {
+		name string
+		of   *probe.Result
+		want []sample
+	}{
+		{"llm.probe.ttft", succeeded5(), []sample{mark(v(0.6))}},
+		{"llm.probe.ttft", stalled(), nil},
+		{"llm.probe.server_ttft", succeeded5(), []sample{v(0.59)}},
+		{"llm.probe.tpot", succeeded5(), []sample{mark(v(0.015))}},
+		{"llm.probe.tpot", stalled(), nil},
+		{"llm.probe.itl", succeeded5(), []sample{v(0.02), mark(v(0.02)), v(0.02), v(0)}},
+		{"llm.probe.itl", aloneAfter, []sample{v(0.02), mark(v(0.04)), v(0)}},
+		{"llm.probe.itl", silent, nil},
+		{"llm.probe.itl", stalled(), nil},
+		{"llm.probe.chunk_gap", succeeded5(), []sample{v(0.02), mark(v(0.04)), v(0)}},
+		{"llm.probe.chunk_gap", silent, []sample{v(0.02), mark(v(0.04)), v(0)}},
+		{"llm.probe.chunk_gap", slow, nil},
+		{"llm.probe.chunk_gap", stalled(), nil},
+		{"llm.probe.max_gap", succeeded5(), []sample{mark(v(0.04))}},
+		{"llm.probe.max_gap", stalled(), []sample{mark(v(30))}},
+		{"llm.probe.max_gap", refused(), nil},
+		{"llm.probe.e2el", succeeded5(), []sample{mark(v(0.665))}},
+		{"llm.probe.e2el", stalled(), nil},
+		{"llm.probe.phase", succeeded5(), []sample{
+			at(0.001, "dns"), at(0.002, "connect"), at(0.005, "tls"), at(0.002, "write"), at(0.08, "headers"),
+		}},
+		{"llm.probe.phase", refused(), nil},
+		{"llm.probe.failed", succeeded5(), nil},
+		{"llm.probe.failed", stalled(), []sample{at(30.62, "stalled")}},
+		{"llm.probe.probes", refused(), []sample{at(1, "connect")}},
+		{"llm.probe.tokens", succeeded5(), []sample{at(100, "prompt"), at(16, "cached"), at(5, "output")}},
+		{"llm.probe.tokens", stalled(), []sample{at(100, "prompt")}},
+		{"llm.probe.frames", stalled(), []sample{v(2)}},
+		{"llm.probe.coalesced_frames", succeeded5(), []sample{v(1)}},
+		{"llm.probe.objective_events", succeeded5(), []sample{at(1, "up", "good"), at(1, "fast", "good")}},
+		{"llm.probe.objective_events", slow, []sample{at(1, "up", "good"), at(1, "fast", "bad")}},
+		{"llm.probe.objective_events", refused(), []sample{at(1, "up", "bad"), at(1, "fast", "bad")}},
+		{"llm.prober.schedule_delay", succeeded5(), []sample{v(0.002)}},
+		{"llm.prober.schedule_delay", unscheduled, nil},
+		{"gen_ai.client.operation.duration", succeeded5(), []sample{mark(v(0.665))}},
+		{"gen_ai.client.operation.duration", stalled(), []sample{mark(at(30.62, "stalled"))}},
+		{"gen_ai.client.token.usage", succeeded5(), []sample{at(100, "input"), at(5, "output")}},
+	} {
+		t.Run(test.name+" of "+string(test.of.Outcome), func(t *testing.T) {
+			got := samplesOf(t, test.name, test.of)
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(sample{})); diff != "" {
+				t.Errorf("samples (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestReusedConnectionHasNoConnectionPhases: only what happened is recorded.
+func TestReusedConnectionHasNoConnectionPhases(t *testing.T) {
+	r := succeeded5()
+	r.Timeline.Phases = probe.Phases{Reused: true, Wrote: ms(3), Header: ms(50)}
+	var phases []string
+	for _, s := range samplesOf(t, "llm.probe.phase", r) {
+		phases = append(phases, s.at[0])
+	}
+	if diff := cmp.Diff([]string{"write", "headers"}, phases); diff != "" {
+		t.Errorf("phases (-want +got):\n%s", diff)
+	}
+}
+
+func TestLongestGapIsMarkedOncePerProbe(t *testing.T) {
+	for _, name := range []string{"llm.probe.itl", "llm.probe.chunk_gap"} {
+		for _, r := range random(200) {
+			marks := 0
+			samples := samplesOf(t, name, r)
+			for _, s := range samples {
+				if s.marked {
+					marks++
+				}
+			}
+			if want := min(1, len(samples)); marks != want {
+				t.Fatalf("%s of %s: %d marks in %d samples, want %d", name, r.TraceID, marks, len(samples), want)
+			}
+		}
+	}
+}

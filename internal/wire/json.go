@@ -1,0 +1,137 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+)
+
+// This file reads JSON in place. Decoding a frame of tokens into structs costs
+// two dozen allocations, each a little work for a garbage collector that runs
+// beside the stamping; reading it in place costs none. Syntax is checked by
+// encoding/json first, so that what follows may trust it.
+
+// valid reports whether data is one JSON object.
+func valid(data []byte) bool {
+	return len(data) > 0 && data[0] == '{' && json.Valid(data)
+}
+
+// fields calls f with each key and value of an object. The slices are parts of
+// data, which must be valid JSON; anything but an object has no fields.
+func fields(data []byte, f func(key, value []byte)) {
+	if len(data) == 0 || data[0] != '{' {
+		return
+	}
+	for at := space(data, 1); data[at] != '}'; {
+		end := skip(data, at)
+		key := data[at+1 : end-1]
+		at = space(data, space(data, end)+1) // over the colon
+		end = skip(data, at)
+		f(key, data[at:end])
+		at = following(data, end)
+	}
+}
+
+// elements calls f with each element of a list; anything else has none.
+func elements(data []byte, f func(value []byte)) {
+	if len(data) == 0 || data[0] != '[' {
+		return
+	}
+	for at := space(data, 1); data[at] != ']'; {
+		end := skip(data, at)
+		f(data[at:end])
+		at = following(data, end)
+	}
+}
+
+// following is where the next member begins after one that ended at end, or
+// where the bracket that closes them stands.
+func following(data []byte, end int) int {
+	at := space(data, end)
+	if data[at] == ',' {
+		at = space(data, at+1)
+	}
+	return at
+}
+
+// space is the first place from at on that holds no white space.
+func space(data []byte, at int) int {
+	for data[at] == ' ' || data[at] == '\n' || data[at] == '\r' || data[at] == '\t' {
+		at++
+	}
+	return at
+}
+
+// skip is where the value that begins at at ends.
+func skip(data []byte, at int) int {
+	switch data[at] {
+	case '"':
+		return skipText(data, at)
+	case '{', '[':
+		return skipNested(data, at)
+	}
+	for at < len(data) && bytes.IndexByte([]byte(",]} \n\r\t"), data[at]) < 0 {
+		at++
+	}
+	return at
+}
+
+func skipText(data []byte, at int) int {
+	for at++; data[at] != '"'; at++ {
+		if data[at] == '\\' {
+			at++
+		}
+	}
+	return at + 1
+}
+
+func skipNested(data []byte, at int) int {
+	for depth := 0; ; {
+		switch data[at] {
+		case '"':
+			at = skipText(data, at)
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		at++
+		if depth == 0 {
+			return at
+		}
+	}
+}
+
+// textIn is what a string spells, in place unless it has escapes; nil for
+// anything but a string.
+func textIn(value []byte) []byte {
+	if len(value) == 0 || value[0] != '"' {
+		return nil
+	}
+	inner := value[1 : len(value)-1]
+	if bytes.IndexByte(inner, '\\') < 0 {
+		return inner
+	}
+	return []byte(unquote(value))
+}
+
+// countIn is a number of tokens; unknown for anything but a whole number.
+func countIn(value []byte) Count {
+	n, err := strconv.Atoi(string(value))
+	if err != nil {
+		return Count{}
+	}
+	return Tokens(n)
+}
+
+// join is one text after another. It never writes into either.
+func join(a, b []byte) []byte {
+	if len(a) == 0 {
+		return b
+	}
+	if len(b) == 0 {
+		return a
+	}
+	return bytes.Join([][]byte{a, b}, nil)
+}

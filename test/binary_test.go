@@ -1,0 +1,165 @@
+// Package test runs the prober as its users do: the binary, its page in a real
+// browser, its metrics over every road. It is a module of its own, so that what
+// it needs stays out of the product's go.mod.
+package test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process is a running prober.
+type process struct {
+	cmd    *exec.Cmd
+	lines  chan string // of its standard output; closed at its end
+	exited chan error
+
+	mu     sync.Mutex
+	stderr strings.Builder
+}
+
+// Write keeps what the process says on standard error.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.Write(b)
+}
+
+// start starts the prober with arguments and additional environment. It is
+// killed at the end of the test if it has not ended by then.
+func start(t *testing.T, environ []string, args ...string) *process {
+	t.Helper()
+	binary := os.Getenv("PROBER_BINARY")
+	if binary == "" {
+		t.Fatal("PROBER_BINARY is not set: run make e2e")
+	}
+	ctx, kill := context.WithCancel(context.Background())
+	p := &process{cmd: exec.CommandContext(ctx, binary, args...), lines: make(chan string, 100), exited: make(chan error, 1)}
+	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environ...)
+	p.cmd.Stderr = p
+	stdout, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
+			p.lines <- scanner.Text()
+		}
+		close(p.lines)
+		p.exited <- p.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		kill()
+		if t.Failed() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			t.Logf("standard error:\n%s", p.stderr.String())
+		}
+	})
+	return p
+}
+
+// after returns the rest of the first line that begins with word, trimmed.
+func (p *process) after(t *testing.T, word string) string {
+	t.Helper()
+	for line := range p.lines {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), word); ok {
+			return strings.Fields(rest)[0]
+		}
+	}
+	t.Fatalf("no line %q on standard output", word)
+	return ""
+}
+
+// stop interrupts the process and returns its exit code.
+func (p *process) stop(t *testing.T) int {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for range p.lines { //nolint:revive // drained, so that the process can end
+		}
+	}()
+	var failed *exec.ExitError
+	err := <-p.exited
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// get returns the body of a GET request.
+func get(t *testing.T, url, accept string) (string, *http.Response) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", accept)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body), response
+}
+
+// result is what these tests look at in a probe's JSON.
+type result struct {
+	Target  string    `json:"target"`
+	Outcome string    `json:"outcome"`
+	Start   time.Time `json:"start"`
+	TTFT    *float64  `json:"ttft_seconds"`
+}
+
+// results returns the last results, newest first.
+func results(t *testing.T, base string) []result {
+	t.Helper()
+	body, _ := get(t, base+"api/v1/results?limit=1000", "")
+	var reply struct {
+		Data struct {
+			Results []result `json:"results"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal([]byte(body), &reply); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	return reply.Data.Results
+}
+
+// eventually asks again until ok, or fails the test after a minute: what is
+// awaited is an event in another process.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(time.Minute); ; {
+		if ok() {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("waited a minute for %s", what)
+		}
+	}
+}
