@@ -72,7 +72,7 @@ e2e: build chromium ## the binary, its page in a browser, its metrics over every
 	cd test && PROBER_BINARY=$(BIN)/prober $(GO) test -count=1 ./...
 
 generate: ## docs/metrics.md, docs/configuration.md and golden files
-	$(GO) test ./cmd/prober ./internal/... -update
+	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status -update
 
 bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...

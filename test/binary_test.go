@@ -85,6 +85,23 @@ func (p *process) after(t *testing.T, word string) string {
 	return ""
 }
 
+// listening returns the base URL that a running prober's log names.
+func (p *process) listening(t *testing.T) (url string) {
+	t.Helper()
+	eventually(t, "the address in the log", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for line := range strings.Lines(p.stderr.String()) {
+			var entry struct{ Msg, Address string }
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "starting" {
+				url = "http://" + entry.Address + "/"
+			}
+		}
+		return url != ""
+	})
+	return url
+}
+
 // stop interrupts the process and returns its exit code.
 func (p *process) stop(t *testing.T) int {
 	t.Helper()

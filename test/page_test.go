@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -26,20 +24,17 @@ var update = flag.Bool("update", false, "write the screenshots of docs/images")
 // what its console says.
 func browser(t *testing.T) (context.Context, *console) {
 	t.Helper()
-	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun,
-		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("disable-quic", true),
-		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute),
-	)
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(
+		chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-quic", true),
+	))
 	t.Cleanup(cancel)
-	ctx, close := chromedp.NewContext(ctx)
-	t.Cleanup(close)
 	ctx, timeout := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(timeout)
 	c := &console{}
-	chromedp.ListenTarget(ctx, c.listen)
+	if err := chromedp.Listen(ctx, c.listen); err != nil {
+		t.Fatal(err)
+	}
 	return ctx, c
 }
 
@@ -58,7 +53,7 @@ func (c *console) listen(event any) {
 			c.lines = append(c.lines, "console: "+string(arg.Value))
 		}
 	case *runtime.EventExceptionThrown:
-		c.lines = append(c.lines, "exception: "+e.ExceptionDetails.Error())
+		c.lines = append(c.lines, "exception: "+e.ExceptionDetails.Text)
 	case *log.EventEntryAdded:
 		c.lines = append(c.lines, "log: "+e.Entry.Text)
 	}
@@ -74,37 +69,36 @@ func (c *console) check(t *testing.T) {
 }
 
 // card is the selector of a target's card in a state.
-func card(target, state string) string {
-	return fmt.Sprintf(`[data-target=%q][data-state=%q]`, target, state)
+func card(target, state string) chromedp.CSS {
+	return chromedp.CSS(fmt.Sprintf(`[data-target=%q][data-state=%q]`, target, state))
 }
 
 // TestPage looks at the demo's page as a person does, at desktop and phone
 // width, and takes a target down.
 func TestPage(t *testing.T) {
-	demo := start(t, nil, "demo", "--listen-address", "127.0.0.1:0", "--qps", "0.5")
+	demo := start(t, nil, "demo", "--listen-address", "127.0.0.1:0")
 	page := demo.after(t, "page")
 	fault := demo.after(t, "production-stack") + "/sim/fault"
 	ctx, console := browser(t)
-	do := func(what string, actions ...chromedp.Action) {
+	do := func(what string, steps ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
-		if err := chromedp.Run(ctx, actions...); err != nil {
+		if err := chromedp.Do(ctx, steps...); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
 	eventually(t, "four results of each target", func() bool { return len(results(t, page)) >= 8 })
 
-	do("open at desktop width", emulation.SetDeviceMetricsOverride(1280, 820, 1, false), chromedp.Navigate(page),
+	do("open at desktop width", chromedp.EmulateViewport(1280, 820), chromedp.Navigate(page),
 		chromedp.WaitVisible(card("production-stack", "ok")), chromedp.WaitVisible(card("ray-serve", "ok")))
 	for _, target := range []string{"production-stack", "ray-serve"} {
 		checkNumbers(t, ctx, target)
 	}
 	screenshot(t, ctx, "page.png")
 
-	do("phone width", emulation.SetDeviceMetricsOverride(390, 844, 2, true), chromedp.WaitVisible(card("ray-serve", "ok")))
-	var width int
-	do("measure", chromedp.Evaluate(`document.documentElement.scrollWidth`, &width))
-	if width > 390 {
-		t.Errorf("the page is %d pixels wide on a phone of 390", width)
+	do("phone width", chromedp.EmulateViewport(390, 844, chromedp.EmulateScale(2), chromedp.EmulateMobile), chromedp.WaitVisible(card("ray-serve", "ok")))
+	width, err := chromedp.Run(ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth`))
+	if err != nil || width > 390 {
+		t.Errorf("the page is %d pixels wide on a phone of 390 (%v)", width, err)
 	}
 	screenshot(t, ctx, "page-phone.png")
 
@@ -123,15 +117,14 @@ func TestPage(t *testing.T) {
 func checkNumbers(t *testing.T, ctx context.Context, target string) {
 	t.Helper()
 	for _, metric := range []string{"ttft", "tpot", "itl", "e2el"} {
-		selector := fmt.Sprintf(`[data-target=%q] [data-metric=%q]`, target, metric)
-		var text string
-		var ok bool
-		if err := chromedp.Run(ctx, chromedp.AttributeValue(selector, "data-p50", &text, &ok)); err != nil || !ok {
+		selector := chromedp.CSS(fmt.Sprintf(`[data-target=%q] [data-metric=%q]`, target, metric))
+		p50, err := chromedp.Run(ctx, chromedp.AttributeValue(selector, "data-p50"))
+		if err != nil || !p50.Exists {
 			t.Errorf("%s of %s is not on the page: %v", metric, target, err)
 			continue
 		}
-		if seconds, err := strconv.ParseFloat(text, 64); err != nil || seconds <= 0 || seconds > 60 {
-			t.Errorf("%s of %s: %q", metric, target, text)
+		if seconds, err := strconv.ParseFloat(p50.Value, 64); err != nil || seconds <= 0 || seconds > 60 {
+			t.Errorf("%s of %s: %q", metric, target, p50.Value)
 		}
 	}
 }
@@ -176,8 +169,8 @@ func put(t *testing.T, url, body string) time.Time {
 // documentation if told to.
 func screenshot(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
-	var picture []byte
-	if err := chromedp.Run(ctx, chromedp.CaptureScreenshot(&picture)); err != nil {
+	picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	if err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.HasPrefix(picture, []byte("\x89PNG")) {

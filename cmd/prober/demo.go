@@ -48,7 +48,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 
 // demo simulates and probes until ctx is done.
 func demo(cmd *cobra.Command, s simulation) error {
-	endpoints, err := s.open()
+	endpoints, err := s.open(cmd.Context())
 	if err != nil {
 		return err
 	}

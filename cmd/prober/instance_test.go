@@ -108,7 +108,7 @@ func (w *world) get(path string) string {
 // metric returns the value of the series of a metric that holds all parts.
 func (w *world) metric(name string, parts ...string) string {
 	w.t.Helper()
-	for _, line := range strings.Split(w.get("/metrics"), "\n") {
+	for line := range strings.SplitSeq(w.get("/metrics"), "\n") {
 		if !strings.HasPrefix(line, name+"{") {
 			continue
 		}

@@ -71,7 +71,7 @@ func profileHelp() string {
 
 // run serves until ctx is done.
 func (s simulation) run(ctx context.Context, w io.Writer) error {
-	endpoints, err := s.open()
+	endpoints, err := s.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (e endpoint) url() string { return "http://" + e.listener.Addr().String() }
 
 // open makes the endpoints and their listeners, so that they can be reached
 // before they are served.
-func (s simulation) open() ([]endpoint, error) {
+func (s simulation) open(ctx context.Context) ([]endpoint, error) {
 	profiles, fault, err := s.parse()
 	if err != nil {
 		return nil, err
@@ -107,13 +107,14 @@ func (s simulation) open() ([]endpoint, error) {
 		if port != 0 && i > 0 {
 			port++
 		}
-		listener, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err != nil {
 			closeAll(endpoints)
 			return nil, fmt.Errorf("listen for profile %s: %w", p.Name, err)
 		}
 		server := sim.New(sim.Config{
 			Profile: p, Seed: s.seed + uint64(i), APIKey: s.apiKey, NoTokenize: s.noTokenize, RejectFields: s.reject,
+			Precise: p.MaxBatch == 0,
 		})
 		endpoints = append(endpoints, endpoint{profile: p, server: server, listener: listener})
 		if err := server.SetFault(fault); err != nil {

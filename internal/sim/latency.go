@@ -90,19 +90,3 @@ func normal(r *rand.Rand, sd float64) time.Duration {
 	z := min(3, max(-3, r.NormFloat64()))
 	return time.Duration(math.Round(z * sd))
 }
-
-// sleepUntil waits for a moment or for the end of ctx, whose error it returns.
-func sleepUntil(ctx context.Context, at time.Time) error {
-	wait := time.Until(at)
-	if wait <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -33,6 +33,9 @@ type Config struct {
 	Seed uint64
 	// Model is the name to answer to; empty takes the profile's.
 	Model string
+	// Precise makes frames leave within some ten microseconds of when they are due, where a timer would be up to a
+	// millisecond late. It is for real time only, and for few requests at once.
+	Precise bool
 	// APIKey, if set, is required as a bearer token on the compute routes and under /v1/.
 	APIKey string
 	// NoTokenize takes /tokenize away, so that clients must calibrate by usage.
@@ -157,6 +160,9 @@ type call struct {
 func (s *Server) begin(r *http.Request) (c call, ctx context.Context, leave func(), ok bool) {
 	c = call{start: time.Now(), header: r.Header}
 	ctx, cancel := context.WithCancel(r.Context())
+	if s.config.Precise {
+		ctx = withPrecision(ctx)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

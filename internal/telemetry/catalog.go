@@ -59,7 +59,7 @@ func latencies() []Instrument {
 		},
 		{
 			Name: "llm.probe.failed", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: wholeBounds(),
-			Labels:   []Label{outcomeLabel(failed())},
+			Labels:   []Label{outcomeLabel(failureNames())},
 			Help:     "Time from the start of a failed probe to its end; no sample of one that succeeded.",
 			ofResult: failedSeconds,
 		},
@@ -71,7 +71,7 @@ func counters() []Instrument {
 	return []Instrument{
 		{
 			Name: "llm.probe.probes", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
-			Labels:   []Label{outcomeLabel(counted())},
+			Labels:   []Label{outcomeLabel(outcomeNames())},
 			Help:     "Probes that ended, by outcome; those that were canceled because the prober stopped are not counted anywhere.",
 			ofResult: oneProbe,
 		},

@@ -95,8 +95,13 @@ func checkEndpoint(name, endpoint string, p protocol) error {
 		return nil
 	case err == nil && !web && p == protocolGRPC:
 		return nil // host:port, dns:///host, unix:///path: what a gRPC target may be
-	case p == protocolGRPC:
-		return fmt.Errorf("%s=%q: no endpoint; want a URL such as http://collector:4317", name, endpoint)
 	}
-	return fmt.Errorf("%s=%q: no endpoint; want a URL such as http://collector:4318", name, endpoint)
+	if strings.Contains(endpoint, "@") {
+		endpoint = "***" // a password may be before it
+	}
+	port := 4318
+	if p == protocolGRPC {
+		port = 4317
+	}
+	return fmt.Errorf("%s=%q: no endpoint; want a URL such as http://collector:%d", name, endpoint, port)
 }

@@ -47,7 +47,7 @@ func (f *failures) report(err error) {
 // Handle implements the SDK's error handler. Exports that failed were reported
 // already.
 func (f *failures) Handle(err error) {
-	if !errors.As(err, new(reported)) {
+	if _, again := errors.AsType[reported](err); !again {
 		f.report(err)
 	}
 }

@@ -139,7 +139,7 @@ func read(t *testing.T, metrics []metricdata.Metrics) map[string]series {
 func words(set attribute.Set) map[string]string {
 	all := map[string]string{}
 	for _, kv := range set.ToSlice() {
-		all[string(kv.Key)] = kv.Value.Emit()
+		all[string(kv.Key)] = kv.Value.String()
 	}
 	return all
 }

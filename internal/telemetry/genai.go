@@ -19,7 +19,7 @@ func genAI() []Instrument {
 	return []Instrument{
 		{
 			Name: "gen_ai.client.operation.duration", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
-			Labels:   []Label{{Name: string(semconv.ErrorTypeKey), Values: append([]string{""}, failed()...)}},
+			Labels:   []Label{{Name: string(semconv.ErrorTypeKey), Values: append([]string{""}, failureNames()...)}},
 			Help:     "End-to-end latency of a probe, or, with error.type, the time after which it failed.",
 			ofResult: operationDuration,
 		},

@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// scope is the name of our instrumentation.
-const scope = "github.com/llm-prober/prober"
+// instrumentation is the scope of all that we send.
+const instrumentation = "github.com/llm-prober/prober"
 
 // newMeterProvider returns a provider whose histograms agree bucket for bucket
 // with those of [Prometheus]. The number of series is bounded by the

@@ -95,7 +95,7 @@ func (o *OTLP) send(to sdkmetric.Exporter, options OTLPOptions, about *resource.
 // measure lets the recorder keep metrics for a reader.
 func (o *OTLP) measure(read sdkmetric.Reader, series *usage, options OTLPOptions, about *resource.Resource) error {
 	o.metrics = newMeterProvider(read, about)
-	meter := o.metrics.Meter(scope, metric.WithInstrumentationVersion(options.Build.Version))
+	meter := o.metrics.Meter(instrumentation, metric.WithInstrumentationVersion(options.Build.Version))
 	rows := ofResults(ScopeTarget, ScopeProber)
 	if options.GenAI {
 		rows = append(rows, ofResults(ScopeGenAI)...)

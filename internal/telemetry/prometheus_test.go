@@ -81,6 +81,32 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestBothKindsOfBuckets: text has the classic ones, protobuf these and the
+// native ones.
+func TestBothKindsOfBuckets(t *testing.T) {
+	if text := scrape(t, fixed(), "text/plain").Body.String(); !strings.Contains(text, `llm_probe_ttft_seconds_bucket{model="llama",prompt="cold",target="a",le="0.6"} 1`) {
+		t.Error("no classic buckets in the text")
+	}
+	for _, family := range protobufScrape(t, fixed()) {
+		for _, m := range family.Metric {
+			h := m.GetHistogram()
+			spans := h.GetSampleCount() > h.GetZeroCount()
+			if h != nil && (len(h.Bucket) == 0 || h.GetSchema() != 4 || h.GetZeroThreshold() != zeroThreshold || spans != (len(h.PositiveSpan) > 0)) {
+				t.Errorf("%s: %d classic buckets, schema %d, %d spans", family.GetName(), len(h.Bucket), h.GetSchema(), len(h.PositiveSpan))
+			}
+		}
+	}
+}
+
+func TestProcessAndRuntime(t *testing.T) {
+	text := scrape(t, NewPrometheus(Build{}), "text/plain").Body.String()
+	for _, want := range []string{"\ngo_goroutines ", "\nprocess_start_time_seconds "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
 func TestOpenMetricsHasExemplars(t *testing.T) {
 	text := scrape(t, fixed(), "application/openmetrics-text; version=1.0.0").Body.String()
 	for _, want := range []string{

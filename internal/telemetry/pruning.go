@@ -76,13 +76,13 @@ func pruned(data metricdata.Aggregation, users map[attribute.Distinct]int) metri
 	left := 0
 	switch d := data.(type) {
 	case metricdata.Sum[int64]:
-		d.DataPoints = points(d.DataPoints, users, func(p metricdata.DataPoint[int64]) attribute.Set { return p.Attributes })
+		d.DataPoints = unended(d.DataPoints, users, func(p metricdata.DataPoint[int64]) attribute.Set { return p.Attributes })
 		data, left = d, len(d.DataPoints)
 	case metricdata.Histogram[float64]:
-		d.DataPoints = points(d.DataPoints, users, func(p metricdata.HistogramDataPoint[float64]) attribute.Set { return p.Attributes })
+		d.DataPoints = unended(d.DataPoints, users, func(p metricdata.HistogramDataPoint[float64]) attribute.Set { return p.Attributes })
 		data, left = d, len(d.DataPoints)
 	case metricdata.ExponentialHistogram[float64]:
-		d.DataPoints = points(d.DataPoints, users, func(p metricdata.ExponentialHistogramDataPoint[float64]) attribute.Set { return p.Attributes })
+		d.DataPoints = unended(d.DataPoints, users, func(p metricdata.ExponentialHistogramDataPoint[float64]) attribute.Set { return p.Attributes })
 		data, left = d, len(d.DataPoints)
 	default:
 		return data
@@ -93,7 +93,8 @@ func pruned(data metricdata.Aggregation, users map[attribute.Distinct]int) metri
 	return data
 }
 
-func points[P any](all []P, users map[attribute.Distinct]int, attributes func(P) attribute.Set) []P {
+// unended are the points whose series have not ended.
+func unended[P any](all []P, users map[attribute.Distinct]int, attributes func(P) attribute.Set) []P {
 	var kept []P
 	for _, p := range all {
 		set := attributes(p)

@@ -31,7 +31,7 @@ func newSpans(to sdktrace.SpanExporter, about *resource.Resource) *spans {
 		sdktrace.WithSampler(sdktrace.AlwaysSample()),
 		sdktrace.WithIDGenerator(ownIDs{}),
 	)
-	return &spans{provider: provider, tracer: provider.Tracer(scope)}
+	return &spans{provider: provider, tracer: provider.Tracer(instrumentation)}
 }
 
 func (s *spans) shutdown(ctx context.Context) error {

@@ -208,8 +208,8 @@ func verdicts(t Target, r *probe.Result) iter.Seq[sample] {
 	}
 }
 
-// counted are all outcomes as label values.
-func counted() []string {
+// outcomeNames are all outcomes as label values.
+func outcomeNames() []string {
 	var names []string
 	for _, o := range probe.Outcomes() {
 		names = append(names, string(o))
@@ -217,7 +217,7 @@ func counted() []string {
 	return names
 }
 
-// failed are the outcomes of failed probes as label values.
-func failed() []string {
-	return slices.DeleteFunc(counted(), func(name string) bool { return name == string(probe.OK) })
+// failureNames are the outcomes of failed probes as label values.
+func failureNames() []string {
+	return slices.DeleteFunc(outcomeNames(), func(name string) bool { return name == string(probe.OK) })
 }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/llm-prober/prober/"
+
+// arrows is which rooms each room may see, as the map in CONTRIBUTING.md draws
+// it. All arrows point down.
+var arrows = map[string][]string{
+	"cmd/prober":         {"config", "schedule", "prompt", "telemetry", "status", "report", "sim", "probe", "wire", "stream"},
+	"internal/config":    {},
+	"internal/schedule":  {},
+	"internal/prompt":    {},
+	"internal/telemetry": {"probe", "wire", "stream"},
+	"internal/status":    {"probe", "wire", "stream"},
+	"internal/report":    {"probe", "wire", "stream"},
+	"internal/sim":       {},
+	"internal/probe":     {"wire", "stream"},
+	"internal/wire":      {},
+	"internal/stream":    {},
+}
+
+// TestArrows holds the map against what the code imports, directly or not.
+func TestArrows(t *testing.T) {
+	for room, allowed := range arrows {
+		for _, seen := range deps(t, "../../"+room) {
+			name, ours := strings.CutPrefix(seen, module+"internal/")
+			if ours && seen != module+room && !slices.Contains(allowed, name) {
+				t.Errorf("%s sees %s", room, name)
+			}
+		}
+	}
+}
+
+// TestOnlyTelemetryKnowsMetrics holds that results know no metrics, and rooms no
+// logger.
+func TestOnlyTelemetryKnowsMetrics(t *testing.T) {
+	for room := range arrows {
+		if room == "cmd/prober" || room == "internal/telemetry" {
+			continue
+		}
+		for _, seen := range deps(t, "../../"+room) {
+			for _, banned := range []string{"github.com/prometheus/", "go.opentelemetry.io/", "go.uber.org/zap"} {
+				if strings.HasPrefix(seen, banned) {
+					t.Errorf("%s sees %s", room, seen)
+				}
+			}
+		}
+	}
+}
+
+// TestEveryRoomIsOnTheMap holds that no room was added without its arrows.
+func TestEveryRoomIsOnTheMap(t *testing.T) {
+	for _, pkg := range list(t, "-f", "{{.ImportPath}}", "../../...") {
+		if _, ok := arrows[strings.TrimPrefix(pkg, module)]; !ok {
+			t.Errorf("%s is not on the map", pkg)
+		}
+	}
+}
+
+func deps(t *testing.T, room string) []string { return list(t, "-deps", room) }
+
+func list(t *testing.T, args ...string) []string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(out))
+}

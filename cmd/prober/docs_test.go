@@ -1,0 +1,157 @@
+package main
+
+import (
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/telemetry"
+)
+
+var update = flag.Bool("update", false, "write the generated files")
+
+const root = "../../"
+
+// TestGeneratedDocs holds that the generated pages are what the code says now.
+func TestGeneratedDocs(t *testing.T) {
+	for path, want := range map[string]string{
+		"docs/metrics.md":       telemetry.Markdown(),
+		"docs/configuration.md": config.Markdown(),
+	} {
+		if *update {
+			if err := os.WriteFile(root+path, []byte(want), 0o644); err != nil { //nolint:gosec // a page for everybody
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(want, read(t, path)); diff != "" {
+			t.Errorf("%s is not what the code says: run make generate\n%s", path, diff)
+		}
+	}
+}
+
+// pages are the texts that people write.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, path := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+		found[path] = read(t, path)
+	}
+	err := filepath.WalkDir(root+"docs", func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".md") {
+			found[strings.TrimPrefix(path, root)] = read(t, strings.TrimPrefix(path, root))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(root + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestPagesNameOnlyMetricsThatExist holds every metric name in a page against
+// the catalog.
+func TestPagesNameOnlyMetricsThatExist(t *testing.T) {
+	known := map[string]bool{}
+	for _, i := range telemetry.Catalog() {
+		known[i.PrometheusName()], known[i.Name] = true, true
+	}
+	name := regexp.MustCompile(`llm[_.]probe[r]?[_.][a-z0-9_.]*[a-z0-9]`)
+	for path, text := range pages(t) {
+		for _, metric := range name.FindAllString(text, -1) {
+			base := metric
+			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+				base = strings.TrimSuffix(base, suffix)
+			}
+			if !known[metric] && !known[base] {
+				t.Errorf("%s names %s, which is not in the catalog", path, metric)
+			}
+		}
+	}
+}
+
+// TestPagesNameOnlyVariablesThatExist holds every variable in a page against the
+// configuration.
+func TestPagesNameOnlyVariablesThatExist(t *testing.T) {
+	known := map[string]bool{"PROBER_TRANSCRIPTS": true, "PROBER_BINARY": true, "PROBER_X": true, "PROBER_TARGETS_n_X": true}
+	for _, key := range config.Reference() {
+		known[key.Variable] = true
+		if key.PerTarget {
+			known[strings.Replace(strings.Replace(key.Variable, "PROBER_TARGETS_n_", "PROBER_", 1), "PROBER_", "PROBER_TARGETS_n_", 1)] = true
+		}
+	}
+	name := regexp.MustCompile(`PROBER_[A-Z0-9n]+(?:_[A-Z0-9n]+)*`)
+	index := regexp.MustCompile(`_[0-9]+_`)
+	for path, text := range pages(t) {
+		for _, variable := range name.FindAllString(text, -1) {
+			if kubernetes := strings.HasPrefix(variable, "PROBER_SERVICE_") || strings.HasPrefix(variable, "PROBER_PORT"); kubernetes {
+				continue
+			}
+			if !known[variable] && !known[index.ReplaceAllString(variable, "_n_")] {
+				t.Errorf("%s names %s, which is no variable of ours", path, variable)
+			}
+		}
+	}
+}
+
+// TestPagesShowCommandsThatWork parses every prober command of the README with
+// the real flags, and looks up every make target.
+func TestPagesShowCommandsThatWork(t *testing.T) {
+	command := regexp.MustCompile(`(?m)^\s*(?:[A-Z_0-9]+=\S+ )*(?:go run \./cmd/prober|prober) (.*?)(?:\s+#.*)?$`)
+	makefile, shown := read(t, "Makefile"), 0
+	for path, text := range pages(t) {
+		for _, match := range command.FindAllStringSubmatch(codeOf(text), -1) {
+			shown++
+			args := strings.Fields(match[1])
+			verb, rest, err := newRoot().Find(args)
+			if err != nil {
+				t.Errorf("%s shows %q: %v", path, match[0], err)
+				continue
+			}
+			if err := verb.ParseFlags(rest); err != nil {
+				t.Errorf("%s shows %q: %v", path, match[0], err)
+			}
+		}
+		for _, match := range regexp.MustCompile("(?m)(?:^|`)make ([a-z]+)").FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(makefile, "\n"+match[1]+":") {
+				t.Errorf("%s shows %q, which the Makefile does not have", path, match[0])
+			}
+		}
+	}
+	if shown < 5 {
+		t.Errorf("%d commands found in the pages: the test does not see them", shown)
+	}
+}
+
+// codeOf is the code blocks of a page.
+func codeOf(page string) string {
+	var b strings.Builder
+	for i, part := range strings.Split(page, "```") {
+		if i%2 == 1 {
+			b.WriteString(part)
+		}
+	}
+	return b.String()
+}
+
+// TestCIRunsTheTestCommandOfTheReadme holds the two together.
+func TestCIRunsTheTestCommandOfTheReadme(t *testing.T) {
+	if !strings.Contains(read(t, "README.md"), "make test") || !strings.Contains(read(t, ".ci/run"), "make test") {
+		t.Error("README and .ci/run do not run the same command")
+	}
+}

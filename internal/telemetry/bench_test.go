@@ -1,0 +1,55 @@
+package telemetry
+
+import (
+	"testing"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// hundred is a result of 100 tokens, one a frame.
+func hundred() *probe.Result {
+	r := succeeded5()
+	r.Usage.Output, r.Usage.Total = wire.Tokens(100), wire.Tokens(200)
+	r.Timeline.Tokens = nil
+	for i := range 100 {
+		at := ms(600+18*float64(i)) + time.Duration(i*i)*time.Microsecond
+		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: at, Read: uint64(i), N: 1})
+	}
+	r.Timeline.Finish = r.Timeline.Tokens[99].At
+	r.Elapsed = r.Timeline.Finish + ms(5)
+	return r
+}
+
+func BenchmarkRecord(b *testing.B) {
+	otlp, _ := manual(b, false)
+	genAI, _ := manual(b, true)
+	for _, of := range []struct {
+		name string
+		to   Recorder
+	}{
+		{"prometheus", NewPrometheus(Build{})}, {"otlp", otlp}, {"otlp with GenAI", genAI},
+	} {
+		b.Run(of.name, func(b *testing.B) {
+			of.to.Set(fixedTarget())
+			r := hundred()
+			b.ReportAllocs()
+			for b.Loop() {
+				of.to.Record(r)
+			}
+		})
+	}
+}
+
+func BenchmarkScrape(b *testing.B) {
+	p := NewPrometheus(Build{})
+	p.Set(fixedTarget())
+	p.Record(hundred())
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.Registry().Gather(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,329 @@
+package telemetry
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// roads are both recorders, and what is on them now.
+type roads struct {
+	Recorder
+	prometheus *Prometheus
+	otlp       *OTLP
+	from       *sdkmetric.ManualReader
+	usage      *usage
+}
+
+func newRoads(t *testing.T) *roads {
+	t.Helper()
+	r := &roads{prometheus: NewPrometheus(Build{})}
+	r.otlp, r.from = manual(t, true)
+	r.usage = r.otlp.back.(*meters).usage
+	r.Recorder = Join(r.prometheus, r.otlp)
+	return r
+}
+
+// values are all series whose key begins so; both roads must have the same.
+func (r *roads) values(t *testing.T, prefix string) map[string]float64 {
+	t.Helper()
+	var all metricdata.ResourceMetrics
+	if err := r.from.Collect(context.Background(), &all); err != nil {
+		t.Fatal(err)
+	}
+	onOTLP := starting(read(t, r.usage.prune(&all).ScopeMetrics[0].Metrics), prefix)
+	onMetrics := starting(scraped(gather(t, r.prometheus)), prefix)
+	if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
+		t.Errorf("series (-/metrics +OTLP):\n%s", diff)
+	}
+	return onMetrics
+}
+
+func starting(all map[string]series, prefix string) map[string]float64 {
+	some := map[string]float64{}
+	for k, s := range all {
+		if strings.HasPrefix(k, prefix) {
+			some[k] = s.Value + float64(s.Count)
+		}
+	}
+	return some
+}
+
+func with(r *probe.Result, change func(*probe.Result)) *probe.Result {
+	change(r)
+	return r
+}
+
+func TestSetTwiceChangesNothing(t *testing.T) {
+	r := newRoads(t)
+	r.Set(fixedTarget())
+	r.Record(succeeded5())
+	r.Skipped("a", SkipBudget)
+	before := r.values(t, "llm_probe_")
+	r.Set(fixedTarget())
+	if diff := cmp.Diff(before, r.values(t, "llm_probe_")); diff != "" {
+		t.Errorf("series (-before +after):\n%s", diff)
+	}
+}
+
+func TestSetOfAnotherModelBeginsAnew(t *testing.T) {
+	r := newRoads(t)
+	r.Set(fixedTarget())
+	r.Record(succeeded5())
+	other := fixedTarget()
+	other.Model = "qwen"
+	r.Set(other)
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Timeline.Start = time.Now().Add(-time.Minute) })) // late
+	want := map[string]float64{"llm_probe_frames_total,model=qwen,prompt=cold,target=a": 0}
+	if diff := cmp.Diff(want, r.values(t, "llm_probe_frames_total")); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+	if got := r.values(t, "llm_probe_last_probe_timestamp_seconds"); len(got) != 0 {
+		t.Errorf("the new series has the old one's last probe: %v", got)
+	}
+}
+
+func TestSetOfAnotherPromptBeginsAnew(t *testing.T) {
+	r := newRoads(t)
+	r.Set(fixedTarget())
+	r.Record(succeeded5())
+	other := fixedTarget()
+	other.Prompt = "warm"
+	r.Set(other)
+	r.Record(succeeded5()) // of the old prompt: late
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Prompt = "warm" }))
+	want := map[string]float64{"llm_probe_frames_total,model=llama,prompt=warm,target=a": 4}
+	if diff := cmp.Diff(want, r.values(t, "llm_probe_frames_total")); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+}
+
+func TestSetOfOtherFactsGoesOn(t *testing.T) {
+	r := newRoads(t)
+	r.Set(fixedTarget())
+	r.Record(succeeded5())
+	other := fixedTarget()
+	other.Interval, other.URL, other.Group = time.Minute, "http://new", "h"
+	r.Set(other)
+	r.Record(succeeded5())
+	want := map[string]float64{
+		"llm_probe_frames_total,model=llama,prompt=cold,target=a":                                       8,
+		"llm_probe_interval_seconds,model=llama,prompt=cold,target=a":                                   60,
+		"llm_probe_target_info,api=openai-chat,group=h,model=llama,prompt=cold,target=a,url=http://new": 1,
+		"llm_probe_ttft_seconds,model=llama,prompt=cold,target=a":                                       2,
+		"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                  0.99,
+		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good":   2,
+		"llm_probe_tls_earliest_cert_expiry_timestamp_seconds,model=llama,prompt=cold,target=a":         float64(day().AddDate(0, 2, 0).Unix()),
+	}
+	all := r.values(t, "llm_probe_")
+	maps.DeleteFunc(all, func(k string, _ float64) bool { _, asked := want[k]; return !asked })
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+}
+
+func TestObjectiveThatVanishedLosesItsSeries(t *testing.T) {
+	r := newRoads(t)
+	r.Set(fixedTarget())
+	r.Record(succeeded5())
+	other := fixedTarget()
+	other.Objectives = append(other.Objectives[:1:1], probe.Objective{Name: "new", Signal: probe.SignalE2EL, Limit: time.Minute, Goal: 0.9})
+	r.Set(other)
+	want := map[string]float64{
+		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good":  1,
+		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=bad":   0,
+		"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=good": 0,
+		"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=bad":  0,
+		"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                 0.99,
+		"llm_probe_objective_goal_ratio,model=llama,objective=new,prompt=cold,target=a":                0.9,
+		"llm_probe_objective_limit_seconds,model=llama,objective=new,prompt=cold,target=a":             60,
+	}
+	if diff := cmp.Diff(want, r.values(t, "llm_probe_objective_")); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+}
+
+func TestModelIsLearnedFromResults(t *testing.T) {
+	r := newRoads(t)
+	unset := fixedTarget()
+	unset.Model, unset.API = "", "auto"
+	r.Set(unset)
+	if got := slices.Sorted(maps.Keys(r.values(t, "llm_probe_frames_total"))); !slices.Equal(got, []string{"llm_probe_frames_total,model=unknown,prompt=cold,target=a"}) {
+		t.Errorf("before the first result: %v", got)
+	}
+	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" })) // nobody was reached
+	r.Record(succeeded5())
+	r.Set(unset) // a reload that knows no more than the one before
+	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
+	want := map[string]float64{
+		"llm_probe_probes_total,model=llama,outcome=ok,prompt=cold,target=a":      1,
+		"llm_probe_probes_total,model=llama,outcome=connect,prompt=cold,target=a": 1,
+	}
+	got := r.values(t, "llm_probe_probes_total")
+	maps.DeleteFunc(got, func(_ string, value float64) bool { return value == 0 })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+	info := slices.Collect(maps.Keys(r.values(t, "llm_probe_target_info")))
+	if len(info) != 1 || !strings.Contains(info[0], "api=openai-chat") {
+		t.Errorf("info: %v", info)
+	}
+}
+
+func TestRemove(t *testing.T) {
+	r := newRoads(t)
+	r.Set(fixedTarget())
+	r.Record(succeeded5())
+	r.Remove("a")
+	r.Remove("never set")
+	r.Record(succeeded5()) // late
+	r.Skipped("a", SkipLate)
+	if got := r.values(t, "llm_probe_"); len(got) != 0 {
+		t.Errorf("after Remove: %v", got)
+	}
+	if got := r.values(t, "llm_prober_schedule_delay_seconds"); !cmp.Equal(got, map[string]float64{"llm_prober_schedule_delay_seconds": 1}) {
+		t.Errorf("the prober's own: %v", got)
+	}
+	r.Set(fixedTarget())
+	again := scraped(gather(t, r.prometheus))["llm_probe_frames_total,model=llama,prompt=cold,target=a"]
+	if again.Value != 0 {
+		t.Errorf("set again, it begins with %v", again.Value)
+	}
+}
+
+// TestSeriesOfGenAIEndWithTheirLastTarget: two targets of one server and model
+// are one series there.
+func TestSeriesOfGenAIEndWithTheirLastTarget(t *testing.T) {
+	r := newRoads(t)
+	twin := fixedTarget()
+	twin.Name = "b"
+	r.Set(fixedTarget())
+	r.Set(twin)
+	r.Record(succeeded5())
+	chunks := func() int {
+		for _, m := range r.usage.prune(&metricdata.ResourceMetrics{ScopeMetrics: []metricdata.ScopeMetrics{{Metrics: collect(t, r.from)}}}).ScopeMetrics[0].Metrics {
+			if m.Name == "gen_ai.client.operation.time_to_first_chunk" {
+				return len(m.Data.(metricdata.Histogram[float64]).DataPoints)
+			}
+		}
+		return 0
+	}
+	got := []int{chunks()}
+	r.Remove("a")
+	got = append(got, chunks())
+	r.Remove("b")
+	got = append(got, chunks())
+	if want := []int{1, 1, 0}; !slices.Equal(got, want) {
+		t.Errorf("series with both, one and no target: %v, want %v", got, want)
+	}
+}
+
+func TestCanceledIsNeverCounted(t *testing.T) {
+	r := newRoads(t)
+	r.Set(fixedTarget())
+	before := r.values(t, "llm_")
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
+	if diff := cmp.Diff(before, r.values(t, "llm_")); diff != "" {
+		t.Errorf("series (-before +after):\n%s", diff)
+	}
+}
+
+func TestReloaded(t *testing.T) {
+	r := newRoads(t)
+	if got := r.values(t, "llm_prober_config"); len(got) != 0 {
+		t.Errorf("before the first: %v", got)
+	}
+	r.Reloaded(day(), true)
+	r.Reloaded(day().Add(time.Hour), false)
+	want := map[string]float64{
+		"llm_prober_config_last_reload_successful":                0,
+		"llm_prober_config_last_reload_success_timestamp_seconds": float64(day().Unix()),
+	}
+	if diff := cmp.Diff(want, r.values(t, "llm_prober_config")); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+}
+
+func TestLabelsThatAreNoUTF8(t *testing.T) {
+	r := newRoads(t)
+	r.Set(fixedTarget())
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Model = "m\xff" }))
+	want := map[string]float64{"llm_probe_frames_total,model=m\uFFFD,prompt=cold,target=a": 4}
+	if diff := cmp.Diff(want, r.values(t, "llm_probe_frames_total")); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+}
+
+func TestShownURL(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://u:p@h:1/v1?key=k#f": "https://h:1/v1",
+		"http://h":                   "http://h",
+		"http://h:%zz":               "",
+		"":                           "",
+	} {
+		if got := shownURL(raw); got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
+}
+
+func TestNilOTLPDoesNothing(t *testing.T) {
+	var none *OTLP
+	to := Join(none)
+	fill(to)
+	to.Remove("a")
+	if err := none.Shutdown(context.Background()); err != nil || none.Failures() != 0 {
+		t.Errorf("%v, %d failures", err, none.Failures())
+	}
+}
+
+// TestConcurrency: everything at once. The race detector judges.
+func TestConcurrency(t *testing.T) {
+	r := newRoads(t)
+	var running sync.WaitGroup
+	results := random(200)
+	for worker := range 4 {
+		running.Go(func() {
+			for n, result := range results {
+				switch (n + worker) % 10 {
+				case 0:
+					r.Set(fixedTarget())
+				case 1:
+					r.Remove("a")
+				case 2:
+					r.Skipped("b", SkipLate)
+				case 3:
+					r.Reloaded(day(), true)
+				default:
+					r.Record(result)
+				}
+			}
+		})
+	}
+	running.Go(func() {
+		for range 20 {
+			gather(t, r.prometheus)
+			var all metricdata.ResourceMetrics
+			if err := r.from.Collect(context.Background(), &all); err != nil {
+				t.Error(err)
+			}
+			r.usage.prune(&all)
+		}
+	})
+	running.Wait()
+	r.Set(randomTargets()[1])
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Target, r.API = "b", "tgi" }))
+	if got := r.values(t, "llm_probe_last_success_timestamp_seconds,model=llama,prompt=cold,target=b"); len(got) != 1 {
+		t.Errorf("after all: %v", got)
+	}
+}

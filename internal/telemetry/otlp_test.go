@@ -1,0 +1,366 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
+	"go.opentelemetry.io/otel"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
+	"google.golang.org/protobuf/encoding/protodelim"
+)
+
+// bothCollectors are one for each protocol, by the name of it.
+func bothCollectors(t *testing.T) map[string]*collector {
+	t.Helper()
+	return map[string]*collector{"grpc": newGRPCCollector(t), "http/protobuf": newHTTPCollector(t)}
+}
+
+// protobufScrape is /metrics as a Prometheus with native histograms scrapes it.
+func protobufScrape(t *testing.T, p *Prometheus) []*dto.MetricFamily {
+	t.Helper()
+	body := scrape(t, p, "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited").Body
+	var all []*dto.MetricFamily
+	for {
+		var family dto.MetricFamily
+		err := protodelim.UnmarshalFrom(body, &family)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(family.GetName(), "llm_probe") {
+			all = append(all, &family)
+		}
+	}
+}
+
+// TestOTLPEqualsScrape: what a collector receives is what a Prometheus scrapes.
+func TestOTLPEqualsScrape(t *testing.T) {
+	for protocol, c := range bothCollectors(t) {
+		t.Run(protocol, func(t *testing.T) {
+			o, told := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol})
+			p := NewPrometheus(Build{Version: "v1.2.3"})
+			both := Join(p, o)
+			for _, target := range randomTargets() {
+				both.Set(target)
+			}
+			both.Reloaded(day(), true)
+			for _, r := range random(300) {
+				both.Record(r)
+			}
+			if err := o.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got, exemplars := received(t, c.metrics)
+			if diff := cmp.Diff(scraped(protobufScrape(t, p)), got); diff != "" {
+				t.Errorf("series (-/metrics +OTLP):\n%s", diff)
+			}
+			if exemplars == 0 {
+				t.Error("no exemplars")
+			}
+			if got := told(); len(got) != 0 || o.Failures() != 0 {
+				t.Errorf("told %v, %d failures", got, o.Failures())
+			}
+		})
+	}
+}
+
+// TestOTLPForm: names, units, temporality, scale and resource.
+func TestOTLPForm(t *testing.T) {
+	c := newGRPCCollector(t)
+	o, _ := newOTLPTo(t, c.endpoint, map[string]string{
+		"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test",
+	})
+	fill(o)
+	if err := o.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	type form struct {
+		Unit, Kind string
+		Cumulative bool
+		Scale      int32
+	}
+	got := map[string]form{}
+	for _, m := range c.metrics[0].ScopeMetrics[0].Metrics {
+		f := form{Unit: m.Unit}
+		switch d := m.Data.(type) {
+		case *metricspb.Metric_ExponentialHistogram:
+			f.Kind, f.Scale = "exponential", d.ExponentialHistogram.DataPoints[0].Scale
+			f.Cumulative = d.ExponentialHistogram.AggregationTemporality == metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+		case *metricspb.Metric_Histogram:
+			f.Kind = "explicit"
+			f.Cumulative = d.Histogram.AggregationTemporality == metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+		case *metricspb.Metric_Sum:
+			f.Kind = map[bool]string{true: "monotonic sum", false: "sum"}[d.Sum.IsMonotonic]
+			f.Cumulative = d.Sum.AggregationTemporality == metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+		case *metricspb.Metric_Gauge:
+			f.Kind = "gauge"
+		}
+		got[m.Name] = f
+	}
+	want := map[string]form{}
+	for _, i := range Catalog() {
+		switch {
+		case i.Kind == Histogram && i.Scope == ScopeGenAI:
+			want[i.Name] = form{i.Unit, "explicit", true, 0}
+		case i.Kind == Histogram:
+			want[i.Name] = form{i.Unit, "exponential", true, 4}
+		case i.Kind == Counter:
+			want[i.Name] = form{i.Unit, "monotonic sum", true, 0}
+		default:
+			want[i.Name] = form{i.Unit, "gauge", false, 0}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics (-want +got):\n%s", diff)
+	}
+	about := pairs(c.metrics[0].Resource.Attributes)
+	if host, _, ok := strings.Cut(about["service.instance.id"], "-"); !ok || host == "" {
+		t.Errorf("service.instance.id: %q", about["service.instance.id"])
+	}
+	delete(about, "service.instance.id")
+	delete(about, "telemetry.sdk.version")
+	wantAbout := map[string]string{
+		"service.name": "prober", "service.version": "v1.2.3", "deployment.environment.name": "test",
+		"telemetry.sdk.name": "opentelemetry", "telemetry.sdk.language": "go",
+	}
+	if diff := cmp.Diff(wantAbout, about); diff != "" {
+		t.Errorf("resource (-want +got):\n%s", diff)
+	}
+}
+
+func TestEnvironmentNamesTheService(t *testing.T) {
+	c := newHTTPCollector(t)
+	o, _ := newOTLPTo(t, c.endpoint, map[string]string{
+		"OTEL_SERVICE_NAME": "mine", "OTEL_RESOURCE_ATTRIBUTES": "service.instance.id=pod-0,service.version=other",
+	})
+	fill(o)
+	if err := o.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := pairs(c.metrics[0].Resource.Attributes)
+	for name, want := range map[string]string{"service.name": "mine", "service.instance.id": "pod-0", "service.version": "other"} {
+		if got[name] != want {
+			t.Errorf("%s=%q, want %q", name, got[name], want)
+		}
+	}
+}
+
+func TestDeltaTemporality(t *testing.T) {
+	c := newHTTPCollector(t)
+	o, _ := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "delta"})
+	fill(o)
+	for range 2 {
+		if err := o.metrics.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := []int64{}
+	for _, export := range c.metrics {
+		for _, m := range export.ScopeMetrics[0].Metrics {
+			for _, p := range m.GetSum().GetDataPoints() {
+				if m.Name == "llm.probe.frames" {
+					got = append(got, p.GetAsInt())
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff([]int64{6}, got); diff != "" {
+		t.Errorf("frames by export (-want +got):\n%s", diff)
+	}
+}
+
+func TestGenAI(t *testing.T) {
+	c := newHTTPCollector(t)
+	o, _ := newOTLPTo(t, c.endpoint, nil)
+	fill(o)
+	if err := o.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]uint64{}
+	for _, m := range c.metrics[0].ScopeMetrics[0].Metrics {
+		for _, p := range m.GetHistogram().GetDataPoints() {
+			labels := pairs(p.Attributes)
+			if port := valueOf(p.Attributes, "server.port").GetIntValue(); port != 8443 {
+				t.Errorf("%s: server.port=%d", m.Name, port)
+			}
+			delete(labels, "server.port")
+			got[key(m.Name, labels)] = p.Count
+		}
+	}
+	const base = ",gen_ai.operation.name=chat,gen_ai.provider.name=openai,gen_ai.request.model=llama"
+	const tail = ",server.address=llm.example,user_agent.synthetic.type=test"
+	want := map[string]uint64{
+		"gen_ai.client.operation.duration" + base + tail:                        1,
+		"gen_ai.client.operation.duration,error.type=stalled" + base + tail:     1,
+		"gen_ai.client.operation.duration,error.type=connect" + base + tail:     1,
+		"gen_ai.client.operation.time_to_first_chunk" + base + tail:             1,
+		"gen_ai.client.operation.time_per_output_chunk" + base + tail:           3,
+		"gen_ai.client.token.usage" + base + ",gen_ai.token.type=input" + tail:  2,
+		"gen_ai.client.token.usage" + base + ",gen_ai.token.type=output" + tail: 1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+}
+
+func valueOf(all []*commonpb.KeyValue, name string) *commonpb.AnyValue {
+	for _, kv := range all {
+		if kv.Key == name {
+			return kv.Value
+		}
+	}
+	return nil
+}
+
+func TestGenAIOff(t *testing.T) {
+	o, from := manual(t, false)
+	fill(o)
+	for _, m := range collect(t, from) {
+		if strings.HasPrefix(m.Name, "gen_ai.") {
+			t.Errorf("%s is there", m.Name)
+		}
+	}
+}
+
+func TestRemovedTargetIsNotExported(t *testing.T) {
+	c := newHTTPCollector(t)
+	o, _ := newOTLPTo(t, c.endpoint, nil)
+	fill(o)
+	o.Remove("a")
+	if err := o.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := received(t, c.metrics)
+	for k := range got {
+		if strings.Contains(k, "target=a") {
+			t.Errorf("%s is there", k)
+		}
+	}
+	if len(got) == 0 {
+		t.Error("the prober's own metrics are gone")
+	}
+}
+
+func TestNewOTLPWithoutEndpoint(t *testing.T) {
+	o, err := NewOTLP(t.Context(), OTLPOptions{Environ: func(string) string { return "" }})
+	if o != nil || err != nil {
+		t.Errorf("%v, %v", o, err)
+	}
+}
+
+func TestNewOTLPNamesTheVariable(t *testing.T) {
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "nonsense")
+	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}
+	_, err := NewOTLP(t.Context(), OTLPOptions{Environ: func(name string) string { return env[name] }})
+	if err == nil || !strings.Contains(err.Error(), "OTEL_RESOURCE_ATTRIBUTES") {
+		t.Errorf("a resource that is none: %v", err)
+	}
+}
+
+// TestPartialSuccessIsAFailure, on both protocols.
+func TestPartialSuccessIsAFailure(t *testing.T) {
+	for protocol, c := range bothCollectors(t) {
+		t.Run(protocol, func(t *testing.T) {
+			c.reject = "too many labels"
+			o, told := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_TRACES_EXPORTER": "none"})
+			fill(o)
+			if err := o.metrics.ForceFlush(t.Context()); err == nil || !strings.Contains(err.Error(), c.reject) {
+				t.Errorf("flush: %v", err)
+			}
+			if got := told(); len(got) != 1 || !strings.Contains(got[0].Error(), c.reject) || o.Failures() != 1 {
+				t.Errorf("told %v, %d failures", got, o.Failures())
+			}
+			c.reject = ""
+			if err := o.Shutdown(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestFailingCollector: failures are counted once each, told, and visible in the
+// metrics of both roads.
+func TestFailingCollector(t *testing.T) {
+	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no such tenant", http.StatusForbidden)
+	}))
+	defer failing.Close()
+	o, told := newOTLPTo(t, failing.URL, nil)
+	fill(o)
+	if err := o.metrics.ForceFlush(t.Context()); err == nil {
+		t.Error("metrics were exported")
+	}
+	if err := o.traces.provider.ForceFlush(t.Context()); err == nil {
+		t.Error("traces were exported")
+	}
+	if got := told(); len(got) != 2 || !strings.Contains(got[0].Error(), "no such tenant") || o.Failures() != 2 {
+		t.Errorf("told %v, %d failures", got, o.Failures())
+	}
+	_, me := o.look()
+	if me.exportFailures != 2 {
+		t.Errorf("the metric says %d", me.exportFailures)
+	}
+	if err := o.Shutdown(t.Context()); err == nil {
+		t.Error("shut down in order")
+	}
+}
+
+// TestHangingCollector: nobody waits for a collector that does not answer, but
+// Shutdown, as long as its context allows.
+func TestHangingCollector(t *testing.T) {
+	asked, release := make(chan struct{}, 100), make(chan struct{})
+	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		asked <- struct{}{}
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	defer hanging.Close()
+	defer close(release)
+	o, _ := newOTLPTo(t, hanging.URL, nil)
+	o.Set(fixedTarget())
+	flushed := make(chan error)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { flushed <- o.metrics.ForceFlush(ctx) }()
+	<-asked // an export is under way
+	for range 100 {
+		o.Record(succeeded5())
+		o.Skipped("a", SkipLate)
+	}
+	cancel()
+	if err := <-flushed; !errors.Is(err, context.Canceled) {
+		t.Errorf("flush: %v", err)
+	}
+	if err := o.Shutdown(ctx); err == nil {
+		t.Error("shut down in order")
+	}
+}
+
+// TestSDKComplaintsAreTold rather than printed.
+func TestSDKComplaintsAreTold(t *testing.T) {
+	c := newHTTPCollector(t)
+	o, told := newOTLPTo(t, c.endpoint, nil)
+	otel.Handle(errors.New("of the SDK"))
+	otel.Handle(reported{errors.New("told before")})
+	if got := told(); len(got) != 1 || got[0].Error() != "of the SDK" {
+		t.Errorf("told %v", got)
+	}
+	if err := o.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
