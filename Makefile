@@ -52,6 +52,7 @@ lint: $(GOLANGCI) ## all linters of .golangci.yml
 # Generated files are compared with what the code says in these tests.
 unit:
 	$(GO) test -race -shuffle=on $(PKGS)
+	$(GO) test -run Allocates ./internal/stream ./internal/wire ./internal/probe
 	@$(GO) test -count=1 -run '^TestTranscripts$$' -v ./internal/probe | grep -E '^ *(---|transcripts_test.go).*(SKIP|transcripts)' || true
 
 fuzz: ## a smoke of every fuzz test, $(FUZZTIME) each

@@ -45,14 +45,6 @@ func BenchmarkTokenFrame(b *testing.B) {
 	}
 }
 
-// TestReadingATokenFrameAllocatesNothing is the same as an assertion.
-func TestReadingATokenFrameAllocatesNothing(t *testing.T) {
-	next := readTokenFrame(t, 1)
-	if n := testing.AllocsPerRun(1000, next); n != 0 {
-		t.Errorf("%v allocations a token frame", n)
-	}
-}
-
 // readTokenFrame returns what reads the next of endless token frames.
 func readTokenFrame(tb testing.TB, ask int) func() {
 	chat, _ := wire.Lookup("openai-chat")

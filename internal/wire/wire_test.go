@@ -332,19 +332,6 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-func TestDecodingATokenFrameAllocatesNothing(t *testing.T) {
-	for name, test := range tokenFrames {
-		decode := func() {
-			if d, err := test.dialect.Decode(test.frame); err != nil || len(d.Text) == 0 {
-				t.Fatal(d, err)
-			}
-		}
-		if n := testing.AllocsPerRun(100, decode); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
-	}
-}
-
 // tokenFrames are frames of one token as servers send them, with all that is
 // asked for. They are only read.
 var tokenFrames = map[string]struct {

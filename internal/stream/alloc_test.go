@@ -1,0 +1,30 @@
+//go:build !race
+
+package stream
+
+// The race detector makes sync.Pool forget, so allocations are counted without it:
+// make test runs these tests in a command of their own.
+
+import (
+	"testing"
+)
+
+func TestSSEAllocatesNothingPerFrame(t *testing.T) {
+	for _, ask := range []int{1, 4096} {
+		s := NewSSE(endless(chunkFrame), func() Stamp { return Stamp{} }, ask)
+		if ask == 1 {
+			s = NewSSE(&cycle{text: chunkFrame}, func() Stamp { return Stamp{} }, ask)
+		}
+		next := func() {
+			if _, err := s.Next(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 10 {
+			next()
+		}
+		if n := testing.AllocsPerRun(1000, next); n != 0 {
+			t.Errorf("asking for %d bytes: %v allocations a frame, want none", ask, n)
+		}
+	}
+}
