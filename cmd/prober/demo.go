@@ -21,6 +21,7 @@ import (
 const (
 	demoQPS    = "0.3333"
 	demoDrain  = time.Second
+	demoFlush  = 800 * time.Millisecond
 	demoListen = "127.0.0.1:9464"
 )
 
@@ -64,7 +65,7 @@ func demo(cmd *cobra.Command, s simulation) error {
 	out := cmd.OutOrStdout()
 	tellDemo(out, listener.Addr().String(), endpoints)
 	i := &instance{
-		config: c, listener: listener, drain: demoDrain, build: buildInfo(),
+		config: c, listener: listener, drain: demoDrain, flush: demoFlush, build: buildInfo(),
 		log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
 	}
 	return runDemo(cmd.Context(), i, endpoints)

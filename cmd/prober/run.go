@@ -12,8 +12,12 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 )
 
-// drainLimit is how long `prober run` lets running probes end when it stops.
-const drainLimit = 10 * time.Second
+// How long `prober run` lets running probes end when it stops, and the last
+// export after them.
+const (
+	drainLimit = 10 * time.Second
+	flushLimit = 5 * time.Second
+)
 
 func newRun() *cobra.Command {
 	cmd := &cobra.Command{
@@ -43,7 +47,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			if err != nil {
 				return fmt.Errorf("listen on PROBER_LISTEN_ADDRESS=%q: %w", c.ListenAddress, err)
 			}
-			return runInstance(cmd.Context(), &instance{config: c, listener: listener, drain: drainLimit, log: log, build: buildInfo()})
+			return runInstance(cmd.Context(), &instance{config: c, listener: listener, drain: drainLimit, flush: flushLimit, log: log, build: buildInfo()})
 		},
 	}
 	addConfigFlags(cmd)

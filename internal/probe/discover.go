@@ -142,6 +142,9 @@ func exchangeMetadata(ctx context.Context, transport *http.Transport, req *http.
 		return nil, noAnswer(ctx, during, err)
 	}
 	defer resp.Body.Close()
+	if isStream(resp) {
+		return nil, failed(Rejected, "answered with a stream")
+	}
 	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxMetadata))
 	if err != nil {
 		if v, ok := ended(ctx, "while reading the answer"); ok {

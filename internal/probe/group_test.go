@@ -266,13 +266,38 @@ func TestMemberAsksWhatTheServerIs(t *testing.T) {
 // TestMemberThatCannotBeAskedIsAResult holds that a server which is down from
 // the start is counted like one that goes down later.
 func TestMemberThatCannotBeAskedIsAResult(t *testing.T) {
-	for status, want := range map[int]Outcome{401: Rejected, 404: Rejected, 503: Overloaded, 500: ServerError} {
+	for status, want := range map[int]Outcome{401: Rejected, 403: Rejected, 503: Overloaded, 500: ServerError} {
 		inBubble(t, http.StatusText(status), func(t *testing.T) {
 			target := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 			target.Dialect = nil
 			r := NewMember(target, "", 1, nil).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
 			if r.Outcome != want || r.Status != status || r.Target != "t" {
 				t.Errorf("%s with status %d: %v", r.Outcome, r.Status, r.Err)
+			}
+		})
+	}
+}
+
+// TestMemberProbesAServerThatDoesNotTellWhatItIs holds that a server without a
+// model list is probed as most are.
+func TestMemberProbesAServerThatDoesNotTellWhatItIs(t *testing.T) {
+	for name, other := range map[string]http.HandlerFunc{
+		"no other route":          http.NotFound,
+		"a page on every route":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
+		"a stream on every route": script{{0, data(token), hang}}.stream,
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/v1/chat/completions" {
+					answer(2*ms).stream(w, r)
+					return
+				}
+				other(w, r)
+			})
+			target.Dialect = nil
+			r := NewMember(target, "", 1, nil).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
+			if r.Outcome != OK || r.API != "openai-chat" || r.Model != "" {
+				t.Errorf("%s by %s with model %q: %v", r.Outcome, r.API, r.Model, r.Err)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -81,18 +82,34 @@ func (m *Member) Probe(ctx context.Context, ask wire.Ask) *Result {
 	return r
 }
 
-// Prepare finds out what the server is, unless that is known.
+// Prepare finds out what the server is, unless that is known. A server that
+// answers but does not tell is taken for one of openai-chat.
 func (m *Member) Prepare(ctx context.Context) error {
 	known := m.Lessons()
 	if known.Dialect != nil && known.Model != "" {
 		return nil
 	}
 	found, err := m.target.Discover(ctx, m.model)
-	if err != nil {
+	if err != nil && !assumable(err) {
 		return err
+	}
+	if found.Dialect == nil {
+		found.Dialect = assumed
 	}
 	m.learn(func(l *Lessons) { l.Dialect, l.Model = found.Dialect, found.Model })
 	return nil
+}
+
+// assumed is what a server speaks that answers, but does not tell.
+var assumed, _ = wire.Lookup("openai-chat")
+
+// assumable reports whether a server that could not be asked what it is may be
+// probed all the same: it answered, and did not refuse our credentials. Some
+// have no model list, and need no model.
+func assumable(err error) bool {
+	u, ok := errors.AsType[undiscovered](err)
+	return ok && u.verdict.outcome == Rejected &&
+		u.verdict.status != http.StatusUnauthorized && u.verdict.status != http.StatusForbidden
 }
 
 // Discover asks the server what it is, whether or not that is known.

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/x509"
@@ -133,9 +134,8 @@ func (x *exchange) note(resp *http.Response) {
 // refused is the verdict on an answer that is no stream; ok is false if it is
 // one.
 func (x *exchange) refused(ctx context.Context, resp *http.Response) (v verdict, ok bool) {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	success := resp.StatusCode/100 == 2
-	if success && kind == "text/event-stream" {
+	if success && isStream(resp) {
 		return verdict{}, false
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
@@ -146,11 +146,17 @@ func (x *exchange) refused(ctx context.Context, resp *http.Response) (v verdict,
 	if !success {
 		return badStatus(resp, wire.Describe(body)), true
 	}
-	if kind == "" {
-		kind = "no content type"
-	}
-	return failed(NotStreamed, "HTTP %d with %s instead of a stream: %s", resp.StatusCode, kind, wire.Describe(body)), true
+	return failed(NotStreamed, "HTTP %d with %s instead of a stream: %s",
+		resp.StatusCode, cmp.Or(mediaType(resp), "no content type"), wire.Describe(body)), true
 }
+
+// mediaType is the type of the answer's body, without parameters.
+func mediaType(resp *http.Response) string {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return kind
+}
+
+func isStream(resp *http.Response) bool { return mediaType(resp) == "text/event-stream" }
 
 // read reads the stream to its end.
 func (x *exchange) read(ctx context.Context, resp *http.Response) verdict {
