@@ -10,11 +10,11 @@ import (
 // An Account is a [Result] as its JSON tells it, to `prober once` and on
 // /api/v1/results alike. All durations are seconds; what is absent is null.
 type Account struct {
-	Target string `json:"target"`
-	Group  string `json:"group"`
-	Model  string `json:"model"`
-	API    string `json:"api"`
-	Prompt string `json:"prompt"`
+	Target string  `json:"target"`
+	Group  string  `json:"group"`
+	Model  *string `json:"model"` // null until it is known
+	API    *string `json:"api"`   // null until it is known
+	Prompt string  `json:"prompt"`
 
 	Outcome    Outcome   `json:"outcome"`
 	Error      *string   `json:"error"`
@@ -31,7 +31,7 @@ type Account struct {
 
 	ChunkGaps      []float64 `json:"chunk_gaps_seconds"`
 	ITL            []float64 `json:"itl_seconds"`
-	TokensPerFrame []int     `json:"tokens_per_frame"` // 0: cannot be attributed
+	TokensPerFrame []int     `json:"tokens_per_frame"` // null: cannot be attributed
 
 	Phases AccountPhases `json:"phases_seconds"`
 	Usage  AccountUsage  `json:"usage"`
@@ -65,42 +65,38 @@ type AccountUsage struct {
 // Account tells r as JSON does. The account shares nothing with r.
 func (r *Result) Account() Account {
 	a := Account{
-		Target: r.Target, Group: r.Group, Model: r.Model, API: r.API, Prompt: r.Prompt,
+		Target: r.Target, Group: r.Group, Model: text(r.Model), API: text(r.API), Prompt: r.Prompt,
 		Outcome: r.Outcome, Start: r.Timeline.Start, Round: r.Round, TraceID: r.TraceID,
-		ScheduleDelay:  r.ScheduleDelay().Seconds(),
-		TTFT:           seconds(r.TTFT()),
-		ServerTTFT:     seconds(r.ServerTTFT()),
-		TPOT:           seconds(r.TPOT()),
-		E2EL:           seconds(r.E2EL()),
-		MaxGap:         seconds(r.MaxGap()),
-		Elapsed:        r.Elapsed.Seconds(),
-		ChunkGaps:      allSeconds(r.Timeline.ChunkGaps()),
-		ITL:            allSeconds(r.Timeline.ITL()),
-		TokensPerFrame: make([]int, 0, len(r.Timeline.Tokens)),
-		Phases:         r.Timeline.Phases.account(),
-		Usage:          accountUsage(r.Usage),
-		TokenSource:    r.Source,
-		Frames:         len(r.Timeline.Tokens),
-		Coalesced:      r.Timeline.Coalesced(),
-		Warnings:       make([]string, 0, len(r.Warnings)),
+		ScheduleDelay: r.ScheduleDelay().Seconds(),
+		TTFT:          seconds(r.TTFT()),
+		ServerTTFT:    seconds(r.ServerTTFT()),
+		TPOT:          seconds(r.TPOT()),
+		E2EL:          seconds(r.E2EL()),
+		MaxGap:        seconds(r.MaxGap()),
+		Elapsed:       r.Elapsed.Seconds(),
+		ChunkGaps:     allSeconds(r.Timeline.ChunkGaps()),
+		ITL:           allSeconds(r.Timeline.ITL()),
+		Phases:        r.Timeline.Phases.account(),
+		Usage:         accountUsage(r.Usage),
+		TokenSource:   r.Source,
+		Frames:        len(r.Timeline.Tokens),
+		Coalesced:     r.Timeline.Coalesced(),
+		FinishReason:  text(r.Finish),
+		Warnings:      make([]string, 0, len(r.Warnings)),
 	}
 	for i := range r.Timeline.Tokens {
-		a.TokensPerFrame = append(a.TokensPerFrame, r.Timeline.tokensOf(i))
+		if r.Source != FromNobody {
+			a.TokensPerFrame = append(a.TokensPerFrame, r.Timeline.tokensOf(i))
+		}
 	}
 	for _, w := range r.Warnings {
 		a.Warnings = append(a.Warnings, w.Error())
 	}
 	if r.Err != nil {
-		text := r.Err.Error()
-		a.Error = &text
+		a.Error = text(r.Err.Error())
 	}
 	if r.Status != 0 {
-		status := r.Status
-		a.HTTPStatus = &status
-	}
-	if r.Finish != "" {
-		finish := r.Finish
-		a.FinishReason = &finish
+		a.HTTPStatus = new(r.Status)
 	}
 	return a
 }
@@ -128,7 +124,14 @@ func seconds(d time.Duration, ok bool) *float64 {
 	if !ok {
 		return nil
 	}
-	s := d.Seconds()
+	return new(d.Seconds())
+}
+
+// text is s, or nothing if it is empty.
+func text(s string) *string {
+	if s == "" {
+		return nil
+	}
 	return &s
 }
 
@@ -136,11 +139,11 @@ func known(c wire.Count) *int {
 	if !c.Known {
 		return nil
 	}
-	return &c.N
+	return new(c.N)
 }
 
 func allSeconds(all iter.Seq[time.Duration]) []float64 {
-	list := []float64{}
+	var list []float64
 	for d := range all {
 		list = append(list, d.Seconds())
 	}

@@ -1,0 +1,56 @@
+package probe
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// TestAccountJSON holds the JSON of a result, key by key: absent is null.
+func TestAccountJSON(t *testing.T) {
+	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	good := &Result{
+		Target: "t", Group: "g", Model: "m", API: "openai-chat", Prompt: "cold", Round: 7, Due: start.Add(-ms),
+		Outcome: OK, Status: 200, Finish: "length", Source: FromUsage, TraceID: "abc", Elapsed: time.Second,
+		Usage:    wire.Usage{Prompt: wire.Tokens(80), Cached: wire.Tokens(0), Output: wire.Tokens(3)},
+		Warnings: []error{errors.New("doubt")},
+		Timeline: Timeline{
+			Start:  start,
+			Phases: Phases{Connect: 10 * ms, Wrote: 30 * ms, Header: 50 * ms},
+			Tokens: []Arrival{{At: 500 * ms, Read: 1, N: 1}, {At: 600 * ms, Read: 2, N: 2}},
+			Finish: 600 * ms,
+		},
+	}
+	failed := &Result{
+		Target: "t", Group: "t", Prompt: "cold", Due: start, Outcome: Connect, Err: errors.New("refused"), Source: FromNobody,
+		Timeline: Timeline{Start: start},
+	}
+	tests := map[string]struct {
+		result *Result
+		want   string
+	}{
+		"a good one": {good, `{"target":"t","group":"g","model":"m","api":"openai-chat","prompt":"cold","outcome":"ok","error":null,"http_status":200,` +
+			`"start":"2026-01-02T03:04:05Z","schedule_delay_seconds":0.001,"ttft_seconds":0.5,"server_ttft_seconds":0.47,"tpot_seconds":0.05,` +
+			`"e2el_seconds":0.6,"max_gap_seconds":0.1,"elapsed_seconds":1,"chunk_gaps_seconds":[0.1],"itl_seconds":[0.05,0.05],"tokens_per_frame":[1,2],` +
+			`"phases_seconds":{"dns":null,"connect":0.01,"tls":null,"write":0.02,"headers":0.02},` +
+			`"usage":{"prompt":80,"cached":0,"output":3,"reasoning":null},"token_source":"usage","frames":2,"coalesced_frames":0,` +
+			`"finish_reason":"length","round":7,"trace_id":"abc","warnings":["doubt"]}`},
+		"a failed one": {failed, `{"target":"t","group":"t","model":null,"api":null,"prompt":"cold","outcome":"connect","error":"refused","http_status":null,` +
+			`"start":"2026-01-02T03:04:05Z","schedule_delay_seconds":0,"ttft_seconds":null,"server_ttft_seconds":null,"tpot_seconds":null,` +
+			`"e2el_seconds":null,"max_gap_seconds":null,"elapsed_seconds":0,"chunk_gaps_seconds":null,"itl_seconds":null,"tokens_per_frame":null,` +
+			`"phases_seconds":{"dns":null,"connect":null,"tls":null,"write":null,"headers":null},` +
+			`"usage":{"prompt":null,"cached":null,"output":null,"reasoning":null},"token_source":"none","frames":0,"coalesced_frames":0,` +
+			`"finish_reason":null,"round":0,"trace_id":"","warnings":[]}`},
+	}
+	for name, test := range tests {
+		got, err := json.Marshal(test.result.Account())
+		if diff := cmp.Diff(test.want, string(got)); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}
