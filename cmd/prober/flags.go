@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
+	"github.com/prometheus/exporter-toolkit/web"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -48,12 +50,22 @@ func overrides(cmd *cobra.Command) map[string]string {
 // loadConfig reads the configuration of a verb: flags over environment over
 // targets file. URLs replace the configured targets.
 func loadConfig(cmd *cobra.Command, urls []string) (*config.Config, error) {
-	return config.Load(config.Options{
-		Environ:   env.ToMap(os.Environ()),
-		Overrides: overrides(cmd),
-		URLs:      urls,
-		APIs:      apis(),
-	})
+	return load(config.Options{Environ: env.ToMap(os.Environ()), Overrides: overrides(cmd), URLs: urls, APIs: apis()})
+}
+
+// load is [config.Load] with the check of a file whose format is not ours.
+func load(o config.Options) (*config.Config, error) {
+	c, err := config.Load(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := web.Validate(c.WebConfigFile); err != nil {
+		return nil, config.Problems{{
+			Place: fmt.Sprintf("PROBER_WEB_CONFIG_FILE=%q", c.WebConfigFile), Text: strings.Join(strings.Fields(err.Error()), " "),
+			Hint: "see the web configuration of the Prometheus exporter-toolkit",
+		}}
+	}
+	return c, nil
 }
 
 // apis are the names of the known dialects.
