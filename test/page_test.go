@@ -86,7 +86,11 @@ func TestPage(t *testing.T) {
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	eventually(t, "four results of each target", func() bool { return len(results(t, page)) >= 8 })
+	enough := 8
+	if *update {
+		enough = 36 // a picture to look at
+	}
+	eventually(t, "results of both targets", func() bool { return len(results(t, page)) >= enough })
 
 	do("open at desktop width", chromedp.EmulateViewport(1280, 820), chromedp.Navigate(page),
 		chromedp.WaitVisible(card("production-stack", "ok")), chromedp.WaitVisible(card("ray-serve", "ok")))
