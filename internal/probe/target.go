@@ -135,7 +135,11 @@ func (x *exchange) note(resp *http.Response) {
 // one.
 func (x *exchange) refused(ctx context.Context, resp *http.Response) (v verdict, ok bool) {
 	success := resp.StatusCode/100 == 2
-	if success && isStream(resp) {
+	coding := resp.Header.Get("Content-Encoding")
+	switch {
+	case success && coding != "" && coding != "identity":
+		return failed(Malformed, "answer is compressed (%s) although none may be", coding), true
+	case success && isStream(resp):
 		return verdict{}, false
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))

@@ -163,6 +163,11 @@ func TestStreams(t *testing.T) {
 			reading{Overloaded, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNobody},
 		},
 		{
+			"a rate limit told in the stream is an error in the stream",
+			slices.Concat(tokens(1, ms), script{{0, data(`{"choices":[{"delta":{},"finish_reason":"error"}],"error":{"code":429,"message":"m"}}`), goOn}}),
+			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
 			"a frame that nobody can read",
 			slices.Concat(tokens(1, ms), script{{0, data("{what}"), hang}}),
 			reading{Malformed, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
@@ -194,6 +199,18 @@ func TestStreams(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestCompressedAnswersAreMalformed(t *testing.T) {
+	inBubble(t, "gzip", func(t *testing.T) {
+		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			tokens(1, ms).stream(w, r)
+		})
+		if r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1}); r.Outcome != Malformed || !strings.Contains(r.Err.Error(), "gzip") {
+			t.Errorf("%s: %v", r.Outcome, r.Err)
+		}
+	})
 }
 
 // TestAnswersThatAreNoStream holds the outcome of every other kind of answer.

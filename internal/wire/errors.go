@@ -30,11 +30,10 @@ func (e *ServerError) Error() string {
 }
 
 // Overloaded reports whether the server says that it has too much to do:
-// Anthropic's overloaded_error, TGI's error_type "overloaded", or code 503 or
-// 529.
+// Anthropic's overloaded_error, or TGI's error_type "overloaded". A code of 503
+// within a stream is not enough: engines give it for any failure.
 func (e *ServerError) Overloaded() bool {
-	t := strings.ToLower(e.Type)
-	return t == "overloaded" || t == "overloaded_error" || e.Code == "503" || e.Code == "529"
+	return e.Type == "overloaded" || e.Type == "overloaded_error"
 }
 
 // ParseError reads the error object of a frame or of a body, in every shape
