@@ -334,6 +334,23 @@ func TestMemberHoldsTheServerToWhatItHasShown(t *testing.T) {
 	}
 }
 
+// panicking is a dialect with a mistake.
+type panicking struct{ wire.Dialect }
+
+func (panicking) Decode([]byte) (wire.Delta, error) { panic("mistake") }
+
+func TestPanicIsAFailedProbe(t *testing.T) {
+	inBubble(t, "panic", func(t *testing.T) {
+		target := serve(t, answer(ms).stream)
+		target.Dialect = panicking{target.Dialect}
+		m := NewMember(target, "m", 1, nil)
+		r := m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
+		if r.Outcome != Malformed || !strings.Contains(r.Err.Error(), "mistake") {
+			t.Errorf("%s: %v", r.Outcome, r.Err)
+		}
+	})
+}
+
 func TestSlots(t *testing.T) {
 	inBubble(t, "slots", func(t *testing.T) {
 		s, start := NewSlots(2), time.Now()

@@ -69,12 +69,19 @@ func (m *Member) learn(change func(*Lessons)) {
 // Probe asks one question. A server that has not told yet what it is, is asked
 // that first; while it cannot be, that is the result. The ask's model, its
 // omitted fields and what its answer is held to are set here.
-func (m *Member) Probe(ctx context.Context, ask wire.Ask) *Result {
+//
+// A panic of ours is a failed probe: it must not end the probing of all others.
+func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
 	start := time.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			r = m.Unreached(start, undiscovered{failed(Malformed, "prober panicked, please report it: %v", p)})
+		}
+	}()
 	if err := m.Prepare(ctx); err != nil {
 		return m.Unreached(start, err)
 	}
-	r := m.ready().Probe(ctx, m.fill(ask))
+	r = m.ready().Probe(ctx, m.fill(ask))
 	for m.learnRejected(r) {
 		r = m.ready().Probe(ctx, m.fill(ask))
 	}

@@ -141,16 +141,18 @@ func unquote(raw []byte) string {
 	return string(raw)
 }
 
-// maxErrorText bounds what is kept of a server's words, in bytes.
+// maxErrorText bounds what is kept of a server's words, in bytes. They may be
+// anything, a compressed page for example.
 const maxErrorText = 300
 
 func cut(s string) string {
-	if len(s) <= maxErrorText {
-		return s
+	clean := strings.ToValidUTF8(s, "�")
+	if len(clean) <= maxErrorText {
+		return clean
 	}
 	end := maxErrorText
-	for !utf8.RuneStart(s[end]) {
+	for !utf8.RuneStart(clean[end]) {
 		end--
 	}
-	return fmt.Sprintf("%s … (%d bytes)", s[:end], len(s))
+	return fmt.Sprintf("%s … (%d bytes)", clean[:end], len(s))
 }
