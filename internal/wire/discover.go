@@ -18,8 +18,12 @@ type Model struct {
 	MaxLen int    // longest context in tokens; 0 if the server does not say
 }
 
+// maxModelName bounds the names that are taken from a server, in bytes: the model
+// becomes a label.
+const maxModelName = 512
+
 // ParseModels reads the reply of [ModelsPath]. ok is false if it is no list of
-// models.
+// models. Entries without a name, or with one above 512 bytes, are left out.
 func ParseModels(reply []byte) (models []Model, ok bool) {
 	var list struct {
 		Data []struct {
@@ -32,6 +36,9 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 		return nil, false
 	}
 	for _, m := range list.Data {
+		if m.ID == "" || len(m.ID) > maxModelName {
+			continue
+		}
 		models = append(models, Model{ID: m.ID, Owner: m.Owner, MaxLen: m.MaxLen})
 	}
 	return models, true
@@ -44,7 +51,7 @@ func ParseInfo(reply []byte) (m Model, ok bool) {
 		MaxInput int    `json:"max_input_tokens"`
 		MaxTotal int    `json:"max_total_tokens"`
 	}
-	if json.Unmarshal(reply, &info) != nil || info.ModelID == "" {
+	if json.Unmarshal(reply, &info) != nil || info.ModelID == "" || len(info.ModelID) > maxModelName {
 		return Model{}, false
 	}
 	return Model{ID: info.ModelID, Owner: "tgi", MaxLen: info.MaxTotal}, info.MaxInput > 0 || info.MaxTotal > 0

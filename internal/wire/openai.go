@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 )
 
 // request is the body of both OpenAI endpoints: the standard keys, and the
@@ -134,15 +135,22 @@ func (d *Delta) addChoice(choice []byte) {
 		case "token_ids", "output_ids": // vLLM; LMDeploy
 			elements(value, func([]byte) { d.Tokens++ })
 		case "finish_reason":
-			if reason := textIn(value); len(reason) > 0 {
-				d.Finish = string(reason)
-			}
+			d.finish(textIn(value))
 		}
 	})
 	if len(reasoning) == 0 {
 		reasoning = content
 	}
 	d.Reasoning = join(d.Reasoning, reasoning)
+}
+
+// finish notes a finish reason; an empty one is none (TGI writes it). Reasons are
+// a word: of a text that is none, the start is kept.
+func (d *Delta) finish(reason []byte) {
+	const longest = 40
+	if len(reason) > 0 {
+		d.Finish = strings.ToValidUTF8(string(reason[:min(longest, len(reason))]), "")
+	}
 }
 
 // addDelta adds the visible part of a chat delta, and returns its reasoning:

@@ -77,7 +77,7 @@ func (d *Delta) addDetails(details []byte) {
 	fields(details, func(key, value []byte) {
 		switch string(key) {
 		case "finish_reason":
-			d.Finish = string(textIn(value))
+			d.finish(textIn(value))
 		case "generated_tokens":
 			d.Usage.Output = countIn(value)
 		case "input_length":

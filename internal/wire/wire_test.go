@@ -109,6 +109,7 @@ func TestDecodeChat(t *testing.T) {
 		{"token ids", `{"choices":[{"text":"","token_ids":[5,6]}]}`, Delta{Choice: true, Tokens: 2}},
 		{"LMDeploy's ids", `{"choices":[{"delta":{"content":""},"output_ids":[5]}]}`, Delta{Choice: true, Tokens: 1}},
 		{"a finish", `{"choices":[{"delta":{},"finish_reason":"length"}]}`, Delta{Choice: true, Finish: "length"}},
+		{"a finish that is no word", `{"choices":[{"finish_reason":"` + strings.Repeat("é", 30) + `"}]}`, Delta{Choice: true, Finish: strings.Repeat("é", 20)}},
 		{"usage alone", `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8}}`, Delta{Usage: Usage{Prompt: Tokens(5), Output: Tokens(3), Total: Tokens(8)}}},
 		{"null usage", `{"choices":[],"usage":null}`, Delta{}},
 		{"details", `{"choices":[],"usage":{"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}}`, Delta{Usage: Usage{Cached: Tokens(4), Reasoning: Tokens(2)}}},
@@ -246,6 +247,10 @@ func TestDiscoveryReplies(t *testing.T) {
 	models, ok := ParseModels([]byte(`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`))
 	if want := []Model{{"a", "vllm", 4096}, {ID: "b"}}; !ok || !slices.Equal(models, want) {
 		t.Errorf("models %v (%t), want %v", models, ok, want)
+	}
+	long := `{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`
+	if models, _ := ParseModels([]byte(long)); !slices.Equal(models, []Model{{ID: "a"}}) {
+		t.Errorf("names that are none are kept: %d models", len(models))
 	}
 	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}"} {
 		if _, ok := ParseModels([]byte(reply)); ok {
