@@ -55,7 +55,6 @@ func newJob(t config.Target, seed uint64) *job {
 	j.group = &probe.Group{
 		Interval: interval, Tokens: t.PromptTokens, Output: t.MaxTokens,
 		Ask:     j.ask,
-		Learn:   func(q probe.Question, tokens int) { j.writer.Learn(q.Size, tokens) },
 		Record:  func(*probe.Result) {},
 		Skipped: func(string, probe.Skip) {},
 	}
@@ -69,7 +68,7 @@ func intervalOf(t config.Target) time.Duration {
 // ask writes the prompt of a round.
 func (j *job) ask(round uint64) probe.Question {
 	p := j.writer.Prompt(round)
-	q := probe.Question{Text: p.Text, Salt: p.Salt, Size: p.Size}
+	q := probe.Question{Text: p.Text, Salt: p.Salt, Learn: func(tokens int) { j.writer.Learn(p.Size, tokens) }}
 	if p.Held {
 		q.Tokens = wire.Tokens(p.Tokens)
 	}

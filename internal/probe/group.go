@@ -16,12 +16,8 @@ type Group struct {
 	Tokens   int           // asked of the prompt, for the budget
 	Output   int           // tokens asked of each answer
 
-	// Ask writes the prompt of a round. Learn is told how many tokens the first
-	// member's server counted. Both are safe for concurrent use.
-	Ask   func(round uint64) Question
-	Learn func(q Question, tokens int)
-
-	Record  func(*Result) // takes every result but the canceled; safe for concurrent use
+	Ask     func(round uint64) Question // writes the prompt of a round; safe for concurrent use
+	Record  func(*Result)               // takes every result but the canceled; safe for concurrent use
 	Skipped func(target string, reason Skip)
 }
 
@@ -29,8 +25,11 @@ type Group struct {
 type Question struct {
 	Text   string
 	Salt   string     // for servers whose prefix cache takes one
-	Size   int        // the writer's own measure of length
 	Tokens wire.Count // that the first member's server must count; unknown: not judged
+
+	// Learn is told how many tokens the first member's server counted. It is
+	// safe for concurrent use.
+	Learn func(tokens int)
 }
 
 // A Skip is why a slot went without a probe.
@@ -111,7 +110,7 @@ func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due t
 	r := m.Probe(ctx, ask)
 	r.Due, r.Round = due, round
 	if i == 0 && (r.Outcome == OK || r.Outcome == WrongLength) && r.Usage.Prompt.Known {
-		g.Learn(q, r.Usage.Prompt.N)
+		q.Learn(r.Usage.Prompt.N)
 	}
 	if r.Outcome != Canceled {
 		g.Record(r)

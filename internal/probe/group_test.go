@@ -43,8 +43,9 @@ func (l *log) skipped(target string, reason Skip) {
 func newGroup(l *log, members ...*Member) *Group {
 	return &Group{
 		Members: members, Interval: 10 * time.Second, Tokens: 80, Output: 2,
-		Ask:    func(round uint64) Question { return Question{Text: fmt.Sprintf("round %d", round)} },
-		Learn:  func(Question, int) {},
+		Ask: func(round uint64) Question {
+			return Question{Text: fmt.Sprintf("round %d", round), Learn: func(int) {}}
+		},
 		Record: l.record, Skipped: l.skipped,
 	}
 }
@@ -154,8 +155,8 @@ func TestGroupAsksAllTheSame(t *testing.T) {
 		l, learnt := &log{epoch: time.Now()}, []int{}
 		short := slices.Concat(tokens(2, ms), script{{0, data(limit, usage(70, 2), done), goOn}})
 		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", short, nil))
-		g.Ask = func(uint64) Question { return Question{Text: "x", Tokens: wire.Tokens(80)} }
-		g.Learn = func(_ Question, n int) { learnt = append(learnt, n) }
+		learn := func(n int) { learnt = append(learnt, n) }
+		g.Ask = func(uint64) Question { return Question{Text: "x", Tokens: wire.Tokens(80), Learn: learn} }
 		g.rounds(t.Context(), 2)
 		for _, r := range l.results {
 			if r.Outcome != OK {

@@ -2,15 +2,24 @@ package prompt
 
 import "math"
 
-// attempts bounds how often a fit changes the size before it takes the best.
-const attempts = 8
+const (
+	attempts = 8  // sizes tried in words before the rest is filled with pads
+	padTries = 6  // numbers of pads tried after that
+	maxPads  = 32 // pads of a prompt
+)
 
-// A fit finds the size, in words, that a server counts as the tokens asked for.
-// A word is nearly always one token, so the count is close to base + slope·size,
-// and two or three counts are enough.
+// A size is how long a prompt is: so many words of the list, and so many pads,
+// one-letter words that cost the least there is.
+type size struct{ words, pads int }
+
+// A fit finds the size that a server counts as the tokens asked for. A word is
+// nearly always one token, so the count is close to base + slope · words, and
+// two or three counts are enough. Where words cost more, and the count steps
+// over what was asked, pads fill the rest.
 type fit struct {
 	want    int
 	tried   []observation
+	padding bool // the words are found; pads are being tried
 	settled bool
 	cut     bool // the server does not count all that it is sent
 	usage   bool // the usage of an answer agreed with what was settled
@@ -18,43 +27,46 @@ type fit struct {
 }
 
 // observation is what a server counted for a size.
-type observation struct{ size, tokens int }
+type observation struct {
+	size   size
+	tokens int
+}
 
 func newFit(want int) fit { return fit{want: want} }
 
 // next is the size to write now, and the tokens it should count, if that is
 // settled.
-func (f *fit) next() (size, want int, settled bool) {
+func (f *fit) next() (s size, want int, settled bool) {
 	switch {
 	case f.cut:
 		return f.best.size, f.want, true
 	case f.settled:
 		return f.best.size, f.best.tokens, true
 	case len(f.tried) == 0:
-		return max(1, f.want-overhead), f.want, false
+		return size{words: max(1, f.want-overhead)}, f.want, false
 	}
 	return f.guess(), f.want, false
 }
 
 // observe takes a count. One that contradicts what was settled starts anew: the
 // server's tokenizer or template is another one now.
-func (f *fit) observe(size, tokens int) {
+func (f *fit) observe(s size, tokens int) {
 	if f.settled || f.cut {
-		if size != f.best.size || f.settled && tokens == f.best.tokens || f.cut && tokens < f.want {
+		if s != f.best.size || f.settled && tokens == f.best.tokens || f.cut && tokens < f.want {
 			return
 		}
 		*f = newFit(f.want)
 	}
-	if f.seen(size) {
+	if f.seen(s) {
 		return
 	}
-	f.tried = append(f.tried, observation{size, tokens})
+	f.tried = append(f.tried, observation{s, tokens})
 	f.settle()
 }
 
 // confirm takes the count of an answer's usage.
-func (f *fit) confirm(size, tokens int) {
-	f.usage = f.usage || f.settled && f.best == observation{size, tokens}
+func (f *fit) confirm(s size, tokens int) {
+	f.usage = f.usage || f.settled && f.best == observation{s, tokens}
 }
 
 // held reports whether another count than the settled one is wrong.
@@ -62,54 +74,83 @@ func (f *fit) held() bool { return f.cut || f.usage }
 
 // settle decides whether more tries would help.
 func (f *fit) settle() {
-	f.best = f.tried[0]
-	for _, o := range f.tried {
-		if distance(o.tokens, f.want) < distance(f.best.tokens, f.want) {
-			f.best = o
-		}
+	f.best = f.nearest(func(observation) bool { return true })
+	switch {
+	case f.best.tokens == f.want:
+		f.settled = true
+	case f.stuck():
+		f.cut, f.best = true, f.tried[0]
+	case f.padding:
+		f.settled = len(f.tried) >= attempts+padTries || f.seen(f.guess())
+	case len(f.tried) >= attempts || f.seen(f.guess()):
+		f.pad()
 	}
-	if f.cut = f.stuck(); f.cut {
-		f.best = f.tried[0]
+}
+
+// pad goes on with pads, from the longest prompt that is too short. Without one
+// there is nothing to fill.
+func (f *fit) pad() {
+	short := func(o observation) bool { return o.tokens < f.want }
+	base := f.nearest(short)
+	if !short(base) {
+		f.settled = true
 		return
 	}
-	f.settled = f.best.tokens == f.want || len(f.tried) >= attempts || f.seen(f.guess())
+	f.padding = true
+	f.tried = []observation{base}
+	f.settled = f.seen(f.guess())
+}
+
+// nearest is the observation of a kind whose count is nearest to what was asked;
+// the first of all if there is none of the kind.
+func (f *fit) nearest(kind func(observation) bool) observation {
+	best := f.tried[0]
+	for _, o := range f.tried {
+		if kind(o) && (!kind(best) || distance(o.tokens, f.want) < distance(best.tokens, f.want)) {
+			best = o
+		}
+	}
+	return best
 }
 
 // stuck reports whether the server counted the same, too few, tokens for a
-// longer prompt.
+// prompt of more words.
 func (f *fit) stuck() bool {
 	n := len(f.tried)
-	if n < 2 {
+	if n < 2 || f.padding {
 		return false
 	}
 	last, before := f.tried[n-1], f.tried[n-2]
-	return last.size > before.size && last.tokens <= before.tokens && last.tokens < f.want
+	return last.size.words > before.size.words && last.tokens <= before.tokens && last.tokens < f.want
 }
 
-// guess is the size that should count as asked, from the last two counts.
-func (f *fit) guess() int {
+// guess is the size that should count as asked, from the last counts.
+func (f *fit) guess() size {
 	last := f.tried[len(f.tried)-1]
-	slope := f.slope()
-	size := last.size + int(math.Round(float64(f.want-last.tokens)/slope))
-	return min(max(1, size), 4*f.want+overhead)
+	missing := f.want - last.tokens
+	if f.padding {
+		return size{last.size.words, min(max(0, last.size.pads+missing), maxPads)}
+	}
+	words := last.size.words + int(math.Round(float64(missing)/f.slope()))
+	return size{words: min(max(1, words), 4*f.want+overhead)}
 }
 
 // slope is the tokens that a word costs.
 func (f *fit) slope() float64 {
 	last := f.tried[len(f.tried)-1]
-	ratio := float64(last.tokens) / float64(last.size+overhead)
+	ratio := float64(last.tokens) / float64(last.size.words+overhead)
 	if len(f.tried) > 1 {
 		before := f.tried[len(f.tried)-2]
-		ratio = float64(last.tokens-before.tokens) / float64(last.size-before.size)
+		ratio = float64(last.tokens-before.tokens) / float64(last.size.words-before.size.words)
 	} else if ratio > 0.8 && ratio < 1.25 {
 		ratio = 1
 	}
 	return max(0.25, ratio)
 }
 
-func (f *fit) seen(size int) bool {
+func (f *fit) seen(s size) bool {
 	for _, o := range f.tried {
-		if o.size == size {
+		if o.size == s {
 			return true
 		}
 	}

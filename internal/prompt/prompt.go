@@ -48,7 +48,7 @@ type Writer struct {
 type Prompt struct {
 	Text string
 	Salt string // differs whenever the text does; keeps cold prompts apart in caches that take a salt; empty for warm ones
-	Size int    // words; tell it to [Writer.Learn] with the tokens that the server counted
+	Size Size   // tell it to [Writer.Learn] with the tokens that the server counted
 
 	// Tokens is what the server should count: what it counted for this size
 	// before, or what was asked if it does not count all that it is sent.
@@ -57,6 +57,9 @@ type Prompt struct {
 	Tokens        int
 	Settled, Held bool
 }
+
+// A Size is the writer's own measure of a prompt. It means nothing to others.
+type Size struct{ size size }
 
 // NewWriter returns a writer of prompts of so many tokens. Seed makes cold
 // prompts differ from those of other runs; warm prompts do not depend on it.
@@ -71,13 +74,13 @@ func NewWriter(w Workload, tokens int, seed uint64) *Writer {
 // long as the size does not change.
 func (w *Writer) Prompt(round uint64) Prompt {
 	w.mu.Lock()
-	size, want, settled := w.fit.next()
+	s, want, settled := w.fit.next()
 	held := w.fit.held()
 	w.mu.Unlock()
 	if w.workload == Warm {
 		round = 0
 	}
-	p := Prompt{Text: text(w.seed, round, size), Size: size, Tokens: want, Settled: settled, Held: held}
+	p := Prompt{Text: text(w.seed, round, s), Size: Size{s}, Tokens: want, Settled: settled, Held: held}
 	if w.workload == Cold {
 		p.Salt = fmt.Sprintf("prober-%016x-%x", w.seed, round)
 	}
@@ -85,11 +88,11 @@ func (w *Writer) Prompt(round uint64) Prompt {
 }
 
 // Learn takes the tokens that an answer's usage counted for a prompt of a size.
-func (w *Writer) Learn(size, tokens int) {
+func (w *Writer) Learn(s Size, tokens int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fit.observe(size, tokens)
-	w.fit.confirm(size, tokens)
+	w.fit.observe(s.size, tokens)
+	w.fit.confirm(s.size, tokens)
 }
 
 // Fit asks count for the tokens of prompts until their length is exact, or as
@@ -106,7 +109,7 @@ func (w *Writer) Fit(count func(text string) (int, error)) error {
 			return err
 		}
 		w.mu.Lock()
-		w.fit.observe(p.Size, tokens)
+		w.fit.observe(p.Size.size, tokens)
 		w.mu.Unlock()
 	}
 }
@@ -123,16 +126,22 @@ func (w *Writer) Off() (tokens int, known bool) {
 // costs the same at every place.
 const head = "Words:"
 
+// pad is a word that costs as little as a word can.
+const pad = " a"
+
 // text writes the words of a prompt in an order of their own, from the first
 // word on: a prefix cache compares the first blocks first.
-func text(seed, round uint64, size int) string {
-	order := rand.New(rand.NewPCG(seed, round)).Perm(size)
+func text(seed, round uint64, s size) string {
+	order := rand.New(rand.NewPCG(seed, round)).Perm(s.words)
 	var b strings.Builder
-	b.Grow(len(head) + size*7 + len(tail))
+	b.Grow(len(head) + s.words*7 + s.pads*len(pad) + len(tail))
 	b.WriteString(head)
 	for _, at := range order {
 		b.WriteByte(' ')
 		b.WriteString(words[at%len(words)])
+	}
+	for range s.pads {
+		b.WriteString(pad)
 	}
 	b.WriteString(tail)
 	return b.String()
