@@ -246,6 +246,20 @@ func TestInstanceStopsDuringAProbe(t *testing.T) {
 	}
 }
 
+// TestInstanceClosesTheConnectionsThatItKept holds that reused connections do not
+// outlive the instance: their goroutines would fail the bubble.
+func TestInstanceClosesTheConnectionsThatItKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
+			"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20", "PROBER_CONNECTION": "reuse",
+		})
+		time.Sleep(time.Minute)
+		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.stop()
+		w.end()
+	})
+}
+
 // TestInstanceHidesSecrets holds that no page shows a key.
 func TestInstanceHidesSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
