@@ -68,7 +68,11 @@ func intervalOf(t config.Target) time.Duration {
 // ask writes the prompt of a round.
 func (j *job) ask(round uint64) probe.Question {
 	p := j.writer.Prompt(round)
-	q := probe.Question{Text: p.Text, Salt: p.Salt, Learn: func(tokens int) { j.writer.Learn(p.Size, tokens) }}
+	q := probe.Question{
+		Text: p.Text, Salt: p.Salt,
+		Learn:  func(tokens int) { j.writer.Learn(p.Size, tokens) },
+		Refuse: func() { j.writer.Refuse(p.Size) },
+	}
 	if p.Held {
 		q.Tokens = wire.Tokens(p.Tokens)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
@@ -15,6 +17,7 @@ import (
 func (o *observers) attend(j *job, c *config.Config) {
 	o.describe(j, c)
 	j.group.Record = func(r *probe.Result) {
+		defer o.survive(r)
 		o.describe(j, c)
 		o.recorder.Record(r)
 		o.board.Record(r)
@@ -23,6 +26,13 @@ func (o *observers) attend(j *job, c *config.Config) {
 	j.group.Skipped = func(target string, reason probe.Skip) {
 		o.recorder.Skipped(target, reason)
 		o.board.Skipped(target, string(reason))
+	}
+}
+
+// survive logs a panic of an observer, which must not end the probing of all.
+func (o *observers) survive(r *probe.Result) {
+	if p := recover(); p != nil {
+		o.log.log.Error("record a result, please report it", zap.String("target", r.Target), zap.Any("panic", p), zap.Stack("stack"))
 	}
 }
 

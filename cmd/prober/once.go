@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,20 +57,28 @@ func once(ctx context.Context, c *config.Config, w io.Writer, format string) err
 	show := shower(w, format)
 	allOK := true
 	for _, j := range jobs {
+		var mu sync.Mutex // members may end together
 		var shown error
 		answered := 0
 		j.group.Record = func(r *probe.Result) {
+			mu.Lock()
+			defer mu.Unlock()
 			answered++
 			allOK = allOK && r.Outcome == probe.OK
 			shown = errors.Join(shown, show(r))
+		}
+		j.group.Skipped = func(target string, reason probe.Skip) {
+			mu.Lock()
+			defer mu.Unlock()
+			shown = errors.Join(shown, fmt.Errorf("%s was not probed: %s", target, reason))
 		}
 		_ = j.fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
 		j.group.Round(ctx, ctx, 0, time.Now())
 		if shown != nil {
 			return shown
 		}
-		if ctx.Err() != nil || answered < len(j.targets) {
-			return fmt.Errorf("interrupted: %w", errFailed)
+		if answered < len(j.targets) {
+			return errors.New("interrupted")
 		}
 	}
 	if !allOK {

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,12 +139,12 @@ func exchangeMetadata(ctx context.Context, transport *http.Transport, req *http.
 	tr := newTrace(time.Now())
 	resp, err := transport.RoundTrip(req.WithContext(withTrace(ctx, tr)))
 	if err != nil {
-		_, during := tr.so()
-		return nil, noAnswer(ctx, during, err)
+		transport.CloseIdleConnections() // and dials that would outlive the question
+		return nil, noAnswer(ctx, tr, err)
 	}
 	defer resp.Body.Close()
-	if isStream(resp) {
-		return nil, failed(Rejected, "answered with a stream")
+	if isStream(resp) || resp.StatusCode < http.StatusOK {
+		return nil, failed(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, cmp.Or(mediaType(resp), "no content type"))
 	}
 	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxMetadata))
 	if err != nil {

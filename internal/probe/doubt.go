@@ -41,6 +41,19 @@ func doubts(r *Result, ask wire.Ask) []error {
 	return list
 }
 
+// shortest is the length of the shortest secret that is looked for, in bytes.
+const shortest = 6
+
+// hide replaces a secret in a text, and the start of it where the text was cut
+// within.
+func hide(text, secret string) string {
+	text = strings.ReplaceAll(text, secret, "***")
+	for n := len(secret) - 1; n >= shortest; n-- {
+		text = strings.ReplaceAll(text, secret[:n]+wire.Cut, "***"+wire.Cut)
+	}
+	return text
+}
+
 // repeated is how many bytes in a row an error may share with the prompt before
 // it is withheld.
 const repeated = 32
@@ -56,8 +69,8 @@ func scrub(err error, secrets http.Header, prompt string) error {
 	for _, values := range secrets {
 		for _, value := range values {
 			for secret := range strings.FieldsSeq(value) {
-				if len(secret) >= 6 && secret != "Bearer" {
-					clean = strings.ReplaceAll(clean, secret, "***")
+				if len(secret) >= shortest && secret != "Bearer" {
+					clean = hide(clean, secret)
 				}
 			}
 		}

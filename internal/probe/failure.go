@@ -49,7 +49,8 @@ func ended(ctx context.Context, doing string) (v verdict, ok bool) {
 }
 
 // noAnswer is the verdict on a request that got no response header.
-func noAnswer(ctx context.Context, during stage, err error) verdict {
+func noAnswer(ctx context.Context, t *trace, err error) verdict {
+	phases, during := t.so()
 	if v, ok := ended(ctx, during.while()); ok {
 		return v
 	}
@@ -61,6 +62,8 @@ func noAnswer(ctx context.Context, during stage, err error) verdict {
 		return failed(TLS, "TLS handshake: %w", err)
 	case during <= writing:
 		return failed(Connect, "%w", err)
+	case errors.Is(err, io.EOF) && phases.Reused:
+		return failed(Connect, "the server closed the connection that was kept")
 	case errors.Is(err, io.EOF):
 		return failed(Empty, "connection closed without an answer")
 	case strings.Contains(err.Error(), "malformed HTTP"):

@@ -17,6 +17,8 @@ type fold struct {
 	running   bool // a frame with a choice carried usage, so that growth is news
 	byUsage   int  // token frames whose tokens are growth of usage
 	byIDs     int  // token frames whose tokens are token ids
+	ids       int  // tokens told by ids since usage last grew
+	told      int  // tokens told in all frames
 	reasoning bool // some frame showed reasoning
 
 	finish   string
@@ -54,16 +56,16 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 // grow merges the frame's usage and returns by how many generated tokens it grew,
 // where that is evidence of tokens in this frame. Usage in a frame without a
 // choice is none: it tells the sum at the end. Nor is the first usage of the
-// answer when it comes with the finish reason: that is the sum as well.
+// answer when it comes with or after the finish reason: that is the sum as well.
 func (f *fold) grow(d wire.Delta) int {
 	f.usage = f.usage.Merge(d.Usage)
 	total := d.Usage.Generated()
 	if !total.Known {
 		return 0
 	}
-	growth := max(0, total.N-f.counted)
-	f.counted = max(f.counted, total.N)
-	if !d.Choice || d.Finish != "" && !f.running {
+	growth := max(0, total.N-f.counted-f.ids)
+	f.counted, f.ids = max(f.counted, total.N), 0
+	if !d.Choice || !f.running && (d.Finish != "" || f.finish != "") {
 		return 0
 	}
 	f.running = true
@@ -73,12 +75,16 @@ func (f *fold) grow(d wire.Delta) int {
 // attribute is the number of tokens in a token frame, best source first; 0 if
 // the frame does not say.
 func (f *fold) attribute(grown, ids int) int {
+	f.told += max(grown, ids)
 	switch {
+	case f.told > wire.MaxGenerated:
+		return 0
 	case grown > 0:
 		f.byUsage++
 		return grown
 	case ids > 0:
 		f.byIDs++
+		f.ids += ids
 		return ids
 	}
 	return 0

@@ -27,9 +27,10 @@ type Question struct {
 	Salt   string     // for servers whose prefix cache takes one
 	Tokens wire.Count // that the first member's server must count; unknown: not judged
 
-	// Learn is told how many tokens the first member's server counted. It is
-	// safe for concurrent use.
-	Learn func(tokens int)
+	// Learn is told how many tokens the first member's server counted, and
+	// Refuse that it would not answer. Both are safe for concurrent use.
+	Learn  func(tokens int)
+	Refuse func()
 }
 
 // A Skip is why a slot went without a probe.
@@ -109,11 +110,21 @@ func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due t
 	}
 	r := m.Probe(ctx, ask)
 	r.Due, r.Round = due, round
-	if i == 0 && (r.Outcome == OK || r.Outcome == WrongLength) && r.Usage.Prompt.Known {
-		q.Learn(r.Usage.Prompt.N)
+	if i == 0 {
+		q.teach(r)
 	}
 	if r.Outcome != Canceled {
 		g.Record(r)
+	}
+}
+
+// teach tells the prompt's writer what the first member's server made of it.
+func (q Question) teach(r *Result) {
+	switch {
+	case r.Outcome == Rejected:
+		q.Refuse()
+	case (r.Outcome == OK || r.Outcome == WrongLength) && r.Usage.Prompt.Known:
+		q.Learn(r.Usage.Prompt.N)
 	}
 }
 

@@ -44,7 +44,7 @@ func newGroup(l *log, members ...*Member) *Group {
 	return &Group{
 		Members: members, Interval: 10 * time.Second, Tokens: 80, Output: 2,
 		Ask: func(round uint64) Question {
-			return Question{Text: fmt.Sprintf("round %d", round), Learn: func(int) {}}
+			return Question{Text: fmt.Sprintf("round %d", round), Learn: func(int) {}, Refuse: func() {}}
 		},
 		Record: l.record, Skipped: l.skipped,
 	}
@@ -156,7 +156,9 @@ func TestGroupAsksAllTheSame(t *testing.T) {
 		short := slices.Concat(tokens(2, ms), script{{0, data(limit, usage(70, 2), done), goOn}})
 		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", short, nil))
 		learn := func(n int) { learnt = append(learnt, n) }
-		g.Ask = func(uint64) Question { return Question{Text: "x", Tokens: wire.Tokens(80), Learn: learn} }
+		g.Ask = func(uint64) Question {
+			return Question{Text: "x", Tokens: wire.Tokens(80), Learn: learn, Refuse: func() {}}
+		}
 		g.rounds(t.Context(), 2)
 		for _, r := range l.results {
 			if r.Outcome != OK {
@@ -228,6 +230,30 @@ func TestMemberLearnsWhatTheServerRejects(t *testing.T) {
 		handler()
 		if len(bodies) != 5 {
 			t.Errorf("%d requests after the second probe, want 5", len(bodies))
+		}
+	})
+}
+
+// TestMemberForgetsLessonsThatDidNotHelp holds that a complaint of something else
+// costs the request none of its fields.
+func TestMemberForgetsLessonsThatDidNotHelp(t *testing.T) {
+	inBubble(t, "poison", func(t *testing.T) {
+		ill := true
+		m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if ill {
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, "cannot use min_tokens, seed or anything else today")
+				return
+			}
+			answer(2*ms).stream(w, r)
+		}), "m", 1, nil)
+		ask := wire.Ask{Prompt: "p", MaxTokens: 2}
+		if r := m.Probe(t.Context(), ask); r.Outcome != Rejected {
+			t.Errorf("%s", r.Outcome)
+		}
+		ill = false
+		if r := m.Probe(t.Context(), ask); r.Outcome != OK || len(m.Lessons().Omit) != 0 {
+			t.Errorf("%s without %v", r.Outcome, m.Lessons().Omit)
 		}
 	})
 }

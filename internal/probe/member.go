@@ -81,9 +81,13 @@ func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
 	if err := m.Prepare(ctx); err != nil {
 		return m.Unreached(start, err)
 	}
+	before := m.Lessons().Omit
 	r = m.ready().Probe(ctx, m.fill(ask))
 	for m.learnRejected(r) {
 		r = m.ready().Probe(ctx, m.fill(ask))
+	}
+	if refused(r) { // whatever it complains of, it is not these fields
+		m.learn(func(l *Lessons) { l.Omit = before })
 	}
 	m.learnFrom(r, ask)
 	return r
@@ -161,7 +165,7 @@ func (m *Member) fill(ask wire.Ask) wire.Ask {
 // question because of fields that it does not know, and has not been asked
 // without them. Once it has answered, nothing is asked twice.
 func (m *Member) learnRejected(r *Result) bool {
-	if r.Status != http.StatusBadRequest && r.Status != http.StatusUnprocessableEntity || m.Lessons().Answered {
+	if !refused(r) || m.Lessons().Answered {
 		return false
 	}
 	known := m.Lessons()
@@ -171,6 +175,11 @@ func (m *Member) learnRejected(r *Result) bool {
 	}
 	m.learn(func(l *Lessons) { l.Omit = append(l.Omit, named...) })
 	return true
+}
+
+// refused reports whether the server says that it cannot use the request.
+func refused(r *Result) bool {
+	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }
 
 // learnFrom takes the lessons of a result. A server that marks usage on every

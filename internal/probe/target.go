@@ -10,9 +10,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
@@ -90,8 +90,8 @@ func (x *exchange) run(ctx context.Context) verdict {
 	x.begin()
 	resp, err := transport.RoundTrip(req.WithContext(withTrace(ctx, x.trace)))
 	if err != nil {
-		_, during := x.trace.so()
-		return noAnswer(ctx, during, err)
+		transport.CloseIdleConnections() // and dials that would outlive the probe
+		return noAnswer(ctx, x.trace, err)
 	}
 	defer resp.Body.Close()
 	x.trace.answered()
@@ -134,6 +134,9 @@ func (x *exchange) note(resp *http.Response) {
 // refused is the verdict on an answer that is no stream; ok is false if it is
 // one.
 func (x *exchange) refused(ctx context.Context, resp *http.Response) (v verdict, ok bool) {
+	if resp.StatusCode < http.StatusOK { // 101: the body is the bare connection, which nobody ends
+		return failed(Malformed, "HTTP %d is no answer", resp.StatusCode), true
+	}
 	success := resp.StatusCode/100 == 2
 	coding := resp.Header.Get("Content-Encoding")
 	switch {
@@ -154,10 +157,14 @@ func (x *exchange) refused(ctx context.Context, resp *http.Response) (v verdict,
 		resp.StatusCode, cmp.Or(mediaType(resp), "no content type"), wire.Describe(body)), true
 }
 
-// mediaType is the type of the answer's body, without parameters.
+// mediaType is the type of the answer's body, without parameters. Of several,
+// which proxies make, it is the first.
 func mediaType(resp *http.Response) string {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return kind
+	kind := resp.Header.Get("Content-Type")
+	if at := strings.IndexAny(kind, ";,"); at >= 0 {
+		kind = kind[:at]
+	}
+	return strings.ToLower(strings.TrimSpace(kind))
 }
 
 func isStream(resp *http.Response) bool { return mediaType(resp) == "text/event-stream" }
@@ -173,7 +180,7 @@ func (x *exchange) read(ctx context.Context, resp *http.Response) verdict {
 		if err != nil {
 			return broken(ctx, x.fold, err)
 		}
-		delta, err := x.target.Dialect.Decode(frame.Data)
+		delta, err := x.decode(frame)
 		if err == nil && len(x.fold.tokens) == maxTokenFrames {
 			err = errTooMany
 		}
@@ -184,6 +191,16 @@ func (x *exchange) read(ctx context.Context, resp *http.Response) verdict {
 			x.silence.Reset(x.target.Stall - time.Since(frame.At))
 		}
 	}
+}
+
+// decode interprets a frame. One that is called an error is one, whatever it
+// says: Dynamo puts the text into a comment.
+func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
+	delta, err := x.target.Dialect.Decode(frame.Data)
+	if frame.Event == "error" && (err != nil || delta.Err == nil) {
+		return wire.Delta{Err: wire.NamedError(frame.Data)}, nil
+	}
+	return delta, err
 }
 
 // askSize is how many bytes to ask the body for at once: see [stream.NewSSE].

@@ -168,6 +168,26 @@ func TestStreams(t *testing.T) {
 			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
 		},
 		{
+			"usage in a frame with a choice after the finish is the sum",
+			slices.Concat(tokens(3, 50*ms), script{{0, data(stop), goOn}, {time.Second, data(`{"choices":[{"delta":{}}],"usage":`+counts(80, 3)+`}`, done), goOn}}),
+			reading{OK, 50 * ms, 50 * ms, 150 * ms, 50 * ms, 3, 0, times(2, 50*ms), times(2, 50*ms), 80, none, 3, FromTotal},
+		},
+		{
+			"a count that no answer has is unknown",
+			script{{ms, data(counted(1)), goOn}, {ms, data(counted(1 << 40)), goOn}, {0, data(stop, done), goOn}},
+			reading{OK, ms, none, 2 * ms, ms, 2, 0, times(1, ms), nil, 80, none, 1, FromNobody},
+		},
+		{
+			"an event called error is one, whatever it says",
+			slices.Concat(tokens(1, ms), script{{0, "event: error\ndata: {\"message\":\"out of memory\"}\n\n" + data(stop, done), goOn}}),
+			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
+			"an event called error needs no data",
+			slices.Concat(tokens(1, ms), script{{0, "event: error\n: boom\n\n" + data(stop, done), goOn}}),
+			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+		},
+		{
 			"a frame that nobody can read",
 			slices.Concat(tokens(1, ms), script{{0, data("{what}"), hang}}),
 			reading{Malformed, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
@@ -279,6 +299,15 @@ func TestUnreachableServers(t *testing.T) {
 			go func() { _, _ = far.Read(make([]byte, 1<<16)); _ = far.Close() }()
 			return near, nil
 		}, Empty},
+		{"a switch of protocols", func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				_, _ = far.Read(make([]byte, 1<<16))
+				_, _ = io.WriteString(far, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+				_, _ = far.Read(make([]byte, 1))
+			}()
+			return near, nil
+		}, Malformed},
 		{"something that is no HTTP", func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()
 			go func() {
@@ -405,6 +434,7 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 	prompt := "Words: " + strings.Repeat("time money ", 20)
 	for name, body := range map[string]string{
 		"the key":    `{"error":{"message":"Incorrect API key provided: sk-verysecret"}}`,
+		"a cut key":  `{"error":{"message":"` + strings.Repeat("x", 270) + ` key provided: sk-verysecret"}}`,
 		"the prompt": `{"detail":[{"loc":["body"],"input":"` + prompt + `"}]}`,
 	} {
 		inBubble(t, name, func(t *testing.T) {

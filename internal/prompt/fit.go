@@ -24,6 +24,7 @@ type fit struct {
 	cut     bool // the server does not count all that it is sent
 	usage   bool // the usage of an answer agreed with what was settled
 	best    observation
+	doubt   int // a count that contradicted what was settled, once; 0 if none did
 }
 
 // observation is what a server counted for a size.
@@ -48,20 +49,45 @@ func (f *fit) next() (s size, want int, settled bool) {
 	return f.guess(), f.want, false
 }
 
-// observe takes a count. One that contradicts what was settled starts anew: the
-// server's tokenizer or template is another one now.
+// observe takes a count. One that contradicts what was settled starts anew if it
+// comes twice in a row: the server's tokenizer or template is another one now. A
+// prompt without tokens was not counted.
 func (f *fit) observe(s size, tokens int) {
-	if f.settled || f.cut {
-		if s != f.best.size || f.settled && tokens == f.best.tokens || f.cut && tokens < f.want {
-			return
-		}
-		*f = newFit(f.want)
-	}
-	if f.seen(s) {
+	if tokens <= 0 || !f.renew(s, tokens) || f.seen(s) {
 		return
 	}
 	f.tried = append(f.tried, observation{s, tokens})
 	f.settle()
+}
+
+// renew reports whether the fit is to learn from a count, and forgets what was
+// settled if it must.
+func (f *fit) renew(s size, tokens int) bool {
+	if !f.settled && !f.cut {
+		return true
+	}
+	if s != f.best.size {
+		return false
+	}
+	if f.settled && tokens == f.best.tokens || f.cut && tokens < f.want {
+		f.doubt = 0
+		return false
+	}
+	if f.usage && tokens != f.doubt {
+		f.doubt = tokens
+		return false
+	}
+	*f = newFit(f.want)
+	return true
+}
+
+// refuse takes that the server would not answer a prompt of a size, while the
+// right one is being looked for: then the best that it did answer is kept.
+func (f *fit) refuse(s size) {
+	if f.settled || f.cut || len(f.tried) == 0 || f.seen(s) {
+		return
+	}
+	f.settled = true
 }
 
 // confirm takes the count of an answer's usage.
@@ -124,7 +150,9 @@ func (f *fit) stuck() bool {
 	return last.size.words > before.size.words && last.tokens <= before.tokens && last.tokens < f.want
 }
 
-// guess is the size that should count as asked, from the last counts.
+// guess is the size that should count as asked, from the last counts. A word is
+// hardly ever less than a token, so no count, however odd, makes a prompt much
+// longer than what was asked.
 func (f *fit) guess() size {
 	last := f.tried[len(f.tried)-1]
 	missing := f.want - last.tokens
@@ -132,7 +160,7 @@ func (f *fit) guess() size {
 		return size{last.size.words, min(max(0, last.size.pads+missing), maxPads)}
 	}
 	words := last.size.words + int(math.Round(float64(missing)/f.slope()))
-	return size{words: min(max(1, words), 4*f.want+overhead)}
+	return size{words: min(max(1, words), f.want+f.want/2)}
 }
 
 // slope is the tokens that a word costs.

@@ -95,6 +95,13 @@ func (w *Writer) Learn(s Size, tokens int) {
 	w.fit.confirm(s.size, tokens)
 }
 
+// Refuse takes that the server would not answer a prompt of a size.
+func (w *Writer) Refuse(s Size) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fit.refuse(s.size)
+}
+
 // Fit asks count for the tokens of prompts until their length is exact, or as
 // near as it gets. A tokenizer may count otherwise than usage will, so nothing
 // is held to it. Fit returns count's error, and then has learnt nothing wrong.

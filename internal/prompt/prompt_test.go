@@ -112,7 +112,7 @@ func TestWriterLearnsAnewWhenTheServersTokenizerChanges(t *testing.T) {
 	if err := w.Fit(func(text string) (int, error) { return before(text), nil }); err != nil {
 		t.Fatal(err)
 	}
-	for round := range uint64(3) {
+	for round := range uint64(4) {
 		p := w.Prompt(round)
 		w.Learn(p.Size, after(p.Text))
 	}
@@ -133,6 +133,35 @@ func TestWriterHoldsATruncatingServerToWhatWasAsked(t *testing.T) {
 	}
 	if words := p.Size.size.words; words > 21000 {
 		t.Errorf("the prompt grew to %d words for a server that cuts it", words)
+	}
+}
+
+// TestWriterSurvivesOddCounts holds that one odd count neither makes the prompts
+// longer for ever nor throws away what was exact.
+func TestWriterSurvivesOddCounts(t *testing.T) {
+	const limit = 32768
+	for name, odd := range map[string]map[uint64]int{
+		"a zero at first":          {0: 0},
+		"ten at first":             {0: 10},
+		"a zero when it was exact": {6: 0},
+		"ten when it was exact":    {6: 10},
+	} {
+		w, count := NewWriter(Cold, 21000, 3), wordPieces(8, 13)
+		for round := range uint64(16) {
+			p := w.Prompt(round)
+			tokens := count(p.Text)
+			if tokens > limit {
+				w.Refuse(p.Size)
+				continue
+			}
+			if n, ok := odd[round]; ok {
+				tokens = n
+			}
+			w.Learn(p.Size, tokens)
+		}
+		if p := w.Prompt(99); !p.Held || count(p.Text) != 21000 {
+			t.Errorf("%s: held %t at %d tokens", name, p.Held, count(p.Text))
+		}
 	}
 }
 

@@ -64,6 +64,7 @@ func (c *Conn) keep(data []byte, stamp Stamp, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(data) > 0 {
+		c.compact()
 		c.pending = append(c.pending, data...)
 		c.reads = append(c.reads, arrived{stamp: stamp, end: len(c.pending)})
 	}
@@ -73,6 +74,20 @@ func (c *Conn) keep(data []byte, stamp Stamp, err error) bool {
 		c.changed.Wait()
 	}
 	return err == nil && !c.closed
+}
+
+// compact drops the bytes that were read once they are most of what is held, so
+// that a server which never pauses does not make it grow.
+func (c *Conn) compact() {
+	if c.head <= len(c.pending)/2 || c.head < 64<<10 {
+		return
+	}
+	c.pending = c.pending[:copy(c.pending, c.pending[c.head:])]
+	c.reads = c.reads[:copy(c.reads, c.reads[c.oldest:])]
+	for i := range c.reads {
+		c.reads[i].end -= c.head
+	}
+	c.head, c.oldest = 0, 0
 }
 
 // Read returns bytes of the oldest socket read that has some left, and waits

@@ -87,6 +87,24 @@ func TestConnLeavesTheSocketAloneWhenFull(t *testing.T) {
 	})
 }
 
+// TestConnDoesNotGrow holds that a reader who is always a little behind does not
+// make the connection keep all that it has read.
+func TestConnDoesNotGrow(t *testing.T) {
+	conn := &Conn{}
+	conn.changed.L = &conn.mu
+	part := bytes.Repeat([]byte("x"), 32<<10)
+	conn.keep(part, Stamp{Read: 1}, nil)
+	for n := uint64(2); n < 1000; n++ {
+		conn.keep(part, Stamp{Read: n}, nil)
+		if _, err := io.ReadFull(conn, make([]byte, len(part))); err != nil || conn.Last().Read != n-1 {
+			t.Fatalf("read %d: %v", conn.Last().Read, err)
+		}
+	}
+	if size := cap(conn.pending); size > 512<<10 {
+		t.Errorf("%d bytes kept for %d unread", size, len(conn.pending)-conn.head)
+	}
+}
+
 func TestConnCloseEndsAWaitingRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, _ := net.Pipe()

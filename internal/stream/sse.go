@@ -11,7 +11,8 @@ import (
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two
 // tolerances: events that a server ends with a single line end are told apart
 // (see [SSE.separate]), and an event that the end of the body leaves without
-// its blank line is still returned.
+// its blank line is still returned. An event called error is returned without
+// data as well.
 type SSE struct {
 	body  io.Reader
 	stamp func() Stamp
@@ -201,7 +202,7 @@ func (s *SSE) dispatch(stamp Stamp) (Frame, bool) {
 	if len(s.event) > 0 {
 		f.Event = string(s.event)
 	}
-	ok := s.hasData
+	ok := s.hasData || string(s.event) == "error"
 	s.out, s.data = s.data, s.out[:0]
 	f.Data = s.out
 	s.event, s.hasData, s.size = s.event[:0], false, len(s.line)

@@ -62,7 +62,7 @@ func ParseInfo(reply []byte) (m Model, ok bool) {
 // may answer a request without them.
 func Rejected(d Dialect, reply []byte, omitted []Field) []Field {
 	var named []Field
-	text := string(reply)
+	text := complaint(string(reply))
 	asked := Ask{Omit: omitted}
 	for _, f := range d.Fields() {
 		if !asked.Omits(f) && names(text, f) {
@@ -70,6 +70,17 @@ func Rejected(d Dialect, reply []byte, omitted []Field) []Field {
 		}
 	}
 	return innermost(named)
+}
+
+// complaint is the part of a reply that says what is wrong. What follows may
+// list all fields that the server knows (serde), or repeat the request (pydantic).
+func complaint(reply string) string {
+	for _, end := range []string{"expected one of", `"input":`, `'input':`, `\"input\":`} {
+		if at := strings.Index(reply, end); at >= 0 {
+			reply = reply[:at]
+		}
+	}
+	return reply
 }
 
 // names reports whether text complains of f. A complaint of max_tokens is about

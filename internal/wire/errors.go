@@ -59,8 +59,8 @@ func ParseError(data []byte) *ServerError {
 // errorFields are the top-level keys that may hold an error.
 type errorFields struct {
 	Error     json.RawMessage `json:"error"`
-	ErrorType string          `json:"error_type"` // TGI
-	Object    string          `json:"object"`
+	ErrorType text            `json:"error_type"` // TGI
+	Object    text            `json:"object"`
 	Type      text            `json:"type"`
 	Code      text            `json:"code"`
 	Message   text            `json:"message"`
@@ -71,7 +71,7 @@ type errorFields struct {
 func (f errorFields) serverError() *ServerError {
 	switch {
 	case present(f.Error):
-		return nested(f.Error, f.ErrorType)
+		return nested(f.Error, string(f.ErrorType))
 	case f.Object == "error", f.Type == "error":
 		return &ServerError{Type: string(f.Type), Code: string(f.Code), Message: cut(string(f.Message))}
 	case present(f.Detail):
@@ -104,6 +104,15 @@ func nested(raw json.RawMessage, kind string) *ServerError {
 		e.Message = cut(string(raw))
 	}
 	return e
+}
+
+// NamedError is the error in a frame whose event says that it is one: its error
+// object if there is one, else its text.
+func NamedError(data []byte) *ServerError {
+	if e := ParseError(data); e != nil {
+		return e
+	}
+	return &ServerError{Type: "error", Message: Describe(data)}
 }
 
 // Describe is a short account of an answer that should have been a stream: its
@@ -141,6 +150,9 @@ func unquote(raw []byte) string {
 	return string(raw)
 }
 
+// Cut stands where a server's words were cut.
+const Cut = " … "
+
 // maxErrorText bounds what is kept of a server's words, in bytes. They may be
 // anything, a compressed page for example.
 const maxErrorText = 300
@@ -154,5 +166,5 @@ func cut(s string) string {
 	for !utf8.RuneStart(clean[end]) {
 		end--
 	}
-	return fmt.Sprintf("%s … (%d bytes)", clean[:end], len(s))
+	return fmt.Sprintf("%s%s(%d bytes)", clean[:end], Cut, len(s))
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strconv"
 )
 
@@ -109,29 +110,38 @@ func textIn(value []byte) []byte {
 	if len(value) == 0 || value[0] != '"' {
 		return nil
 	}
-	inner := value[1 : len(value)-1]
+	inner := value[1 : len(value)-1 : len(value)-1] // whoever appends to it copies
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return inner
 	}
 	return []byte(unquote(value))
 }
 
-// countIn is a number of tokens; unknown for anything but a whole number.
+// maxCount bounds the counts that are believed: no prompt is longer.
+const maxCount = 1 << 30
+
+// countIn is a number of tokens; unknown for anything but a whole number of
+// them, which some servers write as 3.0.
 func countIn(value []byte) Count {
 	n, err := strconv.Atoi(string(value))
 	if err != nil {
+		f, err := strconv.ParseFloat(string(value), 64)
+		if err != nil || f != math.Trunc(f) || math.Abs(f) > maxCount {
+			return Count{}
+		}
+		n = int(f)
+	}
+	if n < 0 || n > maxCount {
 		return Count{}
 	}
 	return Tokens(n)
 }
 
-// join is one text after another. It never writes into either.
+// join is one text after another. It never writes into a frame: [textIn] leaves
+// no room behind its texts.
 func join(a, b []byte) []byte {
 	if len(a) == 0 {
 		return b
 	}
-	if len(b) == 0 {
-		return a
-	}
-	return bytes.Join([][]byte{a, b}, nil)
+	return append(a, b...)
 }

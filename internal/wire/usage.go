@@ -44,10 +44,17 @@ func (u Usage) Merge(o Usage) Usage {
 
 // Generated is the number of generated tokens, max(output, total − prompt):
 // xAI's and Gemini's output count leaves reasoning out while their total does
-// not.
+// not. A count above a million is no answer's, and unknown.
 func (u Usage) Generated() Count {
-	if !u.Total.Known || !u.Prompt.Known {
-		return u.Output
+	n := u.Output
+	if u.Total.Known && u.Prompt.Known {
+		n = n.larger(Tokens(max(0, u.Total.N-u.Prompt.N)))
 	}
-	return u.Output.larger(Tokens(max(0, u.Total.N-u.Prompt.N)))
+	if n.N > MaxGenerated {
+		return Count{}
+	}
+	return n
 }
+
+// MaxGenerated is the largest number of generated tokens that is believed.
+const MaxGenerated = 1 << 20

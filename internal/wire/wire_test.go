@@ -114,6 +114,8 @@ func TestDecodeChat(t *testing.T) {
 		{"null usage", `{"choices":[],"usage":null}`, Delta{}},
 		{"details", `{"choices":[],"usage":{"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}}`, Delta{Usage: Usage{Cached: Tokens(4), Reasoning: Tokens(2)}}},
 		{"no details are unknown, not zero", `{"choices":[],"usage":{"prompt_tokens_details":null}}`, Delta{}},
+		{"counts that are none", `{"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":1e18,"total_tokens":2.5}}`, Delta{}},
+		{"counts as floats", `{"choices":[],"usage":{"completion_tokens":3.0}}`, Delta{Usage: Usage{Output: Tokens(3)}}},
 		{"Groq's usage", `{"choices":[],"x_groq":{"usage":{"completion_tokens":3}}}`, Delta{Usage: Usage{Output: Tokens(3)}}},
 		{"llama-server's timings", `{"choices":[],"timings":{"cache_n":13,"prompt_n":1,"predicted_n":9}}`, Delta{Usage: Usage{Cached: Tokens(13), Prompt: Tokens(14), Output: Tokens(9)}}},
 		{"the end", "[DONE]", Delta{Done: true}},
@@ -176,6 +178,7 @@ func TestParseError(t *testing.T) {
 		{"Responses", `{"type":"error","code":"c","message":"m"}`, &ServerError{"error", "c", "m"}},
 		{"Dynamo", `{"code":503,"message":"m"}`, &ServerError{Code: "503", Message: "m"}},
 		{"Vertex", `[{"error":{"code":400,"message":"m","status":"INVALID"}}]`, &ServerError{Code: "400", Message: "m"}},
+		{"an odd type beside it", `{"error":"boom","error_type":5,"object":1}`, &ServerError{Type: "5", Message: "boom"}},
 		{"an empty error", `{"error":{}}`, &ServerError{Message: "{}"}},
 		{"a frame of tokens", `{"choices":[{"delta":{"content":"error"}}],"code":1,"message":"m"}`, nil},
 		{"no JSON", "upstream request timeout", nil},
@@ -211,6 +214,7 @@ func TestUsage(t *testing.T) {
 		{"as told", Usage{Output: Tokens(5)}, Tokens(5)},
 		{"reasoning outside of output", Usage{Prompt: Tokens(12), Output: Tokens(1), Total: Tokens(303)}, Tokens(291)},
 		{"told only by the total", Usage{Prompt: Tokens(12), Total: Tokens(20)}, Tokens(8)},
+		{"more than any answer has", Usage{Output: Tokens(1 << 25)}, Count{}},
 		{"a total below the prompt", Usage{Prompt: Tokens(12), Total: Tokens(2), Output: Tokens(1)}, Tokens(1)},
 	} {
 		if got := test.usage.Generated(); got != test.want {
@@ -230,6 +234,8 @@ func TestRejected(t *testing.T) {
 		{"several at once", `{"message":"unknown fields: min_tokens, ignore_eos"}`, nil, []Field{FieldMinTokens, FieldIgnoreEOS}},
 		{"a nested field, with its path", `loc: ('body', 'stream_options', 'continuous_usage_stats')`, nil, []Field{FieldContinuousUsage}},
 		{"the outer field", `stream_options: Extra inputs are not permitted`, nil, []Field{FieldStreamOptions}},
+		{"a list of all known fields", "unknown field `min_tokens`, expected one of `messages`, `seed`, `stream_options`, `temperature`", nil, []Field{FieldMinTokens}},
+		{"the request repeated", `{"detail":[{"type":"missing","loc":["header","x-key"],"input":{"min_tokens":1,"ignore_eos":true}}]}`, nil, nil},
 		{"what is omitted already", `cache_salt again`, []Field{FieldCacheSalt}, nil},
 		{"a longer word", `the field my_cache_salt_x is bad`, nil, nil},
 		{"max_tokens that is to be called otherwise", `Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.`, nil, []Field{FieldMaxTokens}},
