@@ -110,9 +110,6 @@ func (c checker) discover(ctx context.Context) bool {
 	if err != nil {
 		return c.fail("ask for the models", c.member.Unreached(start, err))
 	}
-	if err := c.member.Prepare(ctx); err != nil {
-		return c.fail("ask for the models", c.member.Unreached(start, err))
-	}
 	known := c.member.Lessons()
 	c.line("server", "%s, model %s%s", known.Dialect.Name(), known.Model, listed(found))
 	if !found.Serves(known.Model) {

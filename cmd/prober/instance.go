@@ -16,6 +16,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
@@ -79,8 +80,12 @@ func (i *instance) probe(starts, probes context.Context, j *job, o *observers) {
 			zap.String("group", j.plan.Name), zap.NamedError("because", err))
 	}
 	o.describe(j, i.config)
-	j.schedule(func(n uint64, due time.Time) { j.group.Round(starts, probes, n, due) }).
-		Run(starts, j.plan.Epoch(time.Now()))
+	work := schedule.Job{
+		Plan: j.plan,
+		Do:   func(n uint64, due time.Time) { j.group.Round(starts, probes, n, due) },
+		Late: func(uint64) { j.group.Late() },
+	}
+	work.Run(starts, j.plan.Epoch(time.Now()))
 }
 
 // serve starts to serve the page, the metrics and the rest. The channel gets
@@ -126,6 +131,9 @@ type observers struct {
 	otlp     *telemetry.OTLP // nil: off
 	recorder telemetry.Recorder
 	log      probeLog
+
+	mu        sync.Mutex         // guards described
+	described map[string]*learnt // by target, what describe told last
 }
 
 // observe makes the observers.
@@ -134,6 +142,8 @@ func (i *instance) observe(ctx context.Context) (*observers, error) {
 		board:   status.NewBoard(time.Now(), i.build.Version),
 		metrics: telemetry.NewPrometheus(i.build),
 		log:     probeLog{i.log},
+
+		described: map[string]*learnt{},
 	}
 	var err error
 	o.otlp, err = telemetry.NewOTLP(ctx, telemetry.OTLPOptions{

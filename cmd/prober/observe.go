@@ -1,14 +1,13 @@
 package main
 
 import (
-	"time"
+	"slices"
 
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
-	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
@@ -36,32 +35,46 @@ func (o *observers) survive(r *probe.Result) {
 	}
 }
 
-// describe tells the observers what is known of each target of j by now.
-func (o *observers) describe(j *job, c *config.Config) {
-	for i, m := range j.group.Members {
-		t, known := j.targets[i], m.Lessons()
-		api, model := t.API, known.Model
-		if known.Dialect != nil {
-			api = known.Dialect.Name()
-		}
-		o.recorder.Set(telemetry.Target{
-			Name: t.Name, Model: model, Prompt: t.Prompt, Group: t.Group, API: api, URL: t.URL,
-			Interval: j.plan.Interval, Objectives: objectives(c), InFlight: m.InFlight,
-		})
-		notes := known.Notes()
-		if i == 0 {
-			notes = append(notes, j.lengthNotes(t)...)
-		}
-		o.board.Set(status.Target{
-			Name: t.Name, Model: model, Prompt: t.Prompt, Group: t.Group, API: api, URL: t.URL,
-			PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: tokensPerDay(t),
-			Interval: j.plan.Interval, Objectives: objectives(c), InFlight: m.InFlight,
-			Notes: notes, Hint: report.Hint,
-		})
-	}
+// learnt is what a server has taught, as observers show it.
+type learnt struct {
+	api, model string
+	notes      []string
 }
 
-// schedule is the job's plan with what it starts.
-func (j *job) schedule(do func(n uint64, due time.Time)) schedule.Job {
-	return schedule.Job{Plan: j.plan, Do: do, Late: func(uint64) { j.group.Late() }}
+// learnt is what the server of member i has taught by now.
+func (j *job) learnt(i int) learnt {
+	t, known := j.targets[i], j.group.Members[i].Lessons()
+	l := learnt{api: t.API, model: known.Model, notes: known.Notes()}
+	if known.Dialect != nil {
+		l.api = known.Dialect.Name()
+	}
+	if i == 0 {
+		l.notes = append(l.notes, j.lengthNotes(t)...)
+	}
+	return l
+}
+
+// describe tells the observers what is known of each target of j, where that is
+// news.
+func (o *observers) describe(j *job, c *config.Config) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, t := range j.targets {
+		now, before := j.learnt(i), o.described[t.Name]
+		if before != nil && before.api == now.api && before.model == now.model && slices.Equal(before.notes, now.notes) {
+			continue
+		}
+		o.described[t.Name] = &now
+		inFlight, promises := j.group.Members[i].InFlight, objectives(c)
+		o.recorder.Set(telemetry.Target{
+			Name: t.Name, Model: now.model, Prompt: t.Prompt, Group: t.Group, API: now.api, URL: t.URL,
+			Interval: j.plan.Interval, Objectives: promises, InFlight: inFlight,
+		})
+		o.board.Set(status.Target{
+			Name: t.Name, Model: now.model, Prompt: t.Prompt, Group: t.Group, API: now.api, URL: t.URL,
+			PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: tokensPerDay(t),
+			Interval: j.plan.Interval, Objectives: promises, InFlight: inFlight,
+			Notes: now.notes, Hint: report.Hint,
+		})
+	}
 }

@@ -125,9 +125,7 @@ func (t Target) ask(ctx context.Context, method, path string, body []byte) ([]by
 	}
 	req.Header.Set("User-Agent", t.Agent)
 	req.Header.Set("Content-Type", "application/json")
-	transport, done := t.Transport.borrow()
-	defer done()
-	reply, v := exchangeMetadata(ctx, transport, req)
+	reply, v := t.Transport.exchangeMetadata(ctx, req)
 	if v.outcome != OK {
 		v.err = scrub(fmt.Errorf("%s: %w", path, v.err), t.Header, "")
 		return nil, undiscovered{v}
@@ -135,13 +133,14 @@ func (t Target) ask(ctx context.Context, method, path string, body []byte) ([]by
 	return reply, nil
 }
 
-func exchangeMetadata(ctx context.Context, transport *http.Transport, req *http.Request) ([]byte, verdict) {
+// exchangeMetadata sends a request that is no probe, and reads its reply.
+func (t *Transport) exchangeMetadata(ctx context.Context, req *http.Request) ([]byte, verdict) {
 	tr := newTrace(time.Now())
-	resp, err := transport.RoundTrip(req.WithContext(withTrace(ctx, tr)))
+	resp, done, err := t.send(req.WithContext(withTrace(ctx, tr)))
 	if err != nil {
-		transport.CloseIdleConnections() // and dials that would outlive the question
 		return nil, noAnswer(ctx, tr, err)
 	}
+	defer done()
 	defer resp.Body.Close()
 	if isStream(resp) || resp.StatusCode < http.StatusOK {
 		return nil, failed(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, cmp.Or(mediaType(resp), "no content type"))

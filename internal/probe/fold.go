@@ -26,7 +26,6 @@ type fold struct {
 	refusal  bool
 	err      *wire.ServerError // the first
 	errAt    time.Duration
-	done     bool
 }
 
 // add takes what one frame said, and reports whether it is a token frame: one
@@ -45,7 +44,6 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 	}
 	f.refusal = f.refusal || d.Refusal
 	f.reasoning = f.reasoning || len(d.Reasoning) > 0
-	f.done = f.done || d.Done
 	if grown == 0 && d.Tokens == 0 && len(d.Text) == 0 && len(d.Reasoning) == 0 {
 		return false
 	}

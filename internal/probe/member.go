@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,8 +83,7 @@ func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
 		return m.Unreached(start, err)
 	}
 	before := m.Lessons().Omit
-	r = m.ready().Probe(ctx, m.fill(ask))
-	for m.learnRejected(r) {
+	for again := true; again; again = m.learnRejected(r) {
 		r = m.ready().Probe(ctx, m.fill(ask))
 	}
 	if refused(r) { // whatever it complains of, it is not these fields
@@ -100,14 +100,11 @@ func (m *Member) Prepare(ctx context.Context) error {
 	if known.Dialect != nil && known.Model != "" {
 		return nil
 	}
-	found, err := m.target.Discover(ctx, m.model)
-	if err != nil && !assumable(err) {
+	found, err := m.Discover(ctx)
+	if err == nil || !assumable(err) {
 		return err
 	}
-	if found.Dialect == nil {
-		found.Dialect = assumed
-	}
-	m.learn(func(l *Lessons) { l.Dialect, l.Model = found.Dialect, found.Model })
+	m.learn(func(l *Lessons) { l.Dialect, l.Model = cmp.Or(found.Dialect, assumed), found.Model })
 	return nil
 }
 
@@ -123,9 +120,14 @@ func assumable(err error) bool {
 		u.verdict.status != http.StatusUnauthorized && u.verdict.status != http.StatusForbidden
 }
 
-// Discover asks the server what it is, whether or not that is known.
+// Discover asks the server what it is, whether or not that is known, and learns
+// it.
 func (m *Member) Discover(ctx context.Context) (Findings, error) {
-	return m.target.Discover(ctx, m.model)
+	found, err := m.target.Discover(ctx, m.model)
+	if err == nil {
+		m.learn(func(l *Lessons) { l.Dialect, l.Model = found.Dialect, found.Model })
+	}
+	return found, err
 }
 
 // Unreached is the result of a probe that could not be asked because of err,
@@ -165,10 +167,10 @@ func (m *Member) fill(ask wire.Ask) wire.Ask {
 // question because of fields that it does not know, and has not been asked
 // without them. Once it has answered, nothing is asked twice.
 func (m *Member) learnRejected(r *Result) bool {
-	if !refused(r) || m.Lessons().Answered {
+	known := m.Lessons()
+	if !refused(r) || known.Answered {
 		return false
 	}
-	known := m.Lessons()
 	named := wire.Rejected(known.Dialect, r.rejected, known.Omit)
 	if len(named) == 0 {
 		return false

@@ -84,15 +84,13 @@ func (x *exchange) run(ctx context.Context) verdict {
 		return failed(Rejected, "%w", err)
 	}
 	req.Header.Set("Traceparent", "00-"+x.result.TraceID+"-"+x.result.SpanID+"-01")
-	transport, done := x.target.Transport.borrow()
-	defer done()
 
 	x.begin()
-	resp, err := transport.RoundTrip(req.WithContext(withTrace(ctx, x.trace)))
+	resp, done, err := x.target.Transport.send(req.WithContext(withTrace(ctx, x.trace)))
 	if err != nil {
-		transport.CloseIdleConnections() // and dials that would outlive the probe
 		return noAnswer(ctx, x.trace, err)
 	}
+	defer done()
 	defer resp.Body.Close()
 	x.trace.answered()
 	x.note(resp)

@@ -134,13 +134,14 @@ func decode(t *testing.T, dialect wire.Dialect, body io.Reader) decoded {
 		if err != nil {
 			t.Errorf("frame %d: %v", d.Frames, err)
 		}
+		d.Done = d.Done || delta.Done
 		if f.add(frame.Stamp, delta) && d.First < 0 {
 			d.First = d.Frames
 		}
 		d.Frames++
 	}
 	d.TokenFrames, d.Finish, d.Usage = len(f.tokens), f.finish, f.usage
-	d.Failed, d.Done = f.err != nil, f.done
+	d.Failed = f.err != nil
 	return d
 }
 

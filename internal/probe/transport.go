@@ -15,9 +15,8 @@ import (
 // wait behind those of other frames, and no arrival could be told. It follows no
 // redirects, keeps no cookies, and never asks for compression.
 type Transport struct {
-	reuse bool
-	make  func() *http.Transport
-	kept  *http.Transport // serves every probe; nil unless reuse
+	make func() *http.Transport
+	kept *http.Transport // serves every probe; nil: each has one of its own
 }
 
 // Dial opens a connection, as [net.Dialer.DialContext] does.
@@ -30,7 +29,7 @@ func NewTransport(dial Dial, config *tls.Config, reuse bool) *Transport {
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
-	t := &Transport{reuse: reuse, make: func() *http.Transport { return newHTTP(dial, config) }}
+	t := &Transport{make: func() *http.Transport { return newHTTP(dial, config) }}
 	if reuse {
 		t.kept = t.make()
 	}
@@ -61,13 +60,19 @@ func newHTTP(dial Dial, config *tls.Config) *http.Transport {
 	}
 }
 
-// borrow returns what serves one request, and what to do when it is over.
-func (t *Transport) borrow() (*http.Transport, func()) {
-	if t.reuse {
-		return t.kept, func() {}
+// send sends a request. When its answer has been read, done is to be called; on
+// an error there is nothing to do.
+func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), err error) {
+	via, done := t.kept, func() {}
+	if via == nil {
+		via = t.make()
+		done = via.CloseIdleConnections
 	}
-	own := t.make()
-	return own, own.CloseIdleConnections
+	resp, err = via.RoundTrip(req)
+	if err != nil {
+		via.CloseIdleConnections() // and dials that would outlive the request
+	}
+	return resp, done, err
 }
 
 // Close closes the connections that nobody uses.

@@ -21,9 +21,9 @@ type SSE struct {
 	in  []byte // read, not yet cut into lines
 	buf []byte // where in lies
 
-	line  []byte // of the line being read
-	after lineEnd
-	begun bool // the first line has been read, so no BOM can follow
+	line    []byte // of the line being read
+	afterCR bool   // a LF that comes next belongs to the line end before it
+	begun   bool   // the first line has been read, so no BOM can follow
 
 	event    []byte
 	data     []byte
@@ -35,12 +35,6 @@ type SSE struct {
 	size     int // bytes since the last frame
 	err      error
 }
-
-// lineEnd is what the bytes before mean for the next one.
-type lineEnd bool
-
-// afterCR: a LF that follows belongs to the line end before it.
-const afterCR lineEnd = true
 
 // NewSSE reads events from body. stamp tells the arrival of the bytes that body
 // returned last. ask is how many bytes to ask body for at once: 1 for a chunked
@@ -97,8 +91,8 @@ func (f failed) Read([]byte) (int, error) { return 0, f.err }
 // scan consumes bytes that were read until an event is complete.
 func (s *SSE) scan() (Frame, bool) {
 	for len(s.in) > 0 {
-		if s.after == afterCR {
-			s.after = false
+		if s.afterCR {
+			s.afterCR = false
 			if s.in[0] == '\n' {
 				s.in = s.in[1:]
 				continue
@@ -113,7 +107,7 @@ func (s *SSE) scan() (Frame, bool) {
 		if s.append(s.in[:end]); s.err != nil {
 			return Frame{}, false
 		}
-		s.after = s.in[end] == '\r'
+		s.afterCR = s.in[end] == '\r'
 		s.in = s.in[end+1:]
 		if f, ok := s.endLine(); ok {
 			return f, true
