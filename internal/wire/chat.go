@@ -4,32 +4,39 @@ import "encoding/json"
 
 // chat is OpenAI's /v1/chat/completions, as vLLM, SGLang, TGI, llama-server and
 // most providers speak it.
-type chat struct{}
+type chat struct{ common }
 
-func (chat) Name() string { return "openai-chat" }
-func (chat) Path() string { return "/v1/chat/completions" }
+func (chat) Name() string      { return "openai-chat" }
+func (chat) Path(a Ask) string { return a.Server.Prefix + "/v1/chat/completions" }
 
 func (chat) Fields() []Field { return append(extensions(), FieldMaxTokens) }
 
 func (chat) Body(a Ask) ([]byte, error) {
-	r := newRequest(a)
-	r.Messages = messages(a)
+	b := newBody(a)
+	b["messages"] = messages(a)
 	if a.Omits(FieldMaxTokens) {
-		r.MaxCompletionTokens = a.MaxTokens
+		b["max_completion_tokens"] = a.MaxTokens
 	} else {
-		r.MaxTokens = a.MaxTokens
+		b["max_tokens"] = a.MaxTokens
 	}
-	return json.Marshal(r)
+	return json.Marshal(b)
 }
 
 func (chat) Decode(data []byte) (Delta, error) { return decodeChunk(data) }
 
-func (chat) Count(a Ask) (path string, body []byte, err error) {
-	body, err = json.Marshal(request{Model: a.Model, Messages: messages(a)})
-	return tokenizePath, body, err
+func (chat) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer(true) }
+
+// A message is a turn as the OpenAI API spells it.
+type message struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
 }
 
-func (chat) Counted(reply []byte) (int, bool) { return counted(reply) }
-
-// messages is the conversation that a starts.
-func messages(a Ask) []message { return []message{{Role: "user", Content: a.Prompt}} }
+// messages is the conversation of a.
+func messages(a Ask) []message {
+	var list []message
+	for _, t := range a.conversation() {
+		list = append(list, message{Role: t.Role, Content: t.Text})
+	}
+	return list
+}

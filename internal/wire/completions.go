@@ -3,26 +3,25 @@ package wire
 import "encoding/json"
 
 // completions is OpenAI's older /v1/completions: a prompt without a chat
-// template, so its length is the prober's own.
-type completions struct{}
+// template, so its length is the prober's own. Some servers take it as token
+// ids.
+type completions struct{ common }
 
-func (completions) Name() string { return "openai-completions" }
-func (completions) Path() string { return "/v1/completions" }
+func (completions) Name() string      { return "openai-completions" }
+func (completions) Path(a Ask) string { return a.Server.Prefix + "/v1/completions" }
 
 func (completions) Fields() []Field { return extensions() }
 
 func (completions) Body(a Ask) ([]byte, error) {
-	r := newRequest(a)
-	r.Prompt = a.Prompt
-	r.MaxTokens = a.MaxTokens
-	return json.Marshal(r)
+	b := newBody(a)
+	b["max_tokens"] = a.MaxTokens
+	b["prompt"] = a.text()
+	if a.IDs != nil {
+		b["prompt"] = a.IDs
+	}
+	return json.Marshal(b)
 }
 
 func (completions) Decode(data []byte) (Delta, error) { return decodeChunk(data) }
 
-func (completions) Count(a Ask) (path string, body []byte, err error) {
-	body, err = json.Marshal(request{Model: a.Model, Prompt: a.Prompt})
-	return tokenizePath, body, err
-}
-
-func (completions) Counted(reply []byte) (int, bool) { return counted(reply) }
+func (completions) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer(false) }

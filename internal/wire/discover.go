@@ -9,7 +9,24 @@ import (
 const (
 	ModelsPath = "/v1/models" // the OpenAI list of models
 	InfoPath   = "/info"      // TGI's description of itself
+
+	VersionPath = "/version" // vLLM's, SGLang's and others' version
 )
+
+// Prefixes are what may stand before [ModelsPath], in the order of asking.
+func Prefixes() []string { return []string{"", "/openai"} }
+
+// ParseVersion reads the reply of [VersionPath]; it is empty if that is none.
+func ParseVersion(reply []byte) string {
+	var r struct {
+		Version string `json:"version"`
+	}
+	const longest = 60
+	if json.Unmarshal(reply, &r) != nil || len(r.Version) > longest {
+		return ""
+	}
+	return r.Version
+}
 
 // A Model is one entry of a server's list.
 type Model struct {

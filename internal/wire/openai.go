@@ -2,81 +2,44 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 )
-
-// request is the body of both OpenAI endpoints: the standard keys, and the
-// extensions that vLLM's family of servers knows.
-type request struct {
-	Model               string         `json:"model,omitempty"`
-	Messages            []message      `json:"messages,omitempty"`
-	Prompt              string         `json:"prompt,omitempty"`
-	MaxTokens           int            `json:"max_tokens,omitempty"`
-	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
-	MinTokens           int            `json:"min_tokens,omitempty"`
-	IgnoreEOS           bool           `json:"ignore_eos,omitempty"`
-	Temperature         *float64       `json:"temperature,omitempty"`
-	Seed                *int           `json:"seed,omitempty"`
-	Stream              bool           `json:"stream,omitempty"`
-	StreamOptions       *streamOptions `json:"stream_options,omitempty"`
-	CacheSalt           string         `json:"cache_salt,omitempty"`
-}
-
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
-type streamOptions struct {
-	IncludeUsage    bool `json:"include_usage"`
-	ContinuousUsage bool `json:"continuous_usage_stats,omitempty"`
-}
-
-// tokenizePath is where vLLM, SGLang and TGI count tokens.
-const tokenizePath = "/tokenize"
-
-// counted reads the reply of vLLM's /tokenize.
-func counted(reply []byte) (int, bool) {
-	var r struct {
-		Count *int `json:"count"`
-	}
-	if json.Unmarshal(reply, &r) != nil || r.Count == nil || *r.Count <= 0 {
-		return 0, false
-	}
-	return *r.Count, true
-}
 
 // extensions lists the optional fields of both endpoints.
 func extensions() []Field {
 	return []Field{
 		FieldMinTokens, FieldIgnoreEOS, FieldContinuousUsage, FieldStreamOptions,
-		FieldCacheSalt, FieldSeed, FieldTemperature,
+		FieldCacheSalt, FieldPriority, FieldSeed, FieldTemperature,
 	}
 }
 
-// newRequest is the part of a request that both endpoints share. Both min_tokens
-// and ignore_eos are needed: vLLM masks the end-of-sequence token only until
-// min_tokens is reached.
-func newRequest(a Ask) request {
-	r := request{Model: a.Model, Stream: true}
-	if !a.Omits(FieldMinTokens) {
-		r.MinTokens = a.MaxTokens
+// newBody is the part of a request that both endpoints share: the standard keys,
+// the extensions that vLLM's family of servers knows, and the server's own. Both
+// min_tokens and ignore_eos are needed: vLLM masks the end-of-sequence token only
+// until min_tokens is reached.
+func newBody(a Ask) body {
+	b := body{"stream": true}
+	if a.Model != "" {
+		b["model"] = a.Model
 	}
-	r.IgnoreEOS = !a.Omits(FieldIgnoreEOS)
-	if !a.Omits(FieldTemperature) {
-		r.Temperature = new(0.0)
-	}
-	if !a.Omits(FieldSeed) {
-		r.Seed = new(1)
-	}
+	b.ask(a, FieldMinTokens, "min_tokens", a.MaxTokens)
+	b.ask(a, FieldIgnoreEOS, "ignore_eos", true)
+	b.ask(a, FieldTemperature, "temperature", 0)
+	b.ask(a, FieldSeed, "seed", 1)
 	if !a.Omits(FieldStreamOptions) {
-		r.StreamOptions = &streamOptions{IncludeUsage: true, ContinuousUsage: !a.Omits(FieldContinuousUsage)}
+		b.set("stream_options.include_usage", true)
+		b.ask(a, FieldContinuousUsage, "stream_options.continuous_usage_stats", true)
 	}
-	if !a.Omits(FieldCacheSalt) {
-		r.CacheSalt = a.CacheSalt
+	if a.CacheSalt != "" {
+		b.ask(a, FieldCacheSalt, "cache_salt", a.CacheSalt)
 	}
-	return r
+	if a.Priority != nil {
+		b.ask(a, FieldPriority, "priority", *a.Priority)
+	}
+	for key, value := range a.Server.Extra {
+		b.set(key, value)
+	}
+	return b
 }
 
 // end is the data of the last frame of a stream.

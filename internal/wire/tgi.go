@@ -8,10 +8,10 @@ import (
 // tgi is Hugging Face TGI's native /generate_stream. It has no ignore_eos and
 // no minimum, so an answer may end early; every frame is exactly one token, and
 // the last frame carries its own token beside the final counts.
-type tgi struct{}
+type tgi struct{ common }
 
-func (tgi) Name() string { return "tgi" }
-func (tgi) Path() string { return "/generate_stream" }
+func (tgi) Name() string    { return "tgi" }
+func (tgi) Path(Ask) string { return "/generate_stream" }
 
 func (tgi) Fields() []Field { return []Field{FieldDetails} }
 
@@ -28,7 +28,7 @@ type tgiParameters struct {
 
 func (tgi) Body(a Ask) ([]byte, error) {
 	return json.Marshal(tgiRequest{
-		Inputs:     a.Prompt,
+		Inputs:     a.text(),
 		Parameters: tgiParameters{MaxNewTokens: a.MaxTokens, Details: !a.Omits(FieldDetails)},
 	})
 }
@@ -86,18 +86,4 @@ func (d *Delta) addDetails(details []byte) {
 	})
 }
 
-func (tgi) Count(a Ask) (path string, body []byte, err error) {
-	body, err = json.Marshal(struct {
-		Inputs string `json:"inputs"`
-	}{a.Prompt})
-	return tokenizePath, body, err
-}
-
-// Counted reads a list of tokens.
-func (tgi) Counted(reply []byte) (n int, ok bool) {
-	if reply = bytes.TrimSpace(reply); !json.Valid(reply) {
-		return 0, false
-	}
-	elements(reply, func([]byte) { n++ })
-	return n, n > 0
-}
+func (tgi) Tokenizer(Server) (Tokenizer, bool) { return tgiTokenizer(), true }

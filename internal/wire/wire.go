@@ -20,46 +20,12 @@ func malformed(data []byte) error {
 	return fmt.Errorf("%w: %d bytes that are no JSON object", ErrMalformed, len(data))
 }
 
-// An Ask is one question, in no server's spelling.
-type Ask struct {
-	Model     string
-	Prompt    string
-	Length    int     // tokens that the prompt is meant to have; 0 if that is nobody's concern
-	MaxTokens int     // generated tokens asked for, exactly where the server can be held to it
-	CacheSalt string  // keeps the prompt out of other probes' prefix cache; empty for none
-	Omit      []Field // optional fields that this server is known to reject
-
-	// What the answer is held to.
-	PromptTokens Count // tokens that the server must count for the prompt; unknown: not judged
-	ExactLimit   bool  // an answer that ends for its length must be MaxTokens long
-	ExactOutput  bool  // every answer must be MaxTokens long
-}
-
-// Omits reports whether the server is known to reject field f.
-func (a Ask) Omits(f Field) bool { return slices.Contains(a.Omit, f) }
-
-// A Field is an optional field of a request: a server that rejects it by name
-// is asked without it.
-type Field string
-
-// The optional fields, in the spelling of the request body.
-const (
-	FieldMinTokens       Field = "min_tokens"
-	FieldIgnoreEOS       Field = "ignore_eos"
-	FieldContinuousUsage Field = "continuous_usage_stats"
-	FieldStreamOptions   Field = "stream_options"
-	FieldCacheSalt       Field = "cache_salt"
-	FieldSeed            Field = "seed"
-	FieldTemperature     Field = "temperature"
-	FieldMaxTokens       Field = "max_tokens" // chat only: asked as max_completion_tokens instead
-	FieldDetails         Field = "details"    // TGI
-)
-
 // A Delta is what one frame said. Its texts lie in the frame's data, and are
 // valid as long as that is.
 type Delta struct {
 	Choice    bool         // the frame carries a choice, so usage growth is evidence of a token
 	Text      []byte       // visible output, tool-call text and refusals included
+	Whole     bool         // Text is the whole answer so far, not what the frame adds to it
 	Reasoning []byte       // generated tokens too, so it counts for TTFT
 	Refusal   bool         // some of Text is a refusal
 	Finish    string       // the server's finish reason, on the frame that carries it
@@ -73,8 +39,12 @@ type Delta struct {
 // values, safe for concurrent use.
 type Dialect interface {
 	Name() string               // the configuration value and the "api" label
-	Path() string               // joined to the base URL by [URL]
+	Path(a Ask) string          // joined to the base URL by [URL]
 	Body(a Ask) ([]byte, error) // a streaming request that asks for usage counts
+
+	// Header is what the API wants in the header of each request besides
+	// content negotiation: the key, if it is not empty, and the API's version.
+	Header(key, version string) map[string]string
 
 	// Decode interprets the data of one frame. An error the server reported
 	// is in Delta.Err; the returned error wraps [ErrMalformed] and nothing else.
@@ -83,11 +53,28 @@ type Dialect interface {
 	// Fields lists the optional fields Body sends when Omit is empty.
 	Fields() []Field
 
-	// Count is the path and the body of a POST request that asks how many
-	// tokens the prompt of a is. Counted reads the reply; ok is false if it is
-	// no count, as on servers that have no such route.
-	Count(a Ask) (path string, body []byte, err error)
-	Counted(reply []byte) (n int, ok bool)
+	// Tokenizer is the route that counts the tokens of this dialect's prompts
+	// on s; ok is false if there is none.
+	Tokenizer(s Server) (t Tokenizer, ok bool)
+
+	// Finishes reports whether a whole answer tells a finish reason. Where it
+	// does not, the clean end of the body is the end of the answer.
+	Finishes() bool
+}
+
+// common is what most dialects do alike.
+type common struct{}
+
+func (common) Header(key, _ string) map[string]string { return bearer(key) }
+func (common) Tokenizer(Server) (Tokenizer, bool)     { return Tokenizer{}, false }
+func (common) Finishes() bool                         { return true }
+
+// bearer is the header with a key that most APIs want.
+func bearer(key string) map[string]string {
+	if key == "" {
+		return nil
+	}
+	return map[string]string{"Authorization": "Bearer " + key}
 }
 
 // dialects is every known dialect, in the order help texts show them.

@@ -41,7 +41,14 @@ func TestLookup(t *testing.T) {
 }
 
 func TestBodies(t *testing.T) {
-	ask := Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s"}
+	ask := Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s", Priority: new(-3)}
+	kind := func(name string) Server {
+		s, err := LookupServer(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
 	all := ask
 	all.Omit = append(extensions(), FieldMaxTokens, FieldDetails)
 	tests := []struct {
@@ -50,10 +57,15 @@ func TestBodies(t *testing.T) {
 		ask     Ask
 		want    string
 	}{
-		{"chat", chat{}, ask, `{"model":"m","messages":[{"role":"user","content":"p"}],"max_tokens":7,"min_tokens":7,"ignore_eos":true,"temperature":0,"seed":1,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"cache_salt":"s"}`},
-		{"chat without what a server rejects", chat{}, all, `{"model":"m","messages":[{"role":"user","content":"p"}],"max_completion_tokens":7,"stream":true}`},
-		{"completions", completions{}, ask, `{"model":"m","prompt":"p","max_tokens":7,"min_tokens":7,"ignore_eos":true,"temperature":0,"seed":1,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"cache_salt":"s"}`},
-		{"completions without", completions{}, all, `{"model":"m","prompt":"p","max_tokens":7,"stream":true}`},
+		{"chat", chat{}, ask, `{"cache_salt":"s","ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_tokens":7,"model":"m","priority":-3,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"chat without what a server rejects", chat{}, all, `{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true}`},
+		{"a conversation", chat{}, Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}, {"assistant", "a"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_completion_tokens":7,"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"p"}],"stream":true}`},
+		{"LMDeploy's own words", chat{}, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: kind("lmdeploy")}, `{"ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_new_tokens":7,"return_token_ids":true,"seed":1,"stream":true,"stream_options":{"include_usage":true},"temperature":0}`},
+		{"Dynamo's salt", completions{}, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: kind("dynamo")}, `{"ignore_eos":true,"max_tokens":7,"min_tokens":7,"nvext":{"cache_salt":"s"},"prompt":"p","seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"completions", completions{}, ask, `{"cache_salt":"s","ignore_eos":true,"max_tokens":7,"min_tokens":7,"model":"m","priority":-3,"prompt":"p","seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"completions without", completions{}, all, `{"max_tokens":7,"model":"m","prompt":"p","stream":true}`},
+		{"a conversation as one text", completions{}, Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"prompt":"s\n\nu\n\np","stream":true}`},
+		{"token ids", completions{}, Ask{Prompt: "p", IDs: []int{5, 6}, MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"prompt":[5,6],"stream":true}`},
 		{"tgi", tgi{}, ask, `{"inputs":"p","parameters":{"max_new_tokens":7,"do_sample":false,"details":true}}`},
 		{"tgi without", tgi{}, all, `{"inputs":"p","parameters":{"max_new_tokens":7,"do_sample":false}}`},
 	}
@@ -65,26 +77,42 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-func TestCounts(t *testing.T) {
+func TestTokenizers(t *testing.T) {
 	tests := []struct {
 		dialect           Dialect
+		tokenize          string
 		path, body, reply string
-		n                 int
-		ok                bool
+		want              Tokenized
 	}{
-		{chat{}, "/tokenize", `{"model":"m","messages":[{"role":"user","content":"p"}]}`, `{"count":17,"max_model_len":4096,"tokens":[1,2]}`, 17, true},
-		{completions{}, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":[1]}`, 17, true},
-		{completions{}, "/tokenize", `{"model":"m","prompt":"p"}`, `{"detail":"Not Found"}`, 0, false},
-		{tgi{}, "/tokenize", `{"inputs":"p"}`, `[{"id":1,"text":"p","start":0,"stop":1},{"id":2}]`, 2, true},
-		{tgi{}, "/tokenize", `{"inputs":"p"}`, "data: x", 0, false},
+		{chat{}, "", "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":17,"max_model_len":4096,"tokens":[1,2]}`, Tokenized{17, []int{1, 2}}},
+		{completions{}, "", "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":null}`, Tokenized{N: 17}},
+		{completions{}, tokenizeVLLM, "/tokenize", `{"model":"m","prompt":"p"}`, `{"detail":"Not Found"}`, Tokenized{}},
+		{completions{}, tokenizePrompt, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":-1}`, Tokenized{}},
+		{completions{}, tokenizeLlama, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7,8,9]}`, Tokenized{3, []int{7, 8, 9}}},
+		{completions{}, tokenizeLlama, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[{"id":7,"piece":"p"}]}`, Tokenized{N: 1}},
+		{completions{}, encodeLMDeploy, "/v1/encode", `{"add_bos":true,"input":"p"}`, `{"input_ids":[7,8],"length":2}`, Tokenized{2, []int{7, 8}}},
+		{chat{}, tokenizeTGI, "/chat_tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"tokenize_response":[{"id":1},{"id":2}],"templated_text":"x"}`, Tokenized{N: 2}},
+		{completions{}, tokenizeTGI, "/tokenize", `{"inputs":"p"}`, `[{"id":1}]`, Tokenized{N: 1}},
+		{tgi{}, "", "/tokenize", `{"inputs":"p"}`, `[{"id":1,"text":"p","start":0,"stop":1},{"id":2}]`, Tokenized{N: 2}},
+		{tgi{}, "", "/tokenize", `{"inputs":"p"}`, "data: x", Tokenized{}},
 	}
 	for _, test := range tests {
-		path, body, err := test.dialect.Count(Ask{Model: "m", Prompt: "p"})
-		if err != nil || path != test.path || string(body) != test.body {
-			t.Errorf("%s: POST %s %s (%v)", test.dialect.Name(), path, body, err)
+		tokenizer, ok := test.dialect.Tokenizer(Server{Tokenize: test.tokenize})
+		if !ok {
+			t.Errorf("%s has no tokenizer %q", test.dialect.Name(), test.tokenize)
+			continue
 		}
-		if n, ok := test.dialect.Counted([]byte(test.reply)); n != test.n || ok != test.ok {
-			t.Errorf("%s counts %d (%t) in %s", test.dialect.Name(), n, ok, test.reply)
+		body, err := tokenizer.Body(Ask{Model: "m", Prompt: "p"})
+		if err != nil || tokenizer.Path != test.path || string(body) != test.body {
+			t.Errorf("%s: POST %s %s (%v)", test.dialect.Name(), tokenizer.Path, body, err)
+		}
+		if diff := cmp.Diff(test.want, tokenizer.Read([]byte(test.reply))); diff != "" {
+			t.Errorf("%s reads %s (-want +got):\n%s", test.dialect.Name(), test.reply, diff)
+		}
+	}
+	for _, kind := range []string{tokenizeNone, tokenizePrompt, tokenizeLlama, encodeLMDeploy} {
+		if _, ok := (chat{}).Tokenizer(Server{Tokenize: kind}); ok {
+			t.Errorf("a conversation can be counted by %q", kind)
 		}
 	}
 }

@@ -1,0 +1,112 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+)
+
+// An Ask is one question, in no server's spelling.
+type Ask struct {
+	Model   string
+	Version string // of the API, where it has several; empty for the dialect's default
+	Server  Server // what is known of the server; the zero value if nothing is
+
+	Turns  []Turn // the conversation before Prompt; nil if there was none
+	Prompt string
+	IDs    []int // Prompt as token ids, where the server takes them; nil: as text
+
+	MaxTokens int     // generated tokens asked for, exactly where the server can be held to it
+	CacheSalt string  // keeps the prompt out of other probes' prefix cache; empty for none
+	Session   string  // who asks, for routers that keep a session on one replica; empty for nobody
+	Priority  *int    // in the server's own sense; nil for none
+	Omit      []Field // optional fields that this server is known to reject
+
+	// What prompt and answer are held to.
+	Length       int    // tokens that the prompt is meant to have; 0 if that is nobody's concern
+	Words        int    // tokens that it has at least, whatever the tokenizer
+	Fresh        int    // tokens of it at least that no cache can have; 0 if one is meant to
+	PromptTokens Count  // tokens that the server must count for the prompt; unknown: not judged
+	ExactLimit   bool   // an answer that ends for its length must be MaxTokens long
+	ExactOutput  bool   // every answer must be MaxTokens long
+	Expect       string // what a right answer says; empty if any is right
+}
+
+// A Turn is one message of a conversation.
+type Turn struct {
+	Role string // system, user or assistant
+	Text string
+}
+
+// conversation is all turns, the question as the last.
+func (a Ask) conversation() []Turn {
+	return append(slices.Clone(a.Turns), Turn{Role: "user", Text: a.Prompt})
+}
+
+// text is the whole conversation as one text, for APIs that know no turns.
+func (a Ask) text() string {
+	if len(a.Turns) == 0 {
+		return a.Prompt
+	}
+	var b strings.Builder
+	for _, t := range a.Turns {
+		b.WriteString(t.Text)
+		b.WriteString("\n\n")
+	}
+	b.WriteString(a.Prompt)
+	return b.String()
+}
+
+// Omits reports whether field f is not to be sent: the server is known to reject
+// it, or its kind has no use for it.
+func (a Ask) Omits(f Field) bool {
+	return slices.Contains(a.Omit, f) || slices.Contains(a.Server.Omit, f)
+}
+
+// A Field is an optional field of a request: a server that rejects it by name
+// is asked without it.
+type Field string
+
+// The optional fields, in the spelling of the request body.
+const (
+	FieldMinTokens       Field = "min_tokens"
+	FieldIgnoreEOS       Field = "ignore_eos"
+	FieldContinuousUsage Field = "continuous_usage_stats"
+	FieldStreamOptions   Field = "stream_options"
+	FieldCacheSalt       Field = "cache_salt"
+	FieldPriority        Field = "priority"
+	FieldSeed            Field = "seed"
+	FieldTemperature     Field = "temperature"
+	FieldMaxTokens       Field = "max_tokens" // chat only: asked as max_completion_tokens instead
+	FieldDetails         Field = "details"    // TGI
+)
+
+// A body is a request in the making. Keys with a dot lie in an object of their
+// own: "stream_options.include_usage".
+type body map[string]any
+
+// set puts value under key.
+func (b body) set(key string, value any) {
+	outer, inner, nested := strings.Cut(key, ".")
+	if !nested {
+		b[key] = value
+		return
+	}
+	object, ok := b[outer].(body)
+	if !ok {
+		object = body{}
+		b[outer] = object
+	}
+	object.set(inner, value)
+}
+
+// ask puts the value of an optional field where the server wants it, unless it
+// is not to be sent.
+func (b body) ask(a Ask, f Field, key string, value any) {
+	if a.Omits(f) {
+		return
+	}
+	if own, ok := a.Server.Spelling[f]; ok {
+		key = own
+	}
+	b.set(key, value)
+}

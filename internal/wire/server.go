@@ -1,0 +1,161 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Server is one kind of server and how it differs from the others that speak
+// its dialects. All there is to know of it is data: see [servers]. The zero
+// value is a server of no known kind, which is asked as vLLM is and corrected by
+// what it rejects.
+type Server struct {
+	Name    string // the configuration value and the "server" label
+	Dialect string // that auto takes; empty: openai-chat
+	Prefix  string // of its paths, before "/v1"
+
+	Omit     []Field          // fields that it rejects, or has no use for
+	Spelling map[Field]string // fields that it calls otherwise
+	Extra    map[string]any   // fields of its own that each request has
+
+	Tokenize string // kind of its tokenizer route: see [Server.tokenizer]
+	IDs      bool   // /v1/completions takes token ids
+	Cached   Claim  // whether it tells how many tokens came from its cache
+	Session  string // header by which its router keeps a session on one replica
+
+	Note string // what a person should know of its numbers; empty for nothing
+
+	marks []mark
+}
+
+// A Claim is what a kind of server is known to do: some always, some never, some
+// by how they were started.
+type Claim string
+
+// The claims.
+const (
+	Unknown  Claim = "unknown"
+	Always   Claim = "yes"
+	Never    Claim = "no"
+	Optional Claim = "optional"
+)
+
+// claim is what s does with a field.
+func (s Server) claim(f Field) Claim {
+	switch {
+	case s.Name == "":
+		return Unknown
+	case slices.Contains(s.Omit, f):
+		return Never
+	}
+	return Always
+}
+
+// Exact is whether s can be held to the length of an answer.
+func (s Server) Exact() Claim { return s.claim(FieldIgnoreEOS) }
+
+// Continuous is whether s marks usage on every frame.
+func (s Server) Continuous() Claim { return s.claim(FieldContinuousUsage) }
+
+// Salted is whether s keeps prompts with different salts apart in its cache.
+func (s Server) Salted() Claim { return s.claim(FieldCacheSalt) }
+
+// TellsCached is whether s tells how many tokens of a prompt were cached.
+func (s Server) TellsCached() Claim {
+	if s.Cached == "" {
+		return Unknown
+	}
+	return s.Cached
+}
+
+// Servers returns the names of all known kinds, in the order help texts show
+// them.
+func Servers() []string {
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// LookupServer returns the kind of that name. The error lists the known names.
+func LookupServer(name string) (Server, error) {
+	for _, s := range servers {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	return Server{}, fmt.Errorf("unknown kind of server %q: want one of %s", name, strings.Join(Servers(), ", "))
+}
+
+// Evidence is what a server's replies tell about its kind.
+type Evidence struct {
+	Header  map[string][]string // of the reply to [ModelsPath], canonical keys
+	Models  []byte              // that reply, whatever its status
+	Refused bool                // it was no success
+	Prefix  string              // before "/v1" in the path that was answered
+
+	// Get asks for another path. It returns nil unless that was a success.
+	Get func(path string) []byte
+}
+
+// A mark tells a kind of server from others, by the first of these that is set.
+type mark struct {
+	header  string // a header of the model list's reply, which holds word
+	entry   string // a key in an entry of the model list
+	refusal string // what the reply holds where the model list was refused
+	prefix  string // before "/v1" in the model list's path
+	path    string // a path with a reply that holds word
+	word    string // the owner of the first model
+}
+
+// Recognize tells the kind of a server: ok is false if it is none that is known.
+func Recognize(e Evidence) (s Server, ok bool) {
+	for _, s := range servers {
+		for _, m := range s.marks {
+			if m.on(e) {
+				return s, true
+			}
+		}
+	}
+	return Server{}, false
+}
+
+// on reports whether a server bears the mark.
+func (m mark) on(e Evidence) bool {
+	switch {
+	case m.header != "":
+		return slices.ContainsFunc(e.Header[m.header], func(v string) bool { return strings.Contains(v, m.word) })
+	case m.entry != "":
+		return !e.Refused && hasEntry(e.Models, m.entry)
+	case m.refusal != "":
+		return e.Refused && bytes.Contains(bytes.ReplaceAll(e.Models, []byte(" "), nil), []byte(m.refusal))
+	case m.prefix != "":
+		return e.Prefix == m.prefix
+	case m.path != "":
+		return bytes.Contains(e.Get(m.path), []byte(m.word))
+	}
+	return !e.Refused && ownedBy(e.Models, m.word)
+}
+
+// hasEntry reports whether the first model of a list has a key.
+func hasEntry(list []byte, key string) bool {
+	var l struct {
+		Data []map[string]json.RawMessage `json:"data"`
+	}
+	if json.Unmarshal(list, &l) != nil || len(l.Data) == 0 {
+		return false
+	}
+	_, ok := l.Data[0][key]
+	return ok
+}
+
+// ownedBy reports whether the first model of a list has that owner.
+func ownedBy(list []byte, owner string) bool {
+	models, ok := ParseModels(list)
+	return ok && len(models) > 0 && models[0].Owner == owner
+}

@@ -1,0 +1,87 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestRecognize(t *testing.T) {
+	list := func(entry string) []byte { return []byte(`{"object":"list","data":[{"id":"m",` + entry + `}]}`) }
+	header := func(name, value string) map[string][]string { return map[string][]string{name: {value}} }
+	routes := func(replies map[string]string) func(string) []byte {
+		return func(path string) []byte { return []byte(replies[path]) }
+	}
+	tests := []struct {
+		want     string // empty: not known
+		evidence Evidence
+	}{
+		{"vllm", Evidence{Models: list(`"owned_by":"vllm"`)}},
+		{"production-stack", Evidence{Models: list(`"owned_by":"vllm"`), Get: routes(map[string]string{"/engines": `[{"engine_id":"a"}]`})}},
+		{"nim", Evidence{Models: list(`"owned_by":"vllm"`), Get: routes(map[string]string{"/v1/metadata": `{"modelInfo":[],"version":"2"}`})}},
+		{"sglang", Evidence{Models: list(`"owned_by":"sglang"`)}},
+		{"trtllm", Evidence{Models: list(`"owned_by":"tensorrt_llm"`)}},
+		{"lmdeploy", Evidence{Models: list(`"owned_by":"lmdeploy"`)}},
+		{"dynamo", Evidence{Models: list(`"owned_by":"nvidia"`)}},
+		{"llama-server", Evidence{Models: list(`"owned_by":"llamacpp"`)}},
+		{"llama-server", Evidence{Models: list(`"owned_by":"me"`), Header: header("Server", "llama.cpp")}},
+		{"ollama", Evidence{Models: list(`"owned_by":"library"`)}},
+		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","rayllm_metadata":{}`)}},
+		{"kserve", Evidence{Models: list(`"owned_by":"x"`), Prefix: "/openai"}},
+		{"openrouter", Evidence{Models: list(`"pricing":{},"supported_parameters":[]`)}},
+		{"litellm", Evidence{Models: list(`"owned_by":"openai"`), Header: header("X-Litellm-Version", "1.80.0")}},
+		{"openai", Evidence{Models: list(`"owned_by":"system"`), Header: header("Openai-Processing-Ms", "12")}},
+		{"azure-openai", Evidence{Models: []byte(`{"error":{"code":"404","message":"Resource not found"}}`), Refused: true, Header: header("Apim-Request-Id", "x")}},
+		{"anthropic", Evidence{Models: []byte(`{"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}`), Refused: true}},
+		{"anthropic", Evidence{Models: list(`"type":"model","display_name":"M"`)}},
+		{"tgi", Evidence{Models: list(`"owned_by":"m"`), Get: routes(map[string]string{"/info": `{"model_id":"m","max_total_tokens":4096}`})}},
+		{"triton", Evidence{Refused: true, Get: routes(map[string]string{"/v2": `{"name":"triton","version":"2.60"}`})}},
+		{"", Evidence{Models: list(`"owned_by":"somebody"`)}},
+		{"", Evidence{Models: []byte(`{"error":"Unauthorized"}`), Refused: true}},
+		{"", Evidence{Models: []byte(`<html>"owned_by":"vllm"`)}},
+		{"", Evidence{}},
+	}
+	seen := map[string]bool{}
+	for _, test := range tests {
+		if test.evidence.Get == nil {
+			test.evidence.Get = func(string) []byte { return nil }
+		}
+		got, ok := Recognize(test.evidence)
+		if got.Name != test.want || ok != (test.want != "") {
+			t.Errorf("recognized %q in %s, want %q", got.Name, test.evidence.Models, test.want)
+		}
+		seen[got.Name] = true
+	}
+	for _, name := range Servers() {
+		if !seen[name] {
+			t.Errorf("%s is recognized by nothing here", name)
+		}
+	}
+}
+
+// TestServers holds the table to what its fields mean.
+func TestServers(t *testing.T) {
+	known := append(extensions(), FieldMaxTokens, FieldDetails)
+	for _, s := range servers {
+		for _, f := range s.Omit {
+			if !slices.Contains(known, f) {
+				t.Errorf("%s omits %s, which nobody sends", s.Name, f)
+			}
+		}
+		for f := range s.Spelling {
+			if !slices.Contains(known, f) || slices.Contains(s.Omit, f) {
+				t.Errorf("%s spells %s, which it is not sent", s.Name, f)
+			}
+		}
+		if s.Cached == "" || s.Tokenize == "" || len(s.marks) == 0 {
+			t.Errorf("%s does not say all: %+v", s.Name, s)
+		}
+	}
+	if _, err := LookupServer("vlm"); err == nil || !strings.Contains(err.Error(), "vllm") {
+		t.Errorf("error %v does not list the known names", err)
+	}
+	unknown, vllm := Server{}, Server{Name: "x", Omit: []Field{FieldCacheSalt}}
+	if unknown.Salted() != Unknown || vllm.Salted() != Never || vllm.Exact() != Always || unknown.TellsCached() != Unknown {
+		t.Error("claims are not those of the table")
+	}
+}
