@@ -24,6 +24,8 @@ const maxMetadata = 8 << 20
 // Findings are what a server tells of itself.
 type Findings struct {
 	Dialect wire.Dialect
+	Server  wire.Server  // the zero value if its kind is not known
+	Version string       // that it says it is; empty if it does not
 	Model   string       // that probes ask for
 	Models  []wire.Model // that the server has; empty if it does not say
 }
@@ -34,58 +36,98 @@ type undiscovered struct{ verdict verdict }
 func (u undiscovered) Error() string { return u.verdict.err.Error() }
 func (u undiscovered) Unwrap() error { return u.verdict.err }
 
-// Discover asks the server for its models and, where t.Dialect is nil, for the
-// dialect it speaks. A model that is given is taken, whatever the server lists.
+// assumed is what a server speaks that answers, but does not tell.
+var assumed, _ = wire.Lookup("openai-chat")
+
+// Discover asks the server for its models, for its kind where t.Server does not
+// tell it, and, where t.Dialect is nil, takes the dialect that this kind speaks
+// best. A model that is given is taken, whatever the server lists.
 func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
-	found := Findings{Dialect: t.Dialect, Model: model}
-	models, err := t.models(ctx)
-	if t.Dialect == nil {
-		found.Dialect, models, err = t.dialect(ctx, models, err)
+	found := Findings{Dialect: t.Dialect, Server: t.Server, Model: model}
+	evidence, err := t.evidence(ctx)
+	if answered := err == nil || refusal(err); answered && found.Server.Name == "" {
+		found.Server, _ = wire.Recognize(evidence)
 	}
-	found.Models = models
-	if err != nil && (found.Dialect == nil || model == "") {
+	if err != nil && found.Server.Name == "" && found.Dialect == nil {
 		return found, err
 	}
-	if model == "" && len(models) == 0 {
+	if found.Dialect == nil {
+		var unknown error
+		if found.Dialect, unknown = wire.Lookup(cmp.Or(found.Server.Dialect, assumed.Name())); unknown != nil {
+			return found, unknown
+		}
+		t.Dialect = found.Dialect
+	}
+	if err == nil || refusal(err) {
+		found.Version = t.version(ctx, found.Server)
+		found.Models, err = t.models(ctx, found.Server, evidence, err)
+	}
+	switch {
+	case model != "":
+		return found, nil
+	case err != nil:
+		return found, err
+	case len(found.Models) == 0:
 		return found, undiscovered{failed(Rejected, "the server lists no model: name one")}
 	}
-	if model == "" {
-		found.Model = models[0].ID
-	}
+	found.Model = found.Models[0].ID
 	return found, nil
 }
 
-// dialect tells the dialect, given what the model list said. TGI has a model
-// list as well, so /info decides.
-func (t Target) dialect(ctx context.Context, models []wire.Model, err error) (wire.Dialect, []wire.Model, error) {
-	if u, ok := errors.AsType[undiscovered](err); ok && u.verdict.outcome != Rejected {
-		return nil, nil, err
-	}
-	reply, infoErr := t.ask(ctx, http.MethodGet, wire.InfoPath, nil)
-	if infoErr == nil {
-		if model, ok := wire.ParseInfo(reply); ok {
-			d, err := wire.Lookup("tgi")
-			return d, []wire.Model{model}, err
-		}
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	d, err := wire.Lookup("openai-chat")
-	return d, models, err
+// refusal reports whether err is a server's answer that refuses a question.
+func refusal(err error) bool {
+	u, ok := errors.AsType[undiscovered](err)
+	return ok && u.verdict.outcome == Rejected
 }
 
-// models asks for the model list.
-func (t Target) models(ctx context.Context) ([]wire.Model, error) {
-	reply, err := t.ask(ctx, http.MethodGet, wire.ModelsPath, nil)
+// evidence asks for the list of models, under each path where it may be. The
+// error is why there is none; a server that refused it has shown something of
+// itself all the same.
+func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
+	for i, prefix := range wire.Prefixes() {
+		reply, why := t.ask(ctx, http.MethodGet, prefix+wire.ModelsPath, nil)
+		if i > 0 && why != nil {
+			break
+		}
+		e = wire.Evidence{
+			Header: reply.header, Models: reply.body, Refused: why != nil, Prefix: prefix,
+			Get: func(path string) []byte { return t.get(ctx, path) },
+		}
+		err = why
+		if u, ok := errors.AsType[undiscovered](why); !ok || u.verdict.status != http.StatusNotFound {
+			break
+		}
+	}
+	return e, err
+}
+
+// models are what the list says, or what this kind of server tells elsewhere, or
+// in answer to its own dialect's header.
+func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err error) ([]wire.Model, error) {
+	if s.List.Path != "" && (err != nil || s.List.Path != wire.ModelsPath) {
+		reply, why := t.ask(ctx, s.List.Method, s.List.Path, nil)
+		if why != nil {
+			return nil, why
+		}
+		models, _ := s.List.Parse(reply.body)
+		return models, nil
+	}
 	if err != nil {
 		return nil, err
 	}
-	models, ok := wire.ParseModels(reply)
+	models, ok := wire.ParseModels(e.Models)
 	if !ok {
-		return nil, undiscovered{failed(Rejected, "%s is no list of models: %s", wire.ModelsPath, wire.Describe(reply))}
+		return nil, undiscovered{failed(Rejected, "%s is no list of models: %s", wire.ModelsPath, wire.Describe(e.Models))}
 	}
 	return models, nil
+}
+
+// version is what the server says it is; empty if it does not.
+func (t Target) version(ctx context.Context, s wire.Server) string {
+	if s.Version == "" {
+		return ""
+	}
+	return wire.ParseVersion(t.get(ctx, s.Version))
 }
 
 // Serves reports whether the server lists the model; it does if it lists none.
@@ -93,69 +135,87 @@ func (f Findings) Serves(model string) bool {
 	return len(f.Models) == 0 || slices.ContainsFunc(f.Models, func(m wire.Model) bool { return m.ID == model })
 }
 
-// Count asks the server how many tokens the prompt has. ok is false if it has no
-// route for that.
-func (t Target) Count(ctx context.Context, ask wire.Ask) (n int, ok bool, err error) {
-	path, body, err := t.Dialect.Count(ask)
-	if err != nil {
-		return 0, false, err
+// Tokenize asks the server for the tokens of a question. None means that it has
+// no route for that.
+func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, error) {
+	tokenizer, ok := t.Dialect.Tokenizer(ask.Server)
+	if !ok {
+		return wire.Tokenized{}, nil
 	}
-	reply, err := t.ask(ctx, http.MethodPost, path, body)
+	body, err := tokenizer.Body(ask)
 	if err != nil {
-		if u, ok := errors.AsType[undiscovered](err); ok && u.verdict.outcome == Rejected {
-			return 0, false, nil
-		}
-		return 0, false, err
+		return wire.Tokenized{}, err
 	}
-	n, ok = t.Dialect.Counted(reply)
-	return n, ok, nil
+	reply, err := t.ask(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body)
+	if refusal(err) {
+		return wire.Tokenized{}, nil
+	}
+	if err != nil {
+		return wire.Tokenized{}, err
+	}
+	return tokenizer.Read(reply.body), nil
 }
 
-// ask asks a question that is no probe, and returns the body of a successful
-// reply.
-func (t Target) ask(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+// A reply is an answer to a question that is no probe.
+type reply struct {
+	header http.Header
+	body   []byte
+}
+
+// get is the body of a path's successful reply, or nil.
+func (t Target) get(ctx context.Context, path string) []byte {
+	reply, err := t.ask(ctx, http.MethodGet, path, nil)
+	if err != nil {
+		return nil
+	}
+	return reply.body
+}
+
+// ask asks a question that is no probe. What refuses it is returned with the
+// error.
+func (t Target) ask(ctx context.Context, method, path string, body []byte) (reply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, min(metadataTimeout, t.Timeout), errTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, wire.URL(t.URL, path), bytes.NewReader(body))
 	if err != nil {
-		return nil, undiscovered{failed(Rejected, "make request: %w", err)}
+		return reply{}, undiscovered{failed(Rejected, "make request: %w", err)}
 	}
-	if t.Header != nil {
-		req.Header = t.Header.Clone()
-	}
+	req.Header = t.header()
 	req.Header.Set("User-Agent", t.Agent)
 	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Baggage", synthetic)
 	reply, v := t.Transport.exchangeMetadata(ctx, req)
 	if v.outcome != OK {
-		v.err = scrub(fmt.Errorf("%s: %w", path, v.err), t.Header, "")
-		return nil, undiscovered{v}
+		v.err = scrub(fmt.Errorf("%s: %w", path, v.err), t.secrets(), wire.Ask{})
+		return reply, undiscovered{v}
 	}
 	return reply, nil
 }
 
 // exchangeMetadata sends a request that is no probe, and reads its reply.
-func (t *Transport) exchangeMetadata(ctx context.Context, req *http.Request) ([]byte, verdict) {
+func (t *Transport) exchangeMetadata(ctx context.Context, req *http.Request) (reply, verdict) {
 	tr := newTrace(time.Now())
 	resp, done, err := t.send(req.WithContext(withTrace(ctx, tr)))
 	if err != nil {
-		return nil, noAnswer(ctx, tr, err)
+		return reply{}, noAnswer(ctx, tr, err)
 	}
 	defer done()
 	defer resp.Body.Close()
 	if isStream(resp) || resp.StatusCode < http.StatusOK {
-		return nil, failed(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, cmp.Or(mediaType(resp), "no content type"))
+		return reply{}, failed(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, cmp.Or(mediaType(resp), "no content type"))
 	}
-	reply, err := io.ReadAll(io.LimitReader(resp.Body, maxMetadata))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxMetadata))
 	if err != nil {
 		if v, ok := ended(ctx, "while reading the answer"); ok {
-			return nil, v
+			return reply{}, v
 		}
-		return nil, failed(Truncated, "%w", err)
+		return reply{}, failed(Truncated, "%w", err)
 	}
+	r := reply{header: resp.Header, body: body}
 	if resp.StatusCode/100 != 2 {
-		return nil, badStatus(resp, wire.Describe(reply))
+		return r, badStatus(resp, wire.Describe(body))
 	}
-	return reply, verdict{outcome: OK}
+	return r, verdict{outcome: OK}
 }
 
 // Unreached is the result of a probe whose target could not be asked what it is:
@@ -165,13 +225,13 @@ func (t Target) Unreached(start time.Time, model string, err error) *Result {
 		Target: t.Name, Group: t.Group, Model: model, Prompt: t.Prompt,
 		TraceID: randomHex(16), SpanID: randomHex(8),
 		Timeline: Timeline{Start: start}, Elapsed: time.Since(start),
-		Outcome: ServerError, Err: err, Source: FromNobody,
+		Outcome: ServerError, Err: err, Source: FromNobody, Cache: CacheUnknown,
 	}
 	if t.Dialect != nil {
 		r.API = t.Dialect.Name()
 	}
 	if u, ok := errors.AsType[undiscovered](err); ok {
-		r.Outcome, r.Status = u.verdict.outcome, u.verdict.status
+		r.Outcome, r.Status, r.RetryAfter = u.verdict.outcome, u.verdict.status, u.verdict.retry
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -30,13 +31,13 @@ func doubts(r *Result, ask wire.Ask) []error {
 		doubt("%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Timeline.Tokens))
 	}
 	if r.Hidden {
-		doubt("some tokens are reasoning that no frame showed: no TPOT")
+		doubt("some tokens are reasoning that no frame showed: no TPOT, and TTFT is that of the first token shown")
 	}
 	if n := r.Timeline.Coalesced(); n > 0 && 2*n >= len(r.Timeline.Tokens) {
 		doubt("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Timeline.Tokens))
 	}
-	if r.Prompt == "cold" && r.Usage.Cached.N > 0 {
-		doubt("cold prompt, but the server found %d tokens of it in its cache", r.Usage.Cached.N)
+	if r.Cache == CacheContaminated {
+		doubt("cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)
 	}
 	return list
 }
@@ -60,7 +61,7 @@ const repeated = 32
 
 // scrub removes from an error what must not be shown: header values, which are
 // secrets, and the prompt. A server may repeat either.
-func scrub(err error, secrets http.Header, prompt string) error {
+func scrub(err error, secrets http.Header, ask wire.Ask) error {
 	if err == nil {
 		return nil
 	}
@@ -76,7 +77,7 @@ func scrub(err error, secrets http.Header, prompt string) error {
 		}
 	}
 	for at := 0; at+repeated <= len(clean); at++ {
-		if strings.Contains(prompt, clean[at:at+repeated]) {
+		if asked(ask, clean[at:at+repeated]) {
 			return errors.New(clean[:at] + "… (the rest repeats the prompt)")
 		}
 	}
@@ -84,4 +85,10 @@ func scrub(err error, secrets http.Header, prompt string) error {
 		return err
 	}
 	return errors.New(clean)
+}
+
+// asked reports whether a text is a part of what was asked.
+func asked(a wire.Ask, text string) bool {
+	return strings.Contains(a.Prompt, text) ||
+		slices.ContainsFunc(a.Turns, func(t wire.Turn) bool { return strings.Contains(t.Text, text) })
 }

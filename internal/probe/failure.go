@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
@@ -26,7 +28,8 @@ var (
 type verdict struct {
 	outcome Outcome
 	err     error
-	status  int // HTTP status that told it; 0 if none did
+	status  int           // HTTP status that told it; 0 if none did
+	retry   time.Duration // that the server asked for; 0 if it did not
 }
 
 func failed(o Outcome, format string, args ...any) verdict {
@@ -105,7 +108,7 @@ func badStatus(resp *http.Response, detail string) verdict {
 		detail = ": " + detail
 	}
 	v := failed(outcomeOf(resp.StatusCode), "HTTP %d%s", resp.StatusCode, detail)
-	v.status = resp.StatusCode
+	v.status, v.retry = resp.StatusCode, retryAfter(resp)
 	return v
 }
 
@@ -152,8 +155,9 @@ func inStream(e *wire.ServerError) verdict {
 	return verdict{outcome: ServerError, err: e}
 }
 
-// complete is the verdict on a stream that ended cleanly.
-func complete(f *fold, ask wire.Ask) verdict {
+// complete is the verdict on a stream that ended cleanly. Where whole answers
+// tell a finish reason, one without it is not whole.
+func complete(f *fold, ask wire.Ask, finishes bool) verdict {
 	if f.err != nil {
 		return inStream(f.err)
 	}
@@ -165,23 +169,47 @@ func complete(f *fold, ask wire.Ask) verdict {
 		return failed(ServerError, "server gave up (finish reason %q)", f.finish)
 	case len(f.tokens) == 0:
 		return failed(Empty, "stream ended without a token")
-	case f.finish == "":
+	case f.finish == "" && finishes:
 		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(f.tokens))
-	case ending == wire.Unfinished:
+	case f.finish != "" && ending == wire.Unfinished:
 		return failed(Malformed, "finish reason %q means nothing known", f.finish)
 	}
-	return length(f, ask, ending)
+	if v := length(f, ask, ending); v.outcome != OK {
+		return v
+	}
+	if ask.Expect != "" && !says(f.said, ask.Expect) {
+		return failed(WrongAnswer, "the answer does not hold what was hidden in the prompt")
+	}
+	return verdict{outcome: OK}
 }
 
 // length is the verdict on how long prompt and answer are.
 func length(f *fold, ask wire.Ask, ending wire.Ending) verdict {
-	prompt, output := f.usage.Prompt, f.usage.Generated()
+	prompt, output := f.usage.Prompt, f.generated().Generated()
 	if want := ask.PromptTokens; want.Known && prompt.Known && prompt.N != want.N {
 		return failed(WrongLength, "prompt of %d tokens, asked %d", prompt.N, want.N)
 	}
-	held := ask.ExactOutput || ask.ExactLimit && ending == wire.AtLimit
-	if held && output.Known && output.N != ask.MaxTokens {
+	if shortened(prompt, ask) {
+		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words", prompt.N, cmp.Or(ask.Length, ask.Words), ask.Words)
+	}
+	clamped := ending == wire.AtLimit && (ask.ExactLimit || output.N < ask.MaxTokens)
+	if (ask.ExactOutput || clamped) && output.Known && output.N != ask.MaxTokens {
 		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, ask.MaxTokens, f.finish)
 	}
 	return verdict{outcome: OK}
+}
+
+// The counts that show that a prompt was cut, where nothing else is known of its
+// length: no context is as short as the least of them, so that a smaller count is
+// a server's that does not count, and no tokenizer joins more than a tenth of
+// words in no order.
+const (
+	shortestContext = 128
+	joined          = 10
+)
+
+// shortened reports whether a server counted fewer tokens than the prompt can have.
+func shortened(prompt wire.Count, ask wire.Ask) bool {
+	return !ask.PromptTokens.Known && prompt.Known &&
+		prompt.N >= shortestContext && prompt.N < ask.Words-ask.Words/joined
 }

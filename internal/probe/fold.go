@@ -20,6 +20,11 @@ type fold struct {
 	ids       int  // tokens told by ids since usage last grew
 	told      int  // tokens told in all frames
 	reasoning bool // some frame showed reasoning
+	whole     int  // bytes of the answer so far, where frames repeat all of it
+
+	answered time.Duration // frame that first showed some of the answer; 0 if none did
+	expects  bool          // the answer's text is kept, to be judged
+	said     []byte        // that text, reasoning included, up to maxSaid
 
 	finish   string
 	finishAt time.Duration
@@ -27,6 +32,9 @@ type fold struct {
 	err      *wire.ServerError // the first
 	errAt    time.Duration
 }
+
+// maxSaid bounds what is kept of an answer that is judged, in bytes.
+const maxSaid = 64 << 10
 
 // add takes what one frame said, and reports whether it is a token frame: one
 // that shows evidence of a generated token.
@@ -42,13 +50,37 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 		}
 		f.finish = d.Finish
 	}
+	text := f.news(d)
 	f.refusal = f.refusal || d.Refusal
 	f.reasoning = f.reasoning || len(d.Reasoning) > 0
-	if grown == 0 && d.Tokens == 0 && len(d.Text) == 0 && len(d.Reasoning) == 0 {
+	if grown == 0 && d.Tokens == 0 && len(text) == 0 && len(d.Reasoning) == 0 {
 		return false
 	}
+	if len(text) > 0 && f.answered == 0 {
+		f.answered = since
+	}
+	f.keep(d.Reasoning, text)
 	f.tokens = append(f.tokens, Arrival{At: since, Read: at.Read, N: f.attribute(grown, d.Tokens)})
 	return true
+}
+
+// news is the visible text that the frame adds to the answer.
+func (f *fold) news(d wire.Delta) []byte {
+	if !d.Whole {
+		return d.Text
+	}
+	before := min(f.whole, len(d.Text))
+	f.whole = max(f.whole, len(d.Text))
+	return d.Text[before:]
+}
+
+// keep keeps texts that are to be judged.
+func (f *fold) keep(texts ...[]byte) {
+	for _, text := range texts {
+		if f.expects && len(f.said)+len(text) <= maxSaid {
+			f.said = append(f.said, text...)
+		}
+	}
 }
 
 // grow merges the frame's usage and returns by how many generated tokens it grew,
@@ -126,8 +158,20 @@ func (f *fold) open(elapsed time.Duration) time.Duration {
 	return max(0, elapsed-f.tokens[len(f.tokens)-1].At)
 }
 
+// generated is the usage of the whole answer. Where the server never counted
+// its tokens, but told those of each frame, it is their sum.
+func (f *fold) generated() wire.Usage {
+	u := f.usage
+	if !u.Generated().Known && len(f.tokens) > 0 && f.byIDs == len(f.tokens) {
+		u.Output = wire.Tokens(f.told)
+	}
+	return u
+}
+
 // into writes what was gathered to r.
 func (f *fold) into(r *Result) {
+	f.usage = f.generated()
+	r.Timeline.Answer = f.answered
 	r.Timeline.Tokens = f.tokens
 	r.Timeline.Finish = f.finishAt
 	r.Finish, r.Usage, r.Source, r.Hidden = f.finish, f.usage, f.source(), f.hidden()

@@ -21,11 +21,10 @@ type Group struct {
 	Skipped func(target string, reason Skip)
 }
 
-// A Question is one prompt.
+// A Question is one prompt. What its Ask says of lengths is of the first member's
+// server.
 type Question struct {
-	Text   string
-	Salt   string     // for servers whose prefix cache takes one
-	Tokens wire.Count // that the first member's server must count; unknown: not judged
+	Ask wire.Ask
 
 	// Learn is told how many tokens the first member's server counted, and
 	// Refuse that it would not answer. Both are safe for concurrent use.
@@ -41,10 +40,11 @@ const (
 	SkipOverlap Skip = "overlap" // as many probes as allowed were still under way
 	SkipBudget  Skip = "budget"  // the day's tokens were spent
 	SkipLate    Skip = "late"    // the next slot was due as well
+	SkipBackoff Skip = "backoff" // the server asked not to be asked for a while
 )
 
 // Skips returns every reason to skip.
-func Skips() []Skip { return []Skip{SkipOverlap, SkipBudget, SkipLate} }
+func Skips() []Skip { return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff} }
 
 // Round asks every member the question of a round, which is due at due. A
 // member's turn comes when the one before it is done, and at the latest after
@@ -94,19 +94,24 @@ func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (tu
 // turn is one member's part of a round.
 func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due time.Time) {
 	m := g.Members[i]
+	if m.Resting(time.Now()) {
+		g.Skipped(m.Name(), SkipBackoff)
+		return
+	}
 	release, ok := m.slots.Take(time.Now())
 	if !ok {
 		g.Skipped(m.Name(), SkipOverlap)
 		return
 	}
 	defer release()
-	if !m.budget.Reserve(time.Now(), g.Tokens+g.Output) {
+	if !m.budget.Reserve(time.Now(), max(g.Tokens, q.Ask.Length)+g.Output) {
 		g.Skipped(m.Name(), SkipBudget)
 		return
 	}
-	ask := wire.Ask{Prompt: q.Text, CacheSalt: q.Salt, MaxTokens: g.Output}
-	if i == 0 {
-		ask.PromptTokens, ask.Length = q.Tokens, g.Tokens
+	ask := q.Ask
+	ask.MaxTokens = g.Output
+	if i > 0 {
+		ask.PromptTokens, ask.Length = wire.Count{}, 0
 	}
 	r := m.Probe(ctx, ask)
 	r.Due, r.Round = due, round

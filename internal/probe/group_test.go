@@ -44,7 +44,7 @@ func newGroup(l *log, members ...*Member) *Group {
 	return &Group{
 		Members: members, Interval: 10 * time.Second, Tokens: 80, Output: 2,
 		Ask: func(round uint64) Question {
-			return Question{Text: fmt.Sprintf("round %d", round), Learn: func(int) {}, Refuse: func() {}}
+			return Question{Ask: wire.Ask{Prompt: fmt.Sprintf("round %d", round), Length: 80}, Learn: func(int) {}, Refuse: func() {}}
 		},
 		Record: l.record, Skipped: l.skipped,
 	}
@@ -157,7 +157,7 @@ func TestGroupAsksAllTheSame(t *testing.T) {
 		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", short, nil))
 		learn := func(n int) { learnt = append(learnt, n) }
 		g.Ask = func(uint64) Question {
-			return Question{Text: "x", Tokens: wire.Tokens(80), Learn: learn, Refuse: func() {}}
+			return Question{Ask: wire.Ask{Prompt: "x", PromptTokens: wire.Tokens(80), Length: 80}, Learn: learn, Refuse: func() {}}
 		}
 		g.rounds(t.Context(), 2)
 		for _, r := range l.results {
@@ -343,7 +343,7 @@ func TestMemberHoldsTheServerToWhatItHasShown(t *testing.T) {
 	}{
 		{"an early end after an exact answer", []script{exact, early}, []Outcome{OK, WrongLength}},
 		{"an early end from a server that showed nothing", []script{early, early}, []Outcome{OK, OK}},
-		{"a clamped answer", []script{clamped, clamped}, []Outcome{OK, WrongLength}},
+		{"a clamped answer", []script{clamped, clamped}, []Outcome{WrongLength, WrongLength}},
 	}
 	for _, test := range tests {
 		inBubble(t, test.name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -23,16 +22,7 @@ type Member struct {
 
 	mu      sync.Mutex
 	lessons Lessons
-}
-
-// Lessons are what a server has taught about itself.
-type Lessons struct {
-	Dialect wire.Dialect // nil until known
-	Model   string       // empty until known
-	Omit    []wire.Field // fields that it rejects
-
-	Answered    bool // a probe succeeded
-	ExactOutput bool // it has shown that it generates exactly what is asked
+	rested  time.Time // when the server may be asked again; zero: now
 }
 
 // NewMember returns a member that probes t with at most inFlight probes at once
@@ -41,7 +31,40 @@ type Lessons struct {
 func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
 	return &Member{
 		target: t, model: model, slots: NewSlots(inFlight), budget: budget,
-		lessons: Lessons{Dialect: t.Dialect, Model: model},
+		lessons: Lessons{Dialect: t.Dialect, Server: t.Server, Model: model},
+	}
+}
+
+// Remember takes what the same server taught an earlier member. What this one is
+// configured with stays.
+func (m *Member) Remember(l Lessons) {
+	m.learn(func(own *Lessons) {
+		l.Omit = slices.Clone(l.Omit)
+		if own.Dialect != nil {
+			l.Dialect = own.Dialect
+		}
+		if own.Server.Name != "" {
+			l.Server = own.Server
+		}
+		l.Model = cmp.Or(own.Model, l.Model)
+		*own = l
+	})
+}
+
+// Resting reports whether the server asked not to be asked at now.
+func (m *Member) Resting(now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return now.Before(m.rested)
+}
+
+// rest obeys a server that asked not to be asked again for a while, up to the
+// target's limit.
+func (m *Member) rest(r *Result) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if pause := min(r.RetryAfter, m.target.Backoff); pause > 0 {
+		m.rested = r.Timeline.Start.Add(r.Elapsed + pause)
 	}
 }
 
@@ -78,6 +101,7 @@ func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
 		if p := recover(); p != nil {
 			r = m.Unreached(start, undiscovered{failed(Malformed, "prober panicked, please report it: %v", p)})
 		}
+		m.rest(r)
 	}()
 	if err := m.Prepare(ctx); err != nil {
 		return m.Unreached(start, err)
@@ -104,12 +128,11 @@ func (m *Member) Prepare(ctx context.Context) error {
 	if err == nil || !assumable(err) {
 		return err
 	}
-	m.learn(func(l *Lessons) { l.Dialect, l.Model = cmp.Or(found.Dialect, assumed), found.Model })
+	m.learn(func(l *Lessons) {
+		l.Dialect, l.Server, l.Model = cmp.Or(found.Dialect, assumed), found.Server, found.Model
+	})
 	return nil
 }
-
-// assumed is what a server speaks that answers, but does not tell.
-var assumed, _ = wire.Lookup("openai-chat")
 
 // assumable reports whether a server that could not be asked what it is may be
 // probed all the same: it answered, and did not refuse our credentials. Some
@@ -125,7 +148,9 @@ func assumable(err error) bool {
 func (m *Member) Discover(ctx context.Context) (Findings, error) {
 	found, err := m.target.Discover(ctx, m.model)
 	if err == nil {
-		m.learn(func(l *Lessons) { l.Dialect, l.Model = found.Dialect, found.Model })
+		m.learn(func(l *Lessons) {
+			l.Dialect, l.Server, l.Version, l.Model = found.Dialect, found.Server, found.Version, found.Model
+		})
 	}
 	return found, err
 }
@@ -139,13 +164,17 @@ func (m *Member) Unreached(start time.Time, err error) *Result {
 // Close closes the connections that nobody uses.
 func (m *Member) Close() { m.target.Transport.Close() }
 
-// Count asks the server how many tokens a prompt has. ok is false if it has no
-// route for that.
-func (m *Member) Count(ctx context.Context, prompt string) (n int, ok bool, err error) {
+// Tokenize asks the server for the tokens of a question. None means that it has
+// no route for that.
+func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, error) {
 	if err := m.Prepare(ctx); err != nil {
-		return 0, false, err
+		return wire.Tokenized{}, err
 	}
-	return m.ready().Count(ctx, m.fill(wire.Ask{Prompt: prompt}))
+	tokens, err := m.ready().Tokenize(ctx, m.fill(ask))
+	if err == nil {
+		m.learn(func(l *Lessons) { l.Tokenizes = claim(tokens.N > 0) })
+	}
+	return tokens, err
 }
 
 // ready is the target with the dialect that was found.
@@ -158,7 +187,8 @@ func (m *Member) ready() Target {
 // fill completes an ask with what was learnt.
 func (m *Member) fill(ask wire.Ask) wire.Ask {
 	known := m.Lessons()
-	ask.Model, ask.Omit = known.Model, known.Omit
+	ask.Model, ask.Version, ask.Server, ask.Omit = known.Model, m.target.Version, known.Server, known.Omit
+	ask.Priority = m.target.Priority
 	ask.ExactLimit, ask.ExactOutput = known.Answered, known.ExactOutput
 	return ask
 }
@@ -195,19 +225,11 @@ func (m *Member) learnFrom(r *Result, ask wire.Ask) {
 		wire.EndingOf(r.Finish) == wire.AtLimit
 	m.learn(func(l *Lessons) {
 		l.Answered = true
-		forced := !wire.Ask{Omit: l.Omit}.Omits(wire.FieldIgnoreEOS)
+		forced := !wire.Ask{Server: l.Server, Omit: l.Omit}.Omits(wire.FieldIgnoreEOS)
 		l.ExactOutput = l.ExactOutput || obeys && forced
+		l.Continuous = claim(r.Source == FromUsage)
+		if r.Usage.Cached.Known || l.Cached == "" {
+			l.Cached = claim(r.Usage.Cached.Known)
+		}
 	})
-}
-
-// Notes tells the lessons to a person, one sentence each.
-func (l Lessons) Notes() []string {
-	var notes []string
-	for _, f := range l.Omit {
-		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
-	}
-	if l.ExactOutput {
-		notes = append(notes, "generates exactly as many tokens as asked: held to it")
-	}
-	return notes
 }

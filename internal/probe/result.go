@@ -28,6 +28,9 @@ type Result struct {
 	// frame showed: TPOT would be too small by as much.
 	Hidden bool
 
+	Cache      CacheState    // what the server's prefix cache knew of the prompt
+	RetryAfter time.Duration // how long the server asked not to be asked again; 0 if it did not
+
 	CertExpiry time.Time // earliest expiry in the server's certificate chain; zero without TLS
 	TraceID    string    // 32 hex digits; also sent as traceparent
 	SpanID     string    // 16 hex digits; the span that traceparent names
@@ -56,6 +59,15 @@ func (r *Result) ScheduleDelay() time.Duration { return max(0, r.Timeline.Start.
 
 // TTFT is the time to the first token, or false if none was seen.
 func (r *Result) TTFT() (time.Duration, bool) { return r.Timeline.TTFT() }
+
+// TTFAT is the time to the first token of the answer itself, after any reasoning,
+// or false if none was seen.
+func (r *Result) TTFAT() (time.Duration, bool) { return r.Timeline.TTFAT() }
+
+// Unspoilt reports whether the time to the first token is what was meant to be
+// measured: that of a token that was seen, not of one after reasoning that no
+// frame showed, and not of a prompt that was to be cold and was found in a cache.
+func (r *Result) Unspoilt() bool { return !r.Hidden && r.Cache != CacheContaminated }
 
 // ServerTTFT is TTFT without the connection and the upload.
 func (r *Result) ServerTTFT() (time.Duration, bool) { return r.Timeline.ServerTTFT() }

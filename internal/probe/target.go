@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,11 +27,17 @@ type Target struct {
 	Prompt      string // name of the workload
 	URL         string // base, with or without /v1
 	Dialect     wire.Dialect
+	Server      wire.Server // kind; the zero value: found out where the server is asked what it is
+	Key         string      // for the API, in its own header; a secret
+	Version     string      // of the API, where it has several; empty for the dialect's default
 	Header      http.Header // sent with every request; its values are secrets
+	Session     string      // header for who asks; empty: the one that the kind of server is known for
+	Priority    *int        // of each request, in the server's own sense; nil for none
 	Agent       string      // User-Agent
 	Transport   *Transport
 	Timeout     time.Duration // of the whole probe
 	Stall       time.Duration // longest silence between token frames
+	Backoff     time.Duration // longest pause that a server that turns probes away may ask for; 0 for none
 }
 
 // maxTokenFrames bounds the arrivals that one probe keeps.
@@ -106,7 +113,8 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.Elapsed = time.Since(r.Timeline.Start)
 	x.fold.into(r)
 	r.Timeline.Phases, _ = x.trace.so()
-	r.Outcome, r.Err = v.outcome, scrub(v.err, x.target.Header, x.ask.Prompt)
+	r.Outcome, r.Err = v.outcome, scrub(v.err, x.target.secrets(), x.ask)
+	r.RetryAfter, r.Cache = v.retry, cacheState(r.Usage, x.ask)
 	if v.outcome != OK {
 		r.Timeline.Open = x.fold.open(r.Elapsed)
 	}
@@ -118,7 +126,7 @@ func (x *exchange) conclude(v verdict) *Result {
 func (x *exchange) begin() {
 	start := time.Now()
 	x.result.Timeline.Start = start
-	x.trace, x.fold = newTrace(start), &fold{start: start}
+	x.trace, x.fold = newTrace(start), &fold{start: start, expects: x.ask.Expect != ""}
 }
 
 // note keeps what the response header says.
@@ -173,7 +181,7 @@ func (x *exchange) read(ctx context.Context, resp *http.Response) verdict {
 	for {
 		frame, err := frames.Next()
 		if errors.Is(err, io.EOF) {
-			return complete(x.fold, x.ask)
+			return complete(x.fold, x.ask, x.target.Dialect.Finishes())
 		}
 		if err != nil {
 			return broken(ctx, x.fold, err)
@@ -216,20 +224,49 @@ func (t Target) request(ctx context.Context, ask wire.Ask) (*http.Request, error
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, wire.URL(t.URL, t.Dialect.Path()), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, wire.URL(t.URL, t.Dialect.Path(ask)), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	req.GetBody = nil
-	req.Header = t.Header.Clone()
-	if req.Header == nil {
-		req.Header = http.Header{}
+	req.Header = t.header()
+	if name := cmp.Or(t.Session, ask.Server.Session); name != "" && ask.Session != "" {
+		req.Header.Set(name, ask.Session)
 	}
 	req.Header.Set("User-Agent", t.Agent)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "text/event-stream")
 	req.Header.Set("Accept-Encoding", "identity")
+	req.Header.Set("Baggage", synthetic)
 	return req, nil
+}
+
+// secrets are the values that must not be shown.
+func (t Target) secrets() http.Header {
+	h := http.Header{"": {t.Key}}
+	maps.Copy(h, t.Header)
+	return h
+}
+
+// synthetic marks a request as no user's, in the words of the OpenTelemetry
+// conventions, for whoever traces or counts it behind us.
+const synthetic = "user_agent.synthetic.type=test"
+
+// header is what every request to the target has: the dialect's own, with the
+// key, and what the user added, which wins.
+func (t Target) header() http.Header {
+	h := http.Header{}
+	dialect := t.Dialect
+	if dialect == nil {
+		dialect = assumed
+	}
+	for name, value := range dialect.Header(t.Key, t.Version) {
+		h.Set(name, value)
+	}
+	for name, values := range t.Header {
+		h[name] = slices.Clone(values)
+	}
+	return h
 }
 
 func earliestExpiry(chain []*x509.Certificate) time.Time {

@@ -81,7 +81,7 @@ func TestStreams(t *testing.T) {
 		},
 		{
 			"three tokens a frame are told by usage",
-			script{{100 * ms, data(counted(3)), goOn}, {30 * ms, data(counted(6)), goOn}, {30 * ms, data(counted(9)), goOn}, {0, data(limit, done), goOn}},
+			script{{100 * ms, data(counted(3)), goOn}, {30 * ms, data(counted(6)), goOn}, {30 * ms, data(counted(9)), goOn}, {0, data(stop, done), goOn}},
 			reading{OK, 100 * ms, 10 * ms, 160 * ms, 30 * ms, 3, 0, times(2, 30*ms), times(6, 10*ms), 80, none, 9, FromUsage},
 		},
 		{
@@ -101,7 +101,7 @@ func TestStreams(t *testing.T) {
 		},
 		{
 			"frames of one write arrive together",
-			script{{100 * ms, data(counted(1)), goOn}, {50 * ms, data(counted(2), counted(3), counted(4)), goOn}, {0, data(limit, done), goOn}},
+			script{{100 * ms, data(counted(1)), goOn}, {50 * ms, data(counted(2), counted(3), counted(4)), goOn}, {0, data(stop, done), goOn}},
 			reading{OK, 100 * ms, 50 * ms / 3, 150 * ms, 50 * ms, 4, 2, []time.Duration{50 * ms, 0, 0}, []time.Duration{50 * ms, 0, 0}, 80, none, 4, FromUsage},
 		},
 		{
@@ -371,15 +371,16 @@ func TestRequest(t *testing.T) {
 			got <- r
 			script{{ms, data(token, limit, usage(3, 1), done), goOn}}.stream(w, r)
 		})
-		target.Header = http.Header{"Authorization": {"Bearer secret"}}
+		target.Key, target.Session = "secret", "X-Session"
+		target.Header = http.Header{"X-Llm-D-Inference-Objective": {"sheddable"}}
 		target.Agent = "prober/test"
-		r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 1, CacheSalt: "salt"})
+		r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 1, CacheSalt: "salt", Session: "user-1", Priority: new(-5)})
 		if r.Outcome != OK {
 			t.Fatalf("%s: %v", r.Outcome, r.Err)
 		}
 		request := <-got
-		want := `{"model":"m","messages":[{"role":"user","content":"Words: time"}],"max_tokens":1,"min_tokens":1,"ignore_eos":true,` +
-			`"temperature":0,"seed":1,"stream":true,"stream_options":{"include_usage":true,"continuous_usage_stats":true},"cache_salt":"salt"}`
+		want := `{"cache_salt":"salt","ignore_eos":true,"max_tokens":1,"messages":[{"role":"user","content":"Words: time"}],"min_tokens":1,` +
+			`"model":"m","priority":-5,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`
 		if body != want {
 			t.Errorf("body\n%s\nwant\n%s", body, want)
 		}
@@ -387,6 +388,7 @@ func TestRequest(t *testing.T) {
 			"Authorization": "Bearer secret", "User-Agent": "prober/test", "Accept": "text/event-stream",
 			"Accept-Encoding": "identity", "Content-Type": "application/json", "Expect": "", "Connection": "",
 			"Traceparent": "00-" + r.TraceID + "-" + r.SpanID + "-01",
+			"Baggage":     "user_agent.synthetic.type=test", "X-Session": "user-1", "X-Llm-D-Inference-Objective": "sheddable",
 		}
 		for name, value := range headers {
 			if request.Header.Get(name) != value {
@@ -417,7 +419,13 @@ func TestLengthsAreHeldTo(t *testing.T) {
 		{"a clamped answer", answer(limit, 80, 3), wire.Ask{MaxTokens: 5, ExactLimit: true}, WrongLength, "answer of 3 tokens, asked 5"},
 		{"an early end where none can be forbidden", answer(stop, 80, 3), wire.Ask{MaxTokens: 5, ExactLimit: true}, OK, ""},
 		{"an early end where it can", answer(stop, 80, 3), wire.Ask{MaxTokens: 5, ExactLimit: true, ExactOutput: true}, WrongLength, "asked 5"},
-		{"the first answer of an unknown server", answer(limit, 80, 3), wire.Ask{MaxTokens: 5}, OK, ""},
+		{"a first answer that ends for its length before it", answer(limit, 80, 3), wire.Ask{MaxTokens: 5}, WrongLength, "answer of 3 tokens, asked 5"},
+		{"a first answer that ends for its length after it", answer(limit, 80, 6), wire.Ask{MaxTokens: 5}, OK, ""},
+		{"a first answer that ends early", answer(stop, 80, 3), wire.Ask{MaxTokens: 5}, OK, ""},
+		{"fewer tokens than words", answer(limit, 4096, 5), wire.Ask{MaxTokens: 5, Length: 21000, Words: 20960}, WrongLength, "prompt of 4096 tokens, asked 21000: the server cut its 20960 words"},
+		{"fewer tokens than words, of another member's prompt", answer(limit, 4096, 5), wire.Ask{MaxTokens: 5, Words: 20960}, WrongLength, "asked 20960"},
+		{"a count that is none", answer(limit, 24, 5), wire.Ask{MaxTokens: 5, Length: 21000, Words: 20960}, OK, ""},
+		{"nearly as many tokens as words", answer(limit, 19000, 5), wire.Ask{MaxTokens: 5, Length: 21000, Words: 20960}, OK, ""},
 	}
 	for _, test := range tests {
 		inBubble(t, test.name, func(t *testing.T) {
@@ -443,8 +451,8 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 				w.WriteHeader(401)
 				_, _ = io.WriteString(w, body)
 			})
-			target.Header = http.Header{"Authorization": {"Bearer sk-verysecret"}}
-			r := target.Probe(t.Context(), wire.Ask{Prompt: prompt, MaxTokens: 1})
+			target.Key = "sk-verysecret"
+			r := target.Probe(t.Context(), wire.Ask{Turns: []wire.Turn{{Role: "system", Text: prompt}}, Prompt: "p", MaxTokens: 1})
 			if text := r.Err.Error(); strings.Contains(text, "verysecret") || strings.Contains(text, "money time money") {
 				t.Errorf("error %q", text)
 			}

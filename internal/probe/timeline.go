@@ -13,6 +13,7 @@ type Timeline struct {
 
 	Tokens []Arrival     // one per token frame; At never decreases
 	Finish time.Duration // frame that carried the finish reason; 0 if none did
+	Answer time.Duration // first frame that showed some of the answer, not only reasoning; 0 if none did
 	Open   time.Duration // silence still running when the probe died mid-stream; 0 if it did not
 
 	// Alone is the answer's generated tokens when each token frame carries
@@ -60,6 +61,10 @@ func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 	}
 	return t.Tokens[0].At, true
 }
+
+// TTFAT is the first arrival of a frame that showed some of the answer itself:
+// text, a tool call or a refusal, but not reasoning. ok is false if none did.
+func (t *Timeline) TTFAT() (d time.Duration, ok bool) { return t.Answer, t.Answer > 0 }
 
 // ServerTTFT is the time from the last request byte written to the first token
 // frame. ok is false if no token was seen, or it came before the request was

@@ -9,14 +9,12 @@ import (
 const (
 	ModelsPath = "/v1/models" // the OpenAI list of models
 	InfoPath   = "/info"      // TGI's description of itself
-
-	VersionPath = "/version" // vLLM's, SGLang's and others' version
 )
 
 // Prefixes are what may stand before [ModelsPath], in the order of asking.
 func Prefixes() []string { return []string{"", "/openai"} }
 
-// ParseVersion reads the reply of [VersionPath]; it is empty if that is none.
+// ParseVersion reads a reply that tells a version; it is empty if it does not.
 func ParseVersion(reply []byte) string {
 	var r struct {
 		Version string `json:"version"`
@@ -38,6 +36,36 @@ type Model struct {
 // maxModelName bounds the names that are taken from a server, in bytes: the model
 // becomes a label.
 const maxModelName = 512
+
+// A ModelList is a route that lists a server's models.
+type ModelList struct {
+	Method, Path string
+	Parse        func(reply []byte) (models []Model, ok bool)
+}
+
+// parseInfos reads TGI's one model.
+func parseInfos(reply []byte) ([]Model, bool) {
+	m, ok := ParseInfo(reply)
+	return []Model{m}, ok
+}
+
+// parseRepository reads the index of Triton's model repository. Of an ensemble's
+// parts all are listed; the first that is ready is taken for what users ask for.
+func parseRepository(reply []byte) (models []Model, ok bool) {
+	var index []struct {
+		Name  string `json:"name"`
+		State string `json:"state"`
+	}
+	if json.Unmarshal(reply, &index) != nil {
+		return nil, false
+	}
+	for _, m := range index {
+		if m.Name != "" && len(m.Name) <= maxModelName && (m.State == "" || m.State == "READY") {
+			models = append(models, Model{ID: m.Name, Owner: "triton"})
+		}
+	}
+	return models, true
+}
 
 // ParseModels reads the reply of [ModelsPath]. ok is false if it is no list of
 // models. Entries without a name, or with one above 512 bytes, are left out.

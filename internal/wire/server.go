@@ -26,6 +26,9 @@ type Server struct {
 	Cached   Claim  // whether it tells how many tokens came from its cache
 	Session  string // header by which its router keeps a session on one replica
 
+	List    ModelList // where it lists its models, if not (only) at [ModelsPath]
+	Version string    // path that tells its version; empty: none
+
 	Note string // what a person should know of its numbers; empty for nothing
 
 	marks []mark

@@ -38,6 +38,7 @@ var servers = []Server{
 		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
 		Cached: Always, Tokenize: tokenizeNone,
 		Note:  "a frame carries many tokens: TPOT is right, ITL is silent",
+		List:  ModelList{"GET", ModelsPath, ParseModels}, // with its own header
 		marks: []mark{{entry: "display_name"}, {header: "Anthropic-Organization-Id"}, {refusal: `"type":"error"`}},
 	},
 	{
@@ -53,8 +54,9 @@ var servers = []Server{
 		Name: "ollama", Dialect: "ollama",
 		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
 		Cached: Never, Tokenize: tokenizeNone,
-		Note:  "a model that is not resident is loaded within the first probe's TTFT",
-		marks: []mark{{word: "library"}},
+		Note:    "a model that is not resident is loaded within the first probe's TTFT",
+		Version: "/api/version",
+		marks:   []mark{{word: "library"}},
 	},
 	{
 		// https://github.com/ggml-org/llama.cpp/tree/master/tools/server
@@ -86,7 +88,8 @@ var servers = []Server{
 		Name:   "trtllm",
 		Omit:   []Field{FieldCacheSalt, FieldPriority},
 		Cached: Always, Tokenize: tokenizeNone, IDs: true,
-		marks: []mark{{word: "tensorrt_llm"}},
+		Version: "/version",
+		marks:   []mark{{word: "tensorrt_llm"}},
 	},
 	{
 		// https://github.com/ai-dynamo/dynamo, docs of nvext
@@ -113,32 +116,39 @@ var servers = []Server{
 		// https://docs.nvidia.com/nim/large-language-models
 		Name:   "nim",
 		Cached: Optional, Tokenize: tokenizeVLLM, IDs: true,
-		marks: []mark{{path: "/v1/metadata", word: `"modelInfo"`}},
+		Version: "/version",
+		marks:   []mark{{path: "/v1/metadata", word: `"modelInfo"`}},
 	},
 	{
 		// https://github.com/vllm-project/production-stack/tree/main/src/vllm_router
 		Name:   "production-stack",
 		Cached: Optional, Tokenize: tokenizeVLLM, IDs: true, Session: "x-user-id",
-		marks: []mark{{path: "/engines", word: "["}},
+		Version: "/version",
+		marks:   []mark{{path: "/engines", word: "["}},
 	},
 	{
 		// https://github.com/vllm-project/vllm/tree/main/vllm/entrypoints/openai
 		Name:   "vllm",
 		Cached: Optional, Tokenize: tokenizeVLLM, IDs: true,
-		marks: []mark{{word: "vllm"}},
+		Version: "/version",
+		marks:   []mark{{word: "vllm"}},
 	},
 	{
 		// https://github.com/huggingface/text-generation-inference/tree/main/router
 		Name: "tgi", Dialect: "tgi",
 		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
 		Cached: Never, Tokenize: tokenizeTGI,
-		marks: []mark{{path: InfoPath, word: `"max_total_tokens"`}, {path: InfoPath, word: `"max_input_tokens"`}},
+		List:    ModelList{"GET", InfoPath, parseInfos},
+		Version: InfoPath,
+		marks:   []mark{{path: InfoPath, word: `"max_total_tokens"`}, {path: InfoPath, word: `"max_input_tokens"`}},
 	},
 	{
 		// https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md
 		Name: "triton", Dialect: "triton",
 		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority},
 		Cached: Never, Tokenize: tokenizeNone,
-		marks: []mark{{path: "/v2", word: `"triton"`}},
+		List:    ModelList{"POST", "/v2/repository/index", parseRepository},
+		Version: "/v2",
+		marks:   []mark{{path: "/v2", word: `"triton"`}},
 	},
 }

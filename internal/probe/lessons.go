@@ -1,0 +1,80 @@
+package probe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// Lessons are what a server has taught about itself.
+type Lessons struct {
+	Dialect wire.Dialect // nil until known
+	Server  wire.Server  // its kind; the zero value if that is not known
+	Version string       // that it says it is; empty if it does not
+	Model   string       // empty until known
+	Omit    []wire.Field // fields that it rejects
+
+	Answered    bool // a probe succeeded
+	ExactOutput bool // it has shown that it generates exactly what is asked
+
+	// What its answers showed; empty until one did.
+	Continuous wire.Claim // usage on every frame
+	Cached     wire.Claim // tokens that came from its cache
+	Tokenizes  wire.Claim // a route that counts tokens
+}
+
+// An Ability is something that a server can be held to, or not.
+type Ability struct {
+	Name  string // label and JSON key; one of a closed set
+	Claim wire.Claim
+	Shown bool // by the server's answers; else it is what its kind is known for
+}
+
+// Abilities are what the server can be held to, always the same ones in the same
+// order.
+func (l Lessons) Abilities() []Ability {
+	exact := wire.Claim("")
+	if l.ExactOutput {
+		exact = wire.Always
+	}
+	return []Ability{
+		l.ability("exact_output", exact, l.Server.Exact(), wire.FieldIgnoreEOS),
+		l.ability("continuous_usage", l.Continuous, l.Server.Continuous(), wire.FieldContinuousUsage),
+		l.ability("cached_tokens", l.Cached, l.Server.TellsCached(), ""),
+		l.ability("tokenize", l.Tokenizes, wire.Unknown, ""),
+		l.ability("cache_salt", "", l.Server.Salted(), wire.FieldCacheSalt),
+	}
+}
+
+// ability is what was shown or, before that, what the kind is known for. A server
+// that rejects the field f cannot do what it asks for.
+func (l Lessons) ability(name string, shown, known wire.Claim, f wire.Field) Ability {
+	if slices.Contains(l.Omit, f) {
+		shown = cmp.Or(shown, wire.Never)
+	}
+	return Ability{Name: name, Claim: cmp.Or(shown, known), Shown: shown != ""}
+}
+
+func claim(does bool) wire.Claim {
+	if does {
+		return wire.Always
+	}
+	return wire.Never
+}
+
+// Notes tells the lessons to a person, one sentence each.
+func (l Lessons) Notes() []string {
+	var notes []string
+	if l.Server.Note != "" {
+		notes = append(notes, l.Server.Note)
+	}
+	for _, f := range l.Omit {
+		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
+	}
+	if l.ExactOutput {
+		notes = append(notes, "generates exactly as many tokens as asked: held to it")
+	}
+	return notes
+}

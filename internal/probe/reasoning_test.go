@@ -1,0 +1,144 @@
+package probe
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// The frames of a model that reasons.
+const (
+	thought    = `{"choices":[{"index":0,"delta":{"reasoning":"hm"},"finish_reason":null}]}`
+	both       = `{"choices":[{"index":0,"delta":{"reasoning":"hm","content":"so"},"finish_reason":null}]}`
+	reasonings = `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":10,"completion_tokens_details":{"reasoning_tokens":8}}}`
+)
+
+// TestReasoning holds which token is the first, and which the answer's first.
+func TestReasoning(t *testing.T) {
+	tests := []struct {
+		name        string
+		script      script
+		ttft, ttfat time.Duration
+		outcome     Outcome
+		hidden      bool
+	}{
+		{"no reasoning", script{{9 * ms, data(role), goOn}, {ms, data(token, stop, done), goOn}}, 10 * ms, 10 * ms, OK, false},
+		{"reasoning first", script{{10 * ms, data(thought), goOn}, {20 * ms, data(thought), goOn}, {30 * ms, data(token, stop, reasonings, done), goOn}}, 10 * ms, 60 * ms, OK, false},
+		{"both in one frame", script{{10 * ms, data(both, stop, done), goOn}}, 10 * ms, 10 * ms, OK, false},
+		{"nothing but reasoning", script{{10 * ms, data(thought, stop, done), goOn}}, 10 * ms, none, OK, false},
+		{"reasoning that no frame shows", script{{10 * ms, data(role), goOn}, {50 * ms, data(token), goOn}, {ms, data(stop, reasonings, done), goOn}}, 60 * ms, 60 * ms, OK, true},
+		{"nothing but reasoning that no frame shows", script{{10 * ms, data(role), goOn}, {50 * ms, data(limit, reasonings, done), goOn}}, none, none, Empty, true},
+	}
+	for _, test := range tests {
+		inBubble(t, test.name, func(t *testing.T) {
+			r := probeScript(t, test.script)
+			ttft, ttfat := orNone(r.TTFT()), orNone(r.TTFAT())
+			if ttft != test.ttft || ttfat != test.ttfat || r.Outcome != test.outcome || r.Hidden != test.hidden {
+				t.Errorf("TTFT %v, TTFAT %v, %s, hidden %t; want %+v", ttft, ttfat, r.Outcome, r.Hidden, test)
+			}
+			if r.Unspoilt() == test.hidden {
+				t.Errorf("unspoilt %t although hidden %t", r.Unspoilt(), r.Hidden)
+			}
+		})
+	}
+}
+
+// TestTokensByIDsAlone holds that a server which tells the tokens of each frame,
+// and never their sum, has told that as well.
+func TestTokensByIDsAlone(t *testing.T) {
+	ids := `{"choices":[{"index":0,"delta":{"content":"x"},"token_ids":[1,2,3]}]}`
+	inBubble(t, "ids", func(t *testing.T) {
+		r := probeScript(t, script{{10 * ms, data(ids), goOn}, {30 * ms, data(ids, stop, done), goOn}})
+		tpot, ok := r.TPOT()
+		if n := r.Usage.Generated(); n != wire.Tokens(6) || r.Source != FromIDs || !ok || tpot != 10*ms {
+			t.Errorf("%+v tokens by %s, TPOT %v (%t)", n, r.Source, tpot, ok)
+		}
+	})
+}
+
+// TestAnswersAreJudged holds that a wrong answer is told, and never repeated.
+func TestAnswersAreJudged(t *testing.T) {
+	said := func(text string) string {
+		return `{"choices":[{"index":0,"delta":{"content":` + text + `},"finish_reason":null}]}`
+	}
+	tests := []struct {
+		name   string
+		frames []string
+		want   Outcome
+	}{
+		{"right", []string{said(`"The words: "`), said(`"River, "`), said(`"stone"`), said(`"\nLAMP."`)}, OK},
+		{"right within the reasoning", []string{`{"choices":[{"delta":{"reasoning":"river stone lamp"}}]}`}, OK},
+		{"in another order", []string{said(`"stone river lamp"`)}, WrongAnswer},
+		{"parts of other words", []string{said(`"driver stone lamps"`)}, WrongAnswer},
+		{"something else between", []string{said(`"river or stone lamp"`)}, WrongAnswer},
+	}
+	for _, test := range tests {
+		inBubble(t, test.name, func(t *testing.T) {
+			target := serve(t, script{{ms, data(append(test.frames, stop, done)...), goOn}}.stream)
+			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 10, Expect: "river stone lamp"})
+			if r.Outcome != test.want {
+				t.Errorf("%s: %v, want %s", r.Outcome, r.Err, test.want)
+			}
+		})
+	}
+}
+
+// TestCacheStates holds what a server's count of cached tokens says of a prompt.
+func TestCacheStates(t *testing.T) {
+	cold := wire.Ask{Length: 1000, Fresh: 970}
+	told := func(prompt, cached int) wire.Usage {
+		return wire.Usage{Prompt: wire.Tokens(prompt), Cached: wire.Tokens(cached)}
+	}
+	tests := []struct {
+		name  string
+		usage wire.Usage
+		ask   wire.Ask
+		want  CacheState
+	}{
+		{"not told", wire.Usage{Prompt: wire.Tokens(1000)}, cold, CacheUnknown},
+		{"nothing", told(1000, 0), cold, CacheCold},
+		{"the template", told(1000, 16), cold, CacheCold},
+		{"a block more than the template", told(1000, 32), cold, CacheContaminated},
+		{"all of it", told(1000, 992), cold, CacheContaminated},
+		{"without the prompt's length", wire.Usage{Cached: wire.Tokens(16)}, cold, CacheCold},
+		{"an odd length", told(10, 1), cold, CacheContaminated},
+		{"as meant", told(1000, 992), wire.Ask{Length: 1000}, CacheWarm},
+		{"not yet, as was meant", told(1000, 0), wire.Ask{Length: 1000}, CacheCold},
+	}
+	for _, test := range tests {
+		if got := cacheState(test.usage, test.ask); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+}
+
+// TestRetryAfter holds the spellings of a pause.
+func TestRetryAfter(t *testing.T) {
+	inBubble(t, "spellings", func(t *testing.T) {
+		soon := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
+		tests := []struct {
+			status int
+			header http.Header
+			want   time.Duration
+		}{
+			{429, http.Header{"Retry-After": {"5"}}, 5 * time.Second},
+			{503, http.Header{"Retry-After": {" 2.5 "}}, 2500 * ms},
+			{529, http.Header{"Retry-After": {"1"}, "Retry-After-Ms": {"40"}}, 40 * ms},
+			{429, http.Header{"Retry-After": {soon}}, 90 * time.Second},
+			{429, http.Header{"Retry-After": {"Mon, 02 Jan 1995 15:04:05 GMT"}}, 0},
+			{429, http.Header{"Retry-After": {"1e300"}}, 365 * 24 * time.Hour},
+			{429, http.Header{"Retry-After": {"-5"}}, 0},
+			{429, http.Header{"Retry-After": {"NaN"}}, 0},
+			{429, http.Header{"Retry-After": {"soon"}}, 0},
+			{429, nil, 0},
+			{500, http.Header{"Retry-After": {"5"}}, 0},
+		}
+		for _, test := range tests {
+			if got := retryAfter(&http.Response{StatusCode: test.status, Header: test.header}); got != test.want {
+				t.Errorf("%d %v: %v, want %v", test.status, test.header, got, test.want)
+			}
+		}
+	})
+}
