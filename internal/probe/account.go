@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"iter"
 	"time"
 
@@ -24,6 +25,7 @@ type Account struct {
 	ScheduleDelay float64  `json:"schedule_delay_seconds"`
 	TTFT          *float64 `json:"ttft_seconds"`
 	ServerTTFT    *float64 `json:"server_ttft_seconds"`
+	TTFAT         *float64 `json:"ttfat_seconds"` // first token of the answer, after any reasoning
 	TPOT          *float64 `json:"tpot_seconds"`
 	E2EL          *float64 `json:"e2el_seconds"`
 	MaxGap        *float64 `json:"max_gap_seconds"`
@@ -36,13 +38,18 @@ type Account struct {
 	Phases AccountPhases `json:"phases_seconds"`
 	Usage  AccountUsage  `json:"usage"`
 
-	TokenSource  Source   `json:"token_source"`
-	Frames       int      `json:"frames"` // token frames
-	Coalesced    int      `json:"coalesced_frames"`
-	FinishReason *string  `json:"finish_reason"`
-	Round        uint64   `json:"round"`
-	TraceID      string   `json:"trace_id"`
-	Warnings     []string `json:"warnings"`
+	Cache        CacheState `json:"cache"`
+	TokenSource  Source     `json:"token_source"`
+	Frames       int        `json:"frames"` // token frames
+	Coalesced    int        `json:"coalesced_frames"`
+	FinishReason *string    `json:"finish_reason"`
+	Round        uint64     `json:"round"`
+	TraceID      string     `json:"trace_id"`
+	RetryAfter   *float64   `json:"retry_after_seconds"` // that the server asked for
+	Warnings     []string   `json:"warnings"`
+
+	// Unspoilt is [Result.Unspoilt], for whoever makes statistics of accounts.
+	Unspoilt bool `json:"-"`
 }
 
 // AccountPhases are the lengths of a request's phases, in seconds.
@@ -70,6 +77,7 @@ func (r *Result) Account() Account {
 		ScheduleDelay: r.ScheduleDelay().Seconds(),
 		TTFT:          seconds(r.TTFT()),
 		ServerTTFT:    seconds(r.ServerTTFT()),
+		TTFAT:         seconds(r.TTFAT()),
 		TPOT:          seconds(r.TPOT()),
 		E2EL:          seconds(r.E2EL()),
 		MaxGap:        seconds(r.MaxGap()),
@@ -78,6 +86,9 @@ func (r *Result) Account() Account {
 		ITL:           allSeconds(r.Timeline.ITL()),
 		Phases:        r.Timeline.Phases.account(),
 		Usage:         accountUsage(r.Usage),
+		Cache:         cmp.Or(r.Cache, CacheUnknown),
+		Unspoilt:      r.Unspoilt(),
+		RetryAfter:    seconds(r.RetryAfter, r.RetryAfter > 0),
 		TokenSource:   r.Source,
 		Frames:        len(r.Timeline.Tokens),
 		Coalesced:     r.Timeline.Coalesced(),

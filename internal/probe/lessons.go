@@ -32,6 +32,17 @@ type Ability struct {
 	Shown bool // by the server's answers; else it is what its kind is known for
 }
 
+// Means is the ability in words.
+func (a Ability) Means() string {
+	return map[string]string{
+		"exact_output":     "answers are exactly as long as asked",
+		"continuous_usage": "every frame tells the tokens so far",
+		"cached_tokens":    "the server tells how much of a prompt its cache had",
+		"tokenize":         "the server has a route that counts tokens",
+		"cache_salt":       "prompts with different salts are apart in its cache",
+	}[a.Name]
+}
+
 // Abilities are what the server can be held to, always the same ones in the same
 // order.
 func (l Lessons) Abilities() []Ability {

@@ -9,6 +9,7 @@ type Signal string
 const (
 	SignalTTFT         Signal = "ttft"
 	SignalServerTTFT   Signal = "server_ttft"
+	SignalTTFAT        Signal = "ttfat"
 	SignalTPOT         Signal = "tpot"
 	SignalMaxGap       Signal = "max_gap"
 	SignalE2EL         Signal = "e2el"
@@ -41,10 +42,16 @@ func (o Objective) Judge(r *Result) (good, ok bool) {
 // of is the signal's value in r.
 func (s Signal) of(r *Result) (time.Duration, bool) {
 	switch s {
-	case SignalTTFT:
-		return r.TTFT()
-	case SignalServerTTFT:
+	case SignalTTFT, SignalServerTTFT:
+		if !r.Unspoilt() {
+			return 0, false
+		}
+		if s == SignalTTFT {
+			return r.TTFT()
+		}
 		return r.ServerTTFT()
+	case SignalTTFAT:
+		return r.TTFAT()
 	case SignalTPOT:
 		return r.TPOT()
 	case SignalMaxGap:

@@ -14,6 +14,9 @@ func (p *printer) latencies() {
 	r := p.r
 	p.gap()
 	p.line("TTFT", ttft(r))
+	if answer, ok := r.TTFAT(); ok && answer > firstOf(r) {
+		p.line("TTFAT", duration(answer)+", the first token of the answer, after its reasoning")
+	}
 	p.line("TPOT", tpot(r))
 	p.line("ITL", itl(r))
 	p.line("max gap", maxGap(r))
@@ -29,6 +32,11 @@ func ttft(r *probe.Result) string {
 		return duration(first) + ", of which the server took " + duration(server)
 	}
 	return duration(first)
+}
+
+func firstOf(r *probe.Result) time.Duration {
+	first, _ := r.TTFT()
+	return first
 }
 
 func tpot(r *probe.Result) string {

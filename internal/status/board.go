@@ -25,6 +25,8 @@ type Target struct {
 	TokensPerDay            int // what probing costs at this interval; 0 if unknown
 	Objectives              []probe.Objective
 	Notes                   []string // lessons about the server, such as fields that it rejects
+	Server, Version         string   // kind of server, and what it says it is; empty if unknown
+	Abilities               []probe.Ability
 
 	// InFlight is the number of probes under way and the start of the oldest;
 	// nil if nobody knows. It is called without a lock held.

@@ -32,7 +32,9 @@ func summarize(entries []*entry) summary {
 			continue
 		}
 		s.ok++
-		ttft = appendKnown(ttft, e.account.TTFT)
+		if e.account.Unspoilt {
+			ttft = appendKnown(ttft, e.account.TTFT)
+		}
 		tpot = appendKnown(tpot, e.account.TPOT)
 		e2el = appendKnown(e2el, e.account.E2EL)
 		itl = append(itl, e.account.ITL...)

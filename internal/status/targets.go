@@ -23,6 +23,10 @@ type targetAccount struct {
 	TokensPerDay int      `json:"tokens_per_day"`
 	Notes        []string `json:"notes"`
 
+	Server        *string                   `json:"server"`         // kind of server; null if unknown
+	ServerVersion *string                   `json:"server_version"` // that it says it is
+	HeldTo        map[string]abilityAccount `json:"held_to"`
+
 	State       state          `json:"state"`
 	LastOutcome *probe.Outcome `json:"last_outcome"`
 	LastError   *string        `json:"last_error"`
@@ -39,6 +43,12 @@ type targetAccount struct {
 	Outcomes   map[probe.Outcome]int `json:"outcomes"` // only those that happened
 	Quantiles  quantileAccount       `json:"quantiles_seconds"`
 	Objectives []objectiveAccount    `json:"objectives"`
+}
+
+// An abilityAccount is whether a server can be held to something.
+type abilityAccount struct {
+	Claim string `json:"claim"` // yes, no, optional or unknown
+	Shown bool   `json:"shown"` // by its answers; else it is what its kind is known for
 }
 
 type quantileAccount struct {
@@ -71,6 +81,7 @@ func (s *snapshot) account() targetAccount {
 		Name: t.Name, Group: t.Group, Model: t.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, Interval: t.Interval.Seconds(),
 		TokensPerDay: t.TokensPerDay, Notes: append([]string{}, t.Notes...),
+		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]abilityAccount{},
 		State: s.state, InFlight: s.inFlight, Skipped: s.skipped,
 		Window: window.Seconds(), Results: sum.results, OKResults: sum.ok,
 		Outcomes:   map[probe.Outcome]int{},
@@ -92,6 +103,9 @@ func (s *snapshot) account() targetAccount {
 	for _, e := range s.recent {
 		a.Outcomes[e.account.Outcome]++
 	}
+	for _, ability := range t.Abilities {
+		a.HeldTo[ability.Name] = abilityAccount{string(ability.Claim), ability.Shown}
+	}
 	for _, t := range s.tallies() {
 		a.Objectives = append(a.Objectives, t.account())
 	}
@@ -105,4 +119,12 @@ func (t tally) account() objectiveAccount {
 		a.Limit = new(o.Limit.Seconds())
 	}
 	return a
+}
+
+// orNull is s, or nothing if it is empty.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
 }

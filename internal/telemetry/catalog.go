@@ -18,13 +18,18 @@ func latencies() []Instrument {
 	return []Instrument{
 		{
 			Name: "llm.probe.ttft", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
-			Help:     "Time to first token: from handing the request to the transport, connection set-up included, to the arrival of the first token; no sample of a failed probe.",
-			ofResult: succeeded((*probe.Result).TTFT).once(true),
+			Help:     "Time to first token: from handing the request to the transport, connection set-up included, to the arrival of the first token; no sample of a failed probe, of a cold prompt that the server found in its cache, or if the first tokens are reasoning that no frame showed.",
+			ofResult: unspoilt((*probe.Result).TTFT).once(true),
 		},
 		{
 			Name: "llm.probe.server_ttft", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
-			Help:     "Time from the last request byte written to the arrival of the first token; no sample of a failed probe, or if the token came before the request was out.",
-			ofResult: succeeded((*probe.Result).ServerTTFT).once(false),
+			Help:     "Time from the last request byte written to the arrival of the first token; no sample of a failed probe, or if the token came before the request was out; nor where llm_probe_ttft_seconds has none.",
+			ofResult: unspoilt((*probe.Result).ServerTTFT).once(false),
+		},
+		{
+			Name: "llm.probe.ttfat", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
+			Help:     "Time to first answer token: as TTFT, but to the first token of the answer itself, after any reasoning; no sample of a failed probe, of a cold prompt that the server found in its cache, or if there was nothing but reasoning.",
+			ofResult: uncached((*probe.Result).TTFAT).once(false),
 		},
 		{
 			Name: "llm.probe.tpot", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
@@ -82,6 +87,12 @@ func counters() []Instrument {
 			ofResult: tokens,
 		},
 		{
+			Name: "llm.probe.prompt_cache", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
+			Labels:   []Label{{Name: "state", Values: cacheStates()}},
+			Help:     "Probes that succeeded, by what the server's prefix cache knew of the prompt: cold if nothing, warm if some as was meant, contaminated if some of a prompt that no server could know, unknown if the server does not tell.",
+			ofResult: promptCache,
+		},
+		{
 			Name: "llm.probe.frames", Unit: "{frame}", Kind: Counter, Scope: ScopeTarget,
 			Help:     "Frames of answers that carried a token.",
 			ofResult: tokenFrames,
@@ -100,7 +111,7 @@ func counters() []Instrument {
 		{
 			Name: "llm.probe.skipped", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
 			Labels:   []Label{{Name: "reason", Values: skipReasons()}},
-			Help:     "Probes that were due and were not made: overlap when as many as allowed were still under way, budget when the day's tokens were spent, late when the next was due as well.",
+			Help:     "Probes that were due and were not made: overlap when as many as allowed were still under way, budget when the day's tokens were spent, late when the next was due as well, backoff while the server had asked (Retry-After of a 429 or 503) not to be asked.",
 			ofTarget: skippedSlots,
 		},
 	}
@@ -153,13 +164,9 @@ func gauges() []Instrument {
 		},
 		{
 			Name: "llm.probe.target_info", Kind: Gauge, Scope: ScopeTarget,
-			Labels: []Label{
-				{Name: "group", From: "group of the target"},
-				{Name: "api", From: "dialect; `unknown` until the server told"},
-				{Name: "url", From: "URL without user, password and query"},
-			},
-			Help:     "A target, described by its labels; always 1.",
-			ofTarget: info,
+			Labels:   infoLabels(),
+			Help:     "A target, described by its labels, and what its server can be held to; always 1.",
+			ofTarget: fact(func(facts) float64 { return 1 }),
 		},
 	}
 }

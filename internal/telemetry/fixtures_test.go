@@ -45,6 +45,7 @@ func succeeded5() *probe.Result {
 				{At: ms(600), Read: 4, N: 1}, {At: ms(620), Read: 5, N: 1},
 				{At: ms(660), Read: 6, N: 2}, {At: ms(660), Read: 6, N: 1},
 			},
+			Answer: ms(620),
 			Finish: ms(665),
 		},
 		Elapsed: ms(700), Outcome: probe.OK, Status: 200, Finish: "length",

@@ -26,7 +26,7 @@ func genAI() []Instrument {
 		{
 			Name: "gen_ai.client.operation.time_to_first_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
 			Help:     "The same as llm.probe.ttft.",
-			ofResult: succeeded((*probe.Result).TTFT).once(true),
+			ofResult: unspoilt((*probe.Result).TTFT).once(true),
 		},
 		{
 			Name: "gen_ai.client.operation.time_per_output_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
@@ -75,7 +75,8 @@ func ofType(name string, c wire.Count) sample {
 // operation is what the conventions call a request of an API: everything but
 // chat completes text.
 func operation(api string) string {
-	if api == "openai-completions" || api == "tgi" {
+	switch api {
+	case "openai-completions", "sglang", "tgi", "triton", "llama-server", "ollama":
 		return semconv.GenAIOperationNameTextCompletion.Value.AsString()
 	}
 	return semconv.GenAIOperationNameChat.Value.AsString()
@@ -85,8 +86,13 @@ func operation(api string) string {
 // which is the API and not the engine: vLLM, SGLang and all others that speak
 // OpenAI's are "openai".
 func provider(api string) string {
-	if api == "tgi" {
-		return "tgi"
+	switch api {
+	case "sglang", "tgi", "triton", "llama-server", "ollama":
+		return api
+	case "anthropic":
+		return semconv.GenAIProviderNameAnthropic.Value.AsString()
+	case "azure-openai":
+		return semconv.GenAIProviderNameAzureAIOpenAI.Value.AsString()
 	}
 	return semconv.GenAIProviderNameOpenAI.Value.AsString()
 }

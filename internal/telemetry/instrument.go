@@ -60,7 +60,8 @@ type Label struct {
 	Values []string // all it can have; nil if the configuration or the build names them
 	From   string   // who names them, in words, if Values is nil
 
-	of func(Target) []string // a target's values, if Values is nil and series must exist before their first sample
+	of   func(Target) []string // a target's values, if Values is nil and series must exist before their first sample
+	fact func(Target) string   // the one value that a target has, which is no part of a point
 }
 
 // A point is the values of an instrument's own labels, in their order: which of
@@ -123,7 +124,15 @@ func (i Instrument) labelValues(t Target, p point) []string {
 	if i.Scope == ScopeTarget {
 		values = t.labels()
 	}
-	return append(values, p[:len(i.Labels)]...)
+	own := p[:]
+	for _, l := range i.Labels {
+		if l.fact != nil {
+			values = append(values, valid(l.fact(t)))
+			continue
+		}
+		values, own = append(values, own[0]), own[1:]
+	}
+	return values
 }
 
 // points are all series of a target.

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // roads are both recorders, and what is on them now.
@@ -114,16 +115,17 @@ func TestSetOfOtherFactsGoesOn(t *testing.T) {
 	r.Record(succeeded5())
 	other := fixedTarget()
 	other.Interval, other.URL, other.Group = time.Minute, "http://new", "h"
+	other.Server, other.Abilities = "vllm", []probe.Ability{{Name: "cached_tokens", Claim: wire.Always}}
 	r.Set(other)
 	r.Record(succeeded5())
 	want := map[string]float64{
-		"llm_probe_frames_total,model=llama,prompt=cold,target=a":                                       8,
-		"llm_probe_interval_seconds,model=llama,prompt=cold,target=a":                                   60,
-		"llm_probe_target_info,api=openai-chat,group=h,model=llama,prompt=cold,target=a,url=http://new": 1,
-		"llm_probe_ttft_seconds,model=llama,prompt=cold,target=a":                                       2,
-		"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                  0.99,
-		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good":   2,
-		"llm_probe_tls_earliest_cert_expiry_timestamp_seconds,model=llama,prompt=cold,target=a":         float64(day().AddDate(0, 2, 0).Unix()),
+		"llm_probe_frames_total,model=llama,prompt=cold,target=a":     8,
+		"llm_probe_interval_seconds,model=llama,prompt=cold,target=a": 60,
+		"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown,exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,target=a,tokenize=unknown,url=http://new": 1,
+		"llm_probe_ttft_seconds,model=llama,prompt=cold,target=a":                                     2,
+		"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                0.99,
+		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good": 2,
+		"llm_probe_tls_earliest_cert_expiry_timestamp_seconds,model=llama,prompt=cold,target=a":       float64(day().AddDate(0, 2, 0).Unix()),
 	}
 	all := r.values(t, "llm_probe_")
 	maps.DeleteFunc(all, func(k string, _ float64) bool { _, asked := want[k]; return !asked })

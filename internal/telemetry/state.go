@@ -70,10 +70,32 @@ func skipReasons() []string {
 	return names
 }
 
-// info is what is said of a target in labels.
-func info(f facts) iter.Seq[sample] {
-	t := f.target
-	return only(sample{at: point{valid(t.Group), valid(cmp.Or(t.API, unknown)), t.URL}, value: 1}, true)
+// infoLabels are what is said of a target in labels: what it was configured with,
+// and what its server has taught.
+func infoLabels() []Label {
+	labels := []Label{
+		{Name: "group", From: "group of the target", fact: func(t Target) string { return t.Group }},
+		{Name: "api", From: "dialect; `unknown` until the server told", fact: func(t Target) string { return cmp.Or(t.API, unknown) }},
+		{Name: "url", From: "URL without user, password and query", fact: func(t Target) string { return t.URL }},
+		{Name: "server", From: "kind of server, as it was recognized or configured; `unknown` if it was not", fact: func(t Target) string { return cmp.Or(t.Server, unknown) }},
+	}
+	for _, a := range (probe.Lessons{}).Abilities() {
+		labels = append(labels, Label{
+			Name: a.Name, From: "`yes`, `no`, `optional` or `unknown`: " + a.Means(),
+			fact: func(t Target) string { return t.able(a.Name) },
+		})
+	}
+	return labels
+}
+
+// able is what is known of one of the server's abilities.
+func (t Target) able(name string) string {
+	for _, a := range t.Abilities {
+		if a.Name == name {
+			return string(a.Claim)
+		}
+	}
+	return unknown
 }
 
 // build is what is said of the prober in labels.

@@ -20,6 +20,9 @@ type Target struct {
 	API   string // dialect; empty or "auto" if it is not known yet, as with Model
 	URL   string // shown without user, password, query and fragment
 
+	Server    string          // kind; empty if it is not known
+	Abilities []probe.Ability // what the server can be held to
+
 	Interval   time.Duration // between probes
 	Objectives []probe.Objective
 
@@ -49,7 +52,7 @@ func (t Target) clean() Target {
 // same server.
 func (t Target) learned(old Target) Target {
 	if t.URL == old.URL {
-		t.Model, t.API = cmp.Or(t.Model, old.Model), cmp.Or(t.API, old.API)
+		t.Model, t.API, t.Server = cmp.Or(t.Model, old.Model), cmp.Or(t.API, old.API), cmp.Or(t.Server, old.Server)
 	}
 	return t
 }

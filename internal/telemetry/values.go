@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"time"
@@ -19,6 +20,27 @@ func succeeded(m measure) measure {
 			return 0, false
 		}
 		return m(r)
+	}
+}
+
+// uncached is m of results that are ok, and whose prompt was not in a cache that
+// should not have had it.
+func uncached(m measure) measure {
+	return func(r *probe.Result) (time.Duration, bool) {
+		if r.Cache == probe.CacheContaminated {
+			return 0, false
+		}
+		return succeeded(m)(r)
+	}
+}
+
+// unspoilt is m of results that are ok, and whose first token was meant and seen.
+func unspoilt(m measure) measure {
+	return func(r *probe.Result) (time.Duration, bool) {
+		if !r.Unspoilt() {
+			return 0, false
+		}
+		return succeeded(m)(r)
 	}
 }
 
@@ -174,6 +196,21 @@ func tokens(_ Target, r *probe.Result) iter.Seq[sample] {
 			}
 		}
 	}
+}
+
+// promptCache counts a probe by what the cache knew of its prompt.
+func promptCache(_ Target, r *probe.Result) iter.Seq[sample] {
+	state := cmp.Or(r.Cache, probe.CacheUnknown)
+	return only(sample{at: point{string(state)}, value: 1}, r.Outcome == probe.OK)
+}
+
+// cacheStates are the states as label values.
+func cacheStates() []string {
+	var names []string
+	for _, s := range probe.CacheStates() {
+		names = append(names, string(s))
+	}
+	return names
 }
 
 // tokenFrames counts the token frames.
