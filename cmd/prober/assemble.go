@@ -69,12 +69,12 @@ func intervalOf(t config.Target) time.Duration {
 func (j *job) ask(round uint64) probe.Question {
 	p := j.writer.Prompt(round)
 	q := probe.Question{
-		Text: p.Text, Salt: p.Salt,
+		Ask:    wire.Ask{Prompt: p.Text, CacheSalt: p.Salt, Length: j.group.Tokens},
 		Learn:  func(tokens int) { j.writer.Learn(p.Size, tokens) },
 		Refuse: func() { j.writer.Refuse(p.Size) },
 	}
 	if p.Held {
-		q.Tokens = wire.Tokens(p.Tokens)
+		q.Ask.PromptTokens = wire.Tokens(p.Tokens)
 	}
 	return q
 }
@@ -87,7 +87,7 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 	}
 	target := probe.Target{
 		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL,
-		Header: header(t), Agent: "prober/" + build.Version,
+		Key: t.APIKey.Reveal(), Header: header(t), Agent: agent(build),
 		Transport: probe.NewTransport(dial, security, t.Connection == "reuse"),
 		Timeout:   t.Timeout, Stall: t.StallTimeout,
 	}
@@ -106,20 +106,23 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 // has one. Without one, the usage of the first probes tells.
 func (j *job) fit(ctx context.Context) error {
 	return j.writer.Fit(func(text string) (int, error) {
-		n, ok, err := j.group.Members[0].Count(ctx, text)
-		if err == nil && !ok {
+		tokens, err := j.group.Members[0].Tokenize(ctx, wire.Ask{Prompt: text})
+		if err == nil && tokens.N == 0 {
 			err = errNoTokenizer
 		}
-		return n, err
+		return tokens.N, err
 	})
 }
 
-// header is what goes out with each request to t.
+// agent is how the prober calls itself: whoever reads a server's log shall know
+// that this is no user.
+func agent(b telemetry.Build) string {
+	return "prober/" + b.Version + " (synthetic monitoring; +https://github.com/llm-prober/prober)"
+}
+
+// header is what the user added to each request to t.
 func header(t config.Target) http.Header {
 	h := http.Header{}
-	if key := t.APIKey.Reveal(); key != "" {
-		h.Set("Authorization", "Bearer "+key)
-	}
 	for name, value := range t.Headers {
 		h.Set(name, value.Reveal())
 	}
