@@ -102,6 +102,30 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 	return nil
 }
 
+// has reports whether j probes a target of that name.
+func (j *job) has(target string) bool {
+	return slices.ContainsFunc(j.targets, func(t config.Target) bool { return t.Name == target })
+}
+
+// inherit takes over what the servers of an earlier job taught, where this one
+// asks the same, and its prompts, where it asks the same server for the same.
+func (j *job) inherit(old *job) {
+	for i, t := range j.targets {
+		for k, before := range old.targets {
+			if t.URL == before.URL && t.API == before.API && t.Model == before.Model {
+				j.group.Members[i].Remember(old.group.Members[k].Lessons())
+			}
+		}
+	}
+}
+
+// close closes the connections that nobody uses.
+func (j *job) close() {
+	for _, m := range j.group.Members {
+		m.Close()
+	}
+}
+
 // fit makes the prompts' length exact by the first member's tokenizer, where it
 // has one. Without one, the usage of the first probes tells.
 func (j *job) fit(ctx context.Context) error {

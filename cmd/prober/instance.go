@@ -16,7 +16,6 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
@@ -30,6 +29,9 @@ type instance struct {
 	flush    time.Duration // how long the last export over OTLP may take after that
 	log      *zap.Logger
 	build    telemetry.Build
+
+	load    func() (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
+	hangups <-chan os.Signal               // each one reloads; nil for none
 }
 
 // run probes and serves until ctx is done, then ends in this order: no new
@@ -44,55 +46,56 @@ func (i *instance) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, i.listener.Close())
 	}
-	server, failed := i.serve(o)
+	wishes := make(chan reloading)
+	server, failed := i.serve(o, wishes)
 
 	starts, stop := context.WithCancel(ctx)
 	defer stop()
 	probes, drop := context.WithCancel(context.WithoutCancel(ctx))
 	defer drop()
-	var running sync.WaitGroup
-	for _, j := range jobs {
-		o.attend(j, i.config)
-		running.Go(func() { i.probe(starts, probes, j, o) })
-	}
+	c := &crew{observers: o, log: i.log, starts: starts, probes: probes}
+	c.replace(jobs)
 	o.board.SetReady(true)
 
-	select {
-	case <-ctx.Done():
-		i.log.Info("stopping", zap.Duration("drain", i.drain))
-	case err = <-failed:
-		i.log.Error("serve", zap.Error(err))
-	}
+	err = i.watch(ctx, c, wishes, failed)
 	stop()
 	o.board.SetReady(false)
 	dropping := time.AfterFunc(i.drain, drop)
-	running.Wait()
+	c.running.Wait()
 	dropping.Stop()
-	closeTransports(jobs)
+	c.close()
 	i.export(ctx, o)
 	return errors.Join(err, i.close(server))
 }
 
-// probe probes one job as planned until starts is done.
-func (i *instance) probe(starts, probes context.Context, j *job, o *observers) {
-	if err := j.fit(starts); err != nil && starts.Err() == nil {
-		i.log.Info("prompt length is calibrated by the usage of the first probes",
-			zap.String("group", j.plan.Name), zap.NamedError("because", err))
+// watch reloads when somebody wishes so, until ctx is done or serving failed,
+// which is the error.
+func (i *instance) watch(ctx context.Context, c *crew, wishes <-chan reloading, failed <-chan error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			i.log.Info("stopping", zap.Duration("drain", i.drain))
+			return nil
+		case err := <-failed:
+			i.log.Error("serve", zap.Error(err))
+			return err
+		case wish := <-wishes:
+			wish.done <- i.reload(c)
+		case <-i.hangups:
+			_ = i.reload(c) // logged
+		}
 	}
-	o.describe(j, i.config)
-	work := schedule.Job{
-		Plan: j.plan,
-		Do:   func(n uint64, due time.Time) { j.group.Round(starts, probes, n, due) },
-		Late: func(uint64) { j.group.Late() },
-	}
-	work.Run(starts, j.plan.Epoch(time.Now()))
 }
 
 // serve starts to serve the page, the metrics and the rest. The channel gets
 // the error with which serving ended before it should.
-func (i *instance) serve(o *observers) (*http.Server, <-chan error) {
+func (i *instance) serve(o *observers, wishes chan<- reloading) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	o.board.Register(mux)
+	if i.load != nil {
+		mux.HandleFunc("POST /-/reload", reloadHandler(wishes))
+		mux.HandleFunc("PUT /-/reload", reloadHandler(wishes))
+	}
 	mux.Handle("/metrics", o.metrics.Handler(func(err error) { i.log.Warn("scrape", zap.Error(err)) }))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)
@@ -115,15 +118,6 @@ func (i *instance) close(server *http.Server) error {
 	return nil
 }
 
-// closeTransports closes the connections that jobs kept.
-func closeTransports(jobs []*job) {
-	for _, j := range jobs {
-		for _, m := range j.group.Members {
-			m.Close()
-		}
-	}
-}
-
 // observers are everything that looks at results.
 type observers struct {
 	board    *status.Board
@@ -132,8 +126,9 @@ type observers struct {
 	recorder telemetry.Recorder
 	log      probeLog
 
-	mu        sync.Mutex         // guards described
-	described map[string]*learnt // by target, what describe told last
+	mu        sync.Mutex // guards all below
+	promises  []probe.Objective
+	described map[string]description // by target, what describe told last
 }
 
 // observe makes the observers.
@@ -143,7 +138,8 @@ func (i *instance) observe(ctx context.Context) (*observers, error) {
 		metrics: telemetry.NewPrometheus(i.build),
 		log:     probeLog{i.log},
 
-		described: map[string]*learnt{},
+		promises:  objectives(i.config),
+		described: map[string]description{},
 	}
 	var err error
 	o.otlp, err = telemetry.NewOTLP(ctx, telemetry.OTLPOptions{

@@ -29,6 +29,7 @@ type world struct {
 	logs    *observer.ObservedLogs
 	stop    context.CancelFunc
 	ended   chan error
+	load    func() (*config.Config, error) // what a reload finds
 }
 
 // newWorld starts an instance that probes the hosts as environ says. Hosts are
@@ -49,6 +50,7 @@ func newWorld(t *testing.T, drain time.Duration, hosts []string, environ map[str
 	own := sim.NewListener()
 	i := &instance{
 		config: c, listener: own, drain: drain, log: zap.New(core), build: buildInfo(),
+		load: func() (*config.Config, error) { return w.load() },
 		dial: func(ctx context.Context, _, address string) (net.Conn, error) { return listeners[address].Dial(ctx) },
 	}
 	ctx, stop := context.WithCancel(t.Context())

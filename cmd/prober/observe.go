@@ -1,7 +1,7 @@
 package main
 
 import (
-	"slices"
+	"reflect"
 
 	"go.uber.org/zap"
 
@@ -13,11 +13,11 @@ import (
 )
 
 // attend makes the observers see what j does.
-func (o *observers) attend(j *job, c *config.Config) {
-	o.describe(j, c)
+func (o *observers) attend(j *job) {
+	o.describe(j)
 	j.group.Record = func(r *probe.Result) {
 		defer o.survive(r)
-		o.describe(j, c)
+		o.describe(j)
 		o.recorder.Record(r)
 		o.board.Record(r)
 		o.log.Record(r)
@@ -35,46 +35,74 @@ func (o *observers) survive(r *probe.Result) {
 	}
 }
 
-// learnt is what a server has taught, as observers show it.
-type learnt struct {
-	api, model string
-	notes      []string
+// A description is what the observers know of a target: what it was configured
+// with, and what its server has taught.
+type description struct {
+	target   config.Target
+	promises []probe.Objective
+
+	api, model, server, version string
+	abilities                   []probe.Ability
+	notes                       []string
 }
 
-// learnt is what the server of member i has taught by now.
-func (j *job) learnt(i int) learnt {
+// description is what there is to say of member i by now.
+func (j *job) description(i int, promises []probe.Objective) description {
 	t, known := j.targets[i], j.group.Members[i].Lessons()
-	l := learnt{api: t.API, model: known.Model, notes: known.Notes()}
+	d := description{
+		target: t, promises: promises,
+		api: t.API, model: known.Model, server: known.Server.Name, version: known.Version,
+		abilities: known.Abilities(), notes: known.Notes(),
+	}
 	if known.Dialect != nil {
-		l.api = known.Dialect.Name()
+		d.api = known.Dialect.Name()
 	}
 	if i == 0 {
-		l.notes = append(l.notes, j.lengthNotes(t)...)
+		d.notes = append(d.notes, j.lengthNotes(t)...)
 	}
-	return l
+	return d
+}
+
+// promise makes the objectives those of all targets that are described from now
+// on.
+func (o *observers) promise(promises []probe.Objective) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.promises = promises
 }
 
 // describe tells the observers what is known of each target of j, where that is
 // news.
-func (o *observers) describe(j *job, c *config.Config) {
+func (o *observers) describe(j *job) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, t := range j.targets {
-		now, before := j.learnt(i), o.described[t.Name]
-		if before != nil && before.api == now.api && before.model == now.model && slices.Equal(before.notes, now.notes) {
+		d := j.description(i, o.promises)
+		if reflect.DeepEqual(d, o.described[t.Name]) {
 			continue
 		}
-		o.described[t.Name] = &now
-		inFlight, promises := j.group.Members[i].InFlight, objectives(c)
+		o.described[t.Name] = d
+		inFlight := j.group.Members[i].InFlight
 		o.recorder.Set(telemetry.Target{
-			Name: t.Name, Model: now.model, Prompt: t.Prompt, Group: t.Group, API: now.api, URL: t.URL,
-			Interval: j.plan.Interval, Objectives: promises, InFlight: inFlight,
+			Name: t.Name, Model: d.model, Prompt: t.Prompt, Group: t.Group, API: d.api, URL: t.URL,
+			Server: d.server, Abilities: d.abilities,
+			Interval: j.plan.Interval, Objectives: d.promises, InFlight: inFlight,
 		})
 		o.board.Set(status.Target{
-			Name: t.Name, Model: now.model, Prompt: t.Prompt, Group: t.Group, API: now.api, URL: t.URL,
+			Name: t.Name, Model: d.model, Prompt: t.Prompt, Group: t.Group, API: d.api, URL: t.URL,
+			Server: d.server, Version: d.version, Abilities: d.abilities,
 			PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: tokensPerDay(t),
-			Interval: j.plan.Interval, Objectives: promises, InFlight: inFlight,
-			Notes: now.notes, Hint: report.Hint,
+			Interval: j.plan.Interval, Objectives: d.promises, InFlight: inFlight,
+			Notes: d.notes, Hint: report.Hint,
 		})
 	}
+}
+
+// forget makes the observers forget a target.
+func (o *observers) forget(target string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.described, target)
+	o.recorder.Remove(target)
+	o.board.Remove(target)
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,6 +34,7 @@ func newRun() *cobra.Command {
   /api/v1/targets    the targets as JSON
   /-/healthy         200 while the process serves
   /-/ready           200 while it probes
+  /-/reload          POST reads the configuration anew, as SIGHUP does
 
 Targets are the URLs, or those of the environment (PROBER_TARGETS_0_URL, …) and of the
 targets file. OTLP export is on when OTEL_EXPORTER_OTLP_ENDPOINT is set. When told to
@@ -47,7 +51,13 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			if err != nil {
 				return fmt.Errorf("listen on PROBER_LISTEN_ADDRESS=%q: %w", c.ListenAddress, err)
 			}
-			return runInstance(cmd.Context(), &instance{config: c, listener: listener, drain: drainLimit, flush: flushLimit, log: log, build: buildInfo()})
+			hangups := make(chan os.Signal, 1)
+			signal.Notify(hangups, syscall.SIGHUP)
+			defer signal.Stop(hangups)
+			return runInstance(cmd.Context(), &instance{
+				config: c, listener: listener, drain: drainLimit, flush: flushLimit, log: log, build: buildInfo(),
+				load: func() (*config.Config, error) { return loadConfig(cmd, urls) }, hangups: hangups,
+			})
 		},
 	}
 	addConfigFlags(cmd)

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/schedule"
+)
+
+// A crew is all jobs under way. Its methods are called by one goroutine, but for
+// what a job's end does.
+type crew struct {
+	observers *observers
+	log       *zap.Logger
+
+	starts, probes context.Context // when no more probes begin, and when those under way are dropped
+	running        sync.WaitGroup
+
+	mu    sync.Mutex // guards works
+	works []*work
+}
+
+// A work is one job under way.
+type work struct {
+	job  *job
+	stop context.CancelFunc // no more probes of it begin
+	done chan struct{}      // closed when none is under way any more
+}
+
+// replace makes jobs what the crew works on. A job of which nothing changed goes
+// on: its series, its phase and its calibration stay. One that changed takes over
+// what its servers taught, and begins when the probes of the one before have
+// ended. Targets that are left out are forgotten.
+func (c *crew) replace(jobs []*job) {
+	c.mu.Lock()
+	before := c.works
+	c.works = nil
+	var idle []*job
+	for _, j := range jobs {
+		i := slices.IndexFunc(before, func(w *work) bool { return reflect.DeepEqual(w.job.targets, j.targets) })
+		if i < 0 {
+			idle = append(idle, j)
+			continue
+		}
+		c.works = append(c.works, before[i])
+		before = slices.Delete(before, i, i+1)
+	}
+	kept := slices.Clone(c.works)
+	for _, j := range idle {
+		c.works = append(c.works, c.begin(j, before))
+	}
+	c.mu.Unlock()
+	for _, w := range kept {
+		c.observers.describe(w.job)
+	}
+	for _, w := range before {
+		w.stop()
+		c.running.Go(func() { c.forget(w) })
+	}
+}
+
+// begin starts a job when all works have ended, from which it inherits.
+func (c *crew) begin(j *job, before []*work) *work {
+	starts, stop := context.WithCancel(c.starts)
+	w := &work{job: j, stop: stop, done: make(chan struct{})}
+	for _, old := range before {
+		j.inherit(old.job)
+	}
+	c.observers.attend(j)
+	c.running.Go(func() {
+		defer close(w.done)
+		for _, old := range before {
+			if shares(old.job, j) {
+				<-old.done
+			}
+		}
+		c.probe(starts, w.job)
+	})
+	return w
+}
+
+// shares reports whether two jobs probe a target of the same name.
+func shares(a, b *job) bool {
+	return slices.ContainsFunc(a.targets, func(t config.Target) bool { return b.has(t.Name) })
+}
+
+// probe probes one job as planned until starts is done.
+func (c *crew) probe(starts context.Context, j *job) {
+	if err := j.fit(starts); err != nil && starts.Err() == nil {
+		c.log.Info("prompt length is calibrated by the usage of the first probes",
+			zap.String("group", j.plan.Name), zap.NamedError("because", err))
+	}
+	c.observers.describe(j)
+	work := schedule.Job{
+		Plan: j.plan,
+		Do:   func(n uint64, due time.Time) { j.group.Round(starts, c.probes, n, due) },
+		Late: func(uint64) { j.group.Late() },
+	}
+	work.Run(starts, j.plan.Epoch(time.Now()))
+}
+
+// forget waits for the end of a work that was stopped, and makes the observers
+// forget those of its targets that nobody probes any more.
+func (c *crew) forget(w *work) {
+	<-w.done
+	w.job.close()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range w.job.targets {
+		if !slices.ContainsFunc(c.works, func(w *work) bool { return w.job.has(t.Name) }) {
+			c.observers.forget(t.Name)
+		}
+	}
+}
+
+// close closes the connections that the jobs kept.
+func (c *crew) close() {
+	for _, w := range c.works {
+		w.job.close()
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+)
+
+// reload makes the instance read a configuration with these hosts and settings,
+// and returns the answer's status and text.
+func (w *world) reload(hosts []string, environ map[string]string) (int, string) {
+	w.t.Helper()
+	w.load = func() (*config.Config, error) {
+		return config.Load(config.Options{Environ: environ, URLs: urls(hosts), APIs: apis()})
+	}
+	response, err := w.client.Post("http://prober/-/reload", "", nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func settings(qps string) map[string]string {
+	return map[string]string{"PROBER_QPS": qps, "PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "5"}
+}
+
+// TestReload holds that what did not change goes on, that what is gone ends, and
+// that a server need not teach its lessons twice.
+func TestReload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, time.Second, []string{"a", "b", "c"}, settings("0.1"))
+		time.Sleep(time.Minute)
+		if status, text := w.reload([]string{"a", "c"}, settings("0.1")); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+		time.Sleep(time.Minute)
+		if got := w.metric("llm_probe_probes_total", `target="a:80"`, `outcome="ok"`); got != "12" {
+			t.Errorf("%s probes of what did not change, want 12", got)
+		}
+		if page := w.get("/metrics"); strings.Contains(page, `target="b:80"`) {
+			t.Error("a target that is gone has series")
+		}
+
+		asked := len(w.servers["a"].Sent())
+		if status, text := w.reload([]string{"a", "c"}, settings("0.2")); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+		synctest.Wait()
+		for _, label := range []string{`server="vllm"`, `exact_output="yes"`, `continuous_usage="yes"`, `cached_tokens="yes"`, `tokenize="yes"`} {
+			if w.metric("llm_probe_target_info", `target="a:80"`, label) != "1" {
+				t.Errorf("the lesson %s did not survive a reload that changed the target", label)
+			}
+		}
+		if !strings.Contains(w.get("/api/v1/targets"), `"server":"vllm"`) {
+			t.Error("the page's data do not name the kind of server")
+		}
+		time.Sleep(time.Minute)
+		if got := len(w.servers["a"].Sent()) - asked; got != 12 {
+			t.Errorf("%d probes in a minute at the new rate, want 12", got)
+		}
+		if !strings.Contains(w.get("/metrics"), "llm_prober_config_last_reload_successful 1\n") {
+			t.Error("the reload was not counted as one")
+		}
+		w.stop()
+		w.end()
+	})
+}
+
+// TestReloadOfWhatIsWrong holds that a wrong configuration changes nothing, and
+// that everybody can see it.
+func TestReloadOfWhatIsWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, time.Second, []string{"a"}, settings("0.1"))
+		time.Sleep(30 * time.Second)
+		status, text := w.reload([]string{"a"}, map[string]string{"PROBER_QPS": "often", "PROBER_API_KEY": "sk-secret"})
+		if status != http.StatusInternalServerError || !strings.Contains(text, "PROBER_QPS") || strings.Contains(text, "sk-secret") {
+			t.Errorf("%d %s", status, text)
+		}
+		time.Sleep(30 * time.Second)
+		if got := w.metric("llm_probe_probes_total", `target="a:80"`, `outcome="ok"`); got != "6" {
+			t.Errorf("%s probes in a minute, want 6", got)
+		}
+		if !strings.Contains(w.get("/metrics"), "llm_prober_config_last_reload_successful 0\n") {
+			t.Error("the failed reload cannot be seen")
+		}
+		w.stop()
+		w.end()
+	})
+}
