@@ -42,6 +42,12 @@ GOLANGCI := $(CACHE)/golangci-lint-$(shell cksum test/lint/go.sum | cut -d' ' -f
 $(GOLANGCI):
 	cd test/lint && $(GO) build -buildvcs=false -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
+# A simulator of vLLM that is not ours, for the tests of the binary.
+LLMD := $(CACHE)/llm-d-inference-sim-$(shell cksum test/llmd/go.sum | cut -d' ' -f1)
+$(LLMD):
+	cd test/llmd && CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ \
+	  github.com/llm-d/llm-d-inference-sim/cmd/llm-d-inference-sim
+
 staticcheck: $(STATICCHECK)
 	$(STATICCHECK) $(PKGS)
 	cd test && $(STATICCHECK) ./...
@@ -69,8 +75,8 @@ chromium:
 	  echo "installing chromium"; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; }
 
-e2e: build chromium ## the binary, its page in a browser, its metrics over every road
-	cd test && PROBER_BINARY=$(BIN)/prober $(GO) test -count=1 ./...
+e2e: build chromium $(LLMD) ## the binary, its page in a browser, its metrics over every road, a server that is not ours
+	cd test && PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) $(GO) test -count=1 ./...
 
 generate: ## docs/metrics.md, docs/configuration.md and golden files
 	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status -update

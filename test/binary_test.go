@@ -1,6 +1,6 @@
 // Package test runs the prober as its users do: the binary, its page in a real
-// browser, its metrics over every road. It is a module of its own, so that what
-// it needs stays out of the product's go.mod.
+// browser, its metrics over every road, against a server that is not ours. It is
+// a module of its own, so that what it needs stays out of the product's go.mod.
 package test
 
 import (
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// A process is a running prober.
+// A process is a running prober, or what it probes.
 type process struct {
 	cmd    *exec.Cmd
 	lines  chan string // of its standard output; closed at its end
@@ -40,9 +40,15 @@ func (p *process) Write(b []byte) (int, error) {
 // killed at the end of the test if it has not ended by then.
 func start(t *testing.T, environ []string, args ...string) *process {
 	t.Helper()
-	binary := os.Getenv("PROBER_BINARY")
+	return launch(t, "PROBER_BINARY", environ, args...)
+}
+
+// launch starts the binary that a variable of our environment names, as start does.
+func launch(t *testing.T, variable string, environ []string, args ...string) *process {
+	t.Helper()
+	binary := os.Getenv(variable)
 	if binary == "" {
-		t.Fatal("PROBER_BINARY is not set: run make e2e")
+		t.Fatalf("%s is not set: run make e2e", variable)
 	}
 	ctx, kill := context.WithCancel(context.Background())
 	p := &process{cmd: exec.CommandContext(ctx, binary, args...), lines: make(chan string, 100), exited: make(chan error, 1)}

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// dialect is one way to spell requests and answers. It holds no state and is safe for concurrent use.
+// dialect is one way to spell requests and answers. It is safe for concurrent use.
 type dialect interface {
 	// limit is the largest body in bytes.
 	limit() int64
@@ -30,6 +30,12 @@ type ask struct {
 	usage      bool // send a usage frame
 	continuous bool // send usage with every frame
 	details    bool // TGI: send details with the last token
+	timings    bool // llama-server: send timings with every frame
+	ids        bool // send the ids of the tokens
+	mute       bool // send no text
+	bare       bool // OpenAI: send no padding
+	fresh      bool // LiteLLM: do not answer from the response cache
+	replay     bool // the response cache has the answer: it is due at once and touches no engine
 }
 
 // script is how a dialect spells one answer.
@@ -41,6 +47,9 @@ type script struct {
 	closing []byte                    // what follows the last token; empty: nothing
 	failure []byte                    // what a mid-stream error is, to the end of the stream
 	comment []byte                    // keeps the connection awake
+	waiting []byte                    // comment at acceptance and every second until the first token; empty: none
+	severs  bool                      // the connection is cut after failure
+	batch   time.Duration             // frames are released so often, the first at once; 0: each at its time
 	whole   func() any                // the answer as one JSON document
 }
 
@@ -64,11 +73,17 @@ type answer struct {
 // accept plans the answer to a request.
 func (s *Server) accept(d dialect, c call, q ask, origin time.Time) *answer {
 	a := &answer{call: c, ask: q, server: s, dialect: d, origin: origin, model: s.config.Model}
-	a.cached = s.cache.visit(q.prompt)
+	if q.replay {
+		a.prompt.blocks = nil
+	}
+	a.cached = s.cache.visit(a.prompt)
 	a.want, a.finish = q.length(s.config.Profile, s.config.Seed)
-	if s.engine != nil {
+	switch {
+	case q.replay:
+		a.source = newFixed(Profile{}, origin, 0, 0, c.random)
+	case s.engine != nil:
 		a.source = s.engine.submit(c.id, origin, q.prompt.tokens, a.cached, a.want)
-	} else {
+	default:
 		a.source = newFixed(s.config.Profile, origin, q.prompt.tokens, a.cached, c.random)
 	}
 	a.script = d.speak(a)
@@ -92,7 +107,7 @@ func (q ask) length(p Profile, seed uint64) (int, string) {
 
 // text is the visible text of token k.
 func (a *answer) text(k int) string {
-	if a.finish == "stop" && k == a.want-1 {
+	if a.mute || a.finish == "stop" && k == a.want-1 {
 		return ""
 	}
 	return wordText(k)

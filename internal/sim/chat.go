@@ -1,37 +1,36 @@
 package sim
 
-import "fmt"
+import "encoding/json"
 
-// chat is POST /v1/chat/completions in vLLM's spelling.
+// chat is POST …/chat/completions.
 type chat struct{ openAI }
 
 func (d chat) read(body []byte, c Config) (ask, *refusal) {
-	r, refused := d.parse(body, c)
+	r, refused := d.parse(body, &d.kind.chat, c)
 	if refused != nil {
-		return ask{}, refused
+		return d.deny(r, refused)
 	}
-	if len(r.Messages) == 0 {
-		return ask{}, bad("messages", "Field required: messages, a list of at least one message.")
+	if len(r.Messages) == 0 && len(r.ids) == 0 {
+		return d.deny(r, bad("messages", "Field required: messages, a list of at least one message."))
+	}
+	p := chatPrompt(texts(r.Messages))
+	if len(r.ids) > 0 {
+		p = prompt{ids: r.ids}
 	}
 	limit := r.MaxCompletionTokens
 	if limit == nil {
 		limit = r.MaxTokens
 	}
-	return d.plan(r, chatPrompt(texts(r.Messages)), limit, 0, c)
+	return d.plan(r, p, limit, 0, c)
 }
 
-func (chat) speak(a *answer) script {
-	id := "chatcmpl-" + a.requestID()
-	opening := `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`
-	choice := func(from, to int) string {
-		return fmt.Sprintf(`{"index":0,"delta":{"content":%s},"logprobs":null,%s}`, mustJSON(a.textOf(from, to)), a.endOf(to))
-	}
-	whole := func() any { return chatDocument(a, id) }
-	return openAIScript(a, id, "chat.completion.chunk", opening, choice, whole)
+func (d chat) speak(a *answer) script {
+	s := newSpeech(a, d.kind, &d.kind.chat, "chat.completion.chunk")
+	return s.script(func() any { return chatDocument(s) })
 }
 
 // chatDocument is the answer without a stream.
-func chatDocument(a *answer, id string) any {
+func chatDocument(s *speech) any {
 	type reply struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
@@ -44,21 +43,24 @@ func chatDocument(a *answer, id string) any {
 		StopReason *string `json:"stop_reason"`
 	}
 	return document[choice]{
-		ID: id, Object: "chat.completion", Created: a.start.Unix(), Model: a.model,
-		Choices: []choice{{Message: reply{Role: "assistant", Content: a.textOf(0, a.want)}, Finish: a.finish}},
-		Usage:   a.fullUsage(),
+		ID: s.id, Object: "chat.completion", Created: s.start.Unix(), Model: s.model,
+		Choices: []choice{{Message: reply{Role: "assistant", Content: s.textOf(0, s.want)}, Finish: s.finish}},
+		Usage:   s.fullUsage(),
 	}
 }
 
 // document is an OpenAI answer without a stream.
 type document[Choice any] struct {
-	ID      string   `json:"id"`
-	Object  string   `json:"object"`
-	Created int64    `json:"created"`
-	Model   string   `json:"model"`
-	Choices []Choice `json:"choices"`
-	Usage   usage    `json:"usage"`
+	ID      string          `json:"id"`
+	Object  string          `json:"object"`
+	Created int64           `json:"created"`
+	Model   string          `json:"model"`
+	Choices []Choice        `json:"choices"`
+	Usage   json.RawMessage `json:"usage"`
 }
+
+// fullUsage is the whole count as a document has it.
+func (s *speech) fullUsage() json.RawMessage { return json.RawMessage(s.countOf(s.how.usage, s.want)) }
 
 // texts are the contents of messages, in order.
 func texts(messages []message) []string {

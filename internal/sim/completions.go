@@ -2,23 +2,27 @@ package sim
 
 import (
 	"encoding/json"
-	"fmt"
 )
 
 // defaultCompletion is how many tokens /v1/completions generates when the request does not say.
 const defaultCompletion = 16
 
-// completions is POST /v1/completions in vLLM's spelling: no role frame, prompts as text or as token ids.
+// completions is POST …/completions: no role frame, prompts as text or, where the kind takes them, as token ids.
 type completions struct{ openAI }
 
 func (d completions) read(body []byte, c Config) (ask, *refusal) {
-	r, refused := d.parse(body, c)
+	r, refused := d.parse(body, &d.kind.text, c)
 	if refused != nil {
-		return ask{}, refused
+		return d.deny(r, refused)
 	}
 	p, ok := completionPrompt(r.Prompt)
-	if !ok {
-		return ask{}, bad("prompt", "prompt must be a text or a list of token ids, not empty, and only one of them.")
+	switch {
+	case len(r.ids) > 0:
+		p = prompt{ids: r.ids}
+	case !ok:
+		return d.deny(r, bad("prompt", "prompt must be a text or a list of token ids, not empty, and only one of them."))
+	case len(p.ids) > 0 && !d.kind.ids:
+		return ask{}, bad("prompt", "prompt must be a text or a list of texts, got token ids.")
 	}
 	return d.plan(r, p, r.MaxTokens, defaultCompletion, c)
 }
@@ -40,21 +44,13 @@ func completionPrompt(raw json.RawMessage) (prompt, bool) {
 	return prompt{}, false
 }
 
-func (completions) speak(a *answer) script {
-	id := "cmpl-" + a.requestID()
-	choice := func(from, to int) string {
-		end := a.endOf(to)
-		if to < a.want {
-			end += `,"stop_reason":null`
-		}
-		return fmt.Sprintf(`{"index":0,"text":%s,"logprobs":null,%s}`, mustJSON(a.textOf(from, to)), end)
-	}
-	whole := func() any { return completionDocument(a, id) }
-	return openAIScript(a, id, "text_completion", "", choice, whole)
+func (d completions) speak(a *answer) script {
+	s := newSpeech(a, d.kind, &d.kind.text, "text_completion")
+	return s.script(func() any { return completionDocument(s) })
 }
 
 // completionDocument is the answer without a stream.
-func completionDocument(a *answer, id string) any {
+func completionDocument(s *speech) any {
 	type choice struct {
 		Index      int     `json:"index"`
 		Text       string  `json:"text"`
@@ -63,8 +59,8 @@ func completionDocument(a *answer, id string) any {
 		StopReason *string `json:"stop_reason"`
 	}
 	return document[choice]{
-		ID: id, Object: "text_completion", Created: a.start.Unix(), Model: a.model,
-		Choices: []choice{{Text: a.textOf(0, a.want), Finish: a.finish}},
-		Usage:   a.fullUsage(),
+		ID: s.id, Object: "text_completion", Created: s.start.Unix(), Model: s.model,
+		Choices: []choice{{Text: s.textOf(0, s.want), Finish: s.finish}},
+		Usage:   s.fullUsage(),
 	}
 }

@@ -3,17 +3,13 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"strings"
 )
 
-// What the two OpenAI dialects, chat.go and completions.go, have in common, in vLLM's spelling.
+// What the two OpenAI dialects, chat.go and completions.go, have in common. How servers differ stands in kinds.go.
 
-// doneFrame ends every OpenAI stream, also after an error.
-const doneFrame = "data: [DONE]\n\n"
-
-// openAIRequest holds the fields of a request that the simulator knows; others are accepted and ignored, as vLLM does.
+// openAIRequest holds the fields of a request that the simulator knows; others are accepted and ignored, as vLLM does,
+// unless the kind is strict.
 type openAIRequest struct {
 	Model               string          `json:"model"`
 	Messages            []message       `json:"messages"`
@@ -25,11 +21,18 @@ type openAIRequest struct {
 	Temperature         *float64        `json:"temperature"`
 	Seed                *int64          `json:"seed"`
 	Stream              bool            `json:"stream"`
-	StreamOptions       *struct {
-		IncludeUsage         bool `json:"include_usage"`
-		ContinuousUsageStats bool `json:"continuous_usage_stats"`
-	} `json:"stream_options"`
-	CacheSalt *string `json:"cache_salt"`
+	StreamOptions       *streamOptions  `json:"stream_options"`
+	CacheSalt           *string         `json:"cache_salt"`
+
+	body []byte
+	how  *spelling
+	salt string
+	ids  []uint32 // in place of the prompt
+}
+
+type streamOptions struct {
+	IncludeUsage         *bool `json:"include_usage"`
+	ContinuousUsageStats *bool `json:"continuous_usage_stats"`
 }
 
 // message is one message of a chat; its content may be a string or a list of parts.
@@ -61,72 +64,80 @@ func (c *content) UnmarshalJSON(data []byte) error {
 }
 
 // openAI is what both dialects do alike.
-type openAI struct{}
+type openAI struct {
+	kind *kind
+	seen *replays
+}
 
-func (openAI) limit() int64 { return openAIBodyLimit }
+func (d openAI) limit() int64 { return d.kind.limit }
 
-// refuse spells a refusal as vLLM does, or flat as TensorRT-LLM does.
-func (openAI) refuse(r refusal) reply {
-	type body struct {
-		Object  string  `json:"object,omitempty"`
-		Message string  `json:"message"`
-		Type    string  `json:"type"`
-		Param   *string `json:"param"`
-		Code    int     `json:"code"`
+// refuse spells a refusal as the kind does, or flat as TensorRT-LLM does.
+func (d openAI) refuse(r refusal) reply {
+	k := d.kind
+	if as, ok := k.statuses[r.status]; ok {
+		r.status = as
 	}
-	b := body{Message: r.message, Type: r.kind, Code: r.status}
-	if b.Type == "" {
-		b.Type = openAIErrorType(r.status)
-	}
-	if r.param != "" {
-		b.Param = &r.param
-	}
+	template := k.failure
 	out := reply{status: r.status, contentType: "application/json"}
-	if r.flat {
-		b.Object = "error"
-		out.body = mustJSON(b)
-		return out
+	switch {
+	case r.flat:
+		template = flatError
+	case r.inside && k.inside != "":
+		template, out.status, out.contentType = k.inside, http.StatusOK, "text/event-stream"
+	case r.tokens > 0 && k.tooLongAs != 0:
+		r.status, out.status = k.tooLongAs, k.tooLongAs
+	case r.tokens > 0 && k.tooLong != "":
+		template = k.tooLong
+	case k.outer != "" && (r.outer || r.status == http.StatusNotFound || r.status == http.StatusServiceUnavailable):
+		template = k.outer
 	}
-	out.body = mustJSON(map[string]body{"error": b})
+	out.body = []byte(expand(template, func(name string) string {
+		text, _ := k.told(r, name)
+		return text
+	}))
 	return out
 }
 
-func openAIErrorType(status int) string {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return "authentication_error"
-	case http.StatusNotFound:
-		return "NotFoundError"
-	case http.StatusTooManyRequests:
-		return "RateLimitError"
-	case http.StatusServiceUnavailable:
-		return "ServiceUnavailableError"
-	case statusOverloaded:
-		return "overloaded_error"
-	}
-	if status < http.StatusInternalServerError {
-		return "BadRequestError"
-	}
-	return "InternalServerError"
+// deny refuses a request that was understood so far.
+func (openAI) deny(r openAIRequest, refused *refusal) (ask, *refusal) {
+	refused.inside = r.Stream && !refused.outer
+	return ask{}, refused
 }
 
 // parse decodes and checks what does not depend on the dialect.
-func (openAI) parse(body []byte, c Config) (openAIRequest, *refusal) {
-	var r openAIRequest
-	if err := json.Unmarshal(body, &r); err != nil {
-		return r, bad("", "Invalid JSON body: %v", err)
+func (d openAI) parse(body []byte, how *spelling, c Config) (openAIRequest, *refusal) {
+	k := d.kind
+	r := openAIRequest{body: body, how: how}
+	if err := json.Unmarshal(how.translate(body), &r); err != nil {
+		refused := bad("", "Invalid JSON body: %v", err)
+		refused.outer = true
+		return openAIRequest{}, refused
 	}
 	if field, value, ok := rejectedField(body, c.RejectFields); ok {
-		refused := bad("", "[{'type': 'extra_forbidden', 'loc': (%s), 'msg': 'Extra inputs are not permitted', 'input': %s}]", pythonLoc(field), pythonValue(value))
+		refused := bad("", "[%s]", foreign{field, value}.pydantic())
 		refused.flat = true
 		return r, refused
 	}
+	if refused := d.strangers(body, how); refused != nil {
+		return r, refused
+	}
+	emptySalt := false
+	r.salt, emptySalt = saltOf(body, k.salts)
+	if k.tokenData != "" {
+		if _, raw, ok := rejectedField(body, []string{k.tokenData}); ok && json.Unmarshal(raw, &r.ids) != nil {
+			return r, bad(k.tokenData, "%s must be a list of token ids.", k.tokenData)
+		}
+	}
 	switch {
-	case r.Model != "" && r.Model != c.Model:
+	case r.Model == "" && k.needsModel:
+		refused := bad("", "Invalid request: missing 'model' in request body.")
+		refused.outer = true
+		return r, refused
+	case r.Model != "" && r.Model != c.Model && !k.anyModel:
 		return r, &refusal{status: http.StatusNotFound, message: fmt.Sprintf("The model `%s` does not exist.", r.Model), param: "model"}
 	case r.StreamOptions != nil && !r.Stream:
 		return r, bad("stream_options", "Stream options can only be defined when `stream=True`.")
-	case r.CacheSalt != nil && *r.CacheSalt == "":
+	case emptySalt:
 		return r, bad("cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.")
 	case r.MinTokens < 0:
 		return r, bad("min_tokens", "min_tokens must be greater than or equal to 0, got %d.", r.MinTokens)
@@ -135,25 +146,23 @@ func (openAI) parse(body []byte, c Config) (openAIRequest, *refusal) {
 }
 
 // plan turns a request and its prompt into an ask. The most tokens are fallback (0: whatever fits) if the request does
-// not say, and silently clamped to what fits the model.
-func (openAI) plan(r openAIRequest, p prompt, limit *int, fallback int, c Config) (ask, *refusal) {
-	salt := ""
-	if r.CacheSalt != nil {
-		salt = *r.CacheSalt
-	}
+// not say, and silently clamped to what fits the model, unless the kind refuses.
+func (d openAI) plan(r openAIRequest, p prompt, limit *int, fallback int, c Config) (ask, *refusal) {
 	q := ask{
-		prompt: digestOf(p.tokens(), salt),
+		prompt: digestOf(p.tokens(), r.salt),
 		min:    r.MinTokens, endless: r.IgnoreEOS || p.endless(),
 		stream: r.Stream,
 	}
 	if o := r.StreamOptions; o != nil {
-		q.usage = o.IncludeUsage
-		q.continuous = o.IncludeUsage && o.ContinuousUsageStats
+		q.usage = orElse(o.IncludeUsage, d.kind.optioned)
+		q.continuous = q.usage && orElse(o.ContinuousUsageStats, d.kind.optioned)
 	}
 	room := c.Profile.MaxModelLen - q.prompt.tokens
 	if room < 1 {
-		return q, bad("", "This model's maximum context length is %d tokens. However, your request has %d input tokens. Please reduce the length of the input messages.",
+		refused := bad("", "This model's maximum context length is %d tokens. However, your request has %d input tokens. Please reduce the length of the input messages.",
 			c.Profile.MaxModelLen, q.prompt.tokens)
+		refused.tokens, refused.length = q.prompt.tokens, c.Profile.MaxModelLen
+		return d.deny(r, refused)
 	}
 	q.max = room
 	if limit != nil {
@@ -161,86 +170,42 @@ func (openAI) plan(r openAIRequest, p prompt, limit *int, fallback int, c Config
 	} else if fallback > 0 {
 		q.max = fallback
 	}
-	if q.max < 1 {
-		return q, bad("max_tokens", "max_tokens must be at least 1, got %d.", q.max)
-	}
-	if q.min > q.max {
-		return q, bad("min_tokens", "min_tokens must be less than or equal to max_tokens=%d, got %d.", q.max, q.min)
+	if refused := d.misfit(q, room); refused != nil {
+		return d.deny(r, refused)
 	}
 	q.max = min(q.max, room)
+	r.how.flip(r.body, &q)
+	if d.kind.replays && !q.fresh {
+		q.replay = d.seen.again(r.body)
+	}
 	return q, nil
+}
+
+// misfit judges the lengths that were asked for.
+func (d openAI) misfit(q ask, room int) *refusal {
+	switch {
+	case q.max < 1:
+		return bad("max_tokens", "max_tokens must be at least 1, got %d.", q.max)
+	case q.min > q.max:
+		return bad("min_tokens", "min_tokens must be less than or equal to max_tokens=%d, got %d.", q.max, q.min)
+	case d.kind.noClamp && q.max > room:
+		return bad("", "Input validation error: `inputs` tokens + `max_new_tokens` must be <= %d. Given: %d `inputs` tokens and %d `max_new_tokens`",
+			q.prompt.tokens+room, q.prompt.tokens, q.max)
+	}
+	return nil
+}
+
+// orElse is what a flag says, other if it was not given.
+func orElse(flag *bool, other bool) bool {
+	if flag == nil {
+		return other
+	}
+	return *flag
 }
 
 // bad is a 400.
 func bad(param, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...), param: param}
-}
-
-// rejectedField finds the first of the fields, dots lead inside, that a body holds.
-func rejectedField(body []byte, fields []string) (field string, value json.RawMessage, ok bool) {
-	for _, field := range fields {
-		value := json.RawMessage(body)
-		found := true
-		for key := range strings.SplitSeq(field, ".") {
-			var object map[string]json.RawMessage
-			if json.Unmarshal(value, &object) != nil {
-				found = false
-				break
-			}
-			if value, found = object[key]; !found {
-				break
-			}
-		}
-		if found {
-			return field, value, true
-		}
-	}
-	return "", nil, false
-}
-
-// pythonLoc is the inside of a pydantic location tuple.
-func pythonLoc(field string) string {
-	return "'body', '" + strings.ReplaceAll(field, ".", "', '") + "'"
-}
-
-// pythonValue is a JSON value as Python prints it, closely enough for an error message.
-func pythonValue(raw json.RawMessage) string {
-	switch text := string(raw); {
-	case text == "true":
-		return "True"
-	case text == "false":
-		return "False"
-	case text == "null":
-		return "None"
-	case strings.HasPrefix(text, `"`):
-		var s string
-		_ = json.Unmarshal(raw, &s) // it was valid as part of the body
-		return "'" + s + "'"
-	default:
-		return text
-	}
-}
-
-// usage is vLLM's UsageInfo.
-type usage struct {
-	Prompt     int           `json:"prompt_tokens"`
-	Total      int           `json:"total_tokens"`
-	Completion int           `json:"completion_tokens"`
-	Details    *usageDetails `json:"prompt_tokens_details,omitempty"`
-}
-
-type usageDetails struct {
-	Cached int `json:"cached_tokens"`
-}
-
-func (a *answer) usageAt(completion int) usage {
-	return usage{Prompt: a.prompt.tokens, Total: a.prompt.tokens + completion, Completion: completion}
-}
-
-func (a *answer) fullUsage() usage {
-	u := a.usageAt(a.want)
-	u.Details = &usageDetails{Cached: a.cached}
-	return u
 }
 
 // requestID is the client's X-Request-Id or a number of 32 digits.
@@ -249,67 +214,4 @@ func (a *answer) requestID() string {
 		return id
 	}
 	return fmt.Sprintf("%032x", a.id)
-}
-
-// openAIScript spells an answer; delta spells what "choices":[…] holds for the tokens [from, to), whole the document.
-func openAIScript(a *answer, id, object string, opening string, choice func(from, to int) string, whole func() any) script {
-	head := fmt.Sprintf(`data: {"id":%s,"object":"%s","created":%d,"model":%s,"choices":[`, mustJSON(id), object, a.start.Unix(), mustJSON(a.model))
-	frame := func(choice string, completion int) []byte {
-		out := append([]byte(head), choice...)
-		out = append(out, ']')
-		if a.continuous {
-			out = fmt.Appendf(out, `,"usage":%s`, mustJSON(a.usageAt(completion)))
-		}
-		return append(out, "}\n\n"...)
-	}
-	s := script{
-		frame:   func(from, to int) []byte { return frame(choice(from, to), to) },
-		failure: append(openAIFailure(), doneFrame...),
-		comment: []byte(": ping\n\n"),
-		whole:   whole,
-	}
-	if opening != "" {
-		s.opening = frame(opening, 0)
-	}
-	if a.usage {
-		s.closing = fmt.Appendf(nil, `%s],"usage":%s}`+"\n\n", head, mustJSON(a.fullUsage()))
-		if a.fault.DoubleUsage {
-			s.closing = fmt.Appendf(s.closing, `%s],"usage":%s}`+"\n\n", head, mustJSON(a.usageAt(a.want)))
-		}
-	}
-	s.closing = append(s.closing, doneFrame...)
-	return s
-}
-
-func openAIFailure() []byte {
-	r := openAI{}.refuse(refusal{status: http.StatusInternalServerError, message: "Simulated fault: the engine failed."})
-	return fmt.Appendf(nil, "data: %s\n\n", r.body)
-}
-
-// endOf is the JSON of the finish reason of a frame that ends before token to.
-func (a *answer) endOf(to int) string {
-	if to < a.want {
-		return `"finish_reason":null`
-	}
-	return fmt.Sprintf(`"finish_reason":"%s","stop_reason":null`, a.finish)
-}
-
-// tokenizePrompt is the prompt of a /tokenize request, which is that of chat or completions.
-func tokenizePrompt(body io.Reader) (prompt, *refusal) {
-	var r struct {
-		Messages []message `json:"messages"`
-		Prompt   *string   `json:"prompt"`
-		Special  *bool     `json:"add_special_tokens"`
-	}
-	switch err := json.NewDecoder(body).Decode(&r); {
-	case err != nil:
-		return prompt{}, bad("", "Invalid JSON body: %v", err)
-	case len(r.Messages) > 0:
-		return chatPrompt(texts(r.Messages)), nil
-	case r.Prompt == nil:
-		return prompt{}, bad("prompt", "Either prompt or messages is required.")
-	case r.Special != nil && !*r.Special:
-		return prompt{texts: []string{*r.Prompt}}, nil
-	}
-	return plainPrompt(*r.Prompt), nil
 }

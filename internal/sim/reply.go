@@ -15,8 +15,12 @@ type refusal struct {
 	kind    string // the protocol's error type; empty: what fits the status
 	message string
 	param   string // the field at fault, if one is
+	name    string // the platform's error code; empty: what fits the status
+	outer   bool   // said by the router in front, if the kind has one
+	tokens  int    // of a prompt that does not fit; 0: it is something else
+	length  int    // what it does not fit, in tokens
 	flat    bool   // OpenAI style: {"object":"error",…} instead of {"error":{…}}
-	inside  bool   // TGI: told inside a stream of status 200 if the route streams
+	inside  bool   // TGI: told inside a stream of status 200 if the route streams or a stream was asked for
 }
 
 // reply is a complete response.

@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,6 +29,8 @@ const (
 type Config struct {
 	// Profile is the API and the speed; a Profile without API is taken as "fast".
 	Profile Profile
+	// Server is which server's OpenAI API to speak, one of Kinds; empty is "vllm". Other styles of API have none.
+	Server string
 	// Seed is where all randomness comes from: the n-th request of a server and a prompt's natural answer length are
 	// the same in every run with the same seed.
 	Seed uint64
@@ -50,10 +53,12 @@ type Server struct {
 	config  Config
 	mux     *http.ServeMux
 	created time.Time
+	kind    *kind
 	cache   *prefixCache
 	ledger  *ledger
 
-	engine  *engine // nil: the server is always alone
+	visits  atomic.Uint64 // requests that were given an id
+	engine  *engine       // nil: the server is always alone
 	stop    context.CancelFunc
 	stopped sync.WaitGroup // the engine
 
@@ -75,9 +80,12 @@ func New(c Config) *Server {
 	if c.Model == "" {
 		c.Model = c.Profile.Model
 	}
+	k := serverKind(c)
+	c.Profile.LateHeaders = c.Profile.LateHeaders || k.late
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
 		config:  c,
+		kind:    k,
 		mux:     http.NewServeMux(),
 		created: time.Now(),
 		cache:   newPrefixCache(cacheBlocks),
@@ -141,9 +149,7 @@ func (s *Server) routes() {
 	}
 	s.mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
 	s.controlRoutes()
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusNotFound, map[string]string{"detail": "Not Found"})
-	})
+	s.mux.HandleFunc("/", s.lost)
 }
 
 // call is one request to a compute route.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -58,7 +59,7 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 		answer: a,
 		out:    &outlet{w: w, control: http.NewResponseController(w), ledger: a.server.ledger, entry: entry},
 		group:  max(1, a.fault.TokensPerFrame),
-		batch:  time.Duration(a.fault.BatchMS) * time.Millisecond,
+		batch:  cmp.Or(time.Duration(a.fault.BatchMS)*time.Millisecond, a.script.batch),
 	}
 	err := s.run(ctx)
 	switch {
@@ -104,6 +105,9 @@ func (s *streaming) open(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := s.keepWaiting(ctx); err != nil {
+		return err
+	}
 	if s.fault.RoleEarly == 0 || len(s.script.opening) == 0 {
 		return nil
 	}
@@ -119,6 +123,25 @@ func (s *streaming) open(ctx context.Context) error {
 	s.opened = true
 	s.out.add(s.script.opening, 0)
 	return s.out.flush()
+}
+
+// keepWaiting sends the comments that some gateways send at acceptance and every second until the first token is due.
+func (s *streaming) keepWaiting(ctx context.Context) error {
+	if len(s.script.waiting) == 0 {
+		return nil
+	}
+	for at := s.origin; ; at = at.Add(time.Second) {
+		if first, known, err := s.due(ctx, 0, at); err != nil || known && !at.Before(first) {
+			return err
+		}
+		if err := sleepUntil(ctx, at); err != nil {
+			return err
+		}
+		s.out.add(s.script.waiting, 0)
+		if err := s.out.flush(); err != nil {
+			return err
+		}
+	}
 }
 
 // await waits until token k is due, releasing what waits in between. A frame that is due at the moment of a release
@@ -194,6 +217,10 @@ func (s *streaming) breakOff(ctx context.Context, end ending, k int) error {
 		return errCut
 	case endStall:
 		return s.stall(ctx)
+	case endError:
+		if s.script.severs {
+			return errCut
+		}
 	}
 	return nil
 }
