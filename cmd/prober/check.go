@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,11 +112,19 @@ func (c checker) discover(ctx context.Context) bool {
 		return c.fail("ask for the models", c.member.Unreached(start, err))
 	}
 	known := c.member.Lessons()
-	c.line("server", "%s, model %s%s", known.Dialect.Name(), known.Model, listed(found))
+	c.line("server", "%s by %s, model %s%s", kindOf(known), known.Dialect.Name(), known.Model, listed(found))
 	if !found.Serves(known.Model) {
 		c.line("warning", "the server does not list this model; it has %s", names(found.Models))
 	}
 	return true
+}
+
+// kindOf is the kind of server that was found, and its version.
+func kindOf(known probe.Lessons) string {
+	if known.Server.Name == "" {
+		return "a server of no known kind, asked"
+	}
+	return strings.TrimSpace(known.Server.Name+" "+known.Version) + ", asked"
 }
 
 // listed says how many models there are.
@@ -174,17 +183,36 @@ func (c checker) ask(ctx context.Context) bool {
 	known := c.member.Lessons()
 	output := r.Usage.Generated()
 	c.line("answer", "%d of %d tokens in %d frames, tokens a frame from: %s", output.N, checkTokens, len(r.Timeline.Tokens), r.Source)
-	if !known.ExactOutput {
-		c.line("", "the length of answers is not held to: the server did not show that it obeys it")
-	}
-	if !r.Usage.Cached.Known {
-		c.line("", "cached tokens are not reported: whether a prompt was cold is unknown")
+	for i, a := range known.Abilities() {
+		c.line(first("held to", i), "%s", ability(a))
 	}
 	for _, note := range known.Notes() {
 		c.line("note", "%s", note)
 	}
 	return true
 }
+
+// first is the label of the first line of several.
+func first(label string, i int) string {
+	if i > 0 {
+		return ""
+	}
+	return label
+}
+
+// ability says whether the server can be held to something, and who says so.
+func ability(a probe.Ability) string {
+	source := "by its kind"
+	if a.Shown {
+		source = "shown"
+	}
+	if a.Claim == wire.Unknown {
+		return fmt.Sprintf("%-18s unknown", words(a.Name))
+	}
+	return fmt.Sprintf("%-18s %s (%s)", words(a.Name), a.Claim, source)
+}
+
+func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // plan writes what will be asked, and what it costs.
 func (c checker) plan() {
