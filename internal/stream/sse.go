@@ -14,12 +14,8 @@ import (
 // its blank line is still returned. An event called error is returned without
 // data as well.
 type SSE struct {
-	body  io.Reader
+	source
 	stamp func() Stamp
-	ask   int // bytes to ask the body for at once
-
-	in  []byte // read, not yet cut into lines
-	buf []byte // where in lies
 
 	line    []byte // of the line being read
 	afterCR bool   // a LF that comes next belongs to the line end before it
@@ -33,7 +29,6 @@ type SSE struct {
 	leftover bool // out's frame was returned before the line in line was looked at
 	comments int
 	size     int // bytes since the last frame
-	err      error
 }
 
 // NewSSE reads events from body. stamp tells the arrival of the bytes that body
@@ -41,7 +36,7 @@ type SSE struct {
 // HTTP body, since net/http lets a longer ask wait for the rest of a chunk of
 // which only a part has arrived.
 func NewSSE(body io.Reader, stamp func() Stamp, ask int) *SSE {
-	return &SSE{body: body, stamp: stamp, ask: ask, buf: make([]byte, ask)}
+	return &SSE{source: newSource(body, ask), stamp: stamp}
 }
 
 // Comments is the number of comment lines so far.
@@ -69,24 +64,6 @@ func (s *SSE) Next() (Frame, error) {
 	}
 	return Frame{}, s.err
 }
-
-// fill asks the body for more bytes.
-func (s *SSE) fill() {
-	for s.err == nil && len(s.in) == 0 {
-		n, err := s.body.Read(s.buf)
-		s.in, s.err = s.buf[:n], err
-	}
-	if len(s.in) > 0 && s.err != nil {
-		err := s.err
-		s.err = nil
-		s.body = failed{err}
-	}
-}
-
-// failed is a body of which nothing is left but its error.
-type failed struct{ err error }
-
-func (f failed) Read([]byte) (int, error) { return 0, f.err }
 
 // scan consumes bytes that were read until an event is complete.
 func (s *SSE) scan() (Frame, bool) {

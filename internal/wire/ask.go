@@ -8,7 +8,7 @@ import (
 // An Ask is one question, in no server's spelling.
 type Ask struct {
 	Model   string
-	Version string // of the API, where it has several; empty for the dialect's default
+	Version string // of the API, or of the model on Triton; empty for the default
 	Server  Server // what is known of the server; the zero value if nothing is
 
 	Turns  []Turn // the conversation before Prompt; nil if there was none
@@ -102,11 +102,22 @@ func (b body) set(key string, value any) {
 // ask puts the value of an optional field where the server wants it, unless it
 // is not to be sent.
 func (b body) ask(a Ask, f Field, key string, value any) {
-	if a.Omits(f) {
-		return
-	}
 	if own, ok := a.Server.Spelling[f]; ok {
 		key = own
 	}
-	b.set(key, value)
+	b.put(a, f, key, value)
+}
+
+// put is ask for an API of which all servers share the spelling.
+func (b body) put(a Ask, f Field, key string, value any) {
+	if !a.Omits(f) {
+		b.set(key, value)
+	}
+}
+
+// extra puts what the server's kind wants in each request.
+func (b body) extra(a Ask) {
+	for key, value := range a.Server.Extra {
+		b.set(key, value)
+	}
 }

@@ -11,7 +11,10 @@ func (chat) Path(a Ask) string { return a.Server.Prefix + "/v1/chat/completions"
 
 func (chat) Fields() []Field { return append(extensions(), FieldMaxTokens) }
 
-func (chat) Body(a Ask) ([]byte, error) {
+func (chat) Body(a Ask) ([]byte, error) { return json.Marshal(chatBody(a)) }
+
+// chatBody is the request of a conversation.
+func chatBody(a Ask) body {
 	b := newBody(a)
 	b["messages"] = messages(a)
 	if a.Omits(FieldMaxTokens) {
@@ -19,7 +22,7 @@ func (chat) Body(a Ask) ([]byte, error) {
 	} else {
 		b["max_tokens"] = a.MaxTokens
 	}
-	return json.Marshal(b)
+	return b
 }
 
 func (chat) Decode(data []byte) (Delta, error) { return decodeChunk(data) }

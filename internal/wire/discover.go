@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -134,7 +135,13 @@ func names(text string, f Field) bool {
 	if f == FieldMaxTokens {
 		return hasWord(text, string(f)) && hasWord(text, "max_completion_tokens") && strings.Contains(text, "nsupported")
 	}
-	return hasWord(text, string(f))
+	return hasWord(text, string(f)) || slices.ContainsFunc(spellings[f], func(word string) bool { return hasWord(text, word) })
+}
+
+// spellings are the names that some servers know a field by. The list is only read.
+var spellings = map[Field][]string{
+	FieldMinTokens: {"min_new_tokens"}, // SGLang, LMDeploy
+	FieldCacheSalt: {"extra_key"},      // SGLang
 }
 
 // innermost drops stream_options where a field within it is named as well: the

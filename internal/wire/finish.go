@@ -7,17 +7,22 @@ type Ending int
 const (
 	Unfinished Ending = iota // a reason that no known server gives for a finished answer
 	Finished                 // the answer is whole
-	AtLimit                  // whole, and cut at the length asked for
+	AtLimit                  // whole, and cut at the length asked for or at the context's end
 	Filtered                 // withheld or broken off by a filter
 	Failed                   // the server gave up
 )
 
 // endings says what each known finish reason means. The list is only read.
+// Ollama's "load" and "unload" are not in it: nothing was answered.
 var endings = map[string]Ending{
 	"stop": Finished, "tool_calls": Finished, "function_call": Finished, // OpenAI
-	"eos_token": Finished, "stop_sequence": Finished, endOfText: Finished, // TGI
-	"end_turn": Finished, "eos": Finished,
-	"length": AtLimit, "max_tokens": AtLimit,
+	"completed": Finished, "max_output_tokens": AtLimit, "failed": Failed, "cancelled": Failed, // Responses
+	"end_turn": Finished, "tool_use": Finished, "pause_turn": Finished, // Anthropic
+	"max_tokens": AtLimit, "model_context_window_exceeded": AtLimit,
+	"eos_token": Finished, "stop_sequence": Finished, endOfText: Finished, // TGI; stop_sequence Anthropic too
+	"eos": Finished, "word": Finished, "limit": AtLimit, truncated: AtLimit, // llama-server
+	doneLine:         Finished, // Ollama
+	"length":         AtLimit,
 	"content_filter": Filtered, "refusal": Filtered,
 	"error": Failed, "abort": Failed, "parse_error": Failed, "unexpected_state": Failed,
 }

@@ -145,3 +145,16 @@ func join(a, b []byte) []byte {
 	}
 	return append(a, b...)
 }
+
+// member is the value of that name in an object; nil if there is none.
+func member(object []byte, name string) []byte {
+	var found []byte
+	fields(object, func(key, value []byte) {
+		if string(key) == name {
+			found = value
+		}
+	})
+	return found
+}
+
+func isTrue(value []byte) bool { return string(value) == "true" }

@@ -36,29 +36,17 @@ func newBody(a Ask) body {
 	if a.Priority != nil {
 		b.ask(a, FieldPriority, "priority", *a.Priority)
 	}
-	for key, value := range a.Server.Extra {
-		b.set(key, value)
-	}
+	b.extra(a)
 	return b
 }
-
-// end is the data of the last frame of a stream.
-var end = []byte("[DONE]")
 
 // decodeChunk reads a frame of either endpoint. Probes ask for one choice; of
 // several, all count as one.
 func decodeChunk(data []byte) (Delta, error) {
-	data = bytes.TrimSpace(data)
-	if bytes.Equal(data, end) {
-		return Delta{Done: true}, nil
+	data, d, err := opened(data)
+	if data == nil {
+		return d, err
 	}
-	if !valid(data) {
-		if failure := ParseError(data); failure != nil {
-			return Delta{Err: failure}, nil
-		}
-		return Delta{}, malformed(data)
-	}
-	var d Delta
 	fields(data, func(key, value []byte) {
 		switch string(key) {
 		case "choices":
@@ -71,17 +59,8 @@ func decodeChunk(data []byte) (Delta, error) {
 			d.Usage = d.Usage.Merge(timings(value))
 		}
 	})
-	d.Err = errorIn(data)
+	d.Err = errorBeside(data, bytes.Contains(data, []byte(`"choices"`)))
 	return d, nil
-}
-
-// errorIn is [ParseError] for a frame of tokens: most hold no key that could
-// be an error's, and are not parsed twice.
-func errorIn(data []byte) *ServerError {
-	if bytes.Contains(data, []byte(`"choices"`)) && !bytes.Contains(data, []byte(`"error`)) {
-		return nil
-	}
-	return ParseError(data)
 }
 
 // addChoice adds what one choice says. Servers that spell reasoning under two
@@ -199,32 +178,16 @@ func usageIn(value []byte) Usage {
 }
 
 // detail is the count of that name in an object.
-func detail(object []byte, name string) Count {
-	var c Count
-	fields(object, func(key, value []byte) {
-		if string(key) == name {
-			c = countIn(value)
-		}
-	})
-	return c
-}
+func detail(object []byte, name string) Count { return countIn(member(object, name)) }
 
-func groqUsage(value []byte) Usage {
-	var u Usage
-	fields(value, func(key, value []byte) {
-		if string(key) == "usage" {
-			u = usageIn(value)
-		}
-	})
-	return u
-}
+func groqUsage(value []byte) Usage { return usageIn(member(value, "usage")) }
 
 // timings are llama-server's own counts. The prompt's length is what it
 // evaluated now and what it found in its cache.
 func timings(value []byte) Usage {
 	u := Usage{Cached: detail(value, "cache_n"), Output: detail(value, "predicted_n")}
 	if evaluated := detail(value, "prompt_n"); evaluated.Known && u.Cached.Known {
-		u.Prompt = Tokens(evaluated.N + u.Cached.N)
+		u.Prompt = Tokens(min(maxCount, evaluated.N+u.Cached.N))
 	}
 	return u
 }

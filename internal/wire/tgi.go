@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
 // tgi is Hugging Face TGI's native /generate_stream. It has no ignore_eos and
 // no minimum, so an answer may end early; every frame is exactly one token, and
@@ -38,11 +35,10 @@ func (tgi) Body(a Ask) ([]byte, error) {
 const endOfText = "generated_text"
 
 func (tgi) Decode(data []byte) (Delta, error) {
-	data = bytes.TrimSpace(data)
-	if !valid(data) {
-		return Delta{}, malformed(data)
+	data, d, err := opened(data)
+	if data == nil {
+		return d, err
 	}
-	var d Delta
 	fields(data, func(key, value []byte) {
 		switch string(key) {
 		case "token":

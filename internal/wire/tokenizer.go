@@ -155,3 +155,20 @@ func idsIn(list []byte) []int {
 	}
 	return ids
 }
+
+// inputTokens is a route that counts what a request would have as its input.
+func inputTokens(path string, body func(Ask) any) Tokenizer {
+	return Tokenizer{
+		Path: path,
+		body: body,
+		read: func(reply []byte) Tokenized {
+			var r struct {
+				N int `json:"input_tokens"`
+			}
+			if json.Unmarshal(reply, &r) != nil || r.N <= 0 {
+				return Tokenized{}
+			}
+			return Tokenized{N: r.N}
+		},
+	}
+}

@@ -78,7 +78,9 @@ func bearer(key string) map[string]string {
 }
 
 // dialects is every known dialect, in the order help texts show them.
-var dialects = []Dialect{chat{}, completions{}, tgi{}}
+var dialects = []Dialect{
+	chat{}, completions{}, responses{}, azure{}, anthropic{}, sglang{}, tgi{}, triton{}, llama{}, ollama{},
+}
 
 // Dialects returns every known dialect, in the order help texts show them.
 func Dialects() []Dialect { return slices.Clone(dialects) }

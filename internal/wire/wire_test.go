@@ -35,85 +35,8 @@ func TestLookup(t *testing.T) {
 			t.Errorf("Lookup(%q) = %v, %v", d.Name(), got, err)
 		}
 	}
-	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, tgi") {
+	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, openai-responses, azure-openai, anthropic, sglang, tgi, triton, llama-server, ollama") {
 		t.Errorf("error %v does not list the known names", err)
-	}
-}
-
-func TestBodies(t *testing.T) {
-	ask := Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s", Priority: new(-3)}
-	kind := func(name string) Server {
-		s, err := LookupServer(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	all := ask
-	all.Omit = append(extensions(), FieldMaxTokens, FieldDetails)
-	tests := []struct {
-		name    string
-		dialect Dialect
-		ask     Ask
-		want    string
-	}{
-		{"chat", chat{}, ask, `{"cache_salt":"s","ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_tokens":7,"model":"m","priority":-3,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
-		{"chat without what a server rejects", chat{}, all, `{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true}`},
-		{"a conversation", chat{}, Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}, {"assistant", "a"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_completion_tokens":7,"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"p"}],"stream":true}`},
-		{"LMDeploy's own words", chat{}, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: kind("lmdeploy")}, `{"ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_new_tokens":7,"return_token_ids":true,"seed":1,"stream":true,"stream_options":{"include_usage":true},"temperature":0}`},
-		{"Dynamo's salt", completions{}, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: kind("dynamo")}, `{"ignore_eos":true,"max_tokens":7,"min_tokens":7,"nvext":{"cache_salt":"s"},"prompt":"p","seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
-		{"completions", completions{}, ask, `{"cache_salt":"s","ignore_eos":true,"max_tokens":7,"min_tokens":7,"model":"m","priority":-3,"prompt":"p","seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
-		{"completions without", completions{}, all, `{"max_tokens":7,"model":"m","prompt":"p","stream":true}`},
-		{"a conversation as one text", completions{}, Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"prompt":"s\n\nu\n\np","stream":true}`},
-		{"token ids", completions{}, Ask{Prompt: "p", IDs: []int{5, 6}, MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"prompt":[5,6],"stream":true}`},
-		{"tgi", tgi{}, ask, `{"inputs":"p","parameters":{"max_new_tokens":7,"do_sample":false,"details":true}}`},
-		{"tgi without", tgi{}, all, `{"inputs":"p","parameters":{"max_new_tokens":7,"do_sample":false}}`},
-	}
-	for _, test := range tests {
-		got, err := test.dialect.Body(test.ask)
-		if err != nil || string(got) != test.want {
-			t.Errorf("%s:\n%s\nwant\n%s (%v)", test.name, got, test.want, err)
-		}
-	}
-}
-
-func TestTokenizers(t *testing.T) {
-	tests := []struct {
-		dialect           Dialect
-		tokenize          string
-		path, body, reply string
-		want              Tokenized
-	}{
-		{chat{}, "", "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":17,"max_model_len":4096,"tokens":[1,2]}`, Tokenized{17, []int{1, 2}}},
-		{completions{}, "", "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":null}`, Tokenized{N: 17}},
-		{completions{}, tokenizeVLLM, "/tokenize", `{"model":"m","prompt":"p"}`, `{"detail":"Not Found"}`, Tokenized{}},
-		{completions{}, tokenizePrompt, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":-1}`, Tokenized{}},
-		{completions{}, tokenizeLlama, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7,8,9]}`, Tokenized{3, []int{7, 8, 9}}},
-		{completions{}, tokenizeLlama, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[{"id":7,"piece":"p"}]}`, Tokenized{N: 1}},
-		{completions{}, encodeLMDeploy, "/v1/encode", `{"add_bos":true,"input":"p"}`, `{"input_ids":[7,8],"length":2}`, Tokenized{2, []int{7, 8}}},
-		{chat{}, tokenizeTGI, "/chat_tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"tokenize_response":[{"id":1},{"id":2}],"templated_text":"x"}`, Tokenized{N: 2}},
-		{completions{}, tokenizeTGI, "/tokenize", `{"inputs":"p"}`, `[{"id":1}]`, Tokenized{N: 1}},
-		{tgi{}, "", "/tokenize", `{"inputs":"p"}`, `[{"id":1,"text":"p","start":0,"stop":1},{"id":2}]`, Tokenized{N: 2}},
-		{tgi{}, "", "/tokenize", `{"inputs":"p"}`, "data: x", Tokenized{}},
-	}
-	for _, test := range tests {
-		tokenizer, ok := test.dialect.Tokenizer(Server{Tokenize: test.tokenize})
-		if !ok {
-			t.Errorf("%s has no tokenizer %q", test.dialect.Name(), test.tokenize)
-			continue
-		}
-		body, err := tokenizer.Body(Ask{Model: "m", Prompt: "p"})
-		if err != nil || tokenizer.Path != test.path || string(body) != test.body {
-			t.Errorf("%s: POST %s %s (%v)", test.dialect.Name(), tokenizer.Path, body, err)
-		}
-		if diff := cmp.Diff(test.want, tokenizer.Read([]byte(test.reply))); diff != "" {
-			t.Errorf("%s reads %s (-want +got):\n%s", test.dialect.Name(), test.reply, diff)
-		}
-	}
-	for _, kind := range []string{tokenizeNone, tokenizePrompt, tokenizeLlama, encodeLMDeploy} {
-		if _, ok := (chat{}).Tokenizer(Server{Tokenize: kind}); ok {
-			t.Errorf("a conversation can be counted by %q", kind)
-		}
 	}
 }
 
@@ -304,6 +227,9 @@ func TestEndings(t *testing.T) {
 	for reason, want := range map[string]Ending{
 		"stop": Finished, "length": AtLimit, "eos_token": Finished, "content_filter": Filtered,
 		"error": Failed, "abort": Failed, "": Unfinished, "surprise": Unfinished,
+		"completed": Finished, "max_output_tokens": AtLimit, "failed": Failed, "tool_use": Finished,
+		"model_context_window_exceeded": AtLimit, "limit": AtLimit, "word": Finished, "truncated": AtLimit,
+		"done": Finished, "load": Unfinished, "unload": Unfinished, "none": Unfinished,
 	} {
 		if got := EndingOf(reason); got != want {
 			t.Errorf("%q ends as %d, want %d", reason, got, want)
@@ -377,8 +303,15 @@ var tokenFrames = map[string]struct {
 	dialect Dialect
 	frame   []byte
 }{
-	"Chat": {chat{}, []byte(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)},
-	"TGI":  {tgi{}, []byte(`{"index":1,"token":{"id":5,"text":" hi","logprob":-1.25,"special":false},"generated_text":null,"details":null}`)},
+	"Chat":      {chat{}, []byte(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)},
+	"TGI":       {tgi{}, []byte(`{"index":1,"token":{"id":5,"text":" hi","logprob":-1.25,"special":false},"generated_text":null,"details":null}`)},
+	"Azure":     {azure{}, []byte(`{"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" token"},"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}},"finish_reason":null}],"usage":null}`)},
+	"Responses": {responses{}, []byte(`{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":" token","logprobs":[],"obfuscation":"VLMdSoETMf5"}`)},
+	"Anthropic": {anthropic{}, []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" token"}}`)},
+	"SGLang":    {sglang{}, []byte(`{"text":" one two","output_ids":[1,2],"meta_info":{"id":"x","finish_reason":null,"prompt_tokens":9,"weight_version":"default","completion_tokens":2,"cached_tokens":4,"reasoning_tokens":0}}`)},
+	"Triton":    {triton{}, []byte(`{"finish_reason":"None","model_name":"vllm_model","model_version":"1","num_input_tokens":9,"num_output_tokens":1,"text_output":" token"}`)},
+	"Llama":     {llama{}, []byte(`{"index":0,"content":" token","tokens":[5],"stop":false,"id_slot":-1,"tokens_predicted":3,"tokens_evaluated":9,"timings":{"cache_n":4,"prompt_n":5,"prompt_ms":12.5,"predicted_n":3,"predicted_ms":9.75}}`)},
+	"Ollama":    {ollama{}, []byte(`{"model":"m","created_at":"2026-01-01T00:00:00.5Z","response":" token","done":false}`)},
 }
 
 func BenchmarkDecode(b *testing.B) {

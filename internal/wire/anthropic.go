@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// anthropic is the Messages API of Anthropic, which vLLM, SGLang, llama-server
+// and others serve as well. It has no ignore_eos and no minimum, so an answer may
+// end early; its frames carry many tokens each.
+type anthropic struct{ common }
+
+func (anthropic) Name() string      { return "anthropic" }
+func (anthropic) Path(a Ask) string { return a.Server.Prefix + "/v1/messages" }
+
+// anthropicVersion is the version of the API that is spoken here.
+const anthropicVersion = "2023-06-01"
+
+func (anthropic) Header(key, version string) map[string]string {
+	if version == "" {
+		version = anthropicVersion
+	}
+	header := map[string]string{"anthropic-version": version}
+	if key != "" {
+		header["x-api-key"] = key
+	}
+	return header
+}
+
+func (anthropic) Fields() []Field { return []Field{FieldTemperature} }
+
+func (anthropic) Body(a Ask) ([]byte, error) {
+	b := conversationBody(a)
+	b["stream"] = true
+	b["max_tokens"] = a.MaxTokens
+	b.ask(a, FieldTemperature, "temperature", 0)
+	b.extra(a)
+	return json.Marshal(b)
+}
+
+// conversationBody is the conversation of a: what the system says stands apart.
+func conversationBody(a Ask) body {
+	var system []string
+	var turns []message
+	for _, t := range messages(a) {
+		if t.Role == "system" {
+			system = append(system, t.Content)
+		} else {
+			turns = append(turns, t)
+		}
+	}
+	b := body{"model": a.Model, "messages": turns}
+	if system != nil {
+		b["system"] = strings.Join(system, "\n\n")
+	}
+	return b
+}
+
+func (anthropic) Decode(data []byte) (Delta, error) {
+	data, d, err := opened(data)
+	if data == nil {
+		return d, err
+	}
+	switch string(textIn(member(data, "type"))) {
+	case "message_start": // says output_tokens:1 before there is any
+		d.Usage = messagesUsage(member(member(data, "message"), "usage"))
+	case "content_block_start":
+		d.addBlock(member(data, "content_block"))
+	case "content_block_delta":
+		d.addBlock(member(data, "delta"))
+	case "message_delta":
+		d.finish(textIn(member(member(data, "delta"), "stop_reason")))
+		d.Usage = messagesUsage(member(data, "usage"))
+	case "message_stop":
+		d.Done = true
+	case "ping", "content_block_stop":
+	default:
+		d.Err = ParseError(data)
+	}
+	return d, nil
+}
+
+// addBlock adds the text of a content block, or of its growth. Signatures and
+// citations are none.
+func (d *Delta) addBlock(block []byte) {
+	d.Choice = true
+	fields(block, func(key, value []byte) {
+		switch string(key) {
+		case "text", "partial_json":
+			d.Text = join(d.Text, textIn(value))
+		case "thinking":
+			d.Reasoning = textIn(value)
+		}
+	})
+}
+
+// messagesUsage reads a usage object of the Messages API. Its input_tokens are
+// those that no cache read or wrote.
+func messagesUsage(value []byte) Usage {
+	var u Usage
+	var written Count
+	fields(value, func(key, value []byte) {
+		switch string(key) {
+		case "input_tokens":
+			u.Prompt = countIn(value)
+		case "cache_read_input_tokens":
+			u.Cached = countIn(value)
+		case "cache_creation_input_tokens":
+			written = countIn(value)
+		case "output_tokens":
+			u.Output = countIn(value)
+		case "output_tokens_details":
+			u.Reasoning = detail(value, "thinking_tokens")
+		}
+	})
+	if u.Prompt.Known {
+		u.Prompt.N = min(maxCount, u.Prompt.N+u.Cached.N+written.N)
+	}
+	return u
+}
+
+func (anthropic) Tokenizer(s Server) (Tokenizer, bool) {
+	return inputTokens(s.Prefix+"/v1/messages/count_tokens", func(a Ask) any { return conversationBody(a) }), true
+}

@@ -1,0 +1,45 @@
+package wire
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+)
+
+// azure is Azure's own path to OpenAI's chat completions, where the model is a
+// deployment. Its newer path, /openai/v1, is [chat]'s.
+type azure struct{ common }
+
+func (azure) Name() string { return "azure-openai" }
+
+// azureVersion is the version of the API that is asked for unless another is
+// wanted: the latest that is no preview.
+const azureVersion = "2024-10-21"
+
+func (azure) Path(a Ask) string {
+	version := a.Version
+	if version == "" {
+		version = azureVersion
+	}
+	return "/openai/deployments/" + url.PathEscape(a.Model) + "/chat/completions?api-version=" + url.QueryEscape(version)
+}
+
+func (azure) Header(key, _ string) map[string]string {
+	if key == "" {
+		return nil
+	}
+	return map[string]string{"api-key": key}
+}
+
+func (azure) Fields() []Field {
+	return []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens}
+}
+
+// Body is a chat's without the extensions of vLLM's family.
+func (azure) Body(a Ask) ([]byte, error) {
+	a.Omit = append(slices.Clone(a.Omit),
+		FieldMinTokens, FieldIgnoreEOS, FieldContinuousUsage, FieldCacheSalt, FieldPriority)
+	return json.Marshal(chatBody(a))
+}
+
+func (azure) Decode(data []byte) (Delta, error) { return decodeChunk(data) }

@@ -1,0 +1,159 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBodies(t *testing.T) {
+	ask := Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s", Priority: new(-3)}
+	kind := func(name string) Server {
+		s, err := LookupServer(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	all := ask
+	for _, d := range Dialects() {
+		all.Omit = append(all.Omit, d.Fields()...)
+	}
+	ids := all
+	ids.IDs, ids.CacheSalt = []int{5, 6}, ""
+	tests := []struct {
+		name    string
+		dialect Dialect
+		ask     Ask
+		want    string
+	}{
+		{"chat", chat{}, ask, `{"cache_salt":"s","ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_tokens":7,"model":"m","priority":-3,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"chat without what a server rejects", chat{}, all, `{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true}`},
+		{"a conversation", chat{}, Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}, {"assistant", "a"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_completion_tokens":7,"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"p"}],"stream":true}`},
+		{"LMDeploy's own words", chat{}, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: kind("lmdeploy")}, `{"ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_new_tokens":7,"return_token_ids":true,"seed":1,"stream":true,"stream_options":{"include_usage":true},"temperature":0}`},
+		{"Dynamo's salt", completions{}, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: kind("dynamo")}, `{"ignore_eos":true,"max_tokens":7,"min_tokens":7,"nvext":{"cache_salt":"s"},"prompt":"p","seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"completions", completions{}, ask, `{"cache_salt":"s","ignore_eos":true,"max_tokens":7,"min_tokens":7,"model":"m","priority":-3,"prompt":"p","seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"completions without", completions{}, all, `{"max_tokens":7,"model":"m","prompt":"p","stream":true}`},
+		{"a conversation as one text", completions{}, Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"prompt":"s\n\nu\n\np","stream":true}`},
+		{"token ids", completions{}, Ask{Prompt: "p", IDs: []int{5, 6}, MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"prompt":[5,6],"stream":true}`},
+		{"tgi", tgi{}, ask, `{"inputs":"p","parameters":{"max_new_tokens":7,"do_sample":false,"details":true}}`},
+		{"tgi without", tgi{}, all, `{"inputs":"p","parameters":{"max_new_tokens":7,"do_sample":false}}`},
+		{"sglang", sglang{}, ask, `{"extra_key":"s","priority":-3,"sampling_params":{"ignore_eos":true,"max_new_tokens":7,"min_new_tokens":7,"temperature":0},"stream":true,"text":"p"}`},
+		{"sglang without, as ids", sglang{}, ids, `{"input_ids":[5,6],"sampling_params":{"max_new_tokens":7},"stream":true}`},
+		{"triton", triton{}, ask, `{"parameters":{"exclude_input_in_output":true,"ignore_eos":true,"max_tokens":7,"min_tokens":7,"return_finish_reason":true,"return_num_input_tokens":true,"return_num_output_tokens":true,"stream":true,"temperature":0},"text_input":"p"}`},
+		{"triton without", triton{}, all, `{"parameters":{"max_tokens":7,"stream":true},"text_input":"p"}`},
+		{"llama-server, cold", llama{}, ask, `{"cache_prompt":false,"ignore_eos":true,"n_predict":7,"prompt":"p","seed":1,"stream":true,"temperature":0,"timings_per_token":true}`},
+		{"llama-server, warm, as ids", llama{}, ids, `{"cache_prompt":true,"n_predict":7,"prompt":[5,6],"stream":true}`},
+		{"llama-server of its kind", llama{}, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: kind("llama-server")}, `{"cache_prompt":false,"ignore_eos":true,"n_predict":7,"prompt":"p","seed":1,"stream":true,"temperature":0,"timings_per_token":true}`},
+		{"ollama", ollama{}, ask, `{"keep_alive":"30m","model":"m","options":{"num_predict":7,"seed":1,"temperature":0},"prompt":"p","raw":true,"shift":false,"stream":true,"think":false,"truncate":false}`},
+		{"ollama without", ollama{}, all, `{"keep_alive":"30m","model":"m","options":{"num_predict":7},"prompt":"p","raw":true,"shift":false,"stream":true,"truncate":false}`},
+		{"anthropic", anthropic{}, ask, `{"max_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true,"temperature":0}`},
+		{"anthropic without, a conversation", anthropic{}, Ask{Model: "m", Turns: []Turn{{"system", "s"}, {"user", "u"}, {"assistant", "a"}, {"system", "t"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_tokens":7,"messages":[{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"p"}],"model":"m","stream":true,"system":"s\n\nt"}`},
+		{"responses", responses{}, ask, `{"cache_salt":"s","input":"p","max_output_tokens":7,"model":"m","priority":-3,"store":false,"stream":true,"temperature":0}`},
+		{"responses of OpenAI", responses{}, Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: kind("openai")}, `{"input":"p","max_output_tokens":7,"model":"m","store":false,"stream":true,"stream_options":{"include_obfuscation":false},"temperature":0}`},
+		{"responses without, a conversation", responses{}, Ask{Turns: []Turn{{"system", "s"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"input":[{"role":"system","content":"s"},{"role":"user","content":"p"}],"max_output_tokens":7,"stream":true}`},
+		{"azure", azure{}, ask, `{"max_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","seed":1,"stream":true,"stream_options":{"include_usage":true},"temperature":0}`},
+		{"azure without", azure{}, all, `{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true}`},
+	}
+	for _, test := range tests {
+		got, err := test.dialect.Body(test.ask)
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s:\n%s\nwant\n%s (%v)", test.name, got, test.want, err)
+		}
+	}
+}
+
+func TestTokenizers(t *testing.T) {
+	tests := []struct {
+		dialect           Dialect
+		tokenize          string
+		path, body, reply string
+		want              Tokenized
+	}{
+		{chat{}, "", "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":17,"max_model_len":4096,"tokens":[1,2]}`, Tokenized{17, []int{1, 2}}},
+		{completions{}, "", "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":null}`, Tokenized{N: 17}},
+		{completions{}, tokenizeVLLM, "/tokenize", `{"model":"m","prompt":"p"}`, `{"detail":"Not Found"}`, Tokenized{}},
+		{completions{}, tokenizePrompt, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":-1}`, Tokenized{}},
+		{completions{}, tokenizeLlama, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7,8,9]}`, Tokenized{3, []int{7, 8, 9}}},
+		{completions{}, tokenizeLlama, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[{"id":7,"piece":"p"}]}`, Tokenized{N: 1}},
+		{completions{}, encodeLMDeploy, "/v1/encode", `{"add_bos":true,"input":"p"}`, `{"input_ids":[7,8],"length":2}`, Tokenized{2, []int{7, 8}}},
+		{chat{}, tokenizeTGI, "/chat_tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"tokenize_response":[{"id":1},{"id":2}],"templated_text":"x"}`, Tokenized{N: 2}},
+		{completions{}, tokenizeTGI, "/tokenize", `{"inputs":"p"}`, `[{"id":1}]`, Tokenized{N: 1}},
+		{tgi{}, "", "/tokenize", `{"inputs":"p"}`, `[{"id":1,"text":"p","start":0,"stop":1},{"id":2}]`, Tokenized{N: 2}},
+		{tgi{}, "", "/tokenize", `{"inputs":"p"}`, "data: x", Tokenized{}},
+		{sglang{}, "", "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":3}`, Tokenized{N: 3}},
+		{llama{}, "", "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7]}`, Tokenized{1, []int{7}}},
+		{anthropic{}, tokenizeNone, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":9}`, Tokenized{N: 9}},
+		{anthropic{}, tokenizeNone, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":-9}`, Tokenized{}},
+		{responses{}, tokenizeNone, "/v1/responses/input_tokens", `{"input":"p","model":"m"}`, `{"object":"response.input_tokens","input_tokens":11}`, Tokenized{N: 11}},
+		{responses{}, tokenizeVLLM, "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":3}`, Tokenized{N: 3}},
+	}
+	for _, test := range tests {
+		tokenizer, ok := test.dialect.Tokenizer(Server{Tokenize: test.tokenize})
+		if !ok {
+			t.Errorf("%s has no tokenizer %q", test.dialect.Name(), test.tokenize)
+			continue
+		}
+		body, err := tokenizer.Body(Ask{Model: "m", Prompt: "p"})
+		if err != nil || tokenizer.Path != test.path || string(body) != test.body {
+			t.Errorf("%s: POST %s %s (%v)", test.dialect.Name(), tokenizer.Path, body, err)
+		}
+		if diff := cmp.Diff(test.want, tokenizer.Read([]byte(test.reply))); diff != "" {
+			t.Errorf("%s reads %s (-want +got):\n%s", test.dialect.Name(), test.reply, diff)
+		}
+	}
+	for _, kind := range []string{tokenizeNone, tokenizePrompt, tokenizeLlama, encodeLMDeploy} {
+		if _, ok := (chat{}).Tokenizer(Server{Tokenize: kind}); ok {
+			t.Errorf("a conversation can be counted by %q", kind)
+		}
+	}
+}
+
+// BenchmarkBody128k is the request of a prompt of 128,000 tokens: one copy of it,
+// which is the request.
+func BenchmarkBody128k(b *testing.B) {
+	const tokens = 128_000
+	ids := make([]int, tokens)
+	for i := range ids {
+		ids[i] = 1000 + i%100_000
+	}
+	for name, bench := range map[string]struct {
+		dialect Dialect
+		ask     Ask
+	}{
+		"ChatText":       {chat{}, Ask{Prompt: strings.Repeat("word ", tokens)}},
+		"CompletionsIDs": {completions{}, Ask{IDs: ids}},
+		"AnthropicText":  {anthropic{}, Ask{Prompt: strings.Repeat("word ", tokens)}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				request, err := bench.dialect.Body(bench.ask)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.SetBytes(int64(len(request)))
+			}
+		})
+	}
+}
+
+// TestFields holds that a request without its optional fields has none of them,
+// and that leaving one out changes the request.
+func TestFields(t *testing.T) {
+	ask := Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s", Priority: new(1)}
+	for _, d := range Dialects() {
+		whole, err := d.Body(ask)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range d.Fields() {
+			without := ask
+			without.Omit = []Field{f}
+			if got, err := d.Body(without); err != nil || string(got) == string(whole) {
+				t.Errorf("%s sends the same without %s: %s (%v)", d.Name(), f, got, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// An expectation is what a fixture's answer says: see testdata/README.md.
+type expectation struct {
+	Dialect   string
+	Framing   string
+	Frames    int
+	First     int
+	Tokens    int
+	N         *int
+	Prompt    *int
+	Cached    *int
+	Reasoning *int
+	Finish    string
+	Error     string
+	Done      bool
+}
+
+// A fixture is a body of an answer and what it says.
+type fixture struct {
+	name   string // folder and case
+	body   []byte
+	want   expectation
+	frames []frame
+}
+
+// A frame is one of a fixture's.
+type frame struct {
+	event string
+	data  []byte
+}
+
+// fixtures reads all of testdata.
+func fixtures(tb testing.TB) []fixture {
+	tb.Helper()
+	paths, err := filepath.Glob("testdata/*/*.txt")
+	if err != nil || len(paths) == 0 {
+		tb.Fatal("no fixtures: ", err)
+	}
+	var list []fixture
+	for _, path := range paths {
+		path = filepath.ToSlash(path)
+		f := fixture{name: strings.TrimSuffix(strings.TrimPrefix(path, "testdata/"), ".txt"), body: read(tb, path)}
+		want := json.NewDecoder(bytes.NewReader(read(tb, strings.TrimSuffix(path, ".txt")+".want")))
+		want.DisallowUnknownFields()
+		if err := want.Decode(&f.want); err != nil {
+			tb.Fatalf("%s: %v", path, err)
+		}
+		f.frames = eventsOf(f.body)
+		if f.want.Framing == "ndjson" {
+			f.frames = linesOf(f.body)
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+func read(tb testing.TB, path string) []byte {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+// linesOf cuts a body into the lines that are not blank.
+func linesOf(body []byte) []frame {
+	var list []frame
+	for line := range bytes.Lines(body) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			list = append(list, frame{data: line})
+		}
+	}
+	return list
+}
+
+// eventsOf cuts a whole body into its server-sent events. Data lines that are JSON
+// values of their own are events of their own.
+func eventsOf(body []byte) []frame {
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(body))
+	var list []frame
+	for block := range strings.SplitSeq(text, "\n\n") {
+		var event string
+		var data []string
+		for line := range strings.SplitSeq(block, "\n") {
+			name, value, _ := strings.Cut(line, ":")
+			switch value = strings.TrimPrefix(value, " "); name {
+			case "event":
+				event = value
+			case "data":
+				data = append(data, value)
+			}
+		}
+		if len(data) > 1 && json.Valid([]byte(data[0])) {
+			for _, value := range data {
+				list = append(list, frame{event, []byte(value)})
+			}
+		} else if len(data) > 0 || event == "error" {
+			list = append(list, frame{event, []byte(strings.Join(data, "\n"))})
+		}
+	}
+	return list
+}
+
+// A tally counts the token frames of an answer, by the rules of testdata/README.md.
+type tally struct {
+	got     expectation
+	usage   Usage
+	counted int  // generated tokens by the usage so far
+	ids     int  // tokens told by ids since then
+	running bool // a frame with a choice carried usage before the finish
+	shown   int  // bytes of the whole answer so far, where frames repeat it
+}
+
+func (t *tally) add(d Delta) {
+	grown, shown := t.grow(d), t.shows(d)
+	if grown == 0 {
+		t.ids += d.Tokens
+	}
+	if d.Finish != "" {
+		t.got.Finish = d.Finish
+	}
+	if d.Err != nil && t.got.Error == "" {
+		t.got.Error = d.Err.Error()
+	}
+	t.got.Done = t.got.Done || d.Done
+	if grown > 0 || d.Tokens > 0 || len(d.Reasoning) > 0 || shown {
+		if t.got.Tokens == 0 {
+			t.got.First = t.got.Frames
+		}
+		t.got.Tokens++
+	}
+	t.got.Frames++
+}
+
+// shows reports whether the frame adds to the text.
+func (t *tally) shows(d Delta) bool {
+	before := t.shown
+	if !d.Whole {
+		before = 0
+	}
+	if d.Whole {
+		t.shown = max(t.shown, len(d.Text))
+	}
+	return len(d.Text) > before
+}
+
+// grow is by how many tokens usage grew where that is evidence of them.
+func (t *tally) grow(d Delta) int {
+	t.usage = t.usage.Merge(d.Usage)
+	total := d.Usage.Generated()
+	if !total.Known {
+		return 0
+	}
+	growth := max(0, total.N-t.counted-t.ids)
+	t.counted, t.ids = max(t.counted, total.N), 0
+	if !d.Choice || !t.running && (d.Finish != "" || t.got.Finish != "") {
+		return 0
+	}
+	t.running = true
+	return growth
+}
+
+// result is what the answer said.
+func (t *tally) result(like expectation) expectation {
+	known := func(c Count) *int {
+		if !c.Known {
+			return nil
+		}
+		return &c.N
+	}
+	t.got.Dialect, t.got.Framing = like.Dialect, like.Framing
+	t.got.N, t.got.Prompt = known(t.usage.Generated()), known(t.usage.Prompt)
+	t.got.Cached, t.got.Reasoning = known(t.usage.Cached), known(t.usage.Reasoning)
+	return t.got
+}
+
+func TestFixtures(t *testing.T) {
+	for _, f := range fixtures(t) {
+		t.Run(f.name, func(t *testing.T) {
+			d, err := Lookup(f.want.Dialect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := tally{got: expectation{First: -1}}
+			for i, frame := range f.frames {
+				delta, err := d.Decode(frame.data)
+				switch {
+				case frame.event == "error" && delta.Err == nil:
+					delta.Err = NamedError(frame.data)
+				case err != nil:
+					t.Errorf("frame %d: %v", i, err)
+				}
+				told.add(delta)
+			}
+			if diff := cmp.Diff(f.want, told.result(f.want)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFixturesAreComplete holds that each dialect and each kind of server has a
+// fixture, and that each folder is one of theirs.
+func TestFixturesAreComplete(t *testing.T) {
+	known := Servers()
+	for _, d := range Dialects() {
+		known = append(known, d.Name())
+	}
+	var seen []string
+	for _, f := range fixtures(t) {
+		seen = append(seen, f.want.Dialect, strings.Split(f.name, "/")[0])
+	}
+	for _, name := range known {
+		if !slices.Contains(seen, name) {
+			t.Errorf("no fixture of %s", name)
+		}
+	}
+	for _, name := range seen {
+		if !slices.Contains(known, name) {
+			t.Errorf("fixtures of %s, which nobody knows", name)
+		}
+	}
+}
+
+// FuzzDecodeDialect holds for each dialect that no frame panics, that errors wrap
+// ErrMalformed alone and come with nothing else, that a frame is only read, that
+// its texts are no longer than it, and that its counts are believable.
+func FuzzDecodeDialect(f *testing.F) {
+	for _, fix := range fixtures(f) {
+		at := slices.IndexFunc(dialects, func(d Dialect) bool { return d.Name() == fix.want.Dialect })
+		for _, frame := range fix.frames {
+			f.Add(uint8(at), frame.data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, at uint8, data []byte) {
+		d := dialects[int(at)%len(dialects)]
+		before := bytes.Clone(data)
+		delta, err := d.Decode(data)
+		if !bytes.Equal(before, data) {
+			t.Errorf("%s wrote into the frame: %q", d.Name(), data)
+		}
+		if err != nil {
+			if !errors.Is(err, ErrMalformed) || json.Valid(data) && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+				t.Errorf("%s: error %v of %q", d.Name(), err, data)
+			}
+			if diff := cmp.Diff(Delta{}, delta); diff != "" {
+				t.Errorf("%s: an error and a delta of %q:\n%s", d.Name(), data, diff)
+			}
+			return
+		}
+		checkDelta(t, d, data, delta)
+	})
+}
+
+// checkDelta holds that what a frame says is within the frame.
+func checkDelta(t *testing.T, d Dialect, data []byte, delta Delta) {
+	t.Helper()
+	longest := len(data)
+	if bytes.ContainsRune(data, '\\') {
+		longest *= 3 // what is no UTF-8 becomes U+FFFD where a text is unquoted
+	}
+	if n := len(delta.Text) + len(delta.Reasoning); n > longest {
+		t.Errorf("%s: %d bytes of text in %q", d.Name(), n, data)
+	}
+	if n := delta.Tokens; n < 0 || n > maxCount {
+		t.Errorf("%s: %d tokens in %q", d.Name(), n, data)
+	}
+	u := delta.Usage
+	for _, c := range []Count{u.Prompt, u.Cached, u.Output, u.Reasoning, u.Total} {
+		if c.N < 0 || c.N > maxCount || !c.Known && c.N != 0 {
+			t.Errorf("%s: count %+v in %q", d.Name(), c, data)
+		}
+	}
+	if len(delta.Finish) > 40 {
+		t.Errorf("%s: finish reason %q", d.Name(), delta.Finish)
+	}
+	if delta.Choice && !json.Valid(data) {
+		t.Errorf("%s took a choice from %q", d.Name(), data)
+	}
+}

@@ -1,0 +1,90 @@
+package wire
+
+import "encoding/json"
+
+// llama is llama-server's own /completion. A frame counts the tokens so far: it
+// shows none of a character that is not complete yet.
+type llama struct{ common }
+
+func (llama) Name() string    { return "llama-server" }
+func (llama) Path(Ask) string { return "/completion" }
+
+// fieldTimings asks for timings in every frame, not only in the last.
+const fieldTimings Field = "timings_per_token"
+
+func (llama) Fields() []Field {
+	return []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings}
+}
+
+// Body asks a cold prompt without the cache, which has no salt.
+func (llama) Body(a Ask) ([]byte, error) {
+	b := body{"stream": true, "prompt": a.text(), "n_predict": a.MaxTokens, "cache_prompt": a.CacheSalt == ""}
+	if a.IDs != nil {
+		b["prompt"] = a.IDs
+	}
+	b.put(a, FieldIgnoreEOS, "ignore_eos", true)
+	b.put(a, FieldTemperature, "temperature", 0)
+	b.put(a, FieldSeed, "seed", 1)
+	b.put(a, fieldTimings, "timings_per_token", true)
+	return json.Marshal(b)
+}
+
+func (llama) Decode(data []byte) (Delta, error) {
+	data, d, err := opened(data)
+	if data == nil {
+		return d, err
+	}
+	if member(data, "prompt_progress") != nil { // no token yet, whatever it counts
+		return Delta{Err: errorBeside(data, true)}, nil
+	}
+	ids := 0
+	fields(data, func(key, value []byte) {
+		switch string(key) {
+		case "content":
+			d.Choice, d.Text = true, textIn(value)
+		case "tokens":
+			elements(value, func([]byte) { ids++ })
+		case "tokens_predicted":
+			d.Usage.Output = d.Usage.Output.larger(countIn(value))
+		case "tokens_evaluated":
+			d.Usage.Prompt = d.Usage.Prompt.larger(countIn(value))
+		case "timings":
+			d.Usage = d.Usage.Merge(timings(value))
+		case "stop":
+			d.Done = isTrue(value)
+		}
+	})
+	if !d.Usage.Output.Known {
+		d.Tokens = ids
+	}
+	if d.Done {
+		d.finish(llamaEnd(data))
+	}
+	d.Err = errorBeside(data, d.Choice)
+	return d, nil
+}
+
+// truncated is the finish reason of an answer for which the context was too short.
+const truncated = "truncated"
+
+// llamaEnd is why the answer ended: stop_type, or a flag of its own for each reason
+// in older releases.
+func llamaEnd(data []byte) []byte {
+	reason := []byte("stop")
+	fields(data, func(key, value []byte) {
+		switch string(key) {
+		case "stop_type":
+			reason = textIn(value)
+		case "stopped_eos", "stopped_limit", "stopped_word":
+			if isTrue(value) {
+				reason = key[len("stopped_"):]
+			}
+		}
+	})
+	if isTrue(member(data, truncated)) {
+		return []byte(truncated)
+	}
+	return reason
+}
+
+func (llama) Tokenizer(Server) (Tokenizer, bool) { return llamaTokenizer(), true }

@@ -1,0 +1,84 @@
+package wire
+
+import "encoding/json"
+
+// ollama is Ollama's native /api/generate: a JSON object a line. It has no
+// ignore_eos and no minimum, so an answer may end early, and it counts tokens in
+// the last line only.
+type ollama struct{ common }
+
+func (ollama) Name() string    { return "ollama" }
+func (ollama) Path(Ask) string { return "/api/generate" }
+
+// fieldThink asks a model that can think not to.
+const fieldThink Field = "think"
+
+// Fields has neither truncate nor shift: a complaint that names them is about a
+// prompt that is too long, and without them Ollama would silently cut it.
+func (ollama) Fields() []Field { return []Field{FieldTemperature, FieldSeed, fieldThink} }
+
+// Body never sends num_ctx: another one than the model was loaded with loads it
+// again, for everybody.
+func (ollama) Body(a Ask) ([]byte, error) {
+	b := body{
+		"model": a.Model, "prompt": a.text(), "raw": true, "stream": true,
+		"keep_alive": "30m", "truncate": false, "shift": false,
+	}
+	b.set("options.num_predict", a.MaxTokens)
+	b.put(a, FieldTemperature, "options.temperature", 0)
+	b.put(a, FieldSeed, "options.seed", 1)
+	b.put(a, fieldThink, "think", false)
+	return json.Marshal(b)
+}
+
+// doneLine is the finish reason of an answer whose last line tells none, as those
+// of older releases.
+const doneLine = "done"
+
+func (ollama) Decode(data []byte) (Delta, error) {
+	data, d, err := opened(data)
+	if data == nil {
+		return d, err
+	}
+	fields(data, func(key, value []byte) {
+		switch string(key) {
+		case "response":
+			d.Choice, d.Text = true, textIn(value)
+		case "thinking":
+			d.Reasoning = textIn(value)
+		case "message": // of /api/chat
+			d.Choice = true
+			d.addMessage(value)
+		case "done":
+			d.Done = isTrue(value)
+		case "done_reason":
+			d.finish(textIn(value))
+		case "prompt_eval_count":
+			d.Usage.Prompt = countIn(value)
+		case "eval_count":
+			d.Usage.Output = countIn(value)
+		}
+	})
+	d.Err = errorBeside(data, d.Choice)
+	if d.Done {
+		d.Choice = false // its counts are those of the whole answer
+	}
+	if d.Done && d.Finish == "" {
+		d.Finish = doneLine
+	}
+	return d, nil
+}
+
+// addMessage adds what a message of /api/chat says.
+func (d *Delta) addMessage(message []byte) {
+	fields(message, func(key, value []byte) {
+		switch string(key) {
+		case "content":
+			d.Text = join(d.Text, textIn(value))
+		case "thinking":
+			d.Reasoning = textIn(value)
+		case "tool_calls":
+			elements(value, func(call []byte) { fields(call, d.addFunction) })
+		}
+	})
+}

@@ -1,0 +1,127 @@
+package wire
+
+import "encoding/json"
+
+// responses is OpenAI's /v1/responses. vLLM serves it as well, with its salt and
+// its priority, but without ignore_eos and min_tokens.
+type responses struct{ common }
+
+func (responses) Name() string      { return "openai-responses" }
+func (responses) Path(a Ask) string { return a.Server.Prefix + "/v1/responses" }
+
+// fieldStore asks not to keep the answer.
+const fieldStore Field = "store"
+
+func (responses) Fields() []Field {
+	return []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore}
+}
+
+func (responses) Body(a Ask) ([]byte, error) {
+	b := inputBody(a)
+	b["stream"] = true
+	b["max_output_tokens"] = a.MaxTokens
+	b.ask(a, FieldTemperature, "temperature", 0)
+	b.ask(a, fieldStore, "store", false)
+	if a.CacheSalt != "" {
+		b.ask(a, FieldCacheSalt, "cache_salt", a.CacheSalt)
+	}
+	if a.Priority != nil {
+		b.ask(a, FieldPriority, "priority", *a.Priority)
+	}
+	b.extra(a)
+	return json.Marshal(b)
+}
+
+// inputBody is the conversation of a: a text if it is the question alone.
+func inputBody(a Ask) body {
+	b := body{"input": a.Prompt}
+	if len(a.Turns) > 0 {
+		b["input"] = messages(a)
+	}
+	if a.Model != "" {
+		b["model"] = a.Model
+	}
+	return b
+}
+
+func (responses) Decode(data []byte) (Delta, error) {
+	data, d, err := opened(data)
+	if data == nil {
+		return d, err
+	}
+	kind := member(data, "type")
+	switch string(textIn(kind)) {
+	case "response.output_text.delta", "response.function_call_arguments.delta",
+		"response.custom_tool_call_input.delta", "response.mcp_call_arguments.delta",
+		"response.code_interpreter_call_code.delta":
+		d.Choice, d.Text = true, textIn(member(data, "delta"))
+	case "response.refusal.delta":
+		d.Choice, d.Text = true, textIn(member(data, "delta"))
+		d.Refusal = len(d.Text) > 0
+	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
+		d.Choice, d.Reasoning = true, textIn(member(data, "delta"))
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
+		d.Done = true
+		d.addResponse(member(data, "response"), textIn(kind)[len("response."):])
+	case "error", "":
+		d.Err = ParseError(data)
+	}
+	return d, nil
+}
+
+// addResponse adds what the last event says of the whole answer. vLLM calls the
+// event completed although the status is another.
+func (d *Delta) addResponse(response, event []byte) {
+	status, reason := event, []byte(nil)
+	fields(response, func(key, value []byte) {
+		switch string(key) {
+		case "status":
+			if told := textIn(value); len(told) > 0 {
+				status = told
+			}
+		case "incomplete_details":
+			reason = textIn(member(value, "reason"))
+		case "error":
+			if present(value) {
+				d.Err = nested(value, "")
+			}
+		case "usage":
+			d.Usage = responsesUsage(value)
+		}
+	})
+	d.finish(status)
+	if d.Finish == "incomplete" {
+		d.finish(reason)
+	}
+}
+
+// responsesUsage reads a usage object of the Responses API.
+func responsesUsage(value []byte) Usage {
+	var u Usage
+	fields(value, func(key, value []byte) {
+		switch string(key) {
+		case "input_tokens":
+			u.Prompt = countIn(value)
+		case "input_tokens_details":
+			u.Cached = detail(value, "cached_tokens")
+		case "output_tokens":
+			u.Output = countIn(value)
+		case "output_tokens_details":
+			u.Reasoning = detail(value, "reasoning_tokens")
+		case "total_tokens":
+			u.Total = countIn(value)
+		}
+	})
+	return u
+}
+
+// Tokenizer is the kind's own where there is one for conversations, else the
+// API's.
+func (responses) Tokenizer(s Server) (Tokenizer, bool) {
+	if s.Tokenize != "" {
+		if t, ok := s.tokenizer(true); ok {
+			return t, true
+		}
+	}
+	return inputTokens(s.Prefix+"/v1/responses/input_tokens", func(a Ask) any { return inputBody(a) }), true
+}

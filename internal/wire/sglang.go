@@ -1,0 +1,95 @@
+package wire
+
+import "encoding/json"
+
+// sglang is SGLang's native /generate. Every frame repeats the whole answer so
+// far, unless the server runs with --incremental-streaming-output, and counts
+// its tokens.
+type sglang struct{ common }
+
+func (sglang) Name() string    { return "sglang" }
+func (sglang) Path(Ask) string { return "/generate" }
+
+func (sglang) Fields() []Field {
+	return []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority}
+}
+
+// Body asks with extra_key, which keeps prompts apart in the cache: cache_salt
+// is a word of the OpenAI endpoints only, and joined with it there.
+func (sglang) Body(a Ask) ([]byte, error) {
+	b := body{"stream": true, "text": a.text()}
+	if a.IDs != nil {
+		delete(b, "text")
+		b["input_ids"] = a.IDs
+	}
+	b.set("sampling_params.max_new_tokens", a.MaxTokens)
+	b.put(a, FieldMinTokens, "sampling_params.min_new_tokens", a.MaxTokens)
+	b.put(a, FieldIgnoreEOS, "sampling_params.ignore_eos", true)
+	b.put(a, FieldTemperature, "sampling_params.temperature", 0)
+	if a.CacheSalt != "" {
+		b.put(a, FieldCacheSalt, "extra_key", a.CacheSalt)
+	}
+	if a.Priority != nil {
+		b.put(a, FieldPriority, "priority", *a.Priority)
+	}
+	return json.Marshal(b)
+}
+
+func (sglang) Decode(data []byte) (Delta, error) {
+	data, d, err := opened(data)
+	if data == nil {
+		return d, err
+	}
+	ids := Count{}
+	fields(data, func(key, value []byte) {
+		switch string(key) {
+		case "text":
+			d.Choice, d.Whole, d.Text = true, true, textIn(value)
+		case "output_ids":
+			d.Choice, ids = true, Tokens(0)
+			elements(value, func([]byte) { ids.N++ })
+		case "meta_info":
+			d.Choice = true
+			d.addMeta(value)
+		}
+	})
+	if !d.Usage.Output.Known {
+		d.Usage.Output = ids
+	}
+	if d.Err == nil {
+		d.Err = errorBeside(data, d.Choice)
+	}
+	return d, nil
+}
+
+// addMeta adds what SGLang says of the answer so far. Its reasoning tokens may be
+// one more than all of them.
+func (d *Delta) addMeta(meta []byte) {
+	fields(meta, func(key, value []byte) {
+		switch string(key) {
+		case "prompt_tokens":
+			d.Usage.Prompt = countIn(value)
+		case "cached_tokens":
+			d.Usage.Cached = countIn(value)
+		case "completion_tokens":
+			d.Usage.Output = countIn(value)
+		case "reasoning_tokens":
+			d.Usage.Reasoning = countIn(value)
+		case "finish_reason":
+			d.addEnd(value)
+		}
+	})
+}
+
+// addEnd adds SGLang's finish reason: an object with a type, or a word in older
+// releases. An aborted answer says there why.
+func (d *Delta) addEnd(reason []byte) {
+	d.finish(textIn(reason))
+	d.finish(textIn(member(reason, "type")))
+	if d.Finish == "abort" && member(reason, "message") != nil {
+		d.Err = nested(reason, "")
+		d.Err.Code = unquote(member(reason, "status_code"))
+	}
+}
+
+func (sglang) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer(false) }

@@ -1,0 +1,93 @@
+package wire
+
+import (
+	"encoding/json"
+	"net/url"
+)
+
+// triton is the generate extension of NVIDIA's Triton Inference Server. One
+// spelling serves the models of TensorRT-LLM and the vLLM backend: of what lies in
+// "parameters", Triton hands the names that the model has as inputs over as
+// tensors, and all others as parameters of the request, which the vLLM backend
+// takes for sampling parameters and TensorRT-LLM leaves alone
+// (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md).
+// TensorRT-LLM's end_id is not sent: the vLLM backend takes no sampling parameter
+// that vLLM does not know.
+type triton struct{ common }
+
+func (triton) Name() string { return "triton" }
+
+func (triton) Path(a Ask) string {
+	path := "/v2/models/" + url.PathEscape(a.Model)
+	if a.Version != "" {
+		path += "/versions/" + url.PathEscape(a.Version)
+	}
+	return path + "/generate_stream"
+}
+
+// Finishes is false: only the vLLM backend tells why it ended.
+func (triton) Finishes() bool { return false }
+
+// What the vLLM backend is asked to tell: other models leave it alone.
+const (
+	fieldExcludeInput Field = "exclude_input_in_output"
+	fieldFinishReason Field = "return_finish_reason"
+	fieldInputTokens  Field = "return_num_input_tokens"
+	fieldOutputTokens Field = "return_num_output_tokens"
+)
+
+func (triton) Fields() []Field {
+	return []Field{
+		FieldMinTokens, FieldIgnoreEOS, FieldTemperature,
+		fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens,
+	}
+}
+
+func (triton) Body(a Ask) ([]byte, error) {
+	p := body{"stream": true, "max_tokens": a.MaxTokens}
+	p.put(a, FieldMinTokens, "min_tokens", a.MaxTokens)
+	p.put(a, FieldIgnoreEOS, "ignore_eos", true)
+	p.put(a, FieldTemperature, "temperature", 0)
+	for _, f := range []Field{fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens} {
+		p.put(a, f, string(f), true)
+	}
+	return json.Marshal(body{"text_input": a.text(), "parameters": p})
+}
+
+func (triton) Decode(data []byte) (Delta, error) {
+	data, d, err := opened(data)
+	if data == nil {
+		return d, err
+	}
+	fields(data, func(key, value []byte) {
+		switch string(key) {
+		case "text_output":
+			d.Choice, d.Text = true, textIn(scalar(value))
+		case "num_output_tokens":
+			d.Tokens = countIn(scalar(value)).N
+		case "num_input_tokens":
+			d.Usage.Prompt = countIn(scalar(value))
+		case "finish_reason": // Python's None until the end
+			if reason := textIn(scalar(value)); string(reason) != "None" {
+				d.finish(reason)
+			}
+		}
+	})
+	d.Err = errorBeside(data, d.Choice)
+	return d, nil
+}
+
+// scalar is a tensor's value: a tensor of one element is that element, or a list
+// of it.
+func scalar(value []byte) []byte {
+	single := value
+	if len(value) > 0 && value[0] == '[' {
+		single = nil
+	}
+	elements(value, func(element []byte) {
+		if single == nil {
+			single = element
+		}
+	})
+	return single
+}
