@@ -173,13 +173,31 @@ func mediaType(resp *http.Response) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-func isStream(resp *http.Response) bool { return mediaType(resp) == "text/event-stream" }
+// The types of streams.
+const (
+	typeSSE    = "text/event-stream"
+	typeNDJSON = "application/x-ndjson"
+)
+
+func isStream(resp *http.Response) bool {
+	kind := mediaType(resp)
+	return kind == typeSSE || kind == typeNDJSON
+}
+
+// nextFrame returns what cuts the answer into frames. The answer's type decides
+// how, not what was asked for.
+func (x *exchange) nextFrame(resp *http.Response) func() (stream.Frame, error) {
+	if mediaType(resp) == typeNDJSON {
+		return stream.NewLines(resp.Body, x.trace.conn.Last, askSize(resp)).Next
+	}
+	return stream.NewSSE(resp.Body, x.trace.conn.Last, askSize(resp)).Next
+}
 
 // read reads the stream to its end.
 func (x *exchange) read(ctx context.Context, resp *http.Response) verdict {
-	frames := stream.NewSSE(resp.Body, x.trace.conn.Last, askSize(resp))
+	next := x.nextFrame(resp)
 	for {
-		frame, err := frames.Next()
+		frame, err := next()
 		if errors.Is(err, io.EOF) {
 			return complete(x.fold, x.ask, x.target.Dialect.Finishes())
 		}
@@ -235,7 +253,7 @@ func (t Target) request(ctx context.Context, ask wire.Ask) (*http.Request, error
 	}
 	req.Header.Set("User-Agent", t.Agent)
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Accept", typeSSE)
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("Baggage", synthetic)
 	return req, nil

@@ -22,6 +22,8 @@ func (completions) Body(a Ask) ([]byte, error) {
 	return json.Marshal(b)
 }
 
+func (completions) TakesIDs(s Server) bool { return s.IDs }
+
 func (completions) Decode(data []byte) (Delta, error) { return decodeChunk(data) }
 
 func (completions) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer(false) }

@@ -29,6 +29,8 @@ func (llama) Body(a Ask) ([]byte, error) {
 	return json.Marshal(b)
 }
 
+func (llama) TakesIDs(Server) bool { return true }
+
 func (llama) Decode(data []byte) (Delta, error) {
 	data, d, err := opened(data)
 	if data == nil {

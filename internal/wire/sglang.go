@@ -35,6 +35,8 @@ func (sglang) Body(a Ask) ([]byte, error) {
 	return json.Marshal(b)
 }
 
+func (sglang) TakesIDs(Server) bool { return true }
+
 func (sglang) Decode(data []byte) (Delta, error) {
 	data, d, err := opened(data)
 	if data == nil {

@@ -53,6 +53,9 @@ type Dialect interface {
 	// Fields lists the optional fields Body sends when Omit is empty.
 	Fields() []Field
 
+	// TakesIDs reports whether s takes prompts as token ids.
+	TakesIDs(s Server) bool
+
 	// Tokenizer is the route that counts the tokens of this dialect's prompts
 	// on s; ok is false if there is none.
 	Tokenizer(s Server) (t Tokenizer, ok bool)
@@ -67,6 +70,7 @@ type common struct{}
 
 func (common) Header(key, _ string) map[string]string { return bearer(key) }
 func (common) Tokenizer(Server) (Tokenizer, bool)     { return Tokenizer{}, false }
+func (common) TakesIDs(Server) bool                   { return false }
 func (common) Finishes() bool                         { return true }
 
 // bearer is the header with a key that most APIs want.
