@@ -35,8 +35,12 @@ func assemble(c *config.Config, dial probe.Dial, build telemetry.Build) ([]*job,
 	for _, target := range c.Targets {
 		i := slices.IndexFunc(jobs, func(j *job) bool { return j.plan.Name == target.Group })
 		if i < 0 {
+			options, err := promptOptions(target, seed)
+			if err != nil {
+				return nil, fmt.Errorf("target %s: %w", target.Name, err)
+			}
 			i = len(jobs)
-			jobs = append(jobs, newJob(target, seed))
+			jobs = append(jobs, newJob(target, options))
 		}
 		if err := jobs[i].add(target, dial, build); err != nil {
 			return nil, err
@@ -46,11 +50,11 @@ func assemble(c *config.Config, dial probe.Dial, build telemetry.Build) ([]*job,
 }
 
 // newJob returns a job without members for the group of t.
-func newJob(t config.Target, seed uint64) *job {
+func newJob(t config.Target, asks prompt.Options) *job {
 	interval := intervalOf(t)
 	j := &job{
 		plan:   schedule.Plan{Interval: interval, Arrival: schedule.Arrival(t.Arrival), Name: t.Group},
-		writer: prompt.NewWriter(prompt.Workload(t.Prompt), t.PromptTokens, seed),
+		writer: prompt.NewWriter(asks),
 	}
 	j.group = &probe.Group{
 		Interval: interval, Tokens: t.PromptTokens, Output: t.MaxTokens,
@@ -59,6 +63,34 @@ func newJob(t config.Target, seed uint64) *job {
 		Skipped: func(string, probe.Skip) {},
 	}
 	return j
+}
+
+// promptOptions are what the group of t is asked. They read the file that is
+// asked from.
+func promptOptions(t config.Target, seed uint64) (prompt.Options, error) {
+	o := prompt.Options{
+		Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Seed: seed,
+		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depth: t.CanaryDepth,
+	}
+	switch o.Workload {
+	case prompt.Book:
+		data, err := os.ReadFile(t.BookFile)
+		if err == nil {
+			o.Book, err = prompt.ParseBook(data, o.Tokens)
+		}
+		if err != nil {
+			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
+		}
+	case prompt.Dataset:
+		data, err := os.ReadFile(t.DatasetFile)
+		if err == nil {
+			o.Dataset, err = prompt.ParseDataset(data)
+		}
+		if err != nil {
+			return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
+		}
+	}
+	return o, nil
 }
 
 func intervalOf(t config.Target) time.Duration {
@@ -105,8 +137,8 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 // fit makes the prompts' length exact by the first member's tokenizer, where it
 // has one. Without one, the usage of the first probes tells.
 func (j *job) fit(ctx context.Context) error {
-	return j.writer.Fit(func(text string) (int, error) {
-		n, ok, err := j.group.Members[0].Count(ctx, text)
+	return j.writer.Fit(func(p prompt.Prompt) (int, error) {
+		n, ok, err := j.group.Members[0].Count(ctx, p.Text)
 		if err == nil && !ok {
 			err = errNoTokenizer
 		}

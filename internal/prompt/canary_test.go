@@ -1,0 +1,87 @@
+package prompt
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var sentence = regexp.MustCompile(` The code words are: (\w+ \w+ \w+)\.`)
+
+func TestCanaryStandsAtItsDepth(t *testing.T) {
+	for _, depth := range []float64{0, 0.1, 0.25, 0.5, 0.75, 1} {
+		w := fitted(t, Options{Workload: Canary, Tokens: 1064, Seed: 3, Depth: depth})
+		p := w.Prompt(2)
+		at := sentence.FindStringIndex(p.Text)
+		if at == nil {
+			t.Fatalf("no sentence in %q", p.Text)
+		}
+		before := len(strings.Fields(p.Text[:at[0]])) - 1
+		after := w.Prompt(2).Size.size.words - codeWords - before
+		if got := float64(before) / float64(before+after); distance(int(1000*got), int(1000*depth)) > 1 {
+			t.Errorf("depth %v: %d words before it and %d behind", depth, before, after)
+		}
+		body, question, _ := strings.Cut(p.Text, "\n\n")
+		if !strings.HasPrefix(body, "Words: ") || !strings.HasPrefix(question, "What are the code words? Answer with the three code words first. Then count upwards") ||
+			!strings.HasSuffix(question, "do not stop.") {
+			t.Errorf("it asks %q", question)
+		}
+	}
+}
+
+func TestCanaryExpectsItsCodeWords(t *testing.T) {
+	w := fitted(t, Options{Workload: Canary, Tokens: 500, Seed: 3, Depth: 0.5})
+	drawn, sorted := map[string]bool{}, map[string]bool{}
+	for round := range uint64(500) {
+		p := w.Prompt(round)
+		found := sentence.FindStringSubmatch(p.Text)
+		if found == nil || found[1] != p.Expect {
+			t.Fatalf("expects %q of %q", p.Expect, p.Text)
+		}
+		code := strings.Fields(p.Expect)
+		for _, word := range code {
+			drawn[word] = true
+			if !slices.Contains(words[:candidates], word) {
+				t.Errorf("%q cannot be a code word", word)
+			}
+		}
+		if code[0] == code[1] || code[1] == code[2] || code[0] == code[2] {
+			t.Errorf("the code words are %q", p.Expect)
+		}
+		sorted[strings.Join(slices.Sorted(strings.FieldsSeq(strings.ReplaceAll(p.Text, ".", " ."))), " ")] = true
+	}
+	if len(drawn) != candidates {
+		t.Errorf("%d words are drawn, want %d", len(drawn), candidates)
+	}
+	if len(sorted) != 1 {
+		t.Error("prompts are made of different words")
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	const expect = "apple river stone"
+	for answer, want := range map[string]bool{
+		"apple river stone one two three":             true,
+		"Apple, River, Stone.\n\nOne two":             true,
+		"The code words are: **APPLE** – river/STONE": true,
+		"apple1river2stone":                           true,
+		"apple river apple river stone":               true,
+		"":                                            false,
+		"apple":                                       false,
+		"apple river":                                 false,
+		"river apple stone":                           false,
+		"apple, river and stone":                      false,
+		"pineapple river stone":                       false,
+		"apple river stones":                          false,
+		"apple riverstone":                            false,
+		"apfel river stone":                           false,
+	} {
+		if got := Answers(expect, answer); got != want {
+			t.Errorf("%q: got %t", answer, got)
+		}
+	}
+	if !Answers("", "anything") || !Answers("", "") {
+		t.Error("an answer of which nothing is expected is wrong")
+	}
+}
