@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -25,6 +24,7 @@ type job struct {
 	targets []config.Target // of the members, in their order
 	group   *probe.Group
 	plan    schedule.Plan
+	asks    prompt.Options
 	writer  *prompt.Writer
 }
 
@@ -35,8 +35,12 @@ func assemble(c *config.Config, dial probe.Dial, build telemetry.Build) ([]*job,
 	for _, target := range c.Targets {
 		i := slices.IndexFunc(jobs, func(j *job) bool { return j.plan.Name == target.Group })
 		if i < 0 {
+			options, err := promptOptions(target, seed)
+			if err != nil {
+				return nil, fmt.Errorf("target %s: %w", target.Name, err)
+			}
 			i = len(jobs)
-			jobs = append(jobs, newJob(target, seed))
+			jobs = append(jobs, newJob(target, options))
 		}
 		if err := jobs[i].add(target, dial, build); err != nil {
 			return nil, err
@@ -46,15 +50,16 @@ func assemble(c *config.Config, dial probe.Dial, build telemetry.Build) ([]*job,
 }
 
 // newJob returns a job without members for the group of t.
-func newJob(t config.Target, seed uint64) *job {
+func newJob(t config.Target, asks prompt.Options) *job {
 	interval := intervalOf(t)
 	j := &job{
 		plan:   schedule.Plan{Interval: interval, Arrival: schedule.Arrival(t.Arrival), Name: t.Group},
-		writer: prompt.NewWriter(prompt.Workload(t.Prompt), t.PromptTokens, seed),
+		asks:   asks,
+		writer: prompt.NewWriter(asks),
 	}
 	j.group = &probe.Group{
-		Interval: interval, Tokens: t.PromptTokens, Output: t.MaxTokens,
-		Ask:     j.ask,
+		Interval: interval, Output: t.MaxTokens,
+		Ask:     j.question,
 		Record:  func(*probe.Result) {},
 		Skipped: func(string, probe.Skip) {},
 	}
@@ -63,20 +68,6 @@ func newJob(t config.Target, seed uint64) *job {
 
 func intervalOf(t config.Target) time.Duration {
 	return time.Duration(float64(time.Second) / t.QPS)
-}
-
-// ask writes the prompt of a round.
-func (j *job) ask(round uint64) probe.Question {
-	p := j.writer.Prompt(round)
-	q := probe.Question{
-		Ask:    wire.Ask{Prompt: p.Text, CacheSalt: p.Salt, Length: j.group.Tokens},
-		Learn:  func(tokens int) { j.writer.Learn(p.Size, tokens) },
-		Refuse: func() { j.writer.Refuse(p.Size) },
-	}
-	if p.Held {
-		q.Ask.PromptTokens = wire.Tokens(p.Tokens)
-	}
-	return q
 }
 
 // add makes a member of t.
@@ -89,10 +80,16 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL,
 		Key: t.APIKey.Reveal(), Header: header(t), Agent: agent(build),
 		Transport: probe.NewTransport(dial, security, t.Connection == "reuse"),
-		Timeout:   t.Timeout, Stall: t.StallTimeout,
+		Timeout:   t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit,
+		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
 	}
 	if t.API != wire.Auto {
 		if target.Dialect, err = wire.Lookup(t.API); err != nil {
+			return err
+		}
+	}
+	if t.Server != wire.Auto {
+		if target.Server, err = wire.LookupServer(t.Server); err != nil {
 			return err
 		}
 	}
@@ -126,18 +123,6 @@ func (j *job) close() {
 	}
 }
 
-// fit makes the prompts' length exact by the first member's tokenizer, where it
-// has one. Without one, the usage of the first probes tells.
-func (j *job) fit(ctx context.Context) error {
-	return j.writer.Fit(func(text string) (int, error) {
-		tokens, err := j.group.Members[0].Tokenize(ctx, wire.Ask{Prompt: text})
-		if err == nil && tokens.N == 0 {
-			err = errNoTokenizer
-		}
-		return tokens.N, err
-	})
-}
-
 // agent is how the prober calls itself: whoever reads a server's log shall know
 // that this is no user.
 func agent(b telemetry.Build) string {
@@ -147,6 +132,10 @@ func agent(b telemetry.Build) string {
 // header is what the user added to each request to t.
 func header(t config.Target) http.Header {
 	h := http.Header{}
+	if t.InferenceObjective != "" { // both spellings: see the Gateway API Inference Extension and llm-d's router
+		h.Set("X-Llm-D-Inference-Objective", t.InferenceObjective)
+		h.Set("X-Gateway-Inference-Objective", t.InferenceObjective)
+	}
 	for name, value := range t.Headers {
 		h.Set(name, value.Reveal())
 	}
@@ -192,9 +181,10 @@ func objectives(c *config.Config) []probe.Objective {
 	return list
 }
 
-// tokensPerDay is what probing t costs.
-func tokensPerDay(t config.Target) int {
-	perDay := int(t.QPS * 86400 * float64(t.PromptTokens+t.MaxTokens))
+// tokensPerDay is what probing t costs. A data set's prompts count one token a
+// word at least.
+func (j *job) tokensPerDay(t config.Target) int {
+	perDay := int(t.QPS * 86400 * float64(j.asks.Mean()+t.MaxTokens))
 	if t.TokenBudgetPerDay > 0 {
 		return min(perDay, t.TokenBudgetPerDay)
 	}

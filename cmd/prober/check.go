@@ -19,7 +19,7 @@ import (
 // What check asks of each server: little, so that it costs next to nothing.
 const (
 	checkWords  = "Words: time year people way day man thing woman life child world school"
-	checkTokens = 8
+	checkTokens = 16 // OpenAI's Responses take no less
 )
 
 func newCheck() *cobra.Command {
@@ -56,7 +56,7 @@ func check(ctx context.Context, c *config.Config, w io.Writer) error {
 	for _, j := range jobs {
 		for i, m := range j.group.Members {
 			t := j.targets[i]
-			total += tokensPerDay(t)
+			total += j.tokensPerDay(t)
 			fmt.Fprintf(w, "%s  %s\n", t.Name, t.URL)
 			checker := checker{w: w, target: t, member: m, job: j, leads: i == 0}
 			if !checker.run(ctx) {
@@ -218,7 +218,7 @@ func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 func (c checker) plan() {
 	t := c.target
 	c.line("plan", "%s prompts of %s tokens, answers of %d, every %v (%s): %s tokens a day",
-		t.Prompt, grouped(t.PromptTokens), t.MaxTokens, c.job.plan.Interval, t.Arrival, grouped(tokensPerDay(t)))
+		t.Prompt, grouped(t.PromptTokens), t.MaxTokens, c.job.plan.Interval, t.Arrival, grouped(c.job.tokensPerDay(t)))
 	if t.TokenBudgetPerDay > 0 {
 		c.line("", "at most %s tokens a day, by its budget", grouped(t.TokenBudgetPerDay))
 	}

@@ -99,7 +99,10 @@ func (c *crew) probe(starts context.Context, j *job) {
 	c.observers.describe(j)
 	work := schedule.Job{
 		Plan: j.plan,
-		Do:   func(n uint64, due time.Time) { j.group.Round(starts, c.probes, n, due) },
+		Do: func(n uint64, due time.Time) {
+			j.group.Round(starts, c.probes, n, due)
+			j.fitAhead(starts, n+1)
+		},
 		Late: func(uint64) { j.group.Late() },
 	}
 	work.Run(starts, j.plan.Epoch(time.Now()))

@@ -50,7 +50,7 @@ func overrides(cmd *cobra.Command) map[string]string {
 // loadConfig reads the configuration of a verb: flags over environment over
 // targets file. URLs replace the configured targets.
 func loadConfig(cmd *cobra.Command, urls []string) (*config.Config, error) {
-	return load(config.Options{Environ: env.ToMap(os.Environ()), Overrides: overrides(cmd), URLs: urls, APIs: apis()})
+	return load(config.Options{Environ: env.ToMap(os.Environ()), Overrides: overrides(cmd), URLs: urls, APIs: apis(), Servers: wire.Servers()})
 }
 
 // load is [config.Load] with the check of a file whose format is not ours.
@@ -65,7 +65,25 @@ func load(o config.Options) (*config.Config, error) {
 			Hint: "see the web configuration of the Prometheus exporter-toolkit",
 		}}
 	}
+	if err := readPrompts(c); err != nil {
+		return nil, err
+	}
 	return c, nil
+}
+
+// readPrompts reads the books and data sets that prompts come from: what is wrong
+// with them is wrong with the configuration.
+func readPrompts(c *config.Config) error {
+	var problems config.Problems
+	for _, t := range c.Targets {
+		if _, err := promptOptions(t, 0); err != nil {
+			problems = append(problems, config.Problem{Place: "target " + t.Name, Text: err.Error(), Hint: "see PROBER_BOOK_FILE and PROBER_DATASET_FILE"})
+		}
+	}
+	if problems != nil {
+		return problems
+	}
+	return nil
 }
 
 // apis are the names of the known dialects.

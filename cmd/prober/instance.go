@@ -42,6 +42,11 @@ func (i *instance) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, i.listener.Close())
 	}
+	for _, j := range jobs {
+		for _, t := range j.targets {
+			i.log.Info("target", j.cost(t)...)
+		}
+	}
 	o, err := i.observe(ctx)
 	if err != nil {
 		return errors.Join(err, i.listener.Close())

@@ -91,7 +91,7 @@ func (o *observers) describe(j *job) {
 		o.board.Set(status.Target{
 			Name: t.Name, Model: d.model, Prompt: t.Prompt, Group: t.Group, API: d.api, URL: t.URL,
 			Server: d.server, Version: d.version, Abilities: d.abilities,
-			PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: tokensPerDay(t),
+			PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.tokensPerDay(t),
 			Interval: j.plan.Interval, Objectives: d.promises, InFlight: inFlight,
 			Notes: d.notes, Hint: report.Hint,
 		})

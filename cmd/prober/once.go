@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,11 +14,9 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
 )
-
-// errNoTokenizer says that a server has no route that counts tokens.
-var errNoTokenizer = errors.New("server has no tokenizer route")
 
 func newOnce() *cobra.Command {
 	var format string
@@ -26,7 +25,8 @@ func newOnce() *cobra.Command {
 		Short: "Probe each target once and show what happened",
 		Long: `Once sends one probe to each target and shows where the time went: connection, wait,
 first token, gaps, usage and the verdict. Targets are the URLs, or those of the
-environment and the targets file.
+environment and the targets file. A server that tells the length of a prompt in its
+answers only is asked again, up to three times, until the length is exact.
 
 Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 		Example: `  prober once http://localhost:8000 --prompt-tokens 1000
@@ -57,34 +57,74 @@ func once(ctx context.Context, c *config.Config, w io.Writer, format string) err
 	show := shower(w, format)
 	allOK := true
 	for _, j := range jobs {
-		var mu sync.Mutex // members may end together
-		var shown error
-		answered := 0
-		j.group.Record = func(r *probe.Result) {
-			mu.Lock()
-			defer mu.Unlock()
-			answered++
+		results, err := j.once(ctx)
+		for _, r := range results {
 			allOK = allOK && r.Outcome == probe.OK
-			shown = errors.Join(shown, show(r))
+			err = errors.Join(err, show(r))
 		}
-		j.group.Skipped = func(target string, reason probe.Skip) {
-			mu.Lock()
-			defer mu.Unlock()
-			shown = errors.Join(shown, fmt.Errorf("%s was not probed: %s", target, reason))
-		}
-		_ = j.fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
-		j.group.Round(ctx, ctx, 0, time.Now())
-		if shown != nil {
-			return shown
-		}
-		if answered < len(j.targets) {
-			return errors.New("interrupted")
+		if err != nil {
+			return err
 		}
 	}
 	if !allOK {
 		return errFailed
 	}
 	return nil
+}
+
+// calibrations is how often a prompt is asked in vain until its length is exact.
+const calibrations = 3
+
+// once asks a round of j. Where only the usage of an answer tells how long a
+// prompt is, the first ones make it exact, and the last counts.
+func (j *job) once(ctx context.Context) ([]*probe.Result, error) {
+	_ = j.fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
+	for round := uint64(0); ; round++ {
+		results, err := j.round(ctx, round)
+		if err != nil || round == calibrations || !j.calibrating(results) {
+			return results, err
+		}
+	}
+}
+
+// round asks a round of j, and returns the results of its members in the order
+// of their ends.
+func (j *job) round(ctx context.Context, round uint64) (results []*probe.Result, err error) {
+	var mu sync.Mutex // members may end together
+	j.group.Record = func(r *probe.Result) {
+		mu.Lock()
+		defer mu.Unlock()
+		results = append(results, r)
+	}
+	j.group.Skipped = func(target string, reason probe.Skip) {
+		mu.Lock()
+		defer mu.Unlock()
+		err = errors.Join(err, fmt.Errorf("%s was not probed: %s", target, reason))
+	}
+	j.group.Round(ctx, ctx, round, time.Now())
+	if err == nil && len(results) < len(j.targets) {
+		err = errors.New("interrupted")
+	}
+	return results, err
+}
+
+// calibrating reports whether the results, all of them ok, taught how to make the
+// next prompt exact. A count of less than half of what was asked teaches nothing:
+// such a server does not count, or cuts.
+func (j *job) calibrating(results []*probe.Result) bool {
+	t := j.targets[0]
+	if t.Prompt == string(prompt.Book) || t.Prompt == string(prompt.Dataset) {
+		return false
+	}
+	for _, r := range results {
+		if r.Outcome != probe.OK {
+			return false
+		}
+	}
+	_, settled := j.writer.Off()
+	first := results[slices.IndexFunc(results, func(r *probe.Result) bool { return r.Target == t.Name })]
+	counted := first.Usage.Prompt
+	return !settled && counted.Known && counted.N != t.PromptTokens && counted.N >= t.PromptTokens/2
 }
 
 // shower returns what shows one result in a format.

@@ -71,9 +71,6 @@ func runInstance(ctx context.Context, i *instance) error {
 	for _, warning := range i.config.Warnings {
 		i.log.Warn("configuration", zap.String("doubt", warning))
 	}
-	for _, t := range i.config.Targets {
-		i.log.Info("target", cost(t)...)
-	}
 	if err := i.run(ctx); err != nil {
 		return err
 	}
@@ -82,11 +79,11 @@ func runInstance(ctx context.Context, i *instance) error {
 }
 
 // cost says what probing a target takes.
-func cost(t config.Target) []zap.Field {
+func (j *job) cost(t config.Target) []zap.Field {
 	return []zap.Field{
 		zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
 		zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
 		zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
-		zap.Int("tokens_per_day", tokensPerDay(t)),
+		zap.Int("tokens_per_day", j.tokensPerDay(t)),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,7 +40,11 @@ func (k key) check(s string) (canonical string, f *fault) {
 	case ratioKind:
 		return k.checkRatio(s)
 	case wholeKind:
-		return k.checkWhole(s)
+		return k.checkWhole(s, "0")
+	case optionalKind:
+		return k.checkWhole(s, "")
+	case shareKind:
+		return k.checkShare(s)
 	case durationKind:
 		return k.checkDuration(s)
 	case onOffKind:
@@ -48,6 +53,10 @@ func (k key) check(s string) (canonical string, f *fault) {
 		return k.checkAddress(s)
 	case urlKind:
 		return k.checkURL(s)
+	case headerNameKind:
+		return k.checkHeaderName(s)
+	case objectKind:
+		return k.checkObject(s)
 	}
 	return s, nil
 }
@@ -73,11 +82,8 @@ func (k key) checkIdentifier(s string) (string, *fault) {
 }
 
 func (k key) checkWord(s string) (string, *fault) {
-	switch {
-	case slices.Contains(k.words, s):
+	if slices.Contains(k.words, s) {
 		return s, nil
-	case slices.Contains(k.later, s):
-		return "", &fault{text: "not available yet", hint: k.hint()}
 	}
 	return "", &fault{text: "unknown" + suggestion(s, k.words), hint: k.hint()}
 }
@@ -118,9 +124,22 @@ func (k key) checkRatio(s string) (string, *fault) {
 	return "", &fault{text: "must be above 0 and below 1", hint: hint}
 }
 
-func (k key) checkWhole(s string) (string, *fault) {
+// checkShare judges a number between 0 and 1, both of which it may be.
+func (k key) checkShare(s string) (string, *fault) {
+	v, err := strconv.ParseFloat(s, 64)
+	if errors.Is(err, strconv.ErrSyntax) {
+		return "", &fault{text: "not a number", hint: k.want}
+	}
+	if !(v >= 0 && v <= 1) { // the negation holds for NaN too
+		return "", &fault{text: "must be 0 to 1", hint: k.want}
+	}
+	return s, nil
+}
+
+// checkWhole judges a whole number. Without is what the words of k stand for.
+func (k key) checkWhole(s, without string) (string, *fault) {
 	if slices.Contains(k.words, s) {
-		return "0", nil
+		return without, nil
 	}
 	v, err := strconv.Atoi(s)
 	if errors.Is(err, strconv.ErrSyntax) {
@@ -136,6 +155,9 @@ func (k key) checkWhole(s string) (string, *fault) {
 func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 func (k key) checkDuration(s string) (string, *fault) {
+	if slices.Contains(k.words, s) {
+		return "0s", nil
+	}
 	v, err := time.ParseDuration(s)
 	if err != nil && s != "" && strings.Trim(s, "0123456789.") == "" {
 		return "", &fault{text: "has no unit", hint: "add a unit, for example " + s + "s"}
@@ -166,6 +188,26 @@ func (k key) checkAddress(s string) (string, *fault) {
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return "", &fault{text: "the port must be 0 to 65535", hint: k.want}
+	}
+	return s, nil
+}
+
+func (k key) checkHeaderName(s string) (string, *fault) {
+	if s != "" && !headerName(s) {
+		return "", &fault{text: "no name that an HTTP header can have", hint: k.want}
+	}
+	return s, nil
+}
+
+// objectName is the name of a Kubernetes object, a subdomain of RFC 1123:
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names
+var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+
+// checkObject judges the name of an object. A router takes a name that it does
+// not know for none at all, so a wrong one would never be noticed.
+func (k key) checkObject(s string) (string, *fault) {
+	if s != "" && (len(s) > 253 || !objectName.MatchString(s)) {
+		return "", &fault{text: "no name that a Kubernetes object can have", hint: k.want}
 	}
 	return s, nil
 }

@@ -31,21 +31,36 @@ type Target struct {
 	API   string `env:"API"`   // a dialect's name, or "auto": ask the server
 	Model string `env:"MODEL"` // "" means: ask the server
 
+	APIVersion string `env:"API_VERSION"` // version of the API to ask for; "" means the dialect's
+	Server     string `env:"SERVER"`      // kind of server behind an OpenAI API, or "auto": find out
+
 	Prompt       string  `env:"PROMPT"`        // name of the workload
-	PromptTokens int     `env:"PROMPT_TOKENS"` // exact length of the prompt
+	PromptTokens int     `env:"PROMPT_TOKENS"` // exact length of the prompt; of the first round with sessions
 	MaxTokens    int     `env:"MAX_TOKENS"`    // exact length of the answer
 	QPS          float64 `env:"QPS"`           // probes per second, above 0
 	Arrival      string  `env:"ARRIVAL"`       // constant, jittered or poisson
+
+	SessionUsers  int     `env:"SESSION_USERS"`  // users of the prompt sessions at a time, at least 1
+	SessionRounds int     `env:"SESSION_ROUNDS"` // questions of each, at least 1
+	SystemTokens  int     `env:"SYSTEM_TOKENS"`  // about the length of the system prompt they share; with sessions below PromptTokens
+	BookFile      string  `env:"BOOK_FILE"`      // not empty if the prompt is book; can be read, its content is not judged
+	DatasetFile   string  `env:"DATASET_FILE"`   // the same for the prompt dataset
+	CanaryDepth   float64 `env:"CANARY_DEPTH"`   // how much of the prompt stands before the canary, 0 to 1
 
 	Timeout           time.Duration `env:"TIMEOUT"`              // limit of a whole probe, above 0
 	StallTimeout      time.Duration `env:"STALL_TIMEOUT"`        // longest silence between token frames, at most Timeout
 	MaxInFlight       int           `env:"MAX_IN_FLIGHT"`        // probes that may run at once, at least 1
 	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY"` // prompt and answer tokens; 0 means no budget
 	Connection        string        `env:"CONNECTION"`           // fresh or reuse
+	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT"`        // longest pause that a Retry-After may ask for; 0 means no pauses
 
 	APIKey     Secret            `env:"API_KEY"`      // empty means none; already read from APIKeyFile, if that is given
 	APIKeyFile string            `env:"API_KEY_FILE"` // where APIKey was read from; "" if it was given directly
 	Headers    map[string]Secret `env:"HEADERS"`      // names as given, unique whatever their case
+
+	Priority           *int   `env:"PRIORITY"`            // in the server's own sense, may be negative; nil means none
+	InferenceObjective string `env:"INFERENCE_OBJECTIVE"` // name of a Kubernetes object; "" means none
+	SessionHeader      string `env:"SESSION_HEADER"`      // carries the id of a session; "" means the one that the server is known for
 
 	CAFile             string `env:"CA_FILE"`   // certificates to trust; "" means the system's
 	CertFile           string `env:"CERT_FILE"` // client certificate; given with KeyFile or not at all

@@ -23,6 +23,9 @@ func (l *loader) finish(c *Config, m layer) {
 		if it.values["STALL_TIMEOUT"].assumed && it.given("TIMEOUT") {
 			t.StallTimeout = min(t.StallTimeout, t.Timeout)
 		}
+		if it.values["SYSTEM_TOKENS"].assumed && it.given("PROMPT_TOKENS") && t.SystemTokens >= t.PromptTokens {
+			t.SystemTokens = t.PromptTokens / 10
+		}
 		l.readKey(t, it)
 	}
 	for i := range c.Objectives {

@@ -41,6 +41,7 @@ func promises(t *testing.T, c *Config) {
 		if target.StallTimeout <= 0 || target.StallTimeout > target.Timeout {
 			t.Errorf("the stall timeout is not within the timeout: %+v", target)
 		}
+		asks(t, target)
 		for _, o := range c.Objectives {
 			if !measurable(target.QPS, o.Goal) || (o.Limit == 0) != (o.Signal == availability) {
 				t.Errorf("%+v makes no sense for %+v", o, target)
@@ -52,6 +53,34 @@ func promises(t *testing.T, c *Config) {
 	}
 }
 
+// asks checks what a target says about its prompts.
+func asks(t *testing.T, target Target) {
+	t.Helper()
+	if target.SessionUsers < 1 || target.SessionRounds < 1 || target.SystemTokens < 0 || !(target.CanaryDepth >= 0 && target.CanaryDepth <= 1) || target.BackoffLimit < 0 {
+		t.Errorf("a number is out of bounds: %+v", target)
+	}
+	switch target.Prompt {
+	case "cold", "warm", "canary":
+	case "sessions":
+		if target.SystemTokens >= target.PromptTokens || target.PromptTokens+(target.SessionRounds-1)*target.MaxTokens > mostTokens {
+			t.Errorf("sessions that cannot be: %+v", target)
+		}
+	case "book":
+		if target.BookFile == "" {
+			t.Errorf("no book: %+v", target)
+		}
+	case "dataset":
+		if target.DatasetFile == "" {
+			t.Errorf("no data set: %+v", target)
+		}
+	default:
+		t.Errorf("unknown prompt: %+v", target)
+	}
+	if target.SessionHeader != "" && !headerName(target.SessionHeader) || !printable(target.APIVersion+target.InferenceObjective) {
+		t.Errorf("something that no header can hold: %+v", target)
+	}
+}
+
 func FuzzLoadEnv(f *testing.F) {
 	f.Add("QPS", "0.1", "TARGETS_1_URL", "https://two/v1")
 	f.Add("TARGETS_1_URL", "http://me:sk-hidden@two", "TARGETS_0_STALL_TIMEOUT", "1h")
@@ -59,6 +88,10 @@ func FuzzLoadEnv(f *testing.F) {
 	f.Add("TARGETS_0_HEADERS", "X-A=1,X-B", "API_KEY", "\x00")
 	f.Add("TARGETS_0_HEADERS", "a=%zz;&=+", "PORT_1_TCP", "")
 	f.Add("TARGETS_999999_URL", "http://two", "TARGETS_0000_U\nRL", "http://two")
+	f.Add("PROMPT", "sessions", "SESSION_ROUNDS", "1000")
+	f.Add("PROMPT", "book", "BOOK_FILE", "key")
+	f.Add("CANARY_DEPTH", "1e-999", "TARGETS_0_PRIORITY", "-9999999999")
+	f.Add("INFERENCE_OBJECTIVE", "a.b", "SESSION_HEADER", "x-user-id")
 	f.Add("TIMEOUT", "0.1ns", "QPS", "1e-320")
 	f.Fuzz(func(t *testing.T, name1, text1, name2, text2 string) {
 		const secret = "sk-f0rb1dden"
@@ -69,7 +102,7 @@ func FuzzLoadEnv(f *testing.F) {
 			}
 			environment[prefix+name] = text
 		}
-		c, err := Load(Options{Environ: environment, APIs: apis, ReadFile: files(map[string]string{"key": secret + "\n" + secret})})
+		c, err := Load(Options{Environ: environment, APIs: apis, Servers: servers, ReadFile: files(map[string]string{"key": secret + "\n" + secret})})
 		judge(t, c, err, secret)
 	})
 }
@@ -78,6 +111,8 @@ func FuzzTargetsFile(f *testing.F) {
 	f.Add(exampleFile)
 	f.Add("objectives:\n- {signal: ttft, limit: 2s, goal: 0.99}")
 	f.Add("targets:\n- url: &a http://two\n  headers: {X-A: *a}")
+	f.Add("prompt: sessions\nsystem_tokens: 20999\ntargets:\n- {url: http://two, prompt_tokens: 80, priority: -1, backoff_limit: none}")
+	f.Add("prompt: dataset\ndataset_file: key\ncanary_depth: .5")
 	f.Add("targets: &a [*a]")
 	f.Add("targets:\n- &a {url: http://two, headers: *a}")
 	f.Add("<<: {qps: 1}\n? [a]\n: b")
@@ -87,7 +122,7 @@ func FuzzTargetsFile(f *testing.F) {
 		const secret = "sk-f0rb1dden"
 		content += "\napi_key: " + secret + "\n"
 		c, err := Load(Options{
-			Environ: environ("TARGETS_FILE=f.yaml\nTARGETS_0_URL=http://one"), APIs: apis,
+			Environ: environ("TARGETS_FILE=f.yaml\nTARGETS_0_URL=http://one"), APIs: apis, Servers: servers,
 			ReadFile: files(map[string]string{"f.yaml": content, "key": secret + "\n" + secret}),
 		})
 		judge(t, c, err, secret)

@@ -10,6 +10,9 @@ import (
 // apis are the dialects that the tests know.
 var apis = []string{"openai-chat", "openai-completions", "tgi"}
 
+// servers are the kinds of servers that the tests know.
+var servers = []string{"vllm", "sglang"}
+
 // files is a ReadFile over file names.
 func files(content map[string]string) func(string) ([]byte, error) {
 	return func(name string) ([]byte, error) {
@@ -39,7 +42,7 @@ func withTarget(lines string) map[string]string {
 // load loads what must be right.
 func load(t *testing.T, o Options) *Config {
 	t.Helper()
-	o.APIs = apis
+	o.APIs, o.Servers = apis, servers
 	c, err := Load(o)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +53,7 @@ func load(t *testing.T, o Options) *Config {
 // problems loads what must be wrong and returns the problems, one a line.
 func problems(t *testing.T, o Options) string {
 	t.Helper()
-	o.APIs = apis
+	o.APIs, o.Servers = apis, servers
 	c, err := Load(o)
 	var ps Problems
 	if !errors.As(err, &ps) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -26,12 +27,16 @@ const (
 	numberKind                 // above key.low, at most key.high
 	ratioKind                  // between 0 and 1, exclusive
 	wholeKind                  // key.low to key.high; key.words mean 0
-	durationKind               // with its unit, above 0
+	optionalKind               // key.low to key.high; key.words mean that there is no number
+	shareKind                  // between 0 and 1, inclusive
+	durationKind               // with its unit, above 0; key.words mean 0
 	onOffKind
 	addressKind // host:port to listen on
 	urlKind
 	secretKind
 	headersKind
+	headerNameKind
+	objectKind // name of a Kubernetes object
 )
 
 // A key is one setting. The zero low, high and words mean: no such bound.
@@ -43,9 +48,8 @@ type key struct {
 	otherwise string // what happens without a value, if fallback does not say it
 	low, high float64
 	words     []string
-	later     []string // words that are known and will be allowed one day
-	want      string   // hint: what a right value looks like
-	help      string   // meaning, unit and bounds in one phrase; no `, which flags would take for a name
+	want      string // hint: what a right value looks like
+	help      string // meaning, unit and bounds in one phrase; no `, which flags would take for a name
 }
 
 const (
@@ -55,10 +59,10 @@ const (
 
 // keys is every setting there is, with its default and bounds, in the order of
 // the documentation. It is the only such list: known variables, flags, keys of
-// the targets file and docs/configuration.md all come from it. apis are the
-// names of the dialects that [Options] brings.
-func keys(apis []string) schema {
-	return slices.Concat(proberKeys(), sharedKeys(), targetKeys(apis), objectiveKeys())
+// the targets file and docs/configuration.md all come from it. apis and servers
+// are the names of the dialects and kinds of servers that [Options] brings.
+func keys(apis, servers []string) schema {
+	return slices.Concat(proberKeys(), paceKeys(), promptKeys(), probeKeys(), requestKeys(), targetKeys(apis, servers), objectiveKeys())
 }
 
 func proberKeys() schema {
@@ -91,7 +95,8 @@ func proberKeys() schema {
 	}
 }
 
-func sharedKeys() schema {
+// paceKeys say when targets are probed.
+func paceKeys() schema {
 	return schema{
 		{
 			name: "QPS", scope: sharedScope, kind: numberKind, fallback: "0.1", high: 1000,
@@ -102,21 +107,63 @@ func sharedKeys() schema {
 			name: "ARRIVAL", scope: sharedScope, kind: wordKind, fallback: "constant", words: []string{"constant", "jittered", "poisson"},
 			help: "how the starts of probes are spread over time",
 		},
+	}
+}
+
+// promptKeys say what is asked. Members of a group agree in all of them.
+func promptKeys() schema {
+	return schema{
 		{
-			name: "PROMPT", scope: sharedScope, kind: wordKind, fallback: "cold", words: []string{"cold", "warm"},
-			later: []string{"sessions", "book", "canary"},
-			help:  "what is asked: a prompt that no cache knows, or one whose beginning is always the same",
+			name: "PROMPT", scope: sharedScope, kind: wordKind, fallback: "cold",
+			words: []string{"cold", "warm", "sessions", "book", "dataset", "canary"},
+			help: "what is asked: words that no cache knows, always the same words, users with a growing history, passages of a book, " +
+				"the prompts of a file, or words of which the answer must repeat three",
 		},
 		{
-			name: "PROMPT_TOKENS", scope: sharedScope, kind: wholeKind, fallback: "21000", low: 16, high: 1_000_000,
+			name: "PROMPT_TOKENS", scope: sharedScope, kind: wholeKind, fallback: "21000", low: 16, high: mostTokens,
 			want: "want the length of a prompt in tokens, at least 16 (fewer leave no room for a nonce), for example 21000",
-			help: "exact length of a prompt in tokens; 16 to 1000000",
+			help: "exact length of a prompt in tokens, with sessions that of the first round; 16 to 1000000",
 		},
 		{
 			name: "MAX_TOKENS", scope: sharedScope, kind: wholeKind, fallback: "100", low: 1, high: 100_000,
 			want: "want the length of an answer in tokens, for example 100",
 			help: "exact length of an answer in tokens; 1 to 100000",
 		},
+		{
+			name: "SESSION_USERS", scope: sharedScope, kind: wholeKind, fallback: "15", low: 1, high: 10_000,
+			want: "want a number of users, for example 15",
+			help: "users of the prompt sessions who take turns, 1 to 10000",
+		},
+		{
+			name: "SESSION_ROUNDS", scope: sharedScope, kind: wholeKind, fallback: "20", low: 1, high: 1000,
+			want: "want a number of rounds, for example 20",
+			help: "questions of a user of the prompt sessions, 1 to 1000; then a new user comes; with all answers before it the last prompt has at most 1000000 tokens",
+		},
+		{
+			name: "SYSTEM_TOKENS", scope: sharedScope, kind: wholeKind, fallback: "1000", high: mostTokens,
+			want: "want the length of the system prompt in tokens, for example 1000",
+			help: "about the length of the system prompt that all users of the prompt sessions share, in tokens, below PROMPT_TOKENS; " +
+				"a default that is not becomes a tenth of them",
+		},
+		{
+			name: "BOOK_FILE", scope: sharedScope, kind: textKind, otherwise: "none",
+			help: "text file for the prompt book, in UTF-8, at most 64 MiB, with as many words as a prompt has tokens",
+		},
+		{
+			name: "DATASET_FILE", scope: sharedScope, kind: textKind, otherwise: "none",
+			help: "file for the prompt dataset: JSON lines with a prompt, a text or messages, at most 64 MiB; prompts have their own lengths",
+		},
+		{
+			name: "CANARY_DEPTH", scope: sharedScope, kind: shareKind, fallback: "0.5",
+			want: "want 0 to 1, for example 0.5",
+			help: "how much of the prompt canary stands before the words that the answer must repeat, 0 to 1",
+		},
+	}
+}
+
+// probeKeys say what bounds probes.
+func probeKeys() schema {
+	return schema{
 		{
 			name: "TIMEOUT", scope: sharedScope, kind: durationKind, fallback: "120s", want: wantDuration + "120s",
 			help: "limit of a whole probe; a duration with its unit",
@@ -140,6 +187,17 @@ func sharedKeys() schema {
 			help: "whether each probe opens a connection of its own (DNS, TCP and TLS are then visible as phases)",
 		},
 		{
+			name: "BACKOFF_LIMIT", scope: sharedScope, kind: durationKind, fallback: "5m", words: []string{"none"},
+			want: wantDuration + "5m, or none",
+			help: "longest pause that a Retry-After of a 429 or 503 may ask for; none: there are no pauses",
+		},
+	}
+}
+
+// requestKeys say what goes out with each request.
+func requestKeys() schema {
+	return schema{
+		{
 			name: "API_KEY", scope: sharedScope, kind: secretKind, otherwise: "none",
 			help: "key that is sent with each request, without Bearer",
 		},
@@ -147,10 +205,25 @@ func sharedKeys() schema {
 			name: "API_KEY_FILE", scope: sharedScope, kind: textKind, otherwise: "none",
 			help: "file with that key; a newline at its end does not belong to the key",
 		},
+		{
+			name: "PRIORITY", scope: sharedScope, kind: optionalKind, fallback: "none", low: math.MinInt32, high: math.MaxInt32, words: []string{"none"},
+			want: "want a whole number, for example -10, or none",
+			help: "priority of the request, in the server's own sense: vLLM runs lower numbers first, SGLang higher ones",
+		},
+		{
+			name: "INFERENCE_OBJECTIVE", scope: sharedScope, kind: objectKind, otherwise: "none",
+			want: "want the name of a Kubernetes object: a-z, 0-9, - and ., for example prober-sheddable",
+			help: "name of the InferenceObjective that probes belong to, sent as x-llm-d-inference-objective and x-gateway-inference-objective",
+		},
+		{
+			name: "SESSION_HEADER", scope: sharedScope, kind: headerNameKind, otherwise: "the one that the server's router is known for",
+			want: "want the name of a header, for example x-user-id",
+			help: "header that carries the user's id with the prompt sessions",
+		},
 	}
 }
 
-func targetKeys(apis []string) schema {
+func targetKeys(apis, servers []string) schema {
 	return schema{
 		{
 			name: "URL", scope: targetScope, kind: urlKind,
@@ -165,11 +238,19 @@ func targetKeys(apis []string) schema {
 		{
 			name: "GROUP", scope: targetScope, kind: nameKind, otherwise: "the name",
 			want: "want 1 to 100 printable characters",
-			help: "targets of one group answer the same prompts in the same round and must agree in QPS, ARRIVAL, PROMPT, PROMPT_TOKENS and MAX_TOKENS",
+			help: "targets of one group answer the same prompts in the same round and must agree in QPS, ARRIVAL, MAX_TOKENS and all that says what is asked",
 		},
 		{
-			name: "API", scope: targetScope, kind: wordKind, fallback: "auto", words: dialects(apis),
+			name: "API", scope: targetScope, kind: wordKind, fallback: "auto", words: withAuto(apis),
 			help: "dialect that the server speaks, or auto: ask the server",
+		},
+		{
+			name: "API_VERSION", scope: targetScope, kind: textKind, otherwise: "the dialect's",
+			help: "version of the API to ask for: api-version of Azure, anthropic-version of Anthropic",
+		},
+		{
+			name: "SERVER", scope: targetScope, kind: wordKind, fallback: "auto", words: withAuto(servers),
+			help: "kind of server behind an OpenAI API, or auto: found out",
 		},
 		{
 			name: "MODEL", scope: targetScope, kind: textKind, otherwise: "asked of /v1/models",
@@ -199,12 +280,12 @@ func targetKeys(apis []string) schema {
 	}
 }
 
-// dialects is apis with "auto", which is always allowed, in front.
-func dialects(apis []string) []string {
-	if slices.Contains(apis, "auto") {
-		return apis
+// withAuto is words with "auto", which is always allowed, in front.
+func withAuto(words []string) []string {
+	if slices.Contains(words, "auto") {
+		return words
 	}
-	return append([]string{"auto"}, apis...)
+	return append([]string{"auto"}, words...)
 }
 
 func objectiveKeys() schema {

@@ -27,6 +27,8 @@ type Options struct {
 	ReadFile func(string) ([]byte, error)
 	// APIs are the names of the known dialects; "auto" is always allowed.
 	APIs []string
+	// Servers are the names of the known kinds of servers; "auto" is always allowed.
+	Servers []string
 }
 
 // A loader collects problems while the sources become a configuration.
@@ -35,6 +37,8 @@ type loader struct {
 	keys     schema
 	problems Problems
 	warnings []string
+
+	unreadable map[string]error // by path; nil where a file was read
 }
 
 // A layer is what one source says.
@@ -51,7 +55,7 @@ func Load(o Options) (*Config, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = os.ReadFile
 	}
-	l := &loader{Options: o, keys: keys(o.APIs)}
+	l := &loader{Options: o, keys: keys(o.APIs, o.Servers), unreadable: map[string]error{}}
 	merged := l.merge()
 	c, err := fill(merged)
 	if err != nil {

@@ -15,6 +15,7 @@ func TestDefaults(t *testing.T) {
 			Name: "one:8000", Group: "one:8000", URL: "http://one:8000/v1", API: "auto",
 			Prompt: "cold", PromptTokens: 21000, MaxTokens: 100, QPS: 0.1, Arrival: "constant",
 			Timeout: 120 * time.Second, StallTimeout: 30 * time.Second, MaxInFlight: 1, Connection: "fresh",
+			Server: "auto", SessionUsers: 15, SessionRounds: 20, SystemTokens: 1000, CanaryDepth: 0.5, BackoffLimit: 5 * time.Minute,
 		}},
 		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
 	}
@@ -25,7 +26,7 @@ func TestDefaults(t *testing.T) {
 
 func TestEveryVariable(t *testing.T) {
 	got := load(t, Options{
-		ReadFile: files(map[string]string{"web.yaml": "", "ca.pem": "", "cert.pem": "", "key.pem": "", "targets.yaml": ""}),
+		ReadFile: files(map[string]string{"web.yaml": "", "ca.pem": "", "cert.pem": "", "key.pem": "", "targets.yaml": "", "book.txt": "", "set.jsonl": ""}),
 		Environ: environ(`
 			LISTEN_ADDRESS=127.0.0.1:80
 			WEB_CONFIG_FILE=web.yaml
@@ -45,7 +46,19 @@ func TestEveryVariable(t *testing.T) {
 			TARGETS_0_INSECURE_SKIP_VERIFY=true
 			TARGETS_0_QPS=1
 			TARGETS_0_ARRIVAL=poisson
-			TARGETS_0_PROMPT=warm
+			TARGETS_0_API_VERSION=2024-10-21
+			TARGETS_0_SERVER=sglang
+			TARGETS_0_PROMPT=book
+			TARGETS_0_SESSION_USERS=320
+			TARGETS_0_SESSION_ROUNDS=10
+			TARGETS_0_SYSTEM_TOKENS=0
+			TARGETS_0_BOOK_FILE=book.txt
+			TARGETS_0_DATASET_FILE=set.jsonl
+			TARGETS_0_CANARY_DEPTH=1
+			TARGETS_0_BACKOFF_LIMIT=none
+			TARGETS_0_PRIORITY=-5
+			TARGETS_0_INFERENCE_OBJECTIVE=prober-sheddable
+			TARGETS_0_SESSION_HEADER=x-user-id
 			TARGETS_0_PROMPT_TOKENS=16
 			TARGETS_0_MAX_TOKENS=1
 			TARGETS_0_TIMEOUT=1m
@@ -63,7 +76,10 @@ func TestEveryVariable(t *testing.T) {
 		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console", TargetsFile: "targets.yaml",
 		Targets: []Target{{
 			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", API: "tgi", Model: "m",
-			Prompt: "warm", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
+			APIVersion: "2024-10-21", Server: "sglang",
+			SessionUsers: 320, SessionRounds: 10, BookFile: "book.txt", DatasetFile: "set.jsonl", CanaryDepth: 1,
+			Priority: new(-5), InferenceObjective: "prober-sheddable", SessionHeader: "x-user-id",
+			Prompt: "book", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
 			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000, Connection: "reuse",
 			APIKey: NewSecret("sk"), Headers: map[string]Secret{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
 			CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", InsecureSkipVerify: true,
@@ -162,6 +178,8 @@ func TestArgumentsReplaceTargets(t *testing.T) {
 		want.APIKey, want.InsecureSkipVerify = NewSecret("sk"), true
 		want.Prompt, want.PromptTokens, want.MaxTokens, want.QPS, want.Arrival = "cold", 21000, 5, 0.1, "constant"
 		want.Timeout, want.StallTimeout, want.MaxInFlight, want.Connection = 120*time.Second, 30*time.Second, 1, "fresh"
+		want.Server, want.SessionUsers, want.SessionRounds, want.SystemTokens = "auto", 15, 20, 1000
+		want.CanaryDepth, want.BackoffLimit = 0.5, 5*time.Minute
 		if diff := cmp.Diff(want, c.Targets[i]); diff != "" {
 			t.Errorf("target %d: -want +got\n%s", i, diff)
 		}
@@ -213,5 +231,60 @@ func TestWarnings(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func TestPriority(t *testing.T) {
+	for _, test := range []struct {
+		name, environ string
+		want          *int
+	}{
+		{"none is the default", "", nil},
+		{"0 is a priority", "PRIORITY=0", new(0)},
+		{"negative ones are", "PRIORITY=-10", new(-10)},
+		{"a target can have none", "PRIORITY=-10\nTARGETS_0_PRIORITY=none", nil},
+	} {
+		if diff := cmp.Diff(test.want, load(t, Options{Environ: withTarget(test.environ)}).Targets[0].Priority); diff != "" {
+			t.Errorf("%s: -want +got\n%s", test.name, diff)
+		}
+	}
+}
+
+func TestDefaultSystemPromptFollowsTheLengthOfPrompts(t *testing.T) {
+	for _, test := range []struct {
+		environ string
+		want    int
+	}{
+		{"PROMPT_TOKENS=1001", 1000},
+		{"PROMPT_TOKENS=1000", 100},
+		{"PROMPT_TOKENS=16", 1},
+		{"PROMPT_TOKENS=16\nSYSTEM_TOKENS=0", 0},
+	} {
+		c := load(t, Options{Environ: withTarget("PROMPT=sessions\n" + test.environ)})
+		if got := c.Targets[0].SystemTokens; got != test.want {
+			t.Errorf("%s: got %d, want %d", test.environ, got, test.want)
+		}
+	}
+}
+
+func TestABookOfManyTargetsIsReadOnce(t *testing.T) {
+	reads := 0
+	load(t, Options{
+		Environ:  withTarget("PROMPT=book\nBOOK_FILE=book\nTARGETS_1_URL=http://two\nTARGETS_2_URL=http://three"),
+		ReadFile: func(string) ([]byte, error) { reads++; return nil, nil },
+	})
+	if reads != 1 {
+		t.Errorf("read %d times", reads)
+	}
+}
+
+func TestNamesOfObjects(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a": true, "prober-sheddable": true, "1.a-b.2": true, "": true,
+		"A": false, "-a": false, "a-": false, "a..b": false, ".a": false, "a b": false, "a/b": false,
+	} {
+		if _, f := (key{kind: objectKind}).check(name); (f == nil) != want {
+			t.Errorf("%q: %v", name, f)
+		}
 	}
 }

@@ -21,7 +21,7 @@ type Key struct {
 // of an override in [Options] is the flag in upper case with _ for -. The
 // result is the caller's.
 func Reference() []Key {
-	all := keys(nil)
+	all := keys(nil, nil)
 	described := make([]Key, len(all))
 	for i, k := range all {
 		described[i] = k.describe()
@@ -49,9 +49,6 @@ func (k key) describe() Key {
 	}
 	if k.kind == wordKind && len(k.words) > 1 {
 		d.Help += ": " + alternatives(k.words)
-	}
-	if len(k.later) > 0 {
-		d.Help += " (not available yet: " + strings.Join(k.later, ", ") + ")"
 	}
 	return d
 }
@@ -86,7 +83,7 @@ type rate struct{ QPS, Goal string }
 
 func referencePage() page {
 	described := func(sc scope) (some []Key) {
-		for _, k := range keys(nil).in(sc) {
+		for _, k := range keys(nil, nil).in(sc) {
 			some = append(some, k.describe())
 		}
 		return some

@@ -24,6 +24,7 @@ func tagged(v reflect.Type) map[string]reflect.Type {
 func TestTagsAndKeysAgree(t *testing.T) {
 	types := map[kind]reflect.Type{
 		numberKind: reflect.TypeFor[float64](), ratioKind: reflect.TypeFor[float64](), wholeKind: reflect.TypeFor[int](),
+		optionalKind: reflect.TypeFor[*int](), shareKind: reflect.TypeFor[float64](),
 		durationKind: reflect.TypeFor[time.Duration](), onOffKind: reflect.TypeFor[bool](),
 		secretKind: reflect.TypeFor[Secret](), headersKind: headersType,
 	}
@@ -33,7 +34,7 @@ func TestTagsAndKeysAgree(t *testing.T) {
 		reflect.TypeFor[Objective](): {objectiveScope},
 	} {
 		want := map[string]string{}
-		for _, k := range keys(nil).in(scopes...) {
+		for _, k := range keys(nil, nil).in(scopes...) {
 			want[k.name] = "string"
 			if special, ok := types[k.kind]; ok {
 				want[k.name] = special.String()
@@ -50,14 +51,14 @@ func TestTagsAndKeysAgree(t *testing.T) {
 }
 
 func TestKeysAreWhole(t *testing.T) {
-	for _, k := range keys(apis) {
+	for _, k := range keys(apis, servers) {
 		if k.help == "" || strings.ContainsAny(k.help, "`|\n") || strings.HasSuffix(k.help, ".") {
 			t.Errorf("%s: help %q is not a plain phrase", k.name, k.help)
 		}
 		if _, f := k.check(k.fallback); k.fallback != "" && f != nil {
 			t.Errorf("%s: default %q %s", k.name, k.fallback, f.text)
 		}
-		if (k.kind == wordKind) != (len(k.words) > 0) && k.kind != wholeKind {
+		if (k.kind == wordKind) != (len(k.words) > 0) && !slices.Contains([]kind{wholeKind, optionalKind, durationKind}, k.kind) {
 			t.Errorf("%s: words are %q", k.name, k.words)
 		}
 	}
@@ -73,7 +74,7 @@ func TestReference(t *testing.T) {
 		return all[i]
 	}
 	for _, want := range []Key{
-		{Variable: "PROBER_PROMPT_TOKENS", Flag: "prompt-tokens", Default: "21000", Help: "exact length of a prompt in tokens; 16 to 1000000", PerTarget: true},
+		{Variable: "PROBER_PROMPT_TOKENS", Flag: "prompt-tokens", Default: "21000", Help: "exact length of a prompt in tokens, with sessions that of the first round; 16 to 1000000", PerTarget: true},
 		{Variable: "PROBER_LOG_FORMAT", Flag: "log-format", Default: "json; console on a terminal", Help: "how log entries are written: json or console"},
 		{Variable: "PROBER_API_KEY", Flag: "api-key", Default: "none", Help: "key that is sent with each request, without Bearer", PerTarget: true, Secret: true},
 		{Variable: "PROBER_TARGETS_n_URL", Help: "base URL as clients get it, with or without /v1", PerTarget: true},

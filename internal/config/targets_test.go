@@ -26,8 +26,17 @@ targets:
   insecure_skip_verify: off
   qps: 1
   arrival: jittered
-  prompt: warm
+  api_version: 2023-06-01
+  server: vllm
+  prompt: sessions
   prompt_tokens: 80
+  session_users: 3
+  session_rounds: 4
+  canary_depth: 0
+  backoff_limit: 90s
+  priority: 0
+  inference_objective: a.b-c
+  session_header: X-Session-ID
   max_tokens: ~
   timeout: 60s
   stall_timeout: 5s
@@ -42,7 +51,9 @@ objectives:
 		ListenAddress: ":9464", LogLevel: "info", TargetsFile: "targets.yaml", GenAISemconv: true,
 		Targets: []Target{{
 			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", API: "tgi", Model: "70",
-			Prompt: "warm", PromptTokens: 80, MaxTokens: 7, QPS: 1, Arrival: "jittered",
+			APIVersion: "2023-06-01", Server: "vllm", SessionUsers: 3, SessionRounds: 4, SystemTokens: 8,
+			BackoffLimit: 90 * time.Second, Priority: new(0), InferenceObjective: "a.b-c", SessionHeader: "X-Session-ID",
+			Prompt: "sessions", PromptTokens: 80, MaxTokens: 7, QPS: 1, Arrival: "jittered",
 			Timeout: time.Minute, StallTimeout: 5 * time.Second, MaxInFlight: 2, Connection: "reuse",
 			APIKey: NewSecret("sk"), APIKeyFile: "key", Headers: map[string]Secret{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")},
 			CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",

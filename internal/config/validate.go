@@ -20,12 +20,18 @@ func (l *loader) validate(c *Config, m layer) {
 	l.objectives(c, m)
 }
 
-// readable reports a file that is given and cannot be read.
+// readable reports a file that is given and cannot be read. Each file is read
+// once, since books are large and many targets may share one.
 func (l *loader) readable(path value) {
 	if path.text == "" {
 		return
 	}
-	if _, err := l.ReadFile(path.text); err != nil {
+	err, read := l.unreadable[path.text]
+	if !read {
+		_, err = l.ReadFile(path.text)
+		l.unreadable[path.text] = err
+	}
+	if err != nil {
 		l.problem(path.label, reason(err), "")
 	}
 }
@@ -38,8 +44,31 @@ func (l *loader) target(t Target, it item) {
 	if it.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout {
 		l.problem(it.label("STALL_TIMEOUT"), "longer than the timeout of "+it.values["TIMEOUT"].text, "want at most the timeout")
 	}
+	l.prompt(t, it)
 	l.credentials(t, it)
 	l.doubts(t, it)
+}
+
+// mostTokens is the longest prompt there is.
+const mostTokens = 1_000_000
+
+// prompt judges what is asked.
+func (l *loader) prompt(t Target, it item) {
+	for _, needs := range []struct{ prompt, file string }{{"book", "BOOK_FILE"}, {"dataset", "DATASET_FILE"}} {
+		l.readable(it.values[needs.file])
+		if t.Prompt == needs.prompt && it.values[needs.file].text == "" && !it.values[needs.file].bad {
+			l.problem(it.label("PROMPT"), "given without "+it.spell(needs.file), "want the file to ask from")
+		}
+	}
+	if t.Prompt != "sessions" || !it.given("PROMPT_TOKENS") {
+		return
+	}
+	if it.given("SYSTEM_TOKENS") && t.SystemTokens >= t.PromptTokens {
+		l.problem(it.label("SYSTEM_TOKENS"), fmt.Sprintf("not below the %d tokens of the prompt", t.PromptTokens), "the system prompt is a part of the first prompt")
+	}
+	if last := t.PromptTokens + (t.SessionRounds-1)*t.MaxTokens; it.given("SESSION_ROUNDS", "MAX_TOKENS") && last > mostTokens {
+		l.problem(it.label("SESSION_ROUNDS"), fmt.Sprintf("makes a last prompt of more than %d tokens", last), fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens))
+	}
 }
 
 // credentials judges keys, certificates and their files.
@@ -138,6 +167,12 @@ func (l *loader) agree(a, b Target, first, second item) {
 		{"PROMPT", a.Prompt == b.Prompt},
 		{"PROMPT_TOKENS", a.PromptTokens == b.PromptTokens},
 		{"MAX_TOKENS", a.MaxTokens == b.MaxTokens},
+		{"SESSION_USERS", a.SessionUsers == b.SessionUsers},
+		{"SESSION_ROUNDS", a.SessionRounds == b.SessionRounds},
+		{"SYSTEM_TOKENS", a.SystemTokens == b.SystemTokens},
+		{"BOOK_FILE", a.BookFile == b.BookFile},
+		{"DATASET_FILE", a.DatasetFile == b.DatasetFile},
+		{"CANARY_DEPTH", a.CanaryDepth == b.CanaryDepth},
 	} {
 		if both.same || !first.given(both.name) || !second.given(both.name) {
 			continue

@@ -13,7 +13,6 @@ import (
 type Group struct {
 	Members  []*Member
 	Interval time.Duration // between rounds; each member has its share of it
-	Tokens   int           // asked of the prompt, for the budget
 	Output   int           // tokens asked of each answer
 
 	Ask     func(round uint64) Question // writes the prompt of a round; safe for concurrent use
@@ -104,7 +103,7 @@ func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due t
 		return
 	}
 	defer release()
-	if !m.budget.Reserve(time.Now(), max(g.Tokens, q.Ask.Length)+g.Output) {
+	if !m.budget.Reserve(time.Now(), max(q.Ask.Length, q.Ask.Words)+g.Output) {
 		g.Skipped(m.Name(), SkipBudget)
 		return
 	}

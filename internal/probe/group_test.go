@@ -42,7 +42,7 @@ func (l *log) skipped(target string, reason Skip) {
 // newGroup is a group with an interval of ten seconds.
 func newGroup(l *log, members ...*Member) *Group {
 	return &Group{
-		Members: members, Interval: 10 * time.Second, Tokens: 80, Output: 2,
+		Members: members, Interval: 10 * time.Second, Output: 2,
 		Ask: func(round uint64) Question {
 			return Question{Ask: wire.Ask{Prompt: fmt.Sprintf("round %d", round), Length: 80}, Learn: func(int) {}, Refuse: func() {}}
 		},

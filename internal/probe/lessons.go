@@ -53,19 +53,28 @@ func (l Lessons) Abilities() []Ability {
 	return []Ability{
 		l.ability("exact_output", exact, l.Server.Exact(), wire.FieldIgnoreEOS),
 		l.ability("continuous_usage", l.Continuous, l.Server.Continuous(), wire.FieldContinuousUsage),
-		l.ability("cached_tokens", l.Cached, l.Server.TellsCached(), ""),
-		l.ability("tokenize", l.Tokenizes, wire.Unknown, ""),
+		{Name: "cached_tokens", Claim: cmp.Or(l.Cached, l.Server.TellsCached()), Shown: l.Cached != ""},
+		{Name: "tokenize", Claim: cmp.Or(l.Tokenizes, wire.Unknown), Shown: l.Tokenizes != ""},
 		l.ability("cache_salt", "", l.Server.Salted(), wire.FieldCacheSalt),
 	}
 }
 
 // ability is what was shown or, before that, what the kind is known for. A server
-// that rejects the field f cannot do what it asks for.
+// that rejects the field f, or is not asked for it in its dialect, cannot do what
+// it asks for.
 func (l Lessons) ability(name string, shown, known wire.Claim, f wire.Field) Ability {
 	if slices.Contains(l.Omit, f) {
 		shown = cmp.Or(shown, wire.Never)
 	}
+	if l.Dialect != nil && !slices.Contains(l.Dialect.Fields(), f) {
+		known = wire.Never
+	}
 	return Ability{Name: name, Claim: cmp.Or(shown, known), Shown: shown != ""}
+}
+
+// sends reports whether a request holds field f.
+func (l Lessons) sends(f wire.Field) bool {
+	return slices.Contains(l.Dialect.Fields(), f) && !(wire.Ask{Server: l.Server, Omit: l.Omit}).Omits(f)
 }
 
 func claim(does bool) wire.Claim {

@@ -225,7 +225,7 @@ func (m *Member) learnFrom(r *Result, ask wire.Ask) {
 		wire.EndingOf(r.Finish) == wire.AtLimit
 	m.learn(func(l *Lessons) {
 		l.Answered = true
-		forced := !wire.Ask{Server: l.Server, Omit: l.Omit}.Omits(wire.FieldIgnoreEOS)
+		forced := l.sends(wire.FieldIgnoreEOS)
 		l.ExactOutput = l.ExactOutput || obeys && forced
 		l.Continuous = claim(r.Source == FromUsage)
 		if r.Usage.Cached.Known || l.Cached == "" {

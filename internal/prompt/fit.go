@@ -12,12 +12,22 @@ const (
 // one-letter words that cost the least there is.
 type size struct{ words, pads int }
 
+// Terms are what a fit begins with.
+type terms struct {
+	want  int     // tokens asked for; 0: any length will do
+	first int     // words to try first, least to most
+	least int     // words at least, 1 or more
+	most  int     // words at most, so that no count, however odd, makes a prompt much longer than what was asked
+	cost  float64 // tokens of a word, as other prompts had it; 0 if there were none
+}
+
 // A fit finds the size that a server counts as the tokens asked for. A word is
 // nearly always one token, so the count is close to base + slope · words, and
 // two or three counts are enough. Where words cost more, and the count steps
 // over what was asked, pads fill the rest.
 type fit struct {
-	want    int
+	terms
+	version int // differs from that of every other fit of the writer
 	tried   []observation
 	padding bool // the words are found; pads are being tried
 	settled bool
@@ -33,20 +43,28 @@ type observation struct {
 	tokens int
 }
 
-func newFit(want int) fit { return fit{want: want} }
+func newFit(t terms) fit { return fit{terms: t, settled: t.want == 0} }
 
-// next is the size to write now, and the tokens it should count, if that is
-// settled.
-func (f *fit) next() (s size, want int, settled bool) {
+// next is the size to write now.
+func (f *fit) next() size {
 	switch {
-	case f.cut:
-		return f.best.size, f.want, true
-	case f.settled:
-		return f.best.size, f.best.tokens, true
+	case f.known():
+		return f.best.size
 	case len(f.tried) == 0:
-		return size{words: max(1, f.want-overhead)}, f.want, false
+		return size{words: f.first}
 	}
-	return f.guess(), f.want, false
+	return f.guess()
+}
+
+// known reports whether the size is found.
+func (f *fit) known() bool { return f.settled || f.cut }
+
+// tokens is what the next size should count, as far as that is known.
+func (f *fit) tokens() int {
+	if f.settled {
+		return f.best.tokens
+	}
+	return f.want
 }
 
 // observe takes a count. One that contradicts what was settled starts anew if it
@@ -63,7 +81,7 @@ func (f *fit) observe(s size, tokens int) {
 // renew reports whether the fit is to learn from a count, and forgets what was
 // settled if it must.
 func (f *fit) renew(s size, tokens int) bool {
-	if !f.settled && !f.cut {
+	if !f.known() {
 		return true
 	}
 	if s != f.best.size {
@@ -77,14 +95,14 @@ func (f *fit) renew(s size, tokens int) bool {
 		f.doubt = tokens
 		return false
 	}
-	*f = newFit(f.want)
+	*f = fit{terms: f.terms, version: f.version}
 	return true
 }
 
 // refuse takes that the server would not answer a prompt of a size, while the
 // right one is being looked for: then the best that it did answer is kept.
 func (f *fit) refuse(s size) {
-	if f.settled || f.cut || len(f.tried) == 0 || f.seen(s) {
+	if f.known() || len(f.tried) == 0 || f.seen(s) {
 		return
 	}
 	f.settled = true
@@ -139,6 +157,10 @@ func (f *fit) nearest(kind func(observation) bool) observation {
 	return best
 }
 
+// more is how many words more must show in a count, even where words are so
+// short that several are one token.
+const more = 4
+
 // stuck reports whether the server counted the same, too few, tokens for a
 // prompt of more words.
 func (f *fit) stuck() bool {
@@ -147,33 +169,60 @@ func (f *fit) stuck() bool {
 		return false
 	}
 	last, before := f.tried[n-1], f.tried[n-2]
-	return last.size.words > before.size.words && last.tokens <= before.tokens && last.tokens < f.want
+	return last.size.words >= before.size.words+more && last.tokens <= before.tokens && last.tokens < f.want
 }
 
-// guess is the size that should count as asked, from the last counts. A word is
-// hardly ever less than a token, so no count, however odd, makes a prompt much
-// longer than what was asked.
+// guess is the size that should count as asked, from the last counts: the longest
+// that is not too long, since pads can fill what is missing and nothing can take
+// away what is too much.
 func (f *fit) guess() size {
 	last := f.tried[len(f.tried)-1]
 	missing := f.want - last.tokens
 	if f.padding {
-		return size{last.size.words, min(max(0, last.size.pads+missing), maxPads)}
+		return f.guessPads()
 	}
-	words := last.size.words + int(math.Round(float64(missing)/f.slope()))
-	return size{words: min(max(1, words), f.want+f.want/2)}
+	words := last.size.words + int(math.Floor(float64(missing)/f.slope()))
+	return size{words: min(max(f.least, words), f.most)}
+}
+
+// guessPads is guess for pads, which nearly always cost one token too: between
+// the most that were too few and the fewest that were too many.
+func (f *fit) guessPads() size {
+	few, many, cost := f.tried[0], maxPads+1, 1.0
+	for _, o := range f.tried[1:] {
+		if o.tokens < f.want && o.size.pads > few.size.pads {
+			few = o
+		}
+		if o.tokens > f.want {
+			many = min(many, o.size.pads)
+		}
+		cost = max(0.25, float64(o.tokens-f.tried[0].tokens)/float64(o.size.pads))
+	}
+	pads := few.size.pads + max(1, int(float64(f.want-few.tokens)/cost))
+	return size{few.size.words, max(few.size.pads, min(pads, many-1))}
 }
 
 // slope is the tokens that a word costs.
 func (f *fit) slope() float64 {
 	last := f.tried[len(f.tried)-1]
-	ratio := float64(last.tokens) / float64(last.size.words+overhead)
 	if len(f.tried) > 1 {
 		before := f.tried[len(f.tried)-2]
-		ratio = float64(last.tokens-before.tokens) / float64(last.size.words-before.size.words)
-	} else if ratio > 0.8 && ratio < 1.25 {
-		ratio = 1
+		return max(0.25, float64(last.tokens-before.tokens)/float64(last.size.words-before.size.words))
 	}
-	return max(0.25, ratio)
+	cost := f.cost
+	if cost == 0 {
+		cost = float64(last.tokens) / float64(last.size.words+f.want-f.first)
+	}
+	return max(0.25, whole(cost))
+}
+
+// whole is a cost of nearly one token a word as one: then the rest is the chat
+// template.
+func whole(cost float64) float64 {
+	if cost > 0.8 && cost < 1.25 {
+		return 1
+	}
+	return cost
 }
 
 func (f *fit) seen(s size) bool {
@@ -187,7 +236,7 @@ func (f *fit) seen(s size) bool {
 
 // off is by how many tokens the settled size differs from what was asked.
 func (f *fit) off() (tokens int, known bool) {
-	return f.best.tokens - f.want, f.settled || f.cut
+	return f.best.tokens - f.want, f.known()
 }
 
 func distance(a, b int) int { return max(a-b, b-a) }

@@ -5,9 +5,7 @@ package prompt
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
-	"sync"
 )
 
 // A Workload is a way to ask. The set is closed: it is a metric label.
@@ -15,40 +13,74 @@ type Workload string
 
 // The workloads.
 const (
-	Cold Workload = "cold" // every prompt begins with other words, so that no prefix cache can serve it
-	Warm Workload = "warm" // the same prompt each time
+	Cold     Workload = "cold"     // every prompt begins with other words, so that no prefix cache can serve it
+	Warm     Workload = "warm"     // the same prompt each time
+	Sessions Workload = "sessions" // users who go on with a growing history, which a prefix cache can serve
+	Book     Workload = "book"     // passages of a text, as cold as cold
+	Dataset  Workload = "dataset"  // prompts of a file, of the file's own lengths
+	Canary   Workload = "canary"   // a cold prompt with three words in it that the answer must repeat
 )
 
 // Workloads returns every workload.
-func Workloads() []Workload { return []Workload{Cold, Warm} }
+func Workloads() []Workload { return []Workload{Cold, Warm, Sessions, Book, Dataset, Canary} }
 
-// tail asks for an answer that has no natural end, for servers that cannot be
-// told to ignore one.
-const tail = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
+// Options are what a [Writer] writes. Fields of other workloads are ignored.
+// The writer keeps Book and Dataset and only reads them.
+type Options struct {
+	Workload Workload
+	Tokens   int    // exact length of a prompt, at least 1; of a session's first round
+	Answer   int    // sessions: tokens of each answer, at least 1
+	Seed     uint64 // makes prompts differ from those of other runs and groups; warm and dataset do not depend on it
 
-// overhead is a first guess of the tokens beside the words: the tail and a chat
-// template.
-const overhead = 40
+	Users  int // sessions: users at a time, at least 1
+	Rounds int // sessions: questions of a user, 1 to 1000
+	System int // sessions: about the tokens of the system prompt that all users share, at least 0 and below Tokens
 
-// A Writer writes the prompts of one group of targets. It is safe for concurrent
-// use.
-//
-// A prompt of a given size is always made of the same words; only their order
-// differs. Tokenizers split text at white space before anything else, so every
-// prompt of that size counts the same, and an exact size stays exact.
-type Writer struct {
-	workload Workload
-	seed     uint64
-
-	mu  sync.Mutex
-	fit fit
+	Book    string  // book: the text, as ParseBook returned it for Tokens
+	Dataset []Entry // dataset: the prompts, as ParseDataset returned them
+	Depth   float64 // canary: how much of the words stands before the code words, 0 to 1
 }
 
-// A Prompt is one text, and how long it should be.
-type Prompt struct {
+// Mean is the mean length of a prompt in tokens; for a data set, of which nobody
+// knows it before it is asked, in words.
+func (o Options) Mean() int {
+	switch o.Workload {
+	case Sessions:
+		return o.Tokens + (o.Rounds-1)*(o.Answer+QuestionTokens)/2
+	case Dataset:
+		words := 0
+		for _, e := range o.Dataset {
+			words += wordsOf(Prompt{Turns: e.Turns, Text: e.Text})
+		}
+		return words / max(1, len(o.Dataset))
+	}
+	return o.Tokens
+}
+
+// A Turn is one message of a conversation.
+type Turn struct {
+	Role string // system, user or assistant
 	Text string
-	Salt string // differs whenever the text does; keeps cold prompts apart in caches that take a salt; empty for warm ones
-	Size Size   // tell it to [Writer.Learn] with the tokens that the server counted
+}
+
+// A Prompt is one text or one list of token ids, and how long it should be.
+type Prompt struct {
+	Turns   []Turn // the conversation before Text; empty but for sessions and datasets
+	Text    string // what the user says now; empty if IDs are given
+	IDs     []int  // the prompt in tokens, instead of Text; the caller's own
+	Salt    string // keeps prompts apart in caches that take a salt; empty where the cache is meant to serve
+	Session string // who asks, for routers that keep a user on one server; empty but for sessions
+	Expect  string // words that the answer must hold next to each other; empty if any answer will do
+
+	Asked int // tokens that were asked for; 0: the length is nobody's concern
+	Words int // white-space separated words of Turns and Text, or ids: it has at least so many tokens, whatever the tokenizer
+
+	// Fresh is how many tokens at least stand behind what the prompt shares
+	// with earlier ones, so that a prefix cache cannot have them. It is 0 where
+	// a warm cache is meant, and counts words, so it is a lower bound too.
+	Fresh int
+
+	Size Size // tell it to [Writer.Learn] with the tokens that the server counted
 
 	// Tokens is what the server should count: what it counted for this size
 	// before, or what was asked if it does not count all that it is sent.
@@ -59,97 +91,89 @@ type Prompt struct {
 }
 
 // A Size is the writer's own measure of a prompt. It means nothing to others.
-type Size struct{ size size }
-
-// NewWriter returns a writer of prompts of so many tokens. Seed makes cold
-// prompts differ from those of other runs; warm prompts do not depend on it.
-func NewWriter(w Workload, tokens int, seed uint64) *Writer {
-	if w == Warm {
-		seed = 0
-	}
-	return &Writer{workload: w, seed: seed, fit: newFit(tokens)}
+type Size struct {
+	shape, version int
+	size           size
+	ids            bool
 }
 
-// Prompt writes the prompt of a round. The same round gives the same text as
-// long as the size does not change.
-func (w *Writer) Prompt(round uint64) Prompt {
-	w.mu.Lock()
-	s, want, settled := w.fit.next()
-	held := w.fit.held()
-	w.mu.Unlock()
-	if w.workload == Warm {
-		round = 0
+// An author writes the prompts of a workload. Authors hold no state that
+// changes.
+type author interface {
+	// place returns the shape of a round's prompt, and what makes it differ from
+	// others of that shape. Prompts of a shape have a fit in common.
+	place(round uint64) (shape int, nonce uint64)
+	// begin returns what is known of a shape before it was ever counted.
+	begin(shape int, others *fits) terms
+	// write writes a prompt. History is the size of the shape, after those of
+	// the shapes before it where they are part of its prompt.
+	write(shape int, nonce uint64, history []observation) Prompt
+}
+
+// newAuthor returns the author of a workload.
+func newAuthor(o Options) author {
+	switch o.Workload {
+	case Sessions:
+		return sessions{o}
+	case Book:
+		return newBook(o)
+	case Dataset:
+		return dataset(o.Dataset)
+	case Canary:
+		return canary{o}
+	case Warm:
+		o.Seed = 0
 	}
-	p := Prompt{Text: text(w.seed, round, s), Size: Size{s}, Tokens: want, Settled: settled, Held: held}
-	if w.workload == Cold {
-		p.Salt = fmt.Sprintf("prober-%016x-%x", w.seed, round)
+	return list{o}
+}
+
+// list is cold and warm: words in an order of their own, from the first on,
+// since a prefix cache compares the first blocks first.
+type list struct{ Options }
+
+func (l list) place(round uint64) (shape int, nonce uint64) { return 0, round }
+
+func (l list) begin(int, *fits) terms { return plainTerms(l.Tokens) }
+
+func (l list) write(_ int, nonce uint64, history []observation) Prompt {
+	s := history[0].size
+	p := Prompt{}
+	if l.Workload == Warm {
+		nonce = 0
+	} else {
+		p.Salt, p.Fresh = salt(l.Seed, nonce), unshared(s.words+s.pads+fields(tailFor(l.Tokens)))
 	}
+	p.Text = compose(
+		piece{text: head}, piece{order: shuffled(s.words, l.Seed, nonce)}, piece{pads: s.pads}, piece{text: tailFor(l.Tokens)})
 	return p
 }
 
-// Learn takes the tokens that an answer's usage counted for a prompt of a size.
-func (w *Writer) Learn(s Size, tokens int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fit.observe(s.size, tokens)
-	w.fit.confirm(s.size, tokens)
-}
+// chance is how many words two prompts may share at their beginning because
+// both drew the same. That seven are the same happens to one of a million
+// million pairs.
+const chance = 6
 
-// Refuse takes that the server would not answer a prompt of a size.
-func (w *Writer) Refuse(s Size) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fit.refuse(s.size)
-}
+// unshared is how many of the words that begin with shuffled ones stand behind
+// all that another prompt may have in front as well.
+func unshared(words int) int { return max(0, words-chance) }
 
-// Fit asks count for the tokens of prompts until their length is exact, or as
-// near as it gets. A tokenizer may count otherwise than usage will, so nothing
-// is held to it. Fit returns count's error, and then has learnt nothing wrong.
-func (w *Writer) Fit(count func(text string) (int, error)) error {
-	for {
-		p := w.Prompt(0)
-		if p.Settled {
-			return nil
-		}
-		tokens, err := count(p.Text)
-		if err != nil {
-			return err
-		}
-		w.mu.Lock()
-		w.fit.observe(p.Size.size, tokens)
-		w.mu.Unlock()
+// salt differs for every seed and nonce.
+func salt(seed, nonce uint64) string { return fmt.Sprintf("prober-%016x-%x", seed, nonce) }
+
+// wordsOf counts the words of a prompt.
+func wordsOf(p Prompt) int {
+	n := fields(p.Text) + len(p.IDs)
+	for _, turn := range p.Turns {
+		n += fields(turn.Text)
 	}
+	return n
 }
 
-// Off is by how many tokens prompts differ from what was asked; known is false
-// while that is not settled.
-func (w *Writer) Off() (tokens int, known bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.fit.off()
-}
-
-// head comes before the words, so that each of them has a space before it and
-// costs the same at every place.
-const head = "Words:"
-
-// pad is a word that costs as little as a word can.
-const pad = " a"
-
-// text writes the words of a prompt in an order of their own, from the first
-// word on: a prefix cache compares the first blocks first.
-func text(seed, round uint64, s size) string {
-	order := rand.New(rand.NewPCG(seed, round)).Perm(s.words)
-	var b strings.Builder
-	b.Grow(len(head) + s.words*7 + s.pads*len(pad) + len(tail))
-	b.WriteString(head)
-	for _, at := range order {
-		b.WriteByte(' ')
-		b.WriteString(words[at%len(words)])
+// fields is the number of white-space separated words of s.
+func fields(s string) int {
+	n := 0
+	for range strings.FieldsSeq(s) {
+		n++
 	}
-	for range s.pads {
-		b.WriteString(pad)
-	}
-	b.WriteString(tail)
-	return b.String()
+	return n
 }

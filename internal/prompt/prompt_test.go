@@ -6,17 +6,20 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // tokenizer counts a text as a server of some kind does.
 type tokenizer func(text string) int
 
-// wordPieces is a tokenizer that cuts long words, below a chat template.
+// wordPieces is a tokenizer that cuts long words and takes each sign for a token
+// of its own, as real ones do, below a chat template.
 func wordPieces(piece, template int) tokenizer {
 	return func(text string) int {
 		n := template
 		for word := range strings.FieldsSeq(text) {
-			n += (len(word) + piece - 1) / piece
+			letters := strings.TrimFunc(word, unicode.IsPunct)
+			n += (len(letters)+piece-1)/piece + len(word) - len(letters)
 		}
 		return n
 	}
@@ -40,9 +43,9 @@ func TestWriterFitsTheServersCount(t *testing.T) {
 	for _, test := range tests {
 		for _, want := range []int{80, 1000, 21000} {
 			t.Run(fmt.Sprintf("%s, %d tokens", test.name, want), func(t *testing.T) {
-				w := NewWriter(Cold, want, 7)
+				w := NewWriter(Options{Workload: Cold, Tokens: want, Seed: 7})
 				calls := 0
-				err := w.Fit(func(text string) (int, error) { calls++; return test.count(text), nil })
+				err := w.Fit(func(p Prompt) (int, error) { calls++; return test.count(p.Text), nil })
 				if off, known := w.Off(); err != nil || !known || distance(off, 0) > test.off {
 					t.Fatalf("off by %d (settled: %t), %v", off, known, err)
 				}
@@ -62,9 +65,9 @@ func TestWriterFitsTheServersCount(t *testing.T) {
 
 func TestWriterIsExactWhereAWordIsAToken(t *testing.T) {
 	for _, want := range []int{80, 128, 1000, 21000, 128000} {
-		w := NewWriter(Cold, want, 1)
+		w := NewWriter(Options{Workload: Cold, Tokens: want, Seed: 1})
 		count := wordPieces(8, 13)
-		if err := w.Fit(func(text string) (int, error) { return count(text), nil }); err != nil {
+		if err := w.Fit(func(p Prompt) (int, error) { return count(p.Text), nil }); err != nil {
 			t.Fatal(err)
 		}
 		if off, _ := w.Off(); off != 0 {
@@ -76,7 +79,7 @@ func TestWriterIsExactWhereAWordIsAToken(t *testing.T) {
 // TestWriterLearnsFromUsage is the road without a tokenizer: each probe tells
 // what the server counted, and the length is held once it is exact.
 func TestWriterLearnsFromUsage(t *testing.T) {
-	w, count := NewWriter(Cold, 21000, 3), wordPieces(8, 29)
+	w, count := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3}), wordPieces(8, 29)
 	for round := range uint64(4) {
 		p := w.Prompt(round)
 		if p.Settled && p.Tokens != 21000 {
@@ -91,8 +94,8 @@ func TestWriterLearnsFromUsage(t *testing.T) {
 
 // TestWriterHoldsNobodyToATokenizer holds that usage has the last word.
 func TestWriterHoldsNobodyToATokenizer(t *testing.T) {
-	w, tokenizer, usage := NewWriter(Cold, 500, 3), wordPieces(8, 1), wordPieces(8, 13)
-	if err := w.Fit(func(text string) (int, error) { return tokenizer(text), nil }); err != nil {
+	w, tokenizer, usage := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), wordPieces(8, 1), wordPieces(8, 13)
+	if err := w.Fit(func(p Prompt) (int, error) { return tokenizer(p.Text), nil }); err != nil {
 		t.Fatal(err)
 	}
 	for round := range uint64(3) {
@@ -108,8 +111,8 @@ func TestWriterHoldsNobodyToATokenizer(t *testing.T) {
 }
 
 func TestWriterLearnsAnewWhenTheServersTokenizerChanges(t *testing.T) {
-	w, before, after := NewWriter(Cold, 500, 3), wordPieces(8, 10), wordPieces(8, 25)
-	if err := w.Fit(func(text string) (int, error) { return before(text), nil }); err != nil {
+	w, before, after := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), wordPieces(8, 10), wordPieces(8, 25)
+	if err := w.Fit(func(p Prompt) (int, error) { return before(p.Text), nil }); err != nil {
 		t.Fatal(err)
 	}
 	for round := range uint64(4) {
@@ -122,7 +125,7 @@ func TestWriterLearnsAnewWhenTheServersTokenizerChanges(t *testing.T) {
 }
 
 func TestWriterHoldsATruncatingServerToWhatWasAsked(t *testing.T) {
-	w, count := NewWriter(Cold, 21000, 3), wordPieces(8, 10)
+	w, count := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3}), wordPieces(8, 10)
 	for round := range uint64(4) {
 		p := w.Prompt(round)
 		w.Learn(p.Size, min(4096, count(p.Text)))
@@ -146,7 +149,7 @@ func TestWriterSurvivesOddCounts(t *testing.T) {
 		"a zero when it was exact": {6: 0},
 		"ten when it was exact":    {6: 10},
 	} {
-		w, count := NewWriter(Cold, 21000, 3), wordPieces(8, 13)
+		w, count := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3}), wordPieces(8, 13)
 		for round := range uint64(16) {
 			p := w.Prompt(round)
 			tokens := count(p.Text)
@@ -167,8 +170,8 @@ func TestWriterSurvivesOddCounts(t *testing.T) {
 
 func TestWriterReturnsTheCountersError(t *testing.T) {
 	gone := errors.New("gone")
-	w := NewWriter(Cold, 100, 1)
-	if err := w.Fit(func(string) (int, error) { return 0, gone }); !errors.Is(err, gone) {
+	w := NewWriter(Options{Workload: Cold, Tokens: 100, Seed: 1})
+	if err := w.Fit(func(Prompt) (int, error) { return 0, gone }); !errors.Is(err, gone) {
 		t.Errorf("error %v", err)
 	}
 	if _, known := w.Off(); known {
@@ -177,7 +180,7 @@ func TestWriterReturnsTheCountersError(t *testing.T) {
 }
 
 func TestColdPromptsDifferFromTheFirstWords(t *testing.T) {
-	w := NewWriter(Cold, 1000, 5)
+	w := NewWriter(Options{Workload: Cold, Tokens: 1000, Seed: 5})
 	seen := map[string]bool{}
 	for round := range uint64(1000) {
 		p := w.Prompt(round)
@@ -187,16 +190,16 @@ func TestColdPromptsDifferFromTheFirstWords(t *testing.T) {
 		}
 		seen[start] = true
 	}
-	if other := NewWriter(Cold, 1000, 6).Prompt(0); other.Text == w.Prompt(0).Text || other.Salt == w.Prompt(0).Salt {
+	if other := NewWriter(Options{Workload: Cold, Tokens: 1000, Seed: 6}).Prompt(0); other.Text == w.Prompt(0).Text || other.Salt == w.Prompt(0).Salt {
 		t.Error("another run asks the same")
 	}
-	if first, again := w.Prompt(4), w.Prompt(4); first != again {
+	if first, again := w.Prompt(4), w.Prompt(4); first.Text != again.Text || first.Salt != again.Salt {
 		t.Error("the same round asks something else")
 	}
 }
 
 func TestColdPromptsHoldTheSameWords(t *testing.T) {
-	w := NewWriter(Cold, 600, 5)
+	w := NewWriter(Options{Workload: Cold, Tokens: 600, Seed: 5})
 	sorted := func(round uint64) []string {
 		return slices.Sorted(slices.Values(strings.Fields(w.Prompt(round).Text)))
 	}
@@ -206,7 +209,7 @@ func TestColdPromptsHoldTheSameWords(t *testing.T) {
 }
 
 func TestWarmPromptsAreTheSameInEveryRoundAndRun(t *testing.T) {
-	a, b := NewWriter(Warm, 300, 1), NewWriter(Warm, 300, 2)
+	a, b := NewWriter(Options{Workload: Warm, Tokens: 300, Seed: 1}), NewWriter(Options{Workload: Warm, Tokens: 300, Seed: 2})
 	if a.Prompt(0).Text != a.Prompt(9).Text || a.Prompt(0).Text != b.Prompt(0).Text || a.Prompt(3).Salt != "" {
 		t.Error("warm prompts differ")
 	}
@@ -226,7 +229,7 @@ func TestWordsAreDistinctAndShort(t *testing.T) {
 }
 
 func BenchmarkPrompt(b *testing.B) {
-	w := NewWriter(Cold, 21000, 1)
+	w := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 1})
 	b.ReportAllocs()
 	for round := uint64(0); b.Loop(); round++ {
 		w.Prompt(round)

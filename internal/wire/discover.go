@@ -13,7 +13,7 @@ const (
 )
 
 // Prefixes are what may stand before [ModelsPath], in the order of asking.
-func Prefixes() []string { return []string{"", "/openai"} }
+func Prefixes() []string { return []string{"", openAIPrefix} }
 
 // ParseVersion reads a reply that tells a version; it is empty if it does not.
 func ParseVersion(reply []byte) string {

@@ -107,8 +107,15 @@ func Lookup(name string) (Dialect, error) {
 // URL joins a base URL, as users give it to clients (with or without a final
 // slash or "/v1"), and a path of a dialect.
 func URL(base, path string) string {
-	return Root(base) + path
+	root := Root(base)
+	if strings.HasPrefix(path, openAIPrefix+"/") { // Azure's and KServe's, which users may give as well
+		root = strings.TrimSuffix(root, openAIPrefix)
+	}
+	return root + path
 }
+
+// openAIPrefix is before the paths of some servers, in the base URL or not.
+const openAIPrefix = "/openai"
 
 // Root is the base URL without a final slash or "/v1".
 func Root(base string) string {

@@ -29,6 +29,14 @@ func TestURL(t *testing.T) {
 	}
 }
 
+func TestURLOfPrefixedPaths(t *testing.T) {
+	for _, base := range []string{"http://a", "http://a/openai", "http://a/openai/v1/"} {
+		if got := URL(base, "/openai/v1/models"); got != "http://a/openai/v1/models" {
+			t.Errorf("URL(%q) = %q", base, got)
+		}
+	}
+}
+
 func TestLookup(t *testing.T) {
 	for _, d := range Dialects() {
 		if got, err := Lookup(d.Name()); err != nil || got != d {

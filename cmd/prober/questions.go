@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// promptOptions are what the group of t is asked. They read the file that is
+// asked from. Groups of one run have seeds of their own, so that none warms the
+// cache for another.
+func promptOptions(t config.Target, seed uint64) (prompt.Options, error) {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(t.Group)) // never fails
+	o := prompt.Options{
+		Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Seed: seed ^ hash.Sum64(),
+		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depth: t.CanaryDepth,
+	}
+	switch o.Workload {
+	case prompt.Book:
+		data, err := os.ReadFile(t.BookFile)
+		if err == nil {
+			o.Book, err = prompt.ParseBook(data, o.Tokens)
+		}
+		if err != nil {
+			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
+		}
+	case prompt.Dataset:
+		data, err := os.ReadFile(t.DatasetFile)
+		if err == nil {
+			o.Dataset, err = prompt.ParseDataset(data)
+		}
+		if err != nil {
+			return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
+		}
+	}
+	return o, nil
+}
+
+// question writes the prompt of a round.
+func (j *job) question(round uint64) probe.Question {
+	p := j.writer.Prompt(round)
+	return probe.Question{
+		Ask:    askOf(p),
+		Learn:  func(tokens int) { j.writer.Learn(p.Size, tokens) },
+		Refuse: func() { j.writer.Refuse(p.Size) },
+	}
+}
+
+// askOf is a prompt as a question.
+func askOf(p prompt.Prompt) wire.Ask {
+	a := wire.Ask{
+		Prompt: p.Text, IDs: p.IDs, CacheSalt: p.Salt, Session: p.Session,
+		Length: p.Asked, Words: p.Words, Fresh: p.Fresh, Expect: p.Expect,
+	}
+	for _, t := range p.Turns {
+		a.Turns = append(a.Turns, wire.Turn{Role: t.Role, Text: t.Text})
+	}
+	if p.Held {
+		a.PromptTokens = wire.Tokens(p.Tokens)
+	}
+	return a
+}
+
+// errNoTokenizer says that a server has no route that counts tokens.
+var errNoTokenizer = errors.New("server has no tokenizer route")
+
+// fit makes the prompts' length exact by the first member's tokenizer, where it
+// has one: they are written as token ids where the server takes those and they go
+// to nobody else, and fitted else. Without a tokenizer, the usage of the first
+// probes tells.
+func (j *job) fit(ctx context.Context) error {
+	if ok, err := j.useIDs(ctx); ok || err != nil {
+		return err
+	}
+	return j.writer.Fit(func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+}
+
+// fitAhead makes the length of a round's prompt exact before it is due, where
+// that needs more than [job.fit] did.
+func (j *job) fitAhead(ctx context.Context, round uint64) {
+	if j.targets[0].Prompt == string(prompt.Book) && j.group.Members[0].Lessons().Tokenizes == wire.Always {
+		// A tokenizer that fails is no reason not to probe: usage will tell.
+		_ = j.writer.FitRound(round, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+	}
+}
+
+// count asks the first member's tokenizer for the length of a prompt.
+func (j *job) count(ctx context.Context, p prompt.Prompt) (int, error) {
+	tokens, err := j.group.Members[0].Tokenize(ctx, askOf(p))
+	if err == nil && tokens.N == 0 {
+		err = errNoTokenizer
+	}
+	return tokens.N, err
+}
+
+// useIDs makes the prompts token ids, where that can be.
+func (j *job) useIDs(ctx context.Context) (ok bool, err error) {
+	workload := prompt.Workload(j.targets[0].Prompt)
+	if len(j.group.Members) > 1 || workload != prompt.Cold && workload != prompt.Warm {
+		return false, nil
+	}
+	m := j.group.Members[0]
+	if err := m.Prepare(ctx); err != nil {
+		return false, err
+	}
+	if known := m.Lessons(); !known.Dialect.TakesIDs(known.Server) {
+		return false, nil
+	}
+	head, err := m.Tokenize(ctx, wire.Ask{Prompt: prompt.VocabularyHead()})
+	if err != nil || head.IDs == nil {
+		return false, err
+	}
+	all, err := m.Tokenize(ctx, wire.Ask{Prompt: prompt.VocabularyText()})
+	if err != nil {
+		return false, err
+	}
+	vocabulary, ok := prompt.NewVocabulary(head.IDs, all.IDs)
+	if ok {
+		j.writer.UseIDs(vocabulary)
+	}
+	return ok, nil
+}

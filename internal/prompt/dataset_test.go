@@ -1,0 +1,101 @@
+package prompt
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseDataset(t *testing.T) {
+	got, err := ParseDataset([]byte("\ufeff" + `{"prompt": "one", "output_tokens": 5}
+
+  {"text": "two\nlines"}` + "\r\n" + `
+{"messages": [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}, {"role": "user", "content": "he", "name": "x"}]}
+{"prompt": "last", "text": null}`))
+	want := []Entry{
+		{Text: "one"}, {Text: "two\nlines"},
+		{Turns: []Turn{{"system", "be kind"}, {"user", "hi"}, {"assistant", "ho"}}, Text: "he"},
+		{Text: "last"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v -want +got\n%s", err, diff)
+	}
+}
+
+func TestParseDatasetErrors(t *testing.T) {
+	for _, test := range []struct{ name, file, want string }{
+		{"nothing", "\n \n", "the data set holds no prompts"},
+		{"no JSON", `{"prompt": "secret`, "line 1: not JSON"},
+		{"two objects on a line", `{"prompt": "a"} {"prompt": "b"}`, "line 1: not JSON"},
+		{"a text alone", `"secret"`, "line 1: want an object, not string"},
+		{"a number", `{"prompt": 12}`, "line 1: prompt: cannot be of the type number"},
+		{"neither of them", `{"question": "secret"}`, "line 1: want one of prompt, text and messages"},
+		{"two of them", `{"prompt": "secret", "text": "secret"}`, "line 1: want one of prompt, text and messages"},
+		{"an empty prompt", `{"prompt": " "}`, "line 1: the prompt is empty"},
+		{"no messages", `{"messages": []}`, "line 1: want messages that end with one of the user"},
+		{"messages that are text", `{"messages": "secret"}`, "line 1: messages: cannot be of the type string"},
+		{"no role", `{"messages": [{"content": "secret"}]}`, "line 1: message 1: want the role system, user or assistant"},
+		{"no content", `{"messages": [{"role": "system", "content": "a"}, {"role": "user"}]}`, "line 1: message 2: has no content"},
+		{"parts", `{"messages": [{"role": "user", "content": [{"type": "text"}]}]}`, "line 1: messages.content: cannot be of the type array"},
+		{"the last word of the assistant", `{"messages": [{"role": "assistant", "content": "secret"}]}`, "line 1: want messages that end with one of the user"},
+		{"all lines are told", "{}\n{\"text\": \"good\"}\n\n{}", "line 1: want one of prompt, text and messages\nline 4: want one of prompt, text and messages"},
+		{"but ten at most", strings.Repeat("x\n", 14), strings.Join([]string{
+			"line 1: not JSON", "line 2: not JSON", "line 3: not JSON", "line 4: not JSON", "line 5: not JSON", "line 6: not JSON",
+			"line 7: not JSON", "line 8: not JSON", "line 9: not JSON", "line 10: not JSON", "and 4 lines more",
+		}, "\n")},
+		{"a large file", string(bytes.Repeat([]byte{' '}, maxFile+1)), "the data set has 67108865 bytes, at most 67108864 are read"},
+	} {
+		if _, err := ParseDataset([]byte(test.file)); err == nil || err.Error() != test.want {
+			t.Errorf("%s: got %v", test.name, err)
+		}
+	}
+}
+
+func TestDatasetsHaveTheirOwnLengths(t *testing.T) {
+	entries := []Entry{{Text: "one two"}, {Turns: []Turn{{"system", "be kind"}}, Text: "three"}}
+	w := NewWriter(Options{Workload: Dataset, Tokens: 21000, Seed: 5, Dataset: entries})
+	if err := w.Fit(func(Prompt) (int, error) { t.Error("counted"); return 1, nil }); err != nil {
+		t.Fatal(err)
+	}
+	for round := range uint64(5) {
+		p := w.Prompt(round)
+		want := Prompt{Turns: entries[round%2].Turns, Text: entries[round%2].Text, Words: 2 + int(round%2), Settled: true, Size: p.Size}
+		if diff := cmp.Diff(want, p, cmp.AllowUnexported(Size{}, size{})); diff != "" {
+			t.Errorf("round %d: -want +got\n%s", round, diff)
+		}
+		w.Learn(p.Size, 100+int(round))
+		w.Refuse(p.Size)
+	}
+	if off, known := w.Off(); off != 0 || !known {
+		t.Errorf("off by %d (%t)", off, known)
+	}
+}
+
+func FuzzParseDataset(f *testing.F) {
+	f.Add([]byte(`{"prompt": "a"}` + "\n" + `{"text": "b"}`))
+	f.Add([]byte(`{"messages": [{"role": "user", "content": "\ud800"}]}`))
+	f.Add([]byte("{}\n[]\n\xff\n{\"prompt\":\"\xff\"}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		entries, err := ParseDataset(data)
+		if (err == nil) != (len(entries) > 0) {
+			t.Fatalf("%d entries beside error %v", len(entries), err)
+		}
+		if err != nil {
+			if lines := strings.Count(err.Error(), "\n") + 1; lines > told+1 {
+				t.Errorf("%d lines of errors", lines)
+			}
+			return
+		}
+		w := NewWriter(Options{Workload: Dataset, Dataset: entries})
+		for round := range entries {
+			p := w.Prompt(uint64(round))
+			for _, turn := range conversation(p) {
+				if turn.Text == "" || turn.Role != "system" && turn.Role != "user" && turn.Role != "assistant" {
+					t.Errorf("turn %+v", turn)
+				}
+			}
+		}
+	})
+}

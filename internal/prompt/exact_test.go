@@ -1,0 +1,234 @@
+package prompt
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A server counts a text, and adds something for each turn.
+type server struct {
+	name  string
+	count tokenizer
+	turn  int
+	off   int // by how much a prompt may be off, since nothing costs one token
+}
+
+func (s server) tokens(p Prompt) int {
+	n := s.count(p.Text) + s.turn
+	for _, turn := range p.Turns {
+		n += s.count(turn.Text) + s.turn
+	}
+	return n
+}
+
+var servers = []server{
+	{name: "a token a word", count: wordPieces(100, 0)},
+	{name: "a template of 11 tokens a turn", count: wordPieces(100, 0), turn: 11},
+	{name: "words cut at eight letters", count: wordPieces(8, 0), turn: 5},
+	{name: "words cut at six letters", count: wordPieces(6, 0), turn: 5},
+	{name: "words cut at three letters", count: wordPieces(3, 0), turn: 1},
+	{name: "every word two tokens", count: func(text string) int { return 2 * len(strings.Fields(text)) }, turn: 5, off: 1},
+	{name: "a token for four characters", count: func(text string) int { return len(text) / 4 }, turn: 5},
+	{name: "a token for three characters, rounded up", count: func(text string) int { return (len(text) + 2) / 3 }, turn: 5},
+}
+
+// novel is a book of n words of all lengths.
+func novel(t testing.TB, n, tokens int) string {
+	t.Helper()
+	var b strings.Builder
+	long := strings.Fields("it was the best of times and an incomprehensibilities worst, epoch: belief I “incredulity” season of Light")
+	for i := range n {
+		fmt.Fprintf(&b, "%s ", long[(i*i+i/7)%len(long)])
+	}
+	text, err := ParseBook([]byte(b.String()), tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// written are the workloads that have a length, for prompts of so many tokens.
+func written(t testing.TB, tokens int) []Options {
+	t.Helper()
+	return []Options{
+		{Workload: Cold, Tokens: tokens, Seed: 7},
+		{Workload: Warm, Tokens: tokens, Seed: 7},
+		{Workload: Sessions, Tokens: tokens, Seed: 7, Answer: 100, Users: 2, Rounds: 3, System: tokens / 20},
+		{Workload: Book, Tokens: tokens, Seed: 7, Book: novel(t, 2*tokens+1, tokens)},
+		{Workload: Canary, Tokens: tokens, Seed: 7, Depth: 0.5},
+	}
+}
+
+// least is what a server counts for the shortest prompt of a shape.
+func least(s server, w *Writer, shape int) int {
+	history, _ := w.fits.history(shape)
+	history[len(history)-1].size = size{words: w.fits.at(shape).least}
+	return s.tokens(w.author.write(shape, trial, history))
+}
+
+// check holds a settled prompt against what the server counts.
+func check(t *testing.T, s server, w *Writer, round uint64) {
+	t.Helper()
+	p := w.Prompt(round)
+	n := s.tokens(p)
+	if !p.Settled || n != p.Tokens {
+		t.Errorf("round %d counts %d, said %d (settled: %t)", round, n, p.Tokens, p.Settled)
+	}
+	if distance(n, p.Asked) > s.off && n != least(s, w, p.Size.shape) {
+		t.Errorf("round %d counts %d, asked %d", round, n, p.Asked)
+	}
+	if s.name == "a token a word" && w.options.Workload == Cold && (p.Words > n || p.Words < n-20) {
+		t.Errorf("round %d says it has %d words or more, it has %d", round, p.Words, n)
+	}
+}
+
+func TestEveryWorkloadIsExact(t *testing.T) {
+	for _, tokens := range []int{80, 1000, 21000, 128000} {
+		for _, o := range written(t, tokens) {
+			for i, s := range servers {
+				if tokens > 1000 && i%3 != 1 || tokens > 21000 && i%6 != 4 { // they take long: a few of the servers will do
+					continue
+				}
+				t.Run(fmt.Sprintf("%s, %d tokens, %s", o.Workload, tokens, s.name), func(t *testing.T) {
+					w, calls := NewWriter(o), 0
+					count := func(p Prompt) (int, error) { calls++; return s.tokens(p), nil }
+					if err := w.Fit(count); err != nil {
+						t.Fatal(err)
+					}
+					if _, known := w.Off(); !known {
+						t.Error("not settled")
+					}
+					if most := (attempts + padTries) * max(1, o.Rounds); calls > most {
+						t.Errorf("%d counts, want at most %d", calls, most)
+					}
+					for round := range uint64(4) {
+						if err := w.FitRound(round, count); err != nil {
+							t.Fatal(err)
+						}
+						check(t, s, w, round)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestShortPromptsAreExact goes through the lengths at which tails, pads and
+// single words matter.
+func TestShortPromptsAreExact(t *testing.T) {
+	for tokens := 16; tokens <= 300; tokens++ {
+		for _, workload := range []Workload{Cold, Warm, Canary} {
+			for _, s := range servers {
+				w := NewWriter(Options{Workload: workload, Tokens: tokens, Seed: 1, Depth: 1})
+				if err := w.Fit(func(p Prompt) (int, error) { return s.tokens(p), nil }); err != nil {
+					t.Fatal(err)
+				}
+				p := w.Prompt(3)
+				if n := s.tokens(p); !p.Settled || n != p.Tokens || distance(n, tokens) > s.off && n != least(s, w, 0) {
+					t.Errorf("%s, %d tokens, %s: counts %d, said %d (settled: %t)", workload, tokens, s.name, n, p.Tokens, p.Settled)
+				}
+			}
+		}
+	}
+}
+
+// TestEveryWorkloadLearnsFromUsage is the road without a tokenizer.
+func TestEveryWorkloadLearnsFromUsage(t *testing.T) {
+	s := servers[3]
+	for _, o := range written(t, 2000) {
+		w := NewWriter(o)
+		for round := range uint64(1000) {
+			p := w.Prompt(round)
+			if n := s.tokens(p); p.Held && n != p.Tokens {
+				t.Fatalf("%s: round %d is held to %d tokens and counts %d", o.Workload, round, p.Tokens, n)
+			}
+			w.Learn(p.Size, s.tokens(p))
+		}
+		for round := range uint64(20) {
+			if p := w.Prompt(round); !p.Held || s.tokens(p) != p.Asked {
+				t.Errorf("%s: round %d counts %d, asked %d (held: %t)", o.Workload, round, s.tokens(p), p.Asked, p.Held)
+			}
+		}
+		if off, known := w.Off(); off != 0 || !known {
+			t.Errorf("%s: off by %d (%t)", o.Workload, off, known)
+		}
+	}
+}
+
+// TestCountedPromptsAreNeverAsked holds that counting warms nothing.
+func TestCountedPromptsAreNeverAsked(t *testing.T) {
+	for _, o := range written(t, 300) {
+		if o.Workload == Warm {
+			continue
+		}
+		w, counted := NewWriter(o), map[string]bool{}
+		start := func(p Prompt) string { return strings.Join(strings.Fields(p.Text)[:13], " ") }
+		err := w.Fit(func(p Prompt) (int, error) { counted[start(p)] = true; return servers[0].tokens(p), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range uint64(100) {
+			if p := w.Prompt(round); counted[start(p)] {
+				t.Errorf("%s: round %d was counted", o.Workload, round)
+			}
+		}
+	}
+}
+
+// TestFreshIsALowerBound holds the bound against all prompts of some rounds: the
+// tokens behind what two of them share are at least as many.
+func TestFreshIsALowerBound(t *testing.T) {
+	for _, o := range written(t, 200) {
+		w := NewWriter(o)
+		if err := w.Fit(func(p Prompt) (int, error) { return servers[0].tokens(p), nil }); err != nil {
+			t.Fatal(err)
+		}
+		var earlier [][]string
+		for round := range uint64(200) {
+			p := w.Prompt(round)
+			if warm := o.Workload == Warm || o.Workload == Sessions; (p.Fresh == 0) != warm || p.Fresh > p.Words {
+				t.Fatalf("%s: fresh is %d of %d words", o.Workload, p.Fresh, p.Words)
+			}
+			text := strings.Fields(p.Text)
+			for _, other := range earlier {
+				if shared := common(text, other); len(text)-shared < p.Fresh {
+					t.Fatalf("%s: round %d has %d words behind the %d that it shares, said %d", o.Workload, round, len(text)-shared, shared, p.Fresh)
+				}
+			}
+			earlier = append(earlier, text)
+		}
+	}
+}
+
+// common is how many words both begin with.
+func common(a, b []string) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+func TestFitRefusesACountOfNothing(t *testing.T) {
+	w := NewWriter(Options{Workload: Cold, Tokens: 100})
+	if err := w.Fit(func(Prompt) (int, error) { return 0, nil }); err == nil {
+		t.Error("a server that counts no tokens fits a prompt")
+	}
+}
+
+func BenchmarkPrompt128k(b *testing.B) {
+	for _, o := range written(b, 128000) {
+		w := NewWriter(o)
+		if err := w.Fit(func(p Prompt) (int, error) { return servers[1].tokens(p), nil }); err != nil {
+			b.Fatal(err)
+		}
+		b.Run(string(o.Workload), func(b *testing.B) {
+			b.ReportAllocs()
+			for round := uint64(0); b.Loop(); round++ {
+				w.Prompt(round)
+			}
+		})
+	}
+}

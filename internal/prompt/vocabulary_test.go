@@ -1,0 +1,125 @@
+package prompt
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// encode is a tokenizer: a special token, and an id for each word.
+func encode(text string) []int {
+	ids := []int{1}
+	for word := range strings.FieldsSeq(text) {
+		ids = append(ids, 1000+slices.Index(words, word))
+	}
+	return ids
+}
+
+func vocabulary(t *testing.T) Vocabulary {
+	t.Helper()
+	v, ok := NewVocabulary(encode(VocabularyHead()), encode(VocabularyText()))
+	if !ok {
+		t.Fatal("no vocabulary")
+	}
+	return v
+}
+
+func TestNewVocabulary(t *testing.T) {
+	head, all := encode(VocabularyHead()), encode(VocabularyText())
+	changed := func(at, id int) []int {
+		c := slices.Clone(all)
+		c[at] = id
+		return c
+	}
+	for _, test := range []struct {
+		name      string
+		head, all []int
+		want      bool
+	}{
+		{"an id for each word", head, all, true},
+		{"no head at all", nil, all[len(head):], true},
+		{"a word of two ids", head, append(slices.Clone(all), 5), false},
+		{"a word less", head, all[:len(all)-1], false},
+		{"another head", head, changed(0, 9), false},
+		{"a token at the end of every text", append(slices.Clone(head), 2), append(slices.Clone(all), 2), false},
+		{"two words of one id", head, changed(50, all[60]), false},
+		{"nothing", nil, nil, false},
+	} {
+		if _, ok := NewVocabulary(test.head, test.all); ok != test.want {
+			t.Errorf("%s: got %t", test.name, ok)
+		}
+	}
+}
+
+func TestIDsAreExactByConstruction(t *testing.T) {
+	for _, workload := range []Workload{Cold, Warm} {
+		for _, tokens := range []int{80, 1000, 21000, 128000} {
+			w := NewWriter(Options{Workload: workload, Tokens: tokens, Seed: 3})
+			w.UseIDs(vocabulary(t))
+			p, other := w.Prompt(1), w.Prompt(2)
+			if len(p.IDs) != tokens || p.Text != "" || p.Tokens != tokens || p.Asked != tokens || p.Words != tokens || !p.Settled || p.Held {
+				t.Errorf("%s: %d ids, said %d (settled: %t, held: %t)", workload, len(p.IDs), p.Tokens, p.Settled, p.Held)
+			}
+			if same := slices.Equal(p.IDs, other.IDs); same != (workload == Warm) || (p.Fresh == 0) != same || (p.Salt == other.Salt) != same {
+				t.Errorf("%s: two prompts are the same: %t", workload, same)
+			}
+			if off, known := w.Off(); off != 0 || !known {
+				t.Errorf("off by %d (%t)", off, known)
+			}
+			w.Learn(p.Size, tokens)
+			if p := w.Prompt(3); !p.Held {
+				t.Error("not held after an answer that agreed")
+			}
+		}
+	}
+}
+
+// TestIDsAreTheWordsOfTheText holds that both ask the same in the same order.
+func TestIDsAreTheWordsOfTheText(t *testing.T) {
+	w := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3})
+	head := len(encode(VocabularyHead()))
+	w.UseIDs(vocabulary(t))
+	got := w.Prompt(7).IDs[head:]
+	text := list{w.options}.write(0, 7, []observation{{size: size{words: len(got)}}}).Text
+	if want := encode(text)[head : head+len(got)]; !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got[:9], want[:9])
+	}
+}
+
+func TestIDsThatAreCountedOtherwiseBecomeText(t *testing.T) {
+	right, wrong, refuse := func(w *Writer, p Prompt) { w.Learn(p.Size, 300) },
+		func(w *Writer, p Prompt) { w.Learn(p.Size, 299) }, func(w *Writer, p Prompt) { w.Refuse(p.Size) }
+	uncounted := func(w *Writer, p Prompt) { w.Learn(p.Size, 0) }
+	for _, test := range []struct {
+		name string
+		say  []func(*Writer, Prompt)
+		ids  bool
+	}{
+		{"once is not enough", []func(*Writer, Prompt){wrong}, true},
+		{"twice is", []func(*Writer, Prompt){wrong, wrong}, false},
+		{"twice in a row, that is", []func(*Writer, Prompt){wrong, right, wrong}, true},
+		{"even after it was right", []func(*Writer, Prompt){right, wrong, wrong}, false},
+		{"a prompt that was not counted says nothing", []func(*Writer, Prompt){uncounted, uncounted, uncounted}, true},
+		{"refused twice", []func(*Writer, Prompt){refuse, refuse}, false},
+		{"refused after it was right", []func(*Writer, Prompt){right, refuse, refuse, refuse}, true},
+	} {
+		w := NewWriter(Options{Workload: Cold, Tokens: 300})
+		w.UseIDs(vocabulary(t))
+		for round, say := range test.say {
+			say(w, w.Prompt(uint64(round)))
+		}
+		if p := w.Prompt(9); (p.IDs != nil) != test.ids || (p.Text == "") != test.ids {
+			t.Errorf("%s: %d ids", test.name, len(p.IDs))
+		}
+	}
+}
+
+func TestOtherWorkloadsIgnoreIDs(t *testing.T) {
+	for _, o := range append(written(t, 300), Options{Workload: Cold, Tokens: 1}) {
+		w := NewWriter(o)
+		w.UseIDs(vocabulary(t))
+		if p, want := w.Prompt(1), (o.Workload == Cold || o.Workload == Warm) && o.Tokens > 1; (p.IDs != nil) != want {
+			t.Errorf("%s, %d tokens: %d ids", o.Workload, o.Tokens, len(p.IDs))
+		}
+	}
+}
