@@ -92,6 +92,17 @@ func (j *job) fitAhead(ctx context.Context, round uint64) {
 	}
 }
 
+// exactBy is what made the length of the prompts exact.
+func (j *job) exactBy() string {
+	switch {
+	case j.writer.Prompt(0).IDs != nil:
+		return "token ids"
+	case j.group.Members[0].Lessons().Tokenizes == wire.Always:
+		return "tokenizer"
+	}
+	return "usage"
+}
+
 // count asks the first member's tokenizer for the length of a prompt.
 func (j *job) count(ctx context.Context, p prompt.Prompt) (int, error) {
 	tokens, err := j.group.Members[0].Tokenize(ctx, askOf(p))

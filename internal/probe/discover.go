@@ -80,13 +80,13 @@ func refusal(err error) bool {
 	return ok && u.verdict.outcome == Rejected
 }
 
-// evidence asks for the list of models, under each path where it may be. The
-// error is why there is none; a server that refused it has shown something of
-// itself all the same.
+// evidence asks for the list of models, under each path where it may be: KServe
+// has lists of another form under the first. The error is why there is none; a
+// server that refused it has shown something of itself all the same.
 func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 	for i, prefix := range wire.Prefixes() {
 		reply, why := t.ask(ctx, http.MethodGet, prefix+wire.ModelsPath, nil)
-		if i > 0 && why != nil {
+		if _, ok := wire.ParseModels(reply.body); i > 0 && !ok {
 			break
 		}
 		e = wire.Evidence{
@@ -94,7 +94,10 @@ func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 			Get: func(path string) []byte { return t.get(ctx, path) },
 		}
 		err = why
-		if u, ok := errors.AsType[undiscovered](why); !ok || u.verdict.status != http.StatusNotFound {
+		if u, ok := errors.AsType[undiscovered](why); ok && u.verdict.status == http.StatusNotFound {
+			continue
+		}
+		if _, ok := wire.ParseModels(reply.body); ok || why != nil {
 			break
 		}
 	}

@@ -70,7 +70,7 @@ var servers = []Server{
 	{
 		// https://github.com/sgl-project/sglang/tree/main/python/sglang/srt/entrypoints/openai
 		Name:   "sglang",
-		Cached: Optional, Tokenize: tokenizeVLLM, IDs: true,
+		Cached: Optional, Tokenize: tokenizePrompt, IDs: true,
 		marks: []mark{{word: "sglang"}},
 	},
 	{
