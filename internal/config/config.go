@@ -71,7 +71,7 @@ type Target struct {
 // An Objective is a promise about a target: the ratio Goal of probes is good.
 type Objective struct {
 	Name   string        `env:"NAME"`   // unique; a-z, 0-9 and _
-	Signal string        `env:"SIGNAL"` // ttft, server_ttft, tpot, max_gap, e2el or availability
+	Signal string        `env:"SIGNAL"` // ttft, server_ttft, ttfat, tpot, max_gap, e2el or availability
 	Limit  time.Duration `env:"LIMIT"`  // a good probe's signal is at most this; 0 exactly for availability
 	Goal   float64       `env:"GOAL"`   // between 0 and 1, exclusive
 }

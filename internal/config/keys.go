@@ -297,7 +297,7 @@ func objectiveKeys() schema {
 		},
 		{
 			name: "SIGNAL", scope: objectiveScope, kind: wordKind,
-			words: []string{"ttft", "server_ttft", "tpot", "max_gap", "e2el", availability},
+			words: []string{"ttft", "server_ttft", "ttfat", "tpot", "max_gap", "e2el", availability},
 			help:  "what is judged",
 		},
 		{

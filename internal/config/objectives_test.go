@@ -22,10 +22,10 @@ func TestProblemsOfObjectives(t *testing.T) {
 			`PROBER_OBJECTIVES_0_GOAL="high": not a number; want a ratio between 0 and 1, for example 0.99`,
 		},
 		{"no goal", "OBJECTIVES_0_SIGNAL=availability", `PROBER_OBJECTIVES_0_GOAL: not given; want a ratio between 0 and 1, for example 0.99`},
-		{"no signal", "OBJECTIVES_0_GOAL=0.9", `PROBER_OBJECTIVES_0_SIGNAL: not given; want ttft, server_ttft, tpot, max_gap, e2el or availability`},
+		{"no signal", "OBJECTIVES_0_GOAL=0.9", `PROBER_OBJECTIVES_0_SIGNAL: not given; want ttft, server_ttft, ttfat, tpot, max_gap, e2el or availability`},
 		{
 			"an unknown signal", "OBJECTIVES_0_SIGNAL=tfft" + goal,
-			`PROBER_OBJECTIVES_0_SIGNAL="tfft": unknown (did you mean "ttft"?); want ttft, server_ttft, tpot, max_gap, e2el or availability`,
+			`PROBER_OBJECTIVES_0_SIGNAL="tfft": unknown (did you mean "ttft"?); want ttft, server_ttft, ttfat, tpot, max_gap, e2el or availability`,
 		},
 		{"a latency without limit", "OBJECTIVES_0_SIGNAL=e2el" + goal, `PROBER_OBJECTIVES_0_LIMIT: not given; e2el needs a limit, for example 2s`},
 		{"availability with a limit", "OBJECTIVES_0_SIGNAL=availability\nOBJECTIVES_0_LIMIT=2s" + goal, `PROBER_OBJECTIVES_0_LIMIT="2s": availability has no limit; leave it out`},

@@ -1,0 +1,78 @@
+package probe
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// fixture is what a stream of wire's testdata must decode to: see README.md there.
+type fixture struct {
+	Dialect   string `json:"dialect"`
+	Framing   string `json:"framing"`
+	Frames    int    `json:"frames"`
+	First     int    `json:"first"`
+	Tokens    int    `json:"tokens"`
+	N         *int   `json:"n"`
+	Prompt    *int   `json:"prompt"`
+	Cached    *int   `json:"cached"`
+	Reasoning *int   `json:"reasoning"`
+	Finish    string `json:"finish"`
+	Error     string `json:"error"`
+	Done      bool   `json:"done"`
+}
+
+// TestFixtures reads every stream that was written from a server's grammar as a
+// probe does: whole, byte by byte, and cut at every position.
+func TestFixtures(t *testing.T) {
+	const testdata = "../wire/testdata/"
+	wants, err := filepath.Glob(testdata + "*/*.want")
+	if err != nil || len(wants) == 0 {
+		t.Fatalf("no fixtures (%v)", err)
+	}
+	for _, path := range wants {
+		t.Run(strings.TrimPrefix(path, testdata), func(t *testing.T) {
+			var want fixture
+			told, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Unmarshal(told, &want); err != nil {
+				t.Fatal(err)
+			}
+			body, err := os.ReadFile(strings.TrimSuffix(path, ".want") + ".txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dialect, err := wire.Lookup(want.Dialect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole := decode(t, dialect, bytes.NewReader(body))
+			got := whole.fixture()
+			want.Dialect, want.Framing, want.Error = "", "", ""
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if whole.Failed != strings.Contains(string(told), `"error":"s`) {
+				t.Errorf("error seen: %t; %s", whole.Failed, told)
+			}
+			checkCuts(t, dialect, body, whole)
+		})
+	}
+}
+
+// fixture is the same in the words of the fixtures.
+func (d decoded) fixture() fixture {
+	return fixture{
+		Frames: d.Frames, First: d.First, Tokens: d.TokenFrames, Finish: d.Finish, Done: d.Done,
+		N: known(d.Usage.Generated()), Prompt: known(d.Usage.Prompt), Cached: known(d.Usage.Cached), Reasoning: known(d.Usage.Reasoning),
+	}
+}
