@@ -16,6 +16,7 @@ const shownFailures = 8
 // A card is one target.
 type card struct {
 	Name, Model, API, URL string
+	Server                string // kind and version; empty if unknown
 	Workload              []string
 	State                 state
 	StateDetail           string // the outcome, if failing
@@ -58,9 +59,9 @@ type objective struct {
 func (s *snapshot) card() card {
 	t := s.target
 	c := card{
-		Name: t.Name, Model: t.Model, API: t.API, URL: t.URL, Workload: workload(t), State: s.state,
+		Name: t.Name, Model: t.Model, API: t.API, URL: t.URL, Server: strings.TrimSpace(t.Server + " " + t.Version), Workload: workload(t), State: s.state,
 		InFlight: s.inFlightWords(), Share: s.share(), Metrics: s.metrics(), Objectives: s.objectives(),
-		Skipped: s.skippedWords(), Notes: t.Notes,
+		Skipped: s.skippedWords(), Notes: append(slices.Clone(t.Notes), s.contaminated()...),
 	}
 	if last, ok := s.last(); ok {
 		c.LastAge = span(s.now.Sub(last.at))
@@ -126,6 +127,22 @@ func (s *snapshot) share() string {
 	}
 	share := float64(s.summary.ok) / float64(s.summary.results)
 	return fmt.Sprintf("%s of %s ok (%s)", grouped(s.summary.ok), grouped(s.summary.results), percent(share))
+}
+
+// contaminated is a note on the prompts of the last hour that no cache could
+// know and one did.
+func (s *snapshot) contaminated() []string {
+	n := 0
+	for _, e := range s.recent {
+		if e.account.Cache == probe.CacheContaminated {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of %s prompts of the last hour were in the server's cache, and should not have been: they are not in TTFT",
+		grouped(n), grouped(len(s.recent)))}
 }
 
 func (s *snapshot) metrics() []metric {
