@@ -114,6 +114,8 @@ type mark struct {
 	prefix  string // before "/v1" in the model list's path
 	path    string // a path with a reply that holds word
 	word    string // the owner of the first model
+
+	refused bool // only where the model list was refused
 }
 
 // Recognize tells the kind of a server: ok is false if it is none that is known.
@@ -131,6 +133,8 @@ func Recognize(e Evidence) (s Server, ok bool) {
 // on reports whether a server bears the mark.
 func (m mark) on(e Evidence) bool {
 	switch {
+	case m.refused && !e.Refused:
+		return false
 	case m.header != "":
 		return slices.ContainsFunc(e.Header[m.header], func(v string) bool { return strings.Contains(v, m.word) })
 	case m.entry != "":

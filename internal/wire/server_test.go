@@ -31,6 +31,7 @@ func TestRecognize(t *testing.T) {
 		{"openrouter", Evidence{Models: list(`"pricing":{},"supported_parameters":[]`)}},
 		{"litellm", Evidence{Models: list(`"owned_by":"openai"`), Header: header("X-Litellm-Version", "1.80.0")}},
 		{"openai", Evidence{Models: list(`"owned_by":"system"`), Header: header("Openai-Processing-Ms", "12")}},
+		{"openai", Evidence{Models: list(`"owned_by":"system"`), Header: header("Apim-Request-Id", "x")}},
 		{"azure-openai", Evidence{Models: []byte(`{"error":{"code":"404","message":"Resource not found"}}`), Refused: true, Header: header("Apim-Request-Id", "x")}},
 		{"anthropic", Evidence{Models: []byte(`{"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}`), Refused: true}},
 		{"anthropic", Evidence{Models: list(`"type":"model","display_name":"M"`)}},

@@ -30,7 +30,7 @@ var servers = []Server{
 		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
 		Cached: Always, Tokenize: tokenizeNone,
 		Note:  "its default content filter releases text in bursts: chunk gaps are the filter's",
-		marks: []mark{{header: "Apim-Request-Id"}, {header: "X-Ms-Region"}},
+		marks: []mark{{header: "Apim-Request-Id", refused: true}, {header: "X-Ms-Region", refused: true}},
 	},
 	{
 		// https://docs.anthropic.com/en/api/models-list, https://docs.anthropic.com/en/api/errors
@@ -47,7 +47,10 @@ var servers = []Server{
 		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority, FieldMaxTokens},
 		Extra:  map[string]any{"stream_options.include_obfuscation": false}, // padding of each frame
 		Cached: Always, Tokenize: tokenizeNone,
-		marks: []mark{{header: "Openai-Version"}, {header: "Openai-Processing-Ms"}},
+		marks: []mark{
+			{header: "Openai-Version"}, {header: "Openai-Processing-Ms"},
+			{header: "Apim-Request-Id"}, {header: "X-Ms-Region"}, // Azure's newer path, /openai/v1, which lists its models
+		},
 	},
 	{
 		// https://github.com/ollama/ollama/blob/main/openai/openai.go
