@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http/httptest"
 	"os"
 	"strings"
@@ -18,10 +19,10 @@ import (
 // A system is one server that the simulator can be, and how a user points the
 // prober at it.
 type system struct {
-	name    string
-	config  sim.Config
-	api     string            // as configured
-	given   map[string]string // other settings
+	name   string
+	config sim.Config
+	api    string            // as configured
+	given  map[string]string // other settings
 }
 
 const (
@@ -88,9 +89,7 @@ func probeSystem(t *testing.T, s system) string {
 	given := map[string]string{
 		"API": s.api, "PROMPT_TOKENS": fmt.Sprint(askedPrompt), "MAX_TOKENS": fmt.Sprint(askedOutput), "NAME": "target",
 	}
-	for key, value := range s.given {
-		given[key] = value
-	}
+	maps.Copy(given, s.given)
 	c, err := load(config.Options{Overrides: given, URLs: []string{server.URL}, APIs: apis(), Servers: wire.Servers()})
 	if err != nil {
 		t.Fatal(err)

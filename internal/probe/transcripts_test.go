@@ -234,7 +234,7 @@ func (want transcript) outcome(frames int, refuses bool) Outcome {
 		return Filtered
 	case frames == 0:
 		return Empty
-	case finish == "" && want.Protocol != "triton-generate" && !(want.Protocol == "ollama-ndjson" && want.Terminal):
+	case finish == "" && want.Protocol != "triton-generate" && (want.Protocol != "ollama-ndjson" || !want.Terminal):
 		return Truncated
 	}
 	return OK

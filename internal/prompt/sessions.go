@@ -55,7 +55,7 @@ func (s sessions) begin(shape int, others *fits) terms {
 	return t
 }
 
-func (s sessions) write(shape int, nonce uint64, history []observation) Prompt {
+func (s sessions) write(_ int, nonce uint64, history []observation) Prompt {
 	first := history[0].size
 	var turns []Turn
 	if s.System > 0 {
