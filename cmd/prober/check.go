@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -159,6 +160,9 @@ func (c checker) count(ctx context.Context) {
 		c.line("tokens", "gets the prompts that are made exact on %s", c.job.targets[0].Name)
 		return
 	}
+	if c.job.asks.Workload == prompt.Dataset {
+		return
+	}
 	err := c.job.fit(ctx)
 	off, known := c.job.writer.Off()
 	switch {
@@ -167,10 +171,15 @@ func (c checker) count(ctx context.Context) {
 	case err != nil:
 		c.line("warning", "ask the tokenizer: %v; calibrated by the usage of the first probes", err)
 	case known && off == 0:
-		c.line("tokens", "prompts are exactly %s, by the server's tokenizer", grouped(c.target.PromptTokens))
+		c.line("tokens", "prompts are exactly %s, by %s", grouped(c.target.PromptTokens), exactness[c.job.exactBy()])
 	case known:
 		c.line("warning", "prompts are off by %+d tokens: the server's tokenizer allows no better", off)
 	}
+}
+
+// exactness is what makes a length exact, in words.
+var exactness = map[string]string{
+	"token ids": "their token ids", "tokenizer": "the server's tokenizer", "usage": "the usage of answers",
 }
 
 // ask sends one short question.
@@ -217,11 +226,23 @@ func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 // plan writes what will be asked, and what it costs.
 func (c checker) plan() {
 	t := c.target
-	c.line("plan", "%s prompts of %s tokens, answers of %d, every %v (%s): %s tokens a day",
-		t.Prompt, grouped(t.PromptTokens), t.MaxTokens, c.job.plan.Interval, t.Arrival, grouped(c.job.tokensPerDay(t)))
+	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s tokens a day",
+		t.Prompt, c.lengths(), t.MaxTokens, c.job.plan.Interval, t.Arrival, grouped(c.job.tokensPerDay(t)))
 	if t.TokenBudgetPerDay > 0 {
 		c.line("", "at most %s tokens a day, by its budget", grouped(t.TokenBudgetPerDay))
 	}
+}
+
+// lengths says how long prompts are.
+func (c checker) lengths() string {
+	o := c.job.asks
+	switch o.Workload {
+	case prompt.Dataset:
+		return fmt.Sprintf("their own lengths (%s words in the mean)", grouped(o.Mean()))
+	case prompt.Sessions:
+		return fmt.Sprintf("%s tokens and more (%s in the mean of %d rounds)", grouped(o.Tokens), grouped(o.Mean()), o.Rounds)
+	}
+	return grouped(o.Tokens) + " tokens"
 }
 
 // grouped writes 21000 as 21,000.
