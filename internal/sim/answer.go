@@ -26,20 +26,27 @@ type ask struct {
 	max        int // tokens to generate at most, at least 1
 	min        int // tokens before a natural end
 	endless    bool
+	uncached   bool // the prefix cache does not help
+	reasoning  int  // how many of the first tokens are reasoning; may exceed the answer
 	stream     bool
 	usage      bool // send a usage frame
 	continuous bool // send usage with every frame
 	details    bool // TGI: send details with the last token
+	more       any  // what else its dialect wants to know when it speaks, of a type of the dialect's
 }
 
 // script is how a dialect spells one answer.
 type script struct {
-	header  map[string]string         // besides Content-Type
+	header  map[string]string         // besides Content-Type, or in its place
+	late    bool                      // headers come with the first frame
+	prelude []byte                    // what is sent with acceptance; empty: nothing
 	opening []byte                    // role frame; empty: none
-	frame   func(from, to int) []byte // tokens [from, to)
+	frame   func(from, to int) []byte // tokens [from, to), not empty, all reasoning or none; [want, want) if all are hidden
 	most    int                       // tokens a frame can carry; 0: any number
+	single  bool                      // one frame carries all tokens
 	closing []byte                    // what follows the last token; empty: nothing
 	failure []byte                    // what a mid-stream error is, to the end of the stream
+	fail    func() []byte             // the same in place of failure, where what was sent before matters
 	comment []byte                    // keeps the connection awake
 	whole   func() any                // the answer as one JSON document
 }
@@ -52,20 +59,34 @@ type answer struct {
 	dialect dialect
 	origin  time.Time // what due times count from
 	model   string
-	cached  int    // prompt tokens
-	want    int    // tokens to generate
-	finish  string // "length" or "stop"; then the last token is the invisible end of sequence
+	cached  int      // prompt tokens
+	want    int      // tokens to generate
+	hidden  int      // of these, the first so many are in no frame
+	lead    []string // what the answer proper begins with
+	finish  string   // "length" or "stop"; then the last token is the invisible end of sequence
 	source  source
 	script  script
 
-	first time.Time // when the first token is due before stretching; zero: not known yet
+	first   time.Time // when the first token is due before stretching; zero: not known yet
+	firstAt time.Time // when the first token was due, faults included
+	lastAt  time.Time // when the latest token was due, faults included
 }
 
 // accept plans the answer to a request.
 func (s *Server) accept(d dialect, c call, q ask, origin time.Time) *answer {
 	a := &answer{call: c, ask: q, server: s, dialect: d, origin: origin, model: s.config.Model}
 	a.cached = s.cache.visit(q.prompt)
+	if q.uncached {
+		a.cached = 0
+	}
 	a.want, a.finish = q.length(s.config.Profile, s.config.Seed)
+	a.reasoning = min(q.reasoning, a.want)
+	if s.config.HideReasoning {
+		a.hidden = a.reasoning
+	}
+	if a.lead = q.prompt.code; c.fault.Garble {
+		a.lead = garbled(a.lead)
+	}
 	if s.engine != nil {
 		a.source = s.engine.submit(c.id, origin, q.prompt.tokens, a.cached, a.want)
 	} else {
@@ -90,12 +111,15 @@ func (q ask) length(p Profile, seed uint64) (int, string) {
 	return q.max, "length"
 }
 
-// text is the visible text of token k.
+// text is the visible text of token k. Only the first of the reasoning and of the answer have no space before them.
 func (a *answer) text(k int) string {
-	if a.finish == "stop" && k == a.want-1 {
+	switch {
+	case a.ends(k):
 		return ""
+	case k == 0 || k == a.reasoning:
+		return a.word(k)
 	}
-	return wordText(k)
+	return " " + a.word(k)
 }
 
 // textOf is the visible text of the tokens [from, to).
@@ -116,7 +140,11 @@ func (a *answer) due(ctx context.Context, k int, limit time.Time) (time.Time, bo
 	if a.first.IsZero() {
 		a.first = at
 	}
-	return a.fault.stretch(a.origin, a.first, at), true, nil
+	a.lastAt = a.fault.stretch(a.origin, a.first, at)
+	if a.firstAt.IsZero() {
+		a.firstAt = a.lastAt
+	}
+	return a.lastAt, true, nil
 }
 
 // whole sends the answer as one JSON document when its last token is due. An error means that the connection is to be cut.

@@ -17,14 +17,16 @@ func (d chat) read(body []byte, c Config) (ask, *refusal) {
 	if limit == nil {
 		limit = r.MaxTokens
 	}
-	return d.plan(r, chatPrompt(texts(r.Messages)), limit, 0, c)
+	q, refused := d.plan(r, chatPrompt(texts(r.Messages)), limit, 0, c)
+	q.reasoning = c.Reasoning
+	return q, refused
 }
 
 func (chat) speak(a *answer) script {
 	id := "chatcmpl-" + a.requestID()
 	opening := `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`
 	choice := func(from, to int) string {
-		return fmt.Sprintf(`{"index":0,"delta":{"content":%s},"logprobs":null,%s}`, mustJSON(a.textOf(from, to)), a.endOf(to))
+		return fmt.Sprintf(`{"index":0,"delta":%s,"logprobs":null,%s}`, a.delta(from, to), a.endOf(to))
 	}
 	whole := func() any { return chatDocument(a, id) }
 	return openAIScript(a, id, "chat.completion.chunk", opening, choice, whole)
@@ -33,8 +35,9 @@ func (chat) speak(a *answer) script {
 // chatDocument is the answer without a stream.
 func chatDocument(a *answer, id string) any {
 	type reply struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
+		Role      string `json:"role"`
+		Content   string `json:"content"`
+		Reasoning string `json:"reasoning,omitempty"`
 	}
 	type choice struct {
 		Index      int     `json:"index"`
@@ -45,7 +48,7 @@ func chatDocument(a *answer, id string) any {
 	}
 	return document[choice]{
 		ID: id, Object: "chat.completion", Created: a.start.Unix(), Model: a.model,
-		Choices: []choice{{Message: reply{Role: "assistant", Content: a.textOf(0, a.want)}, Finish: a.finish}},
+		Choices: []choice{{Message: reply{Role: "assistant", Content: a.content(), Reasoning: a.thoughts()}, Finish: a.finish}},
 		Usage:   a.fullUsage(),
 	}
 }

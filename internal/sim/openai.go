@@ -142,7 +142,7 @@ func (openAI) plan(r openAIRequest, p prompt, limit *int, fallback int, c Config
 		salt = *r.CacheSalt
 	}
 	q := ask{
-		prompt: digestOf(p.tokens(), salt),
+		prompt: p.digest(salt),
 		min:    r.MinTokens, endless: r.IgnoreEOS || p.endless(),
 		stream: r.Stream,
 	}
@@ -223,14 +223,19 @@ func pythonValue(raw json.RawMessage) string {
 
 // usage is vLLM's UsageInfo.
 type usage struct {
-	Prompt     int           `json:"prompt_tokens"`
-	Total      int           `json:"total_tokens"`
-	Completion int           `json:"completion_tokens"`
-	Details    *usageDetails `json:"prompt_tokens_details,omitempty"`
+	Prompt     int                `json:"prompt_tokens"`
+	Total      int                `json:"total_tokens"`
+	Completion int                `json:"completion_tokens"`
+	Details    *usageDetails      `json:"prompt_tokens_details,omitempty"`
+	Parts      *completionDetails `json:"completion_tokens_details,omitempty"`
 }
 
 type usageDetails struct {
 	Cached int `json:"cached_tokens"`
+}
+
+type completionDetails struct {
+	Reasoning int `json:"reasoning_tokens"`
 }
 
 func (a *answer) usageAt(completion int) usage {
@@ -240,6 +245,9 @@ func (a *answer) usageAt(completion int) usage {
 func (a *answer) fullUsage() usage {
 	u := a.usageAt(a.want)
 	u.Details = &usageDetails{Cached: a.cached}
+	if a.reasoning > 0 {
+		u.Parts = &completionDetails{Reasoning: a.reasoning}
+	}
 	return u
 }
 

@@ -9,6 +9,7 @@ import (
 func (s *Server) openAIRoutes() {
 	s.mux.HandleFunc("POST /v1/chat/completions", s.compute(chat{}))
 	s.mux.HandleFunc("POST /v1/completions", s.compute(completions{}))
+	s.healthy("GET /health")
 	s.mux.HandleFunc("GET /v1/models", s.guarded(openAI{}.refuse, s.models))
 	s.mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, map[string]string{"version": "0.11.0"})
