@@ -20,13 +20,17 @@ import (
 
 // A simulation is what the simulate verb serves.
 type simulation struct {
-	listen     string
-	profiles   []string
-	fault      string
-	seed       uint64
-	apiKey     string
-	noTokenize bool
-	reject     []string
+	listen        string
+	profiles      []string
+	api           string
+	server        string
+	reasoning     int
+	hideReasoning bool
+	fault         string
+	seed          uint64
+	apiKey        string
+	noTokenize    bool
+	reject        []string
 }
 
 func newSimulate() *cobra.Command {
@@ -52,6 +56,10 @@ Each endpoint takes faults at run time on its own API:
 	flags := cmd.Flags()
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8801", "host:port of the first endpoint; the others take the ports after it")
 	flags.StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to serve, one endpoint each")
+	flags.StringVar(&s.api, "api", "", "API of every endpoint in place of the profile's, one of "+strings.Join(sim.APIs(), ", "))
+	flags.StringVar(&s.server, "server", "", "whose OpenAI API to speak where the API is openai, one of "+strings.Join(sim.Kinds(), ", ")+" (vllm if empty)")
+	flags.IntVar(&s.reasoning, "reasoning", 0, "first tokens of an answer that are reasoning, on APIs that tell it apart; the profile's if 0")
+	flags.BoolVar(&s.hideReasoning, "hide-reasoning", false, "send no frame for reasoning: only usage counts it")
 	flags.StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15,probability=0.5")
 	flags.Uint64Var(&s.seed, "seed", 1, "of all randomness: the same seed, the same run")
 	flags.StringVar(&s.apiKey, "api-key", "", "bearer token that clients must send; none if empty")
@@ -113,7 +121,8 @@ func (s simulation) open(ctx context.Context) ([]endpoint, error) {
 			return nil, fmt.Errorf("listen for profile %s: %w", p.Name, err)
 		}
 		server := sim.New(sim.Config{
-			Profile: p, Seed: s.seed + uint64(i), APIKey: s.apiKey, NoTokenize: s.noTokenize, RejectFields: s.reject,
+			Profile: p, API: s.api, Server: s.server, Reasoning: s.reasoning, HideReasoning: s.hideReasoning,
+			Seed: s.seed + uint64(i), APIKey: s.apiKey, NoTokenize: s.noTokenize, RejectFields: s.reject,
 			Precise: p.MaxBatch == 0,
 		})
 		endpoints = append(endpoints, endpoint{profile: p, server: server, listener: listener})
@@ -125,9 +134,9 @@ func (s simulation) open(ctx context.Context) ([]endpoint, error) {
 	return endpoints, nil
 }
 
-// parse reads profiles and fault, and reports all that is wrong with them.
+// parse reads profiles and fault, and reports all that is wrong with the flags.
 func (s simulation) parse() ([]sim.Profile, sim.Fault, error) {
-	var problems config.Problems
+	problems := s.judge()
 	var profiles []sim.Profile
 	for _, name := range s.profiles {
 		p, err := sim.ParseProfile(name)
@@ -144,6 +153,21 @@ func (s simulation) parse() ([]sim.Profile, sim.Fault, error) {
 		return nil, fault, problems
 	}
 	return profiles, fault, nil
+}
+
+// judge finds what is wrong with the flags that say how to speak.
+func (s simulation) judge() config.Problems {
+	var problems config.Problems
+	if _, err := sim.ParseAPI(s.api); s.api != "" && err != nil {
+		problems = append(problems, config.Problem{Place: fmt.Sprintf("--api=%q", s.api), Text: err.Error()})
+	}
+	if _, err := sim.ParseKind(s.server); err != nil {
+		problems = append(problems, config.Problem{Place: fmt.Sprintf("--server=%q", s.server), Text: err.Error()})
+	}
+	if s.reasoning < 0 {
+		problems = append(problems, config.Problem{Place: fmt.Sprintf("--reasoning=%d", s.reasoning), Text: "must be at least 0", Hint: "want a number of tokens, for example 20"})
+	}
+	return problems
 }
 
 func splitAddress(address string) (host string, port int, err error) {

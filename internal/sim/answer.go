@@ -26,6 +26,9 @@ type ask struct {
 	max        int // tokens to generate at most, at least 1
 	min        int // tokens before a natural end
 	endless    bool
+	uncached   bool // the prefix cache does not help
+	reasoning  int  // how many of the first tokens are reasoning; may exceed the answer
+	secret     bool // the reasoning is hidden, whatever the configuration says
 	stream     bool
 	usage      bool // send a usage frame
 	continuous bool // send usage with every frame
@@ -36,16 +39,21 @@ type ask struct {
 	bare       bool // OpenAI: send no padding
 	fresh      bool // LiteLLM: do not answer from the response cache
 	replay     bool // the response cache has the answer: it is due at once and touches no engine
+	more       any  // what else its dialect wants to know when it speaks, of a type of the dialect's
 }
 
 // script is how a dialect spells one answer.
 type script struct {
-	header  map[string]string         // besides Content-Type
+	header  map[string]string         // besides Content-Type, or in its place
+	late    bool                      // headers come with the first frame
+	prelude []byte                    // what is sent with acceptance; empty: nothing
 	opening []byte                    // role frame; empty: none
-	frame   func(from, to int) []byte // tokens [from, to)
+	frame   func(from, to int) []byte // tokens [from, to), not empty, all reasoning or none; [want, want) if all are hidden
 	most    int                       // tokens a frame can carry; 0: any number
+	single  bool                      // one frame carries all tokens
 	closing []byte                    // what follows the last token; empty: nothing
 	failure []byte                    // what a mid-stream error is, to the end of the stream
+	fail    func() []byte             // the same in place of failure, where what was sent before matters
 	comment []byte                    // keeps the connection awake
 	waiting []byte                    // comment at acceptance and every second until the first token; empty: none
 	severs  bool                      // the connection is cut after failure
@@ -61,13 +69,17 @@ type answer struct {
 	dialect dialect
 	origin  time.Time // what due times count from
 	model   string
-	cached  int    // prompt tokens
-	want    int    // tokens to generate
-	finish  string // "length" or "stop"; then the last token is the invisible end of sequence
+	cached  int      // prompt tokens
+	want    int      // tokens to generate
+	hidden  int      // of these, the first so many are in no frame
+	lead    []string // what the answer proper begins with
+	finish  string   // "length" or "stop"; then the last token is the invisible end of sequence
 	source  source
 	script  script
 
-	first time.Time // when the first token is due before stretching; zero: not known yet
+	first   time.Time // when the first token is due before stretching; zero: not known yet
+	firstAt time.Time // when the first token was due, faults included
+	lastAt  time.Time // when the latest token was due, faults included
 }
 
 // accept plans the answer to a request.
@@ -77,7 +89,17 @@ func (s *Server) accept(d dialect, c call, q ask, origin time.Time) *answer {
 		a.prompt.blocks = nil
 	}
 	a.cached = s.cache.visit(a.prompt)
+	if q.uncached {
+		a.cached = 0
+	}
 	a.want, a.finish = q.length(s.config.Profile, s.config.Seed)
+	a.reasoning = min(q.reasoning, a.want)
+	if s.config.HideReasoning || q.secret {
+		a.hidden = a.reasoning
+	}
+	if a.lead = q.prompt.code; c.fault.Garble {
+		a.lead = garbled(a.lead)
+	}
 	switch {
 	case q.replay:
 		a.source = newFixed(Profile{}, origin, 0, 0, c.random)
@@ -105,12 +127,15 @@ func (q ask) length(p Profile, seed uint64) (int, string) {
 	return q.max, "length"
 }
 
-// text is the visible text of token k.
+// text is the visible text of token k. Only the first of the reasoning and of the answer have no space before them.
 func (a *answer) text(k int) string {
-	if a.mute || a.finish == "stop" && k == a.want-1 {
+	switch {
+	case a.mute || a.ends(k):
 		return ""
+	case k == 0 || k == a.reasoning:
+		return a.word(k)
 	}
-	return wordText(k)
+	return " " + a.word(k)
 }
 
 // textOf is the visible text of the tokens [from, to).
@@ -131,7 +156,11 @@ func (a *answer) due(ctx context.Context, k int, limit time.Time) (time.Time, bo
 	if a.first.IsZero() {
 		a.first = at
 	}
-	return a.fault.stretch(a.origin, a.first, at), true, nil
+	a.lastAt = a.fault.stretch(a.origin, a.first, at)
+	if a.firstAt.IsZero() {
+		a.firstAt = a.lastAt
+	}
+	return a.lastAt, true, nil
 }
 
 // whole sends the answer as one JSON document when its last token is due. An error means that the connection is to be cut.

@@ -16,6 +16,7 @@ type digest struct {
 	tokens int
 	blocks []uint64 // hashes of the full blocks of blockSize tokens, each over all before it and the salt
 	sum    uint64   // hash of the tokens alone
+	code   []string // the code words that it asks for; nil: none
 }
 
 // digestOf counts and hashes a prompt. The salt keys the first block and by it all others.

@@ -1,6 +1,9 @@
 package sim
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // chat is POST …/chat/completions.
 type chat struct{ openAI }
@@ -21,7 +24,11 @@ func (d chat) read(body []byte, c Config) (ask, *refusal) {
 	if limit == nil {
 		limit = r.MaxTokens
 	}
-	return d.plan(r, p, limit, 0, c)
+	q, refused := d.plan(r, p, limit, 0, c)
+	if how := r.how; how.thought != "" || how.secret {
+		q.reasoning, q.secret = c.Reasoning, how.secret
+	}
+	return q, refused
 }
 
 func (d chat) speak(a *answer) script {
@@ -32,8 +39,10 @@ func (d chat) speak(a *answer) script {
 // chatDocument is the answer without a stream.
 func chatDocument(s *speech) any {
 	type reply struct {
-		Role    string `json:"role"`
-		Content string `json:"content"`
+		Role      string `json:"role"`
+		Content   string `json:"content"`
+		Reasoning string `json:"reasoning,omitempty"`
+		Older     string `json:"reasoning_content,omitempty"`
 	}
 	type choice struct {
 		Index      int     `json:"index"`
@@ -42,9 +51,15 @@ func chatDocument(s *speech) any {
 		Finish     string  `json:"finish_reason"`
 		StopReason *string `json:"stop_reason"`
 	}
+	said := reply{Role: "assistant", Content: s.content()}
+	if strings.Contains(s.how.thought, `"reasoning_content"`) {
+		said.Older = s.thoughts()
+	} else {
+		said.Reasoning = s.thoughts()
+	}
 	return document[choice]{
 		ID: s.id, Object: "chat.completion", Created: s.start.Unix(), Model: s.model,
-		Choices: []choice{{Message: reply{Role: "assistant", Content: s.textOf(0, s.want)}, Finish: s.finish}},
+		Choices: []choice{{Message: said, Finish: s.finish}},
 		Usage:   s.fullUsage(),
 	}
 }

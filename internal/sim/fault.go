@@ -17,12 +17,13 @@ import (
 // Fault is none. Of those that answer in place of the stream the first of hang, status, html, json is taken. The json
 // tags are the keys of the control API and of ParseFault; durations are strings such as "350ms" there.
 type Fault struct {
-	// Status answers this HTTP status, 400 to 599, with a fitting JSON body; 429, 503 and 529 with "Retry-After: 1".
+	// Status answers this HTTP status, 400 to 599, with a fitting JSON body; 429, 503 and 529 with a Retry-After header.
 	Status int `json:"status"`
 	// StallAfter is the number of tokens after which the stream falls silent, the connection open, until the client
 	// leaves. An answer with no more tokens than that is not harmed; the same holds for CutAfter and ErrorAfter.
 	StallAfter int `json:"stall_after"`
-	// Comments sends an SSE comment every second of a stall.
+	// Comments sends an SSE comment every second of a stall, or what the API sends in its place (Anthropic: a ping). NDJSON
+	// has none.
 	Comments bool `json:"comments"`
 	// CutAfter is the number of tokens after which the connection is cut, without the end of the body.
 	CutAfter int `json:"cut_after"`
@@ -33,8 +34,8 @@ type Fault struct {
 	// RoleEarly is how long before the first token the role frame is sent, at most an hour. A queueing profile does
 	// not know its first token ahead and sends it at acceptance. Only chat has a role frame.
 	RoleEarly time.Duration `json:"role_early"`
-	// TokensPerFrame puts so many tokens into a frame, sent when the last of them is due. TGI's own API has one token
-	// a frame and sends so many frames in one write.
+	// TokensPerFrame puts so many tokens into a frame, sent when the last of them is due. TGI's own API and
+	// llama-server's have one token a frame and send so many frames in one write.
 	TokensPerFrame int `json:"tokens_per_frame"`
 	// ITL is a factor, 0.001 to 1000, on every gap between tokens: 1.15 is 15% slower. The queueing profile cannot be
 	// made faster than its engine.
@@ -46,7 +47,7 @@ type Fault struct {
 	BatchMS int `json:"batch_ms"`
 	// Probability is the share of requests that the fault hits; 0 means all of them.
 	Probability float64 `json:"probability"`
-	// DoubleUsage sends a second usage frame that lacks cached_tokens. TGI's own API has no usage frame.
+	// DoubleUsage sends a second usage frame that lacks cached_tokens. Only the OpenAI APIs, Azure's among them, have one.
 	DoubleUsage bool `json:"double_usage"`
 	// HTML answers 200 with a proxy's page.
 	HTML bool `json:"html"`
@@ -54,6 +55,11 @@ type Fault struct {
 	JSON bool `json:"json"`
 	// Hang never answers.
 	Hang bool `json:"hang"`
+	// RetryAfter is what the Retry-After header of a status of 429, 503 or 529 says, at most a day, rounded up to seconds;
+	// 0 is a second.
+	RetryAfter time.Duration `json:"retry_after"`
+	// Garble says other words in place of the code words that a prompt asks for.
+	Garble bool `json:"garble"`
 }
 
 // ParseFault reads the flag syntax "itl=1.15,stall_after=10": keys as in JSON, a boolean key may stand alone, an empty
@@ -231,6 +237,8 @@ func (f Fault) validate() error {
 	check(factor(f.TTFT), "ttft: %v, want a factor of 0.001 to 1000 (1.15 is 15%% slower)", f.TTFT)
 	check(f.BatchMS >= 0 && f.BatchMS <= 60_000, "batch_ms: %d, want 0 to 60000 milliseconds", f.BatchMS)
 	check(f.Probability >= 0 && f.Probability <= 1, "probability: %v, want a share above 0 and at most 1", f.Probability)
+	check(f.RetryAfter >= 0 && f.RetryAfter <= 24*time.Hour, "retry_after: %v, want 0 to 24h", f.RetryAfter)
+	check(f.RetryAfter == 0 || retries(f.Status), "retry_after: needs status 429, 503 or 529, which carry it")
 	return errors.Join(problems...)
 }
 

@@ -27,13 +27,15 @@ func TestParseFault(t *testing.T) {
 
 func TestParseFaultNamesEveryProblem(t *testing.T) {
 	for text, want := range map[string]string{
-		"itll=2":                        "fault: itll: unknown; did you mean itl? known: status, stall_after, comments, cut_after, error_after, slow_headers, role_early, tokens_per_frame, itl, ttft, batch_ms, probability, double_usage, html, json, hang",
+		"itll=2":                        "fault: itll: unknown; did you mean itl? known: status, stall_after, comments, cut_after, error_after, slow_headers, role_early, tokens_per_frame, itl, ttft, batch_ms, probability, double_usage, html, json, hang, retry_after, garble",
 		"itl=x,status=200,cut_after=-1": `fault: itl: "x" is no number; status: 200 is no error, want 400 to 599; cut_after: -1 is negative, want tokens`,
 		"itl":                           "fault: itl: no value, want itl=<number>",
 		"hang=maybe":                    `fault: hang: "maybe" is no true or false`,
 		"slow_headers=5":                `fault: slow_headers: "5" is no duration such as "350ms"`,
 		"slow_headers=2h":               "fault: slow_headers: 2h0m0s, want 0 to 1h",
 		"itl=1,itl=2":                   "fault: itl: given twice",
+		"retry_after=2s":                "fault: retry_after: needs status 429, 503 or 529, which carry it",
+		"status=429,retry_after=25h":    "fault: retry_after: 25h0m0s, want 0 to 24h",
 		"comments":                      "fault: comments: needs stall_after, comments fill a stall",
 		"probability=0":                 "fault: probability: 0 would never hit; take the fault away instead",
 		"probability=1.5":               "fault: probability: 1.5, want a share above 0 and at most 1",

@@ -54,6 +54,7 @@ type kind struct {
 	cuts    bool          // an error inside the stream cuts the connection
 	comment string        // keeps the connection awake
 	waiting string        // comment at acceptance and every second until the first token; empty: none
+	prelude string        // what is sent with acceptance
 	late    bool          // headers come with the first chunk
 	batch   time.Duration // frames are released so often, the first at once; 0: each at its time
 	single  bool          // a frame is one token, always
@@ -75,6 +76,9 @@ type spelling struct {
 	token   string // choice of a token frame
 	last    string // choice of the last token frame; empty: token
 	final   string // choice of the frame behind the last token, in the same write; empty: no such frame
+	delta   string // $delta of a frame of the answer proper
+	thought string // $delta of a frame of reasoning; empty: no frame has any
+	secret  bool   // reasoning is in no frame and only usage counts it; without thought and this there is none
 	hushed  bool   // no token frame for tokens without text
 	joined  bool   // the whole count goes out in the write of the finish frame
 
@@ -101,7 +105,7 @@ type kindRoute struct {
 	handle  func(*Server, http.ResponseWriter, *http.Request)
 }
 
-// kindTable is all kinds, in a stable order.
+// kindTable is all kinds, in a stable order. Azure's is not among them: it is another API.
 func kindTable() []kind {
 	return []kind{
 		vllmKind(), stackKind(), rayKind(), tgiKind(), sglangKind(), trtllmKind(), lmdeployKind(), llamaKind(),
@@ -138,9 +142,9 @@ func kindOf(name string) *kind {
 	return &table[i]
 }
 
-// serverKind is the kind that a configuration asks for. Only the OpenAI style of API has kinds.
+// serverKind is the kind that a configuration asks for. Only the API "openai" has kinds.
 func serverKind(c Config) *kind {
-	if c.Profile.API != styleOpenAI {
+	if apiOf(c.API).name != styleOpenAI {
 		return kindOf(defaultKind)
 	}
 	return kindOf(c.Server)

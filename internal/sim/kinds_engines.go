@@ -49,8 +49,8 @@ func tgiKind() kind {
 
 // sglangKind is SGLang: nulls everywhere, no chat frame without text, and a finish frame of its own.
 func sglangKind() kind {
-	const usage = `{"prompt_tokens":$prompt,"total_tokens":$total,"completion_tokens":$completion,"prompt_tokens_details":$details,"reasoning_tokens":0}`
-	const running = `{"prompt_tokens":$prompt,"total_tokens":$total,"completion_tokens":$completion,"prompt_tokens_details":null,"reasoning_tokens":0}`
+	const usage = `{"prompt_tokens":$prompt,"total_tokens":$total,"completion_tokens":$completion,"prompt_tokens_details":$details,"reasoning_tokens":$thought}`
+	const running = `{"prompt_tokens":$prompt,"total_tokens":$total,"completion_tokens":$completion,"prompt_tokens_details":null,"reasoning_tokens":$thought}`
 	k := vllmKind()
 	k.name, k.late = "sglang", true
 	k.salts = []string{"cache_salt", "extra_key"}
@@ -58,8 +58,9 @@ func sglangKind() kind {
 		id:    "$request",
 		chunk: chatHead + `"choices":[$choice]$usage}`,
 		role:  `{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}`,
-		token: `{"index":0,"delta":{"role":null,"content":$text,"reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}`,
+		token: `{"index":0,"delta":{"role":null,$delta,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}`,
 		final: `{"index":0,"delta":{"role":null,"content":null,"reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":$finish,"matched_stop":$matched}`,
+		delta: `"content":$text,"reasoning_content":null`, thought: `"content":null,"reasoning_content":$text`,
 		usage: usage, running: running, idle: "null", hushed: true,
 	}
 	k.text = spelling{
@@ -96,9 +97,10 @@ func trtllmKind() kind {
 		chunk:    chatHead + `"choices":[$choice]$usage}`,
 		role:     `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
 		roleEnd:  " \n\n",
-		token:    `{"index":0,"delta":{"content":$text,"reasoning_content":""},"token_ids":$ids,"logprobs":null,"finish_reason":null,"stop_reason":null,"avg_decoded_tokens_per_iter":1.0}`,
-		last:     `{"index":0,"delta":{"content":$text,"reasoning_content":""},"token_ids":$ids,"logprobs":null,"finish_reason":$finish,"stop_reason":null,"avg_decoded_tokens_per_iter":1.0}`,
-		usage:    cachedUsage, running: cachedUsage,
+		token:    `{"index":0,"delta":{$delta},"token_ids":$ids,"logprobs":null,"finish_reason":null,"stop_reason":null,"avg_decoded_tokens_per_iter":1.0}`,
+		last:     `{"index":0,"delta":{$delta},"token_ids":$ids,"logprobs":null,"finish_reason":$finish,"stop_reason":null,"avg_decoded_tokens_per_iter":1.0}`,
+		delta:    `"content":$text,"reasoning_content":""`, thought: `"content":"","reasoning_content":$text`,
+		usage: cachedUsage, running: cachedUsage,
 	}
 	k.text = spelling{
 		schema:   append(schema[:len(schema):len(schema)], "prompt"),
@@ -130,9 +132,10 @@ func lmdeployKind() kind {
 		switches: map[string]func(*ask, bool){"return_token_ids": func(q *ask, on bool) { q.ids = on }},
 		id:       "$number",
 		chunk:    chatHead + chunk,
-		token:    `{"index":0,"delta":{"role":"assistant","content":$text},"output_ids":$ids,"logprobs":null,"finish_reason":null}`,
+		token:    `{"index":0,"delta":{"role":"assistant",$delta},"output_ids":$ids,"logprobs":null,"finish_reason":null}`,
 		final:    `{"index":0,"delta":{"role":"assistant","content":""},"output_ids":null,"logprobs":null,"finish_reason":$finish}`,
-		usage:    cachedUsage, idle: "null", hushed: true,
+		delta:    contentDelta, thought: olderDelta,
+		usage: fullUsage, idle: "null", hushed: true,
 	}
 	k.text = spelling{
 		ignores: deaf,
@@ -160,11 +163,7 @@ func llamaKind() kind {
 	other := map[string]string{"n_predict": "max_tokens"}
 	switches := map[string]func(*ask, bool){
 		"timings_per_token": func(q *ask, on bool) { q.timings = on },
-		"cache_prompt": func(q *ask, on bool) {
-			if !on {
-				q.prompt.blocks = nil
-			}
-		},
+		"cache_prompt":      func(q *ask, on bool) { q.uncached = !on },
 	}
 	k := vllmKind()
 	k.name, k.late, k.anyModel, k.openModel = "llama-server", true, true, true
@@ -174,8 +173,9 @@ func llamaKind() kind {
 		id:    "chatcmpl-$request",
 		chunk: `data: {"choices":[$choice]` + tail + `"chat.completion.chunk"$usage$timings}`,
 		role:  `{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}`,
-		token: `{"finish_reason":null,"index":0,"delta":{"content":$text}}`,
+		token: `{"finish_reason":null,"index":0,"delta":{$delta}}`,
 		final: `{"finish_reason":$finish,"index":0,"delta":{}}`,
+		delta: contentDelta, thought: olderDelta,
 		usage: usage, hushed: true, joined: true,
 	}
 	k.text = spelling{

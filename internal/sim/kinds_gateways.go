@@ -8,7 +8,7 @@ import "net/http"
 // know dropped. It stands under /api/v1 there; /v1 serves those who were given the bare host.
 func openRouterKind() kind {
 	deaf := []string{"min_tokens", "ignore_eos", "cache_salt", "stream_options.continuous_usage_stats"}
-	counts := `{"prompt_tokens":$prompt,"completion_tokens":$completion,"total_tokens":$total,"cost":0,"prompt_tokens_details":{"cached_tokens":$cached},"completion_tokens_details":{"reasoning_tokens":0}}`
+	counts := `{"prompt_tokens":$prompt,"completion_tokens":$completion,"total_tokens":$total,"cost":0,"prompt_tokens_details":{"cached_tokens":$cached},"completion_tokens_details":{"reasoning_tokens":$thought}}`
 	k := vllmKind()
 	k.name = "openrouter"
 	k.prefixes = []string{"/api/v1", "/v1"}
@@ -17,9 +17,10 @@ func openRouterKind() kind {
 		ignores: deaf,
 		id:      "gen-$request",
 		chunk:   `data: {"id":$id,"provider":"Simulated","model":$model,"object":"chat.completion.chunk","created":$created,"choices":[$choice]$usage}`,
-		token:   `{"index":0,"delta":{"role":"assistant","content":$text},"finish_reason":null,"native_finish_reason":null,"logprobs":null}`,
+		token:   `{"index":0,"delta":{"role":"assistant",$delta},"finish_reason":null,"native_finish_reason":null,"logprobs":null}`,
 		final:   `{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":$finish,"native_finish_reason":$finish,"logprobs":null}`,
-		usage:   counts, hushed: true, report: reportAlways,
+		delta:   contentDelta, thought: `"content":"","reasoning":$text`,
+		usage: counts, hushed: true, report: reportAlways,
 	}
 	k.text = spelling{
 		ignores: deaf,
@@ -48,7 +49,7 @@ func openRouterKind() kind {
 func liteLLMKind() kind {
 	deaf := []string{"min_tokens", "ignore_eos", "cache_salt", "stream_options.continuous_usage_stats"}
 	switches := map[string]func(*ask, bool){"cache.no-cache": func(q *ask, on bool) { q.fresh = on }}
-	const counts = `{"completion_tokens":$completion,"prompt_tokens":$prompt,"total_tokens":$total,"completion_tokens_details":null,"prompt_tokens_details":{"cached_tokens":$cached}}`
+	const counts = `{"completion_tokens":$completion,"prompt_tokens":$prompt,"total_tokens":$total,"completion_tokens_details":$parts,"prompt_tokens_details":{"cached_tokens":$cached}}`
 	k := vllmKind()
 	k.name, k.late, k.replays = "litellm", true, true
 	k.ids, k.salts = false, nil
@@ -56,9 +57,10 @@ func liteLLMKind() kind {
 		ignores: deaf, switches: switches,
 		id:    "chatcmpl-$request",
 		chunk: `data: {"id":$id,"created":$created,"model":$model,"object":"chat.completion.chunk","choices":[$choice]$usage}`,
-		first: `{"index":0,"delta":{"content":$text,"role":"assistant"}}`,
-		token: `{"index":0,"delta":{"content":$text}}`,
+		first: `{"index":0,"delta":{$delta,"role":"assistant"}}`,
+		token: `{"index":0,"delta":{$delta}}`,
 		final: `{"finish_reason":$finish,"index":0,"delta":{}}`,
+		delta: contentDelta, thought: olderDelta,
 		usage: counts, hushed: true,
 	}
 	k.text = spelling{
@@ -88,7 +90,7 @@ func liteLLMKind() kind {
 // openAIKind is the OpenAI platform: a closed set of parameters, padding in every frame.
 func openAIKind() kind {
 	const counts = `{"prompt_tokens":$prompt,"completion_tokens":$completion,"total_tokens":$total,"prompt_tokens_details":{"cached_tokens":$cached,"audio_tokens":0},` +
-		`"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`
+		`"completion_tokens_details":{"reasoning_tokens":$thought,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`
 	schema := []string{
 		"model", "temperature", "top_p", "seed", "stop", "n", "user", "stream", "stream_options", "stream_options.include_usage", "stream_options.include_obfuscation",
 		"frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "max_tokens",
@@ -101,12 +103,13 @@ func openAIKind() kind {
 		schema: append(schema[:len(schema):len(schema)], "messages", "max_completion_tokens", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier",
 			"reasoning_effort", "verbosity", "response_format", "tools", "tool_choice", "parallel_tool_calls", "modalities", "top_logprobs"),
 		instead: map[string]string{"max_tokens": "max_completion_tokens"}, switches: switches,
-		id:    "chatcmpl-$request",
-		chunk: chatHead + `"service_tier":"default","system_fingerprint":null,"choices":[$choice]$usage$padding}`,
-		role:  `{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"finish_reason":null}`,
-		token: `{"index":0,"delta":{"content":$text},"finish_reason":null}`,
-		final: `{"index":0,"delta":{},"finish_reason":$finish}`,
-		usage: counts, idle: "null", idling: true, hushed: true,
+		id:     "chatcmpl-$request",
+		chunk:  chatHead + `"service_tier":"default","system_fingerprint":null,"choices":[$choice]$usage$padding}`,
+		role:   `{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"finish_reason":null}`,
+		token:  `{"index":0,"delta":{"content":$text},"finish_reason":null}`,
+		final:  `{"index":0,"delta":{},"finish_reason":$finish}`,
+		secret: true,
+		usage:  counts, idle: "null", idling: true, hushed: true,
 	}
 	k.text = spelling{
 		schema:   append(schema[:len(schema):len(schema)], "prompt", "best_of", "echo", "suffix"),

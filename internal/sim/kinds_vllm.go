@@ -15,6 +15,11 @@ const (
 
 	plainUsage  = `{"prompt_tokens":$prompt,"total_tokens":$total,"completion_tokens":$completion}`
 	cachedUsage = `{"prompt_tokens":$prompt,"total_tokens":$total,"completion_tokens":$completion,"prompt_tokens_details":{"cached_tokens":$cached}}`
+	fullUsage   = `{"prompt_tokens":$prompt,"total_tokens":$total,"completion_tokens":$completion,"prompt_tokens_details":{"cached_tokens":$cached}$thoughts}`
+
+	contentDelta = `"content":$text`
+	thoughtDelta = `"reasoning":$text`
+	olderDelta   = `"reasoning_content":$text` // vLLM before it renamed the field, and who followed it
 
 	nestedError = `{"error":{"message":$message,"type":$type,"param":$param,"code":$code}}`
 	flatError   = `{"object":"error","message":$message,"type":$type,"param":$param,"code":$code}`
@@ -29,9 +34,10 @@ func vllmKind() kind {
 			id:    "chatcmpl-$request",
 			chunk: chatHead + `"choices":[$choice]$usage}`,
 			role:  `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
-			token: `{"index":0,"delta":{"content":$text},"logprobs":null,"finish_reason":null}`,
-			last:  `{"index":0,"delta":{"content":$text},"logprobs":null,"finish_reason":$finish,"stop_reason":null}`,
-			usage: cachedUsage, running: plainUsage,
+			token: `{"index":0,"delta":{$delta},"logprobs":null,"finish_reason":null}`,
+			last:  `{"index":0,"delta":{$delta},"logprobs":null,"finish_reason":$finish,"stop_reason":null}`,
+			delta: contentDelta, thought: thoughtDelta,
+			usage: fullUsage, running: plainUsage,
 		},
 		text: spelling{
 			id:    "cmpl-$request",
@@ -76,8 +82,9 @@ func rayKind() kind {
 	k := vllmKind()
 	k.name = "ray-serve"
 	k.late, k.batch = true, 50*time.Millisecond
-	k.chat.token = `{"index":0,"delta":{"role":null,"content":$text,"reasoning":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"stop_reason":null,"token_ids":null}`
-	k.chat.last = `{"index":0,"delta":{"role":null,"content":$text,"reasoning":null,"tool_calls":null},"logprobs":null,"finish_reason":$finish,"stop_reason":null,"token_ids":null}`
+	k.chat.token = `{"index":0,"delta":{"role":null,$delta,"tool_calls":null},"logprobs":null,"finish_reason":null,"stop_reason":null,"token_ids":null}`
+	k.chat.last = `{"index":0,"delta":{"role":null,$delta,"tool_calls":null},"logprobs":null,"finish_reason":$finish,"stop_reason":null,"token_ids":null}`
+	k.chat.delta, k.chat.thought = `"content":$text,"reasoning":null`, `"content":null,"reasoning":$text`
 	k.chat.idle = "null"
 	k.text.token = `{"index":0,"text":$text,"logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_logprobs":null,"token_ids":null}`
 	k.text.last = `{"index":0,"text":$text,"logprobs":null,"finish_reason":$finish,"stop_reason":null,"prompt_logprobs":null,"token_ids":null}`
@@ -132,10 +139,11 @@ func dynamoKind() kind {
 		ignores: deaf,
 		id:      "chatcmpl-$request",
 		chunk:   `data: {"id":$id,"choices":[$choice],"created":$created,"model":$model,"object":"chat.completion.chunk"$usage}`,
-		first:   `{"index":0,"delta":{"content":$text,` + spoke + `},"finish_reason":null,"logprobs":null}`,
-		token:   `{"index":0,"delta":{"content":$text,` + null + `},"finish_reason":null,"logprobs":null}`,
-		last:    `{"index":0,"delta":{"content":$text,` + null + `},"finish_reason":$finish,"logprobs":null}`,
-		usage:   cachedUsage, idle: "null",
+		first:   `{"index":0,"delta":{$delta,` + spoke + `},"finish_reason":null,"logprobs":null}`,
+		token:   `{"index":0,"delta":{$delta,` + null + `},"finish_reason":null,"logprobs":null}`,
+		last:    `{"index":0,"delta":{$delta,` + null + `},"finish_reason":$finish,"logprobs":null}`,
+		delta:   contentDelta, thought: olderDelta,
+		usage: fullUsage, idle: "null",
 	}
 	k.text = spelling{
 		ignores: deaf,

@@ -149,7 +149,7 @@ func (d openAI) parse(body []byte, how *spelling, c Config) (openAIRequest, *ref
 // not say, and silently clamped to what fits the model, unless the kind refuses.
 func (d openAI) plan(r openAIRequest, p prompt, limit *int, fallback int, c Config) (ask, *refusal) {
 	q := ask{
-		prompt: digestOf(p.tokens(), r.salt),
+		prompt: p.digest(r.salt),
 		min:    r.MinTokens, endless: r.IgnoreEOS || p.endless(),
 		stream: r.Stream,
 	}

@@ -20,6 +20,7 @@ func (s *Server) openAIRoutes() {
 			s.handle("GET "+prefix+"/models", s.guarded(d.refuse, s.models))
 		}
 	}
+	s.healthy("GET /health")
 	for _, pattern := range slices.Sorted(maps.Keys(k.documents)) {
 		s.handle(pattern, func(w http.ResponseWriter, _ *http.Request) {
 			reply{status: http.StatusOK, contentType: "application/json", body: []byte(expand(k.documents[pattern], s.fill))}.write(w)
@@ -50,6 +51,10 @@ func (s *Server) handle(pattern string, h http.HandlerFunc) {
 
 // lost answers a path that is not served.
 func (s *Server) lost(w http.ResponseWriter, r *http.Request) {
+	if s.api.name != styleOpenAI {
+		s.api.absent.write(w)
+		return
+	}
 	s.dress(w, r)
 	body := expand(s.kind.lost, func(string) string { return jsonInside(r.Method + " " + r.URL.Path) })
 	reply{status: http.StatusNotFound, contentType: "application/json", body: []byte(body)}.write(w)

@@ -7,12 +7,6 @@ import (
 	"time"
 )
 
-// The styles of API that a profile can speak.
-const (
-	styleOpenAI = "openai"
-	styleTGI    = "tgi"
-)
-
 // Profile is a named set of measured figures: which API the simulated server speaks and how fast it is. It is plain
 // data; a profile of one's own may be written as a literal. MaxBatch decides between the two latency models: 0 is a
 // server that is always alone (latency.go), above 0 it is one with continuous batching (queue.go).
@@ -21,7 +15,7 @@ type Profile struct {
 	Name string
 	// Help says in one line where the figures come from.
 	Help string
-	// API is the style of its routes: "openai" (vLLM's spelling) or "tgi" (TGI's own).
+	// API is the API that it speaks unless Config names another: one of APIs, "openai" being vLLM's spelling.
 	API string
 	// Model is the model's name when Config does not give one.
 	Model string
@@ -45,6 +39,8 @@ type Profile struct {
 
 	// MinAnswer and MaxAnswer bound the natural length of an answer in tokens, the end-of-sequence token included.
 	MinAnswer, MaxAnswer int
+	// Reasoning is how many of the first tokens of an answer are reasoning, on the APIs that tell it apart.
+	Reasoning int
 	// LateHeaders holds the response headers back until the first frame, as Ray Serve does.
 	LateHeaders bool
 

@@ -5,8 +5,11 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // refusal is an error in place of an answer.
@@ -14,13 +17,14 @@ type refusal struct {
 	status  int    // HTTP
 	kind    string // the protocol's error type; empty: what fits the status
 	message string
-	param   string // the field at fault, if one is
-	name    string // the platform's error code; empty: what fits the status
-	outer   bool   // said by the router in front, if the kind has one
-	tokens  int    // of a prompt that does not fit; 0: it is something else
-	length  int    // what it does not fit, in tokens
-	flat    bool   // OpenAI style: {"object":"error",…} instead of {"error":{…}}
-	inside  bool   // TGI: told inside a stream of status 200 if the route streams or a stream was asked for
+	param   string         // the field at fault, if one is
+	name    string         // OpenAI: the error's code, a word; empty: what fits the status
+	outer   bool           // said by the router in front, if the kind has one
+	tokens  int            // of a prompt that does not fit; 0: it is something else
+	length  int            // what it does not fit, in tokens
+	flat    bool           // OpenAI style: {"object":"error",…} instead of {"error":{…}}
+	inside  bool           // TGI: told inside a stream of status 200 if the route streams or a stream was asked for
+	more    map[string]int // llama-server: further members of the error
 }
 
 // reply is a complete response.
@@ -28,20 +32,26 @@ type reply struct {
 	status      int
 	contentType string
 	body        []byte
+	retry       time.Duration // what Retry-After says where it is sent, rounded up to seconds; 0: a second
 }
 
 // write sends the reply. A client that has left does not matter: nothing follows.
 func (r reply) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", r.contentType)
-	switch r.status {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable, statusOverloaded:
-		h.Set("Retry-After", "1")
-	case http.StatusUnauthorized:
+	if retries(r.status) {
+		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(r.retry.Seconds())))))
+	}
+	if r.status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
 	w.WriteHeader(r.status)
 	_, _ = w.Write(r.body)
+}
+
+// retries reports whether an answer of this status says when to try again.
+func retries(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == statusOverloaded
 }
 
 // statusOverloaded is what Anthropic and some gateways answer instead of 503.
@@ -60,13 +70,21 @@ func unauthorized() refusal {
 	return refusal{status: http.StatusUnauthorized, kind: "authentication_error", message: "Invalid or missing API key."}
 }
 
-// authorized reports whether a request holds the bearer token, if one is required. The scheme's case does not matter.
+// authorized reports whether a request holds the key, if one is required, as a bearer token or in the header that the API has for it. The scheme's case does not matter.
 func (s *Server) authorized(r *http.Request) bool {
 	if s.config.APIKey == "" {
 		return true
 	}
+	if name := s.api.key; name != "" && s.opens(r.Header.Get(name)) {
+		return true
+	}
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(key), []byte(s.config.APIKey)) == 1
+	return strings.EqualFold(scheme, "Bearer") && s.opens(key)
+}
+
+// opens reports whether a key is the right one.
+func (s *Server) opens(key string) bool {
+	return subtle.ConstantTimeCompare([]byte(key), []byte(s.config.APIKey)) == 1
 }
 
 // guarded answers 401 to requests without the token, spelled by refuse.

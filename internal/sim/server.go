@@ -1,6 +1,6 @@
 // Package sim is a simulated LLM server: the outside world for the demo, for tests and for other rooms' proofs. It
-// speaks vLLM's OpenAI API and TGI's own, answers with the timing of measured systems (or of a queue under load), has
-// a prefix cache and a tokenizer, fails on demand, and writes down when it sent each frame.
+// speaks vLLM's OpenAI API and the native ones of other servers (see APIs), answers with the timing of measured systems
+// (or of a queue under load), has a prefix cache and a tokenizer, fails on demand, and writes down when it sent each frame.
 //
 // It never imports another room: its spelling of the protocols is its own, so that it and the prober check each other.
 // It never computes anything a model would, never logs, and never keeps more than a bounded past.
@@ -29,19 +29,28 @@ const (
 type Config struct {
 	// Profile is the API and the speed; a Profile without API is taken as "fast".
 	Profile Profile
-	// Server is which server's OpenAI API to speak, one of Kinds; empty is "vllm". Other styles of API have none.
+	// API is the API to speak, one of APIs whatever the profile; empty takes the profile's, an unknown one is "openai".
+	API string
+	// Server is which server's OpenAI API to speak, one of Kinds; empty is "vllm". It has no effect on APIs other than
+	// "openai".
 	Server string
 	// Seed is where all randomness comes from: the n-th request of a server and a prompt's natural answer length are
 	// the same in every run with the same seed.
 	Seed uint64
 	// Model is the name to answer to; empty takes the profile's.
 	Model string
+	// Reasoning is how many of the first tokens of an answer are reasoning, on the APIs that tell it apart; 0 takes the
+	// profile's.
+	Reasoning int
+	// HideReasoning sends no frame for reasoning tokens: only usage counts them.
+	HideReasoning bool
 	// Precise makes frames leave within some ten microseconds of when they are due, where a timer would be up to a
 	// millisecond late. It is for real time only, and for few requests at once.
 	Precise bool
-	// APIKey, if set, is required as a bearer token on the compute routes and under /v1/.
+	// APIKey, if set, is required on the compute routes and under /v1/: as a bearer token, or in the header that the API
+	// has for it.
 	APIKey string
-	// NoTokenize takes /tokenize away, so that clients must calibrate by usage.
+	// NoTokenize takes /tokenize and other routes that count tokens away, so that clients must calibrate by usage.
 	NoTokenize bool
 	// RejectFields are request fields that the OpenAI routes refuse, as a strict server does: top-level keys, or
 	// "stream_options.continuous_usage_stats" and the like. The first of them in this order that a request holds is named.
@@ -51,6 +60,7 @@ type Config struct {
 // Server is a simulated LLM server, an http.Handler. It is safe for concurrent use.
 type Server struct {
 	config  Config
+	api     api
 	mux     *http.ServeMux
 	created time.Time
 	kind    *kind
@@ -77,15 +87,21 @@ func New(c Config) *Server {
 	if c.Profile.MaxModelLen == 0 {
 		c.Profile.MaxModelLen = defaultModelLen
 	}
+	if c.API == "" {
+		c.API = c.Profile.API
+	}
+	if c.Reasoning == 0 {
+		c.Reasoning = c.Profile.Reasoning
+	}
 	if c.Model == "" {
 		c.Model = c.Profile.Model
 	}
-	k := serverKind(c)
-	c.Profile.LateHeaders = c.Profile.LateHeaders || k.late
+
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
 		config:  c,
-		kind:    k,
+		kind:    serverKind(c),
+		api:     apiOf(c.API),
 		mux:     http.NewServeMux(),
 		created: time.Now(),
 		cache:   newPrefixCache(cacheBlocks),
@@ -142,12 +158,7 @@ func (s *Server) Sent() []Sent { return s.ledger.all() }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 func (s *Server) routes() {
-	if s.config.Profile.API == styleTGI {
-		s.tgiRoutes()
-	} else {
-		s.openAIRoutes()
-	}
-	s.mux.HandleFunc("GET /health", func(http.ResponseWriter, *http.Request) {})
+	s.api.serve(s)
 	s.controlRoutes()
 	s.mux.HandleFunc("/", s.lost)
 }
@@ -237,7 +248,9 @@ func (s *Server) respond(ctx context.Context, w http.ResponseWriter, d dialect, 
 		return err
 	}
 	if c.fault.Status != 0 {
-		d.refuse(simulated(c.fault.Status)).write(w)
+		failed := d.refuse(simulated(c.fault.Status))
+		failed.retry = c.fault.RetryAfter
+		failed.write(w)
 		return nil
 	}
 	if c.fault.HTML {

@@ -47,6 +47,8 @@ func (s *speech) fixed(name string) string {
 func (s *speech) script(whole func() any) script {
 	out := script{
 		header:  map[string]string{},
+		late:    s.kind.late,
+		prelude: []byte(s.kind.prelude),
 		frame:   s.frame,
 		failure: []byte(s.broken()),
 		severs:  s.kind.cuts,
@@ -83,17 +85,17 @@ type filling struct {
 	timed    bool
 }
 
-// frame spells the tokens [from, to), and the finish frame behind the last.
+// frame spells the tokens [from, to), all of them reasoning or none, and the finish frame behind the last.
 func (s *speech) frame(from, to int) []byte {
 	var out []byte
 	ends := to == s.want
 	closes := ends && s.how.final == ""
-	if !s.how.hushed || s.ids || s.textOf(from, to) != "" {
+	if !s.how.hushed || s.ids && from < to || s.textOf(from, to) != "" {
 		choice := s.how.token
 		switch {
 		case ends && s.how.last != "":
 			choice = s.how.last
-		case from == 0 && s.how.first != "":
+		case from == s.hidden && s.how.first != "":
 			choice = s.how.first
 		}
 		out = append(out, s.line(filling{choice: choice, from: from, to: to, usage: s.countAt(to, closes), timed: s.timings})+"\n\n"...)
@@ -167,6 +169,17 @@ func (s *speech) countOf(template string, completion int) string {
 				return "null"
 			}
 			return fmt.Sprintf(`{"cached_tokens":%d}`, s.cached)
+		case "thought":
+			return strconv.Itoa(min(completion, s.reasoning))
+		case "parts":
+			if s.reasoning == 0 {
+				return "null"
+			}
+			return fmt.Sprintf(`{"reasoning_tokens":%d}`, s.reasoning)
+		case "thoughts":
+			if s.reasoning > 0 {
+				return fmt.Sprintf(`,"completion_tokens_details":{"reasoning_tokens":%d}`, s.reasoning)
+			}
 		}
 		return ""
 	})
@@ -188,6 +201,8 @@ func (s *speech) hole(c filling, name string) string {
 		return s.requestID()
 	case "number":
 		return strconv.FormatUint(s.answer.id, 10)
+	case "digits":
+		return fmt.Sprintf("%032x", s.answer.id)
 	case "object":
 		return s.object
 	case "created":
@@ -198,6 +213,12 @@ func (s *speech) hole(c filling, name string) string {
 		return expand(c.choice, func(name string) string { return s.hole(c, name) })
 	case "usage":
 		return c.usage
+	case "delta":
+		template := s.how.delta
+		if c.from < c.to && c.from < s.reasoning {
+			template = s.how.thought
+		}
+		return expand(template, func(name string) string { return s.hole(c, name) })
 	case "text":
 		return string(mustJSON(s.textOf(c.from, c.to)))
 	case "finish":
@@ -224,11 +245,7 @@ func (s *speech) idsOf(from, to int) string {
 	if !s.ids {
 		return "null"
 	}
-	ids := make([]uint32, 0, to-from)
-	for k := from; k < to; k++ {
-		ids = append(ids, s.tgiToken(k).ID)
-	}
-	return string(mustJSON(ids))
+	return string(mustJSON(s.tokenIDs(from, to)))
 }
 
 // padding hides the length of a frame's text, unless that was declined.

@@ -54,12 +54,16 @@ type streaming struct {
 
 // stream sends the answer frame by frame. An error means that the connection is to be cut.
 func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
-	entry := a.server.ledger.open(Sent{ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Start: a.start})
+	entry := a.server.ledger.open(Sent{ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start})
 	s := &streaming{
 		answer: a,
 		out:    &outlet{w: w, control: http.NewResponseController(w), ledger: a.server.ledger, entry: entry},
 		group:  max(1, a.fault.TokensPerFrame),
 		batch:  cmp.Or(time.Duration(a.fault.BatchMS)*time.Millisecond, a.script.batch),
+		from:   a.hidden,
+	}
+	if a.script.single {
+		s.group = a.want
 	}
 	err := s.run(ctx)
 	switch {
@@ -92,18 +96,22 @@ func (s *streaming) run(ctx context.Context) error {
 	return s.out.flush()
 }
 
-// open sends the headers, and the role frame if it is to be early.
+// open sends the headers, what the dialect sends with acceptance, and the role frame if it is to be early.
 func (s *streaming) open(ctx context.Context) error {
 	h := s.out.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	for key, value := range s.script.header {
 		h.Set(key, value)
 	}
-	if !s.server.config.Profile.LateHeaders {
+	if !s.server.config.Profile.LateHeaders && !s.script.late {
 		s.out.w.WriteHeader(http.StatusOK)
 		if err := s.out.control.Flush(); err != nil {
 			return err
 		}
+	}
+	s.out.add(s.script.prelude, 0)
+	if err := s.out.flush(); err != nil {
+		return err
 	}
 	if err := s.keepWaiting(ctx); err != nil {
 		return err
@@ -168,7 +176,7 @@ func (s *streaming) await(ctx context.Context, k int) (time.Time, error) {
 // put takes token k, due at the given moment, into a frame and the frame to its write.
 func (s *streaming) put(k int, at time.Time) error {
 	last := k == s.want-1
-	if (k+1)%s.group != 0 && !last {
+	if k < s.hidden && !last || (k+1)%s.group != 0 && !last {
 		return nil
 	}
 	if last {
@@ -185,7 +193,7 @@ func (s *streaming) put(k int, at time.Time) error {
 	return nil
 }
 
-// frames spells the tokens up to token to, the role frame before the first.
+// frames spells the tokens up to token to, the role frame before the first. No frame holds both reasoning and answer.
 func (s *streaming) frames(to int) {
 	if !s.opened {
 		s.opened = true
@@ -197,8 +205,14 @@ func (s *streaming) frames(to int) {
 	}
 	for s.from < to {
 		next := min(s.from+size, to)
+		if s.from < s.reasoning {
+			next = min(next, s.reasoning)
+		}
 		s.out.add(s.script.frame(s.from, next), next-s.from)
 		s.from = next
+	}
+	if to == s.want && s.hidden == s.want {
+		s.out.add(s.script.frame(to, to), 0)
 	}
 }
 
@@ -206,6 +220,9 @@ func (s *streaming) frames(to int) {
 func (s *streaming) breakOff(ctx context.Context, end ending, k int) error {
 	s.frames(k)
 	if end == endError {
+		if s.script.fail != nil {
+			s.out.add(s.script.fail(), 0)
+		}
 		s.out.add(s.script.failure, 0)
 	}
 	s.out.ledger.failed(s.out.entry, string(end))

@@ -32,7 +32,7 @@ func (d tgi) read(body []byte, c Config) (ask, *refusal) {
 		return ask{}, &refusal{status: http.StatusUnprocessableEntity, message: fmt.Sprintf("Failed to deserialize the JSON body into the target type: %v", err)}
 	}
 	p := plainPrompt(r.Inputs)
-	q := ask{prompt: digestOf(p.tokens(), ""), max: defaultNewTokens, endless: p.endless(), stream: d.streams, details: r.Parameters.Details}
+	q := ask{prompt: p.digest(""), max: defaultNewTokens, endless: p.endless(), stream: d.streams, details: r.Parameters.Details}
 	if r.Parameters.MaxNewTokens != nil {
 		q.max = *r.Parameters.MaxNewTokens
 	}
@@ -116,10 +116,10 @@ func (tgi) speak(a *answer) script {
 }
 
 func (a *answer) tgiToken(k int) tgiToken {
-	if a.finish == "stop" && k == a.want-1 {
+	if a.ends(k) {
 		return tgiToken{ID: endID, Text: endText, Logprob: -0.5, Special: true}
 	}
-	return tgiToken{ID: wordID(k), Text: wordText(k), Logprob: -0.5}
+	return tgiToken{ID: a.tokenID(k), Text: a.text(k), Logprob: -0.5}
 }
 
 // tgiFrame is the frame of token k; the last one also holds the whole text.
@@ -173,6 +173,7 @@ func (s *Server) tgiRoutes() {
 	s.mux.HandleFunc("POST /generate_stream", s.compute(tgi{streams: true}))
 	s.mux.HandleFunc("POST /generate", s.compute(tgi{}))
 	s.mux.HandleFunc("GET /info", s.tgiInfo)
+	s.healthy("GET /health")
 	if !s.config.NoTokenize {
 		s.mux.HandleFunc("POST /tokenize", s.guarded(tgi{}.refuse, s.tgiTokenize))
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"iter"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -64,6 +65,7 @@ type prompt struct {
 	texts []string
 	ids   []uint32
 	tail  []uint32
+	read  []string // texts that stand among ids already
 }
 
 // chatPrompt puts texts into the chat template, which costs 13 tokens, the beginning of sequence among them.
@@ -105,12 +107,23 @@ func (p prompt) tokens() iter.Seq[uint32] {
 	}
 }
 
+// digest counts, hashes and reads the prompt.
+func (p prompt) digest(salt string) digest {
+	d := digestOf(p.tokens(), salt)
+	d.code = codeWords(p.words())
+	return d
+}
+
+// words are the texts of the prompt that a model could read.
+func (p prompt) words() []string { return slices.Concat(p.read, p.texts) }
+
 // endless reports whether the last 200 bytes of the prompt's text ask not to stop: the answer then has no natural end.
 func (p prompt) endless() bool {
-	if len(p.texts) == 0 {
+	texts := p.words()
+	if len(texts) == 0 {
 		return false
 	}
-	last := p.texts[len(p.texts)-1]
+	last := texts[len(texts)-1]
 	last = last[max(0, len(last)-200):]
 	return strings.Contains(strings.ToLower(last), "do not stop")
 }
@@ -118,14 +131,3 @@ func (p prompt) endless() bool {
 // answerWords is what the simulated model says, over and over: one token each.
 var answerWords = strings.Fields(`the river runs past a quiet mill and under an old stone bridge where people stop to
 	watch small boats drift along in warm light while birds call from tall trees on the far bank`)
-
-// wordID and wordText are the ordinary token k of every answer. Only the first has no space before it.
-func wordText(k int) string {
-	word := answerWords[k%len(answerWords)]
-	if k == 0 {
-		return word
-	}
-	return " " + word
-}
-
-func wordID(k int) uint32 { return idOf(answerWords[k%len(answerWords)]) }

@@ -20,6 +20,8 @@ type Sent struct {
 	Prompt int `json:"prompt"`
 	// Cached is how many of them the prefix cache had.
 	Cached int `json:"cached"`
+	// Hidden is how many of the answer's first tokens are in no frame: reasoning that only usage counts.
+	Hidden int `json:"hidden,omitempty"`
 	// Start is when the request's handler was entered.
 	Start time.Time `json:"start"`
 	// Frames are the token frames in order; frames that carry no token (role, usage, end, error) are not among them.
