@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SIM", simulated(e, sim.Config{Profile: profile(t, "fast"), Seed: 1}))
+			e.Setenv("GARBLED", garbled(e, t))
 			e.Setenv("TGI", simulated(e, sim.Config{Profile: profile(t, "tgi"), Seed: 1}))
 			e.Setenv("STRICT", simulated(e, sim.Config{
 				Profile: profile(t, "fast"), Seed: 1, APIKey: "sk-sesame", NoTokenize: true,
@@ -60,6 +61,17 @@ func profile(t *testing.T, name string) sim.Profile {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// garbled serves a simulated server that answers canaries wrongly.
+func garbled(e *testscript.Env, t *testing.T) (url string) {
+	s := sim.New(sim.Config{Profile: profile(t, "fast"), Seed: 1})
+	if err := s.SetFault(sim.Fault{Garble: true}); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(s)
+	e.Defer(func() { s.Close(); server.CloseClientConnections(); server.Close() })
+	return server.URL
 }
 
 // simulated serves a simulated server until the script has ended.

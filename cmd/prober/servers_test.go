@@ -34,11 +34,11 @@ const (
 // servers behind OpenAI's, as a chat and as a completion.
 func systems() []system {
 	var list []system
-	for _, api := range []string{} {
+	for _, api := range sim.APIs() {
 		if api == "openai" {
 			continue
 		}
-		s := system{name: api, config: sim.Config{}, api: wire.Auto, given: map[string]string{}}
+		s := system{name: api, config: sim.Config{API: api}, api: wire.Auto, given: map[string]string{}}
 		switch api {
 		case "sglang", "llama-server", "openai-responses": // auto takes their OpenAI chat, which they have as well
 			s.api = api
@@ -52,8 +52,12 @@ func systems() []system {
 		list = append(list, s)
 	}
 	for _, kind := range sim.Kinds() {
+		chat := wire.Auto
+		if kind == "tgi" { // auto takes its native API
+			chat = "openai-chat"
+		}
 		list = append(list,
-			system{name: kind, config: sim.Config{Server: kind}, api: wire.Auto},
+			system{name: kind, config: sim.Config{Server: kind}, api: chat},
 			system{name: kind, config: sim.Config{Server: kind}, api: "openai-completions"})
 	}
 	return list

@@ -91,9 +91,18 @@ func azureVerdict() string {
 // azureRoutes has no list of models. Every request wants api-version.
 func (s *Server) azureRoutes() {
 	var requests atomic.Uint64
-	s.mux.HandleFunc("POST /openai/deployments/{d}/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+	mark := func(w http.ResponseWriter) {
 		w.Header().Set("Apim-Request-Id", fmt.Sprintf("00000000-0000-4000-8000-%012x", requests.Add(1)))
 		w.Header().Set("X-Ms-Region", "Simulated")
+	}
+	for _, path := range []string{"GET /v1/models", "GET /openai/v1/models"} {
+		s.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			mark(w)
+			azure{}.refuse(azureMissing()).write(w)
+		})
+	}
+	s.mux.HandleFunc("POST /openai/deployments/{d}/chat/completions", func(w http.ResponseWriter, r *http.Request) {
+		mark(w)
 		if r.URL.Query().Get("api-version") == "" {
 			azure{}.refuse(azureMissing()).write(w)
 			return

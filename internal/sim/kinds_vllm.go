@@ -95,16 +95,19 @@ func rayKind() kind {
 	return k
 }
 
-// kserveKind is KServe's Hugging Face server over vLLM: another prefix, no model list, and codes that are text.
+// kserveKind is KServe's Hugging Face server over vLLM: another prefix, the model list of its own protocol beside OpenAI's,
+// and codes that are text (https://github.com/kserve/kserve/blob/master/python/kserve/kserve/protocol/rest).
 func kserveKind() kind {
 	k := vllmKind()
 	k.name = "kserve"
 	k.prefixes = []string{"/openai/v1"}
-	k.models = ""
+	k.model = `{"id":$model,"object":"model","created":$created,"owned_by":""}`
 	k.failure = `{"error":{"message":$message,"type":$type,"param":$param,"code":"$code"}}`
 	k.broken = "data: " + k.failure + "\n\n" + doneFrame
 	k.tooLongAs = http.StatusInternalServerError
-	k.documents = map[string]string{"GET /v2/health/ready": `{"ready":true}`, "GET /v2/health/live": `{"live":true}`}
+	k.documents = map[string]string{
+		"GET /v1/models": `{"models":[$model]}`, "GET /v2/health/ready": `{"ready":true}`, "GET /v2/health/live": `{"live":true}`,
+	}
 	k.routes = nil
 	return k
 }

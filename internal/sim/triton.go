@@ -15,18 +15,35 @@ type triton struct {
 	streams bool
 }
 
-// tritonRequest holds the fields that the simulator knows. Parameters go to vLLM, the others are tensors.
+// tritonTensors are the inputs of the backend's model that the simulator knows, besides the text. Triton takes them from
+// the top of a request and from its parameters alike (src/http_server.cc, ConvertGenerateRequest).
+type tritonTensors struct {
+	Stream   bool  `json:"stream"`
+	Exclude  *bool `json:"exclude_input_in_output"`
+	CountIn  bool  `json:"return_num_input_tokens"`
+	CountOut bool  `json:"return_num_output_tokens"`
+}
+
+// tritonRequest holds the fields that the simulator knows. Parameters that are no tensors go to vLLM.
 type tritonRequest struct {
-	Text       *string `json:"text_input"`
-	Stream     bool    `json:"stream"`
-	Exclude    *bool   `json:"exclude_input_in_output"`
-	CountIn    bool    `json:"return_num_input_tokens"`
-	CountOut   bool    `json:"return_num_output_tokens"`
+	Text *string `json:"text_input"`
+	tritonTensors
 	Parameters struct {
+		tritonTensors
 		MaxTokens *int `json:"max_tokens"`
 		MinTokens int  `json:"min_tokens"`
 		IgnoreEOS bool `json:"ignore_eos"`
 	} `json:"parameters"`
+}
+
+// tensors are those of both places.
+func (r tritonRequest) tensors() tritonTensors {
+	t, more := r.tritonTensors, r.Parameters.tritonTensors
+	t.Stream, t.CountIn, t.CountOut = t.Stream || more.Stream, t.CountIn || more.CountIn, t.CountOut || more.CountOut
+	if t.Exclude == nil {
+		t.Exclude = more.Exclude
+	}
+	return t
 }
 
 func (triton) limit() int64 { return openAIBodyLimit }
@@ -39,6 +56,7 @@ func (d triton) read(body []byte, c Config) (ask, *refusal) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return ask{}, bad("", "failed to parse the request JSON buffer: %v", err)
 	}
+	r.tritonTensors = r.tensors()
 	if r.Text == nil {
 		return ask{}, bad("", "expected 1 inputs but got 0 inputs for model '%s'. Got input(s) [], but missing required input(s) ['text_input'].", d.model)
 	}

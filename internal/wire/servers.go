@@ -30,7 +30,7 @@ var servers = []Server{
 		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
 		Cached: Always, Tokenize: tokenizeNone,
 		Note:  "its default content filter releases text in bursts: chunk gaps are the filter's",
-		marks: []mark{{header: "Apim-Request-Id", refused: true}, {header: "X-Ms-Region", refused: true}},
+		marks: []mark{{header: "Apim-Request-Id", refused: true}, {header: "X-Ms-Region", refused: true}, {refusal: `"code":"404","message":"Resourcenotfound"`}},
 	},
 	{
 		// https://docs.anthropic.com/en/api/models-list, https://docs.anthropic.com/en/api/errors
