@@ -31,7 +31,7 @@ func doubts(r *Result, ask wire.Ask) []error {
 		doubt("%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Timeline.Tokens))
 	}
 	if r.Hidden {
-		doubt("some tokens are reasoning that no frame showed: no TPOT, and TTFT is that of the first token shown")
+		doubt("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
 	}
 	if n := r.Timeline.Coalesced(); n > 0 && 2*n >= len(r.Timeline.Tokens) {
 		doubt("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Timeline.Tokens))

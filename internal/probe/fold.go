@@ -137,13 +137,10 @@ func (f *fold) source() Source {
 }
 
 // hidden reports whether some generated tokens are reasoning that no frame
-// showed. Where every frame tells its tokens, the hidden ones are among them.
+// showed.
 func (f *fold) hidden() bool {
-	if f.reasoning || f.source() == FromUsage {
-		return false
-	}
 	output, generated := f.usage.Output, f.usage.Generated()
-	return f.usage.Reasoning.N > 0 || output.Known && generated.N > output.N
+	return !f.reasoning && (f.usage.Reasoning.N > 0 || output.Known && generated.N > output.N)
 }
 
 // open is the silence that was running when the answer broke off, at the latest

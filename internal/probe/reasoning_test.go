@@ -12,6 +12,7 @@ import (
 const (
 	thought    = `{"choices":[{"index":0,"delta":{"reasoning":"hm"},"finish_reason":null}]}`
 	both       = `{"choices":[{"index":0,"delta":{"reasoning":"hm","content":"so"},"finish_reason":null}]}`
+	unseen     = `{"choices":[{"index":0,"delta":{"content":"so"},"finish_reason":null}],"usage":{"prompt_tokens":80,"completion_tokens":9}}`
 	reasonings = `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":10,"completion_tokens_details":{"reasoning_tokens":8}}}`
 )
 
@@ -29,6 +30,7 @@ func TestReasoning(t *testing.T) {
 		{"both in one frame", script{{10 * ms, data(both, stop, done), goOn}}, 10 * ms, 10 * ms, OK, false},
 		{"nothing but reasoning", script{{10 * ms, data(thought, stop, done), goOn}}, 10 * ms, none, OK, false},
 		{"reasoning that no frame shows", script{{10 * ms, data(role), goOn}, {50 * ms, data(token), goOn}, {ms, data(stop, reasonings, done), goOn}}, 60 * ms, 60 * ms, OK, true},
+		{"reasoning that no frame shows, but usage counts", script{{60 * ms, data(unseen), goOn}, {10 * ms, data(stop, reasonings, done), goOn}}, 60 * ms, 60 * ms, OK, true},
 		{"nothing but reasoning that no frame shows", script{{10 * ms, data(role), goOn}, {50 * ms, data(limit, reasonings, done), goOn}}, none, none, Empty, true},
 	}
 	for _, test := range tests {

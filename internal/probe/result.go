@@ -25,7 +25,7 @@ type Result struct {
 	Source Source     // where the tokens of a frame came from
 
 	// Hidden is true when the count of generated tokens holds reasoning that no
-	// frame showed: TPOT would be too small by as much.
+	// frame showed: the first token that was seen is not the first.
 	Hidden bool
 
 	Cache      CacheState    // what the server's prefix cache knew of the prompt
@@ -74,10 +74,11 @@ func (r *Result) ServerTTFT() (time.Duration, bool) { return r.Timeline.ServerTT
 
 // TPOT is the time per output token after the first frame. ok is false if the
 // number of generated tokens is unknown or not above those of the first frame,
-// or some of it is reasoning that no frame showed.
+// or some of it is reasoning that no frame showed: TPOT would be too small by as
+// much. Where every frame tells its tokens, the hidden ones are among them.
 func (r *Result) TPOT() (d time.Duration, ok bool) {
 	n := r.Usage.Generated()
-	if !n.Known || r.Hidden {
+	if !n.Known || r.Hidden && r.Source != FromUsage {
 		return 0, false
 	}
 	return r.Timeline.TPOT(n.N)
