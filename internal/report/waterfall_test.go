@@ -169,7 +169,7 @@ func TestHostileTextsAreHarmless(t *testing.T) {
 func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	one := answered(1, 1)
 	hidden := answered(3, 1)
-	hidden.Hidden = true
+	hidden.Hidden, hidden.Source = true, probe.FromNobody
 	together := answered(3, 1)
 	for i := range together.Timeline.Tokens {
 		together.Timeline.Tokens[i].At = 900 * ms
