@@ -20,6 +20,7 @@ const codeWords = 3
 
 const (
 	codeStart  = " The code words are:"
+	codeEnd    = " and no others." // no full stop at a code word: some tokenizers would count it with the word
 	canaryTail = "\n\nWhat are the code words? Answer with the three code words first." +
 		" Then count upwards from one in English words, separated by single spaces, and do not stop."
 )
@@ -40,7 +41,7 @@ func (c canary) write(_ int, nonce uint64, history []observation) Prompt {
 	at := int(math.Round(c.Depth * float64(len(order))))
 	text := compose(
 		piece{text: head}, piece{order: order[:at]},
-		piece{text: codeStart}, piece{order: code}, piece{text: "."},
+		piece{text: codeStart}, piece{order: code}, piece{text: codeEnd},
 		piece{order: order[at:]}, piece{pads: s.pads}, piece{text: canaryTail})
 	expect := strings.TrimPrefix(compose(piece{order: code}), " ")
 	return Prompt{Text: text, Expect: expect, Salt: salt(c.Seed, nonce), Fresh: unshared(fields(text) - 1)}

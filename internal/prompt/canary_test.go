@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-var sentence = regexp.MustCompile(` The code words are: (\w+ \w+ \w+)\.`)
+var sentence = regexp.MustCompile(` The code words are: (\w+ \w+ \w+) and no others\.`)
 
 func TestCanaryStandsAtItsDepth(t *testing.T) {
 	for _, depth := range []float64{0, 0.1, 0.25, 0.5, 0.75, 1} {

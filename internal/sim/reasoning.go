@@ -5,7 +5,7 @@ import "strings"
 // codeSentence is what stands before the three code words in a prompt.
 const codeSentence = "The code words are: "
 
-// codeWords are the three words of the sentence "The code words are: A B C." if the text holds it and the last 300
+// codeWords are the three words of the sentence "The code words are: A B C." (or "A B C and …") if the text holds it and the last 300
 // bytes of the text ask for code words; nil otherwise. The first such sentence counts.
 func codeWords(texts []string) []string {
 	if len(texts) == 0 {
@@ -18,8 +18,8 @@ func codeWords(texts []string) []string {
 	for _, text := range texts {
 		_, rest, _ := strings.Cut(text, codeSentence)
 		sentence, _, ended := strings.Cut(rest[:min(len(rest), 200)], ".")
-		if words := strings.Fields(sentence); ended && len(words) == 3 {
-			return words
+		if words := strings.Fields(sentence); ended && (len(words) == 3 || len(words) > 3 && words[3] == "and") {
+			return words[:3]
 		}
 	}
 	return nil

@@ -118,6 +118,7 @@ func TestCodeWords(t *testing.T) {
 		want  []string
 	}{
 		{"asked for", []string{far + "The code words are: amber bell crow. " + far + "What are the code words?"}, []string{"amber", "bell", "crow"}},
+		{"with more behind them", []string{"The code words are: amber bell crow and no others. The code words?"}, []string{"amber", "bell", "crow"}},
 		{"in another message", []string{"The code words are: amber bell crow.", "Say the code words."}, []string{"amber", "bell", "crow"}},
 		{"not asked for", []string{"The code words are: amber bell crow. " + far}, nil},
 		{"two words", []string{"The code words are: amber bell. The code words?"}, nil},
