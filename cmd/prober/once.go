@@ -76,12 +76,14 @@ func once(ctx context.Context, c *config.Config, w io.Writer, format string) err
 const calibrations = 3
 
 // once asks a round of j. Where only the usage of an answer tells how long a
-// prompt is, the first ones make it exact, and the last counts.
+// prompt is, the first ones make it exact, or show that it cannot be, and the last
+// counts.
 func (j *job) once(ctx context.Context) ([]*probe.Result, error) {
 	_ = j.fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
 	for round := uint64(0); ; round++ {
+		held := j.writer.Prompt(round).Held
 		results, err := j.round(ctx, round)
-		if err != nil || round == calibrations || !j.calibrating(results) {
+		if err != nil || held || round == calibrations || !j.calibrating(results) {
 			return results, err
 		}
 	}
@@ -121,10 +123,9 @@ func (j *job) calibrating(results []*probe.Result) bool {
 			return false
 		}
 	}
-	_, settled := j.writer.Off()
 	first := results[slices.IndexFunc(results, func(r *probe.Result) bool { return r.Target == t.Name })]
 	counted := first.Usage.Prompt
-	return !settled && counted.Known && counted.N != t.PromptTokens && counted.N >= t.PromptTokens/2
+	return counted.Known && counted.N != t.PromptTokens && counted.N >= t.PromptTokens/2
 }
 
 // shower returns what shows one result in a format.

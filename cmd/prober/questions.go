@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"os"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
@@ -25,7 +24,7 @@ func promptOptions(t config.Target, seed uint64) (prompt.Options, error) {
 	}
 	switch o.Workload {
 	case prompt.Book:
-		data, err := os.ReadFile(t.BookFile)
+		data, err := config.ReadFile(t.BookFile)
 		if err == nil {
 			o.Book, err = prompt.ParseBook(data, o.Tokens)
 		}
@@ -33,7 +32,7 @@ func promptOptions(t config.Target, seed uint64) (prompt.Options, error) {
 			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
 		}
 	case prompt.Dataset:
-		data, err := os.ReadFile(t.DatasetFile)
+		data, err := config.ReadFile(t.DatasetFile)
 		if err == nil {
 			o.Dataset, err = prompt.ParseDataset(data)
 		}

@@ -76,6 +76,8 @@ func (l *loader) readKey(t *Target, it item) {
 func reason(err error) string {
 	var no syscall.Errno
 	switch {
+	case errors.Is(err, errTooLarge):
+		return errTooLarge.Error()
 	case errors.Is(err, fs.ErrNotExist):
 		return "no such file"
 	case errors.Is(err, fs.ErrPermission):

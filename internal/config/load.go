@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 
@@ -23,7 +22,7 @@ type Options struct {
 	Overrides map[string]string
 	// URLs are targets given as arguments. They replace the configured targets.
 	URLs []string
-	// ReadFile reads the files that the configuration names; nil means [os.ReadFile].
+	// ReadFile reads the files that the configuration names; nil means [ReadFile].
 	ReadFile func(string) ([]byte, error)
 	// APIs are the names of the known dialects; "auto" is always allowed.
 	APIs []string
@@ -53,7 +52,7 @@ type layer struct {
 // all of them; the configuration is nil.
 func Load(o Options) (*Config, error) {
 	if o.ReadFile == nil {
-		o.ReadFile = os.ReadFile
+		o.ReadFile = ReadFile
 	}
 	l := &loader{Options: o, keys: keys(o.APIs, o.Servers), unreadable: map[string]error{}}
 	merged := l.merge()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -59,6 +60,10 @@ func hide(text, secret string) string {
 // it is withheld.
 const repeated = 32
 
+// betweenSecrets reports whether c parts the words of a header's value: a cookie
+// holds several secrets, and who repeats one need not repeat what is around it.
+func betweenSecrets(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`;,="'`, c) }
+
 // scrub removes from an error what must not be shown: header values, which are
 // secrets, and the prompt. A server may repeat either.
 func scrub(err error, secrets http.Header, ask wire.Ask) error {
@@ -69,7 +74,7 @@ func scrub(err error, secrets http.Header, ask wire.Ask) error {
 	clean := text
 	for _, values := range secrets {
 		for _, value := range values {
-			for secret := range strings.FieldsSeq(value) {
+			for secret := range strings.FieldsFuncSeq(value, betweenSecrets) {
 				if len(secret) >= shortest && secret != "Bearer" {
 					clean = hide(clean, secret)
 				}

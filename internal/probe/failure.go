@@ -189,6 +189,10 @@ func length(f *fold, ask wire.Ask, ending wire.Ending) verdict {
 	if want := ask.PromptTokens; want.Known && prompt.Known && prompt.N != want.N {
 		return failed(WrongLength, "prompt of %d tokens, asked %d", prompt.N, want.N)
 	}
+	if ending == wire.CutShort {
+		return failed(WrongLength, "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short",
+			prompt.N, cmp.Or(ask.Length, ask.Words), output.N, ask.MaxTokens)
+	}
 	if shortened(prompt, ask) {
 		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words", prompt.N, cmp.Or(ask.Length, ask.Words), ask.Words)
 	}
@@ -204,7 +208,7 @@ func length(f *fold, ask wire.Ask, ending wire.Ending) verdict {
 // a server's that does not count, and no tokenizer joins more than a tenth of
 // words in no order.
 const (
-	shortestContext = 128
+	shortestContext = 512
 	joined          = 10
 )
 

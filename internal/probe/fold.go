@@ -15,6 +15,7 @@ type fold struct {
 	usage     wire.Usage
 	counted   int  // generated tokens by the usage so far
 	running   bool // a frame with a choice carried usage, so that growth is news
+	still     bool // a frame with text carried usage that did not grow: it is none of the frames'
 	byUsage   int  // token frames whose tokens are growth of usage
 	byIDs     int  // token frames whose tokens are token ids
 	ids       int  // tokens told by ids since usage last grew
@@ -93,9 +94,13 @@ func (f *fold) grow(d wire.Delta) int {
 	if !total.Known {
 		return 0
 	}
+	if d.Role { // whatever it counts: see DESIGN §1
+		return 0
+	}
 	growth := max(0, total.N-f.counted-f.ids)
 	f.counted, f.ids = max(f.counted, total.N), 0
-	if !d.Choice || !f.running && (d.Finish != "" || f.finish != "") {
+	f.still = f.still || d.Choice && growth == 0 && len(d.Text)+len(d.Reasoning) > 0
+	if !d.Choice || (!f.running || f.still) && (d.Finish != "" || f.finish != "") {
 		return 0
 	}
 	f.running = true

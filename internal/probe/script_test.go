@@ -77,6 +77,9 @@ const (
 	stop  = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
 	limit = `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
 	done  = "[DONE]"
+
+	zeroed = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`
+	early  = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":{"prompt_tokens":80,"completion_tokens":1,"total_tokens":81}}`
 )
 
 // counted is a token frame with continuous usage.

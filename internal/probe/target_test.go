@@ -120,6 +120,24 @@ func TestStreams(t *testing.T) {
 			reading{Truncated, 20 * ms, none, none, 20 * ms, 4, 0, times(3, 20*ms), nil, none, none, none, FromNobody},
 		},
 		{
+			"usage of zero in each frame and the sum with the finish tells no frame's tokens",
+			script{
+				{100 * ms, data(zeroed), goOn}, {40 * ms, data(zeroed), goOn},
+				{20 * ms, data(`{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":`+counts(80, 2)+`}`, done), goOn},
+			},
+			reading{OK, 100 * ms, 40 * ms, 160 * ms, 40 * ms, 2, 0, times(1, 40*ms), times(1, 40*ms), 80, none, 2, FromTotal},
+		},
+		{
+			"a role frame that counts a token is none",
+			script{{20 * ms, data(early), goOn}, {80 * ms, data(counted(2)), goOn}, {30 * ms, data(counted(3), stop, done), goOn}},
+			reading{OK, 100 * ms, 30 * ms, 130 * ms, 30 * ms, 2, 0, times(1, 30*ms), times(1, 30*ms), 80, none, 3, FromUsage},
+		},
+		{
+			"all tokens in one frame have no time per token",
+			script{{100 * ms, data(token), goOn}, {0, data(stop, usage(80, 4), done), goOn}},
+			reading{OK, 100 * ms, none, 100 * ms, none, 1, 0, nil, nil, 80, none, 4, FromNobody},
+		},
+		{
 			"[DONE] alone", script{{ms, data(done), goOn}},
 			reading{Empty, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNobody},
 		},
@@ -441,9 +459,10 @@ func TestLengthsAreHeldTo(t *testing.T) {
 func TestErrorsHoldNoSecrets(t *testing.T) {
 	prompt := "Words: " + strings.Repeat("time money ", 20)
 	for name, body := range map[string]string{
-		"the key":    `{"error":{"message":"Incorrect API key provided: sk-verysecret"}}`,
-		"a cut key":  `{"error":{"message":"` + strings.Repeat("x", 270) + ` key provided: sk-verysecret"}}`,
-		"the prompt": `{"detail":[{"loc":["body"],"input":"` + prompt + `"}]}`,
+		"a part of a cookie": `{"error":{"message":"bad cookie session=verysecretcookie, theme=dark"}}`,
+		"the key":            `{"error":{"message":"Incorrect API key provided: sk-verysecret"}}`,
+		"a cut key":          `{"error":{"message":"` + strings.Repeat("x", 270) + ` key provided: sk-verysecret"}}`,
+		"the prompt":         `{"detail":[{"loc":["body"],"input":"` + prompt + `"}]}`,
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -452,6 +471,7 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 				_, _ = io.WriteString(w, body)
 			})
 			target.Key = "sk-verysecret"
+			target.Header = http.Header{"Cookie": {"session=verysecretcookie; theme=dark"}}
 			r := target.Probe(t.Context(), wire.Ask{Turns: []wire.Turn{{Role: "system", Text: prompt}}, Prompt: "p", MaxTokens: 1})
 			if text := r.Err.Error(); strings.Contains(text, "verysecret") || strings.Contains(text, "money time money") {
 				t.Errorf("error %q", text)

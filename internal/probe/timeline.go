@@ -137,10 +137,10 @@ func (t *Timeline) tokensOf(i int) int {
 }
 
 // TPOT is (last − first) / (n − n₁), where n is the generated tokens of the
-// whole answer and n₁ the tokens of the first token frame (1 if unknown). ok is
-// false unless n > n₁.
+// whole answer and n₁ the tokens of the first token frame (1 if unknown, all if
+// there is no other). ok is false unless n > n₁.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
-	if len(t.Tokens) == 0 {
+	if len(t.Tokens) < 2 {
 		return 0, false
 	}
 	rest := n - max(1, t.tokensOf(0))

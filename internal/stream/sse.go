@@ -128,12 +128,17 @@ func (s *SSE) field() {
 	switch {
 	case len(name) == 0:
 		s.comments++
+		if string(s.event) == "error" && !s.hasData { // Dynamo tells an error in a comment
+			s.data = append(s.data[:0], value...)
+		}
 		if !s.hasData {
 			s.size = 0
 		}
 	case string(name) == "data":
 		if s.hasData {
 			s.data = append(s.data, '\n')
+		} else {
+			s.data = s.data[:0]
 		}
 		s.data = append(s.data, value...)
 		s.hasData, s.dataEnd = true, s.stamp()

@@ -47,6 +47,8 @@ func TestSSE(t *testing.T) {
 		{"a JSON text over several lines is one event", "data: {\ndata: \"a\":1}\n\n", []event{{"", "{\n\"a\":1}"}}, io.EOF},
 		{"a list over several lines is one event", "data: [1,\ndata: [2]]\n\n", []event{{"", "[1,\n[2]]"}}, io.EOF},
 		{"comments are no events", ": ping\n\n:\n\ndata: a\n\n", []event{{"", "a"}}, io.EOF},
+		{"the comment of an error tells it", "event: error\n: engine died\n\n", []event{{"error", "engine died"}}, io.EOF},
+		{"its data tell it better", "event: error\n: engine died\ndata: x\n\n", []event{{"error", "x"}}, io.EOF},
 		{"a comment may stand before data", ": ping\ndata: a\n\n", []event{{"", "a"}}, io.EOF},
 		{"the event field names the event", "event: x\ndata: a\n\ndata: b\n\n", []event{{"x", "a"}, {"", "b"}}, io.EOF},
 		{"an event without data is dropped with its name", "event: x\n\ndata: b\n\n", []event{{"", "b"}}, io.EOF},

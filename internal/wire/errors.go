@@ -70,6 +70,7 @@ type errorFields struct {
 
 func (f errorFields) serverError() *ServerError {
 	switch {
+	case present(f.Choices) && hollow(f.Error):
 	case present(f.Error):
 		return nested(f.Error, string(f.ErrorType))
 	case f.Object == "error", f.Type == "error":
@@ -122,6 +123,16 @@ func Describe(body []byte) string {
 		return e.Error()
 	}
 	return cut(strings.Join(strings.Fields(string(body)), " "))
+}
+
+// hollow reports whether a raw value says nothing: a frame of tokens that has an
+// error without any content has none.
+func hollow(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "{}", "[]", "false", "0":
+		return true
+	}
+	return false
 }
 
 // present reports whether a raw value is there and not null.

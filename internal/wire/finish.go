@@ -1,5 +1,7 @@
 package wire
 
+import "strings"
+
 // An Ending is what a finish reason means.
 type Ending int
 
@@ -10,6 +12,7 @@ const (
 	AtLimit                  // whole, and cut at the length asked for or at the context's end
 	Filtered                 // withheld or broken off by a filter
 	Failed                   // the server gave up
+	CutShort                 // the server's context was too short for what was asked
 )
 
 // endings says what each known finish reason means. The list is only read.
@@ -20,12 +23,14 @@ var endings = map[string]Ending{
 	"end_turn": Finished, "tool_use": Finished, "pause_turn": Finished, // Anthropic
 	"max_tokens": AtLimit, "model_context_window_exceeded": AtLimit,
 	"eos_token": Finished, "stop_sequence": Finished, endOfText: Finished, // TGI; stop_sequence Anthropic too
-	"eos": Finished, "word": Finished, "limit": AtLimit, truncated: AtLimit, // llama-server
-	doneLine:         Finished, // Ollama
-	"length":         AtLimit,
-	"content_filter": Filtered, "refusal": Filtered,
+	"eos": Finished, "word": Finished, "limit": AtLimit, truncated: CutShort, // llama-server
+	doneLine:       Finished, // Ollama
+	"length":       AtLimit,
+	"model_length": AtLimit, "complete": Finished, // Mistral; Cohere behind gateways
+	"insufficient_system_resource": Failed, // DeepSeek
+	"content_filter":               Filtered, "refusal": Filtered,
 	"error": Failed, "abort": Failed, "parse_error": Failed, "unexpected_state": Failed,
 }
 
-// EndingOf is what a finish reason means.
-func EndingOf(reason string) Ending { return endings[reason] }
+// EndingOf is what a finish reason means, whatever its case.
+func EndingOf(reason string) Ending { return endings[strings.ToLower(reason)] }

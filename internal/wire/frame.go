@@ -1,6 +1,10 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
 
 // end is the data of the last frame of many streams.
 var end = []byte("[DONE]")
@@ -14,6 +18,10 @@ func opened(data []byte) (object []byte, d Delta, err error) {
 		return nil, Delta{Done: true}, nil
 	case valid(data):
 		return data, Delta{}, nil
+	case len(data) == 0: // keeps a connection awake
+		return nil, Delta{}, nil
+	case spoken(data):
+		return nil, Delta{Err: &ServerError{Message: Describe(data)}}, nil
 	}
 	if failure := ParseError(data); failure != nil {
 		return nil, Delta{Err: failure}, nil
@@ -28,4 +36,20 @@ func errorBeside(data []byte, tokens bool) *ServerError {
 		return nil
 	}
 	return ParseError(data)
+}
+
+// complaints are how the texts begin by which routers and proxies break off a
+// stream. The list is only read. Any other text may be a part of an answer, which
+// no error repeats.
+var complaints = []string{
+	"inference error", "error", "internal error", "internal server error", // llm-d's router; many
+	"upstream ", "no healthy upstream", "stream timeout", "stream idle timeout", // Envoy
+	"bad gateway", "gateway timeout", "service unavailable", "too many requests",
+}
+
+// spoken reports whether data is an error in plain words.
+func spoken(data []byte) bool {
+	const longest = 40
+	start := strings.ToLower(string(data[:min(len(data), longest)]))
+	return slices.ContainsFunc(complaints, func(c string) bool { return strings.HasPrefix(start, c) })
 }

@@ -68,10 +68,12 @@ func decodeChunk(data []byte) (Delta, error) {
 func (d *Delta) addChoice(choice []byte) {
 	d.Choice = true
 	var reasoning, content []byte
+	role := false
 	fields(choice, func(key, value []byte) {
 		switch string(key) {
 		case "delta":
 			reasoning, content = d.addDelta(value)
+			role = member(value, "role") != nil
 		case "text": // completions
 			d.Text = join(d.Text, textIn(value))
 		case "token_ids", "output_ids": // vLLM; LMDeploy
@@ -84,6 +86,7 @@ func (d *Delta) addChoice(choice []byte) {
 		reasoning = content
 	}
 	d.Reasoning = join(d.Reasoning, reasoning)
+	d.Role = role && len(d.Text)+len(d.Reasoning) == 0 && d.Tokens == 0 && d.Finish == ""
 }
 
 // finish notes a finish reason; an empty one is none (TGI writes it). Reasons are
@@ -108,6 +111,8 @@ func (d *Delta) addDelta(delta []byte) (reasoning, thinking []byte) {
 			if len(reasoning) == 0 {
 				reasoning = textIn(value)
 			}
+		case "reasoning_details": // OpenRouter; beside a flat key it says the same
+			thinking = join(thinking, details(value))
 		case "refusal":
 			refusal := textIn(value)
 			d.Text = join(d.Text, refusal)
@@ -119,6 +124,18 @@ func (d *Delta) addDelta(delta []byte) (reasoning, thinking []byte) {
 		}
 	})
 	return reasoning, thinking
+}
+
+// details is the reasoning in OpenRouter's list of its parts.
+func details(list []byte) (reasoning []byte) {
+	elements(list, func(part []byte) {
+		fields(part, func(key, value []byte) {
+			if string(key) == "text" || string(key) == "summary" {
+				reasoning = join(reasoning, textIn(value))
+			}
+		})
+	})
+	return reasoning
 }
 
 // addFunction adds the name and the arguments of a call.

@@ -24,6 +24,7 @@ func malformed(data []byte) error {
 // valid as long as that is.
 type Delta struct {
 	Choice    bool         // the frame carries a choice, so usage growth is evidence of a token
+	Role      bool         // the frame tells a role and no text: it is no token, whatever it counts
 	Text      []byte       // visible output, tool-call text and refusals included
 	Whole     bool         // Text is the whole answer so far, not what the frame adds to it
 	Reasoning []byte       // generated tokens too, so it counts for TTFT

@@ -53,10 +53,11 @@ func TestDecodeChat(t *testing.T) {
 		name, frame string
 		want        Delta
 	}{
-		{"a role frame", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, Delta{Choice: true}},
+		{"a role frame", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, Delta{Choice: true, Role: true}},
+		{"a role frame with the ids of a token", `{"choices":[{"delta":{"role":"assistant","content":""},"token_ids":[7]}]}`, Delta{Choice: true, Tokens: 1}},
 		{"content", `{"choices":[{"delta":{"content":"hi"}}]}`, Delta{Choice: true, Text: []byte("hi")}},
 		{"white space", `{"choices":[{"delta":{"content":" "}}]}`, Delta{Choice: true, Text: []byte(" ")}},
-		{"null content", `{"choices":[{"delta":{"role":"assistant","content":null}}]}`, Delta{Choice: true}},
+		{"null content", `{"choices":[{"delta":{"role":"assistant","content":null}}]}`, Delta{Choice: true, Role: true}},
 		{"content in parts", `{"choices":[{"delta":{"content":[{"type":"text","text":"hi"}]}}]}`, Delta{Choice: true, Text: []byte("hi")}},
 		{"thinking in parts", `{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
 		{"reasoning", `{"choices":[{"delta":{"reasoning":"hm"}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
@@ -77,6 +78,12 @@ func TestDecodeChat(t *testing.T) {
 		{"counts as floats", `{"choices":[],"usage":{"completion_tokens":3.0}}`, Delta{Usage: Usage{Output: Tokens(3)}}},
 		{"Groq's usage", `{"choices":[],"x_groq":{"usage":{"completion_tokens":3}}}`, Delta{Usage: Usage{Output: Tokens(3)}}},
 		{"llama-server's timings", `{"choices":[],"timings":{"cache_n":13,"prompt_n":1,"predicted_n":9}}`, Delta{Usage: Usage{Cached: Tokens(13), Prompt: Tokens(14), Output: Tokens(9)}}},
+		{"OpenRouter's reasoning", `{"choices":[{"delta":{"content":"","reasoning":null,"reasoning_details":[{"type":"reasoning.text","text":"hm"},{"type":"reasoning.summary","summary":"so"}]}}]}`, Delta{Choice: true, Reasoning: []byte("hmso")}},
+		{"OpenRouter's reasoning twice", `{"choices":[{"delta":{"content":"","reasoning":"hm","reasoning_details":[{"text":"hm"}]}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
+		{"an error without content beside a token", `{"choices":[{"delta":{"content":"x"}}],"error":""}`, Delta{Choice: true, Text: []byte("x")}},
+		{"a router's error in words", "inference error: ResourceExhausted - evicted", Delta{Err: &ServerError{Message: "inference error: ResourceExhausted - evicted"}}},
+		{"Envoy's error in words", "upstream request timeout", Delta{Err: &ServerError{Message: "upstream request timeout"}}},
+		{"nothing, to keep a connection awake", "", Delta{}},
 		{"the end", "[DONE]", Delta{Done: true}},
 		{"the end with white space", " [DONE] ", Delta{Done: true}},
 		{"a filter frame before all", `{"choices":[],"id":"","prompt_filter_results":[{}]}`, Delta{}},
@@ -113,7 +120,7 @@ func TestDecodeTGI(t *testing.T) {
 
 func TestDecodeRefusesWhatIsNoFrame(t *testing.T) {
 	for _, d := range Dialects() {
-		for _, frame := range []string{"", "hello", `{"choices":`, `[1,2`} {
+		for _, frame := range []string{"hello", `{"choices":`, `[1,2`} {
 			if _, err := d.Decode([]byte(frame)); !errors.Is(err, ErrMalformed) {
 				t.Errorf("%s of %q: error %v", d.Name(), frame, err)
 			}
@@ -236,7 +243,8 @@ func TestEndings(t *testing.T) {
 		"stop": Finished, "length": AtLimit, "eos_token": Finished, "content_filter": Filtered,
 		"error": Failed, "abort": Failed, "": Unfinished, "surprise": Unfinished,
 		"completed": Finished, "max_output_tokens": AtLimit, "failed": Failed, "tool_use": Finished,
-		"model_context_window_exceeded": AtLimit, "limit": AtLimit, "word": Finished, "truncated": AtLimit,
+		"model_context_window_exceeded": AtLimit, "limit": AtLimit, "word": Finished, "truncated": CutShort,
+		"MAX_TOKENS": AtLimit, "insufficient_system_resource": Failed, "model_length": AtLimit,
 		"done": Finished, "load": Unfinished, "unload": Unfinished, "none": Unfinished,
 	} {
 		if got := EndingOf(reason); got != want {

@@ -1,0 +1,28 @@
+package config
+
+import (
+	"errors"
+	"io"
+	"os"
+)
+
+// maxFile bounds the files that are read, in bytes: books and data sets are the
+// longest.
+const maxFile = 64 << 20
+
+var errTooLarge = errors.New("has more than 64 MiB")
+
+// ReadFile reads a file that the configuration names. One of more than 64 MiB, a
+// device that never ends for example, is an error, and no more of it is read.
+func ReadFile(path string) (data []byte, err error) {
+	file, err := os.Open(path) //nolint:gosec // the user named it
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	data, err = io.ReadAll(io.LimitReader(file, maxFile+1))
+	if len(data) > maxFile {
+		return nil, errTooLarge
+	}
+	return data, err
+}
