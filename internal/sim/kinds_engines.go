@@ -1,6 +1,9 @@
 package sim
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // Engines with an OpenAI API of their own.
 
@@ -91,7 +94,7 @@ func trtllmKind() kind {
 	k.name, k.strict, k.optioned = "trtllm", true, true
 	k.salts, k.tokenData = nil, "prompt_token_ids"
 	k.chat = spelling{
-		schema:   append(schema[:len(schema):len(schema)], "messages", "max_completion_tokens", "prompt_token_ids", "add_generation_prompt", "chat_template_kwargs"),
+		schema:   append(slices.Clip(schema), "messages", "max_completion_tokens", "prompt_token_ids", "add_generation_prompt", "chat_template_kwargs"),
 		switches: map[string]func(*ask, bool){"detokenize": ids},
 		id:       "chatcmpl-$request",
 		chunk:    chatHead + `"choices":[$choice]$usage}`,
@@ -103,7 +106,7 @@ func trtllmKind() kind {
 		usage: cachedUsage, running: cachedUsage,
 	}
 	k.text = spelling{
-		schema:   append(schema[:len(schema):len(schema)], "prompt"),
+		schema:   append(slices.Clip(schema), "prompt"),
 		switches: map[string]func(*ask, bool){"detokenize": ids},
 		id:       "cmpl-$request",
 		chunk:    textHead + `"choices":[$choice]$usage}`,

@@ -1,6 +1,9 @@
 package sim
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // Gateways and hosted platforms.
 
@@ -100,7 +103,7 @@ func openAIKind() kind {
 	k.name, k.platform = "openai", true
 	k.ids, k.salts = false, nil
 	k.chat = spelling{
-		schema: append(schema[:len(schema):len(schema)], "messages", "max_completion_tokens", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier",
+		schema: append(slices.Clip(schema), "messages", "max_completion_tokens", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier",
 			"reasoning_effort", "verbosity", "response_format", "tools", "tool_choice", "parallel_tool_calls", "modalities", "top_logprobs"),
 		instead: map[string]string{"max_tokens": "max_completion_tokens"}, switches: switches,
 		id:     "chatcmpl-$request",
@@ -112,7 +115,7 @@ func openAIKind() kind {
 		usage:  counts, idle: "null", idling: true, hushed: true,
 	}
 	k.text = spelling{
-		schema:   append(schema[:len(schema):len(schema)], "prompt", "best_of", "echo", "suffix"),
+		schema:   append(slices.Clip(schema), "prompt", "best_of", "echo", "suffix"),
 		switches: switches,
 		id:       "cmpl-$request",
 		chunk:    `data: {"id":$id,"object":"text_completion","created":$created,"choices":[$choice],"model":$model$usage$padding}`,
