@@ -2,13 +2,16 @@ package main
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
 	"fmt"
 	"net/http"
 	"os"
+	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -24,6 +27,8 @@ type job struct {
 	targets []config.Target // of the members, in their order
 	group   *probe.Group
 	plan    schedule.Plan
+	files   [sha256.Size]byte // of what the targets' files hold
+	ended   atomic.Bool       // it was stopped: nothing is said of its targets any more
 	asks    prompt.Options
 	writer  *prompt.Writer
 }
@@ -45,6 +50,9 @@ func assemble(c *config.Config, dial probe.Dial, build telemetry.Build) ([]*job,
 		if err := jobs[i].add(target, dial, build); err != nil {
 			return nil, err
 		}
+	}
+	for _, j := range jobs {
+		j.files = filesOf(j.targets)
 	}
 	return jobs, nil
 }
@@ -104,16 +112,45 @@ func (j *job) has(target string) bool {
 	return slices.ContainsFunc(j.targets, func(t config.Target) bool { return t.Name == target })
 }
 
+// same reports whether nothing changed since j was assembled: neither what its
+// targets are configured with, nor the files that they name.
+func (j *job) same(o *job) bool {
+	return reflect.DeepEqual(j.targets, o.targets) && j.files == o.files
+}
+
 // inherit takes over what the servers of an earlier job taught, where this one
-// asks the same, and its prompts, where it asks the same server for the same.
+// asks the same server as the same client.
 func (j *job) inherit(old *job) {
 	for i, t := range j.targets {
 		for k, before := range old.targets {
-			if t.URL == before.URL && t.API == before.API && t.Model == before.Model {
-				j.group.Members[i].Remember(old.group.Members[k].Lessons())
+			if reflect.DeepEqual(client(t), client(before)) {
+				j.group.Members[i].Inherit(old.group.Members[k])
 			}
 		}
 	}
+}
+
+// client is the part of a target that says whom a server sees, and what it is
+// asked for.
+func client(t config.Target) config.Target {
+	return config.Target{
+		URL: t.URL, API: t.API, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
+		APIKey: t.APIKey, Headers: t.Headers, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile,
+	}
+}
+
+// filesOf tells the content of all files that targets name from any other.
+func filesOf(targets []config.Target) (sum [sha256.Size]byte) {
+	hash := sha256.New()
+	for _, t := range targets {
+		for _, path := range []string{t.BookFile, t.DatasetFile, t.CAFile, t.CertFile, t.KeyFile} {
+			data, _ := config.ReadFile(path) // one that cannot be read is as good as empty
+			fmt.Fprintf(hash, "%s %d ", path, len(data))
+			hash.Write(data)
+		}
+	}
+	hash.Sum(sum[:0])
+	return sum
 }
 
 // close closes the connections that nobody uses.

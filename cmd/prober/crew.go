@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -22,8 +21,9 @@ type crew struct {
 	starts, probes context.Context // when no more probes begin, and when those under way are dropped
 	running        sync.WaitGroup
 
-	mu    sync.Mutex // guards works
-	works []*work
+	mu     sync.Mutex // guards all below
+	works  []*work
+	ending []*work // that were stopped, and have probes under way
 }
 
 // A work is one job under way.
@@ -43,7 +43,7 @@ func (c *crew) replace(jobs []*job) {
 	c.works = nil
 	var idle []*job
 	for _, j := range jobs {
-		i := slices.IndexFunc(before, func(w *work) bool { return reflect.DeepEqual(w.job.targets, j.targets) })
+		i := slices.IndexFunc(before, func(w *work) bool { return w.job.same(j) })
 		if i < 0 {
 			idle = append(idle, j)
 			continue
@@ -52,15 +52,19 @@ func (c *crew) replace(jobs []*job) {
 		before = slices.Delete(before, i, i+1)
 	}
 	kept := slices.Clone(c.works)
+	for _, w := range before {
+		w.job.ended.Store(true)
+		w.stop()
+	}
+	c.ending = append(c.ending, before...)
 	for _, j := range idle {
-		c.works = append(c.works, c.begin(j, before))
+		c.works = append(c.works, c.begin(j, slices.Clone(c.ending)))
 	}
 	c.mu.Unlock()
 	for _, w := range kept {
 		c.observers.describe(w.job)
 	}
 	for _, w := range before {
-		w.stop()
 		c.running.Go(func() { c.forget(w) })
 	}
 }
@@ -101,7 +105,9 @@ func (c *crew) probe(starts context.Context, j *job) {
 		Plan: j.plan,
 		Do: func(n uint64, due time.Time) {
 			j.group.Round(starts, c.probes, n, due)
-			j.fitAhead(starts, n+1)
+			if !j.group.Members[0].Resting(time.Now()) {
+				j.fitAhead(starts, n+1)
+			}
 		},
 		Late: func(uint64) { j.group.Late() },
 	}
@@ -115,6 +121,7 @@ func (c *crew) forget(w *work) {
 	w.job.close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.ending = slices.DeleteFunc(c.ending, func(o *work) bool { return o == w })
 	for _, t := range w.job.targets {
 		if !slices.ContainsFunc(c.works, func(w *work) bool { return w.job.has(t.Name) }) {
 			c.observers.forget(t.Name)

@@ -38,6 +38,7 @@ func (o *observers) survive(r *probe.Result) {
 // A description is what the observers know of a target: what it was configured
 // with, and what its server has taught.
 type description struct {
+	member   *probe.Member
 	target   config.Target
 	promises []probe.Objective
 
@@ -50,7 +51,7 @@ type description struct {
 func (j *job) description(i int, promises []probe.Objective) description {
 	t, known := j.targets[i], j.group.Members[i].Lessons()
 	d := description{
-		target: t, promises: promises,
+		member: j.group.Members[i], target: t, promises: promises,
 		api: t.API, model: known.Model, server: known.Server.Name, version: known.Version,
 		abilities: known.Abilities(), notes: known.Notes(),
 	}
@@ -74,11 +75,14 @@ func (o *observers) promise(promises []probe.Objective) {
 // describe tells the observers what is known of each target of j, where that is
 // news.
 func (o *observers) describe(j *job) {
+	if j.ended.Load() {
+		return
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, t := range j.targets {
 		d := j.description(i, o.promises)
-		if reflect.DeepEqual(d, o.described[t.Name]) {
+		if before := o.described[t.Name]; d.member == before.member && reflect.DeepEqual(d, before) {
 			continue
 		}
 		o.described[t.Name] = d

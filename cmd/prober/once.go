@@ -80,9 +80,14 @@ const calibrations = 3
 // counts.
 func (j *job) once(ctx context.Context) ([]*probe.Result, error) {
 	_ = j.fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
+	var before []*probe.Result
 	for round := uint64(0); ; round++ {
 		held := j.writer.Prompt(round).Held
 		results, err := j.round(ctx, round)
+		if err != nil && before != nil { // calibrating once more was too much for a budget
+			return before, nil
+		}
+		before = results
 		if err != nil || held || round == calibrations || !j.calibrating(results) {
 			return results, err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/sim"
 )
 
 // reload makes the instance read a configuration with these hosts and settings,
@@ -93,6 +94,42 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 		if !strings.Contains(w.get("/metrics"), "llm_prober_config_last_reload_successful 0\n") {
 			t.Error("the failed reload cannot be seen")
 		}
+		w.stop()
+		w.end()
+	})
+}
+
+// TestReloadOfANeighbour holds that a member of a group which is taken over
+// because another one changed is seen at work afterwards, and that what is spent
+// of its day's tokens stays spent.
+func TestReloadOfANeighbour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, time.Second, []string{"a", "b"}, settings("0.1"))
+		grouped := map[string]string{
+			"PROBER_TARGETS_0_URL": "http://a", "PROBER_TARGETS_0_GROUP": "g",
+			"PROBER_TARGETS_1_URL": "http://b", "PROBER_TARGETS_1_GROUP": "g", "PROBER_TARGETS_1_TOKEN_BUDGET_PER_DAY": "850",
+		}
+		for key, value := range settings("0.1") {
+			grouped[key] = value
+		}
+		if status, text := w.reload(nil, grouped); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+		time.Sleep(10 * time.Minute)
+		spent := len(w.servers["b"].Sent())
+		grouped["PROBER_TARGETS_0_TIMEOUT"] = "100s"
+		if status, text := w.reload(nil, grouped); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+		time.Sleep(time.Minute)
+		if got := len(w.servers["b"].Sent()); got != spent {
+			t.Errorf("%d probes of a spent budget after a reload", got-spent)
+		}
+		if err := w.servers["a"].SetFault(sim.Fault{Hang: true}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		w.expect("1", "llm_probe_in_flight", `target="a:80"`)
 		w.stop()
 		w.end()
 	})

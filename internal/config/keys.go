@@ -250,7 +250,7 @@ func targetKeys(apis, servers []string) schema {
 		},
 		{
 			name: "SERVER", scope: targetScope, kind: wordKind, fallback: "auto", words: withAuto(servers),
-			help: "kind of server behind an OpenAI API, or auto: found out",
+			help: "kind of server behind an OpenAI API, or auto: found out where the server is asked for its dialect or its model",
 		},
 		{
 			name: "MODEL", scope: targetScope, kind: textKind, otherwise: "asked of /v1/models",

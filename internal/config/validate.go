@@ -45,6 +45,7 @@ func (l *loader) target(t Target, it item) {
 		l.problem(it.label("STALL_TIMEOUT"), "longer than the timeout of "+it.values["TIMEOUT"].text, "want at most the timeout")
 	}
 	l.prompt(t, it)
+	l.workload(t, it)
 	l.credentials(t, it)
 	l.doubts(t, it)
 }
@@ -68,6 +69,28 @@ func (l *loader) prompt(t Target, it item) {
 	}
 	if last := t.PromptTokens + (t.SessionRounds-1)*t.MaxTokens; it.given("SESSION_ROUNDS", "MAX_TOKENS") && last > mostTokens {
 		l.problem(it.label("SESSION_ROUNDS"), fmt.Sprintf("makes a last prompt of more than %d tokens", last), fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens))
+	}
+}
+
+// The least that workloads need, in tokens: room for their own words, and an answer that can
+// hold what is asked for.
+var (
+	leastPrompt = map[string]int{"canary": 80}
+	leastAnswer = map[string]int{"canary": 16}
+)
+
+// workload judges lengths by the workload.
+func (l *loader) workload(t Target, it item) {
+	for _, of := range []struct {
+		key          string
+		value, least int
+	}{
+		{"PROMPT_TOKENS", t.PromptTokens, leastPrompt[t.Prompt]},
+		{"MAX_TOKENS", t.MaxTokens, leastAnswer[t.Prompt]},
+	} {
+		if !it.values[of.key].bad && of.value < of.least {
+			l.problem(it.label(of.key), "too few for the prompt "+t.Prompt, fmt.Sprintf("want at least %d", of.least))
+		}
 	}
 }
 

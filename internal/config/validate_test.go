@@ -183,3 +183,14 @@ func TestProblemsOfFlagsAndArguments(t *testing.T) {
 		})
 	}
 }
+
+func TestCanariesNeedRoom(t *testing.T) {
+	wrong := problems(t, Options{Environ: map[string]string{
+		"PROBER_TARGETS_0_URL": "http://a", "PROBER_PROMPT": "canary", "PROBER_PROMPT_TOKENS": "79", "PROBER_MAX_TOKENS": "15",
+	}})
+	want := `PROBER_MAX_TOKENS="15": too few for the prompt canary; want at least 16` + "\n" +
+		`PROBER_PROMPT_TOKENS="79": too few for the prompt canary; want at least 80`
+	if wrong != want {
+		t.Errorf("got\n%s\nwant\n%s", wrong, want)
+	}
+}

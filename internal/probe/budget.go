@@ -40,3 +40,16 @@ func (b *Budget) Reserve(now time.Time, tokens int) bool {
 	b.used += tokens
 	return true
 }
+
+// inherit takes over what is spent of the day.
+func (b *Budget) inherit(old *Budget) {
+	if b == nil || old == nil {
+		return
+	}
+	old.mu.Lock()
+	day, used := old.day, old.used
+	old.mu.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.day, b.used = day, used
+}

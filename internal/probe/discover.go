@@ -149,7 +149,7 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 	if err != nil {
 		return wire.Tokenized{}, err
 	}
-	reply, err := t.ask(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body)
+	reply, err := t.question(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
 	if refusal(err) {
 		return wire.Tokenized{}, nil
 	}
@@ -177,6 +177,11 @@ func (t Target) get(ctx context.Context, path string) []byte {
 // ask asks a question that is no probe. What refuses it is returned with the
 // error.
 func (t Target) ask(ctx context.Context, method, path string, body []byte) (reply, error) {
+	return t.question(ctx, method, path, body, wire.Ask{})
+}
+
+// question is ask with a body made of a prompt, which no error repeats.
+func (t Target) question(ctx context.Context, method, path string, body []byte, about wire.Ask) (reply, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, min(metadataTimeout, t.Timeout), errTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, wire.URL(t.URL, path), bytes.NewReader(body))
@@ -189,7 +194,7 @@ func (t Target) ask(ctx context.Context, method, path string, body []byte) (repl
 	req.Header.Set("Baggage", synthetic)
 	reply, v := t.Transport.exchangeMetadata(ctx, req)
 	if v.outcome != OK {
-		v.err = scrub(fmt.Errorf("%s: %w", path, v.err), t.secrets(), wire.Ask{})
+		v.err = scrub(fmt.Errorf("%s: %w", path, v.err), t.secrets(), about)
 		return reply, undiscovered{v}
 	}
 	return reply, nil

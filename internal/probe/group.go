@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
 
@@ -103,7 +104,7 @@ func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due t
 		return
 	}
 	defer release()
-	if !m.budget.Reserve(time.Now(), max(q.Ask.Length, q.Ask.Words)+g.Output) {
+	if !m.budget.Reserve(time.Now(), cost(q.Ask)+g.Output) {
 		g.Skipped(m.Name(), SkipBudget)
 		return
 	}
@@ -125,7 +126,7 @@ func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due t
 // teach tells the prompt's writer what the first member's server made of it.
 func (q Question) teach(r *Result) {
 	switch {
-	case r.Outcome == Rejected:
+	case refused(r) || r.Status == http.StatusRequestEntityTooLarge:
 		q.Refuse()
 	case (r.Outcome == OK || r.Outcome == WrongLength) && r.Usage.Prompt.Known:
 		q.Learn(r.Usage.Prompt.N)
@@ -137,4 +138,18 @@ func (g *Group) Late() {
 	for _, m := range g.Members {
 		g.Skipped(m.Name(), SkipLate)
 	}
+}
+
+// cost is the tokens of a prompt, or about as many where nobody knows: a token is
+// four bytes, in scripts without spaces as well.
+func cost(a wire.Ask) int {
+	if a.Length > 0 {
+		return a.Length
+	}
+	const bytesPerToken = 4
+	bytes := len(a.Prompt)
+	for _, t := range a.Turns {
+		bytes += len(t.Text)
+	}
+	return max(a.Words, bytes/bytesPerToken)
 }

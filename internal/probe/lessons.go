@@ -17,6 +17,7 @@ type Lessons struct {
 	Omit    []wire.Field // fields that it rejects
 
 	Answered    bool // a probe succeeded
+	ExactLimit  bool // it has shown that an answer which ends for its length has the length asked for
 	ExactOutput bool // it has shown that it generates exactly what is asked
 
 	// What its answers showed; empty until one did.

@@ -35,20 +35,18 @@ func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
 	}
 }
 
-// Remember takes what the same server taught an earlier member. What this one is
-// configured with stays.
-func (m *Member) Remember(l Lessons) {
-	m.learn(func(own *Lessons) {
-		l.Omit = slices.Clone(l.Omit)
-		if own.Dialect != nil {
-			l.Dialect = own.Dialect
-		}
-		if own.Server.Name != "" {
-			l.Server = own.Server
-		}
-		l.Model = cmp.Or(own.Model, l.Model)
-		*own = l
-	})
+// Inherit takes over from a member that probed the same server as the same client:
+// what the server taught, until when it is to be left alone, and what is spent of
+// the day's tokens.
+func (m *Member) Inherit(old *Member) {
+	l := old.Lessons()
+	old.mu.Lock()
+	rested := old.rested
+	old.mu.Unlock()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lessons, m.rested = l, rested
+	m.budget.inherit(old.budget)
 }
 
 // Resting reports whether the server asked not to be asked at now.
@@ -64,7 +62,9 @@ func (m *Member) rest(r *Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if pause := min(r.RetryAfter, m.target.Backoff); pause > 0 {
-		m.rested = r.Timeline.Start.Add(r.Elapsed + pause)
+		if until := r.Timeline.Start.Add(r.Elapsed + pause); until.After(m.rested) {
+			m.rested = until
+		}
 	}
 }
 
@@ -113,8 +113,21 @@ func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
 	if refused(r) { // whatever it complains of, it is not these fields
 		m.learn(func(l *Lessons) { l.Omit = before })
 	}
+	if r.Status == http.StatusNotFound {
+		m.doubt()
+	}
 	m.learnFrom(r, ask)
 	return r
+}
+
+// doubt forgets what was found out and not configured: a server that does not know
+// the path or the model any more may be another one.
+func (m *Member) doubt() {
+	m.learn(func(l *Lessons) {
+		if m.target.Dialect == nil || m.model == "" {
+			*l = Lessons{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}
+		}
+	})
 }
 
 // Prepare finds out what the server is, unless that is known. A server that
@@ -189,7 +202,7 @@ func (m *Member) fill(ask wire.Ask) wire.Ask {
 	known := m.Lessons()
 	ask.Model, ask.Version, ask.Server, ask.Omit = known.Model, m.target.Version, known.Server, known.Omit
 	ask.Priority = m.target.Priority
-	ask.ExactLimit, ask.ExactOutput = known.Answered, known.ExactOutput
+	ask.ExactLimit, ask.ExactOutput = known.ExactLimit, known.ExactOutput
 	return ask
 }
 
@@ -221,13 +234,16 @@ func (m *Member) learnFrom(r *Result, ask wire.Ask) {
 	if r.Outcome != OK {
 		return
 	}
-	obeys := r.Source == FromUsage && r.Usage.Generated() == wire.Tokens(ask.MaxTokens) &&
-		wire.EndingOf(r.Finish) == wire.AtLimit
+	exact := r.Usage.Generated() == wire.Tokens(ask.MaxTokens) && wire.EndingOf(r.Finish) == wire.AtLimit
+	obeys := r.Source == FromUsage && exact
 	m.learn(func(l *Lessons) {
 		l.Answered = true
 		forced := l.sends(wire.FieldIgnoreEOS)
 		l.ExactOutput = l.ExactOutput || obeys && forced
-		l.Continuous = claim(r.Source == FromUsage)
+		l.ExactLimit = l.ExactLimit || exact
+		if l.Continuous != wire.Always {
+			l.Continuous = claim(r.Source == FromUsage)
+		}
 		if r.Usage.Cached.Known || l.Cached == "" {
 			l.Cached = claim(r.Usage.Cached.Known)
 		}

@@ -74,8 +74,15 @@ func TestAnswersAreJudged(t *testing.T) {
 		{"right within the reasoning", []string{`{"choices":[{"delta":{"reasoning":"river stone lamp"}}]}`}, OK},
 		{"in another order", []string{said(`"stone river lamp"`)}, WrongAnswer},
 		{"parts of other words", []string{said(`"driver stone lamps"`)}, WrongAnswer},
-		{"something else between", []string{said(`"river or stone lamp"`)}, WrongAnswer},
+		{"with other words between", []string{said(`"1. river\n2. stone, and\n3. lamp"`)}, OK},
+		{"too far from each other", []string{said(`"river one two three four stone lamp"`)}, WrongAnswer},
 	}
+	inBubble(t, "nothing but reasoning until the limit", func(t *testing.T) {
+		target := serve(t, script{{ms, data(thought, limit, done), goOn}}.stream)
+		if r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1, Expect: "river stone lamp"}); r.Outcome != OK {
+			t.Errorf("%s: %v", r.Outcome, r.Err)
+		}
+	})
 	for _, test := range tests {
 		inBubble(t, test.name, func(t *testing.T) {
 			target := serve(t, script{{ms, data(append(test.frames, stop, done)...), goOn}}.stream)

@@ -160,7 +160,19 @@ func (x *exchange) refused(ctx context.Context, resp *http.Response) (v verdict,
 		return badStatus(resp, wire.Describe(body)), true
 	}
 	return failed(NotStreamed, "HTTP %d with %s instead of a stream: %s",
-		resp.StatusCode, cmp.Or(mediaType(resp), "no content type"), wire.Describe(body)), true
+		resp.StatusCode, cmp.Or(mediaType(resp), "no content type"), unstreamed(resp, body)), true
+}
+
+// unstreamed is what to say of a success that is no stream: its error, or a page's
+// text. Anything else may be the answer, which nobody is to read.
+func unstreamed(resp *http.Response, body []byte) string {
+	if e := wire.ParseError(body); e != nil {
+		return e.Error()
+	}
+	if mediaType(resp) == "text/html" {
+		return wire.Describe(body)
+	}
+	return fmt.Sprintf("%d bytes", len(body))
 }
 
 // mediaType is the type of the answer's body, without parameters. Of several,

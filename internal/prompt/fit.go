@@ -161,6 +161,10 @@ func (f *fit) nearest(kind func(observation) bool) observation {
 // short that several are one token.
 const more = 4
 
+// shortestContext is a length, in tokens, that every server takes: a count below it
+// is that of a server which does not count.
+const shortestContext = 512
+
 // stuck reports whether the server counted the same, too few, tokens for a
 // prompt of more words.
 func (f *fit) stuck() bool {
@@ -169,7 +173,8 @@ func (f *fit) stuck() bool {
 		return false
 	}
 	last, before := f.tried[n-1], f.tried[n-2]
-	return last.size.words >= before.size.words+more && last.tokens <= before.tokens && last.tokens < f.want
+	return last.size.words >= before.size.words+more && last.tokens <= before.tokens &&
+		last.tokens < f.want && last.tokens >= min(f.want/2, shortestContext)
 }
 
 // guess is the size that should count as asked, from the last counts: the longest

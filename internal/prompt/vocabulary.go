@@ -54,7 +54,7 @@ type ids struct {
 
 // UseIDs makes the writer of a cold or warm workload write prompts as token ids
 // from now on, of exactly the length asked for. If two answers in a row count
-// otherwise, or the server refuses the first two, it goes back to text. Other
+// otherwise, or the server refuses two in a row, it goes back to text. Other
 // workloads, and lengths that the head alone fills, stay text.
 func (w *Writer) UseIDs(v Vocabulary) {
 	if o := w.options; o.Workload != Cold && o.Workload != Warm || o.Tokens <= len(v.head) || len(v.words) == 0 {

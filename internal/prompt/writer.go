@@ -68,7 +68,7 @@ func (w *Writer) Refuse(s Size) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if s.ids {
-		w.judgeIDs(false, w.ids != nil && !w.ids.held)
+		w.judgeIDs(false, true)
 		return
 	}
 	w.fits.refuse(s)

@@ -89,7 +89,7 @@ func counters() []Instrument {
 		{
 			Name: "llm.probe.prompt_cache", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
 			Labels:   []Label{{Name: "state", Values: cacheStates()}},
-			Help:     "Probes that succeeded, by what the server's prefix cache knew of the prompt: cold if nothing, warm if some as was meant, contaminated if some of a prompt that no server could know, unknown if the server does not tell.",
+			Help:     "Probes that succeeded, by what the server's prefix cache knew of the prompt: cold if nothing but what all prompts begin with, warm if some as was meant, contaminated if some of a prompt that no server could know, unknown if the server does not tell.",
 			ofResult: promptCache,
 		},
 		{
