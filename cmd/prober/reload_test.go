@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -109,9 +110,7 @@ func TestReloadOfANeighbour(t *testing.T) {
 			"PROBER_TARGETS_0_URL": "http://a", "PROBER_TARGETS_0_GROUP": "g",
 			"PROBER_TARGETS_1_URL": "http://b", "PROBER_TARGETS_1_GROUP": "g", "PROBER_TARGETS_1_TOKEN_BUDGET_PER_DAY": "850",
 		}
-		for key, value := range settings("0.1") {
-			grouped[key] = value
-		}
+		maps.Copy(grouped, settings("0.1"))
 		if status, text := w.reload(nil, grouped); status != http.StatusOK {
 			t.Fatalf("%d %s", status, text)
 		}

@@ -54,7 +54,7 @@ func TestAnswersAreNotRepeated(t *testing.T) {
 	})
 	inBubble(t, "prompt", func(t *testing.T) {
 		prompt := "It was late in the year and the river was high, and nobody saw it."
-		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		target := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusInternalServerError)
 			_, _ = io.WriteString(w, `{"error":"cannot tokenize: `+prompt+`"}`)
 		})
