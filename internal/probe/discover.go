@@ -59,7 +59,9 @@ func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 		t.Dialect = found.Dialect
 	}
 	if err == nil || refusal(err) {
-		found.Version = t.version(ctx, found.Server)
+		if path := found.Server.Version; path != "" {
+			found.Version = wire.ParseVersion(evidence.Get(path))
+		}
 		found.Models, err = t.models(ctx, found.Server, evidence, err)
 	}
 	switch {
@@ -84,20 +86,28 @@ func refusal(err error) bool {
 // has lists of another form under the first. The error is why there is none; a
 // server that refused it has shown something of itself all the same.
 func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
+	asked := map[string][]byte{}
+	get := func(path string) []byte { // a path that several marks are looked for in is asked for once
+		if _, ok := asked[path]; !ok {
+			asked[path] = t.get(ctx, path)
+		}
+		return asked[path]
+	}
 	for i, prefix := range wire.Prefixes() {
 		reply, why := t.ask(ctx, http.MethodGet, prefix+wire.ModelsPath, nil)
-		if _, ok := wire.ParseModels(reply.body); i > 0 && !ok {
+		_, listed := wire.ParseModels(reply.body)
+		if i > 0 && !listed {
 			break
 		}
 		e = wire.Evidence{
 			Header: reply.header, Models: reply.body, Refused: why != nil, Prefix: prefix,
-			Get: func(path string) []byte { return t.get(ctx, path) },
+			Get: get,
 		}
 		err = why
 		if u, ok := errors.AsType[undiscovered](why); ok && u.verdict.status == http.StatusNotFound {
 			continue
 		}
-		if _, ok := wire.ParseModels(reply.body); ok || why != nil {
+		if listed || why != nil {
 			break
 		}
 	}
@@ -123,14 +133,6 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 		return nil, undiscovered{failed(Rejected, "%s is no list of models: %s", wire.ModelsPath, wire.Describe(e.Models))}
 	}
 	return models, nil
-}
-
-// version is what the server says it is; empty if it does not.
-func (t Target) version(ctx context.Context, s wire.Server) string {
-	if s.Version == "" {
-		return ""
-	}
-	return wire.ParseVersion(t.get(ctx, s.Version))
 }
 
 // Serves reports whether the server lists the model; it does if it lists none.

@@ -3,7 +3,6 @@ package sim
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -50,21 +49,14 @@ func (s *Server) llamaProps(w http.ResponseWriter, _ *http.Request) {
 	}{settings{s.config.Profile.MaxModelLen}, 1, s.config.Model, "b6510-sim"})
 }
 
-// llamaTokenize counts a beginning of sequence only when add_special asks for it.
+// llamaTokenize is /tokenize of the native API.
 func llamaTokenize(w http.ResponseWriter, r *http.Request) {
-	var q struct {
-		Content string `json:"content"`
-		Special bool   `json:"add_special"`
-	}
+	var q llamaCount
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, openAIBodyLimit)).Decode(&q); err != nil {
 		llama{}.refuse(*bad("", "Invalid JSON body: %v", err)).write(w)
 		return
 	}
-	p := prompt{texts: []string{q.Content}}
-	if q.Special {
-		p = plainPrompt(q.Content)
-	}
-	writeJSON(w, http.StatusOK, map[string][]uint32{"tokens": slices.AppendSeq([]uint32{}, p.tokens())})
+	q.tell(w)
 }
 
 // llamaTemplate puts messages into a template in words, so that the prompt has the same length wherever it is counted.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 )
 
 // defaultSGLangTokens is SGLang's max_new_tokens when the request does not say.
@@ -168,10 +167,5 @@ func (s *Server) sglangTokenize(w http.ResponseWriter, r *http.Request) {
 		sglang{}.refuse(*refused).write(w)
 		return
 	}
-	ids := slices.AppendSeq([]uint32{}, p.tokens())
-	writeJSON(w, http.StatusOK, struct {
-		Tokens      []uint32 `json:"tokens"`
-		Count       int      `json:"count"`
-		MaxModelLen int      `json:"max_model_len"`
-	}{ids, len(ids), s.config.Profile.MaxModelLen})
+	s.tellSGLang(w, p)
 }

@@ -72,6 +72,11 @@ func (s *Server) tokenizeSGLang(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, refused)
 		return
 	}
+	s.tellSGLang(w, p)
+}
+
+// tellSGLang answers with the tokens of a prompt as SGLang's server does, on its own API and on OpenAI's alike.
+func (s *Server) tellSGLang(w http.ResponseWriter, p prompt) {
 	ids := slices.AppendSeq([]uint32{}, p.tokens())
 	writeJSON(w, http.StatusOK, struct {
 		Tokens      []uint32 `json:"tokens"`
@@ -80,12 +85,9 @@ func (s *Server) tokenizeSGLang(w http.ResponseWriter, r *http.Request) {
 	}{ids, len(ids), s.config.Profile.MaxModelLen})
 }
 
-// tokenizeLlama is llama-server's: no begin of sequence unless add_special asks for it.
+// tokenizeLlama is llama-server's.
 func (s *Server) tokenizeLlama(w http.ResponseWriter, r *http.Request) {
-	var q struct {
-		Content string `json:"content"`
-		Special bool   `json:"add_special"`
-	}
+	var q llamaCount
 	body, ok := s.fields(w, r)
 	if !ok {
 		return
@@ -94,6 +96,17 @@ func (s *Server) tokenizeLlama(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, bad("content", "content must be a text."))
 		return
 	}
+	q.tell(w)
+}
+
+// llamaCount is what llama-server's /tokenize is asked, on its own API and on OpenAI's alike.
+type llamaCount struct {
+	Content string `json:"content"`
+	Special bool   `json:"add_special"`
+}
+
+// tell answers: no begin of sequence unless add_special asks for it.
+func (q llamaCount) tell(w http.ResponseWriter) {
 	p := prompt{texts: []string{q.Content}}
 	if q.Special {
 		p = plainPrompt(q.Content)
