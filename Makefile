@@ -48,6 +48,18 @@ $(LLMD):
 	cd test/llmd && CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ \
 	  github.com/llm-d/llm-d-inference-sim/cmd/llm-d-inference-sim
 
+# Real back ends: Prometheus and its promtool, an OpenTelemetry Collector.
+PROMETHEUS_VERSION := $(shell sed -nE 's|.*prometheus/prometheus (v[0-9.]+).*|\1|p' test/go.mod)
+PROMETHEUS := $(CACHE)/prometheus-$(PROMETHEUS_VERSION)
+PROMTOOL   := $(CACHE)/promtool-$(PROMETHEUS_VERSION)
+$(PROMETHEUS) $(PROMTOOL): $(CACHE)/%-$(PROMETHEUS_VERSION):
+	cd test && CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -tags netgo,remove_all_sd -ldflags='-s -w' -o $@ \
+	  github.com/prometheus/prometheus/cmd/$*
+
+OTELCOL := $(CACHE)/otelcol-$(shell cat test/otelcol/main.go test/otelcol/go.sum | cksum | cut -d' ' -f1)
+$(OTELCOL):
+	cd test/otelcol && CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ .
+
 staticcheck: $(STATICCHECK)
 	$(STATICCHECK) $(PKGS)
 	cd test && $(STATICCHECK) ./...
@@ -75,8 +87,10 @@ chromium:
 	  echo "installing chromium"; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; }
 
-e2e: build chromium $(LLMD) ## the binary, its page in a browser, its metrics over every road, a server that is not ours
-	cd test && PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) $(GO) test -count=1 ./...
+BACKENDS := PROMETHEUS_BINARY=$(PROMETHEUS) PROMTOOL_BINARY=$(PROMTOOL) OTELCOL_BINARY=$(OTELCOL)
+
+e2e: build chromium $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours
+	cd test && PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) $(BACKENDS) $(GO) test -count=1 ./...
 
 generate: ## docs/metrics.md, docs/configuration.md and golden files
 	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status -update

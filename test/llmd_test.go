@@ -36,13 +36,9 @@ const llmdShortest = llmdTTFT + (llmdOutput-1)*llmdITL
 // it is ready. It cannot be told to find a free port itself.
 func llmd(t *testing.T, flags ...string) (url string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
+	address := freeAddress(t)
 	_, port, err := net.SplitHostPort(address)
-	if err = errors.Join(err, listener.Close()); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	p := launch(t, "LLMD_BINARY", nil, append([]string{
@@ -59,6 +55,20 @@ func llmd(t *testing.T, flags ...string) (url string) {
 		return answers(t, "http://"+address+"/health/ready")
 	})
 	return "http://" + address
+}
+
+// freeAddress is an address of this machine on which nothing listens, for a
+// program that cannot find one itself.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String()
 }
 
 // answers reports whether a GET request is answered with 200. Nobody listening is
