@@ -12,7 +12,8 @@ const module = "github.com/llm-prober/prober/"
 // arrows is which rooms each room may see, as the map in CONTRIBUTING.md draws
 // it. All arrows point down.
 var arrows = map[string][]string{
-	"cmd/prober":         {"config", "schedule", "prompt", "telemetry", "status", "report", "sim", "probe", "wire", "stream"},
+	"alerts":             {},
+	"cmd/prober":         {"alerts", "config", "schedule", "prompt", "telemetry", "status", "report", "sim", "probe", "wire", "stream"},
 	"internal/config":    {},
 	"internal/schedule":  {},
 	"internal/prompt":    {},
