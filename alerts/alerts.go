@@ -4,7 +4,6 @@ package alerts
 
 import (
 	"embed"
-	"path"
 	"strings"
 )
 
@@ -42,7 +41,7 @@ func Runbook(alert string) (page []byte, ok bool) {
 }
 
 // RunbookFile is the name of the file that has the page of an alert, with slashes.
-func RunbookFile(alert string) string { return path.Join(RunbooksDir, alert+".md") }
+func RunbookFile(alert string) string { return RunbooksDir + "/" + alert + ".md" }
 
 // mustRead reads a file that is embedded, and so is there.
 func mustRead(name string) []byte {
