@@ -66,7 +66,7 @@ func expressions(page string) (list []string) {
 			continue
 		}
 		indent := code[:len(code)-len(strings.TrimLeft(code, " "))]
-		for _, line := range strings.Split(strings.TrimRight(code, " \n"), "\n") {
+		for line := range strings.SplitSeq(strings.TrimRight(code, " \n"), "\n") {
 			line = strings.TrimPrefix(line, indent)
 			begins := !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, ")")
 			if begins || len(list) == 0 {
