@@ -45,7 +45,9 @@ func boardQueries(t *testing.T) []boardQuery {
 		var board struct {
 			Panels      []boardPanel
 			Annotations struct{ List []struct{ Name, Expr string } }
-			Templating  struct{ List []struct{ Name, Definition string } }
+			Templating  struct {
+				List []struct{ Name, Definition string }
+			}
 		}
 		data, err := os.ReadFile(path)
 		if err == nil {

@@ -68,7 +68,7 @@ func objectives(s scope) []*panel {
 }
 
 func shapes(s scope) []*panel {
-	const dots = " A dot is a probe, with its trace where traces are sent. The rate interval is short on purpose: this shows the shape, not a quantile."
+	const dots = " A dot is a probe and leads to its trace, where Prometheus keeps exemplars. The rate interval is short on purpose: this shows the shape, not a quantile."
 	return []*panel{
 		heatmap("TTFT", 12, 9, s.heat(ttft)).says("Time to first token."+dots, ttft),
 		heatmap("ITL", 12, 9, s.heat(itl)).says("Inter-token latency, one sample a token; dots are the longest gap of a probe."+dots, itl),
