@@ -103,6 +103,7 @@ func TestBoards(t *testing.T) {
 		checkSilent(t, m, queries, open)
 		t.Logf("%s: %d queries run, %d with data, %d without as expected", m, len(queries), len(queries)-len(open), len(open))
 	}
+	checkLabels(t, into, queries)
 }
 
 // checkSilent holds that what is said to find nothing does not.
@@ -113,6 +114,45 @@ func checkSilent(t *testing.T, m mode, all, open []boardQuery) {
 			t.Errorf("%s: %s has data, though %s", m, q, why)
 		}
 	}
+}
+
+// checkLabels holds that a query has the same labels in all modes, so that both sides
+// of an "or" do. Left out are heatmaps, whose classic buckets have le, and alerts,
+// of which each has its own; instance, which OTLP may lack, does not count.
+func checkLabels(t *testing.T, into map[mode]prometheus, queries []boardQuery) {
+	t.Helper()
+	for _, q := range queries {
+		if q.format == "heatmap" || strings.HasPrefix(q.expr, "ALERTS") {
+			continue
+		}
+		seen := map[string]mode{}
+		for m, p := range into {
+			if names, ok := p.labelNames(t, q); ok {
+				seen[names] = m
+			}
+		}
+		if len(seen) > 1 {
+			t.Errorf("%s has not the same labels everywhere: %v\n%s", q, seen, q.expr)
+		}
+	}
+}
+
+// labelNames are the names of the labels that the results of a query have now.
+func (p prometheus) labelNames(t *testing.T, q boardQuery) (names string, ok bool) {
+	t.Helper()
+	result := p.query(t, fill(q.expr, everything("10s", "30s")))
+	all := map[string]bool{}
+	for _, s := range result {
+		var labels []string
+		for name := range s.Metric {
+			if name != "instance" {
+				labels = append(labels, string(name))
+			}
+		}
+		slices.Sort(labels)
+		all[strings.Join(labels, " ")] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(all)), " | "), len(result) > 0
 }
 
 // shows reports whether a query has data, for the one pair of targets or the other.
