@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -281,7 +281,7 @@ func checkSelector(t *testing.T, q boardQuery, s *parser.VectorSelector, path []
 		t.Errorf("%s: %s without a rate", q, s.Name)
 	}
 	for _, m := range s.LabelMatchers {
-		if m.Name == labels.MetricName || m.Name == labels.BucketLabel && suffix == "_bucket" {
+		if m.Name == model.MetricNameLabel || m.Name == model.BucketLabel && suffix == "_bucket" {
 			continue
 		}
 		values, ok := f.labels[m.Name]
@@ -309,7 +309,7 @@ func checkGrouping(t *testing.T, q boardQuery, expr parser.Node, names []string,
 		}
 		f, suffix, _ := lookup(s.Name, known)
 		for _, name := range names {
-			if _, ok := f.labels[name]; !ok && !slices.Contains(given, name) && (name != labels.BucketLabel || suffix != "_bucket") {
+			if _, ok := f.labels[name]; !ok && !slices.Contains(given, name) && (name != model.BucketLabel || suffix != "_bucket") {
 				t.Errorf("%s: %s has no label %s", q, s.Name, name)
 			}
 		}

@@ -169,10 +169,11 @@ func ref(n int) string { return string(rune('A' + n)) }
 // columnOf is what the n-th query of a table is called before it is renamed.
 func columnOf(n int) string { return "Value #" + ref(n) }
 
-// renamed orders and names the columns of a table: labels keep their names, and
-// hidden ones go.
+// renamed orders and names the columns of a table: labels keep their names; hidden
+// ones go, and the values that get no name. Grafana calls the values of a table with
+// one query just Value.
 func renamed(labels, hidden, values []string) transformation {
-	exclude, index, names := map[string]any{"Time": true}, map[string]any{}, map[string]any{}
+	exclude, index, names := map[string]any{"Time": true, "Value": true}, map[string]any{}, map[string]any{}
 	for _, h := range hidden {
 		exclude[h] = true
 	}

@@ -134,6 +134,7 @@ type query struct {
 	Instant      bool   `json:"instant"`
 	Range        bool   `json:"range"`
 	Exemplar     bool   `json:"exemplar"`
+	Interval     string `json:"interval,omitempty"` // shortest step
 	LegendFormat string `json:"legendFormat"`
 }
 

@@ -66,9 +66,6 @@ func fleetTable(s scope) *panel {
 		rows("min by ("+identity+") ("+s.apart("objective").budgetLeft()+")"),
 	)
 	p.Transformations = append(p.Transformations, renamed([]string{"group", "target", "model", "prompt", "server"}, nil, columns))
-	steps := func(base string, more ...step) property {
-		return property{"thresholds", thresholds{Mode: "absolute", Steps: append([]step{{Color: base}}, more...)}}
-	}
 	p.override("byName", "target", property{"links", []dataLink{
 		{Title: "Target", URL: "/d/prober-target?var-target=${__data.fields.target:percentencode}&var-model=${__data.fields.model:percentencode}" +
 			"&var-prompt=${__data.fields.prompt:percentencode}&" + keep},
@@ -78,9 +75,9 @@ func fleetTable(s scope) *panel {
 	p.override("byName", "model", property{"links", []dataLink{
 		{Title: "vLLM's own board", URL: "/d/vllm-overview?var-model_name=${__data.fields.model:percentencode}&${__url_time_range}"},
 	}})
-	p.override("byName", "Success", property{"unit", share}, property{"decimals", 2}, steps(bad, from(0.95, wary), from(0.99, good)))
+	p.override("byName", "Success", property{"unit", share}, property{"decimals", 2}).override("byName", "Success", judgedColumn(bad, from(0.95, wary), from(0.99, good))...)
 	p.override("byName", "Probes", property{"unit", count}, property{"decimals", 0})
-	p.override("byName", "Budget left", property{"unit", share}, property{"decimals", 1}, steps(bad, from(0, wary), from(0.25, good)))
+	p.override("byName", "Budget left", property{"unit", share}, property{"decimals", 1}).override("byName", "Budget left", judgedColumn(bad, from(0, wary), from(0.25, good))...)
 	return p.says("A row for each target, model and prompt, over the window; budget left is that of its worst objective over the time shown. "+
 		"Quantiles are empty below 10 probes in the window (p95 below 20). A target's name leads to its board.", ttft)
 }

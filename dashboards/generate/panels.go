@@ -38,6 +38,9 @@ func newPanel(kind, title, unit string, w, h int, queries ...query) *panel {
 			Overrides: []override{},
 		},
 	}
+	if unit == count {
+		p.FieldConfig.Defaults.Decimals = new(int) // increase() interpolates
+	}
 	for i, q := range queries {
 		q.RefID = string(rune('A' + i))
 		p.Targets = append(p.Targets, q)
@@ -109,16 +112,18 @@ func figure(title, unit string, w, h int, queries ...query) *panel {
 // table is a row for each set of labels, with a column for each query.
 func table(title, unit string, w, h int, queries ...query) *panel {
 	p := newPanel("table", title, unit, w, h, queries...)
-	p.FieldConfig.Defaults.Custom = map[string]any{"align": "auto", "filterable": true, "cellOptions": map[string]any{"type": "color-text"}}
+	p.FieldConfig.Defaults.Custom = map[string]any{"align": "auto", "filterable": true, "cellOptions": map[string]any{"type": "auto"}}
 	p.Options = map[string]any{"showHeader": true, "cellHeight": "sm", "footer": map[string]any{"show": false, "reducer": []string{"sum"}, "fields": ""}}
 	p.Transformations = []transformation{{ID: "merge", Options: map[string]any{}}}
 	return p
 }
 
-// heatmap is a histogram over time, each probe with a trace a dot.
+// heatmap is a histogram over time, each probe with a trace a dot. Its step is a minute
+// at least, which makes Grafana's rate interval four: by OTLP a sample comes once a
+// minute, and a rate needs two.
 func heatmap(title string, w, h int, expr string) *panel {
 	q := over(expr, "{{le}}")
-	q.Format, q.Exemplar = "heatmap", true
+	q.Format, q.Exemplar, q.Interval = "heatmap", true, "1m"
 	p := newPanel("heatmap", title, seconds, w, h, q)
 	p.FieldConfig.Defaults.Mappings = []mapping{}
 	p.FieldConfig.Defaults.Custom = map[string]any{"scaleDistribution": map[string]any{"type": "log", "log": 2}}
@@ -207,4 +212,12 @@ func (p *panel) aside(ref, label string) *panel {
 // colours gives the series of a name a colour.
 func (p *panel) colours(pattern, color string) *panel {
 	return p.override("byRegexp", pattern, property{"color", colour{Mode: "fixed", FixedColor: color}})
+}
+
+// judgedColumn colours a column of a table by its values.
+func judgedColumn(base string, steps ...step) []property {
+	return []property{
+		{"thresholds", thresholds{Mode: "absolute", Steps: append([]step{{Color: base}}, steps...)}},
+		{"custom.cellOptions", map[string]any{"type": "color-text"}},
+	}
 }

@@ -47,10 +47,10 @@ func objectives(s scope) []*panel {
 	t.Transformations = append(t.Transformations, renamed([]string{"objective", "target", "model", "prompt"}, nil,
 		[]string{"Goal", "Limit", "Good", "Budget left", "Burn rate, 1 h", "Bad probes"}))
 	t.override("byName", "Limit", property{"unit", seconds})
-	t.override("byName", "Burn rate, 1 h", property{"unit", ratio}, property{"decimals", 1},
-		property{"thresholds", thresholds{Mode: "absolute", Steps: []step{{Color: neutral}, from(1, wary), from(14.4, bad)}}})
+	t.override("byName", "Burn rate, 1 h", property{"unit", ratio}, property{"decimals", 1})
+	t.override("byName", "Burn rate, 1 h", judgedColumn(neutral, from(1, wary), from(14.4, bad))...)
 	t.override("byName", "Bad probes", property{"unit", count}, property{"decimals", 0})
-	t.override("byName", "Budget left", property{"thresholds", thresholds{Mode: "absolute", Steps: []step{{Color: bad}, from(0, wary), from(0.25, good)}}})
+	t.override("byName", "Budget left", judgedColumn(bad, from(0, wary), from(0.25, good))...)
 	t.says("Each objective over the time shown: what is wanted, what was, and what is left of the error budget. A failed probe is bad for all of them.", objective)
 	var burns []query
 	for _, w := range []string{"5m", "1h", "6h", "1d", "3d"} {
@@ -68,7 +68,7 @@ func objectives(s scope) []*panel {
 }
 
 func shapes(s scope) []*panel {
-	const dots = " A dot is a probe and leads to its trace, where Prometheus keeps exemplars. The rate interval is short on purpose: this shows the shape, not a quantile."
+	const dots = " A dot is a probe and leads to its trace, where Prometheus keeps exemplars. A column holds four minutes: this shows the shape, and is no quantile."
 	return []*panel{
 		heatmap("TTFT", 12, 9, s.heat(ttft)).says("Time to first token."+dots, ttft),
 		heatmap("ITL", 12, 9, s.heat(itl)).says("Inter-token latency, one sample a token; dots are the longest gap of a probe."+dots, itl),
@@ -152,7 +152,7 @@ func stream(s scope) []*panel {
 		stacked("What the prefix cache knew", count, 8, 8, over(s.apart("state").increase("llm_probe_prompt_cache_total", window), "{{state}} "+legend)).
 			colours("^contaminated", bad).
 			says("Probes in the window by what the server's cache had of the prompt. Contaminated, in red: it had what no server could know, and TTFT has no sample of that probe.", "llm_probe_prompt_cache_total"),
-		lines("Tokens a second", "short", 8, 8, over(s.apart("kind").rate(tokens, window), "{{kind}} "+legend)).
+		lines("Tokens a second", "count:tok/s", 8, 8, over(s.apart("kind").rate(tokens, window), "{{kind}} "+legend)).
 			says("Tokens that the server counted, by kind: prompt holds cached, output holds reasoning.", tokens),
 		lines("TTFT without connecting", seconds, 12, 8,
 			over(s.enough(s.quantile(0.5, server, window), 1), "p50 "+legend), over(s.samples(server, window), "samples "+legend)).aside("B", "samples").
