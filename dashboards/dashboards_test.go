@@ -155,11 +155,13 @@ func checkLines(t *testing.T, where string, panels []panel) {
 	}
 }
 
+// chosen is the data source that the reader chose.
+var chosen = source{"prometheus", "${datasource}"}
+
 // TestPanels holds what a reader needs: a unit, a description that ends with the
 // name of a metric that is queried, a word for no data, neutral colour as a rule,
 // and the data source that was chosen.
 func TestPanels(t *testing.T) {
-	chosen := source{"prometheus", "${datasource}"}
 	for _, b := range All() {
 		titles := map[string]bool{}
 		for _, p := range read(t, b).flat() {
@@ -203,6 +205,9 @@ func TestQueries(t *testing.T) {
 	for _, b := range All() {
 		got := read(t, b)
 		for _, a := range got.Annotations.List {
+			if a.Datasource != chosen {
+				t.Errorf("%s / annotation %s: source %v", b.Name, a.Name, a.Datasource)
+			}
 			checkQuery(t, b.Name+" / annotation "+a.Name, a.Expr)
 		}
 		for _, p := range got.flat() {
@@ -263,6 +268,9 @@ func TestVariables(t *testing.T) {
 		got, declared := read(t, b), map[string]bool{}
 		for _, v := range got.Templating.List {
 			declared[v.Name] = true
+			if v.Type == "query" && v.Datasource != chosen {
+				t.Errorf("%s: %s asks %v", b.Name, v.Name, v.Datasource)
+			}
 			if v.IncludeAll && v.AllValue != ".*" {
 				t.Errorf("%s: all of %s is %q, which leaves out series without it", b.Name, v.Name, v.AllValue)
 			}
