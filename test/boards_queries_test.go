@@ -316,3 +316,27 @@ func checkGrouping(t *testing.T, q boardQuery, expr parser.Node, names []string,
 		return nil
 	})
 }
+
+// TestRulesLeadToBoards holds that the boards that alerts link to are there, with
+// the variables that the links set.
+func TestRulesLeadToBoards(t *testing.T) {
+	rules, err := os.ReadFile(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`/d/prober-([a-z-]+).*`).FindAllStringSubmatch(string(rules), -1)
+	if len(links) == 0 {
+		t.Fatal("the rules link to no board")
+	}
+	for _, link := range links {
+		board, err := os.ReadFile("../dashboards/" + link[1] + ".json")
+		if err != nil {
+			t.Errorf("%s: %v", link[0], err)
+		}
+		for _, v := range regexp.MustCompile(`var-(\w+)=`).FindAllStringSubmatch(link[0], -1) {
+			if !strings.Contains(string(board), `"name": "`+v[1]+`"`) {
+				t.Errorf("%s: the board has no variable %s", link[0], v[1])
+			}
+		}
+	}
+}
