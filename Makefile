@@ -26,7 +26,7 @@ test: fmt vet staticcheck unit fuzz e2e ## everything
 	@echo "make test: all passed"
 
 fmt:
-	@unformatted=$$(gofmt -l alerts cmd internal test); \
+	@unformatted=$$(gofmt -l alerts cmd dashboards internal test); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
 
 vet:
@@ -92,8 +92,8 @@ BACKENDS := PROMETHEUS_BINARY=$(PROMETHEUS) PROMTOOL_BINARY=$(PROMTOOL) OTELCOL_
 e2e: build chromium $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours
 	cd test && PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) $(BACKENDS) $(GO) test -count=1 ./...
 
-generate: ## docs/metrics.md, docs/configuration.md and golden files
-	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status -update
+generate: ## docs/metrics.md, docs/configuration.md, the boards and golden files
+	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status ./dashboards/generate -update
 
 bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...

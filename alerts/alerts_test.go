@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/dashboards"
 )
 
 // A rule is a recording or an alerting rule.
@@ -54,7 +56,11 @@ func split(t *testing.T) (alerting, recording []rule) {
 // TestAnnotationsAndLabels holds what every alert tells whom it wakes, and that
 // no number is a label: each value would be another alert.
 func TestAnnotationsAndLabels(t *testing.T) {
-	board := regexp.MustCompile(`^/d/(prober-overview|prober-target|prober-compare|prober-instrument)(\?.*)?$`)
+	var uids []string
+	for _, b := range dashboards.All() {
+		uids = append(uids, b.UID)
+	}
+	board := regexp.MustCompile(`^/d/(` + strings.Join(uids, "|") + `)(\?.*)?$`)
 	alerting, _ := split(t)
 	for _, r := range alerting {
 		if !slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) {

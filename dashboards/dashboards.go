@@ -1,0 +1,47 @@
+// Package dashboards holds Grafana boards for what the prober exports. The JSON is
+// written by dashboards/generate and never by hand.
+package dashboards
+
+import _ "embed"
+
+// A Board is a dashboard in Grafana's classic model: for import by hand,
+// provisioning and the Kubernetes sidecar alike. It asks for its data source.
+type Board struct {
+	Name  string // a word for the command line, and the name of its file
+	UID   string // part of its address in Grafana, the same everywhere
+	Title string
+	About string // one sentence
+	JSON  string
+}
+
+//go:embed overview.json
+var overview string
+
+//go:embed target.json
+var target string
+
+//go:embed compare.json
+var compare string
+
+//go:embed instrument.json
+var instrument string
+
+// All returns the boards, the one to begin with first.
+func All() []Board {
+	return []Board{
+		{"overview", "prober-overview", "Prober / Overview", "all targets, a row each", overview},
+		{"target", "prober-target", "Prober / Target", "one target: objectives, shape of latency, failures, regressions", target},
+		{"compare", "prober-compare", "Prober / Compare", "A against B, vantage points, last week, client against server", compare},
+		{"instrument", "prober-instrument", "Prober / Instrument", "is the prober itself well", instrument},
+	}
+}
+
+// ByName returns a board.
+func ByName(name string) (Board, bool) {
+	for _, b := range All() {
+		if b.Name == name {
+			return b, true
+		}
+	}
+	return Board{}, false
+}

@@ -1,0 +1,191 @@
+package main
+
+import "slices"
+
+// newBoard is a board without variables and panels.
+func newBoard(name, title, description string) *board {
+	return &board{
+		UID: "prober-" + name, Title: "Prober / " + title, Description: description, Tags: []string{"prober"},
+		SchemaVersion: 39, Editable: true, GraphTooltip: 1, Refresh: "30s", Time: span{"now-6h", "now"},
+		Links: []boardLink{
+			{Type: "dashboards", Title: "Prober", Tags: []string{"prober"}, AsDropdown: true, IncludeVars: true, KeepTime: true, Icon: "external link", Tooltip: "The other boards, with these variables and this time"},
+			{Type: "link", Title: "Runbooks", Tags: []string{}, TargetBlank: true, Icon: "doc", URL: runbooks, Tooltip: "What to do when an alert fires"},
+			{Type: "link", Title: "vLLM", Tags: []string{}, KeepTime: true, Icon: "dashboard", URL: "/d/vllm-overview", Tooltip: "vLLM's own board, where it is installed"},
+		},
+	}
+}
+
+const runbooks = "https://github.com/llm-prober/prober/tree/main/alerts/runbooks"
+
+// add appends panels below what is there, from left to right, in lines of 24
+// columns.
+func (b *board) add(panels ...*panel) { b.Panels = append(b.Panels, b.place(b.bottom(), panels)...) }
+
+// row appends a row with panels beneath it. A collapsed one queries nothing until
+// it is opened.
+func (b *board) row(title string, collapsed bool, panels ...*panel) {
+	head := &panel{Type: "row", Title: title, Collapsed: &collapsed, GridPos: rectangle{H: 1, W: columns, Y: b.bottom()}}
+	beneath := b.place(b.bottom()+1, panels)
+	if collapsed {
+		head.Panels = beneath
+		b.Panels = append(b.Panels, head)
+		return
+	}
+	b.Panels = append(append(b.Panels, head), beneath...)
+}
+
+// columns is the width of Grafana's grid.
+const columns = 24
+
+func (b *board) place(y int, panels []*panel) []*panel {
+	x, height := 0, 0
+	for _, p := range panels {
+		if x+p.GridPos.W > columns {
+			x, y, height = 0, y+height, 0
+		}
+		p.GridPos.X, p.GridPos.Y = x, y
+		x, height = x+p.GridPos.W, max(height, p.GridPos.H)
+	}
+	return panels
+}
+
+// bottom is the first line below all panels; what a collapsed row hides takes no
+// room.
+func (b *board) bottom() int {
+	y := 0
+	for _, p := range b.Panels {
+		y = max(y, p.GridPos.Y+p.GridPos.H)
+	}
+	return y
+}
+
+// number gives every panel its id, in the order of reading.
+func (b *board) number() *board {
+	id := 0
+	for _, p := range b.Panels {
+		for _, each := range append([]*panel{p}, p.Panels...) {
+			id++
+			each.ID = id
+		}
+	}
+	return b
+}
+
+// vars are the variables of a board, after the data source and before the window.
+func (b *board) vars(list ...variable) {
+	b.Templating.List = slices.Concat([]variable{{
+		Type: "datasource", Name: "datasource", Label: "Data source", Query: "prometheus", Refresh: 1, Options: []option{},
+	}}, list, []variable{
+		{
+			Type: "custom", Name: "window", Label: "Window", Query: "30m,5m,1h,6h,1d", Options: choices("30m", "5m", "1h", "6h", "1d"),
+			Description: "How far quantiles and ratios look back: 30m holds 180 probes at 0.1 a second",
+		},
+	})
+}
+
+// atLeast is how many probes a median needs; not shown.
+func atLeast() variable {
+	return variable{
+		Type: "constant", Name: "min_probes", Query: "10", Hide: 2, Options: []option{},
+		Description: "Fewer probes in the window show no p50; p95 needs twice, p99 ten times as many",
+	}
+}
+
+// choices are the options of a custom variable; the first is the default.
+func choices(words ...string) []option {
+	var list []option
+	for i, w := range words {
+		list = append(list, option{Text: w, Value: w, Selected: i == 0})
+	}
+	return list
+}
+
+// several is a variable of the values of a label, of which all are chosen at
+// first. All also holds series without the label: by OTLP there may be no
+// instance.
+func several(name, label, metric string) variable {
+	v := single(name, label, metric, name)
+	v.Multi, v.IncludeAll, v.AllValue = true, true, ".*"
+	return v
+}
+
+// single is a variable of one value of a label.
+func single(name, label, metric, values string) variable {
+	ds, q := prometheus(), "label_values("+metric+", "+values+")"
+	return variable{
+		Type: "query", Name: name, Label: label, Datasource: &ds, Definition: q, Refresh: 2, Sort: 1, Options: []option{},
+		Query: variableQuery{QryType: 1, Query: q, RefID: "PrometheusVariableQueryEditor-VariableQuery"},
+	}
+}
+
+// probers are the variables that choose probers.
+func probers() []variable {
+	return []variable{
+		several("job", "Job", buildInfo),
+		several("instance", "Instance", buildInfo+`{job=~"$job"}`),
+	}
+}
+
+// probed are the variables that choose what is probed.
+func probed() []variable {
+	return append(probers(),
+		several("target", "Target", about+"{"+ofProber+"}"),
+		several("model", "Model", about+"{"+ofProber+`,target=~"$target"}`),
+		several("prompt", "Prompt", about+"{"+ofProber+`,target=~"$target",model=~"$model"}`),
+	)
+}
+
+// marks draws what happened: alerts that fire, of these targets or of none;
+// reloads of the configuration; new versions of the prober.
+func (b *board) marks(targets string) {
+	build := "group by (job, instance, version, revision) (" + buildInfo + "{" + ofProber + "}"
+	b.Annotations.List = []annotation{
+		{
+			Name: "Alerts", Datasource: prometheus(), Enable: true, IconColor: bad, Step: "60s",
+			Expr:        firing(targets),
+			TitleFormat: "{{alertname}}", TextFormat: "{{severity}} {{target}} {{objective}}", TagKeys: "alertname,severity",
+		},
+		{
+			Name: "Reloads", Datasource: prometheus(), Enable: true, IconColor: neutral, Step: "60s", UseValueForTime: "on",
+			Expr:        "1000 * llm_prober_config_last_reload_success_timestamp_seconds{" + ofProber + "}",
+			TitleFormat: "Configuration loaded", TextFormat: "{{job}} {{instance}}", TagKeys: "instance",
+		},
+		{
+			Name: "Versions", Datasource: prometheus(), Enable: true, IconColor: "purple", Step: "60s",
+			Expr:        build + ")\nunless " + build + " offset 5m)",
+			TitleFormat: "prober {{version}}", TextFormat: "{{job}} {{instance}} {{revision}}", TagKeys: "version",
+		},
+	}
+}
+
+// firing are the prober's alerts that fire, of targets or of none.
+func firing(targets string) string {
+	return `ALERTS{alertname=~"Prober.+",alertstate="firing",target=~"` + targets + `|"}`
+}
+
+// ref is the letter of a panel's n-th query, from 0.
+func ref(n int) string { return string(rune('A' + n)) }
+
+// columnOf is what the n-th query of a table is called before it is renamed.
+func columnOf(n int) string { return "Value #" + ref(n) }
+
+// renamed orders and names the columns of a table: labels keep their names; hidden
+// ones go, and the values that get no name. Grafana calls the values of a table with
+// one query just Value.
+func renamed(labels, hidden, values []string) transformation {
+	exclude, index, names := map[string]any{"Time": true, "Value": true}, map[string]any{}, map[string]any{}
+	for _, h := range hidden {
+		exclude[h] = true
+	}
+	for i, l := range labels {
+		index[l] = i
+	}
+	for i, v := range values {
+		index[columnOf(i)], names[columnOf(i)] = len(labels)+i, v
+		if v == "" {
+			exclude[columnOf(i)] = true
+			delete(names, columnOf(i))
+		}
+	}
+	return transformation{ID: "organize", Options: map[string]any{"excludeByName": exclude, "indexByName": index, "renameByName": names}}
+}

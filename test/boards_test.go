@@ -1,0 +1,295 @@
+package test
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+)
+
+// A mode is one way of the metrics into a Prometheus.
+type mode string
+
+const (
+	native  mode = "native"  // scraped with scrape_native_histograms
+	classic mode = "classic" // scraped as by default
+	sent    mode = "otlp"    // sent by OTLP, never scraped
+)
+
+// silent are the queries that find nothing here, each with its reason: a board, a
+// panel and a query of it, or all of them; and one mode, or all.
+var silent = []struct {
+	board, panel, ref string
+	mode              mode
+	why               string
+}{
+	{"target", "Certificate expires in", "", "", "no target speaks TLS"},
+	{"target", "Ratio to the same hour", "", "", "needs five days"},
+	{"target", "Is that unusual? z-score", "", "", "needs ten days"},
+	{"target", "Samples of the baseline", "", "", "needs five days"},
+	{"target", "Chunk gaps of 0", "A", classic, "classic buckets have no zero bucket: query B"},
+	{"target", "Chunk gaps of 0", "B", native, "there are no classic buckets: query A"},
+	{"target", "Chunk gaps of 0", "B", sent, "there are no classic buckets: query A"},
+	{"compare", "TTFT p50, now and a week before", "B", "", "nobody probed a week ago"},
+	{"compare", "TTFT p50, now and a week before", "D", "", "nobody probed a week ago"},
+	{"compare", "TPOT p50, now and a week before", "B", "", "nobody probed a week ago"},
+	{"compare", "TPOT p50, now and a week before", "D", "", "nobody probed a week ago"},
+	{"compare", "ITL p50, now and a week before", "B", "", "nobody probed a week ago"},
+	{"compare", "ITL p50, now and a week before", "D", "", "nobody probed a week ago"},
+	{"compare", "E2EL p50, now and a week before", "B", "", "nobody probed a week ago"},
+	{"compare", "E2EL p50, now and a week before", "D", "", "nobody probed a week ago"},
+	{"instrument", "Up", "", sent, "there is no scrape"},
+	{"instrument", "Samples a scrape", "", sent, "there is no scrape"},
+	{"instrument", "Scrape duration", "", sent, "there is no scrape"},
+	{"instrument", "CPU", "", sent, "process metrics are on /metrics only"},
+	{"instrument", "Memory", "", sent, "process metrics are on /metrics only"},
+	{"instrument", "Goroutines", "", sent, "Go metrics are on /metrics only"},
+	{"instrument", "Open files", "", sent, "process metrics are on /metrics only"},
+}
+
+// reason says why a query finds nothing in a mode; empty if it has to find
+// something.
+func (q boardQuery) reason(m mode) string {
+	for _, s := range silent {
+		if s.board == q.board && s.panel == q.panel && (s.ref == "" || s.ref == q.ref) && (s.mode == "" || s.mode == m) {
+			return s.why
+		}
+	}
+	return ""
+}
+
+// TestBoards runs every query of every board in three real Prometheus: one that
+// scrapes natively, one that scrapes as by default, one that is sent OTLP. What is
+// probed is a server that is not ours, a simulated one of which a fifth of the
+// answers fail, and a pair of canaries that answer wrongly.
+func TestBoards(t *testing.T) {
+	t.Parallel()
+	vllm := llmd(t, "--time-to-first-token", "20ms", "--inter-token-latency", "4ms")
+	config, rules := scrapeServers(vllm, modelServers(t)), fastRules(t)
+	otlp := startPrometheus(t, config, rules, "--web.enable-otlp-receiver")
+	base := probeForBoards(t, vllm, otlp.url)
+	prober := "- {job_name: prober, static_configs: [{targets: ['" + strings.Trim(strings.TrimPrefix(base, "http://"), "/") + "']}]%s}\n"
+	into := map[mode]prometheus{
+		native:  startPrometheus(t, config+fmt.Sprintf(prober, ", scrape_native_histograms: true"), rules),
+		classic: startPrometheus(t, config+fmt.Sprintf(prober, ""), rules),
+		sent:    otlp,
+	}
+	queries := boardQueries(t)
+	for _, m := range slices.Sorted(maps.Keys(into)) {
+		p, open := into[m], slices.Clone(queries)
+		t.Cleanup(func() {
+			for _, q := range open {
+				if q.reason(m) == "" {
+					t.Errorf("%s: %s has no data:\n%s", m, q, q.expr)
+				}
+			}
+		})
+		eventually(t, string(m)+": data for every query", func() bool {
+			open = slices.DeleteFunc(open, func(q boardQuery) bool { return p.shows(t, m, q) })
+			return !slices.ContainsFunc(open, func(q boardQuery) bool { return q.reason(m) == "" })
+		})
+		checkSilent(t, m, queries, open)
+		t.Logf("%s: %d queries run, %d with data, %d without as expected", m, len(queries), len(queries)-len(open), len(open))
+	}
+	checkLabels(t, into, queries)
+}
+
+// checkSilent holds that what is said to find nothing does not.
+func checkSilent(t *testing.T, m mode, all, open []boardQuery) {
+	t.Helper()
+	for _, q := range all {
+		if why := q.reason(m); why != "" && !slices.Contains(open, q) {
+			t.Errorf("%s: %s has data, though %s", m, q, why)
+		}
+	}
+}
+
+// checkLabels holds that a query has the same labels in all modes, so that both sides
+// of an "or" do. Left out are heatmaps, whose classic buckets have le, and alerts,
+// of which each has its own; instance, which OTLP may lack, does not count.
+func checkLabels(t *testing.T, into map[mode]prometheus, queries []boardQuery) {
+	t.Helper()
+	for _, q := range queries {
+		if q.format == "heatmap" || strings.HasPrefix(q.expr, "ALERTS") {
+			continue
+		}
+		seen := map[string]mode{}
+		for m, p := range into {
+			if names, ok := p.labelNames(t, q); ok {
+				seen[names] = m
+			}
+		}
+		if len(seen) > 1 {
+			t.Errorf("%s has not the same labels everywhere: %v\n%s", q, seen, q.expr)
+		}
+	}
+}
+
+// labelNames are the names of the labels that the results of a query have now.
+func (p prometheus) labelNames(t *testing.T, q boardQuery) (names string, ok bool) {
+	t.Helper()
+	result := p.query(t, fill(q.expr, everything("10s", "30s")))
+	all := map[string]bool{}
+	for _, s := range result {
+		var labels []string
+		for name := range s.Metric {
+			if name != "instance" {
+				labels = append(labels, string(name))
+			}
+		}
+		slices.Sort(labels)
+		all[strings.Join(labels, " ")] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(all)), " | "), len(result) > 0
+}
+
+// shows reports whether a query has data, for the one pair of targets or the other.
+func (p prometheus) shows(t *testing.T, m mode, q boardQuery) bool {
+	t.Helper()
+	for _, pair := range [][2]string{{"a", "b"}, {"canary-a", "canary-b"}} {
+		values := everything("10s", "30s")
+		values["a"], values["b"] = pair[0], pair[1]
+		if expr := fill(q.expr, values); p.has(t, m, q, expr) {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether an expression has a number now, or in the last seconds if
+// that is what the panel asks for; a heatmap needs exemplars too.
+func (p prometheus) has(t *testing.T, m mode, q boardQuery, expr string) bool {
+	t.Helper()
+	if q.instant {
+		return slices.ContainsFunc(p.query(t, expr), func(s *model.Sample) bool {
+			return s.Histogram != nil || !math.IsNaN(float64(s.Value))
+		})
+	}
+	now := time.Now()
+	found := slices.ContainsFunc(p.queryRange(t, expr, now.Add(-5*time.Second), now, time.Second), func(s *model.SampleStream) bool {
+		return len(s.Histograms) > 0 || slices.ContainsFunc(s.Values, func(v model.SamplePair) bool { return !math.IsNaN(float64(v.Value)) })
+	})
+	return found && (q.format != "heatmap" || dotless(m, q) || p.exemplars(t, expr, now))
+}
+
+// dotless reports whether a heatmap may be without dots: of native histograms
+// Prometheus 3.15 reads the exemplars of a metric's first series only, and that is
+// a target before b.
+func dotless(m mode, q boardQuery) bool { return m == native && strings.HasSuffix(q.panel, " of B") }
+
+// exemplars reports whether an expression's series have exemplars that name a trace.
+func (p prometheus) exemplars(t *testing.T, expr string, now time.Time) bool {
+	t.Helper()
+	var data []struct {
+		Exemplars []struct{ Labels map[string]string }
+	}
+	p.api(t, "query_exemplars", url.Values{
+		"query": {expr}, "start": {now.Add(-time.Minute).Format(time.RFC3339)}, "end": {now.Format(time.RFC3339)},
+	}, &data)
+	for _, series := range data {
+		for _, e := range series.Exemplars {
+			if len(e.Labels["trace_id"]) == 32 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// probeForBoards starts a prober that also sends OTLP to a Prometheus, and returns
+// its URL.
+func probeForBoards(t *testing.T, vllm, otlp string) (base string) {
+	t.Helper()
+	simulated := func(fault string) string {
+		url := start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0").after(t, "fast")
+		put(t, url+"/sim/fault", fault)
+		return url
+	}
+	flaky, garbling := simulated(`{"status":503,"probability":0.2}`), simulated(`{"garble":true,"probability":0.5}`)
+	file := t.TempDir() + "/targets.yaml"
+	write(t, file, `
+qps: 2
+prompt_tokens: 100
+max_tokens: 20
+max_in_flight: 4
+targets:
+- {name: a, group: pair, url: "`+vllm+`", api: openai-chat, model: "`+llmdModel+`"}
+- {name: b, group: pair, url: "`+flaky+`", model: "`+simulatedModel+`"}
+- {name: canary-a, group: canaries, url: "`+garbling+`", prompt: canary}
+- {name: canary-b, group: canaries, url: "`+garbling+`", prompt: canary}
+- {name: spent, url: "`+flaky+`", token_budget_per_day: 500}
+objectives:
+- {signal: availability, goal: 0.9}
+- {name: first_token, signal: ttft, limit: 1s, goal: 0.9}
+`)
+	return start(t, []string{
+		"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=" + otlp + "/api/v1/otlp/v1/metrics", "OTEL_METRIC_EXPORT_INTERVAL=500",
+	}, "run", "--targets-file", file, "--listen-address", "127.0.0.1:0", "--log-format", "json").listening(t)
+}
+
+// scrapeServers is a configuration that has the rules, and scrapes the model
+// servers.
+func scrapeServers(vllm, others string) string {
+	scrape := "- {job_name: %s, static_configs: [{targets: ['%s']}]}\n"
+	return "global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 1s}\nrule_files: [rules.yaml]\nscrape_configs:\n" +
+		fmt.Sprintf(scrape, "vllm", strings.TrimPrefix(vllm, "http://")) + fmt.Sprintf(scrape, "others", strings.TrimPrefix(others, "http://"))
+}
+
+// fastRules are the rules of the repository, evaluated every second.
+func fastRules(t *testing.T) map[string]string {
+	t.Helper()
+	rules, err := os.ReadFile(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{"rules.yaml": regexp.MustCompile(`(?m)^  interval: \S+$`).ReplaceAllString(string(rules), "  interval: 1s")}
+}
+
+// Models that are probed.
+const (
+	llmdModel      = "llmd"
+	simulatedModel = "meta-llama/Llama-3.1-8B-Instruct"
+)
+
+// modelServers serves histograms that grow with each scrape: SGLang's, of both
+// models, and vLLM's, of the simulated model; those of the other come from llmd,
+// which has no queue and no time per token of a request. Its URL.
+func modelServers(t *testing.T) (url string) {
+	t.Helper()
+	var scrapes atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		n := scrapes.Add(1)
+		for name, f := range foreign() {
+			if f.kind != "histogram" {
+				continue
+			}
+			fmt.Fprintf(w, "# TYPE %s histogram\n", name)
+			growing(w, name, simulatedModel, n)
+			if strings.HasPrefix(name, "sglang:") {
+				growing(w, name, llmdModel, n)
+			}
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// growing writes a histogram of n samples up to 0.1 s.
+func growing(w io.Writer, name, model string, n int64) {
+	for _, le := range []string{"0.1", "1", "+Inf"} {
+		fmt.Fprintf(w, "%s_bucket{model_name=%q,le=%q} %d\n", name, model, le, n)
+	}
+	fmt.Fprintf(w, "%s_sum{model_name=%q} %v\n%s_count{model_name=%q} %d\n", name, model, float64(n)/20, name, model, n)
+}
