@@ -234,9 +234,10 @@ func (r road) agree(t *testing.T, want truth) {
 	}
 }
 
-// selector selects the histogram of a target, or one of its classic series.
+// selector selects the histogram of a target, or one of its classic series. It has
+// others, empty ones, before the server told its model.
 func (r road) selector(name, suffix, target string) string {
-	return fmt.Sprintf("llm_probe_%s_seconds%s{job=%q,target=%q}", name, suffix, r.job, target)
+	return fmt.Sprintf(`llm_probe_%s_seconds%s{job=%q,target=%q,model!=""}`, name, suffix, r.job, target)
 }
 
 // value is the one value of an expression; NaN if there is none yet.
@@ -362,7 +363,7 @@ func (r road) exemplars(t *testing.T, selector string) []string {
 func (r road) series(t *testing.T) map[string]*model.Sample {
 	t.Helper()
 	all := map[string]*model.Sample{}
-	for _, s := range r.into.query(t, fmt.Sprintf(`{__name__=~"llm_probe.+",job=%q}`, r.job)) {
+	for _, s := range r.into.query(t, fmt.Sprintf(`{__name__=~"llm_probe.+",job=%q} unless {model="",target!=""}`, r.job)) {
 		for _, label := range []model.LabelName{"job", "instance", "exported_job", "exported_instance"} {
 			delete(s.Metric, label)
 		}

@@ -152,7 +152,7 @@ func TestRestartAndReload(t *testing.T) {
 // says of all of them against what was made.
 func (r road) holds(t *testing.T, target string, made, resets float64) {
 	t.Helper()
-	probes := fmt.Sprintf(`llm_probe_probes_total{job=%q,target=%q,outcome="ok"}`, r.job, target)
+	probes := fmt.Sprintf(`llm_probe_probes_total{job=%q,target=%q,model!="",outcome="ok"}`, r.job, target)
 	e2el := r.selector("e2el", "", target)
 	if r.classic {
 		e2el = r.selector("e2el", "_count", target)
@@ -167,29 +167,21 @@ func (r road) holds(t *testing.T, target string, made, resets float64) {
 	if got := r.value(t, "resets("+e2el+"[5m])"); got != resets {
 		t.Errorf("%s: %v resets of the histogram of %s, want %v", r.name, got, target, resets)
 	}
-	r.increased(t, "probes of "+target, probes, made, "%s")
+	r.increased(t, probes, made, "%s")
 	if r.classic {
-		r.increased(t, "samples of "+target, e2el, made, "%s")
+		r.increased(t, e2el, made, "%s")
 	} else {
-		r.increased(t, "samples of "+target, e2el, made, "histogram_count(%s)")
+		r.increased(t, e2el, made, "histogram_count(%s)")
 	}
 }
 
 // increased holds increase() over everything, and over every second of it.
-// Prometheus extrapolates by half the time between two samples, or by a tenth more
-// than all of it, at either end: hence most.
-func (r road) increased(t *testing.T, what, series string, made float64, count string) {
+func (r road) increased(t *testing.T, series string, made float64, count string) {
 	t.Helper()
-	n := r.value(t, "count_over_time("+series+"[5m])")
-	most := made * (1 + 2.2/(n-1))
-	if got := r.value(t, fmt.Sprintf(count, "increase("+series+"[5m])")); !(got >= made && got <= most) {
-		t.Errorf("%s: increase() says %v %s, want %v to %v", r.name, got, what, made, most)
-	}
+	r.between(t, fmt.Sprintf(count, "increase("+series+"[5m])"), made, made*r.extrapolated(t, series))
 	each := fmt.Sprintf(count, "increase("+series+"[1s])") + "[5m:100ms]"
-	least, largest := r.value(t, "min_over_time("+each+")"), r.value(t, "max_over_time("+each+")")
-	if !(least >= 0 && largest <= made) {
-		t.Errorf("%s: increase() over a second says %v to %v %s", r.name, least, largest, what)
-	}
+	r.between(t, "min_over_time("+each+")", 0, made)
+	r.between(t, "max_over_time("+each+")", 0, made)
 }
 
 // gone waits until nothing is left of a target, long before Prometheus would
