@@ -31,7 +31,7 @@ func TestRestartOverOTLP(t *testing.T) {
 				r.sentHolds(t, "a", lifeProbes, lifeProbes-of.misses, 0)
 				r.sentHolds(t, "c", lifeProbes, lifeProbes-of.misses, 0)
 				eventually(t, "exports without the removed target", func() bool {
-					return r.value(t, `max(timestamp(llm_probe_interval_seconds{target="a"})) - max(timestamp(llm_probe_interval_seconds{target="b"}))`) > 1
+					return r.value(t, `max(timestamp(llm_probe_probes_total{target="a"})) - max(timestamp(llm_probe_probes_total{target="b"}))`) > 1
 				})
 			})
 			r.sentHolds(t, "a", 2*lifeProbes, 2*(lifeProbes-of.misses), of.resets)
