@@ -151,6 +151,7 @@ type result struct {
 	Target  string    `json:"target"`
 	Outcome string    `json:"outcome"`
 	Start   time.Time `json:"start"`
+	Round   uint64    `json:"round"`
 	TTFT    *float64  `json:"ttft_seconds"`
 }
 

@@ -152,7 +152,7 @@ func TestRestartAndReload(t *testing.T) {
 // says of all of them against what was made.
 func (r road) holds(t *testing.T, target string, made, resets float64) {
 	t.Helper()
-	probes := fmt.Sprintf(`llm_probe_probes_total{job=%q,target=%q,model!="",outcome="ok"}`, r.job, target)
+	probes := fmt.Sprintf(`llm_probe_probes_total{job=%q,target=%q,model!="unknown",outcome="ok"}`, r.job, target)
 	e2el := r.selector("e2el", "", target)
 	if r.classic {
 		e2el = r.selector("e2el", "_count", target)
