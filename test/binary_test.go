@@ -70,6 +70,7 @@ func launch(t *testing.T, variable string, environ []string, args ...string) *pr
 	}()
 	t.Cleanup(func() {
 		kill()
+		_ = p.cmd.Process.Kill() // before we are gone ourselves, which a goroutine may miss; an error says that it has ended
 		if t.Failed() {
 			p.mu.Lock()
 			defer p.mu.Unlock()
@@ -151,6 +152,7 @@ type result struct {
 	Target  string    `json:"target"`
 	Outcome string    `json:"outcome"`
 	Start   time.Time `json:"start"`
+	Round   uint64    `json:"round"`
 	TTFT    *float64  `json:"ttft_seconds"`
 }
 

@@ -23,6 +23,7 @@ func main() {
 		BuildInfo: component.BuildInfo{Command: "otelcol", Version: "0.161.0"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
+			DefaultScheme:     "file", // else it is "env", which has no provider here, and nothing starts
 			ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()},
 		}},
 	})
