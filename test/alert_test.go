@@ -19,8 +19,9 @@ import (
 // askedModel is what the simulated servers serve.
 const askedModel = "meta-llama/Llama-3.1-405B-Instruct"
 
-// week makes an hour half a second, a day twelve seconds and a week 84.
-func week() shortening { return shortening{factor: 7200, tick: 250 * time.Millisecond} }
+// week makes an hour half a second, a day twelve seconds and a week 84. Nothing is
+// seen in less than half a second: an hour's range is three seconds.
+func week() shortening { return shortening{factor: 7200, tick: 500 * time.Millisecond} }
 
 // A watch is all that stands between a server's fault and whom it is told: the
 // prober, Prometheus with the rules that ship, shortened, and what it sends its
@@ -66,8 +67,13 @@ func (w watch) number(t *testing.T, expr string) (float64, bool) {
 	return float64(result[0].Value), true
 }
 
-// simulate starts servers that answer in 0.3 s, so slowly that what a busy machine
-// adds is little of it: TTFT 124 ms, then 43.5 ms a token. Returns their URLs.
+// asked is a probe that takes 1.2 s on a simulated server, so long that what a busy
+// machine adds is little of it: TTFT 1 s, then 43.5 ms a token.
+func asked() []string {
+	return []string{"--prompt-tokens", "2700", "--max-tokens", "5", "--connection", "reuse"}
+}
+
+// simulate starts servers and returns their URLs.
 func simulate(t *testing.T, n int) []string {
 	t.Helper()
 	const profile = "tgi"
@@ -114,15 +120,14 @@ func alertOf(name, severity, target string, more model.LabelSet) model.LabelSet 
 func TestRegressionArrives(t *testing.T) {
 	t.Parallel()
 	server := simulate(t, 1)[0]
-	w := startWatch(t, week(), nil, server, "--name", "llm", "--qps", "20", "--max-in-flight", "100", "--connection", "reuse",
-		"--prompt-tokens", "80", "--max-tokens", "5")
+	w := startWatch(t, week(), nil, append(asked(), server, "--name", "llm", "--qps", "16", "--max-in-flight", "100")...)
+	enough := learnt(t, week().shortRules(t))
 	w.until(t, "the baseline to be learnt", 4*time.Minute, func() bool {
 		if len(w.first) > 0 {
 			t.Fatal("an alert fired though nothing is wrong")
 		}
-		// As many samples as the rules ask for, and those of this target.
 		samples, ok := w.number(t, `target:llm_probe_latency_seconds:baseline_samples5d{signal="itl"}`)
-		return ok && samples >= 200
+		return ok && samples >= enough
 	})
 	before, _ := w.number(t, `target:llm_probe_latency_seconds:p50_1h{signal="itl"}`)
 
@@ -146,6 +151,20 @@ func TestRegressionArrives(t *testing.T) {
 	w.expect(t, regression)
 }
 
+// learnt is how many samples of the baseline the rules ask for.
+func learnt(t *testing.T, rules string) float64 {
+	t.Helper()
+	asked := regexp.MustCompile("baseline_samples5d >= ([0-9]+)").FindStringSubmatch(rules)
+	if asked == nil {
+		t.Fatal("the rules ask for no number of samples")
+	}
+	n, err := strconv.ParseFloat(asked[1], 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // TestOutageArrives holds that what neither answers nor fails is told long before
 // the probe's timeout, that an objective of latency burns where there is no latency,
 // and that a prober that is gone is told as well.
@@ -157,9 +176,9 @@ func TestOutageArrives(t *testing.T) {
 		"PROBER_TARGETS_0_NAME=fails", "PROBER_TARGETS_0_URL=" + servers[0], "PROBER_TARGETS_0_MODEL=" + askedModel,
 		"PROBER_TARGETS_1_NAME=hangs", "PROBER_TARGETS_1_URL=" + servers[1],
 		"PROBER_TARGETS_2_NAME=well", "PROBER_TARGETS_2_URL=" + servers[2],
-		"PROBER_OBJECTIVES_0_SIGNAL=ttft", "PROBER_OBJECTIVES_0_LIMIT=1s", "PROBER_OBJECTIVES_0_GOAL=0.99",
+		"PROBER_OBJECTIVES_0_SIGNAL=ttft", "PROBER_OBJECTIVES_0_LIMIT=10s", "PROBER_OBJECTIVES_0_GOAL=0.99",
 		"PROBER_BACKOFF_LIMIT=none", // what is asked once a second is no outage of an hour of half a second
-	}, "--qps", "5", "--max-in-flight", "4", "--connection", "reuse", "--prompt-tokens", "80", "--max-tokens", "5")
+	}, append(asked(), "--qps", "4", "--max-in-flight", "8")...)
 
 	expected := []model.LabelSet{alertOf("ProberTargetDown", "critical", "fails", model.LabelSet{"since": "start"})}
 	for _, burn := range [][3]string{{"critical", "1h", "5m"}, {"critical", "6h", "30m"}, {"warning", "1d", "2h"}, {"warning", "3d", "6h"}} {
@@ -168,7 +187,7 @@ func TestOutageArrives(t *testing.T) {
 		}))
 	}
 	w.awaitAll(t, expected...)
-	if n, ok := w.number(t, `histogram_count(llm_probe_ttft_seconds{target="fails"})`); !ok || n != 0 {
+	if n, ok := w.number(t, `histogram_count(last_over_time(llm_probe_ttft_seconds{target="fails"}[10s]))`); !ok || n != 0 {
 		t.Errorf("%v samples of TTFT, %v: want none", n, ok)
 	}
 	w.expect(t, expected...)
@@ -181,11 +200,11 @@ func TestOutageArrives(t *testing.T) {
 	hanging := []model.LabelSet{
 		alertOf("ProberProbeHanging", "warning", "hangs", nil),
 		alertOf("ProberTargetDown", "critical", "hangs", model.LabelSet{"since": "success"}),
-		// Four hang, and there is no room for a fifth.
+		// Eight hang, and there is no room for a ninth.
 		alertOf("ProberSkipping", "warning", "hangs", model.LabelSet{"reason": "overlap"}),
 	}
 	w.awaitAll(t, hanging...)
-	if n, ok := w.number(t, `sum(llm_probe_probes_total{target="hangs",outcome!="ok"})`); !ok || n != 0 {
+	if n, ok := w.number(t, `sum(last_over_time(llm_probe_probes_total{target="hangs",outcome!="ok"}[10s]))`); !ok || n != 0 {
 		t.Errorf("%v probes had failed, %v: the alerts came no earlier than the timeout", n, ok)
 	}
 	expected = append(expected, hanging...)

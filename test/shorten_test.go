@@ -27,7 +27,7 @@ const rulesFile = "../alerts/rules.yaml"
 //
 //   - the interval of a group: one tick
 //   - for and keep_firing_for: two ticks, that is three evaluations
-//   - a range: eight ticks, so that a rate survives a lost scrape
+//   - a range: six ticks, so that a rate survives lost scrapes
 //   - an offset has none: nothing is counted in it
 //
 // Numbers of samples (count_over_time) keep their share of the samples that the
@@ -53,7 +53,7 @@ func (s shortening) divide(d time.Duration) time.Duration {
 
 func (s shortening) interval(d time.Duration) time.Duration { return s.floor(d, 1) }
 func (s shortening) hold(d time.Duration) time.Duration     { return s.floor(d, 2) }
-func (s shortening) window(d time.Duration) time.Duration   { return s.floor(d, 8) }
+func (s shortening) window(d time.Duration) time.Duration   { return s.floor(d, 6) }
 
 // rules shortens a file of rules. The error tells what it cannot shorten.
 func (s shortening) rules(file []byte) (string, error) {
@@ -186,7 +186,7 @@ func (w shortener) text(template string) string {
 }
 
 func TestShorten(t *testing.T) {
-	got, err := shortening{factor: 7200, tick: 250 * time.Millisecond}.rules([]byte(`
+	got, err := shortening{factor: 7200, tick: 500 * time.Millisecond}.rules([]byte(`
 groups:
 - name: a
   interval: 2h
@@ -207,12 +207,12 @@ groups:
       interval: 1s
       rules:
         - record: x:r
-          expr: rate(x[2s] offset 12s) / max_over_time(y[12s:1s] offset 1m24s)
+          expr: rate(x[3s] offset 12s) / max_over_time(y[12s:1s] offset 1m24s)
         - record: x:count
           expr: count_over_time(x:r[1m] offset 3s)
         - alert: A
-          expr: x:r > 1.08 and x:count >= 30 and count_over_time(x:r[12s]) > 6 and increase(x[2s]) > 2.5
-          for: 500ms
+          expr: x:r > 1.08 and x:count >= 30 and count_over_time(x:r[12s]) > 6 and increase(x[3s]) > 2.5
+          for: 1s
           keep_firing_for: 1s
           annotations:
             d: a {{ "increase(x[12s])" | query }} [later]
@@ -225,12 +225,12 @@ groups:
 // TestShortenCounts shortens the interval of a group less than the range: fewer
 // samples are there, and as large a part of them is asked for.
 func TestShortenCounts(t *testing.T) {
-	got, err := shortening{factor: 7200, tick: 250 * time.Millisecond}.rules([]byte(`
+	got, err := shortening{factor: 7200, tick: 500 * time.Millisecond}.rules([]byte(`
 groups:
 - {name: a, interval: 2m, rules: [{record: "x:r", expr: "x"}, {record: "x:count", expr: "count_over_time(x:r[5d])"}]}
 - {name: b, interval: 30s, rules: [{alert: A, expr: "x:count >= 3000 and count_over_time(x:r[1d] offset 1h) >= 360"}]}
 `))
-	if want := "x:count >= 200 and count_over_time(x:r[12s] offset 500ms) >= 24"; err != nil || !strings.Contains(got, want) {
+	if want := "x:count >= 100 and count_over_time(x:r[12s] offset 500ms) >= 12"; err != nil || !strings.Contains(got, want) {
 		t.Errorf("got\n%s%v\nwant %s", got, err, want)
 	}
 }
