@@ -131,11 +131,13 @@ func TestRegressionArrives(t *testing.T) {
 	})
 	before, _ := w.number(t, `target:llm_probe_latency_seconds:p50_1h{signal="itl"}`)
 
+	since := time.Now()
 	setFault(t, server, `{"itl":1.15}`)
 	regression := alertOf("ProberITLRegression", "warning", "llm", model.LabelSet{"signal": "itl", "basis": "samehour7d"})
 	alert := w.awaitFiring(t, regression)
+	told := time.Since(since)
 	after, _ := w.number(t, `target:llm_probe_latency_seconds:p50_1h{signal="itl"}`)
-	t.Logf("p50 of ITL %.4f s, then %.4f s; %s", before, after, alert.Annotations["description"])
+	t.Logf("after %v: p50 of ITL was %.4f s, is %.4f s: %s", told, before, after, alert.Annotations["description"])
 	checkAnnotations(t, alert)
 	ratio := regexp.MustCompile(`, (\d\.\d\d) times the usual at this hour of the last seven days\.$`).FindStringSubmatch(alert.Annotations["description"])
 	if ratio == nil {
@@ -148,6 +150,10 @@ func TestRegressionArrives(t *testing.T) {
 
 	setFault(t, server, "")
 	w.awaitResolved(t, regression)
+	// A slowness that stays ends the alert too, when it has become usual.
+	if ratio, ok := w.number(t, "target:llm_probe_latency_seconds:ratio_samehour7d{signal=\"itl\"}"); !ok || ratio > 1.08 {
+		t.Errorf("the alert ended at %v times the usual, %v", ratio, ok)
+	}
 	w.expect(t, regression)
 }
 
