@@ -2,7 +2,6 @@ package test
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"path"
 	"path/filepath"
@@ -268,6 +267,6 @@ func checkAnnotations(t *testing.T, alert arrival) {
 		}
 	}
 	if len(alert.Annotations) != 4 {
-		t.Errorf("%s: annotations %v", name, maps.Keys(alert.Annotations))
+		t.Errorf("%s: annotations %v", name, alert.Annotations)
 	}
 }
