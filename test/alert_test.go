@@ -251,7 +251,7 @@ func (w watch) awaitAll(t *testing.T, alerts ...model.LabelSet) {
 func checkAnnotations(t *testing.T, alert arrival) {
 	t.Helper()
 	name := alert.Labels["alertname"]
-	nothing := regexp.MustCompile("^$|<.*>|{{| [,;.]|  |\\(\\)")
+	nothing := regexp.MustCompile(`^$|<.*>|{{| [,;.]|  |\(\)`)
 	for key, text := range alert.Annotations {
 		if nothing.MatchString(text) {
 			t.Errorf("%s: %s is %q", name, key, text)
