@@ -69,6 +69,7 @@ func launch(t *testing.T, variable string, environ []string, args ...string) *pr
 		p.exited <- p.cmd.Wait()
 	}()
 	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill() // now: the context's end may come after that of the last test
 		kill()
 		_ = p.cmd.Process.Kill() // before we are gone ourselves, which a goroutine may miss; an error says that it has ended
 		if t.Failed() {

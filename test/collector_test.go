@@ -202,7 +202,7 @@ func (e exporter) undisturbed(t *testing.T) {
 			t.Errorf("probe %d was in slot %d: %s", n, r.Round-all[0].Round, r.Outcome)
 		}
 	}
-	if n := sent(t, e.server); n != outageProbes {
+	if n := made(t, e.server); n != outageProbes {
 		t.Errorf("the server answered %d requests", n)
 	}
 	text, _ := get(t, e.base+"metrics", "text/plain")
@@ -215,8 +215,8 @@ func (e exporter) undisturbed(t *testing.T) {
 	}
 }
 
-// sent is how many answers a simulated server says that it has sent.
-func sent(t *testing.T, server string) int {
+// made is how many answers a simulated server says that it has sent.
+func made(t *testing.T, server string) int {
 	t.Helper()
 	body, _ := get(t, server+"/sim/sent", "")
 	var all []json.RawMessage

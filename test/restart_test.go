@@ -115,7 +115,7 @@ func (l *life) all(t *testing.T, between func()) {
 	l.again(t)
 	l.makes(t, map[string]int{"a": lifeProbes, "c": lifeProbes})
 	for name, n := range map[string]int{"a": 2 * lifeProbes, "b": lifeProbes, "c": 2 * lifeProbes} {
-		if got := sent(t, l.servers[name]); got != n {
+		if got := made(t, l.servers[name]); got != n {
 			t.Fatalf("server %s answered %d requests, want %d", name, got, n)
 		}
 	}
