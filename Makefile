@@ -90,7 +90,9 @@ chromium:
 BACKENDS := PROMETHEUS_BINARY=$(PROMETHEUS) PROMTOOL_BINARY=$(PROMTOOL) OTELCOL_BINARY=$(OTELCOL)
 
 e2e: build chromium $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours
-	cd test && PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) $(BACKENDS) $(GO) test -count=1 ./...
+	@echo "e2e: its log is $(CACHE)/e2e.log"
+	@cd test && PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) $(BACKENDS) $(GO) test -count=1 -parallel 4 -v ./... 2>&1 | \
+	  tee $(CACHE)/e2e.log | grep -E '^(--- |ok|FAIL)|queries run' || { cat $(CACHE)/e2e.log; exit 1; }
 
 generate: ## docs/metrics.md, docs/configuration.md, the boards and golden files
 	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status ./dashboards/generate -update

@@ -247,14 +247,17 @@ func scrapeServers(vllm, others string) string {
 		fmt.Sprintf(scrape, "vllm", strings.TrimPrefix(vllm, "http://")) + fmt.Sprintf(scrape, "others", strings.TrimPrefix(others, "http://"))
 }
 
-// fastRules are the rules of the repository, evaluated every second.
+// fastRules are the rules of the repository, evaluated every second, the alerts
+// firing as soon as they are true.
 func fastRules(t *testing.T) map[string]string {
 	t.Helper()
 	rules, err := os.ReadFile(rulesFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string]string{"rules.yaml": regexp.MustCompile(`(?m)^  interval: \S+$`).ReplaceAllString(string(rules), "  interval: 1s")}
+	fast := regexp.MustCompile(`(?m)^  interval: \S+$`).ReplaceAll(rules, []byte("  interval: 1s"))
+	fast = regexp.MustCompile(`(?m)^    for: \S+\n`).ReplaceAll(fast, nil)
+	return map[string]string{"rules.yaml": string(fast)}
 }
 
 // Models that are probed.

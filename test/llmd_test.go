@@ -129,6 +129,7 @@ func once(t *testing.T, url, api string, tokens int) (a account, line string, co
 // TestLLMD asks a server that is not ours for short and long prompts in two of
 // its dialects, and compares with what it counted itself.
 func TestLLMD(t *testing.T) {
+	t.Parallel()
 	url := llmd(t)
 	probes, asked := 0.0, 0.0
 	t.Run("once", func(t *testing.T) {
@@ -201,6 +202,7 @@ func counted(t *testing.T, url string, want map[string]float64) {
 // TestLLMDTooLong asks for more than the server's window: it answers with 200 and
 // an error in the stream.
 func TestLLMDTooLong(t *testing.T) {
+	t.Parallel()
 	url := llmd(t)
 	for _, api := range []string{"openai-chat", "openai-completions"} {
 		a, line, code := once(t, url, api, llmdWindow+1)
@@ -216,6 +218,7 @@ func TestLLMDTooLong(t *testing.T) {
 
 // TestLLMDFailures has every failure that the server can inject.
 func TestLLMDFailures(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		failure, outcome string
 		status           int
@@ -246,6 +249,7 @@ func TestLLMDFailures(t *testing.T) {
 // TestLLMDRun probes at five a second until the budget is spent after twenty, and
 // compares the prober's metrics with the server's.
 func TestLLMDRun(t *testing.T) {
+	t.Parallel()
 	const probes = 20
 	url := llmd(t)
 	target := strings.TrimPrefix(url, "http://")

@@ -76,6 +76,7 @@ func card(target, state string) chromedp.CSS {
 // TestPage looks at the demo's page as a person does, at desktop and phone
 // width, and takes a target down.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	demo := start(t, nil, "demo", "--listen-address", "127.0.0.1:0")
 	page := demo.after(t, "page")
 	fault := demo.after(t, "production-stack") + "/sim/fault"

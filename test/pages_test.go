@@ -14,6 +14,7 @@ import (
 // runbook offers to paste against promtool. In a block of code, an expression
 // begins where a line is not indented more than the block.
 func TestPagesShowPromQLThatPrometheusReads(t *testing.T) {
+	t.Parallel()
 	promtool := os.Getenv("PROMTOOL_BINARY")
 	if promtool == "" {
 		t.Fatal("PROMTOOL_BINARY is not set: run make e2e")

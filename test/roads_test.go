@@ -87,6 +87,7 @@ func attribute(list []*common.KeyValue, key string) string {
 // TestRoadsAgree probes two targets until their budgets are spent, and compares
 // what a scrape in protobuf, a scrape in text and an OTLP receiver got.
 func TestRoadsAgree(t *testing.T) {
+	t.Parallel()
 	simulator := start(t, nil, "simulate", "--profile", "fast,production-stack", "--listen", "127.0.0.1:0")
 	fast, stack := simulator.after(t, "fast"), simulator.after(t, "production-stack")
 	otlp := newReceiver(t)

@@ -195,6 +195,7 @@ func TestAnnotationsRead(t *testing.T) {
 // TestRuleTestsCanFail holds that each expectation of alerts fails when no alert
 // fires, or else when all fire at all times.
 func TestRuleTestsCanFail(t *testing.T) {
+	t.Parallel()
 	rules := decode[ruleFile](t, filepath.Join(alertsDir, "rules.yaml"))
 	for _, mutant := range []struct {
 		name, expr string

@@ -16,7 +16,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-
 // A shortening makes seconds of the days of alerting rules, so that a test can
 // wait for them. Everything that lasts is divided by one factor: ranges, offsets,
 // the intervals of groups, for and keep_firing_for. What would become shorter
