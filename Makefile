@@ -26,7 +26,7 @@ test: fmt vet staticcheck unit fuzz e2e ## everything
 	@echo "make test: all passed"
 
 fmt:
-	@unformatted=$$(gofmt -l cmd internal test); \
+	@unformatted=$$(gofmt -l alerts cmd internal test); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
 
 vet:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/alerts"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
@@ -43,14 +44,16 @@ func pages(t *testing.T) map[string]string {
 	for _, path := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
 		found[path] = read(t, path)
 	}
-	err := filepath.WalkDir(root+"docs", func(path string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".md") {
-			found[strings.TrimPrefix(path, root)] = read(t, strings.TrimPrefix(path, root))
+	for _, dir := range []string{"docs", "alerts"} {
+		err := filepath.WalkDir(root+dir, func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, ".md") {
+				found[strings.TrimPrefix(path, root)] = read(t, strings.TrimPrefix(path, root))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return found
 }
@@ -65,14 +68,22 @@ func read(t *testing.T, path string) string {
 }
 
 // TestPagesNameOnlyMetricsThatExist holds every metric name in a page against
-// the catalog.
+// the catalog, and every recorded series against the rules.
 func TestPagesNameOnlyMetricsThatExist(t *testing.T) {
 	known := map[string]bool{}
 	for _, i := range telemetry.Catalog() {
 		known[i.PrometheusName()], known[i.Name] = true, true
 	}
+	rules := string(alerts.Rules())
+	recorded := regexp.MustCompile(`(?:target|group):llm_probe[a-z0-9_]*(?::[a-z0-9_]+)+`)
 	name := regexp.MustCompile(`llm[_.]probe[r]?[_.][a-z0-9_.]*[a-z0-9]`)
 	for path, text := range pages(t) {
+		for _, series := range recorded.FindAllString(text, -1) {
+			if !strings.Contains(rules, "- record: "+series+"\n") {
+				t.Errorf("%s names %s, which no rule records", path, series)
+			}
+		}
+		text = recorded.ReplaceAllString(text, "")
 		for _, metric := range name.FindAllString(text, -1) {
 			base := metric
 			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
@@ -82,6 +93,22 @@ func TestPagesNameOnlyMetricsThatExist(t *testing.T) {
 				t.Errorf("%s names %s, which is not in the catalog", path, metric)
 			}
 		}
+	}
+}
+
+// TestPagesLinkToFilesThatAreThere follows the links from file to file.
+func TestPagesLinkToFilesThatAreThere(t *testing.T) {
+	link, followed := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`), 0
+	for path, text := range pages(t) {
+		for _, match := range link.FindAllStringSubmatch(text, -1) {
+			followed++
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(path), match[1])); err != nil {
+				t.Errorf("%s links to %s: %v", path, match[1], err)
+			}
+		}
+	}
+	if followed < 20 {
+		t.Errorf("%d links found in the pages: the test does not see them", followed)
 	}
 }
 

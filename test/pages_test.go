@@ -1,0 +1,80 @@
+package test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPagesShowPromQLThatPrometheusReads holds every expression that a page or a
+// runbook offers to paste against promtool. In a block of code, an expression
+// begins where a line is not indented more than the block.
+func TestPagesShowPromQLThatPrometheusReads(t *testing.T) {
+	promtool := os.Getenv("PROMTOOL_BINARY")
+	if promtool == "" {
+		t.Fatal("PROMTOOL_BINARY is not set: run make e2e")
+	}
+	var rules strings.Builder
+	rules.WriteString("groups:\n- name: pages\n  rules:\n")
+	shown := 0
+	for path, page := range pagesOf(t) {
+		for _, expr := range expressions(page) {
+			fmt.Fprintf(&rules, "  - record: page:%d\n    expr: |\n      # %s\n      %s\n", shown, path, strings.ReplaceAll(expr, "\n", "\n      "))
+			shown++
+		}
+	}
+	if shown < 50 {
+		t.Fatalf("%d expressions found: the test does not see them", shown)
+	}
+	file := filepath.Join(t.TempDir(), "pages.yaml")
+	write(t, file, rules.String())
+	out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", "--lint=none", file).CombinedOutput()
+	if err != nil {
+		t.Errorf("promtool: %v\n%s\nof\n%s", err, out, rules.String())
+	}
+}
+
+// pagesOf are the pages and runbooks, by path.
+func pagesOf(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "alerts/runbooks/*.md"} {
+		paths, err := fs.Glob(os.DirFS(".."), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			data, err := os.ReadFile(filepath.Join("..", path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[path] = string(data)
+		}
+	}
+	return found
+}
+
+// expressions are those of the blocks of PromQL in a page.
+func expressions(page string) (list []string) {
+	for i, block := range strings.Split(page, "```") {
+		code, promql := strings.CutPrefix(block, "promql\n")
+		if i%2 == 0 || !promql {
+			continue
+		}
+		indent := code[:len(code)-len(strings.TrimLeft(code, " "))]
+		for line := range strings.SplitSeq(strings.TrimRight(code, " \n"), "\n") {
+			line = strings.TrimPrefix(line, indent)
+			begins := !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, ")")
+			if begins || len(list) == 0 {
+				list = append(list, line)
+			} else {
+				list[len(list)-1] += "\n" + line
+			}
+		}
+	}
+	return list
+}
