@@ -1,7 +1,6 @@
 package history
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
@@ -20,7 +19,7 @@ func begin() time.Time { return time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC) }
 // day. Those of a cold start lie in the days of learning.
 func regressions(cold bool) []regression {
 	starts := []time.Duration{ // from the first scored day, a Monday
-		1*day + 3*time.Hour, 5*day + 10*time.Hour, 9*day + 14*time.Hour, 13*day + 18*time.Hour,
+		1*day + 3*time.Hour, 5*day + 10*time.Hour, 9*day + 14*time.Hour, 14*day + 18*time.Hour,
 		17*day + 22*time.Hour, 21*day + 7*time.Hour, 25*day + 12*time.Hour,
 	}
 	from := begin().Add(learning)
@@ -49,6 +48,9 @@ type scenario struct {
 	interval  time.Duration // between probes; 10 s if zero
 	classic   bool          // its prober is scraped without native histograms
 	cold      bool          // its regressions are in the days of learning
+	drift     float64       // of the server from hour to hour; the usual if zero
+	alert     string        // that is to find it
+	least     int           // regressions that it must find for the test to pass
 }
 
 // target makes the target of a scenario.
@@ -59,21 +61,25 @@ func (s scenario) target() *watched {
 	if s.interval == 0 {
 		s.interval = 10 * time.Second
 	}
+	if s.drift == 0 {
+		s.drift = drift
+	}
 	itl, ttft := max(s.itl, 1), max(s.ttft, 1)
-	return newWatched(s.name, s.group, newServer(s.seed, itl, ttft, regressions(s.cold)), s.interval, begin(), s.classic)
+	return newWatched(s.name, s.group, newServer(s.seed, itl, ttft, s.drift, regressions(s.cold)), s.interval, begin(), s.classic)
 }
 
 // slower reports whether anything becomes of the server.
 func (s scenario) slower() bool { return s.itl > 1 || s.ttft > 1 }
 
 // run lives the scenarios in one Prometheus and scores each.
-func run(t *testing.T, rulesFile string, p pace, scenarios []scenario) []score {
+func run(t *testing.T, set settings, scenarios []scenario) []score {
 	t.Helper()
-	w := newWorld(t, rulesFile)
+	w := newWorld(t, set.rules)
 	for _, s := range scenarios {
+		s.seed += 1000 * set.noise
 		w.targets = append(w.targets, s.target())
 	}
-	if err := w.live(context.WithoutCancel(t.Context()), begin(), begin().Add(learning+scored), p); err != nil {
+	if err := w.live(t.Context(), begin(), begin().Add(learning+scored), pace{scrape: 2 * time.Minute, slowest: 2 * time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	var all []score
@@ -85,10 +91,9 @@ func run(t *testing.T, rulesFile string, p pace, scenarios []scenario) []score {
 
 // A score is what one alert did about a scenario.
 type score struct {
-	scenario      scenario
-	findings      []finding // by alert's name
-	falseLearning map[string]int
-	episodes      []*episode
+	scenario scenario
+	findings []finding // by alert's name
+	episodes []*episode
 }
 
 // A finding is what an alert did.
@@ -134,4 +139,25 @@ func (s scenario) score(fired []*episode) score {
 	}
 	slices.SortFunc(r.findings, func(a, b finding) int { return len(b.delays) - len(a.delays) })
 	return r
+}
+
+// check fails the test if the alert found fewer than it must, or any alert of any
+// kind fired without a reason. Those of a long run are measured only.
+func (s score) check(t *testing.T) {
+	t.Helper()
+	if s.scenario.least == 0 && s.scenario.slower() || s.scenario.drift > 0 || s.scenario.classic || s.scenario.interval > 0 {
+		return
+	}
+	found := 0
+	for _, f := range s.findings {
+		if f.alert == s.scenario.alert {
+			found = len(f.delays)
+		}
+		if f.wrong > 0 {
+			t.Errorf("%s: %s fired %d times without a regression", s.scenario.name, f.alert, f.wrong)
+		}
+	}
+	if found < s.scenario.least {
+		t.Errorf("%s: %s found %d of 7, want at least %d", s.scenario.name, s.scenario.alert, found, s.scenario.least)
+	}
 }

@@ -15,8 +15,8 @@ const (
 
 	itlSwing, ttftSwing = 0.10, 0.20 // by the hour of the day, up and down
 	weekend             = 0.95       // of what it is on a weekday
-	drift               = 0.03       // standard deviation of the level of an hour
-	persistence         = 0.7        // correlation of the level of an hour with that of the hour before
+	drift               = 0.02       // standard deviation of the level of an hour
+	persistence         = 0.5        // correlation of the level of an hour with that of the hour before
 	itlSpread           = 0.09       // coefficient of variation between probes
 	ttftSpread          = 0.18
 	tokenSpread         = 0.08 // and between the tokens of a probe
@@ -30,6 +30,7 @@ type regression struct{ from, to time.Time }
 type server struct {
 	random     *rand.Rand
 	itl, ttft  float64      // factors of its regressions; 1 is none
+	drift      float64      // standard deviation of the level of an hour
 	regressed  []regression // in order
 	hour       time.Time    // the hour that the levels are of
 	levels     [2]float64   // drift of ITL and TTFT: logarithms, in standard deviations
@@ -42,8 +43,8 @@ type gap struct{ factor, position float64 }
 
 // newServer makes a server of which the noise depends on the seed alone, so that
 // two of equal seed differ by their regressions only.
-func newServer(seed uint64, itl, ttft float64, regressed []regression) *server {
-	s := &server{random: rand.New(rand.NewPCG(seed, 1)), itl: itl, ttft: ttft, regressed: regressed}
+func newServer(seed uint64, itl, ttft, drift float64, regressed []regression) *server {
+	s := &server{random: rand.New(rand.NewPCG(seed, 1)), drift: drift, itl: itl, ttft: ttft, regressed: regressed}
 	for i := range s.noise {
 		factor := lognormal(s.random, tokenSpread)
 		if s.random.Float64() < stalls {
@@ -94,8 +95,8 @@ func (s *server) probe(now time.Time) probe {
 		level = weekend
 	}
 	p := probe{failed: s.random.Float64() < failures, noise: s.random.IntN(len(s.noise))}
-	p.itl = itl * level * (1 + itlSwing*day) * math.Exp(drift*s.levels[0]) * lognormal(s.random, itlSpread)
-	p.ttft = ttft * level * (1 + ttftSwing*day) * math.Exp(drift*s.levels[1]) * lognormal(s.random, ttftSpread)
+	p.itl = itl * level * (1 + itlSwing*day) * math.Exp(s.drift*s.levels[0]) * lognormal(s.random, itlSpread)
+	p.ttft = ttft * level * (1 + ttftSwing*day) * math.Exp(s.drift*s.levels[1]) * lognormal(s.random, ttftSpread)
 	if s.regressing {
 		p.itl *= s.itl
 		p.ttft *= s.ttft
