@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/value"
 	"github.com/prometheus/prometheus/promql"
@@ -145,7 +146,7 @@ func (w *world) record(ctx context.Context, r rules.Rule, matrix promql.Matrix, 
 			return fmt.Errorf("%s: a rule that records histograms is not foreseen", series.Metric)
 		}
 		b := labels.NewBuilder(series.Metric)
-		b.Set(labels.MetricName, r.Name())
+		b.Set(model.MetricNameLabel, r.Name())
 		r.Labels().Range(func(l labels.Label) { b.Set(l.Name, l.Value) })
 		name := b.Labels()
 		for i, p := range series.Floats {

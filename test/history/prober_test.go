@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 )
@@ -222,7 +223,7 @@ func (w *watched) labels(name string) labels.Labels {
 		return known
 	}
 	parts := strings.Split(name, ";")
-	all := []string{labels.MetricName, parts[0], "job", "prober", "instance", w.name}
+	all := []string{model.MetricNameLabel, parts[0], "job", "prober", "instance", w.name}
 	if strings.HasPrefix(parts[0], "llm_probe_") {
 		all = append(all, "target", w.name, "model", "llama", "prompt", "cold")
 	}
