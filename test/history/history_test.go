@@ -82,6 +82,9 @@ func TestRegressionAlerts(t *testing.T) {
 				t.Parallel()
 				for _, s := range run(t, set, together) {
 					t.Log(s.row())
+					for _, e := range s.episodes {
+						t.Logf("%s for %s: %s", e.from.Format("Mon 2006-01-02 15:04"), e.to.Sub(e.from), e.labels)
+					}
 					table <- s.row()
 					if !set.long && set.noise == 0 {
 						s.check(t)

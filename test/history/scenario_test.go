@@ -159,7 +159,4 @@ func (s score) check(t *testing.T) {
 	if wrong > s.scenario.most {
 		t.Errorf("%s: %d alerts fired without a regression, want at most %d", s.scenario.name, wrong, s.scenario.most)
 	}
-	for _, e := range s.episodes {
-		t.Logf("%s for %s: %s", e.from.Format("Mon 2006-01-02 15:04"), e.to.Sub(e.from), e.labels)
-	}
 }
