@@ -1,0 +1,125 @@
+// Package history measures what the regression alerts find, and what they cry
+// wolf about, over simulated weeks. It holds no rule: it loads alerts/rules.yaml.
+package history
+
+import (
+	"flag"
+	"os"
+	"testing"
+	"time"
+)
+
+// settings are the flags of the test binary.
+type settings struct {
+	update bool   // write the rows of docs/regression.md anew
+	long   bool   // all scenarios
+	rules  string // file of the rules
+	noise  uint64 // added to the seeds of all scenarios
+}
+
+func flags() settings {
+	get := func(name string) any { return flag.Lookup(name).Value.(flag.Getter).Get() }
+	return settings{
+		update: get("update").(bool), long: get("long").(bool), rules: get("rules").(string), noise: get("noise").(uint64),
+	}
+}
+
+func TestMain(m *testing.M) {
+	flag.Bool("update", false, "write the rows of docs/regression.md anew")
+	flag.Bool("long", false, "measure all scenarios, which takes many minutes")
+	flag.String("rules", "../../alerts/rules.yaml", "`file` of the rules")
+	flag.Uint64("noise", 0, "measure other weeks: any `number`; the page is not compared then")
+	flag.Parse()
+	os.Exit(m.Run())
+}
+
+// brief are the scenarios of every run, long the others. Those of one row live
+// in one Prometheus, and rows side by side.
+func brief() [][]scenario {
+	return [][]scenario{
+		{
+			{name: "nothing happens", group: "stacks", seed: 1, most: 1},
+			{name: "ITL +15%", group: "stacks", seed: 2, itl: 1.15, alert: "ProberITLRegression", least: 6, most: 1},
+		},
+		{{name: "ITL +10%", seed: 3, itl: 1.10, alert: "ProberITLRegression", least: 4, most: 2}},
+	}
+}
+
+func long() [][]scenario {
+	itl, ttft, rarely := "ProberITLRegression", "ProberTTFTRegression", 100*time.Second
+	return [][]scenario{
+		{{name: "ITL +20%", seed: 4, itl: 1.20, alert: itl}, {name: "ITL +30%", seed: 5, itl: 1.30, alert: itl}},
+		{{name: "TTFT +15%", seed: 6, ttft: 1.15, alert: ttft}, {name: "TTFT +30%", seed: 7, ttft: 1.30, alert: ttft}},
+		{
+			{name: "nothing happens, a probe each 100 s", seed: 8, interval: rarely},
+			{name: "ITL +15%, a probe each 100 s", seed: 9, itl: 1.15, interval: rarely, alert: itl},
+			{name: "TTFT +30%, a probe each 100 s", seed: 10, ttft: 1.30, interval: rarely, alert: ttft},
+		},
+		{
+			{name: "nothing happens, classic buckets", seed: 11, classic: true},
+			{name: "ITL +15%, classic buckets", seed: 12, itl: 1.15, classic: true, alert: itl},
+		},
+		{
+			{name: "ITL +15% in the first 14 days", seed: 13, itl: 1.15, cold: true, alert: itl},
+			{name: "ITL +30% in the first 14 days", seed: 14, itl: 1.30, cold: true, alert: itl},
+		},
+		{
+			{name: "nothing happens, a restless server", seed: 15, drift: 0.03},
+			{name: "ITL +15%, a restless server", seed: 16, itl: 1.15, drift: 0.03, alert: itl},
+		},
+	}
+}
+
+func TestRegressionAlerts(t *testing.T) {
+	set, rows := flags(), brief()
+	if set.long {
+		rows = append(rows, long()...)
+	}
+	table := make(chan string, 100)
+	t.Run("scenarios", func(t *testing.T) {
+		for _, together := range rows {
+			t.Run(together[0].name, func(t *testing.T) {
+				t.Parallel()
+				for _, s := range run(t, set, together) {
+					t.Log(s.row())
+					for _, e := range s.episodes {
+						t.Logf("%s for %s: %s", e.from.Format("Mon 2006-01-02 15:04"), e.to.Sub(e.from), e.labels)
+					}
+					table <- s.row()
+					if !set.long && set.noise == 0 {
+						s.check(t)
+					}
+				}
+			})
+		}
+	})
+	close(table)
+	if set.noise == 0 {
+		compare(t, set.update, table)
+	}
+}
+
+// compare holds rows against the page, or writes them into it.
+func compare(t *testing.T, update bool, table <-chan string) {
+	t.Helper()
+	const path = "../../docs/regression.md"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for r := range table {
+		rows = append(rows, r)
+	}
+	text, err := replaceRows(string(page), rows)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // a page of the documentation
+			t.Fatal(err)
+		}
+	} else if text != string(page) {
+		t.Errorf("%s says something else (-update writes it anew): measured\n%v", path, rows)
+	}
+}

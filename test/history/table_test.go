@@ -1,0 +1,66 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// row is what docs/regression.md says of a scenario: a line of its table.
+func (s score) row() string {
+	found, delays, others, wrong, early := "–", "–", []string{}, []string{}, []string{}
+	for _, f := range s.findings {
+		name := strings.TrimPrefix(f.alert, "Prober")
+		if f.alert == s.scenario.alert {
+			found, delays = fmt.Sprintf("%d of 7", len(f.delays)), spread(f.delays)
+		} else if len(f.delays) > 0 {
+			others = append(others, fmt.Sprintf("%s %d", name, len(f.delays)))
+		}
+		if f.wrong > 0 {
+			wrong = append(wrong, fmt.Sprintf("%s %d", name, f.wrong))
+		}
+		if f.early > 0 {
+			early = append(early, fmt.Sprintf("%s %d", name, f.early))
+		}
+	}
+	if s.scenario.alert != "" && found == "–" {
+		found = "0 of 7"
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s |",
+		s.scenario.name, found, delays, list(others), list(wrong), list(early))
+}
+
+// list joins words, in order; that of none is a 0.
+func list(words []string) string {
+	if len(words) == 0 {
+		return "0"
+	}
+	slices.Sort(words)
+	return strings.Join(words, ", ")
+}
+
+// spread is the median of some times and the range they are in.
+func spread(all []time.Duration) string {
+	if len(all) == 0 {
+		return "–"
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	minutes := func(d time.Duration) int { return int(d.Minutes()) }
+	return fmt.Sprintf("%d min (%d to %d)", minutes(sorted[len(sorted)/2]), minutes(sorted[0]), minutes(sorted[len(sorted)-1]))
+}
+
+// replaceRows puts rows into a page in the place of those that begin with the same
+// cell. A row that the page has no place for is an error.
+func replaceRows(page string, rows []string) (string, error) {
+	lines := strings.Split(page, "\n")
+	for _, row := range rows {
+		first := strings.Join(strings.SplitN(row, "|", 3)[:2], "|") + "|"
+		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, first) })
+		if at < 0 {
+			return "", fmt.Errorf("the page has no row that begins with %q", first)
+		}
+		lines[at] = row
+	}
+	return strings.Join(lines, "\n"), nil
+}

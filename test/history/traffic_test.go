@@ -1,0 +1,116 @@
+package history
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// What a server is like that nothing happens to.
+const (
+	itl      = 0.018 // seconds, the usual gap between two tokens
+	ttft     = 1.2   // seconds
+	tokens   = 100   // of an answer
+	failures = 0.001 // share of probes that fail
+
+	itlSwing, ttftSwing = 0.10, 0.20 // by the hour of the day, up and down
+	weekend             = 0.95       // of what it is on a weekday
+	drift               = 0.02       // standard deviation of the level of an hour
+	persistence         = 0.5        // correlation of the level of an hour with that of the hour before
+	itlSpread           = 0.09       // coefficient of variation between probes
+	ttftSpread          = 0.18
+	tokenSpread         = 0.08 // and between the tokens of a probe
+	stalls              = 0.01 // share of tokens that take two to six times as long
+)
+
+// A regression makes a server slower for a while.
+type regression struct{ from, to time.Time }
+
+// A server is one that is probed: how fast it is at any time.
+type server struct {
+	random     *rand.Rand
+	itl, ttft  float64      // factors of its regressions; 1 is none
+	drift      float64      // standard deviation of the level of an hour
+	regressed  []regression // in order
+	hour       time.Time    // the hour that the levels are of
+	levels     [2]float64   // drift of ITL and TTFT: logarithms, in standard deviations
+	noise      [1 << 14]gap // of a token within its probe
+	regressing bool
+}
+
+// A gap is the time of a token relative to the others of its probe.
+type gap struct{ factor, position float64 }
+
+// newServer makes a server of which the noise depends on the seed alone, so that
+// two of equal seed differ by their regressions only.
+func newServer(seed uint64, itl, ttft, drift float64, regressed []regression) *server {
+	s := &server{random: rand.New(rand.NewPCG(seed, 1)), drift: drift, itl: itl, ttft: ttft, regressed: regressed}
+	for i := range s.noise {
+		factor := lognormal(s.random, tokenSpread)
+		if s.random.Float64() < stalls {
+			factor *= 2 + 4*s.random.Float64()
+		}
+		s.noise[i] = gap{factor: factor, position: position(factor)}
+	}
+	s.levels = [2]float64{s.random.NormFloat64(), s.random.NormFloat64()}
+	return s
+}
+
+// lognormal is a factor around 1 with a coefficient of variation.
+func lognormal(r *rand.Rand, spread float64) float64 { return math.Exp(spread * r.NormFloat64()) }
+
+// A probe is what one answer showed, in seconds.
+type probe struct {
+	failed     bool
+	ttft, e2el float64
+	itl        float64 // of the probe; a token's is that times its noise
+	noise      int     // where in the server's noise its tokens begin
+	tpot       float64
+	maxGap     float64
+}
+
+// at moves the levels of drift to the hour of a time that never goes back.
+func (s *server) at(now time.Time) {
+	hour := now.Truncate(time.Hour)
+	if s.hour.IsZero() {
+		s.hour = hour
+	}
+	for ; s.hour.Before(hour); s.hour = s.hour.Add(time.Hour) {
+		for i := range s.levels {
+			s.levels[i] = persistence*s.levels[i] + math.Sqrt(1-persistence*persistence)*s.random.NormFloat64()
+		}
+	}
+	for len(s.regressed) > 0 && !now.Before(s.regressed[0].to) {
+		s.regressed = s.regressed[1:]
+	}
+	s.regressing = len(s.regressed) > 0 && !now.Before(s.regressed[0].from)
+}
+
+// probe asks the server once.
+func (s *server) probe(now time.Time) probe {
+	s.at(now)
+	day := math.Sin(2 * math.Pi * (float64(now.Hour()) + float64(now.Minute())/60 - 9) / 24)
+	level := 1.0
+	if d := now.Weekday(); d == time.Saturday || d == time.Sunday {
+		level = weekend
+	}
+	p := probe{failed: s.random.Float64() < failures, noise: s.random.IntN(len(s.noise))}
+	p.itl = itl * level * (1 + itlSwing*day) * math.Exp(s.drift*s.levels[0]) * lognormal(s.random, itlSpread)
+	p.ttft = ttft * level * (1 + ttftSwing*day) * math.Exp(s.drift*s.levels[1]) * lognormal(s.random, ttftSpread)
+	if s.regressing {
+		p.itl *= s.itl
+		p.ttft *= s.ttft
+	}
+	whole := 0.0
+	for i := range tokens - 1 {
+		g := p.itl * s.token(p, i).factor
+		whole += g
+		p.maxGap = max(p.maxGap, g)
+	}
+	p.tpot = whole / (tokens - 1)
+	p.e2el = p.ttft + whole
+	return p
+}
+
+// token is the noise of a token of a probe.
+func (s *server) token(p probe, i int) gap { return s.noise[(p.noise+i)%len(s.noise)] }
