@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -49,6 +50,7 @@ type scenario struct {
 	classic   bool          // its prober is scraped without native histograms
 	cold      bool          // its regressions are in the days of learning
 	drift     float64       // of the server from hour to hour; the usual if zero
+	weekend   float64       // factor of its latencies on Saturday and Sunday; none if zero
 	alert     string        // that is to find it
 	least     int           // regressions that it must find for the test to pass
 	most      int           // false alerts in the scored days for the test to pass
@@ -56,17 +58,10 @@ type scenario struct {
 
 // target makes the target of a scenario.
 func (s scenario) target() *watched {
-	if s.group == "" {
-		s.group = s.name
-	}
-	if s.interval == 0 {
-		s.interval = 10 * time.Second
-	}
-	if s.drift == 0 {
-		s.drift = drift
-	}
-	itl, ttft := max(s.itl, 1), max(s.ttft, 1)
-	return newWatched(s.name, s.group, newServer(s.seed, itl, ttft, s.drift, regressions(s.cold)), s.interval, begin(), s.classic)
+	s.group, s.interval = cmp.Or(s.group, s.name), cmp.Or(s.interval, 10*time.Second)
+	s.drift, s.weekend = cmp.Or(s.drift, drift), cmp.Or(s.weekend, 1)
+	s.itl, s.ttft = cmp.Or(s.itl, 1), cmp.Or(s.ttft, 1)
+	return newWatched(s.name, s.group, newServer(s, regressions(s.cold)), s.interval, begin(), s.classic)
 }
 
 // slower reports whether anything becomes of the server.

@@ -14,7 +14,6 @@ const (
 	failures = 0.001 // share of probes that fail
 
 	itlSwing, ttftSwing = 0.10, 0.20 // by the hour of the day, up and down
-	weekend             = 0.95       // of what it is on a weekday
 	drift               = 0.02       // standard deviation of the level of an hour
 	persistence         = 0.5        // correlation of the level of an hour with that of the hour before
 	itlSpread           = 0.09       // coefficient of variation between probes
@@ -31,6 +30,7 @@ type server struct {
 	random     *rand.Rand
 	itl, ttft  float64      // factors of its regressions; 1 is none
 	drift      float64      // standard deviation of the level of an hour
+	weekend    float64      // factor on Saturday and Sunday
 	regressed  []regression // in order
 	hour       time.Time    // the hour that the levels are of
 	levels     [2]float64   // drift of ITL and TTFT: logarithms, in standard deviations
@@ -43,17 +43,19 @@ type gap struct{ factor, position float64 }
 
 // newServer makes a server of which the noise depends on the seed alone, so that
 // two of equal seed differ by their regressions only.
-func newServer(seed uint64, itl, ttft, drift float64, regressed []regression) *server {
-	s := &server{random: rand.New(rand.NewPCG(seed, 1)), drift: drift, itl: itl, ttft: ttft, regressed: regressed}
-	for i := range s.noise {
-		factor := lognormal(s.random, tokenSpread)
-		if s.random.Float64() < stalls {
-			factor *= 2 + 4*s.random.Float64()
-		}
-		s.noise[i] = gap{factor: factor, position: position(factor)}
+func newServer(s scenario, regressed []regression) *server {
+	made := &server{
+		random: rand.New(rand.NewPCG(s.seed, 1)), drift: s.drift, weekend: s.weekend, itl: s.itl, ttft: s.ttft, regressed: regressed,
 	}
-	s.levels = [2]float64{s.random.NormFloat64(), s.random.NormFloat64()}
-	return s
+	for i := range made.noise {
+		factor := lognormal(made.random, tokenSpread)
+		if made.random.Float64() < stalls {
+			factor *= 2 + 4*made.random.Float64()
+		}
+		made.noise[i] = gap{factor: factor, position: position(factor)}
+	}
+	made.levels = [2]float64{made.random.NormFloat64(), made.random.NormFloat64()}
+	return made
 }
 
 // lognormal is a factor around 1 with a coefficient of variation.
@@ -92,7 +94,7 @@ func (s *server) probe(now time.Time) probe {
 	day := math.Sin(2 * math.Pi * (float64(now.Hour()) + float64(now.Minute())/60 - 9) / 24)
 	level := 1.0
 	if d := now.Weekday(); d == time.Saturday || d == time.Sunday {
-		level = weekend
+		level = s.weekend
 	}
 	p := probe{failed: s.random.Float64() < failures, noise: s.random.IntN(len(s.noise))}
 	p.itl = itl * level * (1 + itlSwing*day) * math.Exp(s.drift*s.levels[0]) * lognormal(s.random, itlSpread)
