@@ -324,7 +324,7 @@ func TestRulesLeadToBoards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	links := regexp.MustCompile(`/d/prober-([a-z-]+).*`).FindAllStringSubmatch(string(rules), -1)
+	links := regexp.MustCompile(`(?s)/d/prober-([a-z-]+).*?runbook_url`).FindAllStringSubmatch(string(rules), -1)
 	if len(links) == 0 {
 		t.Fatal("the rules link to no board")
 	}

@@ -69,8 +69,10 @@ func fleetTable(s scope) *panel {
 	p.override("byName", "target", property{"links", []dataLink{
 		{Title: "Target", URL: "/d/prober-target?var-target=${__data.fields.target:percentencode}&var-model=${__data.fields.model:percentencode}" +
 			"&var-prompt=${__data.fields.prompt:percentencode}&" + keep},
-		{Title: "Compare with another of its group", URL: "/d/prober-compare?var-group=${__data.fields.group:percentencode}" +
-			"&var-a=${__data.fields.target:percentencode}&" + keep},
+		// Without A and B the board takes the first and the last of the group, which
+		// differ; this one as A would be B as well where it is the last.
+		{Title: "Compare the members of its group", URL: "/d/prober-compare?var-group=${__data.fields.group:percentencode}" +
+			"&var-prompt=${__data.fields.prompt:percentencode}&" + keep},
 	}})
 	p.override("byName", "model", property{"links", []dataLink{
 		{Title: "vLLM's own board", URL: "/d/vllm-overview?var-model_name=${__data.fields.model:percentencode}&${__url_time_range}"},

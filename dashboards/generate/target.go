@@ -46,6 +46,9 @@ func objectives(s scope) []*panel {
 		rows(s.with(`verdict="bad"`).increase(objective, shown)))
 	t.Transformations = append(t.Transformations, renamed([]string{"objective", "target", "model", "prompt"}, nil,
 		[]string{"Goal", "Limit", "Good", "Budget left", "Burn rate, 1 h", "Bad probes"}))
+	for _, column := range []string{"Goal", "Good"} { // 99.96% is not 100%
+		t.override("byName", column, property{"decimals", 3})
+	}
 	t.override("byName", "Limit", property{"unit", seconds})
 	t.override("byName", "Burn rate, 1 h", property{"unit", ratio}, property{"decimals", 1})
 	t.override("byName", "Burn rate, 1 h", judgedColumn(neutral, from(1, wary), from(14.4, bad))...)
