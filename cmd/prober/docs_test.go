@@ -154,7 +154,7 @@ func TestPagesShowCommandsThatWork(t *testing.T) {
 				t.Errorf("%s shows %q: %v", path, match[0], err)
 			}
 		}
-		for _, match := range regexp.MustCompile("(?m)(?:^|`)make ([a-z]+)").FindAllStringSubmatch(text, -1) {
+		for _, match := range regexp.MustCompile("(?m)(?:^|`)make ([a-z0-9]+)").FindAllStringSubmatch(text, -1) {
 			if !strings.Contains(makefile, "\n"+match[1]+":") {
 				t.Errorf("%s shows %q, which the Makefile does not have", path, match[0])
 			}

@@ -71,6 +71,8 @@ func long() [][]scenario {
 			{name: "nothing happens, quick weekends", seed: 17, weekend: 0.95},
 			{name: "ITL +10%, quick weekends", seed: 18, itl: 1.10, weekend: 0.95, alert: itl},
 			{name: "ITL +15%, quick weekends", seed: 19, itl: 1.15, weekend: 0.95, alert: itl},
+			{name: "nothing happens, busy weekends", seed: 20, weekend: 1.10},
+			{name: "ITL +15%, busy weekends", seed: 21, itl: 1.15, weekend: 1.10, alert: itl},
 		},
 	}
 }
