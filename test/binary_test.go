@@ -172,20 +172,20 @@ func results(t *testing.T, base string) []result {
 	return reply.Data.Results
 }
 
-// eventually asks again until ok, or fails the test after a minute: what is
+// eventually asks again until ok, or fails the test after two minutes: what is
 // awaited is an event in another process.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
-	for deadline := time.After(time.Minute); ; {
+	for deadline := time.After(2 * time.Minute); ; {
 		if ok() {
 			return
 		}
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			t.Fatalf("waited a minute for %s", what)
+			t.Fatalf("waited two minutes for %s", what)
 		}
 	}
 }

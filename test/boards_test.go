@@ -247,17 +247,17 @@ func scrapeServers(vllm, others string) string {
 		fmt.Sprintf(scrape, "vllm", strings.TrimPrefix(vllm, "http://")) + fmt.Sprintf(scrape, "others", strings.TrimPrefix(others, "http://"))
 }
 
-// fastRules are the rules of the repository, evaluated every second, the alerts
-// firing as soon as they are true.
+// fastRules are the rules of the repository, evaluated every two seconds, the alerts
+// firing as soon as they are true, a tenth of the probes being enough.
 func fastRules(t *testing.T) map[string]string {
 	t.Helper()
 	rules, err := os.ReadFile(rulesFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fast := regexp.MustCompile(`(?m)^  interval: \S+$`).ReplaceAll(rules, []byte("  interval: 1s"))
+	fast := regexp.MustCompile(`(?m)^  interval: \S+$`).ReplaceAll(rules, []byte("  interval: 2s"))
 	fast = regexp.MustCompile(`(?m)^    for: \S+\n`).ReplaceAll(fast, nil)
-	return map[string]string{"rules.yaml": string(fast)}
+	return map[string]string{"rules.yaml": strings.ReplaceAll(string(fast), ">= 30\n", ">= 3\n")}
 }
 
 // Models that are probed.
