@@ -2,7 +2,6 @@ package test
 
 import (
 	"fmt"
-	"net/http"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -82,27 +81,6 @@ func simulate(t *testing.T, n int) []string {
 		urls = append(urls, simulator.after(t, profile))
 	}
 	return urls
-}
-
-// setFault sends a fault to a simulated server at run time; an empty one heals it.
-func setFault(t *testing.T, server, fault string) {
-	t.Helper()
-	method := http.MethodPut
-	if fault == "" {
-		method = http.MethodDelete
-	}
-	request, err := http.NewRequestWithContext(t.Context(), method, server+"/sim/fault", strings.NewReader(fault))
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode >= 300 {
-		t.Fatalf("%s %s: %s", method, fault, response.Status)
-	}
 }
 
 // alertOf is an alert's whole label set.

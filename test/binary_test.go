@@ -172,6 +172,29 @@ func results(t *testing.T, base string) []result {
 	return reply.Data.Results
 }
 
+// setFault sets the fault of a simulated server at run time, or heals it with an
+// empty one, and returns when that was done.
+func setFault(t *testing.T, server, fault string) time.Time {
+	t.Helper()
+	method := http.MethodPut
+	if fault == "" {
+		method = http.MethodDelete
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, server+"/sim/fault", strings.NewReader(fault))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode/100 != 2 {
+		t.Fatalf("%s %s: %s", method, fault, response.Status)
+	}
+	return time.Now()
+}
+
 // eventually asks again until ok, or fails the test after two minutes: what is
 // awaited is an event in another process.
 func eventually(t *testing.T, what string, ok func() bool) {

@@ -188,19 +188,12 @@ func foreign() map[string]family {
 	return all
 }
 
-// rulesFile is what alerts/rules.yaml records and alerts.
-const rulesFile = "../alerts/rules.yaml"
-
 // recorded are the series that the rules record. Which labels they have, they say
 // in the first word of their names.
 func recorded(t *testing.T) map[string]family {
 	t.Helper()
-	rules, err := os.ReadFile(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
 	all := map[string]family{}
-	for _, m := range regexp.MustCompile(`(?m)^\s*- record: (\S+)$`).FindAllStringSubmatch(string(rules), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\s*- record: (\S+)$`).FindAllStringSubmatch(shippedRules(t), -1) {
 		names := "target model prompt objective signal"
 		if strings.HasPrefix(m[1], "group:") {
 			names += " group"
@@ -320,11 +313,7 @@ func checkGrouping(t *testing.T, q boardQuery, expr parser.Node, names []string,
 // TestRulesLeadToBoards holds that the boards that alerts link to are there, with
 // the variables that the links set.
 func TestRulesLeadToBoards(t *testing.T) {
-	rules, err := os.ReadFile(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	links := regexp.MustCompile(`(?s)/d/prober-([a-z-]+).*?runbook_url`).FindAllStringSubmatch(string(rules), -1)
+	links := regexp.MustCompile(`(?s)/d/prober-([a-z-]+).*?runbook_url`).FindAllStringSubmatch(shippedRules(t), -1)
 	if len(links) == 0 {
 		t.Fatal("the rules link to no board")
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -214,7 +213,7 @@ func probeForBoards(t *testing.T, vllm, otlp string) (base string) {
 	t.Helper()
 	simulated := func(fault string) string {
 		url := start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0").after(t, "fast")
-		put(t, url+"/sim/fault", fault)
+		setFault(t, url, fault)
 		return url
 	}
 	flaky, garbling := simulated(`{"status":503,"probability":0.2}`), simulated(`{"garble":true,"probability":0.5}`)
@@ -251,13 +250,9 @@ func scrapeServers(vllm, others string) string {
 // firing as soon as they are true, a tenth of the probes being enough.
 func fastRules(t *testing.T) map[string]string {
 	t.Helper()
-	rules, err := os.ReadFile(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fast := regexp.MustCompile(`(?m)^  interval: \S+$`).ReplaceAll(rules, []byte("  interval: 2s"))
-	fast = regexp.MustCompile(`(?m)^    for: \S+\n`).ReplaceAll(fast, nil)
-	return map[string]string{"rules.yaml": strings.ReplaceAll(string(fast), ">= 30\n", ">= 3\n")}
+	fast := regexp.MustCompile(`(?m)^  interval: \S+$`).ReplaceAllString(shippedRules(t), "  interval: 2s")
+	fast = regexp.MustCompile(`(?m)^    for: \S+\n`).ReplaceAllString(fast, "")
+	return map[string]string{"rules.yaml": strings.ReplaceAll(fast, ">= 30\n", ">= 3\n")}
 }
 
 // Models that are probed.

@@ -5,10 +5,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -79,7 +77,7 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	demo := start(t, nil, "demo", "--listen-address", "127.0.0.1:0")
 	page := demo.after(t, "page")
-	fault := demo.after(t, "production-stack") + "/sim/fault"
+	server := demo.after(t, "production-stack")
 	ctx, console := browser(t)
 	do := func(what string, steps ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
@@ -107,7 +105,7 @@ func TestPage(t *testing.T) {
 	}
 	screenshot(t, ctx, "page-phone.png")
 
-	injected := put(t, fault, `{"status":503}`)
+	injected := setFault(t, server, `{"status":503}`)
 	do("the state turns", chromedp.WaitVisible(card("production-stack", "failing")))
 	checkTurned(t, page, injected)
 	do("the other does not", chromedp.WaitVisible(card("ray-serve", "ok")))
@@ -150,24 +148,6 @@ func checkTurned(t *testing.T, page string, injected time.Time) {
 	if failures < 1 || failures > 2 {
 		t.Errorf("%d probes since the fault", failures)
 	}
-}
-
-// put sets a fault, and returns when that was done.
-func put(t *testing.T, url, body string) time.Time {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPut, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode/100 != 2 {
-		t.Fatalf("PUT %s: %s", url, response.Status)
-	}
-	return time.Now()
 }
 
 // screenshot takes a picture of the page as it is, and keeps it for the

@@ -17,6 +17,16 @@ import (
 // alertsDir has the rules and, in tests, what promtool is to see of them.
 const alertsDir = "../alerts"
 
+// shippedRules is the rule file that users load.
+func shippedRules(t *testing.T) string {
+	t.Helper()
+	rules, err := os.ReadFile(filepath.Join(alertsDir, "rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(rules)
+}
+
 // A ruleFile is a file of rules, as far as these tests look.
 type ruleFile struct {
 	Groups []struct {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -244,11 +243,7 @@ func TestShortenRefuses(t *testing.T) {
 // shortRules are the rules that ship, shortened.
 func (s shortening) shortRules(t *testing.T) string {
 	t.Helper()
-	file, err := os.ReadFile(rulesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules, err := s.rules(file)
+	rules, err := s.rules([]byte(shippedRules(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
