@@ -12,13 +12,16 @@ const module = "github.com/llm-prober/prober/"
 // arrows is which rooms each room may see, as the map in CONTRIBUTING.md draws
 // it. All arrows point down.
 var arrows = map[string][]string{
-	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "sim", "probe", "wire", "stream"},
+	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "sim", "probe", "wire", "stream"},
 	"internal/config":    {},
 	"internal/schedule":  {},
 	"internal/prompt":    {},
 	"internal/telemetry": {"probe", "wire", "stream"},
 	"internal/status":    {"probe", "wire", "stream"},
-	"internal/report":    {"probe", "wire", "stream"},
+	"internal/report":    {"plot", "probe", "wire", "stream"},
+	"internal/plot":      {},
+	"internal/archive":   {"report", "plot", "probe", "wire", "stream"},
+	"internal/bench":     {"schedule", "probe", "wire", "stream"},
 	"internal/sim":       {},
 	"internal/probe":     {"wire", "stream"},
 	"internal/wire":      {},
@@ -43,10 +46,10 @@ func TestArrows(t *testing.T) {
 }
 
 // TestOnlyTelemetryKnowsMetrics holds that results know no metrics, and rooms no
-// logger.
+// logger. The archive reads what Prometheus stored.
 func TestOnlyTelemetryKnowsMetrics(t *testing.T) {
 	for room := range arrows {
-		if room == "cmd/prober" || room == "internal/telemetry" {
+		if room == "cmd/prober" || room == "internal/telemetry" || room == "internal/archive" {
 			continue
 		}
 		for _, seen := range deps(t, "../../"+room) {

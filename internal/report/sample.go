@@ -1,0 +1,64 @@
+package report
+
+import (
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A Sample is what one request adds to tables and plots: a result without its
+// timeline.
+type Sample struct {
+	Target  string
+	Round   uint64        // samples of equal Round answered the same prompt
+	Start   time.Time     // monotonic
+	Elapsed time.Duration // to the end of the request, whatever it was
+	Late    time.Duration // how late it started
+
+	Outcome      probe.Outcome
+	Prompt       wire.Count // tokens
+	Output       wire.Count // tokens
+	Contaminated bool       // a cache knew the prompt that should be cold: it has no TTFT
+	Frames       int        // token frames
+	Coalesced    int        // token frames that arrived in one read with the one before
+	TTFT         Seconds
+	TPOT         Seconds
+	E2EL         Seconds
+	ITL          []float64 // seconds, once a token; nil if frames cannot be attributed
+	Doubts       []string  // the result's warnings
+}
+
+// Seconds are a duration that may be unknown.
+type Seconds struct {
+	Value float64
+	Known bool
+}
+
+// SampleOf keeps of r what a [Sample] has. The rules are those of the metrics: a
+// request that failed has no latency, and TTFT is only that of a token that was
+// seen and of a prompt that was as cold as meant.
+func SampleOf(r *probe.Result) Sample {
+	s := Sample{
+		Target: r.Target, Round: r.Round, Start: r.Timeline.Start, Elapsed: r.Elapsed, Late: r.ScheduleDelay(),
+		Outcome: r.Outcome, Prompt: r.Usage.Prompt, Output: r.Usage.Generated(),
+		Contaminated: r.Cache == probe.CacheContaminated,
+		Frames:       len(r.Timeline.Tokens), Coalesced: r.Timeline.Coalesced(),
+	}
+	for _, w := range r.Warnings {
+		s.Doubts = append(s.Doubts, w.Error())
+	}
+	if r.Outcome != probe.OK {
+		return s
+	}
+	if r.Unspoilt() {
+		s.TTFT = secondsOf(r.TTFT())
+	}
+	s.TPOT, s.E2EL = secondsOf(r.TPOT()), secondsOf(r.E2EL())
+	for gap := range r.Timeline.ITL() {
+		s.ITL = append(s.ITL, gap.Seconds())
+	}
+	return s
+}
+
+func secondsOf(d time.Duration, ok bool) Seconds { return Seconds{Value: d.Seconds(), Known: ok} }
