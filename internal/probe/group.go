@@ -91,22 +91,28 @@ func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (tu
 	}
 }
 
+// Turn asks member i alone the question of a round, which is due at due. It
+// reports whether there was a probe: a slot may be skipped.
+func (g *Group) Turn(ctx context.Context, i int, round uint64, due time.Time) bool {
+	return g.turn(ctx, i, g.Ask(round), round, due)
+}
+
 // turn is one member's part of a round.
-func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due time.Time) {
+func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due time.Time) bool {
 	m := g.Members[i]
 	if m.Resting(time.Now()) {
 		g.Skipped(m.Name(), SkipBackoff)
-		return
+		return false
 	}
 	release, ok := m.slots.Take(time.Now())
 	if !ok {
 		g.Skipped(m.Name(), SkipOverlap)
-		return
+		return false
 	}
 	defer release()
 	if !m.budget.Reserve(time.Now(), cost(q.Ask)+g.Output) {
 		g.Skipped(m.Name(), SkipBudget)
-		return
+		return false
 	}
 	ask := q.Ask
 	ask.MaxTokens = g.Output
@@ -121,6 +127,7 @@ func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due t
 	if r.Outcome != Canceled {
 		g.Record(r)
 	}
+	return true
 }
 
 // teach tells the prompt's writer what the first member's server made of it.

@@ -60,6 +60,19 @@ func (p Plan) Offsets() iter.Seq[time.Duration] {
 	return p.constant
 }
 
+// Starts is how many starts are due within a time that begins with the first of
+// them.
+func (p Plan) Starts(within time.Duration) uint64 {
+	n, first := uint64(0), p.Offset(0)
+	for offset := range p.Offsets() {
+		if offset-first >= within {
+			return n
+		}
+		n++
+	}
+	panic("unreachable: a plan has no end")
+}
+
 func (p Plan) constant(yield func(time.Duration) bool) {
 	offset := p.Phase()
 	for yield(offset) {

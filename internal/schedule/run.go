@@ -9,7 +9,8 @@ import (
 
 // A Job is what a plan starts.
 type Job struct {
-	Plan Plan
+	Plan   Plan
+	Starts uint64 // how many there are, the late ones counted; 0 for no end
 
 	// Do does the work of start n, which was due at due, in a goroutine of its
 	// own: a start never waits for the one before.
@@ -20,9 +21,9 @@ type Job struct {
 	Late func(n uint64)
 }
 
-// Run starts the job's work as planned from epoch on, until ctx is done, and
-// returns when all that it started has returned. Starts due before Run was
-// called are none.
+// Run starts the job's work as planned from epoch on, until ctx is done or there
+// are no more starts, and returns when all that it started has returned. Starts
+// due before Run was called are none.
 func (j Job) Run(ctx context.Context, epoch time.Time) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -30,7 +31,7 @@ func (j Job) Run(ctx context.Context, epoch time.Time) {
 	next, stop := iter.Pull(j.Plan.Offsets())
 	defer stop()
 	n, due := j.first(next, epoch)
-	for {
+	for done := uint64(0); j.Starts == 0 || done < j.Starts; done++ {
 		if !sleepUntil(ctx, due) {
 			return
 		}

@@ -1,0 +1,78 @@
+package bench
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// crowd asks one member without a clock: as soon as a request has ended, the
+// next begins.
+func (s Step) crowd(starts, probes context.Context, member int) (next uint64) {
+	q := &queue{next: s.First, requests: s.Load.Requests}
+	workers := s.Load.AtOnce
+	if workers == 0 || q.requests > 0 && workers > q.requests {
+		workers = q.requests
+	}
+	var ready, done sync.WaitGroup
+	gate := make(chan struct{})
+	ready.Add(workers)
+	for range workers {
+		done.Go(func() { s.work(starts, probes, member, q, &ready, gate) })
+	}
+	ready.Wait()
+	q.begin(time.Now(), s.Load.Limit)
+	close(gate)
+	done.Wait()
+	return q.next
+}
+
+// work is one of so many at a time. All begin together, when each is ready.
+func (s Step) work(starts, probes context.Context, member int, q *queue, ready *sync.WaitGroup, gate <-chan struct{}) {
+	round, ok := q.take(time.Time{})
+	if ok {
+		s.Ready(starts, round)
+	}
+	ready.Done()
+	<-gate
+	due := q.began
+	for ok && starts.Err() == nil && s.Group.Turn(probes, member, round, due) {
+		if round, ok = q.take(time.Now()); ok {
+			s.Ready(starts, round)
+			due = time.Now()
+		}
+	}
+}
+
+// A queue is the rounds that nobody has taken yet. It is safe for concurrent use.
+type queue struct {
+	mu       sync.Mutex
+	next     uint64
+	taken    int
+	requests int       // 0: without end
+	began    time.Time // set once, by begin
+	end      time.Time // zero: never
+}
+
+// begin sets when the requests began, and lets nobody take a round when limit has
+// passed since; 0 is no limit.
+func (q *queue) begin(now time.Time, limit time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.began = now
+	if limit > 0 {
+		q.end = now.Add(limit)
+	}
+}
+
+// take takes the next round. ok is false if there is none, or it is too late.
+func (q *queue) take(now time.Time) (round uint64, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.requests > 0 && q.taken == q.requests || !q.end.IsZero() && !now.Before(q.end) {
+		return 0, false
+	}
+	q.taken++
+	q.next++
+	return q.next - 1, true
+}

@@ -1,0 +1,49 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// What the bench itself may take of what it measures, before it says so.
+const (
+	tolerated = 0.1              // share of the median
+	unnoticed = time.Millisecond // whatever the share
+)
+
+// Doubt says in sentences whether the bench was too slow to be believed: its
+// readers waited, or its requests began late. ITL and TTFT are the medians that
+// were measured; 0 where there is none.
+func Doubt(lag Lag, late []time.Duration, ttft, itl time.Duration) []string {
+	var list []string
+	if disturbs(lag.P99, itl) {
+		list = append(list, fmt.Sprintf("the bench was short of processors: what it read waited up to %s (p99) to be stamped, %.0f%% of the median ITL; "+
+			"ask less at once, or run it where more are free", rounded(lag.P99), 100*share(lag.P99, itl)))
+	}
+	slices.Sort(late)
+	if len(late) == 0 {
+		return list
+	}
+	if p99 := late[(len(late)*99+99)/100-1]; disturbs(p99, ttft) {
+		list = append(list, fmt.Sprintf("the bench was late: requests began up to %s (p99) after they were due, %.0f%% of the median TTFT, which does not hold it",
+			rounded(p99), 100*share(p99, ttft)))
+	}
+	return list
+}
+
+// disturbs reports whether a delay of the bench's own is too much of a median.
+func disturbs(delay, median time.Duration) bool {
+	return delay > unnoticed && median > 0 && share(delay, median) > tolerated
+}
+
+func share(part, whole time.Duration) float64 { return float64(part) / float64(whole) }
+
+// rounded is d with two or three digits that matter.
+func rounded(d time.Duration) time.Duration {
+	unit := time.Microsecond
+	for d >= 1000*unit {
+		unit *= 10
+	}
+	return d.Round(unit)
+}
