@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
@@ -14,11 +15,11 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// addConfigFlags gives a verb a flag for every setting: the same words as the
-// variables.
-func addConfigFlags(cmd *cobra.Command) {
+// addConfigFlags gives a verb a flag for every setting, but for those that it has
+// no use for: the same words as the variables.
+func addConfigFlags(cmd *cobra.Command, without ...string) {
 	for _, key := range config.Reference() {
-		if key.Flag == "" {
+		if key.Flag == "" || slices.Contains(without, key.Flag) {
 			continue
 		}
 		help := key.Help

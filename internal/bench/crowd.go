@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // crowd asks one member without a clock: as soon as a request has ended, the
@@ -27,21 +29,26 @@ func (s Step) crowd(starts, probes context.Context, member int) (next uint64) {
 	return q.next
 }
 
-// work is one of so many at a time. All begin together, when each is ready.
+// work is one of so many at a time. All begin together, when each has its first
+// question ready.
 func (s Step) work(starts, probes context.Context, member int, q *queue, ready *sync.WaitGroup, gate <-chan struct{}) {
-	round, ok := q.take(time.Time{})
-	if ok {
-		s.Ready(starts, round)
-	}
+	question, round, ok := s.prepare(starts, q)
 	ready.Done()
 	<-gate
 	due := q.began
-	for ok && starts.Err() == nil && s.Group.Turn(probes, member, round, due) {
-		if round, ok = q.take(time.Now()); ok {
-			s.Ready(starts, round)
-			due = time.Now()
-		}
+	for ok && starts.Err() == nil && s.Group.Turn(probes, member, question, round, due) {
+		question, round, ok = s.prepare(starts, q)
+		due = time.Now()
 	}
+}
+
+// prepare takes a round and writes its question. ok is false if there is none.
+func (s Step) prepare(ctx context.Context, q *queue) (question probe.Question, round uint64, ok bool) {
+	if round, ok = q.take(time.Now()); !ok {
+		return question, 0, false
+	}
+	s.Ready(ctx, round)
+	return s.Group.Ask(round), round, true
 }
 
 // A queue is the rounds that nobody has taken yet. It is safe for concurrent use.

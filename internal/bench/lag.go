@@ -10,7 +10,7 @@ import (
 // a reader that waits stamps what it reads too late. It is the whole process's.
 type Lag struct {
 	P99   time.Duration // 99 of 100 waits were not longer; an upper bound
-	Waits uint64
+	Waits uint64        // that were measured: the runtime does so with one of eight
 }
 
 // latencies is the histogram of all such waits since the program began.

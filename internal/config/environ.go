@@ -162,13 +162,20 @@ func (l *loader) flags() values {
 	return read
 }
 
-// arguments makes targets of the URLs that were given as arguments.
+// arguments makes targets of the URLs that were given as arguments, each alone
+// or as name=URL.
 func (l *loader) arguments() []item {
 	k, _ := l.keys.find("URL", targetScope)
 	items := make([]item, len(l.URLs))
 	for i, u := range l.URLs {
 		word := fmt.Sprintf("URL argument %d", i+1)
-		items[i] = argumentItem(values{k.name: l.take(k, word, strings.TrimSpace(u))})
+		given := values{}
+		if name, rest, named := strings.Cut(u, "="); named && !strings.Contains(name, "/") {
+			n, _ := l.keys.find("NAME", targetScope)
+			given[n.name], u = l.take(n, "name of "+word, strings.TrimSpace(name)), rest
+		}
+		given[k.name] = l.take(k, word, strings.TrimSpace(u))
+		items[i] = argumentItem(given)
 	}
 	return items
 }

@@ -189,6 +189,21 @@ func TestArgumentsReplaceTargets(t *testing.T) {
 	}
 }
 
+func TestArgumentsCanHaveNames(t *testing.T) {
+	c := load(t, Options{URLs: []string{"left=http://one", " right =https://two/v1", "http://three/a=b"}})
+	for i, want := range []Target{{Name: "left", URL: "http://one"}, {Name: "right", URL: "https://two/v1"}, {Name: "three:80", URL: "http://three/a=b"}} {
+		if got := c.Targets[i]; got.Name != want.Name || got.Group != want.Name || got.URL != want.URL {
+			t.Errorf("target %d is %s (%s) at %s, want %s at %s", i, got.Name, got.Group, got.URL, want.Name, want.URL)
+		}
+	}
+	got := problems(t, Options{URLs: []string{"=http://one", "x=nonsense"}})
+	want := `URL argument 2="nonsense": not an http or https URL; want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000
+name of URL argument 1="": has 0 characters; want 1 to 100 printable characters`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
 func TestTheOnlyArgumentCanBeNamed(t *testing.T) {
 	c := load(t, Options{URLs: []string{"http://one"}, Overrides: map[string]string{"NAME": "it"}})
 	if got := c.Targets[0]; got.Name != "it" || got.Group != "it" {

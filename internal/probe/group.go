@@ -64,7 +64,7 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 		begins := turn
 		running.Go(func() {
 			defer close(done)
-			g.turn(probes, i, question, round, begins)
+			g.Turn(probes, i, question, round, begins)
 		})
 		if place == len(g.Members)-1 {
 			return
@@ -91,14 +91,9 @@ func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (tu
 	}
 }
 
-// Turn asks member i alone the question of a round, which is due at due. It
-// reports whether there was a probe: a slot may be skipped.
-func (g *Group) Turn(ctx context.Context, i int, round uint64, due time.Time) bool {
-	return g.turn(ctx, i, g.Ask(round), round, due)
-}
-
-// turn is one member's part of a round.
-func (g *Group) turn(ctx context.Context, i int, q Question, round uint64, due time.Time) bool {
+// Turn is one member's part of a round, which is due at due. It reports whether
+// there was a probe: a slot may be skipped.
+func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due time.Time) bool {
 	m := g.Members[i]
 	if m.Resting(time.Now()) {
 		g.Skipped(m.Name(), SkipBackoff)

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/llm-prober/prober/internal/bench"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// A benchRun is a bench under way.
+type benchRun struct {
+	plan     *benchPlan
+	screen   *screen
+	document report.Document
+	drawn    []report.Sample // for the picture of a run of one step
+	steps    int             // of all lengths and groups
+	step     int             // the one under way, from 1
+	before   []*job          // of the length before
+	exported *observers      // nil: nobody
+}
+
+// run runs the bench until its end or ctx's, and prints what was measured in
+// either case.
+func (p *benchPlan) run(ctx context.Context, out, errs io.Writer) error {
+	r := &benchRun{plan: p, screen: newScreen(out, errs, p.format)}
+	r.document.Source, r.document.Started = "prober bench", time.Now()
+	instance := &instance{config: p.lengths[0], log: newLog(errs, "warn", "console"), build: buildInfo(), flush: flushLimit}
+	o, err := instance.observe(ctx)
+	if err != nil {
+		return err
+	}
+	if o.otlp != nil {
+		r.exported = o
+	}
+	err = r.all(ctx)
+	instance.export(ctx, o)
+	if ctx.Err() != nil {
+		r.screen.note("interrupted: what is above was measured until then")
+		r.document.Warnings = append(r.document.Warnings, "the run was interrupted")
+		err = errors.Join(err, errFailed)
+	}
+	if failure := r.finish(out); failure != nil {
+		return failure
+	}
+	return err
+}
+
+// all runs every length and group.
+func (r *benchRun) all(ctx context.Context) error {
+	for _, c := range r.plan.lengths {
+		jobs, err := assemble(c, r.plan.dial, buildInfo())
+		if err != nil {
+			return err
+		}
+		for i, j := range jobs {
+			if i < len(r.before) {
+				j.inherit(r.before[i])
+			}
+		}
+		r.before, r.steps = jobs, len(r.plan.lengths)*len(jobs)*len(r.plan.wish.Loads())
+		for _, warning := range c.Warnings {
+			r.screen.note("warning: " + warning)
+		}
+		for _, j := range jobs {
+			err := r.job(ctx, j)
+			j.close()
+			if err != nil || ctx.Err() != nil {
+				return err
+			}
+		}
+	}
+	if !slices.ContainsFunc(r.document.Summaries, func(s report.Summary) bool { return s.Succeeded() > 0 }) {
+		r.screen.note("no request succeeded")
+		return errFailed
+	}
+	return nil
+}
+
+// job runs every step of a group.
+func (r *benchRun) job(ctx context.Context, j *job) error {
+	next, err := r.warm(ctx, j)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	for lead, load := range r.plan.loads(j) {
+		r.step++
+		t := newTally(j, load, r)
+		next = bench.Step{
+			Group: j.group, Load: load, First: next, Lead: lead % len(j.targets),
+			Ready: j.fitAhead, Begin: t.begin, End: t.end,
+		}.Run(ctx, ctx)
+		t.finish()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// warm asks the targets until the prompt's length is exact, once at least, and
+// returns the round after. These requests do not count: they teach what the
+// servers are, and what they reject. That none is answered is an error.
+func (r *benchRun) warm(ctx context.Context, j *job) (next uint64, err error) {
+	r.screen.note(fmt.Sprintf("first questions of %d tokens, which do not count", j.targets[0].PromptTokens))
+	_ = j.fit(ctx) // a server without a tokenizer tells by usage
+	for round := uint64(0); ; round++ {
+		held := j.writer.Prompt(round).Held
+		results, err := j.round(ctx, round)
+		if ctx.Err() != nil {
+			return round + 1, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if !r.answered(results) {
+			return 0, errFailed
+		}
+		if held || round == calibrations || !j.calibrating(results) {
+			r.lengthNote(j)
+			return round + 1, nil
+		}
+	}
+}
+
+// answered tells which targets fail, and reports whether any does not.
+func (r *benchRun) answered(results []*probe.Result) bool {
+	ok := false
+	for _, result := range results {
+		if result.Outcome == probe.OK {
+			ok = true
+			continue
+		}
+		r.screen.note(fmt.Sprintf("%s: %s: %v", result.Target, result.Outcome, result.Err))
+		if hint := report.Hint(result); hint != "" {
+			r.screen.note("  " + hint)
+		}
+	}
+	if !ok {
+		r.screen.note("no target answers: there is nothing to measure")
+	}
+	return ok
+}
+
+// lengthNote says where prompts are not as long as they should be.
+func (r *benchRun) lengthNote(j *job) {
+	if off, known := j.writer.Off(); known && off != 0 && j.asks.Workload != prompt.Dataset {
+		r.screen.note(fmt.Sprintf("prompts count %+d tokens against the %d asked", off, j.targets[0].PromptTokens))
+	}
+}
+
+// finish writes what is written at the end.
+func (r *benchRun) finish(out io.Writer) error {
+	if r.plan.plot != "" {
+		if err := r.draw(); err != nil {
+			return err
+		}
+		r.screen.note("drawn to " + r.plan.plot)
+	}
+	switch r.plan.format {
+	case "json":
+		return report.WriteJSON(out, r.document)
+	case "csv":
+		return report.WriteCSV(out, r.document)
+	case "markdown":
+		return report.WriteMarkdown(out, r.document)
+	}
+	return nil
+}
+
+// draw draws the run: the curves of a ladder, or the distributions of the only
+// step.
+func (r *benchRun) draw() error {
+	notes := slices.Clone(r.document.Warnings)
+	for _, s := range r.document.Summaries {
+		for _, w := range s.Warnings {
+			notes = append(notes, fmt.Sprintf("%s, %s: %s", s.Target, s.Load, w))
+		}
+	}
+	page := report.LadderPage(r.plan.title(), notes, r.document.Summaries)
+	if r.steps == 1 {
+		page = report.RunPage(r.plan.title(), notes, r.drawn)
+	}
+	return drawTo(r.plan.plot, page)
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/llm-prober/prober/internal/plot"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// How often progress is told.
+const (
+	redrawn = 200 * time.Millisecond // on a terminal
+	retold  = 10 * time.Second       // elsewhere, a line each
+)
+
+// A screen is where a bench shows what it does: results on standard output,
+// notes and progress on standard error. It is safe for concurrent use.
+type screen struct {
+	results io.Writer // what was measured; nil where it is written at the end, in another format
+	notes   io.Writer
+	bar     bool // progress is redrawn in its place
+	width   int
+	color   bool
+
+	mu    sync.Mutex
+	drawn string // the bar that stands on the terminal; empty: none
+}
+
+func newScreen(out, errs io.Writer, format string) *screen {
+	s := &screen{notes: errs, bar: isTerminal(errs)}
+	if format == "text" {
+		s.results = out
+	}
+	s.width, s.color = terminal(out)
+	return s
+}
+
+// result shows what was measured.
+func (s *screen) result(text string) {
+	if s.results != nil {
+		s.write(s.results, text)
+	}
+}
+
+// live shows a line about what goes on.
+func (s *screen) live(line string) {
+	if s.results != nil {
+		s.write(s.results, line+"\n")
+		return
+	}
+	s.write(s.notes, line+"\n")
+}
+
+// note tells something beside what is measured.
+func (s *screen) note(line string) { s.write(s.notes, line+"\n") }
+
+// write writes a text and lets the bar stand below it. That nobody reads is no
+// failure of the run.
+func (s *screen) write(w io.Writer, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bar := s.drawn
+	s.draw("")
+	_, _ = io.WriteString(w, text)
+	s.draw(bar)
+}
+
+// draw puts a bar in the place of the one before; an empty one takes it away.
+func (s *screen) draw(bar string) {
+	if s.bar && (bar != "" || s.drawn != "") {
+		_, _ = io.WriteString(s.notes, "\r\x1b[K"+bar)
+	}
+	s.drawn = bar
+}
+
+// progress tells how far a step is.
+func (s *screen) progress(p report.Progress) {
+	line := p.Line(s.width - 1)
+	if !s.bar {
+		s.note(strings.TrimRight(line, " "))
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draw(line)
+}
+
+// settle takes the bar away.
+func (s *screen) settle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draw("")
+}
+
+// drawTo writes a page to a file, in the format of its name.
+func drawTo(path string, page plot.Page) error {
+	f, err := os.Create(path) //nolint:gosec // the file that the user wants
+	if err != nil {
+		return fmt.Errorf("write the picture: %w", err)
+	}
+	draw := plot.SVG
+	if strings.HasSuffix(path, ".html") {
+		draw = plot.HTML
+	}
+	if err := draw(f, page); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("write the picture: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("write the picture: %w", err)
+	}
+	return nil
+}

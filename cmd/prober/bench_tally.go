@@ -1,0 +1,174 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/llm-prober/prober/internal/bench"
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// A tally counts one step, and shows it while it runs.
+type tally struct {
+	run  *benchRun
+	job  *job
+	load bench.Load
+	lags []bench.Lag // by member
+
+	mu      sync.Mutex // guards all below
+	samples [][]report.Sample
+	skipped []map[probe.Skip]int
+
+	part  []int // members that are asked now
+	began time.Time
+	stop  chan struct{} // ends the showing of a part
+	shown sync.WaitGroup
+}
+
+// newTally takes the results of j from now on.
+func newTally(j *job, load bench.Load, r *benchRun) *tally {
+	n := len(j.targets)
+	t := &tally{run: r, job: j, load: load, lags: make([]bench.Lag, n), samples: make([][]report.Sample, n), skipped: make([]map[probe.Skip]int, n)}
+	for i := range t.skipped {
+		t.skipped[i] = map[probe.Skip]int{}
+	}
+	j.group.Record, j.group.Skipped = func(*probe.Result) {}, func(string, probe.Skip) {}
+	if r.exported != nil {
+		r.exported.attend(j)
+	}
+	record, skip := j.group.Record, j.group.Skipped
+	j.group.Record = func(result *probe.Result) { record(result); t.record(result) }
+	j.group.Skipped = func(target string, reason probe.Skip) { skip(target, reason); t.skip(target, reason) }
+	return t
+}
+
+// member is the place of a target in the group.
+func (t *tally) member(target string) int {
+	return slices.IndexFunc(t.job.targets, func(c config.Target) bool { return c.Name == target })
+}
+
+func (t *tally) record(r *probe.Result) {
+	s, i := report.SampleOf(r), t.member(r.Target)
+	t.mu.Lock()
+	t.samples[i] = append(t.samples[i], s)
+	t.mu.Unlock()
+	if len(t.samples) > 1 && t.load.Planned() {
+		t.run.screen.live(report.RequestLine(s, t.widest()))
+	}
+}
+
+func (t *tally) skip(target string, reason probe.Skip) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.skipped[t.member(target)][reason]++
+}
+
+// widest is the columns that the longest name takes.
+func (t *tally) widest() int {
+	widest := 0
+	for _, c := range t.job.targets {
+		widest = max(widest, len([]rune(c.Name)))
+	}
+	return widest
+}
+
+// begin shows a part of the step until end.
+func (t *tally) begin(members []int) {
+	t.mu.Lock()
+	t.part, t.began = members, time.Now()
+	t.mu.Unlock()
+	t.stop = make(chan struct{})
+	t.shown.Go(func() { t.show(t.stop) })
+}
+
+func (t *tally) end(members []int, lag bench.Lag) {
+	close(t.stop)
+	t.shown.Wait()
+	for _, i := range members {
+		t.lags[i] = lag
+	}
+}
+
+// summaries tell the members that were asked, as far as they have answered.
+func (t *tally) summaries() []report.Summary {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var list []report.Summary
+	for i, target := range t.job.targets {
+		if len(t.samples[i]) == 0 && len(t.skipped[i]) == 0 {
+			continue
+		}
+		s := report.Summarize(t.samples[i])
+		s.Target, s.Load, s.AtOnce, s.Skipped = target.Name, t.load.Words(), t.load.Crowd(), t.skipped[i]
+		if target.Prompt != "dataset" {
+			s.PromptTokens = target.PromptTokens
+		}
+		s.Warnings = append(s.Warnings, t.doubts(i, s)...)
+		list = append(list, s)
+	}
+	return list
+}
+
+// doubts are the bench's own, about itself.
+func (t *tally) doubts(i int, s report.Summary) []string {
+	var late []time.Duration
+	for _, sample := range t.samples[i] {
+		late = append(late, sample.Late)
+	}
+	return bench.Doubt(t.lags[i], late, medianOf(s.TTFT), medianOf(s.ITL))
+}
+
+// medianOf is the median of a distribution; 0 if it has none.
+func medianOf(d report.Distribution) time.Duration {
+	for _, q := range d.Quantiles {
+		if q.Share == 0.5 {
+			return time.Duration(q.Value * float64(time.Second))
+		}
+	}
+	return 0
+}
+
+// finish writes the step into the document and, as text, at once.
+func (t *tally) finish() {
+	r := t.run
+	summaries, comparisons := t.summaries(), t.comparisons()
+	r.document.Summaries = append(r.document.Summaries, summaries...)
+	r.document.Comparisons = append(r.document.Comparisons, comparisons...)
+	if r.steps == 1 && r.plan.plot != "" {
+		r.drawn = slices.Concat(t.samples...)
+	}
+	var text strings.Builder
+	for _, s := range summaries {
+		_ = report.WriteBlock(&text, s) // a builder takes all
+		text.WriteString("\n")
+	}
+	for _, c := range comparisons {
+		_ = report.WriteComparison(&text, c, r.screen.width, r.screen.color)
+		text.WriteString("\n")
+	}
+	r.screen.result(text.String())
+}
+
+// comparisons are of the first member with each other.
+func (t *tally) comparisons() []report.Comparison {
+	var list []report.Comparison
+	for i := 1; i < len(t.samples); i++ {
+		if len(t.samples[0]) == 0 || len(t.samples[i]) == 0 {
+			continue
+		}
+		c := report.Comparison{A: t.job.targets[0].Name, B: t.job.targets[i].Name, Load: t.load.Words(), Pair: "round"}
+		c.Warnings = report.Doubt(t.samples[0], t.samples[i])
+		if !t.load.Planned() {
+			c.Pair = "prompt"
+			if t.load.Crowd() > 1 {
+				c.Warnings = append(c.Warnings, "requests that were under way together share a queue and a batch: pairs are not independent, and the intervals may be too narrow")
+			}
+		}
+		list = append(list, report.Compare(c, report.PairUp(t.samples[0], t.samples[i])))
+	}
+	return list
+}

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A Progress is how far a step of a bench is.
+type Progress struct {
+	Step, Steps int    // from 1
+	Label       string // what goes on
+
+	Done, Failed int
+	Total        int           // requests; 0 if only time ends the step
+	Elapsed      time.Duration // since the step began
+	Limit        time.Duration // none begins later; 0: no limit
+}
+
+// The columns of a bar.
+const (
+	leastBar = 10
+	mostBar  = 40
+)
+
+// Line is the progress in at most width columns, where words allow.
+func (p Progress) Line(width int) string {
+	words := p.Label
+	if p.Steps > 1 {
+		words = fmt.Sprintf("step %d of %d, %s", p.Step, p.Steps, words)
+	}
+	tail := fmt.Sprintf("  %d", p.Done)
+	if p.Total > 0 {
+		tail += fmt.Sprintf("/%d", p.Total)
+	}
+	if p.Failed > 0 {
+		tail += fmt.Sprintf("  %d failed", p.Failed)
+	}
+	tail += "  " + clock(p.Elapsed)
+	if left, ok := p.Left(); ok {
+		tail += "  ETA " + clock(left)
+	}
+	bar := min(mostBar, width-length(words)-length(tail)-4)
+	if bar < leastBar {
+		return words + tail
+	}
+	return words + "  [" + pad(filled(p.share(), bar), bar) + "]" + tail
+}
+
+// share is how much of the step is over, between 0 and 1.
+func (p Progress) share() float64 {
+	share := 0.0
+	if p.Total > 0 {
+		share = float64(p.Done) / float64(p.Total)
+	}
+	if p.Limit > 0 {
+		share = max(share, float64(p.Elapsed)/float64(p.Limit))
+	}
+	return min(1, share)
+}
+
+// Left is how long the step will take from now on, if it goes on as it did. ok is
+// false while nobody knows.
+func (p Progress) Left() (d time.Duration, ok bool) {
+	share := p.share()
+	if share == 0 {
+		return 0, false
+	}
+	return time.Duration(float64(p.Elapsed) * (1 - share) / share), true
+}
+
+// filled is the filled part of a bar.
+func filled(share float64, cells int) string {
+	eighth := int(share * float64(cells) * 8)
+	return strings.Repeat("█", eighth/8) + eighths[eighth%8]
+}
+
+// clock spells a time as clocks do: 1:05, 1:02:03.
+func clock(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
