@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -149,13 +150,15 @@ func TestTheLadderHasTheRecordedShape(t *testing.T) {
 				if !odd {
 					most = test.all
 				}
-				synctest.Test(t, func(t *testing.T) {
-					got, _ := test.ladder.climb(t, want.requests)
-					if !near(got.ttft, want.ttft, most.ttft) || !near(got.tpot, want.tpot, most.tpot) || !near(got.throughput, want.throughput, most.throughput) {
-						t.Errorf("got %+v, recorded %+v, want within factors %+v", got, want, most)
-					}
-					t.Logf("%4d: TTFT %9.1f (%9.1f) ms, TPOT %6.1f (%6.1f) ms, %.4g (%.4g) requests/s",
-						want.requests, got.ttft, want.ttft, got.tpot, want.tpot, got.throughput, want.throughput)
+				t.Run(strconv.Itoa(want.requests), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						got, _ := test.ladder.climb(t, want.requests)
+						if !near(got.ttft, want.ttft, most.ttft) || !near(got.tpot, want.tpot, most.tpot) || !near(got.throughput, want.throughput, most.throughput) {
+							t.Errorf("want within factors %+v", most)
+						}
+						t.Logf("TTFT %9.1f (recorded %9.1f) ms, TPOT %6.1f (%6.1f) ms, %.3g (%.3g) requests/s",
+							got.ttft, want.ttft, got.tpot, want.tpot, got.throughput, want.throughput)
+					})
 				})
 			}
 		})

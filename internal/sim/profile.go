@@ -122,12 +122,13 @@ func vllmLadder() Profile {
 }
 
 // tgiLadder is fitted to a recorded ladder of 1 to 4,096 simultaneous prompts of 80 tokens with answers of 58 tokens in
-// the mean. TGI prefills whole prompts, as many as fit, and meanwhile the running answers stand still: at 2,048 the
-// median gap between tokens was 0.55 s, its P99 7.4 s. PrefillShare and PrefillEvery are its waiting_served_ratio and
-// max_waiting_tokens; MaxRequests, its max_concurrent_requests, is what succeeded of 4,096.
+// the mean. TGI prefills whole prompts, as many as fit (StepTokens is out of their reach), and meanwhile the running
+// answers stand still: at 2,048 the median gap between tokens was 0.55 s, its P99 7.4 s. PrefillShare and PrefillEvery
+// are its waiting_served_ratio and max_waiting_tokens; MaxRequests, its max_concurrent_requests, is what succeeded of
+// 4,096.
 func tgiLadder() Profile {
 	return Profile{
-		Name: "tgi-ladder", Help: "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, saturates near 14.7 requests/s",
+		Name: "tgi-ladder", Help: "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, saturates near 14 requests/s",
 		API: styleTGI, Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
 		TTFT: 123500 * time.Microsecond, PromptTokens: 80, PrefillRate: 2900,
 		TPOT:      43500 * time.Microsecond,
