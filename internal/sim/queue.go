@@ -20,6 +20,8 @@ import (
 //
 //	TTFT = base + prefill(prompt)    TPOT = TPOT    and many: throughput → 1/(prefill(prompt) + answer·step(B)/B)
 //
+// With PrefillShare and PrefillEvery a step may have no chunks although prompts wait, see holds.
+//
 // engine is safe for concurrent use; run owns all but the inbox.
 type engine struct {
 	profile Profile
@@ -30,6 +32,7 @@ type engine struct {
 	wake    chan struct{} // one slot: something is in the inbox
 	waiting []*sequence   // by ready, then id
 	running []*sequence
+	since   int // steps without prefill since the last one with
 }
 
 // sequence is one request inside the engine. It implements source.
@@ -89,12 +92,16 @@ func (e *engine) run(ctx context.Context) {
 // admit moves the inbox into the queue and drops those whose client has left.
 func (e *engine) admit() {
 	e.mu.Lock()
+	came := len(e.inbox) > 0
 	e.waiting = append(e.waiting, e.inbox...)
 	e.inbox = nil
 	e.mu.Unlock()
 	left := func(q *sequence) bool { return q.gone.Load() }
 	e.waiting = slices.DeleteFunc(e.waiting, left)
 	e.running = slices.DeleteFunc(e.running, left)
+	if !came {
+		return
+	}
 	slices.SortFunc(e.waiting, func(a, b *sequence) int {
 		return cmp.Or(a.ready.Compare(b.ready), cmp.Compare(a.id, b.id))
 	})
@@ -114,6 +121,10 @@ func (e *engine) plan(at time.Time) step {
 	if b := len(e.running); b > 0 {
 		s.took = e.profile.TPOT + time.Duration(b-1)*e.profile.StepPerSequence
 	}
+	e.since++
+	if e.holds(at) {
+		return s
+	}
 	for _, q := range e.waiting {
 		if budget <= 0 || room <= 0 || q.ready.After(at) {
 			break
@@ -123,11 +134,28 @@ func (e *engine) plan(at time.Time) step {
 		q.done += chunk
 		budget -= chunk
 		room--
+		e.since = 0
 		if q.done == q.prompt {
 			s.fresh++
 		}
 	}
 	return s
+}
+
+// holds reports whether the waiting prompts are too few yet to stop the running answers for them: fewer than PrefillShare
+// of those, counting only the prompts that MaxBatch has room for, and less than PrefillEvery steps since the last prefill.
+func (e *engine) holds(at time.Time) bool {
+	p := e.profile
+	if e.since >= p.PrefillEvery {
+		return false
+	}
+	ready, _ := slices.BinarySearchFunc(e.waiting, at, func(q *sequence, at time.Time) int {
+		if q.ready.After(at) {
+			return 1
+		}
+		return -1
+	})
+	return min(ready, p.MaxBatch-len(e.running)) < int(p.PrefillShare*float64(len(e.running)))
 }
 
 // finish hands out the tokens of a step that ended at the given moment.

@@ -3,7 +3,7 @@ package sim
 import (
 	"context"
 	"math"
-	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,97 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rung is one step of the recorded ladder: so many prompts of 80 tokens at once.
-type rung struct {
-	requests   int
-	ttft, tpot float64 // means, ms
-	throughput float64 // requests/s
-}
-
-// recordedLadder is vLLM as it was measured. One server does not follow a straight line: between 32 and 64 its decode
-// step more than doubled.
-func recordedLadder() []rung {
-	return []rung{
-		{1, 314.58, 50.19, 0.22},
-		{2, 372.80, 51.59, 0.43},
-		{4, 397.54, 54.18, 0.74},
-		{8, 646.20, 55.48, 1.42},
-		{16, 1034.69, 63.38, 2.44},
-		{32, 1546.00, 87.10, 3.77},
-		{64, 2698.98, 230.16, 3.26},
-		{128, 5161.26, 298.29, 4.62},
-		{256, 11787.27, 389.49, 5.76},
-		{512, 27060.36, 419.23, 6.77},
-		{1024, 58452.87, 435.60, 7.41},
-		{2048, 128150.28, 461.09, 7.50},
-	}
-}
-
-// climb sends n requests of 80 tokens at once to an idle engine in virtual time. Answers have 32 to 85 tokens, the
-// single one 85 as recorded.
-func climb(t *testing.T, p Profile, n int) rung {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	var running, clients sync.WaitGroup
-	e := newEngine(p)
-	running.Go(func() { e.run(ctx) })
-	start := time.Now()
-	random := rand.New(rand.NewPCG(1, 1))
-	ttft, tpot := make([]time.Duration, n), make([]time.Duration, n)
-	for i := range n {
-		want := 32 + random.IntN(54)
-		if n == 1 {
-			want = 85
-		}
-		q := e.submit(uint64(i), start, 80, 0, want)
-		clients.Go(func() {
-			first, _, _ := q.due(ctx, 0, time.Time{})
-			last, _, _ := q.due(ctx, want-1, time.Time{})
-			ttft[i], tpot[i] = first.Sub(start), last.Sub(first)/time.Duration(want-1)
-		})
-	}
-	clients.Wait()
-	took := time.Since(start)
-	cancel()
-	running.Wait()
-	return rung{n, meanMS(ttft), meanMS(tpot), float64(n) / took.Seconds()}
-}
-
-func meanMS(of []time.Duration) float64 {
-	sum := 0.0
-	for _, d := range of {
-		sum += float64(d) / 1e6
-	}
-	return sum / float64(len(of))
-}
-
-func TestTheLadderHasTheRecordedShape(t *testing.T) {
-	const (
-		ttftFactor = 1.25
-		tpotFactor = 1.15
-		rateFactor = 1.25
-		jumpFactor = 1.7 // TPOT and throughput at 64 and 128, see recordedLadder
-	)
-	near := func(got, want, factor float64) bool { return math.Abs(math.Log(got/want)) <= math.Log(factor) }
-	for _, want := range recordedLadder() {
-		synctest.Test(t, func(t *testing.T) {
-			got := climb(t, profile(t, "vllm-ladder"), want.requests)
-			tpot, rate := tpotFactor, rateFactor
-			if want.requests == 64 || want.requests == 128 {
-				tpot, rate = jumpFactor, jumpFactor
-			}
-			if !near(got.ttft, want.ttft, ttftFactor) || !near(got.tpot, want.tpot, tpot) || !near(got.throughput, want.throughput, rate) {
-				t.Errorf("got %+v, recorded %+v", got, want)
-			}
-			t.Logf("%4d: TTFT %9.1f (%9.1f) ms, TPOT %6.1f (%6.1f) ms, %.2f (%.2f) requests/s",
-				want.requests, got.ttft, want.ttft, got.tpot, want.tpot, got.throughput, want.throughput)
-		})
-	}
-}
-
 func TestSaturationIsNearTheRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if got := climb(t, profile(t, "vllm-ladder"), 2048); math.Abs(got.throughput/7.5-1) > 0.05 {
+		if got, _ := vllmShort().climb(t, 2048); math.Abs(got.throughput/7.5-1) > 0.05 {
 			t.Errorf("saturates at %.2f requests/s, recorded 7.50", got.throughput)
 		}
 	})
@@ -110,7 +22,7 @@ func TestSaturationIsNearTheRecorded(t *testing.T) {
 
 func TestOneRequestAloneIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		got := climb(t, profile(t, "vllm-ladder"), 1)
+		got, _ := vllmShort().climb(t, 1)
 		if got.ttft != 315 || got.tpot != 50 {
 			t.Errorf("TTFT %v ms, TPOT %v ms; want exactly 315 and 50", got.ttft, got.tpot)
 		}
@@ -130,6 +42,76 @@ func TestTheQueueOverHTTP(t *testing.T) {
 			t.Errorf("stretched and batched, times (-want +got):\n%s", diff)
 		}
 	})
+}
+
+func TestTGIsQueueOverHTTP(t *testing.T) {
+	bubble(t, Config{Profile: profile(t, "tgi-ladder")}, func(t *testing.T, r *rig) {
+		body := func(word string) string {
+			return `{"inputs":"do not stop` + strings.Repeat(" "+word, 76) + `","parameters":{"max_new_tokens":4,"details":true}}`
+		}
+		got := r.post(t, "/generate_stream", body("the"))
+		if diff := cmp.Diff(ms(123.5, 167, 210.5, 254), got.times()); diff != "" {
+			t.Errorf("times (-want +got):\n%s", diff)
+		}
+		r.inject(t, "ttft=2,itl=1.5,batch_ms=100")
+		got = r.post(t, "/generate_stream", body("river"))
+		if diff := cmp.Diff(ms(247, 347, 442.75, 442.75), got.times()); diff != "" {
+			t.Errorf("stretched and batched, times (-want +got):\n%s", diff)
+		}
+		if sent := r.last(t); sent.Prompt != 80 || sent.Cached != 0 || sent.Output != 4 || sent.Finish != "length" {
+			t.Errorf("sent %+v", sent)
+		}
+		r.inject(t, "status=503,retry_after=3s")
+		if got := r.post(t, "/generate_stream", body("sea")); got.status != 503 {
+			t.Errorf("status %d", got.status)
+		}
+	})
+}
+
+// Prompts that are few against the answers that run wait for so many steps, more are served at the next step's end.
+func TestFewPromptsWaitForTheAnswersThatRun(t *testing.T) {
+	p := Profile{TPOT: time.Second, MaxBatch: 10, StepTokens: 1000, PrefillShare: 0.5, PrefillEvery: 5}
+	tests := []struct {
+		name          string
+		batch         int
+		running, late int // prompts at 0 s, and after 1.5 s
+		want          time.Duration
+	}{
+		{"one is half of two", 10, 2, 1, 3 * time.Second},
+		{"one is too few for four", 10, 4, 1, 5 * time.Second},
+		{"two are enough for four", 10, 4, 2, 3 * time.Second},
+		{"two are enough for four, but one has room", 5, 4, 2, 5 * time.Second},
+		{"none runs", 10, 0, 1, 1500 * time.Millisecond},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				var running sync.WaitGroup
+				p := p
+				p.MaxBatch = test.batch
+				e := newEngine(p)
+				running.Go(func() { e.run(ctx) })
+				start := time.Now()
+				for i := range test.running {
+					e.submit(uint64(i), start, 1, 0, 20)
+				}
+				var late *sequence
+				for i := range test.late {
+					q := e.submit(uint64(100+i), start.Add(1500*time.Millisecond), 1, 0, 20)
+					if i == 0 {
+						late = q
+					}
+				}
+				first, _, _ := late.due(ctx, 0, time.Time{})
+				cancel()
+				running.Wait()
+				if got := first.Sub(start); got != test.want {
+					t.Errorf("first token after %v, want %v", got, test.want)
+				}
+			})
+		})
+	}
 }
 
 func TestRoleIsSentAtAcceptanceByAQueue(t *testing.T) {

@@ -66,6 +66,11 @@ func simulated(status int) refusal {
 	return refusal{status: status, message: strings.TrimSpace(fmt.Sprintf("Simulated fault: %d %s", status, text))}
 }
 
+// overloaded is the refusal of a request for which there is no place. TGI tells it inside the stream, if one was asked for.
+func overloaded(stream bool) refusal {
+	return refusal{status: http.StatusTooManyRequests, message: "Model is overloaded", inside: stream}
+}
+
 func unauthorized() refusal {
 	return refusal{status: http.StatusUnauthorized, kind: "authentication_error", message: "Invalid or missing API key."}
 }

@@ -76,6 +76,7 @@ type Server struct {
 	fault   Fault
 	calls   uint64
 	running map[uint64]context.CancelFunc
+	places  int // of MaxRequests, taken
 	closed  bool
 }
 
@@ -202,6 +203,23 @@ func (s *Server) leave(id uint64) {
 	delete(s.running, id)
 }
 
+// enter takes a place for a request that is to be answered; ok is false when all are taken. exit gives it back.
+func (s *Server) enter() (ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if limit := s.config.Profile.MaxRequests; limit > 0 && s.places >= limit {
+		return false
+	}
+	s.places++
+	return true
+}
+
+func (s *Server) exit() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.places--
+}
+
 // isClosed reports whether Close was called.
 func (s *Server) isClosed() bool {
 	s.mu.Lock()
@@ -262,6 +280,11 @@ func (s *Server) respond(ctx context.Context, w http.ResponseWriter, d dialect, 
 		d.refuse(*refused).write(w)
 		return nil
 	}
+	if !s.enter() {
+		d.refuse(overloaded(q.stream)).write(w)
+		return nil
+	}
+	defer s.exit()
 	a := s.accept(d, c, q, origin)
 	defer a.source.close()
 	if !q.stream || c.fault.JSON {

@@ -62,6 +62,8 @@ func TestTheTruthIsWhatTheClientSees(t *testing.T) {
 		{"tgi", "", "/generate_stream", tgiFour, 4, 4},
 		{"tgi", "tokens_per_frame=3", "/generate_stream", tgiFour, 4, 4},
 		{"vllm-ladder", "", "/v1/completions", completionFour, 4, 4},
+		{"tgi-ladder", "", "/generate_stream", tgiFour, 4, 4},
+		{"tgi-ladder", "itl=1.5,tokens_per_frame=3", "/generate_stream", tgiFour, 4, 4},
 	} {
 		t.Run(test.profile+" "+test.fault, func(t *testing.T) {
 			bubble(t, Config{Profile: profile(t, test.profile), Seed: 42}, func(t *testing.T, r *rig) {

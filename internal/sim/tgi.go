@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -180,6 +181,7 @@ func (s *Server) tgiRoutes() {
 }
 
 func (s *Server) tgiInfo(w http.ResponseWriter, _ *http.Request) {
+	concurrent := cmp.Or(s.config.Profile.MaxRequests, 128)
 	writeJSON(w, http.StatusOK, struct {
 		ModelID       string  `json:"model_id"`
 		ModelSHA      *string `json:"model_sha"`
@@ -196,7 +198,7 @@ func (s *Server) tgiInfo(w http.ResponseWriter, _ *http.Request) {
 		SHA           string  `json:"sha"`
 		DockerLabel   string  `json:"docker_label"`
 	}{
-		s.config.Model, nil, "text-generation", 128, 2, 4, s.config.Profile.MaxModelLen - 1, s.config.Profile.MaxModelLen,
+		s.config.Model, nil, "text-generation", concurrent, 2, 4, s.config.Profile.MaxModelLen - 1, s.config.Profile.MaxModelLen,
 		2, 4, "text-generation-router", "3.3.6", "0000000000000000000000000000000000000000", "sim",
 	})
 }

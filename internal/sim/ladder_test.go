@@ -1,0 +1,194 @@
+package sim
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// rung is one step of a recorded ladder: so many prompts at once.
+type rung struct {
+	requests   int
+	ttft, tpot float64 // means, ms
+	throughput float64 // requests/s
+}
+
+// ladder is a server as it was measured.
+type ladder struct {
+	profile string
+	prompt  int    // tokens
+	answer  [2]int // tokens, the shortest and the longest
+	single  int    // tokens of the answer to one prompt alone
+	rungs   []rung
+}
+
+// vllmShort is vLLM with prompts of 80 tokens. One server does not follow a straight line: between 32 and 64 its decode
+// step more than doubled.
+func vllmShort() ladder {
+	return ladder{"vllm-ladder", 80, [2]int{32, 85}, 85, []rung{
+		{1, 314.58, 50.19, 0.22},
+		{2, 372.80, 51.59, 0.43},
+		{4, 397.54, 54.18, 0.74},
+		{8, 646.20, 55.48, 1.42},
+		{16, 1034.69, 63.38, 2.44},
+		{32, 1546.00, 87.10, 3.77},
+		{64, 2698.98, 230.16, 3.26},
+		{128, 5161.26, 298.29, 4.62},
+		{256, 11787.27, 389.49, 5.76},
+		{512, 27060.36, 419.23, 6.77},
+		{1024, 58452.87, 435.60, 7.41},
+		{2048, 128150.28, 461.09, 7.50},
+	}}
+}
+
+// vllmLong is the same server with prompts of 10,000 tokens. Its decode step took 20 ms longer behind so long a prompt,
+// which the engine does not know and which only shows while few are served: at 1 and 2. Throughput is from the
+// duration, which was recorded with more digits.
+func vllmLong() ladder {
+	return ladder{"vllm-ladder", 10000, [2]int{103, 125}, 122, []rung{
+		{1, 12286.18, 70.72, 1 / 20.85},
+		{2, 18380.39, 115.44, 2 / 32.74},
+		{4, 30569.56, 211.95, 4 / 57.08},
+		{8, 55713.23, 379.62, 8 / 108.42},
+		{16, 105158.97, 512.55, 16 / 206.97},
+		{32, 202961.69, 563.16, 32 / 402.15},
+		{64, 399467.18, 588.74, 64 / 792.10},
+	}}
+}
+
+// tgiShort is TGI with prompts of 80 tokens; at the last rung 4,096 were sent. At 2 and at 32 it stood still for about
+// 1.4 s before the first tokens and never again: the second of two prompts waited for 1.6 s, and 32 longer than 64.
+func tgiShort() ladder {
+	return ladder{"tgi-ladder", 80, [2]int{32, 85}, 57, []rung{
+		{1, 123.48, 43.48, 0.39},
+		{2, 864.65, 59.22, 0.43},
+		{4, 244.90, 53.01, 1.08},
+		{8, 395.44, 54.17, 2.05},
+		{16, 581.37, 60.53, 3.22},
+		{32, 2325.73, 76.40, 3.95},
+		{64, 2150.47, 101.40, 6.38},
+		{128, 3753.25, 133.02, 8.86},
+		{256, 6981.56, 194.79, 11.60},
+		{512, 14086.51, 322.78, 13.27},
+		{1024, 25545.29, 625.33, 14.27},
+		{2048, 55778.92, 767.29, 14.77},
+		{2537, 72272.74, 786.32, 14.71},
+	}}
+}
+
+// climb sends n prompts at once to an idle engine in virtual time and returns the means, and all gaps between tokens in
+// ms, sorted.
+func (l ladder) climb(t *testing.T, n int) (rung, []float64) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running, clients sync.WaitGroup
+	e := newEngine(profile(t, l.profile))
+	running.Go(func() { e.run(ctx) })
+	start := time.Now()
+	random := rand.New(rand.NewPCG(1, 1))
+	sent := make([]*sequence, n)
+	for i := range n {
+		want := l.answer[0] + random.IntN(l.answer[1]-l.answer[0]+1)
+		if n == 1 {
+			want = l.single
+		}
+		sent[i] = e.submit(uint64(i), start, l.prompt, 0, want)
+		clients.Go(func() { _, _, _ = sent[i].due(ctx, want-1, time.Time{}) })
+	}
+	clients.Wait()
+	took := time.Since(start)
+	cancel()
+	running.Wait()
+	var ttft, tpot, gaps []float64
+	for _, q := range sent {
+		first, last := q.times[0], q.times[len(q.times)-1]
+		ttft = append(ttft, inMS(first.Sub(start)))
+		tpot = append(tpot, inMS(last.Sub(first))/float64(len(q.times)-1))
+		for i := 1; i < len(q.times); i++ {
+			gaps = append(gaps, inMS(q.times[i].Sub(q.times[i-1])))
+		}
+	}
+	slices.Sort(gaps)
+	return rung{n, mean(ttft), mean(tpot), float64(n) / took.Seconds()}, gaps
+}
+
+func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func mean(of []float64) float64 {
+	sum := 0.0
+	for _, v := range of {
+		sum += v
+	}
+	return sum / float64(len(of))
+}
+
+// near reports whether got is within a factor of want.
+func near(got, want, factor float64) bool { return math.Abs(math.Log(got/want)) <= math.Log(factor) }
+
+func TestTheLadderHasTheRecordedShape(t *testing.T) {
+	type factors struct{ ttft, tpot, throughput float64 }
+	tests := []struct {
+		name   string
+		ladder ladder
+		all    factors
+		but    map[int]factors // rungs at which the record leaves its own line, or the model has none
+	}{
+		{"vLLM, 80 tokens", vllmShort(), factors{1.25, 1.15, 1.25}, map[int]factors{64: {1.25, 1.7, 1.7}, 128: {1.25, 1.7, 1.7}}},
+		{"vLLM, 10,000 tokens", vllmLong(), factors{1.1, 1.1, 1.1}, map[int]factors{1: {1.1, 1.45, 1.25}, 2: {1.1, 1.25, 1.15}}},
+		{"TGI, 80 tokens", tgiShort(), factors{1.25, 1.25, 1.25}, map[int]factors{2: {6, 1.4, 1.25}, 32: {2.5, 1.25, 1.4}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			for _, want := range test.ladder.rungs {
+				most, odd := test.but[want.requests]
+				if !odd {
+					most = test.all
+				}
+				t.Run(strconv.Itoa(want.requests), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						got, _ := test.ladder.climb(t, want.requests)
+						if !near(got.ttft, want.ttft, most.ttft) || !near(got.tpot, want.tpot, most.tpot) || !near(got.throughput, want.throughput, most.throughput) {
+							t.Errorf("want within factors %+v", most)
+						}
+						t.Logf("TTFT %9.1f (recorded %9.1f) ms, TPOT %6.1f (%6.1f) ms, %.3g (%.3g) requests/s",
+							got.ttft, want.ttft, got.tpot, want.tpot, got.throughput, want.throughput)
+					})
+				})
+			}
+		})
+	}
+}
+
+// The gaps between tokens tell both servers apart: vLLM mixes prompts into its steps, TGI stops the answers for them.
+func TestGapsUnderLoadAreAsRecorded(t *testing.T) {
+	tests := []struct {
+		name        string
+		ladder      ladder
+		requests    int
+		median, p99 float64 // ms, recorded
+	}{
+		{"vLLM, 10,000 tokens", vllmLong(), 64, 602.62, 835.49},
+		{"TGI before its batch is full", tgiShort(), 512, 336.09, 369.31},
+		{"TGI with one refill", tgiShort(), 1024, 521.93, 5750.15},
+		{"TGI", tgiShort(), 2048, 552.11, 7360.92},
+		{"TGI at its limit", tgiShort(), 2537, 584.80, 7385.78},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, gaps := test.ladder.climb(t, test.requests)
+				median, p99 := gaps[len(gaps)/2], gaps[len(gaps)*99/100]
+				if !near(median, test.median, 1.25) || !near(p99, test.p99, 1.25) {
+					t.Errorf("median %.1f ms, P99 %.1f ms; recorded %.1f and %.1f", median, p99, test.median, test.p99)
+				}
+				t.Logf("median %.1f (%.1f) ms, P99 %.1f (%.1f) ms", median, test.median, p99, test.p99)
+			})
+		})
+	}
+}

@@ -1,0 +1,115 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// narrow is a queueing profile that takes two requests at once.
+func narrow(t *testing.T) Profile {
+	t.Helper()
+	p := profile(t, "vllm-ladder")
+	p.MaxRequests = 2
+	return p
+}
+
+func TestBeyondTheLimitIsRefusedAtOnce(t *testing.T) {
+	tests := []struct {
+		name              string
+		api, server       string
+		fill, path, body  string // fill is the path of those that take the places
+		status            int
+		contentType, told string
+	}{
+		{"TGI, inside the stream", "tgi", "", "/generate_stream", "/generate_stream", tgiFour, 200, "text/event-stream", `data:{"error":"Model is overloaded","error_type":"overloaded"}`},
+		{"TGI, no stream", "tgi", "", "/generate_stream", "/generate", tgiFour, 429, "application/json", `{"error":"Model is overloaded","error_type":"overloaded"}`},
+		{"vLLM", "openai", "", "/v1/completions", "/v1/completions", completionFour, 429, "application/json", `{"error":{"message":"Model is overloaded","type":"RateLimitError","param":null,"code":429}}`},
+		{"TGI's OpenAI API", "openai", "tgi", "/v1/completions", "/v1/completions", `{"prompt":"count, do not stop","max_tokens":4,"stream":true}`, 200, "text/event-stream", `data: {"error":{"message":"Model is overloaded","http_status_code":422}}` + "\ndata: [DONE]"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, Config{Profile: narrow(t), API: test.api, Server: test.server}, func(t *testing.T, r *rig) {
+				var taken sync.WaitGroup
+				for range 2 {
+					taken.Go(func() { r.post(t, test.fill, test.body) })
+				}
+				time.Sleep(100 * time.Millisecond)
+				got := r.post(t, test.path, test.body)
+				if got.status != test.status || got.header.Get("Content-Type") != test.contentType || strings.TrimSpace(got.text()) != test.told || got.ended != 0 {
+					t.Errorf("after %v status %d, %s\n got %s\nwant %s", got.ended, got.status, got.header.Get("Content-Type"), got.text(), test.told)
+				}
+				taken.Wait()
+				if sent := r.sim.Sent(); len(sent) != 2 || sent[0].Output != 4 || sent[1].Output != 4 {
+					t.Errorf("sent %+v, want two whole answers and nothing of the refused one", sent)
+				}
+				if got := r.post(t, test.fill, test.body); got.status != 200 || strings.Contains(got.text(), "overloaded") {
+					t.Errorf("once the places are free: status %d, %s", got.status, got.text())
+				}
+			})
+		})
+	}
+}
+
+func TestAPlaceIsFreedHoweverARequestEnds(t *testing.T) {
+	tests := []struct {
+		name, fault, body string
+		leaves            bool // the client
+	}{
+		{"whole", "", completionFour, false},
+		{"without a stream", "", strings.Replace(completionFour, `"stream":true,"stream_options":{"include_usage":true}`, `"stream":false`, 1), false},
+		{"refused for its fields", "", `{"prompt":[1],"max_tokens":0}`, false},
+		{"cut", "cut_after=1", completionFour, false},
+		{"error", "error_after=1", completionFour, false},
+		{"stall", "stall_after=1", completionFour, true},
+		{"left while it waited", "ttft=100", completionFour, true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			bubble(t, Config{Profile: narrow(t)}, func(t *testing.T, r *rig) {
+				r.inject(t, test.fault)
+				for range 3 {
+					ctx, cancel := context.WithCancel(t.Context())
+					if test.leaves {
+						time.AfterFunc(time.Second, cancel)
+					}
+					r.do(ctx, t, "POST", "/v1/completions", test.body)
+					cancel()
+					time.Sleep(time.Millisecond)
+				}
+				r.inject(t, "")
+				if got := r.post(t, "/v1/completions", completionFour); got.status != 200 {
+					t.Errorf("status %d after three, two places", got.status)
+				}
+			})
+		})
+	}
+}
+
+func TestOf4096AtOnceTGITakesWhatItTook(t *testing.T) {
+	bubble(t, Config{Profile: profile(t, "tgi-ladder")}, func(t *testing.T, r *rig) {
+		var mu sync.Mutex
+		var clients sync.WaitGroup
+		whole, refused := 0, 0
+		for i := range 4096 {
+			clients.Go(func() {
+				text := r.post(t, "/generate_stream", fmt.Sprintf(`{"inputs":"%d, do not stop","parameters":{"max_new_tokens":2}}`, i)).text()
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case strings.Contains(text, `"generated_text":"`):
+					whole++
+				case text == `data:{"error":"Model is overloaded","error_type":"overloaded"}`+"\n":
+					refused++
+				}
+			})
+		}
+		clients.Wait()
+		if whole != 2537 || refused != 4096-2537 {
+			t.Errorf("%d whole, %d refused; want 2537 and 1559 as recorded", whole, refused)
+		}
+	})
+}
