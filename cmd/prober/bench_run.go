@@ -26,11 +26,16 @@ type benchRun struct {
 	exported *observers      // nil: nobody
 }
 
+func newBenchRun(p *benchPlan, out, errs io.Writer) *benchRun {
+	r := &benchRun{plan: p, screen: newScreen(out, errs, p.format)}
+	r.document.Source, r.document.Started = "prober bench", time.Now()
+	return r
+}
+
 // run runs the bench until its end or ctx's, and prints what was measured in
 // either case.
 func (p *benchPlan) run(ctx context.Context, out, errs io.Writer) error {
-	r := &benchRun{plan: p, screen: newScreen(out, errs, p.format)}
-	r.document.Source, r.document.Started = "prober bench", time.Now()
+	r := newBenchRun(p, out, errs)
 	instance := &instance{config: p.lengths[0], log: newLog(errs, "warn", "console"), build: buildInfo(), flush: flushLimit}
 	o, err := instance.observe(ctx)
 	if err != nil {

@@ -80,14 +80,13 @@ func (s *screen) draw(bar string) {
 
 // progress tells how far a step is.
 func (s *screen) progress(p report.Progress) {
-	line := p.Line(s.width - 1)
 	if !s.bar {
-		s.note(strings.TrimRight(line, " "))
+		s.note(p.Line(0))
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.draw(line)
+	s.draw(p.Line(s.width - 1))
 }
 
 // settle takes the bar away.

@@ -23,7 +23,8 @@ const (
 	mostBar  = 40
 )
 
-// Line is the progress in at most width columns, where words allow.
+// Line is the progress in at most width columns, where words allow. A width of 0
+// is a line without a bar.
 func (p Progress) Line(width int) string {
 	words := p.Label
 	if p.Steps > 1 {

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/llm-prober/prober/internal/bench"
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/sim"
+)
+
+// A rig is simulated servers by name, in memory.
+type rig struct {
+	servers   map[string]*sim.Server
+	listeners map[string]*sim.Listener
+}
+
+// newRig serves a simulated server for each name until the end of the test.
+func newRig(t *testing.T, configs map[string]sim.Config) *rig {
+	r := &rig{servers: map[string]*sim.Server{}, listeners: map[string]*sim.Listener{}}
+	for name, c := range configs {
+		s, listener := sim.New(c), sim.NewListener()
+		server := &http.Server{Handler: s}
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = server.Serve(listener) })
+		r.servers[name], r.listeners[name+":80"] = s, listener
+		t.Cleanup(func() {
+			s.Close()
+			_ = server.Close()
+			serving.Wait()
+			time.Sleep(time.Second) // virtual: net/http lingers on bodies that were not read
+		})
+	}
+	return r
+}
+
+// bench runs a wish on the named servers and returns what came of it.
+func (r *rig) bench(t *testing.T, names []string, wish bench.Wish, settings map[string]string) report.Document {
+	t.Helper()
+	p := &benchPlan{
+		benchmark: benchmark{format: "text", every: 0}, wish: wish,
+		dial: func(ctx context.Context, _, address string) (net.Conn, error) { return r.listeners[address].Dial(ctx) },
+	}
+	var given []string
+	for _, name := range names {
+		given = append(given, name+"=http://"+name)
+	}
+	settings["GROUP"] = "bench"
+	c, err := config.Load(config.Options{Overrides: settings, URLs: given, APIs: apis()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Targets {
+		c.Targets[i].MaxInFlight, c.Targets[i].BackoffLimit = math.MaxInt, 0
+	}
+	p.lengths = []*config.Config{c}
+	run := newBenchRun(p, io.Discard, io.Discard)
+	if err := run.all(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return run.document
+}
+
+func simConfig(t *testing.T, profileName string, seed uint64) sim.Config {
+	return sim.Config{Profile: profile(t, profileName), Seed: seed}
+}
+
+// line is what a comparison says of a quantity.
+func line(t *testing.T, c report.Comparison, metric string) report.Line {
+	t.Helper()
+	for _, l := range c.Lines {
+		if l.Metric == metric {
+			return l
+		}
+	}
+	t.Fatalf("%s is not compared: %+v", metric, c)
+	return report.Line{}
+}
+
+// within holds that an interval has a value in it.
+func within(t *testing.T, what string, i report.Interval, value float64) {
+	t.Helper()
+	if i.Low > value || i.High < value || i.Center < i.Low || i.Center > i.High {
+		t.Errorf("%s lies between %g and %g (median %g), which does not hold the true %g", what, i.Low, i.High, i.Center, value)
+	}
+}
+
+// stacks compares the two measured stacks, ten rounds at 0.1 QPS of 21,000 tokens.
+func stacks(t *testing.T) (report.Document, *rig) {
+	r := newRig(t, map[string]sim.Config{"production-stack": simConfig(t, "production-stack", 1), "ray-serve": simConfig(t, "ray-serve", 2)})
+	return r.bench(t, []string{"production-stack", "ray-serve"}, bench.Wish{Requests: 10}, map[string]string{}), r
+}
+
+// TestTwoStacks holds that a comparison finds what the simulated stacks were made
+// of: TTFT 796.1 against 822.6 ms and TPOT 2.80 against 7.36 ms.
+func TestTwoStacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		d, r := stacks(t)
+		if took := time.Since(began); took < 90*time.Second || took > 2*time.Minute {
+			t.Errorf("ten rounds took %v", took)
+		}
+		c := d.Comparisons[0]
+		ttft, tpot := line(t, c, "TTFT"), line(t, c, "TPOT")
+		within(t, "TTFT", ttft.Difference, 0.7961-0.8226)
+		within(t, "TTFT, ratio", ttft.Ratio, 796.1/822.6)
+		within(t, "TPOT, ratio", tpot.Ratio, 2.80/7.36)
+		if percent := 100 * (ttft.Ratio.Center - 1); math.Abs(percent+3) > 1 || !ttft.Shown || !tpot.Shown || ttft.Pairs != 10 {
+			t.Errorf("TTFT %+.2f%% of %d pairs, shown %t, TPOT shown %t", percent, ttft.Pairs, ttft.Shown, tpot.Shown)
+		}
+		for i, name := range []string{"production-stack", "ray-serve"} {
+			if got, want := medianOf(d.Summaries[i].TTFT), truth(r.servers[name].Sent()); got != want {
+				t.Errorf("%s: median TTFT %v, the server sent the first token after %v", name, got, want)
+			}
+		}
+	})
+}
+
+// truth is the median time to the first token of the last ten answers, as the
+// server wrote it down.
+func truth(sent []sim.Sent) time.Duration {
+	var list []time.Duration
+	for _, s := range sent[len(sent)-10:] {
+		list = append(list, s.Frames[0].At.Sub(s.Start))
+	}
+	slices.Sort(list)
+	return (list[4] + list[5]) / 2
+}
+
+// TestTheSameRunTwice holds that it has the same verdicts.
+func TestTheSameRunTwice(t *testing.T) {
+	var verdicts [2]string
+	for i := range verdicts {
+		synctest.Test(t, func(t *testing.T) {
+			d, _ := stacks(t)
+			for _, l := range d.Comparisons[0].Lines {
+				verdicts[i] += fmt.Sprintln(l.Metric, report.Verdict(l, "A", "B"))
+			}
+		})
+	}
+	if verdicts[0] != verdicts[1] || verdicts[0] == "" {
+		t.Errorf("first\n%ssecond\n%s", verdicts[0], verdicts[1])
+	}
+}
+
+// TestAServerThatFails holds that it stops neither the run nor the other target.
+func TestAServerThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"well": simConfig(t, "fast", 1), "ill": simConfig(t, "fast", 2)})
+		if err := r.servers["ill"].SetFault(sim.Fault{Status: 503}); err != nil {
+			t.Fatal(err)
+		}
+		d := r.bench(t, []string{"ill", "well"}, bench.Wish{Requests: 4, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "80"})
+		ill, well := d.Summaries[0], d.Summaries[1]
+		if ill.Outcomes[probe.Overloaded] != 4 || ill.TTFT.Count != 0 || well.Succeeded() != 4 {
+			t.Errorf("ill %v with %d TTFT, well %v", ill.Outcomes, ill.TTFT.Count, well.Outcomes)
+		}
+		if len(d.Comparisons) != 1 || len(d.Comparisons[0].Lines) != 0 || len(d.Comparisons[0].Warnings) == 0 {
+			t.Errorf("nothing can be compared, and that is to be said: %+v", d.Comparisons)
+		}
+	})
+}
