@@ -6,8 +6,11 @@ import (
 )
 
 // Doubt says what makes the samples of two targets in one run unlike each other,
-// other than their speed.
+// other than their speed. Where one of them has none, there is nothing to doubt.
 func Doubt(a, b []Sample) []string {
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
 	x, y := sideOf(a), sideOf(b)
 	var list []string
 	for _, doubt := range []func(x, y side) string{failures, unpaired, unlikePrompts, unlikeAnswers, unlikeFrames, unlikeCaches} {
@@ -27,11 +30,7 @@ type side struct {
 func sideOf(samples []Sample) side {
 	counted, _ := split(samples, notCanceled)
 	good, _ := split(counted, succeeded)
-	s := side{all: counted, good: good}
-	if len(samples) > 0 {
-		s.name = clean(samples[0].Target)
-	}
-	return s
+	return side{name: clean(samples[0].Target), all: counted, good: good}
 }
 
 func (s side) failed() int { return len(s.all) - len(s.good) }
