@@ -111,15 +111,23 @@ func groupedHalf(v float64) string {
 	return text
 }
 
+// unlikeFrames is about ITL, which [PairUp] leaves out where it is a timer's.
 func unlikeFrames(x, y side) string {
-	a, b := burstsOf(x.good).any(), burstsOf(y.good).any()
+	a, b := burstsOf(x.good), burstsOf(y.good)
+	var timed []string
+	if a.timed() {
+		timed = append(timed, x.name)
+	}
+	if b.timed() {
+		timed = append(timed, y.name)
+	}
 	switch {
-	case a && b:
-		return "frames of both are batched: ITL compares timers; TPOT is of the engines"
-	case a:
-		return "only the frames of " + x.name + " are batched: its ITL is a timer's; compare TPOT"
-	case b:
-		return "only the frames of " + y.name + " are batched: its ITL is a timer's; compare TPOT"
+	case timed != nil:
+		return "frames of " + enumerate(timed) + " are batched: ITL would be a timer's and is not compared; TPOT is"
+	case a.packed() && !b.packed():
+		return "only the frames of " + x.name + " carry several tokens: its ITL is a mean within them"
+	case b.packed() && !a.packed():
+		return "only the frames of " + y.name + " carry several tokens: its ITL is a mean within them"
 	}
 	return ""
 }
