@@ -182,15 +182,28 @@ func (r *benchRun) finish(out io.Writer) error {
 // draw draws the run: the curves of a ladder, or the distributions of the only
 // step.
 func (r *benchRun) draw() error {
+	notes := r.drawnNotes()
+	page := report.LadderPage(r.plan.title(), notes, r.document.Summaries)
+	if r.steps == 1 {
+		page = report.RunPage(r.plan.title(), notes, r.drawn)
+	}
+	return drawTo(r.plan.plot, page)
+}
+
+// mostNotes is how many warnings stand above a picture.
+const mostNotes = 6
+
+// drawnNotes are the warnings that stand above the picture.
+func (r *benchRun) drawnNotes() []string {
 	notes := slices.Clone(r.document.Warnings)
 	for _, s := range r.document.Summaries {
 		for _, w := range s.Warnings {
 			notes = append(notes, fmt.Sprintf("%s, %s: %s", s.Target, s.Load, w))
 		}
 	}
-	page := report.LadderPage(r.plan.title(), notes, r.document.Summaries)
-	if r.steps == 1 {
-		page = report.RunPage(r.plan.title(), notes, r.drawn)
+	if len(notes) > mostNotes {
+		more := len(notes) - mostNotes + 1
+		notes = append(notes[:mostNotes-1], fmt.Sprintf("and %d more warnings, which stand below the blocks", more))
 	}
-	return drawTo(r.plan.plot, page)
+	return notes
 }

@@ -119,7 +119,7 @@ func (t *tally) doubts(i int, s report.Summary) []string {
 	for _, sample := range t.samples[i] {
 		late = append(late, sample.Late)
 	}
-	return bench.Doubt(t.lags[i], late, medianOf(s.TTFT), medianOf(s.ITL))
+	return bench.Doubt(t.lags[i], late, medianOf(s.TTFT), medianOf(s.TPOT))
 }
 
 // medianOf is the median of a distribution; 0 if it has none.

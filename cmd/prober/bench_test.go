@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -48,6 +50,16 @@ func newRig(t *testing.T, configs map[string]sim.Config) *rig {
 // bench runs a wish on the named servers and returns what came of it.
 func (r *rig) bench(t *testing.T, names []string, wish bench.Wish, settings map[string]string) report.Document {
 	t.Helper()
+	run := newBenchRun(r.plan(t, names, wish, settings), io.Discard, io.Discard)
+	if err := run.all(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return run.document
+}
+
+// plan is a wish on the named servers.
+func (r *rig) plan(t *testing.T, names []string, wish bench.Wish, settings map[string]string) *benchPlan {
+	t.Helper()
 	p := &benchPlan{
 		benchmark: benchmark{format: "text", every: 0}, wish: wish,
 		dial: func(ctx context.Context, _, address string) (net.Conn, error) { return r.listeners[address].Dial(ctx) },
@@ -65,11 +77,7 @@ func (r *rig) bench(t *testing.T, names []string, wish bench.Wish, settings map[
 		c.Targets[i].MaxInFlight, c.Targets[i].BackoffLimit = math.MaxInt, 0
 	}
 	p.lengths = []*config.Config{c}
-	run := newBenchRun(p, io.Discard, io.Discard)
-	if err := run.all(t.Context()); err != nil {
-		t.Error(err)
-	}
-	return run.document
+	return p
 }
 
 func simConfig(t *testing.T, profileName string, seed uint64) sim.Config {
@@ -168,6 +176,41 @@ func TestAServerThatFails(t *testing.T) {
 		}
 		if len(d.Comparisons) != 1 || len(d.Comparisons[0].Lines) != 0 || len(d.Comparisons[0].Warnings) == 0 {
 			t.Errorf("nothing can be compared, and that is to be said: %+v", d.Comparisons)
+		}
+	})
+}
+
+// TestAnInterruptShowsWhatWasMeasured holds that Ctrl-C loses nothing: the block
+// of the requests that had ended, and exit code 1.
+func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
+	for format, want := range map[string]string{"text": "Successful requests:                     3 ", "json": `"succeeded_requests": 3`} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
+			p := r.plan(t, []string{"it"}, bench.Wish{Requests: 10}, map[string]string{})
+			p.format = format
+			ctx, stop := context.WithTimeout(t.Context(), 25*time.Second)
+			defer stop()
+			var out, errs strings.Builder
+			err := p.run(ctx, &out, &errs)
+			if !errors.Is(err, errFailed) || !strings.Contains(errs.String(), "interrupted") || !strings.Contains(out.String(), want) {
+				t.Errorf("%v\n%s%s", err, errs.String(), out.String())
+			}
+		})
+	}
+}
+
+// TestProgressIsTold holds what stands where no terminal is: a line now and then.
+func TestProgressIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
+		p := r.plan(t, []string{"it"}, bench.Wish{Requests: 10}, map[string]string{})
+		var errs strings.Builder
+		if err := p.run(t.Context(), io.Discard, &errs); err != nil {
+			t.Error(err)
+		}
+		want := "0.1 QPS  4/10  0:30  ETA 0:45\n"
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("no line %q in\n%s", want, errs.String())
 		}
 	})
 }

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 var quiet = log.New(io.Discard, "", 0)
 
 // TestScripts runs the command line as it is typed. Each script finds servers
-// in its environment: SIM and TGI (simulated), STRICT (one that wants the key
+// in its environment: SIM, OTHER and TGI (simulated), STRICT (one that wants the key
 // sk-sesame and rejects what it does not know), ODD/NAME (one odd answer each),
 // and HTTPS (whose certificate nobody vouches for).
 func TestScripts(t *testing.T) {
@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SIM", simulated(e, sim.Config{Profile: profile(t, "fast"), Seed: 1}))
+			e.Setenv("OTHER", simulated(e, sim.Config{Profile: profile(t, "fast"), Seed: 2}))
 			e.Setenv("GARBLED", garbled(e, t))
 			e.Setenv("TGI", simulated(e, sim.Config{Profile: profile(t, "tgi"), Seed: 1}))
 			e.Setenv("STRICT", simulated(e, sim.Config{

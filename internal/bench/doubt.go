@@ -13,13 +13,13 @@ const (
 )
 
 // Doubt says in sentences whether the bench was too slow to be believed: its
-// readers waited, or its requests began late. ITL and TTFT are the medians that
+// readers waited, or its requests began late. TTFT and TPOT are the medians that
 // were measured; 0 where there is none.
-func Doubt(lag Lag, late []time.Duration, ttft, itl time.Duration) []string {
+func Doubt(lag Lag, late []time.Duration, ttft, tpot time.Duration) []string {
 	var list []string
-	if disturbs(lag.P99, itl) {
-		list = append(list, fmt.Sprintf("the bench was short of processors: what it read waited up to %s (p99) to be stamped, %.0f%% of the median ITL; "+
-			"ask less at once, or run it where more are free", rounded(lag.P99), 100*share(lag.P99, itl)))
+	if disturbs(lag.P99, tpot) {
+		list = append(list, fmt.Sprintf("the bench was short of processors: what it read waited up to %s (p99) to be stamped, %.0f%% of the median TPOT: "+
+			"gaps and ITL are its own as much as the server's; ask less at once, or run it where more processors are free", rounded(lag.P99), 100*share(lag.P99, tpot)))
 	}
 	slices.Sort(late)
 	if len(late) == 0 {

@@ -55,10 +55,10 @@ func spin() int {
 func TestDoubt(t *testing.T) {
 	const short, late = "the bench was short of processors", "the bench was late"
 	for name, test := range map[string]struct {
-		lag       Lag
-		late      []time.Duration
-		ttft, itl time.Duration
-		want      []string
+		lag        Lag
+		late       []time.Duration
+		ttft, tpot time.Duration
+		want       []string
 	}{
 		"in time":          {Lag{P99: 2 * time.Millisecond}, ms(1, 2, 3), time.Second, 40 * time.Millisecond, nil},
 		"short":            {Lag{P99: 5 * time.Millisecond}, ms(0), time.Second, 40 * time.Millisecond, []string{short}},
@@ -69,7 +69,7 @@ func TestDoubt(t *testing.T) {
 		"nothing measured": {Lag{P99: time.Second}, nil, 0, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := Doubt(test.lag, test.late, test.ttft, test.itl)
+			got := Doubt(test.lag, test.late, test.ttft, test.tpot)
 			if len(got) != len(test.want) {
 				t.Fatalf("%q, want %q", got, test.want)
 			}
@@ -81,7 +81,7 @@ func TestDoubt(t *testing.T) {
 		})
 	}
 	equal(t, "words", Doubt(Lag{P99: 7_123_456}, ms(250), time.Second, 50*time.Millisecond), []string{
-		"the bench was short of processors: what it read waited up to 7.12ms (p99) to be stamped, 14% of the median ITL; ask less at once, or run it where more are free",
+		"the bench was short of processors: what it read waited up to 7.12ms (p99) to be stamped, 14% of the median TPOT: gaps and ITL are its own as much as the server's; ask less at once, or run it where more processors are free",
 		"the bench was late: requests began up to 250ms (p99) after they were due, 25% of the median TTFT, which does not hold it",
 	})
 }
