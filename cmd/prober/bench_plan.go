@@ -131,12 +131,14 @@ func (p *benchPlan) judgePace(given map[string]string) config.Problems {
 		problems = append(problems, config.Problem{Place: place(flag, value), Text: text, Hint: hint})
 	}
 	_, paced := given["QPS"]
-	switch ladder := len(p.ladder) > 0; {
-	case ladder && paced:
+	ladder := len(p.ladder) > 0
+	if ladder && paced {
 		wrong("qps", given["QPS"], "a ladder has no rate: each of its steps is so many requests at once", "leave it out, or say inf")
-	case ladder && p.concurrency > 0:
+	}
+	if ladder && p.concurrency > 0 {
 		wrong("concurrency", p.concurrency, "a ladder says itself how many are under way", "leave it out")
-	case !ladder && p.wish.Unpaced && p.concurrency == 0 && p.requests == 0:
+	}
+	if !ladder && p.wish.Unpaced && p.concurrency == 0 && p.requests == 0 {
 		wrong("qps", "inf", "nobody says how many requests to send at once", "want --requests or --concurrency beside it")
 	}
 	return problems
