@@ -104,7 +104,7 @@ e2e: build chromium $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) ## the binary, 
 	  tee $(CACHE)/e2e.log | grep -E '^(--- |ok|FAIL)|queries run' || { cat $(CACHE)/e2e.log; exit 1; }
 
 generate: ## docs/metrics.md, docs/configuration.md, the boards and golden files
-	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status ./dashboards/generate -update
+	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status ./internal/plot ./dashboards/generate -update
 
 bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
