@@ -43,15 +43,19 @@ type ladder struct {
 }
 
 func laddersOf(summaries []Summary) []ladder {
-	lengths := map[int]bool{}
+	lengths, targets := map[int]bool{}, map[string]bool{}
 	for _, s := range summaries {
-		lengths[s.PromptTokens] = true
+		lengths[s.PromptTokens], targets[s.Target] = true, true
 	}
 	var list []ladder
 	for _, s := range summaries {
 		name := clean(s.Target)
-		if len(lengths) > 1 && s.PromptTokens > 0 {
-			name += ", " + many(s.PromptTokens, "token")
+		switch length := many(s.PromptTokens, "token"); {
+		case len(lengths) == 1 || s.PromptTokens == 0:
+		case len(targets) == 1:
+			name = length
+		default:
+			name += ", " + length
 		}
 		i := slices.IndexFunc(list, func(l ladder) bool { return l.name == name })
 		if i < 0 {
