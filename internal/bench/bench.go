@@ -74,9 +74,11 @@ func (s Step) Run(starts, probes context.Context) (next uint64) {
 // part runs a part of the step.
 func (s Step) part(members []int, run func()) {
 	s.Begin(members)
-	before := readLatencies()
+	before, pulse := readLatencies(), newPulse()
 	run()
-	s.End(members, before.until(readLatencies()))
+	lag := before.until(readLatencies())
+	lag.Beat = pulse.end()
+	s.End(members, lag)
 }
 
 func (s Step) everyone() []int {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -17,15 +16,11 @@ const (
 // were measured; 0 where there is none.
 func Doubt(lag Lag, late []time.Duration, ttft, tpot time.Duration) []string {
 	var list []string
-	if disturbs(lag.P99, tpot) {
+	if lag := lag.worst(); disturbs(lag, tpot) {
 		list = append(list, fmt.Sprintf("the bench was short of processors: what it read waited up to %s (p99) to be stamped, %.0f%% of the median TPOT: "+
-			"gaps and ITL are its own as much as the server's; ask less at once, or run it where more processors are free", rounded(lag.P99), 100*share(lag.P99, tpot)))
+			"gaps and ITL are its own as much as the server's; ask less at once, or run it where more processors are free", rounded(lag), 100*share(lag, tpot)))
 	}
-	slices.Sort(late)
-	if len(late) == 0 {
-		return list
-	}
-	if p99 := late[(len(late)*99+99)/100-1]; disturbs(p99, ttft) {
+	if p99 := p99(late); disturbs(p99, ttft) {
 		list = append(list, fmt.Sprintf("the bench was late: requests began up to %s (p99) after they were due, %.0f%% of the median TTFT, which does not hold it",
 			rounded(p99), 100*share(p99, ttft)))
 	}

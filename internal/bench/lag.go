@@ -6,12 +6,17 @@ import (
 	"time"
 )
 
-// A Lag is how long goroutines that had something to do waited for a processor:
-// a reader that waits stamps what it reads too late. It is the whole process's.
+// A Lag is how long what had something to do waited for a processor: a reader that
+// waits stamps what it reads too late. It is the whole process's.
 type Lag struct {
-	P99   time.Duration // 99 of 100 waits were not longer; an upper bound
+	P99   time.Duration // 99 of 100 waits of goroutines were not longer; an upper bound
 	Waits uint64        // that were measured: the runtime does so with one of eight
+	Beat  time.Duration // 99 of 100 beats of a [pulse] were not later
 }
+
+// worst is the longer of both: goroutines wait for each other, the process for the
+// machine.
+func (l Lag) worst() time.Duration { return max(l.P99, l.Beat) }
 
 // latencies is the histogram of all such waits since the program began.
 type latencies metrics.Float64Histogram

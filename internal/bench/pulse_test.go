@@ -1,0 +1,42 @@
+package bench
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAPulseInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPulse()
+		time.Sleep(95 * time.Millisecond)
+		equal(t, "lateness", p.end(), time.Duration(0))
+		equal(t, "beats", len(p.late), 9)
+	})
+}
+
+// TestAPulseThatStoodStill holds that each beat that was due in a standstill
+// counts, and is late by what was left of it, but for what timers are coarse by.
+func TestAPulseThatStoodStill(t *testing.T) {
+	var p pulse
+	due := time.Now()
+	next := p.catchUp(due, due.Add(35*time.Millisecond))
+	equal(t, "lateness", p.late, ms(34, 24, 14, 4))
+	equal(t, "next", next.Sub(due), 40*time.Millisecond)
+	p.catchUp(next, next.Add(900*time.Microsecond))
+	equal(t, "as late as timers are", p.late[4], time.Duration(0))
+}
+
+func TestP99(t *testing.T) {
+	for name, test := range map[string]struct {
+		list []time.Duration
+		want time.Duration
+	}{
+		"none":      {nil, 0},
+		"one":       {ms(7), 7 * time.Millisecond},
+		"99 of 100": {append(make([]time.Duration, 99), time.Second), 0},
+		"98 of 100": {append(ms(500, 500), make([]time.Duration, 98)...), 500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) { equal(t, "p99", p99(test.list), test.want) })
+	}
+}
