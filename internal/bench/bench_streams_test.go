@@ -47,10 +47,11 @@ func BenchmarkStreams(b *testing.B) {
 			at := pace{gap: *gapFlag, parts: *partsFlag, tokens: 100}
 			for range b.N {
 				bare := measureBare(b, at, n)
-				bare.report(b, "bare-")
 				m := measureBench(b, at, Load{AtOnce: n, Requests: 2 * n})
-				m.report(b, "")
-				b.ReportMetric(float64(m.cpu)/float64(m.frames)/(float64(bare.cpu)/float64(bare.frames)), "cpu-of-bare")
+				m.report(b)
+				b.ReportMetric(inMS(p99(bare.errors)), "bare-gap-error-p99-ms")
+				b.ReportMetric(1e3*inMS(bare.perFrame()), "bare-cpu-ms/1k")
+				b.ReportMetric(float64(m.perFrame())/float64(bare.perFrame()), "cpu-of-bare")
 			}
 		})
 	}
@@ -63,10 +64,9 @@ func BenchmarkBurst(b *testing.B) {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			for range b.N {
 				m := measureBench(b, pace{gap: 3 * time.Second, parts: 1, tokens: 2}, Load{Requests: n})
-				slices.Sort(m.late)
-				b.ReportMetric(ms64(m.late[len(m.late)/2]), "late-p50-ms")
-				b.ReportMetric(ms64(p99(m.late)), "late-p99-ms")
-				b.ReportMetric(ms64(m.cpu)/float64(n), "cpu-ms/request")
+				b.ReportMetric(inMS(median(m.late)), "late-p50-ms")
+				b.ReportMetric(inMS(p99(m.late)), "late-p99-ms")
+				b.ReportMetric(inMS(m.cpu)/float64(n), "cpu-ms/request")
 				b.ReportMetric(float64(m.peak)/1e3, "peak-MB")
 				b.ReportMetric(0, "ns/op")
 			}
@@ -79,55 +79,68 @@ type measured struct {
 	pace     pace
 	streams  int
 	frames   int // token frames
+	together int // of these, that came in one read with the one before
 	server   pacedReport
 	cpu      time.Duration // of the client
 	peak     int           // memory of the client at most, in kB; 0 if the kernel does not say
-	rates    []float64     // tokens a second, of each answer
-	errors   []time.Duration
-	together int // token frames that came in one read with the one before
-
-	lag        Lag
-	late       []time.Duration
-	ttft, tpot time.Duration // medians
+	tpot     []time.Duration
+	ttft     []time.Duration
+	gaps     []time.Duration // between chunks
+	errors   []time.Duration // of the gaps
+	late     []time.Duration
+	lag      Lag
 }
 
-func (m *measured) report(b *testing.B, of string) {
+// perFrame is the client's CPU time for a token frame, everything included.
+func (m *measured) perFrame() time.Duration { return m.cpu / time.Duration(m.frames) }
+
+// report tells b what was measured.
+func (m *measured) report(b *testing.B) {
 	b.Helper()
-	perThousand := m.cpu.Seconds() * 1e3 / float64(m.frames)
-	b.ReportMetric(perThousand*1e3, of+"cpu-ms/1k")
-	b.ReportMetric(ms64(p99(m.errors)), of+"gap-error-p99-ms")
-	if of != "" {
-		return
-	}
 	asked := float64(m.streams) / m.pace.gap.Seconds()
-	share := mean(m.rates) * m.pace.gap.Seconds()
-	b.ReportMetric(asked, "asked-tok/s")
-	b.ReportMetric(asked*share, "tok/s")
-	b.ReportMetric(100*share, "reached-%")
-	b.ReportMetric(ms64(m.errors[len(m.errors)/2]), "gap-error-p50-ms")
-	b.ReportMetric(ms64(m.lag.P99), "lag-p99-ms")
-	b.ReportMetric(ms64(m.lag.Beat), "beat-p99-ms")
-	b.ReportMetric(ms64(m.server.Late), "server-late-p99-ms")
-	b.ReportMetric(m.server.CPU.Seconds()*1e6/float64(m.server.Frames), "server-cpu-ms/1k")
-	b.ReportMetric(100*float64(m.together)/float64(m.frames), "coalesced-%")
-	b.ReportMetric(float64(m.peak)/1e3, "peak-MB")
-	b.ReportMetric(ms64(p99(m.late)), "late-p99-ms")
-	b.ReportMetric(0, "ns/op")
-	doubts := Doubt(m.lag, m.late, m.ttft, m.tpot)
+	reached := float64(m.pace.gap) / float64(mean(m.tpot))
+	for unit, value := range map[string]float64{
+		"asked-tok/s":        asked,
+		"tok/s":              asked * reached,
+		"reached-%":          100 * reached,
+		"cpu-ms/1k":          1e3 * inMS(m.perFrame()),
+		"2cores-tok/s":       2 / m.perFrame().Seconds(),
+		"gap-error-p50-ms":   inMS(median(m.errors)),
+		"gap-error-p99-ms":   inMS(p99(m.errors)),
+		"ttft-p50-ms":        inMS(median(m.ttft)),
+		"tpot-p50-ms":        inMS(median(m.tpot)),
+		"itl-p50-ms":         inMS(median(m.gaps)),
+		"itl-p99-ms":         inMS(p99(m.gaps)),
+		"coalesced-%":        100 * float64(m.together) / float64(m.frames),
+		"lag-p99-ms":         inMS(m.lag.P99),
+		"beat-p99-ms":        inMS(m.lag.Beat),
+		"late-p99-ms":        inMS(p99(m.late)),
+		"peak-MB":            float64(m.peak) / 1e3,
+		"server-late-p99-ms": inMS(m.server.Late),
+		"server-cpu-ms/1k":   1e3 * inMS(m.server.CPU) / float64(m.server.Frames),
+		"ns/op":              0, // says nothing here
+	} {
+		b.ReportMetric(value, unit)
+	}
+	doubts := Doubt(m.lag, m.late, median(m.ttft), median(m.tpot))
 	b.ReportMetric(float64(len(doubts)), "doubts")
 	for _, doubt := range doubts {
 		b.Log(doubt)
 	}
 }
 
-func ms64(d time.Duration) float64 { return d.Seconds() * 1e3 }
+func inMS(d time.Duration) float64 { return d.Seconds() * 1e3 }
 
-func mean(list []float64) float64 {
-	sum := 0.0
-	for _, v := range list {
-		sum += v
+func mean(list []time.Duration) time.Duration {
+	var sum time.Duration
+	for _, d := range list {
+		sum += d
 	}
-	return sum / float64(len(list))
+	return sum / time.Duration(len(list))
+}
+
+func median(list []time.Duration) time.Duration {
+	return slices.Sorted(slices.Values(list))[len(list)/2]
 }
 
 // measureBench runs a load of the bench.
@@ -137,28 +150,21 @@ func measureBench(b *testing.B, at pace, load Load) *measured {
 	m := &measured{pace: at, streams: load.Crowd()}
 	results := runStreams(b, m, load, address)
 	m.server = finish()
-	var ttft, tpot []time.Duration
 	for _, r := range results {
 		if r.Outcome != probe.OK {
 			b.Fatalf("%s: %v", r.Outcome, r.Err)
 		}
-		first, _ := r.TTFT()
-		each, _ := r.TPOT()
-		ttft, tpot = append(ttft, first), append(tpot, each)
-		m.rates = append(m.rates, 1/each.Seconds())
+		ttft, _ := r.TTFT()
+		tpot, _ := r.TPOT()
+		m.ttft, m.tpot = append(m.ttft, ttft), append(m.tpot, tpot)
 		m.frames += len(r.Timeline.Tokens)
 		m.together += r.Timeline.Coalesced()
 		m.late = append(m.late, r.ScheduleDelay())
 		for gap := range r.Timeline.ChunkGaps() {
-			m.errors = append(m.errors, (gap - at.gap).Abs())
+			m.gaps, m.errors = append(m.gaps, gap), append(m.errors, (gap-at.gap).Abs())
 		}
 	}
-	m.ttft, m.tpot = middle(ttft), middle(tpot)
 	return m
-}
-
-func middle(list []time.Duration) time.Duration {
-	return slices.Sorted(slices.Values(list))[len(list)/2]
 }
 
 // runStreams runs the step, and returns its results.

@@ -7,29 +7,41 @@ import (
 
 // What the bench itself may take of what it measures, before it says so.
 const (
-	tolerated = 0.1              // share of the median
-	unnoticed = time.Millisecond // whatever the share
+	tolerated = 0.1                    // share of the median
+	unnoticed = 500 * time.Microsecond // of waiting, whatever the share: an idle machine's wakes take some of it
+	punctual  = 5 * time.Millisecond   // of lateness, whatever the share: it is in no latency
 )
 
 // Doubt says in sentences whether the bench was too slow to be believed: its
 // readers waited, or its requests began late. TTFT and TPOT are the medians that
-// were measured; 0 where there is none.
+// were measured; 0 where there is none. It sorts late.
 func Doubt(lag Lag, late []time.Duration, ttft, tpot time.Duration) []string {
 	var list []string
-	if lag := lag.worst(); disturbs(lag, tpot) {
-		list = append(list, fmt.Sprintf("the bench was short of processors: what it read waited up to %s (p99) to be stamped, %.0f%% of the median TPOT: "+
-			"gaps and ITL are its own as much as the server's; ask less at once, or run it where more processors are free", rounded(lag), 100*share(lag, tpot)))
+	if lag := lag.worst(); disturbs(lag, tpot, unnoticed) {
+		list = append(list, fmt.Sprintf("the bench was short of processors: what it read waited up to %s (p99) to be stamped, %s; ask less at once, or run it where more processors are free",
+			rounded(lag), extent(lag, tpot)))
 	}
-	if p99 := p99(late); disturbs(p99, ttft) {
+	if late := p99(late); disturbs(late, ttft, punctual) {
 		list = append(list, fmt.Sprintf("the bench was late: requests began up to %s (p99) after they were due, %.0f%% of the median TTFT, which does not hold it",
-			rounded(p99), 100*share(p99, ttft)))
+			rounded(late), 100*share(late, ttft)))
 	}
 	return list
 }
 
-// disturbs reports whether a delay of the bench's own is too much of a median.
-func disturbs(delay, median time.Duration) bool {
-	return delay > unnoticed && median > 0 && share(delay, median) > tolerated
+// extent says what a wait bends. One that is shorter than a token takes moves some
+// tokens to and fro, and the long gaps are where it did. Longer ones heap tokens up
+// until nothing is left of the server's rhythm: medians go wrong soon after.
+func extent(lag, tpot time.Duration) string {
+	if lag < tpot {
+		return fmt.Sprintf("%.0f%% of the median TPOT: the longest gaps and the tail of ITL are its own as much as the server's, medians and TPOT hold", 100*share(lag, tpot))
+	}
+	return fmt.Sprintf("longer than a token takes (%s): tokens that arrived together, gaps, ITL and TPOT are its own as much as the server's", rounded(tpot))
+}
+
+// disturbs reports whether a delay of the bench's own is above a floor and too
+// much of a median.
+func disturbs(delay, median, floor time.Duration) bool {
+	return delay > floor && median > 0 && share(delay, median) > tolerated
 }
 
 func share(part, whole time.Duration) float64 { return float64(part) / float64(whole) }
