@@ -9,12 +9,14 @@ import (
 const (
 	tolerated = 0.1                    // share of the median
 	unnoticed = 500 * time.Microsecond // of waiting, whatever the share: an idle machine's wakes take some of it
-	punctual  = 5 * time.Millisecond   // of lateness, whatever the share: it is in no latency
+	punctual  = 5 * time.Millisecond   // of lateness, whatever the share: some requests at once take that
 )
 
 // Doubt says in sentences whether the bench was too slow to be believed: its
-// readers waited, or its requests began late. TTFT and TPOT are the medians that
-// were measured; 0 where there is none. It sorts late.
+// readers waited, or its requests began late. Where many begin at once it is busy
+// with the beginning of all when their first tokens come, and stamps them late as
+// well. TTFT and TPOT are the medians that were measured; 0 where there is none.
+// It sorts late.
 func Doubt(lag Lag, late []time.Duration, ttft, tpot time.Duration) []string {
 	var list []string
 	if lag := lag.worst(); disturbs(lag, tpot, unnoticed) {
@@ -22,7 +24,7 @@ func Doubt(lag Lag, late []time.Duration, ttft, tpot time.Duration) []string {
 			rounded(lag), extent(lag, tpot)))
 	}
 	if late := p99(late); disturbs(late, ttft, punctual) {
-		list = append(list, fmt.Sprintf("the bench was late: requests began up to %s (p99) after they were due, %.0f%% of the median TTFT, which does not hold it",
+		list = append(list, fmt.Sprintf("the bench was late: requests began up to %s (p99) after they were due, %.0f%% of the median TTFT, which does not hold that and may be too long by as much",
 			rounded(late), 100*share(late, ttft)))
 	}
 	return list
@@ -33,7 +35,7 @@ func Doubt(lag Lag, late []time.Duration, ttft, tpot time.Duration) []string {
 // until nothing is left of the server's rhythm: medians go wrong soon after.
 func extent(lag, tpot time.Duration) string {
 	if lag < tpot {
-		return fmt.Sprintf("%.0f%% of the median TPOT: the longest gaps and the tail of ITL are its own as much as the server's, medians and TPOT hold", 100*share(lag, tpot))
+		return fmt.Sprintf("%.0f%% of the median TPOT: the longest gaps and the tail of ITL are its own as much as the server's, TPOT and the median of ITL hold", 100*share(lag, tpot))
 	}
 	return fmt.Sprintf("longer than a token takes (%s): tokens that arrived together, gaps, ITL and TPOT are its own as much as the server's", rounded(tpot))
 }

@@ -16,7 +16,7 @@ func TestDoubt(t *testing.T) {
 		want       []string // in each sentence
 	}{
 		"in time":                    {Lag{P99: 2 * time.Millisecond}, ms(1, 2, 3), time.Second, token, nil},
-		"waits that bend tails":      {Lag{P99: 5 * time.Millisecond}, ms(0), time.Second, token, []string{"medians and TPOT hold"}},
+		"waits that bend tails":      {Lag{P99: 5 * time.Millisecond}, ms(0), time.Second, token, []string{"the median of ITL hold"}},
 		"waits longer than tokens":   {Lag{P99: 40 * time.Millisecond}, ms(0), time.Second, token, []string{"longer than a token takes"}},
 		"a process that stood still": {Lag{P99: time.Millisecond, Beat: 30 * time.Millisecond}, ms(0), time.Second, token, []string{"up to 30ms"}},
 		"as long as any wake":        {Lag{P99: 500 * time.Microsecond}, ms(0), time.Second, 2 * time.Millisecond, nil},
@@ -40,8 +40,8 @@ func TestDoubt(t *testing.T) {
 func TestDoubtInWords(t *testing.T) {
 	const token = 50 * time.Millisecond
 	equal(t, "tails", Doubt(Lag{P99: 7_123_456}, ms(250), time.Second, token), []string{
-		"the bench was short of processors: what it read waited up to 7.12ms (p99) to be stamped, 14% of the median TPOT: the longest gaps and the tail of ITL are its own as much as the server's, medians and TPOT hold; ask less at once, or run it where more processors are free",
-		"the bench was late: requests began up to 250ms (p99) after they were due, 25% of the median TTFT, which does not hold it",
+		"the bench was short of processors: what it read waited up to 7.12ms (p99) to be stamped, 14% of the median TPOT: the longest gaps and the tail of ITL are its own as much as the server's, TPOT and the median of ITL hold; ask less at once, or run it where more processors are free",
+		"the bench was late: requests began up to 250ms (p99) after they were due, 25% of the median TTFT, which does not hold that and may be too long by as much",
 	})
 	equal(t, "all", Doubt(Lag{P99: 80 * time.Millisecond}, nil, time.Second, token), []string{
 		"the bench was short of processors: what it read waited up to 80ms (p99) to be stamped, longer than a token takes (50ms): tokens that arrived together, gaps, ITL and TPOT are its own as much as the server's; ask less at once, or run it where more processors are free",

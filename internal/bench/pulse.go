@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// beat is the time between two beats of a pulse.
-const beat = 10 * time.Millisecond
+// beat is the time between two beats of a pulse: each costs what a wake does.
+const beat = 20 * time.Millisecond
 
 // coarse is how late the runtime's timers are on a machine that is idle.
 const coarse = time.Millisecond
