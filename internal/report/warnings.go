@@ -65,7 +65,7 @@ func batches(good []Sample) string {
 	const timer = "chunk gaps and ITL are a timer's, not the engine's"
 	switch {
 	case b.coalesced():
-		return of(b.together, b.frames, "token frame") + " arrived together with the one before: " + timer
+		return of(b.together, b.frames, "token frame") + " arrived together with the one before: something gathers them (the server, a proxy, or this bench where it is short of processors), so " + timer
 	case b.flushed():
 		return fmt.Sprintf("half of all ITL are at most %s, one in twenty at least %s: frames come in bursts, and %s",
 			durationOf(b.half), durationOf(b.long), timer)
