@@ -160,14 +160,24 @@ func (r *benchRun) lengthNote(j *job) {
 	}
 }
 
-// finish writes what is written at the end.
+// finish writes what is written at the end: the results first, then the picture.
 func (r *benchRun) finish(out io.Writer) error {
-	if r.plan.plot != "" {
-		if err := r.draw(); err != nil {
-			return err
-		}
-		r.screen.note("drawn to " + r.plan.plot)
+	if err := r.write(out); err != nil {
+		return err
 	}
+	if r.plan.plot == "" || len(r.document.Summaries) == 0 {
+		return nil
+	}
+	if err := r.draw(); err != nil {
+		return err
+	}
+	r.screen.note("drawn to " + r.plan.plot)
+	return nil
+}
+
+// write writes the document; as text only the steps at a glance, since each was
+// shown when it ended.
+func (r *benchRun) write(out io.Writer) error {
 	switch r.plan.format {
 	case "json":
 		return report.WriteJSON(out, r.document)
@@ -175,6 +185,9 @@ func (r *benchRun) finish(out io.Writer) error {
 		return report.WriteCSV(out, r.document)
 	case "markdown":
 		return report.WriteMarkdown(out, r.document)
+	}
+	if len(r.document.Summaries) > len(r.plan.lengths[0].Targets) {
+		return report.WriteOverview(out, r.document.Summaries)
 	}
 	return nil
 }
