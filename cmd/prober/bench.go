@@ -42,9 +42,9 @@ of vLLM's benchmark_serving. Without more it asks ten times at the configured ra
 
 Several URLs, or several targets of one group, are compared: they answer the same prompts,
 by the clock in rounds one after another, else one target after the other. Each request
-has its line, each target a block every --every, and the end says what the differences
-are, with a confidence interval from the pairs. Comparisons are of the first with each
-other target.
+has its line (unless more than 16 are under way), each target a block every --every, and
+the end says what the differences are, with a confidence interval from the pairs.
+Comparisons are of the first with each other target.
 
 Before the first step of each length the targets are asked until the prompt's length is
 exact, once at least; those requests are not counted. Ctrl-C prints what was measured so

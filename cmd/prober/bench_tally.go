@@ -56,7 +56,7 @@ func (t *tally) record(r *probe.Result) {
 	t.mu.Lock()
 	t.samples[i] = append(t.samples[i], s)
 	t.mu.Unlock()
-	if len(t.samples) > 1 && t.load.Planned() {
+	if t.talks() {
 		t.run.screen.live(report.RequestLine(s, t.widest()))
 	}
 }
