@@ -96,6 +96,28 @@ func counted(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
+// grouped writes 21000 as 21,000.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// many is [counted] for numbers that may be large: "21,000 tokens".
+func many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(n) + " " + noun + "s"
+}
+
+// durationOf spells seconds as [duration] does.
+func durationOf(seconds float64) string {
+	return duration(time.Duration(seconds * float64(time.Second)))
+}
+
 // A paint is an ANSI colour.
 type paint string
 

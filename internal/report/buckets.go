@@ -1,0 +1,66 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// narrow is the widest that buckets may be, as a share of the value, for one
+// sentence to do for all of them.
+const narrow = 0.10
+
+// A named is a distribution and what it is of.
+type named struct {
+	Name string
+	Distribution
+}
+
+// latencies are the distributions of s in their order.
+func (s Summary) latencies() []named {
+	return []named{{"TTFT", s.TTFT}, {"TPOT", s.TPOT}, {"ITL", s.ITL}, {"E2EL", s.E2EL}}
+}
+
+// bucketNotes says how exact quantiles are that come from histograms: in one
+// sentence where buckets are narrow, else the bounds of each quantile.
+func bucketNotes(s Summary) []string {
+	var wide []string
+	widest := 0.0
+	for _, d := range s.latencies() {
+		e := d.inexact()
+		if e > narrow {
+			wide = append(wide, d.bounds())
+			continue
+		}
+		widest = max(widest, e)
+	}
+	if widest > 0 {
+		return append([]string{fmt.Sprintf("Quantiles lie within their histogram bucket: at most ±%.1f%% of the value", 100*widest)}, wide...)
+	}
+	return wide
+}
+
+// inexact is how far the true quantiles may be from those of d, as a share of
+// the value; 0 if they are known.
+func (d Distribution) inexact() float64 {
+	most := 0.0
+	for _, q := range d.Quantiles {
+		if off := max(q.High-q.Value, q.Value-q.Low); off > 0 {
+			most = max(most, off/q.Value)
+		}
+	}
+	return most
+}
+
+// bounds says between what each quantile lies.
+func (d named) bounds() string {
+	var parts []string
+	for _, q := range d.Quantiles {
+		between := fmt.Sprintf("%s to %s", hundredths(q.Low*1e3), hundredths(q.High*1e3))
+		if math.IsInf(q.High, 1) {
+			between = "above " + hundredths(q.Low*1e3)
+		}
+		parts = append(parts, percentile(q.Share)+" "+between)
+	}
+	return "Quantiles of " + d.Name + " lie within wide histogram buckets (ms): " + strings.Join(parts, ", ")
+}

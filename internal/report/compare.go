@@ -1,0 +1,143 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// defaultConfidence is that of a [Comparison] that does not say any.
+const defaultConfidence = 0.95
+
+// Compare fills the lines of c from pairs and adds to its warnings.
+//
+// The interval of a line is that of the median of its pairs' differences, from
+// order statistics alone: it assumes nothing of how they are spread. Each of n
+// lines has the confidence
+//
+//	1 − (1 − Confidence) / n
+//
+// so that what they show holds of all together (Bonferroni): where A and B are
+// the same, at most 1 − Confidence of all runs show any difference.
+func Compare(c Comparison, pairs []Pairs) Comparison {
+	if c.Confidence == 0 {
+		c.Confidence = defaultConfidence
+	}
+	if c.Pair == "" {
+		c.Pair = "round"
+	}
+	c.Lines, c.Warnings = nil, slices.Clip(c.Warnings)
+	pairs = usable(pairs)
+	if len(pairs) == 0 {
+		c.Warnings = append(c.Warnings, "no "+c.Pair+" has an answer of both: there is nothing to compare")
+	}
+	each := 1 - (1-c.Confidence)/float64(max(1, len(pairs)))
+	for _, p := range pairs {
+		c.Lines = append(c.Lines, lineOf(p, each, c.Pair))
+	}
+	return c
+}
+
+// usable leaves out values that are no numbers, and quantities without any.
+func usable(pairs []Pairs) []Pairs {
+	var list []Pairs
+	for _, p := range pairs {
+		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool {
+			return math.IsNaN(v[0]-v[1]) || math.IsInf(v[0]-v[1], 0)
+		})
+		if len(p.Values) > 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func lineOf(p Pairs, confidence float64, pair string) Line {
+	var a, b, differences []float64
+	ties := 0
+	for _, v := range p.Values {
+		a, b, differences = append(a, v[0]), append(b, v[1]), append(differences, v[0]-v[1])
+		if v[0] == v[1] {
+			ties++
+		}
+	}
+	l := Line{Metric: p.Metric, Pairs: len(p.Values), A: median(a), B: median(b)}
+	l.Difference = interval(differences, confidence)
+	l.Ratio = ratio(p.Values, confidence)
+	l.Shown = l.bounded() && (l.Difference.Low > 0 || l.Difference.High < 0)
+	if !l.bounded() {
+		l.Warnings = append(l.Warnings, tooFew(l.Pairs, confidence, pair))
+	}
+	if ties > 0 {
+		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of %d %s are tied", ties, l.Pairs, plural(pair))+", to the last digit: they speak against a difference")
+	}
+	return l
+}
+
+// bounded reports whether there were pairs enough for an interval.
+func (l Line) bounded() bool {
+	return !math.IsInf(l.Difference.Low, 0) && !math.IsInf(l.Difference.High, 0)
+}
+
+// interval is the median of values and the interval of the median. A library's
+// interval of order statistics leans to the left where it need not be symmetric.
+// This one is the union of that and its mirror image, so that A and B may change
+// places; it errs on the safe side.
+func interval(values []float64, confidence float64) Interval {
+	there := summary(values, confidence, 1)
+	back := summary(values, confidence, -1)
+	return Interval{
+		Center: (there.Center - back.Center) / 2,
+		Low:    min(there.Lo, -back.Hi),
+		High:   max(there.Hi, -back.Lo),
+	}
+}
+
+func summary(values []float64, confidence, sign float64) benchmath.Summary {
+	signed := make([]float64, len(values))
+	for i, v := range values {
+		signed[i] = sign * v
+	}
+	return benchmath.AssumeNothing.Summary(benchmath.NewSample(signed, &benchmath.DefaultThresholds), confidence)
+}
+
+// ratio is the interval of A / B, from logarithms, so that B / A is its inverse.
+// Bounds that the pairs are too few for are 0 and infinite. Where a value is not
+// above zero there is no ratio: all three are NaN.
+func ratio(pairs [][2]float64, confidence float64) Interval {
+	var logs []float64
+	for _, v := range pairs {
+		if v[0] <= 0 || v[1] <= 0 {
+			return Interval{Center: math.NaN(), Low: math.NaN(), High: math.NaN()}
+		}
+		logs = append(logs, math.Log(v[0]/v[1]))
+	}
+	i := interval(logs, confidence)
+	return Interval{Center: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High)}
+}
+
+// tooFew says how many pairs bound an interval: all n on one side of the median
+// are as likely as 2 / 2ⁿ.
+func tooFew(n int, confidence float64, pair string) string {
+	need := math.Ceil(math.Log2(2 / (1 - confidence)))
+	if need > 1000 {
+		return "no number of " + plural(pair) + " shows anything at such a confidence: ask for less"
+	}
+	are := "are"
+	if n == 1 {
+		are = "is"
+	}
+	return fmt.Sprintf("%.0f %s are needed to show anything at this confidence, there %s %d", need, plural(pair), are, n)
+}
+
+// plural is of the first word of a noun: "periods of 1h0m0s".
+func plural(noun string) string {
+	first, rest, more := strings.Cut(noun, " ")
+	if more {
+		return first + "s " + rest
+	}
+	return first + "s"
+}

@@ -1,0 +1,135 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Doubt says what makes the samples of two targets in one run unlike each other,
+// other than their speed.
+func Doubt(a, b []Sample) []string {
+	x, y := sideOf(a), sideOf(b)
+	var list []string
+	for _, doubt := range []func(x, y side) string{failures, unpaired, unlikePrompts, unlikeAnswers, unlikeFrames, unlikeCaches} {
+		if text := doubt(x, y); text != "" {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// A side is one target of a comparison.
+type side struct {
+	name      string
+	all, good []Sample
+}
+
+func sideOf(samples []Sample) side {
+	counted, _ := split(samples, notCanceled)
+	good, _ := split(counted, succeeded)
+	s := side{all: counted, good: good}
+	if len(samples) > 0 {
+		s.name = clean(samples[0].Target)
+	}
+	return s
+}
+
+func (s side) failed() int { return len(s.all) - len(s.good) }
+
+func failures(x, y side) string {
+	if x.failed()+y.failed() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s failed %s, %s %s: only where both answered are they compared",
+		x.name, of(x.failed(), len(x.all), "request"), y.name, outOf(y.failed(), len(y.all)))
+}
+
+// outOf is "3 of 10".
+func outOf(n, total int) string { return grouped(n) + " of " + grouped(total) }
+
+// unpaired counts the rounds that not both answered.
+func unpaired(x, y side) string {
+	total := map[uint64]bool{}
+	for _, s := range slices.Concat(x.all, y.all) {
+		total[s.Round] = true
+	}
+	paired := map[uint64]bool{}
+	for _, pair := range rounds(x.good, y.good) {
+		paired[pair[0].Round] = true
+	}
+	if len(paired) == len(total) {
+		return ""
+	}
+	have := "have"
+	if len(total)-len(paired) == 1 {
+		have = "has"
+	}
+	return fmt.Sprintf("%s %s no pair", of(len(total)-len(paired), len(total), "round"), have)
+}
+
+func unlikePrompts(x, y side) string {
+	a, b, differ := unlike(x, y, func(s Sample) (int, bool) { return s.Prompt.N, s.Prompt.Known })
+	if !differ {
+		return ""
+	}
+	return fmt.Sprintf("%s counts %s tokens of prompt, %s %s (medians)", x.name, a, y.name, b)
+}
+
+func unlikeAnswers(x, y side) string {
+	a, b, differ := unlike(x, y, func(s Sample) (int, bool) { return s.Output.N, s.Output.Known })
+	if !differ {
+		return ""
+	}
+	return fmt.Sprintf("%s generates %s tokens, %s %s (medians): E2EL compares unlike answers", x.name, a, y.name, b)
+}
+
+// unlike are the medians of a number on both sides, where both know it and they
+// differ.
+func unlike(x, y side, of func(Sample) (int, bool)) (a, b string, differ bool) {
+	medianOf := func(samples []Sample) (float64, bool) {
+		var values []float64
+		for _, s := range samples {
+			if n, ok := of(s); ok {
+				values = append(values, float64(n))
+			}
+		}
+		if values == nil {
+			return 0, false
+		}
+		return median(values), true
+	}
+	va, oka := medianOf(x.good)
+	vb, okb := medianOf(y.good)
+	return groupedHalf(va), groupedHalf(vb), oka && okb && va != vb
+}
+
+// groupedHalf writes a median of whole numbers.
+func groupedHalf(v float64) string {
+	text := grouped(int(v))
+	if v != float64(int(v)) {
+		text += ".5"
+	}
+	return text
+}
+
+func unlikeFrames(x, y side) string {
+	a, b := burstsOf(x.good).any(), burstsOf(y.good).any()
+	switch {
+	case a && b:
+		return "frames of both are batched: ITL compares timers; TPOT is of the engines"
+	case a:
+		return "only the frames of " + x.name + " are batched: its ITL is a timer's; compare TPOT"
+	case b:
+		return "only the frames of " + y.name + " are batched: its ITL is a timer's; compare TPOT"
+	}
+	return ""
+}
+
+func unlikeCaches(x, y side) string {
+	a, b := number(x.good, contaminated), number(y.good, contaminated)
+	if a+b == 0 {
+		return ""
+	}
+	return fmt.Sprintf("a cache knew %s of %s and %s of %s: no TTFT of them, and their E2EL is too short",
+		of(a, len(x.good), "prompt"), x.name, outOf(b, len(y.good)), y.name)
+}

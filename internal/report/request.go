@@ -1,0 +1,50 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// RequestLine is one request in one line without its end, the target's name
+// filled up to so many columns.
+func RequestLine(s Sample, names int) string {
+	head := fmt.Sprintf("%s %s %s ", s.Start.Format("15:04:05"), padLeft(fmt.Sprintf("#%d", s.Round), 5), pad(clean(s.Target), names))
+	if s.Outcome != probe.OK {
+		return fmt.Sprintf("%s%s after %s: %s", head, s.Outcome, duration(s.Elapsed), Meaning(s.Outcome))
+	}
+	parts := []string{
+		pad(string(s.Outcome), 2),
+		padLeft(tokenCount(s.Prompt), 7) + " → " + pad(tokenCount(s.Output), 5),
+		"TTFT " + latency(s.TTFT),
+		"TPOT " + latency(s.TPOT),
+		"ITL " + latency(medianITL(s)),
+		"total " + latency(s.E2EL),
+		speed(s),
+	}
+	return strings.TrimRight(head+strings.Join(parts, "  "), " ")
+}
+
+func tokenCount(c wire.Count) string {
+	if !c.Known {
+		return "?"
+	}
+	return grouped(c.N)
+}
+
+func latency(s Seconds) string {
+	if !s.Known {
+		return pad("none", 7)
+	}
+	return pad(durationOf(s.Value), 7)
+}
+
+// speed is the tokens of an answer by the time that all of it took.
+func speed(s Sample) string {
+	if !s.Output.Known || !s.E2EL.Known || s.E2EL.Value <= 0 {
+		return ""
+	}
+	return digits(float64(s.Output.N)/s.E2EL.Value) + " tok/s"
+}

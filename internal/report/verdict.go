@@ -1,0 +1,120 @@
+package report
+
+import (
+	"fmt"
+	"math"
+)
+
+// Verdict says in words what l shows of b in relation to a: "b is 2.3 to 2.9
+// times slower". Of TPOT it also says how fast both decode. The names are those
+// that the reader knows; it ends without a stop.
+func Verdict(l Line, a, b string) string {
+	words := finding(l, b)
+	if l.Metric == "TPOT" && l.A > 0 && l.B > 0 {
+		words += fmt.Sprintf("; %s decodes %s tokens/s, %s %s", a, digits(1/l.A), b, digits(1/l.B))
+	}
+	return words
+}
+
+func finding(l Line, b string) string {
+	change := changeOf(l)
+	switch {
+	case !l.bounded():
+		return fmt.Sprintf("no difference shown at n=%d, which is too few to show any", l.Pairs)
+	case l.Shown:
+		return b + " is " + change.span()
+	}
+	return fmt.Sprintf("no difference shown at n=%d (%s is between %s)", l.Pairs, b, change.ends())
+}
+
+// A change is how B relates to A: in terms of A's time where ratios are known,
+// else in seconds. Below zero B is the faster one.
+type change struct {
+	low, high float64 // logarithms of B / A, or seconds of B − A
+	center    float64
+	relative  bool
+}
+
+func changeOf(l Line) change {
+	if !math.IsNaN(l.Ratio.Center) && l.Ratio.Low > 0 && !math.IsInf(l.Ratio.High, 1) {
+		return change{low: -math.Log(l.Ratio.High), high: -math.Log(l.Ratio.Low), center: -math.Log(l.Ratio.Center), relative: true}
+	}
+	return change{low: -l.Difference.High, high: -l.Difference.Low, center: -l.Difference.Center}
+}
+
+// fold is from which ratio on a change is told in times, not in per cent.
+const fold = 1.5
+
+// span is a change that has one direction: "3.1% to 3.5% slower".
+func (c change) span() string {
+	least, most := c.low, c.high
+	if math.Abs(least) > math.Abs(most) {
+		least, most = most, least
+	}
+	large := c.large(c.center)
+	return c.sentence(join(c.amount(least, large), c.amount(most, large)), c.center)
+}
+
+// ends is a change that may have either direction: "0.4% faster and 0.6%
+// slower".
+func (c change) ends() string {
+	end := func(v float64) string { return c.sentence(c.amount(v, c.large(v)), v) }
+	return end(c.low) + " and " + end(c.high)
+}
+
+// large reports whether v is told in times.
+func (c change) large(v float64) bool { return c.relative && math.Exp(math.Abs(v)) >= fold }
+
+// amount is how much v is, without its direction.
+func (c change) amount(v float64, large bool) string {
+	switch {
+	case !c.relative:
+		return millis(math.Abs(v))
+	case large:
+		return times(math.Exp(math.Abs(v)))
+	case v < 0:
+		return percent(1 - math.Exp(v))
+	}
+	return percent(math.Exp(v) - 1)
+}
+
+// sentence adds to an amount its unit and the direction of v.
+func (c change) sentence(amount string, v float64) string {
+	if c.large(v) {
+		amount += " times"
+	}
+	if v < 0 {
+		return amount + " faster"
+	}
+	return amount + " slower"
+}
+
+// join is a range, or one text where both ends read alike.
+func join(low, high string) string {
+	if low == high {
+		return low
+	}
+	return low + " to " + high
+}
+
+// times writes a factor: "1.04", "2.3", "12".
+func times(v float64) string {
+	switch {
+	case v < 1.095:
+		return fmt.Sprintf("%.2f", v)
+	case v < 9.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// percent writes a share: "0.04%", "3.1%".
+func percent(v float64) string {
+	switch v *= 100; {
+	case v > 0 && v < 0.005:
+		return "under 0.01%"
+	case v > 0 && v < 0.095:
+		return fmt.Sprintf("%.2f%%", v)
+	}
+	return fmt.Sprintf("%.1f%%", v)
+}
