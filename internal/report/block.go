@@ -35,7 +35,7 @@ func WriteBlock(w io.Writer, s Summary) error {
 	return nil
 }
 
-// headline names what a block is of. It has no colon, so that it is nobody's row.
+// headline names what a block is of.
 func headline(s Summary) string {
 	words := known(clean(s.Target), clean(s.Load))
 	if s.PromptTokens > 0 {

@@ -56,11 +56,15 @@ func (d Distribution) inexact() float64 {
 func (d named) bounds() string {
 	var parts []string
 	for _, q := range d.Quantiles {
-		between := fmt.Sprintf("%s to %s", hundredths(q.Low*1e3), hundredths(q.High*1e3))
-		if math.IsInf(q.High, 1) {
-			between = "above " + hundredths(q.Low*1e3)
-		}
-		parts = append(parts, percentile(q.Share)+" "+between)
+		parts = append(parts, percentile(q.Share)+" "+q.bucket())
 	}
 	return "Quantiles of " + d.Name + " lie within wide histogram buckets (ms): " + strings.Join(parts, ", ")
+}
+
+// bucket is between what q lies, in milliseconds.
+func (q Quantile) bucket() string {
+	if math.IsInf(q.High, 1) {
+		return "above " + hundredths(q.Low*1e3)
+	}
+	return hundredths(q.Low*1e3) + " to " + hundredths(q.High*1e3)
 }

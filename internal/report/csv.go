@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,7 +79,7 @@ func csvRow(s Summary) []string {
 			row = append(row, decimal(v))
 		}
 	}
-	return append(row, strings.Join(j.SummaryWarnings, "; "))
+	return append(row, strings.Join(slices.Concat(bucketNotes(s), j.SummaryWarnings), "; "))
 }
 
 // failureOutcomes are the outcomes but success.
@@ -106,10 +107,10 @@ func textOf(s *string) string {
 	return *s
 }
 
-// decimal writes a number in full, or nothing for none.
+// decimal writes a number to the ninth decimal, or nothing for none.
 func decimal(v float64) string {
 	if !finite(v) {
 		return ""
 	}
-	return strconv.FormatFloat(v, 'f', -1, 64)
+	return strconv.FormatFloat(ninth(v), 'f', -1, 64)
 }

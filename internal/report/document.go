@@ -16,3 +16,11 @@ type Document struct {
 
 // finite reports whether v is a number.
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// ninth rounds to nine decimals: of seconds, to nanoseconds.
+func ninth(v float64) float64 {
+	if math.Abs(v) > 1e6 {
+		return v
+	}
+	return math.Round(v*1e9) / 1e9
+}

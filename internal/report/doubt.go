@@ -6,8 +6,11 @@ import (
 )
 
 // Doubt says what makes the samples of two targets in one run unlike each other,
-// other than their speed.
+// other than their speed. Where one of them has none, there is nothing to doubt.
 func Doubt(a, b []Sample) []string {
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
 	x, y := sideOf(a), sideOf(b)
 	var list []string
 	for _, doubt := range []func(x, y side) string{failures, unpaired, unlikePrompts, unlikeAnswers, unlikeFrames, unlikeCaches} {
@@ -27,11 +30,7 @@ type side struct {
 func sideOf(samples []Sample) side {
 	counted, _ := split(samples, notCanceled)
 	good, _ := split(counted, succeeded)
-	s := side{all: counted, good: good}
-	if len(samples) > 0 {
-		s.name = clean(samples[0].Target)
-	}
-	return s
+	return side{name: clean(samples[0].Target), all: counted, good: good}
 }
 
 func (s side) failed() int { return len(s.all) - len(s.good) }
@@ -112,15 +111,23 @@ func groupedHalf(v float64) string {
 	return text
 }
 
+// unlikeFrames is about ITL, which [PairUp] leaves out where it is a timer's.
 func unlikeFrames(x, y side) string {
-	a, b := burstsOf(x.good).any(), burstsOf(y.good).any()
+	a, b := burstsOf(x.good), burstsOf(y.good)
+	var timed []string
+	if a.timed() {
+		timed = append(timed, x.name)
+	}
+	if b.timed() {
+		timed = append(timed, y.name)
+	}
 	switch {
-	case a && b:
-		return "frames of both are batched: ITL compares timers; TPOT is of the engines"
-	case a:
-		return "only the frames of " + x.name + " are batched: its ITL is a timer's; compare TPOT"
-	case b:
-		return "only the frames of " + y.name + " are batched: its ITL is a timer's; compare TPOT"
+	case timed != nil:
+		return "frames of " + enumerate(timed) + " are batched: ITL would be a timer's and is not compared; TPOT is"
+	case a.packed() && !b.packed():
+		return "only the frames of " + x.name + " carry several tokens: its ITL is a mean within them"
+	case b.packed() && !a.packed():
+		return "only the frames of " + y.name + " carry several tokens: its ITL is a mean within them"
 	}
 	return ""
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// WriteJSON writes d as one JSON object, for programs: durations in seconds, null
-// where nobody knows. Keys and their order are stable. The error is that of w.
+// WriteJSON writes d as one JSON object, for programs: durations in seconds, to
+// the nanosecond, null where nobody knows. Keys and their order are stable. The error is that of w.
 func WriteJSON(w io.Writer, d Document) error {
 	doc := jsonDocument{
 		Source: d.Source, Started: moment(d.Started), Summaries: []jsonSummary{}, Comparisons: []jsonComparison{}, Warnings: listOf(d.Warnings),
@@ -161,11 +161,12 @@ func intervalJSON(i Interval) jsonInterval {
 	return jsonInterval{Center: float(i.Center), Low: float(i.Low), High: float(i.High)}
 }
 
-// float is v, or nil where JSON has no number for it.
+// float is v to the ninth decimal, or nil where JSON has no number for it.
 func float(v float64) *float64 {
 	if !finite(v) {
 		return nil
 	}
+	v = ninth(v)
 	return &v
 }
 

@@ -44,13 +44,14 @@ func (m *markdown) head(d Document) {
 
 func (m *markdown) title(text string) { m.text.WriteString("\n## " + text + "\n\n") }
 
-// table writes a head and rows. The first columns are words, the others numbers.
+// table writes a head and rows. The first columns are words and so are verdicts,
+// the others are numbers.
 func (m *markdown) table(words int, head []string, rows [][]string) {
 	line := func(cells []string) { m.text.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
 	line(head)
 	var rule []string
-	for i := range head {
-		if i < words {
+	for i, title := range head {
+		if i < words || title == "verdict" {
 			rule = append(rule, "---")
 		} else {
 			rule = append(rule, "---:")
@@ -131,7 +132,7 @@ func quantileCell(d Distribution, share float64) string {
 	}
 	text := hundredths(q.Value * 1e3)
 	if d.inexact() > narrow {
-		text += fmt.Sprintf(" (%s to %s)", hundredths(q.Low*1e3), hundredths(q.High*1e3))
+		text += " (" + q.bucket() + ")"
 	}
 	return text
 }

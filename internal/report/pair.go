@@ -20,11 +20,17 @@ func quantities() []quantity {
 }
 
 // PairUp pairs the samples of A and B that answered the same prompt, where both
-// succeeded and both have the quantity. Quantities without a pair are left out.
+// succeeded and both have the quantity. Quantities without a pair are left out,
+// and so is ITL where either's token frames come in bursts: most of it is 0 then,
+// and would make the slower one look many times faster.
 func PairUp(a, b []Sample) []Pairs {
 	both := rounds(a, b)
+	timed := timedFrames(a) || timedFrames(b)
 	var list []Pairs
 	for _, q := range quantities() {
+		if q.name == "ITL" && timed {
+			continue
+		}
 		p := Pairs{Metric: q.name}
 		for _, pair := range both {
 			va, vb := q.of(pair[0]), q.of(pair[1])
@@ -37,6 +43,11 @@ func PairUp(a, b []Sample) []Pairs {
 		}
 	}
 	return list
+}
+
+func timedFrames(samples []Sample) bool {
+	good, _ := split(samples, succeeded)
+	return burstsOf(good).timed()
 }
 
 // rounds are the samples of equal round, each two, by round. Where a round has

@@ -104,7 +104,8 @@ func burstsOf(good []Sample) bursts {
 	return b
 }
 
-func (b bursts) any() bool { return b.coalesced() || b.flushed() || b.packed() }
+// timed reports whether ITL is a timer's.
+func (b bursts) timed() bool { return b.coalesced() || b.flushed() }
 
 // coalesced reports whether at least half of all frames came with another.
 func (b bursts) coalesced() bool { return b.together > 0 && 2*b.together >= b.frames }

@@ -1,0 +1,336 @@
+package report
+
+import (
+	"math"
+	mathrand "math/rand"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/quick"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// A contest is two simulated targets that answer the same prompts.
+type contest struct {
+	rounds  int
+	factor  float64 // by which B takes longer in everything
+	noise   float64 // of each request, a share of the value
+	outlier float64 // share of requests that take up to several times as long
+}
+
+// pairs are those of one run: E2EL is TTFT and 99 times TPOT, ITL follows TPOT,
+// and both targets share what is hard about a round.
+func (c contest) pairs(seed uint64) []Pairs {
+	r := rand.New(rand.NewPCG(seed, 20260301))
+	draw := func(mean float64) float64 {
+		v := mean * math.Exp(c.noise*r.NormFloat64())
+		if r.Float64() < c.outlier {
+			v *= 1 + 2*r.ExpFloat64()
+		}
+		return v
+	}
+	list := []Pairs{{Metric: "TTFT"}, {Metric: "TPOT"}, {Metric: "ITL"}, {Metric: "E2EL"}}
+	for range c.rounds {
+		hard := math.Exp(0.1 * r.NormFloat64())
+		var side [4][2]float64
+		for i, factor := range []float64{1, c.factor} {
+			ttft, tpot := factor*hard*draw(0.8), factor*draw(0.003)
+			for j, v := range []float64{ttft, tpot, tpot * math.Exp(c.noise/5*r.NormFloat64()), ttft + 99*tpot} {
+				side[j][i] = v
+			}
+		}
+		for j := range list {
+			list[j].Values = append(list[j].Values, side[j])
+		}
+	}
+	return list
+}
+
+func (c contest) run(seed uint64) Comparison {
+	return Compare(Comparison{A: "A", B: "B"}, c.pairs(seed))
+}
+
+func anyShown(c Comparison) bool {
+	return slices.ContainsFunc(c.Lines, func(l Line) bool { return l.Shown })
+}
+
+// Confidence is of all lines together, whatever they share.
+func TestEqualsDifferInNoMoreRunsThanSaid(t *testing.T) {
+	const runs = 1000
+	for _, c := range []contest{
+		{rounds: 10, factor: 1, noise: 0.05, outlier: 0.05},
+		{rounds: 30, factor: 1, noise: 0.05, outlier: 0.05},
+		{rounds: 60, factor: 1, noise: 0.05, outlier: 0.05},
+		{rounds: 8, factor: 1, noise: 0.5},
+	} {
+		claims := 0
+		for seed := range uint64(runs) {
+			if anyShown(c.run(seed)) {
+				claims++
+			}
+		}
+		t.Logf("A/A, %d rounds: %.1f%% of %d runs claim a difference", c.rounds, 100*float64(claims)/runs, runs)
+		if claims > runs*5/100 {
+			t.Errorf("%+v: %d of %d runs claim a difference", c, claims, runs)
+		}
+	}
+}
+
+func TestDifferencesAreFound(t *testing.T) {
+	const runs = 200
+	for _, c := range []contest{
+		{rounds: 10, factor: 1.05, noise: 0.01},
+		{rounds: 40, factor: 1.05, noise: 0.05 / math.Sqrt2}, // 5% is the noise of a pair's difference
+		{rounds: 80, factor: 1.05, noise: 0.05},
+		{rounds: 25, factor: 2.6, noise: 0.05, outlier: 0.05},
+	} {
+		found := map[string]int{}
+		for seed := range uint64(runs) {
+			for _, l := range c.run(seed).Lines {
+				if l.Shown && l.Difference.High < 0 {
+					found[l.Metric]++
+				}
+			}
+		}
+		t.Logf("%+v: found of %d runs %v", c, runs, found)
+		for _, metric := range []string{"TTFT", "TPOT", "ITL", "E2EL"} {
+			if found[metric] <= runs*95/100 {
+				t.Errorf("%+v: %s found in %d of %d runs", c, metric, found[metric], runs)
+			}
+		}
+	}
+}
+
+// The noise of a pair's difference is as often above as below, so that its
+// median is what B was made slower by.
+func TestIntervalsHoldTheTruth(t *testing.T) {
+	const runs, truth = 1000, -0.04
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, n := range []int{8, 10, 25, 40, 100} {
+		together, lines := 0, 0
+		for range runs {
+			p := []Pairs{{Metric: "TTFT"}, {Metric: "E2EL"}}
+			for range n {
+				base, noise, more := 0.8*math.Exp(0.1*r.NormFloat64()), 0.02*r.NormFloat64()*r.ExpFloat64(), 0.03*r.NormFloat64()
+				p[0].Values = append(p[0].Values, [2]float64{base + truth + noise, base})
+				p[1].Values = append(p[1].Values, [2]float64{2*base + truth + noise + more, 2 * base})
+			}
+			held := 0
+			for _, l := range Compare(Comparison{}, p).Lines {
+				if l.Difference.Low <= truth && truth <= l.Difference.High {
+					held++
+				}
+			}
+			lines += held
+			if held == 2 {
+				together++
+			}
+		}
+		t.Logf("n=%d: both lines hold the truth in %.1f%% of runs, a line in %.1f%%", n, 100*float64(together)/runs, 100*float64(lines)/2/runs)
+		if together < runs*95/100 {
+			t.Errorf("n=%d: %d of %d runs hold the truth", n, together, runs)
+		}
+	}
+}
+
+// The library approximates from 31 values on. What an interval covers is exactly
+// the binomial probability of its ranks.
+func TestIntervalsAreAsSureAsTheySay(t *testing.T) {
+	logChoose := func(n, k int) float64 {
+		a, _ := math.Lgamma(float64(n + 1))
+		b, _ := math.Lgamma(float64(k + 1))
+		c, _ := math.Lgamma(float64(n - k + 1))
+		return a - b - c
+	}
+	for _, confidence := range []float64{0.90, 0.95, 0.975, 0.9875, 0.99, 0.9975} {
+		for n := 2; n <= 300; n++ {
+			ranks := make([]float64, n)
+			for i := range ranks {
+				ranks[i] = float64(i + 1)
+			}
+			i := interval(ranks, confidence)
+			if math.IsInf(i.Low, 0) {
+				continue
+			}
+			covered := 0.0
+			for k := int(i.Low); k < int(i.High); k++ {
+				covered += math.Exp(logChoose(n, k) - float64(n)*math.Ln2)
+			}
+			if covered < confidence-1e-9 || i.Low+i.High != float64(n+1) {
+				t.Errorf("n=%d: ranks %g to %g cover %.5f, want %g", n, i.Low, i.High, covered, confidence)
+			}
+		}
+	}
+}
+
+// properties runs a property over seeded contests of many kinds.
+func properties(t *testing.T, property func(t *testing.T, c contest, seed uint64) bool) {
+	t.Helper()
+	check := func(seed uint64, rounds, factor uint8) bool {
+		c := contest{rounds: 1 + int(rounds%45), factor: 0.9 + float64(factor%20)/100, noise: 0.03, outlier: 0.05}
+		return property(t, c, seed)
+	}
+	config := &quick.Config{MaxCount: 300, Rand: mathrand.New(mathrand.NewSource(1))}
+	if err := quick.Check(check, config); err != nil {
+		t.Error(err)
+	}
+}
+
+// mapped are pairs with each changed.
+func mapped(pairs []Pairs, change func([2]float64) [2]float64) []Pairs {
+	var list []Pairs
+	for _, p := range pairs {
+		q := Pairs{Metric: p.Metric}
+		for _, v := range p.Values {
+			q.Values = append(q.Values, change(v))
+		}
+		list = append(list, q)
+	}
+	return list
+}
+
+// near compares with the error of floating point.
+func near() cmp.Option { return cmpopts.EquateApprox(1e-9, 1e-15) }
+
+func TestSwappingFlipsSigns(t *testing.T) {
+	properties(t, func(t *testing.T, c contest, seed uint64) bool {
+		pairs := c.pairs(seed)
+		there := Compare(Comparison{}, pairs)
+		back := Compare(Comparison{}, mapped(pairs, func(v [2]float64) [2]float64 { return [2]float64{v[1], v[0]} }))
+		for i, l := range there.Lines {
+			want := l
+			want.A, want.B = l.B, l.A
+			want.Difference = Interval{Center: -l.Difference.Center, Low: -l.Difference.High, High: -l.Difference.Low}
+			want.Ratio = Interval{Center: 1 / l.Ratio.Center, Low: 1 / l.Ratio.High, High: 1 / l.Ratio.Low}
+			if diff := cmp.Diff(want, back.Lines[i], near()); diff != "" {
+				t.Logf("-want +swapped:\n%s", diff)
+				return false
+			}
+			if l.Shown && !opposite(Verdict(l, "A", "B"), Verdict(back.Lines[i], "A", "B")) {
+				t.Logf("%q and %q", Verdict(l, "A", "B"), Verdict(back.Lines[i], "A", "B"))
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func opposite(a, b string) bool {
+	return strings.Contains(a, "slower") == strings.Contains(b, "faster") && strings.Contains(a, "faster") == strings.Contains(b, "slower")
+}
+
+func TestScalingKeepsRatios(t *testing.T) {
+	properties(t, func(t *testing.T, c contest, seed uint64) bool {
+		pairs := c.pairs(seed)
+		const scale = 3.7
+		small := Compare(Comparison{}, pairs)
+		large := Compare(Comparison{}, mapped(pairs, func(v [2]float64) [2]float64 { return [2]float64{scale * v[0], scale * v[1]} }))
+		for i := range small.Lines {
+			l := &small.Lines[i]
+			l.A, l.B = scale*l.A, scale*l.B
+			l.Difference = Interval{Center: scale * l.Difference.Center, Low: scale * l.Difference.Low, High: scale * l.Difference.High}
+		}
+		if diff := cmp.Diff(small, large, near()); diff != "" {
+			t.Logf("-scaled +of scaled:\n%s", diff)
+			return false
+		}
+		return true
+	})
+}
+
+func TestOrderOfPairsDoesNotMatter(t *testing.T) {
+	properties(t, func(t *testing.T, c contest, seed uint64) bool {
+		pairs := c.pairs(seed)
+		there := Compare(Comparison{}, pairs)
+		for _, p := range pairs {
+			slices.Reverse(p.Values)
+		}
+		return cmp.Equal(there, Compare(Comparison{}, pairs))
+	})
+}
+
+// A tie says that there is no difference. Neither one more nor one in the place
+// of another pair makes a difference believable.
+func TestTiesNeverHelp(t *testing.T) {
+	properties(t, func(t *testing.T, c contest, seed uint64) bool {
+		pairs := c.pairs(seed)
+		before := Compare(Comparison{}, pairs)
+		more, instead := slices.Clone(pairs), slices.Clone(pairs)
+		for i, p := range pairs {
+			more[i].Values = append(slices.Clone(p.Values), [2]float64{0.8, 0.8})
+			instead[i].Values = append(slices.Clone(p.Values[1:]), [2]float64{0.8, 0.8})
+		}
+		for _, after := range []Comparison{Compare(Comparison{}, more), Compare(Comparison{}, instead)} {
+			for i, l := range after.Lines {
+				if l.Shown && !before.Lines[i].Shown {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+func TestCompare(t *testing.T) {
+	pairs := func(n int, a, b float64) []Pairs {
+		p := Pairs{Metric: "TTFT"}
+		for i := range n {
+			p.Values = append(p.Values, [2]float64{a + float64(i)/1e3, b})
+		}
+		return []Pairs{p}
+	}
+	four := func(n int) []Pairs { return contest{rounds: n, factor: 2, noise: 0.01}.pairs(1) }
+	for name, test := range map[string]struct {
+		c       Comparison
+		pairs   []Pairs
+		shown   bool
+		warning string
+	}{
+		"five rounds are too few for one line": {Comparison{}, pairs(5, 2, 1), false, "6 rounds are needed to show anything at this confidence, there are 5"},
+		"six are enough for one":               {Comparison{}, pairs(6, 2, 1), true, ""},
+		"one":                                  {Comparison{}, pairs(1, 2, 1), false, "6 rounds are needed to show anything at this confidence, there is 1"},
+		"seven are too few for four lines":     {Comparison{}, four(7), false, "8 rounds are needed to show anything at this confidence, there are 7"},
+		"eight are enough for four":            {Comparison{}, four(8), true, ""},
+		"less confidence needs fewer":          {Comparison{Confidence: 0.5}, pairs(2, 2, 1), true, ""},
+		"periods":                              {Comparison{Pair: "period of 1h0m0s"}, pairs(5, 2, 1), false, "6 periods of 1h0m0s are needed to show anything at this confidence, there are 5"},
+		"certainty":                            {Comparison{Confidence: 1}, pairs(50, 2, 1), false, "no number of rounds shows anything at such a confidence: ask for less"},
+		"a tie among many":                     {Comparison{}, pairs(30, 1, 1), true, "1 of 30 rounds are tied, to the last digit: they speak against a difference"},
+		"a tie at the edge of the interval":    {Comparison{}, pairs(6, 1, 1), false, "1 of 6 rounds are tied, to the last digit: they speak against a difference"},
+		"no numbers":                           {Comparison{}, pairs(3, math.NaN(), 1), false, "no round has an answer of both: there is nothing to compare"},
+		"nothing":                              {Comparison{}, nil, false, "no round has an answer of both: there is nothing to compare"},
+	} {
+		c := Compare(test.c, test.pairs)
+		var warnings []string
+		warnings = append(warnings, allWarnings(c)...)
+		if anyShown(c) != test.shown || strings.Join(warnings, "|") != test.warning {
+			t.Errorf("%s: shown %t, warnings %q, want %t, %q", name, anyShown(c), warnings, test.shown, test.warning)
+		}
+	}
+}
+
+func TestCompareKeepsWhatItIsGiven(t *testing.T) {
+	given := Comparison{A: "x", B: "y", Load: "0.1 QPS", Pair: "period of 1h", Confidence: 0.9, Lines: []Line{{Metric: "old"}}, Warnings: []string{"w"}}
+	got := Compare(given, nil)
+	want := given
+	want.Lines, want.Warnings = nil, []string{"w", "no period of 1h has an answer of both: there is nothing to compare"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestValuesWithoutRatio(t *testing.T) {
+	p := Pairs{Metric: "ITL"}
+	for i := range 10 {
+		p.Values = append(p.Values, [2]float64{0.003 + float64(i)/1e6, 0})
+	}
+	l := Compare(Comparison{}, []Pairs{p}).Lines[0]
+	if !l.Shown || !math.IsNaN(l.Ratio.Center) {
+		t.Errorf("%+v", l)
+	}
+	if got, want := Verdict(l, "A", "B"), "B is 3.00 ms to 3.01 ms faster"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

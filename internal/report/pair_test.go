@@ -1,0 +1,123 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+func TestPairUp(t *testing.T) {
+	spoilt := answer("b", 2, 0.9, 0.004)
+	spoilt.TTFT = Seconds{}
+	a := []Sample{answer("a", 5, 0.5, 0.001), answer("a", 2, 0.2, 0.001), answer("a", 1, 0.1, 0.001), failure("a", 4, probe.Timeout), answer("a", 3, 0.3, 0.001)}
+	b := []Sample{answer("b", 4, 0.4, 0.002), failure("b", 3, probe.Timeout), answer("b", 1, 0.6, 0.002), spoilt, answer("b", 7, 0.7, 0.002)}
+
+	got := PairUp(a, b)
+
+	want := []Pairs{
+		{Metric: "TTFT", Values: [][2]float64{{0.1, 0.6}}},
+		{Metric: "TPOT", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
+		{Metric: "ITL", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
+		{Metric: "E2EL", Values: [][2]float64{{0.1 + 99*0.001, 0.6 + 99*0.002}, {0.2 + 99*0.001, 0.9 + 99*0.004}}},
+	}
+	if diff := cmp.Diff(want, got, near()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	slices.Reverse(a)
+	if diff := cmp.Diff(want, PairUp(a, b), near()); diff != "" {
+		t.Errorf("the order of samples matters:\n%s", diff)
+	}
+	if got := PairUp(a, nil); got != nil {
+		t.Errorf("%v are pairs of nothing", got)
+	}
+}
+
+func TestSeveralSamplesOfARound(t *testing.T) {
+	later := answer("a", 1, 0.2, 0.001)
+	later.Start = later.Start.Add(1)
+	a, b := []Sample{later, answer("a", 1, 0.1, 0.001)}, []Sample{answer("b", 1, 0.5, 0.001)}
+	if diff := cmp.Diff([][2]float64{{0.1, 0.5}}, PairUp(a, b)[0].Values); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A median of gaps that are mostly 0 would say that who gathers tokens is faster.
+func TestTheITLOfATimerIsNotCompared(t *testing.T) {
+	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), with(answers("b", 10, 0.8, 0.007, 0.01, 2), flushed, all(10)...)
+	for _, pairs := range [][]Pairs{PairUp(a, b), PairUp(b, a)} {
+		var metrics []string
+		for _, p := range pairs {
+			metrics = append(metrics, p.Metric)
+		}
+		if diff := cmp.Diff([]string{"TTFT", "TPOT", "E2EL"}, metrics); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestDoubt(t *testing.T) {
+	a, b := answers("left", 10, 0.8, 0.003, 0.01, 1), answers("right", 10, 0.8, 0.003, 0.01, 2)
+	for name, test := range map[string]struct {
+		a, b []Sample
+		want []string
+	}{
+		"alike":   {a, b, nil},
+		"nothing": {nil, b, nil},
+		"one failed": {a, with(b, func(s *Sample) { *s = failure("right", int(s.Round), probe.Stalled) }, 4), []string{
+			"left failed 0 of 10 requests, right 1 of 10: only where both answered are they compared", "1 of 10 rounds has no pair",
+		}},
+		"rounds that only one has":     {a[:7], b, []string{"3 of 10 rounds have no pair"}},
+		"canceled rounds are nobody's": {with(a, func(s *Sample) { s.Outcome = probe.Canceled }, 9), b[:9], nil},
+		"other tokenizer": {a, with(b, func(s *Sample) { s.Prompt = wire.Tokens(21074) }, all(10)...), []string{
+			"left counts 21,073 tokens of prompt, right 21,074 (medians)",
+		}},
+		"some answers shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0, 1, 2, 3, 4), []string{
+			"left generates 100 tokens, right 82 (medians): E2EL compares unlike answers",
+		}},
+		"half a token":    {a[:2], with(b[:2], func(s *Sample) { s.Output = wire.Tokens(99) }, 1), []string{"left generates 100 tokens, right 99.5 (medians): E2EL compares unlike answers"}},
+		"unknown lengths": {a, with(b, func(s *Sample) { s.Output, s.Prompt = wire.Count{}, wire.Count{} }, all(10)...), nil},
+		"one batched": {a, with(b, flushed, all(10)...), []string{
+			"frames of right are batched: ITL would be a timer's and is not compared; TPOT is",
+		}},
+		"both batched": {with(a, flushed, all(10)...), with(b, flushed, all(10)...), []string{
+			"frames of left and right are batched: ITL would be a timer's and is not compared; TPOT is",
+		}},
+		"several tokens a frame": {a, with(b, func(s *Sample) { s.Frames = 14 }, all(10)...), []string{
+			"only the frames of right carry several tokens: its ITL is a mean within them",
+		}},
+		"several tokens a frame of the other": {with(a, func(s *Sample) { s.Frames = 14 }, all(10)...), b, []string{
+			"only the frames of left carry several tokens: its ITL is a mean within them",
+		}},
+		"cached": {with(a, func(s *Sample) { s.Contaminated = true }, 1, 2), b, []string{
+			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: no TTFT of them, and their E2EL is too short",
+		}},
+	} {
+		if diff := cmp.Diff(test.want, Doubt(test.a, test.b)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestRequestLines(t *testing.T) {
+	unknown := answer("vllm-a", 12, 0.5, 0.01)
+	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, Seconds{}, nil
+	slow := answer("hostile\x1b[2J\nname", 12345, 112.3, 0.85)
+	slow.Prompt, slow.Output = wire.Tokens(128000), wire.Tokens(4096)
+	var lines []string
+	for _, s := range []Sample{
+		answer("vllm-a", 1, 0.79481, 0.00284), answer("production-stack", 123, 0.82422, 0.00789), unknown, slow,
+		failure("vllm-a", 3, probe.RateLimited), failure("vllm-a", 4, probe.Canceled),
+	} {
+		line := RequestLine(s, 16)
+		if length(line) > 120 || strings.ContainsAny(line, "\n\x1b") {
+			t.Errorf("%d columns in %q", length(line), line)
+		}
+		lines = append(lines, line)
+	}
+	golden(t, "requests.txt", strings.Join(lines, "\n")+"\n")
+}

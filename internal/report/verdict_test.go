@@ -1,0 +1,123 @@
+package report
+
+import (
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// line is what is shown where B takes low to high times as long as A.
+func line(metric string, a, low, high float64) Line {
+	middle := math.Sqrt(low * high)
+	return Line{
+		Metric: metric, Pairs: 10, A: a, B: a * middle, Shown: low > 1 || high < 1,
+		Difference: Interval{Center: a - a*middle, Low: a - a*high, High: a - a*low},
+		Ratio:      Interval{Center: 1 / middle, Low: 1 / high, High: 1 / low},
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	few := line("TTFT", 0.8, 1, 1)
+	few.Pairs, few.Difference.Low, few.Difference.High = 5, math.Inf(-1), math.Inf(1)
+	few.Ratio.Low, few.Ratio.High = 0, math.Inf(1)
+	nobody := line("ITL", 0.01, 0.9, 1.1)
+	nobody.Ratio = Interval{Center: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	for _, test := range []struct {
+		l    Line
+		want string
+	}{
+		{line("E2EL", 1, 2.3, 2.9), "B is 2.3 to 2.9 times slower"},
+		{line("E2EL", 1, 1/2.9, 1/2.3), "B is 2.3 to 2.9 times faster"},
+		{line("E2EL", 1, 12.4, 15.1), "B is 12 to 15 times slower"},
+		{line("E2EL", 1, 1.04, 2.9), "B is 1.04 to 2.9 times slower"},
+		{line("E2EL", 1, 2.601, 2.602), "B is 2.6 times slower"},
+		{line("TTFT", 0.8, 1.031, 1.035), "B is 3.1% to 3.5% slower"},
+		{line("TTFT", 0.8, 0.965, 0.969), "B is 3.1% to 3.5% faster"},
+		{line("TTFT", 0.8, 1.2, 1.49), "B is 20.0% to 49.0% slower"},
+		{line("TTFT", 0.8, 1.0004, 1.02), "B is 0.04% to 2.0% slower"},
+		{line("TTFT", 0.8, 1.00001, 1.00002), "B is under 0.01% slower"},
+		{line("TTFT", 0.8, 0.996, 1.006), "no difference shown at n=10 (B is between 0.4% faster and 0.6% slower)"},
+		{line("TTFT", 0.8, 0.5, 3), "no difference shown at n=10 (B is between 2.0 times faster and 3.0 times slower)"},
+		{line("TTFT", 0.8, 0.7, 1.4), "no difference shown at n=10 (B is between 30.0% faster and 40.0% slower)"},
+		{few, "no difference shown at n=5, which is too few to show any"},
+		{nobody, "no difference shown at n=10 (B is between 1.00 ms faster and 1.00 ms slower)"},
+		{line("TPOT", 0.0028, 2.5, 2.77), "B is 2.5 to 2.8 times slower; A decodes 357 tokens/s, B 136"},
+	} {
+		if got := Verdict(test.l, "A", "B"); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+func comparison(a, b string, rounds int) Comparison {
+	left, right := answers(a, rounds, 0.7961, 0.0028, 0.004, 1), answers(b, rounds, 0.8226, 0.00736, 0.004, 2)
+	return compared(left, right)
+}
+
+func compared(left, right []Sample) Comparison {
+	a, b := left[0].Target, right[0].Target
+	return Compare(Comparison{A: a, B: b, Load: "0.1 QPS", Warnings: Doubt(left, right)}, PairUp(left, right))
+}
+
+func comparisonText(t *testing.T, c Comparison, width int, color bool) string {
+	t.Helper()
+	var b strings.Builder
+	if err := WriteComparison(&b, c, width, color); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestWriteComparison(t *testing.T) {
+	long := strings.Repeat("very-", 19) + "long"
+	batched := with(answers("ray-serve", 10, 0.8226, 0.00736, 0.004, 2), flushed, all(10)...)
+	for name, test := range map[string]struct {
+		c     Comparison
+		width int
+	}{
+		"short":   {comparison("vllm", "ray-serve", 10), 80},
+		"letters": {comparison("production-stack", "ray-serve", 10), 80},
+		"wide":    {comparison("production-stack", "ray-serve", 10), 120},
+		"long":    {comparison(long+"-a", long+"-b", 10), 80},
+		"narrow":  {comparison("production-stack", "ray-serve", 10), 40},
+		"few":     {comparison("vllm", "ray-serve", 5), 0},
+		"batched": {compared(answers("vllm", 10, 0.7961, 0.0028, 0.004, 1), batched), 80},
+		"nothing": {Compare(Comparison{A: "vllm", B: "ray-serve"}, nil), 80},
+	} {
+		t.Run(name, func(t *testing.T) {
+			golden(t, "comparison_"+name+".txt", comparisonText(t, test.c, test.width, false))
+		})
+	}
+}
+
+func TestComparisonsFit(t *testing.T) {
+	for _, width := range []int{80, 100, 140} {
+		for l := range strings.Lines(comparisonText(t, comparison("production-stack", "ray-serve", 10), width, false)) {
+			if n := length(strings.TrimSuffix(l, "\n")); n > width {
+				t.Errorf("width %d: %d columns in %q", width, n, l)
+			}
+		}
+	}
+}
+
+func TestColoursOfComparisons(t *testing.T) {
+	c := comparison("vllm", "ray-serve", 10)
+	bare := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(comparisonText(t, c, 80, true), "")
+	if diff := cmp.Diff(comparisonText(t, c, 80, false), bare); diff != "" {
+		t.Errorf("-plain +colours removed:\n%s", diff)
+	}
+}
+
+func TestHostileNamesAreHarmlessInComparisons(t *testing.T) {
+	const hostile = "a\x1b[2J\r\nb\u202e"
+	c := comparison(hostile, hostile+"b", 10)
+	c.Load, c.Warnings = hostile, append(c.Warnings, hostile)
+	for _, r := range comparisonText(t, c, 80, false) {
+		if r < ' ' && r != '\n' || r == '\u202e' {
+			t.Errorf("control character %U in the text", r)
+		}
+	}
+}
