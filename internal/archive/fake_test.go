@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 )
 
@@ -49,11 +51,7 @@ func (f *fake) open(t *testing.T, match ...Match) *Archive {
 
 func opened(t *testing.T, address string, o Options) *Archive {
 	t.Helper()
-	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.URL = u
+	o.URL = mustParse(t, address)
 	a, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +151,7 @@ func (f *fake) queryRange(form url.Values) map[string]any {
 }
 
 var (
-	samplesIn = regexp.MustCompile(`^([a-z_]+\{.*\})\[(\d+)ms\]$`)
+	samplesIn = regexp.MustCompile(`^([a-z0-9_]+\{.*\})\[(\d+)ms\]$`)
 	calledOn  = regexp.MustCompile(`^([a-z_]+)\((.*)\)$`)
 )
 
@@ -305,4 +303,21 @@ func down(before, now sample) bool {
 	return now.hist.Count < before.hist.Count || slices.ContainsFunc(before.hist.Buckets, func(b *model.HistogramBucket) bool {
 		return counts[[2]model.FloatString{b.Lower, b.Upper}] < b.Count
 	})
+}
+
+func mustParse(t *testing.T, address string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// hanging is a Prometheus that never answers.
+type hanging struct{ v1.API }
+
+func (hanging) Query(ctx context.Context, _ string, _ time.Time, _ ...v1.Option) (model.Value, v1.Warnings, v1.Infos, error) {
+	<-ctx.Done()
+	return nil, nil, nil, ctx.Err()
 }

@@ -39,7 +39,7 @@ type Archive struct {
 // Open makes an archive. It asks nothing yet.
 func Open(o Options) (*Archive, error) {
 	client, err := api.NewClient(api.Config{Address: o.URL.String(), Client: &http.Client{
-		Transport:     &transport{token: o.Token, base: o.URL},
+		Transport:     &transport{token: o.Token, base: o.URL, most: mostBytes},
 		CheckRedirect: redirected,
 	}})
 	if err != nil {
@@ -69,12 +69,12 @@ func (a *Archive) steps(ctx context.Context, expr string, r v1.Range) (model.Mat
 	defer cancel()
 	value, warnings, _, err := a.api.QueryRange(ctx, expr, r)
 	a.warn(warnings)
+	matrix, ok := value.(model.Matrix)
+	if err == nil && !ok {
+		err = fmt.Errorf("the answer is a %s, want a matrix", value.Type())
+	}
 	if err != nil {
 		return nil, a.failed(fmt.Sprintf("ask %q from %s to %s", expr, r.Start.UTC().Format(time.RFC3339), r.End.UTC().Format(time.RFC3339)), err)
-	}
-	matrix, ok := value.(model.Matrix)
-	if !ok {
-		return nil, fmt.Errorf("ask %q of Prometheus at %s: the answer is a %s, want a matrix", expr, a.place, value.Type())
 	}
 	return matrix, nil
 }
@@ -102,6 +102,10 @@ func (a *Archive) warn(warnings []string) {
 
 // failed says what was asked, of whom, what came of it, and what to do.
 func (a *Archive) failed(asked string, err error) error {
+	var sent *url.Error // its text has the whole URL, and where that was redirected to
+	if errors.As(err, &sent) {
+		err = sent.Err
+	}
 	return fmt.Errorf("%s of Prometheus at %s: %w", asked, a.place, &askError{err: err})
 }
 

@@ -28,7 +28,7 @@ func ParseTime(text string, now time.Time) (time.Time, error) {
 			return t.UTC().Truncate(time.Second), nil
 		}
 	}
-	if s, err := strconv.ParseFloat(text, 64); err == nil && s >= 0 && s < 1e11 {
+	if s, err := strconv.ParseFloat(text, 64); err == nil && s >= 1e9 && s < 1e11 { // less is a slip: "24" for "24h"
 		return time.Unix(int64(s), 0).UTC(), nil
 	}
 	return time.Time{}, errTime

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,14 +10,15 @@ import (
 // mostBytes bounds one answer, which the client holds as a whole.
 const mostBytes = 256 << 20
 
-// errTooLong says that an answer has more than mostBytes.
-var errTooLong = fmt.Errorf("the answer is longer than %d MiB", mostBytes>>20)
+// errTooLong says that an answer is longer than it may be.
+var errTooLong = errors.New("the answer is too long to be held")
 
 // A transport sends the token to the host of base and nowhere else, and ends
 // answers that are too long.
 type transport struct {
 	token string
 	base  *url.URL
+	most  int64 // bytes of an answer
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -31,7 +31,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	response.Body = &bounded{ReadCloser: response.Body, left: mostBytes}
+	response.Body = &bounded{ReadCloser: response.Body, left: t.most}
 	return response, nil
 }
 
