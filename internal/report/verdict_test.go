@@ -121,3 +121,36 @@ func TestHostileNamesAreHarmlessInComparisons(t *testing.T) {
 		}
 	}
 }
+
+func TestConfidence(t *testing.T) {
+	lines := func(pairs ...int) []Line {
+		var list []Line
+		for _, n := range pairs {
+			list = append(list, Line{Pairs: n})
+		}
+		return list
+	}
+	for _, test := range []struct {
+		c    Comparison
+		want string
+	}{
+		{Comparison{}, ""},
+		{Comparison{Pair: "round", Confidence: 0.95, Lines: lines(10, 10)}, "All lines together at 95% confidence, from 10 rounds"},
+		{Comparison{Pair: "round", Confidence: 0.999, Lines: lines(1200, 10)}, "All lines together at 99.9% confidence, from 10 to 1,200 rounds"},
+		{Comparison{Pair: "period of 1h", Confidence: 0.9, Lines: lines(24)}, "The line at 90% confidence, from 24 periods of 1h"},
+		{Comparison{Pair: "round", Confidence: 0.9, Lines: lines(1)}, "The line at 90% confidence, from 1 round"},
+	} {
+		if got := confidence(test.c); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}
+
+func TestWarningsOfSomeLinesNameThem(t *testing.T) {
+	c := Comparison{Warnings: []string{"whole"}, Lines: []Line{
+		{Metric: "TTFT", Warnings: []string{"few"}}, {Metric: "TPOT", Warnings: []string{"few", "tied"}}, {Metric: "ITL", Warnings: []string{"tied", "few"}},
+	}}
+	if diff := cmp.Diff([]string{"whole", "few", "TPOT, ITL: tied"}, allWarnings(c)); diff != "" {
+		t.Error(diff)
+	}
+}

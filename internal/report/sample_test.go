@@ -1,0 +1,43 @@
+package report
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+func TestSampleOf(t *testing.T) {
+	r := answered(3, 2)
+	r.Round, r.Timeline.Start, r.Due = 7, noon(), noon().Add(-3*time.Second)
+	r.Timeline.Tokens[2].Read = r.Timeline.Tokens[1].Read
+	r.Warnings = []error{errors.New("doubt")}
+	first, second := r.Timeline.Tokens[1].At-r.Timeline.Tokens[0].At, r.Timeline.Tokens[2].At-r.Timeline.Tokens[1].At
+	want := Sample{
+		Target: "vllm-a", Round: 7, Start: noon(), Elapsed: r.Elapsed, Late: 3 * time.Second, Outcome: probe.OK,
+		Prompt: wire.Tokens(21000), Output: wire.Tokens(6), Frames: 3, Coalesced: 1, TTFT: secs(0.9),
+		TPOT: secs((first + second).Seconds() / 4), E2EL: secs((900*ms + first + second).Seconds()),
+		ITL:    []float64{first.Seconds() / 2, first.Seconds() / 2, second.Seconds() / 2, second.Seconds() / 2},
+		Doubts: []string{"doubt"},
+	}
+	if diff := cmp.Diff(want, SampleOf(r), near()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestSamplesLackWhatResultsLack(t *testing.T) {
+	cached, hidden := answered(3, 1), answered(3, 1)
+	cached.Cache, hidden.Hidden = probe.CacheContaminated, true
+	for _, r := range []*probe.Result{cached, hidden} {
+		if s := SampleOf(r); s.TTFT.Known || !s.E2EL.Known || s.Contaminated != (r == cached) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if s := SampleOf(stalled()); s.TTFT.Known || s.TPOT.Known || s.E2EL.Known || s.ITL != nil || s.Frames != 37 {
+		t.Errorf("a failed request has numbers: %+v", s)
+	}
+}
