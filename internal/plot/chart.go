@@ -69,7 +69,7 @@ func layout(c Chart, looks map[string]look) chart {
 type reach struct {
 	low, high float64
 	seen      bool
-	binary    bool // all are powers of two, and not all the same
+	binary    bool // all are powers of two, from 1 upwards
 }
 
 func (r *reach) add(v float64) {
@@ -141,20 +141,20 @@ func (l *chart) axes(b *strings.Builder) {
 		fmt.Fprintf(b, `<path class="grid" d="%s"/>`+"\n", grid.String())
 	}
 	fmt.Fprintf(b, `<path class="axis" d="M%sv%sh%s"/>`+"\n", place(l.left, plotTop), coordinate(plotHeight), coordinate(l.width))
-	l.label(b, "", 0, plotTop-11, l.Y.Label)
-	l.label(b, "middle", l.left+l.width/2, bottom+36, l.X.Label)
+	l.label(b, "", 0, plotTop-11, chartWidth, l.Y.Label)
+	l.label(b, "middle", l.left+l.width/2, bottom+36, l.width, l.X.Label)
 	if l.empty {
 		text(b, "middle none", l.left+l.width/2, plotTop+plotHeight/2, "no data", "no data")
 	}
 }
 
-// label writes what an axis means.
-func (l *chart) label(b *strings.Builder, class string, x, y float64, s string) {
+// label writes what an axis means, cut to a width.
+func (l *chart) label(b *strings.Builder, class string, x, y, limit float64, s string) {
 	s = clean(s)
-	text(b, class, x, y, cut(s, fontSize, chartWidth), s)
+	text(b, class, x, y, cut(s, fontSize, limit), s)
 }
 
-// A xLabel is a text below the x axis.
+// An xLabel is a text below the x axis.
 type xLabel struct {
 	at   float64 // its middle
 	text string
@@ -200,30 +200,36 @@ func (l *chart) plot(b *strings.Builder) {
 
 // describe says in words what the chart shows, for who does not see it. It is clean.
 func (l *chart) describe() string {
-	words := clean(l.Y.Label) + " against " + clean(l.X.Label) + "."
+	sentences := []string{clean(l.Y.Label) + " against " + clean(l.X.Label) + "."}
 	missing := 0
 	for _, s := range l.series {
 		missing += len(s.Points) - len(s.spots)
-		words += fmt.Sprintf(" %s: %s", cut(s.called(), 1, 40), points(len(s.spots)))
-		if low, high := s.span(); len(s.spots) > 0 {
-			words += fmt.Sprintf(", x from %s to %s", value(l.X.Unit, low), value(l.X.Unit, high))
-		}
-		words += "."
+		sentences = append(sentences, s.describe(l.X.Unit))
 	}
 	if missing > 0 {
-		words += fmt.Sprintf(" Left out, since they have no place on the axes: %s.", points(missing))
+		sentences = append(sentences, "Left out, since they have no place on the axes: "+points(missing)+".")
 	}
-	return words
+	return strings.Join(sentences, " ")
+}
+
+// describe says how many points there are, and from where to where.
+func (s plotted) describe(x Unit) string {
+	words := cut(s.called(), 1, 40) + ": " + points(len(s.spots))
+	if len(s.spots) > 0 {
+		low, high := s.span()
+		words += ", x from " + value(x, low) + " to " + value(x, high)
+	}
+	return words + "."
 }
 
 func points(n int) string {
 	if n == 1 {
 		return "1 point"
 	}
-	return fmt.Sprint(n, " points")
+	return fmt.Sprintf("%d points", n)
 }
 
-// span is the least and the largest X that is drawn; zeros if none is.
+// span is the least and the largest X of its spots; zeros if it has none.
 func (s plotted) span() (low, high float64) {
 	for i, p := range s.spots {
 		x := s.Points[p.index].X

@@ -13,13 +13,14 @@ import (
 const (
 	lineCell  = 0.5
 	dotCell   = 1
+	crowdCell = 2
 	pointCell = 8
 )
 
 // markSize is how far a mark reaches from its middle.
 const markSize = 2.8
 
-// From so many spots on, the marks of a series are small.
+// From so many marks on, those of a series are small, and on a wider grid.
 const crowd = 400
 
 // markOf is the shape of a dot as a path from its middle, r from there to its edge; a
@@ -97,7 +98,7 @@ func (s plotted) dots() (path, class string) {
 	}
 	spots, class, r := thinDots(s.spots, dotCell), "dots", markSize
 	if len(spots) > crowd {
-		class, r = "dots small", markSize*0.6
+		spots, class, r = thinDots(s.spots, crowdCell), "dots small", markSize*0.6
 	}
 	var b strings.Builder
 	for _, p := range spots {
@@ -110,7 +111,7 @@ func (s plotted) dots() (path, class string) {
 func (s plotted) points(x, y Unit) string {
 	var b strings.Builder
 	for _, p := range thinDots(s.spots, pointCell) {
-		fmt.Fprintf(&b, `<circle cx="%s" cy="%s" r="6"><title>%s</title></circle>`+"\n",
+		fmt.Fprintf(&b, `<circle cx="%s" cy="%s" r="4.5"><title>%s</title></circle>`+"\n",
 			coordinate(p.x), coordinate(p.y), html.EscapeString(s.words(s.Points[p.index], x, y)))
 	}
 	return b.String()

@@ -91,7 +91,7 @@ func elements(t testing.TB, svg string) (count map[string]int, texts []string) {
 	d := xml.NewDecoder(strings.NewReader(svg))
 	for {
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return count, texts
 		}
 		if err != nil {
@@ -219,9 +219,9 @@ func TestBigSeriesAreSmall(t *testing.T) {
 		points []Point
 		limit  int // bytes
 	}{
-		{"a line of noise", Line, noise, 120_000},
-		{"dots of noise", Dots, noise, 300_000},
-		{"a cloud", Dots, cloud, 400_000},
+		{"a line of noise", Line, noise, 80_000},
+		{"dots of noise", Dots, noise, 200_000},
+		{"a cloud", Dots, cloud, 300_000},
 	} {
 		svg, _ := drawn(t, Page{Charts: []Chart{{Series: []Series{{"a", c.style, c.points}}}}})
 		if len(svg) > c.limit {

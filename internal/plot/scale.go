@@ -41,8 +41,12 @@ func (a Axis) scale(low, high float64) scale {
 	return linear(low, high)
 }
 
-// logarithmic has 3% more at both ends, and at least a factor of two in all.
+// logarithmic has 3% more at both ends, and at least a factor of two in all. Values that
+// are equal have a factor of three on both sides.
 func logarithmic(low, high float64) scale {
+	if high <= low*(1+1e-9) {
+		return scale{low: low / 3, high: high * 3, log: true}
+	}
 	if high < low*2 {
 		middle := math.Sqrt(low) * math.Sqrt(high)
 		low, high = middle/math.Sqrt2, middle*math.Sqrt2

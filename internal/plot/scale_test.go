@@ -20,8 +20,8 @@ func TestScale(t *testing.T) {
 		{"but for what is no share", Axis{Unit: Percent}, 1, 2, scale{0.96, 2.04, false}},
 		{"equal values have a tenth around them", Axis{}, 50, 50, scale{45, 55, false}},
 		{"zeros alone reach to one", Axis{}, 0, 0, scale{0, 1, false}},
-		{"equal values on a logarithmic axis have a factor of two", Axis{Log: true}, 8, 8,
-			scale{8 / math.Sqrt2 / math.Pow(2, 0.03), 8 * math.Sqrt2 * math.Pow(2, 0.03), true}},
+		{"equal values on a logarithmic axis have a factor of three", Axis{Log: true}, 9, 9, scale{3, 27, true}},
+		{"near ones a factor of two", Axis{Log: true}, 8, 8 * 1.21, scale{8 * 1.1 / math.Sqrt2 / math.Pow(2, 0.03), 8 * 1.1 * math.Sqrt2 * math.Pow(2, 0.03), true}},
 		{"a logarithmic axis has three per cent more", Axis{Log: true}, 1, 100, scale{math.Pow(100, -0.03), math.Pow(100, 1.03), true}},
 	} {
 		got := c.axis.scale(c.low, c.high)

@@ -38,6 +38,7 @@ func TestTicks(t *testing.T) {
 		{"the whole ladder", Axis{Log: true}, 1, 4096, true, "1, 4, 16, 64, 256, 1,024, 4,096"},
 		{"the whole ladder without its powers", Axis{Log: true}, 1, 4097, false, "1, 3, 10, 30, 100, 300, 1k, 3k"},
 		{"a short ladder", Axis{Log: true}, 1, 64, true, "1, 2, 4, 8, 16, 32, 64"},
+		{"one step of a ladder", Axis{Log: true}, 2048, 2048, true, "1,024, 2,048, 4,096"},
 		{"two steps of a ladder", Axis{Log: true}, 1, 2, true, "1.0, 1.2, 1.4, 1.6, 1.8, 2.0"},
 	} {
 		var texts []string
