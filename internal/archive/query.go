@@ -43,7 +43,7 @@ func Open(o Options) (*Archive, error) {
 		CheckRedirect: redirected,
 	}})
 	if err != nil {
-		return nil, fmt.Errorf("Prometheus at %s: %w", o.URL.Redacted(), err) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("open Prometheus at %s: %w", o.URL.Redacted(), err)
 	}
 	return &Archive{api: v1.NewAPI(client), place: o.URL.Redacted(), match: o.Match}, nil
 }
@@ -102,8 +102,8 @@ func (a *Archive) warn(warnings []string) {
 
 // failed says what was asked, of whom, what came of it, and what to do.
 func (a *Archive) failed(asked string, err error) error {
-	var sent *url.Error // its text has the whole URL, and where that was redirected to
-	if errors.As(err, &sent) {
+	// The text of the client's own error has the whole URL, also of where it was redirected to.
+	if sent, ok := errors.AsType[*url.Error](err); ok {
 		err = sent.Err
 	}
 	return fmt.Errorf("%s of Prometheus at %s: %w", asked, a.place, &askError{err: err})
@@ -123,13 +123,11 @@ func (e *askError) Error() string {
 }
 
 func (e *askError) hint() string {
-	var told *v1.Error
-	switch {
-	case errors.Is(e.err, errTooLong):
+	if errors.Is(e.err, errTooLong) || errors.Is(e.err, context.DeadlineExceeded) {
 		return "choose a shorter range (--from, --to) or one target (--target)"
-	case errors.Is(e.err, context.DeadlineExceeded):
-		return "choose a shorter range (--from, --to) or one target (--target)"
-	case !errors.As(e.err, &told):
+	}
+	told, ok := errors.AsType[*v1.Error](e.err)
+	if !ok {
 		return ""
 	}
 	for words, hint := range hints {

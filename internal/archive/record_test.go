@@ -173,6 +173,8 @@ func said(t *testing.T, s report.Summary, want ...string) {
 func TestWarnings(t *testing.T) {
 	twice := usual("a")
 	twice.job = "again"
+	leaving, moved := usual("a"), usual("a") // to another address, after the first has ended
+	leaving.probes, moved.job, moved.from = 4*60*6, "moved", midnight.Add(5*time.Hour)
 	late := usual("a")
 	late.from, late.probes = midnight.Add(2*time.Hour), 4*60*2
 	old := late // a prober that Prometheus found late
@@ -191,7 +193,8 @@ func TestWarnings(t *testing.T) {
 	}{
 		"all well":           {world(usual("a")), nil},
 		"two ways":           {world(usual("a"), twice), []string{"counts are the sum of what came by 2 ways (instance=10.0.0.1:9464, job=again; instance=10.0.0.1:9464, job=prober): "}},
-		"part of the range":  {world(late), []string{"nothing is stored of 3h5"}},
+		"another instance":   {world(leaving, moved), nil},
+		"part of the range":  {world(late), []string{"nothing is stored of 3h50m of the range's 6h; the longest gap is from about 2026-11-01 00:00:00 UTC to 2026-11-01 0"}},
 		"counted before":     {&fake{series: olden}, []string{"100 of the 480 requests had been counted when", "nothing is stored of "}},
 		"classic and native": {world(first, second), []string{"TTFT has native buckets of 476 samples and classic ones of 961: the classic ones are taken", "TPOT has", "E2EL has", "TTFT, TPOT, E2EL from classic"}},
 	} {

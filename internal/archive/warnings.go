@@ -57,7 +57,7 @@ func (r *Record) sourceWords() string {
 		}
 		windows, both = windows+min(n, 1), both+min(n/2, 1)
 	}
-	if 10*both <= windows {
+	if both < 2 || 10*both <= windows { // one after the other: a restart
 		return ""
 	}
 	names := slices.Sorted(maps.Keys(seen))
@@ -102,12 +102,15 @@ func (r *Record) holeWords() string {
 			windows[i] = windows[i] || yes
 		}
 	}
-	first, last, holes := slices.Index(windows, true), 0, 0
+	holes, run, longest, end := 0, 0, 0, 0
 	for i, yes := range windows {
 		if yes {
-			last = i
-		} else {
-			holes++
+			run = 0
+			continue
+		}
+		holes, run = holes+1, run+1
+		if run > longest {
+			longest, end = run, i+1
 		}
 	}
 	if holes == 0 {
@@ -115,8 +118,8 @@ func (r *Record) holeWords() string {
 	}
 	width := r.Range.Length() / time.Duration(len(windows))
 	at := func(window int) string { return stamp(r.Range.From.Add(time.Duration(window) * width)) }
-	return fmt.Sprintf("nothing is stored of %s of the range's %s: what there is, is from %s to %s",
-		length(time.Duration(holes)*width), length(r.Range.Length()), at(first), at(last+1))
+	return fmt.Sprintf("nothing is stored of %s of the range's %s; the longest gap is from about %s to %s",
+		length((time.Duration(holes) * width).Round(time.Minute)), length(r.Range.Length()), at(end-longest), at(end))
 }
 
 // tokenWords say that not all tokens are of requests that succeeded.

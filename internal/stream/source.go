@@ -6,28 +6,36 @@ import "io"
 // is needed.
 type source struct {
 	body io.Reader
+	ask  int    // bytes to ask for at once
 	in   []byte // read, not yet consumed
 	buf  []byte // where in lies
 	err  error  // why no more can be read
 }
 
+// stretch is how many bytes of a line are gathered where they are asked for one
+// by one.
+const stretch = 512
+
 // newSource asks body for at most ask bytes at once.
 func newSource(body io.Reader, ask int) source {
-	return source{body: body, buf: make([]byte, ask)}
+	return source{body: body, ask: ask, buf: make([]byte, max(ask, stretch))}
 }
 
-// fill asks the body for more bytes.
+// fill asks the body for more bytes. Where they are asked for one by one, it gives
+// all up to the end of a line, before which none is of use.
 func (s *source) fill() {
-	for s.err == nil && len(s.in) == 0 {
-		n, err := s.body.Read(s.buf)
-		s.in, s.err = s.buf[:n], err
+	n := 0
+	for s.err == nil && (n == 0 || s.ask == 1 && n < len(s.buf) && !endsLine(s.buf[n-1])) {
+		var more int
+		more, s.err = s.body.Read(s.buf[n:min(n+s.ask, len(s.buf))])
+		n += more
 	}
-	if len(s.in) > 0 && s.err != nil {
-		err := s.err
-		s.err = nil
-		s.body = failed{err}
+	if s.in = s.buf[:n]; n > 0 && s.err != nil {
+		s.body, s.err = failed{s.err}, nil
 	}
 }
+
+func endsLine(b byte) bool { return b == '\n' || b == '\r' }
 
 // failed is a body of which nothing is left but its error.
 type failed struct{ err error }
