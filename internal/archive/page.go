@@ -24,12 +24,12 @@ func (a *Archive) Page(ctx context.Context, title string, notes []string, record
 			if points := q.cumulated(); points != nil {
 				spread.Series = append(spread.Series, plot.Series{Name: names[k], Style: plot.Step, Points: points})
 			}
-			points, err := a.course(ctx, r, q)
+			points, style, err := a.course(ctx, r, q)
 			if err != nil {
 				return page, err
 			}
 			if points != nil {
-				course.Series = append(course.Series, plot.Series{Name: names[k], Style: plot.Both, Points: points})
+				course.Series = append(course.Series, plot.Series{Name: names[k], Style: style, Points: points})
 			}
 		}
 		for _, c := range []plot.Chart{spread, course} {
@@ -41,13 +41,14 @@ func (a *Archive) Page(ctx context.Context, title string, notes []string, record
 	return page, nil
 }
 
-// seriesNames are the targets of records, with their ranges where one is there twice.
+// seriesNames are the targets of records, with the beginnings of their ranges
+// where those are not the same.
 func seriesNames(records []Record) []string {
 	var names []string
 	for _, r := range records {
 		name := line(r.Summary.Target)
 		if r.Range != records[0].Range || len(records) > 1 && r.Range != records[1].Range {
-			name += ", " + r.Range.String()
+			name += ", from " + r.Range.From.UTC().Format("2006-01-02 15:04")
 		}
 		names = append(names, name)
 	}
@@ -91,11 +92,12 @@ func (h histogram) cumulated() []plot.Point {
 	return points
 }
 
-// course is the mean of a quantity in each of some periods, at its middle.
-func (a *Archive) course(ctx context.Context, r Record, q quantity) ([]plot.Point, error) {
+// course is the mean of a quantity in each of some periods, at its middle. Means
+// are joined by lines where there is one in every period.
+func (a *Archive) course(ctx context.Context, r Record, q quantity) ([]plot.Point, plot.Style, error) {
 	n := min(pagePeriods, r.scrapes/scrapesInEach)
 	if q.count == 0 || n == 0 {
-		return nil, nil
+		return nil, plot.Dots, nil
 	}
 	means, err := a.means(ctx, r, q, n)
 	width := r.Range.Length() / time.Duration(n)
@@ -106,5 +108,8 @@ func (a *Archive) course(ctx context.Context, r Record, q quantity) ([]plot.Poin
 			points = append(points, plot.Point{X: middle.Seconds(), Y: v, Label: fmt.Sprintf("%s: %.4g s", stamp(r.Range.From.Add(middle)), v)})
 		}
 	}
-	return points, err
+	if len(points) < n {
+		return points, plot.Dots, err
+	}
+	return points, plot.Both, err
 }

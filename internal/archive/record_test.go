@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
+	"github.com/llm-prober/prober/internal/plot"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -175,6 +176,14 @@ func TestWarnings(t *testing.T) {
 	twice.job = "again"
 	leaving, moved := usual("a"), usual("a") // to another address, after the first has ended
 	leaving.probes, moved.job, moved.from = 4*60*6, "moved", midnight.Add(5*time.Hour)
+	rare := world(usual("a")) // one in ten minutes, windows of 7.2
+	for i := range rare.series {
+		s := &rare.series[i]
+		for k := range len(s.samples) / 40 {
+			s.samples[k] = s.samples[40*k]
+		}
+		s.samples = s.samples[:len(s.samples)/40]
+	}
 	late := usual("a")
 	late.from, late.probes = midnight.Add(2*time.Hour), 4*60*2
 	old := late // a prober that Prometheus found late
@@ -193,6 +202,7 @@ func TestWarnings(t *testing.T) {
 	}{
 		"all well":           {world(usual("a")), nil},
 		"two ways":           {world(usual("a"), twice), []string{"counts are the sum of what came by 2 ways (instance=10.0.0.1:9464, job=again; instance=10.0.0.1:9464, job=prober): "}},
+		"rare scrapes":       {rare, nil},
 		"another instance":   {world(leaving, moved), nil},
 		"part of the range":  {world(late), []string{"nothing is stored of 3h50m of the range's 6h; the longest gap is from about 2026-11-01 00:00:00 UTC to 2026-11-01 0"}},
 		"counted before":     {&fake{series: olden}, []string{"100 of the 480 requests had been counted when", "nothing is stored of "}},
@@ -379,7 +389,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%+v after %+v", q, p)
 		}
 	}
-	if len(course) != 2 || len(course[0].Points) != 200 || course[0].Points[0].X != 54 || math.Abs(course[0].Points[0].Y-0.104) > 0.002 {
+	if len(course) != 2 || course[0].Style != plot.Both || len(course[0].Points) != 200 || course[0].Points[0].X != 54 || math.Abs(course[0].Points[0].Y-0.104) > 0.002 {
 		t.Errorf("%+v", course)
 	}
 }

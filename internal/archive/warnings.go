@@ -94,7 +94,8 @@ func (r *Record) birthWords() string {
 	return ""
 }
 
-// holeWords say of how much of the range nothing is stored.
+// holeWords say of how much of the range nothing is stored. Where scrapes are
+// further apart than windows are wide, a window without one is no hole.
 func (r *Record) holeWords() string {
 	windows := make([]bool, len(r.probes[0].seen))
 	for _, g := range r.probes {
@@ -102,16 +103,20 @@ func (r *Record) holeWords() string {
 			windows[i] = windows[i] || yes
 		}
 	}
+	least := 1 + 2*(len(windows)-1)/r.scrapes
 	holes, run, longest, end := 0, 0, 0, 0
-	for i, yes := range windows {
-		if yes {
-			run = 0
+	for i, yes := range append(windows, true) {
+		switch {
+		case !yes:
+			run++
 			continue
+		case run >= least:
+			holes += run
 		}
-		holes, run = holes+1, run+1
 		if run > longest {
-			longest, end = run, i+1
+			longest, end = run, i
 		}
+		run = 0
 	}
 	if holes == 0 {
 		return ""
