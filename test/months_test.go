@@ -55,7 +55,7 @@ func TestReportOfMonths(t *testing.T) {
 	compared(t, p, from, to)
 
 	chart := filepath.Join(dir, "months.html")
-	text := said(t, "report", "--prometheus", p.url, "--target", "a", "--from", "20d", "--to", "10d", "--vs", "10d", "--plot", chart)
+	text := start(t, nil, "report", "--prometheus", p.url, "--target", "a", "--from", "20d", "--to", "10d", "--vs", "10d", "--plot", chart).said(t)
 	if strings.Count(text, "Serving Benchmark Result") != 2 || !strings.Contains(text, "differences are of means of 20 periods") {
 		t.Errorf("of two ranges:\n%s", text)
 	}
@@ -67,8 +67,8 @@ func TestReportOfMonths(t *testing.T) {
 // compared holds the comparison of the two targets against how they were made.
 func compared(t *testing.T, p prometheus, from, to time.Time) {
 	t.Helper()
-	text := said(t, "report", "--prometheus", p.url, "--format", "json", "--target", "a", "--vs", "b",
-		"--from", from.UTC().Format(time.RFC3339), "--to", to.UTC().Format(time.RFC3339))
+	text := start(t, nil, "report", "--prometheus", p.url, "--format", "json", "--target", "a", "--vs", "b",
+		"--from", from.UTC().Format(time.RFC3339), "--to", to.UTC().Format(time.RFC3339)).said(t)
 	var document struct {
 		Comparisons []struct {
 			Pair  string
