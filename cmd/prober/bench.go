@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,6 +81,3 @@ configuration.`,
 	})
 	return cmd
 }
-
-// place is a flag and its value, as problems name them.
-func place(flag string, value any) string { return fmt.Sprintf("--%s=\"%v\"", flag, value) }

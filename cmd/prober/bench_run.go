@@ -178,13 +178,8 @@ func (r *benchRun) finish(out io.Writer) error {
 // write writes the document; as text only the steps at a glance, since each was
 // shown when it ended.
 func (r *benchRun) write(out io.Writer) error {
-	switch r.plan.format {
-	case "json":
-		return report.WriteJSON(out, r.document)
-	case "csv":
-		return report.WriteCSV(out, r.document)
-	case "markdown":
-		return report.WriteMarkdown(out, r.document)
+	if r.plan.format != "text" {
+		return writeDocument(out, r.plan.format, r.document)
 	}
 	if len(r.document.Summaries) > len(r.plan.lengths[0].Targets) {
 		return report.WriteOverview(out, r.document.Summaries)
@@ -195,28 +190,10 @@ func (r *benchRun) write(out io.Writer) error {
 // draw draws the run: the curves of a ladder, or the distributions of the only
 // step.
 func (r *benchRun) draw() error {
-	notes := r.drawnNotes()
+	notes := notesOf(r.document)
 	page := report.LadderPage(r.plan.title(), notes, r.document.Summaries)
 	if r.steps == 1 {
 		page = report.RunPage(r.plan.title(), notes, r.drawn)
 	}
 	return drawTo(r.plan.plot, page)
-}
-
-// mostNotes is how many warnings stand above a picture.
-const mostNotes = 6
-
-// drawnNotes are the warnings that stand above the picture.
-func (r *benchRun) drawnNotes() []string {
-	notes := slices.Clone(r.document.Warnings)
-	for _, s := range r.document.Summaries {
-		for _, w := range s.Warnings {
-			notes = append(notes, fmt.Sprintf("%s, %s: %s", s.Target, s.Load, w))
-		}
-	}
-	if len(notes) > mostNotes {
-		more := len(notes) - mostNotes + 1
-		notes = append(notes[:mostNotes-1], fmt.Sprintf("and %d more warnings, which stand below the blocks", more))
-	}
-	return notes
 }

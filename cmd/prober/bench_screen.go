@@ -1,14 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/llm-prober/prober/internal/plot"
 	"github.com/llm-prober/prober/internal/report"
 )
 
@@ -94,24 +90,4 @@ func (s *screen) settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.draw("")
-}
-
-// drawTo writes a page to a file, in the format of its name.
-func drawTo(path string, page plot.Page) error {
-	f, err := os.Create(path) //nolint:gosec // the file that the user wants
-	if err != nil {
-		return fmt.Errorf("write the picture: %w", err)
-	}
-	draw := plot.SVG
-	if strings.HasSuffix(path, ".html") {
-		draw = plot.HTML
-	}
-	if err := draw(f, page); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("write the picture: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("write the picture: %w", err)
-	}
-	return nil
 }

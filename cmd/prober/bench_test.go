@@ -208,7 +208,7 @@ func TestProgressIsTold(t *testing.T) {
 		if err := p.run(t.Context(), io.Discard, &errs); err != nil {
 			t.Error(err)
 		}
-		want := "0.1 QPS  4/10  0:30  ETA 0:45\n"
+		want := "0.1 QPS  3/10  0:30  ETA 1:10\n"
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("no line %q in\n%s", want, errs.String())
 		}

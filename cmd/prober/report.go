@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,7 +16,6 @@ import (
 
 	"github.com/llm-prober/prober/internal/archive"
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/plot"
 	"github.com/llm-prober/prober/internal/report"
 )
 
@@ -93,7 +91,7 @@ func (q inquiry) parse(now time.Time) (investigation, error) {
 		format: q.format, plot: q.plot,
 		filter: archive.Filter{Targets: q.targets, Model: q.model, Prompt: q.prompt},
 	}
-	problems := slices.Concat(q.parseServer(&i.options), q.parseSpan(&i.span, now), q.parseVersus(&i, now), q.judgeOutput())
+	problems := slices.Concat(q.parseServer(&i.options), q.parseSpan(&i.span, now), q.parseVersus(&i, now), judgeFormat(q.format), judgePlot(q.plot))
 	if problems != nil {
 		return i, problems
 	}
@@ -181,17 +179,6 @@ func (q inquiry) parseVersus(i *investigation, now time.Time) config.Problems {
 	return problems
 }
 
-func (q inquiry) judgeOutput() config.Problems {
-	var problems config.Problems
-	if !slices.Contains([]string{"text", "json", "csv", "markdown"}, q.format) {
-		problems = append(problems, config.Problem{Place: fmt.Sprintf("--format=%q", q.format), Text: "unknown", Hint: "want text, json, csv or markdown"})
-	}
-	if end := filepath.Ext(q.plot); q.plot != "" && end != ".svg" && end != ".html" {
-		problems = append(problems, config.Problem{Place: fmt.Sprintf("--plot=%q", q.plot), Text: "unknown kind of file", Hint: "want a name that ends in .svg or .html"})
-	}
-	return problems
-}
-
 // run reads, writes, and draws.
 func (i investigation) run(ctx context.Context, w io.Writer) error {
 	a, err := archive.Open(i.options)
@@ -213,11 +200,11 @@ func (i investigation) run(ctx context.Context, w io.Writer) error {
 		}
 		d.Comparisons = []report.Comparison{c}
 	}
-	if err := i.draw(ctx, a, d, records); err != nil {
+	d.Warnings = a.Warnings()
+	if err := i.write(w, d, records); err != nil {
 		return err
 	}
-	d.Warnings = a.Warnings()
-	return i.write(w, d, records)
+	return i.draw(ctx, a, d, records)
 }
 
 func (i investigation) compares() bool { return i.other != nil || i.another != "" }
@@ -263,39 +250,17 @@ func (i investigation) draw(ctx context.Context, a *archive.Archive, d report.Do
 	if i.plot == "" {
 		return nil
 	}
-	notes := []string{d.Source}
-	for _, s := range d.Summaries {
-		for _, text := range s.Warnings {
-			notes = append(notes, s.Target+": "+text)
-		}
-	}
-	page, err := a.Page(ctx, "Latencies as stored", notes, records)
+	page, err := a.Page(ctx, "Latencies as stored", append([]string{d.Source}, notesOf(d)...), records)
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(i.plot)
-	if err != nil {
-		return fmt.Errorf("make the file for the charts: %w", err)
-	}
-	write := plot.HTML
-	if filepath.Ext(i.plot) == ".svg" {
-		write = plot.SVG
-	}
-	if err := errors.Join(write(file, page), file.Close()); err != nil {
-		return fmt.Errorf("write the charts: %w", err)
-	}
-	return nil
+	return drawTo(i.plot, page)
 }
 
 // write writes a document as it was asked for.
 func (i investigation) write(w io.Writer, d report.Document, records []archive.Record) error {
-	switch i.format {
-	case "json":
-		return report.WriteJSON(w, d)
-	case "csv":
-		return report.WriteCSV(w, d)
-	case "markdown":
-		return report.WriteMarkdown(w, d)
+	if i.format != "text" {
+		return writeDocument(w, i.format, d)
 	}
 	fmt.Fprintln(w, d.Source)
 	for k, s := range d.Summaries {
