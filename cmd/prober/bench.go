@@ -18,9 +18,9 @@ type benchmark struct {
 	plot        string
 }
 
-// What bench has no use for: nobody scrapes it, and it has its own words for how
-// many requests may be under way.
-var notOfBench = []string{"listen-address", "web-config-file", "log-format", "max-in-flight", "backoff-limit"}
+// What bench has no use for: nobody scrapes it, its notes are no log, and it has
+// its own words for how many requests may be under way.
+var notOfBench = []string{"listen-address", "web-config-file", "log-format", "log-level", "max-in-flight", "backoff-limit"}
 
 func newBench() *cobra.Command {
 	var b benchmark

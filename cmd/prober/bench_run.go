@@ -142,7 +142,7 @@ func (r *benchRun) answered(results []*probe.Result) bool {
 			ok = true
 			continue
 		}
-		r.screen.note(fmt.Sprintf("%s: %s: %v", result.Target, result.Outcome, result.Err))
+		r.screen.note(result.Target + ": " + report.Failure(result))
 		if hint := report.Hint(result); hint != "" {
 			r.screen.note("  " + hint)
 		}

@@ -137,6 +137,6 @@ func unlikeCaches(x, y side) string {
 	if a+b == 0 {
 		return ""
 	}
-	return fmt.Sprintf("a cache knew %s of %s and %s of %s: no TTFT of them, and their E2EL is too short",
+	return fmt.Sprintf("a cache knew %s of %s and %s of %s: their TTFT and E2EL are not compared",
 		of(a, len(x.good), "prompt"), x.name, outOf(b, len(y.good)), y.name)
 }
