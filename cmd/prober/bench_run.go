@@ -181,10 +181,10 @@ func (r *benchRun) write(out io.Writer) error {
 	if r.plan.format != "text" {
 		return writeDocument(out, r.plan.format, r.document)
 	}
-	if len(r.document.Summaries) > len(r.plan.lengths[0].Targets) {
-		return report.WriteOverview(out, r.document.Summaries)
+	if err := r.screen.failure(); err != nil || len(r.document.Summaries) <= len(r.plan.lengths[0].Targets) {
+		return err
 	}
-	return nil
+	return report.WriteOverview(out, r.document.Summaries)
 }
 
 // draw draws the run: the curves of a ladder, or the distributions of the only

@@ -199,6 +199,28 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 	}
 }
 
+// full is a disk on which there is no room.
+type full struct{}
+
+var errFull = errors.New("no space left")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestLostResultsAreAFailure holds that a script learns of blocks that it did not
+// get.
+func TestLostResultsAreAFailure(t *testing.T) {
+	for _, format := range []string{"text", "json", "csv", "markdown"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
+			p := r.plan(t, []string{"it"}, bench.Wish{Requests: 1, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "80"})
+			p.format = format
+			if err := p.run(t.Context(), full{}, io.Discard); !errors.Is(err, errFull) {
+				t.Errorf("%s: %v", format, err)
+			}
+		})
+	}
+}
+
 // TestProgressIsTold holds what stands where no terminal is: a line now and then.
 func TestProgressIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

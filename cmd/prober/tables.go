@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,7 @@ func judgeFormat(format string) config.Problems {
 }
 
 // judgePlot finds out, before anything is measured, whether its picture can be
-// written.
+// written. It leaves no file where there was none.
 func judgePlot(path string) config.Problems {
 	if path == "" {
 		return nil
@@ -37,12 +38,17 @@ func judgePlot(path string) config.Problems {
 		problem.Text, problem.Hint = "unknown kind of picture", "want a file that ends with .svg or .html"
 		return config.Problems{problem}
 	}
+	_, err := os.Lstat(path)
+	anew := errors.Is(err, fs.ErrNotExist)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // the file that the user wants
 	if err != nil {
 		problem.Text, problem.Hint = err.Error(), "want a file that can be written"
 		return config.Problems{problem}
 	}
 	_ = f.Close()
+	if anew {
+		_ = os.Remove(path)
+	}
 	return nil
 }
 
