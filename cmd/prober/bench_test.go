@@ -188,12 +188,30 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
 			p := r.plan(t, []string{"it"}, bench.Wish{Requests: 10}, map[string]string{})
 			p.format = format
-			ctx, stop := context.WithTimeout(t.Context(), 25*time.Second)
+			ctx, stop := context.WithTimeout(t.Context(), 31500*time.Millisecond)
 			defer stop()
 			var out, errs strings.Builder
 			err := p.run(ctx, &out, &errs)
 			if !errors.Is(err, errFailed) || !strings.Contains(errs.String(), "interrupted") || !strings.Contains(out.String(), want) {
 				t.Errorf("%v\n%s%s", err, errs.String(), out.String())
+			}
+			if cut := "1 request cut off at the end: counted nowhere"; !strings.Contains(out.String(), cut) {
+				t.Errorf("no warning %q in\n%s", cut, out.String())
+			}
+		})
+	}
+}
+
+// TestPromptsOfOtherLengthsAreTold holds that a block does not say a length that
+// its prompts have not: those of sessions grow.
+func TestPromptsOfOtherLengthsAreTold(t *testing.T) {
+	for workload, want := range map[string]bool{"cold": false, "sessions": true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
+			settings := map[string]string{"PROMPT_TOKENS": "300", "PROMPT": workload, "SESSION_USERS": "2"}
+			d := r.bench(t, []string{"it"}, bench.Wish{Requests: 6, AtOnce: 1, Unpaced: true}, settings)
+			if told := strings.Contains(strings.Join(d.Summaries[0].Warnings, "\n"), "tokens where 300 were asked"); told != want {
+				t.Errorf("%s: told %t: %q", workload, told, d.Summaries[0].Warnings)
 			}
 		})
 	}

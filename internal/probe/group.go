@@ -18,6 +18,7 @@ type Group struct {
 
 	Ask     func(round uint64) Question // writes the prompt of a round; safe for concurrent use
 	Record  func(*Result)               // takes every result but the canceled; safe for concurrent use
+	Cut     func(*Result)               // takes the canceled; nil: nobody does; safe for concurrent use
 	Skipped func(target string, reason Skip)
 }
 
@@ -119,8 +120,11 @@ func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due t
 	if i == 0 {
 		q.teach(r)
 	}
-	if r.Outcome != Canceled {
+	switch {
+	case r.Outcome != Canceled:
 		g.Record(r)
+	case g.Cut != nil:
+		g.Cut(r)
 	}
 	return true
 }

@@ -29,7 +29,11 @@ func WriteOverview(w io.Writer, summaries []Summary) error {
 
 func overviewOf(s Summary) []string {
 	rate := s.Throughput()
-	row := []string{clean(s.Load), grouped(s.PromptTokens), grouped(s.Succeeded()), grouped(s.Failed()), hundredths(rate.Requests), hundredths(rate.Output)}
+	prompt := ""
+	if s.PromptTokens > 0 {
+		prompt = grouped(s.PromptTokens)
+	}
+	row := []string{clean(s.Load), prompt, grouped(s.Succeeded()), grouped(s.Failed()), hundredths(rate.Requests), hundredths(rate.Output)}
 	for _, cell := range []struct {
 		of    Distribution
 		share float64

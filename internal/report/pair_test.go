@@ -119,6 +119,28 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
+func TestDoubtLength(t *testing.T) {
+	asked, other := answers("it", 3, 0.8, 0.003, 0.01, 1), func(s *Sample) { s.Prompt = wire.Tokens(1234) }
+	n := asked[0].Prompt.N
+	for name, test := range map[string]struct {
+		samples []Sample
+		asked   int
+		want    []string
+	}{
+		"as asked":          {asked, n, nil},
+		"no length asked":   {asked, 0, nil},
+		"no sample":         {nil, n, nil},
+		"not counted":       {with(asked, func(s *Sample) { s.Prompt = wire.Count{} }, all(3)...), n, nil},
+		"of one that fails": {with(asked, func(s *Sample) { *s = failure("it", 1, probe.WrongLength); other(s) }, 1), n, nil},
+		"another length":    {with(asked, other, all(3)...), 1000, []string{"prompts count 1,234 tokens where 1,000 were asked"}},
+		"some":              {with(asked, other, 0), n, []string{"prompts count 1,234 to " + grouped(n) + " tokens where " + grouped(n) + " were asked"}},
+	} {
+		if diff := cmp.Diff(test.want, DoubtLength(test.samples, test.asked)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestRequestLines(t *testing.T) {
 	unknown := answer("vllm-a", 12, 0.5, 0.01)
 	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, Seconds{}, nil
