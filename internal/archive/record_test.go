@@ -213,6 +213,10 @@ func TestWarnings(t *testing.T) {
 			said(t, got[0].Summary, test.want...)
 		})
 	}
+	short := Range{From: midnight.Add(time.Hour), To: midnight.Add(time.Hour + 5*time.Minute)} // of one window
+	said(t, records(t, world(usual("a")), Filter{}, short)[0].Summary)
+	said(t, records(t, world(usual("a"), twice), Filter{}, short)[0].Summary,
+		"counts are the sum of what came by 2 ways (instance=10.0.0.1:9464, job=again; instance=10.0.0.1:9464, job=prober): if that is one prober that was not restarted, choose")
 	got := records(t, world(usual("a"), twice), Filter{}, hours(6))
 	if n := got[0].Summary.Succeeded(); n != 2880 {
 		t.Errorf("%d requests by both ways", n)

@@ -57,12 +57,16 @@ func (r *Record) sourceWords() string {
 		}
 		windows, both = windows+min(n, 1), both+min(n/2, 1)
 	}
-	if both < 2 || 10*both <= windows { // one after the other: a restart
+	prober := "one prober"
+	switch {
+	case windows == 1 && both == 1: // one after the other, or not: nobody knows
+		prober += " that was not restarted"
+	case both < 2 || 10*both <= windows: // one after the other: a restart
 		return ""
 	}
 	names := slices.Sorted(maps.Keys(seen))
-	return fmt.Sprintf("counts are the sum of what came by %d ways (%s): if that is one prober, choose one of them with --match",
-		len(names), shorten(names, 4, "; "))
+	return fmt.Sprintf("counts are the sum of what came by %d ways (%s): if that is %s, choose one of them with --match",
+		len(names), shorten(names, 4, "; "), prober)
 }
 
 // source is what sets apart who told, and how.
