@@ -113,7 +113,7 @@ func (r *benchRun) job(ctx context.Context, j *job) error {
 // returns the round after. These requests do not count: they teach what the
 // servers are, and what they reject. That none is answered is an error.
 func (r *benchRun) warm(ctx context.Context, j *job) (next uint64, err error) {
-	r.screen.note(fmt.Sprintf("first questions of %d tokens, which do not count", j.targets[0].PromptTokens))
+	r.screen.note(firstWords(j))
 	_ = j.fit(ctx) // a server without a tokenizer tells by usage
 	for round := uint64(0); ; round++ {
 		held := j.writer.Prompt(round).Held
@@ -132,6 +132,16 @@ func (r *benchRun) warm(ctx context.Context, j *job) (next uint64, err error) {
 			return round + 1, nil
 		}
 	}
+}
+
+// firstWords say what is asked before anything counts, and how long that may take
+// where nobody answers.
+func firstWords(j *job) string {
+	words := "first questions"
+	if j.asks.Workload != prompt.Dataset {
+		words += fmt.Sprintf(" of %d tokens", j.targets[0].PromptTokens)
+	}
+	return words + fmt.Sprintf(", which do not count (at most %v each)", j.targets[0].Timeout)
 }
 
 // answered tells which targets fail, and reports whether any does not.

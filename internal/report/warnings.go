@@ -15,7 +15,7 @@ func warningsOf(good []Sample, canceled int) []string {
 	if canceled > 0 {
 		list = append(list, counted(canceled, "request")+" cut off at the end: counted nowhere")
 	}
-	for _, warning := range []func([]Sample) string{cached, untold, unattributed, batches, lengths, fewForTails} {
+	for _, warning := range []func([]Sample) string{cached, veiled, untold, unattributed, batches, lengths, fewForTails} {
 		if text := warning(good); text != "" {
 			list = append(list, text)
 		}
@@ -40,6 +40,20 @@ func cached(good []Sample) string {
 		return ""
 	}
 	return of(n, len(good), "prompt") + " were found in a cache: no TTFT of them"
+}
+
+// unseen is what the doubt of a request says that hid reasoning.
+const unseen = "reasoning that no frame showed"
+
+// veiled counts answers whose first tokens nobody saw.
+func veiled(good []Sample) string {
+	n := number(good, func(s Sample) bool {
+		return slices.ContainsFunc(s.Doubts, func(text string) bool { return strings.Contains(text, unseen) })
+	})
+	if n == 0 {
+		return ""
+	}
+	return of(n, len(good), "request") + " had " + unseen + ": no TTFT of them"
 }
 
 func untold(good []Sample) string {
@@ -178,6 +192,7 @@ func told() []string {
 		"no frame says how many it carries",
 		"token frames arrived together with the one before",
 		"tokens of it in its cache",
+		unseen,
 	}
 }
 
