@@ -167,7 +167,7 @@ func (t *tally) comparisons() []report.Comparison {
 			continue
 		}
 		c := report.Comparison{A: t.job.targets[0].Name, B: t.job.targets[i].Name, Load: t.load.Words(), Pair: "round"}
-		c.Warnings = report.Doubt(t.samples[0], t.samples[i])
+		c.Warnings = append(report.Doubt(t.samples[0], t.samples[i]), t.shared(i)...)
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			if t.load.Crowd() > 1 {

@@ -217,6 +217,37 @@ func TestPromptsOfOtherLengthsAreTold(t *testing.T) {
 	}
 }
 
+// TestTwoWaysToOneServer holds that its cache makes no difference between them: a
+// salt keeps them apart, or what the cache knew is not compared, or the
+// comparison says that nobody knows.
+func TestTwoWaysToOneServer(t *testing.T) {
+	for name, test := range map[string]struct {
+		server   sim.Config
+		compared string
+		warning  string
+	}{
+		"salted": {sim.Config{}, "TTFT TPOT ITL E2EL", ""},
+		"told":   {sim.Config{RejectFields: []string{"cache_salt"}}, "TPOT ITL", "a cache knew 0 of 8 prompts of a and 8 of 8 of b"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			test.server.Profile, test.server.Seed = profile(t, "production-stack"), 1
+			r := newRig(t, map[string]sim.Config{"a": test.server})
+			r.listeners["b:80"] = r.listeners["a:80"]
+			d := r.bench(t, []string{"a", "b"}, bench.Wish{Requests: 8, AtOnce: 1, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "2000", "MAX_TOKENS": "10"})
+			var metrics []string
+			for _, l := range d.Comparisons[0].Lines {
+				metrics = append(metrics, l.Metric)
+				if l.Shown {
+					t.Errorf("%s: %s", name, report.Verdict(l, "a", "b"))
+				}
+			}
+			if got := strings.Join(metrics, " "); got != test.compared || !strings.Contains(strings.Join(d.Comparisons[0].Warnings, " "), test.warning) {
+				t.Errorf("%s: %s are compared, warnings %q", name, got, d.Comparisons[0].Warnings)
+			}
+		})
+	}
+}
+
 // full is a disk on which there is no room.
 type full struct{}
 

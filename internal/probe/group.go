@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -114,6 +115,7 @@ func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due t
 	ask.MaxTokens = g.Output
 	if i > 0 {
 		ask.PromptTokens, ask.Length = wire.Count{}, 0
+		ask.CacheSalt = saltOf(ask.CacheSalt, i)
 	}
 	r := m.Probe(ctx, ask)
 	r.Due, r.Round = due, round
@@ -127,6 +129,15 @@ func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due t
 		g.Cut(r)
 	}
 	return true
+}
+
+// saltOf keeps members apart in the cache of a server that several of them lead
+// to. No salt stays none: the cache is meant to serve.
+func saltOf(salt string, member int) string {
+	if salt == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s-%d", salt, member)
 }
 
 // teach tells the prompt's writer what the first member's server made of it.
