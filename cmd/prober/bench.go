@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,9 +18,9 @@ type benchmark struct {
 	plot        string
 }
 
-// What bench has no use for: nobody scrapes it, and it has its own words for how
-// many requests may be under way.
-var notOfBench = []string{"listen-address", "web-config-file", "log-format", "max-in-flight", "backoff-limit"}
+// What bench has no use for: nobody scrapes it, its notes are no log, and it has
+// its own words for how many requests may be under way.
+var notOfBench = []string{"listen-address", "web-config-file", "log-format", "log-level", "max-in-flight", "backoff-limit"}
 
 func newBench() *cobra.Command {
 	var b benchmark
@@ -42,9 +41,9 @@ of vLLM's benchmark_serving. Without more it asks ten times at the configured ra
 
 Several URLs, or several targets of one group, are compared: they answer the same prompts,
 by the clock in rounds one after another, else one target after the other. Each request
-has its line, each target a block every --every, and the end says what the differences
-are, with a confidence interval from the pairs. Comparisons are of the first with each
-other target.
+has its line (unless more than 16 are under way), each target a block every --every, and
+the end says what the differences are, with a confidence interval from the pairs.
+Comparisons are of the first with each other target.
 
 Before the first step of each length the targets are asked until the prompt's length is
 exact, once at least; those requests are not counted. Ctrl-C prints what was measured so
@@ -82,6 +81,3 @@ configuration.`,
 	})
 	return cmd
 }
-
-// place is a flag and its value, as problems name them.
-func place(flag string, value any) string { return fmt.Sprintf("--%s=\"%v\"", flag, value) }

@@ -104,6 +104,34 @@ func TestLadders(t *testing.T) {
 	}
 }
 
+// TestLongPromptsQueue holds a ladder that nobody recorded against the queue it is
+// of. TGI's prompts fill a prefill together, up to 131,072 tokens, so that each of
+// eight waits for all eight; and throughput ends where prefill takes all of the
+// time.
+func TestLongPromptsQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "tgi-ladder", 1)})
+		d := r.bench(t, []string{"it"}, bench.Wish{Ladder: []int{1, 2, 4, 8, 16, 32, 64}}, map[string]string{
+			"PROMPT_TOKENS": "10000", "MAX_TOKENS": "58", "TIMEOUT": "30m", "STALL_TIMEOUT": "30m",
+		})
+		alone := d.Summaries[0].TTFT.Mean
+		for i, s := range d.Summaries {
+			n := float64(s.AtOnce)
+			t.Logf("%3.0f at once: TTFT %8.1f s, %.3f requests/s", n, s.TTFT.Mean, rate(s))
+			if queued := alone * n; n <= 8 && math.Abs(s.TTFT.Mean/queued-1) > 0.15 {
+				t.Errorf("%.0f at once: TTFT %.1f s, so many prefills take %.1f", n, s.TTFT.Mean, queued)
+			}
+			if i > 0 && (rate(s) < rate(d.Summaries[i-1]) || rate(s) > 1/alone) {
+				t.Errorf("%.0f at once: %.3f requests/s, %.3f before, %.3f is all that prefill allows", n, rate(s), rate(d.Summaries[i-1]), 1/alone)
+			}
+		}
+		if last := d.Summaries[6]; rate(last) < 0.9/alone {
+			t.Errorf("saturates at %.3f requests/s, prefill allows %.3f", rate(last), 1/alone)
+		}
+	})
+}
+
 func rate(s report.Summary) float64 { return float64(s.Succeeded()) / s.Duration.Seconds() }
 
 func checkRung(t *testing.T, s report.Summary, want rung, far float64) {

@@ -118,10 +118,7 @@ func (b benchmark) judge(cmd *cobra.Command) config.Problems {
 			break
 		}
 	}
-	if !slices.Contains([]string{"text", "json", "csv", "markdown"}, b.format) {
-		wrong("format", b.format, "unknown", "want text, json, csv or markdown")
-	}
-	return append(problems, judgePlot(b.plot)...)
+	return slices.Concat(problems, judgeFormat(b.format), judgePlot(b.plot))
 }
 
 // judgePace finds what cannot be had together.
@@ -142,25 +139,6 @@ func (p *benchPlan) judgePace(given map[string]string) config.Problems {
 		wrong("qps", "inf", "nobody says how many requests to send at once", "want --requests or --concurrency beside it")
 	}
 	return problems
-}
-
-// judgePlot finds out before the run whether its picture can be written.
-func judgePlot(path string) config.Problems {
-	if path == "" {
-		return nil
-	}
-	problem := config.Problem{Place: place("plot", path)}
-	if !strings.HasSuffix(path, ".svg") && !strings.HasSuffix(path, ".html") {
-		problem.Text, problem.Hint = "unknown kind of picture", "want a file that ends with .svg or .html"
-		return config.Problems{problem}
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // the file that the user wants
-	if err != nil {
-		problem.Text, problem.Hint = err.Error(), "want a file that can be written"
-		return config.Problems{problem}
-	}
-	_ = f.Close()
-	return nil
 }
 
 func join(list []int) string {

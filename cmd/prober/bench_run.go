@@ -113,7 +113,7 @@ func (r *benchRun) job(ctx context.Context, j *job) error {
 // returns the round after. These requests do not count: they teach what the
 // servers are, and what they reject. That none is answered is an error.
 func (r *benchRun) warm(ctx context.Context, j *job) (next uint64, err error) {
-	r.screen.note(fmt.Sprintf("first questions of %d tokens, which do not count", j.targets[0].PromptTokens))
+	r.screen.note(firstWords(j))
 	_ = j.fit(ctx) // a server without a tokenizer tells by usage
 	for round := uint64(0); ; round++ {
 		held := j.writer.Prompt(round).Held
@@ -134,6 +134,16 @@ func (r *benchRun) warm(ctx context.Context, j *job) (next uint64, err error) {
 	}
 }
 
+// firstWords say what is asked before anything counts, and how long that may take
+// where nobody answers.
+func firstWords(j *job) string {
+	words := "first questions"
+	if j.asks.Workload != prompt.Dataset {
+		words += fmt.Sprintf(" of %d tokens", j.targets[0].PromptTokens)
+	}
+	return words + fmt.Sprintf(", which do not count (at most %v each)", j.targets[0].Timeout)
+}
+
 // answered tells which targets fail, and reports whether any does not.
 func (r *benchRun) answered(results []*probe.Result) bool {
 	ok := false
@@ -142,7 +152,7 @@ func (r *benchRun) answered(results []*probe.Result) bool {
 			ok = true
 			continue
 		}
-		r.screen.note(fmt.Sprintf("%s: %s: %v", result.Target, result.Outcome, result.Err))
+		r.screen.note(result.Target + ": " + report.Failure(result))
 		if hint := report.Hint(result); hint != "" {
 			r.screen.note("  " + hint)
 		}
@@ -160,50 +170,40 @@ func (r *benchRun) lengthNote(j *job) {
 	}
 }
 
-// finish writes what is written at the end.
+// finish writes what is written at the end: the results first, then the picture.
 func (r *benchRun) finish(out io.Writer) error {
-	if r.plan.plot != "" {
-		if err := r.draw(); err != nil {
-			return err
-		}
-		r.screen.note("drawn to " + r.plan.plot)
+	if err := r.write(out); err != nil {
+		return err
 	}
-	switch r.plan.format {
-	case "json":
-		return report.WriteJSON(out, r.document)
-	case "csv":
-		return report.WriteCSV(out, r.document)
-	case "markdown":
-		return report.WriteMarkdown(out, r.document)
+	if r.plan.plot == "" || len(r.document.Summaries) == 0 {
+		return nil
 	}
+	if err := r.draw(); err != nil {
+		return err
+	}
+	r.screen.note("drawn to " + r.plan.plot)
 	return nil
+}
+
+// write writes the document; as text only the steps at a glance, since each was
+// shown when it ended.
+func (r *benchRun) write(out io.Writer) error {
+	if r.plan.format != "text" {
+		return writeDocument(out, r.plan.format, r.document)
+	}
+	if err := r.screen.failure(); err != nil || len(r.document.Summaries) <= len(r.plan.lengths[0].Targets) {
+		return err
+	}
+	return report.WriteOverview(out, r.document.Summaries)
 }
 
 // draw draws the run: the curves of a ladder, or the distributions of the only
 // step.
 func (r *benchRun) draw() error {
-	notes := r.drawnNotes()
+	notes := notesOf(r.document)
 	page := report.LadderPage(r.plan.title(), notes, r.document.Summaries)
 	if r.steps == 1 {
 		page = report.RunPage(r.plan.title(), notes, r.drawn)
 	}
 	return drawTo(r.plan.plot, page)
-}
-
-// mostNotes is how many warnings stand above a picture.
-const mostNotes = 6
-
-// drawnNotes are the warnings that stand above the picture.
-func (r *benchRun) drawnNotes() []string {
-	notes := slices.Clone(r.document.Warnings)
-	for _, s := range r.document.Summaries {
-		for _, w := range s.Warnings {
-			notes = append(notes, fmt.Sprintf("%s, %s: %s", s.Target, s.Load, w))
-		}
-	}
-	if len(notes) > mostNotes {
-		more := len(notes) - mostNotes + 1
-		notes = append(notes[:mostNotes-1], fmt.Sprintf("and %d more warnings, which stand below the blocks", more))
-	}
-	return notes
 }

@@ -3,12 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/llm-prober/prober/internal/plot"
 	"github.com/llm-prober/prober/internal/report"
 )
 
@@ -24,15 +21,17 @@ type screen struct {
 	results io.Writer // what was measured; nil where it is written at the end, in another format
 	notes   io.Writer
 	bar     bool // progress is redrawn in its place
-	width   int
+	columns int  // of the terminal that the bar is on
+	width   int  // of tables
 	color   bool
 
 	mu    sync.Mutex
 	drawn string // the bar that stands on the terminal; empty: none
+	lost  error  // the first of writing results
 }
 
 func newScreen(out, errs io.Writer, format string) *screen {
-	s := &screen{notes: errs, bar: isTerminal(errs)}
+	s := &screen{notes: errs, columns: columns(errs), bar: isTerminal(errs)}
 	if format == "text" {
 		s.results = out
 	}
@@ -59,15 +58,24 @@ func (s *screen) live(line string) {
 // note tells something beside what is measured.
 func (s *screen) note(line string) { s.write(s.notes, line+"\n") }
 
-// write writes a text and lets the bar stand below it. That nobody reads is no
-// failure of the run.
+// write writes a text and lets the bar stand below it. That nobody reads notes is
+// no failure of the run; that results are lost is told at its end.
 func (s *screen) write(w io.Writer, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	bar := s.drawn
 	s.draw("")
-	_, _ = io.WriteString(w, text)
+	if _, err := io.WriteString(w, text); err != nil && w == s.results && s.lost == nil {
+		s.lost = fmt.Errorf("write results: %w", err)
+	}
 	s.draw(bar)
+}
+
+// failure is that of writing results, if there was one.
+func (s *screen) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost
 }
 
 // draw puts a bar in the place of the one before; an empty one takes it away.
@@ -86,7 +94,7 @@ func (s *screen) progress(p report.Progress) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.draw(p.Line(s.width - 1))
+	s.draw(p.Line(s.columns - 1))
 }
 
 // settle takes the bar away.
@@ -94,24 +102,4 @@ func (s *screen) settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.draw("")
-}
-
-// drawTo writes a page to a file, in the format of its name.
-func drawTo(path string, page plot.Page) error {
-	f, err := os.Create(path) //nolint:gosec // the file that the user wants
-	if err != nil {
-		return fmt.Errorf("write the picture: %w", err)
-	}
-	draw := plot.SVG
-	if strings.HasSuffix(path, ".html") {
-		draw = plot.HTML
-	}
-	if err := draw(f, page); err != nil {
-		_ = f.Close()
-		return fmt.Errorf("write the picture: %w", err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("write the picture: %w", err)
-	}
-	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
@@ -22,7 +21,7 @@ func (t *tally) show(stop <-chan struct{}) {
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
 	var blocks <-chan time.Time
-	if every := t.run.plan.everyOf(t.job.targets, t.load); every > 0 {
+	if every := t.run.plan.everyOf(t.job.targets); every > 0 {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		blocks = ticker.C
@@ -83,9 +82,16 @@ func (t *tally) label() string {
 	return words
 }
 
+// talkative is how many requests may be under way for each to have its line.
+const talkative = 16
+
+// talks reports whether each request has its line: those of a comparison, unless
+// they come in crowds.
+func (t *tally) talks() bool { return len(t.job.targets) > 1 && t.load.Crowd() <= talkative }
+
 // everyOf is how often blocks are shown while a step runs: only of comparisons.
-func (p *benchPlan) everyOf(targets []config.Target, load bench.Load) time.Duration {
-	if len(targets) < 2 || !load.Planned() {
+func (p *benchPlan) everyOf(targets []config.Target) time.Duration {
+	if len(targets) < 2 {
 		return 0
 	}
 	return p.every

@@ -42,6 +42,7 @@ func newTally(j *job, load bench.Load, r *benchRun) *tally {
 	}
 	record, skip := j.group.Record, j.group.Skipped
 	j.group.Record = func(result *probe.Result) { record(result); t.record(result) }
+	j.group.Cut = func(result *probe.Result) { t.add(report.SampleOf(result)) }
 	j.group.Skipped = func(target string, reason probe.Skip) { skip(target, reason); t.skip(target, reason) }
 	return t
 }
@@ -51,12 +52,17 @@ func (t *tally) member(target string) int {
 	return slices.IndexFunc(t.job.targets, func(c config.Target) bool { return c.Name == target })
 }
 
-func (t *tally) record(r *probe.Result) {
-	s, i := report.SampleOf(r), t.member(r.Target)
+func (t *tally) add(s report.Sample) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := t.member(s.Target)
 	t.samples[i] = append(t.samples[i], s)
-	t.mu.Unlock()
-	if len(t.samples) > 1 && t.load.Planned() {
+}
+
+func (t *tally) record(r *probe.Result) {
+	s := report.SampleOf(r)
+	t.add(s)
+	if t.talks() {
 		t.run.screen.live(report.RequestLine(s, t.widest()))
 	}
 }
@@ -107,7 +113,7 @@ func (t *tally) summaries() []report.Summary {
 		if target.Prompt != "dataset" {
 			s.PromptTokens = target.PromptTokens
 		}
-		s.Warnings = append(s.Warnings, t.doubts(i, s)...)
+		s.Warnings = slices.Concat(s.Warnings, report.DoubtLength(t.samples[i], s.PromptTokens), t.doubts(i, s))
 		list = append(list, s)
 	}
 	return list
@@ -161,7 +167,7 @@ func (t *tally) comparisons() []report.Comparison {
 			continue
 		}
 		c := report.Comparison{A: t.job.targets[0].Name, B: t.job.targets[i].Name, Load: t.load.Words(), Pair: "round"}
-		c.Warnings = report.Doubt(t.samples[0], t.samples[i])
+		c.Warnings = append(report.Doubt(t.samples[0], t.samples[i]), t.shared(i)...)
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			if t.load.Crowd() > 1 {

@@ -188,12 +188,83 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
 			p := r.plan(t, []string{"it"}, bench.Wish{Requests: 10}, map[string]string{})
 			p.format = format
-			ctx, stop := context.WithTimeout(t.Context(), 25*time.Second)
+			ctx, stop := context.WithTimeout(t.Context(), 31500*time.Millisecond)
 			defer stop()
 			var out, errs strings.Builder
 			err := p.run(ctx, &out, &errs)
 			if !errors.Is(err, errFailed) || !strings.Contains(errs.String(), "interrupted") || !strings.Contains(out.String(), want) {
 				t.Errorf("%v\n%s%s", err, errs.String(), out.String())
+			}
+			if cut := "1 request cut off at the end: counted nowhere"; !strings.Contains(out.String(), cut) {
+				t.Errorf("no warning %q in\n%s", cut, out.String())
+			}
+		})
+	}
+}
+
+// TestPromptsOfOtherLengthsAreTold holds that a block does not say a length that
+// its prompts have not: those of sessions grow.
+func TestPromptsOfOtherLengthsAreTold(t *testing.T) {
+	for workload, want := range map[string]bool{"cold": false, "sessions": true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
+			settings := map[string]string{"PROMPT_TOKENS": "300", "PROMPT": workload, "SESSION_USERS": "2"}
+			d := r.bench(t, []string{"it"}, bench.Wish{Requests: 6, AtOnce: 1, Unpaced: true}, settings)
+			if told := strings.Contains(strings.Join(d.Summaries[0].Warnings, "\n"), "tokens where 300 were asked"); told != want {
+				t.Errorf("%s: told %t: %q", workload, told, d.Summaries[0].Warnings)
+			}
+		})
+	}
+}
+
+// TestTwoWaysToOneServer holds that its cache makes no difference between them: a
+// salt keeps them apart, or what the cache knew is not compared, or the
+// comparison says that nobody knows.
+func TestTwoWaysToOneServer(t *testing.T) {
+	for name, test := range map[string]struct {
+		server   sim.Config
+		compared string
+		warning  string
+	}{
+		"salted": {sim.Config{}, "TTFT TPOT ITL E2EL", ""},
+		"told":   {sim.Config{RejectFields: []string{"cache_salt"}}, "TPOT ITL", "a cache knew 0 of 8 prompts of a and 8 of 8 of b"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			test.server.Profile, test.server.Seed = profile(t, "production-stack"), 1
+			r := newRig(t, map[string]sim.Config{"a": test.server})
+			r.listeners["b:80"] = r.listeners["a:80"]
+			d := r.bench(t, []string{"a", "b"}, bench.Wish{Requests: 8, AtOnce: 1, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "2000", "MAX_TOKENS": "10"})
+			var metrics []string
+			for _, l := range d.Comparisons[0].Lines {
+				metrics = append(metrics, l.Metric)
+				if l.Shown {
+					t.Errorf("%s: %s", name, report.Verdict(l, "a", "b"))
+				}
+			}
+			if got := strings.Join(metrics, " "); got != test.compared || !strings.Contains(strings.Join(d.Comparisons[0].Warnings, " "), test.warning) {
+				t.Errorf("%s: %s are compared, warnings %q", name, got, d.Comparisons[0].Warnings)
+			}
+		})
+	}
+}
+
+// full is a disk on which there is no room.
+type full struct{}
+
+var errFull = errors.New("no space left")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestLostResultsAreAFailure holds that a script learns of blocks that it did not
+// get.
+func TestLostResultsAreAFailure(t *testing.T) {
+	for _, format := range []string{"text", "json", "csv", "markdown"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
+			p := r.plan(t, []string{"it"}, bench.Wish{Requests: 1, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "80"})
+			p.format = format
+			if err := p.run(t.Context(), full{}, io.Discard); !errors.Is(err, errFull) {
+				t.Errorf("%s: %v", format, err)
 			}
 		})
 	}
@@ -208,7 +279,7 @@ func TestProgressIsTold(t *testing.T) {
 		if err := p.run(t.Context(), io.Discard, &errs); err != nil {
 			t.Error(err)
 		}
-		want := "0.1 QPS  4/10  0:30  ETA 0:45\n"
+		want := "0.1 QPS  3/10  0:30  ETA 1:10\n"
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("no line %q in\n%s", want, errs.String())
 		}

@@ -98,7 +98,7 @@ func (c checker) line(step, format string, args ...any) {
 
 // fail writes a failed step and what to do about it.
 func (c checker) fail(step string, r *probe.Result) bool {
-	c.line("FAILED", "%s: %s: %v", step, r.Outcome, r.Err)
+	c.line("FAILED", "%s: %s", step, report.Failure(r))
 	if hint := report.Hint(r); hint != "" {
 		c.line("", "%s", hint)
 	}

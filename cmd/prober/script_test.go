@@ -170,8 +170,10 @@ func TestExitCodes(t *testing.T) {
 		"check http://127.0.0.1:1":   exitFailed,
 		"once http://127.0.0.1:1":    exitFailed,
 		"run http://a --listen-address 256.0.0.1:1": exitFailed,
-		"dashboards nope":            exitUsage,
-		"dashboards overview target": exitUsage,
+		"dashboards nope":                        exitUsage,
+		"report":                                 exitUsage,
+		"report --prometheus http://127.0.0.1:1": exitFailed,
+		"dashboards overview target":             exitUsage,
 		"once --api openai-chat --model m --max-tokens 10 " + odd.URL + "/comment-first": exitOK,
 	} {
 		if code := run(t.Context(), strings.Fields(args), io.Discard, io.Discard); code != want {

@@ -13,9 +13,22 @@ func terminal(w io.Writer) (width int, color bool) {
 	if !isTerminal(w) {
 		return 80, false
 	}
-	width, _, err := term.GetSize(int(w.(*os.File).Fd()))
-	if err != nil || width < 40 {
+	width = columns(w)
+	if width < 40 {
 		width = 80
 	}
 	return min(width, 120), os.Getenv("NO_COLOR") == ""
+}
+
+// columns is how wide w is; 80 where nobody knows.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 80
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil || width < 2 {
+		return 80
+	}
+	return width
 }

@@ -176,6 +176,9 @@ func TestSoManyAtATime(t *testing.T) {
 		w.run(t.Context(), Load{AtOnce: 2, Requests: 5}, 0, 0)
 		equal(t, "starts", w.starts("a"), ms(0, 0, 29, 29, 58))
 		equal(t, "rounds", w.rounds("a"), []uint64{0, 1, 2, 3, 4})
+		for _, r := range w.results["a"] {
+			equal(t, "delay", r.ScheduleDelay(), time.Duration(0)) // each was due when there was room for it
+		}
 		slices.Sort(w.ready)
 		equal(t, "rounds that were made ready", w.ready, []uint64{0, 1, 2, 3, 4})
 	})

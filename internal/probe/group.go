@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -18,6 +19,7 @@ type Group struct {
 
 	Ask     func(round uint64) Question // writes the prompt of a round; safe for concurrent use
 	Record  func(*Result)               // takes every result but the canceled; safe for concurrent use
+	Cut     func(*Result)               // takes the canceled; nil: nobody does; safe for concurrent use
 	Skipped func(target string, reason Skip)
 }
 
@@ -113,16 +115,29 @@ func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due t
 	ask.MaxTokens = g.Output
 	if i > 0 {
 		ask.PromptTokens, ask.Length = wire.Count{}, 0
+		ask.CacheSalt = saltOf(ask.CacheSalt, i)
 	}
 	r := m.Probe(ctx, ask)
 	r.Due, r.Round = due, round
 	if i == 0 {
 		q.teach(r)
 	}
-	if r.Outcome != Canceled {
+	switch {
+	case r.Outcome != Canceled:
 		g.Record(r)
+	case g.Cut != nil:
+		g.Cut(r)
 	}
 	return true
+}
+
+// saltOf keeps members apart in the cache of a server that several of them lead
+// to. No salt stays none: the cache is meant to serve.
+func saltOf(salt string, member int) string {
+	if salt == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s-%d", salt, member)
 }
 
 // teach tells the prompt's writer what the first member's server made of it.

@@ -99,3 +99,11 @@ func TestMarkdownTablesAreWhole(t *testing.T) {
 		cells = n
 	}
 }
+
+// A backslash of the name must not take the one that keeps a bar from ending the
+// cell.
+func TestInlineKeepsBackslashes(t *testing.T) {
+	if got, want := inline(`b\|c`), `b\\\|c`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -19,6 +20,21 @@ func Doubt(a, b []Sample) []string {
 		}
 	}
 	return list
+}
+
+// DoubtLength says that prompts were not as long as asked, in tokens; nothing where
+// they were, where nobody counted, or where no length was asked (0).
+func DoubtLength(samples []Sample, asked int) []string {
+	least, most := math.MaxInt, 0
+	for _, s := range samples {
+		if succeeded(s) && s.Prompt.Known {
+			least, most = min(least, s.Prompt.N), max(most, s.Prompt.N)
+		}
+	}
+	if asked == 0 || least > most || least == asked && most == asked {
+		return nil
+	}
+	return []string{fmt.Sprintf("prompts count %s where %s were asked", join(grouped(least), grouped(most))+" tokens", grouped(asked))}
 }
 
 // A side is one target of a comparison.
@@ -137,6 +153,6 @@ func unlikeCaches(x, y side) string {
 	if a+b == 0 {
 		return ""
 	}
-	return fmt.Sprintf("a cache knew %s of %s and %s of %s: no TTFT of them, and their E2EL is too short",
+	return fmt.Sprintf("a cache knew %s of %s and %s of %s: their TTFT and E2EL are not compared",
 		of(a, len(x.good), "prompt"), x.name, outOf(b, len(y.good)), y.name)
 }

@@ -14,6 +14,15 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
+// Failure is how a probe failed and what is known of it, in one line that is fit
+// for a terminal: much of it is the server's own words.
+func Failure(r *probe.Result) string {
+	if r.Err == nil {
+		return string(r.Outcome)
+	}
+	return string(r.Outcome) + ": " + clean(r.Err.Error())
+}
+
 // Meaning says in a few words what an outcome is.
 func Meaning(o probe.Outcome) string { return meanings[o] }
 

@@ -179,5 +179,5 @@ func (m *markdown) list(texts []string) {
 
 // inline makes a text harmless within a table or a line.
 func inline(s string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(clean(s))
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(clean(s))
 }

@@ -22,7 +22,8 @@ func quantities() []quantity {
 // PairUp pairs the samples of A and B that answered the same prompt, where both
 // succeeded and both have the quantity. Quantities without a pair are left out,
 // and so is ITL where either's token frames come in bursts: most of it is 0 then,
-// and would make the slower one look many times faster.
+// and would make the slower one look many times faster. So is E2EL of a prompt that
+// a cache knew: TTFT, which it lacks, is in it.
 func PairUp(a, b []Sample) []Pairs {
 	both := rounds(a, b)
 	timed := timedFrames(a) || timedFrames(b)
@@ -34,6 +35,9 @@ func PairUp(a, b []Sample) []Pairs {
 		p := Pairs{Metric: q.name}
 		for _, pair := range both {
 			va, vb := q.of(pair[0]), q.of(pair[1])
+			if q.name == "E2EL" && (contaminated(pair[0]) || contaminated(pair[1])) {
+				continue
+			}
 			if succeeded(pair[0]) && succeeded(pair[1]) && va.Known && vb.Known {
 				p.Values = append(p.Values, [2]float64{va.Value, vb.Value})
 			}

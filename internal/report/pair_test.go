@@ -60,6 +60,22 @@ func TestTheITLOfATimerIsNotCompared(t *testing.T) {
 	}
 }
 
+// Two targets in front of one server warm its cache for each other. What one of
+// them saves by that is no difference.
+func TestWhatACacheKnewIsNotCompared(t *testing.T) {
+	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, Seconds{} }
+	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), with(answers("b", 10, 0.1, 0.003, 0.01, 2), cached, all(10)...)
+	for _, pairs := range [][]Pairs{PairUp(a, b), PairUp(b, a)} {
+		var metrics []string
+		for _, p := range pairs {
+			metrics = append(metrics, p.Metric)
+		}
+		if diff := cmp.Diff([]string{"TPOT", "ITL"}, metrics); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestDoubt(t *testing.T) {
 	a, b := answers("left", 10, 0.8, 0.003, 0.01, 1), answers("right", 10, 0.8, 0.003, 0.01, 2)
 	for name, test := range map[string]struct {
@@ -94,10 +110,32 @@ func TestDoubt(t *testing.T) {
 			"only the frames of left carry several tokens: its ITL is a mean within them",
 		}},
 		"cached": {with(a, func(s *Sample) { s.Contaminated = true }, 1, 2), b, []string{
-			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: no TTFT of them, and their E2EL is too short",
+			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",
 		}},
 	} {
 		if diff := cmp.Diff(test.want, Doubt(test.a, test.b)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestDoubtLength(t *testing.T) {
+	asked, other := answers("it", 3, 0.8, 0.003, 0.01, 1), func(s *Sample) { s.Prompt = wire.Tokens(1234) }
+	n := asked[0].Prompt.N
+	for name, test := range map[string]struct {
+		samples []Sample
+		asked   int
+		want    []string
+	}{
+		"as asked":          {asked, n, nil},
+		"no length asked":   {asked, 0, nil},
+		"no sample":         {nil, n, nil},
+		"not counted":       {with(asked, func(s *Sample) { s.Prompt = wire.Count{} }, all(3)...), n, nil},
+		"of one that fails": {with(asked, func(s *Sample) { *s = failure("it", 1, probe.WrongLength); other(s) }, 1), n, nil},
+		"another length":    {with(asked, other, all(3)...), 1000, []string{"prompts count 1,234 tokens where 1,000 were asked"}},
+		"some":              {with(asked, other, 0), n, []string{"prompts count 1,234 to " + grouped(n) + " tokens where " + grouped(n) + " were asked"}},
+	} {
+		if diff := cmp.Diff(test.want, DoubtLength(test.samples, test.asked)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -23,8 +23,9 @@ const (
 	mostBar  = 40
 )
 
-// Line is the progress in at most width columns, where words allow. A width of 0
-// is a line without a bar.
+// Line is the progress in at most width columns: a bar that is longer than its
+// terminal is wide could not be redrawn. What is too long loses first the bar and
+// then the end of its label. A width of 0 is a line without a bar, whole.
 func (p Progress) Line(width int) string {
 	words := p.Label
 	if p.Steps > 1 {
@@ -42,6 +43,9 @@ func (p Progress) Line(width int) string {
 		tail += "  ETA " + clock(left)
 	}
 	bar := min(mostBar, width-length(words)-length(tail)-4)
+	if width > 0 && bar < leastBar {
+		return cut(cut(words, width-length(tail))+tail, width)
+	}
 	if bar < leastBar {
 		return words + tail
 	}

@@ -74,6 +74,10 @@ func TestWarnings(t *testing.T) {
 			with(good, func(s *Sample) { s.Contaminated, s.TTFT = true, Seconds{} }, 0, 4, 9),
 			"3 of 10 prompts were found in a cache: no TTFT of them",
 		},
+		"hidden reasoning": {
+			with(good, doubt("some tokens are reasoning that no frame showed: TTFT is that of the first token shown"), 0, 4, 9),
+			"3 of 10 requests had reasoning that no frame showed: no TTFT of them",
+		},
 		"untold": {
 			with(good, func(s *Sample) { s.Output, s.ITL = wire.Count{}, nil }, 1),
 			"1 of 10 requests did not tell how many tokens they generated",
@@ -84,7 +88,7 @@ func TestWarnings(t *testing.T) {
 		},
 		"one read for many frames": {
 			with(good, func(s *Sample) { s.Coalesced = 86 }, all(10)...),
-			"860 of 1,000 token frames arrived together with the one before: chunk gaps and ITL are a timer's, not the engine's",
+			"860 of 1,000 token frames arrived together with the one before: something gathers them (the server, a proxy, or this bench where it is short of processors), so chunk gaps and ITL are a timer's, not the engine's",
 		},
 		"half of the frames are enough": {
 			with(good, func(s *Sample) { s.Coalesced = 50 }, all(10)...), "500 of 1,000 token frames",

@@ -88,6 +88,18 @@ func pad(s string, width int) string { return s + strings.Repeat(" ", max(0, wid
 // padLeft fills s with spaces on its left up to width runes.
 func padLeft(s string, width int) string { return strings.Repeat(" ", max(0, width-length(s))) + s }
 
+// cut is s in at most width runes, with a mark where something is missing.
+func cut(s string, width int) string {
+	runes := []rune(s)
+	switch {
+	case len(runes) <= width:
+		return s
+	case width <= 0:
+		return ""
+	}
+	return string(runes[:width-1]) + "…"
+}
+
 // counted is a number of things: "1 frame", "2 frames".
 func counted(n int, noun string) string {
 	if n == 1 {

@@ -15,7 +15,7 @@ func warningsOf(good []Sample, canceled int) []string {
 	if canceled > 0 {
 		list = append(list, counted(canceled, "request")+" cut off at the end: counted nowhere")
 	}
-	for _, warning := range []func([]Sample) string{cached, untold, unattributed, batches, lengths, fewForTails} {
+	for _, warning := range []func([]Sample) string{cached, veiled, untold, unattributed, batches, lengths, fewForTails} {
 		if text := warning(good); text != "" {
 			list = append(list, text)
 		}
@@ -42,6 +42,20 @@ func cached(good []Sample) string {
 	return of(n, len(good), "prompt") + " were found in a cache: no TTFT of them"
 }
 
+// unseen is what the doubt of a request says that hid reasoning.
+const unseen = "reasoning that no frame showed"
+
+// veiled counts answers whose first tokens nobody saw.
+func veiled(good []Sample) string {
+	n := number(good, func(s Sample) bool {
+		return slices.ContainsFunc(s.Doubts, func(text string) bool { return strings.Contains(text, unseen) })
+	})
+	if n == 0 {
+		return ""
+	}
+	return of(n, len(good), "request") + " had " + unseen + ": no TTFT of them"
+}
+
 func untold(good []Sample) string {
 	n := number(good, func(s Sample) bool { return !s.Output.Known })
 	if n == 0 {
@@ -65,7 +79,7 @@ func batches(good []Sample) string {
 	const timer = "chunk gaps and ITL are a timer's, not the engine's"
 	switch {
 	case b.coalesced():
-		return of(b.together, b.frames, "token frame") + " arrived together with the one before: " + timer
+		return of(b.together, b.frames, "token frame") + " arrived together with the one before: something gathers them (the server, a proxy, or this bench where it is short of processors), so " + timer
 	case b.flushed():
 		return fmt.Sprintf("half of all ITL are at most %s, one in twenty at least %s: frames come in bursts, and %s",
 			durationOf(b.half), durationOf(b.long), timer)
@@ -178,6 +192,7 @@ func told() []string {
 		"no frame says how many it carries",
 		"token frames arrived together with the one before",
 		"tokens of it in its cache",
+		unseen,
 	}
 }
 

@@ -31,14 +31,15 @@ func (p Profile) prefill(from, to int) time.Duration {
 	return time.Duration(math.Round(linear + square))
 }
 
-// base is the part of TTFT that no prompt length changes: TTFT = base + prefill, exact at PromptTokens. Never negative.
+// base is the part of TTFT that no prompt length changes and no other request: TTFT = base + PrefillFixed + prefill, exact
+// at PromptTokens. Never negative.
 func (p Profile) base() time.Duration {
-	return max(0, p.TTFT-p.prefill(0, p.PromptTokens))
+	return max(0, p.TTFT-p.PrefillFixed-p.prefill(0, p.PromptTokens))
 }
 
 // fixed is the source of a server that is always alone:
 //
-//	first   = base + prefill(cached, prompt) + jitter
+//	first   = base + PrefillFixed + prefill(cached, prompt) + jitter
 //	token k = first + k·TPOT + jitter(k), never before token k−1
 type fixed struct {
 	origin time.Time
@@ -53,7 +54,7 @@ type fixed struct {
 // newFixed plans an answer to a prompt of which the first cached tokens need no prefill. random gives the jitter and
 // belongs to the source from now on.
 func newFixed(p Profile, origin time.Time, prompt, cached int, random *rand.Rand) *fixed {
-	first := p.base() + p.prefill(cached, prompt) + normal(random, float64(p.TTFTJitter))
+	first := p.base() + p.PrefillFixed + p.prefill(cached, prompt) + normal(random, float64(p.TTFTJitter))
 	return &fixed{
 		origin: origin,
 		first:  max(0, first),

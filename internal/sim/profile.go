@@ -50,6 +50,8 @@ type Profile struct {
 	StepTokens int
 	// StepPerSequence is what each further sequence of the batch adds to a decode step.
 	StepPerSequence time.Duration
+	// PrefillFixed is what a step with prefill takes besides its tokens. It is a part of TTFT.
+	PrefillFixed time.Duration
 	// PrefillShare is how many prompts must wait, as a share of the answers that run, before these are stopped for a
 	// prefill; rounded down. 0 means any number.
 	PrefillShare float64
@@ -123,9 +125,9 @@ func vllmLadder() Profile {
 
 // tgiLadder is fitted to a recorded ladder of 1 to 4,096 simultaneous prompts of 80 tokens with answers of 58 tokens in
 // the mean. TGI prefills whole prompts, as many as fit (StepTokens is out of their reach), and meanwhile the running
-// answers stand still: at 2,048 the median gap between tokens was 0.55 s, its P99 7.4 s. PrefillShare and PrefillEvery
-// are its waiting_served_ratio and max_waiting_tokens; MaxRequests, its max_concurrent_requests, is what succeeded of
-// 4,096.
+// answers stand still: at 2,048 the median gap between tokens was 0.55 s, its P99 7.4 s. The first prompt to arrive was
+// served alone and all others after it, hence PrefillFixed. PrefillShare and PrefillEvery are its waiting_served_ratio
+// and max_waiting_tokens; MaxRequests, its max_concurrent_requests, is what succeeded of 4,096.
 func tgiLadder() Profile {
 	return Profile{
 		Name: "tgi-ladder", Help: "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, saturates near 14 requests/s",
@@ -134,7 +136,7 @@ func tgiLadder() Profile {
 		TPOT:      43500 * time.Microsecond,
 		MinAnswer: 32, MaxAnswer: 85,
 		MaxBatch: 820, StepTokens: 131072, StepPerSequence: 720 * time.Microsecond,
-		PrefillShare: 0.3, PrefillEvery: 20, MaxRequests: 2537,
+		PrefillFixed: 90 * time.Millisecond, PrefillShare: 0.3, PrefillEvery: 20, MaxRequests: 2537,
 	}
 }
 

@@ -12,13 +12,13 @@ import (
 // engine is a continuous batching scheduler with chunked prefill. A request waits the profile's base time outside the
 // engine (nothing there is exclusive), queues first in first out, and is then served in steps of
 //
-//	step = Σ prefill(chunk) + (B > 0 ? TPOT + (B − 1)·StepPerSequence : 0)
+//	step = PrefillFixed (if there is any prefill) + Σ prefill(chunk) + (B > 0 ? TPOT + (B − 1)·StepPerSequence : 0)
 //
 // where B is the number of sequences in decode and the chunks fill up what B leaves of StepTokens, for as many waiting
 // prompts as MaxBatch has room for. At the end of a step every sequence in decode has one more token, and each prompt
 // whose last chunk was done has its first. So one request alone has
 //
-//	TTFT = base + prefill(prompt)    TPOT = TPOT    and many: throughput → 1/(prefill(prompt) + answer·step(B)/B)
+//	TTFT = base + PrefillFixed + prefill(prompt)    TPOT = TPOT    and many: throughput → 1/(prefill(prompt) + answer·step(B)/B)
 //
 // With PrefillShare and PrefillEvery a step may have no chunks although prompts wait, see holds.
 //
@@ -134,7 +134,10 @@ func (e *engine) plan(at time.Time) step {
 		q.done += chunk
 		budget -= chunk
 		room--
-		e.since = 0
+		if e.since > 0 {
+			e.since = 0
+			s.took += e.profile.PrefillFixed
+		}
 		if q.done == q.prompt {
 			s.fresh++
 		}

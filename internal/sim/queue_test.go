@@ -114,6 +114,29 @@ func TestFewPromptsWaitForTheAnswersThatRun(t *testing.T) {
 	}
 }
 
+func TestAStepPaysForItsPrefillOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		p := Profile{TTFT: time.Second, PromptTokens: 1, PrefillFixed: 300 * time.Millisecond, TPOT: 50 * time.Millisecond, MaxBatch: 10, StepTokens: 100}
+		e := newEngine(p)
+		running.Go(func() { e.run(ctx) })
+		start := time.Now()
+		one, two := e.submit(1, start, 1, 0, 1), e.submit(2, start, 1, 0, 9)
+		late := e.submit(3, start.Add(time.Millisecond), 1, 0, 1)
+		var got []time.Duration
+		for _, q := range []*sequence{one, two, late} {
+			at, _, _ := q.due(ctx, 0, time.Time{})
+			got = append(got, at.Sub(start))
+		}
+		cancel()
+		running.Wait()
+		if diff := cmp.Diff(ms(1000, 1000, 1350), got); diff != "" {
+			t.Errorf("first tokens (-want +got):\n%s", diff)
+		}
+	})
+}
+
 func TestRoleIsSentAtAcceptanceByAQueue(t *testing.T) {
 	bubble(t, Config{Profile: profile(t, "vllm-ladder")}, func(t *testing.T, r *rig) {
 		r.inject(t, "role_early=1ms")

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestJudgingAPlotLeavesNothing holds that a picture which is never drawn is no
+// empty file, and that one from before stays.
+func TestJudgingAPlotLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	before, later := filepath.Join(dir, "before.svg"), filepath.Join(dir, "later.html")
+	if err := os.WriteFile(before, []byte("a picture"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if problems := append(judgePlot(before), judgePlot(later)...); problems != nil {
+		t.Error(problems)
+	}
+	if data, err := os.ReadFile(before); string(data) != "a picture" { //nolint:gosec // our own
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := os.Lstat(later); !os.IsNotExist(err) {
+		t.Errorf("a file is left: %v", err)
+	}
+	if problems := append(judgePlot(filepath.Join(dir, "no", "x.svg")), judgePlot("x.png")...); len(problems) != 2 {
+		t.Error(problems)
+	}
+}

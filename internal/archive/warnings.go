@@ -1,0 +1,160 @@
+package archive
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+)
+
+// warn adds to the summary what is to be doubted.
+func (r *Record) warn() {
+	for _, text := range []string{r.classicWords(), r.sourceWords(), r.birthWords(), r.holeWords(), r.tokenWords()} {
+		if text != "" {
+			r.Summary.Warnings = append(r.Summary.Warnings, text)
+		}
+	}
+}
+
+// classicWords say which quantiles are coarse.
+func (r *Record) classicWords() string {
+	var names []string
+	for _, q := range r.quantities {
+		if q.count > 0 && q.explicit != nil {
+			names = append(names, q.name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return strings.Join(names, ", ") + " from classic buckets: quantiles are only known to lie between the bounds of a bucket, " +
+		"often 25% apart and more; scrape native histograms for 4.4%"
+}
+
+// sourceWords say that several told of the same at the same time: what they told
+// is added up.
+func (r *Record) sourceWords() string {
+	seen, windows, both := map[string][]bool{}, 0, 0
+	for _, g := range r.probes {
+		key := source(g.labels)
+		if seen[key] == nil {
+			seen[key] = make([]bool, len(g.seen))
+		}
+		for i, yes := range g.seen {
+			seen[key][i] = seen[key][i] || yes
+		}
+	}
+	for i := range r.probes[0].seen {
+		n := 0
+		for _, windows := range seen {
+			if windows[i] {
+				n++
+			}
+		}
+		windows, both = windows+min(n, 1), both+min(n/2, 1)
+	}
+	prober := "one prober"
+	switch {
+	case windows == 1 && both == 1: // one after the other, or not: nobody knows
+		prober += " that was not restarted"
+	case both < 2 || 10*both <= windows: // one after the other: a restart
+		return ""
+	}
+	names := slices.Sorted(maps.Keys(seen))
+	return fmt.Sprintf("counts are the sum of what came by %d ways (%s): if that is %s, choose one of them with --match",
+		len(names), shorten(names, 4, "; "), prober)
+}
+
+// source is what sets apart who told, and how.
+func source(m model.Metric) string {
+	labels := m.Clone()
+	for _, name := range []model.LabelName{"target", "model", "prompt", "outcome"} {
+		delete(labels, name)
+	}
+	var words []string
+	for name, value := range labels {
+		words = append(words, string(name)+"="+line(string(value)))
+	}
+	slices.Sort(words)
+	if words == nil {
+		return "no label"
+	}
+	return strings.Join(words, ", ")
+}
+
+// birthWords say that probes may have been made before the range.
+func (r *Record) birthWords() string {
+	born := 0
+	for _, g := range r.probes {
+		born += whole(g.born)
+	}
+	if all := r.Summary.Succeeded() + r.Summary.Failed(); born > 2 && 100*born > all {
+		return fmt.Sprintf("%s of the %s requests had been counted when Prometheus first saw this target, and may be from before the range", number(born), number(all))
+	}
+	return ""
+}
+
+// holeWords say of how much of the range nothing is stored. Where scrapes are
+// further apart than windows are wide, a window without one is no hole.
+func (r *Record) holeWords() string {
+	windows := make([]bool, len(r.probes[0].seen))
+	for _, g := range r.probes {
+		for i, yes := range g.seen {
+			windows[i] = windows[i] || yes
+		}
+	}
+	least := 1 + 2*(len(windows)-1)/r.scrapes
+	holes, run, longest, end := 0, 0, 0, 0
+	for i, yes := range append(windows, true) {
+		switch {
+		case !yes:
+			run++
+			continue
+		case run >= least:
+			holes += run
+		}
+		if run > longest {
+			longest, end = run, i
+		}
+		run = 0
+	}
+	if holes == 0 {
+		return ""
+	}
+	width := r.Range.Length() / time.Duration(len(windows))
+	at := func(window int) string { return stamp(r.Range.From.Add(time.Duration(window) * width)) }
+	return fmt.Sprintf("nothing is stored of %s of the range's %s; the longest gap is from about %s to %s",
+		length((time.Duration(holes) * width).Round(time.Minute)), length(r.Range.Length()), at(end-longest), at(end))
+}
+
+// tokenWords say that not all tokens are of requests that succeeded.
+func (r *Record) tokenWords() string {
+	if n := r.Summary.Failed(); n > 0 && r.Summary.Input > 0 {
+		return "tokens are also those of the " + number(n) + " failed requests, as far as the server told: only of successes nobody stored them"
+	}
+	return ""
+}
+
+// shorten joins words, and counts those above a number.
+func shorten(words []string, most int, separator string) string {
+	if len(words) > most {
+		words = append(slices.Clone(words[:most]), fmt.Sprintf("%d more", len(words)-most))
+	}
+	return strings.Join(words, separator)
+}
+
+// number writes n with commas.
+func number(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// length writes a duration as Prometheus does: 7d, 1h12m.
+func length(d time.Duration) string { return model.Duration(d.Round(time.Second)).String() }

@@ -1,0 +1,31 @@
+package report
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestProgressFitsItsTerminal(t *testing.T) {
+	p := Progress{
+		Step: 2, Steps: 12, Label: "production-stack, 1024 at once",
+		Done: 256, Failed: 3, Total: 1024, Elapsed: 90 * time.Second,
+	}
+	for width, want := range map[int]string{
+		0:   "step 2 of 12, production-stack, 1024 at once  256/1024  3 failed  1:30  ETA 4:30",
+		120: "step 2 of 12, production-stack, 1024 at once  [█████████                           ]  256/1024  3 failed  1:30  ETA 4:30",
+		80:  "step 2 of 12, production-stack, 1024 at once  256/1024  3 failed  1:30  ETA 4:30",
+		60:  "step 2 of 12, productio…  256/1024  3 failed  1:30  ETA 4:30",
+		20:  "  256/1024  3 faile…",
+	} {
+		if got := p.Line(width); got != want {
+			t.Errorf("width %d\ngot  %q\nwant %q", width, got, want)
+		}
+	}
+	p.Label = strings.Repeat("ü", 100)
+	for width := 1; width < 200; width++ {
+		if got := length(p.Line(width)); got > width {
+			t.Errorf("%d columns of %d", got, width)
+		}
+	}
+}
