@@ -74,11 +74,9 @@ func (s Step) Run(starts, probes context.Context) (next uint64) {
 // part runs a part of the step.
 func (s Step) part(members []int, run func()) {
 	s.Begin(members)
-	before, pulse := readLatencies(), newPulse()
+	pulse := newPulse()
 	run()
-	lag := before.until(readLatencies())
-	lag.Beat = pulse.end()
-	s.End(members, lag)
+	s.End(members, pulse.end())
 }
 
 func (s Step) everyone() []int {

@@ -14,16 +14,23 @@ const coarse = time.Millisecond
 
 // A pulse wakes by the clock and notes how late it was. It sees what the runtime
 // does not count: that the whole process stood still, because of a limit on its
-// processors or of neighbours.
+// processors or of neighbours. What the runtime does count, it reads second by
+// second: thousands that begin at once wait for each other in the first, and that
+// says nothing of the others.
 type pulse struct {
-	stop chan struct{}
-	done sync.WaitGroup
-	late []time.Duration // of each beat
+	stop  chan struct{}
+	done  sync.WaitGroup
+	late  []time.Duration // of each beat
+	since *latencies      // what the runtime counted until the last second began
+	lags  []Lag           // of each second
 }
+
+// second is how many beats a second has.
+const second = int(time.Second / beat)
 
 // newPulse returns a pulse that beats until its end.
 func newPulse() *pulse {
-	p := &pulse{stop: make(chan struct{})}
+	p := &pulse{stop: make(chan struct{}), since: readLatencies()}
 	p.done.Go(p.run)
 	return p
 }
@@ -38,9 +45,20 @@ func (p *pulse) run() {
 			return
 		case <-timer.C:
 		}
+		before := len(p.late)
 		due = p.catchUp(due, time.Now())
+		if before/second < len(p.late)/second {
+			p.read()
+		}
 		timer.Reset(time.Until(due))
 	}
+}
+
+// read ends a second.
+func (p *pulse) read() {
+	now := readLatencies()
+	p.lags = append(p.lags, p.since.until(now))
+	p.since = now
 }
 
 // catchUp notes all beats from due to now, and returns when the next is due. After
@@ -53,19 +71,34 @@ func (p *pulse) catchUp(due, now time.Time) (next time.Time) {
 	return due
 }
 
-// end ends the pulse, and returns what 99 of 100 beats were not later than; 0 if
-// there was none.
-func (p *pulse) end() time.Duration {
+// end ends the pulse, and returns what it saw.
+func (p *pulse) end() Lag {
 	close(p.stop)
 	p.done.Wait()
-	return p99(p.late)
+	p.read()
+	return lagOf(p.lags, p.late)
+}
+
+// lagOf is the lag of seconds and beats.
+func lagOf(seconds []Lag, late []time.Duration) Lag {
+	lag := Lag{Beat: p99(late)}
+	var waits []time.Duration
+	for _, s := range seconds {
+		waits, lag.Waits = append(waits, s.P99), lag.Waits+s.Waits
+	}
+	lag.P99 = rank(waits, 90)
+	return lag
 }
 
 // p99 is what 99 of 100 of a list are not above; 0 if it is empty. It sorts it.
-func p99(list []time.Duration) time.Duration {
+func p99(list []time.Duration) time.Duration { return rank(list, 99) }
+
+// rank is what so many of 100 of a list are not above; 0 if it is empty. It sorts
+// it.
+func rank(list []time.Duration, of100 int) time.Duration {
 	if len(list) == 0 {
 		return 0
 	}
 	slices.Sort(list)
-	return list[(len(list)*99+99)/100-1]
+	return list[(len(list)*of100+99)/100-1]
 }

@@ -10,9 +10,25 @@ func TestAPulseInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPulse()
 		time.Sleep(95 * time.Millisecond)
-		equal(t, "lateness", p.end(), time.Duration(0))
+		equal(t, "lateness", p.end().Beat, time.Duration(0))
 		equal(t, "beats", len(p.late), 4)
+		equal(t, "seconds", len(p.lags), 1)
 	})
+	synctest.Test(t, func(t *testing.T) {
+		p := newPulse()
+		time.Sleep(3500 * time.Millisecond)
+		p.end()
+		equal(t, "seconds and what is left", len(p.lags), 4)
+	})
+}
+
+// TestABeginningIsNotAll holds that one second of ten may be as full as it likes.
+func TestABeginningIsNotAll(t *testing.T) {
+	calm, full := Lag{P99: time.Millisecond, Waits: 10}, Lag{P99: time.Second, Waits: 1000}
+	seconds := []Lag{full, calm, calm, calm, calm, calm, calm, calm, calm, calm}
+	equal(t, "one of ten", lagOf(seconds, nil), Lag{P99: time.Millisecond, Waits: 1090})
+	equal(t, "one of nine", lagOf(seconds[:9], nil), Lag{P99: time.Second, Waits: 1080})
+	equal(t, "beats", lagOf(nil, ms(1, 2)), Lag{Beat: 2 * time.Millisecond})
 }
 
 // TestAPulseThatStoodStill holds that each beat that was due in a standstill
