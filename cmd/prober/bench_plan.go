@@ -45,8 +45,13 @@ func (b benchmark) plan(cmd *cobra.Command, urls []string) (*benchPlan, error) {
 	if _, grouped := given["GROUP"]; len(urls) > 1 && !grouped {
 		given["GROUP"] = "bench"
 	}
-	for tokens := range strings.SplitSeq(given["PROMPT_TOKENS"], ",") {
-		c, err := b.configure(given, strings.TrimSpace(tokens), urls)
+	lengths := given["PROMPT_TOKENS"]
+	for tokens := range strings.SplitSeq(lengths, ",") {
+		if tokens = strings.TrimSpace(tokens); tokens == "" && lengths != "" {
+			problems = append(problems, config.Problem{Place: place("prompt-tokens", lengths), Text: "a length is missing", Hint: "want lengths with commas between them, for example 80,10000"})
+			continue
+		}
+		c, err := b.configure(given, tokens, urls)
 		problems = appendProblems(problems, err)
 		if err == nil {
 			p.lengths = append(p.lengths, c)
