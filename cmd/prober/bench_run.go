@@ -47,7 +47,7 @@ func (p *benchPlan) run(ctx context.Context, out, errs io.Writer) error {
 	err = r.all(ctx)
 	instance.export(ctx, o)
 	if ctx.Err() != nil {
-		r.screen.note("interrupted: what is above was measured until then")
+		r.screen.note("interrupted: what is shown was measured until then")
 		r.document.Warnings = append(r.document.Warnings, "the run was interrupted")
 		err = errors.Join(err, errFailed)
 	}

@@ -33,13 +33,13 @@ func (t *tally) show(stop <-chan struct{}) {
 		case <-ticker.C:
 			s.progress(t.progress(time.Now()))
 		case <-blocks:
-			t.soFar()
+			t.showBlocks()
 		}
 	}
 }
 
-// soFar shows a block of each target.
-func (t *tally) soFar() {
+// showBlocks shows a block of each target, as far as it is.
+func (t *tally) showBlocks() {
 	var text strings.Builder
 	for _, s := range t.summaries() {
 		s.Load += ", so far"

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -99,49 +101,71 @@ func (t *tally) end(members []int, lag bench.Lag) {
 	}
 }
 
-// summaries tell the members that were asked, as far as they have answered.
-func (t *tally) summaries() []report.Summary {
+// soFar is what was counted of member i until now. The samples are to be read
+// only.
+func (t *tally) soFar(i int) ([]report.Sample, map[probe.Skip]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.samples[i], maps.Clone(t.skipped[i])
+}
+
+// summaries tell the members that were asked, as far as they have answered.
+func (t *tally) summaries() []report.Summary {
 	var list []report.Summary
 	for i, target := range t.job.targets {
-		if len(t.samples[i]) == 0 && len(t.skipped[i]) == 0 {
+		samples, skipped := t.soFar(i)
+		if len(samples) == 0 && len(skipped) == 0 {
 			continue
 		}
-		s := report.Summarize(t.samples[i])
-		s.Target, s.Load, s.AtOnce, s.Skipped = target.Name, t.load.Words(), t.load.Crowd(), t.skipped[i]
+		s := report.Summarize(samples)
+		s.Target, s.Load, s.AtOnce, s.Skipped = target.Name, t.load.Words(), t.load.Crowd(), skipped
 		if target.Prompt != "dataset" {
 			s.PromptTokens = target.PromptTokens
 		}
-		s.Warnings = slices.Concat(s.Warnings, report.DoubtLength(t.samples[i], s.PromptTokens), t.doubts(i, s))
+		s.Warnings = slices.Concat(s.Warnings, report.DoubtLength(samples, s.PromptTokens), doubtsOf(t.lags[i], samples, s))
 		list = append(list, s)
 	}
 	return list
 }
 
-// doubts are the bench's own, about itself.
-func (t *tally) doubts(i int, s report.Summary) []string {
+// notMade says that a step ended before all of its requests were made.
+func (t *tally) notMade(s report.Summary) []string {
+	total, known := t.load.Total()
+	left := total - s.Succeeded() - s.Failed()
+	for _, n := range s.Skipped {
+		left -= n
+	}
+	switch {
+	case !known || left <= 0:
+		return nil
+	case s.Skipped[probe.SkipBudget] > 0:
+		return []string{fmt.Sprintf("%d of %d requests were not made: the day's tokens were spent", left, total)}
+	}
+	return []string{fmt.Sprintf("%d of %d requests were not made, or not to their end: the run was interrupted", left, total)}
+}
+
+// doubtsOf are the bench's own, about itself.
+func doubtsOf(lag bench.Lag, samples []report.Sample, s report.Summary) []string {
 	var late []time.Duration
-	for _, sample := range t.samples[i] {
+	for _, sample := range samples {
 		late = append(late, sample.Late)
 	}
-	return bench.Doubt(t.lags[i], late, medianOf(s.TTFT), medianOf(s.TPOT))
+	return bench.Doubt(lag, late, medianOf(s.TTFT), medianOf(s.TPOT))
 }
 
 // medianOf is the median of a distribution; 0 if it has none.
 func medianOf(d report.Distribution) time.Duration {
-	for _, q := range d.Quantiles {
-		if q.Share == 0.5 {
-			return time.Duration(q.Value * float64(time.Second))
-		}
-	}
-	return 0
+	half, _ := d.At(0.5)
+	return time.Duration(half.Value * float64(time.Second))
 }
 
 // finish writes the step into the document and, as text, at once.
 func (t *tally) finish() {
 	r := t.run
 	summaries, comparisons := t.summaries(), t.comparisons()
+	for i, s := range summaries {
+		summaries[i].Warnings = append(s.Warnings, t.notMade(s)...)
+	}
 	r.document.Summaries = append(r.document.Summaries, summaries...)
 	r.document.Comparisons = append(r.document.Comparisons, comparisons...)
 	if r.steps == 1 && r.plan.plot != "" {

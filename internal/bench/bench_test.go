@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -227,6 +228,34 @@ func TestAnInterruptEndsAll(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAServerThatRefusesIsNotStormed: a request that fails at once does not make
+// room for the next at once, unless their number ends the step.
+func TestAServerThatRefusesIsNotStormed(t *testing.T) {
+	inWorld(t, []string{"a"}, 0, func(t *testing.T, w *world) {
+		w.group.Members[0] = refusing(t)
+		w.run(t.Context(), Load{AtOnce: 1, Limit: 2500 * time.Millisecond}, 0, 0)
+		equal(t, "starts within a time", w.starts("a"), ms(0, 1000, 2000))
+	})
+	inWorld(t, []string{"a"}, 0, func(t *testing.T, w *world) {
+		w.group.Members[0] = refusing(t)
+		w.run(t.Context(), Load{AtOnce: 1, Requests: 3}, 0, 0)
+		equal(t, "starts of a number", w.starts("a"), ms(0, 0, 0))
+	})
+}
+
+// refusing is a member that nobody can connect to.
+func refusing(t *testing.T) *probe.Member {
+	dialect, err := wire.Lookup("openai-chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
+	return probe.NewMember(probe.Target{
+		Name: "a", URL: "http://a", Dialect: dialect, Transport: probe.NewTransport(dial, nil, false),
+		Timeout: time.Minute, Stall: time.Minute,
+	}, "m", 1<<30, probe.NewBudget(0))
 }
 
 // TestASpentBudgetEndsAStep: a slot that is skipped takes no time, so that going

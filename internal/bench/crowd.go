@@ -36,9 +36,33 @@ func (s Step) work(starts, probes context.Context, member int, q *queue, ready *
 	ready.Done()
 	<-gate
 	due := q.began
-	for ok && starts.Err() == nil && s.Group.Turn(probes, member, question, round, due) {
+	for ok && starts.Err() == nil {
+		r := s.Group.Turn(probes, member, question, round, due)
+		if r == nil || !s.calm(starts, r) {
+			return
+		}
 		question, round, ok = s.prepare(starts, q)
 		due = time.Now()
+	}
+}
+
+// breath is how long a request that failed holds its place at least, where only
+// time ends the step: a server that refuses at once is not to be stormed.
+const breath = time.Second
+
+// calm waits until the place of a request may be given away. It returns false as
+// soon as ctx is done.
+func (s Step) calm(ctx context.Context, r *probe.Result) bool {
+	if s.Load.Requests > 0 || r.Outcome == probe.OK {
+		return true
+	}
+	timer := time.NewTimer(breath - r.Elapsed)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 

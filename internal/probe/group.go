@@ -93,23 +93,23 @@ func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (tu
 	}
 }
 
-// Turn is one member's part of a round, which is due at due. It reports whether
-// there was a probe: a slot may be skipped.
-func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due time.Time) bool {
+// Turn is one member's part of a round, which is due at due. It returns what came
+// of it, to be read only; nil if the slot was skipped.
+func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due time.Time) *Result {
 	m := g.Members[i]
 	if m.Resting(time.Now()) {
 		g.Skipped(m.Name(), SkipBackoff)
-		return false
+		return nil
 	}
 	release, ok := m.slots.Take(time.Now())
 	if !ok {
 		g.Skipped(m.Name(), SkipOverlap)
-		return false
+		return nil
 	}
 	defer release()
 	if !m.budget.Reserve(time.Now(), cost(q.Ask)+g.Output) {
 		g.Skipped(m.Name(), SkipBudget)
-		return false
+		return nil
 	}
 	ask := q.Ask
 	ask.MaxTokens = g.Output
@@ -128,7 +128,7 @@ func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due t
 	case g.Cut != nil:
 		g.Cut(r)
 	}
-	return true
+	return r
 }
 
 // saltOf keeps members apart in the cache of a server that several of them lead
