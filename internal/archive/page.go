@@ -32,7 +32,7 @@ func (a *Archive) Page(ctx context.Context, title string, notes []string, record
 				course.Series = append(course.Series, plot.Series{Name: names[k], Style: style, Points: points})
 			}
 		}
-		for _, c := range []plot.Chart{spread, course} {
+		for _, c := range []plot.Chart{spread.Stretched(), course} {
 			if c.Series != nil {
 				page.Charts = append(page.Charts, c)
 			}

@@ -23,7 +23,7 @@ func RunPage(title string, notes []string, samples []Sample) plot.Page {
 		if q.name == "E2EL" {
 			course.Series = add(course.Series, "failed", plot.Dots, thin(courseOf(bad, start, elapsed)))
 		}
-		for _, c := range []plot.Chart{spread, course} {
+		for _, c := range []plot.Chart{spread.Stretched(), course} {
 			if c.Series != nil {
 				page.Charts = append(page.Charts, c)
 			}
