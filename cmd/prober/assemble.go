@@ -33,11 +33,11 @@ type job struct {
 	writer  *prompt.Writer
 }
 
-// assemble makes a job of each group, in the order of the configuration.
-func assemble(c *config.Config, dial probe.Dial, build telemetry.Build) ([]*job, error) {
+// assemble makes a job of each group, in the order of the targets.
+func assemble(targets []config.Target, dial probe.Dial, build telemetry.Build) ([]*job, error) {
 	var jobs []*job
 	seed := randomSeed()
-	for _, target := range c.Targets {
+	for _, target := range targets {
 		i := slices.IndexFunc(jobs, func(j *job) bool { return j.plan.Name == target.Group })
 		if i < 0 {
 			options, err := promptOptions(target, seed)
@@ -87,7 +87,7 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 	target := probe.Target{
 		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL,
 		Key: t.APIKey.Reveal(), Header: header(t), Agent: agent(build),
-		Transport: probe.NewTransport(dial, security, t.Connection == "reuse"),
+		Transport: transport(t, dial, security),
 		Timeout:   t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit,
 		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
 	}
@@ -105,6 +105,14 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 	j.group.Members = append(j.group.Members,
 		probe.NewMember(target, t.Model, t.MaxInFlight, probe.NewBudget(t.TokenBudgetPerDay)))
 	return nil
+}
+
+// transport reaches t.
+func transport(t config.Target, dial probe.Dial, security *tls.Config) *probe.Transport {
+	if t.Address != "" {
+		return probe.NewTransportTo(t.Address, dial, security, t.Connection == "reuse")
+	}
+	return probe.NewTransport(dial, security, t.Connection == "reuse")
 }
 
 // has reports whether j probes a target of that name.
@@ -131,12 +139,16 @@ func (j *job) inherit(old *job) {
 }
 
 // client is the part of a target that says whom a server sees, and what it is
-// asked for.
+// asked for. Another key from the same file is a newer one of the same client.
 func client(t config.Target) config.Target {
-	return config.Target{
-		URL: t.URL, API: t.API, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
-		APIKey: t.APIKey, Headers: t.Headers, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile,
+	c := config.Target{
+		URL: t.URL, Address: t.Address, API: t.API, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
+		APIKey: t.APIKey, APIKeyFile: t.APIKeyFile, Headers: t.Headers, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile,
 	}
+	if c.APIKeyFile != "" {
+		c.APIKey = config.Secret{}
+	}
+	return c
 }
 
 // filesOf tells the content of all files that targets name from any other.

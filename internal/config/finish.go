@@ -37,6 +37,15 @@ func (l *loader) finish(c *Config, m layer) {
 	}
 }
 
+// Host is the host of the URL, without port and brackets.
+func (t Target) Host() string {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
 // hostPort is the default name of a target with a valid URL: its host and port,
 // that of the scheme if the URL has none.
 func hostPort(base string) string {
