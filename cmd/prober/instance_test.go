@@ -27,6 +27,7 @@ type world struct {
 	t       *testing.T
 	servers map[string]*sim.Server // by host
 	headers sync.Map               // of the last request by host, as http.Header
+	hosts   sync.Map               // that the last request named, by host
 	client  *http.Client
 	logs    *observer.ObservedLogs
 	stop    context.CancelFunc
@@ -64,7 +65,7 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 	own := sim.NewListener()
 	i := &instance{
 		config: c, listener: own, drain: drain, log: zap.New(core), build: buildInfo(),
-		load: func(read func(string) ([]byte, error)) (*config.Config, error) { return w.load(read) },
+		load:  func(read func(string) ([]byte, error)) (*config.Config, error) { return w.load(read) },
 		files: files, lookup: lookup,
 		dial: func(ctx context.Context, _, address string) (net.Conn, error) {
 			if listener, ok := listeners[address]; ok {
@@ -101,6 +102,7 @@ func (w *world) simulate(host string) *sim.Listener {
 	s, listener := sim.New(sim.Config{Profile: profile, Seed: 1}), sim.NewListener()
 	server := &http.Server{Handler: http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		w.headers.Store(host, r.Header)
+		w.hosts.Store(host, r.Host)
 		s.ServeHTTP(to, r)
 	})}
 	var serving sync.WaitGroup
