@@ -17,11 +17,12 @@ const (
 	blankEmpty   blank = "it has no address"
 )
 
-// lookUp looks up the hosts of c. What is new about hosts that fail is logged.
-func (i *instance) lookUp(ctx context.Context, c *config.Config) {
+// lookUp looks up the hosts of c, and returns how many could not be. What is new
+// about them is logged.
+func (i *instance) lookUp(ctx context.Context, c *config.Config) (failed int) {
 	failures := lookUp(ctx, i.names, c.Targets)
 	if ctx.Err() != nil { // we are told to stop
-		return
+		return 0
 	}
 	blanks := map[string]blank{}
 	for _, host := range hostsOf(c.Targets) {
@@ -42,6 +43,7 @@ func (i *instance) lookUp(ctx context.Context, c *config.Config) {
 		}
 	}
 	i.blanks = blanks
+	return len(failures)
 }
 
 // roster is the targets that c means at present: those of our shard, by the
@@ -62,7 +64,7 @@ func (i *instance) lookAtNames(ctx context.Context, c *crew) {
 	if len(hostsOf(i.config.Targets)) == 0 {
 		return
 	}
-	i.lookUp(ctx, i.config)
+	c.observers.recorder.LookupsFailed(i.lookUp(ctx, i.config))
 	now, before := i.roster(i.config), len(i.probed)
 	if reflect.DeepEqual(now, i.probed) {
 		return

@@ -88,6 +88,7 @@ func TestReplicasComeAndGo(t *testing.T) {
 			t.Errorf("%d complaints of one failure", n)
 		}
 
+		w.expectText("llm_prober_dns_lookup_failures_total 10") // one each 30 seconds
 		names.Fail(false, false)
 		time.Sleep(31 * time.Second)
 		w.expectTargets("vllm/10.0.0.2")

@@ -48,7 +48,7 @@ type instance struct {
 // HTTP is closed last, so that a last scrape still sees all of it.
 func (i *instance) run(ctx context.Context) error {
 	i.names = discovery.New(i.lookup)
-	i.lookUp(ctx, i.config)
+	unknown := i.lookUp(ctx, i.config)
 	i.probed = i.roster(i.config)
 	jobs, err := assemble(i.probed, i.dial, i.build)
 	if err != nil {
@@ -63,6 +63,7 @@ func (i *instance) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, i.listener.Close())
 	}
+	o.recorder.LookupsFailed(unknown)
 	wishes := make(chan reloading)
 	server, failed := i.serve(o, wishes)
 

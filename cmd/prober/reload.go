@@ -20,7 +20,7 @@ func (i *instance) reload(ctx context.Context, c *crew) error {
 	var targets []config.Target
 	var jobs []*job
 	if err == nil {
-		i.lookUp(ctx, next)
+		c.observers.recorder.LookupsFailed(i.lookUp(ctx, next))
 		targets = i.roster(next)
 		jobs, err = assemble(targets, i.dial, i.build)
 	}
