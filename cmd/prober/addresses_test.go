@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -24,9 +25,7 @@ const headless = "vllm-headless.ns.svc"
 func replicas(t *testing.T, names *sim.NameServer, addresses []string, environ map[string]string) *world {
 	t.Helper()
 	resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
-	for name, value := range settings("0.1") {
-		environ[name] = value
-	}
+	maps.Copy(environ, settings("0.1"))
 	options := config.Options{Environ: environ, URLs: []string{"vllm=dns+http://" + headless}, APIs: apis()}
 	return newWorldOf(t, time.Second, addresses, options, resolver.LookupNetIP)
 }

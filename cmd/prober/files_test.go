@@ -84,10 +84,10 @@ func TestAChangedFileIsTakenUp(t *testing.T) {
 		}
 
 		m.swap(map[string]string{"targets.yaml": strings.ReplaceAll(twoTargets, "b", "c")})
-		time.Sleep(10 * time.Second)
+		time.Sleep(11 * time.Second) // two looks
 		w.expect("", "llm_probe_interval_seconds", `target="b"`)
 		w.expect("10", "llm_probe_interval_seconds", `target="c"`)
-		time.Sleep(50 * time.Second)
+		time.Sleep(49 * time.Second)
 		w.expect("18", "llm_probe_probes_total", `target="a"`, `outcome="ok"`)
 		if n := w.logged("reloaded"); n != 1 {
 			t.Errorf("%d reloads of one change", n)
