@@ -51,7 +51,7 @@ func (i *instance) lookUp(ctx context.Context, c *config.Config) (failed int) {
 func (i *instance) roster(c *config.Config) []config.Target {
 	all := expand(c.Targets, i.names.Addresses)
 	own := share(all, c.Shard)
-	if c.Shard.Of > 0 && len(own) != i.owned {
+	if begins := i.probed == nil; c.Shard.Of > 0 && (begins || len(own) != i.owned) {
 		i.log.Info("shard", zap.Stringer("shard", c.Shard), zap.Int("owns", len(own)), zap.Int("of", len(all)))
 		i.owned = len(own)
 	}

@@ -164,31 +164,34 @@ func TestAReloadLooksUp(t *testing.T) {
 }
 
 // TestAShardOfReplicas holds that replicas are shared out one by one, and that the
-// log says how many are whose.
+// log says how many are whose, also where there is none.
 func TestAShardOfReplicas(t *testing.T) {
 	resolverReady(t)
-	synctest.Test(t, func(t *testing.T) {
-		names := sim.NewNameServer()
-		var addresses, seen []string
-		for n := range 10 {
-			addresses = append(addresses, fmt.Sprintf("10.0.0.%d", n))
-		}
-		names.Set(headless, addresses...)
-		for _, shard := range []string{"prober-0/2", "prober-1/2"} {
-			w := replicas(t, names, addresses, map[string]string{"PROBER_SHARD": shard})
-			mine := w.targets()
-			told := w.logs.FilterMessage("shard").All()
-			if fields := told[0].ContextMap(); len(told) != 1 || fields["owns"] != int64(len(mine)) || fields["of"] != int64(10) {
-				t.Errorf("%s has %d targets and says %v", shard, len(mine), fields)
+	for _, n := range []int{1, 10} {
+		synctest.Test(t, func(t *testing.T) {
+			names := sim.NewNameServer()
+			var addresses, seen []string
+			for i := range n {
+				addresses = append(addresses, fmt.Sprintf("10.0.0.%d", i))
 			}
-			seen = append(seen, mine...)
-			w.stop()
-			w.end()
-		}
-		if slices.Sort(seen); len(seen) != 10 || len(slices.Compact(seen)) != 10 {
-			t.Errorf("the shards have %v", seen)
-		}
-	})
+			names.Set(headless, addresses...)
+			for _, shard := range []string{"prober-0/2", "prober-1/2"} {
+				w := replicas(t, names, addresses, map[string]string{"PROBER_SHARD": shard})
+				time.Sleep(time.Minute)
+				mine := w.targets()
+				told := w.logs.FilterMessage("shard").All()
+				if fields := told[0].ContextMap(); len(told) != 1 || fields["owns"] != int64(len(mine)) || fields["of"] != int64(n) {
+					t.Errorf("%s has %d targets and says %v", shard, len(mine), told)
+				}
+				seen = append(seen, mine...)
+				w.stop()
+				w.end()
+			}
+			if slices.Sort(seen); len(seen) != n || len(slices.Compact(seen)) != n {
+				t.Errorf("the shards have %v", seen)
+			}
+		})
+	}
 }
 
 // TestSharesAreWholeAndApart holds that each of 1,000 targets is in exactly one

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"reflect"
@@ -25,6 +26,7 @@ import (
 // A job is one group of targets, ready to be probed.
 type job struct {
 	targets []config.Target // of the members, in their order
+	clients []sum           // the same as their servers see them
 	group   *probe.Group
 	plan    schedule.Plan
 	files   [sha256.Size]byte // of what the targets' files hold
@@ -101,7 +103,7 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 			return err
 		}
 	}
-	j.targets = append(j.targets, t)
+	j.targets, j.clients = append(j.targets, t), append(j.clients, client(t))
 	j.group.Members = append(j.group.Members,
 		probe.NewMember(target, t.Model, t.MaxInFlight, probe.NewBudget(t.TokenBudgetPerDay)))
 	return nil
@@ -123,32 +125,35 @@ func (j *job) has(target string) bool {
 // same reports whether nothing changed since j was assembled: neither what its
 // targets are configured with, nor the files that they name.
 func (j *job) same(o *job) bool {
-	return reflect.DeepEqual(j.targets, o.targets) && j.files == o.files
+	return j.plan.Name == o.plan.Name && reflect.DeepEqual(j.targets, o.targets) && j.files == o.files
 }
 
 // inherit takes over what the servers of an earlier job taught, where this one
 // asks the same server as the same client.
 func (j *job) inherit(old *job) {
-	for i, t := range j.targets {
-		for k, before := range old.targets {
-			if reflect.DeepEqual(client(t), client(before)) {
+	for i, c := range j.clients {
+		for k, before := range old.clients {
+			if c == before {
 				j.group.Members[i].Inherit(old.group.Members[k])
 			}
 		}
 	}
 }
 
-// client is the part of a target that says whom a server sees, and what it is
-// asked for. Another key from the same file is a newer one of the same client.
-func client(t config.Target) config.Target {
-	c := config.Target{
-		URL: t.URL, Address: t.Address, API: t.API, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
-		APIKey: t.APIKey, APIKeyFile: t.APIKeyFile, Headers: t.Headers, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile,
+// client tells whom a server sees in t, and what it is asked for, from any other.
+// Another key from the same file is a newer one of the same client.
+func client(t config.Target) sum {
+	hash, key := sha256.New(), t.APIKey.Reveal()
+	if t.APIKeyFile != "" {
+		key = ""
 	}
-	if c.APIKeyFile != "" {
-		c.APIKey = config.Secret{}
+	fmt.Fprintf(hash, "%q", []string{
+		t.URL, t.Address, t.API, t.APIVersion, t.Server, t.Model, key, t.APIKeyFile, t.CAFile, t.CertFile, t.KeyFile,
+	})
+	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
+		fmt.Fprintf(hash, "%q", []string{name, t.Headers[name].Reveal()})
 	}
-	return c
+	return sum(hash.Sum(nil))
 }
 
 // filesOf tells the content of all files that targets name from any other.

@@ -38,7 +38,7 @@ type instance struct {
 
 	names  *discovery.Directory
 	blanks map[string]blank // of hosts that are not as they should be
-	probed []config.Target  // what the crew works on
+	probed []config.Target  // what the crew works on; nil before it does
 	owned  int              // how many of all targets were last said to be the shard's
 	seen   reading          // what the files held at the last look
 }

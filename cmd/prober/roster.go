@@ -68,9 +68,10 @@ func alone(t config.Target) config.Target {
 	return t
 }
 
-// share is those of targets that a shard owns, groups as a whole.
+// share is those of targets that a shard owns, groups as a whole; not nil if
+// there are none.
 func share(targets []config.Target, s config.Shard) []config.Target {
-	var own []config.Target
+	own := []config.Target{}
 	for _, t := range targets {
 		if s.Owns(t.Group) {
 			own = append(own, t)
