@@ -28,6 +28,7 @@ type world struct {
 	servers map[string]*sim.Server // by host
 	headers sync.Map               // of the last request by host, as http.Header
 	hosts   sync.Map               // that the last request named, by host
+	fitted  sync.Map               // when the tokenizer was asked last, by host, as time.Time
 	client  *http.Client
 	logs    *observer.ObservedLogs
 	stop    context.CancelFunc
@@ -103,6 +104,9 @@ func (w *world) simulate(host string) *sim.Listener {
 	server := &http.Server{Handler: http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		w.headers.Store(host, r.Header)
 		w.hosts.Store(host, r.Host)
+		if r.URL.Path == "/tokenize" {
+			w.fitted.Store(host, time.Now())
+		}
 		s.ServeHTTP(to, r)
 	})}
 	var serving sync.WaitGroup

@@ -49,6 +49,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		w := newWorldOf(t, time.Second, hosts, config.Options{Environ: environ, APIs: apis()}, nil)
 		time.Sleep(5*time.Second + 300*time.Millisecond)
 
+		changed := time.Now()
 		write(func(n int) string { return []string{"", ", timeout: 100s", ", max_tokens: 6", "-"}[n%4] })
 		time.Sleep(5*time.Second - 300*time.Millisecond)
 		if n := w.logged("reloaded"); n != 1 {
@@ -77,6 +78,9 @@ func TestReloadUnderLoad(t *testing.T) {
 			}
 			if skipped[host] != 0 {
 				t.Errorf("%s lost %d probes", host, skipped[host])
+			}
+			if last, ok := w.fitted.Load(host); !ok || last.(time.Time).After(changed) != (n%4 != 0) {
+				t.Errorf("%s was fitted last at %v, the change was at %v", host, last, changed)
 			}
 			if n%4 == 0 && sent != 10 {
 				t.Errorf("%s did not change and was asked %d times in ten seconds, want 10", host, sent)
