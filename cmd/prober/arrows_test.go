@@ -12,8 +12,9 @@ const module = "github.com/llm-prober/prober/"
 // arrows is which rooms each room may see, as the map in CONTRIBUTING.md draws
 // it. All arrows point down.
 var arrows = map[string][]string{
-	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "sim", "probe", "wire", "stream"},
+	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "sim", "probe", "wire", "stream"},
 	"internal/config":    {},
+	"internal/discovery": {},
 	"internal/schedule":  {},
 	"internal/prompt":    {},
 	"internal/telemetry": {"probe", "wire", "stream"},

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"reflect"
@@ -25,6 +26,7 @@ import (
 // A job is one group of targets, ready to be probed.
 type job struct {
 	targets []config.Target // of the members, in their order
+	clients []sum           // the same as their servers see them
 	group   *probe.Group
 	plan    schedule.Plan
 	files   [sha256.Size]byte // of what the targets' files hold
@@ -33,11 +35,11 @@ type job struct {
 	writer  *prompt.Writer
 }
 
-// assemble makes a job of each group, in the order of the configuration.
-func assemble(c *config.Config, dial probe.Dial, build telemetry.Build) ([]*job, error) {
+// assemble makes a job of each group, in the order of the targets.
+func assemble(targets []config.Target, dial probe.Dial, build telemetry.Build) ([]*job, error) {
 	var jobs []*job
 	seed := randomSeed()
-	for _, target := range c.Targets {
+	for _, target := range targets {
 		i := slices.IndexFunc(jobs, func(j *job) bool { return j.plan.Name == target.Group })
 		if i < 0 {
 			options, err := promptOptions(target, seed)
@@ -87,7 +89,7 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 	target := probe.Target{
 		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL,
 		Key: t.APIKey.Reveal(), Header: header(t), Agent: agent(build),
-		Transport: probe.NewTransport(dial, security, t.Connection == "reuse"),
+		Transport: transport(t, dial, security),
 		Timeout:   t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit,
 		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
 	}
@@ -101,10 +103,18 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 			return err
 		}
 	}
-	j.targets = append(j.targets, t)
+	j.targets, j.clients = append(j.targets, t), append(j.clients, client(t))
 	j.group.Members = append(j.group.Members,
 		probe.NewMember(target, t.Model, t.MaxInFlight, probe.NewBudget(t.TokenBudgetPerDay)))
 	return nil
+}
+
+// transport reaches t.
+func transport(t config.Target, dial probe.Dial, security *tls.Config) *probe.Transport {
+	if t.Address != "" {
+		return probe.NewTransportTo(t.Address, dial, security, t.Connection == "reuse")
+	}
+	return probe.NewTransport(dial, security, t.Connection == "reuse")
 }
 
 // has reports whether j probes a target of that name.
@@ -115,28 +125,35 @@ func (j *job) has(target string) bool {
 // same reports whether nothing changed since j was assembled: neither what its
 // targets are configured with, nor the files that they name.
 func (j *job) same(o *job) bool {
-	return reflect.DeepEqual(j.targets, o.targets) && j.files == o.files
+	return j.plan.Name == o.plan.Name && reflect.DeepEqual(j.targets, o.targets) && j.files == o.files
 }
 
 // inherit takes over what the servers of an earlier job taught, where this one
 // asks the same server as the same client.
 func (j *job) inherit(old *job) {
-	for i, t := range j.targets {
-		for k, before := range old.targets {
-			if reflect.DeepEqual(client(t), client(before)) {
+	for i, c := range j.clients {
+		for k, before := range old.clients {
+			if c == before {
 				j.group.Members[i].Inherit(old.group.Members[k])
 			}
 		}
 	}
 }
 
-// client is the part of a target that says whom a server sees, and what it is
-// asked for.
-func client(t config.Target) config.Target {
-	return config.Target{
-		URL: t.URL, API: t.API, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
-		APIKey: t.APIKey, Headers: t.Headers, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile,
+// client tells whom a server sees in t, and what it is asked for, from any other.
+// Another key from the same file is a newer one of the same client.
+func client(t config.Target) sum {
+	hash, key := sha256.New(), t.APIKey.Reveal()
+	if t.APIKeyFile != "" {
+		key = ""
 	}
+	fmt.Fprintf(hash, "%q", []string{
+		t.URL, t.Address, t.API, t.APIVersion, t.Server, t.Model, key, t.APIKeyFile, t.CAFile, t.CertFile, t.KeyFile,
+	})
+	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
+		fmt.Fprintf(hash, "%q", []string{name, t.Headers[name].Reveal()})
+	}
+	return sum(hash.Sum(nil))
 }
 
 // filesOf tells the content of all files that targets name from any other.

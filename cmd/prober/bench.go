@@ -20,7 +20,7 @@ type benchmark struct {
 
 // What bench has no use for: nobody scrapes it, its notes are no log, and it has
 // its own words for how many requests may be under way.
-var notOfBench = []string{"listen-address", "web-config-file", "log-format", "log-level", "max-in-flight", "backoff-limit"}
+var notOfBench = []string{"listen-address", "web-config-file", "log-format", "log-level", "max-in-flight", "backoff-limit", "reload-interval", "dns-interval"}
 
 func newBench() *cobra.Command {
 	var b benchmark
@@ -58,6 +58,9 @@ configuration.`,
 			plan, err := b.plan(cmd, urls)
 			if err != nil {
 				return err
+			}
+			for _, c := range plan.lengths {
+				c.Targets = present(cmd.Context(), c)
 			}
 			return plan.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

@@ -42,7 +42,8 @@ func (b benchmark) plan(cmd *cobra.Command, urls []string) (*benchPlan, error) {
 		p.wish.Unpaced = true
 	}
 	problems = append(problems, p.judgePace(given)...)
-	if _, grouped := given["GROUP"]; len(urls) > 1 && !grouped {
+	several := len(urls) > 1 || strings.Contains(strings.Join(urls, ""), "dns+http")
+	if _, grouped := given["GROUP"]; several && !grouped {
 		given["GROUP"] = "bench"
 	}
 	lengths := given["PROMPT_TOKENS"]

@@ -46,7 +46,7 @@ Exit code: 0 if all is well, 1 if a target is not, 2 for usage or configuration.
 
 // check checks every target of c. It returns errFailed if one is not well.
 func check(ctx context.Context, c *config.Config, w io.Writer) error {
-	jobs, err := assemble(c, nil, buildInfo())
+	jobs, err := assemble(present(ctx, c), nil, buildInfo())
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,14 @@ func overrides(cmd *cobra.Command) map[string]string {
 // loadConfig reads the configuration of a verb: flags over environment over
 // targets file. URLs replace the configured targets.
 func loadConfig(cmd *cobra.Command, urls []string) (*config.Config, error) {
-	return load(config.Options{Environ: env.ToMap(os.Environ()), Overrides: overrides(cmd), URLs: urls, APIs: apis(), Servers: wire.Servers()})
+	return readConfig(cmd, urls, config.ReadFile)
+}
+
+// readConfig is loadConfig with files read by read.
+func readConfig(cmd *cobra.Command, urls []string, read func(string) ([]byte, error)) (*config.Config, error) {
+	return load(config.Options{
+		Environ: env.ToMap(os.Environ()), Overrides: overrides(cmd), URLs: urls, APIs: apis(), Servers: wire.Servers(), ReadFile: read,
+	})
 }
 
 // load is [config.Load] with the check of a file whose format is not ours.

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/discovery"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -30,15 +31,26 @@ type instance struct {
 	log      *zap.Logger
 	build    telemetry.Build
 
-	load    func() (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
-	hangups <-chan os.Signal               // each one reloads; nil for none
+	load    func(read func(string) ([]byte, error)) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
+	files   reading                                                         // what config was read from; nil: nothing that could change
+	hangups <-chan os.Signal                                                // each one reloads; nil for none
+	lookup  discovery.Lookup                                                // of the addresses behind names; nil: the system's
+
+	names  *discovery.Directory
+	blanks map[string]blank // of hosts that are not as they should be
+	probed []config.Target  // what the crew works on; nil before it does
+	owned  int              // how many of all targets were last said to be the shard's
+	seen   reading          // what the files held at the last look
 }
 
 // run probes and serves until ctx is done, then ends in this order: no new
 // probes; the running ones end, or are dropped; what was measured is exported;
 // HTTP is closed last, so that a last scrape still sees all of it.
 func (i *instance) run(ctx context.Context) error {
-	jobs, err := assemble(i.config, i.dial, i.build)
+	i.names = discovery.New(i.lookup)
+	unknown := i.lookUp(ctx, i.config)
+	i.probed = i.roster(i.config)
+	jobs, err := assemble(i.probed, i.dial, i.build)
 	if err != nil {
 		return errors.Join(err, i.listener.Close())
 	}
@@ -51,6 +63,7 @@ func (i *instance) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, i.listener.Close())
 	}
+	o.recorder.LookupsFailed(unknown)
 	wishes := make(chan reloading)
 	server, failed := i.serve(o, wishes)
 
@@ -62,7 +75,7 @@ func (i *instance) run(ctx context.Context) error {
 	c.replace(jobs)
 	o.board.SetReady(true)
 
-	err = i.watch(ctx, c, wishes, failed)
+	err = i.work(ctx, c, wishes, failed)
 	stop()
 	o.board.SetReady(false)
 	dropping := time.AfterFunc(i.drain, drop)
@@ -73,9 +86,13 @@ func (i *instance) run(ctx context.Context) error {
 	return errors.Join(err, i.close(server))
 }
 
-// watch reloads when somebody wishes so, until ctx is done or serving failed,
-// which is the error.
-func (i *instance) watch(ctx context.Context, c *crew, wishes <-chan reloading, failed <-chan error) error {
+// work reloads when somebody wishes so or a file changed, and looks up names,
+// until ctx is done or serving failed, which is the error.
+func (i *instance) work(ctx context.Context, c *crew, wishes <-chan reloading, failed <-chan error) error {
+	files, stop := ticks(i.config.ReloadInterval)
+	defer stop()
+	names, stop := ticks(i.config.DNSInterval)
+	defer stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -85,11 +102,24 @@ func (i *instance) watch(ctx context.Context, c *crew, wishes <-chan reloading, 
 			i.log.Error("serve", zap.Error(err))
 			return err
 		case wish := <-wishes:
-			wish.done <- i.reload(c)
+			wish.done <- i.reload(ctx, c)
 		case <-i.hangups:
-			_ = i.reload(c) // logged
+			_ = i.reload(ctx, c) // logged
+		case <-files:
+			i.lookAtFiles(ctx, c)
+		case <-names:
+			i.lookAtNames(ctx, c)
 		}
 	}
+}
+
+// ticks come at an interval, and never if it is 0.
+func ticks(interval time.Duration) (c <-chan time.Time, stop func()) {
+	if interval == 0 {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(interval)
+	return ticker.C, ticker.Stop
 }
 
 // serve starts to serve the page, the metrics and the rest. The channel gets

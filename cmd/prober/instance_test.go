@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/discovery"
 	"github.com/llm-prober/prober/internal/sim"
 )
 
@@ -25,23 +26,38 @@ import (
 type world struct {
 	t       *testing.T
 	servers map[string]*sim.Server // by host
+	headers sync.Map               // of the last request by host, as http.Header
+	hosts   sync.Map               // that the last request named, by host
+	fitted  sync.Map               // when the tokenizer was asked last, by host, as time.Time
 	client  *http.Client
 	logs    *observer.ObservedLogs
 	stop    context.CancelFunc
 	ended   chan error
-	load    func() (*config.Config, error) // what a reload finds
+	load    func(read func(string) ([]byte, error)) (*config.Config, error) // what a reload finds
 }
 
 // newWorld starts an instance that probes the hosts as environ says. Hosts are
 // simulated with the profile "fast".
 func newWorld(t *testing.T, drain time.Duration, hosts []string, environ map[string]string) *world {
 	t.Helper()
+	return newWorldOf(t, drain, hosts, config.Options{Environ: environ, URLs: urls(hosts), APIs: apis()}, nil)
+}
+
+// newWorldOf is newWorld with a whole configuration, which a reload reads anew,
+// and a name server.
+func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options config.Options, lookup discovery.Lookup) *world {
+	t.Helper()
 	w := &world{t: t, servers: map[string]*sim.Server{}, ended: make(chan error, 1)}
 	listeners := map[string]*sim.Listener{}
 	for _, host := range hosts {
 		listeners[host+":80"] = w.simulate(host)
 	}
-	c, err := config.Load(config.Options{Environ: environ, URLs: urls(hosts), APIs: apis()})
+	w.load = func(read func(string) ([]byte, error)) (*config.Config, error) {
+		options.ReadFile = read
+		return config.Load(options)
+	}
+	files := reading{}
+	c, err := w.load(files.read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +66,14 @@ func newWorld(t *testing.T, drain time.Duration, hosts []string, environ map[str
 	own := sim.NewListener()
 	i := &instance{
 		config: c, listener: own, drain: drain, log: zap.New(core), build: buildInfo(),
-		load: func() (*config.Config, error) { return w.load() },
-		dial: func(ctx context.Context, _, address string) (net.Conn, error) { return listeners[address].Dial(ctx) },
+		load:  func(read func(string) ([]byte, error)) (*config.Config, error) { return w.load(read) },
+		files: files, lookup: lookup,
+		dial: func(ctx context.Context, _, address string) (net.Conn, error) {
+			if listener, ok := listeners[address]; ok {
+				return listener.Dial(ctx)
+			}
+			return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
+		},
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	w.stop = stop
@@ -79,7 +101,14 @@ func (w *world) simulate(host string) *sim.Listener {
 		w.t.Fatal(err)
 	}
 	s, listener := sim.New(sim.Config{Profile: profile, Seed: 1}), sim.NewListener()
-	server := &http.Server{Handler: s}
+	server := &http.Server{Handler: http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		w.headers.Store(host, r.Header)
+		w.hosts.Store(host, r.Host)
+		if r.URL.Path == "/tokenize" {
+			w.fitted.Store(host, time.Now())
+		}
+		s.ServeHTTP(to, r)
+	})}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) })
 	w.servers[host] = s
@@ -132,6 +161,17 @@ func (w *world) end() {
 		w.t.Error(err)
 	}
 }
+
+// expectText expects a line of /metrics.
+func (w *world) expectText(line string) {
+	w.t.Helper()
+	if !strings.Contains(w.get("/metrics"), line+"\n") {
+		w.t.Errorf("no line %q", line)
+	}
+}
+
+// logged is how often a message was logged.
+func (w *world) logged(message string) int { return w.logs.FilterMessage(message).Len() }
 
 func (w *world) expect(want, name string, parts ...string) {
 	w.t.Helper()

@@ -50,7 +50,7 @@ Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 // once probes every target of c once. It returns errFailed if an outcome was
 // not ok.
 func once(ctx context.Context, c *config.Config, w io.Writer, format string) error {
-	jobs, err := assemble(c, nil, buildInfo())
+	jobs, err := assemble(present(ctx, c), nil, buildInfo())
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -12,11 +14,15 @@ import (
 
 // reload makes the crew work by the configuration as it is now. A configuration
 // that is wrong changes nothing.
-func (i *instance) reload(c *crew) error {
-	next, err := i.load()
+func (i *instance) reload(ctx context.Context, c *crew) error {
+	i.files = reading{}
+	next, err := i.load(i.files.read)
+	var targets []config.Target
 	var jobs []*job
 	if err == nil {
-		jobs, err = assemble(next, i.dial, i.build)
+		c.observers.recorder.LookupsFailed(i.lookUp(ctx, next))
+		targets = i.roster(next)
+		jobs, err = assemble(targets, i.dial, i.build)
 	}
 	c.observers.recorder.Reloaded(time.Now(), err == nil)
 	if err != nil {
@@ -25,10 +31,27 @@ func (i *instance) reload(c *crew) error {
 	}
 	i.warn(next)
 	c.observers.promise(objectives(next))
+	i.config, i.probed = next, targets
+	i.names.Keep(hostsOf(next.Targets))
 	c.replace(jobs)
-	i.config = next
-	i.log.Info("reloaded", zap.Int("targets", len(next.Targets)))
+	i.log.Info("reloaded", zap.Int("targets", len(i.probed)))
 	return nil
+}
+
+// lookAtFiles reloads when files hold something else than was read from them, and
+// did so at the last look already. One that is being written, or is away while it
+// is replaced, has not changed yet. A configuration that is wrong is read once.
+func (i *instance) lookAtFiles(ctx context.Context, c *crew) {
+	if i.load == nil {
+		return
+	}
+	now := i.files.now()
+	settled := maps.Equal(now, i.seen)
+	i.seen = now
+	if changed := i.files.differs(now); settled && len(changed) > 0 {
+		i.log.Info("files changed", zap.Strings("files", changed))
+		_ = i.reload(ctx, c) // logged
+	}
 }
 
 // warn tells what a reload cannot change.
@@ -38,8 +61,9 @@ func (i *instance) warn(next *config.Config) {
 	}
 	now := i.config
 	if next.ListenAddress != now.ListenAddress || next.WebConfigFile != now.WebConfigFile ||
-		next.LogLevel != now.LogLevel || next.LogFormat != now.LogFormat || next.GenAISemconv != now.GenAISemconv {
-		i.log.Warn("listen address, web configuration, log and conventions change with a restart only")
+		next.LogLevel != now.LogLevel || next.LogFormat != now.LogFormat || next.GenAISemconv != now.GenAISemconv ||
+		next.ReloadInterval != now.ReloadInterval || next.DNSInterval != now.DNSInterval {
+		i.log.Warn("listen address, web configuration, log, conventions and intervals change with a restart only")
 	}
 }
 

@@ -36,13 +36,21 @@ func newRun() *cobra.Command {
   /-/ready           200 while it probes
   /-/reload          POST reads the configuration anew, as SIGHUP does
 
+It does so by itself when the targets file, or another file that was read, holds something
+else: a key that was rotated, or a ConfigMap that was changed. A wrong configuration changes
+nothing.
+
 Targets are the URLs, or those of the environment (PROBER_TARGETS_0_URL, …) and of the
-targets file. OTLP export is on when OTEL_EXPORTER_OTLP_ENDPOINT is set. When told to
+targets file. A URL with dns+ in front (dns+http://vllm-headless:8000) stands for one target
+for each address of its host, which is looked up again and again. With --shard 0/3 a third
+of the targets is probed. OTLP export is on when OTEL_EXPORTER_OTLP_ENDPOINT is set. When told to
 stop, probes under way have ` + drainLimit.String() + ` to end; a second signal ends all at once.`,
 		Example: `  prober run http://localhost:8000
   PROBER_TARGETS_0_URL=http://vllm:8000 PROBER_QPS=0.05 prober run`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			c, err := loadConfig(cmd, urls)
+			load := func(read func(string) ([]byte, error)) (*config.Config, error) { return readConfig(cmd, urls, read) }
+			files := reading{}
+			c, err := load(files.read)
 			if err != nil {
 				return err
 			}
@@ -56,7 +64,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			defer signal.Stop(hangups)
 			return runInstance(cmd.Context(), &instance{
 				config: c, listener: listener, drain: drainLimit, flush: flushLimit, log: log, build: buildInfo(),
-				load: func() (*config.Config, error) { return loadConfig(cmd, urls) }, hangups: hangups,
+				load: load, files: files, hangups: hangups,
 			})
 		},
 	}

@@ -98,7 +98,7 @@ func probeSystem(t *testing.T, s system) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := assemble(c, nil, buildInfo())
+	jobs, err := assemble(c.Targets, nil, buildInfo())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -53,6 +54,8 @@ func (k key) check(s string) (canonical string, f *fault) {
 		return k.checkAddress(s)
 	case urlKind:
 		return k.checkURL(s)
+	case shardKind:
+		return k.checkShard(s)
 	case headerNameKind:
 		return k.checkHeaderName(s)
 	case objectKind:
@@ -168,6 +171,9 @@ func (k key) checkDuration(s string) (string, *fault) {
 	if v <= 0 {
 		return "", &fault{text: "must be above 0", hint: k.want}
 	}
+	if least := time.Duration(k.low * float64(time.Second)); v < least {
+		return "", &fault{text: "must be at least " + least.String(), hint: k.want}
+	}
 	return s, nil
 }
 
@@ -212,8 +218,12 @@ func (k key) checkObject(s string) (string, *fault) {
 	return s, nil
 }
 
+// eachAddress stands before a URL that is one target for each address of its host.
+const eachAddress = "dns+"
+
 func (k key) checkURL(s string) (string, *fault) {
-	u, err := url.Parse(s)
+	base, each := strings.CutPrefix(s, eachAddress)
+	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return "", &fault{text: "not an http or https URL", hint: k.want}
 	}
@@ -225,6 +235,9 @@ func (k key) checkURL(s string) (string, *fault) {
 	}
 	if n, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || n == 0) {
 		return "", &fault{text: "the port must be 1 to 65535", hint: k.want}
+	}
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil && each {
+		return "", &fault{text: "has an address where dns+ needs a name to look up", hint: "leave out dns+"}
 	}
 	return s, nil
 }

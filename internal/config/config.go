@@ -17,6 +17,10 @@ type Config struct {
 	TargetsFile   string `env:"TARGETS_FILE"`    // "" means none
 	GenAISemconv  bool   `env:"GENAI_SEMCONV"`   // also emit OpenTelemetry's GenAI metrics on OTLP
 
+	ReloadInterval time.Duration `env:"RELOAD_INTERVAL"` // between looks at the files that were read; 0: they are not looked at
+	DNSInterval    time.Duration `env:"DNS_INTERVAL"`    // between lookups of the hosts of targets with EachAddress, above 0
+	Shard          Shard         `env:"SHARD"`           // which of the targets are this prober's; the targets below are all of them
+
 	Targets    []Target    `envPrefix:"TARGETS_"`    // at least one; environment first, then the file
 	Objectives []Objective `envPrefix:"OBJECTIVES_"` // at least one
 	Warnings   []string    // legal but doubtful settings, one sentence each, no secrets
@@ -26,10 +30,13 @@ type Config struct {
 // target needs no look at the defaults.
 type Target struct {
 	Name  string `env:"NAME"`  // unique; printable, at most 100 characters
-	Group string `env:"GROUP"` // targets of one group answer the same prompts; alone, it is the name
-	URL   string `env:"URL"`   // base URL as given, http or https, without credentials or query
+	Group string `env:"GROUP"` // targets of one group answer the same prompts; alone, it is the name, or "" with EachAddress
+	URL   string `env:"URL"`   // base URL as given, http or https, without dns+, credentials or query
 	API   string `env:"API"`   // a dialect's name, or "auto": ask the server
 	Model string `env:"MODEL"` // "" means: ask the server
+
+	EachAddress bool   // stands for one target for each address of the URL's host: the URL was given with dns+
+	Address     string // IP address that is dialled whatever the URL's host; "" means: that host. Load leaves it empty
 
 	APIVersion string `env:"API_VERSION"` // version of the API to ask for; "" means the dialect's
 	Server     string `env:"SERVER"`      // kind of server behind an OpenAI API, or "auto": find out

@@ -14,10 +14,11 @@ import (
 func (l *loader) finish(c *Config, m layer) {
 	for i := range c.Targets {
 		t, it := &c.Targets[i], m.targets[i]
+		t.URL, t.EachAddress = strings.CutPrefix(t.URL, eachAddress)
 		if t.Name == "" && it.given("URL") && !it.values["NAME"].bad {
 			t.Name = hostPort(t.URL)
 		}
-		if t.Group == "" && !it.values["GROUP"].bad {
+		if t.Group == "" && !it.values["GROUP"].bad && !t.EachAddress {
 			t.Group = t.Name
 		}
 		if it.values["STALL_TIMEOUT"].assumed && it.given("TIMEOUT") {
@@ -34,6 +35,15 @@ func (l *loader) finish(c *Config, m layer) {
 			o.Name = o.Signal
 		}
 	}
+}
+
+// Host is the host of the URL, without port and brackets.
+func (t Target) Host() string {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }
 
 // hostPort is the default name of a target with a valid URL: its host and port,

@@ -29,9 +29,10 @@ const (
 	wholeKind                  // key.low to key.high; key.words mean 0
 	optionalKind               // key.low to key.high; key.words mean that there is no number
 	shareKind                  // between 0 and 1, inclusive
-	durationKind               // with its unit, above 0; key.words mean 0
+	durationKind               // with its unit, above 0 and at least key.low seconds; key.words mean 0
 	onOffKind
 	addressKind // host:port to listen on
+	shardKind
 	urlKind
 	secretKind
 	headersKind
@@ -87,6 +88,22 @@ func proberKeys() schema {
 		{
 			name: "TARGETS_FILE", scope: proberScope, kind: textKind, otherwise: "none",
 			help: "YAML file with targets, objectives and defaults for targets",
+		},
+		{
+			name: "RELOAD_INTERVAL", scope: proberScope, kind: durationKind, fallback: "5s", low: 0.1, words: []string{"none"},
+			want: wantDuration + "5s, or none",
+			help: "how often run looks whether the targets file, or any other file that the configuration was read from, holds something else, " +
+				"which it takes up when it stayed so for as long; none: on SIGHUP and /-/reload only",
+		},
+		{
+			name: "DNS_INTERVAL", scope: proberScope, kind: durationKind, fallback: "30s", low: 0.1, want: wantDuration + "30s",
+			help: "how often run looks up the hosts of dns+ URLs",
+		},
+		{
+			name: "SHARD", scope: proberScope, kind: shardKind, otherwise: "all targets",
+			want: "want number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3",
+			help: "which share of the targets is this prober's, number/shards, for example 0/3; the number may be the end of a pod's name, prober-0/3; " +
+				"groups stay together, and one shard more moves no more than what it gets",
 		},
 		{
 			name: "GENAI_SEMCONV", scope: proberScope, kind: onOffKind, fallback: "on", want: wantOnOff,
@@ -228,15 +245,15 @@ func targetKeys(apis, servers []string) schema {
 		{
 			name: "URL", scope: targetScope, kind: urlKind,
 			want: "want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000",
-			help: "base URL as clients get it, with or without /v1",
+			help: "base URL as clients get it, with or without /v1; with dns+ in front (dns+http://…) it stands for one target for each address of its host",
 		},
 		{
 			name: "NAME", scope: targetScope, kind: nameKind, otherwise: "host:port of the URL",
 			want: "want 1 to 100 printable characters",
-			help: "label target of the metrics; unique, at most 100 characters",
+			help: "label target of the metrics; unique, at most 100 characters; with dns+ at most 60, and an address follows: name/10.1.2.3",
 		},
 		{
-			name: "GROUP", scope: targetScope, kind: nameKind, otherwise: "the name",
+			name: "GROUP", scope: targetScope, kind: nameKind, otherwise: "the name; with dns+ each address alone",
 			want: "want 1 to 100 printable characters",
 			help: "targets of one group answer the same prompts in the same round and must agree in QPS, ARRIVAL, MAX_TOKENS and all that says what is asked",
 		},

@@ -10,7 +10,7 @@ import (
 func TestDefaults(t *testing.T) {
 	got := load(t, Options{Environ: environ("TARGETS_0_URL=http://one:8000/v1")})
 	want := &Config{
-		ListenAddress: ":9464", LogLevel: "info", GenAISemconv: true,
+		ListenAddress: ":9464", LogLevel: "info", GenAISemconv: true, ReloadInterval: 5 * time.Second, DNSInterval: 30 * time.Second,
 		Targets: []Target{{
 			Name: "one:8000", Group: "one:8000", URL: "http://one:8000/v1", API: "auto",
 			Prompt: "cold", PromptTokens: 21000, MaxTokens: 100, QPS: 0.1, Arrival: "constant",
@@ -34,6 +34,9 @@ func TestEveryVariable(t *testing.T) {
 			LOG_FORMAT=console
 			TARGETS_FILE=targets.yaml
 			GENAI_SEMCONV=Off
+			RELOAD_INTERVAL=none
+			DNS_INTERVAL=1m
+			SHARD=prober-2/3
 			TARGETS_0_URL=https://llm.example.com/v1
 			TARGETS_0_NAME=the one
 			TARGETS_0_GROUP=pair
@@ -74,6 +77,7 @@ func TestEveryVariable(t *testing.T) {
 	})
 	want := &Config{
 		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console", TargetsFile: "targets.yaml",
+		DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3},
 		Targets: []Target{{
 			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", API: "tgi", Model: "m",
 			APIVersion: "2024-10-21", Server: "sglang",

@@ -48,7 +48,7 @@ objectives:
 `}),
 	})
 	want := &Config{
-		ListenAddress: ":9464", LogLevel: "info", TargetsFile: "targets.yaml", GenAISemconv: true,
+		ListenAddress: ":9464", LogLevel: "info", TargetsFile: "targets.yaml", GenAISemconv: true, ReloadInterval: 5 * time.Second, DNSInterval: 30 * time.Second,
 		Targets: []Target{{
 			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", API: "tgi", Model: "70",
 			APIVersion: "2023-06-01", Server: "vllm", SessionUsers: 3, SessionRounds: 4, SystemTokens: 8,

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"unicode/utf8"
 )
@@ -144,6 +145,26 @@ func (l *loader) names(targets []Target, items []item) {
 		}
 		if utf8.RuneCountInString(t.Name) > maxName {
 			l.problem(nameLabel(it), "makes a name of more than 100 characters", nameHint(it))
+		}
+	}
+	l.namesWithAddress(targets, items, first)
+}
+
+// maxStem is the longest name, in characters, that has room for an address: IPv6
+// takes 39, and one stands between.
+const maxStem = maxName - 40
+
+// namesWithAddress reports names to which no address can be added. Taken is the
+// targets by name.
+func (l *loader) namesWithAddress(targets []Target, items []item, taken map[string]item) {
+	for i, t := range targets {
+		if t.EachAddress && utf8.RuneCountInString(t.Name) > maxStem {
+			l.problem(nameLabel(items[i]), fmt.Sprintf("makes a name of more than %d characters, to which addresses are added", maxStem), nameHint(items[i]))
+		}
+		stem, address, cut := strings.Cut(t.Name, "/")
+		other, each := taken[stem]
+		if _, err := netip.ParseAddr(address); cut && each && err == nil && strings.HasPrefix(other.values["URL"].text, eachAddress) {
+			l.problem(nameLabel(items[i]), "is how an address of "+nameLabel(other)+" is called", nameHint(items[i]))
 		}
 	}
 }

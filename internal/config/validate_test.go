@@ -9,6 +9,7 @@ import (
 
 func TestProblemsOfTheEnvironment(t *testing.T) {
 	const wantURL = "want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000"
+	const wantShard = "want number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3"
 	for _, test := range []struct{ name, environ, want string }{
 		{"a number that is none", "QPS=1/s", `PROBER_QPS="1/s": not a number; want probes per second, for example 0.1`},
 		{"a rate of 0", "QPS=0", `PROBER_QPS="0": must be above 0 and at most 1000; want probes per second, for example 0.1`},
@@ -24,6 +25,24 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		{"a duration without unit", "TIMEOUT=120", `PROBER_TIMEOUT="120": has no unit; add a unit, for example 120s`},
 		{"a duration that is none", "TIMEOUT=soon", `PROBER_TIMEOUT="soon": not a duration; want a duration with its unit, for example 120s`},
 		{"a duration of 0", "TIMEOUT=0s", `PROBER_TIMEOUT="0s": must be above 0; want a duration with its unit, for example 120s`},
+		{"a duration that would keep us busy", "RELOAD_INTERVAL=1ms", `PROBER_RELOAD_INTERVAL="1ms": must be at least 100ms; want a duration with its unit, for example 5s, or none`},
+		{"a shard of none", "SHARD=0/0", `PROBER_SHARD="0/0": must be of 1 to 1000 shards; ` + wantShard},
+		{"a shard of too many", "SHARD=0/1001", `PROBER_SHARD="0/1001": must be of 1 to 1000 shards; ` + wantShard},
+		{"a shard above the last", "SHARD=3/3", `PROBER_SHARD="3/3": the last of 3 shards is 2; ` + wantShard},
+		{"a shard below the first", "SHARD=-1/3", `PROBER_SHARD="-1/3": not a shard; ` + wantShard},
+		{"a shard of nobody knows how many", "SHARD=prober-1", `PROBER_SHARD="prober-1": not a shard; ` + wantShard},
+		{"a pod without ordinal", "SHARD=prober-abc/3", `PROBER_SHARD="prober-abc/3": not a shard; ` + wantShard},
+		{"a variable that Kubernetes did not expand", "SHARD=$(ORDINAL)/3", `PROBER_SHARD="$(ORDINAL)/3": not a shard; ` + wantShard},
+		{"an address where a name is to be looked up", "TARGETS_0_URL=dns+http://[::1]:80", `PROBER_TARGETS_0_URL="dns+http://[::1]:80": has an address where dns+ needs a name to look up; leave out dns+`},
+		{"a service record", "TARGETS_0_URL=dnssrv+http://a", `PROBER_TARGETS_0_URL="dnssrv+http://a": not an http or https URL; ` + wantURL},
+		{
+			"a name without room for an address", "TARGETS_0_URL=dns+http://a\nTARGETS_0_NAME=" + strings.Repeat("n", 61),
+			`PROBER_TARGETS_0_NAME="` + strings.Repeat("n", 61) + `": makes a name of more than 60 characters, to which addresses are added; set PROBER_TARGETS_0_NAME`,
+		},
+		{
+			"a name that an address gets", "TARGETS_0_URL=dns+http://a\nTARGETS_1_URL=http://b\nTARGETS_1_NAME=a:80/10.0.0.1",
+			`PROBER_TARGETS_1_NAME="a:80/10.0.0.1": is how an address of PROBER_TARGETS_0_URL="dns+http://a" is called; set PROBER_TARGETS_1_NAME`,
+		},
 		{"a switch between on and off", "GENAI_SEMCONV=maybe", `PROBER_GENAI_SEMCONV="maybe": neither on nor off; want on or off`},
 		{"an unknown word", "ARRIVAL=poison", `PROBER_ARRIVAL="poison": unknown (did you mean "poisson"?); want constant, jittered or poisson`},
 		{"an unknown workload", "PROMPT=session", `PROBER_PROMPT="session": unknown (did you mean "sessions"?); want cold, warm, sessions, book, dataset or canary`},

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
@@ -26,21 +27,45 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 // and speaks TLS as config says (defaults if nil). Connections are kept for the
 // next probe if reuse is set; else each probe has one of its own.
 func NewTransport(dial Dial, config *tls.Config, reuse bool) *Transport {
+	return newTransport(dial, config, http.ProxyFromEnvironment, reuse)
+}
+
+// NewTransportTo is NewTransport with all connections to one address, an IP
+// address without port, whatever host a URL names. The host stays the one of the
+// URL for HTTP and TLS. There is no proxy: it would connect to whom it likes.
+func NewTransportTo(address string, dial Dial, config *tls.Config, reuse bool) *Transport {
 	if dial == nil {
 		dial = (&net.Dialer{}).DialContext
 	}
-	t := &Transport{make: func() *http.Transport { return newHTTP(dial, config) }}
+	to := func(ctx context.Context, network, asked string) (net.Conn, error) {
+		_, port, err := net.SplitHostPort(asked)
+		if err != nil {
+			return nil, err
+		}
+		return dial(ctx, network, net.JoinHostPort(address, port))
+	}
+	return newTransport(to, config, nil, reuse)
+}
+
+// A proxyFor says through which proxy a request goes; nil for none.
+type proxyFor = func(*http.Request) (*url.URL, error)
+
+func newTransport(dial Dial, config *tls.Config, proxy proxyFor, reuse bool) *Transport {
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	t := &Transport{make: func() *http.Transport { return newHTTP(dial, config, proxy) }}
 	if reuse {
 		t.kept = t.make()
 	}
 	return t
 }
 
-func newHTTP(dial Dial, config *tls.Config) *http.Transport {
+func newHTTP(dial Dial, config *tls.Config, proxy proxyFor) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy:              http.ProxyFromEnvironment,
+		Proxy:              proxy,
 		Protocols:          protocols,
 		TLSClientConfig:    config.Clone(),
 		DisableCompression: true, // else net/http inflates through a buffer, in bursts

@@ -204,6 +204,11 @@ func ofProber() []Instrument {
 			Help:   "Failures of the OpenTelemetry exporters, of metrics and traces alike, after all their retries.",
 			ofSelf: exportFailures,
 		},
+		{
+			Name: "llm.prober.dns_lookup_failures", Unit: "{failure}", Kind: Counter, Scope: ScopeProber,
+			Help:   "Hosts of dns+ URLs that could not be looked up, once each time; the addresses that were known of them stay.",
+			ofSelf: lookupFailures,
+		},
 	}
 }
 

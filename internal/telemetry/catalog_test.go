@@ -74,6 +74,7 @@ func TestPrometheusNames(t *testing.T) {
 		{"llm.prober.config_last_reload_successful", "llm_prober_config_last_reload_successful"},
 		{"llm.prober.config_last_reload_success_timestamp", "llm_prober_config_last_reload_success_timestamp_seconds"},
 		{"llm.prober.export_failures", "llm_prober_export_failures_total"},
+		{"llm.prober.dns_lookup_failures", "llm_prober_dns_lookup_failures_total"},
 		{"gen_ai.client.operation.duration", "gen_ai_client_operation_duration_seconds"},
 		{"gen_ai.client.operation.time_to_first_chunk", "gen_ai_client_operation_time_to_first_chunk_seconds"},
 		{"gen_ai.client.operation.time_per_output_chunk", "gen_ai_client_operation_time_per_output_chunk_seconds"},

@@ -237,6 +237,13 @@ func (l *ledger) Reloaded(at time.Time, ok bool) {
 	}
 }
 
+// LookupsFailed implements [Recorder].
+func (l *ledger) LookupsFailed(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.self.lookupFailures += uint64(n) //nolint:gosec // a count is not negative
+}
+
 // look is everything known now, targets by name.
 func (l *ledger) look() ([]facts, self) {
 	l.mu.Lock()

@@ -256,6 +256,17 @@ func TestReloaded(t *testing.T) {
 	}
 }
 
+func TestLookupsFailed(t *testing.T) {
+	r := newRoads(t)
+	for _, n := range []int{2, 0, 1} {
+		r.LookupsFailed(n)
+	}
+	want := map[string]float64{"llm_prober_dns_lookup_failures_total": 3}
+	if diff := cmp.Diff(want, r.values(t, "llm_prober_dns")); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
+}
+
 func TestLabelsThatAreNoUTF8(t *testing.T) {
 	r := newRoads(t)
 	r.Set(fixedTarget())

@@ -189,6 +189,13 @@ func (o *OTLP) Skipped(target string, reason Skip) {
 	}
 }
 
+// LookupsFailed implements [Recorder].
+func (o *OTLP) LookupsFailed(n int) {
+	if o != nil {
+		o.ledger.LookupsFailed(n)
+	}
+}
+
 // Reloaded implements [Recorder].
 func (o *OTLP) Reloaded(at time.Time, ok bool) {
 	if o != nil {

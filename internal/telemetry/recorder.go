@@ -43,6 +43,9 @@ type Recorder interface {
 
 	// Reloaded tells that the configuration was loaded, or could not be.
 	Reloaded(at time.Time, ok bool)
+
+	// LookupsFailed counts hosts that could not be looked up.
+	LookupsFailed(n int)
 }
 
 // Join returns a recorder that tells each of rs, in their order. Those that are
@@ -80,6 +83,12 @@ func (j joined) Remove(name string) {
 func (j joined) Skipped(target string, reason Skip) {
 	for _, to := range j {
 		to.Skipped(target, reason)
+	}
+}
+
+func (j joined) LookupsFailed(n int) {
+	for _, to := range j {
+		to.LookupsFailed(n)
 	}
 }
 

@@ -119,5 +119,9 @@ func exportFailures(s self) iter.Seq[sample] {
 	return only(sample{value: float64(s.exportFailures)}, true)
 }
 
+func lookupFailures(s self) iter.Seq[sample] {
+	return only(sample{value: float64(s.lookupFailures)}, true)
+}
+
 // unix is seconds since 1970, to the millisecond.
 func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -138,4 +138,5 @@ type self struct {
 	reloadedAt time.Time // last success; zero if there was none
 
 	exportFailures uint64
+	lookupFailures uint64
 }

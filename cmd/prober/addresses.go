@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"reflect"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+)
+
+// A blank is what is wrong with a host whose addresses are wanted.
+type blank string
+
+const (
+	blankFailing blank = "its lookup fails"
+	blankEmpty   blank = "it has no address"
+)
+
+// lookUp looks up the hosts of c, and returns how many could not be. What is new
+// about them is logged.
+func (i *instance) lookUp(ctx context.Context, c *config.Config) (failed int) {
+	failures := lookUp(ctx, i.names, c.Targets)
+	if ctx.Err() != nil { // we are told to stop
+		return 0
+	}
+	blanks := map[string]blank{}
+	for _, host := range hostsOf(c.Targets) {
+		known := len(i.names.Addresses(host))
+		switch err := failures[host]; {
+		case err != nil:
+			blanks[host] = blankFailing
+			if i.blanks[host] != blankFailing {
+				i.log.Warn("look up a host: what was known of it stays", zap.String("host", host), zap.Int("addresses", known), zap.Error(err))
+			}
+		case known == 0:
+			blanks[host] = blankEmpty
+			if i.blanks[host] != blankEmpty {
+				i.log.Warn("a host has no address: its name is probed", zap.String("host", host))
+			}
+		case i.blanks[host] != "":
+			i.log.Info("a host is found again", zap.String("host", host), zap.Int("addresses", known))
+		}
+	}
+	i.blanks = blanks
+	return len(failures)
+}
+
+// roster is the targets that c means at present: those of our shard, by the
+// addresses that are known.
+func (i *instance) roster(c *config.Config) []config.Target {
+	all := expand(c.Targets, i.names.Addresses)
+	own := share(all, c.Shard)
+	if begins := i.probed == nil; c.Shard.Of > 0 && (begins || len(own) != i.owned) {
+		i.log.Info("shard", zap.Stringer("shard", c.Shard), zap.Int("owns", len(own)), zap.Int("of", len(all)))
+		i.owned = len(own)
+	}
+	return own
+}
+
+// lookAtNames looks up all hosts, and makes the crew work on the addresses that
+// there are now.
+func (i *instance) lookAtNames(ctx context.Context, c *crew) {
+	if len(hostsOf(i.config.Targets)) == 0 {
+		return
+	}
+	c.observers.recorder.LookupsFailed(i.lookUp(ctx, i.config))
+	now, before := i.roster(i.config), len(i.probed)
+	if reflect.DeepEqual(now, i.probed) {
+		return
+	}
+	jobs, err := assemble(now, i.dial, i.build)
+	if err != nil {
+		i.log.Error("follow addresses: all stays as it was", zap.Error(err))
+		return
+	}
+	i.probed = now
+	c.replace(jobs)
+	i.log.Info("addresses changed", zap.Int("targets", len(now)), zap.Int("before", before))
+}

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/sim"
+)
+
+const headless = "vllm-headless.ns.svc"
+
+// replicas starts an instance that probes a headless service whose pods, of those
+// addresses, are there when the name server says so.
+func replicas(t *testing.T, names *sim.NameServer, addresses []string, environ map[string]string) *world {
+	t.Helper()
+	resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
+	maps.Copy(environ, settings("0.1"))
+	options := config.Options{Environ: environ, URLs: []string{"vllm=dns+http://" + headless}, APIs: apis()}
+	return newWorldOf(t, time.Second, addresses, options, resolver.LookupNetIP)
+}
+
+// resolverReady makes the resolver read the system's configuration outside of the
+// bubbles: it keeps a channel that is no bubble's.
+func resolverReady(t *testing.T) {
+	t.Helper()
+	if _, err := net.DefaultResolver.LookupHost(t.Context(), "localhost"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// targets are the names of those that have series, sorted.
+func (w *world) targets() []string {
+	var names []string
+	for name := range totals(w.get("/metrics"), "llm_probe_interval_seconds") {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (w *world) expectTargets(want ...string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, w.targets()); diff != "" {
+		w.t.Errorf("targets (-want +got):\n%s", diff)
+	}
+}
+
+// TestReplicasComeAndGo holds that each address behind a name is a target of its
+// own, asked by the service's name, from 30 seconds after it came at the latest to
+// 30 seconds after it went, that the others go on meanwhile, and that a name
+// server that fails changes nothing.
+func TestReplicasComeAndGo(t *testing.T) {
+	resolverReady(t)
+	synctest.Test(t, func(t *testing.T) {
+		names := sim.NewNameServer()
+		names.Set(headless, "10.0.0.1", "10.0.0.2")
+		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "[fd00::4]"}, map[string]string{})
+		time.Sleep(time.Minute)
+		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
+		if last, _ := w.hosts.Load("10.0.0.1"); last != headless {
+			t.Errorf("a replica was asked for the host %v", last)
+		}
+
+		names.Set(headless, "10.0.0.1", "10.0.0.3", "fd00::4")
+		time.Sleep(31 * time.Second)
+		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.3", "vllm/fd00::4")
+		time.Sleep(29 * time.Second)
+		w.expect("12", "llm_probe_probes_total", `target="vllm/10.0.0.1"`, `outcome="ok"`)
+
+		names.Set(headless, "10.0.0.2")
+		names.Fail(true, true)
+		time.Sleep(5 * time.Minute)
+		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.3", "vllm/fd00::4")
+		w.expect("42", "llm_probe_probes_total", `target="vllm/10.0.0.1"`, `outcome="ok"`)
+		if n := w.logged("look up a host: what was known of it stays"); n != 1 {
+			t.Errorf("%d complaints of one failure", n)
+		}
+
+		w.expectText("llm_prober_dns_lookup_failures_total 10") // one each 30 seconds
+		names.Fail(false, false)
+		time.Sleep(31 * time.Second)
+		w.expectTargets("vllm/10.0.0.2")
+		if n := w.logged("a host is found again"); n != 1 {
+			t.Errorf("%d times found again", n)
+		}
+		if at := len(w.servers["10.0.0.1"].Sent()); at != 45 {
+			t.Errorf("a replica that is gone was asked %d times", at)
+		}
+		w.stop()
+		w.end()
+	})
+}
+
+// TestANameWithoutAddresses holds that a service which is not there (yet) is a
+// target that fails for its name, that the prober is ready all the same, and that
+// replicas take its place.
+func TestANameWithoutAddresses(t *testing.T) {
+	resolverReady(t)
+	for name, fail := range map[string]bool{"no such name": false, "the name server fails": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				names := sim.NewNameServer()
+				names.Fail(fail, fail)
+				w := replicas(t, names, []string{"10.0.0.1"}, map[string]string{})
+				time.Sleep(time.Minute)
+				w.expectTargets("vllm")
+				w.expect("6", "llm_probe_probes_total", `target="vllm"`, `outcome="dns"`)
+				if ready := w.get("/-/ready"); ready != "Prober is Ready.\n" {
+					t.Errorf("ready: %q", ready)
+				}
+				names.Fail(false, false)
+				names.Set(headless, "10.0.0.1")
+				time.Sleep(time.Minute)
+				w.expectTargets("vllm/10.0.0.1")
+				names.Set(headless)
+				time.Sleep(time.Minute)
+				w.expectTargets("vllm")
+				w.stop()
+				w.end()
+			})
+		})
+	}
+}
+
+// TestAReloadLooksUp holds that a reload does not wait for the next lookup, and
+// that what a reload leaves out is not looked up any more.
+func TestAReloadLooksUp(t *testing.T) {
+	resolverReady(t)
+	synctest.Test(t, func(t *testing.T) {
+		names := sim.NewNameServer()
+		names.Set(headless, "10.0.0.1")
+		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2"}, map[string]string{})
+		time.Sleep(time.Second)
+		names.Set(headless, "10.0.0.1", "10.0.0.2")
+		response, err := w.client.Post("http://prober/-/reload", "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
+		if status, text := w.reload([]string{"10.0.0.1"}, settings("0.1")); status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+		asked := names.Asked()
+		time.Sleep(5 * time.Minute)
+		if more := names.Asked() - asked; more > 0 {
+			t.Errorf("%d lookups of what nobody wants to know", more)
+		}
+		w.expectTargets("10.0.0.1:80")
+		w.stop()
+		w.end()
+	})
+}
+
+// TestAShardOfReplicas holds that replicas are shared out one by one, and that the
+// log says how many are whose, also where there is none.
+func TestAShardOfReplicas(t *testing.T) {
+	resolverReady(t)
+	for _, n := range []int{1, 10} {
+		synctest.Test(t, func(t *testing.T) {
+			names := sim.NewNameServer()
+			var addresses, seen []string
+			for i := range n {
+				addresses = append(addresses, fmt.Sprintf("10.0.0.%d", i))
+			}
+			names.Set(headless, addresses...)
+			for _, shard := range []string{"prober-0/2", "prober-1/2"} {
+				w := replicas(t, names, addresses, map[string]string{"PROBER_SHARD": shard})
+				time.Sleep(time.Minute)
+				mine := w.targets()
+				told := w.logs.FilterMessage("shard").All()
+				if fields := told[0].ContextMap(); len(told) != 1 || fields["owns"] != int64(len(mine)) || fields["of"] != int64(n) {
+					t.Errorf("%s has %d targets and says %v", shard, len(mine), told)
+				}
+				seen = append(seen, mine...)
+				w.stop()
+				w.end()
+			}
+			if slices.Sort(seen); len(seen) != n || len(slices.Compact(seen)) != n {
+				t.Errorf("the shards have %v", seen)
+			}
+		})
+	}
+}
+
+// TestSharesAreWholeAndApart holds that each of 1,000 targets is in exactly one
+// share, and that no group is torn, replicas with a group of theirs included.
+func TestSharesAreWholeAndApart(t *testing.T) {
+	var targets []config.Target
+	for n := range 700 {
+		name := fmt.Sprintf("vllm-%d:8000", n)
+		targets = append(targets, config.Target{Name: name, Group: name})
+	}
+	for n := range 200 {
+		targets = append(targets, config.Target{Name: fmt.Sprint("pair ", n), Group: fmt.Sprint("g", n/2)})
+	}
+	targets = append(targets,
+		config.Target{Name: "each", URL: "http://each", EachAddress: true},
+		config.Target{Name: "together", Group: "t", URL: "http://together", EachAddress: true})
+	targets = expand(targets, func(host string) []netip.Addr {
+		var list []netip.Addr
+		for n := range map[string]byte{"each": 90, "together": 10}[host] {
+			list = append(list, netip.AddrFrom4([4]byte{10, 0, 0, n}))
+		}
+		return list
+	})
+	if len(targets) != 1000 {
+		t.Fatalf("%d targets", len(targets))
+	}
+	for _, n := range []int{4, 5} {
+		owner, torn, all := map[string]int{}, map[string]int{}, 0
+		for i := range n {
+			own := share(targets, config.Shard{Index: i, Of: n})
+			all += len(own)
+			t.Logf("shard %d of %d owns %d", i, n, len(own))
+			for _, target := range own {
+				owner[target.Name]++
+				if of, known := torn[target.Group]; known && of != i {
+					t.Errorf("group %s is torn", target.Group)
+				}
+				torn[target.Group] = i
+			}
+		}
+		if all != 1000 || len(owner) != 1000 {
+			t.Errorf("%d owned, %d different ones", all, len(owner))
+		}
+	}
+}
+
+// TestExpand says what an address makes of a target.
+func TestExpand(t *testing.T) {
+	got := expand([]config.Target{
+		{Name: "plain", Group: "plain", URL: "http://plain"},
+		{Name: "a", URL: "http://two:8000/v1", EachAddress: true, QPS: 2},
+		{Name: "b", Group: "g", URL: "https://two", EachAddress: true},
+		{Name: "c", URL: "http://none", EachAddress: true},
+		{Name: "d", Group: "g", URL: "http://none", EachAddress: true},
+	}, func(host string) []netip.Addr {
+		if host == "two" {
+			return []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}
+		}
+		return nil
+	})
+	want := []config.Target{
+		{Name: "plain", Group: "plain", URL: "http://plain"},
+		{Name: "a/10.0.0.1", Group: "a/10.0.0.1", URL: "http://two:8000/v1", EachAddress: true, Address: "10.0.0.1", QPS: 2},
+		{Name: "a/fd00::1", Group: "a/fd00::1", URL: "http://two:8000/v1", EachAddress: true, Address: "fd00::1", QPS: 2},
+		{Name: "b/10.0.0.1", Group: "g", URL: "https://two", EachAddress: true, Address: "10.0.0.1"},
+		{Name: "b/fd00::1", Group: "g", URL: "https://two", EachAddress: true, Address: "fd00::1"},
+		{Name: "c", Group: "c", URL: "http://none", EachAddress: true},
+		{Name: "d", Group: "g", URL: "http://none", EachAddress: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("targets (-want +got):\n%s", diff)
+	}
+}
+
+// TestPresent holds that the verbs that end see replicas, and a name that does not
+// exist as a target of that name.
+func TestPresent(t *testing.T) {
+	c, err := config.Load(config.Options{URLs: []string{"here=dns+http://localhost:1", "dns+http://nowhere.invalid"}, APIs: apis()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, target := range present(t.Context(), c) {
+		got = append(got, target.Name)
+	}
+	if all := strings.Join(got, " "); !strings.Contains(all, "here/127.0.0.1") || !strings.HasSuffix(all, " nowhere.invalid:80") {
+		t.Errorf("targets are %v", got)
+	}
+}

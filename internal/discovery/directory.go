@@ -1,0 +1,130 @@
+// Package discovery knows which addresses stand behind names, and goes on knowing
+// it while name servers fail. It never connects to them, and knows no targets.
+package discovery
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+)
+
+// MaxAddresses is how many addresses a host may have. More are taken for a
+// mistake: each one costs tokens.
+const MaxAddresses = 1000
+
+// atOnce is how many hosts are looked up at once.
+const atOnce = 16
+
+// A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4",
+// of IPv6 if it is "ip6", as [net.Resolver.LookupNetIP] does. It is called by
+// several goroutines at once.
+type Lookup func(ctx context.Context, family, host string) ([]netip.Addr, error)
+
+// families are looked up on their own, so that a name server that fails for one
+// does not make the addresses of the other come and go.
+var families = [...]string{"ip4", "ip6"}
+
+// addresses are the last known ones of a host, by family.
+type addresses [len(families)][]netip.Addr
+
+// A Directory is hosts and their addresses. Its methods are called by one
+// goroutine.
+type Directory struct {
+	lookup Lookup
+	known  map[string]addresses
+}
+
+// New returns a directory that knows nothing yet. A nil lookup asks the system's
+// name servers.
+func New(lookup Lookup) *Directory {
+	if lookup == nil {
+		lookup = (&net.Resolver{StrictErrors: true}).LookupNetIP // strict: half an answer is none
+	}
+	return &Directory{lookup: lookup, known: map[string]addresses{}}
+}
+
+// Refresh looks hosts up until ctx is done, and returns why it could not, by
+// host. What was known of a host whose lookup fails stays. That a host does not
+// exist is no failure: it has no addresses.
+func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]error {
+	var (
+		running  sync.WaitGroup
+		mu       sync.Mutex // guards found and failures
+		found    = map[string]addresses{}
+		failures = map[string]error{}
+		room     = make(chan struct{}, atOnce)
+	)
+	for _, host := range hosts {
+		running.Go(func() {
+			room <- struct{}{}
+			defer func() { <-room }()
+			now, err := d.resolve(ctx, host)
+			mu.Lock()
+			defer mu.Unlock()
+			found[host] = now
+			if err != nil {
+				failures[host] = err
+			}
+		})
+	}
+	running.Wait()
+	maps.Copy(d.known, found)
+	return failures
+}
+
+// resolve returns the addresses of host, those of a family that could not be
+// looked up as they were.
+func (d *Directory) resolve(ctx context.Context, host string) (addresses, error) {
+	before := d.known[host]
+	now := before
+	var failure error
+	for i, family := range families {
+		list, err := d.lookup(ctx, family, host)
+		if err != nil && !none(err) {
+			failure = cmp.Or(failure, err)
+			continue
+		}
+		now[i] = tidy(list)
+	}
+	if n := len(now[0]) + len(now[1]); n > MaxAddresses {
+		return before, fmt.Errorf("%d addresses, and at most %d are probed", n, MaxAddresses)
+	}
+	return now, failure
+}
+
+// none reports whether an error of a lookup says that there are no addresses: the
+// name does not exist, or has none of the family. Of a name in the hosts file the
+// latter is an error of its own.
+func none(err error) bool {
+	unknown, ok := errors.AsType[*net.DNSError](err)
+	_, other := errors.AsType[*net.AddrError](err)
+	return ok && unknown.IsNotFound || other
+}
+
+// tidy returns a sorted copy of list without repetitions. An IPv4 address is one,
+// however it is spelt.
+func tidy(list []netip.Addr) []netip.Addr {
+	tidy := make([]netip.Addr, len(list))
+	for i, a := range list {
+		tidy[i] = a.Unmap()
+	}
+	slices.SortFunc(tidy, netip.Addr.Compare)
+	return slices.Compact(tidy)
+}
+
+// Keep forgets all hosts but those.
+func (d *Directory) Keep(hosts []string) {
+	maps.DeleteFunc(d.known, func(host string, _ addresses) bool { return !slices.Contains(hosts, host) })
+}
+
+// Addresses returns the last known addresses of host, each once, those of IPv4
+// first, in ascending order. They are the caller's.
+func (d *Directory) Addresses(host string) []netip.Addr {
+	return slices.Concat(d.known[host][0], d.known[host][1])
+}
