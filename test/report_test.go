@@ -119,8 +119,10 @@ func (w truth) told(t *testing.T, road string, all map[string]told, classic bool
 		if s.Succeeded != 31 || s.Failed != 0 || s.Outcomes["ok"] != 31 || s.Input != 3100 || s.Output != 620 {
 			t.Errorf("%s: %+v", road, s)
 		}
-		s.Warnings = slices.DeleteFunc(s.Warnings, func(text string) bool { // of a busy machine, and right
-			return strings.Contains(text, "had been counted when Prometheus first saw")
+		s.Warnings = slices.DeleteFunc(s.Warnings, func(text string) bool {
+			busy := strings.Contains(text, "had been counted when Prometheus first saw") // a busy machine, and right
+			// By OTLP each life is an instance, and so short a range does not tell whether they were one after the other.
+			return busy || road == "OTLP" && strings.Contains(text, "counts are the sum of what came by 2 ways")
 		})
 		said := strings.Contains(strings.Join(s.Warnings, "\n"), "TTFT, TPOT, ITL, E2EL from classic buckets")
 		if said != classic || len(s.Warnings) > 1 || len(s.Warnings) > 0 && !classic {
