@@ -58,7 +58,7 @@ func (p *benchPlan) run(ctx context.Context, out, errs io.Writer) error {
 }
 
 // all runs every length and group.
-func (r *benchRun) all(ctx context.Context) error {
+func (r *benchRun) all(ctx context.Context) (failed error) {
 	for _, c := range r.plan.lengths {
 		jobs, err := assemble(c.Targets, r.plan.dial, buildInfo())
 		if err != nil {
@@ -76,10 +76,14 @@ func (r *benchRun) all(ctx context.Context) error {
 		for _, j := range jobs {
 			err := r.job(ctx, j)
 			j.close()
-			if err != nil || ctx.Err() != nil {
+			if ctx.Err() != nil || err != nil && !errors.Is(err, errFailed) {
 				return err
 			}
+			failed = errors.Join(failed, err) // a group that does not answer does not stop the others
 		}
+	}
+	if failed != nil {
+		return failed
 	}
 	if !slices.ContainsFunc(r.document.Summaries, func(s report.Summary) bool { return s.Succeeded() > 0 }) {
 		r.screen.note("no request succeeded")

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
 
@@ -60,14 +59,9 @@ func (t *tally) progress(now time.Time) report.Progress {
 		Total: total * len(t.part), Elapsed: now.Sub(t.began), Limit: t.load.Limit,
 	}
 	for _, i := range t.part {
-		p.Done += len(t.samples[i])
+		p.Done, p.Failed = p.Done+len(t.samples[i]), p.Failed+t.failed[i]
 		for _, n := range t.skipped[i] {
 			p.Done += n
-		}
-		for _, s := range t.samples[i] {
-			if s.Outcome != probe.OK {
-				p.Failed++
-			}
 		}
 	}
 	return p

@@ -23,6 +23,7 @@ type tally struct {
 
 	mu      sync.Mutex // guards all below
 	samples [][]report.Sample
+	failed  []int
 	skipped []map[probe.Skip]int
 
 	part  []int // members that are asked now
@@ -34,7 +35,10 @@ type tally struct {
 // newTally takes the results of j from now on.
 func newTally(j *job, load bench.Load, r *benchRun) *tally {
 	n := len(j.targets)
-	t := &tally{run: r, job: j, load: load, lags: make([]bench.Lag, n), samples: make([][]report.Sample, n), skipped: make([]map[probe.Skip]int, n)}
+	t := &tally{
+		run: r, job: j, load: load, lags: make([]bench.Lag, n),
+		samples: make([][]report.Sample, n), failed: make([]int, n), skipped: make([]map[probe.Skip]int, n),
+	}
 	for i := range t.skipped {
 		t.skipped[i] = map[probe.Skip]int{}
 	}
@@ -59,6 +63,9 @@ func (t *tally) add(s report.Sample) {
 	defer t.mu.Unlock()
 	i := t.member(s.Target)
 	t.samples[i] = append(t.samples[i], s)
+	if s.Outcome != probe.OK {
+		t.failed[i]++
+	}
 }
 
 func (t *tally) record(r *probe.Result) {
