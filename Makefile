@@ -71,7 +71,7 @@ lint: $(GOLANGCI) ## all linters of .golangci.yml
 unit:
 	$(GO) test -race -shuffle=on $(PKGS)
 	$(GO) test -run Allocates ./internal/stream ./internal/wire ./internal/probe
-	$(GO) test -run 'Ladders|LongPrompts|EqualStacks|FivePerCent' ./cmd/prober
+	$(GO) test -run 'Ladders|LongPrompts|EqualStacks|FivePerCent|SameRunTwice|UnderLoad' ./cmd/prober
 	@$(GO) test -count=1 -run '^TestTranscripts$$' -v ./internal/probe | grep -E '^ *(---|transcripts_test.go).*(SKIP|transcripts)' || true
 
 # A run that ends by its time now and then fails with "context deadline exceeded"

@@ -281,3 +281,17 @@ func TestPresent(t *testing.T) {
 		t.Errorf("targets are %v", got)
 	}
 }
+
+// totals sums the series of a metric by their label target.
+func totals(page, name string) map[string]int {
+	sums := map[string]int{}
+	for line := range strings.Lines(page) {
+		labels, ours := strings.CutPrefix(line, name+"{")
+		if _, target, ok := strings.Cut(labels, `target="`); ours && ok {
+			n := 0
+			_, _ = fmt.Sscan(line[strings.LastIndex(line, " ")+1:], &n)
+			sums[target[:strings.Index(target, `"`)]] += n
+		}
+	}
+	return sums
+}

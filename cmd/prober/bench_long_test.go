@@ -197,3 +197,20 @@ func TestFivePerCent(t *testing.T) {
 		t.Errorf("%d of 20 find a difference of 5%%", found)
 	}
 }
+
+// TestTheSameRunTwice holds that it has the same verdicts.
+func TestTheSameRunTwice(t *testing.T) {
+	t.Parallel()
+	var verdicts [2]string
+	for i := range verdicts {
+		synctest.Test(t, func(t *testing.T) {
+			d, _ := stacks(t)
+			for _, l := range d.Comparisons[0].Lines {
+				verdicts[i] += fmt.Sprintln(l.Metric, report.Verdict(l, "A", "B"))
+			}
+		})
+	}
+	if verdicts[0] != verdicts[1] || verdicts[0] == "" {
+		t.Errorf("first\n%ssecond\n%s", verdicts[0], verdicts[1])
+	}
+}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net"
@@ -144,22 +143,6 @@ func truth(sent []sim.Sent) time.Duration {
 	}
 	slices.Sort(list)
 	return (list[4] + list[5]) / 2
-}
-
-// TestTheSameRunTwice holds that it has the same verdicts.
-func TestTheSameRunTwice(t *testing.T) {
-	var verdicts [2]string
-	for i := range verdicts {
-		synctest.Test(t, func(t *testing.T) {
-			d, _ := stacks(t)
-			for _, l := range d.Comparisons[0].Lines {
-				verdicts[i] += fmt.Sprintln(l.Metric, report.Verdict(l, "A", "B"))
-			}
-		})
-	}
-	if verdicts[0] != verdicts[1] || verdicts[0] == "" {
-		t.Errorf("first\n%ssecond\n%s", verdicts[0], verdicts[1])
-	}
 }
 
 // TestAServerThatFails holds that it stops neither the run nor the other target.

@@ -1,3 +1,5 @@
+//go:build !race
+
 package main
 
 import (
@@ -31,6 +33,7 @@ func targetsFile(hosts []string, settings func(n int) string) string {
 // once, no series begins anew, and what did not change misses no slot. A goroutine
 // that is left fails the bubble.
 func TestReloadUnderLoad(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var hosts []string
 		for n := range 200 {
@@ -92,18 +95,4 @@ func TestReloadUnderLoad(t *testing.T) {
 			t.Errorf("%d of %d probes went well", n, w.logged("probe"))
 		}
 	})
-}
-
-// totals sums the series of a metric by their label target.
-func totals(page, name string) map[string]int {
-	sums := map[string]int{}
-	for line := range strings.Lines(page) {
-		labels, ours := strings.CutPrefix(line, name+"{")
-		if _, target, ok := strings.Cut(labels, `target="`); ours && ok {
-			n := 0
-			_, _ = fmt.Sscan(line[strings.LastIndex(line, " ")+1:], &n)
-			sums[target[:strings.Index(target, `"`)]] += n
-		}
-	}
-	return sums
 }
