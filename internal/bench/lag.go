@@ -9,7 +9,7 @@ import (
 // A Lag is how long what had something to do waited for a processor: a reader that
 // waits stamps what it reads too late. It is the whole process's.
 type Lag struct {
-	P99   time.Duration // 99 of 100 waits of goroutines were not longer, in nine seconds of ten; an upper bound
+	P99   time.Duration // 99 of 100 waits of goroutines were not longer, at least in nine seconds of ten; an upper bound
 	Waits uint64        // that were measured: the runtime does so with one of eight
 	Beat  time.Duration // 99 of 100 beats of a [pulse] were not later
 }

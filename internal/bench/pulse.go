@@ -21,7 +21,8 @@ type pulse struct {
 	stop  chan struct{}
 	done  sync.WaitGroup
 	late  []time.Duration // of each beat
-	since *latencies      // what the runtime counted until the last second began
+	first *latencies      // what the runtime counted until the pulse began
+	since *latencies      // and until the last second did
 	lags  []Lag           // of each second
 }
 
@@ -30,7 +31,8 @@ const second = int(time.Second / beat)
 
 // newPulse returns a pulse that beats until its end.
 func newPulse() *pulse {
-	p := &pulse{stop: make(chan struct{}), since: readLatencies()}
+	p := &pulse{stop: make(chan struct{}), first: readLatencies()}
+	p.since = p.first
 	p.done.Go(p.run)
 	return p
 }
@@ -76,18 +78,20 @@ func (p *pulse) end() Lag {
 	close(p.stop)
 	p.done.Wait()
 	p.read()
-	return lagOf(p.lags, p.late)
+	lag := calmer(p.first.until(p.since), p.lags)
+	lag.Beat = p99(p.late)
+	return lag
 }
 
-// lagOf is the lag of seconds and beats.
-func lagOf(seconds []Lag, late []time.Duration) Lag {
-	lag := Lag{Beat: p99(late)}
+// calmer is the lag of all the time, or if that is less, of nine seconds in ten: of
+// a long time a full beginning says nothing, and of few seconds the worst does not.
+func calmer(all Lag, seconds []Lag) Lag {
 	var waits []time.Duration
 	for _, s := range seconds {
-		waits, lag.Waits = append(waits, s.P99), lag.Waits+s.Waits
+		waits = append(waits, s.P99)
 	}
-	lag.P99 = rank(waits, 90)
-	return lag
+	all.P99 = min(all.P99, rank(waits, 90))
+	return all
 }
 
 // p99 is what 99 of 100 of a list are not above; 0 if it is empty. It sorts it.
