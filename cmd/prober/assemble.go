@@ -252,7 +252,12 @@ func (j *job) lengthNotes(t config.Target) []string {
 	case !known:
 		return []string{"prompt length is being calibrated"}
 	case off != 0:
-		return []string{fmt.Sprintf("prompts count %+d tokens against the %d asked", off, t.PromptTokens)}
+		return []string{offWords(off, t)}
 	}
 	return nil
+}
+
+// offWords say by how many tokens the prompts of t are longer than asked.
+func offWords(off int, t config.Target) string {
+	return fmt.Sprintf("prompts count %+d tokens against the %d asked", off, t.PromptTokens)
 }

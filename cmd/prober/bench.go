@@ -65,6 +65,12 @@ configuration.`,
 			return plan.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	b.flags(cmd)
+	return cmd
+}
+
+// flags gives cmd the flags of a bench.
+func (b *benchmark) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.IntVar(&b.requests, "requests", 0, "requests of each target in a step (default 10, or 10 times --concurrency)")
 	flags.DurationVar(&b.duration, "duration", 0, "time within which the requests of a step begin")
@@ -82,5 +88,4 @@ configuration.`,
 		}
 		return pflag.NormalizedName(name)
 	})
-	return cmd
 }

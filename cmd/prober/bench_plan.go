@@ -4,19 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A benchPlan is what a bench does, validated.
@@ -86,7 +83,7 @@ func (b benchmark) configure(given map[string]string, tokens string, urls []stri
 	if tokens == "" {
 		delete(given, "PROMPT_TOKENS")
 	}
-	c, err := load(config.Options{Environ: env.ToMap(os.Environ()), Overrides: given, URLs: urls, APIs: apis(), Servers: wire.Servers()})
+	c, err := readConfig(given, urls, config.ReadFile)
 	if err != nil {
 		return nil, err
 	}

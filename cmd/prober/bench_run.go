@@ -118,24 +118,17 @@ func (r *benchRun) job(ctx context.Context, j *job) error {
 // servers are, and what they reject. That none is answered is an error.
 func (r *benchRun) warm(ctx context.Context, j *job) (next uint64, err error) {
 	r.screen.note(firstWords(j))
-	_ = j.fit(ctx) // a server without a tokenizer tells by usage
-	for round := uint64(0); ; round++ {
-		held := j.writer.Prompt(round).Held
-		results, err := j.round(ctx, round)
-		if ctx.Err() != nil {
-			return round + 1, nil
-		}
-		if err != nil {
-			return 0, err
-		}
-		if !r.answered(results) {
-			return 0, errFailed
-		}
-		if held || round == calibrations || !j.calibrating(results) {
-			r.lengthNote(j)
-			return round + 1, nil
-		}
+	results, next, err := j.once(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return next, nil
+	case err != nil:
+		return 0, err
+	case !r.answered(results):
+		return 0, errFailed
 	}
+	r.lengthNote(j)
+	return next, nil
 }
 
 // firstWords say what is asked before anything counts, and how long that may take
@@ -170,7 +163,7 @@ func (r *benchRun) answered(results []*probe.Result) bool {
 // lengthNote says where prompts are not as long as they should be.
 func (r *benchRun) lengthNote(j *job) {
 	if off, known := j.writer.Off(); known && off != 0 && j.asks.Workload != prompt.Dataset {
-		r.screen.note(fmt.Sprintf("prompts count %+d tokens against the %d asked", off, j.targets[0].PromptTokens))
+		r.screen.note(offWords(off, j.targets[0]))
 	}
 }
 

@@ -66,7 +66,7 @@ func check(ctx context.Context, c *config.Config, w io.Writer) error {
 			fmt.Fprintln(w)
 		}
 	}
-	fmt.Fprintf(w, "in all %s tokens a day\n", grouped(total))
+	fmt.Fprintf(w, "in all %s tokens a day\n", report.Grouped(total))
 	if !well {
 		return errFailed
 	}
@@ -171,7 +171,7 @@ func (c checker) count(ctx context.Context) {
 	case err != nil:
 		c.line("warning", "ask the tokenizer: %v; calibrated by the usage of the first probes", err)
 	case known && off == 0:
-		c.line("tokens", "prompts are exactly %s, by %s", grouped(c.target.PromptTokens), exactness[c.job.exactBy()])
+		c.line("tokens", "prompts are exactly %s, by %s", report.Grouped(c.target.PromptTokens), exactness[c.job.exactBy()])
 	case known:
 		c.line("warning", "prompts are off by %+d tokens: the server's tokenizer allows no better", off)
 	}
@@ -227,9 +227,9 @@ func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 func (c checker) plan() {
 	t := c.target
 	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s tokens a day",
-		t.Prompt, c.lengths(), t.MaxTokens, c.job.plan.Interval, t.Arrival, grouped(c.job.tokensPerDay(t)))
+		t.Prompt, c.lengths(), t.MaxTokens, c.job.plan.Interval, t.Arrival, report.Grouped(c.job.tokensPerDay(t)))
 	if t.TokenBudgetPerDay > 0 {
-		c.line("", "at most %s tokens a day, by its budget", grouped(t.TokenBudgetPerDay))
+		c.line("", "at most %s tokens a day, by its budget", report.Grouped(t.TokenBudgetPerDay))
 	}
 }
 
@@ -238,17 +238,9 @@ func (c checker) lengths() string {
 	o := c.job.asks
 	switch o.Workload {
 	case prompt.Dataset:
-		return fmt.Sprintf("their own lengths (%s words in the mean)", grouped(o.Mean()))
+		return fmt.Sprintf("their own lengths (%s words in the mean)", report.Grouped(o.Mean()))
 	case prompt.Sessions:
-		return fmt.Sprintf("%s tokens and more (%s in the mean of %d rounds)", grouped(o.Tokens), grouped(o.Mean()), o.Rounds)
+		return fmt.Sprintf("%s tokens and more (%s in the mean of %d rounds)", report.Grouped(o.Tokens), report.Grouped(o.Mean()), o.Rounds)
 	}
-	return grouped(o.Tokens) + " tokens"
-}
-
-// grouped writes 21000 as 21,000.
-func grouped(n int) string {
-	if n < 1000 {
-		return fmt.Sprint(n)
-	}
-	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
+	return report.Grouped(o.Tokens) + " tokens"
 }

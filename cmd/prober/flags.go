@@ -51,13 +51,14 @@ func overrides(cmd *cobra.Command) map[string]string {
 // loadConfig reads the configuration of a verb: flags over environment over
 // targets file. URLs replace the configured targets.
 func loadConfig(cmd *cobra.Command, urls []string) (*config.Config, error) {
-	return readConfig(cmd, urls, config.ReadFile)
+	return readConfig(overrides(cmd), urls, config.ReadFile)
 }
 
-// readConfig is loadConfig with files read by read.
-func readConfig(cmd *cobra.Command, urls []string, read func(string) ([]byte, error)) (*config.Config, error) {
+// readConfig is loadConfig with flags that were already read, and files read by
+// read.
+func readConfig(flags map[string]string, urls []string, read func(string) ([]byte, error)) (*config.Config, error) {
 	return load(config.Options{
-		Environ: env.ToMap(os.Environ()), Overrides: overrides(cmd), URLs: urls, APIs: apis(), Servers: wire.Servers(), ReadFile: read,
+		Environ: env.ToMap(os.Environ()), Overrides: flags, URLs: urls, APIs: apis(), Servers: wire.Servers(), ReadFile: read,
 	})
 }
 

@@ -57,7 +57,7 @@ func once(ctx context.Context, c *config.Config, w io.Writer, format string) err
 	show := shower(w, format)
 	allOK := true
 	for _, j := range jobs {
-		results, err := j.once(ctx)
+		results, _, err := j.once(ctx)
 		for _, r := range results {
 			allOK = allOK && r.Outcome == probe.OK
 			err = errors.Join(err, show(r))
@@ -77,19 +77,19 @@ const calibrations = 3
 
 // once asks a round of j. Where only the usage of an answer tells how long a
 // prompt is, the first ones make it exact, or show that it cannot be, and the last
-// counts.
-func (j *job) once(ctx context.Context) ([]*probe.Result, error) {
+// counts. Next is the first round that was not asked.
+func (j *job) once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
 	_ = j.fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
 	var before []*probe.Result
 	for round := uint64(0); ; round++ {
 		held := j.writer.Prompt(round).Held
 		results, err := j.round(ctx, round)
 		if err != nil && before != nil { // calibrating once more was too much for a budget
-			return before, nil
+			return before, round + 1, nil
 		}
 		before = results
 		if err != nil || held || round == calibrations || !j.calibrating(results) {
-			return results, err
+			return results, round + 1, err
 		}
 	}
 }

@@ -48,7 +48,9 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 		Example: `  prober run http://localhost:8000
   PROBER_TARGETS_0_URL=http://vllm:8000 PROBER_QPS=0.05 prober run`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			load := func(read func(string) ([]byte, error)) (*config.Config, error) { return readConfig(cmd, urls, read) }
+			load := func(read func(string) ([]byte, error)) (*config.Config, error) {
+				return readConfig(overrides(cmd), urls, read)
+			}
 			files := reading{}
 			c, err := load(files.read)
 			if err != nil {

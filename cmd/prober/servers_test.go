@@ -102,7 +102,7 @@ func probeSystem(t *testing.T, s system) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, err := jobs[0].once(t.Context())
+	results, _, err := jobs[0].once(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

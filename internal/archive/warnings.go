@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/prometheus/common/model"
+
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // warn adds to the summary what is to be doubted.
@@ -93,7 +94,7 @@ func (r *Record) birthWords() string {
 		born += whole(g.born)
 	}
 	if all := r.Summary.Succeeded() + r.Summary.Failed(); born > 2 && 100*born > all {
-		return fmt.Sprintf("%s of the %s requests had been counted when Prometheus first saw this target, and may be from before the range", number(born), number(all))
+		return fmt.Sprintf("%s of the %s requests had been counted when Prometheus first saw this target, and may be from before the range", report.Grouped(born), report.Grouped(all))
 	}
 	return ""
 }
@@ -134,7 +135,7 @@ func (r *Record) holeWords() string {
 // tokenWords say that not all tokens are of requests that succeeded.
 func (r *Record) tokenWords() string {
 	if n := r.Summary.Failed(); n > 0 && r.Summary.Input > 0 {
-		return "tokens are also those of the " + number(n) + " failed requests, as far as the server told: only of successes nobody stored them"
+		return "tokens are also those of the " + report.Grouped(n) + " failed requests, as far as the server told: only of successes nobody stored them"
 	}
 	return ""
 }
@@ -145,15 +146,6 @@ func shorten(words []string, most int, separator string) string {
 		words = append(slices.Clone(words[:most]), fmt.Sprintf("%d more", len(words)-most))
 	}
 	return strings.Join(words, separator)
-}
-
-// number writes n with commas.
-func number(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
 }
 
 // length writes a duration as Prometheus does: 7d, 1h12m.

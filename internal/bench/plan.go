@@ -11,8 +11,7 @@ import (
 type Wish struct {
 	Requests int
 	Duration time.Duration
-	QPS      float64 // of each target, where requests begin by the clock
-	Unpaced  bool    // there is no clock
+	Unpaced  bool // there is no clock
 	AtOnce   int
 	Ladder   []int
 }

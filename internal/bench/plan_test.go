@@ -13,7 +13,7 @@ func TestLoads(t *testing.T) {
 		want  []Load
 		words []string
 	}{
-		"nothing said":       {Wish{QPS: 1}, []Load{{Requests: 10}}, []string{"10 at once"}},
+		"nothing said":       {Wish{}, []Load{{Requests: 10}}, []string{"10 at once"}},
 		"so many":            {Wish{Requests: 7}, []Load{{Requests: 7}}, []string{"7 at once"}},
 		"at a time":          {Wish{AtOnce: 4}, []Load{{Requests: 40, AtOnce: 4}}, []string{"4 at a time"}},
 		"for a time":         {Wish{AtOnce: 4, Duration: time.Minute}, []Load{{Limit: time.Minute, AtOnce: 4}}, []string{"4 at a time"}},

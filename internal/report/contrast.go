@@ -186,9 +186,9 @@ func pairsOf(least, most int, pair string) string {
 	case most == 1:
 		return "1 " + pair
 	case least == most:
-		return grouped(most) + " " + plural(pair)
+		return Grouped(most) + " " + plural(pair)
 	}
-	return grouped(least) + " to " + grouped(most) + " " + plural(pair)
+	return Grouped(least) + " to " + Grouped(most) + " " + plural(pair)
 }
 
 func (p *contrast) warnings() {

@@ -34,7 +34,7 @@ func DoubtLength(samples []Sample, asked int) []string {
 	if asked == 0 || least > most || least == asked && most == asked {
 		return nil
 	}
-	return []string{fmt.Sprintf("prompts count %s where %s were asked", join(grouped(least), grouped(most))+" tokens", grouped(asked))}
+	return []string{fmt.Sprintf("prompts count %s where %s were asked", join(Grouped(least), Grouped(most))+" tokens", Grouped(asked))}
 }
 
 // A side is one target of a comparison.
@@ -60,7 +60,7 @@ func failures(x, y side) string {
 }
 
 // outOf is "3 of 10".
-func outOf(n, total int) string { return grouped(n) + " of " + grouped(total) }
+func outOf(n, total int) string { return Grouped(n) + " of " + Grouped(total) }
 
 // unpaired counts the rounds that not both answered.
 func unpaired(x, y side) string {
@@ -120,7 +120,7 @@ func unlike(x, y side, of func(Sample) (int, bool)) (a, b string, differ bool) {
 
 // groupedHalf writes a median of whole numbers.
 func groupedHalf(v float64) string {
-	text := grouped(int(v))
+	text := Grouped(int(v))
 	if v != float64(int(v)) {
 		text += ".5"
 	}
@@ -129,7 +129,7 @@ func groupedHalf(v float64) string {
 
 // unlikeFrames is about ITL, which [PairUp] leaves out where it is a timer's.
 func unlikeFrames(x, y side) string {
-	a, b := burstsOf(x.good), burstsOf(y.good)
+	a, b := burstsOf(x.good, Spread(allITL(x.good))), burstsOf(y.good, Spread(allITL(y.good)))
 	var timed []string
 	if a.timed() {
 		timed = append(timed, x.name)

@@ -121,7 +121,7 @@ func stepLabel(l ladder, s Summary) string {
 		return l.name + ", " + clean(s.Load)
 	}
 	if s.AtOnce > 0 {
-		return fmt.Sprintf("%s, %s at once", l.name, grouped(s.AtOnce))
+		return fmt.Sprintf("%s, %s at once", l.name, Grouped(s.AtOnce))
 	}
 	return l.name
 }

@@ -31,9 +31,9 @@ func overviewOf(s Summary) []string {
 	rate := s.Throughput()
 	prompt := ""
 	if s.PromptTokens > 0 {
-		prompt = grouped(s.PromptTokens)
+		prompt = Grouped(s.PromptTokens)
 	}
-	row := []string{clean(s.Load), prompt, grouped(s.Succeeded()), grouped(s.Failed()), hundredths(rate.Requests), hundredths(rate.Output)}
+	row := []string{clean(s.Load), prompt, Grouped(s.Succeeded()), Grouped(s.Failed()), hundredths(rate.Requests), hundredths(rate.Output)}
 	for _, cell := range []struct {
 		of    Distribution
 		share float64

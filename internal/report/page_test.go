@@ -18,7 +18,7 @@ func outline(p plot.Page) []string {
 	for _, c := range p.Charts {
 		words := c.Title + ":"
 		for _, s := range c.Series {
-			words += " " + s.Name + " " + string(s.Style) + " " + grouped(len(s.Points)) + ";"
+			words += " " + s.Name + " " + string(s.Style) + " " + Grouped(len(s.Points)) + ";"
 		}
 		list = append(list, words)
 	}

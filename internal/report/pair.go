@@ -51,7 +51,7 @@ func PairUp(a, b []Sample) []Pairs {
 
 func timedFrames(samples []Sample) bool {
 	good, _ := split(samples, succeeded)
-	return burstsOf(good).timed()
+	return burstsOf(good, Spread(allITL(good))).timed()
 }
 
 // rounds are the samples of equal round, each two, by round. Where a round has

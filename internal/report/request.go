@@ -31,7 +31,7 @@ func tokenCount(c wire.Count) string {
 	if !c.Known {
 		return "?"
 	}
-	return grouped(c.N)
+	return Grouped(c.N)
 }
 
 func latency(s Seconds) string {

@@ -20,6 +20,7 @@ type Sample struct {
 	Prompt       wire.Count // tokens
 	Output       wire.Count // tokens
 	Contaminated bool       // a cache knew the prompt that should be cold: it has no TTFT
+	Hidden       bool       // its first tokens are reasoning that no frame showed: it has no TTFT
 	Frames       int        // token frames
 	Coalesced    int        // token frames that arrived in one read with the one before
 	TTFT         Seconds
@@ -42,8 +43,8 @@ func SampleOf(r *probe.Result) Sample {
 	s := Sample{
 		Target: r.Target, Round: r.Round, Start: r.Timeline.Start, Elapsed: r.Elapsed, Late: r.ScheduleDelay(),
 		Outcome: r.Outcome, Prompt: r.Usage.Prompt, Output: r.Usage.Generated(),
-		Contaminated: r.Cache == probe.CacheContaminated,
-		Frames:       len(r.Timeline.Tokens), Coalesced: r.Timeline.Coalesced(),
+		Contaminated: r.Cache == probe.CacheContaminated, Hidden: r.Hidden,
+		Frames: len(r.Timeline.Tokens), Coalesced: r.Timeline.Coalesced(),
 	}
 	for _, w := range r.Warnings {
 		s.Doubts = append(s.Doubts, w.Error())

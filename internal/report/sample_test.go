@@ -33,7 +33,7 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 	cached, hidden := answered(3, 1), answered(3, 1)
 	cached.Cache, hidden.Hidden = probe.CacheContaminated, true
 	for _, r := range []*probe.Result{cached, hidden} {
-		if s := SampleOf(r); s.TTFT.Known || !s.E2EL.Known || s.Contaminated != (r == cached) {
+		if s := SampleOf(r); s.TTFT.Known || !s.E2EL.Known || s.Contaminated != (r == cached) || s.Hidden != (r == hidden) {
 			t.Errorf("%+v", s)
 		}
 	}

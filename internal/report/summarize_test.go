@@ -75,7 +75,10 @@ func TestWarnings(t *testing.T) {
 			"3 of 10 prompts were found in a cache: no TTFT of them",
 		},
 		"hidden reasoning": {
-			with(good, doubt("some tokens are reasoning that no frame showed: TTFT is that of the first token shown"), 0, 4, 9),
+			with(good, func(s *Sample) {
+				s.Hidden = true
+				doubt("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")(s)
+			}, 0, 4, 9),
 			"3 of 10 requests had reasoning that no frame showed: no TTFT of them",
 		},
 		"untold": {

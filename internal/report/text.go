@@ -108,8 +108,8 @@ func counted(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// grouped writes 21000 as 21,000.
-func grouped(n int) string {
+// Grouped writes 21000 as 21,000.
+func Grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
 		text = text[:i] + "," + text[i:]
@@ -122,7 +122,7 @@ func many(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return grouped(n) + " " + noun + "s"
+	return Grouped(n) + " " + noun + "s"
 }
 
 // durationOf spells seconds as [duration] does.

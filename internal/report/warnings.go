@@ -9,14 +9,17 @@ import (
 )
 
 // warningsOf says what is doubtful about the numbers of successful samples, each
-// thing once. Canceled ones are only counted.
-func warningsOf(good []Sample, canceled int) []string {
+// thing once. ITL is how that of all their tokens is spread. Canceled ones are only
+// counted.
+func warningsOf(good []Sample, canceled int, itl Distribution) []string {
 	var list []string
 	if canceled > 0 {
 		list = append(list, counted(canceled, "request")+" cut off at the end: counted nowhere")
 	}
-	for _, warning := range []func([]Sample) string{cached, veiled, untold, unattributed, batches, lengths, fewForTails} {
-		if text := warning(good); text != "" {
+	for _, text := range []string{
+		cached(good), veiled(good), untold(good), unattributed(good), batches(burstsOf(good, itl)), lengths(good), fewForTails(good),
+	} {
+		if text != "" {
 			list = append(list, text)
 		}
 	}
@@ -30,7 +33,7 @@ func number(samples []Sample, is func(Sample) bool) int {
 }
 
 // of is "3 of 10 requests".
-func of(n, total int, noun string) string { return grouped(n) + " of " + many(total, noun) }
+func of(n, total int, noun string) string { return Grouped(n) + " of " + many(total, noun) }
 
 func contaminated(s Sample) bool { return s.Contaminated }
 
@@ -42,18 +45,13 @@ func cached(good []Sample) string {
 	return of(n, len(good), "prompt") + " were found in a cache: no TTFT of them"
 }
 
-// unseen is what the doubt of a request says that hid reasoning.
-const unseen = "reasoning that no frame showed"
-
 // veiled counts answers whose first tokens nobody saw.
 func veiled(good []Sample) string {
-	n := number(good, func(s Sample) bool {
-		return slices.ContainsFunc(s.Doubts, func(text string) bool { return strings.Contains(text, unseen) })
-	})
+	n := number(good, func(s Sample) bool { return s.Hidden })
 	if n == 0 {
 		return ""
 	}
-	return of(n, len(good), "request") + " had " + unseen + ": no TTFT of them"
+	return of(n, len(good), "request") + " had reasoning that no frame showed: no TTFT of them"
 }
 
 func untold(good []Sample) string {
@@ -74,8 +72,7 @@ func unattributed(good []Sample) string {
 }
 
 // batches says that token frames come in bursts.
-func batches(good []Sample) string {
-	b := burstsOf(good)
+func batches(b bursts) string {
 	const timer = "chunk gaps and ITL are a timer's, not the engine's"
 	switch {
 	case b.coalesced():
@@ -97,7 +94,8 @@ type bursts struct {
 	perFrame         float64 // mean tokens of a frame where that is known, or 0
 }
 
-func burstsOf(good []Sample) bursts {
+// burstsOf finds them in successful samples, whose ITL is spread so.
+func burstsOf(good []Sample, itl Distribution) bursts {
 	var b bursts
 	var frames, tokens int
 	for _, s := range good {
@@ -111,7 +109,6 @@ func burstsOf(good []Sample) bursts {
 	if frames > 0 {
 		b.perFrame = float64(tokens) / float64(frames)
 	}
-	itl := Spread(allITL(good))
 	half, _ := itl.At(0.50)
 	long, _ := itl.At(0.95)
 	b.half, b.long = half.Value, long.Value
@@ -146,7 +143,7 @@ func lengths(good []Sample) string {
 	if least >= most {
 		return ""
 	}
-	return fmt.Sprintf("answers are %s to %s long: E2EL differs with them", grouped(least), many(most, "token"))
+	return fmt.Sprintf("answers are %s to %s long: E2EL differs with them", Grouped(least), many(most, "token"))
 }
 
 // fewForTails names the quantiles that fewer than ten requests lie beyond.
@@ -192,7 +189,7 @@ func told() []string {
 		"no frame says how many it carries",
 		"token frames arrived together with the one before",
 		"tokens of it in its cache",
-		unseen,
+		"reasoning that no frame showed",
 	}
 }
 
