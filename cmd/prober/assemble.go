@@ -128,6 +128,15 @@ func (j *job) same(o *job) bool {
 	return j.plan.Name == o.plan.Name && reflect.DeepEqual(j.targets, o.targets) && j.files == o.files
 }
 
+// hold makes the members wait that shall.
+func (j *job) hold() {
+	for i, t := range j.targets {
+		if t.WaitForReady > 0 {
+			j.group.Members[i].Hold()
+		}
+	}
+}
+
 // inherit takes over what the servers of an earlier job taught, where this one
 // asks the same server as the same client.
 func (j *job) inherit(old *job) {

@@ -73,6 +73,7 @@ func (c *crew) replace(jobs []*job) {
 func (c *crew) begin(j *job, before []*work) *work {
 	starts, stop := context.WithCancel(c.starts)
 	w := &work{job: j, stop: stop, done: make(chan struct{})}
+	j.hold()
 	for _, old := range before {
 		j.inherit(old.job)
 	}
@@ -94,24 +95,61 @@ func shares(a, b *job) bool {
 	return slices.ContainsFunc(a.targets, func(t config.Target) bool { return b.has(t.Name) })
 }
 
-// probe probes one job as planned until starts is done.
+// probe probes one job as planned until starts is done. Members whose servers
+// are waited for join when these are ready.
 func (c *crew) probe(starts context.Context, j *job) {
-	if err := j.fit(starts); err != nil && starts.Err() == nil {
-		c.log.Info("prompt length is calibrated by the usage of the first probes",
-			zap.String("group", j.plan.Name), zap.NamedError("because", err))
+	var joining sync.WaitGroup
+	defer joining.Wait()
+	for i, m := range j.group.Members {
+		if m.Held() {
+			joining.Go(func() { c.admit(starts, j, i) })
+		}
+	}
+	if !j.group.Members[0].Held() {
+		c.fit(starts, j)
 	}
 	c.observers.describe(j)
 	work := schedule.Job{
 		Plan: j.plan,
 		Do: func(n uint64, due time.Time) {
 			j.group.Round(starts, c.probes, n, due)
-			if !j.group.Members[0].Resting(time.Now()) {
+			if first := j.group.Members[0]; !first.Held() && !first.Resting(time.Now()) {
 				j.fitAhead(starts, n+1)
 			}
 		},
 		Late: func(uint64) { j.group.Late() },
 	}
 	work.Run(starts, j.plan.Epoch(time.Now()))
+}
+
+// fit makes the prompts of j exact, where its first server helps with that.
+func (c *crew) fit(ctx context.Context, j *job) {
+	if err := j.fit(ctx); err != nil && ctx.Err() == nil {
+		c.log.Info("prompt length is calibrated by the usage of the first probes",
+			zap.String("group", j.plan.Name), zap.NamedError("because", err))
+	}
+}
+
+// admit waits for the server of member i of j, and makes it a member like the
+// others.
+func (c *crew) admit(ctx context.Context, j *job, i int) {
+	m, since := j.group.Members[i], time.Now()
+	log, limit := c.log.With(zap.String("target", m.Name())), j.targets[i].WaitForReady
+	log.Info("waiting for the server to be ready", zap.Duration("limit", limit))
+	err := m.Await(ctx, limit)
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		log.Warn("the server is not ready and is probed all the same", zap.Duration("waited", time.Since(since)))
+	} else {
+		log.Info("the server is ready", zap.Duration("waited", time.Since(since)))
+	}
+	if i == 0 {
+		c.fit(ctx, j)
+	}
+	m.Admit()
+	c.observers.describe(j)
 }
 
 // forget waits for the end of a work that was stopped, and makes the observers

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
@@ -64,11 +65,10 @@ func (i *instance) run(ctx context.Context) error {
 		return errors.Join(err, i.listener.Close())
 	}
 	o.recorder.LookupsFailed(unknown)
-	wishes := make(chan reloading)
-	server, failed := i.serve(o, wishes)
-
 	starts, stop := context.WithCancel(ctx)
 	defer stop()
+	wishes := make(chan reloading)
+	server, failed := i.serve(o, wishes, stop)
 	probes, drop := context.WithCancel(context.WithoutCancel(ctx))
 	defer drop()
 	c := &crew{observers: o, log: i.log, starts: starts, probes: probes}
@@ -122,14 +122,17 @@ func ticks(interval time.Duration) (c <-chan time.Time, stop func()) {
 	return ticker.C, ticker.Stop
 }
 
-// serve starts to serve the page, the metrics and the rest. The channel gets
-// the error with which serving ended before it should.
-func (i *instance) serve(o *observers, wishes chan<- reloading) (*http.Server, <-chan error) {
+// serve starts to serve the page, the metrics and the rest. stop ends the starts
+// of probes. The channel gets the error with which serving ended before it should.
+func (i *instance) serve(o *observers, wishes chan<- reloading, stop context.CancelFunc) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	o.board.Register(mux)
 	if i.load != nil {
 		mux.HandleFunc("POST /-/reload", reloadHandler(wishes))
 		mux.HandleFunc("PUT /-/reload", reloadHandler(wishes))
+	}
+	if i.config.DrainEndpoint {
+		mux.HandleFunc("/-/drain", i.drainHandler(o, stop))
 	}
 	mux.Handle("/metrics", o.metrics.Handler(func(err error) { i.log.Warn("scrape", zap.Error(err)) }))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
@@ -160,6 +163,7 @@ type observers struct {
 	otlp     *telemetry.OTLP // nil: off
 	recorder telemetry.Recorder
 	log      probeLog
+	draining atomic.Bool // the servers are about to stop: see [drainHandler]
 
 	mu        sync.Mutex // guards all below
 	promises  []probe.Objective

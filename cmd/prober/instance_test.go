@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +30,8 @@ type world struct {
 	headers sync.Map               // of the last request by host, as http.Header
 	hosts   sync.Map               // that the last request named, by host
 	fitted  sync.Map               // when the tokenizer was asked last, by host, as time.Time
+	loading sync.Map               // hosts that answer 503 whatever they are asked
+	closed  sync.Map               // hosts that refuse connections; those called "late…" do from the start
 	client  *http.Client
 	logs    *observer.ObservedLogs
 	stop    context.CancelFunc
@@ -51,6 +54,9 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 	listeners := map[string]*sim.Listener{}
 	for _, host := range hosts {
 		listeners[host+":80"] = w.simulate(host)
+		if strings.HasPrefix(host, "late") {
+			w.closed.Store(host+":80", true)
+		}
 	}
 	w.load = func(read func(string) ([]byte, error)) (*config.Config, error) {
 		options.ReadFile = read
@@ -69,6 +75,9 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 		load:  func(read func(string) ([]byte, error)) (*config.Config, error) { return w.load(read) },
 		files: files, lookup: lookup,
 		dial: func(ctx context.Context, _, address string) (net.Conn, error) {
+			if _, refuses := w.closed.Load(address); refuses {
+				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+			}
 			if listener, ok := listeners[address]; ok {
 				return listener.Dial(ctx)
 			}
@@ -102,6 +111,10 @@ func (w *world) simulate(host string) *sim.Listener {
 	}
 	s, listener := sim.New(sim.Config{Profile: profile, Seed: 1}), sim.NewListener()
 	server := &http.Server{Handler: http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		if _, is := w.loading.Load(host); is {
+			http.Error(to, "loading", http.StatusServiceUnavailable)
+			return
+		}
 		w.headers.Store(host, r.Header)
 		w.hosts.Store(host, r.Host)
 		if r.URL.Path == "/tokenize" {

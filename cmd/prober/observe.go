@@ -17,6 +17,9 @@ func (o *observers) attend(j *job) {
 	o.describe(j)
 	j.group.Record = func(r *probe.Result) {
 		defer o.survive(r)
+		if o.draining.Load() && r.Outcome == probe.Connect {
+			return // it was asked as its server was told to stop
+		}
 		o.describe(j)
 		o.recorder.Record(r)
 		o.board.Record(r)
@@ -58,7 +61,10 @@ func (j *job) description(i int, promises []probe.Objective) description {
 	if known.Dialect != nil {
 		d.api = known.Dialect.Name()
 	}
-	if i == 0 {
+	switch {
+	case j.group.Members[i].Held():
+		d.notes = append(d.notes, "the server is not ready yet: its probes begin when it is")
+	case i == 0:
 		d.notes = append(d.notes, j.lengthNotes(t)...)
 	}
 	return d

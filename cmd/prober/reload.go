@@ -61,9 +61,9 @@ func (i *instance) warn(next *config.Config) {
 	}
 	now := i.config
 	if next.ListenAddress != now.ListenAddress || next.WebConfigFile != now.WebConfigFile ||
-		next.LogLevel != now.LogLevel || next.LogFormat != now.LogFormat || next.GenAISemconv != now.GenAISemconv ||
+		next.LogLevel != now.LogLevel || next.LogFormat != now.LogFormat || next.GenAISemconv != now.GenAISemconv || next.DrainEndpoint != now.DrainEndpoint ||
 		next.ReloadInterval != now.ReloadInterval || next.DNSInterval != now.DNSInterval {
-		i.log.Warn("listen address, web configuration, log, conventions and intervals change with a restart only")
+		i.log.Warn("listen address, web configuration, log, conventions, drain endpoint and intervals change with a restart only")
 	}
 }
 

@@ -35,6 +35,7 @@ func newRun() *cobra.Command {
   /-/healthy         200 while the process serves
   /-/ready           200 while it probes
   /-/reload          POST reads the configuration anew, as SIGHUP does
+  /-/drain           with --drain-endpoint: ends the starts of probes, for a sidecar's preStop hook
 
 It does so by itself when the targets file, or another file that was read, holds something
 else: a key that was rotated, or a ConfigMap that was changed. A wrong configuration changes

@@ -19,6 +19,7 @@ type Config struct {
 
 	ReloadInterval time.Duration `env:"RELOAD_INTERVAL"` // between looks at the files that were read; 0: they are not looked at
 	DNSInterval    time.Duration `env:"DNS_INTERVAL"`    // between lookups of the hosts of targets with EachAddress, above 0
+	DrainEndpoint  bool          `env:"DRAIN_ENDPOINT"`  // serve /-/drain
 	Shard          Shard         `env:"SHARD"`           // which of the targets are this prober's; the targets below are all of them
 
 	Targets    []Target    `envPrefix:"TARGETS_"`    // at least one; environment first, then the file
@@ -60,6 +61,7 @@ type Target struct {
 	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY"` // prompt and answer tokens; 0 means no budget
 	Connection        string        `env:"CONNECTION"`           // fresh or reuse
 	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT"`        // longest pause that a Retry-After may ask for; 0 means no pauses
+	WaitForReady      time.Duration `env:"WAIT_FOR_READY"`       // longest wait for the server to be ready before the first probe; 0 means none
 
 	APIKey     Secret            `env:"API_KEY"`      // empty means none; already read from APIKeyFile, if that is given
 	APIKeyFile string            `env:"API_KEY_FILE"` // where APIKey was read from; "" if it was given directly

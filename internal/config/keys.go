@@ -106,6 +106,10 @@ func proberKeys() schema {
 				"groups stay together, and one shard more moves no more than what it gets",
 		},
 		{
+			name: "DRAIN_ENDPOINT", scope: proberScope, kind: onOffKind, fallback: "off", want: wantOnOff,
+			help: "serve /-/drain, after which run begins no more probes: for the preStop hook of a sidecar",
+		},
+		{
 			name: "GENAI_SEMCONV", scope: proberScope, kind: onOffKind, fallback: "on", want: wantOnOff,
 			help: "also emit the OpenTelemetry GenAI metrics (gen_ai.client.…) on OTLP",
 		},
@@ -207,6 +211,12 @@ func probeKeys() schema {
 			name: "BACKOFF_LIMIT", scope: sharedScope, kind: durationKind, fallback: "5m", words: []string{"none"},
 			want: wantDuration + "5m, or none",
 			help: "longest pause that a Retry-After of a 429 or 503 may ask for; none: there are no pauses",
+		},
+		{
+			name: "WAIT_FOR_READY", scope: sharedScope, kind: durationKind, fallback: "none", words: []string{"none"},
+			want: wantDuration + "30m, or none",
+			help: "how long run waits for the server to be ready (/health, or an answer for its models) before the first probe; slots meanwhile are " +
+				"skipped and counted, and after that long it is probed all the same; none: it is probed at once",
 		},
 	}
 }

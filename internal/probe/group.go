@@ -43,10 +43,11 @@ const (
 	SkipBudget  Skip = "budget"  // the day's tokens were spent
 	SkipLate    Skip = "late"    // the next slot was due as well
 	SkipBackoff Skip = "backoff" // the server asked not to be asked for a while
+	SkipWaiting Skip = "waiting" // the server was not ready yet, and is waited for
 )
 
 // Skips returns every reason to skip.
-func Skips() []Skip { return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff} }
+func Skips() []Skip { return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting} }
 
 // Round asks every member the question of a round, which is due at due. A
 // member's turn comes when the one before it is done, and at the latest after
@@ -97,6 +98,10 @@ func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (tu
 // of it, to be read only; nil if the slot was skipped.
 func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due time.Time) *Result {
 	m := g.Members[i]
+	if m.Held() {
+		g.Skipped(m.Name(), SkipWaiting)
+		return nil
+	}
 	if m.Resting(time.Now()) {
 		g.Skipped(m.Name(), SkipBackoff)
 		return nil

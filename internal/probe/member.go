@@ -22,6 +22,7 @@ type Member struct {
 
 	mu      sync.Mutex
 	lessons Lessons
+	held    bool      // it is not probed, see [Member.Hold]
 	rested  time.Time // when the server may be asked again; zero: now
 }
 
@@ -36,16 +37,16 @@ func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
 }
 
 // Inherit takes over from a member that probed the same server as the same client:
-// what the server taught, until when it is to be left alone, and what is spent of
-// the day's tokens.
+// what the server taught, until when it is to be left alone, what is spent of the
+// day's tokens, and that the server has been ready.
 func (m *Member) Inherit(old *Member) {
 	l := old.Lessons()
 	old.mu.Lock()
-	rested := old.rested
+	rested, held := old.rested, old.held
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lessons, m.rested = l, rested
+	m.lessons, m.rested, m.held = l, rested, m.held && held
 	m.budget.inherit(old.budget)
 }
 

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+)
+
+// waits is a small configuration that waits for servers.
+func waits(limit string, more ...string) map[string]string {
+	environ := map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20", "PROBER_WAIT_FOR_READY": limit}
+	for i := 0; i < len(more); i += 2 {
+		environ[more[i]] = more[i+1]
+	}
+	return environ
+}
+
+// newWaiting is a world of targets that the environment names.
+func newWaiting(t *testing.T, hosts []string, environ map[string]string) *world {
+	t.Helper()
+	return newWorldOf(t, time.Second, hosts, config.Options{Environ: environ, APIs: apis()}, nil)
+}
+
+// TestInstanceWaitsForItsServer holds that a server that is being started is no
+// failure: its slots are skipped and counted until it is ready, its prompts are
+// then made exact before the first of them, and a failure after that is one.
+func TestInstanceWaitsForItsServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWaiting(t, []string{"late"}, waits("30m", "PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct"))
+		time.Sleep(10 * time.Minute)
+		w.expect("60", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
+		w.expect("0", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
+		if !strings.Contains(w.get("/api/v1/targets"), "the server is not ready yet") {
+			t.Error("nothing says that the server is waited for")
+		}
+
+		w.loading.Store("late", true)
+		w.closed.Delete("late:80") // it listens, and still loads
+		time.Sleep(time.Minute)
+		w.expect("66", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
+
+		w.loading.Delete("late")
+		time.Sleep(time.Minute)
+		w.expect("66", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
+		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="ok"`)
+		w.expect("480", "llm_probe_tokens_total", `target="late:80"`, `kind="prompt"`)
+		if strings.Contains(w.get("/api/v1/targets"), "the server is not ready yet") || w.logged("the server is ready") != 1 {
+			t.Error("nothing says that the server is ready")
+		}
+
+		w.closed.Store("late:80", true)
+		time.Sleep(time.Minute)
+		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
+		w.stop()
+		w.end()
+	})
+}
+
+// TestInstanceDoesNotWaitForEver holds that a server that is not ready in time is
+// probed all the same, so that it is seen to be down.
+func TestInstanceDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, time.Second, []string{"late"}, waits("2m"))
+		time.Sleep(3 * time.Minute)
+		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
+		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
+		w.stop()
+		w.end()
+	})
+}
+
+// TestInstanceWaitsForOneOfAGroup holds that the others are probed meanwhile, also
+// where the prompts' length is the late one's to tell.
+func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWaiting(t, []string{"late", "a"}, waits("30m", "PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
+			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_1_URL", "http://a"))
+		time.Sleep(time.Minute)
+		w.expect("6", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
+		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.closed.Delete("late:80")
+		time.Sleep(time.Minute)
+		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="ok"`)
+		w.expect("12", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.stop()
+		w.end()
+	})
+}
+
+// TestReloadWaitsOnce holds that a server that has been ready is not waited for
+// again because something else about its target changed, and that one that is
+// waited for is still.
+func TestReloadWaitsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, time.Second, []string{"a", "late"}, waits("30m"))
+		time.Sleep(time.Minute)
+		w.closed.Store("a:80", true)
+		w.reload([]string{"a", "late"}, waits("30m", "PROBER_MAX_TOKENS", "10"))
+		time.Sleep(time.Minute)
+		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="connect"`)
+		w.expect("0", "llm_probe_skipped_total", `target="a:80"`, `reason="waiting"`)
+		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
+		w.stop()
+		w.end()
+	})
+}
+
+// TestInstanceDrains holds that after /-/drain no probe begins, that one under way
+// is counted, and that the prober serves on until it is stopped.
+func TestInstanceDrains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
+			"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "4000", "PROBER_QPS": "0.1", "PROBER_DRAIN_ENDPOINT": "on",
+		})
+		for w.metric("llm_probe_in_flight", `target="a:80"`) != "1" {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if answer := w.get("/-/drain"); answer != "draining\n" {
+			t.Errorf("answer %q", answer)
+		}
+		if ready := w.get("/-/ready"); ready != "Prober is not Ready.\n" {
+			t.Errorf("ready: %q", ready)
+		}
+		time.Sleep(5 * time.Second)
+		w.expect("1", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.closed.Store("a:80", true)
+		w.get("/-/drain") // again: no harm
+		time.Sleep(10 * time.Minute)
+		w.expect("1", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.expect("0", "llm_probe_probes_total", `target="a:80"`, `outcome="connect"`)
+		w.expect("0", "llm_probe_skipped_total", `target="a:80"`, `reason="waiting"`)
+		w.stop()
+		w.end()
+	})
+}
+
+// TestDrainIsOffUnlessAsked holds that nobody stops a prober that was not told to
+// let them.
+func TestDrainIsOffUnlessAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, time.Second, []string{"a"}, small)
+		if answer := w.get("/-/drain"); !strings.Contains(answer, "404") {
+			t.Errorf("answer %q", answer)
+		}
+		time.Sleep(time.Minute)
+		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.stop()
+		w.end()
+	})
+}
