@@ -76,10 +76,12 @@ func onTime(s scope) []*panel {
 }
 
 func exported(s scope) []*panel {
-	named := "{{job}} {{instance}}"
+	named, lookups := "{{job}} {{instance}}", "llm_prober_dns_lookup_failures_total"
 	return []*panel{
-		lines("Export failures", count, 8, 8, over(s.increase("llm_prober_export_failures_total", window), named)).judged(neutral, from(1, wary)).
-			says("Metrics or traces in the window that could not be sent by OTLP, after all retries.", "llm_prober_export_failures_total"),
+		lines("Failed exports and lookups", count, 8, 8,
+			over(s.increase("llm_prober_export_failures_total", window), "exports "+named),
+			over(s.increase(lookups, window), "lookups "+named)).judged(neutral, from(1, wary)).
+			says("Metrics or traces in the window that could not be sent by OTLP, after all retries (llm_prober_export_failures_total), and hosts of dns+ URLs that could not be looked up.", lookups),
 		lines("Samples a scrape", count, 8, 8, over(s.known(s.max("scrape_samples_scraped")), named)).empty("Not scraped").
 			says("Samples that a scrape brings: native histograms are one each, classic ones one for every bucket.", "scrape_samples_scraped"),
 		lines("Scrape duration", seconds, 8, 8, over(s.known(s.max("scrape_duration_seconds")), named)).empty("Not scraped").
