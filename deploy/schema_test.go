@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"encoding/json"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,6 +51,22 @@ func TestSchemaKnowsTheConfiguration(t *testing.T) {
 		slices.Sort(want)
 		if got := slices.Sorted(maps.Keys(of[name].Properties)); !slices.Equal(got, want) {
 			t.Errorf("%s has the keys\n%v, want\n%v", name, got, want)
+		}
+	}
+}
+
+// TestSettingsAreThoseOfTargets holds that what is a default for all targets has
+// the same bounds as what one target says.
+func TestSettingsAreThoseOfTargets(t *testing.T) {
+	var s struct {
+		Definitions map[string]struct{ Properties map[string]any }
+	}
+	if err := json.Unmarshal(read(t, chart+"/values.schema.json"), &s); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range s.Definitions["settings"].Properties {
+		if got := s.Definitions["target"].Properties[key]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s of a target is %v, of settings %v", key, got, want)
 		}
 	}
 }

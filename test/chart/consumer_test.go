@@ -32,6 +32,7 @@ func dependent(t *testing.T) string {
 // TestSidecarOfAnotherChart holds the contract of a sidecar: where it stands, and
 // that it can neither hold the model server up nor take it out of rotation.
 func TestSidecarOfAnotherChart(t *testing.T) {
+	t.Parallel()
 	all := objects(t, consumer(t))
 	if len(all) != 1 {
 		t.Errorf("%d objects, want the consumer's Deployment alone", len(all))
@@ -75,6 +76,7 @@ func TestSidecarOfAnotherChart(t *testing.T) {
 // TestSidecarNeedsItsPort holds that who forgets a parameter is told which, and that
 // an image is enough where there is no context.
 func TestSidecarNeedsItsPort(t *testing.T) {
+	t.Parallel()
 	dir := dependent(t)
 	for _, c := range []struct{ parameters, says string }{
 		{`"context" .Subcharts.prober "name" "a"`, "prober.sidecar needs name and port"},

@@ -10,6 +10,7 @@ import (
 // TestSets renders every set of values that comes with the chart, once, and holds
 // what comes out against its golden file and against what we promise.
 func TestSets(t *testing.T) {
+	t.Parallel()
 	for name, path := range sets(t) {
 		t.Run(name, func(t *testing.T) {
 			text := render(t, "--values", path)
@@ -29,6 +30,7 @@ func TestSets(t *testing.T) {
 
 // TestLint lints every set of values, and none.
 func TestLint(t *testing.T) {
+	t.Parallel()
 	if _, err := helm(t, "lint", "--strict", chart); err != nil {
 		t.Error(err)
 	}

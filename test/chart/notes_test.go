@@ -7,6 +7,7 @@ import (
 
 // TestNotes holds what the notes after an installation say, and what they do not.
 func TestNotes(t *testing.T) {
+	t.Parallel()
 	const (
 		label   = `WARNING: monitoring.labels has no "release"`
 		nobody  = "Nothing scrapes it yet"

@@ -11,6 +11,7 @@ const vllm = "targets: [{name: vllm, url: \"http://vllm:8000\"}]\n"
 // TestSchemaRefuses holds what Helm says about values of a wrong shape, before
 // anything is rendered: the place, and what is wrong there.
 func TestSchemaRefuses(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ values, want string }{
 		{vllm + "replica: 2", "at '': additional properties 'replica' not allowed"},
 		{vllm + "replicas: two", "at '/replicas': got string, want integer"},
@@ -47,6 +48,7 @@ func TestSchemaRefuses(t *testing.T) {
 // TestChartRefuses holds what the chart says about values that are each right and
 // impossible together.
 func TestChartRefuses(t *testing.T) {
+	t.Parallel()
 	const pair = "targets: [{name: a, url: \"http://a\"}, {name: slow, url: \"http://b\", qps: 0.01}]\n"
 	for _, c := range []struct{ values, want string }{
 		{"", "there is nothing to probe: set targets, for example --set targets[0].name=vllm --set targets[0].url=http://vllm:8000, or existingConfigMap."},
@@ -92,6 +94,7 @@ func TestChartRefuses(t *testing.T) {
 
 // TestChartAccepts holds the other side of the same borders.
 func TestChartAccepts(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		vllm + "objectives: [{signal: availability, goal: 0.99942}]",
 		vllm + "settings: {qps: 0.12}\nobjectives: [{signal: availability, goal: 0.9995}]",
@@ -112,6 +115,7 @@ func TestChartAccepts(t *testing.T) {
 // TestOldClusters holds that sidecars and the chart itself say which Kubernetes
 // they need.
 func TestOldClusters(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ version, values, want string }{
 		{"1.28.9", "sidecar: {enabled: true}", "sidecar.enabled needs Kubernetes 1.29 or later, where sidecars are native; this is v1.28.9."},
 		{"1.24.0", vllm, "chart requires kubeVersion: >=1.25.0-0"},
@@ -127,6 +131,7 @@ func TestOldClusters(t *testing.T) {
 
 // TestChartRefusesAllAtOnce holds that who has three problems is told three.
 func TestChartRefusesAllAtOnce(t *testing.T) {
+	t.Parallel()
 	refused(t, "targets: [{url: \"http://a\", api_key: k}, {url: \"http://a\"}]\nmaxTokensPerDay: 10",
 		"- targets[1] and targets[0] are both called", "- targets[0].api_key is a secret", "- the targets cost 364,608,000 tokens")
 }

@@ -8,6 +8,7 @@ import (
 // TestTargetsRestartNothing holds that a change of targets changes the ConfigMap
 // and not the pod, and that one of the environment changes the pod.
 func TestTargetsRestartNothing(t *testing.T) {
+	t.Parallel()
 	const one = "targets: [{name: a, url: \"http://a:8000\"}]\n"
 	of := func(text string) (file, deployment any) {
 		all := objects(t, render(t, "--values", values(t, text)))

@@ -28,6 +28,7 @@ func ruleGroups(t *testing.T) []map[string]any {
 // TestRulesAreThoseOfAlerts holds that a PrometheusRule says what the rule file
 // says, word for word.
 func TestRulesAreThoseOfAlerts(t *testing.T) {
+	t.Parallel()
 	rule := only(t, objects(t, render(t, "--values", sets(t)["monitors"])), "PrometheusRule")
 	if got, want := plain(t, mappings(rule, "spec", "groups")), plain(t, ruleGroups(t)); !reflect.DeepEqual(got, want) {
 		t.Errorf("the rules differ:\n%v\nwant\n%v", got, want)
@@ -50,6 +51,7 @@ func plain(t *testing.T, v any) (as any) {
 // TestRulesAsValuesSay holds what values change of the rules, and that they change
 // nothing else.
 func TestRulesAsValuesSay(t *testing.T) {
+	t.Parallel()
 	rule := only(t, objects(t, render(t, "--values", sets(t)["full"])), "PrometheusRule")
 	got := mappings(rule, "spec", "groups")
 	want := ruleGroups(t)
@@ -83,6 +85,7 @@ func TestRulesAsValuesSay(t *testing.T) {
 
 // TestRunbookTemplate holds that an address may have the alert's name inside.
 func TestRunbookTemplate(t *testing.T) {
+	t.Parallel()
 	out := render(t, "--values", sets(t)["monitors"], "--set", "prometheusRule.runbookUrl=https://wiki.example.com/{alert}/run")
 	if !strings.Contains(out, "runbook_url: https://wiki.example.com/ProberTargetDown/run\n") {
 		t.Error("no such runbook")
@@ -92,6 +95,7 @@ func TestRunbookTemplate(t *testing.T) {
 // TestBoardsAreThoseOfDashboards holds that every board is in a ConfigMap, byte
 // for byte, and that grafana-operator finds it there.
 func TestBoardsAreThoseOfDashboards(t *testing.T) {
+	t.Parallel()
 	all := objects(t, render(t, "--values", sets(t)["dashboards"]))
 	held, wanted := map[any]string{}, map[any]string{}
 	for _, o := range all {
