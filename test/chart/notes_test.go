@@ -46,7 +46,7 @@ func TestNotes(t *testing.T) {
 		{"policy", vllm + "networkPolicy: {enabled: true}", []string{"networkPolicy.egress.ports"}, nil},
 		{
 			"sidecar", "sidecar: {enabled: true, name: llama, port: 8080}",
-			[]string{"Nothing was deployed", "value: http://127.0.0.1:8080\n", `{{- include "prober.sidecar" (dict "context" .Subcharts.prober "name" "llama" "port" 8080) | nindent 8 }}`, "scrape port 9464"},
+			[]string{"Nothing was deployed", "value: \"http://127.0.0.1:8080\"\n", `{{- include "prober.sidecar" (dict "context" .Subcharts.prober "name" "llama" "port" 8080) | nindent 8 }}`, "scrape port 9464"},
 			[]string{"helm test", "limit of CPU"},
 		},
 	} {

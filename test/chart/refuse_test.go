@@ -83,6 +83,11 @@ func TestChartRefuses(t *testing.T) {
 		{vllm + "settings: {qps: 0.00001}\nobjectives: [{signal: availability, goal: 0.9}]", "want at least 0.00058 probes per second (qps)."},
 		{vllm + "objectives: [{signal: ttft, goal: 0.9}]", "objectives[0] of ttft has no limit: set one, for example limit: 2s."},
 		{vllm + "objectives: [{signal: availability, goal: 0.9, limit: 2s}]", "objectives[0].limit: availability has no limit. Leave it out."},
+		{vllm + "objectives: [{signal: availability, goal: 0.9}, {signal: availability, goal: 0.8}]", `objectives[1] and objectives[0] are both called "availability": give each a name of its own.`},
+		{vllm + "env: {A: b}\nextraEnv: [{name: A, value: c}]", "the variable A is given 2 times: by env, extraEnv or the chart itself."},
+		{vllm + "extraEnv: [{name: GOMEMLIMIT, value: 1GiB}]", "the variable GOMEMLIMIT is given 2 times"},
+		{"sidecar: {enabled: true}\nextraEnv: [{name: PROBER_TARGETS_0_URL, value: \"http://a\"}]", "the variable PROBER_TARGETS_0_URL is given 2 times"},
+		{"sidecar: {enabled: true}\nwebConfig: {existingSecret: {name: a}}", "webConfig with sidecar.enabled: a sidecar mounts nothing, and serves plain HTTP."},
 		{vllm + "maxTokensPerDay: 182303999", "the targets cost 182,304,000 tokens a day (qps × 86400 × (prompt_tokens + max_tokens)), and maxTokensPerDay is 182,303,999: lower qps or prompt_tokens, or give targets a token_budget_per_day."},
 		{vllm + "maxTokensPerDay: 200000000\nreplicas: 2", "the targets cost 364,608,000 tokens a day (qps × 86400 × (prompt_tokens + max_tokens) × 2 replicas)"},
 		{"existingConfigMap: mine\nnetworkPolicy: {enabled: true}", "networkPolicy.enabled with targets that the chart does not see"},
@@ -104,6 +109,8 @@ func TestChartAccepts(t *testing.T) {
 		"extraEnvFrom: [{secretRef: {name: targets}}]",
 		"env: {PROBER_TARGETS_FILE: /somewhere/targets.yaml}",
 		vllm + "replicas: 0",
+		vllm + "env: {GOMEMLIMIT: 1GiB}",
+		vllm + "objectives: [{signal: ttft, limit: 1s, goal: 0.9}, {name: slow, signal: ttft, limit: 2s, goal: 0.9}]",
 		"enabled: true\n" + vllm,
 	} {
 		if out, err := helm(t, "template", "prober", chart, "--values", values(t, text)); err != nil {

@@ -21,6 +21,9 @@ sidecar.enabled needs Kubernetes 1.29 or later, where sidecars are native; this 
 {{- if and (or .Values.podMonitor.enabled .Values.podMonitoring.enabled) (not .Values.sidecar.selector) }}
 podMonitor or podMonitoring with sidecar.enabled needs sidecar.selector: the labels of the pods that have the sidecar.
 {{- end }}
+{{- if or .Values.webConfig.existingSecret.name .Values.webConfig.certificateSecretName }}
+webConfig with sidecar.enabled: a sidecar mounts nothing, and serves plain HTTP. Leave webConfig out.
+{{- end }}
 {{- if .Values.serviceMonitor.enabled }}
 serviceMonitor.enabled with sidecar.enabled: a sidecar has no Service. Enable podMonitor instead.
 {{- end }}
@@ -86,7 +89,7 @@ env.{{ $name }} is a secret in plain values: put it into a Secret and give it in
 {{- end }}
 {{- end -}}
 
-{{/* Variables that the chart sets itself. */}}
+{{/* Variables that the chart sets itself, and variables that are there twice. */}}
 {{- define "prober.problemsOfEnv" -}}
 {{- $instead := dict "PROBER_LISTEN_ADDRESS" "containerPort" "PROBER_WEB_CONFIG_FILE" "webConfig.existingSecret" "PROBER_SHARD" "shards" }}
 {{- if or .Values.existingConfigMap (include "prober.hasFile" .) }}
@@ -95,6 +98,21 @@ env.{{ $name }} is a secret in plain values: put it into a Secret and give it in
 {{- range $name, $value := $instead }}
 {{- if hasKey $.Values.env $name }}
 env.{{ $name }} is set by the chart: use {{ $value }}.
+{{- end }}
+{{- end }}
+{{- /* Helm applies on the server, which refuses a list of variables that has a name twice. */ -}}
+{{- $names := list }}
+{{- if .Values.sidecar.enabled }}
+{{- $names = include "prober.sidecarEnv" (dict "context" . "name" "name" "port" 1) | fromYaml | keys }}
+{{- range .Values.extraEnv }}{{ $names = append $names .name }}{{ end }}
+{{- else }}
+{{- range concat (include "prober.runEnv" . | fromYamlArray) (include "prober.env" . | fromYamlArray) }}{{ $names = append $names .name }}{{ end }}
+{{- end }}
+{{- range $name := $names | uniq | sortAlpha }}
+{{- $times := 0 }}
+{{- range $names }}{{ if eq . $name }}{{ $times = add1 $times }}{{ end }}{{ end }}
+{{- if and (gt $times 1) (not (hasKey $instead $name)) }}
+the variable {{ $name }} is given {{ $times }} times: by env, extraEnv or the chart itself. Give it once; env may replace GOMEMLIMIT.
 {{- end }}
 {{- end }}
 {{- end -}}
@@ -108,7 +126,13 @@ three bad probes (docs/slo.md).
 {{- range include "prober.targets" . | fromJsonArray }}
 {{- if or (not $slowest) (lt .qps (get $slowest "qps" | default 1e9)) }}{{ $slowest = . }}{{ end }}
 {{- end }}
+{{- $names := dict }}
 {{- range $i, $objective := .Values.objectives }}
+{{- $name := $objective.name | default $objective.signal }}
+{{- if hasKey $names $name }}
+objectives[{{ $i }}] and objectives[{{ get $names $name }}] are both called {{ $name | quote }}: give each a name of its own.
+{{- end }}
+{{- $_ := set $names $name $i }}
 {{- if and (eq $objective.signal "availability") (hasKey $objective "limit") }}
 objectives[{{ $i }}].limit: availability has no limit. Leave it out.
 {{- else if and (ne $objective.signal "availability") (not (hasKey $objective "limit")) }}

@@ -34,10 +34,6 @@ end, so that a server that drains is not counted as failing.
       containerPort: 9464
       protocol: TCP
   env:
-    - name: PROBER_TARGETS_0_URL
-      value: http://127.0.0.1:{{ .port }}
-    - name: PROBER_TARGETS_0_NAME
-      value: {{ .name | quote }}
     {{- range $name, $value := include "prober.sidecarEnv" . | fromYaml }}
     - name: {{ $name }}
       value: {{ include "prober.text" $value | quote }}
@@ -72,7 +68,9 @@ end, so that a server that drains is not counted as failing.
 {{- define "prober.sidecarEnv" -}}
 {{- $values := (.context | default dict).Values | default dict -}}
 {{- $sidecar := $values.sidecar | default dict -}}
-{{- $env := dict "PROBER_WAIT_FOR_READY" (.waitForReady | default $sidecar.waitForReady | default "30m") "PROBER_DRAIN_ENDPOINT" "on" -}}
+{{- $env := dict "PROBER_TARGETS_0_NAME" .name "PROBER_TARGETS_0_URL" (printf "http://127.0.0.1:%v" .port) -}}
+{{- $_ := set $env "PROBER_DRAIN_ENDPOINT" "on" -}}
+{{- $_ := set $env "PROBER_WAIT_FOR_READY" (.waitForReady | default $sidecar.waitForReady | default "30m") -}}
 {{- $memory := dig "limits" "memory" "" (.resources | default $sidecar.resources | default dict) -}}
 {{- with include "prober.goMemoryLimit" ($memory | default "128Mi") }}{{ $_ := set $env "GOMEMLIMIT" . }}{{ end -}}
 {{- range $key, $value := $values.settings -}}
