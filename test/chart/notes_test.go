@@ -32,6 +32,10 @@ func TestNotes(t *testing.T) {
 		{"label", vllm + "podMonitor: {enabled: true}\nmonitoring: {labels: {release: p}}", nil, []string{label, nobody}},
 		{"GMP needs no label", vllm + "podMonitoring: {enabled: true}", nil, []string{label, nobody}},
 		{"classic", vllm + "podMonitor: {enabled: true}\nmonitoring: {nativeHistograms: false}", []string{classic}, nil},
+		{
+			"classic with alerts", vllm + "podMonitor: {enabled: true}\nprometheusRule: {enabled: true}\nmonitoring: {nativeHistograms: false}",
+			[]string{classic, "An alert will say so: --set prometheusRule.disabled.ProberClassicOnly=true"}, nil,
+		},
 		{"OTLP", vllm + "env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"http://c:4318\"}", nil, []string{nobody}},
 		{"two", vllm + "replicas: 2", []string{"In all 364,608,000 tokens a day by 2 probers that all probe all."}, nil},
 		{"shards", vllm + "shards: 3", []string{"In all 182,304,000 tokens a day by 3 probers that share the targets."}, nil},

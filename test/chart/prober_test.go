@@ -106,6 +106,7 @@ func environment(container map[string]any) map[string]string {
 func files(all []object, spec map[string]any) map[string]string {
 	held := map[string]string{
 		"/etc/prober/web/web-config.yaml":  "",
+		"/etc/prober/web/web.yml":          "",
 		"/etc/prober/targets/targets.yaml": "targets: [{url: http://elsewhere}]",
 	}
 	for _, o := range all {
