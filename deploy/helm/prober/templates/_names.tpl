@@ -4,15 +4,15 @@
 {{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* At most 52 characters: the pods of a StatefulSet add theirs, and their name becomes a label. */}}
+{{/* No dots, which a Service cannot have, and at most 52 characters: the pods of a StatefulSet add theirs, and their name becomes a label. */}}
 {{- define "prober.fullname" -}}
 {{- $name := include "prober.name" . -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
 {{- else if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- .Release.Name | replace "." "-" | trunc 52 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name $name | replace "." "-" | trunc 52 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 
