@@ -26,7 +26,7 @@ test: fmt vet staticcheck unit fuzz e2e ## everything
 	@echo "make test: all passed"
 
 fmt:
-	@unformatted=$$(gofmt -l alerts cmd dashboards internal test); \
+	@unformatted=$$(gofmt -l alerts cmd dashboards deploy internal test); \
 	if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
 
 vet:
@@ -104,7 +104,7 @@ e2e: build chromium $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) ## the binary, 
 	  tee $(CACHE)/e2e.log | grep -E '^(--- |ok|FAIL)|queries run' || { cat $(CACHE)/e2e.log; exit 1; }
 
 generate: ## docs/metrics.md, docs/configuration.md, the boards and golden files
-	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status ./internal/plot ./dashboards/generate -update
+	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status ./internal/plot ./dashboards/generate ./deploy -update
 
 bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
