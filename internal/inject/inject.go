@@ -94,7 +94,7 @@ func (r *run) warn(format string, args ...any) {
 func (r *run) document(d document) []byte {
 	var tree yaml.Node
 	if err := yaml.Unmarshal(d.text, &tree); err != nil {
-		r.fault(d.place(1), "cannot be read: "+d.relined(err), "want YAML or JSON as kubectl takes it")
+		r.fault(fmt.Sprintf("document %d", d.number), "cannot be read: "+d.reason(err), "want YAML or JSON as kubectl takes it")
 		return nil
 	}
 	if len(tree.Content) == 0 {
@@ -104,7 +104,7 @@ func (r *run) document(d document) []byte {
 	pods, objects := podsOf(tree.Content[0], []*yaml.Node{&tree})
 	r.objects += objects
 	for _, p := range pods {
-		p.place = d.place(p.line)
+		p.document = d
 		r.pod(p, &tree, &sheet)
 	}
 	if len(sheet.edits) == 0 {
@@ -125,7 +125,7 @@ func (r *run) pod(p pod, tree *yaml.Node, sheet *sheet) {
 	}
 	read, err := p.read()
 	if err != nil {
-		r.fault(p.String(), "cannot be read: "+strings.TrimPrefix(err.Error(), "yaml: "), "want a pod as kubectl takes it")
+		r.fault(p.String(), "cannot be read: "+p.document.reason(err), "want a pod as kubectl takes it")
 		return
 	}
 	s, ok := r.serving(p, read)

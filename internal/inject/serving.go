@@ -36,12 +36,12 @@ func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
 			r.fault(p.String(), "wants the sidecar, but which of its containers is the model server is not known",
 				"name it by the annotation "+serverOf)
 		} else if why != "" {
-			r.warn("%s: left alone: %s; the annotation %s says otherwise", p.name(), why, annotation)
+			r.warn("%s: left alone: %s; the annotation %s: \"true\" adds it all the same", p.name(), why, annotation)
 		}
 		return s, false
 	}
 	if why = halved(p, read, s); why != "" && wish != "true" {
-		r.warn("%s: left alone: %s; the annotation %s says otherwise", p.name(), why, annotation)
+		r.warn("%s: left alone: %s; the annotation %s: \"true\" adds it all the same", p.name(), why, annotation)
 		return s, false
 	}
 	var text string
@@ -125,7 +125,7 @@ func (r *run) port(read podSpec, s serving) (port int, wrong string) {
 // said is the value of a flag or of a variable that says where a server listens,
 // and which of them; empty if neither is there.
 func (c container) said(args, flags []string, env string) (v, by string) {
-	v, ok := flag(args, flags)
+	v, ok := flagged(args, flags)
 	if name, is := variable(v); ok && is {
 		if e, there := c.env(name); there && e.ValueFrom == nil {
 			return e.Value, name
@@ -184,7 +184,7 @@ func isTLS(arg string) bool {
 // out, or comes from where a reference cannot be taken over, bare says so.
 func apiKey(s serving) (from *valueFrom, bare string) {
 	name := s.server.key
-	if given, ok := flag(s.args, []string{"--api-key", "--api-keys"}); ok {
+	if given, ok := flagged(s.args, []string{"--api-key", "--api-keys"}); ok {
 		if name, ok = variable(given); !ok {
 			return nil, "written out in its arguments"
 		}

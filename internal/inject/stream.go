@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -22,15 +23,16 @@ func (d document) place(line int) string {
 	return fmt.Sprintf("document %d, line %d", d.number, d.line+line-1)
 }
 
+// yamlLine is a line that an error of the YAML library speaks of.
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
-// relined is an error of the YAML library, with lines of the stream.
-func (d document) relined(err error) string {
+// reason is an error of the YAML library on one line, with lines of the stream.
+func (d document) reason(err error) string {
 	text := yamlLine.ReplaceAllStringFunc(err.Error(), func(s string) string {
 		n, _ := strconv.Atoi(s[len("line "):])
 		return "line " + strconv.Itoa(n+d.line-1)
 	})
-	return string(bytes.TrimPrefix([]byte(text), []byte("yaml: ")))
+	return strings.Join(strings.Fields(strings.TrimPrefix(text, "yaml: ")), " ")
 }
 
 // split cuts a stream into its documents: before each line that begins with

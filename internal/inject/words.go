@@ -72,9 +72,9 @@ func script(text string) [][]string {
 	return append(all, words)
 }
 
-// flag is the value of the last of some flags among args: --port 8000 or
+// flagged is the value of the last of some flags among args: --port 8000 or
 // --port=8000.
-func flag(args, names []string) (v string, ok bool) {
+func flagged(args, names []string) (v string, ok bool) {
 	for i, arg := range args {
 		for _, name := range names {
 			if rest, found := strings.CutPrefix(arg, name); found && strings.HasPrefix(rest, "=") {

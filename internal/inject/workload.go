@@ -12,6 +12,7 @@ import (
 type kind struct {
 	group, name string
 	spec, meta  []string // the way to the pod's spec, and to what holds its labels and annotations
+	unless      []string // the way to what, if it is there, holds the pods instead
 	why         string   // why it is left alone; empty if it is not
 	loud        bool     // whether to say so
 }
@@ -35,6 +36,11 @@ var kinds = []kind{
 	template("argoproj.io", "Rollout", "spec", "template"),
 	// Only the leader of a group serves.
 	template("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "spec", "leaderWorkerTemplate", "leaderTemplate"),
+	{
+		group: "leaderworkerset.x-k8s.io", name: "LeaderWorkerSet", unless: []string{"spec", "leaderWorkerTemplate", "leaderTemplate"},
+		spec: []string{"spec", "leaderWorkerTemplate", "workerTemplate", "spec"}, meta: []string{"spec", "leaderWorkerTemplate", "workerTemplate", "metadata"},
+		why: "all its pods are alike, and only its leaders serve; give it a leaderTemplate",
+	},
 	// Serve's proxy runs on the head. It is a router, and a RayCluster may serve
 	// anything: the head's annotation or its command must say that it is wanted.
 	template("ray.io", "RayCluster", "spec", "headGroupSpec", "template"),
@@ -56,14 +62,15 @@ type pod struct {
 	meta  *yaml.Node   // a mapping, or nil
 	trail []*yaml.Node // the nodes from the document to the spec, with it
 	line  int          // of the document, on which the workload begins
-	place string       // the document and the line, for people
+
+	document document // that it is in
 }
 
 // name is kind/name of the workload.
 func (p pod) name() string { return p.kind.name + "/" + cmp.Or(p.label, "?") }
 
 // String is where the workload is, and its name.
-func (p pod) String() string { return p.place + ": " + p.name() }
+func (p pod) String() string { return p.document.place(p.line) + ": " + p.name() }
 
 // podsOf are the pods of an object or of a List of them, and how many objects
 // these are. The trail leads to the object, without it.
@@ -93,12 +100,12 @@ func podsOf(object *yaml.Node, trail []*yaml.Node) (pods []pod, objects int) {
 
 // podOf is the pod of an object of kind k; ok is false if it has none.
 func podOf(object *yaml.Node, k kind, trail []*yaml.Node) (p pod, ok bool) {
+	if _, instead := at(object, k.unless); instead && k.unless != nil {
+		return p, false
+	}
 	metadata, _ := value(object, "metadata")
 	p = pod{kind: k, label: cmp.Or(text(metadata, "name"), strings.TrimSuffix(text(metadata, "generateName"), "-")), line: object.Line}
-	p.meta = object
-	for _, key := range k.meta {
-		p.meta, _ = value(p.meta, key)
-	}
+	p.meta, _ = at(object, k.meta)
 	p.spec = object
 	for _, key := range k.spec {
 		if p.spec, ok = value(p.spec, key); !ok {
@@ -108,6 +115,17 @@ func podOf(object *yaml.Node, k kind, trail []*yaml.Node) (p pod, ok bool) {
 	}
 	p.trail = trail
 	return p, followed(p.spec).Kind == yaml.MappingNode
+}
+
+// at is what is at the end of a way of keys.
+func at(n *yaml.Node, way []string) (v *yaml.Node, ok bool) {
+	v, ok = n, true
+	for _, key := range way {
+		if v, ok = value(v, key); !ok {
+			return nil, false
+		}
+	}
+	return v, ok
 }
 
 // value is the value of a key of a mapping, which may be an alias; nodes that
