@@ -19,6 +19,7 @@ const (
 	annotation = "prober.llm-prober.io/inject"    // "true" or "false", whatever the pod holds
 	portOf     = "prober.llm-prober.io/port"      // where its model server listens
 	serverOf   = "prober.llm-prober.io/container" // which container is its model server
+	nameOf     = "prober.llm-prober.io/name"      // what the prober calls it; the workload's name if it is not there
 )
 
 // Options say what is injected, and where.
@@ -132,7 +133,7 @@ func (r *run) pod(p pod, tree *yaml.Node, sheet *sheet) {
 	if !ok || !r.free(p, read, s) {
 		return
 	}
-	car := newSidecar(p.target(s), s, r.options)
+	car := newSidecar(p.target(read, s), s, r.options)
 	if err := sheet.add(p, car, tree); err != nil {
 		r.fault(p.String(), err.Error(), "pass it through kubectl kustomize first, which writes it plainly")
 		return

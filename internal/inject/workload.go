@@ -202,7 +202,7 @@ func (p pod) read() (podSpec, error) {
 
 // target is the name that the prober gives to what it asks: the workload's, so
 // that series and baselines survive the pods. It has at most 100 characters.
-func (p pod) target(s serving) string {
-	name := cmp.Or(p.label, s.container.Name)
+func (p pod) target(read podSpec, s serving) string {
+	name := cmp.Or(read.meta.Annotations[nameOf], p.label, s.container.Name)
 	return name[:min(len(name), 100)]
 }
