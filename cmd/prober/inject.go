@@ -66,7 +66,7 @@ server in them; nothing is written then.`,
 // none.
 func releaseImage(version string) string {
 	if regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(version) {
-		return imageName + ":" + version
+		return imageName + ":" + strings.TrimPrefix(version, "v")
 	}
 	return imageName + ":latest"
 }
@@ -110,11 +110,11 @@ func readManifests(file string, stdin io.Reader) ([]byte, error) {
 	}
 	in := stdin
 	if file != "-" {
-		f, err := os.Open(file)
+		f, err := os.Open(file) //nolint:gosec // what the user names
 		if err != nil {
 			return nil, config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: "cannot be opened: " + reason(err), Hint: "give a file, or - for standard input"}}
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // it was only read
 		in = f
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxManifests+1))
@@ -129,8 +129,7 @@ func readManifests(file string, stdin io.Reader) ([]byte, error) {
 
 // reason is an error of a file without its path.
 func reason(err error) string {
-	var path *os.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return path.Err.Error()
 	}
 	return err.Error()
@@ -142,8 +141,7 @@ func injectStream(cmd *cobra.Command, in []byte, o inject.Options) error {
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
 	}
-	var wrong inject.Problems
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[inject.Problems](err); ok {
 		problems := make(config.Problems, len(wrong))
 		for i, p := range wrong {
 			problems[i] = config.Problem(p)

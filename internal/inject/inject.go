@@ -64,7 +64,7 @@ func Stream(in []byte, o Options) (Result, error) {
 		}
 	}
 	if len(run.result.Injected) == 0 && run.problems == nil {
-		run.fault("the manifests", fmt.Sprintf("no model server was found in %d objects", run.objects),
+		run.fault("the manifests", fmt.Sprintf("hold no model server that is known (objects read: %d)", run.objects),
 			fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation))
 	}
 	if run.problems != nil {
@@ -101,9 +101,12 @@ func (r *run) document(d document) []byte {
 	if len(tree.Content) == 0 {
 		return d.text
 	}
-	sheet := sheet{text: d.text, starts: lineStarts(d.text)}
 	pods, objects := podsOf(tree.Content[0], []*yaml.Node{&tree})
 	r.objects += objects
+	if len(pods) == 0 {
+		return d.text
+	}
+	sheet := sheet{text: d.text, starts: lineStarts(d.text)}
 	for _, p := range pods {
 		p.document = d
 		r.pod(p, &tree, &sheet)
@@ -130,7 +133,7 @@ func (r *run) pod(p pod, tree *yaml.Node, sheet *sheet) {
 		return
 	}
 	s, ok := r.serving(p, read)
-	if !ok || !r.free(p, read, s) {
+	if !ok || !r.free(p, read) {
 		return
 	}
 	car := newSidecar(p.target(read, s), s, r.options)
@@ -158,7 +161,7 @@ func (r *run) chosen(p pod) bool {
 }
 
 // free reports whether the sidecar has its name and its port for itself.
-func (r *run) free(p pod, read podSpec, s serving) bool {
+func (r *run) free(p pod, read podSpec) bool {
 	for _, c := range read.Containers {
 		if c.Name == sidecarName {
 			r.warn("%s: left alone: it has a container called %s already", p.name(), sidecarName)

@@ -178,8 +178,8 @@ func TestProblems(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"nothing":      {in: "", want: `no model server was found in 0 objects; give its pod template the annotation prober.llm-prober.io/inject: "true"`},
-		"no server":    {in: "apiVersion: v1\nkind: Service\n---\nkind: ConfigMap\n", want: "no model server was found in 2 objects"},
+		"nothing":      {in: "", want: `the manifests: hold no model server that is known (objects read: 0); give its pod template the annotation prober.llm-prober.io/inject: "true"`},
+		"no server":    {in: "apiVersion: v1\nkind: Service\n---\nkind: ConfigMap\n", want: "(objects read: 2)"},
 		"no YAML":      {in: "a: 1\n---\nb: 2\nc: [\n", want: "document 2: cannot be read: line 4: did not find"},
 		"no UTF-8":     {in: "a: \xff", want: "are not UTF-8"},
 		"two":          {in: "a: [\n---\nb: [\n", want: "document 2"},

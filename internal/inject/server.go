@@ -73,6 +73,9 @@ var servers = []server{
 	},
 }
 
+// programs are words with which arguments begin that are a command of their own.
+var programs = []string{"sh", "bash", "/bin/sh", "/bin/bash", "python", "python3", "ray", "sleep"}
+
 // recognize returns the server that a container runs, and the words after those
 // that start it. If it has only the image of one, whose command starts something
 // else, ok is false, and what is its name.
@@ -88,7 +91,7 @@ func recognize(c container) (s server, args []string, what string, ok bool) {
 	switch {
 	case i < 0:
 		return server{}, nil, "", false
-	case len(c.Command) > 0:
+	case len(c.Command) > 0 || len(c.Args) > 0 && slices.Contains(programs, c.Args[0]):
 		return server{}, nil, servers[i].name, false
 	}
 	return servers[i], c.Args, servers[i].name, true
@@ -97,6 +100,9 @@ func recognize(c container) (s server, args []string, what string, ok bool) {
 // started reports whether words start s, and what follows.
 func (s server) started(words []string) (args []string, ok bool) {
 	for i := range words {
+		if i > 0 && strings.HasPrefix(words[i-1], "-") && words[i-1] != "-m" && words[i-1] != "--" {
+			continue // the value of a flag, like --container tritonserver
+		}
 		for _, start := range s.starts {
 			if len(words)-i < len(start) || path.Base(words[i]) != start[0] || !slices.Equal(words[i+1:i+len(start)], start[1:]) {
 				continue

@@ -3,6 +3,7 @@ package inject
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,12 +15,11 @@ type kind struct {
 	spec, meta  []string // the way to the pod's spec, and to what holds its labels and annotations
 	unless      []string // the way to what, if it is there, holds the pods instead
 	why         string   // why it is left alone; empty if it is not
-	loud        bool     // whether to say so
 }
 
 // template is a kind whose pods are written in a pod template.
 func template(group, name string, way ...string) kind {
-	return kind{group: group, name: name, spec: append(way[:len(way):len(way)], "spec"), meta: append(way[:len(way):len(way)], "metadata")}
+	return kind{group: group, name: name, spec: append(slices.Clip(way), "spec"), meta: append(slices.Clip(way), "metadata")}
 }
 
 // kinds are the kinds of workloads that hold model servers. Jobs and CronJobs
@@ -75,10 +75,13 @@ func (p pod) String() string { return p.document.place(p.line) + ": " + p.name()
 // podsOf are the pods of an object or of a List of them, and how many objects
 // these are. The trail leads to the object, without it.
 func podsOf(object *yaml.Node, trail []*yaml.Node) (pods []pod, objects int) {
-	trail = append(trail[:len(trail):len(trail)], object)
+	if n := followed(object); n == nil || n.Kind != yaml.MappingNode {
+		return nil, 0
+	}
+	trail = append(slices.Clip(trail), object)
 	if items, ok := value(object, "items"); ok && strings.HasSuffix(text(object, "kind"), "List") {
 		for _, item := range followed(items).Content {
-			found, n := podsOf(item, append(trail[:len(trail):len(trail)], items))
+			found, n := podsOf(item, append(slices.Clip(trail), items))
 			pods, objects = append(pods, found...), objects+n
 		}
 		return pods, objects
@@ -111,7 +114,7 @@ func podOf(object *yaml.Node, k kind, trail []*yaml.Node) (p pod, ok bool) {
 		if p.spec, ok = value(p.spec, key); !ok {
 			return p, false
 		}
-		trail = append(trail[:len(trail):len(trail)], p.spec)
+		trail = append(slices.Clip(trail), p.spec)
 	}
 	p.trail = trail
 	return p, followed(p.spec).Kind == yaml.MappingNode
