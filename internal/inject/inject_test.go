@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -165,6 +166,24 @@ func stream(t testing.TB, in []byte, o Options) []byte {
 	return result.Manifests
 }
 
+// TestOddCharacters holds that places are found behind characters that are several
+// bytes, or the end of a line to YAML alone.
+func TestOddCharacters(t *testing.T) {
+	for name, odd := range map[string]string{
+		"accent": "é", "wide": "漢字", "line separator": "\u2028", "paragraph separator": "\u2029", "next line": "\u0085", "emoji": "🙂",
+	} {
+		for _, in := range []string{
+			"# " + odd + "\n" + podWith("  hostname: \"" + odd + "\"\n  # " + odd + "\n  containers: [{name: v, image: vllm}]\n"),
+			`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "` + odd + `"}, "spec": {"hostname": "` + odd + `", "containers": [{"name": "v", "image": "vllm"}]}}`,
+			"\ufeff" + podWith("  containers: [{name: v, image: vllm}]\n"),
+		} {
+			if out := stream(t, []byte(in), options); !inserted([]byte(in), out) {
+				t.Errorf("%s: %q became %q", name, in, out)
+			}
+		}
+	}
+}
+
 // podWith is a Pod called p with a part of its spec.
 func podWith(spec string) string {
 	return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n" + spec
@@ -245,8 +264,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// FuzzStream holds for any input that what comes out is taken again and then
-// unchanged, and that what is written is not written anew.
+// FuzzStream holds for any input that what comes out is taken again and is then
+// unchanged, and that nothing is written anew.
 func FuzzStream(f *testing.F) {
 	for _, in := range inputs(f) {
 		f.Add(in)
@@ -262,11 +281,43 @@ func FuzzStream(f *testing.F) {
 		if err != nil {
 			return
 		}
+		kept(t, split(in), split(once.Manifests))
 		twice, err := Stream(once.Manifests, options)
 		if err != nil || !bytes.Equal(once.Manifests, twice.Manifests) {
 			t.Fatalf("%v\n%s", err, cmp.Diff(string(once.Manifests), string(twice.Manifests)))
 		}
 	})
+}
+
+// kept holds that documents without pods are what they were, and that one pod
+// without init containers is what it was but for what is inserted at one place.
+func kept(t *testing.T, before, after []document) {
+	t.Helper()
+	if len(before) != len(after) {
+		t.Fatalf("%d documents became %d", len(before), len(after))
+	}
+	for i, d := range before {
+		var tree yaml.Node
+		if err := yaml.Unmarshal(d.text, &tree); err != nil || len(tree.Content) == 0 {
+			continue
+		}
+		is := after[i].text
+		switch pods, _ := podsOf(tree.Content[0], nil); {
+		case len(pods) == 0 && !bytes.Equal(is, d.text):
+			t.Fatalf("%q became %q", d.text, is)
+		case len(pods) == 1 && !bytes.Contains(d.text, []byte("initContainers")) && !inserted(d.text, is):
+			t.Fatalf("not inserted at one place:\n%s", cmp.Diff(string(d.text), string(is)))
+		}
+	}
+}
+
+// inserted reports whether after is before with something at one place.
+func inserted(before, after []byte) bool {
+	front := 0
+	for front < min(len(before), len(after)) && before[front] == after[front] {
+		front++
+	}
+	return bytes.HasSuffix(after, before[front:])
 }
 
 func join(docs []document) []byte {
