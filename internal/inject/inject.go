@@ -106,12 +106,12 @@ func (r *run) document(d document) []byte {
 	if len(pods) == 0 {
 		return d.text
 	}
-	sheet := sheet{text: d.text, starts: lineStarts(d.text)}
+	sheet, faults := sheet{text: d.text, starts: lineStarts(d.text)}, len(r.problems)
 	for _, p := range pods {
 		p.document = d
 		r.pod(p, &tree, &sheet)
 	}
-	if len(sheet.edits) == 0 {
+	if len(sheet.edits) == 0 || len(r.problems) > faults {
 		return d.text
 	}
 	text := sheet.edited()

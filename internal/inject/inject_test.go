@@ -92,11 +92,14 @@ func TestTwiceIsOnce(t *testing.T) {
 // TestNewerReplaces holds that the sidecar of another version is replaced in its
 // place: what comes out is what the newer one makes of the first manifests.
 func TestNewerReplaces(t *testing.T) {
-	newer := Options{Image: "ghcr.io/llm-prober/prober:v2.0.0", Env: []Env{{"PROBER_QPS", "0.05"}}}
+	newer := Options{Image: "mirror.example.com/observability/llm:v2.0.0", Env: []Env{{"PROBER_QPS", "0.05"}}}
 	for path, in := range inputs(t) {
 		want := stream(t, in, newer)
 		if is := stream(t, stream(t, in, options), newer); !bytes.Equal(is, want) {
 			t.Errorf("%s:\n%s", path, cmp.Diff(string(want), string(is)))
+		}
+		if is := stream(t, want, newer); !bytes.Equal(is, want) {
+			t.Errorf("%s, twice:\n%s", path, cmp.Diff(string(want), string(is)))
 		}
 	}
 }

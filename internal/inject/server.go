@@ -125,11 +125,13 @@ func (s server) isImage(image string) bool {
 	})
 }
 
-// isProber reports whether a container runs the prober.
+// isProber reports whether a container runs the prober, in an image of whatever
+// name.
 func (c container) isProber() bool {
 	image, _, _ := strings.Cut(c.Image, "@")
 	image, _, _ = strings.Cut(path.Base(image), ":")
-	return image == "prober"
+	_, asks := c.env("PROBER_TARGETS_0_URL")
+	return image == "prober" || asks
 }
 
 // unasked says why a server that was started with args is no one to ask; empty
