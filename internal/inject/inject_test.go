@@ -176,7 +176,7 @@ func TestOddCharacters(t *testing.T) {
 		"accent": "é", "wide": "漢字", "line separator": "\u2028", "paragraph separator": "\u2029", "next line": "\u0085", "emoji": "🙂",
 	} {
 		for _, in := range []string{
-			"# " + odd + "\n" + podWith("  hostname: \"" + odd + "\"\n  # " + odd + "\n  containers: [{name: v, image: vllm}]\n"),
+			"# " + odd + "\n" + podWith("  hostname: \""+odd+"\"\n  # "+odd+"\n  containers: [{name: v, image: vllm}]\n"),
 			`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "` + odd + `"}, "spec": {"hostname": "` + odd + `", "containers": [{"name": "v", "image": "vllm"}]}}`,
 			"\ufeff" + podWith("  containers: [{name: v, image: vllm}]\n"),
 		} {
