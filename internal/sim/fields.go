@@ -24,8 +24,11 @@ func fieldsOf(body []byte) map[string]json.RawMessage {
 // translate spells a request as vLLM would read it: without the fields that do nothing, others by vLLM's names. What is
 // no JSON object stays as it is.
 func (how *spelling) translate(body []byte) []byte {
+	if len(how.ignores) == 0 && len(how.renames) == 0 {
+		return body
+	}
 	fields := fieldsOf(body)
-	if fields == nil || len(how.ignores) == 0 && len(how.renames) == 0 {
+	if fields == nil {
 		return body
 	}
 	for _, field := range how.ignores {
