@@ -12,6 +12,14 @@ import (
 	"github.com/llm-prober/prober/internal/schedule"
 )
 
+// How many groups may have their prompts counted at a time, and how long another
+// waits for them. While it is counted, a prompt of 21,000 tokens takes half a MB:
+// a thousand at once would be the most that the prober ever needs.
+const (
+	fitsAtOnce  = 32
+	fitPatience = 30 * time.Second
+)
+
 // A crew is all jobs under way. Its methods are called by one goroutine, but for
 // what a job's end does.
 type crew struct {
@@ -20,6 +28,7 @@ type crew struct {
 
 	starts, probes context.Context // when no more probes begin, and when those under way are dropped
 	running        sync.WaitGroup
+	fits           turns // of fitsAtOnce
 
 	mu     sync.Mutex // guards all below
 	works  []*work
@@ -124,10 +133,23 @@ func (c *crew) probe(starts context.Context, j *job) {
 
 // fit makes the prompts of j exact, where its first server helps with that.
 func (c *crew) fit(ctx context.Context, j *job) {
-	if err := j.fit(ctx); err != nil && ctx.Err() == nil {
+	if err := c.fitInTurn(ctx, j); err != nil && ctx.Err() == nil {
 		c.log.Info("prompt length is calibrated by the usage of the first probes",
 			zap.String("group", j.plan.Name), zap.NamedError("because", err))
 	}
+}
+
+// fitInTurn is [job.fit] in turn, if there is anything to find out. A server that
+// does not answer takes no turn.
+func (c *crew) fitInTurn(ctx context.Context, j *job) error {
+	if _, known := j.writer.Off(); known {
+		return nil
+	}
+	if err := j.group.Members[0].Prepare(ctx); err != nil {
+		return err
+	}
+	defer c.fits.take(ctx, fitPatience)()
+	return j.fit(ctx)
 }
 
 // admit waits for the server of member i of j, and makes it a member like the

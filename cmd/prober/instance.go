@@ -71,7 +71,7 @@ func (i *instance) run(ctx context.Context) error {
 	server, failed := i.serve(o, wishes, stop)
 	probes, drop := context.WithCancel(context.WithoutCancel(ctx))
 	defer drop()
-	c := &crew{observers: o, log: i.log, starts: starts, probes: probes}
+	c := &crew{observers: o, log: i.log, starts: starts, probes: probes, fits: make(turns, fitsAtOnce)}
 	c.replace(jobs)
 	o.board.SetReady(true)
 

@@ -53,9 +53,10 @@ func Skips() []Skip { return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBacko
 // member's turn comes when the one before it is done, and at the latest after
 // its share of the interval: one that hangs delays nobody for longer. Round
 // returns when all are done. No turn begins once starts is done; a probe under
-// way goes on until probes is.
+// way goes on until probes is. The question is written when a member has room for
+// it: a server that is behind costs us nothing.
 func (g *Group) Round(starts, probes context.Context, round uint64, due time.Time) {
-	question := g.Ask(round)
+	question := sync.OnceValue(func() Question { return g.Ask(round) })
 	share := g.Interval / time.Duration(len(g.Members))
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -67,7 +68,7 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 		begins := turn
 		running.Go(func() {
 			defer close(done)
-			g.Turn(probes, i, question, round, begins)
+			g.turn(probes, i, question, round, begins)
 		})
 		if place == len(g.Members)-1 {
 			return
@@ -97,6 +98,10 @@ func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (tu
 // Turn is one member's part of a round, which is due at due. It returns what came
 // of it, to be read only; nil if the slot was skipped.
 func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due time.Time) *Result {
+	return g.turn(ctx, i, func() Question { return q }, round, due)
+}
+
+func (g *Group) turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
 	m := g.Members[i]
 	if m.Held() {
 		g.Skipped(m.Name(), SkipWaiting)
@@ -112,6 +117,7 @@ func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due t
 		return nil
 	}
 	defer release()
+	q := question()
 	if !m.budget.Reserve(time.Now(), cost(q.Ask)+g.Output) {
 		g.Skipped(m.Name(), SkipBudget)
 		return nil

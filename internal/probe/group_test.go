@@ -109,6 +109,40 @@ func TestGroupMemberThatHangsDelaysNobody(t *testing.T) {
 	})
 }
 
+// TestQuestionIsWrittenForThoseWhoAskIt holds that a slot without a probe costs no
+// prompt, and that a round has one for all of its members.
+func TestQuestionIsWrittenForThoseWhoAskIt(t *testing.T) {
+	hanging := script{{0, "", hang}}
+	for _, test := range []struct {
+		name   string
+		others []script
+		want   []uint64 // rounds for which a prompt was written
+	}{
+		{"alone", nil, []uint64{0}},
+		{"one of two", []script{answer(time.Second)}, []uint64{0, 1, 2}},
+	} {
+		inBubble(t, test.name, func(t *testing.T) {
+			g := newGroup(&log{}, newMember(t, "a", hanging, nil))
+			for _, s := range test.others {
+				g.Members = append(g.Members, newMember(t, "b", s, nil))
+			}
+			var mu sync.Mutex
+			var written []uint64
+			ask := g.Ask
+			g.Ask = func(round uint64) Question {
+				mu.Lock()
+				defer mu.Unlock()
+				written = append(written, round)
+				return ask(round)
+			}
+			g.rounds(t.Context(), 3)
+			if diff := cmp.Diff(test.want, written); diff != "" {
+				t.Errorf("prompts of rounds (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestGroupStops(t *testing.T) {
 	inBubble(t, "stop", func(t *testing.T) {
 		l := &log{epoch: time.Now()}

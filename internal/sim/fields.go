@@ -24,8 +24,11 @@ func fieldsOf(body []byte) map[string]json.RawMessage {
 // translate spells a request as vLLM would read it: without the fields that do nothing, others by vLLM's names. What is
 // no JSON object stays as it is.
 func (how *spelling) translate(body []byte) []byte {
+	if len(how.ignores) == 0 && len(how.renames) == 0 {
+		return body
+	}
 	fields := fieldsOf(body)
-	if fields == nil || len(how.ignores) == 0 && len(how.renames) == 0 {
+	if fields == nil {
 		return body
 	}
 	for _, field := range how.ignores {
@@ -62,12 +65,18 @@ func (how *spelling) flip(body []byte, q *ask) {
 	}
 }
 
-// saltOf joins the fields that key the prefix cache; empty reports one that is there but empty.
-func saltOf(body []byte, fields []string) (salt string, empty bool) {
+// saltOf joins the fields that key the prefix cache; empty reports one that is there but empty. The usual one was read
+// with the request.
+func saltOf(r openAIRequest, fields []string) (salt string, empty bool) {
 	for _, field := range fields {
-		_, raw, ok := rejectedField(body, []string{field})
-		var text *string
-		if !ok || json.Unmarshal(raw, &text) != nil || text == nil {
+		text := r.CacheSalt
+		if field != "cache_salt" {
+			_, raw, ok := rejectedField(r.body, []string{field})
+			if text = nil; !ok || json.Unmarshal(raw, &text) != nil {
+				continue
+			}
+		}
+		if text == nil {
 			continue
 		}
 		empty = empty || *text == ""

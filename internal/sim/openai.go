@@ -122,7 +122,7 @@ func (d openAI) parse(body []byte, how *spelling, c Config) (openAIRequest, *ref
 		return r, refused
 	}
 	emptySalt := false
-	r.salt, emptySalt = saltOf(body, k.salts)
+	r.salt, emptySalt = saltOf(r, k.salts)
 	if k.tokenData != "" {
 		if _, raw, ok := rejectedField(body, []string{k.tokenData}); ok && json.Unmarshal(raw, &r.ids) != nil {
 			return r, bad(k.tokenData, "%s must be a list of token ids.", k.tokenData)

@@ -108,7 +108,7 @@ func (b *Board) Record(r *probe.Result) {
 	}
 	b.recorded++
 	e.number = b.recorded
-	h.add(e)
+	h.add(e, shareOf(len(b.names)))
 }
 
 func (b *Board) target(name string) (Target, bool) {
@@ -128,6 +128,7 @@ type snapshot struct {
 	kept    []*entry // everything there is, oldest first
 	recent  []*entry // those of the last hour, without failures that outlived the ring
 	ring    []*entry // the last results, whatever their age, oldest first
+	dropped bool     // ring had no room for all results
 	skipped map[string]int
 	summary summary
 
@@ -142,6 +143,15 @@ func (s *snapshot) last() (e *entry, ok bool) {
 		return nil, false
 	}
 	return s.ring[len(s.ring)-1], true
+}
+
+// window is the age up to which results count: an hour, or that of the oldest
+// where older ones had no room.
+func (s *snapshot) window() time.Duration {
+	if s.dropped && len(s.recent) == len(s.ring) {
+		return s.now.Sub(s.ring[0].at)
+	}
+	return window
 }
 
 // snapshots are all targets as they are now, in the order in which they were
@@ -174,7 +184,7 @@ func (b *Board) copies(now time.Time) ([]snapshot, []*cache) {
 		list = append(list, snapshot{
 			target: h.target, now: now,
 			kept: h.kept(), recent: h.since(now.Add(-window)), ring: slices.Clone(h.ring),
-			skipped: maps.Clone(h.skipped),
+			dropped: h.dropped, skipped: maps.Clone(h.skipped),
 		})
 		caches = append(caches, h.cache)
 	}

@@ -177,6 +177,42 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
+// TestManyTargetsShareTheMemory records two minutes of each of 1,000 targets, one
+// of which then has more than its share, and says so.
+func TestManyTargetsShareTheMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		for n := range 1000 {
+			names = append(names, fmt.Sprint(n))
+		}
+		b := newTestBoard(names...)
+		for range 100 {
+			b.Record(success("7", ms, 2*ms))
+			time.Sleep(time.Second)
+		}
+		b.Record(success("8", ms))
+
+		list := b.snapshots()
+		if got := len(list[7].kept); got != 40 {
+			t.Errorf("%d results kept, want 40", got)
+		}
+		if got := []string{list[7].windowWords(), list[8].windowWords()}; !cmp.Equal(got, []string{span(40 * time.Second), "hour"}) {
+			t.Errorf("results of the last %q", got)
+		}
+	})
+}
+
+// TestOneResultIsAlwaysKept has more targets than there is room for.
+func TestOneResultIsAlwaysKept(t *testing.T) {
+	h := newHistory(Target{})
+	for range 3 {
+		h.add(newEntry(success("a", ms, 2*ms), Target{}, time.Now()), shareOf(allNumbers+1))
+	}
+	if len(h.ring) != 1 {
+		t.Errorf("%d results kept, want 1", len(h.ring))
+	}
+}
+
 func TestTextsAreCut(t *testing.T) {
 	b := newTestBoard("a")
 	b.Record(broken("a", probe.Rejected, strings.Repeat("é", 5000)))

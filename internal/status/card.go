@@ -24,7 +24,8 @@ type card struct {
 	LastTime              string
 	Error                 *failure // of the last result
 	InFlight              string
-	Share                 string // of ok in the last hour
+	Window                string // whose results count: "hour", or less
+	Share                 string // of ok in the window
 	Metrics               []metric
 	Objectives            []objective
 	Plot                  *plot // nil without a result
@@ -60,7 +61,7 @@ func (s *snapshot) card() card {
 	t := s.target
 	c := card{
 		Name: t.Name, Model: t.Model, API: t.API, URL: t.URL, Server: strings.TrimSpace(t.Server + " " + t.Version), Workload: workload(t), State: s.state,
-		InFlight: s.inFlightWords(), Share: s.share(), Metrics: s.metrics(), Objectives: s.objectives(),
+		InFlight: s.inFlightWords(), Window: s.windowWords(), Share: s.share(), Metrics: s.metrics(), Objectives: s.objectives(),
 		Skipped: s.skippedWords(), Notes: append(slices.Clone(t.Notes), s.contaminated()...),
 	}
 	if last, ok := s.last(); ok {
@@ -121,6 +122,13 @@ func (s *snapshot) inFlightWords() string {
 	return fmt.Sprintf("%d in flight, oldest %s", s.inFlight, span(s.oldest))
 }
 
+func (s *snapshot) windowWords() string {
+	if w := s.window(); w < window {
+		return span(w)
+	}
+	return "hour"
+}
+
 func (s *snapshot) share() string {
 	if s.summary.results == 0 {
 		return ""
@@ -141,8 +149,8 @@ func (s *snapshot) contaminated() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s of %s prompts of the last hour were in the server's cache, and should not have been: they are not in TTFT",
-		grouped(n), grouped(len(s.recent)))}
+	return []string{fmt.Sprintf("%s of %s prompts of the last %s were in the server's cache, and should not have been: they are not in TTFT",
+		grouped(n), grouped(len(s.recent)), s.windowWords())}
 }
 
 func (s *snapshot) metrics() []metric {

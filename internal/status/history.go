@@ -10,7 +10,7 @@ import (
 )
 
 // What is kept of each target. With answers of 100 tokens a full ring is about
-// 1.5 MB; maxNumbers bounds it at 16 MB, whatever a server sends.
+// 1.2 MB; maxNumbers bounds it at 16 MB, whatever a server sends.
 const (
 	ringSize   = 512       // last results
 	failedSize = 32        // last failed results, which outlive the ring
@@ -19,6 +19,21 @@ const (
 	maxList    = 4096      // numbers in one list of one result; the rest is cut off
 	maxText    = 1000      // bytes of a text that a server may have written
 )
+
+// What is kept of all targets together: about 100 MB with answers of 100 tokens.
+// 1,000 targets have 40 results each, which are the bars that the page shows.
+const (
+	allResults = 40_000
+	allNumbers = 1 << 24
+)
+
+// A share is what a target may keep: results, and numbers in all their lists.
+type share struct{ results, numbers int }
+
+// shareOf is the share of each of so many targets.
+func shareOf(targets int) share {
+	return share{min(ringSize, allResults/targets), min(maxNumbers, allNumbers/targets)}
+}
 
 // An entry is one result as the board keeps it. It is made once and then only
 // read, so it may be shared.
@@ -69,6 +84,9 @@ func bounded(a probe.Account) probe.Account {
 	for i, w := range a.Warnings {
 		a.Warnings[i] = cut(w)
 	}
+	if slices.Equal(a.ITL, a.ChunkGaps) {
+		a.ITL = a.ChunkGaps // one token a frame
+	}
 	for _, text := range []*string{a.Error, a.FinishReason} {
 		if text != nil {
 			*text = cut(*text)
@@ -101,6 +119,7 @@ type history struct {
 	target  Target
 	ring    []*entry // oldest first
 	failed  []*entry // the last failed ones, oldest first; most are in ring, too
+	dropped bool     // the ring had no room for all
 	numbers int      // of all entries in ring
 	skipped map[string]int
 	cache   *cache
@@ -110,12 +129,14 @@ func newHistory(t Target) *history {
 	return &history{target: t, skipped: map[string]int{}, cache: &cache{}}
 }
 
-func (h *history) add(e *entry) {
+// add keeps e, and of the others the last that the target's share has room for.
+func (h *history) add(e *entry, s share) {
 	h.ring = append(h.ring, e)
 	h.numbers += e.numbers()
-	for len(h.ring) > ringSize || h.numbers > maxNumbers {
+	for len(h.ring) > 1 && (len(h.ring) > s.results || h.numbers > s.numbers) {
 		h.numbers -= h.ring[0].numbers()
 		h.ring = slices.Delete(h.ring, 0, 1)
+		h.dropped = true
 	}
 	if e.ok() {
 		return

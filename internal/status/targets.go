@@ -83,7 +83,7 @@ func (s *snapshot) account() targetAccount {
 		TokensPerDay: t.TokensPerDay, Notes: append([]string{}, t.Notes...),
 		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]abilityAccount{},
 		State: s.state, InFlight: s.inFlight, Skipped: s.skipped,
-		Window: window.Seconds(), Results: sum.results, OKResults: sum.ok,
+		Window: s.window().Seconds(), Results: sum.results, OKResults: sum.ok,
 		Outcomes:   map[probe.Outcome]int{},
 		Quantiles:  quantileAccount{sum.ttft, sum.tpot, sum.itl, sum.e2el},
 		Objectives: []objectiveAccount{},

@@ -71,7 +71,8 @@ func TestTokenizers(t *testing.T) {
 		path, body, reply string
 		want              Tokenized
 	}{
-		{chat{}, "", "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":17,"max_model_len":4096,"tokens":[1,2]}`, Tokenized{17, []int{1, 2}}},
+		{chat{}, "", "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":17,"max_model_len":4096,"tokens":[1,2]}`, Tokenized{N: 17}},
+		{completions{}, "", "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":[1,2]}`, Tokenized{17, []int{1, 2}}},
 		{completions{}, "", "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":17,"tokens":null}`, Tokenized{N: 17}},
 		{completions{}, tokenizeVLLM, "/tokenize", `{"model":"m","prompt":"p"}`, `{"detail":"Not Found"}`, Tokenized{}},
 		{completions{}, tokenizePrompt, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":-1}`, Tokenized{}},

@@ -75,6 +75,9 @@ func vllmTokenizer(chat bool) Tokenizer {
 			if json.Unmarshal(reply, &r) != nil || r.Count <= 0 {
 				return Tokenized{}
 			}
+			if chat { // no API takes a conversation in ids
+				return Tokenized{N: r.Count}
+			}
 			return Tokenized{N: r.Count, IDs: idsIn(r.Tokens)}
 		},
 	}

@@ -1,0 +1,157 @@
+//go:build linux
+
+package performance_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A process is a running prober or simulator. Its ends are those of the
+// benchmark: it is killed when that is over.
+type process struct {
+	cmd   *exec.Cmd
+	began time.Time
+}
+
+// start starts the prober's binary, whose standard output and standard error go
+// to out.
+func start(b *testing.B, out io.Writer, args ...string) process {
+	b.Helper()
+	binary := os.Getenv("PROBER_BINARY")
+	if binary == "" {
+		b.Fatal("PROBER_BINARY is not set: run make build, and set it to bin/prober, absolute")
+	}
+	p := process{cmd: exec.CommandContext(b.Context(), binary, args...)}
+	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	p.began = time.Now()
+	if err := p.cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	})
+	return p
+}
+
+// startSimulator starts a simulated server, and returns its URL.
+func startSimulator(b *testing.B, profile string) (p process, url string) {
+	b.Helper()
+	said, out := io.Pipe()
+	p = start(b, out, "simulate", "--profile", profile, "--listen", "127.0.0.1:0")
+	return p, awaitLine(b, said, func(line string) string {
+		rest, _ := strings.CutPrefix(line, profile)
+		return strings.TrimSpace(rest)
+	})
+}
+
+// startProber starts `prober run`, and returns its URL.
+func startProber(b *testing.B, args ...string) (p process, url string) {
+	b.Helper()
+	said, out := io.Pipe()
+	p = start(b, out, append([]string{"run", "--listen-address", "127.0.0.1:0", "--log-format", "json"}, args...)...)
+	return p, awaitLine(b, said, func(line string) string {
+		var entry struct{ Msg, Address string }
+		if json.Unmarshal([]byte(line), &entry) != nil || entry.Msg != "starting" {
+			return ""
+		}
+		return "http://" + entry.Address
+	})
+}
+
+// awaitLine returns what find makes of the first line of which it makes something.
+// What follows is read and forgotten.
+func awaitLine(b *testing.B, from io.Reader, find func(line string) string) string {
+	b.Helper()
+	found := make(chan string, 1)
+	go func() {
+		for lines := bufio.NewScanner(from); lines.Scan(); {
+			if text := find(lines.Text()); text != "" {
+				found <- text
+				break
+			}
+		}
+		_, _ = io.Copy(io.Discard, from)
+	}()
+	select {
+	case text := <-found:
+		return text
+	case <-time.After(time.Minute):
+		b.Fatal("waited a minute for the address")
+		return ""
+	}
+}
+
+// tick is how the kernel counts the time of processes, for programs.
+const tick = 10 * time.Millisecond
+
+// cpu is the time that processors spent on the process, the kernel's included.
+func (p process) cpu(b *testing.B) time.Duration {
+	b.Helper()
+	data := p.file(b, "stat")
+	_, rest, _ := strings.Cut(data, ") ") // the name before it may hold anything
+	fields := strings.Fields(rest)
+	user, errUser := strconv.Atoi(fields[11])
+	system, errSystem := strconv.Atoi(fields[12])
+	if errUser != nil || errSystem != nil {
+		b.Fatalf("times of %q", data)
+	}
+	return time.Duration(user+system) * tick
+}
+
+// memory is a line of the process's status, in bytes: VmRSS is what is resident
+// now, VmHWM the most that ever was.
+func (p process) memory(b *testing.B, name string) float64 {
+	b.Helper()
+	for line := range strings.Lines(p.file(b, "status")) {
+		if rest, ok := strings.CutPrefix(line, name+":"); ok {
+			kB, err := strconv.Atoi(strings.Fields(rest)[0])
+			if err != nil {
+				b.Fatal(err)
+			}
+			return float64(kB) * 1024
+		}
+	}
+	b.Fatalf("the kernel does not say %s", name)
+	return 0
+}
+
+func (p process) file(b *testing.B, name string) string {
+	b.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.cmd.Process.Pid, name))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return string(data)
+}
+
+// machine is the time that processors of the machine spent on anything at all: what
+// is not ours of it is that of neighbours.
+func machine(b *testing.B) (busy time.Duration) {
+	b.Helper()
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		b.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(data), "\n")
+	for i, field := range strings.Fields(first)[1:9] { // what guests had is in user and nice already
+		ticks, err := strconv.Atoi(field)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if i != 3 && i != 4 { // idle, iowait
+			busy += time.Duration(ticks) * tick
+		}
+	}
+	return busy
+}
