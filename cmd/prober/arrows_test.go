@@ -32,6 +32,7 @@ var arrows = map[string][]string{
 	"alerts":              {},
 	"dashboards":          {},
 	"dashboards/generate": {},
+	"deploy":              {},
 }
 
 // TestArrows holds the map against what the code imports, directly or not.

@@ -1,0 +1,57 @@
+{{/* How the prober is scraped. */}}
+
+{{/* An endpoint of a ServiceMonitor or a PodMonitor: (dict "context" $ "port" "http"). */}}
+{{- define "prober.endpoint" -}}
+{{- $monitoring := .context.Values.monitoring -}}
+- port: {{ .port }}
+  path: /metrics
+  {{- if eq (include "prober.scheme" .context) "https" }}
+  scheme: https
+  {{- end }}
+  interval: {{ $monitoring.interval }}
+  scrapeTimeout: {{ $monitoring.scrapeTimeout }}
+  honorLabels: false
+  {{- range $key := list "tlsConfig" "basicAuth" "relabelings" "metricRelabelings" }}
+  {{- with get $monitoring $key }}
+  {{ $key }}:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- end }}
+{{- end -}}
+
+{{/* Metadata of a monitor or of rules. */}}
+{{- define "prober.monitoringMetadata" -}}
+name: {{ include "prober.fullname" . }}
+namespace: {{ include "prober.monitoringNamespace" . }}
+labels:
+  {{- include "prober.monitoringLabels" . | nindent 2 }}
+{{- with include "prober.annotations" (dict "context" . "own" .Values.monitoring.annotations) }}
+{{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* What a ServiceMonitor and a PodMonitor have in common beside selector and endpoints. */}}
+{{- define "prober.scrapeSpec" -}}
+{{- with .Values.monitoring.jobLabel }}
+jobLabel: {{ . }}
+{{- end }}
+{{- if .Values.monitoring.nativeHistograms }}
+scrapeNativeHistograms: true
+{{- end }}
+namespaceSelector:
+  matchNames:
+    {{- if and .Values.sidecar.enabled .Values.sidecar.namespaces }}
+    {{- toYaml .Values.sidecar.namespaces | nindent 4 }}
+    {{- else }}
+    - {{ include "prober.namespace" . }}
+    {{- end }}
+{{- end -}}
+
+{{/* The labels and the port of the pods that are scraped: ours, or those with sidecars. */}}
+{{- define "prober.scrapedLabels" -}}
+{{- if .Values.sidecar.enabled }}{{ toYaml .Values.sidecar.selector }}{{ else }}{{ include "prober.selectorLabels" . }}{{ end -}}
+{{- end -}}
+
+{{- define "prober.scrapedPort" -}}
+{{- ternary "prober" "http" .Values.sidecar.enabled -}}
+{{- end -}}

@@ -1,0 +1,146 @@
+{{/*
+What values.schema.json cannot see: combinations that are impossible. Each of these templates writes a sentence a line,
+and validate.yaml fails with all of them at once.
+*/}}
+
+{{/* Where the prober runs, and how many there are. */}}
+{{- define "prober.problemsOfShape" -}}
+{{- if .Values.sidecar.enabled }}
+{{- if gt (int .Values.replicas) 1 }}
+sidecar.enabled with replicas {{ .Values.replicas }}: a sidecar has as many replicas as the model server it is in. Leave replicas at 1.
+{{- end }}
+{{- if gt (int .Values.shards) 1 }}
+sidecar.enabled with shards {{ .Values.shards }}: a sidecar probes the server of its own pod, there is nothing to share. Leave shards at 1.
+{{- end }}
+{{- if or .Values.targets .Values.existingConfigMap }}
+sidecar.enabled with targets: a sidecar probes the server of its own pod and mounts no file. Leave targets and existingConfigMap out, or install a second release for them.
+{{- end }}
+{{- if not (semverCompare ">=1.29.0-0" .Capabilities.KubeVersion.Version) }}
+sidecar.enabled needs Kubernetes 1.29 or later, where sidecars are native; this is {{ .Capabilities.KubeVersion.Version }}.
+{{- end }}
+{{- if and (or .Values.podMonitor.enabled .Values.podMonitoring.enabled) (not .Values.sidecar.selector) }}
+podMonitor or podMonitoring with sidecar.enabled needs sidecar.selector: the labels of the pods that have the sidecar.
+{{- end }}
+{{- if .Values.serviceMonitor.enabled }}
+serviceMonitor.enabled with sidecar.enabled: a sidecar has no Service. Enable podMonitor instead.
+{{- end }}
+{{- else if and (gt (int .Values.shards) 1) (gt (int .Values.replicas) 1) }}
+shards {{ .Values.shards }} with replicas {{ .Values.replicas }}: shards share the targets, replicas all probe all of them. Choose one; to have both, install the release twice.
+{{- end }}
+{{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled }}
+serviceMonitor and podMonitor are both enabled: each prober would be scraped twice, and every sum be double. Choose one.
+{{- end }}
+{{- end -}}
+
+{{/* What is probed. */}}
+{{- define "prober.problemsOfTargets" -}}
+{{- $targets := include "prober.targets" . | fromJsonArray }}
+{{- if not (or $targets .Values.sidecar.enabled (include "prober.unseenTargets" .)) }}
+there is nothing to probe: set targets, for example --set targets[0].name=vllm --set targets[0].url=http://vllm:8000, or existingConfigMap.
+{{- end }}
+{{- if and .Values.existingConfigMap (or .Values.targets .Values.objectives .Values.settings) }}
+existingConfigMap with targets, objectives or settings: they belong into that ConfigMap. Give one of both.
+{{- end }}
+{{- $places := dict }}
+{{- range $targets }}
+{{- if hasKey $places .name }}
+{{ .place }} and {{ get $places .name }} are both called {{ .name | quote }}: give each a name of its own.
+{{- end }}
+{{- $_ := set $places .name .place }}
+{{- end }}
+{{- if and .Values.networkPolicy.enabled (not $targets) (not .Values.networkPolicy.egress.ports) (not .Values.networkPolicy.egress.extra) }}
+networkPolicy.enabled with targets that the chart does not see (of existingConfigMap or extraEnv): set networkPolicy.egress.ports to the ports of their pods.
+{{- end }}
+{{- end -}}
+
+{{/* Secrets in plain values, and keys given twice. */}}
+{{- define "prober.problemsOfSecrets" -}}
+{{- range $i, $own := append .Values.targets .Values.settings }}
+{{- $place := ternary (printf "targets[%d]" $i) "settings" (lt $i (len $.Values.targets)) }}
+{{- if hasKey $own "api_key" }}
+{{ $place }}.api_key is a secret in plain values: put it into a Secret and set {{ $place }}.apiKey.existingSecret to its name and key.
+{{- end }}
+{{- range $pair := list (list "apiKey" "api_key_file") (list "ca" "ca_file") (list "clientCertificate" "cert_file") }}
+{{- if and (hasKey $own (first $pair)) (hasKey $own (last $pair)) }}
+{{ $place }} has {{ first $pair }} and {{ last $pair }}: give one of both.
+{{- end }}
+{{- end }}
+{{- with $own.ca }}
+{{- if and .existingSecret .existingConfigMap }}
+{{ $place }}.ca has existingSecret and existingConfigMap: give one of both.
+{{- end }}
+{{- end }}
+{{- if and $.Values.sidecar.enabled (or $own.apiKey $own.api_key_file) }}
+{{ $place }}.apiKey with sidecar.enabled: a sidecar mounts nothing. Set PROBER_API_KEY in extraEnv with a secretKeyRef.
+{{- end }}
+{{- range $name, $_ := $own.headers }}
+{{- if regexMatch "(?i)^(proxy-)?authorization$|cookie|token|secret|password|api-?key" $name }}
+{{ $place }}.headers.{{ $name }} is a secret in plain values: use {{ $place }}.apiKey.existingSecret, or configure this target by extraEnv, with PROBER_TARGETS_0_HEADERS from a secretKeyRef.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- range $name, $_ := .Values.env }}
+{{- if regexMatch "^PROBER_(TARGETS_[0-9]+_)?API_KEY$|^PROBER_TARGETS_[0-9]+_HEADERS$|^OTEL_EXPORTER_OTLP_([A-Z]+_)?HEADERS$" $name }}
+env.{{ $name }} is a secret in plain values: put it into a Secret and give it in extraEnv, with a secretKeyRef.
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Variables that the chart sets itself. */}}
+{{- define "prober.problemsOfEnv" -}}
+{{- $instead := dict "PROBER_LISTEN_ADDRESS" "containerPort" "PROBER_WEB_CONFIG_FILE" "webConfig.existingSecret" "PROBER_SHARD" "shards" }}
+{{- if or .Values.existingConfigMap (include "prober.hasFile" .) }}
+{{- $_ := set $instead "PROBER_TARGETS_FILE" "targets or existingConfigMap" }}
+{{- end }}
+{{- range $name, $value := $instead }}
+{{- if hasKey $.Values.env $name }}
+env.{{ $name }} is set by the chart: use {{ $value }}.
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/*
+Objectives, and goals that a rate cannot measure, as the prober itself refuses them: a page, burn rate 14.4 over one hour, must need
+three bad probes (docs/slo.md).
+*/}}
+{{- define "prober.problemsOfObjectives" -}}
+{{- $slowest := dict }}
+{{- range include "prober.targets" . | fromJsonArray }}
+{{- if or (not $slowest) (lt .qps (get $slowest "qps" | default 1e9)) }}{{ $slowest = . }}{{ end }}
+{{- end }}
+{{- range $i, $objective := .Values.objectives }}
+{{- if and (eq $objective.signal "availability") (hasKey $objective "limit") }}
+objectives[{{ $i }}].limit: availability has no limit. Leave it out.
+{{- else if and (ne $objective.signal "availability") (not (hasKey $objective "limit")) }}
+objectives[{{ $i }}] of {{ $objective.signal }} has no limit: set one, for example limit: 2s.
+{{- end }}
+{{- $budget := subf 1.0 $objective.goal }}
+{{- if $slowest }}
+{{- if lt (mulf $slowest.qps 51840.0 $budget) 2.999999 }}
+{{- $least := include "prober.roundUp" (divf 3.0 (mulf 51840.0 $budget)) | fromJson }}
+{{- $most := include "prober.roundUp" (divf 3.0 (mulf 51840.0 $slowest.qps)) | fromJson }}
+objectives[{{ $i }}].goal {{ $objective.goal }} cannot be measured at the {{ $slowest.qps }} probes per second of target {{ $slowest.name | quote }}: want {{ if lt $most.value 1.0 }}a goal of at most {{ printf "%.*f" (int $most.decimals) (subf 1.0 $most.value) }}, or {{ end }}at least {{ printf "%.*f" (int $least.decimals) $least.value }} probes per second (qps).
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Tokens a day above the limit. */}}
+{{- define "prober.problemsOfCost" -}}
+{{- $limit := include "prober.text" .Values.maxTokensPerDay }}
+{{- $cost := include "prober.tokensPerDay" . }}
+{{- if ne $limit "none" }}
+{{- if gt ($cost | float64) ($limit | float64) }}
+the targets cost {{ include "prober.grouped" $cost }} tokens a day (qps × 86400 × (prompt_tokens + max_tokens){{ if gt (int .Values.replicas) 1 }} × {{ .Values.replicas }} replicas{{ end }}), and maxTokensPerDay is {{ include "prober.grouped" $limit }}: lower qps or prompt_tokens, or give targets a token_budget_per_day.
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Alerts that are not there. */}}
+{{- define "prober.problemsOfRules" -}}
+{{- range $name, $_ := .Values.prometheusRule.disabled }}
+{{- if not (has $name (include "prober.alerts" $ | fromJsonArray)) }}
+prometheusRule.disabled.{{ $name }}: there is no such alert. There are {{ include "prober.alerts" $ | fromJsonArray | sortAlpha | join ", " }}.
+{{- end }}
+{{- end }}
+{{- end -}}

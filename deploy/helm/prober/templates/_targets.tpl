@@ -1,0 +1,95 @@
+{{/* What is probed, wherever it is configured: what the checks, the notes and the NetworkPolicy need to know of it. */}}
+
+{{/*
+A setting of a target as the prober finds it: (dict "context" $ "own" map "key" "qps"). Its own comes first, then
+the environment, then settings, then the prober's default.
+*/}}
+{{- define "prober.setting" -}}
+{{- $defaults := dict "qps" 0.1 "prompt" "cold" "prompt_tokens" 21000 "max_tokens" 100 "session_rounds" 20 "token_budget_per_day" "none" -}}
+{{- $variable := printf "PROBER_%s" (upper .key) -}}
+{{- $values := .context.Values -}}
+{{- if hasKey .own .key -}}
+{{ include "prober.text" (get .own .key) }}
+{{- else if hasKey $values.env $variable -}}
+{{ include "prober.text" (get $values.env $variable) }}
+{{- else if hasKey $values.settings .key -}}
+{{ include "prober.text" (get $values.settings .key) }}
+{{- else -}}
+{{ include "prober.text" (get $defaults .key) }}
+{{- end -}}
+{{- end -}}
+
+{{/* The port of a URL. */}}
+{{- define "prober.port" -}}
+{{- $url := urlParse (trimPrefix "dns+" .) -}}
+{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "443" "80" (eq $url.scheme "https")) -}}
+{{- end -}}
+
+{{/* Targets of the environment as entries of a targets file. */}}
+{{- define "prober.environmentTargets" -}}
+{{- $targets := list -}}
+{{- $env := .Values.env -}}
+{{- range $variable, $url := $env -}}
+{{- if regexMatch "^PROBER_TARGETS_[0-9]+_URL$" $variable -}}
+{{- $own := dict -}}
+{{- range $other, $value := $env -}}
+{{- if hasPrefix (trimSuffix "URL" $variable) $other -}}
+{{- $_ := set $own (trimPrefix (trimSuffix "URL" $variable) $other | lower) $value -}}
+{{- end -}}
+{{- end -}}
+{{- $targets = append $targets $own -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $targets -}}
+{{- end -}}
+
+{{/*
+All targets as JSON: place, name, url, port, qps and tokens a day of each. What nobody knows here is left out: the
+targets of a ConfigMap that is not ours, the addresses of dns+, the lengths of a data set.
+*/}}
+{{- define "prober.targets" -}}
+{{- $context := . -}}
+{{- $all := list -}}
+{{- range $i, $own := concat .Values.targets (include "prober.environmentTargets" . | fromJsonArray) -}}
+{{- $url := $own.url | default "" -}}
+{{- $port := include "prober.port" $url -}}
+{{- $host := regexReplaceAll ":[0-9]+$" (urlParse (trimPrefix "dns+" $url)).host "" -}}
+{{- $arguments := dict "context" $context "own" $own -}}
+{{- $qps := include "prober.setting" (merge (dict "key" "qps") $arguments) | float64 -}}
+{{- $answer := include "prober.setting" (merge (dict "key" "max_tokens") $arguments) | float64 -}}
+{{- $prompt := include "prober.setting" (merge (dict "key" "prompt_tokens") $arguments) | float64 -}}
+{{- if eq (include "prober.setting" (merge (dict "key" "prompt") $arguments)) "sessions" -}}
+{{- /* The mean of a conversation: each round adds the answer before it and a question of 64 tokens. */ -}}
+{{- $rounds := include "prober.setting" (merge (dict "key" "session_rounds") $arguments) | float64 -}}
+{{- $prompt = addf $prompt (divf (mulf (subf $rounds 1.0) (addf $answer 64.0)) 2.0) -}}
+{{- end -}}
+{{- $perDay := mulf $qps 86400.0 (addf $prompt $answer) -}}
+{{- $budget := include "prober.setting" (merge (dict "key" "token_budget_per_day") $arguments) -}}
+{{- if ne $budget "none" -}}
+{{- $perDay = minf $perDay (float64 $budget) -}}
+{{- end -}}
+{{- $place := printf "targets[%d]" $i -}}
+{{- if ge $i (len $context.Values.targets) }}{{ $place = "env" }}{{ end -}}
+{{- $all = append $all (dict "place" $place "name" ($own.name | default (printf "%s:%s" $host $port)) "url" $url "port" (int $port)
+    "qps" $qps "tokensPerDay" $perDay "eachAddress" (hasPrefix "dns+" $url)) -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
+{{/* What all of them cost a day in tokens. */}}
+{{- define "prober.tokensPerDay" -}}
+{{- $sum := 0.0 -}}
+{{- range include "prober.targets" . | fromJsonArray -}}
+{{- $sum = addf $sum .tokensPerDay -}}
+{{- end -}}
+{{- printf "%.0f" (mulf $sum (float64 .Values.replicas)) -}}
+{{- end -}}
+
+{{/* Not empty if the prober may have targets that the chart cannot see. */}}
+{{- define "prober.unseenTargets" -}}
+{{- $unseen := or .Values.existingConfigMap .Values.extraEnvFrom (hasKey .Values.env "PROBER_TARGETS_FILE") -}}
+{{- range .Values.extraEnv -}}
+{{- if hasPrefix "PROBER_TARGETS_" .name }}{{ $unseen = true }}{{ end -}}
+{{- end -}}
+{{- if $unseen }}yes{{ end -}}
+{{- end -}}

@@ -1,0 +1,135 @@
+package deploy_test
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A shape is the part of a JSON schema that these tests look at.
+type shape struct {
+	Ref        string           `json:"$ref"`
+	Additional json.RawMessage  `json:"additionalProperties"`
+	Properties map[string]shape `json:"properties"`
+	Enum       []any            `json:"enum"`
+	Items      *shape           `json:"items"`
+
+	Definitions map[string]shape `json:"definitions"`
+}
+
+func schema(t *testing.T) shape {
+	t.Helper()
+	var s shape
+	if err := json.Unmarshal(read(t, chart+"/values.schema.json"), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestSchemaKnowsTheConfiguration holds that entries of targets, objectives and
+// settings may have the keys that docs/configuration.md knows, and no others but
+// the chart's own.
+func TestSchemaKnowsTheConfiguration(t *testing.T) {
+	page := string(read(t, "../docs/configuration.md"))
+	_, page, _ = strings.Cut(page, "## Probes\n")
+	shared := documented(page, `\| .PROBER_([A-Z_]+). \|`)
+	own := documented(page, `\| .PROBER_TARGETS_n_([A-Z_]+). \|`)
+	of := schema(t).Definitions
+	for name, want := range map[string][]string{
+		"settings":  slices.Concat(shared, []string{"apiKey"}),
+		"target":    slices.Concat(shared, own, []string{"apiKey", "ca", "clientCertificate"}),
+		"objective": documented(page, `\| .PROBER_OBJECTIVES_n_([A-Z_]+). \|`),
+	} {
+		slices.Sort(want)
+		if got := slices.Sorted(maps.Keys(of[name].Properties)); !slices.Equal(got, want) {
+			t.Errorf("%s has the keys\n%v, want\n%v", name, got, want)
+		}
+	}
+}
+
+// TestSettingsAreThoseOfTargets holds that what is a default for all targets has
+// the same bounds as what one target says.
+func TestSettingsAreThoseOfTargets(t *testing.T) {
+	var s struct {
+		Definitions map[string]struct{ Properties map[string]any }
+	}
+	if err := json.Unmarshal(read(t, chart+"/values.schema.json"), &s); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range s.Definitions["settings"].Properties {
+		if got := s.Definitions["target"].Properties[key]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s of a target is %v, of settings %v", key, got, want)
+		}
+	}
+}
+
+// documented are the keys of the rows of tables that match, in lower case.
+func documented(page, pattern string) []string {
+	var keys []string
+	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(page, -1) {
+		keys = append(keys, strings.ToLower(found[1]))
+	}
+	return keys
+}
+
+// TestSchemaKnowsTheDialects holds that the schema knows the dialects and the kinds
+// of servers that the prober knows.
+func TestSchemaKnowsTheDialects(t *testing.T) {
+	apis := []any{wire.Auto}
+	for _, d := range wire.Dialects() {
+		apis = append(apis, d.Name())
+	}
+	servers := []any{wire.Auto}
+	for _, name := range wire.Servers() {
+		servers = append(servers, name)
+	}
+	target := schema(t).Definitions["target"].Properties
+	if got := target["api"].Enum; !slices.Equal(got, apis) {
+		t.Errorf("api is one of %v, want %v", got, apis)
+	}
+	if got := target["server"].Enum; !slices.Equal(got, servers) {
+		t.Errorf("server is one of %v, want %v", got, servers)
+	}
+}
+
+// TestSchemaKnowsTheValues holds that values.yaml and the schema have the same
+// keys, as deep as the schema says that there are no others.
+func TestSchemaKnowsTheValues(t *testing.T) {
+	var values map[string]any
+	if err := yaml.Unmarshal(read(t, chart+"/values.yaml"), &values); err != nil {
+		t.Fatal(err)
+	}
+	values["enabled"] = true // for charts that depend on this one
+	s := schema(t)
+	s.holds(t, s.Definitions, "", values)
+}
+
+// holds compares the keys of a mapping with those of a closed schema.
+func (s shape) holds(t *testing.T, definitions map[string]shape, place string, values map[string]any) {
+	t.Helper()
+	if string(s.Additional) != "false" || len(values) == 0 {
+		return
+	}
+	for key, value := range values {
+		property, ok := s.Properties[key]
+		if !ok {
+			t.Errorf("the schema does not know %s%s", place, key)
+		}
+		if below, isMap := value.(map[string]any); isMap && !strings.HasPrefix(property.Ref, "#") {
+			property.holds(t, definitions, place+key+".", below)
+		}
+	}
+	for key := range s.Properties {
+		if _, ok := values[key]; !ok {
+			t.Errorf("values.yaml has no %s%s", place, key)
+		}
+	}
+}

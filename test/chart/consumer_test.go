@@ -1,0 +1,98 @@
+package chart_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// consumer renders a chart that depends on ours for its named template.
+func consumer(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := helm(t, append([]string{"template", "server", dependent(t)}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// dependent is a copy of the chart in testdata with ours below it.
+func dependent(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for from, to := range map[string]string{"testdata/consumer": dir, chart: filepath.Join(dir, "charts/prober")} {
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestSidecarOfAnotherChart holds the contract of a sidecar: where it stands, and
+// that it can neither hold the model server up nor take it out of rotation.
+func TestSidecarOfAnotherChart(t *testing.T) {
+	t.Parallel()
+	all := objects(t, consumer(t))
+	if len(all) != 1 {
+		t.Errorf("%d objects, want the consumer's Deployment alone", len(all))
+	}
+	spec, _ := pod(only(t, all, "Deployment"))
+	first := mappings(spec, "initContainers")
+	sidecar := first[len(first)-1]
+	for key, want := range map[string]any{"name": "prober", "restartPolicy": "Always"} {
+		if sidecar[key] != want {
+			t.Errorf("%s is %v, want %v", key, sidecar[key], want)
+		}
+	}
+	for _, probe := range []string{"startupProbe", "readinessProbe", "livenessProbe"} {
+		if sidecar[probe] != nil {
+			t.Errorf("it has a %s", probe)
+		}
+	}
+	limits, requests := at(sidecar, "resources", "limits"), at(sidecar, "resources", "requests")
+	for _, resource := range []string{"cpu", "memory"} {
+		if at(limits, resource) == nil || at(limits, resource) != at(requests, resource) {
+			t.Errorf("%s: limit %v and request %v, want equal ones", resource, at(limits, resource), at(requests, resource))
+		}
+	}
+	if path := at(sidecar, "lifecycle", "preStop", "httpGet", "path"); path != "/-/drain" {
+		t.Errorf("preStop asks for %v", path)
+	}
+	restricted(t, "sidecar", spec, sidecar)
+	given := environment(sidecar)
+	for name, want := range map[string]string{
+		"PROBER_TARGETS_0_URL": "http://127.0.0.1:8000", "PROBER_TARGETS_0_NAME": "llama-70b",
+		"PROBER_WAIT_FOR_READY": "30m", "PROBER_DRAIN_ENDPOINT": "on", "GOMEMLIMIT": "115MiB",
+		"PROBER_QPS": "0.05", "PROBER_OBJECTIVES_0_LIMIT": "2s", "PROBER_LOG_LEVEL": "warn",
+	} {
+		if given[name] != want {
+			t.Errorf("%s is %q, want %q", name, given[name], want)
+		}
+	}
+	accepts(t, given, nil)
+}
+
+// TestSidecarNeedsItsPort holds that who forgets a parameter is told which, and that
+// an image is enough where there is no context.
+func TestSidecarNeedsItsPort(t *testing.T) {
+	t.Parallel()
+	dir := dependent(t)
+	for _, c := range []struct{ parameters, says string }{
+		{`"context" .Subcharts.prober "name" "a"`, "prober.sidecar needs name and port"},
+		{`"name" "a" "port" 8000`, "prober.sidecar needs image, or context"},
+		{`"name" "a" "port" 8000 "image" "registry.example.com/prober:1"`, "image: registry.example.com/prober:1\n"},
+	} {
+		text := "kind: Pod\nspec:\n  initContainers:\n    {{- include \"prober.sidecar\" (dict " + c.parameters + ") | nindent 4 }}\n"
+		if err := os.WriteFile(filepath.Join(dir, "templates/deployment.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := helm(t, "template", "server", dir)
+		if err != nil {
+			out = err.Error()
+		}
+		if !strings.Contains(out, c.says) {
+			t.Errorf("%s: no %q in\n%s", c.parameters, c.says, out)
+		}
+	}
+}

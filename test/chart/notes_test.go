@@ -1,0 +1,70 @@
+package chart_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestNotes holds what the notes after an installation say, and what they do not.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	const (
+		label   = `WARNING: monitoring.labels has no "release"`
+		nobody  = "Nothing scrapes it yet"
+		classic = "WARNING: monitoring.nativeHistograms is off"
+		login   = "Prometheus will get 401"
+	)
+	for _, c := range []struct {
+		name, values string
+		says         []string
+		not          []string
+	}{
+		{
+			"default", vllm,
+			[]string{
+				"probes 1 target:\n", "vllm  http://vllm:8000  0.1 probes a second, 182,304,000 tokens a day\n", "helm test prober -n observability",
+				"kubectl port-forward -n observability service/prober 9464:9464", "There is no limit of CPU, on purpose", nobody,
+			},
+			[]string{label, classic, login, "NetworkPolicies"},
+		},
+		{"no label", vllm + "serviceMonitor: {enabled: true}", []string{label, "--set monitoring.labels.release=kube-prometheus-stack"}, []string{nobody}},
+		{"rules without a label", vllm + "prometheusRule: {enabled: true}", []string{label}, nil},
+		{"label", vllm + "podMonitor: {enabled: true}\nmonitoring: {labels: {release: p}}", nil, []string{label, nobody}},
+		{"GMP needs no label", vllm + "podMonitoring: {enabled: true}", nil, []string{label, nobody}},
+		{"classic", vllm + "podMonitor: {enabled: true}\nmonitoring: {nativeHistograms: false}", []string{classic}, nil},
+		{"OTLP", vllm + "env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"http://c:4318\"}", nil, []string{nobody}},
+		{"two", vllm + "replicas: 2", []string{"In all 364,608,000 tokens a day by 2 probers that all probe all."}, nil},
+		{"shards", vllm + "shards: 3", []string{"In all 182,304,000 tokens a day by 3 probers that share the targets."}, nil},
+		{"addresses", "targets: [{name: a, url: \"dns+http://a\"}]", []string{"tokens a day for each address"}, nil},
+		{
+			"sessions", "targets: [{name: a, url: \"http://a\", qps: 1, prompt: sessions, prompt_tokens: 1000, max_tokens: 100, session_rounds: 3}]",
+			[]string{"In all 109,209,600 tokens a day."}, nil, // 86400 × (1000 + 2 × 164 / 2 + 100)
+		},
+		{"budget", "targets: [{name: a, url: \"http://a\", token_budget_per_day: 1000000}]", []string{"In all 1,000,000 tokens a day."}, nil},
+		{"ConfigMap", "existingConfigMap: mine", []string{"probes what the ConfigMap mine says", "3. Change targets at any time in the ConfigMap mine."}, []string{"tokens a day"}},
+		{"login", vllm + "webConfig: {existingSecret: {name: a}, authentication: true}\nserviceMonitor: {enabled: true}", []string{login, "https://localhost:9464"}, nil},
+		{"policy", vllm + "networkPolicy: {enabled: true}", []string{"networkPolicy.egress.ports"}, nil},
+		{
+			"sidecar", "sidecar: {enabled: true, name: llama, port: 8080}",
+			[]string{"Nothing was deployed", "value: http://127.0.0.1:8080\n", `{{- include "prober.sidecar" (dict "context" .Subcharts.prober "name" "llama" "port" 8080) | nindent 8 }}`, "scrape port 9464"},
+			[]string{"helm test", "limit of CPU"},
+		},
+	} {
+		out, err := helm(t, "install", "prober", chart, "--namespace", "observability", "--dry-run=client", "--values", values(t, c.values))
+		_, notes, ok := strings.Cut(out, "\nNOTES:\n")
+		if err != nil || !ok {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		for _, sentence := range c.says {
+			if !strings.Contains(notes, sentence) {
+				t.Errorf("%s: no %q in\n%s", c.name, sentence, notes)
+			}
+		}
+		for _, sentence := range c.not {
+			if strings.Contains(notes, sentence) {
+				t.Errorf("%s: there is %q in\n%s", c.name, sentence, notes)
+			}
+		}
+	}
+}

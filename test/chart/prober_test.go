@@ -1,0 +1,126 @@
+package chart_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// proberAcceptsItsConfiguration hands the targets file and the environment of the
+// prober's container to the real prober.
+func proberAcceptsItsConfiguration(t *testing.T, all []object) {
+	t.Helper()
+	for _, o := range all {
+		if spec, ok := pod(o); ok {
+			accepts(t, environment(mappings(spec, "containers")[0]), files(all, spec))
+		}
+	}
+}
+
+// TestProberRefusesWhatIsWrong holds that accepts would see it.
+func TestProberRefusesWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	stderr, code := start(t, map[string]string{"PROBER_TARGETS_0_URL": "http://a", "PROBER_TARGETS_0_API": "nonsense"}, nil)
+	if code != 2 || !strings.Contains(stderr, "PROBER_TARGETS_0_API") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// accepts holds that the prober takes an environment and files. It reads and
+// judges its configuration before it listens, and it is told to listen where it
+// cannot.
+func accepts(t *testing.T, environ, files map[string]string) {
+	t.Helper()
+	stderr, code := start(t, environ, files)
+	if code != 1 || !strings.Contains(stderr, "listen on PROBER_LISTEN_ADDRESS") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	documented(t, environ)
+}
+
+// documented holds that there are the variables that are given. The prober would
+// only warn of one that it does not know.
+func documented(t *testing.T, environ map[string]string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range environ {
+		inList := regexp.MustCompile(`_[0-9]+_`).ReplaceAllString(name, "_n_")
+		if strings.HasPrefix(name, "PROBER_") && !bytes.Contains(page, []byte("| `"+inList+"` |")) {
+			t.Errorf("docs/configuration.md has no %s", inList)
+		}
+	}
+}
+
+// start runs the prober at an address that is nobody's. Files are by their path in
+// the container, and so are those that the environment names.
+func start(t *testing.T, environ, files map[string]string) (stderr string, code int) {
+	t.Helper()
+	root := t.TempDir()
+	here := strings.NewReplacer("/etc/prober", root)
+	for path, content := range files {
+		path = here.Replace(path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(here.Replace(content)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), binary(t, "PROBER_BINARY"), "run", "--listen-address", "192.0.2.1:9464")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	for name, value := range environ {
+		cmd.Env = append(cmd.Env, name+"="+here.Replace(value))
+	}
+	var out bytes.Buffer
+	cmd.Stderr = &out
+	err := cmd.Run()
+	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+// environment is what a container's variables hold that have a value here. The pod
+// is the second of its StatefulSet.
+func environment(container map[string]any) map[string]string {
+	given := map[string]string{}
+	for _, variable := range mappings(container, "env") {
+		name, _ := variable["name"].(string)
+		if value, ok := variable["value"].(string); ok {
+			given[name] = strings.ReplaceAll(value, "$(POD_NAME)", "prober-1")
+		}
+	}
+	return given
+}
+
+// files are what the volumes of a pod hold, by path: that of our ConfigMap, and
+// something for each file of others.
+func files(all []object, spec map[string]any) map[string]string {
+	held := map[string]string{
+		"/etc/prober/web/web-config.yaml":  "",
+		"/etc/prober/targets/targets.yaml": "targets: [{url: http://elsewhere}]",
+	}
+	for _, o := range all {
+		if text, ok := at(o, "data", "targets.yaml").(string); ok {
+			held["/etc/prober/targets/targets.yaml"] = text
+		}
+	}
+	for _, volume := range mappings(spec, "volumes") {
+		for _, source := range mappings(volume, "projected", "sources") {
+			for _, kind := range []string{"secret", "configMap"} {
+				for _, item := range mappings(source, kind, "items") {
+					held["/etc/prober/credentials/"+item["path"].(string)] = "something\n"
+				}
+			}
+		}
+	}
+	return held
+}

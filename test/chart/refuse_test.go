@@ -1,0 +1,152 @@
+package chart_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// vllm is a target that is as it should be.
+const vllm = "targets: [{name: vllm, url: \"http://vllm:8000\"}]\n"
+
+// TestSchemaRefuses holds what Helm says about values of a wrong shape, before
+// anything is rendered: the place, and what is wrong there.
+func TestSchemaRefuses(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ values, want string }{
+		{vllm + "replica: 2", "at '': additional properties 'replica' not allowed"},
+		{vllm + "replicas: two", "at '/replicas': got string, want integer"},
+		{vllm + "image: {tags: v1}", "at '/image': additional properties 'tags' not allowed"},
+		{vllm + "image: {digest: abc}", "at '/image/digest': 'abc' does not match pattern"},
+		{vllm + "image: {pullPolicy: Sometimes}", "at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'"},
+		{vllm + "serviceMonitor: true", "at '/serviceMonitor': got boolean, want object"},
+		{vllm + "serviceMonitor: {enabled: \"yes\"}", "at '/serviceMonitor/enabled': got string, want boolean"},
+		{vllm + "monitoring: {interval: 15}", "at '/monitoring/interval': got number, want string"},
+		{vllm + "containerPort: 70000", "at '/containerPort': maximum: got 70,000, want 65,535"},
+		{vllm + "env: [{name: A, value: b}]", "at '/env': got array, want object"},
+		{vllm + "env: {PROBER_QPS: {value: 1}}", "at '/env/PROBER_QPS': got object, want boolean or number or string"},
+		{"targets: [{name: vllm}]", "at '/targets/0': missing property 'url'"},
+		{"targets: [{url: \"http://a\", modell: x}]", "at '/targets/0': additional properties 'modell' not allowed"},
+		{"targets: [{url: \"vllm:8000\"}]", "at '/targets/0/url': 'vllm:8000' does not match pattern"},
+		{"targets: [{url: \"http://a\", api: openai}]", "at '/targets/0/api': value must be one of 'auto', 'openai-chat'"},
+		{"targets: [{url: \"http://a\", qps: 0}]", "at '/targets/0/qps': exclusiveMinimum: got 0, want 0"},
+		{"targets: [{url: \"http://a\", promptTokens: 10}]", "at '/targets/0': additional properties 'promptTokens' not allowed"},
+		{"targets: [{url: \"http://a\", timeout: 20}]", "at '/targets/0/timeout': got number, want string"},
+		{"targets: [{url: \"http://a\", apiKey: secret}]", "at '/targets/0/apiKey': got string, want object"},
+		{"targets: [{url: \"http://a\", apiKey: {existingSecret: {key: k}}}]", "at '/targets/0/apiKey/existingSecret': missing property 'name'"},
+		{vllm + "settings: {timeout: \"20\"}", "at '/settings/timeout': '20' does not match pattern '^([0-9]+(\\\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$'"},
+		{vllm + "settings: {listen_address: \":1\"}", "at '/settings': additional properties 'listen_address' not allowed"},
+		{vllm + "objectives: [{signal: itl, goal: 0.9}]", "at '/objectives/0/signal': value must be one of 'ttft', 'server_ttft', 'ttfat', 'tpot', 'max_gap', 'e2el', 'availability'"},
+		{vllm + "objectives: [{signal: availability, goal: 99}]", "at '/objectives/0/goal': exclusiveMaximum: got 99, want 1"},
+		{vllm + "maxTokensPerDay: many", "at '/maxTokensPerDay': 'many' does not match pattern '^none$'"},
+		{vllm + "networkPolicy: {egress: {ports: [http]}}", "at '/networkPolicy/egress/ports/0': got string, want integer"},
+		{vllm + "sidecar: {enabled: maybe}", "at '/sidecar/enabled': got string, want boolean"},
+	} {
+		refused(t, c.values, "prober:\n- "+c.want)
+	}
+}
+
+// TestChartRefuses holds what the chart says about values that are each right and
+// impossible together.
+func TestChartRefuses(t *testing.T) {
+	t.Parallel()
+	const pair = "targets: [{name: a, url: \"http://a\"}, {name: slow, url: \"http://b\", qps: 0.01}]\n"
+	for _, c := range []struct{ values, want string }{
+		{"", "there is nothing to probe: set targets, for example --set targets[0].name=vllm --set targets[0].url=http://vllm:8000, or existingConfigMap."},
+		{"objectives: [{signal: availability, goal: 0.9}]", "there is nothing to probe"},
+		{vllm + "existingConfigMap: mine", "existingConfigMap with targets, objectives or settings: they belong into that ConfigMap."},
+		{vllm + "shards: 2\nreplicas: 2", "shards 2 with replicas 2: shards share the targets, replicas all probe all of them. Choose one"},
+		{"sidecar: {enabled: true}\nreplicas: 2", "sidecar.enabled with replicas 2: a sidecar has as many replicas as the model server it is in. Leave replicas at 1."},
+		{"sidecar: {enabled: true}\nshards: 2", "sidecar.enabled with shards 2: a sidecar probes the server of its own pod, there is nothing to share."},
+		{vllm + "sidecar: {enabled: true}", "sidecar.enabled with targets: a sidecar probes the server of its own pod and mounts no file."},
+		{"sidecar: {enabled: true}\npodMonitor: {enabled: true}", "needs sidecar.selector: the labels of the pods that have the sidecar."},
+		{"sidecar: {enabled: true}\nserviceMonitor: {enabled: true}", "a sidecar has no Service. Enable podMonitor instead."},
+		{"sidecar: {enabled: true}\nsettings: {apiKey: {existingSecret: {name: a}}}", "settings.apiKey with sidecar.enabled: a sidecar mounts nothing. Set PROBER_API_KEY in extraEnv with a secretKeyRef."},
+		{vllm + "serviceMonitor: {enabled: true}\npodMonitor: {enabled: true}", "serviceMonitor and podMonitor are both enabled: each prober would be scraped twice"},
+		{"targets: [{name: a, url: \"http://a\"}, {name: a, url: \"http://b\"}]", `targets[1] and targets[0] are both called "a": give each a name of its own.`},
+		{"targets: [{url: \"http://a\"}, {url: \"http://a:80/v1\"}]", `targets[1] and targets[0] are both called "a:80"`},
+		{"targets: [{url: \"http://[::1]\"}, {url: \"http://[::1]:80\"}]", `targets[1] and targets[0] are both called "[::1]:80"`},
+		{vllm + "env: {PROBER_TARGETS_0_URL: \"http://x\", PROBER_TARGETS_0_NAME: vllm}", `env and targets[0] are both called "vllm"`},
+		{"targets: [{url: \"http://a\", api_key: k}]", "targets[0].api_key is a secret in plain values: put it into a Secret and set targets[0].apiKey.existingSecret to its name and key."},
+		{vllm + "settings: {api_key: k}", "settings.api_key is a secret in plain values"},
+		{"targets: [{url: \"http://a\", headers: {Authorization: k}}]", "targets[0].headers.Authorization is a secret in plain values: use targets[0].apiKey.existingSecret"},
+		{"targets: [{url: \"http://a\", api_key_file: /a, apiKey: {existingSecret: {name: b}}}]", "targets[0] has apiKey and api_key_file: give one of both."},
+		{"targets: [{url: \"https://a\", ca: {existingSecret: {name: b}, existingConfigMap: {name: c}}}]", "targets[0].ca has existingSecret and existingConfigMap: give one of both."},
+		{vllm + "env: {PROBER_API_KEY: k}", "env.PROBER_API_KEY is a secret in plain values: put it into a Secret and give it in extraEnv, with a secretKeyRef."},
+		{vllm + "env: {OTEL_EXPORTER_OTLP_HEADERS: k}", "env.OTEL_EXPORTER_OTLP_HEADERS is a secret in plain values"},
+		{vllm + "env: {PROBER_SHARD: 0/2}", "env.PROBER_SHARD is set by the chart: use shards."},
+		{vllm + "env: {PROBER_LISTEN_ADDRESS: \":1\"}", "env.PROBER_LISTEN_ADDRESS is set by the chart: use containerPort."},
+		{vllm + "env: {PROBER_TARGETS_FILE: /a}", "env.PROBER_TARGETS_FILE is set by the chart: use targets or existingConfigMap."},
+		{vllm + "objectives: [{signal: availability, goal: 0.9995}]", `objectives[0].goal 0.9995 cannot be measured at the 0.1 probes per second of target "vllm": want a goal of at most 0.99942, or at least 0.12 probes per second (qps).`},
+		{pair + "objectives: [{signal: availability, goal: 0.999}]", `objectives[0].goal 0.999 cannot be measured at the 0.01 probes per second of target "slow": want a goal of at most 0.9942, or at least 0.058 probes per second (qps).`},
+		{vllm + "settings: {qps: 0.01}\nobjectives: [{signal: availability, goal: 0.999}]", "at the 0.01 probes per second"},
+		{vllm + "env: {PROBER_QPS: 0.01}\nobjectives: [{signal: availability, goal: 0.999}]", "at the 0.01 probes per second"},
+		{vllm + "settings: {qps: 0.00001}\nobjectives: [{signal: availability, goal: 0.9}]", "want at least 0.00058 probes per second (qps)."},
+		{vllm + "objectives: [{signal: ttft, goal: 0.9}]", "objectives[0] of ttft has no limit: set one, for example limit: 2s."},
+		{vllm + "objectives: [{signal: availability, goal: 0.9, limit: 2s}]", "objectives[0].limit: availability has no limit. Leave it out."},
+		{vllm + "maxTokensPerDay: 182303999", "the targets cost 182,304,000 tokens a day (qps × 86400 × (prompt_tokens + max_tokens)), and maxTokensPerDay is 182,303,999: lower qps or prompt_tokens, or give targets a token_budget_per_day."},
+		{vllm + "maxTokensPerDay: 200000000\nreplicas: 2", "the targets cost 364,608,000 tokens a day (qps × 86400 × (prompt_tokens + max_tokens) × 2 replicas)"},
+		{"existingConfigMap: mine\nnetworkPolicy: {enabled: true}", "networkPolicy.enabled with targets that the chart does not see"},
+		{vllm + "prometheusRule: {disabled: {ProberNope: true}}", "prometheusRule.disabled.ProberNope: there is no such alert. There are ProberAbsent, "},
+	} {
+		refused(t, c.values, "prober cannot be installed with these values:\n", "\n  - ", c.want)
+	}
+}
+
+// TestChartAccepts holds the other side of the same borders.
+func TestChartAccepts(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		vllm + "objectives: [{signal: availability, goal: 0.99942}]",
+		vllm + "settings: {qps: 0.12}\nobjectives: [{signal: availability, goal: 0.9995}]",
+		vllm + "maxTokensPerDay: 182304000",
+		vllm + "maxTokensPerDay: 1000\nsettings: {token_budget_per_day: 1000}",
+		"targets: [{name: a, url: \"http://a\"}, {name: b, url: \"http://a\"}]",
+		"extraEnvFrom: [{secretRef: {name: targets}}]",
+		"env: {PROBER_TARGETS_FILE: /somewhere/targets.yaml}",
+		vllm + "replicas: 0",
+		"enabled: true\n" + vllm,
+	} {
+		if out, err := helm(t, "template", "prober", chart, "--values", values(t, text)); err != nil {
+			t.Errorf("%s\n%v%s", text, err, out)
+		}
+	}
+}
+
+// TestOldClusters holds that sidecars and the chart itself say which Kubernetes
+// they need.
+func TestOldClusters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ version, values, want string }{
+		{"1.28.9", "sidecar: {enabled: true}", "sidecar.enabled needs Kubernetes 1.29 or later, where sidecars are native; this is v1.28.9."},
+		{"1.24.0", vllm, "chart requires kubeVersion: >=1.25.0-0"},
+		{"1.25.0", vllm, ""},
+		{"1.29.1-eks-36e8e0a", "sidecar: {enabled: true}", ""},
+	} {
+		_, err := helm(t, "template", "prober", chart, "--kube-version", c.version, "--values", values(t, c.values))
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.version, err, c.want)
+		}
+	}
+}
+
+// TestChartRefusesAllAtOnce holds that who has three problems is told three.
+func TestChartRefusesAllAtOnce(t *testing.T) {
+	t.Parallel()
+	refused(t, "targets: [{url: \"http://a\", api_key: k}, {url: \"http://a\"}]\nmaxTokensPerDay: 10",
+		"- targets[1] and targets[0] are both called", "- targets[0].api_key is a secret", "- the targets cost 364,608,000 tokens")
+}
+
+// refused holds that the chart is not rendered, and what Helm says instead.
+func refused(t *testing.T, text string, want ...string) {
+	t.Helper()
+	_, err := helm(t, "template", "prober", chart, "--values", values(t, text))
+	if err == nil {
+		t.Errorf("%s\nis accepted", text)
+		return
+	}
+	for _, sentence := range want {
+		if !strings.Contains(err.Error(), sentence) {
+			t.Errorf("%s\nis refused with\n%v\nwant %q", text, err, sentence)
+		}
+	}
+}
