@@ -171,6 +171,8 @@ func TestExitCodes(t *testing.T) {
 		"once http://127.0.0.1:1":    exitFailed,
 		"run http://a --listen-address 256.0.0.1:1": exitFailed,
 		"dashboards nope":                        exitUsage,
+		"inject":                                 exitUsage,
+		"inject -f testdata/script/inject.txtar": exitUsage,
 		"report":                                 exitUsage,
 		"report --prometheus http://127.0.0.1:1": exitFailed,
 		"dashboards overview target":             exitUsage,

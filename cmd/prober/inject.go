@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/inject"
+)
+
+// maxManifests is how many bytes of manifests are read.
+const maxManifests = 64 << 20
+
+// imageName is where the image is published, without its tag.
+const imageName = "ghcr.io/llm-prober/prober"
+
+func newInject() *cobra.Command {
+	var file, key string
+	var env []string
+	var o inject.Options
+	cmd := &cobra.Command{
+		Use:   "inject -f FILE",
+		Short: "Add the prober as a sidecar to the model servers of Kubernetes manifests",
+		Long: `Inject reads manifests, YAML documents or JSON, adds the prober as a native sidecar to
+every pod that holds a model server, and writes them all to standard output. What it
+does not change stays as it was, byte for byte; a second time it changes nothing. What
+was done, and what should be known, goes to standard error.
+
+Model servers are recognized by their command or their image. The annotation
+prober.llm-prober.io/inject: "true" or "false" on the pod template decides for its pods,
+prober.llm-prober.io/port says where the server listens. Kubernetes 1.29 or later.
+
+Exit code: 0, 2 for usage, for manifests that cannot be read, and if there is no model
+server in them; nothing is written then.`,
+		Example: `  prober inject -f vllm.yaml | kubectl apply -f -
+  kubectl kustomize . | prober inject -f - --workload Deployment/vllm | kubectl apply -f -`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := injectFlags(&o, env, key); err != nil {
+				return err
+			}
+			in, err := readManifests(file, cmd.InOrStdin())
+			if err != nil {
+				return err
+			}
+			return injectStream(cmd, in, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&file, "filename", "f", "", "file with manifests; - is standard input")
+	flags.StringVar(&o.Image, "image", releaseImage(buildInfo().Version), "image of the sidecar")
+	flags.IntVar(&o.Port, "port", 0, "port of all model servers (default: what their manifests say)")
+	flags.StringArrayVar(&o.Workloads, "workload", nil, "kind/name or name of a workload, the only one to change; may be repeated")
+	flags.StringArrayVar(&env, "env", nil, "KEY=VALUE, a variable for the sidecar; may be repeated")
+	flags.StringVar(&key, "api-key-secret", "", "NAME/KEY of the Secret with the servers' API key (default: the one that their manifests name)")
+	return cmd
+}
+
+// releaseImage is the image of a release, or the latest one for a binary that is
+// none.
+func releaseImage(version string) string {
+	if regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(version) {
+		return imageName + ":" + strings.TrimPrefix(version, "v")
+	}
+	return imageName + ":latest"
+}
+
+// injectFlags completes o by flags that need to be read. The error holds
+// everything that is wrong.
+func injectFlags(o *inject.Options, env []string, key string) error {
+	var problems config.Problems
+	if o.Port < 0 || o.Port > 65535 {
+		problems = append(problems, config.Problem{Place: fmt.Sprintf("--port=%d", o.Port), Text: "no port", Hint: "want 1 to 65535"})
+	}
+	if o.Image == "" {
+		problems = append(problems, config.Problem{Place: `--image=""`, Text: "no image", Hint: "give one, or leave --image out"})
+	}
+	for _, pair := range env {
+		name, value, ok := strings.Cut(pair, "=")
+		switch {
+		case !ok || !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name):
+			problems = append(problems, config.Problem{Place: fmt.Sprintf("--env=%q", name), Text: "no variable", Hint: "want KEY=VALUE"})
+		case strings.HasSuffix(name, "_API_KEY"):
+			problems = append(problems, config.Problem{Place: "--env=" + name, Text: "a manifest is no place for a key", Hint: "want --api-key-secret NAME/KEY"})
+		}
+		o.Env = append(o.Env, inject.Env{Name: name, Value: value})
+	}
+	if key != "" {
+		var ok bool
+		if o.Key.Name, o.Key.Key, ok = strings.Cut(key, "/"); !ok || o.Key.Name == "" || o.Key.Key == "" {
+			problems = append(problems, config.Problem{Place: fmt.Sprintf("--api-key-secret=%q", key), Text: "not a key of a Secret", Hint: "want NAME/KEY"})
+		}
+	}
+	if problems != nil {
+		return problems
+	}
+	return nil
+}
+
+// readManifests reads a file, or standard input for -.
+func readManifests(file string, stdin io.Reader) ([]byte, error) {
+	if file == "" {
+		return nil, config.Problems{{Place: "--filename", Text: "nothing to read", Hint: "give a file, or - for standard input"}}
+	}
+	in := stdin
+	if file != "-" {
+		f, err := os.Open(file) //nolint:gosec // what the user names
+		if err != nil {
+			return nil, config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: "cannot be opened: " + reason(err), Hint: "give a file, or - for standard input"}}
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxManifests+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read manifests: %w", err)
+	case len(data) > maxManifests:
+		return nil, config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: "holds more than 64 MiB", Hint: "give fewer manifests at once"}}
+	}
+	return data, nil
+}
+
+// reason is an error of a file without its path.
+func reason(err error) string {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// injectStream writes the manifests with their sidecars, and says what was done.
+func injectStream(cmd *cobra.Command, in []byte, o inject.Options) error {
+	result, err := inject.Stream(in, o)
+	for _, warning := range result.Warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
+	}
+	if wrong, ok := errors.AsType[inject.Problems](err); ok {
+		problems := make(config.Problems, len(wrong))
+		for i, p := range wrong {
+			problems[i] = config.Problem(p)
+		}
+		return problems
+	}
+	for _, done := range result.Injected {
+		fmt.Fprintln(cmd.ErrOrStderr(), done)
+	}
+	_, err = cmd.OutOrStdout().Write(result.Manifests)
+	return err
+}

@@ -1,0 +1,199 @@
+// Package inject adds the prober's sidecar to Kubernetes manifests: manifests
+// in, manifests out. It splices text into text, so that whatever it does not
+// change stays as it was, byte for byte. It knows no cluster, opens no file,
+// and never copies the value of a secret.
+package inject
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Annotations of a pod, or of its template, that decide for it.
+const (
+	annotation = "prober.llm-prober.io/inject"    // "true" or "false", whatever the pod holds
+	portOf     = "prober.llm-prober.io/port"      // where its model server listens
+	serverOf   = "prober.llm-prober.io/container" // which container is its model server
+	nameOf     = "prober.llm-prober.io/name"      // what the prober calls it; the workload's name if it is not there
+)
+
+// Options say what is injected, and where.
+type Options struct {
+	Image     string   // the sidecar's, with its tag or digest
+	Port      int      // where all model servers listen; zero means as their manifests say
+	Workloads []string // kind/name or name of the only workloads to change; empty means all with a model server
+	Env       []Env    // more variables for the sidecar, which beat ours of the same name
+	Key       Secret   // where the servers' API key is; zero means where their manifests take it from
+}
+
+// An Env is a variable of a container.
+type Env struct{ Name, Value string }
+
+// A Secret is one key of a Secret.
+type Secret struct{ Name, Key string }
+
+// Result is what became of a stream of manifests.
+type Result struct {
+	Manifests []byte
+	Injected  []string // a sentence for each pod that has the sidecar now
+	Warnings  []string // a sentence for each thing that a person should know
+}
+
+// Stream adds the sidecar to each pod of a stream of manifests that holds a
+// model server: YAML documents, JSON objects, or Lists of them. A sidecar that
+// is there is replaced in its place, so that a stream which went through Stream
+// comes out of it unchanged. The error is [Problems], and then holds everything
+// that is wrong; a stream without any model server is wrong, too.
+func Stream(in []byte, o Options) (Result, error) {
+	if !utf8.Valid(in) {
+		return Result{}, Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
+	}
+	run := run{options: o, named: map[string]bool{}}
+	var out bytes.Buffer
+	for _, d := range split(in) {
+		out.Write(run.document(d))
+	}
+	for _, name := range o.Workloads {
+		if !run.named[name] {
+			run.fault(fmt.Sprintf("workload %q", name), "is not among the manifests", "want kind/name or name of a workload with pods")
+		}
+	}
+	if len(run.result.Injected) == 0 && run.problems == nil {
+		run.fault("the manifests", fmt.Sprintf("hold no model server that is known (objects read: %d)", run.objects),
+			fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation))
+	}
+	if run.problems != nil {
+		return Result{Warnings: run.result.Warnings}, run.problems
+	}
+	run.result.Manifests = out.Bytes()
+	return run.result, nil
+}
+
+// A run is one stream on its way through.
+type run struct {
+	options  Options
+	result   Result
+	problems Problems
+	objects  int
+	named    map[string]bool // which of options.Workloads were seen
+}
+
+func (r *run) fault(place, text, hint string) {
+	r.problems = append(r.problems, Problem{Place: place, Text: text, Hint: hint})
+}
+
+func (r *run) warn(format string, args ...any) {
+	r.result.Warnings = append(r.result.Warnings, fmt.Sprintf(format, args...))
+}
+
+// document is d with its sidecars.
+func (r *run) document(d document) []byte {
+	var tree yaml.Node
+	if err := yaml.Unmarshal(d.text, &tree); err != nil {
+		r.fault(fmt.Sprintf("document %d", d.number), "cannot be read: "+d.reason(err), "want YAML or JSON as kubectl takes it")
+		return nil
+	}
+	if len(tree.Content) == 0 {
+		return d.text
+	}
+	pods, objects := podsOf(tree.Content[0], []*yaml.Node{&tree})
+	r.objects += objects
+	if len(pods) == 0 {
+		return d.text
+	}
+	sheet := sheet{text: d.text, starts: lineStarts(d.text)}
+	for _, p := range pods {
+		p.document = d
+		r.pod(p, &tree, &sheet)
+	}
+	if len(sheet.edits) == 0 {
+		return d.text
+	}
+	text := sheet.edited()
+	if err := verify(text, &tree); err != nil {
+		r.fault(d.place(1), "is written in a way that the sidecar does not fit in: "+err.Error(),
+			"pass it through kubectl kustomize first, which writes it plainly")
+	}
+	return text
+}
+
+// pod adds the sidecar to p on sheet, and to tree as what shall come out.
+func (r *run) pod(p pod, tree *yaml.Node, sheet *sheet) {
+	if !r.chosen(p) {
+		return
+	}
+	read, err := p.read()
+	if err != nil {
+		r.fault(p.String(), "cannot be read: "+p.document.reason(err), "want a pod as kubectl takes it")
+		return
+	}
+	s, ok := r.serving(p, read)
+	if !ok || !r.free(p, read) {
+		return
+	}
+	car := newSidecar(p.target(read, s), s, r.options)
+	if err := sheet.add(p, car, tree); err != nil {
+		r.fault(p.String(), err.Error(), "pass it through kubectl kustomize first, which writes it plainly")
+		return
+	}
+	r.result.Injected = append(r.result.Injected, fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port))
+	r.warnings(p, read, s)
+}
+
+// chosen reports whether p is to be looked at, and notes that it was.
+func (r *run) chosen(p pod) bool {
+	chosen := len(r.options.Workloads) == 0
+	for _, name := range r.options.Workloads {
+		if strings.EqualFold(name, p.name()) || name == p.label {
+			r.named[name] = true
+			chosen = true
+		}
+	}
+	if chosen && p.why != "" {
+		r.warn("%s: left alone: %s", p.name(), p.why)
+	}
+	return chosen && p.why == ""
+}
+
+// free reports whether the sidecar has its name and its port for itself.
+func (r *run) free(p pod, read podSpec) bool {
+	for _, c := range read.Containers {
+		if c.Name == sidecarName {
+			r.warn("%s: left alone: it has a container called %s already", p.name(), sidecarName)
+			return false
+		}
+	}
+	for _, c := range slices.Concat(read.InitContainers, read.Containers) {
+		if c.Name == sidecarName && !c.isProber() {
+			r.fault(p.String(), fmt.Sprintf("has an init container called %s, which is not ours: its image is %q", sidecarName, c.Image), "call it something else")
+			return false
+		}
+		for _, port := range c.Ports {
+			if c.Name != sidecarName && port.ContainerPort == sidecarPort {
+				r.fault(p.String(), fmt.Sprintf("container %s has port %d, which is the prober's", c.Name, sidecarPort),
+					fmt.Sprintf("move it, or leave the pod out: %s: \"false\"", annotation))
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// warnings says what a person should know about a pod that has the sidecar now.
+func (r *run) warnings(p pod, read podSpec, s serving) {
+	if read.HostNetwork {
+		r.warn("%s: has the network of its node: port %d must be free there, and only one such pod fits on a node", p.name(), sidecarPort)
+	}
+	if s.tls {
+		r.warn("%s: container %s serves HTTPS: its certificate is not verified on loopback", p.name(), s.container.Name)
+	}
+	if s.bareKey != "" && r.options.Key == (Secret{}) {
+		r.warn("%s: container %s wants an API key that is %s, and it is not copied: probes will be refused; put it into a Secret and name that with --api-key-secret",
+			p.name(), s.container.Name, s.bareKey)
+	}
+}

@@ -1,0 +1,278 @@
+package inject
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// options are those of the golden files.
+var options = Options{Image: "ghcr.io/llm-prober/prober:v1.0.0"}
+
+// inputs are the manifests in testdata, by path.
+func inputs(t testing.TB) map[string][]byte {
+	t.Helper()
+	found := map[string][]byte{}
+	for _, pattern := range []string{"*.yaml", "*.json"} {
+		paths, err := filepath.Glob(filepath.Join("testdata", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			if strings.Contains(path, ".injected.") {
+				continue
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[path] = data
+		}
+	}
+	if len(found) < 8 {
+		t.Fatalf("%d manifests in testdata: the test does not see them", len(found))
+	}
+	return found
+}
+
+// TestGolden holds what becomes of real manifests, and what is said of them.
+func TestGolden(t *testing.T) {
+	for path, in := range inputs(t) {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			result, err := Stream(in, options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ext := filepath.Ext(path)
+			golden(t, strings.TrimSuffix(path, ext)+".injected"+ext, string(result.Manifests))
+			said := strings.Join(result.Injected, "\n") + "\n"
+			for _, warning := range result.Warnings {
+				said += "warning: " + warning + "\n"
+			}
+			golden(t, strings.TrimSuffix(path, ext)+".said.txt", said)
+		})
+	}
+}
+
+func golden(t *testing.T, path, is string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(is), 0o644); err != nil { //nolint:gosec // a golden file for everybody
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), is); diff != "" {
+		t.Errorf("%s: run with -update if that is right\n%s", path, diff)
+	}
+}
+
+// TestTwiceIsOnce holds that a stream which went through is not changed again.
+func TestTwiceIsOnce(t *testing.T) {
+	for path, in := range inputs(t) {
+		once := stream(t, in, options)
+		if twice := stream(t, once, options); !bytes.Equal(once, twice) {
+			t.Errorf("%s:\n%s", path, cmp.Diff(string(once), string(twice)))
+		}
+	}
+}
+
+// TestNewerReplaces holds that the sidecar of another version is replaced in its
+// place: what comes out is what the newer one makes of the first manifests.
+func TestNewerReplaces(t *testing.T) {
+	newer := Options{Image: "ghcr.io/llm-prober/prober:v2.0.0", Env: []Env{{"PROBER_QPS", "0.05"}}}
+	for path, in := range inputs(t) {
+		want := stream(t, in, newer)
+		if is := stream(t, stream(t, in, options), newer); !bytes.Equal(is, want) {
+			t.Errorf("%s:\n%s", path, cmp.Diff(string(want), string(is)))
+		}
+	}
+}
+
+// TestWindows holds that lines end in the output as they do in the input.
+func TestWindows(t *testing.T) {
+	for path, in := range inputs(t) {
+		want := windows(stream(t, in, options))
+		if is := stream(t, windows(in), options); !bytes.Equal(is, want) {
+			t.Errorf("%s:\n%s", path, cmp.Diff(string(want), string(is)))
+		}
+	}
+}
+
+func windows(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")) }
+
+// TestNoEndOfLine holds that a stream may end without the end of a line, and then
+// ends so.
+func TestNoEndOfLine(t *testing.T) {
+	for path, in := range inputs(t) {
+		want := bytes.TrimRight(stream(t, in, options), "\n")
+		if is := stream(t, bytes.TrimRight(in, "\n"), options); !bytes.Equal(is, want) {
+			t.Errorf("%s:\n%s", path, cmp.Diff(string(want), string(is)))
+		}
+	}
+}
+
+// TestJSONInARow holds that JSON objects may follow each other without markers.
+func TestJSONInARow(t *testing.T) {
+	pod := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{"containers":[{"name":"vllm","image":"vllm/vllm-openai:v1"}]}}`
+	one := stream(t, []byte(pod), options)
+	two := stream(t, []byte(pod+"\n"+pod+pod+"\n"), options)
+	if want := string(one) + "\n" + string(one) + string(one) + "\n"; string(two) != want {
+		t.Error(cmp.Diff(want, string(two)))
+	}
+}
+
+// TestNothingIsWrittenAnew holds that the input without what is inserted is the
+// input, whatever else stands in it, where nothing is replaced.
+func TestNothingIsWrittenAnew(t *testing.T) {
+	for path, in := range inputs(t) {
+		if strings.Contains(path, "stream") { // it replaces
+			continue
+		}
+		if rest := without(stream(t, in, options), in); len(rest) > 0 {
+			t.Errorf("%s: not in the output in this order: %q", path, rest[:min(len(rest), 80)])
+		}
+	}
+}
+
+// without is what of sub is not found in text, in order.
+func without(text, sub []byte) []byte {
+	for _, c := range text {
+		if len(sub) > 0 && sub[0] == c {
+			sub = sub[1:]
+		}
+	}
+	return sub
+}
+
+func stream(t testing.TB, in []byte, o Options) []byte {
+	t.Helper()
+	result, err := Stream(in, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result.Manifests
+}
+
+// podWith is a Pod called p with a part of its spec.
+func podWith(spec string) string {
+	return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n" + spec
+}
+
+// TestProblems holds what is refused, and that all of it is said at once.
+func TestProblems(t *testing.T) {
+	vllm := "  containers: [{name: v, image: vllm/vllm-openai}]\n"
+	for name, c := range map[string]struct {
+		in      string
+		options Options
+		want    string
+	}{
+		"nothing":      {in: "", want: `the manifests: hold no model server that is known (objects read: 0); give its pod template the annotation prober.llm-prober.io/inject: "true"`},
+		"no server":    {in: "apiVersion: v1\nkind: Service\n---\nkind: ConfigMap\n", want: "(objects read: 2)"},
+		"no YAML":      {in: "a: 1\n---\nb: 2\nc: [\n", want: "document 2: cannot be read: line 4: did not find"},
+		"no UTF-8":     {in: "a: \xff", want: "are not UTF-8"},
+		"two":          {in: "a: [\n---\nb: [\n", want: "document 2"},
+		"no pod":       {in: podWith("  containers: 7\n"), want: "document 1, line 1: Pod/p: cannot be read: unmarshal errors: line 5: cannot unmarshal !!int"},
+		"wish":         {in: strings.Replace(podWith(vllm), "{name: p}", "{name: p, annotations: {prober.llm-prober.io/inject: maybe}}", 1), want: `annotation prober.llm-prober.io/inject is "maybe"; want "true" or "false"`},
+		"which":        {in: strings.Replace(podWith("  containers: [{name: a}, {name: b}]\n"), "{name: p}", `{name: p, annotations: {prober.llm-prober.io/inject: "true"}}`, 1), want: "which of its containers is the model server is not known; name it by the annotation prober.llm-prober.io/container"},
+		"no port":      {in: strings.Replace(podWith("  containers: [{name: a}]\n"), "{name: p}", `{name: p, annotations: {prober.llm-prober.io/inject: "true"}}`, 1), want: "container a: its port is not known; say where it listens by the annotation prober.llm-prober.io/port"},
+		"odd port":     {in: podWith("  containers: [{name: v, image: vllm, args: [--port, $(NOWHERE)]}]\n"), want: `--port is "$(NOWHERE)", which is no port`},
+		"far port":     {in: podWith("  containers: [{name: v, image: vllm, args: [--port=65536]}]\n"), want: `--port is "65536", which is no port`},
+		"anchor":       {in: podWith("  containers: &c [{name: v, image: vllm}]\n") + "---\nkind: Pod\napiVersion: v1\nmetadata: {name: q}\nspec: &s\n  containers: [{name: v, image: vllm}]\nother: *s\n", want: "document 2, line 7: Pod/q: the pod is written with an anchor"},
+		"merged":       {in: "x: &x {containers: [{name: v, image: vllm}]}\nkind: Pod\napiVersion: v1\nspec:\n  <<: *x\n", want: "written with an anchor or a merge key"},
+		"named":        {in: podWith(vllm + "  initContainers: [{name: prober, image: acme/scan}]\n"), want: `has an init container called prober, which is not ours: its image is "acme/scan"`},
+		"port taken":   {in: podWith(vllm + "  initContainers: [{name: o, ports: [{containerPort: 9464}]}]\n"), want: "container o has port 9464, which is the prober's"},
+		"unknown name": {in: podWith(vllm), options: Options{Workloads: []string{"Pod/p", "Deployment/q"}}, want: `workload "Deployment/q": is not among the manifests`},
+	} {
+		result, err := Stream([]byte(c.in), c.options)
+		var problems Problems
+		if !errors.As(err, &problems) || !strings.Contains(err.Error(), c.want) || result.Manifests != nil {
+			t.Errorf("%s: error %v, want %s", name, err, c.want)
+		}
+		if name == "two" && len(problems) != 2 {
+			t.Errorf("%d problems of two: %v", len(problems), err)
+		}
+	}
+}
+
+// TestWorkloads holds that only the named ones are changed.
+func TestWorkloads(t *testing.T) {
+	in := inputs(t)["testdata/list.json"]
+	for _, c := range []struct {
+		workloads []string
+		want      string
+	}{
+		{[]string{"tgi"}, "Deployment/tgi: prober beside container tgi, port 80"},
+		{[]string{"statefulset/sglang"}, "StatefulSet/sglang: prober beside container sglang, port 30000"},
+		{[]string{"Pod/ollama", "tgi"}, "Deployment/tgi: prober beside container tgi, port 80; Pod/ollama: prober beside container ollama, port 11434"},
+	} {
+		result, err := Stream(in, Options{Image: "prober", Workloads: c.workloads})
+		if is := strings.Join(result.Injected, "; "); err != nil || is != c.want {
+			t.Errorf("%v: %q, want %q (%v)", c.workloads, is, c.want, err)
+		}
+	}
+}
+
+// TestOptions holds what of the options is in the sidecar.
+func TestOptions(t *testing.T) {
+	out := string(stream(t, inputs(t)["testdata/vllm.yaml"], Options{
+		Image: "mirror.example.com/prober@sha256:1", Port: 9001,
+		Env: []Env{{"PROBER_QPS", "0.02"}, {"PROBER_WAIT_FOR_READY", "2h"}, {"OTEL_EXPORTER_OTLP_ENDPOINT", "http://$(HOST_IP):4318"}},
+		Key: Secret{"other", "token"},
+	}))
+	for _, want := range []string{
+		"image: mirror.example.com/prober@sha256:1\n", "value: http://127.0.0.1:9001\n", "- name: PROBER_QPS\n            value: \"0.02\"\n",
+		"- name: PROBER_WAIT_FOR_READY\n            value: 2h\n", "value: http://$(HOST_IP):4318\n",
+		"secretKeyRef:\n                name: other\n                key: token\n",
+	} {
+		if strings.Count(out, want) != 1 {
+			t.Errorf("not once in the output: %q", want)
+		}
+	}
+	if strings.Contains(out, "30m") {
+		t.Error("a variable of the options does not beat ours")
+	}
+}
+
+// FuzzStream holds for any input that what comes out is taken again and then
+// unchanged, and that what is written is not written anew.
+func FuzzStream(f *testing.F) {
+	for _, in := range inputs(f) {
+		f.Add(in)
+		for _, d := range split(in) {
+			f.Add(d.text)
+		}
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if joined := join(split(in)); !bytes.Equal(joined, in) {
+			t.Fatalf("%q became %q", in, joined)
+		}
+		once, err := Stream(in, options)
+		if err != nil {
+			return
+		}
+		twice, err := Stream(once.Manifests, options)
+		if err != nil || !bytes.Equal(once.Manifests, twice.Manifests) {
+			t.Fatalf("%v\n%s", err, cmp.Diff(string(once.Manifests), string(twice.Manifests)))
+		}
+	})
+}
+
+func join(docs []document) []byte {
+	var all []byte
+	for _, d := range docs {
+		all = append(all, d.text...)
+	}
+	return all
+}

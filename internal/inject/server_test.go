@@ -1,0 +1,138 @@
+package inject
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+// TestServers holds which containers are model servers, of which kind, and where
+// they listen.
+func TestServers(t *testing.T) {
+	for _, c := range []struct {
+		container string // as a flow mapping
+		want      string // kind and URL, or why not; empty: no server at all
+	}{
+		{`image: vllm/vllm-openai`, "vLLM http://127.0.0.1:8000"},
+		{`image: "registry.example.com:5000/team/vllm-openai:v0.11@sha256:00"`, "vLLM http://127.0.0.1:8000"},
+		{`image: "public.ecr.aws/q9t5s3a7/vllm-cpu-release-repo:v0.11.0"`, "vLLM http://127.0.0.1:8000"},
+		{`image: x, command: [/opt/venv/bin/vllm, serve, m, --port=1234]`, "vLLM http://127.0.0.1:1234"},
+		{`image: x, command: [python3, -m, vllm.entrypoints.openai.api_server], args: [--port, "8100"]`, "vLLM http://127.0.0.1:8100"},
+		{`image: x, command: [bash, -ec, "exec vllm serve m \\\n  --served-model-name 'a b --port 1' \\\n --port 9 # --port 7\n"]`, "vLLM http://127.0.0.1:9"},
+		{`image: x, command: [sh, -c], args: ["vllm serve m & other --port 7"]`, "vLLM http://127.0.0.1:8000"},
+		{`image: vllm, ports: [{containerPort: 8080}]`, "vLLM http://127.0.0.1:8080"},
+		{`image: vllm, ports: [{containerPort: 5557}, {containerPort: 8080, name: http1}]`, "vLLM http://127.0.0.1:8080"},
+		{`image: vllm, ports: [{containerPort: 5557, protocol: UDP}, {containerPort: 8080}]`, "vLLM http://127.0.0.1:8080"},
+		{`image: vllm, ports: [{containerPort: 5557}, {containerPort: 5558}]`, "vLLM http://127.0.0.1:8000"},
+		{`image: vllm, env: [{name: VLLM_PORT, value: "1"}]`, "vLLM http://127.0.0.1:8000"},
+		{`image: vllm, args: [--port, $(P)], env: [{name: P, value: "81"}, {name: P, value: "82"}]`, "vLLM http://127.0.0.1:82"},
+		{`image: vllm, args: [--ssl-keyfile=a]`, "vLLM https://127.0.0.1:8000"},
+		{`image: lmsysorg/sglang, command: [python3, -m, sglang.launch_server]`, "SGLang http://127.0.0.1:30000"},
+		{`image: lmsysorg/sglang, command: [python3, -m, sglang_router.launch_router]`, "left alone: container c has the image of SGLang, but its command starts no server that is known"},
+		{`image: text-generation-inference, env: [{name: PORT, value: "8080"}]`, "TGI http://127.0.0.1:8080"},
+		{`image: text-generation-inference, args: [-p, "3000"]`, "TGI http://127.0.0.1:3000"},
+		{`image: x, command: [trtllm-serve, m]`, "TensorRT-LLM http://127.0.0.1:8000"},
+		{`image: x, command: [trtllm-serve, disaggregated, -c, c.yaml]`, ""},
+		{`image: x, args: [tritonserver, --http-port, "8010"]`, "Triton http://127.0.0.1:8010"},
+		{`image: ghcr.io/ggml-org/llama.cpp:server-cuda`, "llama.cpp http://127.0.0.1:8080"},
+		{`image: ghcr.io/ggml-org/llama.cpp:server, args: [--embedding]`, "left alone: its model answers no questions (--embedding)"},
+		{`image: ollama/ollama, env: [{name: OLLAMA_HOST, value: "0.0.0.0:8888"}]`, "Ollama http://127.0.0.1:8888"},
+		{`image: openmmlab/lmdeploy, command: [lmdeploy, serve, api_server, m, --server-port, "8000"]`, "LMDeploy http://127.0.0.1:8000"},
+		{`image: kserve/huggingfaceserver:v0.16.0-gpu`, "KServe's Hugging Face server http://127.0.0.1:8080/openai"},
+		{`image: ghcr.io/llm-d/llm-d-inference-sim:v0.6`, "vLLM http://127.0.0.1:8000"},
+		{`image: vllm, args: [m, --headless]`, "left alone: it serves nobody (--headless)"},
+		{`image: vllm, args: [--task=embed]`, "left alone: its model answers no questions (--task embed)"},
+		{`image: vllm, args: [--kv-transfer-config, '{"kv_role": "kv_producer"}']`, "left alone: it only prefills (kv_role kv_producer)"},
+		{`image: x, command: [sglang, serve, --disaggregation-mode, decode]`, "left alone: it is half of a disaggregated server (--disaggregation-mode decode)"},
+		{`image: lmcache/vllm-openai, command: [lmcache_server, 0.0.0.0, "81"]`, "left alone: container c has the image of vLLM, but its command starts no server that is known"},
+		{`image: vllm, command: [vllm, bench, serve]`, "left alone: container c has the image of vLLM, but its command starts no server that is known"},
+		{`image: x, command: [tini, --, vllm, serve, m]`, "vLLM http://127.0.0.1:8000"},
+		{`image: x, command: [watch, --process, tritonserver]`, ""},
+		{`image: ghcr.io/llm-d/llm-d-cuda, args: [ray, start, --block]`, "left alone: container c has the image of vLLM, but its command starts no server that is known"},
+		{`image: lmcache/lmstack-router`, ""},
+		{`image: ghcr.io/llm-d/llm-d-inference-scheduler`, ""},
+		{`image: ghcr.io/llm-d/llm-d-routing-sidecar`, ""},
+		{`image: ghcr.io/huggingface/text-embeddings-inference`, ""},
+		{`image: null`, ""},
+	} {
+		if is := asked(t, c.container); is != c.want {
+			t.Errorf("{%s}: %q, want %q", c.container, is, c.want)
+		}
+	}
+}
+
+// asked is what the sidecar asks of a container called c.
+func asked(t *testing.T, written string) string {
+	t.Helper()
+	var one container
+	if err := yaml.Unmarshal([]byte("{name: c, "+written+"}"), &one); err != nil {
+		t.Fatal(err)
+	}
+	r := run{}
+	p := pod{kind: kinds[0], label: "p"}
+	s, ok := r.serving(p, podSpec{Containers: []container{one}})
+	switch {
+	case ok:
+		return s.server.name + " " + environ("", s, Options{})[0].Value
+	case len(r.result.Warnings) > 0:
+		text, _, _ := strings.Cut(strings.TrimPrefix(r.result.Warnings[0], "Pod/p: "), "; the annotation")
+		return text
+	}
+	return ""
+}
+
+// TestAPIKeys holds where the sidecar takes its key from, and that no key that is
+// written out is copied.
+func TestAPIKeys(t *testing.T) {
+	from := `valueFrom: {secretKeyRef: {name: s, key: k}}`
+	for _, c := range []struct{ container, want string }{
+		{`image: vllm`, ""},
+		{`image: vllm, env: [{name: VLLM_API_KEY, ` + from + `}]`, "s/k"},
+		{`image: vllm, args: [--api-key, $(KEY)], env: [{name: KEY, ` + from + `}]`, "s/k"},
+		{`image: x, command: [sh, -c, 'vllm serve m --api-key="${KEY}"'], env: [{name: KEY, ` + from + `}]`, "s/k"},
+		{`image: x, command: [llama-server], env: [{name: LLAMA_API_KEY, ` + from + `}]`, "s/k"},
+		{`image: vllm, env: [{name: VLLM_API_KEY, value: sk-sesame}]`, "written out in VLLM_API_KEY"},
+		{`image: vllm, args: [--api-key=sk-sesame]`, "written out in its arguments"},
+		{`image: vllm, env: [{name: VLLM_API_KEY, valueFrom: {configMapKeyRef: {name: c, key: k}}}]`, "not from a Secret"},
+		{`image: vllm, env: [{name: VLLM_API_KEY, value: ""}]`, ""},
+	} {
+		in := podWith("  containers:\n  - {name: c, " + c.container + "}\n")
+		result, err := Stream([]byte(in), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(string(result.Manifests), "sesame") != strings.Count(in, "sesame") {
+			t.Errorf("{%s}: the key is copied", c.container)
+		}
+		is := strings.Join(result.Warnings, "")
+		if strings.Contains(string(result.Manifests), "- name: PROBER_API_KEY\n      valueFrom:\n        secretKeyRef:\n          name: s\n          key: k\n") {
+			is += "s/k"
+		}
+		if (c.want == "") != (is == "") || !strings.Contains(is, c.want) || strings.Contains(is, "sesame") {
+			t.Errorf("{%s}: %q, want %q", c.container, is, c.want)
+		}
+	}
+}
+
+// TestScript holds how the words of a shell script are read.
+func TestScript(t *testing.T) {
+	for text, want := range map[string][][]string{
+		"a b":               {{"a", "b"}},
+		"a 'b c' \"d 'e\"":  {{"a", "b c", "d 'e"}},
+		"a\\\n b":           {{"a", "b"}},
+		"a\\\r\n b":         {{"a", "b"}},
+		"a # b\nc":          {{"a"}, {"c"}},
+		"a#b ''":            {{"a#b", ""}},
+		"a && b;c":          {{"a"}, nil, {"b"}, {"c"}},
+		`a \"b "c\"d" 'e\'`: {{"a", `"b`, `c"d`, `e\`}},
+		"":                  {nil},
+		"a '":               {{"a", ""}},
+		"\\":                {{"\\"}},
+	} {
+		if diff := cmp.Diff(want, script(text)); diff != "" {
+			t.Errorf("%q:\n%s", text, diff)
+		}
+	}
+}

@@ -1,0 +1,204 @@
+package inject
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A serving is what the sidecar asks.
+type serving struct {
+	container container
+	server    server
+	args      []string // after the words that start the server
+	port      int      // 1 to 65535
+	tls       bool
+	key       *valueFrom // where the server takes its API key from; nil if it has none or it is bare
+	bareKey   string     // why a key cannot be taken over; empty if it can
+}
+
+// serving is what the sidecar of p asks; ok is false if there is nothing.
+func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
+	wish := read.meta.Annotations[annotation]
+	switch wish {
+	case "false":
+		return s, false
+	case "", "true":
+	default:
+		r.fault(p.String(), fmt.Sprintf("annotation %s is %q", annotation, wish), `want "true" or "false"`)
+		return s, false
+	}
+	s, why := modelServer(read)
+	if s.container.Name == "" {
+		if wish == "true" {
+			r.fault(p.String(), "wants the sidecar, but which of its containers is the model server is not known",
+				"name it by the annotation "+serverOf)
+		} else if why != "" {
+			r.warn("%s: left alone: %s; the annotation %s: \"true\" adds it all the same", p.name(), why, annotation)
+		}
+		return s, false
+	}
+	if why = halved(p, read, s); why != "" && wish != "true" {
+		r.warn("%s: left alone: %s; the annotation %s: \"true\" adds it all the same", p.name(), why, annotation)
+		return s, false
+	}
+	var text string
+	if s.port, text = r.port(read, s); text != "" {
+		r.fault(p.String(), "container "+s.container.Name+": "+text, fmt.Sprintf("say where it listens by the annotation %s", portOf))
+		return s, false
+	}
+	s.tls = slices.ContainsFunc(s.args, isTLS)
+	s.key, s.bareKey = apiKey(s)
+	return s, true
+}
+
+// modelServer is the container of a pod that is a model server. Its name is
+// empty if there is none, and why then says what nearly was one.
+func modelServer(read podSpec) (s serving, why string) {
+	if name := read.meta.Annotations[serverOf]; name != "" {
+		for _, c := range read.Containers {
+			if c.Name == name {
+				s.container = c
+				s.server, s.args, _, _ = recognize(c)
+			}
+		}
+		return s, ""
+	}
+	for _, c := range read.Containers {
+		known, args, what, ok := recognize(c)
+		switch {
+		case ok:
+			return serving{container: c, server: known, args: args}, ""
+		case what != "":
+			why = fmt.Sprintf("container %s has the image of %s, but its command starts no server that is known", c.Name, what)
+		}
+	}
+	if read.meta.Annotations[annotation] == "true" && len(read.Containers) == 1 {
+		s.container = read.Containers[0]
+		s.args = slices.Concat(s.container.Command, s.container.Args)
+	}
+	return s, why
+}
+
+// halved says why a model server is not to be asked; empty if it is.
+func halved(p pod, read podSpec, s serving) string {
+	mode := read.meta.Annotations["serving.kserve.io/deploymentMode"]
+	switch {
+	case p.kind.name == "InferenceService" && mode != "Standard" && mode != "RawDeployment":
+		return "Knative refuses sidecars with a restartPolicy, and serving.kserve.io/deploymentMode does not say Standard"
+	case read.meta.Labels["llm-d.ai/role"] == "prefill":
+		return "it only prefills (llm-d.ai/role)"
+	}
+	return unasked(s.args)
+}
+
+// port is where a server listens: what the annotation says, the options, its
+// own arguments and variables, the ports of its container, or what is usual for
+// it. The text says what is wrong.
+func (r *run) port(read podSpec, s serving) (port int, wrong string) {
+	said, by := read.meta.Annotations[portOf], "annotation "+portOf
+	if said == "" && r.options.Port > 0 {
+		return r.options.Port, ""
+	}
+	if said == "" {
+		flags := s.server.flags
+		if flags == nil {
+			flags = []string{"--port"}
+		}
+		said, by = s.container.said(s.args, flags, s.server.env)
+	}
+	if said == "" {
+		return s.container.declared(s.server.port)
+	}
+	if _, after, err := net.SplitHostPort(said); err == nil {
+		said = after
+	}
+	port, err := strconv.Atoi(said)
+	if err != nil || port < 1 || port > 65535 {
+		return 0, fmt.Sprintf("%s is %q, which is no port", by, said)
+	}
+	return port, ""
+}
+
+// said is the value of a flag or of a variable that says where a server listens,
+// and which of them; empty if neither is there.
+func (c container) said(args, flags []string, env string) (v, by string) {
+	v, ok := flagged(args, flags)
+	if name, is := variable(v); ok && is {
+		if e, there := c.env(name); there && e.ValueFrom == nil {
+			return e.Value, name
+		}
+	}
+	if ok {
+		return v, flags[0]
+	}
+	if e, there := c.env(env); there && env != "" {
+		return e.Value, env
+	}
+	return "", ""
+}
+
+// env is a variable of a container; the last of a name counts.
+func (c container) env(name string) (e envVar, ok bool) {
+	for _, one := range c.Env {
+		if one.Name == name {
+			e, ok = one, true
+		}
+	}
+	return e, ok
+}
+
+// declared is the port of a container that looks like where it serves: the one
+// that is named so, the only one, or the usual one, which is zero if nothing is
+// usual.
+func (c container) declared(usual int) (port int, wrong string) {
+	var ports []int
+	for _, p := range c.Ports {
+		switch {
+		case p.Protocol != "" && p.Protocol != "TCP":
+			continue
+		case strings.Contains(p.Name, "http"), slices.Contains([]string{"api", "openai", "serve", "serving", "vllm", "container-port"}, p.Name):
+			return p.ContainerPort, ""
+		}
+		ports = append(ports, p.ContainerPort)
+	}
+	switch {
+	case len(ports) == 1:
+		return ports[0], ""
+	case usual > 0:
+		return usual, ""
+	}
+	return 0, "its port is not known"
+}
+
+// isTLS reports whether an argument makes a server speak HTTPS: the flags of
+// vLLM and SGLang, llama.cpp, and LMDeploy.
+func isTLS(arg string) bool {
+	name, _, _ := strings.Cut(arg, "=")
+	return slices.Contains([]string{"--ssl-keyfile", "--ssl-certfile", "--ssl-key-file", "--ssl-cert-file", "--ssl"}, name)
+}
+
+// apiKey is where a server takes its API key from. If it has one that is written
+// out, or comes from where a reference cannot be taken over, bare says so.
+func apiKey(s serving) (from *valueFrom, bare string) {
+	name := s.server.key
+	if given, ok := flagged(s.args, []string{"--api-key", "--api-keys"}); ok {
+		if name, ok = variable(given); !ok {
+			return nil, "written out in its arguments"
+		}
+	}
+	e, ok := s.container.env(name)
+	switch {
+	case !ok || name == "":
+		return nil, ""
+	case e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil:
+		return &valueFrom{SecretKeyRef: e.ValueFrom.SecretKeyRef}, ""
+	case e.ValueFrom != nil:
+		return nil, "not from a Secret"
+	case e.Value == "":
+		return nil, ""
+	}
+	return nil, "written out in " + name
+}

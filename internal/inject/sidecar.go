@@ -1,0 +1,165 @@
+package inject
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// What the sidecar is called, and where it serves its metrics.
+const (
+	sidecarName = "prober"
+	sidecarPort = 9464
+)
+
+// A sidecar is the prober as a native sidecar: an init container that stays.
+// It has no probes, for they would make the pod wait for it, or unready.
+// Its requests are its limits, so that a pod of the class Guaranteed stays one.
+type sidecar struct {
+	Name            string          `yaml:"name"            json:"name"`
+	Image           string          `yaml:"image"           json:"image"`
+	Args            []string        `yaml:"args"            json:"args"`
+	RestartPolicy   string          `yaml:"restartPolicy"   json:"restartPolicy"`
+	Ports           []namedPort     `yaml:"ports"           json:"ports"`
+	Env             []envVar        `yaml:"env"             json:"env"`
+	Lifecycle       lifecycle       `yaml:"lifecycle"       json:"lifecycle"`
+	Resources       resources       `yaml:"resources"       json:"resources"`
+	SecurityContext securityContext `yaml:"securityContext" json:"securityContext"`
+}
+
+type (
+	namedPort struct {
+		Name          string `yaml:"name"          json:"name"`
+		ContainerPort int    `yaml:"containerPort" json:"containerPort"`
+	}
+	envVar struct {
+		Name      string     `yaml:"name"                json:"name"`
+		Value     string     `yaml:"value,omitempty"     json:"value,omitempty"`
+		ValueFrom *valueFrom `yaml:"valueFrom,omitempty" json:"valueFrom,omitempty"`
+	}
+	valueFrom struct {
+		SecretKeyRef *secretKeyRef `yaml:"secretKeyRef,omitempty" json:"secretKeyRef,omitempty"`
+	}
+	secretKeyRef struct {
+		Name     string `yaml:"name"               json:"name"`
+		Key      string `yaml:"key"                json:"key"`
+		Optional *bool  `yaml:"optional,omitempty" json:"optional,omitempty"`
+	}
+	lifecycle struct {
+		PreStop struct {
+			HTTPGet struct {
+				Path string `yaml:"path" json:"path"`
+				Port string `yaml:"port" json:"port"`
+			} `yaml:"httpGet" json:"httpGet"`
+		} `yaml:"preStop" json:"preStop"`
+	}
+	resources struct {
+		Requests amounts `yaml:"requests" json:"requests"`
+		Limits   amounts `yaml:"limits"   json:"limits"`
+	}
+	amounts struct {
+		CPU    string `yaml:"cpu"    json:"cpu"`
+		Memory string `yaml:"memory" json:"memory"`
+	}
+	securityContext struct {
+		RunAsNonRoot             bool `yaml:"runAsNonRoot"             json:"runAsNonRoot"`
+		RunAsUser                int  `yaml:"runAsUser"                json:"runAsUser"`
+		RunAsGroup               int  `yaml:"runAsGroup"               json:"runAsGroup"`
+		ReadOnlyRootFilesystem   bool `yaml:"readOnlyRootFilesystem"   json:"readOnlyRootFilesystem"`
+		AllowPrivilegeEscalation bool `yaml:"allowPrivilegeEscalation" json:"allowPrivilegeEscalation"`
+		Capabilities             struct {
+			Drop []string `yaml:"drop" json:"drop"`
+		} `yaml:"capabilities" json:"capabilities"`
+		SeccompProfile struct {
+			Type string `yaml:"type" json:"type"`
+		} `yaml:"seccompProfile" json:"seccompProfile"`
+	}
+)
+
+// newSidecar is the sidecar that asks s, under the name target.
+func newSidecar(target string, s serving, o Options) sidecar {
+	c := sidecar{
+		Name:          sidecarName,
+		Image:         o.Image,
+		Args:          []string{"run"},
+		RestartPolicy: "Always",
+		Ports:         []namedPort{{Name: "prober", ContainerPort: sidecarPort}},
+		Env:           environ(target, s, o),
+		Resources:     resources{Requests: amounts{CPU: "200m", Memory: "128Mi"}, Limits: amounts{CPU: "200m", Memory: "128Mi"}},
+		SecurityContext: securityContext{
+			RunAsNonRoot: true, RunAsUser: 65532, RunAsGroup: 65532, ReadOnlyRootFilesystem: true,
+		},
+	}
+	// The kubelet runs it when the pod begins to end, before it ends the server.
+	c.Lifecycle.PreStop.HTTPGet.Path, c.Lifecycle.PreStop.HTTPGet.Port = "/-/drain", "prober"
+	c.SecurityContext.Capabilities.Drop = []string{"ALL"}
+	c.SecurityContext.SeccompProfile.Type = "RuntimeDefault"
+	return c
+}
+
+// environ are the variables of the sidecar.
+func environ(target string, s serving, o Options) []envVar {
+	scheme := "http"
+	if s.tls {
+		scheme = "https"
+	}
+	vars := []envVar{
+		{Name: "PROBER_TARGETS_0_URL", Value: fmt.Sprintf("%s://127.0.0.1:%d%s", scheme, s.port, s.server.base)},
+		{Name: "PROBER_TARGETS_0_NAME", Value: target},
+		{Name: "PROBER_WAIT_FOR_READY", Value: "30m"},
+		{Name: "PROBER_DRAIN_ENDPOINT", Value: "on"},
+		{Name: "GOMEMLIMIT", Value: "115MiB"},
+	}
+	if s.tls {
+		vars = append(vars, envVar{Name: "PROBER_TARGETS_0_INSECURE_SKIP_VERIFY", Value: "on"})
+	}
+	switch {
+	case o.Key != Secret{}:
+		vars = append(vars, envVar{Name: "PROBER_API_KEY", ValueFrom: &valueFrom{SecretKeyRef: &secretKeyRef{Name: o.Key.Name, Key: o.Key.Key}}})
+	case s.key != nil:
+		vars = append(vars, envVar{Name: "PROBER_API_KEY", ValueFrom: s.key})
+	}
+	for _, e := range o.Env {
+		vars = slices.DeleteFunc(vars, func(v envVar) bool { return v.Name == e.Name })
+		vars = append(vars, envVar{Name: e.Name, Value: e.Value})
+	}
+	return vars
+}
+
+// node is the sidecar as YAML reads it.
+func (c sidecar) node() (*yaml.Node, error) {
+	var n yaml.Node
+	if err := yaml.Unmarshal([]byte(c.block("")), &n); err != nil {
+		return nil, fmt.Errorf("read the sidecar: %w", err)
+	}
+	return n.Content[0].Content[0], nil
+}
+
+// block is the sidecar as an item of a block sequence, each line after indent,
+// the last one with its end.
+func (c sidecar) block(indent string) string {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	e.CompactSeqIndent()
+	_ = e.Encode([]sidecar{c}) // strings and numbers into memory
+	text := strings.TrimSuffix(b.String(), "\n")
+	return indent + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n"
+}
+
+// object is v as JSON, on lines after indent that are deeper by unit, or on one
+// line if unit is empty.
+func object(v any, indent, unit string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if unit != "" {
+		e.SetIndent(indent, unit)
+	}
+	_ = e.Encode(v) // strings and numbers into memory
+	return strings.TrimSuffix(b.String(), "\n")
+}

@@ -1,0 +1,105 @@
+package inject
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// commands are the simple commands that a container is given, in words: one, or
+// those of the script that it gives a shell.
+func commands(c container) [][]string {
+	words := slices.Concat(c.Command, c.Args)
+	if len(words) == 0 {
+		return nil
+	}
+	if !slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh"}, path.Base(words[0])) {
+		return [][]string{words}
+	}
+	for i, word := range words {
+		if flags, ok := strings.CutPrefix(word, "-"); ok && !strings.HasPrefix(flags, "-") && strings.Contains(flags, "c") && i+1 < len(words) {
+			return script(words[i+1])
+		}
+	}
+	return [][]string{words}
+}
+
+// script are the simple commands of a shell script, in words without their
+// quotes. Nothing is expanded.
+func script(text string) [][]string {
+	var all [][]string
+	var words []string
+	var word strings.Builder
+	quote, quoted := byte(0), false
+	end := func() {
+		if word.Len() > 0 || quoted {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		quoted = false
+	}
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		switch {
+		case c == '\\' && quote != '\'' && i+1 < len(text):
+			i++
+			if text[i] == '\r' && i+1 < len(text) && text[i+1] == '\n' {
+				i++
+			}
+			if text[i] != '\n' {
+				word.WriteByte(text[i])
+			}
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteByte(c)
+		case c == '\'' || c == '"':
+			quote, quoted = c, true
+		case c == '#' && word.Len() == 0 && !quoted:
+			for i+1 < len(text) && text[i+1] != '\n' {
+				i++
+			}
+		case c == ' ' || c == '\t' || c == '\r':
+			end()
+		case strings.IndexByte("\n;&|()", c) >= 0:
+			end()
+			all, words = append(all, words), nil
+		default:
+			word.WriteByte(c)
+		}
+	}
+	end()
+	return append(all, words)
+}
+
+// flagged is the value of the last of some flags among args: --port 8000 or
+// --port=8000.
+func flagged(args, names []string) (v string, ok bool) {
+	for i, arg := range args {
+		for _, name := range names {
+			if rest, found := strings.CutPrefix(arg, name); found && strings.HasPrefix(rest, "=") {
+				v, ok = rest[1:], true
+			} else if arg == name && i+1 < len(args) {
+				v, ok = args[i+1], true
+			}
+		}
+	}
+	return v, ok
+}
+
+// variable is the name of the variable that is all of a word: $(NAME) as
+// Kubernetes expands it, ${NAME} or $NAME as a shell does.
+func variable(word string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(word, "$")
+	if !ok || name == "" {
+		return "", false
+	}
+	switch name[0] {
+	case '(':
+		name, ok = strings.CutSuffix(name[1:], ")")
+	case '{':
+		name, ok = strings.CutSuffix(name[1:], "}")
+		name, _, _ = strings.Cut(name, ":-")
+	}
+	return name, ok && name != ""
+}
