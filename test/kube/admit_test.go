@@ -1,13 +1,12 @@
 package kube_test
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,90 +18,81 @@ import (
 // Levels of Pod Security: what is ours keeps the first, of others we ask nothing.
 const restricted, anything = "restricted", "privileged"
 
-// TestRenderedIsAdmitted sends what the chart's own tests expect of it to the
-// API server, each golden file.
-func TestRenderedIsAdmitted(t *testing.T) {
-	c := running(t)
-	for _, path := range inputs(t, "../chart/testdata/*.yaml") {
-		t.Run(filepath.Base(path), func(t *testing.T) { admitted(t, c, read(t, path), restricted) })
-	}
-}
-
-// TestValueSetsAreAdmitted does so with each value set of the chart as it is now.
-func TestValueSetsAreAdmitted(t *testing.T) {
-	c := running(t)
+// TestValueSets renders each value set of the chart: it conforms to the schemas,
+// and the API server admits it.
+func TestValueSets(t *testing.T) {
+	c, conform := running(t), conformance(t)
 	for _, path := range inputs(t, chart+"/ci/*-values.yaml") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			admitted(t, c, c.Helm(t, "template", "prober", chart, "--namespace", "rendered", "--values", path), restricted)
+			rendered := c.Helm(t, "template", "prober", chart, "--namespace", "rendered", "--values", path)
+			conform(t, rendered)
+			admitted(t, c, rendered, restricted)
 		})
 	}
 }
 
-// TestKustomizeIsAdmitted does so with the Kustomize base, and with each example
-// that uses a component.
-func TestKustomizeIsAdmitted(t *testing.T) {
-	c := running(t)
-	folders := append([]string{"../../deploy/kustomize/base"}, inputs(t, "../../deploy/kustomize/examples/*")...)
-	for _, folder := range folders {
-		t.Run(filepath.Base(folder), func(t *testing.T) { admitted(t, c, c.Kubectl(t, "", "kustomize", folder), restricted) })
+// TestConsumer does so with a chart of somebody else that has the sidecar from ours.
+func TestConsumer(t *testing.T) {
+	rendered := read(t, "../chart/testdata/consumer.yaml")
+	conformance(t)(t, rendered)
+	admitted(t, running(t), rendered, anything)
+}
+
+// TestKustomize does so with the Kustomize base, and with each example that uses
+// the component beside a server that is not ours.
+func TestKustomize(t *testing.T) {
+	const folder = "../../deploy/kustomize/"
+	c, conform := running(t), conformance(t)
+	base := c.Kubectl(t, "", "kustomize", folder+"base")
+	conform(t, base)
+	admitted(t, c, base, restricted)
+	for _, path := range inputs(t, folder+"examples/*") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			example := c.Kubectl(t, "", "kustomize", path)
+			conform(t, example)
+			admitted(t, c, example, anything)
+		})
 	}
 }
 
 // admitted sends manifests to the API server, which must take them without a
-// warning. Their namespaces are made with a level of Pod Security below which it
-// warns. Kinds that are not served are left out, and named.
+// warning. Their namespaces are made, with a level of Pod Security below which it
+// warns, and their accounts. Kinds that are not served are left out, and named.
 func admitted(t *testing.T, c *cluster.Cluster, manifests, level string) {
 	t.Helper()
-	kinds := served(t, c)
-	var send bytes.Buffer
-	var namespaces []string
+	var ahead, send strings.Builder
+	sent := 0
 	for _, d := range documents(t, manifests) {
-		o := d.object
-		if !slices.Contains(kinds, o.APIVersion+" "+o.Kind) {
-			why, ok := notToBeHad[o.APIVersion+" "+o.Kind]
-			if !ok {
-				t.Errorf("%s %s is not served", o.APIVersion, o)
-			}
-			t.Logf("not sent: %s %s: %s", o.APIVersion, o, why)
+		if why, ok := notToBeHad[d.object.APIVersion+" "+d.object.Kind]; ok {
+			t.Logf("not sent: %s %s: %s", d.object.APIVersion, d.object, why)
 			continue
 		}
-		namespaces = append(namespaces, cmp.Or(o.Metadata.Namespace, "default"))
-		send.WriteString("---\n" + d.text)
-	}
-	sent := len(namespaces)
-	if sent == 0 {
-		t.Error("nothing is there to be sent")
-		return
-	}
-	slices.Sort(namespaces)
-	for _, ns := range slices.Compact(namespaces) {
-		if _, err := c.Run("kubectl", "", "get", "namespace", ns); err != nil {
-			c.Kubectl(t, "", "create", "namespace", ns)
+		fmt.Fprintf(&ahead, "---\n%s", namespaceOf(d.object, level))
+		if d.object.Kind == "ServiceAccount" {
+			ahead.WriteString("---\n" + d.text)
 		}
-		c.Kubectl(t, "", "label", "--overwrite", "namespace", ns, "pod-security.kubernetes.io/warn="+level)
+		send.WriteString("---\n" + d.text)
+		sent++
 	}
+	if sent == 0 {
+		t.Fatal("nothing is there to be sent")
+	}
+	c.Kubectl(t, ahead.String(), "apply", "-f", "-")
 	out := c.Kubectl(t, send.String(), "apply", "--dry-run=server", "--validate=strict", "--warnings-as-errors", "-f", "-")
 	if got := strings.Count(out, "(server dry run)"); got != sent {
 		t.Errorf("%d of %d objects were taken:\n%s", got, sent, out)
 	}
 }
 
+// namespaceOf is the manifest of an object's namespace.
+func namespaceOf(o object, level string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %q, labels: {pod-security.kubernetes.io/warn: %s}}\n",
+		cmp.Or(o.Metadata.Namespace, "default"), level)
+}
+
 // notToBeHad are kinds whose CRDs cannot be pinned, with the reason.
 var notToBeHad = map[string]string{
 	"monitoring.googleapis.com/v1 PodMonitoring": "the module github.com/GoogleCloudPlatform/prometheus-engine is not to be had",
-}
-
-// served returns all kinds that the API server knows, as "version kind".
-func served(t *testing.T, c *cluster.Cluster) (kinds []string) {
-	t.Helper()
-	for line := range strings.Lines(c.Kubectl(t, "", "api-resources", "--no-headers")) {
-		fields := strings.Fields(line)
-		if len(fields) < 4 {
-			t.Fatalf("api-resources: %s", line)
-		}
-		kinds = append(kinds, fields[len(fields)-3]+" "+fields[len(fields)-1])
-	}
-	return kinds
 }
 
 // A document is one of a stream of YAML.

@@ -33,7 +33,7 @@ func TestChartLives(t *testing.T) {
 	first, installed := pods(t, c, ns), targets(t, c, ns)
 
 	helm(t, c, ns, "upgrade", "prober", chart, "--values", allValues, "--wait", "--timeout", "90s",
-		"--set-json", `targets=[{"name":"other","url":"http://other.inference.svc:8000"}]`)
+		"--set-json", `targets=[{"name":"other","url":"http://other.inference.svc:8000","apiKey":{"existingSecret":{"name":"llm","key":"token"}}}]`)
 	if now := targets(t, c, ns); now == installed || !strings.Contains(now, "other.inference.svc") {
 		t.Errorf("the targets file after their change: %s", now)
 	}

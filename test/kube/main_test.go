@@ -15,7 +15,8 @@ import (
 	"github.com/llm-prober/prober/test/cluster"
 )
 
-// kubernetes starts the cluster that all tests share, with the CRDs of KUBE_CRDS.
+// kubernetes starts the cluster that all tests share, with the CRDs of KUBE_CRDS
+// and our own testdata/neighbours.yaml.
 var kubernetes = sync.OnceValues(func() (*cluster.Cluster, error) {
 	crds := os.Getenv("KUBE_CRDS")
 	if crds == "" {
@@ -25,7 +26,7 @@ var kubernetes = sync.OnceValues(func() (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = c.Run("kubectl", "", "create", "-f", crds); err == nil {
+	if _, err = c.Run("kubectl", "", "create", "-f", crds, "-f", "testdata/neighbours.yaml"); err == nil {
 		_, err = c.Run("kubectl", "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 	}
 	return c, err
