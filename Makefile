@@ -76,12 +76,13 @@ $(KUBE_TOOLS):
 	  cp $$($(GO) list -m -f '{{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/swagger.json $@.part/
 	@chmod -R u+w $@.part && mv $@.part $@
 
-# The CRDs of those with whom the chart and the sidecar live, out of their modules.
+# The CRDs of those with whom the chart and the sidecar live, out of their modules. What is offline is a megabyte each, and
+# would cost the API server longer than all tests take.
 CRDS := $(CACHE)/crds-$(shell cat test/crds/files.txt test/crds/go.sum | cksum | cut -d' ' -f1)
 $(CRDS):
-	@rm -rf $@.part && mkdir -p $@.part
-	cd test/crds && while read -r module file; do \
-	  cp "$$($(GO) mod download -json $$module | sed -nE 's/^\t"Dir": "(.*)",$$/\1/p')/$$file" $@.part/; \
+	@rm -rf $@.part && mkdir -p $@.part/installed $@.part/offline
+	cd test/crds && while read -r folder module file; do \
+	  cp "$$($(GO) mod download -json $$module | sed -nE 's/^\t"Dir": "(.*)",$$/\1/p')/$$file" $@.part/$$folder/; \
 	done <files.txt
 	@chmod -R u+w $@.part && mv $@.part $@
 

@@ -38,7 +38,7 @@ func schemas(t *testing.T, tools, crds string) (location string) {
 		writeSchema(t, dir, kind["group"].(string), kind["version"].(string), kind["kind"].(string),
 			schema{"$ref": "#/definitions/" + name, "definitions": reached(swagger.Definitions, name)})
 	}
-	for _, path := range inputs(t, crds+"/*.yaml") {
+	for _, path := range inputs(t, crds+"/*/*.yaml") {
 		writeCRD(t, dir, path)
 	}
 	return dir + "/{{.Group}}_{{.ResourceAPIVersion}}_{{.ResourceKind}}.json"

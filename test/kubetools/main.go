@@ -1,7 +1,7 @@
 // Kubetools is Kubernetes in one file, for the tests: etcd, kube-apiserver,
-// kube-controller-manager, kubectl, kwok and helm as their projects publish
+// kube-controller-manager, kube-scheduler, kubectl, kwok and helm as their projects publish
 // them, each by the name under which this binary is called. One link, and one
-// compilation of what they share, instead of six.
+// compilation of what they share, instead of seven.
 package main
 
 import (
@@ -22,6 +22,7 @@ import (
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	kubeapiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 	kubecontrollermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	kubescheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	"sigs.k8s.io/kwok/pkg/config"
 	kwok "sigs.k8s.io/kwok/pkg/kwok/cmd"
 	"sigs.k8s.io/kwok/pkg/log"
@@ -36,6 +37,8 @@ func main() {
 		os.Exit(cli.Run(kubeapiserver.NewAPIServerCommand()))
 	case "kube-controller-manager":
 		os.Exit(cli.Run(kubecontrollermanager.NewControllerManagerCommand()))
+	case "kube-scheduler":
+		os.Exit(cli.Run(kubescheduler.NewSchedulerCommand()))
 	case "kubectl":
 		os.Exit(cli.Run(kubectl.NewDefaultKubectlCommand()))
 	case "kwok":
@@ -79,6 +82,7 @@ func runKwok() (code int) {
 
 func execute(ctx context.Context, root *cobra.Command, flags *pflag.FlagSet) (code int) {
 	root.PersistentFlags().AddFlagSet(flags)
+	root.Version = "" // Kubernetes has a flag --version of its own, for all that is linked here
 	if err := root.ExecuteContext(ctx); err != nil {
 		return failed(err)
 	}
