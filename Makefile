@@ -11,7 +11,7 @@ export GOFLAGS := -buildvcs=auto
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-.PHONY: build check test lint generate demo bench fmt vet staticcheck unit fuzz e2e chromium clean
+.PHONY: build check test lint generate demo bench fmt vet staticcheck unit fuzz e2e kube chromium clean
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o $(BIN)/prober ./cmd/prober
@@ -60,6 +60,32 @@ OTELCOL := $(CACHE)/otelcol-$(shell cat test/otelcol/main.go test/otelcol/go.sum
 $(OTELCOL):
 	cd test/otelcol && CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ .
 
+# Kubernetes and Helm for the chart, in one program with a name for each of its parts. Most of it is compiled for nobody
+# else: without inlining and debugging data, and with a lazy garbage collector of the compiler, that takes half as long.
+KUBE_TOOLS := $(CACHE)/kube-$(shell cat test/kubetools/main.go test/kubetools/go.sum | cksum | cut -d' ' -f1)
+KUBE_VERSION := $(shell sed -nE 's|.*k8s.io/kubernetes v([0-9.]+).*|\1|p' test/kubetools/go.mod)
+KUBE_LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=v$(KUBE_VERSION) \
+  -X k8s.io/component-base/version.gitMajor=$(word 1,$(subst ., ,$(KUBE_VERSION))) \
+  -X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(KUBE_VERSION)))
+$(KUBE_TOOLS):
+	@rm -rf $@.part && mkdir -p $@.part
+	cd test/kubetools && GOGC=400 CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -gcflags='...=-l -dwarf=false' -gcflags=std= \
+	  -ldflags='$(KUBE_LDFLAGS)' -o $@.part/ . github.com/yannh/kubeconform/cmd/kubeconform
+	cd $@.part && for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm; do ln -s kubetools $$name; done
+	cd test/kubetools && cp -r $$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage $@.part/stage && \
+	  cp $$($(GO) list -m -f '{{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/swagger.json $@.part/
+	@chmod -R u+w $@.part && mv $@.part $@
+
+# The CRDs of those with whom the chart and the sidecar live, out of their modules. What is offline is a megabyte each, and
+# would cost the API server longer than all tests take.
+CRDS := $(CACHE)/crds-$(shell cat test/crds/files.txt test/crds/go.sum | cksum | cut -d' ' -f1)
+$(CRDS):
+	@rm -rf $@.part && mkdir -p $@.part/installed $@.part/offline
+	cd test/crds && while read -r folder module file; do \
+	  cp "$$($(GO) mod download -json $$module | sed -nE 's/^\t"Dir": "(.*)",$$/\1/p')/$$file" $@.part/$$folder/; \
+	done <files.txt
+	@chmod -R u+w $@.part && mv $@.part $@
+
 staticcheck: $(STATICCHECK)
 	$(STATICCHECK) $(PKGS)
 	cd test && $(STATICCHECK) ./...
@@ -98,9 +124,14 @@ chromium:
 
 BACKENDS := PROMETHEUS_BINARY=$(PROMETHEUS) PROMTOOL_BINARY=$(PROMTOOL) OTELCOL_BINARY=$(OTELCOL)
 
-e2e: build chromium $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours
+KUBERNETES := KUBE_TOOLS=$(KUBE_TOOLS) KUBE_CRDS=$(CRDS) HELM_BINARY=$(KUBE_TOOLS)/helm
+
+kube: build $(KUBE_TOOLS) $(CRDS) ## the chart, Kustomize and inject in a real Kubernetes
+	cd test && PROBER_BINARY=$(BIN)/prober $(KUBERNETES) $(GO) test -count=1 ./kube
+
+e2e: build chromium $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(KUBE_TOOLS) $(CRDS) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours, its chart in Kubernetes
 	@echo "e2e: its log is $(CACHE)/e2e.log"
-	@cd test && PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) $(BACKENDS) $(GO) test -count=1 -parallel 4 -v ./... 2>&1 | \
+	@cd test && PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) $(BACKENDS) $(KUBERNETES) $(GO) test -count=1 -parallel 4 -v ./... 2>&1 | \
 	  tee $(CACHE)/e2e.log | grep -E '^(--- |ok|FAIL)|queries run' || { cat $(CACHE)/e2e.log; exit 1; }
 
 generate: ## docs/metrics.md, docs/configuration.md, the boards and golden files

@@ -1,0 +1,14 @@
+// The CRDs that the tests of the chart and of inject install: YAML in modules of
+// which no Go is compiled. Not for go mod tidy, which would find nothing used.
+module github.com/llm-prober/prober/test/crds
+
+go 1.26.0
+
+require (
+	github.com/grafana/grafana-operator/v5 v5.18.0
+	github.com/kserve/kserve v0.16.0
+	github.com/prometheus-operator/prometheus-operator v0.94.0
+	github.com/ray-project/kuberay/ray-operator v1.4.2
+	sigs.k8s.io/gateway-api-inference-extension v1.1.0
+	sigs.k8s.io/lws v0.7.0
+)
