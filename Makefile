@@ -11,7 +11,7 @@ export GOFLAGS := -buildvcs=auto
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-.PHONY: build check test lint generate demo bench fmt vet staticcheck unit fuzz e2e kube chromium clean
+.PHONY: build check test lint generate demo bench fmt vet staticcheck unit fuzz e2e kube generate-chart chromium clean
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o $(BIN)/prober ./cmd/prober
@@ -36,16 +36,16 @@ vet:
 # Each tool is built from its own pinned module when that has changed.
 STATICCHECK := $(CACHE)/staticcheck-$(shell cksum test/tools/go.sum | cut -d' ' -f1)
 $(STATICCHECK):
-	cd test/tools && $(GO) build -buildvcs=false -o $@ honnef.co/go/tools/cmd/staticcheck
+	cd test/tools && GOGC=400 $(GO) build -buildvcs=false -o $@ honnef.co/go/tools/cmd/staticcheck
 
 GOLANGCI := $(CACHE)/golangci-lint-$(shell cksum test/lint/go.sum | cut -d' ' -f1)
 $(GOLANGCI):
-	cd test/lint && $(GO) build -buildvcs=false -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	cd test/lint && GOGC=400 $(GO) build -buildvcs=false -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 # A simulator of vLLM that is not ours, for the tests of the binary.
 LLMD := $(CACHE)/llm-d-inference-sim-$(shell cksum test/llmd/go.sum | cut -d' ' -f1)
 $(LLMD):
-	cd test/llmd && CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ \
+	cd test/llmd && GOGC=400 CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ \
 	  github.com/llm-d/llm-d-inference-sim/cmd/llm-d-inference-sim
 
 # Real back ends: Prometheus and its promtool, an OpenTelemetry Collector.
@@ -53,12 +53,12 @@ PROMETHEUS_VERSION := $(shell sed -nE 's|.*prometheus/prometheus (v[0-9.]+).*|\1
 PROMETHEUS := $(CACHE)/prometheus-$(PROMETHEUS_VERSION)
 PROMTOOL   := $(CACHE)/promtool-$(PROMETHEUS_VERSION)
 $(PROMETHEUS) $(PROMTOOL): $(CACHE)/%-$(PROMETHEUS_VERSION):
-	cd test && CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -tags netgo,remove_all_sd -ldflags='-s -w' -o $@ \
+	cd test && GOGC=400 CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -tags netgo,remove_all_sd -ldflags='-s -w' -o $@ \
 	  github.com/prometheus/prometheus/cmd/$*
 
 OTELCOL := $(CACHE)/otelcol-$(shell cat test/otelcol/main.go test/otelcol/go.sum | cksum | cut -d' ' -f1)
 $(OTELCOL):
-	cd test/otelcol && CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ .
+	cd test/otelcol && GOGC=400 CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ .
 
 # Kubernetes and Helm for the chart, in one program with a name for each of its parts. Most of it is compiled for nobody
 # else: without inlining and debugging data, and with a lazy garbage collector of the compiler, that takes half as long.
@@ -136,6 +136,9 @@ e2e: build chromium $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(KUBE_TOOLS) $
 
 generate: ## docs/metrics.md, docs/configuration.md, the boards and golden files
 	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status ./internal/plot ./dashboards/generate ./deploy -update
+
+generate-chart: build $(KUBE_TOOLS) ## what Helm makes of the values in deploy/helm/prober/ci
+	cd test && PROBER_BINARY=$(BIN)/prober $(KUBERNETES) $(GO) test -count=1 ./chart -update
 
 bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
