@@ -159,3 +159,7 @@ release-check: workflows $(GORELEASER) ## the workflows and the release's config
 
 snapshot: $(GORELEASER) ## all files of a release, in dist/release/, neither signed nor published
 	$(GORELEASER) release --snapshot --clean --skip=publish,sign
+
+.PHONY: release
+release: $(GORELEASER) ## for the workflow of that name, on a tag: signs and publishes; NOTES is a file
+	$(GORELEASER) release --clean --release-notes=$(NOTES)
