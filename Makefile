@@ -145,3 +145,55 @@ bench: ## benchmarks with allocations
 
 clean:
 	rm -rf $(BIN) $(CACHE)
+
+# The image, without a container engine or a registry: a layout of all platforms,
+# for each an archive that docker, podman and ctr load, and an SBOM. A release pushes
+# the layout as it is.
+DIST            ?= $(CURDIR)/dist
+IMAGE_PLATFORMS := linux/amd64 linux/arm64
+
+.PHONY: image vet-image test-image
+image: ## the container image, in dist/image/
+	@for platform in $(IMAGE_PLATFORMS); do \
+	  CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} \
+	  $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/image/$$platform/prober ./cmd/prober; \
+	done
+	@cd deploy/image && $(GO) run -buildvcs=false . build -to $(DIST)/image $(IMAGE_PLATFORMS:%=$(DIST)/image/%/prober)
+
+vet: vet-image
+vet-image:
+	@unformatted=$$(gofmt -l deploy); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
+	cd deploy/image && $(GO) vet ./...
+
+unit: test-image
+test-image:
+	cd deploy/image && $(GO) test ./...
+
+e2e: image
+e2e: export PROBER_IMAGE := $(DIST)/image
+
+# What a release is made with. The workflows are checked in every test; the rest
+# takes a build of minutes, and stays out of it.
+ACTIONLINT := $(CACHE)/actionlint-$(shell cksum test/workflows/go.sum | cut -d' ' -f1)
+$(ACTIONLINT):
+	cd test/workflows && CGO_ENABLED=0 $(GO) build -buildvcs=false -o $@ github.com/rhysd/actionlint/cmd/actionlint
+
+GORELEASER := $(CACHE)/goreleaser-$(shell cksum test/release/go.sum | cut -d' ' -f1)
+$(GORELEASER):
+	cd test/release && CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ github.com/goreleaser/goreleaser/v2
+
+.PHONY: workflows release-check snapshot
+vet: workflows
+workflows: $(ACTIONLINT) ## the workflows of GitHub, checked
+	$(ACTIONLINT) -shellcheck= -pyflakes=
+
+release-check: workflows $(GORELEASER) ## the workflows and the release's configuration, checked
+	$(GORELEASER) check
+
+snapshot: $(GORELEASER) ## all files of a release, in dist/release/, neither signed nor published
+	$(GORELEASER) release --snapshot --clean --skip=publish,sign
+
+.PHONY: release
+release: $(GORELEASER) ## for the workflow of that name, on a tag: signs and publishes; NOTES is a file
+	$(GORELEASER) release --clean --release-notes=$(NOTES)

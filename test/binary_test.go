@@ -50,9 +50,15 @@ func launch(t *testing.T, variable string, environ []string, args ...string) *pr
 	if binary == "" {
 		t.Fatalf("%s is not set: run make e2e", variable)
 	}
-	ctx, kill := context.WithCancel(context.Background())
-	p := &process{cmd: exec.CommandContext(ctx, binary, args...), lines: make(chan string, 100), exited: make(chan error, 1)}
-	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environ...)
+	cmd := exec.CommandContext(context.Background(), binary, args...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, environ...)
+	return run(t, cmd)
+}
+
+// run starts a command that is not bound to a context, as start does.
+func run(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{cmd: cmd, lines: make(chan string, 100), exited: make(chan error, 1)}
 	p.cmd.Stderr = p
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -69,9 +75,7 @@ func launch(t *testing.T, variable string, environ []string, args ...string) *pr
 		p.exited <- p.cmd.Wait()
 	}()
 	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill() // now: the context's end may come after that of the last test
-		kill()
-		_ = p.cmd.Process.Kill() // before we are gone ourselves, which a goroutine may miss; an error says that it has ended
+		_ = p.cmd.Process.Kill() // an error says that it has ended
 		if t.Failed() {
 			p.mu.Lock()
 			defer p.mu.Unlock()

@@ -41,7 +41,7 @@ func TestGeneratedDocs(t *testing.T) {
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, path := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md"} {
+	for _, path := range []string{"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"} {
 		found[path] = read(t, path)
 	}
 	for _, dir := range []string{"docs", "alerts"} {

@@ -135,7 +135,7 @@ func (i *instance) serve(o *observers, wishes chan<- reloading, stop context.Can
 		mux.HandleFunc("/-/drain", i.drainHandler(o, stop))
 	}
 	mux.Handle("/metrics", o.metrics.Handler(func(err error) { i.log.Warn("scrape", zap.Error(err)) }))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	server := newServer(mux)
 	failed := make(chan error, 1)
 	go func() {
 		flags := &web.FlagConfig{WebConfigFile: &i.config.WebConfigFile}
@@ -144,6 +144,17 @@ func (i *instance) serve(o *observers, wishes chan<- reloading, stop context.Can
 		}
 	}()
 	return server, failed
+}
+
+// newServer refuses what a page of another origin makes a browser POST, and bounds
+// what a client may cost that never ends its header or says nothing.
+func newServer(mux *http.ServeMux) *http.Server {
+	return &http.Server{
+		Handler:           http.NewCrossOriginProtection().Handler(mux),
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       5 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
 }
 
 // close ends the HTTP server when the requests under way have been answered.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -315,7 +316,8 @@ func TestInstanceClosesTheConnectionsThatItKept(t *testing.T) {
 	})
 }
 
-// TestInstanceHidesSecrets holds that no page shows a key.
+// TestInstanceHidesSecrets holds that neither a page nor the log shows a key, also
+// when it is refused.
 func TestInstanceHidesSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
@@ -333,6 +335,11 @@ func TestInstanceHidesSecrets(t *testing.T) {
 			}
 			if regexp.MustCompile(`(time|people|year) (man|woman|life|way) `).MatchString(body) {
 				t.Errorf("%s shows the prompt", path)
+			}
+		}
+		for _, entry := range w.logs.All() {
+			if strings.Contains(fmt.Sprint(entry.Message, entry.ContextMap()), "verysecret") {
+				t.Errorf("the log entry %q shows the key", entry.Message)
 			}
 		}
 		w.stop()

@@ -3,6 +3,8 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/url"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
@@ -20,7 +22,7 @@ func newMetricExporter(ctx context.Context, p protocol) (sdkmetric.Exporter, err
 	if p == protocolGRPC {
 		return otlpmetricgrpc.New(ctx)
 	}
-	return otlpmetrichttp.New(ctx)
+	return otlpmetrichttp.New(ctx, otlpmetrichttp.WithProxy(straight))
 }
 
 // newSpanExporter is newMetricExporter for traces.
@@ -28,7 +30,19 @@ func newSpanExporter(ctx context.Context, p protocol) (sdktrace.SpanExporter, er
 	if p == protocolGRPC {
 		return otlptracegrpc.New(ctx)
 	}
-	return otlptracehttp.New(ctx)
+	return otlptracehttp.New(ctx, otlptracehttp.WithProxy(straight))
+}
+
+var errRedirected = errors.New("it redirects: give the URL of the collector itself")
+
+// straight is the proxy of the environment, and an error for a request that an
+// answer made: the exporters would follow a redirect anywhere, with the headers of
+// OTEL_EXPORTER_OTLP_HEADERS, and their client can only be replaced as a whole.
+func straight(r *http.Request) (*url.URL, error) {
+	if r.Response != nil {
+		return nil, errRedirected
+	}
+	return http.ProxyFromEnvironment(r)
 }
 
 // failures counts what fails, and tells of it.

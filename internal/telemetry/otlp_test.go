@@ -364,3 +364,25 @@ func TestSDKComplaintsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestExportsFollowNoRedirect: a collector sends nobody's headers elsewhere.
+func TestExportsFollowNoRedirect(t *testing.T) {
+	asked := make(chan http.Header, 100)
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Header }))
+	defer elsewhere.Close()
+	redirecting := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer redirecting.Close()
+	o, told := newOTLPTo(t, redirecting.URL, map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=secret"})
+	fill(o)
+	if err := o.Shutdown(t.Context()); err == nil {
+		t.Error("shut down in order")
+	}
+	if got := told(); len(got) != 2 || !errors.Is(got[0], errRedirected) || !errors.Is(got[1], errRedirected) {
+		t.Errorf("told %v, want a redirect of metrics and one of traces", got)
+	}
+	select {
+	case header := <-asked:
+		t.Errorf("it asked elsewhere, with %v", header)
+	default:
+	}
+}

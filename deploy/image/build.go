@@ -1,0 +1,149 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// What the Dockerfile says as well.
+const (
+	user    = "65532:65532"
+	port    = "9464/tcp"
+	program = "/prober"
+)
+
+// labels say what the image is, in the words of the OCI image specification.
+func (b *binary) labels() map[string]string {
+	return map[string]string{
+		"org.opencontainers.image.title":         "prober",
+		"org.opencontainers.image.description":   "Prometheus- and OpenTelemetry-native continuous prober for LLM inference endpoints",
+		"org.opencontainers.image.source":        "https://github.com/llm-prober/prober",
+		"org.opencontainers.image.documentation": "https://github.com/llm-prober/prober#readme",
+		"org.opencontainers.image.licenses":      "Apache-2.0",
+		"org.opencontainers.image.version":       b.version,
+		"org.opencontainers.image.revision":      b.revision,
+	}
+}
+
+// build writes the images of all binaries as one layout to dir/oci, and beside it,
+// for each platform, an archive that engines load and an SBOM. What was in the
+// layout before is gone.
+func build(out io.Writer, repository, dir string, paths []string) error {
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, path := range paths {
+		b, err := open(path)
+		if err == nil {
+			err = b.static(path)
+		}
+		if err != nil {
+			return err
+		}
+		image, err := b.image()
+		if err != nil {
+			return fmt.Errorf("make the image of %s: %w", path, err)
+		}
+		platform := v1.Platform{OS: b.os, Architecture: b.arch}
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
+		index = mutate.Annotations(index, b.labels()).(v1.ImageIndex)
+		if err := b.save(image, repository, dir); err != nil {
+			return err
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "oci")); err != nil {
+		return err
+	}
+	if _, err := layout.Write(filepath.Join(dir, "oci"), index); err != nil {
+		return fmt.Errorf("write the layout: %w", err)
+	}
+	digest, err := index.Digest()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "%s %s\n", filepath.Join(dir, "oci"), digest)
+	return err
+}
+
+// save writes an image's archive and the SBOM of its binary to dir.
+func (b *binary) save(image v1.Image, repository, dir string) error {
+	stem := filepath.Join(dir, "prober-"+b.os+"-"+b.arch)
+	tag, err := name.NewTag(repository + ":" + strings.ReplaceAll(b.version, "+", "-"))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // for everybody
+		return err
+	}
+	if err := tarball.WriteToFile(stem+".tar", tag, image); err != nil {
+		return fmt.Errorf("write the archive: %w", err)
+	}
+	return writeSBOM(b, stem+".spdx.json")
+}
+
+// image is the binary alone, from scratch.
+func (b *binary) image() (v1.Image, error) {
+	files, err := b.files()
+	if err != nil {
+		return nil, err
+	}
+	layer, err := tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files)), nil },
+		tarball.WithCompressionLevel(gzip.BestCompression), tarball.WithMediaType(types.OCILayer))
+	if err != nil {
+		return nil, err
+	}
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	image, err = mutate.Append(image, mutate.Addendum{
+		Layer: layer, History: v1.History{Created: v1.Time{Time: b.built}, CreatedBy: "COPY prober /prober"},
+	})
+	if err != nil {
+		return nil, err
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture, config.Created = b.os, b.arch, v1.Time{Time: b.built}
+	config.Config = v1.Config{
+		User: user, Entrypoint: []string{program}, Cmd: []string{"run"}, WorkingDir: "/",
+		ExposedPorts: map[string]struct{}{port: {}}, Labels: b.labels(),
+	}
+	image, err = mutate.ConfigFile(image, config)
+	if err != nil {
+		return nil, err
+	}
+	return mutate.Annotations(image, b.labels()).(v1.Image), nil
+}
+
+// files are all that is in the image: root's, and nobody may write them.
+func (b *binary) files() ([]byte, error) {
+	var files bytes.Buffer
+	w := tar.NewWriter(&files)
+	header := &tar.Header{
+		Typeflag: tar.TypeReg, Name: program[1:], Mode: 0o555, Size: int64(len(b.content)), ModTime: b.built, Format: tar.FormatUSTAR,
+	}
+	if err := w.WriteHeader(header); err != nil {
+		return nil, err
+	}
+	if _, err := w.Write(b.content); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return files.Bytes(), nil
+}

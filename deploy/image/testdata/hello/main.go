@@ -1,0 +1,4 @@
+// Hello is what is put into images of tests.
+package main
+
+func main() { println("hello") }
