@@ -6,8 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -96,20 +98,56 @@ func TestPagesNameOnlyMetricsThatExist(t *testing.T) {
 	}
 }
 
-// TestPagesLinkToFilesThatAreThere follows the links from file to file.
-func TestPagesLinkToFilesThatAreThere(t *testing.T) {
-	link, followed := regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`), 0
-	for path, text := range pages(t) {
+// TestPagesLinkToWhatIsThere follows the links from file to file, and to headings.
+func TestPagesLinkToWhatIsThere(t *testing.T) {
+	link, all := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`), pages(t)
+	files, headings := 0, 0
+	for path, text := range all {
 		for _, match := range link.FindAllStringSubmatch(text, -1) {
-			followed++
-			if _, err := os.Stat(filepath.Join(root, filepath.Dir(path), match[1])); err != nil {
+			to := path
+			if match[1] != "" {
+				files++
+				to = filepath.Join(filepath.Dir(path), match[1])
+			}
+			if _, err := os.Stat(filepath.Join(root, to)); err != nil {
 				t.Errorf("%s links to %s: %v", path, match[1], err)
+				continue
+			}
+			if match[2] == "" {
+				continue
+			}
+			headings++
+			if !slices.Contains(anchors(all[to]), match[2]) {
+				t.Errorf("%s links to %s, which has no heading %q, but %q", path, to, match[2], anchors(all[to]))
 			}
 		}
 	}
-	if followed < 20 {
-		t.Errorf("%d links found in the pages: the test does not see them", followed)
+	if files < 20 || headings < 5 {
+		t.Errorf("%d links to files and %d to headings found in the pages: the test does not see them", files, headings)
 	}
+}
+
+// anchors are those that GitHub gives the headings of a page: lower case, hyphens
+// for spaces, and no punctuation.
+func anchors(page string) (all []string) {
+	code := false
+	for line := range strings.Lines(page) {
+		code = code != strings.HasPrefix(line, "```")
+		title := strings.TrimSpace(strings.TrimLeft(line, "#"))
+		if code || !strings.HasPrefix(line, "#") || title == "" {
+			continue
+		}
+		all = append(all, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, title))
+	}
+	return all
 }
 
 // TestPagesNameOnlyVariablesThatExist holds every variable in a page against the
