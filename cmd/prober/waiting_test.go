@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -117,6 +118,16 @@ func TestInstanceDrains(t *testing.T) {
 		})
 		for w.metric("llm_probe_in_flight", `target="a:80"`) != "1" {
 			time.Sleep(100 * time.Millisecond)
+		}
+		foreign, err := http.NewRequest(http.MethodGet, "http://prober/-/drain", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		foreign.Header.Set("Sec-Fetch-Site", "cross-site")
+		if response, err := w.client.Do(foreign); err != nil || response.StatusCode != http.StatusForbidden {
+			t.Errorf("a page of another origin: %v, %v", response, err)
+		} else {
+			_ = response.Body.Close()
 		}
 		if answer := w.get("/-/drain"); answer != "draining\n" {
 			t.Errorf("answer %q", answer)
