@@ -62,13 +62,13 @@ func (m *measured) rows() string {
 		m.cores(m.cpu), 1e3*m.cpu.Seconds()/max(1, m.probes), m.resident/mega, m.peak/mega, m.first.Seconds())
 	fmt.Fprintf(&b, "| %d | %d | %d |", m.targets, m.native, m.classic)
 	for _, e := range m.pages {
-		fmt.Fprintf(&b, " %s, %.3g s |", sizeOf(e.size), e.took.Seconds())
+		fmt.Fprintf(&b, " %s, %s |", sizeOf(e.size), inMS(e.took.Seconds()))
 	}
 	fmt.Fprintf(&b, "\nthe simulator took %.2f cores, others %.2f\n", m.cores(m.simulator), m.cores(m.others))
 	return b.String()
 }
 
-func inMS(seconds float64) string { return fmt.Sprintf("%.2g ms", 1e3*seconds) }
+func inMS(seconds float64) string { return fmt.Sprintf("%.0f ms", 1e3*seconds) }
 
 // sizeOf is a size in the unit that suits it.
 func sizeOf(n int) string {
