@@ -132,8 +132,15 @@ func (j *job) same(o *job) bool {
 func (j *job) hold() {
 	for i, t := range j.targets {
 		if t.WaitForReady > 0 {
-			j.group.Members[i].Hold()
+			j.group.Members[i].Hold(probe.SkipWaiting)
 		}
+	}
+}
+
+// drain makes no member be asked any more.
+func (j *job) drain() {
+	for _, m := range j.group.Members {
+		m.Hold(probe.SkipDraining)
 	}
 }
 

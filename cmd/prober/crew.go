@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
 )
 
@@ -21,7 +22,7 @@ const (
 )
 
 // A crew is all jobs under way. Its methods are called by one goroutine, but for
-// what a job's end does.
+// what a job's end does, and drain.
 type crew struct {
 	observers *observers
 	log       *zap.Logger
@@ -33,6 +34,7 @@ type crew struct {
 	mu     sync.Mutex // guards all below
 	works  []*work
 	ending []*work // that were stopped, and have probes under way
+	drains bool    // the servers are about to stop: nothing is asked any more
 }
 
 // A work is one job under way.
@@ -78,11 +80,27 @@ func (c *crew) replace(jobs []*job) {
 	}
 }
 
-// begin starts a job when all works have ended, from which it inherits.
+// drain makes every target's slots be skipped from now on.
+func (c *crew) drain() {
+	c.mu.Lock()
+	c.drains = true
+	works := slices.Clone(c.works)
+	c.mu.Unlock()
+	for _, w := range works {
+		w.job.drain()
+		c.observers.describe(w.job)
+	}
+}
+
+// begin starts a job when all works have ended, from which it inherits. The lock
+// is held.
 func (c *crew) begin(j *job, before []*work) *work {
 	starts, stop := context.WithCancel(c.starts)
 	w := &work{job: j, stop: stop, done: make(chan struct{})}
 	j.hold()
+	if c.drains {
+		j.drain()
+	}
 	for _, old := range before {
 		j.inherit(old.job)
 	}
@@ -110,11 +128,11 @@ func (c *crew) probe(starts context.Context, j *job) {
 	var joining sync.WaitGroup
 	defer joining.Wait()
 	for i, m := range j.group.Members {
-		if m.Held() {
+		if reason, _ := m.Held(); reason == probe.SkipWaiting {
 			joining.Go(func() { c.admit(starts, j, i) })
 		}
 	}
-	if !j.group.Members[0].Held() {
+	if _, held := j.group.Members[0].Held(); !held {
 		c.fit(starts, j)
 	}
 	c.observers.describe(j)
@@ -122,7 +140,8 @@ func (c *crew) probe(starts context.Context, j *job) {
 		Plan: j.plan,
 		Do: func(n uint64, due time.Time) {
 			j.group.Round(starts, c.probes, n, due)
-			if first := j.group.Members[0]; !first.Held() && !first.Resting(time.Now()) {
+			first := j.group.Members[0]
+			if _, held := first.Held(); !held && !first.Resting(time.Now()) {
 				j.fitAhead(starts, n+1)
 			}
 		},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 
@@ -13,9 +12,10 @@ import (
 // which the kubelet runs when the end of the pod begins, before the containers
 // beside it get their SIGTERM and long before the sidecar does
 // (https://kep.k8s.io/753). Probes under way go on and count, as a user's request
-// would, but for those that found the door closed. GET counts as well, since
+// would, but for those that found the door closed. What would have been due is
+// skipped and counted. GET counts as well, since
 // that is what a hook can send, but not from a web page of another origin.
-func (i *instance) drainHandler(o *observers, stop context.CancelFunc) http.HandlerFunc {
+func (i *instance) drainHandler(o *observers, drain func()) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodPost && r.Method != http.MethodPut {
 			w.Header().Set("Allow", "GET, POST, PUT")
@@ -29,7 +29,7 @@ func (i *instance) drainHandler(o *observers, stop context.CancelFunc) http.Hand
 		if !o.draining.Swap(true) {
 			i.log.Info("draining: no more probes begin", zap.String("asked_by", r.RemoteAddr))
 		}
-		stop()
+		drain()
 		o.board.SetReady(false)
 		fmt.Fprintln(w, "draining")
 	}

@@ -67,13 +67,13 @@ func (i *instance) run(ctx context.Context) error {
 	o.recorder.LookupsFailed(unknown)
 	starts, stop := context.WithCancel(ctx)
 	defer stop()
-	wishes := make(chan reloading)
-	server, failed := i.serve(o, wishes, stop)
 	probes, drop := context.WithCancel(context.WithoutCancel(ctx))
 	defer drop()
 	c := &crew{observers: o, log: i.log, starts: starts, probes: probes, fits: make(turns, fitsAtOnce)}
+	wishes := make(chan reloading)
+	server, failed := i.serve(o, wishes, c.drain)
 	c.replace(jobs)
-	o.board.SetReady(true)
+	o.board.SetReady(!o.draining.Load())
 
 	err = i.work(ctx, c, wishes, failed)
 	stop()
@@ -122,9 +122,9 @@ func ticks(interval time.Duration) (c <-chan time.Time, stop func()) {
 	return ticker.C, ticker.Stop
 }
 
-// serve starts to serve the page, the metrics and the rest. stop ends the starts
-// of probes. The channel gets the error with which serving ended before it should.
-func (i *instance) serve(o *observers, wishes chan<- reloading, stop context.CancelFunc) (*http.Server, <-chan error) {
+// serve starts to serve the page, the metrics and the rest. drain ends the starts
+// of probes for good. The channel gets the error with which serving ended before it should.
+func (i *instance) serve(o *observers, wishes chan<- reloading, drain func()) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	o.board.Register(mux)
 	if i.load != nil {
@@ -132,7 +132,7 @@ func (i *instance) serve(o *observers, wishes chan<- reloading, stop context.Can
 		mux.HandleFunc("PUT /-/reload", reloadHandler(wishes))
 	}
 	if i.config.DrainEndpoint {
-		mux.HandleFunc("/-/drain", i.drainHandler(o, stop))
+		mux.HandleFunc("/-/drain", i.drainHandler(o, drain))
 	}
 	mux.Handle("/metrics", o.metrics.Handler(func(err error) { i.log.Warn("scrape", zap.Error(err)) }))
 	server := newServer(mux)

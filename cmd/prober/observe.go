@@ -61,8 +61,10 @@ func (j *job) description(i int, promises []probe.Objective) description {
 	if known.Dialect != nil {
 		d.api = known.Dialect.Name()
 	}
-	switch {
-	case j.group.Members[i].Held():
+	switch reason, _ := j.group.Members[i].Held(); {
+	case reason == probe.SkipDraining:
+		d.notes = append(d.notes, "its server is about to stop: no more probes begin")
+	case reason == probe.SkipWaiting:
 		d.notes = append(d.notes, "the server is not ready yet: its probes begin when it is")
 	case i == 0:
 		d.notes = append(d.notes, j.lengthNotes(t)...)

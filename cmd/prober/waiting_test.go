@@ -139,8 +139,13 @@ func TestInstanceDrains(t *testing.T) {
 		w.expect("1", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		w.closed.Store("a:80", true)
 		w.get("/-/drain") // again: no harm
+		if status, text := w.reload([]string{"a", "b"}, map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_DRAIN_ENDPOINT": "on"}); status != http.StatusOK {
+			t.Error(text)
+		}
 		time.Sleep(10 * time.Minute)
 		w.expect("1", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.expect("60", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
+		w.expect("60", "llm_probe_skipped_total", `target="b:80"`, `reason="draining"`)
 		w.expect("0", "llm_probe_probes_total", `target="a:80"`, `outcome="connect"`)
 		w.expect("0", "llm_probe_skipped_total", `target="a:80"`, `reason="waiting"`)
 		w.stop()

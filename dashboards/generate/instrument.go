@@ -52,7 +52,7 @@ func (p *panel) textOnly() *panel {
 
 func onTime(s scope) []*panel {
 	delay, each := "llm_prober_schedule_delay_seconds", s.apart(identity)
-	due := each.with(`reason!="waiting"`)
+	due := each.with(`reason!~"waiting|draining"`)
 	named, full := "{{job}} {{instance}}", "{{target}} {{model}} {{prompt}} {{instance}}"
 	return []*panel{
 		lines("Schedule delay", seconds, 8, 8,
@@ -60,10 +60,10 @@ func onTime(s scope) []*panel {
 			over(s.samples(delay, window), "samples "+named)).aside("C", "samples").
 			says("How late probes started, over the window: above a tenth of the interval the machine is too busy to be trusted. The bars are samples.", delay),
 		stacked("Skipped", count, 8, 8, over(each.apart("reason").increase(skipped, window)+" > 0", "{{reason}} "+full)).empty("None").
-			says("Probes in the window that were due and not made, by reason: overlap, budget, late, backoff, waiting.", skipped),
+			says("Probes in the window that were due and not made, by reason: overlap, budget, late, backoff, waiting, draining.", skipped),
 		lines("Skipped of what was due", share, 8, 8, over(
 			due.increase(skipped, window)+"\n/ ("+due.increase(skipped, window)+" + "+each.increase(probes, window)+")", full)).
-			upTo(0, 1).judged(neutral, from(0.05, wary)).says("Share of due probes in the window that were not made, without those of servers that were not ready yet; the line is at 5%, where an alert fires.", skipped),
+			upTo(0, 1).judged(neutral, from(0.05, wary)).says("Share of due probes in the window that were not made, without those of servers that were not ready yet or are about to stop; the line is at 5%, where an alert fires.", skipped),
 		lines("In flight", count, 8, 8, over(each.max("llm_probe_in_flight"), full)).
 			says("Probes under way.", "llm_probe_in_flight"),
 		lines("Oldest in flight", seconds, 8, 8, over(each.max(oldest), full)).judged(neutral, from(60, wary), from(120, bad)).

@@ -113,7 +113,7 @@ func failures(s scope) []*panel {
 		lines("How long failed probes took", seconds, 8, 8, over(spoken(by.average(failed, window)), "{{outcome}} "+legend)).empty("None failed").
 			says("Mean time from the start of failed probes to their end, by outcome: a refusal is quick, a timeout is not.", failed),
 		stacked("Skipped", count, 8, 8, over(s.apart("reason").increase(skipped, window)+" > 0", "{{reason}} "+legend)).empty("None").
-			says("Probes in the window that were due and not made: overlap (the last one still ran), budget (the day's tokens are spent), late, backoff (the server asked for it), waiting (the server was not ready yet).", skipped),
+			says("Probes in the window that were due and not made: overlap (the last one still ran), budget (the day's tokens are spent), late, backoff (the server asked for it), waiting (the server was not ready yet), draining (it is about to stop).", skipped),
 	}
 }
 

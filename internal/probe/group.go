@@ -44,10 +44,14 @@ const (
 	SkipLate    Skip = "late"    // the next slot was due as well
 	SkipBackoff Skip = "backoff" // the server asked not to be asked for a while
 	SkipWaiting Skip = "waiting" // the server was not ready yet, and is waited for
+
+	SkipDraining Skip = "draining" // the servers are about to stop
 )
 
 // Skips returns every reason to skip.
-func Skips() []Skip { return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting} }
+func Skips() []Skip {
+	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining}
+}
 
 // Round asks every member the question of a round, which is due at due. A
 // member's turn comes when the one before it is done, and at the latest after
@@ -103,8 +107,8 @@ func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due t
 
 func (g *Group) turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
 	m := g.Members[i]
-	if m.Held() {
-		g.Skipped(m.Name(), SkipWaiting)
+	if reason, held := m.Held(); held {
+		g.Skipped(m.Name(), reason)
 		return nil
 	}
 	if m.Resting(time.Now()) {

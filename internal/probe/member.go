@@ -22,7 +22,7 @@ type Member struct {
 
 	mu      sync.Mutex
 	lessons Lessons
-	held    bool      // it is not probed, see [Member.Hold]
+	held    Skip      // why it is not probed, see [Member.Hold]; empty: it is
 	rested  time.Time // when the server may be asked again; zero: now
 }
 
@@ -46,7 +46,10 @@ func (m *Member) Inherit(old *Member) {
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lessons, m.rested, m.held = l, rested, m.held && held
+	m.lessons, m.rested = l, rested
+	if held == "" && m.held == SkipWaiting {
+		m.held = ""
+	}
 	m.budget.inherit(old.budget)
 }
 

@@ -5,48 +5,54 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // readyInterval is between two looks at a server that is not ready.
 const readyInterval = time.Second
 
-// healthPath is where most servers say whether they can answer: vLLM, SGLang, TGI,
-// llama-server, TensorRT-LLM.
-const healthPath = "/health"
-
-// Ready reports whether the server says that it can answer: its health check is
-// fine or, where it has none that we may ask, it answers for its models.
+// Ready reports whether the server says that it can answer: it answers for its
+// models, if only by refusing to, and its health check is fine, if it has one that
+// we may ask. The models come first, since they tell what kind of server it is,
+// and a kind's health check may cost its owner money.
 func (t Target) Ready(ctx context.Context) bool {
-	_, err := t.ask(ctx, http.MethodGet, healthPath, nil)
-	if err == nil {
-		return true
-	}
-	if !refusal(err) {
+	e, err := t.evidence(ctx)
+	if err != nil && !refusal(err) {
 		return false
 	}
-	_, err = t.evidence(ctx)
+	kind := t.Server
+	if kind.Name == "" {
+		kind, _ = wire.Recognize(e)
+	}
+	_, err = t.ask(ctx, http.MethodGet, kind.HealthPath(), nil)
 	return err == nil || refusal(err)
 }
 
-// Hold makes the member wait: its slots are skipped until [Member.Admit].
-func (m *Member) Hold() {
+// Hold makes the member's slots be skipped for a reason: [SkipWaiting] until
+// [Member.Admit], [SkipDraining] for good.
+func (m *Member) Hold(reason Skip) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.held = true
+	if m.held != SkipDraining {
+		m.held = reason
+	}
 }
 
-// Admit ends what [Member.Hold] began.
+// Admit ends the waiting.
 func (m *Member) Admit() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.held = false
+	if m.held == SkipWaiting {
+		m.held = ""
+	}
 }
 
-// Held reports whether the member waits.
-func (m *Member) Held() bool {
+// Held is why the member's slots are skipped; ok is false if they are not.
+func (m *Member) Held() (reason Skip, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.held
+	return m.held, m.held != ""
 }
 
 // errNotReady says that a server was not ready in time.

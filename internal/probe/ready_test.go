@@ -15,24 +15,38 @@ func TestReady(t *testing.T) {
 	for name, test := range map[string]struct {
 		health, models int // status
 		ready          bool
+
+		litellm   bool
+		readiness int
 	}{
-		"healthy":                    {200, 404, true},
-		"starting, its check says":   {503, 200, false},
-		"starting, all is 503":       {503, 503, false},
-		"broken":                     {500, 200, false},
-		"too busy to say":            {429, 200, false},
-		"no check, a list of models": {404, 200, true},
-		"no check, starting":         {404, 503, false},
-		"no check, a gateway's 502":  {404, 502, false},
-		"neither check nor list":     {404, 404, true},
-		"all behind a key":           {401, 401, true},
-		"no GET":                     {405, 405, true},
+		"healthy":                    {health: 200, models: 404, ready: true},
+		"starting, its check says":   {health: 503, models: 200, ready: false},
+		"starting, all is 503":       {health: 503, models: 503, ready: false},
+		"broken":                     {health: 500, models: 200, ready: false},
+		"too busy to say":            {health: 429, models: 200, ready: false},
+		"no check, a list of models": {health: 404, models: 200, ready: true},
+		"no check, starting":         {health: 404, models: 503, ready: false},
+		"no check, a gateway's 502":  {health: 404, models: 502, ready: false},
+		"neither check nor list":     {health: 404, models: 404, ready: true},
+		"all behind a key":           {health: 401, models: 401, ready: true},
+		"no GET":                     {health: 405, models: 405, ready: true},
+		"LiteLLM, ready":             {models: 200, litellm: true, readiness: 200, ready: true},
+		"LiteLLM, starting":          {models: 200, litellm: true, readiness: 503},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
 				status := test.models
 				if r.URL.Path == "/health" {
 					status = test.health
+				}
+				if test.litellm {
+					w.Header().Set("X-Litellm-Version", "1.80.0")
+				}
+				if test.litellm && r.URL.Path == "/health" {
+					t.Error("asked LiteLLM to ask its models")
+				}
+				if r.URL.Path == "/health/readiness" {
+					status = test.readiness
 				}
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(status)

@@ -111,7 +111,7 @@ func counters() []Instrument {
 		{
 			Name: "llm.probe.skipped", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
 			Labels:   []Label{{Name: "reason", Values: skipReasons()}},
-			Help:     "Probes that were due and were not made: overlap when as many as allowed were still under way, budget when the day's tokens were spent, late when the next was due as well, backoff while the server had asked (Retry-After of a 429 or 503) not to be asked, waiting before the server was ready (PROBER_WAIT_FOR_READY).",
+			Help:     "Probes that were due and were not made: overlap when as many as allowed were still under way, budget when the day's tokens were spent, late when the next was due as well, backoff while the server had asked (Retry-After of a 429 or 503) not to be asked, waiting before the server was ready (PROBER_WAIT_FOR_READY), draining after /-/drain.",
 			ofTarget: skippedSlots,
 		},
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -28,6 +29,7 @@ type Server struct {
 
 	List    ModelList // where it lists its models, if not (only) at [ModelsPath]
 	Version string    // path that tells its version; empty: none
+	Health  string    // path that tells whether it is ready; empty: /health
 
 	Note string // what a person should know of its numbers; empty for nothing
 
@@ -45,6 +47,11 @@ const (
 	Never    Claim = "no"
 	Optional Claim = "optional"
 )
+
+// HealthPath is where the server says whether it can answer: for most kinds, and
+// where the kind is not known, that of vLLM, SGLang, TGI, llama-server and
+// TensorRT-LLM.
+func (s Server) HealthPath() string { return cmp.Or(s.Health, "/health") }
 
 // claim is what s does with a field.
 func (s Server) claim(f Field) Claim {

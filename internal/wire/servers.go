@@ -9,7 +9,8 @@ package wire
 var servers = []Server{
 	{
 		// https://docs.litellm.ai/docs/proxy/response_headers
-		Name:   "litellm",
+		// Its /health asks every model something, at its owner's cost: https://docs.litellm.ai/docs/proxy/health
+		Name: "litellm", Health: "/health/readiness",
 		Omit:   []Field{FieldContinuousUsage},
 		Extra:  map[string]any{"cache.no-cache": true}, // else its response cache may answer
 		Cached: Unknown, Tokenize: tokenizeNone,
