@@ -178,10 +178,9 @@ func TestImageIsOneStaticBinary(t *testing.T) {
 		if libraries, err := f.ImportedLibraries(); err != nil || len(libraries) > 0 {
 			t.Errorf("%s: libraries %v (%v)", i.platform, libraries, err)
 		}
-		delete(machines, i.platform)
 	}
-	if len(machines) > 0 {
-		t.Errorf("no image for %v", machines)
+	if !slices.ContainsFunc(found, func(i image) bool { return i.platform == "linux-"+runtime.GOARCH }) {
+		t.Errorf("no image for this machine")
 	}
 }
 

@@ -32,7 +32,7 @@ type Cluster struct {
 func Start() (*Cluster, error) {
 	tools := os.Getenv("KUBE_TOOLS")
 	if tools == "" {
-		return nil, errors.New("KUBE_TOOLS is not set: run make e2e")
+		return nil, errors.New("KUBE_TOOLS is not set: run make kube")
 	}
 	dir, err := os.MkdirTemp("", "cluster-")
 	if err != nil {

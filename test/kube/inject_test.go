@@ -37,7 +37,7 @@ func inject(t *testing.T, manifests string) string {
 	t.Helper()
 	binary := os.Getenv("PROBER_BINARY")
 	if binary == "" {
-		t.Fatal("PROBER_BINARY is not set: run make e2e")
+		t.Fatal("PROBER_BINARY is not set: run make kube")
 	}
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), binary, "inject", "-f", "-")

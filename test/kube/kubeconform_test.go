@@ -37,7 +37,7 @@ func location(t *testing.T) string {
 	t.Helper()
 	tools, crds := os.Getenv("KUBE_TOOLS"), os.Getenv("KUBE_CRDS")
 	if tools == "" || crds == "" {
-		t.Fatal("KUBE_TOOLS or KUBE_CRDS is not set: run make e2e")
+		t.Fatal("KUBE_TOOLS or KUBE_CRDS is not set: run make kube")
 	}
 	return schemas(t, tools, crds)
 }

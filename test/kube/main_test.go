@@ -20,7 +20,7 @@ import (
 var kubernetes = sync.OnceValues(func() (*cluster.Cluster, error) {
 	crds := os.Getenv("KUBE_CRDS")
 	if crds == "" {
-		return nil, fmt.Errorf("KUBE_CRDS is not set: run make e2e")
+		return nil, fmt.Errorf("KUBE_CRDS is not set: run make kube")
 	}
 	c, err := cluster.Start()
 	if err != nil {
