@@ -29,7 +29,14 @@ type Options struct {
 	Workloads []string // kind/name or name of the only workloads to change; empty means all with a model server
 	Env       []Env    // more variables for the sidecar, which beat ours of the same name
 	Key       Secret   // where the servers' API key is; zero means where their manifests take it from
+
+	// Check judges the variables that a sidecar will have, by name; one that comes
+	// from a Secret is [FromSecret]. Nil means that all are right.
+	Check func(env map[string]string) []Problem
 }
+
+// FromSecret stands for the value of a variable that comes from a Secret.
+const FromSecret = "from-a-secret"
 
 // An Env is a variable of a container.
 type Env struct{ Name, Value string }
@@ -137,12 +144,37 @@ func (r *run) pod(p pod, tree *yaml.Node, sheet *sheet) {
 		return
 	}
 	car := newSidecar(p.target(read, s), s, r.options)
+	if !r.sound(car) {
+		return
+	}
 	if err := sheet.add(p, car, tree); err != nil {
 		r.fault(p.String(), err.Error(), "pass it through kubectl kustomize first, which writes it plainly")
 		return
 	}
 	r.result.Injected = append(r.result.Injected, fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port))
 	r.warnings(p, read, s)
+}
+
+// sound reports whether the prober takes the variables of its sidecar. What is
+// wrong with several sidecars alike is said once.
+func (r *run) sound(car sidecar) bool {
+	if r.options.Check == nil {
+		return true
+	}
+	env := map[string]string{}
+	for _, e := range car.Env {
+		env[e.Name] = e.Value
+		if e.ValueFrom != nil {
+			env[e.Name] = FromSecret
+		}
+	}
+	problems := r.options.Check(env)
+	for _, problem := range problems {
+		if !slices.Contains(r.problems, problem) {
+			r.problems = append(r.problems, problem)
+		}
+	}
+	return len(problems) == 0
 }
 
 // chosen reports whether p is to be looked at, and notes that it was.
