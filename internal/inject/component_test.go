@@ -32,8 +32,9 @@ func TestComponentIsTheSameSidecar(t *testing.T) {
 	}
 	want := newSidecar("", serving{port: 8000}, Options{Image: "ghcr.io/llm-prober/prober:latest"})
 	want.Env[0].Value = "http://127.0.0.1:$(PORT)"
-	want.Env = append([]envVar{{Name: "PORT", ValueFrom: &valueFrom{}}}, want.Env...)
-	want.Env[2].ValueFrom = &valueFrom{} // a fieldRef
+	want.Env[1].Value = "$(WORKLOAD)" + vantage
+	// Two fieldRefs, before what they are a part of: only then they are expanded.
+	want.Env = append([]envVar{{Name: "PORT", ValueFrom: &valueFrom{}}, {Name: "WORKLOAD", ValueFrom: &valueFrom{}}}, want.Env...)
 	if diff := cmp.Diff(want, is); diff != "" {
 		t.Error(diff)
 	}

@@ -19,7 +19,7 @@ const (
 	annotation = "prober.llm-prober.io/inject"    // "true" or "false", whatever the pod holds
 	portOf     = "prober.llm-prober.io/port"      // where its model server listens
 	serverOf   = "prober.llm-prober.io/container" // which container is its model server
-	nameOf     = "prober.llm-prober.io/name"      // what the prober calls it; the workload's name if it is not there
+	nameOf     = "prober.llm-prober.io/name"      // what the prober calls it; the workload's name and -engine if it is not there
 )
 
 // Options say what is injected, and where.

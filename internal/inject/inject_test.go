@@ -246,6 +246,25 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
+// TestNames holds what the prober calls a workload: never as a prober outside
+// would, but for a name that is given, with at most 100 whole characters.
+func TestNames(t *testing.T) {
+	long := strings.Repeat("ä", 120)
+	for _, c := range []struct{ label, annotation, want string }{
+		{label: "vllm", want: "vllm-engine"},
+		{label: "vllm", annotation: "the one", want: "the one"},
+		{want: "c-engine"},
+		{label: long, want: strings.Repeat("ä", 93) + "-engine"},
+		{label: "a" + long, want: "a" + strings.Repeat("ä", 92) + "-engine"},
+		{label: "vllm", annotation: "a" + long, want: "a" + strings.Repeat("ä", 99)},
+	} {
+		read := podSpec{meta: podMeta{Annotations: map[string]string{nameOf: c.annotation}}}
+		if is := (pod{label: c.label}).target(read, serving{container: container{Name: "c"}}); is != c.want {
+			t.Errorf("%q with %q: %q, want %q", c.label, c.annotation, is, c.want)
+		}
+	}
+}
+
 // TestOptions holds what of the options is in the sidecar.
 func TestOptions(t *testing.T) {
 	out := string(stream(t, inputs(t)["testdata/vllm.yaml"], Options{
