@@ -7,6 +7,7 @@ package inject
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -153,6 +154,7 @@ func (r *run) pod(p pod, tree *yaml.Node, sheet *sheet) {
 	}
 	r.result.Injected = append(r.result.Injected, fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port))
 	r.warnings(p, read, s)
+	r.lost(p, read, car)
 }
 
 // sound reports whether the prober takes the variables of its sidecar. What is
@@ -227,5 +229,34 @@ func (r *run) warnings(p pod, read podSpec, s serving) {
 	if s.bareKey != "" && r.options.Key == (Secret{}) {
 		r.warn("%s: container %s wants an API key that is %s, and it is not copied: probes will be refused; put it into a Secret and name that with --api-key-secret",
 			p.name(), s.container.Name, s.bareKey)
+	}
+}
+
+// lost warns of the variables that do not outlive the sidecar that car replaces.
+// Their values may be secrets, and are not said.
+func (r *run) lost(p pod, read podSpec, car sidecar) {
+	var gone, changed []string
+	for _, old := range read.InitContainers {
+		if old.Name != sidecarName {
+			continue
+		}
+		for _, e := range old.Env {
+			i := slices.IndexFunc(car.Env, func(now envVar) bool { return now.Name == e.Name })
+			switch {
+			case i < 0:
+				gone = append(gone, e.Name)
+			case !reflect.DeepEqual(car.Env[i], e):
+				changed = append(changed, e.Name)
+			}
+		}
+		if len(old.EnvFrom) > 0 {
+			gone = append(gone, "all of envFrom")
+		}
+	}
+	if gone != nil {
+		r.warn("%s: its sidecar is replaced, and these variables of it are gone: %s; give them again: --env, --api-key-secret", p.name(), strings.Join(gone, ", "))
+	}
+	if changed != nil {
+		r.warn("%s: its sidecar is replaced, and these variables of it changed: %s", p.name(), strings.Join(changed, ", "))
 	}
 }

@@ -265,6 +265,32 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestLost holds that the variables which go with a sidecar that is replaced are
+// named, without their values, and that nothing is said where none goes.
+func TestLost(t *testing.T) {
+	in := podWith("  containers: [{name: v, image: vllm}]\n")
+	own := strings.Replace(string(stream(t, []byte(in), options)), "    - name: GOMEMLIMIT\n", `    - {name: PROBER_QPS, value: "0.07"}
+    - {name: PROBER_API_KEY, valueFrom: {secretKeyRef: {name: sesame, key: k}}}
+    - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+    - name: GOMEMLIMIT
+`, 1)
+	const replaced = "Pod/p: its sidecar is replaced, and these variables of it "
+	for name, c := range map[string]struct {
+		in, want string
+		options  Options
+	}{
+		"none":   {in: own[:strings.Index(own, "    - {name: PROBER_QPS")] + own[strings.Index(own, "    - name: GOMEMLIMIT"):], options: options},
+		"all":    {in: own, options: options, want: replaced + "are gone: PROBER_QPS, PROBER_API_KEY, POD; give them again: --env, --api-key-secret"},
+		"others": {in: own, options: Options{Env: []Env{{"PROBER_QPS", "0.08"}, {"POD", "p"}}, Key: Secret{"sesame", "k"}}, want: replaced + "changed: PROBER_QPS, POD"},
+		"from":   {in: strings.Replace(own, "    env:\n", "    envFrom: [{secretRef: {name: sesame}}]\n    env:\n", 1), options: options, want: replaced + "are gone: PROBER_QPS, PROBER_API_KEY, POD, all of envFrom; give them again: --env, --api-key-secret"},
+	} {
+		result, err := Stream([]byte(c.in), c.options)
+		if is := strings.Join(result.Warnings, "\n"); err != nil || is != c.want {
+			t.Errorf("%s: %q, want %q (%v)", name, is, c.want, err)
+		}
+	}
+}
+
 // TestOptions holds what of the options is in the sidecar.
 func TestOptions(t *testing.T) {
 	out := string(stream(t, inputs(t)["testdata/vllm.yaml"], Options{

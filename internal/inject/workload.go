@@ -181,6 +181,7 @@ type (
 		Command []string `yaml:"command"`
 		Args    []string `yaml:"args"`
 		Env     []envVar `yaml:"env"`
+		EnvFrom []any    `yaml:"envFrom"`
 		Ports   []struct {
 			Name          string `yaml:"name"`
 			ContainerPort int    `yaml:"containerPort"`
