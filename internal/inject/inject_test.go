@@ -215,6 +215,8 @@ func TestProblems(t *testing.T) {
 		"merged":       {in: "x: &x {containers: [{name: v, image: vllm}]}\nkind: Pod\napiVersion: v1\nspec:\n  <<: *x\n", want: "written with an anchor or a merge key"},
 		"named":        {in: podWith(vllm + "  initContainers: [{name: prober, image: acme/scan}]\n"), want: `has an init container called prober, which is not ours: its image is "acme/scan"`},
 		"port taken":   {in: podWith(vllm + "  initContainers: [{name: o, ports: [{containerPort: 9464}]}]\n"), want: "container o has port 9464, which is the prober's"},
+		"own port":     {in: podWith("  containers: [{name: v, image: vllm, args: [--port, '9464']}]\n"), want: `Pod/p: container v listens on port 9464, which is the prober's; let it listen elsewhere, or leave the pod out: prober.llm-prober.io/inject: "false"`},
+		"own port, 2":  {in: podWith(vllm), options: Options{Port: 9464}, want: "container v listens on port 9464"},
 		"unknown name": {in: podWith(vllm), options: Options{Workloads: []string{"Pod/p", "Deployment/q"}}, want: `workload "Deployment/q": is not among the manifests`},
 	} {
 		result, err := Stream([]byte(c.in), c.options)

@@ -49,6 +49,11 @@ func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
 		r.fault(p.String(), "container "+s.container.Name+": "+text, fmt.Sprintf("say where it listens by the annotation %s", portOf))
 		return s, false
 	}
+	if s.port == sidecarPort {
+		r.fault(p.String(), fmt.Sprintf("container %s listens on port %d, which is the prober's", s.container.Name, sidecarPort),
+			fmt.Sprintf("let it listen elsewhere, or leave the pod out: %s: \"false\"", annotation))
+		return s, false
+	}
 	s.tls = slices.ContainsFunc(s.args, isTLS)
 	s.key, s.bareKey = apiKey(s)
 	return s, true
