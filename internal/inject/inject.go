@@ -226,6 +226,9 @@ func (r *run) warnings(p pod, read podSpec, s serving) {
 	if s.tls {
 		r.warn("%s: container %s serves HTTPS: its certificate is not verified on loopback", p.name(), s.container.Name)
 	}
+	if where := s.unreached(); where != "" {
+		r.warn("%s: container %s listens on %s: the sidecar asks 127.0.0.1, and does not reach it", p.name(), s.container.Name, where)
+	}
 	if s.bareKey != "" && r.options.Key == (Secret{}) {
 		r.warn("%s: container %s wants an API key that is %s, and it is not copied: probes will be refused; put it into a Secret and name that with --api-key-secret",
 			p.name(), s.container.Name, s.bareKey)
