@@ -38,7 +38,7 @@ prober.llm-prober.io/inject: "true" or "false" on the pod template decides for i
 prober.llm-prober.io/port says where the server listens. Kubernetes 1.29 or later.
 
 Exit code: 0, 2 for usage, for manifests that cannot be read, and if there is no model
-server in them; nothing is written then.`,
+server in them (but with --allow-none); nothing is written then.`,
 		Example: `  prober inject -f vllm.yaml | kubectl apply -f -
   kubectl kustomize . | prober inject -f - --workload Deployment/vllm | kubectl apply -f -`,
 		Args: cobra.NoArgs,
@@ -62,6 +62,7 @@ server in them; nothing is written then.`,
 	flags.StringArrayVar(&o.Workloads, "workload", nil, "kind/name or name of a workload, the only one to change; may be repeated")
 	flags.StringArrayVar(&env, "env", nil, "KEY=VALUE, a variable for the sidecar; may be repeated")
 	flags.StringVar(&key, "api-key-secret", "", "NAME/KEY of the Secret with the servers' API key (default: the one that their manifests name)")
+	flags.BoolVar(&o.AllowNone, "allow-none", false, "let manifests without any model server pass as they are")
 	return cmd
 }
 

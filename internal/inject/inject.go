@@ -30,6 +30,7 @@ type Options struct {
 	Workloads []string // kind/name or name of the only workloads to change; empty means all with a model server
 	Env       []Env    // more variables for the sidecar, which beat ours of the same name
 	Key       Secret   // where the servers' API key is; zero means where their manifests take it from
+	AllowNone bool     // a stream without any model server is not wrong
 
 	// Check judges the variables that a sidecar will have, by name; one that comes
 	// from a Secret is [FromSecret]. Nil means that all are right.
@@ -56,7 +57,8 @@ type Result struct {
 // model server: YAML documents, JSON objects, or Lists of them. A sidecar that
 // is there is replaced in its place, so that a stream which went through Stream
 // comes out of it unchanged. The error is [Problems], and then holds everything
-// that is wrong; a stream without any model server is wrong, too.
+// that is wrong; a stream without any model server is wrong, too, unless the
+// options allow it.
 func Stream(in []byte, o Options) (Result, error) {
 	if !utf8.Valid(in) {
 		return Result{}, Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
@@ -72,8 +74,7 @@ func Stream(in []byte, o Options) (Result, error) {
 		}
 	}
 	if len(run.result.Injected) == 0 && run.problems == nil {
-		run.fault("the manifests", fmt.Sprintf("hold no model server that is known (objects read: %d)", run.objects),
-			fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation))
+		run.none()
 	}
 	if run.problems != nil {
 		return Result{Warnings: run.result.Warnings}, run.problems
@@ -89,6 +90,17 @@ type run struct {
 	problems Problems
 	objects  int
 	named    map[string]bool // which of options.Workloads were seen
+}
+
+// none says that there is no model server: as a problem, or as a warning where
+// that may be.
+func (r *run) none() {
+	text := fmt.Sprintf("hold no model server that is known (objects read: %d)", r.objects)
+	if r.options.AllowNone {
+		r.warn("the manifests %s: nothing is added", text)
+		return
+	}
+	r.fault("the manifests", text, fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation))
 }
 
 func (r *run) fault(place, text, hint string) {
