@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/inject"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // maxManifests is how many bytes of manifests are read.
@@ -37,7 +38,7 @@ prober.llm-prober.io/inject: "true" or "false" on the pod template decides for i
 prober.llm-prober.io/port says where the server listens. Kubernetes 1.29 or later.
 
 Exit code: 0, 2 for usage, for manifests that cannot be read, and if there is no model
-server in them; nothing is written then.`,
+server in them (but with --allow-none); nothing is written then.`,
 		Example: `  prober inject -f vllm.yaml | kubectl apply -f -
   kubectl kustomize . | prober inject -f - --workload Deployment/vllm | kubectl apply -f -`,
 		Args: cobra.NoArgs,
@@ -45,6 +46,8 @@ server in them; nothing is written then.`,
 			if err := injectFlags(&o, env, key); err != nil {
 				return err
 			}
+			o.Check = checkSidecar
+			warnFiles(cmd.ErrOrStderr(), o.Env)
 			in, err := readManifests(file, cmd.InOrStdin())
 			if err != nil {
 				return err
@@ -59,6 +62,7 @@ server in them; nothing is written then.`,
 	flags.StringArrayVar(&o.Workloads, "workload", nil, "kind/name or name of a workload, the only one to change; may be repeated")
 	flags.StringArrayVar(&env, "env", nil, "KEY=VALUE, a variable for the sidecar; may be repeated")
 	flags.StringVar(&key, "api-key-secret", "", "NAME/KEY of the Secret with the servers' API key (default: the one that their manifests name)")
+	flags.BoolVar(&o.AllowNone, "allow-none", false, "let manifests without any model server pass as they are")
 	return cmd
 }
 
@@ -88,6 +92,8 @@ func injectFlags(o *inject.Options, env []string, key string) error {
 			problems = append(problems, config.Problem{Place: fmt.Sprintf("--env=%q", name), Text: "no variable", Hint: "want KEY=VALUE"})
 		case strings.HasSuffix(name, "_API_KEY"):
 			problems = append(problems, config.Problem{Place: "--env=" + name, Text: "a manifest is no place for a key", Hint: "want --api-key-secret NAME/KEY"})
+		case strings.HasSuffix(name, "_HEADERS"):
+			problems = append(problems, config.Problem{Place: "--env=" + name, Text: "a manifest is no place for headers, which hold keys", Hint: "patch the variable in with a secretKeyRef"})
 		}
 		o.Env = append(o.Env, inject.Env{Name: name, Value: value})
 	}
@@ -101,6 +107,44 @@ func injectFlags(o *inject.Options, env []string, key string) error {
 		return problems
 	}
 	return nil
+}
+
+// ignored is how a warning ends that a variable is none of ours.
+const ignored = ": unknown variable, ignored"
+
+// checkSidecar says what the prober would refuse of the variables of a sidecar,
+// and which of them it does not know: a sidecar that ends at its start takes the
+// model server with it. Files are in the image, if anywhere, and are not judged.
+func checkSidecar(environ map[string]string) []inject.Problem {
+	c, err := config.Load(config.Options{
+		Environ: environ, APIs: apis(), Servers: wire.Servers(),
+		ReadFile: func(string) ([]byte, error) { return []byte("{}"), nil },
+	})
+	var problems []inject.Problem
+	if wrong, ok := errors.AsType[config.Problems](err); ok {
+		for _, p := range wrong {
+			problems = append(problems, inject.Problem(p))
+		}
+		return problems
+	}
+	if err != nil {
+		return []inject.Problem{{Place: "the sidecar's variables", Text: err.Error(), Hint: "leave --env out"}}
+	}
+	for _, warning := range c.Warnings {
+		if variable, ok := strings.CutSuffix(warning, ignored); ok {
+			problems = append(problems, inject.Problem{Place: "--env=" + variable, Text: "unknown variable", Hint: "see docs/configuration.md"})
+		}
+	}
+	return problems
+}
+
+// warnFiles says which variables name files, which the sidecar does not mount.
+func warnFiles(w io.Writer, env []inject.Env) {
+	for _, e := range env {
+		if strings.HasPrefix(e.Name, "PROBER_") && strings.HasSuffix(e.Name, "_FILE") && e.Value != "" {
+			fmt.Fprintf(w, "warning: --env=%s: the file must be in the image: the sidecar mounts none\n", e.Name)
+		}
+	}
 }
 
 // readManifests reads a file, or standard input for -.

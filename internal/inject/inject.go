@@ -7,6 +7,7 @@ package inject
 import (
 	"bytes"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,7 +20,7 @@ const (
 	annotation = "prober.llm-prober.io/inject"    // "true" or "false", whatever the pod holds
 	portOf     = "prober.llm-prober.io/port"      // where its model server listens
 	serverOf   = "prober.llm-prober.io/container" // which container is its model server
-	nameOf     = "prober.llm-prober.io/name"      // what the prober calls it; the workload's name if it is not there
+	nameOf     = "prober.llm-prober.io/name"      // what the prober calls it; the workload's name and -engine if it is not there
 )
 
 // Options say what is injected, and where.
@@ -29,7 +30,15 @@ type Options struct {
 	Workloads []string // kind/name or name of the only workloads to change; empty means all with a model server
 	Env       []Env    // more variables for the sidecar, which beat ours of the same name
 	Key       Secret   // where the servers' API key is; zero means where their manifests take it from
+	AllowNone bool     // a stream without any model server is not wrong
+
+	// Check judges the variables that a sidecar will have, by name; one that comes
+	// from a Secret is [FromSecret]. Nil means that all are right.
+	Check func(env map[string]string) []Problem
 }
+
+// FromSecret stands for the value of a variable that comes from a Secret.
+const FromSecret = "from-a-secret"
 
 // An Env is a variable of a container.
 type Env struct{ Name, Value string }
@@ -48,7 +57,8 @@ type Result struct {
 // model server: YAML documents, JSON objects, or Lists of them. A sidecar that
 // is there is replaced in its place, so that a stream which went through Stream
 // comes out of it unchanged. The error is [Problems], and then holds everything
-// that is wrong; a stream without any model server is wrong, too.
+// that is wrong; a stream without any model server is wrong, too, unless the
+// options allow it.
 func Stream(in []byte, o Options) (Result, error) {
 	if !utf8.Valid(in) {
 		return Result{}, Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
@@ -64,8 +74,7 @@ func Stream(in []byte, o Options) (Result, error) {
 		}
 	}
 	if len(run.result.Injected) == 0 && run.problems == nil {
-		run.fault("the manifests", fmt.Sprintf("hold no model server that is known (objects read: %d)", run.objects),
-			fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation))
+		run.none()
 	}
 	if run.problems != nil {
 		return Result{Warnings: run.result.Warnings}, run.problems
@@ -81,6 +90,17 @@ type run struct {
 	problems Problems
 	objects  int
 	named    map[string]bool // which of options.Workloads were seen
+}
+
+// none says that there is no model server: as a problem, or as a warning where
+// that may be.
+func (r *run) none() {
+	text := fmt.Sprintf("hold no model server that is known (objects read: %d)", r.objects)
+	if r.options.AllowNone {
+		r.warn("the manifests %s: nothing is added", text)
+		return
+	}
+	r.fault("the manifests", text, fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation))
 }
 
 func (r *run) fault(place, text, hint string) {
@@ -137,12 +157,38 @@ func (r *run) pod(p pod, tree *yaml.Node, sheet *sheet) {
 		return
 	}
 	car := newSidecar(p.target(read, s), s, r.options)
+	if !r.sound(car) {
+		return
+	}
 	if err := sheet.add(p, car, tree); err != nil {
 		r.fault(p.String(), err.Error(), "pass it through kubectl kustomize first, which writes it plainly")
 		return
 	}
 	r.result.Injected = append(r.result.Injected, fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port))
 	r.warnings(p, read, s)
+	r.lost(p, read, car)
+}
+
+// sound reports whether the prober takes the variables of its sidecar. What is
+// wrong with several sidecars alike is said once.
+func (r *run) sound(car sidecar) bool {
+	if r.options.Check == nil {
+		return true
+	}
+	env := map[string]string{}
+	for _, e := range car.Env {
+		env[e.Name] = e.Value
+		if e.ValueFrom != nil {
+			env[e.Name] = FromSecret
+		}
+	}
+	problems := r.options.Check(env)
+	for _, problem := range problems {
+		if !slices.Contains(r.problems, problem) {
+			r.problems = append(r.problems, problem)
+		}
+	}
+	return len(problems) == 0
 }
 
 // chosen reports whether p is to be looked at, and notes that it was.
@@ -192,8 +238,40 @@ func (r *run) warnings(p pod, read podSpec, s serving) {
 	if s.tls {
 		r.warn("%s: container %s serves HTTPS: its certificate is not verified on loopback", p.name(), s.container.Name)
 	}
+	if where := s.unreached(); where != "" {
+		r.warn("%s: container %s listens on %s: the sidecar asks 127.0.0.1, and does not reach it", p.name(), s.container.Name, where)
+	}
 	if s.bareKey != "" && r.options.Key == (Secret{}) {
 		r.warn("%s: container %s wants an API key that is %s, and it is not copied: probes will be refused; put it into a Secret and name that with --api-key-secret",
 			p.name(), s.container.Name, s.bareKey)
+	}
+}
+
+// lost warns of the variables that do not outlive the sidecar that car replaces.
+// Their values may be secrets, and are not said.
+func (r *run) lost(p pod, read podSpec, car sidecar) {
+	var gone, changed []string
+	for _, old := range read.InitContainers {
+		if old.Name != sidecarName {
+			continue
+		}
+		for _, e := range old.Env {
+			i := slices.IndexFunc(car.Env, func(now envVar) bool { return now.Name == e.Name })
+			switch {
+			case i < 0:
+				gone = append(gone, e.Name)
+			case !reflect.DeepEqual(car.Env[i], e):
+				changed = append(changed, e.Name)
+			}
+		}
+		if len(old.EnvFrom) > 0 {
+			gone = append(gone, "all of envFrom")
+		}
+	}
+	if gone != nil {
+		r.warn("%s: its sidecar is replaced, and these variables of it are gone: %s; give them again: --env, --api-key-secret", p.name(), strings.Join(gone, ", "))
+	}
+	if changed != nil {
+		r.warn("%s: its sidecar is replaced, and these variables of it changed: %s", p.name(), strings.Join(changed, ", "))
 	}
 }

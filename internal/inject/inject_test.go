@@ -215,6 +215,8 @@ func TestProblems(t *testing.T) {
 		"merged":       {in: "x: &x {containers: [{name: v, image: vllm}]}\nkind: Pod\napiVersion: v1\nspec:\n  <<: *x\n", want: "written with an anchor or a merge key"},
 		"named":        {in: podWith(vllm + "  initContainers: [{name: prober, image: acme/scan}]\n"), want: `has an init container called prober, which is not ours: its image is "acme/scan"`},
 		"port taken":   {in: podWith(vllm + "  initContainers: [{name: o, ports: [{containerPort: 9464}]}]\n"), want: "container o has port 9464, which is the prober's"},
+		"own port":     {in: podWith("  containers: [{name: v, image: vllm, args: [--port, '9464']}]\n"), want: `Pod/p: container v listens on port 9464, which is the prober's; let it listen elsewhere, or leave the pod out: prober.llm-prober.io/inject: "false"`},
+		"own port, 2":  {in: podWith(vllm), options: Options{Port: 9464}, want: "container v listens on port 9464"},
 		"unknown name": {in: podWith(vllm), options: Options{Workloads: []string{"Pod/p", "Deployment/q"}}, want: `workload "Deployment/q": is not among the manifests`},
 	} {
 		result, err := Stream([]byte(c.in), c.options)
@@ -242,6 +244,51 @@ func TestWorkloads(t *testing.T) {
 		result, err := Stream(in, Options{Image: "prober", Workloads: c.workloads})
 		if is := strings.Join(result.Injected, "; "); err != nil || is != c.want {
 			t.Errorf("%v: %q, want %q (%v)", c.workloads, is, c.want, err)
+		}
+	}
+}
+
+// TestNames holds what the prober calls a workload: never as a prober outside
+// would, but for a name that is given, with at most 100 whole characters.
+func TestNames(t *testing.T) {
+	long := strings.Repeat("ä", 120)
+	for _, c := range []struct{ label, annotation, want string }{
+		{label: "vllm", want: "vllm-engine"},
+		{label: "vllm", annotation: "the one", want: "the one"},
+		{want: "c-engine"},
+		{label: long, want: strings.Repeat("ä", 93) + "-engine"},
+		{label: "a" + long, want: "a" + strings.Repeat("ä", 92) + "-engine"},
+		{label: "vllm", annotation: "a" + long, want: "a" + strings.Repeat("ä", 99)},
+	} {
+		read := podSpec{meta: podMeta{Annotations: map[string]string{nameOf: c.annotation}}}
+		if is := (pod{label: c.label}).target(read, serving{container: container{Name: "c"}}); is != c.want {
+			t.Errorf("%q with %q: %q, want %q", c.label, c.annotation, is, c.want)
+		}
+	}
+}
+
+// TestLost holds that the variables which go with a sidecar that is replaced are
+// named, without their values, and that nothing is said where none goes.
+func TestLost(t *testing.T) {
+	in := podWith("  containers: [{name: v, image: vllm}]\n")
+	own := strings.Replace(string(stream(t, []byte(in), options)), "    - name: GOMEMLIMIT\n", `    - {name: PROBER_QPS, value: "0.07"}
+    - {name: PROBER_API_KEY, valueFrom: {secretKeyRef: {name: sesame, key: k}}}
+    - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+    - name: GOMEMLIMIT
+`, 1)
+	const replaced = "Pod/p: its sidecar is replaced, and these variables of it "
+	for name, c := range map[string]struct {
+		in, want string
+		options  Options
+	}{
+		"none":   {in: own[:strings.Index(own, "    - {name: PROBER_QPS")] + own[strings.Index(own, "    - name: GOMEMLIMIT"):], options: options},
+		"all":    {in: own, options: options, want: replaced + "are gone: PROBER_QPS, PROBER_API_KEY, POD; give them again: --env, --api-key-secret"},
+		"others": {in: own, options: Options{Env: []Env{{"PROBER_QPS", "0.08"}, {"POD", "p"}}, Key: Secret{"sesame", "k"}}, want: replaced + "changed: PROBER_QPS, POD"},
+		"from":   {in: strings.Replace(own, "    env:\n", "    envFrom: [{secretRef: {name: sesame}}]\n    env:\n", 1), options: options, want: replaced + "are gone: PROBER_QPS, PROBER_API_KEY, POD, all of envFrom; give them again: --env, --api-key-secret"},
+	} {
+		result, err := Stream([]byte(c.in), c.options)
+		if is := strings.Join(result.Warnings, "\n"); err != nil || is != c.want {
+			t.Errorf("%s: %q, want %q (%v)", name, is, c.want, err)
 		}
 	}
 }

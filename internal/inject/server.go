@@ -67,7 +67,7 @@ var servers = []server{
 		starts: [][]string{{"lmdeploy", "serve", "api_server"}},
 	},
 	{
-		name: "KServe's Hugging Face server", port: 8080, flags: []string{"--http_port"}, base: "/openai",
+		name: "KServe's Hugging Face server", port: 8080, flags: []string{"--http-port"}, base: "/openai",
 		images: []string{"huggingfaceserver*"},
 		starts: [][]string{{"huggingfaceserver"}},
 	},
@@ -134,15 +134,15 @@ func (c container) isProber() bool {
 	return image == "prober" || asks
 }
 
-// unasked says why a server that was started with args is no one to ask; empty
-// if it is.
+// unasked says why a server that was started with args, as of [spelled], is no one
+// to ask; empty if it is.
 func unasked(args []string) string {
 	for i, arg := range args {
 		flag, v, ok := strings.Cut(arg, "=")
 		if !ok && i+1 < len(args) {
 			v = args[i+1]
 		}
-		switch strings.ReplaceAll(flag, "_", "-") {
+		switch flag {
 		case "--headless":
 			return "it serves nobody (--headless)"
 		case "--runner", "--task":

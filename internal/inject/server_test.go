@@ -29,6 +29,10 @@ func TestServers(t *testing.T) {
 		{`image: vllm, env: [{name: VLLM_PORT, value: "1"}]`, "vLLM http://127.0.0.1:8000"},
 		{`image: vllm, args: [--port, $(P)], env: [{name: P, value: "81"}, {name: P, value: "82"}]`, "vLLM http://127.0.0.1:82"},
 		{`image: vllm, args: [--ssl-keyfile=a]`, "vLLM https://127.0.0.1:8000"},
+		{`image: vllm, args: [--ssl_keyfile=a_b, --served_model_name, a_b]`, "vLLM https://127.0.0.1:8000"},
+		{`image: kserve/huggingfaceserver:v1, args: [--http_port=8081]`, "KServe's Hugging Face server http://127.0.0.1:8081/openai"},
+		{`image: kserve/huggingfaceserver:v1, args: [--http-port, "8082"]`, "KServe's Hugging Face server http://127.0.0.1:8082/openai"},
+		{`image: sglang, args: [--is_embedding]`, "left alone: its model answers no questions (--is-embedding)"},
 		{`image: lmsysorg/sglang, command: [python3, -m, sglang.launch_server]`, "SGLang http://127.0.0.1:30000"},
 		{`image: lmsysorg/sglang, command: [python3, -m, sglang_router.launch_router]`, "left alone: container c has the image of SGLang, but its command starts no server that is known"},
 		{`image: text-generation-inference, env: [{name: PORT, value: "8080"}]`, "TGI http://127.0.0.1:8080"},
@@ -95,6 +99,8 @@ func TestAPIKeys(t *testing.T) {
 		{`image: x, command: [llama-server], env: [{name: LLAMA_API_KEY, ` + from + `}]`, "s/k"},
 		{`image: vllm, env: [{name: VLLM_API_KEY, value: sk-sesame}]`, "written out in VLLM_API_KEY"},
 		{`image: vllm, args: [--api-key=sk-sesame]`, "written out in its arguments"},
+		{`image: vllm, args: [--api_key=sk-sesame]`, "written out in its arguments"},
+		{`image: vllm, args: [--api_key, $(KEY)], env: [{name: KEY, ` + from + `}]`, "s/k"},
 		{`image: vllm, env: [{name: VLLM_API_KEY, valueFrom: {configMapKeyRef: {name: c, key: k}}}]`, "not from a Secret"},
 		{`image: vllm, env: [{name: VLLM_API_KEY, value: ""}]`, ""},
 	} {
@@ -112,6 +118,30 @@ func TestAPIKeys(t *testing.T) {
 		}
 		if (c.want == "") != (is == "") || !strings.Contains(is, c.want) || strings.Contains(is, "sesame") {
 			t.Errorf("{%s}: %q, want %q", c.container, is, c.want)
+		}
+	}
+}
+
+// TestUnreached holds that a server which loopback does not lead to is warned of.
+func TestUnreached(t *testing.T) {
+	for _, c := range []struct{ container, want string }{
+		{`image: vllm`, ""},
+		{`image: vllm, args: [--host, 0.0.0.0]`, ""},
+		{`image: vllm, args: ["--host=::"]`, ""},
+		{`image: vllm, args: [--host=127.0.0.1]`, ""},
+		{`image: vllm, args: [--host, localhost]`, ""},
+		{`image: vllm, args: [--host, $(HOST)], env: [{name: HOST, value: 0.0.0.0}]`, ""},
+		{`image: vllm, args: [--host, $(IP)], env: [{name: IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]`, "$(IP) alone (--host)"},
+		{`image: vllm, args: ["--host=::1"]`, "::1 alone (--host)"},
+		{`image: x, command: [sh, -c, "vllm serve m --host $POD_IP"]`, "$POD_IP alone (--host)"},
+		{`image: vllm, args: [--uds, /tmp/vllm.sock]`, "a Unix socket (--uds)"},
+	} {
+		result, err := Stream([]byte(podWith("  containers:\n  - {name: c, "+c.container+"}\n")), options)
+		if c.want != "" {
+			c.want = "Pod/p: container c listens on " + c.want + ": the sidecar asks 127.0.0.1, and does not reach it"
+		}
+		if is := strings.Join(result.Warnings, "\n"); err != nil || is != c.want {
+			t.Errorf("{%s}: %q, want %q (%v)", c.container, is, c.want, err)
 		}
 	}
 }

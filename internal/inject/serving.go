@@ -12,7 +12,7 @@ import (
 type serving struct {
 	container container
 	server    server
-	args      []string // after the words that start the server
+	args      []string // after the words that start the server, flags as of [spelled]
 	port      int      // 1 to 65535
 	tls       bool
 	key       *valueFrom // where the server takes its API key from; nil if it has none or it is bare
@@ -31,6 +31,7 @@ func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
 		return s, false
 	}
 	s, why := modelServer(read)
+	s.args = spelled(s.args)
 	if s.container.Name == "" {
 		if wish == "true" {
 			r.fault(p.String(), "wants the sidecar, but which of its containers is the model server is not known",
@@ -47,6 +48,11 @@ func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
 	var text string
 	if s.port, text = r.port(read, s); text != "" {
 		r.fault(p.String(), "container "+s.container.Name+": "+text, fmt.Sprintf("say where it listens by the annotation %s", portOf))
+		return s, false
+	}
+	if s.port == sidecarPort {
+		r.fault(p.String(), fmt.Sprintf("container %s listens on port %d, which is the prober's", s.container.Name, sidecarPort),
+			fmt.Sprintf("let it listen elsewhere, or leave the pod out: %s: \"false\"", annotation))
 		return s, false
 	}
 	s.tls = slices.ContainsFunc(s.args, isTLS)
@@ -178,6 +184,19 @@ func (c container) declared(usual int) (port int, wrong string) {
 func isTLS(arg string) bool {
 	name, _, _ := strings.Cut(arg, "=")
 	return slices.Contains([]string{"--ssl-keyfile", "--ssl-certfile", "--ssl-key-file", "--ssl-cert-file", "--ssl"}, name)
+}
+
+// unreached says where a server listens that 127.0.0.1 does not lead to; empty if
+// it does, or if nothing is said.
+func (s serving) unreached() string {
+	if _, ok := flagged(s.args, []string{"--uds"}); ok {
+		return "a Unix socket (--uds)"
+	}
+	host, _ := s.container.said(s.args, []string{"--host"}, "")
+	if slices.Contains([]string{"", "0.0.0.0", "::", "[::]", "127.0.0.1", "localhost"}, host) {
+		return ""
+	}
+	return host + " alone (--host)"
 }
 
 // apiKey is where a server takes its API key from. If it has one that is written

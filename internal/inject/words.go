@@ -72,6 +72,22 @@ func script(text string) [][]string {
 	return append(all, words)
 }
 
+// spelled are args with flags that have dashes for underscores: vLLM and others
+// take --api_key as --api-key.
+func spelled(args []string) []string {
+	same := make([]string, len(args))
+	for i, arg := range args {
+		same[i] = arg
+		if name, value, given := strings.Cut(arg, "="); strings.HasPrefix(name, "--") {
+			same[i] = strings.ReplaceAll(name, "_", "-")
+			if given {
+				same[i] += "=" + value
+			}
+		}
+	}
+	return same
+}
+
 // flagged is the value of the last of some flags among args: --port 8000 or
 // --port=8000.
 func flagged(args, names []string) (v string, ok bool) {

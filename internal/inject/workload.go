@@ -181,6 +181,7 @@ type (
 		Command []string `yaml:"command"`
 		Args    []string `yaml:"args"`
 		Env     []envVar `yaml:"env"`
+		EnvFrom []any    `yaml:"envFrom"`
 		Ports   []struct {
 			Name          string `yaml:"name"`
 			ContainerPort int    `yaml:"containerPort"`
@@ -203,9 +204,23 @@ func (p pod) read() (podSpec, error) {
 	return s, nil
 }
 
-// target is the name that the prober gives to what it asks: the workload's, so
-// that series and baselines survive the pods. It has at most 100 characters.
+// vantage ends the names of what sidecars ask. A prober outside calls the service
+// by the workload's own name, and alerts take all of one name together: sidecars,
+// which see loopback alone, would keep them silent while the service is down.
+const vantage = "-engine"
+
+// target is the name that the prober gives to what it asks: the annotation's, or
+// the workload's and the vantage, so that series and baselines survive the pods.
+// It has at most 100 characters.
 func (p pod) target(read podSpec, s serving) string {
-	name := cmp.Or(read.meta.Annotations[nameOf], p.label, s.container.Name)
-	return name[:min(len(name), 100)]
+	if name := read.meta.Annotations[nameOf]; name != "" {
+		return firstRunes(name, 100)
+	}
+	return firstRunes(cmp.Or(p.label, s.container.Name), 100-len(vantage)) + vantage
+}
+
+// firstRunes is the first n characters of text.
+func firstRunes(text string, n int) string {
+	runes := []rune(text)
+	return string(runes[:min(len(runes), n)])
 }
