@@ -81,6 +81,14 @@ func TestSidecarNeedsItsPort(t *testing.T) {
 	for _, c := range []struct{ parameters, says string }{
 		{`"context" .Subcharts.prober "name" "a"`, "prober.sidecar needs name and port"},
 		{`"name" "a" "port" 8000`, "prober.sidecar needs image, or context"},
+		{
+			`"name" "a" "port" 8000 "context" .Subcharts.prober "env" (dict "PROBER_QPS" 0.0001)`,
+			`prober.sidecar: PROBER_OBJECTIVES_0_GOAL 0.95 cannot be measured at the 0.0001 probes per second of target "a"`,
+		},
+		{
+			`"name" "a" "port" 8000 "image" "i" "env" (dict "PROBER_QPS" 0.005)`,
+			`prober.sidecar: there are no objectives, and the goal of the default one, availability 0.99, cannot be measured`,
+		},
 		{`"name" "a" "port" 8000 "image" "registry.example.com/prober:1"`, "image: registry.example.com/prober:1\n"},
 	} {
 		text := "kind: Pod\nspec:\n  initContainers:\n    {{- include \"prober.sidecar\" (dict " + c.parameters + ") | nindent 4 }}\n"

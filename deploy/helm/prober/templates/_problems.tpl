@@ -117,43 +117,21 @@ the variable {{ $name }} is given {{ $times }} times: by env, extraEnv or the ch
 {{- end }}
 {{- end -}}
 
-{{/*
-Objectives, and goals that a rate cannot measure, as the prober itself refuses them: a page, burn rate 14.4 over one hour, must need
-three bad probes (docs/slo.md).
-*/}}
-{{- define "prober.problemsOfObjectives" -}}
-{{- $slowest := dict }}
-{{- range include "prober.targets" . | fromJsonArray }}
-{{- if or (not $slowest) (lt .qps (get $slowest "qps" | default 1e9)) }}{{ $slowest = . }}{{ end }}
-{{- end }}
-{{- $names := dict }}
-{{- range $i, $objective := .Values.objectives }}
-{{- $name := $objective.name | default $objective.signal }}
-{{- if hasKey $names $name }}
-objectives[{{ $i }}] and objectives[{{ get $names $name }}] are both called {{ $name | quote }}: give each a name of its own.
-{{- end }}
-{{- $_ := set $names $name $i }}
-{{- if and (eq $objective.signal "availability") (hasKey $objective "limit") }}
-objectives[{{ $i }}].limit: availability has no limit. Leave it out.
-{{- else if and (ne $objective.signal "availability") (not (hasKey $objective "limit")) }}
-objectives[{{ $i }}] of {{ $objective.signal }} has no limit: set one, for example limit: 2s.
-{{- end }}
-{{- $budget := subf 1.0 $objective.goal }}
-{{- if $slowest }}
-{{- if lt (mulf $slowest.qps 51840.0 $budget) 2.999999 }}
-{{- $least := include "prober.roundUp" (divf 3.0 (mulf 51840.0 $budget)) | fromJson }}
-{{- $most := include "prober.roundUp" (divf 3.0 (mulf 51840.0 $slowest.qps)) | fromJson }}
-objectives[{{ $i }}].goal {{ $objective.goal }} cannot be measured at the {{ $slowest.qps }} probes per second of target {{ $slowest.name | quote }}: want {{ if lt $most.value 1.0 }}a goal of at most {{ printf "%.*f" (int $most.decimals) (subf 1.0 $most.value) }}, or {{ end }}at least {{ printf "%.*f" (int $least.decimals) $least.value }} probes per second (qps).
-{{- end }}
-{{- end }}
-{{- end }}
-{{- end -}}
-
 {{/* Tokens a day above the limit. */}}
 {{- define "prober.problemsOfCost" -}}
 {{- $limit := include "prober.text" .Values.maxTokensPerDay }}
 {{- $cost := include "prober.tokensPerDay" . }}
 {{- if ne $limit "none" }}
+{{- if .Values.sidecar.enabled }}
+maxTokensPerDay with sidecar.enabled: nobody knows here how many pods have the sidecar, so there is no sum. Leave it at none, and set settings.token_budget_per_day, which is for each pod.
+{{- else if include "prober.unseenTargets" . }}
+maxTokensPerDay with targets that the chart does not see (of existingConfigMap, extraEnvFrom, extraEnv with a valueFrom, or PROBER_TARGETS_FILE): they would not be counted. Leave it at none, and give targets a token_budget_per_day.
+{{- end }}
+{{- range include "prober.targets" . | fromJsonArray }}
+{{- if .eachAddress }}
+maxTokensPerDay with dns+ of target {{ .name | quote }}: nobody knows here how many addresses there are, and each costs the same again. Leave it at none, and give the target a token_budget_per_day, which is for each address.
+{{- end }}
+{{- end }}
 {{- if gt ($cost | float64) ($limit | float64) }}
 the targets cost {{ include "prober.grouped" $cost }} tokens a day (qps × 86400 × (prompt_tokens + max_tokens){{ if gt (int .Values.replicas) 1 }} × {{ .Values.replicas }} replicas{{ end }}), and maxTokensPerDay is {{ include "prober.grouped" $limit }}: lower qps or prompt_tokens, or give targets a token_budget_per_day.
 {{- end }}

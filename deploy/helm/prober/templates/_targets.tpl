@@ -1,5 +1,14 @@
 {{/* What is probed, wherever it is configured: what the checks, the notes and the NetworkPolicy need to know of it. */}}
 
+{{/* The variables whose values stand in env or extraEnv, as JSON. */}}
+{{- define "prober.variables" -}}
+{{- $all := deepCopy (.Values.env | default dict) -}}
+{{- range .Values.extraEnv -}}
+{{- if hasKey . "value" }}{{ $_ := set $all .name .value }}{{ end -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
 {{/*
 A setting of a target as the prober finds it: (dict "context" $ "own" map "key" "qps"). Its own comes first, then
 the environment, then settings, then the prober's default.
@@ -8,10 +17,11 @@ the environment, then settings, then the prober's default.
 {{- $defaults := dict "qps" 0.1 "prompt" "cold" "prompt_tokens" 21000 "max_tokens" 100 "session_rounds" 20 "token_budget_per_day" "none" -}}
 {{- $variable := printf "PROBER_%s" (upper .key) -}}
 {{- $values := .context.Values -}}
+{{- $variables := include "prober.variables" .context | fromJson -}}
 {{- if hasKey .own .key -}}
 {{ include "prober.text" (get .own .key) }}
-{{- else if hasKey $values.env $variable -}}
-{{ include "prober.text" (get $values.env $variable) }}
+{{- else if hasKey $variables $variable -}}
+{{ include "prober.text" (get $variables $variable) }}
 {{- else if hasKey $values.settings .key -}}
 {{ include "prober.text" (get $values.settings .key) }}
 {{- else -}}
@@ -28,7 +38,7 @@ the environment, then settings, then the prober's default.
 {{/* Targets of the environment as entries of a targets file. */}}
 {{- define "prober.environmentTargets" -}}
 {{- $targets := list -}}
-{{- $env := .Values.env -}}
+{{- $env := include "prober.variables" . | fromJson -}}
 {{- range $variable, $url := $env -}}
 {{- if regexMatch "^PROBER_TARGETS_[0-9]+_URL$" $variable -}}
 {{- $own := dict -}}
@@ -89,7 +99,7 @@ targets of a ConfigMap that is not ours, the addresses of dns+, the lengths of a
 {{- define "prober.unseenTargets" -}}
 {{- $unseen := or .Values.existingConfigMap .Values.extraEnvFrom (hasKey .Values.env "PROBER_TARGETS_FILE") -}}
 {{- range .Values.extraEnv -}}
-{{- if hasPrefix "PROBER_TARGETS_" .name }}{{ $unseen = true }}{{ end -}}
+{{- if and (regexMatch "^PROBER_TARGETS_([0-9]+_URL|FILE)$" .name) (or (not (hasKey . "value")) (eq .name "PROBER_TARGETS_FILE")) }}{{ $unseen = true }}{{ end -}}
 {{- end -}}
 {{- if $unseen }}yes{{ end -}}
 {{- end -}}
