@@ -62,7 +62,7 @@ func TestSidecarOfAnotherChart(t *testing.T) {
 	restricted(t, "sidecar", spec, sidecar)
 	given := environment(sidecar)
 	for name, want := range map[string]string{
-		"PROBER_TARGETS_0_URL": "http://127.0.0.1:8000", "PROBER_TARGETS_0_NAME": "llama-70b",
+		"PROBER_TARGETS_0_URL": "http://127.0.0.1:8000", "PROBER_TARGETS_0_NAME": "llama-70b-engine",
 		"PROBER_WAIT_FOR_READY": "30m", "PROBER_DRAIN_ENDPOINT": "on", "GOMEMLIMIT": "115MiB",
 		"PROBER_QPS": "0.05", "PROBER_OBJECTIVES_0_LIMIT": "2s", "PROBER_LOG_LEVEL": "warn",
 	} {
@@ -71,6 +71,16 @@ func TestSidecarOfAnotherChart(t *testing.T) {
 		}
 	}
 	accepts(t, given, nil)
+}
+
+// TestConsumerWithout holds that a chart that depends on ours renders without it,
+// too: a dependency whose condition is off takes its named templates with it.
+func TestConsumerWithout(t *testing.T) {
+	t.Parallel()
+	spec, _ := pod(only(t, objects(t, consumer(t, "--set", "prober.enabled=false")), "Deployment"))
+	if first := mappings(spec, "initContainers"); len(first) != 1 || first[0]["name"] != "download" {
+		t.Errorf("the init containers are %v, want that of the consumer alone", first)
+	}
 }
 
 // TestSidecarNeedsItsPort holds that who forgets a parameter is told which, and that
