@@ -27,6 +27,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"targets: [{name: vllm}]", "at '/targets/0': missing property 'url'"},
 		{"targets: [{url: \"http://a\", modell: x}]", "at '/targets/0': additional properties 'modell' not allowed"},
 		{"targets: [{url: \"vllm:8000\"}]", "at '/targets/0/url': 'vllm:8000' does not match pattern"},
+		{"targets: [{url: \"http://a b\"}]", "at '/targets/0/url': 'http://a b' does not match pattern"},
 		{"targets: [{url: \"http://a\", api: openai}]", "at '/targets/0/api': value must be one of 'auto', 'openai-chat'"},
 		{"targets: [{url: \"http://a\", qps: 0}]", "at '/targets/0/qps': exclusiveMinimum: got 0, want 0"},
 		{"targets: [{url: \"http://a\", promptTokens: 10}]", "at '/targets/0': additional properties 'promptTokens' not allowed"},
@@ -107,6 +108,8 @@ func TestChartRefuses(t *testing.T) {
 		{"targets: [{name: a, url: \"http://user:pw@a:8000\"}]", "targets[0].url has credentials in it, in plain values: put a key into a Secret and set targets[0].apiKey.existingSecret."},
 		{"targets: [{name: a, url: \"dns+https://user@a:8000/v1\"}]", "targets[0].url has credentials in it"},
 		{"targets: [{name: a, url: \"https://a/v1?key=k\"}]", "targets[0].url has a query or a fragment, which the prober refuses: leave out what follows ? or #. A key in it belongs into targets[0].apiKey.existingSecret."},
+		{"targets: [{name: a, url: \"http://user:p%zz@a:8000\"}]", "targets[0].url has credentials in it"},
+		{"targets: [{name: a, url: \"http://user:p/w@a:8000\"}]", "targets[0].url has a port that is no number."},
 		{"targets: [{name: a, url: \"https://a/v1#b\"}]", "targets[0].url has a query or a fragment"},
 		{"env: {PROBER_TARGETS_0_URL: \"http://user:pw@a:8000\"}", "PROBER_TARGETS_0_URL has credentials in it, in plain values: put a key into a Secret and set PROBER_TARGETS_0_API_KEY in extraEnv, with a secretKeyRef."},
 		{"targets: [{url: \"http://a\", api_key_file: /etc/prober/credentials/foo}]", "targets[0].api_key_file is in /etc/prober/credentials, where the chart mounts its own: name the Secret in apiKey, ca or clientCertificate, or mount the file elsewhere by extraVolumes and extraVolumeMounts."},
@@ -138,6 +141,7 @@ func TestChartAccepts(t *testing.T) {
 		"targets: [{name: a, url: \"http://a\"}, {name: b, url: \"http://a\"}]",
 		"extraEnvFrom: [{secretRef: {name: targets}}]",
 		"targets: [{name: a, url: \"http://a/v1/@b\"}]",
+		"targets: [{name: a, url: \"http://a:80/v1:x\"}, {name: b, url: \"https://[fd00::7]:8001/v1\"}, {name: c, url: \"http://[::1]\"}]",
 		"targets: [{name: a, url: \"http://a\", api_key_file: /keys/foo}]",
 		vllm + "podLabels: {app.kubernetes.io/version: x, team: a}\ncommonLabels: {team: x, app.kubernetes.io/part-of: z}",
 		vllm + "networkPolicy: {enabled: true, egress: {extra: [{}]}}\nextraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: \"http://c:4318\"}]",
@@ -173,6 +177,17 @@ func TestOldClusters(t *testing.T) {
 		_, err := helm(t, "template", "prober", chart, "--kube-version", c.version, "--values", values(t, c.values))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.version, err, c.want)
+		}
+	}
+}
+
+// TestRefusalsKeepPasswords holds that what is refused in a URL is not printed.
+func TestRefusalsKeepPasswords(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"http://user:hunter2@a:8000", "http://user:hunter2%zz@a", "http://user:hunter2#@a", "https://a/v1?key=hunter2"} {
+		_, err := helm(t, "template", "prober", chart, "--values", values(t, "targets: [{name: a, url: \""+url+"\"}]"))
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 }

@@ -87,6 +87,8 @@ keys belong). The URL itself is not said: Helm's output ends up in logs.
 {{- define "prober.problemsOfURL" -}}
 {{- if regexMatch "^[^/]*//[^/?#]*@" (.url | default "") }}
 {{ .place }} has credentials in it, in plain values: put a key into a Secret and set {{ .key }}.
+{{- else if regexMatch "^[^/]*//[^/?#[]*:[0-9]*[^0-9/?#]" (.url | default "") }}
+{{ .place }} has a port that is no number.
 {{- end }}
 {{- if regexMatch "[?#]" (.url | default "") }}
 {{ .place }} has a query or a fragment, which the prober refuses: leave out what follows ? or #. A key in it belongs into {{ .key }}.

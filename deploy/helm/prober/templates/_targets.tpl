@@ -29,10 +29,14 @@ the environment, then settings, then the prober's default.
 {{- end -}}
 {{- end -}}
 
+{{/* Host and port of a URL. Sprig's urlParse would print a URL that it cannot read, with the password in it. */}}
+{{- define "prober.authority" -}}
+{{- regexReplaceAll "^.*@" (regexFind "//[^/?#]*" . | trimPrefix "//") "" -}}
+{{- end -}}
+
 {{/* The port of a URL. */}}
 {{- define "prober.port" -}}
-{{- $url := urlParse (trimPrefix "dns+" .) -}}
-{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "443" "80" (eq $url.scheme "https")) -}}
+{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" (include "prober.authority" .)) | default (ternary "443" "80" (hasPrefix "https:" (trimPrefix "dns+" .))) -}}
 {{- end -}}
 
 {{/* Targets of the environment as entries of a targets file. */}}
@@ -63,7 +67,7 @@ targets of a ConfigMap that is not ours, the addresses of dns+, the lengths of a
 {{- range $i, $own := concat .Values.targets (include "prober.environmentTargets" . | fromJsonArray) -}}
 {{- $url := $own.url | default "" -}}
 {{- $port := include "prober.port" $url -}}
-{{- $host := regexReplaceAll ":[0-9]+$" (urlParse (trimPrefix "dns+" $url)).host "" -}}
+{{- $host := regexReplaceAll ":[0-9]+$" (include "prober.authority" $url) "" -}}
 {{- $arguments := dict "context" $context "own" $own -}}
 {{- $qps := include "prober.setting" (merge (dict "key" "qps") $arguments) | float64 -}}
 {{- $answer := include "prober.setting" (merge (dict "key" "max_tokens") $arguments) | float64 -}}
