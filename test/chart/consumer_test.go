@@ -62,7 +62,7 @@ func TestSidecarOfAnotherChart(t *testing.T) {
 	restricted(t, "sidecar", spec, sidecar)
 	given := environment(sidecar)
 	for name, want := range map[string]string{
-		"PROBER_TARGETS_0_URL": "http://127.0.0.1:8000", "PROBER_TARGETS_0_NAME": "llama-70b",
+		"PROBER_TARGETS_0_URL": "http://127.0.0.1:8000", "PROBER_TARGETS_0_NAME": "llama-70b-engine",
 		"PROBER_WAIT_FOR_READY": "30m", "PROBER_DRAIN_ENDPOINT": "on", "GOMEMLIMIT": "115MiB",
 		"PROBER_QPS": "0.05", "PROBER_OBJECTIVES_0_LIMIT": "2s", "PROBER_LOG_LEVEL": "warn",
 	} {
@@ -73,6 +73,16 @@ func TestSidecarOfAnotherChart(t *testing.T) {
 	accepts(t, given, nil)
 }
 
+// TestConsumerWithout holds that a chart that depends on ours renders without it,
+// too: a dependency whose condition is off takes its named templates with it.
+func TestConsumerWithout(t *testing.T) {
+	t.Parallel()
+	spec, _ := pod(only(t, objects(t, consumer(t, "--set", "prober.enabled=false")), "Deployment"))
+	if first := mappings(spec, "initContainers"); len(first) != 1 || first[0]["name"] != "download" {
+		t.Errorf("the init containers are %v, want that of the consumer alone", first)
+	}
+}
+
 // TestSidecarNeedsItsPort holds that who forgets a parameter is told which, and that
 // an image is enough where there is no context.
 func TestSidecarNeedsItsPort(t *testing.T) {
@@ -81,6 +91,14 @@ func TestSidecarNeedsItsPort(t *testing.T) {
 	for _, c := range []struct{ parameters, says string }{
 		{`"context" .Subcharts.prober "name" "a"`, "prober.sidecar needs name and port"},
 		{`"name" "a" "port" 8000`, "prober.sidecar needs image, or context"},
+		{
+			`"name" "a" "port" 8000 "context" .Subcharts.prober "env" (dict "PROBER_QPS" 0.0001)`,
+			`prober.sidecar: PROBER_OBJECTIVES_0_GOAL 0.95 cannot be measured at the 0.0001 probes per second of target "a"`,
+		},
+		{
+			`"name" "a" "port" 8000 "image" "i" "env" (dict "PROBER_QPS" 0.005)`,
+			`prober.sidecar: there are no objectives, and the goal of the default one, availability 0.99, cannot be measured`,
+		},
 		{`"name" "a" "port" 8000 "image" "registry.example.com/prober:1"`, "image: registry.example.com/prober:1\n"},
 	} {
 		text := "kind: Pod\nspec:\n  initContainers:\n    {{- include \"prober.sidecar\" (dict " + c.parameters + ") | nindent 4 }}\n"

@@ -66,3 +66,26 @@ func golden(t *testing.T, path, text string) {
 		t.Errorf("%s differs (%v): run the test with -update and look at the difference", path, err)
 	}
 }
+
+// TestNameWithDots holds that objects get a name that a Service may have, too.
+func TestNameWithDots(t *testing.T) {
+	t.Parallel()
+	all := objects(t, render(t, "--values", values(t, vllm+"fullnameOverride: my.prober")))
+	if name := at(only(t, all, "Service"), "metadata", "name"); name != "my-prober" {
+		t.Errorf("the Service is called %v", name)
+	}
+}
+
+// TestSidecarsAreScrapedWhenTheyRun holds that the PodMonitor of sidecars leaves out
+// pods that are not there yet, before the relabelings of the values.
+func TestSidecarsAreScrapedWhenTheyRun(t *testing.T) {
+	t.Parallel()
+	text := "monitoring: {relabelings: [{targetLabel: cluster, replacement: eu}]}\npodMonitor: {enabled: true}\n"
+	for mode, want := range map[string]int{vllm: 1, "sidecar: {enabled: true, selector: {app: a}}\n": 2} {
+		monitor := only(t, objects(t, render(t, "--values", values(t, text+mode))), "PodMonitor")
+		rules := mappings(mappings(monitor, "spec", "podMetricsEndpoints")[0], "relabelings")
+		if len(rules) != want || rules[want-1]["targetLabel"] != "cluster" || want == 2 && rules[0]["regex"] != "Running" {
+			t.Errorf("%s: the relabelings are %v", mode, rules)
+		}
+	}
+}

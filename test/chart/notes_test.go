@@ -3,7 +3,41 @@ package chart_test
 import (
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 )
+
+// installed are the notes after an installation with a file of values.
+func installed(t *testing.T, path string) (notes string) {
+	t.Helper()
+	out, err := helm(t, "install", "prober", chart, "--namespace", "observability", "--dry-run=client", "--values", path)
+	_, notes, ok := strings.Cut(out, "\nNOTES:\n")
+	if err != nil || !ok {
+		t.Fatalf("%s: no notes, %v", path, err)
+	}
+	return notes
+}
+
+// TestSidecarOfNotes holds that the prober takes the container that the notes
+// print: one that it refused would keep the model server's pod from starting.
+func TestSidecarOfNotes(t *testing.T) {
+	t.Parallel()
+	for name, path := range map[string]string{
+		"set":        sets(t)["sidecar"],
+		"defaults":   values(t, "sidecar: {enabled: true}"),
+		"the border": values(t, "sidecar: {enabled: true}\nsettings: {qps: 0.058}\nobjectives: [{signal: availability, goal: 0.999}]"),
+	} {
+		notes := installed(t, path)
+		_, text, _ := strings.Cut(notes, "spec.initContainers:\n")
+		text, _, ok := strings.Cut(text, "In a chart that depends")
+		var containers []map[string]any
+		if err := yaml.Unmarshal([]byte(text), &containers); err != nil || !ok || len(containers) != 1 {
+			t.Errorf("%s: %d containers, %v in\n%s", name, len(containers), err, notes)
+			continue
+		}
+		accepts(t, environment(containers[0]), nil)
+	}
+}
 
 // TestNotes holds what the notes after an installation say, and what they do not.
 func TestNotes(t *testing.T) {
@@ -13,6 +47,8 @@ func TestNotes(t *testing.T) {
 		nobody  = "Nothing scrapes it yet"
 		classic = "WARNING: monitoring.nativeHistograms is off"
 		login   = "Prometheus will get 401"
+		scaled  = "Where model servers scale to zero"
+		shards  = "Another number of shards restarts all of them"
 	)
 	for _, c := range []struct {
 		name, values string
@@ -24,8 +60,9 @@ func TestNotes(t *testing.T) {
 			[]string{
 				"probes 1 target:\n", "vllm  http://vllm:8000  0.1 probes a second, 182,304,000 tokens a day\n", "helm test prober -n observability",
 				"kubectl port-forward -n observability service/prober 9464:9464", "There is no limit of CPU, on purpose", nobody,
+				"Helm 3.18 and later print its answer", "kubectl logs -n observability -f prober-check",
 			},
-			[]string{label, classic, login, "NetworkPolicies"},
+			[]string{label, classic, login, shards, "NetworkPolicies"},
 		},
 		{"no label", vllm + "serviceMonitor: {enabled: true}", []string{label, "--set monitoring.labels.release=kube-prometheus-stack"}, []string{nobody}},
 		{"rules without a label", vllm + "prometheusRule: {enabled: true}", []string{label}, nil},
@@ -38,7 +75,7 @@ func TestNotes(t *testing.T) {
 		},
 		{"OTLP", vllm + "env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"http://c:4318\"}", nil, []string{nobody}},
 		{"two", vllm + "replicas: 2", []string{"In all 364,608,000 tokens a day by 2 probers that all probe all."}, nil},
-		{"shards", vllm + "shards: 3", []string{"In all 182,304,000 tokens a day by 3 probers that share the targets."}, nil},
+		{"shards", vllm + "shards: 3", []string{"In all 182,304,000 tokens a day by 3 probers that share the targets.", shards}, nil},
 		{"addresses", "targets: [{name: a, url: \"dns+http://a\"}]", []string{"tokens a day for each address"}, nil},
 		{
 			"sessions", "targets: [{name: a, url: \"http://a\", qps: 1, prompt: sessions, prompt_tokens: 1000, max_tokens: 100, session_rounds: 3}]",
@@ -49,17 +86,18 @@ func TestNotes(t *testing.T) {
 		{"login", vllm + "webConfig: {existingSecret: {name: a}, authentication: true}\nserviceMonitor: {enabled: true}", []string{login, "https://localhost:9464"}, nil},
 		{"policy", vllm + "networkPolicy: {enabled: true}", []string{"networkPolicy.egress.ports"}, nil},
 		{
-			"sidecar", "sidecar: {enabled: true, name: llama, port: 8080}",
-			[]string{"Nothing was deployed", "value: \"http://127.0.0.1:8080\"\n", `{{- include "prober.sidecar" (dict "context" .Subcharts.prober "name" "llama" "port" 8080) | nindent 8 }}`, "scrape port 9464"},
-			[]string{"helm test", "limit of CPU"},
+			"sidecar", "sidecar: {enabled: true, name: llama-engine, port: 8080}",
+			[]string{
+				"Nothing was deployed", "value: \"http://127.0.0.1:8080\"\n", "  {{- if .Values.prober.enabled }}\n",
+				`{{- include "prober.sidecar" (dict "context" .Subcharts.prober "name" "llama-engine" "port" 8080) | nindent 8 }}`,
+				"it best ends in -engine", "scrape port 9464",
+			},
+			[]string{"helm test", "limit of CPU", scaled},
 		},
+		{"sidecar with alerts", "sidecar: {enabled: true}\nprometheusRule: {enabled: true}", []string{scaled, "--set prometheusRule.disabled.ProberAbsent=true"}, nil},
+		{"sidecar without that alert", "sidecar: {enabled: true}\nprometheusRule: {enabled: true, disabled: {ProberAbsent: true}}", nil, []string{scaled}},
 	} {
-		out, err := helm(t, "install", "prober", chart, "--namespace", "observability", "--dry-run=client", "--values", values(t, c.values))
-		_, notes, ok := strings.Cut(out, "\nNOTES:\n")
-		if err != nil || !ok {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
+		notes := installed(t, values(t, c.values))
 		for _, sentence := range c.says {
 			if !strings.Contains(notes, sentence) {
 				t.Errorf("%s: no %q in\n%s", c.name, sentence, notes)

@@ -27,6 +27,7 @@ func TestSchemaRefuses(t *testing.T) {
 		{"targets: [{name: vllm}]", "at '/targets/0': missing property 'url'"},
 		{"targets: [{url: \"http://a\", modell: x}]", "at '/targets/0': additional properties 'modell' not allowed"},
 		{"targets: [{url: \"vllm:8000\"}]", "at '/targets/0/url': 'vllm:8000' does not match pattern"},
+		{"targets: [{url: \"http://a b\"}]", "at '/targets/0/url': 'http://a b' does not match pattern"},
 		{"targets: [{url: \"http://a\", api: openai}]", "at '/targets/0/api': value must be one of 'auto', 'openai-chat'"},
 		{"targets: [{url: \"http://a\", qps: 0}]", "at '/targets/0/qps': exclusiveMinimum: got 0, want 0"},
 		{"targets: [{url: \"http://a\", promptTokens: 10}]", "at '/targets/0': additional properties 'promptTokens' not allowed"},
@@ -81,6 +82,38 @@ func TestChartRefuses(t *testing.T) {
 		{vllm + "settings: {qps: 0.01}\nobjectives: [{signal: availability, goal: 0.999}]", "at the 0.01 probes per second"},
 		{vllm + "env: {PROBER_QPS: 0.01}\nobjectives: [{signal: availability, goal: 0.999}]", "at the 0.01 probes per second"},
 		{vllm + "settings: {qps: 0.00001}\nobjectives: [{signal: availability, goal: 0.9}]", "want at least 0.00058 probes per second (qps)."},
+		{"targets: [{name: a, url: \"http://a:8000\", qps: 0.005}]", `there are no objectives, and the goal of the default one, availability 0.99, cannot be measured at the 0.005 probes per second of target "a": want a goal of at most 0.988, or at least 0.0058 probes per second (qps).`},
+		{vllm + "extraEnv: [{name: PROBER_QPS, value: \"0.005\"}]", "there are no objectives, and the goal of the default one"},
+		{vllm + "env: {PROBER_OBJECTIVES_0_SIGNAL: availability, PROBER_OBJECTIVES_0_GOAL: 0.9999}", "PROBER_OBJECTIVES_0_GOAL 0.9999 cannot be measured at the 0.1 probes per second"},
+		{vllm + "env: {PROBER_OBJECTIVES_0_SIGNAL: availability, PROBER_OBJECTIVES_0_GOAL: 1}", "PROBER_OBJECTIVES_0_GOAL 1 leaves no room for a bad probe: goals are below 1."},
+		{vllm + "env: {PROBER_QPS: 0}\nobjectives: [{signal: availability, goal: 0.9}]", `target "vllm" is probed 0 times a second: set qps to a number above 0, or leave the target out.`},
+		{"sidecar: {enabled: true}\nsettings: {qps: 0.05}\nobjectives: [{signal: availability, goal: 0.999}]", `objectives[0].goal 0.999 cannot be measured at the 0.05 probes per second of target "model-server"`},
+		{"sidecar: {enabled: true}\nenv: {PROBER_QPS: 0.005}", "there are no objectives, and the goal of the default one"},
+		{"sidecar: {enabled: true}\nenv: {PROBER_TARGETS_0_QPS: 0.005}", "there are no objectives, and the goal of the default one"},
+		{"existingConfigMap: mine\nmaxTokensPerDay: 1000", "maxTokensPerDay with targets that the chart does not see (of existingConfigMap, extraEnvFrom, extraEnv with a valueFrom, or PROBER_TARGETS_FILE): they would not be counted. Leave it at none, and give targets a token_budget_per_day."},
+		{vllm + "extraEnvFrom: [{secretRef: {name: a}}]\nmaxTokensPerDay: 1000000000", "maxTokensPerDay with targets that the chart does not see"},
+		{vllm + "extraEnv: [{name: PROBER_TARGETS_0_URL, valueFrom: {secretKeyRef: {name: a, key: b}}}]\nmaxTokensPerDay: 1000000000", "maxTokensPerDay with targets that the chart does not see"},
+		{"sidecar: {enabled: true}\nmaxTokensPerDay: 1000", "maxTokensPerDay with sidecar.enabled: nobody knows here how many pods have the sidecar, so there is no sum. Leave it at none, and set settings.token_budget_per_day, which is for each pod."},
+		{"targets: [{name: a, url: \"dns+http://a\"}]\nmaxTokensPerDay: 1000000000", `maxTokensPerDay with dns+ of target "a": nobody knows here how many addresses there are, and each costs the same again. Leave it at none, and give the target a token_budget_per_day, which is for each address.`},
+		{vllm + "extraEnv: [{name: PROBER_LISTEN_ADDRESS, value: \":1\"}]", "extraEnv has PROBER_LISTEN_ADDRESS, which is set by the chart: use containerPort."},
+		{vllm + "extraEnv: [{name: PROBER_TARGETS_FILE, value: /a}]", "extraEnv has PROBER_TARGETS_FILE, which is set by the chart: use targets or existingConfigMap."},
+		{vllm + "extraEnv: [{name: PROBER_WEB_CONFIG_FILE, value: /a}]", "extraEnv has PROBER_WEB_CONFIG_FILE, which is set by the chart: use webConfig.existingSecret."},
+		{vllm + "shards: 2\nextraEnv: [{name: PROBER_SHARD, value: 0/2}]", "extraEnv has PROBER_SHARD, which is set by the chart: use shards."},
+		{vllm + "commonLabels: {app.kubernetes.io/name: x}", "commonLabels has app.kubernetes.io/name, which the chart sets itself: leave it out; nameOverride changes the name."},
+		{vllm + "commonLabels: {app.kubernetes.io/version: x}", "commonLabels has app.kubernetes.io/version, which the chart sets"},
+		{vllm + "podLabels: {app.kubernetes.io/instance: x}", "podLabels has app.kubernetes.io/instance, which the chart sets"},
+		{vllm + "podLabels: {app.kubernetes.io/component: x}", "podLabels has app.kubernetes.io/component, which the chart sets"},
+		{vllm + "service: {labels: {app.kubernetes.io/component: x}}", "service.labels has app.kubernetes.io/component, which the chart sets"},
+		{vllm + "shards: 2\nstrategy: {type: RollingUpdate}", "strategy with shards 2: it is that of a Deployment, and shards are a StatefulSet, which replaces its pods one after another. Leave strategy out."},
+		{"targets: [{name: a, url: \"http://user:pw@a:8000\"}]", "targets[0].url has credentials in it, in plain values: put a key into a Secret and set targets[0].apiKey.existingSecret."},
+		{"targets: [{name: a, url: \"dns+https://user@a:8000/v1\"}]", "targets[0].url has credentials in it"},
+		{"targets: [{name: a, url: \"https://a/v1?key=k\"}]", "targets[0].url has a query or a fragment, which the prober refuses: leave out what follows ? or #. A key in it belongs into targets[0].apiKey.existingSecret."},
+		{"targets: [{name: a, url: \"http://user:p%zz@a:8000\"}]", "targets[0].url has credentials in it"},
+		{"targets: [{name: a, url: \"http://user:p/w@a:8000\"}]", "targets[0].url has a port that is no number."},
+		{"targets: [{name: a, url: \"https://a/v1#b\"}]", "targets[0].url has a query or a fragment"},
+		{"env: {PROBER_TARGETS_0_URL: \"http://user:pw@a:8000\"}", "PROBER_TARGETS_0_URL has credentials in it, in plain values: put a key into a Secret and set PROBER_TARGETS_0_API_KEY in extraEnv, with a secretKeyRef."},
+		{"targets: [{url: \"http://a\", api_key_file: /etc/prober/credentials/foo}]", "targets[0].api_key_file is in /etc/prober/credentials, where the chart mounts its own: name the Secret in apiKey, ca or clientCertificate, or mount the file elsewhere by extraVolumes and extraVolumeMounts."},
+		{vllm + "networkPolicy: {enabled: true}\nextraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: \"http://c:4318\"}]", "networkPolicy.enabled with OTEL_EXPORTER_OTLP_ENDPOINT in extraEnv: the policy opens the ports of endpoints in env only. Put it into env, or set networkPolicy.egress.extra."},
 		{vllm + "objectives: [{signal: ttft, goal: 0.9}]", "objectives[0] of ttft has no limit: set one, for example limit: 2s."},
 		{vllm + "objectives: [{signal: availability, goal: 0.9, limit: 2s}]", "objectives[0].limit: availability has no limit. Leave it out."},
 		{vllm + "objectives: [{signal: availability, goal: 0.9}, {signal: availability, goal: 0.8}]", `objectives[1] and objectives[0] are both called "availability": give each a name of its own.`},
@@ -107,6 +140,18 @@ func TestChartAccepts(t *testing.T) {
 		vllm + "maxTokensPerDay: 1000\nsettings: {token_budget_per_day: 1000}",
 		"targets: [{name: a, url: \"http://a\"}, {name: b, url: \"http://a\"}]",
 		"extraEnvFrom: [{secretRef: {name: targets}}]",
+		"targets: [{name: a, url: \"http://a/v1/@b\"}]",
+		"targets: [{name: a, url: \"http://a:80/v1:x\"}, {name: b, url: \"https://[fd00::7]:8001/v1\"}, {name: c, url: \"http://[::1]\"}]",
+		"targets: [{name: a, url: \"http://a\", api_key_file: /keys/foo}]",
+		vllm + "podLabels: {app.kubernetes.io/version: x, team: a}\ncommonLabels: {team: x, app.kubernetes.io/part-of: z}",
+		vllm + "networkPolicy: {enabled: true, egress: {extra: [{}]}}\nextraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: \"http://c:4318\"}]",
+		vllm + "resources: null",
+		"targets: [{name: a, url: \"http://a\", qps: 0.0058}]",
+		"targets: [{name: a, url: \"http://a\", qps: 0.001}]\nextraEnvFrom: [{secretRef: {name: objectives}}]",
+		"targets: [{name: a, url: \"http://a\", qps: 0.001}]\nenv: {PROBER_OBJECTIVES_0_SIGNAL: availability, PROBER_OBJECTIVES_0_GOAL: 0.9}",
+		"existingConfigMap: mine\nenv: {PROBER_QPS: 0.001}",
+		"sidecar: {enabled: true}\nsettings: {qps: 0.06}\nobjectives: [{signal: availability, goal: 0.999}]",
+		vllm + "extraEnv: [{name: PROBER_TARGETS_0_HEADERS, valueFrom: {secretKeyRef: {name: a, key: b}}}]\nmaxTokensPerDay: 182304000",
 		"env: {PROBER_TARGETS_FILE: /somewhere/targets.yaml}",
 		vllm + "replicas: 0",
 		vllm + "env: {GOMEMLIMIT: 1GiB}",
@@ -132,6 +177,17 @@ func TestOldClusters(t *testing.T) {
 		_, err := helm(t, "template", "prober", chart, "--kube-version", c.version, "--values", values(t, c.values))
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.version, err, c.want)
+		}
+	}
+}
+
+// TestRefusalsKeepPasswords holds that what is refused in a URL is not printed.
+func TestRefusalsKeepPasswords(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"http://user:hunter2@a:8000", "http://user:hunter2%zz@a", "http://user:hunter2#@a", "https://a/v1?key=hunter2"} {
+		_, err := helm(t, "template", "prober", chart, "--values", values(t, "targets: [{name: a, url: \""+url+"\"}]"))
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 }

@@ -71,8 +71,10 @@ objectives:
 {{- range $files | uniq | sortAlpha -}}
 {{- if hasPrefix "/etc/prober/credentials/" . -}}
 {{- $parts := splitList "/" (trimPrefix "/etc/prober/credentials/" .) -}}
+{{- if eq (len $parts) 3 -}}
 {{- $object := printf "%s/%s" (index $parts 0) (index $parts 1) -}}
 {{- $_ := set $objects $object (append (get $objects $object | default list) (index $parts 2)) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- range $object, $keys := $objects }}

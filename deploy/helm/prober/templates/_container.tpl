@@ -32,7 +32,7 @@
   value: $(POD_NAME)/{{ .Values.shards }}
 {{- end }}
 {{- if not (hasKey .Values.env "GOMEMLIMIT") }}
-{{- with include "prober.goMemoryLimit" (dig "limits" "memory" "" .Values.resources) }}
+{{- with include "prober.goMemoryLimit" (dig "limits" "memory" "" (.Values.resources | default dict)) }}
 - name: GOMEMLIMIT
   value: {{ . }}
 {{- end }}
@@ -121,7 +121,7 @@ httpGet:
     {{- include "prober.probe" (dict "context" $ "path" "/-/ready" "probe" .) | trim | nindent 4 }}
   {{- end }}
   resources:
-    {{- toYaml .Values.resources | nindent 4 }}
+    {{- toYaml (.Values.resources | default dict) | nindent 4 }}
   securityContext:
     {{- toYaml .Values.securityContext | nindent 4 }}
   {{- with include "prober.mounts" . | trim }}

@@ -11,8 +11,14 @@
   interval: {{ $monitoring.interval }}
   scrapeTimeout: {{ $monitoring.scrapeTimeout }}
   honorLabels: false
+  {{- $fields := pick $monitoring "tlsConfig" "basicAuth" "relabelings" "metricRelabelings" }}
+  {{- if .context.Values.sidecar.enabled }}
+  {{- /* A pod whose earlier init containers still fetch the model has no prober yet: not one that is gone. */}}
+  {{- $running := dict "action" "keep" "sourceLabels" (list "__meta_kubernetes_pod_phase") "regex" "Running" }}
+  {{- $fields = merge (dict "relabelings" (prepend ($monitoring.relabelings | default list) $running)) $fields }}
+  {{- end }}
   {{- range $key := list "tlsConfig" "basicAuth" "relabelings" "metricRelabelings" }}
-  {{- with get $monitoring $key }}
+  {{- with get $fields $key }}
   {{ $key }}:
     {{- toYaml . | nindent 4 }}
   {{- end }}

@@ -8,7 +8,7 @@
 {{- define "prober.fullname" -}}
 {{- $name := include "prober.name" . -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | replace "." "-" | trunc 52 | trimSuffix "-" -}}
 {{- else if contains $name .Release.Name -}}
 {{- .Release.Name | replace "." "-" | trunc 52 | trimSuffix "-" -}}
 {{- else -}}

@@ -30,6 +30,9 @@ serviceMonitor.enabled with sidecar.enabled: a sidecar has no Service. Enable po
 {{- else if and (gt (int .Values.shards) 1) (gt (int .Values.replicas) 1) }}
 shards {{ .Values.shards }} with replicas {{ .Values.replicas }}: shards share the targets, replicas all probe all of them. Choose one; to have both, install the release twice.
 {{- end }}
+{{- if and (gt (int .Values.shards) 1) .Values.strategy }}
+strategy with shards {{ .Values.shards }}: it is that of a Deployment, and shards are a StatefulSet, which replaces its pods one after another. Leave strategy out.
+{{- end }}
 {{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled }}
 serviceMonitor and podMonitor are both enabled: each prober would be scraped twice, and every sum be double. Choose one.
 {{- end }}
@@ -54,18 +57,60 @@ existingConfigMap with targets, objectives or settings: they belong into that Co
 {{- if and .Values.networkPolicy.enabled (not $targets) (not .Values.networkPolicy.egress.ports) (not .Values.networkPolicy.egress.extra) }}
 networkPolicy.enabled with targets that the chart does not see (of existingConfigMap or extraEnv): set networkPolicy.egress.ports to the ports of their pods.
 {{- end }}
+{{- if and .Values.networkPolicy.enabled (not .Values.sidecar.enabled) (not .Values.networkPolicy.egress.extra) }}
+{{- range .Values.extraEnv }}
+{{- if regexMatch "^OTEL_EXPORTER_OTLP_([A-Z]+_)?ENDPOINT$" .name }}
+networkPolicy.enabled with {{ .name }} in extraEnv: the policy opens the ports of endpoints in env only. Put it into env, or set networkPolicy.egress.extra.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* What the chart adds to all its objects, and to their selectors: a second one is no YAML, or selects nothing. */}}
+{{- define "prober.problemsOfLabels" -}}
+{{- $selectors := list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component" }}
+{{- $all := concat $selectors (list "app.kubernetes.io/version" "app.kubernetes.io/managed-by" "helm.sh/chart") }}
+{{- $places := dict "commonLabels" .Values.commonLabels "service.labels" .Values.service.labels "grafanaDashboards.labels" .Values.grafanaDashboards.labels "podLabels" .Values.podLabels }}
+{{- range $place, $labels := $places }}
+{{- range ternary $selectors $all (eq $place "podLabels") }}
+{{- if hasKey ($labels | default dict) . }}
+{{ $place }} has {{ . }}, which the chart sets itself: leave it out; nameOverride changes the name.
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/*
+What the prober refuses of a URL, and would stand in a ConfigMap: (dict "place" "targets[0].url" "url" URL "key" where
+keys belong). The URL itself is not said: Helm's output ends up in logs.
+*/}}
+{{- define "prober.problemsOfURL" -}}
+{{- if regexMatch "^[^/]*//[^/?#]*@" (.url | default "") }}
+{{ .place }} has credentials in it, in plain values: put a key into a Secret and set {{ .key }}.
+{{- else if regexMatch "^[^/]*//[^/?#[]*:[0-9]*[^0-9/?#]" (.url | default "") }}
+{{ .place }} has a port that is no number.
+{{- end }}
+{{- if regexMatch "[?#]" (.url | default "") }}
+{{ .place }} has a query or a fragment, which the prober refuses: leave out what follows ? or #. A key in it belongs into {{ .key }}.
+{{- end }}
 {{- end -}}
 
 {{/* Secrets in plain values, and keys given twice. */}}
 {{- define "prober.problemsOfSecrets" -}}
 {{- range $i, $own := append .Values.targets .Values.settings }}
 {{- $place := ternary (printf "targets[%d]" $i) "settings" (lt $i (len $.Values.targets)) }}
+{{- include "prober.problemsOfURL" (dict "place" (printf "%s.url" $place) "url" $own.url "key" (printf "%s.apiKey.existingSecret" $place)) }}
 {{- if hasKey $own "api_key" }}
 {{ $place }}.api_key is a secret in plain values: put it into a Secret and set {{ $place }}.apiKey.existingSecret to its name and key.
 {{- end }}
 {{- range $pair := list (list "apiKey" "api_key_file") (list "ca" "ca_file") (list "clientCertificate" "cert_file") }}
 {{- if and (hasKey $own (first $pair)) (hasKey $own (last $pair)) }}
 {{ $place }} has {{ first $pair }} and {{ last $pair }}: give one of both.
+{{- end }}
+{{- end }}
+{{- range list "api_key_file" "ca_file" "cert_file" "key_file" }}
+{{- if hasPrefix "/etc/prober/credentials" (get $own . | default "") }}
+{{ $place }}.{{ . }} is in /etc/prober/credentials, where the chart mounts its own: name the Secret in apiKey, ca or clientCertificate, or mount the file elsewhere by extraVolumes and extraVolumeMounts.
 {{- end }}
 {{- end }}
 {{- with $own.ca }}
@@ -82,6 +127,11 @@ networkPolicy.enabled with targets that the chart does not see (of existingConfi
 {{- end }}
 {{- end }}
 {{- end }}
+{{- range $name, $value := include "prober.variables" . | fromJson }}
+{{- if regexMatch "^PROBER_TARGETS_[0-9]+_URL$" $name }}
+{{- include "prober.problemsOfURL" (dict "place" $name "url" (include "prober.text" $value) "key" (printf "%s in extraEnv, with a secretKeyRef" (replace "_URL" "_API_KEY" $name))) }}
+{{- end }}
+{{- end }}
 {{- range $name, $_ := .Values.env }}
 {{- if regexMatch "^PROBER_(TARGETS_[0-9]+_)?API_KEY$|^PROBER_TARGETS_[0-9]+_HEADERS$|^OTEL_EXPORTER_OTLP_([A-Z]+_)?HEADERS$" $name }}
 env.{{ $name }} is a secret in plain values: put it into a Secret and give it in extraEnv, with a secretKeyRef.
@@ -95,16 +145,21 @@ env.{{ $name }} is a secret in plain values: put it into a Secret and give it in
 {{- if or .Values.existingConfigMap (include "prober.hasFile" .) }}
 {{- $_ := set $instead "PROBER_TARGETS_FILE" "targets or existingConfigMap" }}
 {{- end }}
+{{- $extra := list }}
+{{- range .Values.extraEnv }}{{ $extra = append $extra .name }}{{ end }}
 {{- range $name, $value := $instead }}
 {{- if hasKey $.Values.env $name }}
 env.{{ $name }} is set by the chart: use {{ $value }}.
+{{- end }}
+{{- if has $name $extra }}
+extraEnv has {{ $name }}, which is set by the chart: use {{ $value }}.
 {{- end }}
 {{- end }}
 {{- /* Helm applies on the server, which refuses a list of variables that has a name twice. */ -}}
 {{- $names := list }}
 {{- if .Values.sidecar.enabled }}
 {{- $names = include "prober.sidecarEnv" (dict "context" . "name" "name" "port" 1) | fromYaml | keys }}
-{{- range .Values.extraEnv }}{{ $names = append $names .name }}{{ end }}
+{{- $names = concat $names $extra }}
 {{- else }}
 {{- range concat (include "prober.runEnv" . | fromYamlArray) (include "prober.env" . | fromYamlArray) }}{{ $names = append $names .name }}{{ end }}
 {{- end }}
@@ -117,43 +172,21 @@ the variable {{ $name }} is given {{ $times }} times: by env, extraEnv or the ch
 {{- end }}
 {{- end -}}
 
-{{/*
-Objectives, and goals that a rate cannot measure, as the prober itself refuses them: a page, burn rate 14.4 over one hour, must need
-three bad probes (docs/slo.md).
-*/}}
-{{- define "prober.problemsOfObjectives" -}}
-{{- $slowest := dict }}
-{{- range include "prober.targets" . | fromJsonArray }}
-{{- if or (not $slowest) (lt .qps (get $slowest "qps" | default 1e9)) }}{{ $slowest = . }}{{ end }}
-{{- end }}
-{{- $names := dict }}
-{{- range $i, $objective := .Values.objectives }}
-{{- $name := $objective.name | default $objective.signal }}
-{{- if hasKey $names $name }}
-objectives[{{ $i }}] and objectives[{{ get $names $name }}] are both called {{ $name | quote }}: give each a name of its own.
-{{- end }}
-{{- $_ := set $names $name $i }}
-{{- if and (eq $objective.signal "availability") (hasKey $objective "limit") }}
-objectives[{{ $i }}].limit: availability has no limit. Leave it out.
-{{- else if and (ne $objective.signal "availability") (not (hasKey $objective "limit")) }}
-objectives[{{ $i }}] of {{ $objective.signal }} has no limit: set one, for example limit: 2s.
-{{- end }}
-{{- $budget := subf 1.0 $objective.goal }}
-{{- if $slowest }}
-{{- if lt (mulf $slowest.qps 51840.0 $budget) 2.999999 }}
-{{- $least := include "prober.roundUp" (divf 3.0 (mulf 51840.0 $budget)) | fromJson }}
-{{- $most := include "prober.roundUp" (divf 3.0 (mulf 51840.0 $slowest.qps)) | fromJson }}
-objectives[{{ $i }}].goal {{ $objective.goal }} cannot be measured at the {{ $slowest.qps }} probes per second of target {{ $slowest.name | quote }}: want {{ if lt $most.value 1.0 }}a goal of at most {{ printf "%.*f" (int $most.decimals) (subf 1.0 $most.value) }}, or {{ end }}at least {{ printf "%.*f" (int $least.decimals) $least.value }} probes per second (qps).
-{{- end }}
-{{- end }}
-{{- end }}
-{{- end -}}
-
 {{/* Tokens a day above the limit. */}}
 {{- define "prober.problemsOfCost" -}}
 {{- $limit := include "prober.text" .Values.maxTokensPerDay }}
 {{- $cost := include "prober.tokensPerDay" . }}
 {{- if ne $limit "none" }}
+{{- if .Values.sidecar.enabled }}
+maxTokensPerDay with sidecar.enabled: nobody knows here how many pods have the sidecar, so there is no sum. Leave it at none, and set settings.token_budget_per_day, which is for each pod.
+{{- else if include "prober.unseenTargets" . }}
+maxTokensPerDay with targets that the chart does not see (of existingConfigMap, extraEnvFrom, extraEnv with a valueFrom, or PROBER_TARGETS_FILE): they would not be counted. Leave it at none, and give targets a token_budget_per_day.
+{{- end }}
+{{- range include "prober.targets" . | fromJsonArray }}
+{{- if .eachAddress }}
+maxTokensPerDay with dns+ of target {{ .name | quote }}: nobody knows here how many addresses there are, and each costs the same again. Leave it at none, and give the target a token_budget_per_day, which is for each address.
+{{- end }}
+{{- end }}
 {{- if gt ($cost | float64) ($limit | float64) }}
 the targets cost {{ include "prober.grouped" $cost }} tokens a day (qps × 86400 × (prompt_tokens + max_tokens){{ if gt (int .Values.replicas) 1 }} × {{ .Values.replicas }} replicas{{ end }}), and maxTokensPerDay is {{ include "prober.grouped" $limit }}: lower qps or prompt_tokens, or give targets a token_budget_per_day.
 {{- end }}

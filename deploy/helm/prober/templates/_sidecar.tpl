@@ -2,9 +2,12 @@
 The prober beside a model server, in its pod: an entry for initContainers, the last one. For other charts:
 
   initContainers:
-    {{- include "prober.sidecar" (dict "context" .Subcharts.prober "name" "llama-70b" "port" 8000) | nindent 4 }}
+    {{- if .Values.prober.enabled }}
+    {{- include "prober.sidecar" (dict "context" .Subcharts.prober "name" "llama-70b-engine" "port" 8000) | nindent 4 }}
+    {{- end }}
 
-  name          of the target; the same in all pods of a workload, so that baselines survive a rollout
+  name          of the target; the same in all pods of a workload, so that baselines survive a rollout, and not that of a
+                target of a prober outside: rules would take both for one, and loopback would hide that the Service is down
   port          of the model server in the same pod
   context       this chart, as a dependency with sidecar.enabled: its image, env, settings, objectives and sidecar.* hold
   image         whole reference; needed without a context
@@ -15,8 +18,10 @@ It has no probes: they would take the model server out of rotation. preStop runs
 end, so that a server that drains is not counted as failing.
 */}}
 {{- define "prober.sidecar" -}}
-{{- if or (not .name) (not .port) }}{{ fail "prober.sidecar needs name and port: include \"prober.sidecar\" (dict \"context\" .Subcharts.prober \"name\" \"llama-70b\" \"port\" 8000)" }}{{ end -}}
+{{- if or (not .name) (not .port) }}{{ fail "prober.sidecar needs name and port: include \"prober.sidecar\" (dict \"context\" .Subcharts.prober \"name\" \"llama-70b-engine\" \"port\" 8000)" }}{{ end -}}
 {{- if not (or .image .context) }}{{ fail "prober.sidecar needs image, or context: .Subcharts.prober" }}{{ end -}}
+{{- /* What holds without env, the chart's own checks have seen. */ -}}
+{{- with and .env (include "prober.problemsOfSidecar" . | trim) }}{{ fail (printf "prober.sidecar: %s" .) }}{{ end -}}
 {{- $values := (.context | default dict).Values | default dict -}}
 {{- $sidecar := $values.sidecar | default dict -}}
 {{- $same := dict "cpu" "200m" "memory" "128Mi" -}}

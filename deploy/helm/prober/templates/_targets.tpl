@@ -1,5 +1,14 @@
 {{/* What is probed, wherever it is configured: what the checks, the notes and the NetworkPolicy need to know of it. */}}
 
+{{/* The variables whose values stand in env or extraEnv, as JSON. */}}
+{{- define "prober.variables" -}}
+{{- $all := deepCopy (.Values.env | default dict) -}}
+{{- range .Values.extraEnv -}}
+{{- if hasKey . "value" }}{{ $_ := set $all .name .value }}{{ end -}}
+{{- end -}}
+{{- toJson $all -}}
+{{- end -}}
+
 {{/*
 A setting of a target as the prober finds it: (dict "context" $ "own" map "key" "qps"). Its own comes first, then
 the environment, then settings, then the prober's default.
@@ -8,10 +17,11 @@ the environment, then settings, then the prober's default.
 {{- $defaults := dict "qps" 0.1 "prompt" "cold" "prompt_tokens" 21000 "max_tokens" 100 "session_rounds" 20 "token_budget_per_day" "none" -}}
 {{- $variable := printf "PROBER_%s" (upper .key) -}}
 {{- $values := .context.Values -}}
+{{- $variables := include "prober.variables" .context | fromJson -}}
 {{- if hasKey .own .key -}}
 {{ include "prober.text" (get .own .key) }}
-{{- else if hasKey $values.env $variable -}}
-{{ include "prober.text" (get $values.env $variable) }}
+{{- else if hasKey $variables $variable -}}
+{{ include "prober.text" (get $variables $variable) }}
 {{- else if hasKey $values.settings .key -}}
 {{ include "prober.text" (get $values.settings .key) }}
 {{- else -}}
@@ -19,16 +29,20 @@ the environment, then settings, then the prober's default.
 {{- end -}}
 {{- end -}}
 
+{{/* Host and port of a URL. Sprig's urlParse would print a URL that it cannot read, with the password in it. */}}
+{{- define "prober.authority" -}}
+{{- regexReplaceAll "^.*@" (regexFind "//[^/?#]*" . | trimPrefix "//") "" -}}
+{{- end -}}
+
 {{/* The port of a URL. */}}
 {{- define "prober.port" -}}
-{{- $url := urlParse (trimPrefix "dns+" .) -}}
-{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "443" "80" (eq $url.scheme "https")) -}}
+{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" (include "prober.authority" .)) | default (ternary "443" "80" (hasPrefix "https:" (trimPrefix "dns+" .))) -}}
 {{- end -}}
 
 {{/* Targets of the environment as entries of a targets file. */}}
 {{- define "prober.environmentTargets" -}}
 {{- $targets := list -}}
-{{- $env := .Values.env -}}
+{{- $env := include "prober.variables" . | fromJson -}}
 {{- range $variable, $url := $env -}}
 {{- if regexMatch "^PROBER_TARGETS_[0-9]+_URL$" $variable -}}
 {{- $own := dict -}}
@@ -53,7 +67,7 @@ targets of a ConfigMap that is not ours, the addresses of dns+, the lengths of a
 {{- range $i, $own := concat .Values.targets (include "prober.environmentTargets" . | fromJsonArray) -}}
 {{- $url := $own.url | default "" -}}
 {{- $port := include "prober.port" $url -}}
-{{- $host := regexReplaceAll ":[0-9]+$" (urlParse (trimPrefix "dns+" $url)).host "" -}}
+{{- $host := regexReplaceAll ":[0-9]+$" (include "prober.authority" $url) "" -}}
 {{- $arguments := dict "context" $context "own" $own -}}
 {{- $qps := include "prober.setting" (merge (dict "key" "qps") $arguments) | float64 -}}
 {{- $answer := include "prober.setting" (merge (dict "key" "max_tokens") $arguments) | float64 -}}
@@ -89,7 +103,7 @@ targets of a ConfigMap that is not ours, the addresses of dns+, the lengths of a
 {{- define "prober.unseenTargets" -}}
 {{- $unseen := or .Values.existingConfigMap .Values.extraEnvFrom (hasKey .Values.env "PROBER_TARGETS_FILE") -}}
 {{- range .Values.extraEnv -}}
-{{- if hasPrefix "PROBER_TARGETS_" .name }}{{ $unseen = true }}{{ end -}}
+{{- if and (regexMatch "^PROBER_TARGETS_([0-9]+_URL|FILE)$" .name) (or (not (hasKey . "value")) (eq .name "PROBER_TARGETS_FILE")) }}{{ $unseen = true }}{{ end -}}
 {{- end -}}
 {{- if $unseen }}yes{{ end -}}
 {{- end -}}
