@@ -14,27 +14,19 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/test/startup"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
 const chart = "../../deploy/helm/prober"
 
-// binary is what a variable of our environment names.
-func binary(t *testing.T, variable string) string {
-	t.Helper()
-	path := os.Getenv(variable)
-	if path == "" {
-		t.Fatalf("%s is not set: run make e2e", variable)
-	}
-	return path
-}
-
 // helm runs Helm without a cluster and a home, and returns what it says.
 func helm(t *testing.T, args ...string) (stdout string, err error) {
 	t.Helper()
 	home := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), binary(t, "HELM_BINARY"), args...)
+	cmd := exec.CommandContext(t.Context(), startup.Binary(t, "HELM_BINARY"), args...)
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "KUBECONFIG=" + home + "/none",
 		"HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home,

@@ -2,13 +2,12 @@ package chart_test
 
 import (
 	"bytes"
-	"errors"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/llm-prober/prober/test/startup"
 )
 
 // proberAcceptsItsConfiguration hands the targets file and the environment of the
@@ -25,20 +24,17 @@ func proberAcceptsItsConfiguration(t *testing.T, all []object) {
 // TestProberRefusesWhatIsWrong holds that accepts would see it.
 func TestProberRefusesWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	stderr, code := start(t, map[string]string{"PROBER_TARGETS_0_URL": "http://a", "PROBER_TARGETS_0_API": "nonsense"}, nil)
-	if code != 2 || !strings.Contains(stderr, "PROBER_TARGETS_0_API") {
-		t.Errorf("exit code %d: %s", code, stderr)
+	refusal := startup.Refusal(t, map[string]string{"PROBER_TARGETS_0_URL": "http://a", "PROBER_TARGETS_0_API": "nonsense"}, nil)
+	if !strings.Contains(refusal, "PROBER_TARGETS_0_API") {
+		t.Errorf("refusal: %q", refusal)
 	}
 }
 
-// accepts holds that the prober takes an environment and files. It reads and
-// judges its configuration before it listens, and it is told to listen where it
-// cannot.
+// accepts holds that the prober takes an environment and files.
 func accepts(t *testing.T, environ, files map[string]string) {
 	t.Helper()
-	stderr, code := start(t, environ, files)
-	if code != 1 || !strings.Contains(stderr, "listen on PROBER_LISTEN_ADDRESS") {
-		t.Errorf("exit code %d: %s", code, stderr)
+	if refusal := startup.Refusal(t, environ, files); refusal != "" {
+		t.Error(refusal)
 	}
 	documented(t, environ)
 }
@@ -57,35 +53,6 @@ func documented(t *testing.T, environ map[string]string) {
 			t.Errorf("docs/configuration.md has no %s", inList)
 		}
 	}
-}
-
-// start runs the prober at an address that is nobody's. Files are by their path in
-// the container, and so are those that the environment names.
-func start(t *testing.T, environ, files map[string]string) (stderr string, code int) {
-	t.Helper()
-	root := t.TempDir()
-	here := strings.NewReplacer("/etc/prober", root)
-	for path, content := range files {
-		path = here.Replace(path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(here.Replace(content)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), binary(t, "PROBER_BINARY"), "run", "--listen-address", "192.0.2.1:9464")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	for name, value := range environ {
-		cmd.Env = append(cmd.Env, name+"="+here.Replace(value))
-	}
-	var out bytes.Buffer
-	cmd.Stderr = &out
-	err := cmd.Run()
-	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
-		t.Fatal(err)
-	}
-	return out.String(), cmd.ProcessState.ExitCode()
 }
 
 // environment is what a container's variables hold that have a value here. The pod

@@ -5,13 +5,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/llm-prober/prober/test/startup"
 )
 
 // TestPrometheusTakesItsConfigurations hands each prometheus.yml to promtool, with
 // the rules of the prober beside it.
 func TestPrometheusTakesItsConfigurations(t *testing.T) {
 	t.Parallel()
-	rules, err := exec.CommandContext(t.Context(), binary(t, "PROBER_BINARY"), "alerts").Output()
+	rules, err := exec.CommandContext(t.Context(), startup.Binary(t, "PROBER_BINARY"), "alerts").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +21,7 @@ func TestPrometheusTakesItsConfigurations(t *testing.T) {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "prober.yaml"), string(rules))
 		write(t, filepath.Join(dir, "prometheus.yml"), s.text)
-		accepted(t, s, binary(t, "PROMTOOL_BINARY"), "check", "config", filepath.Join(dir, "prometheus.yml"))
+		accepted(t, s, startup.Binary(t, "PROMTOOL_BINARY"), "check", "config", filepath.Join(dir, "prometheus.yml"))
 	}
 }
 
@@ -30,7 +32,7 @@ func TestCollectorTakesItsConfigurations(t *testing.T) {
 	for _, s := range snippets(t, collector) {
 		path := filepath.Join(t.TempDir(), "otelcol.yaml")
 		write(t, path, s.text)
-		accepted(t, s, binary(t, "OTELCOL_BINARY"), "validate", "--config", path)
+		accepted(t, s, startup.Binary(t, "OTELCOL_BINARY"), "validate", "--config", path)
 	}
 	for _, s := range snippets(t, collectorPart) {
 		t.Logf("%s: not run: processors %v", s.page, at(decode(t, s), "processors"))

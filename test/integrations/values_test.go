@@ -2,7 +2,6 @@ package integrations_test
 
 import (
 	"bytes"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/test/startup"
 )
 
 const chart = "../../deploy/helm/prober"
@@ -26,9 +27,8 @@ func TestValuesRender(t *testing.T) {
 			if held["/etc/prober/targets/targets.yaml"] == "" {
 				t.Fatalf("no targets file in\n%s", out)
 			}
-			stderr, code := run(t, environ, held)
-			if code != 1 || !strings.Contains(stderr, "listen on PROBER_LISTEN_ADDRESS") || strings.Contains(stderr, "unknown variable") {
-				t.Errorf("exit code %d: %s\nof\n%s", code, stderr, held["/etc/prober/targets/targets.yaml"])
+			if refusal := startup.Refusal(t, environ, held); refusal != "" {
+				t.Errorf("%s\nof\n%s", refusal, held["/etc/prober/targets/targets.yaml"])
 			}
 		})
 	}
@@ -60,7 +60,7 @@ func render(t *testing.T, values string) string {
 	if err := os.WriteFile(path, []byte(values), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), binary(t, "HELM_BINARY"), "template", "prober", chart, "--namespace", "observability", "--values", path)
+	cmd := exec.CommandContext(t.Context(), startup.Binary(t, "HELM_BINARY"), "template", "prober", chart, "--namespace", "observability", "--values", path)
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "KUBECONFIG=" + home + "/none",
 		"HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home,
@@ -103,45 +103,6 @@ func configuration(t *testing.T, rendered string) (held, environ map[string]stri
 		}
 	}
 	return held, environ
-}
-
-// run starts the prober at an address that is nobody's: it judges its
-// configuration before it listens.
-func run(t *testing.T, environ, held map[string]string) (stderr string, code int) {
-	t.Helper()
-	root := t.TempDir()
-	here := strings.NewReplacer("/etc/prober", root)
-	for path, content := range held {
-		path = here.Replace(path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(here.Replace(content)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.CommandContext(t.Context(), binary(t, "PROBER_BINARY"), "run", "--listen-address", "192.0.2.1:9464")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	for name, value := range environ {
-		cmd.Env = append(cmd.Env, name+"="+here.Replace(value))
-	}
-	var out bytes.Buffer
-	cmd.Stderr = &out
-	err := cmd.Run()
-	if failed := (*exec.ExitError)(nil); err != nil && !errors.As(err, &failed) {
-		t.Fatal(err)
-	}
-	return out.String(), cmd.ProcessState.ExitCode()
-}
-
-// binary is what a variable of our environment names.
-func binary(t *testing.T, variable string) string {
-	t.Helper()
-	path := os.Getenv(variable)
-	if path == "" {
-		t.Fatalf("%s is not set: run make e2e", variable)
-	}
-	return path
 }
 
 // An object is a mapping of YAML.

@@ -61,7 +61,7 @@ func namespace(t *testing.T, c *cluster.Cluster, name string) string {
 	t.Cleanup(func() { c.Kubectl(t, "", "delete", "namespace", name, "--wait=false") })
 	c.Kubectl(t, "", "label", "namespace", name,
 		"pod-security.kubernetes.io/enforce=restricted", "pod-security.kubernetes.io/warn=restricted")
-	c.Kubectl(t, "", "--namespace", name, "wait", "--for=create", "--timeout=60s", "serviceaccount/default")
+	c.Kubectl(t, "", "--namespace", name, "wait", "--for=create", "--timeout=60s", "serviceaccount/default", "configmap/kube-root-ca.crt")
 	return name
 }
 
