@@ -135,7 +135,7 @@ func (i *instance) serve(o *observers, wishes chan<- reloading, drain func()) (*
 		mux.HandleFunc("/-/drain", i.drainHandler(o, drain))
 	}
 	mux.Handle("/metrics", o.metrics.Handler(func(err error) { i.log.Warn("scrape", zap.Error(err)) }))
-	server := newServer(mux)
+	server := newServer(mux, i.log)
 	failed := make(chan error, 1)
 	go func() {
 		flags := &web.FlagConfig{WebConfigFile: &i.config.WebConfigFile}
@@ -148,8 +148,10 @@ func (i *instance) serve(o *observers, wishes chan<- reloading, drain func()) (*
 
 // newServer refuses what a page of another origin makes a browser POST, and bounds
 // what a client may cost that never ends its header or says nothing.
-func newServer(mux *http.ServeMux) *http.Server {
+func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
+	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off; the error is of levels that do not exist
 	return &http.Server{
+		ErrorLog:          complaints,
 		Handler:           http.NewCrossOriginProtection().Handler(mux),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       5 * time.Minute,

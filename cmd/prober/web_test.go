@@ -172,7 +172,7 @@ func TestCertificatesOfTheListenerAreRotated(t *testing.T) {
 // TestServerHasLimits, but none of the time that a whole request takes: that would
 // end a reload or a drain which takes longer.
 func TestServerHasLimits(t *testing.T) {
-	s := newServer(http.NewServeMux())
+	s := newServer(http.NewServeMux(), zap.NewNop())
 	if s.ReadHeaderTimeout == 0 || s.ReadTimeout != 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 || s.MaxHeaderBytes > 1<<16 {
 		t.Errorf("read header %v, read %v, idle %v, header %d bytes", s.ReadHeaderTimeout, s.ReadTimeout, s.IdleTimeout, s.MaxHeaderBytes)
 	}
