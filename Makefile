@@ -4,7 +4,7 @@
 GO        ?= go
 CACHE     := $(CURDIR)/.cache
 BIN       := $(CURDIR)/bin
-FUZZTIME  ?= 5s
+FUZZTIME  ?= 3s
 PKGS      := ./...
 
 export GOFLAGS := -buildvcs=auto

@@ -239,7 +239,11 @@ func TestImageIsWhatTheDockerfileSays(t *testing.T) {
 // TestImageIsReproducible builds it once more, elsewhere.
 func TestImageIsReproducible(t *testing.T) {
 	before, again := imageDir(t), t.TempDir()
-	make := exec.CommandContext(t.Context(), "make", "-C", "..", "image", "DIST="+again)
+	var platforms []string
+	for _, i := range images(t, filepath.Join(before, "oci")) {
+		platforms = append(platforms, strings.Replace(i.platform, "-", "/", 1))
+	}
+	make := exec.CommandContext(t.Context(), "make", "-C", "..", "image", "DIST="+again, "IMAGE_PLATFORMS="+strings.Join(platforms, " "))
 	make.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "MAKE") })
 	if out, err := make.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
