@@ -8,10 +8,9 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"io"
-	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -146,17 +145,41 @@ func TestImageRuns(t *testing.T) {
 	}
 }
 
+// unwrapped speaks TLS for a server, byte for byte, and returns where, and the
+// authority of its certificate.
+func unwrapped(t *testing.T, server string) (address, authority string) {
+	t.Helper()
+	pair := httptest.NewTLSServer(http.NotFoundHandler())
+	pair.Close()
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: pair.TLS.Certificates, MinVersion: tls.VersionTLS13})
+	must(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer client.Close()
+				behind, err := net.Dial("tcp", server)
+				if err != nil {
+					return
+				}
+				go func() { _, _ = io.Copy(behind, client); _ = behind.Close() }()
+				_, _ = io.Copy(client, behind)
+			}()
+		}
+	}()
+	return listener.Addr().String(), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate().Raw}))
+}
+
 // TestImageTrustsWhatIsMounted: the authorities within the binary are for where
 // none are mounted, and make nobody trusted beside those that are.
 func TestImageTrustsWhatIsMounted(t *testing.T) {
 	server, err := url.Parse(start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0").after(t, "fast"))
 	must(t, err)
-	secure := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(server))
-	secure.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
-	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
-	secure.StartTLS()
-	t.Cleanup(secure.Close)
-	own := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw}))
+	address, own := unwrapped(t, server.Host)
 	for name, test := range map[string]struct {
 		mounts map[string]string
 		code   int
@@ -166,7 +189,7 @@ func TestImageTrustsWhatIsMounted(t *testing.T) {
 		"its authority is mounted": {map[string]string{"etc/ssl/certs/ca-certificates.crt": own}, 0, "TTFT"},
 	} {
 		c := newContainer(t, test.mounts)
-		once := c.command(t.Context(), nil, "once", secure.URL, "--prompt-tokens", "100", "--max-tokens", "5")
+		once := c.command(t.Context(), nil, "once", "https://"+address, "--prompt-tokens", "100", "--max-tokens", "5")
 		said, _ := once.CombinedOutput()
 		if once.ProcessState.ExitCode() != test.code || !strings.Contains(string(said), test.words) {
 			t.Errorf("%s: exit code %d, %s", name, once.ProcessState.ExitCode(), said)
