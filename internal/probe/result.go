@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"iter"
 	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -27,6 +28,10 @@ type Result struct {
 	// Hidden is true when the count of generated tokens holds reasoning that no
 	// frame showed: the first token that was seen is not the first.
 	Hidden bool
+
+	Stamp   Stamping // who stamped the token frames; empty if there was none
+	Taint   Taint    // why gaps between token frames are not to be believed; empty if they are
+	Refused int      // kernel stamps that were not believed: the wall clock had been set
 
 	Cache      CacheState    // what the server's prefix cache knew of the prompt
 	RetryAfter time.Duration // how long the server asked not to be asked again; 0 if it did not
@@ -93,5 +98,23 @@ func (r *Result) E2EL() (d time.Duration, ok bool) {
 }
 
 // MaxGap is the longest silence between token frames. A probe that died
-// mid-stream has one too.
-func (r *Result) MaxGap() (time.Duration, bool) { return r.Timeline.MaxGap() }
+// mid-stream has one too. One that is tainted has none.
+func (r *Result) MaxGap() (time.Duration, bool) {
+	if r.Taint != "" {
+		return 0, false
+	}
+	return r.Timeline.MaxGap()
+}
+
+// ChunkGaps are those of the Timeline; a tainted probe has none.
+func (r *Result) ChunkGaps() iter.Seq[time.Duration] { return r.believed(r.Timeline.ChunkGaps()) }
+
+// ITL is that of the Timeline; a tainted probe has none.
+func (r *Result) ITL() iter.Seq[time.Duration] { return r.believed(r.Timeline.ITL()) }
+
+func (r *Result) believed(gaps iter.Seq[time.Duration]) iter.Seq[time.Duration] {
+	if r.Taint != "" {
+		return func(func(time.Duration) bool) {}
+	}
+	return gaps
+}

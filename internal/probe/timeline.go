@@ -48,9 +48,11 @@ func (p Phases) Wait() (d time.Duration, ok bool) {
 
 // An Arrival is one token frame. Frames completed by one read share one At.
 type Arrival struct {
-	At   time.Duration
-	Read uint64 // number of the socket read that completed the frame
-	N    int    // generated tokens in the frame; 0 if they cannot be attributed
+	At     time.Duration
+	Read   uint64        // number of the socket read that completed the frame
+	N      int           // generated tokens in the frame; 0 if they cannot be attributed
+	Kernel bool          // At is the kernel's time stamp, not when the bytes were read
+	Delay  time.Duration // from the kernel's stamp until they were read; 0 unless Kernel
 }
 
 // TTFT is the first token frame's arrival, connection set-up included. ok is
