@@ -111,10 +111,7 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 
 // transport reaches t.
 func transport(t config.Target, dial probe.Dial, security *tls.Config) *probe.Transport {
-	if t.Address != "" {
-		return probe.NewTransportTo(t.Address, dial, security, t.Connection == "reuse")
-	}
-	return probe.NewTransport(dial, security, t.Connection == "reuse")
+	return probe.NewTransport(probe.Route{Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse"})
 }
 
 // has reports whether j probes a target of that name.

@@ -189,7 +189,7 @@ func runStreams(b *testing.B, m *measured, load Load, address string) (results [
 			results = append(results, r)
 		},
 		Members: []*probe.Member{probe.NewMember(probe.Target{
-			Name: "paced", URL: "http://" + address, Dialect: dialect, Transport: probe.NewTransport(nil, nil, false),
+			Name: "paced", URL: "http://" + address, Dialect: dialect, Transport: probe.NewTransport(probe.Route{}),
 			Timeout: time.Minute, Stall: time.Minute,
 		}, "m", math.MaxInt, probe.NewBudget(0))},
 	}

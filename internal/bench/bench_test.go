@@ -72,7 +72,7 @@ func member(t *testing.T, name string, budget int) *probe.Member {
 	}
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) }
 	return probe.NewMember(probe.Target{
-		Name: name, URL: "http://" + name, Dialect: dialect, Transport: probe.NewTransport(dial, nil, false),
+		Name: name, URL: "http://" + name, Dialect: dialect, Transport: probe.NewTransport(probe.Route{Dial: dial}),
 		Timeout: time.Minute, Stall: time.Minute,
 	}, profile.Model, 1<<30, probe.NewBudget(budget))
 }
@@ -253,7 +253,7 @@ func refusing(t *testing.T) *probe.Member {
 	}
 	dial := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
 	return probe.NewMember(probe.Target{
-		Name: "a", URL: "http://a", Dialect: dialect, Transport: probe.NewTransport(dial, nil, false),
+		Name: "a", URL: "http://a", Dialect: dialect, Transport: probe.NewTransport(probe.Route{Dial: dial}),
 		Timeout: time.Minute, Stall: time.Minute,
 	}, "m", 1<<30, probe.NewBudget(0))
 }

@@ -48,7 +48,7 @@ func BenchmarkTokenFrame(b *testing.B) {
 // readTokenFrame returns what reads the next of endless token frames.
 func readTokenFrame(tb testing.TB, ask int) func() {
 	chat, _ := wire.Lookup("openai-chat")
-	frames := stream.NewSSE(&repeating{text: data(vllmFrame(50))}, func() stream.Stamp { return stream.Stamp{} }, ask)
+	frames := stream.NewSSE(&repeating{text: data(vllmFrame(50))}, func(int64) stream.Stamp { return stream.Stamp{} }, ask)
 	f := &fold{tokens: make([]Arrival, 0, 1<<10)}
 	return func() {
 		if len(f.tokens) == cap(f.tokens) {

@@ -61,7 +61,9 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 		f.answered = since
 	}
 	f.keep(d.Reasoning, text)
-	f.tokens = append(f.tokens, Arrival{At: since, Read: at.Read, N: f.attribute(grown, d.Tokens)})
+	f.tokens = append(f.tokens, Arrival{
+		At: since, Read: at.Read, N: f.attribute(grown, d.Tokens), Kernel: at.Kernel, Delay: at.Delay,
+	})
 	return true
 }
 

@@ -126,7 +126,7 @@ func newTarget(dial Dial) Target {
 	chat, _ := wire.Lookup("openai-chat")
 	return Target{
 		Name: "t", Group: "g", Prompt: "cold", URL: "http://t", Dialect: chat,
-		Transport: NewTransport(dial, nil, false), Timeout: 120 * time.Second, Stall: 30 * time.Second,
+		Transport: NewTransport(Route{Dial: dial}), Timeout: 120 * time.Second, Stall: 30 * time.Second,
 	}
 }
 

@@ -40,7 +40,7 @@ func trusting(server *httptest.Server) *tls.Config {
 func TestPhasesOnSockets(t *testing.T) {
 	server := onSockets(t, true)
 	target := newTarget(nil)
-	target.URL, target.Transport = server.URL, NewTransport(nil, trusting(server), false)
+	target.URL, target.Transport = server.URL, NewTransport(Route{TLS: trusting(server)})
 	r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
 	if r.Outcome != OK {
 		t.Fatalf("%s: %v", r.Outcome, r.Err)
@@ -64,7 +64,7 @@ func TestConnectionsAreFreshOrReused(t *testing.T) {
 	for _, reuse := range []bool{false, true} {
 		server := onSockets(t, false)
 		target := newTarget(nil)
-		target.URL, target.Transport = server.URL, NewTransport(nil, nil, reuse)
+		target.URL, target.Transport = server.URL, NewTransport(Route{Reuse: reuse})
 		for n := range 3 {
 			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
 			if want := reuse && n > 0; r.Outcome != OK || r.Timeline.Phases.Reused != want {
@@ -90,7 +90,7 @@ func TestBadCertificates(t *testing.T) {
 	}
 	for name, test := range tests {
 		target := newTarget(nil)
-		target.URL, target.Transport = test.url, NewTransport(nil, test.config, false)
+		target.URL, target.Transport = test.url, NewTransport(Route{TLS: test.config})
 		if r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}); r.Outcome != TLS {
 			t.Errorf("%s: %s: %v", name, r.Outcome, r.Err)
 		}
@@ -105,7 +105,7 @@ func TestClosedPort(t *testing.T) {
 	target := newTarget(nil)
 	target.URL = "http://" + listener.Addr().String()
 	_ = listener.Close()
-	target.Transport = NewTransport(nil, nil, false)
+	target.Transport = NewTransport(Route{})
 	if r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}); r.Outcome != Connect {
 		t.Errorf("%s: %v", r.Outcome, r.Err)
 	}
@@ -160,7 +160,7 @@ func TestOneOfManyAddresses(t *testing.T) {
 	for address, want := range map[string]Outcome{"127.0.0.1": OK, "::ffff:127.0.0.1": OK, "127.0.0.2": Connect} {
 		target := newTarget(nil)
 		target.URL = "https://example.com:" + port // of the certificate, and nowhere near
-		target.Transport = NewTransportTo(address, nil, trusting(server), false)
+		target.Transport = NewTransport(Route{To: address, TLS: trusting(server)})
 		if target.Transport.make().Proxy != nil {
 			t.Error("requests may go through a proxy, which connects to whom it likes")
 		}

@@ -28,6 +28,48 @@ const (
 // Taints are all taints.
 func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
 
+// stamping is who stamped the token frames: the kernel if it did so with all of them.
+// Empty if there is none.
+func (t *Timeline) stamping() Stamping {
+	if len(t.Tokens) == 0 {
+		return ""
+	}
+	for _, a := range t.Tokens {
+		if !a.Kernel {
+			return ByUser
+		}
+	}
+	return ByKernel
+}
+
+// taint judges the gaps between token frames. A read that comes late finds the frames of
+// several arrivals together, and the kernel tells only the last: their gaps are ours and
+// not the server's. A proxy that batches frames makes them come together too, but then the reader is
+// on time. Nothing can be said without the kernel's stamps.
+func (t *Timeline) taint() Taint {
+	var latest time.Duration
+	reads := 0
+	for delay := range t.ReadDelays() {
+		latest = max(latest, delay)
+		reads++
+	}
+	if reads < 2 {
+		return ""
+	}
+	apart := (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(reads-1)
+	switch {
+	case latest > apart:
+		return TaintLate
+	case latest > max(onTime, apart/20) && t.Coalesced() > 0:
+		return TaintCoalesced
+	}
+	return ""
+}
+
+// onTime is how long bytes may lie unread, however short the gaps are, before the reader
+// counts as late: waking it takes a tenth of that.
+const onTime = 250 * time.Microsecond
+
 // ReadDelays yields, of each read that completed a token frame and that the kernel
 // stamped, how long the bytes lay unread.
 func (t *Timeline) ReadDelays() iter.Seq[time.Duration] {

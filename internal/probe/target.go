@@ -113,6 +113,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.Elapsed = time.Since(r.Timeline.Start)
 	x.fold.into(r)
 	r.Timeline.Phases, _ = x.trace.so()
+	r.Stamp, r.Taint, r.Refused = r.Timeline.stamping(), r.Timeline.taint(), x.trace.refused()
 	r.Outcome, r.Err = v.outcome, scrub(v.err, x.target.secrets(), x.ask)
 	r.RetryAfter, r.Cache = v.retry, cacheState(r.Usage, x.ask)
 	if v.outcome != OK {
@@ -132,9 +133,7 @@ func (x *exchange) begin() {
 // note keeps what the response header says.
 func (x *exchange) note(resp *http.Response) {
 	x.result.Status = resp.StatusCode
-	if resp.TLS != nil {
-		x.result.CertExpiry = earliestExpiry(resp.TLS.PeerCertificates)
-	}
+	x.result.CertExpiry = x.trace.conn.certExpiry()
 }
 
 // refused is the verdict on an answer that is no stream; ok is false if it is
@@ -199,10 +198,11 @@ func isStream(resp *http.Response) bool {
 // nextFrame returns what cuts the answer into frames. The answer's type decides
 // how, not what was asked for.
 func (x *exchange) nextFrame(resp *http.Response) func() (stream.Frame, error) {
+	arrivals, ask := x.trace.conn.stamps(resp)
 	if mediaType(resp) == typeNDJSON {
-		return stream.NewLines(resp.Body, x.trace.conn.Last, askSize(resp)).Next
+		return stream.NewLines(resp.Body, arrivals, ask).Next
 	}
-	return stream.NewSSE(resp.Body, x.trace.conn.Last, askSize(resp)).Next
+	return stream.NewSSE(resp.Body, arrivals, ask).Next
 }
 
 // read reads the stream to its end.
@@ -237,14 +237,6 @@ func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 		return wire.Delta{Err: wire.NamedError(frame.Data)}, nil
 	}
 	return delta, err
-}
-
-// askSize is how many bytes to ask the body for at once: see [stream.NewSSE].
-func askSize(resp *http.Response) int {
-	if slices.Contains(resp.TransferEncoding, "chunked") {
-		return 1
-	}
-	return 4096
 }
 
 // request is the probe's POST. GetBody is nil, so that net/http cannot send it

@@ -3,12 +3,9 @@ package probe
 import (
 	"context"
 	"crypto/tls"
-	"net"
 	"net/http/httptrace"
 	"sync"
 	"time"
-
-	"github.com/llm-prober/prober/internal/stream"
 )
 
 // A stage is what a request was doing.
@@ -33,7 +30,7 @@ type trace struct {
 	now    stage
 	began  map[stage]time.Time
 	phases Phases
-	conn   *stream.Conn
+	conn   answering
 }
 
 func newTrace(start time.Time) *trace {
@@ -86,21 +83,7 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	defer t.mu.Unlock()
 	t.now = writing
 	t.phases.Reused = info.Reused
-	t.conn = stamping(info.Conn)
-}
-
-// stamping finds the connection that stamps, beneath TLS if there is any.
-func stamping(c net.Conn) *stream.Conn {
-	for {
-		switch inner := c.(type) {
-		case *stream.Conn:
-			return inner
-		case interface{ NetConn() net.Conn }:
-			c = inner.NetConn()
-		default:
-			return nil
-		}
-	}
+	t.conn = answeringOn(info.Conn)
 }
 
 func (t *trace) wrote(info httptrace.WroteRequestInfo) {
@@ -117,7 +100,17 @@ func (t *trace) wrote(info httptrace.WroteRequestInfo) {
 func (t *trace) answered() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.phases.Header = t.conn.Last().At.Sub(t.start)
+	t.phases.Header = t.conn.follower.Header().At.Sub(t.start)
+}
+
+// refused is the number of time stamps of the kernel that were not believed.
+func (t *trace) refused() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn.socket == nil {
+		return 0
+	}
+	return t.conn.socket.Refused() - t.conn.refused
 }
 
 // so returns what was seen so far. A request that net/http still writes goes on

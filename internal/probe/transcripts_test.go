@@ -135,11 +135,11 @@ func readMeta(t *testing.T, path string) transcript {
 type framing func(io.Reader) func() (stream.Frame, error)
 
 func sse(body io.Reader) func() (stream.Frame, error) {
-	return stream.NewSSE(body, func() stream.Stamp { return stream.Stamp{} }, 4096).Next
+	return stream.NewSSE(body, func(int64) stream.Stamp { return stream.Stamp{} }, 4096).Next
 }
 
 func ndjson(body io.Reader) func() (stream.Frame, error) {
-	return stream.NewLines(body, func() stream.Stamp { return stream.Stamp{} }, 4096).Next
+	return stream.NewLines(body, func(int64) stream.Stamp { return stream.Stamp{} }, 4096).Next
 }
 
 func framingOf(d wire.Dialect) framing {

@@ -6,103 +6,125 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
-
-	"github.com/llm-prober/prober/internal/stream"
 )
 
 // A Transport reaches one target. Every connection it makes stamps what it
-// receives. It speaks HTTP/1.1 only: on a connection of HTTP/2 a frame's bytes
-// wait behind those of other frames, and no arrival could be told. It follows no
+// receives, and serves one probe at a time: on a connection of HTTP/2 that others
+// share, a frame's bytes would wait behind those of other answers. It follows no
 // redirects, keeps no cookies, and never asks for compression.
 type Transport struct {
-	make func() *http.Transport
-	kept *http.Transport // serves every probe; nil: each has one of its own
+	make  func() *http.Transport
+	reuse bool
+
+	mu   sync.Mutex
+	kept []*http.Transport // each with a connection for a next probe; none unless reuse
 }
 
-// Dial opens a connection, as [net.Dialer.DialContext] does.
-type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+// A Route is how a target is reached.
+type Route struct {
+	Dial Dial // opens connections; nil: a [net.Dialer]
 
-// NewTransport returns a transport that dials with dial (a [net.Dialer] if nil)
-// and speaks TLS as config says (defaults if nil). Connections are kept for the
-// next probe if reuse is set; else each probe has one of its own.
-func NewTransport(dial Dial, config *tls.Config, reuse bool) *Transport {
-	return newTransport(dial, config, http.ProxyFromEnvironment, reuse)
+	// To is an address without port: all connections go to it, whatever host a URL
+	// names. The host stays the one of the URL for HTTP and TLS. There is no proxy then:
+	// it would connect to whom it likes. Empty: where the URL says.
+	To    string
+	TLS   *tls.Config // defaults if nil
+	Reuse bool        // connections are kept for the next probe; else each has one of its own
+	HTTP2 bool        // HTTP/2 and nothing else, on plain connections too; else HTTP/1.1
 }
 
-// NewTransportTo is NewTransport with all connections to one address, an IP
-// address without port, whatever host a URL names. The host stays the one of the
-// URL for HTTP and TLS. There is no proxy: it would connect to whom it likes.
-func NewTransportTo(address string, dial Dial, config *tls.Config, reuse bool) *Transport {
-	if dial == nil {
-		dial = (&net.Dialer{}).DialContext
+// NewTransport returns a transport for a route.
+func NewTransport(r Route) *Transport {
+	return newTransport(r, http.ProxyFromEnvironment)
+}
+
+// A proxyFor says through which proxy a request goes; nil for none.
+type proxyFor = func(*http.Request) (*url.URL, error)
+
+func newTransport(r Route, proxy proxyFor) *Transport {
+	if r.Dial == nil {
+		r.Dial = (&net.Dialer{}).DialContext
 	}
-	to := func(ctx context.Context, network, asked string) (net.Conn, error) {
+	if r.To != "" {
+		r.Dial, proxy = dialTo(r.To, r.Dial), nil
+	}
+	return &Transport{make: func() *http.Transport { return newHTTP(r, proxy) }, reuse: r.Reuse}
+}
+
+// dialTo dials an address instead of the one asked for, at the same port.
+func dialTo(address string, dial Dial) Dial {
+	return func(ctx context.Context, network, asked string) (net.Conn, error) {
 		_, port, err := net.SplitHostPort(asked)
 		if err != nil {
 			return nil, err
 		}
 		return dial(ctx, network, net.JoinHostPort(address, port))
 	}
-	return newTransport(to, config, nil, reuse)
 }
 
-// A proxyFor says through which proxy a request goes; nil for none.
-type proxyFor = func(*http.Request) (*url.URL, error)
-
-func newTransport(dial Dial, config *tls.Config, proxy proxyFor, reuse bool) *Transport {
-	if dial == nil {
-		dial = (&net.Dialer{}).DialContext
-	}
-	t := &Transport{make: func() *http.Transport { return newHTTP(dial, config, proxy) }}
-	if reuse {
-		t.kept = t.make()
-	}
-	return t
-}
-
-func newHTTP(dial Dial, config *tls.Config, proxy proxyFor) *http.Transport {
+func newHTTP(r Route, proxy proxyFor) *http.Transport {
 	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
+	protocols.SetHTTP1(!r.HTTP2)
+	protocols.SetUnencryptedHTTP2(r.HTTP2) // beneath net/http, that is: see dialTLS
 	return &http.Transport{
 		Proxy:              proxy,
 		Protocols:          protocols,
-		TLSClientConfig:    config.Clone(),
-		DisableCompression: true, // else net/http inflates through a buffer, in bursts
+		TLSClientConfig:    r.TLS.Clone(), // for what dialTLS has no part in: TLS through a proxy
+		DisableCompression: true,          // else net/http inflates through a buffer, in bursts
 		MaxIdleConns:       16,
 		IdleConnTimeout:    5 * time.Minute,
 		WriteBufferSize:    64 << 10,
 
 		MaxResponseHeaderBytes: 1 << 20,
 
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dial(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return stream.NewConn(conn), nil
-		},
+		DialContext:    r.dialPlain,
+		DialTLSContext: r.dialTLS,
 	}
 }
 
 // send sends a request. When its answer has been read, done is to be called; on
 // an error there is nothing to do.
 func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), err error) {
-	via, done := t.kept, func() {}
-	if via == nil {
-		via = t.make()
-		done = via.CloseIdleConnections
-	}
+	via := t.take()
 	resp, err = via.RoundTrip(req)
 	if err != nil {
 		via.CloseIdleConnections() // and dials that would outlive the request
+		return nil, nil, err
 	}
-	return resp, done, err
+	return resp, func() { t.give(via) }, nil
+}
+
+// take returns the transport that was used last, or a new one.
+func (t *Transport) take() *http.Transport {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.kept) == 0 {
+		return t.make()
+	}
+	last := len(t.kept) - 1
+	via := t.kept[last]
+	t.kept = t.kept[:last]
+	return via
+}
+
+// give takes a transport back, for the next probe or to be closed.
+func (t *Transport) give(via *http.Transport) {
+	if !t.reuse {
+		via.CloseIdleConnections()
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, via)
 }
 
 // Close closes the connections that nobody uses.
 func (t *Transport) Close() {
-	if t.kept != nil {
-		t.kept.CloseIdleConnections()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, via := range t.kept {
+		via.CloseIdleConnections()
 	}
 }

@@ -54,7 +54,7 @@ func BenchmarkTruthOnLoopback(b *testing.B) {
 	target, server := simulated(b, func(h http.Handler) (string, *Transport) {
 		s := httptest.NewServer(h)
 		b.Cleanup(s.Close)
-		return s.URL, NewTransport(nil, nil, false)
+		return s.URL, NewTransport(Route{})
 	})
 	var late []time.Duration
 	for b.Loop() {

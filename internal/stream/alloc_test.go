@@ -12,7 +12,7 @@ import (
 func TestLinesAllocateNothingPerFrame(t *testing.T) {
 	const line = `{"model":"m","created_at":"2026-01-01T00:00:00Z","response":" token","done":false}` + "\n"
 	for _, ask := range []int{1, 4096} {
-		l := NewLines(&cycle{text: line}, func() Stamp { return Stamp{} }, ask)
+		l := NewLines(&cycle{text: line}, noStamp, ask)
 		next := func() {
 			if _, err := l.Next(); err != nil {
 				t.Fatal(err)
@@ -27,9 +27,9 @@ func TestLinesAllocateNothingPerFrame(t *testing.T) {
 
 func TestSSEAllocatesNothingPerFrame(t *testing.T) {
 	for _, ask := range []int{1, 4096} {
-		s := NewSSE(endless(chunkFrame), func() Stamp { return Stamp{} }, ask)
+		s := NewSSE(endless(chunkFrame), noStamp, ask)
 		if ask == 1 {
-			s = NewSSE(&cycle{text: chunkFrame}, func() Stamp { return Stamp{} }, ask)
+			s = NewSSE(&cycle{text: chunkFrame}, noStamp, ask)
 		}
 		next := func() {
 			if _, err := s.Next(); err != nil {

@@ -11,15 +11,14 @@ import (
 // text that the end of the body leaves without its line end is still returned.
 type Lines struct {
 	source
-	stamp func() Stamp
 
 	line  []byte // of the line being read
 	taken bool   // line was returned
 }
 
-// NewLines reads lines from body. stamp and ask are those of [NewSSE].
-func NewLines(body io.Reader, stamp func() Stamp, ask int) *Lines {
-	return &Lines{source: newSource(body, ask), stamp: stamp}
+// NewLines reads lines from body. arrivals and ask are those of [NewSSE].
+func NewLines(body io.Reader, arrivals Arrivals, ask int) *Lines {
+	return &Lines{source: newSource(body, arrivals, ask)}
 }
 
 // Next returns the next line that is not blank: [io.EOF] when the body ends between

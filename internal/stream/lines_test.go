@@ -13,7 +13,7 @@ import (
 
 // readLines reads every line of body, asking for ask bytes at once.
 func readLines(body io.Reader, ask int) ([]string, error) {
-	l := NewLines(body, func() Stamp { return Stamp{} }, ask)
+	l := NewLines(body, noStamp, ask)
 	var lines []string
 	for {
 		f, err := l.Next()
@@ -61,7 +61,7 @@ func TestLines(t *testing.T) {
 func TestLinesKeepTheBodysError(t *testing.T) {
 	reset := errors.New("connection reset")
 	body := io.MultiReader(strings.NewReader("{\"a\":1}\n{\"b\":1}"), iotest.ErrReader(reset))
-	l := NewLines(body, func() Stamp { return Stamp{} }, 64)
+	l := NewLines(body, noStamp, 64)
 	if f, err := l.Next(); err != nil || string(f.Data) != `{"a":1}` {
 		t.Fatalf("first line: %q, %v", f.Data, err)
 	}
@@ -74,7 +74,7 @@ func TestLinesKeepTheBodysError(t *testing.T) {
 
 func TestLinesEndForEver(t *testing.T) {
 	for body, want := range map[string]error{"{}": io.EOF, "{}\n{": io.ErrUnexpectedEOF} {
-		l := NewLines(strings.NewReader(body), func() Stamp { return Stamp{} }, 64)
+		l := NewLines(strings.NewReader(body), noStamp, 64)
 		if f, err := l.Next(); err != nil || string(f.Data) != "{}" {
 			t.Errorf("%q: %q, %v", body, f.Data, err)
 		}
@@ -99,7 +99,7 @@ func TestLinesFrameLimit(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			l := NewLines(test.body, func() Stamp { return Stamp{} }, 4096)
+			l := NewLines(test.body, noStamp, 4096)
 			if _, err := l.Next(); !errors.Is(err, test.err) {
 				t.Errorf("error %v, want %v", err, test.err)
 			}
@@ -111,7 +111,7 @@ func TestLinesFrameLimit(t *testing.T) {
 // end of a line: a read beyond would panic.
 func TestLinesWaitForNoByteTheyDoNotNeed(t *testing.T) {
 	for _, body := range []string{"{}\n", "\n{}\r\n"} {
-		l := NewLines(&strict{left: body}, func() Stamp { return Stamp{} }, 1)
+		l := NewLines(&strict{left: body}, noStamp, 1)
 		if f, err := l.Next(); err != nil || string(f.Data) != "{}" {
 			t.Errorf("%q: %q, %v", body, f.Data, err)
 		}

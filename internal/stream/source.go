@@ -2,14 +2,20 @@ package stream
 
 import "io"
 
+// An Arrivals tells the arrival of the first end bytes of a body, which have been
+// read; end never decreases.
+type Arrivals func(end int64) Stamp
+
 // A source is a body that is read in pieces, none of which is asked for before it
 // is needed.
 type source struct {
-	body io.Reader
-	ask  int    // bytes to ask for at once
-	in   []byte // read, not yet consumed
-	buf  []byte // where in lies
-	err  error  // why no more can be read
+	body     io.Reader
+	arrivals Arrivals
+	ask      int    // bytes to ask for at once
+	in       []byte // read, not yet consumed
+	buf      []byte // where in lies
+	size     int64  // bytes read so far
+	err      error  // why no more can be read
 }
 
 // stretch is how many bytes of a line are gathered where they are asked for one
@@ -17,9 +23,12 @@ type source struct {
 const stretch = 512
 
 // newSource asks body for at most ask bytes at once.
-func newSource(body io.Reader, ask int) source {
-	return source{body: body, ask: ask, buf: make([]byte, max(ask, stretch))}
+func newSource(body io.Reader, arrivals Arrivals, ask int) source {
+	return source{body: body, arrivals: arrivals, ask: ask, buf: make([]byte, max(ask, stretch))}
 }
+
+// stamp is the arrival of what was consumed so far.
+func (s *source) stamp() Stamp { return s.arrivals(s.size - int64(len(s.in))) }
 
 // fill asks the body for more bytes. Where they are asked for one by one, it gives
 // all up to the end of a line, before which none is of use.
@@ -30,6 +39,7 @@ func (s *source) fill() {
 		more, s.err = s.body.Read(s.buf[n:min(n+s.ask, len(s.buf))])
 		n += more
 	}
+	s.size += int64(n)
 	if s.in = s.buf[:n]; n > 0 && s.err != nil {
 		s.body, s.err = failed{s.err}, nil
 	}

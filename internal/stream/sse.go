@@ -15,7 +15,6 @@ import (
 // data as well.
 type SSE struct {
 	source
-	stamp func() Stamp
 
 	line    []byte // of the line being read
 	afterCR bool   // a LF that comes next belongs to the line end before it
@@ -31,12 +30,12 @@ type SSE struct {
 	size     int // bytes since the last frame
 }
 
-// NewSSE reads events from body. stamp tells the arrival of the bytes that body
-// returned last. ask is how many bytes to ask body for at once: 1 for a chunked
-// HTTP body, since net/http lets a longer ask wait for the rest of a chunk of
-// which only a part has arrived.
-func NewSSE(body io.Reader, stamp func() Stamp, ask int) *SSE {
-	return &SSE{source: newSource(body, ask), stamp: stamp}
+// NewSSE reads events from body, and has their arrivals from the like of
+// [Follower.Arrival]. ask is how many bytes to ask body for at once: 1 for a chunked
+// HTTP body of which only the last arrival can be told, since net/http lets a longer
+// ask wait for the rest of a chunk of which only a part has arrived.
+func NewSSE(body io.Reader, arrivals Arrivals, ask int) *SSE {
+	return &SSE{source: newSource(body, arrivals, ask)}
 }
 
 // Comments is the number of comment lines so far.

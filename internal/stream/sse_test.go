@@ -14,9 +14,12 @@ import (
 // event is what the tables say of a frame.
 type event struct{ Name, Data string }
 
+// noStamp tells no arrivals.
+func noStamp(int64) Stamp { return Stamp{} }
+
 // readAll reads every event of body, asking for ask bytes at once.
 func readAll(body io.Reader, ask int) ([]event, error) {
-	s := NewSSE(body, func() Stamp { return Stamp{} }, ask)
+	s := NewSSE(body, noStamp, ask)
 	var events []event
 	for {
 		f, err := s.Next()
@@ -89,7 +92,7 @@ func readers(body string) map[string]io.Reader {
 func TestSSEKeepsTheBodysError(t *testing.T) {
 	reset := errors.New("connection reset")
 	body := io.MultiReader(strings.NewReader("data: a\n\ndata: {\"b\":1}\n"), iotest.ErrReader(reset))
-	s := NewSSE(body, func() Stamp { return Stamp{} }, 64)
+	s := NewSSE(body, noStamp, 64)
 	if f, err := s.Next(); err != nil || string(f.Data) != "a" {
 		t.Fatalf("first event: %q, %v", f.Data, err)
 	}
@@ -101,7 +104,7 @@ func TestSSEKeepsTheBodysError(t *testing.T) {
 }
 
 func TestSSECountsComments(t *testing.T) {
-	s := NewSSE(strings.NewReader(": a\n\n: b\n:c\n\ndata: x\n\n"), func() Stamp { return Stamp{} }, 8)
+	s := NewSSE(strings.NewReader(": a\n\n: b\n:c\n\ndata: x\n\n"), noStamp, 8)
 	if _, err := s.Next(); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +128,7 @@ func TestSSEFrameLimit(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := NewSSE(test.body, func() Stamp { return Stamp{} }, 4096)
+			s := NewSSE(test.body, noStamp, 4096)
 			if _, err := s.Next(); !errors.Is(err, test.err) {
 				t.Errorf("error %v, want %v", err, test.err)
 			}
@@ -148,7 +151,7 @@ func (e endless) Read(p []byte) (int, error) {
 // the end of an event and nothing after them: a read beyond would panic.
 func TestSSEWaitsForNoByteItDoesNotNeed(t *testing.T) {
 	for _, body := range []string{"data: a\n\n", "data: a\r\r", "data: a\r\n\r", "\xef\xbb\xbfdata: a\n\n"} {
-		s := NewSSE(&strict{left: body}, func() Stamp { return Stamp{} }, 1)
+		s := NewSSE(&strict{left: body}, noStamp, 1)
 		f, err := s.Next()
 		if err != nil || string(f.Data) != "a" {
 			t.Errorf("%q: %q, %v", body, f.Data, err)
@@ -212,7 +215,7 @@ func (b *timed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (b *timed) last() Stamp {
+func (b *timed) last(int64) Stamp {
 	return Stamp{Read: b.read, At: b.epoch.Add(time.Duration(b.read) * time.Second)}
 }
 
@@ -261,7 +264,7 @@ func BenchmarkSSE(b *testing.B) {
 		ask  int
 	}{{"Chunked", 1}, {"Plain", 4096}} {
 		b.Run(bench.name, func(b *testing.B) {
-			s := NewSSE(&cycle{text: chunkFrame}, func() Stamp { return Stamp{} }, bench.ask)
+			s := NewSSE(&cycle{text: chunkFrame}, noStamp, bench.ask)
 			b.SetBytes(int64(len(chunkFrame)))
 			b.ReportAllocs()
 			for b.Loop() {

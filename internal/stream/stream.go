@@ -18,8 +18,10 @@ var ErrTooLong = errors.New("frame is longer than 16 MiB")
 
 // A Stamp is the arrival of some bytes.
 type Stamp struct {
-	At   time.Time // right after the socket read that received them returned
-	Read uint64    // number of that read on its connection, from 1
+	At     time.Time     // when the kernel received them; else right after they were read
+	Read   uint64        // number of that arrival on its connection, from 1
+	Kernel bool          // At is the kernel's
+	Delay  time.Duration // from the kernel's stamp until they were read; 0 unless Kernel
 }
 
 // A Frame is one unit of a streamed answer.

@@ -1,0 +1,200 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A step of a logging server: when one write of its answer began and when all of it
+// had been received by the client's kernel and read by the client.
+type written struct{ before, after time.Time }
+
+// A logging server sends frames in lockstep with its client: each write waits until the one
+// before has been read, so that no two share a read, and it writes down when it wrote the
+// last byte of each token frame.
+type logging struct {
+	first  int // bytes of padding in the first token frame
+	frames int
+	single bool // frames are written byte by byte
+
+	mu      sync.Mutex
+	client  net.Conn // that was dialled last
+	written []written
+}
+
+// dial keeps the client's end.
+func (l *logging) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.client = conn
+	return conn, err
+}
+
+func (l *logging) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	l.send(w, r, data(role), false)
+	for n := range l.frames {
+		frame := data(counted(n + 1))
+		if n == 0 && l.first > 0 {
+			frame = data(fmt.Sprintf(`{"padding":%q,%s`, strings.Repeat("x", l.first), counted(1)[1:]))
+		}
+		l.send(w, r, frame, true)
+	}
+	l.send(w, r, data(limit, done), false)
+}
+
+// send writes a frame in its parts, and writes the last of them down.
+func (l *logging) send(w http.ResponseWriter, r *http.Request, frame string, note bool) {
+	size := len(frame)
+	if l.single && note && size < 4096 {
+		size = 1
+	}
+	for len(frame) > 0 {
+		part := frame[:min(size, len(frame))]
+		frame = frame[len(part):]
+		conn := r.Context().Value(serverConn{}).(*counting)
+		sent := conn.sent.Load()
+		before := time.Now()
+		_, _ = w.Write([]byte(part))
+		w.(http.Flusher).Flush() // in HTTP/2 somebody else writes, a little later
+		l.taken(r.Context(), conn, sent+int64(len(part))+overhead)
+		if len(frame) == 0 && note {
+			l.mu.Lock()
+			l.written = append(l.written, written{before, time.Now()})
+			l.mu.Unlock()
+		}
+	}
+}
+
+// serverConn is the key of a request's connection in its context.
+type serverConn struct{}
+
+// overhead is the least that HTTP adds to a write, in bytes: the framing of a chunk of
+// one digit.
+const overhead = 5
+
+// A counting connection knows how many bytes were written to its socket.
+type counting struct {
+	net.Conn
+	sent atomic.Int64
+}
+
+func (c *counting) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.sent.Add(int64(n))
+	return n, err
+}
+
+// A countingListener accepts counting connections.
+type countingListener struct{ net.Listener }
+
+func (l countingListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return &counting{Conn: conn}, err
+}
+
+// taken waits until so many bytes have been sent and the client has read them all.
+func (l *logging) taken(ctx context.Context, conn *counting, sent int64) {
+	l.mu.Lock()
+	client := l.client
+	l.mu.Unlock()
+	for ctx.Err() == nil && (conn.sent.Load() < sent || queued(conn.Conn, syscall.TIOCOUTQ) > 0 || queued(client, syscall.TIOCINQ) > 0) {
+		runtime.Gosched()
+	}
+}
+
+// queued is how many bytes lie in a queue of a socket.
+func queued(c net.Conn, queue uintptr) (n int32) {
+	raw, err := c.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, fd, queue, uintptr(unsafe.Pointer(&n)))
+	})
+	return n
+}
+
+// TestArrivalsAreThoseOfTheCompletingRead holds, through all that lies between a socket and a
+// frame, that the arrival of each token frame lies within the write of its last byte. No time is
+// tolerated: the kernel stamps on loopback what is written while it is written.
+func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		for _, two := range []bool{false, true} {
+			for name, server := range map[string]*logging{
+				"frames":           {frames: 20},
+				"byte by byte":     {frames: 3, single: true},
+				"1.5 MB at first":  {frames: 5, first: 1_500_000},
+				"both":             {frames: 2, first: 1_500_000, single: true},
+				"just over a read": {frames: 5, first: 4096},
+			} {
+				t.Run(fmt.Sprintf("TLS %t, HTTP/2 %t, %s", secure, two, name), func(t *testing.T) {
+					testArrivals(t, server, secure, two)
+				})
+			}
+		}
+	}
+}
+
+func testArrivals(t *testing.T, l *logging, secure, two bool) {
+	server := httptest.NewUnstartedServer(l)
+	server.Listener = countingListener{server.Listener}
+	server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if secure, ok := c.(*tls.Conn); ok {
+			c = secure.NetConn()
+		}
+		return context.WithValue(ctx, serverConn{}, c)
+	}
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetHTTP1(!two)
+	server.Config.Protocols.SetHTTP2(two)
+	server.Config.Protocols.SetUnencryptedHTTP2(two)
+	server.EnableHTTP2 = two
+	target := newTarget(nil)
+	route := Route{Dial: l.dial, Reuse: true, HTTP2: two}
+	if secure {
+		server.StartTLS()
+		route.TLS = trusting(server)
+	} else {
+		server.Start()
+	}
+	target.URL, target.Transport = server.URL, NewTransport(route)
+	t.Cleanup(func() { target.Transport.Close(); server.Close() })
+	for n := range 2 {
+		l.written = nil
+		r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: l.frames})
+		if r.Outcome != OK || r.Timeline.Phases.Reused != (n > 0) {
+			t.Fatalf("probe %d: %s: %v, reused %t", n, r.Outcome, r.Err, r.Timeline.Phases.Reused)
+		}
+		checkArrivals(t, r, l.written)
+	}
+}
+
+func checkArrivals(t *testing.T, r *Result, log []written) {
+	t.Helper()
+	if r.Stamp != ByKernel || r.Refused != 0 || r.Timeline.Coalesced() != 0 || len(r.Timeline.Tokens) != len(log) {
+		t.Fatalf("%d frames stamped by the %s, %d refused, %d coalesced; %d written",
+			len(r.Timeline.Tokens), r.Stamp, r.Refused, r.Timeline.Coalesced(), len(log))
+	}
+	for i, a := range r.Timeline.Tokens {
+		if at := r.Timeline.Start.Add(a.At); at.Before(log[i].before) || at.After(log[i].after) {
+			t.Errorf("frame %d: %v after its last write began, which took %v",
+				i, at.Sub(log[i].before), log[i].after.Sub(log[i].before))
+		}
+	}
+}

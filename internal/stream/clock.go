@@ -1,0 +1,90 @@
+package stream
+
+import "time"
+
+// A clock turns the kernel's stamps, which are moments of the wall clock, into
+// moments of the monotonic clock. It belongs to one connection.
+//
+// The wall clock is ahead of the monotonic one by the same time for ever, unless
+// somebody sets it: slewing bends both alike. A reading of the two is never exactly of
+// one instant, so that it shows them too little apart, and by much if the process loses
+// the processor in between. Hence the largest of all readings holds, and what differs
+// by more than that explains is a step.
+type clock struct {
+	base  time.Time            // monotonic times count from it
+	again func() time.Duration // reads with care by how much the wall clock is ahead
+
+	ahead   time.Duration // of the wall clock, counted from 1970, before the monotonic one
+	last    time.Duration // arrival that was given out last
+	unsure  time.Duration // until then stamps may be from before a step
+	refused int           // stamps that were not believed
+}
+
+const (
+	// tolerance is by how much a reading of the clocks may be off without a step.
+	tolerance = 100 * time.Microsecond
+	// settling is for how long after a step stamps may be from before it.
+	settling = time.Second
+)
+
+func newClock() *clock {
+	c := &clock{base: time.Now()}
+	c.again = c.distance
+	c.ahead = c.distance()
+	return c
+}
+
+// distance is by how much the wall clock is ahead now: the best of some readings.
+func (c *clock) distance() time.Duration {
+	best := c.reading(time.Now())
+	for range 4 {
+		best = max(best, c.reading(time.Now()))
+	}
+	return best
+}
+
+// reading is by how much the wall clock is ahead in one reading of both.
+func (c *clock) reading(t time.Time) time.Duration {
+	return time.Duration(t.UnixNano()) - t.Sub(c.base)
+}
+
+// stamp is the arrival of bytes that were read at a moment and that the kernel had
+// stamped with nanoseconds since 1970, 0 if it had not.
+func (c *clock) stamp(read time.Time, kernel int64) Stamp {
+	if kernel == 0 {
+		return Stamp{At: read}
+	}
+	now := read.Sub(c.base)
+	at, ok := c.believe(now, c.reading(read), time.Duration(kernel))
+	if !ok {
+		return Stamp{At: read}
+	}
+	return Stamp{At: read.Add(at - now), Kernel: true, Delay: now - at}
+}
+
+// believe is the moment of the monotonic clock that the kernel stamped, of bytes
+// that were read when the clocks said now and ahead. ok is false for one that cannot be
+// right: from the future, from before the arrival before it, or perhaps from before a
+// step of the wall clock.
+func (c *clock) believe(now, ahead, kernel time.Duration) (at time.Duration, ok bool) {
+	c.follow(now, ahead)
+	at = kernel - c.ahead
+	if now < c.unsure || at > now+tolerance || at < c.last-tolerance {
+		c.refused++
+		return 0, false
+	}
+	c.last = min(max(at, c.last), now)
+	return c.last, true
+}
+
+// follow takes a reading of the two clocks, and finds out whether the wall clock was
+// set since the last.
+func (c *clock) follow(now, ahead time.Duration) {
+	if ahead < c.ahead-tolerance { // it was set back, or the reading is bad
+		ahead = max(ahead, c.again())
+	}
+	if ahead > c.ahead+tolerance || ahead < c.ahead-tolerance {
+		c.ahead, c.unsure = ahead, now+settling
+	}
+	c.ahead = max(c.ahead, ahead)
+}

@@ -1,0 +1,115 @@
+package stream
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// A world is a machine's clocks, as a test sets them.
+type world struct {
+	now   time.Duration // monotonic
+	ahead time.Duration // of the wall clock
+}
+
+// clock starts in the world.
+func (w *world) clock() *clock {
+	return &clock{again: func() time.Duration { return w.ahead }, ahead: w.ahead}
+}
+
+// TestClockBelieves is one read after another on one connection: the kernel received
+// bytes at a moment, and they were read later.
+func TestClockBelieves(t *testing.T) {
+	const ms = time.Millisecond
+	type read struct {
+		received, read time.Duration // monotonic, by their true times
+		step           time.Duration // of the wall clock between the two
+		late           time.Duration // by which the second clock is read after the first
+		refused        bool
+	}
+	for _, test := range []struct {
+		name  string
+		reads []read
+	}{
+		{"at once", []read{{10 * ms, 10 * ms, 0, 0, false}}},
+		{"late", []read{{10 * ms, 500 * ms, 0, 0, false}, {400 * ms, 500 * ms, 0, 0, false}}},
+		{"in heaps", []read{{10 * ms, 50 * ms, 0, 0, false}, {10 * ms, 50 * ms, 0, 0, false}}},
+		{"the processor is lost between the clocks", []read{{10 * ms, 11 * ms, 0, 80 * ms, false}, {100 * ms, 101 * ms, 0, 0, false}}},
+		{"the wall clock is set forward", []read{
+			{10 * ms, 11 * ms, 0, 0, false}, {20 * ms, 21 * ms, time.Hour, 0, true},
+			{500 * ms, 501 * ms, 0, 0, true}, {2000 * ms, 2001 * ms, 0, 0, false},
+		}},
+		{"the wall clock is set back", []read{
+			{10 * ms, 11 * ms, 0, 0, false}, {20 * ms, 21 * ms, -time.Hour, 0, true},
+			{500 * ms, 501 * ms, 0, 0, true}, {2000 * ms, 2001 * ms, 0, 0, false},
+		}},
+		{"set back by less than the bytes lay unread", []read{{10 * ms, 60 * ms, -20 * ms, 0, true}, {2000 * ms, 2001 * ms, 0, 0, false}}},
+		{"set while nothing is read", []read{{10 * ms, 11 * ms, 0, 0, false}, {5000 * ms, 5001 * ms, 40 * ms, 0, true}, {7000 * ms, 7001 * ms, 0, 0, false}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := world{ahead: 1763700000 * time.Second}
+			c := w.clock()
+			for i, r := range test.reads {
+				kernel := r.received + w.ahead
+				w.ahead += r.step
+				at, ok := c.believe(r.read+r.late, w.ahead-r.late, kernel)
+				if ok == r.refused || ok && at != r.received {
+					t.Errorf("read %d: %v, %t; was received at %v", i, at, ok, r.received)
+				}
+			}
+		})
+	}
+}
+
+// TestClockNeverBendsAGap steps the wall clock at random between and within
+// reads: whatever is believed is true.
+func TestClockNeverBendsAGap(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	believed := 0
+	for range 2000 {
+		w := world{ahead: 1763700000 * time.Second}
+		c := w.clock()
+		received, last := time.Duration(0), time.Duration(0)
+		for range 20 {
+			received += time.Duration(random.Int64N(int64(300 * time.Millisecond)))
+			kernel := received + w.ahead
+			if random.IntN(10) == 0 { // from below to far above what lies unread
+				size := time.Duration(1) << (17 + random.IntN(25))
+				w.ahead += size * time.Duration(1-2*random.IntN(2))
+			}
+			last = max(last, received) + time.Duration(random.Int64N(int64(30*time.Millisecond)))
+			if at, ok := c.believe(last, w.ahead, kernel); ok {
+				believed++
+				if at != received {
+					t.Fatalf("received at %v, believed %v", received, at)
+				}
+			}
+		}
+	}
+	if believed < 1000 {
+		t.Errorf("only %d stamps were believed", believed)
+	}
+}
+
+// TestClockRefuses holds that stamps that cannot be right are counted, and that the
+// moment of the read stands in.
+func TestClockRefuses(t *testing.T) {
+	c := newClock()
+	read := time.Now()
+	wall := read.UnixNano()
+	for _, test := range []struct {
+		name   string
+		kernel int64
+	}{
+		{"the future", wall + int64(time.Second)},
+		{"long before the connection", wall - int64(time.Hour)},
+	} {
+		before := c.refused
+		if s := c.stamp(read, test.kernel); s != (Stamp{At: read}) || c.refused != before+1 {
+			t.Errorf("%s: %+v, %d refused", test.name, s, c.refused-before)
+		}
+	}
+	if s := c.stamp(read, 0); s != (Stamp{At: read}) || c.refused != 2 {
+		t.Errorf("no stamp: %+v, %d refused", s, c.refused)
+	}
+}

@@ -1,0 +1,77 @@
+package stream
+
+import "encoding/binary"
+
+// An http2 follows the frames of HTTP/2 (https://www.rfc-editor.org/rfc/rfc9113#section-4.1)
+// that a server sends. The answer is that of the newest stream.
+type http2 struct {
+	head    [9]byte // of the frame under way
+	got     int     // bytes of head so far
+	left    int     // bytes of the frame that are to come after those of head
+	padding int     // bytes at the end of the frame that are none of the body's
+	padded  bool    // the frame's next byte tells its padding
+	stream  uint32  // newest so far
+	body    bool    // the frame is of the body of its answer
+	seen    seen
+}
+
+// What matters of the frames.
+const (
+	frameData    = 0x0
+	frameHeaders = 0x1
+	flagPadded   = 0x8
+)
+
+func (h *http2) follow(p []byte) (seen, bool) {
+	h.seen = seen{}
+	for len(p) > 0 {
+		if h.got < len(h.head) {
+			n := copy(h.head[h.got:], p)
+			h.got += n
+			p = p[n:]
+			if h.got == len(h.head) {
+				h.begin()
+			}
+		} else {
+			p = h.payload(p)
+		}
+		if h.got == len(h.head) && h.left == 0 {
+			h.got = 0
+		}
+	}
+	return h.seen, true
+}
+
+// begin takes a complete head of a frame.
+func (h *http2) begin() {
+	h.left = int(h.head[0])<<16 | int(h.head[1])<<8 | int(h.head[2])
+	kind, flags := h.head[3], h.head[4]
+	stream := binary.BigEndian.Uint32(h.head[5:]) &^ (1 << 31)
+	if kind == frameHeaders && stream > h.stream {
+		h.stream = stream
+		h.seen = seen{begun: true}
+	}
+	h.body = kind == frameData && stream == h.stream
+	h.padded, h.padding = h.body && flags&flagPadded != 0, 0
+	if kind == frameHeaders && stream == h.stream && h.left == 0 {
+		h.seen.header = true
+	}
+}
+
+// payload consumes bytes of a frame after its head.
+func (h *http2) payload(p []byte) []byte {
+	if h.padded {
+		h.padded, h.padding = false, int(p[0])
+		h.left--
+		return p[1:]
+	}
+	n := min(len(p), h.left)
+	if h.body {
+		h.seen.body += max(0, min(n, h.left-h.padding))
+	}
+	h.left -= n
+	if h.left == 0 && h.head[3] == frameHeaders {
+		h.seen.header = true
+	}
+	return p[n:]
+}

@@ -1,0 +1,121 @@
+package stream
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/bits"
+	"net"
+	"os"
+	"syscall"
+	"time"
+)
+
+// A socket is read with the time stamps of the kernel. One goroutine reads at a time.
+type socket struct {
+	conn net.Conn
+	raw  syscall.RawConn
+	once func(fd uintptr) bool // try, made once so that no read allocates
+
+	// Of the read under way.
+	p       []byte
+	n       int
+	control int // bytes of oob that were filled
+	err     error
+	oob     [128]byte
+}
+
+// newSocket asks the kernel for time stamps of what c receives: nil if c is no
+// socket or there are none.
+func newSocket(c net.Conn) *socket {
+	network, ok := c.(syscall.Conn)
+	if !ok {
+		return nil
+	}
+	raw, err := network.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	asked := raw.Control(func(fd uintptr) {
+		err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1)
+	})
+	if asked != nil || err != nil {
+		return nil
+	}
+	s := &socket{conn: c, raw: raw}
+	s.once = s.try
+	return s
+}
+
+// read waits for bytes and returns them with their arrival, in nanoseconds since
+// 1970: that of the last packet among them, or 0 if the kernel does not tell.
+func (s *socket) read(p []byte) (n int, stamp int64, err error) {
+	s.p = p
+	err = s.raw.Read(s.once)
+	s.p = nil
+	switch {
+	case err != nil: // closed, or a deadline
+		return 0, 0, err
+	case s.err != nil:
+		return 0, 0, &net.OpError{
+			Op: "read", Net: s.conn.LocalAddr().Network(), Source: s.conn.LocalAddr(), Addr: s.conn.RemoteAddr(),
+			Err: os.NewSyscallError("recvmsg", s.err),
+		}
+	case s.n == 0:
+		return 0, 0, io.EOF
+	}
+	return s.n, stampIn(s.oob[:s.control]), nil
+}
+
+// try reads once. It reports whether there was anything to read.
+func (s *socket) try(fd uintptr) bool {
+	for {
+		s.n, s.control, _, _, s.err = syscall.Recvmsg(int(fd), s.p, s.oob[:], 0)
+		if !errors.Is(s.err, syscall.EINTR) {
+			return !errors.Is(s.err, syscall.EAGAIN)
+		}
+	}
+}
+
+// stampIn is the time stamp among control messages, in nanoseconds since 1970; 0 if
+// there is none.
+func stampIn(control []byte) int64 {
+	for len(control) >= syscall.SizeofCmsghdr {
+		length, level, kind := header(control)
+		if length < syscall.SizeofCmsghdr || length > len(control) {
+			return 0
+		}
+		if level == syscall.SOL_SOCKET && kind == syscall.SCM_TIMESTAMPNS {
+			return timespec(control[syscall.SizeofCmsghdr:length])
+		}
+		control = control[min(aligned(length), len(control)):]
+	}
+	return 0
+}
+
+// word is the size of the kernel's long, in bytes.
+const word = bits.UintSize / 8
+
+// header reads the length of a control message with its header, its level and its kind.
+func header(control []byte) (length, level, kind int) {
+	rest := control[word:]
+	return int(long(control)), int(int32(binary.NativeEndian.Uint32(rest))), int(int32(binary.NativeEndian.Uint32(rest[4:])))
+}
+
+// aligned is the room that a control message takes.
+func aligned(length int) int { return (length + word - 1) &^ (word - 1) }
+
+func timespec(data []byte) int64 {
+	if len(data) < 2*word {
+		return 0
+	}
+	return long(data)*int64(time.Second) + long(data[word:])
+}
+
+// long reads a long of the kernel's.
+func long(data []byte) int64 {
+	if word == 4 {
+		return int64(int32(binary.NativeEndian.Uint32(data)))
+	}
+	return int64(binary.NativeEndian.Uint64(data))
+}
