@@ -111,7 +111,9 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 
 // transport reaches t.
 func transport(t config.Target, dial probe.Dial, security *tls.Config) *probe.Transport {
-	return probe.NewTransport(probe.Route{Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse"})
+	return probe.NewTransport(probe.Route{
+		Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
+	})
 }
 
 // has reports whether j probes a target of that name.

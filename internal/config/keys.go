@@ -208,6 +208,10 @@ func probeKeys() schema {
 			help: "whether each probe opens a connection of its own (DNS, TCP and TLS are then visible as phases)",
 		},
 		{
+			name: "HTTP_VERSION", scope: sharedScope, kind: wordKind, fallback: "1.1", words: []string{"1.1", "2"},
+			help: "version of HTTP that probes speak, 1.1 or 2, and no other; 2 on http:// URLs without an upgrade (prior knowledge)",
+		},
+		{
 			name: "BACKOFF_LIMIT", scope: sharedScope, kind: durationKind, fallback: "5m", words: []string{"none"},
 			want: wantDuration + "5m, or none",
 			help: "longest pause that a Retry-After of a 429 or 503 may ask for; none: there are no pauses",

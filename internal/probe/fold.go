@@ -34,6 +34,18 @@ type fold struct {
 	errAt    time.Duration
 }
 
+// maxExpected bounds the token frames for which room is made beforehand.
+const maxExpected = 4096
+
+// newFold expects the answer to a request that began at start. It makes room for its token
+// frames, so that none of them waits for memory.
+func newFold(start time.Time, ask wire.Ask) *fold {
+	return &fold{
+		start: start, expects: ask.Expect != "",
+		tokens: make([]Arrival, 0, max(0, min(ask.MaxTokens, maxExpected))),
+	}
+}
+
 // maxSaid bounds what is kept of an answer that is judged, in bytes.
 const maxSaid = 64 << 10
 

@@ -127,7 +127,7 @@ func (x *exchange) conclude(v verdict) *Result {
 func (x *exchange) begin() {
 	start := time.Now()
 	x.result.Timeline.Start = start
-	x.trace, x.fold = newTrace(start), &fold{start: start, expects: x.ask.Expect != ""}
+	x.trace, x.fold = newTrace(start), newFold(start, x.ask)
 }
 
 // note keeps what the response header says.

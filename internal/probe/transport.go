@@ -75,7 +75,6 @@ func newHTTP(r Route, proxy proxyFor) *http.Transport {
 		DisableCompression: true,          // else net/http inflates through a buffer, in bursts
 		MaxIdleConns:       16,
 		IdleConnTimeout:    5 * time.Minute,
-		WriteBufferSize:    64 << 10,
 
 		MaxResponseHeaderBytes: 1 << 20,
 

@@ -74,7 +74,7 @@ func (s *SSE) scan() (Frame, bool) {
 				continue
 			}
 		}
-		end := bytes.IndexAny(s.in, "\r\n")
+		end := lineEnd(s.in)
 		if end < 0 {
 			s.append(s.in)
 			s.in = nil
@@ -90,6 +90,19 @@ func (s *SSE) scan() (Frame, bool) {
 		}
 	}
 	return Frame{}, false
+}
+
+// lineEnd is the index of the first CR or LF; −1 if there is none. Looking for one and
+// then the other is quicker than looking for both.
+func lineEnd(b []byte) int {
+	lf := bytes.IndexByte(b, '\n')
+	if lf >= 0 {
+		b = b[:lf]
+	}
+	if cr := bytes.IndexByte(b, '\r'); cr >= 0 {
+		return cr
+	}
+	return lf
 }
 
 // append adds bytes to the line being read.
