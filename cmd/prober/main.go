@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/stream"
 )
 
 // Exit codes.
@@ -27,6 +28,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
+	stream.KeepStamping() // to the end
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
