@@ -139,13 +139,13 @@ func (j job) readAll(ctx context.Context, read reader) ([]func() seen, error) {
 }
 
 // begin is when stream i begins: evenly in the spread, so that beginnings do not
-// pile up, and then at a part of the gap that no two streams share, so that their
-// tokens do not either:
+// pile up, and each at a part of a gap of its own, so that tokens do not either:
 //
-//	i/n·spread + frac(i·φ)·gap
+//	(⌊i/n·spread/gap⌋ + frac(i·φ))·gap
 func (j job) begin(i int) time.Duration {
 	_, part := math.Modf(float64(i) * math.Phi)
-	return j.Spread*time.Duration(i)/time.Duration(j.Streams) + time.Duration(part*float64(j.Gap))
+	even := j.Spread * time.Duration(i) / time.Duration(j.Streams)
+	return even.Truncate(j.Gap) + time.Duration(part*float64(j.Gap))
 }
 
 // processorTime is what this process has taken of the processors so far.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -87,7 +88,7 @@ type written struct{ due, before int64 }
 const (
 	logHeader = "profile,answer,trace,frame,frames,due,before,after"
 
-	columnTrace, columnFrame, columnFrames, columnDue, columnBefore = 2, 3, 4, 5, 6
+	columnTrace, columnFrame, columnBefore = 2, 3, 6 // frames and due lie between the last two
 )
 
 // readWrites reads a log of prober simulate --log-writes.
@@ -110,18 +111,19 @@ func (w writes) add(line []string) error {
 	if len(line) != strings.Count(logHeader, ",")+1 {
 		return errors.New("wrong number of columns")
 	}
-	var first, frames int
-	var one written
-	_, err := fmt.Sscan(strings.Join(line[columnFrame:columnBefore+1], " "), &first, &frames, &one.due, &one.before)
-	trace := line[columnTrace]
-	switch {
-	case err != nil:
-		return err
-	case first != len(w[trace]):
-		return fmt.Errorf("frame %d follows %d others", first, len(w[trace]))
+	var n [columnBefore - columnFrame + 1]int64
+	for i := range n {
+		var err error
+		if n[i], err = strconv.ParseInt(line[columnFrame+i], 10, 64); err != nil {
+			return err
+		}
 	}
-	for range frames {
-		w[trace] = append(w[trace], one)
+	trace := line[columnTrace]
+	if n[0] != int64(len(w[trace])) {
+		return fmt.Errorf("frame %d follows %d others", n[0], len(w[trace]))
+	}
+	for range n[1] {
+		w[trace] = append(w[trace], written{due: n[2], before: n[3]})
 	}
 	return nil
 }

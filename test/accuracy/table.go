@@ -148,5 +148,5 @@ func percent(share float64) string {
 	if share == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.2g%%", 100*share)
+	return fmt.Sprintf("%.3g%%", 100*share)
 }
