@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-
 	"math/rand/v2"
 	"net/http"
 	"slices"
