@@ -11,7 +11,7 @@ export GOFLAGS := -buildvcs=auto
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-.PHONY: build check test lint generate demo bench fmt vet staticcheck unit fuzz e2e kube generate-chart chromium clean
+.PHONY: build check test lint generate demo bench fmt vet staticcheck unit fuzz e2e kube accuracy generate-chart chromium clean
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o $(BIN)/prober ./cmd/prober
@@ -34,6 +34,7 @@ fmt:
 vet:
 	GOGC=400 $(GO) vet $(PKGS)
 	cd test && GOGC=400 $(GO) vet ./...
+	cd test/accuracy && GOGC=400 $(GO) vet ./...
 
 # Each tool is built from its own pinned module when that has changed.
 STATICCHECK := $(CACHE)/staticcheck-$(shell cksum test/tools/go.sum | cut -d' ' -f1)
@@ -95,6 +96,7 @@ $(CRDS):
 staticcheck: $(STATICCHECK)
 	$(STATICCHECK) $(PKGS)
 	cd test && $(STATICCHECK) ./...
+	cd test/accuracy && $(STATICCHECK) ./...
 
 lint: $(GOLANGCI) ## all linters of .golangci.yml
 	$(GOLANGCI) run $(PKGS)
@@ -149,9 +151,9 @@ kube: build $(HELM) $(KUBE_TOOLS) $(CRDS) ## the chart, Kustomize and inject in 
 e2e: build chromium $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(HELM) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours, its chart and its image
 	@echo "e2e: its log is $(CACHE)/e2e.log"
 	@cd test && export PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) HELM_BINARY=$(HELM) $(BACKENDS) $(KUBERNETES) && \
-	  for packages in "./chart ./integrations ./startup ./performance ./cluster $(if $(KUBE_BUILT),./kube)" ". ./history"; do \
+	  { (cd accuracy && $(GO) test -count=1 -v .) && for packages in "./chart ./integrations ./startup ./performance ./cluster $(if $(KUBE_BUILT),./kube)" ". ./history"; do \
 	    $(GO) test -count=1 -parallel 4 -v $$packages || exit 1; \
-	  done 2>&1 | \
+	  done; } 2>&1 | \
 	  tee $(CACHE)/e2e.log | grep -E '^(--- |ok|FAIL)|queries run' || { cat $(CACHE)/e2e.log; exit 1; }
 
 generate: ## docs/metrics.md, docs/configuration.md, the boards and golden files
@@ -162,6 +164,10 @@ generate-chart: build $(HELM) ## what Helm makes of the values in deploy/helm/pr
 
 bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
+
+# Built first: what compiles beside a measurement is in it.
+accuracy: build ## how exact the stamps are, on this machine: a quarter of an hour, ACCURACY has flags for another
+	cd test/accuracy && $(GO) build -buildvcs=false -o $(BIN)/accuracy . && PROBER_BINARY=$(BIN)/prober $(BIN)/accuracy $(ACCURACY)
 
 clean:
 	rm -rf $(BIN) $(CACHE) $(DIST)

@@ -31,6 +31,9 @@ type simulation struct {
 	apiKey        string
 	noTokenize    bool
 	reject        []string
+	logWrites     string
+
+	log *sim.WriteLog // made of logWrites; nil: no Write is logged
 }
 
 func newSimulate() *cobra.Command {
@@ -47,10 +50,15 @@ Each endpoint takes faults at run time on its own API:
   curl -X PUT  http://127.0.0.1:8801/sim/fault -d '{"itl":1.15}'    tokens 15% slower
   curl -X PUT  http://127.0.0.1:8801/sim/fault -d '{"status":503}'  overloaded
   curl -X DELETE http://127.0.0.1:8801/sim/fault                    well again
-  curl http://127.0.0.1:8801/sim/sent                               what was sent, and when`,
+  curl http://127.0.0.1:8801/sim/sent                               what was sent, and when
+
+To measure a client, --log-writes says when each Write was due and when it was made, and at
+the end on standard error how late the simulator was itself:
+
+` + writesHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.run(cmd.Context(), cmd.OutOrStdout())
+			return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
@@ -65,6 +73,7 @@ Each endpoint takes faults at run time on its own API:
 	flags.StringVar(&s.apiKey, "api-key", "", "bearer token that clients must send; none if empty")
 	flags.BoolVar(&s.noTokenize, "no-tokenize", false, "serve no /tokenize: clients must calibrate by usage")
 	flags.StringSliceVar(&s.reject, "reject", nil, "request fields to reject with 400, for example cache_salt,min_tokens")
+	flags.StringVar(&s.logWrites, "log-writes", "", "file to write a line to for each Write of a streamed answer when that has ended, in CSV")
 	return cmd
 }
 
@@ -78,7 +87,14 @@ func profileHelp() string {
 }
 
 // run serves until ctx is done.
-func (s simulation) run(ctx context.Context, w io.Writer) error {
+func (s simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
+	if s.logWrites == "" {
+		return s.serve(ctx, stdout)
+	}
+	return s.runLogged(ctx, stdout, stderr)
+}
+
+func (s simulation) serve(ctx context.Context, w io.Writer) error {
 	endpoints, err := s.open(ctx)
 	if err != nil {
 		return err
@@ -123,7 +139,7 @@ func (s simulation) open(ctx context.Context) ([]endpoint, error) {
 		server := sim.New(sim.Config{
 			Profile: p, API: s.api, Server: s.server, Reasoning: s.reasoning, HideReasoning: s.hideReasoning,
 			Seed: s.seed + uint64(i), APIKey: s.apiKey, NoTokenize: s.noTokenize, RejectFields: s.reject,
-			Precise: p.MaxBatch == 0,
+			Precise: p.MaxBatch == 0, Log: s.log,
 		})
 		endpoints = append(endpoints, endpoint{profile: p, server: server, listener: listener})
 		if err := server.SetFault(fault); err != nil {
@@ -188,7 +204,8 @@ func closeAll(endpoints []endpoint) {
 	}
 }
 
-// serveAll serves the endpoints until ctx is done, and closes them.
+// serveAll serves the endpoints until ctx is done, closes them, and waits until no
+// request is under way.
 func serveAll(ctx context.Context, endpoints []endpoint) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, e := range endpoints {
@@ -205,5 +222,9 @@ func serveAll(ctx context.Context, endpoints []endpoint) error {
 			return server.Close()
 		})
 	}
-	return group.Wait()
+	err := group.Wait()
+	for _, e := range endpoints {
+		e.server.Wait()
+	}
+	return err
 }

@@ -64,7 +64,7 @@ type Profile struct {
 
 // Profiles lists the known profiles, in a stable order. The slice is the caller's.
 func Profiles() []Profile {
-	return []Profile{productionStack(), rayServe(), tgiProfile(), vllmLadder(), tgiLadder(), fast()}
+	return []Profile{productionStack(), rayServe(), tgiProfile(), vllmLadder(), tgiLadder(), steady(), fast()}
 }
 
 // ParseProfile finds a profile by name. The error for an unknown name lists the known ones and suggests the nearest.
@@ -137,6 +137,16 @@ func tgiLadder() Profile {
 		MinAnswer: 32, MaxAnswer: 85,
 		MaxBatch: 820, StepTokens: 131072, StepPerSequence: 720 * time.Microsecond,
 		PrefillFixed: 90 * time.Millisecond, PrefillShare: 0.3, PrefillEvery: 20, MaxRequests: 2537,
+	}
+}
+
+// steady is for who measures clients: what comes later than by this clock is late.
+func steady() Profile {
+	return Profile{
+		Name: "steady", Help: "to measure clients: TTFT 1 s whatever the prompt, TPOT 20 ms, no jitter",
+		API: styleOpenAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
+		TTFT: time.Second, TPOT: 20 * time.Millisecond,
+		MinAnswer: 58, MaxAnswer: 400,
 	}
 }
 

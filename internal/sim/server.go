@@ -45,8 +45,11 @@ type Config struct {
 	// HideReasoning sends no frame for reasoning tokens: only usage counts them.
 	HideReasoning bool
 	// Precise makes frames leave within some ten microseconds of when they are due, where a timer would be up to a
-	// millisecond late. It is for real time only, and for few requests at once.
+	// millisecond late, while at most 8 requests are under way: more would take all of the machine. It is for real time
+	// only.
 	Precise bool
+	// Log is where the Writes of streamed answers are written down; nil for nowhere. It may be that of several servers.
+	Log *WriteLog
 	// APIKey, if set, is required on the compute routes and under /v1/: as a bearer token, or in the header that the API
 	// has for it.
 	APIKey string
@@ -68,9 +71,11 @@ type Server struct {
 	ledger  *ledger
 
 	visits  atomic.Uint64 // requests that were given an id
+	under   atomic.Int64  // requests under way, for sleepUntil
 	engine  *engine       // nil: the server is always alone
 	stop    context.CancelFunc
 	stopped sync.WaitGroup // the engine
+	handled sync.WaitGroup // requests under way, for Wait
 
 	mu      sync.Mutex // guards all below
 	fault   Fault
@@ -132,6 +137,10 @@ func (s *Server) Close() {
 	s.stopped.Wait()
 }
 
+// Wait returns when all requests that came before Close have been handled, so that a WriteLog is complete. Call it after
+// Close, and after the http.Server's: a handler may hang in the write to a client that does not read.
+func (s *Server) Wait() { s.handled.Wait() }
+
 // SetFault replaces the fault for requests that start from now on; the zero Fault is none. Values out of bounds are an
 // error that names all of them, and the fault stays as it was.
 func (s *Server) SetFault(f Fault) error {
@@ -179,7 +188,7 @@ func (s *Server) begin(r *http.Request) (c call, ctx context.Context, leave func
 	c = call{start: time.Now(), header: r.Header}
 	ctx, cancel := context.WithCancel(r.Context())
 	if s.config.Precise {
-		ctx = withPrecision(ctx)
+		ctx = withPrecision(ctx, &s.under)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,6 +203,8 @@ func (s *Server) begin(r *http.Request) (c call, ctx context.Context, leave func
 		c.fault = Fault{}
 	}
 	s.running[c.id] = cancel
+	s.handled.Add(1)
+	s.under.Add(1)
 	return c, ctx, func() { s.leave(c.id); cancel() }, true
 }
 
@@ -201,6 +212,8 @@ func (s *Server) leave(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, id)
+	s.under.Add(-1)
+	s.handled.Done()
 }
 
 // enter takes a place for a request that is to be answered; ok is false when all are taken. exit gives it back.

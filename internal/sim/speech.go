@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +22,6 @@ type speech struct {
 	id     string
 	chunk  string // how.chunk with all filled in that is the same in every frame
 }
-
-// expand fills a template: $name is replaced by what hole says of it, which is not looked at again.
-func expand(template string, hole func(name string) string) string { return os.Expand(template, hole) }
 
 func newSpeech(a *answer, k *kind, how *spelling, object string) *speech {
 	s := &speech{answer: a, kind: k, how: how, object: object}
@@ -98,7 +94,8 @@ func (s *speech) frame(from, to int) []byte {
 		case from == s.hidden && s.how.first != "":
 			choice = s.how.first
 		}
-		out = append(out, s.line(filling{choice: choice, from: from, to: to, usage: s.countAt(to, closes), timed: s.timings})+"\n\n"...)
+		out = append(out, s.line(filling{choice: choice, from: from, to: to, usage: s.countAt(to, closes), timed: s.timings})...)
+		out = append(out, "\n\n"...)
 	}
 	if ends && s.how.final != "" {
 		out = append(out, s.line(filling{choice: s.how.final, from: to, to: to, usage: s.countAt(to, true), timed: !s.counts()})+"\n\n"...)
@@ -196,7 +193,7 @@ func (s *speech) hole(c filling, name string) string {
 	case "$":
 		return "$"
 	case "id":
-		return string(mustJSON(s.id))
+		return quoted(s.id)
 	case "request":
 		return s.requestID()
 	case "number":
@@ -208,7 +205,7 @@ func (s *speech) hole(c filling, name string) string {
 	case "created":
 		return strconv.FormatInt(s.start.Unix(), 10)
 	case "model":
-		return string(mustJSON(s.model))
+		return quoted(s.model)
 	case "choice":
 		return expand(c.choice, func(name string) string { return s.hole(c, name) })
 	case "usage":
@@ -220,7 +217,7 @@ func (s *speech) hole(c filling, name string) string {
 		}
 		return expand(template, func(name string) string { return s.hole(c, name) })
 	case "text":
-		return string(mustJSON(s.textOf(c.from, c.to)))
+		return quoted(s.textOf(c.from, c.to))
 	case "finish":
 		return `"` + s.finish + `"`
 	case "matched":
@@ -295,14 +292,14 @@ func (s *speech) broken() string {
 func (k *kind) told(r refusal, name string) (string, bool) {
 	switch name {
 	case "message":
-		return string(mustJSON(r.message)), true
+		return quoted(r.message), true
 	case "plain":
 		return r.message, true
 	case "type":
 		if r.kind == "" {
 			r.kind = byStatus(k.errorTypes, r.status)
 		}
-		return string(mustJSON(r.kind)), true
+		return quoted(r.kind), true
 	case "param":
 		return orNull(r.param), true
 	case "code":
@@ -333,7 +330,7 @@ func orNull(text string) string {
 	if text == "" {
 		return "null"
 	}
-	return string(mustJSON(text))
+	return quoted(text)
 }
 
 // dress sets the headers that a kind has on every response. A request without an id is given one if they show it.

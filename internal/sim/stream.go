@@ -13,9 +13,17 @@ type outlet struct {
 	control *http.ResponseController
 	ledger  *ledger
 	entry   *entry
+	writes  writes
 
 	waiting []byte
 	tokens  []int // of each token frame in waiting
+}
+
+func newOutlet(a *answer, w http.ResponseWriter, e *entry) *outlet {
+	return &outlet{
+		w: w, control: http.NewResponseController(w),
+		ledger: a.server.ledger, entry: e, writes: writes{log: a.server.config.Log},
+	}
 }
 
 // add puts a frame behind those that wait; tokens is 0 for a frame that carries none.
@@ -26,18 +34,19 @@ func (o *outlet) add(frame []byte, tokens int) {
 	}
 }
 
-// flush sends what waits in one Write. An error means that the client is gone.
-func (o *outlet) flush() error {
+// flush sends what waits, and was due at the given moment, in one Write. An error means that the client is gone.
+func (o *outlet) flush(due time.Time) error {
 	if len(o.waiting) == 0 {
 		return nil
 	}
-	o.ledger.sending(o.entry, o.tokens)
+	before := o.ledger.sending(o.entry, o.tokens)
 	_, err := o.w.Write(o.waiting)
-	o.waiting, o.tokens = o.waiting[:0], o.tokens[:0]
-	if err != nil {
-		return err
+	if err == nil {
+		err = o.control.Flush()
 	}
-	return o.control.Flush()
+	o.writes.note(due, before, len(o.tokens))
+	o.waiting, o.tokens = o.waiting[:0], o.tokens[:0]
+	return err
 }
 
 // streaming is the state of one answer on its way out.
@@ -57,7 +66,7 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	entry := a.server.ledger.open(Sent{ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start})
 	s := &streaming{
 		answer: a,
-		out:    &outlet{w: w, control: http.NewResponseController(w), ledger: a.server.ledger, entry: entry},
+		out:    newOutlet(a, w, entry),
 		group:  max(1, a.fault.TokensPerFrame),
 		batch:  cmp.Or(time.Duration(a.fault.BatchMS)*time.Millisecond, a.script.batch),
 		from:   a.hidden,
@@ -65,6 +74,7 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	if a.script.single {
 		s.group = a.want
 	}
+	defer s.out.writes.end(a)
 	err := s.run(ctx)
 	switch {
 	case err == nil:
@@ -93,7 +103,7 @@ func (s *streaming) run(ctx context.Context) error {
 		}
 	}
 	s.out.add(s.script.closing, 0)
-	return s.out.flush()
+	return s.out.flush(s.lastAt)
 }
 
 // open sends the headers, what the dialect sends with acceptance, and the role frame if it is to be early.
@@ -110,7 +120,7 @@ func (s *streaming) open(ctx context.Context) error {
 		}
 	}
 	s.out.add(s.script.prelude, 0)
-	if err := s.out.flush(); err != nil {
+	if err := s.out.flush(s.origin); err != nil {
 		return err
 	}
 	if err := s.keepWaiting(ctx); err != nil {
@@ -119,18 +129,20 @@ func (s *streaming) open(ctx context.Context) error {
 	if s.fault.RoleEarly == 0 || len(s.script.opening) == 0 {
 		return nil
 	}
+	early := s.origin
 	if s.server.engine == nil {
 		first, _, err := s.due(ctx, 0, time.Time{})
 		if err != nil {
 			return err
 		}
-		if err := sleepUntil(ctx, first.Add(-s.fault.RoleEarly)); err != nil {
+		early = first.Add(-s.fault.RoleEarly)
+		if err := sleepUntil(ctx, early); err != nil {
 			return err
 		}
 	}
 	s.opened = true
 	s.out.add(s.script.opening, 0)
-	return s.out.flush()
+	return s.out.flush(early)
 }
 
 // keepWaiting sends the comments that some gateways send at acceptance and every second until the first token is due.
@@ -146,7 +158,7 @@ func (s *streaming) keepWaiting(ctx context.Context) error {
 			return err
 		}
 		s.out.add(s.script.waiting, 0)
-		if err := s.out.flush(); err != nil {
+		if err := s.out.flush(at); err != nil {
 			return err
 		}
 	}
@@ -163,11 +175,12 @@ func (s *streaming) await(ctx context.Context, k int) (time.Time, error) {
 		if known && (s.release.IsZero() || !s.release.Before(at)) {
 			return at, sleepUntil(ctx, at)
 		}
-		if err := sleepUntil(ctx, s.release); err != nil {
+		release := s.release
+		if err := sleepUntil(ctx, release); err != nil {
 			return at, err
 		}
 		s.release = time.Time{}
-		if err := s.out.flush(); err != nil {
+		if err := s.out.flush(release); err != nil {
 			return at, err
 		}
 	}
@@ -185,7 +198,7 @@ func (s *streaming) put(k int, at time.Time) error {
 	s.frames(k + 1)
 	if s.batch == 0 || s.began.IsZero() {
 		s.began = at
-		return s.out.flush()
+		return s.out.flush(at)
 	}
 	if s.release.IsZero() {
 		s.release = s.began.Add((at.Sub(s.began) + s.batch - 1) / s.batch * s.batch)
@@ -226,7 +239,7 @@ func (s *streaming) breakOff(ctx context.Context, end ending, k int) error {
 		s.out.add(s.script.failure, 0)
 	}
 	s.out.ledger.failed(s.out.entry, string(end))
-	if err := s.out.flush(); err != nil {
+	if err := s.out.flush(cmp.Or(s.lastAt, s.origin)); err != nil {
 		return err
 	}
 	switch end {
@@ -250,11 +263,12 @@ func (s *streaming) stall(ctx context.Context) error {
 	}
 	began := time.Now()
 	for n := 1; ; n++ {
-		if err := sleepUntil(ctx, began.Add(time.Duration(n)*time.Second)); err != nil {
+		at := began.Add(time.Duration(n) * time.Second)
+		if err := sleepUntil(ctx, at); err != nil {
 			return err
 		}
 		s.out.add(s.script.comment, 0)
-		if err := s.out.flush(); err != nil {
+		if err := s.out.flush(at); err != nil {
 			return err
 		}
 	}

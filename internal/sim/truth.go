@@ -66,20 +66,21 @@ func (l *ledger) open(s Sent) *entry {
 	return e
 }
 
-// sending notes the token frames of the Write that follows, given as tokens per frame.
-func (l *ledger) sending(e *entry, tokens []int) {
+// sending notes the token frames of the Write that follows at once, given as tokens per frame, and returns its moment.
+func (l *ledger) sending(e *entry, tokens []int) (at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	at = time.Now()
 	if e.forgotten {
-		return
+		return at
 	}
-	at := time.Now()
 	for _, n := range tokens {
 		e.Frames = append(e.Frames, SentFrame{At: at, Tokens: n})
 		e.Output += n
 	}
 	l.frames += len(tokens)
 	l.trimLocked()
+	return at
 }
 
 // finished notes the finish reason that the next Write carries.

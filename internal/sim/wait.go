@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -9,18 +10,22 @@ import (
 // gap between tokens.
 const coarse = 1200 * time.Microsecond
 
+// few is how many requests can have precise waits at once.
+const few = 8
+
 // preciseKey marks the context of a request whose waits are precise.
 type preciseKey struct{}
 
 // withPrecision returns a context in which sleepUntil ends within some ten microseconds of its moment, at the price of
-// a thread that waits in the kernel for the last millisecond. Time must be real.
-func withPrecision(ctx context.Context) context.Context {
-	return context.WithValue(ctx, preciseKey{}, true)
+// a thread that waits in the kernel for the last millisecond and then busily: while not more than a few requests are under
+// way. Time must be real.
+func withPrecision(ctx context.Context, under *atomic.Int64) context.Context {
+	return context.WithValue(ctx, preciseKey{}, under)
 }
 
 // sleepUntil waits for a moment or for the end of ctx, whose error it returns.
 func sleepUntil(ctx context.Context, at time.Time) error {
-	if ctx.Value(preciseKey{}) == nil {
+	if under, ok := ctx.Value(preciseKey{}).(*atomic.Int64); !ok || under.Load() > few {
 		return sleepByTimer(ctx, at)
 	}
 	if err := sleepByTimer(ctx, at.Add(-coarse)); err != nil {

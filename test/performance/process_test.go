@@ -5,14 +5,14 @@ package performance_test
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/llm-prober/prober/test/machine"
 )
 
 // A process is a running prober or simulator. Its ends are those of the
@@ -92,66 +92,35 @@ func awaitLine(b *testing.B, from io.Reader, find func(line string) string) stri
 	}
 }
 
-// tick is how the kernel counts the time of processes, for programs.
-const tick = 10 * time.Millisecond
-
 // cpu is the time that processors spent on the process, the kernel's included.
 func (p process) cpu(b *testing.B) time.Duration {
 	b.Helper()
-	data := p.file(b, "stat")
-	_, rest, _ := strings.Cut(data, ") ") // the name before it may hold anything
-	fields := strings.Fields(rest)
-	user, errUser := strconv.Atoi(fields[11])
-	system, errSystem := strconv.Atoi(fields[12])
-	if errUser != nil || errSystem != nil {
-		b.Fatalf("times of %q", data)
-	}
-	return time.Duration(user+system) * tick
+	return told(b)(machine.CPU(p.cmd.Process.Pid))
 }
 
-// memory is a line of the process's status, in bytes: VmRSS is what is resident
-// now, VmHWM the most that ever was.
+// memory is a line of the process's status, in bytes: see [machine.Memory].
 func (p process) memory(b *testing.B, name string) float64 {
 	b.Helper()
-	for line := range strings.Lines(p.file(b, "status")) {
-		if rest, ok := strings.CutPrefix(line, name+":"); ok {
-			kB, err := strconv.Atoi(strings.Fields(rest)[0])
-			if err != nil {
-				b.Fatal(err)
-			}
-			return float64(kB) * 1024
-		}
-	}
-	b.Fatalf("the kernel does not say %s", name)
-	return 0
-}
-
-func (p process) file(b *testing.B, name string) string {
-	b.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.cmd.Process.Pid, name))
+	bytes, err := machine.Memory(p.cmd.Process.Pid, name)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return string(data)
+	return bytes
 }
 
-// machine is the time that processors of the machine spent on anything at all: what
-// is not ours of it is that of neighbours.
-func machine(b *testing.B) (busy time.Duration) {
+// busy is the time that processors of the machine spent on anything at all.
+func busy(b *testing.B) time.Duration {
 	b.Helper()
-	data, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		b.Fatal(err)
-	}
-	first, _, _ := strings.Cut(string(data), "\n")
-	for i, field := range strings.Fields(first)[1:9] { // what guests had is in user and nice already
-		ticks, err := strconv.Atoi(field)
+	return told(b)(machine.Busy())
+}
+
+// told returns what takes a time that the kernel was asked for.
+func told(b *testing.B) func(time.Duration, error) time.Duration {
+	return func(d time.Duration, err error) time.Duration {
+		b.Helper()
 		if err != nil {
 			b.Fatal(err)
 		}
-		if i != 3 && i != 4 { // idle, iowait
-			busy += time.Duration(ticks) * tick
-		}
+		return d
 	}
-	return busy
 }

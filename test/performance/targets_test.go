@@ -94,14 +94,14 @@ func measure(b *testing.B, n int) *measured {
 	time.Sleep(*settleFlag)
 
 	before := scrape(b, base)
-	began, cpu, server0, all := time.Now(), p.cpu(b), simulator.cpu(b), machine(b)
+	began, cpu, server0, all := time.Now(), p.cpu(b), simulator.cpu(b), busy(b)
 	for time.Since(began) < *windowFlag {
 		time.Sleep(min(scrapeInterval, *windowFlag-time.Since(began)))
 		fetch(b, base+"/metrics", protobuf, "gzip")
 	}
 	m.took = time.Since(began)
 	m.cpu, m.simulator = p.cpu(b)-cpu, simulator.cpu(b)-server0
-	m.others = machine(b) - all - m.cpu - m.simulator
+	m.others = busy(b) - all - m.cpu - m.simulator
 	m.resident, m.peak = p.memory(b, "VmRSS"), p.memory(b, "VmHWM")
 	m.compare(b, before, scrape(b, base))
 	m.expose(b, base)

@@ -1,0 +1,44 @@
+package sim
+
+import "strings"
+
+// expand fills a template: $name is replaced by what hole says of it, which is not looked at again. A name is of letters
+// only; $$ is the name "$". It is os.Expand without a shell's variables, at half of its cost.
+func expand(template string, hole func(name string) string) string {
+	at := strings.IndexByte(template, '$')
+	if at < 0 {
+		return template
+	}
+	out := make([]byte, 0, 2*len(template))
+	for ; at >= 0; at = strings.IndexByte(template, '$') {
+		out = append(out, template[:at]...)
+		template = template[at+1:]
+		name := template[:nameLength(template)]
+		out = append(out, hole(name)...)
+		template = template[len(name):]
+	}
+	return string(append(out, template...))
+}
+
+// nameLength is the length of the name that a text begins with.
+func nameLength(text string) int {
+	if strings.HasPrefix(text, "$") {
+		return 1
+	}
+	for i := range len(text) {
+		if c := text[i] | 0x20; c < 'a' || c > 'z' {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// quoted is a text as JSON has it.
+func quoted(text string) string {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return string(mustJSON(text))
+		}
+	}
+	return `"` + text + `"`
+}

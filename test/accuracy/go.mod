@@ -1,0 +1,13 @@
+module github.com/llm-prober/prober/test/accuracy
+
+go 1.26.0
+
+require (
+	github.com/llm-prober/prober v0.0.0
+	github.com/llm-prober/prober/test v0.0.0
+)
+
+replace (
+	github.com/llm-prober/prober => ../..
+	github.com/llm-prober/prober/test => ..
+)

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A joined is what a client saw, held against what was written.
+type joined struct {
+	frames   int
+	gaps     []time.Duration // |gap seen − gap written|, of each token frame but the first of a stream
+	ttft     []time.Duration // first token frame seen − written, of each stream
+	late     []time.Duration // of the simulator: written − due, of each token frame
+	together int
+	kernel   int
+	tainted  int // streams
+}
+
+// join finds the writes of each stream by its trace id. Every frame must be there
+// on both sides.
+func join(streams []seen, w writes) (joined, error) {
+	var j joined
+	for _, s := range streams {
+		sent := w[s.Trace]
+		if len(sent) != len(s.Arrivals) || len(sent) == 0 {
+			return j, fmt.Errorf("stream %s: %d token frames written, %d seen", s.Trace, len(sent), len(s.Arrivals))
+		}
+		j.add(s, sent)
+	}
+	return j, nil
+}
+
+func (j *joined) add(s seen, sent []written) {
+	j.frames += len(sent)
+	j.together += s.Together
+	j.kernel += s.Kernel
+	if s.Tainted {
+		j.tainted++
+	}
+	j.ttft = append(j.ttft, time.Duration(s.Arrivals[0]-sent[0].before))
+	for i, frame := range sent {
+		j.late = append(j.late, time.Duration(frame.before-frame.due))
+		if i > 0 {
+			gap, truth := s.Arrivals[i]-s.Arrivals[i-1], frame.before-sent[i-1].before
+			j.gaps = append(j.gaps, time.Duration(gap-truth).Abs())
+		}
+	}
+}
+
+// A spread is a distribution in three figures.
+type spread struct{ p50, p99, max time.Duration }
+
+// spreadOf sorts the list. The quantiles are its members, by nearest rank; of an
+// empty one all are zero.
+func spreadOf(list []time.Duration) spread {
+	if len(list) == 0 {
+		return spread{}
+	}
+	slices.Sort(list)
+	rank := func(of100 int) time.Duration { return list[(len(list)*of100+99)/100-1] }
+	return spread{p50: rank(50), p99: rank(99), max: rank(100)}
+}
+
+// median is the middle one, the mean of both if there are two. The list is not
+// empty.
+func median(list []float64) float64 {
+	sorted := slices.Sorted(slices.Values(list))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

@@ -1,0 +1,148 @@
+// Command accuracy measures how exactly clients see when the tokens of an answer
+// were sent: the simulator, in a process of its own, writes down each Write, and
+// its log is held against what a client saw, in another process. The clients are a
+// bare reader, which does nothing but Read and note the time, the prober with its
+// own stamps, and the prober with the kernel's.
+//
+// What it says is a measurement. A missed promise fails nothing; a stream that
+// failed does.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := error(nil)
+	if text := os.Getenv(jobVariable); text != "" {
+		err = runJob(ctx, text, os.Stdout)
+	} else {
+		err = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "accuracy:", err)
+		os.Exit(1)
+	}
+}
+
+// A plan is what is measured.
+type plan struct {
+	binary  string // the prober's
+	streams []int
+	tokens  int // of a stream
+	alone   int // of a stream that is the only one
+	gap     time.Duration
+	spread  time.Duration // in which the streams begin
+	runs    int
+}
+
+// plannedGap is that of the profile "steady".
+const plannedGap = 20 * time.Millisecond
+
+func parse(args []string, stderr io.Writer) (p plan, err error) {
+	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	streams := flags.String("streams", "1,64,256,512", "numbers of streams at once")
+	flags.IntVar(&p.tokens, "tokens", 500, "tokens of a stream")
+	flags.IntVar(&p.alone, "tokens-alone", 1000, "tokens of a stream that is the only one")
+	flags.DurationVar(&p.gap, "gap", plannedGap, "time between two tokens of a stream")
+	flags.DurationVar(&p.spread, "spread", time.Second, "time in which the streams begin")
+	flags.IntVar(&p.runs, "runs", 5, "times that all is measured")
+	flags.StringVar(&p.binary, "prober", os.Getenv("PROBER_BINARY"), "the prober's binary")
+	if err := flags.Parse(args); err != nil {
+		return p, err
+	}
+	for text := range strings.SplitSeq(*streams, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return p, fmt.Errorf("-streams=%q: want numbers above 0, for example 1,64", *streams)
+		}
+		p.streams = append(p.streams, n)
+	}
+	switch {
+	case p.binary == "":
+		return p, errors.New("PROBER_BINARY is not set: run make accuracy")
+	case min(p.tokens, p.alone) < 2 || p.runs < 1 || p.gap <= 0 || p.spread < 0:
+		return p, errors.New("want at least 2 tokens, 1 run, and a gap above 0")
+	}
+	return p, nil
+}
+
+// run measures all, and writes a table and the verdicts to stdout.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	p, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	var all []*measured
+	for n := range p.runs {
+		for _, streams := range p.streams {
+			for _, client := range clients() {
+				m, err := measure(ctx, p, client, streams)
+				if err != nil {
+					return fmt.Errorf("%s, %d streams: %w", client, streams, err)
+				}
+				m.run = n
+				all = append(all, m)
+				fmt.Fprintf(stderr, "run %d of %d: %v\n", n+1, p.runs, m)
+			}
+		}
+	}
+	rows := summarize(all)
+	fmt.Fprintf(stdout, "%s\n\n%s\n", p.header(all), table(rows))
+	for _, v := range verdicts(rows) {
+		fmt.Fprintln(stdout, "-", v)
+	}
+	return nil
+}
+
+// job is what a client is told for a number of streams.
+func (p plan) job(client, url string, streams int) job {
+	j := job{Client: client, URL: url, Streams: streams, Tokens: p.tokens, Gap: p.gap, Spread: p.spread}
+	if streams == 1 {
+		j.Tokens = p.alone
+	}
+	return j
+}
+
+// header names what the figures hold for.
+func (p plan) header(all []*measured) string {
+	others := make([]float64, 0, len(all))
+	for _, m := range all {
+		others = append(others, m.others)
+	}
+	slices.Sort(others)
+	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
+		"%d runs, the clients one after the other in each. Other processes took %.0f%% of the processors (median), %.0f%% at most.",
+		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.gap, p.tokens, p.alone, p.spread,
+		p.runs, 100*others[len(others)/2], 100*others[len(others)-1])
+}
+
+// processor is the model of the processors, as the kernel calls it.
+func processor() string {
+	data, _ := os.ReadFile("/proc/cpuinfo") // a line in a header: it may lack
+	_, after, _ := strings.Cut(string(data), "model name")
+	line, _, _ := strings.Cut(after, "\n")
+	return cmp.Or(strings.Trim(line, "\t :"), runtime.GOARCH)
+}
+
+// release is the kernel's version.
+func release() string {
+	data, _ := os.ReadFile("/proc/sys/kernel/osrelease")
+	version, _, _ := strings.Cut(strings.TrimSpace(string(data)), "-")
+	return version
+}

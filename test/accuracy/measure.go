@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/llm-prober/prober/test/machine"
+)
+
+// A measured is what one client made of a number of streams.
+type measured struct {
+	run     int
+	client  string
+	streams int
+	joined
+
+	gap, first spread // errors of gaps and of TTFT
+	lateness   spread // of the simulator
+
+	cpu, simulator time.Duration // processor time of both processes
+	peak           float64       // memory of the client in bytes
+	others         float64       // share of the processors that went to other processes
+}
+
+// perThousand is what 1,000 token frames cost the client, everything included.
+func (m *measured) perThousand() time.Duration {
+	return m.cpu * 1000 / time.Duration(m.frames)
+}
+
+func (m *measured) String() string {
+	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), CPU %s per 1,000 frames, peak %.0f MB; "+
+		"simulator late %s (p99), CPU %s; others took %.0f%%",
+		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.perThousand()), m.peak/mega,
+		short(m.lateness.p99), short(m.simulator*1000/time.Duration(m.frames)), 100*m.others)
+}
+
+// measure lets a client read a number of streams of a simulator of their own.
+func measure(ctx context.Context, p plan, client string, streams int) (*measured, error) {
+	folder, err := os.MkdirTemp("", "accuracy")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	s, err := startSimulator(ctx, p, filepath.Join(folder, "writes.csv"))
+	if err != nil {
+		return nil, err
+	}
+	defer s.kill()
+	m := &measured{client: client, streams: streams}
+	r, err := m.beside(s, func() (report, error) { return ask(ctx, p.job(client, s.url, streams)) })
+	if err != nil {
+		return nil, err
+	}
+	w, cpu, err := s.stop()
+	if err != nil {
+		return nil, err
+	}
+	if m.joined, err = join(r.Streams, w); err != nil {
+		return nil, err
+	}
+	m.cpu, m.peak, m.simulator = r.CPU, r.Peak, cpu
+	m.gap, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.ttft), spreadOf(m.late)
+	m.gaps, m.ttft, m.late = nil, nil, nil
+	return m, nil
+}
+
+// beside does the work, and finds what others took of the processors meanwhile.
+func (m *measured) beside(s *simulator, work func() (report, error)) (report, error) {
+	ours := func() (time.Duration, error) { return machine.CPU(s.cmd.Process.Pid) }
+	began := time.Now()
+	all, err := spent(machine.Busy)
+	if err != nil {
+		return report{}, err
+	}
+	served, err := spent(ours)
+	if err != nil {
+		return report{}, err
+	}
+	r, err := work()
+	if err != nil {
+		return r, err
+	}
+	took := time.Since(began)
+	busy, err := all()
+	if err != nil {
+		return r, err
+	}
+	serving, err := served()
+	if err != nil {
+		return r, err
+	}
+	m.others = max(0, (busy-serving-r.CPU).Seconds()/(took.Seconds()*float64(runtime.NumCPU())))
+	return r, nil
+}
+
+// spent returns what tells how far a counter has come since now.
+func spent(counter func() (time.Duration, error)) (func() (time.Duration, error), error) {
+	before, err := counter()
+	return func() (time.Duration, error) {
+		now, err := counter()
+		return now - before, err
+	}, err
+}
+
+// ask has a client do a job, in a process of its own: this program.
+func ask(ctx context.Context, j job) (r report, err error) {
+	text, err := json.Marshal(j)
+	if err != nil {
+		return r, err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return r, err
+	}
+	var out, said bytes.Buffer
+	client := exec.CommandContext(ctx, program)
+	client.Env = append(os.Environ(), jobVariable+"="+string(text))
+	client.Stdout, client.Stderr = &out, &said
+	if err := client.Run(); err != nil {
+		return r, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	}
+	return r, gob.NewDecoder(&out).Decode(&r)
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestMain makes a client of the test binary as well.
+func TestMain(m *testing.M) {
+	if text := os.Getenv(jobVariable); text != "" {
+		if err := runJob(context.Background(), text, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestAllFramesAreJoined measures two short streams with real processes. It says
+// nothing of times.
+func TestAllFramesAreJoined(t *testing.T) {
+	if os.Getenv("PROBER_BINARY") == "" {
+		t.Fatal("PROBER_BINARY is not set: run make e2e")
+	}
+	var out, progress bytes.Buffer
+	args := []string{"-streams", "1,2", "-tokens", "20", "-tokens-alone", "10", "-gap", "2ms", "-spread", "10ms", "-runs", "1"}
+	if err := run(t.Context(), args, &out, &progress); err != nil {
+		t.Fatal(err)
+	}
+	for _, client := range clients() {
+		for _, streams := range []string{"1", "2"} {
+			if row := "| " + streams + " | " + client + " | "; strings.Count(out.String(), row) != 1 {
+				t.Errorf("no row %q in\n%s", row, out.String())
+			}
+		}
+	}
+	if n := strings.Count(progress.String(), "\n"); n != 6 {
+		t.Errorf("%d lines of progress in\n%s", n, progress.String())
+	}
+}
+
+func TestWrongFlags(t *testing.T) {
+	t.Setenv("PROBER_BINARY", "prober")
+	for _, args := range []string{"-streams 0", "-streams 1,x", "-tokens 1", "-runs 0", "-gap 0s", "-prober=", "-nope"} {
+		if _, err := parse(strings.Fields(args), &bytes.Buffer{}); err == nil {
+			t.Errorf("%s was taken", args)
+		}
+	}
+}
