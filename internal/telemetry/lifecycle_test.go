@@ -121,7 +121,7 @@ func TestSetOfOtherFactsGoesOn(t *testing.T) {
 	want := map[string]float64{
 		"llm_probe_frames_total,model=llama,prompt=cold,target=a":     8,
 		"llm_probe_interval_seconds,model=llama,prompt=cold,target=a": 60,
-		"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown,exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,stamp=,target=a,tokenize=unknown,url=http://new": 1,
+		"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown,exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,stamp=kernel,target=a,tokenize=unknown,url=http://new": 1,
 		"llm_probe_ttft_seconds,model=llama,prompt=cold,target=a":                                     2,
 		"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                0.99,
 		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good": 2,
