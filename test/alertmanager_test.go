@@ -39,11 +39,12 @@ type arrival struct {
 func (a arrival) firing() bool { return time.Time(a.EndsAt).After(a.at) }
 
 // ofMachine is true of an alert that says that probes start late, or too late to be
-// made, for their interval. The tests shorten intervals to some 50 ms and cannot
-// shorten what a busy machine adds: these are true, and may come at any time.
+// made, for their interval, or are read late for their tokens. The tests shorten
+// intervals to some 50 ms and cannot shorten what a busy machine adds: these are
+// true, and may come at any time.
 func (a arrival) ofMachine() bool {
 	name := a.Labels["alertname"]
-	return name == "ProberLate" || name == "ProberSkipping" && a.Labels["reason"] == "late"
+	return name == "ProberLate" || name == "ProberMeasurementTainted" || name == "ProberSkipping" && a.Labels["reason"] == "late"
 }
 
 // labels is the alert's label set, as Prometheus writes it.

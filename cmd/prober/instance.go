@@ -180,7 +180,8 @@ type observers struct {
 
 	mu        sync.Mutex // guards all below
 	promises  []probe.Objective
-	described map[string]description // by target, what describe told last
+	described map[string]description    // by target, what describe told last
+	stamps    map[string]probe.Stamping // by target, what stamped told last
 }
 
 // observe makes the observers.
@@ -192,6 +193,7 @@ func (i *instance) observe(ctx context.Context) (*observers, error) {
 
 		promises:  objectives(i.config),
 		described: map[string]description{},
+		stamps:    map[string]probe.Stamping{},
 	}
 	var err error
 	o.otlp, err = telemetry.NewOTLP(ctx, telemetry.OTLPOptions{

@@ -24,11 +24,28 @@ func (o *observers) attend(j *job) {
 		o.recorder.Record(r)
 		o.board.Record(r)
 		o.log.Record(r)
+		o.stamped(r)
 	}
 	j.group.Skipped = func(target string, reason probe.Skip) {
 		o.recorder.Skipped(target, reason)
 		o.board.Skipped(target, string(reason))
 	}
+}
+
+// stamped logs who stamps the token frames of a target, where that is news.
+func (o *observers) stamped(r *probe.Result) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r.Stamp == "" || r.Stamp == o.stamps[r.Target] {
+		return
+	}
+	o.stamps[r.Target] = r.Stamp
+	fields := []zap.Field{zap.String("target", r.Target), zap.String("stamp", string(r.Stamp))}
+	if r.Stamp == probe.ByUser {
+		fields = append(fields, zap.String("hint", "by the prober itself: this system or connection gives no kernel time stamps; "+
+			"were the prober late, it could not be told from a late server"))
+	}
+	o.log.log.Info("token frames are stamped", fields...)
 }
 
 // survive logs a panic of an observer, which must not end the probing of all.
@@ -115,6 +132,7 @@ func (o *observers) forget(target string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.described, target)
+	delete(o.stamps, target)
 	o.recorder.Remove(target)
 	o.board.Remove(target)
 }

@@ -8,6 +8,7 @@ func instrument() *board {
 	self := scope{ofProber, "job, instance"}
 	b.add(instrumentFigures(self)...)
 	b.row("On time", false, onTime(self)...)
+	b.row("Measurement", false, measurement(self)...)
 	b.row("Exported and scraped", false, exported(self)...)
 	b.row("Process", false, process(self)...)
 	b.row("Cost", true, cost(self)...)
@@ -72,6 +73,29 @@ func onTime(s scope) []*panel {
 			"(time() - "+each.max("llm_probe_last_probe_timestamp_seconds")+")\n/ "+each.max("llm_probe_interval_seconds"), full)).
 			judged(neutral, from(2, wary), from(5, bad)).
 			says("Time since the last probe ended, over its interval: below 2 when all is well and answers take less than an interval.", "llm_probe_last_probe_timestamp_seconds"),
+	}
+}
+
+// measurement is whether gaps between tokens are the server's, and who says so.
+func measurement(s scope) []*panel {
+	delay, refused, each := "llm_prober_read_delay_seconds", "llm_prober_refused_stamps_total", s.apart(identity)
+	named, full := "{{job}} {{instance}}", "{{target}} {{model}} {{prompt}} {{instance}}"
+	stamps := table("Stamps", ratio, 12, 8, rows(each.with(`stamp!=""`).apart("stamp").max(about)))
+	stamps.Transformations = append(stamps.Transformations, renamed(
+		[]string{"target", "model", "prompt", "stamp", "job", "instance"}, nil, []string{""}))
+	return []*panel{
+		lines("Read delay", seconds, 12, 8,
+			over(s.quantile(0.5, delay, window), "p50 "+named), over(s.quantile(0.99, delay, window), "p99 "+named),
+			over(s.samples(delay, window), "samples "+named)).aside("C", "samples").empty("No kernel time stamps").
+			says("How long the bytes of tokens lay unread, from the kernel's time stamp until the prober read them, over the window: tens of microseconds are healthy; near the time of a token it has too little processor, and gaps are no longer the server's. The bars are samples.", delay),
+		lines("Tainted probes", share, 12, 8, over(
+			each.apart("reason").increase(tainted, window)+"\n/ on ("+each.by+") group_left ()\n"+each.increase(probes, window), "{{reason}} "+full)).
+			upTo(0, 1).judged(neutral, from(0.1, wary)).
+			says("Share of probes in the window whose gaps are the prober's and not the server's, by reason, which therefore are not in ITL, chunk gap and max gap; the line is at a tenth, where an alert fires.", tainted),
+		lines("Refused stamps", count, 12, 8, over(s.increase(refused, window), named)).judged(neutral, from(1, wary)).
+			says("Kernel time stamps in the window that were not believed, since they were from the future or the wall clock had been set: the prober's own time took their place.", refused),
+		stamps.empty("No token yet").
+			says("Who stamps the arrival of a target's token frames: kernel, or user for the prober itself, which then cannot tell its own lateness from the server's.", about),
 	}
 }
 

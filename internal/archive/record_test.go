@@ -23,6 +23,7 @@ type life struct {
 	probes        int
 	failing       int     // every so many; 0 for none
 	slower        float64 // than 100 ms of TTFT
+	tainted       bool    // one in ten
 	native        bool
 	classic       bool
 }
@@ -83,6 +84,10 @@ func (l life) series() []stored {
 			values[k] = append(values[k], v)
 			sums[k] += v
 		}
+	}
+	if l.tainted {
+		late := stored{labels: labels(taintedTotal, "reason", "late"), samples: slices.Clone(all[2].samples)} // as often as slots were skipped
+		all = append(all, late)
 	}
 	if l.native {
 		all = append(all, hists...)
@@ -196,10 +201,13 @@ func TestWarnings(t *testing.T) {
 	first, second := usual("a"), usual("a") // classic first, then native
 	first.classic, first.native, first.probes = true, false, 4*60*5
 	second.from = midnight.Add(4*time.Hour + time.Minute)
+	slow := usual("a")
+	slow.tainted = true
 	for name, test := range map[string]struct {
 		f    *fake
 		want []string
 	}{
+		"read late":          {world(slow), []string{"144 of the 1,440 requests were read late, by the prober and not from a late server: no ITL of them"}},
 		"all well":           {world(usual("a")), nil},
 		"two ways":           {world(usual("a"), twice), []string{"counts are the sum of what came by 2 ways (instance=10.0.0.1:9464, job=again; instance=10.0.0.1:9464, job=prober): "}},
 		"rare scrapes":       {rare, nil},

@@ -19,6 +19,7 @@ const (
 	probesTotal  = "llm_probe_probes_total"
 	skippedTotal = "llm_probe_skipped_total"
 	tokensTotal  = "llm_probe_tokens_total"
+	taintedTotal = "llm_probe_tainted_total"
 
 	ttftSeconds = "llm_probe_ttft_seconds"
 	tpotSeconds = "llm_probe_tpot_seconds"
@@ -28,7 +29,7 @@ const (
 
 // Metrics are the names of the metrics that are read.
 func Metrics() []string {
-	return []string{probesTotal, skippedTotal, tokensTotal, ttftSeconds, tpotSeconds, itlSeconds, e2elSeconds}
+	return []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, ttftSeconds, tpotSeconds, itlSeconds, e2elSeconds}
 }
 
 // unknown is the model of a target whose server has not told it yet.

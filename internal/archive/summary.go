@@ -23,6 +23,7 @@ type Record struct {
 	quantities []quantity // TTFT, TPOT, ITL, E2EL
 	scrapes    int        // samples of a series in the range; 0 if nothing is stored
 	probes     []growth
+	tainted    float64 // probes that were read late
 }
 
 // A quantity is one histogram, in one of its two forms.
@@ -129,6 +130,11 @@ func (a *Archive) counters(ctx context.Context, r *Record) error {
 			r.Summary.Output += whole(g.by.count)
 		}
 	}
+	if err != nil {
+		return err
+	}
+	tainted, err := a.total(ctx, a.selector(taintedTotal, r.Selection), r.Range)
+	r.tainted = tainted.count
 	return err
 }
 

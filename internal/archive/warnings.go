@@ -14,7 +14,7 @@ import (
 
 // warn adds to the summary what is to be doubted.
 func (r *Record) warn() {
-	for _, text := range []string{r.classicWords(), r.sourceWords(), r.birthWords(), r.holeWords(), r.tokenWords()} {
+	for _, text := range []string{r.classicWords(), r.sourceWords(), r.birthWords(), r.holeWords(), r.tokenWords(), r.taintWords()} {
 		if text != "" {
 			r.Summary.Warnings = append(r.Summary.Warnings, text)
 		}
@@ -136,6 +136,15 @@ func (r *Record) holeWords() string {
 func (r *Record) tokenWords() string {
 	if n := r.Summary.Failed(); n > 0 && r.Summary.Input > 0 {
 		return "tokens are also those of the " + report.Grouped(n) + " failed requests, as far as the server told: only of successes nobody stored them"
+	}
+	return ""
+}
+
+// taintWords say of how many requests the gaps are not the server's.
+func (r *Record) taintWords() string {
+	if n := whole(r.tainted); n > 0 {
+		return fmt.Sprintf("%s of the %s requests were read late, by the prober and not from a late server: no ITL of them",
+			report.Grouped(n), report.Grouped(r.Summary.Succeeded()+r.Summary.Failed()))
 	}
 	return ""
 }

@@ -42,6 +42,9 @@ type Account struct {
 	TokenSource  Source     `json:"token_source"`
 	Frames       int        `json:"frames"` // token frames
 	Coalesced    int        `json:"coalesced_frames"`
+	Stamp        *Stamping  `json:"stamp"`                  // who stamped the token frames; null if there was none
+	Taint        *Taint     `json:"taint"`                  // why there are no gaps and no ITL; null if they are to be believed
+	ReadDelay    *float64   `json:"read_delay_max_seconds"` // longest that bytes lay unread; null if the kernel stamped none
 	FinishReason *string    `json:"finish_reason"`
 	Round        uint64     `json:"round"`
 	TraceID      string     `json:"trace_id"`
@@ -50,6 +53,10 @@ type Account struct {
 
 	// Unspoilt is [Result.Unspoilt], for whoever makes statistics of accounts.
 	Unspoilt bool `json:"-"`
+
+	// LastToken is the arrival of the last token frame, for whoever draws accounts:
+	// a tainted one has no gaps that lead there. 0 if there was none.
+	LastToken float64 `json:"-"`
 }
 
 // AccountPhases are the lengths of a request's phases, in seconds.
@@ -92,8 +99,14 @@ func (r *Result) Account() Account {
 		TokenSource:   r.Source,
 		Frames:        len(r.Timeline.Tokens),
 		Coalesced:     r.Timeline.Coalesced(),
+		Stamp:         text(r.Stamp),
+		Taint:         text(r.Taint),
+		ReadDelay:     seconds(r.Timeline.MaxReadDelay()),
 		FinishReason:  text(r.Finish),
 		Warnings:      make([]string, 0, len(r.Warnings)),
+	}
+	if n := len(r.Timeline.Tokens); n > 0 {
+		a.LastToken = r.Timeline.Tokens[n-1].At.Seconds()
 	}
 	for i := range r.Timeline.Tokens {
 		if r.Source != FromNobody {
@@ -139,7 +152,7 @@ func seconds(d time.Duration, ok bool) *float64 {
 }
 
 // text is s, or nothing if it is empty.
-func text(s string) *string {
+func text[T ~string](s T) *T {
 	if s == "" {
 		return nil
 	}

@@ -6,17 +6,19 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// doubts says what is doubtful about the numbers of a probe that had tokens.
+// doubts says what is doubtful about the numbers of a probe that had tokens. One
+// that failed has none but the longest gap.
 func doubts(r *Result, ask wire.Ask) []error {
+	list := belated(r)
 	if r.Outcome != OK {
-		return nil
+		return list
 	}
-	var list []error
 	doubt := func(format string, args ...any) { list = append(list, fmt.Errorf(format, args...)) }
 	output := r.Usage.Generated()
 	if prompt := r.Usage.Prompt; prompt.Known && ask.Length > 0 && prompt.N != ask.Length {
@@ -34,13 +36,28 @@ func doubts(r *Result, ask wire.Ask) []error {
 	if r.Hidden {
 		doubt("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
 	}
-	if n := r.Timeline.Coalesced(); n > 0 && 2*n >= len(r.Timeline.Tokens) {
+	if n := r.Timeline.Coalesced(); r.Taint == "" && n > 0 && 2*n >= len(r.Timeline.Tokens) {
 		doubt("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Timeline.Tokens))
 	}
 	if r.Cache == CacheContaminated {
 		doubt("cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)
 	}
 	return list
+}
+
+// belated says why the gaps of a probe are its own and not the server's.
+func belated(r *Result) []error {
+	if r.Taint == "" {
+		return nil
+	}
+	why := "frames were read together while it was"
+	if r.Taint == TaintLate {
+		why = "bytes lay unread for longer than a token takes"
+	}
+	if d, ok := r.Timeline.MaxReadDelay(); ok {
+		why += fmt.Sprintf(", up to %v", d.Round(10*time.Microsecond))
+	}
+	return []error{fmt.Errorf("the prober was late: %s: no ITL, no chunk gaps, no max gap", why)}
 }
 
 // shortest is the length of the shortest secret that is looked for, in bytes.

@@ -161,6 +161,15 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	return max(d, t.Open), len(t.Tokens) > 1 || t.Open > 0
 }
 
+// MaxReadDelay is the longest of [Timeline.ReadDelays]. ok is false if the kernel
+// stamped no token frame.
+func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
+	for delay := range t.ReadDelays() {
+		d, ok = max(d, delay), true
+	}
+	return d, ok
+}
+
 // Coalesced is the number of token frames that arrived in one read with the
 // token frame before: their gap of zero is the transport's, not the engine's.
 func (t *Timeline) Coalesced() int {

@@ -55,13 +55,18 @@ func tpot(r *probe.Result) string {
 	return "none: all tokens came in the first frame"
 }
 
+// readLate is why a tainted probe has no gaps.
+const readLate = "none: the prober read late, and the gaps are its own"
+
 func itl(r *probe.Result) string {
-	list := slices.Sorted(r.Timeline.ITL())
+	list := slices.Sorted(r.ITL())
 	switch {
 	case len(r.Timeline.Tokens) == 0:
 		return "none: no token came"
 	case len(r.Timeline.Tokens) == 1:
 		return "none: a single token frame has no gap"
+	case r.Taint != "":
+		return readLate
 	case len(list) == 0:
 		return "none: nothing says how many tokens a frame carries"
 	}
@@ -84,6 +89,8 @@ func maxGap(r *probe.Result) string {
 		return duration(d)
 	case len(r.Timeline.Tokens) == 0:
 		return "none: no token came"
+	case r.Taint != "":
+		return readLate
 	}
 	return "none: a single token frame has no gap"
 }

@@ -20,13 +20,14 @@ type Sample struct {
 	Prompt       wire.Count // tokens
 	Output       wire.Count // tokens
 	Contaminated bool       // a cache knew the prompt that should be cold: it has no TTFT
+	Tainted      bool       // the prober read it late: it has no ITL
 	Hidden       bool       // its first tokens are reasoning that no frame showed: it has no TTFT
 	Frames       int        // token frames
 	Coalesced    int        // token frames that arrived in one read with the one before
 	TTFT         Seconds
 	TPOT         Seconds
 	E2EL         Seconds
-	ITL          []float64 // seconds, once a token; nil if frames cannot be attributed
+	ITL          []float64 // seconds, once a token; nil if frames cannot be attributed or were read late
 	Doubts       []string  // the result's warnings
 }
 
@@ -37,13 +38,14 @@ type Seconds struct {
 }
 
 // SampleOf keeps of r what a [Sample] has. The rules are those of the metrics: a
-// request that failed has no latency, and TTFT is only that of a token that was
-// seen and of a prompt that was as cold as meant.
+// request that failed has no latency, TTFT is only that of a token that was seen and
+// of a prompt that was as cold as meant, and ITL only that of gaps that are not our
+// own.
 func SampleOf(r *probe.Result) Sample {
 	s := Sample{
 		Target: r.Target, Round: r.Round, Start: r.Timeline.Start, Elapsed: r.Elapsed, Late: r.ScheduleDelay(),
 		Outcome: r.Outcome, Prompt: r.Usage.Prompt, Output: r.Usage.Generated(),
-		Contaminated: r.Cache == probe.CacheContaminated, Hidden: r.Hidden,
+		Contaminated: r.Cache == probe.CacheContaminated, Tainted: r.Taint != "", Hidden: r.Hidden,
 		Frames: len(r.Timeline.Tokens), Coalesced: r.Timeline.Coalesced(),
 	}
 	for _, w := range r.Warnings {
@@ -56,7 +58,7 @@ func SampleOf(r *probe.Result) Sample {
 		s.TTFT = secondsOf(r.TTFT())
 	}
 	s.TPOT, s.E2EL = secondsOf(r.TPOT()), secondsOf(r.E2EL())
-	for gap := range r.Timeline.ITL() {
+	for gap := range r.ITL() {
 		s.ITL = append(s.ITL, gap.Seconds())
 	}
 	return s

@@ -37,6 +37,11 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 	}
+	late := answered(3, 1)
+	late.Taint = probe.TaintLate
+	if s := SampleOf(late); !s.Tainted || s.ITL != nil || !s.TTFT.Known || !s.TPOT.Known || !s.E2EL.Known {
+		t.Errorf("a request that was read late: %+v", s)
+	}
 	if s := SampleOf(stalled()); s.TTFT.Known || s.TPOT.Known || s.E2EL.Known || s.ITL != nil || s.Frames != 37 {
 		t.Errorf("a failed request has numbers: %+v", s)
 	}

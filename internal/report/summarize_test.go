@@ -65,7 +65,7 @@ func TestWarnings(t *testing.T) {
 	doubt := func(text string) func(*Sample) { return func(s *Sample) { s.Doubts = []string{text} } }
 	for name, test := range map[string]struct {
 		samples []Sample
-		want    string // of the first warning; empty: none
+		want    string // of the first warnings, parted by "|"; empty: none
 	}{
 		"nothing to say": {answers("a", 1000, 0.8, 0.003, 0.01, 1), ""},
 		"nothing at all": {nil, ""},
@@ -80,6 +80,13 @@ func TestWarnings(t *testing.T) {
 				doubt("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")(s)
 			}, 0, 4, 9),
 			"3 of 10 requests had reasoning that no frame showed: no TTFT of them",
+		},
+		"read late": {
+			with(good, func(s *Sample) {
+				s.Tainted, s.ITL, s.Coalesced = true, nil, 98
+				doubt("the prober was late: bytes lay unread for longer than a token takes, up to 45ms: no ITL, no chunk gaps, no max gap")(s)
+			}, 0, 1, 2, 3, 4, 5),
+			"6 of 10 requests were read late, by this prober and not from a late server: no ITL of them|of 10 requests fewer than ten lie beyond",
 		},
 		"untold": {
 			with(good, func(s *Sample) { s.Output, s.ITL = wire.Count{}, nil }, 1),
@@ -128,9 +135,13 @@ func TestWarnings(t *testing.T) {
 			with(answers("a", 1000, 0.8, 0.003, 0.01, 1), doubt("12 of 25 token frames arrived together with the one before: something batches them"), 3), "",
 		},
 	} {
-		got := slices.Concat(Summarize(test.samples).Warnings, []string{""})[0]
-		if !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
+		want := strings.Split(test.want, "|")
+		got := append(Summarize(test.samples).Warnings, "")
+		for i, words := range want {
+			if !strings.HasPrefix(got[i], words) || words == "" && got[i] != "" {
+				t.Errorf("%s: %q, want %q", name, got, want)
+				break
+			}
 		}
 	}
 }

@@ -17,7 +17,7 @@ func warningsOf(good []Sample, canceled int, itl Distribution) []string {
 		list = append(list, counted(canceled, "request")+" cut off at the end: counted nowhere")
 	}
 	for _, text := range []string{
-		cached(good), veiled(good), untold(good), unattributed(good), batches(burstsOf(good, itl)), lengths(good), fewForTails(good),
+		cached(good), veiled(good), belated(good), untold(good), unattributed(good), batches(burstsOf(good, itl)), lengths(good), fewForTails(good),
 	} {
 		if text != "" {
 			list = append(list, text)
@@ -54,6 +54,17 @@ func veiled(good []Sample) string {
 	return of(n, len(good), "request") + " had reasoning that no frame showed: no TTFT of them"
 }
 
+func tainted(s Sample) bool { return s.Tainted }
+
+// belated counts answers whose gaps are our own.
+func belated(good []Sample) string {
+	n := number(good, tainted)
+	if n == 0 {
+		return ""
+	}
+	return of(n, len(good), "request") + " were read late, by this prober and not from a late server: no ITL of them"
+}
+
 func untold(good []Sample) string {
 	n := number(good, func(s Sample) bool { return !s.Output.Known })
 	if n == 0 {
@@ -64,7 +75,7 @@ func untold(good []Sample) string {
 
 // unattributed counts answers of several frames that do not say their tokens.
 func unattributed(good []Sample) string {
-	n := number(good, func(s Sample) bool { return s.Output.Known && s.Frames > 1 && len(s.ITL) == 0 })
+	n := number(good, func(s Sample) bool { return s.Output.Known && s.Frames > 1 && len(s.ITL) == 0 && !s.Tainted })
 	if n == 0 {
 		return ""
 	}
@@ -94,11 +105,15 @@ type bursts struct {
 	perFrame         float64 // mean tokens of a frame where that is known, or 0
 }
 
-// burstsOf finds them in successful samples, whose ITL is spread so.
+// burstsOf finds them in successful samples, whose ITL is spread so. Where we read
+// late, it was us.
 func burstsOf(good []Sample, itl Distribution) bursts {
 	var b bursts
 	var frames, tokens int
 	for _, s := range good {
+		if s.Tainted {
+			continue
+		}
 		b.frames += s.Frames
 		b.together += s.Coalesced
 		if s.Output.Known && len(s.ITL) > 0 {
@@ -190,6 +205,7 @@ func told() []string {
 		"token frames arrived together with the one before",
 		"tokens of it in its cache",
 		"reasoning that no frame showed",
+		"the prober was late",
 	}
 }
 

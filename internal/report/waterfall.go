@@ -170,7 +170,10 @@ func (p *printer) phases() {
 // gaps draws the silences between token frames. The one in which the probe died
 // is a mark at the end: on the scale of the others it has no room.
 func (p *printer) gaps() {
-	list, open := slices.Collect(p.r.Timeline.ChunkGaps()), p.r.Timeline.Open
+	list, open := slices.Collect(p.r.ChunkGaps()), p.r.Timeline.Open
+	if p.r.Taint != "" {
+		return // they are the prober's own
+	}
 	if len(list) == 0 && open == 0 {
 		return
 	}
@@ -225,6 +228,9 @@ func (p *printer) accounts() {
 		p.line("frames", fmt.Sprintf("%s, %d coalesced with the one before", counted(n, "token frame"), r.Timeline.Coalesced()))
 		p.line("tokens", sourceWords(r.Source))
 	}
+	if r.Stamp != "" {
+		p.line("stamps", stampWords(r))
+	}
 	p.line("finish", finishWords(r.Finish))
 	if r.TraceID != "" {
 		p.line("trace", clean(r.TraceID))
@@ -246,6 +252,18 @@ func finishWords(finish string) string {
 		return "no finish reason came"
 	}
 	return "finish reason " + clean(finish)
+}
+
+// stampWords says who stamped the token frames, and how late they were read.
+func stampWords(r *probe.Result) string {
+	if r.Stamp == probe.ByUser {
+		return "by the prober itself: were it late, the server would seem to be"
+	}
+	words := "by the kernel"
+	if d, ok := r.Timeline.MaxReadDelay(); ok {
+		words += ", and read at most " + duration(d) + " later"
+	}
+	return words
 }
 
 // sourceWords says how the tokens of a frame are known.

@@ -112,7 +112,20 @@ func TestWaterfall(t *testing.T) {
 	silent.Timeline.Phases.DNS, silent.Timeline.Phases.Connect, silent.Timeline.Phases.TLS = 0, 0, 0
 	silent.Warnings = []error{errors.New("the server did not say how many tokens it generated: no TPOT, no ITL")}
 
+	stamped := answered(50, 1)
+	stamped.Stamp = probe.ByKernel
+	for i := range stamped.Timeline.Tokens {
+		stamped.Timeline.Tokens[i].Kernel, stamped.Timeline.Tokens[i].Delay = true, time.Duration(20+i*7%13)*time.Microsecond
+	}
+	late := answered(50, 1)
+	late.Stamp, late.Taint = probe.ByKernel, probe.TaintLate
+	late.Timeline.Tokens[42].Kernel, late.Timeline.Tokens[42].Delay = true, 180*ms
+	late.Warnings = []error{errors.New("the prober was late: bytes lay unread for longer than a token takes, up to 180ms: no ITL, no chunk gaps, no max gap")}
+	unstamped := answered(5, 1)
+	unstamped.Stamp = probe.ByUser
+
 	for name, r := range map[string]*probe.Result{
+		"stamped": stamped, "late": late, "unstamped": unstamped,
 		"ok": answered(100, 1), "batched": batched, "stalled": stalled(), "rejected": rejected(), "empty": empty, "no_usage": silent,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -61,17 +61,10 @@ func stages(a *probe.Account) []stage {
 
 // lastToken is when the last token frame came; of a successful probe, E2EL.
 func lastToken(a *probe.Account) float64 {
-	switch {
-	case a.E2EL != nil:
+	if a.E2EL != nil {
 		return *a.E2EL
-	case a.TTFT == nil:
-		return 0
 	}
-	at := *a.TTFT
-	for _, gap := range a.ChunkGaps {
-		at += gap
-	}
-	return at
+	return a.LastToken
 }
 
 // letters mark failed bars.
@@ -137,7 +130,11 @@ func barTitle(e *entry) string {
 	if !e.ok() {
 		return at + "\n" + string(a.Outcome) + " after " + precise(a.Elapsed) + "\n" + deref(a.Error)
 	}
-	return at + "\nE2EL " + optional(a.E2EL) + "\nTTFT " + optional(a.TTFT) + "\nTPOT " + optional(a.TPOT)
+	title := at + "\nE2EL " + optional(a.E2EL) + "\nTTFT " + optional(a.TTFT) + "\nTPOT " + optional(a.TPOT)
+	if a.Taint != nil {
+		title += "\nread late by the prober: " + string(*a.Taint)
+	}
+	return title
 }
 
 // barLimit is the value at the top of the bars of targets that are compared: the

@@ -62,7 +62,7 @@ func (s *snapshot) card() card {
 	c := card{
 		Name: t.Name, Model: t.Model, API: t.API, URL: t.URL, Server: strings.TrimSpace(t.Server + " " + t.Version), Workload: workload(t), State: s.state,
 		InFlight: s.inFlightWords(), Window: s.windowWords(), Share: s.share(), Metrics: s.metrics(), Objectives: s.objectives(),
-		Skipped: s.skippedWords(), Notes: append(slices.Clone(t.Notes), s.contaminated()...),
+		Skipped: s.skippedWords(), Notes: slices.Concat(t.Notes, s.contaminated(), s.tainted()),
 	}
 	if last, ok := s.last(); ok {
 		c.LastAge = span(s.now.Sub(last.at))
@@ -150,6 +150,21 @@ func (s *snapshot) contaminated() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s of %s prompts of the last %s were in the server's cache, and should not have been: they are not in TTFT",
+		grouped(n), grouped(len(s.recent)), s.windowWords())}
+}
+
+// tainted is a note on the probes of the last hour that the prober read late.
+func (s *snapshot) tainted() []string {
+	n := 0
+	for _, e := range s.recent {
+		if e.account.Taint != nil {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s of %s probes of the last %s were read late, by the prober and not from a late server: they are not in ITL",
 		grouped(n), grouped(len(s.recent)), s.windowWords())}
 }
 

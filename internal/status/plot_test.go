@@ -189,3 +189,44 @@ func TestSpelling(t *testing.T) {
 		}
 	}
 }
+
+// TestTaintedProbesAreMarked: on the bar, under the strip and in a note, and their
+// gaps are nowhere.
+func TestTaintedProbesAreMarked(t *testing.T) {
+	r := success("a", 500*ms, 1000*ms, 2000*ms)
+	r.Stamp, r.Taint = probe.ByKernel, probe.TaintLate
+	b := newTestBoard("a")
+	b.Record(success("a", 500*ms, 1000*ms, 2000*ms))
+	b.Record(r)
+	s := b.snapshots()[0]
+	c := s.card()
+	if want := "1 of 2 probes of the last hour were read late, by the prober and not from a late server: they are not in ITL"; len(c.Notes) != 1 || unbroken(c.Notes[0]) != want {
+		t.Errorf("notes %q, want %q", c.Notes, want)
+	}
+	if n := s.summary.itl.N; n != 2 {
+		t.Errorf("%d values of ITL, want the 2 of the probe that was not late", n)
+	}
+	p := s.plot(2, 2)
+	if title := p.Bars[1].Title; !strings.Contains(title, "\nread late by the prober: late") || strings.Contains(p.Bars[0].Title, "late") {
+		t.Errorf("titles %q and %q", p.Bars[0].Title, title)
+	}
+	if !strings.Contains(p.StripWords, "read late by the prober (late): no gaps") || strings.Contains(p.StripWords, "longest gap") {
+		t.Errorf("strip: %s", p.StripWords)
+	}
+	if p.Strip.Ticks != "M2500 0v1" || p.Strip.Gaps != nil {
+		t.Errorf("ticks %s, gaps %v, want the first token and none", p.Strip.Ticks, p.Strip.Gaps)
+	}
+}
+
+// unbroken is a text with spaces that break.
+func unbroken(text string) string { return strings.ReplaceAll(text, unit, " ") }
+
+// TestTaintedStallIsDrawnWhereItWas: its gaps do not lead there.
+func TestTaintedStallIsDrawnWhereItWas(t *testing.T) {
+	r := success("a", 500*ms, 1000*ms)
+	r.Outcome, r.Elapsed, r.Timeline.Open, r.Taint = probe.Stalled, 2*time.Second, time.Second, probe.TaintCoalesced
+	a := r.Account()
+	if got, want := fmt.Sprint(tokenStrip(&a, 2).Gaps), "[{failed 50 50}]"; got != want {
+		t.Errorf("silences %s, want %s", got, want)
+	}
+}

@@ -50,7 +50,7 @@ func tokenStrip(a *probe.Account, limit float64) strip {
 }
 
 // ticks is a path with a tick for each arrival; those that fall on one place are
-// drawn once.
+// drawn once. Of a tainted result the first is all that is known.
 func ticks(a *probe.Account, limit float64) string {
 	if a.TTFT == nil {
 		return ""
@@ -85,6 +85,7 @@ func silences(a *probe.Account) []stage {
 			}
 			at += gap
 		}
+		at = lastToken(a)
 	} else if all := stages(a); len(all) > 0 {
 		at = all[len(all)-1].To
 	}

@@ -25,6 +25,11 @@ const (
 	// zeroThreshold is 2^-13 s, 122 µs: what is not above it counts as zero. It is
 	// the gap of frames that came together, and would cost hundreds of buckets.
 	zeroThreshold = 0x1p-13
+
+	// delayThreshold is 2^-17 s, 7.6 µs, and the threshold of read delays: a healthy
+	// one is shorter than 122 µs, and would be nothing but zero. The dense buckets
+	// then span to 8 s.
+	delayThreshold = 0x1p-17
 )
 
 // The classic bounds, in seconds. Those of vLLM's own histograms are among them,
@@ -66,6 +71,15 @@ func phaseBounds() []float64 {
 	below := slices.DeleteFunc(gapBounds(), func(b float64) bool { return b >= 1 })
 	above := slices.DeleteFunc(firstBounds(), func(b float64) bool { return b < 1 })
 	return append(below, above...)
+}
+
+// delayBounds are for how long bytes lay unread: 3 to a power of ten, from what a
+// wake-up costs to what nobody would call one.
+func delayBounds() []float64 {
+	return []float64{
+		1e-6, 2.5e-6, 5e-6, 10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6,
+		.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10,
+	}
 }
 
 // genAIBounds are those that the GenAI conventions advise for every duration.

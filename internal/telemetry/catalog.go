@@ -38,17 +38,17 @@ func latencies() []Instrument {
 		},
 		{
 			Name: "llm.probe.itl", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
-			Help:     "Inter-token latency, once per token: the gap before the token's frame divided by the tokens of the frame; no sample of a failed probe, or if the tokens of some frame are unknown.",
+			Help:     "Inter-token latency, once per token: the gap before the token's frame divided by the tokens of the frame; no sample of a failed or a tainted probe, or if the tokens of some frame are unknown.",
 			ofResult: tokenGaps,
 		},
 		{
 			Name: "llm.probe.chunk_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
-			Help:     "Time between consecutive token frames, whatever number of tokens they carry; no sample of a failed probe.",
+			Help:     "Time between consecutive token frames, whatever number of tokens they carry; no sample of a failed or a tainted probe.",
 			ofResult: chunkGaps,
 		},
 		{
 			Name: "llm.probe.max_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: maxGapBounds(),
-			Help:     "Longest time between token frames in one probe, including, of a probe that died mid-stream, the gap that was open when it died; no sample if there was no gap.",
+			Help:     "Longest time between token frames in one probe, including, of a probe that died mid-stream, the gap that was open when it died; no sample of a tainted probe, or if there was no gap.",
 			ofResult: measure((*probe.Result).MaxGap).once(true),
 		},
 		{
@@ -101,6 +101,12 @@ func counters() []Instrument {
 			Name: "llm.probe.coalesced_frames", Unit: "{frame}", Kind: Counter, Scope: ScopeTarget,
 			Help:     "Token frames that arrived in one read with the token frame before, so that the gap of zero between them is the network's and not the engine's.",
 			ofResult: coalescedFrames,
+		},
+		{
+			Name: "llm.probe.tainted", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
+			Labels:   []Label{{Name: "reason", Values: taintReasons()}},
+			Help:     "Probes of any outcome whose gaps are the prober's and not the server's, and so are in none of ITL, chunk gap and max gap, while TTFT, TPOT and E2EL stay: late if bytes lay unread for longer than a token takes, coalesced if frames were read together while the reader was late.",
+			ofResult: tainted,
 		},
 		{
 			Name: "llm.probe.objective_events", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
@@ -178,6 +184,16 @@ func ofProber() []Instrument {
 			Name: "llm.prober.schedule_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Bounds: gapBounds(),
 			Help:     "How late probes started; no sample of a probe that was not scheduled.",
 			ofResult: measure(scheduleDelay).once(false),
+		},
+		{
+			Name: "llm.prober.read_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Bounds: delayBounds(), Zero: delayThreshold,
+			Help:     "How long bytes lay unread: from the kernel's receive time stamp until the prober had read them, once for each read that completed a token frame, of probes of any outcome; no sample of a read that the kernel did not stamp.",
+			ofResult: readDelays,
+		},
+		{
+			Name: "llm.prober.refused_stamps", Unit: "{stamp}", Kind: Counter, Scope: ScopeProber,
+			Help:     "Kernel time stamps that were not believed, and replaced by the prober's own time: they were from the future, or the wall clock had been set.",
+			ofResult: refusedStamps,
 		},
 		{
 			Name: "llm.prober.build_info", Kind: Gauge, Scope: ScopeProber,

@@ -58,6 +58,7 @@ func TestPrometheusNames(t *testing.T) {
 		{"llm.probe.prompt_cache", "llm_probe_prompt_cache_total"},
 		{"llm.probe.frames", "llm_probe_frames_total"},
 		{"llm.probe.coalesced_frames", "llm_probe_coalesced_frames_total"},
+		{"llm.probe.tainted", "llm_probe_tainted_total"},
 		{"llm.probe.objective_events", "llm_probe_objective_events_total"},
 		{"llm.probe.skipped", "llm_probe_skipped_total"},
 		{"llm.probe.interval", "llm_probe_interval_seconds"},
@@ -70,6 +71,8 @@ func TestPrometheusNames(t *testing.T) {
 		{"llm.probe.tls_earliest_cert_expiry_timestamp", "llm_probe_tls_earliest_cert_expiry_timestamp_seconds"},
 		{"llm.probe.target_info", "llm_probe_target_info"},
 		{"llm.prober.schedule_delay", "llm_prober_schedule_delay_seconds"},
+		{"llm.prober.read_delay", "llm_prober_read_delay_seconds"},
+		{"llm.prober.refused_stamps", "llm_prober_refused_stamps_total"},
 		{"llm.prober.build_info", "llm_prober_build_info"},
 		{"llm.prober.config_last_reload_successful", "llm_prober_config_last_reload_successful"},
 		{"llm.prober.config_last_reload_success_timestamp", "llm_prober_config_last_reload_success_timestamp_seconds"},
@@ -121,6 +124,9 @@ func TestCatalogIsWellFormed(t *testing.T) {
 		}
 		if !slices.IsSorted(i.Bounds) || len(slices.Compact(slices.Clone(i.Bounds))) != len(i.Bounds) {
 			t.Errorf("%s: bounds do not ascend", i.Name)
+		}
+		if i.Zero < 0 || i.Zero > 0 && i.Kind != Histogram {
+			t.Errorf("%s: a %s that counts what is not above %g as zero", i.Name, i.Kind, i.Zero)
 		}
 		sources := 0
 		for _, has := range []bool{i.ofResult != nil, i.ofTarget != nil, i.ofSelf != nil} {

@@ -31,7 +31,8 @@ func fixedTarget() Target {
 }
 
 // succeeded5 has five tokens in four frames, the last two of one read, 600 ms
-// to the first and gaps of 20, 40 and 0 ms.
+// to the first and gaps of 20, 40 and 0 ms. The kernel stamped the reads, which lay
+// there for 20 µs, 3 ms and 40 µs.
 func succeeded5() *probe.Result {
 	return &probe.Result{
 		Target: "a", Group: "g", Model: "llama", API: "openai-chat", Prompt: "cold",
@@ -42,8 +43,8 @@ func succeeded5() *probe.Result {
 				DNS: ms(1), Connect: ms(2), TLS: ms(5), Wrote: ms(10), Header: ms(90),
 			},
 			Tokens: []probe.Arrival{
-				{At: ms(600), Read: 4, N: 1}, {At: ms(620), Read: 5, N: 1},
-				{At: ms(660), Read: 6, N: 2}, {At: ms(660), Read: 6, N: 1},
+				{At: ms(600), Read: 4, N: 1, Kernel: true, Delay: ms(.02)}, {At: ms(620), Read: 5, N: 1, Kernel: true, Delay: ms(3)},
+				{At: ms(660), Read: 6, N: 2, Kernel: true, Delay: ms(.04)}, {At: ms(660), Read: 6, N: 1, Kernel: true, Delay: ms(.04)},
 			},
 			Answer: ms(620),
 			Finish: ms(665),
@@ -52,9 +53,16 @@ func succeeded5() *probe.Result {
 		Usage: wire.Usage{
 			Prompt: wire.Tokens(100), Cached: wire.Tokens(16), Output: wire.Tokens(5), Total: wire.Tokens(105),
 		},
-		Source: probe.FromUsage, CertExpiry: day().AddDate(0, 2, 0),
+		Source: probe.FromUsage, Stamp: probe.ByKernel, CertExpiry: day().AddDate(0, 2, 0),
 		TraceID: "0102030405060708090a0b0c0d0e0f10", SpanID: "1112131415161718",
 	}
+}
+
+// tainted5 is succeeded5 whose gaps are not to be believed.
+func tainted5(why probe.Taint) *probe.Result {
+	r := succeeded5()
+	r.Taint, r.Refused = why, 2
+	return r
 }
 
 // stalled is a probe that died 30 s after its second token.
@@ -78,6 +86,7 @@ func refused() *probe.Result {
 	r.Due = r.Timeline.Start
 	r.Elapsed, r.Outcome, r.Err = ms(3), probe.Connect, errors.New("connection refused")
 	r.Usage, r.Status, r.CertExpiry = wire.Usage{}, 0, time.Time{}
+	r.Stamp = ""
 	r.TraceID = "bb02030405060708090a0b0c0d0e0f10"
 	return r
 }
@@ -106,6 +115,9 @@ func random(n int) []*probe.Result {
 		if r.Outcome != probe.OK {
 			r.Err, r.Timeline.Open = errors.New("as asked"), ms(1000*from.ExpFloat64())
 		}
+		if from.IntN(10) == 0 {
+			r.Taint, r.Refused = probe.Taints()[from.IntN(len(probe.Taints()))], from.IntN(3)
+		}
 		r.TraceID = fmt.Sprintf("%032x", i+1)
 		all = append(all, r)
 	}
@@ -117,7 +129,11 @@ func randomTimeline(from *rand.Rand, start time.Time) probe.Timeline {
 	t.Phases = probe.Phases{DNS: ms(from.Float64()), Connect: ms(from.Float64() / 4), Wrote: ms(5 + from.Float64()), Header: ms(50)}
 	at := ms(100 + 400*from.ExpFloat64())
 	for i := range 1 + from.IntN(60) {
-		t.Tokens = append(t.Tokens, probe.Arrival{At: at, Read: uint64(i / 2), N: from.IntN(8)})
+		a := probe.Arrival{At: at, Read: uint64(i / 2), N: from.IntN(8)}
+		if a.Kernel = from.IntN(10) > 0; a.Kernel {
+			a.Delay = ms(.02 * math.Exp(from.NormFloat64()))
+		}
+		t.Tokens = append(t.Tokens, a)
 		at += randomGap(from)
 	}
 	return t

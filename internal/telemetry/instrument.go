@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type Instrument struct {
 	Scope  Scope
 	Labels []Label   // beside those of the scope
 	Bounds []float64 // of a histogram's classic buckets, in Unit, ascending
+	Zero   float64   // of a histogram: what is not above it counts as zero, in Unit; 0 for zeroThreshold
 
 	// Exactly one of these is set. What a result adds is recorded when the result
 	// comes; what is known of a target or of the prober is read when somebody
@@ -94,6 +96,9 @@ func (i Instrument) PrometheusName() string {
 	}
 	return strings.Join(words, "_")
 }
+
+// zero is what a value must be above not to count as zero.
+func (i Instrument) zero() float64 { return cmp.Or(i.Zero, zeroThreshold) }
 
 // prometheusUnit is the unit as a word; empty if it is no part of the name.
 func (i Instrument) prometheusUnit() string {

@@ -209,12 +209,12 @@ func (a *account) late(r *probe.Result) bool {
 		a.replaced != "" && r.Model == a.replaced && r.Timeline.Start.Before(a.facts.since)
 }
 
-// told returns t with the model and the API of a result. ok is false if that
-// changes nothing.
+// told returns t with the model and the API of a result, and who stamped its token
+// frames, if it had any. ok is false if that changes nothing.
 func (t Target) told(r *probe.Result) (told Target, ok bool) {
 	told = t
-	told.Model, told.API = cmp.Or(r.Model, t.Model), cmp.Or(r.API, t.API)
-	return told, told.Model != t.Model || told.API != t.API
+	told.Model, told.API, told.Stamp = cmp.Or(r.Model, t.Model), cmp.Or(r.API, t.API), cmp.Or(r.Stamp, t.Stamp)
+	return told, told.Model != t.Model || told.API != t.API || told.Stamp != t.Stamp
 }
 
 // Skipped implements [Recorder].

@@ -121,7 +121,7 @@ func TestSetOfOtherFactsGoesOn(t *testing.T) {
 	want := map[string]float64{
 		"llm_probe_frames_total,model=llama,prompt=cold,target=a":     8,
 		"llm_probe_interval_seconds,model=llama,prompt=cold,target=a": 60,
-		"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown,exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,target=a,tokenize=unknown,url=http://new": 1,
+		"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown,exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,stamp=kernel,target=a,tokenize=unknown,url=http://new": 1,
 		"llm_probe_ttft_seconds,model=llama,prompt=cold,target=a":                                     2,
 		"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                0.99,
 		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good": 2,
@@ -132,6 +132,39 @@ func TestSetOfOtherFactsGoesOn(t *testing.T) {
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)
 	}
+}
+
+// TestStampIsThatOfTheLastTokens: a result without tokens says nothing about it, and
+// it stays what it was when other facts are set.
+func TestStampIsThatOfTheLastTokens(t *testing.T) {
+	r := newRoads(t)
+	told := func(when, want string) {
+		t.Helper()
+		all := r.values(t, "llm_probe_target_info")
+		for series := range all {
+			if !strings.Contains(series, ",stamp="+want+",") {
+				t.Errorf("%s: %s, want stamp=%s", when, series, want)
+			}
+		}
+		if len(all) != 1 {
+			t.Errorf("%s: %d series, want one", when, len(all))
+		}
+	}
+	r.Set(fixedTarget())
+	told("at first", "")
+	r.Record(refused())
+	told("without tokens", "")
+	r.Record(succeeded5())
+	told("after tokens that the kernel stamped", "kernel")
+	r.Record(refused())
+	other := fixedTarget()
+	other.Interval = time.Minute
+	r.Set(other)
+	told("after a failure and a change", "kernel")
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Stamp = probe.ByUser }))
+	told("after tokens that it did not stamp", "user")
+	r.Record(with(stalled(), func(r *probe.Result) { r.Stamp = probe.ByKernel }))
+	told("after tokens of a probe that failed", "kernel")
 }
 
 func TestObjectiveThatVanishedLosesItsSeries(t *testing.T) {

@@ -73,12 +73,12 @@ func code(text string) string {
 
 // buckets says what resolution histograms have.
 func buckets(b *strings.Builder) {
-	fmt.Fprintf(b, `Native histograms have schema %d, 16 buckets to a power of two, each 4.4%% wide; a zero threshold of 2^-13 s (122 µs);
-at most %d buckets, beyond which a series that is older than %s starts again and a younger one halves its resolution.
-OTLP sends base-2 exponential histograms of scale %d with at most %d buckets, which span 122 µs to 128 s; what is not
-above 2^-13 s is recorded as 0, so that both roads agree bucket for bucket. There a range beyond that lowers the scale,
-under cumulative temporality for good. Exemplars carry the probe's trace, on TTFT, TPOT, E2EL, max gap and on the longest
-gap of a probe in ITL and chunk gap.
+	fmt.Fprintf(b, `Native histograms have schema %d, 16 buckets to a power of two, each 4.4%% wide; a zero threshold of 2^-13 s (122 µs), the read
+delay of 2^-17 s (7.6 µs); at most %d buckets, beyond which a series that is older than %s starts again and a younger one
+halves its resolution. OTLP sends base-2 exponential histograms of scale %d with at most %d buckets, which span 122 µs to
+128 s, the read delay's 7.6 µs to 8 s; what is not above the threshold is recorded as 0, so that both roads agree bucket
+for bucket. There a range beyond that lowers the scale, under cumulative temporality for good. Exemplars carry the
+probe's trace, on TTFT, TPOT, E2EL, max gap and on the longest gap of a probe in ITL and chunk gap.
 
 Classic buckets stand beside the native ones on `+"`/metrics`"+`: a Prometheus that is not told to scrape native histograms
 (`+"`scrape_native_histograms: true`"+`) has these.

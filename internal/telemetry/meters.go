@@ -77,7 +77,7 @@ func (m *meters) open(row int, t Target, p point) sink {
 	if i.Scope == ScopeGenAI {
 		return h
 	}
-	return zeroing{h}
+	return zeroing{h, i.zero()}
 }
 
 // close only notes that the series has ended: the SDK keeps it, and [pruning]
@@ -135,13 +135,16 @@ func (h meterHistogram) mark(value float64, l link) {
 
 // zeroing gives the SDK's exponential histograms the zero threshold that they
 // lack. A value equal to it is zero to client_golang too.
-type zeroing struct{ to meterHistogram }
+type zeroing struct {
+	to        meterHistogram
+	threshold float64
+}
 
-func (z zeroing) add(value float64)          { z.to.add(floor(value)) }
-func (z zeroing) mark(value float64, l link) { z.to.mark(floor(value), l) }
+func (z zeroing) add(value float64)          { z.to.add(z.floor(value)) }
+func (z zeroing) mark(value float64, l link) { z.to.mark(z.floor(value), l) }
 
-func floor(value float64) float64 {
-	if value <= zeroThreshold {
+func (z zeroing) floor(value float64) float64 {
+	if value <= z.threshold {
 		return 0
 	}
 	return value

@@ -33,6 +33,19 @@ func TestParity(t *testing.T) {
 	if itl.Scale != 4 || itl.Zero == 0 || len(itl.Native) < 50 {
 		t.Errorf("the results are no test of the buckets: %+v", itl)
 	}
+	delay := onMetrics["llm_prober_read_delay_seconds"]
+	if delay.Scale != 4 || delay.Zero == 0 || len(delay.Native) < 50 {
+		t.Errorf("the results are no test of the buckets: %+v", delay)
+	}
+	for _, name := range []string{
+		"llm_probe_tainted_total,model=llama,prompt=cold,reason=late,target=a",
+		"llm_probe_tainted_total,model=llama,prompt=cold,reason=coalesced,target=b",
+		"llm_prober_refused_stamps_total",
+	} {
+		if onMetrics[name].Value == 0 {
+			t.Errorf("the results are no test of %s", name)
+		}
+	}
 }
 
 // A recount is what a histogram must hold, counted without a library.
@@ -67,24 +80,33 @@ func recounted(n int) map[string]*recount {
 				if all[k] == nil {
 					all[k] = &recount{Classic: make([]uint64, len(i.Bounds))}
 				}
-				all[k].add(i.Bounds, s.value)
+				all[k].add(i, s.value)
 			}
 		}
 	}
 	return all
 }
 
-func (c *recount) add(bounds []float64, value float64) {
+func (c *recount) add(to Instrument, value float64) {
 	c.Count++
 	c.Sum += value
-	if value > math.Pow(2, -13) {
+	if value > math.Pow(2, thresholds(to.Name)) {
 		c.Zeroed += value
 	}
-	for n, bound := range bounds {
+	for n, bound := range to.Bounds {
 		if value <= bound {
 			c.Classic[n]++
 		}
 	}
+}
+
+// thresholds is the power of two that a value of a histogram must be above not to
+// count as zero.
+func thresholds(name string) float64 {
+	if name == "llm.prober.read_delay" {
+		return -17
+	}
+	return -13
 }
 
 func TestRecountOfPrometheus(t *testing.T) {
@@ -149,27 +171,32 @@ func TestRecountOfOTLP(t *testing.T) {
 	}
 }
 
-// TestThresholdIsZeroOnBothRoads: a value equal to 2^-13 s is zero, the next above
-// is not.
+// TestThresholdIsZeroOnBothRoads: a value equal to the threshold is zero, the next
+// above is not.
 func TestThresholdIsZeroOnBothRoads(t *testing.T) {
-	for _, value := range []float64{0, math.Nextafter(zeroThreshold, 0), zeroThreshold, math.Nextafter(zeroThreshold, 1)} {
-		p := NewPrometheus(Build{})
-		o, from := manual(t, false)
-		for _, l := range []*ledger{p.ledger, o.ledger} {
-			l.Set(fixedTarget())
-			for row, i := range l.rows {
-				if i.Name == "llm.probe.itl" {
-					l.accounts["a"].series[row][point{}].add(value)
+	for name, series := range map[string]string{
+		"llm.probe.itl":         "llm_probe_itl_seconds,model=llama,prompt=cold,target=a",
+		"llm.prober.read_delay": "llm_prober_read_delay_seconds",
+	} {
+		threshold := math.Pow(2, thresholds(name))
+		for _, value := range []float64{0, math.Nextafter(threshold, 0), threshold, math.Nextafter(threshold, 1)} {
+			p := NewPrometheus(Build{})
+			o, from := manual(t, false)
+			for _, l := range []*ledger{p.ledger, o.ledger} {
+				l.Set(fixedTarget())
+				for row, i := range l.rows {
+					if i.Name == name {
+						l.accounts["a"].series[row][point{}].add(value)
+					}
 				}
 			}
-		}
-		const itl = "llm_probe_itl_seconds,model=llama,prompt=cold,target=a"
-		onMetrics, onOTLP := scraped(gather(t, p))[itl], read(t, collect(t, from))[itl]
-		if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
-			t.Errorf("%g (-/metrics +OTLP):\n%s", value, diff)
-		}
-		if want := map[bool]uint64{true: 1, false: 0}[value <= zeroThreshold]; onMetrics.Zero != want {
-			t.Errorf("%g: %d in the zero bucket, want %d", value, onMetrics.Zero, want)
+			onMetrics, onOTLP := scraped(gather(t, p))[series], read(t, collect(t, from))[series]
+			if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
+				t.Errorf("%s of %g (-/metrics +OTLP):\n%s", name, value, diff)
+			}
+			if want := map[bool]uint64{true: 1, false: 0}[value <= threshold]; onMetrics.Zero != want {
+				t.Errorf("%s of %g: %d in the zero bucket, want %d", name, value, onMetrics.Zero, want)
+			}
 		}
 	}
 }

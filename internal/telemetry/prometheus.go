@@ -94,7 +94,7 @@ func (i Instrument) vector() vector {
 		Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
 		Buckets:                         i.Bounds,
 		NativeHistogramBucketFactor:     nativeFactor,
-		NativeHistogramZeroThreshold:    zeroThreshold,
+		NativeHistogramZeroThreshold:    i.zero(),
 		NativeHistogramMaxBucketNumber:  nativeBuckets,
 		NativeHistogramMinResetDuration: nativeReset,
 	}, i.labelNames())

@@ -31,7 +31,7 @@ type Recorder interface {
 	// Set adds a target, with all its series at zero, or changes it. Setting what
 	// is set already changes nothing. When the model or the prompt changed, the
 	// old series end and new ones begin; when only other facts did, the series
-	// go on. A model or an API that t leaves open stays what results told, as
+	// go on. A model, an API or a stamp that t leaves open stays what results told, as
 	// long as the URL is the same.
 	Set(t Target)
 

@@ -79,6 +79,10 @@ func infoLabels() []Label {
 		{Name: "url", From: "URL without user, password and query", fact: func(t Target) string { return t.URL }},
 		{Name: "server", From: "kind of server, as it was recognized or configured; `unknown` if it was not", fact: func(t Target) string { return cmp.Or(t.Server, unknown) }},
 	}
+	labels = append(labels, Label{
+		Name: "stamp", From: "who stamps the arrival of token frames: `kernel`, `user` for the prober itself, empty before the first was seen",
+		fact: func(t Target) string { return string(t.Stamp) },
+	})
 	for _, a := range (probe.Lessons{}).Abilities() {
 		labels = append(labels, Label{
 			Name: a.Name, From: "`yes`, `no`, `optional` or `unknown`: " + a.Means(),

@@ -21,6 +21,7 @@ type Target struct {
 	URL   string // shown without user, password, query and fragment
 
 	Server    string          // kind; empty if it is not known
+	Stamp     probe.Stamping  // who stamps token frames; empty until a result tells
 	Abilities []probe.Ability // what the server can be held to
 
 	Interval   time.Duration // between probes
@@ -53,6 +54,7 @@ func (t Target) clean() Target {
 func (t Target) learned(old Target) Target {
 	if t.URL == old.URL {
 		t.Model, t.API, t.Server = cmp.Or(t.Model, old.Model), cmp.Or(t.API, old.API), cmp.Or(t.Server, old.Server)
+		t.Stamp = cmp.Or(t.Stamp, old.Stamp)
 	}
 	return t
 }

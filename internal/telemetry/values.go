@@ -61,14 +61,15 @@ func only(s sample, ok bool) iter.Seq[sample] {
 	}
 }
 
-// chunkGaps are the gaps between token frames. The longest is marked.
+// chunkGaps are the gaps between token frames, none of a tainted probe. The
+// longest is marked.
 func chunkGaps(_ Target, r *probe.Result) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
 		if r.Outcome != probe.OK {
 			return
 		}
 		longest, frame := longestGap(&r.Timeline), 0
-		for gap := range r.Timeline.ChunkGaps() {
+		for gap := range r.ChunkGaps() {
 			frame++
 			if !yield(sample{value: gap.Seconds(), marked: frame == longest}) {
 				return
@@ -77,15 +78,15 @@ func chunkGaps(_ Target, r *probe.Result) iter.Seq[sample] {
 	}
 }
 
-// tokenGaps are the inter-token latencies. That of the first token after the
-// longest gap is marked.
+// tokenGaps are the inter-token latencies, none of a tainted probe. That of the
+// first token after the longest gap is marked.
 func tokenGaps(_ Target, r *probe.Result) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
 		if r.Outcome != probe.OK {
 			return
 		}
 		longest, token := tokensBefore(&r.Timeline, longestGap(&r.Timeline)), 0
-		for itl := range r.Timeline.ITL() {
+		for itl := range r.ITL() {
 			if !yield(sample{value: itl.Seconds(), marked: token == longest}) {
 				return
 			}
@@ -221,6 +222,36 @@ func tokenFrames(_ Target, r *probe.Result) iter.Seq[sample] {
 // coalescedFrames counts the token frames that came together with the one before.
 func coalescedFrames(_ Target, r *probe.Result) iter.Seq[sample] {
 	return only(sample{value: float64(r.Timeline.Coalesced())}, true)
+}
+
+// tainted counts a probe whose gaps are not to be believed.
+func tainted(_ Target, r *probe.Result) iter.Seq[sample] {
+	return only(sample{at: point{string(r.Taint)}, value: 1}, r.Taint != "")
+}
+
+// taintReasons are the taints as label values.
+func taintReasons() []string {
+	var names []string
+	for _, reason := range probe.Taints() {
+		names = append(names, string(reason))
+	}
+	return names
+}
+
+// readDelays are how long the bytes of token frames lay unread.
+func readDelays(_ Target, r *probe.Result) iter.Seq[sample] {
+	return func(yield func(sample) bool) {
+		for d := range r.Timeline.ReadDelays() {
+			if !yield(sample{value: d.Seconds()}) {
+				return
+			}
+		}
+	}
+}
+
+// refusedStamps counts the kernel's time stamps that were not believed.
+func refusedStamps(_ Target, r *probe.Result) iter.Seq[sample] {
+	return only(sample{value: float64(r.Refused)}, true)
 }
 
 // The verdicts of an objective.

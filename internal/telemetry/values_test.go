@@ -33,6 +33,13 @@ func TestValues(t *testing.T) {
 	unscheduled := succeeded5()
 	unscheduled.Due = time.Time{}
 
+	died := stalled()
+	died.Taint = probe.TaintCoalesced
+	byUser := succeeded5()
+	for i := range byUser.Timeline.Tokens {
+		byUser.Timeline.Tokens[i].Kernel, byUser.Timeline.Tokens[i].Delay = false, 0
+	}
+
 	v := func(value float64) sample { return sample{value: value} }
 	mark := func(s sample) sample { s.marked = true; return s }
 	at := func(value float64, labels ...string) sample {
@@ -74,6 +81,25 @@ func TestValues(t *testing.T) {
 		{"llm.probe.tokens", stalled(), []sample{at(100, "prompt")}},
 		{"llm.probe.frames", stalled(), []sample{v(2)}},
 		{"llm.probe.coalesced_frames", succeeded5(), []sample{v(1)}},
+		{"llm.probe.ttft", tainted5(probe.TaintLate), []sample{mark(v(0.6))}},
+		{"llm.probe.tpot", tainted5(probe.TaintLate), []sample{mark(v(0.015))}},
+		{"llm.probe.e2el", tainted5(probe.TaintLate), []sample{mark(v(0.665))}},
+		{"llm.probe.itl", tainted5(probe.TaintLate), nil},
+		{"llm.probe.chunk_gap", tainted5(probe.TaintCoalesced), nil},
+		{"gen_ai.client.operation.time_per_output_chunk", tainted5(probe.TaintCoalesced), nil},
+		{"llm.probe.max_gap", tainted5(probe.TaintLate), nil},
+		{"llm.probe.max_gap", died, nil},
+		{"llm.probe.coalesced_frames", tainted5(probe.TaintCoalesced), []sample{v(1)}},
+		{"llm.probe.tainted", succeeded5(), nil},
+		{"llm.probe.tainted", tainted5(probe.TaintLate), []sample{at(1, "late")}},
+		{"llm.probe.tainted", died, []sample{at(1, "coalesced")}},
+		{"llm.prober.read_delay", succeeded5(), []sample{v(20e-6), v(3e-3), v(40e-6)}},
+		{"llm.prober.read_delay", died, []sample{v(20e-6), v(3e-3)}},
+		{"llm.prober.read_delay", byUser, nil},
+		{"llm.prober.read_delay", refused(), nil},
+		{"llm.prober.refused_stamps", succeeded5(), []sample{v(0)}},
+		{"llm.prober.refused_stamps", tainted5(probe.TaintLate), []sample{v(2)}},
+		{"llm.probe.objective_events", tainted5(probe.TaintLate), []sample{at(1, "up", "good"), at(1, "fast", "good")}},
 		{"llm.probe.objective_events", succeeded5(), []sample{at(1, "up", "good"), at(1, "fast", "good")}},
 		{"llm.probe.objective_events", slow, []sample{at(1, "up", "good"), at(1, "fast", "bad")}},
 		{"llm.probe.objective_events", refused(), []sample{at(1, "up", "bad"), at(1, "fast", "bad")}},
