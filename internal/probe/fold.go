@@ -23,6 +23,7 @@ type fold struct {
 	reasoning bool // some frame showed reasoning
 	whole     int  // bytes of the answer so far, where frames repeat all of it
 
+	behind   time.Duration // longest that a token frame lay unread that was read with a frame without token behind it
 	answered time.Duration // frame that first showed some of the answer; 0 if none did
 	expects  bool          // the answer's text is kept, to be judged
 	said     []byte        // that text, reasoning included, up to maxSaid
@@ -67,6 +68,9 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 	f.refusal = f.refusal || d.Refusal
 	f.reasoning = f.reasoning || len(d.Reasoning) > 0
 	if grown == 0 && d.Tokens == 0 && len(text) == 0 && len(d.Reasoning) == 0 {
+		if n := len(f.tokens); n > 0 && f.tokens[n-1].Read == at.Read {
+			f.behind = max(f.behind, at.Delay)
+		}
 		return false
 	}
 	if len(text) > 0 && f.answered == 0 {
@@ -188,7 +192,7 @@ func (f *fold) generated() wire.Usage {
 func (f *fold) into(r *Result) {
 	f.usage = f.generated()
 	r.Timeline.Answer = f.answered
-	r.Timeline.Tokens = f.tokens
+	r.Timeline.Tokens, r.Timeline.Behind = f.tokens, f.behind
 	r.Timeline.Finish = f.finishAt
 	r.Finish, r.Usage, r.Source, r.Hidden = f.finish, f.usage, f.source(), f.hidden()
 	r.Timeline.Alone = r.Source == FromTotal

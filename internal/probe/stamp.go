@@ -44,8 +44,10 @@ func (t *Timeline) stamping() Stamping {
 
 // taint judges the gaps between token frames. A read that comes late finds the frames of
 // several arrivals together, and the kernel tells only the last: their gaps are ours and
-// not the server's. A proxy that batches frames makes them come together too, but then the reader is
-// on time. Nothing can be said without the kernel's stamps.
+// not the server's. A proxy that batches frames makes them come together too, but then the
+// reader is on time. What a read found may have come at any time since the one before, so
+// that one late read casts doubt on all that were shared. Nothing can be said without
+// the kernel's stamps.
 func (t *Timeline) taint() Taint {
 	var latest time.Duration
 	reads := 0
@@ -57,10 +59,11 @@ func (t *Timeline) taint() Taint {
 		return ""
 	}
 	apart := (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(reads-1)
+	late := max(onTime, apart/20)
 	switch {
 	case latest > apart:
 		return TaintLate
-	case latest > max(onTime, apart/20) && t.Coalesced() > 0:
+	case latest > late && t.Coalesced() > 0, t.Behind > late:
 		return TaintCoalesced
 	}
 	return ""

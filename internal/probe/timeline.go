@@ -16,6 +16,11 @@ type Timeline struct {
 	Answer time.Duration // first frame that showed some of the answer, not only reasoning; 0 if none did
 	Open   time.Duration // silence still running when the probe died mid-stream; 0 if it did not
 
+	// Behind is the longest that a token frame lay unread which was read together with a
+	// frame without tokens behind it: its arrival may be that of the other. Known only of frames
+	// that the kernel stamped.
+	Behind time.Duration
+
 	// Alone is the answer's generated tokens when each token frame carries
 	// exactly one: set when the server never told the tokens of a frame, but
 	// its count of all tokens equals the number of token frames, or is one more

@@ -23,7 +23,7 @@ func hidden(ctx context.Context, network, address string) (net.Conn, error) {
 // newProber is the product, from the request to the result: a connection a stream.
 func newProber(j job, dialect wire.Dialect, ask wire.Ask, dial probe.Dial) reader {
 	target := probe.Target{
-		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober", Transport: probe.NewTransport(dial, nil, false),
+		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober", Transport: probe.NewTransport(probe.Route{Dial: dial}),
 		Timeout: j.spans() + time.Minute, Stall: time.Minute,
 	}
 	return func(ctx context.Context) (func() seen, error) {
