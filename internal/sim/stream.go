@@ -39,14 +39,27 @@ func (o *outlet) flush(due time.Time) error {
 	if len(o.waiting) == 0 {
 		return nil
 	}
-	before := o.ledger.sending(o.entry, o.tokens)
-	_, err := o.w.Write(o.waiting)
+	before, err := o.send()
 	if err == nil {
 		err = o.control.Flush()
 	}
 	o.writes.note(due, before, len(o.tokens))
 	o.waiting, o.tokens = o.waiting[:0], o.tokens[:0]
 	return err
+}
+
+// withheld is how many bytes net/http keeps until Flush, whatever it speaks.
+const withheld = 2048
+
+// send gives the bytes to net/http, and notes the moment: as late as can be, but before the first of them leaves.
+func (o *outlet) send() (before time.Time, err error) {
+	if len(o.waiting) >= withheld {
+		before = o.ledger.sending(o.entry, o.tokens)
+		_, err = o.w.Write(o.waiting)
+		return before, err
+	}
+	_, err = o.w.Write(o.waiting)
+	return o.ledger.sending(o.entry, o.tokens), err
 }
 
 // streaming is the state of one answer on its way out.

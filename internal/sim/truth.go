@@ -70,16 +70,20 @@ func (l *ledger) open(s Sent) *entry {
 func (l *ledger) sending(e *entry, tokens []int) (at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at = time.Now()
 	if e.forgotten {
-		return at
+		return time.Now()
 	}
+	old := len(e.Frames)
 	for _, n := range tokens {
-		e.Frames = append(e.Frames, SentFrame{At: at, Tokens: n})
+		e.Frames = append(e.Frames, SentFrame{Tokens: n})
 		e.Output += n
 	}
 	l.frames += len(tokens)
 	l.trimLocked()
+	at = time.Now() // last: the Write is not to wait for what is above
+	for i := range e.Frames[old:] {
+		e.Frames[old+i].At = at
+	}
 	return at
 }
 

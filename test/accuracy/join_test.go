@@ -189,3 +189,16 @@ func TestTableHasALineForEachClientAndNumber(t *testing.T) {
 		}
 	}
 }
+
+func TestDoubts(t *testing.T) {
+	p := plan{gap: 20 * time.Millisecond}
+	all := runsOf(1, 1, 1)
+	if got := p.doubts(all); len(got) != 0 {
+		t.Errorf("%q on a quiet machine", got)
+	}
+	all[3].others, all[5].lateness.p99 = 0.5, p.gap+1
+	got := strings.Join(p.doubts(all), "\n")
+	if !strings.Contains(got, "up to 50% of") || !strings.Contains(got, "with 512 streams") || strings.Count(got, "\n") != 1 {
+		t.Errorf("doubts %s", got)
+	}
+}

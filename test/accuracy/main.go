@@ -104,7 +104,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	rows := summarize(all)
 	fmt.Fprintf(stdout, "%s\n\n%s\n", p.header(all), table(rows))
-	for _, v := range verdicts(rows) {
+	for _, v := range append(verdicts(rows), p.doubts(all)...) {
 		fmt.Fprintln(stdout, "-", v)
 	}
 	return nil
@@ -121,15 +121,39 @@ func (p plan) job(client, url string, streams int) job {
 
 // header names what the figures hold for.
 func (p plan) header(all []*measured) string {
-	others := make([]float64, 0, len(all))
-	for _, m := range all {
-		others = append(others, m.others)
-	}
-	slices.Sort(others)
+	typical, most := othersOf(all)
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
 		"%d runs, the clients one after the other in each. Other processes took %.0f%% of the processors (median), %.0f%% at most.",
 		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.gap, p.tokens, p.alone, p.spread,
-		p.runs, 100*others[len(others)/2], 100*others[len(others)-1])
+		p.runs, 100*typical, 100*most)
+}
+
+// othersOf is the share of the processors that went to other processes: the median
+// and the most.
+func othersOf(all []*measured) (typical, most float64) {
+	shares := make([]float64, 0, len(all))
+	for _, m := range all {
+		shares = append(shares, m.others)
+	}
+	return median(shares), slices.Max(shares)
+}
+
+// quiet is what others may take of the processors.
+const quiet = 0.05
+
+// doubts say why the figures are not to be believed; nothing if they are.
+func (p plan) doubts(all []*measured) []string {
+	var list []string
+	if _, most := othersOf(all); most > quiet {
+		list = append(list, fmt.Sprintf("doubt: other processes took up to %.0f%% of the processors: figures of a busy machine", 100*most))
+	}
+	for _, m := range all {
+		if m.lateness.p99 > p.gap {
+			list = append(list, fmt.Sprintf("doubt: the simulator was later than a token takes with %d streams: its frames came in heaps", m.streams))
+			break
+		}
+	}
+	return list
 }
 
 // processor is the model of the processors, as the kernel calls it.
