@@ -64,6 +64,14 @@ func newEntry(r *probe.Result, t Target, now time.Time) *entry {
 	return e
 }
 
+// borrow shares with the entry before what both say: the frames of most answers
+// hold the same numbers of tokens, and lists are a third of what an entry takes.
+func (e *entry) borrow(before *entry) {
+	if frames := before.account.TokensPerFrame; frames != nil && slices.Equal(frames, e.account.TokensPerFrame) {
+		e.account.TokensPerFrame = frames
+	}
+}
+
 func (e *entry) ok() bool { return e.account.Outcome == probe.OK }
 
 // numbers is how many numbers the lists of the entry hold.
@@ -130,7 +138,11 @@ func newHistory(t Target) *history {
 }
 
 // add keeps e, and of the others the last that the target's share has room for.
+// Nobody else has seen e yet.
 func (h *history) add(e *entry, s share) {
+	if len(h.ring) > 0 {
+		e.borrow(h.ring[len(h.ring)-1])
+	}
 	h.ring = append(h.ring, e)
 	h.numbers += e.numbers()
 	for len(h.ring) > 1 && (len(h.ring) > s.results || h.numbers > s.numbers) {
