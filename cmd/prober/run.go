@@ -58,6 +58,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 				return err
 			}
 			log := newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat)
+			defer stayLean(log)()
 			listener, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", c.ListenAddress)
 			if err != nil {
 				return fmt.Errorf("listen on PROBER_LISTEN_ADDRESS=%q: %w", c.ListenAddress, err)

@@ -89,8 +89,8 @@ func (r *Result) Account() Account {
 		E2EL:          seconds(r.E2EL()),
 		MaxGap:        seconds(r.MaxGap()),
 		Elapsed:       r.Elapsed.Seconds(),
-		ChunkGaps:     allSeconds(r.ChunkGaps()),
-		ITL:           allSeconds(r.ITL()),
+		ChunkGaps:     allSeconds(r.ChunkGaps(), len(r.Timeline.Tokens)),
+		ITL:           allSeconds(r.ITL(), len(r.Timeline.Tokens)),
 		Phases:        r.Timeline.Phases.account(),
 		Usage:         accountUsage(r.Usage),
 		Cache:         cmp.Or(r.Cache, CacheUnknown),
@@ -166,9 +166,13 @@ func known(c wire.Count) *int {
 	return new(c.N)
 }
 
-func allSeconds(all iter.Seq[time.Duration]) []float64 {
+// allSeconds is nil if there are none. Usual is how many there mostly are.
+func allSeconds(all iter.Seq[time.Duration], usual int) []float64 {
 	var list []float64
 	for d := range all {
+		if list == nil {
+			list = make([]float64, 0, usual)
+		}
 		list = append(list, d.Seconds())
 	}
 	return list

@@ -106,7 +106,8 @@ type author interface {
 	// begin returns what is known of a shape before it was ever counted.
 	begin(shape int, others *fits) terms
 	// write writes a prompt. History is the size of the shape, after those of
-	// the shapes before it where they are part of its prompt.
+	// the shapes before it where they are part of its prompt. Words may be left
+	// to be counted.
 	write(shape int, nonce uint64, history []observation) Prompt
 }
 
@@ -137,11 +138,12 @@ func (l list) begin(int, *fits) terms { return plainTerms(l.Tokens) }
 
 func (l list) write(_ int, nonce uint64, history []observation) Prompt {
 	s := history[0].size
-	p := Prompt{}
+	behind := s.words + s.pads + fields(tailFor(l.Tokens))
+	p := Prompt{Words: fields(head) + behind}
 	if l.Workload == Warm {
 		nonce = 0
 	} else {
-		p.Salt, p.Fresh = salt(l.Seed, nonce), unshared(s.words+s.pads+fields(tailFor(l.Tokens)))
+		p.Salt, p.Fresh = salt(l.Seed, nonce), unshared(behind)
 	}
 	p.Text = compose(
 		piece{text: head}, piece{order: shuffled(s.words, l.Seed, nonce)}, piece{pads: s.pads}, piece{text: tailFor(l.Tokens)})

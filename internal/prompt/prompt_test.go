@@ -228,6 +228,23 @@ func TestWordsAreDistinctAndShort(t *testing.T) {
 	}
 }
 
+func TestPromptsHaveTheWordsThatTheySay(t *testing.T) {
+	for _, workload := range Workloads() {
+		for _, tokens := range []int{16, 63, 64, 500} {
+			o := Options{Workload: workload, Tokens: tokens, Answer: 4, Seed: 1, Users: 2, Rounds: 3}
+			o.Book, o.Dataset = strings.Repeat("word ", 1000), []Entry{{Text: "one two"}}
+			w := NewWriter(o)
+			for round := range uint64(4) {
+				p := w.Prompt(round)
+				if n := wordsOf(p); p.Words != n {
+					t.Errorf("%s of %d tokens, round %d: says %d words, has %d", workload, tokens, round, p.Words, n)
+				}
+				w.Learn(p.Size, p.Words+7) // pads make up for what a server adds
+			}
+		}
+	}
+}
+
 func BenchmarkPrompt(b *testing.B) {
 	w := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 1})
 	b.ReportAllocs()

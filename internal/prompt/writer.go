@@ -46,7 +46,10 @@ func (w *Writer) write(shape int, nonce uint64) Prompt {
 	w.mu.Unlock()
 
 	p := w.author.write(shape, nonce, history)
-	p.Words, p.Asked, p.Size = wordsOf(p), asked, measure
+	if p.Words == 0 {
+		p.Words = wordsOf(p)
+	}
+	p.Asked, p.Size = asked, measure
 	p.Tokens, p.Settled, p.Held = tokens, settled, settled && held
 	return p
 }

@@ -115,6 +115,22 @@ func TestRecordKeepsNoPointer(t *testing.T) {
 	}
 }
 
+func TestAnswersOfTheSameFramesShareTheirList(t *testing.T) {
+	b := newTestBoard("a")
+	for _, r := range []*probe.Result{success("a", ms, 2*ms), success("a", ms, 3*ms), success("a", ms)} {
+		b.Record(r)
+	}
+
+	kept := b.snapshots()[0].kept
+	lists := [][]int{kept[0].account.TokensPerFrame, kept[1].account.TokensPerFrame, kept[2].account.TokensPerFrame}
+	if diff := cmp.Diff([][]int{{1, 1}, {1, 1}, {1}}, lists); diff != "" {
+		t.Error(diff)
+	}
+	if &lists[0][0] != &lists[1][0] {
+		t.Error("the first two have a list each")
+	}
+}
+
 func TestFailuresOutliveTheRing(t *testing.T) {
 	b := newTestBoard("a")
 	for i := range 40 {

@@ -71,8 +71,16 @@ func skip(data []byte, at int) int {
 	case '{', '[':
 		return skipNested(data, at)
 	}
-	for at < len(data) && bytes.IndexByte([]byte(",]} \n\r\t"), data[at]) < 0 {
-		at++
+	return skipWord(data, at)
+}
+
+// skipWord is where a number, true, false or null ends.
+func skipWord(data []byte, at int) int {
+	for ; at < len(data); at++ {
+		switch data[at] {
+		case ',', ']', '}', ' ', '\n', '\r', '\t':
+			return at
+		}
 	}
 	return at
 }

@@ -23,7 +23,7 @@ type process struct {
 }
 
 // start starts the prober's binary, whose standard output and standard error go
-// to out.
+// to out. What is set of the garbage collector is set for it too.
 func start(b *testing.B, out io.Writer, args ...string) process {
 	b.Helper()
 	binary := os.Getenv("PROBER_BINARY")
@@ -31,7 +31,11 @@ func start(b *testing.B, out io.Writer, args ...string) process {
 		b.Fatal("PROBER_BINARY is not set: run make build, and set it to bin/prober, absolute")
 	}
 	p := process{cmd: exec.CommandContext(b.Context(), binary, args...)}
-	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	for _, name := range []string{"PATH", "GOGC", "GOMEMLIMIT", "GODEBUG"} {
+		if value, set := os.LookupEnv(name); set {
+			p.cmd.Env = append(p.cmd.Env, name+"="+value)
+		}
+	}
 	p.cmd.Stdout, p.cmd.Stderr = out, out
 	p.began = time.Now()
 	if err := p.cmd.Start(); err != nil {

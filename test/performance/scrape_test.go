@@ -90,6 +90,15 @@ func (p page) sum(metric, name, value string) float64 {
 	return sum
 }
 
+// counts adds up how much was observed, over all series of a summary.
+func (p page) counts(metric string) float64 {
+	sum := 0.0
+	for _, m := range p[metric].GetMetric() {
+		sum += float64(m.GetSummary().GetSampleCount())
+	}
+	return sum
+}
+
 // series is how many a Prometheus makes of the page that keeps native histograms.
 func (p page) series() int {
 	n := 0
