@@ -56,9 +56,8 @@ func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	x := t.newExchange(ask)
-	x.silence = time.AfterFunc(t.Stall, func() { stop(errStalled) })
-	x.silence.Stop() // runs from the first token on
-	defer x.silence.Stop()
+	x.silence = watch(ctx, t.Stall, stop)
+	defer x.silence.end()
 	return x.conclude(x.run(ctx))
 }
 
@@ -70,7 +69,7 @@ type exchange struct {
 	fold   *fold
 	result *Result
 
-	silence *time.Timer // ends the probe when it stalls; set at each token frame
+	silence *silence // ends the probe when it stalls
 }
 
 func (t Target) newExchange(ask wire.Ask) *exchange {
@@ -224,7 +223,7 @@ func (x *exchange) read(ctx context.Context, resp *http.Response) verdict {
 			return broken(ctx, x.fold, err)
 		}
 		if x.fold.add(frame.Stamp, delta) {
-			x.silence.Reset(x.target.Stall - time.Since(frame.At))
+			x.silence.heard(frame.At)
 		}
 	}
 }

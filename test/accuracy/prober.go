@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime/debug"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -20,12 +21,16 @@ func hidden(ctx context.Context, network, address string) (net.Conn, error) {
 	return struct{ net.Conn }{conn}, nil
 }
 
+// garbagePercent is what prober run sets for itself.
+const garbagePercent = 50
+
 // newProber is the product, from the request to the result: a connection a stream.
 func newProber(j job, dialect wire.Dialect, ask wire.Ask, dial probe.Dial) reader {
 	target := probe.Target{
 		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober", Transport: probe.NewTransport(probe.Route{Dial: dial}),
 		Timeout: j.spans() + time.Minute, Stall: time.Minute,
 	}
+	debug.SetGCPercent(garbagePercent)
 	return func(ctx context.Context) (func() seen, error) {
 		r := target.Probe(ctx, ask)
 		switch n := len(r.Timeline.Tokens); {
