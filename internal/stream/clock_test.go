@@ -6,11 +6,9 @@ import (
 	"time"
 )
 
-// A world is a machine's clocks, as a test sets them.
-type world struct {
-	now   time.Duration // monotonic
-	ahead time.Duration // of the wall clock
-}
+// A world is a machine's wall clock, as a test sets it: by how much it is ahead of the
+// monotonic one.
+type world struct{ ahead time.Duration }
 
 // clock starts in the world.
 func (w *world) clock() *clock {

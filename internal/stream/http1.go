@@ -67,18 +67,13 @@ func (h *http1) body(p []byte) []byte {
 
 // text consumes bytes of a line, and looks at the line when it is complete.
 func (h *http1) text(p []byte) []byte {
-	end := bytes.IndexByte(p, '\n')
-	more := p
-	if end >= 0 {
-		more = p[:end]
-	}
+	more, rest, ended := bytes.Cut(p, []byte("\n"))
 	h.line = append(h.line, more[:min(len(more), maxKept-len(h.line))]...)
-	if end < 0 {
-		return nil
+	if ended {
+		h.state = h.after(string(bytes.TrimSuffix(h.line, []byte("\r"))))
+		h.line = h.line[:0]
 	}
-	h.state = h.after(string(bytes.TrimSuffix(h.line, []byte("\r"))))
-	h.line = h.line[:0]
-	return p[end+1:]
+	return rest
 }
 
 // after takes a complete line, and says what comes after it.
