@@ -72,6 +72,7 @@ type Server struct {
 
 	visits  atomic.Uint64 // requests that were given an id
 	under   atomic.Int64  // requests under way, for sleepUntil
+	pacer   pacer         // of the streams, where there are many and Config.Precise
 	engine  *engine       // nil: the server is always alone
 	stop    context.CancelFunc
 	stopped sync.WaitGroup // the engine

@@ -17,3 +17,9 @@ func sleepInKernel(at time.Time) {
 	for time.Now().Before(at) { //nolint:revive // busy on purpose
 	}
 }
+
+// napInKernel sleeps, its thread with it.
+func napInKernel(wait time.Duration) {
+	spec := syscall.NsecToTimespec(wait.Nanoseconds())
+	_ = syscall.Nanosleep(&spec, nil) // woken early by a signal: who naps looks at the clock
+}
