@@ -11,6 +11,7 @@ import (
 type outlet struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	conn    *notedConn // nil: one that notes nothing
 	ledger  *ledger
 	entry   *entry
 	writes  writes
@@ -19,9 +20,10 @@ type outlet struct {
 	tokens  []int // of each token frame in waiting
 }
 
-func newOutlet(a *answer, w http.ResponseWriter, e *entry) *outlet {
+func newOutlet(ctx context.Context, a *answer, w http.ResponseWriter, e *entry) *outlet {
+	conn, _ := ctx.Value(notedKey{}).(*notedConn)
 	return &outlet{
-		w: w, control: http.NewResponseController(w),
+		w: w, control: http.NewResponseController(w), conn: conn,
 		ledger: a.server.ledger, entry: e, writes: writes{log: a.server.config.Log},
 	}
 }
@@ -39,9 +41,15 @@ func (o *outlet) flush(due time.Time) error {
 	if len(o.waiting) == 0 {
 		return nil
 	}
+	if o.conn != nil {
+		o.conn.at = time.Time{}
+	}
 	before, err := o.send()
 	if err == nil {
 		err = o.control.Flush()
+	}
+	if o.conn != nil && !o.conn.at.IsZero() {
+		before = o.conn.at
 	}
 	o.writes.note(due, before, len(o.tokens))
 	o.waiting, o.tokens = o.waiting[:0], o.tokens[:0]
@@ -80,7 +88,7 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	entry := a.server.ledger.open(Sent{ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start})
 	s := &streaming{
 		answer: a,
-		out:    newOutlet(a, w, entry),
+		out:    newOutlet(ctx, a, w, entry),
 		group:  max(1, a.fault.TokensPerFrame),
 		batch:  cmp.Or(time.Duration(a.fault.BatchMS)*time.Millisecond, a.script.batch),
 		from:   a.hidden,
