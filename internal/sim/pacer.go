@@ -26,7 +26,7 @@ type pacer struct {
 	since   time.Time  // when that began
 	run     uint64     // number of the thread that has the streams
 	running bool
-	watched bool
+	watched bool // watch runs
 }
 
 // paced is a stream that a pacer has. What is not guarded by the pacer's mutex belongs to the pacer's goroutine until back
@@ -113,13 +113,14 @@ func (p *pacer) startLocked() {
 // pace sends tokens until no stream is left or another thread has taken over. Its thread ends with it.
 func (p *pacer) pace(run uint64) {
 	runtime.LockOSThread()
+	alone := runtime.GOMAXPROCS(0) == 1
 	for {
 		x, wait, ok := p.take(run)
 		switch {
 		case !ok:
 			return
 		case x == nil:
-			napInKernel(wait)
+			napInKernel(wait, alone)
 			continue
 		}
 		x.step()

@@ -19,9 +19,16 @@ func sleepInKernel(at time.Time) {
 	}
 }
 
-// napInKernel sleeps, its thread with it, and does not tell the scheduler: that would give the thread's place to another
-// each time, at a price far above that of a short sleep. So it is for less than a few milliseconds.
-func napInKernel(wait time.Duration) {
+// short is a sleep that is not worth the price of telling the scheduler.
+const short = 200 * time.Microsecond
+
+// napInKernel sleeps, its thread with it. The scheduler is not told of a short sleep: it would give the thread's processor
+// away each time, which costs more than the sleep. It must be told where alone is true: there is no other processor.
+func napInKernel(wait time.Duration, alone bool) {
 	spec := syscall.NsecToTimespec(wait.Nanoseconds())
-	_, _, _ = syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&spec)), 0, 0) // woken early by a signal: who naps looks at the clock
+	if alone || wait > short {
+		_ = syscall.Nanosleep(&spec, nil) // woken early by a signal: who naps looks at the clock
+		return
+	}
+	_, _, _ = syscall.RawSyscall(syscall.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&spec)), 0, 0)
 }

@@ -8,4 +8,4 @@ import "time"
 func sleepInKernel(at time.Time) { time.Sleep(time.Until(at)) }
 
 // napInKernel sleeps.
-func napInKernel(wait time.Duration) { time.Sleep(wait) }
+func napInKernel(wait time.Duration, _ bool) { time.Sleep(wait) }
