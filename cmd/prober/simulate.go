@@ -136,6 +136,9 @@ func (s simulation) open(ctx context.Context) ([]endpoint, error) {
 			closeAll(endpoints)
 			return nil, fmt.Errorf("listen for profile %s: %w", p.Name, err)
 		}
+		if s.log != nil {
+			listener = sim.Noted(listener)
+		}
 		server := sim.New(sim.Config{
 			Profile: p, API: s.api, Server: s.server, Reasoning: s.reasoning, HideReasoning: s.hideReasoning,
 			Seed: s.seed + uint64(i), APIKey: s.apiKey, NoTokenize: s.noTokenize, RejectFields: s.reject,
@@ -209,7 +212,7 @@ func closeAll(endpoints []endpoint) {
 func serveAll(ctx context.Context, endpoints []endpoint) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, e := range endpoints {
-		server := &http.Server{Handler: e.server, ReadHeaderTimeout: 10 * time.Second}
+		server := &http.Server{Handler: e.server, ReadHeaderTimeout: 10 * time.Second, ConnContext: sim.ConnContext}
 		group.Go(func() error {
 			if err := server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("serve profile %s: %w", e.profile.Name, err)

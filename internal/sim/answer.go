@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -48,7 +47,7 @@ type script struct {
 	late    bool                      // headers come with the first frame
 	prelude []byte                    // what is sent with acceptance; empty: nothing
 	opening []byte                    // role frame; empty: none
-	frame   func(from, to int) []byte // tokens [from, to), not empty, all reasoning or none; [want, want) if all are hidden
+	frame   func(from, to int) []byte // tokens [from, to), not empty, all reasoning or none; [want, want) if all are hidden; good until the next call
 	most    int                       // tokens a frame can carry; 0: any number
 	single  bool                      // one frame carries all tokens
 	closing []byte                    // what follows the last token; empty: nothing
@@ -129,22 +128,27 @@ func (q ask) length(p Profile, seed uint64) (int, string) {
 
 // text is the visible text of token k. Only the first of the reasoning and of the answer have no space before them.
 func (a *answer) text(k int) string {
-	switch {
-	case a.mute || a.ends(k):
-		return ""
-	case k == 0 || k == a.reasoning:
-		return a.word(k)
+	return string(a.spell(nil, k))
+}
+
+// spell appends text.
+func (a *answer) spell(b []byte, k int) []byte {
+	if a.mute || a.ends(k) {
+		return b
 	}
-	return " " + a.word(k)
+	if k != 0 && k != a.reasoning {
+		b = append(b, ' ')
+	}
+	return append(b, a.word(k)...)
 }
 
 // textOf is the visible text of the tokens [from, to).
 func (a *answer) textOf(from, to int) string {
-	var b strings.Builder
+	var b []byte
 	for k := from; k < to; k++ {
-		b.WriteString(a.text(k))
+		b = a.spell(b, k)
 	}
-	return b.String()
+	return string(b)
 }
 
 // due is when token k is to be sent, faults included. It blocks as source.due does.

@@ -45,8 +45,8 @@ type Config struct {
 	// HideReasoning sends no frame for reasoning tokens: only usage counts them.
 	HideReasoning bool
 	// Precise makes frames leave within some ten microseconds of when they are due, where a timer would be up to a
-	// millisecond late, while at most 8 requests are under way: more would take all of the machine. It is for real time
-	// only.
+	// millisecond late, while at most 8 requests are under way: more would take all of the machine. The plain streams
+	// of more than these have a thread that paces all of them. It is for real time only.
 	Precise bool
 	// Log is where the Writes of streamed answers are written down; nil for nowhere. It may be that of several servers.
 	Log *WriteLog
@@ -72,6 +72,7 @@ type Server struct {
 
 	visits  atomic.Uint64 // requests that were given an id
 	under   atomic.Int64  // requests under way, for sleepUntil
+	pacer   pacer         // of the streams, where there are many and Config.Precise
 	engine  *engine       // nil: the server is always alone
 	stop    context.CancelFunc
 	stopped sync.WaitGroup // the engine

@@ -21,6 +21,8 @@ type speech struct {
 	object string
 	id     string
 	chunk  string // how.chunk with all filled in that is the same in every frame
+	moulds moulds
+	frames []byte // that were spelled last
 }
 
 func newSpeech(a *answer, k *kind, how *spelling, object string) *speech {
@@ -83,8 +85,11 @@ type filling struct {
 
 // frame spells the tokens [from, to), all of them reasoning or none, and the finish frame behind the last.
 func (s *speech) frame(from, to int) []byte {
-	var out []byte
-	ends := to == s.want
+	ends, out := to == s.want, s.frames[:0]
+	if !ends && !s.how.hushed && (s.how.first == "" || from > s.hidden) {
+		s.frames = s.pour(out, s.mouldOf(from < s.reasoning), filling{from: from, to: to, timed: s.timings})
+		return s.frames
+	}
 	closes := ends && s.how.final == ""
 	if !s.how.hushed || s.ids && from < to || s.textOf(from, to) != "" {
 		choice := s.how.token
@@ -103,6 +108,7 @@ func (s *speech) frame(from, to int) []byte {
 	if ends && s.how.joined {
 		out = append(out, s.total()...)
 	}
+	s.frames = out
 	return out
 }
 
@@ -148,9 +154,7 @@ func (s *speech) usageOf(template string, completion int) string {
 }
 
 func (s *speech) countOf(template string, completion int) string {
-	if s.kind.uncounted && s.finish == "stop" {
-		completion = min(completion, s.want-1)
-	}
+	completion = s.counted(completion)
 	return expand(template, func(name string) string {
 		switch name {
 		case "prompt":
@@ -180,6 +184,14 @@ func (s *speech) countOf(template string, completion int) string {
 		}
 		return ""
 	})
+}
+
+// counted is how many of so many tokens usage counts.
+func (s *speech) counted(completion int) int {
+	if s.kind.uncounted && s.finish == "stop" {
+		return min(completion, s.want-1)
+	}
+	return completion
 }
 
 // line is one frame without its end.

@@ -11,6 +11,7 @@ import (
 type outlet struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
+	conn    *notedConn // nil: one that notes nothing
 	ledger  *ledger
 	entry   *entry
 	writes  writes
@@ -19,9 +20,10 @@ type outlet struct {
 	tokens  []int // of each token frame in waiting
 }
 
-func newOutlet(a *answer, w http.ResponseWriter, e *entry) *outlet {
+func newOutlet(ctx context.Context, a *answer, w http.ResponseWriter, e *entry) *outlet {
+	conn, _ := ctx.Value(notedKey{}).(*notedConn)
 	return &outlet{
-		w: w, control: http.NewResponseController(w),
+		w: w, control: http.NewResponseController(w), conn: conn,
 		ledger: a.server.ledger, entry: e, writes: writes{log: a.server.config.Log},
 	}
 }
@@ -39,9 +41,15 @@ func (o *outlet) flush(due time.Time) error {
 	if len(o.waiting) == 0 {
 		return nil
 	}
+	if o.conn != nil {
+		o.conn.at = time.Time{}
+	}
 	before, err := o.send()
 	if err == nil {
 		err = o.control.Flush()
+	}
+	if o.conn != nil && !o.conn.at.IsZero() {
+		before = o.conn.at
 	}
 	o.writes.note(due, before, len(o.tokens))
 	o.waiting, o.tokens = o.waiting[:0], o.tokens[:0]
@@ -72,6 +80,7 @@ type streaming struct {
 	release time.Time     // when what waits is released; zero: nothing waits
 	from    int           // first token that is in no frame yet
 	opened  bool          // the role frame is out
+	slow    bool          // the client took so long that the stream is no pacer's for now
 }
 
 // stream sends the answer frame by frame. An error means that the connection is to be cut.
@@ -79,7 +88,7 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	entry := a.server.ledger.open(Sent{ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start})
 	s := &streaming{
 		answer: a,
-		out:    newOutlet(a, w, entry),
+		out:    newOutlet(ctx, a, w, entry),
 		group:  max(1, a.fault.TokensPerFrame),
 		batch:  cmp.Or(time.Duration(a.fault.BatchMS)*time.Millisecond, a.script.batch),
 		from:   a.hidden,
@@ -103,20 +112,42 @@ func (s *streaming) run(ctx context.Context) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	for k := range s.want {
+	for k := 0; k < s.want; {
 		if end, ok := s.fault.breaks(k); ok {
 			return s.breakOff(ctx, end, k)
 		}
-		at, err := s.await(ctx, k)
+		next, err := s.some(ctx, k)
 		if err != nil {
 			return err
 		}
-		if err := s.put(k, at); err != nil {
-			return err
-		}
+		k = next
 	}
 	s.out.add(s.script.closing, 0)
 	return s.out.flush(s.lastAt)
+}
+
+// some sends token k, and where a pacer may have the stream all that it sends. It returns the first that was not sent.
+func (s *streaming) some(ctx context.Context, k int) (next int, err error) {
+	if !s.slow && s.paceable() {
+		next, s.slow, err = s.server.pacer.carry(ctx, s, k)
+		return next, err
+	}
+	at, err := s.await(ctx, k)
+	if err != nil {
+		return k, err
+	}
+	began := time.Now()
+	err = s.put(k, at)
+	s.slow = s.slow && time.Since(began) > patience
+	return k + 1, err
+}
+
+// paceable reports whether the stream is one of many that only wait for moments that are known.
+func (s *streaming) paceable() bool {
+	f, ok := s.source.(*fixed)
+	plain := Fault{ITL: s.fault.ITL, TTFT: s.fault.TTFT, Probability: s.fault.Probability}
+	return ok && s.server.config.Precise && s.server.under.Load() > few && s.batch == 0 && s.fault == plain &&
+		times(s.fault.ITL, f.tpot) >= time.Millisecond
 }
 
 // open sends the headers, what the dialect sends with acceptance, and the role frame if it is to be early.

@@ -22,7 +22,8 @@ const writesHeader = "profile,answer,trace,frame,frames,due,before,after\n"
 //	frame    number of the first token frame in the Write, from 0 in each answer
 //	frames   token frames in the Write; 0 where it carried none (comments, what follows the last token)
 //	due      when the Write was due by the schedule
-//	before   right before the Write, as in SentFrame.At
+//	before   right before the Write: as in SentFrame.At, or some microseconds later where the listener is Noted, right before
+//	         the system call
 //	after    when the bytes were the kernel's
 //
 // Instants are Unix nanoseconds as the wall clock stood when the log was opened, and go on by the monotonic clock: a wall
