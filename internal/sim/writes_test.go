@@ -115,13 +115,22 @@ func compare(t *testing.T, list []logged, sent Sent) {
 	}
 }
 
-// TestTokensAreDueByAnAbsoluteSchedule holds that no token moves the ones behind it.
+// TestTokensAreDueByAnAbsoluteSchedule holds that no token moves the ones behind it, and that the first waits for
+// its beat.
 func TestTokensAreDueByAnAbsoluteSchedule(t *testing.T) {
-	p, origin := profile(t, "steady"), time.Now()
+	p, beat := profile(t, "steady"), time.Unix(1763700000, 0)
+	for _, early := range []time.Duration{0, 1, 2 * time.Millisecond, 5*time.Millisecond - 1} {
+		dueByTheClock(t, p, beat.Add(-early), beat)
+	}
+}
+
+// dueByTheClock holds that the tokens of a request that came at origin are due as if it had come at beat.
+func dueByTheClock(t *testing.T, p Profile, origin, beat time.Time) {
+	t.Helper()
 	f := newFixed(p, origin, 80, 0, rand.New(rand.NewPCG(1, 1)))
 	for k := range 10_000 {
 		at, known, err := f.due(t.Context(), k, time.Time{})
-		if want := origin.Add(time.Second + time.Duration(k)*20*time.Millisecond); !at.Equal(want) || !known || err != nil {
+		if want := beat.Add(time.Second + time.Duration(k)*20*time.Millisecond); !at.Equal(want) || !known || err != nil {
 			t.Fatalf("token %d is due at %v, %v, %v, want %v", k, at, known, err, want)
 		}
 	}
