@@ -17,7 +17,7 @@ func draw(p Profile, n int) drawn {
 	var sum, square float64
 	mean := float64(p.TTFT) / 1e6
 	for seed := range uint64(answers) {
-		f := newFixed(p, time.Time{}, p.PromptTokens, 0, rand.New(rand.NewPCG(seed, 1)))
+		f := newFixed(p, time.Unix(0, 0), p.PromptTokens, 0, rand.New(rand.NewPCG(seed, 1)))
 		first := float64(f.offset(0)) / 1e6
 		last := float64(f.offset(n-1)) / 1e6
 		sum += first - mean
