@@ -113,6 +113,7 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 func transport(t config.Target, dial probe.Dial, security *tls.Config) *probe.Transport {
 	return probe.NewTransport(probe.Route{
 		Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
+		UserStamps: t.Stamp == "user",
 	})
 }
 

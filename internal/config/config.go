@@ -61,6 +61,7 @@ type Target struct {
 	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY"` // prompt and answer tokens; 0 means no budget
 	Connection        string        `env:"CONNECTION"`           // fresh or reuse
 	HTTPVersion       string        `env:"HTTP_VERSION"`         // 1.1 or 2
+	Stamp             string        `env:"STAMP"`                // kernel or user
 	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT"`        // longest pause that a Retry-After may ask for; 0 means no pauses
 	WaitForReady      time.Duration `env:"WAIT_FOR_READY"`       // longest wait for the server to be ready before the first probe; 0 means none
 

@@ -212,6 +212,11 @@ func probeKeys() schema {
 			help: "version of HTTP that probes speak, 1.1 or 2, and no other; 2 on http:// URLs without an upgrade (prior knowledge)",
 		},
 		{
+			name: "STAMP", scope: sharedScope, kind: wordKind, fallback: "kernel", words: []string{"kernel", "user"},
+			help: "who says when a token arrived: the kernel, where it can (Linux), or the prober when it has read it (user): " +
+				"then nothing tells a late prober from a late server, and no gap is kept out for it",
+		},
+		{
 			name: "BACKOFF_LIMIT", scope: sharedScope, kind: durationKind, fallback: "5m", words: []string{"none"},
 			want: wantDuration + "5m, or none",
 			help: "longest pause that a Retry-After of a 429 or 503 may ask for; none: there are no pauses",

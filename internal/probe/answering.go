@@ -31,7 +31,9 @@ func answeringOn(c net.Conn) answering {
 		case *stream.Follower:
 			a.follower = layer
 		case *tls.Conn:
-			a.secure = layer
+			if a.secure == nil { // the outermost: another may lead to a proxy
+				a.secure = layer
+			}
 		}
 		c = c.(interface{ NetConn() net.Conn }).NetConn()
 	}

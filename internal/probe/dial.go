@@ -21,7 +21,7 @@ func (r Route) dialPlain(ctx context.Context, network, address string) (net.Conn
 	if err != nil {
 		return nil, err
 	}
-	socket := stream.NewConn(conn)
+	socket := r.stamping(conn)
 	return stream.Follow(socket, socket, r.HTTP2), nil
 }
 
@@ -32,13 +32,21 @@ func (r Route) dialTLS(ctx context.Context, network, address string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	socket := stream.NewConn(conn)
+	socket := r.stamping(conn)
 	secure := tls.Client(socket, r.security(address))
 	if err := r.handshake(ctx, secure); err != nil {
 		_ = socket.Close()
 		return nil, err
 	}
 	return stream.Follow(secure, socket, r.HTTP2), nil
+}
+
+// stamping is a connection that stamps.
+func (r Route) stamping(conn net.Conn) *stream.Conn {
+	if r.UserStamps {
+		conn = struct{ net.Conn }{conn} // which shows no socket
+	}
+	return stream.NewConn(conn)
 }
 
 // security is how TLS is spoken with the server of an address.

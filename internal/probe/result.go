@@ -98,12 +98,14 @@ func (r *Result) E2EL() (d time.Duration, ok bool) {
 }
 
 // MaxGap is the longest silence between token frames. A probe that died
-// mid-stream has one too. One that is tainted has none.
-func (r *Result) MaxGap() (time.Duration, bool) {
-	if r.Taint != "" {
+// mid-stream has one too. One that is tainted has none, unless it is so much longer than
+// anything lay unread that it is the server's all the same.
+func (r *Result) MaxGap() (d time.Duration, ok bool) {
+	d, ok = r.Timeline.MaxGap()
+	if latest, known := r.Timeline.MaxReadDelay(); r.Taint != "" && (!known || d < doubtful*latest) {
 		return 0, false
 	}
-	return r.Timeline.MaxGap()
+	return d, ok
 }
 
 // ChunkGaps are those of the Timeline; a tainted probe has none.

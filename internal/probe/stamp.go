@@ -28,18 +28,18 @@ const (
 // Taints are all taints.
 func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
 
-// stamping is who stamped the token frames: the kernel if it did so with all of them.
-// Empty if there is none.
+// stamping is who stamped the token frames: the kernel if it did so with any of them, since
+// single stamps may not be believed. Empty if there is none.
 func (t *Timeline) stamping() Stamping {
 	if len(t.Tokens) == 0 {
 		return ""
 	}
 	for _, a := range t.Tokens {
-		if !a.Kernel {
-			return ByUser
+		if a.Kernel {
+			return ByKernel
 		}
 	}
-	return ByKernel
+	return ByUser
 }
 
 // taint judges the gaps between token frames. A read that comes late finds the frames of
@@ -49,25 +49,38 @@ func (t *Timeline) stamping() Stamping {
 // that one late read casts doubt on all that were shared. Nothing can be said without
 // the kernel's stamps.
 func (t *Timeline) taint() Taint {
-	var latest time.Duration
-	reads := 0
-	for delay := range t.ReadDelays() {
-		latest = max(latest, delay)
-		reads++
-	}
-	if reads < 2 {
+	latest, ok := t.MaxReadDelay()
+	if !ok {
 		return ""
 	}
-	apart := (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(reads-1)
-	late := max(onTime, apart/20)
+	apart, several := t.apart()
+	late := max(onTime, apart/doubtful)
 	switch {
-	case latest > apart:
+	case several && latest > apart:
 		return TaintLate
 	case latest > late && t.Coalesced() > 0, t.Behind > late:
 		return TaintCoalesced
 	}
 	return ""
 }
+
+// apart is the mean time between reads that completed token frames. ok is false if there was
+// but one.
+func (t *Timeline) apart() (d time.Duration, ok bool) {
+	reads := 0
+	for i, a := range t.Tokens {
+		if i == 0 || t.Tokens[i-1].Read != a.Read {
+			reads++
+		}
+	}
+	if reads < 2 {
+		return 0, false
+	}
+	return (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(reads-1), true
+}
+
+// doubtful is the part of a time by which it may be off and still be told.
+const doubtful = 20
 
 // onTime is how long bytes may lie unread, however short the gaps are, before the reader
 // counts as late: waking it takes a tenth of that.

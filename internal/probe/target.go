@@ -94,6 +94,7 @@ func (x *exchange) run(ctx context.Context) verdict {
 	x.begin()
 	resp, done, err := x.target.Transport.send(req.WithContext(withTrace(ctx, x.trace)))
 	if err != nil {
+		x.trace.abandon()
 		return noAnswer(ctx, x.trace, err)
 	}
 	defer done()

@@ -103,6 +103,16 @@ func (t *trace) answered() {
 	t.phases.Header = t.conn.follower.Header().At.Sub(t.start)
 }
 
+// abandon closes the connection of a request that failed: that of HTTP/2 would stay, with
+// a stream that nobody waits for.
+func (t *trace) abandon() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conn.socket != nil {
+		_ = t.conn.socket.Close()
+	}
+}
+
 // refused is the number of time stamps of the kernel that were not believed.
 func (t *trace) refused() int {
 	t.mu.Lock()

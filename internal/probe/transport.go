@@ -3,6 +3,8 @@ package probe
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -17,9 +19,12 @@ import (
 type Transport struct {
 	make  func() *http.Transport
 	reuse bool
+	http2 bool
+	proxy proxyFor
 
-	mu   sync.Mutex
-	kept []*http.Transport // each with a connection for a next probe; none unless reuse
+	mu     sync.Mutex
+	closed bool
+	kept   []*http.Transport // each with a connection for a next probe; none unless reuse
 }
 
 // A Route is how a target is reached.
@@ -33,6 +38,8 @@ type Route struct {
 	TLS   *tls.Config // defaults if nil
 	Reuse bool        // connections are kept for the next probe; else each has one of its own
 	HTTP2 bool        // HTTP/2 and nothing else, on plain connections too; else HTTP/1.1
+
+	UserStamps bool // the kernel is not asked when bytes arrived
 }
 
 // NewTransport returns a transport for a route.
@@ -50,7 +57,10 @@ func newTransport(r Route, proxy proxyFor) *Transport {
 	if r.To != "" {
 		r.Dial, proxy = dialTo(r.To, r.Dial), nil
 	}
-	return &Transport{make: func() *http.Transport { return newHTTP(r, proxy) }, reuse: r.Reuse}
+	return &Transport{
+		make:  func() *http.Transport { return newHTTP(r, proxy) },
+		reuse: r.Reuse, http2: r.HTTP2, proxy: proxy,
+	}
 }
 
 // dialTo dials an address instead of the one asked for, at the same port.
@@ -86,6 +96,9 @@ func newHTTP(r Route, proxy proxyFor) *http.Transport {
 // send sends a request. When its answer has been read, done is to be called; on
 // an error there is nothing to do.
 func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), err error) {
+	if err := t.allows(req); err != nil {
+		return nil, nil, err
+	}
 	via := t.take()
 	resp, err = via.RoundTrip(req)
 	if err != nil {
@@ -93,6 +106,24 @@ func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), e
 		return nil, nil, err
 	}
 	return resp, func() { t.give(via) }, nil
+}
+
+// errProxied refuses what net/http would do in another version of HTTP than was asked for.
+var errProxied = errors.New("HTTP/2 does not go through a proxy: set PROBER_HTTP_VERSION=1.1, or name the host in NO_PROXY")
+
+// allows refuses HTTP/2 through a proxy.
+func (t *Transport) allows(req *http.Request) error {
+	if !t.http2 || t.proxy == nil {
+		return nil
+	}
+	proxy, err := t.proxy(req)
+	if err != nil {
+		return fmt.Errorf("find the proxy: %w", err)
+	}
+	if proxy != nil {
+		return errProxied
+	}
+	return nil
 }
 
 // take returns the transport that was used last, or a new one.
@@ -110,20 +141,21 @@ func (t *Transport) take() *http.Transport {
 
 // give takes a transport back, for the next probe or to be closed.
 func (t *Transport) give(via *http.Transport) {
-	if !t.reuse {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.reuse || t.closed {
 		via.CloseIdleConnections()
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.kept = append(t.kept, via)
 }
 
-// Close closes the connections that nobody uses.
+// Close closes the connections that nobody uses, and the others when their probe ends.
 func (t *Transport) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, via := range t.kept {
 		via.CloseIdleConnections()
 	}
+	t.kept, t.closed = nil, true
 }

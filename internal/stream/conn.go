@@ -43,9 +43,23 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 	n, kernel, err := c.socket.read(p)
 	if at := time.Now(); n > 0 {
-		c.stamp(c.clock.stamp(at, kernel), n == len(p))
+		c.stamp(c.believed(c.clock.stamp(at, kernel)), n == len(p))
 	}
 	return n, err
+}
+
+// suspect is how long bytes lie unread before it is asked whether they could have been read.
+const suspect = 250 * time.Microsecond
+
+// believed is s, unless packets came out of order: those behind a hole are stamped when they
+// come, and can be read when it is filled. That is the network's delay and not the reader's, and
+// the moment of the read tells the arrival better.
+func (c *Conn) believed(s Stamp) Stamp {
+	if s.Delay > suspect && c.socket.reordered() {
+		c.clock.refused++
+		return Stamp{At: s.At.Add(s.Delay)}
+	}
+	return s
 }
 
 // stamp notes the arrival of what was read just now. What one arrival brought may take several

@@ -94,7 +94,7 @@ func (f *Follower) keep(a arrival) {
 func (f *Follower) Header() Stamp {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.lost {
+	if f.lost || f.header.Read == 0 {
 		return f.socket.Last()
 	}
 	return f.header

@@ -82,6 +82,7 @@ func tapes() map[string]struct {
 	two bool
 } {
 	tape1 := func() *tape { return &tape{} }
+	settled := func() *tape { return tape1().frame(frameSettings, 0, 0, "settings") }
 	all := map[string]struct {
 		*tape
 		two bool
@@ -108,11 +109,11 @@ func tapes() map[string]struct {
 	one("lines ended by LF", tape1().raw("HTTP/1.1 200 OK\n"+chunked+"\n").raw("\n").after().chunk("abc"))
 	one("the next answer", tape1().answer("HTTP/1.1 200 OK", chunked).chunk("first").raw("0\r\n\r\n").answer("HTTP/1.1 200 OK", chunked).chunk("ab").chunk("c"))
 	one("after one without body", tape1().answer("HTTP/1.1 204 No Content").answer("HTTP/1.1 200 OK", "Content-Length: 0").answer("HTTP/1.1 200 OK", chunked).chunk("abc"))
-	two("HTTP/2", tape1().frame(4, 0, 0, "settings").headers(1).data(1, "data: a\n\n", 0).frame(8, 0, 1, "wind").data(1, "data: b\n\n", 0))
-	two("padding", tape1().headers(1).data(1, "abc", 7).data(1, "", 2).data(1, "def", 1))
-	two("an empty frame", tape1().headers(1).data(1, "", 0).data(1, "abc", 0))
-	two("the next stream", tape1().headers(1).data(1, "first", 0).headers(3).data(3, "abc", 0))
-	two("what is left of the stream before", tape1().headers(1).data(1, "first", 0).headers(3).data(3, "ab", 0).stray("old").data(3, "c", 0))
+	two("HTTP/2", settled().headers(1).data(1, "data: a\n\n", 0).frame(8, 0, 1, "wind").data(1, "data: b\n\n", 0))
+	two("padding", settled().headers(1).data(1, "abc", 7).data(1, "", 2).data(1, "def", 1))
+	two("an empty frame", settled().headers(1).data(1, "", 0).data(1, "abc", 0))
+	two("the next stream", settled().headers(1).data(1, "first", 0).headers(3).data(3, "abc", 0))
+	two("what is left of the stream before", settled().headers(1).data(1, "first", 0).headers(3).data(3, "ab", 0).stray("old").data(3, "c", 0))
 	return all
 }
 
@@ -187,14 +188,50 @@ func TestFollowerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 		"a chunk longer than all": "HTTP/1.1 200 OK\r\n" + chunked + "\r\n\r\n1\r\nab\r\n",
 		"a switch of protocols":   "HTTP/1.1 101 Switching Protocols\r\n\r\n",
 	} {
-		f := Follow(nil, &Conn{last: Stamp{Read: 9}}, false)
-		f.note([]byte(text), Stamp{Read: 1})
-		f.note([]byte("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"), Stamp{Read: 2})
-		if f.Knows() || f.Header().Read != 9 {
-			t.Errorf("%s: understood", name)
-		}
+		notUnderstood(t, name, text, false)
+	}
+	for name, text := range map[string]string{
+		"HTTP/1.1 where HTTP/2 was spoken": "HTTP/1.1 200 OK\r\n\r\n",
+		"a proxy's greeting":               "\x05\x00\x05\x00\x00\x01\x00\x00\x00",
+		"a frame that is too long":         "\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x40\x01\x00\x00\x00\x00\x00\x01",
+	} {
+		notUnderstood(t, name, text, true)
 	}
 }
+
+func notUnderstood(t *testing.T, name, text string, two bool) {
+	t.Helper()
+	f := Follow(nil, &Conn{last: Stamp{Read: 9}}, two)
+	f.note([]byte(text), Stamp{Read: 1})
+	f.note([]byte("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"), Stamp{Read: 2})
+	if f.Knows() || f.Header().Read != 9 {
+		t.Errorf("%s: understood", name)
+	}
+}
+
+// TestFollowerForgetsWhatIsNoFrame holds that a server that sends comments for ever, a byte a
+// packet, makes nobody keep their arrivals.
+func TestFollowerForgetsWhatIsNoFrame(t *testing.T) {
+	client := &replay{text: []byte("HTTP/1.1 200 OK\r\n" + chunked + "\r\n\r\n")}
+	f := Follow(client, &Conn{}, false)
+	_, _ = f.Read(make([]byte, 64))
+	client.text = []byte("1\r\n:\r\n")
+	comments := readerFunc(func(p []byte) (int, error) {
+		_, _ = f.Read(make([]byte, 64))
+		return copy(p, ":"), nil
+	})
+	s := NewSSE(comments, f.Arrival, 4096)
+	for range 10_000 {
+		s.fill()
+	}
+	if cap(f.arrivals) > 256 {
+		t.Errorf("%d arrivals are kept", cap(f.arrivals))
+	}
+}
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // TestFollowerKeepsLittle holds that what was asked for is forgotten.
 func TestFollowerKeepsLittle(t *testing.T) {

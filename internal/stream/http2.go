@@ -12,19 +12,24 @@ type http2 struct {
 	padded  bool    // the frame's next byte tells its padding
 	stream  uint32  // newest so far
 	body    bool    // the frame is of the body of its answer
+	begun   bool    // the first frame was seen, with which a server settles
+	strange bool
 	seen    seen
 }
 
 // What matters of the frames.
 const (
-	frameData    = 0x0
-	frameHeaders = 0x1
-	flagPadded   = 0x8
+	frameData     = 0x0
+	frameHeaders  = 0x1
+	frameSettings = 0x4
+	flagPadded    = 0x8
+
+	longestFrame = 16 << 10 // a longer one must be allowed, and net/http does not
 )
 
 func (h *http2) follow(p []byte) (seen, bool) {
 	h.seen = seen{}
-	for len(p) > 0 {
+	for len(p) > 0 && !h.strange {
 		if h.got < len(h.head) {
 			n := copy(h.head[h.got:], p)
 			h.got += n
@@ -39,7 +44,7 @@ func (h *http2) follow(p []byte) (seen, bool) {
 			h.got = 0
 		}
 	}
-	return h.seen, true
+	return h.seen, !h.strange
 }
 
 // begin takes a complete head of a frame.
@@ -47,6 +52,11 @@ func (h *http2) begin() {
 	h.left = int(h.head[0])<<16 | int(h.head[1])<<8 | int(h.head[2])
 	kind, flags := h.head[3], h.head[4]
 	stream := binary.BigEndian.Uint32(h.head[5:]) &^ (1 << 31)
+	if !h.begun && (kind != frameSettings || stream != 0) || h.left > longestFrame {
+		h.strange = true
+		return
+	}
+	h.begun = true
 	if kind == frameHeaders && stream > h.stream {
 		h.stream = stream
 		h.seen = seen{begun: true}

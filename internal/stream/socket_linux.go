@@ -9,6 +9,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A socket is read with the time stamps of the kernel. One goroutine reads at a time.
@@ -23,6 +25,8 @@ type socket struct {
 	control int // bytes of oob that were filled
 	err     error
 	oob     [128]byte
+
+	behind uint32 // packets so far that came before one that was sent earlier
 }
 
 // newSocket asks the kernel for time stamps of what c receives: nil if c is no
@@ -75,6 +79,18 @@ func (s *socket) try(fd uintptr) bool {
 			return !errors.Is(s.err, syscall.EAGAIN)
 		}
 	}
+}
+
+// reordered reports whether packets came out of order since it was asked last. Kernels before
+// 5.4 do not tell.
+func (s *socket) reordered() bool {
+	before := s.behind
+	_ = s.raw.Control(func(fd uintptr) {
+		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
+			s.behind = info.Rcv_ooopack
+		}
+	})
+	return s.behind != before
 }
 
 // stampIn is the time stamp among control messages, in nanoseconds since 1970; 0 if

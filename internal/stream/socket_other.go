@@ -10,6 +10,8 @@ type socket struct{}
 
 func newSocket(net.Conn) *socket { return nil }
 
+func (*socket) reordered() bool { return false }
+
 func (*socket) read([]byte) (n int, stamp int64, err error) { panic("no socket") }
 
 // KeepStamping does nothing where the kernel stamps nothing.

@@ -33,6 +33,7 @@ func (s *source) stamp() Stamp { return s.arrivals(s.size - int64(len(s.in))) }
 // fill asks the body for more bytes. Where they are asked for one by one, it gives
 // all up to the end of a line, before which none is of use.
 func (s *source) fill() {
+	s.stamp() // so that arrivals are forgotten also where nothing is a frame
 	n := 0
 	for s.err == nil && (n == 0 || s.ask == 1 && n < len(s.buf) && !endsLine(s.buf[n-1])) {
 		var more int

@@ -48,7 +48,7 @@ func latencies() []Instrument {
 		},
 		{
 			Name: "llm.probe.max_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: maxGapBounds(),
-			Help:     "Longest time between token frames in one probe, including, of a probe that died mid-stream, the gap that was open when it died; no sample of a tainted probe, or if there was no gap.",
+			Help:     "Longest time between token frames in one probe, including, of a probe that died mid-stream, the gap that was open when it died; no sample if there was no gap, or of a tainted probe unless the gap is twenty times as long as anything lay unread.",
 			ofResult: measure((*probe.Result).MaxGap).once(true),
 		},
 		{
@@ -192,7 +192,7 @@ func ofProber() []Instrument {
 		},
 		{
 			Name: "llm.prober.refused_stamps", Unit: "{stamp}", Kind: Counter, Scope: ScopeProber,
-			Help:     "Kernel time stamps that were not believed, and replaced by the prober's own time: they were from the future, or the wall clock had been set.",
+			Help:     "Kernel time stamps that were not believed, and replaced by the prober's own time: they were from the future, the wall clock had been set, or packets had come out of order.",
 			ofResult: refusedStamps,
 		},
 		{

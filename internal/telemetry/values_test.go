@@ -88,7 +88,7 @@ func TestValues(t *testing.T) {
 		{"llm.probe.chunk_gap", tainted5(probe.TaintCoalesced), nil},
 		{"gen_ai.client.operation.time_per_output_chunk", tainted5(probe.TaintCoalesced), nil},
 		{"llm.probe.max_gap", tainted5(probe.TaintLate), nil},
-		{"llm.probe.max_gap", died, nil},
+		{"llm.probe.max_gap", died, []sample{mark(v(30))}},
 		{"llm.probe.coalesced_frames", tainted5(probe.TaintCoalesced), []sample{v(1)}},
 		{"llm.probe.tainted", succeeded5(), nil},
 		{"llm.probe.tainted", tainted5(probe.TaintLate), []sample{at(1, "late")}},

@@ -108,9 +108,9 @@ func (j job) reader() (reader, error) {
 	case bareReader:
 		return newBare(j, dialect, ask)
 	case userStamped:
-		return newProber(j, dialect, ask, hidden), nil
+		return newProber(j, dialect, ask, true), nil
 	case kernelStamped:
-		return newProber(j, dialect, ask, nil), nil
+		return newProber(j, dialect, ask, false), nil
 	}
 	return nil, fmt.Errorf("no client %q", j.Client)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"runtime/debug"
 	"time"
 
@@ -11,23 +10,13 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// hidden dials connections that do not show their socket: no kernel can be asked
-// when it received what is read of them.
-func hidden(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	return struct{ net.Conn }{conn}, nil
-}
-
 // garbagePercent is what prober run sets for itself.
 const garbagePercent = 50
 
 // newProber is the product, from the request to the result: a connection a stream.
-func newProber(j job, dialect wire.Dialect, ask wire.Ask, dial probe.Dial) reader {
+func newProber(j job, dialect wire.Dialect, ask wire.Ask, user bool) reader {
 	target := probe.Target{
-		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober", Transport: probe.NewTransport(probe.Route{Dial: dial}),
+		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober", Transport: probe.NewTransport(probe.Route{UserStamps: user}),
 		Timeout: j.spans() + time.Minute, Stall: time.Minute,
 	}
 	debug.SetGCPercent(garbagePercent)
