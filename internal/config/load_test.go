@@ -14,7 +14,7 @@ func TestDefaults(t *testing.T) {
 		Targets: []Target{{
 			Name: "one:8000", Group: "one:8000", URL: "http://one:8000/v1", API: "auto",
 			Prompt: "cold", PromptTokens: 21000, MaxTokens: 100, QPS: 0.1, Arrival: "constant",
-			Timeout: 120 * time.Second, StallTimeout: 30 * time.Second, MaxInFlight: 1, Connection: "fresh",
+			Timeout: 120 * time.Second, StallTimeout: 30 * time.Second, MaxInFlight: 1, Connection: "fresh", HTTPVersion: "1.1", Stamp: "kernel",
 			Server: "auto", SessionUsers: 15, SessionRounds: 20, SystemTokens: 1000, CanaryDepth: 0.5, BackoffLimit: 5 * time.Minute,
 		}},
 		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
@@ -69,6 +69,8 @@ func TestEveryVariable(t *testing.T) {
 			TARGETS_0_MAX_IN_FLIGHT=2
 			TARGETS_0_TOKEN_BUDGET_PER_DAY=1000000
 			TARGETS_0_CONNECTION=reuse
+			TARGETS_0_HTTP_VERSION=2
+			TARGETS_0_STAMP=user
 			TARGETS_0_API_KEY=sk
 			OBJECTIVES_0_NAME=steady
 			OBJECTIVES_0_SIGNAL=max_gap
@@ -84,7 +86,7 @@ func TestEveryVariable(t *testing.T) {
 			SessionUsers: 320, SessionRounds: 10, BookFile: "book.txt", DatasetFile: "set.jsonl", CanaryDepth: 1,
 			Priority: new(-5), InferenceObjective: "prober-sheddable", SessionHeader: "x-user-id",
 			Prompt: "book", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
-			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000, Connection: "reuse",
+			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000, Connection: "reuse", HTTPVersion: "2", Stamp: "user",
 			APIKey: NewSecret("sk"), Headers: map[string]Secret{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
 			CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", InsecureSkipVerify: true,
 		}},
@@ -182,6 +184,7 @@ func TestArgumentsReplaceTargets(t *testing.T) {
 		want.APIKey, want.InsecureSkipVerify = NewSecret("sk"), true
 		want.Prompt, want.PromptTokens, want.MaxTokens, want.QPS, want.Arrival = "cold", 21000, 5, 0.1, "constant"
 		want.Timeout, want.StallTimeout, want.MaxInFlight, want.Connection = 120*time.Second, 30*time.Second, 1, "fresh"
+		want.HTTPVersion, want.Stamp = "1.1", "kernel"
 		want.Server, want.SessionUsers, want.SessionRounds, want.SystemTokens = "auto", 15, 20, 1000
 		want.CanaryDepth, want.BackoffLimit = 0.5, 5*time.Minute
 		if diff := cmp.Diff(want, c.Targets[i]); diff != "" {

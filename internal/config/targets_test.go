@@ -43,6 +43,8 @@ targets:
   max_in_flight: 2
   token_budget_per_day: none
   connection: reuse
+  http_version: 2
+  stamp: user
 objectives:
 - {name: quick, signal: server_ttft, limit: 2s, goal: 0.9}
 `}),
@@ -54,7 +56,7 @@ objectives:
 			APIVersion: "2023-06-01", Server: "vllm", SessionUsers: 3, SessionRounds: 4, SystemTokens: 8,
 			BackoffLimit: 90 * time.Second, Priority: new(0), InferenceObjective: "a.b-c", SessionHeader: "X-Session-ID",
 			Prompt: "sessions", PromptTokens: 80, MaxTokens: 7, QPS: 1, Arrival: "jittered",
-			Timeout: time.Minute, StallTimeout: 5 * time.Second, MaxInFlight: 2, Connection: "reuse",
+			Timeout: time.Minute, StallTimeout: 5 * time.Second, MaxInFlight: 2, Connection: "reuse", HTTPVersion: "2", Stamp: "user",
 			APIKey: NewSecret("sk"), APIKeyFile: "key", Headers: map[string]Secret{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")},
 			CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
 		}},
