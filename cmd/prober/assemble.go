@@ -12,6 +12,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -111,6 +112,9 @@ func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error
 
 // transport reaches t.
 func transport(t config.Target, dial probe.Dial, security *tls.Config) *probe.Transport {
+	if strings.Contains(strings.ToLower(t.URL), "https:") || proxied() {
+		trustThePublic()
+	}
 	return probe.NewTransport(probe.Route{
 		Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
 		UserStamps: t.Stamp == "user",

@@ -208,6 +208,7 @@ func (i *instance) observe(ctx context.Context) (*observers, error) {
 	}
 	o.recorder = telemetry.Join(o.metrics)
 	if o.otlp != nil {
+		trustThePublic()
 		o.recorder = telemetry.Join(o.metrics, o.otlp)
 	}
 	o.recorder.Reloaded(time.Now(), true)
