@@ -147,10 +147,11 @@ func respond(conn net.Conn) {
 // TestOneOfManyAddresses holds that a transport to an address connects to it and
 // nowhere else, past any proxy, while HTTP and TLS go on to speak of the host.
 func TestOneOfManyAddresses(t *testing.T) {
-	var asked, named string
+	type request struct{ host, name string }
+	seen := make(chan request, 1)
 	s := script{{0, data(counted(1)), goOn}, {ms, data(counted(2)), goOn}, {0, data(limit, done), goOn}}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked, named = r.Host, r.TLS.ServerName
+		seen <- request{r.Host, r.TLS.ServerName}
 		s.stream(w, r)
 	}))
 	server.StartTLS()
@@ -164,13 +165,14 @@ func TestOneOfManyAddresses(t *testing.T) {
 		if target.Transport.make().Proxy != nil {
 			t.Error("requests may go through a proxy, which connects to whom it likes")
 		}
-		asked, named = "", ""
 		r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
 		if r.Outcome != want {
 			t.Errorf("%s: %s: %v, want %s", address, r.Outcome, r.Err, want)
 		}
-		if want == OK && (asked != "example.com:"+port || named != "example.com") {
-			t.Errorf("%s: the server was asked for %q, over TLS for %q", address, asked, named)
+		if want == OK {
+			if got := <-seen; got != (request{"example.com:" + port, "example.com"}) {
+				t.Errorf("%s: the server was asked for %q, over TLS for %q", address, got.host, got.name)
+			}
 		}
 		if r.Timeline.Phases.DNS != 0 {
 			t.Errorf("%s: a name was resolved in %v", address, r.Timeline.Phases.DNS)
