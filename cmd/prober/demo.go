@@ -104,7 +104,7 @@ func demoConfig(cmd *cobra.Command, endpoints []endpoint) (*config.Config, error
 // not those about targets, whose keys are not for a simulator.
 func demoKeeps(name string) bool {
 	switch name {
-	case "PROBER_LISTEN_ADDRESS", "PROBER_WEB_CONFIG_FILE", "PROBER_LOG_LEVEL", "PROBER_LOG_FORMAT", "PROBER_GENAI_SEMCONV":
+	case "PROBER_LISTEN_ADDRESS", "PROBER_WEB_CONFIG_FILE", "PROBER_LOG_LEVEL", "PROBER_LOG_FORMAT", "PROBER_GENAI_SEMCONV", "PROBER_STAMP":
 		return true
 	}
 	return false
