@@ -68,7 +68,7 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 	f.refusal = f.refusal || d.Refusal
 	f.reasoning = f.reasoning || len(d.Reasoning) > 0
 	if grown == 0 && d.Tokens == 0 && len(text) == 0 && len(d.Reasoning) == 0 {
-		if n := len(f.tokens); n > 0 && f.tokens[n-1].Read == at.Read {
+		if n := len(f.tokens); n > 0 && f.tokens[n-1].Read == uint32(at.Read) {
 			f.behind = max(f.behind, at.Delay)
 		}
 		return false
@@ -78,7 +78,7 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 	}
 	f.keep(d.Reasoning, text)
 	f.tokens = append(f.tokens, Arrival{
-		At: since, Read: at.Read, N: f.attribute(grown, d.Tokens), Kernel: at.Kernel, Delay: at.Delay,
+		At: since, Read: uint32(at.Read), N: f.attribute(grown, d.Tokens), Kernel: at.Kernel, Delay: at.Delay,
 	})
 	return true
 }

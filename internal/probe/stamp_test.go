@@ -9,7 +9,7 @@ import (
 func arrived(n int, gap time.Duration) []Arrival {
 	list := make([]Arrival, n)
 	for i := range list {
-		list[i] = Arrival{At: 500*ms + time.Duration(i)*gap, Read: uint64(i + 1), N: 1, Kernel: true, Delay: ms / 20}
+		list[i] = Arrival{At: 500*ms + time.Duration(i)*gap, Read: uint32(i + 1), N: 1, Kernel: true, Delay: ms / 20}
 	}
 	return list
 }
@@ -36,7 +36,7 @@ func TestTaint(t *testing.T) {
 	}
 	batches := func(d time.Duration) func(int, *Arrival) { // of seven tokens each 50 ms
 		return func(i int, a *Arrival) {
-			a.At, a.Read, a.Delay = 500*ms+time.Duration(i/7)*50*ms, uint64(i/7), d
+			a.At, a.Read, a.Delay = 500*ms+time.Duration(i/7)*50*ms, uint32(i/7), d
 		}
 	}
 	behind := with(arrived(100, 20*ms), none)

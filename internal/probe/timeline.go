@@ -54,10 +54,10 @@ func (p Phases) Wait() (d time.Duration, ok bool) {
 // An Arrival is one token frame. Frames completed by one read share one At.
 type Arrival struct {
 	At     time.Duration
-	Read   uint64        // number of the socket read that completed the frame
+	Delay  time.Duration // from the kernel's stamp until the bytes were read; 0 unless Kernel
 	N      int           // generated tokens in the frame; 0 if they cannot be attributed
+	Read   uint32        // number of the socket read that completed the frame
 	Kernel bool          // At is the kernel's time stamp, not when the bytes were read
-	Delay  time.Duration // from the kernel's stamp until they were read; 0 unless Kernel
 }
 
 // TTFT is the first token frame's arrival, connection set-up included. ok is

@@ -13,7 +13,7 @@ func randomTimeline(chance *rand.Rand) (t Timeline, generated int) {
 	at := time.Duration(chance.IntN(1_000_000_000) + 1)
 	for range chance.IntN(50) + 1 {
 		n := chance.IntN(4) + 1
-		t.Tokens = append(t.Tokens, Arrival{At: at, N: n, Read: uint64(at)})
+		t.Tokens = append(t.Tokens, Arrival{At: at, N: n, Read: uint32(at)})
 		generated += n
 		if chance.IntN(4) > 0 {
 			at += time.Duration(chance.IntN(100_000_000))

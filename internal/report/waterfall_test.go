@@ -65,7 +65,7 @@ func answered(n, per int) *probe.Result {
 	}
 	at := 900 * ms
 	for i := range n {
-		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: at, Read: uint64(i + 1), N: per})
+		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: at, Read: uint32(i + 1), N: per})
 		at += 20*ms + time.Duration(i*7%13)*ms/2
 		if i == 41 {
 			at += 180 * ms

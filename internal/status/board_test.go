@@ -30,7 +30,7 @@ func success(target string, at ...time.Duration) *probe.Result {
 	}
 	r.Due = r.Timeline.Start
 	for i, t := range at {
-		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: t, Read: uint64(i + 1), N: 1})
+		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: t, Read: uint32(i + 1), N: 1})
 	}
 	if len(at) > 0 {
 		r.Timeline.Finish = at[len(at)-1]

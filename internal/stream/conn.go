@@ -16,6 +16,7 @@ type Conn struct {
 	net.Conn
 	socket *socket // reads with time stamps; nil where there are none
 	clock  *clock  // of these stamps; nil where there are none
+	usual  int     // bytes of the last read
 	full   bool    // the last read left no room, so that the next may be of the same arrival
 
 	mu      sync.Mutex
@@ -43,19 +44,22 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 	n, kernel, err := c.socket.read(p)
 	if at := time.Now(); n > 0 {
-		c.stamp(c.believed(c.clock.stamp(at, kernel)), n == len(p))
+		c.stamp(c.believed(c.clock.stamp(at, kernel), n), n == len(p))
 	}
 	return n, err
 }
 
 // suspect is how long bytes lie unread before it is asked whether they could have been read.
-const suspect = 250 * time.Microsecond
+const suspect = time.Millisecond
 
-// believed is s, unless packets came out of order: those behind a hole are stamped when they
-// come, and can be read when it is filled. That is the network's delay and not the reader's, and
-// the moment of the read tells the arrival better.
-func (c *Conn) believed(s Stamp) Stamp {
-	if s.Delay > suspect && c.socket.reordered() {
+// believed is s, of n bytes, unless packets came out of order: those behind a hole are stamped
+// when they come, and can be read when it is filled. That is the network's delay and not the
+// reader's, and the moment of the read tells the arrival better. Such a read finds several packets
+// at once, so that one no longer than the read before is not asked about.
+func (c *Conn) believed(s Stamp, n int) Stamp {
+	longer := n > c.usual+c.usual/2
+	c.usual = n
+	if s.Delay > suspect && longer && c.socket.reordered() {
 		c.clock.refused++
 		return Stamp{At: s.At.Add(s.Delay)}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -26,7 +27,8 @@ type socket struct {
 	err     error
 	oob     [128]byte
 
-	behind uint32 // packets so far that came before one that was sent earlier
+	ask  func(fd uintptr) // inform, made once as well
+	info unix.TCPInfo     // of the connection, when it was asked last
 }
 
 // newSocket asks the kernel for time stamps of what c receives: nil if c is no
@@ -47,7 +49,7 @@ func newSocket(c net.Conn) *socket {
 		return nil
 	}
 	s := &socket{conn: c, raw: raw}
-	s.once = s.try
+	s.once, s.ask = s.try, s.inform
 	return s
 }
 
@@ -84,13 +86,17 @@ func (s *socket) try(fd uintptr) bool {
 // reordered reports whether packets came out of order since it was asked last. Kernels before
 // 5.4 do not tell.
 func (s *socket) reordered() bool {
-	before := s.behind
-	_ = s.raw.Control(func(fd uintptr) {
-		if info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO); err == nil {
-			s.behind = info.Rcv_ooopack
-		}
-	})
-	return s.behind != before
+	before := s.info.Rcv_ooopack
+	_ = s.raw.Control(s.ask)
+	return s.info.Rcv_ooopack != before
+}
+
+// inform asks the kernel what it knows of the connection. unix.GetsockoptTCPInfo would allocate,
+// and it is asked just when the prober is late.
+func (s *socket) inform(fd uintptr) {
+	size := uint32(unsafe.Sizeof(s.info))
+	_, _, _ = unix.Syscall6(unix.SYS_GETSOCKOPT, fd, unix.IPPROTO_TCP, unix.TCP_INFO,
+		uintptr(unsafe.Pointer(&s.info)), uintptr(unsafe.Pointer(&size)), 0)
 }
 
 // stampIn is the time stamp among control messages, in nanoseconds since 1970; 0 if

@@ -15,7 +15,7 @@ func hundred() *probe.Result {
 	r.Timeline.Tokens = nil
 	for i := range 100 {
 		at := ms(600+18*float64(i)) + time.Duration(i*i)*time.Microsecond
-		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: at, Read: uint64(i), N: 1})
+		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: at, Read: uint32(i), N: 1})
 	}
 	r.Timeline.Finish = r.Timeline.Tokens[99].At
 	r.Elapsed = r.Timeline.Finish + ms(5)
