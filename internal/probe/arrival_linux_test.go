@@ -187,11 +187,14 @@ func testArrivals(t *testing.T, l *logging, secure, two bool) {
 
 func checkArrivals(t *testing.T, r *Result, log []written) {
 	t.Helper()
-	if r.Stamp != ByKernel || r.Refused != 0 || r.Timeline.Coalesced() != 0 || len(r.Timeline.Tokens) != len(log) {
-		t.Fatalf("%d frames stamped by the %s, %d refused, %d coalesced; %d written",
-			len(r.Timeline.Tokens), r.Stamp, r.Refused, r.Timeline.Coalesced(), len(log))
+	if r.Stamp != ByKernel || r.Timeline.Coalesced() != 0 || len(r.Timeline.Tokens) != len(log) {
+		t.Fatalf("%d frames stamped by the %s, %d coalesced; %d written",
+			len(r.Timeline.Tokens), r.Stamp, r.Timeline.Coalesced(), len(log))
 	}
 	for i, a := range r.Timeline.Tokens {
+		if !a.Kernel { // of a megabyte some packets may come out of order, and then the read tells
+			continue
+		}
 		if at := r.Timeline.Start.Add(a.At); at.Before(log[i].before) || at.After(log[i].after) {
 			t.Errorf("frame %d: %v after its last write began, which took %v",
 				i, at.Sub(log[i].before), log[i].after.Sub(log[i].before))

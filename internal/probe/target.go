@@ -99,6 +99,11 @@ func (x *exchange) run(ctx context.Context) verdict {
 	}
 	defer done()
 	defer resp.Body.Close()
+	defer func() {
+		if ctx.Err() != nil { // the rest of the answer is nobody's
+			x.trace.abandon()
+		}
+	}()
 	x.trace.answered()
 	x.note(resp)
 	if v, ok := x.refused(ctx, resp); ok {

@@ -91,7 +91,6 @@ func TestFewPromptsWaitForTheAnswersThatRun(t *testing.T) {
 				p := p
 				p.MaxBatch = test.batch
 				e := newEngine(p)
-				running.Go(func() { e.run(ctx) })
 				start := time.Now()
 				for i := range test.running {
 					e.submit(uint64(i), start, 1, 0, 20)
@@ -103,6 +102,7 @@ func TestFewPromptsWaitForTheAnswersThatRun(t *testing.T) {
 						late = q
 					}
 				}
+				running.Go(func() { e.run(ctx) }) // from now on, so that it finds them all
 				first, _, _ := late.due(ctx, 0, time.Time{})
 				cancel()
 				running.Wait()
