@@ -52,7 +52,7 @@ func (a answering) certExpiry() time.Time {
 // its body to ask for at once: see [stream.NewSSE]. TLS that net/http speaks through a proxy hides
 // the answer from whoever follows.
 func (a answering) stamps(resp *http.Response) (stream.Arrivals, int) {
-	const many = 4096
+	const many = 2048
 	if a.follower.Knows() {
 		return a.follower.Arrival, many
 	}

@@ -87,6 +87,7 @@ func newHTTP(r Route, proxy proxyFor) *http.Transport {
 		IdleConnTimeout:    5 * time.Minute,
 
 		MaxResponseHeaderBytes: 1 << 20,
+		WriteBufferSize:        1 << 10, // a header; what is longer is written past it
 
 		DialContext:    r.dialPlain,
 		DialTLSContext: r.dialTLS,

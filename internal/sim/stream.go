@@ -24,9 +24,12 @@ func newOutlet(ctx context.Context, a *answer, w http.ResponseWriter, e *entry) 
 	conn, _ := ctx.Value(notedKey{}).(*notedConn)
 	return &outlet{
 		w: w, control: http.NewResponseController(w), conn: conn,
-		ledger: a.server.ledger, entry: e, writes: writes{log: a.server.config.Log},
+		ledger: a.server.ledger, entry: e, writes: newWrites(a.server.config.Log, min(a.want, foreseen)),
 	}
 }
+
+// foreseen is for how many tokens of an answer room is made beforehand, so that no Write waits for memory.
+const foreseen = 4096
 
 // add puts a frame behind those that wait; tokens is 0 for a frame that carries none.
 func (o *outlet) add(frame []byte, tokens int) {
@@ -85,7 +88,10 @@ type streaming struct {
 
 // stream sends the answer frame by frame. An error means that the connection is to be cut.
 func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
-	entry := a.server.ledger.open(Sent{ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start})
+	entry := a.server.ledger.open(Sent{
+		ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start,
+		Frames: make([]SentFrame, 0, min(a.want, foreseen)),
+	})
 	s := &streaming{
 		answer: a,
 		out:    newOutlet(ctx, a, w, entry),

@@ -72,6 +72,16 @@ type written struct {
 	frame, frames      int32
 }
 
+// newWrites has room for the Writes of some tokens and of what is around them.
+func newWrites(log *WriteLog, tokens int) writes {
+	const around = 4
+	w := writes{log: log}
+	if log != nil {
+		w.list = make([]written, 0, tokens+around)
+	}
+	return w
+}
+
 // note adds the Write that has just ended.
 func (w *writes) note(due, before time.Time, frames int) {
 	if w.log == nil {

@@ -2,20 +2,14 @@ package wire
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"strconv"
 )
 
 // This file reads JSON in place. Decoding a frame of tokens into structs costs
 // two dozen allocations, each a little work for a garbage collector that runs
-// beside the stamping; reading it in place costs none. Syntax is checked by
-// encoding/json first, so that what follows may trust it.
-
-// valid reports whether data is one JSON object.
-func valid(data []byte) bool {
-	return len(data) > 0 && data[0] == '{' && json.Valid(data)
-}
+// beside the stamping; reading it in place costs none. Syntax is checked first
+// (syntax.go), so that what follows may trust it.
 
 // fields calls f with each key and value of an object. The slices are parts of
 // data, which must be valid JSON; anything but an object has no fields.
@@ -53,63 +47,6 @@ func following(data []byte, end int) int {
 		at = space(data, at+1)
 	}
 	return at
-}
-
-// space is the first place from at on that holds no white space.
-func space(data []byte, at int) int {
-	for data[at] == ' ' || data[at] == '\n' || data[at] == '\r' || data[at] == '\t' {
-		at++
-	}
-	return at
-}
-
-// skip is where the value that begins at at ends.
-func skip(data []byte, at int) int {
-	switch data[at] {
-	case '"':
-		return skipText(data, at)
-	case '{', '[':
-		return skipNested(data, at)
-	}
-	return skipWord(data, at)
-}
-
-// skipWord is where a number, true, false or null ends.
-func skipWord(data []byte, at int) int {
-	for ; at < len(data); at++ {
-		switch data[at] {
-		case ',', ']', '}', ' ', '\n', '\r', '\t':
-			return at
-		}
-	}
-	return at
-}
-
-func skipText(data []byte, at int) int {
-	for at++; data[at] != '"'; at++ {
-		if data[at] == '\\' {
-			at++
-		}
-	}
-	return at + 1
-}
-
-func skipNested(data []byte, at int) int {
-	for depth := 0; ; {
-		switch data[at] {
-		case '"':
-			at = skipText(data, at)
-			continue
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		}
-		at++
-		if depth == 0 {
-			return at
-		}
-	}
 }
 
 // textIn is what a string spells, in place unless it has escapes; nil for

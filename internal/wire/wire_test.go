@@ -278,6 +278,32 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// FuzzSyntax holds that what is JSON is what encoding/json takes for it.
+func FuzzSyntax(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{ "a" : [ ] , "b":[1, -0.5e+3,0],"c":{"d":null} } `, `{"a":"\u00e4\"\\\/\b\f\n\r\t"}`, `{"a":[true,false,null]}`,
+		`{"a":01}`, `{"a":1.}`, `{"a":-}`, `{"a":1e}`, `{"a":.5}`, `{"a":"\u00g0"}`, `{"a":"\x"}`, "{\"a\":\"\n\"}", `{"a":nul}`, `{"a":truex}`,
+		`{"a" 1}`, `{"a":}`, `{"a":1,}`, `{,}`, `{a:1}`, `{"a":[1,]}`, `{"a":[1}`, `{"a":1]`, `{"a":1`, `{"a"`, `{`, `{}{}`, `{"a":"`, `{"a":"\`, `{"a":"\u12`,
+		"{\"a\":\"\xff\"}", "{\"a\":\"\x7f\"}", "{\"a\":1}\v", `{"a":1E-2}`, `{"a":-01}`, `{"a":1 2}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if want := len(data) > 0 && data[0] == '{' && json.Valid(data); valid(data) != want {
+			t.Errorf("%q: valid is %t, want %t", data, !want, want)
+		}
+	})
+}
+
+func TestSyntaxOfDeepValues(t *testing.T) {
+	for _, deep := range []int{deepest - 1, deepest} {
+		data := []byte(`{"a":` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}`)
+		if want := json.Valid(data); valid(data) != want {
+			t.Errorf("%d lists in an object: valid is %t, want %t", deep, !want, want)
+		}
+	}
+}
+
 // FuzzFields holds that reading in place sees what encoding/json sees.
 func FuzzFields(f *testing.F) {
 	for _, seed := range []string{`{}`, `{ "a" : [1, {"b":"\\"]}"}, null ] , "c":-1e5 }`, `{"a":{"b":[[],{}]},"a":""}`} {

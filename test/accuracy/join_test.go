@@ -193,12 +193,20 @@ func TestTableHasALineForEachClientAndNumber(t *testing.T) {
 func TestDoubts(t *testing.T) {
 	p := plan{gap: 20 * time.Millisecond}
 	all := runsOf(1, 1, 1)
+	for _, m := range all {
+		m.ahead = true
+	}
 	if got := p.doubts(all); len(got) != 0 {
 		t.Errorf("%q on a quiet machine", got)
 	}
-	all[3].others, all[5].lateness.p99 = 0.5, p.gap+1
+	all[3].others, all[3].stolen, all[4].ahead, all[5].lateness.p99 = 0.5, 0.2, false, p.gap+1
 	got := strings.Join(p.doubts(all), "\n")
-	if !strings.Contains(got, "up to 50% of") || !strings.Contains(got, "with 512 streams") || strings.Count(got, "\n") != 1 {
-		t.Errorf("doubts %s", got)
+	for _, want := range []string{"up to 50% of", "same host 20%", "CAP_SYS_NICE", "with 512 streams"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("doubts %s lack %q", got, want)
+		}
+	}
+	if p.equal = true; strings.Contains(strings.Join(p.doubts(all), "\n"), "CAP_SYS_NICE") {
+		t.Error("doubts of what was asked for")
 	}
 }

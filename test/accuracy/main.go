@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -48,6 +49,7 @@ type plan struct {
 	gap     time.Duration
 	spread  time.Duration // in which the streams begin
 	runs    int
+	equal   bool // the simulator waits for a processor like any client
 }
 
 // plannedGap is that of the profile "steady".
@@ -62,6 +64,7 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags.DurationVar(&p.gap, "gap", plannedGap, "time between two tokens of a stream")
 	flags.DurationVar(&p.spread, "spread", time.Second, "time in which the streams begin")
 	flags.IntVar(&p.runs, "runs", 5, "times that all is measured")
+	flags.BoolVar(&p.equal, "equal", false, "the simulator is no more urgent than the clients")
 	flags.StringVar(&p.binary, "prober", os.Getenv("PROBER_BINARY"), "the prober's binary")
 	if err := flags.Parse(args); err != nil {
 		return p, err
@@ -110,6 +113,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
+// start starts the simulator.
+func (p plan) start(cmd *exec.Cmd) (ahead bool, err error) {
+	if p.equal {
+		return false, cmd.Start()
+	}
+	return startAhead(cmd)
+}
+
 // job is what a client is told for a number of streams.
 func (p plan) job(client, url string, streams int) job {
 	j := job{Client: client, URL: url, Streams: streams, Tokens: p.tokens, Gap: p.gap, Spread: p.spread}
@@ -123,13 +134,21 @@ func (p plan) job(client, url string, streams int) job {
 func (p plan) header(all []*measured) string {
 	typical, most := othersOf(all)
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
-		"%d runs, the clients one after the other in each. Other processes took %.0f%% of the processors (median), %.0f%% at most.",
+		"%d runs, the clients one after the other in each. The simulator ran %s. Others took %.0f%% of the processors (median), %.0f%% at most.",
 		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.gap, p.tokens, p.alone, p.spread,
-		p.runs, 100*typical, 100*most)
+		p.runs, urgency(all), 100*typical, 100*most)
 }
 
-// othersOf is the share of the processors that went to other processes: the median
-// and the most.
+// urgency says how the simulator came to its processor.
+func urgency(all []*measured) string {
+	if slices.ContainsFunc(all, func(m *measured) bool { return !m.ahead }) {
+		return "with the clients' priority"
+	}
+	return "in real time, ahead of them"
+}
+
+// othersOf is the share of the processors that went to other processes and machines:
+// the median and the most.
 func othersOf(all []*measured) (typical, most float64) {
 	shares := make([]float64, 0, len(all))
 	for _, m := range all {
@@ -145,7 +164,11 @@ const quiet = 0.05
 func (p plan) doubts(all []*measured) []string {
 	var list []string
 	if _, most := othersOf(all); most > quiet {
-		list = append(list, fmt.Sprintf("doubt: other processes took up to %.0f%% of the processors: figures of a busy machine", 100*most))
+		list = append(list, fmt.Sprintf("doubt: others took up to %.0f%% of the processors, other machines of the same host %.0f%%: figures of a busy machine",
+			100*most, 100*slices.MaxFunc(all, func(a, b *measured) int { return cmp.Compare(a.stolen, b.stolen) }).stolen))
+	}
+	if !p.equal && slices.ContainsFunc(all, func(m *measured) bool { return !m.ahead }) {
+		list = append(list, "doubt: the simulator could not be put ahead of the clients (that takes CAP_SYS_NICE): how they delayed its writes is in the figures")
 	}
 	for _, m := range all {
 		if m.lateness.p99 > p.gap {

@@ -28,7 +28,9 @@ type measured struct {
 
 	cpu, simulator time.Duration // processor time of both processes
 	peak           float64       // memory of the client in bytes
-	others         float64       // share of the processors that went to other processes
+	others         float64       // share of the processors that went to other processes, stolen included
+	stolen         float64       // share that the hypervisor gave to other machines
+	ahead          bool          // the simulator was put ahead of the client
 }
 
 // perThousand is what 1,000 token frames cost the client, everything included.
@@ -38,9 +40,9 @@ func (m *measured) perThousand() time.Duration {
 
 func (m *measured) String() string {
 	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), CPU %s per 1,000 frames, peak %.0f MB; "+
-		"simulator late %s (p99), CPU %s; others took %.0f%%",
+		"simulator late %s (p99), CPU %s; others took %.0f%%, %.0f%% other machines",
 		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.perThousand()), m.peak/mega,
-		short(m.lateness.p99), short(m.simulator*1000/time.Duration(m.frames)), 100*m.others)
+		short(m.lateness.p99), short(m.simulator*1000/time.Duration(m.frames)), 100*m.others, 100*m.stolen)
 }
 
 // measure lets a client read a number of streams of a simulator of their own.
@@ -55,7 +57,7 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 		return nil, err
 	}
 	defer s.kill()
-	m := &measured{client: client, streams: streams}
+	m := &measured{client: client, streams: streams, ahead: s.ahead}
 	r, err := m.beside(s, func() (report, error) { return ask(ctx, p.job(client, s.url, streams)) })
 	if err != nil {
 		return nil, err
@@ -81,6 +83,10 @@ func (m *measured) beside(s *simulator, work func() (report, error)) (report, er
 	if err != nil {
 		return report{}, err
 	}
+	stolen, err := spent(machine.Stolen)
+	if err != nil {
+		return report{}, err
+	}
 	served, err := spent(ours)
 	if err != nil {
 		return report{}, err
@@ -94,11 +100,16 @@ func (m *measured) beside(s *simulator, work func() (report, error)) (report, er
 	if err != nil {
 		return r, err
 	}
+	elsewhere, err := stolen()
+	if err != nil {
+		return r, err
+	}
 	serving, err := served()
 	if err != nil {
 		return r, err
 	}
-	m.others = max(0, (busy-serving-r.CPU).Seconds()/(took.Seconds()*float64(runtime.NumCPU())))
+	share := func(d time.Duration) float64 { return max(0, d.Seconds()/(took.Seconds()*float64(runtime.NumCPU()))) }
+	m.others, m.stolen = share(busy-serving-r.CPU), share(elsewhere)
 	return r, nil
 }
 

@@ -20,6 +20,8 @@ type simulator struct {
 	said bytes.Buffer // standard error
 	path string       // of its log
 	url  string
+
+	ahead bool // of the clients, where processes wait for a processor
 }
 
 // startSimulator starts one that is killed when ctx is done. Its log goes to path.
@@ -34,7 +36,7 @@ func startSimulator(ctx context.Context, p plan, path string) (*simulator, error
 	if err != nil {
 		return nil, err
 	}
-	if err := s.cmd.Start(); err != nil {
+	if s.ahead, err = p.start(s.cmd); err != nil {
 		return nil, err
 	}
 	line, err := bufio.NewReader(pipe).ReadString('\n')

@@ -93,7 +93,7 @@ func table(rows []row) string {
 		"CPU per 1,000 frames | of the bare reader's | peak memory | read together | tainted | kernel stamps | simulator late P50, P99 | its CPU |\n" +
 		"|" + strings.Repeat("---|", 15) + "\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s (%s to %s) | %s | %.2f | %s, %s, %s | %s | %.2f | %.0f MB | %s | %s | %s | %s, %s | %s |\n",
+		fmt.Fprintf(&b, "| %d | %s | %s | %s (%s to %s) | %s | %.2g | %s, %s, %s | %s | %.2f | %.0f MB | %s | %s | %s | %s, %s | %s |\n",
 			r.streams, r.client, short(r.gap.p50), short(r.gap.p99), short(r.low), short(r.high), short(r.gap.max), r.gapOfBare,
 			short(r.first.p50), short(r.first.p99), short(r.first.max), short(r.perThousand), r.cpuOfBare, r.peak/mega,
 			percent(r.together), percent(r.tainted), percent(r.kernel), short(r.lateness.p50), short(r.lateness.p99), short(r.simulator))

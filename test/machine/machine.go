@@ -47,20 +47,37 @@ func Memory(pid int, name string) (float64, error) {
 	return 0, fmt.Errorf("the kernel does not say %s", name)
 }
 
-// Busy is the time that processors of the machine spent on anything at all so far:
-// what is not ours of it is that of neighbours.
+// Busy is the time that processors of the machine were not free so far: what is not
+// ours of it is that of neighbours, [Stolen] included.
 func Busy() (time.Duration, error) {
-	data, err := os.ReadFile("/proc/stat")
+	fields, err := processors()
 	if err != nil {
 		return 0, err
+	}
+	return ticks(append(fields[0:3:3], fields[5:8]...)) // without idle and iowait; what guests had is in user and nice already
+}
+
+// Stolen is the time that a hypervisor gave to other machines so far while ours had work.
+func Stolen() (time.Duration, error) {
+	fields, err := processors()
+	if err != nil {
+		return 0, err
+	}
+	return ticks(fields[7:8])
+}
+
+// processors are the times of all processors together: user, nice, system, idle, iowait, irq, softirq, steal.
+func processors() ([]string, error) {
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return nil, err
 	}
 	first, _, _ := strings.Cut(string(data), "\n")
 	fields := strings.Fields(first)
 	if len(fields) < 9 {
-		return 0, fmt.Errorf("no times in %q", first)
+		return nil, fmt.Errorf("no times in %q", first)
 	}
-	busy := append(fields[1:4:4], fields[6:9]...) // without idle and iowait; what guests had is in user and nice already
-	return ticks(busy)
+	return fields[1:9], nil
 }
 
 // ticks adds up times.
