@@ -10,6 +10,7 @@ import (
 type joined struct {
 	frames   int
 	gaps     []time.Duration // |gap seen − gap written|, of each token frame but the first of a stream
+	reported []time.Duration // of them those of streams that are not tainted: what reaches a histogram
 	ttft     []time.Duration // first token frame seen − written, of each stream
 	late     []time.Duration // of the simulator: written − due, of each token frame
 	together int
@@ -43,7 +44,11 @@ func (j *joined) add(s seen, sent []written) {
 		j.late = append(j.late, time.Duration(frame.before-frame.due))
 		if i > 0 {
 			gap, truth := s.Arrivals[i]-s.Arrivals[i-1], frame.before-sent[i-1].before
-			j.gaps = append(j.gaps, time.Duration(gap-truth).Abs())
+			off := time.Duration(gap - truth).Abs()
+			j.gaps = append(j.gaps, off)
+			if !s.Tainted {
+				j.reported = append(j.reported, off)
+			}
 		}
 	}
 }

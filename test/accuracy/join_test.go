@@ -16,7 +16,8 @@ const logOf = logHeader + `
 steady,1,a,0,1,1000,1010,1020
 steady,1,a,1,2,2000,2030,2040
 steady,2,b,0,1,1500,1500,1510
-steady,2,b,1,0,1500,1600,1610
+steady,2,b,1,1,1500,1600,1610
+steady,2,b,2,0,1500,1600,1610
 steady,3,,0,1,1,2,3
 `
 
@@ -26,22 +27,25 @@ func TestJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	j, err := join([]seen{
-		{Trace: "b", Arrivals: []int64{1490}, Tainted: true},
+		{Trace: "b", Arrivals: []int64{1490, 1620}, Tainted: true},
 		{Trace: "a", Arrivals: []int64{1015, 2045, 2044}, Together: 1, Kernel: 3},
 	}, w)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []time.Duration{10, 1}; !slices.Equal(j.gaps, want) {
+	if want := []time.Duration{30, 10, 1}; !slices.Equal(j.gaps, want) {
 		t.Errorf("gap errors %v, want %v", j.gaps, want)
+	}
+	if want := []time.Duration{10, 1}; !slices.Equal(j.reported, want) {
+		t.Errorf("errors of reported gaps %v, want %v", j.reported, want)
 	}
 	if want := []time.Duration{-10, 5}; !slices.Equal(j.ttft, want) {
 		t.Errorf("TTFT errors %v, want %v", j.ttft, want)
 	}
-	if want := []time.Duration{0, 10, 30, 30}; !slices.Equal(j.late, want) {
+	if want := []time.Duration{0, 100, 10, 30, 30}; !slices.Equal(j.late, want) {
 		t.Errorf("the simulator was late by %v, want %v", j.late, want)
 	}
-	if j.frames != 4 || j.together != 1 || j.kernel != 3 || j.tainted != 1 {
+	if j.frames != 5 || j.together != 1 || j.kernel != 3 || j.tainted != 1 {
 		t.Errorf("%+v", j)
 	}
 }
@@ -184,7 +188,7 @@ func TestTableHasALineForEachClientAndNumber(t *testing.T) {
 		t.Errorf("%s", strings.Join(lines, "\n"))
 	}
 	for _, line := range lines {
-		if strings.Count(line, "|") != 16 {
+		if strings.Count(line, "|") != 17 {
 			t.Errorf("%d columns in %s", strings.Count(line, "|")-1, line)
 		}
 	}

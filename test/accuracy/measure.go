@@ -23,8 +23,8 @@ type measured struct {
 	streams int
 	joined
 
-	gap, first spread // errors of gaps and of TTFT
-	lateness   spread // of the simulator
+	gap, told, first spread // errors of gaps, of those that are reported, and of TTFT
+	lateness         spread // of the simulator
 
 	cpu, simulator time.Duration // processor time of both processes
 	peak           float64       // memory of the client in bytes
@@ -70,8 +70,8 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 		return nil, err
 	}
 	m.cpu, m.peak, m.simulator = r.CPU, r.Peak, cpu
-	m.gap, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.ttft), spreadOf(m.late)
-	m.gaps, m.ttft, m.late = nil, nil, nil
+	m.gap, m.told, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.reported), spreadOf(m.ttft), spreadOf(m.late)
+	m.gaps, m.reported, m.ttft, m.late = nil, nil, nil, nil
 	return m, nil
 }
 

@@ -15,11 +15,11 @@ type row struct {
 	client  string
 	streams int
 
-	gap, first, lateness spread
-	low, high            time.Duration // of the p99 of the gap error
-	perThousand          time.Duration
-	simulator            time.Duration // for 1,000 frames
-	peak                 float64       // the highest, bytes
+	gap, told, first, lateness spread
+	low, high                  time.Duration // of the p99 of the gap error
+	perThousand                time.Duration
+	simulator                  time.Duration // for 1,000 frames
+	peak                       float64       // the highest, bytes
 
 	gapOfBare, cpuOfBare      float64
 	together, tainted, kernel float64 // shares of frames, of streams, of frames
@@ -72,6 +72,7 @@ func rowOf(runs, bares []*measured) row {
 	return row{
 		client: runs[0].client, streams: runs[0].streams,
 		gap:      three(func(m *measured) spread { return m.gap }),
+		told:     three(func(m *measured) spread { return m.told }),
 		first:    three(func(m *measured) spread { return m.first }),
 		lateness: three(func(m *measured) spread { return m.lateness }),
 		low:      slices.MinFunc(runs, worst).gap.p99, high: slices.MaxFunc(runs, worst).gap.p99,
@@ -89,12 +90,12 @@ func rowOf(runs, bares []*measured) row {
 // table is the rows in Markdown.
 func table(rows []row) string {
 	var b strings.Builder
-	b.WriteString("| streams | client | gap error P50 | P99 (lowest to highest) | max | P99 of the bare reader's | TTFT error P50, P99, max | " +
+	b.WriteString("| streams | client | gap error P50 | P99 (lowest to highest) | max | P99 of the bare reader's | P99 of reported gaps | TTFT error P50, P99, max | " +
 		"CPU per 1,000 frames | of the bare reader's | peak memory | read together | tainted | kernel stamps | simulator late P50, P99 | its CPU |\n" +
-		"|" + strings.Repeat("---|", 15) + "\n")
+		"|" + strings.Repeat("---|", 16) + "\n")
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s (%s to %s) | %s | %.2g | %s, %s, %s | %s | %.2f | %.0f MB | %s | %s | %s | %s, %s | %s |\n",
-			r.streams, r.client, short(r.gap.p50), short(r.gap.p99), short(r.low), short(r.high), short(r.gap.max), r.gapOfBare,
+		fmt.Fprintf(&b, "| %d | %s | %s | %s (%s to %s) | %s | %.2g | %s | %s, %s, %s | %s | %.2f | %.0f MB | %s | %s | %s | %s, %s | %s |\n",
+			r.streams, r.client, short(r.gap.p50), short(r.gap.p99), short(r.low), short(r.high), short(r.gap.max), r.gapOfBare, some(r.told.p99),
 			short(r.first.p50), short(r.first.p99), short(r.first.max), short(r.perThousand), r.cpuOfBare, r.peak/mega,
 			percent(r.together), percent(r.tainted), percent(r.kernel), short(r.lateness.p50), short(r.lateness.p99), short(r.simulator))
 	}
@@ -142,6 +143,14 @@ func short(d time.Duration) string {
 		return fmt.Sprintf("%.3g ms", float64(d)/float64(time.Millisecond))
 	}
 	return fmt.Sprintf("%.3g s", d.Seconds())
+}
+
+// some is a duration, or that there was none.
+func some(d time.Duration) string {
+	if d == 0 {
+		return "–"
+	}
+	return short(d)
 }
 
 func percent(share float64) string {
