@@ -57,7 +57,7 @@ func conversationBody(a Ask) body {
 }
 
 func (anthropic) Decode(data []byte) (Delta, error) {
-	data, d, err := opened(data)
+	data, d, err := opened(data, nil)
 	if data == nil {
 		return d, err
 	}

@@ -74,7 +74,7 @@ func BenchmarkRead(b *testing.B) {
 	})
 	b.Run("Valid", func(b *testing.B) {
 		compare(b, func(_ Dialect, frame []byte) error {
-			if !valid(frame) {
+			if !object(frame, nil) {
 				return malformed(frame)
 			}
 			return nil

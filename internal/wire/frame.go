@@ -9,14 +9,15 @@ import (
 // end is the data of the last frame of many streams.
 var end = []byte("[DONE]")
 
-// opened begins the decoding of a frame: object is the frame's, without white space
-// around it. A frame that holds none is decoded already, and object is nil.
-func opened(data []byte) (object []byte, d Delta, err error) {
+// opened begins the decoding of a frame: frame is the object in it, without white space
+// around it, and f, if there is one, was called with each of its fields. A frame that holds
+// no object is decoded already, to d, and frame is nil; what f was told is void then.
+func opened(data []byte, f func(key, value []byte)) (frame []byte, d Delta, err error) {
 	data = bytes.TrimSpace(data)
 	switch {
 	case bytes.Equal(data, end):
 		return nil, Delta{Done: true}, nil
-	case valid(data):
+	case object(data, f):
 		return data, Delta{}, nil
 	case len(data) == 0: // keeps a connection awake
 		return nil, Delta{}, nil

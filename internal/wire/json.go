@@ -8,45 +8,21 @@ import (
 
 // This file reads JSON in place. Decoding a frame of tokens into structs costs
 // two dozen allocations, each a little work for a garbage collector that runs
-// beside the stamping; reading it in place costs none. Syntax is checked first
-// (syntax.go), so that what follows may trust it.
+// beside the stamping; reading it in place costs none.
 
 // fields calls f with each key and value of an object. The slices are parts of
 // data, which must be valid JSON; anything but an object has no fields.
 func fields(data []byte, f func(key, value []byte)) {
-	if len(data) == 0 || data[0] != '{' {
-		return
-	}
-	for at := space(data, 1); data[at] != '}'; {
-		end := skip(data, at)
-		key := data[at+1 : end-1]
-		at = space(data, space(data, end)+1) // over the colon
-		end = skip(data, at)
-		f(key, data[at:end])
-		at = following(data, end)
+	if len(data) > 0 && data[0] == '{' {
+		skipNested(data, 0, 1, f)
 	}
 }
 
 // elements calls f with each element of a list; anything else has none.
 func elements(data []byte, f func(value []byte)) {
-	if len(data) == 0 || data[0] != '[' {
-		return
+	if len(data) > 0 && data[0] == '[' {
+		skipNested(data, 0, 1, func(_, value []byte) { f(value) })
 	}
-	for at := space(data, 1); data[at] != ']'; {
-		end := skip(data, at)
-		f(data[at:end])
-		at = following(data, end)
-	}
-}
-
-// following is where the next member begins after one that ended at end, or
-// where the bracket that closes them stands.
-func following(data []byte, end int) int {
-	at := space(data, end)
-	if data[at] == ',' {
-		at = space(data, at+1)
-	}
-	return at
 }
 
 // textIn is what a string spells, in place unless it has escapes; nil for

@@ -32,7 +32,7 @@ func (llama) Body(a Ask) ([]byte, error) {
 func (llama) TakesIDs(Server) bool { return true }
 
 func (llama) Decode(data []byte) (Delta, error) {
-	data, d, err := opened(data)
+	data, d, err := opened(data, nil)
 	if data == nil {
 		return d, err
 	}

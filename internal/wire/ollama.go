@@ -36,11 +36,8 @@ func (ollama) Body(a Ask) ([]byte, error) {
 const doneLine = "done"
 
 func (ollama) Decode(data []byte) (Delta, error) {
-	data, d, err := opened(data)
-	if data == nil {
-		return d, err
-	}
-	fields(data, func(key, value []byte) {
+	var d Delta
+	data, other, err := opened(data, func(key, value []byte) {
 		switch string(key) {
 		case "response":
 			d.Choice, d.Text = true, textIn(value)
@@ -59,6 +56,9 @@ func (ollama) Decode(data []byte) (Delta, error) {
 			d.Usage.Output = countIn(value)
 		}
 	})
+	if data == nil {
+		return other, err
+	}
 	d.Err = errorBeside(data, d.Choice)
 	if d.Done {
 		d.Choice = false // its counts are those of the whole answer

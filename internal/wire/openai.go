@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // extensions lists the optional fields of both endpoints.
 func extensions() []Field {
@@ -43,13 +40,12 @@ func newBody(a Ask) body {
 // decodeChunk reads a frame of either endpoint. Probes ask for one choice; of
 // several, all count as one.
 func decodeChunk(data []byte) (Delta, error) {
-	data, d, err := opened(data)
-	if data == nil {
-		return d, err
-	}
-	fields(data, func(key, value []byte) {
+	var d Delta
+	choices := false
+	data, other, err := opened(data, func(key, value []byte) {
 		switch string(key) {
 		case "choices":
+			choices = true
 			elements(value, d.addChoice)
 		case "usage":
 			d.Usage = d.Usage.Merge(usageIn(value))
@@ -59,7 +55,10 @@ func decodeChunk(data []byte) (Delta, error) {
 			d.Usage = d.Usage.Merge(timings(value))
 		}
 	})
-	d.Err = errorBeside(data, bytes.Contains(data, []byte(`"choices"`)))
+	if data == nil {
+		return other, err
+	}
+	d.Err = errorBeside(data, choices)
 	return d, nil
 }
 
@@ -72,8 +71,7 @@ func (d *Delta) addChoice(choice []byte) {
 	fields(choice, func(key, value []byte) {
 		switch string(key) {
 		case "delta":
-			reasoning, content = d.addDelta(value)
-			role = member(value, "role") != nil
+			reasoning, content, role = d.addDelta(value)
 		case "text": // completions
 			d.Text = join(d.Text, textIn(value))
 		case "token_ids", "output_ids": // vLLM; LMDeploy
@@ -99,10 +97,13 @@ func (d *Delta) finish(reason []byte) {
 }
 
 // addDelta adds the visible part of a chat delta, and returns its reasoning:
-// from a key of its own, and from within a list of content parts.
-func (d *Delta) addDelta(delta []byte) (reasoning, thinking []byte) {
+// from a key of its own, and from within a list of content parts. role is true if
+// it names one.
+func (d *Delta) addDelta(delta []byte) (reasoning, thinking []byte, role bool) {
 	fields(delta, func(key, value []byte) {
 		switch string(key) {
+		case "role":
+			role = true
 		case "content":
 			var visible []byte
 			visible, thinking = contentIn(value)
@@ -123,7 +124,7 @@ func (d *Delta) addDelta(delta []byte) (reasoning, thinking []byte) {
 			d.addFunction([]byte("function"), value)
 		}
 	})
-	return reasoning, thinking
+	return reasoning, thinking, role
 }
 
 // details is the reasoning in OpenRouter's list of its parts.

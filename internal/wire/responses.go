@@ -45,7 +45,7 @@ func inputBody(a Ask) body {
 }
 
 func (responses) Decode(data []byte) (Delta, error) {
-	data, d, err := opened(data)
+	data, d, err := opened(data, nil)
 	if data == nil {
 		return d, err
 	}

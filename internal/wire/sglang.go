@@ -38,12 +38,9 @@ func (sglang) Body(a Ask) ([]byte, error) {
 func (sglang) TakesIDs(Server) bool { return true }
 
 func (sglang) Decode(data []byte) (Delta, error) {
-	data, d, err := opened(data)
-	if data == nil {
-		return d, err
-	}
+	var d Delta
 	ids := Count{}
-	fields(data, func(key, value []byte) {
+	data, other, err := opened(data, func(key, value []byte) {
 		switch string(key) {
 		case "text":
 			d.Choice, d.Whole, d.Text = true, true, textIn(value)
@@ -55,6 +52,9 @@ func (sglang) Decode(data []byte) (Delta, error) {
 			d.addMeta(value)
 		}
 	})
+	if data == nil {
+		return other, err
+	}
 	if !d.Usage.Output.Known {
 		d.Usage.Output = ids
 	}

@@ -10,12 +10,14 @@ import "strings"
 // deepest is how deep values may lie in each other: as in encoding/json.
 const deepest = 10000
 
-// valid reports whether data is one JSON object.
-func valid(data []byte) bool {
+// object reports whether data is one JSON object, and calls f, if there is one, with each
+// key and value on the way: so where data is none, f may have been called before that was
+// known.
+func object(data []byte, f func(key, value []byte)) bool {
 	if len(data) == 0 || data[0] != '{' {
 		return false
 	}
-	end := skip(data, 0)
+	end := skipNested(data, 0, 1, f)
 	return end > 0 && space(data, end) == len(data)
 }
 
@@ -27,9 +29,7 @@ func space(data []byte, at int) int {
 	return at
 }
 
-// skip skips the value that begins at at.
-func skip(data []byte, at int) int { return skipValue(data, at, 0) }
-
+// skipValue skips the value that begins at at, inside of depth others.
 func skipValue(data []byte, at, depth int) int {
 	if at >= len(data) {
 		return -1
@@ -38,31 +38,36 @@ func skipValue(data []byte, at, depth int) int {
 	case c == '"':
 		return skipText(data, at)
 	case c == '{', c == '[':
-		return skipNested(data, at, depth+1)
+		return skipNested(data, at, depth+1, nil)
 	case c == '-', isDigit(c):
 		return skipNumber(data, at)
 	}
 	return skipWord(data, at)
 }
 
-// skipNested skips an object or a list.
-func skipNested(data []byte, at, depth int) int {
+// skipNested skips an object or a list, and calls f, if there is one, with each value and
+// the key that it has in an object.
+func skipNested(data []byte, at, depth int, f func(key, value []byte)) int {
 	if depth > deepest {
 		return -1
 	}
-	object, closing := data[at] == '{', data[at]+2 // as ASCII has it
+	keyed, closing := data[at] == '{', data[at]+2 // as ASCII has it
 	if at = space(data, at+1); at < len(data) && data[at] == closing {
 		return at + 1
 	}
 	for {
-		if object {
-			at = skipKey(data, at)
+		var key []byte
+		if keyed {
+			if key, at = skipKey(data, at); at < 0 {
+				return -1
+			}
 		}
-		if at >= 0 {
-			at = skipValue(data, at, depth)
-		}
-		if at < 0 {
+		begin := at
+		if at = skipValue(data, begin, depth); at < 0 {
 			return -1
+		}
+		if f != nil {
+			f(key, data[begin:at])
 		}
 		if at = space(data, at); at == len(data) {
 			return -1
@@ -78,19 +83,21 @@ func skipNested(data []byte, at, depth int) int {
 	}
 }
 
-// skipKey skips a member's key, the colon, and the white space around it.
-func skipKey(data []byte, at int) int {
+// skipKey skips a member's key, the colon, and the white space around it. The key is
+// as it is spelled.
+func skipKey(data []byte, at int) (key []byte, next int) {
 	if at == len(data) || data[at] != '"' {
-		return -1
+		return nil, -1
 	}
 	end := skipText(data, at)
 	if end < 0 {
-		return -1
+		return nil, -1
 	}
-	if end = space(data, end); end == len(data) || data[end] != ':' {
-		return -1
+	colon := space(data, end)
+	if colon == len(data) || data[colon] != ':' {
+		return nil, -1
 	}
-	return space(data, end+1)
+	return data[at+1 : end-1], space(data, colon+1)
 }
 
 // skipText skips a string. Its UTF-8 may be wrong.

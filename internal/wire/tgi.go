@@ -35,11 +35,8 @@ func (tgi) Body(a Ask) ([]byte, error) {
 const endOfText = "generated_text"
 
 func (tgi) Decode(data []byte) (Delta, error) {
-	data, d, err := opened(data)
-	if data == nil {
-		return d, err
-	}
-	fields(data, func(key, value []byte) {
+	var d Delta
+	data, other, err := opened(data, func(key, value []byte) {
 		switch string(key) {
 		case "token":
 			d.addToken(value)
@@ -49,6 +46,9 @@ func (tgi) Decode(data []byte) (Delta, error) {
 			d.addDetails(value)
 		}
 	})
+	if data == nil {
+		return other, err
+	}
 	if !d.Choice && !d.Done {
 		d.Err = ParseError(data)
 	}

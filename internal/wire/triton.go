@@ -55,11 +55,8 @@ func (triton) Body(a Ask) ([]byte, error) {
 }
 
 func (triton) Decode(data []byte) (Delta, error) {
-	data, d, err := opened(data)
-	if data == nil {
-		return d, err
-	}
-	fields(data, func(key, value []byte) {
+	var d Delta
+	data, other, err := opened(data, func(key, value []byte) {
 		switch string(key) {
 		case "text_output":
 			d.Choice, d.Text = true, textIn(scalar(value))
@@ -73,6 +70,9 @@ func (triton) Decode(data []byte) (Delta, error) {
 			}
 		}
 	})
+	if data == nil {
+		return other, err
+	}
 	d.Err = errorBeside(data, d.Choice)
 	return d, nil
 }

@@ -289,7 +289,7 @@ func FuzzSyntax(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if want := len(data) > 0 && data[0] == '{' && json.Valid(data); valid(data) != want {
+		if want := len(data) > 0 && data[0] == '{' && json.Valid(data); object(data, nil) != want {
 			t.Errorf("%q: valid is %t, want %t", data, !want, want)
 		}
 	})
@@ -298,7 +298,7 @@ func FuzzSyntax(f *testing.F) {
 func TestSyntaxOfDeepValues(t *testing.T) {
 	for _, deep := range []int{deepest - 1, deepest} {
 		data := []byte(`{"a":` + strings.Repeat("[", deep) + strings.Repeat("]", deep) + `}`)
-		if want := json.Valid(data); valid(data) != want {
+		if want := json.Valid(data); object(data, nil) != want {
 			t.Errorf("%d lists in an object: valid is %t, want %t", deep, !want, want)
 		}
 	}
@@ -311,7 +311,7 @@ func FuzzFields(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = bytes.TrimSpace(data)
-		if !valid(data) {
+		if !object(data, nil) {
 			return
 		}
 		var want map[string]json.RawMessage

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"math"
 	"slices"
@@ -203,14 +204,40 @@ func TestDoubts(t *testing.T) {
 	if got := p.doubts(all); len(got) != 0 {
 		t.Errorf("%q on a quiet machine", got)
 	}
-	all[3].others, all[3].stolen, all[4].ahead, all[5].lateness.p99 = 0.5, 0.2, false, p.gap+1
+	all[3].others, all[4].ahead, all[5].lateness.p99 = 0.5, false, p.gap+1
 	got := strings.Join(p.doubts(all), "\n")
-	for _, want := range []string{"up to 50% of", "same host 20%", "CAP_SYS_NICE", "with 512 streams"} {
+	for _, want := range []string{"up to 50% of", "CAP_SYS_NICE", "with 512 streams"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("doubts %s lack %q", got, want)
 		}
 	}
 	if p.equal = true; strings.Contains(strings.Join(p.doubts(all), "\n"), "CAP_SYS_NICE") {
 		t.Error("doubts of what was asked for")
+	}
+}
+
+func TestTheQuietestCounts(t *testing.T) {
+	for _, test := range []struct {
+		noises []float64
+		again  int
+		want   float64
+		tries  int
+	}{
+		{[]float64{0.05}, 3, 0.05, 1},
+		{[]float64{0.2, 0.01, 0}, 3, 0.01, 2},
+		{[]float64{0.2, 0.1, 0.3}, 2, 0.1, 3},
+		{[]float64{0.2}, 0, 0.2, 1},
+	} {
+		made := 0
+		m, err := quietest(test.again, func(int) (*measured, error) {
+			made++
+			return &measured{stolen: test.noises[made-1]}, nil
+		})
+		if err != nil || m.noise() != test.want || m.tries != test.tries || made != test.tries {
+			t.Errorf("%v: %v after %d, %v; want %v after %d", test.noises, m.noise(), made, err, test.want, test.tries)
+		}
+	}
+	if _, err := quietest(3, func(int) (*measured, error) { return nil, errShort }); !errors.Is(err, errShort) {
+		t.Errorf("error %v", err)
 	}
 }

@@ -28,7 +28,7 @@ func TestAllFramesAreJoined(t *testing.T) {
 		t.Fatal("PROBER_BINARY is not set: run make e2e")
 	}
 	var out, progress bytes.Buffer
-	args := []string{"-streams", "1,2", "-tokens", "20", "-tokens-alone", "10", "-gap", "2ms", "-spread", "10ms", "-runs", "1"}
+	args := []string{"-streams", "1,2", "-tokens", "20", "-tokens-alone", "10", "-gap", "2ms", "-spread", "10ms", "-runs", "1", "-again", "0"}
 	if err := run(t.Context(), args, &out, &progress); err != nil {
 		t.Fatal(err)
 	}
