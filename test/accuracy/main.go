@@ -50,7 +50,7 @@ type plan struct {
 	spread  time.Duration // in which the streams begin
 	runs    int
 	again   int  // times that what others disturbed is measured again
-	equal   bool // the simulator waits for a processor like any client
+	ahead   bool // the simulator runs in real time, the clients do not
 }
 
 // plannedGap is that of the profile "steady".
@@ -60,13 +60,13 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	streams := flags.String("streams", "1,64,256,512", "numbers of streams at once")
-	flags.IntVar(&p.tokens, "tokens", 500, "tokens of a stream")
-	flags.IntVar(&p.alone, "tokens-alone", 1000, "tokens of a stream that is the only one")
+	flags.IntVar(&p.tokens, "tokens", 400, "tokens of a stream")
+	flags.IntVar(&p.alone, "tokens-alone", 500, "tokens of a stream that is the only one")
 	flags.DurationVar(&p.gap, "gap", plannedGap, "time between two tokens of a stream")
 	flags.DurationVar(&p.spread, "spread", time.Second, "time in which the streams begin")
 	flags.IntVar(&p.runs, "runs", 5, "times that all is measured")
-	flags.IntVar(&p.again, "again", 3, "times that what others disturbed is measured again: the quietest counts")
-	flags.BoolVar(&p.equal, "equal", false, "the simulator is no more urgent than the clients")
+	flags.IntVar(&p.again, "again", 2, "times that what others disturbed is measured again: the quietest counts")
+	flags.BoolVar(&p.ahead, "ahead", false, "run the simulator in real time, so that no client delays it (takes CAP_SYS_NICE)")
 	flags.StringVar(&p.binary, "prober", os.Getenv("PROBER_BINARY"), "the prober's binary")
 	if err := flags.Parse(args); err != nil {
 		return p, err
@@ -122,11 +122,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // start starts the simulator.
-func (p plan) start(cmd *exec.Cmd) (ahead bool, err error) {
-	if p.equal {
-		return false, cmd.Start()
+func (p plan) start(cmd *exec.Cmd) error {
+	if p.ahead {
+		return startAhead(cmd)
 	}
-	return startAhead(cmd)
+	return cmd.Start()
 }
 
 // job is what a client is told for a number of streams.
@@ -144,15 +144,15 @@ func (p plan) header(all []*measured) string {
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
 		"%d runs, the clients one after the other in each. The simulator ran %s. Others took %.0f%% of the processors (median), %.0f%% at most; %d of %d measurements were made again for that.",
 		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.gap, p.tokens, p.alone, p.spread,
-		p.runs, urgency(all), 100*typical, 100*most, repeated(all), len(all))
+		p.runs, p.urgency(), 100*typical, 100*most, repeated(all), len(all))
 }
 
 // urgency says how the simulator came to its processor.
-func urgency(all []*measured) string {
-	if slices.ContainsFunc(all, func(m *measured) bool { return !m.ahead }) {
-		return "with the clients' priority"
+func (p plan) urgency() string {
+	if p.ahead {
+		return "in real time, ahead of them"
 	}
-	return "in real time, ahead of them"
+	return "with the same priority"
 }
 
 // repeated is how many were measured again.
@@ -181,9 +181,6 @@ func (p plan) doubts(all []*measured) []string {
 	var list []string
 	if _, most := othersOf(all); most > quiet {
 		list = append(list, fmt.Sprintf("doubt: others took up to %.0f%% of the processors: figures of a busy machine", 100*most))
-	}
-	if !p.equal && slices.ContainsFunc(all, func(m *measured) bool { return !m.ahead }) {
-		list = append(list, "doubt: the simulator could not be put ahead of the clients (that takes CAP_SYS_NICE): how they delayed its writes is in the figures")
 	}
 	for _, m := range all {
 		if m.lateness.p99 > p.gap {

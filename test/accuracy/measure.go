@@ -23,15 +23,15 @@ type measured struct {
 	streams int
 	joined
 
-	gap, told, first spread // errors of gaps, of those that are reported, and of TTFT
-	lateness         spread // of the simulator
+	gap, all, first spread  // errors of gaps, the unknown included in all, and of TTFT
+	lateness        spread  // of the simulator
+	unknown         float64 // share of the gaps
 
 	cpu, simulator time.Duration // processor time of both processes
 	peak           float64       // memory of the client in bytes
 	tries          int           // how often it was measured before others left it alone
 	others         float64       // share of the processors that went to other processes, stolen included
 	stolen         float64       // share that the hypervisor gave to other machines
-	ahead          bool          // the simulator was put ahead of the client
 }
 
 // perThousand is what 1,000 token frames cost the client, everything included.
@@ -40,9 +40,9 @@ func (m *measured) perThousand() time.Duration {
 }
 
 func (m *measured) String() string {
-	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), CPU %s per 1,000 frames, peak %.0f MB; "+
+	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), %s (p99 of all), CPU %s per 1,000 frames, peak %.0f MB; "+
 		"simulator late %s (p99), CPU %s; others took %.0f%%, the host %.0f%%",
-		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.perThousand()), m.peak/mega,
+		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.all.p99), short(m.perThousand()), m.peak/mega,
 		short(m.lateness.p99), short(m.simulator*1000/time.Duration(m.frames)), 100*m.others, 100*m.stolen)
 }
 
@@ -82,7 +82,7 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 		return nil, err
 	}
 	defer s.kill()
-	m := &measured{client: client, streams: streams, ahead: s.ahead}
+	m := &measured{client: client, streams: streams}
 	r, err := m.beside(s, func() (report, error) { return ask(ctx, p.job(client, s.url, streams)) })
 	if err != nil {
 		return nil, err
@@ -95,8 +95,9 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 		return nil, err
 	}
 	m.cpu, m.peak, m.simulator = r.CPU, r.Peak, cpu
-	m.gap, m.told, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.reported), spreadOf(m.ttft), spreadOf(m.late)
-	m.gaps, m.reported, m.ttft, m.late = nil, nil, nil, nil
+	m.unknown = 1 - float64(len(m.gaps))/float64(max(1, len(m.every)))
+	m.gap, m.all, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.every), spreadOf(m.ttft), spreadOf(m.late)
+	m.gaps, m.every, m.ttft, m.late = nil, nil, nil, nil
 	return m, nil
 }
 

@@ -20,8 +20,6 @@ type simulator struct {
 	said bytes.Buffer // standard error
 	path string       // of its log
 	url  string
-
-	ahead bool // of the clients, where processes wait for a processor
 }
 
 // startSimulator starts one that is killed when ctx is done. Its log goes to path.
@@ -36,7 +34,7 @@ func startSimulator(ctx context.Context, p plan, path string) (*simulator, error
 	if err != nil {
 		return nil, err
 	}
-	if s.ahead, err = p.start(s.cmd); err != nil {
+	if err := p.start(s.cmd); err != nil {
 		return nil, err
 	}
 	line, err := bufio.NewReader(pipe).ReadString('\n')
@@ -83,14 +81,22 @@ func (s *simulator) kill() {
 // writes are the token frames that a simulator wrote, in order, by trace id.
 type writes map[string][]written
 
-// A written is one token frame; both in Unix nanoseconds.
-type written struct{ due, before int64 }
+// A written is one token frame, in Unix nanoseconds: when it was due, and the moments
+// before and after its Write.
+type written struct{ due, before, after int64 }
+
+// interrupted is how long a Write takes at least in which the simulator lost its
+// processor: others take 8 µs. When the bytes left is not known to less than that.
+const interrupted = int64(promisedGap)
+
+// known reports whether it is known when the frame was written.
+func (w written) known() bool { return w.after-w.before < interrupted }
 
 // The header of a log, and its columns that are of use here.
 const (
 	logHeader = "profile,answer,trace,frame,frames,due,before,after"
 
-	columnTrace, columnFrame, columnBefore = 2, 3, 6 // frames and due lie between the last two
+	columnTrace, columnFrame, columnAfter = 2, 3, 7 // frames, due and before lie between the last two
 )
 
 // readWrites reads a log of prober simulate --log-writes.
@@ -113,7 +119,7 @@ func (w writes) add(line []string) error {
 	if len(line) != strings.Count(logHeader, ",")+1 {
 		return errors.New("wrong number of columns")
 	}
-	var n [columnBefore - columnFrame + 1]int64
+	var n [columnAfter - columnFrame + 1]int64
 	for i := range n {
 		var err error
 		if n[i], err = strconv.ParseInt(line[columnFrame+i], 10, 64); err != nil {
@@ -125,7 +131,7 @@ func (w writes) add(line []string) error {
 		return fmt.Errorf("frame %d follows %d others", n[0], len(w[trace]))
 	}
 	for range n[1] {
-		w[trace] = append(w[trace], written{due: n[2], before: n[3]})
+		w[trace] = append(w[trace], written{due: n[2], before: n[3], after: n[4]})
 	}
 	return nil
 }
