@@ -166,7 +166,7 @@ bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
 
 # Built first: what compiles beside a measurement is in it.
-accuracy: build ## how exact the stamps are, on this machine: a quarter of an hour, ACCURACY has flags for another
+accuracy: build ## how exact the stamps are, on this machine: ten minutes and more, ACCURACY has flags for another
 	cd test/accuracy && $(GO) build -buildvcs=false -o $(BIN)/accuracy . && PROBER_BINARY=$(BIN)/prober $(BIN)/accuracy $(ACCURACY)
 
 clean:

@@ -9,8 +9,8 @@ import (
 // A joined is what a client saw, held against what was written.
 type joined struct {
 	frames   int
-	every    []time.Duration // |gap seen − gap written|, of each token frame but the first of a stream
-	gaps     []time.Duration // of them those between Writes of which the moment is known
+	gaps     []time.Duration // |gap seen − gap written|, of each token frame but the first of a stream
+	between  []time.Duration // of them those between Writes that nothing interrupted
 	ttft     []time.Duration // first token frame seen − written, of each stream
 	late     []time.Duration // of the simulator: written − due, of each token frame
 	together int
@@ -45,9 +45,9 @@ func (j *joined) add(s seen, sent []written) {
 		if i > 0 {
 			gap, truth := s.Arrivals[i]-s.Arrivals[i-1], frame.before-sent[i-1].before
 			off := time.Duration(gap - truth).Abs()
-			j.every = append(j.every, off)
-			if frame.known() && sent[i-1].known() {
-				j.gaps = append(j.gaps, off)
+			j.gaps = append(j.gaps, off)
+			if frame.brief() && sent[i-1].brief() {
+				j.between = append(j.between, off)
 			}
 		}
 	}

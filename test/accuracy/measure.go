@@ -23,9 +23,9 @@ type measured struct {
 	streams int
 	joined
 
-	gap, all, first spread  // errors of gaps, the unknown included in all, and of TTFT
-	lateness        spread  // of the simulator
-	unknown         float64 // share of the gaps
+	gap, brief, first spread  // errors of gaps, of those between brief Writes, and of TTFT
+	lateness          spread  // of the simulator
+	interrupted       float64 // share of the other gaps
 
 	cpu, simulator time.Duration // processor time of both processes
 	peak           float64       // memory of the client in bytes
@@ -40,9 +40,9 @@ func (m *measured) perThousand() time.Duration {
 }
 
 func (m *measured) String() string {
-	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), %s (p99 of all), CPU %s per 1,000 frames, peak %.0f MB; "+
+	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), %s (p99 between brief writes), CPU %s per 1,000 frames, peak %.0f MB; "+
 		"simulator late %s (p99), CPU %s; others took %.0f%%, the host %.0f%%",
-		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.all.p99), short(m.perThousand()), m.peak/mega,
+		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.brief.p99), short(m.perThousand()), m.peak/mega,
 		short(m.lateness.p99), short(m.simulator*1000/time.Duration(m.frames)), 100*m.others, 100*m.stolen)
 }
 
@@ -95,9 +95,9 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 		return nil, err
 	}
 	m.cpu, m.peak, m.simulator = r.CPU, r.Peak, cpu
-	m.unknown = 1 - float64(len(m.gaps))/float64(max(1, len(m.every)))
-	m.gap, m.all, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.every), spreadOf(m.ttft), spreadOf(m.late)
-	m.gaps, m.every, m.ttft, m.late = nil, nil, nil, nil
+	m.interrupted = 1 - float64(len(m.between))/float64(max(1, len(m.gaps)))
+	m.gap, m.brief, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.between), spreadOf(m.ttft), spreadOf(m.late)
+	m.gaps, m.between, m.ttft, m.late = nil, nil, nil, nil
 	return m, nil
 }
 

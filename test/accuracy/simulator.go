@@ -86,11 +86,12 @@ type writes map[string][]written
 type written struct{ due, before, after int64 }
 
 // interrupted is how long a Write takes at least in which the simulator lost its
-// processor: others take 8 µs. When the bytes left is not known to less than that.
+// processor, where it is busy: others take 8 µs. When the bytes left is not known to less
+// than that.
 const interrupted = int64(promisedGap)
 
-// known reports whether it is known when the frame was written.
-func (w written) known() bool { return w.after-w.before < interrupted }
+// brief reports whether nothing interrupted the Write.
+func (w written) brief() bool { return w.after-w.before < interrupted }
 
 // The header of a log, and its columns that are of use here.
 const (
