@@ -227,7 +227,7 @@ func TestTheQuietestCounts(t *testing.T) {
 		{[]float64{0.2}, 0, 0.2, 1},
 	} {
 		made := 0
-		m, err := quietest(test.again, func(int) (*measured, error) {
+		m, err := quietest(test.again, func() (*measured, error) {
 			made++
 			return &measured{stolen: test.noises[made-1]}, nil
 		})
@@ -235,7 +235,7 @@ func TestTheQuietestCounts(t *testing.T) {
 			t.Errorf("%v: %v after %d, %v; want %v after %d", test.noises, m.noise(), made, err, test.want, test.tries)
 		}
 	}
-	if _, err := quietest(3, func(int) (*measured, error) { return nil, errShort }); !errors.Is(err, errShort) {
+	if _, err := quietest(3, func() (*measured, error) { return nil, errShort }); !errors.Is(err, errShort) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -97,12 +97,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	for n := range p.runs {
 		for _, streams := range p.streams {
 			for _, client := range clients() {
-				m, err := quietest(p.again, func(try int) (*measured, error) {
+				m, err := quietest(p.again, func() (*measured, error) {
 					m, err := measure(ctx, p, client, streams)
 					if err != nil {
 						return nil, fmt.Errorf("%s, %d streams: %w", client, streams, err)
 					}
-					m.run, m.tries = n, try
+					m.run = n
 					fmt.Fprintf(stderr, "run %d of %d: %v\n", n+1, p.runs, m)
 					return m, nil
 				})

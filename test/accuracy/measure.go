@@ -53,9 +53,9 @@ func (m *measured) noise() float64 { return max(m.others, m.stolen) }
 // quietest measures until others leave the processors alone, but not more than again
 // times again, and returns what was disturbed least. That says nothing of what was
 // found: no figure is better for being chosen.
-func quietest(again int, measure func(try int) (*measured, error)) (best *measured, err error) {
+func quietest(again int, measure func() (*measured, error)) (best *measured, err error) {
 	for try := 1; try <= again+1; try++ {
-		m, err := measure(try)
+		m, err := measure()
 		if err != nil {
 			return nil, err
 		}
