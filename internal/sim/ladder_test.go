@@ -91,7 +91,6 @@ func (l ladder) climb(t *testing.T, n int) (rung, []float64) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var running, clients sync.WaitGroup
 	e := newEngine(profile(t, l.profile))
-	running.Go(func() { e.run(ctx) })
 	start := time.Now()
 	random := rand.New(rand.NewPCG(1, 1))
 	sent := make([]*sequence, n)
@@ -107,6 +106,7 @@ func (l ladder) climb(t *testing.T, n int) (rung, []float64) {
 		sent[i] = e.submit(uint64(i), origin, l.prompt, 0, want)
 		clients.Go(func() { _, _, _ = sent[i].due(ctx, want-1, time.Time{}) })
 	}
+	running.Go(func() { e.run(ctx) }) // from now on, so that it finds them all
 	clients.Wait()
 	took := time.Since(start)
 	cancel()

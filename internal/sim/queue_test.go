@@ -120,10 +120,10 @@ func TestAStepPaysForItsPrefillOnce(t *testing.T) {
 		var running sync.WaitGroup
 		p := Profile{TTFT: time.Second, PromptTokens: 1, PrefillFixed: 300 * time.Millisecond, TPOT: 50 * time.Millisecond, MaxBatch: 10, StepTokens: 100}
 		e := newEngine(p)
-		running.Go(func() { e.run(ctx) })
 		start := time.Now()
 		one, two := e.submit(1, start, 1, 0, 1), e.submit(2, start, 1, 0, 9)
 		late := e.submit(3, start.Add(time.Millisecond), 1, 0, 1)
+		running.Go(func() { e.run(ctx) }) // from now on, so that it finds them all
 		var got []time.Duration
 		for _, q := range []*sequence{one, two, late} {
 			at, _, _ := q.due(ctx, 0, time.Time{})
@@ -151,11 +151,11 @@ func TestALongPromptTearsGapsIntoRunningAnswers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		e := newEngine(profile(t, "vllm-ladder"))
-		running.Go(func() { e.run(ctx) })
 		start := time.Now()
 		short := e.submit(1, start, 80, 0, 10)
 		e.submit(2, start.Add(time.Second), 2000, 0, 1).close() // leaves before it is served
 		long := e.submit(3, start.Add(time.Second/8), 10000, 0, 1)
+		running.Go(func() { e.run(ctx) })
 		last, _, _ := short.due(ctx, 9, time.Time{})
 		first, _, _ := long.due(ctx, 0, time.Time{})
 		cancel()
