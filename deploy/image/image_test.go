@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
@@ -67,6 +69,16 @@ func TestWhatIsPushedIsWhatWasBuilt(t *testing.T) {
 	}
 }
 
+// emptyLayout is a layout without an image.
+func emptyLayout(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := layout.Write(dir, empty.Index); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func TestWhatIsNoImage(t *testing.T) {
 	text := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(text, []byte("text"), 0o600); err != nil {
@@ -82,6 +94,7 @@ func TestWhatIsNoImage(t *testing.T) {
 		"a text":               {[]string{"build", text}, "build info"},
 		"a binary for a Mac":   {[]string{"build", compile(t, "darwin/arm64")}, "for no Linux"},
 		"a layout that is not": {[]string{"push", "-from", t.TempDir(), "localhost:1/prober:1"}, "read the layout"},
+		"an empty layout":      {[]string{"push", "-from", emptyLayout(t), "localhost:1/prober:1"}, "not of image build"},
 	} {
 		if err := run(test.args, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
