@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"bytes"
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -212,6 +213,23 @@ func TestWhatATagPushes(t *testing.T) {
 		if got := string(read(t, dir+"/output")); got != "digest=sha256:1\n" {
 			t.Errorf("%s: its output is %q", test.tag, got)
 		}
+	}
+}
+
+// TestFilesAreOfOneRelease holds that the chart, the images that it and Kustomize
+// name, and the chart's page at Artifact Hub are of the same version.
+func TestFilesAreOfOneRelease(t *testing.T) {
+	version, seen := "", 0
+	for _, path := range []string{chart + "/Chart.yaml", "kustomize/base/kustomization.yaml", "kustomize/components/sidecar/sidecar.yaml"} {
+		for _, m := range regexp.MustCompile(`(?m)^ *(?:version: |appVersion: "|newTag: |image: ghcr.io/llm-prober/prober:)([^"\n]+)`).FindAllSubmatch(read(t, path), -1) {
+			seen++
+			if version = cmp.Or(version, string(m[1])); string(m[1]) != version {
+				t.Errorf("%s: %s, elsewhere %s", path, m[0], version)
+			}
+		}
+	}
+	if seen != 5 {
+		t.Errorf("%d versions found, want 5: the test does not see them", seen)
 	}
 }
 
