@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,14 +147,18 @@ func script(t *testing.T, name string) string {
 	return ""
 }
 
-// bash runs a script in dir as GitHub runs it, on a tag.
+// bash runs a script in dir as GitHub runs it, on a tag. Git sees no repository but
+// that in dir, also where the tests are run by one of its hooks.
 func bash(t *testing.T, dir, tag, script string, environ ...string) (string, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script")
 	write(t, path, script)
 	cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", path)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), append(environ, "GITHUB_REF_NAME="+tag, "RUNNER_TEMP="+dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")...)
+	outside := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "GIT_") })
+	cmd.Env = slices.Concat(outside, environ, []string{
+		"GITHUB_REF_NAME=" + tag, "RUNNER_TEMP=" + dir, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+	})
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -171,6 +176,9 @@ func write(t *testing.T, path, content string) {
 // repository is one of git's, with tags on its one commit, which is on main.
 func repository(t *testing.T, tags ...string) string {
 	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
 	dir := t.TempDir()
 	setUp := "git init -q -b main && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m a && git update-ref refs/remotes/origin/main HEAD\n"
 	for _, tag := range tags {
