@@ -58,7 +58,7 @@ func build(out io.Writer, repository, dir string, paths []string) error {
 			return fmt.Errorf("make the image of %s: %w", path, err)
 		}
 		platform := v1.Platform{OS: b.os, Architecture: b.arch}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: noArtifact{image}, Descriptor: v1.Descriptor{Platform: &platform}})
 		index, tag = mutate.Annotations(index, b.labels()).(v1.ImageIndex), b.tag()
 		if err := b.save(image, repository, dir); err != nil {
 			return err
@@ -74,6 +74,14 @@ func build(out io.Writer, repository, dir string, paths []string) error {
 	_, err = fmt.Fprintf(out, "%s %s\n", filepath.Join(dir, "oci"), digest)
 	return err
 }
+
+// A noArtifact is an image that an index calls nothing else: the library would write
+// the type of its configuration as the type of an artifact, which older skopeo (1.9)
+// leaves out when it copies, so that what arrives has another digest and no signature.
+type noArtifact struct{ v1.Image }
+
+// ArtifactType is empty.
+func (noArtifact) ArtifactType() (string, error) { return "", nil }
 
 // writeLayout writes an image to a layout of its own, under a name in it: skopeo and
 // podman find no image of several platforms in a layout that has them all at its top.
