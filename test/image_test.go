@@ -28,10 +28,11 @@ const imageLimit = 20 << 20
 
 // A descriptor is how OCI refers to a blob.
 type descriptor struct {
-	MediaType string `json:"mediaType"`
-	Digest    string `json:"digest"`
-	Size      int64  `json:"size"`
-	Platform  struct {
+	MediaType   string            `json:"mediaType"`
+	Digest      string            `json:"digest"`
+	Size        int64             `json:"size"`
+	Annotations map[string]string `json:"annotations"`
+	Platform    struct {
 		OS           string `json:"os"`
 		Architecture string `json:"architecture"`
 	} `json:"platform"`
@@ -105,13 +106,23 @@ func decodeJSON[T any](t *testing.T, text []byte) (v T) {
 	return v
 }
 
-// images reads a layout.
-func images(t *testing.T, layout string) []image {
+// named reads the top of a layout, and returns the one image of all platforms there.
+func named(t *testing.T, layout string) descriptor {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(layout, "index.json"))
 	must(t, err)
+	top := decodeJSON[manifest](t, text).Manifests
+	if len(top) != 1 || top[0].MediaType != "application/vnd.oci.image.index.v1+json" {
+		t.Fatalf("the layout has %+v, want one image of all platforms", top)
+	}
+	return top[0]
+}
+
+// images reads a layout.
+func images(t *testing.T, layout string) []image {
+	t.Helper()
 	var list []image
-	for _, d := range decodeJSON[manifest](t, text).Manifests {
+	for _, d := range decodeJSON[manifest](t, blob(t, layout, named(t, layout))).Manifests {
 		m := decodeJSON[manifest](t, blob(t, layout, d))
 		i := image{
 			platform: d.Platform.OS + "-" + d.Platform.Architecture, digest: m.Config.Digest, size: m.Config.Size,
@@ -181,6 +192,17 @@ func TestImageIsOneStaticBinary(t *testing.T) {
 	}
 	if !slices.ContainsFunc(found, func(i image) bool { return i.platform == "linux-"+runtime.GOARCH }) {
 		t.Errorf("no image for this machine")
+	}
+}
+
+// TestLayoutNamesItsImage: skopeo and podman ask for a name, or for one image alone.
+func TestLayoutNamesItsImage(t *testing.T) {
+	layout := filepath.Join(imageDir(t), "oci")
+	name := named(t, layout).Annotations["org.opencontainers.image.ref.name"]
+	for _, i := range images(t, layout) {
+		if version := i.config.Config.Labels["org.opencontainers.image.version"]; name == "" || name != strings.ReplaceAll(version, "+", "-") {
+			t.Errorf("%s: the layout calls %s %q", i.platform, version, name)
+		}
 	}
 }
 

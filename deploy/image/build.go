@@ -41,9 +41,10 @@ func (b *binary) labels() map[string]string {
 
 // build writes the images of all binaries as one layout to dir/oci, and beside it,
 // for each platform, an archive that engines load and an SBOM. What was in the
-// layout before is gone.
+// layout before is gone. It prints where the layout is, and the digest by which
+// registries will know what is in it.
 func build(out io.Writer, repository, dir string, paths []string) error {
-	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	index, tag := v1.ImageIndex(empty.Index), ""
 	for _, path := range paths {
 		b, err := open(path)
 		if err == nil {
@@ -57,16 +58,13 @@ func build(out io.Writer, repository, dir string, paths []string) error {
 			return fmt.Errorf("make the image of %s: %w", path, err)
 		}
 		platform := v1.Platform{OS: b.os, Architecture: b.arch}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
-		index = mutate.Annotations(index, b.labels()).(v1.ImageIndex)
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: noArtifact{image}, Descriptor: v1.Descriptor{Platform: &platform}})
+		index, tag = mutate.Annotations(index, b.labels()).(v1.ImageIndex), b.tag()
 		if err := b.save(image, repository, dir); err != nil {
 			return err
 		}
 	}
-	if err := os.RemoveAll(filepath.Join(dir, "oci")); err != nil {
-		return err
-	}
-	if _, err := layout.Write(filepath.Join(dir, "oci"), index); err != nil {
+	if err := writeLayout(index, tag, filepath.Join(dir, "oci")); err != nil {
 		return fmt.Errorf("write the layout: %w", err)
 	}
 	digest, err := index.Digest()
@@ -77,10 +75,34 @@ func build(out io.Writer, repository, dir string, paths []string) error {
 	return err
 }
 
+// A noArtifact is an image that an index calls nothing else: the library would write
+// the type of its configuration as the type of an artifact, which older skopeo (1.9)
+// leaves out when it copies, so that what arrives has another digest and no signature.
+type noArtifact struct{ v1.Image }
+
+// ArtifactType is empty.
+func (noArtifact) ArtifactType() (string, error) { return "", nil }
+
+// writeLayout writes an image to a layout of its own, under a name in it: skopeo and
+// podman find no image of several platforms in a layout that has them all at its top.
+func writeLayout(image v1.ImageIndex, tag, dir string) error {
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	path, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		return err
+	}
+	return path.AppendIndex(image, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": tag}))
+}
+
+// tag is the version, as a reference can have it.
+func (b *binary) tag() string { return strings.ReplaceAll(b.version, "+", "-") }
+
 // save writes an image's archive and the SBOM of its binary to dir.
 func (b *binary) save(image v1.Image, repository, dir string) error {
 	stem := filepath.Join(dir, "prober-"+b.os+"-"+b.arch)
-	tag, err := name.NewTag(repository + ":" + strings.ReplaceAll(b.version, "+", "-"))
+	tag, err := name.NewTag(repository + ":" + b.tag())
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
@@ -62,9 +64,24 @@ func TestWhatIsPushedIsWhatWasBuilt(t *testing.T) {
 		}
 		manifest, err := index.IndexManifest()
 		if err != nil || len(manifest.Manifests) != 2 {
-			t.Errorf("%s has %+v (%v), want two platforms", tag, manifest, err)
+			t.Fatalf("%s has %+v (%v), want two platforms", tag, manifest, err)
+		}
+		for _, image := range manifest.Manifests {
+			if image.ArtifactType != "" {
+				t.Errorf("%s has an artifact %q for an image: older skopeo copies that to another digest", tag, image.ArtifactType)
+			}
 		}
 	}
+}
+
+// emptyLayout is a layout without an image.
+func emptyLayout(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := layout.Write(dir, empty.Index); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 func TestWhatIsNoImage(t *testing.T) {
@@ -82,6 +99,7 @@ func TestWhatIsNoImage(t *testing.T) {
 		"a text":               {[]string{"build", text}, "build info"},
 		"a binary for a Mac":   {[]string{"build", compile(t, "darwin/arm64")}, "for no Linux"},
 		"a layout that is not": {[]string{"push", "-from", t.TempDir(), "localhost:1/prober:1"}, "read the layout"},
+		"an empty layout":      {[]string{"push", "-from", emptyLayout(t), "localhost:1/prober:1"}, "not of image build"},
 	} {
 		if err := run(test.args, io.Discard); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)

@@ -22,7 +22,7 @@ func main() {
 
 var errUsage = errors.New(`want one of
   image build [-name NAME] [-to DIR] BINARY…   a layout of all platforms in DIR/oci, and for each an archive and an SBOM
-  image push [-from DIR] REFERENCE…            that layout to a registry, under each reference; prints its digest
+  image push [-from DIR] REFERENCE…            what is in that layout to a registry, under each reference; prints its digest
   image sbom BINARY FILE                       what a binary is made of, as SPDX`)
 
 // run is the whole program.

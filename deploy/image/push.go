@@ -6,14 +6,15 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// push sends a layout to a registry as it is, and prints the digest, by which it
-// is to be signed. Who may do so is as in docker login.
+// push sends what is in a layout to a registry as it is, and prints the digest, by
+// which it is to be signed. Who may do so is as in docker login.
 func push(out io.Writer, dir string, references []string) error {
-	index, err := layout.ImageIndexFromPath(dir)
+	index, err := readLayout(dir)
 	if err != nil {
 		return fmt.Errorf("read the layout: %w", err)
 	}
@@ -32,4 +33,20 @@ func push(out io.Writer, dir string, references []string) error {
 	}
 	_, err = fmt.Fprintln(out, digest)
 	return err
+}
+
+// readLayout returns the one image of a layout.
+func readLayout(dir string) (v1.ImageIndex, error) {
+	top, err := layout.ImageIndexFromPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	manifest, err := top.IndexManifest()
+	if err != nil {
+		return nil, err
+	}
+	if len(manifest.Manifests) != 1 || !manifest.Manifests[0].MediaType.IsIndex() {
+		return nil, fmt.Errorf("%s is not of image build: %d images, or none of several platforms", dir, len(manifest.Manifests))
+	}
+	return top.ImageIndex(manifest.Manifests[0].Digest)
 }
