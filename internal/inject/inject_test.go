@@ -2,6 +2,7 @@ package inject
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"os"
@@ -213,10 +214,17 @@ func TestProblems(t *testing.T) {
 		"far port":     {in: podWith("  containers: [{name: v, image: vllm, args: [--port=65536]}]\n"), want: `--port is "65536", which is no port`},
 		"anchor":       {in: podWith("  containers: &c [{name: v, image: vllm}]\n") + "---\nkind: Pod\napiVersion: v1\nmetadata: {name: q}\nspec: &s\n  containers: [{name: v, image: vllm}]\nother: *s\n", want: "document 2, line 7: Pod/q: the pod is written with an anchor"},
 		"merged":       {in: "x: &x {containers: [{name: v, image: vllm}]}\nkind: Pod\napiVersion: v1\nspec:\n  <<: *x\n", want: "written with an anchor or a merge key"},
+		"inherited":    {in: "x: &x {initContainers: [{name: d, image: i}]}\nkind: Pod\napiVersion: v1\nspec:\n  <<: *x\n" + vllm, want: "written with an anchor or a merge key"},
+		"twice":        {in: podWith("  containers: [{name: a}]\nspec:\n" + vllm), want: `Pod/p: cannot be read: unmarshal errors: line 6: mapping key "spec" already defined at line 4`},
+		"a secret":     {in: podWith("  containers: [{name: v, image: vllm, args: sk-sesame}]\n"), want: "line 5: cannot unmarshal !!str into []string"},
+		"holds itself": {in: "&l\nkind: List\napiVersion: v1\nitems: [*l, *l]\n", want: "(objects read: 0)"},
+		"holds items":  {in: "kind: List\napiVersion: v1\nitems: &i [{kind: List, apiVersion: v1, items: *i}]\n", want: "(objects read: 0)"},
 		"named":        {in: podWith(vllm + "  initContainers: [{name: prober, image: acme/scan}]\n"), want: `has an init container called prober, which is not ours: its image is "acme/scan"`},
 		"port taken":   {in: podWith(vllm + "  initContainers: [{name: o, ports: [{containerPort: 9464}]}]\n"), want: "container o has port 9464, which is the prober's"},
 		"own port":     {in: podWith("  containers: [{name: v, image: vllm, args: [--port, '9464']}]\n"), want: `Pod/p: container v listens on port 9464, which is the prober's; let it listen elsewhere, or leave the pod out: prober.llm-prober.io/inject: "false"`},
 		"own port, 2":  {in: podWith(vllm), options: Options{Port: 9464}, want: "container v listens on port 9464"},
+		"named, no server": {in: podWith(vllm) + "---\napiVersion: v1\nkind: Pod\nmetadata: {name: q}\nspec: {containers: [{name: n, image: nginx}]}\n", options: Options{Workloads: []string{"Pod/p", "q"}},
+			want: `document 2, line 7: Pod/q: holds no model server that is known; give its pod template the annotation prober.llm-prober.io/inject: "true"`},
 		"unknown name": {in: podWith(vllm), options: Options{Workloads: []string{"Pod/p", "Deployment/q"}}, want: `workload "Deployment/q": is not among the manifests`},
 	} {
 		result, err := Stream([]byte(c.in), c.options)
@@ -227,6 +235,15 @@ func TestProblems(t *testing.T) {
 		if name == "two" && len(problems) != 2 {
 			t.Errorf("%d problems of two: %v", len(problems), err)
 		}
+	}
+}
+
+// TestSurrogates holds that JSON may write characters as two escapes, as many
+// encoders do, and that these stay.
+func TestSurrogates(t *testing.T) {
+	in := `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","annotations":{"a":"\ud83d\uDE00 \\ud83d \/ \u00e9"}},"spec":{"containers":[{"name":"v","image":"vllm"}]}}`
+	if out := stream(t, []byte(in), options); !inserted([]byte(in), out) || !json.Valid(out) {
+		t.Errorf("%q became %q", in, out)
 	}
 }
 
