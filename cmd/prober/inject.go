@@ -86,20 +86,13 @@ func injectFlags(o *inject.Options, env []string, key string) error {
 		problems = append(problems, config.Problem{Place: `--image=""`, Text: "no image", Hint: "give one, or leave --image out"})
 	}
 	for _, pair := range env {
-		name, value, ok := strings.Cut(pair, "=")
-		switch {
-		case !ok || !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name):
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--env=%q", name), Text: "no variable", Hint: "want KEY=VALUE"})
-		case strings.HasSuffix(name, "_API_KEY"):
-			problems = append(problems, config.Problem{Place: "--env=" + name, Text: "a manifest is no place for a key", Hint: "want --api-key-secret NAME/KEY"})
-		case strings.HasSuffix(name, "_HEADERS"):
-			problems = append(problems, config.Problem{Place: "--env=" + name, Text: "a manifest is no place for headers, which hold keys", Hint: "patch the variable in with a secretKeyRef"})
-		}
-		o.Env = append(o.Env, inject.Env{Name: name, Value: value})
+		one, wrong := variable(pair)
+		problems = append(problems, wrong...)
+		o.Env = append(o.Env, one)
 	}
 	if key != "" {
 		var ok bool
-		if o.Key.Name, o.Key.Key, ok = strings.Cut(key, "/"); !ok || o.Key.Name == "" || o.Key.Key == "" {
+		if o.Key.Name, o.Key.Key, ok = strings.Cut(key, "/"); !ok || o.Key.Name == "" || o.Key.Key == "" || strings.Contains(o.Key.Key, "/") {
 			problems = append(problems, config.Problem{Place: fmt.Sprintf("--api-key-secret=%q", key), Text: "not a key of a Secret", Hint: "want NAME/KEY"})
 		}
 	}
@@ -107,6 +100,30 @@ func injectFlags(o *inject.Options, env []string, key string) error {
 		return problems
 	}
 	return nil
+}
+
+// memoryLimit is what Go takes as GOMEMLIMIT; a program that is given something
+// else ends before it begins.
+var memoryLimit = regexp.MustCompile(`^(off|\d+(B|(Ki|Mi|Gi|Ti)B)?)$`)
+
+// variable is the variable of a KEY=VALUE, and what is wrong with it, for which
+// its value is not needed or not ours to read.
+func variable(pair string) (e inject.Env, wrong config.Problems) {
+	name, value, ok := strings.Cut(pair, "=")
+	place := "--env=" + name
+	switch {
+	case !ok || !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name):
+		wrong = config.Problems{{Place: fmt.Sprintf("--env=%q", name), Text: "no variable", Hint: "want KEY=VALUE"}}
+	case strings.HasSuffix(name, "_API_KEY"):
+		wrong = config.Problems{{Place: place, Text: "a manifest is no place for a key", Hint: "want --api-key-secret NAME/KEY"}}
+	case strings.HasSuffix(name, "_HEADERS"):
+		wrong = config.Problems{{Place: place, Text: "a manifest is no place for headers, which hold keys", Hint: "patch the variable in with a secretKeyRef"}}
+	case name == "PROBER_LISTEN_ADDRESS":
+		wrong = config.Problems{{Place: place, Text: "a sidecar serves on port 9464 of its pod, where its preStop hook and Prometheus look for it", Hint: "leave it out"}}
+	case name == "GOMEMLIMIT" && !memoryLimit.MatchString(value):
+		wrong = config.Problems{{Place: place, Text: "no limit that Go takes: the sidecar would end at its start", Hint: "want bytes with their unit, for example 115MiB"}}
+	}
+	return inject.Env{Name: name, Value: value}, wrong
 }
 
 // ignored is how a warning ends that a variable is none of ours.
@@ -164,7 +181,7 @@ func readManifests(file string, stdin io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxManifests+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read manifests: %w", err)
+		return nil, config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: "cannot be read: " + reason(err), Hint: "give a file, or - for standard input"}}
 	case len(data) > maxManifests:
 		return nil, config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: "holds more than 64 MiB", Hint: "give fewer manifests at once"}}
 	}
