@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v3"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -329,68 +328,4 @@ func TestOptions(t *testing.T) {
 	if strings.Contains(out, "30m") {
 		t.Error("a variable of the options does not beat ours")
 	}
-}
-
-// FuzzStream holds for any input that what comes out is taken again and is then
-// unchanged, and that nothing is written anew.
-func FuzzStream(f *testing.F) {
-	for _, in := range inputs(f) {
-		f.Add(in)
-		for _, d := range split(in) {
-			f.Add(d.text)
-		}
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		if joined := join(split(in)); !bytes.Equal(joined, in) {
-			t.Fatalf("%q became %q", in, joined)
-		}
-		once, err := Stream(in, options)
-		if err != nil {
-			return
-		}
-		kept(t, split(in), split(once.Manifests))
-		twice, err := Stream(once.Manifests, options)
-		if err != nil || !bytes.Equal(once.Manifests, twice.Manifests) {
-			t.Fatalf("%v\n%s", err, cmp.Diff(string(once.Manifests), string(twice.Manifests)))
-		}
-	})
-}
-
-// kept holds that documents without pods are what they were, and that one pod
-// without init containers is what it was but for what is inserted at one place.
-func kept(t *testing.T, before, after []document) {
-	t.Helper()
-	if len(before) != len(after) {
-		t.Fatalf("%d documents became %d", len(before), len(after))
-	}
-	for i, d := range before {
-		var tree yaml.Node
-		if err := yaml.Unmarshal(d.text, &tree); err != nil || len(tree.Content) == 0 {
-			continue
-		}
-		is := after[i].text
-		switch pods, _ := podsOf(tree.Content[0], nil); {
-		case len(pods) == 0 && !bytes.Equal(is, d.text):
-			t.Fatalf("%q became %q", d.text, is)
-		case len(pods) == 1 && !bytes.Contains(d.text, []byte("initContainers")) && !inserted(d.text, is):
-			t.Fatalf("not inserted at one place:\n%s", cmp.Diff(string(d.text), string(is)))
-		}
-	}
-}
-
-// inserted reports whether after is before with something at one place.
-func inserted(before, after []byte) bool {
-	front := 0
-	for front < min(len(before), len(after)) && before[front] == after[front] {
-		front++
-	}
-	return bytes.HasSuffix(after, before[front:])
-}
-
-func join(docs []document) []byte {
-	var all []byte
-	for _, d := range docs {
-		all = append(all, d.text...)
-	}
-	return all
 }
