@@ -43,15 +43,13 @@ server in them (but with --allow-none); nothing is written then.`,
   kubectl kustomize . | prober inject -f - --workload Deployment/vllm | kubectl apply -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := injectFlags(&o, env, key); err != nil {
-				return err
+			problems := injectFlags(&o, env, key)
+			in, unread := readManifests(file, cmd.InOrStdin())
+			if problems = append(problems, unread...); len(problems) > 0 {
+				return problems
 			}
 			o.Check = checkSidecar
 			warnFiles(cmd.ErrOrStderr(), o.Env)
-			in, err := readManifests(file, cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
 			return injectStream(cmd, in, o)
 		},
 	}
@@ -75,10 +73,9 @@ func releaseImage(version string) string {
 	return imageName + ":latest"
 }
 
-// injectFlags completes o by flags that need to be read. The error holds
-// everything that is wrong.
-func injectFlags(o *inject.Options, env []string, key string) error {
-	var problems config.Problems
+// injectFlags completes o by flags that need to be read, and returns everything
+// that is wrong with them.
+func injectFlags(o *inject.Options, env []string, key string) (problems config.Problems) {
 	if o.Port < 0 || o.Port > 65535 {
 		problems = append(problems, config.Problem{Place: fmt.Sprintf("--port=%d", o.Port), Text: "no port", Hint: "want 1 to 65535"})
 	}
@@ -96,10 +93,7 @@ func injectFlags(o *inject.Options, env []string, key string) error {
 			problems = append(problems, config.Problem{Place: fmt.Sprintf("--api-key-secret=%q", key), Text: "not a key of a Secret", Hint: "want NAME/KEY"})
 		}
 	}
-	if problems != nil {
-		return problems
-	}
-	return nil
+	return problems
 }
 
 // memoryLimit is what Go takes as GOMEMLIMIT; a program that is given something
@@ -165,15 +159,17 @@ func warnFiles(w io.Writer, env []inject.Env) {
 }
 
 // readManifests reads a file, or standard input for -.
-func readManifests(file string, stdin io.Reader) ([]byte, error) {
+func readManifests(file string, stdin io.Reader) ([]byte, config.Problems) {
+	const hint = "give a file, or - for standard input"
+	place := fmt.Sprintf("--filename=%q", file)
 	if file == "" {
-		return nil, config.Problems{{Place: "--filename", Text: "nothing to read", Hint: "give a file, or - for standard input"}}
+		return nil, config.Problems{{Place: "--filename", Text: "nothing to read", Hint: hint}}
 	}
 	in := stdin
 	if file != "-" {
 		f, err := os.Open(file) //nolint:gosec // what the user names
 		if err != nil {
-			return nil, config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: "cannot be opened: " + reason(err), Hint: "give a file, or - for standard input"}}
+			return nil, config.Problems{{Place: place, Text: "cannot be opened: " + reason(err), Hint: hint}}
 		}
 		defer func() { _ = f.Close() }() // it was only read
 		in = f
@@ -181,9 +177,9 @@ func readManifests(file string, stdin io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxManifests+1))
 	switch {
 	case err != nil:
-		return nil, config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: "cannot be read: " + reason(err), Hint: "give a file, or - for standard input"}}
+		return nil, config.Problems{{Place: place, Text: "cannot be read: " + reason(err), Hint: hint}}
 	case len(data) > maxManifests:
-		return nil, config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: "holds more than 64 MiB", Hint: "give fewer manifests at once"}}
+		return nil, config.Problems{{Place: place, Text: "holds more than 64 MiB", Hint: "give fewer manifests at once"}}
 	}
 	return data, nil
 }

@@ -288,7 +288,7 @@ func TestNames(t *testing.T) {
 func TestLost(t *testing.T) {
 	in := podWith("  containers: [{name: v, image: vllm}]\n")
 	own := strings.Replace(string(stream(t, []byte(in), options)), "    - name: GOMEMLIMIT\n", `    - {name: PROBER_QPS, value: "0.07"}
-    - {name: PROBER_API_KEY, valueFrom: {secretKeyRef: {name: sesame, key: k}}}
+    - {name: PROBER_API_KEY, valueFrom: {secretKeyRef: {name: sesame, key: k, optional: true}}}
     - {name: POD, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
     - name: GOMEMLIMIT
 `, 1)
@@ -319,7 +319,7 @@ func TestOptions(t *testing.T) {
 	for _, want := range []string{
 		"image: mirror.example.com/prober@sha256:1\n", "value: http://127.0.0.1:9001\n", "- name: PROBER_QPS\n            value: \"0.02\"\n",
 		"- name: PROBER_WAIT_FOR_READY\n            value: 2h\n", "value: http://$(HOST_IP):4318\n",
-		"secretKeyRef:\n                name: other\n                key: token\n",
+		"secretKeyRef:\n                name: other\n                key: token\n                optional: true\n",
 	} {
 		if strings.Count(out, want) != 1 {
 			t.Errorf("not once in the output: %q", want)
