@@ -114,11 +114,13 @@ func bare(said any) any {
 		for i := range said {
 			said[i] = bare(said[i])
 		}
-	case map[any]any:
-		for key := range said {
-			said[key] = bare(said[key])
-		}
 	case map[string]any:
+		keyed := map[any]any{} // as one with a key that is no text is
+		for key, v := range said {
+			keyed[key] = v
+		}
+		return bare(keyed)
+	case map[any]any:
 		list, _ := said["initContainers"].([]any)
 		list = slices.DeleteFunc(slices.Clone(list), func(one any) bool {
 			c, _ := one.(map[string]any)
