@@ -43,15 +43,13 @@ server in them (but with --allow-none); nothing is written then.`,
   kubectl kustomize . | prober inject -f - --workload Deployment/vllm | kubectl apply -f -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := injectFlags(&o, env, key); err != nil {
-				return err
+			problems := injectFlags(&o, env, key)
+			in, unread := readManifests(file, cmd.InOrStdin())
+			if problems = append(problems, unread...); len(problems) > 0 {
+				return problems
 			}
 			o.Check = checkSidecar
 			warnFiles(cmd.ErrOrStderr(), o.Env)
-			in, err := readManifests(file, cmd.InOrStdin())
-			if err != nil {
-				return err
-			}
 			return injectStream(cmd, in, o)
 		},
 	}
@@ -75,10 +73,9 @@ func releaseImage(version string) string {
 	return imageName + ":latest"
 }
 
-// injectFlags completes o by flags that need to be read. The error holds
-// everything that is wrong.
-func injectFlags(o *inject.Options, env []string, key string) error {
-	var problems config.Problems
+// injectFlags completes o by flags that need to be read, and returns everything
+// that is wrong with them.
+func injectFlags(o *inject.Options, env []string, key string) (problems config.Problems) {
 	if o.Port < 0 || o.Port > 65535 {
 		problems = append(problems, config.Problem{Place: fmt.Sprintf("--port=%d", o.Port), Text: "no port", Hint: "want 1 to 65535"})
 	}
@@ -86,27 +83,41 @@ func injectFlags(o *inject.Options, env []string, key string) error {
 		problems = append(problems, config.Problem{Place: `--image=""`, Text: "no image", Hint: "give one, or leave --image out"})
 	}
 	for _, pair := range env {
-		name, value, ok := strings.Cut(pair, "=")
-		switch {
-		case !ok || !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name):
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--env=%q", name), Text: "no variable", Hint: "want KEY=VALUE"})
-		case strings.HasSuffix(name, "_API_KEY"):
-			problems = append(problems, config.Problem{Place: "--env=" + name, Text: "a manifest is no place for a key", Hint: "want --api-key-secret NAME/KEY"})
-		case strings.HasSuffix(name, "_HEADERS"):
-			problems = append(problems, config.Problem{Place: "--env=" + name, Text: "a manifest is no place for headers, which hold keys", Hint: "patch the variable in with a secretKeyRef"})
-		}
-		o.Env = append(o.Env, inject.Env{Name: name, Value: value})
+		one, wrong := variable(pair)
+		problems = append(problems, wrong...)
+		o.Env = append(o.Env, one)
 	}
 	if key != "" {
 		var ok bool
-		if o.Key.Name, o.Key.Key, ok = strings.Cut(key, "/"); !ok || o.Key.Name == "" || o.Key.Key == "" {
+		if o.Key.Name, o.Key.Key, ok = strings.Cut(key, "/"); !ok || o.Key.Name == "" || o.Key.Key == "" || strings.Contains(o.Key.Key, "/") {
 			problems = append(problems, config.Problem{Place: fmt.Sprintf("--api-key-secret=%q", key), Text: "not a key of a Secret", Hint: "want NAME/KEY"})
 		}
 	}
-	if problems != nil {
-		return problems
+	return problems
+}
+
+// memoryLimit is what Go takes as GOMEMLIMIT; a program that is given something
+// else ends before it begins.
+var memoryLimit = regexp.MustCompile(`^(off|\d+(B|(Ki|Mi|Gi|Ti)B)?)$`)
+
+// variable is the variable of a KEY=VALUE, and what is wrong with it, for which
+// its value is not needed or not ours to read.
+func variable(pair string) (e inject.Env, wrong config.Problems) {
+	name, value, ok := strings.Cut(pair, "=")
+	place := "--env=" + name
+	switch {
+	case !ok || !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString(name):
+		wrong = config.Problems{{Place: fmt.Sprintf("--env=%q", name), Text: "no variable", Hint: "want KEY=VALUE"}}
+	case strings.HasSuffix(name, "_API_KEY"):
+		wrong = config.Problems{{Place: place, Text: "a manifest is no place for a key", Hint: "want --api-key-secret NAME/KEY"}}
+	case strings.HasSuffix(name, "_HEADERS"):
+		wrong = config.Problems{{Place: place, Text: "a manifest is no place for headers, which hold keys", Hint: "patch the variable in with a secretKeyRef"}}
+	case name == "PROBER_LISTEN_ADDRESS":
+		wrong = config.Problems{{Place: place, Text: "a sidecar serves on port 9464 of its pod, where its preStop hook and Prometheus look for it", Hint: "leave it out"}}
+	case name == "GOMEMLIMIT" && !memoryLimit.MatchString(value):
+		wrong = config.Problems{{Place: place, Text: "no limit that Go takes: the sidecar would end at its start", Hint: "want bytes with their unit, for example 115MiB"}}
 	}
-	return nil
+	return inject.Env{Name: name, Value: value}, wrong
 }
 
 // ignored is how a warning ends that a variable is none of ours.
@@ -148,15 +159,17 @@ func warnFiles(w io.Writer, env []inject.Env) {
 }
 
 // readManifests reads a file, or standard input for -.
-func readManifests(file string, stdin io.Reader) ([]byte, error) {
+func readManifests(file string, stdin io.Reader) ([]byte, config.Problems) {
+	const hint = "give a file, or - for standard input"
+	place := fmt.Sprintf("--filename=%q", file)
 	if file == "" {
-		return nil, config.Problems{{Place: "--filename", Text: "nothing to read", Hint: "give a file, or - for standard input"}}
+		return nil, config.Problems{{Place: "--filename", Text: "nothing to read", Hint: hint}}
 	}
 	in := stdin
 	if file != "-" {
 		f, err := os.Open(file) //nolint:gosec // what the user names
 		if err != nil {
-			return nil, config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: "cannot be opened: " + reason(err), Hint: "give a file, or - for standard input"}}
+			return nil, config.Problems{{Place: place, Text: "cannot be opened: " + reason(err), Hint: hint}}
 		}
 		defer func() { _ = f.Close() }() // it was only read
 		in = f
@@ -164,9 +177,9 @@ func readManifests(file string, stdin io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxManifests+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("read manifests: %w", err)
+		return nil, config.Problems{{Place: place, Text: "cannot be read: " + reason(err), Hint: hint}}
 	case len(data) > maxManifests:
-		return nil, config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: "holds more than 64 MiB", Hint: "give fewer manifests at once"}}
+		return nil, config.Problems{{Place: place, Text: "holds more than 64 MiB", Hint: "give fewer manifests at once"}}
 	}
 	return data, nil
 }

@@ -32,6 +32,7 @@ type instance struct {
 	log      *zap.Logger
 	build    telemetry.Build
 
+	refused error                                                           // why a sidecar probes nothing; nil: its configuration is right
 	load    func(read func(string) ([]byte, error)) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
 	files   reading                                                         // what config was read from; nil: nothing that could change
 	hangups <-chan os.Signal                                                // each one reloads; nil for none
@@ -73,7 +74,7 @@ func (i *instance) run(ctx context.Context) error {
 	wishes := make(chan reloading)
 	server, failed := i.serve(o, wishes, c.drain)
 	c.replace(jobs)
-	o.board.SetReady(!o.draining.Load())
+	o.board.SetReady(i.refused == nil && !o.draining.Load())
 
 	err = i.work(ctx, c, wishes, failed)
 	stop()
@@ -203,7 +204,11 @@ func (i *instance) observe(ctx context.Context) (*observers, error) {
 			i.log.Warn("export over OTLP", zap.Error(err))
 		},
 	})
-	if err != nil {
+	switch {
+	case err != nil && i.config.DrainEndpoint: // see idle
+		o.metrics.ExportFailed()
+		i.log.Error("nothing is exported over OTLP", zap.Error(err))
+	case err != nil:
 		return nil, err
 	}
 	o.recorder = telemetry.Join(o.metrics)
@@ -211,7 +216,7 @@ func (i *instance) observe(ctx context.Context) (*observers, error) {
 		trustThePublic()
 		o.recorder = telemetry.Join(o.metrics, o.otlp)
 	}
-	o.recorder.Reloaded(time.Now(), true)
+	o.recorder.Reloaded(time.Now(), i.refused == nil)
 	return o, nil
 }
 

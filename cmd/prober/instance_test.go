@@ -64,9 +64,12 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 		return config.Load(options)
 	}
 	files := reading{}
-	c, err := w.load(files.read)
-	if err != nil {
-		t.Fatal(err)
+	c, refused := w.load(files.read)
+	if refused != nil {
+		var ok bool
+		if c, ok = idle(refused, options.Environ, nil); !ok {
+			t.Fatal(refused)
+		}
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
 	w.logs = logs
@@ -74,7 +77,7 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 	i := &instance{
 		config: c, listener: own, drain: drain, log: zap.New(core), build: buildInfo(),
 		load:  func(read func(string) ([]byte, error)) (*config.Config, error) { return w.load(read) },
-		files: files, lookup: lookup,
+		files: files, lookup: lookup, refused: refused,
 		dial: func(ctx context.Context, _, address string) (net.Conn, error) {
 			if _, refuses := w.closed.Load(address); refuses {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}

@@ -31,6 +31,10 @@ func (i *instance) reload(ctx context.Context, c *crew) error {
 	}
 	i.warn(next)
 	c.observers.promise(objectives(next))
+	if i.refused != nil {
+		i.refused = nil
+		c.observers.board.SetReady(!c.observers.draining.Load())
+	}
 	i.config, i.probed = next, targets
 	i.names.Keep(hostsOf(next.Targets))
 	c.replace(jobs)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
@@ -53,9 +54,12 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 				return readConfig(overrides(cmd), urls, read)
 			}
 			files := reading{}
-			c, err := load(files.read)
-			if err != nil {
-				return err
+			c, refused := load(files.read)
+			if refused != nil {
+				var ok bool
+				if c, ok = idle(refused, env.ToMap(os.Environ()), overrides(cmd)); !ok {
+					return refused
+				}
 			}
 			log := newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat)
 			defer stayLean(log)()
@@ -68,7 +72,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			defer signal.Stop(hangups)
 			return runInstance(cmd.Context(), &instance{
 				config: c, listener: listener, drain: drainLimit, flush: flushLimit, log: log, build: buildInfo(),
-				load: load, files: files, hangups: hangups,
+				refused: refused, load: load, files: files, hangups: hangups,
 			})
 		},
 	}
@@ -80,6 +84,9 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 func runInstance(ctx context.Context, i *instance) error {
 	i.log.Info("starting", zap.String("version", i.build.Version), zap.String("revision", i.build.Revision),
 		zap.Stringer("address", i.listener.Addr()), zap.Int("targets", len(i.config.Targets)))
+	if i.refused != nil {
+		i.log.Error("nothing is probed until the configuration is right: a sidecar does not end for that", zap.Error(i.refused))
+	}
 	for _, warning := range i.config.Warnings {
 		i.log.Warn("configuration", zap.String("doubt", warning))
 	}

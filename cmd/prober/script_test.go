@@ -173,6 +173,7 @@ func TestExitCodes(t *testing.T) {
 		"dashboards nope":                        exitUsage,
 		"inject":                                 exitUsage,
 		"inject -f testdata/script/inject.txtar": exitUsage,
+		"inject -f .":                            exitUsage,
 		"report":                                 exitUsage,
 		"report --prometheus http://127.0.0.1:1": exitFailed,
 		"dashboards overview target":             exitUsage,

@@ -167,3 +167,59 @@ func TestDrainIsOffUnlessAsked(t *testing.T) {
 		w.end()
 	})
 }
+
+// TestSidecarStaysWithAWrongConfiguration holds that a sidecar whose configuration
+// is refused does not end, which would make its pod unready, that it says so, and
+// that it probes once it can.
+func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, time.Second, []string{"a"}, map[string]string{"PROBER_QPS": "fast", "PROBER_DRAIN_ENDPOINT": "on"})
+		time.Sleep(time.Hour)
+		w.expectText("llm_prober_config_last_reload_successful 0")
+		if ready := w.get("/-/ready"); ready != "Prober is not Ready.\n" {
+			t.Errorf("ready: %q", ready)
+		}
+		if healthy := w.get("/-/healthy"); !strings.Contains(healthy, "Healthy") {
+			t.Errorf("healthy: %q", healthy)
+		}
+		if status, text := w.reload([]string{"a"}, map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_DRAIN_ENDPOINT": "on"}); status != http.StatusOK {
+			t.Error(text)
+		}
+		time.Sleep(time.Minute)
+		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.expectText("llm_prober_config_last_reload_successful 1")
+		if ready := w.get("/-/ready"); ready != "Prober is Ready.\n" {
+			t.Errorf("ready: %q", ready)
+		}
+		w.stop()
+		w.end()
+	})
+}
+
+// TestIdle holds who stays with a wrong configuration, and where it serves then:
+// not to everybody where it was to ask who they are.
+func TestIdle(t *testing.T) {
+	wrong := config.Problems{{Place: "PROBER_QPS"}}
+	for name, test := range map[string]struct {
+		err            error
+		environ, flags map[string]string
+		address        string // empty: it ends
+	}{
+		"no sidecar":       {err: wrong},
+		"no configuration": {err: errFailed, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on"}},
+		"sidecar":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_QPS": "fast"}, address: ":9464"},
+		"by a flag":        {err: wrong, flags: map[string]string{"DRAIN_ENDPOINT": "on", "LISTEN_ADDRESS": ":1", "QPS": "fast"}, address: ":1"},
+		"elsewhere":        {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_LISTEN_ADDRESS": ":1"}, address: ":1"},
+		"nowhere":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_LISTEN_ADDRESS": "x"}, address: "127.0.0.1:9464"},
+		"no lock":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_WEB_CONFIG_FILE": "/nowhere"}, address: "127.0.0.1:9464"},
+		"not said":         {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "perhaps"}},
+	} {
+		c, ok := idle(test.err, test.environ, test.flags)
+		switch {
+		case ok != (test.address != ""):
+			t.Errorf("%s: stays: %v", name, ok)
+		case ok && (c.ListenAddress != test.address || len(c.Targets) > 0):
+			t.Errorf("%s: serves on %s, targets %v", name, c.ListenAddress, c.Targets)
+		}
+	}
+}

@@ -107,7 +107,7 @@ func proberKeys() schema {
 		},
 		{
 			name: "DRAIN_ENDPOINT", scope: proberScope, kind: onOffKind, fallback: "off", want: wantOnOff,
-			help: "serve /-/drain, after which run begins no more probes: for the preStop hook of a sidecar",
+			help: "for sidecars: serve /-/drain for the preStop hook, after which run begins no more probes, and do not end for a wrong configuration",
 		},
 		{
 			name: "GENAI_SEMCONV", scope: proberScope, kind: onOffKind, fallback: "on", want: wantOnOff,

@@ -114,7 +114,7 @@ func (r *run) warn(format string, args ...any) {
 // document is d with its sidecars.
 func (r *run) document(d document) []byte {
 	var tree yaml.Node
-	if err := yaml.Unmarshal(d.text, &tree); err != nil {
+	if err := yaml.Unmarshal(legible(d.text), &tree); err != nil {
 		r.fault(fmt.Sprintf("document %d", d.number), "cannot be read: "+d.reason(err), "want YAML or JSON as kubectl takes it")
 		return nil
 	}
@@ -160,7 +160,7 @@ func (r *run) pod(p pod, tree *yaml.Node, sheet *sheet) {
 	if !r.sound(car) {
 		return
 	}
-	if err := sheet.add(p, car, tree); err != nil {
+	if err := sheet.add(p, read, car, tree); err != nil {
 		r.fault(p.String(), err.Error(), "pass it through kubectl kustomize first, which writes it plainly")
 		return
 	}

@@ -40,7 +40,7 @@ var servers = []server{
 	{
 		// 3000 is the launcher's own default; its image says 80.
 		name: "TGI", port: 80, flags: []string{"--port", "-p"}, env: "PORT", key: "API_KEY",
-		images: []string{"text-generation-inference"},
+		images: []string{"text-generation-inference", "huggingface-text-generation-inference*"}, // Hugging Face's, Google's
 		starts: [][]string{{"text-generation-launcher"}},
 	},
 	{
@@ -132,6 +132,16 @@ func (c container) isProber() bool {
 	image, _, _ = strings.Cut(path.Base(image), ":")
 	_, asks := c.env("PROBER_TARGETS_0_URL")
 	return image == "prober" || asks
+}
+
+// eachServes reports whether a server that was started with args, as of [spelled],
+// answers on each node of its group: vLLM does where something else balances the
+// load of its nodes (https://docs.vllm.ai/en/latest/serving/data_parallel_deployment).
+func eachServes(args []string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		flag, _, _ := strings.Cut(arg, "=")
+		return slices.Contains([]string{"--data-parallel-hybrid-lb", "-dph", "--data-parallel-external-lb", "-dpe", "--data-parallel-rank", "-dpn"}, flag)
+	})
 }
 
 // unasked says why a server that was started with args, as of [spelled], is no one

@@ -22,6 +22,8 @@ func TestServers(t *testing.T) {
 		{`image: x, command: [python3, -m, vllm.entrypoints.openai.api_server], args: [--port, "8100"]`, "vLLM http://127.0.0.1:8100"},
 		{`image: x, command: [bash, -ec, "exec vllm serve m \\\n  --served-model-name 'a b --port 1' \\\n --port 9 # --port 7\n"]`, "vLLM http://127.0.0.1:9"},
 		{`image: x, command: [sh, -c], args: ["vllm serve m & other --port 7"]`, "vLLM http://127.0.0.1:8000"},
+		{`image: x, command: [sh, -c, 'vllm serve m --tensor-parallel-size $(nvidia-smi -L | wc -l) --max-model-len $((4 * 1024)) --port 9']`, "vLLM http://127.0.0.1:9"},
+		{"image: x, command: [sh, -c, 'vllm serve \"${MODEL:-a b}\" -tp `nproc --all` --port=9']", "vLLM http://127.0.0.1:9"},
 		{`image: vllm, ports: [{containerPort: 8080}]`, "vLLM http://127.0.0.1:8080"},
 		{`image: vllm, ports: [{containerPort: 5557}, {containerPort: 8080, name: http1}]`, "vLLM http://127.0.0.1:8080"},
 		{`image: vllm, ports: [{containerPort: 5557, protocol: UDP}, {containerPort: 8080}]`, "vLLM http://127.0.0.1:8080"},
@@ -36,6 +38,7 @@ func TestServers(t *testing.T) {
 		{`image: lmsysorg/sglang, command: [python3, -m, sglang.launch_server]`, "SGLang http://127.0.0.1:30000"},
 		{`image: lmsysorg/sglang, command: [python3, -m, sglang_router.launch_router]`, "left alone: container c has the image of SGLang, but its command starts no server that is known"},
 		{`image: text-generation-inference, env: [{name: PORT, value: "8080"}]`, "TGI http://127.0.0.1:8080"},
+		{`image: eu.gcr.io/dl/huggingface-text-generation-inference-cu124.2-4.ubuntu2204.py311, args: [--num-shard=2]`, "TGI http://127.0.0.1:80"},
 		{`image: text-generation-inference, args: [-p, "3000"]`, "TGI http://127.0.0.1:3000"},
 		{`image: x, command: [trtllm-serve, m]`, "TensorRT-LLM http://127.0.0.1:8000"},
 		{`image: x, command: [trtllm-serve, disaggregated, -c, c.yaml]`, ""},
@@ -103,6 +106,8 @@ func TestAPIKeys(t *testing.T) {
 		{`image: vllm, args: [--api_key, $(KEY)], env: [{name: KEY, ` + from + `}]`, "s/k"},
 		{`image: vllm, env: [{name: VLLM_API_KEY, valueFrom: {configMapKeyRef: {name: c, key: k}}}]`, "not from a Secret"},
 		{`image: vllm, env: [{name: VLLM_API_KEY, value: ""}]`, ""},
+		{`image: vllm, args: [--api-key, $(KEY)], envFrom: [{secretRef: {name: s}}]`, "none of the variables that its manifest names"},
+		{`image: x, command: [sh, -c, 'vllm serve m --api-key "$(cat /run/key)"']`, "none of the variables that its manifest names"},
 	} {
 		in := podWith("  containers:\n  - {name: c, " + c.container + "}\n")
 		result, err := Stream([]byte(in), options)
@@ -149,17 +154,22 @@ func TestUnreached(t *testing.T) {
 // TestScript holds how the words of a shell script are read.
 func TestScript(t *testing.T) {
 	for text, want := range map[string][][]string{
-		"a b":               {{"a", "b"}},
-		"a 'b c' \"d 'e\"":  {{"a", "b c", "d 'e"}},
-		"a\\\n b":           {{"a", "b"}},
-		"a\\\r\n b":         {{"a", "b"}},
-		"a # b\nc":          {{"a"}, {"c"}},
-		"a#b ''":            {{"a#b", ""}},
-		"a && b;c":          {{"a"}, nil, {"b"}, {"c"}},
-		`a \"b "c\"d" 'e\'`: {{"a", `"b`, `c"d`, `e\`}},
-		"":                  {nil},
-		"a '":               {{"a", ""}},
-		"\\":                {{"\\"}},
+		"a b":                {{"a", "b"}},
+		"a 'b c' \"d 'e\"":   {{"a", "b c", "d 'e"}},
+		"a\\\n b":            {{"a", "b"}},
+		"a\\\r\n b":          {{"a", "b"}},
+		"a # b\nc":           {{"a"}, {"c"}},
+		"a#b ''":             {{"a#b", ""}},
+		"a && b;c":           {{"a"}, nil, {"b"}, {"c"}},
+		`a \"b "c\"d" 'e\'`:  {{"a", `"b`, `c"d`, `e\`}},
+		"":                   {nil},
+		"a '":                {{"a", ""}},
+		"a$(b (c) d)e f":     {{"a$(b (c) d)e", "f"}},
+		"a $((1 + 2)) b":     {{"a", "$((1 + 2))", "b"}},
+		"${a:-b c} `d e`":    {{"${a:-b c}", "`d e`"}},
+		"'$(a' b) \"$(c d\"": {{"$(a", "b"}, {"$(c d\""}},
+		"a `b c":             {{"a", "`b c"}},
+		"\\":                 {{"\\"}},
 	} {
 		if diff := cmp.Diff(want, script(text)); diff != "" {
 			t.Errorf("%q:\n%s", text, diff)

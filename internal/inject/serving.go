@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"slices"
@@ -24,6 +25,9 @@ func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
 	wish := read.meta.Annotations[annotation]
 	switch wish {
 	case "false":
+		if len(r.options.Workloads) > 0 {
+			r.warn("%s: left alone: its annotation %s says so", p.name(), annotation)
+		}
 		return s, false
 	case "", "true":
 	default:
@@ -33,10 +37,13 @@ func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
 	s, why := modelServer(read)
 	s.args = spelled(s.args)
 	if s.container.Name == "" {
-		if wish == "true" {
+		switch {
+		case wish == "true":
 			r.fault(p.String(), "wants the sidecar, but which of its containers is the model server is not known",
 				"name it by the annotation "+serverOf)
-		} else if why != "" {
+		case len(r.options.Workloads) > 0:
+			r.fault(p.String(), cmp.Or(why, "holds no model server that is known"), fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation))
+		case why != "":
 			r.warn("%s: left alone: %s; the annotation %s: \"true\" adds it all the same", p.name(), why, annotation)
 		}
 		return s, false
@@ -96,6 +103,8 @@ func halved(p pod, read podSpec, s serving) string {
 		return "Knative refuses sidecars with a restartPolicy, and serving.kserve.io/deploymentMode does not say Standard"
 	case read.meta.Labels["llm-d.ai/role"] == "prefill":
 		return "it only prefills (llm-d.ai/role)"
+	case p.group && !eachServes(s.args):
+		return "all its pods are alike, and only its leaders serve; give it a leaderTemplate"
 	}
 	return unasked(s.args)
 }
@@ -203,13 +212,17 @@ func (s serving) unreached() string {
 // out, or comes from where a reference cannot be taken over, bare says so.
 func apiKey(s serving) (from *valueFrom, bare string) {
 	name := s.server.key
-	if given, ok := flagged(s.args, []string{"--api-key", "--api-keys"}); ok {
+	given, asked := flagged(s.args, []string{"--api-key", "--api-keys"})
+	if asked {
+		var ok bool
 		if name, ok = variable(given); !ok {
 			return nil, "written out in its arguments"
 		}
 	}
 	e, ok := s.container.env(name)
 	switch {
+	case !ok && asked:
+		return nil, "none of the variables that its manifest names"
 	case !ok || name == "":
 		return nil, ""
 	case e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil:

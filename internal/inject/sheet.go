@@ -100,7 +100,8 @@ func (s *sheet) item(item *yaml.Node) (indent string, start int, err error) {
 }
 
 // itemEnd is where an item ends that begins in a line, behind a dash that is
-// indented so far. Space and comments before what follows are not its own.
+// indented so far. Space and comments before what follows are not its own, what
+// closes a bracket is, wherever it stands.
 func (s *sheet) itemEnd(line int, indent string) int {
 	end := s.lineEnd(line)
 	for n := line + 1; n <= len(s.starts) && s.starts[n-1] < len(s.text); n++ {
@@ -108,7 +109,7 @@ func (s *sheet) itemEnd(line int, indent string) int {
 		deep := len(body) - len(strings.TrimLeft(body, " "))
 		switch {
 		case body == "":
-		case deep > len(indent):
+		case deep > len(indent) || strings.IndexByte("]},", body[deep]) >= 0:
 			end = s.lineEnd(n)
 		case body[deep] != '#':
 			return end

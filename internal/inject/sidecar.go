@@ -119,7 +119,8 @@ func environ(target string, s serving, o Options) []envVar {
 	}
 	switch {
 	case o.Key != Secret{}:
-		vars = append(vars, envVar{Name: "PROBER_API_KEY", ValueFrom: &valueFrom{SecretKeyRef: &secretKeyRef{Name: o.Key.Name, Key: o.Key.Key}}})
+		optional := true // a Secret that is not there would keep the pod from starting: refused probes say so as well
+		vars = append(vars, envVar{Name: "PROBER_API_KEY", ValueFrom: &valueFrom{SecretKeyRef: &secretKeyRef{Name: o.Key.Name, Key: o.Key.Key, Optional: &optional}}})
 	case s.key != nil:
 		vars = append(vars, envVar{Name: "PROBER_API_KEY", ValueFrom: s.key})
 	}

@@ -16,7 +16,7 @@ var errShared = errors.New("the pod is written with an anchor or a merge key, an
 // add puts the sidecar into p: in the place of the one that is there, or as the
 // last of the init containers. It does the same to the tree that p is of, as what
 // shall come out. A sidecar that is as it should be is left as it is written.
-func (s *sheet) add(p pod, car sidecar, tree *yaml.Node) error {
+func (s *sheet) add(p pod, read podSpec, car sidecar, tree *yaml.Node) error {
 	if shared(p.trail, tree) {
 		return errShared
 	}
@@ -25,6 +25,9 @@ func (s *sheet) add(p pod, car sidecar, tree *yaml.Node) error {
 		return err
 	}
 	at, ok := keyOf(p.spec, "initContainers")
+	if !ok && len(read.InitContainers) > 0 {
+		return errShared // a list of its own would take the place of the merged one
+	}
 	if !ok {
 		return s.addList(p, car, node)
 	}
@@ -213,7 +216,7 @@ func sequence(n *yaml.Node) *yaml.Node {
 // verify reports whether a text says what a tree says, and nothing else.
 func verify(text []byte, want *yaml.Node) error {
 	var is yaml.Node
-	if err := yaml.Unmarshal(text, &is); err != nil {
+	if err := yaml.Unmarshal(legible(text), &is); err != nil {
 		return err
 	}
 	if !equal(&is, want) {

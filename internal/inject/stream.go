@@ -26,9 +26,13 @@ func (d document) place(line int) string {
 // yamlLine is a line that an error of the YAML library speaks of.
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
-// reason is an error of the YAML library on one line, with lines of the stream.
+// yamlValue is the value that such an error quotes, or its beginning.
+var yamlValue = regexp.MustCompile("(?s) `.*?` into ")
+
+// reason is an error of the YAML library on one line, with lines of the stream
+// and without values, which may be secrets.
 func (d document) reason(err error) string {
-	text := yamlLine.ReplaceAllStringFunc(err.Error(), func(s string) string {
+	text := yamlLine.ReplaceAllStringFunc(yamlValue.ReplaceAllString(err.Error(), " into "), func(s string) string {
 		n, _ := strconv.Atoi(s[len("line "):])
 		return "line " + strconv.Itoa(n+d.line-1)
 	})
@@ -114,6 +118,28 @@ func firstObject(text []byte) int {
 		return len(text)
 	}
 	return n
+}
+
+// escape is what a backslash begins in a string of JSON.
+var escape = regexp.MustCompile(`\\(?:u[0-9A-Fa-f]{4}|.)`)
+
+// legible is a document as YAML reads it, each thing in its place: JSON has two
+// escapes that YAML has not, halves of characters beyond 16 bits and the slash.
+// What they stand for is then read as something else, which is in nothing that
+// decides: in no name, no flag, and not in the last part of a path.
+func legible(text []byte) []byte {
+	if !bytes.Contains(text, []byte(`\u`)) && !bytes.Contains(text, []byte(`\/`)) || !json.Valid(text) {
+		return text
+	}
+	return escape.ReplaceAllFunc(text, func(s []byte) []byte {
+		switch {
+		case s[1] == '/':
+			return []byte("//")
+		case len(s) == len(`\ud800`) && (s[2] == 'd' || s[2] == 'D') && s[3] >= '8':
+			return []byte(`\ufffd`)
+		}
+		return s
+	})
 }
 
 // lineStarts is where each line of text begins, as YAML counts lines.

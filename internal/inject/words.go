@@ -25,7 +25,8 @@ func commands(c container) [][]string {
 }
 
 // script are the simple commands of a shell script, in words without their
-// quotes. Nothing is expanded.
+// quotes. Nothing is expanded: $(…), ${…} and `…` are parts of the words that they
+// stand in.
 func script(text string) [][]string {
 	var all [][]string
 	var words []string
@@ -49,6 +50,10 @@ func script(text string) [][]string {
 			if text[i] != '\n' {
 				word.WriteByte(text[i])
 			}
+		case quote != '\'' && (c == '$' || c == '`') && expanded(text[i:]) > 0:
+			n := expanded(text[i:])
+			word.WriteString(text[i : i+n])
+			i += n - 1
 		case quote != 0 && c == quote:
 			quote = 0
 		case quote != 0:
@@ -70,6 +75,38 @@ func script(text string) [][]string {
 	}
 	end()
 	return append(all, words)
+}
+
+// expanded is the length of what text begins with if a shell puts something else
+// in its place that may hold spaces: $(…), ${…} or `…`, which is all of text if it
+// has no end. It is 0 if text begins with nothing of this kind.
+func expanded(text string) int {
+	if text[0] == '`' {
+		if n := strings.IndexByte(text[1:], '`'); n >= 0 {
+			return 1 + n + 1
+		}
+		return len(text)
+	}
+	if len(text) < 2 || text[0] != '$' || text[1] != '(' && text[1] != '{' {
+		return 0
+	}
+	begin, end, depth := text[1], byte(')'), 0
+	if begin == '{' {
+		end = '}'
+	}
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case begin:
+			depth++
+		case end:
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
 }
 
 // spelled are args with flags that have dashes for underscores: vLLM and others

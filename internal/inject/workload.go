@@ -14,6 +14,7 @@ type kind struct {
 	group, name string
 	spec, meta  []string // the way to the pod's spec, and to what holds its labels and annotations
 	unless      []string // the way to what, if it is there, holds the pods instead
+	size        []string // the way to how many such pods serve together, of which the first one answers; nil if each does
 	why         string   // why it is left alone; empty if it is not
 }
 
@@ -39,7 +40,7 @@ var kinds = []kind{
 	{
 		group: "leaderworkerset.x-k8s.io", name: "LeaderWorkerSet", unless: []string{"spec", "leaderWorkerTemplate", "leaderTemplate"},
 		spec: []string{"spec", "leaderWorkerTemplate", "workerTemplate", "spec"}, meta: []string{"spec", "leaderWorkerTemplate", "workerTemplate", "metadata"},
-		why: "all its pods are alike, and only its leaders serve; give it a leaderTemplate",
+		size: []string{"spec", "leaderWorkerTemplate", "size"},
 	},
 	// Serve's proxy runs on the head. It is a router, and a RayCluster may serve
 	// anything: the head's annotation or its command must say that it is wanted.
@@ -62,6 +63,7 @@ type pod struct {
 	meta  *yaml.Node   // a mapping, or nil
 	trail []*yaml.Node // the nodes from the document to the spec, with it
 	line  int          // of the document, on which the workload begins
+	group bool         // several such pods serve together, and the first one answers
 
 	document document // that it is in
 }
@@ -80,6 +82,9 @@ func podsOf(object *yaml.Node, trail []*yaml.Node) (pods []pod, objects int) {
 	}
 	trail = append(slices.Clip(trail), object)
 	if items, ok := value(object, "items"); ok && strings.HasSuffix(text(object, "kind"), "List") {
+		if object.Kind == yaml.AliasNode || items.Kind == yaml.AliasNode {
+			return nil, 0 // it may hold itself, or so many of others that no machine reads them all
+		}
 		for _, item := range followed(items).Content {
 			found, n := podsOf(item, append(slices.Clip(trail), items))
 			pods, objects = append(pods, found...), objects+n
@@ -109,6 +114,9 @@ func podOf(object *yaml.Node, k kind, trail []*yaml.Node) (p pod, ok bool) {
 	metadata, _ := value(object, "metadata")
 	p = pod{kind: k, label: cmp.Or(text(metadata, "name"), strings.TrimSuffix(text(metadata, "generateName"), "-")), line: object.Line}
 	p.meta, _ = at(object, k.meta)
+	if size, ok := at(object, k.size); ok && k.size != nil {
+		p.group = followed(size).Value != "1" // as it is if nothing is said
+	}
 	p.spec = object
 	for _, key := range k.spec {
 		if p.spec, ok = value(p.spec, key); !ok {
@@ -190,9 +198,19 @@ type (
 	}
 )
 
-// read is the pod's spec and metadata.
+// read is the pod's spec and metadata. What is written twice on the way to them is
+// an error, as it is in them.
 func (p pod) read() (podSpec, error) {
 	var s podSpec
+	for _, n := range p.trail {
+		var once map[string]yaml.Node
+		if n = followed(n); n.Kind != yaml.MappingNode {
+			continue
+		}
+		if err := n.Decode(&once); err != nil {
+			return s, err
+		}
+	}
 	if err := p.spec.Decode(&s); err != nil {
 		return s, err
 	}

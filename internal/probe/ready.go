@@ -14,9 +14,11 @@ const readyInterval = time.Second
 
 // Ready reports whether the server says that it can answer: it answers for its
 // models, if only by refusing to, and its health check is fine, if it has one that
-// we may ask. The models come first, since they tell what kind of server it is,
-// and a kind's health check may cost its owner money.
-func (t Target) Ready(ctx context.Context) bool {
+// we may ask. Where no model is given, a list without any says that the first one
+// is still to come (Ollama pulls, KServe loads). The models come first, since they
+// tell what kind of server it is, and a kind's health check may cost its owner
+// money.
+func (t Target) Ready(ctx context.Context, model string) bool {
 	e, err := t.evidence(ctx)
 	if err != nil && !refusal(err) {
 		return false
@@ -25,8 +27,11 @@ func (t Target) Ready(ctx context.Context) bool {
 	if kind.Name == "" {
 		kind, _ = wire.Recognize(e)
 	}
-	_, err = t.ask(ctx, http.MethodGet, kind.HealthPath(), nil)
-	return err == nil || refusal(err)
+	if _, sick := t.ask(ctx, http.MethodGet, kind.HealthPath(), nil); sick != nil && !refusal(sick) {
+		return false
+	}
+	models, err := t.models(ctx, kind, e, err)
+	return model != "" || err != nil || len(models) > 0
 }
 
 // Hold makes the member's slots be skipped for a reason: [SkipWaiting] until
@@ -65,7 +70,7 @@ func (m *Member) Await(ctx context.Context, limit time.Duration) error {
 	defer cancel()
 	again := time.NewTicker(readyInterval)
 	defer again.Stop()
-	for !m.target.Ready(ctx) {
+	for !m.target.Ready(ctx, m.model) {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)

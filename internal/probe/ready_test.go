@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -11,13 +12,15 @@ import (
 
 // TestReady holds what counts as a server that can answer.
 func TestReady(t *testing.T) {
-	const list = `{"object":"list","data":[{"id":"m","object":"model"}]}`
+	const one = `{"object":"list","data":[{"id":"m","object":"model"}]}`
 	for name, test := range map[string]struct {
 		health, models int // status
 		ready          bool
 
 		litellm   bool
 		readiness int
+
+		list, model string // the reply, and the model that is given; empty: of one, and none
 	}{
 		"healthy":                    {health: 200, models: 404, ready: true},
 		"starting, its check says":   {health: 503, models: 200, ready: false},
@@ -30,6 +33,10 @@ func TestReady(t *testing.T) {
 		"neither check nor list":     {health: 404, models: 404, ready: true},
 		"all behind a key":           {health: 401, models: 401, ready: true},
 		"no GET":                     {health: 405, models: 405, ready: true},
+		"healthy, no model yet":      {health: 200, models: 200, list: `{"object":"list","data":[]}`, ready: false},
+		"no check, no model yet":     {health: 404, models: 200, list: `{"object":"list","data":null}`, ready: false},
+		"no list, its model given":   {health: 200, models: 200, list: `{"object":"list","data":[]}`, model: "m", ready: true},
+		"something else, no list":    {health: 200, models: 200, list: `{"models":7}`, ready: true},
 		"LiteLLM, ready":             {models: 200, litellm: true, readiness: 200, ready: true},
 		"LiteLLM, starting":          {models: 200, litellm: true, readiness: 503},
 	} {
@@ -50,9 +57,9 @@ func TestReady(t *testing.T) {
 				}
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(status)
-				_, _ = io.WriteString(w, list)
+				_, _ = io.WriteString(w, cmp.Or(test.list, one))
 			})
-			if got := target.Ready(t.Context()); got != test.ready {
+			if got := target.Ready(t.Context(), test.model); got != test.ready {
 				t.Errorf("ready is %v", got)
 			}
 		})

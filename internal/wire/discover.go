@@ -72,13 +72,14 @@ func parseRepository(reply []byte) (models []Model, ok bool) {
 // models. Entries without a name, or with one above 512 bytes, are left out.
 func ParseModels(reply []byte) (models []Model, ok bool) {
 	var list struct {
-		Data []struct {
+		Object string `json:"object"`
+		Data   []struct {
 			ID     string `json:"id"`
 			Owner  string `json:"owned_by"`
 			MaxLen int    `json:"max_model_len"`
 		} `json:"data"`
 	}
-	if json.Unmarshal(reply, &list) != nil || list.Data == nil {
+	if json.Unmarshal(reply, &list) != nil || list.Data == nil && list.Object != "list" { // Ollama's empty list is null
 		return nil, false
 	}
 	for _, m := range list.Data {
