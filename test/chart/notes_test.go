@@ -47,6 +47,8 @@ func TestNotes(t *testing.T) {
 		nobody  = "Nothing scrapes it yet"
 		classic = "WARNING: monitoring.nativeHistograms is off"
 		login   = "Prometheus will get 401"
+		address = "monitoring.tlsConfig is empty. Pods are scraped by their address"
+		unseen  = "So with targets, collectors and proxies of extraEnvFrom"
 		scaled  = "Where model servers scale to zero"
 		shards  = "Another number of shards restarts all of them"
 	)
@@ -84,7 +86,11 @@ func TestNotes(t *testing.T) {
 		{"budget", "targets: [{name: a, url: \"http://a\", token_budget_per_day: 1000000}]", []string{"In all 1,000,000 tokens a day."}, nil},
 		{"ConfigMap", "existingConfigMap: mine", []string{"probes what the ConfigMap mine says", "3. Change targets at any time in the ConfigMap mine."}, []string{"tokens a day"}},
 		{"login", vllm + "webConfig: {existingSecret: {name: a}, authentication: true}\nserviceMonitor: {enabled: true}", []string{login, "https://localhost:9464"}, nil},
-		{"policy", vllm + "networkPolicy: {enabled: true}", []string{"networkPolicy.egress.ports"}, nil},
+		{"HTTPS", vllm + "webConfig: {existingSecret: {name: a}}\nserviceMonitor: {enabled: true}", []string{address}, []string{login}},
+		{"HTTPS as it should be", vllm + "webConfig: {existingSecret: {name: a}}\nserviceMonitor: {enabled: true}\nmonitoring: {tlsConfig: {serverName: a}}", nil, []string{address}},
+		{"a login alone", vllm + "webConfig: {existingSecret: {name: a}, tls: false}\nserviceMonitor: {enabled: true}", nil, []string{address}},
+		{"policy", vllm + "networkPolicy: {enabled: true}", []string{"networkPolicy.egress.ports"}, []string{unseen}},
+		{"policy that does not see all", vllm + "networkPolicy: {enabled: true}\nextraEnvFrom: [{secretRef: {name: a}}]", []string{unseen}, nil},
 		{
 			"sidecar", "sidecar: {enabled: true, name: llama-engine, port: 8080}",
 			[]string{
