@@ -22,18 +22,3 @@ func TestOwnLabelsWin(t *testing.T) {
 		}
 	}
 }
-
-// TestMemoryLimit holds what becomes of a limit, however Kubernetes lets it be written.
-func TestMemoryLimit(t *testing.T) {
-	t.Parallel()
-	for limit, want := range map[string]string{
-		"512Mi": "460MiB", "1.5Gi": "1382MiB", "1e9": "858MiB", "1000000000": "858MiB", `"1000000000"`: "858MiB", "129M": "110MiB",
-		"134217728000m": "115MiB", "2E9": "1716MiB", "null": "", "0": "",
-	} {
-		deployment := only(t, objects(t, render(t, "--values", values(t, vllm+"resources: {limits: {memory: "+limit+"}}"))), "Deployment")
-		spec, _ := pod(deployment)
-		if got := environment(mappings(spec, "containers")[0])["GOMEMLIMIT"]; got != want {
-			t.Errorf("%s becomes %q, want %q", limit, got, want)
-		}
-	}
-}

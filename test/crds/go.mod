@@ -5,6 +5,7 @@ module github.com/llm-prober/prober/test/crds
 go 1.26.0
 
 require (
+	github.com/GoogleCloudPlatform/prometheus-engine v0.17.2
 	github.com/grafana/grafana-operator/v5 v5.18.0
 	github.com/kserve/kserve v0.16.0
 	github.com/prometheus-operator/prometheus-operator v0.94.0

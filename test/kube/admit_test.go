@@ -91,18 +91,12 @@ func namespaceOf(o object, level string) string {
 		cmp.Or(o.Metadata.Namespace, "default"), level)
 }
 
-// notToBeHad are kinds whose CRDs cannot be pinned, with the reason.
-var notToBeHad = map[string]string{
-	"monitoring.googleapis.com/v1/PodMonitoring": "the module github.com/GoogleCloudPlatform/prometheus-engine is not to be had",
-}
-
 // notServed tells why the API server does not know a kind; ok is false if it should.
 func notServed(o object) (why string, ok bool) {
 	if strings.HasPrefix(o.APIVersion, "ray.io/") || strings.HasPrefix(o.APIVersion, "serving.kserve.io/") {
 		return "its CRD is large: held against that alone", true
 	}
-	why, ok = notToBeHad[o.APIVersion+"/"+o.Kind]
-	return why, ok
+	return "", false
 }
 
 // A document is one of a stream of YAML.
