@@ -33,6 +33,9 @@ serviceMonitor.enabled with sidecar.enabled: a sidecar has no Service. Enable po
 {{- else if and (gt (int .Values.shards) 1) (gt (int .Values.replicas) 1) }}
 shards {{ .Values.shards }} with replicas {{ .Values.replicas }}: shards share the targets, replicas all probe all of them. Choose one; to have both, install the release twice.
 {{- end }}
+{{- if and (or .Values.webConfig.certificateSecretName .Values.webConfig.authentication) (not .Values.webConfig.existingSecret.name) (not .Values.sidecar.enabled) }}
+webConfig without existingSecret.name: nobody would use the certificate or ask for a login, and everything be served in plain text to everyone. Name the Secret with the web configuration.
+{{- end }}
 {{- if and (gt (int .Values.shards) 1) .Values.strategy }}
 strategy with shards {{ .Values.shards }}: it is that of a Deployment, and shards are a StatefulSet, which replaces its pods one after another. Leave strategy out.
 {{- end }}
