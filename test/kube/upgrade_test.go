@@ -27,7 +27,6 @@ func TestChartChangesShape(t *testing.T) {
 		{"shards=3", 3},
 		{"shards=2,commonLabels.team=a", 2},
 		{"replicas=1,fullnameOverride=other", 1},
-		{"replicas=1", 1},
 	} {
 		release(t, c, ns, "prober", shape.values)
 		if got := len(pods(t, c, ns)); got != shape.pods {
