@@ -47,6 +47,8 @@ func TestNotes(t *testing.T) {
 		nobody  = "Nothing scrapes it yet"
 		classic = "WARNING: monitoring.nativeHistograms is off"
 		login   = "Prometheus will get 401"
+		address = "monitoring.tlsConfig is empty. Pods are scraped by their address"
+		unseen  = "So with targets, collectors and proxies of extraEnvFrom"
 		scaled  = "Where model servers scale to zero"
 		shards  = "Another number of shards restarts all of them"
 	)
@@ -74,6 +76,11 @@ func TestNotes(t *testing.T) {
 			[]string{classic, "An alert will say so: --set prometheusRule.disabled.ProberClassicOnly=true"}, nil,
 		},
 		{"OTLP", vllm + "env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"http://c:4318\"}", nil, []string{nobody}},
+		{"OTLP of the node", vllm + "extraEnv: [{name: OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, value: \"http://$(HOST_IP):4318\"}]", nil, []string{nobody}},
+		{"no test", vllm + "tests: {enabled: false}", []string{"kubectl logs -n observability deployment/prober\n"}, []string{"helm test"}},
+		{"no test of shards", vllm + "tests: {enabled: false}\nshards: 2", []string{"kubectl logs -n observability statefulset/prober\n"}, []string{"helm test"}},
+		{"a port for root alone", vllm + "service: {port: 80}", []string{"service/prober 9464:80\n     http://localhost:9464\n"}, nil},
+		{"a limit of CPU", vllm + "resources: {limits: {cpu: 1}}", []string{"WARNING: resources.limits.cpu is set: throttling"}, []string{"on purpose"}},
 		{"two", vllm + "replicas: 2", []string{"In all 364,608,000 tokens a day by 2 probers that all probe all."}, nil},
 		{"shards", vllm + "shards: 3", []string{"In all 182,304,000 tokens a day by 3 probers that share the targets.", shards}, nil},
 		{"addresses", "targets: [{name: a, url: \"dns+http://a\"}]", []string{"tokens a day for each address"}, nil},
@@ -84,7 +91,11 @@ func TestNotes(t *testing.T) {
 		{"budget", "targets: [{name: a, url: \"http://a\", token_budget_per_day: 1000000}]", []string{"In all 1,000,000 tokens a day."}, nil},
 		{"ConfigMap", "existingConfigMap: mine", []string{"probes what the ConfigMap mine says", "3. Change targets at any time in the ConfigMap mine."}, []string{"tokens a day"}},
 		{"login", vllm + "webConfig: {existingSecret: {name: a}, authentication: true}\nserviceMonitor: {enabled: true}", []string{login, "https://localhost:9464"}, nil},
-		{"policy", vllm + "networkPolicy: {enabled: true}", []string{"networkPolicy.egress.ports"}, nil},
+		{"HTTPS", vllm + "webConfig: {existingSecret: {name: a}}\nserviceMonitor: {enabled: true}", []string{address}, []string{login}},
+		{"HTTPS as it should be", vllm + "webConfig: {existingSecret: {name: a}}\nserviceMonitor: {enabled: true}\nmonitoring: {tlsConfig: {serverName: a}}", nil, []string{address}},
+		{"a login alone", vllm + "webConfig: {existingSecret: {name: a}, tls: false}\nserviceMonitor: {enabled: true}", nil, []string{address}},
+		{"policy", vllm + "networkPolicy: {enabled: true}", []string{"networkPolicy.egress.ports"}, []string{unseen}},
+		{"policy that does not see all", vllm + "networkPolicy: {enabled: true}\nextraEnvFrom: [{secretRef: {name: a}}]", []string{unseen}, nil},
 		{
 			"sidecar", "sidecar: {enabled: true, name: llama-engine, port: 8080}",
 			[]string{

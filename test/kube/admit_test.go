@@ -93,8 +93,7 @@ func namespaceOf(o object, level string) string {
 
 // notToBeHad are kinds whose CRDs cannot be pinned, with the reason.
 var notToBeHad = map[string]string{
-	"monitoring.googleapis.com/v1/PodMonitoring": "the module github.com/GoogleCloudPlatform/prometheus-engine is not to be had",
-	"llm-d.ai/v1alpha2/InferenceObjective":       "the module github.com/llm-d/llm-d-router is not to be had",
+	"llm-d.ai/v1alpha2/InferenceObjective": "the module github.com/llm-d/llm-d-router is not to be had",
 }
 
 // notServed tells why the API server does not know a kind; ok is false if it should.

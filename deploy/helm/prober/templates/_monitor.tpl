@@ -25,6 +25,15 @@
   {{- end }}
 {{- end -}}
 
+{{/* What a PodMonitoring has of the operator's form of TLS. */}}
+{{- define "prober.podMonitoringTLS" -}}
+{{- $tls := pick . "serverName" "insecureSkipVerify" }}
+{{- with (.ca | default dict).secret }}
+{{- $_ := set $tls "ca" (dict "secret" (pick . "name" "key")) }}
+{{- end }}
+{{- toYaml $tls }}
+{{- end -}}
+
 {{/* Metadata of a monitor or of rules. */}}
 {{- define "prober.monitoringMetadata" -}}
 name: {{ include "prober.fullname" . }}

@@ -50,9 +50,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* Labels of a monitor or of rules. Those of monitoring.labels win. */}}
+{{/* Labels of an object that may have its own, which win: (dict "context" $ "own" map). */}}
+{{- define "prober.labelsWith" -}}
+{{- merge (deepCopy (.own | default dict)) (include "prober.labels" .context | fromYaml) | toYaml -}}
+{{- end -}}
+
+{{/* Labels of a monitor or of rules. */}}
 {{- define "prober.monitoringLabels" -}}
-{{- toYaml (merge (deepCopy .Values.monitoring.labels) (include "prober.labels" . | fromYaml)) -}}
+{{- include "prober.labelsWith" (dict "context" . "own" .Values.monitoring.labels) -}}
 {{- end -}}
 
 {{/* Annotations of an object, the key included: (dict "context" $ "own" map). */}}

@@ -1,7 +1,12 @@
 {{/* The pod, of a Deployment and of a StatefulSet. */}}
 
+{{/* Pull secrets. Those of all charts may be names alone, as other charts have them. */}}
 {{- define "prober.pullSecrets" -}}
-{{- with concat (.Values.global.imagePullSecrets | default list) .Values.imagePullSecrets | uniq }}
+{{- $all := list }}
+{{- range concat .Values.global.imagePullSecrets .Values.imagePullSecrets }}
+{{- $all = append $all (kindIs "string" . | ternary (dict "name" .) .) }}
+{{- end }}
+{{- with uniq $all }}
 imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}

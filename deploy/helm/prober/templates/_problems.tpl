@@ -24,17 +24,36 @@ podMonitor or podMonitoring with sidecar.enabled needs sidecar.selector: the lab
 {{- if or .Values.webConfig.existingSecret.name .Values.webConfig.certificateSecretName }}
 webConfig with sidecar.enabled: a sidecar mounts nothing, and serves plain HTTP. Leave webConfig out.
 {{- end }}
+{{- if .Values.networkPolicy.enabled }}
+networkPolicy.enabled with sidecar.enabled: the pods are those of model servers, and so are their policies. Leave it out, and where theirs are strict let Prometheus in to port 9464.
+{{- end }}
 {{- if .Values.serviceMonitor.enabled }}
 serviceMonitor.enabled with sidecar.enabled: a sidecar has no Service. Enable podMonitor instead.
 {{- end }}
 {{- else if and (gt (int .Values.shards) 1) (gt (int .Values.replicas) 1) }}
 shards {{ .Values.shards }} with replicas {{ .Values.replicas }}: shards share the targets, replicas all probe all of them. Choose one; to have both, install the release twice.
 {{- end }}
+{{- if and (or .Values.webConfig.certificateSecretName .Values.webConfig.authentication) (not .Values.webConfig.existingSecret.name) (not .Values.sidecar.enabled) }}
+webConfig without existingSecret.name: nobody would use the certificate or ask for a login, and everything be served in plain text to everyone. Name the Secret with the web configuration.
+{{- end }}
 {{- if and (gt (int .Values.shards) 1) .Values.strategy }}
 strategy with shards {{ .Values.shards }}: it is that of a Deployment, and shards are a StatefulSet, which replaces its pods one after another. Leave strategy out.
 {{- end }}
 {{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled }}
 serviceMonitor and podMonitor are both enabled: each prober would be scraped twice, and every sum be double. Choose one.
+{{- end }}
+{{- end -}}
+
+{{/* How it is scraped. */}}
+{{- define "prober.problemsOfMonitoring" -}}
+{{- $monitoring := .Values.monitoring }}
+{{- if or .Values.serviceMonitor.enabled .Values.podMonitor.enabled .Values.podMonitoring.enabled }}
+{{- if gt (include "prober.milliseconds" $monitoring.scrapeTimeout | int64) (include "prober.milliseconds" $monitoring.interval | int64) }}
+monitoring.scrapeTimeout {{ $monitoring.scrapeTimeout }} is longer than monitoring.interval {{ $monitoring.interval }}, and nothing would be scraped: the operator refuses such a monitor, in its own log. Lower scrapeTimeout as well.
+{{- end }}
+{{- end }}
+{{- if and .Values.podMonitoring.enabled .Values.webConfig.existingSecret.name .Values.webConfig.authentication }}
+podMonitoring.enabled with webConfig.authentication: the PodMonitoring has no password and no certificate. Leave one of both out, or write a PodMonitoring of your own in extraManifests.
 {{- end }}
 {{- end -}}
 
@@ -54,13 +73,13 @@ existingConfigMap with targets, objectives or settings: they belong into that Co
 {{- end }}
 {{- $_ := set $places .name .place }}
 {{- end }}
-{{- if and .Values.networkPolicy.enabled (not $targets) (not .Values.networkPolicy.egress.ports) (not .Values.networkPolicy.egress.extra) }}
+{{- if and .Values.networkPolicy.enabled (not .Values.sidecar.enabled) (not $targets) (not .Values.networkPolicy.egress.ports) (not .Values.networkPolicy.egress.extra) }}
 networkPolicy.enabled with targets that the chart does not see (of existingConfigMap or extraEnv): set networkPolicy.egress.ports to the ports of their pods.
 {{- end }}
 {{- if and .Values.networkPolicy.enabled (not .Values.sidecar.enabled) (not .Values.networkPolicy.egress.extra) }}
 {{- range .Values.extraEnv }}
-{{- if regexMatch "^OTEL_EXPORTER_OTLP_([A-Z]+_)?ENDPOINT$" .name }}
-networkPolicy.enabled with {{ .name }} in extraEnv: the policy opens the ports of endpoints in env only. Put it into env, or set networkPolicy.egress.extra.
+{{- if and (regexMatch (include "prober.outwards" $) .name) (not (hasKey . "value")) }}
+networkPolicy.enabled with {{ .name }} in extraEnv, and no value in plain sight: the policy cannot open its port. Give it a value, or set networkPolicy.egress.extra.
 {{- end }}
 {{- end }}
 {{- end }}
@@ -193,8 +212,16 @@ the targets cost {{ include "prober.grouped" $cost }} tokens a day (qps × 86400
 {{- end }}
 {{- end -}}
 
-{{/* Alerts that are not there. */}}
+{{/* Alerts that are not there, and groups that are there twice. */}}
 {{- define "prober.problemsOfRules" -}}
+{{- $groups := dict }}
+{{- range (.Files.Get "files/rules.yaml" | fromYaml).groups }}{{ $_ := set $groups .name true }}{{ end }}
+{{- range $i, $group := .Values.prometheusRule.extraGroups }}
+{{- if hasKey $groups $group.name }}
+prometheusRule.extraGroups[{{ $i }}] is called {{ $group.name | quote }}, as another group is, and no rule at all would be loaded: the operator refuses that, in its own log. Give it a name of its own.
+{{- end }}
+{{- $_ := set $groups $group.name true }}
+{{- end }}
 {{- range $name, $_ := .Values.prometheusRule.disabled }}
 {{- if not (has $name (include "prober.alerts" $ | fromJsonArray)) }}
 prometheusRule.disabled.{{ $name }}: there is no such alert. There are {{ include "prober.alerts" $ | fromJsonArray | sortAlpha | join ", " }}.

@@ -29,9 +29,12 @@ the environment, then settings, then the prober's default.
 {{- end -}}
 {{- end -}}
 
-{{/* Host and port of a URL. Sprig's urlParse would print a URL that it cannot read, with the password in it. */}}
+{{/*
+Host and port of a URL, or of what gRPC takes for one: c:4317, dns:///c:4317. Sprig's urlParse would print a URL that it cannot
+read, with the password in it.
+*/}}
 {{- define "prober.authority" -}}
-{{- regexReplaceAll "^.*@" (regexFind "//[^/?#]*" . | trimPrefix "//") "" -}}
+{{- regexReplaceAll "^.*@" (regexReplaceAll "^[^/?#]*//+" . "" | regexFind "^[^/?#]*") "" -}}
 {{- end -}}
 
 {{/* The port of a URL. */}}
@@ -88,6 +91,11 @@ targets of a ConfigMap that is not ours, the addresses of dns+, the lengths of a
     "qps" $qps "tokensPerDay" $perDay "eachAddress" (hasPrefix "dns+" $url)) -}}
 {{- end -}}
 {{- toJson $all -}}
+{{- end -}}
+
+{{/* The variables, as a pattern, by which a prober connects to something else than its targets. */}}
+{{- define "prober.outwards" -}}
+^OTEL_EXPORTER_OTLP_((METRICS|TRACES)_)?ENDPOINT$|^(HTTPS?_PROXY|https?_proxy)$
 {{- end -}}
 
 {{/* What all of them cost a day in tokens. */}}
