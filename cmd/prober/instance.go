@@ -32,16 +32,16 @@ type instance struct {
 	log      *zap.Logger
 	build    telemetry.Build
 
-	load    func(read func(string) ([]byte, error)) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
-	files   reading                                                         // what config was read from; nil: nothing that could change
-	hangups <-chan os.Signal                                                // each one reloads; nil for none
-	lookup  discovery.Lookup                                                // of the addresses behind names; nil: the system's
+	load    func(files *reading) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
+	files   *reading                                     // what config was read from; nil: nothing that could change
+	hangups <-chan os.Signal                             // each one reloads; nil for none
+	lookup  discovery.Lookup                             // of the addresses behind names; nil: the system's
 
 	names  *discovery.Directory
 	blanks map[string]blank // of hosts that are not as they should be
 	probed []config.Target  // what the crew works on; nil before it does
 	owned  int              // how many of all targets were last said to be the shard's
-	seen   reading          // what the files held at the last look
+	seen   map[string]sum   // what the files held at the last look
 }
 
 // run probes and serves until ctx is done, then ends in this order: no new
@@ -51,7 +51,8 @@ func (i *instance) run(ctx context.Context) error {
 	i.names = discovery.New(i.lookup)
 	unknown := i.lookUp(ctx, i.config)
 	i.probed = i.roster(i.config)
-	jobs, err := assemble(i.probed, i.dial, i.build)
+	jobs, err := assemble(i.probed, i.files, i.dial, i.build)
+	i.files.settle()
 	if err != nil {
 		return errors.Join(err, i.listener.Close())
 	}

@@ -15,14 +15,15 @@ import (
 // reload makes the crew work by the configuration as it is now. A configuration
 // that is wrong changes nothing.
 func (i *instance) reload(ctx context.Context, c *crew) error {
-	i.files = reading{}
-	next, err := i.load(i.files.read)
+	i.files = i.files.anew()
+	defer i.files.settle()
+	next, err := i.load(i.files)
 	var targets []config.Target
 	var jobs []*job
 	if err == nil {
 		c.observers.recorder.LookupsFailed(i.lookUp(ctx, next))
 		targets = i.roster(next)
-		jobs, err = assemble(targets, i.dial, i.build)
+		jobs, err = assemble(targets, i.files, i.dial, i.build)
 	}
 	c.observers.recorder.Reloaded(time.Now(), err == nil)
 	if err != nil {

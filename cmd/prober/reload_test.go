@@ -17,8 +17,8 @@ import (
 // and returns the answer's status and text.
 func (w *world) reload(hosts []string, environ map[string]string) (int, string) {
 	w.t.Helper()
-	w.load = func(read func(string) ([]byte, error)) (*config.Config, error) {
-		return config.Load(config.Options{Environ: environ, URLs: urls(hosts), APIs: apis(), ReadFile: read})
+	w.load = func(files *reading) (*config.Config, error) {
+		return config.Load(config.Options{Environ: environ, URLs: urls(hosts), APIs: apis(), ReadFile: files.read})
 	}
 	response, err := w.client.Post("http://prober/-/reload", "", nil)
 	if err != nil {

@@ -29,13 +29,13 @@ var everything = []string{
 func serveWith(t *testing.T, dir, webConfig string) string {
 	t.Helper()
 	path := writeFile(t, dir, "web.yaml", webConfig)
-	load := func(read func(string) ([]byte, error)) (*config.Config, error) {
+	load := func(files *reading) (*config.Config, error) {
 		return config.Load(config.Options{
-			Environ: map[string]string{"PROBER_WEB_CONFIG_FILE": path, "PROBER_QPS": "0.01"}, URLs: []string{"http://127.0.0.1:1"}, APIs: apis(), ReadFile: read,
+			Environ: map[string]string{"PROBER_WEB_CONFIG_FILE": path, "PROBER_QPS": "0.01"}, URLs: []string{"http://127.0.0.1:1"}, APIs: apis(), ReadFile: files.read,
 		})
 	}
-	files := reading{}
-	c, err := load(files.read)
+	files := newReading()
+	c, err := load(files)
 	if err != nil {
 		t.Fatal(err)
 	}
