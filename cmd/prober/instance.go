@@ -147,17 +147,39 @@ func (i *instance) serve(o *observers, wishes chan<- reloading, drain func()) (*
 	return server, failed
 }
 
+// How long a client may take for the header of its request, for a body, which
+// nothing wants, and for the answer.
+const (
+	headerLimit = 10 * time.Second
+	bodyLimit   = 10 * time.Second
+	writeLimit  = 2 * time.Minute
+)
+
 // newServer refuses what a page of another origin makes a browser POST, and bounds
-// what a client may cost that never ends its header or says nothing.
+// what a client may cost that never ends its request, says nothing, or does not
+// read the answer: a scrape that nobody reads holds all metrics in memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off; the error is of levels that do not exist
 	return &http.Server{
 		ErrorLog:          complaints,
-		Handler:           http.NewCrossOriginProtection().Handler(mux),
-		ReadHeaderTimeout: 10 * time.Second,
+		Handler:           http.NewCrossOriginProtection().Handler(bounded(mux)),
+		ReadHeaderTimeout: headerLimit,
+		WriteTimeout:      writeLimit,
 		IdleTimeout:       5 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
+}
+
+// bounded bounds the time for the body of a request, if there is one: the server
+// waits for its end. It is no time of the whole request, of which a reload may
+// need more.
+func bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != http.NoBody {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyLimit)) // every server of ours can
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // close ends the HTTP server when the requests under way have been answered.
