@@ -72,7 +72,7 @@ func (i *instance) run(ctx context.Context) error {
 	defer drop()
 	c := &crew{observers: o, log: i.log, starts: starts, probes: probes, fits: make(turns, fitsAtOnce)}
 	wishes := make(chan reloading)
-	server, failed := i.serve(o, wishes, c.drain)
+	server, failed := i.serve(ctx, o, wishes, c.drain)
 	c.replace(jobs)
 	o.board.SetReady(!o.draining.Load())
 
@@ -123,14 +123,14 @@ func ticks(interval time.Duration) (c <-chan time.Time, stop func()) {
 	return ticker.C, ticker.Stop
 }
 
-// serve starts to serve the page, the metrics and the rest. drain ends the starts
-// of probes for good. The channel gets the error with which serving ended before it should.
-func (i *instance) serve(o *observers, wishes chan<- reloading, drain func()) (*http.Server, <-chan error) {
+// serve starts to serve the page, the metrics and the rest; when ctx is done there
+// are no more reloads. drain ends the starts of probes for good. The channel gets the error with which serving ended before it should.
+func (i *instance) serve(ctx context.Context, o *observers, wishes chan<- reloading, drain func()) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	o.board.Register(mux)
 	if i.load != nil {
-		mux.HandleFunc("POST /-/reload", reloadHandler(wishes))
-		mux.HandleFunc("PUT /-/reload", reloadHandler(wishes))
+		mux.HandleFunc("POST /-/reload", reloadHandler(wishes, ctx.Done()))
+		mux.HandleFunc("PUT /-/reload", reloadHandler(wishes, ctx.Done()))
 	}
 	if i.config.DrainEndpoint {
 		mux.HandleFunc("/-/drain", i.drainHandler(o, drain))

@@ -71,13 +71,16 @@ func (i *instance) warn(next *config.Config) {
 // A reloading is somebody's wish for a reload.
 type reloading struct{ done chan error }
 
-// reloadHandler answers when the reload is done. Problems name places and hints,
-// never secrets.
-func reloadHandler(wishes chan<- reloading) http.HandlerFunc {
+// reloadHandler answers when the reload is done, or will not be because stopping is
+// closed. Problems name places and hints, never secrets.
+func reloadHandler(wishes chan<- reloading, stopping <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		wish := reloading{done: make(chan error, 1)}
 		select {
 		case wishes <- wish:
+		case <-stopping:
+			http.Error(w, "not reloaded: the prober is about to end", http.StatusServiceUnavailable)
+			return
 		case <-r.Context().Done():
 			return
 		}

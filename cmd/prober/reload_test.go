@@ -100,6 +100,26 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 	})
 }
 
+// TestReloadAtTheEnd holds that nobody waits for a reload that does not come while
+// the last probes end.
+func TestReloadAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 10*time.Second, []string{"a"}, settings("0.1"))
+		if err := w.servers["a"].SetFault(sim.Fault{Hang: true}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(15 * time.Second)
+		w.stop()
+		synctest.Wait()
+		stopped := time.Now()
+		status, text := w.reload([]string{"a"}, settings("0.1"))
+		if status != http.StatusServiceUnavailable || time.Since(stopped) > 0 {
+			t.Errorf("%d %s after %v", status, text, time.Since(stopped))
+		}
+		w.end()
+	})
+}
+
 // TestReloadOfANeighbour holds that a member of a group which is taken over
 // because another one changed is seen at work afterwards, and that what is spent
 // of its day's tokens stays spent.
