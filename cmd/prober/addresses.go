@@ -69,7 +69,7 @@ func (i *instance) lookAtNames(ctx context.Context, c *crew) {
 	if reflect.DeepEqual(now, i.probed) {
 		return
 	}
-	jobs, err := assemble(now, i.dial, i.build)
+	jobs, err := assemble(now, i.files.anew(), i.dial, i.build)
 	if err != nil {
 		i.log.Error("follow addresses: all stays as it was", zap.Error(err))
 		return

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -15,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/discovery"
 	"github.com/llm-prober/prober/internal/sim"
 )
 
@@ -99,6 +102,36 @@ func TestReplicasComeAndGo(t *testing.T) {
 		}
 		w.stop()
 		w.end()
+	})
+}
+
+// TestADeadNameServer holds that where the first of two name servers does not
+// answer, the second one is heard.
+func TestADeadNameServer(t *testing.T) {
+	resolverReady(t)
+	synctest.Test(t, func(t *testing.T) {
+		names := sim.NewNameServer()
+		names.Set(headless, "10.0.0.1", "10.0.0.2")
+		dials := 0
+		resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if dials++; dials%2 == 0 {
+				return names.Dial(ctx, network, address)
+			}
+			ours, theirs := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, theirs) }() // until ours is closed
+			return ours, nil
+		}}
+		c, err := config.Load(config.Options{URLs: []string{"dns+http://" + headless + "."}, APIs: apis()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		directory := discovery.New(resolver.LookupNetIP)
+		if failures := lookUp(t.Context(), directory, c.Targets); len(failures) > 0 {
+			t.Error(failures)
+		}
+		if got := directory.Addresses(headless + "."); len(got) != 2 {
+			t.Errorf("addresses are %v after %d connections", got, dials)
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
@@ -9,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,26 +36,27 @@ type job struct {
 	writer  *prompt.Writer
 }
 
-// assemble makes a job of each group, in the order of the targets.
-func assemble(targets []config.Target, dial probe.Dial, build telemetry.Build) ([]*job, error) {
+// assemble makes a job of each group, in the order of the targets, with what files
+// hold.
+func assemble(targets []config.Target, files *reading, dial probe.Dial, build telemetry.Build) ([]*job, error) {
 	var jobs []*job
 	seed := randomSeed()
 	for _, target := range targets {
 		i := slices.IndexFunc(jobs, func(j *job) bool { return j.plan.Name == target.Group })
 		if i < 0 {
-			options, err := promptOptions(target, seed)
+			options, err := promptOptions(target, files, seed)
 			if err != nil {
 				return nil, fmt.Errorf("target %s: %w", target.Name, err)
 			}
 			i = len(jobs)
 			jobs = append(jobs, newJob(target, options))
 		}
-		if err := jobs[i].add(target, dial, build); err != nil {
+		if err := jobs[i].add(target, files, dial, build); err != nil {
 			return nil, err
 		}
 	}
 	for _, j := range jobs {
-		j.files = filesOf(j.targets)
+		j.files = filesOf(j.targets, files)
 	}
 	return jobs, nil
 }
@@ -82,8 +83,8 @@ func intervalOf(t config.Target) time.Duration {
 }
 
 // add makes a member of t.
-func (j *job) add(t config.Target, dial probe.Dial, build telemetry.Build) error {
-	security, err := tlsConfig(t)
+func (j *job) add(t config.Target, files *reading, dial probe.Dial, build telemetry.Build) error {
+	security, err := tlsConfig(t, files)
 	if err != nil {
 		return fmt.Errorf("target %s: %w", t.Name, err)
 	}
@@ -177,11 +178,14 @@ func client(t config.Target) sum {
 }
 
 // filesOf tells the content of all files that targets name from any other.
-func filesOf(targets []config.Target) (sum [sha256.Size]byte) {
+func filesOf(targets []config.Target, files *reading) (sum [sha256.Size]byte) {
 	hash := sha256.New()
 	for _, t := range targets {
 		for _, path := range []string{t.BookFile, t.DatasetFile, t.CAFile, t.CertFile, t.KeyFile} {
-			data, _ := config.ReadFile(path) // one that cannot be read is as good as empty
+			var data []byte
+			if path != "" {
+				data, _ = files.read(path) // one that cannot be read is as good as empty
+			}
 			fmt.Fprintf(hash, "%s %d ", path, len(data))
 			hash.Write(data)
 		}
@@ -217,10 +221,10 @@ func header(t config.Target) http.Header {
 }
 
 // tlsConfig is how to speak TLS with t.
-func tlsConfig(t config.Target) (*tls.Config, error) {
+func tlsConfig(t config.Target, files *reading) (*tls.Config, error) {
 	c := &tls.Config{InsecureSkipVerify: t.InsecureSkipVerify} //nolint:gosec // the user asked for it, and is warned
 	if t.CAFile != "" {
-		pem, err := os.ReadFile(t.CAFile)
+		pem, err := files.read(t.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("read CA file: %w", err)
 		}
@@ -230,11 +234,16 @@ func tlsConfig(t config.Target) (*tls.Config, error) {
 		}
 	}
 	if t.CertFile != "" {
-		certificate, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		certificate, err := files.read(t.CertFile)
+		key, wrong := files.read(t.KeyFile)
+		if err := cmp.Or(err, wrong); err != nil {
+			return nil, fmt.Errorf("read client certificate: %w", err)
+		}
+		pair, err := tls.X509KeyPair(certificate, key)
 		if err != nil {
 			return nil, fmt.Errorf("client certificate: %w", err)
 		}
-		c.Certificates = []tls.Certificate{certificate}
+		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
 }

@@ -21,12 +21,13 @@ type benchPlan struct {
 	benchmark
 	wish    bench.Wish
 	lengths []*config.Config // one for each length of a prompt
+	files   *reading         // that they were read from
 	dial    probe.Dial       // how targets are reached; nil: over the network
 }
 
 // plan reads flags and configuration, and reports all that is wrong with them.
 func (b benchmark) plan(cmd *cobra.Command, urls []string) (*benchPlan, error) {
-	p := &benchPlan{benchmark: b, wish: bench.Wish{
+	p := &benchPlan{benchmark: b, files: newReading(), wish: bench.Wish{
 		Requests: b.requests, Duration: b.duration, AtOnce: b.concurrency, Ladder: b.ladder,
 	}}
 	given := overrides(cmd)
@@ -49,7 +50,7 @@ func (b benchmark) plan(cmd *cobra.Command, urls []string) (*benchPlan, error) {
 			problems = append(problems, config.Problem{Place: place("prompt-tokens", lengths), Text: "a length is missing", Hint: "want lengths with commas between them, for example 80,10000"})
 			continue
 		}
-		c, err := b.configure(given, tokens, urls)
+		c, err := b.configure(given, tokens, urls, p.files)
 		problems = appendProblems(problems, err)
 		if err == nil {
 			p.lengths = append(p.lengths, c)
@@ -78,12 +79,12 @@ func appendProblems(problems config.Problems, err error) config.Problems {
 }
 
 // configure is the configuration for prompts of a length; empty is the default.
-func (b benchmark) configure(given map[string]string, tokens string, urls []string) (*config.Config, error) {
+func (b benchmark) configure(given map[string]string, tokens string, urls []string, files *reading) (*config.Config, error) {
 	given["PROMPT_TOKENS"] = tokens
 	if tokens == "" {
 		delete(given, "PROMPT_TOKENS")
 	}
-	c, err := readConfig(given, urls, config.ReadFile)
+	c, err := readConfig(given, urls, files)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (p *benchPlan) run(ctx context.Context, out, errs io.Writer) error {
 // all runs every length and group.
 func (r *benchRun) all(ctx context.Context) (failed error) {
 	for _, c := range r.plan.lengths {
-		jobs, err := assemble(c.Targets, r.plan.dial, buildInfo())
+		jobs, err := assemble(c.Targets, r.plan.files, r.plan.dial, buildInfo())
 		if err != nil {
 			return err
 		}

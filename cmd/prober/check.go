@@ -33,11 +33,12 @@ cost in tokens a day.
 
 Exit code: 0 if all is well, 1 if a target is not, 2 for usage or configuration.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			c, err := loadConfig(cmd, urls)
+			files := newReading()
+			c, err := loadConfig(cmd, urls, files)
 			if err != nil {
 				return err
 			}
-			return check(cmd.Context(), c, cmd.OutOrStdout())
+			return check(cmd.Context(), c, files, cmd.OutOrStdout())
 		},
 	}
 	addConfigFlags(cmd)
@@ -45,8 +46,8 @@ Exit code: 0 if all is well, 1 if a target is not, 2 for usage or configuration.
 }
 
 // check checks every target of c. It returns errFailed if one is not well.
-func check(ctx context.Context, c *config.Config, w io.Writer) error {
-	jobs, err := assemble(present(ctx, c), nil, buildInfo())
+func check(ctx context.Context, c *config.Config, files *reading, w io.Writer) error {
+	jobs, err := assemble(present(ctx, c), files, nil, buildInfo())
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func demoConfig(cmd *cobra.Command, endpoints []endpoint) (*config.Config, error
 		target := fmt.Sprintf("PROBER_TARGETS_%d_", n)
 		environ[target+"URL"], environ[target+"NAME"], environ[target+"GROUP"] = e.url(), e.profile.Name, "demo"
 	}
-	return load(config.Options{Environ: environ, Overrides: overrides(cmd), APIs: apis()})
+	return load(config.Options{Environ: environ, Overrides: overrides(cmd), APIs: apis()}, nil)
 }
 
 // demoKeeps reports whether the demo obeys a variable: those about the prober,

@@ -181,6 +181,80 @@ func TestAKeyIsRotated(t *testing.T) {
 	})
 }
 
+// TestAFileThatBecomesAPipe holds that nobody waits for what it may hold some day:
+// the prober goes on, says so, and ends when it is told to.
+func TestAFileThatBecomesAPipe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, m := watched(t, map[string]string{"targets.yaml": twoTargets})
+		path := m.file("..data/targets.yaml")
+		m.must(os.Remove(path))
+		m.must(syscall.Mkfifo(path, 0o600))
+		time.Sleep(time.Minute)
+		w.expectText("llm_prober_config_last_reload_successful 0")
+		w.expect("6", "llm_probe_probes_total", `target="a"`, `outcome="ok"`)
+		w.stop()
+		w.end()
+	})
+}
+
+// TestWhatAPipeHeld holds that a pipe serves all targets and every reload, as a
+// file does: prober run --api-key-file <(pass llm).
+func TestWhatAPipeHeld(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "key")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	written := make(chan error, 1)
+	go func() { written <- os.WriteFile(path, []byte("sk-1\n"), 0o600) }()
+	environ := settings("1")
+	environ["PROBER_API_KEY_FILE"] = path
+	files := newReading()
+	for range 2 {
+		c, err := load(config.Options{Environ: environ, URLs: urls([]string{"a", "b"}), APIs: apis(), ReadFile: files.read}, files)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, target := range c.Targets {
+			if target.APIKey.Reveal() != "sk-1" {
+				t.Errorf("%s has another key", target.Name)
+			}
+		}
+		files.settle()
+		files = files.anew()
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAReadingAgreesWithItself holds that a file which changes while a
+// configuration is made of it is seen as it was, and to have changed: of a client's
+// certificate and its key, one may be new and the other old.
+func TestAReadingAgreesWithItself(t *testing.T) {
+	path := writeFile(t, t.TempDir(), "book", "the first book")
+	r := newReading()
+	read := func(r *reading) string {
+		data, err := r.read(path)
+		text, wrong := r.book(path, 3)
+		if err != nil || wrong != nil || text != string(data) {
+			t.Errorf("%q and %q (%v, %v)", data, text, err, wrong)
+		}
+		return text
+	}
+	first := read(r)
+	writeFile(t, filepath.Dir(path), "book", "another book altogether")
+	if again := read(r); again != first {
+		t.Errorf("%q after %q", again, first)
+	}
+	if diff := cmp.Diff([]string{path}, r.differs(r.now())); diff != "" {
+		t.Errorf("changed files (-want +got):\n%s", diff)
+	}
+	if next := read(r.anew()); next == first {
+		t.Errorf("%q once more", next)
+	}
+}
+
 // TestReadings says what counts as another content.
 func TestReadings(t *testing.T) {
 	dir := t.TempDir()
@@ -199,11 +273,11 @@ func TestReadings(t *testing.T) {
 	write("rewritten", strings.Repeat("word ", large))
 	must(syscall.Mkfifo(path("pipe"), 0o600))
 
-	r := reading{}
+	r := newReading()
 	for _, name := range []string{"same", "other", "gone", "new", "book", "rewritten"} {
 		_, _ = r.read(path(name))
 	}
-	r[path("pipe")], _ = unread(path("pipe")) // who reads it waits for a writer
+	r.held[path("pipe")], _ = unread(path("pipe")) // who reads it waits for a writer
 	if changed := r.differs(r.now()); len(changed) > 0 {
 		t.Errorf("changed without a change: %v", changed)
 	}

@@ -49,21 +49,20 @@ func overrides(cmd *cobra.Command) map[string]string {
 }
 
 // loadConfig reads the configuration of a verb: flags over environment over
-// targets file. URLs replace the configured targets.
-func loadConfig(cmd *cobra.Command, urls []string) (*config.Config, error) {
-	return readConfig(overrides(cmd), urls, config.ReadFile)
+// targets file. URLs replace the configured targets. What is read is kept in files.
+func loadConfig(cmd *cobra.Command, urls []string, files *reading) (*config.Config, error) {
+	return readConfig(overrides(cmd), urls, files)
 }
 
-// readConfig is loadConfig with flags that were already read, and files read by
-// read.
-func readConfig(flags map[string]string, urls []string, read func(string) ([]byte, error)) (*config.Config, error) {
+// readConfig is loadConfig with flags that were already read.
+func readConfig(flags map[string]string, urls []string, files *reading) (*config.Config, error) {
 	return load(config.Options{
-		Environ: env.ToMap(os.Environ()), Overrides: flags, URLs: urls, APIs: apis(), Servers: wire.Servers(), ReadFile: read,
-	})
+		Environ: env.ToMap(os.Environ()), Overrides: flags, URLs: urls, APIs: apis(), Servers: wire.Servers(), ReadFile: files.read,
+	}, files)
 }
 
 // load is [config.Load] with the check of a file whose format is not ours.
-func load(o config.Options) (*config.Config, error) {
+func load(o config.Options, files *reading) (*config.Config, error) {
 	c, err := config.Load(o)
 	if err != nil {
 		return nil, err
@@ -74,7 +73,7 @@ func load(o config.Options) (*config.Config, error) {
 			Hint: "see the web configuration of the Prometheus exporter-toolkit",
 		}}
 	}
-	if err := readPrompts(c); err != nil {
+	if err := readPrompts(c, files); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -82,10 +81,10 @@ func load(o config.Options) (*config.Config, error) {
 
 // readPrompts reads the books and data sets that prompts come from: what is wrong
 // with them is wrong with the configuration.
-func readPrompts(c *config.Config) error {
+func readPrompts(c *config.Config, files *reading) error {
 	var problems config.Problems
 	for _, t := range c.Targets {
-		if _, err := promptOptions(t, 0); err != nil {
+		if _, err := promptOptions(t, files, 0); err != nil {
 			problems = append(problems, config.Problem{Place: "target " + t.Name, Text: err.Error(), Hint: "see PROBER_BOOK_FILE and PROBER_DATASET_FILE"})
 		}
 	}

@@ -26,7 +26,7 @@ func idle(wrong error, environ, flags map[string]string) (c *config.Config, ok b
 	} {
 		c, err := load(config.Options{
 			Environ: try.environ, Overrides: try.flags, URLs: []string{"http://127.0.0.1"}, APIs: apis(), Servers: wire.Servers(),
-		})
+		}, nil)
 		if err == nil {
 			c.Targets, c.Warnings = nil, nil
 			return c, c.DrainEndpoint

@@ -32,17 +32,17 @@ type instance struct {
 	log      *zap.Logger
 	build    telemetry.Build
 
-	refused error                                                           // why a sidecar probes nothing; nil: its configuration is right
-	load    func(read func(string) ([]byte, error)) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
-	files   reading                                                         // what config was read from; nil: nothing that could change
-	hangups <-chan os.Signal                                                // each one reloads; nil for none
-	lookup  discovery.Lookup                                                // of the addresses behind names; nil: the system's
+	refused error                                        // why a sidecar probes nothing; nil: its configuration is right
+	load    func(files *reading) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
+	files   *reading                                     // what config was read from; nil: nothing that could change
+	hangups <-chan os.Signal                             // each one reloads; nil for none
+	lookup  discovery.Lookup                             // of the addresses behind names; nil: the system's
 
 	names  *discovery.Directory
 	blanks map[string]blank // of hosts that are not as they should be
 	probed []config.Target  // what the crew works on; nil before it does
 	owned  int              // how many of all targets were last said to be the shard's
-	seen   reading          // what the files held at the last look
+	seen   map[string]sum   // what the files held at the last look
 }
 
 // run probes and serves until ctx is done, then ends in this order: no new
@@ -52,7 +52,8 @@ func (i *instance) run(ctx context.Context) error {
 	i.names = discovery.New(i.lookup)
 	unknown := i.lookUp(ctx, i.config)
 	i.probed = i.roster(i.config)
-	jobs, err := assemble(i.probed, i.dial, i.build)
+	jobs, err := assemble(i.probed, i.files, i.dial, i.build)
+	i.files.settle()
 	if err != nil {
 		return errors.Join(err, i.listener.Close())
 	}
@@ -72,7 +73,7 @@ func (i *instance) run(ctx context.Context) error {
 	defer drop()
 	c := &crew{observers: o, log: i.log, starts: starts, probes: probes, fits: make(turns, fitsAtOnce)}
 	wishes := make(chan reloading)
-	server, failed := i.serve(o, wishes, c.drain)
+	server, failed := i.serve(ctx, o, wishes, c.drain)
 	c.replace(jobs)
 	o.board.SetReady(i.refused == nil && !o.draining.Load())
 
@@ -123,14 +124,14 @@ func ticks(interval time.Duration) (c <-chan time.Time, stop func()) {
 	return ticker.C, ticker.Stop
 }
 
-// serve starts to serve the page, the metrics and the rest. drain ends the starts
-// of probes for good. The channel gets the error with which serving ended before it should.
-func (i *instance) serve(o *observers, wishes chan<- reloading, drain func()) (*http.Server, <-chan error) {
+// serve starts to serve the page, the metrics and the rest; when ctx is done there
+// are no more reloads. drain ends the starts of probes for good. The channel gets the error with which serving ended before it should.
+func (i *instance) serve(ctx context.Context, o *observers, wishes chan<- reloading, drain func()) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	o.board.Register(mux)
 	if i.load != nil {
-		mux.HandleFunc("POST /-/reload", reloadHandler(wishes))
-		mux.HandleFunc("PUT /-/reload", reloadHandler(wishes))
+		mux.HandleFunc("POST /-/reload", reloadHandler(wishes, ctx.Done()))
+		mux.HandleFunc("PUT /-/reload", reloadHandler(wishes, ctx.Done()))
 	}
 	if i.config.DrainEndpoint {
 		mux.HandleFunc("/-/drain", i.drainHandler(o, drain))
@@ -147,17 +148,39 @@ func (i *instance) serve(o *observers, wishes chan<- reloading, drain func()) (*
 	return server, failed
 }
 
+// How long a client may take for the header of its request, for a body, which
+// nothing wants, and for the answer.
+const (
+	headerLimit = 10 * time.Second
+	bodyLimit   = 10 * time.Second
+	writeLimit  = 2 * time.Minute
+)
+
 // newServer refuses what a page of another origin makes a browser POST, and bounds
-// what a client may cost that never ends its header or says nothing.
+// what a client may cost that never ends its request, says nothing, or does not
+// read the answer: a scrape that nobody reads holds all metrics in memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off; the error is of levels that do not exist
 	return &http.Server{
 		ErrorLog:          complaints,
-		Handler:           http.NewCrossOriginProtection().Handler(mux),
-		ReadHeaderTimeout: 10 * time.Second,
+		Handler:           http.NewCrossOriginProtection().Handler(bounded(mux)),
+		ReadHeaderTimeout: headerLimit,
+		WriteTimeout:      writeLimit,
 		IdleTimeout:       5 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
+}
+
+// bounded bounds the time for the body of a request, if there is one: the server
+// waits for its end. It is no time of the whole request, of which a reload may
+// need more.
+func bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != http.NoBody {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyLimit)) // every server of ours can
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // close ends the HTTP server when the requests under way have been answered.

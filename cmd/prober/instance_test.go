@@ -37,7 +37,7 @@ type world struct {
 	logs    *observer.ObservedLogs
 	stop    context.CancelFunc
 	ended   chan error
-	load    func(read func(string) ([]byte, error)) (*config.Config, error) // what a reload finds
+	load    func(files *reading) (*config.Config, error) // what a reload finds
 }
 
 // newWorld starts an instance that probes the hosts as environ says. Hosts are
@@ -59,12 +59,12 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 			w.closed.Store(host+":80", true)
 		}
 	}
-	w.load = func(read func(string) ([]byte, error)) (*config.Config, error) {
-		options.ReadFile = read
+	w.load = func(files *reading) (*config.Config, error) {
+		options.ReadFile = files.read
 		return config.Load(options)
 	}
-	files := reading{}
-	c, refused := w.load(files.read)
+	files := newReading()
+	c, refused := w.load(files)
 	if refused != nil {
 		var ok bool
 		if c, ok = idle(refused, options.Environ, nil); !ok {
@@ -76,7 +76,7 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 	own := sim.NewListener()
 	i := &instance{
 		config: c, listener: own, drain: drain, log: zap.New(core), build: buildInfo(),
-		load:  func(read func(string) ([]byte, error)) (*config.Config, error) { return w.load(read) },
+		load:  func(files *reading) (*config.Config, error) { return w.load(files) },
 		files: files, lookup: lookup, refused: refused,
 		dial: func(ctx context.Context, _, address string) (net.Conn, error) {
 			if _, refuses := w.closed.Load(address); refuses {

@@ -35,11 +35,12 @@ Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 			if format != "text" && format != "json" {
 				return config.Problems{{Place: fmt.Sprintf("--format=%q", format), Text: "unknown", Hint: "want text or json"}}
 			}
-			c, err := loadConfig(cmd, urls)
+			files := newReading()
+			c, err := loadConfig(cmd, urls, files)
 			if err != nil {
 				return err
 			}
-			return once(cmd.Context(), c, cmd.OutOrStdout(), format)
+			return once(cmd.Context(), c, files, cmd.OutOrStdout(), format)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text, or json: one object a target and line")
@@ -49,8 +50,8 @@ Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 
 // once probes every target of c once. It returns errFailed if an outcome was
 // not ok.
-func once(ctx context.Context, c *config.Config, w io.Writer, format string) error {
-	jobs, err := assemble(present(ctx, c), nil, buildInfo())
+func once(ctx context.Context, c *config.Config, files *reading, w io.Writer, format string) error {
+	jobs, err := assemble(present(ctx, c), files, nil, buildInfo())
 	if err != nil {
 		return err
 	}

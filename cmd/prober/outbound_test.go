@@ -51,11 +51,11 @@ func (j *journal) lookup(_ context.Context, family, host string) ([]netip.Addr, 
 // /metrics said last.
 func (j *journal) probe(t *testing.T, environ map[string]string, until func(page string) bool) string {
 	t.Helper()
-	load := func(read func(string) ([]byte, error)) (*config.Config, error) {
-		return config.Load(config.Options{Environ: environ, APIs: apis(), ReadFile: read})
+	load := func(files *reading) (*config.Config, error) {
+		return config.Load(config.Options{Environ: environ, APIs: apis(), ReadFile: files.read})
 	}
-	files := reading{}
-	c, err := load(files.read)
+	files := newReading()
+	c, err := load(files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 // promptOptions are what the group of t is asked. They read the file that is
 // asked from. Groups of one run have seeds of their own, so that none warms the
 // cache for another.
-func promptOptions(t config.Target, seed uint64) (prompt.Options, error) {
+func promptOptions(t config.Target, files *reading, seed uint64) (prompt.Options, error) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(t.Group)) // never fails
 	o := prompt.Options{
@@ -24,19 +24,13 @@ func promptOptions(t config.Target, seed uint64) (prompt.Options, error) {
 	}
 	switch o.Workload {
 	case prompt.Book:
-		data, err := config.ReadFile(t.BookFile)
-		if err == nil {
-			o.Book, err = prompt.ParseBook(data, o.Tokens)
-		}
-		if err != nil {
+		var err error
+		if o.Book, err = files.book(t.BookFile, o.Tokens); err != nil {
 			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
 		}
 	case prompt.Dataset:
-		data, err := config.ReadFile(t.DatasetFile)
-		if err == nil {
-			o.Dataset, err = prompt.ParseDataset(data)
-		}
-		if err != nil {
+		var err error
+		if o.Dataset, err = files.dataset(t.DatasetFile); err != nil {
 			return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
 		}
 	}

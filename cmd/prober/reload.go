@@ -15,14 +15,15 @@ import (
 // reload makes the crew work by the configuration as it is now. A configuration
 // that is wrong changes nothing.
 func (i *instance) reload(ctx context.Context, c *crew) error {
-	i.files = reading{}
-	next, err := i.load(i.files.read)
+	i.files = i.files.anew()
+	defer i.files.settle()
+	next, err := i.load(i.files)
 	var targets []config.Target
 	var jobs []*job
 	if err == nil {
 		c.observers.recorder.LookupsFailed(i.lookUp(ctx, next))
 		targets = i.roster(next)
-		jobs, err = assemble(targets, i.dial, i.build)
+		jobs, err = assemble(targets, i.files, i.dial, i.build)
 	}
 	c.observers.recorder.Reloaded(time.Now(), err == nil)
 	if err != nil {
@@ -74,13 +75,16 @@ func (i *instance) warn(next *config.Config) {
 // A reloading is somebody's wish for a reload.
 type reloading struct{ done chan error }
 
-// reloadHandler answers when the reload is done. Problems name places and hints,
-// never secrets.
-func reloadHandler(wishes chan<- reloading) http.HandlerFunc {
+// reloadHandler answers when the reload is done, or will not be because stopping is
+// closed. Problems name places and hints, never secrets.
+func reloadHandler(wishes chan<- reloading, stopping <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		wish := reloading{done: make(chan error, 1)}
 		select {
 		case wishes <- wish:
+		case <-stopping:
+			http.Error(w, "not reloaded: the prober is about to end", http.StatusServiceUnavailable)
+			return
 		case <-r.Context().Done():
 			return
 		}

@@ -17,8 +17,8 @@ import (
 // and returns the answer's status and text.
 func (w *world) reload(hosts []string, environ map[string]string) (int, string) {
 	w.t.Helper()
-	w.load = func(read func(string) ([]byte, error)) (*config.Config, error) {
-		return config.Load(config.Options{Environ: environ, URLs: urls(hosts), APIs: apis(), ReadFile: read})
+	w.load = func(files *reading) (*config.Config, error) {
+		return config.Load(config.Options{Environ: environ, URLs: urls(hosts), APIs: apis(), ReadFile: files.read})
 	}
 	response, err := w.client.Post("http://prober/-/reload", "", nil)
 	if err != nil {
@@ -96,6 +96,26 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 			t.Error("the failed reload cannot be seen")
 		}
 		w.stop()
+		w.end()
+	})
+}
+
+// TestReloadAtTheEnd holds that nobody waits for a reload that does not come while
+// the last probes end.
+func TestReloadAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 10*time.Second, []string{"a"}, settings("0.1"))
+		if err := w.servers["a"].SetFault(sim.Fault{Hang: true}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(15 * time.Second)
+		w.stop()
+		synctest.Wait()
+		stopped := time.Now()
+		status, text := w.reload([]string{"a"}, settings("0.1"))
+		if status != http.StatusServiceUnavailable || time.Since(stopped) > 0 {
+			t.Errorf("%d %s after %v", status, text, time.Since(stopped))
+		}
 		w.end()
 	})
 }

@@ -11,8 +11,9 @@ import (
 )
 
 // lookupLimit bounds the lookups of all hosts together. A host that is not known
-// by then is looked up the next time.
-const lookupLimit = 5 * time.Second
+// by then is looked up the next time. A resolver waits five seconds for the first
+// name server (resolv.conf(5)) before it asks the second, once for each family.
+const lookupLimit = 12 * time.Second
 
 // lookUp looks up the hosts of dns+ URLs, and returns why it could not, by host.
 func lookUp(ctx context.Context, names *discovery.Directory, targets []config.Target) map[string]error {

@@ -50,11 +50,11 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 		Example: `  prober run http://localhost:8000
   PROBER_TARGETS_0_URL=http://vllm:8000 PROBER_QPS=0.05 prober run`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			load := func(read func(string) ([]byte, error)) (*config.Config, error) {
-				return readConfig(overrides(cmd), urls, read)
+			load := func(files *reading) (*config.Config, error) {
+				return readConfig(overrides(cmd), urls, files)
 			}
-			files := reading{}
-			c, refused := load(files.read)
+			files := newReading()
+			c, refused := load(files)
 			if refused != nil {
 				var ok bool
 				if c, ok = idle(refused, env.ToMap(os.Environ()), overrides(cmd)); !ok {

@@ -94,11 +94,11 @@ func probeSystem(t *testing.T, s system) string {
 		"API": s.api, "PROMPT_TOKENS": fmt.Sprint(askedPrompt), "MAX_TOKENS": fmt.Sprint(askedOutput), "NAME": "target",
 	}
 	maps.Copy(given, s.given)
-	c, err := load(config.Options{Overrides: given, URLs: []string{server.URL}, APIs: apis(), Servers: wire.Servers()})
+	c, err := load(config.Options{Overrides: given, URLs: []string{server.URL}, APIs: apis(), Servers: wire.Servers()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := assemble(c.Targets, nil, buildInfo())
+	jobs, err := assemble(c.Targets, nil, nil, buildInfo())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -29,13 +30,13 @@ var everything = []string{
 func serveWith(t *testing.T, dir, webConfig string) string {
 	t.Helper()
 	path := writeFile(t, dir, "web.yaml", webConfig)
-	load := func(read func(string) ([]byte, error)) (*config.Config, error) {
+	load := func(files *reading) (*config.Config, error) {
 		return config.Load(config.Options{
-			Environ: map[string]string{"PROBER_WEB_CONFIG_FILE": path, "PROBER_QPS": "0.01"}, URLs: []string{"http://127.0.0.1:1"}, APIs: apis(), ReadFile: read,
+			Environ: map[string]string{"PROBER_WEB_CONFIG_FILE": path, "PROBER_QPS": "0.01"}, URLs: []string{"http://127.0.0.1:1"}, APIs: apis(), ReadFile: files.read,
 		})
 	}
-	files := reading{}
-	c, err := load(files.read)
+	files := newReading()
+	c, err := load(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,11 +170,66 @@ func TestCertificatesOfTheListenerAreRotated(t *testing.T) {
 	}
 }
 
-// TestServerHasLimits, but none of the time that a whole request takes: that would
-// end a reload or a drain which takes longer.
+// TestServerDropsClients that do not end their request, or do not read the answer.
+func TestServerDropsClients(t *testing.T) {
+	for name, test := range map[string]struct {
+		request string
+		reads   bool
+		want    time.Duration
+	}{
+		"a body without end":        {"POST / HTTP/1.1\r\nHost: prober\r\nContent-Length: 10\r\n\r\nbody", true, bodyLimit},
+		"chunks without end":        {"POST / HTTP/1.1\r\nHost: prober\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n", true, bodyLimit},
+		"an answer that nobody has": {"GET / HTTP/1.1\r\nHost: prober\r\n\r\n", false, writeLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, accepted := net.Pipe()
+				defer client.Close()
+				begun, ended := time.Now(), make(chan time.Duration, 1)
+				mux := http.NewServeMux()
+				mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
+				s := newServer(mux, zap.NewNop())
+				s.ConnState = func(_ net.Conn, state http.ConnState) {
+					if state == http.StateClosed {
+						ended <- time.Since(begun)
+					}
+				}
+				listener := &oneConn{conn: make(chan net.Conn, 1)}
+				listener.conn <- accepted
+				go func() { _ = s.Serve(listener) }()
+				if _, err := io.WriteString(client, test.request); err != nil {
+					t.Fatal(err)
+				}
+				if test.reads {
+					_, _ = io.Copy(io.Discard, client)
+				}
+				if got := <-ended; got != test.want {
+					t.Errorf("dropped after %v, want %v", got, test.want)
+				}
+				close(listener.conn)
+				_ = s.Close()
+			})
+		})
+	}
+}
+
+// A oneConn is a listener that accepts one connection.
+type oneConn struct{ conn chan net.Conn }
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	if conn, ok := <-l.conn; ok {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+func (*oneConn) Close() error   { return nil }
+func (*oneConn) Addr() net.Addr { return &net.TCPAddr{} }
+
+// TestServerHasLimits, but none of the time in which a whole request must have been
+// read: that would end a reload or a drain which takes longer.
 func TestServerHasLimits(t *testing.T) {
 	s := newServer(http.NewServeMux(), zap.NewNop())
-	if s.ReadHeaderTimeout == 0 || s.ReadTimeout != 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 || s.MaxHeaderBytes > 1<<16 {
+	if s.ReadHeaderTimeout == 0 || s.ReadTimeout != 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 || s.MaxHeaderBytes > 1<<16 {
 		t.Errorf("read header %v, read %v, idle %v, header %d bytes", s.ReadHeaderTimeout, s.ReadTimeout, s.IdleTimeout, s.MaxHeaderBytes)
 	}
 }

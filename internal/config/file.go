@@ -10,6 +10,10 @@ import (
 // longest.
 const maxFile = 64 << 20
 
+// ErrPipe is the error of a ReadFile that does not wait for whoever may write to a
+// pipe some day.
+var ErrPipe = errors.New("is no regular file, and such are read at the start only")
+
 var errTooLarge = errors.New("has more than 64 MiB")
 
 // ReadFile reads a file that the configuration names. One of more than 64 MiB, a

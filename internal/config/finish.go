@@ -88,6 +88,8 @@ func reason(err error) string {
 	switch {
 	case errors.Is(err, errTooLarge):
 		return errTooLarge.Error()
+	case errors.Is(err, ErrPipe):
+		return ErrPipe.Error()
 	case errors.Is(err, fs.ErrNotExist):
 		return "no such file"
 	case errors.Is(err, fs.ErrPermission):

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -26,12 +27,19 @@ func (k key) checkHeaders(s string) (canonical string, f *fault) {
 	return found.Encode(), nil
 }
 
+// ownHeaders are what a probe sets itself, whatever is configured.
+var ownHeaders = []string{
+	"Accept", "Accept-Encoding", "Baggage", "Content-Length", "Content-Type", "Traceparent", "Trailer", "Transfer-Encoding", "User-Agent",
+}
+
 // addHeader puts a header into found, or says what is wrong with it. It quotes
 // neither name nor value: whoever mixes them up would see a secret printed.
 func addHeader(found url.Values, name, value string) (wrong string) {
 	switch {
 	case !headerName(name):
 		return "has a name that no HTTP header can have"
+	case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(own, name) }):
+		return "names a header that is the prober's own"
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return "has a value with control characters"
 	}

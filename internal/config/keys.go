@@ -295,7 +295,7 @@ func targetKeys(apis, servers []string) schema {
 		{
 			name: "HEADERS", scope: targetScope, kind: headersKind, otherwise: "none",
 			want: "want NAME=value,NAME=value (a value with a comma in it goes into the targets file)",
-			help: "headers to send, NAME=value,NAME=value; a mapping in the targets file; values are secrets",
+			help: "headers to send, NAME=value,NAME=value; a mapping in the targets file; values are secrets, Host replaces that of the URL",
 		},
 		{
 			name: "CA_FILE", scope: targetScope, kind: textKind, otherwise: "the system's",

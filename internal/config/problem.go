@@ -27,7 +27,11 @@ func (p Problem) Error() string {
 // It is the error that [Load] returns and is never empty there.
 type Problems []Problem
 
-// Error is a line with the count, then a line for each problem.
+// mostShown is how many problems an error shows: more are one, of a file that is
+// none of ours.
+const mostShown = 100
+
+// Error is a line with the count, then a line for each problem, up to 100.
 func (ps Problems) Error() string {
 	var b strings.Builder
 	noun := "problems"
@@ -35,8 +39,11 @@ func (ps Problems) Error() string {
 		noun = "problem"
 	}
 	fmt.Fprintf(&b, "%d %s in the configuration:", len(ps), noun)
-	for _, p := range ps {
+	for _, p := range ps[:min(len(ps), mostShown)] {
 		b.WriteString("\n  " + p.Error())
+	}
+	if more := len(ps) - mostShown; more > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", more)
 	}
 	return b.String()
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,6 +53,19 @@ func TestProblemsAreSortedByPlaceOnce(t *testing.T) {
 	want := Problems{{Place: "A"}, {Place: "A_2_C"}, {Place: "A_10_B"}, {Place: "f:9"}, {Place: "f:9: x"}, {Place: "f:12"}}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
+	}
+}
+
+// TestProblemsOfAnotherFile holds that a file of something else is told apart from
+// a wrong one without a line of the log for each line of it.
+func TestProblemsOfAnotherFile(t *testing.T) {
+	_, err := Load(Options{
+		Environ:  withTarget("TARGETS_FILE=f.yaml"),
+		ReadFile: files(map[string]string{"f.yaml": "targets:\n" + strings.Repeat("- {level: info}\n", 1000)}),
+	})
+	text := err.Error()
+	if lines := strings.Count(text, "\n"); lines != 101 || !strings.HasPrefix(text, "2000 problems") || !strings.HasSuffix(text, "\n  and 1900 more") {
+		t.Errorf("%d lines, of which the last is %q", lines, text[strings.LastIndex(text, "\n"):])
 	}
 }
 

@@ -13,6 +13,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// maxTargets bounds the targets file, in bytes: some 10,000 targets. As YAML it
+// takes many times its size, and one that is none may have a problem each line.
+const maxTargets = 2 << 20
+
 // A fileReader reads the targets file. It is strict: what it does not know is
 // a problem. Problems with a value stand at its line.
 type fileReader struct {
@@ -29,6 +33,10 @@ func (l *loader) file(path value) layer {
 	data, err := l.ReadFile(path.text)
 	if err != nil {
 		l.problem(path.label, reason(err), "")
+		return read
+	}
+	if len(data) > maxTargets {
+		l.problem(path.label, "has more than 2 MiB", "want a targets file")
 		return read
 	}
 	r := fileReader{loader: l, path: path.text}
@@ -177,7 +185,18 @@ func (r fileReader) unknown(name *yaml.Node, known []string) {
 			hint = "set " + prefix + k.name
 		}
 	}
-	r.problem(r.at(name), "unknown key "+quote(name.Value)+suggestion(name.Value, known), hint)
+	r.problem(r.at(name), "unknown key "+quoteKey(name.Value)+suggestion(name.Value, known), hint)
+}
+
+// quoteKey is what may be a key of a word that is none: whoever writes api_key=sk-1
+// would else see a secret printed.
+func quoteKey(word string) string {
+	const longest = 40
+	rest := strings.TrimLeft(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+	if end := min(len(word)-len(rest), longest); end < len(word) {
+		word = word[:end] + "…"
+	}
+	return quote(word)
 }
 
 // headers reads a mapping of headers.

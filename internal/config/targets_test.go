@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -98,6 +99,10 @@ func TestProblemsOfTheTargetsFile(t *testing.T) {
 		},
 		{"not YAML", "targets: [", `f.yaml:1: not YAML: did not find expected node content`},
 		{"a key that looks like an alias stays hidden", "api_key: *sk-123", `f.yaml: not YAML: unknown anchor '…' referenced`},
+		{"a key that holds its value", "api_key=sk-123: 1", `f.yaml:1: unknown key "api_key…"`},
+		{"a header without its mapping", "targets:\n- {url: http://a, \"Authorization: Bearer sk-123\": x}", `f.yaml:2: unknown key "Authorization…"`},
+		{"a key that is too long for one", strings.Repeat("k", 41) + ": 1", `f.yaml:1: unknown key "` + strings.Repeat("k", 40) + `…"`},
+		{"a file that is none of ours", strings.Repeat("#", maxTargets+1), `PROBER_TARGETS_FILE="f.yaml": has more than 2 MiB; want a targets file`},
 		{"two documents", "qps: 1\n---\nqps: 2", `f.yaml:2: a second document begins; want one document`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

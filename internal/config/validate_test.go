@@ -154,6 +154,10 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 			`PROBER_TARGETS_0_HEADERS: entry 2 has a name that no HTTP header can have; want NAME=value,NAME=value (a value with a comma in it goes into the targets file)`,
 		},
 		{
+			"a header of ours", "TARGETS_0_HEADERS=X-A=1,user-agent=2",
+			`PROBER_TARGETS_0_HEADERS: entry 2 names a header that is the prober's own; want NAME=value,NAME=value (a value with a comma in it goes into the targets file)`,
+		},
+		{
 			"a header twice", "TARGETS_0_HEADERS=X-A=1,x-a=2",
 			`PROBER_TARGETS_0_HEADERS: entry 2 repeats a header; want NAME=value,NAME=value (a value with a comma in it goes into the targets file)`,
 		},

@@ -190,7 +190,7 @@ func (t Target) question(ctx context.Context, method, path string, body []byte, 
 	if err != nil {
 		return reply{}, undiscovered{failed(Rejected, "make request: %w", err)}
 	}
-	req.Header = t.header()
+	t.head(req)
 	req.Header.Set("User-Agent", t.Agent)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Baggage", synthetic)

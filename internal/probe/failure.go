@@ -90,7 +90,13 @@ func (s stage) while() string {
 	return "while waiting for the response header"
 }
 
+// isTLS reports whether TLS failed. By TLS 1.3 a server refuses a client's
+// certificate, or that there is none, after the client's part of the handshake is
+// done: its alert comes in place of the answer.
 func isTLS(err error) bool {
+	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" { // what crypto/tls calls it
+		return true
+	}
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var alert tls.AlertError

@@ -30,6 +30,23 @@ func onSockets(t *testing.T, secure bool) *httptest.Server {
 	return server
 }
 
+// TestAServerThatWantsACertificate holds that its refusal is one of TLS, also where
+// it comes after the handshake, as by TLS 1.3.
+func TestAServerThatWantsACertificate(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: version, MaxVersion: version}
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		target := newTarget(nil)
+		target.URL, target.Transport = server.URL, NewTransport(Route{TLS: trusting(server)})
+		r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 1})
+		if r.Outcome != TLS {
+			t.Errorf("%s: %s: %v", tls.VersionName(version), r.Outcome, r.Err)
+		}
+	}
+}
+
 // trusting is the TLS configuration of a client that trusts the server.
 func trusting(server *httptest.Server) *tls.Config {
 	pool := x509.NewCertPool()

@@ -256,7 +256,7 @@ func (t Target) request(ctx context.Context, ask wire.Ask) (*http.Request, error
 		return nil, fmt.Errorf("make request: %w", err)
 	}
 	req.GetBody = nil
-	req.Header = t.header()
+	t.head(req)
 	if name := cmp.Or(t.Session, ask.Server.Session); name != "" && ask.Session != "" {
 		req.Header.Set(name, ask.Session)
 	}
@@ -278,6 +278,13 @@ func (t Target) secrets() http.Header {
 // synthetic marks a request as no user's, in the words of the OpenTelemetry
 // conventions, for whoever traces or counts it behind us.
 const synthetic = "user_agent.synthetic.type=test"
+
+// head gives a request the target's header. A Host in it is the request's own:
+// net/http sends no other.
+func (t Target) head(req *http.Request) {
+	req.Header = t.header()
+	req.Host = cmp.Or(req.Header.Get("Host"), req.Host)
+}
 
 // header is what every request to the target has: the dialect's own, with the
 // key, and what the user added, which wins.

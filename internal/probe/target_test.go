@@ -390,7 +390,7 @@ func TestRequest(t *testing.T) {
 			script{{ms, data(token, limit, usage(3, 1), done), goOn}}.stream(w, r)
 		})
 		target.Key, target.Session = "secret", "X-Session"
-		target.Header = http.Header{"X-Llm-D-Inference-Objective": {"sheddable"}}
+		target.Header = http.Header{"X-Llm-D-Inference-Objective": {"sheddable"}, "Host": {"llm.example.com"}}
 		target.Agent = "prober/test"
 		r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 1, CacheSalt: "salt", Session: "user-1", Priority: new(-5)})
 		if r.Outcome != OK {
@@ -412,6 +412,9 @@ func TestRequest(t *testing.T) {
 			if request.Header.Get(name) != value {
 				t.Errorf("%s: %q, want %q", name, request.Header.Get(name), value)
 			}
+		}
+		if request.Host != "llm.example.com" {
+			t.Errorf("host %q, want that of the header", request.Host)
 		}
 		if request.ContentLength != int64(len(want)) || request.URL.Path != "/v1/chat/completions" {
 			t.Errorf("content length %d, path %s", request.ContentLength, request.URL.Path)

@@ -15,8 +15,8 @@ import (
 const instrumentation = "github.com/llm-prober/prober"
 
 // newMeterProvider returns a provider whose histograms agree bucket for bucket
-// with those of [Prometheus]. The number of series is bounded by the
-// configuration, so that the SDK's own limit could only lose some.
+// with those of [Prometheus]. The SDK's own limit of series could only
+// lose some: those of targets that are gone count as well.
 func newMeterProvider(read sdkmetric.Reader, about *resource.Resource) *sdkmetric.MeterProvider {
 	return sdkmetric.NewMeterProvider(
 		sdkmetric.WithReader(read),

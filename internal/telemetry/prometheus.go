@@ -42,6 +42,10 @@ func (p *Prometheus) Registry() *prometheus.Registry { return p.registry }
 // ExportFailed counts a failed export of OTLP, so that /metrics tells it as well.
 func (p *Prometheus) ExportFailed() { p.failures.count.Add(1) }
 
+// maxScrapes is how many scrapes are answered at once, the others with 503: each
+// holds all metrics in memory, 30 MB for 200 targets, until it has been read.
+const maxScrapes = 10
+
 // Handler serves /metrics in the format that the scraper prefers: Prometheus
 // text, OpenMetrics, or the protobuf format, which alone carries native
 // histograms. What cannot be collected or served is left out and told to onError,
@@ -54,6 +58,8 @@ func (p *Prometheus) Handler(onError func(error)) http.Handler {
 		ErrorLog:          errorLog(onError),
 		ErrorHandling:     promhttp.ContinueOnError,
 		EnableOpenMetrics: true,
+
+		MaxRequestsInFlight: maxScrapes,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -238,5 +239,49 @@ func TestExportFailedIsCounted(t *testing.T) {
 	p.ExportFailed()
 	if text := scrape(t, p, "text/plain").Body.String(); !strings.Contains(text, "llm_prober_export_failures_total 2\n") {
 		t.Error(ours(text))
+	}
+}
+
+// A stuck client has not read what was written until it is closed.
+type stuck struct {
+	http.ResponseWriter
+	writes, read chan struct{}
+}
+
+func (s stuck) Write(data []byte) (int, error) {
+	select {
+	case s.writes <- struct{}{}:
+		<-s.read
+	case <-s.read:
+	}
+	return len(data), nil
+}
+
+// TestScrapesAtOnceAreBounded holds that clients which do not read cost a bounded
+// memory, and that there is room again when they are gone.
+func TestScrapesAtOnceAreBounded(t *testing.T) {
+	h := NewPrometheus(Build{}).Handler(nil)
+	scrape := func() int {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		return w.Code
+	}
+	writes, read := make(chan struct{}), make(chan struct{})
+	var clients sync.WaitGroup
+	for range maxScrapes {
+		clients.Go(func() {
+			h.ServeHTTP(stuck{httptest.NewRecorder(), writes, read}, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		})
+	}
+	for range maxScrapes {
+		<-writes
+	}
+	if code := scrape(); code != http.StatusServiceUnavailable {
+		t.Errorf("one more is answered with %d, want 503", code)
+	}
+	close(read)
+	clients.Wait()
+	if code := scrape(); code != http.StatusOK {
+		t.Errorf("afterwards %d, want 200", code)
 	}
 }
