@@ -60,6 +60,9 @@ func hostPort(base string) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
+// maxKey bounds a key, in bytes: Node's servers take headers of 16 KiB, nginx 8.
+const maxKey = 16 << 10
+
 // readKey reads the API key of t from its file, if it has one.
 func (l *loader) readKey(t *Target, it item) {
 	if t.APIKeyFile == "" {
@@ -73,8 +76,10 @@ func (l *loader) readKey(t *Target, it item) {
 	}
 	text := strings.TrimRight(string(data), "\r\n")
 	switch {
-	case text == "":
+	case strings.TrimSpace(text) == "":
 		l.problem(label, "is empty", "want a file with the key in it")
+	case len(text) > maxKey:
+		l.problem(label, fmt.Sprintf("has %d bytes, more than any server takes in a header", len(text)), "want a file with the key on its only line")
 	case !printable(text):
 		l.problem(label, "has characters that do not print", "want a file with the key on its only line")
 	case it.values["API_KEY"].text == "":

@@ -143,6 +143,8 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		{"a key and its file", "API_KEY=sk\nAPI_KEY_FILE=there", `PROBER_API_KEY_FILE="there": given together with a key; want one of the two`},
 		{"a key file that is not there", "API_KEY_FILE=no", `PROBER_API_KEY_FILE="no": no such file`},
 		{"a key file with nothing in it", "API_KEY_FILE=empty", `PROBER_API_KEY_FILE="empty": is empty; want a file with the key in it`},
+		{"a key file with blanks", "API_KEY_FILE=blank", `PROBER_API_KEY_FILE="blank": is empty; want a file with the key in it`},
+		{"a key file that holds no key", "API_KEY_FILE=long", `PROBER_API_KEY_FILE="long": has 20000 bytes, more than any server takes in a header; want a file with the key on its only line`},
 		{"a key file with two lines", "API_KEY_FILE=lines", `PROBER_API_KEY_FILE="lines": has characters that do not print; want a file with the key on its only line`},
 		{"a key that no header can hold", "API_KEY=sk\nsecret\x7f", "PROBER_API_KEY: has characters that do not print"},
 		{
@@ -170,7 +172,7 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			environment := withTarget(strings.ReplaceAll(test.environ, "sk\nsecret", "sk\x00secret"))
-			content := files(map[string]string{"there": "sk", "empty": "\n", "lines": "secret\nsecret\n"})
+			content := files(map[string]string{"there": "sk", "empty": "\n", "lines": "secret\nsecret\n", "blank": " \n", "long": strings.Repeat("s", 20_000)})
 			if diff := cmp.Diff(test.want, problems(t, Options{Environ: environment, ReadFile: content})); diff != "" {
 				t.Errorf("-want +got\n%s", diff)
 			}

@@ -67,7 +67,7 @@ const shortest = 6
 // within.
 func hide(text, secret string) string {
 	text = strings.ReplaceAll(text, secret, "***")
-	for n := len(secret) - 1; n >= shortest; n-- {
+	for n := min(len(secret)-1, len(text)); n >= shortest; n-- {
 		text = strings.ReplaceAll(text, secret[:n]+wire.Cut, "***"+wire.Cut)
 	}
 	return text

@@ -458,6 +458,14 @@ func TestLengthsAreHeldTo(t *testing.T) {
 	}
 }
 
+// TestALongSecretIsHiddenAtOnce, though no text can hold more than its start.
+func TestALongSecretIsHiddenAtOnce(t *testing.T) {
+	secret := "sk-verysecret" + strings.Repeat("x", 1<<20)
+	if got := hide("key sk-verysecret"+wire.Cut+"refused", secret); got != "key ***"+wire.Cut+"refused" {
+		t.Error(got)
+	}
+}
+
 // TestErrorsHoldNoSecrets holds that what a server repeats is not passed on.
 func TestErrorsHoldNoSecrets(t *testing.T) {
 	prompt := "Words: " + strings.Repeat("time money ", 20)
