@@ -99,10 +99,11 @@ func collect(t *testing.T, from sdkmetric.Reader) []metricdata.Metrics {
 	if err := from.Collect(context.Background(), &all); err != nil {
 		t.Fatal(err)
 	}
-	if len(all.ScopeMetrics) != 1 {
-		t.Fatalf("%d scopes, want 1", len(all.ScopeMetrics))
+	scopes := oneScope(&all).ScopeMetrics
+	if len(scopes) != 1 {
+		t.Fatalf("%d scopes, want 1", len(scopes))
 	}
-	return all.ScopeMetrics[0].Metrics
+	return scopes[0].Metrics
 }
 
 // read are all series that were collected, by the names that Prometheus gives
@@ -147,14 +148,16 @@ func words(set attribute.Set) map[string]string {
 // manual is an OTLP recorder that is read by hand instead of exporting.
 func manual(t testing.TB, genAI bool) (*OTLP, *sdkmetric.ManualReader) {
 	t.Helper()
-	from := sdkmetric.NewManualReader()
+	options := OTLPOptions{GenAI: genAI}
+	back := newMeters(options)
+	from := sdkmetric.NewManualReader(sdkmetric.WithProducer(back))
 	failed := &failures{}
 	o := &OTLP{ledger: newLedger(Build{}, nil, nil, failed)}
 	about, err := resourceOf(context.Background(), Build{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.measure(from, newUsage(), OTLPOptions{GenAI: genAI}, about); err != nil {
+	if err := o.measure(from, back, options, about); err != nil {
 		t.Fatal(err)
 	}
 	return o, from

@@ -3,11 +3,13 @@ package telemetry
 import (
 	"context"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -42,7 +44,7 @@ func (r *roads) values(t *testing.T, prefix string) map[string]float64 {
 	if err := r.from.Collect(context.Background(), &all); err != nil {
 		t.Fatal(err)
 	}
-	onOTLP := starting(read(t, r.usage.prune(&all).ScopeMetrics[0].Metrics), prefix)
+	onOTLP := starting(read(t, oneScope(r.usage.prune(&all)).ScopeMetrics[0].Metrics), prefix)
 	onMetrics := starting(scraped(gather(t, r.prometheus)), prefix)
 	if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
 		t.Errorf("series (-/metrics +OTLP):\n%s", diff)
@@ -230,9 +232,39 @@ func TestRemove(t *testing.T) {
 		t.Errorf("the prober's own: %v", got)
 	}
 	r.Set(fixedTarget())
-	again := scraped(gather(t, r.prometheus))["llm_probe_frames_total,model=llama,prompt=cold,target=a"]
-	if again.Value != 0 {
-		t.Errorf("set again, it begins with %v", again.Value)
+	again := r.values(t, "llm_probe_frames_total")
+	if want := map[string]float64{"llm_probe_frames_total,model=llama,prompt=cold,target=a": 0}; !cmp.Equal(again, want) {
+		t.Errorf("set again, it begins with %v", again)
+	}
+}
+
+// TestTargetsThatAreGoneAreForgotten: replicas come and go for a year, and the SDK
+// keeps whatever a provider ever saw.
+func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
+	r := newRoads(t)
+	held := r.otlp.back.(*meters)
+	var gone []weak.Pointer[holding]
+	for _, name := range []string{"a", "b", "c"} {
+		replica := fixedTarget()
+		replica.Name = name
+		r.Set(replica)
+		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target = name }))
+		gone = append(gone, weak.Make(held.holdings[name]))
+	}
+	r.Remove("a")
+	r.Remove("c")
+	if got := r.values(t, "llm_probe_frames_total"); !cmp.Equal(got, map[string]float64{"llm_probe_frames_total,model=llama,prompt=cold,target=b": 4}) {
+		t.Errorf("left: %v", got)
+	}
+	r.Remove("b")
+	runtime.GC()
+	for n, h := range gone {
+		if h.Value() != nil {
+			t.Errorf("target %d is still held", n)
+		}
+	}
+	if len(held.holdings) != 0 {
+		t.Errorf("held: %v", slices.Collect(maps.Keys(held.holdings)))
 	}
 }
 

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -31,26 +32,90 @@ func newMeterProvider(read sdkmetric.Reader, about *resource.Resource) *sdkmetri
 	)
 }
 
-// meters are the OpenTelemetry SDK as a backend.
+// meters are the OpenTelemetry SDK as a backend. Each target is a [holding] of its
+// own, and the rest has one provider: the prober itself, and the series of the GenAI
+// conventions, which several targets may share.
 type meters struct {
-	rows       []Instrument
-	histograms []metric.Float64Histogram // by row; nil if it is a counter
-	counters   []metric.Int64Counter     // by row; nil if it is a histogram
-	usage      *usage
+	rows    []Instrument
+	version string // of the prober
+	read    []sdkmetric.ManualReaderOption
+	shared  *instruments
+	usage   *usage // of what is shared
+
+	mu       sync.Mutex
+	holdings map[string]*holding // by name of target
 }
 
-func metersOf(m metric.Meter, rows []Instrument, u *usage) (*meters, error) {
-	all := &meters{
-		rows:       rows,
+// newMeters returns meters without instruments: [meters.begin] makes them. Holdings
+// are read with options.
+func newMeters(o OTLPOptions, options ...sdkmetric.ManualReaderOption) *meters {
+	rows := ofResults(ScopeTarget, ScopeProber)
+	if o.GenAI {
+		rows = append(rows, ofResults(ScopeGenAI)...)
+	}
+	return &meters{rows: rows, version: o.Build.Version, read: options, usage: newUsage(), holdings: map[string]*holding{}}
+}
+
+// begin makes the instruments of what is shared.
+func (m *meters) begin(shared metric.Meter) (err error) {
+	m.shared, err = instrumentsOf(shared, m.rows, func(i Instrument) bool { return i.Scope != ScopeTarget })
+	return err
+}
+
+// open resolves the attributes once. A counter shows at zero; a histogram of
+// OpenTelemetry cannot exist without a value. Series of several targets may be
+// one, in the words of the GenAI conventions.
+func (m *meters) open(row int, t Target, p point) sink {
+	i, attributes := m.rows[row], m.rows[row].attributes(t, p)
+	from, used := m.shared, m.usage
+	if i.Scope == ScopeTarget {
+		h := m.hold(t.Name)
+		from, used = h.instruments, h.usage
+	}
+	used.add(i.Name, attributes.Equivalent(), 1)
+	set := metric.WithAttributeSet(attributes)
+	if i.Kind == Counter {
+		c := meterCounter{counter: from.counters[row], options: []metric.AddOption{set}}
+		c.add(0)
+		return c
+	}
+	h := meterHistogram{histogram: from.histograms[row], options: []metric.RecordOption{set}}
+	if i.Scope == ScopeGenAI {
+		return h
+	}
+	return zeroing{h, i.zero()}
+}
+
+// close notes that a series has ended: the SDK keeps it, and [pruning] leaves it
+// out of what is exported. With the last of a target all of them are let go.
+func (m *meters) close(row int, t Target, p point) {
+	i, attributes := m.rows[row], m.rows[row].attributes(t, p)
+	if i.Scope != ScopeTarget {
+		m.usage.add(i.Name, attributes.Equivalent(), -1)
+		return
+	}
+	m.hold(t.Name).usage.add(i.Name, attributes.Equivalent(), -1)
+	m.letGo(t.Name)
+}
+
+// instruments are those of some rows of the catalog.
+type instruments struct {
+	histograms []metric.Float64Histogram // by row; nil if it is a counter, or not here
+	counters   []metric.Int64Counter     // by row; nil if it is a histogram, or not here
+}
+
+func instrumentsOf(m metric.Meter, rows []Instrument, here func(Instrument) bool) (*instruments, error) {
+	all := &instruments{
 		histograms: make([]metric.Float64Histogram, len(rows)),
 		counters:   make([]metric.Int64Counter, len(rows)),
-		usage:      u,
 	}
 	for row, i := range rows {
 		var err error
-		if i.Kind == Counter {
+		switch {
+		case !here(i):
+		case i.Kind == Counter:
 			all.counters[row], err = m.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
-		} else {
+		default:
 			all.histograms[row], err = m.Float64Histogram(i.Name, metric.WithUnit(i.Unit),
 				metric.WithDescription(i.Help), metric.WithExplicitBucketBoundaries(i.Bounds...))
 		}
@@ -59,32 +124,6 @@ func metersOf(m metric.Meter, rows []Instrument, u *usage) (*meters, error) {
 		}
 	}
 	return all, nil
-}
-
-// open resolves the attributes once. A counter shows at zero; a histogram of
-// OpenTelemetry cannot exist without a value. Series of several targets may be
-// one, in the words of the GenAI conventions.
-func (m *meters) open(row int, t Target, p point) sink {
-	i, attributes := m.rows[row], m.rows[row].attributes(t, p)
-	m.usage.add(i.Name, attributes.Equivalent(), 1)
-	set := metric.WithAttributeSet(attributes)
-	if i.Kind == Counter {
-		c := meterCounter{counter: m.counters[row], options: []metric.AddOption{set}}
-		c.add(0)
-		return c
-	}
-	h := meterHistogram{histogram: m.histograms[row], options: []metric.RecordOption{set}}
-	if i.Scope == ScopeGenAI {
-		return h
-	}
-	return zeroing{h, i.zero()}
-}
-
-// close only notes that the series has ended: the SDK keeps it, and [pruning]
-// leaves it out of what is exported.
-func (m *meters) close(row int, t Target, p point) {
-	i, attributes := m.rows[row], m.rows[row].attributes(t, p)
-	m.usage.add(i.Name, attributes.Equivalent(), -1)
 }
 
 // attributes are the labels of one series as OpenTelemetry has them. Those of the

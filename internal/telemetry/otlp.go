@@ -87,24 +87,20 @@ func NewOTLP(ctx context.Context, o OTLPOptions) (*OTLP, error) {
 
 // send lets the recorder export metrics periodically.
 func (o *OTLP) send(to sdkmetric.Exporter, options OTLPOptions, about *resource.Resource) error {
-	series := newUsage()
-	to = metricExporter{pruning{to, series}, o.failures}
-	return o.measure(sdkmetric.NewPeriodicReader(to), series, options, about)
+	back := newMeters(options, sdkmetric.WithTemporalitySelector(to.Temporality), sdkmetric.WithAggregationSelector(to.Aggregation))
+	to = metricExporter{pruning{to, back.usage}, o.failures}
+	return o.measure(sdkmetric.NewPeriodicReader(to, sdkmetric.WithProducer(back)), back, options, about)
 }
 
-// measure lets the recorder keep metrics for a reader.
-func (o *OTLP) measure(read sdkmetric.Reader, series *usage, options OTLPOptions, about *resource.Resource) error {
+// measure lets the recorder keep metrics for a reader, to which back gives those of
+// the targets.
+func (o *OTLP) measure(read sdkmetric.Reader, back *meters, options OTLPOptions, about *resource.Resource) error {
 	o.metrics = newMeterProvider(read, about)
 	meter := o.metrics.Meter(instrumentation, metric.WithInstrumentationVersion(options.Build.Version))
-	rows := ofResults(ScopeTarget, ScopeProber)
-	if options.GenAI {
-		rows = append(rows, ofResults(ScopeGenAI)...)
-	}
-	back, err := metersOf(meter, rows, series)
-	if err != nil {
+	if err := back.begin(meter); err != nil {
 		return err
 	}
-	o.ledger = newLedger(options.Build, rows, back, o.failures)
+	o.ledger = newLedger(options.Build, back.rows, back, o.failures)
 	return observe(meter, o.ledger)
 }
 

@@ -15,6 +15,7 @@ type usage struct {
 	mu    sync.Mutex
 	by    map[string]map[attribute.Distinct]int // by instrument; 0: they have ended
 	ended int                                   // how many are 0
+	all   int                                   // how many series are open
 }
 
 func newUsage() *usage { return &usage{by: map[string]map[attribute.Distinct]int{}} }
@@ -26,6 +27,7 @@ func (u *usage) add(instrument string, set attribute.Distinct, more int) {
 	if u.by[instrument] == nil {
 		u.by[instrument] = map[attribute.Distinct]int{}
 	}
+	u.all += more
 	before, known := u.by[instrument][set]
 	u.by[instrument][set] = before + more
 	switch {
@@ -36,8 +38,15 @@ func (u *usage) add(instrument string, set attribute.Distinct, more int) {
 	}
 }
 
-// pruning exports only the series that have not ended. The SDK keeps every
-// attribute set it ever saw, and would export a removed target, with its last
+// open is how many series are open.
+func (u *usage) open() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.all
+}
+
+// pruning exports only the series that have not ended, as of one scope. The SDK keeps
+// every attribute set it ever saw, and would export what has ended, with its last
 // values, until the process ends. A series that begins again goes on where it
 // ended, as cumulative ones may.
 type pruning struct {
@@ -47,7 +56,19 @@ type pruning struct {
 
 // Export implements [sdkmetric.Exporter].
 func (p pruning) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
-	return p.Exporter.Export(ctx, p.usage.prune(all))
+	return p.Exporter.Export(ctx, oneScope(p.usage.prune(all)))
+}
+
+// oneScope puts what is produced beside what the SDK has: it is of the same scope.
+func oneScope(all *metricdata.ResourceMetrics) *metricdata.ResourceMetrics {
+	if len(all.ScopeMetrics) < 2 {
+		return all
+	}
+	one := metricdata.ScopeMetrics{Scope: all.ScopeMetrics[0].Scope}
+	for _, scope := range all.ScopeMetrics {
+		one.Metrics = append(one.Metrics, scope.Metrics...)
+	}
+	return &metricdata.ResourceMetrics{Resource: all.Resource, ScopeMetrics: []metricdata.ScopeMetrics{one}}
 }
 
 // prune returns what has not ended of all, which stays as it is.
