@@ -170,11 +170,17 @@ func (r road) exemplars(t *testing.T, selector string) []string {
 
 // series are all of our metrics that came by a road, by name and labels, without
 // the labels that say how they came. Budgets go on being skipped, and are left
-// out.
+// out. A scrape that took longer than its interval has failed, and until the next
+// there is no series: then it looks again.
 func (r road) series(t *testing.T) map[string]*model.Sample {
 	t.Helper()
+	var found model.Vector
+	eventually(t, r.name+": series", func() bool {
+		found = r.into.query(t, fmt.Sprintf(`{__name__=~"llm_probe.+",job=%q} unless {model="unknown"}`, r.job))
+		return len(found) > 0
+	})
 	all := map[string]*model.Sample{}
-	for _, s := range r.into.query(t, fmt.Sprintf(`{__name__=~"llm_probe.+",job=%q} unless {model="unknown"}`, r.job)) {
+	for _, s := range found {
 		for _, label := range []model.LabelName{"job", "instance", "exported_job", "exported_instance"} {
 			delete(s.Metric, label)
 		}
