@@ -1,3 +1,5 @@
+//go:build measurement
+
 package test
 
 import (
@@ -39,7 +41,7 @@ func TestStarvedProberRecordsNoWrongGap(t *testing.T) {
 	limit := starve(t)
 	binary := os.Getenv("PROBER_BINARY")
 	if binary == "" {
-		t.Fatal("PROBER_BINARY is not set: run make e2e")
+		t.Fatal("PROBER_BINARY is not set: run make accuracy")
 	}
 	cmd := exec.CommandContext(context.Background(), "/bin/sh", "-c", limit.enter+`exec "$0" "$@"`, binary,
 		"run", "--listen-address", "127.0.0.1:0", "--log-format", "json", "--qps", "1", "--max-in-flight", "5", "--prompt-tokens", "100",
