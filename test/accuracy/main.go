@@ -54,6 +54,7 @@ type plan struct {
 	throttle bool   // the clients have a fifth of a processor
 	profile  string // of the simulator
 	prompt   int    // words
+	itl      bool   // only what the prober says of ITL is measured
 }
 
 // plannedGap is that of the profile "steady".
@@ -71,6 +72,7 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags.IntVar(&p.again, "again", 2, "times that what others disturbed is measured again: the quietest counts")
 	flags.BoolVar(&p.ahead, "ahead", false, "run the simulator in real time, so that no client delays it (takes CAP_SYS_NICE)")
 	flags.BoolVar(&p.throttle, "throttle", false, "give the clients 20 ms of each 100 (takes root)")
+	flags.BoolVar(&p.itl, "itl", false, "measure only what the prober with kernel stamps says of ITL")
 	flags.StringVar(&p.profile, "profile", "steady", "the simulator's profile, one with a token a frame")
 	flags.IntVar(&p.prompt, "prompt", 16, "words of a prompt")
 	flags.StringVar(&p.binary, "prober", os.Getenv("PROBER_BINARY"), "the prober's binary")
@@ -102,7 +104,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var all []*measured
 	for n := range p.runs {
 		for _, streams := range p.streams {
-			for _, client := range clients() {
+			for _, client := range p.clients() {
 				m, err := quietest(p.again, func() (*measured, error) {
 					m, err := measure(ctx, p, client, streams)
 					if err != nil {
@@ -119,8 +121,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			}
 		}
 	}
+	fmt.Fprintf(stdout, "%s\n\n%s\n", p.header(all), itlTable(all))
+	if p.itl {
+		return nil
+	}
 	rows := summarize(all)
-	fmt.Fprintf(stdout, "%s\n\n%s\n%s\n", p.header(all), table(rows), itlTable(all))
+	fmt.Fprintf(stdout, "%s\n", table(rows))
 	for _, v := range append(verdicts(rows), p.doubts(all)...) {
 		fmt.Fprintln(stdout, "-", v)
 	}
@@ -133,6 +139,14 @@ func (p plan) start(cmd *exec.Cmd) error {
 		return startAhead(cmd)
 	}
 	return cmd.Start()
+}
+
+// clients are those that are measured.
+func (p plan) clients() []string {
+	if p.itl {
+		return []string{kernelStamped}
+	}
+	return clients()
 }
 
 // job is what a client is told for a number of streams.
