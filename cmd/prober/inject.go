@@ -33,11 +33,13 @@ func newInject() *cobra.Command {
 		Long: `Inject reads manifests, YAML documents or JSON, adds the prober as a native sidecar to
 every pod that holds a model server, and writes them all to standard output. What it
 does not change stays as it was, byte for byte; a second time it changes nothing. What
-was done, and what should be known, goes to standard error.
+was done, with the tokens per day and pod, and what should be known goes to standard error.
 
 Model servers are recognized by their command or their image. The annotation
 prober.llm-prober.io/inject: "true" or "false" on the pod template decides for its pods,
-prober.llm-prober.io/port says where the server listens. Kubernetes 1.29 or later.
+prober.llm-prober.io/port says where the server listens; without it that is --port, what the
+server's own arguments or variables say, the container port called http, or the server's
+default. Kubernetes 1.29 or later.
 
 Exit code: 0, 2 for usage, for manifests that cannot be read, and if there is no model
 server in them (but with --allow-none); nothing is written then.`,

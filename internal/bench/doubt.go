@@ -23,7 +23,7 @@ func Doubt(lag Lag, late []time.Duration, kernel bool, ttft, tpot time.Duration)
 	var list []string
 	switch lag := lag.worst(); {
 	case kernel && disturbs(lag, ttft, punctual):
-		list = append(list, fmt.Sprintf("the bench was short of processors: it waited up to %s (p99) for one, %.0f%% of the median TTFT, which may be too long by as much where a request had to wait before it was sent; gaps, ITL and TPOT are between the kernel's timestamps and hold"+remedy,
+		list = append(list, fmt.Sprintf("the bench was short of processors: it waited up to %s (p99) for one, %.0f%% of the median TTFT, which may be too long by as much where a request had to wait before it was sent; gaps, ITL and TPOT are between arrival timestamps of the kernel, which do not wait"+remedy,
 			rounded(lag), 100*share(lag, ttft)))
 	case !kernel && disturbs(lag, tpot, unnoticed):
 		list = append(list, fmt.Sprintf("the bench was short of processors, and arrivals have no timestamps of the kernel: what arrived waited up to %s (p99) until it was read, %s"+remedy,

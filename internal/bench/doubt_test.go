@@ -48,7 +48,7 @@ func TestDoubtInWords(t *testing.T) {
 		"the bench was late: requests began up to 250ms (p99) after they were due, 25% of the median TTFT, which does not hold that and may be too long by as much",
 	})
 	equal(t, "kernel", Doubt(Lag{P99: 80 * time.Millisecond}, nil, true, 200*time.Millisecond, token), []string{
-		"the bench was short of processors: it waited up to 80ms (p99) for one, 40% of the median TTFT, which may be too long by as much where a request had to wait before it was sent; gaps, ITL and TPOT are between the kernel's timestamps and hold; ask less at once, or run it where more processors are free",
+		"the bench was short of processors: it waited up to 80ms (p99) for one, 40% of the median TTFT, which may be too long by as much where a request had to wait before it was sent; gaps, ITL and TPOT are between arrival timestamps of the kernel, which do not wait; ask less at once, or run it where more processors are free",
 	})
 	equal(t, "all", Doubt(Lag{P99: 80 * time.Millisecond}, nil, false, time.Second, token), []string{
 		"the bench was short of processors, and arrivals have no timestamps of the kernel: what arrived waited up to 80ms (p99) until it was read, longer than a token takes (50ms): tokens that arrived together, gaps, ITL and TPOT are its own as much as the server's; ask less at once, or run it where more processors are free",
