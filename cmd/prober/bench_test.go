@@ -118,6 +118,11 @@ func TestTwoStacks(t *testing.T) {
 		if took := time.Since(began); took < 90*time.Second || took > 2*time.Minute {
 			t.Errorf("ten rounds took %v", took)
 		}
+		for _, s := range d.Summaries {
+			if got := s.Throughput().Requests; got != 0.1 {
+				t.Errorf("%s: %v requests/s of an offered 0.1", s.Target, got)
+			}
+		}
 		c := d.Comparisons[0]
 		ttft, tpot := line(t, c, "TTFT"), line(t, c, "TPOT")
 		within(t, "TTFT", ttft.Difference, 0.7961-0.8226)
