@@ -136,7 +136,8 @@ func rejectedHint(status int) string {
 	case http.StatusForbidden:
 		return "this API key (PROBER_API_KEY, --api-key) may not use the model, or something before the server keeps this client out"
 	case http.StatusNotFound:
-		return "the server does not know the model or the path: compare PROBER_TARGETS_n_MODEL (--model) with GET /v1/models, and check the URL"
+		return "the server does not know the model or the path: compare PROBER_TARGETS_n_MODEL (--model) with GET /v1/models, and check the URL: " +
+			"a path in the URL is used as it is, and often ends with /v1"
 	case http.StatusMethodNotAllowed:
 		return "the path does not take such requests: check the URL and PROBER_TARGETS_n_API (--api)"
 	case http.StatusRequestEntityTooLarge:

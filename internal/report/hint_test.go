@@ -74,6 +74,7 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{status(probe.Rejected, 402), "credit"},
 		{status(probe.Rejected, 403), "may not use the model"},
 		{status(probe.Rejected, 404), "GET /v1/models"},
+		{status(probe.Rejected, 404), "a path in the URL is used as it is"},
 		{status(probe.Rejected, 405), "--api"},
 		{status(probe.Rejected, 413), "--prompt-tokens"},
 		{status(probe.Rejected, 302), "no redirect"},

@@ -15,13 +15,19 @@ import (
 
 func TestURL(t *testing.T) {
 	for base, want := range map[string]string{
-		"http://a":                 "http://a/v1/models",
-		"http://a/":                "http://a/v1/models",
-		"http://a/v1":              "http://a/v1/models",
-		"http://a/v1/":             "http://a/v1/models",
-		"http://a/openai/v1":       "http://a/openai/v1/models",
-		"http://a/serve/llama":     "http://a/serve/llama/v1/models",
-		"https://a:8443/v1/models": "https://a:8443/v1/models/v1/models",
+		"http://a":                        "http://a/v1/models",
+		"http://a/":                       "http://a/v1/models",
+		"http://a/v1":                     "http://a/v1/models",
+		"http://a/v1/":                    "http://a/v1/models",
+		"http://a/openai":                 "http://a/openai/v1/models",
+		"http://a/openai/v1":              "http://a/openai/v1/models",
+		"http://a/serve/llama/v1":         "http://a/serve/llama/v1/models",
+		"http://a/serve/llama":            "http://a/serve/llama/models",
+		"http://a/v1beta/openai/":         "http://a/v1beta/openai/models",
+		"http://a/api/v4":                 "http://a/api/v4/models",
+		"http://a/v1/openai":              "http://a/v1/openai/models",
+		"https://a:8443/v1/models":        "https://a:8443/v1/models/models",
+		"http://a/openai/deployments/gpt": "http://a/openai/deployments/gpt/models",
 	} {
 		if got := URL(base, ModelsPath); got != want {
 			t.Errorf("URL(%q) = %q, want %q", base, got, want)
@@ -34,6 +40,31 @@ func TestURLOfPrefixedPaths(t *testing.T) {
 		if got := URL(base, "/openai/v1/models"); got != "http://a/openai/v1/models" {
 			t.Errorf("URL(%q) = %q", base, got)
 		}
+	}
+}
+
+// TestEndpointURLs holds where probes go from bases that have a path of their own.
+func TestEndpointURLs(t *testing.T) {
+	for _, test := range []struct {
+		base    string
+		dialect Dialect
+		want    string
+	}{
+		{"https://a/v1beta/openai", chat{}, "https://a/v1beta/openai/chat/completions"},
+		{"https://a/v1beta/openai", completions{}, "https://a/v1beta/openai/completions"},
+		{"https://a/v1beta/openai", responses{}, "https://a/v1beta/openai/responses"},
+		{"https://a/gateway", llama{}, "https://a/gateway/completion"},
+		{"https://a/anthropic", anthropic{}, "https://a/anthropic/v1/messages"}, // as its own clients have it
+		{"https://a/openai/deployments/gpt", chat{}, "https://a/openai/deployments/gpt/chat/completions"},
+		{"https://a/openai/deployments/gpt", azure{}, "https://a/openai/deployments/gpt/chat/completions?api-version=2024-10-21"},
+		{"https://a/openai", azure{}, "https://a/openai/deployments/m/chat/completions?api-version=2024-10-21"},
+	} {
+		if got := URL(test.base, test.dialect.Path(Ask{Model: "m"})); got != test.want {
+			t.Errorf("%s of %s: %s, want %s", test.dialect.Name(), test.base, got, test.want)
+		}
+	}
+	if got, want := At("https://a:8443/base/v1", "/my/chat", "/x?api-version=1"), "https://a:8443/my/chat?api-version=1"; got != want {
+		t.Errorf("a path of the user's own: %s, want %s", got, want)
 	}
 }
 
