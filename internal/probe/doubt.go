@@ -57,7 +57,11 @@ func belated(r *Result) []error {
 	if d, ok := r.Timeline.MaxReadDelay(); ok {
 		why += fmt.Sprintf(", up to %v", d.Round(10*time.Microsecond))
 	}
-	return []error{fmt.Errorf("the prober was late: %s: no ITL, no chunk gaps, no max gap", why)}
+	lost := "no ITL, no chunk gaps"
+	if _, ok := r.MaxGap(); !ok {
+		lost += ", no max gap"
+	}
+	return []error{fmt.Errorf("the prober was late: %s: %s", why, lost)}
 }
 
 // shortest is the length of the shortest secret that is looked for, in bytes.

@@ -34,6 +34,11 @@ func TestDoubtsOfTaintedProbes(t *testing.T) {
 		}
 		return r
 	}
+	paused := func(r *Result) *Result { // for so long that nothing unread can have hidden it
+		r.Timeline.Tokens[2].At += 20 * 45 * ms
+		r.Timeline.Tokens[3].At = r.Timeline.Tokens[2].At
+		return r
+	}
 	for name, test := range map[string]struct {
 		of   *Result
 		want []string
@@ -43,10 +48,13 @@ func TestDoubtsOfTaintedProbes(t *testing.T) {
 		"late":                  {read4(OK, TaintLate), []string{late}},
 		"coalesced":             {read4(OK, TaintCoalesced), []string{together}},
 		"batched by us": {batch(read4(OK, TaintCoalesced)), []string{
-			"the prober was late: frames were read together while it was, up to 20µs: no ITL, no chunk gaps, no max gap",
+			"the prober was late: frames were read together while it was, up to 20µs: no ITL, no chunk gaps", // but 45 ms hide in no 20 µs
 		}},
 		"stalled": {read4(Stalled, TaintLate), []string{late}},
-		"failed":  {read4(Stalled, ""), nil},
+		"late, and its longest gap is the server's all the same": {
+			paused(read4(OK, TaintLate)), []string{"the prober was late: bytes lay unread for longer than a token takes, up to 45ms: no ITL, no chunk gaps"},
+		},
+		"failed": {read4(Stalled, ""), nil},
 	} {
 		var got []string
 		for _, err := range doubts(test.of, wire.Ask{MaxTokens: 4}) {

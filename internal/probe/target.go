@@ -77,7 +77,7 @@ func (t Target) newExchange(ask wire.Ask) *exchange {
 	return &exchange{
 		target: t, ask: ask,
 		result: &Result{
-			Target: t.Name, Group: t.Group, Model: ask.Model, API: t.Dialect.Name(), Prompt: t.Prompt,
+			Target: t.Name, Group: t.Group, Model: ask.Model, API: t.Dialect.Name(), Prompt: t.Prompt, Key: t.key(),
 			TraceID: randomHex(16), SpanID: randomHex(8),
 		},
 	}
@@ -287,6 +287,20 @@ func (t Target) secrets() http.Header {
 	h := http.Header{"": {t.Key}}
 	maps.Copy(h, t.Header)
 	return h
+}
+
+// key is what requests carry to show who asks.
+func (t Target) key() Key {
+	const prefix = "Bearer "
+	switch {
+	case t.Header.Get("Authorization")+t.Header.Get("Api-Key")+t.Header.Get("X-Api-Key") != "":
+		return KeyInHeader
+	case t.Key == "":
+		return KeyNone
+	case len(t.Key) > len(prefix) && strings.EqualFold(t.Key[:len(prefix)], prefix):
+		return KeyPrefixed
+	}
+	return KeyGiven
 }
 
 // synthetic marks a request as no user's, in the words of the OpenTelemetry

@@ -51,6 +51,8 @@ func tpot(r *probe.Result) string {
 		return "none: the server did not say how many tokens it generated"
 	case r.Hidden:
 		return "none: some tokens are reasoning that no frame showed"
+	case r.Finish == "" && r.Outcome != probe.OK:
+		return "none: the answer broke off after its first token frame"
 	}
 	return "none: all tokens came in the first frame"
 }
