@@ -120,7 +120,7 @@ func (l *loader) meant(name string) string {
 	}
 	near, ok := targetList+"_0_"+name, true
 	if _, own := l.keys.find(name, targetScope); !own {
-		near, ok = nearest(name, l.keys.variables(index))
+		near, ok = Nearest(name, l.keys.variables(index))
 	}
 	if !ok {
 		return ""
