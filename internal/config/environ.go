@@ -187,3 +187,8 @@ func oneLine(s string) string {
 	}
 	return quote(s)
 }
+
+// flagName spells a key's name as a flag: PROMPT_TOKENS is prompt-tokens.
+func flagName(name string) string {
+	return strings.ReplaceAll(strings.ToLower(name), "_", "-")
+}

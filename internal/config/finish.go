@@ -49,7 +49,7 @@ func (l *loader) base(t *Target, it item) {
 		{"/messages", "anthropic"}, {"/responses", "openai-responses"},
 	} {
 		base, found := strings.CutSuffix(strings.TrimRight(t.URL, "/"), end.path)
-		if !found {
+		if !found || !strings.Contains(base, "://") { // of http://messages it is the host
 			continue
 		}
 		t.URL = base

@@ -3,7 +3,6 @@ package config
 import (
 	"math"
 	"slices"
-	"strings"
 )
 
 // A scope says where a key may be given.
@@ -388,18 +387,4 @@ func (s schema) in(scopes ...scope) schema {
 		}
 	}
 	return found
-}
-
-// fileWords returns the names of the keys as the targets file spells them.
-func (s schema) fileWords() []string {
-	words := make([]string, len(s))
-	for i, k := range s {
-		words[i] = strings.ToLower(k.name)
-	}
-	return words
-}
-
-// flagName spells a key's name as a flag: PROMPT_TOKENS is prompt-tokens.
-func flagName(name string) string {
-	return strings.ReplaceAll(strings.ToLower(name), "_", "-")
 }

@@ -332,6 +332,7 @@ func TestBaseURLs(t *testing.T) {
 		{"TARGETS_0_API=openai-completions\nTARGETS_0_URL=http://one/v1/completions/", "http://one/v1", "ends with the endpoint /completions, which" + cut + "http://one/v1"},
 		{"TARGETS_0_API=tgi\nTARGETS_0_URL=http://one/messages", "http://one", "ends with the endpoint /messages, which" + cut + "http://one"},
 		{"TARGETS_0_API=tgi\nTARGETS_0_URL=http://one/v1/responses", "http://one/v1", "ends with the endpoint /responses, which" + cut + "http://one/v1"},
+		{"TARGETS_0_URL=http://messages", "http://messages", ""},
 		{"TARGETS_0_PATH=/x/completions\nTARGETS_0_URL=http://one/completions", "http://one/completions", ""},
 	} {
 		c := load(t, Options{Environ: environ(test.environ)})
