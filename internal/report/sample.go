@@ -31,6 +31,8 @@ type Sample struct {
 	E2EL         Seconds
 	ITL          []float64 // seconds, once a token; nil if there is none
 	Doubts       []string  // the result's warnings
+
+	Error, Hint string // of a request that failed: what is known of it, and what to do
 }
 
 // Seconds are a duration that may be unknown.
@@ -54,6 +56,9 @@ func SampleOf(r *probe.Result) Sample {
 		s.Doubts = append(s.Doubts, w.Error())
 	}
 	if r.Outcome != probe.OK {
+		if s.Hint = Hint(r); r.Err != nil {
+			s.Error = r.Err.Error()
+		}
 		return s
 	}
 	if r.Unspoilt() {
