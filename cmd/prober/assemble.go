@@ -89,7 +89,7 @@ func (j *job) add(t config.Target, files *reading, dial probe.Dial, build teleme
 		return fmt.Errorf("target %s: %w", t.Name, err)
 	}
 	target := probe.Target{
-		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL,
+		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL, Path: t.Path,
 		Key: t.APIKey.Reveal(), Header: header(t), Agent: agent(build),
 		Transport: transport(t, dial, security),
 		Timeout:   t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit,
@@ -169,7 +169,7 @@ func client(t config.Target) sum {
 		key = ""
 	}
 	fmt.Fprintf(hash, "%q", []string{
-		t.URL, t.Address, t.API, t.APIVersion, t.Server, t.Model, key, t.APIKeyFile, t.CAFile, t.CertFile, t.KeyFile,
+		t.URL, t.Path, t.Address, t.API, t.APIVersion, t.Server, t.Model, key, t.APIKeyFile, t.CAFile, t.CertFile, t.KeyFile,
 	})
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
 		fmt.Fprintf(hash, "%q", []string{name, t.Headers[name].Reveal()})

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -31,6 +33,36 @@ func addConfigFlags(cmd *cobra.Command, without ...string) {
 			cmd.Flags().Lookup(key.Flag).NoOptDefVal = "on"
 		}
 	}
+}
+
+// flagError says what is wrong with a flag in the words of all problems, and what an unknown
+// one probably stands for.
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		word, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near, ok := config.Nearest(word, known); ok {
+			return fmt.Errorf("%w (did you mean --%s?)", err, near)
+		}
+		return err
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		f := invalid.GetFlag()
+		problem := config.Problem{Place: place(f.Name, invalid.GetValue()), Text: "cannot be read as " + f.Value.Type()}
+		switch f.Value.Type() {
+		case "int", "uint64":
+			problem.Text, problem.Hint = "not a whole number", "want a number, for example 10"
+		case "bool":
+			problem.Text, problem.Hint = "neither true nor false", "give it alone for true"
+		case "intSlice":
+			problem.Text, problem.Hint = "not a list of whole numbers", "want numbers with commas between them, for example 1,2,4,8"
+		case "duration":
+			problem.Text, problem.Hint = "not a duration", "want a duration with its unit, for example 30s"
+		}
+		return config.Problems{problem}
+	}
+	return err
 }
 
 // overrides returns the flags that were given, by the names of their variables.

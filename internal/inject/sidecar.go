@@ -18,7 +18,7 @@ const (
 
 // A sidecar is the prober as a native sidecar: an init container that stays.
 // It has no probes, for they would make the pod wait for it, or unready.
-// Its requests are its limits, so that a pod of the class Guaranteed stays one.
+// It has no limit of the CPU: whoever is throttled measures the throttling.
 type sidecar struct {
 	Name            string          `yaml:"name"            json:"name"`
 	Image           string          `yaml:"image"           json:"image"`
@@ -62,8 +62,8 @@ type (
 		Limits   amounts `yaml:"limits"   json:"limits"`
 	}
 	amounts struct {
-		CPU    string `yaml:"cpu"    json:"cpu"`
-		Memory string `yaml:"memory" json:"memory"`
+		CPU    string `yaml:"cpu,omitempty" json:"cpu,omitempty"`
+		Memory string `yaml:"memory"        json:"memory"`
 	}
 	securityContext struct {
 		RunAsNonRoot             bool `yaml:"runAsNonRoot"             json:"runAsNonRoot"`
@@ -89,7 +89,7 @@ func newSidecar(target string, s serving, o Options) sidecar {
 		RestartPolicy: "Always",
 		Ports:         []namedPort{{Name: "prober", ContainerPort: sidecarPort}},
 		Env:           environ(target, s, o),
-		Resources:     resources{Requests: amounts{CPU: "200m", Memory: "128Mi"}, Limits: amounts{CPU: "200m", Memory: "128Mi"}},
+		Resources:     resources{Requests: amounts{CPU: "200m", Memory: "128Mi"}, Limits: amounts{Memory: "128Mi"}},
 		SecurityContext: securityContext{
 			RunAsNonRoot: true, RunAsUser: 65532, RunAsGroup: 65532, ReadOnlyRootFilesystem: true,
 		},
