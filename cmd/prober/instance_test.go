@@ -61,7 +61,7 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 	}
 	w.load = func(files *reading) (*config.Config, error) {
 		options.ReadFile = files.read
-		return config.Load(options)
+		return load(options, files)
 	}
 	files := newReading()
 	c, refused := w.load(files)

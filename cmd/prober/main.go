@@ -74,6 +74,6 @@ Start with "prober demo", which needs nothing, or "prober once URL".`,
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newOnce(), newBench(), newReport(), newCheck(), newSimulate(), newDemo(), newDashboards(), newAlerts(), newInject(), newVersion())
+	root.AddCommand(newRun(), newOnce(), newBench(), newReport(), newCheck(), newSimulate(), newDemo(), newDashboards(), newAlerts(), newInject(), newDrain(), newVersion())
 	return root
 }
