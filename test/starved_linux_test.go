@@ -58,7 +58,11 @@ func TestStarvedProberRecordsNoWrongGap(t *testing.T) {
 	eventually(t, "probes that were tainted", func() bool { return count(true) >= 5 })
 	limit.lift()
 	eventually(t, "one that was not", func() bool { return count(false) > 0 })
-	get(t, base+"-/drain", "")
+	drain := exec.CommandContext(t.Context(), binary, "drain", base)
+	drain.Env = cmd.Env
+	if out, err := drain.CombinedOutput(); err != nil {
+		t.Fatalf("drain: %v\n%s", err, out)
+	}
 	eventually(t, "the end of all probes", func() bool {
 		text, _ := get(t, base+"metrics", "text/plain")
 		return total(families(t, text, expfmt.NewFormat(expfmt.TypeTextPlain))["llm_probe_in_flight"]) == 0

@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,8 +57,8 @@ func TestSidecarOfAnotherChart(t *testing.T) {
 			t.Errorf("%s: limit %v and request %v, want equal ones", resource, at(limits, resource), at(requests, resource))
 		}
 	}
-	if path := at(sidecar, "lifecycle", "preStop", "httpGet", "path"); path != "/-/drain" {
-		t.Errorf("preStop asks for %v", path)
+	if command := fmt.Sprint(at(sidecar, "lifecycle", "preStop", "exec", "command")); command != "[/prober drain]" {
+		t.Errorf("preStop runs %s", command)
 	}
 	restricted(t, "sidecar", spec, sidecar)
 	given := environment(sidecar)
