@@ -98,7 +98,7 @@ func (c *crew) resume() {
 	defer c.mu.Unlock()
 	if c.drains {
 		c.setDraining(false)
-		c.log.Info("draining ended by a reload")
+		c.log.Info("no longer draining: the configuration was reloaded")
 	}
 }
 

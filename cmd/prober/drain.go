@@ -33,11 +33,11 @@ const (
 // skipped and counted. A second call ends it.
 func (i *instance) drainHandler(drain func() bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		answer := drainEnded
+		answer, log := drainEnded, "no longer draining: probes begin again"
 		if drain() {
-			answer = drainBegun
+			answer, log = drainBegun, "draining: no more probes begin"
 		}
-		i.log.Info(answer, zap.String("asked_by", r.RemoteAddr))
+		i.log.Info(log, zap.String("asked_by", r.RemoteAddr))
 		fmt.Fprintln(w, answer)
 	}
 }

@@ -92,7 +92,7 @@ func parseFiles(c *config.Config, files *reading) error {
 		_, err := promptOptions(t, files, 0)
 		problem(t, err, "see PROBER_BOOK_FILE and PROBER_DATASET_FILE")
 		_, err = tlsConfig(t, files)
-		problem(t, err, "see PROBER_CA_FILE, PROBER_CERT_FILE and PROBER_KEY_FILE")
+		problem(t, err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
 	}
 	if problems != nil {
 		return problems

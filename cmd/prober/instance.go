@@ -74,6 +74,7 @@ func (i *instance) run(ctx context.Context) error {
 	c := &crew{observers: o, log: i.log, starts: starts, probes: probes, fits: make(turns, fitsAtOnce), budgets: budgets{}}
 	wishes := make(chan reloading)
 	server, failed := i.serve(ctx, o, wishes, c.drain)
+	i.log.Info("status page", zap.String("url", pageURL(i.listener.Addr().String(), i.config.WebConfigFile)))
 	c.replace(jobs)
 	o.ready(func(s *standing) { s.idle = i.refused != nil })
 

@@ -40,7 +40,8 @@ func newRun() *cobra.Command {
   /-/healthy         200 while the process serves
   /-/ready           200 while it probes
   /-/reload          POST reads the configuration anew, as SIGHUP does
-  /-/drain           with --drain-endpoint: POST begins no more probes, a second POST ends that; see prober drain
+  /-/drain           with --drain-endpoint: after a POST no more probes begin, until a second one or
+                     a reload; prober drain sends it
 
 It does so by itself when the targets file, or another file that was read, holds something
 else: a key that was rotated, or a ConfigMap that was changed. A wrong configuration changes
@@ -71,7 +72,6 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			if err != nil {
 				return fmt.Errorf("listen on PROBER_LISTEN_ADDRESS=%q: %w", c.ListenAddress, err)
 			}
-			log.Info("status page", zap.String("url", pageURL(listener.Addr().String(), c.WebConfigFile)))
 			hangups := make(chan os.Signal, 1)
 			signal.Notify(hangups, syscall.SIGHUP)
 			defer signal.Stop(hangups)
