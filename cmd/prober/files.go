@@ -31,7 +31,7 @@ type reading struct {
 	again bool              // after the start nobody waits for what a pipe may hold
 
 	// What was parsed of them, which new targets of the same configuration share.
-	books    map[string]func() (string, error)         // by length and path
+	books    map[string]func() (book, error)           // by length and path
 	sets     map[string]func() ([]prompt.Entry, error) // by path
 	security map[string]func() (*tls.Config, error)    // by the paths of certificates and key
 }
@@ -39,7 +39,7 @@ type reading struct {
 func newReading() *reading {
 	return &reading{
 		held: map[string]sum{}, sums: map[string]sum{}, data: map[string][]byte{}, pipes: map[string][]byte{},
-		books: map[string]func() (string, error){}, sets: map[string]func() ([]prompt.Entry, error){},
+		books: map[string]func() (book, error){}, sets: map[string]func() ([]prompt.Entry, error){},
 		security: map[string]func() (*tls.Config, error){},
 	}
 }
@@ -113,20 +113,29 @@ func (r *reading) sum(path string) sum {
 	return r.sums[path]
 }
 
-// book is the text of a book for prompts of a length, parsed once for all that
-// ask from it.
-func (r *reading) book(path string, tokens int) (string, error) {
-	parse := func() (string, error) {
+// A book is a text, and where its passages start.
+type book struct {
+	text     string
+	passages []int
+}
+
+// book is a book for prompts of a length, parsed once for all that ask from it.
+func (r *reading) book(path string, tokens int) (text string, passages []int, err error) {
+	parse := func() (book, error) {
 		data, err := r.read(path)
 		if err != nil {
-			return "", err
+			return book{}, err
 		}
-		return prompt.ParseBook(data, tokens)
+		text, err := prompt.ParseBook(data, tokens)
+		return book{text, prompt.Passages(text, tokens)}, err
 	}
+	var b book
 	if r == nil {
-		return parse()
+		b, err = parse()
+	} else {
+		b, err = onceFor(r.books, fmt.Sprint(tokens, " ", path), parse)
 	}
-	return onceFor(r.books, fmt.Sprint(tokens, " ", path), parse)
+	return b.text, b.passages, err
 }
 
 // dataset is the same of a data set.

@@ -236,7 +236,7 @@ func TestAReadingAgreesWithItself(t *testing.T) {
 	r := newReading()
 	read := func(r *reading) string {
 		data, err := r.read(path)
-		text, wrong := r.book(path, 3)
+		text, _, wrong := r.book(path, 3)
 		if err != nil || wrong != nil || text != string(data) {
 			t.Errorf("%q and %q (%v, %v)", data, text, err, wrong)
 		}
@@ -295,8 +295,8 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// TestFilesAreHashedOnce holds that what a file holds is read and hashed once for all
-// groups that name it, and that what was parsed of it serves after it is gone.
+// TestFilesAreHashedOnce holds that what a file holds is read, hashed and cut into
+// passages once for all groups that name it, and that what was parsed of it serves after it is gone.
 func TestFilesAreHashedOnce(t *testing.T) {
 	dir := t.TempDir()
 	newAuthority(t).issue(t, dir, "client")
@@ -305,24 +305,24 @@ func TestFilesAreHashedOnce(t *testing.T) {
 		CertFile: filepath.Join(dir, "client.crt"), KeyFile: filepath.Join(dir, "client.key"),
 	}
 	r := newReading()
-	read := func() (string, sum) {
+	read := func() (*int, sum) {
 		t.Helper()
 		asks, err := promptOptions(target, r, 0)
 		security, wrong := tlsConfig(target, r)
 		if err != nil || wrong != nil || len(security.Certificates) != 1 {
 			t.Fatal(err, wrong)
 		}
-		return asks.Book, filesOf([]config.Target{target}, r)
+		return &asks.Passages[0], filesOf([]config.Target{target}, r)
 	}
-	book, content := read()
+	passages, content := read()
 	r.settle()
 	for _, path := range []string{target.BookFile, target.CertFile, target.KeyFile} {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if again, same := read(); again != book || same != content {
-		t.Errorf("%q after %q, the same content: %v", again, book, same == content)
+	if again, same := read(); again != passages || same != content {
+		t.Errorf("the same passages: %v, the same content: %v", again == passages, same == content)
 	}
 	if len(r.differs(r.now())) != 3 {
 		t.Error("files that are gone did not change")
