@@ -153,7 +153,7 @@ func TestAddressesNeedNoFiles(t *testing.T) {
 		})
 		resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
 		w := newWorldOf(t, time.Second, []string{"10.0.0.1", "10.0.0.2"}, config.Options{Environ: environ, APIs: apis()}, resolver.LookupNetIP)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute + time.Second) // past a lookup
 		for _, path := range []string{book, authority} {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
