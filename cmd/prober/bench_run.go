@@ -23,11 +23,12 @@ type benchRun struct {
 	steps    int             // of all lengths and groups
 	step     int             // the one under way, from 1
 	before   []*job          // of the length before
-	exported *observers      // nil: nobody
+	budgets  budgets
+	exported *observers // nil: nobody
 }
 
 func newBenchRun(p *benchPlan, out, errs io.Writer) *benchRun {
-	r := &benchRun{plan: p, screen: newScreen(out, errs, p.format)}
+	r := &benchRun{plan: p, budgets: budgets{}, screen: newScreen(out, errs, p.format)}
 	r.document.Source, r.document.Started = "prober bench", time.Now()
 	return r
 }
@@ -71,6 +72,7 @@ func (r *benchRun) all(ctx context.Context) (failed error) {
 			if i < len(r.before) {
 				j.inherit(r.before[i])
 			}
+			r.budgets.give(j)
 		}
 		r.before, r.steps = jobs, len(r.plan.lengths)*len(jobs)*len(r.plan.wish.Loads())
 		for _, warning := range c.Warnings {

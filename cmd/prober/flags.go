@@ -93,7 +93,7 @@ func readConfig(flags map[string]string, urls []string, files *reading) (*config
 	}, files)
 }
 
-// load is [config.Load] with the check of a file whose format is not ours.
+// load is [config.Load] with the check of files whose format is not ours.
 func load(o config.Options, files *reading) (*config.Config, error) {
 	c, err := config.Load(o)
 	if err != nil {
@@ -105,20 +105,26 @@ func load(o config.Options, files *reading) (*config.Config, error) {
 			Hint: "see the web configuration of the Prometheus exporter-toolkit",
 		}}
 	}
-	if err := readPrompts(c, files); err != nil {
+	if err := parseFiles(c, files); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// readPrompts reads the books and data sets that prompts come from: what is wrong
-// with them is wrong with the configuration.
-func readPrompts(c *config.Config, files *reading) error {
+// parseFiles parses the books, data sets, certificates and keys of all targets:
+// what is wrong with them is wrong with the configuration.
+func parseFiles(c *config.Config, files *reading) error {
 	var problems config.Problems
-	for _, t := range c.Targets {
-		if _, err := promptOptions(t, files, 0); err != nil {
-			problems = append(problems, config.Problem{Place: "target " + t.Name, Text: err.Error(), Hint: "see PROBER_BOOK_FILE and PROBER_DATASET_FILE"})
+	problem := func(t config.Target, err error, hint string) {
+		if err != nil {
+			problems = append(problems, config.Problem{Place: "target " + t.Name, Text: strings.ReplaceAll(err.Error(), "\n", "; "), Hint: hint})
 		}
+	}
+	for _, t := range c.Targets {
+		_, err := promptOptions(t, files, 0)
+		problem(t, err, "see PROBER_BOOK_FILE and PROBER_DATASET_FILE")
+		_, err = tlsConfig(t, files)
+		problem(t, err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
 	}
 	if problems != nil {
 		return problems

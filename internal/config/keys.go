@@ -107,7 +107,7 @@ func proberKeys() schema {
 		},
 		{
 			name: "DRAIN_ENDPOINT", scope: proberScope, kind: onOffKind, fallback: "off", want: wantOnOff,
-			help: "for sidecars: serve /-/drain for the preStop hook, after which run begins no more probes, and do not end for a wrong configuration",
+			help: "for sidecars: serve /-/drain, which the preStop hook prober drain asks for and after which run begins no more probes, and do not end for a wrong configuration",
 		},
 		{
 			name: "GENAI_SEMCONV", scope: proberScope, kind: onOffKind, fallback: "on", want: wantOnOff,

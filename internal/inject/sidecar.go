@@ -51,10 +51,9 @@ type (
 	}
 	lifecycle struct {
 		PreStop struct {
-			HTTPGet struct {
-				Path string `yaml:"path" json:"path"`
-				Port string `yaml:"port" json:"port"`
-			} `yaml:"httpGet" json:"httpGet"`
+			Exec struct {
+				Command []string `yaml:"command" json:"command"`
+			} `yaml:"exec" json:"exec"`
 		} `yaml:"preStop" json:"preStop"`
 	}
 	resources struct {
@@ -94,8 +93,9 @@ func newSidecar(target string, s serving, o Options) sidecar {
 			RunAsNonRoot: true, RunAsUser: 65532, RunAsGroup: 65532, ReadOnlyRootFilesystem: true,
 		},
 	}
-	// The kubelet runs it when the pod begins to end, before it ends the server.
-	c.Lifecycle.PreStop.HTTPGet.Path, c.Lifecycle.PreStop.HTTPGet.Port = "/-/drain", "prober"
+	// The kubelet runs it when the pod begins to end, before it ends the server. Its
+	// httpGet cannot POST, and does not come from loopback.
+	c.Lifecycle.PreStop.Exec.Command = []string{"/prober", "drain"}
 	c.SecurityContext.Capabilities.Drop = []string{"ALL"}
 	c.SecurityContext.SeccompProfile.Type = "RuntimeDefault"
 	return c

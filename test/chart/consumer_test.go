@@ -1,6 +1,7 @@
 package chart_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,8 +58,8 @@ func TestSidecarOfAnotherChart(t *testing.T) {
 	if at(limits, "cpu") != nil || at(requests, "cpu") == nil {
 		t.Errorf("CPU: limit %v and request %v, want a request alone: throttling would falsify timing", at(limits, "cpu"), at(requests, "cpu"))
 	}
-	if path := at(sidecar, "lifecycle", "preStop", "httpGet", "path"); path != "/-/drain" {
-		t.Errorf("preStop asks for %v", path)
+	if command := fmt.Sprint(at(sidecar, "lifecycle", "preStop", "exec", "command")); command != "[/prober drain]" {
+		t.Errorf("preStop runs %s", command)
 	}
 	restricted(t, "sidecar", spec, sidecar)
 	given := environment(sidecar)

@@ -51,9 +51,8 @@ end, so that a server that drains is not counted as failing.
   {{- end }}
   lifecycle:
     preStop:
-      httpGet:
-        path: /-/drain
-        port: prober
+      exec:
+        command: [/prober, drain]
   resources:
     {{- toYaml $resources | nindent 4 }}
   securityContext:
