@@ -53,8 +53,7 @@ func TestCollectorRoadsAgree(t *testing.T) {
 	sameSeries(t, native.series(t), served.series(t))
 }
 
-// probed starts two simulated servers and a prober whose budgets end after 15
-// probes of each: a number that makes the ranks of quantiles no whole numbers.
+// probed starts two simulated servers and a prober whose budgets end after 15 probes of each.
 // base is the prober's URL, targets are the names of its targets.
 func probed(t *testing.T, environ ...string) (base string, targets []string) {
 	t.Helper()

@@ -102,24 +102,29 @@ func (r road) agreeSum(t *testing.T, what, name, target string, samples []float6
 func (r road) agreeQuantile(t *testing.T, what string, q float64, name, target string, want truth) {
 	t.Helper()
 	samples := want.samples[target][name]
-	rank := q * float64(len(samples))
-	if rank == math.Trunc(rank) {
-		t.Fatalf("%s: the rank %v is between two samples", what, rank)
-	}
+	rank := q * float64(len(samples)) // where it is whole, the quantile is of either sample beside it
 	sample := samples[int(rank)]
-	lower, upper := sample/math.Exp2(1.0/16), sample*math.Exp2(1.0/16)
-	if sample <= 0x1p-13 {
-		lower, upper = 0, 0x1p-13 // the zero bucket
-	}
+	lower, _ := r.bucket(name, target, samples[int(math.Ceil(rank))-1], want)
+	_, upper := r.bucket(name, target, sample, want)
 	expr := r.latest(name, "", target)
 	if r.classic {
 		expr = r.latest(name, "_bucket", target)
-		lower, upper = classicBucket(histogram(want.text, name, target), sample)
 	}
 	got := r.value(t, fmt.Sprintf("histogram_quantile(%v, %s)", q, expr))
 	if !(got >= lower*(1-1e-9) && got <= upper*(1+1e-9)) {
 		t.Errorf("%s: quantile %v is %v, want %v to %v around %v", what, q, got, lower, upper, sample)
 	}
+}
+
+// bucket are the bounds of the bucket, native or classic, that holds a sample.
+func (r road) bucket(name, target string, sample float64, want truth) (lower, upper float64) {
+	switch {
+	case r.classic:
+		return classicBucket(histogram(want.text, name, target), sample)
+	case sample <= 0x1p-13: // the zero bucket
+		return 0, 0x1p-13
+	}
+	return sample / math.Exp2(1.0/16), sample * math.Exp2(1.0/16)
 }
 
 // classicBucket are the bounds of the classic bucket that holds a value.
