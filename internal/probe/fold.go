@@ -83,6 +83,18 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 	return true
 }
 
+// atLeast is how many tokens were generated so far: each token frame holds one or more.
+func (f *fold) atLeast() int { return max(len(f.tokens), f.told, f.counted) }
+
+// overrun is how many tokens more than asked an answer may have: llama-server finishes a
+// character that several tokens make.
+const overrun = 3
+
+// endless reports whether more tokens than asked have arrived, and no end.
+func (f *fold) endless(ask wire.Ask) bool {
+	return ask.MaxTokens > 0 && f.finish == "" && f.atLeast() > ask.MaxTokens+overrun
+}
+
 // news is the visible text that the frame adds to the answer.
 func (f *fold) news(d wire.Delta) []byte {
 	if !d.Whole {

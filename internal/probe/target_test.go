@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -222,8 +223,18 @@ func TestStreams(t *testing.T) {
 		},
 		{
 			"an answer that drips for ever times out",
+			tokens(1000, 14*time.Second),
+			reading{Timeout, 14 * time.Second, none, none, 14 * time.Second, 8, 0, times(7, 14*time.Second), nil, none, none, none, FromNobody},
+		},
+		{
+			"an answer that goes on after the tokens asked for is broken off",
 			tokens(1000, 700*ms),
-			reading{Timeout, 700 * ms, none, none, 700 * ms, 171, 0, times(170, 700*ms), nil, none, none, none, FromNobody},
+			reading{WrongLength, 700 * ms, none, none, 700 * ms, 14, 0, times(13, 700*ms), nil, none, none, none, FromNobody},
+		},
+		{
+			"tokens are counted by usage where that tells more",
+			script{{ms, data(counted(5)), goOn}, {ms, data(counted(10)), goOn}, {ms, data(counted(15)), hang}},
+			reading{WrongLength, ms, ms / 5, none, ms, 3, 0, times(2, ms), times(10, ms/5), 80, none, 15, FromUsage},
 		},
 	}
 	for _, test := range tests {
@@ -237,6 +248,38 @@ func TestStreams(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAServerThatIgnoresTheLimitIsLeft holds that the connection to a server that
+// generates without end is closed at once, that the result says why, and that it is
+// remembered until an answer has an end.
+func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
+	inBubble(t, "endless", func(t *testing.T) {
+		var left []time.Duration
+		endless := true
+		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if start := time.Now(); endless {
+				tokens(1_000_000, 20*ms).stream(w, r)
+				left = append(left, time.Since(start))
+				return
+			}
+			slices.Concat(tokens(5, 20*ms), script{{0, data(limit, usage(80, 5), done), goOn}}).stream(w, r)
+		})
+		m := NewMember(target, "m", 1, nil)
+		r := m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 5})
+		synctest.Wait()
+		if r.Outcome != WrongLength || !slices.Equal(left, []time.Duration{9 * 20 * ms}) || len(r.Warnings) != 1 ||
+			!strings.Contains(r.Warnings[0].Error(), "ignores the limit") || !strings.Contains(r.Err.Error(), "asked 5") {
+			t.Errorf("%s: %v, warnings %v; the server noticed after %v", r.Outcome, r.Err, r.Warnings, left)
+		}
+		if notes := m.Lessons().Notes(); len(notes) != 1 || !strings.Contains(notes[0], "ignores the limit") {
+			t.Errorf("notes %q", notes)
+		}
+		endless = false
+		if r := m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 5}); r.Outcome != OK || m.Lessons().Unlimited {
+			t.Errorf("%s: %v; still said to ignore the limit: %t", r.Outcome, r.Err, m.Lessons().Unlimited)
+		}
+	})
 }
 
 func TestCompressedAnswersAreMalformed(t *testing.T) {
@@ -397,7 +440,7 @@ func TestRequest(t *testing.T) {
 			t.Fatalf("%s: %v", r.Outcome, r.Err)
 		}
 		request := <-got
-		want := `{"cache_salt":"salt","ignore_eos":true,"max_tokens":1,"messages":[{"role":"user","content":"Words: time"}],"min_tokens":1,` +
+		want := `{"cache_salt":"salt","ignore_eos":true,"max_completion_tokens":1,"max_tokens":1,"messages":[{"role":"user","content":"Words: time"}],"min_tokens":1,` +
 			`"model":"m","priority":-5,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`
 		if body != want {
 			t.Errorf("body\n%s\nwant\n%s", body, want)
