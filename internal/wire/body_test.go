@@ -89,6 +89,7 @@ func TestTokenizers(t *testing.T) {
 		{llama{}, "", "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7]}`, Tokenized{1, []int{7}}},
 		{anthropic{}, tokenizeNone, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":9}`, Tokenized{N: 9}},
 		{anthropic{}, tokenizeNone, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":-9}`, Tokenized{}},
+		{anthropic{}, tokenizeNone, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":13,"litellm_count_source":"local_estimate"}`, Tokenized{}},
 		{responses{}, tokenizeNone, "/v1/responses/input_tokens", `{"input":"p","model":"m"}`, `{"object":"response.input_tokens","input_tokens":11}`, Tokenized{N: 11}},
 		{responses{}, tokenizeVLLM, "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":3}`, Tokenized{N: 3}},
 	}

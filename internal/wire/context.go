@@ -11,7 +11,7 @@ import (
 func TooLong(reply []byte) (context int, ok bool) {
 	text := strings.ToLower(string(reply))
 	for _, phrase := range []string{
-		"context length", "maximum model length", // vLLM, SGLang, OpenAI, Ollama
+		"context length", "max_model_len", "maximum model length", // vLLM, SGLang, OpenAI, Ollama
 		"context window", "context_window", "contextwindow", // llama-cpp-python, LiteLLM
 		"context size", "context_size", "n_ctx", // llama-server
 		"context_length_exceeded", // OpenAI

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -76,8 +77,9 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 		Data   []struct {
 			ID       string          `json:"id"`
 			Owner    string          `json:"owned_by"`
-			MaxLen   int             `json:"max_model_len"` // vLLM, SGLang
-			Metadata json.RawMessage `json:"metadata"`      // Ray Serve
+			MaxLen   int             `json:"max_model_len"`    // vLLM, SGLang
+			MaxInput int             `json:"max_input_tokens"` // LiteLLM
+			Metadata json.RawMessage `json:"metadata"`         // Ray Serve
 		} `json:"data"`
 	}
 	if json.Unmarshal(reply, &list) != nil || list.Data == nil && list.Object != "list" { // Ollama's empty list is null
@@ -88,7 +90,7 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 			continue
 		}
 		longest := detail(m.Metadata, "max_request_context_length").N
-		models = append(models, Model{ID: m.ID, Owner: m.Owner, MaxLen: max(0, m.MaxLen, longest)})
+		models = append(models, Model{ID: m.ID, Owner: m.Owner, MaxLen: max(0, cmp.Or(m.MaxLen, longest, m.MaxInput))})
 	}
 	return models, true
 }

@@ -29,6 +29,7 @@ func TestRecognize(t *testing.T) {
 		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","rayllm_metadata":{}`)}},
 		{"kserve", Evidence{Models: list(`"owned_by":"x"`), Prefix: "/openai"}},
 		{"openrouter", Evidence{Models: list(`"pricing":{},"supported_parameters":[]`)}},
+		{"litellm", Evidence{Models: list(`"created":1677610602,"owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768`)}},
 		{"litellm", Evidence{Models: list(`"owned_by":"openai"`), Header: header("X-Litellm-Version", "1.80.0")}},
 		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","metadata":{"model_id":"m","input_modality":"text","max_request_context_length":null}`)}},
 		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","metadata":{"max_request_context_length":32768}`)}},

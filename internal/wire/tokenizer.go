@@ -166,9 +166,11 @@ func inputTokens(path string, body func(Ask) any) Tokenizer {
 		body: body,
 		read: func(reply []byte) Tokenized {
 			var r struct {
-				N int `json:"input_tokens"`
+				N      int    `json:"input_tokens"`
+				Source string `json:"litellm_count_source"`
 			}
-			if json.Unmarshal(reply, &r) != nil || r.N <= 0 {
+			estimated := json.Unmarshal(reply, &r) == nil && r.Source == "local_estimate" // by another tokenizer than the model's
+			if r.N <= 0 || estimated {
 				return Tokenized{}
 			}
 			return Tokenized{N: r.N}
