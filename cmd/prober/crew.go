@@ -141,9 +141,13 @@ func (c *crew) probe(starts context.Context, j *job) {
 		Do: func(n uint64, due time.Time) {
 			j.group.Round(starts, c.probes, n, due)
 			first := j.group.Members[0]
-			if _, held := first.Held(); !held && !first.Resting(time.Now()) {
-				j.fitAhead(starts, n+1)
+			if _, held := first.Held(); held || first.Resting(time.Now()) {
+				return
 			}
+			if !j.reached.Load() { // it was not there when it was to be asked
+				_ = c.fitInTurn(starts, j)
+			}
+			j.fitAhead(starts, n+1)
 		},
 		Late: func(uint64) { j.group.Late() },
 	}

@@ -198,6 +198,11 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, er
 		return wire.Tokenized{}, err
 	}
 	tokens, err := m.ready().Tokenize(ctx, m.fill(ask))
+	if errors.Is(err, ErrTooLong) {
+		if context, _ := wire.TooLong([]byte(err.Error())); context > 0 {
+			m.learn(func(l *Lessons) { l.Context = context })
+		}
+	}
 	if err == nil {
 		m.learn(func(l *Lessons) { l.Tokenizes = claim(tokens.N > 0) })
 	}
