@@ -80,6 +80,7 @@ func TestTokenizers(t *testing.T) {
 		{completions{}, tokenizePrompt, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":-1}`, Tokenized{}},
 		{completions{}, tokenizeLlama, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7,8,9]}`, Tokenized{3, []int{7, 8, 9}}},
 		{completions{}, tokenizeLlama, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[{"id":7,"piece":"p"}]}`, Tokenized{N: 1}},
+		{completions{}, tokenizeExtras, "/extras/tokenize", `{"input":"p"}`, `{"tokens":[7,8]}`, Tokenized{N: 2}},
 		{completions{}, encodeLMDeploy, "/v1/encode", `{"add_bos":true,"input":"p"}`, `{"input_ids":[7,8],"length":2}`, Tokenized{2, []int{7, 8}}},
 		{chat{}, tokenizeTGI, "/chat_tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"tokenize_response":[{"id":1},{"id":2}],"templated_text":"x"}`, Tokenized{N: 2}},
 		{completions{}, tokenizeTGI, "/tokenize", `{"inputs":"p"}`, `[{"id":1}]`, Tokenized{N: 1}},

@@ -75,6 +75,15 @@ var servers = []Server{
 		marks: []mark{{word: "llamacpp"}, {header: "Server", word: "llama.cpp"}},
 	},
 	{
+		// https://github.com/abetlen/llama-cpp-python/tree/main/llama_cpp/server: it copies OpenAI's headers, and does not
+		// know max_completion_tokens.
+		Name: "llama-cpp-python", Dialect: "openai-completions", Health: ModelsPath,
+		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
+		Cached: Never, Tokenize: tokenizeExtras,
+		Note:  "its streams tell no token counts: no TPOT, no ITL; it answers one request at a time, so a probe delays all others",
+		marks: []mark{{word: "me"}},
+	},
+	{
 		// https://github.com/sgl-project/sglang/tree/main/python/sglang/srt/entrypoints/openai
 		Name:   "sglang",
 		Cached: Optional, Tokenize: tokenizePrompt, IDs: true,

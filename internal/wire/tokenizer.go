@@ -30,6 +30,7 @@ const (
 	tokenizePrompt = "prompt"   // the same, of prompts only
 	tokenizeTGI    = "tgi"      // one route each
 	tokenizeLlama  = "llama"    // of prompts only
+	tokenizeExtras = "extras"   // of prompts only, llama-cpp-python
 	encodeLMDeploy = "lmdeploy" // of prompts only
 	tokenizeNone   = "none"
 )
@@ -48,6 +49,8 @@ func (s Server) tokenizer(chat bool) (Tokenizer, bool) {
 		return vllmTokenizer(chat), true
 	case s.Tokenize == tokenizeLlama && !chat:
 		return llamaTokenizer(), true
+	case s.Tokenize == tokenizeExtras && !chat:
+		return extrasTokenizer(), true
 	case s.Tokenize == encodeLMDeploy && !chat:
 		return lmdeployTokenizer(), true
 	}
@@ -121,6 +124,16 @@ func llamaTokenizer() Tokenizer {
 			return Tokenized{N: listed(r.Tokens).N, IDs: idsIn(r.Tokens)}
 		},
 	}
+}
+
+// extrasTokenizer is /extras/tokenize of llama-cpp-python, which takes no prompts in ids.
+func extrasTokenizer() Tokenizer {
+	t := llamaTokenizer()
+	read := t.read
+	t.Path = "/extras/tokenize"
+	t.body = func(a Ask) any { return body{"input": a.text()} }
+	t.read = func(reply []byte) Tokenized { return Tokenized{N: read(reply).N} }
+	return t
 }
 
 // lmdeployTokenizer is /v1/encode of LMDeploy.
