@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
@@ -82,6 +83,10 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 	})
 	return true
 }
+
+// ErrUnlimited is wrapped by the error of a result whose server generated more than it
+// was asked for, and came to no end.
+var ErrUnlimited = errors.New("the server ignores the limit of an answer's length")
 
 // atLeast is how many tokens were generated so far: each token frame holds one or more.
 func (f *fold) atLeast() int { return max(len(f.tokens), f.told, f.counted) }

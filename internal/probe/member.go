@@ -257,7 +257,7 @@ func (m *Member) learnFrom(r *Result, ask wire.Ask) {
 		if context, _ := wire.TooLong(r.rejected); context > 0 {
 			l.Context = context
 		}
-		l.Unlimited = r.unlimited || l.Unlimited && r.Outcome != OK
+		l.Unlimited = errors.Is(r.Err, ErrUnlimited) || l.Unlimited && r.Outcome != OK
 	})
 	if r.Outcome != OK {
 		return

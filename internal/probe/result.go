@@ -41,9 +41,8 @@ type Result struct {
 	SpanID     string    // 16 hex digits; the span that traceparent names
 	Warnings   []error   // doubts about the data, which travel with it
 
-	rejected  []byte      // body of an answer that was no stream
-	gateway   wire.Server // that named itself in the answer's header; the zero value if none did
-	unlimited bool        // the probe was ended because more tokens than asked had arrived
+	rejected []byte      // body of an answer that was no stream
+	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
 
 // A Recorder takes finished results. Record is safe for concurrent use, does no

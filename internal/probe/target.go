@@ -244,9 +244,8 @@ func (x *exchange) read(ctx context.Context, resp *http.Response) verdict {
 // breaks the answer off: a server that generates without end would answer nobody else.
 func (x *exchange) hangUp() verdict {
 	x.trace.abandon()
-	x.result.unlimited = true
-	return failed(WrongLength, "%d tokens and no end, asked %d: the server ignores the limit, and the probe was canceled",
-		x.fold.atLeast(), x.ask.MaxTokens)
+	return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled",
+		x.fold.atLeast(), x.ask.MaxTokens, ErrUnlimited)
 }
 
 // decode interprets a frame. One that is called an error is one, whatever it

@@ -220,9 +220,9 @@ func (f *fit) step(last observation) int {
 	switch {
 	case missing <= 0 || slope == 1 || f.cost > 0 || len(f.tried) == 1:
 	case missing > 256:
-		missing *= 15. / 16
+		missing -= missing/64 + 24
 	default:
-		missing = max(0, missing*3/4-reserve)
+		missing = max(0, missing*7/8-reserve)
 	}
 	words := int(math.Floor(missing / slope))
 	if len(f.tried) == 1 && f.cost == 0 {
