@@ -213,10 +213,3 @@ func codeOf(page string) string {
 	}
 	return b.String()
 }
-
-// TestCIRunsTheTestCommandOfTheReadme holds the two together.
-func TestCIRunsTheTestCommandOfTheReadme(t *testing.T) {
-	if !strings.Contains(read(t, "README.md"), "make test") || !strings.Contains(read(t, ".ci/run"), "make test") {
-		t.Error("README and .ci/run do not run the same command")
-	}
-}

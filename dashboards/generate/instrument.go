@@ -87,11 +87,12 @@ func measurement(s scope) []*panel {
 		lines("Read delay", seconds, 12, 8,
 			over(s.quantile(0.5, delay, window), "p50 "+named), over(s.quantile(0.99, delay, window), "p99 "+named),
 			over(s.samples(delay, window), "samples "+named)).aside("C", "samples").empty("No kernel time stamps").
-			says("How long the bytes of tokens lay unread, from the kernel's time stamp until the prober read them, over the window: tens of microseconds are healthy; near the time of a token it has too little processor, and gaps are no longer the server's. The bars are samples.", delay),
-		lines("Tainted probes", share, 12, 8, over(
-			each.apart("reason").increase(tainted, window)+"\n/ on ("+each.by+") group_left ()\n"+each.increase(probes, window), "{{reason}} "+full)).
+			says("How long the bytes of tokens lay unread, from the kernel's time stamp until the prober read them, over the window: tens of microseconds are healthy; near the time of a token it has too little processor, and single gaps are lost. The bars are samples.", delay),
+		lines("Joined tokens and tainted probes", share, 12, 8, over(
+			each.increase(joined, window)+"\n/ "+each.with(`kind="output"`).increase(tokens, window), "joined "+full), over(
+			each.apart("reason").increase(tainted, window)+"\n/ on ("+each.by+") group_left ()\n"+each.increase(probes, window), "tainted, {{reason}} "+full)).
 			upTo(0, 1).judged(neutral, from(0.1, wary)).
-			says("Share of probes in the window whose gaps are the prober's and not the server's, by reason, which therefore are not in ITL, chunk gap and max gap; the line is at a tenth, where an alert fires.", tainted),
+			says("Share of tokens in the window that the prober read late and together with others, so that their ITL is a mean and max gap may be missing; and of probes that have no ITL because nearly all their tokens were. The line is at a tenth, where an alert fires.", joined),
 		lines("Refused stamps", count, 12, 8, over(s.increase(refused, window), named)).judged(neutral, from(1, wary)).
 			says("Kernel time stamps in the window that were not believed, since they were from the future or the wall clock had been set: the prober's own time took their place.", refused),
 		stamps.empty("No token yet").

@@ -124,6 +124,7 @@ const (
 	tokens    = "llm_probe_tokens_total"
 	frames    = "llm_probe_frames_total"
 	skipped   = "llm_probe_skipped_total"
+	joined    = "llm_probe_joined_tokens_total"
 	tainted   = "llm_probe_tainted_total"
 	succeeded = "llm_probe_last_success_timestamp_seconds"
 	oldest    = "llm_probe_oldest_in_flight_seconds"

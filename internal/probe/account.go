@@ -34,6 +34,7 @@ type Account struct {
 	ChunkGaps      []float64 `json:"chunk_gaps_seconds"`
 	ITL            []float64 `json:"itl_seconds"`
 	TokensPerFrame []int     `json:"tokens_per_frame"` // null: cannot be attributed
+	JoinedPerFrame []bool    `json:"joined_per_frame"` // whether the frame's own arrival, or that of one read with it, is unknown; null if all are known
 
 	Phases AccountPhases `json:"phases_seconds"`
 	Usage  AccountUsage  `json:"usage"`
@@ -42,8 +43,9 @@ type Account struct {
 	TokenSource  Source     `json:"token_source"`
 	Frames       int        `json:"frames"` // token frames
 	Coalesced    int        `json:"coalesced_frames"`
+	JoinedTokens int        `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
 	Stamp        *Stamping  `json:"stamp"`                  // who stamped the token frames; null if there was none
-	Taint        *Taint     `json:"taint"`                  // why there are no gaps and no ITL; null if they are to be believed
+	Taint        *Taint     `json:"taint"`                  // why there is no ITL; null if nothing forbids it
 	ReadDelay    *float64   `json:"read_delay_max_seconds"` // longest that bytes lay unread; null if the kernel stamped none
 	FinishReason *string    `json:"finish_reason"`
 	Round        uint64     `json:"round"`
@@ -54,9 +56,18 @@ type Account struct {
 	// Unspoilt is [Result.Unspoilt], for whoever makes statistics of accounts.
 	Unspoilt bool `json:"-"`
 
-	// LastToken is the arrival of the last token frame, for whoever draws accounts:
-	// a tainted one has no gaps that lead there. 0 if there was none.
-	LastToken float64 `json:"-"`
+	// FirstToken and LastToken are the arrivals of the first and the last token frame, for whoever
+	// draws accounts: TTFT and E2EL may be missing. 0 if there was none.
+	FirstToken, LastToken float64 `json:"-"`
+
+	// Breaks are the times without known arrivals among the chunk gaps, for whoever draws them.
+	Breaks []Break `json:"-"`
+}
+
+// A Break is a time in which arrivals of token frames are not known.
+type Break struct {
+	Before int     // index of the chunk gap that follows it
+	Length float64 // seconds
 }
 
 // AccountPhases are the lengths of a request's phases, in seconds.
@@ -81,33 +92,36 @@ func (r *Result) Account() Account {
 	a := Account{
 		Target: r.Target, Group: r.Group, Model: text(r.Model), API: text(r.API), Prompt: r.Prompt,
 		Outcome: r.Outcome, Start: r.Timeline.Start, Round: r.Round, TraceID: r.TraceID,
-		ScheduleDelay: r.ScheduleDelay().Seconds(),
-		TTFT:          seconds(r.TTFT()),
-		ServerTTFT:    seconds(r.ServerTTFT()),
-		TTFAT:         seconds(r.TTFAT()),
-		TPOT:          seconds(r.TPOT()),
-		E2EL:          seconds(r.E2EL()),
-		MaxGap:        seconds(r.MaxGap()),
-		Elapsed:       r.Elapsed.Seconds(),
-		ChunkGaps:     allSeconds(r.ChunkGaps(), len(r.Timeline.Tokens)),
-		ITL:           allSeconds(r.ITL(), len(r.Timeline.Tokens)),
-		Phases:        r.Timeline.Phases.account(),
-		Usage:         accountUsage(r.Usage),
-		Cache:         cmp.Or(r.Cache, CacheUnknown),
-		Unspoilt:      r.Unspoilt(),
-		RetryAfter:    seconds(r.RetryAfter, r.RetryAfter > 0),
-		TokenSource:   r.Source,
-		Frames:        len(r.Timeline.Tokens),
-		Coalesced:     r.Timeline.Coalesced(),
-		Stamp:         text(r.Stamp),
-		Taint:         text(r.Taint),
-		ReadDelay:     seconds(r.Timeline.MaxReadDelay()),
-		FinishReason:  text(r.Finish),
-		Warnings:      make([]string, 0, len(r.Warnings)),
+		ScheduleDelay:  r.ScheduleDelay().Seconds(),
+		TTFT:           seconds(r.TTFT()),
+		ServerTTFT:     seconds(r.ServerTTFT()),
+		TTFAT:          seconds(r.TTFAT()),
+		TPOT:           seconds(r.TPOT()),
+		E2EL:           seconds(r.E2EL()),
+		MaxGap:         seconds(r.MaxGap()),
+		Elapsed:        r.Elapsed.Seconds(),
+		ChunkGaps:      allSeconds(r.ChunkGaps(), len(r.Timeline.Tokens)),
+		ITL:            allSeconds(r.ITL(), len(r.Timeline.Tokens)),
+		JoinedPerFrame: r.Timeline.Joined(),
+		Phases:         r.Timeline.Phases.account(),
+		Usage:          accountUsage(r.Usage),
+		Cache:          cmp.Or(r.Cache, CacheUnknown),
+		Unspoilt:       r.Unspoilt(),
+		RetryAfter:     seconds(r.RetryAfter, r.RetryAfter > 0),
+		TokenSource:    r.Source,
+		Frames:         len(r.Timeline.Tokens),
+		Coalesced:      r.Timeline.Coalesced(),
+		JoinedTokens:   r.Timeline.JoinedTokens(),
+		Stamp:          text(r.Stamp),
+		Taint:          text(r.Taint),
+		ReadDelay:      seconds(r.Timeline.MaxReadDelay()),
+		FinishReason:   text(r.Finish),
+		Warnings:       make([]string, 0, len(r.Warnings)),
 	}
 	if n := len(r.Timeline.Tokens); n > 0 {
-		a.LastToken = r.Timeline.Tokens[n-1].At.Seconds()
+		a.FirstToken, a.LastToken = r.Timeline.Tokens[0].At.Seconds(), r.Timeline.Tokens[n-1].At.Seconds()
 	}
+	a.Breaks = r.Timeline.breaks()
 	for i := range r.Timeline.Tokens {
 		if r.Source != FromNobody {
 			a.TokensPerFrame = append(a.TokensPerFrame, r.Timeline.tokensOf(i))
@@ -123,6 +137,20 @@ func (r *Result) Account() Account {
 		a.HTTPStatus = new(r.Status)
 	}
 	return a
+}
+
+func (t *Timeline) breaks() []Break {
+	var list []Break
+	gaps, from := 0, time.Duration(0)
+	for i, s := range t.Spans() {
+		if from = cmp.Or(from, t.Tokens[0].At); s.Gap {
+			gaps++
+		} else {
+			list = append(list, Break{gaps, (t.Tokens[i].At - from).Seconds()})
+		}
+		from = t.Tokens[i].At
+	}
+	return list
 }
 
 func (p Phases) account() AccountPhases {

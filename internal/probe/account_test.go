@@ -29,7 +29,7 @@ func TestAccountJSON(t *testing.T) {
 	}
 	tainted := new(*good)
 	tainted.Stamp, tainted.Taint = ByKernel, TaintLate
-	tainted.Timeline.Tokens = []Arrival{{At: 500 * ms, Read: 1, N: 1, Kernel: true, Delay: 2 * ms}, {At: 600 * ms, Read: 2, N: 2, Kernel: true, Delay: 250 * ms}}
+	tainted.Timeline.Tokens = []Arrival{{At: 500 * ms, Read: 1, N: 1, Kernel: true, Delay: 2 * ms}, {At: 600 * ms, Read: 2, N: 1, Kernel: true, Delay: 250 * ms}, {At: 600 * ms, Read: 2, N: 1, Kernel: true, Delay: 250 * ms}}
 	failed := &Result{
 		Target: "t", Group: "t", Prompt: "cold", Due: start, Outcome: Connect, Err: errors.New("refused"), Source: FromNobody,
 		Timeline: Timeline{Start: start},
@@ -40,21 +40,21 @@ func TestAccountJSON(t *testing.T) {
 	}{
 		"a good one": {good, `{"target":"t","group":"g","model":"m","api":"openai-chat","prompt":"cold","outcome":"ok","error":null,"http_status":200,` +
 			`"start":"2026-01-02T03:04:05Z","schedule_delay_seconds":0.001,"ttft_seconds":0.5,"server_ttft_seconds":0.47,"ttfat_seconds":null,"tpot_seconds":0.05,` +
-			`"e2el_seconds":0.6,"max_gap_seconds":0.1,"elapsed_seconds":1,"chunk_gaps_seconds":[0.1],"itl_seconds":[0.05,0.05],"tokens_per_frame":[1,2],` +
+			`"e2el_seconds":0.6,"max_gap_seconds":0.1,"elapsed_seconds":1,"chunk_gaps_seconds":[0.1],"itl_seconds":[0.05,0.05],"tokens_per_frame":[1,2],"joined_per_frame":null,` +
 			`"phases_seconds":{"dns":null,"connect":0.01,"tls":null,"write":0.02,"headers":0.02},` +
-			`"usage":{"prompt":80,"cached":0,"output":3,"reasoning":null},"cache":"unknown","token_source":"usage","frames":2,"coalesced_frames":0,"stamp":"user","taint":null,"read_delay_max_seconds":null,` +
+			`"usage":{"prompt":80,"cached":0,"output":3,"reasoning":null},"cache":"unknown","token_source":"usage","frames":2,"coalesced_frames":0,"joined_tokens":0,"stamp":"user","taint":null,"read_delay_max_seconds":null,` +
 			`"finish_reason":"length","round":7,"trace_id":"abc","retry_after_seconds":null,"warnings":["doubt"]}`},
 		"a tainted one": {tainted, `{"target":"t","group":"g","model":"m","api":"openai-chat","prompt":"cold","outcome":"ok","error":null,"http_status":200,` +
 			`"start":"2026-01-02T03:04:05Z","schedule_delay_seconds":0.001,"ttft_seconds":0.5,"server_ttft_seconds":0.47,"ttfat_seconds":null,"tpot_seconds":0.05,` +
-			`"e2el_seconds":0.6,"max_gap_seconds":null,"elapsed_seconds":1,"chunk_gaps_seconds":null,"itl_seconds":null,"tokens_per_frame":[1,2],` +
+			`"e2el_seconds":0.6,"max_gap_seconds":null,"elapsed_seconds":1,"chunk_gaps_seconds":null,"itl_seconds":null,"tokens_per_frame":[1,1,1],"joined_per_frame":[false,true,true],` +
 			`"phases_seconds":{"dns":null,"connect":0.01,"tls":null,"write":0.02,"headers":0.02},` +
-			`"usage":{"prompt":80,"cached":0,"output":3,"reasoning":null},"cache":"unknown","token_source":"usage","frames":2,"coalesced_frames":0,"stamp":"kernel","taint":"late","read_delay_max_seconds":0.25,` +
+			`"usage":{"prompt":80,"cached":0,"output":3,"reasoning":null},"cache":"unknown","token_source":"usage","frames":3,"coalesced_frames":1,"joined_tokens":2,"stamp":"kernel","taint":"late","read_delay_max_seconds":0.25,` +
 			`"finish_reason":"length","round":7,"trace_id":"abc","retry_after_seconds":null,"warnings":["doubt"]}`},
 		"a failed one": {failed, `{"target":"t","group":"t","model":null,"api":null,"prompt":"cold","outcome":"connect","error":"refused","http_status":null,` +
 			`"start":"2026-01-02T03:04:05Z","schedule_delay_seconds":0,"ttft_seconds":null,"server_ttft_seconds":null,"ttfat_seconds":null,"tpot_seconds":null,` +
-			`"e2el_seconds":null,"max_gap_seconds":null,"elapsed_seconds":0,"chunk_gaps_seconds":null,"itl_seconds":null,"tokens_per_frame":null,` +
+			`"e2el_seconds":null,"max_gap_seconds":null,"elapsed_seconds":0,"chunk_gaps_seconds":null,"itl_seconds":null,"tokens_per_frame":null,"joined_per_frame":null,` +
 			`"phases_seconds":{"dns":null,"connect":null,"tls":null,"write":null,"headers":null},` +
-			`"usage":{"prompt":null,"cached":null,"output":null,"reasoning":null},"cache":"unknown","token_source":"none","frames":0,"coalesced_frames":0,"stamp":null,"taint":null,"read_delay_max_seconds":null,` +
+			`"usage":{"prompt":null,"cached":null,"output":null,"reasoning":null},"cache":"unknown","token_source":"none","frames":0,"coalesced_frames":0,"joined_tokens":0,"stamp":null,"taint":null,"read_delay_max_seconds":null,` +
 			`"finish_reason":null,"round":0,"trace_id":"","retry_after_seconds":null,"warnings":[]}`},
 	}
 	for name, test := range tests {

@@ -2,8 +2,7 @@
 
 package probe
 
-// The race detector makes sync.Pool forget, so allocations are counted without it:
-// make test runs these tests in a command of their own.
+// The race detector makes sync.Pool forget, so allocations are counted without it.
 
 import (
 	"testing"

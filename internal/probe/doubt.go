@@ -39,7 +39,7 @@ func doubts(r *Result, ask wire.Ask) []error {
 	if r.Hidden {
 		doubt("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
 	}
-	if n := r.Timeline.Coalesced(); r.Taint == "" && n > 0 && 2*n >= len(r.Timeline.Tokens) {
+	if n := r.Timeline.Bursts(); n > 0 && 2*n >= len(r.Timeline.Tokens) {
 		doubt("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Timeline.Tokens))
 	}
 	if r.Cache == CacheContaminated {
@@ -48,19 +48,46 @@ func doubts(r *Result, ask wire.Ask) []error {
 	return list
 }
 
-// belated says why the gaps of a probe are its own and not the server's.
+// belated says what a late reader cost: which numbers are means, and which are not known.
 func belated(r *Result) []error {
-	if r.Taint == "" {
+	t := &r.Timeline
+	joined, latest := t.JoinedTokens(), time.Duration(0)
+	missing := uncertain(r)
+	if joined == 0 && missing == nil {
 		return nil
 	}
-	why := "frames were read together while it was"
-	if r.Taint == TaintLate {
-		why = "bytes lay unread for longer than a token takes"
+	latest, _ = t.MaxReadDelay()
+	text := fmt.Sprintf("the prober read up to %v late", latest.Round(10*time.Microsecond))
+	if joined > 0 {
+		text += fmt.Sprintf(", and %d tokens together with others", joined)
 	}
-	if d, ok := r.Timeline.MaxReadDelay(); ok {
-		why += fmt.Sprintf(", up to %v", d.Round(10*time.Microsecond))
+	if joined > 0 && r.Taint == "" {
+		text += ": the ITL of these is a mean"
 	}
-	return []error{fmt.Errorf("the prober was late: %s: no ITL, no chunk gaps, no max gap", why)}
+	if missing != nil {
+		text += ": no " + strings.Join(missing, ", no ")
+	}
+	return []error{errors.New(text)}
+}
+
+// uncertain names the numbers that a probe lacks because arrivals are in doubt.
+func uncertain(r *Result) []string {
+	var names []string
+	lacks := func(name string, known, sampled bool) {
+		if known && !sampled {
+			names = append(names, name)
+		}
+	}
+	t := &r.Timeline
+	_, first := t.TTFT()
+	_, ttft := r.TTFT()
+	_, e2el := r.E2EL()
+	_, longest := r.MaxGap()
+	lacks("TTFT", first, ttft)
+	lacks("ITL", r.Taint != "", false)
+	lacks("max gap", len(t.Tokens) > 1, longest)
+	lacks("E2EL", r.Outcome == OK, e2el)
+	return names
 }
 
 // shortest is the length of the shortest secret that is looked for, in bytes.

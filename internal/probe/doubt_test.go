@@ -10,46 +10,50 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// read4 is an answer of four token frames, the last two of one read, that the
+// read4 are four token frames, the last two of one read, that the
 // kernel stamped. The second read lay there for 45 ms.
-func read4(outcome Outcome, taint Taint) *Result {
-	return &Result{
-		Outcome: outcome, Source: FromUsage, Stamp: ByKernel, Taint: taint,
-		Usage: wire.Usage{Output: wire.Tokens(4)},
-		Timeline: Timeline{Tokens: []Arrival{
-			{At: 500 * ms, Read: 1, N: 1, Kernel: true, Delay: ms / 50}, {At: 520 * ms, Read: 2, N: 1, Kernel: true, Delay: 45 * ms},
-			{At: 565 * ms, Read: 3, N: 1, Kernel: true, Delay: ms}, {At: 565 * ms, Read: 3, N: 1, Kernel: true, Delay: ms},
-		}},
-	}
+func read4() *Timeline {
+	return &Timeline{Tokens: []Arrival{
+		{At: 500 * ms, Read: 1, N: 1, Kernel: true, Delay: ms / 50}, {At: 520 * ms, Read: 2, N: 1, Kernel: true, Delay: 45 * ms},
+		{At: 565 * ms, Read: 3, N: 1, Kernel: true, Delay: ms}, {At: 565 * ms, Read: 3, N: 1, Kernel: true, Delay: ms},
+	}}
 }
 
-// TestDoubtsOfTaintedProbes: the prober says that it was late, whatever the
-// outcome, and not that something else batches what it read together.
-func TestDoubtsOfTaintedProbes(t *testing.T) {
-	const late = "the prober was late: bytes lay unread for longer than a token takes, up to 45ms: no ITL, no chunk gaps, no max gap"
-	const together = "the prober was late: frames were read together while it was, up to 45ms: no ITL, no chunk gaps, no max gap"
-	batch := func(r *Result) *Result {
-		for i := range r.Timeline.Tokens {
-			r.Timeline.Tokens[i].Read = 3
+// TestWarningsOfLateReads: the prober says that it was late and which numbers that cost, whatever
+// the outcome, and not that something else batches what it read together.
+func TestWarningsOfLateReads(t *testing.T) {
+	merged := func(taint Taint, outcome Outcome, frames ...int) *Result {
+		n := 0
+		for _, in := range frames {
+			n += in
 		}
-		return r
+		return &Result{
+			Outcome: outcome, Source: FromUsage, Taint: taint, Timeline: inReads(2*ms, 99*ms, frames...), Usage: wire.Usage{Output: wire.Tokens(n)},
+		}
 	}
 	for name, test := range map[string]struct {
 		of   *Result
 		want []string
 	}{
-		"untainted":             {read4(OK, ""), nil},
-		"batched by the server": {batch(read4(OK, "")), []string{"3 of 4 token frames arrived together with the one before: something batches them"}},
-		"late":                  {read4(OK, TaintLate), []string{late}},
-		"coalesced":             {read4(OK, TaintCoalesced), []string{together}},
-		"batched by us": {batch(read4(OK, TaintCoalesced)), []string{
-			"the prober was late: frames were read together while it was, up to 20µs: no ITL, no chunk gaps, no max gap",
-		}},
-		"stalled": {read4(Stalled, TaintLate), []string{late}},
-		"failed":  {read4(Stalled, ""), nil},
+		"each read on its own": {merged("", OK, 1, 1, 1, 1), nil},
+		"batched by the server": {
+			&Result{Outcome: OK, Source: FromUsage, Timeline: inReads(20*ms, ms/20, 1, 2, 2), Usage: wire.Usage{Output: wire.Tokens(5)}}, nil,
+		},
+		"mostly batched": {
+			&Result{Outcome: OK, Source: FromUsage, Timeline: inReads(20*ms, ms/20, 1, 4), Usage: wire.Usage{Output: wire.Tokens(5)}},
+			[]string{"3 of 5 token frames arrived together with the one before: something batches them"},
+		},
+		"some joined": {merged("", OK, 1, 1, 3, 1),
+			[]string{"the prober read up to 99ms late, and 3 tokens together with others: the ITL of these is a mean: no max gap"}},
+		"the first joined": {merged("", OK, 45, 1, 1),
+			[]string{"the prober read up to 99ms late, and 45 tokens together with others: the ITL of these is a mean: no TTFT, no max gap"}},
+		"all joined": {merged(TaintCoalesced, OK, 10),
+			[]string{"the prober read up to 99ms late, and 10 tokens together with others: no TTFT, no ITL, no max gap"}},
+		"stalled": {merged("", Stalled, 1, 3),
+			[]string{"the prober read up to 99ms late, and 3 tokens together with others: the ITL of these is a mean: no max gap"}},
 	} {
 		var got []string
-		for _, err := range doubts(test.of, wire.Ask{MaxTokens: 4}) {
+		for _, err := range doubts(test.of, wire.Ask{MaxTokens: test.of.Usage.Output.N}) {
 			got = append(got, err.Error())
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
@@ -62,41 +66,16 @@ func TestMaxReadDelay(t *testing.T) {
 	if d, ok := (&Timeline{Tokens: []Arrival{{At: ms, Read: 1}}}).MaxReadDelay(); ok || d != 0 {
 		t.Errorf("%v where the kernel stamped nothing", d)
 	}
-	if d, ok := read4(OK, "").Timeline.MaxReadDelay(); !ok || d != 45*ms {
+	if d, ok := read4().MaxReadDelay(); !ok || d != 45*ms {
 		t.Errorf("%v, %t, want 45 ms", d, ok)
 	}
 }
 
 // TestReadDelaysAreOncePerRead: frames of one read lay there together.
 func TestReadDelaysAreOncePerRead(t *testing.T) {
-	r := read4(OK, "")
-	r.Timeline.Tokens[0].Kernel = false
-	if diff := cmp.Diff([]time.Duration{45 * ms, ms}, slices.Collect(r.Timeline.ReadDelays())); diff != "" {
+	line := read4()
+	line.Tokens[0].Kernel = false
+	if diff := cmp.Diff([]time.Duration{45 * ms, ms}, slices.Collect(line.ReadDelays())); diff != "" {
 		t.Errorf("delays (-want +got):\n%s", diff)
-	}
-}
-
-// TestTaintedProbesHaveNoGaps: neither one by one nor the longest, so that an
-// objective of it does not judge, while those of all else do.
-func TestTaintedProbesHaveNoGaps(t *testing.T) {
-	for _, taint := range Taints() {
-		r := read4(OK, taint)
-		if gaps := slices.Collect(r.ChunkGaps()); gaps != nil {
-			t.Errorf("%s: gaps %v", taint, gaps)
-		}
-		if itl := slices.Collect(r.ITL()); itl != nil {
-			t.Errorf("%s: ITL %v", taint, itl)
-		}
-		for signal, judges := range map[Signal]bool{
-			SignalMaxGap: false, SignalTTFT: true, SignalTPOT: true, SignalE2EL: true, SignalAvailability: true,
-		} {
-			o := Objective{Name: "x", Signal: signal, Limit: ms, Goal: 0.9}
-			if _, ok := o.Judge(r); ok != judges {
-				t.Errorf("%s: %s is judged: %t, want %t", taint, signal, ok, judges)
-			}
-			if good, ok := o.Judge(read4(Stalled, taint)); good || !ok {
-				t.Errorf("%s: a failed probe is not bad for %s", taint, signal)
-			}
-		}
 	}
 }

@@ -24,7 +24,6 @@ type fold struct {
 	reasoning bool // some frame showed reasoning
 	whole     int  // bytes of the answer so far, where frames repeat all of it
 
-	behind   time.Duration // longest that a token frame lay unread that was read with a frame without token behind it
 	answered time.Duration // frame that first showed some of the answer; 0 if none did
 	expects  bool          // the answer's text is kept, to be judged
 	said     []byte        // that text, reasoning included, up to maxSaid
@@ -70,7 +69,7 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 	f.reasoning = f.reasoning || len(d.Reasoning) > 0
 	if grown == 0 && d.Tokens == 0 && len(text) == 0 && len(d.Reasoning) == 0 {
 		if n := len(f.tokens); n > 0 && f.tokens[n-1].Read == uint32(at.Read) {
-			f.behind = max(f.behind, at.Delay)
+			f.tokens[n-1].Behind = true
 		}
 		return false
 	}
@@ -170,7 +169,7 @@ func (f *fold) source() Source {
 		return FromUsage
 	case f.byUsage+f.byIDs == frames:
 		return FromIDs
-	case total.Known && (total.N == frames || total.N == frames+1):
+	case total.Known && (total.N == frames || total.N == frames+1 && wire.EndingOf(f.finish) != wire.AtLimit):
 		return FromTotal
 	}
 	return FromNobody
@@ -209,7 +208,7 @@ func (f *fold) generated() wire.Usage {
 func (f *fold) into(r *Result) {
 	f.usage = f.generated()
 	r.Timeline.Answer = f.answered
-	r.Timeline.Tokens, r.Timeline.Behind = f.tokens, f.behind
+	r.Timeline.Tokens, r.Timeline.Burst = f.tokens, burst(f.tokens)
 	r.Timeline.Finish = f.finishAt
 	r.Finish, r.Usage, r.Source, r.Hidden = f.finish, f.usage, f.source(), f.hidden()
 	r.Timeline.Alone = r.Source == FromTotal

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -30,7 +31,7 @@ type Result struct {
 	Hidden bool
 
 	Stamp   Stamping // who stamped the token frames; empty if there was none
-	Taint   Taint    // why gaps between token frames are not to be believed; empty if they are
+	Taint   Taint    // why there is no ITL although the tokens of each frame are known; empty if there is
 	Refused int      // kernel stamps that were not believed: the wall clock had been set
 
 	Cache      CacheState    // what the server's prefix cache knew of the prompt
@@ -63,12 +64,20 @@ const (
 // ScheduleDelay is how late the probe started.
 func (r *Result) ScheduleDelay() time.Duration { return max(0, r.Timeline.Start.Sub(r.Due)) }
 
-// TTFT is the time to the first token, or false if none was seen.
-func (r *Result) TTFT() (time.Duration, bool) { return r.Timeline.TTFT() }
+// TTFT is the time to the first token, or false if none was seen, or its arrival is in
+// doubt by more than a twentieth of that.
+func (r *Result) TTFT() (time.Duration, bool) {
+	d, ok := r.Timeline.TTFT()
+	return d, ok && r.Timeline.doubt(0)*doubtful <= d
+}
 
 // TTFAT is the time to the first token of the answer itself, after any reasoning,
-// or false if none was seen.
-func (r *Result) TTFAT() (time.Duration, bool) { return r.Timeline.TTFAT() }
+// or false if none was seen, or its arrival is in doubt as that of TTFT may be.
+func (r *Result) TTFAT() (time.Duration, bool) {
+	d, ok := r.Timeline.TTFAT()
+	first := slices.IndexFunc(r.Timeline.Tokens, func(a Arrival) bool { return a.At >= d })
+	return d, ok && (first < 0 || r.Timeline.doubt(first)*doubtful <= d)
+}
 
 // Unspoilt reports whether the time to the first token is what was meant to be
 // measured: that of a token that was seen, not of one after reasoning that no
@@ -76,7 +85,10 @@ func (r *Result) TTFAT() (time.Duration, bool) { return r.Timeline.TTFAT() }
 func (r *Result) Unspoilt() bool { return !r.Hidden && r.Cache != CacheContaminated }
 
 // ServerTTFT is TTFT without the connection and the upload.
-func (r *Result) ServerTTFT() (time.Duration, bool) { return r.Timeline.ServerTTFT() }
+func (r *Result) ServerTTFT() (time.Duration, bool) {
+	d, ok := r.Timeline.ServerTTFT()
+	return d, ok && r.Timeline.doubt(0)*doubtful <= d
+}
 
 // TPOT is the time per output token after the first frame. ok is false if the
 // number of generated tokens is unknown or not above those of the first frame,
@@ -90,34 +102,26 @@ func (r *Result) TPOT() (d time.Duration, ok bool) {
 	return r.Timeline.TPOT(n.N)
 }
 
-// E2EL is the end-to-end latency. A failed probe has none.
+// E2EL is the end-to-end latency. A failed probe has none, nor has one whose last token's
+// arrival is in doubt by more than a twentieth of it.
 func (r *Result) E2EL() (d time.Duration, ok bool) {
-	if r.Outcome != OK {
+	if d, ok = r.Timeline.E2EL(); !ok || r.Outcome != OK {
 		return 0, false
 	}
-	return r.Timeline.E2EL()
+	return d, r.Timeline.doubt(len(r.Timeline.Tokens)-1)*doubtful <= d
 }
 
 // MaxGap is the longest silence between token frames. A probe that died
-// mid-stream has one too. One that is tainted has none, unless it is so much longer than
-// anything lay unread that it is the server's all the same.
-func (r *Result) MaxGap() (d time.Duration, ok bool) {
-	d, ok = r.Timeline.MaxGap()
-	if latest, known := r.Timeline.MaxReadDelay(); r.Taint != "" && (!known || d < doubtful*latest) {
-		return 0, false
-	}
-	return d, ok
-}
+// mid-stream has one too. There is none if a longer one may be hidden: see [Timeline.MaxGap].
+func (r *Result) MaxGap() (d time.Duration, ok bool) { return r.Timeline.MaxGap() }
 
-// ChunkGaps are those of the Timeline; a tainted probe has none.
-func (r *Result) ChunkGaps() iter.Seq[time.Duration] { return r.believed(r.Timeline.ChunkGaps()) }
+// ChunkGaps are those of the Timeline.
+func (r *Result) ChunkGaps() iter.Seq[time.Duration] { return r.Timeline.ChunkGaps() }
 
 // ITL is that of the Timeline; a tainted probe has none.
-func (r *Result) ITL() iter.Seq[time.Duration] { return r.believed(r.Timeline.ITL()) }
-
-func (r *Result) believed(gaps iter.Seq[time.Duration]) iter.Seq[time.Duration] {
+func (r *Result) ITL() iter.Seq[time.Duration] {
 	if r.Taint != "" {
 		return func(func(time.Duration) bool) {}
 	}
-	return gaps
+	return r.Timeline.ITL()
 }

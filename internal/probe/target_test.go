@@ -96,6 +96,11 @@ func TestStreams(t *testing.T) {
 			reading{OK, 30 * ms, 20 * ms, 90 * ms, 30 * ms, 3, 0, times(2, 30*ms), times(2, 30*ms), 80, none, 4, FromTotal},
 		},
 		{
+			"an answer that ended for its length has no invisible end: some frame carries two tokens",
+			slices.Concat(tokens(3, 30*ms), script{{0, data(limit, usage(80, 4), done), goOn}}),
+			reading{WrongLength, 30 * ms, 20 * ms, none, 30 * ms, 3, 0, times(2, 30*ms), nil, 80, none, 4, FromNobody},
+		},
+		{
 			"a comment is no token",
 			slices.Concat(script{{50 * ms, ": ping\n\n", goOn}}, tokens(2, 100*ms), script{{0, data(stop, usage(80, 2), done), goOn}}),
 			reading{OK, 150 * ms, 100 * ms, 250 * ms, 100 * ms, 2, 0, times(1, 100*ms), times(1, 100*ms), 80, none, 2, FromTotal},
@@ -103,7 +108,7 @@ func TestStreams(t *testing.T) {
 		{
 			"frames of one write arrive together",
 			script{{100 * ms, data(counted(1)), goOn}, {50 * ms, data(counted(2), counted(3), counted(4)), goOn}, {0, data(stop, done), goOn}},
-			reading{OK, 100 * ms, 50 * ms / 3, 150 * ms, 50 * ms, 4, 2, []time.Duration{50 * ms, 0, 0}, []time.Duration{50 * ms, 0, 0}, 80, none, 4, FromUsage},
+			reading{OK, 100 * ms, 50 * ms / 3, 150 * ms, 50 * ms, 4, 2, []time.Duration{50 * ms, 0, 0}, times(3, 50*ms/3), 80, none, 4, FromUsage},
 		},
 		{
 			"an error after ten tokens is one, whatever [DONE] says",

@@ -16,15 +16,13 @@ type Timeline struct {
 	Answer time.Duration // first frame that showed some of the answer, not only reasoning; 0 if none did
 	Open   time.Duration // silence still running when the probe died mid-stream; 0 if it did not
 
-	// Behind is the longest that a token frame lay unread which was read together with a
-	// frame without tokens behind it: its arrival may be that of the other. Known only of frames
-	// that the kernel stamped.
-	Behind time.Duration
+	// Burst is the gap below which token frames are one chunk; 0: only those of one read are.
+	Burst time.Duration
 
 	// Alone is the answer's generated tokens when each token frame carries
 	// exactly one: set when the server never told the tokens of a frame, but
 	// its count of all tokens equals the number of token frames, or is one more
-	// (an invisible end-of-sequence).
+	// (an invisible end-of-sequence, which an answer that ended for its length has not).
 	Alone bool
 }
 
@@ -58,6 +56,7 @@ type Arrival struct {
 	N      int           // generated tokens in the frame; 0 if they cannot be attributed
 	Read   uint32        // number of the socket read that completed the frame
 	Kernel bool          // At is the kernel's time stamp, not when the bytes were read
+	Behind bool          // the read completed a frame without tokens behind it: At may be that one's
 }
 
 // TTFT is the first token frame's arrival, connection set-up included. ok is
@@ -94,29 +93,35 @@ func (t *Timeline) E2EL() (d time.Duration, ok bool) {
 	return max(t.Tokens[len(t.Tokens)-1].At, t.Finish), true
 }
 
-// ChunkGaps yields the gap before each token frame but the first.
+// ChunkGaps yields the gap before each token frame but the first, of those whose arrivals
+// are both known.
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		for i := 1; i < len(t.Tokens); i++ {
-			if !yield(t.Tokens[i].At - t.Tokens[i-1].At) {
+		for _, s := range t.Spans() {
+			if s.Gap && !yield(s.Length) {
 				return
 			}
 		}
 	}
 }
 
-// ITL yields each chunk gap divided by the tokens its later frame carries, once
-// per token. It yields nothing if some frame's tokens are unknown.
+// ITL yields the time between two chunks divided by the tokens of the later one, once
+// per token. It yields nothing if some frame's tokens are unknown, and nothing for a last
+// chunk whose arrival is in doubt.
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		if !t.Attributed() {
 			return
 		}
-		for i := 1; i < len(t.Tokens); i++ {
-			n := t.tokensOf(i)
-			itl := (t.Tokens[i].At - t.Tokens[i-1].At) / time.Duration(n)
-			for range n {
-				if !yield(itl) {
+		before, last := time.Duration(0), len(t.Tokens)-1
+		for c := range t.chunks() {
+			gap := c.at - before
+			before = c.at
+			if c.first == 0 || c.first+c.frames > last && t.doubt(last)*doubtful > gap {
+				continue
+			}
+			for range c.tokens {
+				if !yield(gap / time.Duration(c.tokens)) {
 					return
 				}
 			}
@@ -144,26 +149,34 @@ func (t *Timeline) tokensOf(i int) int {
 }
 
 // TPOT is (last − first) / (n − n₁), where n is the generated tokens of the
-// whole answer and n₁ the tokens of the first token frame (1 if unknown, all if
-// there is no other). ok is false unless n > n₁.
+// whole answer, and n₁ those of the first chunk (1 a frame if unknown), so that it is the mean
+// of ITL. ok is false unless n > n₁ and there is more than one chunk.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
-	if len(t.Tokens) < 2 {
-		return 0, false
+	for c := range t.chunks() {
+		last := len(t.Tokens) - 1
+		rest := n - max(c.tokens, c.frames)
+		if c.frames > last || rest <= 0 {
+			break
+		}
+		whole := t.Tokens[last].At - c.at
+		return whole / time.Duration(rest), t.doubt(last)*doubtful <= whole
 	}
-	rest := n - max(1, t.tokensOf(0))
-	if rest <= 0 {
-		return 0, false
-	}
-	return (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(rest), true
+	return 0, false
 }
 
 // MaxGap is the longest chunk gap, the one still open when the probe died
-// included. ok is false if no token was seen, or there was no gap at all.
+// included. ok is false if no token was seen, there was no gap at all, or a longer one may
+// lie between token frames whose arrivals are not known.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
-	for gap := range t.ChunkGaps() {
-		d = max(d, gap)
+	d, hidden := t.Open, time.Duration(0)
+	for _, s := range t.Spans() {
+		if s.Gap {
+			d = max(d, s.Length)
+		} else {
+			hidden = max(hidden, s.Length)
+		}
 	}
-	return max(d, t.Open), len(t.Tokens) > 1 || t.Open > 0
+	return d, (len(t.Tokens) > 1 || t.Open > 0) && d >= hidden
 }
 
 // MaxReadDelay is the longest of [Timeline.ReadDelays]. ok is false if the kernel
@@ -175,7 +188,7 @@ func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// Coalesced is the number of token frames that arrived in one read with the
+// Coalesced is the number of token frames that came in one read with the
 // token frame before: their gap of zero is the transport's, not the engine's.
 func (t *Timeline) Coalesced() int {
 	n := 0

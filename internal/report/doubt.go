@@ -127,19 +127,19 @@ func groupedHalf(v float64) string {
 	return text
 }
 
-// unlikeFrames is about ITL, which [PairUp] leaves out where it is a timer's.
+// unlikeFrames is about ITL, which [PairUp] leaves out where it is the mean of bursts.
 func unlikeFrames(x, y side) string {
-	a, b := burstsOf(x.good, Spread(allITL(x.good))), burstsOf(y.good, Spread(allITL(y.good)))
-	var timed []string
-	if a.timed() {
-		timed = append(timed, x.name)
+	a, b := burstsOf(x.good), burstsOf(y.good)
+	var batched []string
+	if a.batched() {
+		batched = append(batched, x.name)
 	}
-	if b.timed() {
-		timed = append(timed, y.name)
+	if b.batched() {
+		batched = append(batched, y.name)
 	}
 	switch {
-	case timed != nil:
-		return "frames of " + enumerate(timed) + " are batched: ITL would be a timer's and is not compared; TPOT is"
+	case batched != nil:
+		return "frames of " + enumerate(batched) + " arrive in bursts: ITL is a mean within them and is not compared; TPOT is"
 	case a.packed() && !b.packed():
 		return "only the frames of " + x.name + " carry several tokens: its ITL is a mean within them"
 	case b.packed() && !a.packed():

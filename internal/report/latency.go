@@ -25,8 +25,11 @@ func (p *printer) latencies() {
 
 func ttft(r *probe.Result) string {
 	first, ok := r.TTFT()
-	if !ok {
+	switch {
+	case len(r.Timeline.Tokens) == 0:
 		return "none: no token came"
+	case !ok:
+		return readLate
 	}
 	if server, ok := r.ServerTTFT(); ok {
 		return duration(first) + ", of which the server took " + duration(server)
@@ -51,12 +54,20 @@ func tpot(r *probe.Result) string {
 		return "none: the server did not say how many tokens it generated"
 	case r.Hidden:
 		return "none: some tokens are reasoning that no frame showed"
+	case len(r.Timeline.Tokens) == 1:
+		return "none: all tokens came in the first frame"
+	case len(r.Timeline.Tokens) == r.Timeline.Bursts()+1:
+		return allAtOnce
 	}
-	return "none: all tokens came in the first frame"
+	return readLate
 }
 
-// readLate is why a tainted probe has no gaps.
-const readLate = "none: the prober read late, and the gaps are its own"
+const (
+	// readLate is why a number is missing whose arrival is in doubt.
+	readLate = "none: the prober read late"
+	// allAtOnce is why an answer has no pace.
+	allAtOnce = "none: all tokens arrived at once"
+)
 
 func itl(r *probe.Result) string {
 	list := slices.Sorted(r.ITL())
@@ -67,6 +78,8 @@ func itl(r *probe.Result) string {
 		return "none: a single token frame has no gap"
 	case r.Taint != "":
 		return readLate
+	case len(r.Timeline.Tokens) == r.Timeline.Bursts()+1:
+		return allAtOnce
 	case len(list) == 0:
 		return "none: nothing says how many tokens a frame carries"
 	}
@@ -89,8 +102,8 @@ func maxGap(r *probe.Result) string {
 		return duration(d)
 	case len(r.Timeline.Tokens) == 0:
 		return "none: no token came"
-	case r.Taint != "":
-		return readLate
+	case len(r.Timeline.Tokens) > 1:
+		return readLate + ", and a longer gap than those it saw may be hidden"
 	}
 	return "none: a single token frame has no gap"
 }
@@ -98,6 +111,9 @@ func maxGap(r *probe.Result) string {
 func e2el(r *probe.Result) string {
 	if d, ok := r.E2EL(); ok {
 		return duration(d)
+	}
+	if r.Outcome == probe.OK {
+		return readLate
 	}
 	return "none: the probe failed after " + duration(r.Elapsed)
 }

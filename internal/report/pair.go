@@ -21,15 +21,15 @@ func quantities() []quantity {
 
 // PairUp pairs the samples of A and B that answered the same prompt, where both
 // succeeded and both have the quantity. Quantities without a pair are left out,
-// and so is ITL where either's token frames come in bursts: most of it is 0 then,
-// and would make the slower one look many times faster. So is E2EL of a prompt that
+// and so is ITL where either's token frames come in bursts: it is a mean within them then,
+// which TPOT says as well. So is E2EL of a prompt that
 // a cache knew: TTFT, which it lacks, is in it.
 func PairUp(a, b []Sample) []Pairs {
 	both := rounds(a, b)
-	timed := timedFrames(a) || timedFrames(b)
+	batched := batchedFrames(a) || batchedFrames(b)
 	var list []Pairs
 	for _, q := range quantities() {
-		if q.name == "ITL" && timed {
+		if q.name == "ITL" && batched {
 			continue
 		}
 		p := Pairs{Metric: q.name}
@@ -49,9 +49,9 @@ func PairUp(a, b []Sample) []Pairs {
 	return list
 }
 
-func timedFrames(samples []Sample) bool {
+func batchedFrames(samples []Sample) bool {
 	good, _ := split(samples, succeeded)
-	return burstsOf(good, Spread(allITL(good))).timed()
+	return burstsOf(good).batched()
 }
 
 // rounds are the samples of equal round, each two, by round. Where a round has

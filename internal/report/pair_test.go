@@ -48,7 +48,7 @@ func TestSeveralSamplesOfARound(t *testing.T) {
 
 // A median of gaps that are mostly 0 would say that who gathers tokens is faster.
 func TestTheITLOfATimerIsNotCompared(t *testing.T) {
-	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), with(answers("b", 10, 0.8, 0.007, 0.01, 2), flushed, all(10)...)
+	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), with(answers("b", 10, 0.8, 0.007, 0.01, 2), batched, all(10)...)
 	for _, pairs := range [][]Pairs{PairUp(a, b), PairUp(b, a)} {
 		var metrics []string
 		for _, p := range pairs {
@@ -97,11 +97,11 @@ func TestDoubt(t *testing.T) {
 		}},
 		"half a token":    {a[:2], with(b[:2], func(s *Sample) { s.Output = wire.Tokens(99) }, 1), []string{"left generates 100 tokens, right 99.5 (medians): E2EL compares unlike answers"}},
 		"unknown lengths": {a, with(b, func(s *Sample) { s.Output, s.Prompt = wire.Count{}, wire.Count{} }, all(10)...), nil},
-		"one batched": {a, with(b, flushed, all(10)...), []string{
-			"frames of right are batched: ITL would be a timer's and is not compared; TPOT is",
+		"one batched": {a, with(b, batched, all(10)...), []string{
+			"frames of right arrive in bursts: ITL is a mean within them and is not compared; TPOT is",
 		}},
-		"both batched": {with(a, flushed, all(10)...), with(b, flushed, all(10)...), []string{
-			"frames of left and right are batched: ITL would be a timer's and is not compared; TPOT is",
+		"both batched": {with(a, batched, all(10)...), with(b, batched, all(10)...), []string{
+			"frames of left and right arrive in bursts: ITL is a mean within them and is not compared; TPOT is",
 		}},
 		"several tokens a frame": {a, with(b, func(s *Sample) { s.Frames = 14 }, all(10)...), []string{
 			"only the frames of right carry several tokens: its ITL is a mean within them",

@@ -20,14 +20,15 @@ type Sample struct {
 	Prompt       wire.Count // tokens
 	Output       wire.Count // tokens
 	Contaminated bool       // a cache knew the prompt that should be cold: it has no TTFT
-	Tainted      bool       // the prober read it late: it has no ITL
+	Tainted      bool       // the prober read nearly all of it late: it has no ITL
 	Hidden       bool       // its first tokens are reasoning that no frame showed: it has no TTFT
 	Frames       int        // token frames
-	Coalesced    int        // token frames that arrived in one read with the one before
+	Bursts       int        // token frames that arrived in a burst with the one before, read on time
+	Joined       int        // tokens whose ITL is the mean over frames that were read late and together
 	TTFT         Seconds
 	TPOT         Seconds
 	E2EL         Seconds
-	ITL          []float64 // seconds, once a token; nil if frames cannot be attributed or were read late
+	ITL          []float64 // seconds, once a token; nil if there is none
 	Doubts       []string  // the result's warnings
 }
 
@@ -46,7 +47,7 @@ func SampleOf(r *probe.Result) Sample {
 		Target: r.Target, Round: r.Round, Start: r.Timeline.Start, Elapsed: r.Elapsed, Late: r.ScheduleDelay(),
 		Outcome: r.Outcome, Prompt: r.Usage.Prompt, Output: r.Usage.Generated(),
 		Contaminated: r.Cache == probe.CacheContaminated, Tainted: r.Taint != "", Hidden: r.Hidden,
-		Frames: len(r.Timeline.Tokens), Coalesced: r.Timeline.Coalesced(),
+		Frames: len(r.Timeline.Tokens), Bursts: r.Timeline.Bursts(), Joined: r.Timeline.JoinedTokens(),
 	}
 	for _, w := range r.Warnings {
 		s.Doubts = append(s.Doubts, w.Error())

@@ -28,7 +28,7 @@ func Summarize(samples []Sample) Summary {
 	s.TPOT = spreadOf(good, func(r Sample) Seconds { return r.TPOT })
 	s.E2EL = spreadOf(good, func(r Sample) Seconds { return r.E2EL })
 	s.ITL = Spread(allITL(good))
-	s.Warnings = warningsOf(good, len(canceled), s.ITL)
+	s.Warnings = warningsOf(good, len(canceled))
 	return s
 }
 

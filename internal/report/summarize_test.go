@@ -49,16 +49,8 @@ func TestSummariesOfNothing(t *testing.T) {
 	}
 }
 
-// flushed is an answer whose frames a timer let go every 50 ms, seven at a time.
-func flushed(s *Sample) {
-	s.ITL = nil
-	for i := range 99 {
-		s.ITL = append(s.ITL, 20e-6)
-		if i%7 == 6 {
-			s.ITL[i] = 0.05
-		}
-	}
-}
+// batched is an answer whose frames a timer let go every 50 ms, seven at a time.
+func batched(s *Sample) { s.Bursts = 85 }
 
 func TestWarnings(t *testing.T) {
 	good := answers("a", 10, 0.8, 0.003, 0.01, 1)
@@ -83,10 +75,17 @@ func TestWarnings(t *testing.T) {
 		},
 		"read late": {
 			with(good, func(s *Sample) {
-				s.Tainted, s.ITL, s.Coalesced = true, nil, 98
-				doubt("the prober was late: bytes lay unread for longer than a token takes, up to 45ms: no ITL, no chunk gaps, no max gap")(s)
+				s.Tainted, s.ITL, s.Joined = true, nil, 98
+				doubt("the prober read up to 45ms late, and 98 tokens together with others: no TTFT, no ITL, no max gap")(s)
 			}, 0, 1, 2, 3, 4, 5),
-			"6 of 10 requests were read late, by this prober and not from a late server: no ITL of them|of 10 requests fewer than ten lie beyond",
+			"6 of 10 requests were read late, by this prober and not from a late server: no ITL of them|588 of 1,000 tokens were read late and together: their ITL is a mean, so that tails of ITL are shorter than they were|of 10 requests fewer than ten lie beyond",
+		},
+		"some read late": {
+			with(good, func(s *Sample) { s.Joined = 4 }, 0, 1, 2),
+			"12 of 1,000 tokens were read late and together: their ITL is a mean, so that tails of ITL are shorter than they were|of 10 requests fewer than ten lie beyond",
+		},
+		"all at once": {
+			with(good, func(s *Sample) { s.ITL, s.Bursts = nil, 99 }, all(10)...), "990 of 1,000 token frames arrived together with the one before",
 		},
 		"untold": {
 			with(good, func(s *Sample) { s.Output, s.ITL = wire.Count{}, nil }, 1),
@@ -97,21 +96,14 @@ func TestWarnings(t *testing.T) {
 			"2 of 10 requests did not tell how many tokens a frame carries: no ITL of them",
 		},
 		"one read for many frames": {
-			with(good, func(s *Sample) { s.Coalesced = 86 }, all(10)...),
-			"860 of 1,000 token frames arrived together with the one before: something gathers them (the server, a proxy, or this bench where it is short of processors), so chunk gaps and ITL are a timer's, not the engine's",
+			with(good, func(s *Sample) { s.Bursts = 86 }, all(10)...),
+			"860 of 1,000 token frames arrived together with the one before: the server or a proxy sends them in bursts, so chunk gaps are its timer's and ITL is the mean over each burst",
 		},
 		"half of the frames are enough": {
-			with(good, func(s *Sample) { s.Coalesced = 50 }, all(10)...), "500 of 1,000 token frames",
+			with(good, func(s *Sample) { s.Bursts = 50 }, all(10)...), "500 of 1,000 token frames",
 		},
 		"less than half are not": {
-			with(good, func(s *Sample) { s.Coalesced = 49 }, all(10)...), "of 10 requests fewer than ten lie beyond",
-		},
-		"a timer, each frame in its own read": {
-			with(good, flushed, all(10)...),
-			"half of all ITL are at most 20.0 µs, one in twenty at least 50.0 ms: frames come in bursts",
-		},
-		"an engine that stalls is not a timer": {
-			with(good, func(s *Sample) { s.ITL = slices.Clone(s.ITL); s.ITL[50] = 3 }, all(10)...), "of 10 requests fewer than ten",
+			with(good, func(s *Sample) { s.Bursts = 49 }, all(10)...), "of 10 requests fewer than ten lie beyond",
 		},
 		"several tokens a frame": {
 			with(good, func(s *Sample) { s.Frames = 14 }, all(10)...), "a token frame carries 7.14 tokens in the mean",

@@ -73,7 +73,7 @@ func comparisonText(t *testing.T, c Comparison, width int, color bool) string {
 
 func TestWriteComparison(t *testing.T) {
 	long := strings.Repeat("very-", 19) + "long"
-	batched := with(answers("ray-serve", 10, 0.8226, 0.00736, 0.004, 2), flushed, all(10)...)
+	inBursts := with(answers("ray-serve", 10, 0.8226, 0.00736, 0.004, 2), batched, all(10)...)
 	for name, test := range map[string]struct {
 		c     Comparison
 		width int
@@ -84,7 +84,7 @@ func TestWriteComparison(t *testing.T) {
 		"long":    {comparison(long+"-a", long+"-b", 10), 80},
 		"narrow":  {comparison("production-stack", "ray-serve", 10), 40},
 		"few":     {comparison("vllm", "ray-serve", 5), 0},
-		"batched": {compared(answers("vllm", 10, 0.7961, 0.0028, 0.004, 1), batched), 80},
+		"batched": {compared(answers("vllm", 10, 0.7961, 0.0028, 0.004, 1), inBursts), 80},
 		"nothing": {Compare(Comparison{A: "vllm", B: "ray-serve"}, nil), 80},
 	} {
 		t.Run(name, func(t *testing.T) {

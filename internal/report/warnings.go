@@ -9,15 +9,14 @@ import (
 )
 
 // warningsOf says what is doubtful about the numbers of successful samples, each
-// thing once. ITL is how that of all their tokens is spread. Canceled ones are only
-// counted.
-func warningsOf(good []Sample, canceled int, itl Distribution) []string {
+// thing once. Canceled ones are only counted.
+func warningsOf(good []Sample, canceled int) []string {
 	var list []string
 	if canceled > 0 {
 		list = append(list, counted(canceled, "request")+" cut off at the end: counted nowhere")
 	}
 	for _, text := range []string{
-		cached(good), veiled(good), belated(good), untold(good), unattributed(good), batches(burstsOf(good, itl)), lengths(good), fewForTails(good),
+		cached(good), veiled(good), belated(good), joined(good), untold(good), unattributed(good), batches(burstsOf(good)), lengths(good), fewForTails(good),
 	} {
 		if text != "" {
 			list = append(list, text)
@@ -56,13 +55,26 @@ func veiled(good []Sample) string {
 
 func tainted(s Sample) bool { return s.Tainted }
 
-// belated counts answers whose gaps are our own.
+// belated counts answers that were read too late for ITL.
 func belated(good []Sample) string {
 	n := number(good, tainted)
 	if n == 0 {
 		return ""
 	}
 	return of(n, len(good), "request") + " were read late, by this prober and not from a late server: no ITL of them"
+}
+
+// joined counts tokens that were read together because the prober was late.
+func joined(good []Sample) string {
+	n, total := 0, 0
+	for _, s := range good {
+		n += s.Joined
+		total += max(s.Output.N, s.Joined)
+	}
+	if n == 0 {
+		return ""
+	}
+	return of(n, total, "token") + " were read late and together: their ITL is a mean, so that tails of ITL are shorter than they were"
 }
 
 func untold(good []Sample) string {
@@ -75,7 +87,9 @@ func untold(good []Sample) string {
 
 // unattributed counts answers of several frames that do not say their tokens.
 func unattributed(good []Sample) string {
-	n := number(good, func(s Sample) bool { return s.Output.Known && s.Frames > 1 && len(s.ITL) == 0 && !s.Tainted })
+	n := number(good, func(s Sample) bool {
+		return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITL) == 0 && s.Joined == 0
+	})
 	if n == 0 {
 		return ""
 	}
@@ -84,13 +98,9 @@ func unattributed(good []Sample) string {
 
 // batches says that token frames come in bursts.
 func batches(b bursts) string {
-	const timer = "chunk gaps and ITL are a timer's, not the engine's"
 	switch {
-	case b.coalesced():
-		return of(b.together, b.frames, "token frame") + " arrived together with the one before: something gathers them (the server, a proxy, or this bench where it is short of processors), so " + timer
-	case b.flushed():
-		return fmt.Sprintf("half of all ITL are at most %s, one in twenty at least %s: frames come in bursts, and %s",
-			durationOf(b.half), durationOf(b.long), timer)
+	case b.batched():
+		return of(b.together, b.frames, "token frame") + " arrived together with the one before: the server or a proxy sends them in bursts, so chunk gaps are its timer's and ITL is the mean over each burst"
 	case b.packed():
 		return fmt.Sprintf("a token frame carries %s tokens in the mean: ITL is a mean within frames, and chunk gaps are the server's rhythm, not the engine's",
 			digits(b.perFrame))
@@ -100,22 +110,17 @@ func batches(b bursts) string {
 
 // bursts are the signs that something between the engine and us gathers tokens.
 type bursts struct {
-	frames, together int     // token frames; those that arrived in one read with the one before
-	half, long       float64 // P50 and P95 of ITL in seconds, 0 if there is none
+	frames, together int     // token frames; those that arrived in a burst with the one before
 	perFrame         float64 // mean tokens of a frame where that is known, or 0
 }
 
-// burstsOf finds them in successful samples, whose ITL is spread so. Where we read
-// late, it was us.
-func burstsOf(good []Sample, itl Distribution) bursts {
+// burstsOf finds them in successful samples.
+func burstsOf(good []Sample) bursts {
 	var b bursts
 	var frames, tokens int
 	for _, s := range good {
-		if s.Tainted {
-			continue
-		}
 		b.frames += s.Frames
-		b.together += s.Coalesced
+		b.together += s.Bursts
 		if s.Output.Known && len(s.ITL) > 0 {
 			frames += s.Frames
 			tokens += s.Output.N
@@ -124,25 +129,11 @@ func burstsOf(good []Sample, itl Distribution) bursts {
 	if frames > 0 {
 		b.perFrame = float64(tokens) / float64(frames)
 	}
-	half, _ := itl.At(0.50)
-	long, _ := itl.At(0.95)
-	b.half, b.long = half.Value, long.Value
 	return b
 }
 
-// timed reports whether ITL is a timer's.
-func (b bursts) timed() bool { return b.coalesced() || b.flushed() }
-
-// coalesced reports whether at least half of all frames came with another.
-func (b bursts) coalesced() bool { return b.together > 0 && 2*b.together >= b.frames }
-
-// sudden is below what any engine takes for a token, in seconds.
-const sudden = 500e-6
-
-// flushed reports whether most gaps are nothing while many are long: a server
-// that lets go on a timer, in writes of their own. A server that only stalls now
-// and then has gaps between that are an engine's.
-func (b bursts) flushed() bool { return b.half < sudden && b.long > 10*b.half }
+// batched reports whether at least half of all frames came with another.
+func (b bursts) batched() bool { return b.together > 0 && 2*b.together >= b.frames }
 
 // packed reports whether frames carry several tokens.
 func (b bursts) packed() bool { return b.perFrame >= 2 }
@@ -205,7 +196,7 @@ func told() []string {
 		"token frames arrived together with the one before",
 		"tokens of it in its cache",
 		"reasoning that no frame showed",
-		"the prober was late",
+		"the prober read up to",
 	}
 }
 

@@ -137,7 +137,7 @@ func phasesOf(r *probe.Result) []phase {
 	if p.Header > 0 {
 		until("wait", p.Header, blue)
 	}
-	if first, ok := r.TTFT(); ok {
+	if first, ok := r.Timeline.TTFT(); ok {
 		until("first token", first, blue)
 		if end, ok := r.Timeline.E2EL(); ok && end > at {
 			until("decode", end, green)
@@ -170,10 +170,14 @@ func (p *printer) phases() {
 // gaps draws the silences between token frames. The one in which the probe died
 // is a mark at the end: on the scale of the others it has no room.
 func (p *printer) gaps() {
-	list, open := slices.Collect(p.r.ChunkGaps()), p.r.Timeline.Open
-	if p.r.Taint != "" {
-		return // they are the prober's own
+	var list []time.Duration
+	var frames []int // before which they are
+	for frame, s := range p.r.Timeline.Spans() {
+		if s.Gap {
+			list, frames = append(list, s.Length), append(frames, frame)
+		}
 	}
+	open := p.r.Timeline.Open
 	if len(list) == 0 && open == 0 {
 		return
 	}
@@ -189,25 +193,28 @@ func (p *printer) gaps() {
 		end = "✗"
 	}
 	if open > longest {
-		mark, at = length(s.line), len(list)
+		mark, at = length(s.line), -1
 	}
 	p.raw("gaps", p.brush.paint(green, s.line)+p.brush.paint(red, end))
 	p.raw("", strings.Repeat(" ", mark)+p.brush.paint(red, "▲"))
+	if at >= 0 {
+		at = frames[at]
+	}
 	p.line("", longestWords(p.r, at))
 	if longest > 0 {
 		p.line("", scaleWords(longest, s.per))
 	}
 }
 
-// longestWords says where the gap after token frame i+1 is.
-func longestWords(r *probe.Result, i int) string {
+// longestWords says where the gap before a token frame is; -1 is the one in which the probe died.
+func longestWords(r *probe.Result, frame int) string {
 	tokens := r.Timeline.Tokens
-	if i+1 == len(tokens) {
+	if last := len(tokens) - 1; frame < 0 {
 		return fmt.Sprintf("longest %s, from %s, after token frame %d: the probe died in it",
-			duration(r.Timeline.Open), duration(tokens[i].At), i+1)
+			duration(r.Timeline.Open), duration(tokens[last].At), last+1)
 	}
 	return fmt.Sprintf("longest %s, from %s, before token frame %d of %d",
-		duration(tokens[i+1].At-tokens[i].At), duration(tokens[i].At), i+2, len(tokens))
+		duration(tokens[frame].At-tokens[frame-1].At), duration(tokens[frame-1].At), frame+1, len(tokens))
 }
 
 func scaleWords(longest time.Duration, per int) string {

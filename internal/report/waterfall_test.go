@@ -96,8 +96,8 @@ func rejected() *probe.Result {
 
 func TestWaterfall(t *testing.T) {
 	batched := answered(25, 4)
-	for i := range batched.Timeline.Tokens {
-		batched.Timeline.Tokens[i].Read /= 2
+	for i := 1; i < 24; i += 2 {
+		batched.Timeline.Tokens[i].Read, batched.Timeline.Tokens[i].At = batched.Timeline.Tokens[i+1].Read, batched.Timeline.Tokens[i+1].At
 	}
 	batched.Warnings = []error{errors.New("12 of 25 token frames arrived together with the one before: something batches them")}
 
@@ -118,9 +118,14 @@ func TestWaterfall(t *testing.T) {
 		stamped.Timeline.Tokens[i].Kernel, stamped.Timeline.Tokens[i].Delay = true, time.Duration(20+i*7%13)*time.Microsecond
 	}
 	late := answered(50, 1)
-	late.Stamp, late.Taint = probe.ByKernel, probe.TaintLate
-	late.Timeline.Tokens[42].Kernel, late.Timeline.Tokens[42].Delay = true, 180*ms
-	late.Warnings = []error{errors.New("the prober was late: bytes lay unread for longer than a token takes, up to 180ms: no ITL, no chunk gaps, no max gap")}
+	late.Stamp = probe.ByKernel
+	for i := range late.Timeline.Tokens {
+		late.Timeline.Tokens[i].Kernel = true
+	}
+	for i := 40; i < 43; i++ {
+		late.Timeline.Tokens[i].Read, late.Timeline.Tokens[i].At, late.Timeline.Tokens[i].Delay = 43, late.Timeline.Tokens[42].At, 180*ms
+	}
+	late.Warnings = []error{errors.New("the prober read up to 180ms late, and 3 tokens together with others: the ITL of these is a mean: no max gap")}
 	unstamped := answered(5, 1)
 	unstamped.Stamp = probe.ByUser
 
@@ -203,6 +208,8 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		{one, "max gap    none: a single token frame has no gap"},
 		{hidden, "TPOT       none: some tokens are reasoning that no frame showed"},
 		{together, "gaps       all 2 are 0: every token frame came at once"},
+		{together, "TPOT       none: all tokens arrived at once"},
+		{together, "ITL        none: all tokens arrived at once"},
 		{ids, "tokens     each frame says which it carries (token ids)"},
 		{alone, "tokens     one a frame: as many frames came as tokens were counted"},
 		{before, "TTFT       none: no token came"},

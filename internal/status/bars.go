@@ -52,8 +52,8 @@ func stages(a *probe.Account) []stage {
 			until(s.class, at+*s.length)
 		}
 	}
-	if a.TTFT != nil {
-		until("first", *a.TTFT)
+	if a.Frames > 0 {
+		until("first", a.FirstToken)
 		until("decode", lastToken(a))
 	}
 	return list
@@ -132,7 +132,7 @@ func barTitle(e *entry) string {
 	}
 	title := at + "\nE2EL " + optional(a.E2EL) + "\nTTFT " + optional(a.TTFT) + "\nTPOT " + optional(a.TPOT)
 	if a.Taint != nil {
-		title += "\nread late by the prober: " + string(*a.Taint)
+		title += "\nread late by the prober (" + string(*a.Taint) + "): no ITL"
 	}
 	return title
 }

@@ -88,6 +88,7 @@ func bounded(a probe.Account) probe.Account {
 	}
 	a.ChunkGaps = first(a.ChunkGaps, maxList)
 	a.ITL = first(a.ITL, maxList)
+	a.JoinedPerFrame = first(a.JoinedPerFrame, maxList)
 	a.TokensPerFrame = first(a.TokensPerFrame, maxList)
 	for i, w := range a.Warnings {
 		a.Warnings[i] = cut(w)

@@ -71,8 +71,8 @@ func frames(a *probe.Account) string {
 	if a.Coalesced > 0 {
 		words = append(words, grouped(a.Coalesced)+" coalesced")
 	}
-	if a.Taint != nil {
-		words = append(words, "read late by the prober ("+string(*a.Taint)+"): no gaps")
+	if a.JoinedTokens > 0 {
+		words = append(words, grouped(a.JoinedTokens)+" read late and together by the prober")
 	}
 	if a.MaxGap != nil {
 		words = append(words, "longest gap "+precise(*a.MaxGap))

@@ -190,11 +190,24 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestTaintedProbesAreMarked: on the bar, under the strip and in a note, and their
-// gaps are nowhere.
+// late is success with its frames in one read that came 2 s late, but for the first two.
+func late(target string, at ...time.Duration) *probe.Result {
+	r := success(target, at...)
+	r.Stamp = probe.ByKernel
+	last := len(at) - 1
+	for i := range r.Timeline.Tokens {
+		a := &r.Timeline.Tokens[i]
+		if a.Kernel = true; i > 1 {
+			a.At, a.Read, a.Delay = at[last], uint32(last), 2*time.Second
+		}
+	}
+	return r
+}
+
+// TestTaintedProbesAreMarked: on the bar and in a note, and their ITL is nowhere.
 func TestTaintedProbesAreMarked(t *testing.T) {
-	r := success("a", 500*ms, 1000*ms, 2000*ms)
-	r.Stamp, r.Taint = probe.ByKernel, probe.TaintLate
+	r := late("a", 500*ms, 1000*ms, 1500*ms, 2000*ms)
+	r.Taint = probe.TaintLate
 	b := newTestBoard("a")
 	b.Record(success("a", 500*ms, 1000*ms, 2000*ms))
 	b.Record(r)
@@ -207,24 +220,30 @@ func TestTaintedProbesAreMarked(t *testing.T) {
 		t.Errorf("%d values of ITL, want the 2 of the probe that was not late", n)
 	}
 	p := s.plot(2, 2)
-	if title := p.Bars[1].Title; !strings.Contains(title, "\nread late by the prober: late") || strings.Contains(p.Bars[0].Title, "late") {
+	if title := p.Bars[1].Title; !strings.Contains(title, "\nread late by the prober (late): no ITL") || strings.Contains(p.Bars[0].Title, "late") {
 		t.Errorf("titles %q and %q", p.Bars[0].Title, title)
 	}
-	if !strings.Contains(p.StripWords, "read late by the prober (late): no gaps") || strings.Contains(p.StripWords, "longest gap") {
-		t.Errorf("strip: %s", p.StripWords)
+}
+
+// TestArrivalsThatAreNotKnownAreNotDrawn: neither ticks nor silences, and what follows is where it was.
+func TestArrivalsThatAreNotKnownAreNotDrawn(t *testing.T) {
+	a := late("a", 500*ms, 600*ms, 1500*ms, 2000*ms).Account()
+	s := tokenStrip(&a, 2)
+	if s.Ticks != "M2500 0v1M3000 0v1M10000 0v1" || s.Gaps != nil {
+		t.Errorf("ticks %s, gaps %v", s.Ticks, s.Gaps)
 	}
-	if p.Strip.Ticks != "M2500 0v1" || p.Strip.Gaps != nil {
-		t.Errorf("ticks %s, gaps %v, want the first token and none", p.Strip.Ticks, p.Strip.Gaps)
+	if words := unbroken(frames(&a)); !strings.Contains(words, "2 read late and together by the prober") || strings.Contains(words, "longest gap") {
+		t.Errorf("words %s", words)
 	}
 }
 
 // unbroken is a text with spaces that break.
 func unbroken(text string) string { return strings.ReplaceAll(text, unit, " ") }
 
-// TestTaintedStallIsDrawnWhereItWas: its gaps do not lead there.
-func TestTaintedStallIsDrawnWhereItWas(t *testing.T) {
-	r := success("a", 500*ms, 1000*ms)
-	r.Outcome, r.Elapsed, r.Timeline.Open, r.Taint = probe.Stalled, 2*time.Second, time.Second, probe.TaintCoalesced
+// TestStallAfterALateReadIsDrawnWhereItWas: gaps do not lead there.
+func TestStallAfterALateReadIsDrawnWhereItWas(t *testing.T) {
+	r := late("a", 500*ms, 600*ms, 900*ms, 1000*ms)
+	r.Outcome, r.Elapsed, r.Timeline.Open = probe.Stalled, 2*time.Second, time.Second
 	a := r.Account()
 	if got, want := fmt.Sprint(tokenStrip(&a, 2).Gaps), "[{failed 50 50}]"; got != want {
 		t.Errorf("silences %s, want %s", got, want)

@@ -49,26 +49,45 @@ func tokenStrip(a *probe.Account, limit float64) strip {
 	return s
 }
 
-// ticks is a path with a tick for each arrival; those that fall on one place are
-// drawn once. Of a tainted result the first is all that is known.
+// ticks is a path with a tick for each arrival that is known; those that fall on one place are
+// drawn once.
 func ticks(a *probe.Account, limit float64) string {
-	if a.TTFT == nil {
+	if a.Frames == 0 {
 		return ""
 	}
 	var b strings.Builder
-	at, drawn := *a.TTFT, -1
-	for i := -1; i < len(a.ChunkGaps); i++ {
-		if i >= 0 {
-			at += a.ChunkGaps[i]
+	drawn := -1
+	tick := func(at float64) {
+		if x := int(at / limit * ticksWide); x <= ticksWide && x != drawn {
+			b.WriteString("M" + strconv.Itoa(x) + " 0v1")
+			drawn = x
 		}
-		x := int(at / limit * ticksWide)
-		if x > ticksWide || x == drawn {
-			continue
-		}
-		b.WriteString("M" + strconv.Itoa(x) + " 0v1")
-		drawn = x
+	}
+	tick(a.FirstToken)
+	for _, p := range pieces(a) {
+		tick(p.To)
 	}
 	return b.String()
+}
+
+// pieces are the chunk gaps of an answer as stages, and what lies between them without a class.
+func pieces(a *probe.Account) []stage {
+	var list []stage
+	at, breaks := a.FirstToken, a.Breaks
+	add := func(class string, length float64) {
+		list = append(list, stage{class, at, at + length})
+		at += length
+	}
+	for i := 0; i <= len(a.ChunkGaps); i++ {
+		for len(breaks) > 0 && breaks[0].Before == i {
+			add("", breaks[0].Length)
+			breaks = breaks[1:]
+		}
+		if i < len(a.ChunkGaps) {
+			add("silence", a.ChunkGaps[i])
+		}
+	}
+	return list
 }
 
 // silences are the gaps of more than five times the median gap, and what went
@@ -76,15 +95,13 @@ func ticks(a *probe.Account, limit float64) string {
 func silences(a *probe.Account) []stage {
 	usual := 5 * median(a.ChunkGaps)
 	var list []stage
-	at := 0.0
-	if a.TTFT != nil {
-		at = *a.TTFT
-		for _, gap := range a.ChunkGaps {
-			if gap > usual && usual > 0 {
-				list = append(list, stage{"silence", at, at + gap})
-			}
-			at += gap
+	for _, p := range pieces(a) {
+		if p.Class != "" && p.To-p.From > usual && usual > 0 {
+			list = append(list, p)
 		}
+	}
+	at := 0.0
+	if a.Frames > 0 {
 		at = lastToken(a)
 	} else if all := stages(a); len(all) > 0 {
 		at = all[len(all)-1].To

@@ -18,7 +18,7 @@ func latencies() []Instrument {
 	return []Instrument{
 		{
 			Name: "llm.probe.ttft", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
-			Help:     "Time to first token: from handing the request to the transport, connection set-up included, to the arrival of the first token; no sample of a failed probe, of a cold prompt that the server found in its cache, or if the first tokens are reasoning that no frame showed.",
+			Help:     "Time to first token: from handing the request to the transport, connection set-up included, to the arrival of the first token; no sample of a failed probe, of a cold prompt that the server found in its cache, if the first tokens are reasoning that no frame showed, or if the prober read so late that the arrival is in doubt by more than 5%.",
 			ofResult: unspoilt((*probe.Result).TTFT).once(true),
 		},
 		{
@@ -33,27 +33,27 @@ func latencies() []Instrument {
 		},
 		{
 			Name: "llm.probe.tpot", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
-			Help:     "Time per output token, from the first token frame to the last divided by the tokens after the first frame; no sample of a failed probe, if the number of tokens is unknown, or if some are reasoning that no frame showed.",
+			Help:     "Time per output token, from the first token frame to the last divided by the tokens after those that arrived with the first; no sample of a failed probe, if the number of tokens is unknown, or if some are reasoning that no frame showed.",
 			ofResult: succeeded((*probe.Result).TPOT).once(true),
 		},
 		{
 			Name: "llm.probe.itl", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
-			Help:     "Inter-token latency, once per token: the gap before the token's frame divided by the tokens of the frame; no sample of a failed or a tainted probe, or if the tokens of some frame are unknown.",
+			Help:     "Inter-token latency, once per token: the time between two chunks divided by the tokens of the later one, a chunk being one token frame, or several that arrived in one burst or were read together by a late prober; no sample of a failed or a tainted probe, or if the tokens of some frame are unknown.",
 			ofResult: tokenGaps,
 		},
 		{
 			Name: "llm.probe.chunk_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
-			Help:     "Time between consecutive token frames, whatever number of tokens they carry; no sample of a failed or a tainted probe.",
+			Help:     "Time between consecutive token frames, whatever number of tokens they carry; no sample of a failed probe, or where the arrival of one of the two is unknown because the prober read it late together with others.",
 			ofResult: chunkGaps,
 		},
 		{
 			Name: "llm.probe.max_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: maxGapBounds(),
-			Help:     "Longest time between token frames in one probe, including, of a probe that died mid-stream, the gap that was open when it died; no sample if there was no gap, or of a tainted probe unless the gap is twenty times as long as anything lay unread.",
+			Help:     "Longest time between token frames in one probe, including, of a probe that died mid-stream, the gap that was open when it died; no sample if there was no gap, or if frames that a late prober read together could hide a longer one.",
 			ofResult: measure((*probe.Result).MaxGap).once(true),
 		},
 		{
 			Name: "llm.probe.e2el", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: wholeBounds(),
-			Help:     "End-to-end latency, from handing the request to the transport to the last token or the finish frame if that came later; no sample of a failed probe.",
+			Help:     "End-to-end latency, from handing the request to the transport to the last token or the finish frame if that came later; no sample of a failed probe, or if the prober read so late that the last arrival is in doubt by more than 5%.",
 			ofResult: measure((*probe.Result).E2EL).once(true),
 		},
 		{
@@ -103,9 +103,14 @@ func counters() []Instrument {
 			ofResult: coalescedFrames,
 		},
 		{
+			Name: "llm.probe.joined_tokens", Unit: "{token}", Kind: Counter, Scope: ScopeTarget,
+			Help:     "Tokens of frames that the prober read late and together, so that only the arrival of the last is known: their ITL is the mean over these frames.",
+			ofResult: joinedTokens,
+		},
+		{
 			Name: "llm.probe.tainted", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
 			Labels:   []Label{{Name: "reason", Values: taintReasons()}},
-			Help:     "Probes of any outcome whose gaps are the prober's and not the server's, and so are in none of ITL, chunk gap and max gap, while TTFT, TPOT and E2EL stay: late if bytes lay unread for longer than a token takes, coalesced if frames were read together while the reader was late.",
+			Help:     "Probes of any outcome without ITL because the prober read more than 95% of their tokens late and together with others: late if bytes lay unread for longer than the mean time between two reads, coalesced if for less.",
 			ofResult: tainted,
 		},
 		{

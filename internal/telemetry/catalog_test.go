@@ -58,6 +58,7 @@ func TestPrometheusNames(t *testing.T) {
 		{"llm.probe.prompt_cache", "llm_probe_prompt_cache_total"},
 		{"llm.probe.frames", "llm_probe_frames_total"},
 		{"llm.probe.coalesced_frames", "llm_probe_coalesced_frames_total"},
+		{"llm.probe.joined_tokens", "llm_probe_joined_tokens_total"},
 		{"llm.probe.tainted", "llm_probe_tainted_total"},
 		{"llm.probe.objective_events", "llm_probe_objective_events_total"},
 		{"llm.probe.skipped", "llm_probe_skipped_total"},

@@ -32,7 +32,7 @@ func fixedTarget() Target {
 
 // succeeded5 has five tokens in four frames, the last two of one read, 600 ms
 // to the first and gaps of 20, 40 and 0 ms. The kernel stamped the reads, which lay
-// there for 20 µs, 3 ms and 40 µs.
+// there for 20 µs, 1 ms and 40 µs.
 func succeeded5() *probe.Result {
 	return &probe.Result{
 		Target: "a", Group: "g", Model: "llama", API: "openai-chat", Prompt: "cold",
@@ -43,7 +43,7 @@ func succeeded5() *probe.Result {
 				DNS: ms(1), Connect: ms(2), TLS: ms(5), Wrote: ms(10), Header: ms(90),
 			},
 			Tokens: []probe.Arrival{
-				{At: ms(600), Read: 4, N: 1, Kernel: true, Delay: ms(.02)}, {At: ms(620), Read: 5, N: 1, Kernel: true, Delay: ms(3)},
+				{At: ms(600), Read: 4, N: 1, Kernel: true, Delay: ms(.02)}, {At: ms(620), Read: 5, N: 1, Kernel: true, Delay: ms(1)},
 				{At: ms(660), Read: 6, N: 2, Kernel: true, Delay: ms(.04)}, {At: ms(660), Read: 6, N: 1, Kernel: true, Delay: ms(.04)},
 			},
 			Answer: ms(620),
@@ -58,7 +58,7 @@ func succeeded5() *probe.Result {
 	}
 }
 
-// tainted5 is succeeded5 whose gaps are not to be believed.
+// tainted5 is succeeded5 without ITL.
 func tainted5(why probe.Taint) *probe.Result {
 	r := succeeded5()
 	r.Taint, r.Refused = why, 2

@@ -61,65 +61,31 @@ func only(s sample, ok bool) iter.Seq[sample] {
 	}
 }
 
-// chunkGaps are the gaps between token frames, none of a tainted probe. The
-// longest is marked.
-func chunkGaps(_ Target, r *probe.Result) iter.Seq[sample] {
+// chunkGaps are the gaps between token frames. The longest is marked.
+func chunkGaps(_ Target, r *probe.Result) iter.Seq[sample] { return longestMarked(r, r.ChunkGaps()) }
+
+// tokenGaps are the inter-token latencies, none of a tainted probe. The longest is marked.
+func tokenGaps(_ Target, r *probe.Result) iter.Seq[sample] { return longestMarked(r, r.ITL()) }
+
+// longestMarked are the samples of a result that is ok, the first of the longest marked.
+func longestMarked(r *probe.Result, all iter.Seq[time.Duration]) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
 		if r.Outcome != probe.OK {
 			return
 		}
-		longest, frame := longestGap(&r.Timeline), 0
-		for gap := range r.ChunkGaps() {
-			frame++
-			if !yield(sample{value: gap.Seconds(), marked: frame == longest}) {
+		longest := time.Duration(0)
+		for d := range all {
+			longest = max(longest, d)
+		}
+		marked := false
+		for d := range all {
+			mark := !marked && d == longest
+			marked = marked || mark
+			if !yield(sample{value: d.Seconds(), marked: mark}) {
 				return
 			}
 		}
 	}
-}
-
-// tokenGaps are the inter-token latencies, none of a tainted probe. That of the
-// first token after the longest gap is marked.
-func tokenGaps(_ Target, r *probe.Result) iter.Seq[sample] {
-	return func(yield func(sample) bool) {
-		if r.Outcome != probe.OK {
-			return
-		}
-		longest, token := tokensBefore(&r.Timeline, longestGap(&r.Timeline)), 0
-		for itl := range r.ITL() {
-			if !yield(sample{value: itl.Seconds(), marked: token == longest}) {
-				return
-			}
-			token++
-		}
-	}
-}
-
-// longestGap is the token frame with the longest gap before it, the first of
-// several; 0 if there is no gap.
-func longestGap(t *probe.Timeline) int {
-	at, frame, longest := 0, 0, time.Duration(-1)
-	for gap := range t.ChunkGaps() {
-		frame++
-		if gap > longest {
-			at, longest = frame, gap
-		}
-	}
-	return at
-}
-
-// tokensBefore is the number of tokens in the frames between the first and the
-// one given.
-func tokensBefore(t *probe.Timeline, frame int) int {
-	n := 0
-	for i := 1; i < frame; i++ {
-		if t.Alone {
-			n++
-			continue
-		}
-		n += t.Tokens[i].N
-	}
-	return n
 }
 
 // The phases of a request, in their order.
@@ -224,7 +190,12 @@ func coalescedFrames(_ Target, r *probe.Result) iter.Seq[sample] {
 	return only(sample{value: float64(r.Timeline.Coalesced())}, true)
 }
 
-// tainted counts a probe whose gaps are not to be believed.
+// joinedTokens counts the tokens whose ITL is the mean over frames that were read together, late.
+func joinedTokens(_ Target, r *probe.Result) iter.Seq[sample] {
+	return only(sample{value: float64(r.Timeline.JoinedTokens())}, true)
+}
+
+// tainted counts a probe that has no ITL because nearly all of its tokens were joined.
 func tainted(_ Target, r *probe.Result) iter.Seq[sample] {
 	return only(sample{at: point{string(r.Taint)}, value: 1}, r.Taint != "")
 }

@@ -35,6 +35,8 @@ func TestValues(t *testing.T) {
 
 	died := stalled()
 	died.Taint = probe.TaintCoalesced
+	merged := succeeded5()
+	merged.Timeline.Tokens[2].Delay, merged.Timeline.Tokens[3].Delay = ms(15), ms(15)
 	byUser := succeeded5()
 	for i := range byUser.Timeline.Tokens {
 		byUser.Timeline.Tokens[i].Kernel, byUser.Timeline.Tokens[i].Delay = false, 0
@@ -42,6 +44,7 @@ func TestValues(t *testing.T) {
 
 	v := func(value float64) sample { return sample{value: value} }
 	mark := func(s sample) sample { s.marked = true; return s }
+	third := v((ms(40) / 3).Seconds())
 	at := func(value float64, labels ...string) sample {
 		s := v(value)
 		copy(s.at[:], labels)
@@ -57,8 +60,8 @@ func TestValues(t *testing.T) {
 		{"llm.probe.server_ttft", succeeded5(), []sample{v(0.59)}},
 		{"llm.probe.tpot", succeeded5(), []sample{mark(v(0.015))}},
 		{"llm.probe.tpot", stalled(), nil},
-		{"llm.probe.itl", succeeded5(), []sample{v(0.02), mark(v(0.02)), v(0.02), v(0)}},
-		{"llm.probe.itl", aloneAfter, []sample{v(0.02), mark(v(0.04)), v(0)}},
+		{"llm.probe.itl", succeeded5(), []sample{mark(v(0.02)), third, third, third}},
+		{"llm.probe.itl", aloneAfter, []sample{mark(v(0.02)), v(0.02), v(0.02)}},
 		{"llm.probe.itl", silent, nil},
 		{"llm.probe.itl", stalled(), nil},
 		{"llm.probe.chunk_gap", succeeded5(), []sample{v(0.02), mark(v(0.04)), v(0)}},
@@ -85,16 +88,19 @@ func TestValues(t *testing.T) {
 		{"llm.probe.tpot", tainted5(probe.TaintLate), []sample{mark(v(0.015))}},
 		{"llm.probe.e2el", tainted5(probe.TaintLate), []sample{mark(v(0.665))}},
 		{"llm.probe.itl", tainted5(probe.TaintLate), nil},
-		{"llm.probe.chunk_gap", tainted5(probe.TaintCoalesced), nil},
-		{"gen_ai.client.operation.time_per_output_chunk", tainted5(probe.TaintCoalesced), nil},
-		{"llm.probe.max_gap", tainted5(probe.TaintLate), nil},
+		{"llm.probe.itl", merged, []sample{mark(v(0.02)), third, third, third}},
+		{"llm.probe.chunk_gap", merged, []sample{mark(v(0.02))}},
+		{"gen_ai.client.operation.time_per_output_chunk", merged, []sample{mark(v(0.02))}},
+		{"llm.probe.max_gap", merged, nil},
+		{"llm.probe.joined_tokens", merged, []sample{v(3)}},
+		{"llm.probe.joined_tokens", succeeded5(), []sample{v(0)}},
 		{"llm.probe.max_gap", died, []sample{mark(v(30))}},
 		{"llm.probe.coalesced_frames", tainted5(probe.TaintCoalesced), []sample{v(1)}},
 		{"llm.probe.tainted", succeeded5(), nil},
 		{"llm.probe.tainted", tainted5(probe.TaintLate), []sample{at(1, "late")}},
 		{"llm.probe.tainted", died, []sample{at(1, "coalesced")}},
-		{"llm.prober.read_delay", succeeded5(), []sample{v(20e-6), v(3e-3), v(40e-6)}},
-		{"llm.prober.read_delay", died, []sample{v(20e-6), v(3e-3)}},
+		{"llm.prober.read_delay", succeeded5(), []sample{v(20e-6), v(1e-3), v(40e-6)}},
+		{"llm.prober.read_delay", died, []sample{v(20e-6), v(1e-3)}},
 		{"llm.prober.read_delay", byUser, nil},
 		{"llm.prober.read_delay", refused(), nil},
 		{"llm.prober.refused_stamps", succeeded5(), []sample{v(0)}},

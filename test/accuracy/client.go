@@ -31,6 +31,7 @@ type job struct {
 	Streams, Tokens int
 	Gap             time.Duration // between tokens
 	Spread          time.Duration // in which the streams begin
+	Prompt          int           // words
 }
 
 // The clients.
@@ -57,6 +58,10 @@ type seen struct {
 	Together int     // token frames that came in one read with the one before
 	Kernel   int     // token frames that the kernel stamped
 	Tainted  bool
+	ITL      []time.Duration
+	Joined   int           // tokens whose ITL is a mean
+	TTFT     bool          // it has one
+	MaxGap   time.Duration // -1 if it has none
 }
 
 // A reader asks for one answer and reads it. What it saw is put together later by
@@ -92,7 +97,7 @@ func runJob(ctx context.Context, text string, out io.Writer) error {
 	return gob.NewEncoder(out).Encode(r)
 }
 
-// spans is how long the job takes: the time to the first token is a second.
+// spans is about how long the job takes: the time to the first token is a second.
 func (j job) spans() time.Duration {
 	return j.Spread + time.Second + time.Duration(j.Tokens)*j.Gap
 }
@@ -103,7 +108,7 @@ func (j job) reader() (reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	ask := wire.Ask{Model: model, Prompt: strings.Repeat("word ", 16), MaxTokens: j.Tokens}
+	ask := wire.Ask{Model: model, Prompt: strings.Repeat("word ", j.Prompt), MaxTokens: j.Tokens}
 	switch j.Client {
 	case bareReader:
 		return newBare(j, dialect, ask)

@@ -16,6 +16,7 @@ type joined struct {
 	together int
 	kernel   int
 	tainted  int // streams
+	tokens   tokens
 }
 
 // join finds the writes of each stream by its trace id. Every frame must be there
@@ -34,6 +35,7 @@ func join(streams []seen, w writes) (joined, error) {
 
 func (j *joined) add(s seen, sent []written) {
 	j.frames += len(sent)
+	j.tokens.add(s, sent)
 	j.together += s.Together
 	j.kernel += s.Kernel
 	if s.Tainted {

@@ -42,15 +42,19 @@ func main() {
 
 // A plan is what is measured.
 type plan struct {
-	binary  string // the prober's
-	streams []int
-	tokens  int // of a stream
-	alone   int // of a stream that is the only one
-	gap     time.Duration
-	spread  time.Duration // in which the streams begin
-	runs    int
-	again   int  // times that what others disturbed is measured again
-	ahead   bool // the simulator runs in real time, the clients do not
+	binary   string // the prober's
+	streams  []int
+	tokens   int // of a stream
+	alone    int // of a stream that is the only one
+	gap      time.Duration
+	spread   time.Duration // in which the streams begin
+	runs     int
+	again    int    // times that what others disturbed is measured again
+	ahead    bool   // the simulator runs in real time, the clients do not
+	throttle bool   // the clients have a fifth of a processor
+	profile  string // of the simulator
+	prompt   int    // words
+	itl      bool   // only what the prober says of ITL is measured
 }
 
 // plannedGap is that of the profile "steady".
@@ -67,6 +71,10 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags.IntVar(&p.runs, "runs", 5, "times that all is measured")
 	flags.IntVar(&p.again, "again", 2, "times that what others disturbed is measured again: the quietest counts")
 	flags.BoolVar(&p.ahead, "ahead", false, "run the simulator in real time, so that no client delays it (takes CAP_SYS_NICE)")
+	flags.BoolVar(&p.throttle, "throttle", false, "give the clients 20 ms of each 100 (takes root)")
+	flags.BoolVar(&p.itl, "itl", false, "measure only what the prober with kernel stamps says of ITL")
+	flags.StringVar(&p.profile, "profile", "steady", "the simulator's profile, one with a token a frame")
+	flags.IntVar(&p.prompt, "prompt", 16, "words of a prompt")
 	flags.StringVar(&p.binary, "prober", os.Getenv("PROBER_BINARY"), "the prober's binary")
 	if err := flags.Parse(args); err != nil {
 		return p, err
@@ -96,7 +104,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var all []*measured
 	for n := range p.runs {
 		for _, streams := range p.streams {
-			for _, client := range clients() {
+			for _, client := range p.clients() {
 				m, err := quietest(p.again, func() (*measured, error) {
 					m, err := measure(ctx, p, client, streams)
 					if err != nil {
@@ -113,8 +121,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			}
 		}
 	}
+	fmt.Fprintf(stdout, "%s\n\n%s\n", p.header(all), itlTable(all))
+	if p.itl {
+		return nil
+	}
 	rows := summarize(all)
-	fmt.Fprintf(stdout, "%s\n\n%s\n", p.header(all), table(rows))
+	fmt.Fprintf(stdout, "%s\n", table(rows))
 	for _, v := range append(verdicts(rows), p.doubts(all)...) {
 		fmt.Fprintln(stdout, "-", v)
 	}
@@ -129,9 +141,17 @@ func (p plan) start(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
+// clients are those that are measured.
+func (p plan) clients() []string {
+	if p.itl {
+		return []string{kernelStamped}
+	}
+	return clients()
+}
+
 // job is what a client is told for a number of streams.
 func (p plan) job(client, url string, streams int) job {
-	j := job{Client: client, URL: url, Streams: streams, Tokens: p.tokens, Gap: p.gap, Spread: p.spread}
+	j := job{Client: client, URL: url, Streams: streams, Tokens: p.tokens, Gap: p.gap, Spread: p.spread, Prompt: p.prompt}
 	if streams == 1 {
 		j.Tokens = p.alone
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -33,7 +34,14 @@ func newProber(j job, dialect wire.Dialect, ask wire.Ask, user bool) reader {
 }
 
 func seenBy(r *probe.Result) seen {
-	s := seen{Trace: r.TraceID, Together: r.Timeline.Coalesced(), Tainted: r.Taint != ""}
+	s := seen{
+		Trace: r.TraceID, Together: r.Timeline.Coalesced(), Tainted: r.Taint != "",
+		ITL: slices.Collect(r.ITL()), Joined: r.Timeline.JoinedTokens(), MaxGap: -1,
+	}
+	_, s.TTFT = r.TTFT()
+	if gap, ok := r.MaxGap(); ok {
+		s.MaxGap = gap
+	}
 	for _, a := range r.Timeline.Tokens {
 		s.Arrivals = append(s.Arrivals, r.Timeline.Start.UnixNano()+int64(a.At))
 		if a.Kernel {

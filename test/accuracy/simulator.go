@@ -25,7 +25,7 @@ type simulator struct {
 // startSimulator starts one that is killed when ctx is done. Its log goes to path.
 func startSimulator(ctx context.Context, p plan, path string) (*simulator, error) {
 	s := &simulator{path: path}
-	s.cmd = exec.CommandContext(ctx, p.binary, "simulate", "--profile", "steady", "--listen", "127.0.0.1:0", "--log-writes", path)
+	s.cmd = exec.CommandContext(ctx, p.binary, "simulate", "--profile", p.profile, "--listen", "127.0.0.1:0", "--log-writes", path)
 	if p.gap != plannedGap {
 		s.cmd.Args = append(s.cmd.Args, "--fault", fmt.Sprintf("itl=%g", float64(p.gap)/float64(plannedGap)))
 	}

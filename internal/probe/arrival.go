@@ -14,15 +14,14 @@ const (
 	ByUser   Stamping = "user"   // the prober, when it had read them
 )
 
-// A Taint is why the gaps between the token frames of a probe are not the
-// server's. The time to the first token, the time per token and the whole are: what
-// bends one gap bends the next the other way.
+// A Taint is why a probe has no ITL: more than 19 of 20 of its tokens were joined, so that
+// little more than their mean is known.
 type Taint string
 
 // The taints, and what is true of each.
 const (
-	TaintLate      Taint = "late"      // bytes lay unread for longer than a token takes
-	TaintCoalesced Taint = "coalesced" // frames were read together while the reader was late
+	TaintLate      Taint = "late"      // bytes lay unread for longer than the mean time between two reads
+	TaintCoalesced Taint = "coalesced" // they lay there for less, but frames came together
 )
 
 // Taints are all taints.
@@ -42,26 +41,21 @@ func (t *Timeline) stamping() Stamping {
 	return ByUser
 }
 
-// taint judges the gaps between token frames. A read that comes late finds the frames of
-// several arrivals together, and the kernel tells only the last: their gaps are ours and
-// not the server's. A proxy that batches frames makes them come together too, but then the
-// reader is on time. What a read found may have come at any time since the one before, so
-// that one late read casts doubt on all that were shared. Nothing can be said without
-// the kernel's stamps.
+// taint judges the gaps between token frames: see [Taint].
 func (t *Timeline) taint() Taint {
-	latest, ok := t.MaxReadDelay()
-	if !ok {
+	tokens := 0
+	for i := range t.Tokens {
+		tokens += max(1, t.tokensOf(i))
+	}
+	if joined := t.JoinedTokens(); joined*doubtful <= tokens*(doubtful-1) {
 		return ""
 	}
-	apart, several := t.apart()
-	late := max(onTime, apart/doubtful)
-	switch {
-	case several && latest > apart:
-		return TaintLate
-	case latest > late && t.Coalesced() > 0, t.Behind > late:
-		return TaintCoalesced
+	if apart, several := t.apart(); several {
+		if latest, _ := t.MaxReadDelay(); latest > apart {
+			return TaintLate
+		}
 	}
-	return ""
+	return TaintCoalesced
 }
 
 // apart is the mean time between reads that completed token frames. ok is false if there was
@@ -78,9 +72,6 @@ func (t *Timeline) apart() (d time.Duration, ok bool) {
 	}
 	return (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(reads-1), true
 }
-
-// doubtful is the part of a time by which it may be off and still be told.
-const doubtful = 20
 
 // onTime is how long bytes may lie unread, however short the gaps are, before the reader
 // counts as late: waking it takes a tenth of that.
