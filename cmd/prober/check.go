@@ -135,12 +135,14 @@ func (c *checker) full(ctx context.Context) bool {
 		c.line("warning", "no probe of full length was sent: %s", skipped)
 		return true
 	case r.Outcome != probe.OK:
-		return c.fail("probe of full length", r) && c.fits()
+		c.fail("probe of full length", r)
+		c.fits() // the refusal may have told the context
+		return false
 	}
 	ttft, _ := r.TTFT()
 	c.took = r.Elapsed
-	c.line("probe", "%s tokens of prompt, %s of answer: TTFT %v, %v in all", report.Grouped(r.Usage.Prompt.N),
-		report.Grouped(r.Usage.Generated().N), ttft.Round(time.Millisecond), c.took.Round(time.Millisecond))
+	c.line("probe", "%s tokens of prompt, %s of answer: TTFT %v, %v in all", counted(r.Usage.Prompt),
+		counted(r.Usage.Generated()), ttft.Round(time.Millisecond), c.took.Round(time.Millisecond))
 	for _, warning := range r.Warnings {
 		c.line("warning", "%v", warning)
 	}
@@ -148,6 +150,14 @@ func (c *checker) full(ctx context.Context) bool {
 		c.line("warning", "%s", skips)
 	}
 	return true
+}
+
+// counted is a count of tokens, if the server told it.
+func counted(tokens wire.Count) string {
+	if !tokens.Known {
+		return "uncounted"
+	}
+	return report.Grouped(tokens.N)
 }
 
 // perDay is the tokens that the target costs a day: those of skipped slots are not
@@ -270,8 +280,8 @@ func (c *checker) ask(ctx context.Context) bool {
 		return c.fail("ask a short question", r)
 	}
 	known := c.member.Lessons()
-	output := r.Usage.Generated()
-	c.line("answer", "%d of %d tokens in %d frames, tokens a frame from: %s", output.N, checkTokens, len(r.Timeline.Tokens), r.Source)
+	c.line("answer", "%s of %d tokens in %d frames, tokens a frame from: %s",
+		counted(r.Usage.Generated()), checkTokens, len(r.Timeline.Tokens), r.Source)
 	for i, a := range known.Abilities() {
 		c.line(first("held to", i), "%s", ability(a))
 	}

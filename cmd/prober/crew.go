@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -156,9 +157,14 @@ func (c *crew) probe(starts context.Context, j *job) {
 
 // fit makes the prompts of j exact, where its first server helps with that.
 func (c *crew) fit(ctx context.Context, j *job) {
-	if err := c.fitInTurn(ctx, j); err != nil && ctx.Err() == nil {
-		c.log.Info("prompt length is calibrated by the usage of the first probes",
-			zap.String("group", j.plan.Name), zap.NamedError("because", err))
+	err := c.fitInTurn(ctx, j)
+	group, because := zap.String("group", j.plan.Name), zap.NamedError("because", err)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, probe.ErrTooLong):
+		c.log.Warn("the server refuses to count the tokens of the prompt", group, because)
+	default:
+		c.log.Info("prompt length is calibrated by the usage of the first probes", group, because)
 	}
 }
 

@@ -6,7 +6,7 @@ const (
 	attempts = 8  // sizes tried in words before the rest is filled with pads
 	padTries = 6  // numbers of pads tried after that
 	maxPads  = 32 // pads of a prompt
-	reserve  = 4  // tokens that are left to be filled with pads, where a word is not exactly a token
+	reserve  = 6  // tokens that are left to be filled with pads, where a word is not exactly a token
 )
 
 // A size is how long a prompt is: so many words of the list, and so many pads,
@@ -220,9 +220,9 @@ func (f *fit) step(last observation) int {
 	switch {
 	case missing <= 0 || slope == 1 || f.cost > 0 || len(f.tried) == 1:
 	case missing > 256:
-		missing -= missing/64 + 24
+		missing -= missing/128 + 24
 	default:
-		missing = max(0, missing*7/8-reserve)
+		missing = max(0, missing*15./16-reserve)
 	}
 	words := int(math.Floor(missing / slope))
 	if len(f.tried) == 1 && f.cost == 0 {
