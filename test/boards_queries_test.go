@@ -2,6 +2,7 @@ package test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -108,6 +109,7 @@ func everything(window, shown string) map[string]string {
 	return map[string]string{
 		"job": ".*", "instance": ".*", "target": ".*", "model": ".*", "prompt": ".*", "group": ".*",
 		"a": "a", "b": "b", "split": "instance", "min_probes": "1",
+		"server_label": "job", "server_a": ".*", "server_b": ".*",
 		"window": window, "__rate_interval": window, "__range": shown,
 	}
 }
@@ -183,7 +185,7 @@ func foreign() map[string]family {
 		"vllm:e2e_request_latency_seconds", "vllm:request_queue_time_seconds",
 		"sglang:time_to_first_token_seconds", "sglang:inter_token_latency_seconds", "sglang:e2e_request_latency_seconds", "sglang:queue_time_seconds",
 	} {
-		all[n] = family{"histogram", labelsOf("model_name")}
+		all[n] = family{"histogram", labelsOf("model_name job instance")}
 	}
 	return all
 }
@@ -214,8 +216,8 @@ func TestBoardsAskForWhatThereIs(t *testing.T) {
 		}
 	}
 	values := everything("30m", "1h")
-	for _, split := range []string{"instance", "job"} {
-		values["split"] = split
+	for _, label := range []string{"instance", "job"} {
+		values["split"], values["server_label"] = label, label
 		for _, q := range boardQueries(t) {
 			expr, err := parser.NewParser(parser.Options{}).ParseExpr(fill(q.expr, values))
 			if err != nil {
@@ -259,9 +261,27 @@ func lookup(name string, known map[string]family) (f family, suffix string, ok b
 	return family{}, "", false
 }
 
+// nameOf is the name of the series that are selected, or the first of those that a
+// matcher of names takes.
+func nameOf(s *parser.VectorSelector, known map[string]family) string {
+	for _, m := range s.LabelMatchers {
+		if m.Name != model.MetricNameLabel {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(known)) {
+			for _, suffix := range []string{"", "_bucket", "_count", "_sum"} {
+				if m.Matches(name + suffix) {
+					return name + suffix
+				}
+			}
+		}
+	}
+	return s.Name
+}
+
 func checkSelector(t *testing.T, q boardQuery, s *parser.VectorSelector, path []parser.Node, known map[string]family) {
 	t.Helper()
-	f, suffix, ok := lookup(s.Name, known)
+	f, suffix, ok := lookup(nameOf(s, known), known)
 	if !ok {
 		t.Errorf("%s: there is no %s", q, s.Name)
 		return
@@ -300,7 +320,7 @@ func checkGrouping(t *testing.T, q boardQuery, expr parser.Node, names []string,
 		if !ok {
 			return nil
 		}
-		f, suffix, _ := lookup(s.Name, known)
+		f, suffix, _ := lookup(nameOf(s, known), known)
 		for _, name := range names {
 			if _, ok := f.labels[name]; !ok && !slices.Contains(given, name) && (name != model.BucketLabel || suffix != "_bucket") {
 				t.Errorf("%s: %s has no label %s", q, s.Name, name)

@@ -61,7 +61,7 @@ func (i *instance) roster(c *config.Config) []config.Target {
 // lookAtNames looks up all hosts, and makes the crew work on the addresses that
 // there are now.
 func (i *instance) lookAtNames(ctx context.Context, c *crew) {
-	if len(hostsOf(i.config.Targets)) == 0 {
+	if len(hostsOf(i.config.Targets)) == 0 || c.observers.drains() {
 		return
 	}
 	c.observers.recorder.LookupsFailed(i.lookUp(ctx, i.config))
@@ -69,9 +69,9 @@ func (i *instance) lookAtNames(ctx context.Context, c *crew) {
 	if reflect.DeepEqual(now, i.probed) {
 		return
 	}
-	jobs, err := assemble(now, i.files.anew(), i.dial, i.build)
+	jobs, err := assemble(now, i.parsed, i.dial, i.build) // no file is read again
 	if err != nil {
-		i.log.Error("follow addresses: all stays as it was", zap.Error(err))
+		i.log.Error("the new addresses cannot be probed, keeping the previous ones", zap.Error(err))
 		return
 	}
 	i.probed = now

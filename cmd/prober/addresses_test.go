@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -132,6 +133,42 @@ func TestADeadNameServer(t *testing.T) {
 		if got := directory.Addresses(headless + "."); len(got) != 2 {
 			t.Errorf("addresses are %v after %d connections", got, dials)
 		}
+	})
+}
+
+// TestAddressesNeedNoFiles holds that replicas are followed while a certificate, a book
+// or a data set of any target cannot be read, also after a reload was refused for it.
+func TestAddressesNeedNoFiles(t *testing.T) {
+	resolverReady(t)
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		book := writeFile(t, dir, "book", strings.Repeat("It was the best of times, it was the worst of times. ", 100))
+		authority := writeFile(t, dir, "ca.crt", newAuthority(t).pem())
+		names := sim.NewNameServer()
+		names.Set(headless, "10.0.0.1")
+		environ := settings("0.1")
+		maps.Copy(environ, map[string]string{
+			"PROBER_TARGETS_0_NAME": "vllm", "PROBER_TARGETS_0_URL": "dns+http://" + headless,
+			"PROBER_PROMPT": "book", "PROBER_BOOK_FILE": book, "PROBER_TARGETS_0_CA_FILE": authority,
+		})
+		resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
+		w := newWorldOf(t, time.Second, []string{"10.0.0.1", "10.0.0.2"}, config.Options{Environ: environ, APIs: apis()}, resolver.LookupNetIP)
+		time.Sleep(time.Minute + time.Second) // past a lookup
+		for _, path := range []string{book, authority} {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+		names.Set(headless, "10.0.0.1", "10.0.0.2")
+		time.Sleep(time.Minute)
+		w.expectText("llm_prober_config_last_reload_successful 0")
+		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
+		time.Sleep(time.Minute)
+		if asked := len(w.servers["10.0.0.2"].Sent()); asked < 6 {
+			t.Errorf("the new replica was asked %d times", asked)
+		}
+		w.stop()
+		w.end()
 	})
 }
 

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -30,9 +28,9 @@ type job struct {
 	clients []sum           // the same as their servers see them
 	group   *probe.Group
 	plan    schedule.Plan
-	files   [sha256.Size]byte // of what the targets' files hold
-	ended   atomic.Bool       // it was stopped: nothing is said of its targets any more
-	reached atomic.Bool       // its first server was asked for the length of prompts
+	files   sum         // of what the targets' files hold
+	ended   atomic.Bool // it was stopped: nothing is said of its targets any more
+	reached atomic.Bool // its first server was asked for the length of prompts
 	asks    prompt.Options
 	writer  *prompt.Writer
 }
@@ -90,7 +88,7 @@ func (j *job) add(t config.Target, files *reading, dial probe.Dial, build teleme
 		return fmt.Errorf("target %s: %w", t.Name, err)
 	}
 	target := probe.Target{
-		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL,
+		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL, Path: t.Path,
 		Key: t.APIKey.Reveal(), Header: header(t), Agent: agent(build),
 		Transport: transport(t, dial, security),
 		Timeout:   t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit,
@@ -138,26 +136,32 @@ func (j *job) same(o *job) bool {
 func (j *job) hold() {
 	for i, t := range j.targets {
 		if t.WaitForReady > 0 {
-			j.group.Members[i].Hold(probe.SkipWaiting)
+			j.group.Members[i].Hold()
 		}
 	}
 }
 
-// drain makes no member be asked any more.
-func (j *job) drain() {
+// drain makes no member be asked any more, or ends that.
+func (j *job) drain(on bool) {
 	for _, m := range j.group.Members {
-		m.Hold(probe.SkipDraining)
+		m.Drain(on)
 	}
 }
 
 // inherit takes over what the servers of an earlier job taught, where this one
-// asks the same server as the same client.
+// asks the same server as the same client: from the target of the same name, if
+// there is one.
 func (j *job) inherit(old *job) {
 	for i, c := range j.clients {
+		same := func(k int) bool { return old.targets[k].Name == j.targets[i].Name }
+		from := -1
 		for k, before := range old.clients {
-			if c == before {
-				j.group.Members[i].Inherit(old.group.Members[k])
+			if c == before && (from < 0 || same(k)) {
+				from = k
 			}
+		}
+		if from >= 0 {
+			j.group.Members[i].Inherit(old.group.Members[from])
 		}
 	}
 }
@@ -170,7 +174,7 @@ func client(t config.Target) sum {
 		key = ""
 	}
 	fmt.Fprintf(hash, "%q", []string{
-		t.URL, t.Address, t.API, t.APIVersion, t.Server, t.Model, key, t.APIKeyFile, t.CAFile, t.CertFile, t.KeyFile,
+		t.URL, t.Path, t.Address, t.API, t.APIVersion, t.Server, t.Model, key, t.APIKeyFile, t.CAFile, t.CertFile, t.KeyFile,
 	})
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
 		fmt.Fprintf(hash, "%q", []string{name, t.Headers[name].Reveal()})
@@ -179,20 +183,18 @@ func client(t config.Target) sum {
 }
 
 // filesOf tells the content of all files that targets name from any other.
-func filesOf(targets []config.Target, files *reading) (sum [sha256.Size]byte) {
+func filesOf(targets []config.Target, files *reading) sum {
 	hash := sha256.New()
 	for _, t := range targets {
 		for _, path := range []string{t.BookFile, t.DatasetFile, t.CAFile, t.CertFile, t.KeyFile} {
-			var data []byte
+			var content sum
 			if path != "" {
-				data, _ = files.read(path) // one that cannot be read is as good as empty
+				content = files.sum(path)
 			}
-			fmt.Fprintf(hash, "%s %d ", path, len(data))
-			hash.Write(data)
+			fmt.Fprintf(hash, "%q %x ", path, content)
 		}
 	}
-	hash.Sum(sum[:0])
-	return sum
+	return sum(hash.Sum(nil))
 }
 
 // close closes the connections that nobody uses.
@@ -223,29 +225,12 @@ func header(t config.Target) http.Header {
 
 // tlsConfig is how to speak TLS with t.
 func tlsConfig(t config.Target, files *reading) (*tls.Config, error) {
-	c := &tls.Config{InsecureSkipVerify: t.InsecureSkipVerify} //nolint:gosec // the user asked for it, and is warned
-	if t.CAFile != "" {
-		pem, err := files.read(t.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read CA file: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("CA file %s holds no certificate in PEM", t.CAFile)
-		}
+	shared, err := files.tls(t.CAFile, t.CertFile, t.KeyFile)
+	if err != nil {
+		return nil, err
 	}
-	if t.CertFile != "" {
-		certificate, err := files.read(t.CertFile)
-		key, wrong := files.read(t.KeyFile)
-		if err := cmp.Or(err, wrong); err != nil {
-			return nil, fmt.Errorf("read client certificate: %w", err)
-		}
-		pair, err := tls.X509KeyPair(certificate, key)
-		if err != nil {
-			return nil, fmt.Errorf("client certificate: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
+	c := shared.Clone()
+	c.InsecureSkipVerify = t.InsecureSkipVerify //nolint:gosec // the user asked for it, and is warned
 	return c, nil
 }
 

@@ -23,11 +23,12 @@ type benchRun struct {
 	steps    int             // of all lengths and groups
 	step     int             // the one under way, from 1
 	before   []*job          // of the length before
-	exported *observers      // nil: nobody
+	budgets  budgets
+	exported *observers // nil: nobody
 }
 
 func newBenchRun(p *benchPlan, out, errs io.Writer) *benchRun {
-	r := &benchRun{plan: p, screen: newScreen(out, errs, p.format)}
+	r := &benchRun{plan: p, budgets: budgets{}, screen: newScreen(out, errs, p.format)}
 	r.document.Source, r.document.Started = "prober bench", time.Now()
 	return r
 }
@@ -45,6 +46,9 @@ func (p *benchPlan) run(ctx context.Context, out, errs io.Writer) error {
 		r.exported = o
 	}
 	err = r.all(ctx)
+	if err != nil && !errors.Is(err, errFailed) {
+		r.document.Warnings = append(r.document.Warnings, err.Error())
+	}
 	instance.export(ctx, o)
 	if ctx.Err() != nil {
 		r.screen.note("interrupted: what is shown was measured until then")
@@ -68,6 +72,7 @@ func (r *benchRun) all(ctx context.Context) (failed error) {
 			if i < len(r.before) {
 				j.inherit(r.before[i])
 			}
+			r.budgets.give(j)
 		}
 		r.before, r.steps = jobs, len(r.plan.lengths)*len(jobs)*len(r.plan.wish.Loads())
 		for _, warning := range c.Warnings {
@@ -87,9 +92,22 @@ func (r *benchRun) all(ctx context.Context) (failed error) {
 	}
 	if !slices.ContainsFunc(r.document.Summaries, func(s report.Summary) bool { return s.Succeeded() > 0 }) {
 		r.screen.note("no request succeeded")
+		for _, s := range r.document.Summaries {
+			for _, f := range s.Failures {
+				r.failure(s.Target, fmt.Sprintf("%s (%d times): %s", f.Outcome, f.Requests, f.Error), f.Hint)
+			}
+		}
 		return errFailed
 	}
 	return nil
+}
+
+// failure notes how requests of a target failed, and what to do.
+func (r *benchRun) failure(target, how, hint string) {
+	r.screen.note(target + ": " + how)
+	if hint != "" {
+		r.screen.note("  " + hint)
+	}
 }
 
 // job runs every step of a group.
@@ -125,6 +143,7 @@ func (r *benchRun) warm(ctx context.Context, j *job) (next uint64, err error) {
 	case err != nil:
 		return 0, err
 	case !r.answered(results):
+		r.nothingMeasured(j, results)
 		return 0, errFailed
 	}
 	r.lengthNote(j)
@@ -134,11 +153,11 @@ func (r *benchRun) warm(ctx context.Context, j *job) (next uint64, err error) {
 // firstWords say what is asked before anything counts, and how long that may take
 // where nobody answers.
 func firstWords(j *job) string {
-	words := "first questions"
+	words := "warm-up: "
 	if j.asks.Workload != prompt.Dataset {
-		words += fmt.Sprintf(" of %d tokens", j.targets[0].PromptTokens)
+		words += fmt.Sprintf("prompts of %s tokens, ", report.Grouped(j.targets[0].PromptTokens))
 	}
-	return words + fmt.Sprintf(", which do not count (at most %v each)", j.targets[0].Timeout)
+	return words + fmt.Sprintf("not counted (at most %v each)", j.targets[0].Timeout)
 }
 
 // answered tells which targets fail, and reports whether any does not.
@@ -149,15 +168,32 @@ func (r *benchRun) answered(results []*probe.Result) bool {
 			ok = true
 			continue
 		}
-		r.screen.note(result.Target + ": " + report.Failure(result))
-		if hint := report.Hint(result); hint != "" {
-			r.screen.note("  " + hint)
-		}
+		r.failure(result.Target, report.Failure(result), report.Hint(result))
 	}
 	if !ok {
 		r.screen.note("no target answers: there is nothing to measure")
 	}
 	return ok
+}
+
+// nothingMeasured puts a summary of no requests into the document for each target of j,
+// with how its warm-up failed: who reads the document shall learn why there is nothing.
+func (r *benchRun) nothingMeasured(j *job, results []*probe.Result) {
+	for _, t := range j.targets {
+		s := report.Summary{Target: t.Name, Load: "warm-up", PromptTokens: t.PromptTokens}
+		if j.asks.Workload == prompt.Dataset {
+			s.PromptTokens = 0
+		}
+		var samples []report.Sample
+		for _, result := range results {
+			if result.Target == t.Name {
+				samples = append(samples, report.SampleOf(result))
+				s.Warnings = append(s.Warnings, "the warm-up failed, so that nothing was measured: "+report.Failure(result))
+			}
+		}
+		s.Failures = report.FailuresOf(samples)
+		r.document.Summaries = append(r.document.Summaries, s)
+	}
 }
 
 // lengthNote says where prompts are not as long as they should be.
@@ -172,7 +208,7 @@ func (r *benchRun) finish(out io.Writer) error {
 	if err := r.write(out); err != nil {
 		return err
 	}
-	if r.plan.plot == "" || len(r.document.Summaries) == 0 {
+	if r.plan.plot == "" || !slices.ContainsFunc(r.document.Summaries, measured) {
 		return nil
 	}
 	if err := r.draw(); err != nil {
@@ -181,6 +217,9 @@ func (r *benchRun) finish(out io.Writer) error {
 	r.screen.note("drawn to " + r.plan.plot)
 	return nil
 }
+
+// measured reports whether a summary is of any request.
+func measured(s report.Summary) bool { return s.Succeeded()+s.Failed() > 0 }
 
 // write writes the document; as text only the steps at a glance, since each was
 // shown when it ended.
@@ -198,7 +237,8 @@ func (r *benchRun) write(out io.Writer) error {
 // step.
 func (r *benchRun) draw() error {
 	notes := notesOf(r.document)
-	page := report.LadderPage(r.plan.title(), notes, r.document.Summaries)
+	steps := slices.DeleteFunc(slices.Clone(r.document.Summaries), func(s report.Summary) bool { return !measured(s) })
+	page := report.LadderPage(r.plan.title(), notes, steps)
 	if r.steps == 1 {
 		page = report.RunPage(r.plan.title(), notes, r.drawn)
 	}

@@ -119,12 +119,20 @@ func (t *tally) soFar(i int) ([]report.Sample, map[probe.Skip]int) {
 // summaries tell the members that were asked, as far as they have answered.
 func (t *tally) summaries() []report.Summary {
 	var list []report.Summary
+	var run []report.Sample
+	for i := range t.job.targets {
+		samples, _ := t.soFar(i)
+		run = append(run, samples...)
+	}
 	for i, target := range t.job.targets {
 		samples, skipped := t.soFar(i)
 		if len(samples) == 0 && len(skipped) == 0 {
 			continue
 		}
 		s := report.Summarize(samples)
+		if t.load.Planned() {
+			s = s.Paced(run, t.load.Plan.Interval)
+		}
 		s.Target, s.Load, s.AtOnce, s.Skipped = target.Name, t.load.Words(), t.load.Crowd(), skipped
 		if target.Prompt != "dataset" {
 			s.PromptTokens = target.PromptTokens
@@ -154,10 +162,12 @@ func (t *tally) notMade(s report.Summary) []string {
 // doubtsOf are the bench's own, about itself.
 func doubtsOf(lag bench.Lag, samples []report.Sample, s report.Summary) []string {
 	var late []time.Duration
+	kernel := true
 	for _, sample := range samples {
+		kernel = kernel && !sample.ByUser
 		late = append(late, sample.Late)
 	}
-	return bench.Doubt(lag, late, medianOf(s.TTFT), medianOf(s.TPOT))
+	return bench.Doubt(lag, late, kernel, medianOf(s.TTFT), medianOf(s.TPOT))
 }
 
 // medianOf is the median of a distribution; 0 if it has none.

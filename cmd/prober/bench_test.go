@@ -118,6 +118,11 @@ func TestTwoStacks(t *testing.T) {
 		if took := time.Since(began); took < 90*time.Second || took > 2*time.Minute {
 			t.Errorf("ten rounds took %v", took)
 		}
+		for _, s := range d.Summaries {
+			if got := s.Throughput().Requests; got != 0.1 {
+				t.Errorf("%s: %v requests/s of an offered 0.1", s.Target, got)
+			}
+		}
 		c := d.Comparisons[0]
 		ttft, tpot := line(t, c, "TTFT"), line(t, c, "TPOT")
 		within(t, "TTFT", ttft.Difference, 0.7961-0.8226)
@@ -229,6 +234,34 @@ func TestTwoWaysToOneServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFailedRequestsAreExplained holds that a run in which no request succeeds says why in
+// its document, and on standard error, and that its exit code is 1.
+func TestFailedRequestsAreExplained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
+		p := r.plan(t, []string{"it"}, bench.Wish{Requests: 3}, map[string]string{"PROMPT_TOKENS": "2000"})
+		p.format = "json"
+		down := time.AfterFunc(100*time.Millisecond, func() { // the warm-up is under way by then
+			if err := r.servers["it"].SetFault(sim.Fault{Status: 503}); err != nil {
+				t.Error(err)
+			}
+		})
+		defer down.Stop()
+		var out, errs strings.Builder
+		if err := p.run(t.Context(), &out, &errs); !errors.Is(err, errFailed) {
+			t.Errorf("the run ended with %v", err)
+		}
+		for _, want := range []string{`"failed_requests": 3,`, `"outcome": "overloaded",`, `"requests": 3,`, `"error": "HTTP 503`, `"hint": "other clients`} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %s in\n%s", want, out.String())
+			}
+		}
+		if want := "it: overloaded (3 times): HTTP 503"; !strings.Contains(errs.String(), want) {
+			t.Errorf("no %q in\n%s", want, errs.String())
+		}
+	})
 }
 
 // full is a disk on which there is no room.

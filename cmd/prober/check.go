@@ -141,8 +141,8 @@ func (c *checker) full(ctx context.Context) bool {
 	}
 	ttft, _ := r.TTFT()
 	c.took = r.Elapsed
-	c.line("probe", "%s tokens of prompt, %s of answer: TTFT %v, %v in all", counted(r.Usage.Prompt),
-		counted(r.Usage.Generated()), ttft.Round(time.Millisecond), c.took.Round(time.Millisecond))
+	c.line("probe", "%s tokens of prompt, %s of answer: TTFT %v, %v in all", countOf(r.Usage.Prompt),
+		countOf(r.Usage.Generated()), ttft.Round(time.Millisecond), c.took.Round(time.Millisecond))
 	for _, warning := range r.Warnings {
 		c.line("warning", "%v", warning)
 	}
@@ -152,8 +152,8 @@ func (c *checker) full(ctx context.Context) bool {
 	return true
 }
 
-// counted is a count of tokens, if the server told it.
-func counted(tokens wire.Count) string {
+// countOf is a count of tokens, if the server told it.
+func countOf(tokens wire.Count) string {
 	if !tokens.Known {
 		return "uncounted"
 	}
@@ -281,7 +281,7 @@ func (c *checker) ask(ctx context.Context) bool {
 	}
 	known := c.member.Lessons()
 	c.line("answer", "%s of %d tokens in %d frames, tokens a frame from: %s",
-		counted(r.Usage.Generated()), checkTokens, len(r.Timeline.Tokens), r.Source)
+		countOf(r.Usage.Generated()), checkTokens, len(r.Timeline.Tokens), r.Source)
 	for i, a := range known.Abilities() {
 		c.line(first("held to", i), "%s", ability(a))
 	}

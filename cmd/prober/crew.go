@@ -32,10 +32,11 @@ type crew struct {
 	running        sync.WaitGroup
 	fits           turns // of fitsAtOnce
 
-	mu     sync.Mutex // guards all below
-	works  []*work
-	ending []*work // that were stopped, and have probes under way
-	drains bool    // the servers are about to stop: nothing is asked any more
+	mu      sync.Mutex // guards all below
+	works   []*work
+	ending  []*work // that were stopped, and have probes under way
+	drains  bool    // the servers are about to stop: nothing is asked any more
+	budgets budgets
 }
 
 // A work is one job under way.
@@ -72,6 +73,9 @@ func (c *crew) replace(jobs []*job) {
 	for _, j := range idle {
 		c.works = append(c.works, c.begin(j, slices.Clone(c.ending)))
 	}
+	c.budgets.forget(time.Now(), func(target string) bool {
+		return slices.ContainsFunc(c.works, func(w *work) bool { return w.job.has(target) })
+	})
 	c.mu.Unlock()
 	for _, w := range kept {
 		c.observers.describe(w.job)
@@ -81,14 +85,31 @@ func (c *crew) replace(jobs []*job) {
 	}
 }
 
-// drain makes every target's slots be skipped from now on.
-func (c *crew) drain() {
+// drain makes every target's slots be skipped from now on, or ends that if they are
+// skipped already, and reports which.
+func (c *crew) drain() (draining bool) {
 	c.mu.Lock()
-	c.drains = true
-	works := slices.Clone(c.works)
-	c.mu.Unlock()
-	for _, w := range works {
-		w.job.drain()
+	defer c.mu.Unlock()
+	c.setDraining(!c.drains)
+	return c.drains
+}
+
+// resume ends draining, if there is any.
+func (c *crew) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.drains {
+		c.setDraining(false)
+		c.log.Info("no longer draining: the configuration was reloaded")
+	}
+}
+
+// setDraining is called with the lock held.
+func (c *crew) setDraining(on bool) {
+	c.drains = on
+	c.observers.ready(func(s *standing) { s.draining = on })
+	for _, w := range c.works {
+		w.job.drain(on)
 		c.observers.describe(w.job)
 	}
 }
@@ -99,12 +120,15 @@ func (c *crew) begin(j *job, before []*work) *work {
 	starts, stop := context.WithCancel(c.starts)
 	w := &work{job: j, stop: stop, done: make(chan struct{})}
 	j.hold()
-	if c.drains {
-		j.drain()
+	j.drain(c.drains)
+	for _, named := range []bool{false, true} { // what was learnt under the same name last: it is what counts
+		for _, old := range before {
+			if shares(old.job, j) == named {
+				j.inherit(old.job)
+			}
+		}
 	}
-	for _, old := range before {
-		j.inherit(old.job)
-	}
+	c.budgets.give(j)
 	c.observers.attend(j)
 	c.running.Go(func() {
 		defer close(w.done)
@@ -129,7 +153,7 @@ func (c *crew) probe(starts context.Context, j *job) {
 	var joining sync.WaitGroup
 	defer joining.Wait()
 	for i, m := range j.group.Members {
-		if reason, _ := m.Held(); reason == probe.SkipWaiting {
+		if m.Waits() {
 			joining.Go(func() { c.admit(starts, j, i) })
 		}
 	}
@@ -145,10 +169,12 @@ func (c *crew) probe(starts context.Context, j *job) {
 			if _, held := first.Held(); held || first.Resting(time.Now()) {
 				return
 			}
-			if !j.reached.Load() { // it was not there when it was to be asked
-				_ = c.fitInTurn(starts, j)
-			}
-			j.fitAhead(starts, n+1)
+			c.surviving(j, func() {
+				if !j.reached.Load() { // it was not there when it was to be asked
+					_ = c.fitInTurn(starts, j)
+				}
+				j.fitAhead(starts, n+1)
+			})
 		},
 		Late: func(uint64) { j.group.Late() },
 	}
@@ -157,7 +183,8 @@ func (c *crew) probe(starts context.Context, j *job) {
 
 // fit makes the prompts of j exact, where its first server helps with that.
 func (c *crew) fit(ctx context.Context, j *job) {
-	err := c.fitInTurn(ctx, j)
+	var err error
+	c.surviving(j, func() { err = c.fitInTurn(ctx, j) })
 	group, because := zap.String("group", j.plan.Name), zap.NamedError("because", err)
 	switch {
 	case err == nil || ctx.Err() != nil:
@@ -166,6 +193,18 @@ func (c *crew) fit(ctx context.Context, j *job) {
 	default:
 		c.log.Info("prompt length is calibrated by the usage of the first probes", group, because)
 	}
+}
+
+// surviving calls f, which makes prompts of j, and logs a panic of ours: it must
+// not end the probing of all others.
+func (c *crew) surviving(j *job, f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("the prober panicked while it made prompts of the right length, please report it",
+				zap.String("group", j.plan.Name), zap.Any("panic", p), zap.Stack("stack"))
+		}
+	}()
+	f()
 }
 
 // fitInTurn is [job.fit] in turn, if there is anything to find out. A server that

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/caarlos0/env/v11"
@@ -14,9 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/report"
 )
 
-// The demo's own defaults: probes thirty times as often as usual, so that a
+// The demo's own defaults: probes three times as often as usual, so that a
 // minute shows something, and soon ended.
 const (
 	demoQPS    = "0.3333"
@@ -25,14 +27,23 @@ const (
 	demoListen = "127.0.0.1:9464"
 )
 
+// notOfDemo are the flags about targets, since the demo brings its own, and about files
+// and lookups of theirs.
+var notOfDemo = []string{
+	"targets-file", "dns-interval", "shard", "name", "group", "path", "headers", "api-key", "api-key-file",
+	"ca-file", "cert-file", "key-file", "insecure-skip-verify",
+}
+
 func newDemo() *cobra.Command {
 	s := simulation{listen: "127.0.0.1:0", seed: 1}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Probe two simulated stacks in this process: nothing to configure",
 		Long: `Demo serves simulated LLM endpoints on loopback and probes them every three seconds with
-21,000-token prompts: simulate and run in one process. Nothing leaves this machine, and
-targets that are configured in the environment are not touched.
+21,000-token prompts: simulate and run in one process. Nothing leaves this machine.
+
+The variables below hold, but for those of single targets (PROBER_TARGETS_n_…): targets
+that are configured in the environment, and their keys, are not touched.
 
 It listens on ` + demoListen + `, or on a free port if that is taken.`,
 		Example: `  prober demo
@@ -43,7 +54,9 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to simulate, one endpoint each")
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
 	cmd.Flags().Uint64Var(&s.seed, "seed", s.seed, "of all the simulator's randomness")
-	addConfigFlags(cmd)
+	addConfigFlags(cmd, notOfDemo...)
+	cmd.Flags().Lookup("qps").Usage = "probes per second and target; above 0, at most 1000 (default " + demoQPS + "); PROBER_QPS"
+	cmd.Flags().Lookup("listen-address").Usage = "where the page, /metrics and the API are served (default " + demoListen + "); PROBER_LISTEN_ADDRESS"
 	return cmd
 }
 
@@ -63,7 +76,7 @@ func demo(cmd *cobra.Command, s simulation) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	tellDemo(out, listener.Addr().String(), endpoints)
+	tellDemo(out, listener.Addr().String(), c.Targets[0], endpoints)
 	i := &instance{
 		config: c, listener: listener, drain: demoDrain, flush: demoFlush, build: buildInfo(),
 		log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
@@ -100,14 +113,12 @@ func demoConfig(cmd *cobra.Command, endpoints []endpoint) (*config.Config, error
 	return load(config.Options{Environ: environ, Overrides: overrides(cmd), APIs: apis()}, nil)
 }
 
-// demoKeeps reports whether the demo obeys a variable: those about the prober,
-// not those about targets, whose keys are not for a simulator.
+// demoKeeps reports whether the demo obeys a variable: those of its flags. Others are
+// about real targets, whose keys are not for a simulator.
 func demoKeeps(name string) bool {
-	switch name {
-	case "PROBER_LISTEN_ADDRESS", "PROBER_WEB_CONFIG_FILE", "PROBER_LOG_LEVEL", "PROBER_LOG_FORMAT", "PROBER_GENAI_SEMCONV", "PROBER_STAMP":
-		return true
-	}
-	return false
+	return slices.ContainsFunc(config.Reference(), func(k config.Key) bool {
+		return k.Variable == name && k.Flag != "" && !slices.Contains(notOfDemo, k.Flag)
+	})
 }
 
 // demoListener listens on the address, or if it is the default and taken, on a
@@ -127,8 +138,8 @@ func demoListener(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // tellDemo says where everything is.
-func tellDemo(w io.Writer, address string, endpoints []endpoint) {
-	fmt.Fprintf(w, "prober demo: simulated stacks, probed with 21,000-token prompts\n\n")
+func tellDemo(w io.Writer, address string, t config.Target, endpoints []endpoint) {
+	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", intervalOf(t).Round(time.Millisecond), report.Grouped(t.PromptTokens))
 	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)
 	for _, e := range endpoints {
 		fmt.Fprintf(w, "  %-18s %s  %s\n", e.profile.Name, e.url(), e.profile.Help)

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -20,19 +24,23 @@ type sum [sha256.Size]byte
 // so that all that is made of them agrees while they change. A nil reading
 // remembers nothing. Its methods are called by one goroutine.
 type reading struct {
-	held  map[string]sum    // what they held, by path
-	data  map[string][]byte // the same, until settled
+	held  map[string]sum    // what tells whether they changed, by path
+	sums  map[string]sum    // of their whole contents, by path
+	data  map[string][]byte // their contents, until settled
 	pipes map[string][]byte // what came out of pipes and devices, which give it once
 	again bool              // after the start nobody waits for what a pipe may hold
 
-	books map[string]func() (string, error)         // by length and path, until settled
-	sets  map[string]func() ([]prompt.Entry, error) // by path, until settled
+	// What was parsed of them, which new targets of the same configuration share.
+	books    map[string]func() (book, error)           // by length and path
+	sets     map[string]func() ([]prompt.Entry, error) // by path
+	security map[string]func() (*tls.Config, error)    // by the paths of certificates and key
 }
 
 func newReading() *reading {
 	return &reading{
-		held: map[string]sum{}, data: map[string][]byte{}, pipes: map[string][]byte{},
-		books: map[string]func() (string, error){}, sets: map[string]func() ([]prompt.Entry, error){},
+		held: map[string]sum{}, sums: map[string]sum{}, data: map[string][]byte{}, pipes: map[string][]byte{},
+		books: map[string]func() (book, error){}, sets: map[string]func() ([]prompt.Entry, error){},
+		security: map[string]func() (*tls.Config, error){},
 	}
 }
 
@@ -46,13 +54,18 @@ func (r *reading) anew() *reading {
 	return next
 }
 
-// settle lets go of contents: what they were made for has been made.
+// settle forgets contents: what they were read for has been parsed.
 func (r *reading) settle() {
 	if r != nil {
 		clear(r.data)
-		clear(r.books)
-		clear(r.sets)
 	}
+}
+
+// reject forgets what was parsed as well: nothing will be made of it.
+func (r *reading) reject() {
+	clear(r.books)
+	clear(r.sets)
+	clear(r.security)
 }
 
 // read is [config.ReadFile], once a path, and notes what it read.
@@ -74,8 +87,9 @@ func (r *reading) read(path string) ([]byte, error) {
 	default:
 		data, err = config.ReadFile(path)
 	}
+	r.sums[path] = sumOf(data, err)
 	if !ok {
-		whole = sumOf(data, err)
+		whole = r.sums[path]
 	}
 	r.held[path] = whole
 	if err == nil {
@@ -87,20 +101,41 @@ func (r *reading) read(path string) ([]byte, error) {
 	return data, err
 }
 
-// book is the text of a book for prompts of a length, parsed once for all that
-// ask from it.
-func (r *reading) book(path string, tokens int) (string, error) {
-	parse := func() (string, error) {
+// sum tells the content of a file from any other. It is read and hashed once,
+// however many targets name it.
+func (r *reading) sum(path string) sum {
+	if r == nil {
+		return sumOf(r.read(path))
+	}
+	if _, ok := r.sums[path]; !ok {
+		_, _ = r.read(path) // one that cannot be read is as good as empty
+	}
+	return r.sums[path]
+}
+
+// A book is a text, and where its passages start.
+type book struct {
+	text     string
+	passages []int
+}
+
+// book is a book for prompts of a length, parsed once for all that ask from it.
+func (r *reading) book(path string, tokens int) (text string, passages []int, err error) {
+	parse := func() (book, error) {
 		data, err := r.read(path)
 		if err != nil {
-			return "", err
+			return book{}, err
 		}
-		return prompt.ParseBook(data, tokens)
+		text, err := prompt.ParseBook(data, tokens)
+		return book{text, prompt.Passages(text, tokens)}, err
 	}
+	var b book
 	if r == nil {
-		return parse()
+		b, err = parse()
+	} else {
+		b, err = onceFor(r.books, fmt.Sprint(tokens, " ", path), parse)
 	}
-	return onceFor(r.books, fmt.Sprint(tokens, " ", path), parse)
+	return b.text, b.passages, err
 }
 
 // dataset is the same of a data set.
@@ -116,6 +151,56 @@ func (r *reading) dataset(path string) ([]prompt.Entry, error) {
 		return parse()
 	}
 	return onceFor(r.sets, path, parse)
+}
+
+// tls is how to speak TLS with a server: by which authorities it is trusted, and as
+// which client.
+func (r *reading) tls(ca, certificate, key string) (*tls.Config, error) {
+	parse := func() (*tls.Config, error) {
+		c := &tls.Config{}
+		if err := errors.Join(r.trust(c, ca), r.identify(c, certificate, key)); err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
+	if r == nil {
+		return parse()
+	}
+	return onceFor(r.security, fmt.Sprintf("%q", []string{ca, certificate, key}), parse)
+}
+
+// trust makes c trust the authorities in a file, if there is one.
+func (r *reading) trust(c *tls.Config, ca string) error {
+	if ca == "" {
+		return nil
+	}
+	pem, err := r.read(ca)
+	if err != nil {
+		return fmt.Errorf("read CA file: %w", err)
+	}
+	c.RootCAs = x509.NewCertPool()
+	if !c.RootCAs.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("CA file %s holds no certificate in PEM", ca)
+	}
+	return nil
+}
+
+// identify makes c present the certificate in a file, if there is one.
+func (r *reading) identify(c *tls.Config, certificate, key string) error {
+	if certificate == "" {
+		return nil
+	}
+	public, err := r.read(certificate)
+	private, wrong := r.read(key)
+	if err := cmp.Or(err, wrong); err != nil {
+		return fmt.Errorf("read client certificate: %w", err)
+	}
+	pair, err := tls.X509KeyPair(public, private)
+	if err != nil {
+		return fmt.Errorf("client certificate %s with key %s: %w", certificate, key, err)
+	}
+	c.Certificates = []tls.Certificate{pair}
+	return nil
 }
 
 // onceFor is parse, called once for a key.

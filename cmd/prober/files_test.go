@@ -107,7 +107,7 @@ func TestABadFileIsReadOnce(t *testing.T) {
 			m.swap(map[string]string{"targets.yaml": bad})
 			time.Sleep(time.Minute)
 			w.expectText("llm_prober_config_last_reload_successful 0")
-			if got := w.logged("reload: all stays as it was"); got != n+1 {
+			if got := w.logged("configuration rejected, keeping the previous one"); got != n+1 {
 				t.Errorf("%d complaints of %d bad files", got, n+1)
 			}
 		}
@@ -236,7 +236,7 @@ func TestAReadingAgreesWithItself(t *testing.T) {
 	r := newReading()
 	read := func(r *reading) string {
 		data, err := r.read(path)
-		text, wrong := r.book(path, 3)
+		text, _, wrong := r.book(path, 3)
 		if err != nil || wrong != nil || text != string(data) {
 			t.Errorf("%q and %q (%v, %v)", data, text, err, wrong)
 		}
@@ -292,5 +292,39 @@ func TestReadings(t *testing.T) {
 	want := []string{path("gone"), path("new"), path("other"), path("rewritten")}
 	if diff := cmp.Diff(want, r.differs(r.now())); diff != "" {
 		t.Errorf("changed files (-want +got):\n%s", diff)
+	}
+}
+
+// TestFilesAreHashedOnce holds that what a file holds is read, hashed and cut into
+// passages once for all groups that name it, and that what was parsed of it serves after it is gone.
+func TestFilesAreHashedOnce(t *testing.T) {
+	dir := t.TempDir()
+	newAuthority(t).issue(t, dir, "client")
+	target := config.Target{
+		Prompt: "book", PromptTokens: 3, BookFile: writeFile(t, dir, "book", "the first book"),
+		CertFile: filepath.Join(dir, "client.crt"), KeyFile: filepath.Join(dir, "client.key"),
+	}
+	r := newReading()
+	read := func() (*int, sum) {
+		t.Helper()
+		asks, err := promptOptions(target, r, 0)
+		security, wrong := tlsConfig(target, r)
+		if err != nil || wrong != nil || len(security.Certificates) != 1 {
+			t.Fatal(err, wrong)
+		}
+		return &asks.Passages[0], filesOf([]config.Target{target}, r)
+	}
+	passages, content := read()
+	r.settle()
+	for _, path := range []string{target.BookFile, target.CertFile, target.KeyFile} {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again, same := read(); again != passages || same != content {
+		t.Errorf("the same passages: %v, the same content: %v", again == passages, same == content)
+	}
+	if len(r.differs(r.now())) != 3 {
+		t.Error("files that are gone did not change")
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -33,6 +35,36 @@ func addConfigFlags(cmd *cobra.Command, without ...string) {
 	}
 }
 
+// flagError says what is wrong with a flag in the words of all problems, and what an unknown
+// one probably stands for.
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		word, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near, ok := config.Nearest(word, known); ok {
+			return fmt.Errorf("%w (did you mean --%s?)", err, near)
+		}
+		return err
+	}
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		f := invalid.GetFlag()
+		problem := config.Problem{Place: place(f.Name, invalid.GetValue()), Text: "cannot be read as " + f.Value.Type()}
+		switch f.Value.Type() {
+		case "int", "uint64":
+			problem.Text, problem.Hint = "not a whole number", "want a number, for example 10"
+		case "bool":
+			problem.Text, problem.Hint = "neither true nor false", "give it alone for true"
+		case "intSlice":
+			problem.Text, problem.Hint = "not a list of whole numbers", "want numbers with commas between them, for example 1,2,4,8"
+		case "duration":
+			problem.Text, problem.Hint = "not a duration", "want a duration with its unit, for example 30s"
+		}
+		return config.Problems{problem}
+	}
+	return err
+}
+
 // overrides returns the flags that were given, by the names of their variables.
 func overrides(cmd *cobra.Command) map[string]string {
 	known := map[string]bool{}
@@ -61,7 +93,7 @@ func readConfig(flags map[string]string, urls []string, files *reading) (*config
 	}, files)
 }
 
-// load is [config.Load] with the check of a file whose format is not ours.
+// load is [config.Load] with the check of files whose format is not ours.
 func load(o config.Options, files *reading) (*config.Config, error) {
 	c, err := config.Load(o)
 	if err != nil {
@@ -73,20 +105,26 @@ func load(o config.Options, files *reading) (*config.Config, error) {
 			Hint: "see the web configuration of the Prometheus exporter-toolkit",
 		}}
 	}
-	if err := readPrompts(c, files); err != nil {
+	if err := parseFiles(c, files); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// readPrompts reads the books and data sets that prompts come from: what is wrong
-// with them is wrong with the configuration.
-func readPrompts(c *config.Config, files *reading) error {
+// parseFiles parses the books, data sets, certificates and keys of all targets:
+// what is wrong with them is wrong with the configuration.
+func parseFiles(c *config.Config, files *reading) error {
 	var problems config.Problems
-	for _, t := range c.Targets {
-		if _, err := promptOptions(t, files, 0); err != nil {
-			problems = append(problems, config.Problem{Place: "target " + t.Name, Text: err.Error(), Hint: "see PROBER_BOOK_FILE and PROBER_DATASET_FILE"})
+	problem := func(t config.Target, err error, hint string) {
+		if err != nil {
+			problems = append(problems, config.Problem{Place: "target " + t.Name, Text: strings.ReplaceAll(err.Error(), "\n", "; "), Hint: hint})
 		}
+	}
+	for _, t := range c.Targets {
+		_, err := promptOptions(t, files, 0)
+		problem(t, err, "see PROBER_BOOK_FILE and PROBER_DATASET_FILE")
+		_, err = tlsConfig(t, files)
+		problem(t, err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
 	}
 	if problems != nil {
 		return problems

@@ -12,6 +12,8 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/inject"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -31,11 +33,13 @@ func newInject() *cobra.Command {
 		Long: `Inject reads manifests, YAML documents or JSON, adds the prober as a native sidecar to
 every pod that holds a model server, and writes them all to standard output. What it
 does not change stays as it was, byte for byte; a second time it changes nothing. What
-was done, and what should be known, goes to standard error.
+was done, with the tokens per day and pod, and what should be known goes to standard error.
 
 Model servers are recognized by their command or their image. The annotation
 prober.llm-prober.io/inject: "true" or "false" on the pod template decides for its pods,
-prober.llm-prober.io/port says where the server listens. Kubernetes 1.29 or later.
+prober.llm-prober.io/port says where the server listens; without it that is --port, what the
+server's own arguments or variables say, the container port called http, or the server's
+default. Kubernetes 1.29 or later.
 
 Exit code: 0, 2 for usage, for manifests that cannot be read, and if there is no model
 server in them (but with --allow-none); nothing is written then.`,
@@ -123,30 +127,43 @@ func variable(pair string) (e inject.Env, wrong config.Problems) {
 // ignored is how a warning ends that a variable is none of ours.
 const ignored = ": unknown variable, ignored"
 
-// checkSidecar says what the prober would refuse of the variables of a sidecar,
-// and which of them it does not know: a sidecar that ends at its start takes the
+// checkSidecar says how many tokens a day a sidecar with these variables costs,
+// what the prober would refuse of them, and which of them it does not know: a sidecar that ends at its start takes the
 // model server with it. Files are in the image, if anywhere, and are not judged.
-func checkSidecar(environ map[string]string) []inject.Problem {
+func checkSidecar(environ map[string]string) (tokensPerDay string, problems []inject.Problem) {
 	c, err := config.Load(config.Options{
 		Environ: environ, APIs: apis(), Servers: wire.Servers(),
 		ReadFile: func(string) ([]byte, error) { return []byte("{}"), nil },
 	})
-	var problems []inject.Problem
 	if wrong, ok := errors.AsType[config.Problems](err); ok {
 		for _, p := range wrong {
 			problems = append(problems, inject.Problem(p))
 		}
-		return problems
+		return "", problems
 	}
 	if err != nil {
-		return []inject.Problem{{Place: "the sidecar's variables", Text: err.Error(), Hint: "leave --env out"}}
+		return "", []inject.Problem{{Place: "the sidecar's variables", Text: err.Error(), Hint: "leave --env out"}}
 	}
 	for _, warning := range c.Warnings {
 		if variable, ok := strings.CutSuffix(warning, ignored); ok {
 			problems = append(problems, inject.Problem{Place: "--env=" + variable, Text: "unknown variable", Hint: "see docs/configuration.md"})
 		}
 	}
-	return problems
+	return sidecarTokens(c), problems
+}
+
+// sidecarTokens is what a sidecar sends and asks for in a day. The lengths of a
+// book or a data set are taken for those configured: their files are in the image.
+func sidecarTokens(c *config.Config) string {
+	total := 0
+	for _, t := range c.Targets {
+		asks := prompt.Options{Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Rounds: t.SessionRounds}
+		if asks.Workload == prompt.Dataset {
+			asks.Workload = prompt.Cold
+		}
+		total += (&job{asks: asks}).tokensPerDay(t)
+	}
+	return report.Grouped(total)
 }
 
 // warnFiles says which variables name files, which the sidecar does not mount.

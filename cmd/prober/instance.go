@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
@@ -34,12 +33,13 @@ type instance struct {
 
 	refused error                                        // why a sidecar probes nothing; nil: its configuration is right
 	load    func(files *reading) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
-	files   *reading                                     // what config was read from; nil: nothing that could change
+	files   *reading                                     // what was read last; nil: nothing that could change
 	hangups <-chan os.Signal                             // each one reloads; nil for none
 	lookup  discovery.Lookup                             // of the addresses behind names; nil: the system's
 
 	names  *discovery.Directory
 	blanks map[string]blank // of hosts that are not as they should be
+	parsed *reading         // what config was made of: files, unless these were refused
 	probed []config.Target  // what the crew works on; nil before it does
 	owned  int              // how many of all targets were last said to be the shard's
 	seen   map[string]sum   // what the files held at the last look
@@ -49,7 +49,7 @@ type instance struct {
 // probes; the running ones end, or are dropped; what was measured is exported;
 // HTTP is closed last, so that a last scrape still sees all of it.
 func (i *instance) run(ctx context.Context) error {
-	i.names = discovery.New(i.lookup)
+	i.names, i.parsed = discovery.New(i.lookup), i.files
 	unknown := i.lookUp(ctx, i.config)
 	i.probed = i.roster(i.config)
 	jobs, err := assemble(i.probed, i.files, i.dial, i.build)
@@ -71,15 +71,16 @@ func (i *instance) run(ctx context.Context) error {
 	defer stop()
 	probes, drop := context.WithCancel(context.WithoutCancel(ctx))
 	defer drop()
-	c := &crew{observers: o, log: i.log, starts: starts, probes: probes, fits: make(turns, fitsAtOnce)}
+	c := &crew{observers: o, log: i.log, starts: starts, probes: probes, fits: make(turns, fitsAtOnce), budgets: budgets{}}
 	wishes := make(chan reloading)
 	server, failed := i.serve(ctx, o, wishes, c.drain)
+	i.log.Info("status page", zap.String("url", pageURL(i.listener.Addr().String(), i.config.WebConfigFile)))
 	c.replace(jobs)
-	o.board.SetReady(i.refused == nil && !o.draining.Load())
+	o.ready(func(s *standing) { s.idle = i.refused != nil })
 
 	err = i.work(ctx, c, wishes, failed)
 	stop()
-	o.board.SetReady(false)
+	o.ready(func(s *standing) { s.stopping = true })
 	dropping := time.AfterFunc(i.drain, drop)
 	c.running.Wait()
 	dropping.Stop()
@@ -125,8 +126,8 @@ func ticks(interval time.Duration) (c <-chan time.Time, stop func()) {
 }
 
 // serve starts to serve the page, the metrics and the rest; when ctx is done there
-// are no more reloads. drain ends the starts of probes for good. The channel gets the error with which serving ended before it should.
-func (i *instance) serve(ctx context.Context, o *observers, wishes chan<- reloading, drain func()) (*http.Server, <-chan error) {
+// are no more reloads. The channel gets the error with which serving ended before it should.
+func (i *instance) serve(ctx context.Context, o *observers, wishes chan<- reloading, drain func() bool) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	o.board.Register(mux)
 	if i.load != nil {
@@ -134,7 +135,7 @@ func (i *instance) serve(ctx context.Context, o *observers, wishes chan<- reload
 		mux.HandleFunc("PUT /-/reload", reloadHandler(wishes, ctx.Done()))
 	}
 	if i.config.DrainEndpoint {
-		mux.HandleFunc("/-/drain", i.drainHandler(o, drain))
+		mux.HandleFunc("POST /-/drain", i.drainHandler(drain))
 	}
 	mux.Handle("/metrics", o.metrics.Handler(func(err error) { i.log.Warn("scrape", zap.Error(err)) }))
 	server := newServer(mux, i.log)
@@ -200,9 +201,9 @@ type observers struct {
 	otlp     *telemetry.OTLP // nil: off
 	recorder telemetry.Recorder
 	log      probeLog
-	draining atomic.Bool // the servers are about to stop: see [drainHandler]
 
 	mu        sync.Mutex // guards all below
+	standing  standing
 	promises  []probe.Objective
 	described map[string]description    // by target, what describe told last
 	stamps    map[string]probe.Stamping // by target, what stamped told last
@@ -240,6 +241,9 @@ func (i *instance) observe(ctx context.Context) (*observers, error) {
 		o.recorder = telemetry.Join(o.metrics, o.otlp)
 	}
 	o.recorder.Reloaded(time.Now(), i.refused == nil)
+	if i.refused != nil {
+		o.board.SetRejected(i.rejection(i.refused))
+	}
 	return o, nil
 }
 

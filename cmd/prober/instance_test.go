@@ -61,7 +61,7 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 	}
 	w.load = func(files *reading) (*config.Config, error) {
 		options.ReadFile = files.read
-		return config.Load(options)
+		return load(options, files)
 	}
 	files := newReading()
 	c, refused := w.load(files)
@@ -224,6 +224,9 @@ func TestInstanceMeasuresTheTruth(t *testing.T) {
 			checkSum(t, w.metric("llm_probe_ttft_seconds_sum", target), first)
 		}
 		w.expect("120", "llm_prober_schedule_delay_seconds_bucket", `le="0.0005"`)
+		if n := w.logged("status page"); n != 1 {
+			t.Errorf("%d times told where the page is", n)
+		}
 		w.stop()
 		w.end()
 	})

@@ -73,7 +73,21 @@ Start with "prober demo", which needs nothing, or "prober once URL".`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
+	root.Version = versionText()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newOnce(), newBench(), newReport(), newCheck(), newSimulate(), newDemo(), newDashboards(), newAlerts(), newInject(), newVersion())
+	root.AddCommand(newRun(), newOnce(), newBench(), newReport(), newCheck(), newSimulate(), newDemo(), newDashboards(), newAlerts(), newInject(), newDrain(), newVersion())
+	refuseUnknownTopics(root)
 	return root
+}
+
+// refuseUnknownTopics makes "help nope" a mistake, as "nope" is.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"}) // it is there by now
+	help.Args = func(_ *cobra.Command, topic []string) error {
+		_, _, err := root.Find(topic)
+		return err
+	}
 }

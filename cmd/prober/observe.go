@@ -17,7 +17,7 @@ func (o *observers) attend(j *job) {
 	o.describe(j)
 	j.group.Record = func(r *probe.Result) {
 		defer o.survive(r)
-		if o.draining.Load() && r.Outcome == probe.Connect {
+		if r.Outcome == probe.Connect && o.drains() {
 			return // it was asked as its server was told to stop
 		}
 		o.describe(j)
@@ -30,6 +30,28 @@ func (o *observers) attend(j *job) {
 		o.recorder.Skipped(target, reason)
 		o.board.Skipped(target, string(reason))
 	}
+}
+
+// A standing is why the prober is not ready.
+type standing struct {
+	idle     bool // its configuration was refused at the start
+	draining bool // the servers are about to stop: see [crew.drain]
+	stopping bool
+}
+
+// ready changes the standing, and says whether the prober is ready by now.
+func (o *observers) ready(change func(*standing)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	change(&o.standing)
+	o.board.SetReady(o.standing == standing{})
+}
+
+// drains reports whether the servers are about to stop.
+func (o *observers) drains() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.standing.draining
 }
 
 // stamped logs who stamps the token frames of a target, where that is news.

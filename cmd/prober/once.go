@@ -40,6 +40,9 @@ Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 			if err != nil {
 				return err
 			}
+			for _, warning := range c.Warnings {
+				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
+			}
 			return once(cmd.Context(), c, files, cmd.OutOrStdout(), format)
 		},
 	}

@@ -25,7 +25,7 @@ func promptOptions(t config.Target, files *reading, seed uint64) (prompt.Options
 	switch o.Workload {
 	case prompt.Book:
 		var err error
-		if o.Book, err = files.book(t.BookFile, o.Tokens); err != nil {
+		if o.Book, o.Passages, err = files.book(t.BookFile, o.Tokens); err != nil {
 			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
 		}
 	case prompt.Dataset:

@@ -10,10 +10,11 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/status"
 )
 
-// reload makes the crew work by the configuration as it is now. A configuration
-// that is wrong changes nothing.
+// reload makes the crew work by the configuration as it is now, and ends draining. A
+// configuration that is wrong changes nothing.
 func (i *instance) reload(ctx context.Context, c *crew) error {
 	i.files = i.files.anew()
 	defer i.files.settle()
@@ -27,20 +28,35 @@ func (i *instance) reload(ctx context.Context, c *crew) error {
 	}
 	c.observers.recorder.Reloaded(time.Now(), err == nil)
 	if err != nil {
-		i.log.Error("reload: all stays as it was", zap.Error(err))
-		return err
+		i.files.reject()
+		c.observers.board.SetRejected(i.rejection(err))
+		i.log.Error("configuration rejected, "+i.consequence(), zap.Error(err))
+		return fmt.Errorf("configuration rejected, %s: %w", i.consequence(), err)
 	}
 	i.warn(next)
 	c.observers.promise(objectives(next))
-	if i.refused != nil {
-		i.refused = nil
-		c.observers.board.SetReady(!c.observers.draining.Load())
-	}
-	i.config, i.probed = next, targets
+	i.refused = nil
+	c.observers.ready(func(s *standing) { s.idle = false })
+	c.observers.board.SetRejected(nil)
+	i.config, i.parsed, i.probed = next, i.files, targets
 	i.names.Keep(hostsOf(next.Targets))
+	c.resume()
 	c.replace(jobs)
 	i.log.Info("reloaded", zap.Int("targets", len(i.probed)))
 	return nil
+}
+
+// consequence is what the prober does while its configuration is rejected.
+func (i *instance) consequence() string {
+	if i.refused != nil {
+		return "nothing is probed until it is right"
+	}
+	return "keeping the previous one"
+}
+
+// rejection is what the page says about a configuration that was rejected now.
+func (i *instance) rejection(err error) *status.Rejection {
+	return &status.Rejection{At: time.Now(), Consequence: i.consequence(), Problem: err.Error()}
 }
 
 // lookAtFiles reloads when files hold something else than was read from them, and
@@ -89,7 +105,7 @@ func reloadHandler(wishes chan<- reloading, stopping <-chan struct{}) http.Handl
 			return
 		}
 		if err := <-wish.done; err != nil {
-			http.Error(w, "not reloaded, all stays as it was: "+err.Error(), http.StatusInternalServerError)
+			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
 		fmt.Fprintln(w, "reloaded")

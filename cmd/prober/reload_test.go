@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -18,7 +19,7 @@ import (
 func (w *world) reload(hosts []string, environ map[string]string) (int, string) {
 	w.t.Helper()
 	w.load = func(files *reading) (*config.Config, error) {
-		return config.Load(config.Options{Environ: environ, URLs: urls(hosts), APIs: apis(), ReadFile: files.read})
+		return load(config.Options{Environ: environ, URLs: urls(hosts), APIs: apis(), ReadFile: files.read}, files)
 	}
 	response, err := w.client.Post("http://prober/-/reload", "", nil)
 	if err != nil {
@@ -95,6 +96,59 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 		if !strings.Contains(w.get("/metrics"), "llm_prober_config_last_reload_successful 0\n") {
 			t.Error("the failed reload cannot be seen")
 		}
+		if page := w.get("/"); !strings.Contains(page, " ago, keeping the previous one: ") || !strings.Contains(page, "PROBER_QPS=") {
+			t.Error("the page does not say that the configuration was rejected")
+		}
+		if status, text := w.reload([]string{"a"}, settings("0.1")); status != http.StatusOK {
+			t.Errorf("%d %s", status, text)
+		}
+		if strings.Contains(w.get("/"), "configuration rejected") {
+			t.Error("the page still says that the configuration was rejected")
+		}
+		w.stop()
+		w.end()
+	})
+}
+
+// TestBudgetsAreOfTargets holds that targets which share a server spend from budgets of
+// their own, and that what one has spent of its day stays spent whatever changes about
+// it: its length, its URL, or that it was away for a while.
+func TestBudgetsAreOfTargets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		environ := settings("0.1")
+		for i, target := range []struct{ name, url string }{{"cold", "http://a"}, {"warm", "http://a"}} {
+			prefix := fmt.Sprintf("PROBER_TARGETS_%d_", i)
+			environ[prefix+"NAME"], environ[prefix+"URL"] = target.name, target.url
+		}
+		environ["PROBER_TARGETS_0_TOKEN_BUDGET_PER_DAY"] = "850" // ten probes
+		environ["PROBER_TARGETS_1_TOKEN_BUDGET_PER_DAY"] = "8500"
+		w := newWorldOf(t, time.Second, []string{"a", "b"}, config.Options{Environ: environ, APIs: apis()}, nil)
+		asked := func(when string, a, b int) {
+			t.Helper()
+			time.Sleep(3 * time.Minute)
+			if gotA, gotB := len(w.servers["a"].Sent()), len(w.servers["b"].Sent()); gotA != a || gotB != b {
+				t.Errorf("%s: %d and %d probes so far, want %d and %d", when, gotA, gotB, a, b)
+			}
+		}
+		asked("at first", 10+18, 0)
+		for i, change := range []struct{ when, name, value string }{
+			{"after both changed", "PROBER_TIMEOUT", "100s"},
+			{"after its server changed", "PROBER_TARGETS_0_URL", "http://b"},
+		} {
+			environ[change.name] = change.value
+			if status, text := w.reload(nil, environ); status != http.StatusOK {
+				t.Fatal(text)
+			}
+			asked(change.when, 10+(i+2)*18, 0)
+		}
+		if status, text := w.reload([]string{"a"}, settings("0.1")); status != http.StatusOK {
+			t.Fatal(text)
+		}
+		time.Sleep(time.Minute)
+		if status, text := w.reload(nil, environ); status != http.StatusOK {
+			t.Fatal(text)
+		}
+		asked("after it was away", 10+3*18+6+18, 0)
 		w.stop()
 		w.end()
 	})

@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/caarlos0/env/v11"
+	"github.com/prometheus/exporter-toolkit/web"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/llm-prober/prober/internal/config"
 )
@@ -36,7 +40,8 @@ func newRun() *cobra.Command {
   /-/healthy         200 while the process serves
   /-/ready           200 while it probes
   /-/reload          POST reads the configuration anew, as SIGHUP does
-  /-/drain           with --drain-endpoint: ends the starts of probes, for a sidecar's preStop hook
+  /-/drain           with --drain-endpoint: after a POST no more probes begin, until a second one or
+                     a reload; prober drain sends it
 
 It does so by itself when the targets file, or another file that was read, holds something
 else: a key that was rotated, or a ConfigMap that was changed. A wrong configuration changes
@@ -78,6 +83,24 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 	}
 	addConfigFlags(cmd)
 	return cmd
+}
+
+// pageURL is where somebody on this machine finds what is served on an address.
+func pageURL(address, webConfig string) string {
+	host, port, _ := net.SplitHostPort(address) // a listener's, or validated
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/"}
+	var served struct {
+		TLS web.TLSConfig `yaml:"tls_server_config"`
+	}
+	data, _ := os.ReadFile(webConfig) // none without TLS
+	_ = yaml.Unmarshal(data, &served) // validated
+	if served.TLS.IsEnabled() {
+		u.Scheme = "https"
+	}
+	return u.String()
 }
 
 // runInstance runs i and logs its life.

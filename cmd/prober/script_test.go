@@ -155,6 +155,11 @@ func TestExitCodes(t *testing.T) {
 	defer odd.Close()
 	for args, want := range map[string]int{
 		"version":                    exitOK,
+		"--version":                  exitOK,
+		"help once":                  exitOK,
+		"help nope":                  exitUsage,
+		"bench --ladder 1,x":         exitUsage,
+		"once --prompt-token 80":     exitUsage,
 		"once --format xml http://a": exitUsage,
 		"once --qps fast http://a":   exitUsage,
 		"run":                        exitUsage,

@@ -28,15 +28,19 @@ func buildInfo() telemetry.Build {
 	return build
 }
 
+// versionText is version, revision and Go version in a line.
+func versionText() string {
+	b := buildInfo()
+	return fmt.Sprintf("prober %s (revision %s, %s, %s/%s)", b.Version, b.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print version, revision and Go version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			b := buildInfo()
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "prober %s (revision %s, %s, %s/%s)\n",
-				b.Version, b.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionText())
 			return err
 		},
 	}

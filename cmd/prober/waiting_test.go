@@ -1,11 +1,16 @@
 package main
 
 import (
+	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llm-prober/prober/internal/config"
 )
@@ -109,8 +114,36 @@ func TestReloadWaitsOnce(t *testing.T) {
 	})
 }
 
-// TestInstanceDrains holds that after /-/drain no probe begins, that one under way
-// is counted, and that the prober serves on until it is stopped.
+// post returns the status and the body of an answer to a POST.
+func (w *world) post(path string) (int, string) {
+	w.t.Helper()
+	response, err := w.client.Post("http://prober"+path, "", nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// expectDrain expects what a POST of /-/drain is answered with, and whether the
+// prober is ready afterwards.
+func (w *world) expectDrain(answer, ready string) {
+	w.t.Helper()
+	if status, text := w.post("/-/drain"); status != http.StatusOK || text != answer+"\n" {
+		w.t.Errorf("%d %q, want %q", status, text, answer)
+	}
+	if text := w.get("/-/ready"); text != "Prober is "+ready+".\n" {
+		w.t.Errorf("ready: %q", text)
+	}
+}
+
+// TestInstanceDrains holds that after a POST of /-/drain no probe begins, that one
+// under way is counted, and that the prober serves on; that nothing but a POST of
+// ours does so, and that a second one ends it.
 func TestInstanceDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
@@ -119,7 +152,7 @@ func TestInstanceDrains(t *testing.T) {
 		for w.metric("llm_probe_in_flight", `target="a:80"`) != "1" {
 			time.Sleep(100 * time.Millisecond)
 		}
-		foreign, err := http.NewRequest(http.MethodGet, "http://prober/-/drain", nil)
+		foreign, err := http.NewRequest(http.MethodPost, "http://prober/-/drain", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,25 +162,56 @@ func TestInstanceDrains(t *testing.T) {
 		} else {
 			_ = response.Body.Close()
 		}
-		if answer := w.get("/-/drain"); answer != "draining\n" {
-			t.Errorf("answer %q", answer)
+		if answer := w.get("/-/drain"); answer != "Method Not Allowed\n" {
+			t.Errorf("GET: %q", answer)
 		}
-		if ready := w.get("/-/ready"); ready != "Prober is not Ready.\n" {
-			t.Errorf("ready: %q", ready)
-		}
+		w.expectDrain("draining", "not Ready")
 		time.Sleep(5 * time.Second)
 		w.expect("1", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		w.closed.Store("a:80", true)
-		w.get("/-/drain") // again: no harm
-		if status, text := w.reload([]string{"a", "b"}, map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_DRAIN_ENDPOINT": "on"}); status != http.StatusOK {
-			t.Error(text)
-		}
 		time.Sleep(10 * time.Minute)
 		w.expect("1", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		w.expect("60", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
-		w.expect("60", "llm_probe_skipped_total", `target="b:80"`, `reason="draining"`)
 		w.expect("0", "llm_probe_probes_total", `target="a:80"`, `outcome="connect"`)
-		w.expect("0", "llm_probe_skipped_total", `target="a:80"`, `reason="waiting"`)
+
+		w.closed.Delete("a:80")
+		w.expectDrain("no longer draining", "Ready")
+		time.Sleep(time.Minute)
+		w.expect("60", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
+		w.expect("7", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.stop()
+		w.end()
+	})
+}
+
+// TestReloadEndsDraining holds that a prober which was drained probes again after a
+// reload, what changed and what did not, and that a server that is waited for still is.
+func TestReloadEndsDraining(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		environ := waits("30m", "PROBER_DRAIN_ENDPOINT", "on")
+		w := newWorld(t, time.Second, []string{"a", "late"}, environ)
+		time.Sleep(time.Minute)
+		w.expectDrain("draining", "not Ready")
+		if status, _ := w.reload([]string{"a"}, map[string]string{"PROBER_QPS": "fast"}); status != http.StatusInternalServerError {
+			t.Errorf("a wrong configuration: %d", status)
+		}
+		time.Sleep(time.Minute)
+		w.expect("6", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
+		w.expect("6", "llm_probe_skipped_total", `target="late:80"`, `reason="draining"`)
+
+		if status, text := w.reload([]string{"a", "late", "late-too"}, environ); status != http.StatusOK {
+			t.Error(text)
+		}
+		if ready := w.get("/-/ready"); ready != "Prober is Ready.\n" {
+			t.Errorf("ready: %q", ready)
+		}
+		time.Sleep(time.Minute)
+		w.expect("12", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
+		w.expect("6", "llm_probe_skipped_total", `target="late-too:80"`, `reason="waiting"`)
+		w.closed.Delete("late:80")
+		time.Sleep(time.Minute)
+		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="ok"`)
 		w.stop()
 		w.end()
 	})
@@ -158,8 +222,8 @@ func TestInstanceDrains(t *testing.T) {
 func TestDrainIsOffUnlessAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, small)
-		if answer := w.get("/-/drain"); !strings.Contains(answer, "404") {
-			t.Errorf("answer %q", answer)
+		if status, answer := w.post("/-/drain"); status != http.StatusNotFound {
+			t.Errorf("%d %q", status, answer)
 		}
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
@@ -178,6 +242,9 @@ func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 		w.expectText("llm_prober_config_last_reload_successful 0")
 		if ready := w.get("/-/ready"); ready != "Prober is not Ready.\n" {
 			t.Errorf("ready: %q", ready)
+		}
+		if page := w.get("/"); !strings.Contains(page, "nothing is probed until it is right") || !strings.Contains(page, "PROBER_QPS=") {
+			t.Error("the page does not say what is wrong")
 		}
 		if healthy := w.get("/-/healthy"); !strings.Contains(healthy, "Healthy") {
 			t.Errorf("healthy: %q", healthy)
@@ -212,6 +279,7 @@ func TestIdle(t *testing.T) {
 		"elsewhere":        {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_LISTEN_ADDRESS": ":1"}, address: ":1"},
 		"nowhere":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_LISTEN_ADDRESS": "x"}, address: "127.0.0.1:9464"},
 		"no lock":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_WEB_CONFIG_FILE": "/nowhere"}, address: "127.0.0.1:9464"},
+		"another setting":  {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_LISTEN_ADDRESS": ":1", "PROBER_LOG_LEVEL": "x"}, address: ":1"},
 		"not said":         {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "perhaps"}},
 	} {
 		c, ok := idle(test.err, test.environ, test.flags)
@@ -220,6 +288,60 @@ func TestIdle(t *testing.T) {
 			t.Errorf("%s: stays: %v", name, ok)
 		case ok && (c.ListenAddress != test.address || len(c.Targets) > 0):
 			t.Errorf("%s: serves on %s, targets %v", name, c.ListenAddress, c.Targets)
+		}
+	}
+}
+
+// TestIdleKeepsItsSettings holds that a sidecar which began with a wrong configuration
+// works by every setting of the prober itself that is right, and so needs no restart
+// when the rest is mended.
+func TestIdleKeepsItsSettings(t *testing.T) {
+	environ := map[string]string{
+		"PROBER_DRAIN_ENDPOINT": "on", "PROBER_QPS": "fast", "PROBER_LOG_LEVEL": "loud", "PROBER_LOG_FORMAT": "console",
+		"PROBER_GENAI_SEMCONV": "off", "PROBER_RELOAD_INTERVAL": "1m", "PROBER_DNS_INTERVAL": "2m",
+	}
+	got, ok := idle(config.Problems{{}}, environ, map[string]string{"LISTEN_ADDRESS": ":1"})
+	want := &config.Config{
+		ListenAddress: ":1", LogLevel: "info", LogFormat: "console", DrainEndpoint: true,
+		ReloadInterval: time.Minute, DNSInterval: 2 * time.Minute,
+		Objectives: []config.Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(config.Shard{})); diff != "" || !ok {
+		t.Errorf("stays: %v (-want +got)\n%s", ok, diff)
+	}
+}
+
+// TestFilesThatCannotBeParsed holds that a certificate, a key, a book or a data set
+// that can be read and is none is a problem of the configuration, in which a sidecar
+// stays: not an error that comes later and ends it.
+func TestFilesThatCannotBeParsed(t *testing.T) {
+	dir := t.TempDir()
+	newAuthority(t).issue(t, dir, "client")
+	newAuthority(t).issue(t, dir, "other")
+	path := func(name string) string { return filepath.Join(dir, name) }
+	writeFile(t, dir, "none", "none")
+	for name, test := range map[string]struct {
+		settings []string
+		want     string
+	}{
+		"CA":           {[]string{"CA_FILE", path("none")}, "holds no certificate in PEM"},
+		"certificate":  {[]string{"CERT_FILE", path("none"), "KEY_FILE", path("client.key")}, "failed to find any PEM data in certificate input"},
+		"key":          {[]string{"CERT_FILE", path("client.crt"), "KEY_FILE", path("none")}, "failed to find any PEM data in key input"},
+		"key of other": {[]string{"CERT_FILE", path("client.crt"), "KEY_FILE", path("other.key")}, "private key does not match public key"},
+		"data set":     {[]string{"PROMPT", "dataset", "DATASET_FILE", path("none")}, "data set file"},
+		"book":         {[]string{"PROMPT", "book", "BOOK_FILE", path("none")}, "book file"},
+	} {
+		environ := map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_TARGETS_0_URL": "https://a"}
+		for i := 0; i < len(test.settings); i += 2 {
+			environ["PROBER_TARGETS_0_"+test.settings[i]] = test.settings[i+1]
+		}
+		files := newReading()
+		_, err := load(config.Options{Environ: environ, APIs: apis(), ReadFile: files.read}, files)
+		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Count(err.Error(), "\n") != 1 {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, ok := idle(err, environ, nil); !ok {
+			t.Errorf("%s: a sidecar ends", name)
 		}
 	}
 }

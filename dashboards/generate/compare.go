@@ -28,13 +28,13 @@ func compare() *board {
 	first, last := single("a", "A", about+"{"+ofProber+`,group=~"$group"}`, "target"), single("b", "B", about+"{"+ofProber+`,group=~"$group"}`, "target")
 	first.Description = "Members of a group get the same prompts in the same rounds"
 	last.Sort = 2 // so that A and B differ at first
-	b.vars(append(probers(), several("group", "Group", about+"{"+ofProber+"}"), first, last,
+	b.vars(append(append(probers(), several("group", "Group", about+"{"+ofProber+"}"), first, last,
 		several("prompt", "Prompt", about+"{"+ofProber+`,group=~"$group"}`),
 		variable{
 			Type: "custom", Name: "split", Label: "Split by", Query: "instance,job,cluster,region,namespace",
 			Options:     choices("instance", "job", "cluster", "region", "namespace"),
 			Description: "The label that tells vantage points apart",
-		}, atLeast())...)
+		}, atLeast()), serverVariables()...)...)
 	b.marks("$a|$b")
 	both := sides("prompt")
 	b.add(differences(both)...)

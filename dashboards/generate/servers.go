@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // A served metric is a latency as a model server tells it itself; classic buckets
 // only, as both export them today.
 type served struct{ title, ours, vllm, sglang string }
@@ -13,56 +15,91 @@ func serverLatencies() []served {
 	}
 }
 
-// theirs is a quantile of a server's own histogram, its label model_name renamed,
-// of the models that A and B are asked for.
-func (p pair) theirs(q float64, histogram string) string {
-	return `label_replace(histogram_quantile(` + number(q) + `, sum by (model_name, le) (rate(` + histogram + `_bucket` + window +
-		`))), "model", "$1", "model_name", "(.+)")` + "\nand on (model) (" + p.models() + ")"
+// A side is one target of the comparison with its model server: two stacks mostly
+// serve one model, so that the model alone does not say whose metrics are whose.
+type side struct {
+	scope
+	name   string // as legends say it
+	chosen string // the variable with its server
 }
 
-// models are those that A and B are asked for.
-func (p pair) models() string {
-	return scope{sideA, "model"}.max(about) + " or " + scope{sideB, "model"}.max(about)
+func eachSide(both pair) []side {
+	return []side{{both.a, "A", "server_a"}, {both.b, "B", "server_b"}}
+}
+
+// serverVariables choose each side's server, among those that have metrics.
+func serverVariables() []variable {
+	const measured = `{__name__=~"vllm:time_to_first_token_seconds_bucket|sglang:time_to_first_token_seconds_bucket"}`
+	first, last := single("server_a", "Server of A", measured, "$server_label"), single("server_b", "Server of B", measured, "$server_label")
+	first.Multi, last.Multi = true, true
+	last.Sort = 2 // so that A and B differ at first
+	first.Description = "Whose own metrics A is compared with, in the last row"
+	last.Description = "Whose own metrics B is compared with, in the last row"
+	labels := []string{"job", "instance", "namespace", "service", "pod"}
+	return []variable{{
+		Type: "custom", Name: "server_label", Label: "Servers by", Query: strings.Join(labels, ","), Options: choices(labels...),
+		Description: "The label of the servers' own metrics that tells the server of A from that of B",
+	}, first, last}
+}
+
+// theirs is a quantile of the chosen server's own histogram, its label model_name
+// renamed, of the models that the side is asked for.
+func (s side) theirs(q float64, histogram string) string {
+	return `label_replace(histogram_quantile(` + number(q) + `, sum by (model_name, le) (rate(` +
+		histogram + `_bucket{$server_label=~"$` + s.chosen + `"}` + window + `))), "model", "$1", "model_name", "(.+)")` +
+		"\nand on (model) " + scope{s.matchers, "model"}.max(about)
+}
+
+// client is the median as the prober saw it.
+func (s side) client(histogram string) string {
+	return s.enough(s.quantile(0.5, histogram, window), 1)
 }
 
 func servers(both pair) []*panel {
 	var panels []*panel
 	for _, each := range serverLatencies() {
-		queries := []query{
-			over(both.a.enough(both.a.quantile(0.5, each.ours, window), 1), "client {{target}}"),
-			over(both.b.enough(both.b.quantile(0.5, each.ours, window), 1), "client {{target}}"),
-			over(both.theirs(0.5, each.vllm), "vLLM {{model}}"),
-		}
+		var queries []query
 		names := each.vllm
 		if each.sglang != "" {
-			queries = append(queries, over(both.theirs(0.5, each.sglang), "SGLang {{model}}"))
 			names += " or " + each.sglang
 		}
+		for _, s := range eachSide(both) {
+			queries = append(queries, over(s.client(each.ours), s.name+": client {{target}}"), over(s.theirs(0.5, each.vllm), s.name+": vLLM {{model}}"))
+			if each.sglang != "" {
+				queries = append(queries, over(s.theirs(0.5, each.sglang), s.name+": SGLang {{model}}"))
+			}
+		}
 		panels = append(panels, lines(each.title+" p50: client and server", seconds, 12, 8, queries...).
-			says("Median over the window as the prober saw it (TTFT from the last request byte), and as the server tells it for all its requests of that model, ours and others': it cannot see what queues before it. Server: "+names+".", each.ours))
+			says("Median over the window as the prober saw it (TTFT from the last request byte), and as the server chosen for that side tells it for all its requests of that model, ours and others': it cannot see what queues before it. Server: "+names+".", each.ours))
 	}
 	return append(panels, queues(both), beyond(both))
 }
 
 func queues(both pair) *panel {
 	vllm, sglang := "vllm:request_queue_time_seconds", "sglang:queue_time_seconds"
-	return lines("Queue in the server", seconds, 12, 8,
-		over(both.theirs(0.5, vllm), "vLLM p50 {{model}}"), over(both.theirs(0.95, vllm), "vLLM p95 {{model}}"),
-		over(both.theirs(0.5, sglang), "SGLang p50 {{model}}"), over(both.theirs(0.95, sglang), "SGLang p95 {{model}}")).
+	var queries []query
+	for _, s := range eachSide(both) {
+		queries = append(queries,
+			over(s.theirs(0.5, vllm), s.name+": vLLM p50 {{model}}"), over(s.theirs(0.95, vllm), s.name+": vLLM p95 {{model}}"),
+			over(s.theirs(0.5, sglang), s.name+": SGLang p50 {{model}}"), over(s.theirs(0.95, sglang), s.name+": SGLang p95 {{model}}"))
+	}
+	return lines("Queue in the server", seconds, 12, 8, queries...).
 		empty("No metrics of the server").
-		says("How long requests of that model waited in the server's own queue, over the window; SGLang: "+sglang+".", vllm)
+		says("How long requests of that model waited in the queue of each side's own server, over the window; SGLang: "+sglang+".", vllm)
 }
 
 // beyond is what the client waited for and the server does not know of.
 func beyond(both pair) *panel {
-	minus := func(s scope, histogram string) string {
-		return "(" + s.enough(s.quantile(0.5, server, window), 1) + ")\n- on (model) group_left ()\n(" + both.theirs(0.5, histogram) + ")"
+	var queries []query
+	for _, s := range eachSide(both) {
+		minus := func(histogram string) string {
+			return "(" + s.client(server) + ")\n- on (model) group_left ()\n(" + s.theirs(0.5, histogram) + ")"
+		}
+		queries = append(queries,
+			over(minus("vllm:time_to_first_token_seconds"), s.name+": {{target}} − vLLM"), over(minus("sglang:time_to_first_token_seconds"), s.name+": {{target}} − SGLang"))
 	}
-	v, g := "vllm:time_to_first_token_seconds", "sglang:time_to_first_token_seconds"
-	return lines("TTFT p50: client − server", seconds, 12, 8,
-		over(minus(both.a, v), "{{target}} − vLLM"), over(minus(both.b, v), "{{target}} − vLLM"),
-		over(minus(both.a, g), "{{target}} − SGLang"), over(minus(both.b, g), "{{target}} − SGLang")).
+	return lines("TTFT p50: client − server", seconds, 12, 8, queries...).
 		empty("No metrics of the server").
-		says("Median time from the last request byte to the first token, less the server's own: gateways, queues before it and the network. "+
+		says("Median time from the last request byte to the first token, less that of the side's own server: gateways, queues before it and the network. "+
 			"Long prompts among short ones of other clients raise it too.", server)
 }

@@ -351,7 +351,7 @@ func TestCompareLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := archive.Compare(t.Context(), got[0], got[1])
-	if err != nil || c.Lines != nil || !strings.HasPrefix(c.Warnings[0], "too little is stored to tell: 6 periods of 10 requests") {
+	if err != nil || c.Lines != nil || !strings.HasPrefix(c.Warnings[0], "too little is stored to tell: 8 periods of 10 requests") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for probes, want := range map[int]int{1000: 20, 130: 13, 59: 5} {

@@ -124,7 +124,7 @@ func (m *measured) report(b *testing.B) {
 	} {
 		b.ReportMetric(value, unit)
 	}
-	doubts := Doubt(m.lag, m.late, median(m.ttft), median(m.tpot))
+	doubts := Doubt(m.lag, m.late, true, median(m.ttft), median(m.tpot))
 	b.ReportMetric(float64(len(doubts)), "doubts")
 	for _, doubt := range doubts {
 		b.Log(doubt)

@@ -12,15 +12,21 @@ const (
 	punctual  = 5 * time.Millisecond   // of lateness, whatever the share: some requests at once take that
 )
 
-// Doubt says in sentences whether the bench was too slow to be believed: its
-// readers waited, or its requests began late. Where many begin at once it is busy
-// with the beginning of all when their first tokens come, and stamps them late as
-// well. TTFT and TPOT are the medians that were measured; 0 where there is none.
-// It sorts late.
-func Doubt(lag Lag, late []time.Duration, ttft, tpot time.Duration) []string {
+// Doubt says in sentences whether the bench was too slow to be believed: it waited
+// for a processor, or its requests began late. Where the kernel told when each frame
+// arrived, waiting moves no arrival: only the time until a request is on its way is
+// longer, which TTFT holds. Where the bench took the time itself, after it had read,
+// all arrivals are late. TTFT and TPOT are the medians that were measured; 0 where
+// there is none. It sorts late.
+func Doubt(lag Lag, late []time.Duration, kernel bool, ttft, tpot time.Duration) []string {
+	const remedy = "; ask less at once, or run it where more processors are free"
 	var list []string
-	if lag := lag.worst(); disturbs(lag, tpot, unnoticed) {
-		list = append(list, fmt.Sprintf("the bench was short of processors: what it read waited up to %s (p99) to be stamped, %s; ask less at once, or run it where more processors are free",
+	switch lag := lag.worst(); {
+	case kernel && disturbs(lag, ttft, punctual):
+		list = append(list, fmt.Sprintf("the bench was short of processors: it waited up to %s (p99) for one, %.0f%% of the median TTFT, which may be too long by as much where a request had to wait before it was sent; gaps, ITL and TPOT are between arrival timestamps of the kernel, which do not wait"+remedy,
+			rounded(lag), 100*share(lag, ttft)))
+	case !kernel && disturbs(lag, tpot, unnoticed):
+		list = append(list, fmt.Sprintf("the bench was short of processors, and arrivals have no timestamps of the kernel: what arrived waited up to %s (p99) until it was read, %s"+remedy,
 			rounded(lag), extent(lag, tpot)))
 	}
 	if late := p99(late); disturbs(late, ttft, punctual) {

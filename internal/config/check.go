@@ -54,6 +54,8 @@ func (k key) check(s string) (canonical string, f *fault) {
 		return k.checkAddress(s)
 	case urlKind:
 		return k.checkURL(s)
+	case pathKind:
+		return k.checkPath(s)
 	case shardKind:
 		return k.checkShard(s)
 	case headerNameKind:
@@ -223,6 +225,18 @@ const eachAddress = "dns+"
 
 func (k key) checkURL(s string) (string, *fault) {
 	base, each := strings.CutPrefix(s, eachAddress)
+	if !strings.Contains(base, "://") {
+		switch host := hostOf(base); {
+		case private(host):
+			base = "http://" + base
+			s = base
+			if each {
+				s = eachAddress + base
+			}
+		case strings.ContainsAny(host, ".:"):
+			return "", &fault{text: "has no scheme, and only loopback and private names get http://", hint: "write https:// or http:// before it"}
+		}
+	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return "", &fault{text: "not an http or https URL", hint: k.want}
@@ -238,6 +252,40 @@ func (k key) checkURL(s string) (string, *fault) {
 	}
 	if _, err := netip.ParseAddr(u.Hostname()); err == nil && each {
 		return "", &fault{text: "has an address where dns+ needs a name to look up", hint: "leave out dns+"}
+	}
+	return s, nil
+}
+
+// hostOf is the host of a URL without scheme, with its port if it has one; "" if there
+// is none, or credentials stand before it.
+func hostOf(s string) string {
+	u, err := url.Parse("http://" + s)
+	if err != nil || u.User != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// private reports whether a host, with or without its port, is on this machine or in the
+// user's own network: an address of such, a name that ends as names on the internet do not
+// (RFC 6761, 6762 and 8375, ICANN's .internal, Kubernetes), or one without a dot. That one
+// needs a port, since it may be any word.
+func private(host string) bool {
+	name := strings.ToLower((&url.URL{Host: host}).Hostname())
+	if address, err := netip.ParseAddr(name); err == nil {
+		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified()
+	}
+	for _, end := range []string{".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return name == "localhost" || name != "" && len(name) < len(host) && !strings.Contains(name, ".")
+}
+
+func (k key) checkPath(s string) (string, *fault) {
+	if !strings.HasPrefix(s, "/") || strings.ContainsAny(s, "?# ") {
+		return "", &fault{text: "not the path of a URL", hint: k.want}
 	}
 	return s, nil
 }

@@ -32,7 +32,8 @@ type Config struct {
 type Target struct {
 	Name  string `env:"NAME"`  // unique; printable, at most 100 characters
 	Group string `env:"GROUP"` // targets of one group answer the same prompts; alone, it is the name, or "" with EachAddress
-	URL   string `env:"URL"`   // base URL as given, http or https, without dns+, credentials or query
+	URL   string `env:"URL"`   // base URL, http or https, without dns+, credentials, query and endpoint
+	Path  string `env:"PATH"`  // of probes, from the host's root on; "" means: what the URL and the API make
 	API   string `env:"API"`   // a dialect's name, or "auto": ask the server
 	Model string `env:"MODEL"` // "" means: ask the server
 

@@ -120,7 +120,7 @@ func (l *loader) meant(name string) string {
 	}
 	near, ok := targetList+"_0_"+name, true
 	if _, own := l.keys.find(name, targetScope); !own {
-		near, ok = nearest(name, l.keys.variables(index))
+		near, ok = Nearest(name, l.keys.variables(index))
 	}
 	if !ok {
 		return ""
@@ -186,4 +186,9 @@ func oneLine(s string) string {
 		return s
 	}
 	return quote(s)
+}
+
+// flagName spells a key's name as a flag: PROMPT_TOKENS is prompt-tokens.
+func flagName(name string) string {
+	return strings.ReplaceAll(strings.ToLower(name), "_", "-")
 }

@@ -13,11 +13,11 @@ import (
 // finish fills in what depends on other fields or on files.
 func (l *loader) finish(c *Config, m layer) {
 	for i := range c.Targets {
+		l.base(&c.Targets[i], m.targets[i])
+	}
+	nameTargets(c.Targets, m.targets)
+	for i := range c.Targets {
 		t, it := &c.Targets[i], m.targets[i]
-		t.URL, t.EachAddress = strings.CutPrefix(t.URL, eachAddress)
-		if t.Name == "" && it.given("URL") && !it.values["NAME"].bad {
-			t.Name = hostPort(t.URL)
-		}
 		if t.Group == "" && !it.values["GROUP"].bad && !t.EachAddress {
 			t.Group = t.Name
 		}
@@ -35,6 +35,62 @@ func (l *loader) finish(c *Config, m layer) {
 			o.Name = o.Signal
 		}
 	}
+}
+
+// base makes the URL of t a base: clients get one, but users may give where a request
+// goes. Where they say the path of probes themselves, the URL stays as it is.
+func (l *loader) base(t *Target, it item) {
+	t.URL, t.EachAddress = strings.CutPrefix(t.URL, eachAddress)
+	if t.Path != "" {
+		return
+	}
+	for _, end := range []struct{ path, api string }{ // the longer of two first
+		{"/chat/completions", "openai-chat"}, {"/completions", "openai-completions"},
+		{"/messages", "anthropic"}, {"/responses", "openai-responses"},
+	} {
+		base, found := strings.CutSuffix(strings.TrimRight(t.URL, "/"), end.path)
+		if !found || !strings.Contains(base, "://") { // of http://messages it is the host
+			continue
+		}
+		t.URL = base
+		text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", end.path, base)
+		if t.API == "auto" {
+			text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", it.setting("API"), end.api)
+		}
+		l.warn(it.label("URL"), text)
+		return
+	}
+}
+
+// nameTargets names the targets that have no name after host and port, and those that
+// share them after their paths as well, so that no name depends on the order of targets.
+func nameTargets(targets []Target, items []item) {
+	unnamed := func(i int) bool {
+		return targets[i].Name == "" && items[i].given("URL") && !items[i].values["NAME"].bad
+	}
+	sharing := map[string][]int{} // by host and port
+	for i, t := range targets {
+		if unnamed(i) {
+			sharing[hostPort(t.URL)] = append(sharing[hostPort(t.URL)], i)
+		}
+	}
+	for name, share := range sharing {
+		for _, i := range share {
+			targets[i].Name = name
+			if len(share) > 1 {
+				targets[i].Name += targets[i].path()
+			}
+		}
+	}
+}
+
+// path is what the URL of t adds to its host, or the path that probes go to.
+func (t Target) path() string {
+	u, err := url.Parse(t.URL)
+	if err != nil || t.Path != "" {
+		return t.Path
+	}
+	return strings.TrimSuffix(strings.TrimRight(u.EscapedPath(), "/"), "/v1")
 }
 
 // Host is the host of the URL, without port and brackets.

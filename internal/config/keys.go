@@ -3,7 +3,6 @@ package config
 import (
 	"math"
 	"slices"
-	"strings"
 )
 
 // A scope says where a key may be given.
@@ -34,6 +33,7 @@ const (
 	addressKind // host:port to listen on
 	shardKind
 	urlKind
+	pathKind // of an HTTP request, without query
 	secretKind
 	headersKind
 	headerNameKind
@@ -107,7 +107,7 @@ func proberKeys() schema {
 		},
 		{
 			name: "DRAIN_ENDPOINT", scope: proberScope, kind: onOffKind, fallback: "off", want: wantOnOff,
-			help: "for sidecars: serve /-/drain for the preStop hook, after which run begins no more probes, and do not end for a wrong configuration",
+			help: "for sidecars: serve /-/drain, which the preStop hook prober drain asks for and after which run begins no more probes, and do not end for a wrong configuration",
 		},
 		{
 			name: "GENAI_SEMCONV", scope: proberScope, kind: onOffKind, fallback: "on", want: wantOnOff,
@@ -264,10 +264,11 @@ func targetKeys(apis, servers []string) schema {
 		{
 			name: "URL", scope: targetScope, kind: urlKind,
 			want: "want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000",
-			help: "base URL as clients get it, with or without /v1; with dns+ in front (dns+http://…) it stands for one target for each address of its host",
+			help: "base URL as clients get it; /v1 may be missing where there is no other path, http:// before loopback and private names, and an endpoint at its end is cut off; " +
+				"with dns+ in front (dns+http://…) it stands for one target for each address of its host",
 		},
 		{
-			name: "NAME", scope: targetScope, kind: nameKind, otherwise: "host:port of the URL",
+			name: "NAME", scope: targetScope, kind: nameKind, otherwise: "host:port of the URL, and its path where several targets share those",
 			want: "want 1 to 100 printable characters",
 			help: "label target of the metrics; unique, at most 100 characters; with dns+ at most 60, and an address follows: name/10.1.2.3",
 		},
@@ -279,6 +280,11 @@ func targetKeys(apis, servers []string) schema {
 		{
 			name: "API", scope: targetScope, kind: wordKind, fallback: "auto", words: withAuto(apis),
 			help: "dialect that the server speaks, or auto: ask the server",
+		},
+		{
+			name: "PATH", scope: targetScope, kind: pathKind, otherwise: "that of the URL, and of the API below it",
+			want: "want a path from the host's root on, without query, for example /v1/chat/completions",
+			help: "path that probes are sent to on the URL's host, where it is not what the URL and the API make; the server's models are still asked for below the URL",
 		},
 		{
 			name: "API_VERSION", scope: targetScope, kind: textKind, otherwise: "the dialect's",
@@ -381,18 +387,4 @@ func (s schema) in(scopes ...scope) schema {
 		}
 	}
 	return found
-}
-
-// fileWords returns the names of the keys as the targets file spells them.
-func (s schema) fileWords() []string {
-	words := make([]string, len(s))
-	for i, k := range s {
-		words[i] = strings.ToLower(k.name)
-	}
-	return words
-}
-
-// flagName spells a key's name as a flag: PROMPT_TOKENS is prompt-tokens.
-func flagName(name string) string {
-	return strings.ReplaceAll(strings.ToLower(name), "_", "-")
 }

@@ -36,6 +36,7 @@ type loader struct {
 	keys     schema
 	problems Problems
 	warnings []string
+	unread   bool // the targets file has problems: what stands in it is not known
 
 	unreadable map[string]error // by path; nil where a file was read
 }
@@ -97,7 +98,9 @@ func (l *loader) merge() layer {
 	top := values{}
 	top.overlay(environment.values)
 	top.overlay(flags)
+	before := len(l.problems)
 	file := l.file(top["TARGETS_FILE"])
+	l.unread = len(l.problems) > before || top["TARGETS_FILE"].bad
 
 	merged := layer{values: defaults(l.keys.in(proberScope, sharedScope))}
 	merged.overlay(file.values)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,7 @@ func TestEveryVariable(t *testing.T) {
 			TARGETS_0_INSECURE_SKIP_VERIFY=true
 			TARGETS_0_QPS=1
 			TARGETS_0_ARRIVAL=poisson
+			TARGETS_0_PATH=/my/chat
 			TARGETS_0_API_VERSION=2024-10-21
 			TARGETS_0_SERVER=sglang
 			TARGETS_0_PROMPT=book
@@ -81,7 +83,7 @@ func TestEveryVariable(t *testing.T) {
 		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console", TargetsFile: "targets.yaml",
 		DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3},
 		Targets: []Target{{
-			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", API: "tgi", Model: "m",
+			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", Path: "/my/chat", API: "tgi", Model: "m",
 			APIVersion: "2024-10-21", Server: "sglang",
 			SessionUsers: 320, SessionRounds: 10, BookFile: "book.txt", DatasetFile: "set.jsonl", CanaryDepth: 1,
 			Priority: new(-5), InferenceObjective: "prober-sheddable", SessionHeader: "x-user-id",
@@ -307,6 +309,48 @@ func TestNamesOfObjects(t *testing.T) {
 	} {
 		if _, f := (key{kind: objectKind}).check(name); (f == nil) != want {
 			t.Errorf("%q: %v", name, f)
+		}
+	}
+}
+
+// TestBaseURLs holds what becomes of URLs that are not written as a base is.
+func TestBaseURLs(t *testing.T) {
+	const cut = " is cut off: the base URL is "
+	for _, test := range []struct{ environ, url, warning string }{
+		{"TARGETS_0_URL=localhost:8000", "http://localhost:8000", ""},
+		{"TARGETS_0_URL=127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1", ""},
+		{"TARGETS_0_URL=[::1]:8000", "http://[::1]:8000", ""},
+		{"TARGETS_0_URL=192.168.1.7", "http://192.168.1.7", ""},
+		{"TARGETS_0_URL=vllm:8000", "http://vllm:8000", ""},
+		{"TARGETS_0_URL=vllm.inference.svc", "http://vllm.inference.svc", ""},
+		{"TARGETS_0_URL=dns+vllm.inference.svc.cluster.local:8000", "http://vllm.inference.svc.cluster.local:8000", ""},
+		{
+			"TARGETS_0_URL=http://one/v1/chat/completions", "http://one/v1",
+			`ends with the endpoint /chat/completions, which` + cut + `http://one/v1; to be sure that this endpoint is probed, set PROBER_TARGETS_0_API to openai-chat`,
+		},
+		{"TARGETS_0_API=openai-completions\nTARGETS_0_URL=http://one/chat/completions", "http://one", "ends with the endpoint /chat/completions, which" + cut + "http://one"},
+		{"TARGETS_0_API=openai-completions\nTARGETS_0_URL=http://one/v1/completions/", "http://one/v1", "ends with the endpoint /completions, which" + cut + "http://one/v1"},
+		{"TARGETS_0_API=tgi\nTARGETS_0_URL=http://one/messages", "http://one", "ends with the endpoint /messages, which" + cut + "http://one"},
+		{"TARGETS_0_API=tgi\nTARGETS_0_URL=http://one/v1/responses", "http://one/v1", "ends with the endpoint /responses, which" + cut + "http://one/v1"},
+		{"TARGETS_0_URL=http://messages", "http://messages", ""},
+		{"TARGETS_0_PATH=/x/completions\nTARGETS_0_URL=http://one/completions", "http://one/completions", ""},
+	} {
+		c := load(t, Options{Environ: environ(test.environ)})
+		warned := strings.Join(c.Warnings, "\n")
+		_, warned, _ = strings.Cut(warned, ": ")
+		if got := c.Targets[0].URL; got != test.url || warned != test.warning {
+			t.Errorf("%s: %s and warning\n%q, want %s and\n%q", test.environ, got, warned, test.url, test.warning)
+		}
+	}
+}
+
+// TestTargetsOfOneHostAreNamedByTheirPaths holds that default names differ where URLs do,
+// whatever the order of targets, and say no more than they must.
+func TestTargetsOfOneHostAreNamedByTheirPaths(t *testing.T) {
+	c := load(t, Options{URLs: []string{"http://a/two/v1", "http://a/v1", "http://a/v1beta/openai", "http://b/alone", "http://c/x", "c=http://c/y"}})
+	for i, want := range []string{"a:80/two", "a:80", "a:80/v1beta/openai", "b:80", "c:80", "c"} {
+		if got := c.Targets[i]; got.Name != want || got.Group != want {
+			t.Errorf("%s is called %s, want %s", got.URL, got.Name, want)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func TestReference(t *testing.T) {
 		{Variable: "PROBER_PROMPT_TOKENS", Flag: "prompt-tokens", Default: "21000", Help: "exact length of a prompt in tokens, with sessions that of the first round; 16 to 1000000", PerTarget: true},
 		{Variable: "PROBER_LOG_FORMAT", Flag: "log-format", Default: "json; console on a terminal", Help: "how log entries are written: json or console"},
 		{Variable: "PROBER_API_KEY", Flag: "api-key", Default: "none", Help: "key that is sent with each request, without Bearer", PerTarget: true, Secret: true},
-		{Variable: "PROBER_TARGETS_n_URL", Help: "base URL as clients get it, with or without /v1; with dns+ in front (dns+http://…) it stands for one target for each address of its host", PerTarget: true},
+		{Variable: "PROBER_TARGETS_n_URL", Help: "base URL as clients get it; /v1 may be missing where there is no other path, http:// before loopback and private names, and an endpoint at its end is cut off; with dns+ in front (dns+http://…) it stands for one target for each address of its host", PerTarget: true},
 		{Variable: "PROBER_TARGETS_n_INSECURE_SKIP_VERIFY", Flag: "insecure-skip-verify", Default: "off", Help: "do not verify the server's certificate", PerTarget: true, Switch: true},
 		{Variable: "PROBER_OBJECTIVES_n_GOAL", Help: "ratio of probes that shall be good, between 0 and 1"},
 	} {

@@ -5,17 +5,17 @@ import "strings"
 // suggestion is `(did you mean "x"?)` with a leading space, or nothing when no
 // known word is near.
 func suggestion(word string, known []string) string {
-	near, ok := nearest(word, known)
+	near, ok := Nearest(word, known)
 	if !ok {
 		return ""
 	}
 	return ` (did you mean "` + near + `"?)`
 }
 
-// nearest returns the known word that word most probably stands for: the one
+// Nearest returns the known word that word most probably stands for: the one
 // with the smallest edit distance, at most a third of its letters and never
 // more than three, or else the first that begins with word.
-func nearest(word string, known []string) (near string, ok bool) {
+func Nearest(word string, known []string) (near string, ok bool) {
 	least := min(3, max(1, len(word)/3)) + 1
 	for _, k := range known {
 		if d := distance(strings.ToLower(word), strings.ToLower(k), least); d < least {

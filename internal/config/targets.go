@@ -238,3 +238,12 @@ func shape(n *yaml.Node) string {
 	}
 	return "a single value"
 }
+
+// fileWords returns the names of the keys as the targets file spells them.
+func (s schema) fileWords() []string {
+	words := make([]string, len(s))
+	for i, k := range s {
+		words[i] = strings.ToLower(k.name)
+	}
+	return words
+}

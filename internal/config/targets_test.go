@@ -114,6 +114,25 @@ func TestProblemsOfTheTargetsFile(t *testing.T) {
 	}
 }
 
+// TestAFaultyTargetsFileIsTheProblem holds that where the targets should stand in a
+// file that cannot be read, nothing says that there are none.
+func TestAFaultyTargetsFileIsTheProblem(t *testing.T) {
+	for file, want := range map[string]string{
+		"targets: [":         `f.yaml:1: not YAML: did not find expected node content`,
+		"targts: [{url: a}]": `f.yaml:1: unknown key "targts" (did you mean "targets"?)`,
+		"qps: 1":             `PROBER_TARGETS_0_URL: no targets; set it, or give a URL as argument`,
+	} {
+		got := problems(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": file})})
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-want +got\n%s", diff)
+		}
+	}
+	missing := problems(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(nil)})
+	if want := `PROBER_TARGETS_FILE="f.yaml": no such file`; missing != want {
+		t.Errorf("got\n%s\nwant\n%s", missing, want)
+	}
+}
+
 func TestATargetsFileMayBeEmpty(t *testing.T) {
 	for _, content := range []string{"", "# nothing\n", "---\n", "targets:\nobjectives: []\n"} {
 		load(t, Options{Environ: withTarget("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": content})})

@@ -10,7 +10,7 @@ import (
 // validate judges what one value alone does not show.
 func (l *loader) validate(c *Config, m layer) {
 	l.readable(m.values["WEB_CONFIG_FILE"])
-	if len(c.Targets) == 0 {
+	if len(c.Targets) == 0 && !l.unread {
 		l.problem(prefix+targetList+"_0_URL", "no targets", "set it, or give a URL as argument")
 	}
 	for i, t := range c.Targets {

@@ -109,7 +109,12 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 
 		{"a gap in the indices", "TARGETS_2_URL=http://b", `PROBER_TARGETS_1_URL: not given, but PROBER_TARGETS_2_… is; number from 0 without a gap`},
 		{"a target without URL", "TARGETS_1_NAME=b", `PROBER_TARGETS_1_URL: not given; a target needs a URL`},
-		{"a URL without scheme", "TARGETS_1_URL=localhost:8000", `PROBER_TARGETS_1_URL="localhost:8000": not an http or https URL; ` + wantURL},
+		{
+			"a URL without scheme", "TARGETS_1_URL=llm.example.com:8000",
+			`PROBER_TARGETS_1_URL="llm.example.com:8000": has no scheme, and only loopback and private names get http://; write https:// or http:// before it`,
+		},
+		{"a word that is no URL", "TARGETS_1_URL=localhost8000", `PROBER_TARGETS_1_URL="localhost8000": not an http or https URL; ` + wantURL},
+		{"a path that is none", "TARGETS_0_PATH=chat", `PROBER_TARGETS_0_PATH="chat": not the path of a URL; want a path from the host's root on, without query, for example /v1/chat/completions`},
 		{"a URL without host", "TARGETS_1_URL=http://:8000", `PROBER_TARGETS_1_URL="http://:8000": not an http or https URL; ` + wantURL},
 		{"a URL with a port too high", "TARGETS_1_URL=http://a:70000", `PROBER_TARGETS_1_URL="http://a:70000": the port must be 1 to 65535; ` + wantURL},
 		{
@@ -118,8 +123,8 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		},
 		{"a URL with a query", "TARGETS_1_URL=http://host?key=secret", `PROBER_TARGETS_1_URL="http://***": has a query or a fragment; ` + wantURL},
 		{
-			"two targets on one host and port", "TARGETS_1_URL=http://one:8000/other",
-			`PROBER_TARGETS_1_URL="http://one:8000/other": target "one:8000" is already that of PROBER_TARGETS_0_URL="http://one:8000"; set PROBER_TARGETS_1_NAME`,
+			"two targets on one server", "TARGETS_1_URL=http://one:8000/v1/",
+			`PROBER_TARGETS_1_URL="http://one:8000/v1/": target "one:8000" is already that of PROBER_TARGETS_0_URL="http://one:8000"; set PROBER_TARGETS_1_NAME`,
 		},
 		{
 			"a name that another target got from its URL", "TARGETS_1_URL=http://b\nTARGETS_1_NAME=one:8000",

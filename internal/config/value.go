@@ -71,7 +71,7 @@ func (it item) word(name string) string { return it.place + it.spell(name) }
 
 // setting is word where a place was already named: without the file's line.
 func (it item) setting(name string) string {
-	if strings.HasPrefix(it.place, prefix) {
+	if strings.HasPrefix(it.place, prefix) || it.place == argumentPlace {
 		return it.word(name)
 	}
 	return it.spell(name)

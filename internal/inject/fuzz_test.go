@@ -181,7 +181,7 @@ func TestHoweverWritten(t *testing.T) {
 			if twice := stream(t, once.Manifests, options); !bytes.Equal(once.Manifests, twice) {
 				t.Errorf("%s, seed %d: twice is not as once:\n%s", path, seed, cmp.Diff(string(once.Manifests), string(twice)))
 			}
-			if want := stream(t, in, options); bytes.Count(once.Manifests, []byte("/-/drain")) != bytes.Count(want, []byte("/-/drain")) {
+			if want := stream(t, in, options); bytes.Count(once.Manifests, []byte("DRAIN_ENDPOINT")) != bytes.Count(want, []byte("DRAIN_ENDPOINT")) {
 				t.Errorf("%s, seed %d: a sidecar is missing:\n%s", path, seed, once.Manifests)
 			}
 		}

@@ -32,9 +32,10 @@ type Options struct {
 	Key       Secret   // where the servers' API key is; zero means where their manifests take it from
 	AllowNone bool     // a stream without any model server is not wrong
 
-	// Check judges the variables that a sidecar will have, by name; one that comes
-	// from a Secret is [FromSecret]. Nil means that all are right.
-	Check func(env map[string]string) []Problem
+	// Check judges the variables that a sidecar will have, by name, and says how many
+	// tokens its probes cost; one that comes from a Secret is [FromSecret]. Nil means
+	// that all are right.
+	Check func(env map[string]string) (tokensPerDay string, problems []Problem)
 }
 
 // FromSecret stands for the value of a variable that comes from a Secret.
@@ -157,23 +158,24 @@ func (r *run) pod(p pod, tree *yaml.Node, sheet *sheet) {
 		return
 	}
 	car := newSidecar(p.target(read, s), s, r.options)
-	if !r.sound(car) {
+	cost, sound := r.sound(car)
+	if !sound {
 		return
 	}
 	if err := sheet.add(p, read, car, tree); err != nil {
 		r.fault(p.String(), err.Error(), "pass it through kubectl kustomize first, which writes it plainly")
 		return
 	}
-	r.result.Injected = append(r.result.Injected, fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port))
+	r.result.Injected = append(r.result.Injected, fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port)+cost)
 	r.warnings(p, read, s)
 	r.lost(p, read, car)
 }
 
-// sound reports whether the prober takes the variables of its sidecar. What is
-// wrong with several sidecars alike is said once.
-func (r *run) sound(car sidecar) bool {
+// sound reports whether the prober takes the variables of its sidecar, and what
+// they cost. What is wrong with several sidecars alike is said once.
+func (r *run) sound(car sidecar) (cost string, ok bool) {
 	if r.options.Check == nil {
-		return true
+		return "", true
 	}
 	env := map[string]string{}
 	for _, e := range car.Env {
@@ -182,13 +184,13 @@ func (r *run) sound(car sidecar) bool {
 			env[e.Name] = FromSecret
 		}
 	}
-	problems := r.options.Check(env)
+	tokens, problems := r.options.Check(env)
 	for _, problem := range problems {
 		if !slices.Contains(r.problems, problem) {
 			r.problems = append(r.problems, problem)
 		}
 	}
-	return len(problems) == 0
+	return ": " + tokens + " tokens per day and pod", len(problems) == 0
 }
 
 // chosen reports whether p is to be looked at, and notes that it was.
@@ -234,6 +236,14 @@ func (r *run) free(p pod, read podSpec) bool {
 func (r *run) warnings(p pod, read podSpec, s serving) {
 	if read.HostNetwork {
 		r.warn("%s: has the network of its node: port %d must be free there, and only one such pod fits on a node", p.name(), sidecarPort)
+	}
+	if s.guessed {
+		r.warn("%s: container %s calls none of its ports http: %s is asked at its default port %d; if it listens elsewhere, say so by --port or the annotation %s",
+			p.name(), s.container.Name, s.server.name, s.port, portOf)
+	}
+	if read.guaranteed() {
+		r.warn("%s: its pods have the QoS class Guaranteed, and are Burstable with the sidecar, which has no CPU limit because throttling would falsify its timing: where the kubelet gives exclusive cores (CPU manager policy static), container %s loses them",
+			p.name(), s.container.Name)
 	}
 	if s.tls {
 		r.warn("%s: container %s serves HTTPS: its certificate is not verified on loopback", p.name(), s.container.Name)

@@ -25,7 +25,13 @@ func TestServers(t *testing.T) {
 		{`image: x, command: [sh, -c, 'vllm serve m --tensor-parallel-size $(nvidia-smi -L | wc -l) --max-model-len $((4 * 1024)) --port 9']`, "vLLM http://127.0.0.1:9"},
 		{"image: x, command: [sh, -c, 'vllm serve \"${MODEL:-a b}\" -tp `nproc --all` --port=9']", "vLLM http://127.0.0.1:9"},
 		{`image: vllm, ports: [{containerPort: 8080}]`, "vLLM http://127.0.0.1:8080"},
-		{`image: vllm, ports: [{containerPort: 5557}, {containerPort: 8080, name: http1}]`, "vLLM http://127.0.0.1:8080"},
+		{`image: vllm, ports: [{containerPort: 5557}, {containerPort: 8080, name: http}]`, "vLLM http://127.0.0.1:8080"},
+		{`image: vllm, ports: [{containerPort: 5557}, {containerPort: 8080, name: http1}]`, "vLLM http://127.0.0.1:8000"},
+		{`image: vllm, ports: [{containerPort: 9400, name: http-metrics}]`, "vLLM http://127.0.0.1:8000"},
+		{`image: vllm, ports: [{containerPort: 9400, name: http-metrics}, {containerPort: 8080}]`, "vLLM http://127.0.0.1:8080"},
+		{`image: vllm, ports: [{containerPort: 9400, name: http-prometheus}, {containerPort: 8080, name: http}]`, "vLLM http://127.0.0.1:8080"},
+		{`image: vllm, args: [--port=8081], ports: [{containerPort: 8080, name: http}]`, "vLLM http://127.0.0.1:8081"},
+		{`image: vllm, ports: [{containerPort: 5557, name: zmq}]`, "vLLM http://127.0.0.1:8000"},
 		{`image: vllm, ports: [{containerPort: 5557, protocol: UDP}, {containerPort: 8080}]`, "vLLM http://127.0.0.1:8080"},
 		{`image: vllm, ports: [{containerPort: 5557}, {containerPort: 5558}]`, "vLLM http://127.0.0.1:8000"},
 		{`image: vllm, env: [{name: VLLM_PORT, value: "1"}]`, "vLLM http://127.0.0.1:8000"},
@@ -173,6 +179,66 @@ func TestScript(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, script(text)); diff != "" {
 			t.Errorf("%q:\n%s", text, diff)
+		}
+	}
+}
+
+// TestGuessedPort holds that a default port is said to be one where the manifest
+// names other ports, and only there.
+func TestGuessedPort(t *testing.T) {
+	const guessed = "Pod/p: container c calls none of its ports http: vLLM is asked at its default port 8000; if it listens elsewhere, say so by --port or the annotation prober.llm-prober.io/port"
+	for container, want := range map[string]string{
+		`image: vllm`: "",
+		`image: vllm, ports: [{containerPort: 9400, name: http-metrics}]`:                                 "",
+		`image: vllm, ports: [{containerPort: 8000, name: api}, {containerPort: 5557, name: zmq}]`:        "",
+		`image: vllm, ports: [{containerPort: 8080, name: api}]`:                                          guessed,
+		`image: vllm, args: [--port=8000], ports: [{containerPort: 8080, name: api}]`:                     "",
+		`image: vllm, ports: [{containerPort: 8080, name: http}, {containerPort: 8001, name: http-grpc}]`: "",
+	} {
+		result, err := Stream([]byte(podWith("  containers:\n  - {name: c, "+container+"}\n")), options)
+		if is := strings.Join(result.Warnings, "\n"); err != nil || is != want {
+			t.Errorf("{%s}: %q, want %q (%v)", container, is, want, err)
+		}
+	}
+}
+
+// TestNoLimitOfCPU holds that no sidecar can be throttled, and that it is said of a
+// pod whose QoS class changes by that.
+func TestNoLimitOfCPU(t *testing.T) {
+	const same = "resources: {requests: {cpu: 8, memory: 1Gi}, limits: {cpu: \"8\", memory: 1Gi}}"
+	for _, c := range []struct {
+		containers string
+		guaranteed bool
+	}{
+		{containers: "[{name: c, image: vllm, " + same + "}]", guaranteed: true},
+		{containers: "[{name: c, image: vllm, resources: {limits: {cpu: 8, memory: 1Gi}}}]", guaranteed: true},
+		{containers: "[{name: c, image: vllm}]"},
+		{containers: "[{name: c, image: vllm, resources: {limits: {memory: 1Gi}}}]"},
+		{containers: "[{name: c, image: vllm, resources: {requests: {cpu: 4}, limits: {cpu: 8, memory: 1Gi}}}]"},
+		{containers: "[{name: c, image: vllm, " + same + "}, {name: d}]"},
+		{containers: "[{name: c, image: vllm, " + same + "}]\n  initContainers: [{name: d}]"},
+	} {
+		result, err := Stream([]byte(podWith("  containers: "+c.containers+"\n")), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pod struct {
+			Spec struct {
+				InitContainers []struct {
+					Name      string
+					Resources struct{ Limits, Requests map[string]string }
+				} `yaml:"initContainers"`
+			}
+		}
+		if err := yaml.Unmarshal(result.Manifests, &pod); err != nil {
+			t.Fatal(err)
+		}
+		car := pod.Spec.InitContainers[len(pod.Spec.InitContainers)-1]
+		if _, limited := car.Resources.Limits["cpu"]; car.Name != sidecarName || limited || car.Resources.Requests["cpu"] == "" {
+			t.Errorf("%s: resources %+v of %s, want a request of CPU and no limit", c.containers, car.Resources, car.Name)
+		}
+		if is := strings.Contains(strings.Join(result.Warnings, "\n"), "QoS class Guaranteed"); is != c.guaranteed {
+			t.Errorf("%s: warnings %q, want one of the QoS class: %v", c.containers, result.Warnings, c.guaranteed)
 		}
 	}
 }

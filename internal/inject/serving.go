@@ -15,6 +15,7 @@ type serving struct {
 	server    server
 	args      []string // after the words that start the server, flags as of [spelled]
 	port      int      // 1 to 65535
+	guessed   bool     // port is the default one, and the manifest names others
 	tls       bool
 	key       *valueFrom // where the server takes its API key from; nil if it has none or it is bare
 	bareKey   string     // why a key cannot be taken over; empty if it can
@@ -52,8 +53,8 @@ func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
 		r.warn("%s: left alone: %s; the annotation %s: \"true\" adds it all the same", p.name(), why, annotation)
 		return s, false
 	}
-	var text string
-	if s.port, text = r.port(read, s); text != "" {
+	text := ""
+	if s.port, s.guessed, text = r.port(read, s); text != "" {
 		r.fault(p.String(), "container "+s.container.Name+": "+text, fmt.Sprintf("say where it listens by the annotation %s", portOf))
 		return s, false
 	}
@@ -112,10 +113,10 @@ func halved(p pod, read podSpec, s serving) string {
 // port is where a server listens: what the annotation says, the options, its
 // own arguments and variables, the ports of its container, or what is usual for
 // it. The text says what is wrong.
-func (r *run) port(read podSpec, s serving) (port int, wrong string) {
+func (r *run) port(read podSpec, s serving) (port int, guessed bool, wrong string) {
 	said, by := read.meta.Annotations[portOf], "annotation "+portOf
 	if said == "" && r.options.Port > 0 {
-		return r.options.Port, ""
+		return r.options.Port, false, ""
 	}
 	if said == "" {
 		flags := s.server.flags
@@ -125,16 +126,19 @@ func (r *run) port(read podSpec, s serving) (port int, wrong string) {
 		said, by = s.container.said(s.args, flags, s.server.env)
 	}
 	if said == "" {
-		return s.container.declared(s.server.port)
+		if port, guessed = s.container.declared(s.server.port); port == 0 {
+			wrong = "its port is not known"
+		}
+		return port, guessed, wrong
 	}
 	if _, after, err := net.SplitHostPort(said); err == nil {
 		said = after
 	}
 	port, err := strconv.Atoi(said)
 	if err != nil || port < 1 || port > 65535 {
-		return 0, fmt.Sprintf("%s is %q, which is no port", by, said)
+		return 0, false, fmt.Sprintf("%s is %q, which is no port", by, said)
 	}
-	return port, ""
+	return port, false, ""
 }
 
 // said is the value of a flag or of a variable that says where a server listens,
@@ -165,27 +169,33 @@ func (c container) env(name string) (e envVar, ok bool) {
 	return e, ok
 }
 
-// declared is the port of a container that looks like where it serves: the one
-// that is named so, the only one, or the usual one, which is zero if nothing is
-// usual.
-func (c container) declared(usual int) (port int, wrong string) {
-	var ports []int
+// declared is the port of a container where it seems to serve: the one called
+// http, the only one if it has no name, or the usual one, which is zero if nothing
+// is usual. It is guessed if it is the usual one and the container has others
+// instead. Ports of metrics are never meant, whatever else their names hold.
+func (c container) declared(usual int) (port int, guessed bool) {
+	var rest []namedPort
 	for _, p := range c.Ports {
 		switch {
-		case p.Protocol != "" && p.Protocol != "TCP":
+		case p.Protocol != "" && p.Protocol != "TCP", isMetrics(p.Name):
 			continue
-		case strings.Contains(p.Name, "http"), slices.Contains([]string{"api", "openai", "serve", "serving", "vllm", "container-port"}, p.Name):
-			return p.ContainerPort, ""
+		case p.Name == "http", p.Name == "serve" && usual == 0: // serve is KubeRay's name of Ray Serve's port
+			return p.ContainerPort, false
 		}
-		ports = append(ports, p.ContainerPort)
+		rest = append(rest, namedPort{Name: p.Name, ContainerPort: p.ContainerPort})
 	}
-	switch {
-	case len(ports) == 1:
-		return ports[0], ""
-	case usual > 0:
-		return usual, ""
+	if len(rest) == 1 && (rest[0].Name == "" || usual == 0) {
+		return rest[0].ContainerPort, false
 	}
-	return 0, "its port is not known"
+	has := slices.ContainsFunc(rest, func(p namedPort) bool { return p.ContainerPort == usual })
+	return usual, len(rest) > 0 && !has
+}
+
+// isMetrics reports whether a port's name says that metrics are served there.
+func isMetrics(port string) bool {
+	return slices.ContainsFunc([]string{"metric", "prom", "exporter", "monitor"}, func(word string) bool {
+		return strings.Contains(port, word)
+	})
 }
 
 // isTLS reports whether an argument makes a server speak HTTPS: the flags of

@@ -18,7 +18,7 @@ const (
 
 // A sidecar is the prober as a native sidecar: an init container that stays.
 // It has no probes, for they would make the pod wait for it, or unready.
-// Its requests are its limits, so that a pod of the class Guaranteed stays one.
+// It has no limit of the CPU: whoever is throttled measures the throttling.
 type sidecar struct {
 	Name            string          `yaml:"name"            json:"name"`
 	Image           string          `yaml:"image"           json:"image"`
@@ -51,10 +51,9 @@ type (
 	}
 	lifecycle struct {
 		PreStop struct {
-			HTTPGet struct {
-				Path string `yaml:"path" json:"path"`
-				Port string `yaml:"port" json:"port"`
-			} `yaml:"httpGet" json:"httpGet"`
+			Exec struct {
+				Command []string `yaml:"command" json:"command"`
+			} `yaml:"exec" json:"exec"`
 		} `yaml:"preStop" json:"preStop"`
 	}
 	resources struct {
@@ -62,8 +61,8 @@ type (
 		Limits   amounts `yaml:"limits"   json:"limits"`
 	}
 	amounts struct {
-		CPU    string `yaml:"cpu"    json:"cpu"`
-		Memory string `yaml:"memory" json:"memory"`
+		CPU    string `yaml:"cpu,omitempty" json:"cpu,omitempty"`
+		Memory string `yaml:"memory"        json:"memory"`
 	}
 	securityContext struct {
 		RunAsNonRoot             bool `yaml:"runAsNonRoot"             json:"runAsNonRoot"`
@@ -89,13 +88,14 @@ func newSidecar(target string, s serving, o Options) sidecar {
 		RestartPolicy: "Always",
 		Ports:         []namedPort{{Name: "prober", ContainerPort: sidecarPort}},
 		Env:           environ(target, s, o),
-		Resources:     resources{Requests: amounts{CPU: "200m", Memory: "128Mi"}, Limits: amounts{CPU: "200m", Memory: "128Mi"}},
+		Resources:     resources{Requests: amounts{CPU: "200m", Memory: "128Mi"}, Limits: amounts{Memory: "128Mi"}},
 		SecurityContext: securityContext{
 			RunAsNonRoot: true, RunAsUser: 65532, RunAsGroup: 65532, ReadOnlyRootFilesystem: true,
 		},
 	}
-	// The kubelet runs it when the pod begins to end, before it ends the server.
-	c.Lifecycle.PreStop.HTTPGet.Path, c.Lifecycle.PreStop.HTTPGet.Port = "/-/drain", "prober"
+	// The kubelet runs it when the pod begins to end, before it ends the server. Its
+	// httpGet cannot POST, and does not come from loopback.
+	c.Lifecycle.PreStop.Exec.Command = []string{"/prober", "drain"}
 	c.SecurityContext.Capabilities.Drop = []string{"ALL"}
 	c.SecurityContext.SeccompProfile.Type = "RuntimeDefault"
 	return c

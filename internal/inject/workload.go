@@ -184,13 +184,17 @@ type (
 		Annotations map[string]string `yaml:"annotations"`
 	}
 	container struct {
-		Name    string   `yaml:"name"`
-		Image   string   `yaml:"image"`
-		Command []string `yaml:"command"`
-		Args    []string `yaml:"args"`
-		Env     []envVar `yaml:"env"`
-		EnvFrom []any    `yaml:"envFrom"`
-		Ports   []struct {
+		Name      string   `yaml:"name"`
+		Image     string   `yaml:"image"`
+		Command   []string `yaml:"command"`
+		Args      []string `yaml:"args"`
+		Env       []envVar `yaml:"env"`
+		EnvFrom   []any    `yaml:"envFrom"`
+		Resources struct {
+			Requests map[string]any `yaml:"requests"`
+			Limits   map[string]any `yaml:"limits"`
+		} `yaml:"resources"`
+		Ports []struct {
 			Name          string `yaml:"name"`
 			ContainerPort int    `yaml:"containerPort"`
 			Protocol      string `yaml:"protocol"`
@@ -241,4 +245,19 @@ func (p pod) target(read podSpec, s serving) string {
 func firstRunes(text string, n int) string {
 	runes := []rune(text)
 	return string(runes[:min(len(runes), n)])
+}
+
+// guaranteed reports whether the pod has the QoS class Guaranteed without the
+// sidecar: each container's limits of CPU and memory are its requests.
+func (s podSpec) guaranteed() bool {
+	for _, c := range slices.Concat(s.InitContainers, s.Containers) {
+		for _, resource := range []string{"cpu", "memory"} {
+			limit, limited := c.Resources.Limits[resource]
+			request, given := c.Resources.Requests[resource]
+			if c.Name != sidecarName && (!limited || given && fmt.Sprint(request) != fmt.Sprint(limit)) {
+				return false
+			}
+		}
+	}
+	return true
 }

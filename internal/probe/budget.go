@@ -6,21 +6,24 @@ import (
 )
 
 // A Budget is how many tokens a target may be sent and asked for in a day of
-// UTC. It is safe for concurrent use; nil is a budget without limit.
+// UTC. It counts them without a limit as well, so that one that is set later in
+// the day holds for the whole day. It is safe for concurrent use; nil has no limit
+// and counts nothing.
 type Budget struct {
-	limit int
-
-	mu   sync.Mutex
-	day  time.Time
-	used int
+	mu    sync.Mutex
+	limit int // 0: none
+	day   time.Time
+	used  int
 }
 
-// NewBudget returns a budget of so many tokens a day; nil for 0, no limit.
-func NewBudget(tokens int) *Budget {
-	if tokens == 0 {
-		return nil
-	}
-	return &Budget{limit: tokens}
+// NewBudget returns a budget of so many tokens a day; 0 is no limit.
+func NewBudget(tokens int) *Budget { return &Budget{limit: tokens} }
+
+// SetLimit changes the tokens a day; what is spent of today stays spent.
+func (b *Budget) SetLimit(tokens int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.limit = tokens
 }
 
 // Reserve takes tokens from the day's budget. It reports false, and takes
@@ -31,25 +34,22 @@ func (b *Budget) Reserve(now time.Time, tokens int) bool {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if day := now.UTC().Truncate(24 * time.Hour); !day.Equal(b.day) {
+	if day := dayOf(now); !day.Equal(b.day) {
 		b.day, b.used = day, 0
 	}
-	if b.used+tokens > b.limit {
+	if b.limit > 0 && b.used+tokens > b.limit {
 		return false
 	}
 	b.used += tokens
 	return true
 }
 
-// inherit takes over what is spent of the day.
-func (b *Budget) inherit(old *Budget) {
-	if b == nil || old == nil {
-		return
-	}
-	old.mu.Lock()
-	day, used := old.day, old.used
-	old.mu.Unlock()
+// Unspent reports whether nothing is spent of the day of now.
+func (b *Budget) Unspent(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.day, b.used = day, used
+	return b.used == 0 || !dayOf(now).Equal(b.day)
 }
+
+// dayOf is the beginning of the day of UTC.
+func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

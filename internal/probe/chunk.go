@@ -54,18 +54,19 @@ const doubtful = 20
 const (
 	burstPart = 4                // of the usual time between two token frames
 	burstGap  = time.Millisecond // no engine that is known takes less for a step
+	stalls    = 50               // one gap in so many may be a stall, and is not usual
 )
 
 // burst is the gap below which token frames are one burst: a small part of the usual time
-// between two frames, which is their mean without the longest twentieth, so that a few stalls
-// do not make bursts of what is between them. 0 if there are none.
+// between two frames, which is their mean without the longest fiftieth, so that a stall
+// does not make bursts of what is around it. 0 if there are none.
 func burst(tokens []Arrival) time.Duration {
 	gaps := make([]time.Duration, 0, len(tokens))
 	for i := 1; i < len(tokens); i++ {
 		gaps = append(gaps, tokens[i].At-tokens[i-1].At)
 	}
 	slices.Sort(gaps)
-	gaps = gaps[:len(gaps)-(len(gaps)+doubtful-1)/doubtful]
+	gaps = gaps[:len(gaps)-(len(gaps)+stalls-1)/stalls]
 	var sum time.Duration
 	for _, gap := range gaps {
 		sum += gap

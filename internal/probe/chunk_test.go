@@ -153,7 +153,8 @@ func TestBurst(t *testing.T) {
 		least, most time.Duration // ITL
 	}{
 		"no gap":                          {nil, 0, -1, -1},
-		"a proxy's burst of eight":        {repeat(12, 27*ms, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs), 631153, 3799375, 3799375},
+		"a proxy's burst of eight":        {repeat(12, 27*ms, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs, 485*µs), 826436, 3799375, 3799375},
+		"a proxy's burst of 25":           {repeat(4, append(repeat(24, 485*µs), 97*ms)...), 613673, 4345600, 97 * ms},
 		"a timer's, too slow for a burst": {repeat(25, 47*ms, 1100*µs, 1100*µs, 1100*µs), ms, 1100 * µs, 47 * ms},
 		"an even engine":                  {repeat(99, 20*ms), ms, 20 * ms, 20 * ms},
 		"a quick engine":                  {repeat(99, 600*µs), 150 * µs, 600 * µs, 600 * µs},

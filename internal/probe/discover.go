@@ -49,6 +49,13 @@ type undiscovered struct{ verdict verdict }
 func (u undiscovered) Error() string { return u.verdict.err.Error() }
 func (u undiscovered) Unwrap() error { return u.verdict.err }
 
+// Undiscovered reports whether no probe was sent, because the server could not be
+// asked what it is, and whether that question was sent.
+func (r *Result) Undiscovered() (sent, ok bool) {
+	u, ok := errors.AsType[undiscovered](r.Err)
+	return u.verdict.sent, ok
+}
+
 // assumed is what a server speaks that answers, but does not tell.
 var assumed, _ = wire.Lookup("openai-chat")
 
@@ -197,6 +204,12 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 	return tokenizer.Read(reply.body), nil
 }
 
+// An answerLimit is the timeout of a question that is no probe, when it is over.
+type answerLimit time.Duration
+
+func (l answerLimit) Error() string { return fmt.Sprintf("no answer within %v", time.Duration(l)) }
+func (l answerLimit) Unwrap() error { return errTimeout }
+
 // A reply is an answer to a question that is no probe.
 type reply struct {
 	header http.Header
@@ -220,7 +233,8 @@ func (t Target) ask(ctx context.Context, method, path string, body []byte) (repl
 
 // question is ask with a body made of a prompt, which no error repeats.
 func (t Target) question(ctx context.Context, method, path string, body []byte, about wire.Ask) (reply, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, min(metadataTimeout, t.Timeout), errTimeout)
+	limit := min(metadataTimeout, t.Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, answerLimit(limit))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, wire.URL(t.URL, path), bytes.NewReader(body))
 	if err != nil {
@@ -232,7 +246,7 @@ func (t Target) question(ctx context.Context, method, path string, body []byte, 
 	req.Header.Set("Baggage", synthetic)
 	reply, v := t.Transport.exchangeMetadata(ctx, req)
 	if v.outcome != OK {
-		v.err = scrub(fmt.Errorf("%s: %w", path, v.err), t.secrets(), about)
+		v.err = scrub(fmt.Errorf("%s: %w", req.URL.Path, v.err), t.secrets(), about)
 		return reply, undiscovered{v}
 	}
 	return reply, nil
@@ -243,7 +257,10 @@ func (t *Transport) exchangeMetadata(ctx context.Context, req *http.Request) (re
 	tr := newTrace(time.Now())
 	resp, done, err := t.send(req.WithContext(withTrace(ctx, tr)))
 	if err != nil {
-		return reply{}, noAnswer(ctx, tr, err)
+		v := noAnswer(ctx, tr, err)
+		_, during := tr.so()
+		v.sent = during == waiting
+		return reply{}, v
 	}
 	defer done()
 	defer resp.Body.Close()
@@ -253,6 +270,7 @@ func (t *Transport) exchangeMetadata(ctx context.Context, req *http.Request) (re
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxMetadata))
 	if err != nil {
 		if v, ok := ended(ctx, "while reading the answer"); ok {
+			v.sent = true
 			return reply{}, v
 		}
 		return reply{}, failed(Truncated, "%w", err)
@@ -268,7 +286,7 @@ func (t *Transport) exchangeMetadata(ctx context.Context, req *http.Request) (re
 // err is [Target.Discover]'s.
 func (t Target) Unreached(start time.Time, model string, err error) *Result {
 	r := &Result{
-		Target: t.Name, Group: t.Group, Model: model, Prompt: t.Prompt,
+		Target: t.Name, Group: t.Group, Model: model, Prompt: t.Prompt, Key: t.key(),
 		TraceID: randomHex(16), SpanID: randomHex(8),
 		Timeline: Timeline{Start: start}, Elapsed: time.Since(start),
 		Outcome: ServerError, Err: err, Source: FromNobody, Cache: CacheUnknown,

@@ -30,6 +30,7 @@ type verdict struct {
 	err     error
 	status  int           // HTTP status that told it; 0 if none did
 	retry   time.Duration // that the server asked for; 0 if it did not
+	sent    bool          // the request went out; known only of one that is no probe
 }
 
 func failed(o Outcome, format string, args ...any) verdict {
@@ -45,7 +46,7 @@ func ended(ctx context.Context, doing string) (v verdict, ok bool) {
 	case errors.Is(cause, errStalled):
 		return failed(Stalled, "%w %s", errStalled, doing), true
 	case errors.Is(cause, errTimeout):
-		return failed(Timeout, "%w %s", errTimeout, doing), true
+		return failed(Timeout, "%w %s", cause, doing), true
 	default:
 		return failed(Canceled, "%w", cause), true
 	}

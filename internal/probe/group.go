@@ -121,7 +121,10 @@ func (g *Group) turn(ctx context.Context, i int, question func() Question, round
 		return nil
 	}
 	defer release()
-	q := question()
+	start, q := time.Now(), Question{}
+	if err := guarded(func() { q = question() }); err != nil {
+		return g.record(m.Unreached(start, err), round, due)
+	}
 	if !m.budget.Reserve(time.Now(), cost(q.Ask)+g.Output) {
 		g.Skipped(m.Name(), SkipBudget)
 		return nil
@@ -133,10 +136,17 @@ func (g *Group) turn(ctx context.Context, i int, question func() Question, round
 		ask.CacheSalt = saltOf(ask.CacheSalt, i)
 	}
 	r := m.Probe(ctx, ask)
-	r.Due, r.Round = due, round
 	if i == 0 {
-		q.teach(r)
+		if err := guarded(func() { q.teach(r) }); err != nil {
+			r = m.Unreached(start, err)
+		}
 	}
+	return g.record(r, round, due)
+}
+
+// record hands on what came of a member's part of a round, and returns it.
+func (g *Group) record(r *Result, round uint64, due time.Time) *Result {
+	r.Due, r.Round = due, round
 	switch {
 	case r.Outcome != Canceled:
 		g.Record(r)
@@ -144,6 +154,22 @@ func (g *Group) turn(ctx context.Context, i int, question func() Question, round
 		g.Cut(r)
 	}
 	return r
+}
+
+// guarded calls f. Its error is a panic of ours.
+func guarded(f func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicked(p)
+		}
+	}()
+	f()
+	return nil
+}
+
+// panicked is what a panic of ours is reported as.
+func panicked(p any) error {
+	return undiscovered{failed(Malformed, "prober panicked, please report it: %v", p)}
 }
 
 // saltOf keeps members apart in the cache of a server that several of them lead

@@ -434,3 +434,36 @@ func TestSlots(t *testing.T) {
 		}
 	})
 }
+
+// TestGroupSurvivesAPanic holds that a panic of ours while a prompt is written, or
+// while its writer is told what the server counted, fails the probes of that round
+// and nothing else.
+func TestGroupSurvivesAPanic(t *testing.T) {
+	inBubble(t, "panic", func(t *testing.T) {
+		l := &log{epoch: time.Now()}
+		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", answer(time.Second), nil))
+		write := g.Ask
+		g.Ask = func(round uint64) Question {
+			q := write(round)
+			switch round {
+			case 0:
+				panic("written")
+			case 1:
+				q.Learn = func(int) { panic("learnt") }
+			}
+			return q
+		}
+		g.rounds(t.Context(), 3)
+		want := []string{
+			"a malformed round 0 due 0s start 0s", "b malformed round 0 due 0s start 0s",
+			"b ok round 1 due 10s start 10s", "a malformed round 1 due 11s start 11s",
+			"a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
+		}
+		if diff := cmp.Diff(want, l.lines); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if err := l.results[0].Err; !strings.Contains(err.Error(), "prober panicked, please report it: written") {
+			t.Error(err)
+		}
+	})
+}

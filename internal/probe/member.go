@@ -20,10 +20,11 @@ type Member struct {
 	slots  *Slots
 	budget *Budget
 
-	mu      sync.Mutex
-	lessons Lessons
-	held    Skip      // why it is not probed, see [Member.Hold]; empty: it is
-	rested  time.Time // when the server may be asked again; zero: now
+	mu       sync.Mutex
+	lessons  Lessons
+	waiting  bool      // for its server to be ready
+	draining bool      // its server is about to stop
+	rested   time.Time // when the server may be asked again; zero: now
 }
 
 // NewMember returns a member that probes t with at most inFlight probes at once
@@ -37,21 +38,21 @@ func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
 }
 
 // Inherit takes over from a member that probed the same server as the same client:
-// what the server taught, until when it is to be left alone, what is spent of the
-// day's tokens, and that the server has been ready.
+// what the server taught, until when it is to be left alone, and that the server
+// has been ready.
 func (m *Member) Inherit(old *Member) {
 	l := old.Lessons()
 	old.mu.Lock()
-	rested, held := old.rested, old.held
+	rested, waiting := old.rested, old.waiting
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.lessons, m.rested = l, rested
-	if held == "" && m.held == SkipWaiting {
-		m.held = ""
-	}
-	m.budget.inherit(old.budget)
+	m.waiting = m.waiting && waiting
 }
+
+// SpendFrom makes b the budget of the member, which has not been probed yet.
+func (m *Member) SpendFrom(b *Budget) { m.budget = b }
 
 // Resting reports whether the server asked not to be asked at now.
 func (m *Member) Resting(now time.Time) bool {
@@ -103,7 +104,7 @@ func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
 	start := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
-			r = m.Unreached(start, undiscovered{failed(Malformed, "prober panicked, please report it: %v", p)})
+			r = m.Unreached(start, panicked(p))
 		}
 		m.rest(r)
 	}()

@@ -34,30 +34,40 @@ func (t Target) Ready(ctx context.Context, model string) bool {
 	return model != "" || err != nil || len(models) > 0
 }
 
-// Hold makes the member's slots be skipped for a reason: [SkipWaiting] until
-// [Member.Admit], [SkipDraining] for good.
-func (m *Member) Hold(reason Skip) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.held != SkipDraining {
-		m.held = reason
-	}
-}
+// Hold makes the member's slots be skipped, as [SkipWaiting], until
+// [Member.Admit].
+func (m *Member) Hold() { m.set(&m.waiting, true) }
 
 // Admit ends the waiting.
-func (m *Member) Admit() {
+func (m *Member) Admit() { m.set(&m.waiting, false) }
+
+// Drain makes the member's slots be skipped, as [SkipDraining], or ends that.
+func (m *Member) Drain(on bool) { m.set(&m.draining, on) }
+
+func (m *Member) set(flag *bool, on bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.held == SkipWaiting {
-		m.held = ""
-	}
+	*flag = on
 }
 
 // Held is why the member's slots are skipped; ok is false if they are not.
 func (m *Member) Held() (reason Skip, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.held, m.held != ""
+	switch {
+	case m.draining:
+		return SkipDraining, true
+	case m.waiting:
+		return SkipWaiting, true
+	}
+	return "", false
+}
+
+// Waits reports whether the server is still waited for, while it drains as well.
+func (m *Member) Waits() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.waiting
 }
 
 // errNotReady says that a server was not ready in time.

@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // TestReady holds what counts as a server that can answer.
@@ -96,6 +99,60 @@ func TestAwait(t *testing.T) {
 			err := m.Await(ctx, test.limit)
 			if took := time.Since(start); took != test.took || !errors.Is(err, test.err) {
 				t.Errorf("took %v, error %v", took, err)
+			}
+		})
+	}
+}
+
+// TestAServerThatDoesNotTellWhatItIs holds that the result of a probe which was never sent
+// says so, and which limit was over: that of the question.
+func TestAServerThatDoesNotTellWhatItIs(t *testing.T) {
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		gone    bool
+		sent    bool
+		err     string
+	}{
+		"silent":      {handler: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, sent: true, err: "/v1/models: no answer within 5s while waiting for the response header"},
+		"unreachable": {gone: true, err: "/v1/models: no answer within 5s while connecting"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			target := serve(t, test.handler)
+			if test.gone {
+				target = newTarget(func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() })
+			}
+			target.Dialect = nil
+			r := NewMember(target, "", 1, nil).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+			sent, ok := r.Undiscovered()
+			if r.Outcome != Timeout || r.Elapsed != 5*time.Second || sent != test.sent || !ok || r.Err.Error() != test.err {
+				t.Errorf("%s after %v: %v; undiscovered %v, sent %v", r.Outcome, r.Elapsed, r.Err, ok, sent)
+			}
+		})
+	}
+}
+
+// TestWhatShowsWhoAsks holds what a result says of the credentials of its request.
+func TestWhatShowsWhoAsks(t *testing.T) {
+	for _, test := range []struct {
+		key    string
+		header http.Header
+		want   Key
+	}{
+		{"", nil, KeyNone},
+		{"", http.Header{"X-Team": {"inference"}}, KeyNone},
+		{"sk-1", nil, KeyGiven},
+		{"bearer sk-1", nil, KeyPrefixed},
+		{"sk-1", http.Header{"Authorization": {"Basic x"}}, KeyInHeader},
+		{"", http.Header{"X-Api-Key": {"sk-1"}}, KeyInHeader},
+	} {
+		inBubble(t, string(test.want), func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
+			target.Key, target.Header = test.key, test.header
+			asked := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+			target.Dialect = nil
+			undiscovered := NewMember(target, "", 1, nil).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+			if asked.Key != test.want || undiscovered.Key != test.want {
+				t.Errorf("key %q, header %v: %s and %s, want %s", test.key, test.header, asked.Key, undiscovered.Key, test.want)
 			}
 		})
 	}

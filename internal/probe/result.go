@@ -21,6 +21,7 @@ type Result struct {
 	Outcome Outcome
 	Err     error  // detail for humans; nil if and only if Outcome is OK
 	Status  int    // HTTP status; 0 if no header was read
+	Key     Key    // what the request carried to show who asks
 	Finish  string // the server's finish reason; empty if none came
 
 	Usage  wire.Usage // merged over all frames
@@ -45,6 +46,17 @@ type Result struct {
 	rejected []byte      // body of an answer that was no stream
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
+
+// A Key is what a request carried to show who asks. It says nothing of the secret.
+type Key string
+
+// The keys.
+const (
+	KeyNone     Key = "none"     // nothing was configured
+	KeyGiven    Key = "given"    // the API key
+	KeyPrefixed Key = "prefixed" // the API key, which begins with "Bearer" of its own
+	KeyInHeader Key = "header"   // credentials among the configured headers, which replace the API key
+)
 
 // A Recorder takes finished results. Record is safe for concurrent use, does no
 // I/O, and neither modifies nor retains r.

@@ -25,7 +25,8 @@ import (
 type Target struct {
 	Name, Group string
 	Prompt      string // name of the workload
-	URL         string // base, with or without /v1
+	URL         string // base, see [wire.URL]
+	Path        string // of probes, from the host's root on; empty: what URL and Dialect make
 	Dialect     wire.Dialect
 	Server      wire.Server // kind; the zero value: found out where the server is asked what it is
 	Key         string      // for the API, in its own header; a secret
@@ -77,7 +78,7 @@ func (t Target) newExchange(ask wire.Ask) *exchange {
 	return &exchange{
 		target: t, ask: ask,
 		result: &Result{
-			Target: t.Name, Group: t.Group, Model: ask.Model, API: t.Dialect.Name(), Prompt: t.Prompt,
+			Target: t.Name, Group: t.Group, Model: ask.Model, API: t.Dialect.Name(), Prompt: t.Prompt, Key: t.key(),
 			TraceID: randomHex(16), SpanID: randomHex(8),
 		},
 	}
@@ -164,7 +165,11 @@ func (x *exchange) refused(ctx context.Context, resp *http.Response) (v verdict,
 	}
 	x.result.rejected = body
 	if !success {
-		return badStatus(resp, wire.Describe(body)), true
+		v := badStatus(resp, wire.Describe(body))
+		if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
+			v.err = fmt.Errorf("%w (%s %s)", v.err, resp.Request.Method, resp.Request.URL.Path)
+		}
+		return v, true
 	}
 	return failed(NotStreamed, "HTTP %d with %s instead of a stream: %s",
 		resp.StatusCode, cmp.Or(mediaType(resp), "no content type"), unstreamed(resp, body)), true
@@ -265,7 +270,7 @@ func (t Target) request(ctx context.Context, ask wire.Ask) (*http.Request, error
 	if err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, wire.URL(t.URL, t.Dialect.Path(ask)), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.endpoint(ask), bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
@@ -282,11 +287,34 @@ func (t Target) request(ctx context.Context, ask wire.Ask) (*http.Request, error
 	return req, nil
 }
 
+// endpoint is the URL that a probe is sent to.
+func (t Target) endpoint(ask wire.Ask) string {
+	path := t.Dialect.Path(ask)
+	if t.Path != "" {
+		return wire.At(t.URL, t.Path, path)
+	}
+	return wire.URL(t.URL, path)
+}
+
 // secrets are the values that must not be shown.
 func (t Target) secrets() http.Header {
 	h := http.Header{"": {t.Key}}
 	maps.Copy(h, t.Header)
 	return h
+}
+
+// key is what requests carry to show who asks.
+func (t Target) key() Key {
+	const prefix = "Bearer "
+	switch {
+	case t.Header.Get("Authorization")+t.Header.Get("Api-Key")+t.Header.Get("X-Api-Key") != "":
+		return KeyInHeader
+	case t.Key == "":
+		return KeyNone
+	case len(t.Key) > len(prefix) && strings.EqualFold(t.Key[:len(prefix)], prefix):
+		return KeyPrefixed
+	}
+	return KeyGiven
 }
 
 // synthetic marks a request as no user's, in the words of the OpenTelemetry

@@ -21,25 +21,31 @@ type book struct {
 // lead is how many words of the list stand before a passage.
 const lead = 24
 
-// newBook cuts a book into passages. A token is at least a word, so a passage of
-// as many words as a prompt has tokens is long enough for it, whatever words
-// cost.
 func newBook(o Options) book {
-	b := book{Options: o}
+	if o.Passages == nil {
+		o.Passages = Passages(o.Book, o.Tokens)
+	}
+	return book{Options: o, starts: o.Passages}
+}
+
+// Passages cuts a book into passages for prompts of so many tokens, and returns
+// where they start, in bytes. A token is at least a word, so a passage of as many
+// words as a prompt has tokens is long enough for it, whatever words cost.
+func Passages(text string, tokens int) (starts []int) {
 	start, in := 0, 0
-	for at := 0; at < len(o.Book); at++ {
-		if o.Book[at] != ' ' {
+	for at := 0; at < len(text); at++ {
+		if text[at] != ' ' {
 			continue
 		}
-		if in++; in == o.Tokens {
-			b.starts = append(b.starts, start)
+		if in++; in == tokens {
+			starts = append(starts, start)
 			start, in = at+1, 0
 		}
 	}
-	if in == o.Tokens-1 || len(b.starts) == 0 { // the last word has no space behind it
-		b.starts = append(b.starts, start)
+	if in == tokens-1 || len(starts) == 0 { // the last word has no space behind it
+		starts = append(starts, start)
 	}
-	return b
+	return starts
 }
 
 func (b book) place(round uint64) (shape int, nonce uint64) {

@@ -25,7 +25,7 @@ const (
 func Workloads() []Workload { return []Workload{Cold, Warm, Sessions, Book, Dataset, Canary} }
 
 // Options are what a [Writer] writes. Fields of other workloads are ignored.
-// The writer keeps Book and Dataset and only reads them.
+// The writer keeps Book, Passages and Dataset and only reads them.
 type Options struct {
 	Workload Workload
 	Tokens   int    // exact length of a prompt, at least 1; of a session's first round
@@ -36,9 +36,10 @@ type Options struct {
 	Rounds int // sessions: questions of a user, 1 to 1000
 	System int // sessions: about the tokens of the system prompt that all users share, at least 0 and below Tokens
 
-	Book    string  // book: the text, as ParseBook returned it for Tokens
-	Dataset []Entry // dataset: the prompts, as ParseDataset returned them
-	Depth   float64 // canary: how much of the words stands before the code words, 0 to 1
+	Book     string  // book: the text, as ParseBook returned it for Tokens
+	Passages []int   // book: what Passages returns for it, so that groups can share it; nil: it is found
+	Dataset  []Entry // dataset: the prompts, as ParseDataset returned them
+	Depth    float64 // canary: how much of the words stands before the code words, 0 to 1
 }
 
 // Mean is the mean length of a prompt in tokens; for a data set, of which nobody

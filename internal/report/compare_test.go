@@ -330,7 +330,7 @@ func TestValuesWithoutRatio(t *testing.T) {
 	if !l.Shown || !math.IsNaN(l.Ratio.Center) {
 		t.Errorf("%+v", l)
 	}
-	if got, want := Verdict(l, "A", "B"), "B is 3.00 ms to 3.01 ms faster"; got != want {
+	if got, want := Verdict(l, "A", "B"), "B is 3.00 ms to 3.01 ms faster than A"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -353,8 +353,8 @@ func TestRecordedRounds(t *testing.T) {
 		got = append(got, Verdict(l, "production-stack", "ray-serve"))
 	}
 	want := []string{
-		"ray-serve is 2.6% to 3.9% slower",
-		"ray-serve is 2.5 to 2.8 times slower; production-stack decodes 356 tokens/s, ray-serve 137",
+		"ray-serve is 2.6% to 3.9% slower than production-stack",
+		"ray-serve is 2.5 to 2.8 times slower than production-stack; production-stack decodes 356 tokens/s, ray-serve 137",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

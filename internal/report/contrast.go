@@ -65,10 +65,10 @@ func (p *contrast) heading() {
 
 // rows are the table: its head, and a row a line.
 func (p *contrast) rows() [][]string {
-	rows := [][]string{{"medians", p.a, p.b, "difference", "of " + p.b, "interval (ms)"}}
+	rows := [][]string{{"medians", p.a, p.b, "difference", "of " + p.a, "interval (ms)"}}
 	for _, l := range p.c.Lines {
 		rows = append(rows, []string{
-			l.Metric, millis(l.A), millis(l.B), signed(l.Difference.Center), ofB(l), between(l.Difference),
+			l.Metric, millis(l.A), millis(l.B), signed(l.Difference.Center), ofA(l), between(l.Difference),
 		})
 	}
 	return rows
@@ -96,11 +96,23 @@ func rowLength(widths []int) int {
 	return sum
 }
 
+// paired is what the columns of differences show: not what the medians beside them
+// differ by.
+const paired = "median of paired differences"
+
+// overDifferences writes that above those columns, from the first to the last.
+func overDifferences(widths []int) string {
+	free := rowLength(widths[3:]) - length(paired) - 2
+	line := strings.Repeat("-", max(0, free/2)) + " " + paired + " " + strings.Repeat("-", max(0, free-free/2))
+	return padLeft(line, rowLength(widths))
+}
+
 func (p *contrast) table() {
 	if len(p.c.Lines) == 0 {
 		return
 	}
 	widths := p.columns()
+	p.text.WriteString(p.brush.paint(dim, overDifferences(widths)) + "\n")
 	for i, row := range p.rows() {
 		cells := slices.Clone(row)
 		for j := range cells {
@@ -124,12 +136,13 @@ func millis(seconds float64) string { return fmt.Sprintf("%.2f ms", seconds*1e3)
 
 func signed(seconds float64) string { return fmt.Sprintf("%+.2f ms", seconds*1e3) }
 
-// ofB is the difference relative to B.
-func ofB(l Line) string {
-	if l.B == 0 {
+// ofA is the median of the pairs' differences relative to A, as verdicts tell it:
+// empty where there is no ratio.
+func ofA(l Line) string {
+	if math.IsNaN(l.Ratio.Center) {
 		return ""
 	}
-	return fmt.Sprintf("%+.2f%%", 100*l.Difference.Center/l.B)
+	return fmt.Sprintf("%+.2f%%", 100*(1-1/l.Ratio.Center))
 }
 
 func between(i Interval) string {
@@ -159,8 +172,9 @@ func (p *contrast) verdicts() {
 // confidence says of what and how surely the verdicts hold.
 func (p *contrast) confidence() {
 	if text := confidence(p.c); text != "" {
-		text = fmt.Sprintf("Differences are %s − %s. %s.", p.a, p.b, text)
-		p.text.WriteString("\n" + strings.Join(wrap(text, p.width), "\n") + "\n")
+		base := fmt.Sprintf("Differences are %s − %s in a pair, percentages are of %s.", p.a, p.b, p.a)
+		lines := slices.Concat(wrap(base, p.width), wrap(text+".", p.width))
+		p.text.WriteString("\n" + strings.Join(lines, "\n") + "\n")
 	}
 }
 

@@ -59,7 +59,7 @@ func Hint(r *probe.Result) string {
 	case probe.Timeout:
 		return timeoutHint(r)
 	case probe.Rejected:
-		return rejectedHint(r.Status)
+		return rejectedHint(r)
 	case probe.ServerError:
 		return serverHint(r.Status)
 	case probe.WrongLength:
@@ -124,7 +124,11 @@ func tlsHint(err error) string {
 
 func timeoutHint(r *probe.Result) string {
 	const raise = "if that is normal here, raise PROBER_TIMEOUT (--timeout)"
+	asked, undiscovered := r.Undiscovered()
 	switch {
+	case undiscovered && asked:
+		return "the server was asked for its models and did not answer, so that no probe was sent: look at its load and at proxies before it; " +
+			"where API and model are given (--api, --model) it is not asked"
 	case len(r.Timeline.Tokens) > 0:
 		return "tokens came, but too slowly: look at the server's load; " + raise + " or lower PROBER_MAX_TOKENS (--max-tokens)"
 	case r.Timeline.Phases.Wrote == 0:
@@ -133,14 +137,18 @@ func timeoutHint(r *probe.Result) string {
 	return "the request was sent and no token came: look at the server's queue and at proxies that hold back answers; " + raise
 }
 
-func rejectedHint(status int) string {
-	switch status {
+func rejectedHint(r *probe.Result) string {
+	switch r.Status {
 	case http.StatusUnauthorized:
-		return "check the API key (PROBER_API_KEY, --api-key)"
+		return unauthorizedHint(r.Key)
 	case http.StatusForbidden:
+		if r.Key == probe.KeyNone {
+			return "no API key is configured and none was sent: set one (PROBER_API_KEY, --api-key), or see what before the server keeps this client out"
+		}
 		return "this API key (PROBER_API_KEY, --api-key) may not use the model, or something before the server keeps this client out"
 	case http.StatusNotFound:
-		return "the server does not know the model or the path: compare PROBER_TARGETS_n_MODEL (--model) with GET /v1/models, and check the URL"
+		return "the server does not know the model or the path: compare PROBER_TARGETS_n_MODEL (--model) with GET /v1/models, and check the URL: " +
+			"a path in the URL is used as it is, and often ends with /v1"
 	case http.StatusMethodNotAllowed:
 		return "the path does not take such requests: check the URL and PROBER_TARGETS_n_API (--api)"
 	case http.StatusRequestEntityTooLarge:
@@ -148,11 +156,24 @@ func rejectedHint(status int) string {
 	case http.StatusPaymentRequired:
 		return "the account of this API key has run out of credit"
 	}
-	if status >= 300 && status < 400 {
+	if r.Status >= 300 && r.Status < 400 {
 		return "probes follow no redirect: use the URL that the server names"
 	}
 	return "the server names what it does not like: often prompt and answer together are longer than the model's context " +
 		"(PROBER_PROMPT_TOKENS, --prompt-tokens; PROBER_MAX_TOKENS, --max-tokens)"
+}
+
+// unauthorizedHint says what to do where a server does not accept who asks.
+func unauthorizedHint(key probe.Key) string {
+	switch key {
+	case probe.KeyNone:
+		return "no API key is configured and none was sent: set one (PROBER_API_KEY, --api-key, or PROBER_API_KEY_FILE, --api-key-file)"
+	case probe.KeyPrefixed:
+		return "the API key begins with Bearer: give the key alone (PROBER_API_KEY, --api-key), the prober adds the prefix"
+	case probe.KeyInHeader:
+		return "check the credentials among the configured headers (PROBER_TARGETS_n_HEADERS, --headers)"
+	}
+	return "check the API key (PROBER_API_KEY, --api-key)"
 }
 
 func serverHint(status int) string {

@@ -49,6 +49,7 @@ type jsonSummary struct {
 	Succeeded       int            `json:"succeeded_requests"`
 	Failed          int            `json:"failed_requests"`
 	Outcomes        map[string]int `json:"outcomes"`
+	Failures        []jsonFailures `json:"failures"`
 	Skipped         map[string]int `json:"skipped_requests"`
 	Input           *int           `json:"input_tokens"`
 	Output          *int           `json:"output_tokens"`
@@ -109,7 +110,7 @@ func summaryJSON(s Summary) jsonSummary {
 	j := jsonSummary{
 		Target: s.Target, Load: s.Load, PromptTokens: above0(s.PromptTokens), AtOnce: above0(s.AtOnce),
 		Start: moment(s.Start), Duration: s.Duration.Seconds(), Succeeded: s.Succeeded(), Failed: s.Failed(),
-		Outcomes: map[string]int{}, Skipped: map[string]int{},
+		Outcomes: map[string]int{}, Failures: failuresJSON(s.Failures), Skipped: map[string]int{},
 		RequestRate: float(rate.Requests), OutputRate: float(rate.Output), TotalRate: float(rate.Total),
 		TTFT: spreadJSON(s.TTFT), TPOT: spreadJSON(s.TPOT), ITL: spreadJSON(s.ITL), E2EL: spreadJSON(s.E2EL),
 		SummaryWarnings: listOf(s.Warnings),

@@ -54,6 +54,8 @@ func tpot(r *probe.Result) string {
 		return "none: the server did not say how many tokens it generated"
 	case r.Hidden:
 		return "none: some tokens are reasoning that no frame showed"
+	case len(r.Timeline.Tokens) == 1 && r.Finish == "" && r.Outcome != probe.OK:
+		return "none: the answer broke off after its first token frame"
 	case len(r.Timeline.Tokens) == 1:
 		return "none: all tokens came in the first frame"
 	case len(r.Timeline.Tokens) == r.Timeline.Bursts()+1:

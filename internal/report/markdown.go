@@ -139,11 +139,11 @@ func quantileCell(d Distribution, share float64) string {
 
 func (m *markdown) comparison(c Comparison) {
 	m.title(strings.Join(known(inline(c.A)+" − "+inline(c.B), inline(c.Load)), ", "))
-	head := []string{"", inline(c.A), inline(c.B), "difference", "of " + inline(c.B), "interval (ms)", "verdict"}
+	head := []string{"", inline(c.A), inline(c.B), paired, "of " + inline(c.A), "interval (ms)", "verdict"}
 	var rows [][]string
 	for _, l := range c.Lines {
 		rows = append(rows, []string{
-			l.Metric, millis(l.A), millis(l.B), signed(l.Difference.Center), ofB(l), between(l.Difference),
+			l.Metric, millis(l.A), millis(l.B), signed(l.Difference.Center), ofA(l), between(l.Difference),
 			Verdict(l, inline(c.A), inline(c.B)),
 		})
 	}

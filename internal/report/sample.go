@@ -21,6 +21,7 @@ type Sample struct {
 	Output       wire.Count // tokens
 	Contaminated bool       // a cache knew the prompt that should be cold: it has no TTFT
 	Tainted      bool       // the prober read nearly all of it late: it has no ITL
+	ByUser       bool       // the prober took the arrivals' time itself: the kernel gave none
 	Hidden       bool       // its first tokens are reasoning that no frame showed: it has no TTFT
 	Frames       int        // token frames
 	Bursts       int        // token frames that arrived in a burst with the one before, read on time
@@ -30,6 +31,8 @@ type Sample struct {
 	E2EL         Seconds
 	ITL          []float64 // seconds, once a token; nil if there is none
 	Doubts       []string  // the result's warnings
+
+	Error, Hint string // of a request that failed: what is known of it, and what to do
 }
 
 // Seconds are a duration that may be unknown.
@@ -46,13 +49,16 @@ func SampleOf(r *probe.Result) Sample {
 	s := Sample{
 		Target: r.Target, Round: r.Round, Start: r.Timeline.Start, Elapsed: r.Elapsed, Late: r.ScheduleDelay(),
 		Outcome: r.Outcome, Prompt: r.Usage.Prompt, Output: r.Usage.Generated(),
-		Contaminated: r.Cache == probe.CacheContaminated, Tainted: r.Taint != "", Hidden: r.Hidden,
+		Contaminated: r.Cache == probe.CacheContaminated, Tainted: r.Taint != "", ByUser: r.Stamp == probe.ByUser, Hidden: r.Hidden,
 		Frames: len(r.Timeline.Tokens), Bursts: r.Timeline.Bursts(), Joined: r.Timeline.JoinedTokens(),
 	}
 	for _, w := range r.Warnings {
 		s.Doubts = append(s.Doubts, w.Error())
 	}
 	if r.Outcome != probe.OK {
+		if s.Hint = Hint(r); r.Err != nil {
+			s.Error = r.Err.Error()
+		}
 		return s
 	}
 	if r.Unspoilt() {

@@ -44,6 +44,13 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 	if s := SampleOf(late); !s.Tainted || s.ITL != nil || !s.TTFT.Known || !s.TPOT.Known || !s.E2EL.Known {
 		t.Errorf("a request that was read late: %+v", s)
 	}
+	for _, stamp := range []probe.Stamping{"", probe.ByKernel, probe.ByUser} {
+		r := answered(3, 1)
+		r.Stamp = stamp
+		if s := SampleOf(r); s.ByUser != (stamp == probe.ByUser) {
+			t.Errorf("timestamps by %q: %+v", stamp, s)
+		}
+	}
 	if s := SampleOf(stalled()); s.TTFT.Known || s.TPOT.Known || s.E2EL.Known || s.ITL != nil || s.Frames != 37 {
 		t.Errorf("a failed request has numbers: %+v", s)
 	}

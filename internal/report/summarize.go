@@ -16,6 +16,7 @@ func Summarize(samples []Sample) Summary {
 	if len(samples) > 0 {
 		s.Target = samples[0].Target
 	}
+	s.Failures = FailuresOf(counted)
 	s.Start, s.Duration = stretch(counted)
 	for _, r := range counted {
 		s.Outcomes[r.Outcome]++

@@ -20,6 +20,7 @@ type Summary struct {
 
 	Outcomes map[probe.Outcome]int // requests by outcome; those that are missing are 0
 	Skipped  map[probe.Skip]int    // slots without a request, by reason
+	Failures []Failures            // why requests failed; nil where that is not known
 
 	Input, Output int // tokens of the requests that succeeded, as far as the server told
 

@@ -6,25 +6,25 @@ import (
 )
 
 // Verdict says in words what l shows of b in relation to a: "b is 2.3 to 2.9
-// times slower". Of TPOT it also says how fast both decode. The names are those
-// that the reader knows; it ends without a stop.
+// times slower than a". Percentages are of a. Of TPOT it also says how fast both
+// decode. The names are those that the reader knows; it ends without a stop.
 func Verdict(l Line, a, b string) string {
-	words := finding(l, b)
+	words := finding(l, a, b)
 	if l.Metric == "TPOT" && l.A > 0 && l.B > 0 {
 		words += fmt.Sprintf("; %s decodes %s tokens/s, %s %s", a, digits(1/l.A), b, digits(1/l.B))
 	}
 	return words
 }
 
-func finding(l Line, b string) string {
+func finding(l Line, a, b string) string {
 	change := changeOf(l)
 	switch {
 	case !l.bounded():
 		return fmt.Sprintf("no difference shown at n=%d, which is too few to show any", l.Pairs)
 	case l.Shown:
-		return b + " is " + change.span()
+		return b + " is " + change.span() + " than " + a
 	}
-	return fmt.Sprintf("no difference shown at n=%d (%s is between %s)", l.Pairs, b, change.ends())
+	return fmt.Sprintf("no difference shown at n=%d (%s is between %s than %s)", l.Pairs, b, change.ends(), a)
 }
 
 // A change is how B relates to A: in terms of A's time where ratios are known,

@@ -29,22 +29,22 @@ func TestVerdict(t *testing.T) {
 		l    Line
 		want string
 	}{
-		{line("E2EL", 1, 2.3, 2.9), "B is 2.3 to 2.9 times slower"},
-		{line("E2EL", 1, 1/2.9, 1/2.3), "B is 2.3 to 2.9 times faster"},
-		{line("E2EL", 1, 12.4, 15.1), "B is 12 to 15 times slower"},
-		{line("E2EL", 1, 1.04, 2.9), "B is 1.04 to 2.9 times slower"},
-		{line("E2EL", 1, 2.601, 2.602), "B is 2.6 times slower"},
-		{line("TTFT", 0.8, 1.031, 1.035), "B is 3.1% to 3.5% slower"},
-		{line("TTFT", 0.8, 0.965, 0.969), "B is 3.1% to 3.5% faster"},
-		{line("TTFT", 0.8, 1.2, 1.49), "B is 20.0% to 49.0% slower"},
-		{line("TTFT", 0.8, 1.0004, 1.02), "B is 0.04% to 2.0% slower"},
-		{line("TTFT", 0.8, 1.00001, 1.00002), "B is under 0.01% slower"},
-		{line("TTFT", 0.8, 0.996, 1.006), "no difference shown at n=10 (B is between 0.4% faster and 0.6% slower)"},
-		{line("TTFT", 0.8, 0.5, 3), "no difference shown at n=10 (B is between 2.0 times faster and 3.0 times slower)"},
-		{line("TTFT", 0.8, 0.7, 1.4), "no difference shown at n=10 (B is between 30.0% faster and 40.0% slower)"},
+		{line("E2EL", 1, 2.3, 2.9), "B is 2.3 to 2.9 times slower than A"},
+		{line("E2EL", 1, 1/2.9, 1/2.3), "B is 2.3 to 2.9 times faster than A"},
+		{line("E2EL", 1, 12.4, 15.1), "B is 12 to 15 times slower than A"},
+		{line("E2EL", 1, 1.04, 2.9), "B is 1.04 to 2.9 times slower than A"},
+		{line("E2EL", 1, 2.601, 2.602), "B is 2.6 times slower than A"},
+		{line("TTFT", 0.8, 1.031, 1.035), "B is 3.1% to 3.5% slower than A"},
+		{line("TTFT", 0.8, 0.965, 0.969), "B is 3.1% to 3.5% faster than A"},
+		{line("TTFT", 0.8, 1.2, 1.49), "B is 20.0% to 49.0% slower than A"},
+		{line("TTFT", 0.8, 1.0004, 1.02), "B is 0.04% to 2.0% slower than A"},
+		{line("TTFT", 0.8, 1.00001, 1.00002), "B is under 0.01% slower than A"},
+		{line("TTFT", 0.8, 0.996, 1.006), "no difference shown at n=10 (B is between 0.4% faster and 0.6% slower than A)"},
+		{line("TTFT", 0.8, 0.5, 3), "no difference shown at n=10 (B is between 2.0 times faster and 3.0 times slower than A)"},
+		{line("TTFT", 0.8, 0.7, 1.4), "no difference shown at n=10 (B is between 30.0% faster and 40.0% slower than A)"},
 		{few, "no difference shown at n=5, which is too few to show any"},
-		{nobody, "no difference shown at n=10 (B is between 1.00 ms faster and 1.00 ms slower)"},
-		{line("TPOT", 0.0028, 2.5, 2.77), "B is 2.5 to 2.8 times slower; A decodes 357 tokens/s, B 136"},
+		{nobody, "no difference shown at n=10 (B is between 1.00 ms faster and 1.00 ms slower than A)"},
+		{line("TPOT", 0.0028, 2.5, 2.77), "B is 2.5 to 2.8 times slower than A; A decodes 357 tokens/s, B 136"},
 	} {
 		if got := Verdict(test.l, "A", "B"); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)

@@ -196,6 +196,8 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	ids.Source, alone.Source, alone.Timeline.Alone = probe.FromIDs, probe.FromTotal, true
 	single := stalled()
 	single.Timeline.Tokens = single.Timeline.Tokens[:1]
+	cut := stalled()
+	cut.Timeline.Tokens, cut.Finish, cut.Usage.Output = cut.Timeline.Tokens[:1], "", wire.Tokens(1)
 	before := stalled()
 	before.Timeline.Tokens, before.Timeline.Open = nil, 0
 
@@ -204,6 +206,7 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		want string
 	}{
 		{one, "TPOT       none: all tokens came in the first frame"},
+		{cut, "TPOT       none: the answer broke off after its first token frame"},
 		{one, "ITL        none: a single token frame has no gap"},
 		{one, "max gap    none: a single token frame has no gap"},
 		{hidden, "TPOT       none: some tokens are reasoning that no frame showed"},

@@ -17,8 +17,8 @@ const (
 
 // pacer sends the tokens of many streams at their moments from one thread, which sleeps in the kernel in between: where
 // hundreds of streams are under way, a timer and a switch of goroutines a token would cost more than the token. Time must
-// be real. It runs while it has streams. A stream whose client takes nothing holds the others up for patience: then
-// another thread takes them over. It is safe for concurrent use; the zero value is ready.
+// be real. It runs while it has streams, at most until close. A stream whose client takes nothing holds the others up for
+// patience: then another thread takes them over. It is safe for concurrent use; the zero value is ready.
 type pacer struct {
 	mu      sync.Mutex // guards all below, and of each paced what says so
 	streams pacedHeap  // that wait for their moment
@@ -26,7 +26,10 @@ type pacer struct {
 	since   time.Time  // when that began
 	run     uint64     // number of the thread that has the streams
 	running bool
-	watched bool // watch runs
+	watched bool                // watch runs
+	ended   bool                // close was called: no token goes out any more
+	held    map[*paced]struct{} // whose token a thread is sending; a thread that hangs keeps its own
+	threads sync.WaitGroup      // pace and watch
 }
 
 // paced is a stream that a pacer has. What is not guarded by the pacer's mutex belongs to the pacer's goroutine until back
@@ -76,6 +79,10 @@ func (x *paced) step() {
 func (p *pacer) add(x *paced) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ended {
+		x.giveUp()
+		return
+	}
 	heap.Push(&p.streams, x)
 	if !p.running {
 		p.running = true
@@ -83,7 +90,7 @@ func (p *pacer) add(x *paced) {
 	}
 	if !p.watched {
 		p.watched = true
-		go p.watch()
+		p.threads.Go(p.watch)
 	}
 }
 
@@ -107,7 +114,8 @@ func (p *pacer) withdraw(x *paced) {
 
 func (p *pacer) startLocked() {
 	p.run++
-	go p.pace(p.run)
+	run := p.run
+	p.threads.Go(func() { p.pace(run) })
 }
 
 // pace sends tokens until no stream is left or another thread has taken over. Its thread ends with it.
@@ -137,7 +145,7 @@ func (p *pacer) take(run uint64) (x *paced, wait time.Duration, ok bool) {
 	if p.run != run {
 		return nil, 0, false
 	}
-	if len(p.streams) == 0 {
+	if len(p.streams) == 0 || p.ended {
 		p.running = false
 		return nil, 0, false
 	}
@@ -147,6 +155,10 @@ func (p *pacer) take(run uint64) (x *paced, wait time.Duration, ok bool) {
 	}
 	x, _ = heap.Pop(&p.streams).(*paced)
 	p.at, p.since = x, now
+	if p.held == nil {
+		p.held = map[*paced]struct{}{}
+	}
+	p.held[x] = struct{}{}
 	return x, 0, true
 }
 
@@ -156,6 +168,11 @@ func (p *pacer) done(run uint64, x *paced) (ok bool) {
 	defer p.mu.Unlock()
 	if ok = p.run == run; ok {
 		p.at = nil
+	}
+	delete(p.held, x)
+	if p.ended {
+		x.giveUp()
+		return false
 	}
 	if x.err != nil || x.left || x.slow || x.next == x.want {
 		close(x.back)
@@ -180,12 +197,40 @@ func (p *pacer) watch() {
 func (p *pacer) look(now time.Time) (ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
 	if p.running && p.at != nil && now.Sub(p.since) > patience {
 		p.at.slow, p.at = true, nil
 		p.startLocked()
 	}
 	p.watched = p.running
 	return p.running
+}
+
+// close lets go of all streams and waits for the threads. A write that hangs, because its client does not read, ends with
+// an error. Streams that come later are let go of at once. A second close does nothing.
+func (p *pacer) close() {
+	p.mu.Lock()
+	p.ended = true
+	for _, x := range p.streams {
+		x.giveUp()
+	}
+	p.streams = nil
+	for x := range p.held {
+		_ = x.out.control.SetWriteDeadline(time.Now()) // not supported: no write that hangs
+	}
+	p.mu.Unlock()
+	p.threads.Wait()
+}
+
+// giveUp lets go of a stream that the pacer sends no more of.
+func (x *paced) giveUp() {
+	if x.err == nil && x.next < x.want {
+		x.err = context.Canceled
+	}
+	x.spot = -1
+	close(x.back)
 }
 
 // pacedHeap has the stream whose token is due next on top.

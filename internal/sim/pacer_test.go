@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -150,15 +151,7 @@ func TestAClientThatLeavesAPacer(t *testing.T) {
 // all of its own when it reads again.
 func TestAClientThatStopsReadingHoldsUpNoOther(t *testing.T) {
 	r := newCrowd(t, Config{Precise: true})
-	conn, err := r.listener.Dial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	q := r.ask(t.Context(), t, "slow")
-	if err := q.Write(conn); err != nil {
-		t.Fatal(err)
-	}
+	q, conn := r.deaf(t)
 	slow, err := http.ReadResponse(bufio.NewReader(conn), q) // no more than the headers: these are a Write
 	if err != nil {
 		t.Fatal(err)
@@ -184,5 +177,46 @@ func TestAClientThatStopsReadingHoldsUpNoOther(t *testing.T) {
 	}
 	if n := strings.Count(text(t, slow), "\n\n"); n != 203 {
 		t.Errorf("%d frames after the pause, want 203", n)
+	}
+}
+
+// deaf sends a request whose answer nobody reads until the caller does.
+func (r *crowd) deaf(t *testing.T) (q *http.Request, conn net.Conn) {
+	t.Helper()
+	conn, err := r.listener.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	q = r.ask(t.Context(), t, "slow")
+	if err := q.Write(conn); err != nil {
+		t.Fatal(err)
+	}
+	return q, conn
+}
+
+// TestCloseEndsThePacer holds that no thread of the pacer outlives Close: neither one that hangs in the write to a client
+// that does not read, nor one whose streams wait for their tokens, nor the one that watches them.
+func TestCloseEndsThePacer(t *testing.T) {
+	r := newCrowd(t, Config{Precise: true})
+	q, conn := r.deaf(t)
+	if _, err := http.ReadResponse(bufio.NewReader(conn), q); err != nil {
+		t.Fatal(err)
+	}
+	text(t, r.begin(t.Context(), t, "other")) // to its end: the slow one has hung since
+	waits := r.begin(t.Context(), t, "waits")
+	defer waits.Body.Close()
+
+	r.sim.Close()
+
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	for _, thread := range []string{"(*pacer).pace", "(*pacer).watch"} {
+		if bytes.Contains(stacks, []byte(thread)) {
+			t.Fatalf("%s runs after Close:\n%s", thread, stacks)
+		}
+	}
+	for range 3 { // every handler ends by itself, also the one whose client never reads
+		<-r.ended
 	}
 }

@@ -124,8 +124,8 @@ func New(c Config) *Server {
 	return s
 }
 
-// Close cuts the running answers, stops the engine and waits for it. It does not wait for handlers, which may hang in
-// the write to a client that does not read: closing the http.Server ends those. Later requests are answered 503. A
+// Close cuts the running answers, stops the engine and the pacer and waits for both. It does not wait for handlers, which
+// may hang in the write to a client that does not read: closing the http.Server ends those. Later requests are answered 503. A
 // second Close does nothing.
 func (s *Server) Close() {
 	s.mu.Lock()
@@ -135,6 +135,7 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	s.stop()
+	s.pacer.close()
 	s.stopped.Wait()
 }
 

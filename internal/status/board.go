@@ -44,6 +44,7 @@ type Board struct {
 	ready   atomic.Bool
 
 	mu        sync.Mutex // guards all below
+	rejected  *Rejection // nil: the configuration as it is now is right
 	names     []string   // in the order in which they were first set
 	histories map[string]*history
 	recorded  uint64 // results so far; numbers the entries
@@ -91,6 +92,27 @@ func (b *Board) Skipped(target, reason string) {
 
 // SetReady says whether /-/ready answers 200.
 func (b *Board) SetReady(ready bool) { b.ready.Store(ready) }
+
+// A Rejection is a configuration that the prober was to take and found wrong.
+type Rejection struct {
+	At          time.Time
+	Consequence string // what the prober does meanwhile
+	Problem     string // no secrets; may have several lines
+}
+
+// SetRejected makes the page show that the configuration as it is now is wrong; nil
+// says that it is right.
+func (b *Board) SetRejected(r *Rejection) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rejected = r
+}
+
+func (b *Board) rejection() *Rejection {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rejected
+}
 
 // Record keeps what the board needs of r and no pointer to it. Canceled results
 // and those of unknown targets are dropped.

@@ -52,10 +52,14 @@ type page struct {
 	Version  string
 	Uptime   string
 	Ready    bool
+	Rejected *rejected
 	Counts   []stateCount
 	Sections []section
 	Legend   []string // stages
 }
+
+// Rejected is a configuration that was found wrong.
+type rejected struct{ Since, Consequence, Problem string }
 
 // A stateCount is how many targets are in a state.
 type stateCount struct {
@@ -88,6 +92,9 @@ func (b *Board) page() page {
 		Legend: []string{"dns", "connect", "tls", "write", "wait", "first", "decode"},
 	}
 	p.Title = title(p.Counts)
+	if r := b.rejection(); r != nil {
+		p.Rejected = &rejected{span(time.Since(r.At)), r.Consequence, r.Problem}
+	}
 	return p
 }
 

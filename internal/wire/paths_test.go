@@ -89,3 +89,28 @@ func TestFinishesAndTokenizers(t *testing.T) {
 		}
 	}
 }
+
+// TestEndpointURLs holds where probes go from bases that have a path of their own.
+func TestEndpointURLs(t *testing.T) {
+	for _, test := range []struct {
+		base    string
+		dialect Dialect
+		want    string
+	}{
+		{"https://a/v1beta/openai", chat{}, "https://a/v1beta/openai/chat/completions"},
+		{"https://a/v1beta/openai", completions{}, "https://a/v1beta/openai/completions"},
+		{"https://a/v1beta/openai", responses{}, "https://a/v1beta/openai/responses"},
+		{"https://a/gateway", llama{}, "https://a/gateway/completion"},
+		{"https://a/anthropic", anthropic{}, "https://a/anthropic/v1/messages"}, // as its own clients have it
+		{"https://a/openai/deployments/gpt", chat{}, "https://a/openai/deployments/gpt/chat/completions"},
+		{"https://a/openai/deployments/gpt", azure{}, "https://a/openai/deployments/gpt/chat/completions?api-version=2024-10-21"},
+		{"https://a/openai", azure{}, "https://a/openai/deployments/m/chat/completions?api-version=2024-10-21"},
+	} {
+		if got := URL(test.base, test.dialect.Path(Ask{Model: "m"})); got != test.want {
+			t.Errorf("%s of %s: %s, want %s", test.dialect.Name(), test.base, got, test.want)
+		}
+	}
+	if got, want := At("https://a:8443/base/v1", "/my/chat", "/x?api-version=1"), "https://a:8443/my/chat?api-version=1"; got != want {
+		t.Errorf("a path of the user's own: %s, want %s", got, want)
+	}
+}

@@ -80,7 +80,7 @@ var servers = []Server{
 		Name: "llama-cpp-python", Dialect: "openai-completions", Health: ModelsPath,
 		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
 		Cached: Never, Tokenize: tokenizeExtras,
-		Note:  "its streams tell no token counts: no TPOT, no ITL; it answers one request at a time, so a probe delays all others",
+		Note:  "its streams tell no token counts: no TPOT, no ITL; unless told not to (interrupt_requests), it breaks off the answer under way for a new request",
 		marks: []mark{{word: "me"}},
 	},
 	{

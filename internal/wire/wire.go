@@ -105,14 +105,41 @@ func Lookup(name string) (Dialect, error) {
 	return nil, fmt.Errorf("unknown API %q: want one of %s", name, strings.Join(known, ", "))
 }
 
-// URL joins a base URL, as users give it to clients (with or without a final
-// slash or "/v1"), and a path of a dialect.
+// URL joins a base URL, as users give it to clients, and a path of a dialect. A base
+// that has a path is used as it is, as OpenAI's clients use it: "/v1beta/openai" is
+// followed by "/chat/completions". Only a base without a path, or with nothing but
+// KServe's "/openai", may lack "/v1". Anthropic's clients add it to every base.
 func URL(base, path string) string {
 	root := Root(base)
-	if strings.HasPrefix(path, openAIPrefix+"/") { // Azure's and KServe's, which users may give as well
+	deployment, onDeployment := strings.CutPrefix(path, openAIPrefix+"/deployments/")
+	switch {
+	case onDeployment && strings.Contains(root, openAIPrefix+"/deployments/"): // the base names it already
+		_, endpoint, _ := strings.Cut(deployment, "/")
+		return root + "/" + endpoint
+	case strings.HasPrefix(path, openAIPrefix+"/"): // Azure's and KServe's, which users may give as well
 		root = strings.TrimSuffix(root, openAIPrefix)
+	case !strings.HasPrefix(path, "/v1/messages") && complete(base):
+		path = strings.TrimPrefix(path, "/v1")
 	}
 	return root + path
+}
+
+// complete reports whether endpoints follow a base URL without "/v1" between them.
+func complete(base string) bool {
+	_, rest, _ := strings.Cut(strings.TrimRight(base, "/"), "://")
+	_, path, ok := strings.Cut(rest, "/")
+	return ok && "/"+path != openAIPrefix && path != "v1" && !strings.HasSuffix(path, "/v1")
+}
+
+// At is the URL of a path on the host of a base URL, whatever path that has. The path
+// takes the place of a dialect's, whose query stays.
+func At(base, path, dialects string) string {
+	scheme, rest, _ := strings.Cut(base, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	if _, query, ok := strings.Cut(dialects, "?"); ok {
+		path += "?" + query
+	}
+	return scheme + "://" + host + path
 }
 
 // openAIPrefix is before the paths of some servers, in the base URL or not.

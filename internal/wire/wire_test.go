@@ -15,13 +15,19 @@ import (
 
 func TestURL(t *testing.T) {
 	for base, want := range map[string]string{
-		"http://a":                 "http://a/v1/models",
-		"http://a/":                "http://a/v1/models",
-		"http://a/v1":              "http://a/v1/models",
-		"http://a/v1/":             "http://a/v1/models",
-		"http://a/openai/v1":       "http://a/openai/v1/models",
-		"http://a/serve/llama":     "http://a/serve/llama/v1/models",
-		"https://a:8443/v1/models": "https://a:8443/v1/models/v1/models",
+		"http://a":                        "http://a/v1/models",
+		"http://a/":                       "http://a/v1/models",
+		"http://a/v1":                     "http://a/v1/models",
+		"http://a/v1/":                    "http://a/v1/models",
+		"http://a/openai":                 "http://a/openai/v1/models",
+		"http://a/openai/v1":              "http://a/openai/v1/models",
+		"http://a/serve/llama/v1":         "http://a/serve/llama/v1/models",
+		"http://a/serve/llama":            "http://a/serve/llama/models",
+		"http://a/v1beta/openai/":         "http://a/v1beta/openai/models",
+		"http://a/api/v4":                 "http://a/api/v4/models",
+		"http://a/v1/openai":              "http://a/v1/openai/models",
+		"https://a:8443/v1/models":        "https://a:8443/v1/models/models",
+		"http://a/openai/deployments/gpt": "http://a/openai/deployments/gpt/models",
 	} {
 		if got := URL(base, ModelsPath); got != want {
 			t.Errorf("URL(%q) = %q, want %q", base, got, want)

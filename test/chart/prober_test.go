@@ -2,8 +2,12 @@ package chart_test
 
 import (
 	"bytes"
+	"crypto/x509"
+	"encoding/pem"
+	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +20,7 @@ func proberAcceptsItsConfiguration(t *testing.T, all []object) {
 	t.Helper()
 	for _, o := range all {
 		if spec, ok := pod(o); ok {
-			accepts(t, environment(mappings(spec, "containers")[0]), files(all, spec))
+			accepts(t, environment(mappings(spec, "containers")[0]), files(t, all, spec))
 		}
 	}
 }
@@ -68,9 +72,24 @@ func environment(container map[string]any) map[string]string {
 	return given
 }
 
+// pair is a certificate and its key in PEM, which serves as either, and as an
+// authority.
+func pair(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewTLSServer(nil)
+	defer server.Close()
+	key, err := x509.MarshalPKCS8PrivateKey(server.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(slices.Concat(
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})))
+}
+
 // files are what the volumes of a pod hold, by path: that of our ConfigMap, and
 // something for each file of others.
-func files(all []object, spec map[string]any) map[string]string {
+func files(t *testing.T, all []object, spec map[string]any) map[string]string {
 	held := map[string]string{
 		"/etc/prober/web/web-config.yaml":  "",
 		"/etc/prober/web/web.yml":          "",
@@ -85,7 +104,11 @@ func files(all []object, spec map[string]any) map[string]string {
 		for _, source := range mappings(volume, "projected", "sources") {
 			for _, kind := range []string{"secret", "configMap"} {
 				for _, item := range mappings(source, kind, "items") {
-					held["/etc/prober/credentials/"+item["path"].(string)] = "something\n"
+					path, content := item["path"].(string), "something\n"
+					if strings.HasSuffix(path, ".crt") || strings.HasSuffix(path, ".key") {
+						content = pair(t)
+					}
+					held["/etc/prober/credentials/"+path] = content
 				}
 			}
 		}

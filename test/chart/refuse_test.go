@@ -75,6 +75,7 @@ func TestChartRefuses(t *testing.T) {
 		{vllm + "serviceMonitor: {enabled: true}\npodMonitor: {enabled: true}", "serviceMonitor and podMonitor are both enabled: each prober would be scraped twice"},
 		{"targets: [{name: a, url: \"http://a\"}, {name: a, url: \"http://b\"}]", `targets[1] and targets[0] are both called "a": give each a name of its own.`},
 		{"targets: [{url: \"http://a\"}, {url: \"http://a:80/v1\"}]", `targets[1] and targets[0] are both called "a:80"`},
+		{"targets: [{url: \"http://a/x\"}, {url: \"http://a/y\"}, {url: \"http://a/x/v1\"}]", `targets[2] and targets[0] are both called "a:80/x"`},
 		{"targets: [{url: \"http://[::1]\"}, {url: \"http://[::1]:80\"}]", `targets[1] and targets[0] are both called "[::1]:80"`},
 		{vllm + "env: {PROBER_TARGETS_0_URL: \"http://x\", PROBER_TARGETS_0_NAME: vllm}", `env and targets[0] are both called "vllm"`},
 		{"targets: [{url: \"http://a\", api_key: k}]", "targets[0].api_key is a secret in plain values: put it into a Secret and set targets[0].apiKey.existingSecret to its name and key."},

@@ -24,8 +24,7 @@ end, so that a server that drains is not counted as failing.
 {{- with and .env (include "prober.problemsOfSidecar" . | trim) }}{{ fail (printf "prober.sidecar: %s" .) }}{{ end -}}
 {{- $values := (.context | default dict).Values | default dict -}}
 {{- $sidecar := $values.sidecar | default dict -}}
-{{- $same := dict "cpu" "200m" "memory" "128Mi" -}}
-{{- $resources := .resources | default $sidecar.resources | default (dict "requests" $same "limits" $same) -}}
+{{- $resources := .resources | default $sidecar.resources | default (dict "requests" (dict "cpu" "200m" "memory" "128Mi") "limits" (dict "memory" "128Mi")) -}}
 - name: prober
   image: {{ if .image }}{{ .image }}{{ else }}{{ include "prober.image" .context }}{{ end }}
   {{- with ($values.image | default dict).pullPolicy }}
@@ -52,9 +51,8 @@ end, so that a server that drains is not counted as failing.
   {{- end }}
   lifecycle:
     preStop:
-      httpGet:
-        path: /-/drain
-        port: prober
+      exec:
+        command: [/prober, drain]
   resources:
     {{- toYaml $resources | nindent 4 }}
   securityContext:

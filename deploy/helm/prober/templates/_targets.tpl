@@ -42,6 +42,17 @@ read, with the password in it.
 {{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" (include "prober.authority" .)) | default (ternary "443" "80" (hasPrefix "https:" (trimPrefix "dns+" .))) -}}
 {{- end -}}
 
+{{/* Host and port of a URL, by which the prober names its target. */}}
+{{- define "prober.hostPort" -}}
+{{ regexReplaceAll ":[0-9]+$" (include "prober.authority" .) "" }}:{{ include "prober.port" . }}
+{{- end -}}
+
+{{/* What the prober adds to that name where several targets share it: (dict "url" URL "path" path). */}}
+{{- define "prober.namePath" -}}
+{{- $base := regexReplaceAll "(/chat/completions|/completions|/messages|/responses)?/*$" (regexReplaceAll "^[^/?#]*//+[^/?#]*" (.url | default "") "") "" -}}
+{{- .path | default (trimSuffix "/v1" $base) -}}
+{{- end -}}
+
 {{/* Targets of the environment as entries of a targets file. */}}
 {{- define "prober.environmentTargets" -}}
 {{- $targets := list -}}
@@ -67,10 +78,19 @@ targets of a ConfigMap that is not ours, the addresses of dns+, the lengths of a
 {{- define "prober.targets" -}}
 {{- $context := . -}}
 {{- $all := list -}}
-{{- range $i, $own := concat .Values.targets (include "prober.environmentTargets" . | fromJsonArray) -}}
+{{- $every := concat .Values.targets (include "prober.environmentTargets" . | fromJsonArray) -}}
+{{- $sharing := dict -}}
+{{- range $every -}}
+{{- if not .name -}}
+{{- $hostPort := include "prober.hostPort" (.url | default "") -}}
+{{- $_ := set $sharing $hostPort (add 1 (get $sharing $hostPort | default 0)) -}}
+{{- end -}}
+{{- end -}}
+{{- range $i, $own := $every -}}
 {{- $url := $own.url | default "" -}}
 {{- $port := include "prober.port" $url -}}
-{{- $host := regexReplaceAll ":[0-9]+$" (include "prober.authority" $url) "" -}}
+{{- $name := include "prober.hostPort" $url -}}
+{{- if gt (get $sharing $name | default 0 | int) 1 }}{{ $name = printf "%s%s" $name (include "prober.namePath" $own) }}{{ end -}}
 {{- $arguments := dict "context" $context "own" $own -}}
 {{- $qps := include "prober.setting" (merge (dict "key" "qps") $arguments) | float64 -}}
 {{- $answer := include "prober.setting" (merge (dict "key" "max_tokens") $arguments) | float64 -}}
@@ -87,7 +107,7 @@ targets of a ConfigMap that is not ours, the addresses of dns+, the lengths of a
 {{- end -}}
 {{- $place := printf "targets[%d]" $i -}}
 {{- if ge $i (len $context.Values.targets) }}{{ $place = "env" }}{{ end -}}
-{{- $all = append $all (dict "place" $place "name" ($own.name | default (printf "%s:%s" $host $port)) "url" $url "port" (int $port)
+{{- $all = append $all (dict "place" $place "name" ($own.name | default $name) "url" $url "port" (int $port)
     "qps" $qps "tokensPerDay" $perDay "eachAddress" (hasPrefix "dns+" $url)) -}}
 {{- end -}}
 {{- toJson $all -}}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+)
+
+// TestDrainCommand holds that the hook leaves a prober that drains, whether it did so
+// before or not, and what it says where it cannot.
+func TestDrainCommand(t *testing.T) {
+	draining, asked := false, 0
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /-/drain", (&instance{log: zap.NewNop()}).drainHandler(func() bool {
+		draining, asked = !draining, asked+1
+		return draining
+	}))
+	mux.HandleFunc("POST /locked/-/drain", func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != "secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		_, _ = w.Write([]byte(drainBegun))
+	})
+	mux.HandleFunc("POST /never/-/drain", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(drainEnded)) })
+	server := httptest.NewTLSServer(mux)
+	defer server.Close()
+	for i, want := range []int{1, 3, 5} {
+		if err := drain(t.Context(), server.URL); err != nil || !draining || asked != want {
+			t.Errorf("hook %d: %v, draining: %v, asked %d times", i, err, draining, asked)
+		}
+	}
+	locked := strings.Replace(server.URL, "//", "//prober:secret@", 1) + "/locked"
+	if err := drain(t.Context(), locked); err != nil {
+		t.Error(err)
+	}
+	for to, want := range map[string]string{
+		server.URL + "/locked":                        "401 Unauthorized",
+		server.URL + "/none":                          "404 Not Found; the prober needs PROBER_DRAIN_ENDPOINT=on",
+		server.URL + "/never":                         "does not drain",
+		"localhost:9464":                              "want the URL of a prober",
+		"http://127.0.0.1:1":                          "connection refused",
+		strings.Replace(locked, "secret", "wrong", 1): "prober:xxxxx@",
+	} {
+		if err := drain(t.Context(), to); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", to, err, want)
+		}
+	}
+}
+
+// TestPageURL says where somebody on this machine finds the page.
+func TestPageURL(t *testing.T) {
+	dir := t.TempDir()
+	secure := writeFile(t, dir, "tls.yaml", "tls_server_config: {cert_file: a, key_file: b}")
+	plain := writeFile(t, dir, "users.yaml", users)
+	for _, test := range [][3]string{
+		{":9464", "", "http://127.0.0.1:9464/"},
+		{"[::]:9464", plain, "http://127.0.0.1:9464/"},
+		{"0.0.0.0:1", secure, "https://127.0.0.1:1/"},
+		{"10.0.0.1:9464", "", "http://10.0.0.1:9464/"},
+		{"[fd00::1]:9464", "", "http://[fd00::1]:9464/"},
+	} {
+		if got := pageURL(test[0], test[1]); got != test[2] {
+			t.Errorf("%s is %s, want %s", test[0], got, test[2])
+		}
+	}
+}
