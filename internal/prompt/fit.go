@@ -5,8 +5,8 @@ import "math"
 const (
 	attempts = 8  // sizes tried in words before the rest is filled with pads
 	padTries = 6  // numbers of pads tried after that
-	maxPads  = 32 // pads of a prompt
-	reserve  = 6  // tokens that are left to be filled with pads, where a word is not exactly a token
+	maxPads  = 48 // pads of a prompt
+	reserve  = 4  // tokens that are left to be filled with pads, where a word is not exactly a token
 )
 
 // A size is how long a prompt is: so many words of the list, and so many pads,
