@@ -4,7 +4,7 @@
 GO        ?= go
 CACHE     := $(CURDIR)/.cache
 BIN       := $(CURDIR)/bin
-FUZZTIME  ?= 10000x
+FUZZTIME  ?= 20000x
 
 export GOFLAGS := -buildvcs=auto
 SHELL := /bin/bash
