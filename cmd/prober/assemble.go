@@ -30,6 +30,7 @@ type job struct {
 	plan    schedule.Plan
 	files   sum         // of what the targets' files hold
 	ended   atomic.Bool // it was stopped: nothing is said of its targets any more
+	reached atomic.Bool // its first server was asked for the length of prompts
 	asks    prompt.Options
 	writer  *prompt.Writer
 }

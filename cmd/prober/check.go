@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"time"
 
@@ -17,19 +18,23 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// What check asks of each server: little, so that it costs next to nothing.
+// What check asks of each server first: little, so that it costs next to nothing.
 const (
 	checkWords  = "Words: time year people way day man thing woman life child world school"
 	checkTokens = 16 // OpenAI's Responses take no less
 )
 
 func newCheck() *cobra.Command {
+	var quick bool
 	cmd := &cobra.Command{
 		Use:   "check [URL…]",
 		Short: "Validate the configuration, reach every target, and print the plan",
-		Long: `Check validates the configuration, asks every target what it is (models, dialect, token
-counting), sends each one short question, and prints what was learnt, the plan and its
-cost in tokens a day.
+		Long: `Check validates the configuration, asks every target what it is (models, context length,
+dialect, token counting), sends each one short question and one probe as long as
+configured, and prints what was learnt, the plan and its cost in tokens a day. It says
+which prompt length fits a context that is too short, and which rate fits a server that
+needs longer for an answer than the time between two probes. --quick leaves the long
+probe out.
 
 Exit code: 0 if all is well, 1 if a target is not, 2 for usage or configuration.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
@@ -38,15 +43,16 @@ Exit code: 0 if all is well, 1 if a target is not, 2 for usage or configuration.
 			if err != nil {
 				return err
 			}
-			return check(cmd.Context(), c, files, cmd.OutOrStdout())
+			return check(cmd.Context(), c, files, cmd.OutOrStdout(), quick)
 		},
 	}
+	cmd.Flags().BoolVar(&quick, "quick", false, "send no probe of the configured length")
 	addConfigFlags(cmd)
 	return cmd
 }
 
 // check checks every target of c. It returns errFailed if one is not well.
-func check(ctx context.Context, c *config.Config, files *reading, w io.Writer) error {
+func check(ctx context.Context, c *config.Config, files *reading, w io.Writer, quick bool) error {
 	jobs, err := assemble(present(ctx, c), files, nil, buildInfo())
 	if err != nil {
 		return err
@@ -54,20 +60,21 @@ func check(ctx context.Context, c *config.Config, files *reading, w io.Writer) e
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
-	well, total := true, 0
+	well, measured, total := true, true, 0
 	for _, j := range jobs {
 		for i, m := range j.group.Members {
 			t := j.targets[i]
-			total += j.tokensPerDay(t)
 			fmt.Fprintf(w, "%s  %s\n", t.Name, t.URL)
-			checker := checker{w: w, target: t, member: m, job: j, leads: i == 0}
+			checker := checker{w: w, target: t, member: m, job: j, place: i, quick: quick}
 			if !checker.run(ctx) {
 				well = false
 			}
+			total += checker.perDay()
+			measured = measured && checker.took > 0
 			fmt.Fprintln(w)
 		}
 	}
-	fmt.Fprintf(w, "in all %s tokens a day\n", report.Grouped(total))
+	fmt.Fprintf(w, "in all %s%s tokens a day\n", upTo(measured), report.Grouped(total))
 	if !well {
 		return errFailed
 	}
@@ -80,25 +87,105 @@ type checker struct {
 	target config.Target
 	member *probe.Member
 	job    *job
-	leads  bool // the group's prompts are made exact on it
+	place  int // in the group: its prompts are made exact on the first
+	quick  bool
+
+	took time.Duration // by the probe of full length; 0: there was none
 }
 
 // run reports whether the target is well.
-func (c checker) run(ctx context.Context) bool {
+func (c *checker) run(ctx context.Context) bool {
 	defer c.plan()
-	if !c.discover(ctx) {
+	if !c.discover(ctx) || !c.fits() {
 		return false
 	}
 	c.count(ctx)
-	return c.ask(ctx)
+	if !c.ask(ctx) || !c.fits() { // what was refused may have told the context
+		return false
+	}
+	return c.quick || c.full(ctx)
 }
 
-func (c checker) line(step, format string, args ...any) {
+// fits holds the configured lengths against the server's context.
+func (c *checker) fits() bool {
+	misfit := c.job.misfit(c.target, c.member.Lessons().Context)
+	if misfit != "" {
+		c.line("FAILED", "%s", misfit)
+	}
+	return misfit == ""
+}
+
+// full sends probes as long as configured until the length of the prompt is exact, as
+// `prober once` does, and holds the time that the last one took against the plan.
+func (c *checker) full(ctx context.Context) bool {
+	skipped := probe.Skip("")
+	c.job.group.Skipped = func(_ string, reason probe.Skip) { skipped = reason }
+	var r *probe.Result
+	for round := range uint64(calibrations + 1) {
+		next := c.job.group.Turn(ctx, c.place, c.job.question(round), round, time.Now())
+		if next == nil {
+			break
+		}
+		if r = next; c.place > 0 || !c.job.calibrating([]*probe.Result{r}) {
+			break
+		}
+	}
+	switch {
+	case r == nil:
+		c.line("warning", "no probe of full length was sent: %s", skipped)
+		return true
+	case r.Outcome != probe.OK:
+		c.fail("probe of full length", r)
+		c.fits() // the refusal may have told the context
+		return false
+	}
+	ttft, _ := r.TTFT()
+	c.took = r.Elapsed
+	c.line("probe", "%s tokens of prompt, %s of answer: TTFT %v, %v in all", countOf(r.Usage.Prompt),
+		countOf(r.Usage.Generated()), ttft.Round(time.Millisecond), c.took.Round(time.Millisecond))
+	for _, warning := range r.Warnings {
+		c.line("warning", "%v", warning)
+	}
+	if skips := c.job.skips(c.target, c.took); skips != "" {
+		c.line("warning", "%s", skips)
+	}
+	return true
+}
+
+// countOf is a count of tokens, if the server told it.
+func countOf(tokens wire.Count) string {
+	if !tokens.Known {
+		return "uncounted"
+	}
+	return report.Grouped(tokens.N)
+}
+
+// perDay is the tokens that the target costs a day: those of skipped slots are not
+// sent.
+func (c *checker) perDay() int {
+	perDay := c.job.tokensPerDay(c.target)
+	if c.took == 0 {
+		return perDay
+	}
+	sent := c.target.QPS * 86400 * c.job.probedShare(c.target, c.took) * float64(c.job.asks.Mean()+c.target.MaxTokens)
+	return min(perDay, int(math.Round(sent)))
+}
+
+// upTo is said of a cost unless probes of full length were measured: how many slots
+// are skipped is not known then.
+func upTo(measured bool) string {
+	if measured {
+		return ""
+	}
+	return "up to "
+}
+
+func (c *checker) line(step, format string, args ...any) {
 	fmt.Fprintf(c.w, "  %-8s %s\n", step, fmt.Sprintf(format, args...))
 }
 
 // fail writes a failed step and what to do about it.
-func (c checker) fail(step string, r *probe.Result) bool {
+func (c *checker) fail(step string, r *probe.Result) bool {
 	c.line("FAILED", "%s: %s", step, report.Failure(r))
 	if hint := report.Hint(r); hint != "" {
 		c.line("", "%s", hint)
@@ -107,7 +194,7 @@ func (c checker) fail(step string, r *probe.Result) bool {
 }
 
 // discover asks what the server is.
-func (c checker) discover(ctx context.Context) bool {
+func (c *checker) discover(ctx context.Context) bool {
 	start := time.Now()
 	found, err := c.member.Discover(ctx)
 	if err != nil {
@@ -156,8 +243,8 @@ func names(models []wire.Model) string {
 }
 
 // count finds out how prompts are made exact.
-func (c checker) count(ctx context.Context) {
-	if !c.leads {
+func (c *checker) count(ctx context.Context) {
+	if c.place > 0 {
 		c.line("tokens", "gets the prompts that are made exact on %s", c.job.targets[0].Name)
 		return
 	}
@@ -167,6 +254,8 @@ func (c checker) count(ctx context.Context) {
 	err := c.job.fit(ctx)
 	off, known := c.job.writer.Off()
 	switch {
+	case errors.Is(err, probe.ErrTooLong): // a probe will tell, or the context is known by now
+		c.line("warning", "the prompt is %v", err)
 	case errors.Is(err, errNoTokenizer):
 		c.line("tokens", "no tokenizer route: calibrated by the usage of the first probes")
 	case err != nil:
@@ -184,15 +273,15 @@ var exactness = map[string]string{
 }
 
 // ask sends one short question.
-func (c checker) ask(ctx context.Context) bool {
+func (c *checker) ask(ctx context.Context) bool {
 	ask := wire.Ask{Prompt: checkWords, MaxTokens: checkTokens, CacheSalt: "prober-check"}
 	r := c.member.Probe(ctx, ask)
 	if r.Outcome != probe.OK {
 		return c.fail("ask a short question", r)
 	}
 	known := c.member.Lessons()
-	output := r.Usage.Generated()
-	c.line("answer", "%d of %d tokens in %d frames, tokens a frame from: %s", output.N, checkTokens, len(r.Timeline.Tokens), r.Source)
+	c.line("answer", "%s of %d tokens in %d frames, tokens a frame from: %s",
+		countOf(r.Usage.Generated()), checkTokens, len(r.Timeline.Tokens), r.Source)
 	for i, a := range known.Abilities() {
 		c.line(first("held to", i), "%s", ability(a))
 	}
@@ -225,17 +314,17 @@ func ability(a probe.Ability) string {
 func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // plan writes what will be asked, and what it costs.
-func (c checker) plan() {
+func (c *checker) plan() {
 	t := c.target
-	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s tokens a day",
-		t.Prompt, c.lengths(), t.MaxTokens, c.job.plan.Interval, t.Arrival, report.Grouped(c.job.tokensPerDay(t)))
+	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s%s tokens a day",
+		t.Prompt, c.lengths(), t.MaxTokens, c.job.plan.Interval, t.Arrival, upTo(c.took > 0), report.Grouped(c.perDay()))
 	if t.TokenBudgetPerDay > 0 {
 		c.line("", "at most %s tokens a day, by its budget", report.Grouped(t.TokenBudgetPerDay))
 	}
 }
 
 // lengths says how long prompts are.
-func (c checker) lengths() string {
+func (c *checker) lengths() string {
 	o := c.job.asks
 	switch o.Workload {
 	case prompt.Dataset:

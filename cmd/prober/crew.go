@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
 )
 
@@ -164,9 +166,15 @@ func (c *crew) probe(starts context.Context, j *job) {
 		Do: func(n uint64, due time.Time) {
 			j.group.Round(starts, c.probes, n, due)
 			first := j.group.Members[0]
-			if _, held := first.Held(); !held && !first.Resting(time.Now()) {
-				c.surviving(j, func() { j.fitAhead(starts, n+1) })
+			if _, held := first.Held(); held || first.Resting(time.Now()) {
+				return
 			}
+			c.surviving(j, func() {
+				if !j.reached.Load() { // it was not there when it was to be asked
+					_ = c.fitInTurn(starts, j)
+				}
+				j.fitAhead(starts, n+1)
+			})
 		},
 		Late: func(uint64) { j.group.Late() },
 	}
@@ -177,9 +185,13 @@ func (c *crew) probe(starts context.Context, j *job) {
 func (c *crew) fit(ctx context.Context, j *job) {
 	var err error
 	c.surviving(j, func() { err = c.fitInTurn(ctx, j) })
-	if err != nil && ctx.Err() == nil {
-		c.log.Info("prompt length is calibrated by the usage of the first probes",
-			zap.String("group", j.plan.Name), zap.NamedError("because", err))
+	group, because := zap.String("group", j.plan.Name), zap.NamedError("because", err)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, probe.ErrTooLong):
+		c.log.Warn("the server refuses to count the tokens of the prompt", group, because)
+	default:
+		c.log.Info("prompt length is calibrated by the usage of the first probes", group, because)
 	}
 }
 

@@ -87,6 +87,7 @@ type description struct {
 	api, model, server, version string
 	abilities                   []probe.Ability
 	notes                       []string
+	misfit                      string // what of its prompts does not fit the server's context; empty if all does
 }
 
 // description is what there is to say of member i by now.
@@ -99,6 +100,9 @@ func (j *job) description(i int, promises []probe.Objective) description {
 	}
 	if known.Dialect != nil {
 		d.api = known.Dialect.Name()
+	}
+	if d.misfit = j.misfit(t, known.Context); d.misfit != "" {
+		d.notes = append(d.notes, d.misfit)
 	}
 	switch reason, _ := j.group.Members[i].Held(); {
 	case reason == probe.SkipDraining:
@@ -129,8 +133,12 @@ func (o *observers) describe(j *job) {
 	defer o.mu.Unlock()
 	for i, t := range j.targets {
 		d := j.description(i, o.promises)
-		if before := o.described[t.Name]; d.member == before.member && reflect.DeepEqual(d, before) {
+		before := o.described[t.Name]
+		if d.member == before.member && reflect.DeepEqual(d, before) {
 			continue
+		}
+		if d.misfit != "" && d.misfit != before.misfit {
+			o.log.log.Warn(d.misfit, zap.String("target", t.Name))
 		}
 		o.described[t.Name] = d
 		inFlight := j.group.Members[i].InFlight

@@ -70,10 +70,52 @@ var errNoTokenizer = errors.New("server has no tokenizer route")
 // to nobody else, and fitted else. Without a tokenizer, the usage of the first
 // probes tells.
 func (j *job) fit(ctx context.Context) error {
+	for _, m := range j.group.Members {
+		m.Introduce(ctx)
+	}
+	if err := j.group.Members[0].Prepare(ctx); err != nil {
+		return err
+	}
+	j.reached.Store(true)
 	if ok, err := j.useIDs(ctx); ok || err != nil {
 		return err
 	}
-	return j.writer.Fit(func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+	err := j.writer.Fit(func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+	if errors.Is(err, errNoTokenizer) {
+		return j.measure(ctx)
+	}
+	return err
+}
+
+// The short questions whose usage is asked for where there is no tokenizer: how many,
+// and their longest prompt in words.
+const (
+	shortQuestions = 3
+	shortWords     = 600
+)
+
+// measure finds out what a word costs by the usage of a few short questions, which do
+// not count, so that the first probe is as long as was asked, and never longer. It
+// returns [errNoTokenizer] if the usage of longer prompts is to tell the rest.
+func (j *job) measure(ctx context.Context) error {
+	asked := 0
+	return j.writer.Fit(func(p prompt.Prompt) (int, error) {
+		if asked++; asked > shortQuestions || p.Words > shortWords {
+			return 0, errNoTokenizer
+		}
+		ask := askOf(p)
+		ask.MaxTokens, ask.Expect = checkTokens, ""
+		r := j.group.Members[0].Probe(ctx, ask)
+		counted := r.Usage.Prompt
+		switch {
+		case r.Outcome != probe.OK && r.Outcome != probe.WrongLength:
+			return 0, r.Err
+		case !counted.Known || counted.N == 0:
+			j.writer.Learn(p.Size, 0)
+			return 0, errNoTokenizer
+		}
+		return counted.N, nil
+	})
 }
 
 // fitAhead makes the length of a round's prompt exact before it is due, where

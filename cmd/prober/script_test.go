@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 var quiet = log.New(io.Discard, "", 0)
 
 // TestScripts runs the command line as it is typed. Each script finds servers
-// in its environment: SIM, OTHER and TGI (simulated), STRICT (one that wants the key
+// in its environment: SIM, OTHER and TGI (simulated), SHORT (with a short context), STRICT (one that wants the key
 // sk-sesame and rejects what it does not know), ODD/NAME (one odd answer each),
 // and HTTPS (whose certificate nobody vouches for).
 func TestScripts(t *testing.T) {
@@ -38,6 +38,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("OTHER", simulated(e, sim.Config{Profile: profile(t, "fast"), Seed: 2}))
 			e.Setenv("GARBLED", garbled(e, t))
 			e.Setenv("TGI", simulated(e, sim.Config{Profile: profile(t, "tgi"), Seed: 1}))
+			short := profile(t, "fast")
+			short.MaxModelLen = 8192
+			e.Setenv("SHORT", simulated(e, sim.Config{Profile: short, Seed: 1}))
 			e.Setenv("STRICT", simulated(e, sim.Config{
 				Profile: profile(t, "fast"), Seed: 1, APIKey: "sk-sesame", NoTokenize: true,
 				RejectFields: []string{"stream_options.continuous_usage_stats", "cache_salt"},

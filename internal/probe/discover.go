@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -28,6 +29,18 @@ type Findings struct {
 	Version string       // that it says it is; empty if it does not
 	Model   string       // that probes ask for
 	Models  []wire.Model // that the server has; empty if it does not say
+	Reached bool         // it could be connected to, whatever came of that
+}
+
+// Context is how many tokens prompt and answer may have together; 0 if the server does
+// not say.
+func (f Findings) Context() int {
+	for _, m := range f.Models {
+		if m.ID == f.Model {
+			return m.MaxLen
+		}
+	}
+	return 0
 }
 
 // An undiscovered error is why a server could not be asked what it is.
@@ -52,6 +65,7 @@ var assumed, _ = wire.Lookup("openai-chat")
 func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 	found := Findings{Dialect: t.Dialect, Server: t.Server, Model: model}
 	evidence, err := t.evidence(ctx)
+	found.Reached = !unreachable(err)
 	if answered := err == nil || refusal(err); answered && found.Server.Name == "" {
 		found.Server, _ = wire.Recognize(evidence)
 	}
@@ -89,6 +103,12 @@ func refusal(err error) bool {
 	return ok && u.verdict.outcome == Rejected
 }
 
+// unreachable reports whether a server could not be connected to.
+func unreachable(err error) bool {
+	u, ok := errors.AsType[undiscovered](err)
+	return ok && (u.verdict.outcome == Connect || u.verdict.outcome == DNS || u.verdict.outcome == TLS)
+}
+
 // evidence asks for the list of models, under each path where it may be: KServe
 // has lists of another form under the first. The error is why there is none; a
 // server that refused it has shown something of itself all the same.
@@ -108,7 +128,7 @@ func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 		}
 		e = wire.Evidence{
 			Header: reply.header, Models: reply.body, Refused: why != nil, Prefix: prefix,
-			Get: get,
+			Host: hostOf(t.URL), Get: get,
 		}
 		err = why
 		if u, ok := errors.AsType[undiscovered](why); ok && u.verdict.status == http.StatusNotFound {
@@ -119,6 +139,15 @@ func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 		}
 	}
 	return e, err
+}
+
+// hostOf is the host in a URL, without its port.
+func hostOf(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
 }
 
 // models are what the list says, or what this kind of server tells elsewhere, or
@@ -147,6 +176,10 @@ func (f Findings) Serves(model string) bool {
 	return len(f.Models) == 0 || slices.ContainsFunc(f.Models, func(m wire.Model) bool { return m.ID == model })
 }
 
+// ErrTooLong is wrapped by what [Target.Tokenize] returns for a prompt that is longer
+// than the server's context.
+var ErrTooLong = errors.New("longer than the server's context")
+
 // Tokenize asks the server for the tokens of a question. None means that it has
 // no route for that.
 func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, error) {
@@ -159,6 +192,9 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 		return wire.Tokenized{}, err
 	}
 	reply, err := t.question(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
+	if _, long := wire.TooLong(reply.body); long && err != nil {
+		return wire.Tokenized{}, fmt.Errorf("%w: %w", ErrTooLong, err)
+	}
 	if refusal(err) {
 		return wire.Tokenized{}, nil
 	}

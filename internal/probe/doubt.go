@@ -16,6 +16,9 @@ import (
 // that failed has none but the longest gap.
 func doubts(r *Result, ask wire.Ask) []error {
 	list := belated(r)
+	if errors.Is(r.Err, ErrUnlimited) {
+		list = append(list, fmt.Errorf("%w (max_tokens or its like): the probe was canceled when more tokens than asked had arrived", ErrUnlimited))
+	}
 	if r.Outcome != OK {
 		return list
 	}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
@@ -80,6 +81,22 @@ func (f *fold) add(at stream.Stamp, d wire.Delta) bool {
 		At: since, Read: uint32(at.Read), N: f.attribute(grown, d.Tokens), Kernel: at.Kernel, Delay: at.Delay,
 	})
 	return true
+}
+
+// ErrUnlimited is wrapped by the error of a result whose server generated more than it
+// was asked for, and came to no end.
+var ErrUnlimited = errors.New("the server ignores the limit of an answer's length")
+
+// atLeast is how many tokens were generated so far: each token frame holds one or more.
+func (f *fold) atLeast() int { return max(len(f.tokens), f.told, f.counted) }
+
+// overrun is how many tokens more than asked an answer may have: llama-server finishes a
+// character that several tokens make.
+const overrun = 3
+
+// endless reports whether more tokens than asked have arrived, and no end.
+func (f *fold) endless(ask wire.Ask) bool {
+	return ask.MaxTokens > 0 && f.finish == "" && f.atLeast() > ask.MaxTokens+overrun
 }
 
 // news is the visible text that the frame adds to the answer.

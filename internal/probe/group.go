@@ -28,8 +28,8 @@ type Group struct {
 type Question struct {
 	Ask wire.Ask
 
-	// Learn is told how many tokens the first member's server counted, and
-	// Refuse that it would not answer. Both are safe for concurrent use.
+	// Learn is told how many tokens the first member's server counted, 0 if it does
+	// not count, and Refuse that it would not answer. Both are safe for concurrent use.
 	Learn  func(tokens int)
 	Refuse func()
 }
@@ -186,8 +186,8 @@ func (q Question) teach(r *Result) {
 	switch {
 	case refused(r) || r.Status == http.StatusRequestEntityTooLarge:
 		q.Refuse()
-	case (r.Outcome == OK || r.Outcome == WrongLength) && r.Usage.Prompt.Known:
-		q.Learn(r.Usage.Prompt.N)
+	case r.Outcome == OK || r.Outcome == WrongLength:
+		q.Learn(r.Usage.Prompt.N) // 0 if the server does not count
 	}
 }
 

@@ -15,8 +15,11 @@ type Lessons struct {
 	Version string       // that it says it is; empty if it does not
 	Model   string       // empty until known
 	Omit    []wire.Field // fields that it rejects
+	Context int          // tokens that prompt and answer may have together; 0 if it did not say
 
+	Asked       bool // it was asked what it is, and there is nothing to gain by asking again
 	Answered    bool // a probe succeeded
+	Unlimited   bool // it generated more tokens than it was asked for
 	ExactLimit  bool // it has shown that an answer which ends for its length has the length asked for
 	ExactOutput bool // it has shown that it generates exactly what is asked
 
@@ -93,6 +96,9 @@ func (l Lessons) Notes() []string {
 	}
 	for _, f := range l.Omit {
 		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
+	}
+	if l.Unlimited {
+		notes = append(notes, "ignores the limit of an answer's length: a probe is canceled when more tokens than asked have arrived")
 	}
 	if l.ExactOutput {
 		notes = append(notes, "generates exactly as many tokens as asked: held to it")

@@ -147,9 +147,18 @@ func (m *Member) Prepare(ctx context.Context) error {
 		return err
 	}
 	m.learn(func(l *Lessons) {
-		l.Dialect, l.Server, l.Model = cmp.Or(found.Dialect, assumed), found.Server, found.Model
+		l.Dialect, l.Server, l.Model, l.Asked = cmp.Or(found.Dialect, assumed), found.Server, found.Model, true
 	})
 	return nil
+}
+
+// Introduce asks a server whose dialect and model are configured what it is, unless
+// that was done: its type and the length of its context are worth to be known. It is
+// probed whatever it says.
+func (m *Member) Introduce(ctx context.Context) {
+	if known := m.Lessons(); known.Dialect != nil && known.Model != "" && !known.Asked {
+		_, _ = m.Discover(ctx) // what keeps it from answering shows in the probes
+	}
 }
 
 // assumable reports whether a server that could not be asked what it is may be
@@ -168,6 +177,7 @@ func (m *Member) Discover(ctx context.Context) (Findings, error) {
 	if err == nil {
 		m.learn(func(l *Lessons) {
 			l.Dialect, l.Server, l.Version, l.Model = found.Dialect, found.Server, found.Version, found.Model
+			l.Context, l.Asked = found.Context(), found.Reached
 		})
 	}
 	return found, err
@@ -189,6 +199,11 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, er
 		return wire.Tokenized{}, err
 	}
 	tokens, err := m.ready().Tokenize(ctx, m.fill(ask))
+	if errors.Is(err, ErrTooLong) {
+		if context, _ := wire.TooLong([]byte(err.Error())); context > 0 {
+			m.learn(func(l *Lessons) { l.Context = context })
+		}
+	}
 	if err == nil {
 		m.learn(func(l *Lessons) { l.Tokenizes = claim(tokens.N > 0) })
 	}
@@ -236,6 +251,15 @@ func refused(r *Result) bool {
 // frame knows the extensions of vLLM's family; one answer of exactly the length
 // asked, ended for its length, shows that it obeys them.
 func (m *Member) learnFrom(r *Result, ask wire.Ask) {
+	m.learn(func(l *Lessons) {
+		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != l.Server.Name {
+			l.Server, l.Version = s, ""
+		}
+		if context, _ := wire.TooLong(r.rejected); context > 0 {
+			l.Context = context
+		}
+		l.Unlimited = errors.Is(r.Err, ErrUnlimited) || l.Unlimited && r.Outcome != OK
+	})
 	if r.Outcome != OK {
 		return
 	}

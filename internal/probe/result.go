@@ -43,7 +43,8 @@ type Result struct {
 	SpanID     string    // 16 hex digits; the span that traceparent names
 	Warnings   []error   // doubts about the data, which travel with it
 
-	rejected []byte // body of an answer that was no stream
+	rejected []byte      // body of an answer that was no stream
+	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
 
 // A Key is what a request carried to show who asks. It says nothing of the secret.

@@ -69,6 +69,7 @@ type exchange struct {
 	trace  *trace
 	fold   *fold
 	result *Result
+	header http.Header // of the answer
 
 	silence *silence // ends the probe when it stalls
 }
@@ -120,6 +121,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	x.fold.into(r)
 	r.Timeline.Phases, _ = x.trace.so()
 	r.Stamp, r.Taint, r.Refused = r.Timeline.stamping(), r.Timeline.taint(), x.trace.refused()
+	r.gateway, _ = wire.RecognizeAnswer(x.header)
 	r.Outcome, r.Err = v.outcome, scrub(v.err, x.target.secrets(), x.ask)
 	r.RetryAfter, r.Cache = v.retry, cacheState(r.Usage, x.ask)
 	if v.outcome != OK {
@@ -138,6 +140,7 @@ func (x *exchange) begin() {
 
 // note keeps what the response header says.
 func (x *exchange) note(resp *http.Response) {
+	x.header = resp.Header
 	x.result.Status = resp.StatusCode
 	x.result.CertExpiry = x.trace.conn.certExpiry()
 }
@@ -235,8 +238,19 @@ func (x *exchange) read(ctx context.Context, resp *http.Response) verdict {
 		}
 		if x.fold.add(frame.Stamp, delta) {
 			x.silence.heard(frame.At)
+			if x.fold.endless(x.ask) {
+				return x.hangUp()
+			}
 		}
 	}
+}
+
+// hangUp is the verdict on a server that ignores the limit of an answer's length. It
+// breaks the answer off: a server that generates without end would answer nobody else.
+func (x *exchange) hangUp() verdict {
+	x.trace.abandon()
+	return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled",
+		x.fold.atLeast(), x.ask.MaxTokens, ErrUnlimited)
 }
 
 // decode interprets a frame. One that is called an error is one, whatever it

@@ -227,8 +227,18 @@ func TestStreams(t *testing.T) {
 		},
 		{
 			"an answer that drips for ever times out",
+			tokens(1000, 14*time.Second),
+			reading{Timeout, 14 * time.Second, none, none, 14 * time.Second, 8, 0, times(7, 14*time.Second), nil, none, none, none, FromNobody},
+		},
+		{
+			"an answer that goes on after the tokens asked for is broken off",
 			tokens(1000, 700*ms),
-			reading{Timeout, 700 * ms, none, none, 700 * ms, 171, 0, times(170, 700*ms), nil, none, none, none, FromNobody},
+			reading{WrongLength, 700 * ms, none, none, 700 * ms, 14, 0, times(13, 700*ms), nil, none, none, none, FromNobody},
+		},
+		{
+			"tokens are counted by usage where that tells more",
+			script{{ms, data(counted(5)), goOn}, {ms, data(counted(10)), goOn}, {ms, data(counted(15)), hang}},
+			reading{WrongLength, ms, ms / 5, none, ms, 3, 0, times(2, ms), times(10, ms/5), 80, none, 15, FromUsage},
 		},
 	}
 	for _, test := range tests {
@@ -402,7 +412,7 @@ func TestRequest(t *testing.T) {
 			t.Fatalf("%s: %v", r.Outcome, r.Err)
 		}
 		request := <-got
-		want := `{"cache_salt":"salt","ignore_eos":true,"max_tokens":1,"messages":[{"role":"user","content":"Words: time"}],"min_tokens":1,` +
+		want := `{"cache_salt":"salt","ignore_eos":true,"max_completion_tokens":1,"max_tokens":1,"messages":[{"role":"user","content":"Words: time"}],"min_tokens":1,` +
 			`"model":"m","priority":-5,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`
 		if body != want {
 			t.Errorf("body\n%s\nwant\n%s", body, want)

@@ -55,7 +55,7 @@ func (b book) place(round uint64) (shape int, nonce uint64) {
 func (b book) begin(_ int, others *fits) terms {
 	t := plainTerms(b.Tokens)
 	t.most = b.Tokens
-	t.first = max(1, t.first-lead)
+	t.whole = max(1, t.whole-lead)
 	if last := others.last; last.tokens > 0 {
 		t.first, t.cost = last.size.words, cost(last)
 	}

@@ -56,7 +56,7 @@ func TestBookGoesOnAndBegins(t *testing.T) {
 	var starts []int
 	for round := range uint64(7) {
 		p := w.Prompt(round)
-		starts = append(starts, strings.Index(text, strings.Join(strings.Fields(passage(p))[:30], " ")))
+		starts = append(starts, strings.Index(text, passage(p)))
 		if starts[round] < 0 {
 			t.Fatalf("round %d has a passage that is not in the book", round)
 		}

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -230,5 +231,31 @@ func BenchmarkPrompt128k(b *testing.B) {
 				w.Prompt(round)
 			}
 		})
+	}
+}
+
+// TestNoGuessIsLongerThanWhatWasAsked holds that a prompt whose length is being
+// found out is never longer than it shall be, however many tokens a word is: what
+// was asked may be all that the server's context holds.
+func TestNoGuessIsLongerThanWhatWasAsked(t *testing.T) {
+	many := append(slices.Clone(servers),
+		server{name: "five tokens a word", count: func(text string) int { return 5 * len(strings.Fields(text)) }, turn: 4},
+		server{name: "a token a letter", count: func(text string) int { return len(text) }, turn: 9})
+	for _, tokens := range []int{700, 1000, 4000, 21000, 30000} {
+		for _, o := range written(t, tokens)[:3] {
+			o.Rounds = 1
+			for _, s := range many {
+				w := NewWriter(o)
+				err := w.Fit(func(p Prompt) (int, error) {
+					if n := s.tokens(p); n > tokens {
+						t.Errorf("%s of %d tokens, %s: a guess of %d", o.Workload, tokens, s.name, n)
+					}
+					return s.tokens(p), nil
+				})
+				if off, known := w.Off(); err != nil || !known || off < -5 || off > 0 {
+					t.Errorf("%s of %d tokens, %s: off by %d (%t), %v", o.Workload, tokens, s.name, off, known, err)
+				}
+			}
+		}
 	}
 }

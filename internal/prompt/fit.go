@@ -5,7 +5,8 @@ import "math"
 const (
 	attempts = 8  // sizes tried in words before the rest is filled with pads
 	padTries = 6  // numbers of pads tried after that
-	maxPads  = 32 // pads of a prompt
+	maxPads  = 48 // pads of a prompt
+	reserve  = 4  // tokens that are left to be filled with pads, where a word is not exactly a token
 )
 
 // A size is how long a prompt is: so many words of the list, and so many pads,
@@ -15,16 +16,19 @@ type size struct{ words, pads int }
 // Terms are what a fit begins with.
 type terms struct {
 	want  int     // tokens asked for; 0: any length will do
-	first int     // words to try first, least to most
+	first int     // words to try first, least to most: few, since nothing is known of the tokenizer yet
+	whole int     // words of the whole prompt if a word is a token; for a server that does not count
 	least int     // words at least, 1 or more
 	most  int     // words at most, so that no count, however odd, makes a prompt much longer than what was asked
 	cost  float64 // tokens of a word, as other prompts had it; 0 if there were none
 }
 
-// A fit finds the size that a server counts as the tokens asked for. A word is
-// nearly always one token, so the count is close to base + slope · words, and
-// two or three counts are enough. Where words cost more, and the count steps
-// over what was asked, pads fill the rest.
+// A fit finds the size that a server counts as the tokens asked for. It starts
+// with a short prompt and grows, so that no guess is longer than what was asked,
+// whatever the tokenizer: it may be as long as the server's context. A word is
+// nearly always one token, so the count is base + slope · words, and three counts
+// are enough. Where words cost more, the fit approaches from below, and pads fill
+// the rest.
 type fit struct {
 	terms
 	version int // differs from that of every other fit of the writer
@@ -68,9 +72,12 @@ func (f *fit) tokens() int {
 }
 
 // observe takes a count. One that contradicts what was settled starts anew if it
-// comes twice in a row: the server's tokenizer or template is another one now. A
-// prompt without tokens was not counted.
+// comes twice in a row: the server's tokenizer or template is another one now.
 func (f *fit) observe(s size, tokens int) {
+	if len(f.tried) == 0 && tokens <= s.words/uncounted {
+		f.first = max(f.first, f.whole)
+		return
+	}
 	if tokens <= 0 || !f.renew(s, tokens) || f.seen(s) {
 		return
 	}
@@ -100,9 +107,10 @@ func (f *fit) renew(s size, tokens int) bool {
 }
 
 // refuse takes that the server would not answer a prompt of a size, while the
-// right one is being looked for: then the best that it did answer is kept.
+// right one is being looked for: then the best that it did answer is kept, unless
+// that is much shorter than what was asked.
 func (f *fit) refuse(s size) {
-	if f.known() || len(f.tried) == 0 || f.seen(s) {
+	if f.known() || len(f.tried) == 0 || f.seen(s) || f.best.tokens < f.want-f.want/near {
 		return
 	}
 	f.settled = true
@@ -123,10 +131,10 @@ func (f *fit) settle() {
 	case f.best.tokens == f.want:
 		f.settled = true
 	case f.stuck():
-		f.cut, f.best = true, f.tried[0]
+		f.cut, f.best = true, f.tried[len(f.tried)-1]
 	case f.padding:
 		f.settled = len(f.tried) >= attempts+padTries || f.seen(f.guess())
-	case len(f.tried) >= attempts || f.seen(f.guess()):
+	case len(f.tried) >= attempts || f.padsReach() || f.seen(f.guess()):
 		f.pad()
 	}
 }
@@ -140,7 +148,7 @@ func (f *fit) pad() {
 		f.settled = true
 		return
 	}
-	f.padding = true
+	f.padding, f.cost = true, f.slope()
 	f.tried = []observation{base}
 	f.settled = f.seen(f.guess())
 }
@@ -157,6 +165,13 @@ func (f *fit) nearest(kind func(observation) bool) observation {
 	return best
 }
 
+// A count of so many words as one token, or of fewer tokens, is none: no tokenizer
+// counts so, but a server that counts something else does.
+const uncounted = 4
+
+// near is which part of what was asked a prompt may lack to be as good as asked.
+const near = 16
+
 // more is how many words more must show in a count, even where words are so
 // short that several are one token.
 const more = 4
@@ -165,35 +180,68 @@ const more = 4
 // is that of a server which does not count.
 const shortestContext = 512
 
-// stuck reports whether the server counted the same, too few, tokens for a
-// prompt of more words.
+// stuck reports whether the server counted too few tokens for a prompt of more
+// words: not more than before, or less than half of what shorter prompts foretold.
 func (f *fit) stuck() bool {
 	n := len(f.tried)
 	if n < 2 || f.padding {
 		return false
 	}
 	last, before := f.tried[n-1], f.tried[n-2]
-	return last.size.words >= before.size.words+more && last.tokens <= before.tokens &&
+	words, grown := last.size.words-before.size.words, last.tokens-before.tokens
+	foretold := 0.0
+	if n > 2 {
+		foretold = slopeOf(f.tried[:n-1]) * float64(words)
+	}
+	return words >= more && (grown <= 0 || float64(grown) < foretold/2) &&
 		last.tokens < f.want && last.tokens >= min(f.want/2, shortestContext)
 }
 
-// guess is the size that should count as asked, from the last counts: the longest
+// guess is the size that should count as asked, from the counts so far: the longest
 // that is not too long, since pads can fill what is missing and nothing can take
 // away what is too much.
 func (f *fit) guess() size {
-	last := f.tried[len(f.tried)-1]
-	missing := f.want - last.tokens
 	if f.padding {
 		return f.guessPads()
 	}
-	words := last.size.words + int(math.Floor(float64(missing)/f.slope()))
-	return size{words: min(max(f.least, words), f.most)}
+	last, most := f.tried[len(f.tried)-1], f.most
+	if first := f.tried[0]; first.tokens >= first.size.words { // no word is less than a token
+		most = min(most, f.want)
+	}
+	return size{words: min(max(f.least, last.size.words+f.step(last)), most)}
+}
+
+// step is how many words to add to the last prompt. From one short prompt the cost
+// of a word is only known as an upper bound, the chat template included: a second
+// one of twice its words tells both apart. Where a word is not exactly a token, some
+// words cost more than others: a part of what is missing is left for the next step.
+func (f *fit) step(last observation) int {
+	missing, slope := float64(f.want-last.tokens), f.slope()
+	switch {
+	case missing <= 0 || slope == 1 || f.cost > 0 || len(f.tried) == 1:
+	case missing > 256:
+		missing -= missing/128 + 24
+	default:
+		missing = max(0, missing*15./16-reserve)
+	}
+	words := int(math.Floor(missing / slope))
+	if len(f.tried) == 1 && f.cost == 0 {
+		return min(words, last.size.words)
+	}
+	return words
+}
+
+// padsReach reports whether so little is missing that pads are the safer way to
+// fill it: no word is known to cost less than what is missing.
+func (f *fit) padsReach() bool {
+	missing := f.want - f.best.tokens
+	return len(f.tried) > 1 && missing > 0 && missing <= maxPads/2 && f.slope() != 1
 }
 
 // guessPads is guess for pads, which nearly always cost one token too: between
 // the most that were too few and the fewest that were too many.
 func (f *fit) guessPads() size {
-	few, many, cost := f.tried[0], maxPads+1, 1.0
+	few, many, cost := f.tried[0], maxPads+1, max(1, f.cost)
 	for _, o := range f.tried[1:] {
 		if o.tokens < f.want && o.size.pads > few.size.pads {
 			few = o
@@ -201,33 +249,39 @@ func (f *fit) guessPads() size {
 		if o.tokens > f.want {
 			many = min(many, o.size.pads)
 		}
-		cost = max(0.25, float64(o.tokens-f.tried[0].tokens)/float64(o.size.pads))
+		cost = padCost(o.tokens-f.tried[0].tokens, o.size.pads)
 	}
-	pads := few.size.pads + max(1, int(float64(f.want-few.tokens)/cost))
+	pads := few.size.pads + int(float64(f.want-few.tokens)/cost)
+	if few.size.pads == 0 { // what a pad costs is not known yet: less than a word, perhaps
+		pads = max(1, pads)
+	}
 	return size{few.size.words, max(few.size.pads, min(pads, many-1))}
+}
+
+// padCost is the tokens that a pad costs at most, by what several cost together.
+func padCost(tokens, pads int) float64 {
+	if tokens%pads != 0 {
+		tokens++ // it may have been rounded down
+	}
+	return max(0.25, float64(tokens)/float64(pads))
 }
 
 // slope is the tokens that a word costs.
 func (f *fit) slope() float64 {
-	last := f.tried[len(f.tried)-1]
-	if len(f.tried) > 1 {
-		before := f.tried[len(f.tried)-2]
-		return max(0.25, float64(last.tokens-before.tokens)/float64(last.size.words-before.size.words))
+	if len(f.tried) == 1 && f.cost > 0 {
+		return max(0.25, f.cost)
 	}
-	cost := f.cost
-	if cost == 0 {
-		cost = float64(last.tokens) / float64(last.size.words+f.want-f.first)
-	}
-	return max(0.25, whole(cost))
+	return slopeOf(f.tried)
 }
 
-// whole is a cost of nearly one token a word as one: then the rest is the chat
-// template.
-func whole(cost float64) float64 {
-	if cost > 0.8 && cost < 1.25 {
-		return 1
+// slopeOf is the tokens that a word cost from the first to the last of some counts.
+func slopeOf(tried []observation) float64 {
+	var first observation
+	last := tried[len(tried)-1]
+	if len(tried) > 1 {
+		first = tried[0]
 	}
-	return cost
+	return max(0.25, float64(last.tokens-first.tokens)/float64(last.size.words-first.size.words))
 }
 
 func (f *fit) seen(s size) bool {

@@ -58,6 +58,17 @@ func (o Options) Mean() int {
 	return o.Tokens
 }
 
+// Longest is the length of the longest prompt in tokens; 0 for a data set.
+func (o Options) Longest() int {
+	switch o.Workload {
+	case Sessions:
+		return o.Tokens + (o.Rounds-1)*(o.Answer+QuestionTokens)
+	case Dataset:
+		return 0
+	}
+	return o.Tokens
+}
+
 // A Turn is one message of a conversation.
 type Turn struct {
 	Role string // system, user or assistant

@@ -96,3 +96,12 @@ func cost(o observation) float64 {
 	}
 	return max(1, whole(float64(o.tokens)/float64(o.size.words)))
 }
+
+// whole is a cost of nearly one token a word as one: then the rest is the chat
+// template.
+func whole(cost float64) float64 {
+	if cost > 0.8 && cost < 1.25 {
+		return 1
+	}
+	return cost
+}

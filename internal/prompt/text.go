@@ -36,13 +36,16 @@ const (
 	shortOverhead = 10
 )
 
-// plainTerms are those of a prompt of which nothing is known.
+// plainTerms are those of a prompt of which nothing is known. The first one has
+// every word of the list at most once, and an eighth of the words that the whole
+// prompt may have: where a word is eight tokens, that still is not too long.
 func plainTerms(tokens int) terms {
 	beside := overhead
 	if tokens < shortPrompt {
 		beside = shortOverhead
 	}
-	return terms{want: tokens, first: max(1, tokens-beside), least: 1, most: tokens + tokens/2}
+	whole := max(1, tokens-beside)
+	return terms{want: tokens, first: max(1, min(whole, len(words), tokens/8)), whole: whole, least: 1, most: tokens + tokens/2}
 }
 
 // shuffled is n words of the list, as their places in it, in an order that

@@ -62,6 +62,10 @@ func Hint(r *probe.Result) string {
 		return rejectedHint(r)
 	case probe.ServerError:
 		return serverHint(r.Status)
+	case probe.WrongLength:
+		if errors.Is(r.Err, probe.ErrUnlimited) {
+			return "it does not know the field that bounds an answer: say what it is (PROBER_TARGETS_n_SERVER, --server), or ask it by another API (--api)"
+		}
 	}
 	return hints[r.Outcome]
 }

@@ -83,6 +83,7 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{status(probe.Rejected, 413), "--prompt-tokens"},
 		{status(probe.Rejected, 302), "no redirect"},
 		{status(probe.Rejected, 400), "context"},
+		{&probe.Result{Outcome: probe.WrongLength, Err: probe.ErrUnlimited}, "--server"},
 		{status(probe.ServerError, 502), "proxy"},
 		{status(probe.ServerError, 504), "proxy"},
 		{status(probe.ServerError, 408), "replica"},

@@ -78,9 +78,8 @@ func liteLLMKind() kind {
 	k.models = `{"data":[$entry],"object":"list"}`
 	k.documents = map[string]string{"GET /health/readiness": `{"status":"healthy"}`, "GET /health/liveliness": `"I'm alive!"`}
 	k.routes = nil
-	k.headers = map[string]string{"X-Litellm-Version": "1.80.0"}
-	k.computed = map[string]string{
-		"X-Litellm-Call-Id": "$request", "X-Litellm-Model-Id": "sim-0", "X-Litellm-Attempted-Retries": "0", "X-Litellm-Attempted-Fallbacks": "0",
+	k.computed = map[string]string{ // not on the list of models
+		"X-Litellm-Version": "1.80.0", "X-Litellm-Call-Id": "$request", "X-Litellm-Model-Id": "sim-0", "X-Litellm-Attempted-Retries": "0", "X-Litellm-Attempted-Fallbacks": "0",
 	}
 	k.failure = `{"error":{"message":$message,"type":$type,"param":$param,"code":"$code"}}`
 	k.errorTypes = map[int]string{

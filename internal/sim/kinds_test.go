@@ -145,7 +145,7 @@ func TestSideRoutesOfKinds(t *testing.T) {
 		{"production-stack", "GET /v1/models", "", vllmModel},
 		{"production-stack", "GET /engines", "", `[{"engine_id":"engine-0","serving_models":["M"],"created":946684800}]`},
 		{"production-stack", "POST /tokenize", prompt, vllmTokens},
-		{"ray-serve", "GET /v1/models", "", `{"object":"list","data":[{"id":"M","object":"model","created":946684800,"owned_by":"organization-owner","permission":["M"],"rayllm_metadata":{"model_id":"M","input_modality":"text","max_request_context_length":131072}}]}`},
+		{"ray-serve", "GET /v1/models", "", `{"object":"list","data":[{"id":"M","object":"model","owned_by":"organization-owner","permission":[],"metadata":{"model_id":"M","input_modality":"text","max_request_context_length":131072}}]}`},
 		{"ray-serve", "POST /tokenize", prompt, vllmTokens},
 		{"ray-serve", "POST /tokenize", `{"messages":[{"content":"a"}]}`, `{"error":{"message":"Field required: prompt.","type":"BadRequestError","param":"prompt","code":400}}`},
 		{"ray-serve", "GET /version", "", lost},

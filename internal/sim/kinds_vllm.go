@@ -89,7 +89,7 @@ func rayKind() kind {
 	k.text.token = `{"index":0,"text":$text,"logprobs":null,"finish_reason":null,"stop_reason":null,"prompt_logprobs":null,"token_ids":null}`
 	k.text.last = `{"index":0,"text":$text,"logprobs":null,"finish_reason":$finish,"stop_reason":null,"prompt_logprobs":null,"token_ids":null}`
 	k.text.idle = "null"
-	k.model = `{"id":$model,"object":"model","created":$created,"owned_by":"organization-owner","permission":["$plain"],"rayllm_metadata":{"model_id":$model,"input_modality":"text","max_request_context_length":$length}}`
+	k.model = `{"id":$model,"object":"model","owned_by":"organization-owner","permission":[],"metadata":{"model_id":$model,"input_modality":"text","max_request_context_length":$length}}`
 	k.documents = map[string]string{"GET /-/healthz": `"success"`}
 	k.routes = []kindRoute{{"POST /tokenize", true, (*Server).tokenizeText}}
 	return k

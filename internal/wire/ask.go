@@ -78,6 +78,8 @@ const (
 	FieldTemperature     Field = "temperature"
 	FieldMaxTokens       Field = "max_tokens" // chat only: asked as max_completion_tokens instead
 	FieldDetails         Field = "details"    // TGI
+
+	FieldMaxCompletionTokens Field = "max_completion_tokens" // chat only, beside max_tokens
 )
 
 // A body is a request in the making. Keys with a dot lie in an object of their

@@ -28,7 +28,9 @@ func TestBodies(t *testing.T) {
 		ask     Ask
 		want    string
 	}{
-		{"chat", chat{}, ask, `{"cache_salt":"s","ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_tokens":7,"model":"m","priority":-3,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"chat", chat{}, ask, `{"cache_salt":"s","ignore_eos":true,"max_completion_tokens":7,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_tokens":7,"model":"m","priority":-3,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"chat of a known kind", chat{}, Ask{Prompt: "p", MaxTokens: 7, Server: kind("vllm")}, `{"ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_tokens":7,"seed":1,"stream":true,"stream_options":{"continuous_usage_stats":true,"include_usage":true},"temperature":0}`},
+		{"chat of OpenAI", chat{}, Ask{Prompt: "p", MaxTokens: 7, Server: kind("openai")}, `{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"seed":1,"stream":true,"stream_options":{"include_obfuscation":false,"include_usage":true},"temperature":0}`},
 		{"chat without what a server rejects", chat{}, all, `{"max_completion_tokens":7,"messages":[{"role":"user","content":"p"}],"model":"m","stream":true}`},
 		{"a conversation", chat{}, Ask{Turns: []Turn{{"system", "s"}, {"user", "u"}, {"assistant", "a"}}, Prompt: "p", MaxTokens: 7, Omit: all.Omit}, `{"max_completion_tokens":7,"messages":[{"role":"system","content":"s"},{"role":"user","content":"u"},{"role":"assistant","content":"a"},{"role":"user","content":"p"}],"stream":true}`},
 		{"LMDeploy's own words", chat{}, Ask{Prompt: "p", MaxTokens: 7, CacheSalt: "s", Server: kind("lmdeploy")}, `{"ignore_eos":true,"max_tokens":7,"messages":[{"role":"user","content":"p"}],"min_new_tokens":7,"return_token_ids":true,"seed":1,"stream":true,"stream_options":{"include_usage":true},"temperature":0}`},
@@ -78,6 +80,7 @@ func TestTokenizers(t *testing.T) {
 		{completions{}, tokenizePrompt, "/tokenize", `{"model":"m","prompt":"p"}`, `{"count":-1}`, Tokenized{}},
 		{completions{}, tokenizeLlama, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7,8,9]}`, Tokenized{3, []int{7, 8, 9}}},
 		{completions{}, tokenizeLlama, "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[{"id":7,"piece":"p"}]}`, Tokenized{N: 1}},
+		{completions{}, tokenizeExtras, "/extras/tokenize", `{"input":"p"}`, `{"tokens":[7,8]}`, Tokenized{N: 2}},
 		{completions{}, encodeLMDeploy, "/v1/encode", `{"add_bos":true,"input":"p"}`, `{"input_ids":[7,8],"length":2}`, Tokenized{2, []int{7, 8}}},
 		{chat{}, tokenizeTGI, "/chat_tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"tokenize_response":[{"id":1},{"id":2}],"templated_text":"x"}`, Tokenized{N: 2}},
 		{completions{}, tokenizeTGI, "/tokenize", `{"inputs":"p"}`, `[{"id":1}]`, Tokenized{N: 1}},
@@ -87,6 +90,7 @@ func TestTokenizers(t *testing.T) {
 		{llama{}, "", "/tokenize", `{"add_special":true,"content":"p"}`, `{"tokens":[7]}`, Tokenized{1, []int{7}}},
 		{anthropic{}, tokenizeNone, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":9}`, Tokenized{N: 9}},
 		{anthropic{}, tokenizeNone, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":-9}`, Tokenized{}},
+		{anthropic{}, tokenizeNone, "/v1/messages/count_tokens", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"input_tokens":13,"litellm_count_source":"local_estimate"}`, Tokenized{}},
 		{responses{}, tokenizeNone, "/v1/responses/input_tokens", `{"input":"p","model":"m"}`, `{"object":"response.input_tokens","input_tokens":11}`, Tokenized{N: 11}},
 		{responses{}, tokenizeVLLM, "/tokenize", `{"messages":[{"role":"user","content":"p"}],"model":"m"}`, `{"count":3}`, Tokenized{N: 3}},
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func ParseVersion(reply []byte) string {
 type Model struct {
 	ID     string
 	Owner  string // "vllm", "sglang", an organisation, …; may be empty
-	MaxLen int    // longest context in tokens; 0 if the server does not say
+	MaxLen int    // tokens that prompt and answer may have together; 0 if the server does not say
 }
 
 // maxModelName bounds the names that are taken from a server, in bytes: the model
@@ -74,9 +75,11 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 	var list struct {
 		Object string `json:"object"`
 		Data   []struct {
-			ID     string `json:"id"`
-			Owner  string `json:"owned_by"`
-			MaxLen int    `json:"max_model_len"`
+			ID       string          `json:"id"`
+			Owner    string          `json:"owned_by"`
+			MaxLen   int             `json:"max_model_len"`    // vLLM, SGLang
+			MaxInput int             `json:"max_input_tokens"` // LiteLLM
+			Metadata json.RawMessage `json:"metadata"`         // Ray Serve
 		} `json:"data"`
 	}
 	if json.Unmarshal(reply, &list) != nil || list.Data == nil && list.Object != "list" { // Ollama's empty list is null
@@ -86,7 +89,8 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 		if m.ID == "" || len(m.ID) > maxModelName {
 			continue
 		}
-		models = append(models, Model{ID: m.ID, Owner: m.Owner, MaxLen: m.MaxLen})
+		longest := detail(m.Metadata, "max_request_context_length").N
+		models = append(models, Model{ID: m.ID, Owner: m.Owner, MaxLen: max(0, cmp.Or(m.MaxLen, longest, m.MaxInput))})
 	}
 	return models, true
 }
@@ -131,10 +135,14 @@ func complaint(reply string) string {
 }
 
 // names reports whether text complains of f. A complaint of max_tokens is about
-// its value unless it names what to send instead.
+// its value unless it names what to send instead, which then is no complaint of that.
 func names(text string, f Field) bool {
-	if f == FieldMaxTokens {
-		return hasWord(text, string(f)) && hasWord(text, "max_completion_tokens") && strings.Contains(text, "nsupported")
+	instead := hasWord(text, string(FieldMaxTokens)) && hasWord(text, string(FieldMaxCompletionTokens)) && strings.Contains(text, "nsupported")
+	switch {
+	case f == FieldMaxTokens:
+		return instead
+	case f == FieldMaxCompletionTokens && (instead || strings.Contains(text, "too large")):
+		return false
 	}
 	return hasWord(text, string(f)) || slices.ContainsFunc(spellings[f], func(word string) bool { return hasWord(text, word) })
 }

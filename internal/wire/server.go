@@ -108,6 +108,7 @@ type Evidence struct {
 	Models  []byte              // that reply, whatever its status
 	Refused bool                // it was no success
 	Prefix  string              // before "/v1" in the path that was answered
+	Host    string              // that was asked, without its port
 
 	// Get asks for another path. It returns nil unless that was a success.
 	Get func(path string) []byte
@@ -116,13 +117,15 @@ type Evidence struct {
 // A mark tells a kind of server from others, by the first of these that is set.
 type mark struct {
 	header  string // a header of the model list's reply, which holds word
-	entry   string // a key in an entry of the model list
+	host    string // the host's name, or the end of it after a dot
+	entry   string // a key in an entry of the model list; with a dot, one inside of another
 	refusal string // what the reply holds where the model list was refused
 	prefix  string // before "/v1" in the model list's path
 	path    string // a path with a reply that holds word
 	word    string // the owner of the first model
 
 	refused bool // only where the model list was refused
+	answers bool // answers bear it as well, or only they: see [RecognizeAnswer]
 }
 
 // Recognize tells the kind of a server: ok is false if it is none that is known.
@@ -144,6 +147,8 @@ func (m mark) on(e Evidence) bool {
 		return false
 	case m.header != "":
 		return slices.ContainsFunc(e.Header[m.header], func(v string) bool { return strings.Contains(v, m.word) })
+	case m.host != "":
+		return e.Host == m.host || strings.HasSuffix(e.Host, "."+m.host)
 	case m.entry != "":
 		return !e.Refused && hasEntry(e.Models, m.entry)
 	case m.refusal != "":
@@ -156,6 +161,19 @@ func (m mark) on(e Evidence) bool {
 	return !e.Refused && ownedBy(e.Models, m.word)
 }
 
+// RecognizeAnswer tells the server type by the header of an answer, where that says
+// more than a list of models: a gateway puts its name on answers only.
+func RecognizeAnswer(header map[string][]string) (s Server, ok bool) {
+	for _, s := range servers {
+		for _, m := range s.marks {
+			if m.answers && m.on(Evidence{Header: header}) {
+				return s, true
+			}
+		}
+	}
+	return Server{}, false
+}
+
 // hasEntry reports whether the first model of a list has a key.
 func hasEntry(list []byte, key string) bool {
 	var l struct {
@@ -164,8 +182,9 @@ func hasEntry(list []byte, key string) bool {
 	if json.Unmarshal(list, &l) != nil || len(l.Data) == 0 {
 		return false
 	}
-	_, ok := l.Data[0][key]
-	return ok
+	outer, inner, nested := strings.Cut(key, ".")
+	value, ok := l.Data[0][outer]
+	return ok && (!nested || member(value, inner) != nil)
 }
 
 // ownedBy reports whether the first model of a list has that owner.

@@ -29,8 +29,16 @@ func TestRecognize(t *testing.T) {
 		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","rayllm_metadata":{}`)}},
 		{"kserve", Evidence{Models: list(`"owned_by":"x"`), Prefix: "/openai"}},
 		{"openrouter", Evidence{Models: list(`"pricing":{},"supported_parameters":[]`)}},
+		{"litellm", Evidence{Models: list(`"created":1677610602,"owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768`)}},
 		{"litellm", Evidence{Models: list(`"owned_by":"openai"`), Header: header("X-Litellm-Version", "1.80.0")}},
-		{"openai", Evidence{Models: list(`"owned_by":"system"`), Header: header("Openai-Processing-Ms", "12")}},
+		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","metadata":{"model_id":"m","input_modality":"text","max_request_context_length":null}`)}},
+		{"ray-serve", Evidence{Models: list(`"owned_by":"organization-owner","metadata":{"max_request_context_length":32768}`)}},
+		{"", Evidence{Models: list(`"owned_by":"organization-owner","metadata":"none"`)}},
+		{"openai", Evidence{Models: list(`"owned_by":"system"`), Host: "api.openai.com"}},
+		{"openai", Evidence{Models: []byte(`{"error":{}}`), Refused: true, Host: "eu.api.openai.com"}},
+		{"openai", Evidence{Models: list(`"owned_by":"openai"`)}},
+		{"llama-cpp-python", Evidence{Models: list(`"owned_by":"me"`), Header: header("Openai-Processing-Ms", "12"), Host: "127.0.0.1"}},
+		{"", Evidence{Models: list(`"owned_by":"x"`), Header: header("Openai-Processing-Ms", "12"), Host: "notopenai.com"}},
 		{"openai", Evidence{Models: list(`"owned_by":"system"`), Header: header("Apim-Request-Id", "x")}},
 		{"azure-openai", Evidence{Models: []byte(`{"error":{"code":"404","message":"Resource not found"}}`), Refused: true, Header: header("Apim-Request-Id", "x")}},
 		{"anthropic", Evidence{Models: []byte(`{"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}`), Refused: true}},
@@ -60,9 +68,21 @@ func TestRecognize(t *testing.T) {
 	}
 }
 
+// TestRecognizeAnswer holds that a gateway is known by the header of an answer, and
+// that an answer of others tells nothing.
+func TestRecognizeAnswer(t *testing.T) {
+	for name, want := range map[string]string{
+		"X-Litellm-Call-Id": "litellm", "X-Litellm-Model-Id": "litellm", "Openai-Processing-Ms": "", "Apim-Request-Id": "", "Server": "",
+	} {
+		if s, ok := RecognizeAnswer(map[string][]string{name: {"x"}}); s.Name != want || ok != (want != "") {
+			t.Errorf("%s: recognized %q, want %q", name, s.Name, want)
+		}
+	}
+}
+
 // TestServers holds the table to what its fields mean.
 func TestServers(t *testing.T) {
-	known := append(extensions(), FieldMaxTokens, FieldDetails)
+	known := append(extensions(), FieldMaxTokens, FieldMaxCompletionTokens, FieldDetails)
 	for _, s := range servers {
 		for _, f := range s.Omit {
 			if !slices.Contains(known, f) {

@@ -14,8 +14,11 @@ var servers = []Server{
 		Omit:   []Field{FieldContinuousUsage},
 		Extra:  map[string]any{"cache.no-cache": true}, // else its response cache may answer
 		Cached: Unknown, Tokenize: tokenizeNone,
-		Note:  "retries and fallbacks of the gateway are invisible in the answer: they look like a slow first token",
-		marks: []mark{{header: "X-Litellm-Version"}, {header: "X-Litellm-Call-Id"}, {header: "X-Litellm-Model-Id"}},
+		Note: "retries and fallbacks of the gateway are invisible in the answer: they look like a slow first token",
+		marks: []mark{
+			{entry: "max_input_tokens"},
+			{header: "X-Litellm-Version", answers: true}, {header: "X-Litellm-Call-Id", answers: true}, {header: "X-Litellm-Model-Id", answers: true},
+		},
 	},
 	{
 		// https://openrouter.ai/docs/api-reference/overview
@@ -49,7 +52,7 @@ var servers = []Server{
 		Extra:  map[string]any{"stream_options.include_obfuscation": false}, // padding of each frame
 		Cached: Always, Tokenize: tokenizeNone,
 		marks: []mark{
-			{header: "Openai-Version"}, {header: "Openai-Processing-Ms"},
+			{host: "openai.com"}, {word: "openai"}, // not its headers, which other servers copy
 			{header: "Apim-Request-Id"}, {header: "X-Ms-Region"}, // Azure's newer path, /openai/v1, which lists its models
 		},
 	},
@@ -70,6 +73,15 @@ var servers = []Server{
 		Cached: Always, Tokenize: tokenizeLlama, IDs: true,
 		Note:  "a probe occupies one of its slots, and evicts that slot's cache",
 		marks: []mark{{word: "llamacpp"}, {header: "Server", word: "llama.cpp"}},
+	},
+	{
+		// https://github.com/abetlen/llama-cpp-python/tree/main/llama_cpp/server: it copies OpenAI's headers, and does not
+		// know max_completion_tokens.
+		Name: "llama-cpp-python", Dialect: "openai-completions", Health: ModelsPath,
+		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
+		Cached: Never, Tokenize: tokenizeExtras,
+		Note:  "its streams tell no token counts: no TPOT, no ITL; unless told not to (interrupt_requests), it breaks off the answer under way for a new request",
+		marks: []mark{{word: "me"}},
 	},
 	{
 		// https://github.com/sgl-project/sglang/tree/main/python/sglang/srt/entrypoints/openai
@@ -108,7 +120,7 @@ var servers = []Server{
 		Name:   "ray-serve",
 		Cached: Optional, Tokenize: tokenizePrompt, IDs: true,
 		Note:  "tokens are released every 50 ms (stream_batching_interval_ms): chunk gaps are that timer's, TPOT is right",
-		marks: []mark{{entry: "rayllm_metadata"}},
+		marks: []mark{{entry: "rayllm_metadata"}, {entry: "metadata.max_request_context_length"}, {entry: "metadata.input_modality"}},
 	},
 	{
 		// https://kserve.github.io: OpenAI under a prefix of its own

@@ -30,6 +30,7 @@ const (
 	tokenizePrompt = "prompt"   // the same, of prompts only
 	tokenizeTGI    = "tgi"      // one route each
 	tokenizeLlama  = "llama"    // of prompts only
+	tokenizeExtras = "extras"   // of prompts only, llama-cpp-python
 	encodeLMDeploy = "lmdeploy" // of prompts only
 	tokenizeNone   = "none"
 )
@@ -48,6 +49,8 @@ func (s Server) tokenizer(chat bool) (Tokenizer, bool) {
 		return vllmTokenizer(chat), true
 	case s.Tokenize == tokenizeLlama && !chat:
 		return llamaTokenizer(), true
+	case s.Tokenize == tokenizeExtras && !chat:
+		return extrasTokenizer(), true
 	case s.Tokenize == encodeLMDeploy && !chat:
 		return lmdeployTokenizer(), true
 	}
@@ -123,6 +126,16 @@ func llamaTokenizer() Tokenizer {
 	}
 }
 
+// extrasTokenizer is /extras/tokenize of llama-cpp-python, which takes no prompts in ids.
+func extrasTokenizer() Tokenizer {
+	t := llamaTokenizer()
+	read := t.read
+	t.Path = "/extras/tokenize"
+	t.body = func(a Ask) any { return body{"input": a.text()} }
+	t.read = func(reply []byte) Tokenized { return Tokenized{N: read(reply).N} }
+	return t
+}
+
 // lmdeployTokenizer is /v1/encode of LMDeploy.
 func lmdeployTokenizer() Tokenizer {
 	return Tokenizer{
@@ -166,9 +179,11 @@ func inputTokens(path string, body func(Ask) any) Tokenizer {
 		body: body,
 		read: func(reply []byte) Tokenized {
 			var r struct {
-				N int `json:"input_tokens"`
+				N      int    `json:"input_tokens"`
+				Source string `json:"litellm_count_source"`
 			}
-			if json.Unmarshal(reply, &r) != nil || r.N <= 0 {
+			estimated := json.Unmarshal(reply, &r) == nil && r.Source == "local_estimate" // by another tokenizer than the model's
+			if r.N <= 0 || estimated {
 				return Tokenized{}
 			}
 			return Tokenized{N: r.N}

@@ -211,6 +211,8 @@ func TestRejected(t *testing.T) {
 		{"what is omitted already", `cache_salt again`, []Field{FieldCacheSalt}, nil},
 		{"a longer word", `the field my_cache_salt_x is bad`, nil, nil},
 		{"max_tokens that is to be called otherwise", `Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.`, nil, []Field{FieldMaxTokens}},
+		{"both names of one limit", `Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.`, nil, []Field{FieldMaxCompletionTokens}},
+		{"a name that is not known", `{'type': 'extra_forbidden', 'loc': ('body', 'max_completion_tokens')}`, nil, []Field{FieldMaxCompletionTokens}},
 		{"max_tokens that is too large", `'max_tokens' or 'max_completion_tokens' is too large: 100`, nil, nil},
 		{"another complaint", `This model's maximum context length is 8192 tokens`, nil, nil},
 	}
