@@ -48,21 +48,19 @@ func doubts(r *Result, ask wire.Ask) []error {
 	return list
 }
 
-// belated says what a late reader cost: which numbers are means, and which are not known.
+// belated says what a late reader cost: which numbers are means, and which are missing.
 func belated(r *Result) []error {
-	t := &r.Timeline
-	joined, latest := t.JoinedTokens(), time.Duration(0)
-	missing := uncertain(r)
+	joined, missing := r.Timeline.JoinedTokens(), uncertain(r)
 	if joined == 0 && missing == nil {
 		return nil
 	}
-	latest, _ = t.MaxReadDelay()
+	latest, _ := r.Timeline.MaxReadDelay()
 	text := fmt.Sprintf("the prober read up to %v late", latest.Round(10*time.Microsecond))
 	if joined > 0 {
 		text += fmt.Sprintf(", and %d tokens together with others", joined)
 	}
 	if joined > 0 && r.Taint == "" {
-		text += ": the ITL of these is a mean"
+		text += ", so that their ITL is a mean"
 	}
 	if missing != nil {
 		text += ": no " + strings.Join(missing, ", no ")

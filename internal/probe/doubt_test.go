@@ -44,13 +44,13 @@ func TestWarningsOfLateReads(t *testing.T) {
 			[]string{"3 of 5 token frames arrived together with the one before: something batches them"},
 		},
 		"some joined": {merged("", OK, 1, 1, 3, 1),
-			[]string{"the prober read up to 99ms late, and 3 tokens together with others: the ITL of these is a mean: no max gap"}},
+			[]string{"the prober read up to 99ms late, and 3 tokens together with others, so that their ITL is a mean: no max gap"}},
 		"the first joined": {merged("", OK, 45, 1, 1),
-			[]string{"the prober read up to 99ms late, and 45 tokens together with others: the ITL of these is a mean: no TTFT, no max gap"}},
+			[]string{"the prober read up to 99ms late, and 45 tokens together with others, so that their ITL is a mean: no TTFT, no max gap"}},
 		"all joined": {merged(TaintCoalesced, OK, 10),
 			[]string{"the prober read up to 99ms late, and 10 tokens together with others: no TTFT, no ITL, no max gap"}},
 		"stalled": {merged("", Stalled, 1, 3),
-			[]string{"the prober read up to 99ms late, and 3 tokens together with others: the ITL of these is a mean: no max gap"}},
+			[]string{"the prober read up to 99ms late, and 3 tokens together with others, so that their ITL is a mean: no max gap"}},
 	} {
 		var got []string
 		for _, err := range doubts(test.of, wire.Ask{MaxTokens: test.of.Usage.Output.N}) {

@@ -125,7 +125,7 @@ func TestWaterfall(t *testing.T) {
 	for i := 40; i < 43; i++ {
 		late.Timeline.Tokens[i].Read, late.Timeline.Tokens[i].At, late.Timeline.Tokens[i].Delay = 43, late.Timeline.Tokens[42].At, 180*ms
 	}
-	late.Warnings = []error{errors.New("the prober read up to 180ms late, and 3 tokens together with others: the ITL of these is a mean: no max gap")}
+	late.Warnings = []error{errors.New("the prober read up to 180ms late, and 3 tokens together with others, so that their ITL is a mean: no max gap")}
 	unstamped := answered(5, 1)
 	unstamped.Stamp = probe.ByUser
 
