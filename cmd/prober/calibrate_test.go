@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -70,9 +71,7 @@ func (c *costly) job(t *testing.T, tokens int, more map[string]string) *job {
 	server := httptest.NewServer(c)
 	t.Cleanup(server.Close)
 	given := map[string]string{"API": "anthropic", "PROMPT_TOKENS": fmt.Sprint(tokens), "MAX_TOKENS": "20"}
-	for name, value := range more {
-		given[name] = value
-	}
+	maps.Copy(given, more)
 	loaded, err := load(config.Options{Overrides: given, URLs: []string{server.URL}, APIs: apis(), Servers: wire.Servers()}, nil)
 	if err != nil {
 		t.Fatal(err)
