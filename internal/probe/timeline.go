@@ -49,7 +49,8 @@ func (p Phases) Wait() (d time.Duration, ok bool) {
 	return max(0, p.Header-p.Wrote), p.Header > 0 && p.Wrote > 0
 }
 
-// An Arrival is one token frame. Frames completed by one read share one At.
+// An Arrival is one token frame. Frames completed by one read share one At, unless it took several
+// calls to get what lay there.
 type Arrival struct {
 	At     time.Duration
 	Delay  time.Duration // from the kernel's stamp until the bytes were read; 0 unless Kernel

@@ -128,7 +128,7 @@ func timeoutHint(r *probe.Result) string {
 	switch {
 	case undiscovered && asked:
 		return "the server was asked for its models and did not answer, so that no probe was sent: look at its load and at proxies before it; " +
-			"where API and model are given (--api, --model) it is not asked"
+			"where API and model are given (--api, --model) it is probed all the same"
 	case len(r.Timeline.Tokens) > 0:
 		return "tokens came, but too slowly: look at the server's load; " + raise + " or lower PROBER_MAX_TOKENS (--max-tokens)"
 	case r.Timeline.Phases.Wrote == 0:
@@ -158,6 +158,10 @@ func rejectedHint(r *probe.Result) string {
 	}
 	if r.Status >= 300 && r.Status < 400 {
 		return "probes follow no redirect: use the URL that the server names"
+	}
+	if _, ok := r.Undiscovered(); ok {
+		return "what answers there lists no models, so that no probe was sent: check host, port and path in the URL and the API key; " +
+			"where API and model are given (--api, --model) it is probed all the same"
 	}
 	return "the server names what it does not like: often prompt and answer together are longer than the model's context " +
 		"(PROBER_PROMPT_TOKENS, --prompt-tokens; PROBER_MAX_TOKENS, --max-tokens)"

@@ -17,7 +17,7 @@ type Conn struct {
 	socket *socket // reads with time stamps; nil where there are none
 	clock  *clock  // of these stamps; nil where there are none
 	usual  int     // bytes of the last read
-	full   bool    // the last read left no room, so that the next may be of the same arrival
+	full   bool    // the last read left no room, so that the next may find what lay there as well
 
 	mu      sync.Mutex
 	last    Stamp // of the bytes that Read returned last
@@ -66,13 +66,14 @@ func (c *Conn) believed(s Stamp, n int) Stamp {
 	return s
 }
 
-// stamp notes the arrival of what was read just now. What one arrival brought may take several
-// reads: they have one number.
+// stamp notes the arrival of what was read just now. What lay there at once may take several
+// reads: they have one number. The kernel merges packets that wait, so that the stamp of a
+// read in the midst of them may be that of a later one.
 func (c *Conn) stamp(s Stamp, full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Read = c.last.Read
-	if same := c.full && s.Kernel && c.last.Kernel && s.At.Equal(c.last.At); !same {
+	if same := c.full && s.Kernel && c.last.Kernel && !s.At.After(c.last.At.Add(c.last.Delay)); !same {
 		s.Read++
 	}
 	c.last, c.full = s, full

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -76,6 +77,33 @@ func TestConnOneArrivalHasOneNumber(t *testing.T) {
 	echo(t, server, conn, buf)
 	if conn.Last().Read != before+2 {
 		t.Errorf("the next arrival is read %d, want %d", conn.Last().Read, before+2)
+	}
+}
+
+// TestConnWhatLayThereHasOneNumber holds the same of many packets that waited together: the
+// kernel has merged some of them, and where a read ends in the midst of those it tells the
+// arrival of bytes that the next one returns.
+func TestConnWhatLayThereHasOneNumber(t *testing.T) {
+	client, server := dialled(t)
+	conn := NewConn(client)
+	buf := make([]byte, 64)
+	for asked := false; !asked; asked = conn.Last().Kernel {
+		echo(t, server, conn, buf)
+	}
+	before, frame := conn.Last().Read, strings.Repeat("x", 320)
+	for range 64 { // on loopback the kernel receives within the write
+		if _, err := io.WriteString(server, frame); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 64 * len(frame) / len(buf) {
+		if n, err := conn.Read(buf); n != len(buf) || err != nil || conn.Last().Read != before+1 {
+			t.Fatalf("%d bytes, read %d, %v; want %d", n, conn.Last().Read, err, before+1)
+		}
+	}
+	echo(t, server, conn, buf)
+	if conn.Last().Read != before+2 {
+		t.Errorf("what came later is read %d, want %d", conn.Last().Read, before+2)
 	}
 }
 

@@ -23,22 +23,25 @@ func TooLong(reply []byte) (context int, ok bool) {
 	}
 	if _, long, found := strings.Cut(text, "prompt is too long"); found { // Anthropic: 210000 tokens > 200000 maximum
 		_, limit, _ := strings.Cut(long, "> ")
-		return leadingNumber(limit), true
+		context, ok = max(context, leadingNumber(limit)), true
 	}
 	return context, ok
 }
 
 // leadingNumber is the number that a text begins with, behind words and signs that
-// stand between a name and its value; 0 if there is none.
+// stand between a name and its value; 0 if there is none. It may be grouped: 131,072.
 func leadingNumber(text string) int {
 	text = strings.TrimLeft(text, ` :="'\(isof`)
-	end := 0
-	for end < len(text) && '0' <= text[end] && text[end] <= '9' {
-		end++
+	end := digits(text)
+	for end > 0 && strings.HasPrefix(text[end:], ",") && digits(text[end+1:]) == 3 {
+		end += 4
 	}
-	n, err := strconv.Atoi(text[:end])
+	n, err := strconv.Atoi(strings.ReplaceAll(text[:end], ",", ""))
 	if err != nil || n > maxCount {
 		return 0
 	}
 	return n
 }
+
+// digits is how many digits a text begins with.
+func digits(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789")) }

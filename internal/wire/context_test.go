@@ -20,6 +20,9 @@ func TestTooLong(t *testing.T) {
 		{"OpenAI", `{"error":{"message":"This model's maximum context length is 128000 tokens.","code":"context_length_exceeded"}}`, 128000, true},
 		{"Anthropic", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, 200000, true},
 		{"Ollama", `{"error":"the input length exceeds the context length"}`, 0, true},
+		{"Fireworks", `{"error":{"message":"The prompt is too long: 21040, model maximum context length: 8191","code":"invalid_request_error"}}`, 8191, true},
+		{"a grouped number", `{"error":{"message":"maximum context length is 131,072 tokens, you asked for 140,000"}}`, 131072, true},
+		{"a number before a comma", `context length 4096,however`, 4096, true},
 		{"LiteLLM", `{"error":{"message":"litellm.ContextWindowExceededError: too long"}}`, 0, true},
 		{"a number that no context has", `maximum context length is 99999999999999999999 tokens`, 0, true},
 		{"another complaint", `{"error":{"message":"max_tokens must be at least 1, got -3."}}`, 0, false},
@@ -40,6 +43,8 @@ func TestContext(t *testing.T) {
 		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`:   32768,
 		`{"data":[{"id":"m","max_model_len":null,"metadata":null}]}`:                                     0,
 		`{"data":[{"id":"m","metadata":"text"}]}`:                                                        0,
+		`{"data":[{"id":"m","max_model_len":8192.0}]}`:                                                   8192,
+		`{"data":[{"id":"m","max_model_len":"long","max_input_tokens":1e6}]}`:                            1000000,
 		`{"data":[{"id":"m","max_model_len":-5,"metadata":{"max_request_context_length":"many"}}]}`:      0,
 		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":null}},{"id":"n"}]}`: 0,
 	} {

@@ -77,8 +77,8 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 		Data   []struct {
 			ID       string          `json:"id"`
 			Owner    string          `json:"owned_by"`
-			MaxLen   int             `json:"max_model_len"`    // vLLM, SGLang
-			MaxInput int             `json:"max_input_tokens"` // LiteLLM
+			MaxLen   json.RawMessage `json:"max_model_len"`    // vLLM, SGLang
+			MaxInput json.RawMessage `json:"max_input_tokens"` // LiteLLM
 			Metadata json.RawMessage `json:"metadata"`         // Ray Serve
 		} `json:"data"`
 	}
@@ -89,8 +89,8 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 		if m.ID == "" || len(m.ID) > maxModelName {
 			continue
 		}
-		longest := detail(m.Metadata, "max_request_context_length").N
-		models = append(models, Model{ID: m.ID, Owner: m.Owner, MaxLen: max(0, cmp.Or(m.MaxLen, longest, m.MaxInput))})
+		longest := cmp.Or(countIn(m.MaxLen).N, detail(m.Metadata, "max_request_context_length").N, countIn(m.MaxInput).N)
+		models = append(models, Model{ID: m.ID, Owner: m.Owner, MaxLen: longest})
 	}
 	return models, true
 }

@@ -118,7 +118,7 @@ type Evidence struct {
 type mark struct {
 	header  string // a header of the model list's reply, which holds word
 	host    string // the host's name, or the end of it after a dot
-	entry   string // a key in an entry of the model list; with a dot, one inside of another
+	entry   string // a key in the first entry of the model list, whose owner is word, if that is set; with a dot, one inside of another
 	refusal string // what the reply holds where the model list was refused
 	prefix  string // before "/v1" in the model list's path
 	path    string // a path with a reply that holds word
@@ -150,7 +150,7 @@ func (m mark) on(e Evidence) bool {
 	case m.host != "":
 		return e.Host == m.host || strings.HasSuffix(e.Host, "."+m.host)
 	case m.entry != "":
-		return !e.Refused && hasEntry(e.Models, m.entry)
+		return !e.Refused && hasEntry(e.Models, m.entry) && (m.word == "" || ownedBy(e.Models, m.word))
 	case m.refusal != "":
 		return e.Refused && bytes.Contains(bytes.ReplaceAll(e.Models, []byte(" "), nil), []byte(m.refusal))
 	case m.prefix != "":

@@ -43,6 +43,7 @@ func TestRecognize(t *testing.T) {
 		{"azure-openai", Evidence{Models: []byte(`{"error":{"code":"404","message":"Resource not found"}}`), Refused: true, Header: header("Apim-Request-Id", "x")}},
 		{"anthropic", Evidence{Models: []byte(`{"type": "error", "error": {"type": "authentication_error", "message": "invalid x-api-key"}}`), Refused: true}},
 		{"anthropic", Evidence{Models: list(`"type":"model","display_name":"M"`)}},
+		{"anthropic", Evidence{Models: list(`"type":"model","display_name":"M","max_input_tokens":200000,"max_tokens":64000`)}},
 		{"tgi", Evidence{Models: list(`"owned_by":"m"`), Get: routes(map[string]string{"/info": `{"model_id":"m","max_total_tokens":4096}`})}},
 		{"triton", Evidence{Refused: true, Get: routes(map[string]string{"/v2": `{"name":"triton","version":"2.60"}`})}},
 		{"", Evidence{Models: list(`"owned_by":"somebody"`)}},

@@ -16,7 +16,7 @@ var servers = []Server{
 		Cached: Unknown, Tokenize: tokenizeNone,
 		Note: "retries and fallbacks of the gateway are invisible in the answer: they look like a slow first token",
 		marks: []mark{
-			{entry: "max_input_tokens"},
+			{entry: "max_input_tokens", word: "openai"}, // the key alone: Anthropic
 			{header: "X-Litellm-Version", answers: true}, {header: "X-Litellm-Call-Id", answers: true}, {header: "X-Litellm-Model-Id", answers: true},
 		},
 	},
