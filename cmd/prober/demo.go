@@ -30,7 +30,7 @@ const (
 // notOfDemo are the flags about targets, since the demo brings its own, and about files
 // and lookups of theirs.
 var notOfDemo = []string{
-	"targets-file", "dns-interval", "shard", "name", "group", "path", "headers", "api-key", "api-key-file",
+	"targets-file", "reload-interval", "dns-interval", "shard", "name", "group", "path", "headers", "api-key", "api-key-file",
 	"ca-file", "cert-file", "key-file", "insecure-skip-verify",
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,8 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
 )
 
 // What /-/drain answers.
@@ -67,7 +68,7 @@ one with passwords.`,
 			} else {
 				c, ok := withoutTargets(env.ToMap(os.Environ()), nil)
 				if !ok {
-					return errors.New("PROBER_DRAIN_ENDPOINT is neither on nor off")
+					return config.Problems{{Place: "PROBER_DRAIN_ENDPOINT", Text: "neither on nor off", Hint: "want on or off"}}
 				}
 				served = pageURL(c.ListenAddress, c.WebConfigFile)
 			}
@@ -82,8 +83,8 @@ one with passwords.`,
 // run a hook twice, and a second call ends draining: then there is a third.
 func drain(ctx context.Context, served string) error {
 	u, err := url.Parse(served)
-	if err != nil || u.Host == "" {
-		return errors.New("want the URL of a prober, for example http://127.0.0.1:9464")
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return config.Problems{{Place: "URL argument", Text: "not an http or https URL", Hint: "want the URL of a prober, for example http://127.0.0.1:9464"}}
 	}
 	ip, _ := netip.ParseAddr(u.Hostname())
 	ours := &tls.Config{InsecureSkipVerify: ip.IsLoopback()} //nolint:gosec // nobody stands between, and no certificate is for loopback

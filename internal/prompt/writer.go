@@ -38,20 +38,26 @@ func (w *Writer) write(shape int, nonce uint64) Prompt {
 	if p, ok := w.writeIDs(nonce); ok {
 		return p
 	}
-	w.mu.Lock()
-	f := w.fits.at(shape)
-	history, settled := w.fits.history(shape)
-	measure := Size{shape: shape, version: f.version, size: history[len(history)-1].size}
-	asked, tokens, held := f.want, f.tokens(), f.held()
-	w.mu.Unlock()
-
+	known, history := w.known(shape)
 	p := w.author.write(shape, nonce, history)
 	if p.Words == 0 {
 		p.Words = wordsOf(p)
 	}
-	p.Asked, p.Size = asked, measure
-	p.Tokens, p.Settled, p.Held = tokens, settled, settled && held
+	p.Asked, p.Size = known.Asked, known.Size
+	p.Tokens, p.Settled, p.Held = known.Tokens, known.Settled, known.Held
 	return p
+}
+
+// known is a prompt of a shape but for its text, and the sizes to write that with.
+func (w *Writer) known(shape int) (p Prompt, history []observation) {
+	w.mu.Lock()
+	defer w.mu.Unlock() // after a panic, too: who recovers from it writes the next prompt
+	f := w.fits.at(shape)
+	history, settled := w.fits.history(shape)
+	return Prompt{
+		Asked: f.want, Size: Size{shape: shape, version: f.version, size: history[len(history)-1].size},
+		Tokens: f.tokens(), Settled: settled, Held: settled && f.held(),
+	}, history
 }
 
 // Learn takes the tokens that an answer's usage counted for a prompt of a size.
@@ -130,11 +136,16 @@ func (w *Writer) fit(shape int, count func(Prompt) (int, error)) error {
 		if tokens <= 0 {
 			return fmt.Errorf("fit prompt: the server counts %d tokens", tokens)
 		}
-		w.mu.Lock()
-		w.fits.learn(p.Size, tokens)
-		w.mu.Unlock()
+		w.learn(p.Size, tokens)
 	}
 	return nil
+}
+
+// learn takes the tokens that a server counted for a prompt that is not asked.
+func (w *Writer) learn(s Size, tokens int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fits.learn(s, tokens)
 }
 
 // Off is by how many tokens prompts differ from what was asked, those that
