@@ -89,10 +89,10 @@ func measurement(s scope) []*panel {
 			over(s.samples(delay, window), "samples "+named)).aside("C", "samples").empty("No kernel time stamps").
 			says("How long the bytes of tokens lay unread, from the kernel's time stamp until the prober read them, over the window: tens of microseconds are healthy; near the time of a token it has too little processor, and single gaps are lost. The bars are samples.", delay),
 		lines("Joined tokens and tainted probes", share, 12, 8, over(
-			each.increase(joined, window)+"\n/ "+each.with(`kind="output"`).increase(tokens, window), "joined "+full), over(
+			each.increase(joined, window)+"\n/ ("+each.with(`kind="output"`).increase(tokens, window)+" > 0)", "joined "+full), over(
 			each.apart("reason").increase(tainted, window)+"\n/ on ("+each.by+") group_left ()\n"+each.increase(probes, window), "tainted, {{reason}} "+full)).
 			upTo(0, 1).judged(neutral, from(0.1, wary)).
-			says("Share of tokens in the window that the prober read late and together with others, so that their ITL is a mean and max gap may be missing; and of probes that have no ITL because nearly all their tokens were. The line is at a tenth, where an alert fires.", joined),
+			says("Share of tokens in the window that the prober read late and together with others, so that their ITL is a mean and max gap may be missing; and of probes that have no ITL because nearly all their tokens were. A server that counts no tokens shows no share. The line is at a tenth, where an alert fires.", joined),
 		lines("Refused stamps", count, 12, 8, over(s.increase(refused, window), named)).judged(neutral, from(1, wary)).
 			says("Kernel time stamps in the window that were not believed, since they were from the future or the wall clock had been set: the prober's own time took their place.", refused),
 		stamps.empty("No token yet").
