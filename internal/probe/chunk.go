@@ -31,8 +31,8 @@ func (t *Timeline) chunks() iter.Seq[chunk] {
 			c.at, c.frames, c.tokens = a.At, c.frames+1, c.tokens+n
 			if i+1 < len(t.Tokens) {
 				next := t.Tokens[i+1]
-				c.joined = c.joined || a.Read == next.Read && late.read(next) || late.doubtful(a)
-				if a.Read == next.Read || next.At-a.At <= t.Burst || late.doubtful(a) {
+				c.joined = c.joined || a.Read == next.Read && late.read(next) || late.inDoubt(a)
+				if a.Read == next.Read || next.At-a.At <= t.Burst || late.inDoubt(a) {
 					continue
 				}
 			}
@@ -95,10 +95,10 @@ func (t *Timeline) lateness() lateness {
 // read reports whether a was read late.
 func (l lateness) read(a Arrival) bool { return a.Kernel && a.Delay > l.after }
 
-// doubtful reports whether a may have arrived before it is told, although it is the last token
+// inDoubt reports whether a may have arrived before it is told, although it is the last token
 // frame of its read: something came behind it and was read late with it, or the kernel's time
 // stamp was refused while the reader was late.
-func (l lateness) doubtful(a Arrival) bool {
+func (l lateness) inDoubt(a Arrival) bool {
 	return a.Behind && l.read(a) || l.any && !a.Kernel
 }
 
@@ -153,7 +153,7 @@ func (t *Timeline) doubt(i int) time.Duration {
 		end := c.first + c.frames - 1
 		switch {
 		case c.first <= i && i <= end:
-			if behind = end - i; late.doubtful(t.Tokens[end]) {
+			if behind = end - i; late.inDoubt(t.Tokens[end]) {
 				behind++
 			}
 			if behind == 0 || !c.joined && behind == end-i {
@@ -170,6 +170,10 @@ func (t *Timeline) doubt(i int) time.Duration {
 	}
 	return since
 }
+
+// sure reports whether a value that depends on the arrival of token frame i is in doubt by no
+// more than a sample may be.
+func (t *Timeline) sure(value time.Duration, i int) bool { return t.doubt(i)*doubtful <= value }
 
 // JoinedTokens is the number of tokens in joined chunks; a frame whose tokens are unknown
 // counts as one.

@@ -80,7 +80,7 @@ func (r *Result) ScheduleDelay() time.Duration { return max(0, r.Timeline.Start.
 // doubt by more than a twentieth of that.
 func (r *Result) TTFT() (time.Duration, bool) {
 	d, ok := r.Timeline.TTFT()
-	return d, ok && r.Timeline.doubt(0)*doubtful <= d
+	return d, ok && r.Timeline.sure(d, 0)
 }
 
 // TTFAT is the time to the first token of the answer itself, after any reasoning,
@@ -88,7 +88,7 @@ func (r *Result) TTFT() (time.Duration, bool) {
 func (r *Result) TTFAT() (time.Duration, bool) {
 	d, ok := r.Timeline.TTFAT()
 	first := slices.IndexFunc(r.Timeline.Tokens, func(a Arrival) bool { return a.At >= d })
-	return d, ok && (first < 0 || r.Timeline.doubt(first)*doubtful <= d)
+	return d, ok && (first < 0 || r.Timeline.sure(d, first))
 }
 
 // Unspoilt reports whether the time to the first token is what was meant to be
@@ -99,7 +99,7 @@ func (r *Result) Unspoilt() bool { return !r.Hidden && r.Cache != CacheContamina
 // ServerTTFT is TTFT without the connection and the upload.
 func (r *Result) ServerTTFT() (time.Duration, bool) {
 	d, ok := r.Timeline.ServerTTFT()
-	return d, ok && r.Timeline.doubt(0)*doubtful <= d
+	return d, ok && r.Timeline.sure(d, 0)
 }
 
 // TPOT is the time per output token after the first frame. ok is false if the
@@ -120,7 +120,7 @@ func (r *Result) E2EL() (d time.Duration, ok bool) {
 	if d, ok = r.Timeline.E2EL(); !ok || r.Outcome != OK {
 		return 0, false
 	}
-	return d, r.Timeline.doubt(len(r.Timeline.Tokens)-1)*doubtful <= d
+	return d, r.Timeline.sure(d, len(r.Timeline.Tokens)-1)
 }
 
 // MaxGap is the longest silence between token frames. A probe that died

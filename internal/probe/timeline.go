@@ -118,7 +118,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 		for c := range t.chunks() {
 			gap := c.at - before
 			before = c.at
-			if c.first == 0 || c.first+c.frames > last && t.doubt(last)*doubtful > gap {
+			if c.first == 0 || c.first+c.frames > last && !t.sure(gap, last) {
 				continue
 			}
 			for range c.tokens {
@@ -160,7 +160,7 @@ func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 			break
 		}
 		whole := t.Tokens[last].At - c.at
-		return whole / time.Duration(rest), t.doubt(last)*doubtful <= whole
+		return whole / time.Duration(rest), t.sure(whole, last)
 	}
 	return 0, false
 }
