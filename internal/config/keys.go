@@ -264,8 +264,7 @@ func targetKeys(apis, servers []string) schema {
 		{
 			name: "URL", scope: targetScope, kind: urlKind,
 			want: "want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000",
-			help: "base URL as clients get it; /v1 may be missing where there is no other path, http:// before loopback and private names, and an endpoint at its end is cut off; " +
-				"with dns+ in front (dns+http://…) it stands for one target for each address of its host",
+			help: "base URL as clients get it; /v1 may be missing where there is no other path, http:// before loopback and private names, and an endpoint at its end is cut off; with dns+ in front (dns+http://…) it stands for one target for each address of its host",
 		},
 		{
 			name: "NAME", scope: targetScope, kind: nameKind, otherwise: "host:port of the URL, and its path where several targets share those",
