@@ -15,6 +15,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -134,6 +135,8 @@ func queued(c net.Conn, queue uintptr) (n int32) {
 // frame, that the arrival of each token frame lies within the write of its last byte. No time is
 // tolerated: the kernel stamps on loopback what is written while it is written.
 func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
+	t.Cleanup(stream.KeepStamping())
+	awaitKernelTimestamps(t)
 	for _, secure := range []bool{false, true} {
 		for _, two := range []bool{false, true} {
 			for name, server := range map[string]*logging{
@@ -147,6 +150,36 @@ func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 					testArrivals(t, server, secure, two)
 				})
 			}
+		}
+	}
+}
+
+// awaitKernelTimestamps returns once the kernel timestamps what it receives: the first socket of
+// a machine that asks for it may be served a little later.
+func awaitKernelTimestamps(t *testing.T) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	dialled, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialled.Close()
+	server, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	client := stream.NewConn(dialled)
+	for !client.Last().Kernel {
+		if _, err := server.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
