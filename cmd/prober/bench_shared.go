@@ -16,7 +16,7 @@ func (t *tally) shared(i int) []string {
 	if t.job.asks.Workload == prompt.Warm || host(t.job.targets[0].URL) != host(t.job.targets[i].URL) {
 		return nil
 	}
-	if slices.ContainsFunc(t.job.group.Members[i].Lessons().Abilities(), func(a probe.Ability) bool {
+	if slices.ContainsFunc(t.job.group.Members[i].Capabilities().Abilities(), func(a probe.Ability) bool {
 		return a.Claim == wire.Always && (a.Name == "cache_salt" || a.Name == "cached_tokens")
 	}) {
 		return nil

@@ -115,7 +115,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 		if err != nil || results[0].Outcome != probe.Rejected {
 			t.Errorf("counts tokens: %t: %s (%v)", counts, results[0].Outcome, err)
 		}
-		known := j.group.Members[0].Lessons()
+		known := j.group.Members[0].Capabilities()
 		if text := j.misfit(j.targets[0], known.Context); !strings.Contains(text, "context of 5,000: --prompt-tokens 4980 ") {
 			t.Errorf("counts tokens: %t: %q of a context of %d", counts, text, known.Context)
 		}
@@ -130,7 +130,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 func TestAServerIsAskedWhatItIsWhereAllIsConfigured(t *testing.T) {
 	j := (&costly{context: 5000, listed: true}).job(t, 8000, map[string]string{"MODEL": "m"})
 	_ = j.fit(t.Context())
-	if known := j.group.Members[0].Lessons(); known.Context != 5000 || known.Server.Name != "vllm" {
+	if known := j.group.Members[0].Capabilities(); known.Context != 5000 || known.Server.Name != "vllm" {
 		t.Errorf("%s with a context of %d", known.Server.Name, known.Context)
 	}
 }

@@ -108,7 +108,7 @@ func (c *checker) run(ctx context.Context) bool {
 
 // fits holds the configured lengths against the server's context.
 func (c *checker) fits() bool {
-	misfit := c.job.misfit(c.target, c.member.Lessons().Context)
+	misfit := c.job.misfit(c.target, c.member.Capabilities().Context)
 	if misfit != "" {
 		c.line("FAILED", "%s", misfit)
 	}
@@ -200,7 +200,7 @@ func (c *checker) discover(ctx context.Context) bool {
 	if err != nil {
 		return c.fail("ask for the models", c.member.Unreached(start, err))
 	}
-	known := c.member.Lessons()
+	known := c.member.Capabilities()
 	c.line("server", "%s by %s, model %s%s", kindOf(known), known.Dialect.Name(), known.Model, listed(found))
 	if !found.Serves(known.Model) {
 		c.line("warning", "the server does not list this model; it has %s", names(found.Models))
@@ -209,7 +209,7 @@ func (c *checker) discover(ctx context.Context) bool {
 }
 
 // kindOf is the kind of server that was found, and its version.
-func kindOf(known probe.Lessons) string {
+func kindOf(known probe.Capabilities) string {
 	if known.Server.Name == "" {
 		return "a server of no known kind, asked"
 	}
@@ -279,7 +279,7 @@ func (c *checker) ask(ctx context.Context) bool {
 	if r.Outcome != probe.OK {
 		return c.fail("ask a short question", r)
 	}
-	known := c.member.Lessons()
+	known := c.member.Capabilities()
 	c.line("answer", "%s of %d tokens in %d frames, tokens a frame from: %s",
 		countOf(r.Usage.Generated()), checkTokens, len(r.Timeline.Tokens), r.Source)
 	for i, a := range known.Abilities() {

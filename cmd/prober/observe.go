@@ -92,7 +92,7 @@ type description struct {
 
 // description is what there is to say of member i by now.
 func (j *job) description(i int, promises []probe.Objective) description {
-	t, known := j.targets[i], j.group.Members[i].Lessons()
+	t, known := j.targets[i], j.group.Members[i].Capabilities()
 	d := description{
 		member: j.group.Members[i], target: t, promises: promises,
 		api: t.API, model: known.Model, server: known.Server.Name, version: known.Version,

@@ -121,7 +121,7 @@ func (j *job) measure(ctx context.Context) error {
 // fitAhead makes the length of a round's prompt exact before it is due, where
 // that needs more than [job.fit] did.
 func (j *job) fitAhead(ctx context.Context, round uint64) {
-	if j.targets[0].Prompt == string(prompt.Book) && j.group.Members[0].Lessons().Tokenizes == wire.Always {
+	if j.targets[0].Prompt == string(prompt.Book) && j.group.Members[0].Capabilities().Tokenizes == wire.Always {
 		// A tokenizer that fails is no reason not to probe: usage will tell.
 		_ = j.writer.FitRound(round, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
 	}
@@ -132,7 +132,7 @@ func (j *job) exactBy() string {
 	switch {
 	case j.writer.Prompt(0).IDs != nil:
 		return "token ids"
-	case j.group.Members[0].Lessons().Tokenizes == wire.Always:
+	case j.group.Members[0].Capabilities().Tokenizes == wire.Always:
 		return "tokenizer"
 	}
 	return "usage"
@@ -157,7 +157,7 @@ func (j *job) useIDs(ctx context.Context) (ok bool, err error) {
 	if err := m.Prepare(ctx); err != nil {
 		return false, err
 	}
-	if known := m.Lessons(); !known.Dialect.TakesIDs(known.Server) {
+	if known := m.Capabilities(); !known.Dialect.TakesIDs(known.Server) {
 		return false, nil
 	}
 	head, err := m.Tokenize(ctx, wire.Ask{Prompt: prompt.VocabularyHead()})

@@ -38,7 +38,7 @@ func settings(qps string) map[string]string {
 }
 
 // TestReload holds that what did not change goes on, that what is gone ends, and
-// that a server need not teach its lessons twice.
+// that a server need not teach its capabilities twice.
 func TestReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a", "b", "c"}, settings("0.1"))

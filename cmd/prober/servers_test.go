@@ -106,7 +106,7 @@ func probeSystem(t *testing.T, s system) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, known := results[0], jobs[0].group.Members[0].Lessons()
+	r, known := results[0], jobs[0].group.Members[0].Capabilities()
 	if r.Outcome != probe.OK {
 		t.Fatalf("%s: %v", r.Outcome, r.Err)
 	}
@@ -118,7 +118,7 @@ func probeSystem(t *testing.T, s system) string {
 }
 
 // serverLine is a line of the table.
-func serverLine(s system, r *probe.Result, known probe.Lessons, exactBy string) string {
+func serverLine(s system, r *probe.Result, known probe.Capabilities, exactBy string) string {
 	can := map[string]wire.Claim{}
 	for _, a := range known.Abilities() {
 		can[a.Name] = a.Claim

@@ -255,7 +255,7 @@ func TestMemberLearnsWhatTheServerRejects(t *testing.T) {
 		}
 		handler()
 		want := []wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}
-		if got := m.Lessons().Omit; !slices.Equal(got, want) {
+		if got := m.Capabilities().Omit; !slices.Equal(got, want) {
 			t.Errorf("learnt to omit %v, want %v", got, want)
 		}
 		if len(bodies) != 4 {
@@ -286,8 +286,8 @@ func TestMemberForgetsLessonsThatDidNotHelp(t *testing.T) {
 			t.Errorf("%s", r.Outcome)
 		}
 		ill = false
-		if r := m.Probe(t.Context(), ask); r.Outcome != OK || len(m.Lessons().Omit) != 0 {
-			t.Errorf("%s without %v", r.Outcome, m.Lessons().Omit)
+		if r := m.Probe(t.Context(), ask); r.Outcome != OK || len(m.Capabilities().Omit) != 0 {
+			t.Errorf("%s without %v", r.Outcome, m.Capabilities().Omit)
 		}
 	})
 }
@@ -317,7 +317,7 @@ func TestMemberAsksWhatTheServerIs(t *testing.T) {
 			if err := m.Prepare(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if got := m.Lessons(); got.Dialect.Name() != test.dialect || got.Model != test.model {
+			if got := m.Capabilities(); got.Dialect.Name() != test.dialect || got.Model != test.model {
 				t.Errorf("%s with model %s", got.Dialect.Name(), got.Model)
 			}
 		})

@@ -33,12 +33,12 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 			!strings.Contains(r.Warnings[0].Error(), "ignores the limit") || !strings.Contains(r.Err.Error(), "asked 5") {
 			t.Errorf("%s: %v, warnings %v; the server noticed after %v", r.Outcome, r.Err, r.Warnings, left)
 		}
-		if notes := m.Lessons().Notes(); len(notes) != 1 || !strings.Contains(notes[0], "ignores the limit") {
+		if notes := m.Capabilities().Notes(); len(notes) != 1 || !strings.Contains(notes[0], "ignores the limit") {
 			t.Errorf("notes %q", notes)
 		}
 		endless = false
-		if r := m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 5}); r.Outcome != OK || m.Lessons().Unlimited {
-			t.Errorf("%s: %v; still said to ignore the limit: %t", r.Outcome, r.Err, m.Lessons().Unlimited)
+		if r := m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 5}); r.Outcome != OK || m.Capabilities().Unlimited {
+			t.Errorf("%s: %v; still said to ignore the limit: %t", r.Outcome, r.Err, m.Capabilities().Unlimited)
 		}
 	})
 }

@@ -20,11 +20,11 @@ type Member struct {
 	slots  *Slots
 	budget *Budget
 
-	mu       sync.Mutex
-	lessons  Lessons
-	waiting  bool      // for its server to be ready
-	draining bool      // its server is about to stop
-	rested   time.Time // when the server may be asked again; zero: now
+	mu           sync.Mutex
+	capabilities Capabilities
+	waiting      bool      // for its server to be ready
+	draining     bool      // its server is about to stop
+	rested       time.Time // when the server may be asked again; zero: now
 }
 
 // NewMember returns a member that probes t with at most inFlight probes at once
@@ -33,7 +33,7 @@ type Member struct {
 func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
 	return &Member{
 		target: t, model: model, slots: NewSlots(inFlight), budget: budget,
-		lessons: Lessons{Dialect: t.Dialect, Server: t.Server, Model: model},
+		capabilities: Capabilities{Dialect: t.Dialect, Server: t.Server, Model: model},
 	}
 }
 
@@ -41,13 +41,13 @@ func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
 // what the server taught, until when it is to be left alone, and that the server
 // has been ready.
 func (m *Member) Inherit(old *Member) {
-	l := old.Lessons()
+	l := old.Capabilities()
 	old.mu.Lock()
 	rested, waiting := old.rested, old.waiting
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lessons, m.rested = l, rested
+	m.capabilities, m.rested = l, rested
 	m.waiting = m.waiting && waiting
 }
 
@@ -79,20 +79,20 @@ func (m *Member) Name() string { return m.target.Name }
 // InFlight is the number of probes under way and the start of the oldest.
 func (m *Member) InFlight() (n int, oldest time.Time) { return m.slots.InFlight() }
 
-// Lessons returns what the server has taught so far.
-func (m *Member) Lessons() Lessons {
+// Capabilities returns what the server has taught so far.
+func (m *Member) Capabilities() Capabilities {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l := m.lessons
+	l := m.capabilities
 	l.Omit = slices.Clone(l.Omit)
 	return l
 }
 
-// learn changes the lessons.
-func (m *Member) learn(change func(*Lessons)) {
+// learn changes the capabilities.
+func (m *Member) learn(change func(*Capabilities)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	change(&m.lessons)
+	change(&m.capabilities)
 }
 
 // Probe asks one question. A server that has not told yet what it is, is asked
@@ -111,12 +111,12 @@ func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
 	if err := m.Prepare(ctx); err != nil {
 		return m.Unreached(start, err)
 	}
-	before := m.Lessons().Omit
+	before := m.Capabilities().Omit
 	for again := true; again; again = m.learnRejected(r) {
 		r = m.ready().Probe(ctx, m.fill(ask))
 	}
 	if refused(r) { // whatever it complains of, it is not these fields
-		m.learn(func(l *Lessons) { l.Omit = before })
+		m.learn(func(l *Capabilities) { l.Omit = before })
 	}
 	if r.Status == http.StatusNotFound {
 		m.doubt()
@@ -128,9 +128,9 @@ func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
 // doubt forgets what was found out and not configured: a server that does not know
 // the path or the model any more may be another one.
 func (m *Member) doubt() {
-	m.learn(func(l *Lessons) {
+	m.learn(func(l *Capabilities) {
 		if m.target.Dialect == nil || m.model == "" {
-			*l = Lessons{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}
+			*l = Capabilities{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}
 		}
 	})
 }
@@ -138,7 +138,7 @@ func (m *Member) doubt() {
 // Prepare finds out what the server is, unless that is known. A server that
 // answers but does not tell is taken for one of openai-chat.
 func (m *Member) Prepare(ctx context.Context) error {
-	known := m.Lessons()
+	known := m.Capabilities()
 	if known.Dialect != nil && known.Model != "" {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (m *Member) Prepare(ctx context.Context) error {
 	if err == nil || !assumable(err) {
 		return err
 	}
-	m.learn(func(l *Lessons) {
+	m.learn(func(l *Capabilities) {
 		l.Dialect, l.Server, l.Model, l.Asked = cmp.Or(found.Dialect, assumed), found.Server, found.Model, true
 	})
 	return nil
@@ -156,7 +156,7 @@ func (m *Member) Prepare(ctx context.Context) error {
 // that was done: its type and the length of its context are worth to be known. It is
 // probed whatever it says.
 func (m *Member) Introduce(ctx context.Context) {
-	if known := m.Lessons(); known.Dialect != nil && known.Model != "" && !known.Asked {
+	if known := m.Capabilities(); known.Dialect != nil && known.Model != "" && !known.Asked {
 		_, _ = m.Discover(ctx) // what keeps it from answering shows in the probes
 	}
 }
@@ -175,7 +175,7 @@ func assumable(err error) bool {
 func (m *Member) Discover(ctx context.Context) (Findings, error) {
 	found, err := m.target.Discover(ctx, m.model)
 	if err == nil {
-		m.learn(func(l *Lessons) {
+		m.learn(func(l *Capabilities) {
 			l.Dialect, l.Server, l.Version, l.Model = found.Dialect, found.Server, found.Version, found.Model
 			l.Context, l.Asked = found.Context(), found.Reached
 		})
@@ -186,7 +186,7 @@ func (m *Member) Discover(ctx context.Context) (Findings, error) {
 // Unreached is the result of a probe that could not be asked because of err,
 // which is [Member.Discover]'s.
 func (m *Member) Unreached(start time.Time, err error) *Result {
-	return m.target.Unreached(start, m.Lessons().Model, err)
+	return m.target.Unreached(start, m.Capabilities().Model, err)
 }
 
 // Close closes the connections that nobody uses.
@@ -201,11 +201,11 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, er
 	tokens, err := m.ready().Tokenize(ctx, m.fill(ask))
 	if errors.Is(err, ErrTooLong) {
 		if context, _ := wire.TooLong([]byte(err.Error())); context > 0 {
-			m.learn(func(l *Lessons) { l.Context = context })
+			m.learn(func(l *Capabilities) { l.Context = context })
 		}
 	}
 	if err == nil {
-		m.learn(func(l *Lessons) { l.Tokenizes = claim(tokens.N > 0) })
+		m.learn(func(l *Capabilities) { l.Tokenizes = claim(tokens.N > 0) })
 	}
 	return tokens, err
 }
@@ -213,13 +213,13 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, er
 // ready is the target with the dialect that was found.
 func (m *Member) ready() Target {
 	t := m.target
-	t.Dialect = m.Lessons().Dialect
+	t.Dialect = m.Capabilities().Dialect
 	return t
 }
 
 // fill completes an ask with what was learnt.
 func (m *Member) fill(ask wire.Ask) wire.Ask {
-	known := m.Lessons()
+	known := m.Capabilities()
 	ask.Model, ask.Version, ask.Server, ask.Omit = known.Model, m.target.Version, known.Server, known.Omit
 	ask.Priority = m.target.Priority
 	ask.ExactLimit, ask.ExactOutput = known.ExactLimit, known.ExactOutput
@@ -230,7 +230,7 @@ func (m *Member) fill(ask wire.Ask) wire.Ask {
 // question because of fields that it does not know, and has not been asked
 // without them. Once it has answered, nothing is asked twice.
 func (m *Member) learnRejected(r *Result) bool {
-	known := m.Lessons()
+	known := m.Capabilities()
 	if !refused(r) || known.Answered {
 		return false
 	}
@@ -238,7 +238,7 @@ func (m *Member) learnRejected(r *Result) bool {
 	if len(named) == 0 {
 		return false
 	}
-	m.learn(func(l *Lessons) { l.Omit = append(l.Omit, named...) })
+	m.learn(func(l *Capabilities) { l.Omit = append(l.Omit, named...) })
 	return true
 }
 
@@ -247,11 +247,11 @@ func refused(r *Result) bool {
 	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }
 
-// learnFrom takes the lessons of a result. A server that marks usage on every
+// learnFrom takes the capabilities of a result. A server that marks usage on every
 // frame knows the extensions of vLLM's family; one answer of exactly the length
 // asked, ended for its length, shows that it obeys them.
 func (m *Member) learnFrom(r *Result, ask wire.Ask) {
-	m.learn(func(l *Lessons) {
+	m.learn(func(l *Capabilities) {
 		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != l.Server.Name {
 			l.Server, l.Version = s, ""
 		}
@@ -265,7 +265,7 @@ func (m *Member) learnFrom(r *Result, ask wire.Ask) {
 	}
 	exact := r.Usage.Generated() == wire.Tokens(ask.MaxTokens) && wire.EndingOf(r.Finish) == wire.AtLimit
 	obeys := r.Source == FromUsage && exact
-	m.learn(func(l *Lessons) {
+	m.learn(func(l *Capabilities) {
 		l.Answered = true
 		forced := l.sends(wire.FieldIgnoreEOS)
 		l.ExactOutput = l.ExactOutput || obeys && forced

@@ -24,7 +24,7 @@ type Target struct {
 	Interval                time.Duration
 	TokensPerDay            int // what probing costs at this interval; 0 if unknown
 	Objectives              []probe.Objective
-	Notes                   []string // lessons about the server, such as fields that it rejects
+	Notes                   []string // capabilities about the server, such as fields that it rejects
 	Server, Version         string   // kind of server, and what it says it is; empty if unknown
 	Abilities               []probe.Ability
 

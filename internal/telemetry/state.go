@@ -83,7 +83,7 @@ func infoLabels() []Label {
 		Name: "stamp", From: "who stamps the arrival of token frames: `kernel`, `user` for the prober itself, empty before the first was seen",
 		fact: func(t Target) string { return string(t.Stamp) },
 	})
-	for _, a := range (probe.Lessons{}).Abilities() {
+	for _, a := range (probe.Capabilities{}).Abilities() {
 		labels = append(labels, Label{
 			Name: a.Name, From: "`yes`, `no`, `optional` or `unknown`: " + a.Means(),
 			fact: func(t Target) string { return t.able(a.Name) },

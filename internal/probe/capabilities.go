@@ -8,8 +8,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Lessons are what a server has taught about itself.
-type Lessons struct {
+// Capabilities are what a server has taught about itself.
+type Capabilities struct {
 	Dialect wire.Dialect // nil until known
 	Server  wire.Server  // its kind; the zero value if that is not known
 	Version string       // that it says it is; empty if it does not
@@ -49,7 +49,7 @@ func (a Ability) Means() string {
 
 // Abilities are what the server can be held to, always the same ones in the same
 // order.
-func (l Lessons) Abilities() []Ability {
+func (l Capabilities) Abilities() []Ability {
 	exact := wire.Claim("")
 	if l.ExactOutput {
 		exact = wire.Always
@@ -66,7 +66,7 @@ func (l Lessons) Abilities() []Ability {
 // ability is what was shown or, before that, what the kind is known for. A server
 // that rejects the field f, or is not asked for it in its dialect, cannot do what
 // it asks for.
-func (l Lessons) ability(name string, shown, known wire.Claim, f wire.Field) Ability {
+func (l Capabilities) ability(name string, shown, known wire.Claim, f wire.Field) Ability {
 	if slices.Contains(l.Omit, f) {
 		shown = cmp.Or(shown, wire.Never)
 	}
@@ -77,7 +77,7 @@ func (l Lessons) ability(name string, shown, known wire.Claim, f wire.Field) Abi
 }
 
 // sends reports whether a request holds field f.
-func (l Lessons) sends(f wire.Field) bool {
+func (l Capabilities) sends(f wire.Field) bool {
 	return slices.Contains(l.Dialect.Fields(), f) && !(wire.Ask{Server: l.Server, Omit: l.Omit}).Omits(f)
 }
 
@@ -88,8 +88,8 @@ func claim(does bool) wire.Claim {
 	return wire.Never
 }
 
-// Notes tells the lessons to a person, one sentence each.
-func (l Lessons) Notes() []string {
+// Notes tells the capabilities to a person, one sentence each.
+func (l Capabilities) Notes() []string {
 	var notes []string
 	if l.Server.Note != "" {
 		notes = append(notes, l.Server.Note)
