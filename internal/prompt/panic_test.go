@@ -11,8 +11,8 @@ func (broken) begin(int, *calibrations) terms { panic("broken") }
 // leaves no lock behind: who recovers from it can write the next prompt.
 func TestWriterOutlivesAPanic(t *testing.T) {
 	for name, call := range map[string]func(w *Writer){
-		"written": func(w *Writer) { w.Prompt(0) },
-		"calibrated":  func(w *Writer) { _ = w.Fit(func(Prompt) (int, error) { return 1, nil }) },
+		"written":    func(w *Writer) { w.Prompt(0) },
+		"calibrated": func(w *Writer) { _ = w.Fit(func(Prompt) (int, error) { return 1, nil }) },
 		"learnt": func(w *Writer) {
 			_ = w.Fit(func(Prompt) (int, error) {
 				w.calibrations = nil // that is found out when the count is taken
