@@ -57,7 +57,7 @@ func failures(x, y side) string {
 	if x.failed()+y.failed() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s failed %s, %s %s: only where both answered are they compared",
+	return fmt.Sprintf("%s failed %s, %s %s: only rounds that both answered are compared",
 		x.name, of(x.failed(), len(x.all), "request"), y.name, outOf(y.failed(), len(y.all)))
 }
 
@@ -97,7 +97,7 @@ func unlikeAnswers(x, y side) string {
 	if !differ {
 		return ""
 	}
-	return fmt.Sprintf("%s generates %s tokens, %s %s (medians): E2EL compares unlike answers", x.name, a, y.name, b)
+	return fmt.Sprintf("%s generates %s tokens, %s %s (medians): E2EL compares answers of different length", x.name, a, y.name, b)
 }
 
 // unlike are the medians of a number on both sides, where both know it and they
@@ -141,11 +141,11 @@ func unlikeFrames(x, y side) string {
 	}
 	switch {
 	case batched != nil:
-		return "frames of " + format.List(batched) + " arrive in bursts: ITL is a mean within them and is not compared; TPOT is"
+		return "frames of " + format.List(batched) + " arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT"
 	case a.packed() && !b.packed():
-		return "only the frames of " + x.name + " carry several tokens: its ITL is a mean within them"
+		return "only the frames of " + x.name + " carry several tokens: its ITL is the mean within each frame"
 	case b.packed() && !a.packed():
-		return "only the frames of " + y.name + " carry several tokens: its ITL is a mean within them"
+		return "only the frames of " + y.name + " carry several tokens: its ITL is the mean within each frame"
 	}
 	return ""
 }
