@@ -98,5 +98,5 @@ func messagesUsage(value []byte) (u Usage) {
 }
 
 func (anthropic) Tokenizer(s Server) (Tokenizer, bool) {
-	return inputTokens(s.Prefix+"/v1/messages/count_tokens", func(a Ask) any { return conversationBody(a) }), true
+	return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}, true
 }

@@ -36,7 +36,7 @@ func chatBody(a Ask) body {
 
 func (chat) Decode(data []byte) (Delta, error) { return decodeChunk(data) }
 
-func (chat) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer(true) }
+func (chat) Tokenizer(s Server) (Tokenizer, bool) { return s.chatTokenizer() }
 
 // A message is a turn as the OpenAI API spells it.
 type message struct {

@@ -83,4 +83,4 @@ func llamaEnd(data []byte) []byte {
 	return reason
 }
 
-func (llama) Tokenizer(Server) (Tokenizer, bool) { return llamaTokenizer(), true }
+func (llama) Tokenizer(Server) (Tokenizer, bool) { return tokenizers[tokenizeLlama].prompt, true }

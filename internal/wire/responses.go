@@ -90,13 +90,11 @@ func (d *Delta) addResponse(response, event []byte) {
 	}
 }
 
-// Tokenizer is the kind's own where there is one for conversations, else the
+// Tokenizer is the server type's own where there is one for conversations, else the
 // API's.
 func (responses) Tokenizer(s Server) (Tokenizer, bool) {
-	if s.Tokenize != "" {
-		if t, ok := s.tokenizer(true); ok {
-			return t, true
-		}
+	if t, ok := s.chatTokenizer(); ok && s.Tokenize != "" {
+		return t, true
 	}
-	return inputTokens(s.Prefix+"/v1/responses/input_tokens", func(a Ask) any { return inputBody(a) }), true
+	return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}, true
 }

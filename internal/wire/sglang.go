@@ -71,4 +71,4 @@ func (d *Delta) addEnd(reason []byte) {
 	}
 }
 
-func (sglang) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer(false) }
+func (sglang) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer() }

@@ -58,4 +58,4 @@ func readTGI(frame []byte) (d Delta) {
 	return d
 }
 
-func (tgi) Tokenizer(Server) (Tokenizer, bool) { return tgiTokenizer(), true }
+func (tgi) Tokenizer(Server) (Tokenizer, bool) { return tokenizers[tokenizeTGI].prompt, true }

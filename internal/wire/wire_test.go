@@ -237,11 +237,11 @@ func TestDiscoveryReplies(t *testing.T) {
 			t.Errorf("%q is a list of models", reply)
 		}
 	}
-	info, ok := ParseInfo([]byte(`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`))
-	if want := (Model{"bloom", "tgi", 2048}); !ok || info != want {
+	info, ok := parseInfo([]byte(`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`))
+	if want := []Model{{"bloom", "tgi", 2048}}; !ok || !slices.Equal(info, want) {
 		t.Errorf("info %v (%t), want %v", info, ok, want)
 	}
-	if _, ok := ParseInfo([]byte(`{"model_id":"x"}`)); ok {
+	if _, ok := parseInfo([]byte(`{"model_id":"x"}`)); ok {
 		t.Error("anything with a model id is TGI")
 	}
 }
