@@ -12,17 +12,18 @@ const module = "github.com/llm-prober/prober/"
 // arrows is which rooms each room may see, as the map in CONTRIBUTING.md draws
 // it. All arrows point down.
 var arrows = map[string][]string{
-	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "inject", "sim", "probe", "wire", "stream"},
+	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "inject", "sim", "probe", "wire", "stream", "format"},
 	"internal/config":    {},
 	"internal/discovery": {},
 	"internal/inject":    {},
 	"internal/schedule":  {},
 	"internal/prompt":    {},
 	"internal/telemetry": {"probe", "wire", "stream"},
-	"internal/status":    {"probe", "wire", "stream"},
-	"internal/report":    {"plot", "probe", "wire", "stream"},
-	"internal/plot":      {},
-	"internal/archive":   {"report", "plot", "probe", "wire", "stream"},
+	"internal/status":    {"report", "plot", "probe", "wire", "stream", "format"},
+	"internal/report":    {"plot", "probe", "wire", "stream", "format"},
+	"internal/plot":      {"format"},
+	"internal/format":    {},
+	"internal/archive":   {"report", "plot", "probe", "wire", "stream", "format"},
 	"internal/bench":     {"schedule", "probe", "wire", "stream"},
 	"internal/sim":       {},
 	"internal/probe":     {"wire", "stream"},
