@@ -13,7 +13,7 @@ const module = "github.com/llm-prober/prober/"
 // it. All arrows point down.
 var arrows = map[string][]string{
 	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "inject", "sim", "probe", "wire", "stream", "format"},
-	"internal/config":    {},
+	"internal/config":    {"probe", "wire", "stream"},
 	"internal/discovery": {},
 	"internal/inject":    {},
 	"internal/schedule":  {},
