@@ -12,7 +12,7 @@ type pair struct{ a, b scope }
 
 func sides(by string) pair { return pair{a: scope{sideA, by}, b: scope{sideB, by}} }
 
-// A latency is a histogram that boards compare.
+// A latency is a histogram that dashboards compare.
 type latency struct{ title, what, histogram string }
 
 func latencies() []latency {
@@ -23,8 +23,8 @@ func latencies() []latency {
 }
 
 // compare is one target against another.
-func compare() *board {
-	b := newBoard("compare", "Compare", "A against B: paired differences, shapes, quantiles; vantage points; last week; client against server.")
+func compare() *dashboard {
+	b := newDashboard("compare", "Compare", "A against B: paired differences, shapes, quantiles; vantage points; last week; client against server.")
 	first, last := single("a", "A", about+"{"+ofProber+`,group=~"$group"}`, "target"), single("b", "B", about+"{"+ofProber+`,group=~"$group"}`, "target")
 	first.Description = "Members of a group get the same prompts in the same rounds"
 	last.Sort = 2 // so that A and B differ at first

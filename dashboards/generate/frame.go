@@ -2,15 +2,15 @@ package main
 
 import "slices"
 
-// newBoard is a board without variables and panels.
-func newBoard(name, title, description string) *board {
-	return &board{
+// newDashboard is a dashboard without variables and panels.
+func newDashboard(name, title, description string) *dashboard {
+	return &dashboard{
 		UID: "prober-" + name, Title: "Prober / " + title, Description: description, Tags: []string{"prober"},
 		SchemaVersion: 39, Editable: true, GraphTooltip: 1, Refresh: "30s", Time: span{"now-6h", "now"},
-		Links: []boardLink{
-			{Type: "dashboards", Title: "Prober", Tags: []string{"prober"}, AsDropdown: true, IncludeVars: true, KeepTime: true, Icon: "external link", Tooltip: "The other boards, with these variables and this time"},
+		Links: []dashboardLink{
+			{Type: "dashboards", Title: "Prober", Tags: []string{"prober"}, AsDropdown: true, IncludeVars: true, KeepTime: true, Icon: "external link", Tooltip: "The other dashboards, with these variables and this time"},
 			{Type: "link", Title: "Runbooks", Tags: []string{}, TargetBlank: true, Icon: "doc", URL: runbooks, Tooltip: "What to do when an alert fires"},
-			{Type: "link", Title: "vLLM", Tags: []string{}, KeepTime: true, Icon: "dashboard", URL: "/d/vllm-overview", Tooltip: "vLLM's own board, where it is installed"},
+			{Type: "link", Title: "vLLM", Tags: []string{}, KeepTime: true, Icon: "dashboard", URL: "/d/vllm-overview", Tooltip: "vLLM's own dashboard, where it is installed"},
 		},
 	}
 }
@@ -19,11 +19,13 @@ const runbooks = "https://github.com/llm-prober/prober/tree/main/alerts/runbooks
 
 // add appends panels below what is there, from left to right, in lines of 24
 // columns.
-func (b *board) add(panels ...*panel) { b.Panels = append(b.Panels, b.place(b.bottom(), panels)...) }
+func (b *dashboard) add(panels ...*panel) {
+	b.Panels = append(b.Panels, b.place(b.bottom(), panels)...)
+}
 
 // row appends a row with panels beneath it. A collapsed one queries nothing until
 // it is opened.
-func (b *board) row(title string, collapsed bool, panels ...*panel) {
+func (b *dashboard) row(title string, collapsed bool, panels ...*panel) {
 	head := &panel{Type: "row", Title: title, Collapsed: &collapsed, GridPos: rectangle{H: 1, W: columns, Y: b.bottom()}}
 	beneath := b.place(b.bottom()+1, panels)
 	if collapsed {
@@ -37,7 +39,7 @@ func (b *board) row(title string, collapsed bool, panels ...*panel) {
 // columns is the width of Grafana's grid.
 const columns = 24
 
-func (b *board) place(y int, panels []*panel) []*panel {
+func (b *dashboard) place(y int, panels []*panel) []*panel {
 	x, height := 0, 0
 	for _, p := range panels {
 		if x+p.GridPos.W > columns {
@@ -51,7 +53,7 @@ func (b *board) place(y int, panels []*panel) []*panel {
 
 // bottom is the first line below all panels; what a collapsed row hides takes no
 // room.
-func (b *board) bottom() int {
+func (b *dashboard) bottom() int {
 	y := 0
 	for _, p := range b.Panels {
 		y = max(y, p.GridPos.Y+p.GridPos.H)
@@ -60,7 +62,7 @@ func (b *board) bottom() int {
 }
 
 // number gives every panel its id, in the order of reading.
-func (b *board) number() *board {
+func (b *dashboard) number() *dashboard {
 	id := 0
 	for _, p := range b.Panels {
 		for _, each := range append([]*panel{p}, p.Panels...) {
@@ -71,8 +73,8 @@ func (b *board) number() *board {
 	return b
 }
 
-// vars are the variables of a board, after the data source and before the window.
-func (b *board) vars(list ...variable) {
+// vars are the variables of a dashboard, after the data source and before the window.
+func (b *dashboard) vars(list ...variable) {
 	b.Templating.List = slices.Concat([]variable{{
 		Type: "datasource", Name: "datasource", Label: "Data source", Query: "prometheus", Refresh: 1, Options: []option{},
 	}}, list, []variable{
@@ -137,7 +139,7 @@ func probed() []variable {
 
 // marks draws what happened: alerts that fire, of these targets or of none;
 // reloads of the configuration; new versions of the prober.
-func (b *board) marks(targets string) {
+func (b *dashboard) marks(targets string) {
 	build := "group by (job, instance, version, revision) (" + buildInfo + "{" + ofProber + "}"
 	b.Annotations.List = []annotation{
 		{

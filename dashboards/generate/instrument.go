@@ -1,8 +1,8 @@
 package main
 
 // instrument is how the prober itself is.
-func instrument() *board {
-	b := newBoard("instrument", "Instrument", "Is the prober well: is it on time, is it scraped as it should be, does it have what it needs.")
+func instrument() *dashboard {
+	b := newDashboard("instrument", "Instrument", "Is the prober well: is it on time, is it scraped as it should be, does it have what it needs.")
 	b.vars(probers()...)
 	b.marks(".*")
 	self := scope{ofProber, "job, instance"}

@@ -10,8 +10,8 @@ func all(aggregate, expr string) string { return aggregate + "(" + expr + ")" }
 const legend = "{{target}} {{model}} {{prompt}}"
 
 // overview is the fleet: a row for each thing that is probed.
-func overview() *board {
-	b := newBoard("overview", "Overview", "All targets: are they up, are they fast, is their error budget left.")
+func overview() *dashboard {
+	b := newDashboard("overview", "Overview", "All targets: are they up, are they fast, is their error budget left.")
 	b.vars(append(probed(), atLeast())...)
 	b.marks("$target")
 	b.add(fleetFigures(targets())...)
@@ -50,7 +50,7 @@ func fleetFigures(s scope) []*panel {
 	}
 }
 
-// fleetTable has a row for each thing that is probed; its name leads to its board.
+// fleetTable has a row for each thing that is probed; its name leads to its dashboard.
 func fleetTable(s scope) *panel {
 	columns := []string{"", "Success", "TTFT p50", "TTFT p95", "TPOT p50", "ITL p50", "E2EL p50", "Probes", "Last success", "Budget left"}
 	p := table("Fleet", seconds, 24, 9,
@@ -69,22 +69,22 @@ func fleetTable(s scope) *panel {
 	p.override("byName", "target", property{"links", []dataLink{
 		{Title: "Target", URL: "/d/prober-target?var-target=${__data.fields.target:percentencode}&var-model=${__data.fields.model:percentencode}" +
 			"&var-prompt=${__data.fields.prompt:percentencode}&" + keep},
-		// Without A and B the board takes the first and the last of the group, which
+		// Without A and B the dashboard takes the first and the last of the group, which
 		// differ; this one as A would be B as well where it is the last.
 		{Title: "Compare the members of its group", URL: "/d/prober-compare?var-group=${__data.fields.group:percentencode}" +
 			"&var-prompt=${__data.fields.prompt:percentencode}&" + keep},
 	}})
 	p.override("byName", "model", property{"links", []dataLink{
-		{Title: "vLLM's own board", URL: "/d/vllm-overview?var-model_name=${__data.fields.model:percentencode}&${__url_time_range}"},
+		{Title: "vLLM's own dashboard", URL: "/d/vllm-overview?var-model_name=${__data.fields.model:percentencode}&${__url_time_range}"},
 	}})
 	p.override("byName", "Success", property{"unit", share}, property{"decimals", 2}).override("byName", "Success", judgedColumn(bad, from(0.95, wary), from(0.99, good))...)
 	p.override("byName", "Probes", property{"unit", count}, property{"decimals", 0})
 	p.override("byName", "Budget left", property{"unit", share}, property{"decimals", 1}).override("byName", "Budget left", judgedColumn(bad, from(0, wary), from(0.25, good))...)
 	return p.says("A row for each target, model and prompt, over the window; budget left is that of its worst objective over the time shown. "+
-		"Quantiles are empty below 10 probes in the window (p95 below 20). A target's name leads to its board.", ttft)
+		"Quantiles are empty below 10 probes in the window (p95 below 20). A target's name leads to its dashboard.", ttft)
 }
 
-// keep hands the choices of the reader to another board.
+// keep hands the choices of the reader to another dashboard.
 const keep = "${datasource:queryparam}&${job:queryparam}&${instance:queryparam}&${window:queryparam}&${__url_time_range}"
 
 func alertTable() *panel {

@@ -15,7 +15,7 @@ const identity = "target, model, prompt"
 // a second Grafana's rate interval of a minute holds six.
 const (
 	window   = "[$window]"
-	shown    = "[$__range]"         // all that the board shows
+	shown    = "[$__range]"         // all that the dashboard shows
 	interval = "[$__rate_interval]" // heatmaps only
 )
 

@@ -1,8 +1,8 @@
 package main
 
 // target is one thing that is probed, from its objectives to its frames.
-func target() *board {
-	b := newBoard("target", "Target", "One target: its objectives, the shape of its latency, its failures, its frames, and whether it became slower.")
+func target() *dashboard {
+	b := newDashboard("target", "Target", "One target: its objectives, the shape of its latency, its failures, its frames, and whether it became slower.")
 	b.vars(append(probed(), atLeast())...)
 	b.marks("$target")
 	s := targets()
