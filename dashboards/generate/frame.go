@@ -8,9 +8,9 @@ func newDashboard(name, title, description string) *dashboard {
 		UID: "prober-" + name, Title: "Prober / " + title, Description: description, Tags: []string{"prober"},
 		SchemaVersion: 39, Editable: true, GraphTooltip: 1, Refresh: "30s", Time: span{"now-6h", "now"},
 		Links: []dashboardLink{
-			{Type: "dashboards", Title: "Prober", Tags: []string{"prober"}, AsDropdown: true, IncludeVars: true, KeepTime: true, Icon: "external link", Tooltip: "The other dashboards, with these variables and this time"},
+			{Type: "dashboards", Title: "Prober", Tags: []string{"prober"}, AsDropdown: true, IncludeVars: true, KeepTime: true, Icon: "external link", Tooltip: "The other dashboards, with the same variables and time range"},
 			{Type: "link", Title: "Runbooks", Tags: []string{}, TargetBlank: true, Icon: "doc", URL: runbooks, Tooltip: "What to do when an alert fires"},
-			{Type: "link", Title: "vLLM", Tags: []string{}, KeepTime: true, Icon: "dashboard", URL: "/d/vllm-overview", Tooltip: "vLLM's own dashboard, where it is installed"},
+			{Type: "link", Title: "vLLM", Tags: []string{}, KeepTime: true, Icon: "dashboard", URL: "/d/vllm-overview", Tooltip: "vLLM's own dashboard, if it is installed"},
 		},
 	}
 }
@@ -51,8 +51,7 @@ func (b *dashboard) place(y int, panels []*panel) []*panel {
 	return panels
 }
 
-// bottom is the first line below all panels; what a collapsed row hides takes no
-// room.
+// bottom is the first line below all panels; panels in a collapsed row take no space.
 func (b *dashboard) bottom() int {
 	y := 0
 	for _, p := range b.Panels {
@@ -80,16 +79,16 @@ func (b *dashboard) vars(list ...variable) {
 	}}, list, []variable{
 		{
 			Type: "custom", Name: "window", Label: "Window", Query: "30m,5m,1h,6h,1d", Options: choices("30m", "5m", "1h", "6h", "1d"),
-			Description: "How far quantiles and ratios look back: 30m holds 180 probes at 0.1 a second",
+			Description: "How far quantiles and ratios look back: 30m holds 180 probes at 0.1 probes a second",
 		},
 	})
 }
 
-// atLeast is how many probes a median needs; not shown.
+// atLeast is a hidden constant: how many probes a median needs.
 func atLeast() variable {
 	return variable{
 		Type: "constant", Name: "min_probes", Query: "10", Hide: 2, Options: []option{},
-		Description: "Fewer probes in the window show no p50; p95 needs twice, p99 ten times as many",
+		Description: "p50 is empty with fewer probes in the window; p95 needs twice, p99 ten times as many",
 	}
 }
 
@@ -102,9 +101,8 @@ func choices(words ...string) []option {
 	return list
 }
 
-// several is a variable of the values of a label, of which all are chosen at
-// first. All also holds series without the label: by OTLP there may be no
-// instance.
+// several is a variable with the values of a label, all selected by default. All
+// also matches series without the label: OTLP may have no instance.
 func several(name, label, metric string) variable {
 	v := single(name, label, metric, name)
 	v.Multi, v.IncludeAll, v.AllValue = true, true, ".*"
@@ -137,8 +135,8 @@ func probed() []variable {
 	)
 }
 
-// marks draws what happened: alerts that fire, of these targets or of none;
-// reloads of the configuration; new versions of the prober.
+// marks adds annotations: firing alerts of these targets or without a target,
+// configuration reloads, and new versions of the prober.
 func (b *dashboard) marks(targets string) {
 	build := "group by (job, instance, version, revision) (" + buildInfo + "{" + ofProber + "}"
 	b.Annotations.List = []annotation{
@@ -160,7 +158,7 @@ func (b *dashboard) marks(targets string) {
 	}
 }
 
-// firing are the prober's alerts that fire, of targets or of none.
+// firing selects the prober's firing alerts, of these targets or without a target.
 func firing(targets string) string {
 	return `ALERTS{alertname=~"Prober.+",alertstate="firing",target=~"` + targets + `|"}`
 }
@@ -171,9 +169,9 @@ func ref(n int) string { return string(rune('A' + n)) }
 // columnOf is what the n-th query of a table is called before it is renamed.
 func columnOf(n int) string { return "Value #" + ref(n) }
 
-// renamed orders and names the columns of a table: labels keep their names; hidden
-// ones go, and the values that get no name. Grafana calls the values of a table with
-// one query just Value.
+// renamed orders and names the columns of a table. Labels keep their names; hidden
+// labels and values with an empty name are left out. Grafana calls the values of a
+// table with one query just Value.
 func renamed(labels, hidden, values []string) transformation {
 	exclude, index, names := map[string]any{"Time": true, "Value": true}, map[string]any{}, map[string]any{}
 	for _, h := range hidden {
