@@ -15,7 +15,7 @@ var arrows = map[string][]string{
 	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "inject", "sim", "probe", "wire", "stream"},
 	"internal/config":    {},
 	"internal/discovery": {},
-	"internal/inject":    {},
+	"internal/inject":    {"config"},
 	"internal/schedule":  {},
 	"internal/prompt":    {},
 	"internal/telemetry": {"probe", "wire", "stream"},
