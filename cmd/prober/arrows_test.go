@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	"internal/status":    {"probe", "wire", "stream"},
 	"internal/report":    {"plot", "probe", "wire", "stream"},
 	"internal/plot":      {},
-	"internal/archive":   {"report", "plot", "probe", "wire", "stream"},
+	"internal/archive":   {"config", "report", "plot", "probe", "wire", "stream"},
 	"internal/bench":     {"schedule", "probe", "wire", "stream"},
 	"internal/sim":       {},
 	"internal/probe":     {"wire", "stream"},
