@@ -13,9 +13,9 @@ const module = "github.com/llm-prober/prober/"
 // it. All arrows point down.
 var arrows = map[string][]string{
 	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "inject", "sim", "probe", "wire", "stream", "format"},
-	"internal/config":    {},
+	"internal/config":    {"probe", "wire", "stream"},
 	"internal/discovery": {},
-	"internal/inject":    {},
+	"internal/inject":    {"config", "probe", "wire", "stream"},
 	"internal/schedule":  {},
 	"internal/prompt":    {},
 	"internal/telemetry": {"probe", "wire", "stream"},
@@ -23,7 +23,7 @@ var arrows = map[string][]string{
 	"internal/report":    {"plot", "probe", "wire", "stream", "format"},
 	"internal/plot":      {"format"},
 	"internal/format":    {},
-	"internal/archive":   {"report", "plot", "probe", "wire", "stream", "format"},
+	"internal/archive":   {"config", "report", "plot", "probe", "wire", "stream", "format"},
 	"internal/bench":     {"schedule", "probe", "wire", "stream"},
 	"internal/sim":       {},
 	"internal/probe":     {"wire", "stream"},
