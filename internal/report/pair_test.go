@@ -114,7 +114,7 @@ func TestDoubt(t *testing.T) {
 			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",
 		}},
 	} {
-		if diff := cmp.Diff(test.want, Doubt(test.a, test.b)); diff != "" {
+		if diff := cmp.Diff(test.want, PairWarnings(test.a, test.b)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -133,10 +133,10 @@ func TestDoubtLength(t *testing.T) {
 		"no sample":         {nil, n, nil},
 		"not counted":       {with(asked, func(s *Sample) { s.Prompt = wire.Count{} }, all(3)...), n, nil},
 		"of one that fails": {with(asked, func(s *Sample) { *s = failure("it", 1, probe.WrongLength); other(s) }, 1), n, nil},
-		"another length":    {with(asked, other, all(3)...), 1000, []string{"prompts count 1,234 tokens where 1,000 were asked"}},
-		"some":              {with(asked, other, 0), n, []string{"prompts count 1,234 to " + format.Grouped(n) + " tokens where " + format.Grouped(n) + " were asked"}},
+		"another length":    {with(asked, other, all(3)...), 1000, []string{"prompts have 1,234 tokens where 1,000 were asked"}},
+		"some":              {with(asked, other, 0), n, []string{"prompts have 1,234 to " + format.Grouped(n) + " tokens where " + format.Grouped(n) + " were asked"}},
 	} {
-		if diff := cmp.Diff(test.want, DoubtLength(test.samples, test.asked)); diff != "" {
+		if diff := cmp.Diff(test.want, LengthWarnings(test.samples, test.asked)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +53,7 @@ func batched(s *Sample) { s.Bursts = 85 }
 
 func TestWarnings(t *testing.T) {
 	good := answers("a", 10, 0.8, 0.003, 0.01, 1)
-	doubt := func(text string) func(*Sample) { return func(s *Sample) { s.Doubts = []string{text} } }
+	warning := func(text string) func(*Sample) { return func(s *Sample) { s.Warnings = []string{text} } }
 	for name, test := range map[string]struct {
 		samples []Sample
 		want    string // of the first warnings, parted by "|"; empty: none
@@ -69,14 +68,14 @@ func TestWarnings(t *testing.T) {
 		"hidden reasoning": {
 			with(good, func(s *Sample) {
 				s.Hidden = true
-				doubt("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")(s)
+				warning("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")(s)
 			}, 0, 4, 9),
 			"3 of 10 requests had hidden reasoning: excluded from TTFT",
 		},
 		"read late": {
 			with(good, func(s *Sample) {
 				s.Tainted, s.ITL, s.Joined = true, nil, 98
-				doubt("the prober read up to 45ms late, and 98 tokens together with others: no TTFT, no ITL, no max gap")(s)
+				warning("the prober read up to 45ms late, and 98 tokens together with others: no TTFT, no ITL, no max gap")(s)
 			}, 0, 1, 2, 3, 4, 5),
 			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: P75 and above rest",
 		},
@@ -116,15 +115,12 @@ func TestWarnings(t *testing.T) {
 			answers("a", 100, 0.8, 0.003, 0.01, 1), "only 100 requests: P95 and above rest on fewer than ten samples",
 		},
 		"one": {good[:1], "only 1 request: all its quantiles are the same"},
-		"doubts that are equal": {
-			with(answers("a", 1000, 0.8, 0.003, 0.01, 1), doubt("100 tokens of prompt"), 3, 5), "2 of 1,000 requests: 100 tokens of prompt",
+		"warnings that are equal": {
+			with(answers("a", 1000, 0.8, 0.003, 0.01, 1), warning("100 tokens of prompt"), 3, 5), "2 of 1,000 requests: 100 tokens of prompt",
 		},
-		"doubts that differ in numbers": {
-			with(with(answers("a", 1000, 0.8, 0.003, 0.01, 1), doubt("7 of prompt (+2)"), 3), doubt("103 of prompt (-1)"), 5, 6),
+		"warnings that differ in numbers": {
+			with(with(answers("a", 1000, 0.8, 0.003, 0.01, 1), warning("7 of prompt (+2)"), 3), warning("103 of prompt (-1)"), 5, 6),
 			"3 of 1,000 requests, for example: 7 of prompt (+2)",
-		},
-		"doubts that are summed up": {
-			with(answers("a", 1000, 0.8, 0.003, 0.01, 1), doubt("12 of 25 token frames arrived together with the one before: something batches them"), 3), "",
 		},
 	} {
 		want := strings.Split(test.want, "|")
@@ -134,19 +130,6 @@ func TestWarnings(t *testing.T) {
 				t.Errorf("%s: %q, want %q", name, got, want)
 				break
 			}
-		}
-	}
-}
-
-// What is summed up is told apart by its words, which are the probe's.
-func TestWordsOfDoubtsAreThoseOfTheProbe(t *testing.T) {
-	source, err := os.ReadFile("../probe/doubt.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range told() {
-		if !strings.Contains(string(source), part) {
-			t.Errorf("the probe has no doubt with %q", part)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func comparison(a, b string, rounds int) Comparison {
 
 func compared(left, right []Sample) Comparison {
 	a, b := left[0].Target, right[0].Target
-	return Compare(Comparison{A: a, B: b, Load: "0.1 QPS", Warnings: Doubt(left, right)}, PairUp(left, right))
+	return Compare(Comparison{A: a, B: b, Load: "0.1 QPS", Warnings: PairWarnings(left, right)}, PairUp(left, right))
 }
 
 func comparisonText(t *testing.T, c Comparison, width int, color bool) string {

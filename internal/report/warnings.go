@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -184,37 +183,22 @@ func fewForTails(good []Sample) string {
 // percentile is the name of a quantile: "P99".
 func percentile(share float64) string { return fmt.Sprintf("P%g", math.Round(share*1e4)/1e2) }
 
-// told are parts of a single request's doubts that are summed up above.
-func told() []string {
-	return []string{
-		"the server did not say how many tokens it generated",
-		"no frame says how many it carries",
-		"token frames arrived together with the one before",
-		"tokens of it in its cache",
-		"reasoning that no frame showed",
-		"the prober read up to",
-	}
-}
-
-// common sums up the doubts of single requests. Those that differ only in their
+// common sums up the warnings of single requests. Those that differ only in their
 // numbers are one.
 func common(good []Sample) []string {
-	type doubt struct {
+	type warning struct {
 		first string
 		alike bool
 		n     int
 	}
 	var kinds []string
-	found := map[string]*doubt{}
+	found := map[string]*warning{}
 	for _, s := range good {
-		for _, text := range s.Doubts {
-			if slices.ContainsFunc(told(), func(part string) bool { return strings.Contains(text, part) }) {
-				continue
-			}
+		for _, text := range s.Warnings {
 			kind := strings.Map(dropDigit, text)
 			if found[kind] == nil {
 				kinds = append(kinds, kind)
-				found[kind] = &doubt{first: text, alike: true}
+				found[kind] = &warning{first: text, alike: true}
 			}
 			found[kind].n++
 			found[kind].alike = found[kind].alike && text == found[kind].first
@@ -222,12 +206,12 @@ func common(good []Sample) []string {
 	}
 	var list []string
 	for _, kind := range kinds {
-		d := found[kind]
+		w := found[kind]
 		such := ": "
-		if !d.alike {
+		if !w.alike {
 			such = ", for example: "
 		}
-		list = append(list, of(d.n, len(good), "request")+such+d.first)
+		list = append(list, of(w.n, len(good), "request")+such+w.first)
 	}
 	return list
 }
