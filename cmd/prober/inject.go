@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/inject"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
@@ -132,7 +133,7 @@ const ignored = ": unknown variable, ignored"
 // model server with it. Files are in the image, if anywhere, and are not judged.
 func checkSidecar(environ map[string]string) (tokensPerDay string, problems []inject.Problem) {
 	c, err := config.Load(config.Options{
-		Environ: environ, APIs: apis(), Servers: wire.Servers(),
+		Environ: environ, APIs: engine.APIs(), Servers: wire.Servers(),
 		ReadFile: func(string) ([]byte, error) { return []byte("{}"), nil },
 	})
 	if wrong, ok := errors.AsType[config.Problems](err); ok {
@@ -161,7 +162,7 @@ func sidecarTokens(c *config.Config) string {
 		if asks.Workload == prompt.Dataset {
 			asks.Workload = prompt.Cold
 		}
-		total += (&job{asks: asks}).tokensPerDay(t)
+		total += (&engine.Job{Prompts: asks}).TokensPerDay(t)
 	}
 	return report.Grouped(total)
 }

@@ -55,7 +55,6 @@ Exit code: 0 if there was something to tell, 1 if not, 2 for usage.`,
 			if err != nil {
 				return err
 			}
-			trustThePublic()
 			return i.run(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
