@@ -96,7 +96,7 @@ func (e *entry) failure() failure {
 	return f
 }
 
-func workload(t Target) []string {
+func workload(t probe.Description) []string {
 	var words []string
 	if t.PromptTokens > 0 || t.MaxTokens > 0 {
 		words = append(words, fmt.Sprintf("%s prompt, %s → %s tokens", t.Prompt, grouped(t.PromptTokens), grouped(t.MaxTokens)))

@@ -90,9 +90,9 @@ func TestEveryFailureHasItsOwnLetter(t *testing.T) {
 }
 
 func TestAGroupSharesItsScales(t *testing.T) {
-	b := NewBoard(time.Now(), "v1")
-	b.Set(Target{Name: "a", Group: "g"})
-	b.Set(Target{Name: "b", Group: "g"})
+	b := NewBoard(time.Now(), "v1", nil)
+	b.Set(probe.Description{Name: "a", Group: "g"})
+	b.Set(probe.Description{Name: "b", Group: "g"})
 	b.Record(success("a", ms, time.Second))
 	b.Record(success("b", ms, 3*time.Second))
 	b.Record(broken("b", probe.Timeout, "too slow"))
@@ -182,7 +182,7 @@ func TestSpelling(t *testing.T) {
 		{percent(0.99999), "99.99 %"},
 		{percent(0.57), "57 %"},
 		{goal(0.9995), "99.95 %"},
-		{strings.Join(workload(Target{Prompt: "cold"}), " "), "cold prompt"},
+		{strings.Join(workload(probe.Description{Prompt: "cold"}), " "), "cold prompt"},
 	} {
 		if got := strings.ReplaceAll(test.got, unit, " "); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)

@@ -64,7 +64,7 @@ func vllmTokenizer(chat bool) Tokenizer {
 		body: func(a Ask) any {
 			b := body{"model": a.Model}
 			if chat {
-				b["messages"] = messages(a)
+				b["messages"] = a.conversation()
 			} else {
 				b["prompt"] = a.text()
 			}
@@ -99,7 +99,7 @@ func tgiTokenizer() Tokenizer {
 func tgiChatTokenizer() Tokenizer {
 	return Tokenizer{
 		Path: "/chat_tokenize",
-		body: func(a Ask) any { return body{"model": a.Model, "messages": messages(a)} },
+		body: func(a Ask) any { return body{"model": a.Model, "messages": a.conversation()} },
 		read: func(reply []byte) Tokenized {
 			var r struct {
 				Tokens json.RawMessage `json:"tokenize_response"`
