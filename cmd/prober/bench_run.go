@@ -11,6 +11,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
@@ -158,7 +159,7 @@ func (r *benchRun) warm(ctx context.Context, j *engine.Job) (next uint64, err er
 func firstWords(j *engine.Job) string {
 	words := "warm-up: "
 	if j.Prompts.Workload != prompt.Dataset {
-		words += fmt.Sprintf("prompts of %s tokens, ", report.Grouped(j.Targets[0].PromptTokens))
+		words += fmt.Sprintf("prompts of %s tokens, ", format.Grouped(j.Targets[0].PromptTokens))
 	}
 	return words + fmt.Sprintf("not counted (at most %v each)", j.Targets[0].Timeout)
 }

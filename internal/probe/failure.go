@@ -213,17 +213,12 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	return verdict{outcome: OK}
 }
 
-// The counts that show that a prompt was cut, where nothing else is known of its
-// length: no context is as short as the least of them, so that a smaller count is
-// a server's that does not count, and no tokenizer joins more than a tenth of
-// words in no order.
-const (
-	shortestContext = 512
-	joined          = 10
-)
+// joined is the part of words in no order that a tokenizer joins at most: 1/joined.
+const joined = 10
 
-// shortened reports whether a server counted fewer tokens than the prompt can have.
+// shortened reports whether a server counted fewer tokens than the prompt can have, where
+// nothing else is known of its length.
 func shortened(prompt wire.Count, expect Expectation) bool {
 	return !expect.PromptTokens.Known && prompt.Known &&
-		prompt.N >= shortestContext && prompt.N < expect.Words-expect.Words/joined
+		prompt.N >= wire.MinContext && prompt.N < expect.Words-expect.Words/joined
 }

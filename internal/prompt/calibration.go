@@ -3,6 +3,8 @@ package prompt
 import (
 	"math"
 	"slices"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 const (
@@ -14,10 +16,6 @@ const (
 	uncounted = 4  // words per token that no tokenizer reaches: such a server counts something else
 	near      = 16 // where longer prompts are refused, the length found may lack 1/near of what was asked
 	more      = 4  // words by which a count must grow, even where several words are one token
-
-	// shortestContext is a length, in tokens, that every server accepts: a count
-	// that stops below it is not a cut prompt but a server that does not count.
-	shortestContext = 512
 )
 
 // A size is how long a prompt is: so many words of the list, and so many pads,
@@ -180,7 +178,7 @@ func (c *calibration) stuck() bool {
 		predicted = slopeOf(c.counts[:n-1]) * float64(words)
 	}
 	return words >= more && (grown <= 0 || float64(grown) < predicted/2) &&
-		last.tokens < c.want && last.tokens >= min(c.want/2, shortestContext)
+		last.tokens < c.want && last.tokens >= min(c.want/2, wire.MinContext)
 }
 
 // guess is the longest size that should not count more than asked: pads can fill

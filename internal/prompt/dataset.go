@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // An Entry is one prompt of a data set.
 type Entry struct {
-	Turns []Turn // the conversation before Text; may be empty
-	Text  string // what the user says now, never empty
+	Turns []wire.Turn // the conversation before Text; may be empty
+	Text  string      // what the user says now, never empty
 }
 
 // dataset is prompts of a file, one after another and then again.
@@ -91,7 +93,7 @@ func parseEntry(data []byte) (Entry, error) {
 
 // conversation is the entry of messages.
 func (l line) conversation() (Entry, error) {
-	var turns []Turn
+	var turns []wire.Turn
 	for i, m := range l.Messages {
 		switch {
 		case m.Role != "system" && m.Role != "user" && m.Role != "assistant":
@@ -99,7 +101,7 @@ func (l line) conversation() (Entry, error) {
 		case m.Content == nil || strings.TrimSpace(*m.Content) == "":
 			return Entry{}, fmt.Errorf("message %d: has no content", i+1)
 		}
-		turns = append(turns, Turn{m.Role, *m.Content})
+		turns = append(turns, wire.Turn{Role: m.Role, Text: *m.Content})
 	}
 	last := len(turns) - 1
 	if last < 0 || turns[last].Role != "user" {

@@ -3,7 +3,11 @@
 // [Writer] what it counted.
 package prompt
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
 
 // A Workload is a way to ask. The set is closed: it is a metric label.
 type Workload string
@@ -63,20 +67,14 @@ func (o Options) Longest() int {
 	return o.Tokens
 }
 
-// A Turn is one message of a conversation.
-type Turn struct {
-	Role string // system, user or assistant
-	Text string
-}
-
 // A Prompt is one text or one list of token ids, and how long it should be.
 type Prompt struct {
-	Turns   []Turn // the conversation before Text; empty but for sessions and datasets
-	Text    string // what the user says now; empty if IDs are given
-	IDs     []int  // the prompt in tokens, instead of Text; the caller's own
-	Salt    string // keeps prompts apart in caches that take a salt; empty where the cache is meant to serve
-	Session string // who asks, for routers that keep a user on one server; empty but for sessions
-	Expect  string // words that the answer must hold next to each other; empty if any answer will do
+	Turns   []wire.Turn // the conversation before Text; empty but for sessions and datasets
+	Text    string      // what the user says now; empty if IDs are given
+	IDs     []int       // the prompt in tokens, instead of Text; the caller's own
+	Salt    string      // keeps prompts apart in caches that take a salt; empty where the cache is meant to serve
+	Session string      // who asks, for routers that keep a user on one server; empty but for sessions
+	Expect  string      // words that the answer must hold next to each other; empty if any answer will do
 
 	Asked int // tokens that were asked for; 0: any length
 	Words int // white-space separated words of Turns and Text, or ids: tokens are at least about as many
@@ -89,10 +87,10 @@ type Prompt struct {
 
 	// Tokens is what the server should count: what it counted for this size
 	// before, or what was asked if it does not count all that it is sent.
-	// Settled is false during calibration. Held is true once the usage of an answer
+	// Calibrated is false during calibration. Confirmed is true once the usage of an answer
 	// has confirmed Tokens: then another count is wrong.
-	Tokens        int
-	Settled, Held bool
+	Tokens                int
+	Calibrated, Confirmed bool
 }
 
 // words counts the words of a prompt, or its ids.

@@ -1,6 +1,10 @@
 package prompt
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
 
 // QuestionTokens are the tokens that a round of a session adds beside the answer: the
 // question, and what the chat template adds to both turns.
@@ -54,17 +58,17 @@ func (s sessions) begin(shape int, others *calibrations) terms {
 
 func (s sessions) write(_ int, nonce uint64, history []observation) Prompt {
 	first := history[0].size
-	var turns []Turn
+	var turns []wire.Turn
 	if s.System > 0 {
 		system := max(1, first.words*s.System/s.Tokens)
 		first.words -= system
 		order := shuffled(system, ^s.Seed, 0)
-		turns = append(turns, Turn{"system", compose(piece{text: head}, piece{order: order})})
+		turns = append(turns, wire.Turn{Role: "system", Text: compose(piece{text: head}, piece{order: order})})
 	}
 	question := s.question(0, nonce, first, tailFor(s.Tokens))
 	answer := counting(max(1, int(float64(s.Answer)/cost(history[0])))) // about as many tokens as asked for
 	for i, next := range history[1:] {
-		turns = append(turns, Turn{"user", question}, Turn{"assistant", answer})
+		turns = append(turns, wire.Turn{Role: "user", Text: question}, wire.Turn{Role: "assistant", Text: answer})
 		question = s.question(i+1, nonce, next.size, shortTail)
 	}
 	return Prompt{

@@ -67,7 +67,7 @@ func (w *Writer) writeIDs(nonce uint64) (p Prompt, ok bool) {
 	w.mu.Unlock()
 
 	n, seed := w.options.Tokens, w.options.Seed
-	p = Prompt{Words: n, Asked: n, Size: Size{ids: true}, Tokens: n, Settled: true, Held: confirmed}
+	p = Prompt{Words: n, Asked: n, Size: Size{ids: true}, Tokens: n, Calibrated: true, Confirmed: confirmed}
 	if w.options.Workload == Warm {
 		seed, nonce = 0, 0
 	} else {
