@@ -34,10 +34,9 @@ func (d dataset) write(_ int, nonce uint64, _ []observation) Prompt {
 // maxErrors is how many wrong lines of a data set are reported.
 const maxErrors = 10
 
-// ParseDataset reads a data set: JSON lines, each an object with a prompt, a
-// text or the messages of a conversation that ends with the user. Blank lines
-// are skipped and other keys ignored. The error names the wrong lines, ten at
-// most, and never quotes them. A file without prompts is an error.
+// ParseDataset reads a data set: JSON lines, each an object with a prompt, a text or the messages of a
+// conversation that ends with the user. Blank lines are skipped and other keys ignored. The error names the
+// wrong lines, ten at most, and never quotes them. A file without prompts is an error.
 func ParseDataset(data []byte) ([]Entry, error) {
 	var entries []Entry
 	var wrong []error

@@ -5,12 +5,11 @@ import (
 	"sync"
 )
 
-// A Writer writes the prompts of one group of targets. It is safe for concurrent
-// use.
+// A Writer writes the prompts of one group of targets. It is safe for concurrent use.
 //
-// A prompt of a given size is always made of the same words; only their order
-// differs. Tokenizers split text at white space before anything else, so every
-// prompt of that size counts the same, and an exact size stays exact.
+// A prompt of a given size is always made of the same words; only their order differs. Tokenizers split
+// text at white space before anything else, so every prompt of that size counts the same, and an exact size
+// stays exact.
 type Writer struct {
 	options Options
 	author  author
@@ -28,8 +27,8 @@ func NewWriter(o Options) *Writer {
 	}}
 }
 
-// Prompt writes the prompt of a round. The same round gives the same text as
-// long as the sizes do not change.
+// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not
+// change.
 func (w *Writer) Prompt(round uint64) Prompt {
 	return w.write(w.author.place(round))
 }
@@ -60,8 +59,8 @@ func (w *Writer) known(shape int) (p Prompt, history []observation) {
 	}, history
 }
 
-// Learn takes the tokens that an answer's usage counted for a prompt of a size;
-// 0 if the server did not count.
+// Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not
+// count.
 func (w *Writer) Learn(s Size, tokens int) {
 	if s.ids {
 		if tokens > 0 {
@@ -90,13 +89,13 @@ func (w *Writer) change(s Size, by func(*calibration)) {
 	w.calibrations.change(s, by)
 }
 
-// Calibrate asks count for the tokens of prompts until their length is exact, or as
-// near as it gets: for sessions that of all rounds, for a book that of its first
-// passage. A tokenizer may count otherwise than usage does, so this alone confirms
-// no length. Calibrate returns count's error, and then has learned nothing wrong.
+// Calibrate asks count for the tokens of prompts until their length is exact, or as near as it gets: for
+// sessions that of all rounds, for a book that of its first passage. A tokenizer may count otherwise than
+// usage does, so this alone confirms no length. Calibrate returns count's error, and then has learned
+// nothing wrong.
 //
-// The prompts that it has counted are never asked, so that a server which caches
-// what it counts has nothing of those that are.
+// The prompts that it has counted are never asked, so that a server which caches what it counts has nothing
+// of those that are.
 func (w *Writer) Calibrate(count func(Prompt) (int, error)) error {
 	shapes := 1
 	if w.options.Workload == Sessions {
@@ -110,8 +109,8 @@ func (w *Writer) Calibrate(count func(Prompt) (int, error)) error {
 	return nil
 }
 
-// CalibrateRound is [Writer.Calibrate] for the prompt of one round, as a book needs it before each
-// passage. It counts nothing if the length is known.
+// CalibrateRound is [Writer.Calibrate] for the prompt of one round, as a book needs it before each passage.
+// It counts nothing if the length is known.
 func (w *Writer) CalibrateRound(round uint64, count func(Prompt) (int, error)) error {
 	shape, _ := w.author.place(round)
 	return w.calibrate(shape, count)
@@ -139,9 +138,8 @@ func (w *Writer) calibrate(shape int, count func(Prompt) (int, error)) error {
 	return nil
 }
 
-// Off is by how many tokens prompts differ from what was asked, those that
-// differ most; known is false during calibration. Of a book, calibrated passages
-// count.
+// Off is by how many tokens prompts differ from what was asked, those that differ most; known is false
+// during calibration. Of a book, calibrated passages count.
 func (w *Writer) Off() (tokens int, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
