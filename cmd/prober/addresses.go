@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/telemetry"
 )
 
 // A blank is what is wrong with a host whose addresses are wanted.
@@ -64,7 +65,7 @@ func (i *instance) lookAtNames(ctx context.Context, c *crew) {
 	if len(hostsOf(i.config.Targets)) == 0 || c.observers.drains() {
 		return
 	}
-	c.observers.recorder.LookupsFailed(i.lookUp(ctx, i.config))
+	c.observers.recorder.Update(telemetry.LookupFailures, float64(i.lookUp(ctx, i.config)))
 	now, before := i.roster(i.config), len(i.probed)
 	if reflect.DeepEqual(now, i.probed) {
 		return

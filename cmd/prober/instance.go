@@ -67,7 +67,7 @@ func (i *instance) run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, i.listener.Close())
 	}
-	o.recorder.LookupsFailed(unknown)
+	o.recorder.Update(telemetry.LookupFailures, float64(unknown))
 	starts, stop := context.WithCancel(ctx)
 	defer stop()
 	probes, drop := context.WithCancel(context.WithoutCancel(ctx))
@@ -225,13 +225,13 @@ func (i *instance) observe(ctx context.Context) (*observers, error) {
 	o.otlp, err = telemetry.NewOTLP(ctx, telemetry.OTLPOptions{
 		Environ: os.Getenv, Build: i.build, GenAI: i.config.GenAISemconv,
 		OnError: func(err error) {
-			o.metrics.ExportFailed()
+			o.metrics.Update(telemetry.ExportFailures, 1)
 			i.log.Warn("export over OTLP", zap.Error(err))
 		},
 	})
 	switch {
 	case err != nil && i.config.DrainEndpoint: // see idle
-		o.metrics.ExportFailed()
+		o.metrics.Update(telemetry.ExportFailures, 1)
 		i.log.Error("nothing is exported over OTLP", zap.Error(err))
 	case err != nil:
 		return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/status"
+	"github.com/llm-prober/prober/internal/telemetry"
 )
 
 // reload makes the crew work by the configuration as it is now, and ends draining. A
@@ -22,7 +23,7 @@ func (i *instance) reload(ctx context.Context, c *crew) error {
 	var targets []config.Target
 	var jobs []*job
 	if err == nil {
-		c.observers.recorder.LookupsFailed(i.lookUp(ctx, next))
+		c.observers.recorder.Update(telemetry.LookupFailures, float64(i.lookUp(ctx, next)))
 		targets = i.roster(next)
 		jobs, err = assemble(targets, i.files, i.dial, i.build)
 	}
