@@ -44,7 +44,7 @@ prints its JSON; with --output it writes the named ones, or all, into a director
 
 // chosenBoards are the boards of some names, or all of them without names. The
 // error holds everything that is wrong.
-func chosenBoards(names []string, output string) ([]dashboards.Board, error) {
+func chosenBoards(names []string, output string) ([]dashboards.Dashboard, error) {
 	if len(names) == 0 {
 		return dashboards.All(), nil
 	}
@@ -52,7 +52,7 @@ func chosenBoards(names []string, output string) ([]dashboards.Board, error) {
 	for _, b := range dashboards.All() {
 		known = append(known, b.Name)
 	}
-	var boards []dashboards.Board
+	var boards []dashboards.Dashboard
 	var problems config.Problems
 	for _, name := range names {
 		b, ok := dashboards.ByName(name)
@@ -71,7 +71,7 @@ func chosenBoards(names []string, output string) ([]dashboards.Board, error) {
 }
 
 // listBoards says which boards there are and how they get into Grafana.
-func listBoards(w io.Writer, boards []dashboards.Board) error {
+func listBoards(w io.Writer, boards []dashboards.Dashboard) error {
 	var b strings.Builder
 	for _, board := range boards {
 		fmt.Fprintf(&b, "%-12s%-20s%-22s%s\n", board.Name, board.UID, board.Title, board.About)
@@ -90,7 +90,7 @@ classic buckets and what came by OTLP alike. Grafana 10.4 or later.
 }
 
 // writeBoards writes a file for each board and says which.
-func writeBoards(w io.Writer, boards []dashboards.Board, dir string) error {
+func writeBoards(w io.Writer, boards []dashboards.Dashboard, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // for Grafana to read
 		return fmt.Errorf("make the directory for the boards: %w", err)
 	}

@@ -41,10 +41,10 @@ func (anthropic) Body(a Ask) ([]byte, error) {
 // conversationBody is the conversation of a: what the system says stands apart.
 func conversationBody(a Ask) body {
 	var system []string
-	var turns []message
-	for _, t := range messages(a) {
+	var turns []Turn
+	for _, t := range a.conversation() {
 		if t.Role == "system" {
-			system = append(system, t.Content)
+			system = append(system, t.Text)
 		} else {
 			turns = append(turns, t)
 		}

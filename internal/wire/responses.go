@@ -36,7 +36,7 @@ func (responses) Body(a Ask) ([]byte, error) {
 func inputBody(a Ask) body {
 	b := body{"input": a.Prompt}
 	if len(a.Turns) > 0 {
-		b["input"] = messages(a)
+		b["input"] = a.conversation()
 	}
 	if a.Model != "" {
 		b["model"] = a.Model

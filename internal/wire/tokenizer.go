@@ -61,7 +61,7 @@ const (
 
 var (
 	vllmPrompt = Tokenizer{Path: "/tokenize", ids: true, body: func(a Ask) body { return body{"model": a.Model, "prompt": a.text()} }}
-	vllmChat   = Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"model": a.Model, "messages": messages(a)} }}
+	vllmChat   = Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"model": a.Model, "messages": a.conversation()} }}
 	tgiChat    = Tokenizer{Path: "/chat_tokenize", body: vllmChat.body}
 )
 
