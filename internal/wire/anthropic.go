@@ -33,7 +33,7 @@ func (anthropic) Body(a Ask) ([]byte, error) {
 	b := conversationBody(a)
 	b["stream"] = true
 	b["max_tokens"] = a.MaxTokens
-	b.ask(a, FieldTemperature, "temperature", 0)
+	b.options(a, anthropic{}.Fields(), nil)
 	b.extra(a)
 	return json.Marshal(b)
 }

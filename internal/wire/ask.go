@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -92,20 +93,46 @@ func (b body) set(key string, value any) {
 	object.set(inner, value)
 }
 
-// ask puts the value of an optional field where the server wants it, unless it
-// is not to be sent.
-func (b body) ask(a Ask, f Field, key string, value any) {
-	if own, ok := a.Server.Spelling[f]; ok {
-		key = own
+// prompt puts the prompt as text or, where the server takes them, as token ids.
+func (b body) prompt(a Ask, text, ids string) {
+	if a.IDs != nil {
+		b[ids] = a.IDs
+	} else {
+		b[text] = a.text()
 	}
-	b.put(a, f, key, value)
 }
 
-// put is ask for an API of which all servers share the spelling.
-func (b body) put(a Ask, f Field, key string, value any) {
-	if !a.Omits(f) {
-		b.set(key, value)
+// options puts those optional fields that a asks for and that the server is not known to
+// reject. keys are the API's own for some of them.
+func (b body) options(a Ask, fields []Field, keys map[Field]string) {
+	for _, f := range fields {
+		if value, ok := a.option(f); ok && !a.Omits(f) {
+			b.set(cmp.Or(keys[f], a.Server.Spelling[f], string(f)), value)
+		}
 	}
+}
+
+// option is the value of an optional field; ok is false if a does not ask for it.
+func (a Ask) option(f Field) (value any, ok bool) {
+	switch f {
+	case FieldMinTokens, FieldMaxTokens:
+		return a.MaxTokens, true
+	case FieldMaxCompletionTokens: // one that does not know the other name may generate without end
+		return a.MaxTokens, a.Server.Name == ""
+	case FieldTemperature:
+		return 0, true
+	case FieldSeed:
+		return 1, true
+	case FieldCacheSalt:
+		return a.CacheSalt, a.CacheSalt != ""
+	case FieldPriority:
+		return a.Priority, a.Priority != nil
+	case FieldContinuousUsage:
+		return true, !a.Omits(FieldStreamOptions)
+	case fieldThink, fieldStore:
+		return false, true
+	}
+	return true, true
 }
 
 // extra puts what the server's kind wants in each request.

@@ -3,7 +3,6 @@ package wire
 import (
 	"encoding/json"
 	"net/url"
-	"slices"
 )
 
 // azure is Azure's own path to OpenAI's chat completions, where the model is a
@@ -35,11 +34,6 @@ func (azure) Fields() []Field {
 	return []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens}
 }
 
-// Body is a chat's without the extensions of vLLM's family.
-func (azure) Body(a Ask) ([]byte, error) {
-	a.Omit = append(slices.Clone(a.Omit),
-		FieldMinTokens, FieldIgnoreEOS, FieldContinuousUsage, FieldCacheSalt, FieldPriority)
-	return json.Marshal(chatBody(a))
-}
+func (azure) Body(a Ask) ([]byte, error) { return json.Marshal(chatBody(a, azure{}.Fields())) }
 
 func (azure) Decode(data []byte) (Delta, error) { return decodeChunk(data) }

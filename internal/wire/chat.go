@@ -11,25 +11,15 @@ func (chat) Path(a Ask) string { return a.Server.Prefix + "/v1/chat/completions"
 
 func (chat) Fields() []Field { return append(extensions(), FieldMaxTokens, FieldMaxCompletionTokens) }
 
-// Body bounds the answer by both names where nothing is known of the server: one that
-// does not know the name that it is given may generate without end.
-func (chat) Body(a Ask) ([]byte, error) {
-	b := chatBody(a)
-	if a.Server.Name == "" {
-		b.ask(a, FieldMaxCompletionTokens, "max_completion_tokens", a.MaxTokens)
-	}
-	return json.Marshal(b)
-}
+func (chat) Body(a Ask) ([]byte, error) { return json.Marshal(chatBody(a, chat{}.Fields())) }
 
-// chatBody is the request of a conversation. It always bounds the answer, by one of
+// chatBody is the request of a conversation. It always bounds the answer, by at least one of
 // two names.
-func chatBody(a Ask) body {
-	b := newBody(a)
+func chatBody(a Ask, optional []Field) body {
+	b := openAIBody(a, optional)
 	b["messages"] = a.conversation()
 	if a.Omits(FieldMaxTokens) {
 		b["max_completion_tokens"] = a.MaxTokens
-	} else {
-		b["max_tokens"] = a.MaxTokens
 	}
 	return b
 }

@@ -13,12 +13,9 @@ func (completions) Path(a Ask) string { return a.Server.Prefix + "/v1/completion
 func (completions) Fields() []Field { return extensions() }
 
 func (completions) Body(a Ask) ([]byte, error) {
-	b := newBody(a)
+	b := openAIBody(a, extensions())
 	b["max_tokens"] = a.MaxTokens
-	b["prompt"] = a.text()
-	if a.IDs != nil {
-		b["prompt"] = a.IDs
-	}
+	b.prompt(a, "prompt", "prompt")
 	return json.Marshal(b)
 }
 

@@ -18,14 +18,9 @@ func (llama) Fields() []Field {
 
 // Body asks a cold prompt without the cache, which has no salt.
 func (llama) Body(a Ask) ([]byte, error) {
-	b := body{"stream": true, "prompt": a.text(), "n_predict": a.MaxTokens, "cache_prompt": a.CacheSalt == ""}
-	if a.IDs != nil {
-		b["prompt"] = a.IDs
-	}
-	b.put(a, FieldIgnoreEOS, "ignore_eos", true)
-	b.put(a, FieldTemperature, "temperature", 0)
-	b.put(a, FieldSeed, "seed", 1)
-	b.put(a, fieldTimings, "timings_per_token", true)
+	b := body{"stream": true, "n_predict": a.MaxTokens, "cache_prompt": a.CacheSalt == ""}
+	b.prompt(a, "prompt", "prompt")
+	b.options(a, llama{}.Fields(), nil)
 	return json.Marshal(b)
 }
 

@@ -28,9 +28,7 @@ func (ollama) Body(a Ask) ([]byte, error) {
 		"keep_alive": "30m", "truncate": false, "shift": false,
 	}
 	b.set("options.num_predict", a.MaxTokens)
-	b.put(a, FieldTemperature, "options.temperature", 0)
-	b.put(a, FieldSeed, "options.seed", 1)
-	b.put(a, fieldThink, "think", false)
+	b.options(a, ollama{}.Fields(), map[Field]string{FieldTemperature: "options.temperature", FieldSeed: "options.seed"})
 	return json.Marshal(b)
 }
 

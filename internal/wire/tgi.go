@@ -12,22 +12,10 @@ func (tgi) Path(Ask) string { return "/generate_stream" }
 
 func (tgi) Fields() []Field { return []Field{FieldDetails} }
 
-type tgiRequest struct {
-	Inputs     string        `json:"inputs"`
-	Parameters tgiParameters `json:"parameters"`
-}
-
-type tgiParameters struct {
-	MaxNewTokens int  `json:"max_new_tokens"`
-	DoSample     bool `json:"do_sample"`
-	Details      bool `json:"details,omitempty"`
-}
-
 func (tgi) Body(a Ask) ([]byte, error) {
-	return json.Marshal(tgiRequest{
-		Inputs:     a.text(),
-		Parameters: tgiParameters{MaxNewTokens: a.MaxTokens, Details: !a.Omits(FieldDetails)},
-	})
+	p := body{"max_new_tokens": a.MaxTokens, "do_sample": false}
+	p.options(a, tgi{}.Fields(), nil)
+	return json.Marshal(body{"inputs": a.text(), "parameters": p})
 }
 
 // endOfText is the finish reason of an answer whose last frame tells no
