@@ -13,7 +13,7 @@ type anthropic struct{ common }
 func (anthropic) Name() string      { return "anthropic" }
 func (anthropic) Path(a Ask) string { return a.Server.Prefix + "/v1/messages" }
 
-// anthropicVersion is the version of the API that is spoken here.
+// anthropicVersion is the version of the API that these requests follow.
 const anthropicVersion = "2023-06-01"
 
 func (anthropic) Header(key, version string) map[string]string {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// An Ask is one question, in no server's spelling.
+// An Ask is one question, whatever the server's API.
 type Ask struct {
 	Model   string
 	Version string // of the API, or of the model on Triton; empty for the default
@@ -16,9 +16,9 @@ type Ask struct {
 	Prompt string
 	IDs    []int // Prompt as token ids, where the server takes them; nil: as text
 
-	MaxTokens int     // generated tokens asked for, exactly where the server can be held to it
+	MaxTokens int     // generated tokens asked for, exactly where the server enforces it
 	CacheSalt string  // keeps the prompt out of other probes' prefix cache; empty for none
-	Session   string  // who asks, for routers that keep a session on one replica; empty for nobody
+	Session   string  // for routers that keep a session on one replica; empty for none
 	Priority  *int    // in the server's own sense; nil for none
 	Omit      []Field // optional fields that this server is known to reject
 }
@@ -49,7 +49,7 @@ func (a Ask) text() string {
 }
 
 // Omits reports whether field f is not to be sent: the server is known to reject
-// it, or its kind has no use for it.
+// it, or its type has no use for it.
 func (a Ask) Omits(f Field) bool {
 	return slices.Contains(a.Omit, f) || slices.Contains(a.Server.Omit, f)
 }
@@ -58,7 +58,7 @@ func (a Ask) Omits(f Field) bool {
 // is asked without it.
 type Field string
 
-// The optional fields, in the spelling of the request body.
+// The optional fields, as the request body names them.
 const (
 	FieldMinTokens       Field = "min_tokens"
 	FieldIgnoreEOS       Field = "ignore_eos"
@@ -74,8 +74,8 @@ const (
 	FieldMaxCompletionTokens Field = "max_completion_tokens" // chat only, beside max_tokens
 )
 
-// A body is a request in the making. Keys with a dot lie in an object of their
-// own: "stream_options.include_usage".
+// A body is a request in the making. Keys with a dot lie in an inner
+// object: "stream_options.include_usage".
 type body map[string]any
 
 // set puts value under key.
@@ -107,7 +107,7 @@ func (b body) prompt(a Ask, text, ids string) {
 func (b body) options(a Ask, fields []Field, keys map[Field]string) {
 	for _, f := range fields {
 		if value, ok := a.option(f); ok && !a.Omits(f) {
-			b.set(cmp.Or(keys[f], a.Server.Spelling[f], string(f)), value)
+			b.set(cmp.Or(keys[f], a.Server.Keys[f], string(f)), value)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func (a Ask) option(f Field) (value any, ok bool) {
 	return true, true
 }
 
-// extra puts what the server's kind wants in each request.
+// extra puts the fields that the server type needs in each request.
 func (b body) extra(a Ask) {
 	for key, value := range a.Server.Extra {
 		b.set(key, value)

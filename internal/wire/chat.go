@@ -3,7 +3,7 @@ package wire
 import "encoding/json"
 
 // chat is OpenAI's /v1/chat/completions, as vLLM, SGLang, TGI, llama-server and
-// most providers speak it.
+// most providers serve it.
 type chat struct{ common }
 
 func (chat) Name() string      { return "openai-chat" }

@@ -212,7 +212,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// TestFixturesAreComplete holds that each dialect and each kind of server has a
+// TestFixturesAreComplete holds that each dialect and each server type has a
 // fixture, and that each folder is one of theirs.
 func TestFixturesAreComplete(t *testing.T) {
 	known := Servers()
@@ -230,7 +230,7 @@ func TestFixturesAreComplete(t *testing.T) {
 	}
 	for _, name := range seen {
 		if !slices.Contains(known, name) {
-			t.Errorf("fixtures of %s, which nobody knows", name)
+			t.Errorf("fixtures of %s, which are not known", name)
 		}
 	}
 }

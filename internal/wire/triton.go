@@ -6,7 +6,7 @@ import (
 )
 
 // triton is the generate extension of NVIDIA's Triton Inference Server. One
-// spelling serves the models of TensorRT-LLM and the vLLM backend: of what lies in
+// request serves the models of TensorRT-LLM and the vLLM backend: of what lies in
 // "parameters", Triton hands the names that the model has as inputs over as
 // tensors, and all others as parameters of the request, which the vLLM backend
 // takes for sampling parameters and TensorRT-LLM leaves alone

@@ -1,4 +1,4 @@
-// Package wire knows how inference servers spell a streamed completion: the
+// Package wire knows the APIs of inference servers for a streamed completion: the
 // request body that asks for one, and what each frame of the answer says. It is
 // a pure codec: no clock, no network, no configuration.
 package wire
@@ -35,7 +35,7 @@ type Delta struct {
 	Err       *ServerError // what the server reported in-band; nil if nothing
 }
 
-// A Dialect is one family of servers' spelling. Implementations are stateless
+// A Dialect is an API that a family of servers has. Implementations are stateless
 // values, safe for concurrent use.
 type Dialect interface {
 	Name() string               // the configuration value and the "api" label
