@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -13,14 +14,8 @@ type anthropic struct{ common }
 func (anthropic) Name() string      { return "anthropic" }
 func (anthropic) Path(a Ask) string { return a.Server.Prefix + "/v1/messages" }
 
-// anthropicVersion is the version of the API that these requests follow.
-const anthropicVersion = "2023-06-01"
-
 func (anthropic) Header(key, version string) map[string]string {
-	if version == "" {
-		version = anthropicVersion
-	}
-	header := map[string]string{"anthropic-version": version}
+	header := map[string]string{"anthropic-version": cmp.Or(version, "2023-06-01")}
 	if key != "" {
 		header["x-api-key"] = key
 	}

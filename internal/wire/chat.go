@@ -6,11 +6,9 @@ import "encoding/json"
 // most providers serve it.
 type chat struct{ common }
 
-func (chat) Name() string      { return "openai-chat" }
-func (chat) Path(a Ask) string { return a.Server.Prefix + "/v1/chat/completions" }
-
-func (chat) Fields() []Field { return append(extensions(), FieldMaxTokens, FieldMaxCompletionTokens) }
-
+func (chat) Name() string               { return "openai-chat" }
+func (chat) Path(a Ask) string          { return a.Server.Prefix + "/v1/chat/completions" }
+func (chat) Fields() []Field            { return append(extensions(), FieldMaxTokens, FieldMaxCompletionTokens) }
 func (chat) Body(a Ask) ([]byte, error) { return json.Marshal(chatBody(a, chat{}.Fields())) }
 
 // chatBody is the request of a conversation. It always bounds the answer, by at least one of
@@ -24,6 +22,5 @@ func chatBody(a Ask, optional []Field) body {
 	return b
 }
 
-func (chat) Decode(data []byte) (Delta, error) { return decodeChunk(data) }
-
+func (chat) Decode(data []byte) (Delta, error)    { return decodeChunk(data) }
 func (chat) Tokenizer(s Server) (Tokenizer, bool) { return s.chatTokenizer() }

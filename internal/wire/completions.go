@@ -9,8 +9,7 @@ type completions struct{ common }
 
 func (completions) Name() string      { return "openai-completions" }
 func (completions) Path(a Ask) string { return a.Server.Prefix + "/v1/completions" }
-
-func (completions) Fields() []Field { return extensions() }
+func (completions) Fields() []Field   { return extensions() }
 
 func (completions) Body(a Ask) ([]byte, error) {
 	b := openAIBody(a, extensions())
@@ -19,8 +18,6 @@ func (completions) Body(a Ask) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-func (completions) TakesIDs(s Server) bool { return s.IDs }
-
-func (completions) Decode(data []byte) (Delta, error) { return decodeChunk(data) }
-
+func (completions) TakesIDs(s Server) bool               { return s.IDs }
+func (completions) Decode(data []byte) (Delta, error)    { return decodeChunk(data) }
 func (completions) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer() }

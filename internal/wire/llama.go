@@ -24,8 +24,7 @@ func (llama) Body(a Ask) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-func (llama) TakesIDs(Server) bool { return true }
-
+func (llama) TakesIDs(Server) bool              { return true }
 func (llama) Decode(data []byte) (Delta, error) { return decode(data, readLlama) }
 
 func readLlama(frame []byte) (d Delta) {
@@ -55,9 +54,6 @@ func readLlama(frame []byte) (d Delta) {
 	return d
 }
 
-// truncated is the finish reason of an answer for which the context was too short.
-const truncated = "truncated"
-
 // llamaEnd is why the answer ended: stop_type, or a flag of its own for each reason
 // in older releases.
 func llamaEnd(data []byte) []byte {
@@ -72,8 +68,8 @@ func llamaEnd(data []byte) []byte {
 			}
 		}
 	})
-	if isTrue(member(data, truncated)) {
-		return []byte(truncated)
+	if isTrue(member(data, "truncated")) { // the context was too short
+		return []byte("truncated")
 	}
 	return reason
 }

@@ -32,10 +32,6 @@ func (ollama) Body(a Ask) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// doneLine is the finish reason of an answer whose last line tells none, as those
-// of older releases.
-const doneLine = "done"
-
 func (ollama) Decode(data []byte) (Delta, error) { return decode(data, readLine) }
 
 func readLine(frame []byte) (d Delta) {
@@ -58,8 +54,8 @@ func readLine(frame []byte) (d Delta) {
 		}
 	})
 	if done {
-		d.Choice = false // its counts are those of the whole answer
-		d.Finish = cmp.Or(d.Finish, doneLine)
+		d.Choice = false                    // its counts are those of the whole answer
+		d.Finish = cmp.Or(d.Finish, "done") // older releases tell no reason
 	}
 	return d
 }

@@ -29,8 +29,7 @@ func (sglang) Body(a Ask) ([]byte, error) {
 	return json.Marshal(b)
 }
 
-func (sglang) TakesIDs(Server) bool { return true }
-
+func (sglang) TakesIDs(Server) bool              { return true }
 func (sglang) Decode(data []byte) (Delta, error) { return decode(data, readSGLang) }
 
 func readSGLang(frame []byte) (d Delta) {
