@@ -142,7 +142,7 @@ func (t *tally) summaries() []report.Summary {
 		if target.Prompt != "dataset" {
 			s.PromptTokens = target.PromptTokens
 		}
-		s.Warnings = slices.Concat(s.Warnings, report.DoubtLength(samples, s.PromptTokens), doubtsOf(t.lags[i], samples, s))
+		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(samples, s.PromptTokens), doubtsOf(t.lags[i], samples, s))
 		list = append(list, s)
 	}
 	return list
@@ -213,7 +213,7 @@ func (t *tally) comparisons() []report.Comparison {
 			continue
 		}
 		c := report.Comparison{A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.load.Words(), Pair: "round"}
-		c.Warnings = append(report.Doubt(t.samples[0], t.samples[i]), t.shared(i)...)
+		c.Warnings = append(report.PairWarnings(t.samples[0], t.samples[i]), t.shared(i)...)
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			if t.load.Crowd() > 1 {
