@@ -28,7 +28,8 @@ type Options struct {
 // A loader collects problems while the sources become a configuration.
 type loader struct {
 	Options
-	schema   schema
+	schema
+	targets  keys // what may be said of one target
 	problems Problems
 	warnings []string
 	unread   bool // the targets file has problems: what stands in it is not known
@@ -43,7 +44,8 @@ func Load(o Options) (*Config, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
-	l := &loader{Options: o, schema: settings(o.APIs, o.Servers), unreadable: map[string]error{}}
+	all := settings(o.APIs, o.Servers)
+	l := &loader{Options: o, schema: all, targets: slices.Concat(all.shared, all.target), unreadable: map[string]error{}}
 	merged := l.merge()
 	c := l.fill(merged)
 	l.finish(c, merged)
@@ -88,7 +90,7 @@ func (l *loader) merge() layer {
 	}
 	if len(merged.objectives) == 0 {
 		where := prefix + objectiveList + "_0_"
-		merged.objectives = []item{{place: where, spell: asVariable, values: values{
+		merged.objectives = []item{{place: where, values: values{
 			"SIGNAL": {text: string(probe.SignalAvailability), label: where + "SIGNAL", assumed: true},
 			"GOAL":   {text: "0.99", label: where + `GOAL="0.99" (default)`, assumed: true},
 		}}}
@@ -96,19 +98,16 @@ func (l *loader) merge() layer {
 	return merged
 }
 
-// asVariable is how variables spell the name of a setting.
-func asVariable(name string) string { return name }
-
-// fill parses what was merged. Values that are bad leave the default.
+// fill parses what was merged.
 func (l *loader) fill(merged layer) *Config {
 	c := &Config{}
-	l.parse(merged.values, c, proberScope)
+	parse(merged.values, c, l.prober)
 	c.Targets, c.Objectives = make([]Target, len(merged.targets)), make([]Objective, len(merged.objectives))
 	for i, it := range merged.targets {
-		l.parse(it.values, &c.Targets[i], sharedScope, targetScope)
+		parse(it.values, &c.Targets[i], l.targets)
 	}
 	for i, it := range merged.objectives {
-		l.parse(it.values, &c.Objectives[i], objectiveScope)
+		parse(it.values, &c.Objectives[i], l.objective)
 	}
 	return c
 }

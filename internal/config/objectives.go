@@ -54,7 +54,7 @@ func (l *loader) objectives(c *Config, m layer) {
 	first := map[string]item{}
 	for i, o := range c.Objectives {
 		it := m.objectives[i]
-		l.objective(o, it)
+		l.judge(o, it)
 		if other, twice := first[o.Name]; twice && o.Name != "" {
 			l.problem(promise(it), fmt.Sprintf("objective %s is already that of %s", quote(o.Name), promise(other)), "set "+it.setting("NAME"))
 		} else {
@@ -72,12 +72,12 @@ func promise(it item) string {
 	return it.label("SIGNAL")
 }
 
-// objective judges one objective.
-func (l *loader) objective(o Objective, it item) {
+// judge judges one objective by itself.
+func (l *loader) judge(o Objective, it item) {
 	for _, name := range []string{"SIGNAL", "GOAL"} {
 		if _, ok := it.values[name]; !ok {
-			f, _ := l.schema.find(name, objectiveScope)
-			l.problem(it.word(name), "not given", f.hint())
+			k, _ := l.objective.find(name)
+			l.problem(it.label(name), "not given", k.hint())
 		}
 	}
 	_, limited := it.values["LIMIT"]
@@ -86,7 +86,7 @@ func (l *loader) objective(o Objective, it item) {
 	case o.Signal == probe.SignalAvailability && limited:
 		l.problem(it.label("LIMIT"), "availability has no limit", "leave it out")
 	case o.Signal != probe.SignalAvailability && !limited:
-		l.problem(it.word("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
+		l.problem(it.label("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
 	}
 }
 

@@ -42,7 +42,7 @@ func (l *loader) file(path source) layer {
 	if root := r.parse(data); root != nil {
 		r.top(root, &read)
 	}
-	l.check(read.values, new(Settings), sharedScope)
+	l.check(read.values, new(Settings), l.shared)
 	return read
 }
 
@@ -94,17 +94,17 @@ func (r fileReader) top(root *yaml.Node, into *layer) {
 	for name, n := range r.pairs(root, "the file") {
 		switch name.Value {
 		case lists[0]:
-			into.targets = list[Target](r, n, name.Value, targetScope, sharedScope)
+			into.targets = list[Target](r, n, name.Value, r.targets)
 		case lists[1]:
-			into.objectives = list[Objective](r, n, name.Value, objectiveScope)
+			into.objectives = list[Objective](r, n, name.Value, r.objective)
 		default:
-			r.one(name, n, into.values, lists, sharedScope)
+			r.one(name, n, into.values, r.shared, lists)
 		}
 	}
 }
 
-// list reads a list of mappings with keys of scopes.
-func list[T any](r fileReader, n *yaml.Node, name string, scopes ...scope) []item {
+// list reads a list of mappings with the settings of known.
+func list[T any](r fileReader, n *yaml.Node, name string, known keys) []item {
 	n = follow(n)
 	if n.ShortTag() == "!!null" {
 		return nil
@@ -117,11 +117,11 @@ func list[T any](r fileReader, n *yaml.Node, name string, scopes ...scope) []ite
 	for _, entry := range n.Content {
 		read := values{}
 		for name, n := range r.pairs(entry, "an entry of "+name) {
-			r.one(name, n, read, nil, scopes...)
+			r.one(name, n, read, known, nil)
 		}
 		if follow(entry).Kind == yaml.MappingNode {
-			r.check(read, new(T), scopes...)
-			items = append(items, item{values: read, place: r.at(entry) + ": ", spell: strings.ToLower})
+			r.check(read, new(T), known)
+			items = append(items, item{values: read, place: r.at(entry) + ": "})
 		}
 	}
 	return items
@@ -154,43 +154,41 @@ func (r fileReader) pairs(n *yaml.Node, what string) func(yield func(name, n *ya
 	}
 }
 
-// one reads the value of the key called name, which must be one of scopes. also
-// are words that are known beside them.
-func (r fileReader) one(name, n *yaml.Node, into values, also []string, scopes ...scope) {
-	f, ok := r.schema.find(strings.ToUpper(name.Value), scopes...)
-	if !ok || strings.ToLower(f.name) != name.Value {
-		r.unknown(name, also, scopes)
+// one reads the value of the key called name, which must be one of known or, elsewhere
+// in the file, of also.
+func (r fileReader) one(name, n *yaml.Node, into values, known keys, also []string) {
+	k, ok := known.find(strings.ToUpper(name.Value))
+	if !ok || strings.ToLower(k.name) != name.Value {
+		r.unknown(name, known, also)
 		return
 	}
 	label := r.at(n) + ": " + name.Value
 	n = follow(n)
 	switch {
 	case n.ShortTag() == "!!null":
-	case f.Type == reflect.TypeFor[Headers]():
-		into[f.name] = r.headers(name, n)
+	case k.field.Type == reflect.TypeFor[Headers]():
+		into[k.name] = r.headers(name, n)
 	case n.Kind == yaml.ScalarNode:
-		into[f.name] = r.take(f, label, strings.TrimSpace(n.Value))
+		into[k.name] = r.take(k, label, strings.TrimSpace(n.Value))
 	default:
 		r.problem(label, "is "+shape(n), "want one value")
-		into[f.name] = source{label: label, bad: true}
+		into[k.name] = source{label: label, bad: true}
 	}
 }
 
-// unknown reports a key that is neither one of scopes nor of also, and where it
-// belongs if it is one of another place.
-func (r fileReader) unknown(name *yaml.Node, also []string, scopes []scope) {
+// unknown reports a key that is not known, and where it belongs if it is one of
+// another place.
+func (r fileReader) unknown(name *yaml.Node, known keys, words []string) {
 	hint := ""
-	if f, ok := r.schema.find(strings.ToUpper(name.Value), targetScope, proberScope); ok {
+	if k, ok := r.prober.find(strings.ToUpper(name.Value)); ok {
+		hint = "set " + k.Variable
+	} else if _, ok := r.target.find(strings.ToUpper(name.Value)); ok {
 		hint = "it belongs to an entry of targets"
-		if f.scope == proberScope {
-			hint = "set " + prefix + f.name
-		}
 	}
-	known := also
-	for _, f := range r.schema.in(scopes...) {
-		known = append(known, strings.ToLower(f.name))
+	for _, k := range known {
+		words = append(words, strings.ToLower(k.name))
 	}
-	r.problem(r.at(name), "unknown key "+quoteKey(name.Value)+suggestion(name.Value, known), hint)
+	r.problem(r.at(name), "unknown key "+quoteKey(name.Value)+suggestion(name.Value, words), hint)
 }
 
 // quoteKey is what may be a key of a word that is none: whoever writes api_key=sk-1

@@ -9,12 +9,12 @@ import (
 
 // validate judges what one value alone does not show.
 func (l *loader) validate(c *Config, m layer) {
-	l.files(m.values, proberScope)
+	l.files(m.values, l.prober)
 	if len(c.Targets) == 0 && !l.unread {
 		l.problem(prefix+targetList+"_0_URL", "no targets", "set it, or give a URL as argument")
 	}
 	for i, t := range c.Targets {
-		l.target(t, m.targets[i])
+		l.one(t, m.targets[i])
 	}
 	l.names(c.Targets, m.targets)
 	l.groups(c.Targets, m.targets)
@@ -23,10 +23,10 @@ func (l *loader) validate(c *Config, m layer) {
 
 // files reports files that are given and cannot be read. Each is read once, since
 // books are large and many targets may share one.
-func (l *loader) files(v values, scopes ...scope) {
-	for _, f := range l.schema.in(scopes...).tagged("is", "file") {
-		path := v[f.name]
-		if path.text == "" {
+func (l *loader) files(v values, ks keys) {
+	for _, k := range ks {
+		path := v[k.name]
+		if path.text == "" || k.field.Tag.Get("is") != "file" {
 			continue
 		}
 		err, read := l.unreadable[path.text]
@@ -40,15 +40,15 @@ func (l *loader) files(v values, scopes ...scope) {
 	}
 }
 
-// target judges one target.
-func (l *loader) target(t Target, it item) {
+// one judges one target.
+func (l *loader) one(t Target, it item) {
 	if _, ok := it.values["URL"]; !ok {
-		l.problem(it.word("URL"), "not given", "a target needs a URL")
+		l.problem(it.label("URL"), "not given", "a target needs a URL")
 	}
 	if it.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout {
 		l.problem(it.label("STALL_TIMEOUT"), "longer than the timeout of "+it.values["TIMEOUT"].text, "want at most the timeout")
 	}
-	l.files(it.values, sharedScope, targetScope)
+	l.files(it.values, l.targets)
 	l.prompt(t, it)
 	l.credentials(t, it)
 	l.suspicious(t, it)
@@ -187,11 +187,11 @@ func (l *loader) groups(targets []Target, items []item) {
 
 // agree reports the settings in which two members of a group differ and must not.
 func (l *loader) agree(a, b Target, first, second item) {
-	for _, f := range l.schema.tagged("group", "agree") {
-		if f.of(a).Equal(f.of(b)) || !first.given(f.name) || !second.given(f.name) {
+	for _, k := range l.shared {
+		if k.field.Tag.Get("group") != "agree" || k.of(a).Equal(k.of(b)) || !first.given(k.name) || !second.given(k.name) {
 			continue
 		}
-		l.problem(second.label(f.name), fmt.Sprintf("target %s differs from target %s of the same group %s: %s and %s", quote(b.Name), quote(a.Name),
-			quote(a.Group), second.values[f.name].text, first.values[f.name].text), "members of a group are asked the same in the same round")
+		l.problem(second.label(k.name), fmt.Sprintf("target %s differs from target %s of the same group %s: %s and %s", quote(b.Name), quote(a.Name),
+			quote(a.Group), second.values[k.name].text, first.values[k.name].text), "members of a group are asked the same in the same round")
 	}
 }
