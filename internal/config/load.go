@@ -13,7 +13,7 @@ type Options struct {
 	Environ map[string]string
 	// Overrides come from flags, by the name of a variable without prefix:
 	// "PROMPT_TOKENS" for --prompt-tokens. They beat everything else, the values
-	// of single targets included.
+	// of single targets included. An empty one means the default.
 	Overrides map[string]string
 	// URLs are targets given as arguments. They replace the configured targets.
 	URLs []string
@@ -46,10 +46,7 @@ func Load(o Options) (*Config, error) {
 	}
 	all := settings(o.APIs, o.Servers)
 	l := &loader{Options: o, schema: all, targets: slices.Concat(all.shared, all.target), unreadable: map[string]error{}}
-	merged := l.merge()
-	c := l.fill(merged)
-	l.finish(c, merged)
-	l.validate(c, merged)
+	c := l.fill(l.merge())
 	if len(l.problems) > 0 {
 		return nil, l.problems.sorted()
 	}
@@ -91,23 +88,38 @@ func (l *loader) merge() layer {
 	if len(merged.objectives) == 0 {
 		where := prefix + objectiveList + "_0_"
 		merged.objectives = []item{{place: where, values: values{
-			"SIGNAL": {text: string(probe.SignalAvailability), label: where + "SIGNAL", assumed: true},
-			"GOAL":   {text: "0.99", label: where + `GOAL="0.99" (default)`, assumed: true},
+			"SIGNAL": {text: string(probe.SignalAvailability), label: where + "SIGNAL"},
+			"GOAL":   {text: "0.99", label: where + `GOAL="0.99" (default)`},
 		}}}
 	}
 	return merged
 }
 
-// fill parses what was merged.
+// fill parses what was merged, fills in what depends on other fields and validates all of it.
 func (l *loader) fill(merged layer) *Config {
 	c := &Config{}
 	parse(merged.values, c, l.prober)
+	l.files(merged.values, l.prober)
 	c.Targets, c.Objectives = make([]Target, len(merged.targets)), make([]Objective, len(merged.objectives))
+	var targets []entry
 	for i, it := range merged.targets {
 		parse(it.values, &c.Targets[i], l.targets)
+		targets = append(targets, entry{Target: &c.Targets[i], item: it})
 	}
+	l.finish(targets)
+	if len(targets) == 0 && !l.unread {
+		l.problem(prefix+targetList+"_0_URL", "no targets", "set it, or give a URL as argument")
+	}
+	for _, t := range targets {
+		l.validate(t)
+	}
+	l.names(targets)
+	l.groups(targets)
+	var objectives []promise
 	for i, it := range merged.objectives {
 		parse(it.values, &c.Objectives[i], l.objective)
+		objectives = append(objectives, promise{Objective: &c.Objectives[i], item: it})
 	}
+	l.objectives(objectives, targets)
 	return c
 }
