@@ -12,7 +12,9 @@ const module = "github.com/llm-prober/prober/"
 // arrows is which rooms each room may see, as the map in CONTRIBUTING.md draws
 // it. All arrows point down.
 var arrows = map[string][]string{
-	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "inject", "sim", "probe", "wire", "stream"},
+	"cmd/prober":         {"alerts", "dashboards", "daemon", "engine", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "inject", "sim", "probe", "wire", "stream"},
+	"internal/daemon":    {"engine", "config", "schedule", "prompt", "discovery", "telemetry", "status", "report", "plot", "probe", "wire", "stream"},
+	"internal/engine":    {"config", "schedule", "prompt", "discovery", "telemetry", "status", "report", "plot", "probe", "wire", "stream"},
 	"internal/config":    {},
 	"internal/discovery": {},
 	"internal/inject":    {"config"},
@@ -52,7 +54,8 @@ func TestArrows(t *testing.T) {
 // logger. The archive reads what Prometheus stored.
 func TestOnlyTelemetryKnowsMetrics(t *testing.T) {
 	for room := range arrows {
-		if room == "cmd/prober" || room == "internal/telemetry" || room == "internal/archive" {
+		switch room {
+		case "cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry", "internal/archive":
 			continue
 		}
 		for _, seen := range deps(t, "../../"+room) {
