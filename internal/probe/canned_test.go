@@ -49,7 +49,7 @@ func BenchmarkTokenFrame(b *testing.B) {
 func readTokenFrame(tb testing.TB, ask int) func() {
 	chat, _ := wire.Lookup("openai-chat")
 	frames := stream.NewSSE(&repeating{text: data(vllmFrame(50))}, func(int64) stream.Stamp { return stream.Stamp{} }, ask)
-	f := &fold{tokens: make([]Arrival, 0, 1<<10)}
+	f := &accumulator{tokens: make([]Arrival, 0, 1<<10)}
 	return func() {
 		if len(f.tokens) == cap(f.tokens) {
 			f.tokens = f.tokens[:0]

@@ -7,15 +7,17 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
 )
 
-// A Transport reaches one target. Every connection it makes stamps what it
-// receives, and serves one probe at a time: on a connection of HTTP/2 that others
-// share, a frame's bytes would wait behind those of other answers. It follows no
-// redirects, keeps no cookies, and never asks for compression.
+// A Transport reaches one target. Every connection timestamps what it receives, and serves one
+// probe at a time: on a shared connection of HTTP/2, frames would wait behind other answers. It
+// follows no redirects, keeps no cookies, and never asks for compression.
 type Transport struct {
 	make  func() *http.Transport
 	reuse bool
@@ -27,25 +29,26 @@ type Transport struct {
 	kept   []*http.Transport // each with a connection for a next probe; none unless reuse
 }
 
+// Dial opens a connection, as [net.Dialer.DialContext] does.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
 // A Route is how a target is reached.
 type Route struct {
 	Dial Dial // opens connections; nil: a [net.Dialer]
 
-	// To is an address without port: all connections go to it, whatever host a URL
-	// names. The host stays the one of the URL for HTTP and TLS. There is no proxy then:
-	// it would connect to whom it likes. Empty: where the URL says.
+	// To is an address without port: all connections go to it, whatever host a URL names. HTTP and
+	// TLS keep the URL's host. No proxy is used, since it would resolve the host itself. Empty: no
+	// override.
 	To    string
 	TLS   *tls.Config // defaults if nil
 	Reuse bool        // connections are kept for the next probe; else each has one of its own
 	HTTP2 bool        // HTTP/2 and nothing else, on plain connections too; else HTTP/1.1
 
-	UserStamps bool // the kernel is not asked when bytes arrived
+	UserStamps bool // no kernel timestamps
 }
 
 // NewTransport returns a transport for a route.
-func NewTransport(r Route) *Transport {
-	return newTransport(r, http.ProxyFromEnvironment)
-}
+func NewTransport(r Route) *Transport { return newTransport(r, http.ProxyFromEnvironment) }
 
 // A proxyFor says through which proxy a request goes; nil for none.
 type proxyFor = func(*http.Request) (*url.URL, error)
@@ -55,7 +58,15 @@ func newTransport(r Route, proxy proxyFor) *Transport {
 		r.Dial = (&net.Dialer{}).DialContext
 	}
 	if r.To != "" {
-		r.Dial, proxy = dialTo(r.To, r.Dial), nil
+		dial := r.Dial
+		proxy = nil
+		r.Dial = func(ctx context.Context, network, asked string) (net.Conn, error) {
+			_, port, err := net.SplitHostPort(asked)
+			if err != nil {
+				return nil, err
+			}
+			return dial(ctx, network, net.JoinHostPort(r.To, port))
+		}
 	}
 	return &Transport{
 		make:  func() *http.Transport { return newHTTP(r, proxy) },
@@ -63,25 +74,14 @@ func newTransport(r Route, proxy proxyFor) *Transport {
 	}
 }
 
-// dialTo dials an address instead of the one asked for, at the same port.
-func dialTo(address string, dial Dial) Dial {
-	return func(ctx context.Context, network, asked string) (net.Conn, error) {
-		_, port, err := net.SplitHostPort(asked)
-		if err != nil {
-			return nil, err
-		}
-		return dial(ctx, network, net.JoinHostPort(address, port))
-	}
-}
-
 func newHTTP(r Route, proxy proxyFor) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!r.HTTP2)
-	protocols.SetUnencryptedHTTP2(r.HTTP2) // beneath net/http, that is: see dialTLS
+	protocols.SetUnencryptedHTTP2(r.HTTP2) // for net/http; TLS is beneath it, see dialTLS
 	return &http.Transport{
 		Proxy:              proxy,
 		Protocols:          protocols,
-		TLSClientConfig:    r.TLS.Clone(), // for what dialTLS has no part in: TLS through a proxy
+		TLSClientConfig:    r.TLS.Clone(), // for TLS through a proxy, which does not use dialTLS
 		DisableCompression: true,          // else net/http inflates through a buffer, in bursts
 		MaxIdleConns:       16,
 		IdleConnTimeout:    5 * time.Minute,
@@ -94,11 +94,85 @@ func newHTTP(r Route, proxy proxyFor) *http.Transport {
 	}
 }
 
-// send sends a request. When its answer has been read, done is to be called; on
+// dialPlain opens a connection that timestamps and follows answers.
+func (r Route) dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := r.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	socket := r.timestamping(conn)
+	return stream.Follow(socket, socket, r.HTTP2), nil
+}
+
+// dialTLS is dialPlain with TLS between socket and follower, where net/http could not put it.
+func (r Route) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := r.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	socket := r.timestamping(conn)
+	secure := tls.Client(socket, r.tlsConfig(address))
+	if err := r.handshake(ctx, secure); err != nil {
+		_ = socket.Close()
+		return nil, err
+	}
+	return stream.Follow(secure, socket, r.HTTP2), nil
+}
+
+func (r Route) timestamping(conn net.Conn) *stream.Conn {
+	if r.UserStamps {
+		conn = struct{ net.Conn }{conn} // hides the socket
+	}
+	return stream.NewConn(conn)
+}
+
+func (r Route) tlsConfig(address string) *tls.Config {
+	config := r.TLS.Clone()
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil && config.ServerName == "" {
+		config.ServerName = host
+	}
+	config.NextProtos = []string{"http/1.1"}
+	if r.HTTP2 {
+		config.NextProtos = []string{"h2"}
+	}
+	return config
+}
+
+var errNoHTTP2 = errors.New("the server does not support HTTP/2 over TLS (no h2 in its ALPN)")
+
+// handshake tells the request's trace, as net/http would.
+func (r Route) handshake(ctx context.Context, secure *tls.Conn) error {
+	trace := httptrace.ContextClientTrace(ctx)
+	if trace != nil && trace.TLSHandshakeStart != nil {
+		trace.TLSHandshakeStart()
+	}
+	err := secure.HandshakeContext(ctx)
+	if err == nil && r.HTTP2 && secure.ConnectionState().NegotiatedProtocol != "h2" {
+		err = errNoHTTP2
+	}
+	if trace != nil && trace.TLSHandshakeDone != nil {
+		trace.TLSHandshakeDone(secure.ConnectionState(), err)
+	}
+	return err
+}
+
+// errProxied refuses HTTP/2 through a proxy, where net/http would use HTTP/1.1.
+var errProxied = errors.New("HTTP/2 through a proxy is not supported: set PROBER_HTTP_VERSION=1.1, or name the host in NO_PROXY")
+
+// send sends a request. Once its answer has been read, done is to be called; after
 // an error there is nothing to do.
 func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), err error) {
-	if err := t.allows(req); err != nil {
-		return nil, nil, err
+	if t.http2 && t.proxy != nil {
+		proxy, err := t.proxy(req)
+		if err != nil {
+			return nil, nil, fmt.Errorf("find the proxy: %w", err)
+		}
+		if proxy != nil {
+			return nil, nil, errProxied
+		}
 	}
 	via := t.take()
 	resp, err = via.RoundTrip(req)
@@ -106,42 +180,24 @@ func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), e
 		via.CloseIdleConnections() // and dials that would outlive the request
 		return nil, nil, err
 	}
-	return resp, func() { t.give(via) }, nil
-}
-
-// errProxied refuses what net/http would do in another version of HTTP than was asked for.
-var errProxied = errors.New("HTTP/2 does not go through a proxy: set PROBER_HTTP_VERSION=1.1, or name the host in NO_PROXY")
-
-// allows refuses HTTP/2 through a proxy.
-func (t *Transport) allows(req *http.Request) error {
-	if !t.http2 || t.proxy == nil {
-		return nil
-	}
-	proxy, err := t.proxy(req)
-	if err != nil {
-		return fmt.Errorf("find the proxy: %w", err)
-	}
-	if proxy != nil {
-		return errProxied
-	}
-	return nil
+	return resp, func() { t.release(via) }, nil
 }
 
 // take returns the transport that was used last, or a new one.
 func (t *Transport) take() *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.kept) == 0 {
+	last := len(t.kept) - 1
+	if last < 0 {
 		return t.make()
 	}
-	last := len(t.kept) - 1
 	via := t.kept[last]
 	t.kept = t.kept[:last]
 	return via
 }
 
-// give takes a transport back, for the next probe or to be closed.
-func (t *Transport) give(via *http.Transport) {
+// release keeps a transport for the next probe, or closes it.
+func (t *Transport) release(via *http.Transport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.reuse || t.closed {
@@ -151,7 +207,7 @@ func (t *Transport) give(via *http.Transport) {
 	t.kept = append(t.kept, via)
 }
 
-// Close closes the connections that nobody uses, and the others when their probe ends.
+// Close closes idle connections, and the others when their probe ends.
 func (t *Transport) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -37,7 +37,7 @@ func uncached(m measure) measure {
 // unspoilt is m of results that are ok, and whose first token was meant and seen.
 func unspoilt(m measure) measure {
 	return func(r *probe.Result) (time.Duration, bool) {
-		if !r.Unspoilt() {
+		if !r.TTFTValid() {
 			return 0, false
 		}
 		return succeeded(m)(r)
