@@ -213,10 +213,6 @@ func agent(b telemetry.Build) string {
 // header is what the user added to each request to t.
 func header(t config.Target) http.Header {
 	h := http.Header{}
-	if t.InferenceObjective != "" { // both spellings: see the Gateway API Inference Extension and llm-d's router
-		h.Set("X-Llm-D-Inference-Objective", t.InferenceObjective)
-		h.Set("X-Gateway-Inference-Objective", t.InferenceObjective)
-	}
 	for name, value := range t.Headers {
 		h.Set(name, value.Reveal())
 	}

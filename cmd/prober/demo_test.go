@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/llm-prober/prober/internal/sim"
 )
 
 // TestTheDemoObeysWhatItsHelpNames holds that variables about probing hold in the demo, and
@@ -22,11 +24,11 @@ func TestTheDemoObeysWhatItsHelpNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeAll(endpoints)
+	defer sim.CloseAll(endpoints)
 	if c, err = demoConfig(cmd, endpoints); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Targets[0]; len(c.Targets) != 1 || got.QPS != 2 || got.MaxTokens != 7 || got.APIKey.Reveal() != "" || got.URL != endpoints[0].url() {
+	if got := c.Targets[0]; len(c.Targets) != 1 || got.QPS != 2 || got.MaxTokens != 7 || got.APIKey.Reveal() != "" || got.URL != endpoints[0].URL() {
 		t.Errorf("targets %+v", c.Targets)
 	}
 }

@@ -301,7 +301,7 @@ func TestFilesAreHashedOnce(t *testing.T) {
 	dir := t.TempDir()
 	newAuthority(t).issue(t, dir, "client")
 	target := config.Target{
-		Prompt: "book", PromptTokens: 3, BookFile: writeFile(t, dir, "book", "the first book"),
+		Settings: config.Settings{Prompt: "book", PromptTokens: 3, BookFile: writeFile(t, dir, "book", "the first book")},
 		CertFile: filepath.Join(dir, "client.crt"), KeyFile: filepath.Join(dir, "client.key"),
 	}
 	r := newReading()

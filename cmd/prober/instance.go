@@ -17,6 +17,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
@@ -212,7 +213,7 @@ type observers struct {
 // observe makes the observers.
 func (i *instance) observe(ctx context.Context) (*observers, error) {
 	o := &observers{
-		board:   status.NewBoard(time.Now(), i.build.Version),
+		board:   status.NewBoard(time.Now(), i.build.Version, report.Hint),
 		metrics: telemetry.NewPrometheus(i.build),
 		log:     probeLog{i.log},
 
