@@ -36,8 +36,19 @@ type Account struct {
 	TokensPerFrame []int     `json:"tokens_per_frame"` // null: cannot be attributed
 	JoinedPerFrame []bool    `json:"joined_per_frame"` // whether the frame is in a joined chunk; null if none is
 
-	Phases AccountPhases `json:"phases_seconds"`
-	Usage  AccountUsage  `json:"usage"`
+	Phases struct {
+		DNS     *float64 `json:"dns"`
+		Connect *float64 `json:"connect"`
+		TLS     *float64 `json:"tls"`
+		Write   *float64 `json:"write"`
+		Headers *float64 `json:"headers"`
+	} `json:"phases_seconds"`
+	Usage struct {
+		Prompt    *int `json:"prompt"`
+		Cached    *int `json:"cached"`
+		Output    *int `json:"output"` // generated tokens, reasoning included
+		Reasoning *int `json:"reasoning"`
+	} `json:"usage"`
 
 	Cache        CacheState `json:"cache"`
 	TokenSource  Source     `json:"token_source"`
@@ -65,28 +76,9 @@ type Break struct {
 	Length float64 // seconds
 }
 
-// AccountPhases are the lengths of a request's phases, in seconds.
-type AccountPhases struct {
-	DNS     *float64 `json:"dns"`
-	Connect *float64 `json:"connect"`
-	TLS     *float64 `json:"tls"`
-	Write   *float64 `json:"write"`
-	Headers *float64 `json:"headers"`
-}
-
-// AccountUsage is the server's token counts.
-type AccountUsage struct {
-	Prompt    *int `json:"prompt"`
-	Cached    *int `json:"cached"`
-	Output    *int `json:"output"` // generated tokens, reasoning included
-	Reasoning *int `json:"reasoning"`
-}
-
 // Account is r as its JSON. It shares nothing with r.
 func (r *Result) Account() Account {
 	t := &r.Timeline
-	write, wrote := t.Phases.Write()
-	wait, answered := t.Phases.Wait()
 	a := Account{
 		Target: r.Target, Group: r.Group, Model: text(r.Model), API: text(r.API), Prompt: r.Prompt,
 		Outcome: r.Outcome, Start: t.Start, Round: r.Round, TraceID: r.TraceID,
@@ -101,31 +93,25 @@ func (r *Result) Account() Account {
 		ChunkGaps:      allSeconds(r.ChunkGaps()),
 		ITL:            allSeconds(r.ITL()),
 		JoinedPerFrame: t.Joined(),
-		Phases: AccountPhases{
-			DNS:     seconds(t.Phases.DNS, t.Phases.DNS > 0),
-			Connect: seconds(t.Phases.Connect, t.Phases.Connect > 0),
-			TLS:     seconds(t.Phases.TLS, t.Phases.TLS > 0),
-			Write:   seconds(write, wrote),
-			Headers: seconds(wait, answered),
-		},
-		Usage: AccountUsage{
-			Prompt: known(r.Usage.Prompt), Cached: known(r.Usage.Cached),
-			Output: known(r.Usage.Generated()), Reasoning: known(r.Usage.Reasoning),
-		},
-		Cache:        cmp.Or(r.Cache, CacheUnknown),
-		RetryAfter:   seconds(r.RetryAfter, r.RetryAfter > 0),
-		TokenSource:  r.Source,
-		Frames:       len(t.Tokens),
-		Coalesced:    t.Coalesced(),
-		JoinedTokens: t.JoinedTokens(),
-		Stamp:        text(r.Stamp),
-		Taint:        text(r.Taint),
-		ReadDelay:    seconds(t.MaxReadDelay()),
-		FinishReason: text(r.Finish),
-		Warnings:     make([]string, 0, len(r.Warnings)),
-		TTFTValid:    r.TTFTValid(),
-		Breaks:       t.breaks(),
+		Cache:          cmp.Or(r.Cache, CacheUnknown),
+		RetryAfter:     seconds(r.RetryAfter, r.RetryAfter > 0),
+		TokenSource:    r.Source,
+		Frames:         len(t.Tokens),
+		Coalesced:      t.Coalesced(),
+		JoinedTokens:   t.JoinedTokens(),
+		Stamp:          text(r.Stamp),
+		Taint:          text(r.Taint),
+		ReadDelay:      seconds(t.MaxReadDelay()),
+		FinishReason:   text(r.Finish),
+		Warnings:       make([]string, 0, len(r.Warnings)),
+		TTFTValid:      r.TTFTValid(),
+		Breaks:         t.breaks(),
 	}
+	p := t.Phases
+	a.Phases.DNS, a.Phases.Connect, a.Phases.TLS = seconds(p.DNS, p.DNS > 0), seconds(p.Connect, p.Connect > 0), seconds(p.TLS, p.TLS > 0)
+	a.Phases.Write, a.Phases.Headers = seconds(p.Write()), seconds(p.Wait())
+	a.Usage.Prompt, a.Usage.Cached = known(r.Usage.Prompt), known(r.Usage.Cached)
+	a.Usage.Output, a.Usage.Reasoning = known(r.Usage.Generated()), known(r.Usage.Reasoning)
 	if n := len(t.Tokens); n > 0 {
 		a.FirstToken, a.LastToken = t.Tokens[0].At.Seconds(), t.Tokens[n-1].At.Seconds()
 	}

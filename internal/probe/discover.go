@@ -16,22 +16,8 @@ import (
 
 // Findings are what a server tells of itself.
 type Findings struct {
-	Dialect wire.Dialect
-	Server  wire.Server  // the zero value if its type is unknown
-	Version string       // of the server; empty if unknown
-	Model   string       // that probes ask for
-	Models  []wire.Model // that the server has; empty if it does not say
-	Reached bool         // it could be connected to, whatever it answered
-}
-
-// Context is how many tokens prompt and answer may have together; 0 if unknown.
-func (f Findings) Context() int {
-	for _, m := range f.Models {
-		if m.ID == f.Model {
-			return m.MaxLen
-		}
-	}
-	return 0
+	Capabilities
+	Models []wire.Model // that the server has; empty if it does not say
 }
 
 // Serves reports whether the server lists the model; true if it lists none.
@@ -39,16 +25,10 @@ func (f Findings) Serves(model string) bool {
 	return len(f.Models) == 0 || slices.ContainsFunc(f.Models, func(m wire.Model) bool { return m.ID == model })
 }
 
-// An undiscovered error is why a metadata request failed.
-type undiscovered struct{ verdict verdict }
-
-func (u undiscovered) Error() string { return u.verdict.err.Error() }
-func (u undiscovered) Unwrap() error { return u.verdict.err }
-
 // failedBy reports whether err is a metadata request's with one of the outcomes.
 func failedBy(err error, outcomes ...Outcome) bool {
-	u, ok := errors.AsType[undiscovered](err)
-	return ok && slices.Contains(outcomes, u.verdict.outcome)
+	v, ok := errors.AsType[verdict](err)
+	return ok && slices.Contains(outcomes, v.outcome)
 }
 
 // rejected reports whether err is a server's answer that rejects a metadata request.
@@ -57,8 +37,8 @@ func rejected(err error) bool { return failedBy(err, Rejected) }
 // Undiscovered reports whether no probe was sent, because metadata requests failed, and whether the
 // last of those was sent.
 func (r *Result) Undiscovered() (sent, ok bool) {
-	u, ok := errors.AsType[undiscovered](r.Err)
-	return u.verdict.sent, ok
+	v, ok := errors.AsType[verdict](r.Err)
+	return v.sent, ok
 }
 
 // Unreached is the result of a probe that was not sent because of err, which is that of
@@ -67,8 +47,8 @@ func (t Target) Unreached(start time.Time, model string, err error) *Result {
 	r := t.newResult(model)
 	r.Timeline.Start, r.Elapsed = start, time.Since(start)
 	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
-	if u, ok := errors.AsType[undiscovered](err); ok {
-		r.Outcome, r.Status, r.RetryAfter = u.verdict.outcome, u.verdict.status, u.verdict.retry
+	if v, ok := errors.AsType[verdict](err); ok {
+		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
 	}
 	return r
 }
@@ -80,9 +60,9 @@ var assumed, _ = wire.Lookup("openai-chat")
 // its type and the dialect that this type supports best. A given model is used, whatever the server
 // lists.
 func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
-	found := Findings{Dialect: t.Dialect, Server: t.Server, Model: model}
+	found := Findings{Capabilities: Capabilities{Dialect: t.Dialect, Server: t.Server, Model: model}}
 	evidence, err := t.evidence(ctx)
-	found.Reached = !failedBy(err, Connect, DNS, TLS)
+	found.Asked = !failedBy(err, Connect, DNS, TLS)
 	answered := err == nil || rejected(err)
 	if answered && found.Server.Name == "" {
 		found.Server, _ = wire.Recognize(evidence)
@@ -105,13 +85,16 @@ func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 	}
 	switch {
 	case model != "":
-		return found, nil
 	case err != nil:
 		return found, err
 	case len(found.Models) == 0:
-		return found, undiscovered{failed(Rejected, "the server lists no model: name one")}
+		return found, failed(Rejected, "the server lists no model: name one")
+	default:
+		found.Model = found.Models[0].ID
 	}
-	found.Model = found.Models[0].ID
+	if i := slices.IndexFunc(found.Models, func(m wire.Model) bool { return m.ID == found.Model }); i >= 0 {
+		found.Context = found.Models[i].MaxLen
+	}
 	return found, nil
 }
 
@@ -140,8 +123,7 @@ func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 		}
 		e = wire.Evidence{Header: reply.header, Models: reply.body, Refused: why != nil, Prefix: prefix, Host: host, Get: get}
 		err = why
-		u, _ := errors.AsType[undiscovered](why)
-		if u.verdict.status != http.StatusNotFound && (listed || why != nil) {
+		if v, _ := errors.AsType[verdict](why); v.status != http.StatusNotFound && (listed || why != nil) {
 			break
 		}
 	}
@@ -164,7 +146,7 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 	}
 	models, ok := wire.ParseModels(e.Models)
 	if !ok {
-		return nil, undiscovered{failed(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models))}
+		return nil, failed(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models))
 	}
 	return models, nil
 }
@@ -242,18 +224,18 @@ func (t Target) metadata(ctx context.Context, method, path string, body []byte, 
 	defer cancel()
 	req, err := t.request(ctx, method, wire.URL(t.URL, path), body)
 	if err != nil {
-		return reply{}, undiscovered{failed(Rejected, "%w", err)}
+		return reply{}, failed(Rejected, "%w", err)
 	}
 	r, v := t.Transport.reply(ctx, req)
 	if v.outcome != OK {
 		v.err = scrub(fmt.Errorf("%s: %w", req.URL.Path, v.err), t.secrets(), about)
-		return r, undiscovered{v}
+		return r, v
 	}
 	return r, nil
 }
 
 func (t *Transport) reply(ctx context.Context, req *http.Request) (reply, verdict) {
-	tr := newTrace(time.Now())
+	tr := &trace{start: time.Now()}
 	resp, done, err := t.send(req.WithContext(tr.context(ctx)))
 	if err != nil {
 		v := noAnswer(ctx, tr, err)

@@ -10,9 +10,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
@@ -28,8 +30,8 @@ var (
 // was asked for, without an end.
 var ErrUnlimited = errors.New("the server ignores the limit of an answer's length")
 
-// A verdict is how a probe ended. Its error is nil if and only if its outcome
-// is [OK].
+// A verdict is how a probe or a metadata request ended. Its err is nil if and only if its outcome is
+// [OK]. It is itself the error of a metadata request.
 type verdict struct {
 	outcome Outcome
 	err     error
@@ -37,6 +39,9 @@ type verdict struct {
 	retry   time.Duration // pause that the server asked for; 0 if it did not
 	sent    bool          // the request went out; set for metadata requests only
 }
+
+func (v verdict) Error() string { return v.err.Error() }
+func (v verdict) Unwrap() error { return v.err }
 
 func failed(o Outcome, format string, args ...any) verdict {
 	return verdict{outcome: o, err: fmt.Errorf(format, args...)}
@@ -224,4 +229,53 @@ func (x *exchange) length(ending wire.Ending) verdict {
 		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, maxTokens, x.acc.finish)
 	}
 	return verdict{outcome: OK}
+}
+
+// The shortest secret, and the shortest part of the prompt, that are removed from errors, in bytes.
+const (
+	shortestSecret = 6
+	shortestRepeat = 32
+)
+
+// scrub removes from an error what must not be shown and a server may repeat: the values of headers,
+// which are secrets, and the prompt.
+func scrub(err error, secrets http.Header, ask wire.Ask) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	clean := text
+	for _, values := range secrets {
+		for _, value := range values {
+			for secret := range strings.FieldsFuncSeq(value, betweenSecrets) {
+				if len(secret) >= shortestSecret && secret != "Bearer" {
+					clean = hide(clean, secret)
+				}
+			}
+		}
+	}
+	for at := 0; at+shortestRepeat <= len(clean); at++ {
+		part := clean[at : at+shortestRepeat]
+		inTurn := func(t wire.Turn) bool { return strings.Contains(t.Text, part) }
+		if strings.Contains(ask.Prompt, part) || slices.ContainsFunc(ask.Turns, inTurn) {
+			return errors.New(clean[:at] + "… (the rest repeats the prompt)")
+		}
+	}
+	if clean == text {
+		return err
+	}
+	return errors.New(clean)
+}
+
+// betweenSecrets reports whether c separates the secrets in a header's value: a cookie has several,
+// and a server may repeat one of them.
+func betweenSecrets(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`;,="'`, c) }
+
+// hide replaces a secret in a text, and its start where the text was cut within.
+func hide(text, secret string) string {
+	text = strings.ReplaceAll(text, secret, "***")
+	for n := min(len(secret)-1, len(text)); n >= shortestSecret; n-- {
+		text = strings.ReplaceAll(text, secret[:n]+wire.Cut, "***"+wire.Cut)
+	}
+	return text
 }

@@ -99,7 +99,7 @@ func (g *Group) turn(ctx context.Context, i int, question func() Question, round
 	if m.Resting(start) {
 		return skip(SkipBackoff)
 	}
-	release, ok := m.slots.take(start)
+	release, ok := m.take(start)
 	if !ok {
 		return skip(SkipOverlap)
 	}
@@ -141,7 +141,7 @@ func recovered(f func()) (err error) {
 }
 
 func panicked(p any) error {
-	return undiscovered{failed(Malformed, "prober panicked, please report it: %v", p)}
+	return failed(Malformed, "prober panicked, please report it: %v", p)
 }
 
 // Late counts a round that was skipped for every member.

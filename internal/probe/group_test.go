@@ -414,22 +414,22 @@ func TestPanicIsAFailedProbe(t *testing.T) {
 
 func TestSlots(t *testing.T) {
 	inBubble(t, "slots", func(t *testing.T) {
-		s, start := &slots{limit: 2}, time.Now()
+		s, start := NewMember(Target{}, "", 2, nil), time.Now()
 		first, _ := s.take(start)
 		time.Sleep(time.Second)
 		second, ok := s.take(time.Now())
 		if _, third := s.take(time.Now()); !ok || third {
 			t.Errorf("second %t, third %t", ok, third)
 		}
-		if n, oldest := s.inFlight(); n != 2 || !oldest.Equal(start) {
+		if n, oldest := s.InFlight(); n != 2 || !oldest.Equal(start) {
 			t.Errorf("%d in flight since %v", n, oldest)
 		}
 		first()
-		if n, oldest := s.inFlight(); n != 1 || oldest.Sub(start) != time.Second {
+		if n, oldest := s.InFlight(); n != 1 || oldest.Sub(start) != time.Second {
 			t.Errorf("%d in flight since %v", n, oldest)
 		}
 		second()
-		if n, oldest := s.inFlight(); n != 0 || !oldest.IsZero() {
+		if n, oldest := s.InFlight(); n != 0 || !oldest.IsZero() {
 			t.Errorf("%d in flight since %v", n, oldest)
 		}
 	})

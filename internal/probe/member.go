@@ -17,10 +17,11 @@ import (
 type Member struct {
 	target Target
 	model  string // configured; empty to take the server's first
-	slots  slots
+	limit  int    // probes in flight
 	budget *Budget
 
 	mu           sync.Mutex
+	started      []time.Time // of the probes in flight, oldest first
 	capabilities Capabilities
 	waiting      bool      // for its server to be ready
 	draining     bool      // its server is about to stop
@@ -30,7 +31,7 @@ type Member struct {
 // NewMember returns a member that probes t with at most inFlight probes at once and within budget.
 // The dialect of t may be nil and the model empty: then the server is asked.
 func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
-	m := &Member{target: t, model: model, slots: slots{limit: inFlight}, budget: budget}
+	m := &Member{target: t, model: model, limit: inFlight, budget: budget}
 	m.capabilities = m.configured()
 	return m
 }
@@ -59,8 +60,31 @@ func (m *Member) SpendFrom(b *Budget) { m.budget = b }
 // Name is the target's name.
 func (m *Member) Name() string { return m.target.Name }
 
+// take takes a slot for a probe that starts now. ok is false if all are taken.
+func (m *Member) take(now time.Time) (release func(), ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.started) >= m.limit {
+		return nil, false
+	}
+	m.started = append(m.started, now)
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		i := slices.Index(m.started, now)
+		m.started = slices.Delete(m.started, i, i+1)
+	}, true
+}
+
 // InFlight is the number of probes in flight and the start of the oldest; zero if there is none.
-func (m *Member) InFlight() (n int, oldest time.Time) { return m.slots.inFlight() }
+func (m *Member) InFlight() (n int, oldest time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.started) > 0 {
+		oldest = m.started[0]
+	}
+	return len(m.started), oldest
+}
 
 // Close closes idle connections.
 func (m *Member) Close() { m.target.Transport.Close() }
@@ -137,8 +161,8 @@ func (m *Member) Prepare(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	u, _ := errors.AsType[undiscovered](err)
-	if v := u.verdict; v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden {
+	v, _ := errors.AsType[verdict](err)
+	if v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden {
 		return err
 	}
 	m.learn(func(c *Capabilities) {
@@ -161,7 +185,7 @@ func (m *Member) Discover(ctx context.Context) (Findings, error) {
 	if err == nil {
 		m.learn(func(c *Capabilities) {
 			c.Dialect, c.Server, c.Version, c.Model = found.Dialect, found.Server, found.Version, found.Model
-			c.Context, c.Asked = found.Context(), found.Reached
+			c.Context, c.Asked = found.Context, found.Asked
 		})
 	}
 	return found, err

@@ -179,7 +179,7 @@ func TestOneOfManyAddresses(t *testing.T) {
 		target := newTarget(nil)
 		target.URL = "https://example.com:" + port // of the certificate, and nowhere near
 		target.Transport = NewTransport(Route{To: address, TLS: trusting(server)})
-		if target.Transport.make().Proxy != nil {
+		if target.Transport.route.newHTTP().Proxy != nil {
 			t.Error("requests may go through a proxy, which connects to whom it likes")
 		}
 		r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})

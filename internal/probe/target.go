@@ -82,7 +82,7 @@ func (t Target) newExchange(q Question) *exchange {
 	x := &exchange{target: t, ask: q.Ask, expect: q.Expect, result: t.newResult(q.Ask.Model)}
 	start := time.Now()
 	x.result.Timeline.Start = start
-	x.trace, x.acc = newTrace(start), newAccumulator(start, q.Ask.MaxTokens, q.Expect.Answer != "")
+	x.trace, x.acc = &trace{start: start}, newAccumulator(start, q.Ask.MaxTokens, q.Expect.Answer != "")
 	return x
 }
 

@@ -41,13 +41,9 @@ type trace struct {
 
 	mu     sync.Mutex
 	now    stage
-	began  map[stage]time.Time
+	began  [waiting]time.Time
 	phases Phases
 	conn   responseConn
-}
-
-func newTrace(start time.Time) *trace {
-	return &trace{start: start, began: map[stage]time.Time{}}
 }
 
 // context returns one whose request t watches.
@@ -70,7 +66,7 @@ func (t *trace) enter(s stage) {
 	at := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, ok := t.began[s]; !ok {
+	if t.began[s].IsZero() {
 		t.began[s] = at
 	}
 	t.now = max(t.now, s)
@@ -81,7 +77,7 @@ func (t *trace) leave(s stage, length *time.Duration, err error) {
 	at := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if began, ok := t.began[s]; ok && err == nil && *length == 0 {
+	if began := t.began[s]; !began.IsZero() && err == nil && *length == 0 {
 		*length = at.Sub(began)
 	}
 }

@@ -19,10 +19,7 @@ import (
 // probe at a time: on a shared connection of HTTP/2, frames would wait behind other answers. It
 // follows no redirects, keeps no cookies, and never asks for compression.
 type Transport struct {
-	make  func() *http.Transport
-	reuse bool
-	http2 bool
-	proxy proxyFor
+	route Route
 
 	mu     sync.Mutex
 	closed bool
@@ -45,21 +42,18 @@ type Route struct {
 	HTTP2 bool        // HTTP/2 and nothing else, on plain connections too; else HTTP/1.1
 
 	UserStamps bool // no kernel timestamps
+
+	proxy func(*http.Request) (*url.URL, error)
 }
 
 // NewTransport returns a transport for a route.
-func NewTransport(r Route) *Transport { return newTransport(r, http.ProxyFromEnvironment) }
-
-// A proxyFor says through which proxy a request goes; nil for none.
-type proxyFor = func(*http.Request) (*url.URL, error)
-
-func newTransport(r Route, proxy proxyFor) *Transport {
+func NewTransport(r Route) *Transport {
 	if r.Dial == nil {
 		r.Dial = (&net.Dialer{}).DialContext
 	}
-	if r.To != "" {
+	if r.proxy = http.ProxyFromEnvironment; r.To != "" {
 		dial := r.Dial
-		proxy = nil
+		r.proxy = nil
 		r.Dial = func(ctx context.Context, network, asked string) (net.Conn, error) {
 			_, port, err := net.SplitHostPort(asked)
 			if err != nil {
@@ -68,20 +62,17 @@ func newTransport(r Route, proxy proxyFor) *Transport {
 			return dial(ctx, network, net.JoinHostPort(r.To, port))
 		}
 	}
-	return &Transport{
-		make:  func() *http.Transport { return newHTTP(r, proxy) },
-		reuse: r.Reuse, http2: r.HTTP2, proxy: proxy,
-	}
+	return &Transport{route: r}
 }
 
-func newHTTP(r Route, proxy proxyFor) *http.Transport {
+func (r Route) newHTTP() *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!r.HTTP2)
-	protocols.SetUnencryptedHTTP2(r.HTTP2) // for net/http; TLS is beneath it, see dialTLS
+	protocols.SetUnencryptedHTTP2(r.HTTP2) // for net/http; TLS is beneath it, see dial
 	return &http.Transport{
-		Proxy:              proxy,
+		Proxy:              r.proxy,
 		Protocols:          protocols,
-		TLSClientConfig:    r.TLS.Clone(), // for TLS through a proxy, which does not use dialTLS
+		TLSClientConfig:    r.TLS.Clone(), // for TLS through a proxy, which does not use dial
 		DisableCompression: true,          // else net/http inflates through a buffer, in bursts
 		MaxIdleConns:       16,
 		IdleConnTimeout:    5 * time.Minute,
@@ -89,41 +80,35 @@ func newHTTP(r Route, proxy proxyFor) *http.Transport {
 		MaxResponseHeaderBytes: 1 << 20,
 		WriteBufferSize:        1 << 10, // a header; what is longer is written past it
 
-		DialContext:    r.dialPlain,
-		DialTLSContext: r.dialTLS,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return r.dial(ctx, network, address, false)
+		},
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return r.dial(ctx, network, address, true)
+		},
 	}
 }
 
-// dialPlain opens a connection that timestamps and follows answers.
-func (r Route) dialPlain(ctx context.Context, network, address string) (net.Conn, error) {
+// dial opens a connection that timestamps and follows answers, with TLS, if secure, between socket
+// and follower, where net/http could not put it.
+func (r Route) dial(ctx context.Context, network, address string, secure bool) (net.Conn, error) {
 	conn, err := r.Dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	socket := r.timestamping(conn)
-	return stream.Follow(socket, socket, r.HTTP2), nil
-}
-
-// dialTLS is dialPlain with TLS between socket and follower, where net/http could not put it.
-func (r Route) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := r.Dial(ctx, network, address)
-	if err != nil {
-		return nil, err
-	}
-	socket := r.timestamping(conn)
-	secure := tls.Client(socket, r.tlsConfig(address))
-	if err := r.handshake(ctx, secure); err != nil {
-		_ = socket.Close()
-		return nil, err
-	}
-	return stream.Follow(secure, socket, r.HTTP2), nil
-}
-
-func (r Route) timestamping(conn net.Conn) *stream.Conn {
 	if r.UserStamps {
 		conn = struct{ net.Conn }{conn} // hides the socket
 	}
-	return stream.NewConn(conn)
+	socket := stream.NewConn(conn)
+	if !secure {
+		return stream.Follow(socket, socket, r.HTTP2), nil
+	}
+	client := tls.Client(socket, r.tlsConfig(address))
+	if err := r.handshake(ctx, client); err != nil {
+		_ = socket.Close()
+		return nil, err
+	}
+	return stream.Follow(client, socket, r.HTTP2), nil
 }
 
 func (r Route) tlsConfig(address string) *tls.Config {
@@ -165,8 +150,8 @@ var errProxied = errors.New("HTTP/2 through a proxy is not supported: set PROBER
 // send sends a request. Once its answer has been read, done is to be called; after
 // an error there is nothing to do.
 func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), err error) {
-	if t.http2 && t.proxy != nil {
-		proxy, err := t.proxy(req)
+	if t.route.HTTP2 && t.route.proxy != nil {
+		proxy, err := t.route.proxy(req)
 		if err != nil {
 			return nil, nil, fmt.Errorf("find the proxy: %w", err)
 		}
@@ -189,7 +174,7 @@ func (t *Transport) take() *http.Transport {
 	defer t.mu.Unlock()
 	last := len(t.kept) - 1
 	if last < 0 {
-		return t.make()
+		return t.route.newHTTP()
 	}
 	via := t.kept[last]
 	t.kept = t.kept[:last]
@@ -200,7 +185,7 @@ func (t *Transport) take() *http.Transport {
 func (t *Transport) release(via *http.Transport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.reuse || t.closed {
+	if !t.route.Reuse || t.closed {
 		via.CloseIdleConnections()
 		return
 	}
