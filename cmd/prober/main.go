@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // public authorities, for systems without any, as our image
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/stream"

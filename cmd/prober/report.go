@@ -34,7 +34,6 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			if problems = append(problems, checkTables(format, picture)...); problems != nil {
 				return problems
 			}
-			trustThePublic()
 			answer, err := query.Run(cmd.Context())
 			if err != nil {
 				return err
