@@ -20,10 +20,6 @@ type benchmark struct {
 	plot        string
 }
 
-// What bench has no use for: nobody scrapes it, its notes are no log, and it has
-// its own words for how many requests may be under way.
-var notOfBench = []string{"listen-address", "web-config-file", "log-format", "log-level", "max-in-flight", "backoff-limit", "reload-interval", "dns-interval"}
-
 func newBench() *cobra.Command {
 	var b benchmark
 	cmd := &cobra.Command{
@@ -81,7 +77,7 @@ func (b *benchmark) flags(cmd *cobra.Command) {
 	flags.DurationVar(&b.every, "every", 30*time.Second, "time between blocks of a comparison under way; 0 for none")
 	flags.StringVar(&b.format, "format", "text", "text, json, csv or markdown")
 	flags.StringVar(&b.plot, "plot", "", "file to draw to, .svg or .html: distributions and time-line, or the curves of a ladder")
-	addConfigFlags(cmd, notOfBench...)
+	addConfigFlags(cmd)
 	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock; PROBER_QPS"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000; PROBER_PROMPT_TOKENS"
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {

@@ -123,7 +123,7 @@ func (b benchmark) judge(cmd *cobra.Command) config.Problems {
 			break
 		}
 	}
-	return slices.Concat(problems, judgeFormat(b.format), judgePlot(b.plot))
+	return append(problems, checkTables(b.format, b.plot)...)
 }
 
 // judgePace finds what cannot be had together.

@@ -228,7 +228,7 @@ func measured(s report.Summary) bool { return s.Succeeded()+s.Failed() > 0 }
 // shown when it ended.
 func (r *benchRun) write(out io.Writer) error {
 	if r.plan.format != "text" {
-		return writeDocument(out, r.plan.format, r.document)
+		return report.WriteAs(out, r.plan.format, r.document)
 	}
 	if err := r.screen.failure(); err != nil || len(r.document.Summaries) <= len(r.plan.lengths[0].Targets) {
 		return err
@@ -239,11 +239,11 @@ func (r *benchRun) write(out io.Writer) error {
 // draw draws the run: the curves of a ladder, or the distributions of the only
 // step.
 func (r *benchRun) draw() error {
-	notes := notesOf(r.document)
+	notes := report.Notes(r.document)
 	steps := slices.DeleteFunc(slices.Clone(r.document.Summaries), func(s report.Summary) bool { return !measured(s) })
 	page := report.LadderPage(r.plan.title(), notes, steps)
 	if r.steps == 1 {
 		page = report.RunPage(r.plan.title(), notes, r.drawn)
 	}
-	return drawTo(r.plan.plot, page)
+	return report.Draw(r.plan.plot, page)
 }

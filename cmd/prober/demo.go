@@ -18,6 +18,7 @@ import (
 	"github.com/llm-prober/prober/internal/daemon"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/sim"
 )
 
 // The demo's own defaults: probes three times as often as usual, so that a
@@ -29,15 +30,8 @@ const (
 	demoListen = "127.0.0.1:9464"
 )
 
-// notOfDemo are the flags about targets, since the demo brings its own, and about files
-// and lookups of theirs.
-var notOfDemo = []string{
-	"targets-file", "reload-interval", "dns-interval", "shard", "name", "group", "path", "headers", "api-key", "api-key-file",
-	"ca-file", "cert-file", "key-file", "insecure-skip-verify",
-}
-
 func newDemo() *cobra.Command {
-	s := simulation{listen: "127.0.0.1:0", seed: 1}
+	s := simulation{listen: "127.0.0.1:0", Config: sim.Config{Seed: 1}}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Probe two simulated stacks in this process: nothing to configure",
@@ -55,8 +49,8 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	}
 	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to simulate, one endpoint each")
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
-	cmd.Flags().Uint64Var(&s.seed, "seed", s.seed, "of all the simulator's randomness")
-	addConfigFlags(cmd, notOfDemo...)
+	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "of all the simulator's randomness")
+	addConfigFlags(cmd)
 	cmd.Flags().Lookup("qps").Usage = "probes per second and target; above 0, at most 1000 (default " + demoQPS + "); PROBER_QPS"
 	cmd.Flags().Lookup("listen-address").Usage = "where the page, /metrics and the API are served (default " + demoListen + "); PROBER_LISTEN_ADDRESS"
 	return cmd
@@ -68,7 +62,7 @@ func demo(cmd *cobra.Command, s simulation) error {
 	if err != nil {
 		return err
 	}
-	defer closeAll(endpoints)
+	defer sim.CloseAll(endpoints)
 	assets := engine.NewAssets(config.ReadFile)
 	c, err := demoConfig(cmd, endpoints, assets)
 	if err != nil {
@@ -89,10 +83,10 @@ func demo(cmd *cobra.Command, s simulation) error {
 
 // runDemo runs the prober until ctx is done, and the simulator a little
 // longer: probes that are under way end well.
-func runDemo(ctx context.Context, d *daemon.Daemon, endpoints []endpoint) error {
+func runDemo(ctx context.Context, d *daemon.Daemon, endpoints []sim.Endpoint) error {
 	served, stop := context.WithCancel(context.WithoutCancel(ctx))
 	group, served := errgroup.WithContext(served)
-	group.Go(func() error { return serveAll(served, endpoints) })
+	group.Go(func() error { return sim.ServeAll(served, endpoints) })
 	group.Go(func() error {
 		defer stop()
 		return d.Run(ctx)
@@ -102,7 +96,7 @@ func runDemo(ctx context.Context, d *daemon.Daemon, endpoints []endpoint) error 
 
 // demoConfig is the environment's configuration with the endpoints as the only
 // targets.
-func demoConfig(cmd *cobra.Command, endpoints []endpoint, assets *engine.Assets) (*config.Config, error) {
+func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Assets) (*config.Config, error) {
 	environ := map[string]string{"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen}
 	for name, value := range env.ToMap(os.Environ()) {
 		if demoKeeps(name) {
@@ -111,7 +105,7 @@ func demoConfig(cmd *cobra.Command, endpoints []endpoint, assets *engine.Assets)
 	}
 	for n, e := range endpoints {
 		target := fmt.Sprintf("PROBER_TARGETS_%d_", n)
-		environ[target+"URL"], environ[target+"NAME"], environ[target+"GROUP"] = e.url(), e.profile.Name, "demo"
+		environ[target+"URL"], environ[target+"NAME"], environ[target+"GROUP"] = e.URL(), e.Profile.Name, "demo"
 	}
 	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, assets)
 }
@@ -120,7 +114,7 @@ func demoConfig(cmd *cobra.Command, endpoints []endpoint, assets *engine.Assets)
 // about real targets, whose keys are not for a simulator.
 func demoKeeps(name string) bool {
 	return slices.ContainsFunc(config.Reference(), func(k config.Key) bool {
-		return k.Variable == name && k.Flag != "" && !slices.Contains(notOfDemo, k.Flag)
+		return k.Variable == name && k.Flag != "" && !slices.Contains(k.Not, "demo")
 	})
 }
 
@@ -141,14 +135,14 @@ func demoListener(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // tellDemo says where everything is.
-func tellDemo(w io.Writer, address string, t config.Target, endpoints []endpoint) {
+func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
 	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", engine.Interval(t).Round(time.Millisecond), report.Grouped(t.PromptTokens))
 	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)
 	for _, e := range endpoints {
-		fmt.Fprintf(w, "  %-18s %s  %s\n", e.profile.Name, e.url(), e.profile.Help)
+		fmt.Fprintf(w, "  %-18s %s  %s\n", e.Profile.Name, e.URL(), e.Profile.Help)
 	}
-	url := endpoints[0].url()
-	fmt.Fprintf(w, "\nMake the tokens of %s 15%% slower, or take it down, and undo it:\n\n", endpoints[0].profile.Name)
+	url := endpoints[0].URL()
+	fmt.Fprintf(w, "\nMake the tokens of %s 15%% slower, or take it down, and undo it:\n\n", endpoints[0].Profile.Name)
 	fmt.Fprintf(w, "  curl -X PUT %s/sim/fault -d '{\"itl\":1.15}'\n  curl -X PUT %s/sim/fault -d '{\"status\":503}'\n  curl -X DELETE %s/sim/fault\n\n", url, url, url)
 	fmt.Fprintf(w, "Ctrl-C ends it.\n\n")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/sim"
 )
 
 // TestTheDemoObeysWhatItsHelpNames holds that variables about probing hold in the demo, and
@@ -25,11 +26,11 @@ func TestTheDemoObeysWhatItsHelpNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeAll(endpoints)
+	defer sim.CloseAll(endpoints)
 	if c, err = demoConfig(cmd, endpoints, assets); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Targets[0]; len(c.Targets) != 1 || got.QPS != 2 || got.MaxTokens != 7 || got.APIKey.Reveal() != "" || got.URL != endpoints[0].url() {
+	if got := c.Targets[0]; len(c.Targets) != 1 || got.QPS != 2 || got.MaxTokens != 7 || got.APIKey.Reveal() != "" || got.URL != endpoints[0].URL() {
 		t.Errorf("targets %+v", c.Targets)
 	}
 }

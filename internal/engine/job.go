@@ -164,7 +164,8 @@ func (j *Job) Inherit(old *Job) {
 func identity(t config.Target) config.Target {
 	id := config.Target{
 		URL: t.URL, Path: t.Path, Address: t.Address, API: t.API, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
-		APIKeyFile: t.APIKeyFile, CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, Headers: t.Headers,
+		CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, Headers: t.Headers,
+		Settings: config.Settings{APIKeyFile: t.APIKeyFile},
 	}
 	if t.APIKeyFile == "" {
 		id.APIKey = t.APIKey

@@ -28,7 +28,7 @@ type Observers struct {
 	draining atomic.Bool // see [Runner.Drain]
 
 	mu         sync.Mutex // guards all below
-	promises   []probe.Objective
+	objectives []probe.Objective
 	described  map[string]description    // by target, what describe told last
 	timestamps map[string]probe.Stamping // by target, what was logged last
 }
@@ -53,7 +53,7 @@ func NewObservers(ctx context.Context, options ObserverOptions) (*Observers, err
 		timestamps: map[string]probe.Stamping{},
 	}
 	o.recorder = o.Metrics
-	o.promise(options.Config.Objectives)
+	o.objectives = options.Config.Objectives
 	otlp, err := telemetry.NewOTLP(ctx, telemetry.OTLPOptions{
 		Environ: options.Environ, Build: options.Build, GenAI: options.Config.GenAISemconv,
 		OnError: func(err error) {
@@ -94,14 +94,10 @@ func (o *Observers) Reloaded(ok bool) { o.recorder.Reloaded(time.Now(), ok) }
 
 // promise makes the objectives those of all targets that are described from now
 // on.
-func (o *Observers) promise(objectives []config.Objective) {
-	var promises []probe.Objective
-	for _, c := range objectives {
-		promises = append(promises, probe.Objective{Name: c.Name, Signal: probe.Signal(c.Signal), Limit: c.Limit, Goal: c.Goal})
-	}
+func (o *Observers) promise(objectives []probe.Objective) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.promises = promises
+	o.objectives = objectives
 }
 
 // Attend describes the targets of j to the observers, and returns what shows them its
@@ -203,14 +199,14 @@ type description struct {
 }
 
 // description describes member i as it is now.
-func (j *Job) description(i int, promises []probe.Objective) description {
+func (j *Job) description(i int, objectives []probe.Objective) description {
 	t, member := j.Targets[i], j.Members[i]
 	known := member.Capabilities()
 	d := description{member: member, misfit: j.Misfit(t, known.Context), Description: probe.Description{
 		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
 		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: known.Notes(),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t),
-		Interval: j.Plan.Interval, Objectives: promises,
+		Interval: j.Plan.Interval, Objectives: objectives,
 	}}
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name()
@@ -241,7 +237,7 @@ func (o *Observers) describe(j *Job) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, t := range j.Targets {
-		d := j.description(i, o.promises)
+		d := j.description(i, o.objectives)
 		before := o.described[t.Name]
 		if d.member == before.member && reflect.DeepEqual(d, before) {
 			continue

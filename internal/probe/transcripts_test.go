@@ -43,7 +43,6 @@ type decoded struct {
 	Finish      string
 	Usage       wire.Usage
 	Failed      bool
-	Done        bool
 	Outcome     Outcome
 }
 
@@ -167,7 +166,6 @@ func decode(t *testing.T, dialect wire.Dialect, body io.Reader) decoded {
 		if err != nil {
 			t.Errorf("frame %d: %v", d.Frames, err)
 		}
-		d.Done = d.Done || delta.Done
 		if f.add(frame.Stamp, delta) && d.First < 0 {
 			d.First = d.Frames
 		}

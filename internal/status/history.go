@@ -3,8 +3,8 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -113,11 +113,7 @@ func cut(s string) string {
 	if len(s) <= maxText {
 		return s
 	}
-	end := maxText
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
 
 // A history is the results of one target. It is guarded by the board's lock.

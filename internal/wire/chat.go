@@ -36,4 +36,4 @@ func chatBody(a Ask) body {
 
 func (chat) Decode(data []byte) (Delta, error) { return decodeChunk(data) }
 
-func (chat) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer(true) }
+func (chat) Tokenizer(s Server) (Tokenizer, bool) { return s.chatTokenizer() }

@@ -1,4 +1,4 @@
-package main
+package inject
 
 import "testing"
 
@@ -11,7 +11,7 @@ func TestReleaseImage(t *testing.T) {
 		"v0.0.0-20261121220000-0123456789ab+dirty": "ghcr.io/llm-prober/prober:latest",
 		"v1.2.3-rc.1": "ghcr.io/llm-prober/prober:latest",
 	} {
-		if is := releaseImage(version); is != want {
+		if is := ReleaseImage(version); is != want {
 			t.Errorf("%s: %s, want %s", version, is, want)
 		}
 	}

@@ -1,21 +1,22 @@
-package main
+package report
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 )
 
-// TestJudgingAPlotLeavesNothing holds that a picture which is never drawn is no
+// TestCheckingAPictureLeavesNoFile holds that a picture which is never drawn is no
 // empty file, and that one from before stays.
-func TestJudgingAPlotLeavesNothing(t *testing.T) {
+func TestCheckingAPictureLeavesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	before, later := filepath.Join(dir, "before.svg"), filepath.Join(dir, "later.html")
 	if err := os.WriteFile(before, []byte("a picture"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if problems := append(judgePlot(before), judgePlot(later)...); problems != nil {
-		t.Error(problems)
+	if err := errors.Join(CheckPicture(before), CheckPicture(later)); err != nil {
+		t.Error(err)
 	}
 	if data, err := os.ReadFile(before); string(data) != "a picture" { //nolint:gosec // our own
 		t.Errorf("%q, %v", data, err)
@@ -23,7 +24,7 @@ func TestJudgingAPlotLeavesNothing(t *testing.T) {
 	if _, err := os.Lstat(later); !os.IsNotExist(err) {
 		t.Errorf("a file is left: %v", err)
 	}
-	if problems := append(judgePlot(filepath.Join(dir, "no", "x.svg")), judgePlot("x.png")...); len(problems) != 2 {
-		t.Error(problems)
+	if missing, unknown := CheckPicture(filepath.Join(dir, "no", "x.svg")), CheckPicture("x.png"); missing == nil || unknown == nil {
+		t.Error(missing, unknown)
 	}
 }
