@@ -223,7 +223,7 @@ func (i *instance) observe(ctx context.Context) (*observers, error) {
 	}
 	var err error
 	o.otlp, err = telemetry.NewOTLP(ctx, telemetry.OTLPOptions{
-		Environ: os.Getenv, Build: i.build, GenAI: i.config.GenAISemconv,
+		Build: i.build, GenAI: i.config.GenAISemconv,
 		OnError: func(err error) {
 			o.metrics.Update(telemetry.ExportFailures, 1)
 			i.log.Warn("export over OTLP", zap.Error(err))
