@@ -1,0 +1,183 @@
+// Package engine owns the running targets: it makes jobs of what is configured, makes
+// their prompts as long as asked, runs them, and replaces them when the configuration or
+// the addresses change. It knows nothing about HTTP serving and no file on disk.
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/schedule"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A Job is one group of targets, ready to be probed.
+type Job struct {
+	Targets []config.Target // of the members, in their order
+	Members []*probe.Member
+	Plan    schedule.Plan
+	Prompts prompt.Options
+
+	writer  *prompt.Writer
+	files   fingerprint // of what the targets' files hold
+	reached atomic.Bool // its first server was asked for the length of prompts
+	ended   atomic.Bool // it was stopped: its targets are not described any more
+}
+
+// A Recorder takes what comes of a job's probes, the canceled included. It is safe for
+// concurrent use.
+type Recorder interface {
+	Record(r *probe.Result)
+	Skipped(target string, reason probe.Skip)
+}
+
+// Assemble makes a job of each group, in the order of the targets. Dial is how targets are
+// reached, nil over the network; version is ours, for the User-Agent.
+func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version string) ([]*Job, error) {
+	var jobs []*Job
+	seed := rand.Uint64() // no two runs ask the same
+	for _, t := range targets {
+		i := slices.IndexFunc(jobs, func(j *Job) bool { return j.Plan.Name == t.Group })
+		if i < 0 {
+			prompts, err := promptOptions(t, assets, seed)
+			if err != nil {
+				return nil, fmt.Errorf("target %s: %w", t.Name, err)
+			}
+			i, jobs = len(jobs), append(jobs, newJob(t, prompts))
+		}
+		if err := jobs[i].add(t, assets, dial, version); err != nil {
+			return nil, fmt.Errorf("target %s: %w", t.Name, err)
+		}
+	}
+	for _, j := range jobs {
+		j.files = assets.fingerprint(j.Targets)
+	}
+	return jobs, nil
+}
+
+// newJob returns a job without members for the group of t.
+func newJob(t config.Target, prompts prompt.Options) *Job {
+	return &Job{
+		Plan:    schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group},
+		Prompts: prompts,
+		writer:  prompt.NewWriter(prompts),
+	}
+}
+
+// Interval is the time between two probes of t.
+func Interval(t config.Target) time.Duration {
+	return time.Duration(float64(time.Second) / t.QPS)
+}
+
+// add makes a member of t.
+func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version string) error {
+	security, err := assets.tls(t)
+	if err != nil {
+		return err
+	}
+	target := probe.Target{
+		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL, Path: t.Path,
+		Key: t.APIKey.Reveal(), Header: http.Header{},
+		Agent: "prober/" + version + " (synthetic monitoring; +https://github.com/llm-prober/prober)",
+		Transport: probe.NewTransport(probe.Route{
+			Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
+			UserStamps: t.Stamp == "user",
+		}),
+		Timeout: t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit,
+		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
+	}
+	for name, value := range t.Headers {
+		target.Header.Set(name, value.Reveal())
+	}
+	if t.API != wire.Auto {
+		if target.Dialect, err = wire.Lookup(t.API); err != nil {
+			return err
+		}
+	}
+	if t.Server != wire.Auto {
+		if target.Server, err = wire.LookupServer(t.Server); err != nil {
+			return err
+		}
+	}
+	j.Targets = append(j.Targets, t)
+	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight, probe.NewBudget(t.TokenBudgetPerDay)))
+	return nil
+}
+
+// Group is the members of j as they are asked round by round, with what takes the results.
+func (j *Job) Group(to Recorder) *probe.Group {
+	return &probe.Group{
+		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
+		Ask: j.question, Record: to.Record, Cut: to.Record, Skipped: to.Skipped,
+	}
+}
+
+// Close closes the connections that nobody uses.
+func (j *Job) Close() {
+	for _, m := range j.Members {
+		m.Close()
+	}
+}
+
+// has reports whether j probes a target of that name.
+func (j *Job) has(target string) bool {
+	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
+}
+
+// sharesTarget reports whether both jobs probe a target of the same name.
+func (j *Job) sharesTarget(o *Job) bool {
+	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return o.has(t.Name) })
+}
+
+// same reports whether nothing changed since j was assembled: neither the
+// configuration of its targets, nor the files that they name.
+func (j *Job) same(o *Job) bool {
+	return reflect.DeepEqual(j.Targets, o.Targets) && j.files == o.files
+}
+
+// Inherit takes over what the servers of an earlier job taught, where this one asks the same
+// server as the same client: from the target of the same name, if there is one.
+func (j *Job) Inherit(old *Job) {
+	for i, t := range j.Targets {
+		from := -1
+		for k, before := range old.Targets {
+			if reflect.DeepEqual(identity(t), identity(before)) && (from < 0 || before.Name == t.Name) {
+				from = k
+			}
+		}
+		if from >= 0 {
+			j.Members[i].Inherit(old.Members[from])
+		}
+	}
+}
+
+// identity is those settings of t by which its server knows it, and which server that is.
+// Another key from the same file is a newer one of the same client.
+func identity(t config.Target) config.Target {
+	id := config.Target{
+		URL: t.URL, Path: t.Path, Address: t.Address, API: t.API, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
+		CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, Headers: t.Headers,
+		Settings: config.Settings{APIKeyFile: t.APIKeyFile},
+	}
+	if t.APIKeyFile == "" {
+		id.APIKey = t.APIKey
+	}
+	return id
+}
+
+// APIs are the names of the APIs that can be configured.
+func APIs() []string {
+	var names []string
+	for _, d := range wire.Dialects() {
+		names = append(names, d.Name())
+	}
+	return names
+}

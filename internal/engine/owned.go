@@ -1,0 +1,131 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"net/netip"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/discovery"
+)
+
+// lookupLimit bounds the lookups of all hosts together. A host that is not known
+// by then is looked up the next time. A resolver waits five seconds for the first
+// name server (resolv.conf(5)) before it asks the second, once for each family.
+const lookupLimit = 12 * time.Second
+
+// ownedTargets are the targets that a configuration means at present: one for each address
+// of those whose URL begins with dns+, as far as they belong to our shard. The methods
+// are called by one goroutine.
+type ownedTargets struct {
+	names *discovery.Directory
+	log   *zap.Logger
+
+	lookups map[string]lookupState // by host
+	logged  int                    // how many targets of the shard were logged last; -1: none were
+}
+
+// A lookupState is how the last lookup of a host went; empty if it found addresses.
+type lookupState string
+
+const (
+	lookupFailed lookupState = "failed"
+	lookupEmpty  lookupState = "empty"
+)
+
+// newOwnedTargets returns owned targets before any lookup. Lookup may be nil: the system's.
+func newOwnedTargets(lookup discovery.Lookup, log *zap.Logger) *ownedTargets {
+	return &ownedTargets{names: discovery.New(lookup), log: log, lookups: map[string]lookupState{}, logged: -1}
+}
+
+// Present is the targets that c means at present, for commands that end: names are
+// looked up once.
+func Present(ctx context.Context, c *config.Config) []config.Target {
+	o := newOwnedTargets(nil, zap.NewNop())
+	_ = o.refresh(ctx, c.Targets) // a failure shows in the probes: see expand
+	return o.of(c)
+}
+
+// refresh looks up the hosts of dns+ URLs, and returns how many lookups failed. Changes are
+// logged.
+func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (failed int) {
+	hosts := hostsOf(targets)
+	limited, cancel := context.WithTimeout(ctx, lookupLimit)
+	defer cancel()
+	failures := o.names.Refresh(limited, hosts)
+	if ctx.Err() != nil { // we are told to stop
+		return 0
+	}
+	before := o.lookups
+	o.lookups = map[string]lookupState{}
+	for _, host := range hosts {
+		log := o.log.With(zap.String("host", host), zap.Int("addresses", len(o.names.Addresses(host))))
+		switch err := failures[host]; {
+		case err != nil:
+			o.lookups[host] = lookupFailed
+			if before[host] != lookupFailed {
+				log.Warn("DNS lookup failed; keeping the last known addresses", zap.Error(err))
+			}
+		case len(o.names.Addresses(host)) == 0:
+			o.lookups[host] = lookupEmpty
+			if before[host] != lookupEmpty {
+				log.Warn("host has no addresses; probing it by its name")
+			}
+		case before[host] != "":
+			log.Info("DNS lookup succeeded again")
+		}
+	}
+	return len(failures)
+}
+
+// of returns the targets of c that we own.
+func (o *ownedTargets) of(c *config.Config) []config.Target {
+	own := expand(c.Targets, o.names.Addresses)
+	all := len(own)
+	own = slices.DeleteFunc(own, func(t config.Target) bool { return !c.Shard.Owns(t.Group) }) // groups as a whole
+	if c.Shard.Of > 0 && len(own) != o.logged {
+		o.log.Info("shard", zap.Stringer("shard", c.Shard), zap.Int("owns", len(own)), zap.Int("of", all))
+		o.logged = len(own)
+	}
+	return own
+}
+
+// hostsOf are the hosts that stand for their addresses, each once, sorted.
+func hostsOf(targets []config.Target) []string {
+	var hosts []string
+	for _, t := range targets {
+		if t.EachAddress {
+			hosts = append(hosts, t.Host())
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// expand makes one target for each address of those that stand for them: each in a group of
+// its own, unless the user gave one. A host without addresses is probed by its name, so
+// that its failure shows.
+func expand(targets []config.Target, addresses func(host string) []netip.Addr) []config.Target {
+	var all []config.Target
+	for _, t := range targets {
+		first := len(all)
+		if t.EachAddress {
+			for _, a := range addresses(t.Host()) {
+				replica := t
+				replica.Name, replica.Address = t.Name+"/"+a.String(), a.String()
+				all = append(all, replica)
+			}
+		}
+		if len(all) == first {
+			all = append(all, t)
+		}
+		for i := first; i < len(all); i++ {
+			all[i].Group = cmp.Or(all[i].Group, all[i].Name)
+		}
+	}
+	return all
+}
