@@ -52,7 +52,7 @@ func (l *loader) environment() layer {
 		case !ok:
 			l.unknown(variable, name)
 		case text != "":
-			into[of] = l.take(k, variable, text)
+			into[of] = k.given(variable, text)
 		}
 	}
 	l.check(read.values, new(Config), l.prober)
@@ -126,7 +126,7 @@ func (l *loader) flags() values {
 			l.problem(oneLine(word), "unknown flag", "")
 			continue
 		}
-		read[name] = l.take(k, word, strings.TrimSpace(l.Overrides[name]))
+		read[name] = k.given(word, strings.TrimSpace(l.Overrides[name]))
 	}
 	l.check(read, new(Config), l.prober)
 	l.check(read, new(Target), l.targets)
@@ -143,9 +143,9 @@ func (l *loader) arguments() []item {
 		word := fmt.Sprintf("URL argument %d", i+1)
 		given := values{}
 		if before, rest, named := strings.Cut(text, "="); named && !strings.Contains(before, "/") {
-			given["NAME"], text = l.take(name, "name of "+word, strings.TrimSpace(before)), rest
+			given["NAME"], text = name.given("name of "+word, strings.TrimSpace(before)), rest
 		}
-		given["URL"] = l.take(url, word, strings.TrimSpace(text))
+		given["URL"] = url.given(word, strings.TrimSpace(text))
 		l.check(given, new(Target), l.targets)
 		items[i] = item{values: given, place: argumentPlace}
 	}

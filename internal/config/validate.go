@@ -102,7 +102,7 @@ func (l *loader) names(targets []entry) {
 		case t.given("NAME") && t.label("NAME") == other.label("NAME"):
 			l.problem(t.label("NAME"), "names more than one target", "give it with one target only")
 		default:
-			l.misnamed(t, fmt.Sprintf("target %s is already that of %s", quote(t.Name), other.origin()))
+			l.misnamed(t, fmt.Sprintf("target %s is already that of %s", quote(t.Name), other.origin("URL")))
 		}
 		if length := utf8.RuneCountInString(t.Name); length > maxName {
 			l.misnamed(t, fmt.Sprintf("makes a name of more than %d characters", maxName))
@@ -114,17 +114,9 @@ func (l *loader) names(targets []entry) {
 		stem, address, cut := strings.Cut(t.Name, "/")
 		other, taken := first[stem]
 		if _, err := netip.ParseAddr(address); cut && taken && err == nil && other.EachAddress {
-			l.misnamed(t, "is how an address of "+other.origin()+" is called")
+			l.misnamed(t, "is how an address of "+other.origin("URL")+" is called")
 		}
 	}
-}
-
-// origin is the place that a target's name comes from.
-func (t entry) origin() string {
-	if t.given("NAME") {
-		return t.label("NAME")
-	}
-	return t.label("URL")
 }
 
 // misnamed reports a problem with the name of t.
@@ -133,7 +125,7 @@ func (l *loader) misnamed(t entry, text string) {
 	if t.place == argumentPlace {
 		hint = "targets with names of their own go into the environment or the targets file"
 	}
-	l.problem(t.origin(), text, hint)
+	l.problem(t.origin("URL"), text, hint)
 }
 
 // groups reports members of a group that would not be asked the same: the values in
