@@ -30,7 +30,7 @@ type layer struct {
 
 // environment reads the variables of ours.
 func (l *loader) environment() layer {
-	read := layer{values: values{}}
+	read, alone := layer{values: values{}}, slices.Concat(l.prober, l.shared)
 	lists := map[string]map[int]values{targetList: {}, objectiveList: {}}
 	for _, variable := range slices.Sorted(maps.Keys(l.Environ)) {
 		name, ours := strings.CutPrefix(variable, prefix)
@@ -39,20 +39,23 @@ func (l *loader) environment() layer {
 		if !ours || link {
 			continue
 		}
-		of, known, into := name, slices.Concat(l.prober, l.shared), read.values
-		if found := listed.FindStringSubmatch(name); found != nil {
-			index, _ := strconv.Atoi(found[2])
-			if lists[found[1]][index] == nil && text != "" {
-				lists[found[1]][index] = values{}
-			}
-			of, known, into = found[3], l.entries(found[1]), lists[found[1]][index]
+		k, ok := alone.find(name)
+		found := listed.FindStringSubmatch(name)
+		if found != nil {
+			k, ok = l.entries(found[1]).find(found[3])
 		}
-		k, ok := known.find(of)
 		switch {
 		case !ok:
 			l.unknown(variable, name)
-		case text != "":
-			into[of] = k.given(variable, text)
+		case text == "":
+		case found == nil:
+			read.values[name] = k.given(variable, text)
+		default:
+			index, _ := strconv.Atoi(found[2])
+			if lists[found[1]][index] == nil {
+				lists[found[1]][index] = values{}
+			}
+			lists[found[1]][index][found[3]] = k.given(variable, text)
 		}
 	}
 	l.check(read.values, new(Config), l.prober)

@@ -102,6 +102,7 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		{"a variable of a target without its number", "MODEL=m", `PROBER_MODEL: unknown variable (did you mean PROBER_TARGETS_0_MODEL?)`},
 		{"an index in another spelling", "TARGETS_00_NAME=m", `PROBER_TARGETS_00_NAME: unknown variable (did you mean PROBER_TARGETS_0_NAME?)`},
 		{"an unknown variable of a target", "TARGETS_0_COLOUR=red", `PROBER_TARGETS_0_COLOUR: unknown variable`},
+		{"an unknown variable makes no target", "TARGETS_5_COLOUR=red", `PROBER_TARGETS_5_COLOUR: unknown variable`},
 
 		{"a gap in the indices", "TARGETS_2_URL=http://b", `PROBER_TARGETS_1_URL: not given, but PROBER_TARGETS_2_… is; number from 0 without a gap`},
 		{"a target without URL", "TARGETS_1_NAME=b", `PROBER_TARGETS_1_URL: not given; a target needs a URL`},
