@@ -15,7 +15,7 @@ const maxFile = 64 << 20
 
 // ErrPipe is the error of a ReadFile that does not wait for whoever may write to a
 // pipe some day.
-var ErrPipe = errors.New("is no regular file, and such are read at the start only")
+var ErrPipe = errors.New("is not a regular file, and others are read only at the start")
 
 var errTooLarge = errors.New("has more than 64 MiB")
 

@@ -114,7 +114,7 @@ func (l *loader) readKey(t entry) {
 	case len(text) > maxKey:
 		l.problem(label, fmt.Sprintf("has %d bytes, more than any server takes in a header", len(text)), "want a file with the key on its only line")
 	case !printable(text):
-		l.problem(label, "has characters that do not print", "want a file with the key on its only line")
+		l.problem(label, "has unprintable characters", "want a file with the key on its only line")
 	case t.values["API_KEY"].text != "":
 		l.problem(label, "given together with a key", "want one of the two")
 	default:

@@ -63,7 +63,7 @@ func (l *loader) objectives(objectives []promise, targets []entry) {
 			o.Name = string(o.Signal)
 		}
 		if other, twice := first[o.Name]; twice && o.Name != "" {
-			l.problem(o.origin("SIGNAL"), fmt.Sprintf("objective %s is already that of %s", quote(o.Name), other.origin("SIGNAL")), "set "+o.setting("NAME"))
+			l.problem(o.origin("SIGNAL"), fmt.Sprintf("the name %s is already taken by %s", quote(o.Name), other.origin("SIGNAL")), "set "+o.setting("NAME"))
 		} else {
 			first[o.Name] = o
 		}

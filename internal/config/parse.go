@@ -74,7 +74,7 @@ func (l *loader) check(v values, into any, ks keys) {
 		}
 		err := wrong[k.field.Name]
 		if k.field.Type != reflect.TypeFor[Headers]() && !printable(given.text) {
-			err = fault{text: "has characters that do not print"}
+			err = fault{text: "has unprintable characters"}
 		} else if err == nil {
 			err = k.check(reflect.Indirect(k.of(into)), given.text)
 		}

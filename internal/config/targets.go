@@ -139,7 +139,7 @@ func (r fileReader) pairs(n *yaml.Node, what string) iter.Seq2[*yaml.Node, *yaml
 			case name.Kind != yaml.ScalarNode:
 				r.problem(r.at(name), "a key is "+shape(name), "want a word")
 			case twice:
-				r.problem(r.at(name), fmt.Sprintf("a key that already stands on line %d", line), "want each key once")
+				r.problem(r.at(name), fmt.Sprintf("duplicate key, first given on line %d", line), "want each key once")
 			default:
 				first[name.Value] = name.Line
 				if !yield(name, m.Content[i+1]) {
