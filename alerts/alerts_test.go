@@ -60,7 +60,7 @@ func TestAnnotationsAndLabels(t *testing.T) {
 	for _, b := range dashboards.All() {
 		uids = append(uids, b.UID)
 	}
-	board := regexp.MustCompile(`^/d/(` + strings.Join(uids, "|") + `)(\?.*)?$`)
+	dashboard := regexp.MustCompile(`^/d/(` + strings.Join(uids, "|") + `)(\?.*)?$`)
 	alerting, _ := split(t)
 	for _, r := range alerting {
 		if !slices.Contains([]string{"critical", "warning", "info"}, r.Labels["severity"]) {
@@ -80,8 +80,8 @@ func TestAnnotationsAndLabels(t *testing.T) {
 		if url, want := r.Annotations["runbook_url"], "https://github.com/llm-prober/prober/blob/main/alerts/"+RunbookFile(r.Alert); url != want {
 			t.Errorf("%s: runbook_url %q, want %q", r.Alert, url, want)
 		}
-		if url := r.Annotations["dashboard_url"]; !board.MatchString(url) {
-			t.Errorf("%s: dashboard_url %q leads to no board", r.Alert, url)
+		if url := r.Annotations["dashboard_url"]; !dashboard.MatchString(url) {
+			t.Errorf("%s: dashboard_url %q leads to no dashboard", r.Alert, url)
 		}
 	}
 }

@@ -37,9 +37,9 @@ var instrument string
 func All() []Dashboard {
 	return []Dashboard{
 		{"overview", "prober-overview", "Prober / Overview", "all targets, a row each", overview},
-		{"target", "prober-target", "Prober / Target", "one target: objectives, shape of latency, failures, regressions", target},
-		{"compare", "prober-compare", "Prober / Compare", "A against B, vantage points, last week, client against server", compare},
-		{"instrument", "prober-instrument", "Prober / Instrument", "is the prober itself well", instrument},
+		{"target", "prober-target", "Prober / Target", "one target: objectives, latency distributions, failures, regressions", target},
+		{"compare", "prober-compare", "Prober / Compare", "A against B, by location of the prober, week over week, client against server", compare},
+		{"instrument", "prober-instrument", "Prober / Instrument", "health of the prober itself", instrument},
 	}
 }
 

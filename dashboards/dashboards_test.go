@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A board is what these tests look at in the JSON of one.
-type board struct {
+// A dashboard is what these tests look at in the JSON of one.
+type dashboard struct {
 	ID            *int
 	UID, Title    string
 	SchemaVersion int
@@ -54,18 +54,18 @@ type panel struct {
 	}
 }
 
-// read decodes a board.
-func read(t *testing.T, b Dashboard) board {
+// read decodes a dashboard.
+func read(t *testing.T, b Dashboard) dashboard {
 	t.Helper()
-	var decoded board
+	var decoded dashboard
 	if err := json.Unmarshal([]byte(b.JSON), &decoded); err != nil {
 		t.Fatalf("%s: %v", b.Name, err)
 	}
 	return decoded
 }
 
-// flat is all panels of a board, rows left out.
-func (b board) flat() []panel {
+// flat is all panels of a dashboard, rows left out.
+func (b dashboard) flat() []panel {
 	var all []panel
 	for _, p := range b.Panels {
 		if p.Type == "row" {
@@ -77,7 +77,7 @@ func (b board) flat() []panel {
 	return all
 }
 
-func TestBoardsAreComplete(t *testing.T) {
+func TestDashboardsAreComplete(t *testing.T) {
 	var files []string
 	for _, b := range All() {
 		files = append(files, b.Name+".json")
@@ -100,7 +100,7 @@ func TestBoardsAreComplete(t *testing.T) {
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), ".json") && !slices.Contains(files, e.Name()) {
-			t.Errorf("%s is no board of the package", e.Name())
+			t.Errorf("%s is no dashboard of the package", e.Name())
 		}
 	}
 	if found, unknown := Choose([]string{"nope"}); found != nil || len(unknown) != 1 {
@@ -240,7 +240,7 @@ func checkQuery(t *testing.T, where, expr string) {
 	}
 }
 
-// TestLinks holds that links between boards lead to boards.
+// TestLinks holds that links between dashboards lead to dashboards.
 func TestLinks(t *testing.T) {
 	known := []string{"vllm-overview"} // vLLM's own
 	for _, b := range All() {

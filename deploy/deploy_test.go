@@ -1,5 +1,5 @@
 // Package deploy_test holds that what is shipped for Kubernetes agrees with what
-// it was made from: rules, boards, values and configuration.
+// it was made from: rules, dashboards, values and configuration.
 package deploy_test
 
 import (
@@ -15,16 +15,16 @@ var update = flag.Bool("update", false, "write what is generated")
 
 const chart = "helm/prober"
 
-// TestChartHasRulesAndBoards holds that the chart's copies are those of alerts/
+// TestChartHasRulesAndDashboards holds that the chart's copies are those of alerts/
 // and dashboards/, byte for byte, and that it has no others.
-func TestChartHasRulesAndBoards(t *testing.T) {
-	boards, err := filepath.Glob("../dashboards/*.json")
-	if err != nil || len(boards) == 0 {
-		t.Fatalf("%d boards, %v", len(boards), err)
+func TestChartHasRulesAndDashboards(t *testing.T) {
+	dashboards, err := filepath.Glob("../dashboards/*.json")
+	if err != nil || len(dashboards) == 0 {
+		t.Fatalf("%d dashboards, %v", len(dashboards), err)
 	}
 	want := map[string]string{chart + "/files/rules.yaml": "../alerts/rules.yaml"}
-	for _, board := range boards {
-		want[chart+"/files/dashboards/"+filepath.Base(board)] = board
+	for _, dashboard := range dashboards {
+		want[chart+"/files/dashboards/"+filepath.Base(dashboard)] = dashboard
 	}
 	for copied, original := range want {
 		same(t, copied, read(t, original))

@@ -19,9 +19,9 @@ func TestBackEndsAgree(t *testing.T) {
 	scraped := startPrometheus(t, scrapeAllWays(t, base), nil)
 	want := truthOf(t, base, targets)
 
-	native := road{name: "native scrape", into: scraped, job: "prober", halting: true}
-	sent := road{name: "OTLP", into: otlp, job: "prober"}
-	for _, r := range []road{
+	native := ingestion{name: "native scrape", into: scraped, job: "prober", halting: true}
+	sent := ingestion{name: "OTLP", into: otlp, job: "prober"}
+	for _, r := range []ingestion{
 		native, sent,
 		{name: "default scrape", into: scraped, job: "by-default", classic: true},
 		{name: "native beside classic scrape", into: scraped, job: "both"},
@@ -31,9 +31,9 @@ func TestBackEndsAgree(t *testing.T) {
 	sameSeries(t, native.series(t), sent.series(t))
 }
 
-// TestCollectorRoadsAgree does the same through a real OpenTelemetry Collector,
+// TestCollectorExportersAgree does the same through a real OpenTelemetry Collector,
 // which sends to one Prometheus and is scraped by another.
-func TestCollectorRoadsAgree(t *testing.T) {
+func TestCollectorExportersAgree(t *testing.T) {
 	t.Parallel()
 	otlp := startPrometheus(t, "", nil, "--web.enable-otlp-receiver")
 	receiver, exporter := freeAddress(t), freeAddress(t)
@@ -44,9 +44,9 @@ func TestCollectorRoadsAgree(t *testing.T) {
 	scraped := startPrometheus(t, scrapeAllWays(t, base)+scrapeJob(t, "exporter", "http://"+exporter), nil)
 	want := truthOf(t, base, targets)
 
-	native := road{name: "native scrape", into: scraped, job: "prober", halting: true}
-	sent := road{name: "Collector to OTLP", into: otlp, job: "prober"}
-	served := road{name: "Collector, scraped", into: scraped, job: "exporter", halting: true}
+	native := ingestion{name: "native scrape", into: scraped, job: "prober", halting: true}
+	sent := ingestion{name: "Collector to OTLP", into: otlp, job: "prober"}
+	served := ingestion{name: "Collector, scraped", into: scraped, job: "exporter", halting: true}
 	sent.agree(t, want)
 	served.agree(t, want)
 	sameSeries(t, native.series(t), sent.series(t))

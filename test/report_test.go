@@ -109,34 +109,34 @@ func TestReport(t *testing.T) {
 }
 
 // told holds what is told of all targets, from whatever buckets, against the truth.
-func (w truth) told(t *testing.T, road string, all map[string]told, classic bool) {
+func (w truth) told(t *testing.T, path string, all map[string]told, classic bool) {
 	t.Helper()
 	if len(all) != len(w.samples) {
-		t.Errorf("%s: %d targets", road, len(all))
+		t.Errorf("%s: %d targets", path, len(all))
 	}
 	for target, samples := range w.samples {
 		s := all[target]
 		if s.Succeeded != 31 || s.Failed != 0 || s.Outcomes["ok"] != 31 || s.Input != 3100 || s.Output != 620 {
-			t.Errorf("%s: %+v", road, s)
+			t.Errorf("%s: %+v", path, s)
 		}
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(text string) bool {
 			busy := strings.Contains(text, "had been counted when Prometheus first saw") // a busy machine, and right
 			// By OTLP each life is an instance, and so short a range does not tell whether they were one after the other.
-			return busy || road == "OTLP" && strings.Contains(text, "counts are the sum of what came by 2 ways")
+			return busy || path == "OTLP" && strings.Contains(text, "counts are the sum of what came by 2 ways")
 		})
 		said := strings.Contains(strings.Join(s.Warnings, "\n"), "TTFT, TPOT, ITL, E2EL from classic buckets")
 		if said != classic || len(s.Warnings) > 1 || len(s.Warnings) > 0 && !classic {
-			t.Errorf("%s: warnings %q", road, s.Warnings)
+			t.Errorf("%s: warnings %q", path, s.Warnings)
 		}
 		for _, name := range histograms {
 			slices.Sort(samples[name])
-			s.of(name).holds(t, fmt.Sprintf("%s, %s of %s", road, name, target), samples[name], classic)
+			s.of(name).holds(t, fmt.Sprintf("%s, %s of %s", path, name, target), samples[name], classic)
 		}
 	}
 }
 
 // live lets a prober make so many probes of each server, waits until Prometheus
-// has the last of them by all roads, and adds them to the truth.
+// has the last of them by all paths, and adds them to the truth.
 func (w truth) live(t *testing.T, p, sent prometheus, address string, servers []string, probes int) {
 	t.Helper()
 	before := len(w.traces)

@@ -22,7 +22,7 @@ func TestRestartOverOTLP(t *testing.T) {
 	} {
 		t.Run(of.name, func(t *testing.T) {
 			t.Parallel()
-			r := road{name: of.name, job: "prober", into: startPrometheus(t, "", nil, append([]string{
+			r := ingestion{name: of.name, job: "prober", into: startPrometheus(t, "", nil, append([]string{
 				"--web.enable-otlp-receiver", "--enable-feature", "promql-extended-range-selectors",
 			}, of.flags...)...)}
 			l := newLife(t, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT="+r.into.url+"/api/v1/otlp/v1/metrics", "OTEL_METRIC_EXPORT_INTERVAL=100", of.environ)
@@ -43,7 +43,7 @@ func TestRestartOverOTLP(t *testing.T) {
 // sentHolds waits until the last probe has come, and holds the sums over all
 // instances against what was made; seen is how many of the samples of a histogram
 // increase() can know of.
-func (r road) sentHolds(t *testing.T, target string, made, seen, resets float64) {
+func (r ingestion) sentHolds(t *testing.T, target string, made, seen, resets float64) {
 	t.Helper()
 	counter := fmt.Sprintf(`llm_probe_probes_total{outcome="ok",target=%q}`, target)
 	histogram := fmt.Sprintf(`llm_probe_e2el_seconds{target=%q}`, target)
@@ -59,7 +59,7 @@ func (r road) sentHolds(t *testing.T, target string, made, seen, resets float64)
 	r.between(t, "histogram_count(sum(increase("+histogram+"[5m])))", seen, made*r.extrapolated(t, histogram))
 }
 
-func (r road) between(t *testing.T, expr string, least, most float64) {
+func (r ingestion) between(t *testing.T, expr string, least, most float64) {
 	t.Helper()
 	if got := r.value(t, expr); !(got >= least && got <= most) {
 		t.Errorf("%s: %s is %v, want %v to %v", r.name, expr, got, least, most)
@@ -69,7 +69,7 @@ func (r road) between(t *testing.T, expr string, least, most float64) {
 // extrapolated is the factor by which increase() over more time than there are
 // samples can be too large: it goes on for half the time between two samples, or
 // for a tenth more than all of it, at either end.
-func (r road) extrapolated(t *testing.T, series string) float64 {
+func (r ingestion) extrapolated(t *testing.T, series string) float64 {
 	t.Helper()
 	return 1 + 2.2/(r.value(t, "min(count_over_time("+series+"[5m]))")-1)
 }

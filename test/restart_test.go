@@ -130,27 +130,27 @@ func TestRestartAndReload(t *testing.T) {
 		"--enable-feature", "promql-extended-range-selectors")
 	eventually(t, "scrapes", func() bool { return len(p.query(t, "up == 0")) == 3 })
 	l.begin(t)
-	roads := []road{
+	paths := []ingestion{
 		{name: "native scrape", into: p, job: "prober"},
 		{name: "default scrape", into: p, job: "by-default", classic: true},
 	}
 	l.all(t, func() {
-		for _, r := range roads {
+		for _, r := range paths {
 			r.holds(t, "a", lifeProbes, 0)
 			r.holds(t, "c", lifeProbes, 0)
 			r.gone(t, "b")
 		}
 	})
-	for _, r := range roads {
+	for _, r := range paths {
 		r.holds(t, "a", 2*lifeProbes, 1)
 		r.holds(t, "c", 2*lifeProbes, 1)
 		r.gone(t, "b")
 	}
 }
 
-// holds waits until the last probe has come by the road, and holds what Prometheus
+// holds waits until the last probe has come by this path, and holds what Prometheus
 // says of all of them against what was made.
-func (r road) holds(t *testing.T, target string, made, resets float64) {
+func (r ingestion) holds(t *testing.T, target string, made, resets float64) {
 	t.Helper()
 	probes := fmt.Sprintf(`llm_probe_probes_total{job=%q,target=%q,model!="unknown",outcome="ok"}`, r.job, target)
 	e2el := r.selector("e2el", "", target)
@@ -176,7 +176,7 @@ func (r road) holds(t *testing.T, target string, made, resets float64) {
 }
 
 // increased holds increase() over everything, and over every second of it.
-func (r road) increased(t *testing.T, series string, made float64, count string) {
+func (r ingestion) increased(t *testing.T, series string, made float64, count string) {
 	t.Helper()
 	r.between(t, fmt.Sprintf(count, "increase("+series+"[5m])"), made, made*r.extrapolated(t, series))
 	each := fmt.Sprintf(count, "increase("+series+"[1s])") + "[5m:100ms]"
@@ -186,7 +186,7 @@ func (r road) increased(t *testing.T, series string, made float64, count string)
 
 // gone waits until nothing is left of a target, long before Prometheus would
 // forget what it is not told of any more.
-func (r road) gone(t *testing.T, target string) {
+func (r ingestion) gone(t *testing.T, target string) {
 	t.Helper()
 	eventually(t, r.name+": the end of "+target, func() bool {
 		return math.IsNaN(r.value(t, fmt.Sprintf(`count({__name__=~"llm_probe_.+",job=%q,target=%q})`, r.job, target)))

@@ -14,10 +14,6 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// notOfBench are the settings that a bench does not have: it serves nothing, its notes
-// are not a log, and --concurrency is how many requests may be under way.
-var notOfBench = []string{"listen-address", "web-config-file", "log-format", "log-level", "max-in-flight", "backoff-limit", "reload-interval", "dns-interval"}
-
 func newBench() *cobra.Command {
 	var o bench.Options
 	cmd := &cobra.Command{
@@ -69,7 +65,7 @@ configuration.`,
 	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between blocks of a comparison under way; 0 for none")
 	flags.StringVar(&o.Format, "format", "text", "text, json, csv or markdown")
 	flags.StringVar(&o.Plot, "plot", "", "file to draw to, .svg or .html: distributions and time-line, or the curves of a ladder")
-	addConfigFlags(cmd, notOfBench...)
+	addConfigFlags(cmd)
 	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock; PROBER_QPS"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000; PROBER_PROMPT_TOKENS"
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {

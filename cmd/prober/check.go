@@ -270,7 +270,7 @@ var exactness = map[string]string{
 // ask sends one short question.
 func (c *checker) ask(ctx context.Context) bool {
 	ask := wire.Ask{Prompt: checkWords, MaxTokens: engine.ShortAnswer, CacheSalt: "prober-check"}
-	r := c.member.Probe(ctx, ask)
+	r := c.member.Probe(ctx, probe.Question{Ask: ask})
 	if r.Outcome != probe.OK {
 		return c.fail("ask a short question", r)
 	}

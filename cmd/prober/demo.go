@@ -30,13 +30,6 @@ const (
 	demoListen = "127.0.0.1:9464"
 )
 
-// notOfDemo are the flags about targets, since the demo brings its own, and about files
-// and lookups of theirs.
-var notOfDemo = []string{
-	"targets-file", "reload-interval", "dns-interval", "shard", "name", "group", "path", "headers", "api-key", "api-key-file",
-	"ca-file", "cert-file", "key-file", "insecure-skip-verify",
-}
-
 func newDemo() *cobra.Command {
 	s := simulation{listen: "127.0.0.1:0", Config: sim.Config{Seed: 1}}
 	cmd := &cobra.Command{
@@ -57,7 +50,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to simulate, one endpoint each")
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
 	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "of all the simulator's randomness")
-	addConfigFlags(cmd, notOfDemo...)
+	addConfigFlags(cmd)
 	cmd.Flags().Lookup("qps").Usage = "probes per second and target; above 0, at most 1000 (default " + demoQPS + "); PROBER_QPS"
 	cmd.Flags().Lookup("listen-address").Usage = "where the page, /metrics and the API are served (default " + demoListen + "); PROBER_LISTEN_ADDRESS"
 	return cmd
@@ -121,7 +114,7 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Ass
 // about real targets, whose keys are not for a simulator.
 func demoKeeps(name string) bool {
 	return slices.ContainsFunc(config.Reference(), func(k config.Key) bool {
-		return k.Variable == name && k.Flag != "" && !slices.Contains(notOfDemo, k.Flag)
+		return k.Variable == name && k.Flag != "" && !slices.Contains(k.Not, "demo")
 	})
 }
 

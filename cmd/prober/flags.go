@@ -17,11 +17,10 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 )
 
-// addConfigFlags gives a verb a flag for every setting, but for those that it has
-// no use for: the same words as the variables.
-func addConfigFlags(cmd *cobra.Command, without ...string) {
+// addConfigFlags gives a command a flag for every setting that it has a use for.
+func addConfigFlags(cmd *cobra.Command) {
 	for _, key := range config.Reference() {
-		if key.Flag == "" || slices.Contains(without, key.Flag) {
+		if key.Flag == "" || slices.Contains(key.Not, cmd.Name()) {
 			continue
 		}
 		help := key.Help

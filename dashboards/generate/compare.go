@@ -1,7 +1,7 @@
 package main
 
-// Two targets side by side: every query names one of them, so that regular
-// expressions need no quoting.
+// Each query names one of the two targets exactly, so that names need no quoting
+// for regular expressions.
 const (
 	sideA = ofProber + `,target="$a",prompt=~"$prompt"`
 	sideB = ofProber + `,target="$b",prompt=~"$prompt"`
@@ -12,7 +12,7 @@ type pair struct{ a, b scope }
 
 func sides(by string) pair { return pair{a: scope{sideA, by}, b: scope{sideB, by}} }
 
-// A latency is a histogram that boards compare.
+// A latency is a histogram that dashboards compare.
 type latency struct{ title, what, histogram string }
 
 func latencies() []latency {
@@ -23,28 +23,28 @@ func latencies() []latency {
 }
 
 // compare is one target against another.
-func compare() *board {
-	b := newBoard("compare", "Compare", "A against B: paired differences, shapes, quantiles; vantage points; last week; client against server.")
+func compare() *dashboard {
+	b := newDashboard("compare", "Compare", "A against B: paired differences, latency distributions, quantiles, by location of the prober, week over week, client against server.")
 	first, last := single("a", "A", about+"{"+ofProber+`,group=~"$group"}`, "target"), single("b", "B", about+"{"+ofProber+`,group=~"$group"}`, "target")
-	first.Description = "Members of a group get the same prompts in the same rounds"
+	first.Description = "Targets of one group get the same prompts in the same rounds"
 	last.Sort = 2 // so that A and B differ at first
 	b.vars(append(append(probers(), several("group", "Group", about+"{"+ofProber+"}"), first, last,
 		several("prompt", "Prompt", about+"{"+ofProber+`,group=~"$group"}`),
 		variable{
 			Type: "custom", Name: "split", Label: "Split by", Query: "instance,job,cluster,region,namespace",
 			Options:     choices("instance", "job", "cluster", "region", "namespace"),
-			Description: "The label that tells vantage points apart",
+			Description: "The label that says where a prober runs",
 		}, atLeast()), serverVariables()...)...)
 	b.marks("$a|$b")
 	both := sides("prompt")
 	b.add(differences(both)...)
 	b.add(differenceCurves(both)...)
-	b.row("Shape of latency: every probe is a dot", false, shapesOfBoth(both)...)
-	b.row("Quantiles, one over the other", false, quantilesOfBoth(sides("target, prompt"))...)
+	b.row("Latency distributions", false, shapesOfBoth(both)...)
+	b.row("Quantiles", false, quantilesOfBoth(sides("target, prompt"))...)
 	b.row("Success and answers", false, successOfBoth(sides("target, prompt"))...)
-	b.row("Vantage: the same targets from elsewhere", true, vantages(sides("target, prompt, $split"))...)
+	b.row("By location of the prober", true, vantages(sides("target, prompt, $split"))...)
 	b.row("Week over week", true, weeks(sides("target, prompt"))...)
-	b.row("Client against server: queue and frontends between them", true, servers(sides("target, model"))...)
+	b.row("Client against server", true, servers(sides("target, model"))...)
 	return b.number()
 }
 
@@ -60,8 +60,8 @@ func (p pair) join(histogram, operator string) string {
 }
 
 // paired says what the difference of two averages means.
-const paired = "Members of a group get the same prompts in the same rounds, so that the difference of averages over the same window is the mean paired difference, " +
-	"but for rounds in which one of the two failed. Below 0, A is faster."
+const paired = "Targets of one group get the same prompts in the same rounds, so the difference of the averages is the mean paired difference, " +
+	"except for rounds in which one of the two failed. Below 0, A is faster."
 
 func differences(both pair) []*panel {
 	var panels []*panel
@@ -88,7 +88,7 @@ func differenceCurves(both pair) []*panel {
 	return []*panel{
 		difference("A − B: TTFT and E2EL", l[0], l[3]),
 		difference("A − B: TPOT and ITL", l[1], l[2]),
-		lines("A / B", ratio, 8, 8, ratios...).says("Ratio of the means over the window: 1 is no difference, below 1 A is faster.", ttft),
+		lines("A / B", ratio, 8, 8, ratios...).says("Ratio of the means over the window. 1 means no difference; below 1, A is faster.", ttft),
 	}
 }
 
@@ -96,8 +96,8 @@ func shapesOfBoth(both pair) []*panel {
 	return []*panel{
 		heatmap("TTFT of A", 12, 8, both.a.heat(ttft)).says("Time to first token of A.", ttft),
 		heatmap("TTFT of B", 12, 8, both.b.heat(ttft)).says("Time to first token of B.", ttft),
-		heatmap("ITL of A", 12, 8, both.a.heat(itl)).says("Inter-token latency of A, one sample a token; dots are the longest gap of a probe.", itl),
-		heatmap("ITL of B", 12, 8, both.b.heat(itl)).says("Inter-token latency of B, one sample a token; dots are the longest gap of a probe.", itl),
+		heatmap("ITL of A", 12, 8, both.a.heat(itl)).says("Inter-token latency of A, one sample per token; a dot is the longest gap of a probe.", itl),
+		heatmap("ITL of B", 12, 8, both.b.heat(itl)).says("Inter-token latency of B, one sample per token; a dot is the longest gap of a probe.", itl),
 	}
 }
 
@@ -112,7 +112,7 @@ func quantilesOfBoth(both pair) []*panel {
 				over(s.samples(l.histogram, window), "samples {{target}} {{prompt}}"))
 		}
 		panels = append(panels, lines(l.title, seconds, 12, 8, queries...).aside("C", "samples").aside("F", "samples").
-			says("Median and p95 "+l.what+" of A and B over the window. p50 needs 10 probes, p95 20; the bars are samples.", l.histogram))
+			says("Median and p95 "+l.what+" of A and B over the window. p50 needs 10 probes, p95 20; bars are the number of samples.", l.histogram))
 	}
 	return panels
 }
@@ -127,8 +127,8 @@ func successOfBoth(both pair) []*panel {
 	return []*panel{
 		lines("Success", share, 8, 8, each(func(s scope) string { return s.share(probes, `outcome="ok"`, window) }, "{{target}} {{prompt}}")...).upTo(0, 1).
 			judged(bad, from(0.95, wary), from(0.99, good)).says("Share of probes in the window that succeeded; lines at 95% and 99%.", probes),
-		lines("Canaries with a wrong answer", share, 8, 8, each(canary, "{{target}}")...).upTo(0, 1).empty("No canary is asked").judged(neutral, from(0.01, bad)).
-			says("Share of the prompt canary whose answer was without the words it asked for: a broken KV cache or quantization shows here; the line is at 1%.", probes),
+		lines("Canaries with a wrong answer", share, 8, 8, each(canary, "{{target}}")...).upTo(0, 1).empty("No canary prompts").judged(neutral, from(0.01, bad)).
+			says("Share of canary probes whose answer lacked the words it was asked for, for example because of a broken KV cache or quantization. The line is at 1%.", probes),
 		stacked("Failures by outcome", count, 8, 8, each(func(s scope) string {
 			return s.with(`outcome!="ok"`).apart("outcome").increase(probes, window) + " > 0"
 		}, "{{outcome}} {{target}} {{prompt}}")...).empty("None").says("Probes in the window that failed.", probes),
@@ -142,11 +142,11 @@ func vantages(both pair) []*panel {
 		panels = append(panels, lines(l.title+" p50 by $split", seconds, 6, 8,
 			over(both.a.enough(both.a.quantile(0.5, l.histogram, window), 1), split),
 			over(both.b.enough(both.b.quantile(0.5, l.histogram, window), 1), split)).
-			says("Median "+l.what+" over the window, by where the prober stands. Differences between vantage points are the network's and the gateways'.", l.histogram))
+			says("Median "+l.what+" over the window, by location of the prober. Differences between locations come from the network and gateways.", l.histogram))
 	}
 	return append(panels, lines("Success by $split", share, 24, 7,
 		over(both.a.share(probes, `outcome="ok"`, window), split), over(both.b.share(probes, `outcome="ok"`, window), split)).upTo(0, 1).
-		judged(bad, from(0.95, wary), from(0.99, good)).says("Share of probes in the window that succeeded, by where the prober stands; lines at 95% and 99%.", probes))
+		judged(bad, from(0.95, wary), from(0.99, good)).says("Share of probes in the window that succeeded, by location of the prober; lines at 95% and 99%.", probes))
 }
 
 func weeks(both pair) []*panel {
@@ -160,7 +160,7 @@ func weeks(both pair) []*panel {
 		}
 		panels = append(panels, lines(l.title+" p50, now and a week before", seconds, 12, 8, queries...).
 			override("byRegexp", "a week before$", property{"custom.lineStyle", map[string]any{"fill": "dash", "dash": []int{6, 6}}}).
-			says("Median "+l.what+" over the window, and that of the same window a week before, dashed.", l.histogram))
+			says("Median "+l.what+" over the window (solid) and over the same window a week before (dashed).", l.histogram))
 	}
 	return panels
 }

@@ -2,15 +2,15 @@ package main
 
 import "slices"
 
-// newBoard is a board without variables and panels.
-func newBoard(name, title, description string) *board {
-	return &board{
+// newDashboard is a dashboard without variables and panels.
+func newDashboard(name, title, description string) *dashboard {
+	return &dashboard{
 		UID: "prober-" + name, Title: "Prober / " + title, Description: description, Tags: []string{"prober"},
 		SchemaVersion: 39, Editable: true, GraphTooltip: 1, Refresh: "30s", Time: span{"now-6h", "now"},
-		Links: []boardLink{
-			{Type: "dashboards", Title: "Prober", Tags: []string{"prober"}, AsDropdown: true, IncludeVars: true, KeepTime: true, Icon: "external link", Tooltip: "The other boards, with these variables and this time"},
+		Links: []dashboardLink{
+			{Type: "dashboards", Title: "Prober", Tags: []string{"prober"}, AsDropdown: true, IncludeVars: true, KeepTime: true, Icon: "external link", Tooltip: "The other dashboards, with the same variables and time range"},
 			{Type: "link", Title: "Runbooks", Tags: []string{}, TargetBlank: true, Icon: "doc", URL: runbooks, Tooltip: "What to do when an alert fires"},
-			{Type: "link", Title: "vLLM", Tags: []string{}, KeepTime: true, Icon: "dashboard", URL: "/d/vllm-overview", Tooltip: "vLLM's own board, where it is installed"},
+			{Type: "link", Title: "vLLM", Tags: []string{}, KeepTime: true, Icon: "dashboard", URL: "/d/vllm-overview", Tooltip: "vLLM's own dashboard, if it is installed"},
 		},
 	}
 }
@@ -19,11 +19,13 @@ const runbooks = "https://github.com/llm-prober/prober/tree/main/alerts/runbooks
 
 // add appends panels below what is there, from left to right, in lines of 24
 // columns.
-func (b *board) add(panels ...*panel) { b.Panels = append(b.Panels, b.place(b.bottom(), panels)...) }
+func (b *dashboard) add(panels ...*panel) {
+	b.Panels = append(b.Panels, b.place(b.bottom(), panels)...)
+}
 
 // row appends a row with panels beneath it. A collapsed one queries nothing until
 // it is opened.
-func (b *board) row(title string, collapsed bool, panels ...*panel) {
+func (b *dashboard) row(title string, collapsed bool, panels ...*panel) {
 	head := &panel{Type: "row", Title: title, Collapsed: &collapsed, GridPos: rectangle{H: 1, W: columns, Y: b.bottom()}}
 	beneath := b.place(b.bottom()+1, panels)
 	if collapsed {
@@ -37,7 +39,7 @@ func (b *board) row(title string, collapsed bool, panels ...*panel) {
 // columns is the width of Grafana's grid.
 const columns = 24
 
-func (b *board) place(y int, panels []*panel) []*panel {
+func (b *dashboard) place(y int, panels []*panel) []*panel {
 	x, height := 0, 0
 	for _, p := range panels {
 		if x+p.GridPos.W > columns {
@@ -49,9 +51,8 @@ func (b *board) place(y int, panels []*panel) []*panel {
 	return panels
 }
 
-// bottom is the first line below all panels; what a collapsed row hides takes no
-// room.
-func (b *board) bottom() int {
+// bottom is the first line below all panels; panels in a collapsed row take no space.
+func (b *dashboard) bottom() int {
 	y := 0
 	for _, p := range b.Panels {
 		y = max(y, p.GridPos.Y+p.GridPos.H)
@@ -60,7 +61,7 @@ func (b *board) bottom() int {
 }
 
 // number gives every panel its id, in the order of reading.
-func (b *board) number() *board {
+func (b *dashboard) number() *dashboard {
 	id := 0
 	for _, p := range b.Panels {
 		for _, each := range append([]*panel{p}, p.Panels...) {
@@ -71,23 +72,23 @@ func (b *board) number() *board {
 	return b
 }
 
-// vars are the variables of a board, after the data source and before the window.
-func (b *board) vars(list ...variable) {
+// vars are the variables of a dashboard, after the data source and before the window.
+func (b *dashboard) vars(list ...variable) {
 	b.Templating.List = slices.Concat([]variable{{
 		Type: "datasource", Name: "datasource", Label: "Data source", Query: "prometheus", Refresh: 1, Options: []option{},
 	}}, list, []variable{
 		{
 			Type: "custom", Name: "window", Label: "Window", Query: "30m,5m,1h,6h,1d", Options: choices("30m", "5m", "1h", "6h", "1d"),
-			Description: "How far quantiles and ratios look back: 30m holds 180 probes at 0.1 a second",
+			Description: "How far quantiles and ratios look back: 30m holds 180 probes at 0.1 probes a second",
 		},
 	})
 }
 
-// atLeast is how many probes a median needs; not shown.
+// atLeast is a hidden constant: how many probes a median needs.
 func atLeast() variable {
 	return variable{
 		Type: "constant", Name: "min_probes", Query: "10", Hide: 2, Options: []option{},
-		Description: "Fewer probes in the window show no p50; p95 needs twice, p99 ten times as many",
+		Description: "p50 is empty with fewer probes in the window; p95 needs twice, p99 ten times as many",
 	}
 }
 
@@ -100,9 +101,8 @@ func choices(words ...string) []option {
 	return list
 }
 
-// several is a variable of the values of a label, of which all are chosen at
-// first. All also holds series without the label: by OTLP there may be no
-// instance.
+// several is a variable with the values of a label, all selected by default. All
+// also matches series without the label: OTLP may have no instance.
 func several(name, label, metric string) variable {
 	v := single(name, label, metric, name)
 	v.Multi, v.IncludeAll, v.AllValue = true, true, ".*"
@@ -135,9 +135,9 @@ func probed() []variable {
 	)
 }
 
-// marks draws what happened: alerts that fire, of these targets or of none;
-// reloads of the configuration; new versions of the prober.
-func (b *board) marks(targets string) {
+// marks adds annotations: firing alerts of these targets or without a target,
+// configuration reloads, and new versions of the prober.
+func (b *dashboard) marks(targets string) {
 	build := "group by (job, instance, version, revision) (" + buildInfo + "{" + ofProber + "}"
 	b.Annotations.List = []annotation{
 		{
@@ -158,7 +158,7 @@ func (b *board) marks(targets string) {
 	}
 }
 
-// firing are the prober's alerts that fire, of targets or of none.
+// firing selects the prober's firing alerts, of these targets or without a target.
 func firing(targets string) string {
 	return `ALERTS{alertname=~"Prober.+",alertstate="firing",target=~"` + targets + `|"}`
 }
@@ -169,9 +169,9 @@ func ref(n int) string { return string(rune('A' + n)) }
 // columnOf is what the n-th query of a table is called before it is renamed.
 func columnOf(n int) string { return "Value #" + ref(n) }
 
-// renamed orders and names the columns of a table: labels keep their names; hidden
-// ones go, and the values that get no name. Grafana calls the values of a table with
-// one query just Value.
+// renamed orders and names the columns of a table. Labels keep their names; hidden
+// labels and values with an empty name are left out. Grafana calls the values of a
+// table with one query just Value.
 func renamed(labels, hidden, values []string) transformation {
 	exclude, index, names := map[string]any{"Time": true, "Value": true}, map[string]any{}, map[string]any{}
 	for _, h := range hidden {

@@ -6,16 +6,16 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the boards")
+var update = flag.Bool("update", false, "write the dashboards")
 
-// TestBoardsAreWhatTheGeneratorSays holds that nobody edited the JSON.
-func TestBoardsAreWhatTheGeneratorSays(t *testing.T) {
+// TestDashboardsAreWhatTheGeneratorSays holds that nobody edited the JSON.
+func TestDashboardsAreWhatTheGeneratorSays(t *testing.T) {
 	if *update {
 		if err := write(".."); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, b := range boards() {
+	for _, b := range dashboards() {
 		want, err := encode(b)
 		if err != nil {
 			t.Fatal(err)

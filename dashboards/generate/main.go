@@ -1,4 +1,4 @@
-// Generate writes the boards of the package dashboards: go run ./dashboards/generate
+// Generate writes the dashboards of the package dashboards: go run ./dashboards/generate
 // in the root of the repository. A test holds that what is committed is what it
 // writes.
 package main
@@ -19,15 +19,15 @@ func main() {
 	}
 }
 
-// boards are all of them.
-func boards() []*board { return []*board{overview(), target(), compare(), instrument()} }
+// dashboards are all of them.
+func dashboards() []*dashboard { return []*dashboard{overview(), target(), compare(), instrument()} }
 
-// write writes each board into dir, as the file of its uid.
+// write writes each dashboard into dir, as the file of its uid.
 func write(dir string) error {
-	for _, b := range boards() {
+	for _, b := range dashboards() {
 		text, err := encode(b)
 		if err != nil {
-			return fmt.Errorf("board %s: %w", b.UID, err)
+			return fmt.Errorf("dashboard %s: %w", b.UID, err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, fileOf(b)), text, 0o644); err != nil { //nolint:gosec // for everybody
 			return err
@@ -37,10 +37,10 @@ func write(dir string) error {
 }
 
 // fileOf is prober-overview's overview.json.
-func fileOf(b *board) string { return strings.TrimPrefix(b.UID, "prober-") + ".json" }
+func fileOf(b *dashboard) string { return strings.TrimPrefix(b.UID, "prober-") + ".json" }
 
-// encode is the board as Grafana reads it.
-func encode(b *board) ([]byte, error) {
+// encode is the dashboard as Grafana reads it.
+func encode(b *dashboard) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)

@@ -1,26 +1,26 @@
 package main
 
 // The types of this file are the part of Grafana's classic dashboard model
-// (schemaVersion 39) that these boards use, in the order of Grafana's own JSON.
+// (schemaVersion 39) that these dashboards use, in the order of Grafana's own JSON.
 
-// A board is a dashboard. It has no id, no version and no current values of
+// A dashboard is a dashboard. It has no id, no version and no current values of
 // variables: those belong to the Grafana that it is imported into.
-type board struct {
-	ID            *int        `json:"id"` // always null: Grafana chooses
-	UID           string      `json:"uid"`
-	Title         string      `json:"title"`
-	Description   string      `json:"description"`
-	Tags          []string    `json:"tags"`
-	SchemaVersion int         `json:"schemaVersion"`
-	Editable      bool        `json:"editable"`
-	GraphTooltip  int         `json:"graphTooltip"` // 1: a crosshair on all panels
-	Refresh       string      `json:"refresh"`
-	Time          span        `json:"time"`
-	Timezone      string      `json:"timezone"`
-	Annotations   annotations `json:"annotations"`
-	Templating    templating  `json:"templating"`
-	Links         []boardLink `json:"links"`
-	Panels        []*panel    `json:"panels"`
+type dashboard struct {
+	ID            *int            `json:"id"` // always null: Grafana chooses
+	UID           string          `json:"uid"`
+	Title         string          `json:"title"`
+	Description   string          `json:"description"`
+	Tags          []string        `json:"tags"`
+	SchemaVersion int             `json:"schemaVersion"`
+	Editable      bool            `json:"editable"`
+	GraphTooltip  int             `json:"graphTooltip"` // 1: a crosshair on all panels
+	Refresh       string          `json:"refresh"`
+	Time          span            `json:"time"`
+	Timezone      string          `json:"timezone"`
+	Annotations   annotations     `json:"annotations"`
+	Templating    templating      `json:"templating"`
+	Links         []dashboardLink `json:"links"`
+	Panels        []*panel        `json:"panels"`
 }
 
 type span struct {
@@ -55,7 +55,7 @@ type templating struct {
 	List []variable `json:"list"`
 }
 
-// A variable is a choice at the top of a board. Query is a string, or what
+// A variable is a choice at the top of a dashboard. Query is a string, or what
 // Grafana's editor of Prometheus queries makes of one.
 type variable struct {
 	Type        string   `json:"type"`
@@ -87,8 +87,8 @@ type variableQuery struct {
 	RefID   string `json:"refId"`
 }
 
-// A boardLink stands in the head of a board.
-type boardLink struct {
+// A dashboardLink stands in the head of a dashboard.
+type dashboardLink struct {
 	Type        string   `json:"type"` // dashboards (by tag) or link
 	Title       string   `json:"title"`
 	Tags        []string `json:"tags"`

@@ -1,6 +1,6 @@
 package main
 
-// Colours. What a panel does not judge is neutral.
+// Colours. Values without thresholds are neutral.
 const (
 	neutral = "blue"
 	good    = "green"
@@ -24,11 +24,11 @@ const (
 // prometheus is the data source that the reader chose.
 func prometheus() source { return source{Type: "prometheus", UID: "${datasource}"} }
 
-// newPanel is a panel that judges nothing, w columns wide and h rows high.
-func newPanel(kind, title, unit string, w, h int, queries ...query) *panel {
+// newPanel is a panel without thresholds, w columns wide and h rows high.
+func newPanel(panelType, title, unit string, w, h int, queries ...query) *panel {
 	ds := prometheus()
 	p := &panel{
-		Type: kind, Title: title, Datasource: &ds, GridPos: rectangle{W: w, H: h}, Options: map[string]any{},
+		Type: panelType, Title: title, Datasource: &ds, GridPos: rectangle{W: w, H: h}, Options: map[string]any{},
 		FieldConfig: &fieldConfig{
 			Defaults: field{
 				Unit: unit, NoValue: noProbes, Color: colour{Mode: "thresholds"},
@@ -147,8 +147,8 @@ func (p *panel) says(text, metric string) *panel {
 	return p
 }
 
-// judged gives a panel colours that mean something: base, and another from each
-// value on. Curves get lines there.
+// judged gives a panel thresholds: the colour base, and another from each value
+// upwards. Curves get lines at the thresholds.
 func (p *panel) judged(base string, steps ...step) *panel {
 	d := &p.FieldConfig.Defaults
 	d.Thresholds.Steps = append([]step{{Color: base}}, steps...)
@@ -161,7 +161,7 @@ func (p *panel) judged(base string, steps ...step) *panel {
 // from is a step of [panel.judged].
 func from(value float64, color string) step { return step{Color: color, Value: &value} }
 
-// empty says what is shown instead of nothing.
+// empty sets the text that is shown when there is no data.
 func (p *panel) empty(text string) *panel {
 	p.FieldConfig.Defaults.NoValue = text
 	for i, m := range p.FieldConfig.Defaults.Mappings {
@@ -200,7 +200,7 @@ func (p *panel) override(by, what string, properties ...property) *panel {
 	return p
 }
 
-// aside draws a query as a count on an axis of its own, behind the others.
+// aside draws a query as bars on a second axis, behind the others.
 func (p *panel) aside(ref, label string) *panel {
 	return p.override("byFrameRefID", ref,
 		property{"unit", count}, property{"custom.axisPlacement", "right"}, property{"custom.axisLabel", label},

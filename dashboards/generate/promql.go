@@ -8,18 +8,18 @@ const (
 	ofTargets = ofProber + `,target=~"$target",model=~"$model",prompt=~"$prompt"`
 )
 
-// identity is what tells one probed thing from another.
+// identity are the labels of one probed combination.
 const identity = "target, model, prompt"
 
 // Ranges. Quantiles look back over the window that the reader chose: at 0.1 probes
 // a second Grafana's rate interval of a minute holds six.
 const (
 	window   = "[$window]"
-	shown    = "[$__range]"         // all that the board shows
+	shown    = "[$__range]"         // all that the dashboard shows
 	interval = "[$__rate_interval]" // heatmaps only
 )
 
-// A scope is whose series a query takes, and what it tells apart.
+// A scope is the label matchers of a query and the labels it groups by.
 type scope struct {
 	matchers string
 	by       string
@@ -31,7 +31,7 @@ func (s scope) with(matchers string) scope {
 	return s
 }
 
-// apart is the scope that tells further labels apart.
+// apart is the scope grouped by further labels as well.
 func (s scope) apart(labels string) scope {
 	s.by += ", " + labels
 	return s
@@ -79,20 +79,19 @@ func (s scope) samples(histogram, over string) string {
 	return either("histogram_count("+s.increase(histogram, over)+")", s.increase(histogram+"_count", over))
 }
 
-// heat is a histogram as a heatmap: natively, or, where nothing native comes, as
-// classic buckets.
+// heat is a histogram as a heatmap: native, or classic buckets where there are no
+// native ones.
 func (s scope) heat(histogram string) string {
 	native := "sum(rate(" + s.of(histogram) + interval + "))"
 	return native + "\nor (sum by (le) (rate(" + s.of(histogram+"_bucket") + interval + ")) unless on () " + native + ")"
 }
 
-// enough drops what rests on too few probes: fewer than times what $min_probes
-// says, of those that succeeded.
+// enough drops values with fewer than times × $min_probes successful probes.
 func (s scope) enough(expr string, times int) string {
 	return s.least(expr, times, s.with(`outcome="ok"`))
 }
 
-// ended is enough where failed probes count too.
+// ended is enough, counting failed probes as well.
 func (s scope) ended(expr string, times int) string { return s.least(expr, times, s) }
 
 func (s scope) least(expr string, times int, counted scope) string {
@@ -103,7 +102,7 @@ func (s scope) least(expr string, times int, counted scope) string {
 	return "(" + expr + ")\nand on (" + s.by + ") " + counted.increase(probes, window) + " >= " + least
 }
 
-// spoken is an expression without the NaN of what did not happen.
+// spoken is an expression without NaN.
 func spoken(expr string) string { return "(" + expr + ") >= 0" }
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
@@ -140,11 +139,11 @@ func (s scope) badShare(over string) string {
 // budget is what an objective allows.
 func (s scope) budget() string { return "(1 - " + s.max(goal) + ")" }
 
-// budgetLeft is the share of an objective's error budget that is left of the time
-// shown: 1 if nothing failed, below 0 if more did than it allows.
+// budgetLeft is the share of an objective's error budget that remains over the time
+// shown: 1 if no probe was bad, below 0 if more were than it allows.
 func (s scope) budgetLeft() string {
 	return "1 - " + s.badShare(shown) + "\n/ " + s.budget()
 }
 
-// burn is how many times faster than allowed the budget is spent.
+// burn is how many times faster than allowed the budget is used.
 func (s scope) burn(over string) string { return s.badShare(over) + "\n/ " + s.budget() }

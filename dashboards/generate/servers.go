@@ -2,8 +2,8 @@ package main
 
 import "strings"
 
-// A served metric is a latency as a model server tells it itself; classic buckets
-// only, as both export them today.
+// A served metric is a latency as the model server itself exports it: classic buckets
+// only, in vLLM and SGLang alike.
 type served struct{ title, ours, vllm, sglang string }
 
 func serverLatencies() []served {
@@ -15,11 +15,11 @@ func serverLatencies() []served {
 	}
 }
 
-// A side is one target of the comparison with its model server: two stacks mostly
-// serve one model, so that the model alone does not say whose metrics are whose.
+// A side is one target of the comparison with its model server. Two stacks often serve
+// the same model, so the model's name does not tell their metrics apart.
 type side struct {
 	scope
-	name   string // as legends say it
+	name   string // in legends
 	chosen string // the variable with its server
 }
 
@@ -33,12 +33,12 @@ func serverVariables() []variable {
 	first, last := single("server_a", "Server of A", measured, "$server_label"), single("server_b", "Server of B", measured, "$server_label")
 	first.Multi, last.Multi = true, true
 	last.Sort = 2 // so that A and B differ at first
-	first.Description = "Whose own metrics A is compared with, in the last row"
-	last.Description = "Whose own metrics B is compared with, in the last row"
+	first.Description = "The server whose metrics are compared with A in the last row"
+	last.Description = "The server whose metrics are compared with B in the last row"
 	labels := []string{"job", "instance", "namespace", "service", "pod"}
 	return []variable{{
 		Type: "custom", Name: "server_label", Label: "Servers by", Query: strings.Join(labels, ","), Options: choices(labels...),
-		Description: "The label of the servers' own metrics that tells the server of A from that of B",
+		Description: "The label of the servers' metrics that distinguishes the server of A from that of B",
 	}, first, last}
 }
 
@@ -70,7 +70,7 @@ func servers(both pair) []*panel {
 			}
 		}
 		panels = append(panels, lines(each.title+" p50: client and server", seconds, 12, 8, queries...).
-			says("Median over the window as the prober saw it (TTFT from the last request byte), and as the server chosen for that side tells it for all its requests of that model, ours and others': it cannot see what queues before it. Server: "+names+".", each.ours))
+			says("Median over the window, measured by the prober (TTFT from the last request byte) and by the server chosen for that side, which covers all its requests for the model and does not see queues in front of it. Server: "+names+".", each.ours))
 	}
 	return append(panels, queues(both), beyond(both))
 }
@@ -84,11 +84,11 @@ func queues(both pair) *panel {
 			over(s.theirs(0.5, sglang), s.name+": SGLang p50 {{model}}"), over(s.theirs(0.95, sglang), s.name+": SGLang p95 {{model}}"))
 	}
 	return lines("Queue in the server", seconds, 12, 8, queries...).
-		empty("No metrics of the server").
-		says("How long requests of that model waited in the queue of each side's own server, over the window; SGLang: "+sglang+".", vllm)
+		empty("No server metrics").
+		says("Time that requests for the model waited in the queue of each side's server, over the window; SGLang: "+sglang+".", vllm)
 }
 
-// beyond is what the client waited for and the server does not know of.
+// beyond is the part of TTFT that the server does not see.
 func beyond(both pair) *panel {
 	var queries []query
 	for _, s := range eachSide(both) {
@@ -99,7 +99,7 @@ func beyond(both pair) *panel {
 			over(minus("vllm:time_to_first_token_seconds"), s.name+": {{target}} − vLLM"), over(minus("sglang:time_to_first_token_seconds"), s.name+": {{target}} − SGLang"))
 	}
 	return lines("TTFT p50: client − server", seconds, 12, 8, queries...).
-		empty("No metrics of the server").
-		says("Median time from the last request byte to the first token, less that of the side's own server: gateways, queues before it and the network. "+
-			"Long prompts among short ones of other clients raise it too.", server)
+		empty("No server metrics").
+		says("Median time from the last request byte to the first token, minus the server's own median: gateways, queues in front of the server and the network. "+
+			"It also rises if our prompts are longer than those of other clients.", server)
 }

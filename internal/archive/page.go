@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
 )
 
@@ -46,7 +47,7 @@ func (a *Archive) Page(ctx context.Context, title string, notes []string, record
 func seriesNames(records []Record) []string {
 	var names []string
 	for _, r := range records {
-		name := line(r.Summary.Target)
+		name := format.Shorten(format.Clean(r.Summary.Target), 500)
 		if r.Range != records[0].Range || len(records) > 1 && r.Range != records[1].Range {
 			name += ", from " + r.Range.From.UTC().Format("2006-01-02 15:04")
 		}

@@ -8,6 +8,7 @@ import (
 
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/report"
 )
 
@@ -39,7 +40,7 @@ func (a *Archive) Compare(ctx context.Context, x, y Record) (report.Comparison, 
 	n := periods(x, y)
 	if n < leastPeriods {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("too little is stored to tell: %d periods of %d requests and %d scrapes at least are needed, "+
-			"there are %s and %s requests", leastPeriods, probesInPeriod, scrapesInEach, report.Grouped(x.Summary.Succeeded()), report.Grouped(y.Summary.Succeeded())))
+			"there are %s and %s requests", leastPeriods, probesInPeriod, scrapesInEach, format.Grouped(x.Summary.Succeeded()), format.Grouped(y.Summary.Succeeded())))
 		return medians(report.Compare(c, nil), x, y), nil
 	}
 	pairs, empty, err := a.pairUp(ctx, x, y, n)

@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/api"
 	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // patience is how long one question may take; Prometheus' own limit is the same.
@@ -94,7 +96,7 @@ func (a *Archive) series(ctx context.Context, selector string, r Range) ([]model
 
 func (a *Archive) warn(warnings []string) {
 	for _, w := range warnings {
-		if text := "Prometheus says: " + line(w); !slices.Contains(a.said, text) {
+		if text := "Prometheus says: " + format.Shorten(format.Clean(w), 500); !slices.Contains(a.said, text) {
 			a.said = append(a.said, text)
 		}
 	}
@@ -115,7 +117,7 @@ type askError struct{ err error }
 func (e *askError) Unwrap() error { return e.err }
 
 func (e *askError) Error() string {
-	text := line(e.err.Error())
+	text := format.Shorten(format.Clean(e.err.Error()), 500)
 	if hint := e.hint(); hint != "" {
 		text += "; " + hint
 	}
@@ -150,14 +152,4 @@ var hints = map[string]string{
 	": 403": "these credentials may not ask it: check --prometheus-token-file",
 	": 404": "there is no Prometheus API below that URL: give it as in a browser, without /api/v1 or /graph",
 	": 405": "there is no Prometheus API below that URL: give it as in a browser, without /api/v1 or /graph",
-}
-
-// line makes one line of a text of others, which is not too long and holds
-// nothing that a terminal obeys.
-func line(text string) string {
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }), " ")
-	if runes := []rune(text); len(runes) > 500 {
-		return string(runes[:500]) + "…"
-	}
-	return text
 }

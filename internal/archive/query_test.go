@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 			answers(422, "application/json", `{"status":"error","errorType":"execution","error":"query processing would load too many samples into memory in query execution"}`),
 			[]string{"too many samples", "shorter range"},
 		},
-		"wrong question": {answers(400, "application/json", `{"status":"error","errorType":"bad_data","error":"parse\u001b[2J error"}`), []string{"bad_data: parse [2J error"}},
+		"wrong question": {answers(400, "application/json", `{"status":"error","errorType":"bad_data","error":"parse\u001b[2J error"}`), []string{"bad_data: parse[2J error"}},
 		"another thing":  {answers(200, "application/json", `{"status":"success","data":{"resultType":"scalar","result":[1,"2"]}}`), []string{"is a scalar, want a matrix"}},
 		"elsewhere": {func(w http.ResponseWriter, r *http.Request) bool {
 			http.Redirect(w, r, "https://sso.example.com/login?token=s3cret", http.StatusFound)
@@ -148,7 +148,7 @@ func TestWarningsOfPrometheus(t *testing.T) {
 	if _, err := a.growths(t.Context(), `d{}`, hours(1), false); err != nil {
 		t.Fatal(err)
 	}
-	if got := a.Warnings(); len(got) != 1 || got[0] != "Prometheus says: store 10.0.0.1 is [2J down" {
+	if got := a.Warnings(); len(got) != 1 || got[0] != "Prometheus says: store 10.0.0.1 is[2J down" {
 		t.Errorf("%q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -190,8 +191,8 @@ func (a *Archive) fallback(ctx context.Context, r *Record, q *quantity) error {
 	}
 	if native > 0 {
 		form := map[bool]string{false: "native", true: "classic"}[q.classic]
-		r.Summary.Warnings = append(r.Summary.Warnings, q.name+" has native buckets of "+report.Grouped(whole(native))+
-			" samples and classic ones of "+report.Grouped(whole(counted.count))+": the "+form+" ones are taken")
+		r.Summary.Warnings = append(r.Summary.Warnings, q.name+" has native buckets of "+format.Grouped(whole(native))+
+			" samples and classic ones of "+format.Grouped(whole(counted.count))+": the "+form+" ones are taken")
 	}
 	return nil
 }

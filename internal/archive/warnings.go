@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/common/model"
 
-	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // warn adds to the summary what is to be doubted.
@@ -78,7 +78,7 @@ func source(m model.Metric) string {
 	}
 	var words []string
 	for name, value := range labels {
-		words = append(words, string(name)+"="+line(string(value)))
+		words = append(words, string(name)+"="+format.Shorten(format.Clean(string(value)), 500))
 	}
 	slices.Sort(words)
 	if words == nil {
@@ -94,7 +94,7 @@ func (r *Record) birthWords() string {
 		born += whole(g.born)
 	}
 	if all := r.Summary.Succeeded() + r.Summary.Failed(); born > 2 && 100*born > all {
-		return fmt.Sprintf("%s of the %s requests had been counted when Prometheus first saw this target, and may be from before the range", report.Grouped(born), report.Grouped(all))
+		return fmt.Sprintf("%s of the %s requests had been counted when Prometheus first saw this target, and may be from before the range", format.Grouped(born), format.Grouped(all))
 	}
 	return ""
 }
@@ -135,7 +135,7 @@ func (r *Record) holeWords() string {
 // tokenWords say that not all tokens are of requests that succeeded.
 func (r *Record) tokenWords() string {
 	if n := r.Summary.Failed(); n > 0 && r.Summary.Input > 0 {
-		return "tokens are also those of the " + report.Grouped(n) + " failed requests, as far as the server told: only of successes nobody stored them"
+		return "tokens are also those of the " + format.Grouped(n) + " failed requests, as far as the server told: only of successes nobody stored them"
 	}
 	return ""
 }
@@ -144,7 +144,7 @@ func (r *Record) tokenWords() string {
 func (r *Record) taintWords() string {
 	if n := whole(r.tainted); n > 0 {
 		return fmt.Sprintf("%s of the %s requests were read late, by the prober and not from a late server: no ITL of them",
-			report.Grouped(n), report.Grouped(r.Summary.Succeeded()+r.Summary.Failed()))
+			format.Grouped(n), format.Grouped(r.Summary.Succeeded()+r.Summary.Failed()))
 	}
 	return ""
 }

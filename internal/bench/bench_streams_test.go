@@ -181,7 +181,7 @@ func runStreams(b *testing.B, m *measured, load Load, address string) (results [
 	group := &probe.Group{
 		Interval: time.Second, Output: m.pace.tokens, Skipped: func(string, probe.Skip) {},
 		Ask: func(uint64) probe.Question {
-			return probe.Question{Ask: wire.Ask{Prompt: prompt, Length: 80}, Learn: func(int) {}, Refuse: func() {}}
+			return probe.Question{Ask: wire.Ask{Prompt: prompt}, Expect: probe.Expectation{Length: 80}, Learn: func(int) {}, Refuse: func() {}}
 		},
 		Record: func(r *probe.Result) {
 			mu.Lock()

@@ -40,7 +40,7 @@ func inWorld(t *testing.T, names []string, budget int, test func(t *testing.T, w
 		w.group = &probe.Group{
 			Interval: time.Second, Output: 10, Record: w.record, Skipped: w.skip,
 			Ask: func(round uint64) probe.Question {
-				return probe.Question{Ask: wire.Ask{Prompt: fmt.Sprintf("Words of round %d", round), Length: 20}, Learn: func(int) {}, Refuse: func() {}}
+				return probe.Question{Ask: wire.Ask{Prompt: fmt.Sprintf("Words of round %d", round)}, Expect: probe.Expectation{Length: 20}, Learn: func(int) {}, Refuse: func() {}}
 			},
 		}
 		for _, name := range names {

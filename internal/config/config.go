@@ -1,89 +1,103 @@
 // Package config turns the environment, an optional targets file and the flags
-// of a verb into plain, validated data. It reports every problem at once, each
+// of a command into typed, validated data. It reports every problem at once, each
 // with its place and a hint. It reads files that it is told to read and nothing
 // else: it opens no connection, asks no server and keeps no state. Secrets leave
 // it only through [Secret.Reveal].
+//
+// The structs below define the settings. Each field's tags are
+//
+//	env         name of the variable, without PROBER_ and TARGETS_n_
+//	envDefault  default
+//	otherwise   in words: what happens without a value, where there is no default
+//	help        meaning, unit and bounds in one phrase; no back quotes, which flags take for a name
+//	want        hint: what a right value looks like
+//	oneof       the words that are allowed
+//	min, max    bounds of a number, both allowed; with above, the lower one is not; min of a duration is 0, not allowed, without the tag
+//	none        "yes": the word none is allowed and means the zero value
+//	is          form of a text: address, file, header, identifier, name, path, url; or of a number: ratio
+//	reload      "restart": a change takes effect with a restart only
+//	group       "agree": members of a group have the same value
+//	client      "yes": part of who the prober is to the server, see [Target.Client]
+//	not         commands that have no use for the setting, with commas between them
 package config
 
-import "time"
+import (
+	"time"
 
-// A Config is everything the prober was told. [Load] makes it; whoever asked for
-// it owns it. Defaults and bounds of its fields stand in one table, keys.go.
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// A Config is everything the prober was told. [Load] makes it; the caller owns it.
 type Config struct {
-	ListenAddress string `env:"LISTEN_ADDRESS"`  // host:port; an empty host means every interface
-	WebConfigFile string `env:"WEB_CONFIG_FILE"` // in exporter-toolkit's format; "" means plain HTTP
-	LogLevel      string `env:"LOG_LEVEL"`       // debug, info, warn or error
-	LogFormat     string `env:"LOG_FORMAT"`      // json or console; "" means the caller chooses
-	TargetsFile   string `env:"TARGETS_FILE"`    // "" means none
-	GenAISemconv  bool   `env:"GENAI_SEMCONV"`   // also emit OpenTelemetry's GenAI metrics on OTLP
+	ListenAddress  string        `env:"LISTEN_ADDRESS" envDefault:":9464" is:"address" reload:"restart" not:"bench" want:"host:port, for example :9464" help:"where /metrics, the status page, the API and the health checks are served"`
+	WebConfigFile  string        `env:"WEB_CONFIG_FILE" otherwise:"plain HTTP" is:"file" reload:"restart" not:"bench" help:"TLS and basic authentication for the listen address, in the format of the Prometheus exporter-toolkit"`
+	LogLevel       string        `env:"LOG_LEVEL" envDefault:"info" oneof:"debug info warn error" reload:"restart" not:"bench" help:"least severe log entry that is written"`
+	LogFormat      string        `env:"LOG_FORMAT" otherwise:"json; console on a terminal" oneof:"json console" reload:"restart" not:"bench" help:"how log entries are written"`
+	TargetsFile    string        `env:"TARGETS_FILE" otherwise:"none" not:"demo" help:"YAML file with targets, objectives and defaults for targets"`
+	ReloadInterval time.Duration `env:"RELOAD_INTERVAL" envDefault:"5s" min:"100ms" none:"yes" reload:"restart" not:"demo,bench" want:"a duration with its unit, for example 5s, or none" help:"how often run checks the targets file and every other file that the configuration was read from for changes, which take effect once they stayed for as long; none: on SIGHUP and /-/reload only"`
+	DNSInterval    time.Duration `env:"DNS_INTERVAL" envDefault:"30s" min:"100ms" reload:"restart" not:"demo,bench" want:"a duration with its unit, for example 30s" help:"how often run looks up the hosts of dns+ URLs"`
+	Shard          Shard         `env:"SHARD" otherwise:"all targets" not:"demo" want:"number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3" help:"which share of the targets this prober probes, number/shards, for example 0/3; the number may be the end of a pod's name, prober-0/3; groups stay together, and adding a shard moves only the targets that it gets"`
+	DrainEndpoint  bool          `env:"DRAIN_ENDPOINT" envDefault:"off" reload:"restart" want:"on or off" help:"for sidecars: serve /-/drain, which the preStop hook prober drain calls and after which run starts no more probes, and keep running when the configuration is invalid"`
+	GenAISemconv   bool          `env:"GENAI_SEMCONV" envDefault:"on" reload:"restart" want:"on or off" help:"also emit the OpenTelemetry GenAI metrics (gen_ai.client.…) on OTLP"`
 
-	ReloadInterval time.Duration `env:"RELOAD_INTERVAL"` // between looks at the files that were read; 0: they are not looked at
-	DNSInterval    time.Duration `env:"DNS_INTERVAL"`    // between lookups of the hosts of targets with EachAddress, above 0
-	DrainEndpoint  bool          `env:"DRAIN_ENDPOINT"`  // serve /-/drain
-	Shard          Shard         `env:"SHARD"`           // which of the targets are this prober's; the targets below are all of them
-
-	Targets    []Target    `envPrefix:"TARGETS_"`    // at least one; environment first, then the file
+	Targets    []Target    `envPrefix:"TARGETS_"`    // all of them, whatever the shard; at least one; environment first, then the file
 	Objectives []Objective `envPrefix:"OBJECTIVES_"` // at least one
-	Warnings   []string    // legal but doubtful settings, one sentence each, no secrets
+	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
 }
 
-// A Target is one endpoint and how it is probed. Every field is filled in: a
-// target needs no look at the defaults.
+// Settings may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X.
+type Settings struct {
+	QPS     float64 `env:"QPS" envDefault:"0.1" above:"0" max:"1000" group:"agree" want:"probes per second, for example 0.1" help:"probes per second and target; above 0, at most 1000"`
+	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant jittered poisson" group:"agree" help:"how the starts of probes are spread over time"`
+
+	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions book dataset canary" group:"agree" help:"what is asked: words that no cache knows, always the same words, users with a growing history, passages of a book, the prompts of a file, or words of which the answer must repeat three"`
+	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" min:"16" max:"1000000" group:"agree" want:"the length of a prompt in tokens, at least 16 (fewer leave no room for a nonce), for example 21000" help:"exact length of a prompt in tokens, with sessions that of the first round; 16 to 1000000"`
+	MaxTokens     int     `env:"MAX_TOKENS" envDefault:"100" min:"1" max:"100000" group:"agree" want:"the length of an answer in tokens, for example 100" help:"exact length of an answer in tokens; 1 to 100000"`
+	SessionUsers  int     `env:"SESSION_USERS" envDefault:"15" min:"1" max:"10000" group:"agree" want:"a number of users, for example 15" help:"users of the prompt sessions who take turns, 1 to 10000"`
+	SessionRounds int     `env:"SESSION_ROUNDS" envDefault:"20" min:"1" max:"1000" group:"agree" want:"a number of rounds, for example 20" help:"questions of a user of the prompt sessions, 1 to 1000; then a new user comes; with all answers before it the last prompt has at most 1000000 tokens"`
+	SystemTokens  int     `env:"SYSTEM_TOKENS" envDefault:"1000" min:"0" max:"1000000" group:"agree" want:"the length of the system prompt in tokens, for example 1000" help:"about the length of the system prompt that all users of the prompt sessions share, in tokens, below PROMPT_TOKENS; a default that is not becomes a tenth of them"`
+	BookFile      string  `env:"BOOK_FILE" otherwise:"none" is:"file" group:"agree" help:"text file for the prompt book, in UTF-8, at most 64 MiB, with as many words as a prompt has tokens"`
+	DatasetFile   string  `env:"DATASET_FILE" otherwise:"none" is:"file" group:"agree" help:"file for the prompt dataset: JSON lines with a prompt, a text or messages, at most 64 MiB; prompts have their own lengths"`
+	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" min:"0" max:"1" group:"agree" want:"0 to 1, for example 0.5" help:"how much of the prompt canary stands before the words that the answer must repeat, 0 to 1"`
+
+	Timeout           time.Duration `env:"TIMEOUT" envDefault:"120s" want:"a duration with its unit, for example 120s" help:"limit of a whole probe; a duration with its unit"`
+	StallTimeout      time.Duration `env:"STALL_TIMEOUT" envDefault:"30s" want:"a duration with its unit, for example 30s" help:"longest silence between token frames, at most the timeout; a default that is longer than the timeout follows it"`
+	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"1" min:"1" max:"1000" not:"bench" want:"a number of probes, for example 1" help:"probes of a target that may run at once, 1 to 1000; a slot that finds no room is skipped and counted"`
+	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" otherwise:"none" min:"0" max:"1000000000000" none:"yes" want:"tokens a day, or none" help:"prompt and answer tokens a day and target; when they are spent, slots are skipped and counted"`
+	Connection        string        `env:"CONNECTION" envDefault:"fresh" oneof:"fresh reuse" help:"whether each probe opens a connection of its own (DNS, TCP and TLS are then visible as phases)"`
+	HTTPVersion       string        `env:"HTTP_VERSION" envDefault:"1.1" oneof:"1.1 2" help:"version of HTTP that probes speak, 1.1 or 2, and no other; 2 on http:// URLs without an upgrade (prior knowledge)"`
+	Stamp             string        `env:"STAMP" envDefault:"kernel" oneof:"kernel user" help:"who says when a token arrived: the kernel, where it can (Linux), or the prober when it has read it (user): then a late prober looks like a late server, and no gap is discarded for it"`
+	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" none:"yes" not:"bench" want:"a duration with its unit, for example 5m, or none" help:"longest pause that a Retry-After of a 429 or 503 may ask for; none: there are no pauses"`
+	WaitForReady      time.Duration `env:"WAIT_FOR_READY" otherwise:"none" none:"yes" want:"a duration with its unit, for example 30m, or none" help:"how long run waits for the server to be ready (/health, or an answer for its models) before the first probe; slots meanwhile are skipped and counted, and after that long it is probed all the same; none: it is probed at once"`
+
+	APIKey        Secret `env:"API_KEY" otherwise:"none" client:"yes" not:"demo" help:"key that is sent with each request, without Bearer"`
+	APIKeyFile    string `env:"API_KEY_FILE" otherwise:"none" client:"yes" not:"demo" help:"file with that key; a newline at its end does not belong to the key"`
+	Priority      *int   `env:"PRIORITY" otherwise:"none" min:"-2147483648" max:"2147483647" none:"yes" want:"a whole number, for example -10, or none" help:"priority of the request, in the server's own sense: vLLM runs lower numbers first, SGLang higher ones"`
+	SessionHeader string `env:"SESSION_HEADER" otherwise:"the one that the server's router is known for" is:"header" want:"the name of a header, for example x-user-id" help:"header that carries the user's id with the prompt sessions"`
+}
+
+// A Target is one endpoint and how it is probed. Every field is filled in: nothing
+// is left to look up among the defaults.
 type Target struct {
-	Name  string `env:"NAME"`  // unique; printable, at most 100 characters
-	Group string `env:"GROUP"` // targets of one group answer the same prompts; alone, it is the name, or "" with EachAddress
-	URL   string `env:"URL"`   // base URL, http or https, without dns+, credentials, query and endpoint
-	Path  string `env:"PATH"`  // of probes, from the host's root on; "" means: what the URL and the API make
-	API   string `env:"API"`   // a dialect's name, or "auto": ask the server
-	Model string `env:"MODEL"` // "" means: ask the server
+	URL                string  `env:"URL" is:"url" client:"yes" want:"http:// or https://, a host and perhaps a port and path, for example http://localhost:8000" help:"base URL as clients get it; /v1 may be missing where there is no other path, http:// before loopback and private names, and an endpoint at its end is cut off; with dns+ in front (dns+http://…) it stands for one target for each address of its host"`
+	Name               string  `env:"NAME" otherwise:"host:port of the URL, and its path where several targets share those" is:"name" not:"demo" want:"1 to 100 printable characters" help:"label target of the metrics; unique, at most 100 characters; with dns+ at most 60, and an address follows: name/10.1.2.3"`
+	Group              string  `env:"GROUP" otherwise:"the name; with dns+ each address alone" is:"name" not:"demo" want:"1 to 100 printable characters" help:"targets of one group answer the same prompts in the same round and must agree in QPS, ARRIVAL, MAX_TOKENS and all that says what is asked"`
+	API                string  `env:"API" envDefault:"auto" oneof:"auto" client:"yes" help:"dialect that the server speaks, or auto: ask the server"`
+	Path               string  `env:"PATH" otherwise:"that of the URL, and of the API below it" is:"path" client:"yes" not:"demo" want:"a path from the host's root on, without query, for example /v1/chat/completions" help:"path that probes are sent to on the URL's host, where it is not what the URL and the API make; the server's models are still asked for below the URL"`
+	APIVersion         string  `env:"API_VERSION" otherwise:"the dialect's" client:"yes" help:"version of the API to ask for: api-version of Azure, anthropic-version of Anthropic"`
+	Server             string  `env:"SERVER" envDefault:"auto" oneof:"auto" client:"yes" help:"type of server behind an OpenAI API, or auto: found out where the server is asked for its dialect or its model"`
+	Model              string  `env:"MODEL" otherwise:"asked of /v1/models" client:"yes" help:"model to ask for"`
+	Headers            Headers `env:"HEADERS" otherwise:"none" client:"yes" not:"demo" want:"NAME=value,NAME=value (a value with a comma in it goes into the targets file)" help:"headers to send, NAME=value,NAME=value; a mapping in the targets file; values are secrets, Host replaces that of the URL"`
+	CAFile             string  `env:"CA_FILE" otherwise:"the system's" is:"file" client:"yes" not:"demo" help:"PEM file with the certificates to trust"`
+	CertFile           string  `env:"CERT_FILE" otherwise:"none" is:"file" client:"yes" not:"demo" help:"PEM file with the client certificate; needs KEY_FILE"`
+	KeyFile            string  `env:"KEY_FILE" otherwise:"none" is:"file" client:"yes" not:"demo" help:"PEM file with the client certificate's key; needs CERT_FILE"`
+	InsecureSkipVerify bool    `env:"INSECURE_SKIP_VERIFY" envDefault:"off" not:"demo" want:"on or off" help:"do not verify the server's certificate"`
+
+	Settings
 
 	EachAddress bool   // stands for one target for each address of the URL's host: the URL was given with dns+
 	Address     string // IP address that is dialled whatever the URL's host; "" means: that host. Load leaves it empty
-
-	APIVersion string `env:"API_VERSION"` // version of the API to ask for; "" means the dialect's
-	Server     string `env:"SERVER"`      // kind of server behind an OpenAI API, or "auto": find out
-
-	Prompt       string  `env:"PROMPT"`        // name of the workload
-	PromptTokens int     `env:"PROMPT_TOKENS"` // exact length of the prompt; of the first round with sessions
-	MaxTokens    int     `env:"MAX_TOKENS"`    // exact length of the answer
-	QPS          float64 `env:"QPS"`           // probes per second, above 0
-	Arrival      string  `env:"ARRIVAL"`       // constant, jittered or poisson
-
-	SessionUsers  int     `env:"SESSION_USERS"`  // users of the prompt sessions at a time, at least 1
-	SessionRounds int     `env:"SESSION_ROUNDS"` // questions of each, at least 1
-	SystemTokens  int     `env:"SYSTEM_TOKENS"`  // about the length of the system prompt they share; with sessions below PromptTokens
-	BookFile      string  `env:"BOOK_FILE"`      // not empty if the prompt is book; can be read, its content is not judged
-	DatasetFile   string  `env:"DATASET_FILE"`   // the same for the prompt dataset
-	CanaryDepth   float64 `env:"CANARY_DEPTH"`   // how much of the prompt stands before the canary, 0 to 1
-
-	Timeout           time.Duration `env:"TIMEOUT"`              // limit of a whole probe, above 0
-	StallTimeout      time.Duration `env:"STALL_TIMEOUT"`        // longest silence between token frames, at most Timeout
-	MaxInFlight       int           `env:"MAX_IN_FLIGHT"`        // probes that may run at once, at least 1
-	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY"` // prompt and answer tokens; 0 means no budget
-	Connection        string        `env:"CONNECTION"`           // fresh or reuse
-	HTTPVersion       string        `env:"HTTP_VERSION"`         // 1.1 or 2
-	Stamp             string        `env:"STAMP"`                // kernel or user
-	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT"`        // longest pause that a Retry-After may ask for; 0 means no pauses
-	WaitForReady      time.Duration `env:"WAIT_FOR_READY"`       // longest wait for the server to be ready before the first probe; 0 means none
-
-	APIKey     Secret            `env:"API_KEY"`      // empty means none; already read from APIKeyFile, if that is given
-	APIKeyFile string            `env:"API_KEY_FILE"` // where APIKey was read from; "" if it was given directly
-	Headers    map[string]Secret `env:"HEADERS"`      // names as given, unique whatever their case
-
-	Priority           *int   `env:"PRIORITY"`            // in the server's own sense, may be negative; nil means none
-	InferenceObjective string `env:"INFERENCE_OBJECTIVE"` // name of a Kubernetes object; "" means none
-	SessionHeader      string `env:"SESSION_HEADER"`      // carries the id of a session; "" means the one that the server is known for
-
-	CAFile             string `env:"CA_FILE"`   // certificates to trust; "" means the system's
-	CertFile           string `env:"CERT_FILE"` // client certificate; given with KeyFile or not at all
-	KeyFile            string `env:"KEY_FILE"`
-	InsecureSkipVerify bool   `env:"INSECURE_SKIP_VERIFY"`
 }
 
-// An Objective is a promise about a target: the ratio Goal of probes is good.
-type Objective struct {
-	Name   string        `env:"NAME"`   // unique; a-z, 0-9 and _
-	Signal string        `env:"SIGNAL"` // ttft, server_ttft, ttfat, tpot, max_gap, e2el or availability
-	Limit  time.Duration `env:"LIMIT"`  // a good probe's signal is at most this; 0 exactly for availability
-	Goal   float64       `env:"GOAL"`   // between 0 and 1, exclusive
-}
+// An Objective is the ratio of probes that shall be good.
+type Objective = probe.Objective

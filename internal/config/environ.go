@@ -21,6 +21,13 @@ func foreign(variable, text string) bool {
 	return serviceLink.MatchString(variable) || strings.HasSuffix(variable, "_PORT") && strings.Contains(text, "://")
 }
 
+// A layer is what one source says.
+type layer struct {
+	values     // of the prober and, as defaults, of all targets
+	targets    []item
+	objectives []item
+}
+
 // environment reads the variables of ours.
 func (l *loader) environment() layer {
 	read := layer{values: values{}}
@@ -31,47 +38,44 @@ func (l *loader) environment() layer {
 		if !ours || foreign(variable, text) {
 			continue
 		}
-		list, index, k, ok := l.locate(name)
+		list, index, f, ok := l.locate(name)
 		switch {
 		case !ok:
 			l.unknown(variable, name)
 		case text == "":
 		case list == "":
-			read.values[k.name] = l.take(k, variable, text)
+			read.values[f.name] = l.take(f, variable, text)
 		default:
-			put(lists[list], index, k.name, l.take(k, variable, text))
+			if lists[list][index] == nil {
+				lists[list][index] = values{}
+			}
+			lists[list][index][f.name] = l.take(f, variable, text)
 		}
 	}
+	l.check(read.values, new(Config), proberScope)
+	l.check(read.values, new(Settings), sharedScope)
 	read.targets = l.number(targetList, "URL", lists[targetList])
+	for _, it := range read.targets {
+		l.check(it.values, new(Target), sharedScope, targetScope)
+	}
 	read.objectives = l.number(objectiveList, "SIGNAL", lists[objectiveList])
+	for _, it := range read.objectives {
+		l.check(it.values, new(Objective), objectiveScope)
+	}
 	return read
 }
 
-// The two lists, as variables spell them.
-const (
-	targetList    = "TARGETS"
-	objectiveList = "OBJECTIVES"
-)
-
-// put makes v the value of name in the item at index.
-func put(list map[int]values, index int, name string, v value) {
-	if list[index] == nil {
-		list[index] = values{}
-	}
-	list[index][name] = v
-}
-
-// locate finds the key of the variable called name, without prefix, and if it
+// locate finds the setting of the variable called name, without prefix, and if it
 // stands in a list, which and where.
-func (l *loader) locate(name string) (list string, index int, k key, ok bool) {
+func (l *loader) locate(name string) (list string, index int, f field, ok bool) {
 	for list, scopes := range map[string][]scope{targetList: {targetScope, sharedScope}, objectiveList: {objectiveScope}} {
 		if index, rest, ok := cutIndex(name, list); ok {
-			k, ok = l.keys.find(rest, scopes...)
-			return list, index, k, ok
+			f, ok = l.schema.find(rest, scopes...)
+			return list, index, f, ok
 		}
 	}
-	k, ok = l.keys.find(name, proberScope, sharedScope)
-	return "", 0, k, ok
+	f, ok = l.schema.find(name, proberScope, sharedScope)
+	return "", 0, f, ok
 }
 
 // cutIndex splits TARGETS_3_URL, with list TARGETS, into 3 and URL. An index
@@ -94,7 +98,7 @@ func (l *loader) number(list, main string, found map[int]values) []item {
 		if index != next {
 			l.problem(place(next)+main, "not given, but "+place(index)+"… is", "number from 0 without a gap")
 		}
-		items = append(items, environmentItem(place(index), found[index]))
+		items = append(items, item{values: found[index], place: place(index), spell: asVariable})
 		next = index + 1
 	}
 	return items
@@ -119,8 +123,8 @@ func (l *loader) meant(name string) string {
 		index = strconv.Itoa(n)
 	}
 	near, ok := targetList+"_0_"+name, true
-	if _, own := l.keys.find(name, targetScope); !own {
-		near, ok = Nearest(name, l.keys.variables(index))
+	if _, own := l.schema.find(name, targetScope); !own {
+		near, ok = Nearest(name, l.schema.variables(index))
 	}
 	if !ok {
 		return ""
@@ -128,54 +132,38 @@ func (l *loader) meant(name string) string {
 	return " (did you mean " + prefix + near + "?)"
 }
 
-// variables returns the names of all variables, without prefix; those of lists
-// with index.
-func (s schema) variables(index string) []string {
-	var names []string
-	for _, k := range s {
-		switch k.scope {
-		case proberScope:
-			names = append(names, k.name)
-		case sharedScope:
-			names = append(names, k.name, targetList+"_"+index+"_"+k.name)
-		case targetScope:
-			names = append(names, targetList+"_"+index+"_"+k.name)
-		case objectiveScope:
-			names = append(names, objectiveList+"_"+index+"_"+k.name)
-		}
-	}
-	return names
-}
-
 // flags reads the overrides.
 func (l *loader) flags() values {
 	read := values{}
 	for _, name := range slices.Sorted(maps.Keys(l.Overrides)) {
-		k, ok := l.keys.find(name, proberScope, sharedScope, targetScope)
-		word := "--" + flagName(name)
-		if !ok || !k.flag() {
+		f, ok := l.schema.find(name, proberScope, sharedScope, targetScope)
+		word := argumentPlace + flagName(name)
+		if !ok || f.flag() == "" {
 			l.problem(oneLine(word), "unknown flag", "")
 			continue
 		}
-		read[name] = l.take(k, word, strings.TrimSpace(l.Overrides[name]))
+		read[name] = l.take(f, word, strings.TrimSpace(l.Overrides[name]))
 	}
+	l.check(read, new(Config), proberScope)
+	l.check(read, new(Target), sharedScope, targetScope)
 	return read
 }
 
 // arguments makes targets of the URLs that were given as arguments, each alone
 // or as name=URL.
 func (l *loader) arguments() []item {
-	k, _ := l.keys.find("URL", targetScope)
+	url, _ := l.schema.find("URL", targetScope)
+	name, _ := l.schema.find("NAME", targetScope)
 	items := make([]item, len(l.URLs))
-	for i, u := range l.URLs {
+	for i, text := range l.URLs {
 		word := fmt.Sprintf("URL argument %d", i+1)
 		given := values{}
-		if name, rest, named := strings.Cut(u, "="); named && !strings.Contains(name, "/") {
-			n, _ := l.keys.find("NAME", targetScope)
-			given[n.name], u = l.take(n, "name of "+word, strings.TrimSpace(name)), rest
+		if before, rest, named := strings.Cut(text, "="); named && !strings.Contains(before, "/") {
+			given["NAME"], text = l.take(name, "name of "+word, strings.TrimSpace(before)), rest
 		}
-		given[k.name] = l.take(k, word, strings.TrimSpace(u))
-		items[i] = argumentItem(given)
+		given["URL"] = l.take(url, word, strings.TrimSpace(text))
+		l.check(given, new(Target), sharedScope, targetScope)
+		items[i] = item{values: given, place: argumentPlace, spell: flagName}
 	}
 	return items
 }
@@ -186,9 +174,4 @@ func oneLine(s string) string {
 		return s
 	}
 	return quote(s)
-}
-
-// flagName spells a key's name as a flag: PROMPT_TOKENS is prompt-tokens.
-func flagName(name string) string {
-	return strings.ReplaceAll(strings.ToLower(name), "_", "-")
 }

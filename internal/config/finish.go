@@ -32,7 +32,7 @@ func (l *loader) finish(c *Config, m layer) {
 	for i := range c.Objectives {
 		o := &c.Objectives[i]
 		if o.Name == "" && !m.objectives[i].values["NAME"].bad {
-			o.Name = o.Signal
+			o.Name = string(o.Signal)
 		}
 	}
 }
@@ -40,7 +40,9 @@ func (l *loader) finish(c *Config, m layer) {
 // base makes the URL of t a base: clients get one, but users may give where a request
 // goes. Where they say the path of probes themselves, the URL stays as it is.
 func (l *loader) base(t *Target, it item) {
-	t.URL, t.EachAddress = strings.CutPrefix(t.URL, eachAddress)
+	if it.given("URL") {
+		t.URL, t.EachAddress, _ = parseURL(t.URL) // was judged already
+	}
 	if t.Path != "" {
 		return
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // judge checks that Load either has problems, each on a line of its own and
@@ -43,7 +45,7 @@ func promises(t *testing.T, c *Config) {
 		}
 		asks(t, target)
 		for _, o := range c.Objectives {
-			if !measurable(target.QPS, o.Goal) || (o.Limit == 0) != (o.Signal == availability) {
+			if !measurable(target.QPS, o.Goal) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability) {
 				t.Errorf("%+v makes no sense for %+v", o, target)
 			}
 		}
@@ -76,7 +78,7 @@ func asks(t *testing.T, target Target) {
 	default:
 		t.Errorf("unknown prompt: %+v", target)
 	}
-	if target.SessionHeader != "" && !headerName(target.SessionHeader) || !printable(target.APIVersion+target.InferenceObjective) {
+	if target.SessionHeader != "" && !headerName(target.SessionHeader) || !printable(target.APIVersion) {
 		t.Errorf("something that no header can hold: %+v", target)
 	}
 }
@@ -91,7 +93,7 @@ func FuzzLoadEnv(f *testing.F) {
 	f.Add("PROMPT", "sessions", "SESSION_ROUNDS", "1000")
 	f.Add("PROMPT", "book", "BOOK_FILE", "key")
 	f.Add("CANARY_DEPTH", "1e-999", "TARGETS_0_PRIORITY", "-9999999999")
-	f.Add("INFERENCE_OBJECTIVE", "a.b", "SESSION_HEADER", "x-user-id")
+	f.Add("SESSION_HEADER", "x-user-id", "HEADERS", "a=b")
 	f.Add("TIMEOUT", "0.1ns", "QPS", "1e-320")
 	f.Fuzz(func(t *testing.T, name1, text1, name2, text2 string) {
 		const secret = "sk-f0rb1dden"

@@ -2,29 +2,34 @@ package config
 
 import (
 	"fmt"
-	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 )
 
-// checkHeaders judges NAME=value,NAME=value. The canonical spelling of headers
-// is that of [decodeHeaders].
-func (k key) checkHeaders(s string) (canonical string, f *fault) {
-	found := url.Values{}
-	for i, pair := range strings.Split(s, ",") {
+// Headers are headers by their names as given, unique whatever their case.
+type Headers map[string]Secret
+
+// UnmarshalText reads NAME=value,NAME=value, or such pairs with line breaks
+// between them: so the targets file has values with commas.
+func (h *Headers) UnmarshalText(text []byte) error {
+	separator := ","
+	if strings.Contains(string(text), "\n") {
+		separator = "\n"
+	}
+	*h = Headers{}
+	for i, pair := range strings.Split(string(text), separator) {
 		if strings.TrimSpace(pair) == "" {
 			continue
 		}
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return "", &fault{text: fmt.Sprintf("entry %d has no =", i+1), hint: k.want}
+			return fault{text: fmt.Sprintf("entry %d has no =", i+1)}
 		}
-		if wrong := addHeader(found, strings.TrimSpace(name), strings.TrimSpace(value)); wrong != "" {
-			return "", &fault{text: fmt.Sprintf("entry %d %s", i+1, wrong), hint: k.want}
+		if err := h.add(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
+			return fault{text: fmt.Sprintf("entry %d %v", i+1, err)}
 		}
 	}
-	return found.Encode(), nil
+	return nil
 }
 
 // ownHeaders are what a probe sets itself, whatever is configured.
@@ -32,24 +37,24 @@ var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Baggage", "Content-Length", "Content-Type", "Traceparent", "Trailer", "Transfer-Encoding", "User-Agent",
 }
 
-// addHeader puts a header into found, or says what is wrong with it. It quotes
-// neither name nor value: whoever mixes them up would see a secret printed.
-func addHeader(found url.Values, name, value string) (wrong string) {
+// add adds a header. The error quotes neither name nor value: whoever mixes them
+// up would see a secret printed.
+func (h Headers) add(name, value string) error {
 	switch {
 	case !headerName(name):
-		return "has a name that no HTTP header can have"
+		return fault{text: "has a name that no HTTP header can have"}
 	case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(own, name) }):
-		return "names a header that is the prober's own"
+		return fault{text: "names a header that the prober sets itself"}
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "has a value with control characters"
+		return fault{text: "has a value with control characters"}
 	}
-	for other := range found {
+	for other := range h {
 		if strings.EqualFold(other, name) {
-			return "repeats a header"
+			return fault{text: "repeats a header"}
 		}
 	}
-	found.Set(name, value)
-	return ""
+	h[name] = NewSecret(value)
+	return nil
 }
 
 // headerName reports whether s is a token of RFC 9110, section 5.6.2.
@@ -59,19 +64,3 @@ func headerName(s string) bool {
 	}
 	return s != "" && !strings.ContainsFunc(s, other)
 }
-
-// decodeHeaders reads the canonical spelling of headers, that of
-// [url.Values.Encode]: no character of a value can be taken for a separator.
-func decodeHeaders(canonical string) (any, error) {
-	found, err := url.ParseQuery(canonical)
-	if err != nil {
-		return nil, fmt.Errorf("decode headers: not in the canonical spelling")
-	}
-	decoded := make(map[string]Secret, len(found))
-	for name := range found {
-		decoded[name] = NewSecret(found.Get(name))
-	}
-	return decoded, nil
-}
-
-var headersType = reflect.TypeFor[map[string]Secret]()

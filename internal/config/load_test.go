@@ -13,10 +13,12 @@ func TestDefaults(t *testing.T) {
 	want := &Config{
 		ListenAddress: ":9464", LogLevel: "info", GenAISemconv: true, ReloadInterval: 5 * time.Second, DNSInterval: 30 * time.Second,
 		Targets: []Target{{
-			Name: "one:8000", Group: "one:8000", URL: "http://one:8000/v1", API: "auto",
-			Prompt: "cold", PromptTokens: 21000, MaxTokens: 100, QPS: 0.1, Arrival: "constant",
-			Timeout: 120 * time.Second, StallTimeout: 30 * time.Second, MaxInFlight: 1, Connection: "fresh", HTTPVersion: "1.1", Stamp: "kernel",
-			Server: "auto", SessionUsers: 15, SessionRounds: 20, SystemTokens: 1000, CanaryDepth: 0.5, BackoffLimit: 5 * time.Minute,
+			Name: "one:8000", Group: "one:8000", URL: "http://one:8000/v1", API: "auto", Server: "auto",
+			Settings: Settings{
+				Prompt: "cold", PromptTokens: 21000, MaxTokens: 100, QPS: 0.1, Arrival: "constant",
+				Timeout: 120 * time.Second, StallTimeout: 30 * time.Second, MaxInFlight: 1, Connection: "fresh", HTTPVersion: "1.1", Stamp: "kernel",
+				SessionUsers: 15, SessionRounds: 20, SystemTokens: 1000, CanaryDepth: 0.5, BackoffLimit: 5 * time.Minute,
+			},
 		}},
 		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
 	}
@@ -62,7 +64,6 @@ func TestEveryVariable(t *testing.T) {
 			TARGETS_0_CANARY_DEPTH=1
 			TARGETS_0_BACKOFF_LIMIT=none
 			TARGETS_0_PRIORITY=-5
-			TARGETS_0_INFERENCE_OBJECTIVE=prober-sheddable
 			TARGETS_0_SESSION_HEADER=x-user-id
 			TARGETS_0_PROMPT_TOKENS=16
 			TARGETS_0_MAX_TOKENS=1
@@ -85,12 +86,15 @@ func TestEveryVariable(t *testing.T) {
 		Targets: []Target{{
 			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", Path: "/my/chat", API: "tgi", Model: "m",
 			APIVersion: "2024-10-21", Server: "sglang",
-			SessionUsers: 320, SessionRounds: 10, BookFile: "book.txt", DatasetFile: "set.jsonl", CanaryDepth: 1,
-			Priority: new(-5), InferenceObjective: "prober-sheddable", SessionHeader: "x-user-id",
-			Prompt: "book", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
-			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000, Connection: "reuse", HTTPVersion: "2", Stamp: "user",
-			APIKey: NewSecret("sk"), Headers: map[string]Secret{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
-			CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", InsecureSkipVerify: true,
+			Settings: Settings{
+				SessionUsers: 320, SessionRounds: 10, BookFile: "book.txt", DatasetFile: "set.jsonl", CanaryDepth: 1,
+				Priority: new(-5), SessionHeader: "x-user-id",
+				Prompt: "book", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
+				Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000, Connection: "reuse", HTTPVersion: "2", Stamp: "user",
+				APIKey: NewSecret("sk"),
+			},
+			Headers: map[string]Secret{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
+			CAFile:  "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", InsecureSkipVerify: true,
 		}},
 		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
 		Warnings:   []string{`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="true": whoever stands between can answer, and read prompts and keys`},
@@ -299,17 +303,6 @@ func TestABookOfManyTargetsIsReadOnce(t *testing.T) {
 	})
 	if reads != 1 {
 		t.Errorf("read %d times", reads)
-	}
-}
-
-func TestNamesOfObjects(t *testing.T) {
-	for name, want := range map[string]bool{
-		"a": true, "prober-sheddable": true, "1.a-b.2": true, "": true,
-		"A": false, "-a": false, "a-": false, "a..b": false, ".a": false, "a b": false, "a/b": false,
-	} {
-		if _, f := (key{kind: objectKind}).check(name); (f == nil) != want {
-			t.Errorf("%q: %v", name, f)
-		}
 	}
 }
 

@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-)
 
-// availability is the signal without a limit: a probe is good if it succeeds.
-const availability = "availability"
+	"github.com/llm-prober/prober/internal/probe"
+)
 
 // A page is sent when the error budget burns 14.4 times as fast as it may, over
 // one hour (the multiwindow alert of the SRE workbook, chapter 5). It is worth
@@ -15,11 +14,10 @@ const availability = "availability"
 //
 //	QPS × 3600 × 14.4 × (1 − goal) ≥ 3
 const (
-	pageProbes  = 3.0
-	pagePerQPS  = 3600 * 14.4
-	rounding    = 1e-9 // relative; floats must not refuse what is equal on paper
-	goodDigits  = 2    // digits of the hints
-	defaultGoal = "0.99"
+	pageProbes = 3.0
+	pagePerQPS = 3600 * 14.4
+	rounding   = 1e-9 // relative; floats must not refuse what is equal on paper
+	goodDigits = 2    // digits of the hints
 )
 
 // measurable reports whether qps probes a second can show that goal is missed.
@@ -51,15 +49,6 @@ func roundUp(v float64) (rounded float64, decimals int) {
 	return math.Ceil(v/unit*(1-rounding)) * unit, max(0, decimals)
 }
 
-// defaultObjective is what is promised if nobody promises anything.
-func defaultObjective() item {
-	where := prefix + objectiveList + "_0_"
-	given := func(name, text string) value {
-		return value{text: text, label: where + name + "=" + quote(text) + " (default)", assumed: true}
-	}
-	return environmentItem(where, values{"SIGNAL": given("SIGNAL", availability), "GOAL": given("GOAL", defaultGoal)})
-}
-
 // objectives judges the objectives, alone, together and against the targets.
 func (l *loader) objectives(c *Config, m layer) {
 	first := map[string]item{}
@@ -87,17 +76,17 @@ func promise(it item) string {
 func (l *loader) objective(o Objective, it item) {
 	for _, name := range []string{"SIGNAL", "GOAL"} {
 		if _, ok := it.values[name]; !ok {
-			k, _ := l.keys.find(name, objectiveScope)
-			l.problem(it.word(name), "not given", k.hint())
+			f, _ := l.schema.find(name, objectiveScope)
+			l.problem(it.word(name), "not given", f.hint())
 		}
 	}
 	_, limited := it.values["LIMIT"]
 	switch {
 	case !it.given("SIGNAL"):
-	case o.Signal == availability && limited:
+	case o.Signal == probe.SignalAvailability && limited:
 		l.problem(it.label("LIMIT"), "availability has no limit", "leave it out")
-	case o.Signal != availability && !limited:
-		l.problem(it.word("LIMIT"), "not given", o.Signal+" needs a limit, for example 2s")
+	case o.Signal != probe.SignalAvailability && !limited:
+		l.problem(it.word("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
 	}
 }
 

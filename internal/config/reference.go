@@ -2,55 +2,59 @@ package config
 
 import (
 	_ "embed"
+	"reflect"
+	"strconv"
 	"strings"
 	"text/template"
 )
 
 // A Key describes one setting, for flags and documentation.
 type Key struct {
-	Variable  string // PROBER_QPS, PROBER_TARGETS_n_MODEL, PROBER_OBJECTIVES_n_GOAL
-	Flag      string // name of the flag, without dashes; "" if it has none
-	Default   string // the default, or in words what happens without a value
-	Help      string // meaning, unit and bounds in one phrase, without full stop
-	PerTarget bool   // may be given for one target: PROBER_TARGETS_n_…
-	Secret    bool   // its value is never to be shown
-	Switch    bool   // takes on or off; its flag alone means on
+	Variable  string   // PROBER_QPS, PROBER_TARGETS_n_MODEL, PROBER_OBJECTIVES_n_GOAL
+	Flag      string   // name of the flag, without dashes; "" if it has none
+	Default   string   // the default, or in words what happens without a value
+	Help      string   // meaning, unit and bounds in one phrase, without full stop
+	PerTarget bool     // may be given for one target: PROBER_TARGETS_n_…
+	Secret    bool     // its value is never to be shown
+	Switch    bool     // takes on or off; its flag alone means on
+	Restart   bool     // a change takes effect with a restart only
+	Not       []string // commands that have no use for it
 }
 
 // Reference returns every setting in the order of the documentation. The name
 // of an override in [Options] is the flag in upper case with _ for -. The
 // result is the caller's.
-func Reference() []Key {
-	all := keys(nil, nil)
-	described := make([]Key, len(all))
-	for i, k := range all {
-		described[i] = k.describe()
-	}
-	return described
-}
+func Reference() []Key { return settings(nil, nil).describe() }
 
-func (k key) describe() Key {
-	d := Key{
-		Variable:  prefix + k.name,
-		Default:   k.fallback + k.otherwise,
-		Help:      k.help,
-		PerTarget: k.scope == sharedScope || k.scope == targetScope,
-		Secret:    k.kind == secretKind || k.kind == headersKind,
-		Switch:    k.kind == onOffKind,
+func (s schema) describe() []Key {
+	keys := make([]Key, len(s))
+	for i, f := range s {
+		tag := f.Tag.Get
+		k := Key{
+			Variable:  prefix + f.name,
+			Flag:      f.flag(),
+			Default:   tag("envDefault") + tag("otherwise"),
+			Help:      tag("help"),
+			PerTarget: f.scope == sharedScope || f.scope == targetScope,
+			Secret:    f.secret(),
+			Switch:    f.Type.Kind() == reflect.Bool,
+			Restart:   tag("reload") == "restart",
+		}
+		switch f.scope {
+		case targetScope:
+			k.Variable = prefix + targetList + "_n_" + f.name
+		case objectiveScope:
+			k.Variable = prefix + objectiveList + "_n_" + f.name
+		}
+		if tag("not") != "" {
+			k.Not = strings.Split(tag("not"), ",")
+		}
+		if len(f.words) > 1 {
+			k.Help += ": " + alternatives(f.words)
+		}
+		keys[i] = k
 	}
-	switch k.scope {
-	case targetScope:
-		d.Variable = prefix + targetList + "_n_" + k.name
-	case objectiveScope:
-		d.Variable = prefix + objectiveList + "_n_" + k.name
-	}
-	if k.flag() {
-		d.Flag = flagName(k.name)
-	}
-	if k.kind == wordKind && len(k.words) > 1 {
-		d.Help += ": " + alternatives(k.words)
-	}
-	return d
+	return keys
 }
 
 var (
@@ -82,20 +86,15 @@ type page struct {
 type rate struct{ QPS, Goal string }
 
 func referencePage() page {
-	described := func(sc scope) (some []Key) {
-		for _, k := range keys(nil, nil).in(sc) {
-			some = append(some, k.describe())
-		}
-		return some
-	}
+	all := settings(nil, nil)
 	p := page{
-		Prober: described(proberScope), Shared: described(sharedScope),
-		Targets: described(targetScope), Objectives: described(objectiveScope),
+		Prober: all.in(proberScope).describe(), Shared: all.in(sharedScope).describe(),
+		Targets: all.in(targetScope).describe(), Objectives: all.in(objectiveScope).describe(),
 		Example: exampleFile,
 	}
 	for _, qps := range []float64{0.01, 0.05, 0.1, 0.5, 1} {
 		goal, _ := largestGoal(qps)
-		p.Rates = append(p.Rates, rate{QPS: plain(qps), Goal: goal})
+		p.Rates = append(p.Rates, rate{QPS: strconv.FormatFloat(qps, 'f', -1, 64), Goal: goal})
 	}
 	return p
 }

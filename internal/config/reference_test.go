@@ -1,67 +1,51 @@
 package config
 
 import (
-	"reflect"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// tagged returns the type of each field of v by the name in its env tag.
-func tagged(v reflect.Type) map[string]reflect.Type {
-	fields := map[string]reflect.Type{}
-	for _, field := range reflect.VisibleFields(v) {
-		if name := field.Tag.Get("env"); name != "" {
-			fields[name] = field.Type
+// TestTagsAreWhole holds that every field of a setting has a phrase of help, and
+// a default that its own tags allow.
+func TestTagsAreWhole(t *testing.T) {
+	known := []string{"env", "envDefault", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "not"}
+	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
+	for _, f := range settings(nil, nil) {
+		if help := f.Tag.Get("help"); help == "" || strings.ContainsAny(help, "`|\n") || strings.HasSuffix(help, ".") {
+			t.Errorf("%s: help %q is not a plain phrase", f.name, help)
 		}
-	}
-	return fields
-}
-
-func TestTagsAndKeysAgree(t *testing.T) {
-	types := map[kind]reflect.Type{
-		numberKind: reflect.TypeFor[float64](), ratioKind: reflect.TypeFor[float64](), wholeKind: reflect.TypeFor[int](),
-		optionalKind: reflect.TypeFor[*int](), shareKind: reflect.TypeFor[float64](),
-		durationKind: reflect.TypeFor[time.Duration](), onOffKind: reflect.TypeFor[bool](),
-		secretKind: reflect.TypeFor[Secret](), headersKind: headersType,
-		shardKind: reflect.TypeFor[Shard](),
-	}
-	for of, scopes := range map[reflect.Type][]scope{
-		reflect.TypeFor[Config]():    {proberScope},
-		reflect.TypeFor[Target]():    {sharedScope, targetScope},
-		reflect.TypeFor[Objective](): {objectiveScope},
-	} {
-		want := map[string]string{}
-		for _, k := range keys(nil, nil).in(scopes...) {
-			want[k.name] = "string"
-			if special, ok := types[k.kind]; ok {
-				want[k.name] = special.String()
+		for _, found := range tag.FindAllStringSubmatch(string(f.Tag), -1) {
+			if !slices.Contains(known, found[1]) {
+				t.Errorf("%s has the tag %s, which means nothing", f.name, found[1])
 			}
 		}
-		got := map[string]string{}
-		for name, field := range tagged(of) {
-			got[name] = field.String()
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%v: -keys +fields\n%s", of, diff)
-		}
+	}
+	for variable, text := range load(t, Options{Environ: withTarget("")}).Warnings {
+		t.Errorf("defaults are warned of: %d %s", variable, text)
 	}
 }
 
-func TestKeysAreWhole(t *testing.T) {
-	for _, k := range keys(apis, servers) {
-		if k.help == "" || strings.ContainsAny(k.help, "`|\n") || strings.HasSuffix(k.help, ".") {
-			t.Errorf("%s: help %q is not a plain phrase", k.name, k.help)
+// TestNamesStay holds the names of variables and flags: without one, an upgrade breaks its users.
+// A new one is added to testdata/names.txt by hand; removing one is a [CHANGE].
+func TestNamesStay(t *testing.T) {
+	want, err := os.ReadFile("testdata/names.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, k := range Reference() {
+		got.WriteString(strings.TrimSpace(k.Variable+" "+k.Flag) + "\n")
+		if k.PerTarget && !strings.Contains(k.Variable, "_TARGETS_n_") {
+			got.WriteString(strings.Replace(k.Variable, prefix, prefix+"TARGETS_n_", 1) + "\n")
 		}
-		if _, f := k.check(k.fallback); k.fallback != "" && f != nil {
-			t.Errorf("%s: default %q %s", k.name, k.fallback, f.text)
-		}
-		if (k.kind == wordKind) != (len(k.words) > 0) && !slices.Contains([]kind{wholeKind, optionalKind, durationKind}, k.kind) {
-			t.Errorf("%s: words are %q", k.name, k.words)
-		}
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }
 
@@ -76,10 +60,10 @@ func TestReference(t *testing.T) {
 	}
 	for _, want := range []Key{
 		{Variable: "PROBER_PROMPT_TOKENS", Flag: "prompt-tokens", Default: "21000", Help: "exact length of a prompt in tokens, with sessions that of the first round; 16 to 1000000", PerTarget: true},
-		{Variable: "PROBER_LOG_FORMAT", Flag: "log-format", Default: "json; console on a terminal", Help: "how log entries are written: json or console"},
-		{Variable: "PROBER_API_KEY", Flag: "api-key", Default: "none", Help: "key that is sent with each request, without Bearer", PerTarget: true, Secret: true},
+		{Variable: "PROBER_LOG_FORMAT", Flag: "log-format", Default: "json; console on a terminal", Help: "how log entries are written: json or console", Restart: true, Not: []string{"bench"}},
+		{Variable: "PROBER_API_KEY", Flag: "api-key", Default: "none", Help: "key that is sent with each request, without Bearer", PerTarget: true, Secret: true, Not: []string{"demo"}},
 		{Variable: "PROBER_TARGETS_n_URL", Help: "base URL as clients get it; /v1 may be missing where there is no other path, http:// before loopback and private names, and an endpoint at its end is cut off; with dns+ in front (dns+http://…) it stands for one target for each address of its host", PerTarget: true},
-		{Variable: "PROBER_TARGETS_n_INSECURE_SKIP_VERIFY", Flag: "insecure-skip-verify", Default: "off", Help: "do not verify the server's certificate", PerTarget: true, Switch: true},
+		{Variable: "PROBER_TARGETS_n_INSECURE_SKIP_VERIFY", Flag: "insecure-skip-verify", Default: "off", Help: "do not verify the server's certificate", PerTarget: true, Switch: true, Not: []string{"demo"}},
 		{Variable: "PROBER_OBJECTIVES_n_GOAL", Help: "ratio of probes that shall be good, between 0 and 1"},
 	} {
 		if diff := cmp.Diff(want, find(want.Variable)); diff != "" {

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -18,15 +17,21 @@ type Shard struct {
 // maxShards is the most there may be.
 const maxShards = 1000
 
-var errShard = errors.New("no shard")
-
-// UnmarshalText reads number/shards.
+// UnmarshalText reads 2/3 or, with the name of a pod, prober-2/3.
 func (s *Shard) UnmarshalText(text []byte) error {
-	index, of, ok := cutShard(string(text))
-	if !ok {
-		return errShard
+	number, shards, cut := strings.Cut(string(text), "/")
+	hyphen := strings.LastIndex(number, "-")
+	index, err := strconv.ParseUint(number[hyphen+1:], 10, 31)
+	of, errOf := strconv.ParseUint(shards, 10, 31)
+	switch {
+	case !cut || hyphen == 0 || err != nil || errOf != nil:
+		return fault{text: "not a shard"}
+	case of < 1 || of > maxShards:
+		return fault{text: fmt.Sprintf("must be of 1 to %d shards", maxShards)}
+	case index >= of:
+		return fault{text: fmt.Sprintf("the last of %d shards is %d", of, of-1)}
 	}
-	*s = Shard{Index: index, Of: of}
+	*s = Shard{Index: int(index), Of: int(of)}
 	return nil
 }
 
@@ -61,28 +66,4 @@ func score(group string, shard int) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // SplitMix64: FNV alone spreads badly over short names
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
-}
-
-// checkShard judges number/shards. What stands before the number, and a hyphen
-// after it, is the rest of a pod's name.
-func (k key) checkShard(s string) (string, *fault) {
-	index, of, ok := cutShard(s)
-	switch {
-	case !ok:
-		return "", &fault{text: "not a shard", hint: k.want}
-	case of < 1 || of > maxShards:
-		return "", &fault{text: fmt.Sprintf("must be of 1 to %d shards", maxShards), hint: k.want}
-	case index >= of:
-		return "", &fault{text: fmt.Sprintf("the last of %d shards is %d", of, of-1), hint: k.want}
-	}
-	return Shard{Index: index, Of: of}.String(), nil
-}
-
-// cutShard splits 2/3 or prober-2/3 into 2 and 3.
-func cutShard(s string) (index, of int, ok bool) {
-	number, shards, cut := strings.Cut(s, "/")
-	number = number[strings.LastIndex(number, "-")+1:]
-	index, wrong := strconv.Atoi(number)
-	of, wrongToo := strconv.Atoi(shards)
-	return index, of, cut && !strings.HasPrefix(s, "-") && wrong == nil && wrongToo == nil && index >= 0 && digits(number) == len(number) && digits(shards) == len(shards)
 }

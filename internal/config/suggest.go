@@ -37,29 +37,26 @@ func Nearest(word string, known []string) (near string, ok bool) {
 // their neighbour to make b of a (optimal string alignment). Distances of limit
 // and more are reported as limit.
 func distance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+	if max(len(a)-len(b), len(b)-len(a)) >= limit {
 		return limit
 	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		before, last, row = last, row, before
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+differ(a[i-1], b[j-1]))
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		for j := range rows[i] {
+			switch {
+			case i == 0 || j == 0:
+				rows[i][j] = i + j
+				continue
+			case a[i-1] == b[j-1]:
+				rows[i][j] = rows[i-1][j-1]
+				continue
+			}
+			rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1])
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
+				rows[i][j] = min(rows[i][j], 1+rows[i-2][j-2])
 			}
 		}
 	}
-	return min(row[len(b)], limit)
-}
-
-func differ(a, b byte) int {
-	if a == b {
-		return 0
-	}
-	return 1
+	return min(rows[len(a)][len(b)], limit)
 }

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
+	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -25,7 +24,7 @@ type fileReader struct {
 }
 
 // file reads the targets file at path, if one is given.
-func (l *loader) file(path value) layer {
+func (l *loader) file(path source) layer {
 	read := layer{values: values{}}
 	if path.text == "" {
 		return read
@@ -43,6 +42,7 @@ func (l *loader) file(path value) layer {
 	if root := r.parse(data); root != nil {
 		r.top(root, &read)
 	}
+	l.check(read.values, new(Settings), sharedScope)
 	return read
 }
 
@@ -94,9 +94,9 @@ func (r fileReader) top(root *yaml.Node, into *layer) {
 	for name, n := range r.pairs(root, "the file") {
 		switch name.Value {
 		case lists[0]:
-			into.targets = r.list(n, name.Value, targetScope, sharedScope)
+			into.targets = list[Target](r, n, name.Value, targetScope, sharedScope)
 		case lists[1]:
-			into.objectives = r.list(n, name.Value, objectiveScope)
+			into.objectives = list[Objective](r, n, name.Value, objectiveScope)
 		default:
 			r.one(name, n, into.values, lists, sharedScope)
 		}
@@ -104,7 +104,7 @@ func (r fileReader) top(root *yaml.Node, into *layer) {
 }
 
 // list reads a list of mappings with keys of scopes.
-func (r fileReader) list(n *yaml.Node, name string, scopes ...scope) []item {
+func list[T any](r fileReader, n *yaml.Node, name string, scopes ...scope) []item {
 	n = follow(n)
 	if n.ShortTag() == "!!null" {
 		return nil
@@ -120,7 +120,8 @@ func (r fileReader) list(n *yaml.Node, name string, scopes ...scope) []item {
 			r.one(name, n, read, nil, scopes...)
 		}
 		if follow(entry).Kind == yaml.MappingNode {
-			items = append(items, fileItem(r.at(entry), read))
+			r.check(read, new(T), scopes...)
+			items = append(items, item{values: read, place: r.at(entry) + ": ", spell: strings.ToLower})
 		}
 	}
 	return items
@@ -156,34 +157,38 @@ func (r fileReader) pairs(n *yaml.Node, what string) func(yield func(name, n *ya
 // one reads the value of the key called name, which must be one of scopes. also
 // are words that are known beside them.
 func (r fileReader) one(name, n *yaml.Node, into values, also []string, scopes ...scope) {
-	known := r.keys.in(scopes...)
-	k, ok := known.find(strings.ToUpper(name.Value), scopes...)
-	if !ok || strings.ToLower(k.name) != name.Value {
-		r.unknown(name, slices.Concat(also, known.fileWords()))
+	f, ok := r.schema.find(strings.ToUpper(name.Value), scopes...)
+	if !ok || strings.ToLower(f.name) != name.Value {
+		r.unknown(name, also, scopes)
 		return
 	}
-	target := follow(n)
+	label := r.at(n) + ": " + name.Value
+	n = follow(n)
 	switch {
-	case target.ShortTag() == "!!null":
-	case k.kind == headersKind:
-		into[k.name] = r.headers(name, target)
-	case target.Kind == yaml.ScalarNode:
-		into[k.name] = r.take(k, r.at(n)+": "+name.Value, strings.TrimSpace(target.Value))
+	case n.ShortTag() == "!!null":
+	case f.Type == reflect.TypeFor[Headers]():
+		into[f.name] = r.headers(name, n)
+	case n.Kind == yaml.ScalarNode:
+		into[f.name] = r.take(f, label, strings.TrimSpace(n.Value))
 	default:
-		r.problem(r.at(n)+": "+name.Value, "is "+shape(target), "want one value")
-		into[k.name] = value{label: r.at(n) + ": " + name.Value, bad: true}
+		r.problem(label, "is "+shape(n), "want one value")
+		into[f.name] = source{label: label, bad: true}
 	}
 }
 
-// unknown reports a key that is none of known, and where it belongs if it is
-// one of another place.
-func (r fileReader) unknown(name *yaml.Node, known []string) {
+// unknown reports a key that is neither one of scopes nor of also, and where it
+// belongs if it is one of another place.
+func (r fileReader) unknown(name *yaml.Node, also []string, scopes []scope) {
 	hint := ""
-	if k, ok := r.keys.find(strings.ToUpper(name.Value), targetScope, proberScope); ok {
+	if f, ok := r.schema.find(strings.ToUpper(name.Value), targetScope, proberScope); ok {
 		hint = "it belongs to an entry of targets"
-		if k.scope == proberScope {
-			hint = "set " + prefix + k.name
+		if f.scope == proberScope {
+			hint = "set " + prefix + f.name
 		}
+	}
+	known := also
+	for _, f := range r.schema.in(scopes...) {
+		known = append(known, strings.ToLower(f.name))
 	}
 	r.problem(r.at(name), "unknown key "+quoteKey(name.Value)+suggestion(name.Value, known), hint)
 }
@@ -199,23 +204,21 @@ func quoteKey(word string) string {
 	return quote(word)
 }
 
-// headers reads a mapping of headers.
-func (r fileReader) headers(name, n *yaml.Node) value {
-	v := value{label: r.at(name) + ": " + name.Value}
-	found := url.Values{}
+// headers reads a mapping of headers into a line each.
+func (r fileReader) headers(name, n *yaml.Node) source {
+	s := source{label: r.at(name) + ": " + name.Value}
+	found := Headers{}
 	before := len(r.problems)
 	for name, n := range r.pairs(n, name.Value) {
 		if n = follow(n); n.Kind != yaml.ScalarNode {
 			r.problem(r.at(n), "a header is "+shape(n), "want text")
-		} else if wrong := addHeader(found, name.Value, strings.TrimSpace(n.Value)); wrong != "" {
-			r.problem(r.at(name), wrong, "want name: value")
+		} else if err := found.add(name.Value, strings.TrimSpace(n.Value)); err != nil {
+			r.problem(r.at(name), err.Error(), "want name: value")
 		}
+		s.text += name.Value + "=" + n.Value + "\n"
 	}
-	v.bad = len(r.problems) > before
-	if !v.bad {
-		v.text = found.Encode()
-	}
-	return v
+	s.bad = len(r.problems) > before
+	return s
 }
 
 // follow returns what an alias stands for, and n if it is none.
@@ -237,13 +240,4 @@ func shape(n *yaml.Node) string {
 		return "an alias"
 	}
 	return "a single value"
-}
-
-// fileWords returns the names of the keys as the targets file spells them.
-func (s schema) fileWords() []string {
-	words := make([]string, len(s))
-	for i, k := range s {
-		words[i] = strings.ToLower(k.name)
-	}
-	return words
 }

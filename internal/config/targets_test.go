@@ -36,7 +36,6 @@ targets:
   canary_depth: 0
   backoff_limit: 90s
   priority: 0
-  inference_objective: a.b-c
   session_header: X-Session-ID
   max_tokens: ~
   timeout: 60s
@@ -54,12 +53,16 @@ objectives:
 		ListenAddress: ":9464", LogLevel: "info", TargetsFile: "targets.yaml", GenAISemconv: true, ReloadInterval: 5 * time.Second, DNSInterval: 30 * time.Second,
 		Targets: []Target{{
 			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", API: "tgi", Model: "70",
-			APIVersion: "2023-06-01", Server: "vllm", SessionUsers: 3, SessionRounds: 4, SystemTokens: 8,
-			BackoffLimit: 90 * time.Second, Priority: new(0), InferenceObjective: "a.b-c", SessionHeader: "X-Session-ID",
-			Prompt: "sessions", PromptTokens: 80, MaxTokens: 7, QPS: 1, Arrival: "jittered",
-			Timeout: time.Minute, StallTimeout: 5 * time.Second, MaxInFlight: 2, Connection: "reuse", HTTPVersion: "2", Stamp: "user",
-			APIKey: NewSecret("sk"), APIKeyFile: "key", Headers: map[string]Secret{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")},
-			CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
+			APIVersion: "2023-06-01", Server: "vllm",
+			Settings: Settings{
+				SessionUsers: 3, SessionRounds: 4, SystemTokens: 8,
+				BackoffLimit: 90 * time.Second, Priority: new(0), SessionHeader: "X-Session-ID",
+				Prompt: "sessions", PromptTokens: 80, MaxTokens: 7, QPS: 1, Arrival: "jittered",
+				Timeout: time.Minute, StallTimeout: 5 * time.Second, MaxInFlight: 2, Connection: "reuse", HTTPVersion: "2", Stamp: "user",
+				APIKey: NewSecret("sk"), APIKeyFile: "key",
+			},
+			Headers: map[string]Secret{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")},
+			CAFile:  "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
 		}},
 		Objectives: []Objective{{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}},
 	}

@@ -9,7 +9,7 @@ import (
 
 // validate judges what one value alone does not show.
 func (l *loader) validate(c *Config, m layer) {
-	l.readable(m.values["WEB_CONFIG_FILE"])
+	l.files(m.values, proberScope)
 	if len(c.Targets) == 0 && !l.unread {
 		l.problem(prefix+targetList+"_0_URL", "no targets", "set it, or give a URL as argument")
 	}
@@ -21,19 +21,22 @@ func (l *loader) validate(c *Config, m layer) {
 	l.objectives(c, m)
 }
 
-// readable reports a file that is given and cannot be read. Each file is read
-// once, since books are large and many targets may share one.
-func (l *loader) readable(path value) {
-	if path.text == "" {
-		return
-	}
-	err, read := l.unreadable[path.text]
-	if !read {
-		_, err = l.ReadFile(path.text)
-		l.unreadable[path.text] = err
-	}
-	if err != nil {
-		l.problem(path.label, reason(err), "")
+// files reports files that are given and cannot be read. Each is read once, since
+// books are large and many targets may share one.
+func (l *loader) files(v values, scopes ...scope) {
+	for _, f := range l.schema.in(scopes...).tagged("is", "file") {
+		path := v[f.name]
+		if path.text == "" {
+			continue
+		}
+		err, read := l.unreadable[path.text]
+		if !read {
+			_, err = l.ReadFile(path.text)
+			l.unreadable[path.text] = err
+		}
+		if err != nil {
+			l.problem(path.label, reason(err), "")
+		}
 	}
 }
 
@@ -45,10 +48,10 @@ func (l *loader) target(t Target, it item) {
 	if it.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout {
 		l.problem(it.label("STALL_TIMEOUT"), "longer than the timeout of "+it.values["TIMEOUT"].text, "want at most the timeout")
 	}
+	l.files(it.values, sharedScope, targetScope)
 	l.prompt(t, it)
-	l.workload(t, it)
 	l.credentials(t, it)
-	l.doubts(t, it)
+	l.suspicious(t, it)
 }
 
 // mostTokens is the longest prompt there is.
@@ -57,9 +60,16 @@ const mostTokens = 1_000_000
 // prompt judges what is asked.
 func (l *loader) prompt(t Target, it item) {
 	for _, needs := range []struct{ prompt, file string }{{"book", "BOOK_FILE"}, {"dataset", "DATASET_FILE"}} {
-		l.readable(it.values[needs.file])
 		if t.Prompt == needs.prompt && it.values[needs.file].text == "" && !it.values[needs.file].bad {
 			l.problem(it.label("PROMPT"), "given without "+it.spell(needs.file), "want the file to ask from")
+		}
+	}
+	for _, canary := range []struct { // room for its own words, and an answer that can hold what is asked for
+		name         string
+		given, least int
+	}{{"PROMPT_TOKENS", t.PromptTokens, 80}, {"MAX_TOKENS", t.MaxTokens, 16}} {
+		if t.Prompt == "canary" && it.given(canary.name) && canary.given < canary.least {
+			l.problem(it.label(canary.name), "too few for the prompt canary", fmt.Sprintf("want at least %d", canary.least))
 		}
 	}
 	if t.Prompt != "sessions" || !it.given("PROMPT_TOKENS") {
@@ -70,28 +80,6 @@ func (l *loader) prompt(t Target, it item) {
 	}
 	if last := t.PromptTokens + (t.SessionRounds-1)*t.MaxTokens; it.given("SESSION_ROUNDS", "MAX_TOKENS") && last > mostTokens {
 		l.problem(it.label("SESSION_ROUNDS"), fmt.Sprintf("makes a last prompt of more than %d tokens", last), fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens))
-	}
-}
-
-// The least that workloads need, in tokens: room for their own words, and an answer that can
-// hold what is asked for.
-var (
-	leastPrompt = map[string]int{"canary": 80}
-	leastAnswer = map[string]int{"canary": 16}
-)
-
-// workload judges lengths by the workload.
-func (l *loader) workload(t Target, it item) {
-	for _, of := range []struct {
-		key          string
-		value, least int
-	}{
-		{"PROMPT_TOKENS", t.PromptTokens, leastPrompt[t.Prompt]},
-		{"MAX_TOKENS", t.MaxTokens, leastAnswer[t.Prompt]},
-	} {
-		if !it.values[of.key].bad && of.value < of.least {
-			l.problem(it.label(of.key), "too few for the prompt "+t.Prompt, fmt.Sprintf("want at least %d", of.least))
-		}
 	}
 }
 
@@ -107,13 +95,10 @@ func (l *loader) credentials(t Target, it item) {
 		}
 		l.problem(it.label(given), "given without "+it.spell(missing), "want both or none")
 	}
-	for _, name := range []string{"CA_FILE", "CERT_FILE", "KEY_FILE"} {
-		l.readable(it.values[name])
-	}
 }
 
-// doubts warns of what is legal and probably not meant.
-func (l *loader) doubts(t Target, it item) {
+// suspicious warns of what is legal and probably not meant.
+func (l *loader) suspicious(t Target, it item) {
 	if t.InsecureSkipVerify {
 		l.warn(it.label("INSECURE_SKIP_VERIFY"), "whoever stands between can answer, and read prompts and keys")
 	}
@@ -130,18 +115,18 @@ func (l *loader) doubts(t Target, it item) {
 
 // names reports targets that share a name, and names that became too long.
 func (l *loader) names(targets []Target, items []item) {
-	first := map[string]item{}
+	first := map[string]int{}
 	for i, t := range targets {
 		it := items[i]
 		other, taken := first[t.Name]
 		switch {
 		case t.Name == "":
 		case !taken:
-			first[t.Name] = it
-		case it.given("NAME") && it.label("NAME") == other.label("NAME"):
+			first[t.Name] = i
+		case it.given("NAME") && it.label("NAME") == items[other].label("NAME"):
 			l.problem(it.label("NAME"), "names more than one target", "give it with one target only")
 		default:
-			l.problem(nameLabel(it), fmt.Sprintf("target %s is already that of %s", quote(t.Name), nameLabel(other)), nameHint(it))
+			l.problem(nameLabel(it), fmt.Sprintf("target %s is already that of %s", quote(t.Name), nameLabel(items[other])), nameHint(it))
 		}
 		if utf8.RuneCountInString(t.Name) > maxName {
 			l.problem(nameLabel(it), "makes a name of more than 100 characters", nameHint(it))
@@ -156,15 +141,15 @@ const maxStem = maxName - 40
 
 // namesWithAddress reports names to which no address can be added. Taken is the
 // targets by name.
-func (l *loader) namesWithAddress(targets []Target, items []item, taken map[string]item) {
+func (l *loader) namesWithAddress(targets []Target, items []item, taken map[string]int) {
 	for i, t := range targets {
 		if t.EachAddress && utf8.RuneCountInString(t.Name) > maxStem {
 			l.problem(nameLabel(items[i]), fmt.Sprintf("makes a name of more than %d characters, to which addresses are added", maxStem), nameHint(items[i]))
 		}
 		stem, address, cut := strings.Cut(t.Name, "/")
 		other, each := taken[stem]
-		if _, err := netip.ParseAddr(address); cut && each && err == nil && strings.HasPrefix(other.values["URL"].text, eachAddress) {
-			l.problem(nameLabel(items[i]), "is how an address of "+nameLabel(other)+" is called", nameHint(items[i]))
+		if _, err := netip.ParseAddr(address); cut && each && err == nil && targets[other].EachAddress {
+			l.problem(nameLabel(items[i]), "is how an address of "+nameLabel(items[other])+" is called", nameHint(items[i]))
 		}
 	}
 }
@@ -200,28 +185,13 @@ func (l *loader) groups(targets []Target, items []item) {
 	}
 }
 
-// agree reports the values in which two members of a group differ.
+// agree reports the settings in which two members of a group differ and must not.
 func (l *loader) agree(a, b Target, first, second item) {
-	for _, both := range []struct {
-		name string
-		same bool
-	}{
-		{"QPS", a.QPS == b.QPS},
-		{"ARRIVAL", a.Arrival == b.Arrival},
-		{"PROMPT", a.Prompt == b.Prompt},
-		{"PROMPT_TOKENS", a.PromptTokens == b.PromptTokens},
-		{"MAX_TOKENS", a.MaxTokens == b.MaxTokens},
-		{"SESSION_USERS", a.SessionUsers == b.SessionUsers},
-		{"SESSION_ROUNDS", a.SessionRounds == b.SessionRounds},
-		{"SYSTEM_TOKENS", a.SystemTokens == b.SystemTokens},
-		{"BOOK_FILE", a.BookFile == b.BookFile},
-		{"DATASET_FILE", a.DatasetFile == b.DatasetFile},
-		{"CANARY_DEPTH", a.CanaryDepth == b.CanaryDepth},
-	} {
-		if both.same || !first.given(both.name) || !second.given(both.name) {
+	for _, f := range l.schema.tagged("group", "agree") {
+		if f.of(a).Equal(f.of(b)) || !first.given(f.name) || !second.given(f.name) {
 			continue
 		}
-		l.problem(second.label(both.name), fmt.Sprintf("target %s differs from target %s of the same group %s: %s and %s", quote(b.Name), quote(a.Name),
-			quote(a.Group), second.values[both.name].text, first.values[both.name].text), "members of a group are asked the same in the same round")
+		l.problem(second.label(f.name), fmt.Sprintf("target %s differs from target %s of the same group %s: %s and %s", quote(b.Name), quote(a.Name),
+			quote(a.Group), second.values[f.name].text, first.values[f.name].text), "members of a group are asked the same in the same round")
 	}
 }

@@ -74,12 +74,8 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 			`PROBER_PRIORITY="-2147483649": must be -2147483648 to 2147483647; want a whole number, for example -10, or none`,
 		},
 		{
-			"an objective that no object is called", "INFERENCE_OBJECTIVE=Prober_Sheddable",
-			`PROBER_INFERENCE_OBJECTIVE="Prober_Sheddable": no name that a Kubernetes object can have; want the name of a Kubernetes object: a-z, 0-9, - and ., for example prober-sheddable`,
-		},
-		{
 			"a header with a space", "SESSION_HEADER=x user",
-			`PROBER_SESSION_HEADER="x user": no name that an HTTP header can have; want the name of a header, for example x-user-id`,
+			`PROBER_SESSION_HEADER="x user": not a valid name of an HTTP header; want the name of a header, for example x-user-id`,
 		},
 		{"an unknown server", "TARGETS_0_SERVER=vlm", `PROBER_TARGETS_0_SERVER="vlm": unknown (did you mean "vllm"?); want auto, vllm or sglang`},
 		{"a version that does not print", "TARGETS_0_API_VERSION=a\x00b", `PROBER_TARGETS_0_API_VERSION="a\x00b": has characters that do not print`},
@@ -162,7 +158,7 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		},
 		{
 			"a header of ours", "TARGETS_0_HEADERS=X-A=1,user-agent=2",
-			`PROBER_TARGETS_0_HEADERS: entry 2 names a header that is the prober's own; want NAME=value,NAME=value (a value with a comma in it goes into the targets file)`,
+			`PROBER_TARGETS_0_HEADERS: entry 2 names a header that the prober sets itself; want NAME=value,NAME=value (a value with a comma in it goes into the targets file)`,
 		},
 		{
 			"a header twice", "TARGETS_0_HEADERS=X-A=1,x-a=2",

@@ -29,7 +29,7 @@ func pair(t *testing.T) (certificate, key []byte) {
 func TestFilesAreHashedOnce(t *testing.T) {
 	certificate, key := pair(t)
 	files := map[string][]byte{"book": []byte("the first book"), "client.crt": certificate, "client.key": key}
-	target := config.Target{Prompt: "book", PromptTokens: 3, BookFile: "book", CertFile: "client.crt", KeyFile: "client.key"}
+	target := config.Target{Settings: config.Settings{Prompt: "book", PromptTokens: 3, BookFile: "book"}, CertFile: "client.crt", KeyFile: "client.key"}
 	a := NewAssets(func(path string) ([]byte, error) {
 		data, ok := files[path]
 		if !ok {

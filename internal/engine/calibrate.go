@@ -44,26 +44,25 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 // question writes the prompt of a round.
 func (j *Job) question(round uint64) probe.Question {
 	p := j.writer.Prompt(round)
-	return probe.Question{
-		Ask:    askOf(p),
-		Learn:  func(tokens int) { j.writer.Learn(p.Size, tokens) },
-		Refuse: func() { j.writer.Refuse(p.Size) },
-	}
+	q := questionOf(p)
+	q.Learn = func(tokens int) { j.writer.Learn(p.Size, tokens) }
+	q.Refuse = func() { j.writer.Refuse(p.Size) }
+	return q
 }
 
-// askOf is a prompt as a question.
-func askOf(p prompt.Prompt) wire.Ask {
-	a := wire.Ask{
-		Prompt: p.Text, IDs: p.IDs, CacheSalt: p.Salt, Session: p.Session,
-		Length: p.Asked, Words: p.Words, Fresh: p.Fresh, Expect: p.Expect,
+// questionOf is a prompt as a question.
+func questionOf(p prompt.Prompt) probe.Question {
+	q := probe.Question{
+		Ask:    wire.Ask{Prompt: p.Text, IDs: p.IDs, CacheSalt: p.Salt, Session: p.Session},
+		Expect: probe.Expectation{Length: p.Asked, Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
 	}
 	for _, t := range p.Turns {
-		a.Turns = append(a.Turns, wire.Turn{Role: t.Role, Text: t.Text})
+		q.Ask.Turns = append(q.Ask.Turns, wire.Turn(t))
 	}
 	if p.Held {
-		a.PromptTokens = wire.Tokens(p.Tokens)
+		q.Expect.PromptTokens = wire.Tokens(p.Tokens)
 	}
-	return a
+	return q
 }
 
 // ErrNoTokenizer says that a server has no route that counts tokens.
@@ -111,9 +110,9 @@ func (j *Job) measure(ctx context.Context) error {
 		if asked++; asked > shortQuestions || p.Words > shortWords {
 			return 0, ErrNoTokenizer
 		}
-		ask := askOf(p)
-		ask.MaxTokens, ask.Expect = ShortAnswer, ""
-		r := j.Members[0].Probe(ctx, ask)
+		q := questionOf(p)
+		q.Ask.MaxTokens, q.Expect.Answer = ShortAnswer, ""
+		r := j.Members[0].Probe(ctx, q)
 		counted := r.Usage.Prompt
 		switch {
 		case r.Outcome != probe.OK && r.Outcome != probe.WrongLength:
@@ -148,7 +147,7 @@ func (j *Job) ExactBy() string {
 
 // count asks the first member's tokenizer for the length of a prompt.
 func (j *Job) count(ctx context.Context, p prompt.Prompt) (int, error) {
-	tokens, err := j.Members[0].Tokenize(ctx, askOf(p))
+	tokens, err := j.Members[0].Tokenize(ctx, questionOf(p).Ask)
 	if err == nil && tokens.N == 0 {
 		err = ErrNoTokenizer
 	}

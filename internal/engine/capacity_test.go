@@ -28,9 +28,9 @@ func TestMisfit(t *testing.T) {
 			"--prompt-tokens 972 is the longest that does (PROBER_PROMPT_TOKENS)"},
 		{prompt.Options{Workload: prompt.Dataset, Tokens: 1000}, 500, ""},
 	} {
-		j := newJob(config.Target{QPS: 1}, prompt.Options{Workload: prompt.Cold})
+		j := newJob(config.Target{Settings: config.Settings{QPS: 1}}, prompt.Options{Workload: prompt.Cold})
 		j.Prompts = test.asks
-		if got := j.Misfit(config.Target{PromptTokens: 1000, MaxTokens: 100}, test.context); got != test.want {
+		if got := j.Misfit(config.Target{Settings: config.Settings{PromptTokens: 1000, MaxTokens: 100}}, test.context); got != test.want {
 			t.Errorf("context of %d: %q, want %q", test.context, got, test.want)
 		}
 	}
@@ -58,7 +58,7 @@ func TestSkips(t *testing.T) {
 		{1000, 1, 5 * time.Millisecond, 364_608_000_000, "a probe took 5ms and one is due every 1ms, with at most 1 at a time: about 80% of the slots are skipped; " +
 			"--qps 200 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 5 (PROBER_MAX_IN_FLIGHT)"},
 	} {
-		target := config.Target{QPS: test.qps, MaxInFlight: test.flights, PromptTokens: 21000, MaxTokens: 100}
+		target := config.Target{Settings: config.Settings{QPS: test.qps, MaxInFlight: test.flights, PromptTokens: 21000, MaxTokens: 100}}
 		j := newJob(target, prompt.Options{Workload: prompt.Cold, Tokens: 21000})
 		if got := j.Skips(target, test.took); got != test.want {
 			t.Errorf("%v at %v: %q, want %q", test.took, test.qps, got, test.want)

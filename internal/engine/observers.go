@@ -45,7 +45,7 @@ type ObserverOptions struct {
 // an error, but for a sidecar: it must not end for that.
 func NewObservers(ctx context.Context, options ObserverOptions) (*Observers, error) {
 	o := &Observers{
-		Board:   status.NewBoard(time.Now(), options.Build.Version),
+		Board:   status.NewBoard(time.Now(), options.Build.Version, report.Hint),
 		Metrics: telemetry.NewPrometheus(options.Build),
 		log:     options.Log,
 
@@ -195,40 +195,36 @@ func (o *Observers) forget(target string) {
 	o.Board.Remove(target)
 }
 
-// A description is what the observers know of a target: what it was configured
-// with, and what its server has taught.
+// A description is what the observers were told about a target.
 type description struct {
-	member   *probe.Member
-	target   config.Target
-	promises []probe.Objective
-
-	api, model, server, version string
-	abilities                   []probe.Ability
-	notes                       []string
-	misfit                      string // what of its prompts does not fit the server's context; empty if all does
+	probe.Description // InFlight is nil: functions cannot be compared
+	member            *probe.Member
+	misfit            string // the warning that its prompts do not fit the server's context; empty if they do
 }
 
-// description is what there is to say of member i by now.
+// description describes member i as it is now.
 func (j *Job) description(i int, promises []probe.Objective) description {
-	t, known := j.Targets[i], j.Members[i].Capabilities()
-	d := description{
-		member: j.Members[i], target: t, promises: promises,
-		api: t.API, model: known.Model, server: known.Server.Name, version: known.Version,
-		abilities: known.Abilities(), notes: known.Notes(),
-	}
+	t, member := j.Targets[i], j.Members[i]
+	known := member.Capabilities()
+	d := description{member: member, misfit: j.Misfit(t, known.Context), Description: probe.Description{
+		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
+		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: known.Notes(),
+		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t),
+		Interval: j.Plan.Interval, Objectives: promises,
+	}}
 	if known.Dialect != nil {
-		d.api = known.Dialect.Name()
+		d.API = known.Dialect.Name()
 	}
-	if d.misfit = j.Misfit(t, known.Context); d.misfit != "" {
-		d.notes = append(d.notes, d.misfit)
+	if d.misfit != "" {
+		d.Notes = append(d.Notes, d.misfit)
 	}
-	switch reason, _ := j.Members[i].Held(); {
+	switch reason, _ := member.Held(); {
 	case reason == probe.SkipDraining:
-		d.notes = append(d.notes, "its server is about to stop: no more probes begin")
+		d.Notes = append(d.Notes, "the server is about to stop: no more probes start")
 	case reason == probe.SkipWaiting:
-		d.notes = append(d.notes, "the server is not ready yet: its probes begin when it is")
+		d.Notes = append(d.Notes, "the server is not ready yet: probes start when it is")
 	case i == 0:
-		d.notes = append(d.notes, j.lengthNotes(t)...)
+		d.Notes = append(d.Notes, j.lengthNotes(t)...)
 	}
 	return d
 }
@@ -245,8 +241,7 @@ func (j *Job) lengthNotes(t config.Target) []string {
 	return nil
 }
 
-// describe tells the observers what is known of each target of j, where that is
-// news.
+// describe tells the observers about each target of j that has changed.
 func (o *Observers) describe(j *Job) {
 	if j.ended.Load() {
 		return
@@ -263,18 +258,8 @@ func (o *Observers) describe(j *Job) {
 			o.log.Warn(d.misfit, zap.String("target", t.Name))
 		}
 		o.described[t.Name] = d
-		inFlight := j.Members[i].InFlight
-		o.recorder.Set(telemetry.Target{
-			Name: t.Name, Model: d.model, Prompt: t.Prompt, Group: t.Group, API: d.api, URL: t.URL,
-			Server: d.server, Abilities: d.abilities,
-			Interval: j.Plan.Interval, Objectives: d.promises, InFlight: inFlight,
-		})
-		o.Board.Set(status.Target{
-			Name: t.Name, Model: d.model, Prompt: t.Prompt, Group: t.Group, API: d.api, URL: t.URL,
-			Server: d.server, Version: d.version, Abilities: d.abilities,
-			PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t),
-			Interval: j.Plan.Interval, Objectives: d.promises, InFlight: inFlight,
-			Notes: d.notes, Hint: report.Hint,
-		})
+		d.InFlight = d.member.InFlight
+		o.recorder.Set(d.Description)
+		o.Board.Set(d.Description)
 	}
 }

@@ -106,7 +106,7 @@ func TestSharesAreWholeAndApart(t *testing.T) {
 func TestExpand(t *testing.T) {
 	got := expand([]config.Target{
 		{Name: "plain", Group: "plain", URL: "http://plain"},
-		{Name: "a", URL: "http://two:8000/v1", EachAddress: true, QPS: 2},
+		{Name: "a", URL: "http://two:8000/v1", EachAddress: true, Settings: config.Settings{QPS: 2}},
 		{Name: "b", Group: "g", URL: "https://two", EachAddress: true},
 		{Name: "c", URL: "http://none", EachAddress: true},
 		{Name: "d", Group: "g", URL: "http://none", EachAddress: true},
@@ -118,8 +118,8 @@ func TestExpand(t *testing.T) {
 	})
 	want := []config.Target{
 		{Name: "plain", Group: "plain", URL: "http://plain"},
-		{Name: "a/10.0.0.1", Group: "a/10.0.0.1", URL: "http://two:8000/v1", EachAddress: true, Address: "10.0.0.1", QPS: 2},
-		{Name: "a/fd00::1", Group: "a/fd00::1", URL: "http://two:8000/v1", EachAddress: true, Address: "fd00::1", QPS: 2},
+		{Name: "a/10.0.0.1", Group: "a/10.0.0.1", URL: "http://two:8000/v1", EachAddress: true, Address: "10.0.0.1", Settings: config.Settings{QPS: 2}},
+		{Name: "a/fd00::1", Group: "a/fd00::1", URL: "http://two:8000/v1", EachAddress: true, Address: "fd00::1", Settings: config.Settings{QPS: 2}},
 		{Name: "b/10.0.0.1", Group: "g", URL: "https://two", EachAddress: true, Address: "10.0.0.1"},
 		{Name: "b/fd00::1", Group: "g", URL: "https://two", EachAddress: true, Address: "fd00::1"},
 		{Name: "c", Group: "c", URL: "http://none", EachAddress: true},

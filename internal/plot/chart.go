@@ -5,6 +5,8 @@ import (
 	"html"
 	"math"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // The measures of a chart, in its own units: at the size in which it is meant to be
@@ -150,7 +152,7 @@ func (l *chart) axes(b *strings.Builder) {
 
 // label writes what an axis means, cut to a width.
 func (l *chart) label(b *strings.Builder, class string, x, y, limit float64, s string) {
-	s = clean(s)
+	s = format.Clean(s)
 	text(b, class, x, y, cut(s, fontSize, limit), s)
 }
 
@@ -200,7 +202,7 @@ func (l *chart) plot(b *strings.Builder) {
 
 // describe says in words what the chart shows, for who does not see it. It is clean.
 func (l *chart) describe() string {
-	sentences := []string{clean(l.Y.Label) + " against " + clean(l.X.Label) + "."}
+	sentences := []string{format.Clean(l.Y.Label) + " against " + format.Clean(l.X.Label) + "."}
 	missing := 0
 	for _, s := range l.series {
 		missing += len(s.Points) - len(s.spots)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // A measure is a multiple of a base unit: how long it is, and its name after a number.
@@ -145,19 +147,18 @@ func scaled(v float64, m measure, decimals int) string {
 	return grouped(text) + m.name
 }
 
-// grouped sets a comma after each thousand.
+// grouped sets a comma after each thousand, and a minus sign as it is set in print.
 func grouped(text string) string {
-	digits, rest, _ := strings.Cut(text, ".")
-	sign := strings.HasPrefix(digits, "-")
-	digits = strings.TrimPrefix(digits, "-")
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
+	text, negative := strings.CutPrefix(text, "-")
+	digits, fraction, _ := strings.Cut(text, ".")
+	if n, err := strconv.Atoi(digits); err == nil {
+		digits = format.Grouped(n)
 	}
-	if sign {
+	if negative {
 		digits = "−" + digits
 	}
-	if rest != "" {
-		digits += "." + rest
+	if fraction != "" {
+		digits += "." + fraction
 	}
 	return digits
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 //go:embed page.html
@@ -38,16 +40,16 @@ type card struct {
 }
 
 func viewOf(p Page) view {
-	v := view{Title: clean(p.Title), Style: template.CSS(colours() + chartStyle)}
+	v := view{Title: format.Clean(p.Title), Style: template.CSS(colours() + chartStyle)}
 	for _, note := range p.Notes {
-		if note = clean(note); note != "" {
+		if note = format.Clean(note); note != "" {
 			v.Notes = append(v.Notes, note)
 		}
 	}
 	looks := looksOf(p)
 	for _, c := range p.Charts {
 		l := layout(c, looks)
-		v.Cards = append(v.Cards, card{clean(c.Title), template.HTML(l.draw(""))})
+		v.Cards = append(v.Cards, card{format.Clean(c.Title), template.HTML(l.draw(""))})
 	}
 	return v
 }

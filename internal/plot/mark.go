@@ -5,6 +5,8 @@ import (
 	"html"
 	"strconv"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // The grids on which points are thinned out, in units of the drawing: a line to what a
@@ -119,7 +121,7 @@ func (s plotted) points(x, y Unit) string {
 
 // words tell a point. They are clean.
 func (s plotted) words(p Point, x, y Unit) string {
-	label := clean(p.Label)
+	label := format.Clean(p.Label)
 	if label == "" {
 		label = value(x, p.X) + ", " + value(y, p.Y)
 	}
@@ -128,7 +130,7 @@ func (s plotted) words(p Point, x, y Unit) string {
 
 // called is the clean name of a series.
 func (s plotted) called() string {
-	if name := clean(s.Name); name != "" {
+	if name := format.Clean(s.Name); name != "" {
 		return name
 	}
 	return "unnamed"

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 //go:embed chart.css
@@ -53,13 +55,13 @@ const docStyle = `text { font-family: system-ui, "Segoe UI", sans-serif; fill: v
 func heading(b *strings.Builder, p Page) (bottom float64) {
 	const room = docWidth - 2*docEdge
 	y := docEdge
-	for _, line := range wrap(clean(p.Title), 20.5, room) {
+	for _, line := range wrap(format.Clean(p.Title), 20.5, room) {
 		y += 23
 		text(b, "page", docEdge, y, line, line)
 	}
 	y += 4
 	for _, note := range p.Notes {
-		for _, line := range wrap(clean(note), 13, room) {
+		for _, line := range wrap(format.Clean(note), 13, room) {
 			y += 18
 			text(b, "note", docEdge, y, line, line)
 		}
@@ -72,7 +74,7 @@ func heading(b *strings.Builder, p Page) (bottom float64) {
 func row(b *strings.Builder, y float64, charts []Chart, looks map[string]look) (height float64) {
 	for i, c := range charts {
 		l, x := layout(c, looks), docEdge+float64(i)*(chartWidth+docGutter)
-		title := clean(c.Title)
+		title := format.Clean(c.Title)
 		text(b, "head", x, y+16, cut(title, 16.5, chartWidth), title)
 		b.WriteString(l.draw(fmt.Sprintf(` x="%s" y="%s" width="%s" height="%s"`,
 			coordinate(x), coordinate(y+headRow), coordinate(chartWidth), coordinate(l.height))))

@@ -4,26 +4,13 @@ import (
 	"html"
 	"strings"
 	"unicode"
-)
 
-// clean makes a text that others wrote fit for a page: white space becomes one space,
-// and what does not print (controls, which XML forbids, and marks that turn the
-// direction of writing) is left out.
-func clean(s string) string {
-	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, s)), " ")
-}
+	"github.com/llm-prober/prober/internal/format"
+)
 
 // escape is a clean text as it stands in XML and in HTML, in an element or an
 // attribute.
-func escape(s string) string { return html.EscapeString(clean(s)) }
+func escape(s string) string { return html.EscapeString(format.Clean(s)) }
 
 // width is about what a clean text takes at a font size, in the same unit, and
 // rather too much: which font there is, nobody knows.

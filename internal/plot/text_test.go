@@ -7,22 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestClean(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"vllm a", "vllm a"},
-		{" a\t\nb\u00a0\u2028c ", "a b c"},
-		{"a\x00\x1b[31mb\x7f", "a[31mb"},
-		{"right\u202eto left", "rightto left"},
-		{"\ufffe\uffff", ""},
-		{"broken \xff utf-8", "broken \ufffd utf-8"},
-		{"東京 é 🚀", "東京 é 🚀"},
-	} {
-		if got := clean(c.text); got != c.want {
-			t.Errorf("%q is %q when clean, want %q", c.text, got, c.want)
-		}
-	}
-}
-
 func TestCut(t *testing.T) {
 	long := strings.Repeat("name ", 100)
 	for _, c := range []struct {

@@ -28,11 +28,11 @@ func TestMemberAsksAgainAfter404(t *testing.T) {
 		})
 		target.Dialect = nil
 		m, ask := NewMember(target, "bloom", 1, nil), wire.Ask{Prompt: "p", MaxTokens: 1}
-		if r := m.Probe(t.Context(), ask); r.Outcome != Rejected || r.API != "openai-chat" {
+		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != Rejected || r.API != "openai-chat" {
 			t.Errorf("%s by %s", r.Outcome, r.API)
 		}
 		up = true
-		if r := m.Probe(t.Context(), ask); r.Outcome != OK || r.API != "tgi" {
+		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != OK || r.API != "tgi" {
 			t.Errorf("%s by %s: %v", r.Outcome, r.API, r.Err)
 		}
 	})

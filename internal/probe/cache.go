@@ -22,20 +22,20 @@ func CacheStates() []CacheState {
 // cacheState is what the cache knew of a prompt. A chat template begins all
 // prompts of a server alike, so that a cold one may be found up to its first word
 // of its own.
-func cacheState(u wire.Usage, ask wire.Ask) CacheState {
+func cacheState(u wire.Usage, expect Expectation) CacheState {
 	switch {
 	case !u.Cached.Known:
 		return CacheUnknown
 	case u.Cached.N == 0:
 		return CacheCold
-	case ask.Fresh == 0:
+	case expect.Fresh == 0:
 		return CacheWarm
 	}
-	length := ask.Length
+	length := expect.Length
 	if u.Prompt.Known {
 		length = u.Prompt.N
 	}
-	if u.Cached.N > max(0, length-ask.Fresh) {
+	if u.Cached.N > max(0, length-expect.Fresh) {
 		return CacheContaminated
 	}
 	return CacheCold

@@ -162,9 +162,10 @@ func inStream(e *wire.ServerError) verdict {
 	return verdict{outcome: ServerError, err: e}
 }
 
-// complete is the verdict on a stream that ended cleanly. Where whole answers
-// tell a finish reason, one without it is not whole.
-func complete(f *fold, ask wire.Ask, finishes bool) verdict {
+// complete is the verdict on a stream that ended cleanly. Where the dialect has finish reasons,
+// an answer without one is truncated.
+func (x *exchange) complete() verdict {
+	f := x.fold
 	if f.err != nil {
 		return inStream(f.err)
 	}
@@ -176,37 +177,38 @@ func complete(f *fold, ask wire.Ask, finishes bool) verdict {
 		return failed(ServerError, "server gave up (finish reason %q)", f.finish)
 	case len(f.tokens) == 0:
 		return failed(Empty, "stream ended without a token")
-	case f.finish == "" && finishes:
+	case f.finish == "" && x.target.Dialect.Finishes():
 		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(f.tokens))
 	case f.finish != "" && ending == wire.Unfinished:
 		return failed(Malformed, "finish reason %q means nothing known", f.finish)
 	}
-	if v := length(f, ask, ending); v.outcome != OK {
+	if v := x.length(ending); v.outcome != OK {
 		return v
 	}
 	thinking := f.answered == 0 && ending == wire.AtLimit // it never came to its answer
-	if ask.Expect != "" && !thinking && !says(f.said, ask.Expect) {
+	if x.expect.Answer != "" && !thinking && !says(f.said, x.expect.Answer) {
 		return failed(WrongAnswer, "the answer does not hold what was hidden in the prompt")
 	}
 	return verdict{outcome: OK}
 }
 
 // length is the verdict on how long prompt and answer are.
-func length(f *fold, ask wire.Ask, ending wire.Ending) verdict {
-	prompt, output := f.usage.Prompt, f.generated().Generated()
-	if want := ask.PromptTokens; want.Known && prompt.Known && prompt.N != want.N {
+func (x *exchange) length(ending wire.Ending) verdict {
+	prompt, output := x.fold.usage.Prompt, x.fold.generated().Generated()
+	expect, maxTokens := x.expect, x.ask.MaxTokens
+	if want := expect.PromptTokens; want.Known && prompt.Known && prompt.N != want.N {
 		return failed(WrongLength, "prompt of %d tokens, asked %d", prompt.N, want.N)
 	}
 	if ending == wire.CutShort {
 		return failed(WrongLength, "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short",
-			prompt.N, cmp.Or(ask.Length, ask.Words), output.N, ask.MaxTokens)
+			prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
 	}
-	if shortened(prompt, ask) {
-		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words", prompt.N, cmp.Or(ask.Length, ask.Words), ask.Words)
+	if shortened(prompt, expect) {
+		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words", prompt.N, cmp.Or(expect.Length, expect.Words), expect.Words)
 	}
-	clamped := ending == wire.AtLimit && (ask.ExactLimit || output.N < ask.MaxTokens)
-	if (ask.ExactOutput || clamped) && output.Known && output.N != ask.MaxTokens {
-		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, ask.MaxTokens, f.finish)
+	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
+	if (expect.ExactOutput || clamped) && output.Known && output.N != maxTokens {
+		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, maxTokens, x.fold.finish)
 	}
 	return verdict{outcome: OK}
 }
@@ -221,7 +223,7 @@ const (
 )
 
 // shortened reports whether a server counted fewer tokens than the prompt can have.
-func shortened(prompt wire.Count, ask wire.Ask) bool {
-	return !ask.PromptTokens.Known && prompt.Known &&
-		prompt.N >= shortestContext && prompt.N < ask.Words-ask.Words/joined
+func shortened(prompt wire.Count, expect Expectation) bool {
+	return !expect.PromptTokens.Known && prompt.Known &&
+		prompt.N >= shortestContext && prompt.N < expect.Words-expect.Words/joined
 }

@@ -26,7 +26,6 @@ type fixture struct {
 	Reasoning *int   `json:"reasoning"`
 	Finish    string `json:"finish"`
 	Error     string `json:"error"`
-	Done      bool   `json:"done"`
 }
 
 // TestFixtures reads every stream that was written from a server's grammar as a
@@ -72,7 +71,7 @@ func TestFixtures(t *testing.T) {
 // fixture is the same in the words of the fixtures.
 func (d decoded) fixture() fixture {
 	return fixture{
-		Frames: d.Frames, First: d.First, Tokens: d.TokenFrames, Finish: d.Finish, Done: d.Done,
+		Frames: d.Frames, First: d.First, Tokens: d.TokenFrames, Finish: d.Finish,
 		N: known(d.Usage.Generated()), Prompt: known(d.Usage.Prompt), Cached: known(d.Usage.Cached), Reasoning: known(d.Usage.Reasoning),
 	}
 }

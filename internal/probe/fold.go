@@ -40,10 +40,10 @@ const maxExpected = 4096
 
 // newFold expects the answer to a request that began at start. It makes room for its token
 // frames, so that none of them waits for memory.
-func newFold(start time.Time, ask wire.Ask) *fold {
+func newFold(start time.Time, maxTokens int, keepsText bool) *fold {
 	return &fold{
-		start: start, expects: ask.Expect != "",
-		tokens: make([]Arrival, 0, max(0, min(ask.MaxTokens, maxExpected))),
+		start: start, expects: keepsText,
+		tokens: make([]Arrival, 0, max(0, min(maxTokens, maxExpected))),
 	}
 }
 

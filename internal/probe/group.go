@@ -2,12 +2,8 @@ package probe
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"sync"
 	"time"
-
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A Group is targets that answer the same prompts: in each round one after
@@ -21,17 +17,6 @@ type Group struct {
 	Record  func(*Result)               // takes every result but the canceled; safe for concurrent use
 	Cut     func(*Result)               // takes the canceled; nil: nobody does; safe for concurrent use
 	Skipped func(target string, reason Skip)
-}
-
-// A Question is one prompt. What its Ask says of lengths is of the first member's
-// server.
-type Question struct {
-	Ask wire.Ask
-
-	// Learn is told how many tokens the first member's server counted, 0 if it does
-	// not count, and Refuse that it would not answer. Both are safe for concurrent use.
-	Learn  func(tokens int)
-	Refuse func()
 }
 
 // A Skip is why a slot went without a probe.
@@ -125,19 +110,13 @@ func (g *Group) turn(ctx context.Context, i int, question func() Question, round
 	if err := guarded(func() { q = question() }); err != nil {
 		return g.record(m.Unreached(start, err), round, due)
 	}
-	if !m.budget.Reserve(time.Now(), cost(q.Ask)+g.Output) {
+	if !m.budget.Reserve(time.Now(), q.cost()+g.Output) {
 		g.Skipped(m.Name(), SkipBudget)
 		return nil
 	}
-	ask := q.Ask
-	ask.MaxTokens = g.Output
-	if i > 0 {
-		ask.PromptTokens, ask.Length = wire.Count{}, 0
-		ask.CacheSalt = saltOf(ask.CacheSalt, i)
-	}
-	r := m.Probe(ctx, ask)
+	r := m.Probe(ctx, q.forMember(i, g.Output))
 	if i == 0 {
-		if err := guarded(func() { q.teach(r) }); err != nil {
+		if err := guarded(func() { q.report(r) }); err != nil {
 			r = m.Unreached(start, err)
 		}
 	}
@@ -172,42 +151,9 @@ func panicked(p any) error {
 	return undiscovered{failed(Malformed, "prober panicked, please report it: %v", p)}
 }
 
-// saltOf keeps members apart in the cache of a server that several of them lead
-// to. No salt stays none: the cache is meant to serve.
-func saltOf(salt string, member int) string {
-	if salt == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s-%d", salt, member)
-}
-
-// teach tells the prompt's writer what the first member's server made of it.
-func (q Question) teach(r *Result) {
-	switch {
-	case refused(r) || r.Status == http.StatusRequestEntityTooLarge:
-		q.Refuse()
-	case r.Outcome == OK || r.Outcome == WrongLength:
-		q.Learn(r.Usage.Prompt.N) // 0 if the server does not count
-	}
-}
-
 // Late counts a round that was passed over for every member.
 func (g *Group) Late() {
 	for _, m := range g.Members {
 		g.Skipped(m.Name(), SkipLate)
 	}
-}
-
-// cost is the tokens of a prompt, or about as many where nobody knows: a token is
-// four bytes, in scripts without spaces as well.
-func cost(a wire.Ask) int {
-	if a.Length > 0 {
-		return a.Length
-	}
-	const bytesPerToken = 4
-	bytes := len(a.Prompt)
-	for _, t := range a.Turns {
-		bytes += len(t.Text)
-	}
-	return max(a.Words, bytes/bytesPerToken)
 }

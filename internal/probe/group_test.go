@@ -44,7 +44,7 @@ func newGroup(l *log, members ...*Member) *Group {
 	return &Group{
 		Members: members, Interval: 10 * time.Second, Output: 2,
 		Ask: func(round uint64) Question {
-			return Question{Ask: wire.Ask{Prompt: fmt.Sprintf("round %d", round), Length: 80}, Learn: func(int) {}, Refuse: func() {}}
+			return Question{Ask: wire.Ask{Prompt: fmt.Sprintf("round %d", round)}, Expect: Expectation{Length: 80}, Learn: func(int) {}, Refuse: func() {}}
 		},
 		Record: l.record, Skipped: l.skipped,
 	}
@@ -191,7 +191,7 @@ func TestGroupAsksAllTheSame(t *testing.T) {
 		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", short, nil))
 		learn := func(n int) { learnt = append(learnt, n) }
 		g.Ask = func(uint64) Question {
-			return Question{Ask: wire.Ask{Prompt: "x", PromptTokens: wire.Tokens(80), Length: 80}, Learn: learn, Refuse: func() {}}
+			return Question{Ask: wire.Ask{Prompt: "x"}, Expect: Expectation{PromptTokens: wire.Tokens(80), Length: 80}, Learn: learn, Refuse: func() {}}
 		}
 		g.rounds(t.Context(), 2)
 		for _, r := range l.results {
@@ -251,7 +251,7 @@ func TestMemberLearnsWhatTheServerRejects(t *testing.T) {
 		target.Dialect, _ = wire.Lookup("openai-chat")
 		m := NewMember(target, "m", 1, nil)
 		handler := func() *Result {
-			return m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2, CacheSalt: "s"})
+			return m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2, CacheSalt: "s"}})
 		}
 		handler()
 		want := []wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}
@@ -282,11 +282,11 @@ func TestMemberForgetsLessonsThatDidNotHelp(t *testing.T) {
 			answer(2*ms).stream(w, r)
 		}), "m", 1, nil)
 		ask := wire.Ask{Prompt: "p", MaxTokens: 2}
-		if r := m.Probe(t.Context(), ask); r.Outcome != Rejected {
+		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != Rejected {
 			t.Errorf("%s", r.Outcome)
 		}
 		ill = false
-		if r := m.Probe(t.Context(), ask); r.Outcome != OK || len(m.Capabilities().Omit) != 0 {
+		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != OK || len(m.Capabilities().Omit) != 0 {
 			t.Errorf("%s without %v", r.Outcome, m.Capabilities().Omit)
 		}
 	})
@@ -331,7 +331,7 @@ func TestMemberThatCannotBeAskedIsAResult(t *testing.T) {
 		inBubble(t, http.StatusText(status), func(t *testing.T) {
 			target := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 			target.Dialect = nil
-			r := NewMember(target, "", 1, nil).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+			r := NewMember(target, "", 1, nil).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}})
 			if r.Outcome != want || r.Status != status || r.Target != "t" {
 				t.Errorf("%s with status %d: %v", r.Outcome, r.Status, r.Err)
 			}
@@ -356,7 +356,7 @@ func TestMemberProbesAServerThatDoesNotTellWhatItIs(t *testing.T) {
 				other(w, r)
 			})
 			target.Dialect = nil
-			r := NewMember(target, "", 1, nil).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
+			r := NewMember(target, "", 1, nil).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
 			if r.Outcome != OK || r.API != "openai-chat" || r.Model != "" {
 				t.Errorf("%s by %s with model %q: %v", r.Outcome, r.API, r.Model, r.Err)
 			}
@@ -387,7 +387,7 @@ func TestMemberHoldsTheServerToWhatItHasShown(t *testing.T) {
 				test.scripts[n-1].stream(w, r)
 			}), "m", 1, nil)
 			for i, want := range test.want {
-				if r := m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}); r.Outcome != want {
+				if r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}}); r.Outcome != want {
 					t.Errorf("probe %d: %s (%v), want %s", i, r.Outcome, r.Err, want)
 				}
 			}
@@ -405,7 +405,7 @@ func TestPanicIsAFailedProbe(t *testing.T) {
 		target := serve(t, answer(ms).stream)
 		target.Dialect = panicking{target.Dialect}
 		m := NewMember(target, "m", 1, nil)
-		r := m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
+		r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
 		if r.Outcome != Malformed || !strings.Contains(r.Err.Error(), "mistake") {
 			t.Errorf("%s: %v", r.Outcome, r.Err)
 		}

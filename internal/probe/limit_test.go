@@ -27,7 +27,7 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 			slices.Concat(tokens(5, 20*ms), script{{0, data(limit, usage(80, 5), done), goOn}}).stream(w, r)
 		})
 		m := NewMember(target, "m", 1, nil)
-		r := m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 5})
+		r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 5}})
 		synctest.Wait()
 		if r.Outcome != WrongLength || !slices.Equal(left, []time.Duration{9 * 20 * ms}) || len(r.Warnings) != 1 ||
 			!strings.Contains(r.Warnings[0].Error(), "ignores the limit") || !strings.Contains(r.Err.Error(), "asked 5") {
@@ -37,7 +37,7 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 			t.Errorf("notes %q", notes)
 		}
 		endless = false
-		if r := m.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 5}); r.Outcome != OK || m.Capabilities().Unlimited {
+		if r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 5}}); r.Outcome != OK || m.Capabilities().Unlimited {
 			t.Errorf("%s: %v; still said to ignore the limit: %t", r.Outcome, r.Err, m.Capabilities().Unlimited)
 		}
 	})

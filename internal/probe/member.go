@@ -96,11 +96,9 @@ func (m *Member) learn(change func(*Capabilities)) {
 }
 
 // Probe asks one question. A server that has not told yet what it is, is asked
-// that first; while it cannot be, that is the result. The ask's model, its
-// omitted fields and what its answer is held to are set here.
-//
-// A panic of ours is a failed probe: it must not end the probing of all others.
-func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
+// that first; while it cannot be, that is the result. A panic of ours is a failed probe:
+// it must not end the probing of all others.
+func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
 	defer func() {
 		if p := recover(); p != nil {
@@ -113,7 +111,7 @@ func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
 	}
 	before := m.Capabilities().Omit
 	for again := true; again; again = m.learnRejected(r) {
-		r = m.ready().Probe(ctx, m.fill(ask))
+		r = m.ready().probe(ctx, m.fill(q))
 	}
 	if refused(r) { // whatever it complains of, it is not these fields
 		m.learn(func(l *Capabilities) { l.Omit = before })
@@ -121,7 +119,7 @@ func (m *Member) Probe(ctx context.Context, ask wire.Ask) (r *Result) {
 	if r.Status == http.StatusNotFound {
 		m.doubt()
 	}
-	m.learnFrom(r, ask)
+	m.learnFrom(r, q.Ask.MaxTokens)
 	return r
 }
 
@@ -198,7 +196,7 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, er
 	if err := m.Prepare(ctx); err != nil {
 		return wire.Tokenized{}, err
 	}
-	tokens, err := m.ready().Tokenize(ctx, m.fill(ask))
+	tokens, err := m.ready().Tokenize(ctx, m.fill(Question{Ask: ask}).Ask)
 	if errors.Is(err, ErrTooLong) {
 		if context, _ := wire.TooLong([]byte(err.Error())); context > 0 {
 			m.learn(func(l *Capabilities) { l.Context = context })
@@ -217,13 +215,13 @@ func (m *Member) ready() Target {
 	return t
 }
 
-// fill completes an ask with what was learnt.
-func (m *Member) fill(ask wire.Ask) wire.Ask {
+// fill completes a question with what was learnt.
+func (m *Member) fill(q Question) Question {
 	known := m.Capabilities()
-	ask.Model, ask.Version, ask.Server, ask.Omit = known.Model, m.target.Version, known.Server, known.Omit
-	ask.Priority = m.target.Priority
-	ask.ExactLimit, ask.ExactOutput = known.ExactLimit, known.ExactOutput
-	return ask
+	q.Ask.Model, q.Ask.Version, q.Ask.Server, q.Ask.Omit = known.Model, m.target.Version, known.Server, known.Omit
+	q.Ask.Priority = m.target.Priority
+	q.Expect.ExactLimit, q.Expect.ExactOutput = known.ExactLimit, known.ExactOutput
+	return q
 }
 
 // learnRejected reports whether to ask again: the server rejected the very first
@@ -250,7 +248,7 @@ func refused(r *Result) bool {
 // learnFrom takes the capabilities of a result. A server that marks usage on every
 // frame knows the extensions of vLLM's family; one answer of exactly the length
 // asked, ended for its length, shows that it obeys them.
-func (m *Member) learnFrom(r *Result, ask wire.Ask) {
+func (m *Member) learnFrom(r *Result, maxTokens int) {
 	m.learn(func(l *Capabilities) {
 		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != l.Server.Name {
 			l.Server, l.Version = s, ""
@@ -263,7 +261,7 @@ func (m *Member) learnFrom(r *Result, ask wire.Ask) {
 	if r.Outcome != OK {
 		return
 	}
-	exact := r.Usage.Generated() == wire.Tokens(ask.MaxTokens) && wire.EndingOf(r.Finish) == wire.AtLimit
+	exact := r.Usage.Generated() == wire.Tokens(maxTokens) && wire.EndingOf(r.Finish) == wire.AtLimit
 	obeys := r.Source == FromUsage && exact
 	m.learn(func(l *Capabilities) {
 		l.Answered = true

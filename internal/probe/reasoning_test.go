@@ -77,16 +77,17 @@ func TestAnswersAreJudged(t *testing.T) {
 		{"with other words between", []string{said(`"1. river\n2. stone, and\n3. lamp"`)}, OK},
 		{"too far from each other", []string{said(`"river one two three four stone lamp"`)}, WrongAnswer},
 	}
+	expect := Expectation{Answer: "river stone lamp"}
 	inBubble(t, "nothing but reasoning until the limit", func(t *testing.T) {
 		target := serve(t, script{{ms, data(thought, limit, done), goOn}}.stream)
-		if r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1, Expect: "river stone lamp"}); r.Outcome != OK {
+		if r := target.probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}, Expect: expect}); r.Outcome != OK {
 			t.Errorf("%s: %v", r.Outcome, r.Err)
 		}
 	})
 	for _, test := range tests {
 		inBubble(t, test.name, func(t *testing.T) {
 			target := serve(t, script{{ms, data(append(test.frames, stop, done)...), goOn}}.stream)
-			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 10, Expect: "river stone lamp"})
+			r := target.probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 10}, Expect: expect})
 			if r.Outcome != test.want {
 				t.Errorf("%s: %v, want %s", r.Outcome, r.Err, test.want)
 			}
@@ -96,14 +97,14 @@ func TestAnswersAreJudged(t *testing.T) {
 
 // TestCacheStates holds what a server's count of cached tokens says of a prompt.
 func TestCacheStates(t *testing.T) {
-	cold := wire.Ask{Length: 1000, Fresh: 970}
+	cold := Expectation{Length: 1000, Fresh: 970}
 	told := func(prompt, cached int) wire.Usage {
 		return wire.Usage{Prompt: wire.Tokens(prompt), Cached: wire.Tokens(cached)}
 	}
 	tests := []struct {
 		name  string
 		usage wire.Usage
-		ask   wire.Ask
+		ask   Expectation
 		want  CacheState
 	}{
 		{"not told", wire.Usage{Prompt: wire.Tokens(1000)}, cold, CacheUnknown},
@@ -113,8 +114,8 @@ func TestCacheStates(t *testing.T) {
 		{"all of it", told(1000, 992), cold, CacheContaminated},
 		{"without the prompt's length", wire.Usage{Cached: wire.Tokens(16)}, cold, CacheCold},
 		{"an odd length", told(10, 1), cold, CacheContaminated},
-		{"as meant", told(1000, 992), wire.Ask{Length: 1000}, CacheWarm},
-		{"not yet, as was meant", told(1000, 0), wire.Ask{Length: 1000}, CacheCold},
+		{"as meant", told(1000, 992), Expectation{Length: 1000}, CacheWarm},
+		{"not yet, as was meant", told(1000, 0), Expectation{Length: 1000}, CacheCold},
 	}
 	for _, test := range tests {
 		if got := cacheState(test.usage, test.ask); got != test.want {

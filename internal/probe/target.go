@@ -52,11 +52,16 @@ const maxErrorBody = 64 << 10
 // Probe asks and times. It returns within t.Timeout of being called, and as soon
 // as ctx is done. Due and Round of the result are the caller's to fill in.
 func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
+	return t.probe(ctx, Question{Ask: ask})
+}
+
+// probe is [Target.Probe] that judges prompt and answer.
+func (t Target) probe(ctx context.Context, q Question) *Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	x := t.newExchange(ask)
+	x := t.newExchange(q)
 	x.silence = watch(ctx, t.Stall, stop)
 	defer x.silence.end()
 	return x.conclude(x.run(ctx))
@@ -66,6 +71,7 @@ func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 type exchange struct {
 	target Target
 	ask    wire.Ask
+	expect Expectation
 	trace  *trace
 	fold   *fold
 	result *Result
@@ -74,11 +80,11 @@ type exchange struct {
 	silence *silence // ends the probe when it stalls
 }
 
-func (t Target) newExchange(ask wire.Ask) *exchange {
+func (t Target) newExchange(q Question) *exchange {
 	return &exchange{
-		target: t, ask: ask,
+		target: t, ask: q.Ask, expect: q.Expect,
 		result: &Result{
-			Target: t.Name, Group: t.Group, Model: ask.Model, API: t.Dialect.Name(), Prompt: t.Prompt, Key: t.key(),
+			Target: t.Name, Group: t.Group, Model: q.Ask.Model, API: t.Dialect.Name(), Prompt: t.Prompt, Key: t.key(),
 			TraceID: randomHex(16), SpanID: randomHex(8),
 		},
 	}
@@ -123,11 +129,11 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.Stamp, r.Taint, r.Refused = r.Timeline.stamping(), r.Timeline.taint(), x.trace.refused()
 	r.gateway, _ = wire.RecognizeAnswer(x.header)
 	r.Outcome, r.Err = v.outcome, scrub(v.err, x.target.secrets(), x.ask)
-	r.RetryAfter, r.Cache = v.retry, cacheState(r.Usage, x.ask)
+	r.RetryAfter, r.Cache = v.retry, cacheState(r.Usage, x.expect)
 	if v.outcome != OK {
 		r.Timeline.Open = x.fold.open(r.Elapsed)
 	}
-	r.Warnings = doubts(r, x.ask)
+	r.Warnings = warnings(r, x.ask.MaxTokens, x.expect.Length)
 	return r
 }
 
@@ -135,7 +141,7 @@ func (x *exchange) conclude(v verdict) *Result {
 func (x *exchange) begin() {
 	start := time.Now()
 	x.result.Timeline.Start = start
-	x.trace, x.fold = newTrace(start), newFold(start, x.ask)
+	x.trace, x.fold = newTrace(start), newFold(start, x.ask.MaxTokens, x.expect.Answer != "")
 }
 
 // note keeps what the response header says.
@@ -224,7 +230,7 @@ func (x *exchange) read(ctx context.Context, resp *http.Response) verdict {
 	for {
 		frame, err := next()
 		if errors.Is(err, io.EOF) {
-			return complete(x.fold, x.ask, x.target.Dialect.Finishes())
+			return x.complete()
 		}
 		if err != nil {
 			return broken(ctx, x.fold, err)

@@ -445,27 +445,27 @@ func TestLengthsAreHeldTo(t *testing.T) {
 	tests := []struct {
 		name   string
 		script script
-		ask    wire.Ask
+		expect Expectation
 		want   Outcome
 		says   string
 	}{
-		{"as asked", answer(limit, 80, 5), wire.Ask{MaxTokens: 5, PromptTokens: wire.Tokens(80), ExactOutput: true}, OK, ""},
-		{"a truncated prompt", answer(limit, 40, 5), wire.Ask{MaxTokens: 5, PromptTokens: wire.Tokens(80)}, WrongLength, "prompt of 40 tokens, asked 80"},
-		{"a prompt that is not judged", answer(limit, 40, 5), wire.Ask{MaxTokens: 5}, OK, ""},
-		{"a clamped answer", answer(limit, 80, 3), wire.Ask{MaxTokens: 5, ExactLimit: true}, WrongLength, "answer of 3 tokens, asked 5"},
-		{"an early end where none can be forbidden", answer(stop, 80, 3), wire.Ask{MaxTokens: 5, ExactLimit: true}, OK, ""},
-		{"an early end where it can", answer(stop, 80, 3), wire.Ask{MaxTokens: 5, ExactLimit: true, ExactOutput: true}, WrongLength, "asked 5"},
-		{"a first answer that ends for its length before it", answer(limit, 80, 3), wire.Ask{MaxTokens: 5}, WrongLength, "answer of 3 tokens, asked 5"},
-		{"a first answer that ends for its length after it", answer(limit, 80, 6), wire.Ask{MaxTokens: 5}, OK, ""},
-		{"a first answer that ends early", answer(stop, 80, 3), wire.Ask{MaxTokens: 5}, OK, ""},
-		{"fewer tokens than words", answer(limit, 4096, 5), wire.Ask{MaxTokens: 5, Length: 21000, Words: 20960}, WrongLength, "prompt of 4096 tokens, asked 21000: the server cut its 20960 words"},
-		{"fewer tokens than words, of another member's prompt", answer(limit, 4096, 5), wire.Ask{MaxTokens: 5, Words: 20960}, WrongLength, "asked 20960"},
-		{"a count that is none", answer(limit, 24, 5), wire.Ask{MaxTokens: 5, Length: 21000, Words: 20960}, OK, ""},
-		{"nearly as many tokens as words", answer(limit, 19000, 5), wire.Ask{MaxTokens: 5, Length: 21000, Words: 20960}, OK, ""},
+		{"as asked", answer(limit, 80, 5), Expectation{PromptTokens: wire.Tokens(80), ExactOutput: true}, OK, ""},
+		{"a truncated prompt", answer(limit, 40, 5), Expectation{PromptTokens: wire.Tokens(80)}, WrongLength, "prompt of 40 tokens, asked 80"},
+		{"a prompt that is not judged", answer(limit, 40, 5), Expectation{}, OK, ""},
+		{"a clamped answer", answer(limit, 80, 3), Expectation{ExactLimit: true}, WrongLength, "answer of 3 tokens, asked 5"},
+		{"an early end where none can be forbidden", answer(stop, 80, 3), Expectation{ExactLimit: true}, OK, ""},
+		{"an early end where it can", answer(stop, 80, 3), Expectation{ExactLimit: true, ExactOutput: true}, WrongLength, "asked 5"},
+		{"a first answer that ends for its length before it", answer(limit, 80, 3), Expectation{}, WrongLength, "answer of 3 tokens, asked 5"},
+		{"a first answer that ends for its length after it", answer(limit, 80, 6), Expectation{}, OK, ""},
+		{"a first answer that ends early", answer(stop, 80, 3), Expectation{}, OK, ""},
+		{"fewer tokens than words", answer(limit, 4096, 5), Expectation{Length: 21000, Words: 20960}, WrongLength, "prompt of 4096 tokens, asked 21000: the server cut its 20960 words"},
+		{"fewer tokens than words, of another member's prompt", answer(limit, 4096, 5), Expectation{Words: 20960}, WrongLength, "asked 20960"},
+		{"a count that is none", answer(limit, 24, 5), Expectation{Length: 21000, Words: 20960}, OK, ""},
+		{"nearly as many tokens as words", answer(limit, 19000, 5), Expectation{Length: 21000, Words: 20960}, OK, ""},
 	}
 	for _, test := range tests {
 		inBubble(t, test.name, func(t *testing.T) {
-			r := serve(t, test.script.stream).Probe(t.Context(), test.ask)
+			r := serve(t, test.script.stream).probe(t.Context(), Question{Ask: wire.Ask{MaxTokens: 5}, Expect: test.expect})
 			if r.Outcome != test.want || r.Err != nil && !strings.Contains(r.Err.Error(), test.says) {
 				t.Errorf("%s: %v; want %s: %s", r.Outcome, r.Err, test.want, test.says)
 			}

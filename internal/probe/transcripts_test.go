@@ -43,7 +43,6 @@ type decoded struct {
 	Finish      string
 	Usage       wire.Usage
 	Failed      bool
-	Done        bool
 	Outcome     Outcome
 }
 
@@ -153,7 +152,7 @@ func framingOf(d wire.Dialect) framing {
 func decode(t *testing.T, dialect wire.Dialect, body io.Reader) decoded {
 	t.Helper()
 	f, d := &fold{}, decoded{First: -1}
-	x := exchange{target: Target{Dialect: dialect}}
+	x := exchange{target: Target{Dialect: dialect}, fold: f, ask: wire.Ask{MaxTokens: 1}}
 	next := framingOf(dialect)(body)
 	for {
 		frame, err := next()
@@ -167,14 +166,13 @@ func decode(t *testing.T, dialect wire.Dialect, body io.Reader) decoded {
 		if err != nil {
 			t.Errorf("frame %d: %v", d.Frames, err)
 		}
-		d.Done = d.Done || delta.Done
 		if f.add(frame.Stamp, delta) && d.First < 0 {
 			d.First = d.Frames
 		}
 		d.Frames++
 	}
 	d.TokenFrames, d.Finish, d.Usage = len(f.tokens), f.finish, f.usage
-	d.Failed, d.Outcome = f.err != nil, complete(f, wire.Ask{MaxTokens: 1}, dialect.Finishes()).outcome
+	d.Failed, d.Outcome = f.err != nil, x.complete().outcome
 	return d
 }
 

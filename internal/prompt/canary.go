@@ -6,19 +6,16 @@ import (
 	"strings"
 )
 
-// canary is cold, with a sentence in it that the answer must repeat: a server
-// that lost a part of the prompt, or mixed it up with another one, cannot. The
-// three words of the sentence are taken out of those that the prompt is made of,
-// so that it counts the same whichever they are.
+// canary is cold, with three code words in it that the answer must repeat: a server
+// that lost a part of the prompt, or mixed it up with another one, cannot. They are
+// taken out of the words that the prompt is made of, so that it counts the same
+// whichever they are.
 type canary struct{ Options }
 
-// candidates are how many words of the list, the first ones, can be code words.
-const candidates = 32
-
-// codeWords is how many of them a prompt has.
-const codeWords = 3
-
 const (
+	candidates = 32 // words of the list, the first ones, that can be code words
+	codeWords  = 3  // of a prompt
+
 	codeStart  = " The code words are:"
 	codeEnd    = " and no others." // no full stop at a code word: some tokenizers would count it with the word
 	canaryTail = "\n\nWhat are the code words? Answer with the three code words first." +
@@ -27,7 +24,7 @@ const (
 
 func (c canary) place(round uint64) (shape int, nonce uint64) { return 0, round }
 
-func (c canary) begin(int, *fits) terms {
+func (c canary) begin(int, *calibrations) terms {
 	t := plainTerms(c.Tokens)
 	t.first, t.least = max(codeWords, t.first), codeWords
 	return t
@@ -36,7 +33,10 @@ func (c canary) begin(int, *fits) terms {
 func (c canary) write(_ int, nonce uint64, history []observation) Prompt {
 	s := history[0].size
 	order := shuffled(s.words, c.Seed, nonce)
-	code := c.draw(len(order), nonce)
+	code := make([]byte, codeWords) // places in the list
+	for i, at := range rand.New(rand.NewPCG(^c.Seed, nonce)).Perm(min(len(order), candidates))[:codeWords] {
+		code[i] = byte(at)
+	}
 	order = without(order, code)
 	at := int(math.Round(c.Depth * float64(len(order))))
 	text := compose(
@@ -47,16 +47,7 @@ func (c canary) write(_ int, nonce uint64, history []observation) Prompt {
 	return Prompt{Text: text, Expect: expect, Salt: salt(c.Seed, nonce), Fresh: unshared(fields(text) - 1)}
 }
 
-// draw draws the code words of a prompt of n words, as places in the list.
-func (c canary) draw(n int, nonce uint64) []byte {
-	code := make([]byte, codeWords)
-	for i, at := range rand.New(rand.NewPCG(^c.Seed, nonce)).Perm(min(n, candidates))[:codeWords] {
-		code[i] = byte(at)
-	}
-	return code
-}
-
-// without takes each of some words out of order, once. It changes order.
+// without removes each of some words from order, once. It changes order.
 func without(order, some []byte) []byte {
 	kept := order[:0]
 	missing := string(some)

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,11 +18,9 @@ type Entry struct {
 // dataset is prompts of a file, one after another and then again.
 type dataset []Entry
 
-func (d dataset) place(round uint64) (shape int, nonce uint64) {
-	return 0, round % uint64(len(d))
-}
+func (d dataset) place(round uint64) (shape int, nonce uint64) { return 0, round % uint64(len(d)) }
 
-func (d dataset) begin(int, *fits) terms { return terms{} }
+func (d dataset) begin(int, *calibrations) terms { return terms{} }
 
 func (d dataset) write(_ int, nonce uint64, _ []observation) Prompt {
 	if nonce == trial {
@@ -30,18 +29,14 @@ func (d dataset) write(_ int, nonce uint64, _ []observation) Prompt {
 	return Prompt{Turns: d[nonce].Turns, Text: d[nonce].Text}
 }
 
-// told is how many wrong lines of a data set are told.
-const told = 10
+// maxErrors is how many wrong lines of a data set are reported.
+const maxErrors = 10
 
 // ParseDataset reads a data set: JSON lines, each an object with a prompt, a
 // text or the messages of a conversation that ends with the user. Blank lines
-// are skipped and other keys ignored. The error names the lines that are wrong,
-// ten at most, and never quotes them. A file of more than 64 MiB, or without
-// prompts, is an error.
+// are skipped and other keys ignored. The error names the wrong lines, ten at
+// most, and never quotes them. A file without prompts is an error.
 func ParseDataset(data []byte) ([]Entry, error) {
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("the data set has %d bytes, at most %d are read", len(data), maxFile)
-	}
 	var entries []Entry
 	var wrong []error
 	number := 0
@@ -57,8 +52,8 @@ func ParseDataset(data []byte) ([]Entry, error) {
 		entries = append(entries, entry)
 	}
 	switch {
-	case len(wrong) > told:
-		return nil, errors.Join(append(wrong[:told:told], fmt.Errorf("and %d lines more", len(wrong)-told))...)
+	case len(wrong) > maxErrors:
+		return nil, errors.Join(append(wrong[:maxErrors:maxErrors], fmt.Errorf("and %d lines more", len(wrong)-maxErrors))...)
 	case len(wrong) > 0:
 		return nil, errors.Join(wrong...)
 	case len(entries) == 0:
@@ -82,27 +77,19 @@ func parseEntry(data []byte) (Entry, error) {
 	if err := json.Unmarshal(data, &l); err != nil {
 		return Entry{}, misshapen(err)
 	}
-	given := 0
-	for _, is := range []bool{l.Prompt != nil, l.Text != nil, l.Messages != nil} {
-		if is {
-			given++
-		}
-	}
+	text := cmp.Or(l.Prompt, l.Text)
 	switch {
-	case given != 1:
-		return Entry{}, errors.New("want one of prompt, text and messages")
-	case l.Messages != nil:
+	case l.Messages != nil && text == nil:
 		return l.conversation()
-	case l.Text != nil:
-		l.Prompt = l.Text
-	}
-	if strings.TrimSpace(*l.Prompt) == "" {
+	case l.Messages != nil || text == nil || l.Prompt != nil && l.Text != nil:
+		return Entry{}, errors.New("want one of prompt, text and messages")
+	case strings.TrimSpace(*text) == "":
 		return Entry{}, errors.New("the prompt is empty")
 	}
-	return Entry{Text: *l.Prompt}, nil
+	return Entry{Text: *text}, nil
 }
 
-// conversation is the entry that messages make.
+// conversation is the entry of messages.
 func (l line) conversation() (Entry, error) {
 	var turns []Turn
 	for i, m := range l.Messages {
@@ -121,7 +108,7 @@ func (l line) conversation() (Entry, error) {
 	return Entry{Turns: turns[:last:last], Text: turns[last].Text}, nil
 }
 
-// misshapen says why a line could not be read, without quoting it.
+// misshapen says why a line could not be parsed, without quoting it.
 func misshapen(err error) error {
 	var wrong *json.UnmarshalTypeError
 	switch {

@@ -63,12 +63,12 @@ func written(t testing.TB, tokens int) []Options {
 
 // least is what a server counts for the shortest prompt of a shape.
 func least(s server, w *Writer, shape int) int {
-	history, _ := w.fits.history(shape)
-	history[len(history)-1].size = size{words: w.fits.at(shape).least}
+	history, _ := w.calibrations.history(shape)
+	history[len(history)-1].size = size{words: w.calibrations.at(shape).least}
 	return s.tokens(w.author.write(shape, trial, history))
 }
 
-// check holds a settled prompt against what the server counts.
+// check compares a calibrated prompt with what the server counts.
 func check(t *testing.T, s server, w *Writer, round uint64) {
 	t.Helper()
 	p := w.Prompt(round)
@@ -134,7 +134,7 @@ func TestShortPromptsAreExact(t *testing.T) {
 	}
 }
 
-// TestEveryWorkloadLearnsFromUsage is the road without a tokenizer.
+// TestEveryWorkloadLearnsFromUsage is a server without a tokenizer.
 func TestEveryWorkloadLearnsFromUsage(t *testing.T) {
 	s := servers[3]
 	for _, o := range written(t, 2000) {
@@ -142,7 +142,7 @@ func TestEveryWorkloadLearnsFromUsage(t *testing.T) {
 		for round := range uint64(1000) {
 			p := w.Prompt(round)
 			if n := s.tokens(p); p.Held && n != p.Tokens {
-				t.Fatalf("%s: round %d is held to %d tokens and counts %d", o.Workload, round, p.Tokens, n)
+				t.Fatalf("%s: round %d should count %d tokens and counts %d", o.Workload, round, p.Tokens, n)
 			}
 			w.Learn(p.Size, s.tokens(p))
 		}
@@ -177,8 +177,8 @@ func TestCountedPromptsAreNeverAsked(t *testing.T) {
 	}
 }
 
-// TestFreshIsALowerBound holds the bound against all prompts of some rounds: the
-// tokens behind what two of them share are at least as many.
+// TestFreshIsALowerBound compares all prompts of some rounds: behind what two of
+// them share are at least as many tokens as they say.
 func TestFreshIsALowerBound(t *testing.T) {
 	for _, o := range written(t, 200) {
 		w := NewWriter(o)

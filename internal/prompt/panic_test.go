@@ -5,17 +5,17 @@ import "testing"
 // broken is an author with a fault of ours.
 type broken struct{ author }
 
-func (broken) begin(int, *fits) terms { panic("broken") }
+func (broken) begin(int, *calibrations) terms { panic("broken") }
 
-// TestWriterOutlivesAPanic holds that a panic of ours while a prompt is written or fitted
+// TestWriterOutlivesAPanic holds that a panic of ours while a prompt is written or calibrated
 // leaves no lock behind: who recovers from it can write the next prompt.
 func TestWriterOutlivesAPanic(t *testing.T) {
 	for name, call := range map[string]func(w *Writer){
-		"written": func(w *Writer) { w.Prompt(0) },
-		"fitted":  func(w *Writer) { _ = w.Fit(func(Prompt) (int, error) { return 1, nil }) },
+		"written":    func(w *Writer) { w.Prompt(0) },
+		"calibrated": func(w *Writer) { _ = w.Fit(func(Prompt) (int, error) { return 1, nil }) },
 		"learnt": func(w *Writer) {
 			_ = w.Fit(func(Prompt) (int, error) {
-				w.fits = nil // that is found out when the count is taken
+				w.calibrations = nil // that is found out when the count is taken
 				return 1, nil
 			})
 		},
@@ -23,7 +23,7 @@ func TestWriterOutlivesAPanic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := NewWriter(Options{Workload: Cold, Tokens: 100, Seed: 1})
 			if name != "learnt" {
-				w.fits.author = broken{w.author}
+				w.calibrations.author = broken{w.author}
 			}
 			func() {
 				defer func() {

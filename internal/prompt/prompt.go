@@ -3,10 +3,7 @@
 // [Writer] what it counted.
 package prompt
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // A Workload is a way to ask. The set is closed: it is a metric label.
 type Workload string
@@ -21,10 +18,7 @@ const (
 	Canary   Workload = "canary"   // a cold prompt with three words in it that the answer must repeat
 )
 
-// Workloads returns every workload.
-func Workloads() []Workload { return []Workload{Cold, Warm, Sessions, Book, Dataset, Canary} }
-
-// Options are what a [Writer] writes. Fields of other workloads are ignored.
+// Options say what a [Writer] writes. Fields of other workloads are ignored.
 // The writer keeps Book, Passages and Dataset and only reads them.
 type Options struct {
 	Workload Workload
@@ -32,7 +26,7 @@ type Options struct {
 	Answer   int    // sessions: tokens of each answer, at least 1
 	Seed     uint64 // makes prompts differ from those of other runs and groups; warm and dataset do not depend on it
 
-	Users  int // sessions: users at a time, at least 1
+	Users  int // sessions: concurrent users, at least 1
 	Rounds int // sessions: questions of a user, 1 to 1000
 	System int // sessions: about the tokens of the system prompt that all users share, at least 0 and below Tokens
 
@@ -42,8 +36,8 @@ type Options struct {
 	Depth    float64 // canary: how much of the words stands before the code words, 0 to 1
 }
 
-// Mean is the mean length of a prompt in tokens; for a data set, of which nobody
-// knows it before it is asked, in words.
+// Mean is the mean length of a prompt in tokens; of a data set, whose tokens are not
+// known in advance, in words.
 func (o Options) Mean() int {
 	switch o.Workload {
 	case Sessions:
@@ -51,7 +45,7 @@ func (o Options) Mean() int {
 	case Dataset:
 		words := 0
 		for _, e := range o.Dataset {
-			words += wordsOf(Prompt{Turns: e.Turns, Text: e.Text})
+			words += Prompt{Turns: e.Turns, Text: e.Text}.words()
 		}
 		return words / max(1, len(o.Dataset))
 	}
@@ -84,22 +78,30 @@ type Prompt struct {
 	Session string // who asks, for routers that keep a user on one server; empty but for sessions
 	Expect  string // words that the answer must hold next to each other; empty if any answer will do
 
-	Asked int // tokens that were asked for; 0: the length is nobody's concern
-	Words int // white-space separated words of Turns and Text, or ids: it has at least so many tokens, whatever the tokenizer
+	Asked int // tokens that were asked for; 0: any length
+	Words int // white-space separated words of Turns and Text, or ids: tokens are at least about as many
 
-	// Fresh is how many tokens at least stand behind what the prompt shares
-	// with earlier ones, so that a prefix cache cannot have them. It is 0 where
-	// a warm cache is meant, and counts words, so it is a lower bound too.
+	// Fresh is a lower bound of the tokens behind the part that the prompt shares
+	// with earlier ones: a prefix cache cannot have them. It is 0 where a warm cache is meant.
 	Fresh int
 
-	Size Size // tell it to [Writer.Learn] with the tokens that the server counted
+	Size Size // for [Writer.Learn], with the tokens that the server counted
 
 	// Tokens is what the server should count: what it counted for this size
 	// before, or what was asked if it does not count all that it is sent.
-	// Settled is false while that is still being found out. Held is true once
-	// the usage of an answer has confirmed it: then another count is wrong.
+	// Settled is false during calibration. Held is true once the usage of an answer
+	// has confirmed Tokens: then another count is wrong.
 	Tokens        int
 	Settled, Held bool
+}
+
+// words counts the words of a prompt, or its ids.
+func (p Prompt) words() int {
+	n := fields(p.Text) + len(p.IDs)
+	for _, turn := range p.Turns {
+		n += fields(turn.Text)
+	}
+	return n
 }
 
 // A Size is the writer's own measure of a prompt. It means nothing to others.
@@ -113,13 +115,13 @@ type Size struct {
 // changes.
 type author interface {
 	// place returns the shape of a round's prompt, and what makes it differ from
-	// others of that shape. Prompts of a shape have a fit in common.
+	// others of that shape. Prompts of a shape share a calibration.
 	place(round uint64) (shape int, nonce uint64)
-	// begin returns what is known of a shape before it was ever counted.
-	begin(shape int, others *fits) terms
+	// begin returns what the calibration of a shape starts from.
+	begin(shape int, others *calibrations) terms
 	// write writes a prompt. History is the size of the shape, after those of
-	// the shapes before it where they are part of its prompt. Words may be left
-	// to be counted.
+	// the shapes before it where they are part of its prompt. Words may be 0: they
+	// are counted then.
 	write(shape int, nonce uint64, history []observation) Prompt
 }
 
@@ -140,13 +142,13 @@ func newAuthor(o Options) author {
 	return list{o}
 }
 
-// list is cold and warm: words in an order of their own, from the first on,
-// since a prefix cache compares the first blocks first.
+// list is cold and warm: words in an order of their own from the first on, since a
+// prefix cache compares from the beginning.
 type list struct{ Options }
 
 func (l list) place(round uint64) (shape int, nonce uint64) { return 0, round }
 
-func (l list) begin(int, *fits) terms { return plainTerms(l.Tokens) }
+func (l list) begin(int, *calibrations) terms { return plainTerms(l.Tokens) }
 
 func (l list) write(_ int, nonce uint64, history []observation) Prompt {
 	s := history[0].size
@@ -162,32 +164,10 @@ func (l list) write(_ int, nonce uint64, history []observation) Prompt {
 	return p
 }
 
-// chance is how many words two prompts may share at their beginning because
-// both drew the same. That seven are the same happens to one of a million
-// million pairs.
-const chance = 6
-
-// unshared is how many of the words that begin with shuffled ones stand behind
-// all that another prompt may have in front as well.
-func unshared(words int) int { return max(0, words-chance) }
+// unshared is how many of some words, the first of them shuffled, stand behind those
+// that another prompt may begin with, too. Six may be the same by chance: seven are in one
+// of 10¹² pairs.
+func unshared(words int) int { return max(0, words-6) }
 
 // salt differs for every seed and nonce.
 func salt(seed, nonce uint64) string { return fmt.Sprintf("prober-%016x-%x", seed, nonce) }
-
-// wordsOf counts the words of a prompt.
-func wordsOf(p Prompt) int {
-	n := fields(p.Text) + len(p.IDs)
-	for _, turn := range p.Turns {
-		n += fields(turn.Text)
-	}
-	return n
-}
-
-// fields is the number of white-space separated words of s.
-func fields(s string) int {
-	n := 0
-	for range strings.FieldsSeq(s) {
-		n++
-	}
-	return n
-}

@@ -76,7 +76,7 @@ func TestWriterIsExactWhereAWordIsAToken(t *testing.T) {
 	}
 }
 
-// TestWriterLearnsFromUsage is the road without a tokenizer: each probe tells
+// TestWriterLearnsFromUsage is a server without a tokenizer: each probe tells
 // what the server counted, and the length is held once it is exact.
 func TestWriterLearnsFromUsage(t *testing.T) {
 	w, count := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3}), wordPieces(8, 29)
@@ -92,8 +92,8 @@ func TestWriterLearnsFromUsage(t *testing.T) {
 	}
 }
 
-// TestWriterHoldsNobodyToATokenizer holds that usage has the last word.
-func TestWriterHoldsNobodyToATokenizer(t *testing.T) {
+// TestUsageOverrulesATokenizer: the tokenizer route may count without the chat template.
+func TestUsageOverrulesATokenizer(t *testing.T) {
 	w, tokenizer, usage := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), wordPieces(8, 1), wordPieces(8, 13)
 	if err := w.Fit(func(p Prompt) (int, error) { return tokenizer(p.Text), nil }); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestWriterHoldsNobodyToATokenizer(t *testing.T) {
 	for round := range uint64(3) {
 		p := w.Prompt(round)
 		if p.Held && p.Tokens != usage(p.Text) {
-			t.Errorf("round %d is held to %d tokens, usage says %d", round, p.Tokens, usage(p.Text))
+			t.Errorf("round %d should count %d tokens, usage says %d", round, p.Tokens, usage(p.Text))
 		}
 		w.Learn(p.Size, usage(p.Text))
 	}
@@ -124,7 +124,7 @@ func TestWriterLearnsAnewWhenTheServersTokenizerChanges(t *testing.T) {
 	}
 }
 
-func TestWriterHoldsATruncatingServerToWhatWasAsked(t *testing.T) {
+func TestWriterExpectsWhatWasAskedOfATruncatingServer(t *testing.T) {
 	w, count := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3}), wordPieces(8, 10)
 	for round := range uint64(4) {
 		p := w.Prompt(round)
@@ -229,14 +229,14 @@ func TestWordsAreDistinctAndShort(t *testing.T) {
 }
 
 func TestPromptsHaveTheWordsThatTheySay(t *testing.T) {
-	for _, workload := range Workloads() {
+	for _, workload := range []Workload{Cold, Warm, Sessions, Book, Dataset, Canary} {
 		for _, tokens := range []int{16, 63, 64, 500} {
 			o := Options{Workload: workload, Tokens: tokens, Answer: 4, Seed: 1, Users: 2, Rounds: 3}
 			o.Book, o.Dataset = strings.Repeat("word ", 1000), []Entry{{Text: "one two"}}
 			w := NewWriter(o)
 			for round := range uint64(4) {
 				p := w.Prompt(round)
-				if n := wordsOf(p); p.Words != n {
+				if n := p.words(); p.Words != n {
 					t.Errorf("%s of %d tokens, round %d: says %d words, has %d", workload, tokens, round, p.Words, n)
 				}
 				w.Learn(p.Size, p.Words+7) // pads make up for what a server adds

@@ -5,22 +5,48 @@ import (
 	"strings"
 )
 
-// head comes before the words, so that each of them has a space before it and
-// costs the same at every place.
-const head = "Words:"
+// words are common English nouns of at most eight letters: with the space before
+// it each is one token in every large vocabulary. The list is only read.
+var words = strings.Fields(`
+time year people way day man thing woman life child world school
+state family student group country problem hand part place case week company
+system program question work number night point home water room mother area
+money story fact month lot right study book eye job word business
+issue side kind head house service friend father power hour game line
+end member law car city name team minute idea body back parent
+face others level office door health person art history party result change
+morning reason research girl guy moment air teacher force foot boy age
+policy music market sense nation plan college interest effect use class control
+care field role effort rate heart show leader light voice wife police
+mind price report decision son view town road arm value building action
+season society tax director position player record paper space ground form event
+official matter center couple site project activity star table need court oil
+cost industry figure street image phone data picture practice piece land product
+doctor wall patient worker news test movie north love support step baby
+computer type film tree source hair window culture chance brother energy period
+course summer plant term letter choice rule south husband floor campaign material
+call economy hospital church risk fire future defense security bank west sport
+board subject officer rest behavior fight top goal bed order author agency
+nature color store sound movement page race concern series language response animal
+factor decade article east artist scene stock career approach size dog fund
+media sign thought list
+`)
 
-// pad is a word that costs as little as a word can.
-const pad = " a"
-
-// tail asks for an answer that has no natural end, for servers that cannot be
-// told to ignore one. shortTail does so in prompts that have no room for it.
 const (
-	tail      = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
-	shortTail = "\n\nCount upwards forever:"
-)
+	head = "Words:" // before the words, so that each has a space before it and costs the same
+	pad  = " a"     // a word that costs as little as a word can
 
-// shortPrompt is the length in tokens below which the tail is the short one.
-const shortPrompt = 64
+	// tail asks for an answer that has no natural end, for servers that cannot be
+	// told to ignore one. shortTail does so in prompts of less than shortPrompt tokens.
+	tail        = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
+	shortTail   = "\n\nCount upwards forever:"
+	shortPrompt = 64
+
+	// overhead is a first guess of the tokens beside the words: the tail and a chat
+	// template; shortOverhead is that of short prompts.
+	overhead      = 40
+	shortOverhead = 10
+)
 
 func tailFor(tokens int) string {
 	if tokens < shortPrompt {
@@ -29,16 +55,9 @@ func tailFor(tokens int) string {
 	return tail
 }
 
-// overhead is a first guess of the tokens beside the words: the tail and a chat
-// template; shortOverhead is that of short prompts.
-const (
-	overhead      = 40
-	shortOverhead = 10
-)
-
-// plainTerms are those of a prompt of which nothing is known. The first one has
-// every word of the list at most once, and an eighth of the words that the whole
-// prompt may have: where a word is eight tokens, that still is not too long.
+// plainTerms are those of a prompt before any count. The first one has every word
+// of the list at most once, and an eighth of the words that the whole prompt may
+// have: even where a word is eight tokens, that is not too long.
 func plainTerms(tokens int) terms {
 	beside := overhead
 	if tokens < shortPrompt {
@@ -68,20 +87,14 @@ type piece struct {
 	pads  int
 }
 
-// size is the length of a piece in bytes.
-func (p piece) size() int {
-	n := len(p.text) + p.pads*len(pad)
-	for _, at := range p.order {
-		n += 1 + len(words[at])
-	}
-	return n
-}
-
 // compose writes pieces one after another, in one allocation.
 func compose(pieces ...piece) string {
-	n := 0
+	n := 0 // bytes
 	for _, p := range pieces {
-		n += p.size()
+		n += len(p.text) + p.pads*len(pad)
+		for _, at := range p.order {
+			n += 1 + len(words[at])
+		}
 	}
 	var b strings.Builder
 	b.Grow(n)
@@ -96,4 +109,45 @@ func compose(pieces ...piece) string {
 		}
 	}
 	return b.String()
+}
+
+// fields is the number of white-space separated words of s.
+func fields(s string) int {
+	n := 0
+	for range strings.FieldsSeq(s) {
+		n++
+	}
+	return n
+}
+
+var (
+	small = strings.Fields(`zero one two three four five six seven eight nine ten eleven twelve thirteen
+		fourteen fifteen sixteen seventeen eighteen nineteen`)
+	tens = strings.Fields("zero ten twenty thirty forty fifty sixty seventy eighty ninety")
+)
+
+// counting is the first n words of one two three and so on.
+func counting(n int) string {
+	spelt := make([]string, 0, n+8)
+	for i := 1; len(spelt) < n; i++ {
+		spelt = spell(spelt, i)
+	}
+	return strings.Join(spelt[:n], " ")
+}
+
+// spell appends n, from 1 to 999999, in English words.
+func spell(to []string, n int) []string {
+	if n >= 1000 {
+		to, n = append(spell(to, n/1000), "thousand"), n%1000
+	}
+	if n >= 100 {
+		to, n = append(to, small[n/100], "hundred"), n%100
+	}
+	if n >= 20 {
+		to, n = append(to, tens[n/10]), n%10
+	}
+	if n > 0 {
+		to = append(to, small[n])
+	}
+	return to
 }

@@ -15,16 +15,17 @@ type Writer struct {
 	options Options
 	author  author
 
-	mu   sync.Mutex
-	fits *fits
-	ids  *ids // nil: prompts are text
+	mu           sync.Mutex // guards all below
+	calibrations *calibrations
+	ids          *ids // nil: prompts are text
 }
 
-// NewWriter returns a writer of prompts. The options are right: whoever read
-// them has judged them.
+// NewWriter returns a writer of prompts. Options must have been validated.
 func NewWriter(o Options) *Writer {
 	author := newAuthor(o)
-	return &Writer{options: o, author: author, fits: newFits(author, o.Workload == Sessions)}
+	return &Writer{options: o, author: author, calibrations: &calibrations{
+		author: author, chained: o.Workload == Sessions, known: map[int]*calibration{},
+	}}
 }
 
 // Prompt writes the prompt of a round. The same round gives the same text as
@@ -33,7 +34,6 @@ func (w *Writer) Prompt(round uint64) Prompt {
 	return w.write(w.author.place(round))
 }
 
-// write writes a prompt of a shape.
 func (w *Writer) write(shape int, nonce uint64) Prompt {
 	if p, ok := w.writeIDs(nonce); ok {
 		return p
@@ -41,7 +41,7 @@ func (w *Writer) write(shape int, nonce uint64) Prompt {
 	known, history := w.known(shape)
 	p := w.author.write(shape, nonce, history)
 	if p.Words == 0 {
-		p.Words = wordsOf(p)
+		p.Words = p.words()
 	}
 	p.Asked, p.Size = known.Asked, known.Size
 	p.Tokens, p.Settled, p.Held = known.Tokens, known.Settled, known.Held
@@ -52,50 +52,57 @@ func (w *Writer) write(shape int, nonce uint64) Prompt {
 func (w *Writer) known(shape int) (p Prompt, history []observation) {
 	w.mu.Lock()
 	defer w.mu.Unlock() // after a panic, too: who recovers from it writes the next prompt
-	f := w.fits.at(shape)
-	history, settled := w.fits.history(shape)
+	c := w.calibrations.at(shape)
+	history, calibrated := w.calibrations.history(shape)
 	return Prompt{
-		Asked: f.want, Size: Size{shape: shape, version: f.version, size: history[len(history)-1].size},
-		Tokens: f.tokens(), Settled: settled, Held: settled && f.held(),
+		Asked: c.want, Size: Size{shape: shape, version: c.version, size: history[len(history)-1].size},
+		Tokens: c.tokens(), Settled: calibrated, Held: calibrated && (c.truncated || c.confirmed),
 	}, history
 }
 
-// Learn takes the tokens that an answer's usage counted for a prompt of a size.
+// Learn takes the tokens that an answer's usage counted for a prompt of a size;
+// 0 if the server did not count.
 func (w *Writer) Learn(s Size, tokens int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if s.ids {
-		w.judgeIDs(tokens == w.options.Tokens, tokens > 0)
+		if tokens > 0 {
+			w.judgeIDs(tokens == w.options.Tokens)
+		}
 		return
 	}
-	w.fits.learn(s, tokens)
-	w.fits.confirm(s, tokens)
+	w.change(s, func(c *calibration) {
+		c.observe(s.size, tokens)
+		c.confirm(s.size, tokens)
+	})
 }
 
-// Refuse takes that the server would not answer a prompt of a size.
+// Refuse takes that the server rejected a prompt of a size.
 func (w *Writer) Refuse(s Size) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if s.ids {
-		w.judgeIDs(false, true)
+		w.judgeIDs(false)
 		return
 	}
-	w.fits.refuse(s)
+	w.change(s, func(c *calibration) { c.refuse(s.size) })
+}
+
+func (w *Writer) change(s Size, by func(*calibration)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calibrations.change(s, by)
 }
 
 // Fit asks count for the tokens of prompts until their length is exact, or as
 // near as it gets: for sessions that of all rounds, for a book that of its first
-// passage. A tokenizer may count otherwise than usage will, so nothing is held
-// to it. Fit returns count's error, and then has learnt nothing wrong.
+// passage. A tokenizer may count otherwise than usage does, so this alone confirms
+// no length. Fit returns count's error, and then has learned nothing wrong.
 //
-// The prompts that it has counted are never asked, so that a server which keeps
+// The prompts that it has counted are never asked, so that a server which caches
 // what it counts has nothing of those that are.
 func (w *Writer) Fit(count func(Prompt) (int, error)) error {
-	last := 0
+	shapes := 1
 	if w.options.Workload == Sessions {
-		last = w.options.Rounds - 1
+		shapes = w.options.Rounds
 	}
-	for shape := range last + 1 {
+	for shape := range shapes {
 		if err := w.fit(shape, count); err != nil {
 			return err
 		}
@@ -103,20 +110,11 @@ func (w *Writer) Fit(count func(Prompt) (int, error)) error {
 	return nil
 }
 
-// FitRound is Fit for the prompt of one round: what a book needs before it comes
-// to a passage. It asks nothing if the length is already known.
+// FitRound is Fit for the prompt of one round, as a book needs it before each
+// passage. It counts nothing if the length is known.
 func (w *Writer) FitRound(round uint64, count func(Prompt) (int, error)) error {
-	last, _ := w.author.place(round)
-	first := last
-	if w.options.Workload == Sessions {
-		first = 0
-	}
-	for shape := first; shape <= last; shape++ {
-		if err := w.fit(shape, count); err != nil {
-			return err
-		}
-	}
-	return nil
+	shape, _ := w.author.place(round)
+	return w.fit(shape, count)
 }
 
 // trial is the nonce of prompts that are only counted.
@@ -134,23 +132,16 @@ func (w *Writer) fit(shape int, count func(Prompt) (int, error)) error {
 			return err
 		}
 		if tokens <= 0 {
-			return fmt.Errorf("fit prompt: the server counts %d tokens", tokens)
+			return fmt.Errorf("calibrate prompt: the server counts %d tokens", tokens)
 		}
-		w.learn(p.Size, tokens)
+		w.change(p.Size, func(c *calibration) { c.observe(p.Size.size, tokens) })
 	}
 	return nil
 }
 
-// learn takes the tokens that a server counted for a prompt that is not asked.
-func (w *Writer) learn(s Size, tokens int) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.fits.learn(s, tokens)
-}
-
 // Off is by how many tokens prompts differ from what was asked, those that
-// differ most; known is false while that is not settled. Of a book the passages
-// that were settled count.
+// differ most; known is false during calibration. Of a book, calibrated passages
+// count.
 func (w *Writer) Off() (tokens int, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,5 +152,5 @@ func (w *Writer) Off() (tokens int, known bool) {
 	if w.options.Workload == Sessions {
 		shapes = w.options.Rounds
 	}
-	return w.fits.off(shapes)
+	return w.calibrations.off(shapes)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -27,7 +28,7 @@ func WriteBlock(w io.Writer, s Summary) error {
 		b.text.WriteString(text + "\n")
 	}
 	for _, text := range s.Warnings {
-		b.text.WriteString("warning: " + clean(text) + "\n")
+		b.text.WriteString("warning: " + format.Clean(text) + "\n")
 	}
 	if _, err := io.WriteString(w, b.text.String()); err != nil {
 		return fmt.Errorf("write block: %w", err)
@@ -37,9 +38,9 @@ func WriteBlock(w io.Writer, s Summary) error {
 
 // headline names what a block is of.
 func headline(s Summary) string {
-	words := known(clean(s.Target), clean(s.Load))
+	words := known(format.Clean(s.Target), format.Clean(s.Load))
 	if s.PromptTokens > 0 {
-		words = append(words, "prompts of "+many(s.PromptTokens, "token"))
+		words = append(words, "prompts of "+format.Count(s.PromptTokens, "token"))
 	}
 	return strings.Join(words, ", ")
 }

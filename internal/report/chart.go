@@ -3,6 +3,8 @@ package report
 import (
 	"strings"
 	"time"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // eighths are blocks that fill a cell from the left.
@@ -23,7 +25,7 @@ func span(from, to, limit time.Duration, cells int) string {
 
 // axis labels both ends and the middle of an axis of the given cells.
 func axis(limit time.Duration, cells int) string {
-	left, middle, right := "0", duration(limit/2), duration(limit)
+	left, middle, right := "0", format.Duration(limit/2), format.Duration(limit)
 	if len(left)+length(middle)+length(right)+4 > cells {
 		middle = ""
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // WriteComparison writes the final summary of c: medians, differences with their
@@ -45,7 +47,7 @@ const gutter = "  "
 // nameColumns calls A and B by their names if the table is not too wide then,
 // and nobody could take one for the other.
 func (p *contrast) nameColumns() {
-	p.a, p.b = clean(p.c.A), clean(p.c.B)
+	p.a, p.b = format.Clean(p.c.A), format.Clean(p.c.B)
 	if p.a == p.b || p.a == "" || p.b == "" || rowLength(p.columns()) > p.width {
 		p.a, p.b = "A", "B"
 	}
@@ -54,11 +56,11 @@ func (p *contrast) nameColumns() {
 func (p *contrast) heading() {
 	load := ""
 	if p.c.Load != "" {
-		load = ", " + clean(p.c.Load)
+		load = ", " + format.Clean(p.c.Load)
 	}
 	p.text.WriteString(p.brush.paint(bold, "Comparison of "+p.a+" with "+p.b) + load + "\n")
 	if p.a == "A" && p.b == "B" {
-		p.text.WriteString("  A  " + clean(p.c.A) + "\n  B  " + clean(p.c.B) + "\n")
+		p.text.WriteString("  A  " + format.Clean(p.c.A) + "\n  B  " + format.Clean(p.c.B) + "\n")
 	}
 	p.text.WriteString("\n")
 }
@@ -200,9 +202,9 @@ func pairsOf(least, most int, pair string) string {
 	case most == 1:
 		return "1 " + pair
 	case least == most:
-		return Grouped(most) + " " + plural(pair)
+		return format.Grouped(most) + " " + plural(pair)
 	}
-	return Grouped(least) + " to " + Grouped(most) + " " + plural(pair)
+	return format.Grouped(least) + " to " + format.Grouped(most) + " " + plural(pair)
 }
 
 func (p *contrast) warnings() {
@@ -234,14 +236,14 @@ func allWarnings(c Comparison) []string {
 	}
 	list := []string{}
 	for _, text := range c.Warnings {
-		list = append(list, clean(text))
+		list = append(list, format.Clean(text))
 	}
 	for _, text := range texts {
 		if len(metrics[text]) == len(c.Lines) {
-			list = append(list, clean(text))
+			list = append(list, format.Clean(text))
 			continue
 		}
-		list = append(list, strings.Join(metrics[text], ", ")+": "+clean(text))
+		list = append(list, strings.Join(metrics[text], ", ")+": "+format.Clean(text))
 	}
 	return list
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -54,7 +55,7 @@ func csvHead() []string {
 func csvRow(s Summary) []string {
 	j := summaryJSON(s)
 	row := []string{
-		clean(s.Target), clean(s.Load), cell(j.PromptTokens), cell(j.AtOnce), textOf(j.Start), decimal(j.Duration),
+		format.Clean(s.Target), format.Clean(s.Load), cell(j.PromptTokens), cell(j.AtOnce), textOf(j.Start), decimal(j.Duration),
 		strconv.Itoa(j.Succeeded), strconv.Itoa(j.Failed),
 	}
 	for _, o := range failureOutcomes() {

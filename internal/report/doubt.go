@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // Doubt says what makes the samples of two targets in one run unlike each other,
@@ -34,7 +36,7 @@ func DoubtLength(samples []Sample, asked int) []string {
 	if asked == 0 || least > most || least == asked && most == asked {
 		return nil
 	}
-	return []string{fmt.Sprintf("prompts count %s where %s were asked", join(Grouped(least), Grouped(most))+" tokens", Grouped(asked))}
+	return []string{fmt.Sprintf("prompts count %s where %s were asked", join(format.Grouped(least), format.Grouped(most))+" tokens", format.Grouped(asked))}
 }
 
 // A side is one target of a comparison.
@@ -46,7 +48,7 @@ type side struct {
 func sideOf(samples []Sample) side {
 	counted, _ := split(samples, notCanceled)
 	good, _ := split(counted, succeeded)
-	return side{name: clean(samples[0].Target), all: counted, good: good}
+	return side{name: format.Clean(samples[0].Target), all: counted, good: good}
 }
 
 func (s side) failed() int { return len(s.all) - len(s.good) }
@@ -60,7 +62,7 @@ func failures(x, y side) string {
 }
 
 // outOf is "3 of 10".
-func outOf(n, total int) string { return Grouped(n) + " of " + Grouped(total) }
+func outOf(n, total int) string { return format.Grouped(n) + " of " + format.Grouped(total) }
 
 // unpaired counts the rounds that not both answered.
 func unpaired(x, y side) string {
@@ -120,7 +122,7 @@ func unlike(x, y side, of func(Sample) (int, bool)) (a, b string, differ bool) {
 
 // groupedHalf writes a median of whole numbers.
 func groupedHalf(v float64) string {
-	text := Grouped(int(v))
+	text := format.Grouped(int(v))
 	if v != float64(int(v)) {
 		text += ".5"
 	}
@@ -139,7 +141,7 @@ func unlikeFrames(x, y side) string {
 	}
 	switch {
 	case batched != nil:
-		return "frames of " + enumerate(batched) + " arrive in bursts: ITL is a mean within them and is not compared; TPOT is"
+		return "frames of " + format.List(batched) + " arrive in bursts: ITL is a mean within them and is not compared; TPOT is"
 	case a.packed() && !b.packed():
 		return "only the frames of " + x.name + " carry several tokens: its ITL is a mean within them"
 	case b.packed() && !a.packed():

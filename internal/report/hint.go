@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"syscall"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -20,7 +21,7 @@ func Failure(r *probe.Result) string {
 	if r.Err == nil {
 		return string(r.Outcome)
 	}
-	return string(r.Outcome) + ": " + clean(r.Err.Error())
+	return string(r.Outcome) + ": " + format.Clean(r.Err.Error())
 }
 
 // Meaning says in a few words what an outcome is.

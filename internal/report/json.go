@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -191,7 +192,7 @@ func moment(t time.Time) *string {
 func listOf(texts []string) []string {
 	list := []string{}
 	for _, text := range texts {
-		list = append(list, strings.ToValidUTF8(clean(text), ""))
+		list = append(list, strings.ToValidUTF8(format.Clean(text), ""))
 	}
 	return list
 }

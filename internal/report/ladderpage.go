@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
 )
 
@@ -49,8 +50,8 @@ func laddersOf(summaries []Summary) []ladder {
 	}
 	var list []ladder
 	for _, s := range summaries {
-		name := clean(s.Target)
-		switch length := many(s.PromptTokens, "token"); {
+		name := format.Clean(s.Target)
+		switch length := format.Count(s.PromptTokens, "token"); {
 		case len(lengths) == 1 || s.PromptTokens == 0:
 		case len(targets) == 1:
 			name = length
@@ -118,10 +119,10 @@ func curves(ladders []ladder, suffix string, style plot.Style, x, y func(Summary
 
 func stepLabel(l ladder, s Summary) string {
 	if s.Load != "" {
-		return l.name + ", " + clean(s.Load)
+		return l.name + ", " + format.Clean(s.Load)
 	}
 	if s.AtOnce > 0 {
-		return fmt.Sprintf("%s, %s at once", l.name, Grouped(s.AtOnce))
+		return fmt.Sprintf("%s, %s at once", l.name, format.Grouped(s.AtOnce))
 	}
 	return l.name
 }

@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -15,7 +15,7 @@ func (p *printer) latencies() {
 	p.gap()
 	p.line("TTFT", ttft(r))
 	if answer, ok := r.TTFAT(); ok && answer > firstOf(r) {
-		p.line("TTFAT", duration(answer)+", the first token of the answer, after its reasoning")
+		p.line("TTFAT", format.Duration(answer)+", the first token of the answer, after its reasoning")
 	}
 	p.line("TPOT", tpot(r))
 	p.line("ITL", itl(r))
@@ -32,9 +32,9 @@ func ttft(r *probe.Result) string {
 		return readLate
 	}
 	if server, ok := r.ServerTTFT(); ok {
-		return duration(first) + ", of which the server took " + duration(server)
+		return format.Duration(first) + ", of which the server took " + format.Duration(server)
 	}
-	return duration(first)
+	return format.Duration(first)
 }
 
 func firstOf(r *probe.Result) time.Duration {
@@ -47,7 +47,7 @@ func tpot(r *probe.Result) string {
 	n := r.Usage.Generated()
 	switch {
 	case ok:
-		return duration(d)
+		return format.Duration(d)
 	case len(r.Timeline.Tokens) == 0:
 		return "none: no token came"
 	case !n.Known:
@@ -86,22 +86,16 @@ func itl(r *probe.Result) string {
 		return "none: nothing says how many tokens a frame carries"
 	}
 	return fmt.Sprintf("median %s, p99 %s, max %s over %s",
-		duration(rank(list, 0.5)), duration(rank(list, 0.99)), duration(list[len(list)-1]), counted(len(list), "token"))
-}
-
-// rank is the quantile q of a sorted list that is not empty: the smallest value
-// that at least that share does not exceed.
-func rank(sorted []time.Duration, q float64) time.Duration {
-	return sorted[int(math.Ceil(q*float64(len(sorted))))-1]
+		format.Duration(QuantileOf(list, 0.5)), format.Duration(QuantileOf(list, 0.99)), format.Duration(list[len(list)-1]), format.Count(len(list), "token"))
 }
 
 func maxGap(r *probe.Result) string {
 	d, ok := r.MaxGap()
 	switch {
 	case ok && r.Timeline.Open > 0 && d == r.Timeline.Open:
-		return duration(d) + ", still open when the probe died"
+		return format.Duration(d) + ", still open when the probe died"
 	case ok:
-		return duration(d)
+		return format.Duration(d)
 	case len(r.Timeline.Tokens) == 0:
 		return "none: no token came"
 	case len(r.Timeline.Tokens) > 1:
@@ -112,10 +106,10 @@ func maxGap(r *probe.Result) string {
 
 func e2el(r *probe.Result) string {
 	if d, ok := r.E2EL(); ok {
-		return duration(d)
+		return format.Duration(d)
 	}
 	if r.Outcome == probe.OK {
 		return readLate
 	}
-	return "none: the probe failed after " + duration(r.Elapsed)
+	return "none: the probe failed after " + format.Duration(r.Elapsed)
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // WriteMarkdown writes d as tables of GitHub's Markdown, a row a step; latencies
@@ -67,7 +69,7 @@ func (m *markdown) table(words int, head []string, rows [][]string) {
 func step(s Summary) []string {
 	prompt := ""
 	if s.PromptTokens > 0 {
-		prompt = Grouped(s.PromptTokens)
+		prompt = format.Grouped(s.PromptTokens)
 	}
 	return []string{inline(s.Target), inline(s.Load), prompt}
 }
@@ -81,7 +83,7 @@ func (m *markdown) requests(list []Summary) {
 	var rows [][]string
 	for _, s := range list {
 		rate := s.Throughput()
-		rows = append(rows, append(step(s), Grouped(s.Succeeded()), failed(s), hundredths(s.Duration.Seconds()),
+		rows = append(rows, append(step(s), format.Grouped(s.Succeeded()), failed(s), hundredths(s.Duration.Seconds()),
 			tokens(s.Input, s), tokens(s.Output, s), hundredths(rate.Requests), hundredths(rate.Output), hundredths(rate.Total)))
 	}
 	m.table(2, head, rows)
@@ -92,13 +94,13 @@ func failed(s Summary) string {
 	var parts []string
 	for _, o := range failureOutcomes() {
 		if n := s.Outcomes[o]; n > 0 {
-			parts = append(parts, Grouped(n)+" "+string(o))
+			parts = append(parts, format.Grouped(n)+" "+string(o))
 		}
 	}
 	if parts == nil {
 		return "0"
 	}
-	return Grouped(s.Failed()) + " (" + strings.Join(parts, ", ") + ")"
+	return format.Grouped(s.Failed()) + " (" + strings.Join(parts, ", ") + ")"
 }
 
 // latency writes one quantity: the i-th of [Summary.latencies].
@@ -115,7 +117,7 @@ func (m *markdown) latency(name string, i int, list []Summary) {
 		if d.Count > 0 {
 			average = d.Mean
 		}
-		row := append(step(s), Grouped(d.Count), hundredths(average*1e3))
+		row := append(step(s), format.Grouped(d.Count), hundredths(average*1e3))
 		for _, share := range Shares() {
 			row = append(row, quantileCell(d.Distribution, share))
 		}
@@ -179,5 +181,5 @@ func (m *markdown) list(texts []string) {
 
 // inline makes a text harmless within a table or a line.
 func inline(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(clean(s))
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(format.Clean(s))
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // WriteOverview writes a line for each of several summaries: what the steps of a
@@ -18,7 +20,7 @@ func WriteOverview(w io.Writer, summaries []Summary) error {
 	if len(targets) > 1 {
 		rows[0] = append([]string{"target"}, rows[0]...)
 		for i, s := range summaries {
-			rows[i+1] = append([]string{clean(s.Target)}, rows[i+1]...)
+			rows[i+1] = append([]string{format.Clean(s.Target)}, rows[i+1]...)
 		}
 	}
 	if _, err := io.WriteString(w, columns(rows)); err != nil {
@@ -31,16 +33,16 @@ func overviewOf(s Summary) []string {
 	rate := s.Throughput()
 	prompt := ""
 	if s.PromptTokens > 0 {
-		prompt = Grouped(s.PromptTokens)
+		prompt = format.Grouped(s.PromptTokens)
 	}
-	row := []string{clean(s.Load), prompt, Grouped(s.Succeeded()), Grouped(s.Failed()), hundredths(rate.Requests), hundredths(rate.Output)}
+	row := []string{format.Clean(s.Load), prompt, format.Grouped(s.Succeeded()), format.Grouped(s.Failed()), hundredths(rate.Requests), hundredths(rate.Output)}
 	for _, cell := range []struct {
 		of    Distribution
 		share float64
 	}{{s.TTFT, 0.5}, {s.TTFT, 0.99}, {s.TPOT, 0.5}, {s.E2EL, 0.5}} {
 		text := "none"
 		if q, ok := cell.of.At(cell.share); ok {
-			text = durationOf(q.Value)
+			text = format.Seconds(q.Value)
 		}
 		row = append(row, text)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -18,7 +19,7 @@ func outline(p plot.Page) []string {
 	for _, c := range p.Charts {
 		words := c.Title + ":"
 		for _, s := range c.Series {
-			words += " " + s.Name + " " + string(s.Style) + " " + Grouped(len(s.Points)) + ";"
+			words += " " + s.Name + " " + string(s.Style) + " " + format.Grouped(len(s.Points)) + ";"
 		}
 		list = append(list, words)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -133,7 +134,7 @@ func TestDoubtLength(t *testing.T) {
 		"not counted":       {with(asked, func(s *Sample) { s.Prompt = wire.Count{} }, all(3)...), n, nil},
 		"of one that fails": {with(asked, func(s *Sample) { *s = failure("it", 1, probe.WrongLength); other(s) }, 1), n, nil},
 		"another length":    {with(asked, other, all(3)...), 1000, []string{"prompts count 1,234 tokens where 1,000 were asked"}},
-		"some":              {with(asked, other, 0), n, []string{"prompts count 1,234 to " + Grouped(n) + " tokens where " + Grouped(n) + " were asked"}},
+		"some":              {with(asked, other, 0), n, []string{"prompts count 1,234 to " + format.Grouped(n) + " tokens where " + format.Grouped(n) + " were asked"}},
 	} {
 		if diff := cmp.Diff(test.want, DoubtLength(test.samples, test.asked)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

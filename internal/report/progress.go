@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // A Progress is how far a step of a bench is.
@@ -44,7 +46,7 @@ func (p Progress) Line(width int) string {
 	}
 	bar := min(mostBar, width-length(words)-length(tail)-4)
 	if width > 0 && bar < leastBar {
-		return cut(cut(words, width-length(tail))+tail, width)
+		return format.Shorten(format.Shorten(words, width-length(tail))+tail, width)
 	}
 	if bar < leastBar {
 		return words + tail

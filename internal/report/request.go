@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -11,9 +12,9 @@ import (
 // RequestLine is one request in one line without its end, the target's name
 // filled up to so many columns.
 func RequestLine(s Sample, names int) string {
-	head := fmt.Sprintf("%s %s %s ", s.Start.Format("15:04:05"), padLeft(fmt.Sprintf("#%d", s.Round), 5), pad(clean(s.Target), names))
+	head := fmt.Sprintf("%s %s %s ", s.Start.Format("15:04:05"), padLeft(fmt.Sprintf("#%d", s.Round), 5), pad(format.Clean(s.Target), names))
 	if s.Outcome != probe.OK {
-		return fmt.Sprintf("%s%s after %s: %s", head, s.Outcome, duration(s.Elapsed), Meaning(s.Outcome))
+		return fmt.Sprintf("%s%s after %s: %s", head, s.Outcome, format.Duration(s.Elapsed), Meaning(s.Outcome))
 	}
 	parts := []string{
 		pad(string(s.Outcome), 2),
@@ -31,14 +32,14 @@ func tokenCount(c wire.Count) string {
 	if !c.Known {
 		return "?"
 	}
-	return Grouped(c.N)
+	return format.Grouped(c.N)
 }
 
 func latency(s Seconds) string {
 	if !s.Known {
 		return pad("none", 7)
 	}
-	return pad(durationOf(s.Value), 7)
+	return pad(format.Seconds(s.Value), 7)
 }
 
 // speed is the tokens of an answer by the time that all of it took.
@@ -46,5 +47,5 @@ func speed(s Sample) string {
 	if !s.Output.Known || !s.E2EL.Known || s.E2EL.Value <= 0 {
 		return ""
 	}
-	return digits(float64(s.Output.N)/s.E2EL.Value) + " tok/s"
+	return format.Digits(float64(s.Output.N)/s.E2EL.Value) + " tok/s"
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
 )
 
@@ -61,7 +62,7 @@ func add(list []plot.Series, name string, style plot.Style, points []plot.Point)
 	if len(points) == 0 {
 		return list
 	}
-	return append(list, plot.Series{Name: clean(name), Style: style, Points: points})
+	return append(list, plot.Series{Name: format.Clean(name), Style: style, Points: points})
 }
 
 // byTarget are the samples of each target, in the order in which they are first
@@ -105,9 +106,9 @@ func courseOf(list []Sample, start time.Time, of func(Sample) Seconds) []plot.Po
 		if !v.Known {
 			continue
 		}
-		label := fmt.Sprintf("%s, round %d: %s", clean(s.Target), s.Round, durationOf(v.Value))
+		label := fmt.Sprintf("%s, round %d: %s", format.Clean(s.Target), s.Round, format.Seconds(v.Value))
 		if !succeeded(s) {
-			label = fmt.Sprintf("%s, round %d: %s after %s", clean(s.Target), s.Round, s.Outcome, durationOf(v.Value))
+			label = fmt.Sprintf("%s, round %d: %s after %s", format.Clean(s.Target), s.Round, s.Outcome, format.Seconds(v.Value))
 		}
 		points = append(points, plot.Point{X: s.Start.Sub(start).Seconds(), Y: v.Value, Label: label})
 	}

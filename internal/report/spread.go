@@ -1,9 +1,6 @@
 package report
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // Spread is how values are spread that are all known. They are in seconds, stay
 // the caller's, and their order does not matter.
@@ -14,7 +11,7 @@ func Spread(values []float64) Distribution {
 	sorted := slices.Sorted(slices.Values(values))
 	d := Distribution{Count: len(sorted), Mean: mean(sorted)}
 	for _, share := range Shares() {
-		v := quantile(sorted, share)
+		v := QuantileOf(sorted, share)
 		d.Quantiles = append(d.Quantiles, Quantile{Share: share, Value: v, Low: v, High: v})
 	}
 	return d
@@ -37,23 +34,23 @@ func mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// quantile interpolates between the two ranks closest to
+// QuantileOf interpolates between the two ranks closest to
 //
 //	h = (n − 1) · share
 //
 // of a sorted list that is not empty. It is definition 7 of Hyndman and Fan,
-// Sample Quantiles in Statistical Packages (1996), and the default of R, of numpy
-// and so of the tools whose tables ours are laid beside.
-func quantile(sorted []float64, share float64) float64 {
+// Sample Quantiles in Statistical Packages (1996), and the default of R and numpy,
+// and so of the tools whose tables are compared with ours.
+func QuantileOf[T ~int64 | ~float64](sorted []T, share float64) T {
 	h := float64(len(sorted)-1) * share
-	below := int(math.Floor(h))
+	below := int(h)
 	above := min(below+1, len(sorted)-1)
-	return sorted[below] + (h-float64(below))*(sorted[above]-sorted[below])
+	return sorted[below] + T((h-float64(below))*float64(sorted[above]-sorted[below]))
 }
 
 // median is that of a list in any order that is not empty.
 func median(values []float64) float64 {
-	return quantile(slices.Sorted(slices.Values(values)), 0.5)
+	return QuantileOf(slices.Sorted(slices.Values(values)), 0.5)
 }
 
 // medianITL is the median inter-token latency of one request.

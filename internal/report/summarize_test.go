@@ -140,7 +140,7 @@ func TestWarnings(t *testing.T) {
 
 // What is summed up is told apart by its words, which are the probe's.
 func TestWordsOfDoubtsAreThoseOfTheProbe(t *testing.T) {
-	source, err := os.ReadFile("../probe/doubt.go")
+	source, err := os.ReadFile("../probe/warning.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
 )
 
@@ -19,7 +20,7 @@ func cumulated(values []float64) []plot.Point {
 	var points []plot.Point
 	for _, i := range ranks(len(sorted)) {
 		share := float64(i+1) / float64(len(sorted))
-		label := fmt.Sprintf("%s: %s", percentile(share), durationOf(sorted[i]))
+		label := fmt.Sprintf("%s: %s", percentile(share), format.Seconds(sorted[i]))
 		points = append(points, plot.Point{X: sorted[i], Y: share, Label: label})
 	}
 	return points

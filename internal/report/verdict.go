@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // Verdict says in words what l shows of b in relation to a: "b is 2.3 to 2.9
@@ -11,7 +13,7 @@ import (
 func Verdict(l Line, a, b string) string {
 	words := finding(l, a, b)
 	if l.Metric == "TPOT" && l.A > 0 && l.B > 0 {
-		words += fmt.Sprintf("; %s decodes %s tokens/s, %s %s", a, digits(1/l.A), b, digits(1/l.B))
+		words += fmt.Sprintf("; %s decodes %s tokens/s, %s %s", a, format.Digits(1/l.A), b, format.Digits(1/l.B))
 	}
 	return words
 }

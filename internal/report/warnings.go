@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // warningsOf says what is doubtful about the numbers of successful samples, each
@@ -13,7 +15,7 @@ import (
 func warningsOf(good []Sample, canceled int) []string {
 	var list []string
 	if canceled > 0 {
-		list = append(list, counted(canceled, "request")+" cut off at the end: counted nowhere")
+		list = append(list, format.Count(canceled, "request")+" cut off at the end: counted nowhere")
 	}
 	for _, text := range []string{
 		cached(good), veiled(good), belated(good), joined(good), untold(good), unattributed(good), batches(burstsOf(good)), lengths(good), fewForTails(good),
@@ -32,7 +34,9 @@ func number(samples []Sample, is func(Sample) bool) int {
 }
 
 // of is "3 of 10 requests".
-func of(n, total int, noun string) string { return Grouped(n) + " of " + many(total, noun) }
+func of(n, total int, noun string) string {
+	return format.Grouped(n) + " of " + format.Count(total, noun)
+}
 
 func contaminated(s Sample) bool { return s.Contaminated }
 
@@ -103,7 +107,7 @@ func batches(b bursts) string {
 		return of(b.together, b.frames, "token frame") + " arrived together with the one before: the server or a proxy sends them in bursts, so chunk gaps are its timer's and ITL is the mean over each burst"
 	case b.packed():
 		return fmt.Sprintf("a token frame carries %s tokens in the mean: ITL is a mean within frames, and chunk gaps are the server's rhythm, not the engine's",
-			digits(b.perFrame))
+			format.Digits(b.perFrame))
 	}
 	return ""
 }
@@ -149,7 +153,7 @@ func lengths(good []Sample) string {
 	if least >= most {
 		return ""
 	}
-	return fmt.Sprintf("answers are %s to %s long: E2EL differs with them", Grouped(least), many(most, "token"))
+	return fmt.Sprintf("answers are %s to %s long: E2EL differs with them", format.Grouped(least), format.Count(most, "token"))
 }
 
 // fewForTails names the quantiles that fewer than ten requests lie beyond.
@@ -170,7 +174,7 @@ func fewForTails(good []Sample) string {
 	if few == nil {
 		return ""
 	}
-	text := fmt.Sprintf("of %s fewer than ten lie beyond %s", many(n, "request"), enumerate(few))
+	text := fmt.Sprintf("of %s fewer than ten lie beyond %s", format.Count(n, "request"), format.List(few))
 	if last := Shares()[len(Shares())-1]; float64(n)*(1-last) < 1 {
 		text += ", and " + percentile(last) + " is little but the longest"
 	}
@@ -179,14 +183,6 @@ func fewForTails(good []Sample) string {
 
 // percentile is the name of a quantile: "P99".
 func percentile(share float64) string { return fmt.Sprintf("P%g", math.Round(share*1e4)/1e2) }
-
-// enumerate is "a, b and c".
-func enumerate(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
-}
 
 // told are parts of a single request's doubts that are summed up above.
 func told() []string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -70,16 +71,16 @@ func (p *printer) gap() { p.text.WriteString("\n") }
 // headline names the target and its outcome; of a failure also the error.
 func (p *printer) headline() {
 	r := p.r
-	words := p.brush.paint(bold, clean(r.Target)) + "  " + p.brush.paint(outcomePaint(r.Outcome), string(r.Outcome))
+	words := p.brush.paint(bold, format.Clean(r.Target)) + "  " + p.brush.paint(outcomePaint(r.Outcome), string(r.Outcome))
 	if r.Outcome != probe.OK {
 		words += ": " + Meaning(r.Outcome)
 	}
 	p.text.WriteString(strings.Join(wrap(words, p.width), "\n") + "\n")
-	if what := strings.Join(known(clean(r.Model), clean(r.API), promptWord(r.Prompt)), ", "); what != "" {
+	if what := strings.Join(known(format.Clean(r.Model), format.Clean(r.API), promptWord(r.Prompt)), ", "); what != "" {
 		p.line("", what)
 	}
 	if r.Err != nil {
-		p.line("error", clean(r.Err.Error()))
+		p.line("error", format.Clean(r.Err.Error()))
 	}
 }
 
@@ -87,7 +88,7 @@ func promptWord(prompt string) string {
 	if prompt == "" {
 		return ""
 	}
-	return clean(prompt) + " prompt"
+	return format.Clean(prompt) + " prompt"
 }
 
 // known leaves out empty texts.
@@ -161,7 +162,7 @@ func (p *printer) phases() {
 	}
 	limit, cells := list[len(list)-1].to, p.width-labelWidth-valueWidth
 	for _, ph := range list {
-		value := padLeft(duration(ph.to-ph.from), valueWidth-2) + "  "
+		value := padLeft(format.Duration(ph.to-ph.from), valueWidth-2) + "  "
 		p.raw(ph.label, value+p.brush.paint(ph.paint, span(ph.from, ph.to, limit, cells)))
 	}
 	p.raw("", strings.Repeat(" ", valueWidth)+p.brush.paint(dim, axis(limit, cells)))
@@ -211,14 +212,14 @@ func longestWords(r *probe.Result, frame int) string {
 	tokens := r.Timeline.Tokens
 	if last := len(tokens) - 1; frame < 0 {
 		return fmt.Sprintf("longest %s, from %s, after token frame %d: the probe died in it",
-			duration(r.Timeline.Open), duration(tokens[last].At), last+1)
+			format.Duration(r.Timeline.Open), format.Duration(tokens[last].At), last+1)
 	}
 	return fmt.Sprintf("longest %s, from %s, before token frame %d of %d",
-		duration(tokens[frame].At-tokens[frame-1].At), duration(tokens[frame-1].At), frame+1, len(tokens))
+		format.Duration(tokens[frame].At-tokens[frame-1].At), format.Duration(tokens[frame-1].At), frame+1, len(tokens))
 }
 
 func scaleWords(longest time.Duration, per int) string {
-	words := "█ is " + duration(longest) + ", ▁ less than " + duration(longest/time.Duration(len(levels)))
+	words := "█ is " + format.Duration(longest) + ", ▁ less than " + format.Duration(longest/time.Duration(len(levels)))
 	if per > 1 {
 		words += fmt.Sprintf("; a column is the longest of %d gaps", per)
 	}
@@ -232,7 +233,7 @@ func (p *printer) accounts() {
 	p.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s",
 		count(r.Usage.Prompt), count(r.Usage.Cached), count(r.Usage.Generated()), count(r.Usage.Reasoning)))
 	if n := len(r.Timeline.Tokens); n > 0 {
-		p.line("frames", fmt.Sprintf("%s, %d coalesced with the one before", counted(n, "token frame"), r.Timeline.Coalesced()))
+		p.line("frames", fmt.Sprintf("%s, %d coalesced with the one before", format.Count(n, "token frame"), r.Timeline.Coalesced()))
 		p.line("tokens", sourceWords(r.Source))
 	}
 	if r.Stamp != "" {
@@ -240,10 +241,10 @@ func (p *printer) accounts() {
 	}
 	p.line("finish", finishWords(r.Finish))
 	if r.TraceID != "" {
-		p.line("trace", clean(r.TraceID))
+		p.line("trace", format.Clean(r.TraceID))
 	}
 	for _, w := range r.Warnings {
-		p.line("warning", clean(w.Error()))
+		p.line("warning", format.Clean(w.Error()))
 	}
 }
 
@@ -258,7 +259,7 @@ func finishWords(finish string) string {
 	if finish == "" {
 		return "no finish reason came"
 	}
-	return "finish reason " + clean(finish)
+	return "finish reason " + format.Clean(finish)
 }
 
 // stampWords says who stamped the token frames, and how late they were read.
@@ -268,7 +269,7 @@ func stampWords(r *probe.Result) string {
 	}
 	words := "by the kernel"
 	if d, ok := r.Timeline.MaxReadDelay(); ok {
-		words += ", and read at most " + duration(d) + " later"
+		words += ", and read at most " + format.Duration(d) + " later"
 	}
 	return words
 }
@@ -293,10 +294,10 @@ func (p *printer) verdict() {
 	if r.Outcome == probe.OK {
 		words := p.brush.paint(green, "ok") + ": " + Meaning(probe.OK)
 		if n := r.Usage.Generated(); n.Known {
-			words += ", " + counted(n.N, "token")
+			words += ", " + format.Count(n.N, "token")
 		}
 		if d, ok := r.E2EL(); ok {
-			words += " in " + duration(d)
+			words += " in " + format.Duration(d)
 		}
 		p.line("verdict", words)
 		return

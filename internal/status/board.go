@@ -15,32 +15,11 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A Target is what the page says about a target beside its results.
-type Target struct {
-	Name, Group, Model, API string
-	URL                     string // a password in it is never shown
-	Prompt                  string // name of the prompt workload
-	PromptTokens, MaxTokens int    // asked for; 0 if unknown
-	Interval                time.Duration
-	TokensPerDay            int // what probing costs at this interval; 0 if unknown
-	Objectives              []probe.Objective
-	Notes                   []string // capabilities about the server, such as fields that it rejects
-	Server, Version         string   // kind of server, and what it says it is; empty if unknown
-	Abilities               []probe.Ability
-
-	// InFlight is the number of probes under way and the start of the oldest;
-	// nil if nobody knows. It is called without a lock held.
-	InFlight func() (n int, oldest time.Time)
-
-	// Hint is what to do about a failed result, in one sentence; nil or an
-	// empty answer for no hint. It does not retain its argument.
-	Hint func(r *probe.Result) string
-}
-
 // A Board holds the last results of each target. It is safe for concurrent use.
 type Board struct {
 	started time.Time
 	version string
+	hint    func(*probe.Result) string
 	ready   atomic.Bool
 
 	mu        sync.Mutex // guards all below
@@ -51,14 +30,16 @@ type Board struct {
 }
 
 // NewBoard returns a board without targets that is not ready yet. The page shows
-// version and the time since started.
-func NewBoard(started time.Time, version string) *Board {
-	return &Board{started: started, version: version, histories: map[string]*history{}}
+// version and the time since started. The function hint returns what to do about a
+// failed result, in one sentence or empty; it does not retain the result, and may
+// be nil.
+func NewBoard(started time.Time, version string, hint func(*probe.Result) string) *Board {
+	return &Board{started: started, version: version, hint: hint, histories: map[string]*history{}}
 }
 
-// Set adds a target or, if its name is known, describes it anew and keeps its
-// results.
-func (b *Board) Set(t Target) {
+// Set adds a target or, if its name is known, replaces its description and keeps
+// its results.
+func (b *Board) Set(t probe.Description) {
 	t.URL = redact(t.URL)
 	t.Objectives = slices.Clone(t.Objectives)
 	t.Notes = slices.Clone(t.Notes)
@@ -121,7 +102,10 @@ func (b *Board) Record(r *probe.Result) {
 	if !ok || r.Outcome == probe.Canceled {
 		return
 	}
-	e := newEntry(r, t, time.Now())
+	e := newEntry(r, t.Objectives, time.Now())
+	if b.hint != nil && r.Outcome != probe.OK {
+		e.hint = b.hint(r)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h, ok := b.histories[r.Target]
@@ -133,19 +117,19 @@ func (b *Board) Record(r *probe.Result) {
 	h.add(e, shareOf(len(b.names)))
 }
 
-func (b *Board) target(name string) (Target, bool) {
+func (b *Board) target(name string) (probe.Description, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h, ok := b.histories[name]
 	if !ok {
-		return Target{}, false
+		return probe.Description{}, false
 	}
 	return h.target, true
 }
 
 // A snapshot is one target at one moment. The entries are shared and only read.
 type snapshot struct {
-	target  Target
+	target  probe.Description
 	now     time.Time
 	kept    []*entry // everything there is, oldest first
 	recent  []*entry // those of the last hour, without failures that outlived the ring

@@ -47,9 +47,9 @@ func broken(target string, o probe.Outcome, text string) *probe.Result {
 }
 
 func newTestBoard(targets ...string) *Board {
-	b := NewBoard(time.Now(), "v1")
+	b := NewBoard(time.Now(), "v1", nil)
 	for _, name := range targets {
-		b.Set(Target{Name: name, Interval: 10 * time.Second})
+		b.Set(probe.Description{Name: name, Interval: 10 * time.Second})
 	}
 	return b
 }
@@ -220,9 +220,9 @@ func TestManyTargetsShareTheMemory(t *testing.T) {
 
 // TestOneResultIsAlwaysKept has more targets than there is room for.
 func TestOneResultIsAlwaysKept(t *testing.T) {
-	h := newHistory(Target{})
+	h := newHistory(probe.Description{})
 	for range 3 {
-		h.add(newEntry(success("a", ms, 2*ms), Target{}, time.Now()), shareOf(allNumbers+1))
+		h.add(newEntry(success("a", ms, 2*ms), nil, time.Now()), shareOf(allNumbers+1))
 	}
 	if len(h.ring) != 1 {
 		t.Errorf("%d results kept, want 1", len(h.ring))
@@ -242,7 +242,7 @@ func TestTextsAreCut(t *testing.T) {
 func TestSetKeepsResultsAndOrder(t *testing.T) {
 	b := newTestBoard("b", "a")
 	b.Record(success("b", ms))
-	b.Set(Target{Name: "b", Model: "new"})
+	b.Set(probe.Description{Name: "b", Model: "new"})
 
 	var got []string
 	for _, s := range b.snapshots() {
@@ -260,8 +260,8 @@ func TestPasswordsAreNotKept(t *testing.T) {
 		"http://me@host/":        "http://me@host/",
 		"::not a url":            "::not a url",
 	} {
-		b := NewBoard(time.Now(), "v1")
-		b.Set(Target{Name: "a", URL: raw})
+		b := NewBoard(time.Now(), "v1", nil)
+		b.Set(probe.Description{Name: "a", URL: raw})
 		if got := b.snapshots()[0].target.URL; got != want {
 			t.Errorf("%s is kept as %s, want %s", raw, got, want)
 		}
@@ -274,7 +274,7 @@ func TestBoardIsSafeForConcurrentUse(t *testing.T) {
 	for _, do := range []func(){
 		func() { b.Record(success("a", ms, 2*ms)) },
 		func() { b.Record(broken("b", probe.Timeout, "slow")) },
-		func() { b.Set(Target{Name: "b"}); b.Skipped("b", "late") },
+		func() { b.Set(probe.Description{Name: "b"}); b.Skipped("b", "late") },
 		func() { b.Remove("b"); b.SetReady(true) },
 		func() { get(t, b, "/"); get(t, b, "/api/v1/results"); get(t, b, "/api/v1/targets") },
 	} {
@@ -317,8 +317,8 @@ func TestStates(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				b := NewBoard(began, "v1")
-				b.Set(Target{Name: "a", Interval: test.interval, InFlight: func() (int, time.Time) {
+				b := NewBoard(began, "v1", nil)
+				b.Set(probe.Description{Name: "a", Interval: test.interval, InFlight: func() (int, time.Time) {
 					if test.inFlight == 0 {
 						return 0, time.Time{}
 					}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -96,10 +97,10 @@ func (e *entry) failure() failure {
 	return f
 }
 
-func workload(t Target) []string {
+func workload(t probe.Description) []string {
 	var words []string
 	if t.PromptTokens > 0 || t.MaxTokens > 0 {
-		words = append(words, fmt.Sprintf("%s prompt, %s → %s tokens", t.Prompt, grouped(t.PromptTokens), grouped(t.MaxTokens)))
+		words = append(words, fmt.Sprintf("%s prompt, %s → %s tokens", t.Prompt, format.Grouped(t.PromptTokens), format.Grouped(t.MaxTokens)))
 	} else if t.Prompt != "" {
 		words = append(words, t.Prompt+" prompt")
 	}
@@ -134,7 +135,7 @@ func (s *snapshot) share() string {
 		return ""
 	}
 	share := float64(s.summary.ok) / float64(s.summary.results)
-	return fmt.Sprintf("%s of %s ok (%s)", grouped(s.summary.ok), grouped(s.summary.results), percent(share))
+	return fmt.Sprintf("%s of %s ok (%s)", format.Grouped(s.summary.ok), format.Grouped(s.summary.results), percent(share))
 }
 
 // contaminated is a note on the prompts of the last hour that no cache could
@@ -150,7 +151,7 @@ func (s *snapshot) contaminated() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s of %s prompts of the last %s were in the server's cache, and should not have been: they are not in TTFT",
-		grouped(n), grouped(len(s.recent)), s.windowWords())}
+		format.Grouped(n), format.Grouped(len(s.recent)), s.windowWords())}
 }
 
 // tainted is a note on the probes of the last hour that the prober read late.
@@ -165,7 +166,7 @@ func (s *snapshot) tainted() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s of %s probes of the last %s were read late, by the prober and not from a late server: they are not in ITL",
-		grouped(n), grouped(len(s.recent)), s.windowWords())}
+		format.Grouped(n), format.Grouped(len(s.recent)), s.windowWords())}
 }
 
 func (s *snapshot) metrics() []metric {
@@ -188,7 +189,7 @@ func (s *snapshot) metrics() []metric {
 func row(key, name, long string, last *float64, q quantiles) metric {
 	return metric{
 		Key: key, Name: name, Long: long, Last: optional(last), P50: optional(q.P50), P95: optional(q.P95),
-		P50Value: number(q.P50), P95Value: number(q.P95), N: q.N, Count: grouped(q.N),
+		P50Value: number(q.P50), P95Value: number(q.P95), N: q.N, Count: format.Grouped(q.N),
 	}
 }
 
@@ -225,7 +226,7 @@ func promise(o probe.Objective) string {
 func (s *snapshot) skippedWords() []string {
 	var words []string
 	for reason, n := range s.skipped {
-		words = append(words, fmt.Sprintf("%s %s", grouped(n), reason))
+		words = append(words, fmt.Sprintf("%s %s", format.Grouped(n), reason))
 	}
 	slices.Sort(words)
 	return words

@@ -5,46 +5,26 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // unit stands between a number and its unit, and keeps them on one line.
 const unit = "\u00a0"
 
-// precise spells seconds with three significant digits: "850 µs", "12.3 ms",
+// precise writes seconds with three significant digits: "850 µs", "12.3 ms",
 // "1.63 s".
 func precise(seconds float64) string {
-	return scaled(seconds, fixed)
+	return strings.Replace(format.Seconds(seconds), " ", unit, 1)
 }
 
-// round spells seconds without final zeros: "2 s", "1.5 s", "250 ms".
+// round writes seconds without final zeros: "2 s", "1.5 s", "250 ms".
 func round(seconds float64) string {
-	return scaled(seconds, func(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) })
-}
-
-// scaled picks the unit, so that the number is below 1000 wherever it can be.
-func scaled(seconds float64, spell func(float64) string) string {
-	switch {
-	case seconds == 0:
-		return "0" + unit + "s"
-	case seconds < 999.5e-6:
-		return spell(seconds*1e6) + unit + "µs"
-	case seconds < 999.5e-3:
-		return spell(seconds*1e3) + unit + "ms"
-	case seconds < 999.5:
-		return spell(seconds) + unit + "s"
+	number, name, _ := strings.Cut(format.Seconds(seconds), " ")
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 	}
-	return strconv.FormatFloat(seconds, 'f', 0, 64) + unit + "s"
-}
-
-// fixed is a number below 1000 with three digits.
-func fixed(v float64) string {
-	switch {
-	case v < 9.995:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	case v < 99.95:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 0, 64)
+	return number + unit + name
 }
 
 // optional is v spelled, or a dash.
@@ -70,19 +50,6 @@ func span(d time.Duration) string {
 	return strconv.Itoa(int(d.Hours())/24) + unit + "d " + strconv.Itoa(int(d.Hours())%24) + unit + "h"
 }
 
-// grouped spells a whole number with a comma every three digits.
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	var b strings.Builder
-	for i, r := range s {
-		if i > 0 && (len(s)-i)%3 == 0 && s[i-1] != '-' {
-			b.WriteByte(',')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
 // large spells a big number with three digits: "182 M".
 func large(n int) string {
 	switch {
@@ -91,7 +58,7 @@ func large(n int) string {
 	case n >= 1e6:
 		return strconv.FormatFloat(float64(n)/1e6, 'g', 3, 64) + unit + "M"
 	}
-	return grouped(n)
+	return format.Grouped(n)
 }
 
 // percent spells a share. It rounds down, so that 100 % means all.

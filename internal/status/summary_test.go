@@ -80,7 +80,7 @@ func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	quick := probe.Objective{Name: "quick", Signal: probe.SignalTTFT, Limit: 150 * ms, Goal: 0.9}
 	up := probe.Objective{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.5}
 	b := newTestBoard()
-	b.Set(Target{Name: "a", Objectives: []probe.Objective{quick, up}})
+	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick, up}})
 	b.Record(success("a", 100*ms, 200*ms))
 	b.Record(success("a", 200*ms, 300*ms))
 	b.Record(broken("a", probe.DNS, "no such host"))
@@ -95,7 +95,7 @@ func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 
 	relaxed := quick
 	relaxed.Limit = time.Second
-	b.Set(Target{Name: "a", Objectives: []probe.Objective{relaxed}})
+	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{relaxed}})
 	b.Record(success("a", 200*ms, 300*ms))
 	if diff := cmp.Diff([]tally{{relaxed, 1, 1}}, b.snapshots()[0].tallies(), cmp.AllowUnexported(tally{})); diff != "" {
 		t.Errorf("tallies by the new limit (-want +got):\n%s", diff)

@@ -17,8 +17,8 @@ func day() time.Time { return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC) }
 func ms(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
 
 // fixedTarget has an objective of each shape.
-func fixedTarget() Target {
-	return Target{
+func fixedTarget() probe.Description {
+	return probe.Description{
 		Name: "a", Model: "llama", Prompt: "cold", Group: "g", API: "openai-chat",
 		URL:      "https://user:secret@llm.example:8443/v1?key=secret",
 		Interval: 10 * time.Second,
@@ -151,8 +151,8 @@ func randomGap(from *rand.Rand) time.Duration {
 }
 
 // randomTargets are the targets of random.
-func randomTargets() []Target {
+func randomTargets() []probe.Description {
 	a, b := fixedTarget(), fixedTarget()
 	b.Name, b.API, b.URL = "b", "tgi", "http://tgi.example"
-	return []Target{a, b}
+	return []probe.Description{a, b}
 }

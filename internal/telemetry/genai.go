@@ -48,7 +48,7 @@ const (
 	tokenOutput = "output"
 )
 
-func operationDuration(_ Target, r *probe.Result) iter.Seq[sample] {
+func operationDuration(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	if r.Outcome != probe.OK {
 		return only(sample{at: point{string(r.Outcome)}, value: r.Elapsed.Seconds(), marked: true}, true)
 	}
@@ -56,7 +56,7 @@ func operationDuration(_ Target, r *probe.Result) iter.Seq[sample] {
 	return only(sample{value: d.Seconds(), marked: true}, ok)
 }
 
-func tokenUsage(_ Target, r *probe.Result) iter.Seq[sample] {
+func tokenUsage(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
 		in, out := r.Usage.Prompt, r.Usage.Generated()
 		if in.Known && !yield(ofType(tokenInput, in)) {
@@ -100,14 +100,14 @@ func provider(api string) string {
 // genAIAttributes are what every metric and span of a target carries in the words
 // of the conventions. The traffic is marked as synthetic, so that panels of real
 // users can leave it out.
-func genAIAttributes(t Target) []attribute.KeyValue {
+func genAIAttributes(t probe.Description) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		semconv.GenAIOperationNameKey.String(operation(t.API)),
 		semconv.GenAIProviderNameKey.String(provider(t.API)),
 		semconv.GenAIRequestModel(valid(cmp.Or(t.Model, unknown))),
 		semconv.UserAgentSyntheticTypeTest,
 	}
-	if host, port := t.server(); host != "" {
+	if host, port := serverOf(t.URL); host != "" {
 		all = append(all, semconv.ServerAddress(host), semconv.ServerPort(port))
 	}
 	return all

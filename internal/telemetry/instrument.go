@@ -23,7 +23,7 @@ type Instrument struct {
 	// Exactly one of these is set. What a result adds is recorded when the result
 	// comes; what is known of a target or of the prober is read when somebody
 	// collects.
-	ofResult func(Target, *probe.Result) iter.Seq[sample]
+	ofResult func(probe.Description, *probe.Result) iter.Seq[sample]
 	ofTarget func(facts) iter.Seq[sample]
 	ofSelf   func(self) iter.Seq[sample]
 }
@@ -62,8 +62,8 @@ type Label struct {
 	Values []string // all it can have; nil if the configuration or the build names them
 	From   string   // who names them, in words, if Values is nil
 
-	of   func(Target) []string // a target's values, if Values is nil and series must exist before their first sample
-	fact func(Target) string   // the one value that a target has, which is no part of a point
+	of   func(probe.Description) []string // a target's values, if Values is nil and series must exist before their first sample
+	fact func(probe.Description) string   // the one value that a target has, which is no part of a point
 }
 
 // A point is the values of an instrument's own labels, in their order: which of
@@ -124,10 +124,10 @@ func (i Instrument) labelNames() []string {
 }
 
 // labelValues are the values for labelNames in one series of a target.
-func (i Instrument) labelValues(t Target, p point) []string {
+func (i Instrument) labelValues(t probe.Description, p point) []string {
 	var values []string
 	if i.Scope == ScopeTarget {
-		values = t.labels()
+		values = labels(t)
 	}
 	own := p[:]
 	for _, l := range i.Labels {
@@ -141,7 +141,7 @@ func (i Instrument) labelValues(t Target, p point) []string {
 }
 
 // points are all series of a target.
-func (i Instrument) points(t Target) []point {
+func (i Instrument) points(t probe.Description) []point {
 	all := []point{{}}
 	for n, label := range i.Labels {
 		var longer []point
@@ -156,7 +156,7 @@ func (i Instrument) points(t Target) []point {
 	return all
 }
 
-func (l Label) values(t Target) []string {
+func (l Label) values(t probe.Description) []string {
 	if l.of != nil {
 		return l.of(t)
 	}

@@ -29,10 +29,10 @@ type ledger struct {
 // A backend is a metrics library.
 type backend interface {
 	// open makes one series of a row, at zero where the library can show that.
-	open(row int, t Target, p point) sink
+	open(row int, t probe.Description, p point) sink
 
 	// close ends what open made, where the library can.
-	close(row int, t Target, p point)
+	close(row int, t probe.Description, p point)
 }
 
 // A sink takes the values of one series. Its methods are safe for concurrent use.
@@ -71,20 +71,20 @@ func newLedger(b Build, rows []Instrument, back backend, f *failures) *ledger {
 	}
 	for row := range rows {
 		if rows[row].Scope == ScopeProber {
-			l.own[row] = l.reopen(row, nil, Target{}, Target{})
+			l.own[row] = l.reopen(row, nil, probe.Description{}, probe.Description{})
 		}
 	}
 	return l
 }
 
 // Set implements [Recorder].
-func (l *ledger) Set(t Target) {
-	t = t.clean()
+func (l *ledger) Set(t probe.Description) {
+	t = clean(t)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	old, known := l.accounts[t.Name]
 	if known {
-		t = t.learned(old.facts.target)
+		t = inherit(t, old.facts.target)
 	}
 	now := l.set(t)
 	if known && t.Model != old.facts.target.Model {
@@ -94,9 +94,9 @@ func (l *ledger) Set(t Target) {
 
 // set makes t what is known of the target. The account is a new one if the
 // target is, or if its labels changed.
-func (l *ledger) set(t Target) *account {
+func (l *ledger) set(t probe.Description) *account {
 	a, known := l.accounts[t.Name]
-	if known && !a.facts.target.sameSeries(t) {
+	if known && !slices.Equal(labels(a.facts.target), labels(t)) {
 		l.end(a)
 		known = false
 	}
@@ -117,7 +117,7 @@ func (l *ledger) set(t Target) *account {
 
 // reopen ends the series that t no longer has, makes those that it lacks, and
 // returns all that it has now.
-func (l *ledger) reopen(row int, had map[point]sink, before, t Target) map[point]sink {
+func (l *ledger) reopen(row int, had map[point]sink, before, t probe.Description) map[point]sink {
 	i := l.rows[row]
 	if i.Scope == ScopeProber && l.own[row] != nil {
 		return l.own[row]
@@ -164,17 +164,17 @@ func (l *ledger) Record(r *probe.Result) { l.record(r) }
 
 // record records r, and returns the target it is of. ok is false if it was not
 // to be counted.
-func (l *ledger) record(r *probe.Result) (t Target, ok bool) {
+func (l *ledger) record(r *probe.Result) (t probe.Description, ok bool) {
 	if r.Outcome == probe.Canceled {
-		return Target{}, false
+		return probe.Description{}, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a, ok := l.accounts[r.Target]
 	if !ok || a.late(r) {
-		return Target{}, false
+		return probe.Description{}, false
 	}
-	if t, ok := a.facts.target.told(r); ok {
+	if t, ok := told(a.facts.target, r); ok {
 		a = l.set(t)
 	}
 	a.facts.note(r)
@@ -211,10 +211,10 @@ func (a *account) late(r *probe.Result) bool {
 
 // told returns t with the model and the API of a result, and who stamped its token
 // frames, if it had any. ok is false if that changes nothing.
-func (t Target) told(r *probe.Result) (told Target, ok bool) {
-	told = t
-	told.Model, told.API, told.Stamp = cmp.Or(r.Model, t.Model), cmp.Or(r.API, t.API), cmp.Or(r.Stamp, t.Stamp)
-	return told, told.Model != t.Model || told.API != t.API || told.Stamp != t.Stamp
+func told(t probe.Description, r *probe.Result) (now probe.Description, ok bool) {
+	now = t
+	now.Model, now.API, now.Stamp = cmp.Or(r.Model, t.Model), cmp.Or(r.API, t.API), cmp.Or(r.Stamp, t.Stamp)
+	return now, now.Model != t.Model || now.API != t.API || now.Stamp != t.Stamp
 }
 
 // Skipped implements [Recorder].

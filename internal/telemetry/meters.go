@@ -10,6 +10,8 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // instrumentation is the scope of all that we send.
@@ -65,7 +67,7 @@ func (m *meters) begin(shared metric.Meter) (err error) {
 // open resolves the attributes once. A counter shows at zero; a histogram of
 // OpenTelemetry cannot exist without a value. Series of several targets may be
 // one, in the words of the GenAI conventions.
-func (m *meters) open(row int, t Target, p point) sink {
+func (m *meters) open(row int, t probe.Description, p point) sink {
 	i, attributes := m.rows[row], m.rows[row].attributes(t, p)
 	from, used := m.shared, m.usage
 	if i.Scope == ScopeTarget {
@@ -88,7 +90,7 @@ func (m *meters) open(row int, t Target, p point) sink {
 
 // close notes that a series has ended: the SDK keeps it, and [pruning] leaves it
 // out of what is exported. With the last of a target all of them are let go.
-func (m *meters) close(row int, t Target, p point) {
+func (m *meters) close(row int, t probe.Description, p point) {
 	i, attributes := m.rows[row], m.rows[row].attributes(t, p)
 	if i.Scope != ScopeTarget {
 		m.usage.add(i.Name, attributes.Equivalent(), -1)
@@ -128,7 +130,7 @@ func instrumentsOf(m metric.Meter, rows []Instrument, here func(Instrument) bool
 
 // attributes are the labels of one series as OpenTelemetry has them. Those of the
 // GenAI conventions are absent rather than empty.
-func (i Instrument) attributes(t Target, p point) attribute.Set {
+func (i Instrument) attributes(t probe.Description, p point) attribute.Set {
 	var all []attribute.KeyValue
 	if i.Scope == ScopeGenAI {
 		all = genAIAttributes(t)
@@ -240,7 +242,7 @@ func (i Instrument) observable(m metric.Meter) (metric.Observable, func(metric.O
 func (i Instrument) read(targets []facts, me self, to func(float64, metric.MeasurementOption)) {
 	if i.ofSelf != nil {
 		for s := range i.ofSelf(me) {
-			to(s.value, metric.WithAttributeSet(i.attributes(Target{}, s.at)))
+			to(s.value, metric.WithAttributeSet(i.attributes(probe.Description{}, s.at)))
 		}
 		return
 	}

@@ -165,7 +165,7 @@ func (o *OTLP) Record(r *probe.Result) {
 }
 
 // Set implements [Recorder].
-func (o *OTLP) Set(t Target) {
+func (o *OTLP) Set(t probe.Description) {
 	if o != nil {
 		o.ledger.Set(t)
 	}

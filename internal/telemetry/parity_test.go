@@ -58,7 +58,7 @@ type recount struct {
 // recounted are the histograms of n random results, by name and labels.
 func recounted(n int) map[string]*recount {
 	all := map[string]*recount{}
-	targets := map[string]Target{}
+	targets := map[string]probe.Description{}
 	for _, target := range randomTargets() {
 		targets[target.Name] = target
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // Prometheus is the recorder that is scraped. Every histogram has classic buckets
@@ -106,7 +108,7 @@ func (i Instrument) vector() vector {
 	}, i.labelNames())
 }
 
-func (v *vectors) open(row int, t Target, p point) sink {
+func (v *vectors) open(row int, t probe.Description, p point) sink {
 	values := v.rows[row].labelValues(t, p)
 	if counter, ok := v.of[row].(*prometheus.CounterVec); ok {
 		return counterSink{counter.WithLabelValues(values...)}
@@ -114,7 +116,7 @@ func (v *vectors) open(row int, t Target, p point) sink {
 	return histogramSink{v.of[row].(*prometheus.HistogramVec).WithLabelValues(values...)}
 }
 
-func (v *vectors) close(row int, t Target, p point) {
+func (v *vectors) close(row int, t probe.Description, p point) {
 	v.of[row].DeleteLabelValues(v.rows[row].labelValues(t, p)...)
 }
 
@@ -162,7 +164,7 @@ func (r *reader) Collect(to chan<- prometheus.Metric) {
 	for row, i := range r.rows {
 		if i.ofSelf != nil {
 			for s := range i.ofSelf(me) {
-				to <- r.metric(row, s, Target{}, me.since)
+				to <- r.metric(row, s, probe.Description{}, me.since)
 			}
 			continue
 		}
@@ -174,7 +176,7 @@ func (r *reader) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-func (r *reader) metric(row int, s sample, t Target, since time.Time) prometheus.Metric {
+func (r *reader) metric(row int, s sample, t probe.Description, since time.Time) prometheus.Metric {
 	i := r.rows[row]
 	values := i.labelValues(t, s.at)
 	if i.Kind == Counter {

@@ -33,7 +33,7 @@ type Recorder interface {
 	// old series end and new ones begin; when only other facts did, the series
 	// go on. A model, an API or a stamp that t leaves open stays what results told, as
 	// long as the URL is the same.
-	Set(t Target)
+	Set(t probe.Description)
 
 	// Remove ends all series of a target. A name that was never set is ignored.
 	Remove(name string)
@@ -68,7 +68,7 @@ func (j joined) Record(r *probe.Result) {
 	}
 }
 
-func (j joined) Set(t Target) {
+func (j joined) Set(t probe.Description) {
 	for _, to := range j {
 		to.Set(t)
 	}

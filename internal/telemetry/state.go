@@ -42,7 +42,7 @@ func objectiveLimit(o probe.Objective) (float64, bool) {
 }
 
 // objectiveNames are the label values of a target's objectives.
-func objectiveNames(t Target) []string {
+func objectiveNames(t probe.Description) []string {
 	var names []string
 	for _, o := range t.Objectives {
 		names = append(names, valid(o.Name))
@@ -74,26 +74,26 @@ func skipReasons() []string {
 // and what its server has taught.
 func infoLabels() []Label {
 	labels := []Label{
-		{Name: "group", From: "group of the target", fact: func(t Target) string { return t.Group }},
-		{Name: "api", From: "dialect; `unknown` until the server told", fact: func(t Target) string { return cmp.Or(t.API, unknown) }},
-		{Name: "url", From: "URL without user, password and query", fact: func(t Target) string { return t.URL }},
-		{Name: "server", From: "kind of server, as it was recognized or configured; `unknown` if it was not", fact: func(t Target) string { return cmp.Or(t.Server, unknown) }},
+		{Name: "group", From: "group of the target", fact: func(t probe.Description) string { return t.Group }},
+		{Name: "api", From: "dialect; `unknown` until the server told", fact: func(t probe.Description) string { return cmp.Or(t.API, unknown) }},
+		{Name: "url", From: "URL without user, password and query", fact: func(t probe.Description) string { return t.URL }},
+		{Name: "server", From: "kind of server, as it was recognized or configured; `unknown` if it was not", fact: func(t probe.Description) string { return cmp.Or(t.Server, unknown) }},
 	}
 	labels = append(labels, Label{
 		Name: "stamp", From: "who stamps the arrival of token frames: `kernel`, `user` for the prober itself, empty before the first was seen",
-		fact: func(t Target) string { return string(t.Stamp) },
+		fact: func(t probe.Description) string { return string(t.Stamp) },
 	})
 	for _, a := range (probe.Capabilities{}).Abilities() {
 		labels = append(labels, Label{
 			Name: a.Name, From: "`yes`, `no`, `optional` or `unknown`: " + a.Means(),
-			fact: func(t Target) string { return t.able(a.Name) },
+			fact: func(t probe.Description) string { return able(t, a.Name) },
 		})
 	}
 	return labels
 }
 
 // able is what is known of one of the server's abilities.
-func (t Target) able(name string) string {
+func able(t probe.Description, name string) string {
 	for _, a := range t.Abilities {
 		if a.Name == name {
 			return string(a.Claim)

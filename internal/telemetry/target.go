@@ -10,38 +10,14 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A Target is what telemetry must know of a target before its first result.
-type Target struct {
-	Name   string
-	Model  string // empty if it is not known yet: labelled "unknown" until a result tells
-	Prompt string // name of the workload
-
-	Group string
-	API   string // dialect; empty or "auto" if it is not known yet, as with Model
-	URL   string // shown without user, password, query and fragment
-
-	Server    string          // kind; empty if it is not known
-	Stamp     probe.Stamping  // who stamps token frames; empty until a result tells
-	Abilities []probe.Ability // what the server can be held to
-
-	Interval   time.Duration // between probes
-	Objectives []probe.Objective
-
-	// InFlight is the number of probes under way and the start of the oldest
-	// (zero if there is none); nil if nobody knows. It is called without a lock
-	// held.
-	InFlight func() (n int, oldest time.Time)
-}
-
 // A Build is which program this is.
 type Build struct{ Version, Revision string }
 
-// unknown stands for a model or an API that nobody knows yet.
+// unknown is the label value of a model, an API or a server type that is not known yet.
 const unknown = "unknown"
 
-// clean returns t without secrets, and with the words for "not known yet"
-// replaced by their absence.
-func (t Target) clean() Target {
+// clean returns t without secrets in its URL, and without an API where that is "auto".
+func clean(t probe.Description) probe.Description {
 	t.URL = shownURL(t.URL)
 	if t.API == "auto" {
 		t.API = ""
@@ -49,9 +25,9 @@ func (t Target) clean() Target {
 	return t
 }
 
-// learned returns t with what it leaves open taken from what was known of the
-// same server.
-func (t Target) learned(old Target) Target {
+// inherit returns t with what it leaves open taken from old, if that was the same
+// server.
+func inherit(t, old probe.Description) probe.Description {
 	if t.URL == old.URL {
 		t.Model, t.API, t.Server = cmp.Or(t.Model, old.Model), cmp.Or(t.API, old.API), cmp.Or(t.Server, old.Server)
 		t.Stamp = cmp.Or(t.Stamp, old.Stamp)
@@ -60,18 +36,13 @@ func (t Target) learned(old Target) Target {
 }
 
 // labels are the values of [ScopeTarget]'s labels.
-func (t Target) labels() []string {
+func labels(t probe.Description) []string {
 	return []string{valid(t.Name), valid(cmp.Or(t.Model, unknown)), valid(t.Prompt)}
 }
 
-// sameSeries reports whether the series of t and o have the same labels.
-func (t Target) sameSeries(o Target) bool {
-	return t.Name == o.Name && cmp.Or(t.Model, unknown) == cmp.Or(o.Model, unknown) && t.Prompt == o.Prompt
-}
-
-// server is the host and the port of the target's URL.
-func (t Target) server() (host string, port int) {
-	u, err := url.Parse(t.URL)
+// serverOf returns the host and the port of a URL.
+func serverOf(raw string) (host string, port int) {
+	u, err := url.Parse(raw)
 	if err != nil {
 		return "", 0
 	}
@@ -101,7 +72,7 @@ func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // facts are what is known of a target when somebody collects.
 type facts struct {
-	target Target
+	target probe.Description
 	since  time.Time // its series exist
 
 	lastProbe, lastSuccess, certExpiry time.Time // zero if there was none yet

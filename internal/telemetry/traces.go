@@ -42,7 +42,7 @@ func (s *spans) shutdown(ctx context.Context) error {
 }
 
 // record makes the span of a result. A result that names no span has none.
-func (s *spans) record(t Target, r *probe.Result) {
+func (s *spans) record(t probe.Description, r *probe.Result) {
 	own, ok := linkOf(r)
 	if s == nil || !ok {
 		return
@@ -65,13 +65,13 @@ func (s *spans) record(t Target, r *probe.Result) {
 }
 
 // spanName is the name of the GenAI conventions.
-func spanName(t Target) string {
+func spanName(t probe.Description) string {
 	return operation(t.API) + " " + valid(cmp.Or(t.Model, unknown))
 }
 
 // spanAttributes are what a span says of its probe beside what it says of the
 // target. Neither the prompt nor the answer is ever among them.
-func spanAttributes(t Target, r *probe.Result) []attribute.KeyValue {
+func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		semconv.GenAIRequestStream(true),
 		attribute.String("llm.probe.target", valid(t.Name)),

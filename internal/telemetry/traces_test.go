@@ -154,7 +154,7 @@ func TestServer(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://h/v1": "h 443", "http://h": "h 80", "http://h:8000": "h 8000", "http://[::1]:9": "::1 9", "": " 80",
 	} {
-		host, port := Target{URL: url}.server()
+		host, port := serverOf(url)
 		if got := fmt.Sprint(host, " ", port); got != want {
 			t.Errorf("%s: %s, want %s", url, got, want)
 		}

@@ -45,8 +45,8 @@ func unspoilt(m measure) measure {
 }
 
 // once records m, at most one sample a result.
-func (m measure) once(marked bool) func(Target, *probe.Result) iter.Seq[sample] {
-	return func(_ Target, r *probe.Result) iter.Seq[sample] {
+func (m measure) once(marked bool) func(probe.Description, *probe.Result) iter.Seq[sample] {
+	return func(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 		d, ok := m(r)
 		return only(sample{value: d.Seconds(), marked: marked}, ok)
 	}
@@ -62,10 +62,14 @@ func only(s sample, ok bool) iter.Seq[sample] {
 }
 
 // chunkGaps are the gaps between token frames. The longest is marked.
-func chunkGaps(_ Target, r *probe.Result) iter.Seq[sample] { return longestMarked(r, r.ChunkGaps()) }
+func chunkGaps(_ probe.Description, r *probe.Result) iter.Seq[sample] {
+	return longestMarked(r, r.ChunkGaps())
+}
 
 // tokenGaps are the inter-token latencies, none of a tainted probe. The longest is marked.
-func tokenGaps(_ Target, r *probe.Result) iter.Seq[sample] { return longestMarked(r, r.ITL()) }
+func tokenGaps(_ probe.Description, r *probe.Result) iter.Seq[sample] {
+	return longestMarked(r, r.ITL())
+}
 
 // longestMarked are the samples of a result that is ok, the first of the longest marked.
 func longestMarked(r *probe.Result, all iter.Seq[time.Duration]) iter.Seq[sample] {
@@ -98,7 +102,7 @@ const (
 )
 
 // phaseLengths are the lengths of the phases that happened.
-func phaseLengths(_ Target, r *probe.Result) iter.Seq[sample] {
+func phaseLengths(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
 		if r.Outcome != probe.OK {
 			return
@@ -125,7 +129,7 @@ func phaseLengths(_ Target, r *probe.Result) iter.Seq[sample] {
 }
 
 // failedSeconds is how long a failed probe took.
-func failedSeconds(_ Target, r *probe.Result) iter.Seq[sample] {
+func failedSeconds(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return only(sample{at: point{string(r.Outcome)}, value: r.Elapsed.Seconds()}, r.Outcome != probe.OK)
 }
 
@@ -134,7 +138,7 @@ func failedSeconds(_ Target, r *probe.Result) iter.Seq[sample] {
 func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDelay(), !r.Due.IsZero() }
 
 // oneProbe counts the probe.
-func oneProbe(_ Target, r *probe.Result) iter.Seq[sample] {
+func oneProbe(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return only(sample{at: point{string(r.Outcome)}, value: 1}, true)
 }
 
@@ -147,7 +151,7 @@ const (
 )
 
 // tokens are the token counts that the server told.
-func tokens(_ Target, r *probe.Result) iter.Seq[sample] {
+func tokens(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
 		for _, c := range []struct {
 			kind  string
@@ -166,7 +170,7 @@ func tokens(_ Target, r *probe.Result) iter.Seq[sample] {
 }
 
 // promptCache counts a probe by what the cache knew of its prompt.
-func promptCache(_ Target, r *probe.Result) iter.Seq[sample] {
+func promptCache(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	state := cmp.Or(r.Cache, probe.CacheUnknown)
 	return only(sample{at: point{string(state)}, value: 1}, r.Outcome == probe.OK)
 }
@@ -181,22 +185,22 @@ func cacheStates() []string {
 }
 
 // tokenFrames counts the token frames.
-func tokenFrames(_ Target, r *probe.Result) iter.Seq[sample] {
+func tokenFrames(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return only(sample{value: float64(len(r.Timeline.Tokens))}, true)
 }
 
 // coalescedFrames counts the token frames that came together with the one before.
-func coalescedFrames(_ Target, r *probe.Result) iter.Seq[sample] {
+func coalescedFrames(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return only(sample{value: float64(r.Timeline.Coalesced())}, true)
 }
 
 // joinedTokens counts the tokens whose ITL is the mean over frames that were read together, late.
-func joinedTokens(_ Target, r *probe.Result) iter.Seq[sample] {
+func joinedTokens(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return only(sample{value: float64(r.Timeline.JoinedTokens())}, true)
 }
 
 // tainted counts a probe that has no ITL because nearly all of its tokens were joined.
-func tainted(_ Target, r *probe.Result) iter.Seq[sample] {
+func tainted(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return only(sample{at: point{string(r.Taint)}, value: 1}, r.Taint != "")
 }
 
@@ -210,7 +214,7 @@ func taintReasons() []string {
 }
 
 // readDelays are how long the bytes of token frames lay unread.
-func readDelays(_ Target, r *probe.Result) iter.Seq[sample] {
+func readDelays(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
 		for d := range r.Timeline.ReadDelays() {
 			if !yield(sample{value: d.Seconds()}) {
@@ -221,7 +225,7 @@ func readDelays(_ Target, r *probe.Result) iter.Seq[sample] {
 }
 
 // refusedStamps counts the kernel's time stamps that were not believed.
-func refusedStamps(_ Target, r *probe.Result) iter.Seq[sample] {
+func refusedStamps(_ probe.Description, r *probe.Result) iter.Seq[sample] {
 	return only(sample{value: float64(r.Refused)}, true)
 }
 
@@ -232,7 +236,7 @@ const (
 )
 
 // verdicts judge r by each objective of its target.
-func verdicts(t Target, r *probe.Result) iter.Seq[sample] {
+func verdicts(t probe.Description, r *probe.Result) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
 		for _, o := range t.Objectives {
 			good, ok := o.Judge(r)

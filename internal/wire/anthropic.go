@@ -41,10 +41,10 @@ func (anthropic) Body(a Ask) ([]byte, error) {
 // conversationBody is the conversation of a: what the system says stands apart.
 func conversationBody(a Ask) body {
 	var system []string
-	var turns []message
-	for _, t := range messages(a) {
+	var turns []Turn
+	for _, t := range a.conversation() {
 		if t.Role == "system" {
-			system = append(system, t.Content)
+			system = append(system, t.Text)
 		} else {
 			turns = append(turns, t)
 		}
@@ -56,28 +56,21 @@ func conversationBody(a Ask) body {
 	return b
 }
 
-func (anthropic) Decode(data []byte) (Delta, error) {
-	data, d, err := opened(data, nil)
-	if data == nil {
-		return d, err
-	}
-	switch string(textIn(member(data, "type"))) {
+func (anthropic) Decode(data []byte) (Delta, error) { return decode(data, readEvent) }
+
+func readEvent(frame []byte) (d Delta) {
+	switch string(textIn(member(frame, "type"))) {
 	case "message_start": // says output_tokens:1 before there is any
-		d.Usage = messagesUsage(member(member(data, "message"), "usage"))
+		d.Usage = messagesUsage(member(member(frame, "message"), "usage"))
 	case "content_block_start":
-		d.addBlock(member(data, "content_block"))
+		d.addBlock(member(frame, "content_block"))
 	case "content_block_delta":
-		d.addBlock(member(data, "delta"))
+		d.addBlock(member(frame, "delta"))
 	case "message_delta":
-		d.finish(textIn(member(member(data, "delta"), "stop_reason")))
-		d.Usage = messagesUsage(member(data, "usage"))
-	case "message_stop":
-		d.Done = true
-	case "ping", "content_block_stop":
-	default:
-		d.Err = ParseError(data)
+		d.finish(textIn(member(member(frame, "delta"), "stop_reason")))
+		d.Usage = messagesUsage(member(frame, "usage"))
 	}
-	return d, nil
+	return d
 }
 
 // addBlock adds the text of a content block, or of its growth. Signatures and
@@ -96,29 +89,14 @@ func (d *Delta) addBlock(block []byte) {
 
 // messagesUsage reads a usage object of the Messages API. Its input_tokens are
 // those that no cache read or wrote.
-func messagesUsage(value []byte) Usage {
-	var u Usage
-	var written Count
-	fields(value, func(key, value []byte) {
-		switch string(key) {
-		case "input_tokens":
-			u.Prompt = countIn(value)
-		case "cache_read_input_tokens":
-			u.Cached = countIn(value)
-		case "cache_creation_input_tokens":
-			written = countIn(value)
-		case "output_tokens":
-			u.Output = countIn(value)
-		case "output_tokens_details":
-			u.Reasoning = detail(value, "thinking_tokens")
-		}
-	})
+func messagesUsage(value []byte) (u Usage) {
+	fields(value, u.add)
 	if u.Prompt.Known {
-		u.Prompt.N = min(maxCount, u.Prompt.N+u.Cached.N+written.N)
+		u.Prompt.N = min(maxCount, u.Prompt.N+u.Cached.N+detail(value, "cache_creation_input_tokens").N)
 	}
 	return u
 }
 
 func (anthropic) Tokenizer(s Server) (Tokenizer, bool) {
-	return inputTokens(s.Prefix+"/v1/messages/count_tokens", func(a Ask) any { return conversationBody(a) }), true
+	return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}, true
 }

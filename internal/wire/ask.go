@@ -20,21 +20,12 @@ type Ask struct {
 	Session   string  // who asks, for routers that keep a session on one replica; empty for nobody
 	Priority  *int    // in the server's own sense; nil for none
 	Omit      []Field // optional fields that this server is known to reject
-
-	// What prompt and answer are held to.
-	Length       int    // tokens that the prompt is meant to have; 0 if that is nobody's concern
-	Words        int    // tokens that it has at least, whatever the tokenizer
-	Fresh        int    // tokens of it at least that no cache can have; 0 if one is meant to
-	PromptTokens Count  // tokens that the server must count for the prompt; unknown: not judged
-	ExactLimit   bool   // an answer that ends for its length must be MaxTokens long
-	ExactOutput  bool   // every answer must be MaxTokens long
-	Expect       string // what a right answer says; empty if any is right
 }
 
-// A Turn is one message of a conversation.
+// A Turn is one message of a conversation. Its JSON is that of OpenAI's API.
 type Turn struct {
-	Role string // system, user or assistant
-	Text string
+	Role string `json:"role"` // system, user or assistant
+	Text string `json:"content"`
 }
 
 // conversation is all turns, the question as the last.

@@ -25,7 +25,7 @@ func (chat) Body(a Ask) ([]byte, error) {
 // two names.
 func chatBody(a Ask) body {
 	b := newBody(a)
-	b["messages"] = messages(a)
+	b["messages"] = a.conversation()
 	if a.Omits(FieldMaxTokens) {
 		b["max_completion_tokens"] = a.MaxTokens
 	} else {
@@ -36,19 +36,4 @@ func chatBody(a Ask) body {
 
 func (chat) Decode(data []byte) (Delta, error) { return decodeChunk(data) }
 
-func (chat) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer(true) }
-
-// A message is a turn as the OpenAI API spells it.
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
-// messages is the conversation of a.
-func messages(a Ask) []message {
-	var list []message
-	for _, t := range a.conversation() {
-		list = append(list, message{Role: t.Role, Content: t.Text})
-	}
-	return list
-}
+func (chat) Tokenizer(s Server) (Tokenizer, bool) { return s.chatTokenizer() }

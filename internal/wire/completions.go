@@ -26,4 +26,4 @@ func (completions) TakesIDs(s Server) bool { return s.IDs }
 
 func (completions) Decode(data []byte) (Delta, error) { return decodeChunk(data) }
 
-func (completions) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer(false) }
+func (completions) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer() }

@@ -1,47 +1,27 @@
 package wire
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
+
+// tooLong is how servers refuse what does not fit their context, and the number that follows:
+// vLLM, SGLang, OpenAI, Ollama; llama-cpp-python, LiteLLM; llama-server; Anthropic ("210000
+// tokens > 200000 maximum").
+var tooLong = regexp.MustCompile(`(?i)(?:context[ _]length|max_model_len|maximum model length|context[ _]?window|` +
+	`context[ _]size|n_ctx|prompt is too long[^>]*>)[ :="'\\(isof]*(\d{1,3}(?:,\d{3})+\b|\d+)?|prompt is too long`)
 
 // TooLong reports whether a reply refuses a request because prompt and answer do
 // not fit the server's context. context is its length in tokens, 0 if the reply does
 // not tell.
 func TooLong(reply []byte) (context int, ok bool) {
-	text := strings.ToLower(string(reply))
-	for _, phrase := range []string{
-		"context length", "max_model_len", "maximum model length", // vLLM, SGLang, OpenAI, Ollama
-		"context window", "context_window", "contextwindow", // llama-cpp-python, LiteLLM
-		"context size", "context_size", "n_ctx", // llama-server
-		"context_length_exceeded", // OpenAI
-	} {
-		for _, part := range strings.Split(text, phrase)[1:] {
-			ok = true
-			context = max(context, leadingNumber(part))
+	for _, match := range tooLong.FindAllSubmatch(reply, -1) {
+		ok = true
+		n, err := strconv.Atoi(strings.ReplaceAll(string(match[1]), ",", ""))
+		if err == nil && n <= maxCount {
+			context = max(context, n)
 		}
-	}
-	if _, long, found := strings.Cut(text, "prompt is too long"); found { // Anthropic: 210000 tokens > 200000 maximum
-		_, limit, _ := strings.Cut(long, "> ")
-		context, ok = max(context, leadingNumber(limit)), true
 	}
 	return context, ok
 }
-
-// leadingNumber is the number that a text begins with, behind words and signs that
-// stand between a name and its value; 0 if there is none. It may be grouped: 131,072.
-func leadingNumber(text string) int {
-	text = strings.TrimLeft(text, ` :="'\(isof`)
-	end := digits(text)
-	for end > 0 && strings.HasPrefix(text[end:], ",") && digits(text[end+1:]) == 3 {
-		end += 4
-	}
-	n, err := strconv.Atoi(strings.ReplaceAll(text[:end], ",", ""))
-	if err != nil || n > maxCount {
-		return 0
-	}
-	return n
-}
-
-// digits is how many digits a text begins with.
-func digits(text string) int { return len(text) - len(strings.TrimLeft(text, "0123456789")) }

@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -43,12 +44,6 @@ const maxModelName = 512
 type ModelList struct {
 	Method, Path string
 	Parse        func(reply []byte) (models []Model, ok bool)
-}
-
-// parseInfos reads TGI's one model.
-func parseInfos(reply []byte) ([]Model, bool) {
-	m, ok := ParseInfo(reply)
-	return []Model{m}, ok
 }
 
 // parseRepository reads the index of Triton's model repository. Of an ensemble's
@@ -95,17 +90,17 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 	return models, true
 }
 
-// ParseInfo reads the reply of [InfoPath]. ok is false if it is not TGI's.
-func ParseInfo(reply []byte) (m Model, ok bool) {
+// parseInfo reads the reply of [InfoPath]. ok is false if it is not TGI's.
+func parseInfo(reply []byte) (models []Model, ok bool) {
 	var info struct {
 		ModelID  string `json:"model_id"`
 		MaxInput int    `json:"max_input_tokens"`
 		MaxTotal int    `json:"max_total_tokens"`
 	}
 	if json.Unmarshal(reply, &info) != nil || info.ModelID == "" || len(info.ModelID) > maxModelName {
-		return Model{}, false
+		return nil, false
 	}
-	return Model{ID: info.ModelID, Owner: "tgi", MaxLen: info.MaxTotal}, info.MaxInput > 0 || info.MaxTotal > 0
+	return []Model{{ID: info.ModelID, Owner: "tgi", MaxLen: info.MaxTotal}}, info.MaxInput > 0 || info.MaxTotal > 0
 }
 
 // Rejected returns the fields of a request in d's spelling that a reply of 400
@@ -120,7 +115,10 @@ func Rejected(d Dialect, reply []byte, omitted []Field) []Field {
 			named = append(named, f)
 		}
 	}
-	return innermost(named)
+	if slices.Contains(named, FieldContinuousUsage) { // it lies in stream_options: the complaint gives the path
+		named = slices.DeleteFunc(named, func(f Field) bool { return f == FieldStreamOptions })
+	}
+	return named
 }
 
 // complaint is the part of a reply that says what is wrong. What follows may
@@ -153,35 +151,8 @@ var spellings = map[Field][]string{
 	FieldCacheSalt: {"extra_key"},      // SGLang
 }
 
-// innermost drops stream_options where a field within it is named as well: the
-// complaint gives the path.
-func innermost(named []Field) []Field {
-	var kept []Field
-	inner := Ask{Omit: named}
-	for _, f := range named {
-		if f != FieldStreamOptions || !inner.Omits(FieldContinuousUsage) {
-			kept = append(kept, f)
-		}
-	}
-	return kept
-}
-
 // hasWord reports whether text holds word with no letter, digit or underscore
 // beside it.
 func hasWord(text, word string) bool {
-	for from := 0; ; {
-		at := strings.Index(text[from:], word)
-		if at < 0 {
-			return false
-		}
-		start, end := from+at, from+at+len(word)
-		if (start == 0 || !inWord(text[start-1])) && (end == len(text) || !inWord(text[end])) {
-			return true
-		}
-		from = end
-	}
-}
-
-func inWord(c byte) bool {
-	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	return regexp.MustCompile(`\b` + word + `\b`).MatchString(text)
 }

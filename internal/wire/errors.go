@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -56,52 +57,44 @@ func ParseError(data []byte) *ServerError {
 	return f.serverError()
 }
 
-// errorFields are the top-level keys that may hold an error.
+// errorFields are the keys of an object that may be an error, or hold one.
 type errorFields struct {
 	Error     json.RawMessage `json:"error"`
 	ErrorType text            `json:"error_type"` // TGI
 	Object    text            `json:"object"`
 	Type      text            `json:"type"`
 	Code      text            `json:"code"`
+	Status    text            `json:"http_status_code"`
 	Message   text            `json:"message"`
 	Detail    json.RawMessage `json:"detail"` // FastAPI
 	Choices   json.RawMessage `json:"choices"`
 }
 
 func (f errorFields) serverError() *ServerError {
+	itself := &ServerError{Type: string(f.Type), Code: string(cmp.Or(f.Code, f.Status)), Message: cut(string(f.Message))}
 	switch {
-	case present(f.Choices) && hollow(f.Error):
+	case present(f.Choices) && empty(f.Error):
 	case present(f.Error):
 		return nested(f.Error, string(f.ErrorType))
 	case f.Object == "error", f.Type == "error":
-		return &ServerError{Type: string(f.Type), Code: string(f.Code), Message: cut(string(f.Message))}
+		return itself
 	case present(f.Detail):
 		return nested(f.Detail, "")
 	case f.Message != "" && f.Code != "" && !present(f.Choices):
-		return &ServerError{Type: string(f.Type), Code: string(f.Code), Message: cut(string(f.Message))}
+		return itself
 	}
 	return nil
 }
 
-// nested reads the value of an "error" key: an object, a text, or anything.
-func nested(raw json.RawMessage, kind string) *ServerError {
-	var inner struct {
-		Type    text `json:"type"`
-		Code    text `json:"code"`
-		Status  text `json:"http_status_code"`
-		Message text `json:"message"`
+// nested reads the value of an "error" key: an object, a text, or anything. class is its
+// type if it names none.
+func nested(raw json.RawMessage, class string) *ServerError {
+	var f errorFields
+	if json.Unmarshal(raw, &f) != nil {
+		return &ServerError{Type: class, Message: cut(unquote(raw))}
 	}
-	if json.Unmarshal(raw, &inner) != nil {
-		return &ServerError{Type: kind, Message: cut(unquote(raw))}
-	}
-	e := &ServerError{Type: string(inner.Type), Code: string(inner.Code), Message: cut(string(inner.Message))}
-	if e.Type == "" {
-		e.Type = kind
-	}
-	if e.Code == "" {
-		e.Code = string(inner.Status)
-	}
-	if e.Message == "" && e.Code == "" && e.Type == "" {
+	e := &ServerError{Type: cmp.Or(string(f.Type), class), Code: string(cmp.Or(f.Code, f.Status)), Message: cut(string(f.Message))}
+	if *e == (ServerError{}) {
 		e.Message = cut(string(raw))
 	}
 	return e
@@ -125,9 +118,9 @@ func Describe(body []byte) string {
 	return cut(strings.Join(strings.Fields(string(body)), " "))
 }
 
-// hollow reports whether a raw value says nothing: a frame of tokens that has an
+// empty reports whether a raw value says nothing: a frame of tokens that has an
 // error without any content has none.
-func hollow(raw json.RawMessage) bool {
+func empty(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "{}", "[]", "false", "0":
 		return true

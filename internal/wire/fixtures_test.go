@@ -26,7 +26,6 @@ type expectation struct {
 	Reasoning *int
 	Finish    string
 	Error     string
-	Done      bool
 }
 
 // A fixture is a body of an answer and what it says.
@@ -137,7 +136,6 @@ func (t *tally) add(d Delta) {
 	if d.Err != nil && t.got.Error == "" {
 		t.got.Error = d.Err.Error()
 	}
-	t.got.Done = t.got.Done || d.Done
 	if grown > 0 || d.Tokens > 0 || len(d.Reasoning) > 0 || shown {
 		if t.got.Tokens == 0 {
 			t.got.First = t.got.Frames

@@ -2,41 +2,32 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strings"
 )
 
-// end is the data of the last frame of many streams.
-var end = []byte("[DONE]")
-
-// opened begins the decoding of a frame: frame is the object in it, without white space
-// around it, and f, if there is one, was called with each of its fields. A frame that holds
-// no object is decoded already, to d, and frame is nil; what f was told is void then.
-func opened(data []byte, f func(key, value []byte)) (frame []byte, d Delta, err error) {
+// decode reads a frame with read, which gets the JSON object in it without white space around
+// it, and looks for an error beside what read found. A frame need not hold an object: it may be
+// the end marker of many streams, an error in plain words, or empty to keep a connection awake.
+func decode(data []byte, read func(frame []byte) Delta) (d Delta, err error) {
 	data = bytes.TrimSpace(data)
 	switch {
-	case bytes.Equal(data, end):
-		return nil, Delta{Done: true}, nil
-	case object(data, f):
-		return data, Delta{}, nil
-	case len(data) == 0: // keeps a connection awake
-		return nil, Delta{}, nil
+	case len(data) == 0, string(data) == "[DONE]":
+		return d, nil
+	case data[0] == '{' && json.Valid(data):
+		// Most frames with tokens hold no key that could be an error's, and are not parsed twice.
+		if d = read(data); d.Err == nil && (!d.Choice || bytes.Contains(data, []byte(`"error`))) {
+			d.Err = ParseError(data)
+		}
+		return d, nil
 	case spoken(data):
-		return nil, Delta{Err: &ServerError{Message: Describe(data)}}, nil
+		return Delta{Err: &ServerError{Message: Describe(data)}}, nil
 	}
 	if failure := ParseError(data); failure != nil {
-		return nil, Delta{Err: failure}, nil
+		return Delta{Err: failure}, nil
 	}
-	return nil, Delta{}, malformed(data)
-}
-
-// errorBeside is [ParseError] for a frame that may have tokens: most that have
-// hold no key that could be an error's, and are not parsed twice.
-func errorBeside(data []byte, tokens bool) *ServerError {
-	if tokens && !bytes.Contains(data, []byte(`"error`)) {
-		return nil
-	}
-	return ParseError(data)
+	return d, malformed(data)
 }
 
 // complaints are how the texts begin by which routers and proxies break off a

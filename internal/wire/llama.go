@@ -31,39 +31,33 @@ func (llama) Body(a Ask) ([]byte, error) {
 
 func (llama) TakesIDs(Server) bool { return true }
 
-func (llama) Decode(data []byte) (Delta, error) {
-	data, d, err := opened(data, nil)
-	if data == nil {
-		return d, err
-	}
-	if member(data, "prompt_progress") != nil { // no token yet, whatever it counts
-		return Delta{Err: errorBeside(data, true)}, nil
+func (llama) Decode(data []byte) (Delta, error) { return decode(data, readLlama) }
+
+func readLlama(frame []byte) (d Delta) {
+	if member(frame, "prompt_progress") != nil { // no token yet, whatever it counts
+		return d
 	}
 	ids := 0
-	fields(data, func(key, value []byte) {
+	fields(frame, func(key, value []byte) {
 		switch string(key) {
 		case "content":
 			d.Choice, d.Text = true, textIn(value)
 		case "tokens":
 			elements(value, func([]byte) { ids++ })
-		case "tokens_predicted":
-			d.Usage.Output = d.Usage.Output.larger(countIn(value))
-		case "tokens_evaluated":
-			d.Usage.Prompt = d.Usage.Prompt.larger(countIn(value))
+		case "tokens_predicted", "tokens_evaluated":
+			d.Usage.add(key, value)
 		case "timings":
 			d.Usage = d.Usage.Merge(timings(value))
 		case "stop":
-			d.Done = isTrue(value)
+			if isTrue(value) {
+				d.finish(llamaEnd(frame))
+			}
 		}
 	})
 	if !d.Usage.Output.Known {
 		d.Tokens = ids
 	}
-	if d.Done {
-		d.finish(llamaEnd(data))
-	}
-	d.Err = errorBeside(data, d.Choice)
-	return d, nil
+	return d
 }
 
 // truncated is the finish reason of an answer for which the context was too short.
@@ -89,4 +83,4 @@ func llamaEnd(data []byte) []byte {
 	return reason
 }
 
-func (llama) Tokenizer(Server) (Tokenizer, bool) { return llamaTokenizer(), true }
+func (llama) Tokenizer(Server) (Tokenizer, bool) { return tokenizers[tokenizeLlama].prompt, true }

@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // ollama is Ollama's native /api/generate: a JSON object a line. It has no
 // ignore_eos and no minimum, so an answer may end early, and it counts tokens in
@@ -35,9 +38,11 @@ func (ollama) Body(a Ask) ([]byte, error) {
 // of older releases.
 const doneLine = "done"
 
-func (ollama) Decode(data []byte) (Delta, error) {
-	var d Delta
-	data, other, err := opened(data, func(key, value []byte) {
+func (ollama) Decode(data []byte) (Delta, error) { return decode(data, readLine) }
+
+func readLine(frame []byte) (d Delta) {
+	done := false
+	fields(frame, func(key, value []byte) {
 		switch string(key) {
 		case "response":
 			d.Choice, d.Text = true, textIn(value)
@@ -47,38 +52,16 @@ func (ollama) Decode(data []byte) (Delta, error) {
 			d.Choice = true
 			d.addMessage(value)
 		case "done":
-			d.Done = isTrue(value)
+			done = isTrue(value)
 		case "done_reason":
 			d.finish(textIn(value))
-		case "prompt_eval_count":
-			d.Usage.Prompt = countIn(value)
-		case "eval_count":
-			d.Usage.Output = countIn(value)
+		case "prompt_eval_count", "eval_count":
+			d.Usage.add(key, value)
 		}
 	})
-	if data == nil {
-		return other, err
-	}
-	d.Err = errorBeside(data, d.Choice)
-	if d.Done {
+	if done {
 		d.Choice = false // its counts are those of the whole answer
+		d.Finish = cmp.Or(d.Finish, doneLine)
 	}
-	if d.Done && d.Finish == "" {
-		d.Finish = doneLine
-	}
-	return d, nil
-}
-
-// addMessage adds what a message of /api/chat says.
-func (d *Delta) addMessage(message []byte) {
-	fields(message, func(key, value []byte) {
-		switch string(key) {
-		case "content":
-			d.Text = join(d.Text, textIn(value))
-		case "thinking":
-			d.Reasoning = textIn(value)
-		case "tool_calls":
-			elements(value, func(call []byte) { fields(call, d.addFunction) })
-		}
-	})
+	return d
 }

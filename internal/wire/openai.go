@@ -37,41 +37,35 @@ func newBody(a Ask) body {
 	return b
 }
 
-// decodeChunk reads a frame of either endpoint. Probes ask for one choice; of
-// several, all count as one.
-func decodeChunk(data []byte) (Delta, error) {
-	var d Delta
-	choices := false
-	data, other, err := opened(data, func(key, value []byte) {
+// decodeChunk reads a frame of either endpoint.
+func decodeChunk(data []byte) (Delta, error) { return decode(data, readChunk) }
+
+// readChunk reads a chunk. Probes ask for one choice; of several, all count as one.
+func readChunk(frame []byte) (d Delta) {
+	fields(frame, func(key, value []byte) {
 		switch string(key) {
 		case "choices":
-			choices = true
 			elements(value, d.addChoice)
 		case "usage":
-			d.Usage = d.Usage.Merge(usageIn(value))
+			fields(value, d.Usage.add)
 		case "x_groq": // Groq puts usage here, in its last frame
-			d.Usage = d.Usage.Merge(groqUsage(value))
+			fields(member(value, "usage"), d.Usage.add)
 		case "timings": // llama-server, in its last frame
 			d.Usage = d.Usage.Merge(timings(value))
 		}
 	})
-	if data == nil {
-		return other, err
-	}
-	d.Err = errorBeside(data, choices)
-	return d, nil
+	return d
 }
 
-// addChoice adds what one choice says. Servers that spell reasoning under two
-// keys write the same text twice.
+// addChoice adds what one choice says.
 func (d *Delta) addChoice(choice []byte) {
 	d.Choice = true
-	var reasoning, content []byte
 	role := false
 	fields(choice, func(key, value []byte) {
 		switch string(key) {
 		case "delta":
-			reasoning, content, role = d.addDelta(value)
+			role = member(value, "role") != nil
+			d.addMessage(value)
 		case "text": // completions
 			d.Text = join(d.Text, textIn(value))
 		case "token_ids", "output_ids": // vLLM; LMDeploy
@@ -80,15 +74,11 @@ func (d *Delta) addChoice(choice []byte) {
 			d.finish(textIn(value))
 		}
 	})
-	if len(reasoning) == 0 {
-		reasoning = content
-	}
-	d.Reasoning = join(d.Reasoning, reasoning)
 	d.Role = role && len(d.Text)+len(d.Reasoning) == 0 && d.Tokens == 0 && d.Finish == ""
 }
 
 // finish notes a finish reason; an empty one is none (TGI writes it). Reasons are
-// a word: of a text that is none, the start is kept.
+// one word: of a longer text the start is kept.
 func (d *Delta) finish(reason []byte) {
 	const longest = 40
 	if len(reason) > 0 {
@@ -96,63 +86,49 @@ func (d *Delta) finish(reason []byte) {
 	}
 }
 
-// addDelta adds the visible part of a chat delta, and returns its reasoning:
-// from a key of its own, and from within a list of content parts. role is true if
-// it names one.
-func (d *Delta) addDelta(delta []byte) (reasoning, thinking []byte, role bool) {
-	fields(delta, func(key, value []byte) {
+// addMessage adds the text and the reasoning of a message or of a chat's delta. Servers
+// that write reasoning under several keys write the same text in each.
+func (d *Delta) addMessage(message []byte) {
+	var flat, nested []byte
+	fields(message, func(key, value []byte) {
 		switch string(key) {
-		case "role":
-			role = true
 		case "content":
 			var visible []byte
-			visible, thinking = contentIn(value)
+			visible, nested = contentIn(value)
 			d.Text = join(d.Text, visible)
-		case "reasoning", "reasoning_content":
-			if len(reasoning) == 0 {
-				reasoning = textIn(value)
+		case "reasoning", "reasoning_content", "thinking": // the last: Ollama
+			if len(flat) == 0 {
+				flat = textIn(value)
 			}
-		case "reasoning_details": // OpenRouter; beside a flat key it says the same
-			thinking = join(thinking, details(value))
+		case "reasoning_details": // OpenRouter
+			details, _ := contentIn(value)
+			nested = join(nested, details)
 		case "refusal":
 			refusal := textIn(value)
 			d.Text = join(d.Text, refusal)
 			d.Refusal = d.Refusal || len(refusal) > 0
 		case "tool_calls":
-			elements(value, func(call []byte) { fields(call, d.addFunction) })
+			elements(value, func(call []byte) { d.addCall(member(call, "function")) })
 		case "function_call":
-			d.addFunction([]byte("function"), value)
+			d.addCall(value)
 		}
 	})
-	return reasoning, thinking, role
-}
-
-// details is the reasoning in OpenRouter's list of its parts.
-func details(list []byte) (reasoning []byte) {
-	elements(list, func(part []byte) {
-		fields(part, func(key, value []byte) {
-			if string(key) == "text" || string(key) == "summary" {
-				reasoning = join(reasoning, textIn(value))
-			}
-		})
-	})
-	return reasoning
-}
-
-// addFunction adds the name and the arguments of a call.
-func (d *Delta) addFunction(key, value []byte) {
-	if string(key) != "function" {
-		return
+	if len(flat) == 0 {
+		flat = nested
 	}
-	fields(value, func(key, value []byte) {
+	d.Reasoning = join(d.Reasoning, flat)
+}
+
+// addCall adds the name and the arguments of a function call.
+func (d *Delta) addCall(function []byte) {
+	fields(function, func(key, value []byte) {
 		if string(key) == "name" || string(key) == "arguments" {
 			d.Text = join(d.Text, textIn(value))
 		}
 	})
 }
 
-// contentIn is a delta's content: a string, or a list of parts, where Mistral
-// nests its thinking.
+// contentIn is a string, or a list of parts: Mistral nests its thinking there.
 func contentIn(value []byte) (visible, thinking []byte) {
 	if visible = textIn(value); visible != nil {
 		return visible, nil
@@ -160,7 +136,7 @@ func contentIn(value []byte) (visible, thinking []byte) {
 	elements(value, func(part []byte) {
 		fields(part, func(key, value []byte) {
 			switch string(key) {
-			case "text":
+			case "text", "summary":
 				visible = join(visible, textIn(value))
 			case "thinking":
 				nested, _ := contentIn(value)
@@ -171,37 +147,8 @@ func contentIn(value []byte) (visible, thinking []byte) {
 	return visible, thinking
 }
 
-// usageIn reads a usage object. Details that are absent or null are unknown.
-func usageIn(value []byte) Usage {
-	var u Usage
-	fields(value, func(key, value []byte) {
-		switch string(key) {
-		case "prompt_tokens":
-			u.Prompt = countIn(value)
-		case "completion_tokens":
-			u.Output = countIn(value)
-		case "total_tokens":
-			u.Total = countIn(value)
-		case "reasoning_tokens": // SGLang writes it flat
-			u.Reasoning = u.Reasoning.larger(countIn(value))
-		case "prompt_cache_hit_tokens": // DeepSeek
-			u.Cached = u.Cached.larger(countIn(value))
-		case "prompt_tokens_details":
-			u.Cached = u.Cached.larger(detail(value, "cached_tokens"))
-		case "completion_tokens_details":
-			u.Reasoning = u.Reasoning.larger(detail(value, "reasoning_tokens"))
-		}
-	})
-	return u
-}
-
-// detail is the count of that name in an object.
-func detail(object []byte, name string) Count { return countIn(member(object, name)) }
-
-func groqUsage(value []byte) Usage { return usageIn(member(value, "usage")) }
-
-// timings are llama-server's own counts. The prompt's length is what it
-// evaluated now and what it found in its cache.
+// timings are llama-server's own counts. The prompt's length is the tokens evaluated now
+// and those found in the cache.
 func timings(value []byte) Usage {
 	u := Usage{Cached: detail(value, "cache_n"), Output: detail(value, "predicted_n")}
 	if evaluated := detail(value, "prompt_n"); evaluated.Known && u.Cached.Known {

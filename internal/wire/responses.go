@@ -36,7 +36,7 @@ func (responses) Body(a Ask) ([]byte, error) {
 func inputBody(a Ask) body {
 	b := body{"input": a.Prompt}
 	if len(a.Turns) > 0 {
-		b["input"] = messages(a)
+		b["input"] = a.conversation()
 	}
 	if a.Model != "" {
 		b["model"] = a.Model
@@ -44,29 +44,24 @@ func inputBody(a Ask) body {
 	return b
 }
 
-func (responses) Decode(data []byte) (Delta, error) {
-	data, d, err := opened(data, nil)
-	if data == nil {
-		return d, err
-	}
-	kind := member(data, "type")
-	switch string(textIn(kind)) {
+func (responses) Decode(data []byte) (Delta, error) { return decode(data, readResponse) }
+
+func readResponse(frame []byte) (d Delta) {
+	event := textIn(member(frame, "type"))
+	switch string(event) {
 	case "response.output_text.delta", "response.function_call_arguments.delta",
 		"response.custom_tool_call_input.delta", "response.mcp_call_arguments.delta",
 		"response.code_interpreter_call_code.delta":
-		d.Choice, d.Text = true, textIn(member(data, "delta"))
+		d.Choice, d.Text = true, textIn(member(frame, "delta"))
 	case "response.refusal.delta":
-		d.Choice, d.Text = true, textIn(member(data, "delta"))
+		d.Choice, d.Text = true, textIn(member(frame, "delta"))
 		d.Refusal = len(d.Text) > 0
 	case "response.reasoning_text.delta", "response.reasoning_summary_text.delta":
-		d.Choice, d.Reasoning = true, textIn(member(data, "delta"))
+		d.Choice, d.Reasoning = true, textIn(member(frame, "delta"))
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
-		d.Done = true
-		d.addResponse(member(data, "response"), textIn(kind)[len("response."):])
-	case "error", "":
-		d.Err = ParseError(data)
+		d.addResponse(member(frame, "response"), event[len("response."):])
 	}
-	return d, nil
+	return d
 }
 
 // addResponse adds what the last event says of the whole answer. vLLM calls the
@@ -86,7 +81,7 @@ func (d *Delta) addResponse(response, event []byte) {
 				d.Err = nested(value, "")
 			}
 		case "usage":
-			d.Usage = responsesUsage(value)
+			fields(value, d.Usage.add)
 		}
 	})
 	d.finish(status)
@@ -95,33 +90,11 @@ func (d *Delta) addResponse(response, event []byte) {
 	}
 }
 
-// responsesUsage reads a usage object of the Responses API.
-func responsesUsage(value []byte) Usage {
-	var u Usage
-	fields(value, func(key, value []byte) {
-		switch string(key) {
-		case "input_tokens":
-			u.Prompt = countIn(value)
-		case "input_tokens_details":
-			u.Cached = detail(value, "cached_tokens")
-		case "output_tokens":
-			u.Output = countIn(value)
-		case "output_tokens_details":
-			u.Reasoning = detail(value, "reasoning_tokens")
-		case "total_tokens":
-			u.Total = countIn(value)
-		}
-	})
-	return u
-}
-
-// Tokenizer is the kind's own where there is one for conversations, else the
+// Tokenizer is the server type's own where there is one for conversations, else the
 // API's.
 func (responses) Tokenizer(s Server) (Tokenizer, bool) {
-	if s.Tokenize != "" {
-		if t, ok := s.tokenizer(true); ok {
-			return t, true
-		}
+	if t, ok := s.chatTokenizer(); ok && s.Tokenize != "" {
+		return t, true
 	}
-	return inputTokens(s.Prefix+"/v1/responses/input_tokens", func(a Ask) any { return inputBody(a) }), true
+	return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}, true
 }

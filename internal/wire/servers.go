@@ -154,7 +154,7 @@ var servers = []Server{
 		Name: "tgi", Dialect: "tgi",
 		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
 		Cached: Never, Tokenize: tokenizeTGI,
-		List:    ModelList{"GET", InfoPath, parseInfos},
+		List:    ModelList{"GET", InfoPath, parseInfo},
 		Version: InfoPath,
 		marks:   []mark{{path: InfoPath, word: `"max_total_tokens"`}, {path: InfoPath, word: `"max_input_tokens"`}},
 	},

@@ -37,50 +37,27 @@ func (sglang) Body(a Ask) ([]byte, error) {
 
 func (sglang) TakesIDs(Server) bool { return true }
 
-func (sglang) Decode(data []byte) (Delta, error) {
-	var d Delta
+func (sglang) Decode(data []byte) (Delta, error) { return decode(data, readSGLang) }
+
+func readSGLang(frame []byte) (d Delta) {
 	ids := Count{}
-	data, other, err := opened(data, func(key, value []byte) {
+	fields(frame, func(key, value []byte) {
 		switch string(key) {
 		case "text":
 			d.Choice, d.Whole, d.Text = true, true, textIn(value)
 		case "output_ids":
 			d.Choice, ids = true, Tokens(0)
 			elements(value, func([]byte) { ids.N++ })
-		case "meta_info":
+		case "meta_info": // its reasoning tokens may be one more than all of them
 			d.Choice = true
-			d.addMeta(value)
+			fields(value, d.Usage.add)
+			d.addEnd(member(value, "finish_reason"))
 		}
 	})
-	if data == nil {
-		return other, err
-	}
 	if !d.Usage.Output.Known {
 		d.Usage.Output = ids
 	}
-	if d.Err == nil {
-		d.Err = errorBeside(data, d.Choice)
-	}
-	return d, nil
-}
-
-// addMeta adds what SGLang says of the answer so far. Its reasoning tokens may be
-// one more than all of them.
-func (d *Delta) addMeta(meta []byte) {
-	fields(meta, func(key, value []byte) {
-		switch string(key) {
-		case "prompt_tokens":
-			d.Usage.Prompt = countIn(value)
-		case "cached_tokens":
-			d.Usage.Cached = countIn(value)
-		case "completion_tokens":
-			d.Usage.Output = countIn(value)
-		case "reasoning_tokens":
-			d.Usage.Reasoning = countIn(value)
-		case "finish_reason":
-			d.addEnd(value)
-		}
-	})
+	return d
 }
 
 // addEnd adds SGLang's finish reason: an object with a type, or a word in older
@@ -94,4 +71,4 @@ func (d *Delta) addEnd(reason []byte) {
 	}
 }
 
-func (sglang) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer(false) }
+func (sglang) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer() }

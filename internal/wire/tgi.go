@@ -34,52 +34,28 @@ func (tgi) Body(a Ask) ([]byte, error) {
 // details: that frame has generated_text, and that is its end.
 const endOfText = "generated_text"
 
-func (tgi) Decode(data []byte) (Delta, error) {
-	var d Delta
-	data, other, err := opened(data, func(key, value []byte) {
+func (tgi) Decode(data []byte) (Delta, error) { return decode(data, readTGI) }
+
+func readTGI(frame []byte) (d Delta) {
+	fields(frame, func(key, value []byte) {
 		switch string(key) {
 		case "token":
-			d.addToken(value)
+			fields(value, func(key, value []byte) {
+				d.Choice, d.Tokens = true, 1
+				if string(key) == "text" {
+					d.Text = textIn(value)
+				}
+			})
 		case "generated_text":
-			d.Done = textIn(value) != nil
+			if textIn(value) != nil && d.Finish == "" {
+				d.Finish = endOfText
+			}
 		case "details":
-			d.addDetails(value)
+			fields(value, d.Usage.add)
+			d.finish(textIn(member(value, "finish_reason")))
 		}
 	})
-	if data == nil {
-		return other, err
-	}
-	if !d.Choice && !d.Done {
-		d.Err = ParseError(data)
-	}
-	if d.Done && d.Finish == "" {
-		d.Finish = endOfText
-	}
-	return d, nil
+	return d
 }
 
-// addToken adds the one token of a frame.
-func (d *Delta) addToken(token []byte) {
-	fields(token, func(key, value []byte) {
-		d.Choice, d.Tokens = true, 1
-		if string(key) == "text" {
-			d.Text = textIn(value)
-		}
-	})
-}
-
-// addDetails adds what the last frame says of the whole answer.
-func (d *Delta) addDetails(details []byte) {
-	fields(details, func(key, value []byte) {
-		switch string(key) {
-		case "finish_reason":
-			d.finish(textIn(value))
-		case "generated_tokens":
-			d.Usage.Output = countIn(value)
-		case "input_length":
-			d.Usage.Prompt = countIn(value)
-		}
-	})
-}
-
-func (tgi) Tokenizer(Server) (Tokenizer, bool) { return tgiTokenizer(), true }
+func (tgi) Tokenizer(Server) (Tokenizer, bool) { return tokenizers[tokenizeTGI].prompt, true }

@@ -2,17 +2,18 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 )
 
 // A Tokenizer is a route of a server that counts the tokens of a prompt.
 type Tokenizer struct {
 	Path string // takes a POST
-	body func(Ask) any
-	read func(reply []byte) Tokenized
+	body func(Ask) body
+	ids  bool // the server takes the token ids of its reply as a prompt
 }
 
-// Tokenized is what a tokenizer says of a prompt.
+// Tokenized is the reply of a tokenizer.
 type Tokenized struct {
 	N   int   // tokens; 0 if the reply is no count, as on servers without the route
 	IDs []int // the tokens themselves; nil if it does not tell them
@@ -21,10 +22,33 @@ type Tokenized struct {
 // Body is the request that asks for the tokens of a's prompt.
 func (t Tokenizer) Body(a Ask) ([]byte, error) { return json.Marshal(t.body(a)) }
 
-// Read understands a reply.
-func (t Tokenizer) Read(reply []byte) Tokenized { return t.read(reply) }
+// Read reads a reply: a count, or a list that has the tokens as its elements.
+func (t Tokenizer) Read(reply []byte) (result Tokenized) {
+	var r struct {
+		Count     int             `json:"count"`        // vLLM, SGLang
+		Length    int             `json:"length"`       // LMDeploy
+		Input     int             `json:"input_tokens"` // Anthropic, OpenAI
+		Tokens    json.RawMessage `json:"tokens"`       // vLLM, SGLang, llama.cpp
+		InputIDs  json.RawMessage `json:"input_ids"`    // LMDeploy
+		Templated json.RawMessage `json:"tokenize_response"`
+		Source    string          `json:"litellm_count_source"`
+	}
+	list := bytes.TrimSpace(reply)
+	if json.Unmarshal(reply, &r) == nil {
+		list = bytes.Join([][]byte{r.Tokens, r.InputIDs, r.Templated}, nil) // a server sends one of them
+	}
+	if !json.Valid(reply) || r.Source == "local_estimate" { // by another tokenizer than the model's
+		return Tokenized{}
+	}
+	elements(list, func([]byte) { result.N++ })
+	result.N = max(0, cmp.Or(r.Count, r.Length, r.Input, result.N))
+	if t.ids && result.N > 0 && json.Unmarshal(list, &result.IDs) != nil { // objects with an id each
+		result.IDs = nil
+	}
+	return result
+}
 
-// The kinds of tokenizer routes of servers behind the OpenAI API.
+// The tokenizer routes of servers behind the OpenAI API.
 const (
 	tokenizeVLLM   = "vllm"     // of prompts and of conversations
 	tokenizePrompt = "prompt"   // the same, of prompts only
@@ -35,158 +59,34 @@ const (
 	tokenizeNone   = "none"
 )
 
-// tokenizer is the route that counts the tokens of a conversation (chat) or of a
-// plain prompt. Servers of an unknown kind are asked as vLLM is.
-func (s Server) tokenizer(chat bool) (Tokenizer, bool) {
-	switch {
-	case s.Tokenize == tokenizeVLLM || s.Tokenize == "":
-		return vllmTokenizer(chat), true
-	case s.Tokenize == tokenizeTGI && chat:
-		return tgiChatTokenizer(), true
-	case s.Tokenize == tokenizeTGI:
-		return tgiTokenizer(), true
-	case s.Tokenize == tokenizePrompt && !chat:
-		return vllmTokenizer(chat), true
-	case s.Tokenize == tokenizeLlama && !chat:
-		return llamaTokenizer(), true
-	case s.Tokenize == tokenizeExtras && !chat:
-		return extrasTokenizer(), true
-	case s.Tokenize == encodeLMDeploy && !chat:
-		return lmdeployTokenizer(), true
-	}
-	return Tokenizer{}, false
+var (
+	vllmPrompt = Tokenizer{Path: "/tokenize", ids: true, body: func(a Ask) body { return body{"model": a.Model, "prompt": a.text()} }}
+	vllmChat   = Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"model": a.Model, "messages": a.conversation()} }}
+	tgiChat    = Tokenizer{Path: "/chat_tokenize", body: vllmChat.body}
+)
+
+// tokenizers are these routes, of prompts and of conversations. Server types that are not
+// known are asked as vLLM is. The table is only read.
+var tokenizers = map[string]struct{ prompt, chat Tokenizer }{
+	"":             {vllmPrompt, vllmChat},
+	tokenizeVLLM:   {vllmPrompt, vllmChat},
+	tokenizePrompt: {prompt: vllmPrompt},
+	tokenizeTGI:    {Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"inputs": a.text()} }}, tgiChat},
+	tokenizeLlama: {prompt: Tokenizer{Path: "/tokenize", ids: true, body: func(a Ask) body {
+		return body{"content": a.text(), "add_special": true} // the tokens that a completion adds
+	}}},
+	tokenizeExtras: {prompt: Tokenizer{Path: "/extras/tokenize", body: func(a Ask) body { return body{"input": a.text()} }}},
+	encodeLMDeploy: {prompt: Tokenizer{Path: "/v1/encode", ids: true, body: func(a Ask) body { return body{"input": a.text(), "add_bos": true} }}},
 }
 
-// vllmTokenizer is /tokenize of vLLM and SGLang.
-func vllmTokenizer(chat bool) Tokenizer {
-	return Tokenizer{
-		Path: "/tokenize",
-		body: func(a Ask) any {
-			b := body{"model": a.Model}
-			if chat {
-				b["messages"] = messages(a)
-			} else {
-				b["prompt"] = a.text()
-			}
-			return b
-		},
-		read: func(reply []byte) Tokenized {
-			var r struct {
-				Count  int             `json:"count"`
-				Tokens json.RawMessage `json:"tokens"`
-			}
-			if json.Unmarshal(reply, &r) != nil || r.Count <= 0 {
-				return Tokenized{}
-			}
-			if chat { // no API takes a conversation in ids
-				return Tokenized{N: r.Count}
-			}
-			return Tokenized{N: r.Count, IDs: idsIn(r.Tokens)}
-		},
-	}
+// tokenizer is the route that counts the tokens of a plain prompt.
+func (s Server) tokenizer() (Tokenizer, bool) {
+	t := tokenizers[s.Tokenize].prompt
+	return t, t.Path != ""
 }
 
-// tgiTokenizer is /tokenize of TGI: its reply is a list of tokens.
-func tgiTokenizer() Tokenizer {
-	return Tokenizer{
-		Path: "/tokenize",
-		body: func(a Ask) any { return body{"inputs": a.text()} },
-		read: func(reply []byte) Tokenized { return listed(reply) },
-	}
-}
-
-// tgiChatTokenizer is /chat_tokenize of TGI.
-func tgiChatTokenizer() Tokenizer {
-	return Tokenizer{
-		Path: "/chat_tokenize",
-		body: func(a Ask) any { return body{"model": a.Model, "messages": messages(a)} },
-		read: func(reply []byte) Tokenized {
-			var r struct {
-				Tokens json.RawMessage `json:"tokenize_response"`
-			}
-			_ = json.Unmarshal(reply, &r) // no list is no count
-			return listed(r.Tokens)
-		},
-	}
-}
-
-// llamaTokenizer is /tokenize of llama-server. It adds the tokens that a
-// completion adds.
-func llamaTokenizer() Tokenizer {
-	return Tokenizer{
-		Path: "/tokenize",
-		body: func(a Ask) any { return body{"content": a.text(), "add_special": true} },
-		read: func(reply []byte) Tokenized {
-			var r struct {
-				Tokens json.RawMessage `json:"tokens"`
-			}
-			_ = json.Unmarshal(reply, &r) // no list is no count
-			return Tokenized{N: listed(r.Tokens).N, IDs: idsIn(r.Tokens)}
-		},
-	}
-}
-
-// extrasTokenizer is /extras/tokenize of llama-cpp-python, which takes no prompts in ids.
-func extrasTokenizer() Tokenizer {
-	t := llamaTokenizer()
-	read := t.read
-	t.Path = "/extras/tokenize"
-	t.body = func(a Ask) any { return body{"input": a.text()} }
-	t.read = func(reply []byte) Tokenized { return Tokenized{N: read(reply).N} }
-	return t
-}
-
-// lmdeployTokenizer is /v1/encode of LMDeploy.
-func lmdeployTokenizer() Tokenizer {
-	return Tokenizer{
-		Path: "/v1/encode",
-		body: func(a Ask) any { return body{"input": a.text(), "add_bos": true} },
-		read: func(reply []byte) Tokenized {
-			var r struct {
-				IDs    json.RawMessage `json:"input_ids"`
-				Length int             `json:"length"`
-			}
-			if json.Unmarshal(reply, &r) != nil || r.Length <= 0 {
-				return Tokenized{}
-			}
-			return Tokenized{N: r.Length, IDs: idsIn(r.IDs)}
-		},
-	}
-}
-
-// listed counts the elements of a list.
-func listed(list []byte) (t Tokenized) {
-	if list = bytes.TrimSpace(list); !json.Valid(list) {
-		return Tokenized{}
-	}
-	elements(list, func([]byte) { t.N++ })
-	return t
-}
-
-// idsIn is a list of token ids; nil for anything else.
-func idsIn(list []byte) []int {
-	var ids []int
-	if json.Unmarshal(list, &ids) != nil || len(ids) == 0 {
-		return nil
-	}
-	return ids
-}
-
-// inputTokens is a route that counts what a request would have as its input.
-func inputTokens(path string, body func(Ask) any) Tokenizer {
-	return Tokenizer{
-		Path: path,
-		body: body,
-		read: func(reply []byte) Tokenized {
-			var r struct {
-				N      int    `json:"input_tokens"`
-				Source string `json:"litellm_count_source"`
-			}
-			estimated := json.Unmarshal(reply, &r) == nil && r.Source == "local_estimate" // by another tokenizer than the model's
-			if r.N <= 0 || estimated {
-				return Tokenized{}
-			}
-			return Tokenized{N: r.N}
-		},
-	}
+// chatTokenizer is the route that counts the tokens of a conversation.
+func (s Server) chatTokenizer() (Tokenizer, bool) {
+	t := tokenizers[s.Tokenize].chat
+	return t, t.Path != ""
 }

@@ -54,27 +54,24 @@ func (triton) Body(a Ask) ([]byte, error) {
 	return json.Marshal(body{"text_input": a.text(), "parameters": p})
 }
 
-func (triton) Decode(data []byte) (Delta, error) {
-	var d Delta
-	data, other, err := opened(data, func(key, value []byte) {
-		switch string(key) {
+func (triton) Decode(data []byte) (Delta, error) { return decode(data, readTriton) }
+
+func readTriton(frame []byte) (d Delta) {
+	fields(frame, func(key, value []byte) {
+		switch value = scalar(value); string(key) {
 		case "text_output":
-			d.Choice, d.Text = true, textIn(scalar(value))
+			d.Choice, d.Text = true, textIn(value)
 		case "num_output_tokens":
-			d.Tokens = countIn(scalar(value)).N
+			d.Tokens = countIn(value).N
 		case "num_input_tokens":
-			d.Usage.Prompt = countIn(scalar(value))
+			d.Usage.Prompt = countIn(value)
 		case "finish_reason": // Python's None until the end
-			if reason := textIn(scalar(value)); string(reason) != "None" {
+			if reason := textIn(value); string(reason) != "None" {
 				d.finish(reason)
 			}
 		}
 	})
-	if data == nil {
-		return other, err
-	}
-	d.Err = errorBeside(data, d.Choice)
-	return d, nil
+	return d
 }
 
 // scalar is a tensor's value: a tensor of one element is that element, or a list

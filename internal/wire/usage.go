@@ -42,6 +42,25 @@ func (u Usage) Merge(o Usage) Usage {
 	}
 }
 
+// add reads one field of a usage object, by the names that servers have for it. Details that
+// are absent or null are unknown.
+func (u *Usage) add(key, value []byte) {
+	switch string(key) {
+	case "prompt_tokens", "input_tokens", "input_length", "prompt_eval_count", "tokens_evaluated":
+		u.Prompt = u.Prompt.larger(countIn(value))
+	case "completion_tokens", "output_tokens", "generated_tokens", "eval_count", "tokens_predicted":
+		u.Output = u.Output.larger(countIn(value))
+	case "total_tokens":
+		u.Total = u.Total.larger(countIn(value))
+	case "cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens": // the last: DeepSeek
+		u.Cached = u.Cached.larger(countIn(value))
+	case "reasoning_tokens", "thinking_tokens":
+		u.Reasoning = u.Reasoning.larger(countIn(value))
+	case "prompt_tokens_details", "input_tokens_details", "completion_tokens_details", "output_tokens_details":
+		fields(value, u.add)
+	}
+}
+
 // Generated is the number of generated tokens, max(output, total − prompt):
 // xAI's and Gemini's output count leaves reasoning out while their total does
 // not. A count above a million is no answer's, and unknown.

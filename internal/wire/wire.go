@@ -33,7 +33,6 @@ type Delta struct {
 	Tokens    int          // tokens this frame carries, from token ids; 0 if it does not say
 	Usage     Usage        // cumulative counts; the zero value if the frame carries none
 	Err       *ServerError // what the server reported in-band; nil if nothing
-	Done      bool         // the protocol's end marker: no frame of the answer follows
 }
 
 // A Dialect is one family of servers' spelling. Implementations are stateless

@@ -44,13 +44,13 @@ func TestLint(t *testing.T) {
 // The parts that other tests hold against the files they were made of: half a
 // megabyte that would change with every panel.
 var (
-	boards = regexp.MustCompile(`(?m)^  (prober-[a-z]+\.json): \|\n(?:    .*\n)+`)
+	dashboards = regexp.MustCompile(`(?m)^  (prober-[a-z]+\.json): \|\n(?:    .*\n)+`)
 	groups = regexp.MustCompile(`(?m)^  groups:\n(?:    .*\n|\n)+`)
 )
 
-// elided is a rendered chart without what boards and rules say.
+// elided is a rendered chart without what dashboards and rules say.
 func elided(text string) string {
-	text = boards.ReplaceAllString(text, "  $1: (as in dashboards)\n")
+	text = dashboards.ReplaceAllString(text, "  $1: (as in dashboards)\n")
 	return groups.ReplaceAllString(text, "  groups: (as in alerts)\n")
 }
 

@@ -11,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Values with whatever can be on at once; rules and boards by themselves, since they
+// Values with whatever can be on at once; rules and dashboards by themselves, since they
 // are long.
 const (
 	much = `

@@ -92,9 +92,9 @@ func TestRunbookTemplate(t *testing.T) {
 	}
 }
 
-// TestBoardsAreThoseOfDashboards holds that every board is in a ConfigMap, byte
+// TestChartHoldsTheDashboards holds that every dashboard is in a ConfigMap, byte
 // for byte, and that grafana-operator finds it there.
-func TestBoardsAreThoseOfDashboards(t *testing.T) {
+func TestChartHoldsTheDashboards(t *testing.T) {
 	t.Parallel()
 	all := objects(t, render(t, "--values", sets(t)["dashboards"]))
 	held, wanted := map[any]string{}, map[any]string{}
@@ -110,7 +110,7 @@ func TestBoardsAreThoseOfDashboards(t *testing.T) {
 	}
 	paths, err := filepath.Glob("../../dashboards/*.json")
 	if err != nil || len(paths) == 0 || len(held) != len(paths) || len(wanted) != len(paths) {
-		t.Fatalf("%d boards, %d held, %d wanted, %v", len(paths), len(held), len(wanted), err)
+		t.Fatalf("%d dashboards, %d held, %d wanted, %v", len(paths), len(held), len(wanted), err)
 	}
 	for _, path := range paths {
 		data, err := os.ReadFile(path)

@@ -27,30 +27,30 @@ const (
 	sent    mode = "otlp"    // sent by OTLP, never scraped
 )
 
-// silent are the queries that find nothing here, each with its reason: a board, a
+// silent are the queries that find nothing here, each with its reason: a dashboard, a
 // panel and a query of it, or all of them; and one mode, or all.
 var silent = []struct {
-	board, panel, ref string
+	dashboard, panel, ref string
 	mode              mode
 	why               string
 }{
 	{"target", "Certificate expires in", "", "", "no target speaks TLS"},
 	{"target", "Ratio to the same hour", "", "", "needs five days"},
-	{"target", "Is that unusual? z-score", "", "", "needs ten days"},
-	{"target", "Samples of the baseline", "", "", "needs five days"},
+	{"target", "z-score of the ratio", "", "", "needs ten days"},
+	{"target", "Baseline samples", "", "", "needs five days"},
 	{"target", "Chunk gaps of 0", "A", classic, "classic buckets have no zero bucket: query B"},
 	{"target", "Chunk gaps of 0", "B", native, "there are no classic buckets: query A"},
 	{"target", "Chunk gaps of 0", "B", sent, "there are no classic buckets: query A"},
-	{"compare", "TTFT p50, now and a week before", "B", "", "nobody probed a week ago"},
-	{"compare", "TTFT p50, now and a week before", "D", "", "nobody probed a week ago"},
-	{"compare", "TPOT p50, now and a week before", "B", "", "nobody probed a week ago"},
-	{"compare", "TPOT p50, now and a week before", "D", "", "nobody probed a week ago"},
-	{"compare", "ITL p50, now and a week before", "B", "", "nobody probed a week ago"},
-	{"compare", "ITL p50, now and a week before", "D", "", "nobody probed a week ago"},
-	{"compare", "E2EL p50, now and a week before", "B", "", "nobody probed a week ago"},
-	{"compare", "E2EL p50, now and a week before", "D", "", "nobody probed a week ago"},
+	{"compare", "TTFT p50, now and a week before", "B", "", "no data from a week ago"},
+	{"compare", "TTFT p50, now and a week before", "D", "", "no data from a week ago"},
+	{"compare", "TPOT p50, now and a week before", "B", "", "no data from a week ago"},
+	{"compare", "TPOT p50, now and a week before", "D", "", "no data from a week ago"},
+	{"compare", "ITL p50, now and a week before", "B", "", "no data from a week ago"},
+	{"compare", "ITL p50, now and a week before", "D", "", "no data from a week ago"},
+	{"compare", "E2EL p50, now and a week before", "B", "", "no data from a week ago"},
+	{"compare", "E2EL p50, now and a week before", "D", "", "no data from a week ago"},
 	{"instrument", "Up", "", sent, "there is no scrape"},
-	{"instrument", "Samples a scrape", "", sent, "there is no scrape"},
+	{"instrument", "Samples per scrape", "", sent, "there is no scrape"},
 	{"instrument", "Scrape duration", "", sent, "there is no scrape"},
 	{"instrument", "CPU", "", sent, "process metrics are on /metrics only"},
 	{"instrument", "Memory", "", sent, "process metrics are on /metrics only"},
@@ -60,32 +60,32 @@ var silent = []struct {
 
 // reason says why a query finds nothing in a mode; empty if it has to find
 // something.
-func (q boardQuery) reason(m mode) string {
+func (q dashboardQuery) reason(m mode) string {
 	for _, s := range silent {
-		if s.board == q.board && s.panel == q.panel && (s.ref == "" || s.ref == q.ref) && (s.mode == "" || s.mode == m) {
+		if s.dashboard == q.dashboard && s.panel == q.panel && (s.ref == "" || s.ref == q.ref) && (s.mode == "" || s.mode == m) {
 			return s.why
 		}
 	}
 	return ""
 }
 
-// TestBoards runs every query of every board in three real Prometheus: one that
+// TestDashboards runs every query of every dashboard in three real Prometheus: one that
 // scrapes natively, one that scrapes as by default, one that is sent OTLP. What is
 // probed is a server that is not ours, a simulated one of which a fifth of the
 // answers fail, and a pair of canaries that answer wrongly.
-func TestBoards(t *testing.T) {
+func TestDashboards(t *testing.T) {
 	t.Parallel()
 	vllm := llmd(t, "--time-to-first-token", "20ms", "--inter-token-latency", "4ms")
 	config, rules := scrapeServers(vllm, modelServers(t)), fastRules(t)
 	otlp := startPrometheus(t, config, rules, "--web.enable-otlp-receiver")
-	base := probeForBoards(t, vllm, otlp.url)
+	base := probeForDashboards(t, vllm, otlp.url)
 	prober := "- {job_name: prober, static_configs: [{targets: ['" + strings.Trim(strings.TrimPrefix(base, "http://"), "/") + "']}]%s}\n"
 	into := map[mode]prometheus{
 		native:  startPrometheus(t, config+fmt.Sprintf(prober, ", scrape_native_histograms: true"), rules),
 		classic: startPrometheus(t, config+fmt.Sprintf(prober, ""), rules),
 		sent:    otlp,
 	}
-	queries := boardQueries(t)
+	queries := dashboardQueries(t)
 	for _, m := range slices.Sorted(maps.Keys(into)) {
 		p, open := into[m], slices.Clone(queries)
 		t.Cleanup(func() {
@@ -96,8 +96,8 @@ func TestBoards(t *testing.T) {
 			}
 		})
 		eventually(t, string(m)+": data for every query", func() bool {
-			open = slices.DeleteFunc(open, func(q boardQuery) bool { return p.shows(t, m, q) })
-			return !slices.ContainsFunc(open, func(q boardQuery) bool { return q.reason(m) == "" })
+			open = slices.DeleteFunc(open, func(q dashboardQuery) bool { return p.shows(t, m, q) })
+			return !slices.ContainsFunc(open, func(q dashboardQuery) bool { return q.reason(m) == "" })
 		})
 		checkSilent(t, m, queries, open)
 		t.Logf("%s: %d queries run, %d with data, %d without as expected", m, len(queries), len(queries)-len(open), len(open))
@@ -106,7 +106,7 @@ func TestBoards(t *testing.T) {
 }
 
 // checkSilent holds that what is said to find nothing does not.
-func checkSilent(t *testing.T, m mode, all, open []boardQuery) {
+func checkSilent(t *testing.T, m mode, all, open []dashboardQuery) {
 	t.Helper()
 	for _, q := range all {
 		if why := q.reason(m); why != "" && !slices.Contains(open, q) {
@@ -118,7 +118,7 @@ func checkSilent(t *testing.T, m mode, all, open []boardQuery) {
 // checkLabels holds that a query has the same labels in all modes, so that both sides
 // of an "or" do. Left out are heatmaps, whose classic buckets have le, and alerts,
 // of which each has its own; instance, which OTLP may lack, does not count.
-func checkLabels(t *testing.T, into map[mode]prometheus, queries []boardQuery) {
+func checkLabels(t *testing.T, into map[mode]prometheus, queries []dashboardQuery) {
 	t.Helper()
 	for _, q := range queries {
 		if q.format == "heatmap" || strings.HasPrefix(q.expr, "ALERTS") {
@@ -137,7 +137,7 @@ func checkLabels(t *testing.T, into map[mode]prometheus, queries []boardQuery) {
 }
 
 // labelNames are the names of the labels that the results of a query have now.
-func (p prometheus) labelNames(t *testing.T, q boardQuery) (names string, ok bool) {
+func (p prometheus) labelNames(t *testing.T, q dashboardQuery) (names string, ok bool) {
 	t.Helper()
 	result := p.query(t, fill(q.expr, everything("10s", "30s")))
 	all := map[string]bool{}
@@ -155,7 +155,7 @@ func (p prometheus) labelNames(t *testing.T, q boardQuery) (names string, ok boo
 }
 
 // shows reports whether a query has data, for the one pair of targets or the other.
-func (p prometheus) shows(t *testing.T, m mode, q boardQuery) bool {
+func (p prometheus) shows(t *testing.T, m mode, q dashboardQuery) bool {
 	t.Helper()
 	for _, pair := range [][2]string{{"a", "b"}, {"canary-a", "canary-b"}} {
 		values := everything("10s", "30s")
@@ -169,7 +169,7 @@ func (p prometheus) shows(t *testing.T, m mode, q boardQuery) bool {
 
 // has reports whether an expression has a number now, or in the last seconds if
 // that is what the panel asks for; a heatmap needs exemplars too.
-func (p prometheus) has(t *testing.T, m mode, q boardQuery, expr string) bool {
+func (p prometheus) has(t *testing.T, m mode, q dashboardQuery, expr string) bool {
 	t.Helper()
 	if q.instant {
 		return slices.ContainsFunc(p.query(t, expr), func(s *model.Sample) bool {
@@ -186,7 +186,7 @@ func (p prometheus) has(t *testing.T, m mode, q boardQuery, expr string) bool {
 // dotless reports whether a heatmap may be without dots: of native histograms
 // Prometheus 3.15 reads the exemplars of a metric's first series only, and that is
 // a target before b.
-func dotless(m mode, q boardQuery) bool { return m == native && strings.HasSuffix(q.panel, " of B") }
+func dotless(m mode, q dashboardQuery) bool { return m == native && strings.HasSuffix(q.panel, " of B") }
 
 // exemplars reports whether an expression's series have exemplars that name a trace.
 func (p prometheus) exemplars(t *testing.T, expr string, now time.Time) bool {
@@ -207,9 +207,9 @@ func (p prometheus) exemplars(t *testing.T, expr string, now time.Time) bool {
 	return false
 }
 
-// probeForBoards starts a prober that also sends OTLP to a Prometheus, and returns
+// probeForDashboards starts a prober that also sends OTLP to a Prometheus, and returns
 // its URL.
-func probeForBoards(t *testing.T, vllm, otlp string) (base string) {
+func probeForDashboards(t *testing.T, vllm, otlp string) (base string) {
 	t.Helper()
 	simulated := func(fault string) string {
 		url := start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0").after(t, "fast")

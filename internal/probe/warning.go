@@ -12,9 +12,9 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// doubts says what is doubtful about the numbers of a probe that had tokens. One
-// that failed has none but the longest gap.
-func doubts(r *Result, ask wire.Ask) []error {
+// warnings says what is unreliable about the numbers of a probe with that many tokens asked for and
+// promptTokens in its prompt; 0: unknown. A failed probe has no number but the longest gap.
+func warnings(r *Result, maxTokens, promptTokens int) []error {
 	list := belated(r)
 	if errors.Is(r.Err, ErrUnlimited) {
 		list = append(list, fmt.Errorf("%w (max_tokens or its like): the probe was canceled when more tokens than asked had arrived", ErrUnlimited))
@@ -22,28 +22,28 @@ func doubts(r *Result, ask wire.Ask) []error {
 	if r.Outcome != OK {
 		return list
 	}
-	doubt := func(format string, args ...any) { list = append(list, fmt.Errorf(format, args...)) }
+	warn := func(format string, args ...any) { list = append(list, fmt.Errorf(format, args...)) }
 	output := r.Usage.Generated()
-	if prompt := r.Usage.Prompt; prompt.Known && ask.Length > 0 && prompt.N != ask.Length {
-		doubt("the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, ask.Length, prompt.N-ask.Length)
+	if prompt := r.Usage.Prompt; prompt.Known && promptTokens > 0 && prompt.N != promptTokens {
+		warn("the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)
 	}
 	switch {
 	case !output.Known:
-		doubt("the server did not say how many tokens it generated: no TPOT, no ITL")
-	case output.N != ask.MaxTokens:
-		doubt("%d tokens generated, asked %d", output.N, ask.MaxTokens)
+		warn("the server did not say how many tokens it generated: no TPOT, no ITL")
+	case output.N != maxTokens:
+		warn("%d tokens generated, asked %d", output.N, maxTokens)
 	}
 	if output.Known && r.Source == FromNobody {
-		doubt("%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Timeline.Tokens))
+		warn("%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Timeline.Tokens))
 	}
 	if r.Hidden {
-		doubt("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
+		warn("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
 	}
 	if n := r.Timeline.Bursts(); n > 0 && 2*n >= len(r.Timeline.Tokens) {
-		doubt("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Timeline.Tokens))
+		warn("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Timeline.Tokens))
 	}
 	if r.Cache == CacheContaminated {
-		doubt("cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)
+		warn("cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)
 	}
 	return list
 }

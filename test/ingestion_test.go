@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// A road is one way of the metrics into a Prometheus.
-type road struct {
+// An ingestion is one path of the metrics into a Prometheus.
+type ingestion struct {
 	name    string
 	into    prometheus
 	job     string
@@ -23,8 +23,8 @@ type road struct {
 	halting bool // brings exemplars of the first series of a histogram only
 }
 
-// agree holds what came by the road against the truth.
-func (r road) agree(t *testing.T, want truth) {
+// agree holds what came by this path against the truth.
+func (r ingestion) agree(t *testing.T, want truth) {
 	t.Helper()
 	for target, of := range want.samples {
 		for _, name := range histograms {
@@ -44,18 +44,18 @@ func (r road) agree(t *testing.T, want truth) {
 
 // selector selects the histogram of a target, or one of its classic series. It has
 // others, empty ones, before the server told its model.
-func (r road) selector(name, suffix, target string) string {
+func (r ingestion) selector(name, suffix, target string) string {
 	return fmt.Sprintf(`llm_probe_%s_seconds%s{job=%q,target=%q,model!="unknown"}`, name, suffix, r.job, target)
 }
 
 // latest is what came last of a selector's series. A scrape that took longer than its
 // interval has failed, and until the next an instant query finds nothing.
-func (r road) latest(name, suffix, target string) string {
+func (r ingestion) latest(name, suffix, target string) string {
 	return "last_over_time(" + r.selector(name, suffix, target) + "[5m])"
 }
 
 // value is the one value of an expression; NaN if there is none yet.
-func (r road) value(t *testing.T, expr string) float64 {
+func (r ingestion) value(t *testing.T, expr string) float64 {
 	t.Helper()
 	vector := r.into.query(t, expr)
 	if len(vector) > 1 {
@@ -67,7 +67,7 @@ func (r road) value(t *testing.T, expr string) float64 {
 	return float64(vector[0].Value)
 }
 
-func (r road) count(t *testing.T, name, target string) float64 {
+func (r ingestion) count(t *testing.T, name, target string) float64 {
 	t.Helper()
 	if r.classic {
 		return r.value(t, r.latest(name, "_count", target))
@@ -76,7 +76,7 @@ func (r road) count(t *testing.T, name, target string) float64 {
 }
 
 // agreeSum holds a sum. What is not above 2^-13 s is sent as 0 by OTLP.
-func (r road) agreeSum(t *testing.T, what, name, target string, samples []float64) {
+func (r ingestion) agreeSum(t *testing.T, what, name, target string, samples []float64) {
 	t.Helper()
 	expr := "histogram_sum(" + r.latest(name, "", target) + ")"
 	if r.classic {
@@ -99,7 +99,7 @@ func (r road) agreeSum(t *testing.T, what, name, target string, samples []float6
 
 // agreeQuantile holds a quantile to lie in the bucket, native or classic, of the
 // sample that has the rank.
-func (r road) agreeQuantile(t *testing.T, what string, q float64, name, target string, want truth) {
+func (r ingestion) agreeQuantile(t *testing.T, what string, q float64, name, target string, want truth) {
 	t.Helper()
 	samples := want.samples[target][name]
 	rank := q * float64(len(samples)) // where it is whole, the quantile is of either sample beside it
@@ -117,7 +117,7 @@ func (r road) agreeQuantile(t *testing.T, what string, q float64, name, target s
 }
 
 // bucket are the bounds of the bucket, native or classic, that holds a sample.
-func (r road) bucket(name, target string, sample float64, want truth) (lower, upper float64) {
+func (r ingestion) bucket(name, target string, sample float64, want truth) (lower, upper float64) {
 	switch {
 	case r.classic:
 		return classicBucket(histogram(want.text, name, target), sample)
@@ -141,7 +141,7 @@ func classicBucket(h *dto.Histogram, value float64) (lower, upper float64) {
 // agreeExemplars holds that there are exemplars, and that each is of a probe.
 // Prometheus 3.15 reads those of the first series of a histogram only if it
 // scrapes native buckets alone: see docs/scraping.md.
-func (r road) agreeExemplars(t *testing.T, name string, want truth) {
+func (r ingestion) agreeExemplars(t *testing.T, name string, want truth) {
 	t.Helper()
 	suffix := ""
 	if r.classic {
@@ -161,7 +161,7 @@ func (r road) agreeExemplars(t *testing.T, name string, want truth) {
 }
 
 // exemplars are the trace ids of the exemplars of a series.
-func (r road) exemplars(t *testing.T, selector string) []string {
+func (r ingestion) exemplars(t *testing.T, selector string) []string {
 	t.Helper()
 	var series []struct {
 		Exemplars []struct{ Labels map[string]string }
@@ -179,11 +179,11 @@ func (r road) exemplars(t *testing.T, selector string) []string {
 	return ids
 }
 
-// series are all of our metrics that came by a road, by name and labels, without
+// series are all of our metrics that came by a path, by name and labels, without
 // the labels that say how they came. Budgets go on being skipped, and are left
 // out. A scrape that took longer than its interval has failed, and until the next
 // there is no series: then it looks again.
-func (r road) series(t *testing.T) map[string]*model.Sample {
+func (r ingestion) series(t *testing.T) map[string]*model.Sample {
 	t.Helper()
 	var found model.Vector
 	eventually(t, r.name+": series", func() bool {

@@ -22,7 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// histograms are the metrics that every road must hold for every target.
+// histograms are the metrics that every exporter must have for every target.
 var histograms = []string{"ttft", "tpot", "itl", "e2el"}
 
 // A receiver takes OTLP metrics over HTTP and keeps the last of each series.
@@ -84,9 +84,9 @@ func attribute(list []*common.KeyValue, key string) string {
 	return ""
 }
 
-// TestRoadsAgree probes two targets until their budgets are spent, and compares
+// TestExportersAgree probes two targets until their budgets are spent, and compares
 // what a scrape in protobuf, a scrape in text and an OTLP receiver got.
-func TestRoadsAgree(t *testing.T) {
+func TestExportersAgree(t *testing.T) {
 	t.Parallel()
 	simulator := start(t, nil, "simulate", "--profile", "fast,production-stack", "--listen", "127.0.0.1:0")
 	fast, stack := simulator.after(t, "fast"), simulator.after(t, "production-stack")

@@ -18,8 +18,8 @@ func TestSidesHaveTheirOwnServers(t *testing.T) {
 	values := everything("30m", "1h")
 	values["server_a"], values["server_b"] = "stack-a", "stack-b"
 	var asked []any
-	for _, q := range boardQueries(t) {
-		if q.board != "compare" || !strings.Contains(q.expr, "vllm:") && !strings.Contains(q.expr, "sglang:") || q.panel == "variable" {
+	for _, q := range dashboardQueries(t) {
+		if q.dashboard != "compare" || !strings.Contains(q.expr, "vllm:") && !strings.Contains(q.expr, "sglang:") || q.panel == "variable" {
 			continue
 		}
 		// Halfway up the only bucket; of p95 nearly at its top.

@@ -53,7 +53,7 @@ func TestWarningsOfLateReads(t *testing.T) {
 			[]string{"the prober read up to 99ms late, and 3 tokens together with others, so that their ITL is a mean: no max gap"}},
 	} {
 		var got []string
-		for _, err := range doubts(test.of, wire.Ask{MaxTokens: test.of.Usage.Output.N}) {
+		for _, err := range warnings(test.of, test.of.Usage.Output.N, 0) {
 			got = append(got, err.Error())
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {

@@ -14,37 +14,37 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
-// A boardQuery is one query of a board, as it stands in the JSON.
-type boardQuery struct {
-	board, panel, ref string
+// A dashboardQuery is one query of a dashboard, as it stands in the JSON.
+type dashboardQuery struct {
+	dashboard, panel, ref string
 	expr, format      string
 	instant           bool
 }
 
-func (q boardQuery) String() string { return q.board + " / " + q.panel + " / " + q.ref }
+func (q dashboardQuery) String() string { return q.dashboard + " / " + q.panel + " / " + q.ref }
 
-// A boardPanel is what these tests look at in a panel.
-type boardPanel struct {
+// A dashboardPanel is what these tests look at in a panel.
+type dashboardPanel struct {
 	Title   string
 	Targets []struct {
 		RefID, Expr, Format string
 		Instant             bool
 	}
-	Panels []boardPanel
+	Panels []dashboardPanel
 }
 
-// boardQueries are all queries of all boards: of panels, of annotations, and the
+// dashboardQueries are all queries of all dashboards: of panels, of annotations, and the
 // selectors of variables.
-func boardQueries(t *testing.T) []boardQuery {
+func dashboardQueries(t *testing.T) []dashboardQuery {
 	t.Helper()
 	paths, err := filepath.Glob("../dashboards/*.json")
 	if err != nil || len(paths) != 4 {
-		t.Fatalf("%d boards, %v", len(paths), err)
+		t.Fatalf("%d dashboards, %v", len(paths), err)
 	}
-	var all []boardQuery
+	var all []dashboardQuery
 	for _, path := range paths {
-		var board struct {
-			Panels      []boardPanel
+		var dashboard struct {
+			Panels      []dashboardPanel
 			Annotations struct{ List []struct{ Name, Expr string } }
 			Templating  struct {
 				List []struct{ Name, Definition string }
@@ -52,25 +52,25 @@ func boardQueries(t *testing.T) []boardQuery {
 		}
 		data, err := os.ReadFile(path)
 		if err == nil {
-			err = json.Unmarshal(data, &board)
+			err = json.Unmarshal(data, &dashboard)
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
-		for _, p := range board.Panels {
-			for _, p := range append([]boardPanel{p}, p.Panels...) {
+		for _, p := range dashboard.Panels {
+			for _, p := range append([]dashboardPanel{p}, p.Panels...) {
 				for _, q := range p.Targets {
-					all = append(all, boardQuery{name, p.Title, q.RefID, q.Expr, q.Format, q.Instant})
+					all = append(all, dashboardQuery{name, p.Title, q.RefID, q.Expr, q.Format, q.Instant})
 				}
 			}
 		}
-		for _, a := range board.Annotations.List {
-			all = append(all, boardQuery{name, "annotation", a.Name, a.Expr, "time_series", false})
+		for _, a := range dashboard.Annotations.List {
+			all = append(all, dashboardQuery{name, "annotation", a.Name, a.Expr, "time_series", false})
 		}
-		for _, v := range board.Templating.List {
+		for _, v := range dashboard.Templating.List {
 			if selector, label, ok := labelValues(v.Definition); ok {
-				all = append(all, boardQuery{name, "variable", v.Name, "group by (" + label + ") (" + selector + ")", "time_series", true})
+				all = append(all, dashboardQuery{name, "variable", v.Name, "group by (" + label + ") (" + selector + ")", "time_series", true})
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func labelsOf(names string) map[string][]string {
 	return all
 }
 
-// foreign are the metrics of others that boards show.
+// foreign are the metrics of others that dashboards show.
 func foreign() map[string]family {
 	all := map[string]family{
 		"ALERTS": {"gauge", labelsOf("alertname alertstate severity target model prompt objective")},
@@ -205,10 +205,10 @@ func recorded(t *testing.T) map[string]family {
 	return all
 }
 
-// TestBoardsAskForWhatThereIs parses every query, and holds its metrics, the
+// TestDashboardsAskForWhatThereIs parses every query, and holds its metrics, the
 // labels it matches and the labels it groups by against the catalog, the rules and
 // a short list of others' metrics.
-func TestBoardsAskForWhatThereIs(t *testing.T) {
+func TestDashboardsAskForWhatThereIs(t *testing.T) {
 	known := catalog(t)
 	for _, more := range []map[string]family{foreign(), recorded(t)} {
 		for name, f := range more {
@@ -218,7 +218,7 @@ func TestBoardsAskForWhatThereIs(t *testing.T) {
 	values := everything("30m", "1h")
 	for _, label := range []string{"instance", "job"} {
 		values["split"], values["server_label"] = label, label
-		for _, q := range boardQueries(t) {
+		for _, q := range dashboardQueries(t) {
 			expr, err := parser.NewParser(parser.Options{}).ParseExpr(fill(q.expr, values))
 			if err != nil {
 				t.Errorf("%s: %v in\n%s", q, err, q.expr)
@@ -230,7 +230,7 @@ func TestBoardsAskForWhatThereIs(t *testing.T) {
 }
 
 // checkNames walks an expression.
-func checkNames(t *testing.T, q boardQuery, expr parser.Expr, known map[string]family) {
+func checkNames(t *testing.T, q dashboardQuery, expr parser.Expr, known map[string]family) {
 	t.Helper()
 	parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
 		switch n := node.(type) {
@@ -279,7 +279,7 @@ func nameOf(s *parser.VectorSelector, known map[string]family) string {
 	return s.Name
 }
 
-func checkSelector(t *testing.T, q boardQuery, s *parser.VectorSelector, path []parser.Node, known map[string]family) {
+func checkSelector(t *testing.T, q dashboardQuery, s *parser.VectorSelector, path []parser.Node, known map[string]family) {
 	t.Helper()
 	f, suffix, ok := lookup(nameOf(s, known), known)
 	if !ok {
@@ -306,7 +306,7 @@ func checkSelector(t *testing.T, q boardQuery, s *parser.VectorSelector, path []
 
 // checkGrouping holds that all series of an expression have the labels that it is
 // grouped or matched by, or are given them.
-func checkGrouping(t *testing.T, q boardQuery, expr parser.Node, names []string, known map[string]family) {
+func checkGrouping(t *testing.T, q dashboardQuery, expr parser.Node, names []string, known map[string]family) {
 	t.Helper()
 	var given []string
 	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
@@ -330,21 +330,21 @@ func checkGrouping(t *testing.T, q boardQuery, expr parser.Node, names []string,
 	})
 }
 
-// TestRulesLeadToBoards holds that the boards that alerts link to are there, with
+// TestRulesLeadToDashboards holds that the dashboards that alerts link to are there, with
 // the variables that the links set.
-func TestRulesLeadToBoards(t *testing.T) {
+func TestRulesLeadToDashboards(t *testing.T) {
 	links := regexp.MustCompile(`(?s)/d/prober-([a-z-]+).*?runbook_url`).FindAllStringSubmatch(shippedRules(t), -1)
 	if len(links) == 0 {
-		t.Fatal("the rules link to no board")
+		t.Fatal("the rules link to no dashboard")
 	}
 	for _, link := range links {
-		board, err := os.ReadFile("../dashboards/" + link[1] + ".json")
+		dashboard, err := os.ReadFile("../dashboards/" + link[1] + ".json")
 		if err != nil {
 			t.Errorf("%s: %v", link[0], err)
 		}
 		for _, v := range regexp.MustCompile(`var-(\w+)=`).FindAllStringSubmatch(link[0], -1) {
-			if !strings.Contains(string(board), `"name": "`+v[1]+`"`) {
-				t.Errorf("%s: the board has no variable %s", link[0], v[1])
+			if !strings.Contains(string(dashboard), `"name": "`+v[1]+`"`) {
+				t.Errorf("%s: the dashboard has no variable %s", link[0], v[1])
 			}
 		}
 	}

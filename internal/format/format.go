@@ -1,0 +1,91 @@
+// Package format writes numbers, durations and texts as people read them.
+package format
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Duration writes d with three significant digits: "850 µs", "12.3 ms", "1.63 s".
+func Duration(d time.Duration) string {
+	switch {
+	case d == 0:
+		return "0 s"
+	case d < 999500*time.Nanosecond:
+		return Digits(float64(d)/1e3) + " µs"
+	case d < 999500*time.Microsecond:
+		return Digits(float64(d)/1e6) + " ms"
+	}
+	return Digits(d.Seconds()) + " s"
+}
+
+// Seconds is [Duration] of seconds.
+func Seconds(seconds float64) string {
+	return Duration(time.Duration(seconds * float64(time.Second)))
+}
+
+// Digits writes v, not below 0, with three significant digits, and with all those before
+// the point.
+func Digits(v float64) string {
+	switch {
+	case v < 9.995:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	case v < 99.95:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 0, 64)
+}
+
+// Grouped writes 21000 as 21,000.
+func Grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// Count writes a number of things: "1 frame", "21,000 frames".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Grouped(n) + " " + noun + "s"
+}
+
+// List joins words: "a, b and c".
+func List(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// Clean makes the text of others fit for a terminal or a page: white space becomes one
+// space, and what does not print (escape sequences, controls, marks that turn the
+// direction of writing) is left out.
+func Clean(s string) string {
+	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, s)), " ")
+}
+
+// Shorten is s in at most n runes, the last of them an ellipsis where some are missing.
+func Shorten(s string, n int) string {
+	runes := []rune(s)
+	switch {
+	case len(runes) <= n:
+		return s
+	case n <= 0:
+		return ""
+	}
+	return string(runes[:n-1]) + "…"
+}

@@ -1,0 +1,63 @@
+package format
+
+import (
+	"testing"
+	"time"
+)
+
+func TestDuration(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 1: "0.00 µs", 850 * time.Microsecond: "850 µs", 999600: "1.00 ms", 12345 * time.Microsecond: "12.3 ms",
+		999600 * time.Microsecond: "1.00 s", 1634 * time.Millisecond: "1.63 s", 120 * time.Second: "120 s",
+	} {
+		if got := Duration(d); got != want {
+			t.Errorf("%d ns is %q, want %q", d, got, want)
+		}
+		if got := Seconds(d.Seconds()); got != want {
+			t.Errorf("%g s is %q, want %q", d.Seconds(), got, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{
+		0: "0 tokens", 1: "1 token", 100: "100 tokens", 999: "999 tokens", 21000: "21,000 tokens", -123456: "-123,456 tokens", -1234567: "-1,234,567 tokens",
+	} {
+		if got := Count(n, "token"); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"}} {
+		if got := List(words); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	for text, want := range map[string]string{
+		"vllm a":                "vllm a",
+		" a\t\nb\u00a0\u2028c ": "a b c",
+		"a\x00\x1b[31mb\x7f":    "a[31mb",
+		"a\r\n b\x1b[1m\u202ec": "a b[1mc",
+		"right\u202eto left":    "rightto left",
+		"\ufffe\uffff":          "",
+		"broken \xff utf-8":     "broken \ufffd utf-8",
+		"東京 é 🚀":                "東京 é 🚀",
+	} {
+		if got := Clean(text); got != want {
+			t.Errorf("%q is %q when clean, want %q", text, got, want)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for n, want := range map[int]string{-1: "", 0: "", 1: "…", 2: "東…", 3: "東京é", 4: "東京é"} {
+		if got := Shorten("東京é", n); got != want {
+			t.Errorf("in %d runes: %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,272 @@
+package prompt
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	attempts = 8  // sizes tried in words before pads fill the rest
+	padTries = 6  // numbers of pads tried after that
+	maxPads  = 48 // pads of a prompt
+	reserve  = 4  // tokens left to pads where a word is not exactly a token
+
+	uncounted = 4  // words per token that no tokenizer reaches: such a server counts something else
+	near      = 16 // where longer prompts are refused, the length found may lack 1/near of what was asked
+	more      = 4  // words by which a count must grow, even where several words are one token
+
+	// shortestContext is a length, in tokens, that every server accepts: a count
+	// that stops below it is not a cut prompt but a server that does not count.
+	shortestContext = 512
+)
+
+// A size is how long a prompt is: so many words of the list, and so many pads,
+// one-letter words that cost the least there is.
+type size struct{ words, pads int }
+
+// An observation is what a server counted for a size.
+type observation struct {
+	size   size
+	tokens int
+}
+
+// Terms are what a calibration starts from.
+type terms struct {
+	want  int     // tokens asked for; 0: any length will do
+	first int     // words to try first, least to most: few, because the tokenizer is unknown
+	whole int     // words of the whole prompt if a word is a token; for a server that does not count
+	least int     // words at least, 1 or more
+	most  int     // words at most, so that no odd count makes a prompt much longer than asked
+	cost  float64 // tokens per word in other prompts; 0 if there were none
+}
+
+// A calibration finds the size that a server counts as the tokens asked for. It
+// starts with a short prompt and grows, so that no prompt is longer than asked,
+// whatever the tokenizer: what was asked may be all of the server's context. A word is
+// nearly always one token, so the count is base + slope · words, and three counts
+// are enough. Where words cost more, it approaches from below, and pads fill the
+// rest.
+type calibration struct {
+	terms
+	version       int // unique among the writer's calibrations
+	counts        []observation
+	padding       bool // the words are found; pads are being tried
+	done          bool
+	truncated     bool // done: the server does not count all that it is sent
+	confirmed     bool // done: an answer's usage agreed
+	best          observation
+	contradiction int // the last count, if it was not what was found; else 0
+}
+
+// next is the size to write now.
+func (c *calibration) next() size {
+	switch {
+	case c.done:
+		return c.best.size
+	case len(c.counts) == 0:
+		return size{words: c.first}
+	}
+	return c.guess()
+}
+
+// tokens is what the next size should count, as far as that is known.
+func (c *calibration) tokens() int {
+	if c.done && !c.truncated {
+		return c.best.tokens
+	}
+	return c.want
+}
+
+// observe takes a count. Two in a row that contradict a confirmed result start
+// the calibration again: the server has another tokenizer or chat template now.
+func (c *calibration) observe(s size, tokens int) {
+	if len(c.counts) == 0 && tokens <= s.words/uncounted {
+		c.first = max(c.first, c.whole)
+		return
+	}
+	if tokens <= 0 || !c.renew(s, tokens) || c.tried(s) {
+		return
+	}
+	c.counts = append(c.counts, observation{s, tokens})
+	c.settle()
+}
+
+// renew reports whether a count is to be learned from, and forgets the result if
+// the count contradicts it.
+func (c *calibration) renew(s size, tokens int) bool {
+	switch {
+	case !c.done:
+		return true
+	case s != c.best.size:
+		return false
+	case c.truncated && tokens < c.want, !c.truncated && tokens == c.best.tokens:
+		c.contradiction = 0
+		return false
+	case c.confirmed && tokens != c.contradiction:
+		c.contradiction = tokens
+		return false
+	}
+	*c = calibration{terms: c.terms, version: c.version}
+	return true
+}
+
+// refuse takes that the server rejected a prompt of a size during calibration.
+// The best that it accepted is kept, unless that is much shorter than asked.
+func (c *calibration) refuse(s size) {
+	if !c.done && len(c.counts) > 0 && !c.tried(s) && c.best.tokens >= c.want-c.want/near {
+		c.done = true
+	}
+}
+
+// confirm takes the count of an answer's usage.
+func (c *calibration) confirm(s size, tokens int) {
+	if c.done && !c.truncated && c.best == (observation{s, tokens}) {
+		c.confirmed = true
+	}
+}
+
+// settle decides whether more tries would help.
+func (c *calibration) settle() {
+	c.best = c.nearest(func(observation) bool { return true })
+	switch {
+	case c.best.tokens == c.want:
+		c.done = true
+	case c.stuck():
+		c.done, c.truncated, c.best = true, true, c.counts[len(c.counts)-1]
+	case c.padding:
+		c.done = len(c.counts) >= attempts+padTries || c.tried(c.guess())
+	case len(c.counts) >= attempts || c.padsReach() || c.tried(c.guess()):
+		c.pad()
+	}
+}
+
+// pad goes on with pads, from the longest prompt that is too short. Without one
+// there is nothing to fill.
+func (c *calibration) pad() {
+	short := func(o observation) bool { return o.tokens < c.want }
+	base := c.nearest(short)
+	if !short(base) {
+		c.done = true
+		return
+	}
+	c.padding, c.cost = true, c.slope()
+	c.counts = []observation{base}
+	c.done = c.tried(c.guess())
+}
+
+// nearest is the observation of a kind whose count is nearest to what was asked;
+// the first of all if there is none of the kind.
+func (c *calibration) nearest(kind func(observation) bool) observation {
+	best := c.counts[0]
+	for _, o := range c.counts {
+		if kind(o) && (!kind(best) || distance(o.tokens, c.want) < distance(best.tokens, c.want)) {
+			best = o
+		}
+	}
+	return best
+}
+
+// stuck reports whether the server counted too few tokens for a prompt of more
+// words: no more than before, or less than half of what shorter prompts predict.
+func (c *calibration) stuck() bool {
+	n := len(c.counts)
+	if n < 2 || c.padding {
+		return false
+	}
+	last, before := c.counts[n-1], c.counts[n-2]
+	words, grown := last.size.words-before.size.words, last.tokens-before.tokens
+	predicted := 0.0
+	if n > 2 {
+		predicted = slopeOf(c.counts[:n-1]) * float64(words)
+	}
+	return words >= more && (grown <= 0 || float64(grown) < predicted/2) &&
+		last.tokens < c.want && last.tokens >= min(c.want/2, shortestContext)
+}
+
+// guess is the longest size that should not count more than asked: pads can fill
+// what is missing, and nothing can take away what is too much.
+func (c *calibration) guess() size {
+	if c.padding {
+		return c.guessPads()
+	}
+	last, most := c.counts[len(c.counts)-1], c.most
+	if first := c.counts[0]; first.tokens >= first.size.words { // no word is less than a token
+		most = min(most, c.want)
+	}
+	return size{words: min(max(c.least, last.size.words+c.step(last)), most)}
+}
+
+// step is how many words to add to the last prompt. One short prompt gives only an
+// upper bound of a word's cost, the chat template included: a second one of twice
+// its words tells both apart. Where a word is not exactly a token, some words cost
+// more than others: a part of what is missing is left for the next step.
+func (c *calibration) step(last observation) int {
+	missing, slope := float64(c.want-last.tokens), c.slope()
+	switch {
+	case missing <= 0 || slope == 1 || c.cost > 0 || len(c.counts) == 1:
+	case missing > 256:
+		missing -= missing/128 + 24
+	default:
+		missing = max(0, missing*15./16-reserve)
+	}
+	words := int(math.Floor(missing / slope))
+	if len(c.counts) == 1 && c.cost == 0 {
+		return min(words, last.size.words)
+	}
+	return words
+}
+
+// padsReach reports whether so little is missing that pads fill it more safely: no
+// word is known to cost less than what is missing.
+func (c *calibration) padsReach() bool {
+	missing := c.want - c.best.tokens
+	return len(c.counts) > 1 && missing > 0 && missing <= maxPads/2 && c.slope() != 1
+}
+
+// guessPads is guess for pads, which nearly always cost one token too: between
+// the most that were too few and the fewest that were too many.
+func (c *calibration) guessPads() size {
+	few, many, cost := c.counts[0], maxPads+1, max(1, c.cost)
+	for _, o := range c.counts[1:] {
+		if o.tokens < c.want && o.size.pads > few.size.pads {
+			few = o
+		}
+		if o.tokens > c.want {
+			many = min(many, o.size.pads)
+		}
+		together := o.tokens - c.counts[0].tokens
+		if together%o.size.pads != 0 {
+			together++ // the server may have rounded down
+		}
+		cost = max(0.25, float64(together)/float64(o.size.pads))
+	}
+	pads := few.size.pads + int(float64(c.want-few.tokens)/cost)
+	if few.size.pads == 0 { // a pad may cost less than a word
+		pads = max(1, pads)
+	}
+	return size{few.size.words, max(few.size.pads, min(pads, many-1))}
+}
+
+// slope is the tokens that a word costs.
+func (c *calibration) slope() float64 {
+	if len(c.counts) == 1 && c.cost > 0 {
+		return max(0.25, c.cost)
+	}
+	return slopeOf(c.counts)
+}
+
+// slopeOf is the tokens per word from the first to the last of some counts.
+func slopeOf(counts []observation) float64 {
+	var first observation
+	if len(counts) > 1 {
+		first = counts[0]
+	}
+	last := counts[len(counts)-1]
+	return max(0.25, float64(last.tokens-first.tokens)/float64(last.size.words-first.size.words))
+}
+
+func (c *calibration) tried(s size) bool {
+	return slices.ContainsFunc(c.counts, func(o observation) bool { return o.size == s })
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
