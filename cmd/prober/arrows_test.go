@@ -21,7 +21,7 @@ var arrows = map[string][]string{
 	"internal/schedule":  {},
 	"internal/prompt":    {},
 	"internal/telemetry": {"probe", "wire", "stream"},
-	"internal/status":    {"report", "config", "plot", "probe", "wire", "stream", "format"},
+	"internal/status":    {"config", "report", "plot", "probe", "wire", "stream", "format"},
 	"internal/report":    {"config", "plot", "probe", "wire", "stream", "format"},
 	"internal/plot":      {"format"},
 	"internal/format":    {},

@@ -193,7 +193,7 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 			if !errors.Is(err, ErrFailed) || !strings.Contains(errs.String(), "interrupted") || !strings.Contains(out.String(), want) {
 				t.Errorf("%v\n%s%s", err, errs.String(), out.String())
 			}
-			if cut := "1 request cut off at the end: counted nowhere"; !strings.Contains(out.String(), cut) {
+			if cut := "1 request canceled at the end of the run: not counted"; !strings.Contains(out.String(), cut) {
 				t.Errorf("no warning %q in\n%s", cut, out.String())
 			}
 		})

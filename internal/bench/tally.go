@@ -125,7 +125,7 @@ func (t *tally) summaries() []report.Summary {
 			s = s.Paced(slices.Concat(samples...), t.load.Plan.Interval)
 		}
 		s.Target, s.Load, s.AtOnce, s.Skipped, s.PromptTokens = target.Name, t.load.String(), t.load.InFlight(), skipped[i], askedTokens(target)
-		s.Warnings = slices.Concat(s.Warnings, report.DoubtLength(samples[i], s.PromptTokens), t.clientWarnings(i, samples[i], s))
+		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(samples[i], s.PromptTokens), t.clientWarnings(i, samples[i], s))
 		list = append(list, s)
 	}
 	return list
@@ -196,7 +196,7 @@ func (t *tally) comparisons() []report.Comparison {
 			continue
 		}
 		c := report.Comparison{A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.load.String(), Pair: "round"}
-		c.Warnings = append(report.Doubt(t.samples[0], t.samples[i]), t.sharedCache(i)...)
+		c.Warnings = append(report.PairWarnings(t.samples[0], t.samples[i]), t.sharedCache(i)...)
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			if t.load.InFlight() > 1 {

@@ -57,13 +57,13 @@ func NewObservers(ctx context.Context, options ObserverOptions) (*Observers, err
 	otlp, err := telemetry.NewOTLP(ctx, telemetry.OTLPOptions{
 		Environ: options.Environ, Build: options.Build, GenAI: options.Config.GenAISemconv,
 		OnError: func(err error) {
-			o.Metrics.ExportFailed()
+			o.Metrics.Update(telemetry.ExportFailures, 1)
 			o.log.Warn("export over OTLP", zap.Error(err))
 		},
 	})
 	switch {
 	case err != nil && options.Config.DrainEndpoint:
-		o.Metrics.ExportFailed()
+		o.Metrics.Update(telemetry.ExportFailures, 1)
 		o.log.Error("nothing is exported over OTLP", zap.Error(err))
 	case err != nil:
 		return nil, err

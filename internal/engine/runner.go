@@ -13,6 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/telemetry"
 )
 
 // How many groups may have their prompts counted at a time, and how long another
@@ -78,7 +79,7 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 
 // Apply makes r run the jobs of c, and ends draining. An error changes nothing.
 func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) error {
-	r.observers.recorder.LookupsFailed(r.owned.refresh(ctx, c.Targets))
+	r.observers.recorder.Update(telemetry.LookupFailures, float64(r.owned.refresh(ctx, c.Targets)))
 	targets := r.owned.of(c)
 	jobs, err := Assemble(targets, assets, r.dial, r.version)
 	if err != nil {
@@ -114,7 +115,7 @@ func (r *Runner) LookUp(ctx context.Context) {
 	if len(hostsOf(r.config.Targets)) == 0 || r.observers.draining.Load() {
 		return
 	}
-	r.observers.recorder.LookupsFailed(r.owned.refresh(ctx, r.config.Targets))
+	r.observers.recorder.Update(telemetry.LookupFailures, float64(r.owned.refresh(ctx, r.config.Targets)))
 	now, before := r.owned.of(r.config), len(r.targets)
 	if reflect.DeepEqual(now, r.targets) {
 		return

@@ -7,14 +7,15 @@ import (
 	"io"
 )
 
-// An SSE cuts a body into server-sent events, by the WHATWG standard
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two
+// Frames cuts a body into frames. One kind of body is a stream of server-sent events, by the
+// WHATWG standard (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two
 // tolerances: events that a server ends with a single line end are told apart
-// (see [SSE.separate]), and an event that the end of the body leaves without
+// (see [Frames.separate]), and an event that the end of the body leaves without
 // its blank line is still returned. An event called error is returned without
-// data as well.
-type SSE struct {
+// data as well. The other kind is lines with a JSON text each (NDJSON).
+type Frames struct {
 	source
+	lines bool // NDJSON
 
 	line    []byte // of the line being read
 	afterCR bool   // a LF that comes next belongs to the line end before it
@@ -26,26 +27,28 @@ type SSE struct {
 	dataEnd  Stamp // of the last data line
 	out      []byte
 	leftover bool // out's frame was returned before the line in line was looked at
-	comments int
-	size     int // bytes since the last frame
+	size     int  // bytes since the last frame
 }
 
-// NewSSE reads events from body, and has their arrivals from the like of
-// [Follower.Arrival]. ask is how many bytes to ask body for at once: 1 for a chunked
-// HTTP body of which only the last arrival can be told, since net/http lets a longer
-// ask wait for the rest of a chunk of which only a part has arrived.
-func NewSSE(body io.Reader, arrivals Arrivals, ask int) *SSE {
-	return &SSE{source: newSource(body, arrivals, ask)}
+// NewSSE reads events from body. arrivals is [BodyTracker.Arrival] or the like. ask is how many
+// bytes to ask body for at once: 1 for a chunked HTTP body of which only the last arrival is
+// known, since net/http lets a longer read wait for the rest of a chunk of which only a part
+// has arrived.
+func NewSSE(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
+	return &Frames{source: newSource(body, arrivals, ask)}
 }
 
-// Comments is the number of comment lines so far.
-func (s *SSE) Comments() int { return s.comments }
+// NewLines reads lines from body, and drops blank ones and white space around the others. arrivals
+// and ask are those of [NewSSE].
+func NewLines(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
+	return &Frames{source: newSource(body, arrivals, ask), lines: true}
+}
 
-// Next returns the next event that has data: [io.EOF] when the body ends between
-// events, [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the
+// Next returns the next event that has data, or the next line: [io.EOF] when the body ends
+// between them, [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the
 // body's own error. A frame is never returned together with an error, and an
 // error is returned for ever after.
-func (s *SSE) Next() (Frame, error) {
+func (s *Frames) Next() (Frame, error) {
 	if s.leftover {
 		s.leftover = false
 		s.field()
@@ -64,8 +67,8 @@ func (s *SSE) Next() (Frame, error) {
 	return Frame{}, s.err
 }
 
-// scan consumes bytes that were read until an event is complete.
-func (s *SSE) scan() (Frame, bool) {
+// scan consumes bytes that were read until a frame is complete.
+func (s *Frames) scan() (Frame, bool) {
 	for len(s.in) > 0 {
 		if s.afterCR {
 			s.afterCR = false
@@ -74,7 +77,7 @@ func (s *SSE) scan() (Frame, bool) {
 				continue
 			}
 		}
-		end := lineEnd(s.in)
+		end := s.lineEnd()
 		if end < 0 {
 			s.append(s.in)
 			s.in = nil
@@ -92,21 +95,25 @@ func (s *SSE) scan() (Frame, bool) {
 	return Frame{}, false
 }
 
-// lineEnd is the index of the first CR or LF; −1 if there is none. Looking for one and
-// then the other is quicker than looking for both.
-func lineEnd(b []byte) int {
-	lf := bytes.IndexByte(b, '\n')
-	if lf >= 0 {
-		b = b[:lf]
+// lineEnd is the index of the first LF, or CR in events, of what was read; −1 if there is none.
+// Looking for one and then the other is quicker than looking for both.
+func (s *Frames) lineEnd() int {
+	lf := bytes.IndexByte(s.in, '\n')
+	if s.lines {
+		return lf
 	}
-	if cr := bytes.IndexByte(b, '\r'); cr >= 0 {
+	before := s.in
+	if lf >= 0 {
+		before = s.in[:lf]
+	}
+	if cr := bytes.IndexByte(before, '\r'); cr >= 0 {
 		return cr
 	}
 	return lf
 }
 
 // append adds bytes to the line being read.
-func (s *SSE) append(b []byte) {
+func (s *Frames) append(b []byte) {
 	s.size += len(b)
 	if s.size > MaxFrame {
 		s.err, s.in = ErrTooLong, nil
@@ -117,7 +124,12 @@ func (s *SSE) append(b []byte) {
 }
 
 // endLine looks at a complete line.
-func (s *SSE) endLine() (Frame, bool) {
+func (s *Frames) endLine() (Frame, bool) {
+	if s.lines {
+		s.out, s.line, s.size = s.line, s.out[:0], 0
+		data := bytes.TrimSpace(s.out)
+		return Frame{Data: data, Stamp: s.stamp()}, len(data) > 0
+	}
 	if !s.begun {
 		s.begun = true
 		s.line = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf"))
@@ -134,12 +146,11 @@ func (s *SSE) endLine() (Frame, bool) {
 }
 
 // field takes the complete line's field into the pending event.
-func (s *SSE) field() {
+func (s *Frames) field() {
 	name, value, _ := bytes.Cut(s.line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch {
 	case len(name) == 0:
-		s.comments++
 		if string(s.event) == "error" && !s.hasData { // Dynamo tells an error in a comment
 			s.data = append(s.data[:0], value...)
 		}
@@ -164,7 +175,7 @@ func (s *SSE) field() {
 // no blank line came before: the pending data are a JSON value, or [DONE], and
 // the line brings another. Two values are never one, so such a server ends its
 // events with a single line end.
-func (s *SSE) separate() bool {
+func (s *Frames) separate() bool {
 	if !s.hasData {
 		return false
 	}
@@ -185,7 +196,7 @@ func structured(data []byte) bool {
 }
 
 // dispatch returns the pending event, if it has data, and starts the next.
-func (s *SSE) dispatch(stamp Stamp) (Frame, bool) {
+func (s *Frames) dispatch(stamp Stamp) (Frame, bool) {
 	f := Frame{Stamp: stamp}
 	if len(s.event) > 0 {
 		f.Event = string(s.event)
@@ -197,25 +208,26 @@ func (s *SSE) dispatch(stamp Stamp) (Frame, bool) {
 	return f, ok
 }
 
-// flush returns the event that the body's end left without its blank line. An
-// event that the end cut, so that its JSON is not complete, is an unexpected
-// end instead.
-func (s *SSE) flush() (Frame, bool) {
+// flush returns the event or the line that the body's end left without its end. One that the
+// end cut, so that its JSON is not complete, is an unexpected end instead.
+func (s *Frames) flush() (Frame, bool) {
 	if !errors.Is(s.err, io.EOF) {
 		return Frame{}, false
 	}
-	if len(s.line) > 0 {
+	if len(s.line) > 0 && !s.lines {
 		if f, ok := s.endLine(); ok {
 			return f, true
 		}
 		s.dataEnd = s.stamp()
 	}
-	if !s.hasData {
+	switch {
+	case s.lines && (complete(s.line) || len(bytes.TrimSpace(s.line)) == 0):
+		return s.endLine()
+	case !s.lines && !s.hasData:
 		return Frame{}, false
+	case !s.lines && (!structured(s.data) || complete(s.data)):
+		return s.dispatch(s.dataEnd)
 	}
-	if structured(s.data) && !complete(s.data) {
-		s.hasData, s.err = false, io.ErrUnexpectedEOF
-		return Frame{}, false
-	}
-	return s.dispatch(s.dataEnd)
+	s.line, s.hasData, s.err = nil, false, io.ErrUnexpectedEOF
+	return Frame{}, false
 }

@@ -108,6 +108,7 @@ func tapes() map[string]struct {
 	one("a long header", tape1().answer("HTTP/1.1 200 OK", "X: "+strings.Repeat("y", 1000), chunked).chunk("abc"))
 	one("lines ended by LF", tape1().raw("HTTP/1.1 200 OK\n"+chunked+"\n").raw("\n").after().chunk("abc"))
 	one("the next answer", tape1().answer("HTTP/1.1 200 OK", chunked).chunk("first").raw("0\r\n\r\n").answer("HTTP/1.1 200 OK", chunked).chunk("ab").chunk("c"))
+	one("after one that cannot have the body it tells of", tape1().answer("HTTP/1.1 304 Not Modified", "Content-Length: 5").answer("HTTP/1.1 204 No Content", chunked).answer("HTTP/1.1 200 OK", chunked).chunk("abc"))
 	one("after one without body", tape1().answer("HTTP/1.1 204 No Content").answer("HTTP/1.1 200 OK", "Content-Length: 0").answer("HTTP/1.1 200 OK", chunked).chunk("abc"))
 	two("HTTP/2", settled().headers(1).data(1, "data: a\n\n", 0).frame(8, 0, 1, "wind").data(1, "data: b\n\n", 0))
 	two("padding", settled().headers(1).data(1, "abc", 7).data(1, "", 2).data(1, "def", 1))
@@ -131,9 +132,9 @@ func (p *tape) stray(text string) *tape {
 	return p
 }
 
-// TestFollowerTellsTheReadOfEachByte cuts what a server sends at every place, and into
-// single bytes: of each byte of the body the follower knows with which read it came.
-func TestFollowerTellsTheReadOfEachByte(t *testing.T) {
+// TestTrackerTellsTheReadOfEachByte cuts what a server sends at every place, and into
+// single bytes: of each byte of the body the tracker knows with which read it came.
+func TestTrackerTellsTheReadOfEachByte(t *testing.T) {
 	for name, tape := range tapes() {
 		t.Run(name, func(t *testing.T) {
 			for cut := range tape.sent {
@@ -148,10 +149,10 @@ func TestFollowerTellsTheReadOfEachByte(t *testing.T) {
 	}
 }
 
-// check follows a tape in parts.
+// check tracks a tape in parts.
 func check(t *testing.T, tape *tape, two bool, parts ...[]byte) {
 	t.Helper()
-	f := Follow(nil, &Conn{}, two)
+	f := Track(nil, &Conn{}, two)
 	of := make([]uint64, 0, len(tape.sent)) // the read of each byte
 	for i, part := range parts {
 		if len(part) == 0 {
@@ -175,12 +176,14 @@ func check(t *testing.T, tape *tape, two bool, parts ...[]byte) {
 	}
 }
 
-// TestFollowerKnowsWhatItDoesNotUnderstand lists what nobody can follow: there the
-// last read is told.
-func TestFollowerKnowsWhatItDoesNotUnderstand(t *testing.T) {
+// TestTrackerKnowsWhatItDoesNotUnderstand lists what cannot be tracked: there the
+// last read is the arrival.
+func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 	for name, text := range map[string]string{
 		"a body until the end":    "HTTP/1.1 200 OK\r\nServer: x\r\n\r\ndata: a\n\n",
 		"another protocol":        "SSH-2.0-OpenSSH\r\n",
+		"a header without end":    "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("y", 1<<21),
+		"a status that is none":   "HTTP/1.1 OK\r\n\r\n",
 		"TLS":                     "\x16\x03\x01\x02\x00\x01\n",
 		"TLS after CONNECT":       "HTTP/1.1 200 Connection established\r\nContent-Length: 0\r\n\r\n\x16\x03\x01\x02\x00\n",
 		"a length that is none":   "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
@@ -201,7 +204,7 @@ func TestFollowerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 
 func notUnderstood(t *testing.T, name, text string, two bool) {
 	t.Helper()
-	f := Follow(nil, &Conn{last: Stamp{Read: 9}}, two)
+	f := Track(nil, &Conn{last: Stamp{Read: 9}}, two)
 	f.note([]byte(text), Stamp{Read: 1})
 	f.note([]byte("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"), Stamp{Read: 2})
 	if f.Knows() || f.Header().Read != 9 {
@@ -209,11 +212,11 @@ func notUnderstood(t *testing.T, name, text string, two bool) {
 	}
 }
 
-// TestFollowerForgetsWhatIsNoFrame holds that a server that sends comments for ever, a byte a
+// TestTrackerForgetsWhatIsNoFrame holds that a server that sends comments for ever, a byte a
 // packet, makes nobody keep their arrivals.
-func TestFollowerForgetsWhatIsNoFrame(t *testing.T) {
+func TestTrackerForgetsWhatIsNoFrame(t *testing.T) {
 	client := &replay{text: []byte("HTTP/1.1 200 OK\r\n" + chunked + "\r\n\r\n")}
-	f := Follow(client, &Conn{}, false)
+	f := Track(client, &Conn{}, false)
 	_, _ = f.Read(make([]byte, 64))
 	client.text = []byte("1\r\n:\r\n")
 	comments := readerFunc(func(p []byte) (int, error) {
@@ -233,9 +236,9 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// TestFollowerKeepsLittle holds that what was asked for is forgotten.
-func TestFollowerKeepsLittle(t *testing.T) {
-	f := Follow(nil, &Conn{}, false)
+// TestTrackerKeepsLittle holds that what was asked for is forgotten.
+func TestTrackerKeepsLittle(t *testing.T) {
+	f := Track(nil, &Conn{}, false)
 	f.note([]byte("HTTP/1.1 200 OK\r\n"+chunked+"\r\n\r\n"), Stamp{})
 	for n := range 100_000 {
 		f.note([]byte("1\r\nx\r\n"), Stamp{Read: uint64(n)})
@@ -248,14 +251,14 @@ func TestFollowerKeepsLittle(t *testing.T) {
 	}
 }
 
-// FuzzFollower holds that the way bytes are cut changes nothing, and that what net/http
-// reads as a body has as many bytes as the follower counts.
-func FuzzFollower(f *testing.F) {
+// FuzzTracker holds that the way bytes are cut changes nothing, and that what net/http
+// reads as a body has as many bytes as the tracker counts.
+func FuzzTracker(f *testing.F) {
 	for _, tape := range tapes() {
 		f.Add(tape.sent, uint64(1), tape.two)
 	}
 	f.Fuzz(func(t *testing.T, sent []byte, seed uint64, two bool) {
-		whole, cut := Follow(nil, &Conn{}, two), Follow(nil, &Conn{}, two)
+		whole, cut := Track(nil, &Conn{}, two), Track(nil, &Conn{}, two)
 		whole.note(sent, Stamp{})
 		random := rand.New(rand.NewPCG(seed, 0))
 		for rest := sent; len(rest) > 0; {
@@ -284,11 +287,11 @@ func bodySize(sent []byte) (size int64, ok bool) {
 	return size, err == nil && reader.Buffered() == 0
 }
 
-// BenchmarkFollower is what following costs a chunk.
-func BenchmarkFollower(b *testing.B) {
+// BenchmarkTracker is what tracking costs a chunk.
+func BenchmarkTracker(b *testing.B) {
 	chunk := fmt.Appendf(nil, "%x\r\n%s\r\n", len(chunkFrame), chunkFrame)
 	client := &replay{text: []byte("HTTP/1.1 200 OK\r\n" + chunked + "\r\n\r\n")}
-	f := Follow(client, &Conn{}, false)
+	f := Track(client, &Conn{}, false)
 	buf := make([]byte, 4096)
 	_, _ = f.Read(buf)
 	client.text = chunk

@@ -8,25 +8,25 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// Doubt says what makes the samples of two targets in one run unlike each other,
-// other than their speed. Where one of them has none, there is nothing to doubt.
-func Doubt(a, b []Sample) []string {
+// PairWarnings says in what the samples of two targets in one run differ besides
+// speed; nothing where one of them has no samples.
+func PairWarnings(a, b []Sample) []string {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
 	x, y := sideOf(a), sideOf(b)
 	var list []string
-	for _, doubt := range []func(x, y side) string{failures, unpaired, unlikePrompts, unlikeAnswers, unlikeFrames, unlikeCaches} {
-		if text := doubt(x, y); text != "" {
+	for _, warning := range []func(x, y side) string{failures, unpaired, unlikePrompts, unlikeAnswers, unlikeFrames, unlikeCaches} {
+		if text := warning(x, y); text != "" {
 			list = append(list, text)
 		}
 	}
 	return list
 }
 
-// DoubtLength says that prompts were not as long as asked, in tokens; nothing where
-// they were, where nobody counted, or where no length was asked (0).
-func DoubtLength(samples []Sample, asked int) []string {
+// LengthWarnings says that prompts were not as long as asked, in tokens; nothing where
+// they were, where no server counted, or where no length was asked (0).
+func LengthWarnings(samples []Sample, asked int) []string {
 	least, most := math.MaxInt, 0
 	for _, s := range samples {
 		if succeeded(s) && s.Prompt.Known {
@@ -36,7 +36,7 @@ func DoubtLength(samples []Sample, asked int) []string {
 	if asked == 0 || least > most || least == asked && most == asked {
 		return nil
 	}
-	return []string{fmt.Sprintf("prompts count %s where %s were asked", join(format.Grouped(least), format.Grouped(most))+" tokens", format.Grouped(asked))}
+	return []string{fmt.Sprintf("prompts have %s where %s were asked", join(format.Grouped(least), format.Grouped(most))+" tokens", format.Grouped(asked))}
 }
 
 // A side is one target of a comparison.
@@ -57,7 +57,7 @@ func failures(x, y side) string {
 	if x.failed()+y.failed() == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s failed %s, %s %s: only where both answered are they compared",
+	return fmt.Sprintf("%s failed %s, %s %s: only rounds that both answered are compared",
 		x.name, of(x.failed(), len(x.all), "request"), y.name, outOf(y.failed(), len(y.all)))
 }
 
@@ -97,7 +97,7 @@ func unlikeAnswers(x, y side) string {
 	if !differ {
 		return ""
 	}
-	return fmt.Sprintf("%s generates %s tokens, %s %s (medians): E2EL compares unlike answers", x.name, a, y.name, b)
+	return fmt.Sprintf("%s generates %s tokens, %s %s (medians): E2EL compares answers of different length", x.name, a, y.name, b)
 }
 
 // unlike are the medians of a number on both sides, where both know it and they
@@ -141,11 +141,11 @@ func unlikeFrames(x, y side) string {
 	}
 	switch {
 	case batched != nil:
-		return "frames of " + format.List(batched) + " arrive in bursts: ITL is a mean within them and is not compared; TPOT is"
+		return "frames of " + format.List(batched) + " arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT"
 	case a.packed() && !b.packed():
-		return "only the frames of " + x.name + " carry several tokens: its ITL is a mean within them"
+		return "only the frames of " + x.name + " carry several tokens: its ITL is the mean within each frame"
 	case b.packed() && !a.packed():
-		return "only the frames of " + y.name + " carry several tokens: its ITL is a mean within them"
+		return "only the frames of " + y.name + " carry several tokens: its ITL is the mean within each frame"
 	}
 	return ""
 }
