@@ -55,8 +55,19 @@ func (t *trace) context(ctx context.Context) context.Context {
 		ConnectDone:       func(_, _ string, err error) { t.leave(connecting, &t.phases.Connect, err) },
 		TLSHandshakeStart: func() { t.enter(handshaking) },
 		TLSHandshakeDone:  func(_ tls.ConnectionState, err error) { t.leave(handshaking, &t.phases.TLS, err) },
-		GotConn:           t.gotConn,
-		WroteRequest:      t.wrote,
+		GotConn: func(i httptrace.GotConnInfo) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.now, t.phases.Reused, t.conn = writing, i.Reused, newResponseConn(i.Conn)
+		},
+		WroteRequest: func(i httptrace.WroteRequestInfo) {
+			at := time.Now()
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			if i.Err == nil {
+				t.now, t.phases.Wrote = waiting, at.Sub(t.start)
+			}
+		},
 	})
 }
 
@@ -79,24 +90,6 @@ func (t *trace) leave(s stage, length *time.Duration, err error) {
 	defer t.mu.Unlock()
 	if began := t.began[s]; !began.IsZero() && err == nil && *length == 0 {
 		*length = at.Sub(began)
-	}
-}
-
-func (t *trace) gotConn(info httptrace.GotConnInfo) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.now = writing
-	t.phases.Reused = info.Reused
-	t.conn = newResponseConn(info.Conn)
-}
-
-func (t *trace) wrote(info httptrace.WroteRequestInfo) {
-	at := time.Now()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if info.Err == nil {
-		t.now = waiting
-		t.phases.Wrote = at.Sub(t.start)
 	}
 }
 
