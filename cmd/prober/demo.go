@@ -15,6 +15,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/daemon"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
 )
@@ -61,7 +63,8 @@ func demo(cmd *cobra.Command, s simulation) error {
 		return err
 	}
 	defer sim.CloseAll(endpoints)
-	c, err := demoConfig(cmd, endpoints)
+	assets := engine.NewAssets(config.ReadFile)
+	c, err := demoConfig(cmd, endpoints, assets)
 	if err != nil {
 		return err
 	}
@@ -71,29 +74,29 @@ func demo(cmd *cobra.Command, s simulation) error {
 	}
 	out := cmd.OutOrStdout()
 	tellDemo(out, listener.Addr().String(), c.Targets[0], endpoints)
-	i := &instance{
-		config: c, listener: listener, drain: demoDrain, flush: demoFlush, build: buildInfo(),
-		log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
+	d := &daemon.Daemon{
+		Config: c, Assets: assets, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
+		Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
 	}
-	return runDemo(cmd.Context(), i, endpoints)
+	return runDemo(cmd.Context(), d, endpoints)
 }
 
-// runDemo runs the instance until ctx is done, and the simulator a little
+// runDemo runs the prober until ctx is done, and the simulator a little
 // longer: probes that are under way end well.
-func runDemo(ctx context.Context, i *instance, endpoints []sim.Endpoint) error {
+func runDemo(ctx context.Context, d *daemon.Daemon, endpoints []sim.Endpoint) error {
 	served, stop := context.WithCancel(context.WithoutCancel(ctx))
 	group, served := errgroup.WithContext(served)
 	group.Go(func() error { return sim.ServeAll(served, endpoints) })
 	group.Go(func() error {
 		defer stop()
-		return runInstance(ctx, i)
+		return d.Run(ctx)
 	})
 	return group.Wait()
 }
 
 // demoConfig is the environment's configuration with the endpoints as the only
 // targets.
-func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint) (*config.Config, error) {
+func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Assets) (*config.Config, error) {
 	environ := map[string]string{"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen}
 	for name, value := range env.ToMap(os.Environ()) {
 		if demoKeeps(name) {
@@ -104,7 +107,7 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint) (*config.Config, e
 		target := fmt.Sprintf("PROBER_TARGETS_%d_", n)
 		environ[target+"URL"], environ[target+"NAME"], environ[target+"GROUP"] = e.URL(), e.Profile.Name, "demo"
 	}
-	return load(config.Options{Environ: environ, Overrides: overrides(cmd), APIs: apis()}, nil)
+	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, assets)
 }
 
 // demoKeeps reports whether the demo obeys a variable: those of its flags. Others are
@@ -133,7 +136,7 @@ func demoListener(ctx context.Context, address string) (net.Listener, error) {
 
 // tellDemo says where everything is.
 func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
-	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", intervalOf(t).Round(time.Millisecond), report.Grouped(t.PromptTokens))
+	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", engine.Interval(t).Round(time.Millisecond), report.Grouped(t.PromptTokens))
 	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)
 	for _, e := range endpoints {
 		fmt.Fprintf(w, "  %-18s %s  %s\n", e.Profile.Name, e.URL(), e.Profile.Help)

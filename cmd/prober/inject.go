@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/inject"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
@@ -70,7 +71,7 @@ server in them (but with --allow-none); nothing is written then.`,
 // checkSidecar says how many tokens a day a sidecar with these variables costs, and
 // what is wrong with them.
 func checkSidecar(environ map[string]string) (tokensPerDay string, problems []config.Problem) {
-	c, problems := inject.Configuration(config.Options{Environ: environ, APIs: apis(), Servers: wire.Servers()})
+	c, problems := inject.Configuration(config.Options{Environ: environ, APIs: engine.APIs(), Servers: wire.Servers()})
 	if problems != nil {
 		return "", problems
 	}
@@ -80,7 +81,7 @@ func checkSidecar(environ map[string]string) (tokensPerDay string, problems []co
 		if asks.Workload == prompt.Dataset { // its file is in the image: the configured length is taken
 			asks.Workload = prompt.Cold
 		}
-		total += (&job{asks: asks}).tokensPerDay(t)
+		total += (&engine.Job{Prompts: asks}).TokensPerDay(t)
 	}
 	return report.Grouped(total), nil
 }

@@ -130,7 +130,7 @@ func (t *trace) state() (Phases, stage) {
 
 // A responseConn is the connection that an answer arrives on, in its layers.
 type responseConn struct {
-	follower *stream.Follower
+	follower *stream.BodyTracker
 	socket   *stream.Conn
 	secure   *tls.Conn // the outermost, since another may lead to a proxy; nil without TLS
 	refused  int       // kernel timestamps of socket that were not used before this request
@@ -145,7 +145,7 @@ func newResponseConn(c net.Conn) responseConn {
 		case *stream.Conn:
 			r.socket, r.refused = layer, layer.Refused()
 			return r
-		case *stream.Follower:
+		case *stream.BodyTracker:
 			r.follower = layer
 		case *tls.Conn:
 			if r.secure == nil {
@@ -173,7 +173,7 @@ func (r responseConn) certExpiry() (earliest time.Time) {
 // arrivals is the source of the frames' arrivals, and how many bytes of the body to ask for at
 // once: see [stream.NewSSE]. TLS through a proxy, which is net/http's, hides the answer from the
 // follower.
-func (r responseConn) arrivals(resp *http.Response) (stream.Arrivals, int) {
+func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Stamp, int) {
 	const many = 2048
 	if r.follower.Knows() {
 		return r.follower.Arrival, many

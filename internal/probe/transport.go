@@ -101,14 +101,14 @@ func (r Route) dial(ctx context.Context, network, address string, secure bool) (
 	}
 	socket := stream.NewConn(conn)
 	if !secure {
-		return stream.Follow(socket, socket, r.HTTP2), nil
+		return stream.Track(socket, socket, r.HTTP2), nil
 	}
 	client := tls.Client(socket, r.tlsConfig(address))
 	if err := r.handshake(ctx, client); err != nil {
 		_ = socket.Close()
 		return nil, err
 	}
-	return stream.Follow(client, socket, r.HTTP2), nil
+	return stream.Track(client, socket, r.HTTP2), nil
 }
 
 func (r Route) tlsConfig(address string) *tls.Config {

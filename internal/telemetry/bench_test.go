@@ -48,7 +48,7 @@ func BenchmarkScrape(b *testing.B) {
 	p.Record(hundred())
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := p.Registry().Gather(); err != nil {
+		if _, err := p.registry.Gather(); err != nil {
 			b.Fatal(err)
 		}
 	}

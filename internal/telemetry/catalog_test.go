@@ -130,7 +130,7 @@ func TestCatalogIsWellFormed(t *testing.T) {
 			t.Errorf("%s: a %s that counts what is not above %g as zero", i.Name, i.Kind, i.Zero)
 		}
 		sources := 0
-		for _, has := range []bool{i.ofResult != nil, i.ofTarget != nil, i.ofSelf != nil} {
+		for _, has := range []bool{i.ofResult != nil, i.ofTarget != nil, i.ofResult == nil && i.Scope == ScopeProber} {
 			if has {
 				sources++
 			}

@@ -149,9 +149,9 @@ func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*OTLP, fun
 
 // received are all series that came by OTLP, as [read] has them, and exemplars
 // whose trace id is 16 bytes.
-func received(t *testing.T, all []*metricspb.ResourceMetrics) (map[string]series, int) {
+func received(t *testing.T, all []*metricspb.ResourceMetrics) (map[string]values, int) {
 	t.Helper()
-	found, exemplars := map[string]series{}, 0
+	found, exemplars := map[string]values{}, 0
 	for _, resource := range all {
 		for _, scope := range resource.ScopeMetrics {
 			for _, m := range scope.Metrics {
@@ -160,10 +160,10 @@ func received(t *testing.T, all []*metricspb.ResourceMetrics) (map[string]series
 				}
 				name := func(k Kind) string { return Instrument{Name: m.Name, Unit: m.Unit, Kind: k}.PrometheusName() }
 				for _, p := range m.GetSum().GetDataPoints() {
-					found[key(name(Counter), pairs(p.Attributes))] = series{Value: float64(p.GetAsInt())}
+					found[key(name(Counter), pairs(p.Attributes))] = values{Value: float64(p.GetAsInt())}
 				}
 				for _, p := range m.GetGauge().GetDataPoints() {
-					found[key(name(Gauge), pairs(p.Attributes))] = series{Value: p.GetAsDouble()}
+					found[key(name(Gauge), pairs(p.Attributes))] = values{Value: p.GetAsDouble()}
 				}
 				for _, p := range m.GetExponentialHistogram().GetDataPoints() {
 					found[key(name(Histogram), pairs(p.Attributes))] = exponential(

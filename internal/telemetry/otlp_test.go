@@ -15,6 +15,8 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/encoding/protodelim"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // bothCollectors are one for each protocol, by the name of it.
@@ -43,6 +45,12 @@ func protobufScrape(t *testing.T, p *Prometheus) []*dto.MetricFamily {
 	}
 }
 
+// exportFailures is the metric.
+func exportFailures(o *OTLP) float64 {
+	s, _ := o.sample(ExportFailures)
+	return s.value
+}
+
 // TestOTLPEqualsScrape: what a collector receives is what a Prometheus scrapes.
 func TestOTLPEqualsScrape(t *testing.T) {
 	for protocol, c := range bothCollectors(t) {
@@ -67,8 +75,8 @@ func TestOTLPEqualsScrape(t *testing.T) {
 			if exemplars == 0 {
 				t.Error("no exemplars")
 			}
-			if got := told(); len(got) != 0 || o.Failures() != 0 {
-				t.Errorf("told %v, %d failures", got, o.Failures())
+			if got := told(); len(got) != 0 || exportFailures(o) != 0 {
+				t.Errorf("told %v, %v failures", got, exportFailures(o))
 			}
 		})
 	}
@@ -280,8 +288,8 @@ func TestPartialSuccessIsAFailure(t *testing.T) {
 			if err := o.metrics.ForceFlush(t.Context()); err == nil || !strings.Contains(err.Error(), c.reject) {
 				t.Errorf("flush: %v", err)
 			}
-			if got := told(); len(got) != 1 || !strings.Contains(got[0].Error(), c.reject) || o.Failures() != 1 {
-				t.Errorf("told %v, %d failures", got, o.Failures())
+			if got := told(); len(got) != 1 || !strings.Contains(got[0].Error(), c.reject) || exportFailures(o) != 1 {
+				t.Errorf("told %v, %v failures", got, exportFailures(o))
 			}
 			c.reject = ""
 			if err := o.Shutdown(t.Context()); err != nil {
@@ -306,12 +314,8 @@ func TestFailingCollector(t *testing.T) {
 	if err := o.traces.provider.ForceFlush(t.Context()); err == nil {
 		t.Error("traces were exported")
 	}
-	if got := told(); len(got) != 2 || !strings.Contains(got[0].Error(), "no such tenant") || o.Failures() != 2 {
-		t.Errorf("told %v, %d failures", got, o.Failures())
-	}
-	_, me := o.look()
-	if me.exportFailures != 2 {
-		t.Errorf("the metric says %d", me.exportFailures)
+	if got := told(); len(got) != 2 || !strings.Contains(got[0].Error(), "no such tenant") || exportFailures(o) != 2 {
+		t.Errorf("told %v, %v failures", got, exportFailures(o))
 	}
 	if err := o.Shutdown(t.Context()); err == nil {
 		t.Error("shut down in order")
@@ -340,7 +344,7 @@ func TestHangingCollector(t *testing.T) {
 	<-asked // an export is under way
 	for range 100 {
 		o.Record(succeeded5())
-		o.Skipped("a", SkipLate)
+		o.Skipped("a", probe.SkipLate)
 	}
 	cancel()
 	if err := <-flushed; !errors.Is(err, context.Canceled) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -15,12 +16,12 @@ import (
 func TestParity(t *testing.T) {
 	p := NewPrometheus(Build{})
 	o, from := manual(t, false)
-	both := Join(p, nil, o)
+	both := Join(p, o)
 	for _, target := range randomTargets() {
 		both.Set(target)
 	}
 	both.Reloaded(day(), true)
-	both.Skipped("a", SkipLate)
+	both.Skipped("a", probe.SkipLate)
 	for _, r := range random(1000) {
 		both.Record(r)
 	}
@@ -70,7 +71,7 @@ func recounted(n int) map[string]*recount {
 			if r.Outcome == probe.Canceled {
 				continue
 			}
-			for s := range i.ofResult(targets[r.Target], r) {
+			i.ofResult(targets[r.Target], r, func(s sample) {
 				labels := map[string]string{}
 				values := i.labelValues(targets[r.Target], s.at)
 				for n, name := range i.labelNames() {
@@ -81,7 +82,7 @@ func recounted(n int) map[string]*recount {
 					all[k] = &recount{Classic: make([]uint64, len(i.Bounds))}
 				}
 				all[k].add(i, s.value)
-			}
+			})
 		}
 	}
 	return all
@@ -171,9 +172,9 @@ func TestRecountOfOTLP(t *testing.T) {
 	}
 }
 
-// TestThresholdIsZeroOnBothRoads: a value equal to the threshold is zero, the next
+// TestThresholdIsZeroInBothRecorders: a value equal to the threshold is zero, the next
 // above is not.
-func TestThresholdIsZeroOnBothRoads(t *testing.T) {
+func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 	for name, series := range map[string]string{
 		"llm.probe.itl":         "llm_probe_itl_seconds,model=llama,prompt=cold,target=a",
 		"llm.prober.read_delay": "llm_prober_read_delay_seconds",
@@ -182,11 +183,11 @@ func TestThresholdIsZeroOnBothRoads(t *testing.T) {
 		for _, value := range []float64{0, math.Nextafter(threshold, 0), threshold, math.Nextafter(threshold, 1)} {
 			p := NewPrometheus(Build{})
 			o, from := manual(t, false)
-			for _, l := range []*ledger{p.ledger, o.ledger} {
+			for _, l := range []*recorder{p.recorder, o.recorder} {
 				l.Set(fixedTarget())
 				for row, i := range l.rows {
 					if i.Name == name {
-						l.accounts["a"].series[row][point{}].add(value)
+						l.targets["a"].rows[row][point{}](value, trace.SpanContext{})
 					}
 				}
 			}

@@ -17,6 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // scrape is /metrics in a format.
@@ -56,7 +58,7 @@ func fill(to Recorder) {
 	to.Record(succeeded5())
 	to.Record(stalled())
 	to.Record(refused())
-	to.Skipped("a", SkipOverlap)
+	to.Skipped("a", probe.SkipOverlap)
 }
 
 func TestExposition(t *testing.T) {
@@ -170,13 +172,13 @@ func exemplarText(t *testing.T, e *dto.Exemplar) string {
 
 func TestLint(t *testing.T) {
 	pedantic := prometheus.NewPedanticRegistry()
-	vectors := vectorsOf(ofResults(ScopeTarget, ScopeProber))
-	l := newLedger(Build{}, vectors.rows, vectors, &failures{})
-	for _, v := range vectors.of {
+	vectors := newVectors(ofResults(ScopeTarget, ScopeProber))
+	r := newRecorder(newOwn(Build{}), vectors.rows, vectors)
+	for _, v := range vectors.by {
 		pedantic.MustRegister(v)
 	}
-	pedantic.MustRegister(newReader(l))
-	fill(l)
+	pedantic.MustRegister(newReader(r))
+	fill(r)
 	families, err := pedantic.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +215,7 @@ func TestOldestInFlight(t *testing.T) {
 // TestHandlerTellsErrors: a collector that fails costs its own series only.
 func TestHandlerTellsErrors(t *testing.T) {
 	p := fixed()
-	p.Registry().MustRegister(broken{})
+	p.registry.MustRegister(broken{})
 	var told []error
 	w := httptest.NewRecorder()
 	p.Handler(func(err error) { told = append(told, err) }).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -235,8 +237,8 @@ func (broken) Collect(to chan<- prometheus.Metric) {
 
 func TestExportFailedIsCounted(t *testing.T) {
 	p := NewPrometheus(Build{})
-	p.ExportFailed()
-	p.ExportFailed()
+	p.Update(ExportFailures, 1)
+	p.Update(ExportFailures, 1)
 	if text := scrape(t, p, "text/plain").Body.String(); !strings.Contains(text, "llm_prober_export_failures_total 2\n") {
 		t.Error(ours(text))
 	}

@@ -30,9 +30,7 @@ func TestSpoiltFirstTokens(t *testing.T) {
 			name := i.Name[len("llm.prob"):]
 			for key := range test.want {
 				if i.Kind == Histogram && name == "e."+key {
-					for range i.ofResult(fixedTarget(), r) {
-						got[key]++
-					}
+					i.ofResult(fixedTarget(), r, func(sample) { got[key]++ })
 					got[key] += 0
 				}
 			}
