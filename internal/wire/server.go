@@ -151,7 +151,7 @@ func (m mark) on(e Evidence) bool {
 	case m.host != "":
 		return e.Host == m.host || strings.HasSuffix(e.Host, "."+m.host)
 	case m.entry != "":
-		return !e.Refused && hasEntry(e.Models, m.entry) && (m.word == "" || ownedBy(e.Models, m.word))
+		return e.entry(m.entry) != nil && (m.word == "" || e.owned(m.word))
 	case m.refusal != "":
 		return e.Refused && bytes.Contains(bytes.ReplaceAll(e.Models, []byte(" "), nil), []byte(m.refusal))
 	case m.prefix != "":
@@ -159,24 +159,21 @@ func (m mark) on(e Evidence) bool {
 	case m.path != "":
 		return bytes.Contains(e.Get(m.path), []byte(m.word))
 	}
-	return !e.Refused && ownedBy(e.Models, m.word)
+	return e.owned(m.word)
 }
 
-// hasEntry reports whether the first model of a list has a key.
-func hasEntry(list []byte, key string) bool {
-	var l struct {
-		Data []map[string]json.RawMessage `json:"data"`
+// entry is the value of a key in the first entry of the model list; nil if there is none. A key
+// with a dot is inside of another.
+func (e Evidence) entry(key string) []byte {
+	if e.Refused || !json.Valid(e.Models) {
+		return nil
 	}
-	if json.Unmarshal(list, &l) != nil || len(l.Data) == 0 {
-		return false
+	value := first(member(bytes.TrimSpace(e.Models), "data"))
+	for name := range strings.SplitSeq(key, ".") {
+		value = member(value, name)
 	}
-	outer, inner, nested := strings.Cut(key, ".")
-	value, ok := l.Data[0][outer]
-	return ok && (!nested || member(value, inner) != nil)
+	return value
 }
 
-// ownedBy reports whether the first model of a list has that owner.
-func ownedBy(list []byte, owner string) bool {
-	models, ok := ParseModels(list)
-	return ok && len(models) > 0 && models[0].Owner == owner
-}
+// owned reports whether the owner of the first model is that one.
+func (e Evidence) owned(owner string) bool { return string(textIn(e.entry("owned_by"))) == owner }
