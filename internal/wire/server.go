@@ -23,7 +23,7 @@ type Server struct {
 
 	Tokenize string // its tokenizer route: see [tokenizers]
 	IDs      bool   // /v1/completions takes token ids
-	Cached   Claim  // whether it tells how many tokens came from its cache
+	Cached   Claim  // whether it tells how many tokens came from its cache; empty: unknown
 	Session  string // header by which its router keeps a session on one replica
 
 	List    ModelList // where it lists its models, if not (only) at [ModelsPath]
@@ -51,8 +51,10 @@ const (
 // not known, have it where vLLM, SGLang, TGI, llama-server and TensorRT-LLM do.
 func (s Server) HealthPath() string { return cmp.Or(s.Health, "/health") }
 
-// claim is what s does with a field.
-func (s Server) claim(f Field) Claim {
+// Claim is whether s does what a field asks for: [FieldIgnoreEOS] to enforce the length of an answer,
+// [FieldContinuousUsage] to send usage in every frame, [FieldCacheSalt] to keep prompts with
+// different salts apart in its cache.
+func (s Server) Claim(f Field) Claim {
 	switch {
 	case s.Name == "":
 		return Unknown
@@ -61,18 +63,6 @@ func (s Server) claim(f Field) Claim {
 	}
 	return Always
 }
-
-// Exact is whether s enforces the length of an answer.
-func (s Server) Exact() Claim { return s.claim(FieldIgnoreEOS) }
-
-// Continuous is whether s sends usage in every frame.
-func (s Server) Continuous() Claim { return s.claim(FieldContinuousUsage) }
-
-// Salted is whether s keeps prompts with different salts apart in its cache.
-func (s Server) Salted() Claim { return s.claim(FieldCacheSalt) }
-
-// TellsCached is whether s tells how many tokens of a prompt were cached.
-func (s Server) TellsCached() Claim { return cmp.Or(s.Cached, Unknown) }
 
 // Servers returns the names of all known server types, in the order help texts
 // show them.
