@@ -104,7 +104,7 @@ func (t *trace) wrote(info httptrace.WroteRequestInfo) {
 func (t *trace) gotHeader() responseConn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.phases.Header = t.conn.follower.Header().At.Sub(t.start)
+	t.phases.Header = t.conn.tracker.Header().At.Sub(t.start)
 	return t.conn
 }
 
@@ -137,7 +137,7 @@ func (t *trace) state() (Phases, stage) {
 
 // A responseConn is the connection that an answer arrives on, in its layers.
 type responseConn struct {
-	follower *stream.BodyTracker
+	tracker *stream.BodyTracker
 	socket   *stream.Conn
 	secure   *tls.Conn // the outermost, since another may lead to a proxy; nil without TLS
 	refused  int       // kernel timestamps of socket that were not used before this request
@@ -153,7 +153,7 @@ func newResponseConn(c net.Conn) responseConn {
 			r.socket, r.refused = layer, layer.Refused()
 			return r
 		case *stream.BodyTracker:
-			r.follower = layer
+			r.tracker = layer
 		case *tls.Conn:
 			if r.secure == nil {
 				r.secure = layer
@@ -179,11 +179,11 @@ func (r responseConn) certExpiry() (earliest time.Time) {
 
 // arrivals is the source of the frames' arrivals, and how many bytes of the body to ask for at
 // once: see [stream.NewSSE]. TLS through a proxy, which is net/http's, hides the answer from the
-// follower.
+// tracker.
 func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Stamp, int) {
 	const many = 2048
-	if r.follower.Knows() {
-		return r.follower.Arrival, many
+	if r.tracker.Knows() {
+		return r.tracker.Arrival, many
 	}
 	last := func(int64) stream.Stamp { return r.socket.Last() }
 	if slices.Contains(resp.TransferEncoding, "chunked") {

@@ -90,7 +90,7 @@ func (r Route) newHTTP() *http.Transport {
 }
 
 // dial opens a connection that timestamps and follows answers, with TLS, if secure, between socket
-// and follower, where net/http could not put it.
+// and tracker, where net/http could not put it.
 func (r Route) dial(ctx context.Context, network, address string, secure bool) (net.Conn, error) {
 	conn, err := r.Dial(ctx, network, address)
 	if err != nil {
