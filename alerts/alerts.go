@@ -4,6 +4,10 @@ package alerts
 
 import (
 	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -42,6 +46,44 @@ func Runbook(alert string) (page []byte, ok bool) {
 
 // RunbookFile is the name of the file that has the page of an alert, with slashes.
 func RunbookFile(alert string) string { return RunbooksDir + "/" + alert + ".md" }
+
+// ErrFormat is returned for a format of rules that is none of [Formats].
+var ErrFormat = errors.New("unknown format")
+
+// Formats are the formats of the rules: a rule file of Prometheus, and a resource of
+// the Prometheus operator.
+func Formats() []string { return []string{"prometheus", "prometheusrule"} }
+
+// RulesAs is the rules in a format, and the name of the file for them. The caller
+// owns them.
+func RulesAs(format string) (rules []byte, file string, err error) {
+	switch format {
+	case "prometheus":
+		return Rules(), RulesFile, nil
+	case "prometheusrule":
+		rules, err := PrometheusRule()
+		return rules, "prometheusrule.yaml", err
+	}
+	return nil, "", ErrFormat
+}
+
+// Write writes rules to a file in dir and all runbooks below it, over what is there.
+// It creates dir if missing.
+func Write(dir, file string, rules []byte) error {
+	if err := os.MkdirAll(filepath.Join(dir, RunbooksDir), 0o755); err != nil { //nolint:gosec // for a Prometheus that is another user
+		return fmt.Errorf("write alerts: %w", err)
+	}
+	written := map[string][]byte{file: rules}
+	for _, name := range Runbooks() {
+		written[RunbookFile(name)], _ = Runbook(name)
+	}
+	for name, data := range written {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), data, 0o644); err != nil { //nolint:gosec // for a Prometheus that is another user
+			return fmt.Errorf("write alerts: %w", err)
+		}
+	}
+	return nil
+}
 
 // mustRead reads a file that is embedded, and so is there.
 func mustRead(name string) []byte {

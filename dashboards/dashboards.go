@@ -2,10 +2,17 @@
 // written by dashboards/generate and never by hand.
 package dashboards
 
-import _ "embed"
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
-// A Dashboard is a dashboard in Grafana's classic model: for import by hand,
-// provisioning and the Kubernetes sidecar alike. It asks for its data source.
+// A Dashboard is in Grafana's classic model: for import by hand, provisioning and
+// the Kubernetes sidecar alike. It asks for its data source.
 type Dashboard struct {
 	Name  string // a word for the command line, and the name of its file
 	UID   string // part of its address in Grafana, the same everywhere
@@ -26,7 +33,7 @@ var compare string
 //go:embed instrument.json
 var instrument string
 
-// All returns all dashboards; the one to start with comes first.
+// All returns the dashboards, the one to begin with first.
 func All() []Dashboard {
 	return []Dashboard{
 		{"overview", "prober-overview", "Prober / Overview", "all targets, a row each", overview},
@@ -36,12 +43,62 @@ func All() []Dashboard {
 	}
 }
 
-// ByName returns the dashboard with a name.
-func ByName(name string) (Dashboard, bool) {
-	for _, b := range All() {
-		if b.Name == name {
-			return b, true
+// Names are those of all dashboards.
+func Names() []string {
+	var names []string
+	for _, d := range All() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// Choose returns the dashboards of some names, or all of them without names, and the
+// names that none has.
+func Choose(names []string) (chosen []Dashboard, unknown []string) {
+	if len(names) == 0 {
+		return All(), nil
+	}
+	all := All()
+	for _, name := range names {
+		if i := slices.Index(Names(), name); i >= 0 {
+			chosen = append(chosen, all[i])
+		} else {
+			unknown = append(unknown, name)
 		}
 	}
-	return Dashboard{}, false
+	return chosen, unknown
+}
+
+// List says which dashboards there are and how they get into Grafana.
+func List(dashboards []Dashboard) string {
+	var b strings.Builder
+	for _, d := range dashboards {
+		fmt.Fprintf(&b, "%-12s%-20s%-22s%s\n", d.Name, d.UID, d.Title, d.About)
+	}
+	b.WriteString(`
+Import one:   prober dashboards overview > overview.json
+              then in Grafana: Dashboards, New, Import, Upload dashboard JSON file
+Provision:    prober dashboards --output DIR, with DIR a path of a file provider
+Kubernetes:   a ConfigMap for each file, with the label grafana_dashboard: "1"
+
+They ask for their Prometheus at the top, and show natively scraped histograms,
+classic buckets and what came by OTLP alike. Grafana 10.4 or later.
+`)
+	return b.String()
+}
+
+// Write writes a file for each dashboard into dir, which it creates if missing, and
+// returns the paths of those written.
+func Write(dir string, dashboards []Dashboard) (paths []string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // for Grafana to read
+		return nil, fmt.Errorf("create the directory for the dashboards: %w", err)
+	}
+	for _, d := range dashboards {
+		path := filepath.Join(dir, d.Name+".json")
+		if err := os.WriteFile(path, []byte(d.JSON), 0o644); err != nil { //nolint:gosec // for Grafana to read
+			return paths, fmt.Errorf("write dashboard %s: %w", d.Name, err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
 }

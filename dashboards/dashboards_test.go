@@ -90,8 +90,8 @@ func TestDashboardsAreComplete(t *testing.T) {
 				t.Errorf("%s has %s, which belongs to one Grafana", b.Name, banned)
 			}
 		}
-		if found, ok := ByName(b.Name); !ok || found != b {
-			t.Errorf("ByName(%q) is %v, %v", b.Name, found.UID, ok)
+		if found, unknown := Choose([]string{b.Name}); unknown != nil || found[0] != b {
+			t.Errorf("Choose(%q) is %v, unknown %v", b.Name, found, unknown)
 		}
 	}
 	entries, err := os.ReadDir(".")
@@ -103,8 +103,8 @@ func TestDashboardsAreComplete(t *testing.T) {
 			t.Errorf("%s is no dashboard of the package", e.Name())
 		}
 	}
-	if _, ok := ByName("nope"); ok {
-		t.Error("ByName finds a dashboard that there is not")
+	if found, unknown := Choose([]string{"nope"}); found != nil || len(unknown) != 1 {
+		t.Error("Choose finds a dashboard that there is not")
 	}
 }
 

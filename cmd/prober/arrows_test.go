@@ -12,10 +12,12 @@ const module = "github.com/llm-prober/prober/"
 // arrows is which rooms each room may see, as the map in CONTRIBUTING.md draws
 // it. All arrows point down.
 var arrows = map[string][]string{
-	"cmd/prober":         {"alerts", "dashboards", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "inject", "sim", "probe", "wire", "stream", "format"},
+	"cmd/prober":         {"alerts", "dashboards", "daemon", "engine", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "inject", "sim", "probe", "wire", "stream", "format"},
+	"internal/daemon":    {"engine", "config", "schedule", "prompt", "discovery", "telemetry", "status", "report", "plot", "probe", "wire", "stream", "format"},
+	"internal/engine":    {"config", "schedule", "prompt", "discovery", "telemetry", "status", "report", "plot", "probe", "wire", "stream", "format"},
 	"internal/config":    {"probe", "wire", "stream"},
 	"internal/discovery": {},
-	"internal/inject":    {},
+	"internal/inject":    {"config", "probe", "wire", "stream"},
 	"internal/schedule":  {},
 	"internal/prompt":    {},
 	"internal/telemetry": {"probe", "wire", "stream"},
@@ -23,7 +25,7 @@ var arrows = map[string][]string{
 	"internal/report":    {"plot", "probe", "wire", "stream", "format"},
 	"internal/plot":      {"format"},
 	"internal/format":    {},
-	"internal/archive":   {"report", "plot", "probe", "wire", "stream", "format"},
+	"internal/archive":   {"config", "report", "plot", "probe", "wire", "stream", "format"},
 	"internal/bench":     {"schedule", "probe", "wire", "stream"},
 	"internal/sim":       {},
 	"internal/probe":     {"wire", "stream"},
@@ -53,7 +55,8 @@ func TestArrows(t *testing.T) {
 // logger. The archive reads what Prometheus stored.
 func TestOnlyTelemetryKnowsMetrics(t *testing.T) {
 	for room := range arrows {
-		if room == "cmd/prober" || room == "internal/telemetry" || room == "internal/archive" {
+		switch room {
+		case "cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry", "internal/archive":
 			continue
 		}
 		for _, seen := range deps(t, "../../"+room) {

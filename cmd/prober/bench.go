@@ -5,6 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/llm-prober/prober/internal/engine"
 )
 
 // A benchmark is what the bench verb was told, but for the configuration.
@@ -56,7 +58,7 @@ configuration.`,
 				return err
 			}
 			for _, c := range plan.lengths {
-				c.Targets = present(cmd.Context(), c)
+				c.Targets = engine.Present(cmd.Context(), c)
 			}
 			return plan.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -21,13 +22,13 @@ type benchPlan struct {
 	benchmark
 	wish    bench.Wish
 	lengths []*config.Config // one for each length of a prompt
-	files   *reading         // that they were read from
+	assets  *engine.Assets   // that they were read from
 	dial    probe.Dial       // how targets are reached; nil: over the network
 }
 
 // plan reads flags and configuration, and reports all that is wrong with them.
 func (b benchmark) plan(cmd *cobra.Command, urls []string) (*benchPlan, error) {
-	p := &benchPlan{benchmark: b, files: newReading(), wish: bench.Wish{
+	p := &benchPlan{benchmark: b, assets: engine.NewAssets(config.ReadFile), wish: bench.Wish{
 		Requests: b.requests, Duration: b.duration, AtOnce: b.concurrency, Ladder: b.ladder,
 	}}
 	given := overrides(cmd)
@@ -50,7 +51,7 @@ func (b benchmark) plan(cmd *cobra.Command, urls []string) (*benchPlan, error) {
 			problems = append(problems, config.Problem{Place: place("prompt-tokens", lengths), Text: "a length is missing", Hint: "want lengths with commas between them, for example 80,10000"})
 			continue
 		}
-		c, err := b.configure(given, tokens, urls, p.files)
+		c, err := b.configure(given, tokens, urls, p.assets)
 		problems = appendProblems(problems, err)
 		if err == nil {
 			p.lengths = append(p.lengths, c)
@@ -79,12 +80,12 @@ func appendProblems(problems config.Problems, err error) config.Problems {
 }
 
 // configure is the configuration for prompts of a length; empty is the default.
-func (b benchmark) configure(given map[string]string, tokens string, urls []string, files *reading) (*config.Config, error) {
+func (b benchmark) configure(given map[string]string, tokens string, urls []string, assets *engine.Assets) (*config.Config, error) {
 	given["PROMPT_TOKENS"] = tokens
 	if tokens == "" {
 		delete(given, "PROMPT_TOKENS")
 	}
-	c, err := readConfig(given, urls, files)
+	c, err := loadConfig(given, urls, assets)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (b benchmark) judge(cmd *cobra.Command) config.Problems {
 			break
 		}
 	}
-	return slices.Concat(problems, judgeFormat(b.format), judgePlot(b.plot))
+	return append(problems, checkTables(b.format, b.plot)...)
 }
 
 // judgePace finds what cannot be had together.
@@ -154,11 +155,11 @@ func join(list []int) string {
 }
 
 // loads are the steps for one group.
-func (p *benchPlan) loads(j *job) []bench.Load {
+func (p *benchPlan) loads(j *engine.Job) []bench.Load {
 	loads := p.wish.Loads()
 	for i := range loads {
 		if p.wish.Paced() {
-			loads[i].Plan = j.plan
+			loads[i].Plan = j.Plan
 		}
 	}
 	return loads

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/bench"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
@@ -22,13 +23,13 @@ type benchRun struct {
 	drawn    []report.Sample // for the picture of a run of one step
 	steps    int             // of all lengths and groups
 	step     int             // the one under way, from 1
-	before   []*job          // of the length before
-	budgets  budgets
-	exported *observers // nil: nobody
+	before   []*engine.Job   // of the length before
+	budgets  engine.Budgets
+	exported *engine.Observers // nil: nobody
 }
 
 func newBenchRun(p *benchPlan, out, errs io.Writer) *benchRun {
-	r := &benchRun{plan: p, budgets: budgets{}, screen: newScreen(out, errs, p.format)}
+	r := &benchRun{plan: p, budgets: engine.Budgets{}, screen: newScreen(out, errs, p.format)}
 	r.document.Source, r.document.Started = "prober bench", time.Now()
 	return r
 }
@@ -37,19 +38,20 @@ func newBenchRun(p *benchPlan, out, errs io.Writer) *benchRun {
 // either case.
 func (p *benchPlan) run(ctx context.Context, out, errs io.Writer) error {
 	r := newBenchRun(p, out, errs)
-	instance := &instance{config: p.lengths[0], log: newLog(errs, "warn", "console"), build: buildInfo(), flush: flushLimit}
-	o, err := instance.observe(ctx)
+	o, err := engine.NewObservers(ctx, engine.ObserverOptions{
+		Config: p.lengths[0], Build: buildInfo(), Log: newLog(errs, "warn", "console"),
+	})
 	if err != nil {
 		return err
 	}
-	if o.otlp != nil {
+	if o.Exporting() {
 		r.exported = o
 	}
 	err = r.all(ctx)
 	if err != nil && !errors.Is(err, errFailed) {
 		r.document.Warnings = append(r.document.Warnings, err.Error())
 	}
-	instance.export(ctx, o)
+	o.Export(ctx, flushLimit)
 	if ctx.Err() != nil {
 		r.screen.note("interrupted: what is shown was measured until then")
 		r.document.Warnings = append(r.document.Warnings, "the run was interrupted")
@@ -64,15 +66,15 @@ func (p *benchPlan) run(ctx context.Context, out, errs io.Writer) error {
 // all runs every length and group.
 func (r *benchRun) all(ctx context.Context) (failed error) {
 	for _, c := range r.plan.lengths {
-		jobs, err := assemble(c.Targets, r.plan.files, r.plan.dial, buildInfo())
+		jobs, err := engine.Assemble(c.Targets, r.plan.assets, r.plan.dial, buildInfo().Version)
 		if err != nil {
 			return err
 		}
 		for i, j := range jobs {
 			if i < len(r.before) {
-				j.inherit(r.before[i])
+				j.Inherit(r.before[i])
 			}
-			r.budgets.give(j)
+			r.budgets.Give(j)
 		}
 		r.before, r.steps = jobs, len(r.plan.lengths)*len(jobs)*len(r.plan.wish.Loads())
 		for _, warning := range c.Warnings {
@@ -80,7 +82,7 @@ func (r *benchRun) all(ctx context.Context) (failed error) {
 		}
 		for _, j := range jobs {
 			err := r.job(ctx, j)
-			j.close()
+			j.Close()
 			if ctx.Err() != nil || err != nil && !errors.Is(err, errFailed) {
 				return err
 			}
@@ -111,7 +113,7 @@ func (r *benchRun) failure(target, how, hint string) {
 }
 
 // job runs every step of a group.
-func (r *benchRun) job(ctx context.Context, j *job) error {
+func (r *benchRun) job(ctx context.Context, j *engine.Job) error {
 	next, err := r.warm(ctx, j)
 	if err != nil || ctx.Err() != nil {
 		return err
@@ -120,8 +122,8 @@ func (r *benchRun) job(ctx context.Context, j *job) error {
 		r.step++
 		t := newTally(j, load, r)
 		next = bench.Step{
-			Group: j.group, Load: load, First: next, Lead: lead % len(j.targets),
-			Ready: j.fitAhead, Begin: t.begin, End: t.end,
+			Group: j.Group(t), Load: load, First: next, Lead: lead % len(j.Targets),
+			Ready: j.FitAhead, Begin: t.begin, End: t.end,
 		}.Run(ctx, ctx)
 		t.finish()
 		if ctx.Err() != nil {
@@ -134,9 +136,9 @@ func (r *benchRun) job(ctx context.Context, j *job) error {
 // warm asks the targets until the prompt's length is exact, once at least, and
 // returns the round after. These requests do not count: they teach what the
 // servers are, and what they reject. That none is answered is an error.
-func (r *benchRun) warm(ctx context.Context, j *job) (next uint64, err error) {
+func (r *benchRun) warm(ctx context.Context, j *engine.Job) (next uint64, err error) {
 	r.screen.note(firstWords(j))
-	results, next, err := j.once(ctx)
+	results, next, err := j.Once(ctx)
 	switch {
 	case ctx.Err() != nil:
 		return next, nil
@@ -152,12 +154,12 @@ func (r *benchRun) warm(ctx context.Context, j *job) (next uint64, err error) {
 
 // firstWords say what is asked before anything counts, and how long that may take
 // where nobody answers.
-func firstWords(j *job) string {
+func firstWords(j *engine.Job) string {
 	words := "warm-up: "
-	if j.asks.Workload != prompt.Dataset {
-		words += fmt.Sprintf("prompts of %s tokens, ", report.Grouped(j.targets[0].PromptTokens))
+	if j.Prompts.Workload != prompt.Dataset {
+		words += fmt.Sprintf("prompts of %s tokens, ", report.Grouped(j.Targets[0].PromptTokens))
 	}
-	return words + fmt.Sprintf("not counted (at most %v each)", j.targets[0].Timeout)
+	return words + fmt.Sprintf("not counted (at most %v each)", j.Targets[0].Timeout)
 }
 
 // answered tells which targets fail, and reports whether any does not.
@@ -178,10 +180,10 @@ func (r *benchRun) answered(results []*probe.Result) bool {
 
 // nothingMeasured puts a summary of no requests into the document for each target of j,
 // with how its warm-up failed: who reads the document shall learn why there is nothing.
-func (r *benchRun) nothingMeasured(j *job, results []*probe.Result) {
-	for _, t := range j.targets {
+func (r *benchRun) nothingMeasured(j *engine.Job, results []*probe.Result) {
+	for _, t := range j.Targets {
 		s := report.Summary{Target: t.Name, Load: "warm-up", PromptTokens: t.PromptTokens}
-		if j.asks.Workload == prompt.Dataset {
+		if j.Prompts.Workload == prompt.Dataset {
 			s.PromptTokens = 0
 		}
 		var samples []report.Sample
@@ -197,9 +199,9 @@ func (r *benchRun) nothingMeasured(j *job, results []*probe.Result) {
 }
 
 // lengthNote says where prompts are not as long as they should be.
-func (r *benchRun) lengthNote(j *job) {
-	if off, known := j.writer.Off(); known && off != 0 && j.asks.Workload != prompt.Dataset {
-		r.screen.note(offWords(off, j.targets[0]))
+func (r *benchRun) lengthNote(j *engine.Job) {
+	if off, known := j.Off(); known && off != 0 && j.Prompts.Workload != prompt.Dataset {
+		r.screen.note(engine.OffNote(off, j.Targets[0]))
 	}
 }
 
@@ -225,7 +227,7 @@ func measured(s report.Summary) bool { return s.Succeeded()+s.Failed() > 0 }
 // shown when it ended.
 func (r *benchRun) write(out io.Writer) error {
 	if r.plan.format != "text" {
-		return writeDocument(out, r.plan.format, r.document)
+		return report.WriteAs(out, r.plan.format, r.document)
 	}
 	if err := r.screen.failure(); err != nil || len(r.document.Summaries) <= len(r.plan.lengths[0].Targets) {
 		return err
@@ -236,11 +238,11 @@ func (r *benchRun) write(out io.Writer) error {
 // draw draws the run: the curves of a ladder, or the distributions of the only
 // step.
 func (r *benchRun) draw() error {
-	notes := notesOf(r.document)
+	notes := report.Notes(r.document)
 	steps := slices.DeleteFunc(slices.Clone(r.document.Summaries), func(s report.Summary) bool { return !measured(s) })
 	page := report.LadderPage(r.plan.title(), notes, steps)
 	if r.steps == 1 {
 		page = report.RunPage(r.plan.title(), notes, r.drawn)
 	}
-	return drawTo(r.plan.plot, page)
+	return report.Draw(r.plan.plot, page)
 }

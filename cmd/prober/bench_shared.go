@@ -13,10 +13,10 @@ import (
 // know from the one what the other asks: neither does a salt keep them apart, nor
 // would the server tell.
 func (t *tally) shared(i int) []string {
-	if t.job.asks.Workload == prompt.Warm || host(t.job.targets[0].URL) != host(t.job.targets[i].URL) {
+	if t.job.Prompts.Workload == prompt.Warm || host(t.job.Targets[0].URL) != host(t.job.Targets[i].URL) {
 		return nil
 	}
-	if slices.ContainsFunc(t.job.group.Members[i].Capabilities().Abilities(), func(a probe.Ability) bool {
+	if slices.ContainsFunc(t.job.Members[i].Capabilities().Abilities(), func(a probe.Ability) bool {
 		return a.Claim == wire.Always && (a.Name == "cache_salt" || a.Name == "cached_tokens")
 	}) {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/wire"
@@ -27,10 +28,10 @@ func TestShared(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		counted := tally{job: &job{
-			targets: []config.Target{{URL: "http://a:8000"}, {URL: test.url}},
-			group:   &probe.Group{Members: []*probe.Member{nil, probe.NewMember(target, "m", 1, probe.NewBudget(0))}},
-			asks:    prompt.Options{Workload: test.workload},
+		counted := tally{job: &engine.Job{
+			Targets: []config.Target{{URL: "http://a:8000"}, {URL: test.url}},
+			Members: []*probe.Member{nil, probe.NewMember(target, "m", 1, probe.NewBudget(0))},
+			Prompts: prompt.Options{Workload: test.workload},
 		}}
 		if warned := counted.shared(1) != nil; warned != test.warned {
 			t.Errorf("%s: warned %t", name, warned)

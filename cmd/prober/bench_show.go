@@ -20,7 +20,7 @@ func (t *tally) show(stop <-chan struct{}) {
 	ticker := time.NewTicker(pace)
 	defer ticker.Stop()
 	var blocks <-chan time.Time
-	if every := t.run.plan.everyOf(t.job.targets); every > 0 {
+	if every := t.run.plan.everyOf(t.job.Targets); every > 0 {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		blocks = ticker.C
@@ -70,8 +70,8 @@ func (t *tally) progress(now time.Time) report.Progress {
 // label names what is asked now.
 func (t *tally) label() string {
 	words := t.load.Words()
-	if len(t.part) == 1 && len(t.job.targets) > 1 {
-		words = t.job.targets[t.part[0]].Name + ", " + words
+	if len(t.part) == 1 && len(t.job.Targets) > 1 {
+		words = t.job.Targets[t.part[0]].Name + ", " + words
 	}
 	return words
 }
@@ -81,7 +81,7 @@ const talkative = 16
 
 // talks reports whether each request has its line: those of a comparison, unless
 // they come in crowds.
-func (t *tally) talks() bool { return len(t.job.targets) > 1 && t.load.Crowd() <= talkative }
+func (t *tally) talks() bool { return len(t.job.Targets) > 1 && t.load.Crowd() <= talkative }
 
 // everyOf is how often blocks are shown while a step runs: only of comparisons.
 func (p *benchPlan) everyOf(targets []config.Target) time.Duration {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -17,7 +18,8 @@ import (
 // A tally counts one step, and shows it while it runs.
 type tally struct {
 	run  *benchRun
-	job  *job
+	job  *engine.Job
+	also engine.Recorder // takes the results as well; nil: nobody
 	load bench.Load
 	lags []bench.Lag // by member
 
@@ -33,8 +35,8 @@ type tally struct {
 }
 
 // newTally takes the results of j from now on.
-func newTally(j *job, load bench.Load, r *benchRun) *tally {
-	n := len(j.targets)
+func newTally(j *engine.Job, load bench.Load, r *benchRun) *tally {
+	n := len(j.Targets)
 	t := &tally{
 		run: r, job: j, load: load, lags: make([]bench.Lag, n),
 		samples: make([][]report.Sample, n), failed: make([]int, n), skipped: make([]map[probe.Skip]int, n),
@@ -42,20 +44,15 @@ func newTally(j *job, load bench.Load, r *benchRun) *tally {
 	for i := range t.skipped {
 		t.skipped[i] = map[probe.Skip]int{}
 	}
-	j.group.Record, j.group.Skipped = func(*probe.Result) {}, func(string, probe.Skip) {}
 	if r.exported != nil {
-		r.exported.attend(j)
+		t.also = r.exported.Attend(j)
 	}
-	record, skip := j.group.Record, j.group.Skipped
-	j.group.Record = func(result *probe.Result) { record(result); t.record(result) }
-	j.group.Cut = func(result *probe.Result) { t.add(report.SampleOf(result)) }
-	j.group.Skipped = func(target string, reason probe.Skip) { skip(target, reason); t.skip(target, reason) }
 	return t
 }
 
 // member is the place of a target in the group.
 func (t *tally) member(target string) int {
-	return slices.IndexFunc(t.job.targets, func(c config.Target) bool { return c.Name == target })
+	return slices.IndexFunc(t.job.Targets, func(c config.Target) bool { return c.Name == target })
 }
 
 func (t *tally) add(s report.Sample) {
@@ -68,15 +65,23 @@ func (t *tally) add(s report.Sample) {
 	}
 }
 
-func (t *tally) record(r *probe.Result) {
+// Record takes a result, the canceled included. See [engine.Recorder].
+func (t *tally) Record(r *probe.Result) {
+	if t.also != nil {
+		t.also.Record(r)
+	}
 	s := report.SampleOf(r)
 	t.add(s)
-	if t.talks() {
+	if r.Outcome != probe.Canceled && t.talks() {
 		t.run.screen.live(report.RequestLine(s, t.widest()))
 	}
 }
 
-func (t *tally) skip(target string, reason probe.Skip) {
+// Skipped counts a request that was not made.
+func (t *tally) Skipped(target string, reason probe.Skip) {
+	if t.also != nil {
+		t.also.Skipped(target, reason)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.skipped[t.member(target)][reason]++
@@ -85,7 +90,7 @@ func (t *tally) skip(target string, reason probe.Skip) {
 // widest is the columns that the longest name takes.
 func (t *tally) widest() int {
 	widest := 0
-	for _, c := range t.job.targets {
+	for _, c := range t.job.Targets {
 		widest = max(widest, len([]rune(c.Name)))
 	}
 	return widest
@@ -120,11 +125,11 @@ func (t *tally) soFar(i int) ([]report.Sample, map[probe.Skip]int) {
 func (t *tally) summaries() []report.Summary {
 	var list []report.Summary
 	var run []report.Sample
-	for i := range t.job.targets {
+	for i := range t.job.Targets {
 		samples, _ := t.soFar(i)
 		run = append(run, samples...)
 	}
-	for i, target := range t.job.targets {
+	for i, target := range t.job.Targets {
 		samples, skipped := t.soFar(i)
 		if len(samples) == 0 && len(skipped) == 0 {
 			continue
@@ -137,7 +142,7 @@ func (t *tally) summaries() []report.Summary {
 		if target.Prompt != "dataset" {
 			s.PromptTokens = target.PromptTokens
 		}
-		s.Warnings = slices.Concat(s.Warnings, report.DoubtLength(samples, s.PromptTokens), doubtsOf(t.lags[i], samples, s))
+		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(samples, s.PromptTokens), doubtsOf(t.lags[i], samples, s))
 		list = append(list, s)
 	}
 	return list
@@ -207,8 +212,8 @@ func (t *tally) comparisons() []report.Comparison {
 		if len(t.samples[0]) == 0 || len(t.samples[i]) == 0 {
 			continue
 		}
-		c := report.Comparison{A: t.job.targets[0].Name, B: t.job.targets[i].Name, Load: t.load.Words(), Pair: "round"}
-		c.Warnings = append(report.Doubt(t.samples[0], t.samples[i]), t.shared(i)...)
+		c := report.Comparison{A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.load.Words(), Pair: "round"}
+		c.Warnings = append(report.PairWarnings(t.samples[0], t.samples[i]), t.shared(i)...)
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			if t.load.Crowd() > 1 {

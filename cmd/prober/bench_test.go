@@ -16,6 +16,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
@@ -60,7 +61,7 @@ func (r *rig) bench(t *testing.T, names []string, wish bench.Wish, settings map[
 func (r *rig) plan(t *testing.T, names []string, wish bench.Wish, settings map[string]string) *benchPlan {
 	t.Helper()
 	p := &benchPlan{
-		benchmark: benchmark{format: "text", every: 0}, wish: wish,
+		benchmark: benchmark{format: "text", every: 0}, wish: wish, assets: engine.NewAssets(config.ReadFile),
 		dial: func(ctx context.Context, _, address string) (net.Conn, error) { return r.listeners[address].Dial(ctx) },
 	}
 	var given []string
@@ -68,7 +69,7 @@ func (r *rig) plan(t *testing.T, names []string, wish bench.Wish, settings map[s
 		given = append(given, name+"=http://"+name)
 	}
 	settings["GROUP"] = "bench"
-	c, err := config.Load(config.Options{Overrides: settings, URLs: given, APIs: apis()})
+	c, err := config.Load(config.Options{Overrides: settings, URLs: given, APIs: engine.APIs()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 			if !errors.Is(err, errFailed) || !strings.Contains(errs.String(), "interrupted") || !strings.Contains(out.String(), want) {
 				t.Errorf("%v\n%s%s", err, errs.String(), out.String())
 			}
-			if cut := "1 request cut off at the end: counted nowhere"; !strings.Contains(out.String(), cut) {
+			if cut := "1 request canceled at the end of the run: not counted"; !strings.Contains(out.String(), cut) {
 				t.Errorf("no warning %q in\n%s", cut, out.String())
 			}
 		})

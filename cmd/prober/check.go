@@ -5,24 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// What check asks of each server first: little, so that it costs next to nothing.
-const (
-	checkWords  = "Words: time year people way day man thing woman life child world school"
-	checkTokens = 16 // OpenAI's Responses take no less
-)
+// checkWords are what check asks each server first: little, so that it costs next to nothing.
+const checkWords = "Words: time year people way day man thing woman life child world school"
 
 func newCheck() *cobra.Command {
 	var quick bool
@@ -38,12 +35,12 @@ probe out.
 
 Exit code: 0 if all is well, 1 if a target is not, 2 for usage or configuration.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			files := newReading()
-			c, err := loadConfig(cmd, urls, files)
+			assets := engine.NewAssets(config.ReadFile)
+			c, err := loadConfig(overrides(cmd), urls, assets)
 			if err != nil {
 				return err
 			}
-			return check(cmd.Context(), c, files, cmd.OutOrStdout(), quick)
+			return check(cmd.Context(), c, assets, cmd.OutOrStdout(), quick)
 		},
 	}
 	cmd.Flags().BoolVar(&quick, "quick", false, "send no probe of the configured length")
@@ -52,8 +49,8 @@ Exit code: 0 if all is well, 1 if a target is not, 2 for usage or configuration.
 }
 
 // check checks every target of c. It returns errFailed if one is not well.
-func check(ctx context.Context, c *config.Config, files *reading, w io.Writer, quick bool) error {
-	jobs, err := assemble(present(ctx, c), files, nil, buildInfo())
+func check(ctx context.Context, c *config.Config, assets *engine.Assets, w io.Writer, quick bool) error {
+	jobs, err := engine.Assemble(engine.Present(ctx, c), assets, nil, buildInfo().Version)
 	if err != nil {
 		return err
 	}
@@ -62,8 +59,8 @@ func check(ctx context.Context, c *config.Config, files *reading, w io.Writer, q
 	}
 	well, measured, total := true, true, 0
 	for _, j := range jobs {
-		for i, m := range j.group.Members {
-			t := j.targets[i]
+		for i, m := range j.Members {
+			t := j.Targets[i]
 			fmt.Fprintf(w, "%s  %s\n", t.Name, t.URL)
 			checker := checker{w: w, target: t, member: m, job: j, place: i, quick: quick}
 			if !checker.run(ctx) {
@@ -86,7 +83,7 @@ type checker struct {
 	w      io.Writer
 	target config.Target
 	member *probe.Member
-	job    *job
+	job    *engine.Job
 	place  int // in the group: its prompts are made exact on the first
 	quick  bool
 
@@ -108,7 +105,7 @@ func (c *checker) run(ctx context.Context) bool {
 
 // fits holds the configured lengths against the server's context.
 func (c *checker) fits() bool {
-	misfit := c.job.misfit(c.target, c.member.Capabilities().Context)
+	misfit := c.job.Misfit(c.target, c.member.Capabilities().Context)
 	if misfit != "" {
 		c.line("FAILED", "%s", misfit)
 	}
@@ -118,21 +115,21 @@ func (c *checker) fits() bool {
 // full sends probes as long as configured until the length of the prompt is exact, as
 // `prober once` does, and holds the time that the last one took against the plan.
 func (c *checker) full(ctx context.Context) bool {
-	skipped := probe.Skip("")
-	c.job.group.Skipped = func(_ string, reason probe.Skip) { skipped = reason }
+	var last lastSkip
+	group := c.job.Group(&last)
 	var r *probe.Result
-	for round := range uint64(calibrations + 1) {
-		next := c.job.group.Turn(ctx, c.place, c.job.question(round), round, time.Now())
+	for round := range uint64(engine.Calibrations + 1) {
+		next := group.Turn(ctx, c.place, group.Ask(round), round, time.Now())
 		if next == nil {
 			break
 		}
-		if r = next; c.place > 0 || !c.job.calibrating([]*probe.Result{r}) {
+		if r = next; c.place > 0 || !c.job.Calibrating([]*probe.Result{r}) {
 			break
 		}
 	}
 	switch {
 	case r == nil:
-		c.line("warning", "no probe of full length was sent: %s", skipped)
+		c.line("warning", "no probe of full length was sent: %s", last.reason)
 		return true
 	case r.Outcome != probe.OK:
 		c.fail("probe of full length", r)
@@ -146,11 +143,17 @@ func (c *checker) full(ctx context.Context) bool {
 	for _, warning := range r.Warnings {
 		c.line("warning", "%v", warning)
 	}
-	if skips := c.job.skips(c.target, c.took); skips != "" {
+	if skips := c.job.Skips(c.target, c.took); skips != "" {
 		c.line("warning", "%s", skips)
 	}
 	return true
 }
+
+// A lastSkip is an [engine.Recorder] that keeps why the last slot was skipped.
+type lastSkip struct{ reason probe.Skip }
+
+func (*lastSkip) Record(*probe.Result)                  {}
+func (l *lastSkip) Skipped(_ string, reason probe.Skip) { l.reason = reason }
 
 // countOf is a count of tokens, if the server told it.
 func countOf(tokens wire.Count) string {
@@ -160,16 +163,8 @@ func countOf(tokens wire.Count) string {
 	return report.Grouped(tokens.N)
 }
 
-// perDay is the tokens that the target costs a day: those of skipped slots are not
-// sent.
-func (c *checker) perDay() int {
-	perDay := c.job.tokensPerDay(c.target)
-	if c.took == 0 {
-		return perDay
-	}
-	sent := c.target.QPS * 86400 * c.job.probedShare(c.target, c.took) * float64(c.job.asks.Mean()+c.target.MaxTokens)
-	return min(perDay, int(math.Round(sent)))
-}
+// perDay is the tokens that the target costs a day.
+func (c *checker) perDay() int { return c.job.SentPerDay(c.target, c.took) }
 
 // upTo is said of a cost unless probes of full length were measured: how many slots
 // are skipped is not known then.
@@ -245,23 +240,23 @@ func names(models []wire.Model) string {
 // count finds out how prompts are made exact.
 func (c *checker) count(ctx context.Context) {
 	if c.place > 0 {
-		c.line("tokens", "gets the prompts that are made exact on %s", c.job.targets[0].Name)
+		c.line("tokens", "gets the prompts that are made exact on %s", c.job.Targets[0].Name)
 		return
 	}
-	if c.job.asks.Workload == prompt.Dataset {
+	if c.job.Prompts.Workload == prompt.Dataset {
 		return
 	}
-	err := c.job.fit(ctx)
-	off, known := c.job.writer.Off()
+	err := c.job.Fit(ctx)
+	off, known := c.job.Off()
 	switch {
 	case errors.Is(err, probe.ErrTooLong): // a probe will tell, or the context is known by now
 		c.line("warning", "the prompt is %v", err)
-	case errors.Is(err, errNoTokenizer):
+	case errors.Is(err, engine.ErrNoTokenizer):
 		c.line("tokens", "no tokenizer route: calibrated by the usage of the first probes")
 	case err != nil:
 		c.line("warning", "ask the tokenizer: %v; calibrated by the usage of the first probes", err)
 	case known && off == 0:
-		c.line("tokens", "prompts are exactly %s, by %s", report.Grouped(c.target.PromptTokens), exactness[c.job.exactBy()])
+		c.line("tokens", "prompts are exactly %s, by %s", report.Grouped(c.target.PromptTokens), exactness[c.job.ExactBy()])
 	case known:
 		c.line("warning", "prompts are off by %+d tokens: the server's tokenizer allows no better", off)
 	}
@@ -274,14 +269,14 @@ var exactness = map[string]string{
 
 // ask sends one short question.
 func (c *checker) ask(ctx context.Context) bool {
-	ask := wire.Ask{Prompt: checkWords, MaxTokens: checkTokens, CacheSalt: "prober-check"}
+	ask := wire.Ask{Prompt: checkWords, MaxTokens: engine.ShortAnswer, CacheSalt: "prober-check"}
 	r := c.member.Probe(ctx, probe.Question{Ask: ask})
 	if r.Outcome != probe.OK {
 		return c.fail("ask a short question", r)
 	}
 	known := c.member.Capabilities()
 	c.line("answer", "%s of %d tokens in %d frames, tokens a frame from: %s",
-		countOf(r.Usage.Generated()), checkTokens, len(r.Timeline.Tokens), r.Source)
+		countOf(r.Usage.Generated()), engine.ShortAnswer, len(r.Timeline.Tokens), r.Source)
 	for i, a := range known.Abilities() {
 		c.line(first("held to", i), "%s", ability(a))
 	}
@@ -317,7 +312,7 @@ func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 func (c *checker) plan() {
 	t := c.target
 	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s%s tokens a day",
-		t.Prompt, c.lengths(), t.MaxTokens, c.job.plan.Interval, t.Arrival, upTo(c.took > 0), report.Grouped(c.perDay()))
+		t.Prompt, c.lengths(), t.MaxTokens, c.job.Plan.Interval, t.Arrival, upTo(c.took > 0), report.Grouped(c.perDay()))
 	if t.TokenBudgetPerDay > 0 {
 		c.line("", "at most %s tokens a day, by its budget", report.Grouped(t.TokenBudgetPerDay))
 	}
@@ -325,7 +320,7 @@ func (c *checker) plan() {
 
 // lengths says how long prompts are.
 func (c *checker) lengths() string {
-	o := c.job.asks
+	o := c.job.Prompts
 	switch o.Workload {
 	case prompt.Dataset:
 		return fmt.Sprintf("their own lengths (%s words in the mean)", report.Grouped(o.Mean()))

@@ -15,7 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/daemon"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/sim"
 )
 
 // The demo's own defaults: probes three times as often as usual, so that a
@@ -28,7 +31,7 @@ const (
 )
 
 func newDemo() *cobra.Command {
-	s := simulation{listen: "127.0.0.1:0", seed: 1}
+	s := simulation{listen: "127.0.0.1:0", Config: sim.Config{Seed: 1}}
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Probe two simulated stacks in this process: nothing to configure",
@@ -46,7 +49,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	}
 	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to simulate, one endpoint each")
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
-	cmd.Flags().Uint64Var(&s.seed, "seed", s.seed, "of all the simulator's randomness")
+	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "of all the simulator's randomness")
 	addConfigFlags(cmd)
 	cmd.Flags().Lookup("qps").Usage = "probes per second and target; above 0, at most 1000 (default " + demoQPS + "); PROBER_QPS"
 	cmd.Flags().Lookup("listen-address").Usage = "where the page, /metrics and the API are served (default " + demoListen + "); PROBER_LISTEN_ADDRESS"
@@ -59,8 +62,9 @@ func demo(cmd *cobra.Command, s simulation) error {
 	if err != nil {
 		return err
 	}
-	defer closeAll(endpoints)
-	c, err := demoConfig(cmd, endpoints)
+	defer sim.CloseAll(endpoints)
+	assets := engine.NewAssets(config.ReadFile)
+	c, err := demoConfig(cmd, endpoints, assets)
 	if err != nil {
 		return err
 	}
@@ -70,29 +74,29 @@ func demo(cmd *cobra.Command, s simulation) error {
 	}
 	out := cmd.OutOrStdout()
 	tellDemo(out, listener.Addr().String(), c.Targets[0], endpoints)
-	i := &instance{
-		config: c, listener: listener, drain: demoDrain, flush: demoFlush, build: buildInfo(),
-		log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
+	d := &daemon.Daemon{
+		Config: c, Assets: assets, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
+		Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
 	}
-	return runDemo(cmd.Context(), i, endpoints)
+	return runDemo(cmd.Context(), d, endpoints)
 }
 
-// runDemo runs the instance until ctx is done, and the simulator a little
+// runDemo runs the prober until ctx is done, and the simulator a little
 // longer: probes that are under way end well.
-func runDemo(ctx context.Context, i *instance, endpoints []endpoint) error {
+func runDemo(ctx context.Context, d *daemon.Daemon, endpoints []sim.Endpoint) error {
 	served, stop := context.WithCancel(context.WithoutCancel(ctx))
 	group, served := errgroup.WithContext(served)
-	group.Go(func() error { return serveAll(served, endpoints) })
+	group.Go(func() error { return sim.ServeAll(served, endpoints) })
 	group.Go(func() error {
 		defer stop()
-		return runInstance(ctx, i)
+		return d.Run(ctx)
 	})
 	return group.Wait()
 }
 
 // demoConfig is the environment's configuration with the endpoints as the only
 // targets.
-func demoConfig(cmd *cobra.Command, endpoints []endpoint) (*config.Config, error) {
+func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Assets) (*config.Config, error) {
 	environ := map[string]string{"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen}
 	for name, value := range env.ToMap(os.Environ()) {
 		if demoKeeps(name) {
@@ -101,9 +105,9 @@ func demoConfig(cmd *cobra.Command, endpoints []endpoint) (*config.Config, error
 	}
 	for n, e := range endpoints {
 		target := fmt.Sprintf("PROBER_TARGETS_%d_", n)
-		environ[target+"URL"], environ[target+"NAME"], environ[target+"GROUP"] = e.url(), e.profile.Name, "demo"
+		environ[target+"URL"], environ[target+"NAME"], environ[target+"GROUP"] = e.URL(), e.Profile.Name, "demo"
 	}
-	return load(config.Options{Environ: environ, Overrides: overrides(cmd), APIs: apis()}, nil)
+	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, assets)
 }
 
 // demoKeeps reports whether the demo obeys a variable: those of its flags. Others are
@@ -131,14 +135,14 @@ func demoListener(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // tellDemo says where everything is.
-func tellDemo(w io.Writer, address string, t config.Target, endpoints []endpoint) {
-	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", intervalOf(t).Round(time.Millisecond), report.Grouped(t.PromptTokens))
+func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
+	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", engine.Interval(t).Round(time.Millisecond), report.Grouped(t.PromptTokens))
 	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)
 	for _, e := range endpoints {
-		fmt.Fprintf(w, "  %-18s %s  %s\n", e.profile.Name, e.url(), e.profile.Help)
+		fmt.Fprintf(w, "  %-18s %s  %s\n", e.Profile.Name, e.URL(), e.Profile.Help)
 	}
-	url := endpoints[0].url()
-	fmt.Fprintf(w, "\nMake the tokens of %s 15%% slower, or take it down, and undo it:\n\n", endpoints[0].profile.Name)
+	url := endpoints[0].URL()
+	fmt.Fprintf(w, "\nMake the tokens of %s 15%% slower, or take it down, and undo it:\n\n", endpoints[0].Profile.Name)
 	fmt.Fprintf(w, "  curl -X PUT %s/sim/fault -d '{\"itl\":1.15}'\n  curl -X PUT %s/sim/fault -d '{\"status\":503}'\n  curl -X DELETE %s/sim/fault\n\n", url, url, url)
 	fmt.Fprintf(w, "Ctrl-C ends it.\n\n")
 }

@@ -3,6 +3,10 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/sim"
 )
 
 // TestTheDemoObeysWhatItsHelpNames holds that variables about probing hold in the demo, and
@@ -13,8 +17,8 @@ func TestTheDemoObeysWhatItsHelpNames(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	cmd := newDemo()
-	c, err := demoConfig(cmd, nil)
+	cmd, assets := newDemo(), engine.NewAssets(config.ReadFile)
+	c, err := demoConfig(cmd, nil, assets)
 	if err == nil || !strings.Contains(err.Error(), "no targets") {
 		t.Fatalf("the environment's targets are taken: %v, %v", c, err)
 	}
@@ -22,11 +26,11 @@ func TestTheDemoObeysWhatItsHelpNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeAll(endpoints)
-	if c, err = demoConfig(cmd, endpoints); err != nil {
+	defer sim.CloseAll(endpoints)
+	if c, err = demoConfig(cmd, endpoints, assets); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.Targets[0]; len(c.Targets) != 1 || got.QPS != 2 || got.MaxTokens != 7 || got.APIKey.Reveal() != "" || got.URL != endpoints[0].url() {
+	if got := c.Targets[0]; len(c.Targets) != 1 || got.QPS != 2 || got.MaxTokens != 7 || got.APIKey.Reveal() != "" || got.URL != endpoints[0].URL() {
 		t.Errorf("targets %+v", c.Targets)
 	}
 }

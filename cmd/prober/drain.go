@@ -14,34 +14,10 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/daemon"
 )
-
-// What /-/drain answers.
-const (
-	drainBegun = "draining"
-	drainEnded = "no longer draining"
-)
-
-// drainHandler ends the starts of probes, because the servers that are probed are
-// about to stop: a sidecar learns this by the preStop hook of its own container,
-// which the kubelet runs when the end of the pod begins, before the containers
-// beside it get their SIGTERM and long before the sidecar does
-// (https://kep.k8s.io/753). Probes under way go on and count, as a user's request
-// would, but for those that found the door closed. What would have been due is
-// skipped and counted. A second call ends it.
-func (i *instance) drainHandler(drain func() bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		answer, log := drainEnded, "no longer draining: probes begin again"
-		if drain() {
-			answer, log = drainBegun, "draining: no more probes begin"
-		}
-		i.log.Info(log, zap.String("asked_by", r.RemoteAddr))
-		fmt.Fprintln(w, answer)
-	}
-}
 
 // drainPatience is how long the prober may take to answer that it drains.
 const drainPatience = 10 * time.Second
@@ -66,11 +42,11 @@ one with passwords.`,
 			if len(urls) == 1 {
 				served = urls[0]
 			} else {
-				c, ok := withoutTargets(env.ToMap(os.Environ()), nil)
+				c, ok := daemon.WithoutTargets(env.ToMap(os.Environ()), nil)
 				if !ok {
 					return config.Problems{{Place: "PROBER_DRAIN_ENDPOINT", Text: "neither on nor off", Hint: "want on or off"}}
 				}
-				served = pageURL(c.ListenAddress, c.WebConfigFile)
+				served = daemon.PageURL(c.ListenAddress, c.WebConfigFile)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), drainPatience)
 			defer cancel()
@@ -91,7 +67,7 @@ func drain(ctx context.Context, served string) error {
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: ours}}
 	for range 2 {
 		answer, err := post(ctx, client, u.JoinPath("/-/drain").String())
-		if err != nil || answer == drainBegun {
+		if err != nil || answer == daemon.DrainBegun {
 			return err
 		}
 	}

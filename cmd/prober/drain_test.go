@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/zap"
+	"github.com/llm-prober/prober/internal/daemon"
 )
 
 // TestDrainCommand holds that the hook leaves a prober that drains, whether it did so
@@ -14,18 +14,22 @@ import (
 func TestDrainCommand(t *testing.T) {
 	draining, asked := false, 0
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /-/drain", (&instance{log: zap.NewNop()}).drainHandler(func() bool {
+	mux.HandleFunc("POST /-/drain", func(w http.ResponseWriter, _ *http.Request) {
 		draining, asked = !draining, asked+1
-		return draining
-	}))
+		answer := daemon.DrainEnded
+		if draining {
+			answer = daemon.DrainBegun
+		}
+		_, _ = w.Write([]byte(answer + "\n"))
+	})
 	mux.HandleFunc("POST /locked/-/drain", func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password != "secret" {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		_, _ = w.Write([]byte(drainBegun))
+		_, _ = w.Write([]byte(daemon.DrainBegun))
 	})
-	mux.HandleFunc("POST /never/-/drain", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(drainEnded)) })
+	mux.HandleFunc("POST /never/-/drain", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(daemon.DrainEnded)) })
 	server := httptest.NewTLSServer(mux)
 	defer server.Close()
 	for i, want := range []int{1, 3, 5} {
@@ -47,24 +51,6 @@ func TestDrainCommand(t *testing.T) {
 	} {
 		if err := drain(t.Context(), to); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", to, err, want)
-		}
-	}
-}
-
-// TestPageURL says where somebody on this machine finds the page.
-func TestPageURL(t *testing.T) {
-	dir := t.TempDir()
-	secure := writeFile(t, dir, "tls.yaml", "tls_server_config: {cert_file: a, key_file: b}")
-	plain := writeFile(t, dir, "users.yaml", users)
-	for _, test := range [][3]string{
-		{":9464", "", "http://127.0.0.1:9464/"},
-		{"[::]:9464", plain, "http://127.0.0.1:9464/"},
-		{"0.0.0.0:1", secure, "https://127.0.0.1:1/"},
-		{"10.0.0.1:9464", "", "http://10.0.0.1:9464/"},
-		{"[fd00::1]:9464", "", "http://[fd00::1]:9464/"},
-	} {
-		if got := pageURL(test[0], test[1]); got != test[2] {
-			t.Errorf("%s is %s, want %s", test[0], got, test[2])
 		}
 	}
 }

@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"github.com/caarlos0/env/v11"
-	"github.com/prometheus/exporter-toolkit/web"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/wire"
+	"github.com/llm-prober/prober/internal/daemon"
+	"github.com/llm-prober/prober/internal/engine"
 )
 
 // addConfigFlags gives a command a flag for every setting that it has a use for.
@@ -80,62 +80,7 @@ func overrides(cmd *cobra.Command) map[string]string {
 }
 
 // loadConfig reads the configuration of a verb: flags over environment over
-// targets file. URLs replace the configured targets. What is read is kept in files.
-func loadConfig(cmd *cobra.Command, urls []string, files *reading) (*config.Config, error) {
-	return readConfig(overrides(cmd), urls, files)
-}
-
-// readConfig is loadConfig with flags that were already read.
-func readConfig(flags map[string]string, urls []string, files *reading) (*config.Config, error) {
-	return load(config.Options{
-		Environ: env.ToMap(os.Environ()), Overrides: flags, URLs: urls, APIs: apis(), Servers: wire.Servers(), ReadFile: files.read,
-	}, files)
-}
-
-// load is [config.Load] with the check of files whose format is not ours.
-func load(o config.Options, files *reading) (*config.Config, error) {
-	c, err := config.Load(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := web.Validate(c.WebConfigFile); err != nil {
-		return nil, config.Problems{{
-			Place: fmt.Sprintf("PROBER_WEB_CONFIG_FILE=%q", c.WebConfigFile), Text: strings.Join(strings.Fields(err.Error()), " "),
-			Hint: "see the web configuration of the Prometheus exporter-toolkit",
-		}}
-	}
-	if err := parseFiles(c, files); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// parseFiles parses the books, data sets, certificates and keys of all targets:
-// what is wrong with them is wrong with the configuration.
-func parseFiles(c *config.Config, files *reading) error {
-	var problems config.Problems
-	problem := func(t config.Target, err error, hint string) {
-		if err != nil {
-			problems = append(problems, config.Problem{Place: "target " + t.Name, Text: strings.ReplaceAll(err.Error(), "\n", "; "), Hint: hint})
-		}
-	}
-	for _, t := range c.Targets {
-		_, err := promptOptions(t, files, 0)
-		problem(t, err, "see PROBER_BOOK_FILE and PROBER_DATASET_FILE")
-		_, err = tlsConfig(t, files)
-		problem(t, err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
-	}
-	if problems != nil {
-		return problems
-	}
-	return nil
-}
-
-// apis are the names of the known dialects.
-func apis() []string {
-	var names []string
-	for _, d := range wire.Dialects() {
-		names = append(names, d.Name())
-	}
-	return names
+// targets file. URLs replace the configured targets. Files are read through assets.
+func loadConfig(flags map[string]string, urls []string, assets *engine.Assets) (*config.Config, error) {
+	return daemon.Load(config.Options{Environ: env.ToMap(os.Environ()), Overrides: flags, URLs: urls}, assets)
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // public authorities, for systems without any, as our image
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/stream"
@@ -28,7 +29,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
-	stream.KeepStamping() // to the end
+	stream.EnableTimestamps() // until the process ends
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/daemon"
+	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/wire"
@@ -94,19 +96,20 @@ func probeSystem(t *testing.T, s system) string {
 		"API": s.api, "PROMPT_TOKENS": fmt.Sprint(askedPrompt), "MAX_TOKENS": fmt.Sprint(askedOutput), "NAME": "target",
 	}
 	maps.Copy(given, s.given)
-	c, err := load(config.Options{Overrides: given, URLs: []string{server.URL}, APIs: apis(), Servers: wire.Servers()}, nil)
+	assets := engine.NewAssets(config.ReadFile)
+	c, err := daemon.Load(config.Options{Overrides: given, URLs: []string{server.URL}}, assets)
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := assemble(c.Targets, nil, nil, buildInfo())
+	jobs, err := engine.Assemble(c.Targets, assets, nil, buildInfo().Version)
 	if err != nil {
 		t.Fatal(err)
 	}
-	results, _, err := jobs[0].once(t.Context())
+	results, _, err := jobs[0].Once(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, known := results[0], jobs[0].group.Members[0].Capabilities()
+	r, known := results[0], jobs[0].Members[0].Capabilities()
 	if r.Outcome != probe.OK {
 		t.Fatalf("%s: %v", r.Outcome, r.Err)
 	}
@@ -114,7 +117,7 @@ func probeSystem(t *testing.T, s system) string {
 	if prompt != wire.Tokens(askedPrompt) || output != wire.Tokens(askedOutput) {
 		t.Errorf("prompt of %+v tokens, answer of %+v", prompt, output)
 	}
-	return serverLine(s, r, known, jobs[0].exactBy())
+	return serverLine(s, r, known, jobs[0].ExactBy())
 }
 
 // serverLine is a line of the table.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llm-prober/prober/internal/sim"
 )
 
 // simulateLogged runs the verb with a log until one answer of three tokens was
@@ -74,7 +76,7 @@ func TestSimulateLogsItsWrites(t *testing.T) {
 		}
 	}
 	for _, column := range rows[0] {
-		if !strings.Contains(writesHelp, column) {
+		if !strings.Contains(sim.WritesHelp, column) {
 			t.Errorf("the help does not say what %s is", column)
 		}
 	}

@@ -5,28 +5,30 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/llm-prober/prober/internal/sim"
 )
 
 func TestSimulateSpeaksAsItsFlagsSay(t *testing.T) {
 	const chat = `{"messages":[{"role":"user","content":"do not stop"}],"max_tokens":2}`
 	for _, test := range []struct {
 		name, path, body string
-		simulation       simulation
+		config           sim.Config
 		want, without    string
 	}{
-		{"api", "/api/generate", `{"model":"meta-llama/Llama-3.1-8B-Instruct","prompt":"do not stop","stream":false,"options":{"num_predict":2}}`, simulation{api: "ollama"}, `"response":"the river"`, `"choices"`},
-		{"server", "/v1/chat/completions", chat, simulation{server: "litellm"}, `"completion_tokens_details":null`, `"reasoning`},
-		{"reasoning", "/v1/chat/completions", chat, simulation{reasoning: 1}, `"content":"the","reasoning":"the"`, `"content":"the river"`},
-		{"hidden reasoning", "/v1/chat/completions", chat, simulation{reasoning: 1, hideReasoning: true}, `"reasoning_tokens":1`, `"reasoning":`},
+		{"api", "/api/generate", `{"model":"meta-llama/Llama-3.1-8B-Instruct","prompt":"do not stop","stream":false,"options":{"num_predict":2}}`, sim.Config{API: "ollama"}, `"response":"the river"`, `"choices"`},
+		{"server", "/v1/chat/completions", chat, sim.Config{Server: "litellm"}, `"completion_tokens_details":null`, `"reasoning`},
+		{"reasoning", "/v1/chat/completions", chat, sim.Config{Reasoning: 1}, `"content":"the","reasoning":"the"`, `"content":"the river"`},
+		{"hidden reasoning", "/v1/chat/completions", chat, sim.Config{Reasoning: 1, HideReasoning: true}, `"reasoning_tokens":1`, `"reasoning":`},
 	} {
-		test.simulation.listen, test.simulation.profiles = "127.0.0.1:0", []string{"fast"}
-		endpoints, err := test.simulation.open(t.Context())
+		s := simulation{Config: test.config, listen: "127.0.0.1:0", profiles: []string{"fast"}}
+		endpoints, err := s.open(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := httptest.NewRecorder()
-		endpoints[0].server.ServeHTTP(got, httptest.NewRequest(http.MethodPost, test.path, strings.NewReader(test.body)))
-		closeAll(endpoints)
+		endpoints[0].Server.ServeHTTP(got, httptest.NewRequest(http.MethodPost, test.path, strings.NewReader(test.body)))
+		sim.CloseAll(endpoints)
 		if body := got.Body.String(); !strings.Contains(body, test.want) || strings.Contains(body, test.without) {
 			t.Errorf("%s: want %s and not %s in\n%s", test.name, test.want, test.without, body)
 		}

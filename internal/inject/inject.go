@@ -1,7 +1,7 @@
 // Package inject adds the prober's sidecar to Kubernetes manifests: manifests
 // in, manifests out. It splices text into text, so that whatever it does not
-// change stays as it was, byte for byte. It knows no cluster, opens no file,
-// and never copies the value of a secret.
+// change stays as it was, byte for byte. It knows no cluster, opens no file but
+// the one that is named, and never copies the value of a secret.
 package inject
 
 import (
@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/internal/config"
 )
 
 // Annotations of a pod, or of its template, that decide for it.
@@ -35,7 +37,7 @@ type Options struct {
 	// Check judges the variables that a sidecar will have, by name, and says how many
 	// tokens its probes cost; one that comes from a Secret is [FromSecret]. Nil means
 	// that all are right.
-	Check func(env map[string]string) (tokensPerDay string, problems []Problem)
+	Check func(env map[string]string) (tokensPerDay string, problems []config.Problem)
 }
 
 // FromSecret stands for the value of a variable that comes from a Secret.
@@ -57,12 +59,12 @@ type Result struct {
 // Stream adds the sidecar to each pod of a stream of manifests that holds a
 // model server: YAML documents, JSON objects, or Lists of them. A sidecar that
 // is there is replaced in its place, so that a stream which went through Stream
-// comes out of it unchanged. The error is [Problems], and then holds everything
+// comes out of it unchanged. The error is [config.Problems], and then holds everything
 // that is wrong; a stream without any model server is wrong, too, unless the
 // options allow it.
 func Stream(in []byte, o Options) (Result, error) {
 	if !utf8.Valid(in) {
-		return Result{}, Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
+		return Result{}, config.Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
 	}
 	run := run{options: o, named: map[string]bool{}}
 	var out bytes.Buffer
@@ -88,7 +90,7 @@ func Stream(in []byte, o Options) (Result, error) {
 type run struct {
 	options  Options
 	result   Result
-	problems Problems
+	problems config.Problems
 	objects  int
 	named    map[string]bool // which of options.Workloads were seen
 }
@@ -105,7 +107,7 @@ func (r *run) none() {
 }
 
 func (r *run) fault(place, text, hint string) {
-	r.problems = append(r.problems, Problem{Place: place, Text: text, Hint: hint})
+	r.problems = append(r.problems, config.Problem{Place: place, Text: text, Hint: hint})
 }
 
 func (r *run) warn(format string, args ...any) {

@@ -13,7 +13,7 @@ import (
 // An answering is the connection that a request went out on, as far as its answer
 // is concerned.
 type answering struct {
-	follower *stream.Follower
+	follower *stream.BodyTracker
 	socket   *stream.Conn
 	secure   *tls.Conn // nil without TLS
 	refused  int       // of socket, before this request
@@ -28,7 +28,7 @@ func answeringOn(c net.Conn) answering {
 		case *stream.Conn:
 			a.socket, a.refused = layer, layer.Refused()
 			return a
-		case *stream.Follower:
+		case *stream.BodyTracker:
 			a.follower = layer
 		case *tls.Conn:
 			if a.secure == nil { // the outermost: another may lead to a proxy
@@ -51,7 +51,7 @@ func (a answering) certExpiry() time.Time {
 // stamps says how the frames of an answer learn their arrival, and how many bytes of
 // its body to ask for at once: see [stream.NewSSE]. TLS that net/http speaks through a proxy hides
 // the answer from whoever follows.
-func (a answering) stamps(resp *http.Response) (stream.Arrivals, int) {
+func (a answering) stamps(resp *http.Response) (func(end int64) stream.Stamp, int) {
 	const many = 2048
 	if a.follower.Knows() {
 		return a.follower.Arrival, many

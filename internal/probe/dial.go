@@ -22,7 +22,7 @@ func (r Route) dialPlain(ctx context.Context, network, address string) (net.Conn
 		return nil, err
 	}
 	socket := r.stamping(conn)
-	return stream.Follow(socket, socket, r.HTTP2), nil
+	return stream.Track(socket, socket, r.HTTP2), nil
 }
 
 // dialTLS opens a connection that stamps, with TLS upon it, and what is followed
@@ -38,7 +38,7 @@ func (r Route) dialTLS(ctx context.Context, network, address string) (net.Conn, 
 		_ = socket.Close()
 		return nil, err
 	}
-	return stream.Follow(secure, socket, r.HTTP2), nil
+	return stream.Track(secure, socket, r.HTTP2), nil
 }
 
 // stamping is a connection that stamps.

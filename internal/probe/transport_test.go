@@ -98,7 +98,7 @@ func TestTheServersCertificatesCount(t *testing.T) {
 	conn, _ := net.Pipe()
 	socket := stream.NewConn(conn)
 	proxy := tls.Client(socket, &tls.Config{ServerName: "proxy", MinVersion: tls.VersionTLS12})
-	server := tls.Client(stream.Follow(proxy, socket, false), &tls.Config{ServerName: "server", MinVersion: tls.VersionTLS12})
+	server := tls.Client(stream.Track(proxy, socket, false), &tls.Config{ServerName: "server", MinVersion: tls.VersionTLS12})
 	if got := answeringOn(server); got.secure != server || got.socket != socket || got.follower == nil {
 		t.Errorf("%+v", got)
 	}

@@ -12,6 +12,10 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
+// A Derived warning says in words what other fields of the [Result] say as well: summaries of many
+// results count those instead.
+type Derived struct{ error }
+
 // warnings says what is unreliable about the numbers of a probe with that many tokens asked for and
 // promptTokens in its prompt; 0: unknown. A failed probe has no number but the longest gap.
 func warnings(r *Result, maxTokens, promptTokens int) []error {
@@ -23,27 +27,28 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 		return list
 	}
 	warn := func(format string, args ...any) { list = append(list, fmt.Errorf(format, args...)) }
+	derived := func(format string, args ...any) { list = append(list, Derived{fmt.Errorf(format, args...)}) }
 	output := r.Usage.Generated()
 	if prompt := r.Usage.Prompt; prompt.Known && promptTokens > 0 && prompt.N != promptTokens {
 		warn("the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)
 	}
 	switch {
 	case !output.Known:
-		warn("the server did not say how many tokens it generated: no TPOT, no ITL")
+		derived("the server did not say how many tokens it generated: no TPOT, no ITL")
 	case output.N != maxTokens:
 		warn("%d tokens generated, asked %d", output.N, maxTokens)
 	}
 	if output.Known && r.Source == FromNobody {
-		warn("%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Timeline.Tokens))
+		derived("%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Timeline.Tokens))
 	}
 	if r.Hidden {
-		warn("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
+		derived("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
 	}
 	if n := r.Timeline.Bursts(); n > 0 && 2*n >= len(r.Timeline.Tokens) {
-		warn("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Timeline.Tokens))
+		derived("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Timeline.Tokens))
 	}
 	if r.Cache == CacheContaminated {
-		warn("cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)
+		derived("cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)
 	}
 	return list
 }
@@ -65,7 +70,7 @@ func belated(r *Result) []error {
 	if missing != nil {
 		text += ": no " + strings.Join(missing, ", no ")
 	}
-	return []error{errors.New(text)}
+	return []error{Derived{errors.New(text)}}
 }
 
 // uncertain names the numbers that a probe lacks because arrivals are in doubt.

@@ -202,22 +202,22 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		r    *probe.Result
 		want string
 	}{
-		{one, "TPOT       none: all tokens came in the first frame"},
+		{one, "TPOT       none: all tokens arrived in the first frame"},
 		{cut, "TPOT       none: the answer broke off after its first token frame"},
 		{one, "ITL        none: a single token frame has no gap"},
 		{one, "max gap    none: a single token frame has no gap"},
-		{hidden, "TPOT       none: some tokens are reasoning that no frame showed"},
-		{together, "gaps       all 2 are 0: every token frame came at once"},
+		{hidden, "TPOT       none: some tokens are hidden reasoning"},
+		{together, "gaps       all 2 are 0: all token frames arrived at once"},
 		{together, "TPOT       none: all tokens arrived at once"},
 		{together, "ITL        none: all tokens arrived at once"},
-		{ids, "tokens     each frame says which it carries (token ids)"},
-		{alone, "tokens     one a frame: as many frames came as tokens were counted"},
-		{before, "TTFT       none: no token came"},
+		{ids, "tokens     counted in each frame (token ids)"},
+		{alone, "tokens     one per frame: as many frames as tokens"},
+		{before, "TTFT       none: no token arrived"},
 		{before, "E2EL       none: the probe failed after"},
-		{stalled(), "max gap    30.0 s, still open when the probe died"},
-		{stalled(), "after token frame 37: the probe died in it"},
+		{stalled(), "max gap    30.0 s, still open when the probe failed"},
+		{stalled(), "after token frame 37: the probe failed during it"},
 		{single, "gaps       ✗\n             ▲\n"},
-		{single, "longest 30.0 s, from 900 ms, after token frame 1: the probe died in it"},
+		{single, "longest 30.0 s, from 900 ms, after token frame 1: the probe failed during it"},
 		{&probe.Result{Target: "x", Outcome: probe.Canceled}, "verdict    canceled: the prober shut down"},
 	} {
 		if got := waterfall(t, test.r, 100, false); !strings.Contains(got, test.want) {

@@ -70,6 +70,15 @@ func Profiles() []Profile {
 	return []Profile{productionStack(), rayServe(), tgiProfile(), vllmLadder(), tgiLadder(), steady(), fast()}
 }
 
+// ProfilesHelp is a line for each profile, for users.
+func ProfilesHelp() string {
+	var b strings.Builder
+	for _, p := range Profiles() {
+		fmt.Fprintf(&b, "  %-18s%s\n", p.Name, p.Help)
+	}
+	return b.String()
+}
+
 // ParseProfile finds a profile by name. The error for an unknown name lists the known ones and suggests the nearest.
 func ParseProfile(name string) (Profile, error) {
 	var names []string

@@ -13,6 +13,14 @@ import (
 // writesHeader names the columns of a WriteLog.
 const writesHeader = "profile,answer,trace,frame,frames,due,before,after\n"
 
+// WritesHelp says for users what the columns are.
+const WritesHelp = `  profile        of the endpoint
+  answer, trace  its number, as in /sim/sent, and the trace id of the request's traceparent
+  frame, frames  number of the first token frame in this Write, from 0; how many it carries
+  due            when it was due by the schedule
+  before, after  right before the Write, and when the kernel had the bytes; all three in
+                 Unix nanoseconds of a clock that is never set`
+
 // WriteLog writes down each Write of the streamed answers, for who measures how exactly a client sees them: CSV, a header
 // and a line a Write, the lines of one answer together when it has ended.
 //

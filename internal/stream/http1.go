@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// An http1 follows answers of HTTP/1.1 (https://www.rfc-editor.org/rfc/rfc9112) whose
+// An http1 parses responses of HTTP/1.1 (https://www.rfc-editor.org/rfc/rfc9112) whose
 // bodies are chunked or of a known length. One that lasts until the connection is
-// closed is not understood: nothing can follow it, so nobody waits for what follows.
+// closed is not understood: no other response can follow it.
 type http1 struct {
 	state   part
-	line    []byte // the line under way, its first maxKept bytes
+	line    []byte // the current line, its first maxKept bytes
 	status  int
 	chunked bool
 	length  int64 // of the body by its header; −1 if it does not say
@@ -23,7 +23,7 @@ type http1 struct {
 // maxKept is how many bytes of a line are kept: no line that matters is longer.
 const maxKept = 256
 
-// A part of an answer is what its next bytes are.
+// A part of a response is what its next bytes are.
 type part int
 
 // The parts: lines, but for chunk and content.
@@ -35,19 +35,19 @@ const (
 	chunkEnd
 	trailerLine
 	content // of a known length
-	strange
+	unknown
 )
 
-func (h *http1) follow(p []byte) (seen, bool) {
+func (h *http1) parse(p []byte) (seen, bool) {
 	h.seen = seen{}
-	for len(p) > 0 && h.state != strange {
+	for len(p) > 0 && h.state != unknown {
 		if h.state == chunk || h.state == content {
 			p = h.body(p)
 		} else {
 			p = h.text(p)
 		}
 	}
-	return h.seen, h.state != strange
+	return h.seen, h.state != unknown
 }
 
 // body consumes bytes of the body.
@@ -98,7 +98,7 @@ func (h *http1) after(line string) part {
 		}
 		return trailerLine
 	}
-	return strange
+	return unknown
 }
 
 // begin takes a status line.
@@ -107,7 +107,7 @@ func (h *http1) begin(line string) part {
 	code, _, _ := strings.Cut(rest, " ")
 	status, err := strconv.Atoi(code)
 	if err != nil || version != "HTTP/1.1" {
-		return strange
+		return unknown
 	}
 	h.status, h.chunked, h.length = status, false, -1
 	h.seen = seen{begun: true}
@@ -124,7 +124,7 @@ func (h *http1) field(line string) part {
 	case strings.EqualFold(name, "Content-Length"):
 		length, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || length < 0 {
-			return strange
+			return unknown
 		}
 		h.length = length
 	}
@@ -136,7 +136,7 @@ func (h *http1) end() part {
 	h.seen.header = true
 	switch {
 	case h.status == http.StatusSwitchingProtocols:
-		return strange
+		return unknown
 	case h.status < http.StatusOK, h.status == http.StatusNoContent, h.status == http.StatusNotModified:
 		return statusLine
 	case h.chunked:
@@ -147,7 +147,7 @@ func (h *http1) end() part {
 	case h.length == 0:
 		return statusLine
 	}
-	return strange
+	return unknown
 }
 
 // size takes the line before a chunk.
@@ -156,7 +156,7 @@ func (h *http1) size(line string) part {
 	size, err := strconv.ParseInt(strings.TrimSpace(digits), 16, 64)
 	switch {
 	case err != nil || size < 0:
-		return strange
+		return unknown
 	case size == 0:
 		return trailerLine
 	}

@@ -20,14 +20,7 @@ func (responses) Body(a Ask) ([]byte, error) {
 	b := inputBody(a)
 	b["stream"] = true
 	b["max_output_tokens"] = a.MaxTokens
-	b.ask(a, FieldTemperature, "temperature", 0)
-	b.ask(a, fieldStore, "store", false)
-	if a.CacheSalt != "" {
-		b.ask(a, FieldCacheSalt, "cache_salt", a.CacheSalt)
-	}
-	if a.Priority != nil {
-		b.ask(a, FieldPriority, "priority", *a.Priority)
-	}
+	b.options(a, responses{}.Fields(), nil)
 	b.extra(a)
 	return json.Marshal(b)
 }

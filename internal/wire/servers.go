@@ -1,11 +1,16 @@
 package wire
 
-// What is known of each kind of server, by what it is told from the others, and
-// where that was read. Recognition takes the first that fits, so what stands
-// before another (a router before vLLM) comes before it. The list is only read.
+import "slices"
+
+// standardOnly are the extensions to OpenAI's API, for servers without them.
+var standardOnly = []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority}
+
+// What is known of each server type, by what it is told from the others, and where
+// that was read. Recognition takes the first that fits, so a router before vLLM comes
+// before vLLM. The list is only read.
 //
-// A field that a kind merely ignores is omitted as well: then a person can see
-// in a captured request what the server was asked, and what it can be held to.
+// A field that a type merely ignores is omitted as well: then a captured request shows
+// what the server was asked, and what it can enforce.
 var servers = []Server{
 	{
 		// https://docs.litellm.ai/docs/proxy/response_headers
@@ -23,7 +28,7 @@ var servers = []Server{
 	{
 		// https://openrouter.ai/docs/api-reference/overview
 		Name:   "openrouter",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
+		Omit:   standardOnly,
 		Cached: Always, Tokenize: tokenizeNone,
 		Note:  "the provider behind the router may vary from probe to probe: pin it in the account's routing preferences",
 		marks: []mark{{entry: "supported_parameters"}},
@@ -31,7 +36,7 @@ var servers = []Server{
 	{
 		// https://learn.microsoft.com/azure/ai-foundry/openai/reference
 		Name: "azure-openai", Dialect: "azure-openai",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
+		Omit:   standardOnly,
 		Cached: Always, Tokenize: tokenizeNone,
 		Note:  "its default content filter releases text in bursts: chunk gaps are the filter's",
 		marks: []mark{{header: "Apim-Request-Id", refused: true}, {header: "X-Ms-Region", refused: true}, {refusal: `"code":"404","message":"Resourcenotfound"`}},
@@ -39,7 +44,7 @@ var servers = []Server{
 	{
 		// https://docs.anthropic.com/en/api/models-list, https://docs.anthropic.com/en/api/errors
 		Name: "anthropic", Dialect: "anthropic",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
+		Omit:   standardOnly,
 		Cached: Always, Tokenize: tokenizeNone,
 		Note:  "a frame carries many tokens: TPOT is right, ITL is silent",
 		List:  ModelList{"GET", ModelsPath, ParseModels}, // with its own header
@@ -48,7 +53,7 @@ var servers = []Server{
 	{
 		// https://github.com/openai/openai-openapi
 		Name:   "openai",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority, FieldMaxTokens},
+		Omit:   append(slices.Clone(standardOnly), FieldMaxTokens),
 		Extra:  map[string]any{"stream_options.include_obfuscation": false}, // padding of each frame
 		Cached: Always, Tokenize: tokenizeNone,
 		marks: []mark{
@@ -59,7 +64,7 @@ var servers = []Server{
 	{
 		// https://github.com/ollama/ollama/blob/main/openai/openai.go
 		Name: "ollama", Dialect: "ollama",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
+		Omit:   standardOnly,
 		Cached: Never, Tokenize: tokenizeNone,
 		Note:    "a model that is not resident is loaded within the first probe's TTFT",
 		Version: "/api/version",
@@ -78,7 +83,7 @@ var servers = []Server{
 		// https://github.com/abetlen/llama-cpp-python/tree/main/llama_cpp/server: it copies OpenAI's headers, and does not
 		// know max_completion_tokens.
 		Name: "llama-cpp-python", Dialect: "openai-completions", Health: ModelsPath,
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
+		Omit:   standardOnly,
 		Cached: Never, Tokenize: tokenizeExtras,
 		Note:  "its streams tell no token counts: no TPOT, no ITL; unless told not to (interrupt_requests), it breaks off the answer under way for a new request",
 		marks: []mark{{word: "me"}},
@@ -91,11 +96,11 @@ var servers = []Server{
 	},
 	{
 		// https://github.com/InternLM/lmdeploy/tree/main/lmdeploy/serve/openai
-		Name:     "lmdeploy",
-		Omit:     []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority},
-		Spelling: map[Field]string{FieldMinTokens: "min_new_tokens"},
-		Extra:    map[string]any{"return_token_ids": true},
-		Cached:   Always, Tokenize: encodeLMDeploy, IDs: true,
+		Name:   "lmdeploy",
+		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority},
+		Keys:   map[Field]string{FieldMinTokens: "min_new_tokens"},
+		Extra:  map[string]any{"return_token_ids": true},
+		Cached: Always, Tokenize: encodeLMDeploy, IDs: true,
 		marks: []mark{{word: "lmdeploy"}},
 	},
 	{
@@ -109,10 +114,10 @@ var servers = []Server{
 	},
 	{
 		// https://github.com/ai-dynamo/dynamo, docs of nvext
-		Name:     "dynamo",
-		Omit:     []Field{FieldPriority},
-		Spelling: map[Field]string{FieldCacheSalt: "nvext.cache_salt"},
-		Cached:   Unknown, Tokenize: tokenizeNone,
+		Name:   "dynamo",
+		Omit:   []Field{FieldPriority},
+		Keys:   map[Field]string{FieldCacheSalt: "nvext.cache_salt"},
+		Cached: Unknown, Tokenize: tokenizeNone,
 		marks: []mark{{word: "nvidia"}},
 	},
 	{
@@ -152,7 +157,7 @@ var servers = []Server{
 	{
 		// https://github.com/huggingface/text-generation-inference/tree/main/router
 		Name: "tgi", Dialect: "tgi",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
+		Omit:   standardOnly,
 		Cached: Never, Tokenize: tokenizeTGI,
 		List:    ModelList{"GET", InfoPath, parseInfo},
 		Version: InfoPath,

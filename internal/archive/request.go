@@ -1,0 +1,228 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/plot"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// A Request is what the command line asks for, as it was typed.
+type Request struct {
+	Prometheus, TokenFile string
+	Match                 []string
+
+	From, To, Versus string
+	Targets          []string
+	Model, Prompt    string
+}
+
+// A Query is a valid Request.
+type Query struct {
+	options Options
+	filter  Filter
+	span    Range
+
+	other   *Range // to compare with; nil if with another target or with nothing
+	another string // target to compare with
+}
+
+// Parse reads a request. The problems are all that is wrong with it.
+func (r Request) Parse(now time.Time) (Query, config.Problems) {
+	q := Query{filter: Filter{Targets: r.Targets, Model: r.Model, Prompt: r.Prompt}}
+	problems := slices.Concat(r.parseServer(&q.options), r.parseSpan(&q.span, now), r.parseVersus(&q, now))
+	return q, problems
+}
+
+func (r Request) parseServer(o *Options) config.Problems {
+	var problems config.Problems
+	u, err := url.Parse(r.Prometheus)
+	switch {
+	case r.Prometheus == "":
+		problems = append(problems, config.Problem{Place: "--prometheus", Text: "missing", Hint: "want the URL of a Prometheus, for example http://localhost:9090"})
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		problems = append(problems, config.Problem{Place: "--prometheus", Text: "no URL", Hint: "want for example http://localhost:9090"})
+	case u.User != nil:
+		problems = append(problems, config.Problem{Place: "--prometheus", Text: "user and password in the URL are not taken", Hint: "what is typed here is seen by others: use --prometheus-token-file, or a proxy that knows the password"})
+	case u.RawQuery != "" || u.Fragment != "":
+		problems = append(problems, config.Problem{Place: "--prometheus", Text: "a query or fragment in the URL", Hint: "want the base URL, for example http://localhost:9090"})
+	}
+	o.URL = u
+	if r.TokenFile != "" {
+		token, err := os.ReadFile(r.TokenFile)
+		if o.Token = strings.TrimSpace(string(token)); err != nil {
+			problems = append(problems, config.Problem{Place: fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile), Text: errors.Unwrap(err).Error()})
+		} else if o.Token == "" || strings.ContainsAny(o.Token, "\r\n") {
+			problems = append(problems, config.Problem{Place: fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile), Text: "not a token", Hint: "want one line, the token"})
+		}
+	}
+	for _, text := range r.Match {
+		label, value, ok := strings.Cut(text, "=")
+		if ok = ok && labelName.MatchString(label); !ok {
+			problems = append(problems, config.Problem{Place: fmt.Sprintf("--match=%q", text), Text: "no label and value", Hint: "want for example job=prober"})
+		}
+		o.Match = append(o.Match, Match{Label: label, Value: value})
+	}
+	return problems
+}
+
+// labelName is what Prometheus calls a label, without those of UTF-8.
+var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+func (r Request) parseSpan(span *Range, now time.Time) config.Problems {
+	var problems config.Problems
+	for _, end := range []struct {
+		flag, text string
+		into       *time.Time
+	}{{"from", r.From, &span.From}, {"to", r.To, &span.To}} {
+		t, err := ParseTime(end.text, now)
+		if err != nil {
+			problems = append(problems, config.Problem{Place: fmt.Sprintf("--%s=%q", end.flag, end.text), Text: err.Error(), Hint: "want " + Times})
+		}
+		*end.into = t
+	}
+	if problems == nil && !span.From.Before(span.To) {
+		problems = config.Problems{{Place: fmt.Sprintf("--from=%q --to=%q", r.From, r.To), Text: "the range is empty", Hint: "--from must be before --to; it is " + span.String()}}
+	}
+	return problems
+}
+
+// parseVersus finds out what to compare with. What is neither a length of time
+// nor a range is a target.
+func (r Request) parseVersus(q *Query, now time.Time) config.Problems {
+	if r.Versus == "" {
+		return nil
+	}
+	place, problems := fmt.Sprintf("--vs=%q", r.Versus), config.Problems(nil)
+	if len(r.Targets) != 1 {
+		problems = append(problems, config.Problem{Place: place, Text: fmt.Sprintf("%d targets to compare with it", len(r.Targets)), Hint: "say which with one --target"})
+	}
+	if back, err := ParseAgo(strings.TrimPrefix(r.Versus, "-")); err == nil {
+		other := q.span.Back(back.Truncate(time.Second))
+		q.other = &other
+		return problems
+	}
+	if other, ok := ParseRange(r.Versus, now); ok {
+		q.other = &other
+		if !other.From.Before(other.To) {
+			problems = append(problems, config.Problem{Place: place, Text: "the range is empty", Hint: "FROM must be before TO; it is " + other.String()})
+		}
+		return problems
+	}
+	if q.another = r.Versus; slices.Contains(r.Targets, r.Versus) {
+		problems = append(problems, config.Problem{Place: place, Text: "the same target", Hint: "want another one, how much earlier (24h, 7d), or a range, FROM/TO"})
+	}
+	return problems
+}
+
+// An Answer is what Prometheus stored of what was asked.
+type Answer struct {
+	Document report.Document
+
+	archive *Archive
+	records []Record
+	ranges  bool // it compares ranges of time
+}
+
+// Run reads.
+func (q Query) Run(ctx context.Context) (*Answer, error) {
+	a, err := Open(q.options)
+	if err != nil {
+		return nil, err
+	}
+	records, err := q.records(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	d := report.Document{Source: "Prometheus at " + q.options.URL.String() + ", " + q.span.String(), Started: q.span.From}
+	for _, r := range records {
+		d.Summaries = append(d.Summaries, r.Summary)
+	}
+	if q.compares() {
+		c, err := a.Compare(ctx, records[0], records[1])
+		if err != nil {
+			return nil, err
+		}
+		d.Comparisons = []report.Comparison{c}
+	}
+	d.Warnings = a.Warnings()
+	return &Answer{Document: d, archive: a, records: records, ranges: q.other != nil}, nil
+}
+
+func (q Query) compares() bool { return q.other != nil || q.another != "" }
+
+// records are those that were asked for: two, if they are to be compared.
+func (q Query) records(ctx context.Context, a *Archive) ([]Record, error) {
+	first, err := a.Records(ctx, q.filter, q.span)
+	if err != nil || !q.compares() {
+		return first, err
+	}
+	filter, span := q.filter, q.span
+	if q.other != nil {
+		span = *q.other
+	} else {
+		filter.Targets = []string{q.another}
+	}
+	second, err := a.Records(ctx, filter, span)
+	if err != nil {
+		return nil, err
+	}
+	for _, records := range [][]Record{first, second} {
+		if err := single(records); err != nil {
+			return nil, err
+		}
+	}
+	return []Record{first[0], second[0]}, nil
+}
+
+// single says that there is more than one record, and which.
+func single(records []Record) error {
+	if len(records) == 1 {
+		return nil
+	}
+	var names []string
+	for _, r := range records {
+		names = append(names, fmt.Sprintf("model %s, prompt %s: %d requests", r.Model, r.Prompt, r.Summary.Succeeded()+r.Summary.Failed()))
+	}
+	return fmt.Errorf("target %s has several series %s (%s): choose with --model and --prompt", records[0].Target, records[0].Range, strings.Join(names, "; "))
+}
+
+// Page draws the answer.
+func (a *Answer) Page(ctx context.Context) (plot.Page, error) {
+	notes := append([]string{a.Document.Source}, report.Notes(a.Document)...)
+	return a.archive.Page(ctx, "Latencies as stored", notes, a.records)
+}
+
+// WriteText writes the answer for a terminal of so many columns.
+func (a *Answer) WriteText(w io.Writer, width int, color bool) error {
+	fmt.Fprintln(w, a.Document.Source)
+	for i, s := range a.Document.Summaries {
+		fmt.Fprintln(w)
+		if span := a.records[i].Range.String(); a.ranges {
+			fmt.Fprintln(w, strings.ToUpper(span[:1])+span[1:])
+		}
+		if err := report.WriteBlock(w, s); err != nil {
+			return err
+		}
+	}
+	for _, c := range a.Document.Comparisons {
+		fmt.Fprintln(w)
+		if err := report.WriteComparison(w, c, width, color); err != nil {
+			return err
+		}
+	}
+	for _, text := range a.Document.Warnings {
+		fmt.Fprintln(w, "warning: "+text)
+	}
+	return nil
+}

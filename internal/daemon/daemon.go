@@ -1,0 +1,161 @@
+// Package daemon is the life of a prober that runs until it is told to stop: it serves
+// HTTP, reads the configuration again when its files change, says whether it is ready, and
+// ends in order.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/discovery"
+	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/status"
+	"github.com/llm-prober/prober/internal/telemetry"
+)
+
+// A Daemon is a prober at work: what `prober run` and `prober demo` start.
+type Daemon struct {
+	Config   *config.Config
+	Assets   *engine.Assets // of Config
+	Refused  error          // why a sidecar probes nothing; nil: its configuration is right
+	Listener net.Listener   // where it is served; closed by Run
+	Drain    time.Duration  // how long running probes may take to end when it is told to stop
+	Flush    time.Duration  // how long the last export over OTLP may take after that
+	Log      *zap.Logger
+	Build    telemetry.Build
+
+	Load    func(*engine.Assets) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
+	Files   *Files                                       // that Config and Assets were read from; nil without Load
+	Hangups <-chan os.Signal                             // each one reloads; nil for none
+	Dial    probe.Dial                                   // how targets are reached; nil: over the network
+	Lookup  discovery.Lookup                             // of the addresses behind names; nil: the system's
+
+	observers *engine.Observers
+	runner    *engine.Runner
+	seen      map[string]fingerprint // what the files held at the last look
+
+	mu             sync.Mutex // guards what readiness is made of
+	idle, stopping bool
+}
+
+// Run probes and serves until ctx is done, then ends in this order: no new
+// probes; the running ones end, or are dropped; what was measured is exported;
+// HTTP is closed last, so that a last scrape still sees all of it.
+func (d *Daemon) Run(ctx context.Context) error {
+	d.logStart()
+	if err := d.begin(ctx); err != nil {
+		return errors.Join(err, d.Listener.Close())
+	}
+	requests := make(chan reloadRequest)
+	server, failed := d.serve(ctx, requests)
+	d.Log.Info("status page", zap.String("url", PageURL(d.Listener.Addr().String(), d.Config.WebConfigFile)))
+	d.ready(func() { d.idle = d.Refused != nil })
+
+	err := d.work(ctx, requests, failed)
+	d.ready(func() { d.stopping = true })
+	d.runner.Stop(d.Drain)
+	d.observers.Export(ctx, d.Flush)
+	if err := errors.Join(err, closeServer(server)); err != nil {
+		return err
+	}
+	d.Log.Info("stopped")
+	return nil
+}
+
+func (d *Daemon) logStart() {
+	d.Log.Info("starting", zap.String("version", d.Build.Version), zap.String("revision", d.Build.Revision),
+		zap.Stringer("address", d.Listener.Addr()), zap.Int("targets", len(d.Config.Targets)))
+	if d.Refused != nil {
+		d.Log.Error("nothing is probed until the configuration is right: a sidecar does not end for that", zap.Error(d.Refused))
+	}
+	for _, warning := range d.Config.Warnings {
+		d.Log.Warn("configuration", zap.String("doubt", warning))
+	}
+}
+
+// begin begins to probe.
+func (d *Daemon) begin(ctx context.Context) (err error) {
+	d.observers, err = engine.NewObservers(ctx, engine.ObserverOptions{Config: d.Config, Build: d.Build, Log: d.Log})
+	if err != nil {
+		return err
+	}
+	d.observers.Reloaded(d.Refused == nil)
+	if d.Refused != nil {
+		d.observers.Board.SetRejected(d.rejection(d.Refused))
+	}
+	d.runner = engine.NewRunner(ctx, engine.RunnerOptions{
+		Observers: d.observers, Log: d.Log, Version: d.Build.Version, Dial: d.Dial, Lookup: d.Lookup,
+	})
+	if err := d.runner.Apply(ctx, d.Config, d.Assets); err != nil {
+		d.runner.Stop(0)
+		d.observers.Export(ctx, d.Flush)
+		return err
+	}
+	d.Assets.Release()
+	return nil
+}
+
+// work reloads when somebody asks for it or a file changed, and looks up names,
+// until ctx is done or serving failed, which is the error.
+func (d *Daemon) work(ctx context.Context, requests <-chan reloadRequest, failed <-chan error) error {
+	files, stop := ticks(d.Config.ReloadInterval)
+	defer stop()
+	names, stop := ticks(d.Config.DNSInterval)
+	defer stop()
+	for {
+		select {
+		case <-ctx.Done():
+			d.Log.Info("stopping", zap.Duration("drain", d.Drain))
+			return nil
+		case err := <-failed:
+			d.Log.Error("serve", zap.Error(err))
+			return err
+		case request := <-requests:
+			request.done <- d.reload(ctx)
+		case <-d.Hangups:
+			_ = d.reload(ctx) // logged
+		case <-files:
+			d.watchFiles(ctx)
+		case <-names:
+			d.runner.LookUp(ctx)
+		}
+	}
+}
+
+// ticks come at an interval, and never if it is 0.
+func ticks(interval time.Duration) (c <-chan time.Time, stop func()) {
+	if interval == 0 {
+		return nil, func() {}
+	}
+	ticker := time.NewTicker(interval)
+	return ticker.C, ticker.Stop
+}
+
+// ready changes what readiness is made of, and says whether the prober is ready by now.
+func (d *Daemon) ready(change func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change()
+	d.observers.Board.SetReady(!d.idle && !d.stopping && !d.runner.Draining())
+}
+
+// consequence is what the prober does while its configuration is rejected.
+func (d *Daemon) consequence() string {
+	if d.Refused != nil {
+		return "nothing is probed until it is right"
+	}
+	return "keeping the previous one"
+}
+
+// rejection is what the page says about a configuration that was rejected now.
+func (d *Daemon) rejection(err error) *status.Rejection {
+	return &status.Rejection{At: time.Now(), Consequence: d.consequence(), Problem: err.Error()}
+}

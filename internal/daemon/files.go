@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/llm-prober/prober/internal/config"
+)
+
+// A fingerprint tells one content of a file from another. It is zero if the file could
+// not be read.
+type fingerprint [sha256.Size]byte
+
+// Files are a snapshot of the files from which a configuration was read. Its methods are
+// called by one goroutine.
+type Files struct {
+	held      map[string]fingerprint // by path
+	pipes     map[string][]byte      // what came out of pipes and devices, which give it once
+	refreshed bool                   // after the start nobody waits for what a pipe may hold
+}
+
+// NewFiles returns a snapshot of no file yet.
+func NewFiles() *Files {
+	return &Files{held: map[string]fingerprint{}, pipes: map[string][]byte{}}
+}
+
+// refresh returns a snapshot for files as they are by now, but for pipes: they stay as
+// they were read.
+func (f *Files) refresh() *Files {
+	return &Files{held: map[string]fingerprint{}, pipes: maps.Clone(f.pipes), refreshed: true}
+}
+
+// Read is [config.ReadFile], and notes what it read.
+func (f *Files) Read(path string) (data []byte, err error) {
+	held, known := withoutReading(path) // before it is read: what changes meanwhile is read again
+	kept, before := f.pipes[path]
+	switch piped := isPipe(path); {
+	case piped && before:
+		data = kept
+	case piped && f.refreshed:
+		err = config.ErrPipe
+	default:
+		data, err = config.ReadFile(path)
+		if piped && err == nil {
+			f.pipes[path] = data
+		}
+	}
+	if !known {
+		held = fingerprintOf(data, err)
+	}
+	f.held[path] = held
+	return data, err
+}
+
+// now is what the same files hold by now, by path. A path is followed anew: where
+// Kubernetes mounts a ConfigMap or a Secret it leads through a link to a
+// directory, which is replaced as a whole.
+func (f *Files) now() map[string]fingerprint {
+	now := make(map[string]fingerprint, len(f.held))
+	for path := range f.held {
+		held, known := withoutReading(path)
+		if !known {
+			held = fingerprintOf(config.ReadFile(path))
+		}
+		now[path] = held
+	}
+	return now
+}
+
+// differs returns the paths whose content is another one in now, sorted.
+func (f *Files) differs(now map[string]fingerprint) []string {
+	var paths []string
+	for path, held := range f.held {
+		if now[path] != held {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// fingerprintOf is the fingerprint of what was read.
+func fingerprintOf(data []byte, err error) fingerprint {
+	if err != nil {
+		return fingerprint{}
+	}
+	return sha256.Sum256(data)
+}
+
+// large is the size in bytes from which on files are told apart by size and time:
+// reading a book every few seconds would disturb the measurement.
+const large = 1 << 20
+
+// withoutReading is the fingerprint of a file that is not read again to tell whether it
+// changed; known is false if it is to be read. What is no regular file is always the same:
+// reading a pipe would take away what somebody else is to read.
+func withoutReading(path string) (f fingerprint, known bool) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil || info.Mode().IsRegular() && info.Size() < large:
+		return fingerprint{}, false
+	case !info.Mode().IsRegular():
+		return fingerprint{1}, true
+	}
+	return sha256.Sum256(fmt.Appendf(nil, "%d bytes of %d", info.Size(), info.ModTime().UnixNano())), true
+}
+
+// isPipe reports whether a file is a pipe or a device. A directory is none: that it
+// cannot be read says enough.
+func isPipe(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}

@@ -1,0 +1,220 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/sim"
+)
+
+// A journal is whom an instance connected to and asked name servers for.
+type journal struct {
+	mu    sync.Mutex
+	dials []string
+	hosts []string
+}
+
+func (j *journal) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	j.mu.Lock()
+	j.dials = append(j.dials, address)
+	j.mu.Unlock()
+	return (&net.Dialer{}).DialContext(ctx, network, address)
+}
+
+func (j *journal) lookup(_ context.Context, family, host string) ([]netip.Addr, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.hosts = append(j.hosts, host)
+	if family == "ip6" {
+		return nil, nil
+	}
+	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
+}
+
+// probe runs an instance on sockets for as long as until needs, and returns what
+// /metrics said last.
+func (j *journal) probe(t *testing.T, environ map[string]string, until func(page string) bool) string {
+	t.Helper()
+	load := func(assets *engine.Assets) (*config.Config, error) {
+		return Load(config.Options{Environ: environ}, assets)
+	}
+	files := NewFiles()
+	assets := engine.NewAssets(files.Read)
+	c, err := load(assets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	d := &Daemon{Config: c, Assets: assets, Listener: listener, Log: zap.NewNop(), Load: load, Files: files, Dial: j.dial, Lookup: j.lookup}
+	go func() { ended <- d.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	page := ""
+	for deadline := time.After(time.Minute); ; {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("waited a minute; the metrics are\n%s", page)
+		}
+		response, err := http.Get("http://" + listener.Addr().String() + "/metrics") //nolint:noctx // on loopback
+		if err != nil {
+			continue // it does not serve yet
+		}
+		text, _ := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if page = string(text); until(page) {
+			return page
+		}
+	}
+}
+
+// counted reports whether a page has probes of an outcome.
+func counted(page, outcome string, least int) bool {
+	sum := 0
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "llm_probe_probes_total{") && strings.Contains(line, `outcome="`+outcome+`"`) {
+			n := 0
+			for _, digit := range strings.TrimSpace(line[strings.LastIndex(line, " "):]) {
+				n = n*10 + int(digit-'0')
+			}
+			sum += n
+		}
+	}
+	return sum >= least
+}
+
+// TestNoConnectionThatWasNotConfigured: whatever a target answers, its host and
+// no other is connected to, and its host's name and no other is looked up.
+func TestNoConnectionThatWasNotConfigured(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s was asked elsewhere, with %v", r.Method, r.URL, r.Header)
+	}))
+	defer elsewhere.Close()
+	asked := sync.Map{}
+	redirecting := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.Method+" "+r.URL.Path, true)
+		w.Header().Set("Alt-Svc", `h2="`+elsewhere.Listener.Addr().String()+`"`)
+		w.Header().Set("Link", "<"+elsewhere.URL+">; rel=preconnect")
+		http.Redirect(w, r, elsewhere.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer redirecting.Close()
+	for name, url := range map[string]string{
+		"a URL":             redirecting.URL,
+		"a name's each one": strings.Replace("dns+"+redirecting.URL, "127.0.0.1", "many.example", 1),
+	} {
+		j := &journal{}
+		j.probe(t, map[string]string{
+			"PROBER_TARGETS_0_URL": url, "PROBER_TARGETS_0_MODEL": "m", "PROBER_QPS": "20", "PROBER_API_KEY": "sk-secret", "PROBER_PROMPT_TOKENS": "50",
+		}, func(page string) bool { return counted(page, "rejected", 3) })
+		to := redirecting.Listener.Addr().String()
+		if others := slices.DeleteFunc(slices.Clone(j.dials), func(a string) bool { return a == to }); len(j.dials) < 3 || len(others) > 0 {
+			t.Errorf("%s: connected %d times, also to %v", name, len(j.dials), others)
+		}
+		if others := slices.DeleteFunc(j.hosts, func(h string) bool { return h == "many.example" }); len(others) > 0 {
+			t.Errorf("%s: looked up %v", name, others)
+		}
+	}
+	if _, ok := asked.Load("GET /v1/models"); !ok {
+		t.Error("the list of models was not asked for: its redirects were not seen")
+	}
+}
+
+// TestCertificatesForTargetsAreRotated: a server that demands a client's
+// certificate gets the one that is in the files by then, and is trusted by the
+// authority that is.
+func TestCertificatesForTargetsAreRotated(t *testing.T) {
+	profile, err := sim.ParseProfile("fast")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := sim.New(sim.Config{Profile: profile, Seed: 1})
+	defer model.Close()
+	dir := t.TempDir()
+	first, second := newAuthority(t), newAuthority(t)
+	first.issue(t, dir, "client")
+	writeFile(t, dir, "ca.crt", first.pem())
+
+	var mu sync.Mutex
+	var shown []*x509.Certificate
+	now := demanding(t, first)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		shown = append(shown, r.TLS.PeerCertificates[0])
+		mu.Unlock()
+		model.ServeHTTP(w, r)
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return now, nil
+	}}
+	server.StartTLS()
+	defer server.Close()
+
+	phase, made := 0, (*x509.Certificate)(nil)
+	(&journal{}).probe(t, map[string]string{
+		"PROBER_TARGETS_0_URL": server.URL, "PROBER_TARGETS_0_CA_FILE": filepath.Join(dir, "ca.crt"),
+		"PROBER_TARGETS_0_CERT_FILE": filepath.Join(dir, "client.crt"), "PROBER_TARGETS_0_KEY_FILE": filepath.Join(dir, "client.key"),
+		"PROBER_QPS": "5", "PROBER_PROMPT_TOKENS": "50", "PROBER_MAX_TOKENS": "3", "PROBER_RELOAD_INTERVAL": "100ms",
+	}, func(page string) bool {
+		switch {
+		case phase == 0 && counted(page, "ok", 1): // the server changes first: probes fail until the files have changed
+			mu.Lock()
+			now, shown = demanding(t, second), nil
+			mu.Unlock()
+			phase = 1
+		case phase == 1 && counted(page, "tls", 1):
+			made = second.issue(t, dir, "client")
+			writeFile(t, dir, "ca.crt", second.pem())
+			phase = 2
+		case phase == 2:
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.ContainsFunc(shown, made.Equal)
+		}
+		return false
+	})
+}
+
+// demanding is a server of an authority that asks clients for a certificate of it.
+func demanding(t *testing.T, a *authority) *tls.Config {
+	t.Helper()
+	dir := t.TempDir()
+	a.issue(t, dir, "server")
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
+	c.ClientCAs.AddCert(a.certificate)
+	return c
+}

@@ -1,0 +1,128 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/prometheus/exporter-toolkit/web"
+	"go.uber.org/zap"
+	"go.yaml.in/yaml/v3"
+)
+
+// serve starts to serve the page, the metrics and the rest; when ctx is done there
+// are no more reloads. The channel gets the error with which serving ended before it should.
+func (d *Daemon) serve(ctx context.Context, requests chan<- reloadRequest) (*http.Server, <-chan error) {
+	mux := http.NewServeMux()
+	d.observers.Board.Register(mux)
+	if d.Load != nil {
+		mux.HandleFunc("POST /-/reload", reloadHandler(requests, ctx.Done()))
+		mux.HandleFunc("PUT /-/reload", reloadHandler(requests, ctx.Done()))
+	}
+	if d.Config.DrainEndpoint {
+		mux.HandleFunc("POST /-/drain", d.drainHandler)
+	}
+	mux.Handle("/metrics", d.observers.Metrics.Handler(func(err error) { d.Log.Warn("scrape", zap.Error(err)) }))
+	server := newServer(mux, d.Log)
+	failed := make(chan error, 1)
+	flags := &web.FlagConfig{WebConfigFile: &d.Config.WebConfigFile}
+	go func() {
+		if err := web.Serve(d.Listener, server, flags, slog.New(slog.DiscardHandler)); !errors.Is(err, http.ErrServerClosed) {
+			failed <- fmt.Errorf("serve %s: %w", d.Listener.Addr(), err)
+		}
+	}()
+	return server, failed
+}
+
+// How long a client may take for the header of its request, for a body, which
+// nothing wants, and for the answer.
+const (
+	headerLimit = 10 * time.Second
+	bodyLimit   = 10 * time.Second
+	writeLimit  = 2 * time.Minute
+)
+
+// newServer refuses what a page of another origin makes a browser POST, and bounds
+// what a client may cost that never ends its request, says nothing, or does not
+// read the answer: a scrape that nobody reads holds all metrics in memory.
+func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
+	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off; the error is of levels that do not exist
+	return &http.Server{
+		ErrorLog:          complaints,
+		Handler:           http.NewCrossOriginProtection().Handler(bounded(mux)),
+		ReadHeaderTimeout: headerLimit,
+		WriteTimeout:      writeLimit,
+		IdleTimeout:       5 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+	}
+}
+
+// bounded bounds the time for the body of a request, if there is one: the server
+// waits for its end. It is no time of the whole request, of which a reload may
+// need more.
+func bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != http.NoBody {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyLimit)) // every server of ours can
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// closeServer ends the HTTP server when the requests under way have been answered.
+func closeServer(server *http.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if err := server.Shutdown(ctx); err != nil {
+		return errors.Join(server.Close())
+	}
+	return nil
+}
+
+// What /-/drain answers.
+const (
+	DrainBegun = "draining"
+	DrainEnded = "no longer draining"
+)
+
+// drainHandler ends the starts of probes, because the servers that are probed are
+// about to stop: a sidecar learns this by the preStop hook of its own container,
+// which the kubelet runs when the end of the pod begins, before the containers
+// beside it get their SIGTERM and long before the sidecar does
+// (https://kep.k8s.io/753). Probes under way go on and count, as a user's request
+// would, but for those that found the door closed. What would have been due is
+// skipped and counted. A second call ends it.
+func (d *Daemon) drainHandler(w http.ResponseWriter, r *http.Request) {
+	answer, log := DrainEnded, "no longer draining: probes begin again"
+	if d.runner.Drain() {
+		answer, log = DrainBegun, "draining: no more probes begin"
+	}
+	d.ready(func() {})
+	d.Log.Info(log, zap.String("asked_by", r.RemoteAddr))
+	fmt.Fprintln(w, answer)
+}
+
+// PageURL is where somebody on this machine finds what is served on an address.
+func PageURL(address, webConfig string) string {
+	host, port, _ := net.SplitHostPort(address) // a listener's, or validated
+	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/"}
+	var served struct {
+		TLS web.TLSConfig `yaml:"tls_server_config"`
+	}
+	data, _ := os.ReadFile(webConfig) // none without TLS
+	_ = yaml.Unmarshal(data, &served) // validated
+	if served.TLS.IsEnabled() {
+		u.Scheme = "https"
+	}
+	return u.String()
+}

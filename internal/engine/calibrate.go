@@ -1,0 +1,255 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// promptOptions are what the group of t is asked. They read the file that is
+// asked from. Groups of one run have seeds of their own, so that none warms the
+// cache for another.
+func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options, error) {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(t.Group)) // never fails
+	o := prompt.Options{
+		Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Seed: seed ^ hash.Sum64(),
+		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depth: t.CanaryDepth,
+	}
+	switch o.Workload {
+	case prompt.Book:
+		b, err := assets.book(t.BookFile, o.Tokens)
+		if err != nil {
+			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
+		}
+		o.Book, o.Passages = b.text, b.passages
+	case prompt.Dataset:
+		var err error
+		if o.Dataset, err = assets.dataset(t.DatasetFile); err != nil {
+			return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
+		}
+	}
+	return o, nil
+}
+
+// question writes the prompt of a round.
+func (j *Job) question(round uint64) probe.Question {
+	p := j.writer.Prompt(round)
+	q := questionOf(p)
+	q.Learn = func(tokens int) { j.writer.Learn(p.Size, tokens) }
+	q.Refuse = func() { j.writer.Refuse(p.Size) }
+	return q
+}
+
+// questionOf is a prompt as a question.
+func questionOf(p prompt.Prompt) probe.Question {
+	q := probe.Question{
+		Ask:    wire.Ask{Prompt: p.Text, IDs: p.IDs, CacheSalt: p.Salt, Session: p.Session},
+		Expect: probe.Expectation{Length: p.Asked, Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
+	}
+	for _, t := range p.Turns {
+		q.Ask.Turns = append(q.Ask.Turns, wire.Turn(t))
+	}
+	if p.Held {
+		q.Expect.PromptTokens = wire.Tokens(p.Tokens)
+	}
+	return q
+}
+
+// ErrNoTokenizer says that a server has no route that counts tokens.
+var ErrNoTokenizer = errors.New("server has no tokenizer route")
+
+// Fit makes the prompts' length exact by the first member's tokenizer, where it
+// has one: they are written as token ids where the server takes those and they go
+// to nobody else, and fitted else. Without a tokenizer, the usage of the first
+// probes tells.
+func (j *Job) Fit(ctx context.Context) error {
+	for _, m := range j.Members {
+		m.Introduce(ctx)
+	}
+	if err := j.Members[0].Prepare(ctx); err != nil {
+		return err
+	}
+	j.reached.Store(true)
+	if ok, err := j.useIDs(ctx); ok || err != nil {
+		return err
+	}
+	err := j.writer.Fit(func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+	if errors.Is(err, ErrNoTokenizer) {
+		return j.measure(ctx)
+	}
+	return err
+}
+
+// ShortAnswer is how many tokens are asked of an answer that only shows that there is
+// one. OpenAI's Responses take no less.
+const ShortAnswer = 16
+
+// The short questions whose usage is asked for where there is no tokenizer: how many,
+// and their longest prompt in words.
+const (
+	shortQuestions = 3
+	shortWords     = 600
+)
+
+// measure finds out what a word costs by the usage of a few short questions, which do
+// not count, so that the first probe is as long as was asked, and never longer. It
+// returns [ErrNoTokenizer] if the usage of longer prompts is to tell the rest.
+func (j *Job) measure(ctx context.Context) error {
+	asked := 0
+	return j.writer.Fit(func(p prompt.Prompt) (int, error) {
+		if asked++; asked > shortQuestions || p.Words > shortWords {
+			return 0, ErrNoTokenizer
+		}
+		q := questionOf(p)
+		q.Ask.MaxTokens, q.Expect.Answer = ShortAnswer, ""
+		r := j.Members[0].Probe(ctx, q)
+		counted := r.Usage.Prompt
+		switch {
+		case r.Outcome != probe.OK && r.Outcome != probe.WrongLength:
+			return 0, r.Err
+		case !counted.Known || counted.N == 0:
+			j.writer.Learn(p.Size, 0)
+			return 0, ErrNoTokenizer
+		}
+		return counted.N, nil
+	})
+}
+
+// FitAhead makes the length of a round's prompt exact before it is due, where
+// that needs more than [Job.Fit] did.
+func (j *Job) FitAhead(ctx context.Context, round uint64) {
+	if j.Targets[0].Prompt == string(prompt.Book) && j.Members[0].Capabilities().Tokenizes == wire.Always {
+		// A tokenizer that fails is no reason not to probe: usage will tell.
+		_ = j.writer.FitRound(round, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+	}
+}
+
+// ExactBy is what made the length of the prompts exact.
+func (j *Job) ExactBy() string {
+	switch {
+	case j.writer.Prompt(0).IDs != nil:
+		return "token ids"
+	case j.Members[0].Capabilities().Tokenizes == wire.Always:
+		return "tokenizer"
+	}
+	return "usage"
+}
+
+// count asks the first member's tokenizer for the length of a prompt.
+func (j *Job) count(ctx context.Context, p prompt.Prompt) (int, error) {
+	tokens, err := j.Members[0].Tokenize(ctx, questionOf(p).Ask)
+	if err == nil && tokens.N == 0 {
+		err = ErrNoTokenizer
+	}
+	return tokens.N, err
+}
+
+// useIDs makes the prompts token ids, where that can be.
+func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
+	workload := prompt.Workload(j.Targets[0].Prompt)
+	if len(j.Members) > 1 || workload != prompt.Cold && workload != prompt.Warm {
+		return false, nil
+	}
+	m := j.Members[0]
+	if err := m.Prepare(ctx); err != nil {
+		return false, err
+	}
+	if known := m.Capabilities(); !known.Dialect.TakesIDs(known.Server) {
+		return false, nil
+	}
+	head, err := m.Tokenize(ctx, wire.Ask{Prompt: prompt.VocabularyHead()})
+	if err != nil || head.IDs == nil {
+		return false, err
+	}
+	all, err := m.Tokenize(ctx, wire.Ask{Prompt: prompt.VocabularyText()})
+	if err != nil {
+		return false, err
+	}
+	vocabulary, ok := prompt.NewVocabulary(head.IDs, all.IDs)
+	if ok {
+		j.writer.UseIDs(vocabulary)
+	}
+	return ok, nil
+}
+
+// Calibrations is how often a prompt is asked in vain until its length is exact.
+const Calibrations = 3
+
+// Once asks a round of j. Where only the usage of an answer tells how long a
+// prompt is, the first ones make it exact, or show that it cannot be, and the last
+// counts. Next is the first round that was not asked.
+func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
+	_ = j.Fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
+	var before []*probe.Result
+	for round := uint64(0); ; round++ {
+		held := j.writer.Prompt(round).Held
+		results, err := j.round(ctx, round)
+		if err != nil && before != nil { // calibrating once more was too much for a budget
+			return before, round + 1, nil
+		}
+		before = results
+		if err != nil || held || round == Calibrations || !j.Calibrating(results) {
+			return results, round + 1, err
+		}
+	}
+}
+
+// round asks a round of j, and returns the results of its members in the order
+// of their ends.
+func (j *Job) round(ctx context.Context, round uint64) ([]*probe.Result, error) {
+	var c collector
+	j.Group(&c).Round(ctx, ctx, round, time.Now())
+	if c.err == nil && len(c.results) < len(j.Targets) {
+		c.err = errors.New("interrupted")
+	}
+	return c.results, c.err
+}
+
+// A collector is a [Recorder] that keeps the results of a round.
+type collector struct {
+	mu      sync.Mutex // members may end together
+	results []*probe.Result
+	err     error // who was not probed
+}
+
+func (c *collector) Record(r *probe.Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.Outcome != probe.Canceled {
+		c.results = append(c.results, r)
+	}
+}
+
+func (c *collector) Skipped(target string, reason probe.Skip) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.err = errors.Join(c.err, fmt.Errorf("%s was not probed: %s", target, reason))
+}
+
+// Calibrating reports whether the results, all of them ok, taught how to make the
+// next prompt exact. A count of less than half of what was asked teaches nothing:
+// such a server does not count, or cuts.
+func (j *Job) Calibrating(results []*probe.Result) bool {
+	t := j.Targets[0]
+	if t.Prompt == string(prompt.Book) || t.Prompt == string(prompt.Dataset) {
+		return false
+	}
+	for _, r := range results {
+		if r.Outcome != probe.OK {
+			return false
+		}
+	}
+	first := results[slices.IndexFunc(results, func(r *probe.Result) bool { return r.Target == t.Name })]
+	counted := first.Usage.Prompt
+	return counted.Known && counted.N != t.PromptTokens && counted.N >= t.PromptTokens/2
+}

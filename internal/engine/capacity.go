@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// leastPrompt is the shortest prompt that can be configured, in tokens.
+const leastPrompt = 16
+
+// Misfit says that prompt and answer of t do not fit a context of so many tokens, and
+// which length does. It is empty if they fit, or if that is not known.
+func (j *Job) Misfit(t config.Target, context int) string {
+	longest := j.Prompts.Longest()
+	if context <= 0 || longest == 0 || longest+t.MaxTokens <= context {
+		return ""
+	}
+	text := fmt.Sprintf("a prompt of %s tokens and an answer of %s do not fit the server's context of %s: ",
+		report.Grouped(longest), report.Grouped(t.MaxTokens), report.Grouped(context))
+	if fits := t.PromptTokens - (longest + t.MaxTokens - context); fits >= leastPrompt {
+		return text + fmt.Sprintf("--prompt-tokens %d is the longest that does (PROBER_PROMPT_TOKENS)", fits)
+	}
+	return text + "--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"
+}
+
+// probedShare is the share of the slots that are probed if a probe takes so long: of a
+// slot that begins while as many probes as allowed are under way, nothing comes.
+func (j *Job) probedShare(t config.Target, took time.Duration) float64 {
+	return min(1, float64(t.MaxInFlight)/math.Ceil(float64(took)/float64(j.Plan.Interval)))
+}
+
+// Skips says how many slots are skipped if a probe takes so long, and which rate would
+// skip none; empty if none is.
+func (j *Job) Skips(t config.Target, took time.Duration) string {
+	share := j.probedShare(t, took)
+	if share == 1 {
+		return ""
+	}
+	return fmt.Sprintf("a probe took %s and one is due every %v, with at most %d at a time: about %.0f%% of the slots are skipped; "+
+		"--qps %s is the highest rate that skips none (PROBER_QPS), or --max-in-flight %.0f (PROBER_MAX_IN_FLIGHT)",
+		took.Round(time.Millisecond), j.Plan.Interval, t.MaxInFlight, 100*(1-share),
+		rateOf(t.MaxInFlight, took), math.Ceil(float64(took)/float64(j.Plan.Interval)))
+}
+
+// rateOf is the highest rate of two digits at which so many probes of a length at a
+// time skip no slot.
+func rateOf(atATime int, took time.Duration) string {
+	rate := float64(atATime) / took.Seconds()
+	digit := math.Pow(10, math.Floor(math.Log10(rate))-1)
+	return fmt.Sprintf("%.*f", max(0, int(-math.Log10(digit)+0.5)), math.Floor(rate/digit)*digit)
+}
+
+// TokensPerDay is what probing t costs. A data set's prompts count one token a
+// word at least.
+func (j *Job) TokensPerDay(t config.Target) int {
+	perDay := int(t.QPS * 86400 * float64(j.Prompts.Mean()+t.MaxTokens))
+	if t.TokenBudgetPerDay > 0 {
+		return min(perDay, t.TokenBudgetPerDay)
+	}
+	return perDay
+}
+
+// SentPerDay is the tokens that t costs a day if a probe takes so long, 0 where that is not
+// known: those of skipped slots are not sent.
+func (j *Job) SentPerDay(t config.Target, took time.Duration) int {
+	perDay := j.TokensPerDay(t)
+	if took == 0 {
+		return perDay
+	}
+	sent := t.QPS * 86400 * j.probedShare(t, took) * float64(j.Prompts.Mean()+t.MaxTokens)
+	return min(perDay, int(math.Round(sent)))
+}
+
+// Off is by how many tokens prompts are longer than asked, once that is known.
+func (j *Job) Off() (tokens int, known bool) { return j.writer.Off() }
+
+// OffNote says by how many tokens the prompts of t are longer than asked.
+func OffNote(off int, t config.Target) string {
+	return fmt.Sprintf("prompts count %+d tokens against the %d asked", off, t.PromptTokens)
+}

@@ -1,0 +1,70 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/prompt"
+)
+
+// TestMisfit holds what is said of prompts that are longer than a context, and that
+// nothing is where they fit or nobody knows.
+func TestMisfit(t *testing.T) {
+	sessions := prompt.Options{Workload: prompt.Sessions, Tokens: 1000, Answer: 100, Rounds: 3}
+	for _, test := range []struct {
+		asks    prompt.Options
+		context int
+		want    string
+	}{
+		{prompt.Options{Tokens: 1000}, 0, ""},
+		{prompt.Options{Tokens: 1000}, 1100, ""},
+		{prompt.Options{Tokens: 1000}, 1099, "a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 1,099: " +
+			"--prompt-tokens 999 is the longest that does (PROBER_PROMPT_TOKENS)"},
+		{prompt.Options{Tokens: 1000}, 110, "a prompt of 1,000 tokens and an answer of 100 do not fit the server's context of 110: " +
+			"--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"},
+		{sessions, 1428, ""},
+		{sessions, 1400, "a prompt of 1,328 tokens and an answer of 100 do not fit the server's context of 1,400: " +
+			"--prompt-tokens 972 is the longest that does (PROBER_PROMPT_TOKENS)"},
+		{prompt.Options{Workload: prompt.Dataset, Tokens: 1000}, 500, ""},
+	} {
+		j := newJob(config.Target{Settings: config.Settings{QPS: 1}}, prompt.Options{Workload: prompt.Cold})
+		j.Prompts = test.asks
+		if got := j.Misfit(config.Target{Settings: config.Settings{PromptTokens: 1000, MaxTokens: 100}}, test.context); got != test.want {
+			t.Errorf("context of %d: %q, want %q", test.context, got, test.want)
+		}
+	}
+}
+
+// TestSkips holds which slots go without a probe because the one before takes too long,
+// what that leaves of the tokens a day, and which rate is named.
+func TestSkips(t *testing.T) {
+	for _, test := range []struct {
+		qps     float64
+		flights int
+		took    time.Duration
+		perDay  int
+		want    string
+	}{
+		{0.1, 1, 9900 * time.Millisecond, 182_304_000, ""},
+		{0.1, 1, 10 * time.Second, 182_304_000, ""},
+		{0.1, 1, 0, 182_304_000, ""}, // not known
+		{0.1, 2, 11400 * time.Millisecond, 182_304_000, ""},
+		{0.1, 1, 11400 * time.Millisecond, 91_152_000, "a probe took 11.4s and one is due every 10s, with at most 1 at a time: about 50% of the slots are skipped; " +
+			"--qps 0.087 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 2 (PROBER_MAX_IN_FLIGHT)"},
+		{100, 1, 796 * time.Millisecond, 2_278_800_000, "a probe took 796ms and one is due every 10ms, with at most 1 at a time: about 99% of the slots are skipped; " +
+			"--qps 1.2 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 80 (PROBER_MAX_IN_FLIGHT)"},
+		{100, 8, 20 * time.Millisecond, 182_304_000_000, ""},
+		{1000, 1, 5 * time.Millisecond, 364_608_000_000, "a probe took 5ms and one is due every 1ms, with at most 1 at a time: about 80% of the slots are skipped; " +
+			"--qps 200 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 5 (PROBER_MAX_IN_FLIGHT)"},
+	} {
+		target := config.Target{Settings: config.Settings{QPS: test.qps, MaxInFlight: test.flights, PromptTokens: 21000, MaxTokens: 100}}
+		j := newJob(target, prompt.Options{Workload: prompt.Cold, Tokens: 21000})
+		if got := j.Skips(target, test.took); got != test.want {
+			t.Errorf("%v at %v: %q, want %q", test.took, test.qps, got, test.want)
+		}
+		if got := j.SentPerDay(target, test.took); got != test.perDay {
+			t.Errorf("%v at %v: %d tokens a day, want %d", test.took, test.qps, got, test.perDay)
+		}
+	}
+}

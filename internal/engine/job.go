@@ -1,0 +1,209 @@
+// Package engine owns the running targets: it makes jobs of what is configured, makes
+// their prompts as long as asked, runs them, and replaces them when the configuration or
+// the addresses change. It knows nothing about HTTP serving and no file on disk.
+package engine
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/schedule"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A Job is one group of targets, ready to be probed.
+type Job struct {
+	Targets []config.Target // of the members, in their order
+	Members []*probe.Member
+	Plan    schedule.Plan
+	Prompts prompt.Options
+
+	clients []fingerprint // the targets as their servers see them
+	files   fingerprint   // of what the targets' files hold
+	ended   atomic.Bool   // it was stopped: nothing is said of its targets any more
+	reached atomic.Bool   // its first server was asked for the length of prompts
+	writer  *prompt.Writer
+}
+
+// A Recorder takes what comes of a job's probes, the canceled included. It is safe for
+// concurrent use.
+type Recorder interface {
+	Record(r *probe.Result)
+	Skipped(target string, reason probe.Skip)
+}
+
+// Assemble makes a job of each group, in the order of the targets. Version is ours; dial
+// is how targets are reached, nil over the network.
+func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version string) ([]*Job, error) {
+	var jobs []*Job
+	seed := randomSeed()
+	for _, target := range targets {
+		i := slices.IndexFunc(jobs, func(j *Job) bool { return j.Plan.Name == target.Group })
+		if i < 0 {
+			options, err := promptOptions(target, assets, seed)
+			if err != nil {
+				return nil, fmt.Errorf("target %s: %w", target.Name, err)
+			}
+			i = len(jobs)
+			jobs = append(jobs, newJob(target, options))
+		}
+		if err := jobs[i].add(target, assets, dial, version); err != nil {
+			return nil, fmt.Errorf("target %s: %w", target.Name, err)
+		}
+	}
+	for _, j := range jobs {
+		j.files = assets.fingerprint(j.Targets)
+	}
+	return jobs, nil
+}
+
+// newJob returns a job without members for the group of t.
+func newJob(t config.Target, prompts prompt.Options) *Job {
+	return &Job{
+		Plan:    schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group},
+		Prompts: prompts,
+		writer:  prompt.NewWriter(prompts),
+	}
+}
+
+// Interval is the time between two probes of t.
+func Interval(t config.Target) time.Duration {
+	return time.Duration(float64(time.Second) / t.QPS)
+}
+
+// add makes a member of t.
+func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version string) error {
+	security, err := assets.tls(t)
+	if err != nil {
+		return err
+	}
+	target := probe.Target{
+		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL, Path: t.Path,
+		Key: t.APIKey.Reveal(), Header: header(t), Agent: agent(version),
+		Transport: probe.NewTransport(probe.Route{
+			Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
+			UserStamps: t.Stamp == "user",
+		}),
+		Timeout: t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit,
+		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
+	}
+	if t.API != wire.Auto {
+		if target.Dialect, err = wire.Lookup(t.API); err != nil {
+			return err
+		}
+	}
+	if t.Server != wire.Auto {
+		if target.Server, err = wire.LookupServer(t.Server); err != nil {
+			return err
+		}
+	}
+	j.Targets, j.clients = append(j.Targets, t), append(j.clients, client(t))
+	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight, probe.NewBudget(t.TokenBudgetPerDay)))
+	return nil
+}
+
+// Group is the members of j as they are asked round by round, with what takes the results.
+func (j *Job) Group(to Recorder) *probe.Group {
+	return &probe.Group{
+		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
+		Ask: j.question, Record: to.Record, Cut: to.Record, Skipped: to.Skipped,
+	}
+}
+
+// Close closes the connections that nobody uses.
+func (j *Job) Close() {
+	for _, m := range j.Members {
+		m.Close()
+	}
+}
+
+// has reports whether j probes a target of that name.
+func (j *Job) has(target string) bool {
+	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
+}
+
+// sharesTarget reports whether both jobs probe a target of the same name.
+func (j *Job) sharesTarget(o *Job) bool {
+	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return o.has(t.Name) })
+}
+
+// same reports whether nothing changed since j was assembled: neither what its
+// targets are configured with, nor the files that they name.
+func (j *Job) same(o *Job) bool {
+	return j.Plan.Name == o.Plan.Name && reflect.DeepEqual(j.Targets, o.Targets) && j.files == o.files
+}
+
+// Inherit takes over what the servers of an earlier job taught, where this one
+// asks the same server as the same client: from the target of the same name, if
+// there is one.
+func (j *Job) Inherit(old *Job) {
+	for i, c := range j.clients {
+		same := func(k int) bool { return old.Targets[k].Name == j.Targets[i].Name }
+		from := -1
+		for k, before := range old.clients {
+			if c == before && (from < 0 || same(k)) {
+				from = k
+			}
+		}
+		if from >= 0 {
+			j.Members[i].Inherit(old.Members[from])
+		}
+	}
+}
+
+// client is the fingerprint of whom a server sees in t, and what it is asked for.
+// Another key from the same file is a newer one of the same client.
+func client(t config.Target) fingerprint {
+	hash, key := sha256.New(), t.APIKey.Reveal()
+	if t.APIKeyFile != "" {
+		key = ""
+	}
+	fmt.Fprintf(hash, "%q", []string{
+		t.URL, t.Path, t.Address, t.API, t.APIVersion, t.Server, t.Model, key, t.APIKeyFile, t.CAFile, t.CertFile, t.KeyFile,
+	})
+	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
+		fmt.Fprintf(hash, "%q", []string{name, t.Headers[name].Reveal()})
+	}
+	return fingerprint(hash.Sum(nil))
+}
+
+// APIs are the names of the APIs that can be configured.
+func APIs() []string {
+	var names []string
+	for _, d := range wire.Dialects() {
+		names = append(names, d.Name())
+	}
+	return names
+}
+
+// agent is our User-Agent: whoever reads a server's log sees that this is no user.
+func agent(version string) string {
+	return "prober/" + version + " (synthetic monitoring; +https://github.com/llm-prober/prober)"
+}
+
+// header is what the user added to each request to t.
+func header(t config.Target) http.Header {
+	h := http.Header{}
+	for name, value := range t.Headers {
+		h.Set(name, value.Reveal())
+	}
+	return h
+}
+
+// randomSeed makes the prompts of this run differ from those of all others.
+func randomSeed() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails: see its documentation
+	return binary.NativeEndian.Uint64(b[:])
+}

@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/status"
+	"github.com/llm-prober/prober/internal/telemetry"
+)
+
+// Observers are everything that looks at results. They are safe for concurrent use.
+type Observers struct {
+	Board   *status.Board
+	Metrics *telemetry.Prometheus
+
+	recorder telemetry.Recorder
+	otlp     *telemetry.OTLP // nil: off
+	log      *zap.Logger
+	draining atomic.Bool // see [Runner.Drain]
+
+	mu        sync.Mutex // guards all below
+	promises  []probe.Objective
+	described map[string]description    // by target, what describe told last
+	stamps    map[string]probe.Stamping // by target, what stamped told last
+}
+
+// ObserverOptions are what observers are made of.
+type ObserverOptions struct {
+	Config *config.Config
+	Build  telemetry.Build
+	Log    *zap.Logger
+}
+
+// NewObservers returns observers of no target. That nothing can be exported over OTLP is
+// an error, but for a sidecar: it must not end for that.
+func NewObservers(ctx context.Context, options ObserverOptions) (*Observers, error) {
+	o := &Observers{
+		Board:   status.NewBoard(time.Now(), options.Build.Version, report.Hint),
+		Metrics: telemetry.NewPrometheus(options.Build),
+		log:     options.Log,
+
+		described: map[string]description{},
+		stamps:    map[string]probe.Stamping{},
+	}
+	o.recorder = o.Metrics
+	o.promise(options.Config.Objectives)
+	otlp, err := telemetry.NewOTLP(ctx, telemetry.OTLPOptions{
+		Build: options.Build, GenAI: options.Config.GenAISemconv,
+		OnError: func(err error) {
+			o.Metrics.Update(telemetry.ExportFailures, 1)
+			o.log.Warn("export over OTLP", zap.Error(err))
+		},
+	})
+	switch {
+	case err != nil && options.Config.DrainEndpoint:
+		o.Metrics.Update(telemetry.ExportFailures, 1)
+		o.log.Error("nothing is exported over OTLP", zap.Error(err))
+	case err != nil:
+		return nil, err
+	case otlp != nil:
+		o.otlp, o.recorder = otlp, telemetry.Join(o.Metrics, otlp)
+	}
+	return o, nil
+}
+
+// Exporting reports whether results are exported over OTLP.
+func (o *Observers) Exporting() bool { return o.otlp != nil }
+
+// Export sends what was measured over OTLP a last time, within limit. A collector that does
+// not take it is no failure of ours.
+func (o *Observers) Export(ctx context.Context, limit time.Duration) {
+	if o.otlp == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	if err := o.otlp.Shutdown(ctx); err != nil {
+		o.log.Debug("last export over OTLP", zap.Error(err)) // warned of when it failed
+	}
+}
+
+// Reloaded tells that the configuration was loaded, or could not be.
+func (o *Observers) Reloaded(ok bool) { o.recorder.Reloaded(time.Now(), ok) }
+
+// promise makes the objectives those of all targets that are described from now
+// on.
+func (o *Observers) promise(objectives []config.Objective) {
+	var promises []probe.Objective
+	for _, c := range objectives {
+		promises = append(promises, probe.Objective{Name: c.Name, Signal: probe.Signal(c.Signal), Limit: c.Limit, Goal: c.Goal})
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.promises = promises
+}
+
+// Attend describes the targets of j to the observers, and returns what shows them its
+// results.
+func (o *Observers) Attend(j *Job) Recorder {
+	o.describe(j)
+	return attended{o, j}
+}
+
+// An attended job is one that observers see.
+type attended struct {
+	*Observers
+	job *Job
+}
+
+func (a attended) Record(r *probe.Result) {
+	defer a.survive(r)
+	if r.Outcome == probe.Canceled || r.Outcome == probe.Connect && a.draining.Load() { // asked as its server was told to stop
+		return
+	}
+	a.describe(a.job)
+	a.recorder.Record(r)
+	a.Board.Record(r)
+	a.logResult(r)
+	a.stamped(r)
+}
+
+func (a attended) Skipped(target string, reason probe.Skip) {
+	a.recorder.Skipped(target, reason)
+	a.Board.Skipped(target, string(reason))
+}
+
+// survive logs a panic of an observer, which must not end the probing of all.
+func (o *Observers) survive(r *probe.Result) {
+	if p := recover(); p != nil {
+		o.log.Error("record a result, please report it", zap.String("target", r.Target), zap.Any("panic", p), zap.Stack("stack"))
+	}
+}
+
+// logResult writes a line a result: summaries at debug, failures at warn.
+// Neither prompt nor answer is in them.
+func (o *Observers) logResult(r *probe.Result) {
+	level, fields := zapcore.DebugLevel, []zap.Field{
+		zap.String("target", r.Target), zap.String("outcome", string(r.Outcome)),
+		zap.Uint64("round", r.Round), zap.Duration("elapsed", r.Elapsed),
+		zap.Int("token_frames", len(r.Timeline.Tokens)), zap.String("trace_id", r.TraceID),
+	}
+	if r.Outcome != probe.OK {
+		level = zapcore.WarnLevel
+		fields = append(fields, zap.Error(r.Err), zap.Int("http_status", r.Status))
+	}
+	entry := o.log.Check(level, "probe")
+	if entry == nil {
+		return
+	}
+	if ttft, ok := r.TTFT(); ok {
+		fields = append(fields, zap.Duration("ttft", ttft))
+	}
+	if tpot, ok := r.TPOT(); ok {
+		fields = append(fields, zap.Duration("tpot", tpot))
+	}
+	for _, w := range r.Warnings {
+		fields = append(fields, zap.String("warning", w.Error()))
+	}
+	entry.Write(fields...)
+}
+
+// stamped logs who stamps the token frames of a target, where that is news.
+func (o *Observers) stamped(r *probe.Result) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if r.Stamp == "" || r.Stamp == o.stamps[r.Target] {
+		return
+	}
+	o.stamps[r.Target] = r.Stamp
+	fields := []zap.Field{zap.String("target", r.Target), zap.String("stamp", string(r.Stamp))}
+	if r.Stamp == probe.ByUser {
+		fields = append(fields, zap.String("hint", "by the prober itself: this system or connection gives no kernel time stamps; "+
+			"were the prober late, it could not be told from a late server"))
+	}
+	o.log.Info("token frames are stamped", fields...)
+}
+
+// forget makes the observers forget a target.
+func (o *Observers) forget(target string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.described, target)
+	delete(o.stamps, target)
+	o.recorder.Remove(target)
+	o.Board.Remove(target)
+}
+
+// A description is what the observers were told about a target.
+type description struct {
+	probe.Description // InFlight is nil: functions cannot be compared
+	member            *probe.Member
+	misfit            string // the warning that its prompts do not fit the server's context; empty if they do
+}
+
+// description describes member i as it is now.
+func (j *Job) description(i int, promises []probe.Objective) description {
+	t, member := j.Targets[i], j.Members[i]
+	known := member.Capabilities()
+	d := description{member: member, misfit: j.Misfit(t, known.Context), Description: probe.Description{
+		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
+		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: known.Notes(),
+		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t),
+		Interval: j.Plan.Interval, Objectives: promises,
+	}}
+	if known.Dialect != nil {
+		d.API = known.Dialect.Name()
+	}
+	if d.misfit != "" {
+		d.Notes = append(d.Notes, d.misfit)
+	}
+	switch reason, _ := member.Held(); {
+	case reason == probe.SkipDraining:
+		d.Notes = append(d.Notes, "the server is about to stop: no more probes start")
+	case reason == probe.SkipWaiting:
+		d.Notes = append(d.Notes, "the server is not ready yet: probes start when it is")
+	case i == 0:
+		d.Notes = append(d.Notes, j.lengthNotes(t)...)
+	}
+	return d
+}
+
+// lengthNotes says how exact the prompts of j are, once that is known.
+func (j *Job) lengthNotes(t config.Target) []string {
+	off, known := j.writer.Off()
+	switch {
+	case !known:
+		return []string{"prompt length is being calibrated"}
+	case off != 0:
+		return []string{OffNote(off, t)}
+	}
+	return nil
+}
+
+// describe tells the observers about each target of j that has changed.
+func (o *Observers) describe(j *Job) {
+	if j.ended.Load() {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, t := range j.Targets {
+		d := j.description(i, o.promises)
+		before := o.described[t.Name]
+		if d.member == before.member && reflect.DeepEqual(d, before) {
+			continue
+		}
+		if d.misfit != "" && d.misfit != before.misfit {
+			o.log.Warn(d.misfit, zap.String("target", t.Name))
+		}
+		o.described[t.Name] = d
+		d.InFlight = d.member.InFlight
+		o.recorder.Set(d.Description)
+		o.Board.Set(d.Description)
+	}
+}

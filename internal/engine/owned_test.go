@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/sim"
+)
+
+const headless = "vllm-headless.ns.svc"
+
+// resolverReady makes the resolver read the system's configuration outside of the
+// bubbles: it keeps a channel that is no bubble's.
+func resolverReady(t *testing.T) {
+	t.Helper()
+	if _, err := net.DefaultResolver.LookupHost(t.Context(), "localhost"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestADeadNameServer holds that where the first of two name servers does not
+// answer, the second one is heard.
+func TestADeadNameServer(t *testing.T) {
+	resolverReady(t)
+	synctest.Test(t, func(t *testing.T) {
+		names := sim.NewNameServer()
+		names.Set(headless, "10.0.0.1", "10.0.0.2")
+		dials := 0
+		resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if dials++; dials%2 == 0 {
+				return names.Dial(ctx, network, address)
+			}
+			ours, theirs := net.Pipe()
+			go func() { _, _ = io.Copy(io.Discard, theirs) }() // until ours is closed
+			return ours, nil
+		}}
+		c, err := config.Load(config.Options{APIs: APIs(), URLs: []string{"dns+http://" + headless + "."}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		owned := newOwnedTargets(resolver.LookupNetIP, zap.NewNop())
+		if failed := owned.refresh(t.Context(), c.Targets); failed > 0 {
+			t.Errorf("%d lookups failed", failed)
+		}
+		if got := owned.names.Addresses(headless + "."); len(got) != 2 {
+			t.Errorf("addresses are %v after %d connections", got, dials)
+		}
+	})
+}
+
+// TestSharesAreWholeAndApart holds that each of 1,000 targets is in exactly one
+// share, and that no group is torn, replicas with a group of theirs included.
+func TestSharesAreWholeAndApart(t *testing.T) {
+	var targets []config.Target
+	for n := range 700 {
+		name := fmt.Sprintf("vllm-%d:8000", n)
+		targets = append(targets, config.Target{Name: name, Group: name})
+	}
+	for n := range 200 {
+		targets = append(targets, config.Target{Name: fmt.Sprint("pair ", n), Group: fmt.Sprint("g", n/2)})
+	}
+	targets = append(targets,
+		config.Target{Name: "each", URL: "http://each", EachAddress: true},
+		config.Target{Name: "together", Group: "t", URL: "http://together", EachAddress: true})
+	targets = expand(targets, func(host string) []netip.Addr {
+		var list []netip.Addr
+		for n := range map[string]byte{"each": 90, "together": 10}[host] {
+			list = append(list, netip.AddrFrom4([4]byte{10, 0, 0, n}))
+		}
+		return list
+	})
+	if len(targets) != 1000 {
+		t.Fatalf("%d targets", len(targets))
+	}
+	for _, n := range []int{4, 5} {
+		owner, torn, all := map[string]int{}, map[string]int{}, 0
+		for i := range n {
+			own := share(targets, config.Shard{Index: i, Of: n})
+			all += len(own)
+			t.Logf("shard %d of %d owns %d", i, n, len(own))
+			for _, target := range own {
+				owner[target.Name]++
+				if of, known := torn[target.Group]; known && of != i {
+					t.Errorf("group %s is torn", target.Group)
+				}
+				torn[target.Group] = i
+			}
+		}
+		if all != 1000 || len(owner) != 1000 {
+			t.Errorf("%d owned, %d different ones", all, len(owner))
+		}
+	}
+}
+
+// TestExpand says what an address makes of a target.
+func TestExpand(t *testing.T) {
+	got := expand([]config.Target{
+		{Name: "plain", Group: "plain", URL: "http://plain"},
+		{Name: "a", URL: "http://two:8000/v1", EachAddress: true, Settings: config.Settings{QPS: 2}},
+		{Name: "b", Group: "g", URL: "https://two", EachAddress: true},
+		{Name: "c", URL: "http://none", EachAddress: true},
+		{Name: "d", Group: "g", URL: "http://none", EachAddress: true},
+	}, func(host string) []netip.Addr {
+		if host == "two" {
+			return []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::1")}
+		}
+		return nil
+	})
+	want := []config.Target{
+		{Name: "plain", Group: "plain", URL: "http://plain"},
+		{Name: "a/10.0.0.1", Group: "a/10.0.0.1", URL: "http://two:8000/v1", EachAddress: true, Address: "10.0.0.1", Settings: config.Settings{QPS: 2}},
+		{Name: "a/fd00::1", Group: "a/fd00::1", URL: "http://two:8000/v1", EachAddress: true, Address: "fd00::1", Settings: config.Settings{QPS: 2}},
+		{Name: "b/10.0.0.1", Group: "g", URL: "https://two", EachAddress: true, Address: "10.0.0.1"},
+		{Name: "b/fd00::1", Group: "g", URL: "https://two", EachAddress: true, Address: "fd00::1"},
+		{Name: "c", Group: "c", URL: "http://none", EachAddress: true},
+		{Name: "d", Group: "g", URL: "http://none", EachAddress: true},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("targets (-want +got):\n%s", diff)
+	}
+}
+
+// TestPresent holds that the verbs that end see replicas, and a name that does not
+// exist as a target of that name.
+func TestPresent(t *testing.T) {
+	c, err := config.Load(config.Options{APIs: APIs(), URLs: []string{"here=dns+http://localhost:1", "dns+http://nowhere.invalid"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, target := range Present(t.Context(), c) {
+		got = append(got, target.Name)
+	}
+	if all := strings.Join(got, " "); !strings.Contains(all, "here/127.0.0.1") || !strings.HasSuffix(all, " nowhere.invalid:80") {
+		t.Errorf("targets are %v", got)
+	}
+}

@@ -1,0 +1,104 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// An Endpoint is one simulated server and the address where it listens.
+type Endpoint struct {
+	Profile Profile
+	Server  *Server
+
+	listener net.Listener
+}
+
+// URL is the endpoint's base URL.
+func (e Endpoint) URL() string { return "http://" + e.listener.Addr().String() }
+
+// An Address is a host and the port of the first of several endpoints; 0 is any free
+// port for each.
+type Address struct {
+	Host string
+	Port int
+}
+
+// ParseAddress reads host:port.
+func ParseAddress(text string) (Address, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err == nil {
+		if n, err := strconv.Atoi(port); err == nil && n >= 0 && n <= 65535 {
+			return Address{Host: host, Port: n}, nil
+		}
+	}
+	return Address{}, errors.New("no address; want host:port, for example 127.0.0.1:8801")
+}
+
+// Open makes an endpoint for each profile, all of them like c, on consecutive ports.
+// They can be reached before they are served; [CloseAll] closes them.
+func Open(ctx context.Context, at Address, profiles []Profile, c Config, f Fault) ([]Endpoint, error) {
+	var endpoints []Endpoint
+	for i, p := range profiles {
+		port := at.Port
+		if port != 0 {
+			port += i
+		}
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(at.Host, strconv.Itoa(port)))
+		if err != nil {
+			CloseAll(endpoints)
+			return nil, fmt.Errorf("listen for profile %s: %w", p.Name, err)
+		}
+		if c.Log != nil {
+			listener = Noted(listener)
+		}
+		own := c
+		own.Profile, own.Seed, own.Precise = p, c.Seed+uint64(i), p.MaxBatch == 0
+		e := Endpoint{Profile: p, Server: New(own), listener: listener}
+		endpoints = append(endpoints, e)
+		if err := e.Server.SetFault(f); err != nil {
+			CloseAll(endpoints)
+			return nil, err
+		}
+	}
+	return endpoints, nil
+}
+
+// CloseAll closes endpoints that are not served.
+func CloseAll(endpoints []Endpoint) {
+	for _, e := range endpoints {
+		e.Server.Close()
+		_ = e.listener.Close()
+	}
+}
+
+// ServeAll serves the endpoints until ctx is done, closes them, and waits until no
+// request is under way.
+func ServeAll(ctx context.Context, endpoints []Endpoint) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, e := range endpoints {
+		server := &http.Server{Handler: e.Server, ReadHeaderTimeout: 10 * time.Second, ConnContext: ConnContext}
+		group.Go(func() error {
+			if err := server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("serve profile %s: %w", e.Profile.Name, err)
+			}
+			return nil
+		})
+		group.Go(func() error {
+			<-ctx.Done()
+			e.Server.Close()
+			return server.Close()
+		})
+	}
+	err := group.Wait()
+	for _, e := range endpoints {
+		e.Server.Wait()
+	}
+	return err
+}
