@@ -183,7 +183,7 @@ func (e exporter) ended(t *testing.T) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	log := e.stderr.String()
-	if logged := strings.Count(log, `"export over OTLP"`); logged != failed || failed < 7 {
+	if logged := strings.Count(log, `"OTLP export failed"`); logged != failed || failed < 7 {
 		t.Errorf("%d exports failed, %d are in the log", failed, logged)
 	}
 	if strings.Contains(log, "s3cret") {

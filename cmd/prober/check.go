@@ -113,23 +113,12 @@ func (c *checker) fits() bool {
 }
 
 // full sends probes as long as configured until the length of the prompt is exact, as
-// `prober once` does, and holds the time that the last one took against the plan.
+// `prober once` does, and compares the time that the last one took with the plan.
 func (c *checker) full(ctx context.Context) bool {
-	var last lastSkip
-	group := c.job.Group(&last)
-	var r *probe.Result
-	for round := range uint64(engine.Calibrations + 1) {
-		next := group.Turn(ctx, c.place, group.Ask(round), round, time.Now())
-		if next == nil {
-			break
-		}
-		if r = next; c.place > 0 || !c.job.Calibrating([]*probe.Result{r}) {
-			break
-		}
-	}
+	r, skipped := c.job.Full(ctx, c.place)
 	switch {
 	case r == nil:
-		c.line("warning", "no probe of full length was sent: %s", last.reason)
+		c.line("warning", "no probe of full length was sent: %v", skipped)
 		return true
 	case r.Outcome != probe.OK:
 		c.fail("probe of full length", r)
@@ -148,12 +137,6 @@ func (c *checker) full(ctx context.Context) bool {
 	}
 	return true
 }
-
-// A lastSkip is an [engine.Recorder] that keeps why the last slot was skipped.
-type lastSkip struct{ reason probe.Skip }
-
-func (*lastSkip) Record(*probe.Result)                  {}
-func (l *lastSkip) Skipped(_ string, reason probe.Skip) { l.reason = reason }
 
 // countOf is a count of tokens, if the server told it.
 func countOf(tokens wire.Count) string {

@@ -15,6 +15,9 @@ type Problem struct {
 	Hint  string // what would be right; may be empty
 }
 
+// FlagPlace is a flag and its value as a place of problems.
+func FlagPlace(flag string, value any) string { return fmt.Sprintf("--%s=\"%v\"", flag, value) }
+
 // Error is the problem as a person reads it.
 func (p Problem) Error() string {
 	if p.Hint == "" {

@@ -83,7 +83,7 @@ func TestReplicasComeAndGo(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.3", "vllm/fd00::4")
 		w.expect("42", "llm_probe_probes_total", `target="vllm/10.0.0.1"`, `outcome="ok"`)
-		if n := w.logged("look up a host: what was known of it stays"); n != 1 {
+		if n := w.logged("DNS lookup failed; keeping the last known addresses"); n != 1 {
 			t.Errorf("%d complaints of one failure", n)
 		}
 
@@ -91,7 +91,7 @@ func TestReplicasComeAndGo(t *testing.T) {
 		names.Fail(false, false)
 		time.Sleep(31 * time.Second)
 		w.expectTargets("vllm/10.0.0.2")
-		if n := w.logged("a host is found again"); n != 1 {
+		if n := w.logged("DNS lookup succeeded again"); n != 1 {
 			t.Errorf("%d times found again", n)
 		}
 		if at := len(w.servers["10.0.0.1"].Sent()); at != 45 {

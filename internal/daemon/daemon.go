@@ -74,10 +74,14 @@ func (d *Daemon) logStart() {
 	d.Log.Info("starting", zap.String("version", d.Build.Version), zap.String("revision", d.Build.Revision),
 		zap.Stringer("address", d.Listener.Addr()), zap.Int("targets", len(d.Config.Targets)))
 	if d.Refused != nil {
-		d.Log.Error("nothing is probed until the configuration is right: a sidecar does not end for that", zap.Error(d.Refused))
+		d.Log.Error("invalid configuration; probing is disabled until it is fixed", zap.Error(d.Refused))
 	}
-	for _, warning := range d.Config.Warnings {
-		d.Log.Warn("configuration", zap.String("doubt", warning))
+	d.logWarnings(d.Config)
+}
+
+func (d *Daemon) logWarnings(c *config.Config) {
+	for _, warning := range c.Warnings {
+		d.Log.Warn("configuration", zap.String("warning", warning))
 	}
 }
 
@@ -116,7 +120,7 @@ func (d *Daemon) work(ctx context.Context, requests <-chan reloadRequest, failed
 			d.Log.Info("stopping", zap.Duration("drain", d.Drain))
 			return nil
 		case err := <-failed:
-			d.Log.Error("serve", zap.Error(err))
+			d.Log.Error("HTTP server failed", zap.Error(err))
 			return err
 		case request := <-requests:
 			request.done <- d.reload(ctx)
@@ -150,7 +154,7 @@ func (d *Daemon) ready(change func()) {
 // consequence is what the prober does while its configuration is rejected.
 func (d *Daemon) consequence() string {
 	if d.Refused != nil {
-		return "nothing is probed until it is right"
+		return "probing is disabled until it is fixed"
 	}
 	return "keeping the previous one"
 }

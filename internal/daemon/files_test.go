@@ -108,7 +108,7 @@ func TestABadFileIsReadOnce(t *testing.T) {
 			m.swap(map[string]string{"targets.yaml": bad})
 			time.Sleep(time.Minute)
 			w.expectText("llm_prober_config_last_reload_successful 0")
-			if got := w.logged("configuration rejected, keeping the previous one"); got != n+1 {
+			if got := w.logged("reload failed; keeping the current configuration"); got != n+1 {
 				t.Errorf("%d complaints of %d bad files", got, n+1)
 			}
 		}

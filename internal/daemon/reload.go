@@ -25,7 +25,11 @@ func (d *Daemon) reload(ctx context.Context) error {
 	d.observers.Reloaded(err == nil)
 	if err != nil {
 		d.observers.Board.SetRejected(d.rejection(err))
-		d.Log.Error("configuration rejected, "+d.consequence(), zap.Error(err))
+		consequence := "keeping the current configuration"
+		if d.Refused != nil {
+			consequence = "probing is disabled until the configuration is fixed"
+		}
+		d.Log.Error("reload failed; "+consequence, zap.Error(err))
 		return fmt.Errorf("configuration rejected, %s: %w", d.consequence(), err)
 	}
 	d.warn(next)
@@ -54,14 +58,12 @@ func (d *Daemon) watchFiles(ctx context.Context) {
 
 // warn tells what a reload cannot change.
 func (d *Daemon) warn(next *config.Config) {
-	for _, warning := range next.Warnings {
-		d.Log.Warn("configuration", zap.String("doubt", warning))
-	}
+	d.logWarnings(next)
 	now := d.Config
 	if next.ListenAddress != now.ListenAddress || next.WebConfigFile != now.WebConfigFile ||
 		next.LogLevel != now.LogLevel || next.LogFormat != now.LogFormat || next.GenAISemconv != now.GenAISemconv || next.DrainEndpoint != now.DrainEndpoint ||
 		next.ReloadInterval != now.ReloadInterval || next.DNSInterval != now.DNSInterval {
-		d.Log.Warn("listen address, web configuration, log, conventions, drain endpoint and intervals change with a restart only")
+		d.Log.Warn("listen address, web configuration, log, GenAI conventions, drain endpoint and intervals change only with a restart")
 	}
 }
 
@@ -76,7 +78,7 @@ func reloadHandler(requests chan<- reloadRequest, stopping <-chan struct{}) http
 		select {
 		case requests <- request:
 		case <-stopping:
-			http.Error(w, "not reloaded: the prober is about to end", http.StatusServiceUnavailable)
+			http.Error(w, "not reloaded: the prober is stopping", http.StatusServiceUnavailable)
 			return
 		case <-r.Context().Done():
 			return

@@ -29,7 +29,7 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- reloadRequest) (*htt
 	if d.Config.DrainEndpoint {
 		mux.HandleFunc("POST /-/drain", d.drainHandler)
 	}
-	mux.Handle("/metrics", d.observers.Metrics.Handler(func(err error) { d.Log.Warn("scrape", zap.Error(err)) }))
+	mux.Handle("/metrics", d.observers.Metrics.Handler(func(err error) { d.Log.Warn("scrape failed", zap.Error(err)) }))
 	server := newServer(mux, d.Log)
 	failed := make(chan error, 1)
 	flags := &web.FlagConfig{WebConfigFile: &d.Config.WebConfigFile}
@@ -100,9 +100,9 @@ const (
 // would, but for those that found the door closed. What would have been due is
 // skipped and counted. A second call ends it.
 func (d *Daemon) drainHandler(w http.ResponseWriter, r *http.Request) {
-	answer, log := DrainEnded, "no longer draining: probes begin again"
+	answer, log := DrainEnded, "no longer draining: probes start again"
 	if d.runner.Drain() {
-		answer, log = DrainBegun, "draining: no more probes begin"
+		answer, log = DrainBegun, "draining: no more probes start"
 	}
 	d.ready(func() {})
 	d.Log.Info(log, zap.String("asked_by", r.RemoteAddr))

@@ -245,7 +245,7 @@ func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 		if ready := w.get("/-/ready"); ready != "Prober is not Ready.\n" {
 			t.Errorf("ready: %q", ready)
 		}
-		if page := w.get("/"); !strings.Contains(page, "nothing is probed until it is right") || !strings.Contains(page, "PROBER_QPS=") {
+		if page := w.get("/"); !strings.Contains(page, "probing is disabled until it is fixed") || !strings.Contains(page, "PROBER_QPS=") {
 			t.Error("the page does not say what is wrong")
 		}
 		if healthy := w.get("/-/healthy"); !strings.Contains(healthy, "Healthy") {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -21,60 +20,30 @@ type fingerprint [sha256.Size]byte
 // certificates and keys. Each is read and parsed once, so that everything made of them
 // agrees while they change. The methods are called by one goroutine.
 type Assets struct {
-	read func(path string) ([]byte, error)
-
-	contents     map[string]content     // by path, until Release
-	fingerprints map[string]fingerprint // by path
-	books        map[bookKey]parsed[book]
-	datasets     map[string]parsed[[]prompt.Entry]
-	clients      map[[3]string]parsed[*tls.Config] // by the paths of CA, certificate and key
-}
-
-type content struct {
-	data []byte
-	err  error
-}
-
-// A parsed value is what parsing a file gave.
-type parsed[T any] struct {
-	value T
-	err   error
-}
-
-type bookKey struct {
-	path   string
-	tokens int
-}
-
-// A book is a text, and where its passages start.
-type book struct {
-	text     string
-	passages []int
+	read         func(path string) ([]byte, error)
+	contents     map[any]any            // by path, until Release
+	fingerprints map[string]fingerprint // of contents, by path
+	parsed       map[any]any            // see once
 }
 
 // NewAssets returns assets without any file. They are read by read.
 func NewAssets(read func(path string) ([]byte, error)) *Assets {
-	return &Assets{
-		read: read, contents: map[string]content{}, fingerprints: map[string]fingerprint{},
-		books: map[bookKey]parsed[book]{}, datasets: map[string]parsed[[]prompt.Entry]{}, clients: map[[3]string]parsed[*tls.Config]{},
-	}
+	return &Assets{read: read, contents: map[any]any{}, fingerprints: map[string]fingerprint{}, parsed: map[any]any{}}
 }
 
 // Read returns the content of a file, which is read once.
 func (a *Assets) Read(path string) ([]byte, error) {
-	c, ok := a.contents[path]
-	if !ok {
-		c.data, c.err = a.read(path)
-		a.contents[path] = c
+	return once(a.contents, path, func() ([]byte, error) {
+		data, err := a.read(path)
 		a.fingerprints[path] = fingerprint{}
-		if c.err == nil {
-			a.fingerprints[path] = sha256.Sum256(c.data)
+		if err == nil {
+			a.fingerprints[path] = sha256.Sum256(data)
 		}
-	}
-	return c.data, c.err
+		return data, err
+	})
 }
 
-// Release drops the contents: everything that was made of them has been parsed.
+// Release drops the contents, after everything has been parsed.
 func (a *Assets) Release() { clear(a.contents) }
 
 // Validate parses the files of all targets. What is wrong with them is returned as
@@ -104,7 +73,7 @@ func (a *Assets) fingerprint(targets []config.Target) fingerprint {
 	for _, t := range targets {
 		for _, path := range []string{t.BookFile, t.DatasetFile, t.CAFile, t.CertFile, t.KeyFile} {
 			if _, known := a.fingerprints[path]; path != "" && !known {
-				_, _ = a.Read(path) // one that cannot be read is as good as empty
+				_, _ = a.Read(path) // a file that cannot be read counts as empty
 			}
 			fmt.Fprintf(hash, "%q %x ", path, a.fingerprints[path])
 		}
@@ -112,9 +81,19 @@ func (a *Assets) fingerprint(targets []config.Target) fingerprint {
 	return fingerprint(hash.Sum(nil))
 }
 
-// book is a book for prompts of a length.
+// A book is a text, and where its passages start.
+type book struct {
+	text     string
+	passages []int
+}
+
+// book returns a book for prompts of a length in tokens.
 func (a *Assets) book(path string, tokens int) (book, error) {
-	return once(a.books, bookKey{path, tokens}, func() (book, error) {
+	type key struct {
+		path   string
+		tokens int
+	}
+	return once(a.parsed, key{path, tokens}, func() (book, error) {
 		data, err := a.Read(path)
 		if err != nil {
 			return book{}, err
@@ -125,7 +104,7 @@ func (a *Assets) book(path string, tokens int) (book, error) {
 }
 
 func (a *Assets) dataset(path string) ([]prompt.Entry, error) {
-	return once(a.datasets, path, func() ([]prompt.Entry, error) {
+	return once(a.parsed, path, func() ([]prompt.Entry, error) {
 		data, err := a.Read(path)
 		if err != nil {
 			return nil, err
@@ -136,9 +115,31 @@ func (a *Assets) dataset(path string) ([]prompt.Entry, error) {
 
 // tls is how to speak TLS with t: by which authorities it is trusted, and as which client.
 func (a *Assets) tls(t config.Target) (*tls.Config, error) {
-	shared, err := once(a.clients, [3]string{t.CAFile, t.CertFile, t.KeyFile}, func() (*tls.Config, error) {
+	shared, err := once(a.parsed, [3]string{t.CAFile, t.CertFile, t.KeyFile}, func() (*tls.Config, error) {
 		c := &tls.Config{}
-		return c, errors.Join(a.trust(c, t.CAFile), a.identify(c, t.CertFile, t.KeyFile))
+		if t.CAFile != "" {
+			pem, err := a.Read(t.CAFile)
+			if err != nil {
+				return nil, fmt.Errorf("read CA file: %w", err)
+			}
+			c.RootCAs = x509.NewCertPool()
+			if !c.RootCAs.AppendCertsFromPEM(pem) {
+				return nil, fmt.Errorf("CA file %s holds no certificate in PEM", t.CAFile)
+			}
+		}
+		if t.CertFile != "" {
+			certificate, err := a.Read(t.CertFile)
+			key, wrong := a.Read(t.KeyFile)
+			if err := cmp.Or(err, wrong); err != nil {
+				return nil, fmt.Errorf("read client certificate: %w", err)
+			}
+			pair, err := tls.X509KeyPair(certificate, key)
+			if err != nil {
+				return nil, fmt.Errorf("client certificate %s with key %s: %w", t.CertFile, t.KeyFile, err)
+			}
+			c.Certificates = []tls.Certificate{pair}
+		}
+		return c, nil
 	})
 	if err != nil {
 		return nil, err
@@ -148,46 +149,16 @@ func (a *Assets) tls(t config.Target) (*tls.Config, error) {
 	return c, nil
 }
 
-// trust makes c trust the authorities in a file, if there is one.
-func (a *Assets) trust(c *tls.Config, ca string) error {
-	if ca == "" {
-		return nil
+// once returns what get returns, which it calls once for each key.
+func once[T any](known map[any]any, key any, get func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
 	}
-	pem, err := a.Read(ca)
-	if err != nil {
-		return fmt.Errorf("read CA file: %w", err)
-	}
-	c.RootCAs = x509.NewCertPool()
-	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return fmt.Errorf("CA file %s holds no certificate in PEM", ca)
-	}
-	return nil
-}
-
-// identify makes c present the certificate in a file, if there is one.
-func (a *Assets) identify(c *tls.Config, certificate, key string) error {
-	if certificate == "" {
-		return nil
-	}
-	public, err := a.Read(certificate)
-	private, wrong := a.Read(key)
-	if err := cmp.Or(err, wrong); err != nil {
-		return fmt.Errorf("read client certificate: %w", err)
-	}
-	pair, err := tls.X509KeyPair(public, private)
-	if err != nil {
-		return fmt.Errorf("client certificate %s with key %s: %w", certificate, key, err)
-	}
-	c.Certificates = []tls.Certificate{pair}
-	return nil
-}
-
-// once is what parse returns, called once for a key.
-func once[K comparable, T any](known map[K]parsed[T], key K, parse func() (T, error)) (T, error) {
-	p, ok := known[key]
+	r, ok := known[key].(result)
 	if !ok {
-		p.value, p.err = parse()
-		known[key] = p
+		r.value, r.err = get()
+		known[key] = r
 	}
-	return p.value, p.err
+	return r.value, r.err
 }

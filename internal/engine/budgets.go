@@ -1,11 +1,6 @@
 package engine
 
-import (
-	"maps"
-	"time"
-
-	"github.com/llm-prober/prober/internal/probe"
-)
+import "github.com/llm-prober/prober/internal/probe"
 
 // Budgets are what targets spend, by their names: what is spent of a day stays
 // spent, whatever else changes about a target.
@@ -20,10 +15,4 @@ func (b Budgets) Give(j *Job) {
 		b[t.Name].SetLimit(t.TokenBudgetPerDay)
 		j.Members[i].SpendFrom(b[t.Name])
 	}
-}
-
-// forget forgets targets that are not probed any more, on the day after they were:
-// one that comes back before that has spent what it spent.
-func (b Budgets) forget(now time.Time, probed func(target string) bool) {
-	maps.DeleteFunc(b, func(target string, spent *probe.Budget) bool { return spent.Unspent(now) && !probed(target) })
 }

@@ -68,10 +68,9 @@ func questionOf(p prompt.Prompt) probe.Question {
 // ErrNoTokenizer says that a server has no route that counts tokens.
 var ErrNoTokenizer = errors.New("server has no tokenizer route")
 
-// Fit makes the prompts' length exact by the first member's tokenizer, where it
-// has one: they are written as token ids where the server takes those and they go
-// to nobody else, and fitted else. Without a tokenizer, the usage of the first
-// probes tells.
+// Fit makes the prompts' length exact by the first member's tokenizer, if it has one: as
+// token ids where the server takes those and no other gets them, else as fitted text.
+// Without a tokenizer, a few short questions and the usage of the first probes tell.
 func (j *Job) Fit(ctx context.Context) error {
 	for _, m := range j.Members {
 		m.Introduce(ctx)
@@ -94,16 +93,16 @@ func (j *Job) Fit(ctx context.Context) error {
 // one. OpenAI's Responses take no less.
 const ShortAnswer = 16
 
-// The short questions whose usage is asked for where there is no tokenizer: how many,
-// and their longest prompt in words.
+// How many short questions are asked where there is no tokenizer, and the longest
+// prompt of them in words.
 const (
 	shortQuestions = 3
 	shortWords     = 600
 )
 
-// measure finds out what a word costs by the usage of a few short questions, which do
-// not count, so that the first probe is as long as was asked, and never longer. It
-// returns [ErrNoTokenizer] if the usage of longer prompts is to tell the rest.
+// measure learns the tokens per word from the usage of a few short questions, which are not
+// counted, so that no probe is longer than asked. It returns [ErrNoTokenizer] if the usage of
+// longer prompts must tell the rest.
 func (j *Job) measure(ctx context.Context) error {
 	asked := 0
 	return j.writer.Fit(func(p prompt.Prompt) (int, error) {
@@ -154,16 +153,13 @@ func (j *Job) count(ctx context.Context, p prompt.Prompt) (int, error) {
 	return tokens.N, err
 }
 
-// useIDs makes the prompts token ids, where that can be.
+// useIDs makes the prompts token ids, if the server takes them.
 func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
 	workload := prompt.Workload(j.Targets[0].Prompt)
 	if len(j.Members) > 1 || workload != prompt.Cold && workload != prompt.Warm {
 		return false, nil
 	}
 	m := j.Members[0]
-	if err := m.Prepare(ctx); err != nil {
-		return false, err
-	}
 	if known := m.Capabilities(); !known.Dialect.TakesIDs(known.Server) {
 		return false, nil
 	}
@@ -182,8 +178,8 @@ func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
 	return ok, nil
 }
 
-// Calibrations is how often a prompt is asked in vain until its length is exact.
-const Calibrations = 3
+// calibrations is how often a prompt is asked in vain until its length is exact.
+const calibrations = 3
 
 // Once asks a round of j. Where only the usage of an answer tells how long a
 // prompt is, the first ones make it exact, or show that it cannot be, and the last
@@ -193,33 +189,43 @@ func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, e
 	var before []*probe.Result
 	for round := uint64(0); ; round++ {
 		held := j.writer.Prompt(round).Held
-		results, err := j.round(ctx, round)
-		if err != nil && before != nil { // calibrating once more was too much for a budget
+		var c collector
+		j.Group(&c).Round(ctx, ctx, round, time.Now())
+		if c.err == nil && len(c.results) < len(j.Targets) {
+			c.err = errors.New("interrupted")
+		}
+		if c.err != nil && before != nil { // calibrating once more was too much for a budget
 			return before, round + 1, nil
 		}
-		before = results
-		if err != nil || held || round == Calibrations || !j.Calibrating(results) {
-			return results, round + 1, err
+		before = c.results
+		if c.err != nil || held || round == calibrations || !j.calibrating(c.results) {
+			return c.results, round + 1, c.err
 		}
 	}
 }
 
-// round asks a round of j, and returns the results of its members in the order
-// of their ends.
-func (j *Job) round(ctx context.Context, round uint64) ([]*probe.Result, error) {
+// Full sends member i alone probes of the configured length until it is exact, as
+// [Job.Once] does, and returns the last one; nil and why, if none was sent.
+func (j *Job) Full(ctx context.Context, i int) (r *probe.Result, skipped error) {
 	var c collector
-	j.Group(&c).Round(ctx, ctx, round, time.Now())
-	if c.err == nil && len(c.results) < len(j.Targets) {
-		c.err = errors.New("interrupted")
+	group := j.Group(&c)
+	for round := range uint64(calibrations + 1) {
+		next := group.Turn(ctx, i, j.question(round), round, time.Now())
+		if next == nil {
+			break
+		}
+		if r = next; i > 0 || !j.calibrating([]*probe.Result{r}) {
+			break
+		}
 	}
-	return c.results, c.err
+	return r, c.err
 }
 
-// A collector is a [Recorder] that keeps the results of a round.
+// A collector is a [Recorder] that keeps the results of a round, in the order of their ends.
 type collector struct {
 	mu      sync.Mutex // members may end together
 	results []*probe.Result
-	err     error // who was not probed
+	err     error // that names who was not probed
 }
 
 func (c *collector) Record(r *probe.Result) {
@@ -236,18 +242,14 @@ func (c *collector) Skipped(target string, reason probe.Skip) {
 	c.err = errors.Join(c.err, fmt.Errorf("%s was not probed: %s", target, reason))
 }
 
-// Calibrating reports whether the results, all of them ok, taught how to make the
+// calibrating reports whether the results, all of them ok, taught how to make the
 // next prompt exact. A count of less than half of what was asked teaches nothing:
 // such a server does not count, or cuts.
-func (j *Job) Calibrating(results []*probe.Result) bool {
+func (j *Job) calibrating(results []*probe.Result) bool {
 	t := j.Targets[0]
-	if t.Prompt == string(prompt.Book) || t.Prompt == string(prompt.Dataset) {
+	failed := func(r *probe.Result) bool { return r.Outcome != probe.OK }
+	if t.Prompt == string(prompt.Book) || t.Prompt == string(prompt.Dataset) || slices.ContainsFunc(results, failed) {
 		return false
-	}
-	for _, r := range results {
-		if r.Outcome != probe.OK {
-			return false
-		}
 	}
 	first := results[slices.IndexFunc(results, func(r *probe.Result) bool { return r.Target == t.Name })]
 	counted := first.Usage.Prompt

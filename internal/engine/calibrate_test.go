@@ -89,7 +89,7 @@ func TestCalibrationStaysWithinTheContext(t *testing.T) {
 		server := &costly{context: 7920, counts: counts, listed: true}
 		j := server.job(t, 7900, nil)
 		results, next, err := j.Once(t.Context())
-		if err != nil || results[0].Outcome != probe.OK || results[0].Usage.Prompt != wire.Tokens(7900) || next > Calibrations+1 {
+		if err != nil || results[0].Outcome != probe.OK || results[0].Usage.Prompt != wire.Tokens(7900) || next > calibrations+1 {
 			t.Errorf("counts tokens: %t: %s after %d rounds (%v, %v), prompt of %+v tokens",
 				counts, results[0].Outcome, next, err, results[0].Err, results[0].Usage.Prompt)
 		}

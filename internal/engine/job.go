@@ -4,11 +4,8 @@
 package engine
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"maps"
+	"math/rand/v2"
 	"net/http"
 	"reflect"
 	"slices"
@@ -29,11 +26,10 @@ type Job struct {
 	Plan    schedule.Plan
 	Prompts prompt.Options
 
-	clients []fingerprint // the targets as their servers see them
-	files   fingerprint   // of what the targets' files hold
-	ended   atomic.Bool   // it was stopped: nothing is said of its targets any more
-	reached atomic.Bool   // its first server was asked for the length of prompts
 	writer  *prompt.Writer
+	files   fingerprint // of what the targets' files hold
+	reached atomic.Bool // its first server was asked for the length of prompts
+	ended   atomic.Bool // it was stopped: its targets are not described any more
 }
 
 // A Recorder takes what comes of a job's probes, the canceled included. It is safe for
@@ -43,23 +39,22 @@ type Recorder interface {
 	Skipped(target string, reason probe.Skip)
 }
 
-// Assemble makes a job of each group, in the order of the targets. Version is ours; dial
-// is how targets are reached, nil over the network.
+// Assemble makes a job of each group, in the order of the targets. Dial is how targets are
+// reached, nil over the network; version is ours, for the User-Agent.
 func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version string) ([]*Job, error) {
 	var jobs []*Job
-	seed := randomSeed()
-	for _, target := range targets {
-		i := slices.IndexFunc(jobs, func(j *Job) bool { return j.Plan.Name == target.Group })
+	seed := rand.Uint64() // no two runs ask the same
+	for _, t := range targets {
+		i := slices.IndexFunc(jobs, func(j *Job) bool { return j.Plan.Name == t.Group })
 		if i < 0 {
-			options, err := promptOptions(target, assets, seed)
+			prompts, err := promptOptions(t, assets, seed)
 			if err != nil {
-				return nil, fmt.Errorf("target %s: %w", target.Name, err)
+				return nil, fmt.Errorf("target %s: %w", t.Name, err)
 			}
-			i = len(jobs)
-			jobs = append(jobs, newJob(target, options))
+			i, jobs = len(jobs), append(jobs, newJob(t, prompts))
 		}
-		if err := jobs[i].add(target, assets, dial, version); err != nil {
-			return nil, fmt.Errorf("target %s: %w", target.Name, err)
+		if err := jobs[i].add(t, assets, dial, version); err != nil {
+			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
 	}
 	for _, j := range jobs {
@@ -90,13 +85,17 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 	}
 	target := probe.Target{
 		Name: t.Name, Group: t.Group, Prompt: t.Prompt, URL: t.URL, Path: t.Path,
-		Key: t.APIKey.Reveal(), Header: header(t), Agent: agent(version),
+		Key: t.APIKey.Reveal(), Header: http.Header{},
+		Agent: "prober/" + version + " (synthetic monitoring; +https://github.com/llm-prober/prober)",
 		Transport: probe.NewTransport(probe.Route{
 			Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
 			UserStamps: t.Stamp == "user",
 		}),
 		Timeout: t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit,
 		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
+	}
+	for name, value := range t.Headers {
+		target.Header.Set(name, value.Reveal())
 	}
 	if t.API != wire.Auto {
 		if target.Dialect, err = wire.Lookup(t.API); err != nil {
@@ -108,7 +107,7 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 			return err
 		}
 	}
-	j.Targets, j.clients = append(j.Targets, t), append(j.clients, client(t))
+	j.Targets = append(j.Targets, t)
 	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight, probe.NewBudget(t.TokenBudgetPerDay)))
 	return nil
 }
@@ -138,21 +137,19 @@ func (j *Job) sharesTarget(o *Job) bool {
 	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return o.has(t.Name) })
 }
 
-// same reports whether nothing changed since j was assembled: neither what its
-// targets are configured with, nor the files that they name.
+// same reports whether nothing changed since j was assembled: neither the
+// configuration of its targets, nor the files that they name.
 func (j *Job) same(o *Job) bool {
-	return j.Plan.Name == o.Plan.Name && reflect.DeepEqual(j.Targets, o.Targets) && j.files == o.files
+	return reflect.DeepEqual(j.Targets, o.Targets) && j.files == o.files
 }
 
-// Inherit takes over what the servers of an earlier job taught, where this one
-// asks the same server as the same client: from the target of the same name, if
-// there is one.
+// Inherit takes over what the servers of an earlier job taught, where this one asks the same
+// server as the same client: from the target of the same name, if there is one.
 func (j *Job) Inherit(old *Job) {
-	for i, c := range j.clients {
-		same := func(k int) bool { return old.Targets[k].Name == j.Targets[i].Name }
+	for i, t := range j.Targets {
 		from := -1
-		for k, before := range old.clients {
-			if c == before && (from < 0 || same(k)) {
+		for k, before := range old.Targets {
+			if reflect.DeepEqual(identity(t), identity(before)) && (from < 0 || before.Name == t.Name) {
 				from = k
 			}
 		}
@@ -162,20 +159,18 @@ func (j *Job) Inherit(old *Job) {
 	}
 }
 
-// client is the fingerprint of whom a server sees in t, and what it is asked for.
+// identity is those settings of t by which its server knows it, and which server that is.
 // Another key from the same file is a newer one of the same client.
-func client(t config.Target) fingerprint {
-	hash, key := sha256.New(), t.APIKey.Reveal()
-	if t.APIKeyFile != "" {
-		key = ""
+func identity(t config.Target) config.Target {
+	id := config.Target{
+		URL: t.URL, Path: t.Path, Address: t.Address, API: t.API, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
+		CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, Headers: t.Headers,
+		Settings: config.Settings{APIKeyFile: t.APIKeyFile},
 	}
-	fmt.Fprintf(hash, "%q", []string{
-		t.URL, t.Path, t.Address, t.API, t.APIVersion, t.Server, t.Model, key, t.APIKeyFile, t.CAFile, t.CertFile, t.KeyFile,
-	})
-	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
-		fmt.Fprintf(hash, "%q", []string{name, t.Headers[name].Reveal()})
+	if t.APIKeyFile == "" {
+		id.APIKey = t.APIKey
 	}
-	return fingerprint(hash.Sum(nil))
+	return id
 }
 
 // APIs are the names of the APIs that can be configured.
@@ -185,25 +180,4 @@ func APIs() []string {
 		names = append(names, d.Name())
 	}
 	return names
-}
-
-// agent is our User-Agent: whoever reads a server's log sees that this is no user.
-func agent(version string) string {
-	return "prober/" + version + " (synthetic monitoring; +https://github.com/llm-prober/prober)"
-}
-
-// header is what the user added to each request to t.
-func header(t config.Target) http.Header {
-	h := http.Header{}
-	for name, value := range t.Headers {
-		h.Set(name, value.Reveal())
-	}
-	return h
-}
-
-// randomSeed makes the prompts of this run differ from those of all others.
-func randomSeed() uint64 {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails: see its documentation
-	return binary.NativeEndian.Uint64(b[:])
 }

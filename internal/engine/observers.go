@@ -27,10 +27,10 @@ type Observers struct {
 	log      *zap.Logger
 	draining atomic.Bool // see [Runner.Drain]
 
-	mu        sync.Mutex // guards all below
-	promises  []probe.Objective
-	described map[string]description    // by target, what describe told last
-	stamps    map[string]probe.Stamping // by target, what stamped told last
+	mu         sync.Mutex // guards all below
+	objectives []probe.Objective
+	described  map[string]description    // by target, what describe told last
+	timestamps map[string]probe.Stamping // by target, what was logged last
 }
 
 // ObserverOptions are what observers are made of.
@@ -48,22 +48,22 @@ func NewObservers(ctx context.Context, options ObserverOptions) (*Observers, err
 		Metrics: telemetry.NewPrometheus(options.Build),
 		log:     options.Log,
 
-		described: map[string]description{},
-		stamps:    map[string]probe.Stamping{},
+		described:  map[string]description{},
+		timestamps: map[string]probe.Stamping{},
 	}
 	o.recorder = o.Metrics
-	o.promise(options.Config.Objectives)
+	o.objectives = options.Config.Objectives
 	otlp, err := telemetry.NewOTLP(ctx, telemetry.OTLPOptions{
 		Build: options.Build, GenAI: options.Config.GenAISemconv,
 		OnError: func(err error) {
 			o.Metrics.Update(telemetry.ExportFailures, 1)
-			o.log.Warn("export over OTLP", zap.Error(err))
+			o.log.Warn("OTLP export failed", zap.Error(err))
 		},
 	})
 	switch {
 	case err != nil && options.Config.DrainEndpoint:
 		o.Metrics.Update(telemetry.ExportFailures, 1)
-		o.log.Error("nothing is exported over OTLP", zap.Error(err))
+		o.log.Error("OTLP export is off: its settings are invalid", zap.Error(err))
 	case err != nil:
 		return nil, err
 	case otlp != nil:
@@ -84,7 +84,7 @@ func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	if err := o.otlp.Shutdown(ctx); err != nil {
-		o.log.Debug("last export over OTLP", zap.Error(err)) // warned of when it failed
+		o.log.Debug("last OTLP export failed", zap.Error(err)) // warned of when it failed
 	}
 }
 
@@ -93,14 +93,10 @@ func (o *Observers) Reloaded(ok bool) { o.recorder.Reloaded(time.Now(), ok) }
 
 // promise makes the objectives those of all targets that are described from now
 // on.
-func (o *Observers) promise(objectives []config.Objective) {
-	var promises []probe.Objective
-	for _, c := range objectives {
-		promises = append(promises, probe.Objective{Name: c.Name, Signal: probe.Signal(c.Signal), Limit: c.Limit, Goal: c.Goal})
-	}
+func (o *Observers) promise(objectives []probe.Objective) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.promises = promises
+	o.objectives = objectives
 }
 
 // Attend describes the targets of j to the observers, and returns what shows them its
@@ -125,7 +121,7 @@ func (a attended) Record(r *probe.Result) {
 	a.recorder.Record(r)
 	a.Board.Record(r)
 	a.logResult(r)
-	a.stamped(r)
+	a.logTimestamps(r)
 }
 
 func (a attended) Skipped(target string, reason probe.Skip) {
@@ -136,7 +132,7 @@ func (a attended) Skipped(target string, reason probe.Skip) {
 // survive logs a panic of an observer, which must not end the probing of all.
 func (o *Observers) survive(r *probe.Result) {
 	if p := recover(); p != nil {
-		o.log.Error("record a result, please report it", zap.String("target", r.Target), zap.Any("panic", p), zap.Stack("stack"))
+		o.log.Error("panic while recording a result; please report it", zap.String("target", r.Target), zap.Any("panic", p), zap.Stack("stack"))
 	}
 }
 
@@ -168,20 +164,20 @@ func (o *Observers) logResult(r *probe.Result) {
 	entry.Write(fields...)
 }
 
-// stamped logs who stamps the token frames of a target, where that is news.
-func (o *Observers) stamped(r *probe.Result) {
+// logTimestamps logs who timestamps the token frames of a target, when that changes.
+func (o *Observers) logTimestamps(r *probe.Result) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if r.Stamp == "" || r.Stamp == o.stamps[r.Target] {
+	if r.Stamp == "" || r.Stamp == o.timestamps[r.Target] {
 		return
 	}
-	o.stamps[r.Target] = r.Stamp
-	fields := []zap.Field{zap.String("target", r.Target), zap.String("stamp", string(r.Stamp))}
+	o.timestamps[r.Target] = r.Stamp
+	fields := []zap.Field{zap.String("target", r.Target)}
 	if r.Stamp == probe.ByUser {
-		fields = append(fields, zap.String("hint", "by the prober itself: this system or connection gives no kernel time stamps; "+
-			"were the prober late, it could not be told from a late server"))
+		fields = append(fields, zap.String("hint", "this system or connection gives no kernel timestamps: "+
+			"a delay of the prober itself looks like one of the server"))
 	}
-	o.log.Info("token frames are stamped", fields...)
+	o.log.Info("arrival timestamps: "+string(r.Stamp), fields...)
 }
 
 // forget makes the observers forget a target.
@@ -189,7 +185,7 @@ func (o *Observers) forget(target string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.described, target)
-	delete(o.stamps, target)
+	delete(o.timestamps, target)
 	o.recorder.Remove(target)
 	o.Board.Remove(target)
 }
@@ -202,14 +198,14 @@ type description struct {
 }
 
 // description describes member i as it is now.
-func (j *Job) description(i int, promises []probe.Objective) description {
+func (j *Job) description(i int, objectives []probe.Objective) description {
 	t, member := j.Targets[i], j.Members[i]
 	known := member.Capabilities()
 	d := description{member: member, misfit: j.Misfit(t, known.Context), Description: probe.Description{
 		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
 		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: known.Notes(),
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t),
-		Interval: j.Plan.Interval, Objectives: promises,
+		Interval: j.Plan.Interval, Objectives: objectives,
 	}}
 	if known.Dialect != nil {
 		d.API = known.Dialect.Name()
@@ -223,21 +219,13 @@ func (j *Job) description(i int, promises []probe.Objective) description {
 	case reason == probe.SkipWaiting:
 		d.Notes = append(d.Notes, "the server is not ready yet: probes start when it is")
 	case i == 0:
-		d.Notes = append(d.Notes, j.lengthNotes(t)...)
+		if off, known := j.Off(); !known {
+			d.Notes = append(d.Notes, "prompt length is being calibrated")
+		} else if off != 0 {
+			d.Notes = append(d.Notes, OffNote(off, t))
+		}
 	}
 	return d
-}
-
-// lengthNotes says how exact the prompts of j are, once that is known.
-func (j *Job) lengthNotes(t config.Target) []string {
-	off, known := j.writer.Off()
-	switch {
-	case !known:
-		return []string{"prompt length is being calibrated"}
-	case off != 0:
-		return []string{OffNote(off, t)}
-	}
-	return nil
 }
 
 // describe tells the observers about each target of j that has changed.
@@ -248,7 +236,7 @@ func (o *Observers) describe(j *Job) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, t := range j.Targets {
-		d := j.description(i, o.promises)
+		d := j.description(i, o.objectives)
 		before := o.described[t.Name]
 		if d.member == before.member && reflect.DeepEqual(d, before) {
 			continue

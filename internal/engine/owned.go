@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -17,29 +18,28 @@ import (
 // name server (resolv.conf(5)) before it asks the second, once for each family.
 const lookupLimit = 12 * time.Second
 
-// OwnedTargets are the targets that a configuration means at present: one for each address
+// ownedTargets are the targets that a configuration means at present: one for each address
 // of those whose URL begins with dns+, as far as they belong to our shard. The methods
 // are called by one goroutine.
-type OwnedTargets struct {
+type ownedTargets struct {
 	names *discovery.Directory
 	log   *zap.Logger
 
-	lookups map[string]lookupState // of hosts that have no addresses, or old ones
-	logged  int                    // how many targets were last said to be the shard's; -1: none were
+	lookups map[string]lookupState // by host
+	logged  int                    // how many targets of the shard were logged last; -1: none were
 }
 
-// A lookupState is what is wrong with a host whose addresses are wanted.
+// A lookupState is how the last lookup of a host went; empty if it found addresses.
 type lookupState string
 
 const (
-	lookupFails lookupState = "its lookup fails"
-	lookupEmpty lookupState = "it has no address"
+	lookupFailed lookupState = "failed"
+	lookupEmpty  lookupState = "empty"
 )
 
-// newOwnedTargets returns owned targets of which no name was looked up yet. Lookup may be
-// nil: the system's.
-func newOwnedTargets(lookup discovery.Lookup, log *zap.Logger) *OwnedTargets {
-	return &OwnedTargets{names: discovery.New(lookup), log: log, lookups: map[string]lookupState{}, logged: -1}
+// newOwnedTargets returns owned targets before any lookup. Lookup may be nil: the system's.
+func newOwnedTargets(lookup discovery.Lookup, log *zap.Logger) *ownedTargets {
+	return &ownedTargets{names: discovery.New(lookup), log: log, lookups: map[string]lookupState{}, logged: -1}
 }
 
 // Present is the targets that c means at present, for commands that end: names are
@@ -50,48 +50,45 @@ func Present(ctx context.Context, c *config.Config) []config.Target {
 	return o.of(c)
 }
 
-// refresh looks up the hosts of dns+ URLs, and returns how many could not be. What is
-// new about them is logged.
-func (o *OwnedTargets) refresh(ctx context.Context, targets []config.Target) (failed int) {
+// refresh looks up the hosts of dns+ URLs, and returns how many lookups failed. Changes are
+// logged.
+func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (failed int) {
 	hosts := hostsOf(targets)
-	if len(hosts) == 0 {
-		clear(o.lookups)
-		return 0
-	}
 	limited, cancel := context.WithTimeout(ctx, lookupLimit)
 	defer cancel()
 	failures := o.names.Refresh(limited, hosts)
 	if ctx.Err() != nil { // we are told to stop
 		return 0
 	}
-	states := map[string]lookupState{}
+	before := o.lookups
+	o.lookups = map[string]lookupState{}
 	for _, host := range hosts {
-		known := len(o.names.Addresses(host))
+		log := o.log.With(zap.String("host", host), zap.Int("addresses", len(o.names.Addresses(host))))
 		switch err := failures[host]; {
 		case err != nil:
-			states[host] = lookupFails
-			if o.lookups[host] != lookupFails {
-				o.log.Warn("look up a host: what was known of it stays", zap.String("host", host), zap.Int("addresses", known), zap.Error(err))
+			o.lookups[host] = lookupFailed
+			if before[host] != lookupFailed {
+				log.Warn("DNS lookup failed; keeping the last known addresses", zap.Error(err))
 			}
-		case known == 0:
-			states[host] = lookupEmpty
-			if o.lookups[host] != lookupEmpty {
-				o.log.Warn("a host has no address: its name is probed", zap.String("host", host))
+		case len(o.names.Addresses(host)) == 0:
+			o.lookups[host] = lookupEmpty
+			if before[host] != lookupEmpty {
+				log.Warn("host has no addresses; probing it by its name")
 			}
-		case o.lookups[host] != "":
-			o.log.Info("a host is found again", zap.String("host", host), zap.Int("addresses", known))
+		case before[host] != "":
+			log.Info("DNS lookup succeeded again")
 		}
 	}
-	o.lookups = states
 	return len(failures)
 }
 
-// of returns the targets of c that we own; not nil if there are none.
-func (o *OwnedTargets) of(c *config.Config) []config.Target {
-	all := expand(c.Targets, o.names.Addresses)
-	own := share(all, c.Shard)
+// of returns the targets of c that we own.
+func (o *ownedTargets) of(c *config.Config) []config.Target {
+	own := expand(c.Targets, o.names.Addresses)
+	all := len(own)
+	own = slices.DeleteFunc(own, func(t config.Target) bool { return !c.Shard.Owns(t.Group) }) // groups as a whole
 	if c.Shard.Of > 0 && len(own) != o.logged {
-		o.log.Info("shard", zap.Stringer("shard", c.Shard), zap.Int("owns", len(own)), zap.Int("of", len(all)))
+		o.log.Info("shard", zap.Stringer("shard", c.Shard), zap.Int("owns", len(own)), zap.Int("of", all))
 		o.logged = len(own)
 	}
 	return own
@@ -109,45 +106,26 @@ func hostsOf(targets []config.Target) []string {
 	return slices.Compact(hosts)
 }
 
-// expand makes one target for each address of those that stand for them: each
-// alone, unless the user gave a group. A host without addresses is probed by its
-// name: that it cannot be reached is what there is to see.
+// expand makes one target for each address of those that stand for them: each in a group of
+// its own, unless the user gave one. A host without addresses is probed by its name, so
+// that its failure shows.
 func expand(targets []config.Target, addresses func(host string) []netip.Addr) []config.Target {
 	var all []config.Target
 	for _, t := range targets {
-		if !t.EachAddress {
+		first := len(all)
+		if t.EachAddress {
+			for _, a := range addresses(t.Host()) {
+				replica := t
+				replica.Name, replica.Address = t.Name+"/"+a.String(), a.String()
+				all = append(all, replica)
+			}
+		}
+		if len(all) == first {
 			all = append(all, t)
-			continue
 		}
-		list := addresses(t.Host())
-		for _, a := range list {
-			one := t
-			one.Name, one.Address = t.Name+"/"+a.String(), a.String()
-			all = append(all, alone(one))
-		}
-		if len(list) == 0 {
-			all = append(all, alone(t))
+		for i := first; i < len(all); i++ {
+			all[i].Group = cmp.Or(all[i].Group, all[i].Name)
 		}
 	}
 	return all
-}
-
-// alone is t in a group of its own, if it has none.
-func alone(t config.Target) config.Target {
-	if t.Group == "" {
-		t.Group = t.Name
-	}
-	return t
-}
-
-// share is those of targets that a shard owns, groups as a whole; not nil if
-// there are none.
-func share(targets []config.Target, s config.Shard) []config.Target {
-	own := []config.Target{}
-	for _, t := range targets {
-		if s.Owns(t.Group) {
-			own = append(own, t)
-		}
-	}
-	return own
 }

@@ -72,20 +72,22 @@ func TestSharesAreWholeAndApart(t *testing.T) {
 	targets = append(targets,
 		config.Target{Name: "each", URL: "http://each", EachAddress: true},
 		config.Target{Name: "together", Group: "t", URL: "http://together", EachAddress: true})
-	targets = expand(targets, func(host string) []netip.Addr {
-		var list []netip.Addr
-		for n := range map[string]byte{"each": 90, "together": 10}[host] {
-			list = append(list, netip.AddrFrom4([4]byte{10, 0, 0, n}))
+	owned := newOwnedTargets(func(_ context.Context, family, host string) (list []netip.Addr, _ error) {
+		if family == "ip4" {
+			for n := range map[string]byte{"each": 90, "together": 10}[host] {
+				list = append(list, netip.AddrFrom4([4]byte{10, 0, 0, n}))
+			}
 		}
-		return list
-	})
-	if len(targets) != 1000 {
-		t.Fatalf("%d targets", len(targets))
+		return list, nil
+	}, zap.NewNop())
+	owned.refresh(t.Context(), targets)
+	if all := owned.of(&config.Config{Targets: targets}); len(all) != 1000 {
+		t.Fatalf("%d targets", len(all))
 	}
 	for _, n := range []int{4, 5} {
 		owner, torn, all := map[string]int{}, map[string]int{}, 0
 		for i := range n {
-			own := share(targets, config.Shard{Index: i, Of: n})
+			own := owned.of(&config.Config{Targets: targets, Shard: config.Shard{Index: i, Of: n}})
 			all += len(own)
 			t.Logf("shard %d of %d owns %d", i, n, len(own))
 			for _, target := range own {

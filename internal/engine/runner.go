@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -24,18 +25,15 @@ const (
 	fitWait    = 30 * time.Second
 )
 
-// A Runner runs jobs: those of the configuration that it was given last, for the
-// addresses that there are. Its methods are called by one goroutine, but for Drain.
+// A Runner runs the jobs of the configuration that it was given last. Its methods are called
+// by one goroutine, but for Drain and Draining.
 type Runner struct {
-	observers *Observers
-	log       *zap.Logger
-	dial      probe.Dial
-	version   string
+	RunnerOptions
 
-	config  *config.Config
-	assets  *Assets         // of config
-	owned   *OwnedTargets   // finds targets
-	targets []config.Target // that are probed; nil before any is
+	config  *config.Config // nil before the first
+	assets  *Assets        // of config
+	owned   *ownedTargets
+	targets []config.Target // that are probed
 
 	starts, probes context.Context // when no more probes begin, and when those under way are dropped
 	stop, drop     context.CancelFunc
@@ -48,15 +46,6 @@ type Runner struct {
 	budgets Budgets
 }
 
-// A runningJob is one job under way.
-type runningJob struct {
-	*Job
-
-	group *probe.Group
-	stop  context.CancelFunc // no more probes of it begin
-	done  chan struct{}      // closed when none is under way any more
-}
-
 // RunnerOptions are what a runner needs beside a configuration.
 type RunnerOptions struct {
 	Observers *Observers
@@ -66,11 +55,20 @@ type RunnerOptions struct {
 	Lookup    discovery.Lookup // of the addresses behind names; nil: the system's
 }
 
+// A runningJob is one job under way.
+type runningJob struct {
+	*Job
+
+	group *probe.Group
+	stop  context.CancelFunc // no more probes of it begin
+	done  chan struct{}      // closed when none is under way any more
+}
+
 // NewRunner returns a runner without jobs. When ctx is done, no more probes begin.
 func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 	r := &Runner{
-		observers: o.Observers, log: o.Log, dial: o.Dial, version: o.Version,
-		owned: newOwnedTargets(o.Lookup, o.Log), fits: semaphore.NewWeighted(fitsAtOnce), budgets: Budgets{},
+		RunnerOptions: o, owned: newOwnedTargets(o.Lookup, o.Log),
+		fits: semaphore.NewWeighted(fitsAtOnce), budgets: Budgets{},
 	}
 	r.starts, r.stop = context.WithCancel(ctx)
 	r.probes, r.drop = context.WithCancel(context.WithoutCancel(ctx))
@@ -79,24 +77,55 @@ func NewRunner(ctx context.Context, o RunnerOptions) *Runner {
 
 // Apply makes r run the jobs of c, and ends draining. An error changes nothing.
 func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) error {
-	r.observers.recorder.Update(telemetry.LookupFailures, float64(r.owned.refresh(ctx, c.Targets)))
-	targets := r.owned.of(c)
-	jobs, err := Assemble(targets, assets, r.dial, r.version)
+	targets := r.find(ctx, c)
+	jobs, err := Assemble(targets, assets, r.Dial, r.Version)
 	if err != nil {
 		return err
 	}
-	if r.targets == nil {
+	if r.config == nil {
 		for _, j := range jobs {
-			j.logCost(r.log)
+			j.logCost(r.Log)
 		}
 	}
 	r.config, r.assets, r.targets = c, assets, targets
 	r.owned.names.Keep(hostsOf(c.Targets))
-	r.observers.promise(c.Objectives)
-	r.resume()
+	r.Observers.promise(c.Objectives)
+	if r.Draining() {
+		r.Drain()
+		r.Log.Info("no longer draining: the configuration was reloaded")
+	}
 	r.replace(jobs)
 	return nil
 }
+
+// find looks up the hosts of c and returns the targets that it means at present.
+func (r *Runner) find(ctx context.Context, c *config.Config) []config.Target {
+	r.Observers.recorder.Update(telemetry.LookupFailures, float64(r.owned.refresh(ctx, c.Targets)))
+	return r.owned.of(c)
+}
+
+// LookUp looks up the hosts of dns+ URLs, and makes r run the jobs of the addresses that
+// there are now. It reads no file.
+func (r *Runner) LookUp(ctx context.Context) {
+	if len(hostsOf(r.config.Targets)) == 0 || r.Draining() {
+		return
+	}
+	targets := r.find(ctx, r.config)
+	if reflect.DeepEqual(targets, r.targets) {
+		return
+	}
+	jobs, err := Assemble(targets, r.assets, r.Dial, r.Version)
+	if err != nil {
+		r.Log.Error("the new addresses cannot be probed; keeping the previous ones", zap.Error(err))
+		return
+	}
+	r.Log.Info("addresses changed", zap.Int("targets", len(targets)), zap.Int("before", len(r.targets)))
+	r.targets = targets
+	r.replace(jobs)
+}
+
+// Targets is how many targets are probed.
+func (r *Runner) Targets() int { return len(r.targets) }
 
 // logCost logs what probing each target of j takes.
 func (j *Job) logCost(log *zap.Logger) {
@@ -107,27 +136,6 @@ func (j *Job) logCost(log *zap.Logger) {
 			zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
 			zap.Int("tokens_per_day", j.TokensPerDay(t)))
 	}
-}
-
-// LookUp looks up all hosts of dns+ URLs, and makes r run the jobs of the addresses that
-// there are now. It reads no file.
-func (r *Runner) LookUp(ctx context.Context) {
-	if len(hostsOf(r.config.Targets)) == 0 || r.observers.draining.Load() {
-		return
-	}
-	r.observers.recorder.Update(telemetry.LookupFailures, float64(r.owned.refresh(ctx, r.config.Targets)))
-	now, before := r.owned.of(r.config), len(r.targets)
-	if reflect.DeepEqual(now, r.targets) {
-		return
-	}
-	jobs, err := Assemble(now, r.assets, r.dial, r.version)
-	if err != nil {
-		r.log.Error("the new addresses cannot be probed, keeping the previous ones", zap.Error(err))
-		return
-	}
-	r.targets = now
-	r.replace(jobs)
-	r.log.Info("addresses changed", zap.Int("targets", len(now)), zap.Int("before", before))
 }
 
 // Stop ends all probing: no more probes begin, and those that are still under way after
@@ -149,35 +157,30 @@ func (r *Runner) Stop(limit time.Duration) {
 // are left out are forgotten.
 func (r *Runner) replace(jobs []*Job) {
 	r.mu.Lock()
-	before := r.jobs
+	defer r.mu.Unlock()
+	before, changed := r.jobs, []*Job(nil)
 	r.jobs = nil
-	var changed []*Job
 	for _, j := range jobs {
 		i := slices.IndexFunc(before, func(old *runningJob) bool { return old.same(j) })
 		if i < 0 {
 			changed = append(changed, j)
 			continue
 		}
+		r.Observers.describe(before[i].Job)
 		r.jobs = append(r.jobs, before[i])
 		before = slices.Delete(before, i, i+1)
 	}
-	kept := slices.Clone(r.jobs)
 	for _, old := range before {
 		old.ended.Store(true)
 		old.stop()
+		r.running.Go(func() { r.forget(old) })
 	}
 	r.ending = append(r.ending, before...)
 	for _, j := range changed {
 		r.jobs = append(r.jobs, r.begin(j, slices.Clone(r.ending)))
 	}
-	r.budgets.forget(time.Now(), r.runs)
-	r.mu.Unlock()
-	for _, j := range kept {
-		r.observers.describe(j.Job)
-	}
-	for _, old := range before {
-		r.running.Go(func() { r.forget(old) })
-	}
+	now := time.Now() // a target that comes back on the same day has spent what it spent
+	maps.DeleteFunc(r.budgets, func(target string, spent *probe.Budget) bool { return spent.Unspent(now) && !r.runs(target) })
 }
 
 // runs reports whether a target is probed. The lock is held.
@@ -185,17 +188,17 @@ func (r *Runner) runs(target string) bool {
 	return slices.ContainsFunc(r.jobs, func(j *runningJob) bool { return j.has(target) })
 }
 
-// begin starts a job when all before have ended that probe the same targets; it inherits
+// begin starts a job when those before it that share a target have ended; it inherits
 // from all of them. The lock is held.
 func (r *Runner) begin(j *Job, before []*runningJob) *runningJob {
 	starts, stop := context.WithCancel(r.starts)
 	run := &runningJob{Job: j, stop: stop, done: make(chan struct{})}
-	for i, t := range j.Targets {
-		if t.WaitForReady > 0 {
-			j.Members[i].Hold()
+	for i, m := range j.Members {
+		m.Drain(r.Draining())
+		if j.Targets[i].WaitForReady > 0 {
+			m.Hold()
 		}
 	}
-	j.drain(r.observers.draining.Load())
 	for _, named := range []bool{false, true} { // what was learnt under the same name last: it is what counts
 		for _, old := range before {
 			if old.sharesTarget(j) == named {
@@ -204,7 +207,7 @@ func (r *Runner) begin(j *Job, before []*runningJob) *runningJob {
 		}
 	}
 	r.budgets.Give(j)
-	run.group = j.Group(r.observers.Attend(j))
+	run.group = j.Group(r.Observers.Attend(j))
 	r.running.Go(func() {
 		defer close(run.done)
 		for _, old := range before {
@@ -227,49 +230,26 @@ func (r *Runner) forget(old *runningJob) {
 	r.ending = slices.DeleteFunc(r.ending, func(j *runningJob) bool { return j == old })
 	for _, t := range old.Targets {
 		if !r.runs(t.Name) {
-			r.observers.forget(t.Name)
+			r.Observers.forget(t.Name)
 		}
 	}
 }
 
 // Drain makes every target's slots be skipped from now on, or ends that if they are
-// skipped already, and reports which. It is safe for concurrent use.
+// skipped already, and reports which.
 func (r *Runner) Drain() (draining bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	draining = !r.observers.draining.Load()
-	r.setDraining(draining)
+	draining = !r.Draining()
+	r.Observers.draining.Store(draining)
+	for _, j := range r.jobs {
+		for _, m := range j.Members {
+			m.Drain(draining)
+		}
+		r.Observers.describe(j.Job)
+	}
 	return draining
 }
 
 // Draining reports whether slots are skipped because of [Runner.Drain].
-func (r *Runner) Draining() bool { return r.observers.draining.Load() }
-
-// resume ends draining, if there is any.
-func (r *Runner) resume() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.observers.draining.Load() {
-		r.setDraining(false)
-		r.log.Info("no longer draining: the configuration was reloaded")
-	}
-}
-
-// setDraining is called with the lock held.
-func (r *Runner) setDraining(on bool) {
-	r.observers.draining.Store(on)
-	for _, j := range r.jobs {
-		j.drain(on)
-		r.observers.describe(j.Job)
-	}
-}
-
-// drain makes no member be asked any more, or ends that.
-func (j *Job) drain(on bool) {
-	for _, m := range j.Members {
-		m.Drain(on)
-	}
-}
-
-// Targets is how many targets are probed.
-func (r *Runner) Targets() int { return len(r.targets) }
+func (r *Runner) Draining() bool { return r.Observers.draining.Load() }

@@ -14,7 +14,7 @@ import (
 // exact is logged with its group and its place, and ends nothing.
 func TestRunnerSurvivesAPanic(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
-	r := &Runner{log: zap.New(core)}
+	r := &Runner{RunnerOptions: RunnerOptions{Log: zap.New(core)}}
 	r.fit(t.Context(), &Job{Plan: schedule.Plan{Name: "g"}}) // without a writer
 	told := logs.All()
 	if len(told) != 1 || told[0].Level != zapcore.ErrorLevel || told[0].ContextMap()["group"] != "g" || told[0].ContextMap()["stack"] == "" {

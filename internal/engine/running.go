@@ -26,7 +26,7 @@ func (r *Runner) probe(starts context.Context, j *runningJob) {
 	if _, held := first.Held(); !held {
 		r.fit(starts, j.Job)
 	}
-	r.observers.describe(j.Job)
+	r.Observers.describe(j.Job)
 	work := schedule.Job{
 		Plan: j.Plan,
 		Do: func(n uint64, due time.Time) {
@@ -50,13 +50,13 @@ func (r *Runner) probe(starts context.Context, j *runningJob) {
 func (r *Runner) fit(ctx context.Context, j *Job) {
 	var err error
 	r.surviving(j, func() { err = r.fitInTurn(ctx, j) })
-	group, because := zap.String("group", j.Plan.Name), zap.NamedError("because", err)
+	log := r.Log.With(zap.String("group", j.Plan.Name))
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(err, probe.ErrTooLong):
-		r.log.Warn("the server refuses to count the tokens of the prompt", group, because)
+		log.Warn("the server refused to count the tokens of the prompt", zap.Error(err))
 	default:
-		r.log.Info("prompt length is calibrated by the usage of the first probes", group, because)
+		log.Info("prompt length is calibrated by the usage of the first probes", zap.Error(err))
 	}
 }
 
@@ -65,7 +65,7 @@ func (r *Runner) fit(ctx context.Context, j *Job) {
 func (r *Runner) surviving(j *Job, f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("the prober panicked while it made prompts of the right length, please report it",
+			r.Log.Error("panic while writing prompts; please report it",
 				zap.String("group", j.Plan.Name), zap.Any("panic", p), zap.Stack("stack"))
 		}
 	}()
@@ -94,14 +94,14 @@ func (r *Runner) fitInTurn(ctx context.Context, j *Job) error {
 // others.
 func (r *Runner) admit(ctx context.Context, j *Job, i int) {
 	m, since := j.Members[i], time.Now()
-	log, limit := r.log.With(zap.String("target", m.Name())), j.Targets[i].WaitForReady
+	log, limit := r.Log.With(zap.String("target", m.Name())), j.Targets[i].WaitForReady
 	log.Info("waiting for the server to be ready", zap.Duration("limit", limit))
 	err := m.Await(ctx, limit)
 	if ctx.Err() != nil {
 		return
 	}
 	if err != nil {
-		log.Warn("the server is not ready and is probed all the same", zap.Duration("waited", time.Since(since)))
+		log.Warn("the server is not ready in time; probing it anyway", zap.Duration("waited", time.Since(since)))
 	} else {
 		log.Info("the server is ready", zap.Duration("waited", time.Since(since)))
 	}
@@ -109,5 +109,5 @@ func (r *Runner) admit(ctx context.Context, j *Job, i int) {
 		r.fit(ctx, j)
 	}
 	m.Admit()
-	r.observers.describe(j)
+	r.Observers.describe(j)
 }

@@ -64,7 +64,7 @@ func SampleOf(r *probe.Result) Sample {
 		}
 		return s
 	}
-	if r.Unspoilt() {
+	if r.TTFTValid() {
 		s.TTFT = secondsOf(r.TTFT())
 	}
 	s.TPOT, s.E2EL = secondsOf(r.TPOT()), secondsOf(r.E2EL())

@@ -87,7 +87,7 @@ func stalled() *probe.Result {
 func rejected() *probe.Result {
 	return &probe.Result{
 		Target: "gateway", Model: "gpt-4o", API: "openai-chat", Prompt: "warm",
-		Outcome: probe.Rejected, Status: 401, Elapsed: 61 * ms, Source: probe.FromNobody,
+		Outcome: probe.Rejected, Status: 401, Elapsed: 61 * ms, Source: probe.FromNothing,
 		Err: errors.New("HTTP 401: server error: invalid_request_error: invalid_api_key: Incorrect API key provided: ***. " +
 			"You can find your API key at https://platform.openai.com/account/api-keys."),
 		Timeline: probe.Timeline{Phases: probe.Phases{Connect: 8 * ms, TLS: 20 * ms, Wrote: 30 * ms, Header: 60 * ms}},
@@ -103,11 +103,11 @@ func TestWaterfall(t *testing.T) {
 
 	empty := answered(1, 1)
 	empty.Outcome, empty.Err = probe.Empty, errors.New("stream ended without a token")
-	empty.Timeline.Tokens, empty.Finish, empty.Source = nil, "stop", probe.FromNobody
+	empty.Timeline.Tokens, empty.Finish, empty.Source = nil, "stop", probe.FromNothing
 	empty.Usage = wire.Usage{Prompt: wire.Tokens(21000), Output: wire.Tokens(0)}
 
 	silent := answered(64, 0)
-	silent.Usage, silent.Source = wire.Usage{}, probe.FromNobody
+	silent.Usage, silent.Source = wire.Usage{}, probe.FromNothing
 	silent.Timeline.Phases.Reused = true
 	silent.Timeline.Phases.DNS, silent.Timeline.Phases.Connect, silent.Timeline.Phases.TLS = 0, 0, 0
 	silent.Warnings = []error{errors.New("the server did not say how many tokens it generated: no TPOT, no ITL")}
@@ -184,7 +184,7 @@ func TestHostileTextsAreHarmless(t *testing.T) {
 func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	one := answered(1, 1)
 	hidden := answered(3, 1)
-	hidden.Hidden, hidden.Source = true, probe.FromNobody
+	hidden.Hidden, hidden.Source = true, probe.FromNothing
 	together := answered(3, 1)
 	for i := range together.Timeline.Tokens {
 		together.Timeline.Tokens[i].At = 900 * ms

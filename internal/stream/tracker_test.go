@@ -108,6 +108,7 @@ func tapes() map[string]struct {
 	one("a long header", tape1().answer("HTTP/1.1 200 OK", "X: "+strings.Repeat("y", 1000), chunked).chunk("abc"))
 	one("lines ended by LF", tape1().raw("HTTP/1.1 200 OK\n"+chunked+"\n").raw("\n").after().chunk("abc"))
 	one("the next answer", tape1().answer("HTTP/1.1 200 OK", chunked).chunk("first").raw("0\r\n\r\n").answer("HTTP/1.1 200 OK", chunked).chunk("ab").chunk("c"))
+	one("after one that cannot have the body it tells of", tape1().answer("HTTP/1.1 304 Not Modified", "Content-Length: 5").answer("HTTP/1.1 204 No Content", chunked).answer("HTTP/1.1 200 OK", chunked).chunk("abc"))
 	one("after one without body", tape1().answer("HTTP/1.1 204 No Content").answer("HTTP/1.1 200 OK", "Content-Length: 0").answer("HTTP/1.1 200 OK", chunked).chunk("abc"))
 	two("HTTP/2", settled().headers(1).data(1, "data: a\n\n", 0).frame(8, 0, 1, "wind").data(1, "data: b\n\n", 0))
 	two("padding", settled().headers(1).data(1, "abc", 7).data(1, "", 2).data(1, "def", 1))
@@ -181,6 +182,8 @@ func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 	for name, text := range map[string]string{
 		"a body until the end":    "HTTP/1.1 200 OK\r\nServer: x\r\n\r\ndata: a\n\n",
 		"another protocol":        "SSH-2.0-OpenSSH\r\n",
+		"a header without end":    "HTTP/1.1 200 OK\r\nX: " + strings.Repeat("y", 1<<21),
+		"a status that is none":   "HTTP/1.1 OK\r\n\r\n",
 		"TLS":                     "\x16\x03\x01\x02\x00\x01\n",
 		"TLS after CONNECT":       "HTTP/1.1 200 Connection established\r\nContent-Length: 0\r\n\r\n\x16\x03\x01\x02\x00\n",
 		"a length that is none":   "HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",

@@ -37,7 +37,7 @@ func uncached(r *probe.Result) bool { return succeeded(r) && r.Cache != probe.Ca
 
 // validTTFT admits successes whose first token was seen and not cached contrary to
 // plan.
-func validTTFT(r *probe.Result) bool { return succeeded(r) && r.Unspoilt() }
+func validTTFT(r *probe.Result) bool { return succeeded(r) && r.TTFTValid() }
 
 // gaps are durations that a result has many of. The first of the longest is marked.
 func gaps(all func(*probe.Result) iter.Seq[time.Duration]) source {

@@ -71,15 +71,8 @@ func readEvent(frame []byte) (d Delta) {
 // addBlock adds the text of a content block, or of its growth. Signatures and
 // citations are none.
 func (d *Delta) addBlock(block []byte) {
-	d.Choice = true
-	fields(block, func(key, value []byte) {
-		switch string(key) {
-		case "text", "partial_json":
-			d.Text = join(d.Text, textIn(value))
-		case "thinking":
-			d.Reasoning = textIn(value)
-		}
-	})
+	d.Choice, d.Reasoning = true, textIn(member(block, "thinking"))
+	d.Text = join(textIn(member(block, "text")), textIn(member(block, "partial_json")))
 }
 
 // messagesUsage reads a usage object of the Messages API. Its input_tokens are

@@ -142,13 +142,13 @@ func names(text string, f Field) bool {
 	case f == FieldMaxCompletionTokens && (instead || strings.Contains(text, "too large")):
 		return false
 	}
-	return hasWord(text, string(f)) || slices.ContainsFunc(aliases[f], func(word string) bool { return hasWord(text, word) })
+	return hasWord(text, string(f)) || aliases[f] != "" && hasWord(text, aliases[f])
 }
 
 // aliases are the names that some servers know a field by. The list is only read.
-var aliases = map[Field][]string{
-	FieldMinTokens: {"min_new_tokens"}, // SGLang, LMDeploy
-	FieldCacheSalt: {"extra_key"},      // SGLang
+var aliases = map[Field]string{
+	FieldMinTokens: "min_new_tokens", // SGLang, LMDeploy
+	FieldCacheSalt: "extra_key",      // SGLang
 }
 
 // hasWord reports whether text holds word with no letter, digit or underscore

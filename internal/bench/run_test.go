@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
@@ -47,23 +46,19 @@ func newRig(t *testing.T, configs map[string]sim.Config) *rig {
 	return r
 }
 
-// bench runs a wish on the named servers and returns what came of it.
-func (r *rig) bench(t *testing.T, names []string, wish bench.Wish, settings map[string]string) report.Document {
+// bench runs a bench on the named servers and returns what came of it.
+func (r *rig) bench(t *testing.T, names []string, o Options, settings map[string]string) report.Document {
 	t.Helper()
-	run := newBenchRun(r.plan(t, names, wish, settings), io.Discard, io.Discard)
+	run := newRun(r.setup(t, names, o, settings, io.Discard, io.Discard))
 	if err := run.all(t.Context()); err != nil {
 		t.Error(err)
 	}
 	return run.document
 }
 
-// plan is a wish on the named servers.
-func (r *rig) plan(t *testing.T, names []string, wish bench.Wish, settings map[string]string) *benchPlan {
+// setup is a bench on the named servers.
+func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string]string, out, errs io.Writer) Setup {
 	t.Helper()
-	p := &benchPlan{
-		benchmark: benchmark{format: "text", every: 0}, wish: wish, assets: engine.NewAssets(config.ReadFile),
-		dial: func(ctx context.Context, _, address string) (net.Conn, error) { return r.listeners[address].Dial(ctx) },
-	}
 	var given []string
 	for _, name := range names {
 		given = append(given, name+"=http://"+name)
@@ -76,12 +71,28 @@ func (r *rig) plan(t *testing.T, names []string, wish bench.Wish, settings map[s
 	for i := range c.Targets {
 		c.Targets[i].MaxInFlight, c.Targets[i].BackoffLimit = math.MaxInt, 0
 	}
-	p.lengths = []*config.Config{c}
-	return p
+	if o.Format == "" {
+		o.Format = "text"
+	}
+	return Setup{
+		Plan:   &Plan{Options: o, Lengths: []*config.Config{c}},
+		Assets: engine.NewAssets(config.ReadFile),
+		Dial:   func(ctx context.Context, _, address string) (net.Conn, error) { return r.listeners[address].Dial(ctx) },
+		Screen: report.NewScreen(out, errs, o.Format), Out: out,
+	}
 }
 
 func simConfig(t *testing.T, profileName string, seed uint64) sim.Config {
 	return sim.Config{Profile: profile(t, profileName), Seed: seed}
+}
+
+func profile(t *testing.T, name string) sim.Profile {
+	t.Helper()
+	p, err := sim.ParseProfile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // line is what a comparison says of a quantity.
@@ -107,7 +118,7 @@ func within(t *testing.T, what string, i report.Interval, value float64) {
 // stacks compares the two measured stacks, ten rounds at 0.1 QPS of 21,000 tokens.
 func stacks(t *testing.T) (report.Document, *rig) {
 	r := newRig(t, map[string]sim.Config{"production-stack": simConfig(t, "production-stack", 1), "ray-serve": simConfig(t, "ray-serve", 2)})
-	return r.bench(t, []string{"production-stack", "ray-serve"}, bench.Wish{Requests: 10}, map[string]string{}), r
+	return r.bench(t, []string{"production-stack", "ray-serve"}, Options{Requests: 10}, map[string]string{}), r
 }
 
 // TestTwoStacks holds that a comparison finds what the simulated stacks were made
@@ -158,7 +169,7 @@ func TestAServerThatFails(t *testing.T) {
 		if err := r.servers["ill"].SetFault(sim.Fault{Status: 503}); err != nil {
 			t.Fatal(err)
 		}
-		d := r.bench(t, []string{"ill", "well"}, bench.Wish{Requests: 4, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "80"})
+		d := r.bench(t, []string{"ill", "well"}, Options{Requests: 4, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "80"})
 		ill, well := d.Summaries[0], d.Summaries[1]
 		if ill.Outcomes[probe.Overloaded] != 4 || ill.TTFT.Count != 0 || well.Succeeded() != 4 {
 			t.Errorf("ill %v with %d TTFT, well %v", ill.Outcomes, ill.TTFT.Count, well.Outcomes)
@@ -175,13 +186,11 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 	for format, want := range map[string]string{"text": "Successful requests:                     3 ", "json": `"succeeded_requests": 3`} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
-			p := r.plan(t, []string{"it"}, bench.Wish{Requests: 10}, map[string]string{})
-			p.format = format
 			ctx, stop := context.WithTimeout(t.Context(), 31500*time.Millisecond)
 			defer stop()
 			var out, errs strings.Builder
-			err := p.run(ctx, &out, &errs)
-			if !errors.Is(err, errFailed) || !strings.Contains(errs.String(), "interrupted") || !strings.Contains(out.String(), want) {
+			err := Run(ctx, r.setup(t, []string{"it"}, Options{Requests: 10, Format: format}, map[string]string{}, &out, &errs))
+			if !errors.Is(err, ErrFailed) || !strings.Contains(errs.String(), "interrupted") || !strings.Contains(out.String(), want) {
 				t.Errorf("%v\n%s%s", err, errs.String(), out.String())
 			}
 			if cut := "1 request canceled at the end of the run: not counted"; !strings.Contains(out.String(), cut) {
@@ -198,7 +207,7 @@ func TestPromptsOfOtherLengthsAreTold(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
 			settings := map[string]string{"PROMPT_TOKENS": "300", "PROMPT": workload, "SESSION_USERS": "2"}
-			d := r.bench(t, []string{"it"}, bench.Wish{Requests: 6, AtOnce: 1, Unpaced: true}, settings)
+			d := r.bench(t, []string{"it"}, Options{Requests: 6, Concurrency: 1, Unpaced: true}, settings)
 			if told := strings.Contains(strings.Join(d.Summaries[0].Warnings, "\n"), "tokens where 300 were asked"); told != want {
 				t.Errorf("%s: told %t: %q", workload, told, d.Summaries[0].Warnings)
 			}
@@ -222,7 +231,7 @@ func TestTwoWaysToOneServer(t *testing.T) {
 			test.server.Profile, test.server.Seed = profile(t, "production-stack"), 1
 			r := newRig(t, map[string]sim.Config{"a": test.server})
 			r.listeners["b:80"] = r.listeners["a:80"]
-			d := r.bench(t, []string{"a", "b"}, bench.Wish{Requests: 8, AtOnce: 1, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "2000", "MAX_TOKENS": "10"})
+			d := r.bench(t, []string{"a", "b"}, Options{Requests: 8, Concurrency: 1, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "2000", "MAX_TOKENS": "10"})
 			var metrics []string
 			for _, l := range d.Comparisons[0].Lines {
 				metrics = append(metrics, l.Metric)
@@ -242,8 +251,6 @@ func TestTwoWaysToOneServer(t *testing.T) {
 func TestFailedRequestsAreExplained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
-		p := r.plan(t, []string{"it"}, bench.Wish{Requests: 3}, map[string]string{"PROMPT_TOKENS": "2000"})
-		p.format = "json"
 		down := time.AfterFunc(100*time.Millisecond, func() { // the warm-up is under way by then
 			if err := r.servers["it"].SetFault(sim.Fault{Status: 503}); err != nil {
 				t.Error(err)
@@ -251,7 +258,8 @@ func TestFailedRequestsAreExplained(t *testing.T) {
 		})
 		defer down.Stop()
 		var out, errs strings.Builder
-		if err := p.run(t.Context(), &out, &errs); !errors.Is(err, errFailed) {
+		setup := r.setup(t, []string{"it"}, Options{Requests: 3, Format: "json"}, map[string]string{"PROMPT_TOKENS": "2000"}, &out, &errs)
+		if err := Run(t.Context(), setup); !errors.Is(err, ErrFailed) {
 			t.Errorf("the run ended with %v", err)
 		}
 		for _, want := range []string{`"failed_requests": 3,`, `"outcome": "overloaded",`, `"requests": 3,`, `"error": "HTTP 503`, `"hint": "other clients`} {
@@ -278,9 +286,8 @@ func TestLostResultsAreAFailure(t *testing.T) {
 	for _, format := range []string{"text", "json", "csv", "markdown"} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
-			p := r.plan(t, []string{"it"}, bench.Wish{Requests: 1, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "80"})
-			p.format = format
-			if err := p.run(t.Context(), full{}, io.Discard); !errors.Is(err, errFull) {
+			setup := r.setup(t, []string{"it"}, Options{Requests: 1, Unpaced: true, Format: format}, map[string]string{"PROMPT_TOKENS": "80"}, full{}, io.Discard)
+			if err := Run(t.Context(), setup); !errors.Is(err, errFull) {
 				t.Errorf("%s: %v", format, err)
 			}
 		})
@@ -291,9 +298,8 @@ func TestLostResultsAreAFailure(t *testing.T) {
 func TestProgressIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
-		p := r.plan(t, []string{"it"}, bench.Wish{Requests: 10}, map[string]string{})
 		var errs strings.Builder
-		if err := p.run(t.Context(), io.Discard, &errs); err != nil {
+		if err := Run(t.Context(), r.setup(t, []string{"it"}, Options{Requests: 10}, map[string]string{}, io.Discard, &errs)); err != nil {
 			t.Error(err)
 		}
 		want := "0.1 QPS  3/10  0:30  ETA 1:10\n"

@@ -1,6 +1,6 @@
 //go:build !race
 
-package main
+package bench
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
 )
@@ -86,7 +85,7 @@ func TestLadders(t *testing.T) {
 					steps = append(steps, want.requests)
 				}
 				r := newRig(t, map[string]sim.Config{"it": simConfig(t, l.profile, 1)})
-				d := r.bench(t, []string{"it"}, bench.Wish{Ladder: steps}, map[string]string{
+				d := r.bench(t, []string{"it"}, Options{Ladder: steps}, map[string]string{
 					"PROMPT_TOKENS": l.tokens, "MAX_TOKENS": l.answer, "TIMEOUT": "30m", "STALL_TIMEOUT": "30m",
 				})
 				for i, want := range l.rungs {
@@ -112,7 +111,7 @@ func TestLongPromptsQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "tgi-ladder", 1)})
-		d := r.bench(t, []string{"it"}, bench.Wish{Ladder: []int{1, 2, 4, 8, 16, 32, 64}}, map[string]string{
+		d := r.bench(t, []string{"it"}, Options{Ladder: []int{1, 2, 4, 8, 16, 32, 64}}, map[string]string{
 			"PROMPT_TOKENS": "10000", "MAX_TOKENS": "58", "TIMEOUT": "30m", "STALL_TIMEOUT": "30m",
 		})
 		alone := d.Summaries[0].TTFT.Mean
@@ -157,7 +156,7 @@ func twin(t *testing.T, seed uint64, rounds int, tokens string, fault sim.Fault)
 		if err := r.servers["b"].SetFault(fault); err != nil {
 			t.Fatal(err)
 		}
-		c := r.bench(t, []string{"a", "b"}, bench.Wish{Requests: rounds}, map[string]string{"PROMPT_TOKENS": tokens}).Comparisons[0]
+		c := r.bench(t, []string{"a", "b"}, Options{Requests: rounds}, map[string]string{"PROMPT_TOKENS": tokens}).Comparisons[0]
 		for _, l := range c.Lines {
 			anything = anything || l.Shown
 		}

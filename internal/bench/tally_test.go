@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-func TestShared(t *testing.T) {
+func TestSharedCache(t *testing.T) {
 	for name, test := range map[string]struct {
 		url, server string
 		workload    prompt.Workload
@@ -33,7 +33,7 @@ func TestShared(t *testing.T) {
 			Members: []*probe.Member{nil, probe.NewMember(target, "m", 1, probe.NewBudget(0))},
 			Prompts: prompt.Options{Workload: test.workload},
 		}}
-		if warned := counted.shared(1) != nil; warned != test.warned {
+		if warned := counted.sharedCache(1) != nil; warned != test.warned {
 			t.Errorf("%s: warned %t", name, warned)
 		}
 	}
