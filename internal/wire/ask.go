@@ -38,18 +38,13 @@ func (a Ask) conversation() []Turn {
 	return append(slices.Clone(a.Turns), Turn{Role: "user", Text: a.Prompt})
 }
 
-// text is the whole conversation as one text, for APIs that know no turns.
+// text is the whole conversation as one text, for APIs without turns.
 func (a Ask) text() string {
-	if len(a.Turns) == 0 {
-		return a.Prompt
+	var texts []string
+	for _, t := range a.conversation() {
+		texts = append(texts, t.Text)
 	}
-	var b strings.Builder
-	for _, t := range a.Turns {
-		b.WriteString(t.Text)
-		b.WriteString("\n\n")
-	}
-	b.WriteString(a.Prompt)
-	return b.String()
+	return strings.Join(texts, "\n\n")
 }
 
 // Omits reports whether field f is not to be sent: the server is known to reject
