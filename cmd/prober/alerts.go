@@ -43,7 +43,7 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 			rules, file, err := alerts.RulesAs(format)
 			switch {
 			case errors.Is(err, alerts.ErrFormat):
-				return config.Problems{{Place: place("format", format), Text: "unknown", Hint: "want " + strings.Join(alerts.Formats(), " or ")}}
+				return config.Problems{{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want " + strings.Join(alerts.Formats(), " or ")}}
 			case err != nil:
 				return err
 			case toFiles && dir == "":

@@ -1,51 +1,45 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/llm-prober/prober/internal/bench"
+	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/report"
 )
 
-// A benchmark is what the bench verb was told, but for the configuration.
-type benchmark struct {
-	requests    int
-	duration    time.Duration
-	concurrency int
-	ladder      []int
-	every       time.Duration
-	format      string
-	plot        string
-}
-
 func newBench() *cobra.Command {
-	var b benchmark
+	var o bench.Options
 	cmd := &cobra.Command{
 		Use:   "bench [[NAME=]URL…]",
-		Short: "Measure a finite run and print the tables people know; several targets are compared",
-		Long: `Bench sends a finite number of requests, measured as all probes are, and prints the block
-of vLLM's benchmark_serving. Without more it asks ten times at the configured rate.
+		Short: "Measure a finite run and print vLLM's benchmark_serving table; several targets are compared",
+		Long: `Bench sends a finite number of requests, measured as all probes are, and prints vLLM's
+benchmark_serving table. By default it sends ten requests at the configured rate.
 
   --qps X             requests begin by the clock, X per second and target, however late
                       the answers are; a comparison of ten rounds at --qps 1 measures what
                       one at --qps 0.1 does, in a tenth of the time
   --qps inf           as many as --requests says, all at once
-  --concurrency N     so many at a time; with --qps the most that may be under way
-  --ladder 1,2,4      a step each: so many at once, or with --requests or --duration so
-                      many at a time
+  --concurrency N     a closed loop of N requests; with --qps the most that may be in flight
+  --ladder 1,2,4      a step each: so many requests at once, or with --requests or
+                      --duration a closed loop of that concurrency
   --prompt-tokens A,B all of that for each length
 
 Several URLs, or several targets of one group, are compared: they answer the same prompts,
 by the clock in rounds one after another, else one target after the other. Each request
-has its line (unless more than 16 are under way), each target a block every --every, and
-the end says what the differences are, with a confidence interval from the pairs.
-Comparisons are of the first with each other target.
+has a line (unless more than 16 are in flight), each target a block every --every, and at
+the end come each difference, its confidence interval and whether it is significant. The
+first target is compared with each other one.
 
 Before the first step of each length the targets are asked until the prompt's length is
-exact, once at least; those requests are not counted. Ctrl-C prints what was measured so
-far. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are exported as those of run are.
+exact, at least once; those warm-up requests are not counted. Ctrl-C prints what was
+measured so far. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are exported as those of
+run are.
 
 Exit code: 0 if the run was finished and some request succeeded, 1 if not, 2 for usage or
 configuration.`,
@@ -53,30 +47,23 @@ configuration.`,
   prober bench http://localhost:8000 --ladder 1,2,4,8,16,32 --prompt-tokens 80,10000 --plot ladder.html
   prober bench left=http://localhost:8801 right=http://localhost:8802 --requests 10`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			plan, err := b.plan(cmd, urls)
+			assets := engine.NewAssets(config.ReadFile)
+			load := func(settings map[string]string) (*config.Config, error) { return loadConfig(settings, urls, assets) }
+			plan, err := bench.Parse(o, cmd.Flags().Changed, overrides(cmd), urls, load)
 			if err != nil {
 				return err
 			}
-			for _, c := range plan.lengths {
-				c.Targets = engine.Present(cmd.Context(), c)
-			}
-			return plan.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return runBench(cmd, plan, assets)
 		},
 	}
-	b.flags(cmd)
-	return cmd
-}
-
-// flags gives cmd the flags of a bench.
-func (b *benchmark) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.IntVar(&b.requests, "requests", 0, "requests of each target in a step (default 10, or 10 times --concurrency)")
-	flags.DurationVar(&b.duration, "duration", 0, "time within which the requests of a step begin")
-	flags.IntVar(&b.concurrency, "concurrency", 0, "requests of a target under way at a time")
-	flags.IntSliceVar(&b.ladder, "ladder", nil, "steps of so many requests at once: 1,2,4,8")
-	flags.DurationVar(&b.every, "every", 30*time.Second, "time between blocks of a comparison under way; 0 for none")
-	flags.StringVar(&b.format, "format", "text", "text, json, csv or markdown")
-	flags.StringVar(&b.plot, "plot", "", "file to draw to, .svg or .html: distributions and time-line, or the curves of a ladder")
+	flags.IntVar(&o.Requests, "requests", 0, "requests of each target in a step (default 10, or 10 times --concurrency)")
+	flags.DurationVar(&o.Duration, "duration", 0, "time within which the requests of a step begin")
+	flags.IntVar(&o.Concurrency, "concurrency", 0, "requests of a target in flight")
+	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps of so many requests at once: 1,2,4,8")
+	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between blocks of a comparison under way; 0 for none")
+	flags.StringVar(&o.Format, "format", "text", "text, json, csv or markdown")
+	flags.StringVar(&o.Plot, "plot", "", "file to draw to, .svg or .html: distributions and time-line, or the curves of a ladder")
 	addConfigFlags(cmd)
 	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock; PROBER_QPS"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000; PROBER_PROMPT_TOKENS"
@@ -86,4 +73,27 @@ func (b *benchmark) flags(cmd *cobra.Command) {
 		}
 		return pflag.NormalizedName(name)
 	})
+	return cmd
+}
+
+// runBench runs a plan, and exports its requests over OTLP if that is configured.
+func runBench(cmd *cobra.Command, plan *bench.Plan, assets *engine.Assets) error {
+	out, errs, build := cmd.OutOrStdout(), cmd.ErrOrStderr(), buildInfo()
+	observers, err := engine.NewObservers(cmd.Context(), engine.ObserverOptions{
+		Config: plan.Lengths[0], Build: build, Log: newLog(errs, "warn", "console"),
+	})
+	if err != nil {
+		return err
+	}
+	if !observers.Exporting() {
+		observers = nil
+	}
+	err = bench.Run(cmd.Context(), bench.Setup{
+		Plan: plan, Assets: assets, Observers: observers, Version: build.Version,
+		Screen: report.NewScreen(out, errs, plan.Format), Out: out,
+	})
+	if errors.Is(err, bench.ErrFailed) {
+		return errFailed
+	}
+	return err
 }

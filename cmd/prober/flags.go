@@ -48,7 +48,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := invalid.GetFlag()
-		problem := config.Problem{Place: place(f.Name, invalid.GetValue()), Text: "cannot be read as " + f.Value.Type()}
+		problem := config.Problem{Place: config.FlagPlace(f.Name, invalid.GetValue()), Text: "cannot be read as " + f.Value.Type()}
 		switch f.Value.Type() {
 		case "int", "uint64":
 			problem.Text, problem.Hint = "not a whole number", "want a number, for example 10"

@@ -2,11 +2,11 @@ package main
 
 import (
 	"io"
-	"os"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	"golang.org/x/term"
+
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // newLog returns a log of the given level and format to w. Without a format it
@@ -16,7 +16,7 @@ func newLog(w io.Writer, level, format string) *zap.Logger {
 	if err != nil {
 		least = zapcore.InfoLevel // the configuration is validated: this is the default
 	}
-	if format == "" && isTerminal(w) {
+	if format == "" && report.IsTerminal(w) {
 		format = "console"
 	}
 	encoding := zap.NewProductionEncoderConfig()
@@ -28,10 +28,4 @@ func newLog(w io.Writer, level, format string) *zap.Logger {
 		encoder = zapcore.NewConsoleEncoder(encoding)
 	}
 	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), least))
-}
-
-// isTerminal reports whether w is one.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -29,7 +29,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
-	stream.KeepStamping() // to the end
+	stream.EnableTimestamps() // until the process ends
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

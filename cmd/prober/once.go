@@ -79,6 +79,6 @@ func shower(w io.Writer, format string) func(*probe.Result) error {
 		encoder := json.NewEncoder(w)
 		return func(r *probe.Result) error { return encoder.Encode(r.Account()) }
 	}
-	width, color := terminal(w)
+	width, color := report.Terminal(w)
 	return func(r *probe.Result) error { return report.Waterfall(w, r, width, color) }
 }

@@ -31,7 +31,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			query, problems := r.Parse(time.Now())
-			if problems = append(problems, checkTables(format, picture)...); problems != nil {
+			if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
 				return problems
 			}
 			answer, err := query.Run(cmd.Context())
@@ -40,7 +40,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			}
 			out := cmd.OutOrStdout()
 			if format == "text" {
-				width, color := terminal(out)
+				width, color := report.Terminal(out)
 				err = answer.WriteText(out, width, color)
 			} else {
 				err = report.WriteAs(out, format, answer.Document)

@@ -73,7 +73,7 @@ func (s simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	file, err := os.Create(s.logWrites)
 	if err != nil {
-		return config.Problems{{Place: place("log-writes", s.logWrites), Text: err.Error(), Hint: "want a file that can be written"}}
+		return config.Problems{{Place: config.FlagPlace("log-writes", s.logWrites), Text: err.Error(), Hint: "want a file that can be written"}}
 	}
 	s.Log = sim.NewWriteLog(file)
 	served := s.serve(ctx, stdout)
@@ -103,7 +103,7 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 	var problems config.Problems
 	check := func(flag string, value any, err error) {
 		if err != nil {
-			problems = append(problems, config.Problem{Place: place(flag, value), Text: err.Error()})
+			problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: err.Error()})
 		}
 	}
 	if s.API != "" {

@@ -58,7 +58,7 @@ func seriesNames(records []Record) []string {
 
 func spreadChart(name string) plot.Chart {
 	return plot.Chart{
-		Title: name + ": share of samples at most so long",
+		Title: name + " distribution (CDF)",
 		X:     plot.Axis{Label: name, Unit: plot.Second},
 		Y:     plot.Axis{Label: "share of samples", Unit: plot.Percent},
 	}

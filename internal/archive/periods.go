@@ -39,7 +39,7 @@ func (a *Archive) Compare(ctx context.Context, x, y Record) (report.Comparison, 
 	}
 	n := periods(x, y)
 	if n < leastPeriods {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("too little is stored to tell: %d periods of %d requests and %d scrapes at least are needed, "+
+		c.Warnings = append(c.Warnings, fmt.Sprintf("too little data to compare: at least %d periods of %d requests and %d scrapes each are needed, "+
 			"there are %s and %s requests", leastPeriods, probesInPeriod, scrapesInEach, format.Grouped(x.Summary.Succeeded()), format.Grouped(y.Summary.Succeeded())))
 		return medians(report.Compare(c, nil), x, y), nil
 	}
@@ -51,7 +51,7 @@ func (a *Archive) Compare(ctx context.Context, x, y Record) (report.Comparison, 
 	if x.Range.Length() != y.Range.Length() {
 		c.Pair += " and " + length(y.Range.Length()/time.Duration(n))
 	}
-	c.Warnings = append(c.Warnings, fmt.Sprintf("differences are of means of %d periods; medians are of all samples, to a bucket", n))
+	c.Warnings = append(c.Warnings, fmt.Sprintf("differences are between the means of %d periods; medians are of all samples, exact to a bucket", n))
 	if empty > 0 {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d periods have no sample on one side, and are left out", empty, n))
 	}

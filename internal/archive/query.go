@@ -60,7 +60,7 @@ func (a *Archive) instant(ctx context.Context, expr string, at time.Time) (model
 	value, warnings, _, err := a.api.Query(ctx, expr, at)
 	a.warn(warnings)
 	if err != nil {
-		return nil, a.failed(fmt.Sprintf("ask %q at %s", expr, at.UTC().Format(time.RFC3339Nano)), err)
+		return nil, a.failed(fmt.Sprintf("query %q at %s", expr, at.UTC().Format(time.RFC3339Nano)), err)
 	}
 	return value, nil
 }
@@ -76,7 +76,7 @@ func (a *Archive) steps(ctx context.Context, expr string, r v1.Range) (model.Mat
 		err = fmt.Errorf("the answer is a %s, want a matrix", value.Type())
 	}
 	if err != nil {
-		return nil, a.failed(fmt.Sprintf("ask %q from %s to %s", expr, r.Start.UTC().Format(time.RFC3339), r.End.UTC().Format(time.RFC3339)), err)
+		return nil, a.failed(fmt.Sprintf("query %q from %s to %s", expr, r.Start.UTC().Format(time.RFC3339), r.End.UTC().Format(time.RFC3339)), err)
 	}
 	return matrix, nil
 }
@@ -108,7 +108,7 @@ func (a *Archive) failed(asked string, err error) error {
 	if sent, ok := errors.AsType[*url.Error](err); ok {
 		err = sent.Err
 	}
-	return fmt.Errorf("%s of Prometheus at %s: %w", asked, a.place, &askError{err: err})
+	return fmt.Errorf("%s at Prometheus %s: %w", asked, a.place, &askError{err: err})
 }
 
 // An askError is an error of a question with a hint.
@@ -139,7 +139,7 @@ func (e *askError) hint() string {
 	}
 	switch told.Type {
 	case v1.ErrBadResponse:
-		return "the answer is not that of a Prometheus: check the URL, and whether a login page stands before it"
+		return "the answer is not from a Prometheus: check the URL, and whether a login page is in front of it"
 	case v1.ErrTimeout, v1.ErrExec:
 		return "if that is a limit of the server, choose a shorter range (--from, --to) or one target (--target)"
 	}
@@ -149,7 +149,7 @@ func (e *askError) hint() string {
 // hints are for the statuses that the client tells in words.
 var hints = map[string]string{
 	": 401": "it wants credentials: give a bearer token with --prometheus-token-file",
-	": 403": "these credentials may not ask it: check --prometheus-token-file",
+	": 403": "these credentials are not allowed to query it: check --prometheus-token-file",
 	": 404": "there is no Prometheus API below that URL: give it as in a browser, without /api/v1 or /graph",
 	": 405": "there is no Prometheus API below that URL: give it as in a browser, without /api/v1 or /graph",
 }

@@ -36,8 +36,8 @@ func TestErrors(t *testing.T) {
 		"no Prometheus":   {answers(404, "text/plain", "404 page not found"), []string{"404", "no Prometheus API below that URL"}},
 		"no credentials":  {answers(401, "text/plain", "Unauthorized"), []string{"401", "--prometheus-token-file"}},
 		"wrong ones":      {answers(403, "text/html", "<html>no</html>"), []string{"403", "check --prometheus-token-file"}},
-		"a login page":    {answers(200, "text/html", "<html>log in</html>"), []string{"not that of a Prometheus", "login page"}},
-		"an empty answer": {answers(200, "application/json", ""), []string{"not that of a Prometheus"}},
+		"a login page":    {answers(200, "text/html", "<html>log in</html>"), []string{"not from a Prometheus", "login page"}},
+		"an empty answer": {answers(200, "application/json", ""), []string{"not from a Prometheus"}},
 		"too many samples": {
 			answers(422, "application/json", `{"status":"error","errorType":"execution","error":"query processing would load too many samples into memory in query execution"}`),
 			[]string{"too many samples", "shorter range"},
@@ -55,7 +55,7 @@ func TestErrors(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			for _, want := range append(test.want, `ask "count_over_time(c{a=\"b\"}[360000ms])" from 2026-10-31T`, a.place) {
+			for _, want := range append(test.want, `query "count_over_time(c{a=\"b\"}[360000ms])" from 2026-10-31T`, a.place) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%v\nhas no %q", err, want)
 				}

@@ -156,7 +156,7 @@ func TestRecords(t *testing.T) {
 	if q, _ := s.TTFT.At(0.5); q.Low < 0.1 || q.High/q.Low > 1.05 || q.Value < q.Low || q.Value > q.High {
 		t.Errorf("%+v", q)
 	}
-	said(t, s, "tokens are also those of the 144 failed requests")
+	said(t, s, "token counts include the 144 failed requests")
 
 	s = got[1].Summary
 	if s.Outcomes[probe.OK] != 1440 || s.TPOT.Count != 1440 || math.Abs(s.TPOT.Mean-0.010428) > 1e-5 {
@@ -207,13 +207,13 @@ func TestWarnings(t *testing.T) {
 		f    *fake
 		want []string
 	}{
-		"read late":          {world(slow), []string{"144 of the 1,440 requests were read late, by the prober and not from a late server: no ITL of them"}},
+		"read late":          {world(slow), []string{"144 of the 1,440 requests were read too late by the prober: excluded from ITL"}},
 		"all well":           {world(usual("a")), nil},
-		"two ways":           {world(usual("a"), twice), []string{"counts are the sum of what came by 2 ways (instance=10.0.0.1:9464, job=again; instance=10.0.0.1:9464, job=prober): "}},
+		"two ways":           {world(usual("a"), twice), []string{"counts are the sum of 2 sources (instance=10.0.0.1:9464, job=again; instance=10.0.0.1:9464, job=prober): "}},
 		"rare scrapes":       {rare, nil},
 		"another instance":   {world(leaving, moved), nil},
-		"part of the range":  {world(late), []string{"nothing is stored of 3h50m of the range's 6h; the longest gap is from about 2026-11-01 00:00:00 UTC to 2026-11-01 0"}},
-		"counted before":     {&fake{series: olden}, []string{"100 of the 480 requests had been counted when", "nothing is stored of "}},
+		"part of the range":  {world(late), []string{"there is no data for 3h50m of the range's 6h; the longest gap is from about 2026-11-01 00:00:00 UTC to 2026-11-01 0"}},
+		"counted before":     {&fake{series: olden}, []string{"100 of the 480 requests were already counted when", "there is no data for "}},
 		"classic and native": {world(first, second), []string{"TTFT has native buckets of 476 samples and classic ones of 961: the classic ones are taken", "TPOT has", "E2EL has", "TTFT, TPOT, E2EL from classic"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -224,7 +224,7 @@ func TestWarnings(t *testing.T) {
 	short := Range{From: midnight.Add(time.Hour), To: midnight.Add(time.Hour + 5*time.Minute)} // of one window
 	said(t, records(t, world(usual("a")), Filter{}, short)[0].Summary)
 	said(t, records(t, world(usual("a"), twice), Filter{}, short)[0].Summary,
-		"counts are the sum of what came by 2 ways (instance=10.0.0.1:9464, job=again; instance=10.0.0.1:9464, job=prober): if that is one prober that was not restarted, choose")
+		"counts are the sum of 2 sources (instance=10.0.0.1:9464, job=again; instance=10.0.0.1:9464, job=prober): if these are one prober that was not restarted, choose")
 	got := records(t, world(usual("a"), twice), Filter{}, hours(6))
 	if n := got[0].Summary.Succeeded(); n != 2880 {
 		t.Errorf("%d requests by both ways", n)
@@ -277,15 +277,15 @@ func TestAbsent(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"nothing is stored of target b from 2026-11-01 00:00:00 UTC to 2026-11-01 01:00:00 UTC in Prometheus at http://",
-		`looked for llm_probe_probes_total{target="b",prompt="cold"}`, "there is data, to the day, of a (between ",
+		"no data of target b from 2026-11-01 00:00:00 UTC to 2026-11-01 01:00:00 UTC in Prometheus at http://",
+		`looked for llm_probe_probes_total{target="b",prompt="cold"}`, "there is data, by day, of a (between ",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nhas no %q", err, want)
 		}
 	}
 	_, err = (&fake{}).open(t).Records(t.Context(), Filter{}, hours(1))
-	if err == nil || !strings.Contains(err.Error(), "nothing is stored of any target") || !strings.Contains(err.Error(), "check that this Prometheus scrapes a prober") {
+	if err == nil || !strings.Contains(err.Error(), "no data of any target") || !strings.Contains(err.Error(), "check that this Prometheus scrapes a prober") {
 		t.Error(err)
 	}
 }
@@ -306,7 +306,7 @@ func TestCompare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.A != "a" || c.B != "b" || c.Pair != "period of 18m" || len(c.Lines) != 3 || !strings.HasPrefix(c.Warnings[0], "differences are of means of 20 periods") {
+		if c.A != "a" || c.B != "b" || c.Pair != "period of 18m" || len(c.Lines) != 3 || !strings.HasPrefix(c.Warnings[0], "differences are between the means of 20 periods") {
 			t.Fatalf("%+v", c)
 		}
 		for i, scale := range []float64{1, 0.1, 10} {
@@ -351,7 +351,7 @@ func TestCompareLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := archive.Compare(t.Context(), got[0], got[1])
-	if err != nil || c.Lines != nil || !strings.HasPrefix(c.Warnings[0], "too little is stored to tell: 8 periods of 10 requests") {
+	if err != nil || c.Lines != nil || !strings.HasPrefix(c.Warnings[0], "too little data to compare: at least 8 periods of 10 requests") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for probes, want := range map[int]int{1000: 20, 130: 13, 59: 5} {

@@ -223,7 +223,7 @@ func (s *search) allIn(ctx context.Context, id model.Fingerprint, window int) ([
 // first is the only value of a series that must be there.
 func (s *search) first(found map[model.Fingerprint][]histogram, id model.Fingerprint) (histogram, error) {
 	if len(found[id]) == 0 {
-		return histogram{}, fmt.Errorf("the answers of Prometheus at %s contradict each other: samples of %s are counted, and not given", s.a.place, s.selector)
+		return histogram{}, fmt.Errorf("the answers of Prometheus at %s contradict each other: samples of %s are counted but not returned", s.a.place, s.selector)
 	}
 	return found[id][0], nil
 }

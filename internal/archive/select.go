@@ -125,20 +125,20 @@ func fold(models []string) []Selection {
 
 // absent says what was looked for in vain, and what there is.
 func (a *Archive) absent(ctx context.Context, f Filter, targets []string, r Range) error {
-	text := fmt.Sprintf("nothing is stored of %s from %s to %s in Prometheus at %s (looked for %s)",
+	text := fmt.Sprintf("no data of %s from %s to %s in Prometheus at %s (looked for %s)",
 		subject(targets), stamp(r.From), stamp(r.To), a.place, a.of(probesTotal, describe(f, targets)...))
 	spans, err := a.coverage(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s; and which targets there are could not be asked: %w", text, err)
+		return fmt.Errorf("%s; listing its targets failed: %w", text, err)
 	case len(spans) == 0:
-		return fmt.Errorf("%s; there is no target at all in the last %d days: check that this Prometheus scrapes a prober, or is sent its OTLP", text, coveredDays)
+		return fmt.Errorf("%s; there is no target at all in the last %d days: check that this Prometheus scrapes a prober or receives its OTLP", text, coveredDays)
 	}
 	var there []string
 	for _, target := range slices.Sorted(maps.Keys(spans)) {
 		there = append(there, fmt.Sprintf("%s (between %s and %s)", target, stamp(spans[target].From), stamp(spans[target].To)))
 	}
-	return fmt.Errorf("%s; there is data, to the day, of %s", text, strings.Join(there, ", "))
+	return fmt.Errorf("%s; there is data, by day, of %s", text, strings.Join(there, ", "))
 }
 
 func subject(targets []string) string {

@@ -84,7 +84,7 @@ func busy(records []Record) []Record {
 		r.alone = of[r.Target] == 1
 		r.Summary.Target = r.name()
 		if !r.alone {
-			r.Summary.Warnings = append(r.Summary.Warnings, "this target has several models or prompts in this range; each is told apart")
+			r.Summary.Warnings = append(r.Summary.Warnings, "this target has several models or prompts in this range; each is listed on its own")
 		}
 	}
 	return records

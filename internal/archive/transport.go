@@ -11,7 +11,7 @@ import (
 const mostBytes = 256 << 20
 
 // errTooLong says that an answer is longer than it may be.
-var errTooLong = errors.New("the answer is too long to be held")
+var errTooLong = errors.New("the answer is longer than 256 MiB")
 
 // A transport sends the token to the host of base and nowhere else, and ends
 // answers that are too long.

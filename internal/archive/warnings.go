@@ -32,8 +32,8 @@ func (r *Record) classicWords() string {
 	if names == nil {
 		return ""
 	}
-	return strings.Join(names, ", ") + " from classic buckets: quantiles are only known to lie between the bounds of a bucket, " +
-		"often 25% apart and more; scrape native histograms for 4.4%"
+	return strings.Join(names, ", ") + " from classic buckets: quantiles are exact to a bucket only, " +
+		"which is often 25% wide or more; scrape native histograms for 4.4%"
 }
 
 // sourceWords say that several told of the same at the same time: what they told
@@ -66,7 +66,7 @@ func (r *Record) sourceWords() string {
 		return ""
 	}
 	names := slices.Sorted(maps.Keys(seen))
-	return fmt.Sprintf("counts are the sum of what came by %d ways (%s): if that is %s, choose one of them with --match",
+	return fmt.Sprintf("counts are the sum of %d sources (%s): if these are %s, choose one with --match",
 		len(names), shorten(names, 4, "; "), prober)
 }
 
@@ -94,7 +94,7 @@ func (r *Record) birthWords() string {
 		born += whole(g.born)
 	}
 	if all := r.Summary.Succeeded() + r.Summary.Failed(); born > 2 && 100*born > all {
-		return fmt.Sprintf("%s of the %s requests had been counted when Prometheus first saw this target, and may be from before the range", format.Grouped(born), format.Grouped(all))
+		return fmt.Sprintf("%s of the %s requests were already counted when Prometheus first scraped this target, and may be older than the range", format.Grouped(born), format.Grouped(all))
 	}
 	return ""
 }
@@ -128,14 +128,14 @@ func (r *Record) holeWords() string {
 	}
 	width := r.Range.Length() / time.Duration(len(windows))
 	at := func(window int) string { return stamp(r.Range.From.Add(time.Duration(window) * width)) }
-	return fmt.Sprintf("nothing is stored of %s of the range's %s; the longest gap is from about %s to %s",
+	return fmt.Sprintf("there is no data for %s of the range's %s; the longest gap is from about %s to %s",
 		length((time.Duration(holes) * width).Round(time.Minute)), length(r.Range.Length()), at(end-longest), at(end))
 }
 
 // tokenWords say that not all tokens are of requests that succeeded.
 func (r *Record) tokenWords() string {
 	if n := r.Summary.Failed(); n > 0 && r.Summary.Input > 0 {
-		return "tokens are also those of the " + format.Grouped(n) + " failed requests, as far as the server told: only of successes nobody stored them"
+		return "token counts include the " + format.Grouped(n) + " failed requests, as far as the server reported them"
 	}
 	return ""
 }
@@ -143,7 +143,7 @@ func (r *Record) tokenWords() string {
 // taintWords say of how many requests the gaps are not the server's.
 func (r *Record) taintWords() string {
 	if n := whole(r.tainted); n > 0 {
-		return fmt.Sprintf("%s of the %s requests were read late, by the prober and not from a late server: no ITL of them",
+		return fmt.Sprintf("%s of the %s requests were read too late by the prober: excluded from ITL",
 			format.Grouped(n), format.Grouped(r.Summary.Succeeded()+r.Summary.Failed()))
 	}
 	return ""

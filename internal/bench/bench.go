@@ -1,9 +1,11 @@
-// Package bench is a finite run: steps of requests at a rate, all at once, or so
-// many at a time. It knows no configuration, no tables and no metrics.
+// Package bench is a finite run: steps of requests at a rate, all at once, or in a
+// closed loop, of one target after another or of several that are compared.
 package bench
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -14,13 +16,13 @@ import (
 // above zero.
 type Load struct {
 	// Plan is when they are due, all members of a group in each round. Without
-	// an interval they are due as soon as there is room for them, one member
-	// after another.
+	// an interval they are due as soon as the concurrency allows, one member after
+	// another.
 	Plan schedule.Plan
 
-	AtOnce   int           // how many of a member are under way at once, without an interval; 0: all
-	Requests int           // of each member; 0: as many as begin within Limit
-	Limit    time.Duration // none begins later than this; 0: none is too late
+	Concurrency int           // requests of a member under way in a closed loop; 0: all at once
+	Requests    int           // of each member; 0: as many as begin within Limit
+	Limit       time.Duration // none begins later than this; 0: no limit
 }
 
 // Planned reports whether requests begin by the clock.
@@ -38,72 +40,92 @@ func (l Load) Total() (n int, ok bool) {
 	return l.Requests, l.Limit == 0
 }
 
-// A Step is one load on one group.
-type Step struct {
-	Group *probe.Group
-	Load  Load
-	First uint64 // round of the first request; the rounds after it are the step's
-	Lead  int    // member that is asked first, where one is asked after another
-
-	// Ready is told of a round before its request is due. It may take time,
-	// which is not the request's.
-	Ready func(ctx context.Context, round uint64)
-
-	// Begin is told, before a part of the step, the members that are asked in it
-	// side by side, and End how much the machine was late in it.
-	Begin func(members []int)
-	End   func(members []int, lag Lag)
+// InFlight is how many requests are under way together at most; 0 where the clock
+// decides.
+func (l Load) InFlight() int {
+	switch {
+	case l.Planned():
+		return 0
+	case l.Concurrency > 0:
+		return l.Concurrency
+	}
+	return l.Requests
 }
 
-// Run makes the requests of the step, and returns the round after its last when
-// all have ended. No request begins once starts is done; those under way go on
-// until probes is.
-func (s Step) Run(starts, probes context.Context) (next uint64) {
-	if s.Load.Planned() {
-		s.part(s.everyone(), func() { next = s.planned(starts, probes) })
+// String is what tables call the load.
+func (l Load) String() string {
+	switch {
+	case l.Planned():
+		qps := float64(time.Second) / float64(l.Plan.Interval)
+		return strconv.FormatFloat(qps, 'g', 4, 64) + " QPS"
+	case l.Concurrency > 0:
+		return fmt.Sprintf("concurrency %d", l.Concurrency)
+	}
+	return fmt.Sprintf("%d at once", l.Requests)
+}
+
+// A Step is one load on one group.
+type Step struct {
+	group *probe.Group
+	load  Load
+
+	ready func(ctx context.Context, round uint64)
+	begin func(members []int)
+	end   func(members []int, latency SchedulingLatency)
+}
+
+// NewStep makes a step. ready is called with a round before its request is due, and may
+// take time, which is not the request's. begin is called, before a part of the step,
+// with the members that are asked in it side by side, and end after it, with how late
+// the machine was.
+func NewStep(g *probe.Group, l Load, ready func(ctx context.Context, round uint64), begin func(members []int), end func(members []int, latency SchedulingLatency)) *Step {
+	return &Step{group: g, load: l, ready: ready, begin: begin, end: end}
+}
+
+// Run makes the requests of the step, from a round on, until ctx is done. It returns
+// the round after its last when all have ended. Where members are asked one after
+// another, lead is the first.
+func (s *Step) Run(ctx context.Context, first uint64, lead int) (next uint64) {
+	members := len(s.group.Members)
+	if s.load.Planned() {
+		all := make([]int, members)
+		for i := range all {
+			all[i] = i
+		}
+		s.part(all, func() { next = s.planned(ctx, first) })
 		return next
 	}
-	members := len(s.Group.Members)
 	for place := range members {
-		member := (s.Lead + place) % members
-		s.part([]int{member}, func() { next = max(next, s.crowd(starts, probes, member)) })
+		member := (lead + place) % members
+		s.part([]int{member}, func() { next = max(next, s.closedLoop(ctx, first, member)) })
 	}
 	return next
 }
 
 // part runs a part of the step.
-func (s Step) part(members []int, run func()) {
-	s.Begin(members)
-	pulse := newPulse()
+func (s *Step) part(members []int, run func()) {
+	s.begin(members)
+	h := newHeartbeat()
 	run()
-	s.End(members, pulse.end())
+	s.end(members, h.end())
 }
 
-func (s Step) everyone() []int {
-	members := make([]int, len(s.Group.Members))
-	for i := range members {
-		members[i] = i
-	}
-	return members
-}
-
-// lead is how long before its first start a plan begins, so that the start is not
+// planLead is how long before its first start a plan begins, so that the start is not
 // over before it was looked for.
-const lead = 10 * time.Millisecond
+const planLead = 10 * time.Millisecond
 
 // planned runs rounds by the clock.
-func (s Step) planned(starts, probes context.Context) (next uint64) {
-	total, _ := s.Load.Total()
-	next = s.First
-	s.Ready(starts, s.First)
-	work := schedule.Job{
-		Plan: s.Load.Plan, Starts: uint64(total),
+func (s *Step) planned(ctx context.Context, first uint64) (next uint64) {
+	total, _ := s.load.Total()
+	s.ready(ctx, first)
+	job := schedule.Job{
+		Plan: s.load.Plan, Starts: uint64(total),
 		Do: func(n uint64, due time.Time) {
-			s.Group.Round(starts, probes, s.First+n, due)
-			s.Ready(starts, s.First+n+1)
+			s.group.Round(ctx, ctx, first+n, due)
+			s.ready(ctx, first+n+1)
 		},
-		Late: func(uint64) { s.Group.Late() },
+		Late: func(uint64) { s.group.Late() },
 	}
-	work.Run(starts, time.Now().Add(lead-s.Load.Plan.Offset(0)))
-	return next + uint64(total) + 1 // a first start that was over is one more
+	job.Run(ctx, time.Now().Add(planLead-s.load.Plan.Offset(0)))
+	return first + uint64(total) + 1 // a first start that was over is one more
 }

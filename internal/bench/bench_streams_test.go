@@ -47,7 +47,7 @@ func BenchmarkStreams(b *testing.B) {
 			at := pace{gap: *gapFlag, parts: *partsFlag, tokens: 100}
 			for range b.N {
 				bare := measureBare(b, at, n)
-				m := measureBench(b, at, Load{AtOnce: n, Requests: 2 * n})
+				m := measureBench(b, at, Load{Concurrency: n, Requests: 2 * n})
 				m.report(b)
 				b.ReportMetric(inMS(p99(bare.errors)), "bare-gap-error-p99-ms")
 				b.ReportMetric(1e3*inMS(bare.perFrame()), "bare-cpu-ms/1k")
@@ -89,7 +89,7 @@ type measured struct {
 	gaps     []time.Duration // between chunks
 	errors   []time.Duration // of the gaps
 	late     []time.Duration
-	lag      Lag
+	latency  SchedulingLatency
 }
 
 // perFrame is the client's CPU time for a token frame, everything included.
@@ -114,8 +114,8 @@ func (m *measured) report(b *testing.B) {
 		"itl-p50-ms":         inMS(median(m.gaps)),
 		"itl-p99-ms":         inMS(p99(m.gaps)),
 		"coalesced-%":        100 * float64(m.together) / float64(m.frames),
-		"lag-p99-ms":         inMS(m.lag.P99),
-		"beat-p99-ms":        inMS(m.lag.Beat),
+		"lag-p99-ms":         inMS(m.latency.P99),
+		"beat-p99-ms":        inMS(m.latency.Heartbeat),
 		"late-p99-ms":        inMS(p99(m.late)),
 		"peak-MB":            float64(m.peak) / 1e3,
 		"server-late-p99-ms": inMS(m.server.Late),
@@ -124,10 +124,10 @@ func (m *measured) report(b *testing.B) {
 	} {
 		b.ReportMetric(value, unit)
 	}
-	doubts := Doubt(m.lag, m.late, true, median(m.ttft), median(m.tpot))
-	b.ReportMetric(float64(len(doubts)), "doubts")
-	for _, doubt := range doubts {
-		b.Log(doubt)
+	warnings := clientWarnings(m.latency, m.late, true, median(m.ttft), median(m.tpot))
+	b.ReportMetric(float64(len(warnings)), "warnings")
+	for _, warning := range warnings {
+		b.Log(warning)
 	}
 }
 
@@ -149,7 +149,7 @@ func median(list []time.Duration) time.Duration {
 func measureBench(b *testing.B, at pace, load Load) *measured {
 	b.Helper()
 	address, finish := startPaced(b, at)
-	m := &measured{pace: at, streams: load.Crowd()}
+	m := &measured{pace: at, streams: load.InFlight()}
 	results := runStreams(b, m, load, address)
 	m.server = finish()
 	for _, r := range results {
@@ -195,11 +195,7 @@ func runStreams(b *testing.B, m *measured, load Load, address string) (results [
 	}
 	resetPeak()
 	before, began := processorTime(), time.Now()
-	Step{
-		Group: group, Load: load,
-		Ready: func(context.Context, uint64) {}, Begin: func([]int) {},
-		End: func(_ []int, lag Lag) { m.lag = lag },
-	}.Run(b.Context(), b.Context())
+	NewStep(group, load, func(context.Context, uint64) {}, func([]int) {}, func(_ []int, l SchedulingLatency) { m.latency = l }).Run(b.Context(), 0, 0)
 	m.took, m.cpu, m.peak = time.Since(began), processorTime()-before, readPeak()
 	return results
 }

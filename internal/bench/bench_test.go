@@ -50,7 +50,7 @@ func inWorld(t *testing.T, names []string, budget int, test func(t *testing.T, w
 	})
 }
 
-// member is a simulated server that nobody else asks.
+// member is a simulated server of its own.
 func member(t *testing.T, name string, budget int) *probe.Member {
 	profile, err := sim.ParseProfile("fast")
 	if err != nil {
@@ -91,16 +91,13 @@ func (w *world) skip(target string, reason probe.Skip) {
 
 // run runs a step and returns the round after it.
 func (w *world) run(ctx context.Context, load Load, first uint64, lead int) uint64 {
-	return Step{
-		Group: w.group, Load: load, First: first, Lead: lead,
-		Ready: func(_ context.Context, round uint64) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.ready = append(w.ready, round)
-		},
-		Begin: func(members []int) { w.parts = append(w.parts, members) },
-		End:   func([]int, Lag) {},
-	}.Run(ctx, ctx)
+	ready := func(_ context.Context, round uint64) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.ready = append(w.ready, round)
+	}
+	begin := func(members []int) { w.parts = append(w.parts, members) }
+	return NewStep(w.group, load, ready, begin, func([]int, SchedulingLatency) {}).Run(ctx, first, lead)
 }
 
 // starts are when the requests of a target began, since the world did.
@@ -172,9 +169,9 @@ func TestAllAtOnce(t *testing.T) {
 	})
 }
 
-func TestSoManyAtATime(t *testing.T) {
+func TestClosedLoop(t *testing.T) {
 	inWorld(t, []string{"a"}, 0, func(t *testing.T, w *world) {
-		w.run(t.Context(), Load{AtOnce: 2, Requests: 5}, 0, 0)
+		w.run(t.Context(), Load{Concurrency: 2, Requests: 5}, 0, 0)
 		equal(t, "starts", w.starts("a"), ms(0, 0, 29, 29, 58))
 		equal(t, "rounds", w.rounds("a"), []uint64{0, 1, 2, 3, 4})
 		for _, r := range w.results["a"] {
@@ -185,9 +182,9 @@ func TestSoManyAtATime(t *testing.T) {
 	})
 }
 
-func TestMoreAtATimeThanThereAre(t *testing.T) {
+func TestMoreConcurrencyThanRequests(t *testing.T) {
 	inWorld(t, []string{"a"}, 0, func(t *testing.T, w *world) {
-		w.run(t.Context(), Load{AtOnce: 8, Requests: 3}, 0, 0)
+		w.run(t.Context(), Load{Concurrency: 8, Requests: 3}, 0, 0)
 		equal(t, "starts", w.starts("a"), ms(0, 0, 0))
 	})
 }
@@ -196,7 +193,7 @@ func TestMoreAtATimeThanThereAre(t *testing.T) {
 // other begins.
 func TestForATime(t *testing.T) {
 	inWorld(t, []string{"a"}, 0, func(t *testing.T, w *world) {
-		w.run(t.Context(), Load{AtOnce: 1, Limit: 60 * time.Millisecond}, 0, 0)
+		w.run(t.Context(), Load{Concurrency: 1, Limit: 60 * time.Millisecond}, 0, 0)
 		equal(t, "starts", w.starts("a"), ms(0, 29, 58))
 		equal(t, "time", time.Since(w.began), 58*time.Millisecond+answer)
 	})
@@ -211,8 +208,8 @@ func TestForATime(t *testing.T) {
 func TestAnInterruptEndsAll(t *testing.T) {
 	for name, load := range map[string]Load{
 		"by the clock": {Plan: schedule.Plan{Interval: 10 * time.Millisecond}, Requests: 1000},
-		"at a time":    {AtOnce: 3, Requests: 1000},
-		"for ever":     {AtOnce: 3, Limit: time.Hour},
+		"closed loop":  {Concurrency: 3, Requests: 1000},
+		"for ever":     {Concurrency: 3, Limit: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, []string{"a", "b"}, 0, func(t *testing.T, w *world) {
@@ -230,22 +227,22 @@ func TestAnInterruptEndsAll(t *testing.T) {
 	}
 }
 
-// TestAServerThatRefusesIsNotStormed: a request that fails at once does not make
-// room for the next at once, unless their number ends the step.
-func TestAServerThatRefusesIsNotStormed(t *testing.T) {
+// TestAServerThatRejectsIsNotHammered holds that a request that fails at once keeps its
+// slot, unless their number ends the step.
+func TestAServerThatRejectsIsNotHammered(t *testing.T) {
 	inWorld(t, []string{"a"}, 0, func(t *testing.T, w *world) {
 		w.group.Members[0] = refusing(t)
-		w.run(t.Context(), Load{AtOnce: 1, Limit: 2500 * time.Millisecond}, 0, 0)
+		w.run(t.Context(), Load{Concurrency: 1, Limit: 2500 * time.Millisecond}, 0, 0)
 		equal(t, "starts within a time", w.starts("a"), ms(0, 1000, 2000))
 	})
 	inWorld(t, []string{"a"}, 0, func(t *testing.T, w *world) {
 		w.group.Members[0] = refusing(t)
-		w.run(t.Context(), Load{AtOnce: 1, Requests: 3}, 0, 0)
+		w.run(t.Context(), Load{Concurrency: 1, Requests: 3}, 0, 0)
 		equal(t, "starts of a number", w.starts("a"), ms(0, 0, 0))
 	})
 }
 
-// refusing is a member that nobody can connect to.
+// refusing is a member that refuses connections.
 func refusing(t *testing.T) *probe.Member {
 	dialect, err := wire.Lookup("openai-chat")
 	if err != nil {
@@ -262,13 +259,13 @@ func refusing(t *testing.T) *probe.Member {
 // on would spin.
 func TestASpentBudgetEndsAStep(t *testing.T) {
 	inWorld(t, []string{"a"}, 70, func(t *testing.T, w *world) { // 30 tokens a request
-		w.run(t.Context(), Load{AtOnce: 1, Limit: time.Hour}, 0, 0)
+		w.run(t.Context(), Load{Concurrency: 1, Limit: time.Hour}, 0, 0)
 		equal(t, "starts", w.starts("a"), ms(0, 29))
 		equal(t, "skips", w.skipped, []string{"a budget"})
 	})
 }
 
-// TestFiveHundredAtOnce holds that a crowd is nobody's delay.
+// TestFiveHundredAtOnce holds that many requests at once delay none.
 func TestFiveHundredAtOnce(t *testing.T) {
 	inWorld(t, []string{"a"}, 0, func(t *testing.T, w *world) {
 		w.run(t.Context(), Load{Requests: 500}, 0, 0)

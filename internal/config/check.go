@@ -5,75 +5,91 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
-
-// bounds holds a number against the bounds in the tags. NaN is within none.
-func (f field) bounds(v float64) error {
-	number := func(tag string) float64 {
-		n, _ := strconv.ParseFloat(f.Tag.Get(tag), 64)
-		return n
-	}
-	above, atMost := f.Tag.Get("above"), f.Tag.Get("max")
-	switch {
-	case above != "" && !(v > number("above") && v <= number("max")):
-		return fault{text: "must be above " + above + " and at most " + atMost}
-	case above == "" && !(v >= number("min") && v <= number("max")):
-		return fault{text: "must be " + f.Tag.Get("min") + " to " + atMost}
-	}
-	return nil
-}
-
-func checkRatio(v float64, text string) error {
-	if v > 0 && v < 1 {
-		return nil
-	}
-	number, percent := strings.CutSuffix(text, "%")
-	if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && v > 0 && v < 100 && (percent || v > 1) {
-		return fault{"must be above 0 and below 1", "goals are ratios: " + strconv.FormatFloat(v/100, 'g', 12, 64)}
-	}
-	return fault{text: "must be above 0 and below 1"}
-}
 
 // maxName is the longest name of a target or group, in characters: names are labels.
 const maxName = 100
 
-// checkText judges a text by its form.
-func (f field) checkText(s string) error {
-	if len(f.words) > 0 && !slices.Contains(f.words, s) {
-		return fault{text: "unknown" + suggestion(s, f.words)}
+// check judges what was parsed from text by the tags of k.
+func (k Key) check(v reflect.Value, text string) error {
+	tag := k.field.Tag.Get
+	bound := func(name string) float64 {
+		n, _ := strconv.ParseFloat(tag(name), 64)
+		return n
 	}
-	switch f.Tag.Get("is") {
+	switch {
+	case text == "none" && tag("none") != "":
+		return nil
+	case k.field.Type == reflect.TypeFor[time.Duration]():
+		least, _ := time.ParseDuration(tag("min"))
+		if v.Int() <= 0 {
+			return fault{text: "must be above 0"}
+		} else if v.Int() < int64(least) {
+			return fault{text: "must be at least " + least.String()}
+		}
+		return nil
+	case v.Kind() == reflect.String:
+		return k.checkText(v.String())
+	case v.CanInt():
+		v = v.Convert(reflect.TypeFor[float64]())
+	case !v.CanFloat():
+		return nil
+	}
+	switch n := v.Float(); { // NaN is within no bounds
+	case tag("is") == "ratio" && !(n > 0 && n < 1):
+		return notRatio(text)
+	case tag("above") != "" && !(n > bound("above") && n <= bound("max")):
+		return fault{text: "must be above " + tag("above") + " and at most " + tag("max")}
+	case tag("min") != "" && !(n >= bound("min") && n <= bound("max")):
+		return fault{text: "must be " + tag("min") + " to " + tag("max")}
+	}
+	return nil
+}
+
+// notRatio is what is wrong with a number that is no ratio. It may be a percentage.
+func notRatio(text string) error {
+	number, percent := strings.CutSuffix(text, "%")
+	f := fault{text: "must be above 0 and below 1"}
+	if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && v > 0 && v < 100 && (percent || v > 1) {
+		f.hint = "goals are ratios: " + strconv.FormatFloat(v/100, 'g', 12, 64)
+	}
+	return f
+}
+
+// checkText judges a text by its words or its form.
+func (k Key) checkText(s string) error {
+	wrong, text := false, ""
+	switch k.field.Tag.Get("is") {
 	case "name":
-		if n := utf8.RuneCountInString(s); n == 0 || n > maxName {
-			return fault{text: fmt.Sprintf("has %d characters", n)}
-		}
+		n := utf8.RuneCountInString(s)
+		wrong, text = n == 0 || n > maxName, fmt.Sprintf("has %d characters", n)
 	case "identifier":
-		if s == "" || len(s) > maxName || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-			return fault{text: "not an identifier"}
-		}
+		wrong, text = s == "" || len(s) > maxName || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") != "", "not an identifier"
 	case "path":
-		if !strings.HasPrefix(s, "/") || strings.ContainsAny(s, "?# ") {
-			return fault{text: "not the path of a URL"}
-		}
+		wrong, text = !strings.HasPrefix(s, "/") || strings.ContainsAny(s, "?# "), "not the path of a URL"
 	case "header":
-		if s != "" && !headerName(s) {
-			return fault{text: "not a valid name of an HTTP header"}
-		}
+		wrong, text = s != "" && !headerName(s), "not a valid name of an HTTP header"
 	case "address":
 		_, port, err := net.SplitHostPort(s)
+		_, errPort := strconv.ParseUint(port, 10, 16)
+		wrong, text = errPort != nil, "the port must be 0 to 65535"
 		if err != nil {
-			return fault{text: "not an address"}
-		}
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return fault{text: "the port must be 0 to 65535"}
+			text = "not an address"
 		}
 	case "url":
 		_, _, err := parseURL(s)
 		return err
+	default:
+		wrong, text = len(k.words) > 0 && !slices.Contains(k.words, s), "unknown"+suggestion(s, k.words)
+	}
+	if wrong {
+		return fault{text: text}
 	}
 	return nil
 }

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// serviceLink matches what Kubernetes puts into the environment of every
-// container for each Service, in the form of Docker links. A Service called
-// prober makes variables that look like ours:
-// https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
-var serviceLink = regexp.MustCompile(`^PROBER(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+var (
+	// serviceLink matches what Kubernetes puts into the environment of every
+	// container for each Service, in the form of Docker links. A Service called
+	// prober makes variables that look like ours:
+	// https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+	serviceLink = regexp.MustCompile(`^PROBER(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
-// foreign reports whether a variable with our prefix comes from Kubernetes:
-// it has the name of a service link, or is PROBER_…PORT with a URL in it.
-func foreign(variable, text string) bool {
-	return serviceLink.MatchString(variable) || strings.HasSuffix(variable, "_PORT") && strings.Contains(text, "://")
-}
+	// listed matches the variables of lists, without prefix. An index has one spelling.
+	listed = regexp.MustCompile(`^(` + targetList + `|` + objectiveList + `)_(0|[1-9][0-9]{0,5})_(.*)$`)
+	number = regexp.MustCompile(`[0-9]+`)
+)
 
 // A layer is what one source says.
 type layer struct {
@@ -35,62 +35,44 @@ func (l *loader) environment() layer {
 	for _, variable := range slices.Sorted(maps.Keys(l.Environ)) {
 		name, ours := strings.CutPrefix(variable, prefix)
 		text := strings.TrimSpace(l.Environ[variable])
-		if !ours || foreign(variable, text) {
+		link := serviceLink.MatchString(variable) || strings.HasSuffix(variable, "_PORT") && strings.Contains(text, "://")
+		if !ours || link {
 			continue
 		}
-		list, index, f, ok := l.locate(name)
+		of, known, into := name, slices.Concat(l.prober, l.shared), read.values
+		if found := listed.FindStringSubmatch(name); found != nil {
+			index, _ := strconv.Atoi(found[2])
+			if lists[found[1]][index] == nil && text != "" {
+				lists[found[1]][index] = values{}
+			}
+			of, known, into = found[3], l.entries(found[1]), lists[found[1]][index]
+		}
+		k, ok := known.find(of)
 		switch {
 		case !ok:
 			l.unknown(variable, name)
-		case text == "":
-		case list == "":
-			read.values[f.name] = l.take(f, variable, text)
-		default:
-			if lists[list][index] == nil {
-				lists[list][index] = values{}
-			}
-			lists[list][index][f.name] = l.take(f, variable, text)
+		case text != "":
+			into[of] = l.take(k, variable, text)
 		}
 	}
-	l.check(read.values, new(Config), proberScope)
-	l.check(read.values, new(Settings), sharedScope)
-	read.targets = l.number(targetList, "URL", lists[targetList])
-	for _, it := range read.targets {
-		l.check(it.values, new(Target), sharedScope, targetScope)
-	}
-	read.objectives = l.number(objectiveList, "SIGNAL", lists[objectiveList])
-	for _, it := range read.objectives {
-		l.check(it.values, new(Objective), objectiveScope)
-	}
+	l.check(read.values, new(Config), l.prober)
+	l.check(read.values, new(Settings), l.shared)
+	read.targets = numbered[Target](l, targetList, "URL", lists[targetList])
+	read.objectives = numbered[Objective](l, objectiveList, "SIGNAL", lists[objectiveList])
 	return read
 }
 
-// locate finds the setting of the variable called name, without prefix, and if it
-// stands in a list, which and where.
-func (l *loader) locate(name string) (list string, index int, f field, ok bool) {
-	for list, scopes := range map[string][]scope{targetList: {targetScope, sharedScope}, objectiveList: {objectiveScope}} {
-		if index, rest, ok := cutIndex(name, list); ok {
-			f, ok = l.schema.find(rest, scopes...)
-			return list, index, f, ok
-		}
+// entries are the settings of an entry of a list.
+func (l *loader) entries(list string) keys {
+	if list == targetList {
+		return l.targets
 	}
-	f, ok = l.schema.find(name, proberScope, sharedScope)
-	return "", 0, f, ok
+	return l.objective
 }
 
-// cutIndex splits TARGETS_3_URL, with list TARGETS, into 3 and URL. An index
-// has one spelling and at most six digits.
-func cutIndex(name, list string) (index int, rest string, ok bool) {
-	name, listed := strings.CutPrefix(name, list+"_")
-	number, rest, more := strings.Cut(name, "_")
-	index, err := strconv.Atoi(number)
-	ok = listed && more && err == nil && len(number) <= 6 && strconv.Itoa(index) == number
-	return index, rest, ok
-}
-
-// number makes items of the entries of a list. Where an index is missing it
+// numbered makes items of the entries of a list. Where an index is missing it
 // reports its main variable and closes the gap.
-func (l *loader) number(list, main string, found map[int]values) []item {
+func numbered[T any](l *loader, list, main string, found map[int]values) []item {
 	var items []item
 	next := 0
 	for _, index := range slices.Sorted(maps.Keys(found)) {
@@ -98,62 +80,64 @@ func (l *loader) number(list, main string, found map[int]values) []item {
 		if index != next {
 			l.problem(place(next)+main, "not given, but "+place(index)+"… is", "number from 0 without a gap")
 		}
-		items = append(items, item{values: found[index], place: place(index), spell: asVariable})
+		l.check(found[index], new(T), l.entries(list))
+		items = append(items, item{values: found[index], place: place(index)})
 		next = index + 1
 	}
 	return items
 }
 
-// unknown reports a variable that is none of ours. One that looks like a slip is
-// a problem; another may belong to something else that is called prober.
+// unknown reports a variable that is none of ours. One that looks misspelt is a
+// problem; another may belong to something else that is called prober.
 func (l *loader) unknown(variable, name string) {
-	meant := l.meant(name)
-	if meant == "" && !strings.HasPrefix(name, targetList+"_") && !strings.HasPrefix(name, objectiveList+"_") {
-		l.warn(oneLine(variable), "unknown variable, ignored")
-		return
-	}
-	l.problem(oneLine(variable), "unknown variable"+meant, "")
-}
-
-// meant suggests what an unknown variable should have been called.
-func (l *loader) meant(name string) string {
 	index := "0"
-	if at := strings.IndexAny(name, "0123456789"); at >= 0 {
-		n, _ := strconv.Atoi(name[at : at+digits(name[at:])])
+	if found := number.FindString(name); found != "" {
+		n, _ := strconv.Atoi(found)
 		index = strconv.Itoa(n)
 	}
 	near, ok := targetList+"_0_"+name, true
-	if _, own := l.schema.find(name, targetScope); !own {
-		near, ok = Nearest(name, l.schema.variables(index))
+	if _, own := l.target.find(name); !own {
+		var known []string
+		for _, k := range l.all() {
+			known = append(known, strings.Replace(strings.TrimPrefix(k.Variable, prefix), "_n_", "_"+index+"_", 1))
+		}
+		for _, k := range l.shared {
+			known = append(known, targetList+"_"+index+"_"+k.name)
+		}
+		near, ok = Nearest(name, known)
 	}
-	if !ok {
-		return ""
+	switch {
+	case ok:
+		l.problem(oneLine(variable), "unknown variable (did you mean "+prefix+near+"?)", "")
+	case strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_"):
+		l.problem(oneLine(variable), "unknown variable", "")
+	default:
+		l.warn(oneLine(variable), "unknown variable, ignored")
 	}
-	return " (did you mean " + prefix + near + "?)"
 }
 
 // flags reads the overrides.
 func (l *loader) flags() values {
 	read := values{}
 	for _, name := range slices.Sorted(maps.Keys(l.Overrides)) {
-		f, ok := l.schema.find(name, proberScope, sharedScope, targetScope)
+		k, ok := slices.Concat(l.prober, l.targets).find(name)
 		word := argumentPlace + flagName(name)
-		if !ok || f.flag() == "" {
+		if !ok || k.Flag == "" {
 			l.problem(oneLine(word), "unknown flag", "")
 			continue
 		}
-		read[name] = l.take(f, word, strings.TrimSpace(l.Overrides[name]))
+		read[name] = l.take(k, word, strings.TrimSpace(l.Overrides[name]))
 	}
-	l.check(read, new(Config), proberScope)
-	l.check(read, new(Target), sharedScope, targetScope)
+	l.check(read, new(Config), l.prober)
+	l.check(read, new(Target), l.targets)
 	return read
 }
 
 // arguments makes targets of the URLs that were given as arguments, each alone
 // or as name=URL.
 func (l *loader) arguments() []item {
-	url, _ := l.schema.find("URL", targetScope)
-	name, _ := l.schema.find("NAME", targetScope)
+	url, _ := l.target.find("URL")
+	name, _ := l.target.find("NAME")
 	items := make([]item, len(l.URLs))
 	for i, text := range l.URLs {
 		word := fmt.Sprintf("URL argument %d", i+1)
@@ -162,8 +146,8 @@ func (l *loader) arguments() []item {
 			given["NAME"], text = l.take(name, "name of "+word, strings.TrimSpace(before)), rest
 		}
 		given["URL"] = l.take(url, word, strings.TrimSpace(text))
-		l.check(given, new(Target), sharedScope, targetScope)
-		items[i] = item{values: given, place: argumentPlace, spell: flagName}
+		l.check(given, new(Target), l.targets)
+		items[i] = item{values: given, place: argumentPlace}
 	}
 	return items
 }

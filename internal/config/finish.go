@@ -10,39 +10,51 @@ import (
 	"syscall"
 )
 
-// finish fills in what depends on other fields or on files.
-func (l *loader) finish(c *Config, m layer) {
-	for i := range c.Targets {
-		l.base(&c.Targets[i], m.targets[i])
+// An entry is a target and what was given for it.
+type entry struct {
+	*Target
+	item
+}
+
+// finish fills in what depends on other fields, on other targets or on files.
+func (l *loader) finish(targets []entry) {
+	sharing := map[string][]entry{} // targets without a name, by host and port
+	for _, t := range targets {
+		if t.given("URL") {
+			l.base(t)
+		}
+		if host := t.hostPort(); t.Name == "" && t.given("URL") && !t.values["NAME"].bad {
+			sharing[host] = append(sharing[host], t)
+		}
 	}
-	nameTargets(c.Targets, m.targets)
-	for i := range c.Targets {
-		t, it := &c.Targets[i], m.targets[i]
-		if t.Group == "" && !it.values["GROUP"].bad && !t.EachAddress {
+	for host, share := range sharing { // so that no name depends on the order of targets
+		for _, t := range share {
+			t.Name = host
+			if len(share) > 1 {
+				t.Name += t.path()
+			}
+		}
+	}
+	for _, t := range targets {
+		if t.Group == "" && !t.values["GROUP"].bad && !t.EachAddress {
 			t.Group = t.Name
 		}
-		if it.values["STALL_TIMEOUT"].assumed && it.given("TIMEOUT") {
+		if t.values["STALL_TIMEOUT"].assumed && t.given("TIMEOUT") {
 			t.StallTimeout = min(t.StallTimeout, t.Timeout)
 		}
-		if it.values["SYSTEM_TOKENS"].assumed && it.given("PROMPT_TOKENS") && t.SystemTokens >= t.PromptTokens {
+		if t.values["SYSTEM_TOKENS"].assumed && t.given("PROMPT_TOKENS") && t.SystemTokens >= t.PromptTokens {
 			t.SystemTokens = t.PromptTokens / 10
 		}
-		l.readKey(t, it)
-	}
-	for i := range c.Objectives {
-		o := &c.Objectives[i]
-		if o.Name == "" && !m.objectives[i].values["NAME"].bad {
-			o.Name = string(o.Signal)
+		if t.APIKeyFile != "" {
+			l.readKey(t)
 		}
 	}
 }
 
 // base makes the URL of t a base: clients get one, but users may give where a request
 // goes. Where they say the path of probes themselves, the URL stays as it is.
-func (l *loader) base(t *Target, it item) {
-	if it.given("URL") {
-		t.URL, t.EachAddress, _ = parseURL(t.URL) // was judged already
-	}
+func (l *loader) base(t entry) {
+	t.URL, t.EachAddress, _ = parseURL(t.URL) // was checked
 	if t.Path != "" {
 		return
 	}
@@ -57,32 +69,10 @@ func (l *loader) base(t *Target, it item) {
 		t.URL = base
 		text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", end.path, base)
 		if t.API == "auto" {
-			text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", it.setting("API"), end.api)
+			text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.setting("API"), end.api)
 		}
-		l.warn(it.label("URL"), text)
+		l.warn(t.label("URL"), text)
 		return
-	}
-}
-
-// nameTargets names the targets that have no name after host and port, and those that
-// share them after their paths as well, so that no name depends on the order of targets.
-func nameTargets(targets []Target, items []item) {
-	unnamed := func(i int) bool {
-		return targets[i].Name == "" && items[i].given("URL") && !items[i].values["NAME"].bad
-	}
-	sharing := map[string][]int{} // by host and port
-	for i, t := range targets {
-		if unnamed(i) {
-			sharing[hostPort(t.URL)] = append(sharing[hostPort(t.URL)], i)
-		}
-	}
-	for name, share := range sharing {
-		for _, i := range share {
-			targets[i].Name = name
-			if len(share) > 1 {
-				targets[i].Name += targets[i].path()
-			}
-		}
 	}
 }
 
@@ -104,10 +94,10 @@ func (t Target) Host() string {
 	return u.Hostname()
 }
 
-// hostPort is the default name of a target with a valid URL: its host and port,
-// that of the scheme if the URL has none.
-func hostPort(base string) string {
-	u, err := url.Parse(base)
+// hostPort is the default name of t: the host of its URL with the port, that of the
+// scheme if the URL has none.
+func (t Target) hostPort() string {
+	u, err := url.Parse(t.URL)
 	if err != nil {
 		return ""
 	}
@@ -121,26 +111,23 @@ func hostPort(base string) string {
 // maxKey bounds a key, in bytes: Node's servers take headers of 16 KiB, nginx 8.
 const maxKey = 16 << 10
 
-// readKey reads the API key of t from its file, if it has one.
-func (l *loader) readKey(t *Target, it item) {
-	if t.APIKeyFile == "" {
-		return
-	}
-	label := it.label("API_KEY_FILE")
+// readKey reads the API key of t from its file.
+func (l *loader) readKey(t entry) {
+	label := t.label("API_KEY_FILE")
 	data, err := l.ReadFile(t.APIKeyFile)
-	if err != nil {
-		l.problem(label, reason(err), "")
-		return
-	}
 	text := strings.TrimRight(string(data), "\r\n")
 	switch {
+	case err != nil:
+		l.problem(label, reason(err), "")
 	case strings.TrimSpace(text) == "":
 		l.problem(label, "is empty", "want a file with the key in it")
 	case len(text) > maxKey:
 		l.problem(label, fmt.Sprintf("has %d bytes, more than any server takes in a header", len(text)), "want a file with the key on its only line")
 	case !printable(text):
 		l.problem(label, "has characters that do not print", "want a file with the key on its only line")
-	case it.values["API_KEY"].text == "":
+	case t.values["API_KEY"].text != "":
+		l.problem(label, "given together with a key", "want one of the two")
+	default:
 		t.APIKey = NewSecret(text)
 	}
 }

@@ -13,7 +13,7 @@ type Options struct {
 	Environ map[string]string
 	// Overrides come from flags, by the name of a variable without prefix:
 	// "PROMPT_TOKENS" for --prompt-tokens. They beat everything else, the values
-	// of single targets included.
+	// of single targets included. An empty one means the default.
 	Overrides map[string]string
 	// URLs are targets given as arguments. They replace the configured targets.
 	URLs []string
@@ -28,7 +28,8 @@ type Options struct {
 // A loader collects problems while the sources become a configuration.
 type loader struct {
 	Options
-	schema   schema
+	schema
+	targets  keys // what may be said of one target
 	problems Problems
 	warnings []string
 	unread   bool // the targets file has problems: what stands in it is not known
@@ -43,11 +44,9 @@ func Load(o Options) (*Config, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
-	l := &loader{Options: o, schema: settings(o.APIs, o.Servers), unreadable: map[string]error{}}
-	merged := l.merge()
-	c := l.fill(merged)
-	l.finish(c, merged)
-	l.validate(c, merged)
+	all := settings(o.APIs, o.Servers)
+	l := &loader{Options: o, schema: all, targets: slices.Concat(all.shared, all.target), unreadable: map[string]error{}}
+	c := l.fill(l.merge())
 	if len(l.problems) > 0 {
 		return nil, l.problems.sorted()
 	}
@@ -88,27 +87,39 @@ func (l *loader) merge() layer {
 	}
 	if len(merged.objectives) == 0 {
 		where := prefix + objectiveList + "_0_"
-		merged.objectives = []item{{place: where, spell: asVariable, values: values{
-			"SIGNAL": {text: string(probe.SignalAvailability), label: where + "SIGNAL", assumed: true},
-			"GOAL":   {text: "0.99", label: where + `GOAL="0.99" (default)`, assumed: true},
+		merged.objectives = []item{{place: where, values: values{
+			"SIGNAL": {text: string(probe.SignalAvailability), label: where + "SIGNAL"},
+			"GOAL":   {text: "0.99", label: where + `GOAL="0.99" (default)`},
 		}}}
 	}
 	return merged
 }
 
-// asVariable is how variables spell the name of a setting.
-func asVariable(name string) string { return name }
-
-// fill parses what was merged. Values that are bad leave the default.
+// fill parses what was merged, fills in what depends on other fields and validates all of it.
 func (l *loader) fill(merged layer) *Config {
 	c := &Config{}
-	l.parse(merged.values, c, proberScope)
+	parse(merged.values, c, l.prober)
+	l.files(merged.values, l.prober)
 	c.Targets, c.Objectives = make([]Target, len(merged.targets)), make([]Objective, len(merged.objectives))
+	var targets []entry
 	for i, it := range merged.targets {
-		l.parse(it.values, &c.Targets[i], sharedScope, targetScope)
+		parse(it.values, &c.Targets[i], l.targets)
+		targets = append(targets, entry{Target: &c.Targets[i], item: it})
 	}
+	l.finish(targets)
+	if len(targets) == 0 && !l.unread {
+		l.problem(prefix+targetList+"_0_URL", "no targets", "set it, or give a URL as argument")
+	}
+	for _, t := range targets {
+		l.validate(t)
+	}
+	l.names(targets)
+	l.groups(targets)
+	var objectives []promise
 	for i, it := range merged.objectives {
-		l.parse(it.values, &c.Objectives[i], objectiveScope)
+		parse(it.values, &c.Objectives[i], l.objective)
+		objectives = append(objectives, promise{Objective: &c.Objectives[i], item: it})
 	}
+	l.objectives(objectives, targets)
 	return c
 }

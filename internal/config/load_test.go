@@ -94,7 +94,7 @@ func TestEveryVariable(t *testing.T) {
 				APIKey: NewSecret("sk"),
 			},
 			Headers: map[string]Secret{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
-			CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", InsecureSkipVerify: true,
+			CAFile:  "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", InsecureSkipVerify: true,
 		}},
 		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
 		Warnings:   []string{`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="true": whoever stands between can answer, and read prompts and keys`},

@@ -49,63 +49,66 @@ func roundUp(v float64) (rounded float64, decimals int) {
 	return math.Ceil(v/unit*(1-rounding)) * unit, max(0, decimals)
 }
 
+// A promise is an objective and what was given for it.
+type promise struct {
+	*Objective
+	item
+}
+
+// origin is the place that an objective's name comes from.
+func (o promise) origin() string {
+	if o.given("NAME") {
+		return o.label("NAME")
+	}
+	return o.label("SIGNAL")
+}
+
 // objectives judges the objectives, alone, together and against the targets.
-func (l *loader) objectives(c *Config, m layer) {
-	first := map[string]item{}
-	for i, o := range c.Objectives {
-		it := m.objectives[i]
-		l.objective(o, it)
+func (l *loader) objectives(objectives []promise, targets []entry) {
+	first := map[string]promise{}
+	for _, o := range objectives {
+		if o.Name == "" && !o.values["NAME"].bad {
+			o.Name = string(o.Signal)
+		}
 		if other, twice := first[o.Name]; twice && o.Name != "" {
-			l.problem(promise(it), fmt.Sprintf("objective %s is already that of %s", quote(o.Name), promise(other)), "set "+it.setting("NAME"))
+			l.problem(o.origin(), fmt.Sprintf("objective %s is already that of %s", quote(o.Name), other.origin()), "set "+o.setting("NAME"))
 		} else {
-			first[o.Name] = it
+			first[o.Name] = o
 		}
-		l.worth(o, it, c.Targets, m.targets)
-	}
-}
-
-// promise is the place that an objective's name comes from.
-func promise(it item) string {
-	if it.given("NAME") {
-		return it.label("NAME")
-	}
-	return it.label("SIGNAL")
-}
-
-// objective judges one objective.
-func (l *loader) objective(o Objective, it item) {
-	for _, name := range []string{"SIGNAL", "GOAL"} {
-		if _, ok := it.values[name]; !ok {
-			f, _ := l.schema.find(name, objectiveScope)
-			l.problem(it.word(name), "not given", f.hint())
+		for _, name := range []string{"SIGNAL", "GOAL"} {
+			if _, ok := o.values[name]; !ok {
+				k, _ := l.objective.find(name)
+				l.problem(o.label(name), "not given", k.hint())
+			}
 		}
-	}
-	_, limited := it.values["LIMIT"]
-	switch {
-	case !it.given("SIGNAL"):
-	case o.Signal == probe.SignalAvailability && limited:
-		l.problem(it.label("LIMIT"), "availability has no limit", "leave it out")
-	case o.Signal != probe.SignalAvailability && !limited:
-		l.problem(it.word("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
+		_, limited := o.values["LIMIT"]
+		switch available := o.Signal == probe.SignalAvailability; {
+		case !o.given("SIGNAL"):
+		case available && limited:
+			l.problem(o.label("LIMIT"), "availability has no limit", "leave it out")
+		case !available && !limited:
+			l.problem(o.label("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
+		}
+		l.worth(o, targets)
 	}
 }
 
 // worth reports a goal that the rate of some target cannot measure, once,
 // for the slowest of them.
-func (l *loader) worth(o Objective, it item, targets []Target, items []item) {
-	slowest, found := Target{}, false
-	for i, t := range targets {
-		if items[i].given("QPS") && (!found || t.QPS < slowest.QPS) {
-			slowest, found = t, true
+func (l *loader) worth(o promise, targets []entry) {
+	var slowest *Target
+	for _, t := range targets {
+		if t.given("QPS") && (slowest == nil || t.QPS < slowest.QPS) {
+			slowest = t.Target
 		}
 	}
-	if !found || !it.given("GOAL") || measurable(slowest.QPS, o.Goal) {
+	if slowest == nil || !o.given("GOAL") || measurable(slowest.QPS, o.Goal) {
 		return
 	}
 	hint := fmt.Sprintf("for this goal want at least %s probes per second", smallestQPS(o.Goal))
 	if goal, ok := largestGoal(slowest.QPS); ok {
 		hint = fmt.Sprintf("at this rate want a goal of at most %s, or %s", goal, hint)
 	}
-	l.problem(it.label("GOAL"), fmt.Sprintf("cannot be measured at the %v probes per second of target %s: a page (burn rate 14.4 over one hour) must need 3 bad probes",
+	l.problem(o.label("GOAL"), fmt.Sprintf("cannot be measured at the %v probes per second of target %s: a page (burn rate 14.4 over one hour) must need 3 bad probes",
 		slowest.QPS, quote(slowest.Name)), hint)
 }

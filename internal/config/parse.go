@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"reflect"
@@ -14,37 +15,33 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// none is the word for the zero value of settings with that tag.
-const none = "none"
-
 // A fault is what is wrong with a text, not yet where. It never quotes the text.
-type fault struct{ text, hint string } // without hint, that of the field stands
+// Without a hint of its own, that of the setting stands.
+type fault struct{ text, hint string }
 
 func (f fault) Error() string { return f.text }
 
-// parse parses v into a struct that has the settings of scopes. Values that are bad or
-// not given leave the default, which it adds to v. It returns the errors by name.
+// parse parses v into a struct with the settings of ks and returns the errors by the names
+// of its fields. What is bad or not given gets the default, which parse adds to v.
 //
-// Each entry of a list is a struct of its own here, because env ends with the first
-// wrong entry of a list, and because an error of its has the name of a field only.
-func (l *loader) parse(v values, into any, scopes ...scope) map[string]error {
+// Each entry of a list is parsed by itself, since env stops at the first entry that is
+// wrong, and its errors name the field but not the entry.
+func parse(v values, into any, ks keys) map[string]error {
 	environment := map[string]string{}
-	for _, f := range l.schema.in(scopes...) {
-		s := v[f.name]
-		switch {
-		case s.bad || s.text == "":
-		case s.text != none || f.Tag.Get("none") == "":
-			environment[f.name] = s.text
-		case f.Type.Kind() != reflect.Pointer: // else none is nil
-			environment[f.name] = "0"
+	for _, k := range ks {
+		switch text := v[k.name].text; {
+		case text != "none" || k.field.Tag.Get("none") == "":
+			environment[k.name] = text
+		case k.field.Type.Kind() != reflect.Pointer: // without text, that is nil
+			environment[k.name] = "0"
 		}
 	}
 	err := env.ParseWithOptions(into, env.Options{
 		Environment: environment,
 		OnSet: func(name string, value any, isDefault bool) {
-			if s := v[name]; isDefault && !s.bad && s.text == "" {
-				f, _ := l.schema.find(name, scopes...)
-				v[name] = source{text: value.(string), label: f.label(prefix+name, value.(string)) + " (default)", assumed: true}
+			if isDefault && !v[name].bad {
+				text, _ := value.(string)
+				v[name] = source{text: text, label: prefix + name + "=" + quote(text) + " (default)", assumed: true}
 			}
 		},
 		FuncMap: map[reflect.Type]env.ParserFunc{
@@ -54,57 +51,47 @@ func (l *loader) parse(v values, into any, scopes ...scope) map[string]error {
 			reflect.TypeFor[time.Duration](): parseDuration,
 		},
 	})
-	return byName(err, l.schema.in(scopes...))
-}
-
-// byName are the errors of env by the names of settings.
-func byName(err error, fields schema) map[string]error {
 	wrong := map[string]error{}
 	all, _ := errors.AsType[env.AggregateError](err)
 	for _, err := range all.Errors {
-		of, _ := errors.AsType[env.ParseError](err)
-		at := slices.IndexFunc(fields, func(f field) bool { return f.Name == of.Name })
-		if at < 0 {
-			panic(err) // a tag or type that env does not know
+		of, ok := errors.AsType[env.ParseError](err)
+		if !ok {
+			panic(err) // a tag or a type that env does not know
 		}
-		wrong[fields[at].name] = of.Err
+		wrong[of.Name] = of.Err
 	}
 	return wrong
 }
 
-// check judges values of one source by the types and tags of a struct, and reports
-// and marks those that are wrong.
-func (l *loader) check(v values, into any, scopes ...scope) {
-	given := overlay(v)
-	wrong := l.parse(given, into, scopes...)
-	for _, f := range l.schema.in(scopes...) {
-		s, ok := v[f.name]
-		if !ok || s.bad {
+// check judges the values of one source, each by itself, and reports and marks those
+// that are wrong. into is a struct with the settings of ks.
+func (l *loader) check(v values, into any, ks keys) {
+	wrong := parse(overlay(v), into, ks)
+	for _, k := range ks {
+		given, ok := v[k.name]
+		if !ok || given.bad {
 			continue
 		}
-		err := wrong[f.name]
+		err := wrong[k.field.Name]
 		if err == nil {
-			err = f.check(f.of(into), s.text)
+			err = k.check(reflect.Indirect(k.of(into)), given.text)
 		}
 		if err != nil {
-			hint := f.hint()
-			if own, ok := errors.AsType[fault](err); ok && own.hint != "" {
-				hint = own.hint
-			}
-			l.problem(s.label, err.Error(), hint)
-			v[f.name] = source{label: s.label, bad: true}
+			f, _ := errors.AsType[fault](err)
+			l.problem(given.label, f.text, cmp.Or(f.hint, k.hint()))
+			v[k.name] = source{label: given.label, bad: true}
 		}
 	}
 }
 
-// take is s, which the user gave for f as word.
-func (l *loader) take(f field, word, s string) source {
-	taken := source{text: s, label: f.label(word, s)}
-	if f.Type != reflect.TypeFor[Headers]() && !printable(s) {
-		l.problem(taken.label, "has characters that do not print", f.hint())
-		return source{label: taken.label, bad: true}
+// take is s, which the user gave for k as word.
+func (l *loader) take(k Key, word, s string) source {
+	label := k.label(word, s)
+	if k.field.Type != reflect.TypeFor[Headers]() && !printable(s) {
+		l.problem(label, "has characters that do not print", k.hint())
+		return source{label: label, bad: true}
 	}
-	return taken
+	return source{text: s, label: label}
 }
 
 // printable reports whether s is UTF-8 without control characters. Text that
@@ -114,16 +101,14 @@ func printable(s string) bool {
 }
 
 func parseSwitch(s string) (any, error) {
-	switch strings.ToLower(s) {
-	case "on", "true":
-		return true, nil
-	case "off", "false":
-		return false, nil
+	on := slices.Contains([]string{"on", "true"}, strings.ToLower(s))
+	if !on && !slices.Contains([]string{"off", "false"}, strings.ToLower(s)) {
+		return nil, fault{text: "neither on nor off"}
 	}
-	return nil, fault{text: "neither on nor off"}
+	return on, nil
 }
 
-// parseWhole and parseNumber leave numbers that are too large to the bounds of the field.
+// parseWhole and parseNumber leave numbers that are too large to the bounds of the setting.
 func parseWhole(s string) (any, error) {
 	v, err := strconv.Atoi(s)
 	if errors.Is(err, strconv.ErrSyntax) {
@@ -147,35 +132,10 @@ func parseNumber(s string) (any, error) {
 func parseDuration(s string) (any, error) {
 	v, err := time.ParseDuration(s)
 	if err != nil && strings.Trim(s, "0123456789.") == "" {
-		return nil, fault{text: "has no unit", hint: "add a unit, for example " + s + "s"}
+		return nil, fault{"has no unit", "add a unit, for example " + s + "s"}
 	}
 	if err != nil {
 		return nil, fault{text: "not a duration"}
 	}
 	return v, nil
-}
-
-// check judges what was parsed from text by the tags of the field.
-func (f field) check(v reflect.Value, text string) error {
-	v = reflect.Indirect(v)
-	switch {
-	case text == none && f.Tag.Get("none") != "":
-		return nil
-	case f.Type == reflect.TypeFor[time.Duration]():
-		least, _ := time.ParseDuration(f.Tag.Get("min"))
-		if v.Int() <= 0 {
-			return fault{text: "must be above 0"}
-		} else if v.Int() < int64(least) {
-			return fault{text: "must be at least " + least.String()}
-		}
-	case v.CanInt():
-		return f.bounds(float64(v.Int()))
-	case f.Tag.Get("is") == "ratio":
-		return checkRatio(v.Float(), text)
-	case v.CanFloat():
-		return f.bounds(v.Float())
-	case v.Kind() == reflect.String:
-		return f.checkText(v.String())
-	}
-	return nil
 }

@@ -15,6 +15,9 @@ type Problem struct {
 	Hint  string // what would be right; may be empty
 }
 
+// FlagPlace is a flag and its value as a place of problems.
+func FlagPlace(flag string, value any) string { return fmt.Sprintf("--%s=\"%v\"", flag, value) }
+
 // Error is the problem as a person reads it.
 func (p Problem) Error() string {
 	if p.Hint == "" {
@@ -59,34 +62,11 @@ func (ps Problems) Unwrap() []error {
 
 // sorted orders ps by place, numbers in it by their value, and drops repetitions.
 func (ps Problems) sorted() Problems {
+	natural := func(place string) string {
+		return number.ReplaceAllStringFunc(place, func(n string) string { return strings.Repeat("0", max(0, 20-len(n))) + n })
+	}
 	slices.SortFunc(ps, func(a, b Problem) int {
-		return cmp.Or(natural(a.Place, b.Place), strings.Compare(a.Text, b.Text), strings.Compare(a.Hint, b.Hint))
+		return cmp.Or(strings.Compare(natural(a.Place), natural(b.Place)), strings.Compare(a.Text, b.Text), strings.Compare(a.Hint, b.Hint))
 	})
 	return slices.Compact(ps)
-}
-
-// natural compares like [strings.Compare], except that runs of digits compare
-// as numbers: line 9 stands before line 12.
-func natural(a, b string) int {
-	for a != "" && b != "" {
-		m, n := digits(a), digits(b)
-		if m == 0 || n == 0 {
-			if a[0] != b[0] {
-				return cmp.Compare(a[0], b[0])
-			}
-			a, b = a[1:], b[1:]
-			continue
-		}
-		x, y := strings.TrimLeft(a[:m], "0"), strings.TrimLeft(b[:n], "0")
-		if c := cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y)); c != 0 {
-			return c
-		}
-		a, b = a[m:], b[n:]
-	}
-	return strings.Compare(a, b)
-}
-
-// digits counts the digits that s begins with.
-func digits(s string) int {
-	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }

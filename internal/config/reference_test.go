@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestTagsAreWhole holds that every field of a setting has a phrase of help, and
@@ -15,13 +16,13 @@ import (
 func TestTagsAreWhole(t *testing.T) {
 	known := []string{"env", "envDefault", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "not"}
 	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
-	for _, f := range settings(nil, nil) {
-		if help := f.Tag.Get("help"); help == "" || strings.ContainsAny(help, "`|\n") || strings.HasSuffix(help, ".") {
-			t.Errorf("%s: help %q is not a plain phrase", f.name, help)
+	for _, k := range Reference() {
+		if help := k.field.Tag.Get("help"); help == "" || strings.ContainsAny(help, "`|\n") || strings.HasSuffix(help, ".") {
+			t.Errorf("%s: help %q is not a plain phrase", k.name, help)
 		}
-		for _, found := range tag.FindAllStringSubmatch(string(f.Tag), -1) {
+		for _, found := range tag.FindAllStringSubmatch(string(k.field.Tag), -1) {
 			if !slices.Contains(known, found[1]) {
-				t.Errorf("%s has the tag %s, which means nothing", f.name, found[1])
+				t.Errorf("%s has the tag %s, which means nothing", k.name, found[1])
 			}
 		}
 	}
@@ -66,7 +67,7 @@ func TestReference(t *testing.T) {
 		{Variable: "PROBER_TARGETS_n_INSECURE_SKIP_VERIFY", Flag: "insecure-skip-verify", Default: "off", Help: "do not verify the server's certificate", PerTarget: true, Switch: true, Not: []string{"demo"}},
 		{Variable: "PROBER_OBJECTIVES_n_GOAL", Help: "ratio of probes that shall be good, between 0 and 1"},
 	} {
-		if diff := cmp.Diff(want, find(want.Variable)); diff != "" {
+		if diff := cmp.Diff(want, find(want.Variable), cmpopts.IgnoreUnexported(Key{})); diff != "" {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	}

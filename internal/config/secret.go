@@ -41,20 +41,11 @@ func (s Secret) String() string {
 	return "***"
 }
 
-// GoString is String: %#v shows no more than %v.
-func (s Secret) GoString() string { return s.String() }
-
 // Format prints String for every verb; flags and widths are ignored.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// MarshalText returns String. It never fails.
+// MarshalText returns String, for JSON and YAML too. It never fails.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalJSON returns String in quotes. It never fails.
-func (s Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + s.String() + `"`), nil }
-
-// MarshalYAML returns String. It never fails.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
 // UnmarshalText hides a copy of text. It never fails.
 func (s *Secret) UnmarshalText(text []byte) error {

@@ -7,7 +7,7 @@ import (
 
 // A source is one setting as it was given.
 type source struct {
-	text    string
+	text    string // "" if bad
 	label   string // place for a problem with it: what was written and where
 	bad     bool   // a problem with it was already reported
 	assumed bool   // it was not given: it is the default
@@ -36,19 +36,26 @@ func overlay(layers ...values) values {
 type item struct {
 	values
 	place string // stands before the name of a setting: "PROBER_TARGETS_0_", "targets.yaml:5: " or "--"
-	spell func(name string) string
 }
 
 // argumentPlace stands before the settings of targets that are arguments.
 const argumentPlace = "--"
 
-// word is how the user would write the setting called name for it.
-func (it item) word(name string) string { return it.place + it.spell(name) }
+// spell is how the user would write the setting called name for it.
+func (it item) spell(name string) string {
+	switch {
+	case it.place == argumentPlace:
+		return flagName(name)
+	case strings.HasPrefix(it.place, prefix):
+		return name
+	}
+	return strings.ToLower(name)
+}
 
-// setting is word without the line of the targets file.
+// setting is spell with what stands before it, but for the line of a file.
 func (it item) setting(name string) string {
-	if strings.HasPrefix(it.place, prefix) || it.place == argumentPlace {
-		return it.word(name)
+	if it.place == argumentPlace || strings.HasPrefix(it.place, prefix) {
+		return it.place + it.spell(name)
 	}
 	return it.spell(name)
 }
@@ -58,7 +65,7 @@ func (it item) label(name string) string {
 	if given, ok := it.values[name]; ok {
 		return given.label
 	}
-	return it.word(name)
+	return it.place + it.spell(name)
 }
 
 // given reports whether every name has a value and all of them are right.

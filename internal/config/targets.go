@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"reflect"
 	"regexp"
 	"strings"
@@ -39,10 +40,10 @@ func (l *loader) file(path source) layer {
 		return read
 	}
 	r := fileReader{loader: l, path: path.text}
-	if root := r.parse(data); root != nil {
+	if root := r.parse(data); root != nil && root.ShortTag() != "!!null" {
 		r.top(root, &read)
 	}
-	l.check(read.values, new(Settings), sharedScope)
+	l.check(read.values, new(Settings), l.shared)
 	return read
 }
 
@@ -51,25 +52,23 @@ func (r fileReader) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", r.path
 
 // parse returns the root of the one document in data, nil if there is none or
 // it is not YAML.
-func (r fileReader) parse(data []byte) *yaml.Node {
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	var document, second yaml.Node
-	if err := decoder.Decode(&document); errors.Is(err, io.EOF) || len(document.Content) == 0 && err == nil {
-		return nil
-	} else if err != nil {
-		r.syntax(err)
-		return nil
+func (r fileReader) parse(data []byte) (root *yaml.Node) {
+	for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		switch {
+		case errors.Is(err, io.EOF):
+			return root
+		case err != nil:
+			r.syntax(err)
+			return nil
+		case root != nil:
+			r.problem(r.at(&document), "a second document begins", "want one document")
+			return nil
+		case len(document.Content) > 0:
+			root = document.Content[0]
+		}
 	}
-	switch err := decoder.Decode(&second); {
-	case err == nil:
-		r.problem(r.at(&second), "a second document begins", "want one document")
-	case !errors.Is(err, io.EOF):
-		r.syntax(err)
-	}
-	if root := document.Content[0]; root.ShortTag() != "!!null" {
-		return root
-	}
-	return nil
 }
 
 var (
@@ -94,41 +93,38 @@ func (r fileReader) top(root *yaml.Node, into *layer) {
 	for name, n := range r.pairs(root, "the file") {
 		switch name.Value {
 		case lists[0]:
-			into.targets = list[Target](r, n, name.Value, targetScope, sharedScope)
+			into.targets = list[Target](r, n, name.Value, r.targets)
 		case lists[1]:
-			into.objectives = list[Objective](r, n, name.Value, objectiveScope)
+			into.objectives = list[Objective](r, n, name.Value, r.objective)
 		default:
-			r.one(name, n, into.values, lists, sharedScope)
+			r.one(name, n, into.values, r.shared, lists)
 		}
 	}
 }
 
-// list reads a list of mappings with keys of scopes.
-func list[T any](r fileReader, n *yaml.Node, name string, scopes ...scope) []item {
-	n = follow(n)
-	if n.ShortTag() == "!!null" {
+// list reads a list of mappings with the settings of known.
+func list[T any](r fileReader, n *yaml.Node, name string, known keys) (items []item) {
+	if n = follow(n); n.Kind != yaml.SequenceNode {
+		if n.ShortTag() != "!!null" {
+			r.problem(r.at(n), name+" is "+shape(n), "want a list")
+		}
 		return nil
 	}
-	if n.Kind != yaml.SequenceNode {
-		r.problem(r.at(n), name+" is "+shape(n), "want a list")
-		return nil
-	}
-	var items []item
 	for _, entry := range n.Content {
 		read := values{}
 		for name, n := range r.pairs(entry, "an entry of "+name) {
-			r.one(name, n, read, nil, scopes...)
+			r.one(name, n, read, known, nil)
 		}
+		r.check(read, new(T), known)
 		if follow(entry).Kind == yaml.MappingNode {
-			r.check(read, new(T), scopes...)
-			items = append(items, item{values: read, place: r.at(entry) + ": ", spell: strings.ToLower})
+			items = append(items, item{values: read, place: r.at(entry) + ": "})
 		}
 	}
 	return items
 }
 
 // pairs yields the keys and values of a mapping, each key once.
-func (r fileReader) pairs(n *yaml.Node, what string) func(yield func(name, n *yaml.Node) bool) {
+func (r fileReader) pairs(n *yaml.Node, what string) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(name, n *yaml.Node) bool) {
 		m := follow(n)
 		if m.Kind != yaml.MappingNode {
@@ -138,59 +134,54 @@ func (r fileReader) pairs(n *yaml.Node, what string) func(yield func(name, n *ya
 		first := map[string]int{}
 		for i := 0; i < len(m.Content); i += 2 {
 			name := m.Content[i]
-			if name.Kind != yaml.ScalarNode {
+			line, twice := first[name.Value]
+			switch {
+			case name.Kind != yaml.ScalarNode:
 				r.problem(r.at(name), "a key is "+shape(name), "want a word")
-				continue
-			}
-			if line, twice := first[name.Value]; twice {
+			case twice:
 				r.problem(r.at(name), fmt.Sprintf("a key that already stands on line %d", line), "want each key once")
-				continue
-			}
-			first[name.Value] = name.Line
-			if !yield(name, m.Content[i+1]) {
-				return
+			default:
+				first[name.Value] = name.Line
+				if !yield(name, m.Content[i+1]) {
+					return
+				}
 			}
 		}
 	}
 }
 
-// one reads the value of the key called name, which must be one of scopes. also
-// are words that are known beside them.
-func (r fileReader) one(name, n *yaml.Node, into values, also []string, scopes ...scope) {
-	f, ok := r.schema.find(strings.ToUpper(name.Value), scopes...)
-	if !ok || strings.ToLower(f.name) != name.Value {
-		r.unknown(name, also, scopes)
-		return
-	}
+// one reads the value of the key called name, which must be one of known or, elsewhere
+// in the file, of also.
+func (r fileReader) one(name, n *yaml.Node, into values, known keys, also []string) {
+	k, ok := known.find(strings.ToUpper(name.Value))
 	label := r.at(n) + ": " + name.Value
-	n = follow(n)
-	switch {
+	switch n = follow(n); {
+	case !ok || strings.ToLower(k.name) != name.Value:
+		r.unknown(name, known, also)
 	case n.ShortTag() == "!!null":
-	case f.Type == reflect.TypeFor[Headers]():
-		into[f.name] = r.headers(name, n)
+	case k.field.Type == reflect.TypeFor[Headers]():
+		into[k.name] = r.headers(name, n)
 	case n.Kind == yaml.ScalarNode:
-		into[f.name] = r.take(f, label, strings.TrimSpace(n.Value))
+		into[k.name] = r.take(k, label, strings.TrimSpace(n.Value))
 	default:
 		r.problem(label, "is "+shape(n), "want one value")
-		into[f.name] = source{label: label, bad: true}
+		into[k.name] = source{label: label, bad: true}
 	}
 }
 
-// unknown reports a key that is neither one of scopes nor of also, and where it
-// belongs if it is one of another place.
-func (r fileReader) unknown(name *yaml.Node, also []string, scopes []scope) {
+// unknown reports a key that is not known, and where it belongs if it is one of
+// another place.
+func (r fileReader) unknown(name *yaml.Node, known keys, words []string) {
 	hint := ""
-	if f, ok := r.schema.find(strings.ToUpper(name.Value), targetScope, proberScope); ok {
+	if k, ok := r.prober.find(strings.ToUpper(name.Value)); ok {
+		hint = "set " + k.Variable
+	} else if _, ok := r.target.find(strings.ToUpper(name.Value)); ok {
 		hint = "it belongs to an entry of targets"
-		if f.scope == proberScope {
-			hint = "set " + prefix + f.name
-		}
 	}
-	known := also
-	for _, f := range r.schema.in(scopes...) {
-		known = append(known, strings.ToLower(f.name))
+	for _, k := range known {
+		words = append(words, strings.ToLower(k.name))
 	}
-	r.problem(r.at(name), "unknown key "+quoteKey(name.Value)+suggestion(name.Value, known), hint)
+	r.problem(r.at(name), "unknown key "+quoteKey(name.Value)+suggestion(name.Value, words), hint)
 }
 
 // quoteKey is what may be a key of a word that is none: whoever writes api_key=sk-1

@@ -62,7 +62,7 @@ objectives:
 				APIKey: NewSecret("sk"), APIKeyFile: "key",
 			},
 			Headers: map[string]Secret{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")},
-			CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
+			CAFile:  "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
 		}},
 		Objectives: []Objective{{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}},
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/telemetry"
 )
 
 // How many groups may have their prompts counted at a time, and how long another
@@ -99,7 +100,7 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 
 // find looks up the hosts of c and returns the targets that it means at present.
 func (r *Runner) find(ctx context.Context, c *config.Config) []config.Target {
-	r.Observers.recorder.LookupsFailed(r.owned.refresh(ctx, c.Targets))
+	r.Observers.recorder.Update(telemetry.LookupFailures, float64(r.owned.refresh(ctx, c.Targets)))
 	return r.owned.of(c)
 }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// An Account is a [Result] as its JSON tells it, to `prober once` and on
-// /api/v1/results alike. All durations are seconds; what is absent is null.
+// An Account is the JSON of a [Result], of `prober once` and on /api/v1/results. All durations are
+// seconds; absent values are null.
 type Account struct {
 	Target string  `json:"target"`
 	Group  string  `json:"group"`
-	Model  *string `json:"model"` // null until it is known
-	API    *string `json:"api"`   // null until it is known
+	Model  *string `json:"model"` // null until known
+	API    *string `json:"api"`   // null until known
 	Prompt string  `json:"prompt"`
 
 	Outcome    Outcome   `json:"outcome"`
@@ -34,34 +34,40 @@ type Account struct {
 	ChunkGaps      []float64 `json:"chunk_gaps_seconds"`
 	ITL            []float64 `json:"itl_seconds"`
 	TokensPerFrame []int     `json:"tokens_per_frame"` // null: cannot be attributed
-	JoinedPerFrame []bool    `json:"joined_per_frame"` // whether the frame's own arrival, or that of one read with it, is unknown; null if all are known
+	JoinedPerFrame []bool    `json:"joined_per_frame"` // whether the frame is in a joined chunk; null if none is
 
-	Phases AccountPhases `json:"phases_seconds"`
-	Usage  AccountUsage  `json:"usage"`
+	Phases struct {
+		DNS     *float64 `json:"dns"`
+		Connect *float64 `json:"connect"`
+		TLS     *float64 `json:"tls"`
+		Write   *float64 `json:"write"`
+		Headers *float64 `json:"headers"`
+	} `json:"phases_seconds"`
+	Usage struct {
+		Prompt    *int `json:"prompt"`
+		Cached    *int `json:"cached"`
+		Output    *int `json:"output"` // generated tokens, reasoning included
+		Reasoning *int `json:"reasoning"`
+	} `json:"usage"`
 
 	Cache        CacheState `json:"cache"`
 	TokenSource  Source     `json:"token_source"`
 	Frames       int        `json:"frames"` // token frames
 	Coalesced    int        `json:"coalesced_frames"`
 	JoinedTokens int        `json:"joined_tokens"`          // tokens of joined frames: their ITL is a mean
-	Stamp        *Stamping  `json:"stamp"`                  // who stamped the token frames; null if there was none
-	Taint        *Taint     `json:"taint"`                  // why there is no ITL; null if nothing forbids it
-	ReadDelay    *float64   `json:"read_delay_max_seconds"` // longest that bytes lay unread; null if the kernel stamped none
+	Stamp        *Stamping  `json:"stamp"`                  // source of the arrival timestamps; null if there was no token frame
+	Taint        *Taint     `json:"taint"`                  // why the gaps are unreliable; null if they are not
+	ReadDelay    *float64   `json:"read_delay_max_seconds"` // longest time that bytes lay unread; null without kernel timestamps
 	FinishReason *string    `json:"finish_reason"`
 	Round        uint64     `json:"round"`
 	TraceID      string     `json:"trace_id"`
-	RetryAfter   *float64   `json:"retry_after_seconds"` // that the server asked for
+	RetryAfter   *float64   `json:"retry_after_seconds"` // pause that the server asked for
 	Warnings     []string   `json:"warnings"`
 
-	// Unspoilt is [Result.Unspoilt], for whoever makes statistics of accounts.
-	Unspoilt bool `json:"-"`
-
-	// FirstToken and LastToken are the arrivals of the first and the last token frame, for whoever
-	// draws accounts: TTFT and E2EL may be missing. 0 if there was none.
-	FirstToken, LastToken float64 `json:"-"`
-
-	// Breaks are the times without known arrivals among the chunk gaps, for whoever draws them.
-	Breaks []Break `json:"-"`
+	// For summaries and pictures.
+	TTFTValid             bool    `json:"-"` // see [Result.TTFTValid]
+	FirstToken, LastToken float64 `json:"-"` // arrivals, also where TTFT and E2EL are missing; 0 if there is no token frame
+	Breaks                []Break `json:"-"` // times without known arrivals among the chunk gaps
 }
 
 // A Break is a time in which arrivals of token frames are not known.
@@ -70,28 +76,12 @@ type Break struct {
 	Length float64 // seconds
 }
 
-// AccountPhases are the lengths of a request's phases, in seconds.
-type AccountPhases struct {
-	DNS     *float64 `json:"dns"`
-	Connect *float64 `json:"connect"`
-	TLS     *float64 `json:"tls"`
-	Write   *float64 `json:"write"`
-	Headers *float64 `json:"headers"`
-}
-
-// AccountUsage is the server's token counts.
-type AccountUsage struct {
-	Prompt    *int `json:"prompt"`
-	Cached    *int `json:"cached"`
-	Output    *int `json:"output"` // generated tokens, reasoning included
-	Reasoning *int `json:"reasoning"`
-}
-
-// Account tells r as JSON does. The account shares nothing with r.
+// Account is r as its JSON. It shares nothing with r.
 func (r *Result) Account() Account {
+	t := &r.Timeline
 	a := Account{
 		Target: r.Target, Group: r.Group, Model: text(r.Model), API: text(r.API), Prompt: r.Prompt,
-		Outcome: r.Outcome, Start: r.Timeline.Start, Round: r.Round, TraceID: r.TraceID,
+		Outcome: r.Outcome, Start: t.Start, Round: r.Round, TraceID: r.TraceID,
 		ScheduleDelay:  r.ScheduleDelay().Seconds(),
 		TTFT:           seconds(r.TTFT()),
 		ServerTTFT:     seconds(r.ServerTTFT()),
@@ -100,31 +90,34 @@ func (r *Result) Account() Account {
 		E2EL:           seconds(r.E2EL()),
 		MaxGap:         seconds(r.MaxGap()),
 		Elapsed:        r.Elapsed.Seconds(),
-		ChunkGaps:      allSeconds(r.ChunkGaps(), len(r.Timeline.Tokens)),
-		ITL:            allSeconds(r.ITL(), len(r.Timeline.Tokens)),
-		JoinedPerFrame: r.Timeline.Joined(),
-		Phases:         r.Timeline.Phases.account(),
-		Usage:          accountUsage(r.Usage),
+		ChunkGaps:      allSeconds(r.ChunkGaps()),
+		ITL:            allSeconds(r.ITL()),
+		JoinedPerFrame: t.Joined(),
 		Cache:          cmp.Or(r.Cache, CacheUnknown),
-		Unspoilt:       r.Unspoilt(),
 		RetryAfter:     seconds(r.RetryAfter, r.RetryAfter > 0),
 		TokenSource:    r.Source,
-		Frames:         len(r.Timeline.Tokens),
-		Coalesced:      r.Timeline.Coalesced(),
-		JoinedTokens:   r.Timeline.JoinedTokens(),
+		Frames:         len(t.Tokens),
+		Coalesced:      t.Coalesced(),
+		JoinedTokens:   t.JoinedTokens(),
 		Stamp:          text(r.Stamp),
 		Taint:          text(r.Taint),
-		ReadDelay:      seconds(r.Timeline.MaxReadDelay()),
+		ReadDelay:      seconds(t.MaxReadDelay()),
 		FinishReason:   text(r.Finish),
 		Warnings:       make([]string, 0, len(r.Warnings)),
+		TTFTValid:      r.TTFTValid(),
+		Breaks:         t.breaks(),
 	}
-	if n := len(r.Timeline.Tokens); n > 0 {
-		a.FirstToken, a.LastToken = r.Timeline.Tokens[0].At.Seconds(), r.Timeline.Tokens[n-1].At.Seconds()
+	p := t.Phases
+	a.Phases.DNS, a.Phases.Connect, a.Phases.TLS = seconds(p.DNS, p.DNS > 0), seconds(p.Connect, p.Connect > 0), seconds(p.TLS, p.TLS > 0)
+	a.Phases.Write, a.Phases.Headers = seconds(p.Write()), seconds(p.Wait())
+	a.Usage.Prompt, a.Usage.Cached = known(r.Usage.Prompt), known(r.Usage.Cached)
+	a.Usage.Output, a.Usage.Reasoning = known(r.Usage.Generated()), known(r.Usage.Reasoning)
+	if n := len(t.Tokens); n > 0 {
+		a.FirstToken, a.LastToken = t.Tokens[0].At.Seconds(), t.Tokens[n-1].At.Seconds()
 	}
-	a.Breaks = r.Timeline.breaks()
-	for i := range r.Timeline.Tokens {
-		if r.Source != FromNobody {
-			a.TokensPerFrame = append(a.TokensPerFrame, r.Timeline.tokensOf(i))
+	if r.Source != FromNothing {
+		for i := range t.Tokens {
+			a.TokensPerFrame = append(a.TokensPerFrame, t.tokensOf(i))
 		}
 	}
 	for _, w := range r.Warnings {
@@ -139,8 +132,7 @@ func (r *Result) Account() Account {
 	return a
 }
 
-func (t *Timeline) breaks() []Break {
-	var list []Break
+func (t *Timeline) breaks() (list []Break) {
 	gaps, from := 0, time.Duration(0)
 	for i, s := range t.Spans() {
 		if from = cmp.Or(from, t.Tokens[0].At); s.Gap {
@@ -153,25 +145,6 @@ func (t *Timeline) breaks() []Break {
 	return list
 }
 
-func (p Phases) account() AccountPhases {
-	write, wrote := p.Write()
-	wait, answered := p.Wait()
-	return AccountPhases{
-		DNS:     seconds(p.DNS, p.DNS > 0),
-		Connect: seconds(p.Connect, p.Connect > 0),
-		TLS:     seconds(p.TLS, p.TLS > 0),
-		Write:   seconds(write, wrote),
-		Headers: seconds(wait, answered),
-	}
-}
-
-func accountUsage(u wire.Usage) AccountUsage {
-	return AccountUsage{
-		Prompt: known(u.Prompt), Cached: known(u.Cached),
-		Output: known(u.Generated()), Reasoning: known(u.Reasoning),
-	}
-}
-
 func seconds(d time.Duration, ok bool) *float64 {
 	if !ok {
 		return nil
@@ -179,7 +152,7 @@ func seconds(d time.Duration, ok bool) *float64 {
 	return new(d.Seconds())
 }
 
-// text is s, or nothing if it is empty.
+// text is s; nil if it is empty.
 func text[T ~string](s T) *T {
 	if s == "" {
 		return nil
@@ -194,13 +167,9 @@ func known(c wire.Count) *int {
 	return new(c.N)
 }
 
-// allSeconds is nil if there are none. Usual is how many there mostly are.
-func allSeconds(all iter.Seq[time.Duration], usual int) []float64 {
-	var list []float64
+// allSeconds is nil if there are none.
+func allSeconds(all iter.Seq[time.Duration]) (list []float64) {
 	for d := range all {
-		if list == nil {
-			list = make([]float64, 0, usual)
-		}
 		list = append(list, d.Seconds())
 	}
 	return list

@@ -6,31 +6,25 @@ import (
 	"unicode"
 )
 
-// apart is how many other words may stand between two expected ones: an answer
-// may list them, with numbers or an "and".
-const apart = 3
-
-// says reports whether an answer holds the expected words in their order, close to
-// each other, whatever their case.
-func says(answer []byte, expected string) bool {
-	words, want := wordsIn(string(answer)), wordsIn(expected)
-	for start := range words {
-		if follows(words[start:], want) {
+// contains reports whether an answer has the expected words in their order, whatever their case,
+// with at most three others between two of them: it may list them, with numbers or an "and".
+func contains(answer []byte, expected string) bool {
+	want := wordsIn(expected)
+	if len(want) == 0 {
+		return true
+	}
+	words := wordsIn(string(answer))
+	for start, word := range words {
+		if word == want[0] && follow(words[start+1:], want[1:]) {
 			return true
 		}
 	}
-	return len(want) == 0
+	return false
 }
 
-// follows reports whether words begin with the first of want, and go on with the
-// others.
-func follows(words, want []string) bool {
-	for i, word := range want {
-		reach := words[:min(len(words), apart+1)]
-		if i == 0 {
-			reach = words[:min(len(words), 1)]
-		}
-		at := slices.Index(reach, word)
+func follow(words, want []string) bool {
+	for _, word := range want {
+		at := slices.Index(words[:min(len(words), 4)], word)
 		if at < 0 {
 			return false
 		}
@@ -39,7 +33,6 @@ func follows(words, want []string) bool {
 	return true
 }
 
-// wordsIn is the words of a text in lower case.
 func wordsIn(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -135,7 +135,7 @@ func queued(c net.Conn, queue uintptr) (n int32) {
 // frame, that the arrival of each token frame lies within the write of its last byte. No time is
 // tolerated: the kernel stamps on loopback what is written while it is written.
 func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
-	t.Cleanup(stream.KeepStamping())
+	t.Cleanup(stream.EnableTimestamps())
 	awaitKernelTimestamps(t)
 	for _, secure := range []bool{false, true} {
 		for _, two := range []bool{false, true} {

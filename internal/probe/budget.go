@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// A Budget is how many tokens a target may be sent and asked for in a day of
-// UTC. It counts them without a limit as well, so that one that is set later in
-// the day holds for the whole day. It is safe for concurrent use; nil has no limit
-// and counts nothing.
+// A Budget is how many tokens a target may be sent and asked for in a day of UTC. It counts them
+// without a limit as well, so that one that is set later holds for the whole day. It is safe for
+// concurrent use; nil has no limit and counts nothing.
 type Budget struct {
 	mu    sync.Mutex
 	limit int // 0: none

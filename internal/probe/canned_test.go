@@ -8,25 +8,12 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-const cannedHeader = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-
 // vllmFrame is a frame of one token as vLLM sends it with continuous usage.
 func vllmFrame(n int) string {
 	return fmt.Sprintf(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,`+
 		`"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,`+
 		`"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":%d,"completion_tokens":%d}}`, 21000+n, n)
 }
-
-// cannedChunks are the HTTP chunks of an answer of a hundred tokens. They are
-// only read.
-var cannedChunks = func() [][]byte {
-	chunk := func(text string) []byte { return fmt.Appendf(nil, "%x\r\n%s\r\n", len(text), text) }
-	chunks := [][]byte{chunk(data(role))}
-	for n := range 100 {
-		chunks = append(chunks, chunk(data(vllmFrame(n+1))))
-	}
-	return append(chunks, chunk(data(limit)), chunk(data(usage(21000, 100), done)), []byte("0\r\n\r\n"))
-}()
 
 // BenchmarkTokenFrame is what a probe does with one token frame once it has
 // arrived: cut it out of the body, decode it, and enter it in the timeline.
@@ -49,7 +36,7 @@ func BenchmarkTokenFrame(b *testing.B) {
 func readTokenFrame(tb testing.TB, ask int) func() {
 	chat, _ := wire.Lookup("openai-chat")
 	frames := stream.NewSSE(&repeating{text: data(vllmFrame(50))}, func(int64) stream.Stamp { return stream.Stamp{} }, ask)
-	f := &fold{tokens: make([]Arrival, 0, 1<<10)}
+	f := &accumulator{tokens: make([]Arrival, 0, 1<<10)}
 	return func() {
 		if len(f.tokens) == cap(f.tokens) {
 			f.tokens = f.tokens[:0]

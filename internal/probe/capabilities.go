@@ -8,35 +8,35 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Capabilities are what a server has taught about itself.
+// Capabilities are what a server's answers have shown.
 type Capabilities struct {
 	Dialect wire.Dialect // nil until known
-	Server  wire.Server  // its kind; the zero value if that is not known
-	Version string       // that it says it is; empty if it does not
+	Server  wire.Server  // its type; the zero value if unknown
+	Version string       // of the server; empty if unknown
 	Model   string       // empty until known
 	Omit    []wire.Field // fields that it rejects
-	Context int          // tokens that prompt and answer may have together; 0 if it did not say
+	Context int          // tokens that prompt and answer may have together; 0 if unknown
 
-	Asked       bool // it was asked what it is, and there is nothing to gain by asking again
+	Asked       bool // it was asked for its type and models, and need not be again
 	Answered    bool // a probe succeeded
-	Unlimited   bool // it generated more tokens than it was asked for
-	ExactLimit  bool // it has shown that an answer which ends for its length has the length asked for
-	ExactOutput bool // it has shown that it generates exactly what is asked
+	Unlimited   bool // it generated more tokens than asked
+	ExactLimit  bool // an answer that ends for its length has the length asked
+	ExactOutput bool // every answer has the length asked
 
-	// What its answers showed; empty until one did.
+	// Empty until an answer shows it.
 	Continuous wire.Claim // usage on every frame
 	Cached     wire.Claim // tokens that came from its cache
 	Tokenizes  wire.Claim // a route that counts tokens
 }
 
-// An Ability is something that a server can be held to, or not.
+// An Ability is a feature that a server has, or not.
 type Ability struct {
 	Name  string // label and JSON key; one of a closed set
 	Claim wire.Claim
-	Shown bool // by the server's answers; else it is what its kind is known for
+	Shown bool // by the server's answers; else by its type
 }
 
-// Means is the ability in words.
+// Means describes the ability.
 func (a Ability) Means() string {
 	return map[string]string{
 		"exact_output":     "answers are exactly as long as asked",
@@ -47,38 +47,36 @@ func (a Ability) Means() string {
 	}[a.Name]
 }
 
-// Abilities are what the server can be held to, always the same ones in the same
-// order.
-func (l Capabilities) Abilities() []Ability {
+// Abilities are always the same ones in the same order.
+func (c Capabilities) Abilities() []Ability {
 	exact := wire.Claim("")
-	if l.ExactOutput {
+	if c.ExactOutput {
 		exact = wire.Always
 	}
 	return []Ability{
-		l.ability("exact_output", exact, l.Server.Exact(), wire.FieldIgnoreEOS),
-		l.ability("continuous_usage", l.Continuous, l.Server.Continuous(), wire.FieldContinuousUsage),
-		{Name: "cached_tokens", Claim: cmp.Or(l.Cached, l.Server.TellsCached()), Shown: l.Cached != ""},
-		{Name: "tokenize", Claim: cmp.Or(l.Tokenizes, wire.Unknown), Shown: l.Tokenizes != ""},
-		l.ability("cache_salt", "", l.Server.Salted(), wire.FieldCacheSalt),
+		c.ability("exact_output", exact, c.Server.Exact(), wire.FieldIgnoreEOS),
+		c.ability("continuous_usage", c.Continuous, c.Server.Continuous(), wire.FieldContinuousUsage),
+		{Name: "cached_tokens", Claim: cmp.Or(c.Cached, c.Server.TellsCached()), Shown: c.Cached != ""},
+		{Name: "tokenize", Claim: cmp.Or(c.Tokenizes, wire.Unknown), Shown: c.Tokenizes != ""},
+		c.ability("cache_salt", "", c.Server.Salted(), wire.FieldCacheSalt),
 	}
 }
 
-// ability is what was shown or, before that, what the kind is known for. A server
-// that rejects the field f, or is not asked for it in its dialect, cannot do what
-// it asks for.
-func (l Capabilities) ability(name string, shown, known wire.Claim, f wire.Field) Ability {
-	if slices.Contains(l.Omit, f) {
+// ability is what was shown or, before that, what the server's type is known for. A server that
+// rejects field f, or whose dialect lacks it, does not have the ability.
+func (c Capabilities) ability(name string, shown, known wire.Claim, f wire.Field) Ability {
+	if slices.Contains(c.Omit, f) {
 		shown = cmp.Or(shown, wire.Never)
 	}
-	if l.Dialect != nil && !slices.Contains(l.Dialect.Fields(), f) {
+	if c.Dialect != nil && !slices.Contains(c.Dialect.Fields(), f) {
 		known = wire.Never
 	}
 	return Ability{Name: name, Claim: cmp.Or(shown, known), Shown: shown != ""}
 }
 
-// sends reports whether a request holds field f.
-func (l Capabilities) sends(f wire.Field) bool {
-	return slices.Contains(l.Dialect.Fields(), f) && !(wire.Ask{Server: l.Server, Omit: l.Omit}).Omits(f)
+// sends reports whether requests have field f.
+func (c Capabilities) sends(f wire.Field) bool {
+	return slices.Contains(c.Dialect.Fields(), f) && !(wire.Ask{Server: c.Server, Omit: c.Omit}).Omits(f)
 }
 
 func claim(does bool) wire.Claim {
@@ -88,20 +86,20 @@ func claim(does bool) wire.Claim {
 	return wire.Never
 }
 
-// Notes tells the capabilities to a person, one sentence each.
-func (l Capabilities) Notes() []string {
+// Notes describes the unusual capabilities, one sentence each.
+func (c Capabilities) Notes() []string {
 	var notes []string
-	if l.Server.Note != "" {
-		notes = append(notes, l.Server.Note)
+	if c.Server.Note != "" {
+		notes = append(notes, c.Server.Note)
 	}
-	for _, f := range l.Omit {
+	for _, f := range c.Omit {
 		notes = append(notes, fmt.Sprintf("rejects the field %s: asked without it", f))
 	}
-	if l.Unlimited {
-		notes = append(notes, "ignores the limit of an answer's length: a probe is canceled when more tokens than asked have arrived")
+	if c.Unlimited {
+		notes = append(notes, "ignores the limit of an answer's length: probes are canceled once more tokens than asked have arrived")
 	}
-	if l.ExactOutput {
-		notes = append(notes, "generates exactly as many tokens as asked: held to it")
+	if c.ExactOutput {
+		notes = append(notes, "output length is enforced")
 	}
 	return notes
 }

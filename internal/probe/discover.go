@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -15,58 +14,57 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// metadataTimeout bounds each question that is no probe.
-const metadataTimeout = 5 * time.Second
-
-// maxMetadata bounds the reply to such a question, in bytes: a tokenizer's holds
-// every token of the prompt.
-const maxMetadata = 8 << 20
-
 // Findings are what a server tells of itself.
 type Findings struct {
-	Dialect wire.Dialect
-	Server  wire.Server  // the zero value if its kind is not known
-	Version string       // that it says it is; empty if it does not
-	Model   string       // that probes ask for
-	Models  []wire.Model // that the server has; empty if it does not say
-	Reached bool         // it could be connected to, whatever came of that
+	Capabilities
+	Models []wire.Model // that the server has; empty if it does not say
 }
 
-// Context is how many tokens prompt and answer may have together; 0 if the server does
-// not say.
-func (f Findings) Context() int {
-	for _, m := range f.Models {
-		if m.ID == f.Model {
-			return m.MaxLen
-		}
-	}
-	return 0
+// Serves reports whether the server lists the model; true if it lists none.
+func (f Findings) Serves(model string) bool {
+	return len(f.Models) == 0 || slices.ContainsFunc(f.Models, func(m wire.Model) bool { return m.ID == model })
 }
 
-// An undiscovered error is why a server could not be asked what it is.
-type undiscovered struct{ verdict verdict }
+// failedBy reports whether err is a metadata request's with one of the outcomes.
+func failedBy(err error, outcomes ...Outcome) bool {
+	v, ok := errors.AsType[verdict](err)
+	return ok && slices.Contains(outcomes, v.outcome)
+}
 
-func (u undiscovered) Error() string { return u.verdict.err.Error() }
-func (u undiscovered) Unwrap() error { return u.verdict.err }
+// rejected reports whether err is a server's answer that rejects a metadata request.
+func rejected(err error) bool { return failedBy(err, Rejected) }
 
-// Undiscovered reports whether no probe was sent, because the server could not be
-// asked what it is, and whether that question was sent.
+// Undiscovered reports whether no probe was sent, because metadata requests failed, and whether the
+// last of those was sent.
 func (r *Result) Undiscovered() (sent, ok bool) {
-	u, ok := errors.AsType[undiscovered](r.Err)
-	return u.verdict.sent, ok
+	v, ok := errors.AsType[verdict](r.Err)
+	return v.sent, ok
 }
 
-// assumed is what a server speaks that answers, but does not tell.
+// Unreached is the result of a probe that was not sent because of err, which is that of
+// [Target.Discover].
+func (t Target) Unreached(start time.Time, model string, err error) *Result {
+	r := t.newResult(model)
+	r.Timeline.Start, r.Elapsed = start, time.Since(start)
+	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
+	if v, ok := errors.AsType[verdict](err); ok {
+		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
+	}
+	return r
+}
+
+// assumed is the dialect of a server of unknown type.
 var assumed, _ = wire.Lookup("openai-chat")
 
-// Discover asks the server for its models, for its kind where t.Server does not
-// tell it, and, where t.Dialect is nil, takes the dialect that this kind speaks
-// best. A model that is given is taken, whatever the server lists.
+// Discover asks the server for its models and, where t.Server and t.Dialect do not tell them, finds
+// its type and the dialect that this type supports best. A given model is used, whatever the server
+// lists.
 func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
-	found := Findings{Dialect: t.Dialect, Server: t.Server, Model: model}
+	found := Findings{Capabilities: Capabilities{Dialect: t.Dialect, Server: t.Server, Model: model}}
 	evidence, err := t.evidence(ctx)
-	found.Reached = !unreachable(err)
-	if answered := err == nil || refusal(err); answered && found.Server.Name == "" {
+	found.Asked = !failedBy(err, Connect, DNS, TLS)
+	answered := err == nil || rejected(err)
+	if answered && found.Server.Name == "" {
 		found.Server, _ = wire.Recognize(evidence)
 	}
 	if err != nil && found.Server.Name == "" && found.Dialect == nil {
@@ -79,7 +77,7 @@ func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 		}
 		t.Dialect = found.Dialect
 	}
-	if err == nil || refusal(err) {
+	if answered {
 		if path := found.Server.Version; path != "" {
 			found.Version = wire.ParseVersion(evidence.Get(path))
 		}
@@ -87,76 +85,58 @@ func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 	}
 	switch {
 	case model != "":
-		return found, nil
 	case err != nil:
 		return found, err
 	case len(found.Models) == 0:
-		return found, undiscovered{failed(Rejected, "the server lists no model: name one")}
+		return found, failed(Rejected, "the server lists no model: name one")
+	default:
+		found.Model = found.Models[0].ID
 	}
-	found.Model = found.Models[0].ID
+	if i := slices.IndexFunc(found.Models, func(m wire.Model) bool { return m.ID == found.Model }); i >= 0 {
+		found.Context = found.Models[i].MaxLen
+	}
 	return found, nil
 }
 
-// refusal reports whether err is a server's answer that refuses a question.
-func refusal(err error) bool {
-	u, ok := errors.AsType[undiscovered](err)
-	return ok && u.verdict.outcome == Rejected
-}
-
-// unreachable reports whether a server could not be connected to.
-func unreachable(err error) bool {
-	u, ok := errors.AsType[undiscovered](err)
-	return ok && (u.verdict.outcome == Connect || u.verdict.outcome == DNS || u.verdict.outcome == TLS)
-}
-
-// evidence asks for the list of models, under each path where it may be: KServe
-// has lists of another form under the first. The error is why there is none; a
-// server that refused it has shown something of itself all the same.
+// evidence asks for the list of models, under each path where it may be: KServe has lists of another
+// form under the first. The error is why there is none; a rejection is evidence too.
 func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
-	asked := map[string][]byte{}
-	get := func(path string) []byte { // a path that several marks are looked for in is asked for once
-		if _, ok := asked[path]; !ok {
-			asked[path] = t.get(ctx, path)
+	replies := map[string][]byte{}
+	get := func(path string) []byte { // nil if it fails; each path is asked for once
+		if _, ok := replies[path]; !ok {
+			replies[path] = nil
+			if reply, err := t.metadata(ctx, http.MethodGet, path, nil, wire.Ask{}); err == nil {
+				replies[path] = reply.body
+			}
 		}
-		return asked[path]
+		return replies[path]
+	}
+	host := ""
+	if u, err := url.Parse(t.URL); err == nil {
+		host = u.Hostname()
 	}
 	for i, prefix := range wire.Prefixes() {
-		reply, why := t.ask(ctx, http.MethodGet, prefix+wire.ModelsPath, nil)
+		reply, why := t.metadata(ctx, http.MethodGet, prefix+wire.ModelsPath, nil, wire.Ask{})
 		_, listed := wire.ParseModels(reply.body)
 		if i > 0 && !listed {
 			break
 		}
-		e = wire.Evidence{
-			Header: reply.header, Models: reply.body, Refused: why != nil, Prefix: prefix,
-			Host: hostOf(t.URL), Get: get,
-		}
+		e = wire.Evidence{Header: reply.header, Models: reply.body, Refused: why != nil, Prefix: prefix, Host: host, Get: get}
 		err = why
-		if u, ok := errors.AsType[undiscovered](why); ok && u.verdict.status == http.StatusNotFound {
-			continue
-		}
-		if listed || why != nil {
+		if v, _ := errors.AsType[verdict](why); v.status != http.StatusNotFound && (listed || why != nil) {
 			break
 		}
 	}
 	return e, err
 }
 
-// hostOf is the host in a URL, without its port.
-func hostOf(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	return u.Hostname()
-}
-
-// models are what the list says, or what this kind of server tells elsewhere, or
-// in answer to its own dialect's header.
+// models are those of the list, or those that this type of server lists elsewhere, or with its own
+// dialect's header. err is that of the list.
 func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err error) ([]wire.Model, error) {
 	if s.List.Path != "" && (err != nil || s.List.Path != wire.ModelsPath) {
-		reply, why := t.ask(ctx, s.List.Method, s.List.Path, nil)
-		if why != nil {
-			return nil, why
+		reply, err := t.metadata(ctx, s.List.Method, s.List.Path, nil, wire.Ask{})
+		if err != nil {
+			return nil, err
 		}
 		models, _ := s.List.Parse(reply.body)
 		return models, nil
@@ -166,22 +146,37 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 	}
 	models, ok := wire.ParseModels(e.Models)
 	if !ok {
-		return nil, undiscovered{failed(Rejected, "%s is no list of models: %s", wire.ModelsPath, wire.Describe(e.Models))}
+		return nil, failed(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models))
 	}
 	return models, nil
 }
 
-// Serves reports whether the server lists the model; it does if it lists none.
-func (f Findings) Serves(model string) bool {
-	return len(f.Models) == 0 || slices.ContainsFunc(f.Models, func(m wire.Model) bool { return m.ID == model })
+// Ready reports whether the server can answer: it answers for its models, if only by rejecting that,
+// and its health check passes, if it has one that we may ask. Where no model is given, an empty list
+// says that the first one is still loading (Ollama, KServe). The models come first, since they show
+// the server's type, and some health checks cost money.
+func (t Target) Ready(ctx context.Context, model string) bool {
+	e, err := t.evidence(ctx)
+	if err != nil && !rejected(err) {
+		return false
+	}
+	server := t.Server
+	if server.Name == "" {
+		server, _ = wire.Recognize(e)
+	}
+	_, sick := t.metadata(ctx, http.MethodGet, server.HealthPath(), nil, wire.Ask{})
+	if sick != nil && !rejected(sick) {
+		return false
+	}
+	models, err := t.models(ctx, server, e, err)
+	return model != "" || err != nil || len(models) > 0
 }
 
-// ErrTooLong is wrapped by what [Target.Tokenize] returns for a prompt that is longer
-// than the server's context.
+// ErrTooLong is wrapped by the error of [Target.Tokenize] for a prompt that is longer than the
+// server's context.
 var ErrTooLong = errors.New("longer than the server's context")
 
-// Tokenize asks the server for the tokens of a question. None means that it has
-// no route for that.
+// Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
 func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, error) {
 	tokenizer, ok := t.Dialect.Tokenizer(ask.Server)
 	if !ok {
@@ -191,74 +186,60 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 	if err != nil {
 		return wire.Tokenized{}, err
 	}
-	reply, err := t.question(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
-	if _, long := wire.TooLong(reply.body); long && err != nil {
+	reply, err := t.metadata(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
+	switch _, long := wire.TooLong(reply.body); {
+	case long && err != nil:
 		return wire.Tokenized{}, fmt.Errorf("%w: %w", ErrTooLong, err)
-	}
-	if refusal(err) {
+	case rejected(err):
 		return wire.Tokenized{}, nil
-	}
-	if err != nil {
+	case err != nil:
 		return wire.Tokenized{}, err
 	}
 	return tokenizer.Read(reply.body), nil
 }
 
-// An answerLimit is the timeout of a question that is no probe, when it is over.
-type answerLimit time.Duration
+// The bounds of a metadata request.
+const (
+	metadataTimeout = 5 * time.Second
+	maxMetadata     = 8 << 20 // bytes: a tokenizer's reply holds every token of the prompt
+)
 
-func (l answerLimit) Error() string { return fmt.Sprintf("no answer within %v", time.Duration(l)) }
-func (l answerLimit) Unwrap() error { return errTimeout }
+// A metadataLimit is the cause of a metadata request's context once its time is over.
+type metadataLimit time.Duration
 
-// A reply is an answer to a question that is no probe.
+func (l metadataLimit) Error() string { return fmt.Sprintf("no answer within %v", time.Duration(l)) }
+func (l metadataLimit) Unwrap() error { return errTimeout }
+
+// A reply is an answer to a metadata request.
 type reply struct {
 	header http.Header
 	body   []byte
 }
 
-// get is the body of a path's successful reply, or nil.
-func (t Target) get(ctx context.Context, path string) []byte {
-	reply, err := t.ask(ctx, http.MethodGet, path, nil)
-	if err != nil {
-		return nil
-	}
-	return reply.body
-}
-
-// ask asks a question that is no probe. What refuses it is returned with the
-// error.
-func (t Target) ask(ctx context.Context, method, path string, body []byte) (reply, error) {
-	return t.question(ctx, method, path, body, wire.Ask{})
-}
-
-// question is ask with a body made of a prompt, which no error repeats.
-func (t Target) question(ctx context.Context, method, path string, body []byte, about wire.Ask) (reply, error) {
+// metadata sends a request that is not a probe. An answer that rejects it is returned with the
+// error, which does not repeat the prompt of about, if the body has one.
+func (t Target) metadata(ctx context.Context, method, path string, body []byte, about wire.Ask) (reply, error) {
 	limit := min(metadataTimeout, t.Timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, answerLimit(limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, metadataLimit(limit))
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, wire.URL(t.URL, path), bytes.NewReader(body))
+	req, err := t.request(ctx, method, wire.URL(t.URL, path), body)
 	if err != nil {
-		return reply{}, undiscovered{failed(Rejected, "make request: %w", err)}
+		return reply{}, failed(Rejected, "%w", err)
 	}
-	t.head(req)
-	req.Header.Set("User-Agent", t.Agent)
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Baggage", synthetic)
-	reply, v := t.Transport.exchangeMetadata(ctx, req)
+	r, v := t.Transport.reply(ctx, req)
 	if v.outcome != OK {
 		v.err = scrub(fmt.Errorf("%s: %w", req.URL.Path, v.err), t.secrets(), about)
-		return reply, undiscovered{v}
+		return r, v
 	}
-	return reply, nil
+	return r, nil
 }
 
-// exchangeMetadata sends a request that is no probe, and reads its reply.
-func (t *Transport) exchangeMetadata(ctx context.Context, req *http.Request) (reply, verdict) {
-	tr := newTrace(time.Now())
-	resp, done, err := t.send(req.WithContext(withTrace(ctx, tr)))
+func (t *Transport) reply(ctx context.Context, req *http.Request) (reply, verdict) {
+	tr := &trace{start: time.Now()}
+	resp, done, err := t.send(req.WithContext(tr.context(ctx)))
 	if err != nil {
 		v := noAnswer(ctx, tr, err)
-		_, during := tr.so()
+		_, during := tr.state()
 		v.sent = during == waiting
 		return reply{}, v
 	}
@@ -280,22 +261,4 @@ func (t *Transport) exchangeMetadata(ctx context.Context, req *http.Request) (re
 		return r, badStatus(resp, wire.Describe(body))
 	}
 	return r, verdict{outcome: OK}
-}
-
-// Unreached is the result of a probe whose target could not be asked what it is:
-// err is [Target.Discover]'s.
-func (t Target) Unreached(start time.Time, model string, err error) *Result {
-	r := &Result{
-		Target: t.Name, Group: t.Group, Model: model, Prompt: t.Prompt, Key: t.key(),
-		TraceID: randomHex(16), SpanID: randomHex(8),
-		Timeline: Timeline{Start: start}, Elapsed: time.Since(start),
-		Outcome: ServerError, Err: err, Source: FromNobody, Cache: CacheUnknown,
-	}
-	if t.Dialect != nil {
-		r.API = t.Dialect.Name()
-	}
-	if u, ok := errors.AsType[undiscovered](err); ok {
-		r.Outcome, r.Status, r.RetryAfter = u.verdict.outcome, u.verdict.status, u.verdict.retry
-	}
-	return r
 }

@@ -10,35 +10,44 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Why a probe was ended by us: the cause of its context.
+// Causes of a probe's context: why it was ended by us.
 var (
 	errTimeout = errors.New("probe limit reached")
 	errStalled = errors.New("stall limit reached")
 )
 
-// A verdict is how a probe ended. Its error is nil if and only if its outcome
-// is [OK].
+// ErrUnlimited is wrapped by the error of a result whose server generated more than it
+// was asked for, without an end.
+var ErrUnlimited = errors.New("the server ignores the limit of an answer's length")
+
+// A verdict is how a probe or a metadata request ended. Its err is nil if and only if its outcome is
+// [OK]. It is itself the error of a metadata request.
 type verdict struct {
 	outcome Outcome
 	err     error
-	status  int           // HTTP status that told it; 0 if none did
-	retry   time.Duration // that the server asked for; 0 if it did not
-	sent    bool          // the request went out; known only of one that is no probe
+	status  int           // HTTP status, if that was not a success; else 0
+	retry   time.Duration // pause that the server asked for; 0 if it did not
+	sent    bool          // the request went out; set for metadata requests only
 }
+
+func (v verdict) Error() string { return v.err.Error() }
+func (v verdict) Unwrap() error { return v.err }
 
 func failed(o Outcome, format string, args ...any) verdict {
 	return verdict{outcome: o, err: fmt.Errorf(format, args...)}
 }
 
-// ended is the verdict on a probe whose context is done: ok is false if it is
-// not.
+// ended is the verdict on a probe whose context is done; ok is false if it is not.
 func ended(ctx context.Context, doing string) (v verdict, ok bool) {
 	switch cause := context.Cause(ctx); {
 	case cause == nil:
@@ -54,8 +63,8 @@ func ended(ctx context.Context, doing string) (v verdict, ok bool) {
 
 // noAnswer is the verdict on a request that got no response header.
 func noAnswer(ctx context.Context, t *trace, err error) verdict {
-	phases, during := t.so()
-	if v, ok := ended(ctx, during.while()); ok {
+	phases, during := t.state()
+	if v, ok := ended(ctx, during.String()); ok {
 		return v
 	}
 	var name *net.DNSError
@@ -67,35 +76,21 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	case during <= writing:
 		return failed(Connect, "%w", err)
 	case errors.Is(err, io.EOF) && phases.Reused:
-		return failed(Connect, "the server closed the connection that was kept")
+		return failed(Connect, "the server closed the reused connection")
 	case errors.Is(err, io.EOF):
 		return failed(Empty, "connection closed without an answer")
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		return failed(Malformed, "answer is no HTTP: %w", err)
+		return failed(Malformed, "answer is not HTTP: %w", err)
 	}
 	return failed(Truncated, "connection broke before the answer: %w", err)
 }
 
-// while says what a request was doing.
-func (s stage) while() string {
-	switch s {
-	case resolving:
-		return "while resolving the name"
-	case connecting, dialing:
-		return "while connecting"
-	case handshaking:
-		return "during the TLS handshake"
-	case writing:
-		return "while sending the request"
-	}
-	return "while waiting for the response header"
-}
-
-// isTLS reports whether TLS failed. By TLS 1.3 a server refuses a client's
-// certificate, or that there is none, after the client's part of the handshake is
-// done: its alert comes in place of the answer.
+// isTLS reports whether TLS failed. With TLS 1.3 a server rejects a client certificate, or its
+// absence, after the client's part of the handshake: crypto/tls returns the alert as a "remote error"
+// in place of the answer.
 func isTLS(err error) bool {
-	if alert, ok := errors.AsType[*net.OpError](err); ok && alert.Op == "remote error" { // what crypto/tls calls it
+	remote, ok := errors.AsType[*net.OpError](err)
+	if ok && remote.Op == "remote error" {
 		return true
 	}
 	var certificate *tls.CertificateVerificationError
@@ -105,51 +100,68 @@ func isTLS(err error) bool {
 	return errors.As(err, &certificate) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &unknown)
 }
 
-// badStatus is the verdict on a response whose status is no success. detail is
-// what its body says.
+// badStatus is the verdict on a response whose status is not a success, with the detail that its
+// body tells.
 func badStatus(resp *http.Response, detail string) verdict {
 	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && to != "" {
-		detail = fmt.Sprintf("redirected to %s; probes follow no redirect", withoutQuery(to))
+		to, _, _ = strings.Cut(to, "?") // the query may hold a secret
+		detail = fmt.Sprintf("redirected to %s; probes do not follow redirects", to)
 	}
 	if detail != "" {
 		detail = ": " + detail
 	}
 	v := failed(outcomeOf(resp.StatusCode), "HTTP %d%s", resp.StatusCode, detail)
-	v.status, v.retry = resp.StatusCode, retryAfter(resp)
+	v.status = resp.StatusCode
+	if v.outcome == RateLimited || v.outcome == Overloaded {
+		v.retry = retryAfter(resp.Header)
+	}
 	return v
 }
 
-func withoutQuery(url string) string {
-	url, _, _ = strings.Cut(url, "?")
-	return url
+// retryAfter is the pause that a server asks for; 0 if it does not. Retry-After is seconds or
+// a date (RFC 9110, section 10.2.3); Azure and OpenAI send milliseconds as well.
+func retryAfter(header http.Header) time.Duration {
+	const year = 365 * 24 * time.Hour
+	for _, field := range []struct {
+		name string
+		unit time.Duration
+	}{{"Retry-After-Ms", time.Millisecond}, {"Retry-After", time.Second}} {
+		n, err := strconv.ParseFloat(strings.TrimSpace(header.Get(field.name)), 64)
+		if err == nil && n >= 0 {
+			return time.Duration(min(n, float64(year/field.unit)) * float64(field.unit))
+		}
+	}
+	if at, err := http.ParseTime(header.Get("Retry-After")); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
 }
 
-// outcomeOf is the outcome that a status alone tells.
+// outcomeOf is the outcome of an HTTP status that is not a success.
 func outcomeOf(status int) Outcome {
 	switch {
 	case status == http.StatusTooManyRequests:
 		return RateLimited
 	case status == http.StatusServiceUnavailable, status == 529: // 529: Anthropic, overloaded
 		return Overloaded
-	case status == http.StatusRequestTimeout, status == http.StatusFailedDependency: // Ray Serve; TGI
-		return ServerError
-	case status >= 500, status == 499:
+	case status == http.StatusRequestTimeout, status == http.StatusFailedDependency, // Ray Serve; TGI
+		status == 499, status >= 500:
 		return ServerError
 	}
 	return Rejected
 }
 
-// broken is the verdict on a stream that could not be read on.
-func broken(ctx context.Context, f *fold, err error) verdict {
-	doing := fmt.Sprintf("after %d token frames", len(f.tokens))
+// broken is the verdict on a stream that cannot be read further.
+func (x *exchange) broken(ctx context.Context, err error) verdict {
+	doing := fmt.Sprintf("after %d token frames", len(x.acc.tokens))
 	if v, ok := ended(ctx, doing); ok {
 		return v
 	}
 	switch {
 	case errors.Is(err, wire.ErrMalformed), errors.Is(err, stream.ErrTooLong), errors.Is(err, errTooMany):
 		return failed(Malformed, "%w", err)
-	case f.err != nil:
-		return inStream(f.err)
+	case x.acc.err != nil:
+		return inStream(x.acc.err)
 	}
 	return failed(Truncated, "stream cut %s: %w", doing, err)
 }
@@ -165,7 +177,7 @@ func inStream(e *wire.ServerError) verdict {
 // complete is the verdict on a stream that ended cleanly. Where the dialect has finish reasons,
 // an answer without one is truncated.
 func (x *exchange) complete() verdict {
-	f := x.fold
+	f := x.acc
 	if f.err != nil {
 		return inStream(f.err)
 	}
@@ -180,21 +192,27 @@ func (x *exchange) complete() verdict {
 	case f.finish == "" && x.target.Dialect.Finishes():
 		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(f.tokens))
 	case f.finish != "" && ending == wire.Unfinished:
-		return failed(Malformed, "finish reason %q means nothing known", f.finish)
+		return failed(Malformed, "unknown finish reason %q", f.finish)
 	}
 	if v := x.length(ending); v.outcome != OK {
 		return v
 	}
-	thinking := f.answered == 0 && ending == wire.AtLimit // it never came to its answer
-	if x.expect.Answer != "" && !thinking && !says(f.said, x.expect.Answer) {
-		return failed(WrongAnswer, "the answer does not hold what was hidden in the prompt")
+	thinking := f.answered == 0 && ending == wire.AtLimit // the limit cut the reasoning
+	if x.expect.Answer != "" && !thinking && !contains(f.text, x.expect.Answer) {
+		return failed(WrongAnswer, "the answer does not contain the words hidden in the prompt")
 	}
 	return verdict{outcome: OK}
 }
 
-// length is the verdict on how long prompt and answer are.
+// shortestContext is the shortest context of any known server, in tokens. A smaller count for a long
+// prompt is from a server that counts something else.
+const shortestContext = 512
+
+// length is the verdict on how long prompt and answer are. Where nothing else is known of a
+// prompt's length, it was cut if it has fewer tokens than nine tenths of its words: no tokenizer
+// joins more of words in random order.
 func (x *exchange) length(ending wire.Ending) verdict {
-	prompt, output := x.fold.usage.Prompt, x.fold.generated().Generated()
+	prompt, output := x.acc.usage.Prompt, x.acc.total().Generated()
 	expect, maxTokens := x.expect, x.ask.MaxTokens
 	if want := expect.PromptTokens; want.Known && prompt.Known && prompt.N != want.N {
 		return failed(WrongLength, "prompt of %d tokens, asked %d", prompt.N, want.N)
@@ -203,27 +221,61 @@ func (x *exchange) length(ending wire.Ending) verdict {
 		return failed(WrongLength, "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short",
 			prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
 	}
-	if shortened(prompt, expect) {
+	if !expect.PromptTokens.Known && prompt.Known && prompt.N >= shortestContext && prompt.N < expect.Words-expect.Words/10 {
 		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words", prompt.N, cmp.Or(expect.Length, expect.Words), expect.Words)
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
 	if (expect.ExactOutput || clamped) && output.Known && output.N != maxTokens {
-		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, maxTokens, x.fold.finish)
+		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, maxTokens, x.acc.finish)
 	}
 	return verdict{outcome: OK}
 }
 
-// The counts that show that a prompt was cut, where nothing else is known of its
-// length: no context is as short as the least of them, so that a smaller count is
-// a server's that does not count, and no tokenizer joins more than a tenth of
-// words in no order.
+// The shortest secret, and the shortest part of the prompt, that are removed from errors, in bytes.
 const (
-	shortestContext = 512
-	joined          = 10
+	shortestSecret = 6
+	shortestRepeat = 32
 )
 
-// shortened reports whether a server counted fewer tokens than the prompt can have.
-func shortened(prompt wire.Count, expect Expectation) bool {
-	return !expect.PromptTokens.Known && prompt.Known &&
-		prompt.N >= shortestContext && prompt.N < expect.Words-expect.Words/joined
+// scrub removes from an error what must not be shown and a server may repeat: the values of headers,
+// which are secrets, and the prompt.
+func scrub(err error, secrets http.Header, ask wire.Ask) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	clean := text
+	for _, values := range secrets {
+		for _, value := range values {
+			for secret := range strings.FieldsFuncSeq(value, betweenSecrets) {
+				if len(secret) >= shortestSecret && secret != "Bearer" {
+					clean = hide(clean, secret)
+				}
+			}
+		}
+	}
+	for at := 0; at+shortestRepeat <= len(clean); at++ {
+		part := clean[at : at+shortestRepeat]
+		inTurn := func(t wire.Turn) bool { return strings.Contains(t.Text, part) }
+		if strings.Contains(ask.Prompt, part) || slices.ContainsFunc(ask.Turns, inTurn) {
+			return errors.New(clean[:at] + "… (the rest repeats the prompt)")
+		}
+	}
+	if clean == text {
+		return err
+	}
+	return errors.New(clean)
+}
+
+// betweenSecrets reports whether c separates the secrets in a header's value: a cookie has several,
+// and a server may repeat one of them.
+func betweenSecrets(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`;,="'`, c) }
+
+// hide replaces a secret in a text, and its start where the text was cut within.
+func hide(text, secret string) string {
+	text = strings.ReplaceAll(text, secret, "***")
+	for n := min(len(secret)-1, len(text)); n >= shortestSecret; n-- {
+		text = strings.ReplaceAll(text, secret[:n]+wire.Cut, "***"+wire.Cut)
+	}
+	return text
 }

@@ -13,9 +13,10 @@ type Group struct {
 	Interval time.Duration // between rounds; each member has its share of it
 	Output   int           // tokens asked of each answer
 
-	Ask     func(round uint64) Question // writes the prompt of a round; safe for concurrent use
-	Record  func(*Result)               // takes every result but the canceled; safe for concurrent use
-	Cut     func(*Result)               // takes the canceled; nil: nobody does; safe for concurrent use
+	// These are called concurrently.
+	Ask     func(round uint64) Question // writes the prompt of a round
+	Record  func(*Result)               // takes every result but the canceled
+	Cut     func(*Result)               // takes the canceled; nil: they are dropped
 	Skipped func(target string, reason Skip)
 }
 
@@ -24,12 +25,11 @@ type Skip string
 
 // The reasons to skip.
 const (
-	SkipOverlap Skip = "overlap" // as many probes as allowed were still under way
-	SkipBudget  Skip = "budget"  // the day's tokens were spent
-	SkipLate    Skip = "late"    // the next slot was due as well
-	SkipBackoff Skip = "backoff" // the server asked not to be asked for a while
-	SkipWaiting Skip = "waiting" // the server was not ready yet, and is waited for
-
+	SkipOverlap  Skip = "overlap"  // as many probes as allowed were still in flight
+	SkipBudget   Skip = "budget"   // the day's tokens were spent
+	SkipLate     Skip = "late"     // the next slot was due as well
+	SkipBackoff  Skip = "backoff"  // the server had asked for a pause
+	SkipWaiting  Skip = "waiting"  // the server was not ready yet
 	SkipDraining Skip = "draining" // the servers are about to stop
 )
 
@@ -38,12 +38,11 @@ func Skips() []Skip {
 	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining}
 }
 
-// Round asks every member the question of a round, which is due at due. A
-// member's turn comes when the one before it is done, and at the latest after
-// its share of the interval: one that hangs delays nobody for longer. Round
-// returns when all are done. No turn begins once starts is done; a probe under
-// way goes on until probes is. The question is written when a member has room for
-// it: a server that is behind costs us nothing.
+// Round asks every member the question of a round, which is due at due. A member's turn starts when
+// the one before it is done, and at the latest after its share of the interval, so that a hanging
+// member delays the others no longer. No turn starts once starts is done; a probe in flight goes on
+// until probes is done. The question is written for the first member that has a free slot. Round
+// returns when all are done.
 func (g *Group) Round(starts, probes context.Context, round uint64, due time.Time) {
 	question := sync.OnceValue(func() Question { return g.Ask(round) })
 	share := g.Interval / time.Duration(len(g.Members))
@@ -69,8 +68,8 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 	}
 }
 
-// nextTurn waits for the turn of the next member and returns when it came: when
-// the one before was done, at the latest at latest. ok is false if ctx is done.
+// nextTurn waits until the member before is done, at the latest until latest, and returns when the
+// next turn starts. ok is false if ctx is done.
 func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (turn time.Time, ok bool) {
 	timer := time.NewTimer(time.Until(latest))
 	defer timer.Stop()
@@ -84,47 +83,42 @@ func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (tu
 	}
 }
 
-// Turn is one member's part of a round, which is due at due. It returns what came
-// of it, to be read only; nil if the slot was skipped.
+// Turn is one member's part of a round, which is due at due. It returns the result, to be read only;
+// nil if the slot was skipped.
 func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due time.Time) *Result {
 	return g.turn(ctx, i, func() Question { return q }, round, due)
 }
 
 func (g *Group) turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
 	m := g.Members[i]
+	skip := func(reason Skip) *Result { g.Skipped(m.Name(), reason); return nil }
 	if reason, held := m.Held(); held {
-		g.Skipped(m.Name(), reason)
-		return nil
+		return skip(reason)
 	}
-	if m.Resting(time.Now()) {
-		g.Skipped(m.Name(), SkipBackoff)
-		return nil
+	start := time.Now()
+	if m.Resting(start) {
+		return skip(SkipBackoff)
 	}
-	release, ok := m.slots.Take(time.Now())
+	release, ok := m.take(start)
 	if !ok {
-		g.Skipped(m.Name(), SkipOverlap)
-		return nil
+		return skip(SkipOverlap)
 	}
 	defer release()
-	start, q := time.Now(), Question{}
-	if err := guarded(func() { q = question() }); err != nil {
-		return g.record(m.Unreached(start, err), round, due)
+	var q Question
+	err := recovered(func() { q = question() })
+	if err == nil && !m.budget.Reserve(start, q.cost()+g.Output) {
+		return skip(SkipBudget)
 	}
-	if !m.budget.Reserve(time.Now(), q.cost()+g.Output) {
-		g.Skipped(m.Name(), SkipBudget)
-		return nil
-	}
-	r := m.Probe(ctx, q.forMember(i, g.Output))
-	if i == 0 {
-		if err := guarded(func() { q.report(r) }); err != nil {
-			r = m.Unreached(start, err)
+	var r *Result
+	if err == nil {
+		r = m.Probe(ctx, q.forMember(i, g.Output))
+		if i == 0 {
+			err = recovered(func() { q.report(r) })
 		}
 	}
-	return g.record(r, round, due)
-}
-
-// record hands on what came of a member's part of a round, and returns it.
-func (g *Group) record(r *Result, round uint64, due time.Time) *Result {
+	if err != nil {
+		r = m.Unreached(start, err)
+	}
 	r.Due, r.Round = due, round
 	switch {
 	case r.Outcome != Canceled:
@@ -135,8 +129,8 @@ func (g *Group) record(r *Result, round uint64, due time.Time) *Result {
 	return r
 }
 
-// guarded calls f. Its error is a panic of ours.
-func guarded(f func()) (err error) {
+// recovered calls f and returns its panic as an error.
+func recovered(f func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = panicked(p)
@@ -146,12 +140,11 @@ func guarded(f func()) (err error) {
 	return nil
 }
 
-// panicked is what a panic of ours is reported as.
 func panicked(p any) error {
-	return undiscovered{failed(Malformed, "prober panicked, please report it: %v", p)}
+	return failed(Malformed, "prober panicked, please report it: %v", p)
 }
 
-// Late counts a round that was passed over for every member.
+// Late counts a round that was skipped for every member.
 func (g *Group) Late() {
 	for _, m := range g.Members {
 		g.Skipped(m.Name(), SkipLate)

@@ -3,7 +3,6 @@ package probe
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -229,212 +228,6 @@ func TestGroupServesAVirtualDay(t *testing.T) {
 	})
 }
 
-// TestMemberLearnsWhatTheServerRejects holds that a server is asked again
-// without the field that it names, at start only, and each lesson is kept.
-func TestMemberLearnsWhatTheServerRejects(t *testing.T) {
-	inBubble(t, "reject", func(t *testing.T) {
-		bodies := []string{}
-		strict := true
-		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			b, _ := io.ReadAll(r.Body)
-			body := string(b)
-			bodies = append(bodies, body)
-			for _, field := range []string{"continuous_usage_stats", "cache_salt", "min_tokens"} {
-				if strict && strings.Contains(body, field) {
-					w.WriteHeader(http.StatusUnprocessableEntity)
-					fmt.Fprintf(w, `{"message":"[{'type': 'extra_forbidden', 'loc': ('body', '%s')}]"}`, field)
-					return
-				}
-			}
-			answer(2*ms).send(w, r)
-		})
-		target.Dialect, _ = wire.Lookup("openai-chat")
-		m := NewMember(target, "m", 1, nil)
-		handler := func() *Result {
-			return m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2, CacheSalt: "s"}})
-		}
-		handler()
-		want := []wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}
-		if got := m.Capabilities().Omit; !slices.Equal(got, want) {
-			t.Errorf("learnt to omit %v, want %v", got, want)
-		}
-		if len(bodies) != 4 {
-			t.Errorf("%d requests, want one more for each field", len(bodies))
-		}
-		handler()
-		if len(bodies) != 5 {
-			t.Errorf("%d requests after the second probe, want 5", len(bodies))
-		}
-	})
-}
-
-// TestMemberForgetsLessonsThatDidNotHelp holds that a complaint of something else
-// costs the request none of its fields.
-func TestMemberForgetsLessonsThatDidNotHelp(t *testing.T) {
-	inBubble(t, "poison", func(t *testing.T) {
-		ill := true
-		m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if ill {
-				w.WriteHeader(http.StatusBadRequest)
-				_, _ = io.WriteString(w, "cannot use min_tokens, seed or anything else today")
-				return
-			}
-			answer(2*ms).stream(w, r)
-		}), "m", 1, nil)
-		ask := wire.Ask{Prompt: "p", MaxTokens: 2}
-		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != Rejected {
-			t.Errorf("%s", r.Outcome)
-		}
-		ill = false
-		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != OK || len(m.Capabilities().Omit) != 0 {
-			t.Errorf("%s without %v", r.Outcome, m.Capabilities().Omit)
-		}
-	})
-}
-
-func TestMemberAsksWhatTheServerIs(t *testing.T) {
-	tests := []struct {
-		name    string
-		replies map[string]string
-		dialect string
-		model   string
-	}{
-		{"a list of models", map[string]string{"/v1/models": `{"data":[{"id":"llama","owned_by":"vllm"}]}`}, "openai-chat", "llama"},
-		{"TGI", map[string]string{"/v1/models": `{"data":[{"id":"x"}]}`, "/info": `{"model_id":"bloom","max_input_tokens":4000,"max_total_tokens":4096}`}, "tgi", "bloom"},
-		{"an older TGI without a list", map[string]string{"/info": `{"model_id":"bloom","max_input_tokens":4000,"max_total_tokens":4096}`}, "tgi", "bloom"},
-	}
-	for _, test := range tests {
-		inBubble(t, test.name, func(t *testing.T) {
-			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if reply, ok := test.replies[r.URL.Path]; ok {
-					_, _ = io.WriteString(w, reply)
-					return
-				}
-				http.NotFound(w, r)
-			})
-			target.Dialect = nil
-			m := NewMember(target, "", 1, nil)
-			if err := m.Prepare(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := m.Capabilities(); got.Dialect.Name() != test.dialect || got.Model != test.model {
-				t.Errorf("%s with model %s", got.Dialect.Name(), got.Model)
-			}
-		})
-	}
-}
-
-// TestMemberThatCannotBeAskedIsAResult holds that a server which is down from
-// the start is counted like one that goes down later.
-func TestMemberThatCannotBeAskedIsAResult(t *testing.T) {
-	for status, want := range map[int]Outcome{401: Rejected, 403: Rejected, 503: Overloaded, 500: ServerError} {
-		inBubble(t, http.StatusText(status), func(t *testing.T) {
-			target := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
-			target.Dialect = nil
-			r := NewMember(target, "", 1, nil).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}})
-			if r.Outcome != want || r.Status != status || r.Target != "t" {
-				t.Errorf("%s with status %d: %v", r.Outcome, r.Status, r.Err)
-			}
-		})
-	}
-}
-
-// TestMemberProbesAServerThatDoesNotTellWhatItIs holds that a server without a
-// model list is probed as most are.
-func TestMemberProbesAServerThatDoesNotTellWhatItIs(t *testing.T) {
-	for name, other := range map[string]http.HandlerFunc{
-		"no other route":          http.NotFound,
-		"a page on every route":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
-		"a stream on every route": script{{0, data(token), hang}}.stream,
-	} {
-		inBubble(t, name, func(t *testing.T) {
-			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/v1/chat/completions" {
-					answer(2*ms).stream(w, r)
-					return
-				}
-				other(w, r)
-			})
-			target.Dialect = nil
-			r := NewMember(target, "", 1, nil).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
-			if r.Outcome != OK || r.API != "openai-chat" || r.Model != "" {
-				t.Errorf("%s by %s with model %q: %v", r.Outcome, r.API, r.Model, r.Err)
-			}
-		})
-	}
-}
-
-// TestMemberHoldsTheServerToWhatItHasShown holds that the first answer teaches
-// and the later ones are judged.
-func TestMemberHoldsTheServerToWhatItHasShown(t *testing.T) {
-	exact := script{{ms, data(counted(1)), goOn}, {ms, data(counted(2)), goOn}, {0, data(limit, done), goOn}}
-	early := script{{ms, data(counted(1)), goOn}, {0, data(stop, done), goOn}}
-	clamped := script{{ms, data(counted(1)), goOn}, {0, data(limit, done), goOn}}
-	tests := []struct {
-		name    string
-		scripts []script
-		want    []Outcome
-	}{
-		{"an early end after an exact answer", []script{exact, early}, []Outcome{OK, WrongLength}},
-		{"an early end from a server that showed nothing", []script{early, early}, []Outcome{OK, OK}},
-		{"a clamped answer", []script{clamped, clamped}, []Outcome{WrongLength, WrongLength}},
-	}
-	for _, test := range tests {
-		inBubble(t, test.name, func(t *testing.T) {
-			n := 0
-			m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
-				n++
-				test.scripts[n-1].stream(w, r)
-			}), "m", 1, nil)
-			for i, want := range test.want {
-				if r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}}); r.Outcome != want {
-					t.Errorf("probe %d: %s (%v), want %s", i, r.Outcome, r.Err, want)
-				}
-			}
-		})
-	}
-}
-
-// panicking is a dialect with a mistake.
-type panicking struct{ wire.Dialect }
-
-func (panicking) Decode([]byte) (wire.Delta, error) { panic("mistake") }
-
-func TestPanicIsAFailedProbe(t *testing.T) {
-	inBubble(t, "panic", func(t *testing.T) {
-		target := serve(t, answer(ms).stream)
-		target.Dialect = panicking{target.Dialect}
-		m := NewMember(target, "m", 1, nil)
-		r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
-		if r.Outcome != Malformed || !strings.Contains(r.Err.Error(), "mistake") {
-			t.Errorf("%s: %v", r.Outcome, r.Err)
-		}
-	})
-}
-
-func TestSlots(t *testing.T) {
-	inBubble(t, "slots", func(t *testing.T) {
-		s, start := NewSlots(2), time.Now()
-		first, _ := s.Take(start)
-		time.Sleep(time.Second)
-		second, ok := s.Take(time.Now())
-		if _, third := s.Take(time.Now()); !ok || third {
-			t.Errorf("second %t, third %t", ok, third)
-		}
-		if n, oldest := s.InFlight(); n != 2 || !oldest.Equal(start) {
-			t.Errorf("%d in flight since %v", n, oldest)
-		}
-		first()
-		if n, oldest := s.InFlight(); n != 1 || oldest.Sub(start) != time.Second {
-			t.Errorf("%d in flight since %v", n, oldest)
-		}
-		second()
-		if n, oldest := s.InFlight(); n != 0 || !oldest.IsZero() {
-			t.Errorf("%d in flight since %v", n, oldest)
-		}
-	})
-}
-
 // TestGroupSurvivesAPanic holds that a panic of ours while a prompt is written, or
 // while its writer is told what the server counted, fails the probes of that round
 // and nothing else.
@@ -466,4 +259,49 @@ func TestGroupSurvivesAPanic(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestMembersRestAsAsked holds that a server which turns probes away is left
+// alone for as long as it asks, up to the limit, while the others are probed, and
+// that the slots it goes without are counted.
+func TestMembersRestAsAsked(t *testing.T) {
+	tests := []struct {
+		name       string
+		retryAfter string
+		limit      time.Duration
+		want       []string // of the busy member, by slot
+	}{
+		{"for 25 seconds", "25", time.Minute, []string{"rate_limited", "backoff", "backoff", "rate_limited", "backoff", "backoff"}},
+		{"up to the limit", "3600", 12 * time.Second, []string{"rate_limited", "backoff", "rate_limited", "backoff", "rate_limited", "backoff"}},
+		{"not at all", "25", 0, slices.Repeat([]string{"rate_limited"}, 6)},
+		{"not asked to", "", time.Minute, slices.Repeat([]string{"rate_limited"}, 6)},
+	}
+	for _, test := range tests {
+		inBubble(t, test.name, func(t *testing.T) {
+			target := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				if test.retryAfter != "" {
+					w.Header().Set("Retry-After", test.retryAfter)
+				}
+				w.WriteHeader(http.StatusTooManyRequests)
+			})
+			target.Name, target.Backoff = "busy", test.limit
+			var busy, well []string
+			of := map[string]*[]string{"busy": &busy, "well": &well}
+			g := newGroup(&log{}, NewMember(target, "m", 1, nil), newMember(t, "well", answer(ms), nil))
+			g.Record = func(r *Result) { *of[r.Target] = append(*of[r.Target], string(r.Outcome)) }
+			g.Skipped = func(target string, reason Skip) { *of[target] = append(*of[target], string(reason)) }
+			start := time.Now()
+			for n := range uint64(6) {
+				due := start.Add(time.Duration(n) * g.Interval)
+				time.Sleep(time.Until(due))
+				g.Round(t.Context(), t.Context(), n, due)
+			}
+			if diff := cmp.Diff(test.want, busy); diff != "" {
+				t.Errorf("busy (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(slices.Repeat([]string{"ok"}, 6), well); diff != "" {
+				t.Errorf("well (-want +got):\n%s", diff)
+			}
+		})
+	}
 }

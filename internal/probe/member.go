@@ -12,92 +12,100 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Member is a target at work: what it was configured with, and what its
-// server has taught since. It is safe for concurrent use.
+// A Member is a target in a group: its configuration, and what its server has shown since. It is
+// safe for concurrent use.
 type Member struct {
 	target Target
 	model  string // configured; empty to take the server's first
-	slots  *Slots
+	limit  int    // probes in flight
 	budget *Budget
 
 	mu           sync.Mutex
+	started      []time.Time // of the probes in flight, oldest first
 	capabilities Capabilities
 	waiting      bool      // for its server to be ready
 	draining     bool      // its server is about to stop
-	rested       time.Time // when the server may be asked again; zero: now
+	rested       time.Time // end of the pause that the server asked for; zero: none
 }
 
-// NewMember returns a member that probes t with at most inFlight probes at once
-// and within budget. The dialect of t may be nil and the model empty: then the
-// server is asked.
+// NewMember returns a member that probes t with at most inFlight probes at once and within budget.
+// The dialect of t may be nil and the model empty: then the server is asked.
 func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
-	return &Member{
-		target: t, model: model, slots: NewSlots(inFlight), budget: budget,
-		capabilities: Capabilities{Dialect: t.Dialect, Server: t.Server, Model: model},
-	}
+	m := &Member{target: t, model: model, limit: inFlight, budget: budget}
+	m.capabilities = m.configured()
+	return m
 }
 
-// Inherit takes over from a member that probed the same server as the same client:
-// what the server taught, until when it is to be left alone, and that the server
-// has been ready.
+// configured is what is known of the server before it is asked.
+func (m *Member) configured() Capabilities {
+	return Capabilities{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}
+}
+
+// Inherit takes over from a member that probed the same server as the same client: the learned
+// capabilities, the pause, and that the server has been ready.
 func (m *Member) Inherit(old *Member) {
-	l := old.Capabilities()
+	known := old.Capabilities()
 	old.mu.Lock()
 	rested, waiting := old.rested, old.waiting
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.capabilities, m.rested = l, rested
+	m.capabilities, m.rested = known, rested
 	m.waiting = m.waiting && waiting
 }
 
 // SpendFrom makes b the budget of the member, which has not been probed yet.
 func (m *Member) SpendFrom(b *Budget) { m.budget = b }
 
-// Resting reports whether the server asked not to be asked at now.
-func (m *Member) Resting(now time.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return now.Before(m.rested)
-}
-
-// rest obeys a server that asked not to be asked again for a while, up to the
-// target's limit.
-func (m *Member) rest(r *Result) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if pause := min(r.RetryAfter, m.target.Backoff); pause > 0 {
-		if until := r.Timeline.Start.Add(r.Elapsed + pause); until.After(m.rested) {
-			m.rested = until
-		}
-	}
-}
-
 // Name is the target's name.
 func (m *Member) Name() string { return m.target.Name }
 
-// InFlight is the number of probes under way and the start of the oldest.
-func (m *Member) InFlight() (n int, oldest time.Time) { return m.slots.InFlight() }
+// take takes a slot for a probe that starts now. ok is false if all are taken.
+func (m *Member) take(now time.Time) (release func(), ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.started) >= m.limit {
+		return nil, false
+	}
+	m.started = append(m.started, now)
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		i := slices.Index(m.started, now)
+		m.started = slices.Delete(m.started, i, i+1)
+	}, true
+}
 
-// Capabilities returns what the server has taught so far.
+// InFlight is the number of probes in flight and the start of the oldest; zero if there is none.
+func (m *Member) InFlight() (n int, oldest time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.started) > 0 {
+		oldest = m.started[0]
+	}
+	return len(m.started), oldest
+}
+
+// Close closes idle connections.
+func (m *Member) Close() { m.target.Transport.Close() }
+
+// Capabilities returns the learned capabilities so far.
 func (m *Member) Capabilities() Capabilities {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	l := m.capabilities
-	l.Omit = slices.Clone(l.Omit)
-	return l
+	known := m.capabilities
+	known.Omit = slices.Clone(known.Omit)
+	return known
 }
 
-// learn changes the capabilities.
 func (m *Member) learn(change func(*Capabilities)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	change(&m.capabilities)
 }
 
-// Probe asks one question. A server that has not told yet what it is, is asked
-// that first; while it cannot be, that is the result. A panic of ours is a failed probe:
-// it must not end the probing of all others.
+// Probe asks one question. A server of which too little is known is asked for that first; if that
+// fails, it is the result. A panic of ours is a failed probe: the others go on.
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
 	defer func() {
@@ -113,98 +121,96 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	for again := true; again; again = m.learnRejected(r) {
 		r = m.ready().probe(ctx, m.fill(q))
 	}
-	if refused(r) { // whatever it complains of, it is not these fields
-		m.learn(func(l *Capabilities) { l.Omit = before })
+	if refused(r) { // omitting fields did not help
+		m.learn(func(c *Capabilities) { c.Omit = before })
 	}
-	if r.Status == http.StatusNotFound {
-		m.doubt()
+	if r.Status == http.StatusNotFound && (m.target.Dialect == nil || m.model == "") {
+		// A server that no longer knows the path or the model may be another one.
+		m.learn(func(c *Capabilities) { *c = m.configured() })
 	}
 	m.learnFrom(r, q.Ask.MaxTokens)
 	return r
 }
 
-// doubt forgets what was found out and not configured: a server that does not know
-// the path or the model any more may be another one.
-func (m *Member) doubt() {
-	m.learn(func(l *Capabilities) {
-		if m.target.Dialect == nil || m.model == "" {
-			*l = Capabilities{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}
+// rest obeys a server that asked for a pause, up to the target's limit.
+func (m *Member) rest(r *Result) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if pause := min(r.RetryAfter, m.target.Backoff); pause > 0 {
+		if until := r.Timeline.Start.Add(r.Elapsed + pause); until.After(m.rested) {
+			m.rested = until
 		}
-	})
+	}
 }
 
-// Prepare finds out what the server is, unless that is known. A server that
-// answers but does not tell is taken for one of openai-chat.
+// Resting reports whether the server asked for a pause that has not ended.
+func (m *Member) Resting(now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return now.Before(m.rested)
+}
+
+// Prepare finds out what the server is, unless that is known. A server that answers but does not
+// tell is assumed to be one of openai-chat: some have no model list, and need no model.
 func (m *Member) Prepare(ctx context.Context) error {
 	known := m.Capabilities()
 	if known.Dialect != nil && known.Model != "" {
 		return nil
 	}
 	found, err := m.Discover(ctx)
-	if err == nil || !assumable(err) {
+	if err == nil {
+		return nil
+	}
+	v, _ := errors.AsType[verdict](err)
+	if v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden {
 		return err
 	}
-	m.learn(func(l *Capabilities) {
-		l.Dialect, l.Server, l.Model, l.Asked = cmp.Or(found.Dialect, assumed), found.Server, found.Model, true
+	m.learn(func(c *Capabilities) {
+		c.Dialect, c.Server, c.Model, c.Asked = cmp.Or(found.Dialect, assumed), found.Server, found.Model, true
 	})
 	return nil
 }
 
-// Introduce asks a server whose dialect and model are configured what it is, unless
-// that was done: its type and the length of its context are worth to be known. It is
-// probed whatever it says.
+// Introduce asks a server with a configured dialect and model for its type and the length of its
+// context, once. Errors show in the probes.
 func (m *Member) Introduce(ctx context.Context) {
 	if known := m.Capabilities(); known.Dialect != nil && known.Model != "" && !known.Asked {
-		_, _ = m.Discover(ctx) // what keeps it from answering shows in the probes
+		_, _ = m.Discover(ctx)
 	}
 }
 
-// assumable reports whether a server that could not be asked what it is may be
-// probed all the same: it answered, and did not refuse our credentials. Some
-// have no model list, and need no model.
-func assumable(err error) bool {
-	u, ok := errors.AsType[undiscovered](err)
-	return ok && u.verdict.outcome == Rejected &&
-		u.verdict.status != http.StatusUnauthorized && u.verdict.status != http.StatusForbidden
-}
-
-// Discover asks the server what it is, whether or not that is known, and learns
-// it.
+// Discover asks the server what it is, whether or not that is known, and learns it.
 func (m *Member) Discover(ctx context.Context) (Findings, error) {
 	found, err := m.target.Discover(ctx, m.model)
 	if err == nil {
-		m.learn(func(l *Capabilities) {
-			l.Dialect, l.Server, l.Version, l.Model = found.Dialect, found.Server, found.Version, found.Model
-			l.Context, l.Asked = found.Context(), found.Reached
+		m.learn(func(c *Capabilities) {
+			c.Dialect, c.Server, c.Version, c.Model = found.Dialect, found.Server, found.Version, found.Model
+			c.Context, c.Asked = found.Context, found.Asked
 		})
 	}
 	return found, err
 }
 
-// Unreached is the result of a probe that could not be asked because of err,
-// which is [Member.Discover]'s.
+// Unreached is the result of a probe that was not sent because of err, which is that of
+// [Member.Discover].
 func (m *Member) Unreached(start time.Time, err error) *Result {
 	return m.target.Unreached(start, m.Capabilities().Model, err)
 }
 
-// Close closes the connections that nobody uses.
-func (m *Member) Close() { m.target.Transport.Close() }
-
-// Tokenize asks the server for the tokens of a question. None means that it has
-// no route for that.
+// Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
 func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, error) {
 	if err := m.Prepare(ctx); err != nil {
 		return wire.Tokenized{}, err
 	}
 	tokens, err := m.ready().Tokenize(ctx, m.fill(Question{Ask: ask}).Ask)
-	if errors.Is(err, ErrTooLong) {
-		if context, _ := wire.TooLong([]byte(err.Error())); context > 0 {
-			m.learn(func(l *Capabilities) { l.Context = context })
+	m.learn(func(c *Capabilities) {
+		if err == nil {
+			c.Tokenizes = claim(tokens.N > 0)
+		} else if errors.Is(err, ErrTooLong) {
+			context, _ := wire.TooLong([]byte(err.Error()))
+			c.Context = cmp.Or(context, c.Context)
 		}
-	}
-	if err == nil {
-		m.learn(func(l *Capabilities) { l.Tokenizes = claim(tokens.N > 0) })
-	}
+	})
 	return tokens, err
 }
 
@@ -215,7 +221,7 @@ func (m *Member) ready() Target {
 	return t
 }
 
-// fill completes a question with what was learnt.
+// fill completes a question with what is known of the server.
 func (m *Member) fill(q Question) Question {
 	known := m.Capabilities()
 	q.Ask.Model, q.Ask.Version, q.Ask.Server, q.Ask.Omit = known.Model, m.target.Version, known.Server, known.Omit
@@ -224,20 +230,16 @@ func (m *Member) fill(q Question) Question {
 	return q
 }
 
-// learnRejected reports whether to ask again: the server rejected the very first
-// question because of fields that it does not know, and has not been asked
-// without them. Once it has answered, nothing is asked twice.
+// learnRejected reports whether to ask again: the server has not answered yet, and rejected the
+// request because of fields that it does not know. They are omitted from now on.
 func (m *Member) learnRejected(r *Result) bool {
 	known := m.Capabilities()
 	if !refused(r) || known.Answered {
 		return false
 	}
-	named := wire.Rejected(known.Dialect, r.rejected, known.Omit)
-	if len(named) == 0 {
-		return false
-	}
-	m.learn(func(l *Capabilities) { l.Omit = append(l.Omit, named...) })
-	return true
+	fields := wire.Rejected(known.Dialect, r.rejected, known.Omit)
+	m.learn(func(c *Capabilities) { c.Omit = append(c.Omit, fields...) })
+	return len(fields) > 0
 }
 
 // refused reports whether the server says that it cannot use the request.
@@ -245,34 +247,84 @@ func refused(r *Result) bool {
 	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }
 
-// learnFrom takes the capabilities of a result. A server that marks usage on every
-// frame knows the extensions of vLLM's family; one answer of exactly the length
-// asked, ended for its length, shows that it obeys them.
+// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of
+// vLLM's family; one answer of exactly the length asked, ended for its length, shows that the server
+// obeys these.
 func (m *Member) learnFrom(r *Result, maxTokens int) {
-	m.learn(func(l *Capabilities) {
-		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != l.Server.Name {
-			l.Server, l.Version = s, ""
+	m.learn(func(c *Capabilities) {
+		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != c.Server.Name {
+			c.Server, c.Version = s, ""
 		}
 		if context, _ := wire.TooLong(r.rejected); context > 0 {
-			l.Context = context
+			c.Context = context
 		}
-		l.Unlimited = errors.Is(r.Err, ErrUnlimited) || l.Unlimited && r.Outcome != OK
+		c.Unlimited = errors.Is(r.Err, ErrUnlimited) || c.Unlimited && r.Outcome != OK
+		if r.Outcome != OK {
+			return
+		}
+		exact := r.Usage.Generated() == wire.Tokens(maxTokens) && wire.EndingOf(r.Finish) == wire.AtLimit
+		c.Answered = true
+		c.ExactLimit = c.ExactLimit || exact
+		c.ExactOutput = c.ExactOutput || exact && r.Source == FromUsage && c.sends(wire.FieldIgnoreEOS)
+		if c.Continuous != wire.Always {
+			c.Continuous = claim(r.Source == FromUsage)
+		}
+		if r.Usage.Cached.Known || c.Cached == "" {
+			c.Cached = claim(r.Usage.Cached.Known)
+		}
 	})
-	if r.Outcome != OK {
-		return
+}
+
+// Hold skips the member's slots, as [SkipWaiting], until [Member.Admit].
+func (m *Member) Hold() { m.set(&m.waiting, true) }
+
+// Admit ends the waiting.
+func (m *Member) Admit() { m.set(&m.waiting, false) }
+
+// Drain skips the member's slots, as [SkipDraining], or ends that.
+func (m *Member) Drain(on bool) { m.set(&m.draining, on) }
+
+func (m *Member) set(flag *bool, on bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	*flag = on
+}
+
+// Held is why the member's slots are skipped; ok is false if they are not.
+func (m *Member) Held() (reason Skip, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.draining:
+		return SkipDraining, true
+	case m.waiting:
+		return SkipWaiting, true
 	}
-	exact := r.Usage.Generated() == wire.Tokens(maxTokens) && wire.EndingOf(r.Finish) == wire.AtLimit
-	obeys := r.Source == FromUsage && exact
-	m.learn(func(l *Capabilities) {
-		l.Answered = true
-		forced := l.sends(wire.FieldIgnoreEOS)
-		l.ExactOutput = l.ExactOutput || obeys && forced
-		l.ExactLimit = l.ExactLimit || exact
-		if l.Continuous != wire.Always {
-			l.Continuous = claim(r.Source == FromUsage)
+	return "", false
+}
+
+// Waits reports whether the member waits for its server to be ready, also while it drains.
+func (m *Member) Waits() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.waiting
+}
+
+var errNotReady = errors.New("not ready in time")
+
+// Await asks each second until the server is ready. It returns an error once limit is over or ctx is
+// done.
+func (m *Member) Await(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNotReady)
+	defer cancel()
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for !m.target.Ready(ctx, m.model) {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-again.C:
 		}
-		if r.Usage.Cached.Known || l.Cached == "" {
-			l.Cached = claim(r.Usage.Cached.Known)
-		}
-	})
+	}
+	return nil
 }

@@ -2,7 +2,7 @@ package probe
 
 import "time"
 
-// A Signal is what an objective looks at.
+// A Signal is the measurement that an objective limits.
 type Signal string
 
 // The signals.
@@ -16,8 +16,8 @@ const (
 	SignalAvailability Signal = "availability"
 )
 
-// An Objective is a promise about probes: of all of them, at least Goal are
-// good. Its tags are those of package config.
+// An Objective is a promise: at least Goal of all probes are good. Its tags are those of package
+// config.
 type Objective struct {
 	Name   string        `env:"NAME" otherwise:"the signal" is:"identifier" want:"a-z, 0-9 and _ only" help:"label objective of the metrics; unique; a-z, 0-9 and _"`
 	Signal Signal        `env:"SIGNAL" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability" help:"what is judged"`
@@ -25,39 +25,27 @@ type Objective struct {
 	Goal   float64       `env:"GOAL" is:"ratio" want:"a ratio between 0 and 1, for example 0.99" help:"ratio of probes that shall be good, between 0 and 1"`
 }
 
-// Judge reports whether r is good. A failed probe is never good. ok is false
-// if r says nothing about o: it was canceled, or succeeded without a sample of
-// the signal.
+// Judge reports whether r is good. A failed probe is never good. ok is false if r says nothing
+// about o: it was canceled, or succeeded without a sample of the signal.
 func (o Objective) Judge(r *Result) (good, ok bool) {
-	if r.Outcome == Canceled {
+	var value time.Duration
+	switch {
+	case r.Outcome == Canceled:
 		return false, false
-	}
-	if r.Outcome != OK || o.Signal == SignalAvailability {
+	case r.Outcome != OK || o.Signal == SignalAvailability:
 		return r.Outcome == OK, true
+	case o.Signal == SignalTTFT && r.TTFTValid():
+		value, ok = r.TTFT()
+	case o.Signal == SignalServerTTFT && r.TTFTValid():
+		value, ok = r.ServerTTFT()
+	case o.Signal == SignalTTFAT:
+		value, ok = r.TTFAT()
+	case o.Signal == SignalTPOT:
+		value, ok = r.TPOT()
+	case o.Signal == SignalMaxGap:
+		value, ok = r.MaxGap()
+	case o.Signal == SignalE2EL:
+		value, ok = r.E2EL()
 	}
-	value, ok := o.Signal.of(r)
 	return ok && value <= o.Limit, ok
-}
-
-// of is the signal's value in r.
-func (s Signal) of(r *Result) (time.Duration, bool) {
-	switch s {
-	case SignalTTFT, SignalServerTTFT:
-		if !r.Unspoilt() {
-			return 0, false
-		}
-		if s == SignalTTFT {
-			return r.TTFT()
-		}
-		return r.ServerTTFT()
-	case SignalTTFAT:
-		return r.TTFAT()
-	case SignalTPOT:
-		return r.TPOT()
-	case SignalMaxGap:
-		return r.MaxGap()
-	case SignalE2EL:
-		return r.E2EL()
-	}
-	return 0, false
 }

@@ -17,7 +17,7 @@ const (
 	ServerError Outcome = "server_error" // other 5xx, 408 and 424, or an error inside the stream
 	Filtered    Outcome = "filtered"     // finish reason content_filter, or a refusal
 	Truncated   Outcome = "truncated"    // the answer ended without its end
-	Malformed   Outcome = "malformed"    // a frame that nobody could read
+	Malformed   Outcome = "malformed"    // a frame that cannot be decoded
 	NotStreamed Outcome = "not_streamed" // JSON or a proxy's page instead of a stream
 	Empty       Outcome = "empty"        // a clean end without a single token
 	WrongLength Outcome = "wrong_length" // prompt or answer is not as long as asked

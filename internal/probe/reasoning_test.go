@@ -40,8 +40,8 @@ func TestReasoning(t *testing.T) {
 			if ttft != test.ttft || ttfat != test.ttfat || r.Outcome != test.outcome || r.Hidden != test.hidden {
 				t.Errorf("TTFT %v, TTFAT %v, %s, hidden %t; want %+v", ttft, ttfat, r.Outcome, r.Hidden, test)
 			}
-			if r.Unspoilt() == test.hidden {
-				t.Errorf("unspoilt %t although hidden %t", r.Unspoilt(), r.Hidden)
+			if r.TTFTValid() == test.hidden {
+				t.Errorf("valid %t although hidden %t", r.TTFTValid(), r.Hidden)
 			}
 		})
 	}
@@ -146,7 +146,7 @@ func TestRetryAfter(t *testing.T) {
 			{500, http.Header{"Retry-After": {"5"}}, 0},
 		}
 		for _, test := range tests {
-			if got := retryAfter(&http.Response{StatusCode: test.status, Header: test.header}); got != test.want {
+			if got := badStatus(&http.Response{StatusCode: test.status, Header: test.header}, "").retry; got != test.want {
 				t.Errorf("%d %v: %v, want %v", test.status, test.header, got, test.want)
 			}
 		}

@@ -1,14 +1,12 @@
 package probe
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -128,39 +126,6 @@ func TestClosedPort(t *testing.T) {
 	}
 }
 
-// BenchmarkProbe is the whole client side of a probe of 100 tokens, with a
-// server in memory that sends them as fast as they are taken.
-func BenchmarkProbe(b *testing.B) {
-	near := func(context.Context, string, string) (net.Conn, error) {
-		client, server := net.Pipe()
-		go respond(server)
-		return client, nil
-	}
-	target := newTarget(near)
-	ask := wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 100}
-	b.ReportAllocs()
-	for b.Loop() {
-		if r := target.Probe(b.Context(), ask); r.Outcome != OK {
-			b.Fatal(r.Outcome, r.Err)
-		}
-	}
-}
-
-// respond answers one request with a hundred tokens, a chunk each.
-func respond(conn net.Conn) {
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	if _, err := conn.Read(make([]byte, 64<<10)); err != nil {
-		return
-	}
-	_, _ = conn.Write([]byte(cannedHeader))
-	for _, chunk := range cannedChunks {
-		if _, err := conn.Write(chunk); err != nil {
-			return
-		}
-	}
-}
-
 // TestOneOfManyAddresses holds that a transport to an address connects to it and
 // nowhere else, past any proxy, while HTTP and TLS go on to speak of the host.
 func TestOneOfManyAddresses(t *testing.T) {
@@ -179,7 +144,7 @@ func TestOneOfManyAddresses(t *testing.T) {
 		target := newTarget(nil)
 		target.URL = "https://example.com:" + port // of the certificate, and nowhere near
 		target.Transport = NewTransport(Route{To: address, TLS: trusting(server)})
-		if target.Transport.make().Proxy != nil {
+		if target.Transport.route.newHTTP().Proxy != nil {
 			t.Error("requests may go through a proxy, which connects to whom it likes")
 		}
 		r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})

@@ -87,7 +87,7 @@ func TestStreams(t *testing.T) {
 		{
 			"three tokens a frame without usage have no ITL",
 			slices.Concat(tokens(3, 30*ms), script{{0, data(stop, usage(80, 9), done), goOn}}),
-			reading{OK, 30 * ms, 60 * ms / 8, 90 * ms, 30 * ms, 3, 0, times(2, 30*ms), nil, 80, none, 9, FromNobody},
+			reading{OK, 30 * ms, 60 * ms / 8, 90 * ms, 30 * ms, 3, 0, times(2, 30*ms), nil, 80, none, 9, FromNothing},
 		},
 		{
 			"an invisible end of sequence may be counted",
@@ -97,7 +97,7 @@ func TestStreams(t *testing.T) {
 		{
 			"an answer that ended for its length has no invisible end: some frame carries two tokens",
 			slices.Concat(tokens(3, 30*ms), script{{0, data(limit, usage(80, 4), done), goOn}}),
-			reading{WrongLength, 30 * ms, 20 * ms, none, 30 * ms, 3, 0, times(2, 30*ms), nil, 80, none, 4, FromNobody},
+			reading{WrongLength, 30 * ms, 20 * ms, none, 30 * ms, 3, 0, times(2, 30*ms), nil, 80, none, 4, FromNothing},
 		},
 		{
 			"a comment is no token",
@@ -112,17 +112,17 @@ func TestStreams(t *testing.T) {
 		{
 			"an error after ten tokens is one, whatever [DONE] says",
 			slices.Concat(tokens(10, 20*ms), script{{70 * ms, data(`{"error":{"message":"boom","code":500}}`, done), goOn}}),
-			reading{ServerError, 20 * ms, none, none, 70 * ms, 10, 0, times(9, 20*ms), nil, none, none, none, FromNobody},
+			reading{ServerError, 20 * ms, none, none, 70 * ms, 10, 0, times(9, 20*ms), nil, none, none, none, FromNothing},
 		},
 		{
 			"a body cut without its end",
 			slices.Concat(tokens(4, 20*ms), script{{80 * ms, "", cut}}),
-			reading{Truncated, 20 * ms, none, none, 80 * ms, 4, 0, times(3, 20*ms), nil, none, none, none, FromNobody},
+			reading{Truncated, 20 * ms, none, none, 80 * ms, 4, 0, times(3, 20*ms), nil, none, none, none, FromNothing},
 		},
 		{
 			"an end without a finish reason",
 			slices.Concat(tokens(4, 20*ms), script{{0, data(done), goOn}}),
-			reading{Truncated, 20 * ms, none, none, 20 * ms, 4, 0, times(3, 20*ms), nil, none, none, none, FromNobody},
+			reading{Truncated, 20 * ms, none, none, 20 * ms, 4, 0, times(3, 20*ms), nil, none, none, none, FromNothing},
 		},
 		{
 			"usage of zero in each frame and the sum with the finish tells no frame's tokens",
@@ -140,25 +140,25 @@ func TestStreams(t *testing.T) {
 		{
 			"all tokens in one frame have no time per token",
 			script{{100 * ms, data(token), goOn}, {0, data(stop, usage(80, 4), done), goOn}},
-			reading{OK, 100 * ms, none, 100 * ms, none, 1, 0, nil, nil, 80, none, 4, FromNobody},
+			reading{OK, 100 * ms, none, 100 * ms, none, 1, 0, nil, nil, 80, none, 4, FromNothing},
 		},
 		{
 			"[DONE] alone", script{{ms, data(done), goOn}},
-			reading{Empty, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNobody},
+			reading{Empty, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"nothing at all", script{{ms, "", goOn}},
-			reading{Empty, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNobody},
+			reading{Empty, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"hidden reasoning is counted but was never seen",
 			script{{ms, data(stop, `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":100,"total_tokens":180,"completion_tokens_details":{"reasoning_tokens":100}}}`, done), goOn}},
-			reading{Empty, none, none, none, none, 0, 0, nil, nil, 80, none, 100, FromNobody},
+			reading{Empty, none, none, none, none, 0, 0, nil, nil, 80, none, 100, FromNothing},
 		},
 		{
 			"no TPOT where some tokens are reasoning that no frame showed",
 			slices.Concat(tokens(2, 20*ms), script{{0, data(stop, `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":2,"total_tokens":382}}`, done), goOn}}),
-			reading{OK, 20 * ms, none, 40 * ms, 20 * ms, 2, 0, times(1, 20*ms), nil, 80, none, 302, FromNobody},
+			reading{OK, 20 * ms, none, 40 * ms, 20 * ms, 2, 0, times(1, 20*ms), nil, 80, none, 302, FromNothing},
 		},
 		{
 			"the finish frame ends E2EL when it is later, usage never does",
@@ -168,27 +168,27 @@ func TestStreams(t *testing.T) {
 		{
 			"a refusal",
 			script{{ms, data(`{"choices":[{"delta":{"refusal":"no"}}]}`, stop, done), goOn}},
-			reading{Filtered, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+			reading{Filtered, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"a content filter",
 			slices.Concat(tokens(1, ms), script{{0, data(`{"choices":[{"delta":{},"finish_reason":"content_filter"}]}`, done), goOn}}),
-			reading{Filtered, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+			reading{Filtered, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"a server that gave up",
 			slices.Concat(tokens(1, ms), script{{0, data(`{"choices":[{"delta":{},"finish_reason":"abort"}]}`, done), goOn}}),
-			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"an overload told in the stream",
 			script{{ms, data(`{"error":"Model is overloaded","error_type":"overloaded"}`), goOn}},
-			reading{Overloaded, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNobody},
+			reading{Overloaded, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"a rate limit told in the stream is an error in the stream",
 			slices.Concat(tokens(1, ms), script{{0, data(`{"choices":[{"delta":{},"finish_reason":"error"}],"error":{"code":429,"message":"m"}}`), goOn}}),
-			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"usage in a frame with a choice after the finish is the sum",
@@ -198,42 +198,42 @@ func TestStreams(t *testing.T) {
 		{
 			"a count that no answer has is unknown",
 			script{{ms, data(counted(1)), goOn}, {ms, data(counted(1 << 40)), goOn}, {0, data(stop, done), goOn}},
-			reading{OK, ms, none, 2 * ms, ms, 2, 0, times(1, ms), nil, 80, none, 1, FromNobody},
+			reading{OK, ms, none, 2 * ms, ms, 2, 0, times(1, ms), nil, 80, none, 1, FromNothing},
 		},
 		{
 			"an event called error is one, whatever it says",
 			slices.Concat(tokens(1, ms), script{{0, "event: error\ndata: {\"message\":\"out of memory\"}\n\n" + data(stop, done), goOn}}),
-			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"an event called error needs no data",
 			slices.Concat(tokens(1, ms), script{{0, "event: error\n: boom\n\n" + data(stop, done), goOn}}),
-			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"a frame that nobody can read",
 			slices.Concat(tokens(1, ms), script{{0, data("{what}"), hang}}),
-			reading{Malformed, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNobody},
+			reading{Malformed, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"silence after the first token stalls, comments do not count",
 			slices.Concat(tokens(3, 20*ms), script{{10 * time.Second, ": ping\n\n", goOn}, {10 * time.Second, ": ping\n\n", hang}}),
-			reading{Stalled, 20 * ms, none, none, 30 * time.Second, 3, 0, times(2, 20*ms), nil, none, none, none, FromNobody},
+			reading{Stalled, 20 * ms, none, none, 30 * time.Second, 3, 0, times(2, 20*ms), nil, none, none, none, FromNothing},
 		},
 		{
 			"silence before the first token does not stall, it times out",
 			script{{10 * time.Second, ": ping\n\n", hang}},
-			reading{Timeout, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNobody},
+			reading{Timeout, none, none, none, none, 0, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
 			"an answer that drips for ever times out",
 			tokens(1000, 14*time.Second),
-			reading{Timeout, 14 * time.Second, none, none, 14 * time.Second, 8, 0, times(7, 14*time.Second), nil, none, none, none, FromNobody},
+			reading{Timeout, 14 * time.Second, none, none, 14 * time.Second, 8, 0, times(7, 14*time.Second), nil, none, none, none, FromNothing},
 		},
 		{
 			"an answer that goes on after the tokens asked for is broken off",
 			tokens(1000, 700*ms),
-			reading{WrongLength, 700 * ms, none, none, 700 * ms, 14, 0, times(13, 700*ms), nil, none, none, none, FromNobody},
+			reading{WrongLength, 700 * ms, none, none, 700 * ms, 14, 0, times(13, 700*ms), nil, none, none, none, FromNothing},
 		},
 		{
 			"tokens are counted by usage where that tells more",

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"iter"
+	"slices"
 	"time"
 )
 
@@ -12,23 +13,19 @@ type Timeline struct {
 	Phases Phases
 
 	Tokens []Arrival     // one per token frame; At never decreases
-	Finish time.Duration // frame that carried the finish reason; 0 if none did
-	Answer time.Duration // first frame that showed some of the answer, not only reasoning; 0 if none did
-	Open   time.Duration // silence still running when the probe died mid-stream; 0 if it did not
+	Finish time.Duration // frame with the finish reason; 0 if there was none
+	Answer time.Duration // first frame with text of the answer, not only reasoning; 0 if there was none
+	Open   time.Duration // gap still open when the probe died mid-stream; 0 otherwise
+	Burst  time.Duration // token frames closer than this are one chunk; 0: only those of one read
 
-	// Burst is the gap below which token frames are one chunk; 0: only those of one read are.
-	Burst time.Duration
-
-	// Alone is the answer's generated tokens when each token frame carries
-	// exactly one: set when the server never told the tokens of a frame, but
-	// its count of all tokens equals the number of token frames, or is one more
-	// (an invisible end-of-sequence, which an answer that ended for its length has not).
+	// Alone is true when each token frame carries exactly one token: no frame tells its tokens, but
+	// the count of all equals the number of token frames, or is one more (an invisible
+	// end-of-sequence, which an answer that ended for its length does not have).
 	Alone bool
 }
 
-// Phases are the parts of a request before the first byte of its answer. A
-// length that did not happen is zero: DNS, Connect and TLS on a reused
-// connection, DNS for an address, TLS for plain HTTP.
+// Phases are the parts of a request before the first byte of its answer. A phase that did not
+// happen is zero: DNS, Connect and TLS on a reused connection, DNS for an address, TLS for plain HTTP.
 type Phases struct {
 	DNS, Connect, TLS time.Duration // lengths
 	Wrote             time.Duration // last request byte written, since Start; 0 if it never was
@@ -42,22 +39,21 @@ func (p Phases) Write() (d time.Duration, ok bool) {
 	return p.Wrote - p.DNS - p.Connect - p.TLS, p.Wrote > 0
 }
 
-// Wait is the time from the last request byte to the response header. Servers
-// answer headers at acceptance or with the first token, so it is not comparable
-// across kinds. ok is false if no header was read.
+// Wait is the time from the last request byte to the response header. Some servers send it when
+// they accept a request, others with the first token. ok is false if no header was read.
 func (p Phases) Wait() (d time.Duration, ok bool) {
 	return max(0, p.Header-p.Wrote), p.Header > 0 && p.Wrote > 0
 }
 
-// An Arrival is one token frame. Frames completed by one read share one At, unless it took several
-// calls to get what lay there.
+// An Arrival is one token frame. Frames completed by one read share one At, unless several calls
+// were needed for it.
 type Arrival struct {
 	At     time.Duration
-	Delay  time.Duration // from the kernel's stamp until the bytes were read; 0 unless Kernel
+	Delay  time.Duration // from the kernel's timestamp until the bytes were read; 0 unless Kernel
 	N      int           // generated tokens in the frame; 0 if they cannot be attributed
 	Read   uint32        // number of the socket read that completed the frame
-	Kernel bool          // At is the kernel's time stamp, not when the bytes were read
-	Behind bool          // the read completed a frame without tokens behind it: At may be that one's
+	Kernel bool          // At is the kernel's timestamp, not the time of the read
+	Behind bool          // the read also completed a later frame without tokens: At may be that one's
 }
 
 // TTFT is the first token frame's arrival, connection set-up included. ok is
@@ -69,13 +65,8 @@ func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 	return t.Tokens[0].At, true
 }
 
-// TTFAT is the first arrival of a frame that showed some of the answer itself:
-// text, a tool call or a refusal, but not reasoning. ok is false if none did.
-func (t *Timeline) TTFAT() (d time.Duration, ok bool) { return t.Answer, t.Answer > 0 }
-
-// ServerTTFT is the time from the last request byte written to the first token
-// frame. ok is false if no token was seen, or it came before the request was
-// out.
+// ServerTTFT is the time from the last request byte written to the first token frame. ok is false
+// if no token was seen, or it came before the request was written.
 func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 	first, ok := t.TTFT()
 	if !ok || t.Phases.Wrote == 0 || first < t.Phases.Wrote {
@@ -84,9 +75,8 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 	return first - t.Phases.Wrote, true
 }
 
-// E2EL is the last token frame, or the finish frame if that came later. Usage,
-// [DONE] and the end of the body never move it. ok is false if no token was
-// seen.
+// E2EL is the last token frame, or the finish frame if that came later. Usage, [DONE] and the end
+// of the body never move it. ok is false if no token was seen.
 func (t *Timeline) E2EL() (d time.Duration, ok bool) {
 	if len(t.Tokens) == 0 {
 		return 0, false
@@ -94,8 +84,7 @@ func (t *Timeline) E2EL() (d time.Duration, ok bool) {
 	return max(t.Tokens[len(t.Tokens)-1].At, t.Finish), true
 }
 
-// ChunkGaps yields the gap before each token frame but the first, of those whose arrivals
-// are both known.
+// ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known.
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		for _, s := range t.Spans() {
@@ -106,15 +95,18 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	}
 }
 
-// ITL yields the time between two chunks divided by the tokens of the later one, once
-// per token. It yields nothing if some frame's tokens are unknown, and nothing for a last
-// chunk whose arrival is in doubt.
+// ITL yields the time between two chunks divided by the tokens of the later one, once per token. It
+// yields nothing if some frame's tokens are unknown, and nothing for a last chunk whose arrival is
+// too uncertain.
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		if !t.Attributed() {
-			return
+		last := len(t.Tokens) - 1
+		for i := 1; i <= last; i++ {
+			if t.tokensOf(i) == 0 {
+				return
+			}
 		}
-		before, last := time.Duration(0), len(t.Tokens)-1
+		before := time.Duration(0)
 		for c := range t.chunks() {
 			gap := c.at - before
 			before = c.at
@@ -130,17 +122,6 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	}
 }
 
-// Attributed reports whether the tokens of every frame after the first are
-// known, so that ITL speaks.
-func (t *Timeline) Attributed() bool {
-	for i := 1; i < len(t.Tokens); i++ {
-		if t.tokensOf(i) == 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // tokensOf is the tokens of frame i; 0 if they cannot be attributed.
 func (t *Timeline) tokensOf(i int) int {
 	if t.Alone {
@@ -149,9 +130,9 @@ func (t *Timeline) tokensOf(i int) int {
 	return t.Tokens[i].N
 }
 
-// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the
-// whole answer, and n₁ those of the first chunk (1 a frame if unknown), so that it is the mean
-// of ITL. ok is false unless n > n₁ and there is more than one chunk.
+// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁
+// those of the first chunk (1 a frame if unknown), so that it is the mean of ITL. ok is false unless
+// n > n₁ and there is more than one chunk.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	for c := range t.chunks() {
 		last := len(t.Tokens) - 1
@@ -165,9 +146,8 @@ func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// MaxGap is the longest chunk gap, the one still open when the probe died
-// included. ok is false if no token was seen, there was no gap at all, or a longer one may
-// lie between token frames whose arrivals are not known.
+// MaxGap is the longest chunk gap, the one still open when the probe died included. ok is false if
+// there was no gap at all, or a longer one may lie between token frames whose arrivals are unknown.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	d, hidden := t.Open, time.Duration(0)
 	for _, s := range t.Spans() {
@@ -180,8 +160,19 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	return d, (len(t.Tokens) > 1 || t.Open > 0) && d >= hidden
 }
 
-// MaxReadDelay is the longest of [Timeline.ReadDelays]. ok is false if the kernel
-// stamped no token frame.
+// ReadDelays yields how long the bytes of each read with a kernel timestamp and a token frame lay
+// unread.
+func (t *Timeline) ReadDelays() iter.Seq[time.Duration] {
+	return func(yield func(time.Duration) bool) {
+		for i, a := range t.Tokens {
+			if a.Kernel && !t.coalesced(i) && !yield(a.Delay) {
+				return
+			}
+		}
+	}
+}
+
+// MaxReadDelay is the longest of [Timeline.ReadDelays]. ok is false if there are none.
 func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
 	for delay := range t.ReadDelays() {
 		d, ok = max(d, delay), true
@@ -189,14 +180,75 @@ func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// Coalesced is the number of token frames that came in one read with the
-// token frame before: their gap of zero is the transport's, not the engine's.
-func (t *Timeline) Coalesced() int {
-	n := 0
-	for i := 1; i < len(t.Tokens); i++ {
-		if t.Tokens[i].Read == t.Tokens[i-1].Read {
+// coalesced reports whether token frame i came in one read with the one before.
+func (t *Timeline) coalesced(i int) bool { return i > 0 && t.Tokens[i].Read == t.Tokens[i-1].Read }
+
+// Coalesced is the number of token frames that came in one read with the one before: their
+// gap of zero is the transport's, not the engine's.
+func (t *Timeline) Coalesced() (n int) {
+	for i := range t.Tokens {
+		if t.coalesced(i) {
 			n++
 		}
 	}
 	return n
+}
+
+// meanReadGap is the mean time between reads that completed token frames; 0 if there was only one.
+func (t *Timeline) meanReadGap() time.Duration {
+	reads := len(t.Tokens) - t.Coalesced()
+	if reads < 2 {
+		return 0
+	}
+	return (t.Tokens[len(t.Tokens)-1].At - t.Tokens[0].At) / time.Duration(reads-1)
+}
+
+// A Stamping is the source of a probe's arrival timestamps.
+type Stamping string
+
+// The sources of timestamps.
+const (
+	ByKernel Stamping = "kernel" // the kernel, when it received the bytes
+	ByUser   Stamping = "user"   // the prober, after it had read them
+)
+
+// stamping is the source of the arrival timestamps: the kernel if any is its own, since single ones
+// may be refused. Empty if there was no token frame.
+func (t *Timeline) stamping() Stamping {
+	switch {
+	case len(t.Tokens) == 0:
+		return ""
+	case slices.ContainsFunc(t.Tokens, func(a Arrival) bool { return a.Kernel }):
+		return ByKernel
+	}
+	return ByUser
+}
+
+// A Taint is why a probe has no ITL: more than 19 of 20 of its tokens were joined, so that
+// little more than their mean is known.
+type Taint string
+
+// The taints.
+const (
+	TaintLate      Taint = "late"      // bytes lay unread for longer than the mean time between two reads
+	TaintCoalesced Taint = "coalesced" // they lay unread for less, but frames came together
+)
+
+// Taints returns every taint.
+func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
+
+// taint judges the gaps between token frames: see [Taint].
+func (t *Timeline) taint() Taint {
+	tokens := 0
+	for i := range t.Tokens {
+		tokens += max(1, t.tokensOf(i))
+	}
+	if t.JoinedTokens()*maxUncertainty <= tokens*(maxUncertainty-1) {
+		return ""
+	}
+	latest, _ := t.MaxReadDelay()
+	if len(t.Tokens)-t.Coalesced() > 1 && latest > t.meanReadGap() {
+		return TaintLate
+	}
+	return TaintCoalesced
 }

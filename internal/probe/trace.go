@@ -3,9 +3,14 @@ package probe
 import (
 	"context"
 	"crypto/tls"
+	"net"
+	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
 )
 
 // A stage is what a request was doing.
@@ -21,6 +26,14 @@ const (
 	waiting
 )
 
+// String completes an error's text.
+func (s stage) String() string {
+	return [...]string{
+		"while connecting", "while resolving the name", "while connecting", "during the TLS handshake",
+		"while sending the request", "while waiting for the response header",
+	}[s]
+}
+
 // A trace watches one request up to its answer. net/http calls it from several
 // goroutines.
 type trace struct {
@@ -28,23 +41,14 @@ type trace struct {
 
 	mu     sync.Mutex
 	now    stage
-	began  map[stage]time.Time
+	began  [waiting]time.Time
 	phases Phases
-	conn   answering
+	conn   responseConn
 }
 
-func newTrace(start time.Time) *trace {
-	return &trace{start: start, began: map[stage]time.Time{}}
-}
-
-// withTrace returns a context whose request t watches.
-func withTrace(ctx context.Context, t *trace) context.Context {
-	return httptrace.WithClientTrace(ctx, t.hooks())
-}
-
-// hooks returns what net/http is to call.
-func (t *trace) hooks() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
+// context returns one whose request t watches.
+func (t *trace) context(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		DNSStart:          func(httptrace.DNSStartInfo) { t.enter(resolving) },
 		DNSDone:           func(i httptrace.DNSDoneInfo) { t.leave(resolving, &t.phases.DNS, i.Err) },
 		ConnectStart:      func(string, string) { t.enter(connecting) },
@@ -53,7 +57,7 @@ func (t *trace) hooks() *httptrace.ClientTrace {
 		TLSHandshakeDone:  func(_ tls.ConnectionState, err error) { t.leave(handshaking, &t.phases.TLS, err) },
 		GotConn:           t.gotConn,
 		WroteRequest:      t.wrote,
-	}
+	})
 }
 
 // enter begins a stage. Of several addresses dialled side by side the first
@@ -62,7 +66,7 @@ func (t *trace) enter(s stage) {
 	at := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if _, ok := t.began[s]; !ok {
+	if t.began[s].IsZero() {
 		t.began[s] = at
 	}
 	t.now = max(t.now, s)
@@ -73,7 +77,7 @@ func (t *trace) leave(s stage, length *time.Duration, err error) {
 	at := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if began, ok := t.began[s]; ok && err == nil && *length == 0 {
+	if began := t.began[s]; !began.IsZero() && err == nil && *length == 0 {
 		*length = at.Sub(began)
 	}
 }
@@ -83,7 +87,7 @@ func (t *trace) gotConn(info httptrace.GotConnInfo) {
 	defer t.mu.Unlock()
 	t.now = writing
 	t.phases.Reused = info.Reused
-	t.conn = answeringOn(info.Conn)
+	t.conn = newResponseConn(info.Conn)
 }
 
 func (t *trace) wrote(info httptrace.WroteRequestInfo) {
@@ -96,15 +100,15 @@ func (t *trace) wrote(info httptrace.WroteRequestInfo) {
 	}
 }
 
-// answered notes that the response header was read just now.
-func (t *trace) answered() {
+// gotHeader notes that the response header was read just now, and returns the connection.
+func (t *trace) gotHeader() responseConn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.phases.Header = t.conn.follower.Header().At.Sub(t.start)
+	return t.conn
 }
 
-// abandon closes the connection of a request that failed: that of HTTP/2 would stay, with
-// a stream that nobody waits for.
+// abandon closes the connection of a request that failed: HTTP/2 would keep it, with an open stream.
 func (t *trace) abandon() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,7 +117,7 @@ func (t *trace) abandon() {
 	}
 }
 
-// refused is the number of time stamps of the kernel that were not believed.
+// refused is the number of this answer's kernel timestamps that were not used.
 func (t *trace) refused() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,10 +127,67 @@ func (t *trace) refused() int {
 	return t.conn.socket.Refused() - t.conn.refused
 }
 
-// so returns what was seen so far. A request that net/http still writes goes on
-// without us: what it says later changes nothing here.
-func (t *trace) so() (Phases, stage) {
+// state returns the phases and the stage so far. If net/http still writes a request that was given
+// up, they do not change.
+func (t *trace) state() (Phases, stage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.phases, t.now
+}
+
+// A responseConn is the connection that an answer arrives on, in its layers.
+type responseConn struct {
+	follower *stream.BodyTracker
+	socket   *stream.Conn
+	secure   *tls.Conn // the outermost, since another may lead to a proxy; nil without TLS
+	refused  int       // kernel timestamps of socket that were not used before this request
+}
+
+// newResponseConn takes apart what [Route] dialled: the outermost connection may be net/http's own
+// TLS, through a proxy.
+func newResponseConn(c net.Conn) responseConn {
+	var r responseConn
+	for c != nil {
+		switch layer := c.(type) {
+		case *stream.Conn:
+			r.socket, r.refused = layer, layer.Refused()
+			return r
+		case *stream.BodyTracker:
+			r.follower = layer
+		case *tls.Conn:
+			if r.secure == nil {
+				r.secure = layer
+			}
+		}
+		c = c.(interface{ NetConn() net.Conn }).NetConn()
+	}
+	return r
+}
+
+// certExpiry is the earliest expiry in the chain of the server's certificates; zero without TLS.
+func (r responseConn) certExpiry() (earliest time.Time) {
+	if r.secure == nil {
+		return earliest
+	}
+	for _, certificate := range r.secure.ConnectionState().PeerCertificates {
+		if earliest.IsZero() || certificate.NotAfter.Before(earliest) {
+			earliest = certificate.NotAfter
+		}
+	}
+	return earliest
+}
+
+// arrivals is the source of the frames' arrivals, and how many bytes of the body to ask for at
+// once: see [stream.NewSSE]. TLS through a proxy, which is net/http's, hides the answer from the
+// follower.
+func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Stamp, int) {
+	const many = 2048
+	if r.follower.Knows() {
+		return r.follower.Arrival, many
+	}
+	last := func(int64) stream.Stamp { return r.socket.Last() }
+	if slices.Contains(resp.TransferEncoding, "chunked") {
+		return last, 1
+	}
+	return last, many
 }

@@ -151,8 +151,8 @@ func framingOf(d wire.Dialect) framing {
 // decode reads a body as a probe does. The answer is not judged by its length.
 func decode(t *testing.T, dialect wire.Dialect, body io.Reader) decoded {
 	t.Helper()
-	f, d := &fold{}, decoded{First: -1}
-	x := exchange{target: Target{Dialect: dialect}, fold: f, ask: wire.Ask{MaxTokens: 1}}
+	f, d := &accumulator{}, decoded{First: -1}
+	x := exchange{target: Target{Dialect: dialect}, acc: f, ask: wire.Ask{MaxTokens: 1}}
 	next := framingOf(dialect)(body)
 	for {
 		frame, err := next()

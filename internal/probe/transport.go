@@ -7,81 +7,72 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/llm-prober/prober/internal/stream"
 )
 
-// A Transport reaches one target. Every connection it makes stamps what it
-// receives, and serves one probe at a time: on a connection of HTTP/2 that others
-// share, a frame's bytes would wait behind those of other answers. It follows no
-// redirects, keeps no cookies, and never asks for compression.
+// A Transport reaches one target. Every connection timestamps what it receives, and serves one
+// probe at a time: on a shared connection of HTTP/2, frames would wait behind other answers. It
+// follows no redirects, keeps no cookies, and never asks for compression.
 type Transport struct {
-	make  func() *http.Transport
-	reuse bool
-	http2 bool
-	proxy proxyFor
+	route Route
 
 	mu     sync.Mutex
 	closed bool
 	kept   []*http.Transport // each with a connection for a next probe; none unless reuse
 }
 
+// Dial opens a connection, as [net.Dialer.DialContext] does.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
 // A Route is how a target is reached.
 type Route struct {
 	Dial Dial // opens connections; nil: a [net.Dialer]
 
-	// To is an address without port: all connections go to it, whatever host a URL
-	// names. The host stays the one of the URL for HTTP and TLS. There is no proxy then:
-	// it would connect to whom it likes. Empty: where the URL says.
+	// To is an address without port: all connections go to it, whatever host a URL names. HTTP and
+	// TLS keep the URL's host. No proxy is used, since it would resolve the host itself. Empty: no
+	// override.
 	To    string
 	TLS   *tls.Config // defaults if nil
 	Reuse bool        // connections are kept for the next probe; else each has one of its own
 	HTTP2 bool        // HTTP/2 and nothing else, on plain connections too; else HTTP/1.1
 
-	UserStamps bool // the kernel is not asked when bytes arrived
+	UserStamps bool // no kernel timestamps
+
+	proxy func(*http.Request) (*url.URL, error)
 }
 
 // NewTransport returns a transport for a route.
 func NewTransport(r Route) *Transport {
-	return newTransport(r, http.ProxyFromEnvironment)
-}
-
-// A proxyFor says through which proxy a request goes; nil for none.
-type proxyFor = func(*http.Request) (*url.URL, error)
-
-func newTransport(r Route, proxy proxyFor) *Transport {
 	if r.Dial == nil {
 		r.Dial = (&net.Dialer{}).DialContext
 	}
-	if r.To != "" {
-		r.Dial, proxy = dialTo(r.To, r.Dial), nil
-	}
-	return &Transport{
-		make:  func() *http.Transport { return newHTTP(r, proxy) },
-		reuse: r.Reuse, http2: r.HTTP2, proxy: proxy,
-	}
-}
-
-// dialTo dials an address instead of the one asked for, at the same port.
-func dialTo(address string, dial Dial) Dial {
-	return func(ctx context.Context, network, asked string) (net.Conn, error) {
-		_, port, err := net.SplitHostPort(asked)
-		if err != nil {
-			return nil, err
+	if r.proxy = http.ProxyFromEnvironment; r.To != "" {
+		dial := r.Dial
+		r.proxy = nil
+		r.Dial = func(ctx context.Context, network, asked string) (net.Conn, error) {
+			_, port, err := net.SplitHostPort(asked)
+			if err != nil {
+				return nil, err
+			}
+			return dial(ctx, network, net.JoinHostPort(r.To, port))
 		}
-		return dial(ctx, network, net.JoinHostPort(address, port))
 	}
+	return &Transport{route: r}
 }
 
-func newHTTP(r Route, proxy proxyFor) *http.Transport {
+func (r Route) newHTTP() *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!r.HTTP2)
-	protocols.SetUnencryptedHTTP2(r.HTTP2) // beneath net/http, that is: see dialTLS
+	protocols.SetUnencryptedHTTP2(r.HTTP2) // for net/http; TLS is beneath it, see dial
 	return &http.Transport{
-		Proxy:              proxy,
+		Proxy:              r.proxy,
 		Protocols:          protocols,
-		TLSClientConfig:    r.TLS.Clone(), // for what dialTLS has no part in: TLS through a proxy
+		TLSClientConfig:    r.TLS.Clone(), // for TLS through a proxy, which does not use dial
 		DisableCompression: true,          // else net/http inflates through a buffer, in bursts
 		MaxIdleConns:       16,
 		IdleConnTimeout:    5 * time.Minute,
@@ -89,16 +80,84 @@ func newHTTP(r Route, proxy proxyFor) *http.Transport {
 		MaxResponseHeaderBytes: 1 << 20,
 		WriteBufferSize:        1 << 10, // a header; what is longer is written past it
 
-		DialContext:    r.dialPlain,
-		DialTLSContext: r.dialTLS,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return r.dial(ctx, network, address, false)
+		},
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return r.dial(ctx, network, address, true)
+		},
 	}
 }
 
-// send sends a request. When its answer has been read, done is to be called; on
+// dial opens a connection that timestamps and follows answers, with TLS, if secure, between socket
+// and follower, where net/http could not put it.
+func (r Route) dial(ctx context.Context, network, address string, secure bool) (net.Conn, error) {
+	conn, err := r.Dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if r.UserStamps {
+		conn = struct{ net.Conn }{conn} // hides the socket
+	}
+	socket := stream.NewConn(conn)
+	if !secure {
+		return stream.Track(socket, socket, r.HTTP2), nil
+	}
+	client := tls.Client(socket, r.tlsConfig(address))
+	if err := r.handshake(ctx, client); err != nil {
+		_ = socket.Close()
+		return nil, err
+	}
+	return stream.Track(client, socket, r.HTTP2), nil
+}
+
+func (r Route) tlsConfig(address string) *tls.Config {
+	config := r.TLS.Clone()
+	if config == nil {
+		config = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	if host, _, err := net.SplitHostPort(address); err == nil && config.ServerName == "" {
+		config.ServerName = host
+	}
+	config.NextProtos = []string{"http/1.1"}
+	if r.HTTP2 {
+		config.NextProtos = []string{"h2"}
+	}
+	return config
+}
+
+var errNoHTTP2 = errors.New("the server does not support HTTP/2 over TLS (no h2 in its ALPN)")
+
+// handshake tells the request's trace, as net/http would.
+func (r Route) handshake(ctx context.Context, secure *tls.Conn) error {
+	trace := httptrace.ContextClientTrace(ctx)
+	if trace != nil && trace.TLSHandshakeStart != nil {
+		trace.TLSHandshakeStart()
+	}
+	err := secure.HandshakeContext(ctx)
+	if err == nil && r.HTTP2 && secure.ConnectionState().NegotiatedProtocol != "h2" {
+		err = errNoHTTP2
+	}
+	if trace != nil && trace.TLSHandshakeDone != nil {
+		trace.TLSHandshakeDone(secure.ConnectionState(), err)
+	}
+	return err
+}
+
+// errProxied refuses HTTP/2 through a proxy, where net/http would use HTTP/1.1.
+var errProxied = errors.New("HTTP/2 through a proxy is not supported: set PROBER_HTTP_VERSION=1.1, or name the host in NO_PROXY")
+
+// send sends a request. Once its answer has been read, done is to be called; after
 // an error there is nothing to do.
 func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), err error) {
-	if err := t.allows(req); err != nil {
-		return nil, nil, err
+	if t.route.HTTP2 && t.route.proxy != nil {
+		proxy, err := t.route.proxy(req)
+		if err != nil {
+			return nil, nil, fmt.Errorf("find the proxy: %w", err)
+		}
+		if proxy != nil {
+			return nil, nil, errProxied
+		}
 	}
 	via := t.take()
 	resp, err = via.RoundTrip(req)
@@ -106,52 +165,34 @@ func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), e
 		via.CloseIdleConnections() // and dials that would outlive the request
 		return nil, nil, err
 	}
-	return resp, func() { t.give(via) }, nil
-}
-
-// errProxied refuses what net/http would do in another version of HTTP than was asked for.
-var errProxied = errors.New("HTTP/2 does not go through a proxy: set PROBER_HTTP_VERSION=1.1, or name the host in NO_PROXY")
-
-// allows refuses HTTP/2 through a proxy.
-func (t *Transport) allows(req *http.Request) error {
-	if !t.http2 || t.proxy == nil {
-		return nil
-	}
-	proxy, err := t.proxy(req)
-	if err != nil {
-		return fmt.Errorf("find the proxy: %w", err)
-	}
-	if proxy != nil {
-		return errProxied
-	}
-	return nil
+	return resp, func() { t.release(via) }, nil
 }
 
 // take returns the transport that was used last, or a new one.
 func (t *Transport) take() *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.kept) == 0 {
-		return t.make()
-	}
 	last := len(t.kept) - 1
+	if last < 0 {
+		return t.route.newHTTP()
+	}
 	via := t.kept[last]
 	t.kept = t.kept[:last]
 	return via
 }
 
-// give takes a transport back, for the next probe or to be closed.
-func (t *Transport) give(via *http.Transport) {
+// release keeps a transport for the next probe, or closes it.
+func (t *Transport) release(via *http.Transport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.reuse || t.closed {
+	if !t.route.Reuse || t.closed {
 		via.CloseIdleConnections()
 		return
 	}
 	t.kept = append(t.kept, via)
 }
 
-// Close closes the connections that nobody uses, and the others when their probe ends.
+// Close closes idle connections, and the others when their probe ends.
 func (t *Transport) Close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

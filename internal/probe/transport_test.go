@@ -86,7 +86,8 @@ func TestAClosedTransportKeepsNoConnection(t *testing.T) {
 // TestHTTP2DoesNotGoThroughAProxy: net/http would speak 1.1 there.
 func TestHTTP2DoesNotGoThroughAProxy(t *testing.T) {
 	target := newTarget(nil)
-	target.Transport = newTransport(Route{HTTP2: true}, http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}))
+	target.Transport = NewTransport(Route{HTTP2: true})
+	target.Transport.route.proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
 	r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
 	if r.Outcome != Connect || !strings.Contains(r.Err.Error(), "set PROBER_HTTP_VERSION=1.1") {
 		t.Errorf("%s: %v", r.Outcome, r.Err)
@@ -98,8 +99,8 @@ func TestTheServersCertificatesCount(t *testing.T) {
 	conn, _ := net.Pipe()
 	socket := stream.NewConn(conn)
 	proxy := tls.Client(socket, &tls.Config{ServerName: "proxy", MinVersion: tls.VersionTLS12})
-	server := tls.Client(stream.Follow(proxy, socket, false), &tls.Config{ServerName: "server", MinVersion: tls.VersionTLS12})
-	if got := answeringOn(server); got.secure != server || got.socket != socket || got.follower == nil {
+	server := tls.Client(stream.Track(proxy, socket, false), &tls.Config{ServerName: "server", MinVersion: tls.VersionTLS12})
+	if got := newResponseConn(server); got.secure != server || got.socket != socket || got.follower == nil {
 		t.Errorf("%+v", got)
 	}
 }

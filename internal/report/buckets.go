@@ -35,7 +35,7 @@ func bucketNotes(s Summary) []string {
 		widest = max(widest, e)
 	}
 	if widest > 0 {
-		return append([]string{fmt.Sprintf("Quantiles lie within their histogram bucket: at most ±%.1f%% of the value", 100*widest)}, wide...)
+		return append([]string{fmt.Sprintf("Quantiles come from histogram buckets: accurate to ±%.1f%%", 100*widest)}, wide...)
 	}
 	return wide
 }

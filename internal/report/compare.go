@@ -32,7 +32,7 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 	c.Lines, c.Warnings = nil, slices.Clip(c.Warnings)
 	pairs = usable(pairs)
 	if len(pairs) == 0 {
-		c.Warnings = append(c.Warnings, "no "+c.Pair+" has an answer of both: there is nothing to compare")
+		c.Warnings = append(c.Warnings, "no "+c.Pair+" was answered by both: nothing to compare")
 	}
 	each := 1 - (1-c.Confidence)/float64(max(1, len(pairs)))
 	for _, p := range pairs {
@@ -72,7 +72,7 @@ func lineOf(p Pairs, confidence float64, pair string) Line {
 		l.Warnings = append(l.Warnings, tooFew(l.Pairs, confidence, pair))
 	}
 	if ties > 0 {
-		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of %d %s are tied", ties, l.Pairs, plural(pair))+", to the last digit: they speak against a difference")
+		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of %d %s are tied", ties, l.Pairs, plural(pair))+" exactly: they count against a difference")
 	}
 	return l
 }
@@ -124,13 +124,13 @@ func ratio(pairs [][2]float64, confidence float64) Interval {
 func tooFew(n int, confidence float64, pair string) string {
 	need := math.Ceil(math.Log2(2 / (1 - confidence)))
 	if need > 1000 {
-		return "no number of " + plural(pair) + " shows anything at such a confidence: ask for less"
+		return "no number of " + plural(pair) + " can show a difference at this confidence: choose a lower one"
 	}
 	are := "are"
 	if n == 1 {
 		are = "is"
 	}
-	return fmt.Sprintf("%.0f %s are needed to show anything at this confidence, there %s %d", need, plural(pair), are, n)
+	return fmt.Sprintf("%.0f %s are needed to show any difference at this confidence, there %s %d", need, plural(pair), are, n)
 }
 
 // plural is of the first word of a noun: "periods of 1h0m0s".

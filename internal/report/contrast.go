@@ -171,16 +171,16 @@ func (p *contrast) verdicts() {
 	}
 }
 
-// confidence says of what and how surely the verdicts hold.
+// confidence says how the differences are meant and how certain the verdicts are.
 func (p *contrast) confidence() {
 	if text := confidence(p.c); text != "" {
-		base := fmt.Sprintf("Differences are %s − %s in a pair, percentages are of %s.", p.a, p.b, p.a)
+		base := fmt.Sprintf("Differences are %s − %s within a pair; percentages are relative to %s.", p.a, p.b, p.a)
 		lines := slices.Concat(wrap(base, p.width), wrap(text+".", p.width))
 		p.text.WriteString("\n" + strings.Join(lines, "\n") + "\n")
 	}
 }
 
-// confidence is "All lines together at 95% confidence, from 10 rounds".
+// confidence is "95% confidence for all lines together, from 10 rounds".
 func confidence(c Comparison) string {
 	if len(c.Lines) == 0 {
 		return ""
@@ -189,12 +189,12 @@ func confidence(c Comparison) string {
 	for _, l := range c.Lines {
 		least, most = min(least, l.Pairs), max(most, l.Pairs)
 	}
-	what := "All lines together"
+	what := " for all lines together"
 	if len(c.Lines) == 1 {
-		what = "The line"
+		what = ""
 	}
 	level := strconv.FormatFloat(100*c.Confidence, 'g', 6, 64)
-	return fmt.Sprintf("%s at %s%% confidence, from %s", what, level, pairsOf(least, most, c.Pair))
+	return fmt.Sprintf("%s%% confidence%s, from %s", level, what, pairsOf(least, most, c.Pair))
 }
 
 func pairsOf(least, most int, pair string) string {

@@ -23,8 +23,8 @@ func TestFailuresAreGrouped(t *testing.T) {
 		samples = append(samples, SampleOf(r))
 	}
 	want := []Failures{
-		{Outcome: probe.ServerError, Requests: 2, Error: "HTTP 500: b", Hint: "look into the server's log at that time"},
-		{Outcome: probe.ServerError, Requests: 1, Error: "HTTP 502: a", Hint: "a proxy got no answer from the server behind it: look there"},
+		{Outcome: probe.ServerError, Requests: 2, Error: "HTTP 500: b", Hint: "check the server's log at that time"},
+		{Outcome: probe.ServerError, Requests: 1, Error: "HTTP 502: a", Hint: "a proxy got no answer from the server behind it: check that server"},
 	}
 	if diff := cmp.Diff(want, Summarize(samples).Failures); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -9,12 +9,37 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/plot"
 )
 
-// Formats are those of a document: text is for reading while it runs, the others are
-// written by [WriteAs].
-func Formats() []string { return []string{"text", "json", "csv", "markdown"} }
+// CheckOutput finds what is wrong with the format of tables, which is text, json, csv
+// or markdown, and with the file of a picture, if there is one. It leaves no file where
+// there was none.
+func CheckOutput(format, picture string) (problems config.Problems) {
+	if !slices.Contains([]string{"text", "json", "csv", "markdown"}, format) {
+		problems = append(problems, config.Problem{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want text, json, csv or markdown"})
+	}
+	if picture == "" {
+		return problems
+	}
+	problem := config.Problem{Place: config.FlagPlace("plot", picture)}
+	if end := filepath.Ext(picture); end != ".svg" && end != ".html" {
+		problem.Text, problem.Hint = "unknown kind of picture", "want a file that ends with .svg or .html"
+		return append(problems, problem)
+	}
+	_, missing := os.Lstat(picture)
+	f, err := os.OpenFile(picture, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // the file that the user wants
+	if err != nil {
+		problem.Text, problem.Hint = err.Error(), "want a file that can be written"
+		return append(problems, problem)
+	}
+	_ = f.Close()
+	if errors.Is(missing, fs.ErrNotExist) {
+		_ = os.Remove(picture)
+	}
+	return problems
+}
 
 // WriteAs writes d in a format other than text.
 func WriteAs(w io.Writer, format string, d Document) error {
@@ -25,26 +50,6 @@ func WriteAs(w io.Writer, format string, d Document) error {
 		return WriteCSV(w, d)
 	}
 	return WriteMarkdown(w, d)
-}
-
-// ErrPicture is returned for a file whose name is not that of a picture.
-var ErrPicture = errors.New("unknown kind of picture; want a file that ends with .svg or .html")
-
-// CheckPicture finds out, before anything is measured, whether a picture can be
-// written to a file. It leaves no file where there was none.
-func CheckPicture(path string) error {
-	if end := filepath.Ext(path); end != ".svg" && end != ".html" {
-		return ErrPicture
-	}
-	_, missing := os.Lstat(path)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // the file that the user wants
-	if err != nil {
-		return fmt.Errorf("%w; want a file that can be written", err)
-	}
-	if errors.Is(missing, fs.ErrNotExist) {
-		defer func() { _ = os.Remove(path) }()
-	}
-	return f.Close()
 }
 
 // Draw writes a page to a file, in the format of its name.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -15,8 +14,8 @@ func TestCheckingAPictureLeavesNoFile(t *testing.T) {
 	if err := os.WriteFile(before, []byte("a picture"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(CheckPicture(before), CheckPicture(later)); err != nil {
-		t.Error(err)
+	if problems := append(CheckOutput("text", before), CheckOutput("text", later)...); problems != nil {
+		t.Error(problems)
 	}
 	if data, err := os.ReadFile(before); string(data) != "a picture" { //nolint:gosec // our own
 		t.Errorf("%q, %v", data, err)
@@ -24,7 +23,7 @@ func TestCheckingAPictureLeavesNoFile(t *testing.T) {
 	if _, err := os.Lstat(later); !os.IsNotExist(err) {
 		t.Errorf("a file is left: %v", err)
 	}
-	if missing, unknown := CheckPicture(filepath.Join(dir, "no", "x.svg")), CheckPicture("x.png"); missing == nil || unknown == nil {
-		t.Error(missing, unknown)
+	if problems := append(CheckOutput("csv", filepath.Join(dir, "no", "x.svg")), CheckOutput("json", "x.png")...); len(problems) != 2 {
+		t.Error(problems)
 	}
 }

@@ -29,24 +29,24 @@ func Meaning(o probe.Outcome) string { return meanings[o] }
 
 // meanings has every outcome.
 var meanings = map[probe.Outcome]string{
-	probe.OK:          "the answer came whole",
-	probe.DNS:         "the host's name could not be resolved",
+	probe.OK:          "complete response",
+	probe.DNS:         "the host name could not be resolved",
 	probe.Connect:     "no connection to the server",
 	probe.TLS:         "no secure connection to the server",
 	probe.Timeout:     "the probe reached its limit",
 	probe.Stalled:     "tokens stopped while the connection stayed open",
-	probe.RateLimited: "the server limits this client",
-	probe.Overloaded:  "the server says that it has too much to do",
+	probe.RateLimited: "the server rate-limits this client",
+	probe.Overloaded:  "the server reports that it is overloaded",
 	probe.Rejected:    "the server refused the request",
 	probe.ServerError: "the server failed",
 	probe.Filtered:    "the answer was filtered or refused",
-	probe.Truncated:   "the answer ended before its end",
-	probe.Malformed:   "the answer could not be read",
-	probe.NotStreamed: "the answer was no stream",
-	probe.Empty:       "the answer held no token",
+	probe.Truncated:   "the answer was cut off",
+	probe.Malformed:   "the answer could not be parsed",
+	probe.NotStreamed: "the answer was not a stream",
+	probe.Empty:       "the answer had no tokens",
 	probe.WrongLength: "prompt or answer is not as long as asked",
 	probe.WrongAnswer: "the answer is wrong",
-	probe.Canceled:    "the prober shut down; the probe counts for nothing",
+	probe.Canceled:    "the prober shut down; not counted",
 }
 
 // Hint is what to do about a failed result, in one sentence without a final
@@ -65,7 +65,7 @@ func Hint(r *probe.Result) string {
 		return serverHint(r.Status)
 	case probe.WrongLength:
 		if errors.Is(r.Err, probe.ErrUnlimited) {
-			return "it does not know the field that bounds an answer: say what it is (PROBER_TARGETS_n_SERVER, --server), or ask it by another API (--api)"
+			return "the server ignores the field that limits the answer: set its type (PROBER_TARGETS_n_SERVER, --server) or another API (--api)"
 		}
 	}
 	return hints[r.Outcome]
@@ -74,18 +74,18 @@ func Hint(r *probe.Result) string {
 // hints has the outcomes about which there is one thing to say.
 var hints = map[probe.Outcome]string{
 	probe.DNS: "check the host name in the URL, and that the resolver of this machine or pod answers",
-	probe.Stalled: "look into the engine's log at that time (preemption, a crashed worker, no KV cache left); " +
-		"if such silences are normal here, raise PROBER_STALL_TIMEOUT (--stall-timeout)",
+	probe.Stalled: "check the engine's log at that time (preemption, a crashed worker, no KV cache left); " +
+		"if such pauses are normal here, raise PROBER_STALL_TIMEOUT (--stall-timeout)",
 	probe.RateLimited: "lower PROBER_QPS (--qps) or raise the quota of this key",
-	probe.Overloaded:  "other clients are turned away as well: look at the server's queue and its number of replicas",
-	probe.Filtered:    "it is a filter's decision, not the engine's: exempt the probes from it, or choose another PROBER_PROMPT (--prompt)",
-	probe.Truncated: "something closed the connection too early: look for a restart or crash of the server, " +
-		"or for a read or idle timeout in a proxy before it",
+	probe.Overloaded:  "other clients are rejected as well: check the server's queue and its number of replicas",
+	probe.Filtered:    "a content filter stopped the answer, not the engine: exempt the probes, or choose another PROBER_PROMPT (--prompt)",
+	probe.Truncated: "something closed the connection too early: check for a restart or crash of the server, " +
+		"or a read or idle timeout in a proxy in front of it",
 	probe.Malformed:   "check PROBER_TARGETS_n_API (--api): the server seems to speak another API, or a proxy rewrites the stream",
 	probe.NotStreamed: "a proxy or login page answered, the path is wrong, or the server does not stream: check the URL",
-	probe.Empty:       "the model ended at once or a proxy swallowed the frames: compare with a request past the proxy, and with another PROBER_TARGETS_n_API (--api)",
+	probe.Empty:       "the model ended at once, or a proxy dropped the frames: compare with a request that bypasses the proxy, and with another PROBER_TARGETS_n_API (--api)",
 	probe.WrongLength: "the server cut the prompt or ended early: check the model's context length, and whether it honours min_tokens and ignore_eos",
-	probe.WrongAnswer: "the server is fast and wrong: check its weights, quantization and sampling settings",
+	probe.WrongAnswer: "check the weights, quantization and sampling settings",
 }
 
 func connectHint(err error) string {
@@ -95,9 +95,9 @@ func connectHint(err error) string {
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "there is no route to that address: check the URL and the network"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "the other side closed the connection at once: check that the port is the server's, and the load balancer before it"
+		return "the other side closed the connection at once: check that the port is the server's, and the load balancer in front of it"
 	case isTimeout(err):
-		return "nobody answers at that address: check the URL, firewalls and network policies"
+		return "no answer from that address: check the URL, firewalls and network policies"
 	}
 	return "check host and port in the URL, and that the server runs"
 }
@@ -111,13 +111,13 @@ func tlsHint(err error) string {
 	)
 	switch {
 	case errors.As(err, &unknown):
-		return "this machine does not know who signed the server's certificate: give the authority's certificate as PROBER_TARGETS_n_CA_FILE (--ca-file)"
+		return "the server's certificate is signed by an unknown authority: give the authority's certificate in PROBER_TARGETS_n_CA_FILE (--ca-file)"
 	case errors.As(err, &hostname):
 		return "the server's certificate is for other names: use one of them in the URL"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "the server's certificate has expired or is not valid yet: renew it, or set this machine's clock"
 	case errors.As(err, &record):
-		return "the server speaks no TLS at that port: use http:// in the URL, or the port for HTTPS"
+		return "the server does not speak TLS on that port: use http:// in the URL, or the port for HTTPS"
 	}
 	return "check that the port speaks TLS, the certificates to trust (PROBER_TARGETS_n_CA_FILE, --ca-file) " +
 		"and, if the server wants one, the client's (PROBER_TARGETS_n_CERT_FILE, --cert-file)"
@@ -128,14 +128,14 @@ func timeoutHint(r *probe.Result) string {
 	asked, undiscovered := r.Undiscovered()
 	switch {
 	case undiscovered && asked:
-		return "the server was asked for its models and did not answer, so that no probe was sent: look at its load and at proxies before it; " +
-			"where API and model are given (--api, --model) it is probed all the same"
+		return "the server was asked for its models and did not answer, so no probe was sent: check its load and the proxies in front of it; " +
+			"where API and model are given (--api, --model) it is probed anyway"
 	case len(r.Timeline.Tokens) > 0:
-		return "tokens came, but too slowly: look at the server's load; " + raise + " or lower PROBER_MAX_TOKENS (--max-tokens)"
+		return "tokens arrived too slowly: check the server's load; " + raise + " or lower PROBER_MAX_TOKENS (--max-tokens)"
 	case r.Timeline.Phases.Wrote == 0:
-		return "the request was never sent: look at the network and at what accepts connections for the server"
+		return "the request was never sent: check the network and what accepts connections for the server"
 	}
-	return "the request was sent and no token came: look at the server's queue and at proxies that hold back answers; " + raise
+	return "the request was sent and no token arrived: check the server's queue and proxies that buffer answers; " + raise
 }
 
 func rejectedHint(r *probe.Result) string {
@@ -144,27 +144,27 @@ func rejectedHint(r *probe.Result) string {
 		return unauthorizedHint(r.Key)
 	case http.StatusForbidden:
 		if r.Key == probe.KeyNone {
-			return "no API key is configured and none was sent: set one (PROBER_API_KEY, --api-key), or see what before the server keeps this client out"
+			return "no API key is configured and none was sent: set one (PROBER_API_KEY, --api-key), or check what in front of the server rejects this client"
 		}
-		return "this API key (PROBER_API_KEY, --api-key) may not use the model, or something before the server keeps this client out"
+		return "this API key (PROBER_API_KEY, --api-key) may not use the model, or something in front of the server rejects this client"
 	case http.StatusNotFound:
 		return "the server does not know the model or the path: compare PROBER_TARGETS_n_MODEL (--model) with GET /v1/models, and check the URL: " +
 			"a path in the URL is used as it is, and often ends with /v1"
 	case http.StatusMethodNotAllowed:
-		return "the path does not take such requests: check the URL and PROBER_TARGETS_n_API (--api)"
+		return "the path does not accept such requests: check the URL and PROBER_TARGETS_n_API (--api)"
 	case http.StatusRequestEntityTooLarge:
 		return "the prompt is too long for the server or a proxy: raise the limit there, or lower PROBER_PROMPT_TOKENS (--prompt-tokens)"
 	case http.StatusPaymentRequired:
 		return "the account of this API key has run out of credit"
 	}
 	if r.Status >= 300 && r.Status < 400 {
-		return "probes follow no redirect: use the URL that the server names"
+		return "probes do not follow redirects: use the URL that the server redirects to"
 	}
 	if _, ok := r.Undiscovered(); ok {
-		return "what answers there lists no models, so that no probe was sent: check host, port and path in the URL and the API key; " +
-			"where API and model are given (--api, --model) it is probed all the same"
+		return "the server lists no models, so no probe was sent: check host, port and path in the URL and the API key; " +
+			"where API and model are given (--api, --model) it is probed anyway"
 	}
-	return "the server names what it does not like: often prompt and answer together are longer than the model's context " +
+	return "see the server's message: often prompt and answer together are longer than the model's context " +
 		"(PROBER_PROMPT_TOKENS, --prompt-tokens; PROBER_MAX_TOKENS, --max-tokens)"
 }
 
@@ -184,13 +184,13 @@ func unauthorizedHint(key probe.Key) string {
 func serverHint(status int) string {
 	switch {
 	case status == http.StatusBadGateway || status == http.StatusGatewayTimeout:
-		return "a proxy got no answer from the server behind it: look there"
+		return "a proxy got no answer from the server behind it: check that server"
 	case status == http.StatusRequestTimeout:
-		return "the server gave up waiting for a free replica: look at its queue and its number of replicas"
+		return "the server gave up waiting for a free replica: check its queue and its number of replicas"
 	case status >= 200 && status < 300:
-		return "the server reported an error inside the stream: look into its log at that time"
+		return "the server reported an error inside the stream: check its log at that time"
 	}
-	return "look into the server's log at that time"
+	return "check the server's log at that time"
 }
 
 // isTimeout reports whether the network gave up waiting.

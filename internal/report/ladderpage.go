@@ -75,7 +75,7 @@ func laddersOf(summaries []Summary) []ladder {
 // requests that succeeded in a second.
 func loadAxis(summaries []Summary) (plot.Axis, func(Summary) float64) {
 	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.AtOnce > 0 }) {
-		return plot.Axis{Label: "requests at once", Unit: plot.Number, Log: true}, atOnce
+		return plot.Axis{Label: "concurrent requests", Unit: plot.Number, Log: true}, atOnce
 	}
 	return plot.Axis{Label: "requests/s", Unit: plot.Number}, func(s Summary) float64 { return s.Throughput().Requests }
 }

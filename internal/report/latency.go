@@ -27,12 +27,12 @@ func ttft(r *probe.Result) string {
 	first, ok := r.TTFT()
 	switch {
 	case len(r.Timeline.Tokens) == 0:
-		return "none: no token came"
+		return "none: no token arrived"
 	case !ok:
 		return readLate
 	}
 	if server, ok := r.ServerTTFT(); ok {
-		return format.Duration(first) + ", of which the server took " + format.Duration(server)
+		return format.Duration(first) + ", server TTFT " + format.Duration(server)
 	}
 	return format.Duration(first)
 }
@@ -49,15 +49,15 @@ func tpot(r *probe.Result) string {
 	case ok:
 		return format.Duration(d)
 	case len(r.Timeline.Tokens) == 0:
-		return "none: no token came"
+		return "none: no token arrived"
 	case !n.Known:
-		return "none: the server did not say how many tokens it generated"
+		return "none: the server did not report how many tokens it generated"
 	case r.Hidden:
-		return "none: some tokens are reasoning that no frame showed"
+		return "none: some tokens are hidden reasoning"
 	case len(r.Timeline.Tokens) == 1 && r.Finish == "" && r.Outcome != probe.OK:
 		return "none: the answer broke off after its first token frame"
 	case len(r.Timeline.Tokens) == 1:
-		return "none: all tokens came in the first frame"
+		return "none: all tokens arrived in the first frame"
 	case len(r.Timeline.Tokens) == r.Timeline.Bursts()+1:
 		return allAtOnce
 	}
@@ -66,7 +66,7 @@ func tpot(r *probe.Result) string {
 
 const (
 	// readLate is why a number is missing whose arrival is in doubt.
-	readLate = "none: the prober read late"
+	readLate = "none: the prober read too late"
 	// allAtOnce is why an answer has no pace.
 	allAtOnce = "none: all tokens arrived at once"
 )
@@ -75,7 +75,7 @@ func itl(r *probe.Result) string {
 	list := slices.Sorted(r.ITL())
 	switch {
 	case len(r.Timeline.Tokens) == 0:
-		return "none: no token came"
+		return "none: no token arrived"
 	case len(r.Timeline.Tokens) == 1:
 		return "none: a single token frame has no gap"
 	case r.Taint != "":
@@ -83,7 +83,7 @@ func itl(r *probe.Result) string {
 	case len(r.Timeline.Tokens) == r.Timeline.Bursts()+1:
 		return allAtOnce
 	case len(list) == 0:
-		return "none: nothing says how many tokens a frame carries"
+		return "none: how many tokens each frame carries is unknown"
 	}
 	return fmt.Sprintf("median %s, p99 %s, max %s over %s",
 		format.Duration(QuantileOf(list, 0.5)), format.Duration(QuantileOf(list, 0.99)), format.Duration(list[len(list)-1]), format.Count(len(list), "token"))
@@ -93,13 +93,13 @@ func maxGap(r *probe.Result) string {
 	d, ok := r.MaxGap()
 	switch {
 	case ok && r.Timeline.Open > 0 && d == r.Timeline.Open:
-		return format.Duration(d) + ", still open when the probe died"
+		return format.Duration(d) + ", still open when the probe failed"
 	case ok:
 		return format.Duration(d)
 	case len(r.Timeline.Tokens) == 0:
-		return "none: no token came"
+		return "none: no token arrived"
 	case len(r.Timeline.Tokens) > 1:
-		return readLate + ", and a longer gap than those it saw may be hidden"
+		return readLate + "; a longer gap may be hidden"
 	}
 	return "none: a single token frame has no gap"
 }

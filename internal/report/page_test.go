@@ -35,13 +35,13 @@ func TestRunPage(t *testing.T) {
 	page := RunPage("title", []string{"note"}, samples)
 
 	want := []string{
-		"TTFT: share of requests at most so long: a step 8; b step 9;",
+		"TTFT distribution (CDF): a step 8; b step 9;",
 		"TTFT over time: a dots 8; b dots 9;",
-		"TPOT: share of requests at most so long: a step 8; b step 10;",
+		"TPOT distribution (CDF): a step 8; b step 10;",
 		"TPOT over time: a dots 8; b dots 10;",
-		"ITL: share of tokens at most so long: a step 500; b step 495;",
+		"ITL distribution (CDF): a step 500; b step 495;",
 		"ITL over time: a dots 8; b dots 9;",
-		"E2EL: share of requests at most so long: a step 8; b step 10;",
+		"E2EL distribution (CDF): a step 8; b step 10;",
 		"E2EL over time: a dots 8; b dots 10; failed dots 1;",
 	}
 	got := outline(page)

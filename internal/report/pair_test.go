@@ -86,7 +86,7 @@ func TestDoubt(t *testing.T) {
 		"alike":   {a, b, nil},
 		"nothing": {nil, b, nil},
 		"one failed": {a, with(b, func(s *Sample) { *s = failure("right", int(s.Round), probe.Stalled) }, 4), []string{
-			"left failed 0 of 10 requests, right 1 of 10: only where both answered are they compared", "1 of 10 rounds has no pair",
+			"left failed 0 of 10 requests, right 1 of 10: only rounds that both answered are compared", "1 of 10 rounds has no pair",
 		}},
 		"rounds that only one has":     {a[:7], b, []string{"3 of 10 rounds have no pair"}},
 		"canceled rounds are nobody's": {with(a, func(s *Sample) { s.Outcome = probe.Canceled }, 9), b[:9], nil},
@@ -94,27 +94,27 @@ func TestDoubt(t *testing.T) {
 			"left counts 21,073 tokens of prompt, right 21,074 (medians)",
 		}},
 		"some answers shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0, 1, 2, 3, 4), []string{
-			"left generates 100 tokens, right 82 (medians): E2EL compares unlike answers",
+			"left generates 100 tokens, right 82 (medians): E2EL compares answers of different length",
 		}},
-		"half a token":    {a[:2], with(b[:2], func(s *Sample) { s.Output = wire.Tokens(99) }, 1), []string{"left generates 100 tokens, right 99.5 (medians): E2EL compares unlike answers"}},
+		"half a token":    {a[:2], with(b[:2], func(s *Sample) { s.Output = wire.Tokens(99) }, 1), []string{"left generates 100 tokens, right 99.5 (medians): E2EL compares answers of different length"}},
 		"unknown lengths": {a, with(b, func(s *Sample) { s.Output, s.Prompt = wire.Count{}, wire.Count{} }, all(10)...), nil},
 		"one batched": {a, with(b, batched, all(10)...), []string{
-			"frames of right arrive in bursts: ITL is a mean within them and is not compared; TPOT is",
+			"frames of right arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
 		}},
 		"both batched": {with(a, batched, all(10)...), with(b, batched, all(10)...), []string{
-			"frames of left and right arrive in bursts: ITL is a mean within them and is not compared; TPOT is",
+			"frames of left and right arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
 		}},
 		"several tokens a frame": {a, with(b, func(s *Sample) { s.Frames = 14 }, all(10)...), []string{
-			"only the frames of right carry several tokens: its ITL is a mean within them",
+			"only the frames of right carry several tokens: its ITL is the mean within each frame",
 		}},
 		"several tokens a frame of the other": {with(a, func(s *Sample) { s.Frames = 14 }, all(10)...), b, []string{
-			"only the frames of left carry several tokens: its ITL is a mean within them",
+			"only the frames of left carry several tokens: its ITL is the mean within each frame",
 		}},
 		"cached": {with(a, func(s *Sample) { s.Contaminated = true }, 1, 2), b, []string{
 			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",
 		}},
 	} {
-		if diff := cmp.Diff(test.want, Doubt(test.a, test.b)); diff != "" {
+		if diff := cmp.Diff(test.want, PairWarnings(test.a, test.b)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -133,10 +133,10 @@ func TestDoubtLength(t *testing.T) {
 		"no sample":         {nil, n, nil},
 		"not counted":       {with(asked, func(s *Sample) { s.Prompt = wire.Count{} }, all(3)...), n, nil},
 		"of one that fails": {with(asked, func(s *Sample) { *s = failure("it", 1, probe.WrongLength); other(s) }, 1), n, nil},
-		"another length":    {with(asked, other, all(3)...), 1000, []string{"prompts count 1,234 tokens where 1,000 were asked"}},
-		"some":              {with(asked, other, 0), n, []string{"prompts count 1,234 to " + format.Grouped(n) + " tokens where " + format.Grouped(n) + " were asked"}},
+		"another length":    {with(asked, other, all(3)...), 1000, []string{"prompts have 1,234 tokens where 1,000 were asked"}},
+		"some":              {with(asked, other, 0), n, []string{"prompts have 1,234 to " + format.Grouped(n) + " tokens where " + format.Grouped(n) + " were asked"}},
 	} {
-		if diff := cmp.Diff(test.want, DoubtLength(test.samples, test.asked)); diff != "" {
+		if diff := cmp.Diff(test.want, LengthWarnings(test.samples, test.asked)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -39,7 +39,7 @@ func spreadChart(q quantity) plot.Chart {
 		of = "tokens"
 	}
 	return plot.Chart{
-		Title: q.name + ": share of " + of + " at most so long",
+		Title: q.name + " distribution (CDF)",
 		X:     plot.Axis{Label: q.name, Unit: plot.Second},
 		Y:     plot.Axis{Label: "share of " + of, Unit: plot.Percent},
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -30,7 +31,7 @@ type Sample struct {
 	TPOT         Seconds
 	E2EL         Seconds
 	ITL          []float64 // seconds, once a token; nil if there is none
-	Doubts       []string  // the result's warnings
+	Warnings     []string  // of the result, but for those that the fields above tell
 
 	Error, Hint string // of a request that failed: what is known of it, and what to do
 }
@@ -53,7 +54,9 @@ func SampleOf(r *probe.Result) Sample {
 		Frames: len(r.Timeline.Tokens), Bursts: r.Timeline.Bursts(), Joined: r.Timeline.JoinedTokens(),
 	}
 	for _, w := range r.Warnings {
-		s.Doubts = append(s.Doubts, w.Error())
+		if _, derived := errors.AsType[probe.Derived](w); !derived {
+			s.Warnings = append(s.Warnings, w.Error())
+		}
 	}
 	if r.Outcome != probe.OK {
 		if s.Hint = Hint(r); r.Err != nil {
@@ -61,7 +64,7 @@ func SampleOf(r *probe.Result) Sample {
 		}
 		return s
 	}
-	if r.Unspoilt() {
+	if r.TTFTValid() {
 		s.TTFT = secondsOf(r.TTFT())
 	}
 	s.TPOT, s.E2EL = secondsOf(r.TPOT()), secondsOf(r.E2EL())

@@ -59,7 +59,7 @@ func comparison(a, b string, rounds int) Comparison {
 
 func compared(left, right []Sample) Comparison {
 	a, b := left[0].Target, right[0].Target
-	return Compare(Comparison{A: a, B: b, Load: "0.1 QPS", Warnings: Doubt(left, right)}, PairUp(left, right))
+	return Compare(Comparison{A: a, B: b, Load: "0.1 QPS", Warnings: PairWarnings(left, right)}, PairUp(left, right))
 }
 
 func comparisonText(t *testing.T, c Comparison, width int, color bool) string {
@@ -135,10 +135,10 @@ func TestConfidence(t *testing.T) {
 		want string
 	}{
 		{Comparison{}, ""},
-		{Comparison{Pair: "round", Confidence: 0.95, Lines: lines(10, 10)}, "All lines together at 95% confidence, from 10 rounds"},
-		{Comparison{Pair: "round", Confidence: 0.999, Lines: lines(1200, 10)}, "All lines together at 99.9% confidence, from 10 to 1,200 rounds"},
-		{Comparison{Pair: "period of 1h", Confidence: 0.9, Lines: lines(24)}, "The line at 90% confidence, from 24 periods of 1h"},
-		{Comparison{Pair: "round", Confidence: 0.9, Lines: lines(1)}, "The line at 90% confidence, from 1 round"},
+		{Comparison{Pair: "round", Confidence: 0.95, Lines: lines(10, 10)}, "95% confidence for all lines together, from 10 rounds"},
+		{Comparison{Pair: "round", Confidence: 0.999, Lines: lines(1200, 10)}, "99.9% confidence for all lines together, from 10 to 1,200 rounds"},
+		{Comparison{Pair: "period of 1h", Confidence: 0.9, Lines: lines(24)}, "90% confidence, from 24 periods of 1h"},
+		{Comparison{Pair: "round", Confidence: 0.9, Lines: lines(1)}, "90% confidence, from 1 round"},
 	} {
 		if got := confidence(test.c); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)

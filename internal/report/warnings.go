@@ -3,22 +3,21 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// warningsOf says what is doubtful about the numbers of successful samples, each
-// thing once. Canceled ones are only counted.
+// warningsOf says what limits the numbers of successful samples, each thing once.
+// Canceled ones are only counted.
 func warningsOf(good []Sample, canceled int) []string {
 	var list []string
 	if canceled > 0 {
-		list = append(list, format.Count(canceled, "request")+" cut off at the end: counted nowhere")
+		list = append(list, format.Count(canceled, "request")+" canceled at the end of the run: not counted")
 	}
 	for _, text := range []string{
-		cached(good), veiled(good), belated(good), joined(good), untold(good), unattributed(good), batches(burstsOf(good)), lengths(good), fewForTails(good),
+		cached(good), hidden(good), late(good), joined(good), uncounted(good), unattributed(good), batches(burstsOf(good)), lengths(good), fewForTails(good),
 	} {
 		if text != "" {
 			list = append(list, text)
@@ -45,27 +44,27 @@ func cached(good []Sample) string {
 	if n == 0 {
 		return ""
 	}
-	return of(n, len(good), "prompt") + " were found in a cache: no TTFT of them"
+	return of(n, len(good), "prompt") + " were in the server's cache: excluded from TTFT"
 }
 
-// veiled counts answers whose first tokens nobody saw.
-func veiled(good []Sample) string {
+// hidden counts answers whose first tokens no frame showed.
+func hidden(good []Sample) string {
 	n := number(good, func(s Sample) bool { return s.Hidden })
 	if n == 0 {
 		return ""
 	}
-	return of(n, len(good), "request") + " had reasoning that no frame showed: no TTFT of them"
+	return of(n, len(good), "request") + " had hidden reasoning: excluded from TTFT"
 }
 
 func tainted(s Sample) bool { return s.Tainted }
 
-// belated counts answers that were read too late for ITL.
-func belated(good []Sample) string {
+// late counts answers that were read too late for ITL.
+func late(good []Sample) string {
 	n := number(good, tainted)
 	if n == 0 {
 		return ""
 	}
-	return of(n, len(good), "request") + " were read late, by this prober and not from a late server: no ITL of them"
+	return of(n, len(good), "request") + " were read too late by this prober: excluded from ITL"
 }
 
 // joined counts tokens that were read together because the prober was late.
@@ -78,15 +77,15 @@ func joined(good []Sample) string {
 	if n == 0 {
 		return ""
 	}
-	return of(n, total, "token") + " were read late and together: their ITL is a mean, so that tails of ITL are shorter than they were"
+	return of(n, total, "token") + " were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was"
 }
 
-func untold(good []Sample) string {
+func uncounted(good []Sample) string {
 	n := number(good, func(s Sample) bool { return !s.Output.Known })
 	if n == 0 {
 		return ""
 	}
-	return of(n, len(good), "request") + " did not tell how many tokens they generated: no TPOT and ITL of them, and token counts are of the others"
+	return of(n, len(good), "request") + " did not report how many tokens they generated: excluded from TPOT, ITL and token counts"
 }
 
 // unattributed counts answers of several frames that do not say their tokens.
@@ -97,22 +96,22 @@ func unattributed(good []Sample) string {
 	if n == 0 {
 		return ""
 	}
-	return of(n, len(good), "request") + " did not tell how many tokens a frame carries: no ITL of them, and chunk gaps are the server's rhythm, not the engine's"
+	return of(n, len(good), "request") + " did not report how many tokens each frame carries: excluded from ITL, and chunk gaps show how the server groups tokens, not how fast the engine generates them"
 }
 
-// batches says that token frames come in bursts.
+// batches says that token frames arrive in bursts.
 func batches(b bursts) string {
 	switch {
 	case b.batched():
-		return of(b.together, b.frames, "token frame") + " arrived together with the one before: the server or a proxy sends them in bursts, so chunk gaps are its timer's and ITL is the mean over each burst"
+		return of(b.together, b.frames, "token frame") + " arrived together with the previous one: the server or a proxy sends them in bursts, so chunk gaps show its timer and ITL is the mean over each burst"
 	case b.packed():
-		return fmt.Sprintf("a token frame carries %s tokens in the mean: ITL is a mean within frames, and chunk gaps are the server's rhythm, not the engine's",
+		return fmt.Sprintf("a token frame carries %s tokens on average: ITL is the mean within each frame, and chunk gaps show how the server groups tokens, not how fast the engine generates them",
 			format.Digits(b.perFrame))
 	}
 	return ""
 }
 
-// bursts are the signs that something between the engine and us gathers tokens.
+// bursts are the signs that something between the engine and the prober batches tokens.
 type bursts struct {
 	frames, together int     // token frames; those that arrived in a burst with the one before
 	perFrame         float64 // mean tokens of a frame where that is known, or 0
@@ -153,17 +152,17 @@ func lengths(good []Sample) string {
 	if least >= most {
 		return ""
 	}
-	return fmt.Sprintf("answers are %s to %s long: E2EL differs with them", format.Grouped(least), format.Count(most, "token"))
+	return fmt.Sprintf("answers are %s to %s long: E2EL varies with the length", format.Grouped(least), format.Count(most, "token"))
 }
 
-// fewForTails names the quantiles that fewer than ten requests lie beyond.
+// fewForTails names the quantiles that rest on fewer than ten samples.
 func fewForTails(good []Sample) string {
 	n := len(good)
 	if n == 0 {
 		return ""
 	}
 	if n == 1 {
-		return "a single request has no distribution: all its quantiles are the same"
+		return "only 1 request: all its quantiles are the same"
 	}
 	var few []string
 	for _, share := range Shares() {
@@ -174,47 +173,32 @@ func fewForTails(good []Sample) string {
 	if few == nil {
 		return ""
 	}
-	text := fmt.Sprintf("of %s fewer than ten lie beyond %s", format.Count(n, "request"), format.List(few))
-	if last := Shares()[len(Shares())-1]; float64(n)*(1-last) < 1 {
-		text += ", and " + percentile(last) + " is little but the longest"
+	rest := few[0] + " rests"
+	if len(few) > 1 {
+		rest = few[0] + " and above rest"
 	}
-	return text
+	return fmt.Sprintf("only %s: %s on fewer than ten samples", format.Count(n, "request"), rest)
 }
 
 // percentile is the name of a quantile: "P99".
 func percentile(share float64) string { return fmt.Sprintf("P%g", math.Round(share*1e4)/1e2) }
 
-// told are parts of a single request's doubts that are summed up above.
-func told() []string {
-	return []string{
-		"the server did not say how many tokens it generated",
-		"no frame says how many it carries",
-		"token frames arrived together with the one before",
-		"tokens of it in its cache",
-		"reasoning that no frame showed",
-		"the prober read up to",
-	}
-}
-
-// common sums up the doubts of single requests. Those that differ only in their
+// common sums up the warnings of single requests. Those that differ only in their
 // numbers are one.
 func common(good []Sample) []string {
-	type doubt struct {
+	type warning struct {
 		first string
 		alike bool
 		n     int
 	}
 	var kinds []string
-	found := map[string]*doubt{}
+	found := map[string]*warning{}
 	for _, s := range good {
-		for _, text := range s.Doubts {
-			if slices.ContainsFunc(told(), func(part string) bool { return strings.Contains(text, part) }) {
-				continue
-			}
+		for _, text := range s.Warnings {
 			kind := strings.Map(dropDigit, text)
 			if found[kind] == nil {
 				kinds = append(kinds, kind)
-				found[kind] = &doubt{first: text, alike: true}
+				found[kind] = &warning{first: text, alike: true}
 			}
 			found[kind].n++
 			found[kind].alike = found[kind].alike && text == found[kind].first
@@ -222,12 +206,12 @@ func common(good []Sample) []string {
 	}
 	var list []string
 	for _, kind := range kinds {
-		d := found[kind]
+		w := found[kind]
 		such := ": "
-		if !d.alike {
-			such = ", such as: "
+		if !w.alike {
+			such = ", for example: "
 		}
-		list = append(list, of(d.n, len(good), "request")+such+d.first)
+		list = append(list, of(w.n, len(good), "request")+such+w.first)
 	}
 	return list
 }

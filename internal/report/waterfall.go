@@ -20,7 +20,7 @@ const (
 	valueWidth   = 10 // "12.3 ms" and what is around it
 )
 
-// Waterfall writes a readable account of one probe, in lines of at most width
+// Waterfall writes one probe for people to read, in lines of at most width
 // columns (0: 80; 40 at least) where words allow. With color it holds ANSI
 // colours, which say nothing that the text does not say as well. Texts that a
 // server wrote are stripped of control characters. The error is that of w.
@@ -113,8 +113,8 @@ type phase struct {
 	paint    paint
 }
 
-// phasesOf are the parts of a probe that it came to, in their order. What a
-// failed probe did last is the silence in which it ended.
+// phasesOf are the phases that a probe reached, in their order. The last one of a
+// failed probe is the wait until it failed.
 func phasesOf(r *probe.Result) []phase {
 	var list []phase
 	at := time.Duration(0)
@@ -145,7 +145,7 @@ func phasesOf(r *probe.Result) []phase {
 		}
 	}
 	if r.Outcome != probe.OK && r.Elapsed > at {
-		until("to the end", r.Elapsed, red)
+		until("to failure", r.Elapsed, red)
 	}
 	return list
 }
@@ -158,7 +158,7 @@ func (p *printer) phases() {
 	}
 	p.gap()
 	if p.r.Timeline.Phases.Reused {
-		p.line("connection", "reused: no dns, connect and tls")
+		p.line("connection", "reused: no DNS, connect or TLS phase")
 	}
 	limit, cells := list[len(list)-1].to, p.width-labelWidth-valueWidth
 	for _, ph := range list {
@@ -168,8 +168,8 @@ func (p *printer) phases() {
 	p.raw("", strings.Repeat(" ", valueWidth)+p.brush.paint(dim, axis(limit, cells)))
 }
 
-// gaps draws the silences between token frames. The one in which the probe died
-// is a mark at the end: on the scale of the others it has no room.
+// gaps draws the gaps between token frames. The one during which the probe failed is a
+// mark at the end: it may be too long for the scale of the others.
 func (p *printer) gaps() {
 	var list []time.Duration
 	var frames []int // before which they are
@@ -185,7 +185,7 @@ func (p *printer) gaps() {
 	p.gap()
 	longest := slices.Max(append([]time.Duration{0}, list...))
 	if longest == 0 && open == 0 {
-		p.line("gaps", fmt.Sprintf("all %d are 0: every token frame came at once", len(list)))
+		p.line("gaps", fmt.Sprintf("all %d are 0: all token frames arrived at once", len(list)))
 		return
 	}
 	s, end := spark(list, p.width-labelWidth-1), ""
@@ -207,11 +207,11 @@ func (p *printer) gaps() {
 	}
 }
 
-// longestWords says where the gap before a token frame is; -1 is the one in which the probe died.
+// longestWords says where the gap before a token frame is; -1 is the one during which the probe failed.
 func longestWords(r *probe.Result, frame int) string {
 	tokens := r.Timeline.Tokens
 	if last := len(tokens) - 1; frame < 0 {
-		return fmt.Sprintf("longest %s, from %s, after token frame %d: the probe died in it",
+		return fmt.Sprintf("longest %s, from %s, after token frame %d: the probe failed during it",
 			format.Duration(r.Timeline.Open), format.Duration(tokens[last].At), last+1)
 	}
 	return fmt.Sprintf("longest %s, from %s, before token frame %d of %d",
@@ -226,18 +226,18 @@ func scaleWords(longest time.Duration, per int) string {
 	return words
 }
 
-// accounts tells tokens, frames and doubts.
+// accounts writes tokens, frames and warnings.
 func (p *printer) accounts() {
 	r := p.r
 	p.gap()
 	p.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s",
 		count(r.Usage.Prompt), count(r.Usage.Cached), count(r.Usage.Generated()), count(r.Usage.Reasoning)))
 	if n := len(r.Timeline.Tokens); n > 0 {
-		p.line("frames", fmt.Sprintf("%s, %d coalesced with the one before", format.Count(n, "token frame"), r.Timeline.Coalesced()))
+		p.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(n, "token frame"), r.Timeline.Coalesced()))
 		p.line("tokens", sourceWords(r.Source))
 	}
 	if r.Stamp != "" {
-		p.line("stamps", stampWords(r))
+		p.line("timestamps", timestampSource(r))
 	}
 	p.line("finish", finishWords(r.Finish))
 	if r.TraceID != "" {
@@ -257,19 +257,19 @@ func count(c wire.Count) string {
 
 func finishWords(finish string) string {
 	if finish == "" {
-		return "no finish reason came"
+		return "no finish reason"
 	}
 	return "finish reason " + format.Clean(finish)
 }
 
-// stampWords says who stamped the token frames, and how late they were read.
-func stampWords(r *probe.Result) string {
+// timestampSource says who timed the arrivals, and how late they were read.
+func timestampSource(r *probe.Result) string {
 	if r.Stamp == probe.ByUser {
-		return "by the prober itself: were it late, the server would seem to be"
+		return "user space: a delay of the prober looks like one of the server"
 	}
-	words := "by the kernel"
+	words := "kernel"
 	if d, ok := r.Timeline.MaxReadDelay(); ok {
-		words += ", and read at most " + format.Duration(d) + " later"
+		words += ", read at most " + format.Duration(d) + " later"
 	}
 	return words
 }
@@ -278,13 +278,13 @@ func stampWords(r *probe.Result) string {
 func sourceWords(s probe.Source) string {
 	switch s {
 	case probe.FromUsage:
-		return "each frame says how many it carries (usage)"
+		return "counted in each frame (usage)"
 	case probe.FromIDs:
-		return "each frame says which it carries (token ids)"
+		return "counted in each frame (token ids)"
 	case probe.FromTotal:
-		return "one a frame: as many frames came as tokens were counted"
+		return "one per frame: as many frames as tokens"
 	}
-	return "unknown per frame: neither usage nor token ids tell"
+	return "unknown per frame: the server sends neither usage nor token ids"
 }
 
 // verdict is the last line: what it came to, and what to do.

@@ -87,7 +87,7 @@ func stalled() *probe.Result {
 func rejected() *probe.Result {
 	return &probe.Result{
 		Target: "gateway", Model: "gpt-4o", API: "openai-chat", Prompt: "warm",
-		Outcome: probe.Rejected, Status: 401, Elapsed: 61 * ms, Source: probe.FromNobody,
+		Outcome: probe.Rejected, Status: 401, Elapsed: 61 * ms, Source: probe.FromNothing,
 		Err: errors.New("HTTP 401: server error: invalid_request_error: invalid_api_key: Incorrect API key provided: ***. " +
 			"You can find your API key at https://platform.openai.com/account/api-keys."),
 		Timeline: probe.Timeline{Phases: probe.Phases{Connect: 8 * ms, TLS: 20 * ms, Wrote: 30 * ms, Header: 60 * ms}},
@@ -103,11 +103,11 @@ func TestWaterfall(t *testing.T) {
 
 	empty := answered(1, 1)
 	empty.Outcome, empty.Err = probe.Empty, errors.New("stream ended without a token")
-	empty.Timeline.Tokens, empty.Finish, empty.Source = nil, "stop", probe.FromNobody
+	empty.Timeline.Tokens, empty.Finish, empty.Source = nil, "stop", probe.FromNothing
 	empty.Usage = wire.Usage{Prompt: wire.Tokens(21000), Output: wire.Tokens(0)}
 
 	silent := answered(64, 0)
-	silent.Usage, silent.Source = wire.Usage{}, probe.FromNobody
+	silent.Usage, silent.Source = wire.Usage{}, probe.FromNothing
 	silent.Timeline.Phases.Reused = true
 	silent.Timeline.Phases.DNS, silent.Timeline.Phases.Connect, silent.Timeline.Phases.TLS = 0, 0, 0
 	silent.Warnings = []error{errors.New("the server did not say how many tokens it generated: no TPOT, no ITL")}
@@ -184,7 +184,7 @@ func TestHostileTextsAreHarmless(t *testing.T) {
 func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	one := answered(1, 1)
 	hidden := answered(3, 1)
-	hidden.Hidden, hidden.Source = true, probe.FromNobody
+	hidden.Hidden, hidden.Source = true, probe.FromNothing
 	together := answered(3, 1)
 	for i := range together.Timeline.Tokens {
 		together.Timeline.Tokens[i].At = 900 * ms
@@ -202,22 +202,22 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		r    *probe.Result
 		want string
 	}{
-		{one, "TPOT       none: all tokens came in the first frame"},
+		{one, "TPOT       none: all tokens arrived in the first frame"},
 		{cut, "TPOT       none: the answer broke off after its first token frame"},
 		{one, "ITL        none: a single token frame has no gap"},
 		{one, "max gap    none: a single token frame has no gap"},
-		{hidden, "TPOT       none: some tokens are reasoning that no frame showed"},
-		{together, "gaps       all 2 are 0: every token frame came at once"},
+		{hidden, "TPOT       none: some tokens are hidden reasoning"},
+		{together, "gaps       all 2 are 0: all token frames arrived at once"},
 		{together, "TPOT       none: all tokens arrived at once"},
 		{together, "ITL        none: all tokens arrived at once"},
-		{ids, "tokens     each frame says which it carries (token ids)"},
-		{alone, "tokens     one a frame: as many frames came as tokens were counted"},
-		{before, "TTFT       none: no token came"},
+		{ids, "tokens     counted in each frame (token ids)"},
+		{alone, "tokens     one per frame: as many frames as tokens"},
+		{before, "TTFT       none: no token arrived"},
 		{before, "E2EL       none: the probe failed after"},
-		{stalled(), "max gap    30.0 s, still open when the probe died"},
-		{stalled(), "after token frame 37: the probe died in it"},
+		{stalled(), "max gap    30.0 s, still open when the probe failed"},
+		{stalled(), "after token frame 37: the probe failed during it"},
 		{single, "gaps       ✗\n             ▲\n"},
-		{single, "longest 30.0 s, from 900 ms, after token frame 1: the probe died in it"},
+		{single, "longest 30.0 s, from 900 ms, after token frame 1: the probe failed during it"},
 		{&probe.Result{Target: "x", Outcome: probe.Canceled}, "verdict    canceled: the prober shut down"},
 	} {
 		if got := waterfall(t, test.r, 100, false); !strings.Contains(got, test.want) {

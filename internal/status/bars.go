@@ -132,7 +132,7 @@ func barTitle(e *entry) string {
 	}
 	title := at + "\nE2EL " + optional(a.E2EL) + "\nTTFT " + optional(a.TTFT) + "\nTPOT " + optional(a.TPOT)
 	if a.Taint != nil {
-		title += "\nread late by the prober (" + string(*a.Taint) + "): no ITL"
+		title += "\nread too late by the prober (" + string(*a.Taint) + "): no ITL"
 	}
 	return title
 }

@@ -150,7 +150,7 @@ func (s *snapshot) contaminated() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s of %s prompts of the last %s were in the server's cache, and should not have been: they are not in TTFT",
+	return []string{fmt.Sprintf("%s of %s prompts of the last %s were in the server's cache although they were cold: excluded from TTFT",
 		format.Grouped(n), format.Grouped(len(s.recent)), s.windowWords())}
 }
 
@@ -165,7 +165,7 @@ func (s *snapshot) tainted() []string {
 	if n == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s of %s probes of the last %s were read late, by the prober and not from a late server: they are not in ITL",
+	return []string{fmt.Sprintf("%s of %s probes of the last %s were read too late by the prober: excluded from ITL",
 		format.Grouped(n), format.Grouped(len(s.recent)), s.windowWords())}
 }
 

@@ -73,7 +73,7 @@ func frames(a *probe.Account) string {
 		words = append(words, format.Grouped(a.Coalesced)+" coalesced")
 	}
 	if a.JoinedTokens > 0 {
-		words = append(words, format.Grouped(a.JoinedTokens)+" read late and together by the prober")
+		words = append(words, format.Grouped(a.JoinedTokens)+" read late by the prober, several at once")
 	}
 	if a.MaxGap != nil {
 		words = append(words, "longest gap "+precise(*a.MaxGap))

@@ -205,14 +205,14 @@ func TestTaintedProbesAreMarked(t *testing.T) {
 	b.Record(r)
 	s := b.snapshots()[0]
 	c := s.card()
-	if want := "1 of 2 probes of the last hour were read late, by the prober and not from a late server: they are not in ITL"; len(c.Notes) != 1 || unbroken(c.Notes[0]) != want {
+	if want := "1 of 2 probes of the last hour were read too late by the prober: excluded from ITL"; len(c.Notes) != 1 || unbroken(c.Notes[0]) != want {
 		t.Errorf("notes %q, want %q", c.Notes, want)
 	}
 	if n := s.summary.itl.N; n != 2 {
 		t.Errorf("%d values of ITL, want the 2 of the probe that was not late", n)
 	}
 	p := s.plot(2, 2)
-	if title := p.Bars[1].Title; !strings.Contains(title, "\nread late by the prober (late): no ITL") || strings.Contains(p.Bars[0].Title, "late") {
+	if title := p.Bars[1].Title; !strings.Contains(title, "\nread too late by the prober (late): no ITL") || strings.Contains(p.Bars[0].Title, "late") {
 		t.Errorf("titles %q and %q", p.Bars[0].Title, title)
 	}
 }
@@ -224,7 +224,7 @@ func TestArrivalsThatAreNotKnownAreNotDrawn(t *testing.T) {
 	if s.Ticks != "M2500 0v1M3000 0v1M10000 0v1" || s.Gaps != nil {
 		t.Errorf("ticks %s, gaps %v", s.Ticks, s.Gaps)
 	}
-	if words := unbroken(frames(&a)); !strings.Contains(words, "2 read late and together by the prober") || strings.Contains(words, "longest gap") {
+	if words := unbroken(frames(&a)); !strings.Contains(words, "2 read late by the prober, several at once") || strings.Contains(words, "longest gap") {
 		t.Errorf("words %s", words)
 	}
 }

@@ -33,7 +33,7 @@ func summarize(entries []*entry) summary {
 			continue
 		}
 		s.ok++
-		if e.account.Unspoilt {
+		if e.account.TTFTValid {
 			ttft = appendKnown(ttft, e.account.TTFT)
 		}
 		tpot = appendKnown(tpot, e.account.TPOT)

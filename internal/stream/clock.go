@@ -2,28 +2,27 @@ package stream
 
 import "time"
 
-// A clock turns the kernel's stamps, which are moments of the wall clock, into
-// moments of the monotonic clock. It belongs to one connection.
+// A clock turns the kernel's timestamps, which are of the wall clock, into times of the
+// monotonic clock. It belongs to one connection.
 //
-// The wall clock is ahead of the monotonic one by the same time for ever, unless
-// somebody sets it: slewing bends both alike. A reading of the two is never exactly of
-// one instant, so that it shows them too little apart, and by much if the process loses
-// the processor in between. Hence the largest of all readings holds, and what differs
-// by more than that explains is a step.
+// The wall clock is ahead of the monotonic one by a constant, unless somebody sets it: slewing
+// changes both alike. Reading both takes two moments, which makes the difference look too small,
+// and by a lot if the process loses the processor in between. So the largest difference of all
+// readings is used, and one that is further off than that explains is a step of the wall clock.
 type clock struct {
 	base  time.Time            // monotonic times count from it
 	again func() time.Duration // reads with care by how much the wall clock is ahead
 
 	ahead   time.Duration // of the wall clock, counted from 1970, before the monotonic one
 	last    time.Duration // arrival that was given out last
-	unsure  time.Duration // until then stamps may be from before a step
-	refused int           // stamps that were not believed
+	unsure  time.Duration // until then timestamps may be from before a step
+	refused int           // timestamps that were not believed
 }
 
 const (
 	// tolerance is by how much a reading of the clocks may be off without a step.
 	tolerance = 100 * time.Microsecond
-	// settling is for how long after a step stamps may be from before it.
+	// settling is for how long after a step timestamps may be from before it.
 	settling = time.Second
 )
 
@@ -34,7 +33,7 @@ func newClock() *clock {
 	return c
 }
 
-// distance is by how much the wall clock is ahead now: the best of some readings.
+// distance is by how much the wall clock is ahead now: the largest of some readings.
 func (c *clock) distance() time.Duration {
 	best := c.reading(time.Now())
 	for range 4 {
@@ -48,8 +47,8 @@ func (c *clock) reading(t time.Time) time.Duration {
 	return time.Duration(t.UnixNano()) - t.Sub(c.base)
 }
 
-// stamp is the arrival of bytes that were read at a moment and that the kernel had
-// stamped with nanoseconds since 1970, 0 if it had not.
+// stamp is the arrival of bytes that were read at a time and have the kernel's timestamp, in
+// nanoseconds since 1970, 0 if it gave none.
 func (c *clock) stamp(read time.Time, kernel int64) Stamp {
 	if kernel == 0 {
 		return Stamp{At: read}
@@ -62,12 +61,11 @@ func (c *clock) stamp(read time.Time, kernel int64) Stamp {
 	return Stamp{At: read.Add(at - now), Kernel: true, Delay: now - at}
 }
 
-// believe is the moment of the monotonic clock that the kernel stamped, of bytes
-// that were read when the clocks said now and ahead. ok is false for one that cannot be
-// right: from the future, from before the arrival before it, or perhaps from before a
-// step of the wall clock.
+// believe is the monotonic time of a timestamp of the kernel, of bytes that were read when the
+// clocks said now and ahead. ok is false for one that cannot be right: from the future, from
+// before the previous arrival, or perhaps from before a step of the wall clock.
 func (c *clock) believe(now, ahead, kernel time.Duration) (at time.Duration, ok bool) {
-	c.follow(now, ahead)
+	c.update(now, ahead)
 	at = kernel - c.ahead
 	if now < c.unsure || at > now+tolerance || at < c.last-tolerance {
 		c.refused++
@@ -77,9 +75,9 @@ func (c *clock) believe(now, ahead, kernel time.Duration) (at time.Duration, ok 
 	return c.last, true
 }
 
-// follow takes a reading of the two clocks, and finds out whether the wall clock was
-// set since the last.
-func (c *clock) follow(now, ahead time.Duration) {
+// update takes a reading of the two clocks, and detects whether the wall clock was set
+// since the last.
+func (c *clock) update(now, ahead time.Duration) {
 	if ahead < c.ahead-tolerance { // it was set back, or the reading is bad
 		ahead = max(ahead, c.again())
 	}

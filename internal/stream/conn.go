@@ -6,22 +6,21 @@ import (
 	"time"
 )
 
-// A Conn is a client's connection that stamps what it receives, with the kernel's
-// own time stamps where there are any: then nothing above (TLS, HTTP, decoding,
-// garbage collection, a processor that is given to others) delays a stamp. Each Read
-// reads the socket once, whatever waits above it.
+// A Conn is a client's connection that notes when each read's bytes arrived, by the kernel's
+// timestamps where there are any: then nothing above (TLS, HTTP, decoding, garbage collection, a
+// busy processor) delays an arrival. Each Read reads the socket once.
 //
 // One goroutine reads at a time.
 type Conn struct {
 	net.Conn
-	socket *socket // reads with time stamps; nil where there are none
-	clock  *clock  // of these stamps; nil where there are none
+	socket *socket // reads with timestamps; nil where there are none
+	clock  *clock  // of these timestamps; nil where there are none
 	usual  int     // bytes of the last read
-	full   bool    // the last read left no room, so that the next may find what lay there as well
+	full   bool    // the last read left no room, so that the next may find more of the same arrival
 
 	mu      sync.Mutex
 	last    Stamp // of the bytes that Read returned last
-	refused int   // stamps of the kernel that were not believed
+	refused int   // timestamps of the kernel that were not believed
 }
 
 // NewConn takes over c.
@@ -49,13 +48,13 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// suspect is how long bytes lie unread before it is asked whether they could have been read.
+// suspect is how long bytes lie unread before the kernel is asked about reordered packets.
 const suspect = time.Millisecond
 
-// believed is s, of n bytes, unless packets came out of order: those behind a hole are stamped
-// when they come, and can be read when it is filled. That is the network's delay and not the
-// reader's, and the moment of the read tells the arrival better. Such a read finds several packets
-// at once, so that one no longer than the read before is not asked about.
+// believed is s, of n bytes, unless packets came out of order: those behind a hole have a
+// timestamp of when they came, but can be read only when the hole is filled. That is the
+// network's delay and not the reader's, so the time of the read is the better arrival. Such a
+// read returns several packets at once: one no longer than the read before is not suspected.
 func (c *Conn) believed(s Stamp, n int) Stamp {
 	longer := n > c.usual+c.usual/2
 	c.usual = n
@@ -66,9 +65,9 @@ func (c *Conn) believed(s Stamp, n int) Stamp {
 	return s
 }
 
-// stamp notes the arrival of what was read just now. What lay there at once may take several
-// reads: they have one number. The kernel merges packets that wait, so that the stamp of a
-// read in the midst of them may be that of a later one.
+// stamp notes the arrival of what was read just now. One arrival that takes several reads has
+// one number. The kernel merges packets that wait, so that a read that ends in the midst of
+// them may have the timestamp of a later one.
 func (c *Conn) stamp(s Stamp, full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +81,7 @@ func (c *Conn) stamp(s Stamp, full bool) {
 	}
 }
 
-// Last is the stamp of the bytes that Read returned last: the zero Stamp before
+// Last is the arrival of the bytes that Read returned last: the zero Stamp before
 // the first.
 func (c *Conn) Last() Stamp {
 	c.mu.Lock()
@@ -90,7 +89,7 @@ func (c *Conn) Last() Stamp {
 	return c.last
 }
 
-// Refused is the number of the kernel's stamps so far that were not believed: see [clock].
+// Refused is the number of the kernel's timestamps so far that were not believed: see [clock].
 func (c *Conn) Refused() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -133,8 +133,8 @@ func TestConnReadsToTheEnd(t *testing.T) {
 	}
 }
 
-// TestStampIn reads control messages as the kernel lays them out.
-func TestStampIn(t *testing.T) {
+// TestTimestampIn reads control messages as the kernel lays them out.
+func TestTimestampIn(t *testing.T) {
 	message := func(level, kind int32, data ...uint64) []byte {
 		b := binary.NativeEndian.AppendUint64(nil, uint64(syscall.SizeofCmsghdr+8*len(data)))
 		b = binary.NativeEndian.AppendUint32(b, uint32(level))
@@ -162,7 +162,7 @@ func TestStampIn(t *testing.T) {
 		{"one that is cut", stamp[:len(stamp)-1], 0},
 		{"a length of nothing", make([]byte, 64), 0},
 	} {
-		if got := stampIn(test.control); got != test.want {
+		if got := timestampIn(test.control); got != test.want {
 			t.Errorf("%s: %d, want %d", test.name, got, test.want)
 		}
 	}

@@ -1,53 +1,51 @@
 package stream
 
 import (
+	"bufio"
 	"bytes"
 	"net/http"
 	"strconv"
 	"strings"
 )
 
-// An http1 follows answers of HTTP/1.1 (https://www.rfc-editor.org/rfc/rfc9112) whose
+// An http1 parses responses of HTTP/1.1 (https://www.rfc-editor.org/rfc/rfc9112) whose
 // bodies are chunked or of a known length. One that lasts until the connection is
-// closed is not understood: nothing can follow it, so nobody waits for what follows.
+// closed is not understood: no other response can follow it.
 type http1 struct {
-	state   part
-	line    []byte // the line under way, its first maxKept bytes
-	status  int
-	chunked bool
-	length  int64 // of the body by its header; −1 if it does not say
-	left    int64 // bytes that the body, or its chunk, still has
-	seen    seen
+	state part
+	line  []byte // the current line
+	head  []byte // the complete lines of the header
+	left  int64  // bytes that the body, or its chunk, still has
+	seen  seen
 }
 
-// maxKept is how many bytes of a line are kept: no line that matters is longer.
-const maxKept = 256
+// longestHead is how many bytes of a header are understood, of a line as well.
+const longestHead = 1 << 20
 
-// A part of an answer is what its next bytes are.
+// A part of a response is what its next bytes are.
 type part int
 
 // The parts: lines, but for chunk and content.
 const (
-	statusLine part = iota
-	headerLine
+	headerLine part = iota // the status line as well
 	chunkSize
 	chunk
 	chunkEnd
 	trailerLine
 	content // of a known length
-	strange
+	unknown
 )
 
-func (h *http1) follow(p []byte) (seen, bool) {
+func (h *http1) parse(p []byte) (seen, bool) {
 	h.seen = seen{}
-	for len(p) > 0 && h.state != strange {
+	for len(p) > 0 && h.state != unknown {
 		if h.state == chunk || h.state == content {
 			p = h.body(p)
 		} else {
 			p = h.text(p)
 		}
 	}
-	return h.seen, h.state != strange
+	return h.seen, h.state != unknown
 }
 
 // body consumes bytes of the body.
@@ -60,16 +58,22 @@ func (h *http1) body(p []byte) []byte {
 	case h.state == chunk:
 		h.state = chunkEnd
 	default:
-		h.state = statusLine
+		h.state = headerLine
 	}
 	return p[n:]
 }
 
-// text consumes bytes of a line, and looks at the line when it is complete.
+// text consumes bytes of a line, and looks at the line when it is complete. What does not
+// begin as a response is not understood before its line ends: it may have none.
 func (h *http1) text(p []byte) []byte {
+	const start = "HTTP/1.1 "
 	more, rest, ended := bytes.Cut(p, []byte("\n"))
-	h.line = append(h.line, more[:min(len(more), maxKept-len(h.line))]...)
-	if ended {
+	h.line = append(h.line, more...)
+	begins := h.state == headerLine && len(h.head) == 0
+	switch known := min(len(h.line), len(start)); {
+	case len(h.head)+len(h.line) > longestHead, begins && string(h.line[:known]) != start[:known]:
+		h.state = unknown
+	case ended:
 		h.state = h.after(string(bytes.TrimSuffix(h.line, []byte("\r"))))
 		h.line = h.line[:0]
 	}
@@ -78,76 +82,41 @@ func (h *http1) text(p []byte) []byte {
 
 // after takes a complete line, and says what comes after it.
 func (h *http1) after(line string) part {
-	switch h.state {
-	case statusLine:
-		return h.begin(line)
-	case headerLine:
-		if line == "" {
-			return h.end()
+	switch {
+	case h.state == headerLine:
+		if h.head = append(append(h.head, line...), '\n'); line == "" {
+			return h.begin()
 		}
-		return h.field(line)
-	case chunkSize:
+		return headerLine
+	case h.state == chunkSize:
 		return h.size(line)
-	case chunkEnd:
-		if line == "" {
-			return chunkSize
-		}
-	case trailerLine:
-		if line == "" {
-			return statusLine
-		}
+	case h.state == chunkEnd && line == "":
+		return chunkSize
+	case h.state == trailerLine && line == "":
+		return headerLine
+	case h.state == trailerLine:
 		return trailerLine
 	}
-	return strange
+	return unknown
 }
 
-// begin takes a status line.
-func (h *http1) begin(line string) part {
-	version, rest, _ := strings.Cut(line, " ")
-	code, _, _ := strings.Cut(rest, " ")
-	status, err := strconv.Atoi(code)
-	if err != nil || version != "HTTP/1.1" {
-		return strange
+// begin takes a complete header.
+func (h *http1) begin() part {
+	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(h.head)), nil)
+	h.head = nil
+	if err != nil || response.StatusCode == http.StatusSwitchingProtocols {
+		return unknown
 	}
-	h.status, h.chunked, h.length = status, false, -1
-	h.seen = seen{begun: true}
-	return headerLine
-}
-
-// field takes a line of the header.
-func (h *http1) field(line string) part {
-	name, value, _ := strings.Cut(line, ":")
-	value = strings.TrimSpace(value)
+	h.seen, h.left = seen{begun: true, header: true}, response.ContentLength
 	switch {
-	case strings.EqualFold(name, "Transfer-Encoding"):
-		h.chunked = strings.EqualFold(value, "chunked")
-	case strings.EqualFold(name, "Content-Length"):
-		length, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || length < 0 {
-			return strange
-		}
-		h.length = length
-	}
-	return headerLine
-}
-
-// end takes the end of the header.
-func (h *http1) end() part {
-	h.seen.header = true
-	switch {
-	case h.status == http.StatusSwitchingProtocols:
-		return strange
-	case h.status < http.StatusOK, h.status == http.StatusNoContent, h.status == http.StatusNotModified:
-		return statusLine
-	case h.chunked:
+	case response.Body == http.NoBody:
+		return headerLine
+	case len(response.TransferEncoding) > 0: // net/http knows none but chunked
 		return chunkSize
-	case h.length > 0:
-		h.left = h.length
+	case h.left > 0:
 		return content
-	case h.length == 0:
-		return statusLine
 	}
-	return strange
+	return unknown
 }
 
 // size takes the line before a chunk.
@@ -156,7 +125,7 @@ func (h *http1) size(line string) part {
 	size, err := strconv.ParseInt(strings.TrimSpace(digits), 16, 64)
 	switch {
 	case err != nil || size < 0:
-		return strange
+		return unknown
 	case size == 0:
 		return trailerLine
 	}

@@ -2,18 +2,18 @@ package stream
 
 import "encoding/binary"
 
-// An http2 follows the frames of HTTP/2 (https://www.rfc-editor.org/rfc/rfc9113#section-4.1)
-// that a server sends. The answer is that of the newest stream.
+// An http2 parses the frames of HTTP/2 (https://www.rfc-editor.org/rfc/rfc9113#section-4.1)
+// that a server sends. The response is that of the newest stream.
 type http2 struct {
-	head    [9]byte // of the frame under way
+	head    [9]byte // of the current frame
 	got     int     // bytes of head so far
 	left    int     // bytes of the frame that are to come after those of head
 	padding int     // bytes at the end of the frame that are none of the body's
 	padded  bool    // the frame's next byte tells its padding
 	stream  uint32  // newest so far
-	body    bool    // the frame is of the body of its answer
+	body    bool    // the frame is of the body of its response
 	begun   bool    // the first frame was seen, with which a server settles
-	strange bool
+	unknown bool
 	seen    seen
 }
 
@@ -27,9 +27,9 @@ const (
 	longestFrame = 16 << 10 // a longer one must be allowed, and net/http does not
 )
 
-func (h *http2) follow(p []byte) (seen, bool) {
+func (h *http2) parse(p []byte) (seen, bool) {
 	h.seen = seen{}
-	for len(p) > 0 && !h.strange {
+	for len(p) > 0 && !h.unknown {
 		if h.got < len(h.head) {
 			n := copy(h.head[h.got:], p)
 			h.got += n
@@ -44,7 +44,7 @@ func (h *http2) follow(p []byte) (seen, bool) {
 			h.got = 0
 		}
 	}
-	return h.seen, !h.strange
+	return h.seen, !h.unknown
 }
 
 // begin takes a complete head of a frame.
@@ -53,7 +53,7 @@ func (h *http2) begin() {
 	kind, flags := h.head[3], h.head[4]
 	stream := binary.BigEndian.Uint32(h.head[5:]) &^ (1 << 31)
 	if !h.begun && (kind != frameSettings || stream != 0) || h.left > longestFrame {
-		h.strange = true
+		h.unknown = true
 		return
 	}
 	h.begun = true

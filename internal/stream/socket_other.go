@@ -4,7 +4,7 @@ package stream
 
 import "net"
 
-// A socket is read with the time stamps of the kernel, which only Linux gives with
+// A socket is read with the timestamps of the kernel, which only Linux gives with
 // the bytes of a stream.
 type socket struct{}
 
@@ -12,7 +12,7 @@ func newSocket(net.Conn) *socket { return nil }
 
 func (*socket) reordered() bool { return false }
 
-func (*socket) read([]byte) (n int, stamp int64, err error) { panic("no socket") }
+func (*socket) read([]byte) (n int, kernel int64, err error) { panic("no socket") }
 
-// KeepStamping does nothing where the kernel stamps nothing.
-func KeepStamping() (stop func()) { return func() {} }
+// EnableTimestamps does nothing where the kernel gives no timestamps.
+func EnableTimestamps() (stop func()) { return func() {} }

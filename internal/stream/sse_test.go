@@ -103,16 +103,6 @@ func TestSSEKeepsTheBodysError(t *testing.T) {
 	}
 }
 
-func TestSSECountsComments(t *testing.T) {
-	s := NewSSE(strings.NewReader(": a\n\n: b\n:c\n\ndata: x\n\n"), noStamp, 8)
-	if _, err := s.Next(); err != nil {
-		t.Fatal(err)
-	}
-	if s.Comments() != 3 {
-		t.Errorf("comments: %d, want 3", s.Comments())
-	}
-}
-
 func TestSSEFrameLimit(t *testing.T) {
 	largest := strings.Repeat("x", MaxFrame-len("data: "))
 	tests := []struct {

@@ -1,6 +1,6 @@
-// Package stream cuts a response body into frames and stamps each with the
-// arrival of the socket read that completed it. It never waits for a byte it
-// does not need, and knows nothing of what the frames mean.
+// Package stream cuts a response body into frames, each with the arrival timestamp
+// of the socket read that completed it. It never waits for a byte that it does not
+// need, and does not know what the frames mean.
 package stream
 
 import (
@@ -21,7 +21,7 @@ type Stamp struct {
 	At     time.Time     // when the kernel received them; else right after they were read
 	Read   uint64        // number of that arrival on its connection, from 1
 	Kernel bool          // At is the kernel's
-	Delay  time.Duration // from the kernel's stamp until they were read; 0 unless Kernel
+	Delay  time.Duration // from the kernel's timestamp until they were read; 0 unless Kernel
 }
 
 // A Frame is one unit of a streamed answer.

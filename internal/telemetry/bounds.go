@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The resolution of native and exponential histograms. Both libraries end at
-// schema 4, 16 buckets to a power of two, each 4.4% wide.
+// The resolution of native and exponential histograms: schema 4 in both libraries,
+// 16 buckets to a power of two, each 4.4% wide.
 const (
 	// nativeFactor is what client_golang rounds down to schema 4. Exactly
 	// 2^(1/16) it rounds to schema 5.
@@ -22,13 +22,12 @@ const (
 	exponentialScale = 4
 	exponentialSize  = 320
 
-	// zeroThreshold is 2^-13 s, 122 µs: what is not above it counts as zero. It is
-	// the gap of frames that came together, and would cost hundreds of buckets.
+	// zeroThreshold is 2^-13 s, 122 µs: values up to it count as zero. Such are the
+	// gaps of frames that arrived together, which would cost hundreds of buckets.
 	zeroThreshold = 0x1p-13
 
-	// delayThreshold is 2^-17 s, 7.6 µs, and the threshold of read delays: a healthy
-	// one is shorter than 122 µs, and would be nothing but zero. The dense buckets
-	// then span to 8 s.
+	// delayThreshold is 2^-17 s, 7.6 µs, for read delays: healthy ones are shorter
+	// than 122 µs. The dense buckets then span to 8 s.
 	delayThreshold = 0x1p-17
 )
 
@@ -36,8 +35,8 @@ const (
 // so that heat maps of both sides align
 // (https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/buckets.py).
 
-// gapBounds are for the time between tokens: between 10 and 40 ms, where it
-// mostly lies, steps are 11 to 25%.
+// gapBounds are for the time between tokens: steps of 11 to 25% between 10 and
+// 40 ms, where most values lie.
 func gapBounds() []float64 {
 	return []float64{
 		.0005, .001, .0025, .005, .0075, .01, .0125, .015, .0175, .02, .0225, .025, .03, .035, .04,
@@ -45,7 +44,7 @@ func gapBounds() []float64 {
 	}
 }
 
-// maxGapBounds are gapBounds and the stalls.
+// maxGapBounds are gapBounds and bounds for stalls.
 func maxGapBounds() []float64 { return append(gapBounds(), 20, 40, 80, 160) }
 
 // firstBounds are for the time to the first token.
@@ -64,17 +63,15 @@ func wholeBounds() []float64 {
 	}
 }
 
-// phaseBounds are for the parts of a request before its answer: gapBounds below
-// a second, firstBounds above, since the wait for the header may be the whole
-// prefill.
+// phaseBounds are gapBounds below a second and firstBounds above: the wait for the
+// header may be the whole prefill.
 func phaseBounds() []float64 {
 	below := slices.DeleteFunc(gapBounds(), func(b float64) bool { return b >= 1 })
 	above := slices.DeleteFunc(firstBounds(), func(b float64) bool { return b < 1 })
 	return append(below, above...)
 }
 
-// delayBounds are for how long bytes lay unread: 3 to a power of ten, from what a
-// wake-up costs to what nobody would call one.
+// delayBounds are for read delays: 3 bounds to a power of ten.
 func delayBounds() []float64 {
 	return []float64{
 		1e-6, 2.5e-6, 5e-6, 10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6,
@@ -82,12 +79,12 @@ func delayBounds() []float64 {
 	}
 }
 
-// genAIBounds are those that the GenAI conventions advise for every duration.
+// genAIBounds are the advice of the GenAI conventions for every duration.
 func genAIBounds() []float64 {
 	return []float64{.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
 }
 
-// genAITokenBounds are those that the GenAI conventions advise for tokens.
+// genAITokenBounds are the advice of the GenAI conventions for tokens.
 func genAITokenBounds() []float64 {
 	return []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 }

@@ -114,27 +114,32 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out)
 }
 
-// newOTLPTo is a recorder that sends to an endpoint, and the errors it told. Its
-// environment is that of the process without any OTEL_* of whoever runs the tests.
-func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*OTLP, func() []error) {
+// withoutOTEL empties the OTEL_* variables of the process.
+func withoutOTEL(t *testing.T) {
 	t.Helper()
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "OTEL_") {
 			t.Setenv(name, "")
 		}
 	}
+}
+
+// newOTLPTo is a recorder that sends to an endpoint, and the errors that it reported.
+func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*OTLP, func() []error) {
+	t.Helper()
+	withoutOTEL(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
 	for name, value := range env {
 		t.Setenv(name, value)
 	}
 	var mu sync.Mutex
-	var told []error
+	var errs []error
 	o, err := NewOTLP(t.Context(), OTLPOptions{
 		Build: Build{Version: "v1.2.3"}, GenAI: true,
 		OnError: func(err error) {
 			mu.Lock()
 			defer mu.Unlock()
-			told = append(told, err)
+			errs = append(errs, err)
 		},
 	})
 	if err != nil {
@@ -143,15 +148,15 @@ func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*OTLP, fun
 	return o, func() []error {
 		mu.Lock()
 		defer mu.Unlock()
-		return told
+		return errs
 	}
 }
 
 // received are all series that came by OTLP, as [read] has them, and exemplars
 // whose trace id is 16 bytes.
-func received(t *testing.T, all []*metricspb.ResourceMetrics) (map[string]series, int) {
+func received(t *testing.T, all []*metricspb.ResourceMetrics) (map[string]values, int) {
 	t.Helper()
-	found, exemplars := map[string]series{}, 0
+	found, exemplars := map[string]values{}, 0
 	for _, resource := range all {
 		for _, scope := range resource.ScopeMetrics {
 			for _, m := range scope.Metrics {
@@ -160,10 +165,10 @@ func received(t *testing.T, all []*metricspb.ResourceMetrics) (map[string]series
 				}
 				name := func(k Kind) string { return Instrument{Name: m.Name, Unit: m.Unit, Kind: k}.PrometheusName() }
 				for _, p := range m.GetSum().GetDataPoints() {
-					found[key(name(Counter), pairs(p.Attributes))] = series{Value: float64(p.GetAsInt())}
+					found[key(name(Counter), pairs(p.Attributes))] = values{Value: float64(p.GetAsInt())}
 				}
 				for _, p := range m.GetGauge().GetDataPoints() {
-					found[key(name(Gauge), pairs(p.Attributes))] = series{Value: p.GetAsDouble()}
+					found[key(name(Gauge), pairs(p.Attributes))] = values{Value: p.GetAsDouble()}
 				}
 				for _, p := range m.GetExponentialHistogram().GetDataPoints() {
 					found[key(name(Histogram), pairs(p.Attributes))] = exponential(

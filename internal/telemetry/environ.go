@@ -1,12 +1,13 @@
 package telemetry
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
 )
 
-// A protocol is how OTLP is spoken.
+// A protocol is a transport of OTLP.
 type protocol string
 
 // The protocols.
@@ -16,28 +17,27 @@ const (
 	protocolGRPC protocol = "grpc"
 )
 
-// A plan is what the OTEL_* variables ask of us.
+// A plan is what to export, by the OTEL_* variables.
 type plan struct{ metrics, traces protocol }
 
-// planOf reads the variables that decide what is exported and how. All others
-// are read by the SDK and its exporters themselves.
-func planOf(environ func(string) string) (plan, error) {
+// planOf reads the variables that decide what is exported and how; the SDK and its
+// exporters read all others. The SDK has no way to export only if an endpoint is
+// configured, and replaces what it does not understand by a default.
+func planOf(environ func(string) string) (p plan, err error) {
 	e := environment(environ)
 	if strings.EqualFold(e.get("OTEL_SDK_DISABLED"), "true") {
 		return plan{}, nil
 	}
-	metrics, err := e.signal("METRICS")
+	if p.metrics, err = e.signal("METRICS"); err == nil {
+		p.traces, err = e.signal("TRACES")
+	}
 	if err != nil {
 		return plan{}, err
 	}
-	traces, err := e.signal("TRACES")
-	if err != nil {
-		return plan{}, err
-	}
-	return plan{metrics: metrics, traces: traces}, nil
+	return p, nil
 }
 
-// An environment is a look-up of variables. Unset and empty are the same, as the
+// An environment looks up a variable. Unset and empty are the same, as the
 // OpenTelemetry specification says.
 type environment func(string) string
 
@@ -67,34 +67,21 @@ func (e environment) signal(signal string) (protocol, error) {
 	if endpoint == "" {
 		return protocolNone, nil
 	}
-	p, err := e.protocol(signal)
-	if err != nil {
-		return protocolNone, err
+	variable, value := e.first("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+	p := protocol(cmp.Or(value, string(protocolHTTP)))
+	if p != protocolHTTP && p != protocolGRPC {
+		return protocolNone, fmt.Errorf("%s=%q: unknown protocol; want grpc or http/protobuf", variable, value)
 	}
 	return p, checkEndpoint(name, endpoint, p)
 }
 
-func (e environment) protocol(signal string) (protocol, error) {
-	name, value := e.first("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-	switch p := protocol(value); p {
-	case "":
-		return protocolHTTP, nil
-	case protocolHTTP, protocolGRPC:
-		return p, nil
-	}
-	return protocolNone, fmt.Errorf("%s=%q: unknown protocol; want grpc or http/protobuf", name, value)
-}
-
-// checkEndpoint refuses what the exporters would replace by localhost, with a
-// line on stderr at most.
+// checkEndpoint refuses what the exporters would silently replace by localhost.
 func checkEndpoint(name, endpoint string, p protocol) error {
 	u, err := url.Parse(endpoint)
 	web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
-	switch {
-	case web && u.Host != "":
+	grpcTarget := err == nil && !web && p == protocolGRPC // host:port, dns:///host, unix:///path
+	if web && u.Host != "" || grpcTarget {
 		return nil
-	case err == nil && !web && p == protocolGRPC:
-		return nil // host:port, dns:///host, unix:///path: what a gRPC target may be
 	}
 	if strings.Contains(endpoint, "@") {
 		endpoint = "***" // a password may be before it
@@ -103,5 +90,5 @@ func checkEndpoint(name, endpoint string, p protocol) error {
 	if p == protocolGRPC {
 		port = 4317
 	}
-	return fmt.Errorf("%s=%q: no endpoint; want a URL such as http://collector:%d", name, endpoint, port)
+	return fmt.Errorf("%s=%q: not an endpoint; want a URL such as http://collector:%d", name, endpoint, port)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
@@ -16,13 +15,13 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// newMetricExporter returns the exporter of a protocol. It reads the environment
-// by itself, and connects when it first exports.
+// newMetricExporter returns the exporter of a protocol. The exporter reads its
+// settings from the environment, and connects when it first exports.
 func newMetricExporter(ctx context.Context, p protocol) (sdkmetric.Exporter, error) {
 	if p == protocolGRPC {
 		return otlpmetricgrpc.New(ctx)
 	}
-	return otlpmetrichttp.New(ctx, otlpmetrichttp.WithProxy(straight))
+	return otlpmetrichttp.New(ctx, otlpmetrichttp.WithProxy(noRedirect))
 }
 
 // newSpanExporter is newMetricExporter for traces.
@@ -30,75 +29,70 @@ func newSpanExporter(ctx context.Context, p protocol) (sdktrace.SpanExporter, er
 	if p == protocolGRPC {
 		return otlptracegrpc.New(ctx)
 	}
-	return otlptracehttp.New(ctx, otlptracehttp.WithProxy(straight))
+	return otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
 }
 
-var errRedirected = errors.New("it redirects: give the URL of the collector itself")
+var errRedirected = errors.New("the collector redirects: configure its final URL")
 
-// straight is the proxy of the environment, and an error for a request that an
-// answer made: the exporters would follow a redirect anywhere, with the headers of
-// OTEL_EXPORTER_OTLP_HEADERS, and their client can only be replaced as a whole.
-func straight(r *http.Request) (*url.URL, error) {
+// noRedirect is the proxy of the environment, and an error for a redirect: the
+// exporters would follow one anywhere, with the secret headers of
+// OTEL_EXPORTER_OTLP_HEADERS, and have no option against it.
+func noRedirect(r *http.Request) (*url.URL, error) {
 	if r.Response != nil {
 		return nil, errRedirected
 	}
 	return http.ProxyFromEnvironment(r)
 }
 
-// failures counts what fails, and tells of it.
-type failures struct {
-	count atomic.Uint64
-	tell  func(error) // nil: nobody
+// An errorHandler counts failures of exports and of the SDK, and passes them on.
+type errorHandler struct {
+	own     *own
+	onError func(error) // may be nil
 }
 
-func (f *failures) report(err error) {
-	f.count.Add(1)
-	if f.tell != nil {
-		f.tell(err)
-	}
-}
-
-// Handle implements the SDK's error handler. Exports that failed were reported
-// already.
-func (f *failures) Handle(err error) {
+// Handle implements the SDK's error handler, which gets errors of exports once
+// more.
+func (h *errorHandler) Handle(err error) {
 	if _, again := errors.AsType[reported](err); !again {
-		f.report(err)
+		_ = h.export(err)
 	}
 }
 
-// reported marks the error of an export as reported: the SDK gives it to its error
-// handler once more.
+// reported marks an error that was passed on.
 type reported struct{ error }
 
 func (r reported) Unwrap() error { return r.error }
 
-// exported reports the error of an export, if any, and marks it.
-func (f *failures) exported(err error) error {
+// export passes on the error of an export, if any, and marks it.
+func (h *errorHandler) export(err error) error {
 	if err == nil {
 		return nil
 	}
-	f.report(err)
+	h.own.Update(ExportFailures, 1)
+	if h.onError != nil {
+		h.onError(err)
+	}
 	return reported{err}
 }
 
 // metricExporter reports exports that failed.
 type metricExporter struct {
 	sdkmetric.Exporter
-	failures *failures
+	errs *errorHandler
 }
 
 // Export implements [sdkmetric.Exporter].
 func (e metricExporter) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
-	return e.failures.exported(e.Exporter.Export(ctx, all))
+	return e.errs.export(e.Exporter.Export(ctx, all))
 }
 
 // spanExporter reports exports that failed.
 type spanExporter struct {
 	sdktrace.SpanExporter
-	failures *failures
+	errs *errorHandler
 }
 
 // ExportSpans implements [sdktrace.SpanExporter].
 func (e spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	return e.failures.exported(e.SpanExporter.ExportSpans(ctx, spans))
+	return e.errs.export(e.SpanExporter.ExportSpans(ctx, spans))
 }

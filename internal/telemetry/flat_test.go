@@ -13,8 +13,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// A series is one series of either road.
-type series struct {
+// values are those of one series of either recorder.
+type values struct {
 	Value float64 // of a counter or a gauge
 
 	Count, Zero uint64
@@ -35,7 +35,7 @@ func key(name string, labels map[string]string) string {
 // gather is everything on /metrics that is ours.
 func gather(t *testing.T, p *Prometheus) []*dto.MetricFamily {
 	t.Helper()
-	families, err := p.Registry().Gather()
+	families, err := p.registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,15 +44,15 @@ func gather(t *testing.T, p *Prometheus) []*dto.MetricFamily {
 
 // scraped are all series of families, but for histograms without a value, which
 // OpenTelemetry does not have.
-func scraped(families []*dto.MetricFamily) map[string]series {
-	all := map[string]series{}
+func scraped(families []*dto.MetricFamily) map[string]values {
+	all := map[string]values{}
 	for _, family := range families {
 		for _, m := range family.Metric {
 			labels := map[string]string{}
 			for _, l := range m.Label {
 				labels[l.GetName()] = l.GetValue()
 			}
-			s := series{Value: m.GetCounter().GetValue() + m.GetGauge().GetValue()}
+			s := values{Value: m.GetCounter().GetValue() + m.GetGauge().GetValue()}
 			if h := m.Histogram; h != nil {
 				s = native(h)
 			}
@@ -64,8 +64,8 @@ func scraped(families []*dto.MetricFamily) map[string]series {
 	return all
 }
 
-func native(h *dto.Histogram) series {
-	s := series{Count: h.GetSampleCount(), Zero: h.GetZeroCount(), Scale: h.GetSchema(), Native: map[int32]uint64{}}
+func native(h *dto.Histogram) values {
+	s := values{Count: h.GetSampleCount(), Zero: h.GetZeroCount(), Scale: h.GetSchema(), Native: map[int32]uint64{}}
 	at, n, delta := int32(0), int64(0), 0
 	for _, span := range h.PositiveSpan {
 		at += span.GetOffset()
@@ -82,8 +82,8 @@ func native(h *dto.Histogram) series {
 
 // exponential is native for the OpenTelemetry form, whose buckets are numbered by
 // their lower bounds.
-func exponential(count, zero uint64, scale, offset int32, counts []uint64) series {
-	s := series{Count: count, Zero: zero, Scale: scale, Native: map[int32]uint64{}}
+func exponential(count, zero uint64, scale, offset int32, counts []uint64) values {
+	s := values{Count: count, Zero: zero, Scale: scale, Native: map[int32]uint64{}}
 	for n, c := range counts {
 		if c > 0 {
 			s.Native[offset+int32(n)+1] = c
@@ -99,18 +99,17 @@ func collect(t *testing.T, from sdkmetric.Reader) []metricdata.Metrics {
 	if err := from.Collect(context.Background(), &all); err != nil {
 		t.Fatal(err)
 	}
-	scopes := oneScope(&all).ScopeMetrics
-	if len(scopes) != 1 {
-		t.Fatalf("%d scopes, want 1", len(scopes))
+	if len(all.ScopeMetrics) != 1 {
+		t.Fatalf("%d scopes, want 1", len(all.ScopeMetrics))
 	}
-	return scopes[0].Metrics
+	return all.ScopeMetrics[0].Metrics
 }
 
 // read are all series that were collected, by the names that Prometheus gives
 // them; those of the GenAI conventions left out.
-func read(t *testing.T, metrics []metricdata.Metrics) map[string]series {
+func read(t *testing.T, metrics []metricdata.Metrics) map[string]values {
 	t.Helper()
-	all := map[string]series{}
+	all := map[string]values{}
 	for _, m := range metrics {
 		if strings.HasPrefix(m.Name, "gen_ai.") {
 			continue
@@ -119,11 +118,11 @@ func read(t *testing.T, metrics []metricdata.Metrics) map[string]series {
 		switch d := m.Data.(type) {
 		case metricdata.Sum[int64]:
 			for _, p := range d.DataPoints {
-				all[key(name(Counter), words(p.Attributes))] = series{Value: float64(p.Value)}
+				all[key(name(Counter), words(p.Attributes))] = values{Value: float64(p.Value)}
 			}
 		case metricdata.Gauge[float64]:
 			for _, p := range d.DataPoints {
-				all[key(name(Gauge), words(p.Attributes))] = series{Value: p.Value}
+				all[key(name(Gauge), words(p.Attributes))] = values{Value: p.Value}
 			}
 		case metricdata.ExponentialHistogram[float64]:
 			for _, p := range d.DataPoints {
@@ -148,17 +147,10 @@ func words(set attribute.Set) map[string]string {
 // manual is an OTLP recorder that is read by hand instead of exporting.
 func manual(t testing.TB, genAI bool) (*OTLP, *sdkmetric.ManualReader) {
 	t.Helper()
-	options := OTLPOptions{GenAI: genAI}
-	back := newMeters(options)
+	back := newMeters(OTLPOptions{GenAI: genAI})
 	from := sdkmetric.NewManualReader(sdkmetric.WithProducer(back))
-	failed := &failures{}
-	o := &OTLP{ledger: newLedger(Build{}, nil, nil, failed)}
-	about, err := resourceOf(context.Background(), Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := o.measure(from, back, options, about); err != nil {
-		t.Fatal(err)
-	}
+	sdkmetric.NewMeterProvider(sdkmetric.WithReader(from))
+	o := &OTLP{}
+	o.measure(newOwn(Build{}), back)
 	return o, from
 }

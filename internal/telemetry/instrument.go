@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 
@@ -13,22 +12,21 @@ import (
 type Instrument struct {
 	Name   string // OTLP name, dotted, without a unit: "llm.probe.ttft"
 	Unit   string // UCUM: "s", "1" for a ratio, "{token}" for a count, "" for an info series or a flag
-	Help   string // one sentence: what it is, and when there is no sample
+	Help   string // one sentence: the quantity, and when there is no sample
 	Kind   Kind
 	Scope  Scope
 	Labels []Label   // beside those of the scope
 	Bounds []float64 // of a histogram's classic buckets, in Unit, ascending
-	Zero   float64   // of a histogram: what is not above it counts as zero, in Unit; 0 for zeroThreshold
+	Zero   float64   // of a histogram: values up to it count as zero, in Unit; 0 for zeroThreshold
 
-	// Exactly one of these is set. What a result adds is recorded when the result
-	// comes; what is known of a target or of the prober is read when somebody
-	// collects.
-	ofResult func(probe.Description, *probe.Result) iter.Seq[sample]
-	ofTarget func(facts) iter.Seq[sample]
-	ofSelf   func(self) iter.Seq[sample]
+	// ofResult passes on what a result adds. ofTarget passes on what is known of a
+	// target, when metrics are collected. One of them is set, but for metrics of the
+	// prober itself whose value [Recorder].Update sets.
+	ofResult func(probe.Description, *probe.Result, func(sample))
+	ofTarget func(facts, func(sample))
 }
 
-// A Kind is how an instrument's values add up.
+// A Kind is the type of a metric.
 type Kind string
 
 // The kinds.
@@ -38,21 +36,20 @@ const (
 	Gauge     Kind = "gauge"
 )
 
-// A Scope is what an instrument speaks about, and by that the labels it has
-// besides its own.
+// A Scope is the subject of an instrument. It decides the labels that it has
+// beside its own.
 type Scope string
 
 // The scopes.
 const (
-	// ScopeTarget is what the probes of a target saw: labels target, model and
-	// prompt.
+	// ScopeTarget is what probes measured: labels target, model and prompt.
 	ScopeTarget Scope = "target"
 
-	// ScopeProber is how the prober itself is: no labels.
+	// ScopeProber is the state of the prober itself: no labels.
 	ScopeProber Scope = "prober"
 
-	// ScopeGenAI is what the probes saw in the words of the OpenTelemetry GenAI
-	// conventions, on OTLP only: the attributes of these conventions.
+	// ScopeGenAI is what probes measured, by the OpenTelemetry GenAI conventions and
+	// on OTLP only: the attributes of these conventions.
 	ScopeGenAI Scope = "genai"
 )
 
@@ -60,44 +57,40 @@ const (
 type Label struct {
 	Name   string
 	Values []string // all it can have; nil if the configuration or the build names them
-	From   string   // who names them, in words, if Values is nil
+	From   string   // where the values come from, in words, if Values is nil
 
 	of   func(probe.Description) []string // a target's values, if Values is nil and series must exist before their first sample
-	fact func(probe.Description) string   // the one value that a target has, which is no part of a point
+	fact func(probe.Description) string   // the one value that a target has; no part of a point
 }
 
-// A point is the values of an instrument's own labels, in their order: which of
-// its series is meant.
+// A point is the values of an instrument's own labels, in their order. It
+// identifies one of the series that a target has.
 type point [3]string
 
 // A sample is one value for one series.
 type sample struct {
 	at     point
 	value  float64
-	marked bool // to be kept as an exemplar, with the trace of its probe
+	marked bool // keep it as an exemplar, with the trace of its probe
 }
 
-// targetLabels are the labels of [ScopeTarget].
-func targetLabels() []string { return []string{"target", "model", "prompt"} }
-
-// PrometheusName is the name on /metrics. It is what the OpenTelemetry to
-// Prometheus translation makes of Name, Unit and Kind
+// PrometheusName is the name on /metrics. It is the OpenTelemetry to Prometheus
+// translation of Name, Unit and Kind
 // (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/),
-// so that one dashboard serves both roads. The translation adds no unit that the
-// name has already.
+// so that one dashboard serves both. No name of the catalog contains its unit or
+// "total".
 func (i Instrument) PrometheusName() string {
-	words := strings.Split(strings.ReplaceAll(i.Name, ".", "_"), "_")
-	words = slices.DeleteFunc(words, func(w string) bool { return i.Kind == Counter && w == "total" })
-	if unit := i.prometheusUnit(); unit != "" && !slices.Contains(words, unit) {
-		words = append(words, unit)
+	name := strings.ReplaceAll(i.Name, ".", "_")
+	if unit := i.prometheusUnit(); unit != "" {
+		name += "_" + unit
 	}
 	if i.Kind == Counter {
-		words = append(words, "total")
+		name += "_total"
 	}
-	return strings.Join(words, "_")
+	return name
 }
 
-// zero is what a value must be above not to count as zero.
+// zero is the largest value that counts as zero.
 func (i Instrument) zero() float64 { return cmp.Or(i.Zero, zeroThreshold) }
 
 // prometheusUnit is the unit as a word; empty if it is no part of the name.
@@ -115,7 +108,7 @@ func (i Instrument) prometheusUnit() string {
 func (i Instrument) labelNames() []string {
 	var names []string
 	if i.Scope == ScopeTarget {
-		names = targetLabels()
+		names = []string{"target", "model", "prompt"}
 	}
 	for _, l := range i.Labels {
 		names = append(names, l.Name)
@@ -146,7 +139,11 @@ func (i Instrument) points(t probe.Description) []point {
 	for n, label := range i.Labels {
 		var longer []point
 		for _, p := range all {
-			for _, value := range label.values(t) {
+			values := label.Values
+			if label.of != nil {
+				values = label.of(t)
+			}
+			for _, value := range values {
 				p[n] = value
 				longer = append(longer, p)
 			}
@@ -154,13 +151,6 @@ func (i Instrument) points(t probe.Description) []point {
 		all = longer
 	}
 	return all
-}
-
-func (l Label) values(t probe.Description) []string {
-	if l.of != nil {
-		return l.of(t)
-	}
-	return l.Values
 }
 
 // ofResults is the part of the catalog that is recorded when a result comes, for
@@ -171,7 +161,7 @@ func ofResults(scopes ...Scope) []Instrument {
 	})
 }
 
-// collected is the part of the catalog that is read when somebody collects.
+// collected is the part of the catalog that is read when metrics are collected.
 func collected() []Instrument {
 	return slices.DeleteFunc(Catalog(), func(i Instrument) bool { return i.ofResult != nil })
 }

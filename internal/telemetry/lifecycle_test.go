@@ -19,32 +19,26 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// roads are both recorders, and what is on them now.
-type roads struct {
+// recorders are both recorders, and what they hold now.
+type recorders struct {
 	Recorder
 	prometheus *Prometheus
 	otlp       *OTLP
 	from       *sdkmetric.ManualReader
-	usage      *usage
 }
 
-func newRoads(t *testing.T) *roads {
+func newRecorders(t *testing.T) *recorders {
 	t.Helper()
-	r := &roads{prometheus: NewPrometheus(Build{})}
+	r := &recorders{prometheus: NewPrometheus(Build{})}
 	r.otlp, r.from = manual(t, true)
-	r.usage = r.otlp.back.(*meters).usage
 	r.Recorder = Join(r.prometheus, r.otlp)
 	return r
 }
 
-// values are all series whose key begins so; both roads must have the same.
-func (r *roads) values(t *testing.T, prefix string) map[string]float64 {
+// values are all series whose key begins so; both must have the same.
+func (r *recorders) values(t *testing.T, prefix string) map[string]float64 {
 	t.Helper()
-	var all metricdata.ResourceMetrics
-	if err := r.from.Collect(context.Background(), &all); err != nil {
-		t.Fatal(err)
-	}
-	onOTLP := starting(read(t, oneScope(r.usage.prune(&all)).ScopeMetrics[0].Metrics), prefix)
+	onOTLP := starting(read(t, collect(t, r.from)), prefix)
 	onMetrics := starting(scraped(gather(t, r.prometheus)), prefix)
 	if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
 		t.Errorf("series (-/metrics +OTLP):\n%s", diff)
@@ -52,7 +46,7 @@ func (r *roads) values(t *testing.T, prefix string) map[string]float64 {
 	return onMetrics
 }
 
-func starting(all map[string]series, prefix string) map[string]float64 {
+func starting(all map[string]values, prefix string) map[string]float64 {
 	some := map[string]float64{}
 	for k, s := range all {
 		if strings.HasPrefix(k, prefix) {
@@ -68,10 +62,10 @@ func with(r *probe.Result, change func(*probe.Result)) *probe.Result {
 }
 
 func TestSetTwiceChangesNothing(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
-	r.Skipped("a", SkipBudget)
+	r.Skipped("a", probe.SkipBudget)
 	before := r.values(t, "llm_probe_")
 	r.Set(fixedTarget())
 	if diff := cmp.Diff(before, r.values(t, "llm_probe_")); diff != "" {
@@ -79,8 +73,8 @@ func TestSetTwiceChangesNothing(t *testing.T) {
 	}
 }
 
-func TestSetOfAnotherModelBeginsAnew(t *testing.T) {
-	r := newRoads(t)
+func TestSetOfAnotherModelStartsNewSeries(t *testing.T) {
+	r := newRecorders(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
@@ -96,8 +90,8 @@ func TestSetOfAnotherModelBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestSetOfAnotherPromptBeginsAnew(t *testing.T) {
-	r := newRoads(t)
+func TestSetOfAnotherPromptStartsNewSeries(t *testing.T) {
+	r := newRecorders(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
@@ -112,7 +106,7 @@ func TestSetOfAnotherPromptBeginsAnew(t *testing.T) {
 }
 
 func TestSetOfOtherFactsGoesOn(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
@@ -139,8 +133,8 @@ func TestSetOfOtherFactsGoesOn(t *testing.T) {
 // TestStampIsThatOfTheLastTokens: a result without tokens says nothing about it, and
 // it stays what it was when other facts are set.
 func TestStampIsThatOfTheLastTokens(t *testing.T) {
-	r := newRoads(t)
-	told := func(when, want string) {
+	r := newRecorders(t)
+	stampIs := func(when, want string) {
 		t.Helper()
 		all := r.values(t, "llm_probe_target_info")
 		for series := range all {
@@ -153,24 +147,24 @@ func TestStampIsThatOfTheLastTokens(t *testing.T) {
 		}
 	}
 	r.Set(fixedTarget())
-	told("at first", "")
+	stampIs("at first", "")
 	r.Record(refused())
-	told("without tokens", "")
+	stampIs("without tokens", "")
 	r.Record(succeeded5())
-	told("after tokens that the kernel stamped", "kernel")
+	stampIs("after tokens with kernel timestamps", "kernel")
 	r.Record(refused())
 	other := fixedTarget()
 	other.Interval = time.Minute
 	r.Set(other)
-	told("after a failure and a change", "kernel")
+	stampIs("after a failure and a change", "kernel")
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Stamp = probe.ByUser }))
-	told("after tokens that it did not stamp", "user")
+	stampIs("after tokens with our own timestamps", "user")
 	r.Record(with(stalled(), func(r *probe.Result) { r.Stamp = probe.ByKernel }))
-	told("after tokens of a probe that failed", "kernel")
+	stampIs("after tokens of a probe that failed", "kernel")
 }
 
 func TestObjectiveThatVanishedLosesItsSeries(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
@@ -191,14 +185,14 @@ func TestObjectiveThatVanishedLosesItsSeries(t *testing.T) {
 }
 
 func TestModelIsLearnedFromResults(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	unset := fixedTarget()
 	unset.Model, unset.API = "", "auto"
 	r.Set(unset)
 	if got := slices.Sorted(maps.Keys(r.values(t, "llm_probe_frames_total"))); !slices.Equal(got, []string{"llm_probe_frames_total,model=unknown,prompt=cold,target=a"}) {
 		t.Errorf("before the first result: %v", got)
 	}
-	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" })) // nobody was reached
+	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" })) // the server was not reached
 	r.Record(succeeded5())
 	r.Set(unset) // a reload that knows no more than the one before
 	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
@@ -218,13 +212,13 @@ func TestModelIsLearnedFromResults(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	r.Remove("a")
 	r.Remove("never set")
 	r.Record(succeeded5()) // late
-	r.Skipped("a", SkipLate)
+	r.Skipped("a", probe.SkipLate)
 	if got := r.values(t, "llm_probe_"); len(got) != 0 {
 		t.Errorf("after Remove: %v", got)
 	}
@@ -241,15 +235,15 @@ func TestRemove(t *testing.T) {
 // TestTargetsThatAreGoneAreForgotten: replicas come and go for a year, and the SDK
 // keeps whatever a provider ever saw.
 func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	held := r.otlp.back.(*meters)
-	var gone []weak.Pointer[holding]
+	var gone []weak.Pointer[meter]
 	for _, name := range []string{"a", "b", "c"} {
 		replica := fixedTarget()
 		replica.Name = name
 		r.Set(replica)
 		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target = name }))
-		gone = append(gone, weak.Make(held.holdings[name]))
+		gone = append(gone, weak.Make(held.targets[name]))
 	}
 	r.Remove("a")
 	r.Remove("c")
@@ -263,22 +257,22 @@ func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 			t.Errorf("target %d is still held", n)
 		}
 	}
-	if len(held.holdings) != 0 {
-		t.Errorf("held: %v", slices.Collect(maps.Keys(held.holdings)))
+	if len(held.targets) != 0 {
+		t.Errorf("held: %v", slices.Collect(maps.Keys(held.targets)))
 	}
 }
 
 // TestSeriesOfGenAIEndWithTheirLastTarget: two targets of one server and model
 // are one series there.
 func TestSeriesOfGenAIEndWithTheirLastTarget(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	twin := fixedTarget()
 	twin.Name = "b"
 	r.Set(fixedTarget())
 	r.Set(twin)
 	r.Record(succeeded5())
 	chunks := func() int {
-		for _, m := range r.usage.prune(&metricdata.ResourceMetrics{ScopeMetrics: []metricdata.ScopeMetrics{{Metrics: collect(t, r.from)}}}).ScopeMetrics[0].Metrics {
+		for _, m := range collect(t, r.from) {
 			if m.Name == "gen_ai.client.operation.time_to_first_chunk" {
 				return len(m.Data.(metricdata.Histogram[float64]).DataPoints)
 			}
@@ -296,7 +290,7 @@ func TestSeriesOfGenAIEndWithTheirLastTarget(t *testing.T) {
 }
 
 func TestCanceledIsNeverCounted(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	r.Set(fixedTarget())
 	before := r.values(t, "llm_")
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
@@ -306,7 +300,7 @@ func TestCanceledIsNeverCounted(t *testing.T) {
 }
 
 func TestReloaded(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	if got := r.values(t, "llm_prober_config"); len(got) != 0 {
 		t.Errorf("before the first: %v", got)
 	}
@@ -322,9 +316,9 @@ func TestReloaded(t *testing.T) {
 }
 
 func TestLookupsFailed(t *testing.T) {
-	r := newRoads(t)
-	for _, n := range []int{2, 0, 1} {
-		r.LookupsFailed(n)
+	r := newRecorders(t)
+	for _, n := range []float64{2, 0, 1} {
+		r.Update(LookupFailures, n)
 	}
 	want := map[string]float64{"llm_prober_dns_lookup_failures_total": 3}
 	if diff := cmp.Diff(want, r.values(t, "llm_prober_dns")); diff != "" {
@@ -333,7 +327,7 @@ func TestLookupsFailed(t *testing.T) {
 }
 
 func TestLabelsThatAreNoUTF8(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	r.Set(fixedTarget())
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Model = "m\xff" }))
 	want := map[string]float64{"llm_probe_frames_total,model=m\uFFFD,prompt=cold,target=a": 4}
@@ -355,19 +349,9 @@ func TestShownURL(t *testing.T) {
 	}
 }
 
-func TestNilOTLPDoesNothing(t *testing.T) {
-	var none *OTLP
-	to := Join(none)
-	fill(to)
-	to.Remove("a")
-	if err := none.Shutdown(context.Background()); err != nil || none.Failures() != 0 {
-		t.Errorf("%v, %d failures", err, none.Failures())
-	}
-}
-
 // TestConcurrency: everything at once. The race detector judges.
 func TestConcurrency(t *testing.T) {
-	r := newRoads(t)
+	r := newRecorders(t)
 	var running sync.WaitGroup
 	results := random(200)
 	for worker := range 4 {
@@ -379,7 +363,7 @@ func TestConcurrency(t *testing.T) {
 				case 1:
 					r.Remove("a")
 				case 2:
-					r.Skipped("b", SkipLate)
+					r.Skipped("b", probe.SkipLate)
 				case 3:
 					r.Reloaded(day(), true)
 				default:
@@ -395,7 +379,6 @@ func TestConcurrency(t *testing.T) {
 			if err := r.from.Collect(context.Background(), &all); err != nil {
 				t.Error(err)
 			}
-			r.usage.prune(&all)
 		}
 	})
 	running.Wait()

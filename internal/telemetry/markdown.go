@@ -3,7 +3,6 @@ package telemetry
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,10 +11,10 @@ import (
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(intro)
-	b.WriteString("\n## What the probes saw\n\n")
+	b.WriteString("\n## Targets\n\n")
 	b.WriteString("Every series also has the labels `target`, `model` and `prompt` (the name of the workload).\n\n")
 	table(&b, ScopeTarget)
-	b.WriteString("\n## How the prober is\n\n")
+	b.WriteString("\n## The prober itself\n\n")
 	table(&b, ScopeProber)
 	b.WriteString("\n`/metrics` also has the metrics of the Go runtime (`go_…`) and of the process (`process_…`).\n")
 	b.WriteString("\n## Buckets\n\n")
@@ -29,11 +28,11 @@ const intro = `# Metrics
 
 <!-- Generated from the catalog in internal/telemetry; do not edit. -->
 
-Every metric is on ` + "`/metrics`" + ` and, if an endpoint is configured by the ` + "`OTEL_*`" + ` variables, sent by OTLP. The
-names on ` + "`/metrics`" + ` are what Prometheus makes of the OTLP names, so that one dashboard serves both roads. Durations are
-seconds on the monotonic clock, from the moment the request is handed to the transport. Nothing is recorded of a probe
-that was canceled because the prober stopped. All series of a target exist, at zero, from the start (on OTLP all but the
-histograms, which OpenTelemetry cannot send empty), and end when it is removed.
+Every metric is on ` + "`/metrics`" + ` and, if the ` + "`OTEL_*`" + ` variables configure an endpoint, sent by OTLP. The names on
+` + "`/metrics`" + ` are Prometheus' translation of the OTLP names, so that one dashboard serves both. Durations are seconds on the
+monotonic clock, from the moment the request is handed to the transport. A probe that was canceled because the prober
+stopped is not recorded. All series of a target exist, at zero, from the start (on OTLP all but the histograms, which
+OpenTelemetry cannot send empty), and end when the target is removed.
 `
 
 // table is one row for every metric of a scope.
@@ -71,41 +70,36 @@ func code(text string) string {
 	return "`" + text + "`"
 }
 
-// buckets says what resolution histograms have.
+// buckets describes the resolution of histograms.
 func buckets(b *strings.Builder) {
 	fmt.Fprintf(b, `Native histograms have schema %d, 16 buckets to a power of two, each 4.4%% wide; a zero threshold of 2^-13 s (122 µs), the read
 delay of 2^-17 s (7.6 µs); at most %d buckets, beyond which a series that is older than %s starts again and a younger one
 halves its resolution. OTLP sends base-2 exponential histograms of scale %d with at most %d buckets, which span 122 µs to
-128 s, the read delay's 7.6 µs to 8 s; what is not above the threshold is recorded as 0, so that both roads agree bucket
-for bucket. There a range beyond that lowers the scale, under cumulative temporality for good. Exemplars carry the
-probe's trace, on TTFT, TPOT, E2EL, max gap and on the longest gap of a probe in ITL and chunk gap.
+128 s, the read delay's 7.6 µs to 8 s; values up to the threshold are recorded as 0, so that both agree bucket for bucket.
+Values beyond that range lower the scale of an OTLP series, under cumulative temporality permanently. Exemplars carry the
+probe's trace: on TTFT, TPOT, E2EL and max gap, and on the longest gap of a probe in ITL and chunk gap.
 
-Classic buckets stand beside the native ones on `+"`/metrics`"+`: a Prometheus that is not told to scrape native histograms
-(`+"`scrape_native_histograms: true`"+`) has these.
+`+"`/metrics`"+` has classic buckets beside the native ones: Prometheus scrapes native histograms only with
+`+"`scrape_native_histograms: true`"+`.
 
 | histogram | upper bounds in seconds |
 |---|---|
 `, exponentialScale, nativeBuckets, "an hour", exponentialScale, exponentialSize)
-	var done []string
+	var all []string // bounds, in the order of the catalog
+	with := map[string][]string{}
 	for _, i := range Catalog() {
-		bounds := boundsText(i.Bounds)
-		if i.Scope == ScopeGenAI || i.Kind != Histogram || slices.Contains(done, bounds) {
+		if i.Scope == ScopeGenAI || i.Kind != Histogram {
 			continue
 		}
-		done = append(done, bounds)
-		fmt.Fprintf(b, "| %s | %s |\n", strings.Join(bounded(bounds), ", "), bounds)
-	}
-}
-
-// bounded are the histograms with these bounds.
-func bounded(bounds string) []string {
-	var names []string
-	for _, i := range Catalog() {
-		if i.Scope != ScopeGenAI && i.Kind == Histogram && boundsText(i.Bounds) == bounds {
-			names = append(names, code(i.PrometheusName()))
+		bounds := boundsText(i.Bounds)
+		if with[bounds] == nil {
+			all = append(all, bounds)
 		}
+		with[bounds] = append(with[bounds], code(i.PrometheusName()))
 	}
-	return names
+	for _, bounds := range all {
+		fmt.Fprintf(b, "| %s | %s |\n", strings.Join(with[bounds], ", "), bounds)
+	}
 }
 
 func boundsText(bounds []float64) string {

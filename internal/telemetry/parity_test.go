@@ -6,47 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
-
-// TestParity: both recorders have the same series with the same values, every
-// bucket included.
-func TestParity(t *testing.T) {
-	p := NewPrometheus(Build{})
-	o, from := manual(t, false)
-	both := Join(p, nil, o)
-	for _, target := range randomTargets() {
-		both.Set(target)
-	}
-	both.Reloaded(day(), true)
-	both.Skipped("a", SkipLate)
-	for _, r := range random(1000) {
-		both.Record(r)
-	}
-
-	onMetrics, onOTLP := scraped(gather(t, p)), read(t, collect(t, from))
-	if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
-		t.Errorf("series (-/metrics +OTLP):\n%s", diff)
-	}
-	itl := onMetrics["llm_probe_itl_seconds,model=llama,prompt=cold,target=a"]
-	if itl.Scale != 4 || itl.Zero == 0 || len(itl.Native) < 50 {
-		t.Errorf("the results are no test of the buckets: %+v", itl)
-	}
-	delay := onMetrics["llm_prober_read_delay_seconds"]
-	if delay.Scale != 4 || delay.Zero == 0 || len(delay.Native) < 50 {
-		t.Errorf("the results are no test of the buckets: %+v", delay)
-	}
-	for _, name := range []string{
-		"llm_probe_tainted_total,model=llama,prompt=cold,reason=late,target=a",
-		"llm_probe_tainted_total,model=llama,prompt=cold,reason=coalesced,target=b",
-		"llm_prober_refused_stamps_total",
-	} {
-		if onMetrics[name].Value == 0 {
-			t.Errorf("the results are no test of %s", name)
-		}
-	}
-}
 
 // A recount is what a histogram must hold, counted without a library.
 type recount struct {
@@ -70,7 +33,7 @@ func recounted(n int) map[string]*recount {
 			if r.Outcome == probe.Canceled {
 				continue
 			}
-			for s := range i.ofResult(targets[r.Target], r) {
+			i.ofResult(targets[r.Target], r, func(s sample) {
 				labels := map[string]string{}
 				values := i.labelValues(targets[r.Target], s.at)
 				for n, name := range i.labelNames() {
@@ -81,7 +44,7 @@ func recounted(n int) map[string]*recount {
 					all[k] = &recount{Classic: make([]uint64, len(i.Bounds))}
 				}
 				all[k].add(i, s.value)
-			}
+			})
 		}
 	}
 	return all
@@ -171,9 +134,9 @@ func TestRecountOfOTLP(t *testing.T) {
 	}
 }
 
-// TestThresholdIsZeroOnBothRoads: a value equal to the threshold is zero, the next
+// TestThresholdIsZeroInBothRecorders: a value equal to the threshold is zero, the next
 // above is not.
-func TestThresholdIsZeroOnBothRoads(t *testing.T) {
+func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 	for name, series := range map[string]string{
 		"llm.probe.itl":         "llm_probe_itl_seconds,model=llama,prompt=cold,target=a",
 		"llm.prober.read_delay": "llm_prober_read_delay_seconds",
@@ -182,11 +145,11 @@ func TestThresholdIsZeroOnBothRoads(t *testing.T) {
 		for _, value := range []float64{0, math.Nextafter(threshold, 0), threshold, math.Nextafter(threshold, 1)} {
 			p := NewPrometheus(Build{})
 			o, from := manual(t, false)
-			for _, l := range []*ledger{p.ledger, o.ledger} {
+			for _, l := range []*recorder{p.recorder, o.recorder} {
 				l.Set(fixedTarget())
 				for row, i := range l.rows {
 					if i.Name == name {
-						l.accounts["a"].series[row][point{}].add(value)
+						l.targets["a"].rows[row][point{}](value, trace.SpanContext{})
 					}
 				}
 			}

@@ -5,57 +5,48 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// Prometheus is the recorder that is scraped. Every histogram has classic buckets
-// beside its native ones: a Prometheus that is not told otherwise scrapes classic
-// ones only.
+// Prometheus is the recorder for scrapes. Every histogram has classic buckets
+// beside its native ones, because Prometheus by default scrapes only the former.
 type Prometheus struct {
-	*ledger
+	*recorder
 	registry *prometheus.Registry
 }
 
 // NewPrometheus returns a recorder with a registry of its own, which also holds
 // the metrics of the process and of the Go runtime.
 func NewPrometheus(b Build) *Prometheus {
-	vectors := vectorsOf(ofResults(ScopeTarget, ScopeProber))
-	p := &Prometheus{ledger: newLedger(b, vectors.rows, vectors, &failures{}), registry: prometheus.NewRegistry()}
-	for _, v := range vectors.of {
+	rows := ofResults(ScopeTarget, ScopeProber)
+	vectors := newVectors(rows)
+	p := &Prometheus{recorder: newRecorder(newOwn(b), rows, vectors), registry: prometheus.NewRegistry()}
+	for _, v := range vectors.by {
 		p.registry.MustRegister(v)
 	}
 	p.registry.MustRegister(
-		newReader(p.ledger),
+		newReader(p.recorder),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return p
 }
 
-// Registry is where all metrics are registered.
-func (p *Prometheus) Registry() *prometheus.Registry { return p.registry }
-
-// ExportFailed counts a failed export of OTLP, so that /metrics tells it as well.
-func (p *Prometheus) ExportFailed() { p.failures.count.Add(1) }
-
-// maxScrapes is how many scrapes are answered at once, the others with 503: each
-// holds all metrics in memory, 30 MB for 200 targets, until it has been read.
+// maxScrapes is how many scrapes are served at once; others get a 503. Each holds
+// all metrics in memory, 30 MB for 200 targets, until the client has read them.
 const maxScrapes = 10
 
 // Handler serves /metrics in the format that the scraper prefers: Prometheus
 // text, OpenMetrics, or the protobuf format, which alone carries native
-// histograms. What cannot be collected or served is left out and told to onError,
-// which may be nil.
+// histograms. What cannot be collected or served is left out and reported to
+// onError.
 func (p *Prometheus) Handler(onError func(error)) http.Handler {
-	if onError == nil {
-		onError = func(error) {}
-	}
 	return promhttp.HandlerFor(p.registry, promhttp.HandlerOpts{
 		ErrorLog:          errorLog(onError),
 		ErrorHandling:     promhttp.ContinueOnError,
@@ -65,7 +56,7 @@ func (p *Prometheus) Handler(onError func(error)) http.Handler {
 	})
 }
 
-// errorLog makes errors of what promhttp would print.
+// errorLog makes one-line errors of what promhttp would print.
 type errorLog func(error)
 
 func (l errorLog) Println(v ...any) {
@@ -75,7 +66,7 @@ func (l errorLog) Println(v ...any) {
 // vectors are client_golang as a backend.
 type vectors struct {
 	rows []Instrument
-	of   []vector
+	by   []vector // by row
 }
 
 // A vector is all series of a row.
@@ -84,66 +75,60 @@ type vector interface {
 	DeleteLabelValues(values ...string) bool
 }
 
-func vectorsOf(rows []Instrument) *vectors {
+func newVectors(rows []Instrument) *vectors {
 	v := &vectors{rows: rows}
 	for _, i := range rows {
-		v.of = append(v.of, i.vector())
+		if i.Kind == Counter {
+			v.by = append(v.by, prometheus.NewCounterVec(prometheus.CounterOpts{
+				Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
+			}, i.labelNames()))
+			continue
+		}
+		v.by = append(v.by, prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
+			Buckets:                         i.Bounds,
+			NativeHistogramBucketFactor:     nativeFactor,
+			NativeHistogramZeroThreshold:    i.zero(),
+			NativeHistogramMaxBucketNumber:  nativeBuckets,
+			NativeHistogramMinResetDuration: nativeReset,
+		}, i.labelNames()))
 	}
 	return v
 }
 
-func (i Instrument) vector() vector {
-	if i.Kind == Counter {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
-		}, i.labelNames())
-	}
-	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
-		Buckets:                         i.Bounds,
-		NativeHistogramBucketFactor:     nativeFactor,
-		NativeHistogramZeroThreshold:    i.zero(),
-		NativeHistogramMaxBucketNumber:  nativeBuckets,
-		NativeHistogramMinResetDuration: nativeReset,
-	}, i.labelNames())
-}
-
-func (v *vectors) open(row int, t probe.Description, p point) sink {
+func (v *vectors) open(row int, t probe.Description, p point) series {
 	values := v.rows[row].labelValues(t, p)
-	if counter, ok := v.of[row].(*prometheus.CounterVec); ok {
-		return counterSink{counter.WithLabelValues(values...)}
+	if all, ok := v.by[row].(*prometheus.CounterVec); ok {
+		counter := all.WithLabelValues(values...)
+		return func(value float64, _ trace.SpanContext) { counter.Add(value) }
 	}
-	return histogramSink{v.of[row].(*prometheus.HistogramVec).WithLabelValues(values...)}
+	histogram := v.by[row].(*prometheus.HistogramVec).WithLabelValues(values...)
+	return func(value float64, exemplar trace.SpanContext) {
+		if !exemplar.IsValid() {
+			histogram.Observe(value)
+			return
+		}
+		histogram.(prometheus.ExemplarObserver).ObserveWithExemplar(value, prometheus.Labels{
+			"trace_id": exemplar.TraceID().String(), "span_id": exemplar.SpanID().String(),
+		})
+	}
 }
 
 func (v *vectors) close(row int, t probe.Description, p point) {
-	v.of[row].DeleteLabelValues(v.rows[row].labelValues(t, p)...)
+	v.by[row].DeleteLabelValues(v.rows[row].labelValues(t, p)...)
 }
 
-type counterSink struct{ prometheus.Counter }
+func (v *vectors) release(string) {}
 
-func (c counterSink) add(value float64)          { c.Add(value) }
-func (c counterSink) mark(value float64, _ link) { c.Add(value) }
-
-type histogramSink struct{ prometheus.Observer }
-
-func (h histogramSink) add(value float64) { h.Observe(value) }
-
-func (h histogramSink) mark(value float64, l link) {
-	h.Observer.(prometheus.ExemplarObserver).ObserveWithExemplar(value, prometheus.Labels{
-		"trace_id": l.trace.String(), "span_id": l.span.String(),
-	})
-}
-
-// A reader collects what is known at the moment of collecting.
+// A reader collects the metrics that are read when they are collected.
 type reader struct {
-	ledger *ledger
-	rows   []Instrument
-	descs  []*prometheus.Desc // by row
+	from  *recorder
+	rows  []Instrument
+	descs []*prometheus.Desc // by row
 }
 
-func newReader(l *ledger) *reader {
-	r := &reader{ledger: l, rows: collected()}
+func newReader(from *recorder) *reader {
+	r := &reader{from: from, rows: collected()}
 	for _, i := range r.rows {
 		r.descs = append(r.descs, prometheus.V2.NewDesc(i.PrometheusName(), i.Help,
 			prometheus.UnconstrainedLabels(i.labelNames()), nil, prometheus.WithUnit(i.prometheusUnit())))
@@ -160,27 +145,12 @@ func (r *reader) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (r *reader) Collect(to chan<- prometheus.Metric) {
-	targets, me := r.ledger.look()
-	for row, i := range r.rows {
-		if i.ofSelf != nil {
-			for s := range i.ofSelf(me) {
-				to <- r.metric(row, s, probe.Description{}, me.since)
-			}
-			continue
+	r.from.collect(r.rows, func(row int, f facts, s sample) {
+		values := r.rows[row].labelValues(f.target, s.at)
+		if r.rows[row].Kind == Counter {
+			to <- prometheus.MustNewConstMetricWithCreatedTimestamp(r.descs[row], prometheus.CounterValue, s.value, f.since, values...)
+			return
 		}
-		for _, f := range targets {
-			for s := range i.ofTarget(f) {
-				to <- r.metric(row, s, f.target, f.since)
-			}
-		}
-	}
-}
-
-func (r *reader) metric(row int, s sample, t probe.Description, since time.Time) prometheus.Metric {
-	i := r.rows[row]
-	values := i.labelValues(t, s.at)
-	if i.Kind == Counter {
-		return prometheus.MustNewConstMetricWithCreatedTimestamp(r.descs[row], prometheus.CounterValue, s.value, since, values...)
-	}
-	return prometheus.MustNewConstMetric(r.descs[row], prometheus.GaugeValue, s.value, values...)
+		to <- prometheus.MustNewConstMetric(r.descs[row], prometheus.GaugeValue, s.value, values...)
+	})
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // scrape is /metrics in a format.
@@ -56,7 +58,7 @@ func fill(to Recorder) {
 	to.Record(succeeded5())
 	to.Record(stalled())
 	to.Record(refused())
-	to.Skipped("a", SkipOverlap)
+	to.Skipped("a", probe.SkipOverlap)
 }
 
 func TestExposition(t *testing.T) {
@@ -68,18 +70,6 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 	p := NewPrometheus(Build{})
 	p.Set(fixedTarget())
 	golden(t, "zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
-}
-
-func TestFormats(t *testing.T) {
-	for accept, want := range map[string]string{
-		"text/plain": "text/plain",
-		"application/openmetrics-text; version=1.0.0":                                                       "application/openmetrics-text",
-		"application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited; q=1": "application/vnd.google.protobuf",
-	} {
-		if got := scrape(t, fixed(), accept).Header().Get("Content-Type"); !strings.HasPrefix(got, want) {
-			t.Errorf("asked for %s: %s", accept, got)
-		}
-	}
 }
 
 // TestBothKindsOfBuckets: text has the classic ones, protobuf these and the
@@ -170,13 +160,13 @@ func exemplarText(t *testing.T, e *dto.Exemplar) string {
 
 func TestLint(t *testing.T) {
 	pedantic := prometheus.NewPedanticRegistry()
-	vectors := vectorsOf(ofResults(ScopeTarget, ScopeProber))
-	l := newLedger(Build{}, vectors.rows, vectors, &failures{})
-	for _, v := range vectors.of {
+	vectors := newVectors(ofResults(ScopeTarget, ScopeProber))
+	r := newRecorder(newOwn(Build{}), vectors.rows, vectors)
+	for _, v := range vectors.by {
 		pedantic.MustRegister(v)
 	}
-	pedantic.MustRegister(newReader(l))
-	fill(l)
+	pedantic.MustRegister(newReader(r))
+	fill(r)
 	families, err := pedantic.Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -210,18 +200,18 @@ func TestOldestInFlight(t *testing.T) {
 	})
 }
 
-// TestHandlerTellsErrors: a collector that fails costs its own series only.
-func TestHandlerTellsErrors(t *testing.T) {
+// TestHandlerReportsErrors: a collector that fails costs its own series only.
+func TestHandlerReportsErrors(t *testing.T) {
 	p := fixed()
-	p.Registry().MustRegister(broken{})
-	var told []error
+	p.registry.MustRegister(broken{})
+	var errs []error
 	w := httptest.NewRecorder()
-	p.Handler(func(err error) { told = append(told, err) }).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	p.Handler(func(err error) { errs = append(errs, err) }).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "llm_probe_ttft_seconds") {
 		t.Errorf("HTTP %d without our metrics", w.Code)
 	}
-	if len(told) != 1 || !strings.Contains(told[0].Error(), "broken collector") {
-		t.Errorf("told %v", told)
+	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "broken collector") {
+		t.Errorf("reported %v", errs)
 	}
 }
 
@@ -235,8 +225,8 @@ func (broken) Collect(to chan<- prometheus.Metric) {
 
 func TestExportFailedIsCounted(t *testing.T) {
 	p := NewPrometheus(Build{})
-	p.ExportFailed()
-	p.ExportFailed()
+	p.Update(ExportFailures, 1)
+	p.Update(ExportFailures, 1)
 	if text := scrape(t, p, "text/plain").Body.String(); !strings.Contains(text, "llm_prober_export_failures_total 2\n") {
 		t.Error(ours(text))
 	}
@@ -260,7 +250,7 @@ func (s stuck) Write(data []byte) (int, error) {
 // TestScrapesAtOnceAreBounded holds that clients which do not read cost a bounded
 // memory, and that there is room again when they are gone.
 func TestScrapesAtOnceAreBounded(t *testing.T) {
-	h := NewPrometheus(Build{}).Handler(nil)
+	h := NewPrometheus(Build{}).Handler(func(error) {})
 	scrape := func() int {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -2,43 +2,41 @@ package telemetry
 
 import (
 	"cmp"
-	"iter"
-	"runtime"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// The functions here say what is known when somebody collects.
+// The functions here are the sources of metrics that are read when they are
+// collected.
 
 // fact is one number of a target that is always known.
-func fact(value func(facts) float64) func(facts) iter.Seq[sample] {
-	return func(f facts) iter.Seq[sample] { return only(sample{value: value(f)}, true) }
+func fact(value func(facts) float64) func(facts, func(sample)) {
+	return func(f facts, to func(sample)) { to(sample{value: value(f)}) }
 }
 
 // moment is a point in time of a target; no sample while it is zero.
-func moment(at func(facts) time.Time) func(facts) iter.Seq[sample] {
-	return func(f facts) iter.Seq[sample] { return only(sample{value: unix(at(f))}, !at(f).IsZero()) }
-}
-
-// ofObjectives is one number of each objective that has it.
-func ofObjectives(value func(probe.Objective) (float64, bool)) func(facts) iter.Seq[sample] {
-	return func(f facts) iter.Seq[sample] {
-		return func(yield func(sample) bool) {
-			for _, o := range f.target.Objectives {
-				v, ok := value(o)
-				if ok && !yield(sample{at: point{valid(o.Name)}, value: v}) {
-					return
-				}
-			}
+func moment(at func(facts) time.Time) func(facts, func(sample)) {
+	return func(f facts, to func(sample)) {
+		if t := at(f); !t.IsZero() {
+			to(sample{value: unix(t)})
 		}
 	}
 }
 
-func objectiveGoal(o probe.Objective) (float64, bool) { return o.Goal, true }
+func objectiveGoals(f facts, to func(sample)) {
+	for _, o := range f.target.Objectives {
+		to(sample{at: point{valid(o.Name)}, value: o.Goal})
+	}
+}
 
-func objectiveLimit(o probe.Objective) (float64, bool) {
-	return o.Limit.Seconds(), o.Signal != probe.SignalAvailability
+func objectiveLimits(f facts, to func(sample)) {
+	for _, o := range f.target.Objectives {
+		if o.Signal != probe.SignalAvailability {
+			to(sample{at: point{valid(o.Name)}, value: o.Limit.Seconds()})
+		}
+	}
 }
 
 // objectiveNames are the label values of a target's objectives.
@@ -50,82 +48,33 @@ func objectiveNames(t probe.Description) []string {
 	return names
 }
 
-// skippedSlots are the counts of the slots that went without a probe.
-func skippedSlots(f facts) iter.Seq[sample] {
-	return func(yield func(sample) bool) {
-		for _, reason := range Skips() {
-			if !yield(sample{at: point{string(reason)}, value: float64(f.skipped[reason])}) {
-				return
-			}
-		}
+func skippedSlots(f facts, to func(sample)) {
+	for _, reason := range probe.Skips() {
+		to(sample{at: point{string(reason)}, value: float64(f.skipped[reason])})
 	}
 }
 
-// skipReasons are the reasons to skip as label values.
-func skipReasons() []string {
-	var names []string
-	for _, reason := range Skips() {
-		names = append(names, string(reason))
-	}
-	return names
-}
-
-// infoLabels are what is said of a target in labels: what it was configured with,
-// and what its server has taught.
+// infoLabels are the labels that describe a target: its configuration, and what is
+// known of its server.
 func infoLabels() []Label {
-	labels := []Label{
+	all := []Label{
 		{Name: "group", From: "group of the target", fact: func(t probe.Description) string { return t.Group }},
-		{Name: "api", From: "dialect; `unknown` until the server told", fact: func(t probe.Description) string { return cmp.Or(t.API, unknown) }},
+		{Name: "api", From: "API dialect; `unknown` until it is detected", fact: func(t probe.Description) string { return cmp.Or(t.API, unknown) }},
 		{Name: "url", From: "URL without user, password and query", fact: func(t probe.Description) string { return t.URL }},
-		{Name: "server", From: "kind of server, as it was recognized or configured; `unknown` if it was not", fact: func(t probe.Description) string { return cmp.Or(t.Server, unknown) }},
+		{Name: "server", From: "server type, configured or detected; `unknown` if neither", fact: func(t probe.Description) string { return cmp.Or(t.Server, unknown) }},
+		{Name: "stamp", From: "source of arrival timestamps: `kernel`, or `user` for the prober itself; empty before the first token", fact: func(t probe.Description) string { return string(t.Stamp) }},
 	}
-	labels = append(labels, Label{
-		Name: "stamp", From: "who stamps the arrival of token frames: `kernel`, `user` for the prober itself, empty before the first was seen",
-		fact: func(t probe.Description) string { return string(t.Stamp) },
-	})
 	for _, a := range (probe.Capabilities{}).Abilities() {
-		labels = append(labels, Label{
+		all = append(all, Label{
 			Name: a.Name, From: "`yes`, `no`, `optional` or `unknown`: " + a.Means(),
-			fact: func(t probe.Description) string { return able(t, a.Name) },
+			fact: func(t probe.Description) string {
+				n := slices.IndexFunc(t.Abilities, func(has probe.Ability) bool { return has.Name == a.Name })
+				if n < 0 {
+					return unknown
+				}
+				return string(t.Abilities[n].Claim)
+			},
 		})
 	}
-	return labels
+	return all
 }
-
-// able is what is known of one of the server's abilities.
-func able(t probe.Description, name string) string {
-	for _, a := range t.Abilities {
-		if a.Name == name {
-			return string(a.Claim)
-		}
-	}
-	return unknown
-}
-
-// build is what is said of the prober in labels.
-func build(s self) iter.Seq[sample] {
-	return only(sample{at: point{valid(s.build.Version), valid(s.build.Revision), runtime.Version()}, value: 1}, true)
-}
-
-func lastReloadSuccessful(s self) iter.Seq[sample] {
-	value := 0.0
-	if s.reloadOK {
-		value = 1
-	}
-	return only(sample{value: value}, s.reloads > 0)
-}
-
-func lastReloadSuccess(s self) iter.Seq[sample] {
-	return only(sample{value: unix(s.reloadedAt)}, !s.reloadedAt.IsZero())
-}
-
-func exportFailures(s self) iter.Seq[sample] {
-	return only(sample{value: float64(s.exportFailures)}, true)
-}
-
-func lookupFailures(s self) iter.Seq[sample] {
-	return only(sample{value: float64(s.lookupFailures)}, true)
-}
-
-// unix is seconds since 1970, to the millisecond.
-func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

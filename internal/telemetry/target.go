@@ -10,13 +10,11 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A Build is which program this is.
-type Build struct{ Version, Revision string }
-
-// unknown is the label value of a model, an API or a server type that is not known yet.
+// unknown is the label value of a model, API or server type that is not known yet.
 const unknown = "unknown"
 
-// clean returns t without secrets in its URL, and without an API where that is "auto".
+// clean returns t without secrets in its URL, and without an API where that is
+// "auto".
 func clean(t probe.Description) probe.Description {
 	t.URL = shownURL(t.URL)
 	if t.API == "auto" {
@@ -33,6 +31,14 @@ func inherit(t, old probe.Description) probe.Description {
 		t.Stamp = cmp.Or(t.Stamp, old.Stamp)
 	}
 	return t
+}
+
+// learn returns t with the model, the API and the source of timestamps of a result,
+// where it has them. ok is false if that changes nothing.
+func learn(t probe.Description, r *probe.Result) (now probe.Description, ok bool) {
+	now = t
+	now.Model, now.API, now.Stamp = cmp.Or(r.Model, t.Model), cmp.Or(r.API, t.API), cmp.Or(r.Stamp, t.Stamp)
+	return now, now.Model != t.Model || now.API != t.API || now.Stamp != t.Stamp
 }
 
 // labels are the values of [ScopeTarget]'s labels.
@@ -55,61 +61,52 @@ func serverOf(raw string) (host string, port int) {
 	return u.Hostname(), 80
 }
 
-// shownURL strips what may be secret from a URL; what is no URL is not shown at
-// all.
+// shownURL is the scheme, host and path of a URL: the rest may be secret. It is
+// empty for what is no URL.
 func shownURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return ""
 	}
-	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	return valid(shown.String())
+	return valid((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
 }
 
 // valid makes a label value of any text: client_golang panics on one that is not
 // UTF-8, and a model's name comes from a server.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
-// facts are what is known of a target when somebody collects.
+// facts are what is known of a target when metrics are collected.
 type facts struct {
 	target probe.Description
 	since  time.Time // its series exist
 
 	lastProbe, lastSuccess, certExpiry time.Time // zero if there was none yet
-	skipped                            map[Skip]int
+	skipped                            map[probe.Skip]int
 
 	inFlight int
-	oldest   time.Duration // how long the oldest probe has been under way; 0 if none is
+	oldest   time.Duration // age of the oldest probe in flight; 0 if there is none
 }
 
 // note takes the facts from a result. Results may come out of order.
 func (f *facts) note(r *probe.Result) {
 	end := r.Timeline.Start.Add(r.Elapsed)
-	f.lastProbe = later(f.lastProbe, end)
-	if r.Outcome == probe.OK {
-		f.lastSuccess = later(f.lastSuccess, end)
+	if end.After(f.lastProbe) {
+		f.lastProbe = end
+	}
+	if r.Outcome == probe.OK && end.After(f.lastSuccess) {
+		f.lastSuccess = end
 	}
 	if !r.CertExpiry.IsZero() {
 		f.certExpiry = r.CertExpiry
 	}
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+func (f *facts) lookInFlight(now time.Time) {
+	if f.target.InFlight == nil {
+		return
 	}
-	return b
-}
-
-// self is what the prober knows of itself when somebody collects.
-type self struct {
-	build Build
-	since time.Time
-
-	reloads    int       // attempts so far, the first load included
-	reloadOK   bool      // the last one
-	reloadedAt time.Time // last success; zero if there was none
-
-	exportFailures uint64
-	lookupFailures uint64
+	var oldest time.Time
+	if f.inFlight, oldest = f.target.InFlight(); f.inFlight > 0 {
+		f.oldest = max(0, now.Sub(oldest))
+	}
 }

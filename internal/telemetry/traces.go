@@ -15,7 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// spans make one span of every probe, after the fact. A nil *spans makes none.
+// spans make one span of every probe, after it ended.
 type spans struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -34,43 +34,30 @@ func newSpans(to sdktrace.SpanExporter, about *resource.Resource) *spans {
 	return &spans{provider: provider, tracer: provider.Tracer(instrumentation)}
 }
 
-func (s *spans) shutdown(ctx context.Context) error {
-	if s == nil {
-		return nil
-	}
-	return s.provider.Shutdown(ctx)
-}
-
 // record makes the span of a result. A result that names no span has none.
 func (s *spans) record(t probe.Description, r *probe.Result) {
-	own, ok := linkOf(r)
-	if s == nil || !ok {
+	own := spanOf(r)
+	if !own.IsValid() {
 		return
 	}
 	start := r.Timeline.Start
-	_, span := s.tracer.Start(context.WithValue(context.Background(), ownKey{}, own), spanName(t),
+	name := operation(t.API) + " " + valid(cmp.Or(t.Model, unknown)) // by the GenAI conventions
+	_, span := s.tracer.Start(context.WithValue(context.Background(), ownKey{}, own), name,
 		trace.WithNewRoot(),
 		trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithTimestamp(start),
 		trace.WithAttributes(genAIAttributes(t)...),
 		trace.WithAttributes(spanAttributes(t, r)...),
 	)
-	for _, e := range spanEvents(r) {
-		span.AddEvent(e.name, trace.WithTimestamp(start.Add(e.at)))
-	}
-	if r.Outcome != probe.OK {
-		span.SetStatus(codes.Error, errorText(r))
+	addEvents(span, r)
+	if r.Err != nil {
+		span.SetStatus(codes.Error, valid(r.Err.Error())) // without secrets and prompt: see [probe.Result]
 	}
 	span.End(trace.WithTimestamp(start.Add(r.Elapsed)))
 }
 
-// spanName is the name of the GenAI conventions.
-func spanName(t probe.Description) string {
-	return operation(t.API) + " " + valid(cmp.Or(t.Model, unknown))
-}
-
-// spanAttributes are what a span says of its probe beside what it says of the
-// target. Neither the prompt nor the answer is ever among them.
+// spanAttributes are the attributes of a span beside [genAIAttributes]. Neither the
+// prompt nor the answer is ever among them.
 func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		semconv.GenAIRequestStream(true),
@@ -102,22 +89,15 @@ func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 	return all
 }
 
-// A spanEvent is a moment of a probe, counted from its start.
-type spanEvent struct {
-	name string
-	at   time.Duration
-}
-
-// spanEvents are the moments that a probe reached. Of the connection only the
-// lengths of its phases are known: they are set end to end, as they happen.
-func spanEvents(r *probe.Result) []spanEvent {
-	p := r.Timeline.Phases
-	var all []spanEvent
+// addEvents adds the moments that a probe reached. Of the connection only the
+// durations of its phases are known: they are set end to end, in their order.
+func addEvents(span trace.Span, r *probe.Result) {
 	reached := func(name string, at time.Duration, ok bool) {
 		if ok {
-			all = append(all, spanEvent{name, at})
+			span.AddEvent(name, trace.WithTimestamp(r.Timeline.Start.Add(at)))
 		}
 	}
+	p := r.Timeline.Phases
 	reached("dns done", p.DNS, p.DNS > 0)
 	reached("connect done", p.DNS+p.Connect, p.Connect > 0)
 	reached("tls done", p.DNS+p.Connect+p.TLS, p.TLS > 0)
@@ -128,19 +108,9 @@ func spanEvents(r *probe.Result) []spanEvent {
 	if n := len(r.Timeline.Tokens); n > 0 {
 		reached("last token", r.Timeline.Tokens[n-1].At, true)
 	}
-	return all
 }
 
-// errorText is the detail of a failure, which [probe.Result] keeps free of
-// secrets and of the prompt.
-func errorText(r *probe.Result) string {
-	if r.Err == nil {
-		return string(r.Outcome)
-	}
-	return valid(r.Err.Error())
-}
-
-// ownKey is the context key of the ids that a span is to have.
+// ownKey is the context key of the ids for a span.
 type ownKey struct{}
 
 // ownIDs gives a span the ids that its probe sent as traceparent.
@@ -148,12 +118,12 @@ type ownIDs struct{}
 
 // NewIDs implements [sdktrace.IDGenerator].
 func (ownIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	own, _ := ctx.Value(ownKey{}).(link)
-	return own.trace, own.span
+	own, _ := ctx.Value(ownKey{}).(trace.SpanContext)
+	return own.TraceID(), own.SpanID()
 }
 
-// NewSpanID implements [sdktrace.IDGenerator]. It is for spans with a parent,
-// which we have none of.
+// NewSpanID implements [sdktrace.IDGenerator]. It is for spans with a parent: there
+// are none.
 func (g ownIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	_, id := g.NewIDs(ctx)
 	return id

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -15,7 +14,9 @@ func samplesOf(t *testing.T, name string, r *probe.Result) []sample {
 	t.Helper()
 	for _, i := range Catalog() {
 		if i.Name == name && i.ofResult != nil {
-			return slices.Collect(i.ofResult(fixedTarget(), r))
+			var all []sample
+			i.ofResult(fixedTarget(), r, func(s sample) { all = append(all, s) })
+			return all
 		}
 	}
 	t.Fatalf("no instrument %s", name)

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -13,14 +14,8 @@ type anthropic struct{ common }
 func (anthropic) Name() string      { return "anthropic" }
 func (anthropic) Path(a Ask) string { return a.Server.Prefix + "/v1/messages" }
 
-// anthropicVersion is the version of the API that is spoken here.
-const anthropicVersion = "2023-06-01"
-
 func (anthropic) Header(key, version string) map[string]string {
-	if version == "" {
-		version = anthropicVersion
-	}
-	header := map[string]string{"anthropic-version": version}
+	header := map[string]string{"anthropic-version": cmp.Or(version, "2023-06-01")}
 	if key != "" {
 		header["x-api-key"] = key
 	}
@@ -33,7 +28,7 @@ func (anthropic) Body(a Ask) ([]byte, error) {
 	b := conversationBody(a)
 	b["stream"] = true
 	b["max_tokens"] = a.MaxTokens
-	b.ask(a, FieldTemperature, "temperature", 0)
+	b.options(a, anthropic{}.Fields(), nil)
 	b.extra(a)
 	return json.Marshal(b)
 }
@@ -76,15 +71,8 @@ func readEvent(frame []byte) (d Delta) {
 // addBlock adds the text of a content block, or of its growth. Signatures and
 // citations are none.
 func (d *Delta) addBlock(block []byte) {
-	d.Choice = true
-	fields(block, func(key, value []byte) {
-		switch string(key) {
-		case "text", "partial_json":
-			d.Text = join(d.Text, textIn(value))
-		case "thinking":
-			d.Reasoning = textIn(value)
-		}
-	})
+	d.Choice, d.Reasoning = true, textIn(member(block, "thinking"))
+	d.Text = join(textIn(member(block, "text")), textIn(member(block, "partial_json")))
 }
 
 // messagesUsage reads a usage object of the Messages API. Its input_tokens are

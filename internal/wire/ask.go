@@ -1,11 +1,12 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
-// An Ask is one question, in no server's spelling.
+// An Ask is one question, whatever the server's API.
 type Ask struct {
 	Model   string
 	Version string // of the API, or of the model on Triton; empty for the default
@@ -15,9 +16,9 @@ type Ask struct {
 	Prompt string
 	IDs    []int // Prompt as token ids, where the server takes them; nil: as text
 
-	MaxTokens int     // generated tokens asked for, exactly where the server can be held to it
+	MaxTokens int     // generated tokens asked for, exactly where the server enforces it
 	CacheSalt string  // keeps the prompt out of other probes' prefix cache; empty for none
-	Session   string  // who asks, for routers that keep a session on one replica; empty for nobody
+	Session   string  // for routers that keep a session on one replica; empty for none
 	Priority  *int    // in the server's own sense; nil for none
 	Omit      []Field // optional fields that this server is known to reject
 }
@@ -48,7 +49,7 @@ func (a Ask) text() string {
 }
 
 // Omits reports whether field f is not to be sent: the server is known to reject
-// it, or its kind has no use for it.
+// it, or its type has no use for it.
 func (a Ask) Omits(f Field) bool {
 	return slices.Contains(a.Omit, f) || slices.Contains(a.Server.Omit, f)
 }
@@ -57,7 +58,7 @@ func (a Ask) Omits(f Field) bool {
 // is asked without it.
 type Field string
 
-// The optional fields, in the spelling of the request body.
+// The optional fields, as the request body names them.
 const (
 	FieldMinTokens       Field = "min_tokens"
 	FieldIgnoreEOS       Field = "ignore_eos"
@@ -73,8 +74,8 @@ const (
 	FieldMaxCompletionTokens Field = "max_completion_tokens" // chat only, beside max_tokens
 )
 
-// A body is a request in the making. Keys with a dot lie in an object of their
-// own: "stream_options.include_usage".
+// A body is a request in the making. Keys with a dot lie in an inner
+// object: "stream_options.include_usage".
 type body map[string]any
 
 // set puts value under key.
@@ -92,23 +93,49 @@ func (b body) set(key string, value any) {
 	object.set(inner, value)
 }
 
-// ask puts the value of an optional field where the server wants it, unless it
-// is not to be sent.
-func (b body) ask(a Ask, f Field, key string, value any) {
-	if own, ok := a.Server.Spelling[f]; ok {
-		key = own
-	}
-	b.put(a, f, key, value)
-}
-
-// put is ask for an API of which all servers share the spelling.
-func (b body) put(a Ask, f Field, key string, value any) {
-	if !a.Omits(f) {
-		b.set(key, value)
+// prompt puts the prompt as text or, where the server takes them, as token ids.
+func (b body) prompt(a Ask, text, ids string) {
+	if a.IDs != nil {
+		b[ids] = a.IDs
+	} else {
+		b[text] = a.text()
 	}
 }
 
-// extra puts what the server's kind wants in each request.
+// options puts those optional fields that a asks for and that the server is not known to
+// reject. keys are the API's own for some of them.
+func (b body) options(a Ask, fields []Field, keys map[Field]string) {
+	for _, f := range fields {
+		if value, ok := a.option(f); ok && !a.Omits(f) {
+			b.set(cmp.Or(keys[f], a.Server.Keys[f], string(f)), value)
+		}
+	}
+}
+
+// option is the value of an optional field; ok is false if a does not ask for it.
+func (a Ask) option(f Field) (value any, ok bool) {
+	switch f {
+	case FieldMinTokens, FieldMaxTokens:
+		return a.MaxTokens, true
+	case FieldMaxCompletionTokens: // one that does not know the other name may generate without end
+		return a.MaxTokens, a.Server.Name == ""
+	case FieldTemperature:
+		return 0, true
+	case FieldSeed:
+		return 1, true
+	case FieldCacheSalt:
+		return a.CacheSalt, a.CacheSalt != ""
+	case FieldPriority:
+		return a.Priority, a.Priority != nil
+	case FieldContinuousUsage:
+		return true, !a.Omits(FieldStreamOptions)
+	case fieldThink, fieldStore:
+		return false, true
+	}
+	return true, true
+}
+
+// extra puts the fields that the server type needs in each request.
 func (b body) extra(a Ask) {
 	for key, value := range a.Server.Extra {
 		b.set(key, value)

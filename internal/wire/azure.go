@@ -1,9 +1,9 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
-	"slices"
 )
 
 // azure is Azure's own path to OpenAI's chat completions, where the model is a
@@ -12,15 +12,8 @@ type azure struct{ common }
 
 func (azure) Name() string { return "azure-openai" }
 
-// azureVersion is the version of the API that is asked for unless another is
-// wanted: the latest that is no preview.
-const azureVersion = "2024-10-21"
-
 func (azure) Path(a Ask) string {
-	version := a.Version
-	if version == "" {
-		version = azureVersion
-	}
+	version := cmp.Or(a.Version, "2024-10-21") // the latest that is no preview
 	return "/openai/deployments/" + url.PathEscape(a.Model) + "/chat/completions?api-version=" + url.QueryEscape(version)
 }
 
@@ -35,11 +28,5 @@ func (azure) Fields() []Field {
 	return []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens}
 }
 
-// Body is a chat's without the extensions of vLLM's family.
-func (azure) Body(a Ask) ([]byte, error) {
-	a.Omit = append(slices.Clone(a.Omit),
-		FieldMinTokens, FieldIgnoreEOS, FieldContinuousUsage, FieldCacheSalt, FieldPriority)
-	return json.Marshal(chatBody(a))
-}
-
+func (azure) Body(a Ask) ([]byte, error)        { return json.Marshal(chatBody(a, azure{}.Fields())) }
 func (azure) Decode(data []byte) (Delta, error) { return decodeChunk(data) }

@@ -9,21 +9,15 @@ type completions struct{ common }
 
 func (completions) Name() string      { return "openai-completions" }
 func (completions) Path(a Ask) string { return a.Server.Prefix + "/v1/completions" }
-
-func (completions) Fields() []Field { return extensions() }
+func (completions) Fields() []Field   { return extensions() }
 
 func (completions) Body(a Ask) ([]byte, error) {
-	b := newBody(a)
+	b := openAIBody(a, extensions())
 	b["max_tokens"] = a.MaxTokens
-	b["prompt"] = a.text()
-	if a.IDs != nil {
-		b["prompt"] = a.IDs
-	}
+	b.prompt(a, "prompt", "prompt")
 	return json.Marshal(b)
 }
 
-func (completions) TakesIDs(s Server) bool { return s.IDs }
-
-func (completions) Decode(data []byte) (Delta, error) { return decodeChunk(data) }
-
+func (completions) TakesIDs(s Server) bool               { return s.IDs }
+func (completions) Decode(data []byte) (Delta, error)    { return decodeChunk(data) }
 func (completions) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer() }

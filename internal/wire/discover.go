@@ -103,8 +103,8 @@ func parseInfo(reply []byte) (models []Model, ok bool) {
 	return []Model{{ID: info.ModelID, Owner: "tgi", MaxLen: info.MaxTotal}}, info.MaxInput > 0 || info.MaxTotal > 0
 }
 
-// Rejected returns the fields of a request in d's spelling that a reply of 400
-// or 422 names, the ones in omitted left out: the server does not know them, and
+// Rejected returns the fields of a request of d that a reply of 400
+// or 422 names, without those in omitted: the server does not know them, and
 // may answer a request without them.
 func Rejected(d Dialect, reply []byte, omitted []Field) []Field {
 	var named []Field
@@ -142,13 +142,13 @@ func names(text string, f Field) bool {
 	case f == FieldMaxCompletionTokens && (instead || strings.Contains(text, "too large")):
 		return false
 	}
-	return hasWord(text, string(f)) || slices.ContainsFunc(spellings[f], func(word string) bool { return hasWord(text, word) })
+	return hasWord(text, string(f)) || aliases[f] != "" && hasWord(text, aliases[f])
 }
 
-// spellings are the names that some servers know a field by. The list is only read.
-var spellings = map[Field][]string{
-	FieldMinTokens: {"min_new_tokens"}, // SGLang, LMDeploy
-	FieldCacheSalt: {"extra_key"},      // SGLang
+// aliases are the names that some servers know a field by. The list is only read.
+var aliases = map[Field]string{
+	FieldMinTokens: "min_new_tokens", // SGLang, LMDeploy
+	FieldCacheSalt: "extra_key",      // SGLang
 }
 
 // hasWord reports whether text holds word with no letter, digit or underscore

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,12 +19,7 @@ type ServerError struct {
 
 // Error is the server's own words.
 func (e *ServerError) Error() string {
-	parts := make([]string, 0, 3)
-	for _, s := range []string{e.Type, e.Code, e.Message} {
-		if s != "" {
-			parts = append(parts, s)
-		}
-	}
+	parts := slices.DeleteFunc([]string{e.Type, e.Code, e.Message}, func(s string) bool { return s == "" })
 	if len(parts) == 0 {
 		return "server error without a text"
 	}
@@ -70,18 +66,22 @@ type errorFields struct {
 	Choices   json.RawMessage `json:"choices"`
 }
 
+// itself is the object as an error.
+func (f errorFields) itself() *ServerError {
+	return &ServerError{Type: string(f.Type), Code: string(cmp.Or(f.Code, f.Status)), Message: cut(string(f.Message))}
+}
+
 func (f errorFields) serverError() *ServerError {
-	itself := &ServerError{Type: string(f.Type), Code: string(cmp.Or(f.Code, f.Status)), Message: cut(string(f.Message))}
 	switch {
 	case present(f.Choices) && empty(f.Error):
 	case present(f.Error):
 		return nested(f.Error, string(f.ErrorType))
 	case f.Object == "error", f.Type == "error":
-		return itself
+		return f.itself()
 	case present(f.Detail):
 		return nested(f.Detail, "")
 	case f.Message != "" && f.Code != "" && !present(f.Choices):
-		return itself
+		return f.itself()
 	}
 	return nil
 }
@@ -93,8 +93,8 @@ func nested(raw json.RawMessage, class string) *ServerError {
 	if json.Unmarshal(raw, &f) != nil {
 		return &ServerError{Type: class, Message: cut(unquote(raw))}
 	}
-	e := &ServerError{Type: cmp.Or(string(f.Type), class), Code: string(cmp.Or(f.Code, f.Status)), Message: cut(string(f.Message))}
-	if *e == (ServerError{}) {
+	e := f.itself()
+	if e.Type = cmp.Or(e.Type, class); *e == (ServerError{}) {
 		e.Message = cut(string(raw))
 	}
 	return e
@@ -145,7 +145,7 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// unquote is the string that raw spells, or raw itself if it is no string.
+// unquote is the string in raw, or raw itself if it is no string.
 func unquote(raw []byte) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

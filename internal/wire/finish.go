@@ -22,9 +22,9 @@ var endings = map[string]Ending{
 	"completed": Finished, "max_output_tokens": AtLimit, "failed": Failed, "cancelled": Failed, // Responses
 	"end_turn": Finished, "tool_use": Finished, "pause_turn": Finished, // Anthropic
 	"max_tokens": AtLimit, "model_context_window_exceeded": AtLimit,
-	"eos_token": Finished, "stop_sequence": Finished, endOfText: Finished, // TGI; stop_sequence Anthropic too
-	"eos": Finished, "word": Finished, "limit": AtLimit, truncated: CutShort, // llama-server
-	doneLine:       Finished, // Ollama
+	"eos_token": Finished, "stop_sequence": Finished, "generated_text": Finished, // TGI; stop_sequence Anthropic too
+	"eos": Finished, "word": Finished, "limit": AtLimit, "truncated": CutShort, // llama-server
+	"done":         Finished, // Ollama
 	"length":       AtLimit,
 	"model_length": AtLimit, "complete": Finished, // Mistral; Cohere behind gateways
 	"insufficient_system_resource": Failed, // DeepSeek

@@ -21,7 +21,7 @@ func decode(data []byte, read func(frame []byte) Delta) (d Delta, err error) {
 			d.Err = ParseError(data)
 		}
 		return d, nil
-	case spoken(data):
+	case isComplaint(data):
 		return Delta{Err: &ServerError{Message: Describe(data)}}, nil
 	}
 	if failure := ParseError(data); failure != nil {
@@ -39,8 +39,8 @@ var complaints = []string{
 	"bad gateway", "gateway timeout", "service unavailable", "too many requests",
 }
 
-// spoken reports whether data is an error in plain words.
-func spoken(data []byte) bool {
+// isComplaint reports whether data is an error in plain words.
+func isComplaint(data []byte) bool {
 	const longest = 40
 	start := strings.ToLower(string(data[:min(len(data), longest)]))
 	return slices.ContainsFunc(complaints, func(c string) bool { return strings.HasPrefix(start, c) })

@@ -81,7 +81,7 @@ func stringEnd(data []byte, i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// textIn is what a string spells, in place unless it has escapes; nil for
+// textIn is the text of a string, in place unless it has escapes; nil for
 // anything but a string.
 func textIn(value []byte) []byte {
 	if len(value) == 0 || value[0] != '"' {

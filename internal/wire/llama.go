@@ -18,19 +18,13 @@ func (llama) Fields() []Field {
 
 // Body asks a cold prompt without the cache, which has no salt.
 func (llama) Body(a Ask) ([]byte, error) {
-	b := body{"stream": true, "prompt": a.text(), "n_predict": a.MaxTokens, "cache_prompt": a.CacheSalt == ""}
-	if a.IDs != nil {
-		b["prompt"] = a.IDs
-	}
-	b.put(a, FieldIgnoreEOS, "ignore_eos", true)
-	b.put(a, FieldTemperature, "temperature", 0)
-	b.put(a, FieldSeed, "seed", 1)
-	b.put(a, fieldTimings, "timings_per_token", true)
+	b := body{"stream": true, "n_predict": a.MaxTokens, "cache_prompt": a.CacheSalt == ""}
+	b.prompt(a, "prompt", "prompt")
+	b.options(a, llama{}.Fields(), nil)
 	return json.Marshal(b)
 }
 
-func (llama) TakesIDs(Server) bool { return true }
-
+func (llama) TakesIDs(Server) bool              { return true }
 func (llama) Decode(data []byte) (Delta, error) { return decode(data, readLlama) }
 
 func readLlama(frame []byte) (d Delta) {
@@ -60,9 +54,6 @@ func readLlama(frame []byte) (d Delta) {
 	return d
 }
 
-// truncated is the finish reason of an answer for which the context was too short.
-const truncated = "truncated"
-
 // llamaEnd is why the answer ended: stop_type, or a flag of its own for each reason
 // in older releases.
 func llamaEnd(data []byte) []byte {
@@ -77,8 +68,8 @@ func llamaEnd(data []byte) []byte {
 			}
 		}
 	})
-	if isTrue(member(data, truncated)) {
-		return []byte(truncated)
+	if isTrue(member(data, "truncated")) { // the context was too short
+		return []byte("truncated")
 	}
 	return reason
 }

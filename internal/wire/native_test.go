@@ -58,7 +58,7 @@ func TestDecodeLlama(t *testing.T) {
 		{"the end of an older release", `{"content":"","stop":true,"stopped_eos":false,"stopped_limit":false,"stopped_word":true}`, Delta{Choice: true, Finish: "word"}},
 		{"the end of one that says nothing", `{"content":"","stop":true}`, Delta{Choice: true, Finish: "stop"}},
 		{"an end for no reason", `{"content":"","stop":true,"stop_type":"none"}`, Delta{Choice: true, Finish: "none"}},
-		{"the end of the context", `{"content":"","stop":true,"stop_type":"limit","truncated":true}`, Delta{Choice: true, Finish: truncated}},
+		{"the end of the context", `{"content":"","stop":true,"stop_type":"limit","truncated":true}`, Delta{Choice: true, Finish: "truncated"}},
 		{"an error", `{"error":{"code":500,"message":"m","type":"server_error"}}`, Delta{Err: &ServerError{"server_error", "500", "m"}}},
 	})
 }
@@ -73,7 +73,7 @@ func TestDecodeOllama(t *testing.T) {
 		{"a chat's tool call", `{"message":{"content":"","tool_calls":[{"function":{"name":"f","arguments":{}}}]},"done":false}`, Delta{Choice: true, Text: []byte("f")}},
 		{"the last line", `{"response":"","done":true,"done_reason":"length","prompt_eval_count":9,"eval_count":3}`, Delta{Finish: "length", Usage: Usage{Prompt: Tokens(9), Output: Tokens(3)}}},
 		{"a token in the last line", `{"response":"!","done":true,"done_reason":"stop"}`, Delta{Text: []byte("!"), Finish: "stop"}},
-		{"a last line without a reason", `{"response":"","done":true,"eval_count":3}`, Delta{Finish: doneLine, Usage: Usage{Output: Tokens(3)}}},
+		{"a last line without a reason", `{"response":"","done":true,"eval_count":3}`, Delta{Finish: "done", Usage: Usage{Output: Tokens(3)}}},
 		{"a model loaded, and nothing asked", `{"response":"","done":true,"done_reason":"load"}`, Delta{Finish: "load"}},
 		{"an error", `{"error":"llama runner process has terminated"}`, Delta{Err: &ServerError{Message: "llama runner process has terminated"}}},
 	})

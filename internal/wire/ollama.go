@@ -28,15 +28,9 @@ func (ollama) Body(a Ask) ([]byte, error) {
 		"keep_alive": "30m", "truncate": false, "shift": false,
 	}
 	b.set("options.num_predict", a.MaxTokens)
-	b.put(a, FieldTemperature, "options.temperature", 0)
-	b.put(a, FieldSeed, "options.seed", 1)
-	b.put(a, fieldThink, "think", false)
+	b.options(a, ollama{}.Fields(), map[Field]string{FieldTemperature: "options.temperature", FieldSeed: "options.seed"})
 	return json.Marshal(b)
 }
-
-// doneLine is the finish reason of an answer whose last line tells none, as those
-// of older releases.
-const doneLine = "done"
 
 func (ollama) Decode(data []byte) (Delta, error) { return decode(data, readLine) }
 
@@ -60,8 +54,8 @@ func readLine(frame []byte) (d Delta) {
 		}
 	})
 	if done {
-		d.Choice = false // its counts are those of the whole answer
-		d.Finish = cmp.Or(d.Finish, doneLine)
+		d.Choice = false                    // its counts are those of the whole answer
+		d.Finish = cmp.Or(d.Finish, "done") // older releases tell no reason
 	}
 	return d
 }

@@ -10,29 +10,19 @@ func extensions() []Field {
 	}
 }
 
-// newBody is the part of a request that both endpoints share: the standard keys,
+// openAIBody is the part of a request that both endpoints share: the standard keys,
 // the extensions that vLLM's family of servers knows, and the server's own. Both
 // min_tokens and ignore_eos are needed: vLLM masks the end-of-sequence token only
 // until min_tokens is reached.
-func newBody(a Ask) body {
+func openAIBody(a Ask, optional []Field) body {
 	b := body{"stream": true}
 	if a.Model != "" {
 		b["model"] = a.Model
 	}
-	b.ask(a, FieldMinTokens, "min_tokens", a.MaxTokens)
-	b.ask(a, FieldIgnoreEOS, "ignore_eos", true)
-	b.ask(a, FieldTemperature, "temperature", 0)
-	b.ask(a, FieldSeed, "seed", 1)
-	if !a.Omits(FieldStreamOptions) {
-		b.set("stream_options.include_usage", true)
-		b.ask(a, FieldContinuousUsage, "stream_options.continuous_usage_stats", true)
-	}
-	if a.CacheSalt != "" {
-		b.ask(a, FieldCacheSalt, "cache_salt", a.CacheSalt)
-	}
-	if a.Priority != nil {
-		b.ask(a, FieldPriority, "priority", *a.Priority)
-	}
+	b.options(a, optional, map[Field]string{
+		FieldStreamOptions:   "stream_options.include_usage",
+		FieldContinuousUsage: "stream_options.continuous_usage_stats",
+	})
 	b.extra(a)
 	return b
 }

@@ -20,14 +20,7 @@ func (responses) Body(a Ask) ([]byte, error) {
 	b := inputBody(a)
 	b["stream"] = true
 	b["max_output_tokens"] = a.MaxTokens
-	b.ask(a, FieldTemperature, "temperature", 0)
-	b.ask(a, fieldStore, "store", false)
-	if a.CacheSalt != "" {
-		b.ask(a, FieldCacheSalt, "cache_salt", a.CacheSalt)
-	}
-	if a.Priority != nil {
-		b.ask(a, FieldPriority, "priority", *a.Priority)
-	}
+	b.options(a, responses{}.Fields(), nil)
 	b.extra(a)
 	return json.Marshal(b)
 }
@@ -67,26 +60,14 @@ func readResponse(frame []byte) (d Delta) {
 // addResponse adds what the last event says of the whole answer. vLLM calls the
 // event completed although the status is another.
 func (d *Delta) addResponse(response, event []byte) {
-	status, reason := event, []byte(nil)
-	fields(response, func(key, value []byte) {
-		switch string(key) {
-		case "status":
-			if told := textIn(value); len(told) > 0 {
-				status = told
-			}
-		case "incomplete_details":
-			reason = textIn(member(value, "reason"))
-		case "error":
-			if present(value) {
-				d.Err = nested(value, "")
-			}
-		case "usage":
-			fields(value, d.Usage.add)
-		}
-	})
-	d.finish(status)
+	if failure := member(response, "error"); present(failure) {
+		d.Err = nested(failure, "")
+	}
+	fields(member(response, "usage"), d.Usage.add)
+	d.finish(event)
+	d.finish(textIn(member(response, "status")))
 	if d.Finish == "incomplete" {
-		d.finish(reason)
+		d.finish(textIn(member(member(response, "incomplete_details"), "reason")))
 	}
 }
 

@@ -9,20 +9,19 @@ import (
 	"strings"
 )
 
-// A Server is one kind of server and how it differs from the others that speak
-// its dialects. All there is to know of it is data: see [servers]. The zero
-// value is a server of no known kind, which is asked as vLLM is and corrected by
-// what it rejects.
+// A Server is a type of server and how it differs from the others that serve
+// its dialects. All of it is data: see [servers]. The zero value is a server of
+// unknown type, which is asked as vLLM is and then without what it rejects.
 type Server struct {
 	Name    string // the configuration value and the "server" label
 	Dialect string // that auto takes; empty: openai-chat
 	Prefix  string // of its paths, before "/v1"
 
-	Omit     []Field          // fields that it rejects, or has no use for
-	Spelling map[Field]string // fields that it calls otherwise
-	Extra    map[string]any   // fields of its own that each request has
+	Omit  []Field          // fields that it rejects, or has no use for
+	Keys  map[Field]string // its own names for some fields
+	Extra map[string]any   // fields of its own that each request has
 
-	Tokenize string // kind of its tokenizer route: see [Server.tokenizer]
+	Tokenize string // its tokenizer route: see [tokenizers]
 	IDs      bool   // /v1/completions takes token ids
 	Cached   Claim  // whether it tells how many tokens came from its cache
 	Session  string // header by which its router keeps a session on one replica
@@ -36,8 +35,8 @@ type Server struct {
 	marks []mark
 }
 
-// A Claim is what a kind of server is known to do: some always, some never, some
-// by how they were started.
+// A Claim is what a server type is known to do: some always, some never, some
+// depending on how they were started.
 type Claim string
 
 // The claims.
@@ -48,9 +47,8 @@ const (
 	Optional Claim = "optional"
 )
 
-// HealthPath is where the server says whether it can answer: for most kinds, and
-// where the kind is not known, that of vLLM, SGLang, TGI, llama-server and
-// TensorRT-LLM.
+// HealthPath is where the server says whether it can answer. Most types, and those that are
+// not known, have it where vLLM, SGLang, TGI, llama-server and TensorRT-LLM do.
 func (s Server) HealthPath() string { return cmp.Or(s.Health, "/health") }
 
 // claim is what s does with a field.
@@ -64,25 +62,20 @@ func (s Server) claim(f Field) Claim {
 	return Always
 }
 
-// Exact is whether s can be held to the length of an answer.
+// Exact is whether s enforces the length of an answer.
 func (s Server) Exact() Claim { return s.claim(FieldIgnoreEOS) }
 
-// Continuous is whether s marks usage on every frame.
+// Continuous is whether s sends usage in every frame.
 func (s Server) Continuous() Claim { return s.claim(FieldContinuousUsage) }
 
 // Salted is whether s keeps prompts with different salts apart in its cache.
 func (s Server) Salted() Claim { return s.claim(FieldCacheSalt) }
 
 // TellsCached is whether s tells how many tokens of a prompt were cached.
-func (s Server) TellsCached() Claim {
-	if s.Cached == "" {
-		return Unknown
-	}
-	return s.Cached
-}
+func (s Server) TellsCached() Claim { return cmp.Or(s.Cached, Unknown) }
 
-// Servers returns the names of all known kinds, in the order help texts show
-// them.
+// Servers returns the names of all known server types, in the order help texts
+// show them.
 func Servers() []string {
 	var names []string
 	for _, s := range servers {
@@ -92,17 +85,17 @@ func Servers() []string {
 	return names
 }
 
-// LookupServer returns the kind of that name. The error lists the known names.
+// LookupServer returns the server type of that name. The error lists the known names.
 func LookupServer(name string) (Server, error) {
 	for _, s := range servers {
 		if s.Name == name {
 			return s, nil
 		}
 	}
-	return Server{}, fmt.Errorf("unknown kind of server %q: want one of %s", name, strings.Join(Servers(), ", "))
+	return Server{}, fmt.Errorf("unknown server type %q: want one of %s", name, strings.Join(Servers(), ", "))
 }
 
-// Evidence is what a server's replies tell about its kind.
+// Evidence is what a server's replies tell about its type.
 type Evidence struct {
 	Header  map[string][]string // of the reply to [ModelsPath], canonical keys
 	Models  []byte              // that reply, whatever its status
@@ -114,7 +107,7 @@ type Evidence struct {
 	Get func(path string) []byte
 }
 
-// A mark tells a kind of server from others, by the first of these that is set.
+// A mark tells a server type from others, by the first of these that is set.
 type mark struct {
 	header  string // a header of the model list's reply, which holds word
 	host    string // the host's name, or the end of it after a dot
@@ -125,19 +118,27 @@ type mark struct {
 	word    string // the owner of the first model
 
 	refused bool // only where the model list was refused
-	answers bool // answers bear it as well, or only they: see [RecognizeAnswer]
+	answers bool // responses to requests have it as well, or only they: see [RecognizeAnswer]
 }
 
-// Recognize tells the kind of a server: ok is false if it is none that is known.
+// Recognize tells the type of a server: ok is false if it is none that is known.
 func Recognize(e Evidence) (s Server, ok bool) {
-	for _, s := range servers {
-		for _, m := range s.marks {
-			if m.on(e) {
-				return s, true
-			}
-		}
+	return recognize(func(m mark) bool { return m.on(e) })
+}
+
+// RecognizeAnswer tells the server type by the header of an answer, where that says
+// more than a list of models: a gateway puts its name on answers only.
+func RecognizeAnswer(header map[string][]string) (s Server, ok bool) {
+	return recognize(func(m mark) bool { return m.answers && m.on(Evidence{Header: header}) })
+}
+
+// recognize returns the first server type with a mark that is found.
+func recognize(found func(m mark) bool) (s Server, ok bool) {
+	i := slices.IndexFunc(servers, func(s Server) bool { return slices.ContainsFunc(s.marks, found) })
+	if i < 0 {
+		return Server{}, false
 	}
-	return Server{}, false
+	return servers[i], true
 }
 
 // on reports whether a server bears the mark.
@@ -159,19 +160,6 @@ func (m mark) on(e Evidence) bool {
 		return bytes.Contains(e.Get(m.path), []byte(m.word))
 	}
 	return !e.Refused && ownedBy(e.Models, m.word)
-}
-
-// RecognizeAnswer tells the server type by the header of an answer, where that says
-// more than a list of models: a gateway puts its name on answers only.
-func RecognizeAnswer(header map[string][]string) (s Server, ok bool) {
-	for _, s := range servers {
-		for _, m := range s.marks {
-			if m.answers && m.on(Evidence{Header: header}) {
-				return s, true
-			}
-		}
-	}
-	return Server{}, false
 }
 
 // hasEntry reports whether the first model of a list has a key.

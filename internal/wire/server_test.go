@@ -87,12 +87,12 @@ func TestServers(t *testing.T) {
 	for _, s := range servers {
 		for _, f := range s.Omit {
 			if !slices.Contains(known, f) {
-				t.Errorf("%s omits %s, which nobody sends", s.Name, f)
+				t.Errorf("%s omits %s, which no dialect sends", s.Name, f)
 			}
 		}
-		for f := range s.Spelling {
+		for f := range s.Keys {
 			if !slices.Contains(known, f) || slices.Contains(s.Omit, f) {
-				t.Errorf("%s spells %s, which it is not sent", s.Name, f)
+				t.Errorf("%s names %s, which it is not sent", s.Name, f)
 			}
 		}
 		if s.Cached == "" || s.Tokenize == "" || len(s.marks) == 0 {

@@ -1,17 +1,21 @@
 package wire
 
-// What is known of each kind of server, by what it is told from the others, and
-// where that was read. Recognition takes the first that fits, so what stands
-// before another (a router before vLLM) comes before it. The list is only read.
+import "slices"
+
+// standardOnly are the extensions to OpenAI's API, for servers without them.
+var standardOnly = []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority}
+
+// What is known of each server type, by what it is told from the others, and where
+// that was read. Recognition takes the first that fits, so a router before vLLM comes
+// before vLLM. The list is only read.
 //
-// A field that a kind merely ignores is omitted as well: then a person can see
-// in a captured request what the server was asked, and what it can be held to.
+// A field that a type merely ignores is omitted as well: then a captured request shows
+// what the server was asked, and what it can enforce.
 var servers = []Server{
 	{
 		// https://docs.litellm.ai/docs/proxy/response_headers
 		// Its /health asks every model something, at its owner's cost: https://docs.litellm.ai/docs/proxy/health
-		Name: "litellm", Health: "/health/readiness",
-		Omit:   []Field{FieldContinuousUsage},
+		Name: "litellm", Health: "/health/readiness", Omit: []Field{FieldContinuousUsage},
 		Extra:  map[string]any{"cache.no-cache": true}, // else its response cache may answer
 		Cached: Unknown, Tokenize: tokenizeNone,
 		Note: "retries and fallbacks of the gateway are invisible in the answer: they look like a slow first token",
@@ -22,33 +26,26 @@ var servers = []Server{
 	},
 	{
 		// https://openrouter.ai/docs/api-reference/overview
-		Name:   "openrouter",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
-		Cached: Always, Tokenize: tokenizeNone,
+		Name: "openrouter", Omit: standardOnly, Cached: Always, Tokenize: tokenizeNone,
 		Note:  "the provider behind the router may vary from probe to probe: pin it in the account's routing preferences",
 		marks: []mark{{entry: "supported_parameters"}},
 	},
 	{
 		// https://learn.microsoft.com/azure/ai-foundry/openai/reference
-		Name: "azure-openai", Dialect: "azure-openai",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
-		Cached: Always, Tokenize: tokenizeNone,
+		Name: "azure-openai", Dialect: "azure-openai", Omit: standardOnly, Cached: Always, Tokenize: tokenizeNone,
 		Note:  "its default content filter releases text in bursts: chunk gaps are the filter's",
 		marks: []mark{{header: "Apim-Request-Id", refused: true}, {header: "X-Ms-Region", refused: true}, {refusal: `"code":"404","message":"Resourcenotfound"`}},
 	},
 	{
 		// https://docs.anthropic.com/en/api/models-list, https://docs.anthropic.com/en/api/errors
-		Name: "anthropic", Dialect: "anthropic",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
-		Cached: Always, Tokenize: tokenizeNone,
+		Name: "anthropic", Dialect: "anthropic", Omit: standardOnly, Cached: Always, Tokenize: tokenizeNone,
 		Note:  "a frame carries many tokens: TPOT is right, ITL is silent",
 		List:  ModelList{"GET", ModelsPath, ParseModels}, // with its own header
 		marks: []mark{{entry: "display_name"}, {header: "Anthropic-Organization-Id"}, {refusal: `"type":"error"`}},
 	},
 	{
 		// https://github.com/openai/openai-openapi
-		Name:   "openai",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority, FieldMaxTokens},
+		Name: "openai", Omit: append(slices.Clone(standardOnly), FieldMaxTokens),
 		Extra:  map[string]any{"stream_options.include_obfuscation": false}, // padding of each frame
 		Cached: Always, Tokenize: tokenizeNone,
 		marks: []mark{
@@ -58,17 +55,14 @@ var servers = []Server{
 	},
 	{
 		// https://github.com/ollama/ollama/blob/main/openai/openai.go
-		Name: "ollama", Dialect: "ollama",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
-		Cached: Never, Tokenize: tokenizeNone,
+		Name: "ollama", Dialect: "ollama", Omit: standardOnly, Cached: Never, Tokenize: tokenizeNone,
 		Note:    "a model that is not resident is loaded within the first probe's TTFT",
 		Version: "/api/version",
 		marks:   []mark{{word: "library"}},
 	},
 	{
 		// https://github.com/ggml-org/llama.cpp/tree/master/tools/server
-		Name:   "llama-server",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldPriority},
+		Name: "llama-server", Omit: []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldPriority},
 		Extra:  map[string]any{"cache_prompt": false, "timings_per_token": true},
 		Cached: Always, Tokenize: tokenizeLlama, IDs: true,
 		Note:  "a probe occupies one of its slots, and evicts that slot's cache",
@@ -77,92 +71,72 @@ var servers = []Server{
 	{
 		// https://github.com/abetlen/llama-cpp-python/tree/main/llama_cpp/server: it copies OpenAI's headers, and does not
 		// know max_completion_tokens.
-		Name: "llama-cpp-python", Dialect: "openai-completions", Health: ModelsPath,
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
-		Cached: Never, Tokenize: tokenizeExtras,
+		Name: "llama-cpp-python", Dialect: "openai-completions", Health: ModelsPath, Omit: standardOnly, Cached: Never, Tokenize: tokenizeExtras,
 		Note:  "its streams tell no token counts: no TPOT, no ITL; unless told not to (interrupt_requests), it breaks off the answer under way for a new request",
 		marks: []mark{{word: "me"}},
 	},
 	{
 		// https://github.com/sgl-project/sglang/tree/main/python/sglang/srt/entrypoints/openai
-		Name:   "sglang",
-		Cached: Optional, Tokenize: tokenizePrompt, IDs: true,
+		Name: "sglang", Cached: Optional, Tokenize: tokenizePrompt, IDs: true,
 		marks: []mark{{word: "sglang"}},
 	},
 	{
 		// https://github.com/InternLM/lmdeploy/tree/main/lmdeploy/serve/openai
-		Name:     "lmdeploy",
-		Omit:     []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority},
-		Spelling: map[Field]string{FieldMinTokens: "min_new_tokens"},
-		Extra:    map[string]any{"return_token_ids": true},
-		Cached:   Always, Tokenize: encodeLMDeploy, IDs: true,
+		Name: "lmdeploy", Omit: []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority},
+		Keys:   map[Field]string{FieldMinTokens: "min_new_tokens"},
+		Extra:  map[string]any{"return_token_ids": true},
+		Cached: Always, Tokenize: encodeLMDeploy, IDs: true,
 		marks: []mark{{word: "lmdeploy"}},
 	},
 	{
 		// https://github.com/NVIDIA/TensorRT-LLM/tree/main/tensorrt_llm/serve: a key that it does not know fails the
 		// request, and releases differ in whether they know cache_salt.
-		Name:   "trtllm",
-		Omit:   []Field{FieldCacheSalt, FieldPriority},
-		Cached: Always, Tokenize: tokenizeNone, IDs: true,
-		Version: "/version",
-		marks:   []mark{{word: "tensorrt_llm"}},
+		Name: "trtllm", Omit: []Field{FieldCacheSalt, FieldPriority}, Cached: Always, Tokenize: tokenizeNone, IDs: true, Version: "/version",
+		marks: []mark{{word: "tensorrt_llm"}},
 	},
 	{
 		// https://github.com/ai-dynamo/dynamo, docs of nvext
-		Name:     "dynamo",
-		Omit:     []Field{FieldPriority},
-		Spelling: map[Field]string{FieldCacheSalt: "nvext.cache_salt"},
-		Cached:   Unknown, Tokenize: tokenizeNone,
+		Name: "dynamo", Omit: []Field{FieldPriority},
+		Keys:   map[Field]string{FieldCacheSalt: "nvext.cache_salt"},
+		Cached: Unknown, Tokenize: tokenizeNone,
 		marks: []mark{{word: "nvidia"}},
 	},
 	{
 		// https://docs.ray.io/en/latest/serve/llm/: 50 ms by default, see ray-project/ray#59681
-		Name:   "ray-serve",
-		Cached: Optional, Tokenize: tokenizePrompt, IDs: true,
+		Name: "ray-serve", Cached: Optional, Tokenize: tokenizePrompt, IDs: true,
 		Note:  "tokens are released every 50 ms (stream_batching_interval_ms): chunk gaps are that timer's, TPOT is right",
 		marks: []mark{{entry: "rayllm_metadata"}, {entry: "metadata.max_request_context_length"}, {entry: "metadata.input_modality"}},
 	},
 	{
 		// https://kserve.github.io: OpenAI under a prefix of its own
-		Name: "kserve", Prefix: "/openai",
-		Cached: Unknown, Tokenize: tokenizeNone,
+		Name: "kserve", Prefix: "/openai", Cached: Unknown, Tokenize: tokenizeNone,
 		marks: []mark{{prefix: "/openai"}},
 	},
 	{
 		// https://docs.nvidia.com/nim/large-language-models
-		Name:   "nim",
-		Cached: Optional, Tokenize: tokenizeVLLM, IDs: true,
-		Version: "/version",
-		marks:   []mark{{path: "/v1/metadata", word: `"modelInfo"`}},
+		Name: "nim", Cached: Optional, Tokenize: tokenizeVLLM, IDs: true, Version: "/version",
+		marks: []mark{{path: "/v1/metadata", word: `"modelInfo"`}},
 	},
 	{
 		// https://github.com/vllm-project/production-stack/tree/main/src/vllm_router
-		Name:   "production-stack",
-		Cached: Optional, Tokenize: tokenizeVLLM, IDs: true, Session: "x-user-id",
-		Version: "/version",
-		marks:   []mark{{path: "/engines", word: "["}},
+		Name: "production-stack", Cached: Optional, Tokenize: tokenizeVLLM, IDs: true, Session: "x-user-id", Version: "/version",
+		marks: []mark{{path: "/engines", word: "["}},
 	},
 	{
 		// https://github.com/vllm-project/vllm/tree/main/vllm/entrypoints/openai
-		Name:   "vllm",
-		Cached: Optional, Tokenize: tokenizeVLLM, IDs: true,
-		Version: "/version",
-		marks:   []mark{{word: "vllm"}},
+		Name: "vllm", Cached: Optional, Tokenize: tokenizeVLLM, IDs: true, Version: "/version",
+		marks: []mark{{word: "vllm"}},
 	},
 	{
 		// https://github.com/huggingface/text-generation-inference/tree/main/router
-		Name: "tgi", Dialect: "tgi",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority},
-		Cached: Never, Tokenize: tokenizeTGI,
+		Name: "tgi", Dialect: "tgi", Omit: standardOnly, Cached: Never, Tokenize: tokenizeTGI,
 		List:    ModelList{"GET", InfoPath, parseInfo},
 		Version: InfoPath,
 		marks:   []mark{{path: InfoPath, word: `"max_total_tokens"`}, {path: InfoPath, word: `"max_input_tokens"`}},
 	},
 	{
 		// https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md
-		Name: "triton", Dialect: "triton",
-		Omit:   []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority},
-		Cached: Never, Tokenize: tokenizeNone,
+		Name: "triton", Dialect: "triton", Omit: []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority}, Cached: Never, Tokenize: tokenizeNone,
 		List:    ModelList{"POST", "/v2/repository/index", parseRepository},
 		Version: "/v2",
 		marks:   []mark{{path: "/v2", word: `"triton"`}},

@@ -17,26 +17,19 @@ func (sglang) Fields() []Field {
 // Body asks with extra_key, which keeps prompts apart in the cache: cache_salt
 // is a word of the OpenAI endpoints only, and joined with it there.
 func (sglang) Body(a Ask) ([]byte, error) {
-	b := body{"stream": true, "text": a.text()}
-	if a.IDs != nil {
-		delete(b, "text")
-		b["input_ids"] = a.IDs
-	}
+	b := body{"stream": true}
+	b.prompt(a, "text", "input_ids")
 	b.set("sampling_params.max_new_tokens", a.MaxTokens)
-	b.put(a, FieldMinTokens, "sampling_params.min_new_tokens", a.MaxTokens)
-	b.put(a, FieldIgnoreEOS, "sampling_params.ignore_eos", true)
-	b.put(a, FieldTemperature, "sampling_params.temperature", 0)
-	if a.CacheSalt != "" {
-		b.put(a, FieldCacheSalt, "extra_key", a.CacheSalt)
-	}
-	if a.Priority != nil {
-		b.put(a, FieldPriority, "priority", *a.Priority)
-	}
+	b.options(a, sglang{}.Fields(), map[Field]string{
+		FieldMinTokens:   "sampling_params.min_new_tokens",
+		FieldIgnoreEOS:   "sampling_params.ignore_eos",
+		FieldTemperature: "sampling_params.temperature",
+		FieldCacheSalt:   "extra_key",
+	})
 	return json.Marshal(b)
 }
 
-func (sglang) TakesIDs(Server) bool { return true }
-
+func (sglang) TakesIDs(Server) bool              { return true }
 func (sglang) Decode(data []byte) (Delta, error) { return decode(data, readSGLang) }
 
 func readSGLang(frame []byte) (d Delta) {

@@ -9,30 +9,13 @@ type tgi struct{ common }
 
 func (tgi) Name() string    { return "tgi" }
 func (tgi) Path(Ask) string { return "/generate_stream" }
-
 func (tgi) Fields() []Field { return []Field{FieldDetails} }
 
-type tgiRequest struct {
-	Inputs     string        `json:"inputs"`
-	Parameters tgiParameters `json:"parameters"`
-}
-
-type tgiParameters struct {
-	MaxNewTokens int  `json:"max_new_tokens"`
-	DoSample     bool `json:"do_sample"`
-	Details      bool `json:"details,omitempty"`
-}
-
 func (tgi) Body(a Ask) ([]byte, error) {
-	return json.Marshal(tgiRequest{
-		Inputs:     a.text(),
-		Parameters: tgiParameters{MaxNewTokens: a.MaxTokens, Details: !a.Omits(FieldDetails)},
-	})
+	p := body{"max_new_tokens": a.MaxTokens, "do_sample": false}
+	p.options(a, tgi{}.Fields(), nil)
+	return json.Marshal(body{"inputs": a.text(), "parameters": p})
 }
-
-// endOfText is the finish reason of an answer whose last frame tells no
-// details: that frame has generated_text, and that is its end.
-const endOfText = "generated_text"
 
 func (tgi) Decode(data []byte) (Delta, error) { return decode(data, readTGI) }
 
@@ -46,9 +29,9 @@ func readTGI(frame []byte) (d Delta) {
 					d.Text = textIn(value)
 				}
 			})
-		case "generated_text":
+		case "generated_text": // in the last frame: its end if that tells no details
 			if textIn(value) != nil && d.Finish == "" {
-				d.Finish = endOfText
+				d.finish(key)
 			}
 		case "details":
 			fields(value, d.Usage.add)

@@ -6,7 +6,7 @@ import (
 )
 
 // triton is the generate extension of NVIDIA's Triton Inference Server. One
-// spelling serves the models of TensorRT-LLM and the vLLM backend: of what lies in
+// request serves the models of TensorRT-LLM and the vLLM backend: of what lies in
 // "parameters", Triton hands the names that the model has as inputs over as
 // tensors, and all others as parameters of the request, which the vLLM backend
 // takes for sampling parameters and TensorRT-LLM leaves alone
@@ -45,12 +45,7 @@ func (triton) Fields() []Field {
 
 func (triton) Body(a Ask) ([]byte, error) {
 	p := body{"stream": true, "max_tokens": a.MaxTokens}
-	p.put(a, FieldMinTokens, "min_tokens", a.MaxTokens)
-	p.put(a, FieldIgnoreEOS, "ignore_eos", true)
-	p.put(a, FieldTemperature, "temperature", 0)
-	for _, f := range []Field{fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens} {
-		p.put(a, f, string(f), true)
-	}
+	p.options(a, triton{}.Fields(), nil)
 	return json.Marshal(body{"text_input": a.text(), "parameters": p})
 }
 

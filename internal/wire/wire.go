@@ -1,4 +1,4 @@
-// Package wire knows how inference servers spell a streamed completion: the
+// Package wire knows the APIs of inference servers for a streamed completion: the
 // request body that asks for one, and what each frame of the answer says. It is
 // a pure codec: no clock, no network, no configuration.
 package wire
@@ -35,7 +35,7 @@ type Delta struct {
 	Err       *ServerError // what the server reported in-band; nil if nothing
 }
 
-// A Dialect is one family of servers' spelling. Implementations are stateless
+// A Dialect is an API that a family of servers has. Implementations are stateless
 // values, safe for concurrent use.
 type Dialect interface {
 	Name() string               // the configuration value and the "api" label
@@ -68,13 +68,12 @@ type Dialect interface {
 // common is what most dialects do alike.
 type common struct{}
 
-func (common) Header(key, _ string) map[string]string { return bearer(key) }
-func (common) Tokenizer(Server) (Tokenizer, bool)     { return Tokenizer{}, false }
-func (common) TakesIDs(Server) bool                   { return false }
-func (common) Finishes() bool                         { return true }
+func (common) Tokenizer(Server) (Tokenizer, bool) { return Tokenizer{}, false }
+func (common) TakesIDs(Server) bool               { return false }
+func (common) Finishes() bool                     { return true }
 
-// bearer is the header with a key that most APIs want.
-func bearer(key string) map[string]string {
+// Header is the key as most APIs want it.
+func (common) Header(key, _ string) map[string]string {
 	if key == "" {
 		return nil
 	}
@@ -109,7 +108,7 @@ func Lookup(name string) (Dialect, error) {
 // followed by "/chat/completions". Only a base without a path, or with nothing but
 // KServe's "/openai", may lack "/v1". Anthropic's clients add it to every base.
 func URL(base, path string) string {
-	root := Root(base)
+	root := strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1")
 	deployment, onDeployment := strings.CutPrefix(path, openAIPrefix+"/deployments/")
 	switch {
 	case onDeployment && strings.Contains(root, openAIPrefix+"/deployments/"): // the base names it already
@@ -143,8 +142,3 @@ func At(base, path, dialects string) string {
 
 // openAIPrefix is before the paths of some servers, in the base URL or not.
 const openAIPrefix = "/openai"
-
-// Root is the base URL without a final slash or "/v1".
-func Root(base string) string {
-	return strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1")
-}

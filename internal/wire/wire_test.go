@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestURL(t *testing.T) {
@@ -55,10 +54,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestDecodeChat(t *testing.T) {
-	tests := []struct {
-		name, frame string
-		want        Delta
-	}{
+	checkFrames(t, chat{}, []frameCase{
 		{"a role frame", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, Delta{Choice: true, Role: true}},
 		{"a role frame with the ids of a token", `{"choices":[{"delta":{"role":"assistant","content":""},"token_ids":[7]}]}`, Delta{Choice: true, Tokens: 1}},
 		{"content", `{"choices":[{"delta":{"content":"hi"}}]}`, Delta{Choice: true, Text: []byte("hi")}},
@@ -96,32 +92,17 @@ func TestDecodeChat(t *testing.T) {
 		{"an error", `{"error":{"message":"m","type":"t","code":500}}`, Delta{Err: &ServerError{Type: "t", Code: "500", Message: "m"}}},
 		{"an error beside a choice", `{"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":429,"message":"m"}}`, Delta{Choice: true, Finish: "error", Err: &ServerError{Code: "429", Message: "m"}}},
 		{"a null error is none", `{"choices":[{"delta":{"content":"x"}}],"error":null}`, Delta{Choice: true, Text: []byte("x")}},
-	}
-	for _, test := range tests {
-		got, err := chat{}.Decode([]byte(test.frame))
-		if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", test.name, err, diff)
-		}
-	}
+	})
 }
 
 func TestDecodeTGI(t *testing.T) {
-	tests := []struct {
-		name, frame string
-		want        Delta
-	}{
+	checkFrames(t, tgi{}, []frameCase{
 		{"a token", `{"index":1,"token":{"id":5,"text":" hi","logprob":-1,"special":false},"generated_text":null,"details":null}`, Delta{Choice: true, Text: []byte(" hi"), Tokens: 1}},
 		{"an incomplete character", `{"token":{"id":5,"text":""}}`, Delta{Choice: true, Tokens: 1}},
 		{"the last token", `{"token":{"id":5,"text":"."},"generated_text":"hi.","details":{"finish_reason":"length","generated_tokens":9,"input_length":80}}`, Delta{Choice: true, Text: []byte("."), Tokens: 1, Finish: "length", Usage: Usage{Prompt: Tokens(80), Output: Tokens(9)}}},
-		{"the last token without details", `{"token":{"id":5,"text":"."},"generated_text":"hi."}`, Delta{Choice: true, Text: []byte("."), Tokens: 1, Finish: endOfText}},
+		{"the last token without details", `{"token":{"id":5,"text":"."},"generated_text":"hi."}`, Delta{Choice: true, Text: []byte("."), Tokens: 1, Finish: "generated_text"}},
 		{"an overload", `{"error":"Model is overloaded","error_type":"overloaded"}`, Delta{Err: &ServerError{Type: "overloaded", Message: "Model is overloaded"}}},
-	}
-	for _, test := range tests {
-		got, err := tgi{}.Decode([]byte(test.frame))
-		if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" || err != nil {
-			t.Errorf("%s: %v (-want +got):\n%s", test.name, err, diff)
-		}
-	}
+	})
 }
 
 func TestDecodeRefusesWhatIsNoFrame(t *testing.T) {

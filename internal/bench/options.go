@@ -1,0 +1,179 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/schedule"
+)
+
+// Options are what a bench was asked to do, but for the configuration. The zero value
+// of a field means that it was not given.
+type Options struct {
+	Requests    int
+	Duration    time.Duration
+	Concurrency int
+	Ladder      []int
+	Unpaced     bool // requests do not begin by the clock
+
+	Every  time.Duration // between blocks of a comparison under way; 0 for none
+	Format string        // one of [report.Formats]
+	Plot   string        // file of the picture; empty: none
+}
+
+// defaultRequests is how many requests there are by default: a comparison of so many
+// rounds can show a difference.
+const defaultRequests = 10
+
+// Loads are the steps, by the plan of a group unless they have no clock.
+//
+// A ladder is so many requests at once in each step; or, where their number or the time
+// is given as well, a closed loop of that concurrency.
+func (o Options) Loads(plan schedule.Plan) []Load {
+	l := Load{Requests: o.Requests, Limit: o.Duration, Concurrency: o.Concurrency}
+	open := l.Requests == 0 && l.Limit == 0 // nothing says how many requests there are
+	if len(o.Ladder) == 0 {
+		if !o.Unpaced {
+			l.Plan = plan
+		}
+		if open {
+			l.Requests = defaultRequests * max(1, o.Concurrency)
+		}
+		return []Load{l}
+	}
+	var loads []Load
+	for _, n := range o.Ladder {
+		l.Concurrency = n
+		if open {
+			l.Concurrency, l.Requests = 0, n
+		}
+		loads = append(loads, l)
+	}
+	return loads
+}
+
+// A Plan is what a bench does, validated.
+type Plan struct {
+	Options
+	Lengths []*config.Config // one for each length of a prompt
+}
+
+// Parse makes a plan of options and of settings, by their names as in
+// [config.Options], for targets given as urls. changed reports whether a flag was given,
+// load reads the configuration. What is wrong is returned as [config.Problems], all of it.
+func Parse(o Options, changed func(flag string) bool, settings map[string]string, urls []string, load func(settings map[string]string) (*config.Config, error)) (*Plan, error) {
+	settings = maps.Clone(settings)
+	problems := append(o.check(changed), report.CheckOutput(o.Format, o.Plot)...)
+	if settings["QPS"] == "inf" {
+		o.Unpaced = true
+		delete(settings, "QPS")
+	}
+	qps, paced := settings["QPS"]
+	o.Unpaced = o.Unpaced || !paced && o.Concurrency > 0
+	problems = append(problems, o.checkPace(qps, paced)...)
+	several := len(urls) > 1 || strings.Contains(strings.Join(urls, ""), "dns+http")
+	if _, grouped := settings["GROUP"]; several && !grouped {
+		settings["GROUP"] = "bench"
+	}
+	p := &Plan{Options: o}
+	lengths := settings["PROMPT_TOKENS"]
+	for tokens := range strings.SplitSeq(lengths, ",") {
+		if tokens = strings.TrimSpace(tokens); tokens == "" && lengths != "" {
+			problems = append(problems, config.Problem{Place: config.FlagPlace("prompt-tokens", lengths), Text: "a length is missing", Hint: "want lengths with commas between them, for example 80,10000"})
+			continue
+		}
+		if settings["PROMPT_TOKENS"] = tokens; tokens == "" {
+			delete(settings, "PROMPT_TOKENS")
+		}
+		c, err := load(settings)
+		if wrong, ok := errors.AsType[config.Problems](err); ok {
+			for _, w := range wrong {
+				if !slices.Contains(problems, w) { // those of every length are said once
+					problems = append(problems, w)
+				}
+			}
+		} else if err != nil && problems == nil {
+			return nil, err
+		} else if err == nil {
+			o.limit(c)
+			p.Lengths = append(p.Lengths, c)
+		}
+	}
+	if problems != nil {
+		return nil, problems
+	}
+	return p, nil
+}
+
+// limit makes the targets take the load that was asked for, also where it is too much.
+func (o Options) limit(c *config.Config) {
+	for i := range c.Targets {
+		t := &c.Targets[i]
+		t.BackoffLimit = 0
+		if t.MaxInFlight = o.Concurrency; o.Concurrency == 0 || len(o.Ladder) > 0 {
+			t.MaxInFlight = math.MaxInt
+		}
+	}
+}
+
+// check finds what is wrong with the flags one by one.
+func (o Options) check(changed func(flag string) bool) (problems config.Problems) {
+	wrong := func(flag string, value any, text, hint string) {
+		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
+	}
+	if changed("requests") && o.Requests < 1 {
+		wrong("requests", o.Requests, "must be at least 1", "want a number of requests, for example 100")
+	}
+	if changed("duration") && o.Duration <= 0 {
+		wrong("duration", o.Duration, "must be above 0", "want a duration with its unit, for example 5m")
+	}
+	if changed("concurrency") && o.Concurrency < 1 {
+		wrong("concurrency", o.Concurrency, "must be at least 1", "want a number of requests, for example 8")
+	}
+	if o.Every < 0 || o.Every > 0 && o.Every < time.Second {
+		wrong("every", o.Every, "must be at least 1s, or 0 for no blocks", "want a duration with its unit, for example 30s")
+	}
+	if slices.ContainsFunc(o.Ladder, func(n int) bool { return n < 1 }) {
+		var steps []string
+		for _, n := range o.Ladder {
+			steps = append(steps, strconv.Itoa(n))
+		}
+		wrong("ladder", strings.Join(steps, ","), "each step must be at least 1", "want numbers of requests, for example 1,2,4,8")
+	}
+	return problems
+}
+
+// checkPace finds flags that exclude each other.
+func (o Options) checkPace(qps string, paced bool) (problems config.Problems) {
+	wrong := func(flag string, value any, text, hint string) {
+		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
+	}
+	ladder := len(o.Ladder) > 0
+	if ladder && paced {
+		wrong("qps", qps, "a ladder has no rate: each of its steps is a number of requests at once", "leave it out, or say inf")
+	}
+	if ladder && o.Concurrency > 0 {
+		wrong("concurrency", o.Concurrency, "the steps of a ladder are its concurrency", "leave it out")
+	}
+	if !ladder && o.Unpaced && o.Concurrency == 0 && o.Requests == 0 {
+		wrong("qps", "inf", "needs --requests or --concurrency", "add one of them")
+	}
+	return problems
+}
+
+// title says in a line what is run.
+func (p *Plan) title() string {
+	var names []string
+	for _, t := range p.Lengths[0].Targets {
+		names = append(names, t.Name)
+	}
+	return fmt.Sprintf("prober bench: %s", strings.Join(names, ", "))
+}

@@ -1,0 +1,235 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// ErrFailed is returned when it was already said what failed.
+var ErrFailed = errors.New("failed")
+
+// exportLimit is how long the last export over OTLP may take.
+const exportLimit = 5 * time.Second
+
+// Setup is what a run works with.
+type Setup struct {
+	Plan      *Plan
+	Assets    *engine.Assets    // through which the plan's configurations were read
+	Dial      probe.Dial        // how targets are reached; nil: over the network
+	Observers *engine.Observers // that export over OTLP; nil: nothing is exported
+	Version   string            // ours
+	Screen    *report.Screen
+	Out       io.Writer // for the document at the end
+}
+
+// A run is a bench under way.
+type run struct {
+	Setup
+	document report.Document
+	drawn    []report.Sample // for the picture of a run of one step
+	steps    int             // of all lengths and groups
+	step     int             // the one under way, from 1
+	before   []*engine.Job   // of the length before
+	budgets  engine.Budgets
+}
+
+func newRun(s Setup) *run {
+	return &run{Setup: s, budgets: engine.Budgets{}, document: report.Document{Source: "prober bench", Started: time.Now()}}
+}
+
+// Run runs a bench until its end or ctx's, and prints what was measured in either
+// case. The error is [ErrFailed] if no request succeeded, a group did not answer or ctx
+// ended the run.
+func Run(ctx context.Context, s Setup) error {
+	r := newRun(s)
+	err := r.all(ctx)
+	if err != nil && !errors.Is(err, ErrFailed) {
+		r.document.Warnings = append(r.document.Warnings, err.Error())
+	}
+	if r.Observers != nil {
+		r.Observers.Export(ctx, exportLimit)
+	}
+	if ctx.Err() != nil {
+		r.Screen.Note("interrupted: the results are those until now")
+		r.document.Warnings = append(r.document.Warnings, "the run was interrupted")
+		err = errors.Join(err, ErrFailed)
+	}
+	if failure := r.finish(); failure != nil {
+		return failure
+	}
+	return err
+}
+
+// all runs every length and group.
+func (r *run) all(ctx context.Context) (failed error) {
+	for _, c := range r.Plan.Lengths {
+		jobs, err := r.assemble(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			err := r.job(ctx, j)
+			j.Close()
+			if ctx.Err() != nil || err != nil && !errors.Is(err, ErrFailed) {
+				return err
+			}
+			failed = errors.Join(failed, err) // a group that does not answer does not stop the others
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	if slices.ContainsFunc(r.document.Summaries, func(s report.Summary) bool { return s.Succeeded() > 0 }) {
+		return nil
+	}
+	r.Screen.Note("no request succeeded")
+	for _, s := range r.document.Summaries {
+		for _, f := range s.Failures {
+			r.noteFailure(s.Target, fmt.Sprintf("%s (%d times): %s", f.Outcome, f.Requests, f.Error), f.Hint)
+		}
+	}
+	return ErrFailed
+}
+
+// assemble makes the jobs of one length. They know of their servers what those of the
+// length before learned.
+func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, error) {
+	c.Targets = engine.Present(ctx, c)
+	jobs, err := engine.Assemble(c.Targets, r.Assets, r.Dial, r.Version)
+	if err != nil {
+		return nil, err
+	}
+	for i, j := range jobs {
+		if i < len(r.before) {
+			j.Inherit(r.before[i])
+		}
+		r.budgets.Give(j)
+	}
+	r.before, r.steps = jobs, len(r.Plan.Lengths)*len(jobs)*max(1, len(r.Plan.Ladder))
+	for _, warning := range c.Warnings {
+		r.Screen.Note("warning: " + warning)
+	}
+	return jobs, nil
+}
+
+// noteFailure says how requests of a target failed, and what to do.
+func (r *run) noteFailure(target, how, hint string) {
+	r.Screen.Note(target + ": " + how)
+	if hint != "" {
+		r.Screen.Note("  " + hint)
+	}
+}
+
+// job runs every step of a group.
+func (r *run) job(ctx context.Context, j *engine.Job) error {
+	next, err := r.warmUp(ctx, j)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	for lead, load := range r.Plan.Loads(j.Plan) {
+		r.step++
+		t := newTally(j, load, r)
+		next = NewStep(j.Group(t), load, j.FitAhead, t.begin, t.end).Run(ctx, next, lead%len(j.Targets))
+		t.finish()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// warmUp asks the targets until the prompt's length is exact, once at least, and
+// returns the round after. These requests are not counted: they show what the servers
+// are, and what they reject. The error is [ErrFailed] if none is answered.
+func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error) {
+	first, length := j.Targets[0], ""
+	if j.Prompts.Workload != prompt.Dataset {
+		length = "prompts of " + report.Grouped(first.PromptTokens) + " tokens, "
+	}
+	r.Screen.Note(fmt.Sprintf("warm-up: %snot counted (at most %v each)", length, first.Timeout))
+	results, next, err := j.Once(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return next, nil
+	case err != nil:
+		return 0, err
+	}
+	answered := false
+	for _, result := range results {
+		if result.Outcome == probe.OK {
+			answered = true
+			continue
+		}
+		r.noteFailure(result.Target, report.Failure(result), report.Hint(result))
+	}
+	if !answered {
+		r.Screen.Note("no target answers: there is nothing to measure")
+		r.nothingMeasured(j, results)
+		return 0, ErrFailed
+	}
+	if off, known := j.Off(); known && off != 0 && length != "" {
+		r.Screen.Note(engine.OffNote(off, first))
+	}
+	return next, nil
+}
+
+// nothingMeasured puts a summary of no requests into the document for each target of j,
+// with how its warm-up failed, so that the document says why there is nothing.
+func (r *run) nothingMeasured(j *engine.Job, results []*probe.Result) {
+	for _, t := range j.Targets {
+		s := report.Summary{Target: t.Name, Load: "warm-up", PromptTokens: askedTokens(t)}
+		var samples []report.Sample
+		for _, result := range results {
+			if result.Target == t.Name {
+				samples = append(samples, report.SampleOf(result))
+				s.Warnings = append(s.Warnings, "the warm-up failed, so that nothing was measured: "+report.Failure(result))
+			}
+		}
+		s.Failures = report.FailuresOf(samples)
+		r.document.Summaries = append(r.document.Summaries, s)
+	}
+}
+
+// askedTokens is the length of the prompts of t; 0 for a data set, where each has its own.
+func askedTokens(t config.Target) int {
+	if t.Prompt == string(prompt.Dataset) {
+		return 0
+	}
+	return t.PromptTokens
+}
+
+// finish writes the results first, then the picture. As text, only the overview of
+// several steps is left: each was shown when it ended.
+func (r *run) finish() error {
+	err := r.Screen.Failure()
+	switch {
+	case r.Plan.Format != "text":
+		err = report.WriteAs(r.Out, r.Plan.Format, r.document)
+	case err == nil && len(r.document.Summaries) > len(r.Plan.Lengths[0].Targets):
+		err = report.WriteOverview(r.Out, r.document.Summaries)
+	}
+	steps := slices.DeleteFunc(slices.Clone(r.document.Summaries), func(s report.Summary) bool { return s.Succeeded()+s.Failed() == 0 })
+	if err != nil || r.Plan.Plot == "" || len(steps) == 0 {
+		return err
+	}
+	notes := report.Notes(r.document)
+	page := report.LadderPage(r.Plan.title(), notes, steps)
+	if r.steps == 1 {
+		page = report.RunPage(r.Plan.title(), notes, r.drawn)
+	}
+	if err := report.Draw(r.Plan.Plot, page); err != nil {
+		return err
+	}
+	r.Screen.Note("drawn to " + r.Plan.Plot)
+	return nil
+}

@@ -1,0 +1,310 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/sim"
+)
+
+// A rig is simulated servers by name, in memory.
+type rig struct {
+	servers   map[string]*sim.Server
+	listeners map[string]*sim.Listener
+}
+
+// newRig serves a simulated server for each name until the end of the test.
+func newRig(t *testing.T, configs map[string]sim.Config) *rig {
+	r := &rig{servers: map[string]*sim.Server{}, listeners: map[string]*sim.Listener{}}
+	for name, c := range configs {
+		s, listener := sim.New(c), sim.NewListener()
+		server := &http.Server{Handler: s}
+		var serving sync.WaitGroup
+		serving.Go(func() { _ = server.Serve(listener) })
+		r.servers[name], r.listeners[name+":80"] = s, listener
+		t.Cleanup(func() {
+			s.Close()
+			_ = server.Close()
+			serving.Wait()
+			time.Sleep(time.Second) // virtual: net/http lingers on bodies that were not read
+		})
+	}
+	return r
+}
+
+// bench runs a bench on the named servers and returns what came of it.
+func (r *rig) bench(t *testing.T, names []string, o Options, settings map[string]string) report.Document {
+	t.Helper()
+	run := newRun(r.setup(t, names, o, settings, io.Discard, io.Discard))
+	if err := run.all(t.Context()); err != nil {
+		t.Error(err)
+	}
+	return run.document
+}
+
+// setup is a bench on the named servers.
+func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string]string, out, errs io.Writer) Setup {
+	t.Helper()
+	var given []string
+	for _, name := range names {
+		given = append(given, name+"=http://"+name)
+	}
+	settings["GROUP"] = "bench"
+	c, err := config.Load(config.Options{Overrides: settings, URLs: given, APIs: engine.APIs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Targets {
+		c.Targets[i].MaxInFlight, c.Targets[i].BackoffLimit = math.MaxInt, 0
+	}
+	if o.Format == "" {
+		o.Format = "text"
+	}
+	return Setup{
+		Plan:   &Plan{Options: o, Lengths: []*config.Config{c}},
+		Assets: engine.NewAssets(config.ReadFile),
+		Dial:   func(ctx context.Context, _, address string) (net.Conn, error) { return r.listeners[address].Dial(ctx) },
+		Screen: report.NewScreen(out, errs, o.Format), Out: out,
+	}
+}
+
+func simConfig(t *testing.T, profileName string, seed uint64) sim.Config {
+	return sim.Config{Profile: profile(t, profileName), Seed: seed}
+}
+
+func profile(t *testing.T, name string) sim.Profile {
+	t.Helper()
+	p, err := sim.ParseProfile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// line is what a comparison says of a quantity.
+func line(t *testing.T, c report.Comparison, metric string) report.Line {
+	t.Helper()
+	for _, l := range c.Lines {
+		if l.Metric == metric {
+			return l
+		}
+	}
+	t.Fatalf("%s is not compared: %+v", metric, c)
+	return report.Line{}
+}
+
+// within holds that an interval has a value in it.
+func within(t *testing.T, what string, i report.Interval, value float64) {
+	t.Helper()
+	if i.Low > value || i.High < value || i.Center < i.Low || i.Center > i.High {
+		t.Errorf("%s lies between %g and %g (median %g), which does not hold the true %g", what, i.Low, i.High, i.Center, value)
+	}
+}
+
+// stacks compares the two measured stacks, ten rounds at 0.1 QPS of 21,000 tokens.
+func stacks(t *testing.T) (report.Document, *rig) {
+	r := newRig(t, map[string]sim.Config{"production-stack": simConfig(t, "production-stack", 1), "ray-serve": simConfig(t, "ray-serve", 2)})
+	return r.bench(t, []string{"production-stack", "ray-serve"}, Options{Requests: 10}, map[string]string{}), r
+}
+
+// TestTwoStacks holds that a comparison finds what the simulated stacks were made
+// of: TTFT 796.1 against 822.6 ms and TPOT 2.80 against 7.36 ms.
+func TestTwoStacks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		d, r := stacks(t)
+		if took := time.Since(began); took < 90*time.Second || took > 2*time.Minute {
+			t.Errorf("ten rounds took %v", took)
+		}
+		for _, s := range d.Summaries {
+			if got := s.Throughput().Requests; got != 0.1 {
+				t.Errorf("%s: %v requests/s of an offered 0.1", s.Target, got)
+			}
+		}
+		c := d.Comparisons[0]
+		ttft, tpot := line(t, c, "TTFT"), line(t, c, "TPOT")
+		within(t, "TTFT", ttft.Difference, 0.7961-0.8226)
+		within(t, "TTFT, ratio", ttft.Ratio, 796.1/822.6)
+		within(t, "TPOT, ratio", tpot.Ratio, 2.80/7.36)
+		if percent := 100 * (ttft.Ratio.Center - 1); math.Abs(percent+3) > 1 || !ttft.Shown || !tpot.Shown || ttft.Pairs != 10 {
+			t.Errorf("TTFT %+.2f%% of %d pairs, shown %t, TPOT shown %t", percent, ttft.Pairs, ttft.Shown, tpot.Shown)
+		}
+		for i, name := range []string{"production-stack", "ray-serve"} {
+			if got, want := medianOf(d.Summaries[i].TTFT), truth(r.servers[name].Sent()); got != want {
+				t.Errorf("%s: median TTFT %v, the server sent the first token after %v", name, got, want)
+			}
+		}
+	})
+}
+
+// truth is the median time to the first token of the last ten answers, as the
+// server wrote it down.
+func truth(sent []sim.Sent) time.Duration {
+	var list []time.Duration
+	for _, s := range sent[len(sent)-10:] {
+		list = append(list, s.Frames[0].At.Sub(s.Start))
+	}
+	slices.Sort(list)
+	return (list[4] + list[5]) / 2
+}
+
+// TestAServerThatFails holds that it stops neither the run nor the other target.
+func TestAServerThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"well": simConfig(t, "fast", 1), "ill": simConfig(t, "fast", 2)})
+		if err := r.servers["ill"].SetFault(sim.Fault{Status: 503}); err != nil {
+			t.Fatal(err)
+		}
+		d := r.bench(t, []string{"ill", "well"}, Options{Requests: 4, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "80"})
+		ill, well := d.Summaries[0], d.Summaries[1]
+		if ill.Outcomes[probe.Overloaded] != 4 || ill.TTFT.Count != 0 || well.Succeeded() != 4 {
+			t.Errorf("ill %v with %d TTFT, well %v", ill.Outcomes, ill.TTFT.Count, well.Outcomes)
+		}
+		if len(d.Comparisons) != 1 || len(d.Comparisons[0].Lines) != 0 || len(d.Comparisons[0].Warnings) == 0 {
+			t.Errorf("nothing can be compared, and that is to be said: %+v", d.Comparisons)
+		}
+	})
+}
+
+// TestAnInterruptShowsWhatWasMeasured holds that Ctrl-C loses nothing: the block
+// of the requests that had ended, and exit code 1.
+func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
+	for format, want := range map[string]string{"text": "Successful requests:                     3 ", "json": `"succeeded_requests": 3`} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
+			ctx, stop := context.WithTimeout(t.Context(), 31500*time.Millisecond)
+			defer stop()
+			var out, errs strings.Builder
+			err := Run(ctx, r.setup(t, []string{"it"}, Options{Requests: 10, Format: format}, map[string]string{}, &out, &errs))
+			if !errors.Is(err, ErrFailed) || !strings.Contains(errs.String(), "interrupted") || !strings.Contains(out.String(), want) {
+				t.Errorf("%v\n%s%s", err, errs.String(), out.String())
+			}
+			if cut := "1 request canceled at the end of the run: not counted"; !strings.Contains(out.String(), cut) {
+				t.Errorf("no warning %q in\n%s", cut, out.String())
+			}
+		})
+	}
+}
+
+// TestPromptsOfOtherLengthsAreTold holds that a block does not say a length that
+// its prompts have not: those of sessions grow.
+func TestPromptsOfOtherLengthsAreTold(t *testing.T) {
+	for workload, want := range map[string]bool{"cold": false, "sessions": true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
+			settings := map[string]string{"PROMPT_TOKENS": "300", "PROMPT": workload, "SESSION_USERS": "2"}
+			d := r.bench(t, []string{"it"}, Options{Requests: 6, Concurrency: 1, Unpaced: true}, settings)
+			if told := strings.Contains(strings.Join(d.Summaries[0].Warnings, "\n"), "tokens where 300 were asked"); told != want {
+				t.Errorf("%s: told %t: %q", workload, told, d.Summaries[0].Warnings)
+			}
+		})
+	}
+}
+
+// TestTwoWaysToOneServer holds that its cache makes no difference between them: a
+// salt keeps them apart, or what the cache knew is not compared, or the
+// comparison says that nobody knows.
+func TestTwoWaysToOneServer(t *testing.T) {
+	for name, test := range map[string]struct {
+		server   sim.Config
+		compared string
+		warning  string
+	}{
+		"salted": {sim.Config{}, "TTFT TPOT ITL E2EL", ""},
+		"told":   {sim.Config{RejectFields: []string{"cache_salt"}}, "TPOT ITL", "a cache knew 0 of 8 prompts of a and 8 of 8 of b"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			test.server.Profile, test.server.Seed = profile(t, "production-stack"), 1
+			r := newRig(t, map[string]sim.Config{"a": test.server})
+			r.listeners["b:80"] = r.listeners["a:80"]
+			d := r.bench(t, []string{"a", "b"}, Options{Requests: 8, Concurrency: 1, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "2000", "MAX_TOKENS": "10"})
+			var metrics []string
+			for _, l := range d.Comparisons[0].Lines {
+				metrics = append(metrics, l.Metric)
+				if l.Shown {
+					t.Errorf("%s: %s", name, report.Verdict(l, "a", "b"))
+				}
+			}
+			if got := strings.Join(metrics, " "); got != test.compared || !strings.Contains(strings.Join(d.Comparisons[0].Warnings, " "), test.warning) {
+				t.Errorf("%s: %s are compared, warnings %q", name, got, d.Comparisons[0].Warnings)
+			}
+		})
+	}
+}
+
+// TestFailedRequestsAreExplained holds that a run in which no request succeeds says why in
+// its document, and on standard error, and that its exit code is 1.
+func TestFailedRequestsAreExplained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
+		down := time.AfterFunc(100*time.Millisecond, func() { // the warm-up is under way by then
+			if err := r.servers["it"].SetFault(sim.Fault{Status: 503}); err != nil {
+				t.Error(err)
+			}
+		})
+		defer down.Stop()
+		var out, errs strings.Builder
+		setup := r.setup(t, []string{"it"}, Options{Requests: 3, Format: "json"}, map[string]string{"PROMPT_TOKENS": "2000"}, &out, &errs)
+		if err := Run(t.Context(), setup); !errors.Is(err, ErrFailed) {
+			t.Errorf("the run ended with %v", err)
+		}
+		for _, want := range []string{`"failed_requests": 3,`, `"outcome": "overloaded",`, `"requests": 3,`, `"error": "HTTP 503`, `"hint": "other clients`} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("no %s in\n%s", want, out.String())
+			}
+		}
+		if want := "it: overloaded (3 times): HTTP 503"; !strings.Contains(errs.String(), want) {
+			t.Errorf("no %q in\n%s", want, errs.String())
+		}
+	})
+}
+
+// full is a disk on which there is no room.
+type full struct{}
+
+var errFull = errors.New("no space left")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// TestLostResultsAreAFailure holds that a script learns of blocks that it did not
+// get.
+func TestLostResultsAreAFailure(t *testing.T) {
+	for _, format := range []string{"text", "json", "csv", "markdown"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
+			setup := r.setup(t, []string{"it"}, Options{Requests: 1, Unpaced: true, Format: format}, map[string]string{"PROMPT_TOKENS": "80"}, full{}, io.Discard)
+			if err := Run(t.Context(), setup); !errors.Is(err, errFull) {
+				t.Errorf("%s: %v", format, err)
+			}
+		})
+	}
+}
+
+// TestProgressIsTold holds what stands where no terminal is: a line now and then.
+func TestProgressIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
+		var errs strings.Builder
+		if err := Run(t.Context(), r.setup(t, []string{"it"}, Options{Requests: 10}, map[string]string{}, io.Discard, &errs)); err != nil {
+			t.Error(err)
+		}
+		want := "0.1 QPS  3/10  0:30  ETA 1:10\n"
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("no line %q in\n%s", want, errs.String())
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package bench
+
+import (
+	"strings"
+	"time"
+
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// mostLines is how many requests may be under way for each request of a comparison to
+// have its own line.
+const mostLines = 16
+
+// show shows progress, and of a comparison what was measured so far, until stop is
+// closed.
+func (t *tally) show() {
+	s := t.run.Screen
+	defer s.Settle()
+	ticker := time.NewTicker(s.Pace())
+	defer ticker.Stop()
+	var blocks <-chan time.Time
+	if every := t.run.Plan.Every; every > 0 && len(t.job.Targets) > 1 {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		blocks = ticker.C
+	}
+	for {
+		select {
+		case <-t.stop:
+			return
+		case <-ticker.C:
+			s.Progress(t.progress(time.Now()))
+		case <-blocks:
+			t.showBlocks()
+		}
+	}
+}
+
+// showBlocks shows a block of each target, as far as it is.
+func (t *tally) showBlocks() {
+	var text strings.Builder
+	for _, s := range t.summaries() {
+		s.Load += ", so far"
+		s.Warnings = nil                // they are shown at the end
+		_ = report.WriteBlock(&text, s) // a builder never fails
+		text.WriteString("\n")
+	}
+	t.run.Screen.Live(strings.TrimSuffix(text.String(), "\n"))
+}
+
+// progress is how far the part under way is.
+func (t *tally) progress(now time.Time) report.Progress {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	total, _ := t.load.Total()
+	p := report.Progress{
+		Step: t.run.step, Steps: t.run.steps, Label: t.load.String(),
+		Total: total * len(t.part), Elapsed: now.Sub(t.began), Limit: t.load.Limit,
+	}
+	if len(t.part) == 1 && len(t.job.Targets) > 1 {
+		p.Label = t.job.Targets[t.part[0]].Name + ", " + p.Label
+	}
+	for _, i := range t.part {
+		p.Done, p.Failed = p.Done+len(t.samples[i]), p.Failed+t.failed[i]
+		for _, n := range t.skipped[i] {
+			p.Done += n
+		}
+	}
+	return p
+}
+
+// longestName is how many characters the longest name of a target has.
+func (t *tally) longestName() int {
+	longest := 0
+	for _, c := range t.job.Targets {
+		longest = max(longest, len([]rune(c.Name)))
+	}
+	return longest
+}

@@ -1,0 +1,233 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// Frames cuts a body into frames. One kind of body is a stream of server-sent events, by the
+// WHATWG standard (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two
+// tolerances: events that a server ends with a single line end are told apart
+// (see [Frames.separate]), and an event that the end of the body leaves without
+// its blank line is still returned. An event called error is returned without
+// data as well. The other kind is lines with a JSON text each (NDJSON).
+type Frames struct {
+	source
+	lines bool // NDJSON
+
+	line    []byte // of the line being read
+	afterCR bool   // a LF that comes next belongs to the line end before it
+	begun   bool   // the first line has been read, so no BOM can follow
+
+	event    []byte
+	data     []byte
+	hasData  bool  // a data field was seen since the last frame
+	dataEnd  Stamp // of the last data line
+	out      []byte
+	leftover bool // out's frame was returned before the line in line was looked at
+	size     int  // bytes since the last frame
+}
+
+// NewSSE reads events from body. arrivals is [BodyTracker.Arrival] or the like. ask is how many
+// bytes to ask body for at once: 1 for a chunked HTTP body of which only the last arrival is
+// known, since net/http lets a longer read wait for the rest of a chunk of which only a part
+// has arrived.
+func NewSSE(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
+	return &Frames{source: newSource(body, arrivals, ask)}
+}
+
+// NewLines reads lines from body, and drops blank ones and white space around the others. arrivals
+// and ask are those of [NewSSE].
+func NewLines(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
+	return &Frames{source: newSource(body, arrivals, ask), lines: true}
+}
+
+// Next returns the next event that has data, or the next line: [io.EOF] when the body ends
+// between them, [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the
+// body's own error. A frame is never returned together with an error, and an
+// error is returned for ever after.
+func (s *Frames) Next() (Frame, error) {
+	if s.leftover {
+		s.leftover = false
+		s.field()
+	}
+	for s.err == nil {
+		if f, ok := s.scan(); ok {
+			return f, nil
+		}
+		if s.err == nil {
+			s.fill()
+		}
+	}
+	if f, ok := s.flush(); ok {
+		return f, nil
+	}
+	return Frame{}, s.err
+}
+
+// scan consumes bytes that were read until a frame is complete.
+func (s *Frames) scan() (Frame, bool) {
+	for len(s.in) > 0 {
+		if s.afterCR {
+			s.afterCR = false
+			if s.in[0] == '\n' {
+				s.in = s.in[1:]
+				continue
+			}
+		}
+		end := s.lineEnd()
+		if end < 0 {
+			s.append(s.in)
+			s.in = nil
+			return Frame{}, false
+		}
+		if s.append(s.in[:end]); s.err != nil {
+			return Frame{}, false
+		}
+		s.afterCR = s.in[end] == '\r'
+		s.in = s.in[end+1:]
+		if f, ok := s.endLine(); ok {
+			return f, true
+		}
+	}
+	return Frame{}, false
+}
+
+// lineEnd is the index of the first LF, or CR in events, of what was read; −1 if there is none.
+// Looking for one and then the other is quicker than looking for both.
+func (s *Frames) lineEnd() int {
+	lf := bytes.IndexByte(s.in, '\n')
+	if s.lines {
+		return lf
+	}
+	before := s.in
+	if lf >= 0 {
+		before = s.in[:lf]
+	}
+	if cr := bytes.IndexByte(before, '\r'); cr >= 0 {
+		return cr
+	}
+	return lf
+}
+
+// append adds bytes to the line being read.
+func (s *Frames) append(b []byte) {
+	s.size += len(b)
+	if s.size > MaxFrame {
+		s.err, s.in = ErrTooLong, nil
+		s.line, s.hasData = nil, false
+		return
+	}
+	s.line = append(s.line, b...)
+}
+
+// endLine looks at a complete line.
+func (s *Frames) endLine() (Frame, bool) {
+	if s.lines {
+		s.out, s.line, s.size = s.line, s.out[:0], 0
+		data := bytes.TrimSpace(s.out)
+		return Frame{Data: data, Stamp: s.stamp()}, len(data) > 0
+	}
+	if !s.begun {
+		s.begun = true
+		s.line = bytes.TrimPrefix(s.line, []byte("\xef\xbb\xbf"))
+	}
+	if len(s.line) == 0 {
+		return s.dispatch(s.stamp())
+	}
+	if s.separate() {
+		s.leftover = true
+		return s.dispatch(s.dataEnd)
+	}
+	s.field()
+	return Frame{}, false
+}
+
+// field takes the complete line's field into the pending event.
+func (s *Frames) field() {
+	name, value, _ := bytes.Cut(s.line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch {
+	case len(name) == 0:
+		if string(s.event) == "error" && !s.hasData { // Dynamo tells an error in a comment
+			s.data = append(s.data[:0], value...)
+		}
+		if !s.hasData {
+			s.size = 0
+		}
+	case string(name) == "data":
+		if s.hasData {
+			s.data = append(s.data, '\n')
+		} else {
+			s.data = s.data[:0]
+		}
+		s.data = append(s.data, value...)
+		s.hasData, s.dataEnd = true, s.stamp()
+	case string(name) == "event":
+		s.event = append(s.event[:0], value...)
+	}
+	s.line = s.line[:0]
+}
+
+// separate reports whether the complete line starts an event of its own although
+// no blank line came before: the pending data are a JSON value, or [DONE], and
+// the line brings another. Two values are never one, so such a server ends its
+// events with a single line end.
+func (s *Frames) separate() bool {
+	if !s.hasData {
+		return false
+	}
+	value, isData := bytes.CutPrefix(s.line, []byte("data:"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	return isData && len(value) > 0 && (value[0] == '{' || value[0] == '[') && complete(s.data)
+}
+
+// complete reports whether data is a JSON object or list, or [DONE].
+func complete(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return string(data) == "[DONE]" || structured(data) && json.Valid(data)
+}
+
+// structured reports whether data starts as a JSON object or list does.
+func structured(data []byte) bool {
+	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
+}
+
+// dispatch returns the pending event, if it has data, and starts the next.
+func (s *Frames) dispatch(stamp Stamp) (Frame, bool) {
+	f := Frame{Stamp: stamp}
+	if len(s.event) > 0 {
+		f.Event = string(s.event)
+	}
+	ok := s.hasData || string(s.event) == "error"
+	s.out, s.data = s.data, s.out[:0]
+	f.Data = s.out
+	s.event, s.hasData, s.size = s.event[:0], false, len(s.line)
+	return f, ok
+}
+
+// flush returns the event or the line that the body's end left without its end. One that the
+// end cut, so that its JSON is not complete, is an unexpected end instead.
+func (s *Frames) flush() (Frame, bool) {
+	if !errors.Is(s.err, io.EOF) {
+		return Frame{}, false
+	}
+	if len(s.line) > 0 && !s.lines {
+		if f, ok := s.endLine(); ok {
+			return f, true
+		}
+		s.dataEnd = s.stamp()
+	}
+	switch {
+	case s.lines && (complete(s.line) || len(bytes.TrimSpace(s.line)) == 0):
+		return s.endLine()
+	case !s.lines && !s.hasData:
+		return Frame{}, false
+	case !s.lines && (!structured(s.data) || complete(s.data)):
+		return s.dispatch(s.dataEnd)
+	}
+	s.line, s.hasData, s.err = nil, false, io.ErrUnexpectedEOF
+	return Frame{}, false
+}

@@ -1,0 +1,120 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+)
+
+// Produce implements [sdkmetric.Producer]: the series of all meters, one metric for
+// each instrument.
+func (m *meters) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
+	var one metricdata.ScopeMetrics
+	var failed error
+	at := map[string]int{} // the index of each metric
+	for _, from := range m.live() {
+		var all metricdata.ResourceMetrics
+		failed = errors.Join(failed, from.reader.Collect(ctx, &all))
+		for _, scope := range all.ScopeMetrics {
+			one.Scope = scope.Scope
+			for _, got := range scope.Metrics {
+				got.Data = m.withoutEnded(from, got)
+				n, known := at[got.Name]
+				if !known {
+					at[got.Name] = len(one.Metrics)
+					one.Metrics = append(one.Metrics, got)
+					continue
+				}
+				one.Metrics[n].Data = merged(one.Metrics[n].Data, got.Data)
+			}
+		}
+	}
+	return []metricdata.ScopeMetrics{one}, failed
+}
+
+// live are the meters that have open series. Those of the GenAI conventions that no
+// target uses any more are dropped.
+func (m *meters) live() []*meter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := []*meter{m.prober}
+	used := map[attribute.Distinct]*meter{}
+	for _, name := range slices.Sorted(maps.Keys(m.targets)) {
+		of := m.targets[name]
+		all = append(all, of)
+		if shared, ok := m.genAI[of.genAI]; ok && used[of.genAI] == nil {
+			used[of.genAI] = shared
+			all = append(all, shared)
+		}
+	}
+	m.genAI = used
+	return all
+}
+
+// withoutEnded is a metric without the series that have ended. Only counters have
+// such: see [endedSeries].
+func (m *meters) withoutEnded(from *meter, got metricdata.Metrics) metricdata.Aggregation {
+	sum, ok := got.Data.(metricdata.Sum[int64])
+	if !ok {
+		return got.Data
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sum.DataPoints = slices.DeleteFunc(sum.DataPoints, func(p metricdata.DataPoint[int64]) bool {
+		return from.ended[endedSeries{got.Name, p.Attributes.Equivalent()}]
+	})
+	return sum
+}
+
+// merged are the points of two metrics of one name.
+func merged(a, b metricdata.Aggregation) metricdata.Aggregation {
+	switch a := a.(type) {
+	case metricdata.Sum[int64]:
+		a.DataPoints = append(a.DataPoints, b.(metricdata.Sum[int64]).DataPoints...)
+		return a
+	case metricdata.Histogram[float64]:
+		a.DataPoints = append(a.DataPoints, b.(metricdata.Histogram[float64]).DataPoints...)
+		return a
+	case metricdata.ExponentialHistogram[float64]:
+		a.DataPoints = append(a.DataPoints, b.(metricdata.ExponentialHistogram[float64]).DataPoints...)
+		return a
+	}
+	return a
+}
+
+// observe lets the SDK read what is known of the targets and of the prober whenever
+// it collects.
+func observe(m metric.Meter, from *recorder) error {
+	rows := collected()
+	var all []metric.Observable
+	var by []func(metric.Observer, float64, metric.MeasurementOption) // by row
+	for _, i := range rows {
+		if i.Kind == Counter {
+			counter, err := m.Int64ObservableCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
+			complain(err)
+			all = append(all, counter)
+			by = append(by, func(to metric.Observer, value float64, set metric.MeasurementOption) {
+				to.ObserveInt64(counter, int64(value), set)
+			})
+			continue
+		}
+		gauge, err := m.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
+		complain(err)
+		all = append(all, gauge)
+		by = append(by, func(to metric.Observer, value float64, set metric.MeasurementOption) {
+			to.ObserveFloat64(gauge, value, set)
+		})
+	}
+	_, err := m.RegisterCallback(func(_ context.Context, to metric.Observer) error {
+		from.collect(rows, func(row int, f facts, s sample) {
+			by[row](to, s.value, metric.WithAttributeSet(rows[row].attributes(f.target, s.at)))
+		})
+		return nil
+	}, all...)
+	return err
+}
