@@ -12,7 +12,6 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
@@ -78,20 +77,7 @@ func demo(cmd *cobra.Command, s simulation) error {
 		Config: c, Assets: assets, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
 		Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
 	}
-	return runDemo(cmd.Context(), d, endpoints)
-}
-
-// runDemo runs the prober until ctx is done, and the simulator a little
-// longer: probes that are under way end well.
-func runDemo(ctx context.Context, d *daemon.Daemon, endpoints []sim.Endpoint) error {
-	served, stop := context.WithCancel(context.WithoutCancel(ctx))
-	group, served := errgroup.WithContext(served)
-	group.Go(func() error { return sim.ServeAll(served, endpoints) })
-	group.Go(func() error {
-		defer stop()
-		return d.Run(ctx)
-	})
-	return group.Wait()
+	return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })
 }
 
 // demoConfig is the environment's configuration with the endpoints as the only

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery"
@@ -68,6 +69,19 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	d.Log.Info("stopped")
 	return nil
+}
+
+// RunBeside is Run with serve beside it, which ends after it: probes that are under way
+// reach what it serves.
+func (d *Daemon) RunBeside(ctx context.Context, serve func(context.Context) error) error {
+	group, served := errgroup.WithContext(context.WithoutCancel(ctx))
+	served, stop := context.WithCancel(served)
+	group.Go(func() error { return serve(served) })
+	group.Go(func() error {
+		defer stop()
+		return d.Run(ctx)
+	})
+	return group.Wait()
 }
 
 func (d *Daemon) logStart() {

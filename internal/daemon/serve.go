@@ -86,29 +86,6 @@ func closeServer(server *http.Server) error {
 	return nil
 }
 
-// What /-/drain answers.
-const (
-	DrainBegun = "draining"
-	DrainEnded = "no longer draining"
-)
-
-// drainHandler ends the starts of probes, because the servers that are probed are
-// about to stop: a sidecar learns this by the preStop hook of its own container,
-// which the kubelet runs when the end of the pod begins, before the containers
-// beside it get their SIGTERM and long before the sidecar does
-// (https://kep.k8s.io/753). Probes under way go on and count, as a user's request
-// would, but for those that found the door closed. What would have been due is
-// skipped and counted. A second call ends it.
-func (d *Daemon) drainHandler(w http.ResponseWriter, r *http.Request) {
-	answer, log := DrainEnded, "no longer draining: probes start again"
-	if d.runner.Drain() {
-		answer, log = DrainBegun, "draining: no more probes start"
-	}
-	d.ready(func() {})
-	d.Log.Info(log, zap.String("asked_by", r.RemoteAddr))
-	fmt.Fprintln(w, answer)
-}
-
 // PageURL is where somebody on this machine finds what is served on an address.
 func PageURL(address, webConfig string) string {
 	host, port, _ := net.SplitHostPort(address) // a listener's, or validated

@@ -1,24 +1,22 @@
-package main
+package daemon
 
 import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/llm-prober/prober/internal/daemon"
 )
 
-// TestDrainCommand holds that the hook leaves a prober that drains, whether it did so
+// TestRequestDrain holds that the hook leaves a prober that drains, whether it did so
 // before or not, and what it says where it cannot.
-func TestDrainCommand(t *testing.T) {
+func TestRequestDrain(t *testing.T) {
 	draining, asked := false, 0
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /-/drain", func(w http.ResponseWriter, _ *http.Request) {
 		draining, asked = !draining, asked+1
-		answer := daemon.DrainEnded
+		answer := drainEnded
 		if draining {
-			answer = daemon.DrainBegun
+			answer = drainBegun
 		}
 		_, _ = w.Write([]byte(answer + "\n"))
 	})
@@ -27,18 +25,18 @@ func TestDrainCommand(t *testing.T) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		_, _ = w.Write([]byte(daemon.DrainBegun))
+		_, _ = w.Write([]byte(drainBegun))
 	})
-	mux.HandleFunc("POST /never/-/drain", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(daemon.DrainEnded)) })
+	mux.HandleFunc("POST /never/-/drain", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(drainEnded)) })
 	server := httptest.NewTLSServer(mux)
 	defer server.Close()
 	for i, want := range []int{1, 3, 5} {
-		if err := drain(t.Context(), server.URL); err != nil || !draining || asked != want {
+		if err := RequestDrain(t.Context(), server.URL); err != nil || !draining || asked != want {
 			t.Errorf("hook %d: %v, draining: %v, asked %d times", i, err, draining, asked)
 		}
 	}
 	locked := strings.Replace(server.URL, "//", "//prober:secret@", 1) + "/locked"
-	if err := drain(t.Context(), locked); err != nil {
+	if err := RequestDrain(t.Context(), locked); err != nil {
 		t.Error(err)
 	}
 	for to, want := range map[string]string{
@@ -49,7 +47,7 @@ func TestDrainCommand(t *testing.T) {
 		"http://127.0.0.1:1":                          "connection refused",
 		strings.Replace(locked, "secret", "wrong", 1): "prober:xxxxx@",
 	} {
-		if err := drain(t.Context(), to); err == nil || !strings.Contains(err.Error(), want) {
+		if err := RequestDrain(t.Context(), to); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", to, err, want)
 		}
 	}

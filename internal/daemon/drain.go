@@ -1,0 +1,81 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/config"
+)
+
+// What /-/drain answers.
+const (
+	drainBegun = "draining"
+	drainEnded = "no longer draining"
+)
+
+// drainHandler ends the starts of probes, because the servers that are probed are
+// about to stop: a sidecar learns this by the preStop hook of its own container,
+// which the kubelet runs when the end of the pod begins, before the containers
+// beside it get their SIGTERM and long before the sidecar does
+// (https://kep.k8s.io/753). Probes under way go on and count, as a user's request
+// would, but for those that found the door closed. What would have been due is
+// skipped and counted. A second call ends it.
+func (d *Daemon) drainHandler(w http.ResponseWriter, r *http.Request) {
+	answer, log := drainEnded, "no longer draining: probes start again"
+	if d.runner.Drain() {
+		answer, log = drainBegun, "draining: no more probes start"
+	}
+	d.ready(func() {})
+	d.Log.Info(log, zap.String("asked_by", r.RemoteAddr))
+	fmt.Fprintln(w, answer)
+}
+
+// RequestDrain makes the prober that is served at a URL start no more probes. The kubelet may
+// run a hook twice, and a second call ends draining: then there is a third.
+func RequestDrain(ctx context.Context, served string) error {
+	u, err := url.Parse(served)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return config.Problems{{Place: "URL argument", Text: "not an http or https URL", Hint: "want the URL of a prober, for example http://127.0.0.1:9464"}}
+	}
+	ip, _ := netip.ParseAddr(u.Hostname())
+	ours := &tls.Config{InsecureSkipVerify: ip.IsLoopback()} //nolint:gosec // nobody stands between, and no certificate is for loopback
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: ours}}
+	for range 2 {
+		answer, err := post(ctx, client, u.JoinPath("/-/drain").String())
+		if err != nil || answer == drainBegun {
+			return err
+		}
+	}
+	return fmt.Errorf("%s does not drain", u.Redacted())
+}
+
+// post returns the answer to an empty POST.
+func post(ctx context.Context, client *http.Client, to string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+	answer := strings.TrimSpace(string(body))
+	if err == nil && response.StatusCode != http.StatusOK {
+		hint := ""
+		if response.StatusCode == http.StatusNotFound {
+			hint = "; the prober needs PROBER_DRAIN_ENDPOINT=on"
+		}
+		err = fmt.Errorf("POST %s: %s%s", r.URL.Redacted(), response.Status, hint)
+	}
+	return answer, err
+}
