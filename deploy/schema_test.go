@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -20,6 +21,9 @@ type shape struct {
 	Additional json.RawMessage  `json:"additionalProperties"`
 	Properties map[string]shape `json:"properties"`
 	Enum       []any            `json:"enum"`
+	Minimum    *float64         `json:"minimum"`
+	Above      *float64         `json:"exclusiveMinimum"`
+	Maximum    *float64         `json:"maximum"`
 	Items      *shape           `json:"items"`
 
 	Definitions map[string]shape `json:"definitions"`
@@ -35,22 +39,53 @@ func schema(t *testing.T) shape {
 }
 
 // TestSchemaKnowsTheConfiguration holds that entries of targets, objectives and
-// settings may have the keys that docs/configuration.md knows, and no others but
-// the chart's own.
+// settings may have the settings of package config, with its words and bounds, and no
+// others but the chart's own.
 func TestSchemaKnowsTheConfiguration(t *testing.T) {
-	page := string(read(t, "../docs/configuration.md"))
-	_, page, _ = strings.Cut(page, "## Probes\n")
-	shared := documented(page, `\| .PROBER_([A-Z_]+). \|`)
-	own := documented(page, `\| .PROBER_TARGETS_n_([A-Z_]+). \|`)
 	of := schema(t).Definitions
-	for name, want := range map[string][]string{
-		"settings":  slices.Concat(shared, []string{"apiKey"}),
-		"target":    slices.Concat(shared, own, []string{"apiKey", "ca", "clientCertificate"}),
-		"objective": documented(page, `\| .PROBER_OBJECTIVES_n_([A-Z_]+). \|`),
+	for name, c := range map[string]struct {
+		fields reflect.Type
+		own    []string
+	}{
+		"settings":  {reflect.TypeFor[config.Settings](), []string{"apiKey"}},
+		"target":    {reflect.TypeFor[config.Target](), []string{"apiKey", "ca", "clientCertificate"}},
+		"objective": {reflect.TypeFor[config.Objective](), nil},
 	} {
+		want := c.own
+		for _, f := range reflect.VisibleFields(c.fields) {
+			if key := strings.ToLower(f.Tag.Get("env")); key != "" {
+				want = append(want, key)
+				of[name].Properties[key].allows(t, key, f.Tag)
+			}
+		}
 		slices.Sort(want)
 		if got := slices.Sorted(maps.Keys(of[name].Properties)); !slices.Equal(got, want) {
 			t.Errorf("%s has the keys\n%v, want\n%v", name, got, want)
+		}
+	}
+}
+
+// allows compares the words and bounds of a property with the tags of the setting. The
+// dialects and server types are those of another test; settings that may be none are text too.
+func (s shape) allows(t *testing.T, key string, tag reflect.StructTag) {
+	t.Helper()
+	if words := strings.Fields(tag.Get("oneof")); len(words) > 1 {
+		var got []string
+		for _, word := range s.Enum {
+			if text, ok := word.(string); ok {
+				got = append(got, text)
+			}
+		}
+		if !slices.Equal(got, words) {
+			t.Errorf("%s is one of %v, want %v", key, got, words)
+		}
+	}
+	if tag.Get("max") == "" || tag.Get("none") != "" {
+		return
+	}
+	for name, got := range map[string]*float64{"min": s.Minimum, "above": s.Above, "max": s.Maximum} {
+		if want, err := strconv.ParseFloat(tag.Get(name), 64); (got != nil) != (err == nil) || got != nil && *got != want {
+			t.Errorf("the bound %s of %s is %v, want %q", name, key, got, tag.Get(name))
 		}
 	}
 }
@@ -69,15 +104,6 @@ func TestSettingsAreThoseOfTargets(t *testing.T) {
 			t.Errorf("%s of a target is %v, of settings %v", key, got, want)
 		}
 	}
-}
-
-// documented are the keys of the rows of tables that match, in lower case.
-func documented(page, pattern string) []string {
-	var keys []string
-	for _, found := range regexp.MustCompile(pattern).FindAllStringSubmatch(page, -1) {
-		keys = append(keys, strings.ToLower(found[1]))
-	}
-	return keys
 }
 
 // TestSchemaKnowsTheDialects holds that the schema knows the dialects and the kinds

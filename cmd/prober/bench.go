@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,7 +79,7 @@ configuration.`,
 func runBench(cmd *cobra.Command, plan *bench.Plan, assets *engine.Assets) error {
 	out, errs, build := cmd.OutOrStdout(), cmd.ErrOrStderr(), buildInfo()
 	observers, err := engine.NewObservers(cmd.Context(), engine.ObserverOptions{
-		Config: plan.Lengths[0], Build: build, Environ: os.Getenv, Log: newLog(errs, "warn", "console"),
+		Config: plan.Lengths[0], Build: build, Log: newLog(errs, "warn", "console"),
 	})
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
@@ -71,7 +72,7 @@ func check(ctx context.Context, c *config.Config, assets *engine.Assets, w io.Wr
 			fmt.Fprintln(w)
 		}
 	}
-	fmt.Fprintf(w, "in all %s%s tokens a day\n", upTo(measured), report.Grouped(total))
+	fmt.Fprintf(w, "in all %s%s tokens a day\n", upTo(measured), format.Grouped(total))
 	if !well {
 		return errFailed
 	}
@@ -143,7 +144,7 @@ func countOf(tokens wire.Count) string {
 	if !tokens.Known {
 		return "uncounted"
 	}
-	return report.Grouped(tokens.N)
+	return format.Grouped(tokens.N)
 }
 
 // perDay is the tokens that the target costs a day.
@@ -239,7 +240,7 @@ func (c *checker) count(ctx context.Context) {
 	case err != nil:
 		c.line("warning", "ask the tokenizer: %v; calibrated by the usage of the first probes", err)
 	case known && off == 0:
-		c.line("tokens", "prompts are exactly %s, by %s", report.Grouped(c.target.PromptTokens), exactness[c.job.ExactBy()])
+		c.line("tokens", "prompts are exactly %s, by %s", format.Grouped(c.target.PromptTokens), exactness[c.job.ExactBy()])
 	case known:
 		c.line("warning", "prompts are off by %+d tokens: the server's tokenizer allows no better", off)
 	}
@@ -295,9 +296,9 @@ func words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 func (c *checker) plan() {
 	t := c.target
 	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s%s tokens a day",
-		t.Prompt, c.lengths(), t.MaxTokens, c.job.Plan.Interval, t.Arrival, upTo(c.took > 0), report.Grouped(c.perDay()))
+		t.Prompt, c.lengths(), t.MaxTokens, c.job.Plan.Interval, t.Arrival, upTo(c.took > 0), format.Grouped(c.perDay()))
 	if t.TokenBudgetPerDay > 0 {
-		c.line("", "at most %s tokens a day, by its budget", report.Grouped(t.TokenBudgetPerDay))
+		c.line("", "at most %s tokens a day, by its budget", format.Grouped(t.TokenBudgetPerDay))
 	}
 }
 
@@ -306,9 +307,9 @@ func (c *checker) lengths() string {
 	o := c.job.Prompts
 	switch o.Workload {
 	case prompt.Dataset:
-		return fmt.Sprintf("their own lengths (%s words in the mean)", report.Grouped(o.Mean()))
+		return fmt.Sprintf("their own lengths (%s words in the mean)", format.Grouped(o.Mean()))
 	case prompt.Sessions:
-		return fmt.Sprintf("%s tokens and more (%s in the mean of %d rounds)", report.Grouped(o.Tokens), report.Grouped(o.Mean()), o.Rounds)
+		return fmt.Sprintf("%s tokens and more (%s in the mean of %d rounds)", format.Grouped(o.Tokens), format.Grouped(o.Mean()), o.Rounds)
 	}
-	return report.Grouped(o.Tokens) + " tokens"
+	return format.Grouped(o.Tokens) + " tokens"
 }

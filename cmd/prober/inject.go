@@ -8,9 +8,9 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/inject"
 	"github.com/llm-prober/prober/internal/prompt"
-	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -83,5 +83,5 @@ func checkSidecar(environ map[string]string) (tokensPerDay string, problems []co
 		}
 		total += (&engine.Job{Prompts: asks}).TokensPerDay(t)
 	}
-	return report.Grouped(total), nil
+	return format.Grouped(total), nil
 }

@@ -30,7 +30,7 @@ type layer struct {
 
 // environment reads the variables of ours.
 func (l *loader) environment() layer {
-	read := layer{values: values{}}
+	read, alone := layer{values: values{}}, slices.Concat(l.prober, l.shared)
 	lists := map[string]map[int]values{targetList: {}, objectiveList: {}}
 	for _, variable := range slices.Sorted(maps.Keys(l.Environ)) {
 		name, ours := strings.CutPrefix(variable, prefix)
@@ -39,20 +39,23 @@ func (l *loader) environment() layer {
 		if !ours || link {
 			continue
 		}
-		of, known, into := name, slices.Concat(l.prober, l.shared), read.values
-		if found := listed.FindStringSubmatch(name); found != nil {
-			index, _ := strconv.Atoi(found[2])
-			if lists[found[1]][index] == nil && text != "" {
-				lists[found[1]][index] = values{}
-			}
-			of, known, into = found[3], l.entries(found[1]), lists[found[1]][index]
+		k, ok := alone.find(name)
+		found := listed.FindStringSubmatch(name)
+		if found != nil {
+			k, ok = l.entries(found[1]).find(found[3])
 		}
-		k, ok := known.find(of)
 		switch {
 		case !ok:
 			l.unknown(variable, name)
-		case text != "":
-			into[of] = l.take(k, variable, text)
+		case text == "":
+		case found == nil:
+			read.values[name] = k.given(variable, text)
+		default:
+			index, _ := strconv.Atoi(found[2])
+			if lists[found[1]][index] == nil {
+				lists[found[1]][index] = values{}
+			}
+			lists[found[1]][index][found[3]] = k.given(variable, text)
 		}
 	}
 	l.check(read.values, new(Config), l.prober)
@@ -126,7 +129,7 @@ func (l *loader) flags() values {
 			l.problem(oneLine(word), "unknown flag", "")
 			continue
 		}
-		read[name] = l.take(k, word, strings.TrimSpace(l.Overrides[name]))
+		read[name] = k.given(word, strings.TrimSpace(l.Overrides[name]))
 	}
 	l.check(read, new(Config), l.prober)
 	l.check(read, new(Target), l.targets)
@@ -143,9 +146,9 @@ func (l *loader) arguments() []item {
 		word := fmt.Sprintf("URL argument %d", i+1)
 		given := values{}
 		if before, rest, named := strings.Cut(text, "="); named && !strings.Contains(before, "/") {
-			given["NAME"], text = l.take(name, "name of "+word, strings.TrimSpace(before)), rest
+			given["NAME"], text = name.given("name of "+word, strings.TrimSpace(before)), rest
 		}
-		given["URL"] = l.take(url, word, strings.TrimSpace(text))
+		given["URL"] = url.given(word, strings.TrimSpace(text))
 		l.check(given, new(Target), l.targets)
 		items[i] = item{values: given, place: argumentPlace}
 	}

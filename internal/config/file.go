@@ -2,8 +2,11 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"syscall"
 )
 
 // maxFile bounds the files that are read, in bytes: books and data sets are the
@@ -12,7 +15,7 @@ const maxFile = 64 << 20
 
 // ErrPipe is the error of a ReadFile that does not wait for whoever may write to a
 // pipe some day.
-var ErrPipe = errors.New("is no regular file, and such are read at the start only")
+var ErrPipe = errors.New("is not a regular file, and others are read only at the start")
 
 var errTooLarge = errors.New("has more than 64 MiB")
 
@@ -29,4 +32,23 @@ func ReadFile(path string) (data []byte, err error) {
 		return nil, errTooLarge
 	}
 	return data, err
+}
+
+// reason says why a file could not be read, without its name or content.
+func reason(err error) string {
+	for _, known := range []error{errTooLarge, ErrPipe} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	no, system := errors.AsType[syscall.Errno](err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file"
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied"
+	case system:
+		return fmt.Sprintf("cannot be read: %v", no)
+	}
+	return "cannot be read"
 }

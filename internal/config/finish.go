@@ -1,13 +1,11 @@
 package config
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/url"
 	"strings"
-	"syscall"
 )
 
 // An entry is a target and what was given for it.
@@ -78,34 +76,26 @@ func (l *loader) base(t entry) {
 
 // path is what the URL of t adds to its host, or the path that probes go to.
 func (t Target) path() string {
-	u, err := url.Parse(t.URL)
-	if err != nil || t.Path != "" {
-		return t.Path
-	}
-	return strings.TrimSuffix(strings.TrimRight(u.EscapedPath(), "/"), "/v1")
+	return cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsed().EscapedPath(), "/"), "/v1"))
 }
 
 // Host is the host of the URL, without port and brackets.
-func (t Target) Host() string {
-	u, err := url.Parse(t.URL)
-	if err != nil {
-		return ""
-	}
-	return u.Hostname()
-}
+func (t Target) Host() string { return t.parsed().Hostname() }
 
 // hostPort is the default name of t: the host of its URL with the port, that of the
 // scheme if the URL has none.
 func (t Target) hostPort() string {
+	u := t.parsed()
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
+}
+
+// parsed is the URL of t; empty if it is none.
+func (t Target) parsed() *url.URL {
 	u, err := url.Parse(t.URL)
 	if err != nil {
-		return ""
+		return &url.URL{}
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
-	return net.JoinHostPort(u.Hostname(), port)
+	return u
 }
 
 // maxKey bounds a key, in bytes: Node's servers take headers of 16 KiB, nginx 8.
@@ -124,28 +114,10 @@ func (l *loader) readKey(t entry) {
 	case len(text) > maxKey:
 		l.problem(label, fmt.Sprintf("has %d bytes, more than any server takes in a header", len(text)), "want a file with the key on its only line")
 	case !printable(text):
-		l.problem(label, "has characters that do not print", "want a file with the key on its only line")
+		l.problem(label, "has unprintable characters", "want a file with the key on its only line")
 	case t.values["API_KEY"].text != "":
 		l.problem(label, "given together with a key", "want one of the two")
 	default:
 		t.APIKey = NewSecret(text)
 	}
-}
-
-// reason says why a file could not be read, without its name or content.
-func reason(err error) string {
-	var no syscall.Errno
-	switch {
-	case errors.Is(err, errTooLarge):
-		return errTooLarge.Error()
-	case errors.Is(err, ErrPipe):
-		return ErrPipe.Error()
-	case errors.Is(err, fs.ErrNotExist):
-		return "no such file"
-	case errors.Is(err, fs.ErrPermission):
-		return "permission denied"
-	case errors.As(err, &no):
-		return fmt.Sprintf("cannot be read: %v", no)
-	}
-	return "cannot be read"
 }

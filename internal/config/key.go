@@ -120,20 +120,21 @@ func alternatives(words []string) string {
 	return strings.TrimPrefix(strings.Join(words[:last], ", ")+" or "+words[last], " or ")
 }
 
-// label is how a problem shows s, given for k: word="s", or word alone if s may
-// be secret.
-func (k Key) label(word, s string) string {
-	if k.Secret {
-		return word
-	}
+// given is s, which the user gave for k as word. Its label is word="s", or word alone if
+// s may be secret.
+func (k Key) given(word, s string) source {
+	shown := s
 	if k.name == "URL" && strings.ContainsAny(s, "@?#") { // it may hold credentials
 		scheme, _, ok := strings.Cut(s, "://")
-		s = "***"
+		shown = "***"
 		if ok && (scheme == "http" || scheme == "https") {
-			s = scheme + "://***"
+			shown = scheme + "://***"
 		}
 	}
-	return word + "=" + quote(s)
+	if !k.Secret {
+		word += "=" + quote(shown)
+	}
+	return source{text: s, label: word}
 }
 
 // quote is s in quotes, without anything that would break the line, and cut

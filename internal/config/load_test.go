@@ -97,7 +97,7 @@ func TestEveryVariable(t *testing.T) {
 			CAFile:  "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", InsecureSkipVerify: true,
 		}},
 		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
-		Warnings:   []string{`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="true": whoever stands between can answer, and read prompts and keys`},
+		Warnings:   []string{`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="true": anyone between the prober and the server can read prompts and keys, and answer in its place`},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -255,7 +255,7 @@ func TestWarnings(t *testing.T) {
 	})
 	want := []string{
 		`PROBER_TARGETS_0_CA_FILE="ca.pem": has no effect on an http URL`,
-		`PROBER_TOKEN_BUDGET_PER_DAY="21000": does not pay for one probe, which takes 21100 tokens`,
+		`PROBER_TOKEN_BUDGET_PER_DAY="21000": is less than the 21100 tokens of one probe`,
 	}
 	if diff := cmp.Diff(want, c.Warnings); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

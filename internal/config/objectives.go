@@ -55,14 +55,6 @@ type promise struct {
 	item
 }
 
-// origin is the place that an objective's name comes from.
-func (o promise) origin() string {
-	if o.given("NAME") {
-		return o.label("NAME")
-	}
-	return o.label("SIGNAL")
-}
-
 // objectives judges the objectives, alone, together and against the targets.
 func (l *loader) objectives(objectives []promise, targets []entry) {
 	first := map[string]promise{}
@@ -71,7 +63,7 @@ func (l *loader) objectives(objectives []promise, targets []entry) {
 			o.Name = string(o.Signal)
 		}
 		if other, twice := first[o.Name]; twice && o.Name != "" {
-			l.problem(o.origin(), fmt.Sprintf("objective %s is already that of %s", quote(o.Name), other.origin()), "set "+o.setting("NAME"))
+			l.problem(o.origin("SIGNAL"), fmt.Sprintf("the name %s is already taken by %s", quote(o.Name), other.origin("SIGNAL")), "set "+o.setting("NAME"))
 		} else {
 			first[o.Name] = o
 		}

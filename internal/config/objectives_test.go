@@ -32,7 +32,7 @@ func TestProblemsOfObjectives(t *testing.T) {
 		{"a name that no label should have", "OBJECTIVES_0_SIGNAL=availability\nOBJECTIVES_0_NAME=A b" + goal, `PROBER_OBJECTIVES_0_NAME="A b": not an identifier; want a-z, 0-9 and _ only`},
 		{
 			"one signal twice without names", "OBJECTIVES_0_SIGNAL=availability\nOBJECTIVES_1_SIGNAL=availability\nOBJECTIVES_1_GOAL=0.8" + goal,
-			`PROBER_OBJECTIVES_1_SIGNAL="availability": objective "availability" is already that of PROBER_OBJECTIVES_0_SIGNAL="availability"; set PROBER_OBJECTIVES_1_NAME`,
+			`PROBER_OBJECTIVES_1_SIGNAL="availability": the name "availability" is already taken by PROBER_OBJECTIVES_0_SIGNAL="availability"; set PROBER_OBJECTIVES_1_NAME`,
 		},
 		{
 			"a gap in the indices", "OBJECTIVES_1_SIGNAL=availability\nOBJECTIVES_1_GOAL=0.8",

@@ -73,7 +73,9 @@ func (l *loader) check(v values, into any, ks keys) {
 			continue
 		}
 		err := wrong[k.field.Name]
-		if err == nil {
+		if k.field.Type != reflect.TypeFor[Headers]() && !printable(given.text) {
+			err = fault{text: "has unprintable characters"}
+		} else if err == nil {
 			err = k.check(reflect.Indirect(k.of(into)), given.text)
 		}
 		if err != nil {
@@ -82,16 +84,6 @@ func (l *loader) check(v values, into any, ks keys) {
 			v[k.name] = source{label: given.label, bad: true}
 		}
 	}
-}
-
-// take is s, which the user gave for k as word.
-func (l *loader) take(k Key, word, s string) source {
-	label := k.label(word, s)
-	if k.field.Type != reflect.TypeFor[Headers]() && !printable(s) {
-		l.problem(label, "has characters that do not print", k.hint())
-		return source{label: label, bad: true}
-	}
-	return source{text: s, label: label}
 }
 
 // printable reports whether s is UTF-8 without control characters. Text that

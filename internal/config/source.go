@@ -54,10 +54,10 @@ func (it item) spell(name string) string {
 
 // setting is spell with what stands before it, but for the line of a file.
 func (it item) setting(name string) string {
-	if it.place == argumentPlace || strings.HasPrefix(it.place, prefix) {
-		return it.place + it.spell(name)
+	if strings.HasSuffix(it.place, " ") {
+		return it.spell(name)
 	}
-	return it.spell(name)
+	return it.place + it.spell(name)
 }
 
 // label is the place for a problem with the setting called name.
@@ -76,4 +76,12 @@ func (it item) given(names ...string) bool {
 		}
 	}
 	return true
+}
+
+// origin is the place that its name comes from: that of the setting called other, if it has none of its own.
+func (it item) origin(other string) string {
+	if it.given("NAME") {
+		return it.label("NAME")
+	}
+	return it.label(other)
 }

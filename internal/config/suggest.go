@@ -18,7 +18,10 @@ func suggestion(word string, known []string) string {
 func Nearest(word string, known []string) (near string, ok bool) {
 	least := min(3, max(1, len(word)/3)) + 1
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k), least); d < least {
+		if max(len(word)-len(k), len(k)-len(word)) >= least {
+			continue
+		}
+		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < least {
 			near, least = k, d
 		}
 	}
@@ -34,12 +37,8 @@ func Nearest(word string, known []string) (near string, ok bool) {
 }
 
 // distance is the number of letters to insert, delete, replace or swap with
-// their neighbour to make b of a (optimal string alignment). Distances of limit
-// and more are reported as limit.
-func distance(a, b string, limit int) int {
-	if max(len(a)-len(b), len(b)-len(a)) >= limit {
-		return limit
-	}
+// their neighbour to make b of a (optimal string alignment).
+func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {
 		rows[i] = make([]int, len(b)+1)
@@ -47,16 +46,14 @@ func distance(a, b string, limit int) int {
 			switch {
 			case i == 0 || j == 0:
 				rows[i][j] = i + j
-				continue
 			case a[i-1] == b[j-1]:
 				rows[i][j] = rows[i-1][j-1]
-				continue
-			}
-			rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1])
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], 1+rows[i-2][j-2])
+			case i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1]:
+				rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1], rows[i-2][j-2])
+			default:
+				rows[i][j] = 1 + min(rows[i-1][j], rows[i][j-1], rows[i-1][j-1])
 			}
 		}
 	}
-	return min(rows[len(a)][len(b)], limit)
+	return rows[len(a)][len(b)]
 }

@@ -139,7 +139,7 @@ func (r fileReader) pairs(n *yaml.Node, what string) iter.Seq2[*yaml.Node, *yaml
 			case name.Kind != yaml.ScalarNode:
 				r.problem(r.at(name), "a key is "+shape(name), "want a word")
 			case twice:
-				r.problem(r.at(name), fmt.Sprintf("a key that already stands on line %d", line), "want each key once")
+				r.problem(r.at(name), fmt.Sprintf("duplicate key, first given on line %d", line), "want each key once")
 			default:
 				first[name.Value] = name.Line
 				if !yield(name, m.Content[i+1]) {
@@ -162,7 +162,7 @@ func (r fileReader) one(name, n *yaml.Node, into values, known keys, also []stri
 	case k.field.Type == reflect.TypeFor[Headers]():
 		into[k.name] = r.headers(name, n)
 	case n.Kind == yaml.ScalarNode:
-		into[k.name] = r.take(k, label, strings.TrimSpace(n.Value))
+		into[k.name] = k.given(label, strings.TrimSpace(n.Value))
 	default:
 		r.problem(label, "is "+shape(n), "want one value")
 		into[k.name] = source{label: label, bad: true}
@@ -222,13 +222,5 @@ func follow(n *yaml.Node) *yaml.Node {
 
 // shape says what n is, as the end of a sentence.
 func shape(n *yaml.Node) string {
-	switch n.Kind {
-	case yaml.MappingNode:
-		return "a mapping"
-	case yaml.SequenceNode:
-		return "a list"
-	case yaml.AliasNode:
-		return "an alias"
-	}
-	return "a single value"
+	return map[yaml.Kind]string{yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list", yaml.ScalarNode: "a single value", yaml.AliasNode: "an alias"}[n.Kind]
 }

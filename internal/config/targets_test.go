@@ -78,7 +78,7 @@ func TestProblemsOfTheTargetsFile(t *testing.T) {
 		{"a key in upper case", "QPS: 1", `f.yaml:1: unknown key "QPS" (did you mean "qps"?)`},
 		{"a key of a target outside of one", "\nmodel: m", `f.yaml:2: unknown key "model"; it belongs to an entry of targets`},
 		{"a key of the prober", "listen_address: :80", `f.yaml:1: unknown key "listen_address"; set PROBER_LISTEN_ADDRESS`},
-		{"a key twice", "qps: 1\nmax_tokens: 5\nqps: 2", `f.yaml:3: a key that already stands on line 1; want each key once`},
+		{"a key twice", "qps: 1\nmax_tokens: 5\nqps: 2", `f.yaml:3: duplicate key, first given on line 1; want each key once`},
 		{"a wrong value", "\n\nqps: fast", `f.yaml:3: qps="fast": not a number; want probes per second, for example 0.1`},
 		{"a number where a switch is wanted", "targets:\n- url: https://a\n  insecure_skip_verify: 3", `f.yaml:3: insecure_skip_verify="3": neither on nor off; want on or off`},
 		{"a list where a value is wanted", "qps:\n- 1", `f.yaml:2: qps: is a list; want one value`},
@@ -98,7 +98,7 @@ func TestProblemsOfTheTargetsFile(t *testing.T) {
 		},
 		{
 			"two targets with one name", "targets:\n- url: http://a\n- url: http://a/v1",
-			`f.yaml:3: url="http://a/v1": target "a:80" is already that of f.yaml:2: url="http://a"; set name`,
+			`f.yaml:3: url="http://a/v1": the name "a:80" is already taken by f.yaml:2: url="http://a"; set name`,
 		},
 		{"not YAML", "targets: [", `f.yaml:1: not YAML: did not find expected node content`},
 		{"a key that looks like an alias stays hidden", "api_key: *sk-123", `f.yaml: not YAML: unknown anchor '…' referenced`},

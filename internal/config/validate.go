@@ -43,7 +43,7 @@ func (l *loader) validate(t entry) {
 	l.prompt(t)
 
 	if t.InsecureSkipVerify {
-		l.warn(t.label("INSECURE_SKIP_VERIFY"), "whoever stands between can answer, and read prompts and keys")
+		l.warn(t.label("INSECURE_SKIP_VERIFY"), "anyone between the prober and the server can read prompts and keys, and answer in its place")
 	}
 	for _, name := range []string{"CA_FILE", "CERT_FILE", "INSECURE_SKIP_VERIFY"} {
 		if v := t.values[name]; strings.HasPrefix(t.URL, "http:") && v.text != "" && !v.assumed {
@@ -51,7 +51,7 @@ func (l *loader) validate(t entry) {
 		}
 	}
 	if cost := t.PromptTokens + t.MaxTokens; t.TokenBudgetPerDay > 0 && t.TokenBudgetPerDay < cost {
-		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("does not pay for one probe, which takes %d tokens", cost))
+		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("is less than the %d tokens of one probe", cost))
 	}
 }
 
@@ -76,7 +76,7 @@ func (l *loader) prompt(t entry) {
 		},
 		{
 			"sessions", "SESSION_ROUNDS", t.given("PROMPT_TOKENS", "MAX_TOKENS") && last > mostTokens,
-			fmt.Sprintf("makes a last prompt of more than %d tokens", last), fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens),
+			fmt.Sprintf("results in a last prompt of more than %d tokens", last), fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens),
 		},
 	} {
 		if t.Prompt == c.prompt && c.wrong && t.given(c.name) {
@@ -100,31 +100,23 @@ func (l *loader) names(targets []entry) {
 		case !taken:
 			first[t.Name] = t
 		case t.given("NAME") && t.label("NAME") == other.label("NAME"):
-			l.problem(t.label("NAME"), "names more than one target", "give it with one target only")
+			l.problem(t.label("NAME"), "is the name of more than one target", "give it with one target only")
 		default:
-			l.misnamed(t, fmt.Sprintf("target %s is already that of %s", quote(t.Name), other.origin()))
+			l.misnamed(t, fmt.Sprintf("the name %s is already taken by %s", quote(t.Name), other.origin("URL")))
 		}
 		if length := utf8.RuneCountInString(t.Name); length > maxName {
-			l.misnamed(t, fmt.Sprintf("makes a name of more than %d characters", maxName))
+			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters", maxName))
 		} else if t.EachAddress && length > maxStem {
-			l.misnamed(t, fmt.Sprintf("makes a name of more than %d characters, to which addresses are added", maxStem))
+			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters, to which addresses are added", maxStem))
 		}
 	}
 	for _, t := range targets {
 		stem, address, cut := strings.Cut(t.Name, "/")
 		other, taken := first[stem]
 		if _, err := netip.ParseAddr(address); cut && taken && err == nil && other.EachAddress {
-			l.misnamed(t, "is how an address of "+other.origin()+" is called")
+			l.misnamed(t, "is the name that an address of "+other.origin("URL")+" gets")
 		}
 	}
-}
-
-// origin is the place that a target's name comes from.
-func (t entry) origin() string {
-	if t.given("NAME") {
-		return t.label("NAME")
-	}
-	return t.label("URL")
 }
 
 // misnamed reports a problem with the name of t.
@@ -133,7 +125,7 @@ func (l *loader) misnamed(t entry, text string) {
 	if t.place == argumentPlace {
 		hint = "targets with names of their own go into the environment or the targets file"
 	}
-	l.problem(t.origin(), text, hint)
+	l.problem(t.origin("URL"), text, hint)
 }
 
 // groups reports members of a group that would not be asked the same: the values in
@@ -153,7 +145,7 @@ func (l *loader) groups(targets []entry) {
 				continue
 			}
 			l.problem(t.label(k.name), fmt.Sprintf("target %s differs from target %s of the same group %s: %s and %s", quote(t.Name), quote(lead.Name),
-				quote(t.Group), t.values[k.name].text, lead.values[k.name].text), "members of a group are asked the same in the same round")
+				quote(t.Group), t.values[k.name].text, lead.values[k.name].text), "members of a group need the same prompts at the same rate")
 		}
 	}
 }

@@ -37,11 +37,11 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		{"a service record", "TARGETS_0_URL=dnssrv+http://a", `PROBER_TARGETS_0_URL="dnssrv+http://a": not an http or https URL; ` + wantURL},
 		{
 			"a name without room for an address", "TARGETS_0_URL=dns+http://a\nTARGETS_0_NAME=" + strings.Repeat("n", 61),
-			`PROBER_TARGETS_0_NAME="` + strings.Repeat("n", 61) + `": makes a name of more than 60 characters, to which addresses are added; set PROBER_TARGETS_0_NAME`,
+			`PROBER_TARGETS_0_NAME="` + strings.Repeat("n", 61) + `": results in a name of more than 60 characters, to which addresses are added; set PROBER_TARGETS_0_NAME`,
 		},
 		{
 			"a name that an address gets", "TARGETS_0_URL=dns+http://a\nTARGETS_1_URL=http://b\nTARGETS_1_NAME=a:80/10.0.0.1",
-			`PROBER_TARGETS_1_NAME="a:80/10.0.0.1": is how an address of PROBER_TARGETS_0_URL="dns+http://a" is called; set PROBER_TARGETS_1_NAME`,
+			`PROBER_TARGETS_1_NAME="a:80/10.0.0.1": is the name that an address of PROBER_TARGETS_0_URL="dns+http://a" gets; set PROBER_TARGETS_1_NAME`,
 		},
 		{"a switch between on and off", "GENAI_SEMCONV=maybe", `PROBER_GENAI_SEMCONV="maybe": neither on nor off; want on or off`},
 		{"an unknown word", "ARRIVAL=poison", `PROBER_ARRIVAL="poison": unknown (did you mean "poisson"?); want constant, jittered or poisson`},
@@ -62,7 +62,7 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		},
 		{
 			"a history without end", "PROMPT=sessions\nMAX_TOKENS=1000\nSESSION_ROUNDS=981",
-			`PROBER_SESSION_ROUNDS="981": makes a last prompt of more than 1001000 tokens; want fewer rounds or shorter answers: prompts have at most 1000000 tokens`,
+			`PROBER_SESSION_ROUNDS="981": results in a last prompt of more than 1001000 tokens; want fewer rounds or shorter answers: prompts have at most 1000000 tokens`,
 		},
 		{"a depth that is none", "CANARY_DEPTH=half", `PROBER_CANARY_DEPTH="half": not a number; want 0 to 1, for example 0.5`},
 		{"a depth below the end", "CANARY_DEPTH=1.01", `PROBER_CANARY_DEPTH="1.01": must be 0 to 1; want 0 to 1, for example 0.5`},
@@ -78,23 +78,23 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 			`PROBER_SESSION_HEADER="x user": not a valid name of an HTTP header; want the name of a header, for example x-user-id`,
 		},
 		{"an unknown server", "TARGETS_0_SERVER=vlm", `PROBER_TARGETS_0_SERVER="vlm": unknown (did you mean "vllm"?); want auto, vllm or sglang`},
-		{"a version that does not print", "TARGETS_0_API_VERSION=a\x00b", `PROBER_TARGETS_0_API_VERSION="a\x00b": has characters that do not print`},
+		{"a version that does not print", "TARGETS_0_API_VERSION=a\x00b", `PROBER_TARGETS_0_API_VERSION="a\x00b": has unprintable characters`},
 		{
 			"members of a group with different prompts",
 			"TARGETS_0_GROUP=g\nTARGETS_1_URL=http://b\nTARGETS_1_GROUP=g\nBOOK_FILE=there\nDATASET_FILE=there\n" +
 				"TARGETS_1_SESSION_USERS=1\nTARGETS_1_SESSION_ROUNDS=1\nTARGETS_1_SYSTEM_TOKENS=1\nTARGETS_1_BOOK_FILE=empty\nTARGETS_1_DATASET_FILE=empty\nTARGETS_1_CANARY_DEPTH=0",
 			strings.Join([]string{
-				`PROBER_TARGETS_1_BOOK_FILE="empty": target "b:80" differs from target "one:8000" of the same group "g": empty and there; members of a group are asked the same in the same round`,
-				`PROBER_TARGETS_1_CANARY_DEPTH="0": target "b:80" differs from target "one:8000" of the same group "g": 0 and 0.5; members of a group are asked the same in the same round`,
-				`PROBER_TARGETS_1_DATASET_FILE="empty": target "b:80" differs from target "one:8000" of the same group "g": empty and there; members of a group are asked the same in the same round`,
-				`PROBER_TARGETS_1_SESSION_ROUNDS="1": target "b:80" differs from target "one:8000" of the same group "g": 1 and 20; members of a group are asked the same in the same round`,
-				`PROBER_TARGETS_1_SESSION_USERS="1": target "b:80" differs from target "one:8000" of the same group "g": 1 and 15; members of a group are asked the same in the same round`,
-				`PROBER_TARGETS_1_SYSTEM_TOKENS="1": target "b:80" differs from target "one:8000" of the same group "g": 1 and 1000; members of a group are asked the same in the same round`,
+				`PROBER_TARGETS_1_BOOK_FILE="empty": target "b:80" differs from target "one:8000" of the same group "g": empty and there; members of a group need the same prompts at the same rate`,
+				`PROBER_TARGETS_1_CANARY_DEPTH="0": target "b:80" differs from target "one:8000" of the same group "g": 0 and 0.5; members of a group need the same prompts at the same rate`,
+				`PROBER_TARGETS_1_DATASET_FILE="empty": target "b:80" differs from target "one:8000" of the same group "g": empty and there; members of a group need the same prompts at the same rate`,
+				`PROBER_TARGETS_1_SESSION_ROUNDS="1": target "b:80" differs from target "one:8000" of the same group "g": 1 and 20; members of a group need the same prompts at the same rate`,
+				`PROBER_TARGETS_1_SESSION_USERS="1": target "b:80" differs from target "one:8000" of the same group "g": 1 and 15; members of a group need the same prompts at the same rate`,
+				`PROBER_TARGETS_1_SYSTEM_TOKENS="1": target "b:80" differs from target "one:8000" of the same group "g": 1 and 1000; members of a group need the same prompts at the same rate`,
 			}, "\n"),
 		},
 		{"an address without port", "LISTEN_ADDRESS=localhost", `PROBER_LISTEN_ADDRESS="localhost": not an address; want host:port, for example :9464`},
 		{"an address with a port too high", "LISTEN_ADDRESS=:99999", `PROBER_LISTEN_ADDRESS=":99999": the port must be 0 to 65535; want host:port, for example :9464`},
-		{"text that does not print", "TARGETS_0_MODEL=a\x00b", `PROBER_TARGETS_0_MODEL="a\x00b": has characters that do not print`},
+		{"text that does not print", "TARGETS_0_MODEL=a\x00b", `PROBER_TARGETS_0_MODEL="a\x00b": has unprintable characters`},
 		{"a file that is not there", "WEB_CONFIG_FILE=no", `PROBER_WEB_CONFIG_FILE="no": no such file`},
 		{"a targets file that is not there", "TARGETS_FILE=no", `PROBER_TARGETS_FILE="no": no such file`},
 
@@ -102,6 +102,7 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		{"a variable of a target without its number", "MODEL=m", `PROBER_MODEL: unknown variable (did you mean PROBER_TARGETS_0_MODEL?)`},
 		{"an index in another spelling", "TARGETS_00_NAME=m", `PROBER_TARGETS_00_NAME: unknown variable (did you mean PROBER_TARGETS_0_NAME?)`},
 		{"an unknown variable of a target", "TARGETS_0_COLOUR=red", `PROBER_TARGETS_0_COLOUR: unknown variable`},
+		{"an unknown variable makes no target", "TARGETS_5_COLOUR=red", `PROBER_TARGETS_5_COLOUR: unknown variable`},
 
 		{"a gap in the indices", "TARGETS_2_URL=http://b", `PROBER_TARGETS_1_URL: not given, but PROBER_TARGETS_2_… is; number from 0 without a gap`},
 		{"a target without URL", "TARGETS_1_NAME=b", `PROBER_TARGETS_1_URL: not given; a target needs a URL`},
@@ -120,11 +121,11 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		{"a URL with a query", "TARGETS_1_URL=http://host?key=secret", `PROBER_TARGETS_1_URL="http://***": has a query or a fragment; ` + wantURL},
 		{
 			"two targets on one server", "TARGETS_1_URL=http://one:8000/v1/",
-			`PROBER_TARGETS_1_URL="http://one:8000/v1/": target "one:8000" is already that of PROBER_TARGETS_0_URL="http://one:8000"; set PROBER_TARGETS_1_NAME`,
+			`PROBER_TARGETS_1_URL="http://one:8000/v1/": the name "one:8000" is already taken by PROBER_TARGETS_0_URL="http://one:8000"; set PROBER_TARGETS_1_NAME`,
 		},
 		{
 			"a name that another target got from its URL", "TARGETS_1_URL=http://b\nTARGETS_1_NAME=one:8000",
-			`PROBER_TARGETS_1_NAME="one:8000": target "one:8000" is already that of PROBER_TARGETS_0_URL="http://one:8000"; set PROBER_TARGETS_1_NAME`,
+			`PROBER_TARGETS_1_NAME="one:8000": the name "one:8000" is already taken by PROBER_TARGETS_0_URL="http://one:8000"; set PROBER_TARGETS_1_NAME`,
 		},
 		{
 			"a name of 101 characters", "TARGETS_0_NAME=" + strings.Repeat("ä", 101),
@@ -132,7 +133,7 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		},
 		{
 			"a host that makes too long a name", "TARGETS_1_URL=http://" + strings.Repeat("a", 100),
-			`PROBER_TARGETS_1_URL="http://` + strings.Repeat("a", 73) + `…": makes a name of more than 100 characters; set PROBER_TARGETS_1_NAME`,
+			`PROBER_TARGETS_1_URL="http://` + strings.Repeat("a", 73) + `…": results in a name of more than 100 characters; set PROBER_TARGETS_1_NAME`,
 		},
 		{
 			"a stall timeout above the timeout", "TARGETS_0_STALL_TIMEOUT=3m",
@@ -146,8 +147,8 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		{"a key file with nothing in it", "API_KEY_FILE=empty", `PROBER_API_KEY_FILE="empty": is empty; want a file with the key in it`},
 		{"a key file with blanks", "API_KEY_FILE=blank", `PROBER_API_KEY_FILE="blank": is empty; want a file with the key in it`},
 		{"a key file that holds no key", "API_KEY_FILE=long", `PROBER_API_KEY_FILE="long": has 20000 bytes, more than any server takes in a header; want a file with the key on its only line`},
-		{"a key file with two lines", "API_KEY_FILE=lines", `PROBER_API_KEY_FILE="lines": has characters that do not print; want a file with the key on its only line`},
-		{"a key that no header can hold", "API_KEY=sk\nsecret\x7f", "PROBER_API_KEY: has characters that do not print"},
+		{"a key file with two lines", "API_KEY_FILE=lines", `PROBER_API_KEY_FILE="lines": has unprintable characters; want a file with the key on its only line`},
+		{"a key that no header can hold", "API_KEY=sk\nsecret\x7f", "PROBER_API_KEY: has unprintable characters"},
 		{
 			"headers without names", "TARGETS_0_HEADERS=Bearer secret",
 			`PROBER_TARGETS_0_HEADERS: entry 1 has no =; want NAME=value,NAME=value (a value with a comma in it goes into the targets file)`,
@@ -167,7 +168,7 @@ func TestProblemsOfTheEnvironment(t *testing.T) {
 		{
 			"members of a group with different lengths",
 			"TARGETS_0_GROUP=g\nTARGETS_1_URL=http://b\nTARGETS_1_GROUP=g\nTARGETS_1_MAX_TOKENS=5",
-			`PROBER_TARGETS_1_MAX_TOKENS="5": target "b:80" differs from target "one:8000" of the same group "g": 5 and 100; members of a group are asked the same in the same round`,
+			`PROBER_TARGETS_1_MAX_TOKENS="5": target "b:80" differs from target "one:8000" of the same group "g": 5 and 100; members of a group need the same prompts at the same rate`,
 		},
 		{"a wrong value is reported once, not for what follows from it", "TIMEOUT=x", `PROBER_TIMEOUT="x": not a duration; want a duration with its unit, for example 120s`},
 	} {
@@ -190,10 +191,10 @@ func TestProblemsOfFlagsAndArguments(t *testing.T) {
 	}{
 		{"a wrong value names the flag", map[string]string{"MAX_IN_FLIGHT": "many"}, []string{"http://a"}, `--max-in-flight="many": not a whole number; want a number of probes, for example 1`},
 		{"a flag that is none", map[string]string{"URL": "x"}, []string{"http://a"}, `--url: unknown flag`},
-		{"one name for two targets", map[string]string{"NAME": "x"}, []string{"http://a", "http://b"}, `--name="x": names more than one target; give it with one target only`},
+		{"one name for two targets", map[string]string{"NAME": "x"}, []string{"http://a", "http://b"}, `--name="x": is the name of more than one target; give it with one target only`},
 		{
 			"one URL twice", nil, []string{"http://a", "http://a"},
-			`URL argument 2="http://a": target "a:80" is already that of URL argument 1="http://a"; targets with names of their own go into the environment or the targets file`,
+			`URL argument 2="http://a": the name "a:80" is already taken by URL argument 1="http://a"; targets with names of their own go into the environment or the targets file`,
 		},
 		{
 			"an argument that is no URL", nil, []string{"a"},

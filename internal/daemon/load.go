@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/prometheus/exporter-toolkit/web"
@@ -53,9 +54,13 @@ func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok b
 func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool) {
 	loopback := map[string]string{"LISTEN_ADDRESS": "127.0.0.1:9464"}
 	kept, overrides := map[string]string{}, map[string]string{}
-	for _, names := range [][]string{
-		{"DRAIN_ENDPOINT"}, {"LISTEN_ADDRESS", "WEB_CONFIG_FILE"}, {"LOG_LEVEL"}, {"LOG_FORMAT"}, {"GENAI_SEMCONV"}, {"RELOAD_INTERVAL"}, {"DNS_INTERVAL"},
-	} {
+	groups := [][]string{{"DRAIN_ENDPOINT"}, {"LISTEN_ADDRESS", "WEB_CONFIG_FILE"}}
+	for _, key := range config.Reference() {
+		if name := strings.TrimPrefix(key.Variable, "PROBER_"); key.Restart && !slices.Contains(slices.Concat(groups...), name) {
+			groups = append(groups, []string{name})
+		}
+	}
+	for _, names := range groups {
 		environ, flags := with(kept, "PROBER_", environ, names), with(overrides, "", flags, names)
 		next, err := Load(config.Options{Environ: environ, Overrides: flags, URLs: []string{"http://127.0.0.1"}}, engine.NewAssets(config.ReadFile))
 		switch {

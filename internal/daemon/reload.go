@@ -59,11 +59,8 @@ func (d *Daemon) watchFiles(ctx context.Context) {
 // warn tells what a reload cannot change.
 func (d *Daemon) warn(next *config.Config) {
 	d.logWarnings(next)
-	now := d.Config
-	if next.ListenAddress != now.ListenAddress || next.WebConfigFile != now.WebConfigFile ||
-		next.LogLevel != now.LogLevel || next.LogFormat != now.LogFormat || next.GenAISemconv != now.GenAISemconv || next.DrainEndpoint != now.DrainEndpoint ||
-		next.ReloadInterval != now.ReloadInterval || next.DNSInterval != now.DNSInterval {
-		d.Log.Warn("listen address, web configuration, log, GenAI conventions, drain endpoint and intervals change only with a restart")
+	if changed := d.Config.NeedRestart(next); len(changed) > 0 {
+		d.Log.Warn("changed settings that take effect only with a restart", zap.Strings("settings", changed))
 	}
 }
 

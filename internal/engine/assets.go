@@ -71,8 +71,8 @@ func (a *Assets) Validate(targets []config.Target) error {
 func (a *Assets) fingerprint(targets []config.Target) fingerprint {
 	hash := sha256.New()
 	for _, t := range targets {
-		for _, path := range []string{t.BookFile, t.DatasetFile, t.CAFile, t.CertFile, t.KeyFile} {
-			if _, known := a.fingerprints[path]; path != "" && !known {
+		for _, path := range t.Files() {
+			if _, known := a.fingerprints[path]; !known {
 				_, _ = a.Read(path) // a file that cannot be read counts as empty
 			}
 			fmt.Fprintf(hash, "%q %x ", path, a.fingerprints[path])

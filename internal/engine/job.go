@@ -149,7 +149,7 @@ func (j *Job) Inherit(old *Job) {
 	for i, t := range j.Targets {
 		from := -1
 		for k, before := range old.Targets {
-			if reflect.DeepEqual(identity(t), identity(before)) && (from < 0 || before.Name == t.Name) {
+			if reflect.DeepEqual(t.Identity(), before.Identity()) && (from < 0 || before.Name == t.Name) {
 				from = k
 			}
 		}
@@ -157,20 +157,6 @@ func (j *Job) Inherit(old *Job) {
 			j.Members[i].Inherit(old.Members[from])
 		}
 	}
-}
-
-// identity is those settings of t by which its server knows it, and which server that is.
-// Another key from the same file is a newer one of the same client.
-func identity(t config.Target) config.Target {
-	id := config.Target{
-		URL: t.URL, Path: t.Path, Address: t.Address, API: t.API, APIVersion: t.APIVersion, Server: t.Server, Model: t.Model,
-		CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, Headers: t.Headers,
-		Settings: config.Settings{APIKeyFile: t.APIKeyFile},
-	}
-	if t.APIKeyFile == "" {
-		id.APIKey = t.APIKey
-	}
-	return id
 }
 
 // APIs are the names of the APIs that can be configured.

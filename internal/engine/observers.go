@@ -35,10 +35,9 @@ type Observers struct {
 
 // ObserverOptions are what observers are made of.
 type ObserverOptions struct {
-	Config  *config.Config
-	Build   telemetry.Build
-	Environ func(name string) string // of the OTEL_* variables
-	Log     *zap.Logger
+	Config *config.Config
+	Build  telemetry.Build
+	Log    *zap.Logger
 }
 
 // NewObservers returns observers of no target. That nothing can be exported over OTLP is
@@ -55,7 +54,7 @@ func NewObservers(ctx context.Context, options ObserverOptions) (*Observers, err
 	o.recorder = o.Metrics
 	o.objectives = options.Config.Objectives
 	otlp, err := telemetry.NewOTLP(ctx, telemetry.OTLPOptions{
-		Environ: options.Environ, Build: options.Build, GenAI: options.Config.GenAISemconv,
+		Build: options.Build, GenAI: options.Config.GenAISemconv,
 		OnError: func(err error) {
 			o.Metrics.Update(telemetry.ExportFailures, 1)
 			o.log.Warn("OTLP export failed", zap.Error(err))

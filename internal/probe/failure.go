@@ -204,10 +204,6 @@ func (x *exchange) complete() verdict {
 	return verdict{outcome: OK}
 }
 
-// shortestContext is the shortest context of any known server, in tokens. A smaller count for a long
-// prompt is from a server that counts something else.
-const shortestContext = 512
-
 // length is the verdict on how long prompt and answer are. Where nothing else is known of a
 // prompt's length, it was cut if it has fewer tokens than nine tenths of its words: no tokenizer
 // joins more of words in random order.
@@ -221,7 +217,7 @@ func (x *exchange) length(ending wire.Ending) verdict {
 		return failed(WrongLength, "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short",
 			prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
 	}
-	if !expect.PromptTokens.Known && prompt.Known && prompt.N >= shortestContext && prompt.N < expect.Words-expect.Words/10 {
+	if !expect.PromptTokens.Known && prompt.Known && prompt.N >= wire.MinContext && prompt.N < expect.Words-expect.Words/10 {
 		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words", prompt.N, cmp.Or(expect.Length, expect.Words), expect.Words)
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)

@@ -57,14 +57,13 @@ func APIs() []string {
 	return names
 }
 
-// ParseAPI returns the name of an API that a server can speak. The error for an unknown name lists the known ones and
-// suggests the nearest.
+// ParseAPI returns the name of an API that a server can speak. The error for an unknown name lists the known ones.
 func ParseAPI(name string) (string, error) {
 	names := APIs()
 	if slices.Contains(names, name) {
 		return name, nil
 	}
-	return "", fmt.Errorf("api %q: unknown; did you mean %q? known: %s", name, nearest(name, names), strings.Join(names, ", "))
+	return "", fmt.Errorf("api %q: unknown; known: %s", name, strings.Join(names, ", "))
 }
 
 // apiOf is the API of a name; vLLM's for one that is unknown.

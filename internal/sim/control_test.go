@@ -18,7 +18,7 @@ func TestControlAPI(t *testing.T) {
 		}{
 			{"none at first", r.get(t, "/sim/fault").text(), "{}\n"},
 			{"put", put(`{"itl":1.15,"slow_headers":"350ms","hang":true}`).text(), `{"slow_headers":"350ms","itl":1.15,"hang":true}` + "\n"},
-			{"bad", put(`{"itl":-1,"stall":3}`).text(), `{"error":"fault: stall: unknown; did you mean stall_after? known: status, stall_after, comments, cut_after, error_after, slow_headers, role_early, tokens_per_frame, itl, ttft, batch_ms, probability, double_usage, html, json, hang, retry_after, garble; itl: -1, want a factor of 0.001 to 1000 (1.15 is 15% slower)"}` + "\n"},
+			{"bad", put(`{"itl":-1,"stall":3}`).text(), `{"error":"fault: stall: unknown; known: status, stall_after, comments, cut_after, error_after, slow_headers, role_early, tokens_per_frame, itl, ttft, batch_ms, probability, double_usage, html, json, hang, retry_after, garble; itl: -1, want a factor of 0.001 to 1000 (1.15 is 15% slower)"}` + "\n"},
 			{"bad changes nothing", r.get(t, "/sim/fault").text(), `{"slow_headers":"350ms","itl":1.15,"hang":true}` + "\n"},
 			{"delete", r.do(t.Context(), t, http.MethodDelete, "/sim/fault", "").text(), "{}\n"},
 			{"nothing sent", r.get(t, "/sim/sent").text(), "[]\n"},

@@ -166,7 +166,7 @@ func (f *Fault) set(key string, text func(kind string) (string, error)) error {
 	keys := faultKeys()
 	i := slices.Index(keys, key)
 	if i < 0 {
-		return fmt.Errorf("%s: unknown; did you mean %s? known: %s", key, nearest(key, keys), strings.Join(keys, ", "))
+		return fmt.Errorf("%s: unknown; known: %s", key, strings.Join(keys, ", "))
 	}
 	if err := setValue(reflect.ValueOf(f).Elem().Field(i).Addr().Interface(), text); err != nil {
 		return fmt.Errorf("%s: %w", key, err)

@@ -27,7 +27,7 @@ func TestParseFault(t *testing.T) {
 
 func TestParseFaultNamesEveryProblem(t *testing.T) {
 	for text, want := range map[string]string{
-		"itll=2":                        "fault: itll: unknown; did you mean itl? known: status, stall_after, comments, cut_after, error_after, slow_headers, role_early, tokens_per_frame, itl, ttft, batch_ms, probability, double_usage, html, json, hang, retry_after, garble",
+		"itll=2":                        "fault: itll: unknown; known: status, stall_after, comments, cut_after, error_after, slow_headers, role_early, tokens_per_frame, itl, ttft, batch_ms, probability, double_usage, html, json, hang, retry_after, garble",
 		"itl=x,status=200,cut_after=-1": `fault: itl: "x" is no number; status: 200 is no error, want 400 to 599; cut_after: -1 is negative, want tokens`,
 		"itl":                           "fault: itl: no value, want itl=<number>",
 		"hang=maybe":                    `fault: hang: "maybe" is no true or false`,

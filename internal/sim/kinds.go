@@ -122,8 +122,7 @@ func Kinds() []string {
 	return names
 }
 
-// ParseKind checks a name for Config.Server; empty is vllm. The error for an unknown name lists the known ones and
-// suggests the nearest.
+// ParseKind checks a name for Config.Server; empty is vllm. The error for an unknown name lists the known ones.
 func ParseKind(name string) (string, error) {
 	known := Kinds()
 	switch {
@@ -132,7 +131,7 @@ func ParseKind(name string) (string, error) {
 	case slices.Contains(known, name):
 		return name, nil
 	}
-	return "", fmt.Errorf("server %q: unknown; did you mean %q? known: %s", name, nearest(name, known), strings.Join(known, ", "))
+	return "", fmt.Errorf("server %q: unknown; known: %s", name, strings.Join(known, ", "))
 }
 
 // kindOf finds a kind by name; an unknown one is vllm.

@@ -16,7 +16,7 @@ func TestParseKind(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", name, got, err, want)
 		}
 	}
-	want := `server "sglan": unknown; did you mean "sglang"? known: vllm, production-stack, ray-serve, tgi, sglang, trtllm, lmdeploy, llama-server, kserve, nim, dynamo, openrouter, litellm, openai`
+	want := `server "sglan": unknown; known: vllm, production-stack, ray-serve, tgi, sglang, trtllm, lmdeploy, llama-server, kserve, nim, dynamo, openrouter, litellm, openai`
 	if got, err := ParseKind("sglan"); got != "" || err == nil || err.Error() != want {
 		t.Errorf("%q, error\n got %v\nwant %s", got, err, want)
 	}

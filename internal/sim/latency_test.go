@@ -120,7 +120,7 @@ func TestParseProfile(t *testing.T) {
 		}
 	}
 	_, err := ParseProfile("ray-serv")
-	want := `profile "ray-serv": unknown; did you mean "ray-serve"? known: production-stack, ray-serve, tgi, vllm-ladder, tgi-ladder, steady, fast`
+	want := `profile "ray-serv": unknown; known: production-stack, ray-serve, tgi, vllm-ladder, tgi-ladder, steady, fast`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

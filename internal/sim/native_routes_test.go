@@ -186,7 +186,7 @@ func TestParseAPI(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}
-	want := `api "olama": unknown; did you mean "ollama"? known: openai, tgi, sglang, triton, llama-server, ollama, anthropic, openai-responses, azure-openai`
+	want := `api "olama": unknown; known: openai, tgi, sglang, triton, llama-server, ollama, anthropic, openai-responses, azure-openai`
 	if got, err := ParseAPI("olama"); got != "" || err == nil || err.Error() != want {
 		t.Errorf("%q, %v", got, err)
 	}

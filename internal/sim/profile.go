@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -79,7 +78,7 @@ func ProfilesHelp() string {
 	return b.String()
 }
 
-// ParseProfile finds a profile by name. The error for an unknown name lists the known ones and suggests the nearest.
+// ParseProfile finds a profile by name. The error for an unknown name lists the known ones.
 func ParseProfile(name string) (Profile, error) {
 	var names []string
 	for _, p := range Profiles() {
@@ -88,7 +87,7 @@ func ParseProfile(name string) (Profile, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return Profile{}, fmt.Errorf("profile %q: unknown; did you mean %q? known: %s", name, nearest(name, names), strings.Join(names, ", "))
+	return Profile{}, fmt.Errorf("profile %q: unknown; known: %s", name, strings.Join(names, ", "))
 }
 
 func productionStack() Profile {
@@ -169,37 +168,4 @@ func fast() Profile {
 		TTFT: 20 * time.Millisecond, TPOT: time.Millisecond,
 		MinAnswer: 58, MaxAnswer: 400,
 	}
-}
-
-// nearest is the member of known with the fewest edits from word; the beginning of a name is one edit away from it. The
-// first of equals.
-func nearest(word string, known []string) string {
-	far := func(name string) int {
-		if word != "" && strings.HasPrefix(name, word) {
-			return 1
-		}
-		return edits(word, name)
-	}
-	return slices.MinFunc(known, func(a, b string) int { return far(a) - far(b) })
-}
-
-// edits is the Levenshtein distance of a and b in bytes.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -139,7 +139,7 @@ type snapshot struct {
 	summary summary
 
 	inFlight int
-	oldest   time.Duration // age of the oldest probe under way; 0 if there is none
+	oldest   time.Duration // age of the oldest probe in flight; 0 if there is none
 	state    state
 }
 
@@ -161,8 +161,8 @@ func (s *snapshot) window() time.Duration {
 }
 
 // snapshots are all targets as they are now, in the order in which they were
-// set. The arithmetic is done after the lock is released, so that nobody who
-// reads makes a probe wait.
+// set. The arithmetic is done after the lock is released, so that readers never
+// make a probe wait.
 func (b *Board) snapshots() []snapshot {
 	now := time.Now()
 	list, caches := b.copies(now)

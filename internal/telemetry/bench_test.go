@@ -41,15 +41,3 @@ func BenchmarkRecord(b *testing.B) {
 		})
 	}
 }
-
-func BenchmarkScrape(b *testing.B) {
-	p := NewPrometheus(Build{})
-	p.Set(fixedTarget())
-	p.Record(hundred())
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := p.registry.Gather(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

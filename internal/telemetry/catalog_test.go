@@ -14,7 +14,7 @@ import (
 func update() bool { return flag.Lookup("update").Value.String() == "true" }
 
 func TestMain(m *testing.M) {
-	flag.Bool("update", false, "write the golden files anew")
+	flag.Bool("update", false, "rewrite the golden files")
 	flag.Parse()
 	os.Exit(m.Run())
 }
@@ -33,7 +33,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", path, diff)
+		t.Errorf("%s (-want +got; -update rewrites it):\n%s", path, diff)
 	}
 }
 
@@ -89,25 +89,6 @@ func TestPrometheusNames(t *testing.T) {
 	}
 }
 
-// TestNameTranslation: rules of the translation that the catalog does not use.
-func TestNameTranslation(t *testing.T) {
-	for _, test := range []struct {
-		of   Instrument
-		want string
-	}{
-		{Instrument{Name: "a.ratio", Unit: "1", Kind: Gauge}, "a_ratio"},
-		{Instrument{Name: "a.events", Unit: "1", Kind: Counter}, "a_events_total"},
-		{Instrument{Name: "a.total", Unit: "{x}", Kind: Counter}, "a_total"},
-		{Instrument{Name: "a.seconds.busy", Unit: "s", Kind: Counter}, "a_seconds_busy_total"},
-		{Instrument{Name: "a.busy", Unit: "s", Kind: Counter}, "a_busy_seconds_total"},
-		{Instrument{Name: "a.share", Unit: "1", Kind: Histogram}, "a_share"},
-	} {
-		if got := test.of.PrometheusName(); got != test.want {
-			t.Errorf("%s in %q: %s, want %s", test.of.Name, test.of.Unit, got, test.want)
-		}
-	}
-}
-
 func TestCatalogIsWellFormed(t *testing.T) {
 	names := map[string]bool{}
 	for _, i := range Catalog() {
@@ -158,7 +139,7 @@ func TestLabelsAreBounded(t *testing.T) {
 				t.Errorf("%s: label %s must have either its values or who names them", i.Name, l.Name)
 			}
 			if i.ofResult != nil && l.Values == nil && l.of == nil {
-				t.Errorf("%s: nobody knows the series of label %s before its first sample", i.Name, l.Name)
+				t.Errorf("%s: the series of label %s are unknown before the first sample", i.Name, l.Name)
 			}
 		}
 		if inPoint > len(point{}) {

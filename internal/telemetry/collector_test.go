@@ -114,27 +114,32 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out)
 }
 
-// newOTLPTo is a recorder that sends to an endpoint, and the errors it told. Its
-// environment is that of the process without any OTEL_* of whoever runs the tests.
-func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*OTLP, func() []error) {
+// withoutOTEL empties the OTEL_* variables of the process.
+func withoutOTEL(t *testing.T) {
 	t.Helper()
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "OTEL_") {
 			t.Setenv(name, "")
 		}
 	}
+}
+
+// newOTLPTo is a recorder that sends to an endpoint, and the errors that it reported.
+func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*OTLP, func() []error) {
+	t.Helper()
+	withoutOTEL(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
 	for name, value := range env {
 		t.Setenv(name, value)
 	}
 	var mu sync.Mutex
-	var told []error
+	var errs []error
 	o, err := NewOTLP(t.Context(), OTLPOptions{
 		Build: Build{Version: "v1.2.3"}, GenAI: true,
 		OnError: func(err error) {
 			mu.Lock()
 			defer mu.Unlock()
-			told = append(told, err)
+			errs = append(errs, err)
 		},
 	})
 	if err != nil {
@@ -143,7 +148,7 @@ func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*OTLP, fun
 	return o, func() []error {
 		mu.Lock()
 		defer mu.Unlock()
-		return told
+		return errs
 	}
 }
 

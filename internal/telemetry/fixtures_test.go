@@ -31,8 +31,8 @@ func fixedTarget() probe.Description {
 }
 
 // succeeded5 has five tokens in four frames, the last two of one read, 600 ms
-// to the first and gaps of 20, 40 and 0 ms. The kernel stamped the reads, which lay
-// there for 20 µs, 1 ms and 40 µs.
+// to the first and gaps of 20, 40 and 0 ms. The reads have kernel timestamps and were
+// delayed by 20 µs, 1 ms and 40 µs.
 func succeeded5() *probe.Result {
 	return &probe.Result{
 		Target: "a", Group: "g", Model: "llama", API: "openai-chat", Prompt: "cold",

@@ -74,21 +74,20 @@ type sample struct {
 	marked bool // keep it as an exemplar, with the trace of its probe
 }
 
-// PrometheusName is the name on /metrics. It is what the OpenTelemetry to
-// Prometheus translation makes of Name, Unit and Kind
+// PrometheusName is the name on /metrics. It is the OpenTelemetry to Prometheus
+// translation of Name, Unit and Kind
 // (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/),
-// so that one dashboard serves both. The translation adds no unit that the name
-// has already.
+// so that one dashboard serves both. No name of the catalog contains its unit or
+// "total".
 func (i Instrument) PrometheusName() string {
-	words := strings.Split(strings.ReplaceAll(i.Name, ".", "_"), "_")
-	words = slices.DeleteFunc(words, func(w string) bool { return i.Kind == Counter && w == "total" })
-	if unit := i.prometheusUnit(); unit != "" && !slices.Contains(words, unit) {
-		words = append(words, unit)
+	name := strings.ReplaceAll(i.Name, ".", "_")
+	if unit := i.prometheusUnit(); unit != "" {
+		name += "_" + unit
 	}
 	if i.Kind == Counter {
-		words = append(words, "total")
+		name += "_total"
 	}
-	return strings.Join(words, "_")
+	return name
 }
 
 // zero is the largest value that counts as zero.

@@ -73,7 +73,7 @@ func TestSetTwiceChangesNothing(t *testing.T) {
 	}
 }
 
-func TestSetOfAnotherModelBeginsAnew(t *testing.T) {
+func TestSetOfAnotherModelStartsNewSeries(t *testing.T) {
 	r := newRecorders(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
@@ -90,7 +90,7 @@ func TestSetOfAnotherModelBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestSetOfAnotherPromptBeginsAnew(t *testing.T) {
+func TestSetOfAnotherPromptStartsNewSeries(t *testing.T) {
 	r := newRecorders(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
@@ -134,7 +134,7 @@ func TestSetOfOtherFactsGoesOn(t *testing.T) {
 // it stays what it was when other facts are set.
 func TestStampIsThatOfTheLastTokens(t *testing.T) {
 	r := newRecorders(t)
-	told := func(when, want string) {
+	stampIs := func(when, want string) {
 		t.Helper()
 		all := r.values(t, "llm_probe_target_info")
 		for series := range all {
@@ -147,20 +147,20 @@ func TestStampIsThatOfTheLastTokens(t *testing.T) {
 		}
 	}
 	r.Set(fixedTarget())
-	told("at first", "")
+	stampIs("at first", "")
 	r.Record(refused())
-	told("without tokens", "")
+	stampIs("without tokens", "")
 	r.Record(succeeded5())
-	told("after tokens that the kernel stamped", "kernel")
+	stampIs("after tokens with kernel timestamps", "kernel")
 	r.Record(refused())
 	other := fixedTarget()
 	other.Interval = time.Minute
 	r.Set(other)
-	told("after a failure and a change", "kernel")
+	stampIs("after a failure and a change", "kernel")
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Stamp = probe.ByUser }))
-	told("after tokens that it did not stamp", "user")
+	stampIs("after tokens with our own timestamps", "user")
 	r.Record(with(stalled(), func(r *probe.Result) { r.Stamp = probe.ByKernel }))
-	told("after tokens of a probe that failed", "kernel")
+	stampIs("after tokens of a probe that failed", "kernel")
 }
 
 func TestObjectiveThatVanishedLosesItsSeries(t *testing.T) {
@@ -192,7 +192,7 @@ func TestModelIsLearnedFromResults(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(r.values(t, "llm_probe_frames_total"))); !slices.Equal(got, []string{"llm_probe_frames_total,model=unknown,prompt=cold,target=a"}) {
 		t.Errorf("before the first result: %v", got)
 	}
-	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" })) // nobody was reached
+	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" })) // the server was not reached
 	r.Record(succeeded5())
 	r.Set(unset) // a reload that knows no more than the one before
 	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))

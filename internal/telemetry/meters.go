@@ -100,9 +100,13 @@ func (m *meters) open(row int, t probe.Description, p point) series {
 		metric.WithDescription(i.Help), metric.WithExplicitBucketBoundaries(i.Bounds...))
 	complain(err)
 	options := []metric.RecordOption{set}
+	zero := i.zero() // which the SDK's exponential histograms lack
+	if i.Scope == ScopeGenAI {
+		zero = 0
+	}
 	return func(value float64, exemplar trace.SpanContext) {
-		if i.Scope != ScopeGenAI && value <= i.zero() {
-			value = 0 // the SDK's exponential histograms have no zero threshold
+		if value <= zero {
+			value = 0
 		}
 		histogram.Record(contextOf(exemplar), value, options...)
 	}

@@ -25,34 +25,23 @@ type OTLP struct {
 	traces  *spans                   // nil if traces are off
 }
 
-// OTLPOptions are what [NewOTLP] is told beside the OTEL_* variables.
+// OTLPOptions are the settings of [NewOTLP] beside the OTEL_* variables.
 type OTLPOptions struct {
-	// Environ looks a variable up; [os.Getenv] if nil. It serves only our own
-	// decisions, what to export and by which protocol: the SDK and its exporters
-	// read everything else (endpoints, headers, certificates, temporality,
-	// intervals, the resource) from the process's environment, so that Environ
-	// must agree with it.
-	Environ func(string) string
-
 	Build Build
 	GenAI bool // metrics by the OpenTelemetry GenAI conventions beside ours
 
-	// OnError is told of each failure: exports after all their retries, and errors of
-	// the SDK. It is called from goroutines of the SDK, as often as something fails;
-	// nil ignores them.
+	// OnError is called for each failure: exports after all their retries, and errors
+	// of the SDK. The calls come from goroutines of the SDK; nil ignores failures.
 	OnError func(error)
 }
 
 // NewOTLP returns a recorder that exports as the OTEL_* variables say. It is nil
-// if no endpoint is configured. An error names the variable at fault.
+// if no endpoint is configured. An error names the variable that is wrong.
 //
 // NewOTLP sets the SDK's error handler, which is global: the SDK would print errors
 // to stderr, past the program's log.
 func NewOTLP(ctx context.Context, o OTLPOptions) (*OTLP, error) {
-	if o.Environ == nil {
-		o.Environ = os.Getenv
-	}
-	asked, err := planOf(o.Environ)
+	asked, err := planOf(os.Getenv)
 	if err != nil || asked == (plan{}) {
 		return nil, err
 	}
@@ -124,7 +113,7 @@ func (o *OTLP) Record(r *probe.Result) {
 }
 
 // Shutdown sends what is left and ends the exports. It returns as soon as ctx is
-// done. OnError was told of failed exports already.
+// done. Failed exports were passed to OnError already.
 func (o *OTLP) Shutdown(ctx context.Context) error {
 	var metrics, traces error
 	var running sync.WaitGroup

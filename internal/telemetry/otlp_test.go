@@ -51,34 +51,58 @@ func exportFailures(o *OTLP) float64 {
 	return s.value
 }
 
-// TestOTLPEqualsScrape: what a collector receives is what a Prometheus scrapes.
+// TestOTLPEqualsScrape: a collector receives the series that a Prometheus scrapes,
+// with the same values in every bucket.
 func TestOTLPEqualsScrape(t *testing.T) {
 	for protocol, c := range bothCollectors(t) {
 		t.Run(protocol, func(t *testing.T) {
-			o, told := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol})
+			o, errs := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol})
 			p := NewPrometheus(Build{Version: "v1.2.3"})
 			both := Join(p, o)
 			for _, target := range randomTargets() {
 				both.Set(target)
 			}
 			both.Reloaded(day(), true)
-			for _, r := range random(300) {
+			both.Skipped("a", probe.SkipLate)
+			for _, r := range random(1000) {
 				both.Record(r)
 			}
 			if err := o.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			got, exemplars := received(t, c.metrics)
-			if diff := cmp.Diff(scraped(protobufScrape(t, p)), got); diff != "" {
+			onMetrics := scraped(protobufScrape(t, p))
+			if diff := cmp.Diff(onMetrics, got); diff != "" {
 				t.Errorf("series (-/metrics +OTLP):\n%s", diff)
 			}
+			everythingHappened(t, onMetrics)
 			if exemplars == 0 {
 				t.Error("no exemplars")
 			}
-			if got := told(); len(got) != 0 || exportFailures(o) != 0 {
+			if got := errs(); len(got) != 0 || exportFailures(o) != 0 {
 				t.Errorf("told %v, %v failures", got, exportFailures(o))
 			}
 		})
+	}
+}
+
+// everythingHappened holds that the results fill the buckets, and lead to what is
+// rare.
+func everythingHappened(t *testing.T, all map[string]values) {
+	t.Helper()
+	for _, name := range []string{"llm_probe_itl_seconds,model=llama,prompt=cold,target=a", "llm_prober_read_delay_seconds"} {
+		if v := all[name]; v.Scale != 4 || v.Zero == 0 || len(v.Native) < 50 {
+			t.Errorf("the results are no test of the buckets of %s: %+v", name, v)
+		}
+	}
+	for _, name := range []string{
+		"llm_probe_tainted_total,model=llama,prompt=cold,reason=late,target=a",
+		"llm_probe_tainted_total,model=llama,prompt=cold,reason=coalesced,target=b",
+		"llm_prober_refused_stamps_total",
+	} {
+		if all[name].Value == 0 {
+			t.Errorf("the results are no test of %s", name)
+		}
 	}
 }
 
@@ -263,16 +287,18 @@ func TestRemovedTargetIsNotExported(t *testing.T) {
 }
 
 func TestNewOTLPWithoutEndpoint(t *testing.T) {
-	o, err := NewOTLP(t.Context(), OTLPOptions{Environ: func(string) string { return "" }})
+	withoutOTEL(t)
+	o, err := NewOTLP(t.Context(), OTLPOptions{})
 	if o != nil || err != nil {
 		t.Errorf("%v, %v", o, err)
 	}
 }
 
 func TestNewOTLPNamesTheVariable(t *testing.T) {
+	withoutOTEL(t)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "nonsense")
-	env := map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}
-	_, err := NewOTLP(t.Context(), OTLPOptions{Environ: func(name string) string { return env[name] }})
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318")
+	_, err := NewOTLP(t.Context(), OTLPOptions{})
 	if err == nil || !strings.Contains(err.Error(), "OTEL_RESOURCE_ATTRIBUTES") {
 		t.Errorf("a resource that is none: %v", err)
 	}
@@ -283,12 +309,12 @@ func TestPartialSuccessIsAFailure(t *testing.T) {
 	for protocol, c := range bothCollectors(t) {
 		t.Run(protocol, func(t *testing.T) {
 			c.reject = "too many labels"
-			o, told := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_TRACES_EXPORTER": "none"})
+			o, errs := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_TRACES_EXPORTER": "none"})
 			fill(o)
 			if err := o.metrics.ForceFlush(t.Context()); err == nil || !strings.Contains(err.Error(), c.reject) {
 				t.Errorf("flush: %v", err)
 			}
-			if got := told(); len(got) != 1 || !strings.Contains(got[0].Error(), c.reject) || exportFailures(o) != 1 {
+			if got := errs(); len(got) != 1 || !strings.Contains(got[0].Error(), c.reject) || exportFailures(o) != 1 {
 				t.Errorf("told %v, %v failures", got, exportFailures(o))
 			}
 			c.reject = ""
@@ -299,14 +325,14 @@ func TestPartialSuccessIsAFailure(t *testing.T) {
 	}
 }
 
-// TestFailingCollector: failures are counted once each, told, and visible in the
-// metrics of both roads.
+// TestFailingCollector: failures are counted once each, reported, and visible in the
+// metrics of both recorders.
 func TestFailingCollector(t *testing.T) {
 	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no such tenant", http.StatusForbidden)
 	}))
 	defer failing.Close()
-	o, told := newOTLPTo(t, failing.URL, nil)
+	o, errs := newOTLPTo(t, failing.URL, nil)
 	fill(o)
 	if err := o.metrics.ForceFlush(t.Context()); err == nil {
 		t.Error("metrics were exported")
@@ -314,7 +340,7 @@ func TestFailingCollector(t *testing.T) {
 	if err := o.traces.provider.ForceFlush(t.Context()); err == nil {
 		t.Error("traces were exported")
 	}
-	if got := told(); len(got) != 2 || !strings.Contains(got[0].Error(), "no such tenant") || exportFailures(o) != 2 {
+	if got := errs(); len(got) != 2 || !strings.Contains(got[0].Error(), "no such tenant") || exportFailures(o) != 2 {
 		t.Errorf("told %v, %v failures", got, exportFailures(o))
 	}
 	if err := o.Shutdown(t.Context()); err == nil {
@@ -322,8 +348,8 @@ func TestFailingCollector(t *testing.T) {
 	}
 }
 
-// TestHangingCollector: nobody waits for a collector that does not answer, but
-// Shutdown, as long as its context allows.
+// TestHangingCollector: only Shutdown waits for a collector that does not
+// answer, as long as its context allows.
 func TestHangingCollector(t *testing.T) {
 	asked, release := make(chan struct{}, 100), make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -341,7 +367,7 @@ func TestHangingCollector(t *testing.T) {
 	flushed := make(chan error)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { flushed <- o.metrics.ForceFlush(ctx) }()
-	<-asked // an export is under way
+	<-asked // an export is running
 	for range 100 {
 		o.Record(succeeded5())
 		o.Skipped("a", probe.SkipLate)
@@ -355,13 +381,13 @@ func TestHangingCollector(t *testing.T) {
 	}
 }
 
-// TestSDKComplaintsAreTold rather than printed.
-func TestSDKComplaintsAreTold(t *testing.T) {
+// TestSDKErrorsAreReported rather than printed.
+func TestSDKErrorsAreReported(t *testing.T) {
 	c := newHTTPCollector(t)
-	o, told := newOTLPTo(t, c.endpoint, nil)
+	o, errs := newOTLPTo(t, c.endpoint, nil)
 	otel.Handle(errors.New("of the SDK"))
-	otel.Handle(reported{errors.New("told before")})
-	if got := told(); len(got) != 1 || got[0].Error() != "of the SDK" {
+	otel.Handle(reported{errors.New("reported before")})
+	if got := errs(); len(got) != 1 || got[0].Error() != "of the SDK" {
 		t.Errorf("told %v", got)
 	}
 	if err := o.Shutdown(t.Context()); err != nil {
@@ -369,19 +395,19 @@ func TestSDKComplaintsAreTold(t *testing.T) {
 	}
 }
 
-// TestExportsFollowNoRedirect: a collector sends nobody's headers elsewhere.
+// TestExportsFollowNoRedirect: a redirect does not send headers elsewhere.
 func TestExportsFollowNoRedirect(t *testing.T) {
 	asked := make(chan http.Header, 100)
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Header }))
 	defer elsewhere.Close()
 	redirecting := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
 	defer redirecting.Close()
-	o, told := newOTLPTo(t, redirecting.URL, map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=secret"})
+	o, errs := newOTLPTo(t, redirecting.URL, map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=secret"})
 	fill(o)
 	if err := o.Shutdown(t.Context()); err == nil {
 		t.Error("shut down in order")
 	}
-	if got := told(); len(got) != 2 || !errors.Is(got[0], errRedirected) || !errors.Is(got[1], errRedirected) {
+	if got := errs(); len(got) != 2 || !errors.Is(got[0], errRedirected) || !errors.Is(got[1], errRedirected) {
 		t.Errorf("told %v, want a redirect of metrics and one of traces", got)
 	}
 	select {

@@ -11,44 +11,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// TestParity: both recorders have the same series with the same values, every
-// bucket included.
-func TestParity(t *testing.T) {
-	p := NewPrometheus(Build{})
-	o, from := manual(t, false)
-	both := Join(p, o)
-	for _, target := range randomTargets() {
-		both.Set(target)
-	}
-	both.Reloaded(day(), true)
-	both.Skipped("a", probe.SkipLate)
-	for _, r := range random(1000) {
-		both.Record(r)
-	}
-
-	onMetrics, onOTLP := scraped(gather(t, p)), read(t, collect(t, from))
-	if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
-		t.Errorf("series (-/metrics +OTLP):\n%s", diff)
-	}
-	itl := onMetrics["llm_probe_itl_seconds,model=llama,prompt=cold,target=a"]
-	if itl.Scale != 4 || itl.Zero == 0 || len(itl.Native) < 50 {
-		t.Errorf("the results are no test of the buckets: %+v", itl)
-	}
-	delay := onMetrics["llm_prober_read_delay_seconds"]
-	if delay.Scale != 4 || delay.Zero == 0 || len(delay.Native) < 50 {
-		t.Errorf("the results are no test of the buckets: %+v", delay)
-	}
-	for _, name := range []string{
-		"llm_probe_tainted_total,model=llama,prompt=cold,reason=late,target=a",
-		"llm_probe_tainted_total,model=llama,prompt=cold,reason=coalesced,target=b",
-		"llm_prober_refused_stamps_total",
-	} {
-		if onMetrics[name].Value == 0 {
-			t.Errorf("the results are no test of %s", name)
-		}
-	}
-}
-
 // A recount is what a histogram must hold, counted without a library.
 type recount struct {
 	Count       uint64

@@ -45,11 +45,8 @@ const maxScrapes = 10
 // Handler serves /metrics in the format that the scraper prefers: Prometheus
 // text, OpenMetrics, or the protobuf format, which alone carries native
 // histograms. What cannot be collected or served is left out and reported to
-// onError, which may be nil.
+// onError.
 func (p *Prometheus) Handler(onError func(error)) http.Handler {
-	if onError == nil {
-		onError = func(error) {}
-	}
 	return promhttp.HandlerFor(p.registry, promhttp.HandlerOpts{
 		ErrorLog:          errorLog(onError),
 		ErrorHandling:     promhttp.ContinueOnError,

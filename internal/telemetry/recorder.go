@@ -22,8 +22,8 @@ type Recorder interface {
 
 	// Set adds a target, with all its series at zero, or changes it. When the model
 	// or the prompt changed, the old series end and new ones begin; otherwise the
-	// series continue. What t leaves open (model, API, server, stamp) stays as
-	// results told it, as long as the URL is the same.
+	// series continue. What t leaves open (model, API, server, source of timestamps)
+	// stays as it is known from results, as long as the URL is the same.
 	Set(t probe.Description)
 
 	// Remove ends all series of a target. An unknown name is ignored.
@@ -192,7 +192,7 @@ func (r *recorder) record(result *probe.Result) (t probe.Description, ok bool) {
 	if !ok || s.late(result) {
 		return probe.Description{}, false
 	}
-	if t, ok := told(s.target, result); ok {
+	if t, ok := learn(s.target, result); ok {
 		s = r.set(t)
 	}
 	s.note(result)

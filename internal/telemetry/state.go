@@ -54,8 +54,8 @@ func skippedSlots(f facts, to func(sample)) {
 	}
 }
 
-// infoLabels are the labels that describe a target: its configuration, and what
-// its server told.
+// infoLabels are the labels that describe a target: its configuration, and what is
+// known of its server.
 func infoLabels() []Label {
 	all := []Label{
 		{Name: "group", From: "group of the target", fact: func(t probe.Description) string { return t.Group }},

@@ -33,9 +33,9 @@ func inherit(t, old probe.Description) probe.Description {
 	return t
 }
 
-// told returns t with the model, the API and the source of timestamps of a result,
+// learn returns t with the model, the API and the source of timestamps of a result,
 // where it has them. ok is false if that changes nothing.
-func told(t probe.Description, r *probe.Result) (now probe.Description, ok bool) {
+func learn(t probe.Description, r *probe.Result) (now probe.Description, ok bool) {
 	now = t
 	now.Model, now.API, now.Stamp = cmp.Or(r.Model, t.Model), cmp.Or(r.API, t.API), cmp.Or(r.Stamp, t.Stamp)
 	return now, now.Model != t.Model || now.API != t.API || now.Stamp != t.Stamp

@@ -39,8 +39,7 @@ func uncached(r *probe.Result) bool { return succeeded(r) && r.Cache != probe.Ca
 // plan.
 func validTTFT(r *probe.Result) bool { return succeeded(r) && r.TTFTValid() }
 
-// gaps are durations of which a result has many. The first of the longest is
-// marked.
+// gaps are durations that a result has many of. The first of the longest is marked.
 func gaps(all func(*probe.Result) iter.Seq[time.Duration]) source {
 	return func(_ probe.Description, r *probe.Result, to func(sample)) {
 		if !succeeded(r) {

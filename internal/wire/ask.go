@@ -23,6 +23,10 @@ type Ask struct {
 	Omit      []Field // optional fields that this server is known to reject
 }
 
+// MinContext is a prompt's length, in tokens, that every server accepts: a count below it is not
+// that of a cut prompt, but of a server that does not count.
+const MinContext = 512
+
 // A Turn is one message of a conversation. Its JSON is that of OpenAI's API.
 type Turn struct {
 	Role string `json:"role"` // system, user or assistant

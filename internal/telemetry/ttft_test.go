@@ -8,14 +8,14 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// TestSpoiltFirstTokens holds that the first token of a prompt which a cache
-// should not have known, or of a reasoning that nobody saw, is no sample of TTFT,
-// while all else of the probe counts.
-func TestSpoiltFirstTokens(t *testing.T) {
+// TestInvalidTTFTIsNotRecorded: if a prompt that should be new was in the cache, or
+// the first tokens are hidden reasoning, there is no TTFT, and everything else of
+// the probe counts.
+func TestInvalidTTFTIsNotRecorded(t *testing.T) {
 	tests := []struct {
-		name  string
-		spoil func(*probe.Result)
-		want  map[string]uint64 // samples
+		name   string
+		change func(*probe.Result)
+		want   map[string]uint64 // samples
 	}{
 		{"cold", func(r *probe.Result) { r.Cache = probe.CacheCold }, map[string]uint64{"ttft": 1, "server_ttft": 1, "ttfat": 1, "e2el": 1}},
 		{"warm as meant", func(r *probe.Result) { r.Cache = probe.CacheWarm }, map[string]uint64{"ttft": 1, "server_ttft": 1, "ttfat": 1, "e2el": 1}},
@@ -24,7 +24,7 @@ func TestSpoiltFirstTokens(t *testing.T) {
 	}
 	for _, test := range tests {
 		r := succeeded5()
-		test.spoil(r)
+		test.change(r)
 		got := map[string]uint64{}
 		for _, i := range Catalog() {
 			name := i.Name[len("llm.prob"):]
