@@ -67,9 +67,9 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	if v, ok := ended(ctx, during.String()); ok {
 		return v
 	}
-	var name *net.DNSError
+	name, unresolved := errors.AsType[*net.DNSError](err)
 	switch {
-	case errors.As(err, &name):
+	case unresolved:
 		return failed(DNS, "resolve %s: %s", name.Name, name.Err)
 	case during == handshaking || isTLS(err):
 		return failed(TLS, "TLS handshake: %w", err)
@@ -90,14 +90,13 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 // in place of the answer.
 func isTLS(err error) bool {
 	remote, ok := errors.AsType[*net.OpError](err)
-	if ok && remote.Op == "remote error" {
-		return true
-	}
-	var certificate *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	var alert tls.AlertError
-	var unknown x509.UnknownAuthorityError
-	return errors.As(err, &certificate) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &unknown)
+	return ok && remote.Op == "remote error" || is[*tls.CertificateVerificationError](err) ||
+		is[tls.RecordHeaderError](err) || is[tls.AlertError](err) || is[x509.UnknownAuthorityError](err)
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // badStatus is the verdict on a response whose status is not a success, with the detail that its
