@@ -19,7 +19,7 @@ var arrows = map[string][]string{
 	"internal/discovery": {},
 	"internal/inject":    {"config", "probe", "wire", "stream"},
 	"internal/schedule":  {},
-	"internal/prompt":    {},
+	"internal/prompt":    {"wire"},
 	"internal/telemetry": {"probe", "wire", "stream"},
 	"internal/status":    {"config", "report", "plot", "probe", "wire", "stream", "format"},
 	"internal/report":    {"config", "plot", "probe", "wire", "stream", "format"},

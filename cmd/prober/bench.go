@@ -37,9 +37,8 @@ the end come each difference, its confidence interval and whether it is signific
 first target is compared with each other one.
 
 Before the first step of each length the targets are asked until the prompt's length is
-exact, at least once; those warm-up requests are not counted. Ctrl-C prints what was
-measured so far. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are exported as those of
-run are.
+exact, at least once; those warm-up requests are not counted. Ctrl-C prints the results so
+far. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are exported as those of run are.
 
 Exit code: 0 if the run was finished and some request succeeded, 1 if not, 2 for usage or
 configuration.`,
@@ -61,9 +60,9 @@ configuration.`,
 	flags.DurationVar(&o.Duration, "duration", 0, "time within which the requests of a step begin")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "requests of a target in flight")
 	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps of so many requests at once: 1,2,4,8")
-	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between blocks of a comparison under way; 0 for none")
+	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate blocks of a comparison; 0 for none")
 	flags.StringVar(&o.Format, "format", "text", "text, json, csv or markdown")
-	flags.StringVar(&o.Plot, "plot", "", "file to draw to, .svg or .html: distributions and time-line, or the curves of a ladder")
+	flags.StringVar(&o.Plot, "plot", "", "file for the plot, .svg or .html: distributions and timeline, or the curves of a ladder")
 	addConfigFlags(cmd)
 	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock; PROBER_QPS"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000; PROBER_PROMPT_TOKENS"

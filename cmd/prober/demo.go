@@ -16,7 +16,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
 	"github.com/llm-prober/prober/internal/engine"
-	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/sim"
 )
 
@@ -122,7 +122,7 @@ func demoListener(ctx context.Context, address string) (net.Listener, error) {
 
 // tellDemo says where everything is.
 func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
-	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", engine.Interval(t).Round(time.Millisecond), report.Grouped(t.PromptTokens))
+	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", engine.Interval(t).Round(time.Millisecond), format.Grouped(t.PromptTokens))
 	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)
 	for _, e := range endpoints {
 		fmt.Fprintf(w, "  %-18s %s  %s\n", e.Profile.Name, e.URL(), e.Profile.Help)

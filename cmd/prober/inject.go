@@ -8,9 +8,9 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/inject"
 	"github.com/llm-prober/prober/internal/prompt"
-	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -22,18 +22,18 @@ func newInject() *cobra.Command {
 		Use:   "inject -f FILE",
 		Short: "Add the prober as a sidecar to the model servers of Kubernetes manifests",
 		Long: `Inject reads manifests, YAML documents or JSON, adds the prober as a native sidecar to
-every pod that holds a model server, and writes them all to standard output. What it
-does not change stays as it was, byte for byte; a second time it changes nothing. What
-was done, with the tokens per day and pod, and what should be known goes to standard error.
+every pod that contains a model server, and writes all of them to standard output. The
+rest stays byte for byte as it was; running it again changes nothing. What was injected,
+with the tokens per day and pod, and warnings go to standard error.
 
-Model servers are recognized by their command or their image. The annotation
-prober.llm-prober.io/inject: "true" or "false" on the pod template decides for its pods,
-prober.llm-prober.io/port says where the server listens; without it that is --port, what the
-server's own arguments or variables say, the container port called http, or the server's
+Model servers are recognized by their command or their image. On the pod template the
+annotation prober.llm-prober.io/inject: "true" or "false" overrides that, and
+prober.llm-prober.io/port is the server's port; the default is --port, then the port in the
+server's arguments or variables, then the container port called http, then the server's own
 default. Kubernetes 1.29 or later.
 
-Exit code: 0, 2 for usage, for manifests that cannot be read, and if there is no model
-server in them (but with --allow-none); nothing is written then.`,
+Exit code: 0, or 2 for usage, for manifests that cannot be read, and if they contain no
+model server (unless --allow-none); nothing is written then.`,
 		Example: `  prober inject -f vllm.yaml | kubectl apply -f -
   kubectl kustomize . | prober inject -f - --workload Deployment/vllm | kubectl apply -f -`,
 		Args: cobra.NoArgs,
@@ -60,11 +60,11 @@ server in them (but with --allow-none); nothing is written then.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&file, "filename", "f", "", "file with manifests; - is standard input")
 	flags.StringVar(&o.Image, "image", inject.ReleaseImage(buildInfo().Version), "image of the sidecar")
-	flags.IntVar(&o.Port, "port", 0, "port of all model servers (default: what their manifests say)")
-	flags.StringArrayVar(&o.Workloads, "workload", nil, "kind/name or name of a workload, the only one to change; may be repeated")
+	flags.IntVar(&o.Port, "port", 0, "port of all model servers (default: from their manifests)")
+	flags.StringArrayVar(&o.Workloads, "workload", nil, "kind/name or name of a workload; only the named ones are changed; may be repeated")
 	flags.StringArrayVar(&env, "env", nil, "KEY=VALUE, a variable for the sidecar; may be repeated")
-	flags.StringVar(&key, "api-key-secret", "", "NAME/KEY of the Secret with the servers' API key (default: the one that their manifests name)")
-	flags.BoolVar(&o.AllowNone, "allow-none", false, "let manifests without any model server pass as they are")
+	flags.StringVar(&key, "api-key-secret", "", "NAME/KEY of the Secret with the servers' API key (default: the one in their manifests)")
+	flags.BoolVar(&o.AllowNone, "allow-none", false, "pass manifests without any model server through unchanged")
 	return cmd
 }
 
@@ -83,5 +83,5 @@ func checkSidecar(environ map[string]string) (tokensPerDay string, problems []co
 		}
 		total += (&engine.Job{Prompts: asks}).TokensPerDay(t)
 	}
-	return report.Grouped(total), nil
+	return format.Grouped(total), nil
 }

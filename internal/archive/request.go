@@ -97,8 +97,8 @@ func (r Request) parseSpan(span *Range, now time.Time) config.Problems {
 	return problems
 }
 
-// parseVersus finds out what to compare with. What is neither a length of time
-// nor a range is a target.
+// parseVersus finds out what to compare with: a duration, a range, or else the name of a
+// target.
 func (r Request) parseVersus(q *Query, now time.Time) config.Problems {
 	if r.Versus == "" {
 		return nil

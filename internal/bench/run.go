@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
@@ -154,7 +155,7 @@ func (r *run) job(ctx context.Context, j *engine.Job) error {
 func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error) {
 	first, length := j.Targets[0], ""
 	if j.Prompts.Workload != prompt.Dataset {
-		length = "prompts of " + report.Grouped(first.PromptTokens) + " tokens, "
+		length = "prompts of " + format.Grouped(first.PromptTokens) + " tokens, "
 	}
 	r.Screen.Note(fmt.Sprintf("warm-up: %snot counted (at most %v each)", length, first.Timeout))
 	results, next, err := j.Once(ctx)

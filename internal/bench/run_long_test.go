@@ -103,7 +103,7 @@ func TestLadders(t *testing.T) {
 	}
 }
 
-// TestLongPromptsQueue holds a ladder that nobody recorded against the queue it is
+// TestLongPromptsQueue compares a ladder that was not recorded with the queue it is
 // of. TGI's prompts fill a prefill together, up to 131,072 tokens, so that each of
 // eight waits for all eight; and throughput ends where prefill takes all of the
 // time.

@@ -216,8 +216,8 @@ func TestPromptsOfOtherLengthsAreTold(t *testing.T) {
 }
 
 // TestTwoWaysToOneServer holds that its cache makes no difference between them: a
-// salt keeps them apart, or what the cache knew is not compared, or the
-// comparison says that nobody knows.
+// salt keeps them apart, or what the cache knew is not compared, or the comparison
+// says that it is not known.
 func TestTwoWaysToOneServer(t *testing.T) {
 	for name, test := range map[string]struct {
 		server   sim.Config
@@ -294,7 +294,7 @@ func TestLostResultsAreAFailure(t *testing.T) {
 	}
 }
 
-// TestProgressIsTold holds what stands where no terminal is: a line now and then.
+// TestProgressIsTold holds what is shown without a terminal: a line now and then.
 func TestProgressIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})

@@ -1,5 +1,5 @@
-// Package discovery knows which addresses stand behind names, and goes on knowing
-// it while name servers fail. It never connects to them, and knows no targets.
+// Package discovery looks up the addresses of host names, and keeps the last known ones while name servers
+// fail. It never connects to them, and knows no targets.
 package discovery
 
 import (
@@ -12,36 +12,34 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// MaxAddresses is how many addresses a host may have. More are taken for a
-// mistake: each one costs tokens.
+// MaxAddresses is how many addresses a host may have. More are taken for a mistake: each one costs tokens.
 const MaxAddresses = 1000
 
-// atOnce is how many hosts are looked up at once.
-const atOnce = 16
+// concurrency is how many hosts are looked up at the same time.
+const concurrency = 16
 
-// A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4",
-// of IPv6 if it is "ip6", as [net.Resolver.LookupNetIP] does. It is called by
-// several goroutines at once.
+// A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4", of IPv6 if it is "ip6",
+// as [net.Resolver.LookupNetIP] does. It is called by several goroutines at once.
 type Lookup func(ctx context.Context, family, host string) ([]netip.Addr, error)
 
-// families are looked up on their own, so that a name server that fails for one
-// does not make the addresses of the other come and go.
+// families are looked up on their own, so that a name server that fails for one does not make the addresses
+// of the other come and go.
 var families = [...]string{"ip4", "ip6"}
 
 // addresses are the last known ones of a host, by family.
 type addresses [len(families)][]netip.Addr
 
-// A Directory is hosts and their addresses. Its methods are called by one
-// goroutine.
+// A Directory is hosts and their addresses. Its methods are called by one goroutine.
 type Directory struct {
 	lookup Lookup
 	known  map[string]addresses
 }
 
-// New returns a directory that knows nothing yet. A nil lookup asks the system's
-// name servers.
+// New returns a directory that knows nothing yet. A nil lookup asks the system's name servers.
 func New(lookup Lookup) *Directory {
 	if lookup == nil {
 		lookup = (&net.Resolver{StrictErrors: true}).LookupNetIP // strict: half an answer is none
@@ -49,21 +47,18 @@ func New(lookup Lookup) *Directory {
 	return &Directory{lookup: lookup, known: map[string]addresses{}}
 }
 
-// Refresh looks hosts up until ctx is done, and returns why it could not, by
-// host. What was known of a host whose lookup fails stays. That a host does not
-// exist is no failure: it has no addresses.
+// Refresh looks hosts up until ctx is done, and returns why it could not, by host. What was known of a host
+// whose lookup fails stays. That a host does not exist is no failure: it has no addresses.
 func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]error {
 	var (
-		running  sync.WaitGroup
 		mu       sync.Mutex // guards found and failures
 		found    = map[string]addresses{}
 		failures = map[string]error{}
-		room     = make(chan struct{}, atOnce)
+		running  errgroup.Group
 	)
+	running.SetLimit(concurrency)
 	for _, host := range hosts {
-		running.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
+		running.Go(func() error {
 			now, err := d.resolve(ctx, host)
 			mu.Lock()
 			defer mu.Unlock()
@@ -71,15 +66,15 @@ func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]erro
 			if err != nil {
 				failures[host] = err
 			}
+			return nil
 		})
 	}
-	running.Wait()
+	_ = running.Wait()
 	maps.Copy(d.known, found)
 	return failures
 }
 
-// resolve returns the addresses of host, those of a family that could not be
-// looked up as they were.
+// resolve returns the addresses of host, those of a family that could not be looked up as they were.
 func (d *Directory) resolve(ctx context.Context, host string) (addresses, error) {
 	before := d.known[host]
 	now := before
@@ -98,17 +93,15 @@ func (d *Directory) resolve(ctx context.Context, host string) (addresses, error)
 	return now, failure
 }
 
-// none reports whether an error of a lookup says that there are no addresses: the
-// name does not exist, or has none of the family. Of a name in the hosts file the
-// latter is an error of its own.
+// none reports whether an error of a lookup says that there are no addresses: the name does not exist, or
+// has none of the family. Of a name in the hosts file the latter is an error of its own.
 func none(err error) bool {
 	unknown, ok := errors.AsType[*net.DNSError](err)
 	_, other := errors.AsType[*net.AddrError](err)
 	return ok && unknown.IsNotFound || other
 }
 
-// tidy returns a sorted copy of list without repetitions. An IPv4 address is one,
-// however it is spelt.
+// tidy returns a sorted copy of list without repetitions. An IPv4 address is one, however it is spelt.
 func tidy(list []netip.Addr) []netip.Addr {
 	tidy := make([]netip.Addr, len(list))
 	for i, a := range list {
@@ -123,8 +116,8 @@ func (d *Directory) Keep(hosts []string) {
 	maps.DeleteFunc(d.known, func(host string, _ addresses) bool { return !slices.Contains(hosts, host) })
 }
 
-// Addresses returns the last known addresses of host, each once, those of IPv4
-// first, in ascending order. They are the caller's.
+// Addresses returns the last known addresses of host, each once, those of IPv4 first, in ascending order.
+// They are the caller's.
 func (d *Directory) Addresses(host string) []netip.Addr {
 	return slices.Concat(d.known[host][0], d.known[host][1])
 }

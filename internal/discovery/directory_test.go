@@ -93,7 +93,7 @@ func TestTooManyAddresses(t *testing.T) {
 func TestRefreshEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hosts []string
-		for n := range 3 * atOnce {
+		for n := range 3 * concurrency {
 			hosts = append(hosts, fmt.Sprintf("host-%d", n))
 		}
 		d := New(func(ctx context.Context, _, _ string) ([]netip.Addr, error) {

@@ -56,10 +56,8 @@ func questionOf(p prompt.Prompt) probe.Question {
 		Ask:    wire.Ask{Prompt: p.Text, IDs: p.IDs, CacheSalt: p.Salt, Session: p.Session},
 		Expect: probe.Expectation{Length: p.Asked, Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
 	}
-	for _, t := range p.Turns {
-		q.Ask.Turns = append(q.Ask.Turns, wire.Turn(t))
-	}
-	if p.Held {
+	q.Ask.Turns = p.Turns
+	if p.Confirmed {
 		q.Expect.PromptTokens = wire.Tokens(p.Tokens)
 	}
 	return q
@@ -82,7 +80,7 @@ func (j *Job) Fit(ctx context.Context) error {
 	if ok, err := j.useIDs(ctx); ok || err != nil {
 		return err
 	}
-	err := j.writer.Fit(func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+	err := j.writer.Calibrate(func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
 	if errors.Is(err, ErrNoTokenizer) {
 		return j.measure(ctx)
 	}
@@ -105,7 +103,7 @@ const (
 // longer prompts must tell the rest.
 func (j *Job) measure(ctx context.Context) error {
 	asked := 0
-	return j.writer.Fit(func(p prompt.Prompt) (int, error) {
+	return j.writer.Calibrate(func(p prompt.Prompt) (int, error) {
 		if asked++; asked > shortQuestions || p.Words > shortWords {
 			return 0, ErrNoTokenizer
 		}
@@ -129,7 +127,7 @@ func (j *Job) measure(ctx context.Context) error {
 func (j *Job) FitAhead(ctx context.Context, round uint64) {
 	if j.Targets[0].Prompt == string(prompt.Book) && j.Members[0].Capabilities().Tokenizes == wire.Always {
 		// A tokenizer that fails is no reason not to probe: usage will tell.
-		_ = j.writer.FitRound(round, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+		_ = j.writer.CalibrateRound(round, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
 	}
 }
 
@@ -188,7 +186,7 @@ func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, e
 	_ = j.Fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
 	var before []*probe.Result
 	for round := uint64(0); ; round++ {
-		held := j.writer.Prompt(round).Held
+		held := j.writer.Prompt(round).Confirmed
 		var c collector
 		j.Group(&c).Round(ctx, ctx, round, time.Now())
 		if c.err == nil && len(c.results) < len(j.Targets) {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // leastPrompt is the shortest prompt that can be configured, in tokens.
@@ -20,7 +20,7 @@ func (j *Job) Misfit(t config.Target, context int) string {
 		return ""
 	}
 	text := fmt.Sprintf("a prompt of %s tokens and an answer of %s do not fit the server's context of %s: ",
-		report.Grouped(longest), report.Grouped(t.MaxTokens), report.Grouped(context))
+		format.Grouped(longest), format.Grouped(t.MaxTokens), format.Grouped(context))
 	if fits := t.PromptTokens - (longest + t.MaxTokens - context); fits >= leastPrompt {
 		return text + fmt.Sprintf("--prompt-tokens %d is the longest that does (PROBER_PROMPT_TOKENS)", fits)
 	}

@@ -81,7 +81,7 @@ func (r *Result) Account() Account {
 	t := &r.Timeline
 	a := Account{
 		Target: r.Target, Group: r.Group, Model: text(r.Model), API: text(r.API), Prompt: r.Prompt,
-		Outcome: r.Outcome, Start: t.Start, Round: r.Round, TraceID: r.TraceID,
+		Outcome: r.Outcome, HTTPStatus: optional(r.Status, r.Status != 0), Start: t.Start, Round: r.Round, TraceID: r.TraceID,
 		ScheduleDelay:  r.ScheduleDelay().Seconds(),
 		TTFT:           seconds(r.TTFT()),
 		ServerTTFT:     seconds(r.ServerTTFT()),
@@ -116,8 +116,8 @@ func (r *Result) Account() Account {
 		a.FirstToken, a.LastToken = t.Tokens[0].At.Seconds(), t.Tokens[n-1].At.Seconds()
 	}
 	if r.Source != FromNothing {
-		for i := range t.Tokens {
-			a.TokensPerFrame = append(a.TokensPerFrame, t.tokensOf(i))
+		for _, arrival := range t.Tokens {
+			a.TokensPerFrame = append(a.TokensPerFrame, arrival.N)
 		}
 	}
 	for _, w := range r.Warnings {
@@ -125,9 +125,6 @@ func (r *Result) Account() Account {
 	}
 	if r.Err != nil {
 		a.Error = text(r.Err.Error())
-	}
-	if r.Status != 0 {
-		a.HTTPStatus = new(r.Status)
 	}
 	return a
 }
@@ -145,27 +142,16 @@ func (t *Timeline) breaks() (list []Break) {
 	return list
 }
 
-func seconds(d time.Duration, ok bool) *float64 {
+func optional[T any](v T, ok bool) *T {
 	if !ok {
 		return nil
 	}
-	return new(d.Seconds())
+	return &v
 }
 
-// text is s; nil if it is empty.
-func text[T ~string](s T) *T {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-func known(c wire.Count) *int {
-	if !c.Known {
-		return nil
-	}
-	return new(c.N)
-}
+func seconds(d time.Duration, ok bool) *float64 { return optional(d.Seconds(), ok) }
+func text[T ~string](s T) *T                    { return optional(s, s != "") }
+func known(c wire.Count) *int                   { return optional(c.N, c.Known) }
 
 // allSeconds is nil if there are none.
 func allSeconds(all iter.Seq[time.Duration]) (list []float64) {

@@ -126,7 +126,9 @@ func (a *accumulator) attribute(grown, ids int) int {
 	return 0
 }
 
-// source is where the tokens of every frame came from.
+// source is where the tokens of every frame came from. Where no frame tells its tokens, each has
+// exactly one if the count of all equals the number of token frames, or is one more: an invisible
+// end-of-sequence, which an answer that ended for its length does not have.
 func (a *accumulator) source() Source {
 	frames, total := len(a.tokens), a.usage.Generated()
 	switch {
@@ -183,6 +185,11 @@ func (a *accumulator) into(r *Result) {
 	r.Finish, r.Usage, r.Source = a.finish, a.usage, a.source()
 	r.Hidden = !a.reasoning && (a.usage.Reasoning.N > 0 || output.Known && generated.N > output.N)
 	t := &r.Timeline
-	t.Tokens, t.Burst, t.Alone = a.tokens, burst(a.tokens), r.Source == FromTotal
+	t.Tokens, t.Burst = a.tokens, burst(a.tokens)
+	for i := range t.Tokens {
+		if r.Source == FromTotal {
+			t.Tokens[i].N = 1
+		}
+	}
 	t.Answer, t.Finish = a.answered, a.finishAt
 }

@@ -133,7 +133,7 @@ func queued(c net.Conn, queue uintptr) (n int32) {
 
 // TestArrivalsAreThoseOfTheCompletingRead holds, through all that lies between a socket and a
 // frame, that the arrival of each token frame lies within the write of its last byte. No time is
-// tolerated: the kernel stamps on loopback what is written while it is written.
+// tolerated: on loopback the kernel timestamps bytes while they are written.
 func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 	t.Cleanup(stream.EnableTimestamps())
 	awaitKernelTimestamps(t)
@@ -221,7 +221,7 @@ func testArrivals(t *testing.T, l *logging, secure, two bool) {
 func checkArrivals(t *testing.T, r *Result, log []written) {
 	t.Helper()
 	if r.Stamp != ByKernel || r.Timeline.Coalesced() != 0 || len(r.Timeline.Tokens) != len(log) {
-		t.Fatalf("%d frames stamped by the %s, %d coalesced; %d written",
+		t.Fatalf("%d frames with timestamps of the %s, %d coalesced; %d written",
 			len(r.Timeline.Tokens), r.Stamp, r.Timeline.Coalesced(), len(log))
 	}
 	for i, a := range r.Timeline.Tokens {

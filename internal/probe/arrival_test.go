@@ -45,7 +45,7 @@ func TestTaint(t *testing.T) {
 		{"nothing came", Timeline{}, ""},
 		{"all on time", with(arrived(100, 20*ms), func(int, *Arrival) {}), ""},
 		{"each read alone, and later than a gap is long", with(arrived(100, 20*ms), func(_ int, a *Arrival) { a.Delay = 90 * ms }), ""},
-		{"nobody knows", with(arrived(100, 20*ms), func(_ int, a *Arrival) { a.Kernel, a.Delay = false, 0 }), ""},
+		{"no kernel timestamps", with(arrived(100, 20*ms), func(_ int, a *Arrival) { a.Kernel, a.Delay = false, 0 }), ""},
 		{"all in one read, on time", inReads(0, ms/20, 50), ""},
 		{"all in one read, late", inReads(0, 80*ms, 50), TaintCoalesced},
 		{"a server that batches", inReads(7*ms, ms/20, 7, 7, 7, 7), ""},

@@ -54,17 +54,18 @@ func (c Capabilities) Abilities() []Ability {
 		exact = wire.Always
 	}
 	return []Ability{
-		c.ability("exact_output", exact, c.Server.Exact(), wire.FieldIgnoreEOS),
-		c.ability("continuous_usage", c.Continuous, c.Server.Continuous(), wire.FieldContinuousUsage),
-		{Name: "cached_tokens", Claim: cmp.Or(c.Cached, c.Server.TellsCached()), Shown: c.Cached != ""},
+		c.ability("exact_output", exact, wire.FieldIgnoreEOS),
+		c.ability("continuous_usage", c.Continuous, wire.FieldContinuousUsage),
+		{Name: "cached_tokens", Claim: cmp.Or(c.Cached, c.Server.Cached, wire.Unknown), Shown: c.Cached != ""},
 		{Name: "tokenize", Claim: cmp.Or(c.Tokenizes, wire.Unknown), Shown: c.Tokenizes != ""},
-		c.ability("cache_salt", "", c.Server.Salted(), wire.FieldCacheSalt),
+		c.ability("cache_salt", "", wire.FieldCacheSalt),
 	}
 }
 
 // ability is what was shown or, before that, what the server's type is known for. A server that
 // rejects field f, or whose dialect lacks it, does not have the ability.
-func (c Capabilities) ability(name string, shown, known wire.Claim, f wire.Field) Ability {
+func (c Capabilities) ability(name string, shown wire.Claim, f wire.Field) Ability {
+	known := c.Server.Claim(f)
 	if slices.Contains(c.Omit, f) {
 		shown = cmp.Or(shown, wire.Never)
 	}

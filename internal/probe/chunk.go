@@ -22,9 +22,8 @@ func (t *Timeline) chunks() iter.Seq[chunk] {
 	return func(yield func(chunk) bool) {
 		late, c, unknown := t.lateness(), chunk{}, false
 		for i, a := range t.Tokens {
-			n := t.tokensOf(i)
-			unknown = unknown || n == 0
-			c.at, c.frames, c.tokens = a.At, c.frames+1, c.tokens+n
+			unknown = unknown || a.N == 0
+			c.at, c.frames, c.tokens = a.At, c.frames+1, c.tokens+a.N
 			if i+1 < len(t.Tokens) {
 				next := t.Tokens[i+1]
 				c.joined = c.joined || a.Read == next.Read && late.read(next) || late.uncertain(a)

@@ -70,7 +70,7 @@ func TestChunks(t *testing.T) {
 			},
 		},
 		// A read that looks on time may be one that came just after the last of several packets.
-		"one late read casts doubt on the gaps of all that were shared": {
+		"one late read makes the gaps of all shared reads uncertain": {
 			change(inReads(20*ms, ms/20, 1, 2, 1, 2, 1), func(t *Timeline) { t.Tokens[6].Delay = 15 * ms }),
 			numbers{
 				ITL: each(6, 20*ms), Gaps: each(2, 20*ms),
@@ -117,7 +117,7 @@ func TestChunks(t *testing.T) {
 				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 580 * ms, Joined: 2,
 			},
 		},
-		"a time stamp that was refused while the reader was late": {
+		"a timestamp that was refused while the reader was late": {
 			change(inReads(20*ms, 15*ms, 1, 1, 1, 1), func(t *Timeline) { t.Tokens[1].Kernel, t.Tokens[1].At = false, t.Tokens[1].At+15*ms }),
 			numbers{
 				ITL: each(3, 20*ms), Gaps: each(1, 20*ms),
@@ -173,8 +173,8 @@ func TestBurst(t *testing.T) {
 	}
 }
 
-// TestDoubtfulNumbersAreNotJudged: neither is TTFT, nor the longest gap.
-func TestDoubtfulNumbersAreNotJudged(t *testing.T) {
+// TestUncertainNumbersAreNotJudged: neither is TTFT, nor the longest gap.
+func TestUncertainNumbersAreNotJudged(t *testing.T) {
 	r := &Result{Outcome: OK, Timeline: inReads(2*ms, 99*ms, 45, 1, 1), Usage: wire.Usage{Output: wire.Tokens(47)}}
 	for signal, judges := range map[Signal]bool{
 		SignalTTFT: false, SignalMaxGap: false, SignalTPOT: true, SignalE2EL: true, SignalAvailability: true,

@@ -41,18 +41,6 @@ func (r *Result) Undiscovered() (sent, ok bool) {
 	return v.sent, ok
 }
 
-// Unreached is the result of a probe that was not sent because of err, which is that of
-// [Target.Discover].
-func (t Target) Unreached(start time.Time, model string, err error) *Result {
-	r := t.newResult(model)
-	r.Timeline.Start, r.Elapsed = start, time.Since(start)
-	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
-	if v, ok := errors.AsType[verdict](err); ok {
-		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
-	}
-	return r
-}
-
 // assumed is the dialect of a server of unknown type.
 var assumed, _ = wire.Lookup("openai-chat")
 

@@ -67,9 +67,9 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	if v, ok := ended(ctx, during.String()); ok {
 		return v
 	}
-	var name *net.DNSError
+	name, unresolved := errors.AsType[*net.DNSError](err)
 	switch {
-	case errors.As(err, &name):
+	case unresolved:
 		return failed(DNS, "resolve %s: %s", name.Name, name.Err)
 	case during == handshaking || isTLS(err):
 		return failed(TLS, "TLS handshake: %w", err)
@@ -90,14 +90,13 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 // in place of the answer.
 func isTLS(err error) bool {
 	remote, ok := errors.AsType[*net.OpError](err)
-	if ok && remote.Op == "remote error" {
-		return true
-	}
-	var certificate *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	var alert tls.AlertError
-	var unknown x509.UnknownAuthorityError
-	return errors.As(err, &certificate) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &unknown)
+	return ok && remote.Op == "remote error" || is[*tls.CertificateVerificationError](err) ||
+		is[tls.RecordHeaderError](err) || is[tls.AlertError](err) || is[x509.UnknownAuthorityError](err)
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // badStatus is the verdict on a response whose status is not a success, with the detail that its
@@ -204,10 +203,6 @@ func (x *exchange) complete() verdict {
 	return verdict{outcome: OK}
 }
 
-// shortestContext is the shortest context of any known server, in tokens. A smaller count for a long
-// prompt is from a server that counts something else.
-const shortestContext = 512
-
 // length is the verdict on how long prompt and answer are. Where nothing else is known of a
 // prompt's length, it was cut if it has fewer tokens than nine tenths of its words: no tokenizer
 // joins more of words in random order.
@@ -221,7 +216,7 @@ func (x *exchange) length(ending wire.Ending) verdict {
 		return failed(WrongLength, "prompt of %d tokens, asked %d, and answer of %d, asked %d: the server's context is too short",
 			prompt.N, cmp.Or(expect.Length, expect.Words), output.N, maxTokens)
 	}
-	if !expect.PromptTokens.Known && prompt.Known && prompt.N >= shortestContext && prompt.N < expect.Words-expect.Words/10 {
+	if !expect.PromptTokens.Known && prompt.Known && prompt.N >= wire.MinContext && prompt.N < expect.Words-expect.Words/10 {
 		return failed(WrongLength, "prompt of %d tokens, asked %d: the server cut its %d words", prompt.N, cmp.Or(expect.Length, expect.Words), expect.Words)
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)

@@ -88,9 +88,9 @@ func TestGroupTakesTurns(t *testing.T) {
 	})
 }
 
-// TestGroupMemberThatHangsDelaysNobody holds that a hanging member costs the
+// TestAHangingMemberDelaysNoOther holds that a hanging member costs the
 // others at most its share of the interval, and itself its slots.
-func TestGroupMemberThatHangsDelaysNobody(t *testing.T) {
+func TestAHangingMemberDelaysNoOther(t *testing.T) {
 	inBubble(t, "hang", func(t *testing.T) {
 		l := &log{epoch: time.Now()}
 		hanging := script{{0, "", hang}}
@@ -182,7 +182,7 @@ func TestGroupKeepsItsBudget(t *testing.T) {
 }
 
 // TestGroupAsksAllTheSame holds that members of a round get one prompt, and
-// that only the first is held to its length.
+// that only the first is judged by its length.
 func TestGroupAsksAllTheSame(t *testing.T) {
 	inBubble(t, "ask", func(t *testing.T) {
 		l, learnt := &log{epoch: time.Now()}, []int{}

@@ -44,14 +44,13 @@ func (m *Member) configured() Capabilities {
 // Inherit takes over from a member that probed the same server as the same client: the learned
 // capabilities, the pause, and that the server has been ready.
 func (m *Member) Inherit(old *Member) {
-	known := old.Capabilities()
+	known, waiting := old.Capabilities(), old.Waits()
 	old.mu.Lock()
-	rested, waiting := old.rested, old.waiting
+	rested := old.rested
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.capabilities, m.rested = known, rested
-	m.waiting = m.waiting && waiting
+	m.capabilities, m.rested, m.waiting = known, rested, m.waiting && waiting
 }
 
 // SpendFrom makes b the budget of the member, which has not been probed yet.
@@ -119,7 +118,8 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	}
 	before := m.Capabilities().Omit
 	for again := true; again; again = m.learnRejected(r) {
-		r = m.ready().probe(ctx, m.fill(q))
+		target, filled := m.fill(q)
+		r = target.probe(ctx, filled)
 	}
 	if refused(r) { // omitting fields did not help
 		m.learn(func(c *Capabilities) { c.Omit = before })
@@ -194,7 +194,13 @@ func (m *Member) Discover(ctx context.Context) (Findings, error) {
 // Unreached is the result of a probe that was not sent because of err, which is that of
 // [Member.Discover].
 func (m *Member) Unreached(start time.Time, err error) *Result {
-	return m.target.Unreached(start, m.Capabilities().Model, err)
+	r := m.target.newResult(m.Capabilities().Model)
+	r.Timeline.Start, r.Elapsed = start, time.Since(start)
+	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
+	if v, ok := errors.AsType[verdict](err); ok {
+		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
+	}
+	return r
 }
 
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
@@ -202,7 +208,8 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, er
 	if err := m.Prepare(ctx); err != nil {
 		return wire.Tokenized{}, err
 	}
-	tokens, err := m.ready().Tokenize(ctx, m.fill(Question{Ask: ask}).Ask)
+	target, q := m.fill(Question{Ask: ask})
+	tokens, err := target.Tokenize(ctx, q.Ask)
 	m.learn(func(c *Capabilities) {
 		if err == nil {
 			c.Tokenizes = claim(tokens.N > 0)
@@ -214,20 +221,14 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, er
 	return tokens, err
 }
 
-// ready is the target with the dialect that was found.
-func (m *Member) ready() Target {
-	t := m.target
-	t.Dialect = m.Capabilities().Dialect
-	return t
-}
-
-// fill completes a question with what is known of the server.
-func (m *Member) fill(q Question) Question {
-	known := m.Capabilities()
-	q.Ask.Model, q.Ask.Version, q.Ask.Server, q.Ask.Omit = known.Model, m.target.Version, known.Server, known.Omit
-	q.Ask.Priority = m.target.Priority
+// fill completes target and question with what is known of the server.
+func (m *Member) fill(q Question) (Target, Question) {
+	t, known := m.target, m.Capabilities()
+	t.Dialect = known.Dialect
+	q.Ask.Model, q.Ask.Version, q.Ask.Server, q.Ask.Omit = known.Model, t.Version, known.Server, known.Omit
+	q.Ask.Priority = t.Priority
 	q.Expect.ExactLimit, q.Expect.ExactOutput = known.ExactLimit, known.ExactOutput
-	return q
+	return t, q
 }
 
 // learnRejected reports whether to ask again: the server has not answered yet, and rejected the

@@ -13,9 +13,9 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestMemberLearnsWhatTheServerRejects holds that a server is asked again
-// without the field that it names, at start only, and each lesson is kept.
-func TestMemberLearnsWhatTheServerRejects(t *testing.T) {
+// TestMemberLearnsRejectedFields holds that a server is asked again
+// without the field that it names, at start only, and remembers it.
+func TestMemberLearnsRejectedFields(t *testing.T) {
 	inBubble(t, "reject", func(t *testing.T) {
 		bodies := []string{}
 		strict := true
@@ -52,9 +52,9 @@ func TestMemberLearnsWhatTheServerRejects(t *testing.T) {
 	})
 }
 
-// TestMemberForgetsLessonsThatDidNotHelp holds that a complaint of something else
+// TestMemberSendsFieldsAgain holds that a rejection for another reason
 // costs the request none of its fields.
-func TestMemberForgetsLessonsThatDidNotHelp(t *testing.T) {
+func TestMemberSendsFieldsAgain(t *testing.T) {
 	inBubble(t, "poison", func(t *testing.T) {
 		ill := true
 		m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -123,9 +123,9 @@ func TestMemberThatCannotBeAskedIsAResult(t *testing.T) {
 	}
 }
 
-// TestMemberProbesAServerThatDoesNotTellWhatItIs holds that a server without a
+// TestMemberProbesAServerOfUnknownType holds that a server without a
 // model list is probed as most are.
-func TestMemberProbesAServerThatDoesNotTellWhatItIs(t *testing.T) {
+func TestMemberProbesAServerOfUnknownType(t *testing.T) {
 	for name, other := range map[string]http.HandlerFunc{
 		"no other route":          http.NotFound,
 		"a page on every route":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
@@ -148,9 +148,9 @@ func TestMemberProbesAServerThatDoesNotTellWhatItIs(t *testing.T) {
 	}
 }
 
-// TestMemberHoldsTheServerToWhatItHasShown holds that the first answer teaches
+// TestMemberJudgesByLearnedCapabilities holds that the first answer teaches
 // and the later ones are judged.
-func TestMemberHoldsTheServerToWhatItHasShown(t *testing.T) {
+func TestMemberJudgesByLearnedCapabilities(t *testing.T) {
 	exact := script{{ms, data(counted(1)), goOn}, {ms, data(counted(2)), goOn}, {0, data(limit, done), goOn}}
 	early := script{{ms, data(counted(1)), goOn}, {0, data(stop, done), goOn}}
 	clamped := script{{ms, data(counted(1)), goOn}, {0, data(limit, done), goOn}}
@@ -220,7 +220,7 @@ func TestSlots(t *testing.T) {
 }
 
 // TestMemberAsksAgainAfter404 holds that what was taken for granted of a server
-// that was not up yet is doubted when it does not know what it is asked for.
+// that was not up yet is forgotten when it does not know the path or the model.
 func TestMemberAsksAgainAfter404(t *testing.T) {
 	inBubble(t, "404", func(t *testing.T) {
 		up := false

@@ -124,9 +124,9 @@ func TestCacheStates(t *testing.T) {
 	}
 }
 
-// TestRetryAfter holds the spellings of a pause.
+// TestRetryAfter holds the forms of a pause.
 func TestRetryAfter(t *testing.T) {
-	inBubble(t, "spellings", func(t *testing.T) {
+	inBubble(t, "forms", func(t *testing.T) {
 		soon := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
 		tests := []struct {
 			status int

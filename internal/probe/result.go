@@ -44,6 +44,40 @@ type Result struct {
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
 
+// An Outcome is why a probe ended. The set is closed: it is a metric label.
+type Outcome string
+
+// The outcomes of DESIGN §1.
+const (
+	OK          Outcome = "ok"
+	DNS         Outcome = "dns"          // the name could not be resolved
+	Connect     Outcome = "connect"      // no connection: refused, unreachable, reset before the request was out
+	TLS         Outcome = "tls"          // the handshake or the certificate
+	Timeout     Outcome = "timeout"      // the whole probe's limit
+	Stalled     Outcome = "stalled"      // after the first token, no token frame for the stall limit
+	RateLimited Outcome = "rate_limited" // 429
+	Overloaded  Outcome = "overloaded"   // 503, 529, or the protocol's equivalent
+	Rejected    Outcome = "rejected"     // other 4xx: our request or its credentials are at fault
+	ServerError Outcome = "server_error" // other 5xx, 408 and 424, or an error inside the stream
+	Filtered    Outcome = "filtered"     // finish reason content_filter, or a refusal
+	Truncated   Outcome = "truncated"    // the answer ended without its end
+	Malformed   Outcome = "malformed"    // a frame that cannot be decoded
+	NotStreamed Outcome = "not_streamed" // JSON or a proxy's page instead of a stream
+	Empty       Outcome = "empty"        // a clean end without a single token
+	WrongLength Outcome = "wrong_length" // prompt or answer is not as long as asked
+	WrongAnswer Outcome = "wrong_answer" // the canary failed
+	Canceled    Outcome = "canceled"     // we shut down; never counted
+)
+
+// Outcomes returns every outcome that is counted, in the order of the design:
+// all but [Canceled].
+func Outcomes() []Outcome {
+	return []Outcome{
+		OK, DNS, Connect, TLS, Timeout, Stalled, RateLimited, Overloaded, Rejected, ServerError,
+		Filtered, Truncated, Malformed, NotStreamed, Empty, WrongLength, WrongAnswer,
+	}
+}
+
 // A Key is the kind of credentials that a request carried, without the secret.
 type Key string
 

@@ -211,7 +211,7 @@ func TestStreams(t *testing.T) {
 			reading{ServerError, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNothing},
 		},
 		{
-			"a frame that nobody can read",
+			"a frame that cannot be decoded",
 			slices.Concat(tokens(1, ms), script{{0, data("{what}"), hang}}),
 			reading{Malformed, ms, none, none, none, 1, 0, nil, nil, none, none, none, FromNothing},
 		},
@@ -437,8 +437,8 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// TestLengthsAreHeldTo holds when an answer is of the wrong length.
-func TestLengthsAreHeldTo(t *testing.T) {
+// TestLengths holds when an answer is of the wrong length.
+func TestLengths(t *testing.T) {
 	answer := func(finish string, prompt, output int) script {
 		return slices.Concat(tokens(output, ms), script{{0, data(finish, usage(prompt, output), done), goOn}})
 	}

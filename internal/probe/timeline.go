@@ -17,11 +17,6 @@ type Timeline struct {
 	Answer time.Duration // first frame with text of the answer, not only reasoning; 0 if there was none
 	Open   time.Duration // gap still open when the probe died mid-stream; 0 otherwise
 	Burst  time.Duration // token frames closer than this are one chunk; 0: only those of one read
-
-	// Alone is true when each token frame carries exactly one token: no frame tells its tokens, but
-	// the count of all equals the number of token frames, or is one more (an invisible
-	// end-of-sequence, which an answer that ended for its length does not have).
-	Alone bool
 }
 
 // Phases are the parts of a request before the first byte of its answer. A phase that did not
@@ -102,7 +97,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
 		for i := 1; i <= last; i++ {
-			if t.tokensOf(i) == 0 {
+			if t.Tokens[i].N == 0 {
 				return
 			}
 		}
@@ -120,14 +115,6 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 			}
 		}
 	}
-}
-
-// tokensOf is the tokens of frame i; 0 if they cannot be attributed.
-func (t *Timeline) tokensOf(i int) int {
-	if t.Alone {
-		return 1
-	}
-	return t.Tokens[i].N
 }
 
 // TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁
@@ -240,8 +227,8 @@ func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
 // taint judges the gaps between token frames: see [Taint].
 func (t *Timeline) taint() Taint {
 	tokens := 0
-	for i := range t.Tokens {
-		tokens += max(1, t.tokensOf(i))
+	for _, a := range t.Tokens {
+		tokens += max(1, a.N)
 	}
 	if t.JoinedTokens()*maxUncertainty <= tokens*(maxUncertainty-1) {
 		return ""

@@ -63,7 +63,7 @@ func TestTimelineProperties(t *testing.T) {
 func TestObjectivesJudge(t *testing.T) {
 	ok := &Result{Outcome: OK, Usage: wire.Usage{Output: wire.Tokens(3)}, Timeline: Timeline{
 		Phases: Phases{Wrote: 100 * ms},
-		Tokens: []Arrival{{At: 500 * ms, Read: 1}, {At: 520 * ms, Read: 2}, {At: 560 * ms, Read: 3}}, Alone: true,
+		Tokens: []Arrival{{At: 500 * ms, Read: 1, N: 1}, {At: 520 * ms, Read: 2, N: 1}, {At: 560 * ms, Read: 3, N: 1}},
 	}}
 	failed := &Result{Outcome: Stalled, Timeline: Timeline{Tokens: []Arrival{{At: ms}}}}
 	unknown := &Result{Outcome: OK, Timeline: Timeline{Tokens: []Arrival{{At: ms}}}}

@@ -55,8 +55,19 @@ func (t *trace) context(ctx context.Context) context.Context {
 		ConnectDone:       func(_, _ string, err error) { t.leave(connecting, &t.phases.Connect, err) },
 		TLSHandshakeStart: func() { t.enter(handshaking) },
 		TLSHandshakeDone:  func(_ tls.ConnectionState, err error) { t.leave(handshaking, &t.phases.TLS, err) },
-		GotConn:           t.gotConn,
-		WroteRequest:      t.wrote,
+		GotConn: func(i httptrace.GotConnInfo) {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.now, t.phases.Reused, t.conn = writing, i.Reused, newResponseConn(i.Conn)
+		},
+		WroteRequest: func(i httptrace.WroteRequestInfo) {
+			at := time.Now()
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			if i.Err == nil {
+				t.now, t.phases.Wrote = waiting, at.Sub(t.start)
+			}
+		},
 	})
 }
 
@@ -82,29 +93,11 @@ func (t *trace) leave(s stage, length *time.Duration, err error) {
 	}
 }
 
-func (t *trace) gotConn(info httptrace.GotConnInfo) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.now = writing
-	t.phases.Reused = info.Reused
-	t.conn = newResponseConn(info.Conn)
-}
-
-func (t *trace) wrote(info httptrace.WroteRequestInfo) {
-	at := time.Now()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if info.Err == nil {
-		t.now = waiting
-		t.phases.Wrote = at.Sub(t.start)
-	}
-}
-
 // gotHeader notes that the response header was read just now, and returns the connection.
 func (t *trace) gotHeader() responseConn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.phases.Header = t.conn.follower.Header().At.Sub(t.start)
+	t.phases.Header = t.conn.body.Header().At.Sub(t.start)
 	return t.conn
 }
 
@@ -137,10 +130,10 @@ func (t *trace) state() (Phases, stage) {
 
 // A responseConn is the connection that an answer arrives on, in its layers.
 type responseConn struct {
-	follower *stream.BodyTracker
-	socket   *stream.Conn
-	secure   *tls.Conn // the outermost, since another may lead to a proxy; nil without TLS
-	refused  int       // kernel timestamps of socket that were not used before this request
+	body    *stream.BodyTracker
+	socket  *stream.Conn
+	secure  *tls.Conn // the outermost, since another may lead to a proxy; nil without TLS
+	refused int       // kernel timestamps of socket that were not used before this request
 }
 
 // newResponseConn takes apart what [Route] dialled: the outermost connection may be net/http's own
@@ -153,7 +146,7 @@ func newResponseConn(c net.Conn) responseConn {
 			r.socket, r.refused = layer, layer.Refused()
 			return r
 		case *stream.BodyTracker:
-			r.follower = layer
+			r.body = layer
 		case *tls.Conn:
 			if r.secure == nil {
 				r.secure = layer
@@ -179,15 +172,14 @@ func (r responseConn) certExpiry() (earliest time.Time) {
 
 // arrivals is the source of the frames' arrivals, and how many bytes of the body to ask for at
 // once: see [stream.NewSSE]. TLS through a proxy, which is net/http's, hides the answer from the
-// follower.
+// body tracker.
 func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Stamp, int) {
-	const many = 2048
-	if r.follower.Knows() {
-		return r.follower.Arrival, many
+	size := 2048
+	if r.body.Knows() {
+		return r.body.Arrival, size
 	}
-	last := func(int64) stream.Stamp { return r.socket.Last() }
 	if slices.Contains(resp.TransferEncoding, "chunked") {
-		return last, 1
+		size = 1
 	}
-	return last, many
+	return func(int64) stream.Stamp { return r.socket.Last() }, size
 }

@@ -89,8 +89,8 @@ func (r Route) newHTTP() *http.Transport {
 	}
 }
 
-// dial opens a connection that timestamps and follows answers, with TLS, if secure, between socket
-// and follower, where net/http could not put it.
+// dial opens a connection that timestamps and tracks answers, with TLS, if secure, between socket
+// and body tracker, where net/http could not put it.
 func (r Route) dial(ctx context.Context, network, address string, secure bool) (net.Conn, error) {
 	conn, err := r.Dial(ctx, network, address)
 	if err != nil {

@@ -100,7 +100,7 @@ func TestTheServersCertificatesCount(t *testing.T) {
 	socket := stream.NewConn(conn)
 	proxy := tls.Client(socket, &tls.Config{ServerName: "proxy", MinVersion: tls.VersionTLS12})
 	server := tls.Client(stream.Track(proxy, socket, false), &tls.Config{ServerName: "server", MinVersion: tls.VersionTLS12})
-	if got := newResponseConn(server); got.secure != server || got.socket != socket || got.follower == nil {
+	if got := newResponseConn(server); got.secure != server || got.socket != socket || got.body == nil {
 		t.Errorf("%+v", got)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // read4 are four token frames, the last two of one read, that the
-// kernel stamped. The second read lay there for 45 ms.
+// kernel timestamped. The second read lay there for 45 ms.
 func read4() *Timeline {
 	return &Timeline{Tokens: []Arrival{
 		{At: 500 * ms, Read: 1, N: 1, Kernel: true, Delay: ms / 50}, {At: 520 * ms, Read: 2, N: 1, Kernel: true, Delay: 45 * ms},
@@ -64,7 +64,7 @@ func TestWarningsOfLateReads(t *testing.T) {
 
 func TestMaxReadDelay(t *testing.T) {
 	if d, ok := (&Timeline{Tokens: []Arrival{{At: ms, Read: 1}}}).MaxReadDelay(); ok || d != 0 {
-		t.Errorf("%v where the kernel stamped nothing", d)
+		t.Errorf("%v without kernel timestamps", d)
 	}
 	if d, ok := read4().MaxReadDelay(); !ok || d != 45*ms {
 		t.Errorf("%v, %t, want 45 ms", d, ok)

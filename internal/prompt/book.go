@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// book is passages of a text, one after another. Each stands behind words of the
-// list in an order of its own, so that a second reading is as cold as the first.
+// book is passages of a text, one after another. Each stands behind words of the list in an order of its
+// own, so that a second reading is as cold as the first.
 type book struct {
 	Options
 	starts []int // of the passages, in bytes
@@ -28,9 +28,8 @@ func newBook(o Options) book {
 	return book{Options: o, starts: o.Passages}
 }
 
-// Passages cuts a book into passages for prompts of so many tokens, and returns
-// where they start, in bytes. A word is at least about a token, so a passage has as
-// many words as a prompt has tokens.
+// Passages cuts a book into passages for prompts of so many tokens, and returns where they start, in bytes.
+// A word is at least about a token, so a passage has as many words as a prompt has tokens.
 func Passages(text string, tokens int) (starts []int) {
 	n := 0
 	for start := range bookWords(text) {
@@ -100,9 +99,8 @@ func firstWords(text string, n int) string {
 	return text
 }
 
-// ParseBook returns the text of a file in UTF-8, as it is but for a byte order
-// mark, for prompts of so many tokens. Fewer words than tokens are an error: a
-// prompt can need as many.
+// ParseBook returns the text of a file in UTF-8, as it is but for a byte order mark, for prompts of so many
+// tokens. Fewer words than tokens are an error: a prompt can need as many.
 func ParseBook(data []byte, tokens int) (string, error) {
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	if !utf8.ValidString(text) {

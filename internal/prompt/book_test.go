@@ -65,7 +65,7 @@ func TestBookWithoutSpaces(t *testing.T) {
 			}
 			return n, nil
 		}
-		if err := w.Fit(count); err != nil {
+		if err := w.Calibrate(count); err != nil {
 			t.Fatal(err)
 		}
 		if off, known := w.Off(); off != 0 || !known {
@@ -112,7 +112,7 @@ func TestABookOfOnePrompt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := fitted(t, Options{Workload: Book, Tokens: 80, Book: text})
+	w := calibrated(t, Options{Workload: Book, Tokens: 80, Book: text})
 	check(t, servers[1], w, 5)
 }
 
@@ -124,7 +124,7 @@ func TestBookForgetsPassages(t *testing.T) {
 	count := func(p Prompt) (int, error) { return servers[1].tokens(p), nil }
 	first := w.Prompt(0)
 	for round := range uint64(remembered + 5) {
-		if err := w.FitRound(round, count); err != nil {
+		if err := w.CalibrateRound(round, count); err != nil {
 			t.Fatal(err)
 		}
 		check(t, servers[1], w, round)

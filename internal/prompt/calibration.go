@@ -3,6 +3,8 @@ package prompt
 import (
 	"math"
 	"slices"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 const (
@@ -14,14 +16,10 @@ const (
 	uncounted = 4  // words per token that no tokenizer reaches: such a server counts something else
 	near      = 16 // where longer prompts are refused, the length found may lack 1/near of what was asked
 	more      = 4  // words by which a count must grow, even where several words are one token
-
-	// shortestContext is a length, in tokens, that every server accepts: a count
-	// that stops below it is not a cut prompt but a server that does not count.
-	shortestContext = 512
 )
 
-// A size is how long a prompt is: so many words of the list, and so many pads,
-// one-letter words that cost the least there is.
+// A size is how long a prompt is: so many words of the list, and so many pads, one-letter words that cost
+// the least there is.
 type size struct{ words, pads int }
 
 // An observation is what a server counted for a size.
@@ -40,12 +38,10 @@ type terms struct {
 	cost  float64 // tokens per word in other prompts; 0 if there were none
 }
 
-// A calibration finds the size that a server counts as the tokens asked for. It
-// starts with a short prompt and grows, so that no prompt is longer than asked,
-// whatever the tokenizer: what was asked may be all of the server's context. A word is
-// nearly always one token, so the count is base + slope · words, and three counts
-// are enough. Where words cost more, it approaches from below, and pads fill the
-// rest.
+// A calibration finds the size that a server counts as the tokens asked for. It starts with a short prompt
+// and grows, so that no prompt is longer than asked, whatever the tokenizer: what was asked may be all of
+// the server's context. A word is nearly always one token, so the count is base + slope · words, and three
+// counts are enough. Where words cost more, it approaches from below, and pads fill the rest.
 type calibration struct {
 	terms
 	version       int // unique among the writer's calibrations
@@ -77,8 +73,8 @@ func (c *calibration) tokens() int {
 	return c.want
 }
 
-// observe takes a count. Two in a row that contradict a confirmed result start
-// the calibration again: the server has another tokenizer or chat template now.
+// observe takes a count. Two in a row that contradict a confirmed result start the calibration again: the
+// server has another tokenizer or chat template now.
 func (c *calibration) observe(s size, tokens int) {
 	if len(c.counts) == 0 && tokens <= s.words/uncounted {
 		c.first = max(c.first, c.whole)
@@ -91,8 +87,7 @@ func (c *calibration) observe(s size, tokens int) {
 	c.settle()
 }
 
-// renew reports whether a count is to be learned from, and forgets the result if
-// the count contradicts it.
+// renew reports whether a count is to be learned from, and forgets the result if the count contradicts it.
 func (c *calibration) renew(s size, tokens int) bool {
 	switch {
 	case !c.done:
@@ -110,8 +105,8 @@ func (c *calibration) renew(s size, tokens int) bool {
 	return true
 }
 
-// refuse takes that the server rejected a prompt of a size during calibration.
-// The best that it accepted is kept, unless that is much shorter than asked.
+// refuse takes that the server rejected a prompt of a size during calibration. The best that it accepted is
+// kept, unless that is much shorter than asked.
 func (c *calibration) refuse(s size) {
 	if !c.done && len(c.counts) > 0 && !c.tried(s) && c.best.tokens >= c.want-c.want/near {
 		c.done = true
@@ -140,8 +135,7 @@ func (c *calibration) settle() {
 	}
 }
 
-// pad goes on with pads, from the longest prompt that is too short. Without one
-// there is nothing to fill.
+// pad goes on with pads, from the longest prompt that is too short. Without one there is nothing to fill.
 func (c *calibration) pad() {
 	short := func(o observation) bool { return o.tokens < c.want }
 	base := c.nearest(short)
@@ -154,8 +148,8 @@ func (c *calibration) pad() {
 	c.done = c.tried(c.guess())
 }
 
-// nearest is the observation of a kind whose count is nearest to what was asked;
-// the first of all if there is none of the kind.
+// nearest is the observation of a kind whose count is nearest to what was asked; the first of all if there
+// is none of the kind.
 func (c *calibration) nearest(kind func(observation) bool) observation {
 	best := c.counts[0]
 	for _, o := range c.counts {
@@ -166,8 +160,8 @@ func (c *calibration) nearest(kind func(observation) bool) observation {
 	return best
 }
 
-// stuck reports whether the server counted too few tokens for a prompt of more
-// words: no more than before, or less than half of what shorter prompts predict.
+// stuck reports whether the server counted too few tokens for a prompt of more words: no more than before,
+// or less than half of what shorter prompts predict.
 func (c *calibration) stuck() bool {
 	n := len(c.counts)
 	if n < 2 || c.padding {
@@ -180,11 +174,11 @@ func (c *calibration) stuck() bool {
 		predicted = slopeOf(c.counts[:n-1]) * float64(words)
 	}
 	return words >= more && (grown <= 0 || float64(grown) < predicted/2) &&
-		last.tokens < c.want && last.tokens >= min(c.want/2, shortestContext)
+		last.tokens < c.want && last.tokens >= min(c.want/2, wire.MinContext)
 }
 
-// guess is the longest size that should not count more than asked: pads can fill
-// what is missing, and nothing can take away what is too much.
+// guess is the longest size that should not count more than asked: pads can fill what is missing, and
+// nothing can take away what is too much.
 func (c *calibration) guess() size {
 	if c.padding {
 		return c.guessPads()
@@ -196,10 +190,9 @@ func (c *calibration) guess() size {
 	return size{words: min(max(c.least, last.size.words+c.step(last)), most)}
 }
 
-// step is how many words to add to the last prompt. One short prompt gives only an
-// upper bound of a word's cost, the chat template included: a second one of twice
-// its words tells both apart. Where a word is not exactly a token, some words cost
-// more than others: a part of what is missing is left for the next step.
+// step is how many words to add to the last prompt. One short prompt gives only an upper bound of a word's
+// cost, the chat template included: a second one of twice its words tells both apart. Where a word is not
+// exactly a token, some words cost more than others: a part of what is missing is left for the next step.
 func (c *calibration) step(last observation) int {
 	missing, slope := float64(c.want-last.tokens), c.slope()
 	switch {
@@ -216,15 +209,15 @@ func (c *calibration) step(last observation) int {
 	return words
 }
 
-// padsReach reports whether so little is missing that pads fill it more safely: no
-// word is known to cost less than what is missing.
+// padsReach reports whether so little is missing that pads fill it more safely: no word is known to cost
+// less than what is missing.
 func (c *calibration) padsReach() bool {
 	missing := c.want - c.best.tokens
 	return len(c.counts) > 1 && missing > 0 && missing <= maxPads/2 && c.slope() != 1
 }
 
-// guessPads is guess for pads, which nearly always cost one token too: between
-// the most that were too few and the fewest that were too many.
+// guessPads is guess for pads, which nearly always cost one token too: between the most that were too few
+// and the fewest that were too many.
 func (c *calibration) guessPads() size {
 	few, many, cost := c.counts[0], maxPads+1, max(1, c.cost)
 	for _, o := range c.counts[1:] {

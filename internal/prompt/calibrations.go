@@ -2,8 +2,8 @@ package prompt
 
 import "slices"
 
-// remembered is how many shapes have a calibration at a time: of a long book, the
-// passages asked first are forgotten first.
+// remembered is how many shapes have a calibration at a time: of a long book, the passages asked first are
+// forgotten first.
 const remembered = 1024
 
 // Calibrations are those of a workload's shapes.
@@ -32,8 +32,8 @@ func (cs *calibrations) at(shape int) *calibration {
 	return c
 }
 
-// history returns the sizes to write a prompt of a shape with, and whether all
-// of them are calibrated. Tokens are 0 where they are not.
+// history returns the sizes to write a prompt of a shape with, and whether all of them are calibrated.
+// Tokens are 0 where they are not.
 func (cs *calibrations) history(shape int) (sizes []observation, calibrated bool) {
 	first := shape
 	if cs.chained {
@@ -51,9 +51,9 @@ func (cs *calibrations) history(shape int) (sizes []observation, calibrated bool
 	return sizes, calibrated
 }
 
-// change changes the calibration that wrote a prompt of a size, if it is still in
-// use and the size can teach it something: in a chain, the shapes before it must be
-// calibrated. Those after it start again if its result is another one now.
+// change changes the calibration that wrote a prompt of a size, if it is still in use and the size can
+// teach it something: in a chain, the shapes before it must be calibrated. Those after it start again if
+// its result is another one now.
 func (cs *calibrations) change(s Size, by func(*calibration)) {
 	c, ok := cs.known[s.shape]
 	if !ok || c.version != s.version || c.want == 0 {
@@ -80,8 +80,8 @@ func (cs *calibrations) change(s Size, by func(*calibration)) {
 	})
 }
 
-// off is the largest difference between what is counted and what was asked.
-// known is false while fewer shapes than given are calibrated.
+// off is the largest difference between what is counted and what was asked. known is false while fewer
+// shapes than given are calibrated.
 func (cs *calibrations) off(shapes int) (tokens int, known bool) {
 	cs.at(0) // a data set's is done from the start
 	calibrated := 0

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// canary is cold, with three code words in it that the answer must repeat: a server
-// that lost a part of the prompt, or mixed it up with another one, cannot. They are
-// taken out of the words that the prompt is made of, so that it counts the same
-// whichever they are.
+// canary is cold, with three code words in it that the answer must repeat: a server that lost a part of the
+// prompt, or mixed it up with another one, cannot. They are taken out of the words that the prompt is made
+// of, so that it counts the same whichever they are.
 type canary struct{ Options }
 
 const (

@@ -11,7 +11,7 @@ var sentence = regexp.MustCompile(` The code words are: (\w+ \w+ \w+) and no oth
 
 func TestCanaryStandsAtItsDepth(t *testing.T) {
 	for _, depth := range []float64{0, 0.1, 0.25, 0.5, 0.75, 1} {
-		w := fitted(t, Options{Workload: Canary, Tokens: 1064, Seed: 3, Depth: depth})
+		w := calibrated(t, Options{Workload: Canary, Tokens: 1064, Seed: 3, Depth: depth})
 		p := w.Prompt(2)
 		at := sentence.FindStringIndex(p.Text)
 		if at == nil {
@@ -31,7 +31,7 @@ func TestCanaryStandsAtItsDepth(t *testing.T) {
 }
 
 func TestCanaryExpectsItsCodeWords(t *testing.T) {
-	w := fitted(t, Options{Workload: Canary, Tokens: 500, Seed: 3, Depth: 0.5})
+	w := calibrated(t, Options{Workload: Canary, Tokens: 500, Seed: 3, Depth: 0.5})
 	drawn, sorted := map[string]bool{}, map[string]bool{}
 	for round := range uint64(500) {
 		p := w.Prompt(round)

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // An Entry is one prompt of a data set.
 type Entry struct {
-	Turns []Turn // the conversation before Text; may be empty
-	Text  string // what the user says now, never empty
+	Turns []wire.Turn // the conversation before Text; may be empty
+	Text  string      // what the user says now, never empty
 }
 
 // dataset is prompts of a file, one after another and then again.
@@ -32,10 +34,9 @@ func (d dataset) write(_ int, nonce uint64, _ []observation) Prompt {
 // maxErrors is how many wrong lines of a data set are reported.
 const maxErrors = 10
 
-// ParseDataset reads a data set: JSON lines, each an object with a prompt, a
-// text or the messages of a conversation that ends with the user. Blank lines
-// are skipped and other keys ignored. The error names the wrong lines, ten at
-// most, and never quotes them. A file without prompts is an error.
+// ParseDataset reads a data set: JSON lines, each an object with a prompt, a text or the messages of a
+// conversation that ends with the user. Blank lines are skipped and other keys ignored. The error names the
+// wrong lines, ten at most, and never quotes them. A file without prompts is an error.
 func ParseDataset(data []byte) ([]Entry, error) {
 	var entries []Entry
 	var wrong []error
@@ -91,7 +92,7 @@ func parseEntry(data []byte) (Entry, error) {
 
 // conversation is the entry of messages.
 func (l line) conversation() (Entry, error) {
-	var turns []Turn
+	var turns []wire.Turn
 	for i, m := range l.Messages {
 		switch {
 		case m.Role != "system" && m.Role != "user" && m.Role != "assistant":
@@ -99,7 +100,7 @@ func (l line) conversation() (Entry, error) {
 		case m.Content == nil || strings.TrimSpace(*m.Content) == "":
 			return Entry{}, fmt.Errorf("message %d: has no content", i+1)
 		}
-		turns = append(turns, Turn{m.Role, *m.Content})
+		turns = append(turns, wire.Turn{Role: m.Role, Text: *m.Content})
 	}
 	last := len(turns) - 1
 	if last < 0 || turns[last].Role != "user" {

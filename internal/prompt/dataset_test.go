@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 func TestParseDataset(t *testing.T) {
@@ -15,7 +17,7 @@ func TestParseDataset(t *testing.T) {
 {"prompt": "last", "text": null}`))
 	want := []Entry{
 		{Text: "one"}, {Text: "two\nlines"},
-		{Turns: []Turn{{"system", "be kind"}, {"user", "hi"}, {"assistant", "ho"}}, Text: "he"},
+		{Turns: []wire.Turn{{Role: "system", Text: "be kind"}, {Role: "user", Text: "hi"}, {Role: "assistant", Text: "ho"}}, Text: "he"},
 		{Text: "last"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -52,14 +54,14 @@ func TestParseDatasetErrors(t *testing.T) {
 }
 
 func TestDatasetsHaveTheirOwnLengths(t *testing.T) {
-	entries := []Entry{{Text: "one two"}, {Turns: []Turn{{"system", "be kind"}}, Text: "three"}}
+	entries := []Entry{{Text: "one two"}, {Turns: []wire.Turn{{Role: "system", Text: "be kind"}}, Text: "three"}}
 	w := NewWriter(Options{Workload: Dataset, Tokens: 21000, Seed: 5, Dataset: entries})
-	if err := w.Fit(func(Prompt) (int, error) { t.Error("counted"); return 1, nil }); err != nil {
+	if err := w.Calibrate(func(Prompt) (int, error) { t.Error("counted"); return 1, nil }); err != nil {
 		t.Fatal(err)
 	}
 	for round := range uint64(5) {
 		p := w.Prompt(round)
-		want := Prompt{Turns: entries[round%2].Turns, Text: entries[round%2].Text, Words: 2 + int(round%2), Settled: true, Size: p.Size}
+		want := Prompt{Turns: entries[round%2].Turns, Text: entries[round%2].Text, Words: 2 + int(round%2), Calibrated: true, Size: p.Size}
 		if diff := cmp.Diff(want, p, cmp.AllowUnexported(Size{}, size{})); diff != "" {
 			t.Errorf("round %d: -want +got\n%s", round, diff)
 		}

@@ -73,8 +73,8 @@ func check(t *testing.T, s server, w *Writer, round uint64) {
 	t.Helper()
 	p := w.Prompt(round)
 	n := s.tokens(p)
-	if !p.Settled || n != p.Tokens {
-		t.Errorf("round %d counts %d, said %d (settled: %t)", round, n, p.Tokens, p.Settled)
+	if !p.Calibrated || n != p.Tokens {
+		t.Errorf("round %d counts %d, said %d (calibrated: %t)", round, n, p.Tokens, p.Calibrated)
 	}
 	if distance(n, p.Asked) > s.off && n != least(s, w, p.Size.shape) {
 		t.Errorf("round %d counts %d, asked %d", round, n, p.Asked)
@@ -94,17 +94,17 @@ func TestEveryWorkloadIsExact(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %d tokens, %s", o.Workload, tokens, s.name), func(t *testing.T) {
 					w, calls := NewWriter(o), 0
 					count := func(p Prompt) (int, error) { calls++; return s.tokens(p), nil }
-					if err := w.Fit(count); err != nil {
+					if err := w.Calibrate(count); err != nil {
 						t.Fatal(err)
 					}
 					if _, known := w.Off(); !known {
-						t.Error("not settled")
+						t.Error("not calibrated")
 					}
 					if most := (attempts + padTries) * max(1, o.Rounds); calls > most {
 						t.Errorf("%d counts, want at most %d", calls, most)
 					}
 					for round := range uint64(4) {
-						if err := w.FitRound(round, count); err != nil {
+						if err := w.CalibrateRound(round, count); err != nil {
 							t.Fatal(err)
 						}
 						check(t, s, w, round)
@@ -122,12 +122,12 @@ func TestShortPromptsAreExact(t *testing.T) {
 		for _, workload := range []Workload{Cold, Warm, Canary} {
 			for _, s := range servers {
 				w := NewWriter(Options{Workload: workload, Tokens: tokens, Seed: 1, Depth: 1})
-				if err := w.Fit(func(p Prompt) (int, error) { return s.tokens(p), nil }); err != nil {
+				if err := w.Calibrate(func(p Prompt) (int, error) { return s.tokens(p), nil }); err != nil {
 					t.Fatal(err)
 				}
 				p := w.Prompt(3)
-				if n := s.tokens(p); !p.Settled || n != p.Tokens || distance(n, tokens) > s.off && n != least(s, w, 0) {
-					t.Errorf("%s, %d tokens, %s: counts %d, said %d (settled: %t)", workload, tokens, s.name, n, p.Tokens, p.Settled)
+				if n := s.tokens(p); !p.Calibrated || n != p.Tokens || distance(n, tokens) > s.off && n != least(s, w, 0) {
+					t.Errorf("%s, %d tokens, %s: counts %d, said %d (calibrated: %t)", workload, tokens, s.name, n, p.Tokens, p.Calibrated)
 				}
 			}
 		}
@@ -141,14 +141,14 @@ func TestEveryWorkloadLearnsFromUsage(t *testing.T) {
 		w := NewWriter(o)
 		for round := range uint64(1000) {
 			p := w.Prompt(round)
-			if n := s.tokens(p); p.Held && n != p.Tokens {
+			if n := s.tokens(p); p.Confirmed && n != p.Tokens {
 				t.Fatalf("%s: round %d should count %d tokens and counts %d", o.Workload, round, p.Tokens, n)
 			}
 			w.Learn(p.Size, s.tokens(p))
 		}
 		for round := range uint64(20) {
-			if p := w.Prompt(round); !p.Held || s.tokens(p) != p.Asked {
-				t.Errorf("%s: round %d counts %d, asked %d (held: %t)", o.Workload, round, s.tokens(p), p.Asked, p.Held)
+			if p := w.Prompt(round); !p.Confirmed || s.tokens(p) != p.Asked {
+				t.Errorf("%s: round %d counts %d, asked %d (confirmed: %t)", o.Workload, round, s.tokens(p), p.Asked, p.Confirmed)
 			}
 		}
 		if off, known := w.Off(); off != 0 || !known {
@@ -165,7 +165,7 @@ func TestCountedPromptsAreNeverAsked(t *testing.T) {
 		}
 		w, counted := NewWriter(o), map[string]bool{}
 		start := func(p Prompt) string { return strings.Join(strings.Fields(p.Text)[:13], " ") }
-		err := w.Fit(func(p Prompt) (int, error) { counted[start(p)] = true; return servers[0].tokens(p), nil })
+		err := w.Calibrate(func(p Prompt) (int, error) { counted[start(p)] = true; return servers[0].tokens(p), nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestCountedPromptsAreNeverAsked(t *testing.T) {
 func TestFreshIsALowerBound(t *testing.T) {
 	for _, o := range written(t, 200) {
 		w := NewWriter(o)
-		if err := w.Fit(func(p Prompt) (int, error) { return servers[0].tokens(p), nil }); err != nil {
+		if err := w.Calibrate(func(p Prompt) (int, error) { return servers[0].tokens(p), nil }); err != nil {
 			t.Fatal(err)
 		}
 		var earlier [][]string
@@ -212,17 +212,17 @@ func common(a, b []string) int {
 	return min(len(a), len(b))
 }
 
-func TestFitRefusesACountOfNothing(t *testing.T) {
+func TestCalibrationRefusesACountOfNothing(t *testing.T) {
 	w := NewWriter(Options{Workload: Cold, Tokens: 100})
-	if err := w.Fit(func(Prompt) (int, error) { return 0, nil }); err == nil {
-		t.Error("a server that counts no tokens fits a prompt")
+	if err := w.Calibrate(func(Prompt) (int, error) { return 0, nil }); err == nil {
+		t.Error("a server that counts no tokens passes")
 	}
 }
 
 func BenchmarkPrompt128k(b *testing.B) {
 	for _, o := range written(b, 128000) {
 		w := NewWriter(o)
-		if err := w.Fit(func(p Prompt) (int, error) { return servers[1].tokens(p), nil }); err != nil {
+		if err := w.Calibrate(func(p Prompt) (int, error) { return servers[1].tokens(p), nil }); err != nil {
 			b.Fatal(err)
 		}
 		b.Run(string(o.Workload), func(b *testing.B) {
@@ -246,7 +246,7 @@ func TestNoGuessIsLongerThanWhatWasAsked(t *testing.T) {
 			o.Rounds = 1
 			for _, s := range many {
 				w := NewWriter(o)
-				err := w.Fit(func(p Prompt) (int, error) {
+				err := w.Calibrate(func(p Prompt) (int, error) {
 					if n := s.tokens(p); n > tokens {
 						t.Errorf("%s of %d tokens, %s: a guess of %d", o.Workload, tokens, s.name, n)
 					}

@@ -12,9 +12,9 @@ func (broken) begin(int, *calibrations) terms { panic("broken") }
 func TestWriterOutlivesAPanic(t *testing.T) {
 	for name, call := range map[string]func(w *Writer){
 		"written":    func(w *Writer) { w.Prompt(0) },
-		"calibrated": func(w *Writer) { _ = w.Fit(func(Prompt) (int, error) { return 1, nil }) },
+		"calibrated": func(w *Writer) { _ = w.Calibrate(func(Prompt) (int, error) { return 1, nil }) },
 		"learnt": func(w *Writer) {
-			_ = w.Fit(func(Prompt) (int, error) {
+			_ = w.Calibrate(func(Prompt) (int, error) {
 				w.calibrations = nil // that is found out when the count is taken
 				return 1, nil
 			})

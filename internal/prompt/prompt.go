@@ -1,9 +1,12 @@
-// Package prompt writes what is asked: deterministic text that a server counts
-// as an exact number of tokens. It knows no server: whoever has one tells a
-// [Writer] what it counted.
+// Package prompt writes what is asked: deterministic text that a server counts as an exact number of
+// tokens. It knows no server: whoever has one tells a [Writer] what it counted.
 package prompt
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/llm-prober/prober/internal/wire"
+)
 
 // A Workload is a way to ask. The set is closed: it is a metric label.
 type Workload string
@@ -18,8 +21,8 @@ const (
 	Canary   Workload = "canary"   // a cold prompt with three words in it that the answer must repeat
 )
 
-// Options say what a [Writer] writes. Fields of other workloads are ignored.
-// The writer keeps Book, Passages and Dataset and only reads them.
+// Options say what a [Writer] writes. Fields of other workloads are ignored. The writer keeps Book,
+// Passages and Dataset and only reads them.
 type Options struct {
 	Workload Workload
 	Tokens   int    // exact length of a prompt, at least 1; of a session's first round
@@ -36,22 +39,6 @@ type Options struct {
 	Depth    float64 // canary: how much of the words stands before the code words, 0 to 1
 }
 
-// Mean is the mean length of a prompt in tokens; of a data set, whose tokens are not
-// known in advance, in words.
-func (o Options) Mean() int {
-	switch o.Workload {
-	case Sessions:
-		return o.Tokens + (o.Rounds-1)*(o.Answer+QuestionTokens)/2
-	case Dataset:
-		words := 0
-		for _, e := range o.Dataset {
-			words += Prompt{Turns: e.Turns, Text: e.Text}.words()
-		}
-		return words / max(1, len(o.Dataset))
-	}
-	return o.Tokens
-}
-
 // Longest is the length of the longest prompt in tokens; 0 for a data set.
 func (o Options) Longest() int {
 	switch o.Workload {
@@ -63,36 +50,42 @@ func (o Options) Longest() int {
 	return o.Tokens
 }
 
-// A Turn is one message of a conversation.
-type Turn struct {
-	Role string // system, user or assistant
-	Text string
+// Mean is the mean length of a prompt in tokens; of a data set, whose tokens are not known in advance, in
+// words.
+func (o Options) Mean() int {
+	if o.Workload != Dataset {
+		return (o.Tokens + o.Longest()) / 2
+	}
+	words := 0
+	for _, e := range o.Dataset {
+		words += Prompt{Turns: e.Turns, Text: e.Text}.words()
+	}
+	return words / max(1, len(o.Dataset))
 }
 
 // A Prompt is one text or one list of token ids, and how long it should be.
 type Prompt struct {
-	Turns   []Turn // the conversation before Text; empty but for sessions and datasets
-	Text    string // what the user says now; empty if IDs are given
-	IDs     []int  // the prompt in tokens, instead of Text; the caller's own
-	Salt    string // keeps prompts apart in caches that take a salt; empty where the cache is meant to serve
-	Session string // who asks, for routers that keep a user on one server; empty but for sessions
-	Expect  string // words that the answer must hold next to each other; empty if any answer will do
+	Turns   []wire.Turn // the conversation before Text; empty but for sessions and datasets
+	Text    string      // what the user says now; empty if IDs are given
+	IDs     []int       // the prompt in tokens, instead of Text; the caller's own
+	Salt    string      // keeps prompts apart in caches that take a salt; empty where the cache is meant to serve
+	Session string      // who asks, for routers that keep a user on one server; empty but for sessions
+	Expect  string      // words that the answer must hold next to each other; empty if any answer will do
 
 	Asked int // tokens that were asked for; 0: any length
 	Words int // white-space separated words of Turns and Text, or ids: tokens are at least about as many
 
-	// Fresh is a lower bound of the tokens behind the part that the prompt shares
-	// with earlier ones: a prefix cache cannot have them. It is 0 where a warm cache is meant.
+	// Fresh is a lower bound of the tokens behind the part that the prompt shares with earlier ones: a
+	// prefix cache cannot have them. It is 0 where a warm cache is meant.
 	Fresh int
 
 	Size Size // for [Writer.Learn], with the tokens that the server counted
 
-	// Tokens is what the server should count: what it counted for this size
-	// before, or what was asked if it does not count all that it is sent.
-	// Settled is false during calibration. Held is true once the usage of an answer
-	// has confirmed Tokens: then another count is wrong.
-	Tokens        int
-	Settled, Held bool
+	// Tokens is what the server should count: what it counted for this size before, or what was asked if it
+	// does not count all that it is sent. Calibrated is false during calibration. Confirmed is true once
+	// the usage of an answer has confirmed Tokens: then another count is wrong.
+	Tokens                int
+	Calibrated, Confirmed bool
 }
 
 // words counts the words of a prompt, or its ids.
@@ -111,17 +104,15 @@ type Size struct {
 	ids            bool
 }
 
-// An author writes the prompts of a workload. Authors hold no state that
-// changes.
+// An author writes the prompts of a workload. Authors hold no state that changes.
 type author interface {
-	// place returns the shape of a round's prompt, and what makes it differ from
-	// others of that shape. Prompts of a shape share a calibration.
+	// place returns the shape of a round's prompt, and what makes it differ from others of that shape.
+	// Prompts of a shape share a calibration.
 	place(round uint64) (shape int, nonce uint64)
 	// begin returns what the calibration of a shape starts from.
 	begin(shape int, others *calibrations) terms
-	// write writes a prompt. History is the size of the shape, after those of
-	// the shapes before it where they are part of its prompt. Words may be 0: they
-	// are counted then.
+	// write writes a prompt. History is the size of the shape, after those of the shapes before it where
+	// they are part of its prompt. Words may be 0: they are counted then.
 	write(shape int, nonce uint64, history []observation) Prompt
 }
 
@@ -142,8 +133,8 @@ func newAuthor(o Options) author {
 	return list{o}
 }
 
-// list is cold and warm: words in an order of their own from the first on, since a
-// prefix cache compares from the beginning.
+// list is cold and warm: words in an order of their own from the first on, since a prefix cache compares
+// from the beginning.
 type list struct{ Options }
 
 func (l list) place(round uint64) (shape int, nonce uint64) { return 0, round }
@@ -164,9 +155,8 @@ func (l list) write(_ int, nonce uint64, history []observation) Prompt {
 	return p
 }
 
-// unshared is how many of some words, the first of them shuffled, stand behind those
-// that another prompt may begin with, too. Six may be the same by chance: seven are in one
-// of 10¹² pairs.
+// unshared is how many of some words, the first of them shuffled, stand behind those that another prompt
+// may begin with, too. Six may be the same by chance: seven are in one of 10¹² pairs.
 func unshared(words int) int { return max(0, words-6) }
 
 // salt differs for every seed and nonce.

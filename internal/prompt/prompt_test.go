@@ -45,17 +45,17 @@ func TestWriterFitsTheServersCount(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d tokens", test.name, want), func(t *testing.T) {
 				w := NewWriter(Options{Workload: Cold, Tokens: want, Seed: 7})
 				calls := 0
-				err := w.Fit(func(p Prompt) (int, error) { calls++; return test.count(p.Text), nil })
+				err := w.Calibrate(func(p Prompt) (int, error) { calls++; return test.count(p.Text), nil })
 				if off, known := w.Off(); err != nil || !known || distance(off, 0) > test.off {
-					t.Fatalf("off by %d (settled: %t), %v", off, known, err)
+					t.Fatalf("off by %d (calibrated: %t), %v", off, known, err)
 				}
 				if calls > attempts+padTries {
 					t.Errorf("%d counts, want at most %d", calls, attempts+padTries)
 				}
 				for round := range uint64(5) {
 					p := w.Prompt(round)
-					if n := test.count(p.Text); !p.Settled || n != p.Tokens {
-						t.Errorf("round %d counts %d, said %d (settled: %t)", round, n, p.Tokens, p.Settled)
+					if n := test.count(p.Text); !p.Calibrated || n != p.Tokens {
+						t.Errorf("round %d counts %d, said %d (calibrated: %t)", round, n, p.Tokens, p.Calibrated)
 					}
 				}
 			})
@@ -67,7 +67,7 @@ func TestWriterIsExactWhereAWordIsAToken(t *testing.T) {
 	for _, want := range []int{80, 128, 1000, 21000, 128000} {
 		w := NewWriter(Options{Workload: Cold, Tokens: want, Seed: 1})
 		count := wordPieces(8, 13)
-		if err := w.Fit(func(p Prompt) (int, error) { return count(p.Text), nil }); err != nil {
+		if err := w.Calibrate(func(p Prompt) (int, error) { return count(p.Text), nil }); err != nil {
 			t.Fatal(err)
 		}
 		if off, _ := w.Off(); off != 0 {
@@ -77,50 +77,50 @@ func TestWriterIsExactWhereAWordIsAToken(t *testing.T) {
 }
 
 // TestWriterLearnsFromUsage is a server without a tokenizer: each probe tells
-// what the server counted, and the length is held once it is exact.
+// what the server counted, and the length stays once it is exact.
 func TestWriterLearnsFromUsage(t *testing.T) {
 	w, count := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3}), wordPieces(8, 29)
 	for round := range uint64(4) {
 		p := w.Prompt(round)
-		if p.Settled && p.Tokens != 21000 {
-			t.Fatalf("round %d settled at %d tokens", round, p.Tokens)
+		if p.Calibrated && p.Tokens != 21000 {
+			t.Fatalf("round %d calibrated at %d tokens", round, p.Tokens)
 		}
 		w.Learn(p.Size, count(p.Text))
 	}
-	if p := w.Prompt(9); !p.Settled || count(p.Text) != 21000 {
-		t.Errorf("after four probes: settled %t, %d tokens", p.Settled, count(p.Text))
+	if p := w.Prompt(9); !p.Calibrated || count(p.Text) != 21000 {
+		t.Errorf("after four probes: calibrated %t, %d tokens", p.Calibrated, count(p.Text))
 	}
 }
 
 // TestUsageOverrulesATokenizer: the tokenizer route may count without the chat template.
 func TestUsageOverrulesATokenizer(t *testing.T) {
 	w, tokenizer, usage := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), wordPieces(8, 1), wordPieces(8, 13)
-	if err := w.Fit(func(p Prompt) (int, error) { return tokenizer(p.Text), nil }); err != nil {
+	if err := w.Calibrate(func(p Prompt) (int, error) { return tokenizer(p.Text), nil }); err != nil {
 		t.Fatal(err)
 	}
 	for round := range uint64(3) {
 		p := w.Prompt(round)
-		if p.Held && p.Tokens != usage(p.Text) {
+		if p.Confirmed && p.Tokens != usage(p.Text) {
 			t.Errorf("round %d should count %d tokens, usage says %d", round, p.Tokens, usage(p.Text))
 		}
 		w.Learn(p.Size, usage(p.Text))
 	}
-	if p := w.Prompt(9); !p.Held || p.Tokens != 500 || usage(p.Text) != 500 {
-		t.Errorf("held %t to %d tokens, usage says %d", p.Held, p.Tokens, usage(p.Text))
+	if p := w.Prompt(9); !p.Confirmed || p.Tokens != 500 || usage(p.Text) != 500 {
+		t.Errorf("confirmed %t to %d tokens, usage says %d", p.Confirmed, p.Tokens, usage(p.Text))
 	}
 }
 
 func TestWriterLearnsAnewWhenTheServersTokenizerChanges(t *testing.T) {
 	w, before, after := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), wordPieces(8, 10), wordPieces(8, 25)
-	if err := w.Fit(func(p Prompt) (int, error) { return before(p.Text), nil }); err != nil {
+	if err := w.Calibrate(func(p Prompt) (int, error) { return before(p.Text), nil }); err != nil {
 		t.Fatal(err)
 	}
 	for round := range uint64(4) {
 		p := w.Prompt(round)
 		w.Learn(p.Size, after(p.Text))
 	}
-	if p := w.Prompt(9); !p.Settled || after(p.Text) != 500 {
-		t.Errorf("settled %t at %d tokens", p.Settled, after(p.Text))
+	if p := w.Prompt(9); !p.Calibrated || after(p.Text) != 500 {
+		t.Errorf("calibrated %t at %d tokens", p.Calibrated, after(p.Text))
 	}
 }
 
@@ -131,8 +131,8 @@ func TestWriterExpectsWhatWasAskedOfATruncatingServer(t *testing.T) {
 		w.Learn(p.Size, min(4096, count(p.Text)))
 	}
 	p := w.Prompt(9)
-	if off, known := w.Off(); !p.Settled || p.Tokens != 21000 || !known || off != 4096-21000 {
-		t.Errorf("settled %t for %d tokens, off by %d (%t)", p.Settled, p.Tokens, off, known)
+	if off, known := w.Off(); !p.Calibrated || p.Tokens != 21000 || !known || off != 4096-21000 {
+		t.Errorf("calibrated %t for %d tokens, off by %d (%t)", p.Calibrated, p.Tokens, off, known)
 	}
 	if words := p.Size.size.words; words > 21000 {
 		t.Errorf("the prompt grew to %d words for a server that cuts it", words)
@@ -162,8 +162,8 @@ func TestWriterSurvivesOddCounts(t *testing.T) {
 			}
 			w.Learn(p.Size, tokens)
 		}
-		if p := w.Prompt(99); !p.Held || count(p.Text) != 21000 {
-			t.Errorf("%s: held %t at %d tokens", name, p.Held, count(p.Text))
+		if p := w.Prompt(99); !p.Confirmed || count(p.Text) != 21000 {
+			t.Errorf("%s: confirmed %t at %d tokens", name, p.Confirmed, count(p.Text))
 		}
 	}
 }
@@ -171,11 +171,11 @@ func TestWriterSurvivesOddCounts(t *testing.T) {
 func TestWriterReturnsTheCountersError(t *testing.T) {
 	gone := errors.New("gone")
 	w := NewWriter(Options{Workload: Cold, Tokens: 100, Seed: 1})
-	if err := w.Fit(func(Prompt) (int, error) { return 0, gone }); !errors.Is(err, gone) {
+	if err := w.Calibrate(func(Prompt) (int, error) { return 0, gone }); !errors.Is(err, gone) {
 		t.Errorf("error %v", err)
 	}
 	if _, known := w.Off(); known {
-		t.Error("settled without a count")
+		t.Error("calibrated without a count")
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // session is options of small sessions.
@@ -11,23 +13,25 @@ func session(seed uint64) Options {
 	return Options{Workload: Sessions, Tokens: 300, Seed: seed, Answer: 20, Users: 4, Rounds: 6, System: 50}
 }
 
-// fitted is a writer whose lengths are settled.
-func fitted(t testing.TB, o Options) *Writer {
+// calibrated is a writer with known lengths.
+func calibrated(t testing.TB, o Options) *Writer {
 	t.Helper()
 	w := NewWriter(o)
-	if err := w.Fit(func(p Prompt) (int, error) { return servers[1].tokens(p), nil }); err != nil {
+	if err := w.Calibrate(func(p Prompt) (int, error) { return servers[1].tokens(p), nil }); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
 // conversation is all that a prompt says, as turns.
-func conversation(p Prompt) []Turn { return append(slices.Clone(p.Turns), Turn{"user", p.Text}) }
+func conversation(p Prompt) []wire.Turn {
+	return append(slices.Clone(p.Turns), wire.Turn{Role: "user", Text: p.Text})
+}
 
 func TestSessionsStrictlyExtend(t *testing.T) {
 	o := session(1)
-	w := fitted(t, o)
-	before, rounds := map[string][]Turn{}, map[string]int{}
+	w := calibrated(t, o)
+	before, rounds := map[string][]wire.Turn{}, map[string]int{}
 	for slot := range uint64(200) {
 		p := w.Prompt(slot)
 		now, then := conversation(p), before[p.Session]
@@ -49,7 +53,7 @@ func TestSessionsStrictlyExtend(t *testing.T) {
 }
 
 func TestSessionsHaveAnswersOfTheLengthAskedFor(t *testing.T) {
-	p := fitted(t, session(1)).Prompt(4)
+	p := calibrated(t, session(1)).Prompt(4)
 	if got := p.Turns[len(p.Turns)-1]; got.Role != "assistant" || len(strings.Fields(got.Text)) != 20 || !strings.HasPrefix(got.Text, "one two three ") {
 		t.Errorf("the answer is %+v", got)
 	}
@@ -92,7 +96,7 @@ func TestSessionsTakeTurns(t *testing.T) {
 func TestSessionIDsAreNeverUsedTwice(t *testing.T) {
 	first := map[string]string{}
 	for seed := range uint64(20) {
-		w := fitted(t, session(seed))
+		w := calibrated(t, session(seed))
 		for slot := range uint64(120) {
 			p := w.Prompt(slot)
 			begins := p.Turns[0].Text + p.Text
@@ -115,8 +119,8 @@ func TestSessionIDsAreNeverUsedTwice(t *testing.T) {
 }
 
 func TestSessionsShareSystemPromptAndSalt(t *testing.T) {
-	w := fitted(t, session(1))
-	a, b, other := w.Prompt(0), w.Prompt(1), fitted(t, session(2)).Prompt(0)
+	w := calibrated(t, session(1))
+	a, b, other := w.Prompt(0), w.Prompt(1), calibrated(t, session(2)).Prompt(0)
 	if a.Turns[0] != b.Turns[0] || a.Salt != b.Salt || a.Salt == "" || a.Session == b.Session {
 		t.Error("two users of a run do not share what they should")
 	}
@@ -128,7 +132,7 @@ func TestSessionsShareSystemPromptAndSalt(t *testing.T) {
 	}
 	o := session(1)
 	o.System = 0
-	if p := fitted(t, o).Prompt(0); len(p.Turns) != 0 {
+	if p := calibrated(t, o).Prompt(0); len(p.Turns) != 0 {
 		t.Errorf("without a system prompt there are %d turns", len(p.Turns))
 	}
 }
@@ -137,19 +141,19 @@ func TestSessionsShareSystemPromptAndSalt(t *testing.T) {
 // changed is found out again, and that late answers to the old history teach
 // nothing.
 func TestSessionsBeginAnewWithAnEarlierRound(t *testing.T) {
-	w := fitted(t, session(1))
+	w := calibrated(t, session(1))
 	first, late := w.Prompt(0), w.Prompt(4)
 	if first.Size.shape != 0 || late.Size.shape != 1 {
 		t.Fatalf("slots 0 and 4 are rounds %d and %d", first.Size.shape, late.Size.shape)
 	}
 	w.Learn(first.Size, first.Tokens+7)
-	if p := w.Prompt(4); p.Settled {
-		t.Error("a round is settled though the one before it is not")
+	if p := w.Prompt(4); p.Calibrated {
+		t.Error("a round is calibrated though the one before it is not")
 	}
 	w.Learn(late.Size, late.Tokens)
 	server := servers[1]
 	server.turn += 5
-	if err := w.Fit(func(p Prompt) (int, error) { return server.tokens(p), nil }); err != nil {
+	if err := w.Calibrate(func(p Prompt) (int, error) { return server.tokens(p), nil }); err != nil {
 		t.Fatal(err)
 	}
 	for slot := range uint64(24) {
@@ -178,7 +182,7 @@ func TestSessionsNeedFewCounts(t *testing.T) {
 	for _, s := range servers[:4] {
 		o, calls := session(1), 0
 		o.Rounds = 100
-		if err := NewWriter(o).Fit(func(p Prompt) (int, error) { calls++; return s.tokens(p), nil }); err != nil {
+		if err := NewWriter(o).Calibrate(func(p Prompt) (int, error) { calls++; return s.tokens(p), nil }); err != nil {
 			t.Fatal(err)
 		}
 		if calls > 110 {

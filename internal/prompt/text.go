@@ -5,45 +5,37 @@ import (
 	"strings"
 )
 
-// words are common English nouns of at most eight letters: with the space before
-// it each is one token in every large vocabulary. The list is only read.
+// words are common English nouns of at most eight letters: with the space before it each is one token in
+// every large vocabulary. The list is only read.
 var words = strings.Fields(`
-time year people way day man thing woman life child world school
-state family student group country problem hand part place case week company
-system program question work number night point home water room mother area
-money story fact month lot right study book eye job word business
-issue side kind head house service friend father power hour game line
-end member law car city name team minute idea body back parent
-face others level office door health person art history party result change
-morning reason research girl guy moment air teacher force foot boy age
-policy music market sense nation plan college interest effect use class control
-care field role effort rate heart show leader light voice wife police
-mind price report decision son view town road arm value building action
-season society tax director position player record paper space ground form event
-official matter center couple site project activity star table need court oil
-cost industry figure street image phone data picture practice piece land product
-doctor wall patient worker news test movie north love support step baby
-computer type film tree source hair window culture chance brother energy period
-course summer plant term letter choice rule south husband floor campaign material
-call economy hospital church risk fire future defense security bank west sport
-board subject officer rest behavior fight top goal bed order author agency
-nature color store sound movement page race concern series language response animal
-factor decade article east artist scene stock career approach size dog fund
-media sign thought list
+time year people way day man thing woman life child world school state family student group country problem hand part
+place case week company system program question work number night point home water room mother area money story fact
+month lot right study book eye job word business issue side kind head house service friend father power hour game line
+end member law car city name team minute idea body back parent face others level office door health person art history
+party result change morning reason research girl guy moment air teacher force foot boy age policy music market sense
+nation plan college interest effect use class control care field role effort rate heart show leader light voice wife
+police mind price report decision son view town road arm value building action season society tax director position
+player record paper space ground form event official matter center couple site project activity star table need court
+oil cost industry figure street image phone data picture practice piece land product doctor wall patient worker news
+test movie north love support step baby computer type film tree source hair window culture chance brother energy
+period course summer plant term letter choice rule south husband floor campaign material call economy hospital church
+risk fire future defense security bank west sport board subject officer rest behavior fight top goal bed order author
+agency nature color store sound movement page race concern series language response animal factor decade article east
+artist scene stock career approach size dog fund media sign thought list
 `)
 
 const (
 	head = "Words:" // before the words, so that each has a space before it and costs the same
 	pad  = " a"     // a word that costs as little as a word can
 
-	// tail asks for an answer that has no natural end, for servers that cannot be
-	// told to ignore one. shortTail does so in prompts of less than shortPrompt tokens.
+	// tail asks for an answer that has no natural end, for servers that cannot be told to ignore one.
+	// shortTail does so in prompts of less than shortPrompt tokens.
 	tail        = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
 	shortTail   = "\n\nCount upwards forever:"
 	shortPrompt = 64
 
-	// overhead is a first guess of the tokens beside the words: the tail and a chat
-	// template; shortOverhead is that of short prompts.
+	// overhead is a first guess of the tokens beside the words: the tail and a chat template; shortOverhead
+	// is that of short prompts.
 	overhead      = 40
 	shortOverhead = 10
 )
@@ -55,9 +47,9 @@ func tailFor(tokens int) string {
 	return tail
 }
 
-// plainTerms are those of a prompt before any count. The first one has every word
-// of the list at most once, and an eighth of the words that the whole prompt may
-// have: even where a word is eight tokens, that is not too long.
+// plainTerms are those of a prompt before any count. The first one has every word of the list at most once,
+// and an eighth of the words that the whole prompt may have: even where a word is eight tokens, that is not
+// too long.
 func plainTerms(tokens int) terms {
 	beside := overhead
 	if tokens < shortPrompt {
@@ -67,10 +59,9 @@ func plainTerms(tokens int) terms {
 	return terms{want: tokens, first: max(1, min(whole, len(words), tokens/8)), whole: whole, least: 1, most: tokens + tokens/2}
 }
 
-// shuffled is n words of the list, as their places in it, in an order that
-// seed and nonce decide. Those of one n are always the same words, whatever the
-// order: tokenizers split text at white space before anything else, so all such
-// texts count the same.
+// shuffled is n words of the list, as their places in it, in an order that seed and nonce decide. Those of
+// one n are always the same words, whatever the order: tokenizers split text at white space before anything
+// else, so all such texts count the same.
 func shuffled(n int, seed, nonce uint64) []byte {
 	order := make([]byte, n)
 	for i := range order {

@@ -5,24 +5,22 @@ import (
 	"strings"
 )
 
-// A Vocabulary is the ids that a server's tokenizer gives the writer's words. With
-// it, prompts of cold and warm are exact by construction.
+// A Vocabulary is the ids that a server's tokenizer gives the writer's words. With it, prompts of cold and
+// warm are exact by construction.
 type Vocabulary struct {
 	head  []int
 	words []int // of the list, in its order
 }
 
-// VocabularyHead is the first text to tokenize: what stands before the words of
-// every prompt.
+// VocabularyHead is the first text to tokenize: what stands before the words of every prompt.
 func VocabularyHead() string { return head }
 
 // VocabularyText is the second: the head and all words of the list in order.
 func VocabularyText() string { return head + " " + strings.Join(words, " ") }
 
-// NewVocabulary takes the ids of [VocabularyHead], special tokens included, and
-// of [VocabularyText]. It is ok only if the second begins with the first and
-// goes on with one id for each word, none of them twice: with one id for all
-// unknown words all prompts would be the same. The vocabulary keeps all.
+// NewVocabulary takes the ids of [VocabularyHead], special tokens included, and of [VocabularyText]. It is
+// ok only if the second begins with the first and goes on with one id for each word, none of them twice:
+// with one id for all unknown words all prompts would be the same. The vocabulary keeps all.
 func NewVocabulary(head, all []int) (v Vocabulary, ok bool) {
 	if len(all)-len(head) != len(words) || !slices.Equal(all[:len(head)], head) {
 		return Vocabulary{}, false
@@ -43,10 +41,9 @@ type ids struct {
 	doubtful  bool // the last one did not, or there was none
 }
 
-// UseIDs makes the writer of a cold or warm workload write prompts as token ids
-// from now on, of exactly the length asked for. If two answers in a row count
-// otherwise, or the server rejects two in a row, it goes back to text. Other
-// workloads, and lengths that the head alone fills, stay text.
+// UseIDs makes the writer of a cold or warm workload write prompts as token ids from now on, of exactly the
+// length asked for. If two answers in a row count otherwise, or the server rejects two in a row, it goes
+// back to text. Other workloads, and lengths that the head alone fills, stay text.
 func (w *Writer) UseIDs(v Vocabulary) {
 	if o := w.options; o.Workload != Cold && o.Workload != Warm || o.Tokens <= len(v.head) || len(v.words) == 0 {
 		return
@@ -67,7 +64,7 @@ func (w *Writer) writeIDs(nonce uint64) (p Prompt, ok bool) {
 	w.mu.Unlock()
 
 	n, seed := w.options.Tokens, w.options.Seed
-	p = Prompt{Words: n, Asked: n, Size: Size{ids: true}, Tokens: n, Settled: true, Held: confirmed}
+	p = Prompt{Words: n, Asked: n, Size: Size{ids: true}, Tokens: n, Calibrated: true, Confirmed: confirmed}
 	if w.options.Workload == Warm {
 		seed, nonce = 0, 0
 	} else {

@@ -57,8 +57,8 @@ func TestIDsAreExactByConstruction(t *testing.T) {
 			w := NewWriter(Options{Workload: workload, Tokens: tokens, Seed: 3})
 			w.UseIDs(vocabulary(t))
 			p, other := w.Prompt(1), w.Prompt(2)
-			if len(p.IDs) != tokens || p.Text != "" || p.Tokens != tokens || p.Asked != tokens || p.Words != tokens || !p.Settled || p.Held {
-				t.Errorf("%s: %d ids, said %d (settled: %t, held: %t)", workload, len(p.IDs), p.Tokens, p.Settled, p.Held)
+			if len(p.IDs) != tokens || p.Text != "" || p.Tokens != tokens || p.Asked != tokens || p.Words != tokens || !p.Calibrated || p.Confirmed {
+				t.Errorf("%s: %d ids, said %d (calibrated: %t, confirmed: %t)", workload, len(p.IDs), p.Tokens, p.Calibrated, p.Confirmed)
 			}
 			if same := slices.Equal(p.IDs, other.IDs); same != (workload == Warm) || (p.Fresh == 0) != same || (p.Salt == other.Salt) != same {
 				t.Errorf("%s: two prompts are the same: %t", workload, same)
@@ -67,8 +67,8 @@ func TestIDsAreExactByConstruction(t *testing.T) {
 				t.Errorf("off by %d (%t)", off, known)
 			}
 			w.Learn(p.Size, tokens)
-			if p := w.Prompt(3); !p.Held {
-				t.Error("not held after an answer that agreed")
+			if p := w.Prompt(3); !p.Confirmed {
+				t.Error("not confirmed after an answer that agreed")
 			}
 		}
 	}

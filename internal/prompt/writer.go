@@ -5,12 +5,11 @@ import (
 	"sync"
 )
 
-// A Writer writes the prompts of one group of targets. It is safe for concurrent
-// use.
+// A Writer writes the prompts of one group of targets. It is safe for concurrent use.
 //
-// A prompt of a given size is always made of the same words; only their order
-// differs. Tokenizers split text at white space before anything else, so every
-// prompt of that size counts the same, and an exact size stays exact.
+// A prompt of a given size is always made of the same words; only their order differs. Tokenizers split
+// text at white space before anything else, so every prompt of that size counts the same, and an exact size
+// stays exact.
 type Writer struct {
 	options Options
 	author  author
@@ -28,8 +27,8 @@ func NewWriter(o Options) *Writer {
 	}}
 }
 
-// Prompt writes the prompt of a round. The same round gives the same text as
-// long as the sizes do not change.
+// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not
+// change.
 func (w *Writer) Prompt(round uint64) Prompt {
 	return w.write(w.author.place(round))
 }
@@ -44,7 +43,7 @@ func (w *Writer) write(shape int, nonce uint64) Prompt {
 		p.Words = p.words()
 	}
 	p.Asked, p.Size = known.Asked, known.Size
-	p.Tokens, p.Settled, p.Held = known.Tokens, known.Settled, known.Held
+	p.Tokens, p.Calibrated, p.Confirmed = known.Tokens, known.Calibrated, known.Confirmed
 	return p
 }
 
@@ -56,12 +55,12 @@ func (w *Writer) known(shape int) (p Prompt, history []observation) {
 	history, calibrated := w.calibrations.history(shape)
 	return Prompt{
 		Asked: c.want, Size: Size{shape: shape, version: c.version, size: history[len(history)-1].size},
-		Tokens: c.tokens(), Settled: calibrated, Held: calibrated && (c.truncated || c.confirmed),
+		Tokens: c.tokens(), Calibrated: calibrated, Confirmed: calibrated && (c.truncated || c.confirmed),
 	}, history
 }
 
-// Learn takes the tokens that an answer's usage counted for a prompt of a size;
-// 0 if the server did not count.
+// Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not
+// count.
 func (w *Writer) Learn(s Size, tokens int) {
 	if s.ids {
 		if tokens > 0 {
@@ -90,41 +89,41 @@ func (w *Writer) change(s Size, by func(*calibration)) {
 	w.calibrations.change(s, by)
 }
 
-// Fit asks count for the tokens of prompts until their length is exact, or as
-// near as it gets: for sessions that of all rounds, for a book that of its first
-// passage. A tokenizer may count otherwise than usage does, so this alone confirms
-// no length. Fit returns count's error, and then has learned nothing wrong.
+// Calibrate asks count for the tokens of prompts until their length is exact, or as near as it gets: for
+// sessions that of all rounds, for a book that of its first passage. A tokenizer may count otherwise than
+// usage does, so this alone confirms no length. Calibrate returns count's error, and then has learned
+// nothing wrong.
 //
-// The prompts that it has counted are never asked, so that a server which caches
-// what it counts has nothing of those that are.
-func (w *Writer) Fit(count func(Prompt) (int, error)) error {
+// The prompts that it has counted are never asked, so that a server which caches what it counts has nothing
+// of those that are.
+func (w *Writer) Calibrate(count func(Prompt) (int, error)) error {
 	shapes := 1
 	if w.options.Workload == Sessions {
 		shapes = w.options.Rounds
 	}
 	for shape := range shapes {
-		if err := w.fit(shape, count); err != nil {
+		if err := w.calibrate(shape, count); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// FitRound is Fit for the prompt of one round, as a book needs it before each
-// passage. It counts nothing if the length is known.
-func (w *Writer) FitRound(round uint64, count func(Prompt) (int, error)) error {
+// CalibrateRound is [Writer.Calibrate] for the prompt of one round, as a book needs it before each passage.
+// It counts nothing if the length is known.
+func (w *Writer) CalibrateRound(round uint64, count func(Prompt) (int, error)) error {
 	shape, _ := w.author.place(round)
-	return w.fit(shape, count)
+	return w.calibrate(shape, count)
 }
 
 // trial is the nonce of prompts that are only counted.
 const trial = ^uint64(0)
 
-// fit counts prompts of one shape.
-func (w *Writer) fit(shape int, count func(Prompt) (int, error)) error {
+// calibrate counts prompts of one shape.
+func (w *Writer) calibrate(shape int, count func(Prompt) (int, error)) error {
 	for range 2 * (attempts + padTries) { // answers that come in meanwhile may make it begin anew
 		p := w.write(shape, trial)
-		if p.Settled {
+		if p.Calibrated {
 			return nil
 		}
 		tokens, err := count(p)
@@ -139,9 +138,8 @@ func (w *Writer) fit(shape int, count func(Prompt) (int, error)) error {
 	return nil
 }
 
-// Off is by how many tokens prompts differ from what was asked, those that
-// differ most; known is false during calibration. Of a book, calibrated passages
-// count.
+// Off is by how many tokens prompts differ from what was asked, those that differ most; known is false
+// during calibration. Of a book, calibrated passages count.
 func (w *Writer) Off() (tokens int, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

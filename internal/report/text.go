@@ -1,10 +1,6 @@
 package report
 
-import (
-	"strings"
-
-	"github.com/llm-prober/prober/internal/format"
-)
+import "strings"
 
 // wrap breaks a text into lines of at most width runes. A word that is longer
 // has a line of its own.
@@ -73,6 +69,3 @@ func (b brush) paint(p paint, s string) string {
 	}
 	return "\x1b[" + string(p) + "m" + s + "\x1b[0m"
 }
-
-// Grouped is [format.Grouped].
-func Grouped(n int) string { return format.Grouped(n) }

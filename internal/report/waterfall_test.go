@@ -189,8 +189,8 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	for i := range together.Timeline.Tokens {
 		together.Timeline.Tokens[i].At = 900 * ms
 	}
-	ids, alone := answered(3, 1), answered(3, 0)
-	ids.Source, alone.Source, alone.Timeline.Alone = probe.FromIDs, probe.FromTotal, true
+	ids, alone := answered(3, 1), answered(3, 1)
+	ids.Source, alone.Source = probe.FromIDs, probe.FromTotal
 	single := stalled()
 	single.Timeline.Tokens = single.Timeline.Tokens[:1]
 	cut := stalled()

@@ -1,5 +1,5 @@
-// Package schedule says when work starts, and starts it: absolute offsets from
-// an epoch, never "so long after the last one". It knows nothing of the work.
+// Package schedule says when work starts, and starts it: absolute offsets from an epoch, never "so long
+// after the last one". It knows nothing of the work.
 package schedule
 
 import (
@@ -19,9 +19,6 @@ const (
 	Poisson  Arrival = "poisson"  // independent of one another, one each interval in the mean
 )
 
-// Arrivals returns every arrival.
-func Arrivals() []Arrival { return []Arrival{Constant, Jittered, Poisson} }
-
 // A Plan is a sequence of starts. It depends on its fields alone.
 type Plan struct {
 	Interval time.Duration // mean time between starts; above zero
@@ -29,14 +26,14 @@ type Plan struct {
 	Name     string        // seeds the phase and the chance in the plan
 }
 
-// Phase is the plan's place within the interval: a hash of its name, so that
-// many plans spread out, each the same after a restart.
+// Phase is the plan's place within the interval: a hash of its name, so that many plans spread out, each
+// the same after a restart.
 func (p Plan) Phase() time.Duration {
 	return time.Duration(p.seed() % uint64(p.Interval))
 }
 
-// Offset is when start n is due, from the epoch. It takes time proportional to
-// n for [Poisson]; range over [Plan.Offsets] for many.
+// Offset is when start n is due, from the epoch. It takes time proportional to n for [Poisson]; range over
+// [Plan.Offsets] for many.
 func (p Plan) Offset(n uint64) time.Duration {
 	at := uint64(0)
 	for offset := range p.Offsets() {
@@ -48,8 +45,7 @@ func (p Plan) Offset(n uint64) time.Duration {
 	panic("unreachable: a plan has no end")
 }
 
-// Offsets yields the offset of every start from the epoch, in order, without
-// end. Offsets never decrease.
+// Offsets yields the offset of every start from the epoch, in order, without end. Offsets never decrease.
 func (p Plan) Offsets() iter.Seq[time.Duration] {
 	switch p.Arrival {
 	case Jittered:
@@ -60,8 +56,7 @@ func (p Plan) Offsets() iter.Seq[time.Duration] {
 	return p.constant
 }
 
-// Starts is how many starts are due within a time that begins with the first of
-// them.
+// Starts is how many starts are due within a time that begins with the first of them.
 func (p Plan) Starts(within time.Duration) uint64 {
 	n, first := uint64(0), p.Offset(0)
 	for offset := range p.Offsets() {
@@ -80,9 +75,8 @@ func (p Plan) constant(yield func(time.Duration) bool) {
 	}
 }
 
-// jittered moves each start by up to a quarter interval, so that a period of the
-// server's own cannot stay in step with the probes. Neighbours keep half an
-// interval between them.
+// jittered moves each start by up to a quarter interval, so that a period of the server's own cannot stay
+// in step with the probes. Neighbours keep half an interval between them.
 func (p Plan) jittered(yield func(time.Duration) bool) {
 	chance := p.chance()
 	for due := p.Phase() + p.Interval/4; ; due += p.Interval {
@@ -110,9 +104,8 @@ func (p Plan) seed() uint64 {
 	return h.Sum64()
 }
 
-// Epoch is the start of the interval that now lies in, counted from a fixed
-// moment: plans keep their phase over restarts. It carries now's monotonic
-// clock, so that a step of the wall clock moves no start.
+// Epoch is the start of the interval that now lies in, counted from a fixed moment: plans keep their phase
+// over restarts. It carries now's monotonic clock, so that a step of the wall clock moves no start.
 func (p Plan) Epoch(now time.Time) time.Time {
 	return now.Add(-now.Sub(now.Truncate(p.Interval)))
 }

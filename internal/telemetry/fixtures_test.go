@@ -125,11 +125,14 @@ func random(n int) []*probe.Result {
 }
 
 func randomTimeline(from *rand.Rand, start time.Time) probe.Timeline {
-	t := probe.Timeline{Start: start, Alone: from.IntN(2) == 0}
+	t, alone := probe.Timeline{Start: start}, from.IntN(2) == 0
 	t.Phases = probe.Phases{DNS: ms(from.Float64()), Connect: ms(from.Float64() / 4), Wrote: ms(5 + from.Float64()), Header: ms(50)}
 	at := ms(100 + 400*from.ExpFloat64())
 	for i := range 1 + from.IntN(60) {
 		a := probe.Arrival{At: at, Read: uint32(i / 2), N: from.IntN(8)}
+		if alone {
+			a.N = 1
+		}
 		if a.Kernel = from.IntN(10) > 0; a.Kernel {
 			a.Delay = ms(.02 * math.Exp(from.NormFloat64()))
 		}

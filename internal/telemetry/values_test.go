@@ -28,7 +28,9 @@ func TestValues(t *testing.T) {
 	slow.Timeline.Tokens[0].At = 2 * time.Second
 	slow.Timeline.Tokens = slow.Timeline.Tokens[:1]
 	aloneAfter := succeeded5()
-	aloneAfter.Timeline.Alone = true
+	for i := range aloneAfter.Timeline.Tokens {
+		aloneAfter.Timeline.Tokens[i].N = 1
+	}
 	silent := succeeded5()
 	silent.Timeline.Tokens[3].N = 0
 	unscheduled := succeeded5()

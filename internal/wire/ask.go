@@ -23,6 +23,10 @@ type Ask struct {
 	Omit      []Field // optional fields that this server is known to reject
 }
 
+// MinContext is a prompt's length, in tokens, that every server accepts: a count below it is not
+// that of a cut prompt, but of a server that does not count.
+const MinContext = 512
+
 // A Turn is one message of a conversation. Its JSON is that of OpenAI's API.
 type Turn struct {
 	Role string `json:"role"` // system, user or assistant
@@ -34,18 +38,13 @@ func (a Ask) conversation() []Turn {
 	return append(slices.Clone(a.Turns), Turn{Role: "user", Text: a.Prompt})
 }
 
-// text is the whole conversation as one text, for APIs that know no turns.
+// text is the whole conversation as one text, for APIs without turns.
 func (a Ask) text() string {
-	if len(a.Turns) == 0 {
-		return a.Prompt
+	var texts []string
+	for _, t := range a.conversation() {
+		texts = append(texts, t.Text)
 	}
-	var b strings.Builder
-	for _, t := range a.Turns {
-		b.WriteString(t.Text)
-		b.WriteString("\n\n")
-	}
-	b.WriteString(a.Prompt)
-	return b.String()
+	return strings.Join(texts, "\n\n")
 }
 
 // Omits reports whether field f is not to be sent: the server is known to reject

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -27,7 +28,7 @@ func decode(data []byte, read func(frame []byte) Delta) (d Delta, err error) {
 	if failure := ParseError(data); failure != nil {
 		return Delta{Err: failure}, nil
 	}
-	return d, malformed(data)
+	return d, fmt.Errorf("%w: %d bytes that are no JSON object", ErrMalformed, len(data))
 }
 
 // complaints are how the texts begin by which routers and proxies break off a

@@ -32,6 +32,16 @@ func elements(data []byte, f func(value []byte)) {
 	}
 }
 
+// first is the first element of a list; nil if there is none.
+func first(list []byte) (element []byte) {
+	elements(list, func(value []byte) {
+		if element == nil {
+			element = value
+		}
+	})
+	return element
+}
+
 // next cuts the next key or value from the rest of an object or a list. It is empty at
 // the end.
 func next(data []byte) (value, rest []byte) {
@@ -136,5 +146,3 @@ func member(object []byte, name string) []byte {
 
 // detail is the count of that name in an object.
 func detail(object []byte, name string) Count { return countIn(member(object, name)) }
-
-func isTrue(value []byte) bool { return string(value) == "true" }

@@ -43,7 +43,7 @@ func readLlama(frame []byte) (d Delta) {
 		case "timings":
 			d.Usage = d.Usage.Merge(timings(value))
 		case "stop":
-			if isTrue(value) {
+			if string(value) == "true" {
 				d.finish(llamaEnd(frame))
 			}
 		}
@@ -63,12 +63,12 @@ func llamaEnd(data []byte) []byte {
 		case "stop_type":
 			reason = textIn(value)
 		case "stopped_eos", "stopped_limit", "stopped_word":
-			if isTrue(value) {
+			if string(value) == "true" {
 				reason = key[len("stopped_"):]
 			}
 		}
 	})
-	if isTrue(member(data, "truncated")) { // the context was too short
+	if string(member(data, "truncated")) == "true" { // the context was too short
 		return []byte("truncated")
 	}
 	return reason

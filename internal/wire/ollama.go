@@ -46,7 +46,7 @@ func readLine(frame []byte) (d Delta) {
 			d.Choice = true
 			d.addMessage(value)
 		case "done":
-			done = isTrue(value)
+			done = string(value) == "true"
 		case "done_reason":
 			d.finish(textIn(value))
 		case "prompt_eval_count", "eval_count":

@@ -23,7 +23,7 @@ type Server struct {
 
 	Tokenize string // its tokenizer route: see [tokenizers]
 	IDs      bool   // /v1/completions takes token ids
-	Cached   Claim  // whether it tells how many tokens came from its cache
+	Cached   Claim  // whether it tells how many tokens came from its cache; empty: unknown
 	Session  string // header by which its router keeps a session on one replica
 
 	List    ModelList // where it lists its models, if not (only) at [ModelsPath]
@@ -51,8 +51,10 @@ const (
 // not known, have it where vLLM, SGLang, TGI, llama-server and TensorRT-LLM do.
 func (s Server) HealthPath() string { return cmp.Or(s.Health, "/health") }
 
-// claim is what s does with a field.
-func (s Server) claim(f Field) Claim {
+// Claim is whether s does what a field asks for: [FieldIgnoreEOS] to enforce the length of an answer,
+// [FieldContinuousUsage] to send usage in every frame, [FieldCacheSalt] to keep prompts with
+// different salts apart in its cache.
+func (s Server) Claim(f Field) Claim {
 	switch {
 	case s.Name == "":
 		return Unknown
@@ -61,18 +63,6 @@ func (s Server) claim(f Field) Claim {
 	}
 	return Always
 }
-
-// Exact is whether s enforces the length of an answer.
-func (s Server) Exact() Claim { return s.claim(FieldIgnoreEOS) }
-
-// Continuous is whether s sends usage in every frame.
-func (s Server) Continuous() Claim { return s.claim(FieldContinuousUsage) }
-
-// Salted is whether s keeps prompts with different salts apart in its cache.
-func (s Server) Salted() Claim { return s.claim(FieldCacheSalt) }
-
-// TellsCached is whether s tells how many tokens of a prompt were cached.
-func (s Server) TellsCached() Claim { return cmp.Or(s.Cached, Unknown) }
 
 // Servers returns the names of all known server types, in the order help texts
 // show them.
@@ -151,7 +141,7 @@ func (m mark) on(e Evidence) bool {
 	case m.host != "":
 		return e.Host == m.host || strings.HasSuffix(e.Host, "."+m.host)
 	case m.entry != "":
-		return !e.Refused && hasEntry(e.Models, m.entry) && (m.word == "" || ownedBy(e.Models, m.word))
+		return e.entry(m.entry) != nil && (m.word == "" || e.owned(m.word))
 	case m.refusal != "":
 		return e.Refused && bytes.Contains(bytes.ReplaceAll(e.Models, []byte(" "), nil), []byte(m.refusal))
 	case m.prefix != "":
@@ -159,24 +149,21 @@ func (m mark) on(e Evidence) bool {
 	case m.path != "":
 		return bytes.Contains(e.Get(m.path), []byte(m.word))
 	}
-	return !e.Refused && ownedBy(e.Models, m.word)
+	return e.owned(m.word)
 }
 
-// hasEntry reports whether the first model of a list has a key.
-func hasEntry(list []byte, key string) bool {
-	var l struct {
-		Data []map[string]json.RawMessage `json:"data"`
+// entry is the value of a key in the first entry of the model list; nil if there is none. A key
+// with a dot is inside of another.
+func (e Evidence) entry(key string) []byte {
+	if e.Refused || !json.Valid(e.Models) {
+		return nil
 	}
-	if json.Unmarshal(list, &l) != nil || len(l.Data) == 0 {
-		return false
+	value := first(member(bytes.TrimSpace(e.Models), "data"))
+	for name := range strings.SplitSeq(key, ".") {
+		value = member(value, name)
 	}
-	outer, inner, nested := strings.Cut(key, ".")
-	value, ok := l.Data[0][outer]
-	return ok && (!nested || member(value, inner) != nil)
+	return value
 }
 
-// ownedBy reports whether the first model of a list has that owner.
-func ownedBy(list []byte, owner string) bool {
-	models, ok := ParseModels(list)
-	return ok && len(models) > 0 && models[0].Owner == owner
-}
+// owned reports whether the owner of the first model is that one.
+func (e Evidence) owned(owner string) bool { return string(textIn(e.entry("owned_by"))) == owner }

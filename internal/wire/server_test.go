@@ -103,7 +103,7 @@ func TestServers(t *testing.T) {
 		t.Errorf("error %v does not list the known names", err)
 	}
 	unknown, vllm := Server{}, Server{Name: "x", Omit: []Field{FieldCacheSalt}}
-	if unknown.Salted() != Unknown || vllm.Salted() != Never || vllm.Exact() != Always || unknown.TellsCached() != Unknown {
+	if unknown.Claim(FieldCacheSalt) != Unknown || vllm.Claim(FieldCacheSalt) != Never || vllm.Claim(FieldIgnoreEOS) != Always {
 		t.Error("claims are not those of the table")
 	}
 }

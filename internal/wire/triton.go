@@ -72,14 +72,8 @@ func readTriton(frame []byte) (d Delta) {
 // scalar is a tensor's value: a tensor of one element is that element, or a list
 // of it.
 func scalar(value []byte) []byte {
-	single := value
 	if len(value) > 0 && value[0] == '[' {
-		single = nil
+		return first(value)
 	}
-	elements(value, func(element []byte) {
-		if single == nil {
-			single = element
-		}
-	})
-	return single
+	return value
 }

@@ -11,14 +11,9 @@ import (
 )
 
 // ErrMalformed is wrapped by every error that [Dialect.Decode] returns: the
-// frame is not what the dialect's servers send.
+// frame is not what the dialect's servers send. No error repeats a frame, which may
+// be a part of an answer.
 var ErrMalformed = errors.New("malformed frame")
-
-// malformed is the error for data that is no frame. It does not repeat the data:
-// that may be a part of an answer.
-func malformed(data []byte) error {
-	return fmt.Errorf("%w: %d bytes that are no JSON object", ErrMalformed, len(data))
-}
 
 // A Delta is what one frame said. Its texts lie in the frame's data, and are
 // valid as long as that is.

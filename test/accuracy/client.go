@@ -37,8 +37,8 @@ type job struct {
 // The clients.
 const (
 	bareReader    = "bare reader"
-	userStamped   = "prober, user stamps"
-	kernelStamped = "prober, kernel stamps"
+	userStamped   = "prober, user timestamps"
+	kernelStamped = "prober, kernel timestamps"
 )
 
 // clients are all clients, in the order in which they are measured.

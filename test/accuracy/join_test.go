@@ -191,7 +191,7 @@ func TestTableHasALineForEachClientAndNumber(t *testing.T) {
 		t.Errorf("%+v", last)
 	}
 	lines := strings.Split(strings.TrimSpace(table(rows)), "\n")
-	if len(lines) != 2+6 || !strings.HasPrefix(lines[7], "| 512 | prober, kernel stamps | 0.001 µs | 20 µs (20 µs to 20 µs) | 0.003 µs | 0.05 |") {
+	if len(lines) != 2+6 || !strings.HasPrefix(lines[7], "| 512 | prober, kernel timestamps | 0.001 µs | 20 µs (20 µs to 20 µs) | 0.003 µs | 0.05 |") {
 		t.Errorf("%s", strings.Join(lines, "\n"))
 	}
 	for _, line := range lines {
@@ -201,16 +201,16 @@ func TestTableHasALineForEachClientAndNumber(t *testing.T) {
 	}
 }
 
-func TestDoubts(t *testing.T) {
+func TestWarnings(t *testing.T) {
 	p := plan{gap: 20 * time.Millisecond}
 	all := runsOf(1, 1, 1)
-	if got := p.doubts(all); len(got) != 0 {
+	if got := p.warnings(all); len(got) != 0 {
 		t.Errorf("%q on a quiet machine", got)
 	}
 	all[3].others, all[5].lateness.p99 = 0.5, p.gap+1
-	got := strings.Join(p.doubts(all), "\n")
+	got := strings.Join(p.warnings(all), "\n")
 	if !strings.Contains(got, "up to 50% of") || !strings.Contains(got, "with 512 streams") || strings.Count(got, "\n") != 1 {
-		t.Errorf("doubts %s", got)
+		t.Errorf("warnings %s", got)
 	}
 }
 

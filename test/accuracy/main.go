@@ -2,7 +2,7 @@
 // were sent: the simulator, in a process of its own, writes down each Write, and
 // its log is held against what a client saw, in another process. The clients are a
 // bare reader, which does nothing but Read and note the time, the prober with its
-// own stamps, and the prober with the kernel's.
+// own timestamps, and the prober with the kernel's.
 //
 // What it says is a measurement. A missed promise fails nothing; a stream that
 // failed does.
@@ -72,7 +72,7 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags.IntVar(&p.again, "again", 2, "times that what others disturbed is measured again: the quietest counts")
 	flags.BoolVar(&p.ahead, "ahead", false, "run the simulator in real time, so that no client delays it (takes CAP_SYS_NICE)")
 	flags.BoolVar(&p.throttle, "throttle", false, "give the clients 20 ms of each 100 (takes root)")
-	flags.BoolVar(&p.itl, "itl", false, "measure only what the prober with kernel stamps says of ITL")
+	flags.BoolVar(&p.itl, "itl", false, "measure only what the prober with kernel timestamps says of ITL")
 	flags.StringVar(&p.profile, "profile", "steady", "the simulator's profile, one with a token a frame")
 	flags.IntVar(&p.prompt, "prompt", 16, "words of a prompt")
 	flags.StringVar(&p.binary, "prober", os.Getenv("PROBER_BINARY"), "the prober's binary")
@@ -127,7 +127,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	rows := summarize(all)
 	fmt.Fprintf(stdout, "%s\n", table(rows))
-	for _, v := range append(verdicts(rows), p.doubts(all)...) {
+	for _, v := range append(verdicts(rows), p.warnings(all)...) {
 		fmt.Fprintln(stdout, "-", v)
 	}
 	return nil
@@ -196,15 +196,15 @@ func othersOf(all []*measured) (typical, most float64) {
 // quiet is what others may take of the processors.
 const quiet = 0.05
 
-// doubts say why the figures are not to be believed; nothing if they are.
-func (p plan) doubts(all []*measured) []string {
+// warnings say why the figures may be unreliable; none if they are reliable.
+func (p plan) warnings(all []*measured) []string {
 	var list []string
 	if _, most := othersOf(all); most > quiet {
-		list = append(list, fmt.Sprintf("doubt: others took up to %.0f%% of the processors: figures of a busy machine", 100*most))
+		list = append(list, fmt.Sprintf("warning: other processes used up to %.0f%% of the CPUs: figures of a busy machine", 100*most))
 	}
 	for _, m := range all {
 		if m.lateness.p99 > p.gap {
-			list = append(list, fmt.Sprintf("doubt: the simulator was later than a token takes with %d streams: its frames came in heaps", m.streams))
+			list = append(list, fmt.Sprintf("warning: with %d streams the simulator was later than the time of a token: its frames came in bursts", m.streams))
 			break
 		}
 	}

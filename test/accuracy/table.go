@@ -93,7 +93,7 @@ func rowOf(runs, bares []*measured) row {
 func table(rows []row) string {
 	var b strings.Builder
 	b.WriteString("| streams | client | gap error P50 | P99 (lowest to highest) | max | P99 of the bare reader's | P99 between brief Writes, share of other gaps | TTFT error P50, P99, max | " +
-		"CPU per 1,000 frames | of the bare reader's | peak memory | read together | tainted | kernel stamps | simulator late P50, P99 | its CPU |\n" +
+		"CPU per 1,000 frames | of the bare reader's | peak memory | read together | tainted | kernel timestamps | simulator late P50, P99 | its CPU |\n" +
 		"|" + strings.Repeat("---|", 16) + "\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %d | %s | %s | %s (%s to %s) | %s | %.2g | %s, %s | %s, %s, %s | %s | %.2f | %.0f MB | %s | %s | %s | %s, %s | %s |\n",
@@ -112,7 +112,7 @@ const (
 	promisedPeak = 50 * mega             // bytes
 )
 
-// verdicts say of each promise whether the prober with kernel stamps kept it.
+// verdicts say of each promise whether the prober with kernel timestamps kept it.
 func verdicts(rows []row) []string {
 	most := row{}
 	for _, r := range rows {
@@ -132,7 +132,7 @@ func verdicts(rows []row) []string {
 		say(most.gapOfBare <= promisedPart, "gap error P99 at most 0.1 of the bare reader's", fmt.Sprintf("%.3f", most.gapOfBare)),
 		say(most.cpuOfBare <= promisedCPU, "CPU at most 1.5 times the bare reader's", fmt.Sprintf("%.2f", most.cpuOfBare)),
 		say(most.peak <= promisedPeak, "peak memory at most 50 MB", fmt.Sprintf("%.0f MB", most.peak/mega)),
-		fmt.Sprintf("stamped by the kernel at %d streams: %s of the frames", most.streams, percent(most.kernel)),
+		fmt.Sprintf("kernel timestamps at %d streams: %s of the frames", most.streams, percent(most.kernel)),
 	}
 }
 

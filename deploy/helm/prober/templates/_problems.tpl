@@ -10,7 +10,7 @@ and validate.yaml fails with all of them at once.
 sidecar.enabled with replicas {{ .Values.replicas }}: a sidecar has as many replicas as the model server it is in. Leave replicas at 1.
 {{- end }}
 {{- if gt (int .Values.shards) 1 }}
-sidecar.enabled with shards {{ .Values.shards }}: a sidecar probes the server of its own pod, there is nothing to share. Leave shards at 1.
+sidecar.enabled with shards {{ .Values.shards }}: a sidecar probes only the server of its own pod. Leave shards at 1.
 {{- end }}
 {{- if or .Values.targets .Values.existingConfigMap }}
 sidecar.enabled with targets: a sidecar probes the server of its own pod and mounts no file. Leave targets and existingConfigMap out, or install a second release for them.
@@ -34,13 +34,13 @@ serviceMonitor.enabled with sidecar.enabled: a sidecar has no Service. Enable po
 shards {{ .Values.shards }} with replicas {{ .Values.replicas }}: shards share the targets, replicas all probe all of them. Choose one; to have both, install the release twice.
 {{- end }}
 {{- if and (or .Values.webConfig.certificateSecretName .Values.webConfig.authentication) (not .Values.webConfig.existingSecret.name) (not .Values.sidecar.enabled) }}
-webConfig without existingSecret.name: nobody would use the certificate or ask for a login, and everything be served in plain text to everyone. Name the Secret with the web configuration.
+webConfig without existingSecret.name: without a web configuration everything is served in plain text and without a login. Set it to the Secret with the web configuration.
 {{- end }}
 {{- if and (gt (int .Values.shards) 1) .Values.strategy }}
-strategy with shards {{ .Values.shards }}: it is that of a Deployment, and shards are a StatefulSet, which replaces its pods one after another. Leave strategy out.
+strategy with shards {{ .Values.shards }}: strategy is for a Deployment, but shards are a StatefulSet, which replaces its pods one after another. Leave strategy out.
 {{- end }}
 {{- if and .Values.serviceMonitor.enabled .Values.podMonitor.enabled }}
-serviceMonitor and podMonitor are both enabled: each prober would be scraped twice, and every sum be double. Choose one.
+serviceMonitor and podMonitor are both enabled: each prober would be scraped twice, and every sum would be double. Choose one.
 {{- end }}
 {{- end -}}
 
@@ -53,7 +53,7 @@ monitoring.scrapeTimeout {{ $monitoring.scrapeTimeout }} is longer than monitori
 {{- end }}
 {{- end }}
 {{- if and .Values.podMonitoring.enabled .Values.webConfig.existingSecret.name .Values.webConfig.authentication }}
-podMonitoring.enabled with webConfig.authentication: the PodMonitoring has no password and no certificate. Leave one of both out, or write a PodMonitoring of your own in extraManifests.
+podMonitoring.enabled with webConfig.authentication: the PodMonitoring has no password and no certificate. Leave one of them out, or write a PodMonitoring of your own in extraManifests.
 {{- end }}
 {{- end -}}
 
@@ -61,10 +61,10 @@ podMonitoring.enabled with webConfig.authentication: the PodMonitoring has no pa
 {{- define "prober.problemsOfTargets" -}}
 {{- $targets := include "prober.targets" . | fromJsonArray }}
 {{- if not (or $targets .Values.sidecar.enabled (include "prober.unseenTargets" .)) }}
-there is nothing to probe: set targets, for example --set targets[0].name=vllm --set targets[0].url=http://vllm:8000, or existingConfigMap.
+no targets: set targets, for example --set targets[0].name=vllm --set targets[0].url=http://vllm:8000, or existingConfigMap.
 {{- end }}
 {{- if and .Values.existingConfigMap (or .Values.targets .Values.objectives .Values.settings) }}
-existingConfigMap with targets, objectives or settings: they belong into that ConfigMap. Give one of both.
+existingConfigMap with targets, objectives or settings: they belong into that ConfigMap. Set only one of them.
 {{- end }}
 {{- $places := dict }}
 {{- range $targets }}
@@ -79,7 +79,7 @@ networkPolicy.enabled with targets that the chart does not see (of existingConfi
 {{- if and .Values.networkPolicy.enabled (not .Values.sidecar.enabled) (not .Values.networkPolicy.egress.extra) }}
 {{- range .Values.extraEnv }}
 {{- if and (regexMatch (include "prober.outwards" $) .name) (not (hasKey . "value")) }}
-networkPolicy.enabled with {{ .name }} in extraEnv, and no value in plain sight: the policy cannot open its port. Give it a value, or set networkPolicy.egress.extra.
+networkPolicy.enabled with {{ .name }} in extraEnv, without a plain value: the policy cannot open its port. Give it a value, or set networkPolicy.egress.extra.
 {{- end }}
 {{- end }}
 {{- end }}
@@ -107,7 +107,7 @@ keys belong). The URL itself is not said: Helm's output ends up in logs.
 {{- if regexMatch "^[^/]*//[^/?#]*@" (.url | default "") }}
 {{ .place }} has credentials in it, in plain values: put a key into a Secret and set {{ .key }}.
 {{- else if regexMatch "^[^/]*//[^/?#[]*:[0-9]*[^0-9/?#]" (.url | default "") }}
-{{ .place }} has a port that is no number.
+{{ .place }} has a port that is not a number.
 {{- end }}
 {{- if regexMatch "[?#]" (.url | default "") }}
 {{ .place }} has a query or a fragment, which the prober refuses: leave out what follows ? or #. A key in it belongs into {{ .key }}.
@@ -124,7 +124,7 @@ keys belong). The URL itself is not said: Helm's output ends up in logs.
 {{- end }}
 {{- range $pair := list (list "apiKey" "api_key_file") (list "ca" "ca_file") (list "clientCertificate" "cert_file") }}
 {{- if and (hasKey $own (first $pair)) (hasKey $own (last $pair)) }}
-{{ $place }} has {{ first $pair }} and {{ last $pair }}: give one of both.
+{{ $place }} has {{ first $pair }} and {{ last $pair }}: set only one of them.
 {{- end }}
 {{- end }}
 {{- range list "api_key_file" "ca_file" "cert_file" "key_file" }}
@@ -134,7 +134,7 @@ keys belong). The URL itself is not said: Helm's output ends up in logs.
 {{- end }}
 {{- with $own.ca }}
 {{- if and .existingSecret .existingConfigMap }}
-{{ $place }}.ca has existingSecret and existingConfigMap: give one of both.
+{{ $place }}.ca has existingSecret and existingConfigMap: set only one of them.
 {{- end }}
 {{- end }}
 {{- if and $.Values.sidecar.enabled (or $own.apiKey $own.api_key_file) }}
@@ -197,13 +197,13 @@ the variable {{ $name }} is given {{ $times }} times: by env, extraEnv or the ch
 {{- $cost := include "prober.tokensPerDay" . }}
 {{- if ne $limit "none" }}
 {{- if .Values.sidecar.enabled }}
-maxTokensPerDay with sidecar.enabled: nobody knows here how many pods have the sidecar, so there is no sum. Leave it at none, and set settings.token_budget_per_day, which is for each pod.
+maxTokensPerDay with sidecar.enabled: the chart does not know how many pods have the sidecar. Leave it at none, and set settings.token_budget_per_day, which is for each pod.
 {{- else if include "prober.unseenTargets" . }}
 maxTokensPerDay with targets that the chart does not see (of existingConfigMap, extraEnvFrom, extraEnv with a valueFrom, or PROBER_TARGETS_FILE): they would not be counted. Leave it at none, and give targets a token_budget_per_day.
 {{- end }}
 {{- range include "prober.targets" . | fromJsonArray }}
 {{- if .eachAddress }}
-maxTokensPerDay with dns+ of target {{ .name | quote }}: nobody knows here how many addresses there are, and each costs the same again. Leave it at none, and give the target a token_budget_per_day, which is for each address.
+maxTokensPerDay with dns+ of target {{ .name | quote }}: the chart does not know how many addresses there are, and each costs the same again. Leave it at none, and give the target a token_budget_per_day, which is for each address.
 {{- end }}
 {{- end }}
 {{- if gt ($cost | float64) ($limit | float64) }}
