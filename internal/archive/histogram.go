@@ -60,7 +60,7 @@ func fromSample(s *model.SampleHistogram) histogram {
 	return h
 }
 
-// schemaOf is the schema of which all buckets are, if there is one.
+// schemaOf is the schema that all buckets have; ok is false if there is none.
 func schemaOf(buckets model.HistogramBuckets) (schema int, ok bool) {
 	schema, seen := finest, false
 	for _, b := range buckets {

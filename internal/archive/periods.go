@@ -15,7 +15,7 @@ import (
 // How a range is cut into periods.
 const (
 	mostPeriods    = 20
-	leastPeriods   = 8  // of which a difference could be shown, of each of four quantities
+	leastPeriods   = 8  // enough to show a difference in each of four quantities
 	probesInPeriod = 10 // on average, at least
 	scrapesInEach  = 2  // at least: an increase is between two
 )

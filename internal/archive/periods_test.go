@@ -30,7 +30,7 @@ func TestLeastPeriods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if leastPeriods != 8 || !strings.Contains(string(page), "(of ten requests at least; eight are needed)") {
+	if leastPeriods != 8 || !strings.Contains(string(page), "(of at least ten requests; eight periods are needed)") {
 		t.Errorf("docs/report.md does not say that %d periods are needed", leastPeriods)
 	}
 }

@@ -38,7 +38,7 @@ type quantity struct {
 
 // Records reads what is stored of all that a filter asks for, sorted by target.
 // A target that was asked for and has nothing is an error that says what there
-// is; so is a range in which nobody has anything.
+// is; so is a range without any data.
 func (a *Archive) Records(ctx context.Context, f Filter, r Range) ([]Record, error) {
 	selections, err := a.selections(ctx, f, r)
 	if err != nil {

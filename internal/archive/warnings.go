@@ -12,7 +12,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// warn adds to the summary what is to be doubted.
+// warn adds warnings to the summary.
 func (r *Record) warn() {
 	for _, text := range []string{r.classicWords(), r.sourceWords(), r.birthWords(), r.holeWords(), r.tokenWords(), r.taintWords()} {
 		if text != "" {
@@ -60,7 +60,7 @@ func (r *Record) sourceWords() string {
 	}
 	prober := "one prober"
 	switch {
-	case windows == 1 && both == 1: // one after the other, or not: nobody knows
+	case windows == 1 && both == 1: // one after the other or not: unknown
 		prober += " that was not restarted"
 	case both < 2 || 10*both <= windows: // one after the other: a restart
 		return ""

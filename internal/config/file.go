@@ -13,8 +13,8 @@ import (
 // longest.
 const maxFile = 64 << 20
 
-// ErrPipe is the error of a ReadFile that does not wait for whoever may write to a
-// pipe some day.
+// ErrPipe is the error of a ReadFile that does not wait for another process to write
+// to a pipe.
 var ErrPipe = errors.New("is not a regular file, and others are read only at the start")
 
 var errTooLarge = errors.New("has more than 64 MiB")

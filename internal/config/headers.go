@@ -37,8 +37,8 @@ var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Baggage", "Content-Length", "Content-Type", "Traceparent", "Trailer", "Transfer-Encoding", "User-Agent",
 }
 
-// add adds a header. The error quotes neither name nor value: whoever mixes them
-// up would see a secret printed.
+// add adds a header. The error quotes neither name nor value: where they were mixed
+// up, the name is a secret.
 func (h Headers) add(name, value string) error {
 	switch {
 	case !headerName(name):

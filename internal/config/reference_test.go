@@ -89,24 +89,6 @@ func TestEveryFlagIsAnOverride(t *testing.T) {
 	}
 }
 
-func TestMarkdownNamesEverything(t *testing.T) {
-	text := Markdown()
-	for _, k := range Reference() {
-		row := "| `" + k.Variable + "` | "
-		if k.Flag != "" {
-			row += "`--" + k.Flag + "`"
-		}
-		if row += " | " + k.Default + " | " + k.Help + " |\n"; !strings.Contains(text, row) {
-			t.Errorf("no row %q", row)
-		}
-	}
-	for _, part := range []string{exampleFile, "≥ 3", "| 0.1 | 0.99942 |", "| 0.01 | 0.9942 |"} {
-		if !strings.Contains(text, part) {
-			t.Errorf("no %q", part)
-		}
-	}
-}
-
 func TestTheExampleOfTheDocumentationLoads(t *testing.T) {
 	c := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": exampleFile})})
 	if len(c.Targets) != 3 || len(c.Objectives) != 2 || len(c.Warnings) != 0 {

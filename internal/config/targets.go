@@ -184,8 +184,8 @@ func (r fileReader) unknown(name *yaml.Node, known keys, words []string) {
 	r.problem(r.at(name), "unknown key "+quoteKey(name.Value)+suggestion(name.Value, words), hint)
 }
 
-// quoteKey is what may be a key of a word that is none: whoever writes api_key=sk-1
-// would else see a secret printed.
+// quoteKey quotes only what may be a key at the start of an unknown one: in api_key=sk-1
+// the rest is a secret.
 func quoteKey(word string) string {
 	const longest = 40
 	rest := strings.TrimLeft(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
@@ -198,8 +198,7 @@ func quoteKey(word string) string {
 // headers reads a mapping of headers into a line each.
 func (r fileReader) headers(name, n *yaml.Node) source {
 	s := source{label: r.at(name) + ": " + name.Value}
-	found := Headers{}
-	before := len(r.problems)
+	found, before := Headers{}, len(r.problems)
 	for name, n := range r.pairs(n, name.Value) {
 		if n = follow(n); n.Kind != yaml.ScalarNode {
 			r.problem(r.at(n), "a header is "+shape(n), "want text")
@@ -208,7 +207,9 @@ func (r fileReader) headers(name, n *yaml.Node) source {
 		}
 		s.text += name.Value + "=" + n.Value + "\n"
 	}
-	s.bad = len(r.problems) > before
+	if len(r.problems) > before {
+		return source{label: s.label, bad: true}
+	}
 	return s
 }
 

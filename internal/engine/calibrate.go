@@ -186,7 +186,7 @@ func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, e
 	_ = j.Fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
 	var before []*probe.Result
 	for round := uint64(0); ; round++ {
-		held := j.writer.Prompt(round).Confirmed
+		confirmed := j.writer.Prompt(round).Confirmed
 		var c collector
 		j.Group(&c).Round(ctx, ctx, round, time.Now())
 		if c.err == nil && len(c.results) < len(j.Targets) {
@@ -196,7 +196,7 @@ func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, e
 			return before, round + 1, nil
 		}
 		before = c.results
-		if c.err != nil || held || round == calibrations || !j.calibrating(c.results) {
+		if c.err != nil || confirmed || round == calibrations || !j.calibrating(c.results) {
 			return c.results, round + 1, c.err
 		}
 	}

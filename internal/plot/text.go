@@ -13,7 +13,7 @@ import (
 func escape(s string) string { return html.EscapeString(format.Clean(s)) }
 
 // width is about what a clean text takes at a font size, in the same unit, and
-// rather too much: which font there is, nobody knows.
+// rather too much: the font is unknown.
 func width(s string, size float64) float64 {
 	sum := 0.0
 	for _, r := range s {

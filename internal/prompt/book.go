@@ -11,22 +11,12 @@ import (
 
 // book is passages of a text, one after another. Each stands behind words of the list in an order of its
 // own, so that a second reading is as cold as the first.
-type book struct {
-	Options
-	starts []int // of the passages, in bytes
-}
+type book struct{ Options }
 
 const (
 	lead        = 24 // words of the list before a passage
 	longestWord = 12 // bytes; longer words, and text without spaces, count as several words
 )
-
-func newBook(o Options) book {
-	if o.Passages == nil {
-		o.Passages = Passages(o.Book, o.Tokens)
-	}
-	return book{Options: o, starts: o.Passages}
-}
 
 // Passages cuts a book into passages for prompts of so many tokens, and returns where they start, in bytes.
 // A word is at least about a token, so a passage has as many words as a prompt has tokens.
@@ -67,7 +57,7 @@ func bookWords(text string) iter.Seq2[int, int] {
 }
 
 func (b book) place(round uint64) (shape int, nonce uint64) {
-	return int(round % uint64(len(b.starts))), round
+	return int(round % uint64(len(b.Passages))), round
 }
 
 func (b book) begin(_ int, others *calibrations) terms {
@@ -84,7 +74,7 @@ func (b book) write(shape int, nonce uint64, history []observation) Prompt {
 	s := history[0].size
 	text := compose(
 		piece{text: head}, piece{order: shuffled(lead, b.Seed, nonce)},
-		piece{text: "\n\n"}, piece{text: firstWords(b.Book[b.starts[shape]:], s.words)},
+		piece{text: "\n\n"}, piece{text: firstWords(b.Book[b.Passages[shape]:], s.words)},
 		piece{pads: s.pads}, piece{text: tailFor(b.Tokens)})
 	return Prompt{Text: text, Salt: salt(b.Seed, nonce), Fresh: unshared(fields(text) - 1)}
 }

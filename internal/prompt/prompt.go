@@ -122,7 +122,10 @@ func newAuthor(o Options) author {
 	case Sessions:
 		return sessions{o}
 	case Book:
-		return newBook(o)
+		if o.Passages == nil {
+			o.Passages = Passages(o.Book, o.Tokens)
+		}
+		return book{o}
 	case Dataset:
 		return dataset(o.Dataset)
 	case Canary:
@@ -142,16 +145,13 @@ func (l list) place(round uint64) (shape int, nonce uint64) { return 0, round }
 func (l list) begin(int, *calibrations) terms { return plainTerms(l.Tokens) }
 
 func (l list) write(_ int, nonce uint64, history []observation) Prompt {
-	s := history[0].size
-	behind := s.words + s.pads + fields(tailFor(l.Tokens))
-	p := Prompt{Words: fields(head) + behind}
+	s, tail := history[0].size, tailFor(l.Tokens)
+	behind := s.words + s.pads + fields(tail)
+	p := Prompt{Words: fields(head) + behind, Salt: salt(l.Seed, nonce), Fresh: unshared(behind)}
 	if l.Workload == Warm {
-		nonce = 0
-	} else {
-		p.Salt, p.Fresh = salt(l.Seed, nonce), unshared(behind)
+		p.Salt, p.Fresh, nonce = "", 0, 0
 	}
-	p.Text = compose(
-		piece{text: head}, piece{order: shuffled(s.words, l.Seed, nonce)}, piece{pads: s.pads}, piece{text: tailFor(l.Tokens)})
+	p.Text = compose(piece{text: head}, piece{order: shuffled(s.words, l.Seed, nonce)}, piece{pads: s.pads}, piece{text: tail})
 	return p
 }
 

@@ -37,8 +37,8 @@ func NewVocabulary(head, all []int) (v Vocabulary, ok bool) {
 type ids struct {
 	Vocabulary
 
-	confirmed bool // the usage of an answer agreed
-	doubtful  bool // the last one did not, or there was none
+	confirmed    bool // the usage of an answer agreed
+	contradicted bool // the last one did not, or there was none
 }
 
 // UseIDs makes the writer of a cold or warm workload write prompts as token ids from now on, of exactly the
@@ -64,11 +64,12 @@ func (w *Writer) writeIDs(nonce uint64) (p Prompt, ok bool) {
 	w.mu.Unlock()
 
 	n, seed := w.options.Tokens, w.options.Seed
-	p = Prompt{Words: n, Asked: n, Size: Size{ids: true}, Tokens: n, Calibrated: true, Confirmed: confirmed}
+	p = Prompt{
+		Salt: salt(seed, nonce), Fresh: unshared(n - len(v.head)),
+		Words: n, Asked: n, Size: Size{ids: true}, Tokens: n, Calibrated: true, Confirmed: confirmed,
+	}
 	if w.options.Workload == Warm {
-		seed, nonce = 0, 0
-	} else {
-		p.Salt, p.Fresh = salt(seed, nonce), unshared(n-len(v.head))
+		p.Salt, p.Fresh, seed, nonce = "", 0, 0, 0
 	}
 	p.IDs = append(make([]int, 0, n), v.head...)
 	for _, at := range shuffled(n-len(v.head), seed, nonce) {
@@ -84,10 +85,10 @@ func (w *Writer) judgeIDs(right bool) {
 	switch {
 	case w.ids == nil:
 	case right:
-		w.ids.confirmed, w.ids.doubtful = true, false
-	case w.ids.doubtful:
+		w.ids.confirmed, w.ids.contradicted = true, false
+	case w.ids.contradicted:
 		w.ids = nil
 	default:
-		w.ids.doubtful = true
+		w.ids.contradicted = true
 	}
 }

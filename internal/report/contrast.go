@@ -45,7 +45,7 @@ type contrast struct {
 const gutter = "  "
 
 // nameColumns calls A and B by their names if the table is not too wide then,
-// and nobody could take one for the other.
+// and they cannot be confused.
 func (p *contrast) nameColumns() {
 	p.a, p.b = format.Clean(p.c.A), format.Clean(p.c.B)
 	if p.a == p.b || p.a == "" || p.b == "" || rowLength(p.columns()) > p.width {

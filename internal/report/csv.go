@@ -14,7 +14,7 @@ import (
 )
 
 // WriteCSV writes the summaries of d as a table, one row each, with a head. Its
-// columns are always the same; a cell is empty where nobody knows. Durations are
+// columns are always the same; a cell is empty where the value is unknown. Durations are
 // in seconds. Comparisons are not in it. The error is that of w.
 func WriteCSV(w io.Writer, d Document) error {
 	table := csv.NewWriter(w)

@@ -12,7 +12,7 @@ import (
 )
 
 // WriteJSON writes d as one JSON object, for programs: durations in seconds, to
-// the nanosecond, null where nobody knows. Keys and their order are stable. The error is that of w.
+// the nanosecond, null where unknown. Keys and their order are stable. The error is that of w.
 func WriteJSON(w io.Writer, d Document) error {
 	doc := jsonDocument{
 		Source: d.Source, Started: moment(d.Started), Summaries: []jsonSummary{}, Comparisons: []jsonComparison{}, Warnings: listOf(d.Warnings),

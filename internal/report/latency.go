@@ -65,7 +65,7 @@ func tpot(r *probe.Result) string {
 }
 
 const (
-	// readLate is why a number is missing whose arrival is in doubt.
+	// readLate is why a number is missing whose arrival is uncertain.
 	readLate = "none: the prober read too late"
 	// allAtOnce is why an answer has no pace.
 	allAtOnce = "none: all tokens arrived at once"

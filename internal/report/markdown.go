@@ -65,7 +65,7 @@ func (m *markdown) table(words int, head []string, rows [][]string) {
 	}
 }
 
-// step are the cells that say which step of which target a row is.
+// step are the cells that name the target and the step of a row.
 func step(s Summary) []string {
 	prompt := ""
 	if s.PromptTokens > 0 {

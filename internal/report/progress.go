@@ -67,7 +67,7 @@ func (p Progress) share() float64 {
 }
 
 // Left is how long the step will take from now on, if it goes on as it did. ok is
-// false while nobody knows.
+// false while that is unknown.
 func (p Progress) Left() (d time.Duration, ok bool) {
 	share := p.share()
 	if share == 0 {

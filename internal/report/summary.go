@@ -12,7 +12,7 @@ type Summary struct {
 	Target string
 	Load   string // how it was asked, in words: "32 at once", "0.1 QPS"; empty where it was stored
 
-	PromptTokens int // asked of each prompt; 0 if they differ, or nobody knows
+	PromptTokens int // asked of each prompt; 0 if they differ or are unknown
 	AtOnce       int // requests under way at once, where that was the load; 0 where it was a rate
 
 	Start    time.Time     // of the first request, or of the range
@@ -26,7 +26,7 @@ type Summary struct {
 
 	TTFT, TPOT, ITL, E2EL Distribution
 
-	Warnings []string // doubts, which travel with the data; sentences
+	Warnings []string // sentences
 }
 
 // Succeeded is the number of requests that did.

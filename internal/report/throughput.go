@@ -8,7 +8,7 @@ import (
 )
 
 // A Throughput is what a second of a [Summary] brought: requests that succeeded,
-// and their tokens. What nobody knows is NaN.
+// and their tokens. What is unknown is NaN.
 type Throughput struct{ Requests, Output, Total float64 }
 
 // Throughput is that of s.

@@ -12,10 +12,10 @@ import (
 const ticksWide = 10000
 
 // A strip is the last probe on a time axis: its stages, a tick for every token
-// frame, and the silences that stand out.
+// frame, and the gaps that stand out.
 type strip struct {
 	Spans []across // stages
-	Gaps  []across // silences
+	Gaps  []across // long ones
 	Ticks string   // an SVG path, ticksWide units wide and 1 high
 	Title string
 }
@@ -39,7 +39,7 @@ func tokenStrip(a *probe.Account, limit float64) strip {
 			s.Spans = append(s.Spans, p)
 		}
 	}
-	for _, st := range silences(a) {
+	for _, st := range longGaps(a) {
 		if p, ok := piece(st.Class, st.From, st.To); ok {
 			s.Gaps = append(s.Gaps, p)
 		}
@@ -90,9 +90,9 @@ func pieces(a *probe.Account) []stage {
 	return list
 }
 
-// silences are the gaps of more than five times the median gap, and what went
+// longGaps are the gaps of more than five times the median gap, and what went
 // before the end of a failed probe.
-func silences(a *probe.Account) []stage {
+func longGaps(a *probe.Account) []stage {
 	usual := 5 * median(a.ChunkGaps)
 	var list []stage
 	for _, p := range pieces(a) {
@@ -125,7 +125,7 @@ func stripTitle(a *probe.Account) string {
 }
 
 // stripLimit is the value at the right end of the strips of targets that are
-// compared. A probe that died gets room for the silence in which it did, but not
+// compared. A failed probe gets room for the gap during which it failed, but not
 // for all of it: a stall of half a minute would hide everything else.
 func stripLimit(group []*snapshot) float64 {
 	var tokens, bare float64

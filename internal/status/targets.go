@@ -45,7 +45,7 @@ type targetAccount struct {
 	Objectives []objectiveAccount    `json:"objectives"`
 }
 
-// An abilityAccount is whether a server can be held to something.
+// An abilityAccount is whether a server has a capability.
 type abilityAccount struct {
 	Claim string `json:"claim"` // yes, no, optional or unknown
 	Shown bool   `json:"shown"` // by its answers; else it is what its kind is known for

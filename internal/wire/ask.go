@@ -23,8 +23,8 @@ type Ask struct {
 	Omit      []Field // optional fields that this server is known to reject
 }
 
-// MinContext is a prompt's length, in tokens, that every server accepts: a count below it is not
-// that of a cut prompt, but of a server that does not count.
+// MinContext is the shortest context of any known server, in tokens. A smaller count for a long
+// prompt is from a server that counts something else.
 const MinContext = 512
 
 // A Turn is one message of a conversation. Its JSON is that of OpenAI's API.
