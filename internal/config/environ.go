@@ -21,13 +21,6 @@ var (
 	number = regexp.MustCompile(`[0-9]+`)
 )
 
-// A layer is what one source says.
-type layer struct {
-	values     // of the prober and, as defaults, of all targets
-	targets    []item
-	objectives []item
-}
-
 // environment reads the variables of ours.
 func (l *loader) environment() layer {
 	read, alone := layer{values: values{}}, slices.Concat(l.prober, l.shared)
@@ -42,7 +35,7 @@ func (l *loader) environment() layer {
 		k, ok := alone.find(name)
 		found := listed.FindStringSubmatch(name)
 		if found != nil {
-			k, ok = l.entries(found[1]).find(found[3])
+			k, ok = l.entries[found[1]].find(found[3])
 		}
 		switch {
 		case !ok:
@@ -58,32 +51,23 @@ func (l *loader) environment() layer {
 			lists[found[1]][index][found[3]] = k.given(variable, text)
 		}
 	}
-	l.check(read.values, new(Config), l.prober)
-	l.check(read.values, new(Settings), l.shared)
-	read.targets = numbered[Target](l, targetList, "URL", lists[targetList])
-	read.objectives = numbered[Objective](l, objectiveList, "SIGNAL", lists[objectiveList])
+	l.check(read.values, l.prober)
+	l.check(read.values, l.shared)
+	read.targets = l.numbered(targetList, "URL", lists[targetList])
+	read.objectives = l.numbered(objectiveList, "SIGNAL", lists[objectiveList])
 	return read
-}
-
-// entries are the settings of an entry of a list.
-func (l *loader) entries(list string) keys {
-	if list == targetList {
-		return l.targets
-	}
-	return l.objective
 }
 
 // numbered makes items of the entries of a list. Where an index is missing it
 // reports its main variable and closes the gap.
-func numbered[T any](l *loader, list, main string, found map[int]values) []item {
-	var items []item
+func (l *loader) numbered(list, main string, found map[int]values) (items []item) {
 	next := 0
 	for _, index := range slices.Sorted(maps.Keys(found)) {
 		place := func(index int) string { return fmt.Sprintf("%s%s_%d_", prefix, list, index) }
 		if index != next {
 			l.problem(place(next)+main, "not given, but "+place(index)+"… is", "number from 0 without a gap")
 		}
-		l.check(found[index], new(T), l.entries(list))
+		l.check(found[index], l.entries[list])
 		items = append(items, item{values: found[index], place: place(index)})
 		next = index + 1
 	}
@@ -131,8 +115,8 @@ func (l *loader) flags() values {
 		}
 		read[name] = k.given(word, strings.TrimSpace(l.Overrides[name]))
 	}
-	l.check(read, new(Config), l.prober)
-	l.check(read, new(Target), l.targets)
+	l.check(read, l.prober)
+	l.check(read, l.targets)
 	return read
 }
 
@@ -149,7 +133,7 @@ func (l *loader) arguments() []item {
 			given["NAME"], text = name.given("name of "+word, strings.TrimSpace(before)), rest
 		}
 		given["URL"] = url.given(word, strings.TrimSpace(text))
-		l.check(given, new(Target), l.targets)
+		l.check(given, l.targets)
 		items[i] = item{values: given, place: argumentPlace}
 	}
 	return items

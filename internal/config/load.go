@@ -29,7 +29,8 @@ type Options struct {
 type loader struct {
 	Options
 	schema
-	targets  keys // what may be said of one target
+	targets  keys            // what may be said of one target
+	entries  map[string]keys // what may be said of an entry of a list
 	problems Problems
 	warnings []string
 	unread   bool // the targets file has problems: what stands in it is not known
@@ -46,6 +47,7 @@ func Load(o Options) (*Config, error) {
 	}
 	all := settings(o.APIs, o.Servers)
 	l := &loader{Options: o, schema: all, targets: slices.Concat(all.shared, all.target), unreadable: map[string]error{}}
+	l.entries = map[string]keys{targetList: l.targets, objectiveList: all.objective}
 	c := l.fill(l.merge())
 	if len(l.problems) > 0 {
 		return nil, l.problems.sorted()

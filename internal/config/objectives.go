@@ -70,7 +70,7 @@ func (l *loader) objectives(objectives []promise, targets []entry) {
 		for _, name := range []string{"SIGNAL", "GOAL"} {
 			if _, ok := o.values[name]; !ok {
 				k, _ := l.objective.find(name)
-				l.problem(o.label(name), "not given", k.hint())
+				l.problem(o.label(name), "not given", k.hint)
 			}
 		}
 		_, limited := o.values["LIMIT"]

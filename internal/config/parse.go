@@ -64,8 +64,9 @@ func parse(v values, into any, ks keys) map[string]error {
 }
 
 // check judges the values of one source, each by itself, and reports and marks those
-// that are wrong. into is a struct with the settings of ks.
-func (l *loader) check(v values, into any, ks keys) {
+// that are wrong. All of ks are parsed into the same struct.
+func (l *loader) check(v values, ks keys) {
+	into := reflect.New(ks[0].in).Interface()
 	wrong := parse(overlay(v), into, ks)
 	for _, k := range ks {
 		given, ok := v[k.name]
@@ -80,7 +81,7 @@ func (l *loader) check(v values, into any, ks keys) {
 		}
 		if err != nil {
 			f, _ := errors.AsType[fault](err)
-			l.problem(given.label, f.text, cmp.Or(f.hint, k.hint()))
+			l.problem(given.label, f.text, cmp.Or(f.hint, k.hint))
 			v[k.name] = source{label: given.label, bad: true}
 		}
 	}

@@ -16,6 +16,13 @@ type source struct {
 // Values are settings by their names.
 type values map[string]source
 
+// A layer is what one source says.
+type layer struct {
+	values     // of the prober and, as defaults, of all targets
+	targets    []item
+	objectives []item
+}
+
 // overlay lays values over each other, the last on top. A key and the file it is
 // read from are one setting: either of them replaces both.
 func overlay(layers ...values) values {
