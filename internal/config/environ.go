@@ -82,7 +82,7 @@ func (l *loader) unknown(variable, name string) {
 		n, _ := strconv.Atoi(found)
 		index = strconv.Itoa(n)
 	}
-	near, ok := targetList+"_0_"+name, true
+	near := targetList + "_0_" + name
 	if _, own := l.target.find(name); !own {
 		var known []string
 		for _, k := range l.all() {
@@ -91,10 +91,10 @@ func (l *loader) unknown(variable, name string) {
 		for _, k := range l.shared {
 			known = append(known, targetList+"_"+index+"_"+k.name)
 		}
-		near, ok = Nearest(name, known)
+		near = Nearest(name, known)
 	}
 	switch {
-	case ok:
+	case near != "":
 		l.problem(oneLine(variable), "unknown variable (did you mean "+prefix+near+"?)", "")
 	case strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_"):
 		l.problem(oneLine(variable), "unknown variable", "")

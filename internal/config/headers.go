@@ -59,8 +59,5 @@ func (h Headers) add(name, value string) error {
 
 // headerName reports whether s is a token of RFC 9110, section 5.6.2.
 func headerName(s string) bool {
-	other := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	}
-	return s != "" && !strings.ContainsFunc(s, other)
+	return s != "" && strings.Trim(s, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }

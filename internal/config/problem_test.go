@@ -83,7 +83,7 @@ func TestNearest(t *testing.T) {
 		{"nothing is nothing", "", ""},
 	} {
 		t.Run(test.sentence, func(t *testing.T) {
-			if got, _ := Nearest(test.word, known); got != test.want {
+			if got := Nearest(test.word, known); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
