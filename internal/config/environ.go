@@ -39,7 +39,7 @@ func (l *loader) environment() layer {
 		}
 		switch {
 		case !ok:
-			l.unknown(variable, name)
+			l.unknownVariable(variable, name)
 		case text == "":
 		case found == nil:
 			read.values[name] = k.given(variable, text)
@@ -74,9 +74,10 @@ func (l *loader) numbered(list, main string, found map[int]values) (items []item
 	return items
 }
 
-// unknown reports a variable that is none of ours. One that looks misspelt is a
+// unknownVariable reports a variable that is none of ours. One that looks misspelt is a
 // problem; another may belong to something else that is called prober.
-func (l *loader) unknown(variable, name string) {
+func (l *loader) unknownVariable(variable, name string) {
+	place := oneLine(variable)
 	index := "0"
 	if found := number.FindString(name); found != "" {
 		n, _ := strconv.Atoi(found)
@@ -95,11 +96,12 @@ func (l *loader) unknown(variable, name string) {
 	}
 	switch {
 	case near != "":
-		l.problem(oneLine(variable), "unknown variable (did you mean "+prefix+near+"?)", "")
+		l.problem(place, "unknown variable (did you mean "+prefix+near+"?)", "")
 	case strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_"):
-		l.problem(oneLine(variable), "unknown variable", "")
+		l.problem(place, "unknown variable", "")
 	default:
-		l.warn(oneLine(variable), "unknown variable, ignored")
+		l.unknown = append(l.unknown, place)
+		l.warn(place, "unknown variable, ignored")
 	}
 }
 
@@ -122,10 +124,9 @@ func (l *loader) flags() values {
 
 // arguments makes targets of the URLs that were given as arguments, each alone
 // or as name=URL.
-func (l *loader) arguments() []item {
+func (l *loader) arguments() (items []item) {
 	url, _ := l.target.find("URL")
 	name, _ := l.target.find("NAME")
-	items := make([]item, len(l.URLs))
 	for i, text := range l.URLs {
 		word := fmt.Sprintf("URL argument %d", i+1)
 		given := values{}
@@ -134,7 +135,7 @@ func (l *loader) arguments() []item {
 		}
 		given["URL"] = url.given(word, strings.TrimSpace(text))
 		l.check(given, l.targets)
-		items[i] = item{values: given, place: argumentPlace}
+		items = append(items, item{values: given, place: argumentPlace})
 	}
 	return items
 }

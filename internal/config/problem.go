@@ -36,19 +36,17 @@ const mostShown = 100
 
 // Error is a line with the count, then a line for each problem, up to 100.
 func (ps Problems) Error() string {
-	var b strings.Builder
-	noun := "problems"
+	text := fmt.Sprintf("%d problems in the configuration:", len(ps))
 	if len(ps) == 1 {
-		noun = "problem"
+		text = "1 problem in the configuration:"
 	}
-	fmt.Fprintf(&b, "%d %s in the configuration:", len(ps), noun)
 	for _, p := range ps[:min(len(ps), mostShown)] {
-		b.WriteString("\n  " + p.Error())
+		text += "\n  " + p.Error()
 	}
 	if more := len(ps) - mostShown; more > 0 {
-		fmt.Fprintf(&b, "\n  and %d more", more)
+		text += fmt.Sprintf("\n  and %d more", more)
 	}
-	return b.String()
+	return text
 }
 
 // Unwrap returns the single problems, for [errors.As].
