@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -21,8 +22,8 @@ func (l *loader) finish(targets []entry) {
 		if t.given("URL") {
 			l.base(t)
 		}
-		if host := t.hostPort(); t.Name == "" && t.given("URL") && !t.values["NAME"].bad {
-			sharing[host] = append(sharing[host], t)
+		if t.Name == "" && t.given("URL") && !t.values["NAME"].bad {
+			sharing[t.hostPort()] = append(sharing[t.hostPort()], t)
 		}
 	}
 	for host, share := range sharing { // so that no name depends on the order of targets
@@ -56,23 +57,23 @@ func (l *loader) base(t entry) {
 	if t.Path != "" {
 		return
 	}
-	for _, end := range []struct{ path, api string }{ // the longer of two first
-		{"/chat/completions", "openai-chat"}, {"/completions", "openai-completions"},
-		{"/messages", "anthropic"}, {"/responses", "openai-responses"},
-	} {
-		base, found := strings.CutSuffix(strings.TrimRight(t.URL, "/"), end.path)
-		if !found || !strings.Contains(base, "://") { // of http://messages it is the host
-			continue
-		}
-		t.URL = base
-		text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", end.path, base)
-		if t.API == "auto" {
-			text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.setting("API"), end.api)
-		}
-		l.warn(t.label("URL"), text)
+	found := endpoint.FindStringSubmatch(t.URL)
+	if found == nil {
 		return
 	}
+	t.URL = found[1]
+	text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", found[2], t.URL)
+	if t.API == "auto" {
+		api := map[string]string{
+			"/chat/completions": "openai-chat", "/completions": "openai-completions", "/messages": "anthropic", "/responses": "openai-responses",
+		}[found[2]]
+		text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.setting("API"), api)
+	}
+	l.warn(t.label("URL"), text)
 }
+
+// endpoint matches a URL with the path of a request at its end. In http://messages that is the host.
+var endpoint = regexp.MustCompile(`^(.*?://.*?)(/chat/completions|/completions|/messages|/responses)/*$`)
 
 // path is what the URL of t adds to its host, or the path that probes go to.
 func (t Target) path() string {

@@ -59,17 +59,15 @@ func (l *loader) judge(o *Objective, it item, names map[string]item) {
 		names[o.Name] = it
 	}
 	for _, name := range []string{"SIGNAL", "GOAL"} {
-		if _, ok := it.values[name]; !ok {
-			k, _ := l.objective.find(name)
+		if k, _ := l.objective.find(name); !it.has(name) {
 			l.problem(it.label(name), "not given", k.hint)
 		}
 	}
-	_, limited := it.values["LIMIT"]
 	switch available := o.Signal == probe.SignalAvailability; {
-	case !it.given("SIGNAL"):
-	case available && limited:
+	case !it.given("SIGNAL") || available != it.has("LIMIT"):
+	case available:
 		l.problem(it.label("LIMIT"), "availability has no limit", "leave it out")
-	case !available && !limited:
+	default:
 		l.problem(it.label("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
 	}
 }
@@ -86,9 +84,9 @@ func (l *loader) measure(o Objective, it item, targets []entry) {
 	if slowest == nil || !it.given("GOAL") || measurable(slowest.QPS, o.Goal) {
 		return
 	}
-	hint := fmt.Sprintf("for this goal want at least %s probes per second", smallestQPS(o.Goal))
+	hint := "for this goal want at least " + smallestQPS(o.Goal) + " probes per second"
 	if goal, ok := largestGoal(slowest.QPS); ok {
-		hint = fmt.Sprintf("at this rate want a goal of at most %s, or %s", goal, hint)
+		hint = "at this rate want a goal of at most " + goal + ", or " + hint
 	}
 	l.problem(it.label("GOAL"), fmt.Sprintf("cannot be measured at the %v probes per second of target %s: a page (burn rate 14.4 over one hour) must need 3 bad probes",
 		slowest.QPS, quote(slowest.Name)), hint)

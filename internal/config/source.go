@@ -23,14 +23,18 @@ type layer struct {
 	objectives []item
 }
 
+// has reports whether a setting was given, right or wrong.
+func (v values) has(name string) bool {
+	_, ok := v[name]
+	return ok
+}
+
 // overlay lays values over each other, the last on top. A key and the file it is
 // read from are one setting: either of them replaces both.
 func overlay(layers ...values) values {
 	all := values{}
 	for _, over := range layers {
-		_, inline := over["API_KEY"]
-		_, file := over["API_KEY_FILE"]
-		if inline || file {
+		if over.has("API_KEY") || over.has("API_KEY_FILE") {
 			delete(all, "API_KEY")
 			delete(all, "API_KEY_FILE")
 		}
@@ -69,8 +73,8 @@ func (it item) setting(name string) string {
 
 // label is the place for a problem with the setting called name.
 func (it item) label(name string) string {
-	if given, ok := it.values[name]; ok {
-		return given.label
+	if it.has(name) {
+		return it.values[name].label
 	}
 	return it.place + it.spell(name)
 }
@@ -78,7 +82,7 @@ func (it item) label(name string) string {
 // given reports whether every name has a value and all of them are right.
 func (it item) given(names ...string) bool {
 	for _, name := range names {
-		if s, ok := it.values[name]; !ok || s.bad {
+		if !it.has(name) || it.values[name].bad {
 			return false
 		}
 	}
