@@ -14,8 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is the longest name of a target or group, in characters: names are labels.
-const maxName = 100
+const maxName = 100 // characters of a target or group: names are labels
 
 // check judges what was parsed from text by the tags of k.
 func (k Key) check(v reflect.Value, text string) error {
@@ -122,12 +121,11 @@ func parseURL(s string) (base string, each bool, err error) {
 	return base, each, err
 }
 
+// privateName matches names that are not on the internet (RFC 6761, 6762 and 8375, ICANN's .internal, Kubernetes).
 var privateName = regexp.MustCompile(`(?i)^localhost$|\.(localhost|local|internal|lan|home\.arpa|svc)$`)
 
-// private reports whether the host of u is on this machine or in the user's own network:
-// an address of such, a name that ends as names on the internet do not (RFC 6761, 6762 and
-// 8375, ICANN's .internal, Kubernetes), or one without a dot. That one needs a port, since
-// it may be any word.
+// private reports whether the host of u is on this machine or in the user's own network.
+// A name without a dot needs a port, since it may be any word.
 func private(u *url.URL) bool {
 	name := u.Hostname()
 	if address, err := netip.ParseAddr(name); err == nil {

@@ -10,9 +10,7 @@ import (
 )
 
 var (
-	// serviceLink matches what Kubernetes puts into the environment of every
-	// container for each Service, in the form of Docker links. A Service called
-	// prober makes variables that look like ours:
+	// serviceLink matches variables that Kubernetes makes for a Service called prober:
 	// https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
 	serviceLink = regexp.MustCompile(`^PROBER(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 

@@ -30,7 +30,7 @@ func (l *loader) finish(targets []entry) {
 		for _, t := range share {
 			t.Name = host
 			if len(share) > 1 {
-				t.Name += t.path()
+				t.Name += cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsed().EscapedPath(), "/"), "/v1"))
 			}
 		}
 	}
@@ -75,11 +75,6 @@ func (l *loader) base(t entry) {
 // endpoint matches a URL with the path of a request at its end. In http://messages that is the host.
 var endpoint = regexp.MustCompile(`^(.*?://.*?)(/chat/completions|/completions|/messages|/responses)/*$`)
 
-// path is what the URL of t adds to its host, or the path that probes go to.
-func (t Target) path() string {
-	return cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsed().EscapedPath(), "/"), "/v1"))
-}
-
 // Host is the host of the URL, without port and brackets.
 func (t Target) Host() string { return t.parsed().Hostname() }
 
@@ -99,9 +94,6 @@ func (t Target) parsed() *url.URL {
 	return u
 }
 
-// maxKey bounds a key, in bytes: Node's servers take headers of 16 KiB, nginx 8.
-const maxKey = 16 << 10
-
 // readKey reads the API key of t from its file.
 func (l *loader) readKey(t entry) {
 	label := t.label("API_KEY_FILE")
@@ -112,7 +104,7 @@ func (l *loader) readKey(t entry) {
 		l.problem(label, reason(err), "")
 	case strings.TrimSpace(text) == "":
 		l.problem(label, "is empty", "want a file with the key in it")
-	case len(text) > maxKey:
+	case len(text) > 16<<10: // bytes; Node's servers take headers of 16 KiB, nginx 8
 		l.problem(label, fmt.Sprintf("has %d bytes, more than any server takes in a header", len(text)), "want a file with the key on its only line")
 	case !printable(text):
 		l.problem(label, "has unprintable characters", "want a file with the key on its only line")

@@ -12,12 +12,12 @@ type Headers map[string]Secret
 // UnmarshalText reads NAME=value,NAME=value, or such pairs with line breaks
 // between them: so the targets file has values with commas.
 func (h *Headers) UnmarshalText(text []byte) error {
-	separator := ","
-	if strings.Contains(string(text), "\n") {
-		separator = "\n"
+	pairs := strings.Split(string(text), "\n")
+	if len(pairs) == 1 {
+		pairs = strings.Split(string(text), ",")
 	}
 	*h = Headers{}
-	for i, pair := range strings.Split(string(text), separator) {
+	for i, pair := range pairs {
 		if strings.TrimSpace(pair) == "" {
 			continue
 		}

@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// Every variable of ours begins with prefix. The two lists are spelt like this in it.
 const (
-	prefix        = "PROBER_"
-	targetList    = "TARGETS"
+	prefix        = "PROBER_" // of every variable
+	targetList    = "TARGETS" // the two lists as variables spell them
 	objectiveList = "OBJECTIVES"
 )
 
@@ -36,7 +35,6 @@ type Key struct {
 	hint  string   // what a right value looks like; "" for any
 }
 
-// A keys is a list of settings.
 type keys []Key
 
 // A schema is every setting there is, in the order of the documentation.
@@ -88,9 +86,7 @@ func keysOf[T, In any](before string, more map[string][]string) keys {
 	return all
 }
 
-// Reference returns every setting in the order of the documentation. The name
-// of an override in [Options] is the flag in upper case with _ for -. The
-// result is the caller's.
+// Reference returns every setting in the order of the documentation.
 func Reference() []Key { return settings(nil, nil).all() }
 
 func (s schema) all() keys { return slices.Concat(s.prober, s.shared, s.target, s.objective) }

@@ -9,9 +9,8 @@ import (
 // Options are what [Load] works on. Load keeps none of it.
 type Options struct {
 	Environ map[string]string // only names that begin with PROBER_ are looked at; an empty value counts as not given
-	// Overrides come from flags, by the name of a variable without prefix:
-	// "PROMPT_TOKENS" for --prompt-tokens. They beat everything else, the values
-	// of single targets included. An empty one means the default.
+	// Overrides come from flags, by the name of a variable without prefix: PROMPT_TOKENS for
+	// --prompt-tokens. They also beat the values of single targets. An empty one means the default.
 	Overrides map[string]string
 	URLs      []string                     // targets given as arguments; they replace the configured targets
 	ReadFile  func(string) ([]byte, error) // reads the files that the configuration names; nil means [ReadFile]
@@ -54,7 +53,6 @@ func Load(o Options) (*Config, error) {
 	return c, nil
 }
 
-// problem reports what is wrong.
 func (l *loader) problem(place, text, hint string) {
 	l.problems = append(l.problems, Problem{Place: place, Text: text, Hint: hint})
 }

@@ -8,11 +8,8 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A page is sent when the error budget burns 14.4 times as fast as it may, over
-// one hour (the multiwindow alert of the SRE workbook, chapter 5). It is worth
-// something only if it takes at least three bad probes:
-//
-//	QPS × 3600 × 14.4 × (1 − goal) ≥ 3
+// A page is sent when the error budget burns 14.4 times as fast as it may, over one hour (SRE
+// workbook, chapter 5). It must take at least three bad probes: QPS × 3600 × 14.4 × (1 − goal) ≥ 3.
 const (
 	pageProbes = 3.0
 	pagePerQPS = 3600 * 14.4

@@ -22,10 +22,8 @@ type fault struct{ text, hint string }
 func (f fault) Error() string { return f.text }
 
 // parse parses v into a struct with the settings of ks and returns the errors by the names
-// of its fields. What is bad or not given gets the default, which parse adds to v.
-//
-// Each entry of a list is parsed by itself, since env stops at the first entry that is
-// wrong, and its errors name the field but not the entry.
+// of its fields. What is bad or not given gets the default, which parse adds to v. Entries of
+// lists are parsed one by one, since env stops at the first that is wrong and does not name it.
 func parse(v values, into any, ks keys) map[string]error {
 	environment := map[string]string{}
 	for _, k := range ks {
@@ -87,8 +85,7 @@ func (l *loader) check(v values, ks keys) {
 	}
 }
 
-// printable reports whether s is UTF-8 without control characters. Text that
-// is not would break a metric label, an HTTP header or the line of a problem.
+// printable reports whether s can stand in a metric label, an HTTP header or the line of a problem.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

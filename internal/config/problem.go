@@ -30,9 +30,7 @@ func (p Problem) Error() string {
 // It is the error that [Load] returns and is never empty there.
 type Problems []Problem
 
-// mostShown is how many problems an error shows: more are one, of a file that is
-// none of ours.
-const mostShown = 100
+const mostShown = 100 // problems in an error; more come from one file that is none of ours
 
 // Error is a line with the count, then a line for each problem, up to 100.
 func (ps Problems) Error() string {
@@ -47,15 +45,6 @@ func (ps Problems) Error() string {
 		text += fmt.Sprintf("\n  and %d more", more)
 	}
 	return text
-}
-
-// Unwrap returns the single problems, for [errors.As].
-func (ps Problems) Unwrap() []error {
-	errs := make([]error, len(ps))
-	for i, p := range ps {
-		errs[i] = p
-	}
-	return errs
 }
 
 // sorted orders ps by place, numbers in it by their value, and drops repetitions.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -37,14 +36,6 @@ func TestNoTargets(t *testing.T) {
 	want := "1 problem in the configuration:\n  PROBER_TARGETS_0_URL: no targets; set it, or give a URL as argument"
 	if err == nil || err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
-	}
-}
-
-func TestProblemsCanBeTakenApart(t *testing.T) {
-	_, err := Load(Options{})
-	var p Problem
-	if !errors.As(err, &p) || p.Place != "PROBER_TARGETS_0_URL" {
-		t.Errorf("got %+v", p)
 	}
 }
 

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// A Shard is one of several probers that share the targets. The zero value is
-// the only one.
+// A Shard is one of several probers that share the targets. The zero value is the only one.
 type Shard struct {
 	Index int // from 0, below Of
 	Of    int // how many there are; 0 for one
@@ -40,10 +39,9 @@ func (s Shard) String() string {
 	return fmt.Sprintf("%d/%d", s.Index, s.Of)
 }
 
-// Owns reports whether the group of that name is the shard's. Of all shards one
-// owns it: the one whose score is highest. A shard more takes what it scores
-// highest for, and nothing moves between the others (rendezvous hashing, Thaler
-// and Ravishankar 1998). Scores are the same in every run and every version.
+// Owns reports whether the shard owns a group: the one with the highest score does, so that
+// a further shard moves nothing between the others (rendezvous hashing, Thaler and
+// Ravishankar 1998). Scores are the same in every run and every version.
 func (s Shard) Owns(group string) bool {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(group)) // never fails

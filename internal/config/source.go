@@ -49,8 +49,7 @@ type item struct {
 	place string // stands before the name of a setting: "PROBER_TARGETS_0_", "targets.yaml:5: " or "--"
 }
 
-// argumentPlace stands before the settings of targets that are arguments.
-const argumentPlace = "--"
+const argumentPlace = "--" // before the settings of targets that are arguments
 
 // spell is how the user would write the setting called name for it.
 func (it item) spell(name string) string {

@@ -14,9 +14,8 @@ func suggestion(word string, known []string) string {
 	return ""
 }
 
-// Nearest returns the known word that word most probably stands for, "" if none: the one
-// with the smallest edit distance, at most a third of its letters and never
-// more than three, or else the first that begins with word.
+// Nearest returns the known word with the smallest edit distance to word, at most a third of
+// its letters and never more than three, or else the first that begins with word, or "".
 func Nearest(word string, known []string) (near string) {
 	word = strings.ToLower(word)
 	least := min(3, max(1, len(word)/3)) + 1
