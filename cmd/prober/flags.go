@@ -41,7 +41,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		word, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if near, ok := config.Nearest(word, known); ok {
+		if near := config.Nearest(word, known); near != "" {
 			return fmt.Errorf("%w (did you mean --%s?)", err, near)
 		}
 		return err

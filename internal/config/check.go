@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,8 +14,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is the longest name of a target or group, in characters: names are labels.
-const maxName = 100
+const maxName = 100 // characters of a target or group: names are labels
 
 // check judges what was parsed from text by the tags of k.
 func (k Key) check(v reflect.Value, text string) error {
@@ -43,23 +43,18 @@ func (k Key) check(v reflect.Value, text string) error {
 	}
 	switch n := v.Float(); { // NaN is within no bounds
 	case tag("is") == "ratio" && !(n > 0 && n < 1):
-		return notRatio(text)
+		f := fault{text: "must be above 0 and below 1"}
+		number, percent := strings.CutSuffix(text, "%")
+		if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && v > 0 && v < 100 && (percent || v > 1) {
+			f.hint = "goals are ratios: " + strconv.FormatFloat(v/100, 'g', 12, 64)
+		}
+		return f
 	case tag("above") != "" && !(n > bound("above") && n <= bound("max")):
 		return fault{text: "must be above " + tag("above") + " and at most " + tag("max")}
 	case tag("min") != "" && !(n >= bound("min") && n <= bound("max")):
 		return fault{text: "must be " + tag("min") + " to " + tag("max")}
 	}
 	return nil
-}
-
-// notRatio is what is wrong with a number that is no ratio. It may be a percentage.
-func notRatio(text string) error {
-	number, percent := strings.CutSuffix(text, "%")
-	f := fault{text: "must be above 0 and below 1"}
-	if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && v > 0 && v < 100 && (percent || v > 1) {
-		f.hint = "goals are ratios: " + strconv.FormatFloat(v/100, 'g', 12, 64)
-	}
-	return f
 }
 
 // checkText judges a text by its words or its form.
@@ -99,10 +94,11 @@ func (k Key) checkText(s string) error {
 func parseURL(s string) (base string, each bool, err error) {
 	base, each = strings.CutPrefix(s, "dns+")
 	if !strings.Contains(base, "://") {
-		switch host := hostOf(base); {
-		case private(host):
+		switch u, err := url.Parse("http://" + base); {
+		case err != nil || u.User != nil: // below it is no URL
+		case private(u):
 			base = "http://" + base
-		case strings.ContainsAny(host, ".:"):
+		case strings.ContainsAny(u.Host, ".:"):
 			return "", false, fault{"has no scheme, and only loopback and private names get http://", "write https:// or http:// before it"}
 		}
 	}
@@ -110,44 +106,30 @@ func parseURL(s string) (base string, each bool, err error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
 		return "", false, fault{text: "not an http or https URL"}
 	}
-	if u.User != nil {
-		return "", false, fault{"has credentials in it", "give a key as API_KEY or API_KEY_FILE, other credentials as HEADERS"}
+	port, errPort := strconv.ParseUint(u.Port(), 10, 16)
+	_, errAddress := netip.ParseAddr(u.Hostname())
+	switch {
+	case u.User != nil:
+		err = fault{"has credentials in it", "give a key as API_KEY or API_KEY_FILE, other credentials as HEADERS"}
+	case strings.ContainsAny(s, "?#"):
+		err = fault{text: "has a query or a fragment"}
+	case u.Port() != "" && (errPort != nil || port == 0):
+		err = fault{text: "the port must be 1 to 65535"}
+	case each && errAddress == nil:
+		err = fault{"has an address where dns+ needs a name to look up", "leave out dns+"}
 	}
-	if strings.ContainsAny(s, "?#") {
-		return "", false, fault{text: "has a query or a fragment"}
-	}
-	if n, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || n == 0) {
-		return "", false, fault{text: "the port must be 1 to 65535"}
-	}
-	if _, err := netip.ParseAddr(u.Hostname()); err == nil && each {
-		return "", false, fault{"has an address where dns+ needs a name to look up", "leave out dns+"}
-	}
-	return base, each, nil
+	return base, each, err
 }
 
-// hostOf is the host of a URL without scheme, with its port if it has one; "" if there
-// is none, or credentials stand before it.
-func hostOf(s string) string {
-	u, err := url.Parse("http://" + s)
-	if err != nil || u.User != nil {
-		return ""
-	}
-	return u.Host
-}
+// privateName matches names that are not on the internet (RFC 6761, 6762 and 8375, ICANN's .internal, Kubernetes).
+var privateName = regexp.MustCompile(`(?i)^localhost$|\.(localhost|local|internal|lan|home\.arpa|svc)$`)
 
-// private reports whether a host, with or without its port, is on this machine or in the
-// user's own network: an address of such, a name that ends as names on the internet do not
-// (RFC 6761, 6762 and 8375, ICANN's .internal, Kubernetes), or one without a dot. That one
-// needs a port, since it may be any word.
-func private(host string) bool {
-	name := strings.ToLower((&url.URL{Host: host}).Hostname())
+// private reports whether the host of u is on this machine or in the user's own network.
+// A name without a dot needs a port, since it may be any word.
+func private(u *url.URL) bool {
+	name := u.Hostname()
 	if address, err := netip.ParseAddr(name); err == nil {
 		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified()
 	}
-	for _, end := range []string{".localhost", ".local", ".internal", ".lan", ".home.arpa", ".svc"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return name == "localhost" || name != "" && len(name) < len(host) && !strings.Contains(name, ".")
+	return privateName.MatchString(name) || name != "" && name != u.Host && !strings.Contains(name, ".")
 }

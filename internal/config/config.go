@@ -43,6 +43,7 @@ type Config struct {
 	Targets    []Target    `envPrefix:"TARGETS_"`    // all of them, whatever the shard; at least one; environment first, then the file
 	Objectives []Objective `envPrefix:"OBJECTIVES_"` // at least one
 	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
+	Unknown    []string    // variables that begin with PROBER_, mean nothing and were ignored; each has a warning too
 }
 
 // Settings may be given for all targets, PROBER_X, and for one, PROBER_TARGETS_n_X.

@@ -10,9 +10,7 @@ import (
 )
 
 var (
-	// serviceLink matches what Kubernetes puts into the environment of every
-	// container for each Service, in the form of Docker links. A Service called
-	// prober makes variables that look like ours:
+	// serviceLink matches variables that Kubernetes makes for a Service called prober:
 	// https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
 	serviceLink = regexp.MustCompile(`^PROBER(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
@@ -20,13 +18,6 @@ var (
 	listed = regexp.MustCompile(`^(` + targetList + `|` + objectiveList + `)_(0|[1-9][0-9]{0,5})_(.*)$`)
 	number = regexp.MustCompile(`[0-9]+`)
 )
-
-// A layer is what one source says.
-type layer struct {
-	values     // of the prober and, as defaults, of all targets
-	targets    []item
-	objectives []item
-}
 
 // environment reads the variables of ours.
 func (l *loader) environment() layer {
@@ -42,11 +33,11 @@ func (l *loader) environment() layer {
 		k, ok := alone.find(name)
 		found := listed.FindStringSubmatch(name)
 		if found != nil {
-			k, ok = l.entries(found[1]).find(found[3])
+			k, ok = l.entries[found[1]].find(found[3])
 		}
 		switch {
 		case !ok:
-			l.unknown(variable, name)
+			l.unknownVariable(variable, name)
 		case text == "":
 		case found == nil:
 			read.values[name] = k.given(variable, text)
@@ -58,47 +49,39 @@ func (l *loader) environment() layer {
 			lists[found[1]][index][found[3]] = k.given(variable, text)
 		}
 	}
-	l.check(read.values, new(Config), l.prober)
-	l.check(read.values, new(Settings), l.shared)
-	read.targets = numbered[Target](l, targetList, "URL", lists[targetList])
-	read.objectives = numbered[Objective](l, objectiveList, "SIGNAL", lists[objectiveList])
+	l.check(read.values, l.prober)
+	l.check(read.values, l.shared)
+	read.targets = l.numbered(targetList, "URL", lists[targetList])
+	read.objectives = l.numbered(objectiveList, "SIGNAL", lists[objectiveList])
 	return read
-}
-
-// entries are the settings of an entry of a list.
-func (l *loader) entries(list string) keys {
-	if list == targetList {
-		return l.targets
-	}
-	return l.objective
 }
 
 // numbered makes items of the entries of a list. Where an index is missing it
 // reports its main variable and closes the gap.
-func numbered[T any](l *loader, list, main string, found map[int]values) []item {
-	var items []item
+func (l *loader) numbered(list, main string, found map[int]values) (items []item) {
 	next := 0
 	for _, index := range slices.Sorted(maps.Keys(found)) {
 		place := func(index int) string { return fmt.Sprintf("%s%s_%d_", prefix, list, index) }
 		if index != next {
 			l.problem(place(next)+main, "not given, but "+place(index)+"… is", "number from 0 without a gap")
 		}
-		l.check(found[index], new(T), l.entries(list))
+		l.check(found[index], l.entries[list])
 		items = append(items, item{values: found[index], place: place(index)})
 		next = index + 1
 	}
 	return items
 }
 
-// unknown reports a variable that is none of ours. One that looks misspelt is a
+// unknownVariable reports a variable that is none of ours. One that looks misspelt is a
 // problem; another may belong to something else that is called prober.
-func (l *loader) unknown(variable, name string) {
+func (l *loader) unknownVariable(variable, name string) {
+	place := oneLine(variable)
 	index := "0"
 	if found := number.FindString(name); found != "" {
 		n, _ := strconv.Atoi(found)
 		index = strconv.Itoa(n)
 	}
-	near, ok := targetList+"_0_"+name, true
+	near := targetList + "_0_" + name
 	if _, own := l.target.find(name); !own {
 		var known []string
 		for _, k := range l.all() {
@@ -107,15 +90,16 @@ func (l *loader) unknown(variable, name string) {
 		for _, k := range l.shared {
 			known = append(known, targetList+"_"+index+"_"+k.name)
 		}
-		near, ok = Nearest(name, known)
+		near = Nearest(name, known)
 	}
 	switch {
-	case ok:
-		l.problem(oneLine(variable), "unknown variable (did you mean "+prefix+near+"?)", "")
+	case near != "":
+		l.problem(place, "unknown variable (did you mean "+prefix+near+"?)", "")
 	case strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_"):
-		l.problem(oneLine(variable), "unknown variable", "")
+		l.problem(place, "unknown variable", "")
 	default:
-		l.warn(oneLine(variable), "unknown variable, ignored")
+		l.unknown = append(l.unknown, place)
+		l.warn(place, "unknown variable, ignored")
 	}
 }
 
@@ -131,17 +115,16 @@ func (l *loader) flags() values {
 		}
 		read[name] = k.given(word, strings.TrimSpace(l.Overrides[name]))
 	}
-	l.check(read, new(Config), l.prober)
-	l.check(read, new(Target), l.targets)
+	l.check(read, l.prober)
+	l.check(read, l.targets)
 	return read
 }
 
 // arguments makes targets of the URLs that were given as arguments, each alone
 // or as name=URL.
-func (l *loader) arguments() []item {
+func (l *loader) arguments() (items []item) {
 	url, _ := l.target.find("URL")
 	name, _ := l.target.find("NAME")
-	items := make([]item, len(l.URLs))
 	for i, text := range l.URLs {
 		word := fmt.Sprintf("URL argument %d", i+1)
 		given := values{}
@@ -149,8 +132,8 @@ func (l *loader) arguments() []item {
 			given["NAME"], text = name.given("name of "+word, strings.TrimSpace(before)), rest
 		}
 		given["URL"] = url.given(word, strings.TrimSpace(text))
-		l.check(given, new(Target), l.targets)
-		items[i] = item{values: given, place: argumentPlace}
+		l.check(given, l.targets)
+		items = append(items, item{values: given, place: argumentPlace})
 	}
 	return items
 }

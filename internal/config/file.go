@@ -9,9 +9,7 @@ import (
 	"syscall"
 )
 
-// maxFile bounds the files that are read, in bytes: books and data sets are the
-// longest.
-const maxFile = 64 << 20
+const maxFile = 64 << 20 // bytes; books and data sets are the longest
 
 // ErrPipe is the error of a ReadFile that does not wait for another process to write
 // to a pipe.
@@ -41,8 +39,7 @@ func reason(err error) string {
 			return known.Error()
 		}
 	}
-	no, system := errors.AsType[syscall.Errno](err)
-	switch {
+	switch no, system := errors.AsType[syscall.Errno](err); {
 	case errors.Is(err, fs.ErrNotExist):
 		return "no such file"
 	case errors.Is(err, fs.ErrPermission):

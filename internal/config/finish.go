@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -21,15 +22,15 @@ func (l *loader) finish(targets []entry) {
 		if t.given("URL") {
 			l.base(t)
 		}
-		if host := t.hostPort(); t.Name == "" && t.given("URL") && !t.values["NAME"].bad {
-			sharing[host] = append(sharing[host], t)
+		if t.Name == "" && t.given("URL") && !t.values["NAME"].bad {
+			sharing[t.hostPort()] = append(sharing[t.hostPort()], t)
 		}
 	}
 	for host, share := range sharing { // so that no name depends on the order of targets
 		for _, t := range share {
 			t.Name = host
 			if len(share) > 1 {
-				t.Name += t.path()
+				t.Name += cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsed().EscapedPath(), "/"), "/v1"))
 			}
 		}
 	}
@@ -56,28 +57,23 @@ func (l *loader) base(t entry) {
 	if t.Path != "" {
 		return
 	}
-	for _, end := range []struct{ path, api string }{ // the longer of two first
-		{"/chat/completions", "openai-chat"}, {"/completions", "openai-completions"},
-		{"/messages", "anthropic"}, {"/responses", "openai-responses"},
-	} {
-		base, found := strings.CutSuffix(strings.TrimRight(t.URL, "/"), end.path)
-		if !found || !strings.Contains(base, "://") { // of http://messages it is the host
-			continue
-		}
-		t.URL = base
-		text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", end.path, base)
-		if t.API == "auto" {
-			text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.setting("API"), end.api)
-		}
-		l.warn(t.label("URL"), text)
+	found := endpoint.FindStringSubmatch(t.URL)
+	if found == nil {
 		return
 	}
+	t.URL = found[1]
+	text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", found[2], t.URL)
+	if t.API == "auto" {
+		api := map[string]string{
+			"/chat/completions": "openai-chat", "/completions": "openai-completions", "/messages": "anthropic", "/responses": "openai-responses",
+		}[found[2]]
+		text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.setting("API"), api)
+	}
+	l.warn(t.label("URL"), text)
 }
 
-// path is what the URL of t adds to its host, or the path that probes go to.
-func (t Target) path() string {
-	return cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsed().EscapedPath(), "/"), "/v1"))
-}
+// endpoint matches a URL with the path of a request at its end. In http://messages that is the host.
+var endpoint = regexp.MustCompile(`^(.*?://.*?)(/chat/completions|/completions|/messages|/responses)/*$`)
 
 // Host is the host of the URL, without port and brackets.
 func (t Target) Host() string { return t.parsed().Hostname() }
@@ -98,9 +94,6 @@ func (t Target) parsed() *url.URL {
 	return u
 }
 
-// maxKey bounds a key, in bytes: Node's servers take headers of 16 KiB, nginx 8.
-const maxKey = 16 << 10
-
 // readKey reads the API key of t from its file.
 func (l *loader) readKey(t entry) {
 	label := t.label("API_KEY_FILE")
@@ -111,7 +104,7 @@ func (l *loader) readKey(t entry) {
 		l.problem(label, reason(err), "")
 	case strings.TrimSpace(text) == "":
 		l.problem(label, "is empty", "want a file with the key in it")
-	case len(text) > maxKey:
+	case len(text) > 16<<10: // bytes; Node's servers take headers of 16 KiB, nginx 8
 		l.problem(label, fmt.Sprintf("has %d bytes, more than any server takes in a header", len(text)), "want a file with the key on its only line")
 	case !printable(text):
 		l.problem(label, "has unprintable characters", "want a file with the key on its only line")

@@ -12,12 +12,12 @@ type Headers map[string]Secret
 // UnmarshalText reads NAME=value,NAME=value, or such pairs with line breaks
 // between them: so the targets file has values with commas.
 func (h *Headers) UnmarshalText(text []byte) error {
-	separator := ","
-	if strings.Contains(string(text), "\n") {
-		separator = "\n"
+	pairs := strings.Split(string(text), "\n")
+	if len(pairs) == 1 {
+		pairs = strings.Split(string(text), ",")
 	}
 	*h = Headers{}
-	for i, pair := range strings.Split(string(text), separator) {
+	for i, pair := range pairs {
 		if strings.TrimSpace(pair) == "" {
 			continue
 		}
@@ -59,8 +59,5 @@ func (h Headers) add(name, value string) error {
 
 // headerName reports whether s is a token of RFC 9110, section 5.6.2.
 func headerName(s string) bool {
-	other := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-	}
-	return s != "" && !strings.ContainsFunc(s, other)
+	return s != "" && strings.Trim(s, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }

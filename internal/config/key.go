@@ -2,17 +2,17 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
-// Every variable of ours begins with prefix. The two lists are spelt like this in it.
 const (
-	prefix        = "PROBER_"
-	targetList    = "TARGETS"
+	prefix        = "PROBER_" // of every variable
+	targetList    = "TARGETS" // the two lists as variables spell them
 	objectiveList = "OBJECTIVES"
 )
 
@@ -28,12 +28,13 @@ type Key struct {
 	Restart   bool     // a change takes effect with a restart only
 	Not       []string // commands that have no use for it
 
-	name  string // without PROBER_ and TARGETS_n_, in upper case
+	name  string       // without PROBER_ and TARGETS_n_, in upper case
+	in    reflect.Type // struct that it is parsed into: Config, Target or Objective
 	field reflect.StructField
 	words []string // what is allowed; nil for any
+	hint  string   // what a right value looks like; "" for any
 }
 
-// A keys is a list of settings.
 type keys []Key
 
 // A schema is every setting there is, in the order of the documentation.
@@ -44,21 +45,21 @@ type schema struct{ prober, shared, target, objective keys }
 func settings(apis, servers []string) schema {
 	more := map[string][]string{"API": apis, "SERVER": servers}
 	return schema{
-		keysOf[Config](prefix, nil), keysOf[Settings](prefix, nil),
-		keysOf[Target](prefix+targetList+"_n_", more), keysOf[Objective](prefix+objectiveList+"_n_", nil),
+		keysOf[Config, Config](prefix, nil), keysOf[Settings, Target](prefix, nil),
+		keysOf[Target, Target](prefix+targetList+"_n_", more), keysOf[Objective, Objective](prefix+objectiveList+"_n_", nil),
 	}
 }
 
-// keysOf are the settings that are fields of T, by the tags of package config. more
-// are further words that are allowed.
-func keysOf[T any](before string, more map[string][]string) keys {
+// keysOf are the settings that are fields of T and are parsed into In, by the tags of
+// package config. more are further words that are allowed.
+func keysOf[T, In any](before string, more map[string][]string) keys {
 	var all keys
 	for f := range reflect.TypeFor[T]().Fields() {
 		tag := f.Tag.Get
 		k := Key{
-			name: tag("env"), field: f, words: append(strings.Fields(tag("oneof")), more[tag("env")]...),
+			name: tag("env"), in: reflect.TypeFor[In](), field: f, words: append(strings.Fields(tag("oneof")), more[tag("env")]...), hint: tag("want"),
 			Variable: before + tag("env"), Default: cmp.Or(tag("envDefault"), tag("otherwise")), Help: tag("help"),
-			PerTarget: reflect.TypeFor[T]() == reflect.TypeFor[Target]() || reflect.TypeFor[T]() == reflect.TypeFor[Settings](),
+			PerTarget: reflect.TypeFor[In]() == reflect.TypeFor[Target](),
 			Secret:    f.Type == reflect.TypeFor[Secret]() || f.Type == reflect.TypeFor[Headers](),
 			Switch:    f.Type.Kind() == reflect.Bool, Restart: tag("reload") == "restart",
 		}
@@ -71,17 +72,21 @@ func keysOf[T any](before string, more map[string][]string) keys {
 		if tag("not") != "" {
 			k.Not = strings.Split(tag("not"), ",")
 		}
+		if len(k.words) > 0 {
+			k.hint = alternatives(k.words)
+		}
 		if len(k.words) > 1 {
-			k.Help += ": " + alternatives(k.words)
+			k.Help += ": " + k.hint
+		}
+		if k.hint != "" {
+			k.hint = "want " + k.hint
 		}
 		all = append(all, k)
 	}
 	return all
 }
 
-// Reference returns every setting in the order of the documentation. The name
-// of an override in [Options] is the flag in upper case with _ for -. The
-// result is the caller's.
+// Reference returns every setting in the order of the documentation.
 func Reference() []Key { return settings(nil, nil).all() }
 
 func (s schema) all() keys { return slices.Concat(s.prober, s.shared, s.target, s.objective) }
@@ -103,33 +108,20 @@ func (k Key) of(v any) reflect.Value {
 	return reflect.Indirect(reflect.ValueOf(v)).FieldByName(k.field.Name)
 }
 
-// hint says what a right value looks like; "" for any.
-func (k Key) hint() string {
-	if len(k.words) > 0 {
-		return "want " + alternatives(k.words)
-	}
-	if want := k.field.Tag.Get("want"); want != "" {
-		return "want " + want
-	}
-	return ""
-}
-
 // alternatives spells a choice: "a", "a or b", "a, b or c".
 func alternatives(words []string) string {
 	last := len(words) - 1
 	return strings.TrimPrefix(strings.Join(words[:last], ", ")+" or "+words[last], " or ")
 }
 
+var webScheme = regexp.MustCompile(`^https?://`)
+
 // given is s, which the user gave for k as word. Its label is word="s", or word alone if
 // s may be secret.
 func (k Key) given(word, s string) source {
 	shown := s
 	if k.name == "URL" && strings.ContainsAny(s, "@?#") { // it may hold credentials
-		scheme, _, ok := strings.Cut(s, "://")
-		shown = "***"
-		if ok && (scheme == "http" || scheme == "https") {
-			shown = scheme + "://***"
-		}
+		shown = webScheme.FindString(s) + "***"
 	}
 	if !k.Secret {
 		word += "=" + quote(shown)
@@ -140,8 +132,8 @@ func (k Key) given(word, s string) source {
 // quote is s in quotes, without anything that would break the line, and cut
 // after 80 characters.
 func quote(s string) string {
-	if utf8.RuneCountInString(s) > 80 {
-		s = string([]rune(s)[:80]) + "…"
+	if short := fmt.Sprintf("%.80s", s); short != s {
+		s = short + "…"
 	}
 	return strconv.Quote(s)
 }

@@ -8,31 +8,26 @@ import (
 
 // Options are what [Load] works on. Load keeps none of it.
 type Options struct {
-	// Environ is the whole environment. Only names that begin with PROBER_ are
-	// looked at, and an empty value counts as not given.
-	Environ map[string]string
-	// Overrides come from flags, by the name of a variable without prefix:
-	// "PROMPT_TOKENS" for --prompt-tokens. They beat everything else, the values
-	// of single targets included. An empty one means the default.
+	Environ map[string]string // only names that begin with PROBER_ are looked at; an empty value counts as not given
+	// Overrides come from flags, by the name of a variable without prefix: PROMPT_TOKENS for
+	// --prompt-tokens. They also beat the values of single targets. An empty one means the default.
 	Overrides map[string]string
-	// URLs are targets given as arguments. They replace the configured targets.
-	URLs []string
-	// ReadFile reads the files that the configuration names; nil means [ReadFile].
-	ReadFile func(string) ([]byte, error)
-	// APIs are the names of the known dialects; "auto" is always allowed.
-	APIs []string
-	// Servers are the names of the known server types; "auto" is always allowed.
-	Servers []string
+	URLs      []string                     // targets given as arguments; they replace the configured targets
+	ReadFile  func(string) ([]byte, error) // reads the files that the configuration names; nil means [ReadFile]
+	APIs      []string                     // names of the known dialects; "auto" is always allowed
+	Servers   []string                     // names of the known server types; "auto" is always allowed
 }
 
 // A loader collects problems while the sources become a configuration.
 type loader struct {
 	Options
 	schema
-	targets  keys // what may be said of one target
+	targets  keys            // what may be said of one target
+	entries  map[string]keys // what may be said of an entry of a list
 	problems Problems
 	warnings []string
-	unread   bool // the targets file has problems: what stands in it is not known
+	unknown  []string // variables
+	unread   bool     // the targets file has problems: what stands in it is not known
 
 	unreadable map[string]error // by path; nil where a file was read
 }
@@ -45,16 +40,19 @@ func Load(o Options) (*Config, error) {
 		o.ReadFile = ReadFile
 	}
 	all := settings(o.APIs, o.Servers)
-	l := &loader{Options: o, schema: all, targets: slices.Concat(all.shared, all.target), unreadable: map[string]error{}}
+	targets := slices.Concat(all.shared, all.target)
+	l := &loader{
+		Options: o, schema: all, targets: targets, entries: map[string]keys{targetList: targets, objectiveList: all.objective},
+		unreadable: map[string]error{},
+	}
 	c := l.fill(l.merge())
 	if len(l.problems) > 0 {
 		return nil, l.problems.sorted()
 	}
-	c.Warnings = l.warnings
+	c.Warnings, c.Unknown = l.warnings, l.unknown
 	return c, nil
 }
 
-// problem reports what is wrong.
 func (l *loader) problem(place, text, hint string) {
 	l.problems = append(l.problems, Problem{Place: place, Text: text, Hint: hint})
 }
@@ -115,11 +113,11 @@ func (l *loader) fill(merged layer) *Config {
 	}
 	l.names(targets)
 	l.groups(targets)
-	var objectives []promise
+	names := map[string]item{}
 	for i, it := range merged.objectives {
 		parse(it.values, &c.Objectives[i], l.objective)
-		objectives = append(objectives, promise{Objective: &c.Objectives[i], item: it})
+		l.judge(&c.Objectives[i], it, names)
+		l.measure(c.Objectives[i], it, targets)
 	}
-	l.objectives(objectives, targets)
 	return c
 }

@@ -317,10 +317,8 @@ func TestBaseURLs(t *testing.T) {
 		{"TARGETS_0_URL=vllm:8000", "http://vllm:8000", ""},
 		{"TARGETS_0_URL=vllm.inference.svc", "http://vllm.inference.svc", ""},
 		{"TARGETS_0_URL=dns+vllm.inference.svc.cluster.local:8000", "http://vllm.inference.svc.cluster.local:8000", ""},
-		{
-			"TARGETS_0_URL=http://one/v1/chat/completions", "http://one/v1",
-			`ends with the endpoint /chat/completions, which` + cut + `http://one/v1; to be sure that this endpoint is probed, set PROBER_TARGETS_0_API to openai-chat`,
-		},
+		{"TARGETS_0_URL=http://one/v1/chat/completions", "http://one/v1",
+			`ends with the endpoint /chat/completions, which` + cut + `http://one/v1; to be sure that this endpoint is probed, set PROBER_TARGETS_0_API to openai-chat`},
 		{"TARGETS_0_API=openai-completions\nTARGETS_0_URL=http://one/chat/completions", "http://one", "ends with the endpoint /chat/completions, which" + cut + "http://one"},
 		{"TARGETS_0_API=openai-completions\nTARGETS_0_URL=http://one/v1/completions/", "http://one/v1", "ends with the endpoint /completions, which" + cut + "http://one/v1"},
 		{"TARGETS_0_API=tgi\nTARGETS_0_URL=http://one/messages", "http://one", "ends with the endpoint /messages, which" + cut + "http://one"},

@@ -8,16 +8,12 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A page is sent when the error budget burns 14.4 times as fast as it may, over
-// one hour (the multiwindow alert of the SRE workbook, chapter 5). It is worth
-// something only if it takes at least three bad probes:
-//
-//	QPS × 3600 × 14.4 × (1 − goal) ≥ 3
+// A page is sent when the error budget burns 14.4 times as fast as it may, over one hour (SRE
+// workbook, chapter 5). It must take at least three bad probes: QPS × 3600 × 14.4 × (1 − goal) ≥ 3.
 const (
 	pageProbes = 3.0
 	pagePerQPS = 3600 * 14.4
 	rounding   = 1e-9 // relative; floats must not refuse what is equal on paper
-	goodDigits = 2    // digits of the hints
 )
 
 // measurable reports whether qps probes a second can show that goal is missed.
@@ -41,66 +37,54 @@ func smallestQPS(goal float64) string {
 	return strconv.FormatFloat(qps, 'f', decimals, 64)
 }
 
-// roundUp rounds v, above 0, up to goodDigits significant digits, and says how
-// many decimals that takes.
+// roundUp rounds v, above 0, up to two significant digits, and says how many decimals
+// that takes.
 func roundUp(v float64) (rounded float64, decimals int) {
-	decimals = goodDigits - 1 - int(math.Floor(math.Log10(v)))
+	decimals = 1 - int(math.Floor(math.Log10(v)))
 	unit := math.Pow10(-decimals)
 	return math.Ceil(v/unit*(1-rounding)) * unit, max(0, decimals)
 }
 
-// A promise is an objective and what was given for it.
-type promise struct {
-	*Objective
-	item
-}
-
-// objectives judges the objectives, alone, together and against the targets.
-func (l *loader) objectives(objectives []promise, targets []entry) {
-	first := map[string]promise{}
-	for _, o := range objectives {
-		if o.Name == "" && !o.values["NAME"].bad {
-			o.Name = string(o.Signal)
+// judge judges an objective, made of it. names are those of the objectives before it.
+func (l *loader) judge(o *Objective, it item, names map[string]item) {
+	if o.Name == "" && !it.values["NAME"].bad {
+		o.Name = string(o.Signal)
+	}
+	if other, twice := names[o.Name]; twice && o.Name != "" {
+		l.problem(it.origin("SIGNAL"), fmt.Sprintf("the name %s is already taken by %s", quote(o.Name), other.origin("SIGNAL")), "set "+it.setting("NAME"))
+	} else {
+		names[o.Name] = it
+	}
+	for _, name := range []string{"SIGNAL", "GOAL"} {
+		if k, _ := l.objective.find(name); !it.has(name) {
+			l.problem(it.label(name), "not given", k.hint)
 		}
-		if other, twice := first[o.Name]; twice && o.Name != "" {
-			l.problem(o.origin("SIGNAL"), fmt.Sprintf("the name %s is already taken by %s", quote(o.Name), other.origin("SIGNAL")), "set "+o.setting("NAME"))
-		} else {
-			first[o.Name] = o
-		}
-		for _, name := range []string{"SIGNAL", "GOAL"} {
-			if _, ok := o.values[name]; !ok {
-				k, _ := l.objective.find(name)
-				l.problem(o.label(name), "not given", k.hint())
-			}
-		}
-		_, limited := o.values["LIMIT"]
-		switch available := o.Signal == probe.SignalAvailability; {
-		case !o.given("SIGNAL"):
-		case available && limited:
-			l.problem(o.label("LIMIT"), "availability has no limit", "leave it out")
-		case !available && !limited:
-			l.problem(o.label("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
-		}
-		l.worth(o, targets)
+	}
+	switch available := o.Signal == probe.SignalAvailability; {
+	case !it.given("SIGNAL") || available != it.has("LIMIT"):
+	case available:
+		l.problem(it.label("LIMIT"), "availability has no limit", "leave it out")
+	default:
+		l.problem(it.label("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
 	}
 }
 
-// worth reports a goal that the rate of some target cannot measure, once,
+// measure reports a goal that the rate of some target cannot measure, once,
 // for the slowest of them.
-func (l *loader) worth(o promise, targets []entry) {
+func (l *loader) measure(o Objective, it item, targets []entry) {
 	var slowest *Target
 	for _, t := range targets {
 		if t.given("QPS") && (slowest == nil || t.QPS < slowest.QPS) {
 			slowest = t.Target
 		}
 	}
-	if slowest == nil || !o.given("GOAL") || measurable(slowest.QPS, o.Goal) {
+	if slowest == nil || !it.given("GOAL") || measurable(slowest.QPS, o.Goal) {
 		return
 	}
-	hint := fmt.Sprintf("for this goal want at least %s probes per second", smallestQPS(o.Goal))
+	hint := "for this goal want at least " + smallestQPS(o.Goal) + " probes per second"
 	if goal, ok := largestGoal(slowest.QPS); ok {
-		hint = fmt.Sprintf("at this rate want a goal of at most %s, or %s", goal, hint)
+		hint = "at this rate want a goal of at most " + goal + ", or " + hint
 	}
-	l.problem(o.label("GOAL"), fmt.Sprintf("cannot be measured at the %v probes per second of target %s: a page (burn rate 14.4 over one hour) must need 3 bad probes",
+	l.problem(it.label("GOAL"), fmt.Sprintf("cannot be measured at the %v probes per second of target %s: a page (burn rate 14.4 over one hour) must need 3 bad probes",
 		slowest.QPS, quote(slowest.Name)), hint)
 }

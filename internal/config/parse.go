@@ -22,10 +22,8 @@ type fault struct{ text, hint string }
 func (f fault) Error() string { return f.text }
 
 // parse parses v into a struct with the settings of ks and returns the errors by the names
-// of its fields. What is bad or not given gets the default, which parse adds to v.
-//
-// Each entry of a list is parsed by itself, since env stops at the first entry that is
-// wrong, and its errors name the field but not the entry.
+// of its fields. What is bad or not given gets the default, which parse adds to v. Entries of
+// lists are parsed one by one, since env stops at the first that is wrong and does not name it.
 func parse(v values, into any, ks keys) map[string]error {
 	environment := map[string]string{}
 	for _, k := range ks {
@@ -64,8 +62,9 @@ func parse(v values, into any, ks keys) map[string]error {
 }
 
 // check judges the values of one source, each by itself, and reports and marks those
-// that are wrong. into is a struct with the settings of ks.
-func (l *loader) check(v values, into any, ks keys) {
+// that are wrong. All of ks are parsed into the same struct.
+func (l *loader) check(v values, ks keys) {
+	into := reflect.New(ks[0].in).Interface()
 	wrong := parse(overlay(v), into, ks)
 	for _, k := range ks {
 		given, ok := v[k.name]
@@ -80,14 +79,13 @@ func (l *loader) check(v values, into any, ks keys) {
 		}
 		if err != nil {
 			f, _ := errors.AsType[fault](err)
-			l.problem(given.label, f.text, cmp.Or(f.hint, k.hint()))
+			l.problem(given.label, f.text, cmp.Or(f.hint, k.hint))
 			v[k.name] = source{label: given.label, bad: true}
 		}
 	}
 }
 
-// printable reports whether s is UTF-8 without control characters. Text that
-// is not would break a metric label, an HTTP header or the line of a problem.
+// printable reports whether s can stand in a metric label, an HTTP header or the line of a problem.
 func printable(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }

@@ -30,34 +30,21 @@ func (p Problem) Error() string {
 // It is the error that [Load] returns and is never empty there.
 type Problems []Problem
 
-// mostShown is how many problems an error shows: more are one, of a file that is
-// none of ours.
-const mostShown = 100
+const mostShown = 100 // problems in an error; more come from one file that is none of ours
 
 // Error is a line with the count, then a line for each problem, up to 100.
 func (ps Problems) Error() string {
-	var b strings.Builder
-	noun := "problems"
+	text := fmt.Sprintf("%d problems in the configuration:", len(ps))
 	if len(ps) == 1 {
-		noun = "problem"
+		text = "1 problem in the configuration:"
 	}
-	fmt.Fprintf(&b, "%d %s in the configuration:", len(ps), noun)
 	for _, p := range ps[:min(len(ps), mostShown)] {
-		b.WriteString("\n  " + p.Error())
+		text += "\n  " + p.Error()
 	}
 	if more := len(ps) - mostShown; more > 0 {
-		fmt.Fprintf(&b, "\n  and %d more", more)
+		text += fmt.Sprintf("\n  and %d more", more)
 	}
-	return b.String()
-}
-
-// Unwrap returns the single problems, for [errors.As].
-func (ps Problems) Unwrap() []error {
-	errs := make([]error, len(ps))
-	for i, p := range ps {
-		errs[i] = p
-	}
-	return errs
+	return text
 }
 
 // sorted orders ps by place, numbers in it by their value, and drops repetitions.

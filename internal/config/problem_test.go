@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -40,14 +39,6 @@ func TestNoTargets(t *testing.T) {
 	}
 }
 
-func TestProblemsCanBeTakenApart(t *testing.T) {
-	_, err := Load(Options{})
-	var p Problem
-	if !errors.As(err, &p) || p.Place != "PROBER_TARGETS_0_URL" {
-		t.Errorf("got %+v", p)
-	}
-}
-
 func TestProblemsAreSortedByPlaceOnce(t *testing.T) {
 	got := Problems{{Place: "f:12"}, {Place: "A_10_B"}, {Place: "f:9"}, {Place: "A_2_C"}, {Place: "f:9"}, {Place: "A"}, {Place: "f:9: x"}}.sorted()
 	want := Problems{{Place: "A"}, {Place: "A_2_C"}, {Place: "A_10_B"}, {Place: "f:9"}, {Place: "f:9: x"}, {Place: "f:12"}}
@@ -83,7 +74,7 @@ func TestNearest(t *testing.T) {
 		{"nothing is nothing", "", ""},
 	} {
 		t.Run(test.sentence, func(t *testing.T) {
-			if got, _ := Nearest(test.word, known); got != test.want {
+			if got := Nearest(test.word, known); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})

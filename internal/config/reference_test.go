@@ -1,15 +1,50 @@
 package config
 
 import (
+	_ "embed"
+	"flag"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"text/template"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
+
+var (
+	update = flag.Bool("update", false, "write docs/configuration.md")
+	//go:embed testdata/reference.md.tmpl
+	referenceText string
+	//go:embed testdata/example.yaml
+	exampleFile string // the targets file of the documentation
+)
+
+// TestReferencePage holds that docs/configuration.md is what the tags say now.
+func TestReferencePage(t *testing.T) {
+	const path = "../../docs/configuration.md"
+	all, goals := settings(nil, nil), map[string]string{}
+	for text, qps := range map[string]float64{"0.01": 0.01, "0.05": 0.05, "0.1": 0.1, "0.5": 0.5, "1": 1} {
+		goals[text], _ = largestGoal(qps)
+	}
+	var page strings.Builder
+	if err := template.Must(template.New("reference").Parse(referenceText)).Execute(&page, map[string]any{
+		"Prober": all.prober, "Shared": all.shared, "Targets": all.target, "Objectives": all.objective, "Example": exampleFile, "Goals": goals,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(page.String()), 0o644); err != nil { //nolint:gosec // a page for everybody
+			t.Fatal(err)
+		}
+	}
+	written, err := os.ReadFile(path)
+	if diff := cmp.Diff(page.String(), string(written)); err != nil || diff != "" {
+		t.Errorf("docs/configuration.md is not what the code says: run make generate (%v)\n%s", err, diff)
+	}
+}
 
 // TestTagsAreWhole holds that every field of a setting has a phrase of help, and
 // a default that its own tags allow.

@@ -5,9 +5,8 @@ import (
 	"io"
 )
 
-// A Secret is text that prints as *** whatever is asked to print it, and as
-// nothing when it is empty. The zero Secret is empty. Secrets are values and
-// safe for concurrent use.
+// A Secret is text that prints as *** whatever is asked to print it, and as nothing when
+// it is empty, as the zero Secret is. Secrets are safe for concurrent use.
 type Secret struct {
 	// A pointer, because fmt does not call the methods of a value that it
 	// reaches through an unexported field: it then prints an address.
@@ -24,10 +23,10 @@ func NewSecret(text string) Secret {
 
 // Reveal returns the hidden text. It is the only way out.
 func (s Secret) Reveal() string {
-	if s.value == nil {
-		return ""
+	if s.value != nil {
+		return *s.value
 	}
-	return *s.value
+	return ""
 }
 
 // Equal reports whether both hide the same text.

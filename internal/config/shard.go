@@ -7,15 +7,11 @@ import (
 	"strings"
 )
 
-// A Shard is one of several probers that share the targets. The zero value is
-// the only one.
+// A Shard is one of several probers that share the targets. The zero value is the only one.
 type Shard struct {
 	Index int // from 0, below Of
 	Of    int // how many there are; 0 for one
 }
-
-// maxShards is the most there may be.
-const maxShards = 1000
 
 // UnmarshalText reads 2/3 or, with the name of a pod, prober-2/3.
 func (s *Shard) UnmarshalText(text []byte) error {
@@ -26,8 +22,8 @@ func (s *Shard) UnmarshalText(text []byte) error {
 	switch {
 	case !cut || hyphen == 0 || err != nil || errOf != nil:
 		return fault{text: "not a shard"}
-	case of < 1 || of > maxShards:
-		return fault{text: fmt.Sprintf("must be of 1 to %d shards", maxShards)}
+	case of < 1 || of > 1000:
+		return fault{text: "must be of 1 to 1000 shards"}
 	case index >= of:
 		return fault{text: fmt.Sprintf("the last of %d shards is %d", of, of-1)}
 	}
@@ -43,27 +39,20 @@ func (s Shard) String() string {
 	return fmt.Sprintf("%d/%d", s.Index, s.Of)
 }
 
-// Owns reports whether the group of that name is the shard's. Of all shards one
-// owns it: the one whose score is highest. A shard more takes what it scores
-// highest for, and nothing moves between the others (rendezvous hashing, Thaler
-// and Ravishankar 1998).
+// Owns reports whether the shard owns a group: the one with the highest score does, so that
+// a further shard moves nothing between the others (rendezvous hashing, Thaler and
+// Ravishankar 1998). Scores are the same in every run and every version.
 func (s Shard) Owns(group string) bool {
+	hash := fnv.New64a()
+	_, _ = hash.Write([]byte(group)) // never fails
 	owner, highest := 0, uint64(0)
 	for i := range s.Of {
-		if score := score(group, i); score > highest {
+		x := hash.Sum64() + (uint64(i)+1)*0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // SplitMix64: FNV alone spreads badly over short names
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		if score := x ^ x>>31; score > highest {
 			owner, highest = i, score
 		}
 	}
 	return owner == s.Index
-}
-
-// score is the weight of a group on a shard: evenly spread, the same in every
-// run and every version.
-func score(group string, shard int) uint64 {
-	hash := fnv.New64a()
-	_, _ = hash.Write([]byte(group)) // never fails
-	x := hash.Sum64() + (uint64(shard)+1)*0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // SplitMix64: FNV alone spreads badly over short names
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

@@ -16,14 +16,25 @@ type source struct {
 // Values are settings by their names.
 type values map[string]source
 
+// A layer is what one source says.
+type layer struct {
+	values     // of the prober and, as defaults, of all targets
+	targets    []item
+	objectives []item
+}
+
+// has reports whether a setting was given, right or wrong.
+func (v values) has(name string) bool {
+	_, ok := v[name]
+	return ok
+}
+
 // overlay lays values over each other, the last on top. A key and the file it is
 // read from are one setting: either of them replaces both.
 func overlay(layers ...values) values {
 	all := values{}
 	for _, over := range layers {
-		_, inline := over["API_KEY"]
-		_, file := over["API_KEY_FILE"]
-		if inline || file {
+		if over.has("API_KEY") || over.has("API_KEY_FILE") {
 			delete(all, "API_KEY")
 			delete(all, "API_KEY_FILE")
 		}
@@ -38,8 +49,7 @@ type item struct {
 	place string // stands before the name of a setting: "PROBER_TARGETS_0_", "targets.yaml:5: " or "--"
 }
 
-// argumentPlace stands before the settings of targets that are arguments.
-const argumentPlace = "--"
+const argumentPlace = "--" // before the settings of targets that are arguments
 
 // spell is how the user would write the setting called name for it.
 func (it item) spell(name string) string {
@@ -62,8 +72,8 @@ func (it item) setting(name string) string {
 
 // label is the place for a problem with the setting called name.
 func (it item) label(name string) string {
-	if given, ok := it.values[name]; ok {
-		return given.label
+	if it.has(name) {
+		return it.values[name].label
 	}
 	return it.place + it.spell(name)
 }
@@ -71,7 +81,7 @@ func (it item) label(name string) string {
 // given reports whether every name has a value and all of them are right.
 func (it item) given(names ...string) bool {
 	for _, name := range names {
-		if s, ok := it.values[name]; !ok || s.bad {
+		if !it.has(name) || it.values[name].bad {
 			return false
 		}
 	}

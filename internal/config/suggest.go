@@ -1,39 +1,37 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // suggestion is `(did you mean "x"?)` with a leading space, or nothing when no
 // known word is near.
 func suggestion(word string, known []string) string {
-	near, ok := Nearest(word, known)
-	if !ok {
-		return ""
+	if near := Nearest(word, known); near != "" {
+		return ` (did you mean "` + near + `"?)`
 	}
-	return ` (did you mean "` + near + `"?)`
+	return ""
 }
 
-// Nearest returns the known word that word most probably stands for: the one
-// with the smallest edit distance, at most a third of its letters and never
-// more than three, or else the first that begins with word.
-func Nearest(word string, known []string) (near string, ok bool) {
+// Nearest returns the known word with the smallest edit distance to word, at most a third of
+// its letters and never more than three, or else the first that begins with word, or "".
+func Nearest(word string, known []string) (near string) {
+	word = strings.ToLower(word)
 	least := min(3, max(1, len(word)/3)) + 1
 	for _, k := range known {
 		if max(len(word)-len(k), len(k)-len(word)) >= least {
 			continue
 		}
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < least {
+		if d := distance(word, strings.ToLower(k)); d < least {
 			near, least = k, d
 		}
 	}
-	if near != "" {
-		return near, true
+	first := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, word) })
+	if near == "" && len(word) >= 3 && first >= 0 {
+		return known[first]
 	}
-	for _, k := range known {
-		if len(word) >= 3 && strings.HasPrefix(k, strings.ToLower(word)) {
-			return k, true
-		}
-	}
-	return "", false
+	return near
 }
 
 // distance is the number of letters to insert, delete, replace or swap with

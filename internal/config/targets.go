@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"reflect"
 	"regexp"
 	"strings"
@@ -17,8 +16,7 @@ import (
 // takes many times its size, and one that is none may have a problem each line.
 const maxTargets = 2 << 20
 
-// A fileReader reads the targets file. It is strict: what it does not know is
-// a problem. Problems with a value stand at its line.
+// A fileReader reads the targets file. Keys that it does not know are problems.
 type fileReader struct {
 	*loader
 	path string
@@ -31,19 +29,17 @@ func (l *loader) file(path source) layer {
 		return read
 	}
 	data, err := l.ReadFile(path.text)
-	if err != nil {
+	switch r := (fileReader{loader: l, path: path.text}); {
+	case err != nil:
 		l.problem(path.label, reason(err), "")
-		return read
-	}
-	if len(data) > maxTargets {
+	case len(data) > maxTargets:
 		l.problem(path.label, "has more than 2 MiB", "want a targets file")
-		return read
+	default:
+		if root := r.parse(data); root != nil && root.ShortTag() != "!!null" {
+			r.top(root, &read)
+		}
+		l.check(read.values, l.shared)
 	}
-	r := fileReader{loader: l, path: path.text}
-	if root := r.parse(data); root != nil && root.ShortTag() != "!!null" {
-		r.top(root, &read)
-	}
-	l.check(read.values, new(Settings), l.shared)
 	return read
 }
 
@@ -72,50 +68,47 @@ func (r fileReader) parse(data []byte) (root *yaml.Node) {
 }
 
 var (
-	yamlLine   = regexp.MustCompile(`^(?:yaml: )?line ([0-9]+): `)
+	yamlError  = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line ([0-9]+): )?(.*)$`)
 	yamlQuoted = regexp.MustCompile(`(?s)'.*'`)
 )
 
 // syntax reports an error of the YAML parser. Its quotations are left out:
 // what looks like an anchor may be somebody's key.
 func (r fileReader) syntax(err error) {
-	place, text := r.path, err.Error()
-	if found := yamlLine.FindStringSubmatch(text); found != nil {
-		place, text = r.path+":"+found[1], text[len(found[0]):]
-	}
-	text = yamlQuoted.ReplaceAllString(strings.TrimPrefix(text, "yaml: "), "'…'")
-	r.problem(place, "not YAML: "+strings.Join(strings.Fields(text), " "), "")
+	found := yamlError.FindStringSubmatch(err.Error())
+	text := strings.Join(strings.Fields(yamlQuoted.ReplaceAllString(found[2], "'…'")), " ")
+	r.problem(strings.TrimSuffix(r.path+":"+found[1], ":"), "not YAML: "+text, "")
 }
 
 // top reads the root mapping.
 func (r fileReader) top(root *yaml.Node, into *layer) {
-	lists := []string{strings.ToLower(targetList), strings.ToLower(objectiveList)}
-	for name, n := range r.pairs(root, "the file") {
-		switch name.Value {
-		case lists[0]:
-			into.targets = list[Target](r, n, name.Value, r.targets)
-		case lists[1]:
-			into.objectives = list[Objective](r, n, name.Value, r.objective)
+	for _, p := range r.pairs(root, "the file") {
+		switch name := p.name.Value; name {
+		case strings.ToLower(targetList):
+			into.targets = r.list(p, r.targets)
+		case strings.ToLower(objectiveList):
+			into.objectives = r.list(p, r.objective)
 		default:
-			r.one(name, n, into.values, r.shared, lists)
+			r.one(p, into.values, r.shared, strings.ToLower(targetList), strings.ToLower(objectiveList))
 		}
 	}
 }
 
 // list reads a list of mappings with the settings of known.
-func list[T any](r fileReader, n *yaml.Node, name string, known keys) (items []item) {
-	if n = follow(n); n.Kind != yaml.SequenceNode {
-		if n.ShortTag() != "!!null" {
-			r.problem(r.at(n), name+" is "+shape(n), "want a list")
-		}
+func (r fileReader) list(p pair, known keys) (items []item) {
+	n := follow(p.value)
+	if n.Kind != yaml.SequenceNode && n.ShortTag() != "!!null" {
+		r.problem(r.at(n), p.name.Value+" is "+shape(n), "want a list")
+	}
+	if n.Kind != yaml.SequenceNode {
 		return nil
 	}
 	for _, entry := range n.Content {
 		read := values{}
-		for name, n := range r.pairs(entry, "an entry of "+name) {
-			r.one(name, n, read, known, nil)
+		for _, p := range r.pairs(entry, "an entry of "+p.name.Value) {
+			r.one(p, read, known)
 		}
-		r.check(read, new(T), known)
+		r.check(read, known)
 		if follow(entry).Kind == yaml.MappingNode {
 			items = append(items, item{values: read, place: r.at(entry) + ": "})
 		}
@@ -123,44 +116,44 @@ func list[T any](r fileReader, n *yaml.Node, name string, known keys) (items []i
 	return items
 }
 
-// pairs yields the keys and values of a mapping, each key once.
-func (r fileReader) pairs(n *yaml.Node, what string) iter.Seq2[*yaml.Node, *yaml.Node] {
-	return func(yield func(name, n *yaml.Node) bool) {
-		m := follow(n)
-		if m.Kind != yaml.MappingNode {
-			r.problem(r.at(n), what+" is "+shape(m), "want a mapping")
-			return
-		}
-		first := map[string]int{}
-		for i := 0; i < len(m.Content); i += 2 {
-			name := m.Content[i]
-			line, twice := first[name.Value]
-			switch {
-			case name.Kind != yaml.ScalarNode:
-				r.problem(r.at(name), "a key is "+shape(name), "want a word")
-			case twice:
-				r.problem(r.at(name), fmt.Sprintf("duplicate key, first given on line %d", line), "want each key once")
-			default:
-				first[name.Value] = name.Line
-				if !yield(name, m.Content[i+1]) {
-					return
-				}
-			}
+// A pair is a key of a mapping and its value.
+type pair struct{ name, value *yaml.Node }
+
+// pairs returns the keys and values of a mapping, each key once.
+func (r fileReader) pairs(n *yaml.Node, what string) (pairs []pair) {
+	m := follow(n)
+	if m.Kind != yaml.MappingNode {
+		r.problem(r.at(n), what+" is "+shape(m), "want a mapping")
+		return nil
+	}
+	first := map[string]int{}
+	for i := 0; i < len(m.Content); i += 2 {
+		name := m.Content[i]
+		line, twice := first[name.Value]
+		switch {
+		case name.Kind != yaml.ScalarNode:
+			r.problem(r.at(name), "a key is "+shape(name), "want a word")
+		case twice:
+			r.problem(r.at(name), fmt.Sprintf("duplicate key, first given on line %d", line), "want each key once")
+		default:
+			first[name.Value] = name.Line
+			pairs = append(pairs, pair{name, m.Content[i+1]})
 		}
 	}
+	return pairs
 }
 
-// one reads the value of the key called name, which must be one of known or, elsewhere
-// in the file, of also.
-func (r fileReader) one(name, n *yaml.Node, into values, known keys, also []string) {
-	k, ok := known.find(strings.ToUpper(name.Value))
-	label := r.at(n) + ": " + name.Value
-	switch n = follow(n); {
-	case !ok || strings.ToLower(k.name) != name.Value:
-		r.unknown(name, known, also)
+// one reads the value of a key, which must be one of known or, elsewhere in the file,
+// of also.
+func (r fileReader) one(p pair, into values, known keys, also ...string) {
+	k, ok := known.find(strings.ToUpper(p.name.Value))
+	label := r.at(p.value) + ": " + p.name.Value
+	switch n := follow(p.value); {
+	case !ok || strings.ToLower(k.name) != p.name.Value:
+		r.unknownKey(p.name, known, also)
 	case n.ShortTag() == "!!null":
 	case k.field.Type == reflect.TypeFor[Headers]():
-		into[k.name] = r.headers(name, n)
+		into[k.name] = r.headers(p)
 	case n.Kind == yaml.ScalarNode:
 		into[k.name] = k.given(label, strings.TrimSpace(n.Value))
 	default:
@@ -169,43 +162,38 @@ func (r fileReader) one(name, n *yaml.Node, into values, known keys, also []stri
 	}
 }
 
-// unknown reports a key that is not known, and where it belongs if it is one of
-// another place.
-func (r fileReader) unknown(name *yaml.Node, known keys, words []string) {
-	hint := ""
-	if k, ok := r.prober.find(strings.ToUpper(name.Value)); ok {
+// unknownKey reports a key that is not known, and where it belongs if it is one of
+// another place. It quotes only what may be a key: in api_key=sk-1 the rest is a secret.
+func (r fileReader) unknownKey(name *yaml.Node, known keys, words []string) {
+	hint, word, upper := "", name.Value, strings.ToUpper(name.Value)
+	if k, ok := r.prober.find(upper); ok {
 		hint = "set " + k.Variable
-	} else if _, ok := r.target.find(strings.ToUpper(name.Value)); ok {
+	} else if _, ok := r.target.find(upper); ok {
 		hint = "it belongs to an entry of targets"
 	}
 	for _, k := range known {
 		words = append(words, strings.ToLower(k.name))
 	}
-	r.problem(r.at(name), "unknown key "+quoteKey(name.Value)+suggestion(name.Value, words), hint)
+	if start := keyStart.FindString(word); start != word {
+		word = start + "…"
+	}
+	r.problem(r.at(name), "unknown key "+quote(word)+suggestion(name.Value, words), hint)
 }
 
-// quoteKey quotes only what may be a key at the start of an unknown one: in api_key=sk-1
-// the rest is a secret.
-func quoteKey(word string) string {
-	const longest = 40
-	rest := strings.TrimLeft(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
-	if end := min(len(word)-len(rest), longest); end < len(word) {
-		word = word[:end] + "…"
-	}
-	return quote(word)
-}
+var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
 // headers reads a mapping of headers into a line each.
-func (r fileReader) headers(name, n *yaml.Node) source {
-	s := source{label: r.at(name) + ": " + name.Value}
+func (r fileReader) headers(p pair) source {
+	s := source{label: r.at(p.name) + ": " + p.name.Value}
 	found, before := Headers{}, len(r.problems)
-	for name, n := range r.pairs(n, name.Value) {
-		if n = follow(n); n.Kind != yaml.ScalarNode {
+	for _, p := range r.pairs(p.value, p.name.Value) {
+		n := follow(p.value)
+		if n.Kind != yaml.ScalarNode {
 			r.problem(r.at(n), "a header is "+shape(n), "want text")
-		} else if err := found.add(name.Value, strings.TrimSpace(n.Value)); err != nil {
-			r.problem(r.at(name), err.Error(), "want name: value")
+		} else if err := found.add(p.name.Value, strings.TrimSpace(n.Value)); err != nil {
+			r.problem(r.at(p.name), err.Error(), "want name: value")
 		}
-		s.text += name.Value + "=" + n.Value + "\n"
+		s.text += p.name.Value + "=" + n.Value + "\n"
 	}
 	if len(r.problems) > before {
 		return source{label: s.label, bad: true}

@@ -92,14 +92,10 @@ func TestProblemsOfTheTargetsFile(t *testing.T) {
 		{"a header twice", "targets:\n- url: http://a\n  headers:\n    X-A: sk\n    x-a: sk", `f.yaml:5: repeats a header; want name: value`},
 		{"a target without URL", "targets:\n- name: a", `f.yaml:2: url: not given; a target needs a URL`},
 		{"an objective without limit", "objectives:\n- {signal: ttft, goal: 0.9}", `f.yaml:2: limit: not given; ttft needs a limit, for example 2s`},
-		{
-			"a key and its file", "targets:\n- url: http://a\n  api_key: sk\n  api_key_file: key",
-			`f.yaml:4: api_key_file="key": given together with a key; want one of the two`,
-		},
-		{
-			"two targets with one name", "targets:\n- url: http://a\n- url: http://a/v1",
-			`f.yaml:3: url="http://a/v1": the name "a:80" is already taken by f.yaml:2: url="http://a"; set name`,
-		},
+		{"a key and its file", "targets:\n- url: http://a\n  api_key: sk\n  api_key_file: key",
+			`f.yaml:4: api_key_file="key": given together with a key; want one of the two`},
+		{"two targets with one name", "targets:\n- url: http://a\n- url: http://a/v1",
+			`f.yaml:3: url="http://a/v1": the name "a:80" is already taken by f.yaml:2: url="http://a"; set name`},
 		{"not YAML", "targets: [", `f.yaml:1: not YAML: did not find expected node content`},
 		{"a key that looks like an alias stays hidden", "api_key: *sk-123", `f.yaml: not YAML: unknown anchor '…' referenced`},
 		{"a key that holds its value", "api_key=sk-123: 1", `f.yaml:1: unknown key "api_key…"`},

@@ -28,7 +28,7 @@ func (l *loader) files(v values, ks keys) {
 
 // validate judges one target.
 func (l *loader) validate(t entry) {
-	if _, ok := t.values["URL"]; !ok {
+	if !t.has("URL") {
 		l.problem(t.label("URL"), "not given", "a target needs a URL")
 	}
 	if t.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout {
@@ -55,8 +55,7 @@ func (l *loader) validate(t entry) {
 	}
 }
 
-// mostTokens is the longest prompt there is.
-const mostTokens = 1_000_000
+const mostTokens = 1_000_000 // of a prompt
 
 // prompt judges what is asked. What is wrong by itself was reported already.
 func (l *loader) prompt(t entry) {
@@ -70,24 +69,16 @@ func (l *loader) prompt(t entry) {
 		{"dataset", "PROMPT", t.DatasetFile == "" && !t.values["DATASET_FILE"].bad, "given without " + t.spell("DATASET_FILE"), "want the file to ask from"},
 		{"canary", "PROMPT_TOKENS", t.PromptTokens < 80, "too few for the prompt canary", "want at least 80"},
 		{"canary", "MAX_TOKENS", t.MaxTokens < 16, "too few for the prompt canary", "want at least 16"},
-		{
-			"sessions", "SYSTEM_TOKENS", t.given("PROMPT_TOKENS") && t.SystemTokens >= t.PromptTokens,
-			fmt.Sprintf("not below the %d tokens of the prompt", t.PromptTokens), "the system prompt is a part of the first prompt",
-		},
-		{
-			"sessions", "SESSION_ROUNDS", t.given("PROMPT_TOKENS", "MAX_TOKENS") && last > mostTokens,
-			fmt.Sprintf("results in a last prompt of more than %d tokens", last), fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens),
-		},
+		{"sessions", "SYSTEM_TOKENS", t.given("PROMPT_TOKENS") && t.SystemTokens >= t.PromptTokens,
+			fmt.Sprintf("not below the %d tokens of the prompt", t.PromptTokens), "the system prompt is a part of the first prompt"},
+		{"sessions", "SESSION_ROUNDS", t.given("PROMPT_TOKENS", "MAX_TOKENS") && last > mostTokens, fmt.Sprintf("results in a last prompt of more than %d tokens", last),
+			fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens)},
 	} {
 		if t.Prompt == c.prompt && c.wrong && t.given(c.name) {
 			l.problem(t.label(c.name), c.text, c.hint)
 		}
 	}
 }
-
-// maxStem is the longest name, in characters, that has room for an address: IPv6
-// takes 39, and one stands between.
-const maxStem = maxName - 40
 
 // names reports targets that share a name, and names that are too long, or to which
 // no address can be added.
@@ -106,8 +97,8 @@ func (l *loader) names(targets []entry) {
 		}
 		if length := utf8.RuneCountInString(t.Name); length > maxName {
 			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters", maxName))
-		} else if t.EachAddress && length > maxStem {
-			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters, to which addresses are added", maxStem))
+		} else if stem := maxName - 40; t.EachAddress && length > stem { // an IPv6 address takes 39, and one stands between
+			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters, to which addresses are added", stem))
 		}
 	}
 	for _, t := range targets {

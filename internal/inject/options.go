@@ -100,10 +100,8 @@ func Configuration(o config.Options) (*config.Config, []config.Problem) {
 		return nil, []config.Problem{{Place: "the sidecar's variables", Text: err.Error(), Hint: "leave --env out"}}
 	}
 	var problems []config.Problem
-	for _, warning := range c.Warnings {
-		if variable, ok := strings.CutSuffix(warning, ": unknown variable, ignored"); ok {
-			problems = append(problems, config.Problem{Place: "--env=" + variable, Text: "unknown variable", Hint: "see docs/configuration.md"})
-		}
+	for _, variable := range c.Unknown {
+		problems = append(problems, config.Problem{Place: "--env=" + variable, Text: "unknown variable", Hint: "see docs/configuration.md"})
 	}
 	return c, problems
 }
