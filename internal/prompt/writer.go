@@ -27,8 +27,7 @@ func NewWriter(o Options) *Writer {
 	}}
 }
 
-// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not
-// change.
+// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not change.
 func (w *Writer) Prompt(round uint64) Prompt {
 	return w.write(w.author.place(round))
 }
@@ -59,8 +58,7 @@ func (w *Writer) known(shape int) (p Prompt, history []observation) {
 	}, history
 }
 
-// Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not
-// count.
+// Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count.
 func (w *Writer) Learn(s Size, tokens int) {
 	if s.ids {
 		if tokens > 0 {
@@ -90,9 +88,8 @@ func (w *Writer) change(s Size, by func(*calibration)) {
 }
 
 // Calibrate asks count for the tokens of prompts until their length is exact, or as near as it gets: for
-// sessions that of all rounds, for a book that of its first passage. A tokenizer may count otherwise than
-// usage does, so this alone confirms no length. Calibrate returns count's error, and then has learned
-// nothing wrong.
+// sessions that of all rounds, for a book that of its first passage. A tokenizer may count otherwise than usage
+// does, so this alone confirms no length. Calibrate returns count's error, and then has learned nothing wrong.
 //
 // The prompts that it has counted are never asked, so that a server which caches what it counts has nothing
 // of those that are.

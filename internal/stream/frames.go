@@ -7,12 +7,11 @@ import (
 	"io"
 )
 
-// Frames cuts a body into frames. One kind of body is a stream of server-sent events, by the
-// WHATWG standard (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two
-// tolerances: events that a server ends with a single line end are told apart
-// (see [Frames.separate]), and an event that the end of the body leaves without
-// its blank line is still returned. An event called error is returned without
-// data as well. The other kind is lines with a JSON text each (NDJSON).
+// Frames cuts a body into frames. One kind of body is a stream of server-sent events, by the WHATWG standard
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two tolerances: events that a server
+// ends with a single line end are told apart (see [Frames.separate]), and an event that the end of the body
+// leaves without its blank line is still returned. An event called error is returned without data as well. The
+// other kind is lines with a JSON text each (NDJSON).
 type Frames struct {
 	source
 	lines bool // NDJSON
@@ -30,10 +29,9 @@ type Frames struct {
 	size     int  // bytes since the last frame
 }
 
-// NewSSE reads events from body. arrivals is [BodyTracker.Arrival] or the like. ask is how many
-// bytes to ask body for at once: 1 for a chunked HTTP body of which only the last arrival is
-// known, since net/http lets a longer read wait for the rest of a chunk of which only a part
-// has arrived.
+// NewSSE reads events from body. arrivals is [BodyTracker.Arrival] or the like. ask is how many bytes to ask
+// body for at once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a
+// longer read wait for the rest of a chunk of which only a part has arrived.
 func NewSSE(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
 	return &Frames{source: newSource(body, arrivals, ask)}
 }
@@ -44,10 +42,9 @@ func NewLines(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
 	return &Frames{source: newSource(body, arrivals, ask), lines: true}
 }
 
-// Next returns the next event that has data, or the next line: [io.EOF] when the body ends
-// between them, [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the
-// body's own error. A frame is never returned together with an error, and an
-// error is returned for ever after.
+// Next returns the next event that has data, or the next line: [io.EOF] when the body ends between them,
+// [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the body's own error. A frame is never
+// returned together with an error, and an error is returned for ever after.
 func (s *Frames) Next() (Frame, error) {
 	if s.leftover {
 		s.leftover = false
@@ -171,10 +168,9 @@ func (s *Frames) field() {
 	s.line = s.line[:0]
 }
 
-// separate reports whether the complete line starts an event of its own although
-// no blank line came before: the pending data are a JSON value, or [DONE], and
-// the line brings another. Two values are never one, so such a server ends its
-// events with a single line end.
+// separate reports whether the complete line starts an event of its own although no blank line came before: the
+// pending data are a JSON value, or [DONE], and the line brings another. Two values are never one, so such a
+// server ends its events with a single line end.
 func (s *Frames) separate() bool {
 	if !s.hasData {
 		return false

@@ -2,8 +2,7 @@ package stream
 
 import "io"
 
-// A source is a body that is read in pieces, none of which is asked for before it
-// is needed.
+// A source is a body that is read in pieces, none of which is asked for before it is needed.
 type source struct {
 	body     io.Reader
 	arrivals func(end int64) Stamp // arrival of the first end bytes of the body, which have been read; end never decreases
@@ -14,8 +13,7 @@ type source struct {
 	err      error                 // why no more can be read
 }
 
-// stretch is how many bytes of a line are gathered where they are asked for one
-// by one.
+// stretch is how many bytes of a line are gathered where they are asked for one by one.
 const stretch = 512
 
 // newSource asks body for at most ask bytes at once.

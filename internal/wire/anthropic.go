@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// anthropic is the Messages API of Anthropic, which vLLM, SGLang, llama-server
-// and others serve as well. It has no ignore_eos and no minimum, so an answer may
-// end early; its frames carry many tokens each.
+// anthropic is the Messages API of Anthropic, which vLLM, SGLang, llama-server and others serve as well. It has
+// no ignore_eos and no minimum, so an answer may end early; its frames carry many tokens each.
 type anthropic struct{ common }
 
 func (anthropic) Name() string      { return "anthropic" }
@@ -68,8 +67,7 @@ func readEvent(frame []byte) (d Delta) {
 	return d
 }
 
-// addBlock adds the text of a content block, or of its growth. Signatures and
-// citations are none.
+// addBlock adds the text of a content block, or of its growth. Signatures and citations are none.
 func (d *Delta) addBlock(block []byte) {
 	d.Choice, d.Reasoning = true, textIn(member(block, "thinking"))
 	d.Text = join(textIn(member(block, "text")), textIn(member(block, "partial_json")))

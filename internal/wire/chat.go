@@ -2,8 +2,7 @@ package wire
 
 import "encoding/json"
 
-// chat is OpenAI's /v1/chat/completions, as vLLM, SGLang, TGI, llama-server and
-// most providers serve it.
+// chat is OpenAI's /v1/chat/completions, as vLLM, SGLang, TGI, llama-server and most providers serve it.
 type chat struct{ common }
 
 func (chat) Name() string               { return "openai-chat" }
@@ -11,8 +10,7 @@ func (chat) Path(a Ask) string          { return a.Server.Prefix + "/v1/chat/com
 func (chat) Fields() []Field            { return append(extensions(), FieldMaxTokens, FieldMaxCompletionTokens) }
 func (chat) Body(a Ask) ([]byte, error) { return json.Marshal(chatBody(a, chat{}.Fields())) }
 
-// chatBody is the request of a conversation. It always bounds the answer, by at least one of
-// two names.
+// chatBody is the request of a conversation. It always bounds the answer, by at least one of two names.
 func chatBody(a Ask, optional []Field) body {
 	b := openAIBody(a, optional)
 	b["messages"] = a.conversation()

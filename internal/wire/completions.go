@@ -2,9 +2,8 @@ package wire
 
 import "encoding/json"
 
-// completions is OpenAI's older /v1/completions: a prompt without a chat
-// template, so its length is the prober's own. Some servers take it as token
-// ids.
+// completions is OpenAI's older /v1/completions: a prompt without a chat template, so its length is the
+// prober's own. Some servers take it as token ids.
 type completions struct{ common }
 
 func (completions) Name() string      { return "openai-completions" }

@@ -26,17 +26,15 @@ func (e *ServerError) Error() string {
 	return "server error: " + strings.Join(parts, ": ")
 }
 
-// Overloaded reports whether the server says that it has too much to do:
-// Anthropic's overloaded_error, or TGI's error_type "overloaded". A code of 503
-// within a stream is not enough: engines give it for any failure.
+// Overloaded reports whether the server says that it has too much to do: Anthropic's overloaded_error, or TGI's
+// error_type "overloaded". A code of 503 within a stream is not enough: engines give it for any failure.
 func (e *ServerError) Overloaded() bool {
 	return e.Type == "overloaded" || e.Type == "overloaded_error"
 }
 
-// ParseError reads the error object of a frame or of a body, in every shape
-// that servers are known to send: {"error":{…}}, {"error":"text"}, with TGI's
-// error_type beside it, {"object":"error",…}, {"type":"error",…}, {"detail":…},
-// {"code":…,"message":…} and [{…}]. It returns nil if there is none.
+// ParseError reads the error object of a frame or of a body, in every shape that servers are known to send:
+// {"error":{…}}, {"error":"text"}, with TGI's error_type beside it, {"object":"error",…}, {"type":"error",…},
+// {"detail":…}, {"code":…,"message":…} and [{…}]. It returns nil if there is none.
 func ParseError(data []byte) *ServerError {
 	data = bytes.TrimSpace(data)
 	if len(data) > 0 && data[0] == '[' {
@@ -86,8 +84,7 @@ func (f errorFields) serverError() *ServerError {
 	return nil
 }
 
-// nested reads the value of an "error" key: an object, a text, or anything. class is its
-// type if it names none.
+// nested reads the value of an "error" key: an object, a text, or anything. class is its type if it names none.
 func nested(raw json.RawMessage, class string) *ServerError {
 	var f errorFields
 	if json.Unmarshal(raw, &f) != nil {
@@ -133,8 +130,7 @@ func present(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null"
 }
 
-// A text is a JSON value read as text, whether a server wrote it as a string, a
-// number or null.
+// A text is a JSON value read as text, whether a server wrote it as a string, a number or null.
 type text string
 
 // UnmarshalJSON accepts every JSON value.

@@ -54,8 +54,7 @@ func readLlama(frame []byte) (d Delta) {
 	return d
 }
 
-// llamaEnd is why the answer ended: stop_type, or a flag of its own for each reason
-// in older releases.
+// llamaEnd is why the answer ended: stop_type, or a flag of its own for each reason in older releases.
 func llamaEnd(data []byte) []byte {
 	reason := []byte("stop")
 	fields(data, func(key, value []byte) {

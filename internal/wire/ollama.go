@@ -5,9 +5,8 @@ import (
 	"encoding/json"
 )
 
-// ollama is Ollama's native /api/generate: a JSON object a line. It has no
-// ignore_eos and no minimum, so an answer may end early, and it counts tokens in
-// the last line only.
+// ollama is Ollama's native /api/generate: a JSON object a line. It has no ignore_eos and no minimum, so an
+// answer may end early, and it counts tokens in the last line only.
 type ollama struct{ common }
 
 func (ollama) Name() string    { return "ollama" }
@@ -20,8 +19,7 @@ const fieldThink Field = "think"
 // prompt that is too long, and without them Ollama would silently cut it.
 func (ollama) Fields() []Field { return []Field{FieldTemperature, FieldSeed, fieldThink} }
 
-// Body never sends num_ctx: another one than the model was loaded with loads it
-// again, for everybody.
+// Body never sends num_ctx: another one than the model was loaded with loads it again, for everybody.
 func (ollama) Body(a Ask) ([]byte, error) {
 	b := body{
 		"model": a.Model, "prompt": a.text(), "raw": true, "stream": true,

@@ -10,10 +10,9 @@ func extensions() []Field {
 	}
 }
 
-// openAIBody is the part of a request that both endpoints share: the standard keys,
-// the extensions that vLLM's family of servers knows, and the server's own. Both
-// min_tokens and ignore_eos are needed: vLLM masks the end-of-sequence token only
-// until min_tokens is reached.
+// openAIBody is the part of a request that both endpoints share: the standard keys, the extensions that vLLM's
+// family of servers knows, and the server's own. Both min_tokens and ignore_eos are needed: vLLM masks the
+// end-of-sequence token only until min_tokens is reached.
 func openAIBody(a Ask, optional []Field) body {
 	b := body{"stream": true}
 	if a.Model != "" {

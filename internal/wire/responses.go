@@ -71,8 +71,7 @@ func (d *Delta) addResponse(response, event []byte) {
 	}
 }
 
-// Tokenizer is the server type's own where there is one for conversations, else the
-// API's.
+// Tokenizer is the server type's own where there is one for conversations, else the API's.
 func (responses) Tokenizer(s Server) (Tokenizer, bool) {
 	if t, ok := s.chatTokenizer(); ok && s.Tokenize != "" {
 		return t, true

@@ -64,8 +64,7 @@ func (s Server) Claim(f Field) Claim {
 	return Always
 }
 
-// Servers returns the names of all known server types, in the order help texts
-// show them.
+// Servers returns the names of all known server types, in the order help texts show them.
 func Servers() []string {
 	var names []string
 	for _, s := range servers {

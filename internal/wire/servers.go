@@ -5,9 +5,8 @@ import "slices"
 // standardOnly are the extensions to OpenAI's API, for servers without them.
 var standardOnly = []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority}
 
-// What is known of each server type, by what it is told from the others, and where
-// that was read. Recognition takes the first that fits, so a router before vLLM comes
-// before vLLM. The list is only read.
+// What is known of each server type, by what it is told from the others, and where that was read. Recognition
+// takes the first that fits, so a router before vLLM comes before vLLM. The list is only read.
 //
 // A field that a type merely ignores is omitted as well: then a captured request shows
 // what the server was asked, and what it can enforce.

@@ -2,9 +2,8 @@ package wire
 
 import "encoding/json"
 
-// sglang is SGLang's native /generate. Every frame repeats the whole answer so
-// far, unless the server runs with --incremental-streaming-output, and counts
-// its tokens.
+// sglang is SGLang's native /generate. Every frame repeats the whole answer so far, unless the server runs with
+// --incremental-streaming-output, and counts its tokens.
 type sglang struct{ common }
 
 func (sglang) Name() string    { return "sglang" }

@@ -2,9 +2,8 @@ package wire
 
 import "encoding/json"
 
-// tgi is Hugging Face TGI's native /generate_stream. It has no ignore_eos and
-// no minimum, so an answer may end early; every frame is exactly one token, and
-// the last frame carries its own token beside the final counts.
+// tgi is Hugging Face TGI's native /generate_stream. It has no ignore_eos and no minimum, so an answer may end
+// early; every frame is exactly one token, and the last frame carries its own token beside the final counts.
 type tgi struct{ common }
 
 func (tgi) Name() string    { return "tgi" }

@@ -5,14 +5,12 @@ import (
 	"net/url"
 )
 
-// triton is the generate extension of NVIDIA's Triton Inference Server. One
-// request serves the models of TensorRT-LLM and the vLLM backend: of what lies in
-// "parameters", Triton hands the names that the model has as inputs over as
-// tensors, and all others as parameters of the request, which the vLLM backend
-// takes for sampling parameters and TensorRT-LLM leaves alone
+// triton is the generate extension of NVIDIA's Triton Inference Server. One request serves the models of
+// TensorRT-LLM and the vLLM backend: of what lies in "parameters", Triton hands the names that the model has as
+// inputs over as tensors, and all others as parameters of the request, which the vLLM backend takes for
+// sampling parameters and TensorRT-LLM leaves alone
 // (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md).
-// TensorRT-LLM's end_id is not sent: the vLLM backend takes no sampling parameter
-// that vLLM does not know.
+// TensorRT-LLM's end_id is not sent: the vLLM backend takes no sampling parameter that vLLM does not know.
 type triton struct{ common }
 
 func (triton) Name() string { return "triton" }
@@ -69,8 +67,7 @@ func readTriton(frame []byte) (d Delta) {
 	return d
 }
 
-// scalar is a tensor's value: a tensor of one element is that element, or a list
-// of it.
+// scalar is a tensor's value: a tensor of one element is that element, or a list of it.
 func scalar(value []byte) []byte {
 	if len(value) > 0 && value[0] == '[' {
 		return first(value)

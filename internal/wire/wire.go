@@ -1,6 +1,5 @@
-// Package wire knows the APIs of inference servers for a streamed completion: the
-// request body that asks for one, and what each frame of the answer says. It is
-// a pure codec: no clock, no network, no configuration.
+// Package wire knows the APIs of inference servers for a streamed completion: the request body that asks for
+// one, and what each frame of the answer says. It is a pure codec: no clock, no network, no configuration.
 package wire
 
 import (
@@ -10,13 +9,11 @@ import (
 	"strings"
 )
 
-// ErrMalformed is wrapped by every error that [Dialect.Decode] returns: the
-// frame is not what the dialect's servers send. No error repeats a frame, which may
-// be a part of an answer.
+// ErrMalformed is wrapped by every error that [Dialect.Decode] returns: the frame is not what the dialect's
+// servers send. No error repeats a frame, which may be a part of an answer.
 var ErrMalformed = errors.New("malformed frame")
 
-// A Delta is what one frame said. Its texts lie in the frame's data, and are
-// valid as long as that is.
+// A Delta is what one frame said. Its texts lie in the frame's data, and are valid as long as that is.
 type Delta struct {
 	Choice    bool         // the frame carries a choice, so usage growth is evidence of a token
 	Role      bool         // the frame tells a role and no text: it is no token, whatever it counts
@@ -98,10 +95,9 @@ func Lookup(name string) (Dialect, error) {
 	return nil, fmt.Errorf("unknown API %q: want one of %s", name, strings.Join(known, ", "))
 }
 
-// URL joins a base URL, as users give it to clients, and a path of a dialect. A base
-// that has a path is used as it is, as OpenAI's clients use it: "/v1beta/openai" is
-// followed by "/chat/completions". Only a base without a path, or with nothing but
-// KServe's "/openai", may lack "/v1". Anthropic's clients add it to every base.
+// URL joins a base URL, as users give it to clients, and a path of a dialect. A base that has a path is used as
+// it is, as OpenAI's clients use it: "/v1beta/openai" is followed by "/chat/completions". Only a base without a
+// path, or with nothing but KServe's "/openai", may lack "/v1". Anthropic's clients add it to every base.
 func URL(base, path string) string {
 	root := strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1")
 	deployment, onDeployment := strings.CutPrefix(path, openAIPrefix+"/deployments/")
