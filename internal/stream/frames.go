@@ -13,8 +13,17 @@ import (
 // leaves without its blank line is still returned. An event called error is returned without data as well. The
 // other kind is lines with a JSON text each (NDJSON).
 type Frames struct {
-	source
 	lines bool // NDJSON
+
+	// The body is read in pieces, and no piece is asked for before it is needed.
+	body     io.Reader
+	arrivals func(end int64) Stamp // arrival of the first end bytes of the body, which have been read; end never decreases
+	ask      int                   // bytes to ask for at once
+	in       []byte                // read, not yet consumed
+	buf      []byte                // where in lies
+	total    int64                 // bytes read so far
+	later    error                 // came with the last bytes: why no more can be read
+	err      error                 // why there are no more frames
 
 	line    []byte // of the line being read
 	afterCR bool   // a LF that comes next belongs to the line end before it
@@ -29,17 +38,22 @@ type Frames struct {
 	size     int  // bytes since the last frame
 }
 
+// stretch is how many bytes of a line are gathered where they are asked for one by one.
+const stretch = 512
+
 // NewSSE reads events from body. arrivals is [BodyTracker.Arrival] or the like. ask is how many bytes to ask
 // body for at once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a
 // longer read wait for the rest of a chunk of which only a part has arrived.
 func NewSSE(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
-	return &Frames{source: newSource(body, arrivals, ask)}
+	return &Frames{body: body, arrivals: arrivals, ask: ask, buf: make([]byte, max(ask, stretch))}
 }
 
 // NewLines reads lines from body, and drops blank ones and white space around the others. arrivals
 // and ask are those of [NewSSE].
 func NewLines(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
-	return &Frames{source: newSource(body, arrivals, ask), lines: true}
+	s := NewSSE(body, arrivals, ask)
+	s.lines = true
+	return s
 }
 
 // Next returns the next event that has data, or the next line: [io.EOF] when the body ends between them,
@@ -62,6 +76,25 @@ func (s *Frames) Next() (Frame, error) {
 		return f, nil
 	}
 	return Frame{}, s.err
+}
+
+// stamp is the arrival of what was consumed so far.
+func (s *Frames) stamp() Stamp { return s.arrivals(s.total - int64(len(s.in))) }
+
+// fill asks the body for more bytes. Where they are asked for one by one, it gives all up to the end of a line,
+// before which none is of use.
+func (s *Frames) fill() {
+	s.stamp() // so that arrivals are forgotten also where nothing is a frame
+	n := 0
+	for s.later == nil && (n == 0 || s.ask == 1 && n < len(s.buf) && s.buf[n-1] != '\n' && s.buf[n-1] != '\r') {
+		var more int
+		more, s.later = s.body.Read(s.buf[n:min(n+s.ask, len(s.buf))])
+		n += more
+	}
+	s.total += int64(n)
+	if s.in = s.buf[:n]; n == 0 {
+		s.err = s.later
+	}
 }
 
 // scan consumes bytes that were read until a frame is complete.
