@@ -21,10 +21,10 @@ type Server struct {
 	Keys  map[Field]string // its own names for some fields
 	Extra map[string]any   // fields of its own that each request has
 
-	Tokenize string // its tokenizer route: see [tokenizers]
-	IDs      bool   // /v1/completions takes token ids
-	Cached   Claim  // whether it tells how many tokens came from its cache; empty: unknown
-	Session  string // header by which its router keeps a session on one replica
+	Tokenize *tokenizers // its tokenizer routes; nil: asked as vLLM is
+	IDs      bool        // /v1/completions takes token ids
+	Cached   Claim       // whether it tells how many tokens came from its cache; empty: unknown
+	Session  string      // header by which its router keeps a session on one replica
 
 	List    ModelList // where it lists its models, if not (only) at [ModelsPath]
 	Version string    // path that tells its version; empty: none
