@@ -88,7 +88,6 @@ type Prompt struct {
 	Calibrated, Confirmed bool
 }
 
-// words counts the words of a prompt, or its ids.
 func (p Prompt) words() int {
 	n := fields(p.Text) + len(p.IDs)
 	for _, turn := range p.Turns {
@@ -116,7 +115,6 @@ type author interface {
 	write(shape int, nonce uint64, history []observation) Prompt
 }
 
-// newAuthor returns the author of a workload.
 func newAuthor(o Options) author {
 	switch o.Workload {
 	case Sessions:

@@ -74,7 +74,6 @@ func (s sessions) write(_ int, nonce uint64, history []observation) Prompt {
 	}
 }
 
-// question is the user's text in a round.
 func (s sessions) question(round int, nonce uint64, of size, tail string) string {
 	seed := s.Seed + uint64(round)*0x9e3779b97f4a7c15 // another order in each round
 	return compose(piece{text: head}, piece{order: shuffled(of.words, seed, nonce)}, piece{pads: of.pads}, piece{text: tail})

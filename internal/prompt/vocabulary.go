@@ -42,7 +42,6 @@ func (w *Writer) UseIDs(head, all []int) bool {
 	return true
 }
 
-// writeIDs writes a prompt as ids.
 func (w *Writer) writeIDs(v ids, nonce uint64) Prompt {
 	n, seed := w.options.Tokens, w.options.Seed
 	p := Prompt{

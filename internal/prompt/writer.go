@@ -120,7 +120,6 @@ func (w *Writer) CalibrateRound(round uint64, count func(Prompt) (int, error)) e
 // trial is the nonce of prompts that are only counted.
 const trial = ^uint64(0)
 
-// calibrate counts prompts of one shape.
 func (w *Writer) calibrate(shape int, count func(Prompt) (int, error)) error {
 	for range 2 * (attempts + padTries) { // answers that come in meanwhile may make it begin anew
 		p := w.write(shape, trial)

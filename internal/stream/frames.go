@@ -142,7 +142,6 @@ func (s *Frames) lineEnd() int {
 	return lf
 }
 
-// append adds bytes to the line being read.
 func (s *Frames) append(b []byte) {
 	s.size += len(b)
 	if s.size > MaxFrame {
@@ -153,7 +152,6 @@ func (s *Frames) append(b []byte) {
 	s.line = append(s.line, b...)
 }
 
-// endLine looks at a complete line.
 func (s *Frames) endLine() (Frame, bool) {
 	if s.lines {
 		s.out, s.line, s.size = s.line, s.out[:0], 0
@@ -213,26 +211,21 @@ func (s *Frames) separate() bool {
 	return isData && len(value) > 0 && (value[0] == '{' || value[0] == '[') && complete(s.data)
 }
 
-// complete reports whether data is a JSON object or list, or [DONE].
+// complete reports whether data is a JSON object or list, or [DONE]; structured, whether it starts as one.
 func complete(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	return string(data) == "[DONE]" || structured(data) && json.Valid(data)
 }
 
-// structured reports whether data starts as a JSON object or list does.
 func structured(data []byte) bool {
 	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
 }
 
 // dispatch returns the pending event, if it has data, and starts the next.
 func (s *Frames) dispatch(stamp Stamp) (Frame, bool) {
-	f := Frame{Stamp: stamp}
-	if len(s.event) > 0 {
-		f.Event = string(s.event)
-	}
-	ok := s.hasData || string(s.event) == "error"
+	f := Frame{Event: string(s.event), Data: s.data, Stamp: stamp}
+	ok := s.hasData || f.Event == "error"
 	s.out, s.data = s.data, s.out[:0]
-	f.Data = s.out
 	s.event, s.hasData, s.size = s.event[:0], false, len(s.line)
 	return f, ok
 }

@@ -75,7 +75,6 @@ const (
 // A body is a request in the making. Keys with a dot lie in an inner object: "stream_options.include_usage".
 type body map[string]any
 
-// set puts value under key.
 func (b body) set(key string, value any) {
 	outer, inner, nested := strings.Cut(key, ".")
 	if !nested {

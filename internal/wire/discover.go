@@ -105,14 +105,10 @@ func parseInfo(reply []byte) (models []Model, ok bool) {
 // Rejected returns the fields of a request of d that a reply of 400 or 422 names, without those in omitted: the
 // server does not know them, and may answer a request without them.
 func Rejected(d Dialect, reply []byte, omitted []Field) []Field {
-	var named []Field
 	text := complaint(string(reply))
-	asked := Ask{Omit: omitted}
-	for _, f := range d.Fields() {
-		if !asked.Omits(f) && names(text, f) {
-			named = append(named, f)
-		}
-	}
+	named := slices.DeleteFunc(slices.Clone(d.Fields()), func(f Field) bool {
+		return slices.Contains(omitted, f) || !names(text, f)
+	})
 	if slices.Contains(named, FieldContinuousUsage) { // it lies in stream_options: the complaint gives the path
 		named = slices.DeleteFunc(named, func(f Field) bool { return f == FieldStreamOptions })
 	}

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -64,7 +66,6 @@ type errorFields struct {
 	Choices   json.RawMessage `json:"choices"`
 }
 
-// itself is the object as an error.
 func (f errorFields) itself() *ServerError {
 	return &ServerError{Type: string(f.Type), Code: string(cmp.Or(f.Code, f.Status)), Message: cut(string(f.Message))}
 }
@@ -167,4 +168,22 @@ func cut(s string) string {
 		end--
 	}
 	return fmt.Sprintf("%s%s(%d bytes)", clean[:end], Cut, len(s))
+}
+
+// tooLong is how servers refuse what does not fit their context, and the number that follows: vLLM, SGLang,
+// OpenAI, Ollama; llama-cpp-python, LiteLLM; llama-server; Anthropic ("210000 tokens > 200000 maximum").
+var tooLong = regexp.MustCompile(`(?i)(?:context[ _]length|max_model_len|maximum model length|context[ _]?window|` +
+	`context[ _]size|n_ctx|prompt is too long[^>]*>)[ :="'\\(isof]*(\d{1,3}(?:,\d{3})+\b|\d+)?|prompt is too long`)
+
+// TooLong reports whether a reply refuses a request because prompt and answer do not fit the server's context.
+// context is its length in tokens, 0 if the reply does not tell.
+func TooLong(reply []byte) (context int, ok bool) {
+	for _, match := range tooLong.FindAllSubmatch(reply, -1) {
+		ok = true
+		n, err := strconv.Atoi(strings.ReplaceAll(string(match[1]), ",", ""))
+		if err == nil && n <= maxCount {
+			context = max(context, n)
+		}
+	}
+	return context, ok
 }

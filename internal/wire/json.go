@@ -22,7 +22,6 @@ func fields(data []byte, f func(key, value []byte)) {
 	}
 }
 
-// elements calls f with each element of a list; anything else has none.
 func elements(data []byte, f func(value []byte)) {
 	if len(data) == 0 || data[0] != '[' {
 		return
@@ -141,5 +140,4 @@ func member(object []byte, name string) []byte {
 	return found
 }
 
-// detail is the count of that name in an object.
 func detail(object []byte, name string) Count { return countIn(member(object, name)) }

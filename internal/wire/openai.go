@@ -96,7 +96,6 @@ func readChunk(frame []byte) (d Delta) {
 	return d
 }
 
-// addChoice adds what one choice says.
 func (d *Delta) addChoice(choice []byte) {
 	d.Choice = true
 	role := false
@@ -158,7 +157,6 @@ func (d *Delta) addMessage(message []byte) {
 	d.Reasoning = join(d.Reasoning, flat)
 }
 
-// addCall adds the name and the arguments of a function call.
 func (d *Delta) addCall(function []byte) {
 	fields(function, func(key, value []byte) {
 		if string(key) == "name" || string(key) == "arguments" {

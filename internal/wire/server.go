@@ -130,7 +130,6 @@ func recognize(found func(m mark) bool) (s Server, ok bool) {
 	return servers[i], true
 }
 
-// on reports whether a server bears the mark.
 func (m mark) on(e Evidence) bool {
 	switch {
 	case m.refused && !e.Refused:
@@ -164,5 +163,4 @@ func (e Evidence) entry(key string) []byte {
 	return value
 }
 
-// owned reports whether the owner of the first model is that one.
 func (e Evidence) owned(owner string) bool { return string(textIn(e.entry("owned_by"))) == owner }
