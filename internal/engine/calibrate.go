@@ -169,11 +169,7 @@ func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	vocabulary, ok := prompt.NewVocabulary(head.IDs, all.IDs)
-	if ok {
-		j.writer.UseIDs(vocabulary)
-	}
-	return ok, nil
+	return j.writer.UseIDs(head.IDs, all.IDs), nil
 }
 
 // calibrations is how often a prompt is asked in vain until its length is exact.

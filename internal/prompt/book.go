@@ -76,7 +76,7 @@ func (b book) write(shape int, nonce uint64, history []observation) Prompt {
 		piece{text: head}, piece{order: shuffled(lead, b.Seed, nonce)},
 		piece{text: "\n\n"}, piece{text: firstWords(b.Book[b.Passages[shape]:], s.words)},
 		piece{pads: s.pads}, piece{text: tailFor(b.Tokens)})
-	return Prompt{Text: text, Salt: salt(b.Seed, nonce), Fresh: unshared(fields(text) - 1)}
+	return Prompt{Text: text, Salt: salt(b.Seed, nonce)}
 }
 
 // firstWords is a text up to the end of its word n, or all of it.

@@ -3,6 +3,7 @@ package prompt
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -36,26 +37,19 @@ func (c canary) write(_ int, nonce uint64, history []observation) Prompt {
 	for i, at := range rand.New(rand.NewPCG(^c.Seed, nonce)).Perm(min(len(order), candidates))[:codeWords] {
 		code[i] = byte(at)
 	}
-	order = without(order, code)
+	missing := slices.Clone(code) // each is taken out of the other words once
+	order = slices.DeleteFunc(order, func(at byte) bool {
+		i := slices.Index(missing, at)
+		if i >= 0 {
+			missing = slices.Delete(missing, i, i+1)
+		}
+		return i >= 0
+	})
 	at := int(math.Round(c.Depth * float64(len(order))))
 	text := compose(
 		piece{text: head}, piece{order: order[:at]},
 		piece{text: codeStart}, piece{order: code}, piece{text: codeEnd},
 		piece{order: order[at:]}, piece{pads: s.pads}, piece{text: canaryTail})
 	expect := strings.TrimPrefix(compose(piece{order: code}), " ")
-	return Prompt{Text: text, Expect: expect, Salt: salt(c.Seed, nonce), Fresh: unshared(fields(text) - 1)}
-}
-
-// without removes each of some words from order, once. It changes order.
-func without(order, some []byte) []byte {
-	kept := order[:0]
-	missing := string(some)
-	for _, at := range order {
-		if i := strings.IndexByte(missing, at); i >= 0 {
-			missing = missing[:i] + missing[i+1:]
-			continue
-		}
-		kept = append(kept, at)
-	}
-	return kept
+	return Prompt{Text: text, Expect: expect, Salt: salt(c.Seed, nonce)}
 }

@@ -90,7 +90,6 @@ func parseEntry(data []byte) (Entry, error) {
 	return Entry{Text: *text}, nil
 }
 
-// conversation is the entry of messages.
 func (l line) conversation() (Entry, error) {
 	var turns []wire.Turn
 	for i, m := range l.Messages {

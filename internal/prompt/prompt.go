@@ -88,7 +88,6 @@ type Prompt struct {
 	Calibrated, Confirmed bool
 }
 
-// words counts the words of a prompt, or its ids.
 func (p Prompt) words() int {
 	n := fields(p.Text) + len(p.IDs)
 	for _, turn := range p.Turns {
@@ -112,11 +111,10 @@ type author interface {
 	// begin returns what the calibration of a shape starts from.
 	begin(shape int, others *calibrations) terms
 	// write writes a prompt. History is the size of the shape, after those of the shapes before it where
-	// they are part of its prompt. Words may be 0: they are counted then.
+	// they are part of its prompt. Words and Fresh are left to the writer.
 	write(shape int, nonce uint64, history []observation) Prompt
 }
 
-// newAuthor returns the author of a workload.
 func newAuthor(o Options) author {
 	switch o.Workload {
 	case Sessions:
@@ -145,13 +143,11 @@ func (l list) place(round uint64) (shape int, nonce uint64) { return 0, round }
 func (l list) begin(int, *calibrations) terms { return plainTerms(l.Tokens) }
 
 func (l list) write(_ int, nonce uint64, history []observation) Prompt {
-	s, tail := history[0].size, tailFor(l.Tokens)
-	behind := s.words + s.pads + fields(tail)
-	p := Prompt{Words: fields(head) + behind, Salt: salt(l.Seed, nonce), Fresh: unshared(behind)}
+	s, p := history[0].size, Prompt{Salt: salt(l.Seed, nonce)}
 	if l.Workload == Warm {
-		p.Salt, p.Fresh, nonce = "", 0, 0
+		p.Salt, nonce = "", 0
 	}
-	p.Text = compose(piece{text: head}, piece{order: shuffled(s.words, l.Seed, nonce)}, piece{pads: s.pads}, piece{text: tail})
+	p.Text = compose(piece{text: head}, piece{order: shuffled(s.words, l.Seed, nonce)}, piece{pads: s.pads}, piece{text: tailFor(l.Tokens)})
 	return p
 }
 

@@ -15,9 +15,8 @@ const QuestionTokens = 64
 // answer and question in turn. A round's prompt strictly extends the one before it, so that a prefix cache
 // can serve all but the newest two turns; only calibration changes earlier rounds.
 //
-// The answers in the history are made up here, numbers in words: members of a group must get the same
-// prompt, whatever each of them answered. A server therefore has the questions in its cache and not the
-// answers.
+// The answers in the history are made up here, numbers in words: members of a group must get the same prompt,
+// whatever each of them answered. A server therefore has the questions in its cache and not the answers.
 type sessions struct{ Options }
 
 // place returns the round and the user of a slot. Slot n belongs to seat n mod Users. A user who asked all
@@ -75,7 +74,6 @@ func (s sessions) write(_ int, nonce uint64, history []observation) Prompt {
 	}
 }
 
-// question is the user's text in a round.
 func (s sessions) question(round int, nonce uint64, of size, tail string) string {
 	seed := s.Seed + uint64(round)*0x9e3779b97f4a7c15 // another order in each round
 	return compose(piece{text: head}, piece{order: shuffled(of.words, seed, nonce)}, piece{pads: of.pads}, piece{text: tail})

@@ -15,16 +15,12 @@ func encode(text string) []int {
 	return ids
 }
 
-func vocabulary(t *testing.T) Vocabulary {
-	t.Helper()
-	v, ok := NewVocabulary(encode(VocabularyHead()), encode(VocabularyText()))
-	if !ok {
-		t.Fatal("no vocabulary")
-	}
-	return v
+// useIDs makes prompts token ids, where the workload can have them.
+func useIDs(w *Writer) bool {
+	return w.UseIDs(encode(VocabularyHead()), encode(VocabularyText()))
 }
 
-func TestNewVocabulary(t *testing.T) {
+func TestVocabulary(t *testing.T) {
 	head, all := encode(VocabularyHead()), encode(VocabularyText())
 	changed := func(at, id int) []int {
 		c := slices.Clone(all)
@@ -45,7 +41,8 @@ func TestNewVocabulary(t *testing.T) {
 		{"two words of one id", head, changed(50, all[60]), false},
 		{"nothing", nil, nil, false},
 	} {
-		if _, ok := NewVocabulary(test.head, test.all); ok != test.want {
+		w := NewWriter(Options{Workload: Cold, Tokens: 300})
+		if ok := w.UseIDs(test.head, test.all); ok != test.want {
 			t.Errorf("%s: got %t", test.name, ok)
 		}
 	}
@@ -55,7 +52,7 @@ func TestIDsAreExactByConstruction(t *testing.T) {
 	for _, workload := range []Workload{Cold, Warm} {
 		for _, tokens := range []int{80, 1000, 21000, 128000} {
 			w := NewWriter(Options{Workload: workload, Tokens: tokens, Seed: 3})
-			w.UseIDs(vocabulary(t))
+			useIDs(w)
 			p, other := w.Prompt(1), w.Prompt(2)
 			if len(p.IDs) != tokens || p.Text != "" || p.Tokens != tokens || p.Asked != tokens || p.Words != tokens || !p.Calibrated || p.Confirmed {
 				t.Errorf("%s: %d ids, said %d (calibrated: %t, confirmed: %t)", workload, len(p.IDs), p.Tokens, p.Calibrated, p.Confirmed)
@@ -78,7 +75,7 @@ func TestIDsAreExactByConstruction(t *testing.T) {
 func TestIDsAreTheWordsOfTheText(t *testing.T) {
 	w := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3})
 	head := len(encode(VocabularyHead()))
-	w.UseIDs(vocabulary(t))
+	useIDs(w)
 	got := w.Prompt(7).IDs[head:]
 	text := list{w.options}.write(0, 7, []observation{{size: size{words: len(got)}}}).Text
 	if want := encode(text)[head : head+len(got)]; !slices.Equal(got, want) {
@@ -104,7 +101,7 @@ func TestIDsThatAreCountedOtherwiseBecomeText(t *testing.T) {
 		{"refused twice after it was right", []func(*Writer, Prompt){right, refuse, refuse}, false},
 	} {
 		w := NewWriter(Options{Workload: Cold, Tokens: 300})
-		w.UseIDs(vocabulary(t))
+		useIDs(w)
 		for round, say := range test.say {
 			say(w, w.Prompt(uint64(round)))
 		}
@@ -117,7 +114,7 @@ func TestIDsThatAreCountedOtherwiseBecomeText(t *testing.T) {
 func TestOtherWorkloadsIgnoreIDs(t *testing.T) {
 	for _, o := range append(written(t, 300), Options{Workload: Cold, Tokens: 1}) {
 		w := NewWriter(o)
-		w.UseIDs(vocabulary(t))
+		useIDs(w)
 		if p, want := w.Prompt(1), (o.Workload == Cold || o.Workload == Warm) && o.Tokens > 1; (p.IDs != nil) != want {
 			t.Errorf("%s, %d tokens: %d ids", o.Workload, o.Tokens, len(p.IDs))
 		}

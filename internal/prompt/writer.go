@@ -16,7 +16,7 @@ type Writer struct {
 
 	mu           sync.Mutex // guards all below
 	calibrations *calibrations
-	ids          *ids // nil: prompts are text
+	ids          ids
 }
 
 // NewWriter returns a writer of prompts. Options must have been validated.
@@ -27,28 +27,27 @@ func NewWriter(o Options) *Writer {
 	}}
 }
 
-// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not
-// change.
+// Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not change.
 func (w *Writer) Prompt(round uint64) Prompt {
 	return w.write(w.author.place(round))
 }
 
 func (w *Writer) write(shape int, nonce uint64) Prompt {
-	if p, ok := w.writeIDs(nonce); ok {
-		return p
+	known, history, ids := w.known(shape)
+	if ids.words != nil {
+		return w.writeIDs(ids, nonce)
 	}
-	known, history := w.known(shape)
 	p := w.author.write(shape, nonce, history)
-	if p.Words == 0 {
-		p.Words = p.words()
+	if p.Words = p.words(); p.Salt != "" && p.Session == "" {
+		p.Fresh = unshared(p.Words - fields(head))
 	}
 	p.Asked, p.Size = known.Asked, known.Size
 	p.Tokens, p.Calibrated, p.Confirmed = known.Tokens, known.Calibrated, known.Confirmed
 	return p
 }
 
-// known is a prompt of a shape but for its text, and the sizes to write that with.
-func (w *Writer) known(shape int) (p Prompt, history []observation) {
+// known is a prompt of a shape but for its text, and the sizes or the ids to write that with.
+func (w *Writer) known(shape int) (p Prompt, history []observation, ids ids) {
 	w.mu.Lock()
 	defer w.mu.Unlock() // after a panic, too: who recovers from it writes the next prompt
 	c := w.calibrations.at(shape)
@@ -56,11 +55,10 @@ func (w *Writer) known(shape int) (p Prompt, history []observation) {
 	return Prompt{
 		Asked: c.want, Size: Size{shape: shape, version: c.version, size: history[len(history)-1].size},
 		Tokens: c.tokens(), Calibrated: calibrated, Confirmed: calibrated && (c.truncated || c.confirmed),
-	}, history
+	}, history, w.ids
 }
 
-// Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not
-// count.
+// Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count.
 func (w *Writer) Learn(s Size, tokens int) {
 	if s.ids {
 		if tokens > 0 {
@@ -90,23 +88,26 @@ func (w *Writer) change(s Size, by func(*calibration)) {
 }
 
 // Calibrate asks count for the tokens of prompts until their length is exact, or as near as it gets: for
-// sessions that of all rounds, for a book that of its first passage. A tokenizer may count otherwise than
-// usage does, so this alone confirms no length. Calibrate returns count's error, and then has learned
-// nothing wrong.
+// sessions that of all rounds, for a book that of its first passage. A tokenizer may count otherwise than usage
+// does, so this alone confirms no length. Calibrate returns count's error, and then has learned nothing wrong.
 //
 // The prompts that it has counted are never asked, so that a server which caches what it counts has nothing
 // of those that are.
 func (w *Writer) Calibrate(count func(Prompt) (int, error)) error {
-	shapes := 1
-	if w.options.Workload == Sessions {
-		shapes = w.options.Rounds
-	}
-	for shape := range shapes {
+	for shape := range w.shapes() {
 		if err := w.calibrate(shape, count); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// shapes is how many shapes are calibrated in advance.
+func (w *Writer) shapes() int {
+	if w.options.Workload == Sessions {
+		return w.options.Rounds
+	}
+	return 1
 }
 
 // CalibrateRound is [Writer.Calibrate] for the prompt of one round, as a book needs it before each passage.
@@ -119,7 +120,6 @@ func (w *Writer) CalibrateRound(round uint64, count func(Prompt) (int, error)) e
 // trial is the nonce of prompts that are only counted.
 const trial = ^uint64(0)
 
-// calibrate counts prompts of one shape.
 func (w *Writer) calibrate(shape int, count func(Prompt) (int, error)) error {
 	for range 2 * (attempts + padTries) { // answers that come in meanwhile may make it begin anew
 		p := w.write(shape, trial)
@@ -143,12 +143,8 @@ func (w *Writer) calibrate(shape int, count func(Prompt) (int, error)) error {
 func (w *Writer) Off() (tokens int, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ids != nil {
+	if w.ids.words != nil {
 		return 0, true
 	}
-	shapes := 1
-	if w.options.Workload == Sessions {
-		shapes = w.options.Rounds
-	}
-	return w.calibrations.off(shapes)
+	return w.calibrations.off(w.shapes())
 }

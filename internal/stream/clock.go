@@ -75,8 +75,7 @@ func (c *clock) believe(now, ahead, kernel time.Duration) (at time.Duration, ok 
 	return c.last, true
 }
 
-// update takes a reading of the two clocks, and detects whether the wall clock was set
-// since the last.
+// update takes a reading of the two clocks, and detects whether the wall clock was set since the last.
 func (c *clock) update(now, ahead time.Duration) {
 	if ahead < c.ahead-tolerance { // it was set back, or the reading is bad
 		ahead = max(ahead, c.again())

@@ -81,8 +81,7 @@ func (c *Conn) stamp(s Stamp, full bool) {
 	}
 }
 
-// Last is the arrival of the bytes that Read returned last: the zero Stamp before
-// the first.
+// Last is the arrival of the bytes that Read returned last: the zero Stamp before the first.
 func (c *Conn) Last() Stamp {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,15 +7,23 @@ import (
 	"io"
 )
 
-// Frames cuts a body into frames. One kind of body is a stream of server-sent events, by the
-// WHATWG standard (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two
-// tolerances: events that a server ends with a single line end are told apart
-// (see [Frames.separate]), and an event that the end of the body leaves without
-// its blank line is still returned. An event called error is returned without
-// data as well. The other kind is lines with a JSON text each (NDJSON).
+// Frames cuts a body into frames. One kind of body is a stream of server-sent events, by the WHATWG standard
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two tolerances: events that a server
+// ends with a single line end are told apart (see [Frames.separate]), and an event that the end of the body
+// leaves without its blank line is still returned. An event called error is returned without data as well. The
+// other kind is lines with a JSON text each (NDJSON).
 type Frames struct {
-	source
 	lines bool // NDJSON
+
+	// The body is read in pieces, and no piece is asked for before it is needed.
+	body     io.Reader
+	arrivals func(end int64) Stamp // arrival of the first end bytes of the body, which have been read; end never decreases
+	ask      int                   // bytes to ask for at once
+	in       []byte                // read, not yet consumed
+	buf      []byte                // where in lies
+	total    int64                 // bytes read so far
+	later    error                 // came with the last bytes: why no more can be read
+	err      error                 // why there are no more frames
 
 	line    []byte // of the line being read
 	afterCR bool   // a LF that comes next belongs to the line end before it
@@ -30,24 +38,27 @@ type Frames struct {
 	size     int  // bytes since the last frame
 }
 
-// NewSSE reads events from body. arrivals is [BodyTracker.Arrival] or the like. ask is how many
-// bytes to ask body for at once: 1 for a chunked HTTP body of which only the last arrival is
-// known, since net/http lets a longer read wait for the rest of a chunk of which only a part
-// has arrived.
+// stretch is how many bytes of a line are gathered where they are asked for one by one.
+const stretch = 512
+
+// NewSSE reads events from body. arrivals is [BodyTracker.Arrival] or the like. ask is how many bytes to ask
+// body for at once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a
+// longer read wait for the rest of a chunk of which only a part has arrived.
 func NewSSE(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
-	return &Frames{source: newSource(body, arrivals, ask)}
+	return &Frames{body: body, arrivals: arrivals, ask: ask, buf: make([]byte, max(ask, stretch))}
 }
 
 // NewLines reads lines from body, and drops blank ones and white space around the others. arrivals
 // and ask are those of [NewSSE].
 func NewLines(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
-	return &Frames{source: newSource(body, arrivals, ask), lines: true}
+	s := NewSSE(body, arrivals, ask)
+	s.lines = true
+	return s
 }
 
-// Next returns the next event that has data, or the next line: [io.EOF] when the body ends
-// between them, [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the
-// body's own error. A frame is never returned together with an error, and an
-// error is returned for ever after.
+// Next returns the next event that has data, or the next line: [io.EOF] when the body ends between them,
+// [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the body's own error. A frame is never
+// returned together with an error, and an error is returned for ever after.
 func (s *Frames) Next() (Frame, error) {
 	if s.leftover {
 		s.leftover = false
@@ -65,6 +76,25 @@ func (s *Frames) Next() (Frame, error) {
 		return f, nil
 	}
 	return Frame{}, s.err
+}
+
+// stamp is the arrival of what was consumed so far.
+func (s *Frames) stamp() Stamp { return s.arrivals(s.total - int64(len(s.in))) }
+
+// fill asks the body for more bytes. Where they are asked for one by one, it gives all up to the end of a line,
+// before which none is of use.
+func (s *Frames) fill() {
+	s.stamp() // so that arrivals are forgotten also where nothing is a frame
+	n := 0
+	for s.later == nil && (n == 0 || s.ask == 1 && n < len(s.buf) && s.buf[n-1] != '\n' && s.buf[n-1] != '\r') {
+		var more int
+		more, s.later = s.body.Read(s.buf[n:min(n+s.ask, len(s.buf))])
+		n += more
+	}
+	s.total += int64(n)
+	if s.in = s.buf[:n]; n == 0 {
+		s.err = s.later
+	}
 }
 
 // scan consumes bytes that were read until a frame is complete.
@@ -112,7 +142,6 @@ func (s *Frames) lineEnd() int {
 	return lf
 }
 
-// append adds bytes to the line being read.
 func (s *Frames) append(b []byte) {
 	s.size += len(b)
 	if s.size > MaxFrame {
@@ -123,7 +152,6 @@ func (s *Frames) append(b []byte) {
 	s.line = append(s.line, b...)
 }
 
-// endLine looks at a complete line.
 func (s *Frames) endLine() (Frame, bool) {
 	if s.lines {
 		s.out, s.line, s.size = s.line, s.out[:0], 0
@@ -171,10 +199,9 @@ func (s *Frames) field() {
 	s.line = s.line[:0]
 }
 
-// separate reports whether the complete line starts an event of its own although
-// no blank line came before: the pending data are a JSON value, or [DONE], and
-// the line brings another. Two values are never one, so such a server ends its
-// events with a single line end.
+// separate reports whether the complete line starts an event of its own although no blank line came before: the
+// pending data are a JSON value, or [DONE], and the line brings another. Two values are never one, so such a
+// server ends its events with a single line end.
 func (s *Frames) separate() bool {
 	if !s.hasData {
 		return false
@@ -184,26 +211,21 @@ func (s *Frames) separate() bool {
 	return isData && len(value) > 0 && (value[0] == '{' || value[0] == '[') && complete(s.data)
 }
 
-// complete reports whether data is a JSON object or list, or [DONE].
+// complete reports whether data is a JSON object or list, or [DONE]; structured, whether it starts as one.
 func complete(data []byte) bool {
 	data = bytes.TrimSpace(data)
 	return string(data) == "[DONE]" || structured(data) && json.Valid(data)
 }
 
-// structured reports whether data starts as a JSON object or list does.
 func structured(data []byte) bool {
 	return len(data) > 0 && (data[0] == '{' || data[0] == '[')
 }
 
 // dispatch returns the pending event, if it has data, and starts the next.
 func (s *Frames) dispatch(stamp Stamp) (Frame, bool) {
-	f := Frame{Stamp: stamp}
-	if len(s.event) > 0 {
-		f.Event = string(s.event)
-	}
-	ok := s.hasData || string(s.event) == "error"
+	f := Frame{Event: string(s.event), Data: s.data, Stamp: stamp}
+	ok := s.hasData || f.Event == "error"
 	s.out, s.data = s.data, s.out[:0]
-	f.Data = s.out
 	s.event, s.hasData, s.size = s.event[:0], false, len(s.line)
 	return f, ok
 }

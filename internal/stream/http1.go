@@ -48,7 +48,6 @@ func (h *http1) parse(p []byte) (seen, bool) {
 	return h.seen, h.state != unknown
 }
 
-// body consumes bytes of the body.
 func (h *http1) body(p []byte) []byte {
 	n := int(min(int64(len(p)), h.left))
 	h.left -= int64(n)
@@ -100,7 +99,6 @@ func (h *http1) after(line string) part {
 	return unknown
 }
 
-// begin takes a complete header.
 func (h *http1) begin() part {
 	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(h.head)), nil)
 	h.head = nil
@@ -119,7 +117,6 @@ func (h *http1) begin() part {
 	return unknown
 }
 
-// size takes the line before a chunk.
 func (h *http1) size(line string) part {
 	digits, _, _ := strings.Cut(line, ";")
 	size, err := strconv.ParseInt(strings.TrimSpace(digits), 16, 64)

@@ -47,7 +47,6 @@ func (h *http2) parse(p []byte) (seen, bool) {
 	return h.seen, !h.unknown
 }
 
-// begin takes a complete head of a frame.
 func (h *http2) begin() {
 	h.left = int(h.head[0])<<16 | int(h.head[1])<<8 | int(h.head[2])
 	kind, flags := h.head[3], h.head[4]
@@ -68,7 +67,6 @@ func (h *http2) begin() {
 	}
 }
 
-// payload consumes bytes of a frame after its head.
 func (h *http2) payload(p []byte) []byte {
 	if h.padded {
 		h.padded, h.padding = false, int(p[0])

@@ -29,8 +29,7 @@ type socket struct {
 	outOfOrder uint32 // packets that came out of order, when the kernel was asked last
 }
 
-// newSocket asks the kernel for timestamps of what c receives: nil if c is no
-// socket or there are none.
+// newSocket asks the kernel for timestamps of what c receives: nil if c is no socket or there are none.
 func newSocket(c net.Conn) *socket {
 	network, ok := c.(syscall.Conn)
 	if !ok {
@@ -93,8 +92,7 @@ func (s *socket) reordered() bool {
 	return s.outOfOrder != before
 }
 
-// timestampIn is the timestamp among control messages, in nanoseconds since 1970; 0 if
-// there is none.
+// timestampIn is the timestamp among control messages, in nanoseconds since 1970; 0 if there is none.
 func timestampIn(control []byte) int64 {
 	for len(control) >= unix.SizeofCmsghdr {
 		header, data, rest, err := unix.ParseOneSocketControlMessage(control)

@@ -4,8 +4,7 @@ package stream
 
 import "net"
 
-// A socket is read with the timestamps of the kernel, which only Linux gives with
-// the bytes of a stream.
+// A socket is read with the timestamps of the kernel, which only Linux gives with the bytes of a stream.
 type socket struct{}
 
 func newSocket(net.Conn) *socket { return nil }

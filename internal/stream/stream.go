@@ -1,6 +1,5 @@
-// Package stream cuts a response body into frames, each with the arrival timestamp
-// of the socket read that completed it. It never waits for a byte that it does not
-// need, and does not know what the frames mean.
+// Package stream cuts a response body into frames, each with the arrival timestamp of the socket read that
+// completed it. It never waits for a byte that it does not need, and does not know what the frames mean.
 package stream
 
 import (
@@ -8,9 +7,8 @@ import (
 	"time"
 )
 
-// MaxFrame is the size of the largest frame, in bytes. vLLM's first frame holds
-// all token ids of the prompt when it is asked for them, and SGLang's native
-// frames repeat the whole answer: 64 KiB are not enough.
+// MaxFrame is the size of the largest frame, in bytes. vLLM's first frame holds all token ids of the prompt
+// when it is asked for them, and SGLang's native frames repeat the whole answer: 64 KiB are not enough.
 const MaxFrame = 16 << 20
 
 // ErrTooLong is returned for a frame, comments included, above [MaxFrame].

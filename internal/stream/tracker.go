@@ -29,8 +29,7 @@ type arrival struct {
 
 // A framing is how responses and their bodies lie in a connection's bytes.
 type framing interface {
-	// parse takes the next bytes and says what is in them. ok stays false once they
-	// are not understood.
+	// parse takes the next bytes and says what is in them. ok stays false once they are not understood.
 	parse(p []byte) (s seen, ok bool)
 }
 

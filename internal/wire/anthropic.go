@@ -2,19 +2,20 @@ package wire
 
 import (
 	"cmp"
-	"encoding/json"
 	"strings"
 )
 
-// anthropic is the Messages API of Anthropic, which vLLM, SGLang, llama-server
-// and others serve as well. It has no ignore_eos and no minimum, so an answer may
-// end early; its frames carry many tokens each.
-type anthropic struct{ common }
+// anthropic is the Messages API of Anthropic, which vLLM, SGLang, llama-server and others serve as well. It has
+// no ignore_eos and no minimum, so an answer may end early; its frames carry many tokens each.
+var anthropic = &dialect{
+	name: "anthropic", path: v1("/messages"), read: readEvent,
+	fields: []Field{FieldTemperature}, body: messagesBody, header: anthropicHeader,
+	tokenizer: func(s Server) Tokenizer {
+		return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}
+	},
+}
 
-func (anthropic) Name() string      { return "anthropic" }
-func (anthropic) Path(a Ask) string { return a.Server.Prefix + "/v1/messages" }
-
-func (anthropic) Header(key, version string) map[string]string {
+func anthropicHeader(key, version string) map[string]string {
 	header := map[string]string{"anthropic-version": cmp.Or(version, "2023-06-01")}
 	if key != "" {
 		header["x-api-key"] = key
@@ -22,15 +23,13 @@ func (anthropic) Header(key, version string) map[string]string {
 	return header
 }
 
-func (anthropic) Fields() []Field { return []Field{FieldTemperature} }
-
-func (anthropic) Body(a Ask) ([]byte, error) {
+func messagesBody(a Ask, optional []Field) body {
 	b := conversationBody(a)
 	b["stream"] = true
 	b["max_tokens"] = a.MaxTokens
-	b.options(a, anthropic{}.Fields(), nil)
+	b.options(a, optional, nil)
 	b.extra(a)
-	return json.Marshal(b)
+	return b
 }
 
 // conversationBody is the conversation of a: what the system says stands apart.
@@ -51,8 +50,6 @@ func conversationBody(a Ask) body {
 	return b
 }
 
-func (anthropic) Decode(data []byte) (Delta, error) { return decode(data, readEvent) }
-
 func readEvent(frame []byte) (d Delta) {
 	switch string(textIn(member(frame, "type"))) {
 	case "message_start": // says output_tokens:1 before there is any
@@ -68,8 +65,7 @@ func readEvent(frame []byte) (d Delta) {
 	return d
 }
 
-// addBlock adds the text of a content block, or of its growth. Signatures and
-// citations are none.
+// addBlock adds the text of a content block, or of its growth. Signatures and citations are none.
 func (d *Delta) addBlock(block []byte) {
 	d.Choice, d.Reasoning = true, textIn(member(block, "thinking"))
 	d.Text = join(textIn(member(block, "text")), textIn(member(block, "partial_json")))
@@ -83,8 +79,4 @@ func messagesUsage(value []byte) (u Usage) {
 		u.Prompt.N = min(maxCount, u.Prompt.N+u.Cached.N+detail(value, "cache_creation_input_tokens").N)
 	}
 	return u
-}
-
-func (anthropic) Tokenizer(s Server) (Tokenizer, bool) {
-	return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}, true
 }

@@ -53,8 +53,7 @@ func (a Ask) Omits(f Field) bool {
 	return slices.Contains(a.Omit, f) || slices.Contains(a.Server.Omit, f)
 }
 
-// A Field is an optional field of a request: a server that rejects it by name
-// is asked without it.
+// A Field is an optional field of a request: a server that rejects it by name is asked without it.
 type Field string
 
 // The optional fields, as the request body names them.
@@ -73,11 +72,9 @@ const (
 	FieldMaxCompletionTokens Field = "max_completion_tokens" // chat only, beside max_tokens
 )
 
-// A body is a request in the making. Keys with a dot lie in an inner
-// object: "stream_options.include_usage".
+// A body is a request in the making. Keys with a dot lie in an inner object: "stream_options.include_usage".
 type body map[string]any
 
-// set puts value under key.
 func (b body) set(key string, value any) {
 	outer, inner, nested := strings.Cut(key, ".")
 	if !nested {

@@ -36,8 +36,7 @@ type Model struct {
 	MaxLen int    // tokens that prompt and answer may have together; 0 if the server does not say
 }
 
-// maxModelName bounds the names that are taken from a server, in bytes: the model
-// becomes a label.
+// maxModelName bounds the names that are taken from a server, in bytes: the model becomes a label.
 const maxModelName = 512
 
 // A ModelList is a route that lists a server's models.
@@ -103,18 +102,13 @@ func parseInfo(reply []byte) (models []Model, ok bool) {
 	return []Model{{ID: info.ModelID, Owner: "tgi", MaxLen: info.MaxTotal}}, info.MaxInput > 0 || info.MaxTotal > 0
 }
 
-// Rejected returns the fields of a request of d that a reply of 400
-// or 422 names, without those in omitted: the server does not know them, and
-// may answer a request without them.
+// Rejected returns the fields of a request of d that a reply of 400 or 422 names, without those in omitted: the
+// server does not know them, and may answer a request without them.
 func Rejected(d Dialect, reply []byte, omitted []Field) []Field {
-	var named []Field
 	text := complaint(string(reply))
-	asked := Ask{Omit: omitted}
-	for _, f := range d.Fields() {
-		if !asked.Omits(f) && names(text, f) {
-			named = append(named, f)
-		}
-	}
+	named := slices.DeleteFunc(slices.Clone(d.Fields()), func(f Field) bool {
+		return slices.Contains(omitted, f) || !names(text, f)
+	})
 	if slices.Contains(named, FieldContinuousUsage) { // it lies in stream_options: the complaint gives the path
 		named = slices.DeleteFunc(named, func(f Field) bool { return f == FieldStreamOptions })
 	}
@@ -151,8 +145,7 @@ var aliases = map[Field]string{
 	FieldCacheSalt: "extra_key",      // SGLang
 }
 
-// hasWord reports whether text holds word with no letter, digit or underscore
-// beside it.
+// hasWord reports whether text holds word with no letter, digit or underscore beside it.
 func hasWord(text, word string) bool {
 	return regexp.MustCompile(`\b` + word + `\b`).MatchString(text)
 }

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -26,17 +28,15 @@ func (e *ServerError) Error() string {
 	return "server error: " + strings.Join(parts, ": ")
 }
 
-// Overloaded reports whether the server says that it has too much to do:
-// Anthropic's overloaded_error, or TGI's error_type "overloaded". A code of 503
-// within a stream is not enough: engines give it for any failure.
+// Overloaded reports whether the server says that it has too much to do: Anthropic's overloaded_error, or TGI's
+// error_type "overloaded". A code of 503 within a stream is not enough: engines give it for any failure.
 func (e *ServerError) Overloaded() bool {
 	return e.Type == "overloaded" || e.Type == "overloaded_error"
 }
 
-// ParseError reads the error object of a frame or of a body, in every shape
-// that servers are known to send: {"error":{…}}, {"error":"text"}, with TGI's
-// error_type beside it, {"object":"error",…}, {"type":"error",…}, {"detail":…},
-// {"code":…,"message":…} and [{…}]. It returns nil if there is none.
+// ParseError reads the error object of a frame or of a body, in every shape that servers are known to send:
+// {"error":{…}}, {"error":"text"}, with TGI's error_type beside it, {"object":"error",…}, {"type":"error",…},
+// {"detail":…}, {"code":…,"message":…} and [{…}]. It returns nil if there is none.
 func ParseError(data []byte) *ServerError {
 	data = bytes.TrimSpace(data)
 	if len(data) > 0 && data[0] == '[' {
@@ -66,7 +66,6 @@ type errorFields struct {
 	Choices   json.RawMessage `json:"choices"`
 }
 
-// itself is the object as an error.
 func (f errorFields) itself() *ServerError {
 	return &ServerError{Type: string(f.Type), Code: string(cmp.Or(f.Code, f.Status)), Message: cut(string(f.Message))}
 }
@@ -86,8 +85,7 @@ func (f errorFields) serverError() *ServerError {
 	return nil
 }
 
-// nested reads the value of an "error" key: an object, a text, or anything. class is its
-// type if it names none.
+// nested reads the value of an "error" key: an object, a text, or anything. class is its type if it names none.
 func nested(raw json.RawMessage, class string) *ServerError {
 	var f errorFields
 	if json.Unmarshal(raw, &f) != nil {
@@ -133,8 +131,7 @@ func present(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null"
 }
 
-// A text is a JSON value read as text, whether a server wrote it as a string, a
-// number or null.
+// A text is a JSON value read as text, whether a server wrote it as a string, a number or null.
 type text string
 
 // UnmarshalJSON accepts every JSON value.
@@ -171,4 +168,22 @@ func cut(s string) string {
 		end--
 	}
 	return fmt.Sprintf("%s%s(%d bytes)", clean[:end], Cut, len(s))
+}
+
+// tooLong is how servers refuse what does not fit their context, and the number that follows: vLLM, SGLang,
+// OpenAI, Ollama; llama-cpp-python, LiteLLM; llama-server; Anthropic ("210000 tokens > 200000 maximum").
+var tooLong = regexp.MustCompile(`(?i)(?:context[ _]length|max_model_len|maximum model length|context[ _]?window|` +
+	`context[ _]size|n_ctx|prompt is too long[^>]*>)[ :="'\\(isof]*(\d{1,3}(?:,\d{3})+\b|\d+)?|prompt is too long`)
+
+// TooLong reports whether a reply refuses a request because prompt and answer do not fit the server's context.
+// context is its length in tokens, 0 if the reply does not tell.
+func TooLong(reply []byte) (context int, ok bool) {
+	for _, match := range tooLong.FindAllSubmatch(reply, -1) {
+		ok = true
+		n, err := strconv.Atoi(strings.ReplaceAll(string(match[1]), ",", ""))
+		if err == nil && n <= maxCount {
+			context = max(context, n)
+		}
+	}
+	return context, ok
 }

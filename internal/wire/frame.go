@@ -31,9 +31,8 @@ func decode(data []byte, read func(frame []byte) Delta) (d Delta, err error) {
 	return d, fmt.Errorf("%w: %d bytes that are no JSON object", ErrMalformed, len(data))
 }
 
-// complaints are how the texts begin by which routers and proxies break off a
-// stream. The list is only read. Any other text may be a part of an answer, which
-// no error repeats.
+// complaints are how the texts begin by which routers and proxies break off a stream. The list is only read.
+// Any other text may be a part of an answer, which no error repeats.
 var complaints = []string{
 	"inference error", "error", "internal error", "internal server error", // llm-d's router; many
 	"upstream ", "no healthy upstream", "stream timeout", "stream idle timeout", // Envoy

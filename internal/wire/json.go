@@ -22,7 +22,6 @@ func fields(data []byte, f func(key, value []byte)) {
 	}
 }
 
-// elements calls f with each element of a list; anything else has none.
 func elements(data []byte, f func(value []byte)) {
 	if len(data) == 0 || data[0] != '[' {
 		return
@@ -42,8 +41,7 @@ func first(list []byte) (element []byte) {
 	return element
 }
 
-// next cuts the next key or value from the rest of an object or a list. It is empty at
-// the end.
+// next cuts the next key or value from the rest of an object or a list. It is empty at the end.
 func next(data []byte) (value, rest []byte) {
 	for data[0] == ',' || data[0] == ':' || isSpace(data[0]) {
 		data = data[1:]
@@ -91,8 +89,7 @@ func stringEnd(data []byte, i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// textIn is the text of a string, in place unless it has escapes; nil for
-// anything but a string.
+// textIn is the text of a string, in place unless it has escapes; nil for anything but a string.
 func textIn(value []byte) []byte {
 	if len(value) == 0 || value[0] != '"' {
 		return nil
@@ -124,8 +121,7 @@ func countIn(value []byte) Count {
 	return Tokens(n)
 }
 
-// join is one text after another. It never writes into a frame: [textIn] leaves
-// no room behind its texts.
+// join is one text after another. It never writes into a frame: [textIn] leaves no room behind its texts.
 func join(a, b []byte) []byte {
 	if len(a) == 0 {
 		return b
@@ -144,5 +140,4 @@ func member(object []byte, name string) []byte {
 	return found
 }
 
-// detail is the count of that name in an object.
 func detail(object []byte, name string) Count { return countIn(member(object, name)) }

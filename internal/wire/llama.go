@@ -1,31 +1,23 @@
 package wire
 
-import "encoding/json"
-
 // llama is llama-server's own /completion. A frame counts the tokens so far: it
 // shows none of a character that is not complete yet.
-type llama struct{ common }
-
-func (llama) Name() string    { return "llama-server" }
-func (llama) Path(Ask) string { return "/completion" }
+var llama = &dialect{
+	name: "llama-server", path: at("/completion"), read: readLlama,
+	fields: []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings}, body: llamaBody,
+	ids: always, tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
+}
 
 // fieldTimings asks for timings in every frame, not only in the last.
 const fieldTimings Field = "timings_per_token"
 
-func (llama) Fields() []Field {
-	return []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings}
-}
-
-// Body asks a cold prompt without the cache, which has no salt.
-func (llama) Body(a Ask) ([]byte, error) {
+// llamaBody asks a cold prompt without the cache, which has no salt.
+func llamaBody(a Ask, optional []Field) body {
 	b := body{"stream": true, "n_predict": a.MaxTokens, "cache_prompt": a.CacheSalt == ""}
 	b.prompt(a, "prompt", "prompt")
-	b.options(a, llama{}.Fields(), nil)
-	return json.Marshal(b)
+	b.options(a, optional, nil)
+	return b
 }
-
-func (llama) TakesIDs(Server) bool              { return true }
-func (llama) Decode(data []byte) (Delta, error) { return decode(data, readLlama) }
 
 func readLlama(frame []byte) (d Delta) {
 	if member(frame, "prompt_progress") != nil { // no token yet, whatever it counts
@@ -54,8 +46,7 @@ func readLlama(frame []byte) (d Delta) {
 	return d
 }
 
-// llamaEnd is why the answer ended: stop_type, or a flag of its own for each reason
-// in older releases.
+// llamaEnd is why the answer ended: stop_type, or a flag of its own for each reason in older releases.
 func llamaEnd(data []byte) []byte {
 	reason := []byte("stop")
 	fields(data, func(key, value []byte) {
@@ -73,5 +64,3 @@ func llamaEnd(data []byte) []byte {
 	}
 	return reason
 }
-
-func (llama) Tokenizer(Server) (Tokenizer, bool) { return tokenizers[tokenizeLlama].prompt, true }

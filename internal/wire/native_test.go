@@ -24,7 +24,7 @@ func checkFrames(t *testing.T, d Dialect, tests []frameCase) {
 }
 
 func TestDecodeSGLang(t *testing.T) {
-	checkFrames(t, sglang{}, []frameCase{
+	checkFrames(t, sglang, []frameCase{
 		{"the answer so far", `{"text":"a b","output_ids":[1,2],"meta_info":{"id":"x","finish_reason":null,"prompt_tokens":9,"completion_tokens":2,"cached_tokens":4,"reasoning_tokens":0}}`, Delta{Choice: true, Whole: true, Text: []byte("a b"), Usage: Usage{Prompt: Tokens(9), Output: Tokens(2), Cached: Tokens(4), Reasoning: Tokens(0)}}},
 		{"ids alone", `{"output_ids":[1,2,3],"meta_info":{}}`, Delta{Choice: true, Usage: Usage{Output: Tokens(3)}}},
 		{"the end", `{"text":"a","meta_info":{"finish_reason":{"type":"length","length":2},"completion_tokens":2}}`, Delta{Choice: true, Whole: true, Text: []byte("a"), Finish: "length", Usage: Usage{Output: Tokens(2)}}},
@@ -39,7 +39,7 @@ func TestDecodeSGLang(t *testing.T) {
 }
 
 func TestDecodeTriton(t *testing.T) {
-	checkFrames(t, triton{}, []frameCase{
+	checkFrames(t, triton, []frameCase{
 		{"a step", `{"model_name":"m","model_version":"1","text_output":" hi"}`, Delta{Choice: true, Text: []byte(" hi")}},
 		{"a step with its counts", `{"num_input_tokens":9,"num_output_tokens":2,"finish_reason":"None","text_output":" hi"}`, Delta{Choice: true, Text: []byte(" hi"), Tokens: 2, Usage: Usage{Prompt: Tokens(9)}}},
 		{"tensors as lists", `{"num_input_tokens":[9],"num_output_tokens":[2],"finish_reason":["length"],"text_output":["hi"]}`, Delta{Choice: true, Text: []byte("hi"), Tokens: 2, Finish: "length", Usage: Usage{Prompt: Tokens(9)}}},
@@ -49,7 +49,7 @@ func TestDecodeTriton(t *testing.T) {
 }
 
 func TestDecodeLlama(t *testing.T) {
-	checkFrames(t, llama{}, []frameCase{
+	checkFrames(t, llama, []frameCase{
 		{"a token", `{"index":0,"content":" hi","tokens":[5],"stop":false,"id_slot":0,"tokens_predicted":3,"tokens_evaluated":9}`, Delta{Choice: true, Text: []byte(" hi"), Usage: Usage{Prompt: Tokens(9), Output: Tokens(3)}}},
 		{"a token with timings", `{"content":"a","tokens_predicted":3,"tokens_evaluated":9,"timings":{"cache_n":4,"prompt_n":5,"predicted_n":3}}`, Delta{Choice: true, Text: []byte("a"), Usage: Usage{Prompt: Tokens(9), Cached: Tokens(4), Output: Tokens(3)}}},
 		{"ids alone", `{"content":"a","tokens":[5,6]}`, Delta{Choice: true, Text: []byte("a"), Tokens: 2}},
@@ -64,7 +64,7 @@ func TestDecodeLlama(t *testing.T) {
 }
 
 func TestDecodeOllama(t *testing.T) {
-	checkFrames(t, ollama{}, []frameCase{
+	checkFrames(t, ollama, []frameCase{
 		{"a token", `{"model":"m","created_at":"x","response":" hi","done":false}`, Delta{Choice: true, Text: []byte(" hi")}},
 		{"a thought", `{"response":"","thinking":"hm","done":false}`, Delta{Choice: true, Reasoning: []byte("hm")}},
 		{"an empty line", `{"response":"","done":false}`, Delta{Choice: true}},
@@ -80,7 +80,7 @@ func TestDecodeOllama(t *testing.T) {
 }
 
 func TestDecodeAnthropic(t *testing.T) {
-	checkFrames(t, anthropic{}, []frameCase{
+	checkFrames(t, anthropic, []frameCase{
 		{"the start", `{"type":"message_start","message":{"id":"x","content":[],"usage":{"input_tokens":12,"cache_creation_input_tokens":3,"cache_read_input_tokens":5,"output_tokens":1}}}`, Delta{Usage: Usage{Prompt: Tokens(20), Cached: Tokens(5), Output: Tokens(1)}}},
 		{"a start without a cache", `{"type":"message_start","message":{"usage":{"input_tokens":12,"output_tokens":0}}}`, Delta{Usage: Usage{Prompt: Tokens(12), Output: Tokens(0)}}},
 		{"an empty block", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`, Delta{Choice: true}},
@@ -104,7 +104,7 @@ func TestDecodeAnthropic(t *testing.T) {
 func TestDecodeResponses(t *testing.T) {
 	usage := `"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":4},"output_tokens":7,"output_tokens_details":{"reasoning_tokens":2},"total_tokens":16}`
 	want := Usage{Prompt: Tokens(9), Cached: Tokens(4), Output: Tokens(7), Reasoning: Tokens(2), Total: Tokens(16)}
-	checkFrames(t, responses{}, []frameCase{
+	checkFrames(t, responses, []frameCase{
 		{"created", `{"type":"response.created","sequence_number":0,"response":{"status":"in_progress","error":null,"usage":null}}`, Delta{}},
 		{"an item", `{"type":"response.output_item.added","item":{"type":"message","status":"in_progress","content":[]}}`, Delta{}},
 		{"text", `{"sequence_number":4,"type":"response.output_text.delta","delta":"hi","logprobs":[],"obfuscation":"x"}`, Delta{Choice: true, Text: []byte("hi")}},

@@ -1,19 +1,71 @@
 package wire
 
-import "strings"
+import (
+	"cmp"
+	"net/url"
+	"slices"
+	"strings"
+)
 
-// extensions lists the optional fields of both endpoints.
-func extensions() []Field {
-	return []Field{
-		FieldMinTokens, FieldIgnoreEOS, FieldContinuousUsage, FieldStreamOptions,
-		FieldCacheSalt, FieldPriority, FieldSeed, FieldTemperature,
-	}
+// chat is OpenAI's /v1/chat/completions, as vLLM, SGLang, TGI, llama-server and most providers serve it.
+var chat = &dialect{
+	name: "openai-chat", path: v1("/chat/completions"), read: readChunk,
+	fields: append(slices.Clone(extensions), FieldMaxTokens, FieldMaxCompletionTokens),
+	body:   chatBody, tokenizer: Server.chatTokenizer,
 }
 
-// openAIBody is the part of a request that both endpoints share: the standard keys,
-// the extensions that vLLM's family of servers knows, and the server's own. Both
-// min_tokens and ignore_eos are needed: vLLM masks the end-of-sequence token only
-// until min_tokens is reached.
+// completions is OpenAI's older /v1/completions: a prompt without a chat template, so its length is the prober's
+// own. Some servers take it as token ids.
+var completions = &dialect{
+	name: "openai-completions", path: v1("/completions"), read: readChunk,
+	fields: extensions, body: completionsBody,
+	ids: func(s Server) bool { return s.IDs }, tokenizer: Server.tokenizer,
+}
+
+// azure is Azure's own path to OpenAI's chat completions, where the model is a deployment. Its newer path,
+// /openai/v1, is [chat]'s.
+var azure = &dialect{
+	name: "azure-openai", path: azurePath, read: readChunk,
+	fields: []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens}, body: chatBody,
+	header: func(key, _ string) map[string]string {
+		if key == "" {
+			return nil
+		}
+		return map[string]string{"api-key": key}
+	},
+}
+
+func azurePath(a Ask) string {
+	version := cmp.Or(a.Version, "2024-10-21") // the latest that is no preview
+	return "/openai/deployments/" + url.PathEscape(a.Model) + "/chat/completions?api-version=" + url.QueryEscape(version)
+}
+
+// extensions are the optional fields of chat and completions. The list is only read.
+var extensions = []Field{
+	FieldMinTokens, FieldIgnoreEOS, FieldContinuousUsage, FieldStreamOptions,
+	FieldCacheSalt, FieldPriority, FieldSeed, FieldTemperature,
+}
+
+// chatBody is the request of a conversation. It always bounds the answer, by at least one of two names.
+func chatBody(a Ask, optional []Field) body {
+	b := openAIBody(a, optional)
+	b["messages"] = a.conversation()
+	if a.Omits(FieldMaxTokens) {
+		b["max_completion_tokens"] = a.MaxTokens
+	}
+	return b
+}
+
+func completionsBody(a Ask, optional []Field) body {
+	b := openAIBody(a, optional)
+	b["max_tokens"] = a.MaxTokens
+	b.prompt(a, "prompt", "prompt")
+	return b
+}
+
+// openAIBody is the part of a request that both endpoints share: the standard keys, the extensions that vLLM's
+// family of servers knows, and the server's own. Both min_tokens and ignore_eos are needed: vLLM masks the
+// end-of-sequence token only until min_tokens is reached.
 func openAIBody(a Ask, optional []Field) body {
 	b := body{"stream": true}
 	if a.Model != "" {
@@ -26,9 +78,6 @@ func openAIBody(a Ask, optional []Field) body {
 	b.extra(a)
 	return b
 }
-
-// decodeChunk reads a frame of either endpoint.
-func decodeChunk(data []byte) (Delta, error) { return decode(data, readChunk) }
 
 // readChunk reads a chunk. Probes ask for one choice; of several, all count as one.
 func readChunk(frame []byte) (d Delta) {
@@ -47,7 +96,6 @@ func readChunk(frame []byte) (d Delta) {
 	return d
 }
 
-// addChoice adds what one choice says.
 func (d *Delta) addChoice(choice []byte) {
 	d.Choice = true
 	role := false
@@ -109,7 +157,6 @@ func (d *Delta) addMessage(message []byte) {
 	d.Reasoning = join(d.Reasoning, flat)
 }
 
-// addCall adds the name and the arguments of a function call.
 func (d *Delta) addCall(function []byte) {
 	fields(function, func(key, value []byte) {
 		if string(key) == "name" || string(key) == "arguments" {

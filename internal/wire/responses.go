@@ -1,28 +1,23 @@
 package wire
 
-import "encoding/json"
-
 // responses is OpenAI's /v1/responses. vLLM serves it as well, with its salt and
 // its priority, but without ignore_eos and min_tokens.
-type responses struct{ common }
-
-func (responses) Name() string      { return "openai-responses" }
-func (responses) Path(a Ask) string { return a.Server.Prefix + "/v1/responses" }
+var responses = &dialect{
+	name: "openai-responses", path: v1("/responses"), read: readResponse,
+	fields: []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore}, body: responsesBody,
+	tokenizer: responsesTokenizer,
+}
 
 // fieldStore asks not to keep the answer.
 const fieldStore Field = "store"
 
-func (responses) Fields() []Field {
-	return []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore}
-}
-
-func (responses) Body(a Ask) ([]byte, error) {
+func responsesBody(a Ask, optional []Field) body {
 	b := inputBody(a)
 	b["stream"] = true
 	b["max_output_tokens"] = a.MaxTokens
-	b.options(a, responses{}.Fields(), nil)
+	b.options(a, optional, nil)
 	b.extra(a)
-	return json.Marshal(b)
+	return b
 }
 
 // inputBody is the conversation of a: a text if it is the question alone.
@@ -36,8 +31,6 @@ func inputBody(a Ask) body {
 	}
 	return b
 }
-
-func (responses) Decode(data []byte) (Delta, error) { return decode(data, readResponse) }
 
 func readResponse(frame []byte) (d Delta) {
 	event := textIn(member(frame, "type"))
@@ -71,11 +64,10 @@ func (d *Delta) addResponse(response, event []byte) {
 	}
 }
 
-// Tokenizer is the server type's own where there is one for conversations, else the
-// API's.
-func (responses) Tokenizer(s Server) (Tokenizer, bool) {
-	if t, ok := s.chatTokenizer(); ok && s.Tokenize != "" {
-		return t, true
+// responsesTokenizer is the server type's own where there is one for conversations, else the API's.
+func responsesTokenizer(s Server) Tokenizer {
+	if t := s.chatTokenizer(); t.Path != "" && s.Tokenize != nil {
+		return t
 	}
-	return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}, true
+	return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}
 }

@@ -21,10 +21,10 @@ type Server struct {
 	Keys  map[Field]string // its own names for some fields
 	Extra map[string]any   // fields of its own that each request has
 
-	Tokenize string // its tokenizer route: see [tokenizers]
-	IDs      bool   // /v1/completions takes token ids
-	Cached   Claim  // whether it tells how many tokens came from its cache; empty: unknown
-	Session  string // header by which its router keeps a session on one replica
+	Tokenize *tokenizers // its tokenizer routes; nil: asked as vLLM is
+	IDs      bool        // /v1/completions takes token ids
+	Cached   Claim       // whether it tells how many tokens came from its cache; empty: unknown
+	Session  string      // header by which its router keeps a session on one replica
 
 	List    ModelList // where it lists its models, if not (only) at [ModelsPath]
 	Version string    // path that tells its version; empty: none
@@ -64,8 +64,7 @@ func (s Server) Claim(f Field) Claim {
 	return Always
 }
 
-// Servers returns the names of all known server types, in the order help texts
-// show them.
+// Servers returns the names of all known server types, in the order help texts show them.
 func Servers() []string {
 	var names []string
 	for _, s := range servers {
@@ -131,7 +130,6 @@ func recognize(found func(m mark) bool) (s Server, ok bool) {
 	return servers[i], true
 }
 
-// on reports whether a server bears the mark.
 func (m mark) on(e Evidence) bool {
 	switch {
 	case m.refused && !e.Refused:
@@ -165,5 +163,4 @@ func (e Evidence) entry(key string) []byte {
 	return value
 }
 
-// owned reports whether the owner of the first model is that one.
 func (e Evidence) owned(owner string) bool { return string(textIn(e.entry("owned_by"))) == owner }

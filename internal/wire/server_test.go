@@ -83,7 +83,7 @@ func TestRecognizeAnswer(t *testing.T) {
 
 // TestServers holds the table to what its fields mean.
 func TestServers(t *testing.T) {
-	known := append(extensions(), FieldMaxTokens, FieldMaxCompletionTokens, FieldDetails)
+	known := append(extensions, FieldMaxTokens, FieldMaxCompletionTokens, FieldDetails)
 	for _, s := range servers {
 		for _, f := range s.Omit {
 			if !slices.Contains(known, f) {
@@ -95,7 +95,7 @@ func TestServers(t *testing.T) {
 				t.Errorf("%s names %s, which it is not sent", s.Name, f)
 			}
 		}
-		if s.Cached == "" || s.Tokenize == "" || len(s.marks) == 0 {
+		if s.Cached == "" || s.Tokenize == nil || len(s.marks) == 0 {
 			t.Errorf("%s does not say all: %+v", s.Name, s)
 		}
 	}

@@ -1,36 +1,27 @@
 package wire
 
-import "encoding/json"
-
-// sglang is SGLang's native /generate. Every frame repeats the whole answer so
-// far, unless the server runs with --incremental-streaming-output, and counts
-// its tokens.
-type sglang struct{ common }
-
-func (sglang) Name() string    { return "sglang" }
-func (sglang) Path(Ask) string { return "/generate" }
-
-func (sglang) Fields() []Field {
-	return []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority}
+// sglang is SGLang's native /generate. Every frame repeats the whole answer so far, unless the server runs with
+// --incremental-streaming-output, and counts its tokens.
+var sglang = &dialect{
+	name: "sglang", path: at("/generate"), read: readSGLang,
+	fields: []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority}, body: sglangBody,
+	ids: always, tokenizer: Server.tokenizer,
 }
 
-// Body asks with extra_key, which keeps prompts apart in the cache: cache_salt
-// is a word of the OpenAI endpoints only, and joined with it there.
-func (sglang) Body(a Ask) ([]byte, error) {
+// sglangBody asks with extra_key, which keeps prompts apart in the cache: cache_salt is a word of the OpenAI
+// endpoints only, and joined with it there.
+func sglangBody(a Ask, optional []Field) body {
 	b := body{"stream": true}
 	b.prompt(a, "text", "input_ids")
 	b.set("sampling_params.max_new_tokens", a.MaxTokens)
-	b.options(a, sglang{}.Fields(), map[Field]string{
+	b.options(a, optional, map[Field]string{
 		FieldMinTokens:   "sampling_params.min_new_tokens",
 		FieldIgnoreEOS:   "sampling_params.ignore_eos",
 		FieldTemperature: "sampling_params.temperature",
 		FieldCacheSalt:   "extra_key",
 	})
-	return json.Marshal(b)
+	return b
 }
-
-func (sglang) TakesIDs(Server) bool              { return true }
-func (sglang) Decode(data []byte) (Delta, error) { return decode(data, readSGLang) }
 
 func readSGLang(frame []byte) (d Delta) {
 	ids := Count{}
@@ -63,5 +54,3 @@ func (d *Delta) addEnd(reason []byte) {
 		d.Err.Code = unquote(member(reason, "status_code"))
 	}
 }
-
-func (sglang) Tokenizer(s Server) (Tokenizer, bool) { return s.tokenizer() }

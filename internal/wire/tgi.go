@@ -1,23 +1,17 @@
 package wire
 
-import "encoding/json"
-
-// tgi is Hugging Face TGI's native /generate_stream. It has no ignore_eos and
-// no minimum, so an answer may end early; every frame is exactly one token, and
-// the last frame carries its own token beside the final counts.
-type tgi struct{ common }
-
-func (tgi) Name() string    { return "tgi" }
-func (tgi) Path(Ask) string { return "/generate_stream" }
-func (tgi) Fields() []Field { return []Field{FieldDetails} }
-
-func (tgi) Body(a Ask) ([]byte, error) {
-	p := body{"max_new_tokens": a.MaxTokens, "do_sample": false}
-	p.options(a, tgi{}.Fields(), nil)
-	return json.Marshal(body{"inputs": a.text(), "parameters": p})
+// tgi is Hugging Face TGI's native /generate_stream. It has no ignore_eos and no minimum, so an answer may end
+// early; every frame is exactly one token, and the last frame carries its own token beside the final counts.
+var tgi = &dialect{
+	name: "tgi", path: at("/generate_stream"), read: readTGI, fields: []Field{FieldDetails}, body: tgiBody,
+	tokenizer: func(Server) Tokenizer { return tgiTokens.prompt },
 }
 
-func (tgi) Decode(data []byte) (Delta, error) { return decode(data, readTGI) }
+func tgiBody(a Ask, optional []Field) body {
+	p := body{"max_new_tokens": a.MaxTokens, "do_sample": false}
+	p.options(a, optional, nil)
+	return body{"inputs": a.text(), "parameters": p}
+}
 
 func readTGI(frame []byte) (d Delta) {
 	fields(frame, func(key, value []byte) {
@@ -40,5 +34,3 @@ func readTGI(frame []byte) (d Delta) {
 	})
 	return d
 }
-
-func (tgi) Tokenizer(Server) (Tokenizer, bool) { return tokenizers[tokenizeTGI].prompt, true }

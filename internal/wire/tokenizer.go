@@ -48,45 +48,31 @@ func (t Tokenizer) Read(reply []byte) (result Tokenized) {
 	return result
 }
 
-// The tokenizer routes of servers behind the OpenAI API.
-const (
-	tokenizeVLLM   = "vllm"     // of prompts and of conversations
-	tokenizePrompt = "prompt"   // the same, of prompts only
-	tokenizeTGI    = "tgi"      // one route each
-	tokenizeLlama  = "llama"    // of prompts only
-	tokenizeExtras = "extras"   // of prompts only, llama-cpp-python
-	encodeLMDeploy = "lmdeploy" // of prompts only
-	tokenizeNone   = "none"
-)
+// tokenizers are a server type's routes, for prompts and for conversations. One without a path is not there.
+type tokenizers struct{ prompt, chat Tokenizer }
 
+// The routes of servers behind the OpenAI API. They are only read.
 var (
-	vllmPrompt = Tokenizer{Path: "/tokenize", ids: true, body: func(a Ask) body { return body{"model": a.Model, "prompt": a.text()} }}
-	vllmChat   = Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"model": a.Model, "messages": a.conversation()} }}
-	tgiChat    = Tokenizer{Path: "/chat_tokenize", body: vllmChat.body}
+	vllmTokens = &tokenizers{
+		Tokenizer{Path: "/tokenize", ids: true, body: func(a Ask) body { return body{"model": a.Model, "prompt": a.text()} }},
+		Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"model": a.Model, "messages": a.conversation()} }},
+	}
+	promptTokens = &tokenizers{prompt: vllmTokens.prompt} // as vLLM, of prompts only
+	tgiTokens    = &tokenizers{
+		Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"inputs": a.text()} }},
+		Tokenizer{Path: "/chat_tokenize", body: vllmTokens.chat.body},
+	}
+	llamaTokens = &tokenizers{prompt: Tokenizer{Path: "/tokenize", ids: true, body: func(a Ask) body {
+		return body{"content": a.text(), "add_special": true} // the tokens that a completion adds
+	}}}
+	llamaCppPythonTokens = &tokenizers{prompt: Tokenizer{Path: "/extras/tokenize", body: func(a Ask) body { return body{"input": a.text()} }}}
+	lmdeployTokens       = &tokenizers{prompt: Tokenizer{Path: "/v1/encode", ids: true, body: func(a Ask) body {
+		return body{"input": a.text(), "add_bos": true}
+	}}}
+	noTokens = &tokenizers{}
 )
 
-// tokenizers are these routes, of prompts and of conversations. Server types that are not
-// known are asked as vLLM is. The table is only read.
-var tokenizers = map[string]struct{ prompt, chat Tokenizer }{
-	"":             {vllmPrompt, vllmChat},
-	tokenizeVLLM:   {vllmPrompt, vllmChat},
-	tokenizePrompt: {prompt: vllmPrompt},
-	tokenizeTGI:    {Tokenizer{Path: "/tokenize", body: func(a Ask) body { return body{"inputs": a.text()} }}, tgiChat},
-	tokenizeLlama: {prompt: Tokenizer{Path: "/tokenize", ids: true, body: func(a Ask) body {
-		return body{"content": a.text(), "add_special": true} // the tokens that a completion adds
-	}}},
-	tokenizeExtras: {prompt: Tokenizer{Path: "/extras/tokenize", body: func(a Ask) body { return body{"input": a.text()} }}},
-	encodeLMDeploy: {prompt: Tokenizer{Path: "/v1/encode", ids: true, body: func(a Ask) body { return body{"input": a.text(), "add_bos": true} }}},
-}
-
-// tokenizer is the route that counts the tokens of a plain prompt.
-func (s Server) tokenizer() (Tokenizer, bool) {
-	t := tokenizers[s.Tokenize].prompt
-	return t, t.Path != ""
-}
-
-// chatTokenizer is the route that counts the tokens of a conversation.
-func (s Server) chatTokenizer() (Tokenizer, bool) {
-	t := tokenizers[s.Tokenize].chat
-	return t, t.Path != ""
-}
+// tokenizer counts the tokens of a plain prompt, and chatTokenizer those of a conversation. Servers of unknown
+// type are asked as vLLM is.
+func (s Server) tokenizer() Tokenizer     { return cmp.Or(s.Tokenize, vllmTokens).prompt }
+func (s Server) chatTokenizer() Tokenizer { return cmp.Or(s.Tokenize, vllmTokens).chat }

@@ -1,32 +1,29 @@
 package wire
 
-import (
-	"encoding/json"
-	"net/url"
-)
+import "net/url"
 
-// triton is the generate extension of NVIDIA's Triton Inference Server. One
-// request serves the models of TensorRT-LLM and the vLLM backend: of what lies in
-// "parameters", Triton hands the names that the model has as inputs over as
-// tensors, and all others as parameters of the request, which the vLLM backend
-// takes for sampling parameters and TensorRT-LLM leaves alone
+// triton is the generate extension of NVIDIA's Triton Inference Server. One request serves the models of
+// TensorRT-LLM and the vLLM backend: of what lies in "parameters", Triton hands the names that the model has as
+// inputs over as tensors, and all others as parameters of the request, which the vLLM backend takes for
+// sampling parameters and TensorRT-LLM leaves alone
 // (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md).
-// TensorRT-LLM's end_id is not sent: the vLLM backend takes no sampling parameter
-// that vLLM does not know.
-type triton struct{ common }
+// TensorRT-LLM's end_id is not sent: the vLLM backend takes no sampling parameter that vLLM does not know.
+var triton = &dialect{
+	name: "triton", path: tritonPath, read: readTriton,
+	fields: []Field{
+		FieldMinTokens, FieldIgnoreEOS, FieldTemperature,
+		fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens,
+	},
+	body: tritonBody, endless: true, // only the vLLM backend tells why it ended
+}
 
-func (triton) Name() string { return "triton" }
-
-func (triton) Path(a Ask) string {
+func tritonPath(a Ask) string {
 	path := "/v2/models/" + url.PathEscape(a.Model)
 	if a.Version != "" {
 		path += "/versions/" + url.PathEscape(a.Version)
 	}
 	return path + "/generate_stream"
 }
-
-// Finishes is false: only the vLLM backend tells why it ended.
-func (triton) Finishes() bool { return false }
 
 // What the vLLM backend is asked to tell: other models leave it alone.
 const (
@@ -36,20 +33,11 @@ const (
 	fieldOutputTokens Field = "return_num_output_tokens"
 )
 
-func (triton) Fields() []Field {
-	return []Field{
-		FieldMinTokens, FieldIgnoreEOS, FieldTemperature,
-		fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens,
-	}
-}
-
-func (triton) Body(a Ask) ([]byte, error) {
+func tritonBody(a Ask, optional []Field) body {
 	p := body{"stream": true, "max_tokens": a.MaxTokens}
-	p.options(a, triton{}.Fields(), nil)
-	return json.Marshal(body{"text_input": a.text(), "parameters": p})
+	p.options(a, optional, nil)
+	return body{"text_input": a.text(), "parameters": p}
 }
-
-func (triton) Decode(data []byte) (Delta, error) { return decode(data, readTriton) }
 
 func readTriton(frame []byte) (d Delta) {
 	fields(frame, func(key, value []byte) {
@@ -69,8 +57,7 @@ func readTriton(frame []byte) (d Delta) {
 	return d
 }
 
-// scalar is a tensor's value: a tensor of one element is that element, or a list
-// of it.
+// scalar is a tensor's value: a tensor of one element is that element, or a list of it.
 func scalar(value []byte) []byte {
 	if len(value) > 0 && value[0] == '[' {
 		return first(value)

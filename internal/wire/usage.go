@@ -1,7 +1,6 @@
 package wire
 
-// A Count is a number of tokens that a server may not have told: not known is
-// not zero.
+// A Count is a number of tokens that a server may not have told: not known is not zero.
 type Count struct {
 	N     int
 	Known bool
@@ -18,8 +17,7 @@ func (c Count) larger(o Count) Count {
 	return o
 }
 
-// Usage is the server's own token counts. All of them are cumulative over one
-// answer.
+// Usage is the server's own token counts. All of them are cumulative over one answer.
 type Usage struct {
 	Prompt    Count // tokens of the prompt, template included
 	Cached    Count // of these, tokens served from a prefix cache
@@ -28,10 +26,9 @@ type Usage struct {
 	Total     Count
 }
 
-// Merge keeps the larger count of each field. Servers repeat usage, and a
-// repeated frame may have lost what an earlier one said (Cloudflare Workers AI
-// zeroes cached_tokens in its second one), so the last is not the best and the
-// sum is never right.
+// Merge keeps the larger count of each field. Servers repeat usage, and a repeated frame may have lost what an
+// earlier one said (Cloudflare Workers AI zeroes cached_tokens in its second one), so the last is not the best
+// and the sum is never right.
 func (u Usage) Merge(o Usage) Usage {
 	return Usage{
 		Prompt:    u.Prompt.larger(o.Prompt),
@@ -61,9 +58,8 @@ func (u *Usage) add(key, value []byte) {
 	}
 }
 
-// Generated is the number of generated tokens, max(output, total − prompt):
-// xAI's and Gemini's output count leaves reasoning out while their total does
-// not. A count above a million is no answer's, and unknown.
+// Generated is the number of generated tokens, max(output, total − prompt): xAI's and Gemini's output count
+// leaves reasoning out while their total does not. A count above a million is no answer's, and unknown.
 func (u Usage) Generated() Count {
 	n := u.Output
 	if u.Total.Known && u.Prompt.Known {

@@ -54,7 +54,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestDecodeChat(t *testing.T) {
-	checkFrames(t, chat{}, []frameCase{
+	checkFrames(t, chat, []frameCase{
 		{"a role frame", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, Delta{Choice: true, Role: true}},
 		{"a role frame with the ids of a token", `{"choices":[{"delta":{"role":"assistant","content":""},"token_ids":[7]}]}`, Delta{Choice: true, Tokens: 1}},
 		{"content", `{"choices":[{"delta":{"content":"hi"}}]}`, Delta{Choice: true, Text: []byte("hi")}},
@@ -96,7 +96,7 @@ func TestDecodeChat(t *testing.T) {
 }
 
 func TestDecodeTGI(t *testing.T) {
-	checkFrames(t, tgi{}, []frameCase{
+	checkFrames(t, tgi, []frameCase{
 		{"a token", `{"index":1,"token":{"id":5,"text":" hi","logprob":-1,"special":false},"generated_text":null,"details":null}`, Delta{Choice: true, Text: []byte(" hi"), Tokens: 1}},
 		{"an incomplete character", `{"token":{"id":5,"text":""}}`, Delta{Choice: true, Tokens: 1}},
 		{"the last token", `{"token":{"id":5,"text":"."},"generated_text":"hi.","details":{"finish_reason":"length","generated_tokens":9,"input_length":80}}`, Delta{Choice: true, Text: []byte("."), Tokens: 1, Finish: "length", Usage: Usage{Prompt: Tokens(80), Output: Tokens(9)}}},
@@ -198,7 +198,7 @@ func TestRejected(t *testing.T) {
 		{"another complaint", `This model's maximum context length is 8192 tokens`, nil, nil},
 	}
 	for _, test := range tests {
-		if got := Rejected(chat{}, []byte(test.reply), test.omitted); !slices.Equal(got, test.want) {
+		if got := Rejected(chat, []byte(test.reply), test.omitted); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, got, test.want)
 		}
 	}
@@ -263,7 +263,7 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 		Describe(frame)
-		Rejected(chat{}, frame, nil)
+		Rejected(chat, frame, nil)
 	})
 }
 
@@ -308,15 +308,15 @@ var tokenFrames = map[string]struct {
 	dialect Dialect
 	frame   []byte
 }{
-	"Chat":      {chat{}, []byte(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)},
-	"TGI":       {tgi{}, []byte(`{"index":1,"token":{"id":5,"text":" hi","logprob":-1.25,"special":false},"generated_text":null,"details":null}`)},
-	"Azure":     {azure{}, []byte(`{"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" token"},"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}},"finish_reason":null}],"usage":null}`)},
-	"Responses": {responses{}, []byte(`{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":" token","logprobs":[],"obfuscation":"VLMdSoETMf5"}`)},
-	"Anthropic": {anthropic{}, []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" token"}}`)},
-	"SGLang":    {sglang{}, []byte(`{"text":" one two","output_ids":[1,2],"meta_info":{"id":"x","finish_reason":null,"prompt_tokens":9,"weight_version":"default","completion_tokens":2,"cached_tokens":4,"reasoning_tokens":0}}`)},
-	"Triton":    {triton{}, []byte(`{"finish_reason":"None","model_name":"vllm_model","model_version":"1","num_input_tokens":9,"num_output_tokens":1,"text_output":" token"}`)},
-	"Llama":     {llama{}, []byte(`{"index":0,"content":" token","tokens":[5],"stop":false,"id_slot":-1,"tokens_predicted":3,"tokens_evaluated":9,"timings":{"cache_n":4,"prompt_n":5,"prompt_ms":12.5,"predicted_n":3,"predicted_ms":9.75}}`)},
-	"Ollama":    {ollama{}, []byte(`{"model":"m","created_at":"2026-01-01T00:00:00.5Z","response":" token","done":false}`)},
+	"Chat":      {chat, []byte(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)},
+	"TGI":       {tgi, []byte(`{"index":1,"token":{"id":5,"text":" hi","logprob":-1.25,"special":false},"generated_text":null,"details":null}`)},
+	"Azure":     {azure, []byte(`{"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" token"},"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}},"finish_reason":null}],"usage":null}`)},
+	"Responses": {responses, []byte(`{"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_1","output_index":0,"content_index":0,"delta":" token","logprobs":[],"obfuscation":"VLMdSoETMf5"}`)},
+	"Anthropic": {anthropic, []byte(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" token"}}`)},
+	"SGLang":    {sglang, []byte(`{"text":" one two","output_ids":[1,2],"meta_info":{"id":"x","finish_reason":null,"prompt_tokens":9,"weight_version":"default","completion_tokens":2,"cached_tokens":4,"reasoning_tokens":0}}`)},
+	"Triton":    {triton, []byte(`{"finish_reason":"None","model_name":"vllm_model","model_version":"1","num_input_tokens":9,"num_output_tokens":1,"text_output":" token"}`)},
+	"Llama":     {llama, []byte(`{"index":0,"content":" token","tokens":[5],"stop":false,"id_slot":-1,"tokens_predicted":3,"tokens_evaluated":9,"timings":{"cache_n":4,"prompt_n":5,"prompt_ms":12.5,"predicted_n":3,"predicted_ms":9.75}}`)},
+	"Ollama":    {ollama, []byte(`{"model":"m","created_at":"2026-01-01T00:00:00.5Z","response":" token","done":false}`)},
 }
 
 func BenchmarkDecode(b *testing.B) {
