@@ -89,7 +89,9 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 	}
 	r.config, r.assets, r.targets = c, assets, targets
 	r.owned.names.Keep(hostsOf(c.Targets))
-	r.Observers.promise(c.Objectives)
+	r.Observers.mu.Lock()
+	r.Observers.objectives = c.Objectives
+	r.Observers.mu.Unlock()
 	if r.Draining() {
 		r.Drain()
 		r.Log.Info("no longer draining: the configuration was reloaded")
@@ -134,7 +136,7 @@ func (j *Job) logCost(log *zap.Logger) {
 			zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
 			zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
 			zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
-			zap.Int("tokens_per_day", j.TokensPerDay(t)))
+			zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
 	}
 }
 
