@@ -78,9 +78,7 @@ configuration.`,
 // runBench runs a plan, and exports its requests over OTLP if that is configured.
 func runBench(cmd *cobra.Command, plan *bench.Plan, assets *engine.Assets) error {
 	out, errs, build := cmd.OutOrStdout(), cmd.ErrOrStderr(), buildInfo()
-	observers, err := engine.NewObservers(cmd.Context(), engine.ObserverOptions{
-		Config: plan.Lengths[0], Build: build, Log: newLog(errs, "warn", "console"),
-	})
+	observers, err := engine.NewObservers(cmd.Context(), plan.Lengths[0], build, newLog(errs, "warn", "console"))
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func check(ctx context.Context, c *config.Config, assets *engine.Assets, w io.Wr
 			c := checker{w: w, target: t, member: j.Members[i], job: j, place: i}
 			passed = c.run(ctx, quick) && passed
 			c.plan()
-			total += j.SentPerDay(t, c.took)
+			total += j.TokensPerDay(t, c.took)
 			measured = measured && c.took > 0
 			fmt.Fprintln(w)
 		}
@@ -244,7 +244,7 @@ func (c *checker) plan() {
 		lengths = fmt.Sprintf("%s tokens and more (%s on average over %d rounds)", format.Grouped(o.Tokens), format.Grouped(o.Mean()), o.Rounds)
 	}
 	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s%s tokens a day",
-		t.Prompt, lengths, t.MaxTokens, c.job.Plan.Interval, t.Arrival, upTo(c.took > 0), format.Grouped(c.job.SentPerDay(t, c.took)))
+		t.Prompt, lengths, t.MaxTokens, c.job.Plan.Interval, t.Arrival, upTo(c.took > 0), format.Grouped(c.job.TokensPerDay(t, c.took)))
 	if t.TokenBudgetPerDay > 0 {
 		c.line("", "at most %s tokens a day, by its budget", format.Grouped(t.TokenBudgetPerDay))
 	}

@@ -71,7 +71,7 @@ model server (unless --allow-none); nothing is written then.`,
 // checkSidecar says how many tokens a day a sidecar with these variables costs, and
 // what is wrong with them.
 func checkSidecar(environ map[string]string) (tokensPerDay string, problems []config.Problem) {
-	c, problems := inject.Configuration(config.Options{Environ: environ, APIs: engine.APIs(), Servers: wire.Servers()})
+	c, problems := inject.Configuration(config.Options{Environ: environ, APIs: wire.APIs(), Servers: wire.Servers()})
 	if problems != nil {
 		return "", problems
 	}
@@ -81,7 +81,7 @@ func checkSidecar(environ map[string]string) (tokensPerDay string, problems []co
 		if asks.Workload == prompt.Dataset { // its file is in the image: the configured length is taken
 			asks.Workload = prompt.Cold
 		}
-		total += (&engine.Job{Prompts: asks}).TokensPerDay(t)
+		total += (&engine.Job{Prompts: asks}).TokensPerDay(t, 0)
 	}
 	return format.Grouped(total), nil
 }

@@ -101,7 +101,7 @@ func (d *Daemon) logWarnings(c *config.Config) {
 
 // begin begins to probe.
 func (d *Daemon) begin(ctx context.Context) (err error) {
-	d.observers, err = engine.NewObservers(ctx, engine.ObserverOptions{Config: d.Config, Build: d.Build, Log: d.Log})
+	d.observers, err = engine.NewObservers(ctx, d.Config, d.Build, d.Log)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 // Load is [config.Load] with a check of the files whose format is not the configuration's
 // own. They are read through assets, and so is everything that o names.
 func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
-	o.APIs, o.Servers, o.ReadFile = engine.APIs(), wire.Servers(), assets.Read
+	o.APIs, o.Servers, o.ReadFile = wire.APIs(), wire.Servers(), assets.Read
 	c, err := config.Load(o)
 	if err != nil {
 		return nil, err

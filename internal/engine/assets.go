@@ -12,8 +12,7 @@ import (
 	"github.com/llm-prober/prober/internal/prompt"
 )
 
-// A fingerprint tells one content from another. It is zero for a file that could not
-// be read.
+// A fingerprint tells one content from another; zero: the file could not be read.
 type fingerprint [sha256.Size]byte
 
 // Assets are the files that the targets of one configuration name: books, data sets,
@@ -114,9 +113,14 @@ func (a *Assets) dataset(path string) ([]prompt.Entry, error) {
 }
 
 // tls is how to speak TLS with t: by which authorities it is trusted, and as which client.
+// It is shared by targets, and not to be changed.
 func (a *Assets) tls(t config.Target) (*tls.Config, error) {
-	shared, err := once(a.parsed, [3]string{t.CAFile, t.CertFile, t.KeyFile}, func() (*tls.Config, error) {
-		c := &tls.Config{}
+	type key struct {
+		ca, cert, key string
+		insecure      bool
+	}
+	return once(a.parsed, key{t.CAFile, t.CertFile, t.KeyFile, t.InsecureSkipVerify}, func() (*tls.Config, error) {
+		c := &tls.Config{InsecureSkipVerify: t.InsecureSkipVerify} //nolint:gosec // the user asked for it, and is warned
 		if t.CAFile != "" {
 			pem, err := a.Read(t.CAFile)
 			if err != nil {
@@ -141,12 +145,6 @@ func (a *Assets) tls(t config.Target) (*tls.Config, error) {
 		}
 		return c, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	c := shared.Clone()
-	c.InsecureSkipVerify = t.InsecureSkipVerify //nolint:gosec // the user asked for it, and is warned
-	return c, nil
 }
 
 // once returns what get returns, which it calls once for each key.

@@ -15,9 +15,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// promptOptions are what the group of t is asked. They read the file that is
-// asked from. Groups of one run have seeds of their own, so that none warms the
-// cache for another.
+// promptOptions are what the group of t is asked, with the book or data set it is asked from.
+// Each group of a run has a seed of its own, so that none warms the cache for another.
 func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options, error) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(t.Group)) // never fails
@@ -53,10 +52,9 @@ func (j *Job) question(round uint64) probe.Question {
 // questionOf is a prompt as a question.
 func questionOf(p prompt.Prompt) probe.Question {
 	q := probe.Question{
-		Ask:    wire.Ask{Prompt: p.Text, IDs: p.IDs, CacheSalt: p.Salt, Session: p.Session},
+		Ask:    wire.Ask{Prompt: p.Text, IDs: p.IDs, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
 		Expect: probe.Expectation{Length: p.Asked, Words: p.Words, Fresh: p.Fresh, Answer: p.Expect},
 	}
-	q.Ask.Turns = p.Turns
 	if p.Confirmed {
 		q.Expect.PromptTokens = wire.Tokens(p.Tokens)
 	}
@@ -91,12 +89,8 @@ func (j *Job) Fit(ctx context.Context) error {
 // one. OpenAI's Responses take no less.
 const ShortAnswer = 16
 
-// How many short questions are asked where there is no tokenizer, and the longest
-// prompt of them in words.
-const (
-	shortQuestions = 3
-	shortWords     = 600
-)
+// How many short questions are asked where there is no tokenizer, and the words of the longest.
+const shortQuestions, shortWords = 3, 600
 
 // measure learns the tokens per word from the usage of a few short questions, which are not
 // counted, so that no probe is longer than asked. It returns [ErrNoTokenizer] if the usage of

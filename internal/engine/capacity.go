@@ -27,16 +27,16 @@ func (j *Job) Misfit(t config.Target, context int) string {
 	return text + "--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"
 }
 
-// probedShare is the share of the slots that are probed if a probe takes so long: of a
-// slot that begins while as many probes as allowed are under way, nothing comes.
-func (j *Job) probedShare(t config.Target, took time.Duration) float64 {
-	return min(1, float64(t.MaxInFlight)/math.Ceil(float64(took)/float64(j.Plan.Interval)))
+// probedShare is the share of the slots that are probed if a probe takes so long: a slot that
+// begins while as many probes as allowed are under way is skipped.
+func probedShare(t config.Target, took time.Duration) float64 {
+	return min(1, float64(t.MaxInFlight)/math.Ceil(float64(took)/float64(Interval(t))))
 }
 
 // Skips says how many slots are skipped if a probe takes so long, and which rate would
 // skip none; empty if none is.
 func (j *Job) Skips(t config.Target, took time.Duration) string {
-	share := j.probedShare(t, took)
+	share := probedShare(t, took)
 	if share == 1 {
 		return ""
 	}
@@ -54,25 +54,14 @@ func rateOf(atATime int, took time.Duration) string {
 	return fmt.Sprintf("%.*f", max(0, int(-math.Log10(digit)+0.5)), math.Floor(rate/digit)*digit)
 }
 
-// TokensPerDay is what probing t costs. A data set's prompts count one token a
-// word at least.
-func (j *Job) TokensPerDay(t config.Target) int {
-	perDay := int(t.QPS * 86400 * float64(j.Prompts.Mean()+t.MaxTokens))
+// TokensPerDay is what t costs a day if a probe takes so long: skipped slots cost nothing.
+// Where took is 0, not known, none is skipped. Data sets: at least a token a word is counted.
+func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
+	perDay := int(math.Round(t.QPS * 86400 * probedShare(t, took) * float64(j.Prompts.Mean()+t.MaxTokens)))
 	if t.TokenBudgetPerDay > 0 {
 		return min(perDay, t.TokenBudgetPerDay)
 	}
 	return perDay
-}
-
-// SentPerDay is the tokens that t costs a day if a probe takes so long, 0 where that is not
-// known: those of skipped slots are not sent.
-func (j *Job) SentPerDay(t config.Target, took time.Duration) int {
-	perDay := j.TokensPerDay(t)
-	if took == 0 {
-		return perDay
-	}
-	sent := t.QPS * 86400 * j.probedShare(t, took) * float64(j.Prompts.Mean()+t.MaxTokens)
-	return min(perDay, int(math.Round(sent)))
 }
 
 // Off is by how many tokens prompts are longer than asked, once that is known.

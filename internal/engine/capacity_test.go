@@ -63,7 +63,7 @@ func TestSkips(t *testing.T) {
 		if got := j.Skips(target, test.took); got != test.want {
 			t.Errorf("%v at %v: %q, want %q", test.took, test.qps, got, test.want)
 		}
-		if got := j.SentPerDay(target, test.took); got != test.perDay {
+		if got := j.TokensPerDay(target, test.took); got != test.perDay {
 			t.Errorf("%v at %v: %d tokens a day, want %d", test.took, test.qps, got, test.perDay)
 		}
 	}

@@ -158,12 +158,3 @@ func (j *Job) Inherit(old *Job) {
 		}
 	}
 }
-
-// APIs are the names of the APIs that can be configured.
-func APIs() []string {
-	var names []string
-	for _, d := range wire.Dialects() {
-		names = append(names, d.Name())
-	}
-	return names
-}

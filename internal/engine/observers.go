@@ -33,35 +33,25 @@ type Observers struct {
 	timestamps map[string]probe.Stamping // by target, what was logged last
 }
 
-// ObserverOptions are what observers are made of.
-type ObserverOptions struct {
-	Config *config.Config
-	Build  telemetry.Build
-	Log    *zap.Logger
-}
-
 // NewObservers returns observers of no target. That nothing can be exported over OTLP is
 // an error, but for a sidecar: it must not end for that.
-func NewObservers(ctx context.Context, options ObserverOptions) (*Observers, error) {
+func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
-		Board:   status.NewBoard(time.Now(), options.Build.Version, report.Hint),
-		Metrics: telemetry.NewPrometheus(options.Build),
-		log:     options.Log,
-
-		described:  map[string]description{},
-		timestamps: map[string]probe.Stamping{},
+		Board:   status.NewBoard(time.Now(), build.Version, report.Hint),
+		Metrics: telemetry.NewPrometheus(build),
+		log:     log, objectives: c.Objectives,
+		described: map[string]description{}, timestamps: map[string]probe.Stamping{},
 	}
 	o.recorder = o.Metrics
-	o.objectives = options.Config.Objectives
 	otlp, err := telemetry.NewOTLP(ctx, telemetry.OTLPOptions{
-		Build: options.Build, GenAI: options.Config.GenAISemconv,
+		Build: build, GenAI: c.GenAISemconv,
 		OnError: func(err error) {
 			o.Metrics.Update(telemetry.ExportFailures, 1)
 			o.log.Warn("OTLP export failed", zap.Error(err))
 		},
 	})
 	switch {
-	case err != nil && options.Config.DrainEndpoint:
+	case err != nil && c.DrainEndpoint:
 		o.Metrics.Update(telemetry.ExportFailures, 1)
 		o.log.Error("OTLP export is off: its settings are invalid", zap.Error(err))
 	case err != nil:
@@ -91,14 +81,6 @@ func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 // Reloaded tells that the configuration was loaded, or could not be.
 func (o *Observers) Reloaded(ok bool) { o.recorder.Reloaded(time.Now(), ok) }
 
-// promise makes the objectives those of all targets that are described from now
-// on.
-func (o *Observers) promise(objectives []probe.Objective) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.objectives = objectives
-}
-
 // Attend describes the targets of j to the observers, and returns what shows them its
 // results.
 func (o *Observers) Attend(j *Job) Recorder {
@@ -113,7 +95,11 @@ type attended struct {
 }
 
 func (a attended) Record(r *probe.Result) {
-	defer a.survive(r)
+	defer func() {
+		if p := recover(); p != nil { // it must not end the probing of all others
+			a.log.Error("panic while recording a result; please report it", zap.String("target", r.Target), zap.Any("panic", p), zap.Stack("stack"))
+		}
+	}()
 	if r.Outcome == probe.Canceled || r.Outcome == probe.Connect && a.draining.Load() { // asked as its server was told to stop
 		return
 	}
@@ -127,13 +113,6 @@ func (a attended) Record(r *probe.Result) {
 func (a attended) Skipped(target string, reason probe.Skip) {
 	a.recorder.Skipped(target, reason)
 	a.Board.Skipped(target, string(reason))
-}
-
-// survive logs a panic of an observer, which must not end the probing of all.
-func (o *Observers) survive(r *probe.Result) {
-	if p := recover(); p != nil {
-		o.log.Error("panic while recording a result; please report it", zap.String("target", r.Target), zap.Any("panic", p), zap.Stack("stack"))
-	}
 }
 
 // logResult writes a line a result: summaries at debug, failures at warn.
@@ -204,7 +183,7 @@ func (j *Job) description(i int, objectives []probe.Objective) description {
 	d := description{member: member, misfit: j.Misfit(t, known.Context), Description: probe.Description{
 		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
 		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: known.Notes(),
-		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t),
+		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
 		Interval: j.Plan.Interval, Objectives: objectives,
 	}}
 	if known.Dialect != nil {

@@ -25,21 +25,13 @@ type ownedTargets struct {
 	names *discovery.Directory
 	log   *zap.Logger
 
-	lookups map[string]lookupState // by host
-	logged  int                    // how many targets of the shard were logged last; -1: none were
+	lookups map[string]string // by host: what was wrong with the last lookup, empty if it found addresses
+	logged  int               // how many targets of the shard were logged last; -1: none were
 }
-
-// A lookupState is how the last lookup of a host went; empty if it found addresses.
-type lookupState string
-
-const (
-	lookupFailed lookupState = "failed"
-	lookupEmpty  lookupState = "empty"
-)
 
 // newOwnedTargets returns owned targets before any lookup. Lookup may be nil: the system's.
 func newOwnedTargets(lookup discovery.Lookup, log *zap.Logger) *ownedTargets {
-	return &ownedTargets{names: discovery.New(lookup), log: log, lookups: map[string]lookupState{}, logged: -1}
+	return &ownedTargets{names: discovery.New(lookup), log: log, lookups: map[string]string{}, logged: -1}
 }
 
 // Present is the targets that c means at present, for commands that end: names are
@@ -61,22 +53,23 @@ func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (fa
 		return 0
 	}
 	before := o.lookups
-	o.lookups = map[string]lookupState{}
+	o.lookups = map[string]string{}
 	for _, host := range hosts {
-		log := o.log.With(zap.String("host", host), zap.Int("addresses", len(o.names.Addresses(host))))
-		switch err := failures[host]; {
-		case err != nil:
-			o.lookups[host] = lookupFailed
-			if before[host] != lookupFailed {
-				log.Warn("DNS lookup failed; keeping the last known addresses", zap.Error(err))
-			}
-		case len(o.names.Addresses(host)) == 0:
-			o.lookups[host] = lookupEmpty
-			if before[host] != lookupEmpty {
-				log.Warn("host has no addresses; probing it by its name")
-			}
-		case before[host] != "":
+		addresses, state := len(o.names.Addresses(host)), ""
+		switch {
+		case failures[host] != nil:
+			state = "DNS lookup failed; keeping the last known addresses"
+		case addresses == 0:
+			state = "host has no addresses; probing it by its name"
+		}
+		o.lookups[host] = state
+		log := o.log.With(zap.String("host", host), zap.Int("addresses", addresses))
+		switch {
+		case state == before[host]:
+		case state == "":
 			log.Info("DNS lookup succeeded again")
+		default:
+			log.Warn(state, zap.Error(failures[host]))
 		}
 	}
 	return len(failures)

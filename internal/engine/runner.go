@@ -17,9 +17,8 @@ import (
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
-// How many groups may have their prompts counted at a time, and how long another
-// waits for them. While it is counted, a prompt of 21,000 tokens takes half a MB:
-// a thousand at once would be the most that the prober ever needs.
+// How many groups may have their prompts counted at a time, and how long another waits for
+// them. While it is counted, a prompt of 21,000 tokens takes half a MB of memory.
 const (
 	fitsAtOnce = 32
 	fitWait    = 30 * time.Second
@@ -89,7 +88,9 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 	}
 	r.config, r.assets, r.targets = c, assets, targets
 	r.owned.names.Keep(hostsOf(c.Targets))
-	r.Observers.promise(c.Objectives)
+	r.Observers.mu.Lock()
+	r.Observers.objectives = c.Objectives
+	r.Observers.mu.Unlock()
 	if r.Draining() {
 		r.Drain()
 		r.Log.Info("no longer draining: the configuration was reloaded")
@@ -134,7 +135,7 @@ func (j *Job) logCost(log *zap.Logger) {
 			zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
 			zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
 			zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
-			zap.Int("tokens_per_day", j.TokensPerDay(t)))
+			zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
 	}
 }
 
@@ -151,10 +152,9 @@ func (r *Runner) Stop(limit time.Duration) {
 	}
 }
 
-// replace makes jobs those that run. An unchanged job goes on: its
-// series, its phase and its calibration stay. One that changed takes over what its
-// servers taught, and begins when the probes of the one before have ended. Targets that
-// are left out are forgotten.
+// replace makes jobs those that run. An unchanged job goes on with its series, phase and
+// calibration. A changed one inherits the learned capabilities, and begins when the probes of
+// the one before have ended. Targets that are left out are forgotten.
 func (r *Runner) replace(jobs []*Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

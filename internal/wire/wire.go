@@ -107,19 +107,26 @@ var dialects = []Dialect{
 // Dialects returns every known dialect, in the order help texts show them.
 func Dialects() []Dialect { return slices.Clone(dialects) }
 
+// APIs returns the names of all known dialects, in the same order.
+func APIs() []string {
+	var names []string
+	for _, d := range dialects {
+		names = append(names, d.Name())
+	}
+	return names
+}
+
 // Auto is the configuration value that means: ask the server.
 const Auto = "auto"
 
 // Lookup returns the dialect of that name. The error lists the known names.
 func Lookup(name string) (Dialect, error) {
-	known := make([]string, 0, len(dialects))
 	for _, d := range dialects {
 		if d.Name() == name {
 			return d, nil
 		}
-		known = append(known, d.Name())
 	}
-	return nil, fmt.Errorf("unknown API %q: want one of %s", name, strings.Join(known, ", "))
+	return nil, fmt.Errorf("unknown API %q: want one of %s", name, strings.Join(APIs(), ", "))
 }
 
 // URL joins a base URL, as users give it to clients, and a path of a dialect. A base that has a path is used as
