@@ -15,28 +15,18 @@ import (
 // None of them is TPOT or ITL: their output chunk is a frame.
 func genAI() []Instrument {
 	return []Instrument{
-		{
-			Name: "gen_ai.client.operation.duration", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
-			Labels:   []Label{{Name: string(semconv.ErrorTypeKey), Values: append([]string{""}, failures()...)}},
-			Help:     "End-to-end latency of a probe in seconds, or, with error.type, the time from its start to its failure.",
-			ofResult: operationDuration,
-		},
-		{
-			Name: "gen_ai.client.operation.time_to_first_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
-			Help:     "Time to first token in seconds, as llm.probe.ttft.",
+		{Name: "gen_ai.client.operation.duration", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
+			Labels: []Label{{Name: string(semconv.ErrorTypeKey), Values: append([]string{""}, failures()...)}}, ofResult: operationDuration,
+			Help: "End-to-end latency of a probe in seconds, or, with error.type, the time from its start to its failure."},
+		{Name: "gen_ai.client.operation.time_to_first_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
 			ofResult: once((*probe.Result).TTFT, validTTFT, exemplar),
-		},
-		{
-			Name: "gen_ai.client.operation.time_per_output_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
-			Help:     "Time between consecutive token frames in seconds, as llm.probe.chunk_gap.",
+			Help:     "Time to first token in seconds, as llm.probe.ttft."},
+		{Name: "gen_ai.client.operation.time_per_output_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
 			ofResult: gaps((*probe.Result).ChunkGaps),
-		},
-		{
-			Name: "gen_ai.client.token.usage", Unit: "{token}", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAITokenBounds(),
-			Labels:   []Label{{Name: string(semconv.GenAITokenTypeKey), Values: []string{tokenInput, tokenOutput}}},
-			Help:     "Tokens of a probe as the server reports them; no sample if it does not.",
-			ofResult: tokenUsage,
-		},
+			Help:     "Time between consecutive token frames in seconds, as llm.probe.chunk_gap."},
+		{Name: "gen_ai.client.token.usage", Unit: "{token}", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAITokenBounds(),
+			Labels: []Label{{Name: string(semconv.GenAITokenTypeKey), Values: []string{tokenInput, tokenOutput}}}, ofResult: tokenUsage,
+			Help: "Tokens of a probe as the server reports them; no sample if it does not."},
 	}
 }
 

@@ -198,8 +198,12 @@ func (r *recorder) record(result *probe.Result) (t probe.Description, ok bool) {
 	s.note(result)
 	exemplar := spanOf(result)
 	for row, i := range r.rows {
+		var at point // of the last sample: most rows have only this one
+		to := s.rows[row][at]
 		i.ofResult(s.target, result, func(v sample) {
-			to := s.rows[row][v.at]
+			if v.at != at {
+				at, to = v.at, s.rows[row][v.at]
+			}
 			switch {
 			case to == nil: // no value of a closed set of labels
 			case v.marked:
