@@ -31,10 +31,7 @@ func genAI() []Instrument {
 }
 
 // The token types of the conventions.
-const (
-	tokenInput  = "input"
-	tokenOutput = "output"
-)
+const tokenInput, tokenOutput = "input", "output"
 
 func operationDuration(_ probe.Description, r *probe.Result, to func(sample)) {
 	if !succeeded(r) {

@@ -37,19 +37,12 @@ type meter struct {
 	reader *sdkmetric.ManualReader
 
 	// These belong to a target's meter, and are guarded by meters.mu.
-	genAI attribute.Distinct // which meter has its series of the GenAI conventions
-	ended map[endedSeries]bool
-}
-
-// An endedSeries is one that its provider keeps although it has ended: an
-// objective was removed, and its target was not.
-type endedSeries struct {
-	instrument string
-	attributes attribute.Distinct
+	genAI attribute.Distinct          // which meter has its series of the GenAI conventions
+	ended map[attribute.Distinct]bool // counters of objectives that were removed while their target was not: the provider keeps them
 }
 
 // newMeters returns a backend whose providers are read with options.
-func newMeters(o OTLPOptions, options ...sdkmetric.ManualReaderOption) *meters {
+func newMeters(o Options, options ...sdkmetric.ManualReaderOption) *meters {
 	m := &meters{
 		rows: ofResults(ScopeTarget, ScopeProber), version: o.Build.Version, options: options,
 		targets: map[string]*meter{}, genAI: map[attribute.Distinct]*meter{},
@@ -62,7 +55,7 @@ func newMeters(o OTLPOptions, options ...sdkmetric.ManualReaderOption) *meters {
 }
 
 // newMeter returns a provider whose histograms agree bucket for bucket with those
-// of [Prometheus]. It has no limit of series.
+// on /metrics. It has no limit of series.
 func (m *meters) newMeter() *meter {
 	reader := sdkmetric.NewManualReader(m.options...)
 	provider := sdkmetric.NewMeterProvider(
@@ -77,7 +70,7 @@ func (m *meters) newMeter() *meter {
 	)
 	return &meter{
 		Meter:  provider.Meter(instrumentation, metric.WithInstrumentationVersion(m.version)),
-		reader: reader, ended: map[endedSeries]bool{},
+		reader: reader, ended: map[attribute.Distinct]bool{},
 	}
 }
 
@@ -125,7 +118,7 @@ func (m *meters) meterOf(i Instrument, t probe.Description, attributes attribute
 		m.targets[t.Name] = of
 	}
 	if i.Scope == ScopeTarget {
-		delete(of.ended, endedSeries{i.Name, attributes})
+		delete(of.ended, attributes)
 		return of
 	}
 	conventions := attribute.NewSet(genAIAttributes(t)...)
@@ -138,13 +131,10 @@ func (m *meters) meterOf(i Instrument, t probe.Description, attributes attribute
 
 // close implements [backend].
 func (m *meters) close(row int, t probe.Description, p point) {
-	i := m.rows[row]
-	attributes := i.attributes(t, p)
+	attributes := m.rows[row].attributes(t, p)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if i.Scope == ScopeTarget {
-		m.targets[t.Name].ended[endedSeries{i.Name, attributes.Equivalent()}] = true
-	}
+	m.targets[t.Name].ended[attributes.Equivalent()] = true
 }
 
 // release implements [backend]. The provider is not shut down: it may be read at

@@ -41,7 +41,8 @@ func newOwn(b Build) *own {
 	return o
 }
 
-// Update implements [Recorder].
+// Update adds value to a counter of the prober itself, or sets a gauge to it. The
+// name is that of a row of the catalog.
 func (o *own) Update(name string, value float64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -52,7 +53,7 @@ func (o *own) Update(name string, value float64) {
 	o.gauges[name] = sample{value: value}
 }
 
-// Reloaded implements [Recorder].
+// Reloaded records that the configuration was loaded, or was rejected.
 func (o *own) Reloaded(at time.Time, ok bool) {
 	if !ok {
 		o.Update(reloadOK, 0)
