@@ -56,7 +56,7 @@ func NewObservers(ctx context.Context, options ObserverOptions) (*Observers, err
 	})
 	switch {
 	case err != nil && options.Config.DrainEndpoint:
-		o.Metrics.Update(telemetry.ExportFailures, 1)
+		o.Metrics.Add(telemetry.ExportFailures, 1)
 		o.log.Error("OTLP export is off: its settings are invalid", zap.Error(err))
 	case err != nil:
 		return nil, err

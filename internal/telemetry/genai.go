@@ -49,36 +49,32 @@ func tokenUsage(_ probe.Description, r *probe.Result, to func(sample)) {
 }
 
 // operation is the name that the conventions give to a request of an API: all but
-// chat is text completion.
-func operation(api string) string {
+// chat is text completion. The provider follows the API and not the engine: vLLM,
+// SGLang and all others with OpenAI's API are "openai".
+func operation(api string) (name, provider string) {
+	chat, openAI := semconv.GenAIOperationNameChat.Value.AsString(), semconv.GenAIProviderNameOpenAI.Value.AsString()
+	completion := semconv.GenAIOperationNameTextCompletion.Value.AsString()
 	switch api {
-	case "openai-completions", "sglang", "tgi", "triton", "llama-server", "ollama":
-		return semconv.GenAIOperationNameTextCompletion.Value.AsString()
-	}
-	return semconv.GenAIOperationNameChat.Value.AsString()
-}
-
-// provider is the provider name of the conventions, which follows the API and not
-// the engine: vLLM, SGLang and all others with OpenAI's API are "openai".
-func provider(api string) string {
-	switch api {
+	case "openai-completions":
+		return completion, openAI
 	case "sglang", "tgi", "triton", "llama-server", "ollama":
-		return api
+		return completion, api
 	case "anthropic":
-		return semconv.GenAIProviderNameAnthropic.Value.AsString()
+		return chat, semconv.GenAIProviderNameAnthropic.Value.AsString()
 	case "azure-openai":
-		return semconv.GenAIProviderNameAzureAIOpenAI.Value.AsString()
+		return chat, semconv.GenAIProviderNameAzureAIOpenAI.Value.AsString()
 	}
-	return semconv.GenAIProviderNameOpenAI.Value.AsString()
+	return chat, openAI
 }
 
 // genAIAttributes are the attributes of the conventions that every metric and span
 // of a target has. They mark the traffic as synthetic, so that panels of real users
 // can leave it out.
 func genAIAttributes(t probe.Description) []attribute.KeyValue {
+	name, provider := operation(t.API)
 	all := []attribute.KeyValue{
-		semconv.GenAIOperationNameKey.String(operation(t.API)),
-		semconv.GenAIProviderNameKey.String(provider(t.API)),
+		semconv.GenAIOperationNameKey.String(name),
+		semconv.GenAIProviderNameKey.String(provider),
 		semconv.GenAIRequestModel(valid(cmp.Or(t.Model, unknown))),
 		semconv.UserAgentSyntheticTypeTest,
 	}

@@ -313,7 +313,7 @@ func TestReloaded(t *testing.T) {
 func TestLookupsFailed(t *testing.T) {
 	r := newRecording()
 	for _, n := range []float64{2, 0, 1} {
-		r.Update(LookupFailures, n)
+		r.Add(LookupFailures, n)
 	}
 	want := map[string]float64{"llm_prober_dns_lookup_failures_total": 3}
 	if diff := cmp.Diff(want, r.values(t, "llm_prober_dns")); diff != "" {

@@ -83,7 +83,7 @@ func (m *meters) open(row int, t probe.Description, p point) series {
 	if i.Kind == Counter {
 		counter, err := from.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
 		complain(err)
-		options := []metric.AddOption{set}
+		options := []metric.AddOption{set} // made once: Add would allocate them for each call
 		counter.Add(context.Background(), 0, options...)
 		return func(value float64, exemplar trace.SpanContext) {
 			counter.Add(contextOf(exemplar), int64(value), options...)
@@ -167,16 +167,12 @@ func (i Instrument) attributes(t probe.Description, p point) attribute.Set {
 	var all []attribute.KeyValue
 	if i.Scope == ScopeGenAI {
 		all = genAIAttributes(t)
-		for n, label := range i.Labels {
-			if p[n] != "" {
-				all = append(all, attribute.String(label.Name, p[n]))
-			}
-		}
-		return attribute.NewSet(all...)
 	}
 	values := i.labelValues(t, p)
 	for n, name := range i.labelNames() {
-		all = append(all, attribute.String(name, values[n]))
+		if values[n] != "" || i.Scope != ScopeGenAI {
+			all = append(all, attribute.String(name, values[n]))
+		}
 	}
 	return attribute.NewSet(all...)
 }

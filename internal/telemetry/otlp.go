@@ -22,7 +22,7 @@ type Options struct {
 	GenAI bool // on OTLP, metrics by the OpenTelemetry GenAI conventions beside ours
 
 	// OnError is called for each failure: exports after all their retries, and errors
-	// of the SDK. The calls come from goroutines of the SDK; nil ignores failures.
+	// of the SDK. The calls come from goroutines of the SDK.
 	OnError func(error)
 }
 

@@ -224,8 +224,8 @@ func (broken) Collect(to chan<- prometheus.Metric) {
 
 func TestExportFailedIsCounted(t *testing.T) {
 	p := scrapedOnly(Build{})
-	p.Update(ExportFailures, 1)
-	p.Update(ExportFailures, 1)
+	p.Add(ExportFailures, 1)
+	p.Add(ExportFailures, 1)
 	if text := scrape(t, p, "text/plain").Body.String(); !strings.Contains(text, "llm_prober_export_failures_total 2\n") {
 		t.Error(ours(text))
 	}

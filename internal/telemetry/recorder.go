@@ -269,9 +269,15 @@ func (r *Recorder) look() []facts {
 	r.mu.Unlock()
 
 	slices.SortFunc(all, func(a, b facts) int { return cmp.Compare(a.target.Name, b.target.Name) })
-	now := time.Now()
 	for n := range all {
-		all[n].lookInFlight(now)
+		f := &all[n]
+		if f.target.InFlight == nil {
+			continue
+		}
+		var oldest time.Time
+		if f.inFlight, oldest = f.target.InFlight(); f.inFlight > 0 {
+			f.oldest = max(0, time.Since(oldest))
+		}
 	}
 	return all
 }

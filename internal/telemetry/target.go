@@ -100,13 +100,3 @@ func (f *facts) note(r *probe.Result) {
 		f.certExpiry = r.CertExpiry
 	}
 }
-
-func (f *facts) lookInFlight(now time.Time) {
-	if f.target.InFlight == nil {
-		return
-	}
-	var oldest time.Time
-	if f.inFlight, oldest = f.target.InFlight(); f.inFlight > 0 {
-		f.oldest = max(0, now.Sub(oldest))
-	}
-}
