@@ -32,7 +32,7 @@ func latencies() []Instrument {
 			Help: "Inter-token latency in seconds, observed once per token: the time between two chunks divided by the tokens of the later one, where a chunk is one token frame, or several that arrived in one burst or were read together because the prober was late; no sample if the probe failed or is tainted, or the number of tokens in a frame is unknown."},
 		{Name: "llm.probe.chunk_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(), ofResult: gaps((*probe.Result).ChunkGaps),
 			Help: "Time in seconds between consecutive token frames, whatever number of tokens they carry; no sample if the probe failed, or one of the two arrivals is unknown because the prober read several frames late and together."},
-		{Name: "llm.probe.max_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: maxGapBounds(),
+		{Name: "llm.probe.max_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: append(gapBounds(), 20, 40, 80, 160),
 			ofResult: once((*probe.Result).MaxGap, always, exemplar),
 			Help:     "Longest time in seconds between token frames of a probe, including the time from the last token to the failure of a probe that failed while streaming; no sample if there was no gap, or a longer one could hide in frames that the prober read late and together."},
 		{Name: "llm.probe.e2el", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: wholeBounds(),
@@ -110,14 +110,17 @@ func gauges() []Instrument {
 	}
 }
 
-// ofProber are the metrics of the prober itself. A row without a source is set by
-// [Recorder].Update.
+// ofProber are the metrics of the prober itself. The values of rows without a
+// source are in [own].
 func ofProber() []Instrument {
 	return []Instrument{
 		{Name: "llm.prober.schedule_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Bounds: gapBounds(),
 			ofResult: once(scheduleDelay, always, !exemplar),
 			Help:     "Time in seconds by which probes started later than scheduled; no sample for a probe that was not scheduled."},
-		{Name: "llm.prober.read_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Bounds: delayBounds(), Zero: delayThreshold, ofResult: readDelays,
+		{Name: "llm.prober.read_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Zero: delayThreshold, ofResult: readDelays,
+			Bounds: []float64{
+				1e-6, 2.5e-6, 5e-6, 10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10,
+			},
 			Help: "Time in seconds from the kernel's receive timestamp until the prober had read the bytes, observed for each read that completed a token frame of any probe; no sample if the kernel gave no timestamp."},
 		{Name: "llm.prober.refused_stamps", Unit: "{stamp}", Kind: Counter, Scope: ScopeProber,
 			ofResult: count(func(r *probe.Result) int { return r.Refused }),

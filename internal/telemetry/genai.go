@@ -24,7 +24,8 @@ func genAI() []Instrument {
 		{Name: "gen_ai.client.operation.time_per_output_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
 			ofResult: gaps((*probe.Result).ChunkGaps),
 			Help:     "Time between consecutive token frames in seconds, as llm.probe.chunk_gap."},
-		{Name: "gen_ai.client.token.usage", Unit: "{token}", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAITokenBounds(),
+		{Name: "gen_ai.client.token.usage", Unit: "{token}", Kind: Histogram, Scope: ScopeGenAI,
+			Bounds: []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864},
 			Labels: []Label{{Name: string(semconv.GenAITokenTypeKey), Values: []string{tokenInput, tokenOutput}}}, ofResult: tokenUsage,
 			Help: "Tokens of a probe as the server reports them; no sample if it does not."},
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -81,17 +80,15 @@ func (m *meters) open(row int, t probe.Description, p point) series {
 	attributes := i.attributes(t, p)
 	from, set := m.meterOf(i, t, attributes.Equivalent()), metric.WithAttributeSet(attributes)
 	if i.Kind == Counter {
-		counter, err := from.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
-		complain(err)
+		counter := must(from.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
 		options := []metric.AddOption{set} // made once: Add would allocate them for each call
 		counter.Add(context.Background(), 0, options...)
 		return func(value float64, exemplar trace.SpanContext) {
 			counter.Add(contextOf(exemplar), int64(value), options...)
 		}
 	}
-	histogram, err := from.Float64Histogram(i.Name, metric.WithUnit(i.Unit),
-		metric.WithDescription(i.Help), metric.WithExplicitBucketBoundaries(i.Bounds...))
-	complain(err)
+	histogram := must(from.Float64Histogram(i.Name, metric.WithUnit(i.Unit),
+		metric.WithDescription(i.Help), metric.WithExplicitBucketBoundaries(i.Bounds...)))
 	options := []metric.RecordOption{set}
 	zero := i.zero() // which the SDK's exponential histograms lack
 	if i.Scope == ScopeGenAI {
@@ -145,11 +142,12 @@ func (m *meters) release(target string) {
 	delete(m.targets, target)
 }
 
-// complain reports an instrument that the SDK finds wrong. It works all the same.
-func complain(err error) {
+// must returns an instrument, which the SDK refuses only if the catalog is wrong.
+func must[T any](made T, err error) T {
 	if err != nil {
-		otel.Handle(err)
+		panic(err)
 	}
+	return made
 }
 
 // contextOf is a context in which the SDK keeps an exemplar, if the span is valid:

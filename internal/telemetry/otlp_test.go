@@ -265,25 +265,6 @@ func TestGenAIOff(t *testing.T) {
 	}
 }
 
-func TestRemovedTargetIsNotExported(t *testing.T) {
-	c := newHTTPCollector(t)
-	o, _ := newOTLPTo(t, c.endpoint, nil)
-	fill(o)
-	o.Remove("a")
-	if err := o.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got, _ := received(t, c.metrics)
-	for k := range got {
-		if strings.Contains(k, "target=a") {
-			t.Errorf("%s is there", k)
-		}
-	}
-	if len(got) == 0 {
-		t.Error("the prober's own metrics are gone")
-	}
-}
-
 func TestNewWithoutEndpoint(t *testing.T) {
 	withoutOTEL(t)
 	o, err := New(t.Context(), Options{})

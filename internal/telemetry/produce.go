@@ -88,19 +88,17 @@ func merged(a, b metricdata.Aggregation) metricdata.Aggregation {
 
 // observe lets the SDK read what is known of the targets and of the prober whenever
 // it collects.
-func observe(m metric.Meter, from *Recorder) error {
+func observe(m metric.Meter, from *Recorder) {
 	rows := collected()
 	all := make([]metric.Observable, len(rows))
 	for row, i := range rows {
-		var err error
 		if i.Kind == Counter {
-			all[row], err = m.Int64ObservableCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
+			all[row] = must(m.Int64ObservableCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
 		} else {
-			all[row], err = m.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
+			all[row] = must(m.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
 		}
-		complain(err)
 	}
-	_, err := m.RegisterCallback(func(_ context.Context, to metric.Observer) error {
+	must(m.RegisterCallback(func(_ context.Context, to metric.Observer) error {
 		from.collect(rows, func(row int, f facts, s sample) {
 			set := metric.WithAttributeSet(rows[row].attributes(f.target, s.at))
 			switch of := all[row].(type) {
@@ -111,6 +109,5 @@ func observe(m metric.Meter, from *Recorder) error {
 			}
 		})
 		return nil
-	}, all...)
-	return err
+	}, all...))
 }

@@ -222,15 +222,6 @@ func (broken) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(errors.New("broken collector")), errors.New("broken collector"))
 }
 
-func TestExportFailedIsCounted(t *testing.T) {
-	p := scrapedOnly(Build{})
-	p.Add(ExportFailures, 1)
-	p.Add(ExportFailures, 1)
-	if text := scrape(t, p, "text/plain").Body.String(); !strings.Contains(text, "llm_prober_export_failures_total 2\n") {
-		t.Error(ours(text))
-	}
-}
-
 // A stuck client has not read what was written until it is closed.
 type stuck struct {
 	http.ResponseWriter

@@ -76,7 +76,7 @@ func newRecorder(values *own, to export) *Recorder {
 	if to.back != nil {
 		r.rows = to.back.rows
 		r.backs = append(r.backs, to.back)
-		complain(observe(to.back.prober, r))
+		observe(to.back.prober, r)
 	}
 	r.prober = make([]map[point][]series, len(r.rows))
 	for row, i := range r.rows {
@@ -95,16 +95,12 @@ func (r *Recorder) Set(t probe.Description) {
 	t = clean(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old, known := r.targets[t.Name]
-	if !known {
-		r.set(t)
-		return
+	old := r.targets[t.Name]
+	if old != nil {
+		t = inherit(t, old.target)
 	}
-	before := old.target
-	t = inherit(t, before)
-	now := r.set(t)
-	if t.Model != before.Model {
-		now.replaced = before.Model
+	if now := r.set(t); old != nil && t.Model != old.target.Model {
+		now.replaced = old.target.Model
 	}
 }
 

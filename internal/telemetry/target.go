@@ -52,7 +52,7 @@ func serverOf(raw string) (host string, port int) {
 	if err != nil {
 		return "", 0
 	}
-	if port, err := strconv.Atoi(u.Port()); err == nil {
+	if port, err = strconv.Atoi(u.Port()); err == nil {
 		return u.Hostname(), port
 	}
 	if u.Scheme == "https" {
