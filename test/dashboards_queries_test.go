@@ -17,8 +17,8 @@ import (
 // A dashboardQuery is one query of a dashboard, as it stands in the JSON.
 type dashboardQuery struct {
 	dashboard, panel, ref string
-	expr, format      string
-	instant           bool
+	expr, format          string
+	instant               bool
 }
 
 func (q dashboardQuery) String() string { return q.dashboard + " / " + q.panel + " / " + q.ref }

@@ -56,7 +56,7 @@ func TestReportOfMonths(t *testing.T) {
 
 	chart := filepath.Join(dir, "months.html")
 	text := start(t, nil, "report", "--prometheus", p.url, "--target", "a", "--from", "20d", "--to", "10d", "--vs", "10d", "--plot", chart).said(t)
-	if strings.Count(text, "Serving Benchmark Result") != 2 || !strings.Contains(text, "differences are of means of 20 periods") {
+	if strings.Count(text, "Serving Benchmark Result") != 2 || !strings.Contains(text, "differences are between the means of 20 periods") {
 		t.Errorf("of two ranges:\n%s", text)
 	}
 	if page, err := os.ReadFile(chart); err != nil || strings.Count(string(page), "<svg") < 2 {

@@ -101,7 +101,7 @@ func TestReport(t *testing.T) {
 	}
 	text := start(t, nil, "report", "--prometheus", p.url, "--from", "1h", "--match", "job=prober",
 		"--target", host(t, servers[0]), "--vs", host(t, servers[1])).said(t)
-	for _, words := range []string{"Successful requests:                     31", "too little is stored to tell"} {
+	for _, words := range []string{"Successful requests:                     31", "too little data to compare"} {
 		if !strings.Contains(text, words) {
 			t.Errorf("no %q in\n%s", words, text)
 		}

@@ -9,7 +9,7 @@ import (
 
 const module = "github.com/llm-prober/prober/"
 
-// arrows is which rooms each room may see, as the map in CONTRIBUTING.md draws
+// arrows is which packages each package may import, as the picture in CONTRIBUTING.md draws
 // it. All arrows point down.
 var arrows = map[string][]string{
 	"cmd/prober":         {"alerts", "dashboards", "daemon", "engine", "config", "schedule", "prompt", "telemetry", "status", "report", "plot", "archive", "bench", "discovery", "inject", "sim", "probe", "wire", "stream", "format"},
@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"internal/wire":      {},
 	"internal/stream":    {},
 
-	// What is shipped beside the program sees nothing of ours.
+	// What is shipped beside the program imports nothing of ours.
 	"alerts":              {},
 	"dashboards":          {},
 	"dashboards/generate": {},
@@ -41,44 +41,44 @@ var arrows = map[string][]string{
 
 // TestArrows holds the map against what the code imports, directly or not.
 func TestArrows(t *testing.T) {
-	for room, allowed := range arrows {
-		for _, seen := range deps(t, "../../"+room) {
+	for pkg, allowed := range arrows {
+		for _, seen := range deps(t, "../../"+pkg) {
 			name, ours := strings.CutPrefix(seen, module)
-			if ours && name != room && !slices.Contains(allowed, strings.TrimPrefix(name, "internal/")) {
-				t.Errorf("%s sees %s", room, name)
+			if ours && name != pkg && !slices.Contains(allowed, strings.TrimPrefix(name, "internal/")) {
+				t.Errorf("%s imports %s", pkg, name)
 			}
 		}
 	}
 }
 
-// TestOnlyTelemetryKnowsMetrics holds that results know no metrics, and rooms no
+// TestOnlyTelemetryKnowsMetrics holds that results know no metrics, and packages no
 // logger. The archive reads what Prometheus stored.
 func TestOnlyTelemetryKnowsMetrics(t *testing.T) {
-	for room := range arrows {
-		switch room {
+	for pkg := range arrows {
+		switch pkg {
 		case "cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry", "internal/archive", "internal/bench": // bench runs by the engine
 			continue
 		}
-		for _, seen := range deps(t, "../../"+room) {
+		for _, seen := range deps(t, "../../"+pkg) {
 			for _, banned := range []string{"github.com/prometheus/", "go.opentelemetry.io/", "go.uber.org/zap"} {
 				if strings.HasPrefix(seen, banned) {
-					t.Errorf("%s sees %s", room, seen)
+					t.Errorf("%s imports %s", pkg, seen)
 				}
 			}
 		}
 	}
 }
 
-// TestEveryRoomIsOnTheMap holds that no room was added without its arrows.
-func TestEveryRoomIsOnTheMap(t *testing.T) {
+// TestEveryPackageIsInThePicture holds that no package was added without its arrows.
+func TestEveryPackageIsInThePicture(t *testing.T) {
 	for _, pkg := range list(t, "-f", "{{.ImportPath}}", "../../...") {
 		if _, ok := arrows[strings.TrimPrefix(pkg, module)]; !ok {
-			t.Errorf("%s is not on the map", pkg)
+			t.Errorf("%s is not in the picture", pkg)
 		}
 	}
 }
 
-func deps(t *testing.T, room string) []string { return list(t, "-deps", room) }
+func deps(t *testing.T, pkg string) []string { return list(t, "-deps", pkg) }
 
 func list(t *testing.T, args ...string) []string {
 	t.Helper()

@@ -18,9 +18,9 @@ const drainTimeout = 10 * time.Second
 func newDrain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "drain [URL]",
-		Short: "Make the prober of this pod begin no more probes: its preStop hook",
+		Short: "Make the prober of this pod start no more probes: its preStop hook",
 		Long: `Drain sends POST /-/drain to the prober that runs beside it with the same environment, and
-to which PROBER_DRAIN_ENDPOINT=on was given: it begins no more probes, those under way go on.
+to which PROBER_DRAIN_ENDPOINT=on was given: it starts no more probes; running ones go on.
 It is the preStop hook of a sidecar, for images have no shell and the kubelet's httpGet can
 only GET. A second drain changes nothing; a reload, or a second POST /-/drain, ends it.
 

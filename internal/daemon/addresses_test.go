@@ -191,7 +191,7 @@ func TestAReloadLooksUp(t *testing.T) {
 		asked := names.Asked()
 		time.Sleep(5 * time.Minute)
 		if more := names.Asked() - asked; more > 0 {
-			t.Errorf("%d lookups of what nobody wants to know", more)
+			t.Errorf("%d lookups of a host that is not configured any more", more)
 		}
 		w.expectTargets("10.0.0.1:80")
 		w.stop()

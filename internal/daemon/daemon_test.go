@@ -48,7 +48,7 @@ func newWorld(t *testing.T, drain time.Duration, hosts []string, environ map[str
 	return newWorldOf(t, drain, hosts, config.Options{Environ: environ, URLs: urls(hosts)}, nil)
 }
 
-// newWorldOf is newWorld with a whole configuration, which a reload reads anew,
+// newWorldOf is newWorld with a whole configuration, which a reload reads again,
 // and a name server.
 func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options config.Options, lookup discovery.Lookup) *world {
 	t.Helper()

@@ -19,7 +19,7 @@ type fingerprint [sha256.Size]byte
 type Files struct {
 	held      map[string]fingerprint // by path
 	pipes     map[string][]byte      // what came out of pipes and devices, which give it once
-	refreshed bool                   // after the start nobody waits for what a pipe may hold
+	refreshed bool                   // after the start no pipe is read: that could block
 }
 
 // NewFiles returns a snapshot of no file yet.
@@ -55,7 +55,7 @@ func (f *Files) Read(path string) (data []byte, err error) {
 	return data, err
 }
 
-// now is what the same files hold by now, by path. A path is followed anew: where
+// now is what the same files hold now, by path. Links are followed again: where
 // Kubernetes mounts a ConfigMap or a Secret it leads through a link to a
 // directory, which is replaced as a whole.
 func (f *Files) now() map[string]fingerprint {

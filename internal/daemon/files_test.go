@@ -155,7 +155,7 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 
 // TestAKeyIsRotated holds that a new key in the file of the old one is used
 // without a restart, that the series go on, and that the new client need not be
-// taught anew nor has more tokens to spend.
+// asked again for its capabilities nor has more tokens to spend.
 func TestAKeyIsRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMount(t, map[string]string{"key": "sk-old"})

@@ -62,7 +62,7 @@ func TestReload(t *testing.T) {
 		synctest.Wait()
 		for _, label := range []string{`server="vllm"`, `exact_output="yes"`, `continuous_usage="yes"`, `cached_tokens="yes"`, `tokenize="yes"`} {
 			if w.metric("llm_probe_target_info", `target="a:80"`, label) != "1" {
-				t.Errorf("the lesson %s did not survive a reload that changed the target", label)
+				t.Errorf("the capability %s did not survive a reload that changed the target", label)
 			}
 		}
 		if !strings.Contains(w.get("/api/v1/targets"), `"server":"vllm"`) {

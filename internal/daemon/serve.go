@@ -51,7 +51,7 @@ const (
 
 // newServer refuses what a page of another origin makes a browser POST, and bounds
 // what a client may cost that never ends its request, says nothing, or does not
-// read the answer: a scrape that nobody reads holds all metrics in memory.
+// read the answer: an unread scrape holds all metrics in memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off; the error is of levels that do not exist
 	return &http.Server{
@@ -65,8 +65,7 @@ func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 }
 
 // bounded bounds the time for the body of a request, if there is one: the server
-// waits for its end. It is no time of the whole request, of which a reload may
-// need more.
+// waits for its end. It does not limit the whole request: a reload may take longer.
 func bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != http.NoBody {

@@ -120,7 +120,7 @@ func (j *Job) Group(to Recorder) *probe.Group {
 	}
 }
 
-// Close closes the connections that nobody uses.
+// Close closes idle connections.
 func (j *Job) Close() {
 	for _, m := range j.Members {
 		m.Close()

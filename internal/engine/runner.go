@@ -151,7 +151,7 @@ func (r *Runner) Stop(limit time.Duration) {
 	}
 }
 
-// replace makes jobs those that run. A job of which nothing changed goes on: its
+// replace makes jobs those that run. An unchanged job goes on: its
 // series, its phase and its calibration stay. One that changed takes over what its
 // servers taught, and begins when the probes of the one before have ended. Targets that
 // are left out are forgotten.

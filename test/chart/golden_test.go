@@ -45,7 +45,7 @@ func TestLint(t *testing.T) {
 // megabyte that would change with every panel.
 var (
 	dashboards = regexp.MustCompile(`(?m)^  (prober-[a-z]+\.json): \|\n(?:    .*\n)+`)
-	groups = regexp.MustCompile(`(?m)^  groups:\n(?:    .*\n|\n)+`)
+	groups     = regexp.MustCompile(`(?m)^  groups:\n(?:    .*\n|\n)+`)
 )
 
 // elided is a rendered chart without what dashboards and rules say.

@@ -44,13 +44,13 @@ func TestNotes(t *testing.T) {
 	t.Parallel()
 	const (
 		label   = `WARNING: monitoring.labels has no "release"`
-		nobody  = "Nothing scrapes it yet"
+		unread  = "Nothing scrapes it yet"
 		classic = "WARNING: monitoring.nativeHistograms is off"
 		login   = "Prometheus will get 401"
 		address = "monitoring.tlsConfig is empty. Pods are scraped by their address"
 		unseen  = "So with targets, collectors and proxies of extraEnvFrom"
 		scaled  = "Where model servers scale to zero"
-		shards  = "Another number of shards restarts all of them"
+		shards  = "Changing the number of shards restarts all of them"
 	)
 	for _, c := range []struct {
 		name, values string
@@ -60,36 +60,36 @@ func TestNotes(t *testing.T) {
 		{
 			"default", vllm,
 			[]string{
-				"probes 1 target:\n", "vllm  http://vllm:8000  0.1 probes a second, 182,304,000 tokens a day\n", "helm test prober -n observability",
-				"kubectl port-forward -n observability service/prober 9464:9464", "There is no limit of CPU, on purpose", nobody,
-				"Helm 3.18 and later print its answer", "kubectl logs -n observability -f prober-check",
+				"probes 1 target:\n", "vllm  http://vllm:8000  0.1 probes per second, 182,304,000 tokens per day\n", "helm test prober -n observability",
+				"kubectl port-forward -n observability service/prober 9464:9464", "There is no CPU limit, on purpose", unread,
+				"Helm 3.18 and later print the result", "kubectl logs -n observability -f prober-check",
 			},
 			[]string{label, classic, login, shards, "NetworkPolicies"},
 		},
-		{"no label", vllm + "serviceMonitor: {enabled: true}", []string{label, "--set monitoring.labels.release=kube-prometheus-stack"}, []string{nobody}},
+		{"no label", vllm + "serviceMonitor: {enabled: true}", []string{label, "--set monitoring.labels.release=kube-prometheus-stack"}, []string{unread}},
 		{"rules without a label", vllm + "prometheusRule: {enabled: true}", []string{label}, nil},
-		{"label", vllm + "podMonitor: {enabled: true}\nmonitoring: {labels: {release: p}}", nil, []string{label, nobody}},
-		{"GMP needs no label", vllm + "podMonitoring: {enabled: true}", nil, []string{label, nobody}},
+		{"label", vllm + "podMonitor: {enabled: true}\nmonitoring: {labels: {release: p}}", nil, []string{label, unread}},
+		{"GMP needs no label", vllm + "podMonitoring: {enabled: true}", nil, []string{label, unread}},
 		{"classic", vllm + "podMonitor: {enabled: true}\nmonitoring: {nativeHistograms: false}", []string{classic}, nil},
 		{
 			"classic with alerts", vllm + "podMonitor: {enabled: true}\nprometheusRule: {enabled: true}\nmonitoring: {nativeHistograms: false}",
 			[]string{classic, "An alert will say so: --set prometheusRule.disabled.ProberClassicOnly=true"}, nil,
 		},
-		{"OTLP", vllm + "env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"http://c:4318\"}", nil, []string{nobody}},
-		{"OTLP of the node", vllm + "extraEnv: [{name: OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, value: \"http://$(HOST_IP):4318\"}]", nil, []string{nobody}},
+		{"OTLP", vllm + "env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"http://c:4318\"}", nil, []string{unread}},
+		{"OTLP of the node", vllm + "extraEnv: [{name: OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, value: \"http://$(HOST_IP):4318\"}]", nil, []string{unread}},
 		{"no test", vllm + "tests: {enabled: false}", []string{"kubectl logs -n observability deployment/prober\n"}, []string{"helm test"}},
 		{"no test of shards", vllm + "tests: {enabled: false}\nshards: 2", []string{"kubectl logs -n observability statefulset/prober\n"}, []string{"helm test"}},
 		{"a port for root alone", vllm + "service: {port: 80}", []string{"service/prober 9464:80\n     http://localhost:9464\n"}, nil},
 		{"a limit of CPU", vllm + "resources: {limits: {cpu: 1}}", []string{"WARNING: resources.limits.cpu is set: throttling"}, []string{"on purpose"}},
-		{"two", vllm + "replicas: 2", []string{"In all 364,608,000 tokens a day by 2 probers that all probe all."}, nil},
-		{"shards", vllm + "shards: 3", []string{"In all 182,304,000 tokens a day by 3 probers that share the targets.", shards}, nil},
-		{"addresses", "targets: [{name: a, url: \"dns+http://a\"}]", []string{"tokens a day for each address"}, nil},
+		{"two", vllm + "replicas: 2", []string{"Total: 364,608,000 tokens per day by 2 probers that each probe all targets."}, nil},
+		{"shards", vllm + "shards: 3", []string{"Total: 182,304,000 tokens per day by 3 probers that share the targets.", shards}, nil},
+		{"addresses", "targets: [{name: a, url: \"dns+http://a\"}]", []string{"tokens per day for each address"}, nil},
 		{
 			"sessions", "targets: [{name: a, url: \"http://a\", qps: 1, prompt: sessions, prompt_tokens: 1000, max_tokens: 100, session_rounds: 3}]",
-			[]string{"In all 109,209,600 tokens a day."}, nil, // 86400 × (1000 + 2 × 164 / 2 + 100)
+			[]string{"Total: 109,209,600 tokens per day."}, nil, // 86400 × (1000 + 2 × 164 / 2 + 100)
 		},
-		{"budget", "targets: [{name: a, url: \"http://a\", token_budget_per_day: 1000000}]", []string{"In all 1,000,000 tokens a day."}, nil},
-		{"ConfigMap", "existingConfigMap: mine", []string{"probes what the ConfigMap mine says", "3. Change targets at any time in the ConfigMap mine."}, []string{"tokens a day"}},
+		{"budget", "targets: [{name: a, url: \"http://a\", token_budget_per_day: 1000000}]", []string{"Total: 1,000,000 tokens per day."}, nil},
+		{"ConfigMap", "existingConfigMap: mine", []string{"probes what the ConfigMap mine says", "3. Change targets at any time in the ConfigMap mine."}, []string{"tokens per day"}},
 		{"login", vllm + "webConfig: {existingSecret: {name: a}, authentication: true}\nserviceMonitor: {enabled: true}", []string{login, "https://localhost:9464"}, nil},
 		{"HTTPS", vllm + "webConfig: {existingSecret: {name: a}}\nserviceMonitor: {enabled: true}", []string{address}, []string{login}},
 		{"HTTPS as it should be", vllm + "webConfig: {existingSecret: {name: a}}\nserviceMonitor: {enabled: true}\nmonitoring: {tlsConfig: {serverName: a}}", nil, []string{address}},
@@ -101,9 +101,9 @@ func TestNotes(t *testing.T) {
 			[]string{
 				"Nothing was deployed", "value: \"http://127.0.0.1:8080\"\n", "  {{- if .Values.prober.enabled }}\n",
 				`{{- include "prober.sidecar" (dict "context" .Subcharts.prober "name" "llama-engine" "port" 8080) | nindent 8 }}`,
-				"it best ends in -engine", "scrape port 9464",
+				"let it end in -engine", "scrape port 9464",
 			},
-			[]string{"helm test", "limit of CPU", scaled},
+			[]string{"helm test", "CPU limit", scaled},
 		},
 		{"sidecar with alerts", "sidecar: {enabled: true}\nprometheusRule: {enabled: true}", []string{scaled, "--set prometheusRule.disabled.ProberAbsent=true"}, nil},
 		{"sidecar without that alert", "sidecar: {enabled: true}\nprometheusRule: {enabled: true, disabled: {ProberAbsent: true}}", nil, []string{scaled}},

@@ -63,7 +63,7 @@ func TestChartRefuses(t *testing.T) {
 	const pair = "targets: [{name: a, url: \"http://a\"}, {name: slow, url: \"http://b\", qps: 0.01}]\n"
 	for _, c := range []struct{ values, want string }{
 		{"", "no targets: set targets, for example --set targets[0].name=vllm --set targets[0].url=http://vllm:8000, or existingConfigMap."},
-		{"objectives: [{signal: availability, goal: 0.9}]", "there is nothing to probe"},
+		{"objectives: [{signal: availability, goal: 0.9}]", "no targets: set targets"},
 		{vllm + "existingConfigMap: mine", "existingConfigMap with targets, objectives or settings: they belong into that ConfigMap."},
 		{vllm + "shards: 2\nreplicas: 2", "shards 2 with replicas 2: shards share the targets, replicas all probe all of them. Choose one"},
 		{"sidecar: {enabled: true}\nreplicas: 2", "sidecar.enabled with replicas 2: a sidecar has as many replicas as the model server it is in. Leave replicas at 1."},
@@ -131,7 +131,7 @@ func TestChartRefuses(t *testing.T) {
 		{vllm + "podMonitoring: {enabled: true}\nwebConfig: {existingSecret: {name: a}, authentication: true}", "podMonitoring.enabled with webConfig.authentication: the PodMonitoring has no password and no certificate."},
 		{vllm + "prometheusRule: {extraGroups: [{name: mine}, {name: prober-gaps}]}", `prometheusRule.extraGroups[1] is called "prober-gaps", as another group is, and no rule at all would be loaded`},
 		{vllm + "prometheusRule: {extraGroups: [{name: mine}, {name: mine}]}", `prometheusRule.extraGroups[1] is called "mine", as another group is`},
-		{vllm + "webConfig: {certificateSecretName: a}", "webConfig without existingSecret.name: nobody would use the certificate or ask for a login"},
+		{vllm + "webConfig: {certificateSecretName: a}", "webConfig without existingSecret.name: without a web configuration everything is served in plain text and without a login"},
 		{vllm + "webConfig: {authentication: true}", "webConfig without existingSecret.name"},
 		{vllm + "replicas: null\nimage: null", "replicas is null, and has to be something: leave it out for its default, or say what.\n  - image.repository is null"},
 		{vllm + "objectives: [{signal: ttft, goal: 0.9}]", "objectives[0] of ttft has no limit: set one, for example limit: 2s."},
