@@ -305,7 +305,7 @@ func TestPartialSuccessIsAFailure(t *testing.T) {
 }
 
 // TestFailingCollector: failures are counted once each, reported, and visible in the
-// metrics of both recorders.
+// metrics.
 func TestFailingCollector(t *testing.T) {
 	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no such tenant", http.StatusForbidden)
