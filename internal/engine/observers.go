@@ -20,10 +20,8 @@ import (
 // Observers are everything that looks at results. They are safe for concurrent use.
 type Observers struct {
 	Board   *status.Board
-	Metrics *telemetry.Prometheus
+	Metrics *telemetry.Recorder
 
-	recorder telemetry.Recorder
-	otlp     *telemetry.OTLP // nil: off
 	log      *zap.Logger
 	draining atomic.Bool // see [Runner.Drain]
 
@@ -37,49 +35,40 @@ type Observers struct {
 // an error, but for a sidecar: it must not end for that.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
-		Board:   status.NewBoard(time.Now(), build.Version, report.Hint),
-		Metrics: telemetry.NewPrometheus(build),
-		log:     log, objectives: c.Objectives,
+		Board: status.NewBoard(time.Now(), build.Version, report.Hint),
+		log:   log, objectives: c.Objectives,
 		described: map[string]description{}, timestamps: map[string]probe.Stamping{},
 	}
-	o.recorder = o.Metrics
-	otlp, err := telemetry.NewOTLP(ctx, telemetry.OTLPOptions{
+	var err error
+	o.Metrics, err = telemetry.New(ctx, telemetry.Options{
 		Build: build, GenAI: c.GenAISemconv,
-		OnError: func(err error) {
-			o.Metrics.Update(telemetry.ExportFailures, 1)
-			o.log.Warn("OTLP export failed", zap.Error(err))
-		},
+		OnError: func(err error) { o.log.Warn("OTLP export failed", zap.Error(err)) },
 	})
 	switch {
 	case err != nil && c.DrainEndpoint:
-		o.Metrics.Update(telemetry.ExportFailures, 1)
+		o.Metrics.Add(telemetry.ExportFailures, 1)
 		o.log.Error("OTLP export is off: its settings are invalid", zap.Error(err))
 	case err != nil:
 		return nil, err
-	case otlp != nil:
-		o.otlp, o.recorder = otlp, telemetry.Join(o.Metrics, otlp)
 	}
 	return o, nil
 }
 
 // Exporting reports whether results are exported over OTLP.
-func (o *Observers) Exporting() bool { return o.otlp != nil }
+func (o *Observers) Exporting() bool { return o.Metrics.Exporting() }
 
 // Export sends what was measured over OTLP a last time, within limit. A collector that does
 // not take it is no failure of ours.
 func (o *Observers) Export(ctx context.Context, limit time.Duration) {
-	if o.otlp == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
-	if err := o.otlp.Shutdown(ctx); err != nil {
+	if err := o.Metrics.Shutdown(ctx); err != nil {
 		o.log.Debug("last OTLP export failed", zap.Error(err)) // warned of when it failed
 	}
 }
 
 // Reloaded tells that the configuration was loaded, or could not be.
-func (o *Observers) Reloaded(ok bool) { o.recorder.Reloaded(time.Now(), ok) }
+func (o *Observers) Reloaded(ok bool) { o.Metrics.Reloaded(time.Now(), ok) }
 
 // Attend describes the targets of j to the observers, and returns what shows them its
 // results.
@@ -104,14 +93,14 @@ func (a attended) Record(r *probe.Result) {
 		return
 	}
 	a.describe(a.job)
-	a.recorder.Record(r)
+	a.Metrics.Record(r)
 	a.Board.Record(r)
 	a.logResult(r)
 	a.logTimestamps(r)
 }
 
 func (a attended) Skipped(target string, reason probe.Skip) {
-	a.recorder.Skipped(target, reason)
+	a.Metrics.Skipped(target, reason)
 	a.Board.Skipped(target, string(reason))
 }
 
@@ -165,7 +154,7 @@ func (o *Observers) forget(target string) {
 	defer o.mu.Unlock()
 	delete(o.described, target)
 	delete(o.timestamps, target)
-	o.recorder.Remove(target)
+	o.Metrics.Remove(target)
 	o.Board.Remove(target)
 }
 
@@ -225,7 +214,7 @@ func (o *Observers) describe(j *Job) {
 		}
 		o.described[t.Name] = d
 		d.InFlight = d.member.InFlight
-		o.recorder.Set(d.Description)
+		o.Metrics.Set(d.Description)
 		o.Board.Set(d.Description)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // nothing.
 func TestTimestampsAreLoggedOnceATarget(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
-	o := &Observers{log: zap.New(core), timestamps: map[string]probe.Stamping{}, recorder: telemetry.Join(), Board: &status.Board{}}
+	o := &Observers{log: zap.New(core), timestamps: map[string]probe.Stamping{}, Metrics: &telemetry.Recorder{}, Board: &status.Board{}}
 	for _, r := range []probe.Result{
 		{Target: "a"},
 		{Target: "a", Stamp: probe.ByKernel},

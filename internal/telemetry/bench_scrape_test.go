@@ -14,7 +14,7 @@ import (
 // length of a scrape's body.
 func BenchmarkExposition(b *testing.B) {
 	for _, targets := range []int{1, 200} {
-		p := NewPrometheus(Build{Version: "v1.2.3"})
+		p := scrapedOnly(Build{Version: "v1.2.3"})
 		for n := range targets {
 			t := fixedTarget()
 			t.Name = fmt.Sprintf("target-%03d", n)

@@ -23,13 +23,13 @@ func hundred() *probe.Result {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	otlp, _ := manual(b, false)
-	genAI, _ := manual(b, true)
+	otlp, _ := manual(false)
+	genAI, _ := manual(true)
 	for _, of := range []struct {
 		name string
-		to   Recorder
+		to   *Recorder
 	}{
-		{"prometheus", NewPrometheus(Build{})}, {"otlp", otlp}, {"otlp with GenAI", genAI},
+		{"prometheus", scrapedOnly(Build{})}, {"and otlp", otlp}, {"and otlp with GenAI", genAI},
 	} {
 		b.Run(of.name, func(b *testing.B) {
 			of.to.Set(fixedTarget())

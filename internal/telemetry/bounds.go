@@ -44,9 +44,6 @@ func gapBounds() []float64 {
 	}
 }
 
-// maxGapBounds are gapBounds and bounds for stalls.
-func maxGapBounds() []float64 { return append(gapBounds(), 20, 40, 80, 160) }
-
 // firstBounds are for the time to the first token.
 func firstBounds() []float64 {
 	return []float64{
@@ -71,20 +68,7 @@ func phaseBounds() []float64 {
 	return append(below, above...)
 }
 
-// delayBounds are for read delays: 3 bounds to a power of ten.
-func delayBounds() []float64 {
-	return []float64{
-		1e-6, 2.5e-6, 5e-6, 10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6,
-		.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10,
-	}
-}
-
 // genAIBounds are the advice of the GenAI conventions for every duration.
 func genAIBounds() []float64 {
 	return []float64{.01, .02, .04, .08, .16, .32, .64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92}
-}
-
-// genAITokenBounds are the advice of the GenAI conventions for tokens.
-func genAITokenBounds() []float64 {
-	return []float64{1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
 }

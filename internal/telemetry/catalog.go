@@ -16,191 +16,115 @@ func Catalog() []Instrument {
 // latencies are the histograms of what probes measured.
 func latencies() []Instrument {
 	return []Instrument{
-		{
-			Name: "llm.probe.ttft", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
-			Help:     "Time to first token in seconds: from handing the request to the transport, connection setup included, to the arrival of the first token; no sample if the probe failed, a cold prompt was found in the server's cache, the first tokens are hidden reasoning, or the arrival is uncertain by more than 5% because the prober read it late.",
+		{Name: "llm.probe.ttft", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
 			ofResult: once((*probe.Result).TTFT, validTTFT, exemplar),
-		},
-		{
-			Name: "llm.probe.server_ttft", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
-			Help:     "Time in seconds from the last request byte written to the arrival of the first token; no sample if the probe failed, the token arrived before the request was complete, or llm_probe_ttft_seconds has no sample.",
+			Help:     "Time to first token in seconds: from handing the request to the transport, connection setup included, to the arrival of the first token; no sample if the probe failed, a cold prompt was found in the server's cache, the first tokens are hidden reasoning, or the arrival is uncertain by more than 5% because the prober read it late."},
+		{Name: "llm.probe.server_ttft", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
 			ofResult: once((*probe.Result).ServerTTFT, validTTFT, !exemplar),
-		},
-		{
-			Name: "llm.probe.ttfat", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
-			Help:     "Time to first answer token in seconds: as TTFT, but to the first token after any reasoning; no sample if the probe failed, a cold prompt was found in the server's cache, or all tokens are reasoning.",
+			Help:     "Time in seconds from the last request byte written to the arrival of the first token; no sample if the probe failed, the token arrived before the request was complete, or llm_probe_ttft_seconds has no sample."},
+		{Name: "llm.probe.ttfat", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
 			ofResult: once((*probe.Result).TTFAT, uncached, !exemplar),
-		},
-		{
-			Name: "llm.probe.tpot", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
-			Help:     "Time per output token in seconds: from the first token frame to the last, divided by the number of tokens after the first frame; no sample if the probe failed, the number of tokens is unknown, or some tokens are hidden reasoning.",
+			Help:     "Time to first answer token in seconds: as TTFT, but to the first token after any reasoning; no sample if the probe failed, a cold prompt was found in the server's cache, or all tokens are reasoning."},
+		{Name: "llm.probe.tpot", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
 			ofResult: once((*probe.Result).TPOT, succeeded, exemplar),
-		},
-		{
-			Name: "llm.probe.itl", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
-			Help:     "Inter-token latency in seconds, observed once per token: the time between two chunks divided by the tokens of the later one, where a chunk is one token frame, or several that arrived in one burst or were read together because the prober was late; no sample if the probe failed or is tainted, or the number of tokens in a frame is unknown.",
-			ofResult: gaps((*probe.Result).ITL),
-		},
-		{
-			Name: "llm.probe.chunk_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
-			Help:     "Time in seconds between consecutive token frames, whatever number of tokens they carry; no sample if the probe failed, or one of the two arrivals is unknown because the prober read several frames late and together.",
-			ofResult: gaps((*probe.Result).ChunkGaps),
-		},
-		{
-			Name: "llm.probe.max_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: maxGapBounds(),
-			Help:     "Longest time in seconds between token frames of a probe, including the time from the last token to the failure of a probe that failed while streaming; no sample if there was no gap, or a longer one could hide in frames that the prober read late and together.",
+			Help:     "Time per output token in seconds: from the first token frame to the last, divided by the number of tokens after the first frame; no sample if the probe failed, the number of tokens is unknown, or some tokens are hidden reasoning."},
+		{Name: "llm.probe.itl", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(), ofResult: gaps((*probe.Result).ITL),
+			Help: "Inter-token latency in seconds, observed once per token: the time between two chunks divided by the tokens of the later one, where a chunk is one token frame, or several that arrived in one burst or were read together because the prober was late; no sample if the probe failed or is tainted, or the number of tokens in a frame is unknown."},
+		{Name: "llm.probe.chunk_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(), ofResult: gaps((*probe.Result).ChunkGaps),
+			Help: "Time in seconds between consecutive token frames, whatever number of tokens they carry; no sample if the probe failed, or one of the two arrivals is unknown because the prober read several frames late and together."},
+		{Name: "llm.probe.max_gap", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: append(gapBounds(), 20, 40, 80, 160),
 			ofResult: once((*probe.Result).MaxGap, always, exemplar),
-		},
-		{
-			Name: "llm.probe.e2el", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: wholeBounds(),
-			Help:     "End-to-end latency in seconds: from handing the request to the transport to the last token, or to the finish frame if that is later; no sample if the probe failed, or the last arrival is uncertain by more than 5% because the prober read it late.",
+			Help:     "Longest time in seconds between token frames of a probe, including the time from the last token to the failure of a probe that failed while streaming; no sample if there was no gap, or a longer one could hide in frames that the prober read late and together."},
+		{Name: "llm.probe.e2el", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: wholeBounds(),
 			ofResult: once((*probe.Result).E2EL, always, exemplar),
-		},
-		{
-			Name: "llm.probe.phase", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: phaseBounds(),
-			Labels:   []Label{{Name: "phase", Values: []string{phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders}}},
-			Help:     "Duration in seconds of a phase of the request, where headers is the wait from the last request byte to the response header; no sample if the probe failed, or the phase did not happen, such as connect on a reused connection.",
-			ofResult: phaseLengths,
-		},
-		{
-			Name: "llm.probe.failed", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: wholeBounds(),
-			Labels:   []Label{{Name: "outcome", Values: failures()}},
-			Help:     "Duration in seconds of failed probes, from start to failure.",
-			ofResult: failedSeconds,
-		},
+			Help:     "End-to-end latency in seconds: from handing the request to the transport to the last token, or to the finish frame if that is later; no sample if the probe failed, or the last arrival is uncertain by more than 5% because the prober read it late."},
+		{Name: "llm.probe.phase", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: phaseBounds(),
+			Labels: []Label{{Name: "phase", Values: []string{phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders}}}, ofResult: phaseLengths,
+			Help: "Duration in seconds of a phase of the request, where headers is the wait from the last request byte to the response header; no sample if the probe failed, or the phase did not happen, such as connect on a reused connection."},
+		{Name: "llm.probe.failed", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: wholeBounds(),
+			Labels: []Label{{Name: "outcome", Values: failures()}}, ofResult: failedSeconds,
+			Help: "Duration in seconds of failed probes, from start to failure."},
 	}
 }
 
 // counters count what probes measured.
 func counters() []Instrument {
 	return []Instrument{
-		{
-			Name: "llm.probe.probes", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
-			Labels:   []Label{{Name: "outcome", Values: texts(probe.Outcomes())}},
-			Help:     "Finished probes by outcome, without those that were canceled because the prober stopped.",
-			ofResult: classed(func(r *probe.Result) probe.Outcome { return r.Outcome }),
-		},
-		{
-			Name: "llm.probe.tokens", Unit: "{token}", Kind: Counter, Scope: ScopeTarget,
-			Labels:   []Label{{Name: "kind", Values: []string{kindPrompt, kindCached, kindOutput, kindReasoning}}},
-			Help:     "Tokens as reported by the server, where prompt includes cached, and output includes reasoning.",
-			ofResult: tokens,
-		},
-		{
-			Name: "llm.probe.prompt_cache", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
-			Labels:   []Label{{Name: "state", Values: texts(probe.CacheStates())}},
-			Help:     "Successful probes by how much of the prompt was in the server's prefix cache: cold if only the common start of all prompts, warm if a part as intended, contaminated if a part of a prompt that should be new to the server, unknown if the server does not report it.",
-			ofResult: classed(cacheState),
-		},
-		{
-			Name: "llm.probe.frames", Unit: "{frame}", Kind: Counter, Scope: ScopeTarget,
-			Help:     "Frames that carried tokens.",
+		{Name: "llm.probe.probes", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
+			Labels: []Label{{Name: "outcome", Values: texts(probe.Outcomes())}}, ofResult: classed(func(r *probe.Result) probe.Outcome { return r.Outcome }),
+			Help: "Finished probes by outcome, without those that were canceled because the prober stopped."},
+		{Name: "llm.probe.tokens", Unit: "{token}", Kind: Counter, Scope: ScopeTarget,
+			Labels: []Label{{Name: "kind", Values: []string{kindPrompt, kindCached, kindOutput, kindReasoning}}}, ofResult: tokens,
+			Help: "Tokens as reported by the server, where prompt includes cached, and output includes reasoning."},
+		{Name: "llm.probe.prompt_cache", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
+			Labels: []Label{{Name: "state", Values: texts(probe.CacheStates())}}, ofResult: classed(cacheState),
+			Help: "Successful probes by how much of the prompt was in the server's prefix cache: cold if only the common start of all prompts, warm if a part as intended, contaminated if a part of a prompt that should be new to the server, unknown if the server does not report it."},
+		{Name: "llm.probe.frames", Unit: "{frame}", Kind: Counter, Scope: ScopeTarget,
 			ofResult: count(func(r *probe.Result) int { return len(r.Timeline.Tokens) }),
-		},
-		{
-			Name: "llm.probe.coalesced_frames", Unit: "{frame}", Kind: Counter, Scope: ScopeTarget,
-			Help:     "Token frames that arrived in one read with the frame before, so that the gap of zero between them comes from the network and not from the engine.",
+			Help:     "Frames that carried tokens."},
+		{Name: "llm.probe.coalesced_frames", Unit: "{frame}", Kind: Counter, Scope: ScopeTarget,
 			ofResult: count(func(r *probe.Result) int { return r.Timeline.Coalesced() }),
-		},
-		{
-			Name: "llm.probe.joined_tokens", Unit: "{token}", Kind: Counter, Scope: ScopeTarget,
-			Help:     "Tokens in frames that the prober read late and together, so that only the last arrival is known and their ITL is the mean over these frames.",
+			Help:     "Token frames that arrived in one read with the frame before, so that the gap of zero between them comes from the network and not from the engine."},
+		{Name: "llm.probe.joined_tokens", Unit: "{token}", Kind: Counter, Scope: ScopeTarget,
 			ofResult: count(func(r *probe.Result) int { return r.Timeline.JoinedTokens() }),
-		},
-		{
-			Name: "llm.probe.tainted", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
-			Labels:   []Label{{Name: "reason", Values: texts(probe.Taints())}},
-			Help:     "Probes without ITL because the prober read more than 95% of their tokens late and together with others: late if bytes were unread for longer than the mean time between two reads, coalesced if for less.",
-			ofResult: classed(func(r *probe.Result) probe.Taint { return r.Taint }),
-		},
-		{
-			Name: "llm.probe.objective_events", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
-			Labels:   []Label{objectiveLabel(), {Name: "verdict", Values: []string{verdictGood, verdictBad}}},
-			Help:     "Probes judged by each objective of the target: failed probes are always bad, and successful ones without a sample of the objective's signal are not counted.",
-			ofResult: verdicts,
-		},
-		{
-			Name: "llm.probe.skipped", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
-			Labels:   []Label{{Name: "reason", Values: texts(probe.Skips())}},
-			Help:     "Probes that were due and not sent: overlap if too many were still in flight, budget if the daily token budget was spent, late if the next one was due already, backoff while the server had asked to wait (Retry-After of a 429 or 503), waiting before the server was ready (PROBER_WAIT_FOR_READY), draining after /-/drain.",
-			ofTarget: skippedSlots,
-		},
+			Help:     "Tokens in frames that the prober read late and together, so that only the last arrival is known and their ITL is the mean over these frames."},
+		{Name: "llm.probe.tainted", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
+			Labels: []Label{{Name: "reason", Values: texts(probe.Taints())}}, ofResult: classed(func(r *probe.Result) probe.Taint { return r.Taint }),
+			Help: "Probes without ITL because the prober read more than 95% of their tokens late and together with others: late if bytes were unread for longer than the mean time between two reads, coalesced if for less."},
+		{Name: "llm.probe.objective_events", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
+			Labels: []Label{objectiveLabel(), {Name: "verdict", Values: []string{verdictGood, verdictBad}}}, ofResult: verdicts,
+			Help: "Probes judged by each objective of the target: failed probes are always bad, and successful ones without a sample of the objective's signal are not counted."},
+		{Name: "llm.probe.skipped", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
+			Labels: []Label{{Name: "reason", Values: texts(probe.Skips())}}, ofTarget: skippedSlots,
+			Help: "Probes that were due and not sent: overlap if too many were still in flight, budget if the daily token budget was spent, late if the next one was due already, backoff while the server had asked to wait (Retry-After of a 429 or 503), waiting before the server was ready (PROBER_WAIT_FOR_READY), draining after /-/drain."},
 	}
 }
 
 // gauges are the present state of a target.
 func gauges() []Instrument {
 	return []Instrument{
-		{
-			Name: "llm.probe.interval", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
-			Help:     "Configured time in seconds between the starts of probes.",
+		{Name: "llm.probe.interval", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: fact(func(f facts) float64 { return f.target.Interval.Seconds() }),
-		},
-		{
-			Name: "llm.probe.in_flight", Unit: "{probe}", Kind: Gauge, Scope: ScopeTarget,
-			Help:     "Probes in flight.",
+			Help:     "Configured time in seconds between the starts of probes."},
+		{Name: "llm.probe.in_flight", Unit: "{probe}", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: fact(func(f facts) float64 { return float64(f.inFlight) }),
-		},
-		{
-			Name: "llm.probe.oldest_in_flight", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
-			Help:     "Age in seconds of the oldest probe in flight; 0 if there is none.",
+			Help:     "Probes in flight."},
+		{Name: "llm.probe.oldest_in_flight", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: fact(func(f facts) float64 { return f.oldest.Seconds() }),
-		},
-		{
-			Name: "llm.probe.last_probe_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
-			Help:     "Unix time in seconds when the last probe ended, whatever its outcome; no sample before the first.",
+			Help:     "Age in seconds of the oldest probe in flight; 0 if there is none."},
+		{Name: "llm.probe.last_probe_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastProbe }),
-		},
-		{
-			Name: "llm.probe.last_success_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
-			Help:     "Unix time in seconds when the last successful probe ended; no sample before the first.",
+			Help:     "Unix time in seconds when the last probe ended, whatever its outcome; no sample before the first."},
+		{Name: "llm.probe.last_success_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastSuccess }),
-		},
-		{
-			Name: "llm.probe.objective_goal", Unit: "1", Kind: Gauge, Scope: ScopeTarget,
-			Labels:   []Label{objectiveLabel()},
-			Help:     "Share of probes that must be good to meet the objective, between 0 and 1.",
-			ofTarget: objectiveGoals,
-		},
-		{
-			Name: "llm.probe.objective_limit", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
-			Labels:   []Label{objectiveLabel()},
-			Help:     "Largest value in seconds that is good for the objective; no sample for an availability objective.",
-			ofTarget: objectiveLimits,
-		},
-		{
-			Name: "llm.probe.tls_earliest_cert_expiry_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
-			Help:     "Unix time in seconds of the earliest expiry in the server's certificate chain; no sample before the first TLS handshake.",
+			Help:     "Unix time in seconds when the last successful probe ended; no sample before the first."},
+		{Name: "llm.probe.objective_goal", Unit: "1", Kind: Gauge, Scope: ScopeTarget, Labels: []Label{objectiveLabel()}, ofTarget: objectiveGoals,
+			Help: "Share of probes that must be good to meet the objective, between 0 and 1."},
+		{Name: "llm.probe.objective_limit", Unit: "s", Kind: Gauge, Scope: ScopeTarget, Labels: []Label{objectiveLabel()}, ofTarget: objectiveLimits,
+			Help: "Largest value in seconds that is good for the objective; no sample for an availability objective."},
+		{Name: "llm.probe.tls_earliest_cert_expiry_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.certExpiry }),
-		},
-		{
-			Name: "llm.probe.target_info", Kind: Gauge, Scope: ScopeTarget,
-			Labels:   infoLabels(),
-			Help:     "Labels that describe the target and the capabilities of its server; the value is always 1.",
-			ofTarget: fact(func(facts) float64 { return 1 }),
-		},
+			Help:     "Unix time in seconds of the earliest expiry in the server's certificate chain; no sample before the first TLS handshake."},
+		{Name: "llm.probe.target_info", Kind: Gauge, Scope: ScopeTarget, Labels: infoLabels(), ofTarget: fact(func(facts) float64 { return 1 }),
+			Help: "Labels that describe the target and the capabilities of its server; the value is always 1."},
 	}
 }
 
-// ofProber are the metrics of the prober itself. A row without a source is set by
-// [Recorder].Update.
+// ofProber are the metrics of the prober itself. The values of rows without a
+// source are in [own].
 func ofProber() []Instrument {
 	return []Instrument{
-		{
-			Name: "llm.prober.schedule_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Bounds: gapBounds(),
-			Help:     "Time in seconds by which probes started later than scheduled; no sample for a probe that was not scheduled.",
+		{Name: "llm.prober.schedule_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Bounds: gapBounds(),
 			ofResult: once(scheduleDelay, always, !exemplar),
-		},
-		{
-			Name: "llm.prober.read_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Bounds: delayBounds(), Zero: delayThreshold,
-			Help:     "Time in seconds from the kernel's receive timestamp until the prober had read the bytes, observed for each read that completed a token frame of any probe; no sample if the kernel gave no timestamp.",
-			ofResult: readDelays,
-		},
-		{
-			Name: "llm.prober.refused_stamps", Unit: "{stamp}", Kind: Counter, Scope: ScopeProber,
-			Help:     "Kernel timestamps that were implausible and replaced by the prober's own: they were in the future, the wall clock had been set, or packets had arrived out of order.",
+			Help:     "Time in seconds by which probes started later than scheduled; no sample for a probe that was not scheduled."},
+		{Name: "llm.prober.read_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Zero: delayThreshold, ofResult: readDelays,
+			Bounds: []float64{
+				1e-6, 2.5e-6, 5e-6, 10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10,
+			},
+			Help: "Time in seconds from the kernel's receive timestamp until the prober had read the bytes, observed for each read that completed a token frame of any probe; no sample if the kernel gave no timestamp."},
+		{Name: "llm.prober.refused_stamps", Unit: "{stamp}", Kind: Counter, Scope: ScopeProber,
 			ofResult: count(func(r *probe.Result) int { return r.Refused }),
-		},
+			Help:     "Kernel timestamps that were implausible and replaced by the prober's own: they were in the future, the wall clock had been set, or packets had arrived out of order."},
 		{
 			Name: buildInfo, Kind: Gauge, Scope: ScopeProber,
 			Labels: []Label{
@@ -210,22 +134,14 @@ func ofProber() []Instrument {
 			},
 			Help: "Labels that describe the program; the value is always 1.",
 		},
-		{
-			Name: reloadOK, Kind: Gauge, Scope: ScopeProber,
-			Help: "Whether the last attempt to load the configuration succeeded: 1 or 0; no sample before the first.",
-		},
-		{
-			Name: reloadTime, Unit: "s", Kind: Gauge, Scope: ScopeProber,
-			Help: "Unix time in seconds when the configuration was last loaded successfully; no sample before the first.",
-		},
-		{
-			Name: ExportFailures, Unit: "{failure}", Kind: Counter, Scope: ScopeProber,
-			Help: "Failed OTLP exports of metrics and traces, after all retries, and other errors of the OpenTelemetry SDK.",
-		},
-		{
-			Name: LookupFailures, Unit: "{failure}", Kind: Counter, Scope: ScopeProber,
-			Help: "Failed DNS lookups of hosts in dns+ URLs; their last known addresses remain in use.",
-		},
+		{Name: reloadOK, Kind: Gauge, Scope: ScopeProber,
+			Help: "Whether the last attempt to load the configuration succeeded: 1 or 0; no sample before the first."},
+		{Name: reloadTime, Unit: "s", Kind: Gauge, Scope: ScopeProber,
+			Help: "Unix time in seconds when the configuration was last loaded successfully; no sample before the first."},
+		{Name: ExportFailures, Unit: "{failure}", Kind: Counter, Scope: ScopeProber,
+			Help: "Failed OTLP exports of metrics and traces, after all retries, and other errors of the OpenTelemetry SDK."},
+		{Name: LookupFailures, Unit: "{failure}", Kind: Counter, Scope: ScopeProber,
+			Help: "Failed DNS lookups of hosts in dns+ URLs; their last known addresses remain in use."},
 	}
 }
 

@@ -162,21 +162,3 @@ func TestBoundsHoldThoseOfVLLM(t *testing.T) {
 		}
 	}
 }
-
-func TestMarkdownNamesEverything(t *testing.T) {
-	page := Markdown()
-	for _, i := range Catalog() {
-		names := []string{i.Name, i.Help}
-		if i.Scope != ScopeGenAI {
-			names = append(names, i.PrometheusName())
-		}
-		for _, l := range i.Labels {
-			names = append(append(names, l.Name), l.Values...)
-		}
-		for _, name := range names {
-			if !strings.Contains(page, name) {
-				t.Errorf("the page lacks %q of %s", name, i.Name)
-			}
-		}
-	}
-}

@@ -125,7 +125,7 @@ func withoutOTEL(t *testing.T) {
 }
 
 // newOTLPTo is a recorder that sends to an endpoint, and the errors that it reported.
-func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*OTLP, func() []error) {
+func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*Recorder, func() []error) {
 	t.Helper()
 	withoutOTEL(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
@@ -134,7 +134,7 @@ func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*OTLP, fun
 	}
 	var mu sync.Mutex
 	var errs []error
-	o, err := NewOTLP(t.Context(), OTLPOptions{
+	o, err := New(t.Context(), Options{
 		Build: Build{Version: "v1.2.3"}, GenAI: true,
 		OnError: func(err error) {
 			mu.Lock()

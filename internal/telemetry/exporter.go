@@ -47,7 +47,7 @@ func noRedirect(r *http.Request) (*url.URL, error) {
 // An errorHandler counts failures of exports and of the SDK, and passes them on.
 type errorHandler struct {
 	own     *own
-	onError func(error) // may be nil
+	onError func(error)
 }
 
 // Handle implements the SDK's error handler, which gets errors of exports once
@@ -68,10 +68,8 @@ func (h *errorHandler) export(err error) error {
 	if err == nil {
 		return nil
 	}
-	h.own.Update(ExportFailures, 1)
-	if h.onError != nil {
-		h.onError(err)
-	}
+	h.own.Add(ExportFailures, 1)
+	h.onError(err)
 	return reported{err}
 }
 

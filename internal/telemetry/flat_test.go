@@ -33,7 +33,7 @@ func key(name string, labels map[string]string) string {
 }
 
 // gather is everything on /metrics that is ours.
-func gather(t *testing.T, p *Prometheus) []*dto.MetricFamily {
+func gather(t *testing.T, p *Recorder) []*dto.MetricFamily {
 	t.Helper()
 	families, err := p.registry.Gather()
 	if err != nil {
@@ -144,13 +144,13 @@ func words(set attribute.Set) map[string]string {
 	return all
 }
 
-// manual is an OTLP recorder that is read by hand instead of exporting.
-func manual(t testing.TB, genAI bool) (*OTLP, *sdkmetric.ManualReader) {
-	t.Helper()
-	back := newMeters(OTLPOptions{GenAI: genAI})
+// scrapedOnly is a recorder without OTLP.
+func scrapedOnly(b Build) *Recorder { return newRecorder(newOwn(b), export{}) }
+
+// manual is a recorder whose OTLP metrics are read by hand instead of exported.
+func manual(genAI bool) (*Recorder, *sdkmetric.ManualReader) {
+	back := newMeters(Options{GenAI: genAI})
 	from := sdkmetric.NewManualReader(sdkmetric.WithProducer(back))
 	sdkmetric.NewMeterProvider(sdkmetric.WithReader(from))
-	o := &OTLP{}
-	o.measure(newOwn(Build{}), back)
-	return o, from
+	return newRecorder(newOwn(Build{}), export{back: back}), from
 }

@@ -20,8 +20,8 @@ type Instrument struct {
 	Zero   float64   // of a histogram: values up to it count as zero, in Unit; 0 for zeroThreshold
 
 	// ofResult passes on what a result adds. ofTarget passes on what is known of a
-	// target, when metrics are collected. One of them is set, but for metrics of the
-	// prober itself whose value [Recorder].Update sets.
+	// target, when metrics are collected. One of them is set, but for metrics whose
+	// values are in [own].
 	ofResult func(probe.Description, *probe.Result, func(sample))
 	ofTarget func(facts, func(sample))
 }
@@ -42,15 +42,9 @@ type Scope string
 
 // The scopes.
 const (
-	// ScopeTarget is what probes measured: labels target, model and prompt.
-	ScopeTarget Scope = "target"
-
-	// ScopeProber is the state of the prober itself: no labels.
-	ScopeProber Scope = "prober"
-
-	// ScopeGenAI is what probes measured, by the OpenTelemetry GenAI conventions and
-	// on OTLP only: the attributes of these conventions.
-	ScopeGenAI Scope = "genai"
+	ScopeTarget Scope = "target" // what probes measured: labels target, model and prompt
+	ScopeProber Scope = "prober" // the state of the prober itself: no labels
+	ScopeGenAI  Scope = "genai"  // what probes measured, by the GenAI conventions and on OTLP only: their attributes
 )
 
 // A Label is a label that only some instruments have.

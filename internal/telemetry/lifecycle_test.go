@@ -19,27 +19,22 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// recorders are both recorders, and what they hold now.
-type recorders struct {
-	Recorder
-	prometheus *Prometheus
-	otlp       *OTLP
-	from       *sdkmetric.ManualReader
+// A recording is a recorder, and what reads its OTLP metrics.
+type recording struct {
+	*Recorder
+	from *sdkmetric.ManualReader
 }
 
-func newRecorders(t *testing.T) *recorders {
-	t.Helper()
-	r := &recorders{prometheus: NewPrometheus(Build{})}
-	r.otlp, r.from = manual(t, true)
-	r.Recorder = Join(r.prometheus, r.otlp)
-	return r
+func newRecording() *recording {
+	r, from := manual(true)
+	return &recording{r, from}
 }
 
-// values are all series whose key begins so; both must have the same.
-func (r *recorders) values(t *testing.T, prefix string) map[string]float64 {
+// values are all series whose key begins so, which /metrics and OTLP must both have.
+func (r *recording) values(t *testing.T, prefix string) map[string]float64 {
 	t.Helper()
 	onOTLP := starting(read(t, collect(t, r.from)), prefix)
-	onMetrics := starting(scraped(gather(t, r.prometheus)), prefix)
+	onMetrics := starting(scraped(gather(t, r.Recorder)), prefix)
 	if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
 		t.Errorf("series (-/metrics +OTLP):\n%s", diff)
 	}
@@ -62,7 +57,7 @@ func with(r *probe.Result, change func(*probe.Result)) *probe.Result {
 }
 
 func TestSetTwiceChangesNothing(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	r.Skipped("a", probe.SkipBudget)
@@ -74,7 +69,7 @@ func TestSetTwiceChangesNothing(t *testing.T) {
 }
 
 func TestSetOfAnotherModelStartsNewSeries(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
@@ -91,7 +86,7 @@ func TestSetOfAnotherModelStartsNewSeries(t *testing.T) {
 }
 
 func TestSetOfAnotherPromptStartsNewSeries(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
@@ -106,7 +101,7 @@ func TestSetOfAnotherPromptStartsNewSeries(t *testing.T) {
 }
 
 func TestSetOfOtherFactsGoesOn(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
@@ -133,7 +128,7 @@ func TestSetOfOtherFactsGoesOn(t *testing.T) {
 // TestStampIsThatOfTheLastTokens: a result without tokens says nothing about it, and
 // it stays what it was when other facts are set.
 func TestStampIsThatOfTheLastTokens(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	stampIs := func(when, want string) {
 		t.Helper()
 		all := r.values(t, "llm_probe_target_info")
@@ -164,7 +159,7 @@ func TestStampIsThatOfTheLastTokens(t *testing.T) {
 }
 
 func TestObjectiveThatVanishedLosesItsSeries(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
@@ -185,7 +180,7 @@ func TestObjectiveThatVanishedLosesItsSeries(t *testing.T) {
 }
 
 func TestModelIsLearnedFromResults(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	unset := fixedTarget()
 	unset.Model, unset.API = "", "auto"
 	r.Set(unset)
@@ -212,7 +207,7 @@ func TestModelIsLearnedFromResults(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	r.Remove("a")
@@ -235,8 +230,8 @@ func TestRemove(t *testing.T) {
 // TestTargetsThatAreGoneAreForgotten: replicas come and go for a year, and the SDK
 // keeps whatever a provider ever saw.
 func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
-	r := newRecorders(t)
-	held := r.otlp.back.(*meters)
+	r := newRecording()
+	held := r.back
 	var gone []weak.Pointer[meter]
 	for _, name := range []string{"a", "b", "c"} {
 		replica := fixedTarget()
@@ -265,7 +260,7 @@ func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 // TestSeriesOfGenAIEndWithTheirLastTarget: two targets of one server and model
 // are one series there.
 func TestSeriesOfGenAIEndWithTheirLastTarget(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	twin := fixedTarget()
 	twin.Name = "b"
 	r.Set(fixedTarget())
@@ -290,7 +285,7 @@ func TestSeriesOfGenAIEndWithTheirLastTarget(t *testing.T) {
 }
 
 func TestCanceledIsNeverCounted(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	r.Set(fixedTarget())
 	before := r.values(t, "llm_")
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
@@ -300,7 +295,7 @@ func TestCanceledIsNeverCounted(t *testing.T) {
 }
 
 func TestReloaded(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	if got := r.values(t, "llm_prober_config"); len(got) != 0 {
 		t.Errorf("before the first: %v", got)
 	}
@@ -316,9 +311,9 @@ func TestReloaded(t *testing.T) {
 }
 
 func TestLookupsFailed(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	for _, n := range []float64{2, 0, 1} {
-		r.Update(LookupFailures, n)
+		r.Add(LookupFailures, n)
 	}
 	want := map[string]float64{"llm_prober_dns_lookup_failures_total": 3}
 	if diff := cmp.Diff(want, r.values(t, "llm_prober_dns")); diff != "" {
@@ -327,7 +322,7 @@ func TestLookupsFailed(t *testing.T) {
 }
 
 func TestLabelsThatAreNoUTF8(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	r.Set(fixedTarget())
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Model = "m\xff" }))
 	want := map[string]float64{"llm_probe_frames_total,model=m\uFFFD,prompt=cold,target=a": 4}
@@ -351,7 +346,7 @@ func TestShownURL(t *testing.T) {
 
 // TestConcurrency: everything at once. The race detector judges.
 func TestConcurrency(t *testing.T) {
-	r := newRecorders(t)
+	r := newRecording()
 	var running sync.WaitGroup
 	results := random(200)
 	for worker := range 4 {
@@ -374,7 +369,7 @@ func TestConcurrency(t *testing.T) {
 	}
 	running.Go(func() {
 		for range 20 {
-			gather(t, r.prometheus)
+			gather(t, r.Recorder)
 			var all metricdata.ResourceMetrics
 			if err := r.from.Collect(context.Background(), &all); err != nil {
 				t.Error(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -37,19 +36,12 @@ type meter struct {
 	reader *sdkmetric.ManualReader
 
 	// These belong to a target's meter, and are guarded by meters.mu.
-	genAI attribute.Distinct // which meter has its series of the GenAI conventions
-	ended map[endedSeries]bool
-}
-
-// An endedSeries is one that its provider keeps although it has ended: an
-// objective was removed, and its target was not.
-type endedSeries struct {
-	instrument string
-	attributes attribute.Distinct
+	genAI attribute.Distinct          // which meter has its series of the GenAI conventions
+	ended map[attribute.Distinct]bool // counters of objectives that were removed while their target was not: the provider keeps them
 }
 
 // newMeters returns a backend whose providers are read with options.
-func newMeters(o OTLPOptions, options ...sdkmetric.ManualReaderOption) *meters {
+func newMeters(o Options, options ...sdkmetric.ManualReaderOption) *meters {
 	m := &meters{
 		rows: ofResults(ScopeTarget, ScopeProber), version: o.Build.Version, options: options,
 		targets: map[string]*meter{}, genAI: map[attribute.Distinct]*meter{},
@@ -62,7 +54,7 @@ func newMeters(o OTLPOptions, options ...sdkmetric.ManualReaderOption) *meters {
 }
 
 // newMeter returns a provider whose histograms agree bucket for bucket with those
-// of [Prometheus]. It has no limit of series.
+// on /metrics. It has no limit of series.
 func (m *meters) newMeter() *meter {
 	reader := sdkmetric.NewManualReader(m.options...)
 	provider := sdkmetric.NewMeterProvider(
@@ -77,7 +69,7 @@ func (m *meters) newMeter() *meter {
 	)
 	return &meter{
 		Meter:  provider.Meter(instrumentation, metric.WithInstrumentationVersion(m.version)),
-		reader: reader, ended: map[endedSeries]bool{},
+		reader: reader, ended: map[attribute.Distinct]bool{},
 	}
 }
 
@@ -88,17 +80,15 @@ func (m *meters) open(row int, t probe.Description, p point) series {
 	attributes := i.attributes(t, p)
 	from, set := m.meterOf(i, t, attributes.Equivalent()), metric.WithAttributeSet(attributes)
 	if i.Kind == Counter {
-		counter, err := from.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
-		complain(err)
-		options := []metric.AddOption{set}
+		counter := must(from.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
+		options := []metric.AddOption{set} // made once: Add would allocate them for each call
 		counter.Add(context.Background(), 0, options...)
 		return func(value float64, exemplar trace.SpanContext) {
 			counter.Add(contextOf(exemplar), int64(value), options...)
 		}
 	}
-	histogram, err := from.Float64Histogram(i.Name, metric.WithUnit(i.Unit),
-		metric.WithDescription(i.Help), metric.WithExplicitBucketBoundaries(i.Bounds...))
-	complain(err)
+	histogram := must(from.Float64Histogram(i.Name, metric.WithUnit(i.Unit),
+		metric.WithDescription(i.Help), metric.WithExplicitBucketBoundaries(i.Bounds...)))
 	options := []metric.RecordOption{set}
 	zero := i.zero() // which the SDK's exponential histograms lack
 	if i.Scope == ScopeGenAI {
@@ -125,7 +115,7 @@ func (m *meters) meterOf(i Instrument, t probe.Description, attributes attribute
 		m.targets[t.Name] = of
 	}
 	if i.Scope == ScopeTarget {
-		delete(of.ended, endedSeries{i.Name, attributes})
+		delete(of.ended, attributes)
 		return of
 	}
 	conventions := attribute.NewSet(genAIAttributes(t)...)
@@ -138,13 +128,10 @@ func (m *meters) meterOf(i Instrument, t probe.Description, attributes attribute
 
 // close implements [backend].
 func (m *meters) close(row int, t probe.Description, p point) {
-	i := m.rows[row]
-	attributes := i.attributes(t, p)
+	attributes := m.rows[row].attributes(t, p)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if i.Scope == ScopeTarget {
-		m.targets[t.Name].ended[endedSeries{i.Name, attributes.Equivalent()}] = true
-	}
+	m.targets[t.Name].ended[attributes.Equivalent()] = true
 }
 
 // release implements [backend]. The provider is not shut down: it may be read at
@@ -155,11 +142,12 @@ func (m *meters) release(target string) {
 	delete(m.targets, target)
 }
 
-// complain reports an instrument that the SDK finds wrong. It works all the same.
-func complain(err error) {
+// must returns an instrument, which the SDK refuses only if the catalog is wrong.
+func must[T any](made T, err error) T {
 	if err != nil {
-		otel.Handle(err)
+		panic(err)
 	}
+	return made
 }
 
 // contextOf is a context in which the SDK keeps an exemplar, if the span is valid:
@@ -177,16 +165,12 @@ func (i Instrument) attributes(t probe.Description, p point) attribute.Set {
 	var all []attribute.KeyValue
 	if i.Scope == ScopeGenAI {
 		all = genAIAttributes(t)
-		for n, label := range i.Labels {
-			if p[n] != "" {
-				all = append(all, attribute.String(label.Name, p[n]))
-			}
-		}
-		return attribute.NewSet(all...)
 	}
 	values := i.labelValues(t, p)
 	for n, name := range i.labelNames() {
-		all = append(all, attribute.String(name, values[n]))
+		if values[n] != "" || i.Scope != ScopeGenAI {
+			all = append(all, attribute.String(name, values[n]))
+		}
 	}
 	return attribute.NewSet(all...)
 }

@@ -14,69 +14,64 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
-
-	"github.com/llm-prober/prober/internal/probe"
 )
 
-// OTLP is the recorder that sends: metrics, and every probe as a trace.
-type OTLP struct {
-	*recorder
-	metrics *sdkmetric.MeterProvider // nil if metrics are off
-	traces  *spans                   // nil if traces are off
-}
-
-// OTLPOptions are the settings of [NewOTLP] beside the OTEL_* variables.
-type OTLPOptions struct {
+// Options are the settings of [New] beside the OTEL_* variables.
+type Options struct {
 	Build Build
-	GenAI bool // metrics by the OpenTelemetry GenAI conventions beside ours
+	GenAI bool // on OTLP, metrics by the OpenTelemetry GenAI conventions beside ours
 
 	// OnError is called for each failure: exports after all their retries, and errors
-	// of the SDK. The calls come from goroutines of the SDK; nil ignores failures.
+	// of the SDK. The calls come from goroutines of the SDK.
 	OnError func(error)
 }
 
-// NewOTLP returns a recorder that exports as the OTEL_* variables say. It is nil
-// if no endpoint is configured. An error names the variable that is wrong.
+// New returns a recorder that exports over OTLP as the OTEL_* variables say. An
+// error names the variable that is wrong; the recorder then works without OTLP.
 //
-// NewOTLP sets the SDK's error handler, which is global: the SDK would print errors
-// to stderr, past the program's log.
-func NewOTLP(ctx context.Context, o OTLPOptions) (*OTLP, error) {
+// New sets the SDK's error handler, which is global: the SDK would print errors to
+// stderr, past the program's log.
+func New(ctx context.Context, o Options) (*Recorder, error) {
+	values := newOwn(o.Build)
+	to, err := newExport(ctx, o, values)
+	return newRecorder(values, to), err
+}
+
+// An export is what sends by OTLP. It is zero if no endpoint is configured.
+type export struct {
+	back    *meters                  // nil if metrics are off
+	metrics *sdkmetric.MeterProvider // reads back
+	traces  *spans                   // nil if traces are off
+}
+
+func newExport(ctx context.Context, o Options, values *own) (e export, err error) {
 	asked, err := planOf(os.Getenv)
 	if err != nil || asked == (plan{}) {
-		return nil, err
+		return e, err
 	}
-	own := newOwn(o.Build)
-	errs := &errorHandler{own: own, onError: o.OnError}
+	errs := &errorHandler{own: values, onError: o.OnError}
 	otel.SetErrorHandler(errs)
 	about, err := resourceOf(ctx, o.Build)
 	if err != nil {
-		return nil, err
+		return e, err
 	}
-	rec := &OTLP{recorder: newRecorder(own, nil, &meters{})}
 	if asked.traces != protocolNone {
 		to, err := newSpanExporter(ctx, asked.traces)
 		if err != nil {
-			return nil, fmt.Errorf("make OTLP exporter of traces: %w", err)
+			return e, fmt.Errorf("make OTLP exporter of traces: %w", err)
 		}
-		rec.traces = newSpans(spanExporter{to, errs}, about)
+		e.traces = newSpans(spanExporter{to, errs}, about)
 	}
 	if asked.metrics != protocolNone {
 		to, err := newMetricExporter(ctx, asked.metrics)
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("make OTLP exporter of metrics: %w", err), rec.Shutdown(ctx))
+			return export{}, errors.Join(fmt.Errorf("make OTLP exporter of metrics: %w", err), e.Shutdown(ctx))
 		}
-		back := newMeters(o, sdkmetric.WithTemporalitySelector(to.Temporality), sdkmetric.WithAggregationSelector(to.Aggregation))
-		rec.measure(own, back)
-		rec.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
-			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metricExporter{to, errs}, sdkmetric.WithProducer(back))))
+		e.back = newMeters(o, sdkmetric.WithTemporalitySelector(to.Temporality), sdkmetric.WithAggregationSelector(to.Aggregation))
+		e.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
+			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metricExporter{to, errs}, sdkmetric.WithProducer(e.back))))
 	}
-	return rec, nil
-}
-
-// measure makes the recorder keep metrics in a backend.
-func (o *OTLP) measure(values *own, back *meters) {
-	o.recorder = newRecorder(values, back.rows, back)
-	complain(observe(back.prober, o.recorder))
+	return e, nil
 }
 
 // resourceOf identifies the source of metrics and traces. The environment overrides
@@ -105,23 +100,19 @@ func instance() string {
 	return cmp.Or(host, "prober") + "-" + hex.EncodeToString(suffix)
 }
 
-// Record implements [Recorder]. The probe becomes a trace as well.
-func (o *OTLP) Record(r *probe.Result) {
-	if t, ok := o.record(r); ok && o.traces != nil {
-		o.traces.record(t, r)
-	}
-}
+// Exporting reports whether metrics or traces are exported over OTLP.
+func (e export) Exporting() bool { return e.metrics != nil || e.traces != nil }
 
 // Shutdown sends what is left and ends the exports. It returns as soon as ctx is
 // done. Failed exports were passed to OnError already.
-func (o *OTLP) Shutdown(ctx context.Context) error {
+func (e export) Shutdown(ctx context.Context) error {
 	var metrics, traces error
 	var running sync.WaitGroup
-	if o.traces != nil {
-		running.Go(func() { traces = o.traces.provider.Shutdown(ctx) })
+	if e.traces != nil {
+		running.Go(func() { traces = e.traces.provider.Shutdown(ctx) })
 	}
-	if o.metrics != nil {
-		metrics = o.metrics.Shutdown(ctx)
+	if e.metrics != nil {
+		metrics = e.metrics.Shutdown(ctx)
 	}
 	running.Wait()
 	return errors.Join(metrics, traces)

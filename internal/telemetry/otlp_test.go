@@ -26,7 +26,7 @@ func bothCollectors(t *testing.T) map[string]*collector {
 }
 
 // protobufScrape is /metrics as a Prometheus with native histograms scrapes it.
-func protobufScrape(t *testing.T, p *Prometheus) []*dto.MetricFamily {
+func protobufScrape(t *testing.T, p *Recorder) []*dto.MetricFamily {
 	t.Helper()
 	body := scrape(t, p, "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited").Body
 	var all []*dto.MetricFamily
@@ -46,7 +46,7 @@ func protobufScrape(t *testing.T, p *Prometheus) []*dto.MetricFamily {
 }
 
 // exportFailures is the metric.
-func exportFailures(o *OTLP) float64 {
+func exportFailures(o *Recorder) float64 {
 	s, _ := o.sample(ExportFailures)
 	return s.value
 }
@@ -57,21 +57,19 @@ func TestOTLPEqualsScrape(t *testing.T) {
 	for protocol, c := range bothCollectors(t) {
 		t.Run(protocol, func(t *testing.T) {
 			o, errs := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol})
-			p := NewPrometheus(Build{Version: "v1.2.3"})
-			both := Join(p, o)
 			for _, target := range randomTargets() {
-				both.Set(target)
+				o.Set(target)
 			}
-			both.Reloaded(day(), true)
-			both.Skipped("a", probe.SkipLate)
+			o.Reloaded(day(), true)
+			o.Skipped("a", probe.SkipLate)
 			for _, r := range random(1000) {
-				both.Record(r)
+				o.Record(r)
 			}
 			if err := o.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			got, exemplars := received(t, c.metrics)
-			onMetrics := scraped(protobufScrape(t, p))
+			onMetrics := scraped(protobufScrape(t, o))
 			if diff := cmp.Diff(onMetrics, got); diff != "" {
 				t.Errorf("series (-/metrics +OTLP):\n%s", diff)
 			}
@@ -258,7 +256,7 @@ func valueOf(all []*commonpb.KeyValue, name string) *commonpb.AnyValue {
 }
 
 func TestGenAIOff(t *testing.T) {
-	o, from := manual(t, false)
+	o, from := manual(false)
 	fill(o)
 	for _, m := range collect(t, from) {
 		if strings.HasPrefix(m.Name, "gen_ai.") {
@@ -267,39 +265,20 @@ func TestGenAIOff(t *testing.T) {
 	}
 }
 
-func TestRemovedTargetIsNotExported(t *testing.T) {
-	c := newHTTPCollector(t)
-	o, _ := newOTLPTo(t, c.endpoint, nil)
-	fill(o)
-	o.Remove("a")
-	if err := o.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got, _ := received(t, c.metrics)
-	for k := range got {
-		if strings.Contains(k, "target=a") {
-			t.Errorf("%s is there", k)
-		}
-	}
-	if len(got) == 0 {
-		t.Error("the prober's own metrics are gone")
-	}
-}
-
-func TestNewOTLPWithoutEndpoint(t *testing.T) {
+func TestNewWithoutEndpoint(t *testing.T) {
 	withoutOTEL(t)
-	o, err := NewOTLP(t.Context(), OTLPOptions{})
-	if o != nil || err != nil {
-		t.Errorf("%v, %v", o, err)
+	o, err := New(t.Context(), Options{})
+	if o.Exporting() || err != nil {
+		t.Errorf("exporting %t, %v", o.Exporting(), err)
 	}
 }
 
-func TestNewOTLPNamesTheVariable(t *testing.T) {
+func TestNewNamesTheVariable(t *testing.T) {
 	withoutOTEL(t)
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "nonsense")
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318")
-	_, err := NewOTLP(t.Context(), OTLPOptions{})
-	if err == nil || !strings.Contains(err.Error(), "OTEL_RESOURCE_ATTRIBUTES") {
+	o, err := New(t.Context(), Options{})
+	if err == nil || o.Exporting() || !strings.Contains(err.Error(), "OTEL_RESOURCE_ATTRIBUTES") {
 		t.Errorf("a resource that is none: %v", err)
 	}
 }
@@ -326,7 +305,7 @@ func TestPartialSuccessIsAFailure(t *testing.T) {
 }
 
 // TestFailingCollector: failures are counted once each, reported, and visible in the
-// metrics of both recorders.
+// metrics.
 func TestFailingCollector(t *testing.T) {
 	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "no such tenant", http.StatusForbidden)

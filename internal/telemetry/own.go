@@ -9,7 +9,7 @@ import (
 // A Build is which program this is.
 type Build struct{ Version, Revision string }
 
-// The metrics of the prober itself that no result feeds: see [Recorder].Update.
+// The metrics of the prober itself that no result feeds.
 const (
 	ExportFailures = "llm.prober.export_failures"
 	LookupFailures = "llm.prober.dns_lookup_failures"
@@ -24,42 +24,37 @@ const (
 type own struct {
 	since time.Time
 
-	mu       sync.Mutex
-	counters map[string]sample // all, from the start
-	gauges   map[string]sample // those that were set
+	mu     sync.Mutex
+	values map[string]sample // of counters from the start, of gauges since they were set
 }
 
 func newOwn(b Build) *own {
-	o := &own{since: time.Now(), counters: map[string]sample{}, gauges: map[string]sample{
+	o := &own{since: time.Now(), values: map[string]sample{
 		buildInfo: {at: point{valid(b.Version), valid(b.Revision), runtime.Version()}, value: 1},
 	}}
 	for _, i := range collected() {
 		if i.Scope == ScopeProber && i.Kind == Counter {
-			o.counters[i.Name] = sample{}
+			o.values[i.Name] = sample{}
 		}
 	}
 	return o
 }
 
-// Update implements [Recorder].
-func (o *own) Update(name string, value float64) {
+// Add adds to a counter of the prober itself: [ExportFailures] or [LookupFailures].
+func (o *own) Add(name string, n float64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if before, ok := o.counters[name]; ok {
-		o.counters[name] = sample{value: before.value + value}
-		return
-	}
-	o.gauges[name] = sample{value: value}
+	o.values[name] = sample{value: o.values[name].value + n}
 }
 
-// Reloaded implements [Recorder].
+// Reloaded records that the configuration was loaded, or was rejected.
 func (o *own) Reloaded(at time.Time, ok bool) {
-	if !ok {
-		o.Update(reloadOK, 0)
-		return
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.values[reloadOK] = sample{}
+	if ok {
+		o.values[reloadOK], o.values[reloadTime] = sample{value: 1}, sample{value: unix(at)}
 	}
-	o.Update(reloadTime, unix(at))
-	o.Update(reloadOK, 1)
 }
 
 // sample is the present value of a metric. ok is false for a gauge that was never
@@ -67,9 +62,7 @@ func (o *own) Reloaded(at time.Time, ok bool) {
 func (o *own) sample(name string) (s sample, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if s, ok = o.counters[name]; !ok {
-		s, ok = o.gauges[name]
-	}
+	s, ok = o.values[name]
 	return s, ok
 }
 

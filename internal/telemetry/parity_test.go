@@ -73,7 +73,7 @@ func thresholds(name string) float64 {
 }
 
 func TestRecountOfPrometheus(t *testing.T) {
-	p := NewPrometheus(Build{})
+	p := scrapedOnly(Build{})
 	for _, target := range randomTargets() {
 		p.Set(target)
 	}
@@ -107,7 +107,7 @@ func TestRecountOfPrometheus(t *testing.T) {
 }
 
 func TestRecountOfOTLP(t *testing.T) {
-	o, from := manual(t, false)
+	o, from := manual(false)
 	for _, target := range randomTargets() {
 		o.Set(target)
 	}
@@ -143,17 +143,16 @@ func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 	} {
 		threshold := math.Pow(2, thresholds(name))
 		for _, value := range []float64{0, math.Nextafter(threshold, 0), threshold, math.Nextafter(threshold, 1)} {
-			p := NewPrometheus(Build{})
-			o, from := manual(t, false)
-			for _, l := range []*recorder{p.recorder, o.recorder} {
-				l.Set(fixedTarget())
-				for row, i := range l.rows {
+			r, from := manual(false)
+			r.Set(fixedTarget())
+			for row, i := range r.rows {
+				for _, to := range r.targets["a"].rows[row][point{}] {
 					if i.Name == name {
-						l.targets["a"].rows[row][point{}](value, trace.SpanContext{})
+						to(value, trace.SpanContext{})
 					}
 				}
 			}
-			onMetrics, onOTLP := scraped(gather(t, p))[series], read(t, collect(t, from))[series]
+			onMetrics, onOTLP := scraped(gather(t, r))[series], read(t, collect(t, from))[series]
 			if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
 				t.Errorf("%s of %g (-/metrics +OTLP):\n%s", name, value, diff)
 			}

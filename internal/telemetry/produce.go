@@ -23,7 +23,7 @@ func (m *meters) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error)
 		for _, scope := range all.ScopeMetrics {
 			one.Scope = scope.Scope
 			for _, got := range scope.Metrics {
-				got.Data = m.withoutEnded(from, got)
+				got.Data = m.withoutEnded(from, got.Data)
 				n, known := at[got.Name]
 				if !known {
 					at[got.Name] = len(one.Metrics)
@@ -56,17 +56,16 @@ func (m *meters) live() []*meter {
 	return all
 }
 
-// withoutEnded is a metric without the series that have ended. Only counters have
-// such: see [endedSeries].
-func (m *meters) withoutEnded(from *meter, got metricdata.Metrics) metricdata.Aggregation {
-	sum, ok := got.Data.(metricdata.Sum[int64])
+// withoutEnded is a metric without the series that have ended.
+func (m *meters) withoutEnded(from *meter, data metricdata.Aggregation) metricdata.Aggregation {
+	sum, ok := data.(metricdata.Sum[int64])
 	if !ok {
-		return got.Data
+		return data
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	sum.DataPoints = slices.DeleteFunc(sum.DataPoints, func(p metricdata.DataPoint[int64]) bool {
-		return from.ended[endedSeries{got.Name, p.Attributes.Equivalent()}]
+		return from.ended[p.Attributes.Equivalent()]
 	})
 	return sum
 }
@@ -89,32 +88,26 @@ func merged(a, b metricdata.Aggregation) metricdata.Aggregation {
 
 // observe lets the SDK read what is known of the targets and of the prober whenever
 // it collects.
-func observe(m metric.Meter, from *recorder) error {
+func observe(m metric.Meter, from *Recorder) {
 	rows := collected()
-	var all []metric.Observable
-	var by []func(metric.Observer, float64, metric.MeasurementOption) // by row
-	for _, i := range rows {
+	all := make([]metric.Observable, len(rows))
+	for row, i := range rows {
 		if i.Kind == Counter {
-			counter, err := m.Int64ObservableCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
-			complain(err)
-			all = append(all, counter)
-			by = append(by, func(to metric.Observer, value float64, set metric.MeasurementOption) {
-				to.ObserveInt64(counter, int64(value), set)
-			})
-			continue
+			all[row] = must(m.Int64ObservableCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
+		} else {
+			all[row] = must(m.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
 		}
-		gauge, err := m.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help))
-		complain(err)
-		all = append(all, gauge)
-		by = append(by, func(to metric.Observer, value float64, set metric.MeasurementOption) {
-			to.ObserveFloat64(gauge, value, set)
-		})
 	}
-	_, err := m.RegisterCallback(func(_ context.Context, to metric.Observer) error {
+	must(m.RegisterCallback(func(_ context.Context, to metric.Observer) error {
 		from.collect(rows, func(row int, f facts, s sample) {
-			by[row](to, s.value, metric.WithAttributeSet(rows[row].attributes(f.target, s.at)))
+			set := metric.WithAttributeSet(rows[row].attributes(f.target, s.at))
+			switch of := all[row].(type) {
+			case metric.Int64Observable:
+				to.ObserveInt64(of, int64(s.value), set)
+			case metric.Float64Observable:
+				to.ObserveFloat64(of, s.value, set)
+			}
 		})
 		return nil
-	}, all...)
-	return err
+	}, all...))
 }

@@ -7,36 +7,11 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
-
-// Prometheus is the recorder for scrapes. Every histogram has classic buckets
-// beside its native ones, because Prometheus by default scrapes only the former.
-type Prometheus struct {
-	*recorder
-	registry *prometheus.Registry
-}
-
-// NewPrometheus returns a recorder with a registry of its own, which also holds
-// the metrics of the process and of the Go runtime.
-func NewPrometheus(b Build) *Prometheus {
-	rows := ofResults(ScopeTarget, ScopeProber)
-	vectors := newVectors(rows)
-	p := &Prometheus{recorder: newRecorder(newOwn(b), rows, vectors), registry: prometheus.NewRegistry()}
-	for _, v := range vectors.by {
-		p.registry.MustRegister(v)
-	}
-	p.registry.MustRegister(
-		newReader(p.recorder),
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	)
-	return p
-}
 
 // maxScrapes is how many scrapes are served at once; others get a 503. Each holds
 // all metrics in memory, 30 MB for 200 targets, until the client has read them.
@@ -46,8 +21,8 @@ const maxScrapes = 10
 // text, OpenMetrics, or the protobuf format, which alone carries native
 // histograms. What cannot be collected or served is left out and reported to
 // onError.
-func (p *Prometheus) Handler(onError func(error)) http.Handler {
-	return promhttp.HandlerFor(p.registry, promhttp.HandlerOpts{
+func (r *Recorder) Handler(onError func(error)) http.Handler {
+	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{
 		ErrorLog:          errorLog(onError),
 		ErrorHandling:     promhttp.ContinueOnError,
 		EnableOpenMetrics: true,
@@ -63,16 +38,18 @@ func (l errorLog) Println(v ...any) {
 	l(errors.New(strings.ReplaceAll(strings.TrimSpace(fmt.Sprintln(v...)), "\n", "; ")))
 }
 
-// vectors are client_golang as a backend.
+// vectors are client_golang as a backend. Every histogram has classic buckets
+// beside its native ones, because Prometheus by default scrapes only the former.
 type vectors struct {
 	rows []Instrument
-	by   []vector // by row
+	by   []vector // by row; there are none of the GenAI conventions
 }
 
 // A vector is all series of a row.
 type vector interface {
 	prometheus.Collector
 	DeleteLabelValues(values ...string) bool
+	DeletePartialMatch(prometheus.Labels) int
 }
 
 func newVectors(rows []Instrument) *vectors {
@@ -97,6 +74,9 @@ func newVectors(rows []Instrument) *vectors {
 }
 
 func (v *vectors) open(row int, t probe.Description, p point) series {
+	if row >= len(v.by) {
+		return nil
+	}
 	values := v.rows[row].labelValues(t, p)
 	if all, ok := v.by[row].(*prometheus.CounterVec); ok {
 		counter := all.WithLabelValues(values...)
@@ -115,19 +95,25 @@ func (v *vectors) open(row int, t probe.Description, p point) series {
 }
 
 func (v *vectors) close(row int, t probe.Description, p point) {
-	v.by[row].DeleteLabelValues(v.rows[row].labelValues(t, p)...)
+	if row < len(v.by) {
+		v.by[row].DeleteLabelValues(v.rows[row].labelValues(t, p)...)
+	}
 }
 
-func (v *vectors) release(string) {}
+func (v *vectors) release(target string) {
+	for _, all := range v.by {
+		all.DeletePartialMatch(prometheus.Labels{"target": valid(target)})
+	}
+}
 
 // A reader collects the metrics that are read when they are collected.
 type reader struct {
-	from  *recorder
+	from  *Recorder
 	rows  []Instrument
 	descs []*prometheus.Desc // by row
 }
 
-func newReader(from *recorder) *reader {
+func newReader(from *Recorder) *reader {
 	r := &reader{from: from, rows: collected()}
 	for _, i := range r.rows {
 		r.descs = append(r.descs, prometheus.V2.NewDesc(i.PrometheusName(), i.Help,

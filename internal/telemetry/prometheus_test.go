@@ -22,7 +22,7 @@ import (
 )
 
 // scrape is /metrics in a format.
-func scrape(t *testing.T, p *Prometheus, accept string) *httptest.ResponseRecorder {
+func scrape(t *testing.T, p *Recorder, accept string) *httptest.ResponseRecorder {
 	t.Helper()
 	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
 	request.Header.Set("Accept", accept)
@@ -46,13 +46,13 @@ func ours(exposition string) string {
 }
 
 // fixed is a recorder with one target and three results.
-func fixed() *Prometheus {
-	p := NewPrometheus(Build{Version: "v1.2.3", Revision: "abc"})
+func fixed() *Recorder {
+	p := scrapedOnly(Build{Version: "v1.2.3", Revision: "abc"})
 	fill(p)
 	return p
 }
 
-func fill(to Recorder) {
+func fill(to *Recorder) {
 	to.Reloaded(day(), true)
 	to.Set(fixedTarget())
 	to.Record(succeeded5())
@@ -67,7 +67,7 @@ func TestExposition(t *testing.T) {
 
 // TestSeriesExistFromTheStart: everything but the moments that were not yet.
 func TestSeriesExistFromTheStart(t *testing.T) {
-	p := NewPrometheus(Build{})
+	p := scrapedOnly(Build{})
 	p.Set(fixedTarget())
 	golden(t, "zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
 }
@@ -94,7 +94,7 @@ func TestBothKindsOfBuckets(t *testing.T) {
 }
 
 func TestProcessAndRuntime(t *testing.T) {
-	text := scrape(t, NewPrometheus(Build{}), "text/plain").Body.String()
+	text := scrape(t, scrapedOnly(Build{}), "text/plain").Body.String()
 	for _, want := range []string{"\ngo_goroutines ", "\nprocess_start_time_seconds "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q", want)
@@ -160,9 +160,8 @@ func exemplarText(t *testing.T, e *dto.Exemplar) string {
 
 func TestLint(t *testing.T) {
 	pedantic := prometheus.NewPedanticRegistry()
-	vectors := newVectors(ofResults(ScopeTarget, ScopeProber))
-	r := newRecorder(newOwn(Build{}), vectors.rows, vectors)
-	for _, v := range vectors.by {
+	r := scrapedOnly(Build{})
+	for _, v := range r.backs[0].(*vectors).by {
 		pedantic.MustRegister(v)
 	}
 	pedantic.MustRegister(newReader(r))
@@ -185,7 +184,7 @@ func TestOldestInFlight(t *testing.T) {
 		target := fixedTarget()
 		started := time.Now()
 		target.InFlight = func() (int, time.Time) { return 2, started }
-		p := NewPrometheus(Build{})
+		p := scrapedOnly(Build{})
 		p.Set(target)
 		time.Sleep(3 * time.Second) // of the bubble
 		text := scrape(t, p, "text/plain").Body.String()
@@ -223,15 +222,6 @@ func (broken) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(errors.New("broken collector")), errors.New("broken collector"))
 }
 
-func TestExportFailedIsCounted(t *testing.T) {
-	p := NewPrometheus(Build{})
-	p.Update(ExportFailures, 1)
-	p.Update(ExportFailures, 1)
-	if text := scrape(t, p, "text/plain").Body.String(); !strings.Contains(text, "llm_prober_export_failures_total 2\n") {
-		t.Error(ours(text))
-	}
-}
-
 // A stuck client has not read what was written until it is closed.
 type stuck struct {
 	http.ResponseWriter
@@ -250,7 +240,7 @@ func (s stuck) Write(data []byte) (int, error) {
 // TestScrapesAtOnceAreBounded holds that clients which do not read cost a bounded
 // memory, and that there is room again when they are gone.
 func TestScrapesAtOnceAreBounded(t *testing.T) {
-	h := NewPrometheus(Build{}).Handler(func(error) {})
+	h := scrapedOnly(Build{}).Handler(func(error) {})
 	scrape := func() int {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

@@ -7,60 +7,39 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A Recorder keeps the metrics of the targets that are set. Its methods are safe
-// for concurrent use, do no I/O and never wait for an export or a scrape.
-type Recorder interface {
-	// Record records a result of a target that is set. Results of other targets and
-	// canceled ones are ignored. If the result's model differs from the one that was
-	// set, the target's series end and new ones begin under the result's model.
-	probe.Recorder
-
-	// Set adds a target, with all its series at zero, or changes it. When the model
-	// or the prompt changed, the old series end and new ones begin; otherwise the
-	// series continue. What t leaves open (model, API, server, source of timestamps)
-	// stays as it is known from results, as long as the URL is the same.
-	Set(t probe.Description)
-
-	// Remove ends all series of a target. An unknown name is ignored.
-	Remove(name string)
-
-	// Skipped counts a slot in which a target was not probed.
-	Skipped(target string, reason probe.Skip)
-
-	// Update adds value to a counter of the prober itself, or sets a gauge to it. The
-	// name is that of a row of the catalog.
-	Update(name string, value float64)
-
-	// Reloaded records that the configuration was loaded, or was rejected.
-	Reloaded(at time.Time, ok bool)
-}
-
-// A recorder is the common part of [Prometheus] and [OTLP]: it lets every row of
-// the catalog record a result. A backend stores the values.
-type recorder struct {
+// A Recorder keeps the metrics of the targets that are set, serves them to scrapes,
+// and exports them and every probe as a trace over OTLP if that is configured. Its
+// methods are safe for concurrent use. Those that record do no I/O and never wait
+// for an export or a scrape.
+type Recorder struct {
 	*own
-	rows []Instrument // all are fed by results
-	back backend
+	export
+	rows     []Instrument // all are fed by results
+	backs    []backend
+	registry *prometheus.Registry
 
 	mu      sync.Mutex
-	prober  []map[point]series // by row; series of the prober itself
+	prober  []map[point][]series // by row; series of the prober itself
 	targets map[string]*targetSeries
 }
 
 // A backend is a metrics library.
 type backend interface {
-	// open makes one series of a row, at zero where the library can show that.
+	// open makes one series of a row, at zero where the library can show that. It is
+	// nil if the library does not have the row.
 	open(row int, t probe.Description, p point) series
 
-	// close ends one series.
+	// close ends one series of a target that stays.
 	close(row int, t probe.Description, p point)
 
-	// release frees what is left of a target after all its series were closed.
+	// release ends all series of a target.
 	release(target string)
 }
 
@@ -78,13 +57,29 @@ func spanOf(r *probe.Result) trace.SpanContext {
 // targetSeries are one target and its series.
 type targetSeries struct {
 	facts
-	replaced string             // the model before Set changed it; empty if it did not
-	rows     []map[point]series // by row
+	replaced string               // the model before Set changed it; empty if it did not
+	rows     []map[point][]series // by row
 }
 
-func newRecorder(o *own, rows []Instrument, back backend) *recorder {
-	r := &recorder{own: o, rows: rows, back: back, prober: make([]map[point]series, len(rows)), targets: map[string]*targetSeries{}}
-	for row, i := range rows {
+func newRecorder(values *own, to export) *Recorder {
+	r := &Recorder{
+		own: values, export: to, rows: ofResults(ScopeTarget, ScopeProber),
+		registry: prometheus.NewRegistry(), targets: map[string]*targetSeries{},
+	}
+	scraped := newVectors(r.rows)
+	for _, v := range scraped.by {
+		r.registry.MustRegister(v)
+	}
+	r.registry.MustRegister(newReader(r), collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.backs = []backend{scraped}
+	if to.back != nil {
+		r.rows = to.back.rows
+		r.backs = append(r.backs, to.back)
+		observe(to.back.prober, r)
+	}
+	r.prober = make([]map[point][]series, len(r.rows))
+	for row, i := range r.rows {
 		if i.Scope == ScopeProber {
 			r.prober[row] = r.reopen(row, nil, probe.Description{}, probe.Description{})
 		}
@@ -92,36 +87,35 @@ func newRecorder(o *own, rows []Instrument, back backend) *recorder {
 	return r
 }
 
-// Set implements [Recorder].
-func (r *recorder) Set(t probe.Description) {
+// Set adds a target, with all its series at zero, or changes it. When the model or
+// the prompt changed, the old series end and new ones begin; otherwise the series
+// continue. What t leaves open (model, API, server, source of timestamps) stays as
+// it is known from results, as long as the URL is the same.
+func (r *Recorder) Set(t probe.Description) {
 	t = clean(t)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old, known := r.targets[t.Name]
-	if !known {
-		r.set(t)
-		return
+	old := r.targets[t.Name]
+	if old != nil {
+		t = inherit(t, old.target)
 	}
-	before := old.target
-	t = inherit(t, before)
-	now := r.set(t)
-	if t.Model != before.Model {
-		now.replaced = before.Model
+	if now := r.set(t); old != nil && t.Model != old.target.Model {
+		now.replaced = old.target.Model
 	}
 }
 
 // set makes t the description of a target, with new series if it is new or its
 // labels changed.
-func (r *recorder) set(t probe.Description) *targetSeries {
+func (r *Recorder) set(t probe.Description) *targetSeries {
 	s, known := r.targets[t.Name]
 	if known && !slices.Equal(labels(s.target), labels(t)) {
-		r.end(s)
+		r.end(t.Name)
 		known = false
 	}
 	if !known {
 		s = &targetSeries{
 			facts: facts{since: time.Now(), skipped: map[probe.Skip]int{}},
-			rows:  make([]map[point]series, len(r.rows)),
+			rows:  make([]map[point][]series, len(r.rows)),
 		}
 		r.targets[t.Name] = s
 	}
@@ -135,54 +129,61 @@ func (r *recorder) set(t probe.Description) *targetSeries {
 
 // reopen ends the series that t no longer has, opens those that it lacks, and
 // returns all that it has now.
-func (r *recorder) reopen(row int, had map[point]series, before, t probe.Description) map[point]series {
+func (r *Recorder) reopen(row int, had map[point][]series, before, t probe.Description) map[point][]series {
 	i := r.rows[row]
 	if r.prober[row] != nil {
 		return r.prober[row]
 	}
-	has := map[point]series{}
+	has := map[point][]series{}
 	for _, p := range i.points(t) {
 		has[p] = had[p]
 		if has[p] == nil || i.Scope == ScopeGenAI { // all attributes of the conventions may have changed
-			has[p] = r.back.open(row, t, p)
+			has[p] = nil
+			for _, back := range r.backs {
+				if opened := back.open(row, t, p); opened != nil {
+					has[p] = append(has[p], opened)
+				}
+			}
 		}
 	}
 	for p := range had {
-		if has[p] == nil {
-			r.back.close(row, before, p)
+		for _, back := range r.backs {
+			if has[p] == nil {
+				back.close(row, before, p)
+			}
 		}
 	}
 	return has
 }
 
-// Remove implements [Recorder].
-func (r *recorder) Remove(name string) {
+// Remove ends all series of a target. An unknown name is ignored.
+func (r *Recorder) Remove(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if s, ok := r.targets[name]; ok {
-		r.end(s)
+	if r.targets[name] != nil {
+		r.end(name)
 	}
 }
 
-// end ends all series of a target.
-func (r *recorder) end(s *targetSeries) {
-	delete(r.targets, s.target.Name)
-	for row, all := range s.rows {
-		for p := range all {
-			if r.prober[row] == nil {
-				r.back.close(row, s.target, p)
-			}
-		}
+func (r *Recorder) end(target string) {
+	delete(r.targets, target)
+	for _, back := range r.backs {
+		back.release(target)
 	}
-	r.back.release(s.target.Name)
 }
 
-// Record implements [Recorder].
-func (r *recorder) Record(result *probe.Result) { r.record(result) }
+// Record records a result of a target that is set. Results of other targets and
+// canceled ones are ignored. If the result's model differs from the one that was
+// set, the target's series end and new ones begin under the result's model.
+func (r *Recorder) Record(result *probe.Result) {
+	if t, ok := r.record(result); ok && r.traces != nil {
+		r.traces.record(t, result)
+	}
+}
 
-// record records a result, and returns its target. ok is false if the result does
-// not count.
-func (r *recorder) record(result *probe.Result) (t probe.Description, ok bool) {
+// record records the metrics of a result, and returns its target. ok is false if the
+// result does not count.
+func (r *Recorder) record(result *probe.Result) (t probe.Description, ok bool) {
 	if result.Outcome == probe.Canceled {
 		return probe.Description{}, false
 	}
@@ -196,18 +197,26 @@ func (r *recorder) record(result *probe.Result) (t probe.Description, ok bool) {
 		s = r.set(t)
 	}
 	s.note(result)
-	exemplar := spanOf(result)
+	var all map[point][]series // of the present row
+	var at point               // of the last sample: a lookup for each would be slow
+	var to []series            // at that point; none for what is no value of a closed set of labels
+	span := spanOf(result)
+	add := func(v sample) {
+		if v.at != at {
+			at, to = v.at, all[v.at]
+		}
+		var exemplar trace.SpanContext
+		if v.marked {
+			exemplar = span
+		}
+		for _, one := range to {
+			one(v.value, exemplar)
+		}
+	}
 	for row, i := range r.rows {
-		i.ofResult(s.target, result, func(v sample) {
-			to := s.rows[row][v.at]
-			switch {
-			case to == nil: // no value of a closed set of labels
-			case v.marked:
-				to(v.value, exemplar)
-			default:
-				to(v.value, trace.SpanContext{})
-			}
-		})
+		all, at = s.rows[row], point{}
+		to = all[at]
+		i.ofResult(s.target, result, add)
 	}
 	return s.target, true
 }
@@ -218,8 +227,8 @@ func (s *targetSeries) late(r *probe.Result) bool {
 		s.replaced != "" && r.Model == s.replaced && r.Timeline.Start.Before(s.since)
 }
 
-// Skipped implements [Recorder].
-func (r *recorder) Skipped(target string, reason probe.Skip) {
+// Skipped counts a slot in which a target was not probed.
+func (r *Recorder) Skipped(target string, reason probe.Skip) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s, ok := r.targets[target]; ok {
@@ -229,7 +238,7 @@ func (r *recorder) Skipped(target string, reason probe.Skip) {
 
 // collect passes on every sample of the rows of [collected], as of now. Samples of
 // the prober itself come with facts that say only since when they exist.
-func (r *recorder) collect(rows []Instrument, to func(row int, f facts, s sample)) {
+func (r *Recorder) collect(rows []Instrument, to func(row int, f facts, s sample)) {
 	targets := r.look()
 	for row, i := range rows {
 		if i.Scope == ScopeProber {
@@ -245,7 +254,7 @@ func (r *recorder) collect(rows []Instrument, to func(row int, f facts, s sample
 }
 
 // look is everything known of the targets now, by name.
-func (r *recorder) look() []facts {
+func (r *Recorder) look() []facts {
 	r.mu.Lock()
 	all := make([]facts, 0, len(r.targets))
 	for _, s := range r.targets {
@@ -256,9 +265,15 @@ func (r *recorder) look() []facts {
 	r.mu.Unlock()
 
 	slices.SortFunc(all, func(a, b facts) int { return cmp.Compare(a.target.Name, b.target.Name) })
-	now := time.Now()
 	for n := range all {
-		all[n].lookInFlight(now)
+		f := &all[n]
+		if f.target.InFlight == nil {
+			continue
+		}
+		var oldest time.Time
+		if f.inFlight, oldest = f.target.InFlight(); f.inFlight > 0 {
+			f.oldest = max(0, time.Since(oldest))
+		}
 	}
 	return all
 }

@@ -52,7 +52,7 @@ func serverOf(raw string) (host string, port int) {
 	if err != nil {
 		return "", 0
 	}
-	if port, err := strconv.Atoi(u.Port()); err == nil {
+	if port, err = strconv.Atoi(u.Port()); err == nil {
 		return u.Hostname(), port
 	}
 	if u.Scheme == "https" {
@@ -98,15 +98,5 @@ func (f *facts) note(r *probe.Result) {
 	}
 	if !r.CertExpiry.IsZero() {
 		f.certExpiry = r.CertExpiry
-	}
-}
-
-func (f *facts) lookInFlight(now time.Time) {
-	if f.target.InFlight == nil {
-		return
-	}
-	var oldest time.Time
-	if f.inFlight, oldest = f.target.InFlight(); f.inFlight > 0 {
-		f.oldest = max(0, now.Sub(oldest))
 	}
 }

@@ -41,8 +41,9 @@ func (s *spans) record(t probe.Description, r *probe.Result) {
 		return
 	}
 	start := r.Timeline.Start
-	name := operation(t.API) + " " + valid(cmp.Or(t.Model, unknown)) // by the GenAI conventions
-	_, span := s.tracer.Start(context.WithValue(context.Background(), ownKey{}, own), name,
+	name, _ := operation(t.API)
+	_, span := s.tracer.Start(context.WithValue(context.Background(), ownKey{}, own),
+		name+" "+valid(cmp.Or(t.Model, unknown)), // by the GenAI conventions
 		trace.WithNewRoot(),
 		trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithTimestamp(start),

@@ -144,8 +144,8 @@ func TestOperations(t *testing.T) {
 		"openai-chat": {"chat", "openai"}, "openai-completions": {"text_completion", "openai"},
 		"tgi": {"text_completion", "tgi"}, "": {"chat", "openai"},
 	} {
-		if got := [2]string{operation(api), provider(api)}; got != want {
-			t.Errorf("%s: %v, want %v", api, got, want)
+		if name, provider := operation(api); name != want[0] || provider != want[1] {
+			t.Errorf("%s: %s, %s, want %v", api, name, provider, want)
 		}
 	}
 }

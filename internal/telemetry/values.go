@@ -73,13 +73,7 @@ func classed[T ~string](class func(*probe.Result) T) source {
 }
 
 // The phases of a request, in their order.
-const (
-	phaseDNS     = "dns"
-	phaseConnect = "connect"
-	phaseTLS     = "tls"
-	phaseWrite   = "write"
-	phaseHeaders = "headers"
-)
+const phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders = "dns", "connect", "tls", "write", "headers"
 
 // phaseLengths are the durations of the phases that happened.
 func phaseLengths(_ probe.Description, r *probe.Result, to func(sample)) {
@@ -112,12 +106,7 @@ func failedSeconds(_ probe.Description, r *probe.Result, to func(sample)) {
 func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDelay(), !r.Due.IsZero() }
 
 // The kinds of tokens.
-const (
-	kindPrompt    = "prompt"
-	kindCached    = "cached"
-	kindOutput    = "output"
-	kindReasoning = "reasoning"
-)
+const kindPrompt, kindCached, kindOutput, kindReasoning = "prompt", "cached", "output", "reasoning"
 
 // tokens are the token counts that the server reported.
 func tokens(_ probe.Description, r *probe.Result, to func(sample)) {
@@ -148,10 +137,7 @@ func readDelays(_ probe.Description, r *probe.Result, to func(sample)) {
 }
 
 // The verdicts of an objective.
-const (
-	verdictGood = "good"
-	verdictBad  = "bad"
-)
+const verdictGood, verdictBad = "good", "bad"
 
 // verdicts judge r by each objective of its target.
 func verdicts(t probe.Description, r *probe.Result, to func(sample)) {

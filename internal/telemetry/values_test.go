@@ -36,6 +36,11 @@ func TestValues(t *testing.T) {
 	unscheduled := succeeded5()
 	unscheduled.Due = time.Time{}
 
+	reused := succeeded5()
+	reused.Timeline.Phases = probe.Phases{Reused: true, Wrote: ms(3), Header: ms(50)}
+	warm, contaminated, hidden := succeeded5(), succeeded5(), succeeded5()
+	warm.Cache, contaminated.Cache, hidden.Hidden = probe.CacheWarm, probe.CacheContaminated, true
+
 	died := stalled()
 	died.Taint = probe.TaintCoalesced
 	merged := succeeded5()
@@ -79,7 +84,21 @@ func TestValues(t *testing.T) {
 		{"llm.probe.phase", succeeded5(), []sample{
 			at(0.001, "dns"), at(0.002, "connect"), at(0.005, "tls"), at(0.002, "write"), at(0.08, "headers"),
 		}},
+		{"llm.probe.phase", reused, []sample{at(0.003, "write"), at(0.047, "headers")}},
 		{"llm.probe.phase", refused(), nil},
+		{"llm.probe.ttft", warm, []sample{mark(v(0.6))}},
+		{"llm.probe.server_ttft", warm, []sample{v(0.59)}},
+		{"llm.probe.ttfat", warm, []sample{v(0.62)}},
+		{"llm.probe.objective_events", contaminated, []sample{at(1, "up", "good")}},
+		{"llm.probe.objective_events", hidden, []sample{at(1, "up", "good")}},
+		{"llm.probe.ttft", contaminated, nil},
+		{"llm.probe.server_ttft", contaminated, nil},
+		{"llm.probe.ttfat", contaminated, nil},
+		{"llm.probe.e2el", contaminated, []sample{mark(v(0.665))}},
+		{"llm.probe.ttft", hidden, nil},
+		{"llm.probe.server_ttft", hidden, nil},
+		{"llm.probe.ttfat", hidden, []sample{v(0.62)}},
+		{"llm.probe.e2el", hidden, []sample{mark(v(0.665))}},
 		{"llm.probe.failed", succeeded5(), nil},
 		{"llm.probe.failed", stalled(), []sample{at(30.62, "stalled")}},
 		{"llm.probe.probes", refused(), []sample{at(1, "connect")}},
@@ -124,19 +143,6 @@ func TestValues(t *testing.T) {
 				t.Errorf("samples (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestReusedConnectionHasNoConnectionPhases: only what happened is recorded.
-func TestReusedConnectionHasNoConnectionPhases(t *testing.T) {
-	r := succeeded5()
-	r.Timeline.Phases = probe.Phases{Reused: true, Wrote: ms(3), Header: ms(50)}
-	var phases []string
-	for _, s := range samplesOf(t, "llm.probe.phase", r) {
-		phases = append(phases, s.at[0])
-	}
-	if diff := cmp.Diff([]string{"write", "headers"}, phases); diff != "" {
-		t.Errorf("phases (-want +got):\n%s", diff)
 	}
 }
 
