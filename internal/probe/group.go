@@ -19,8 +19,7 @@ type Group struct {
 
 	// These are called concurrently.
 	Ask     func(round uint64) Question // writes the prompt of a round
-	Record  func(*Result)               // takes every result but the canceled
-	Cut     func(*Result)               // takes the canceled; nil: they are dropped
+	Record  func(*Result)               // takes every result, the canceled included
 	Skipped func(target string, reason Skip)
 }
 
@@ -96,13 +95,10 @@ func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due t
 func (g *Group) turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
 	m := g.Members[i]
 	skip := func(reason Skip) *Result { g.Skipped(m.Name(), reason); return nil }
-	if reason, held := m.Held(); held {
+	if reason := m.Skipping(); reason != "" {
 		return skip(reason)
 	}
 	start := time.Now()
-	if m.Resting(start) {
-		return skip(SkipBackoff)
-	}
 	release, ok := m.take(start)
 	if !ok {
 		return skip(SkipOverlap)
@@ -110,7 +106,7 @@ func (g *Group) turn(ctx context.Context, i int, question func() Question, round
 	defer release()
 	var q Question
 	err := recovered(func() { q = question() })
-	if err == nil && !m.budget.Reserve(start, q.cost()+g.Output) {
+	if err == nil && !m.Budget.Reserve(start, q.cost()+g.Output) {
 		return skip(SkipBudget)
 	}
 	var r *Result
@@ -124,12 +120,7 @@ func (g *Group) turn(ctx context.Context, i int, question func() Question, round
 		r = m.Unreached(start, err)
 	}
 	r.Due, r.Round = due, round
-	switch {
-	case r.Outcome != Canceled:
-		g.Record(r)
-	case g.Cut != nil:
-		g.Cut(r)
-	}
+	g.Record(r)
 	return r
 }
 

@@ -26,6 +26,9 @@ type log struct {
 }
 
 func (l *log) record(r *Result) {
+	if r.Outcome == Canceled {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.results = append(l.results, r)
@@ -175,7 +178,7 @@ func TestGroupKeepsItsBudget(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		time.Sleep(24 * time.Hour)
-		if !g.Members[0].budget.Reserve(time.Now(), 82) {
+		if !g.Members[0].Budget.Reserve(time.Now(), 82) {
 			t.Error("a new day has no budget")
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -18,20 +19,20 @@ type Member struct {
 	target Target
 	model  string // configured; empty to take the server's first
 	limit  int    // probes in flight
-	budget *Budget
+
+	Budget            *Budget     // nil: no limit. Not to be changed once probes have begun
+	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
 
 	mu           sync.Mutex
 	started      []time.Time // of the probes in flight, oldest first
 	capabilities Capabilities
-	waiting      bool      // for its server to be ready
-	draining     bool      // its server is about to stop
 	rested       time.Time // end of the pause that the server asked for; zero: none
 }
 
 // NewMember returns a member that probes t with at most inFlight probes at once and within budget.
 // The dialect of t may be nil and the model empty: then the server is asked.
 func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
-	m := &Member{target: t, model: model, limit: inFlight, budget: budget}
+	m := &Member{target: t, model: model, limit: inFlight, Budget: budget}
 	m.capabilities = m.configured()
 	return m
 }
@@ -44,17 +45,15 @@ func (m *Member) configured() Capabilities {
 // Inherit takes over from a member that probed the same server as the same client: the learned
 // capabilities, the pause, and that the server has been ready.
 func (m *Member) Inherit(old *Member) {
-	known, waiting := old.Capabilities(), old.Waits()
+	known := old.Capabilities()
 	old.mu.Lock()
 	rested := old.rested
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.capabilities, m.rested, m.waiting = known, rested, m.waiting && waiting
+	m.capabilities, m.rested = known, rested
+	m.Waiting.Store(m.Waiting.Load() && old.Waiting.Load())
 }
-
-// SpendFrom makes b the budget of the member, which has not been probed yet.
-func (m *Member) SpendFrom(b *Budget) { m.budget = b }
 
 // Name is the target's name.
 func (m *Member) Name() string { return m.target.Name }
@@ -143,11 +142,19 @@ func (m *Member) rest(r *Result) {
 	}
 }
 
-// Resting reports whether the server asked for a pause that has not ended.
-func (m *Member) Resting(now time.Time) bool {
+// Skipping is why the member's slots are skipped now; empty if they are not.
+func (m *Member) Skipping() Skip {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return now.Before(m.rested)
+	switch {
+	case m.Draining.Load():
+		return SkipDraining
+	case m.Waiting.Load():
+		return SkipWaiting
+	case time.Now().Before(m.rested):
+		return SkipBackoff
+	}
+	return ""
 }
 
 // Prepare finds out what the server is, unless that is known. A server that answers but does not
@@ -274,41 +281,6 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 			c.Cached = claim(r.Usage.Cached.Known)
 		}
 	})
-}
-
-// Hold skips the member's slots, as [SkipWaiting], until [Member.Admit].
-func (m *Member) Hold() { m.set(&m.waiting, true) }
-
-// Admit ends the waiting.
-func (m *Member) Admit() { m.set(&m.waiting, false) }
-
-// Drain skips the member's slots, as [SkipDraining], or ends that.
-func (m *Member) Drain(on bool) { m.set(&m.draining, on) }
-
-func (m *Member) set(flag *bool, on bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	*flag = on
-}
-
-// Held is why the member's slots are skipped; ok is false if they are not.
-func (m *Member) Held() (reason Skip, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case m.draining:
-		return SkipDraining, true
-	case m.waiting:
-		return SkipWaiting, true
-	}
-	return "", false
-}
-
-// Waits reports whether the member waits for its server to be ready, also while it drains.
-func (m *Member) Waits() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.waiting
 }
 
 var errNotReady = errors.New("not ready in time")

@@ -89,10 +89,6 @@ const (
 	KeyInHeader Key = "header"   // credentials among the configured headers, which replace the API key
 )
 
-// A Recorder takes finished results. Record is safe for concurrent use, does no
-// I/O, and neither modifies nor retains r.
-type Recorder interface{ Record(r *Result) }
-
 // A Source is where the number of tokens in a frame came from.
 type Source string
 

@@ -18,7 +18,7 @@ type Recorder interface {
 	// Record records a result of a target that is set. Results of other targets and
 	// canceled ones are ignored. If the result's model differs from the one that was
 	// set, the target's series end and new ones begin under the result's model.
-	probe.Recorder
+	Record(r *probe.Result)
 
 	// Set adds a target, with all its series at zero, or changes it. When the model
 	// or the prompt changed, the old series end and new ones begin; otherwise the
