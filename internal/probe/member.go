@@ -13,8 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Member is a target in a group: its configuration, and what its server has shown since. It is
-// safe for concurrent use.
+// A Member is a target in a group and what its server has shown. It is safe for concurrent use.
 type Member struct {
 	target Target
 	model  string // configured; empty to take the server's first
@@ -29,8 +28,7 @@ type Member struct {
 	rested       time.Time // end of the pause that the server asked for; zero: none
 }
 
-// NewMember returns a member that probes t with at most inFlight probes at once and within budget.
-// The dialect of t may be nil and the model empty: then the server is asked.
+// NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
 func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
 	m := &Member{target: t, model: model, limit: inFlight, Budget: budget}
 	m.capabilities = m.configured()
@@ -42,8 +40,7 @@ func (m *Member) configured() Capabilities {
 	return Capabilities{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}
 }
 
-// Inherit takes over from a member that probed the same server as the same client: the learned
-// capabilities, the pause, and that the server has been ready.
+// Inherit takes over what a member learned that probed the same server as the same client.
 func (m *Member) Inherit(old *Member) {
 	known := old.Capabilities()
 	old.mu.Lock()
@@ -102,8 +99,8 @@ func (m *Member) learn(change func(*Capabilities)) {
 	change(&m.capabilities)
 }
 
-// Probe asks one question. A server of which too little is known is asked for that first; if that
-// fails, it is the result. A panic of ours is a failed probe: the others go on.
+// Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the
+// result. A panic of ours is a failed probe: the others go on.
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
 	defer func() {
@@ -135,10 +132,9 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 func (m *Member) rest(r *Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if pause := min(r.RetryAfter, m.target.Backoff); pause > 0 {
-		if until := r.Timeline.Start.Add(r.Elapsed + pause); until.After(m.rested) {
-			m.rested = until
-		}
+	pause := min(r.RetryAfter, m.target.Backoff)
+	if until := r.Start.Add(r.Elapsed + pause); pause > 0 && until.After(m.rested) {
+		m.rested = until
 	}
 }
 
@@ -157,8 +153,8 @@ func (m *Member) Skipping() Skip {
 	return ""
 }
 
-// Prepare finds out what the server is, unless that is known. A server that answers but does not
-// tell is assumed to be one of openai-chat: some have no model list, and need no model.
+// Prepare finds out what the server is, unless that is known. A server that answers but does not tell is assumed to
+// be one of openai-chat: some have no model list, and need no model.
 func (m *Member) Prepare(ctx context.Context) error {
 	known := m.Capabilities()
 	if known.Dialect != nil && known.Model != "" {
@@ -178,8 +174,7 @@ func (m *Member) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Introduce asks a server with a configured dialect and model for its type and the length of its
-// context, once. Errors show in the probes.
+// Introduce asks a server with a configured dialect and model what it is, once. Errors show in the probes.
 func (m *Member) Introduce(ctx context.Context) {
 	if known := m.Capabilities(); known.Dialect != nil && known.Model != "" && !known.Asked {
 		_, _ = m.Discover(ctx)
@@ -198,8 +193,7 @@ func (m *Member) Discover(ctx context.Context) (Findings, error) {
 	return found, err
 }
 
-// Unreached is the result of a probe that was not sent because of err, which is that of
-// [Member.Discover].
+// Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].
 func (m *Member) Unreached(start time.Time, err error) *Result {
 	r := m.target.newResult(m.Capabilities().Model)
 	r.Timeline.Start, r.Elapsed = start, time.Since(start)
@@ -238,8 +232,8 @@ func (m *Member) fill(q Question) (Target, Question) {
 	return t, q
 }
 
-// learnRejected reports whether to ask again: the server has not answered yet, and rejected the
-// request because of fields that it does not know. They are omitted from now on.
+// learnRejected reports whether to ask again: the server has not answered yet, and rejected the request because of
+// fields that it does not know. They are omitted from now on.
 func (m *Member) learnRejected(r *Result) bool {
 	known := m.Capabilities()
 	if !refused(r) || known.Answered {
@@ -255,9 +249,8 @@ func refused(r *Result) bool {
 	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }
 
-// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of
-// vLLM's family; one answer of exactly the length asked, ended for its length, shows that the server
-// obeys these.
+// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of vLLM's family; one
+// answer of exactly the length asked, ended for its length, shows that the server obeys these.
 func (m *Member) learnFrom(r *Result, maxTokens int) {
 	m.learn(func(c *Capabilities) {
 		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != c.Server.Name {
@@ -285,8 +278,7 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 
 var errNotReady = errors.New("not ready in time")
 
-// Await asks each second until the server is ready. It returns an error once limit is over or ctx is
-// done.
+// Await asks each second until the server is ready. It returns an error once limit is over or ctx is done.
 func (m *Member) Await(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNotReady)
 	defer cancel()
