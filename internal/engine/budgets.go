@@ -13,6 +13,6 @@ func (b Budgets) Give(j *Job) {
 			b[t.Name] = probe.NewBudget(0)
 		}
 		b[t.Name].SetLimit(t.TokenBudgetPerDay)
-		j.Members[i].SpendFrom(b[t.Name])
+		j.Members[i].Budget = b[t.Name]
 	}
 }

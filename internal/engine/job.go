@@ -116,7 +116,7 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 func (j *Job) Group(to Recorder) *probe.Group {
 	return &probe.Group{
 		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
-		Ask: j.question, Record: to.Record, Cut: to.Record, Skipped: to.Skipped,
+		Ask: j.question, Record: to.Record, Skipped: to.Skipped,
 	}
 }
 

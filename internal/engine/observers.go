@@ -181,7 +181,7 @@ func (j *Job) description(i int, objectives []probe.Objective) description {
 	if d.misfit != "" {
 		d.Notes = append(d.Notes, d.misfit)
 	}
-	switch reason, _ := member.Held(); {
+	switch reason := member.Skipping(); {
 	case reason == probe.SkipDraining:
 		d.Notes = append(d.Notes, "the server is about to stop: no more probes start")
 	case reason == probe.SkipWaiting:

@@ -194,9 +194,9 @@ func (r *Runner) begin(j *Job, before []*runningJob) *runningJob {
 	starts, stop := context.WithCancel(r.starts)
 	run := &runningJob{Job: j, stop: stop, done: make(chan struct{})}
 	for i, m := range j.Members {
-		m.Drain(r.Draining())
+		m.Draining.Store(r.Draining())
 		if j.Targets[i].WaitForReady > 0 {
-			m.Hold()
+			m.Waiting.Store(true)
 		}
 	}
 	for _, named := range []bool{false, true} { // what was learnt under the same name last: it is what counts
@@ -244,7 +244,7 @@ func (r *Runner) Drain() (draining bool) {
 	r.Observers.draining.Store(draining)
 	for _, j := range r.jobs {
 		for _, m := range j.Members {
-			m.Drain(draining)
+			m.Draining.Store(draining)
 		}
 		r.Observers.describe(j.Job)
 	}

@@ -18,12 +18,12 @@ func (r *Runner) probe(starts context.Context, j *runningJob) {
 	var joining sync.WaitGroup
 	defer joining.Wait()
 	for i, m := range j.Members {
-		if m.Waits() {
+		if m.Waiting.Load() {
 			joining.Go(func() { r.admit(starts, j.Job, i) })
 		}
 	}
 	first := j.Members[0]
-	if _, held := first.Held(); !held {
+	if reason := first.Skipping(); reason == "" || reason == probe.SkipBackoff {
 		r.fit(starts, j.Job)
 	}
 	r.Observers.describe(j.Job)
@@ -31,7 +31,7 @@ func (r *Runner) probe(starts context.Context, j *runningJob) {
 		Plan: j.Plan,
 		Do: func(n uint64, due time.Time) {
 			j.group.Round(starts, r.probes, n, due)
-			if _, held := first.Held(); held || first.Resting(time.Now()) {
+			if first.Skipping() != "" {
 				return
 			}
 			r.surviving(j.Job, func() {
@@ -108,6 +108,6 @@ func (r *Runner) admit(ctx context.Context, j *Job, i int) {
 	if i == 0 {
 		r.fit(ctx, j)
 	}
-	m.Admit()
+	m.Waiting.Store(false)
 	r.Observers.describe(j)
 }

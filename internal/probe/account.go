@@ -8,8 +8,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// An Account is the JSON of a [Result], of `prober once` and on /api/v1/results. All durations are
-// seconds; absent values are null.
+// An Account is the JSON of a [Result]. All durations are seconds; absent values are null.
 type Account struct {
 	Target string  `json:"target"`
 	Group  string  `json:"group"`
@@ -82,30 +81,14 @@ func (r *Result) Account() Account {
 	a := Account{
 		Target: r.Target, Group: r.Group, Model: text(r.Model), API: text(r.API), Prompt: r.Prompt,
 		Outcome: r.Outcome, HTTPStatus: optional(r.Status, r.Status != 0), Start: t.Start, Round: r.Round, TraceID: r.TraceID,
-		ScheduleDelay:  r.ScheduleDelay().Seconds(),
-		TTFT:           seconds(r.TTFT()),
-		ServerTTFT:     seconds(r.ServerTTFT()),
-		TTFAT:          seconds(r.TTFAT()),
-		TPOT:           seconds(r.TPOT()),
-		E2EL:           seconds(r.E2EL()),
-		MaxGap:         seconds(r.MaxGap()),
-		Elapsed:        r.Elapsed.Seconds(),
-		ChunkGaps:      allSeconds(r.ChunkGaps()),
-		ITL:            allSeconds(r.ITL()),
-		JoinedPerFrame: t.Joined(),
-		Cache:          cmp.Or(r.Cache, CacheUnknown),
-		RetryAfter:     seconds(r.RetryAfter, r.RetryAfter > 0),
-		TokenSource:    r.Source,
-		Frames:         len(t.Tokens),
-		Coalesced:      t.Coalesced(),
-		JoinedTokens:   t.JoinedTokens(),
-		Stamp:          text(r.Stamp),
-		Taint:          text(r.Taint),
-		ReadDelay:      seconds(t.MaxReadDelay()),
-		FinishReason:   text(r.Finish),
-		Warnings:       make([]string, 0, len(r.Warnings)),
-		TTFTValid:      r.TTFTValid(),
-		Breaks:         t.breaks(),
+		ScheduleDelay: r.ScheduleDelay().Seconds(), Elapsed: r.Elapsed.Seconds(),
+		TTFT: seconds(r.TTFT()), ServerTTFT: seconds(r.ServerTTFT()), TTFAT: seconds(r.TTFAT()), TTFTValid: r.TTFTValid(),
+		TPOT: seconds(r.TPOT()), E2EL: seconds(r.E2EL()), MaxGap: seconds(r.MaxGap()),
+		ChunkGaps: allSeconds(r.ChunkGaps()), ITL: allSeconds(r.ITL()), Breaks: t.breaks(),
+		Frames: len(t.Tokens), Coalesced: t.Coalesced(), JoinedTokens: t.JoinedTokens(), JoinedPerFrame: t.Joined(),
+		Cache: cmp.Or(r.Cache, CacheUnknown), RetryAfter: seconds(r.RetryAfter, r.RetryAfter > 0),
+		TokenSource: r.Source, Stamp: text(r.Stamp), Taint: text(r.Taint), ReadDelay: seconds(t.MaxReadDelay()),
+		FinishReason: text(r.Finish), Warnings: make([]string, 0, len(r.Warnings)),
 	}
 	p := t.Phases
 	a.Phases.DNS, a.Phases.Connect, a.Phases.TLS = seconds(p.DNS, p.DNS > 0), seconds(p.Connect, p.Connect > 0), seconds(p.TLS, p.TLS > 0)

@@ -41,17 +41,12 @@ type accumulator struct {
 	errAt    time.Duration
 }
 
-// newAccumulator expects an answer of at most maxTokens to a request that began at start. It
-// allocates its token frames, so that none of them waits for memory.
+// newAccumulator allocates memory for maxTokens token frames, so that none of them waits for it.
 func newAccumulator(start time.Time, maxTokens int, keepsText bool) *accumulator {
-	return &accumulator{
-		start: start, keeps: keepsText,
-		tokens: make([]Arrival, 0, max(0, min(maxTokens, maxExpected))),
-	}
+	return &accumulator{start: start, keeps: keepsText, tokens: make([]Arrival, 0, max(0, min(maxTokens, maxExpected)))}
 }
 
-// add takes one frame, and reports whether it is a token frame: one that shows evidence of a
-// generated token.
+// add takes one frame, and reports whether it is a token frame: one that shows evidence of a generated token.
 func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 	since := at.At.Sub(a.start)
 	grown := a.grow(d)
@@ -89,9 +84,9 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 	return true
 }
 
-// grow merges the frame's usage and returns by how many generated tokens it grew, where that is
-// evidence of tokens in this frame. Usage in a frame without a choice is not: it is the sum at the
-// end. Nor is the first usage of the answer when it comes with or after the finish reason.
+// grow merges the frame's usage and returns by how many generated tokens it grew, where that is evidence of tokens in
+// this frame. Usage in a frame without a choice is not: it is the sum at the end. Nor is the first usage of the
+// answer when it comes with or after the finish reason.
 func (a *accumulator) grow(d wire.Delta) int {
 	a.usage = a.usage.Merge(d.Usage)
 	total := d.Usage.Generated()
@@ -108,8 +103,7 @@ func (a *accumulator) grow(d wire.Delta) int {
 	return growth
 }
 
-// attribute is the number of tokens in a token frame, best source first; 0 if
-// the frame does not say.
+// attribute is the number of tokens in a token frame, best source first; 0 if the frame does not say.
 func (a *accumulator) attribute(grown, ids int) int {
 	a.told += max(grown, ids)
 	switch {
@@ -126,14 +120,13 @@ func (a *accumulator) attribute(grown, ids int) int {
 	return 0
 }
 
-// source is where the tokens of every frame came from. Where no frame tells its tokens, each has
-// exactly one if the count of all equals the number of token frames, or is one more: an invisible
-// end-of-sequence, which an answer that ended for its length does not have.
+// source is where the tokens of every frame came from. Where no frame tells its tokens, each has exactly one if the
+// count of all equals the number of token frames, or is one more: an invisible end-of-sequence, which an answer that
+// ended for its length does not have.
 func (a *accumulator) source() Source {
 	frames, total := len(a.tokens), a.usage.Generated()
 	switch {
 	case frames == 0:
-		return FromNothing
 	case a.byUsage == frames:
 		return FromUsage
 	case a.byUsage+a.byIDs == frames:
@@ -144,8 +137,7 @@ func (a *accumulator) source() Source {
 	return FromNothing
 }
 
-// overrun is how many tokens more than asked an answer may have: llama-server finishes a
-// character that several tokens make.
+// overrun is the tokens an answer may have beyond those asked: llama-server completes a character of several tokens.
 const overrun = 3
 
 // endless reports whether more tokens than asked have arrived, without a finish reason.
@@ -156,8 +148,7 @@ func (a *accumulator) endless(maxTokens int) bool {
 // generatedSoFar is a lower bound: each token frame has at least one token.
 func (a *accumulator) generatedSoFar() int { return max(len(a.tokens), a.told, a.counted) }
 
-// open is the gap that was open when the answer broke off, at the latest after elapsed. An answer
-// that finished has none.
+// open is the gap that was open when the answer broke off, at the latest after elapsed; 0 if it finished.
 func (a *accumulator) open(elapsed time.Duration) time.Duration {
 	if len(a.tokens) == 0 || a.finish != "" && a.err == nil {
 		return 0
@@ -168,8 +159,7 @@ func (a *accumulator) open(elapsed time.Duration) time.Duration {
 	return max(0, elapsed-a.tokens[len(a.tokens)-1].At)
 }
 
-// total is the usage of the whole answer. Where the server never counted its tokens, but told those
-// of each frame, it is their sum.
+// total is the usage of the whole answer: the sum of the frames' token ids where the server did not count.
 func (a *accumulator) total() wire.Usage {
 	u := a.usage
 	if !u.Generated().Known && len(a.tokens) > 0 && a.byIDs == len(a.tokens) {

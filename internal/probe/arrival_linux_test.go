@@ -19,13 +19,12 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A step of a logging server: when one write of its answer began and when all of it
-// had been received by the client's kernel and read by the client.
+// A step of a logging server: when one write of its answer began and when all of it had been received by the client's
+// kernel and read by the client.
 type written struct{ before, after time.Time }
 
-// A logging server sends frames in lockstep with its client: each write waits until the one
-// before has been read, so that no two share a read, and it writes down when it wrote the
-// last byte of each token frame.
+// A logging server sends frames in lockstep with its client: each write waits until the one before has been read, so
+// that no two share a read, and it writes down when it wrote the last byte of each token frame.
 type logging struct {
 	first  int // bytes of padding in the first token frame
 	frames int
@@ -84,8 +83,7 @@ func (l *logging) send(w http.ResponseWriter, r *http.Request, frame string, not
 // serverConn is the key of a request's connection in its context.
 type serverConn struct{}
 
-// overhead is the least that HTTP adds to a write, in bytes: the framing of a chunk of
-// one digit.
+// overhead is the least that HTTP adds to a write, in bytes: the framing of a chunk of one digit.
 const overhead = 5
 
 // A counting connection knows how many bytes were written to its socket.
@@ -108,8 +106,8 @@ func (l countingListener) Accept() (net.Conn, error) {
 	return &counting{Conn: conn}, err
 }
 
-// taken waits until so many bytes have been sent and the client has read them all. It looks now
-// and then instead of all the time, which would keep the processor from those it waits for.
+// taken waits until so many bytes have been sent and the client has read them all. It looks now and then instead of
+// all the time, which would keep the processor from those it waits for.
 func (l *logging) taken(ctx context.Context, conn *counting, sent int64) {
 	l.mu.Lock()
 	client := l.client
@@ -131,9 +129,9 @@ func queued(c net.Conn, queue uintptr) (n int32) {
 	return n
 }
 
-// TestArrivalsAreThoseOfTheCompletingRead holds, through all that lies between a socket and a
-// frame, that the arrival of each token frame lies within the write of its last byte. No time is
-// tolerated: on loopback the kernel timestamps bytes while they are written.
+// TestArrivalsAreThoseOfTheCompletingRead holds, through all that lies between a socket and a frame, that the arrival
+// of each token frame lies within the write of its last byte. No time is tolerated: on loopback the kernel timestamps
+// bytes while they are written.
 func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 	t.Cleanup(stream.EnableTimestamps())
 	awaitKernelTimestamps(t)
@@ -154,8 +152,8 @@ func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 	}
 }
 
-// awaitKernelTimestamps returns once the kernel timestamps what it receives: the first socket of
-// a machine that asks for it may be served a little later.
+// awaitKernelTimestamps returns once the kernel timestamps what it receives: the first socket of a machine that asks
+// for it may be served a little later.
 func awaitKernelTimestamps(t *testing.T) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -22,8 +22,8 @@ func with(list []Arrival, change func(i int, a *Arrival)) Timeline {
 	return Timeline{Tokens: list}
 }
 
-// inReads are token frames of one token, a gap apart, that a reader found so many at a time:
-// each read has the arrival of its last.
+// inReads are token frames of one token, a gap apart, that a reader found so many at a time: each read has the
+// arrival of its last.
 func inReads(gap, delay time.Duration, frames ...int) Timeline {
 	var t Timeline
 	at := 500 * ms

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A Budget is how many tokens a target may be sent and asked for in a day of UTC. It counts them
-// without a limit as well, so that one that is set later holds for the whole day. It is safe for
-// concurrent use; nil has no limit and counts nothing.
+// A Budget is how many tokens a target may be sent and asked for in a day of UTC. It counts them without a limit as
+// well, so that one that is set later holds for the whole day. It is safe for concurrent use; nil has no limit and
+// counts nothing.
 type Budget struct {
 	mu    sync.Mutex
 	limit int // 0: none
@@ -25,8 +25,7 @@ func (b *Budget) SetLimit(tokens int) {
 	b.limit = tokens
 }
 
-// Reserve takes tokens from the day's budget. It reports false, and takes
-// nothing, if there are not as many left.
+// Reserve takes tokens from the day's budget. It reports false, and takes nothing, if there are not as many left.
 func (b *Budget) Reserve(now time.Time, tokens int) bool {
 	if b == nil {
 		return true

@@ -32,19 +32,9 @@ type Capabilities struct {
 // An Ability is a feature that a server has, or not.
 type Ability struct {
 	Name  string // label and JSON key; one of a closed set
+	Means string // its description
 	Claim wire.Claim
 	Shown bool // by the server's answers; else by its type
-}
-
-// Means describes the ability.
-func (a Ability) Means() string {
-	return map[string]string{
-		"exact_output":     "answers are exactly as long as asked",
-		"continuous_usage": "every frame tells the tokens so far",
-		"cached_tokens":    "the server tells how much of a prompt its cache had",
-		"tokenize":         "the server has a route that counts tokens",
-		"cache_salt":       "prompts with different salts are apart in its cache",
-	}[a.Name]
 }
 
 // Abilities are always the same ones in the same order.
@@ -53,18 +43,19 @@ func (c Capabilities) Abilities() []Ability {
 	if c.ExactOutput {
 		exact = wire.Always
 	}
+	cached, tokenizes := cmp.Or(c.Cached, c.Server.Cached, wire.Unknown), cmp.Or(c.Tokenizes, wire.Unknown)
 	return []Ability{
-		c.ability("exact_output", exact, wire.FieldIgnoreEOS),
-		c.ability("continuous_usage", c.Continuous, wire.FieldContinuousUsage),
-		{Name: "cached_tokens", Claim: cmp.Or(c.Cached, c.Server.Cached, wire.Unknown), Shown: c.Cached != ""},
-		{Name: "tokenize", Claim: cmp.Or(c.Tokenizes, wire.Unknown), Shown: c.Tokenizes != ""},
-		c.ability("cache_salt", "", wire.FieldCacheSalt),
+		c.ability("exact_output", "answers are exactly as long as asked", exact, wire.FieldIgnoreEOS),
+		c.ability("continuous_usage", "every frame tells the tokens so far", c.Continuous, wire.FieldContinuousUsage),
+		{"cached_tokens", "the server tells how much of a prompt its cache had", cached, c.Cached != ""},
+		{"tokenize", "the server has a route that counts tokens", tokenizes, c.Tokenizes != ""},
+		c.ability("cache_salt", "prompts with different salts are apart in its cache", "", wire.FieldCacheSalt),
 	}
 }
 
-// ability is what was shown or, before that, what the server's type is known for. A server that
-// rejects field f, or whose dialect lacks it, does not have the ability.
-func (c Capabilities) ability(name string, shown wire.Claim, f wire.Field) Ability {
+// ability is what was shown or, before that, what the server's type is known for. A server that rejects field f, or
+// whose dialect lacks it, does not have the ability.
+func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field) Ability {
 	known := c.Server.Claim(f)
 	if slices.Contains(c.Omit, f) {
 		shown = cmp.Or(shown, wire.Never)
@@ -72,7 +63,7 @@ func (c Capabilities) ability(name string, shown wire.Claim, f wire.Field) Abili
 	if c.Dialect != nil && !slices.Contains(c.Dialect.Fields(), f) {
 		known = wire.Never
 	}
-	return Ability{Name: name, Claim: cmp.Or(shown, known), Shown: shown != ""}
+	return Ability{name, means, cmp.Or(shown, known), shown != ""}
 }
 
 // sends reports whether requests have field f.

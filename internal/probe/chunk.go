@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A chunk is one token frame, or several that share the time since the chunk before: a burst that
-// was sent at once, or frames that are joined, because the reader was late and the kernel merged
-// them, so that only the last arrival is known. See docs/decisions/0014-chunks.md.
+// A chunk is one token frame, or several that share the time since the chunk before: a burst that was sent at once,
+// or frames that are joined, because the reader was late and the kernel merged them, so that only the last arrival is
+// known. See docs/decisions/0014-chunks.md.
 type chunk struct {
 	at     time.Duration // arrival of its last token frame
 	first  int           // index of its first token frame
@@ -45,10 +45,9 @@ func (t *Timeline) chunks() iter.Seq[chunk] {
 // maxUncertainty is the part of a value by which it may be off and still be a sample: 1/20.
 const maxUncertainty = 20
 
-// burst is the gap below which token frames are one burst: a quarter of the usual time between two
-// frames, and at most a millisecond, since no known engine takes less for a step. The usual time is
-// the mean without the longest fiftieth of all gaps, so that a stall does not make bursts of the
-// frames around it. 0 if there are no gaps.
+// burst is the gap below which token frames are one burst: a quarter of the usual time between two frames, and at
+// most a millisecond, since no known engine takes less for a step. The usual time is the mean without the longest
+// fiftieth of all gaps, so that a stall does not make bursts of the frames around it. 0 if there are no gaps.
 func burst(tokens []Arrival) time.Duration {
 	gaps := make([]time.Duration, 0, len(tokens))
 	for i := 1; i < len(tokens); i++ {
@@ -72,8 +71,7 @@ type lateness struct {
 	any   bool          // some read was late
 }
 
-// lateness judges by the mean time between two reads. A read is never late within 250 µs, ten times
-// what waking the reader takes.
+// lateness judges by the mean time between two reads. 250 µs, ten times a reader's wake-up, are never late.
 func (t *Timeline) lateness() lateness {
 	after := max(250*time.Microsecond, t.meanReadGap()/maxUncertainty)
 	latest, _ := t.MaxReadDelay()
@@ -83,13 +81,11 @@ func (t *Timeline) lateness() lateness {
 // read reports whether a was read late.
 func (l lateness) read(a Arrival) bool { return a.Kernel && a.Delay > l.after }
 
-// uncertain reports whether a, the last token frame of its read, may have arrived earlier than its
-// timestamp: a frame behind it was read late with it, or the kernel's timestamp was refused while
-// the reader was late.
+// uncertain reports whether a, the last token frame of its read, may have arrived earlier than its timestamp: a frame
+// behind it was read late with it, or the kernel's timestamp was refused while the reader was late.
 func (l lateness) uncertain(a Arrival) bool { return a.Behind && l.read(a) || l.any && !a.Kernel }
 
-// known reports whether token frame i arrived at its timestamp. Once any read was late, one that
-// looks on time may have come just after the last of several arrivals.
+// known reports whether token frame i arrived at its timestamp. Once a read was late, those of shared reads may not have.
 func (t *Timeline) known(i int, l lateness) bool {
 	last := i+1 == len(t.Tokens) || !t.coalesced(i+1)
 	return !l.any || last && !t.Tokens[i].Behind && t.Tokens[i].Kernel
@@ -101,8 +97,7 @@ type Span struct {
 	Gap    bool // a chunk gap: no token frame lies between, and both arrivals are known
 }
 
-// Spans yields the times between known arrivals, each with the index of the token frame at its
-// end. The last one is too long if the last arrival is unknown.
+// Spans yields the times between known arrivals, and to the last one, with the index of the token frame at the end.
 func (t *Timeline) Spans() iter.Seq2[int, Span] {
 	return func(yield func(int, Span) bool) {
 		late, from, gap := t.lateness(), t.earliest(), false
@@ -120,17 +115,19 @@ func (t *Timeline) Spans() iter.Seq2[int, Span] {
 
 // earliest is the last moment before which no token can have arrived.
 func (t *Timeline) earliest() time.Duration {
-	first, ok := t.TTFT()
-	if h := t.Phases.Header; ok && h < first {
-		return min(max(h, t.Phases.Wrote), first)
+	if len(t.Tokens) == 0 {
+		return 0
 	}
-	return min(t.Phases.Wrote, first)
+	first, header := t.Tokens[0].At, t.Phases.Header
+	if header >= first {
+		header = 0
+	}
+	return min(max(header, t.Phases.Wrote), first)
 }
 
-// uncertainty is how much earlier than its timestamp token frame i may have arrived: 0 if it is
-// alone in its chunk, or was read on time. In a joined chunk it is the time since the chunk before
-// or, where that is less, the time for the later frames of the chunk at the slowest pace of all
-// other chunks.
+// uncertainty is how much earlier than its timestamp token frame i may have arrived: 0 if it is alone in its chunk,
+// or was read on time. In a joined chunk it is the time since the chunk before or, where that is less, the time for
+// the later frames of the chunk at the slowest pace of all other chunks.
 func (t *Timeline) uncertainty(i int) time.Duration {
 	late, before := t.lateness(), t.earliest()
 	behind, since, slowest := 0, time.Duration(0), time.Duration(0)
@@ -156,14 +153,12 @@ func (t *Timeline) uncertainty(i int) time.Duration {
 	return since
 }
 
-// sure reports whether a value that depends on the arrival of token frame i is certain enough for a
-// sample.
+// sure reports whether a value that depends on the arrival of token frame i is certain enough for a sample.
 func (t *Timeline) sure(value time.Duration, i int) bool {
 	return t.uncertainty(i)*maxUncertainty <= value
 }
 
-// JoinedTokens is the number of tokens in joined chunks; a frame whose tokens are unknown
-// counts as one.
+// JoinedTokens is the number of tokens in joined chunks; a frame whose tokens are unknown counts as one.
 func (t *Timeline) JoinedTokens() (n int) {
 	for c := range t.chunks() {
 		if c.joined {
@@ -174,19 +169,17 @@ func (t *Timeline) JoinedTokens() (n int) {
 }
 
 // Joined tells of each token frame whether it is in a joined chunk; nil if none is.
-func (t *Timeline) Joined() []bool {
+func (t *Timeline) Joined() (list []bool) {
 	if t.JoinedTokens() == 0 {
 		return nil
 	}
-	var list []bool
 	for c := range t.chunks() {
 		list = append(list, slices.Repeat([]bool{c.joined}, c.frames)...)
 	}
 	return list
 }
 
-// Bursts is the number of token frames that arrived in a burst with the one before, although they
-// were read on time.
+// Bursts is the number of token frames that arrived in a burst with the one before, although they were read on time.
 func (t *Timeline) Bursts() (n int) {
 	for c := range t.chunks() {
 		if !c.joined {

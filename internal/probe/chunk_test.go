@@ -30,9 +30,6 @@ func numbersOf(t Timeline) numbers {
 	}
 }
 
-// each is a list of n times d.
-func each(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.Duration{d}, n) }
-
 func TestChunks(t *testing.T) {
 	change := func(t Timeline, change func(*Timeline)) Timeline { change(&t); return t }
 	header := func(t *Timeline) { t.Phases.Wrote, t.Phases.Header = 10*ms, 510*ms }
@@ -42,30 +39,30 @@ func TestChunks(t *testing.T) {
 	}{
 		"each on its own, however late it was read": {
 			with(arrived(4, 20*ms), func(_ int, a *Arrival) { a.Delay = 90 * ms }),
-			numbers{ITL: each(3, 20*ms), Gaps: each(3, 20*ms), TTFT: 500 * ms, TPOT: 20 * ms, MaxGap: 20 * ms, E2EL: 560 * ms},
+			numbers{ITL: times(3, 20*ms), Gaps: times(3, 20*ms), TTFT: 500 * ms, TPOT: 20 * ms, MaxGap: 20 * ms, E2EL: 560 * ms},
 		},
 		"a burst of the server's": {
 			inReads(20*ms, ms/20, 1, 3, 3),
 			numbers{
-				ITL: each(6, 20*ms), Gaps: []time.Duration{60 * ms, 0, 0, 60 * ms, 0, 0},
+				ITL: times(6, 20*ms), Gaps: []time.Duration{60 * ms, 0, 0, 60 * ms, 0, 0},
 				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: 60 * ms, E2EL: 640 * ms, Bursts: 4,
 			},
 		},
 		"all of an answer at once": {
 			inReads(0, ms/20, 4),
-			numbers{Gaps: each(3, 0), TTFT: 500 * ms, TPOT: -1, MaxGap: 0, E2EL: 500 * ms, Bursts: 3},
+			numbers{Gaps: times(3, 0), TTFT: 500 * ms, TPOT: -1, MaxGap: 0, E2EL: 500 * ms, Bursts: 3},
 		},
 		"what was merged while the reader was late": {
 			inReads(20*ms, 15*ms, 1, 1, 3, 1, 1),
 			numbers{
-				ITL: each(6, 20*ms), Gaps: []time.Duration{20 * ms, 20 * ms, 20 * ms},
+				ITL: times(6, 20*ms), Gaps: []time.Duration{20 * ms, 20 * ms, 20 * ms},
 				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 640 * ms, Joined: 3,
 			},
 		},
 		"a gap that is as long as what was merged": {
 			change(inReads(20*ms, 15*ms, 1, 1, 3, 1), func(t *Timeline) { t.Tokens[5].At += 40 * ms }),
 			numbers{
-				ITL: append(each(4, 20*ms), 60*ms), Gaps: []time.Duration{20 * ms, 60 * ms},
+				ITL: append(times(4, 20*ms), 60*ms), Gaps: []time.Duration{20 * ms, 60 * ms},
 				TTFT: 520 * ms, TPOT: 28 * ms, MaxGap: 60 * ms, E2EL: 660 * ms, Joined: 3,
 			},
 		},
@@ -73,7 +70,7 @@ func TestChunks(t *testing.T) {
 		"one late read makes the gaps of all shared reads uncertain": {
 			change(inReads(20*ms, ms/20, 1, 2, 1, 2, 1), func(t *Timeline) { t.Tokens[6].Delay = 15 * ms }),
 			numbers{
-				ITL: each(6, 20*ms), Gaps: each(2, 20*ms),
+				ITL: times(6, 20*ms), Gaps: times(2, 20*ms),
 				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 640 * ms, Bursts: 2,
 			},
 		},
@@ -85,42 +82,42 @@ func TestChunks(t *testing.T) {
 				}
 			}),
 			numbers{
-				ITL: each(2, 20*ms), Gaps: each(2, 20*ms),
+				ITL: times(2, 20*ms), Gaps: times(2, 20*ms),
 				TTFT: 1560 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 1600 * ms, Joined: 3,
 			},
 		},
 		"the first 45 of 50 merged": {
 			inReads(2*ms, 99*ms, 45, 1, 1, 1, 1, 1),
 			numbers{
-				ITL: each(5, 2*ms), Gaps: each(5, 2*ms),
+				ITL: times(5, 2*ms), Gaps: times(5, 2*ms),
 				TTFT: -1, TPOT: 2 * ms, MaxGap: -1, E2EL: 600 * ms, Joined: 45,
 			},
 		},
 		"the first merged soon after the header": {
 			change(inReads(2*ms, 99*ms, 45, 1), func(t *Timeline) { header(t); t.Phases.Header = 570 * ms }),
 			numbers{
-				ITL: each(1, 2*ms), Gaps: each(1, 2*ms),
+				ITL: times(1, 2*ms), Gaps: times(1, 2*ms),
 				TTFT: 590 * ms, TPOT: 2 * ms, MaxGap: -1, E2EL: 592 * ms, Joined: 45,
 			},
 		},
 		"the last read late with what came behind it": {
 			change(inReads(20*ms, 15*ms, 1, 1, 1, 1), func(t *Timeline) { t.Tokens[3].Behind = true }),
 			numbers{
-				ITL: each(2, 20*ms), Gaps: each(2, 20*ms),
+				ITL: times(2, 20*ms), Gaps: times(2, 20*ms),
 				TTFT: 520 * ms, TPOT: -1, MaxGap: 20 * ms, E2EL: 580 * ms,
 			},
 		},
 		"one in the middle read late with a comment behind it": {
 			change(inReads(20*ms, 15*ms, 1, 1, 1, 1), func(t *Timeline) { t.Tokens[1].Behind = true }),
 			numbers{
-				ITL: each(3, 20*ms), Gaps: each(1, 20*ms),
+				ITL: times(3, 20*ms), Gaps: times(1, 20*ms),
 				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 580 * ms, Joined: 2,
 			},
 		},
 		"a timestamp that was refused while the reader was late": {
 			change(inReads(20*ms, 15*ms, 1, 1, 1, 1), func(t *Timeline) { t.Tokens[1].Kernel, t.Tokens[1].At = false, t.Tokens[1].At+15*ms }),
 			numbers{
-				ITL: each(3, 20*ms), Gaps: each(1, 20*ms),
+				ITL: times(3, 20*ms), Gaps: times(1, 20*ms),
 				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 580 * ms, Joined: 2,
 			},
 		},
@@ -135,8 +132,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestBurst holds what is a burst and what is an engine's pace: frames that a proxy writes one
-// by one after it got them together, and not the tokens between stalls.
+// TestBurst holds what is a burst and what is an engine's pace: frames that a proxy writes one by one after it got
+// them together, and not the tokens between stalls.
 func TestBurst(t *testing.T) {
 	stream := func(gaps ...time.Duration) []Arrival {
 		list := []Arrival{{At: 500 * ms, N: 1}}
@@ -165,7 +162,7 @@ func TestBurst(t *testing.T) {
 		line.Burst = burst(line.Tokens)
 		list := slices.Sorted(line.ITL())
 		if list == nil {
-			list = each(1, -1)
+			list = times(1, -1)
 		}
 		if line.Burst != test.below || list[0] != test.least || list[len(list)-1] != test.most {
 			t.Errorf("%s: bursts below %v, ITL from %v to %v, want %v, %v and %v", name, line.Burst, list[0], list[len(list)-1], test.below, test.least, test.most)

@@ -2,8 +2,7 @@ package probe
 
 import "time"
 
-// A Description is everything that metrics and the status page say about a target
-// beside its results: its configuration, and what its server has told so far.
+// A Description is what metrics and the status page say about a target beside its results.
 type Description struct {
 	Name, Group string
 	Model       string // empty until known
@@ -21,8 +20,6 @@ type Description struct {
 	Interval                time.Duration // between probes
 	Objectives              []Objective
 
-	// InFlight returns the number of running probes and the start of the oldest
-	// (zero if there is none); nil if that is unknown. It is called without a lock
-	// held.
+	// InFlight is [Member.InFlight]; nil if unknown. It is called without a lock held.
 	InFlight func() (n int, oldest time.Time)
 }

@@ -25,17 +25,13 @@ func (f Findings) Serves(model string) bool {
 	return len(f.Models) == 0 || slices.ContainsFunc(f.Models, func(m wire.Model) bool { return m.ID == model })
 }
 
-// failedBy reports whether err is a metadata request's with one of the outcomes.
-func failedBy(err error, outcomes ...Outcome) bool {
-	v, ok := errors.AsType[verdict](err)
-	return ok && slices.Contains(outcomes, v.outcome)
+// rejected reports whether err is a server's answer that rejects a metadata request.
+func rejected(err error) bool {
+	v, _ := errors.AsType[verdict](err)
+	return v.outcome == Rejected
 }
 
-// rejected reports whether err is a server's answer that rejects a metadata request.
-func rejected(err error) bool { return failedBy(err, Rejected) }
-
-// Undiscovered reports whether no probe was sent, because metadata requests failed, and whether the
-// last of those was sent.
+// Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last of those was.
 func (r *Result) Undiscovered() (sent, ok bool) {
 	v, ok := errors.AsType[verdict](r.Err)
 	return v.sent, ok
@@ -44,13 +40,13 @@ func (r *Result) Undiscovered() (sent, ok bool) {
 // assumed is the dialect of a server of unknown type.
 var assumed, _ = wire.Lookup("openai-chat")
 
-// Discover asks the server for its models and, where t.Server and t.Dialect do not tell them, finds
-// its type and the dialect that this type supports best. A given model is used, whatever the server
-// lists.
+// Discover asks the server for its models and, where t.Server and t.Dialect do not tell them, finds its type and the
+// dialect that this type supports best. A given model is used, whatever the server lists.
 func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 	found := Findings{Capabilities: Capabilities{Dialect: t.Dialect, Server: t.Server, Model: model}}
 	evidence, err := t.evidence(ctx)
-	found.Asked = !failedBy(err, Connect, DNS, TLS)
+	v, _ := errors.AsType[verdict](err)
+	found.Asked = !slices.Contains([]Outcome{Connect, DNS, TLS}, v.outcome)
 	answered := err == nil || rejected(err)
 	if answered && found.Server.Name == "" {
 		found.Server, _ = wire.Recognize(evidence)
@@ -86,8 +82,8 @@ func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 	return found, nil
 }
 
-// evidence asks for the list of models, under each path where it may be: KServe has lists of another
-// form under the first. The error is why there is none; a rejection is evidence too.
+// evidence asks for the list of models, under each path where it may be: KServe has lists of another form under the
+// first. The error is why there is none; a rejection is evidence too.
 func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 	replies := map[string][]byte{}
 	get := func(path string) []byte { // nil if it fails; each path is asked for once
@@ -118,8 +114,7 @@ func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 	return e, err
 }
 
-// models are those of the list, or those that this type of server lists elsewhere, or with its own
-// dialect's header. err is that of the list.
+// models are those of the list e.Models, whose error is err, or those that this type of server lists elsewhere.
 func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err error) ([]wire.Model, error) {
 	if s.List.Path != "" && (err != nil || s.List.Path != wire.ModelsPath) {
 		reply, err := t.metadata(ctx, s.List.Method, s.List.Path, nil, wire.Ask{})
@@ -139,10 +134,10 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 	return models, nil
 }
 
-// Ready reports whether the server can answer: it answers for its models, if only by rejecting that,
-// and its health check passes, if it has one that we may ask. Where no model is given, an empty list
-// says that the first one is still loading (Ollama, KServe). The models come first, since they show
-// the server's type, and some health checks cost money.
+// Ready reports whether the server can answer: it answers for its models, if only by rejecting that, and its health
+// check passes, if it has one that we may ask. Where no model is given, an empty list says that the first one is
+// still loading (Ollama, KServe). The models come first, since they show the server's type, and some health checks
+// cost money.
 func (t Target) Ready(ctx context.Context, model string) bool {
 	e, err := t.evidence(ctx)
 	if err != nil && !rejected(err) {
@@ -160,8 +155,7 @@ func (t Target) Ready(ctx context.Context, model string) bool {
 	return model != "" || err != nil || len(models) > 0
 }
 
-// ErrTooLong is wrapped by the error of [Target.Tokenize] for a prompt that is longer than the
-// server's context.
+// ErrTooLong is wrapped by the error of [Target.Tokenize] for a prompt that is longer than the server's context.
 var ErrTooLong = errors.New("longer than the server's context")
 
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
@@ -192,23 +186,16 @@ const (
 	maxMetadata     = 8 << 20 // bytes: a tokenizer's reply holds every token of the prompt
 )
 
-// A metadataLimit is the cause of a metadata request's context once its time is over.
-type metadataLimit time.Duration
-
-func (l metadataLimit) Error() string { return fmt.Sprintf("no answer within %v", time.Duration(l)) }
-func (l metadataLimit) Unwrap() error { return errTimeout }
-
 // A reply is an answer to a metadata request.
 type reply struct {
 	header http.Header
 	body   []byte
 }
 
-// metadata sends a request that is not a probe. An answer that rejects it is returned with the
-// error, which does not repeat the prompt of about, if the body has one.
+// metadata sends a request that is not a probe. A rejection is returned with the error, which does not repeat about.
 func (t Target) metadata(ctx context.Context, method, path string, body []byte, about wire.Ask) (reply, error) {
 	limit := min(metadataTimeout, t.Timeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, metadataLimit(limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, failed(Timeout, "no answer within %v", limit))
 	defer cancel()
 	req, err := t.request(ctx, method, wire.URL(t.URL, path), body)
 	if err != nil {

@@ -22,16 +22,15 @@ import (
 
 // Causes of a probe's context: why it was ended by us.
 var (
-	errTimeout = errors.New("probe limit reached")
-	errStalled = errors.New("stall limit reached")
+	errTimeout = failed(Timeout, "probe limit reached")
+	errStalled = failed(Stalled, "stall limit reached")
 )
 
-// ErrUnlimited is wrapped by the error of a result whose server generated more than it
-// was asked for, without an end.
+// ErrUnlimited is wrapped by the error of a result whose server generated more than it was asked for, without an end.
 var ErrUnlimited = errors.New("the server ignores the limit of an answer's length")
 
-// A verdict is how a probe or a metadata request ended. Its err is nil if and only if its outcome is
-// [OK]. It is itself the error of a metadata request.
+// A verdict is how a probe or a metadata request ended. Its err is nil if and only if its outcome is [OK]. It is
+// itself the error of a metadata request.
 type verdict struct {
 	outcome Outcome
 	err     error
@@ -49,16 +48,11 @@ func failed(o Outcome, format string, args ...any) verdict {
 
 // ended is the verdict on a probe whose context is done; ok is false if it is not.
 func ended(ctx context.Context, doing string) (v verdict, ok bool) {
-	switch cause := context.Cause(ctx); {
-	case cause == nil:
-		return verdict{}, false
-	case errors.Is(cause, errStalled):
-		return failed(Stalled, "%w %s", errStalled, doing), true
-	case errors.Is(cause, errTimeout):
-		return failed(Timeout, "%w %s", cause, doing), true
-	default:
-		return failed(Canceled, "%w", cause), true
+	cause := context.Cause(ctx)
+	if ours, ok := errors.AsType[verdict](cause); ok {
+		return failed(ours.outcome, "%v %s", cause, doing), true
 	}
+	return failed(Canceled, "%w", cause), cause != nil
 }
 
 // noAnswer is the verdict on a request that got no response header.
@@ -85,22 +79,15 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	return failed(Truncated, "connection broke before the answer: %w", err)
 }
 
-// isTLS reports whether TLS failed. With TLS 1.3 a server rejects a client certificate, or its
-// absence, after the client's part of the handshake: crypto/tls returns the alert as a "remote error"
-// in place of the answer.
+// isTLS reports whether TLS failed. With TLS 1.3 a server rejects a client certificate, or its absence, after the
+// client's part of the handshake: crypto/tls returns the alert as a "remote error" in place of the answer.
 func isTLS(err error) bool {
 	remote, ok := errors.AsType[*net.OpError](err)
-	return ok && remote.Op == "remote error" || is[*tls.CertificateVerificationError](err) ||
-		is[tls.RecordHeaderError](err) || is[tls.AlertError](err) || is[x509.UnknownAuthorityError](err)
+	return ok && remote.Op == "remote error" || errors.As(err, new(*tls.CertificateVerificationError)) ||
+		errors.As(err, new(tls.RecordHeaderError)) || errors.As(err, new(tls.AlertError)) || errors.As(err, new(x509.UnknownAuthorityError))
 }
 
-func is[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
-}
-
-// badStatus is the verdict on a response whose status is not a success, with the detail that its
-// body tells.
+// badStatus is the verdict on a response whose status is not a success, with the detail that its body tells.
 func badStatus(resp *http.Response, detail string) verdict {
 	if to := resp.Header.Get("Location"); resp.StatusCode/100 == 3 && to != "" {
 		to, _, _ = strings.Cut(to, "?") // the query may hold a secret
@@ -117,8 +104,8 @@ func badStatus(resp *http.Response, detail string) verdict {
 	return v
 }
 
-// retryAfter is the pause that a server asks for; 0 if it does not. Retry-After is seconds or
-// a date (RFC 9110, section 10.2.3); Azure and OpenAI send milliseconds as well.
+// retryAfter is the pause that a server asks for; 0 if it does not. Retry-After is seconds or a date (RFC 9110,
+// section 10.2.3); Azure and OpenAI send milliseconds as well.
 func retryAfter(header http.Header) time.Duration {
 	const year = 365 * 24 * time.Hour
 	for _, field := range []struct {
@@ -157,7 +144,7 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 		return v
 	}
 	switch {
-	case errors.Is(err, wire.ErrMalformed), errors.Is(err, stream.ErrTooLong), errors.Is(err, errTooMany):
+	case errors.Is(err, wire.ErrMalformed), errors.Is(err, stream.ErrTooLong):
 		return failed(Malformed, "%w", err)
 	case x.acc.err != nil:
 		return inStream(x.acc.err)
@@ -173,8 +160,7 @@ func inStream(e *wire.ServerError) verdict {
 	return verdict{outcome: ServerError, err: e}
 }
 
-// complete is the verdict on a stream that ended cleanly. Where the dialect has finish reasons,
-// an answer without one is truncated.
+// complete is the verdict on a stream that ended cleanly.
 func (x *exchange) complete() verdict {
 	f := x.acc
 	if f.err != nil {
@@ -203,9 +189,8 @@ func (x *exchange) complete() verdict {
 	return verdict{outcome: OK}
 }
 
-// length is the verdict on how long prompt and answer are. Where nothing else is known of a
-// prompt's length, it was cut if it has fewer tokens than nine tenths of its words: no tokenizer
-// joins more of words in random order.
+// length is the verdict on how long prompt and answer are. Where nothing else is known of a prompt's length, it was
+// cut if it has fewer tokens than nine tenths of its words: no tokenizer joins more of words in random order.
 func (x *exchange) length(ending wire.Ending) verdict {
 	prompt, output := x.acc.usage.Prompt, x.acc.total().Generated()
 	expect, maxTokens := x.expect, x.ask.MaxTokens
@@ -232,14 +217,12 @@ const (
 	shortestRepeat = 32
 )
 
-// scrub removes from an error what must not be shown and a server may repeat: the values of headers,
-// which are secrets, and the prompt.
+// scrub removes from an error what a server may repeat and must not be shown: secrets (values of headers) and the prompt.
 func scrub(err error, secrets http.Header, ask wire.Ask) error {
 	if err == nil {
 		return nil
 	}
-	text := err.Error()
-	clean := text
+	clean := err.Error()
 	for _, values := range secrets {
 		for _, value := range values {
 			for secret := range strings.FieldsFuncSeq(value, betweenSecrets) {
@@ -256,14 +239,13 @@ func scrub(err error, secrets http.Header, ask wire.Ask) error {
 			return errors.New(clean[:at] + "… (the rest repeats the prompt)")
 		}
 	}
-	if clean == text {
+	if clean == err.Error() {
 		return err
 	}
 	return errors.New(clean)
 }
 
-// betweenSecrets reports whether c separates the secrets in a header's value: a cookie has several,
-// and a server may repeat one of them.
+// betweenSecrets reports whether c separates secrets in a header's value: a cookie has several.
 func betweenSecrets(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`;,="'`, c) }
 
 // hide replaces a secret in a text, and its start where the text was cut within.

@@ -28,8 +28,8 @@ type fixture struct {
 	Error     string `json:"error"`
 }
 
-// TestFixtures reads every stream that was written from a server's grammar as a
-// probe does: whole, byte by byte, and cut at every position.
+// TestFixtures reads every stream that was written from a server's grammar as a probe does: whole, byte by byte, and
+// cut at every position.
 func TestFixtures(t *testing.T) {
 	const testdata = "../wire/testdata/"
 	wants, err := filepath.Glob(testdata + "*/*.want")

@@ -10,8 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Group is targets that answer the same prompts: in each round one after
-// another, in an order that rotates. A lone target is a group of one.
+// A Group is targets that answer the same prompts: in each round one after another, in rotating order.
 type Group struct {
 	Members  []*Member
 	Interval time.Duration // between rounds; each member has its share of it
@@ -19,8 +18,7 @@ type Group struct {
 
 	// These are called concurrently.
 	Ask     func(round uint64) Question // writes the prompt of a round
-	Record  func(*Result)               // takes every result but the canceled
-	Cut     func(*Result)               // takes the canceled; nil: they are dropped
+	Record  func(*Result)               // takes every result, the canceled included
 	Skipped func(target string, reason Skip)
 }
 
@@ -42,11 +40,10 @@ func Skips() []Skip {
 	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining}
 }
 
-// Round asks every member the question of a round, which is due at due. A member's turn starts when
-// the one before it is done, and at the latest after its share of the interval, so that a hanging
-// member delays the others no longer. No turn starts once starts is done; a probe in flight goes on
-// until probes is done. The question is written for the first member that has a free slot. Round
-// returns when all are done.
+// Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it
+// is done, and at the latest after its share of the interval, so that a hanging member delays the others no longer.
+// No turn starts once starts is done; a probe in flight goes on until probes is done. The question is written for the
+// first member that has a free slot. Round returns when all are done.
 func (g *Group) Round(starts, probes context.Context, round uint64, due time.Time) {
 	question := sync.OnceValue(func() Question { return g.Ask(round) })
 	share := g.Interval / time.Duration(len(g.Members))
@@ -72,8 +69,7 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 	}
 }
 
-// nextTurn waits until the member before is done, at the latest until latest, and returns when the
-// next turn starts. ok is false if ctx is done.
+// nextTurn waits until the member before is done, at the latest until latest. ok is false if ctx is done.
 func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (turn time.Time, ok bool) {
 	timer := time.NewTimer(time.Until(latest))
 	defer timer.Stop()
@@ -87,8 +83,7 @@ func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (tu
 	}
 }
 
-// Turn is one member's part of a round, which is due at due. It returns the result, to be read only;
-// nil if the slot was skipped.
+// Turn is one member's part of a round, which is due at due. The result is read only; nil if the slot was skipped.
 func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due time.Time) *Result {
 	return g.turn(ctx, i, func() Question { return q }, round, due)
 }
@@ -96,13 +91,10 @@ func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due t
 func (g *Group) turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
 	m := g.Members[i]
 	skip := func(reason Skip) *Result { g.Skipped(m.Name(), reason); return nil }
-	if reason, held := m.Held(); held {
+	if reason := m.Skipping(); reason != "" {
 		return skip(reason)
 	}
 	start := time.Now()
-	if m.Resting(start) {
-		return skip(SkipBackoff)
-	}
 	release, ok := m.take(start)
 	if !ok {
 		return skip(SkipOverlap)
@@ -110,7 +102,7 @@ func (g *Group) turn(ctx context.Context, i int, question func() Question, round
 	defer release()
 	var q Question
 	err := recovered(func() { q = question() })
-	if err == nil && !m.budget.Reserve(start, q.cost()+g.Output) {
+	if err == nil && !m.Budget.Reserve(start, q.cost()+g.Output) {
 		return skip(SkipBudget)
 	}
 	var r *Result
@@ -124,12 +116,7 @@ func (g *Group) turn(ctx context.Context, i int, question func() Question, round
 		r = m.Unreached(start, err)
 	}
 	r.Due, r.Round = due, round
-	switch {
-	case r.Outcome != Canceled:
-		g.Record(r)
-	case g.Cut != nil:
-		g.Cut(r)
-	}
+	g.Record(r)
 	return r
 }
 
@@ -155,20 +142,18 @@ func (g *Group) Late() {
 	}
 }
 
-// A Question is one prompt, what is expected of the answer, and who wants to know what the server
-// made of it.
+// A Question is one prompt, what is expected of the answer, and who wants to know what the server made of it.
 type Question struct {
 	Ask    wire.Ask
 	Expect Expectation // by the tokenizer of the group's first member
 
-	// Learn is told how many tokens the first member's server counted, 0 if it does
-	// not count; Refuse, that the server rejected the request. Both are safe for concurrent use.
+	// Learn is told how many tokens the first member's server counted, 0 if it does not count; Refuse, that the
+	// server rejected the request. Both are safe for concurrent use.
 	Learn  func(tokens int)
 	Refuse func()
 }
 
-// An Expectation is how prompt and answer of a probe are judged. The zero value accepts any
-// prompt length, and any answer that is not cut short.
+// An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
 type Expectation struct {
 	Length       int        // prompt tokens asked for; 0: any
 	Words        int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
@@ -179,9 +164,9 @@ type Expectation struct {
 	Answer       string     // words that the answer must contain; empty: any answer is right
 }
 
-// forMember is the question for the group's member i, with output tokens to generate. All get the
-// same text. Its length was made exact for the first member's tokenizer, so it is expected of that
-// one only; salts differ, because several members may lead to one server's cache.
+// forMember is the question for the group's member i, with output tokens to generate. All get the same text. Its
+// length was made exact for the first member's tokenizer, so it is expected of that one only; salts differ, because
+// several members may lead to one server's cache.
 func (q Question) forMember(i, output int) Question {
 	q.Ask.MaxTokens = output
 	if i > 0 {

@@ -7,31 +7,30 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Member is a target in a group: its configuration, and what its server has shown since. It is
-// safe for concurrent use.
+// A Member is a target in a group and what its server has shown. It is safe for concurrent use.
 type Member struct {
 	target Target
 	model  string // configured; empty to take the server's first
 	limit  int    // probes in flight
-	budget *Budget
+
+	Budget            *Budget     // nil: no limit. Not to be changed once probes have begun
+	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
 
 	mu           sync.Mutex
 	started      []time.Time // of the probes in flight, oldest first
 	capabilities Capabilities
-	waiting      bool      // for its server to be ready
-	draining     bool      // its server is about to stop
 	rested       time.Time // end of the pause that the server asked for; zero: none
 }
 
-// NewMember returns a member that probes t with at most inFlight probes at once and within budget.
-// The dialect of t may be nil and the model empty: then the server is asked.
+// NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
 func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
-	m := &Member{target: t, model: model, limit: inFlight, budget: budget}
+	m := &Member{target: t, model: model, limit: inFlight, Budget: budget}
 	m.capabilities = m.configured()
 	return m
 }
@@ -41,20 +40,17 @@ func (m *Member) configured() Capabilities {
 	return Capabilities{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}
 }
 
-// Inherit takes over from a member that probed the same server as the same client: the learned
-// capabilities, the pause, and that the server has been ready.
+// Inherit takes over what a member learned that probed the same server as the same client.
 func (m *Member) Inherit(old *Member) {
-	known, waiting := old.Capabilities(), old.Waits()
+	known := old.Capabilities()
 	old.mu.Lock()
 	rested := old.rested
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.capabilities, m.rested, m.waiting = known, rested, m.waiting && waiting
+	m.capabilities, m.rested = known, rested
+	m.Waiting.Store(m.Waiting.Load() && old.Waiting.Load())
 }
-
-// SpendFrom makes b the budget of the member, which has not been probed yet.
-func (m *Member) SpendFrom(b *Budget) { m.budget = b }
 
 // Name is the target's name.
 func (m *Member) Name() string { return m.target.Name }
@@ -103,8 +99,8 @@ func (m *Member) learn(change func(*Capabilities)) {
 	change(&m.capabilities)
 }
 
-// Probe asks one question. A server of which too little is known is asked for that first; if that
-// fails, it is the result. A panic of ours is a failed probe: the others go on.
+// Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the
+// result. A panic of ours is a failed probe: the others go on.
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
 	defer func() {
@@ -136,22 +132,29 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 func (m *Member) rest(r *Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if pause := min(r.RetryAfter, m.target.Backoff); pause > 0 {
-		if until := r.Timeline.Start.Add(r.Elapsed + pause); until.After(m.rested) {
-			m.rested = until
-		}
+	pause := min(r.RetryAfter, m.target.Backoff)
+	if until := r.Start.Add(r.Elapsed + pause); pause > 0 && until.After(m.rested) {
+		m.rested = until
 	}
 }
 
-// Resting reports whether the server asked for a pause that has not ended.
-func (m *Member) Resting(now time.Time) bool {
+// Skipping is why the member's slots are skipped now; empty if they are not.
+func (m *Member) Skipping() Skip {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return now.Before(m.rested)
+	switch {
+	case m.Draining.Load():
+		return SkipDraining
+	case m.Waiting.Load():
+		return SkipWaiting
+	case time.Now().Before(m.rested):
+		return SkipBackoff
+	}
+	return ""
 }
 
-// Prepare finds out what the server is, unless that is known. A server that answers but does not
-// tell is assumed to be one of openai-chat: some have no model list, and need no model.
+// Prepare finds out what the server is, unless that is known. A server that answers but does not tell is assumed to
+// be one of openai-chat: some have no model list, and need no model.
 func (m *Member) Prepare(ctx context.Context) error {
 	known := m.Capabilities()
 	if known.Dialect != nil && known.Model != "" {
@@ -171,8 +174,7 @@ func (m *Member) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Introduce asks a server with a configured dialect and model for its type and the length of its
-// context, once. Errors show in the probes.
+// Introduce asks a server with a configured dialect and model what it is, once. Errors show in the probes.
 func (m *Member) Introduce(ctx context.Context) {
 	if known := m.Capabilities(); known.Dialect != nil && known.Model != "" && !known.Asked {
 		_, _ = m.Discover(ctx)
@@ -191,8 +193,7 @@ func (m *Member) Discover(ctx context.Context) (Findings, error) {
 	return found, err
 }
 
-// Unreached is the result of a probe that was not sent because of err, which is that of
-// [Member.Discover].
+// Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].
 func (m *Member) Unreached(start time.Time, err error) *Result {
 	r := m.target.newResult(m.Capabilities().Model)
 	r.Timeline.Start, r.Elapsed = start, time.Since(start)
@@ -231,8 +232,8 @@ func (m *Member) fill(q Question) (Target, Question) {
 	return t, q
 }
 
-// learnRejected reports whether to ask again: the server has not answered yet, and rejected the
-// request because of fields that it does not know. They are omitted from now on.
+// learnRejected reports whether to ask again: the server has not answered yet, and rejected the request because of
+// fields that it does not know. They are omitted from now on.
 func (m *Member) learnRejected(r *Result) bool {
 	known := m.Capabilities()
 	if !refused(r) || known.Answered {
@@ -248,9 +249,8 @@ func refused(r *Result) bool {
 	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }
 
-// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of
-// vLLM's family; one answer of exactly the length asked, ended for its length, shows that the server
-// obeys these.
+// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of vLLM's family; one
+// answer of exactly the length asked, ended for its length, shows that the server obeys these.
 func (m *Member) learnFrom(r *Result, maxTokens int) {
 	m.learn(func(c *Capabilities) {
 		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != c.Server.Name {
@@ -276,45 +276,9 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 	})
 }
 
-// Hold skips the member's slots, as [SkipWaiting], until [Member.Admit].
-func (m *Member) Hold() { m.set(&m.waiting, true) }
-
-// Admit ends the waiting.
-func (m *Member) Admit() { m.set(&m.waiting, false) }
-
-// Drain skips the member's slots, as [SkipDraining], or ends that.
-func (m *Member) Drain(on bool) { m.set(&m.draining, on) }
-
-func (m *Member) set(flag *bool, on bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	*flag = on
-}
-
-// Held is why the member's slots are skipped; ok is false if they are not.
-func (m *Member) Held() (reason Skip, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case m.draining:
-		return SkipDraining, true
-	case m.waiting:
-		return SkipWaiting, true
-	}
-	return "", false
-}
-
-// Waits reports whether the member waits for its server to be ready, also while it drains.
-func (m *Member) Waits() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.waiting
-}
-
 var errNotReady = errors.New("not ready in time")
 
-// Await asks each second until the server is ready. It returns an error once limit is over or ctx is
-// done.
+// Await asks each second until the server is ready. It returns an error once limit is over or ctx is done.
 func (m *Member) Await(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNotReady)
 	defer cancel()

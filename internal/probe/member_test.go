@@ -13,8 +13,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestMemberLearnsRejectedFields holds that a server is asked again
-// without the field that it names, at start only, and remembers it.
+// TestMemberLearnsRejectedFields holds that a server is asked again without the field that it names, at start only,
+// and remembers it.
 func TestMemberLearnsRejectedFields(t *testing.T) {
 	inBubble(t, "reject", func(t *testing.T) {
 		bodies := []string{}
@@ -52,8 +52,7 @@ func TestMemberLearnsRejectedFields(t *testing.T) {
 	})
 }
 
-// TestMemberSendsFieldsAgain holds that a rejection for another reason
-// costs the request none of its fields.
+// TestMemberSendsFieldsAgain holds that a rejection for another reason costs the request none of its fields.
 func TestMemberSendsFieldsAgain(t *testing.T) {
 	inBubble(t, "poison", func(t *testing.T) {
 		ill := true
@@ -108,8 +107,8 @@ func TestMemberAsksWhatTheServerIs(t *testing.T) {
 	}
 }
 
-// TestMemberThatCannotBeAskedIsAResult holds that a server which is down from
-// the start is counted like one that goes down later.
+// TestMemberThatCannotBeAskedIsAResult holds that a server which is down from the start is counted like one that goes
+// down later.
 func TestMemberThatCannotBeAskedIsAResult(t *testing.T) {
 	for status, want := range map[int]Outcome{401: Rejected, 403: Rejected, 503: Overloaded, 500: ServerError} {
 		inBubble(t, http.StatusText(status), func(t *testing.T) {
@@ -123,8 +122,7 @@ func TestMemberThatCannotBeAskedIsAResult(t *testing.T) {
 	}
 }
 
-// TestMemberProbesAServerOfUnknownType holds that a server without a
-// model list is probed as most are.
+// TestMemberProbesAServerOfUnknownType holds that a server without a model list is probed as most are.
 func TestMemberProbesAServerOfUnknownType(t *testing.T) {
 	for name, other := range map[string]http.HandlerFunc{
 		"no other route":          http.NotFound,
@@ -148,8 +146,7 @@ func TestMemberProbesAServerOfUnknownType(t *testing.T) {
 	}
 }
 
-// TestMemberJudgesByLearnedCapabilities holds that the first answer teaches
-// and the later ones are judged.
+// TestMemberJudgesByLearnedCapabilities holds that the first answer teaches and the later ones are judged.
 func TestMemberJudgesByLearnedCapabilities(t *testing.T) {
 	exact := script{{ms, data(counted(1)), goOn}, {ms, data(counted(2)), goOn}, {0, data(limit, done), goOn}}
 	early := script{{ms, data(counted(1)), goOn}, {0, data(stop, done), goOn}}
@@ -219,8 +216,8 @@ func TestSlots(t *testing.T) {
 	})
 }
 
-// TestMemberAsksAgainAfter404 holds that what was taken for granted of a server
-// that was not up yet is forgotten when it does not know the path or the model.
+// TestMemberAsksAgainAfter404 holds that what was taken for granted of a server that was not up yet is forgotten when
+// it does not know the path or the model.
 func TestMemberAsksAgainAfter404(t *testing.T) {
 	inBubble(t, "404", func(t *testing.T) {
 		up := false
@@ -248,8 +245,8 @@ func TestMemberAsksAgainAfter404(t *testing.T) {
 	})
 }
 
-// TestAnswersAreNotRepeated holds that an answer which is no stream is in no error,
-// and that a tokenizer's complaint does not repeat the prompt.
+// TestAnswersAreNotRepeated holds that an answer which is no stream is in no error, and that a tokenizer's complaint
+// does not repeat the prompt.
 func TestAnswersAreNotRepeated(t *testing.T) {
 	const answer = "The patient is called Doe."
 	inBubble(t, "answer", func(t *testing.T) {
@@ -274,9 +271,8 @@ func TestAnswersAreNotRepeated(t *testing.T) {
 	})
 }
 
-// TestAServerThatIgnoresTheLimitIsLeft holds that the connection to a server that
-// generates without end is closed at once, that the result says why, and that it is
-// remembered until an answer has an end.
+// TestAServerThatIgnoresTheLimitIsLeft holds that the connection to a server that generates without end is closed at
+// once, that the result says why, and that it is remembered until an answer has an end.
 func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 	inBubble(t, "endless", func(t *testing.T) {
 		var left []time.Duration

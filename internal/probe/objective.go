@@ -16,8 +16,7 @@ const (
 	SignalAvailability Signal = "availability"
 )
 
-// An Objective is a promise: at least Goal of all probes are good. Its tags are those of package
-// config.
+// An Objective is a promise: at least Goal of all probes are good. Its tags are those of package config.
 type Objective struct {
 	Name   string        `env:"NAME" otherwise:"the signal" is:"identifier" want:"a-z, 0-9 and _ only" help:"label objective of the metrics; unique; a-z, 0-9 and _"`
 	Signal Signal        `env:"SIGNAL" oneof:"ttft server_ttft ttfat tpot max_gap e2el availability" help:"what is judged"`
@@ -25,8 +24,8 @@ type Objective struct {
 	Goal   float64       `env:"GOAL" is:"ratio" want:"a ratio between 0 and 1, for example 0.99" help:"ratio of probes that shall be good, between 0 and 1"`
 }
 
-// Judge reports whether r is good. A failed probe is never good. ok is false if r says nothing
-// about o: it was canceled, or succeeded without a sample of the signal.
+// Judge reports whether r is good. A failed probe is never good. ok is false if r says nothing about o: it was
+// canceled, or succeeded without a sample of the signal.
 func (o Objective) Judge(r *Result) (good, ok bool) {
 	var value time.Duration
 	switch {

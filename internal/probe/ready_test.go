@@ -69,8 +69,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestAwait holds that a server is looked at each second until it is ready, that
-// a limit and an end of the context end this at once, and which of them it was.
+// TestAwait holds that a server is looked at each second until it is ready, that a limit and an end of the context
+// end this at once, and which of them it was.
 func TestAwait(t *testing.T) {
 	health := func(from *time.Time) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -104,8 +104,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestAServerThatDoesNotTellWhatItIs holds that the result of a probe which was never sent
-// says so, and which limit was over: that of the question.
+// TestAServerThatDoesNotTellWhatItIs holds that the result of a probe which was never sent says so, and which limit
+// was over: that of the question.
 func TestAServerThatDoesNotTellWhatItIs(t *testing.T) {
 	for name, test := range map[string]struct {
 		handler http.HandlerFunc

@@ -47,8 +47,8 @@ func TestReasoning(t *testing.T) {
 	}
 }
 
-// TestTokensByIDsAlone holds that a server which tells the tokens of each frame,
-// and never their sum, has told that as well.
+// TestTokensByIDsAlone holds that a server which tells the tokens of each frame, and never their sum, has told that
+// as well.
 func TestTokensByIDsAlone(t *testing.T) {
 	ids := `{"choices":[{"index":0,"delta":{"content":"x"},"token_ids":[1,2,3]}]}`
 	inBubble(t, "ids", func(t *testing.T) {

@@ -15,8 +15,8 @@ type Result struct {
 	Round uint64    // results of one group with equal Round answered the same prompt
 	Due   time.Time // when the probe should have started, or when its turn in the group came
 
-	Timeline Timeline
-	Elapsed  time.Duration // from Start to the end of the probe, whatever its outcome
+	Timeline
+	Elapsed time.Duration // from Start to the end of the probe, whatever its outcome
 
 	Outcome Outcome
 	Err     error  // detail for humans; nil if and only if Outcome is OK
@@ -69,8 +69,7 @@ const (
 	Canceled    Outcome = "canceled"     // we shut down; never counted
 )
 
-// Outcomes returns every outcome that is counted, in the order of the design:
-// all but [Canceled].
+// Outcomes returns every outcome that is counted, in the order of the design: all but [Canceled].
 func Outcomes() []Outcome {
 	return []Outcome{
 		OK, DNS, Connect, TLS, Timeout, Stalled, RateLimited, Overloaded, Rejected, ServerError,
@@ -89,10 +88,6 @@ const (
 	KeyInHeader Key = "header"   // credentials among the configured headers, which replace the API key
 )
 
-// A Recorder takes finished results. Record is safe for concurrent use, does no
-// I/O, and neither modifies nor retains r.
-type Recorder interface{ Record(r *Result) }
-
 // A Source is where the number of tokens in a frame came from.
 type Source string
 
@@ -104,8 +99,7 @@ const (
 	FromNothing Source = "none"  // the tokens of a frame cannot be attributed
 )
 
-// A CacheState is how much of a prompt a server's prefix cache had. The set is closed: it is a
-// metric label.
+// A CacheState is how much of a prompt a server's prefix cache had. The set is closed: it is a metric label.
 type CacheState string
 
 // The states.
@@ -121,8 +115,8 @@ func CacheStates() []CacheState {
 	return []CacheState{CacheCold, CacheWarm, CacheContaminated, CacheUnknown}
 }
 
-// cacheState judges a prompt's cached tokens. A chat template begins all prompts of a server alike,
-// so the cache may have a cold one up to its first fresh token.
+// cacheState judges a prompt's cached tokens. A chat template begins all prompts of a server alike, so the cache may
+// have a cold one up to its first fresh token.
 func cacheState(u wire.Usage, expect Expectation) CacheState {
 	length := expect.Length
 	if u.Prompt.Known {
@@ -144,34 +138,19 @@ func cacheState(u wire.Usage, expect Expectation) CacheState {
 // ScheduleDelay is how late the probe started.
 func (r *Result) ScheduleDelay() time.Duration { return max(0, r.Timeline.Start.Sub(r.Due)) }
 
-// TTFT is the time to the first token. ok is false if none was seen, or its arrival is uncertain by
-// more than a twentieth of that.
-func (r *Result) TTFT() (d time.Duration, ok bool) {
-	d, ok = r.Timeline.TTFT()
-	return d, ok && r.Timeline.sure(d, 0)
-}
-
-// TTFAT is the time to the first token of the answer itself: text, a tool call or a refusal, but
-// not reasoning. ok is false as it is for TTFT.
+// TTFAT is the time to the first token of text, a tool call or a refusal, but not reasoning. ok is that of TTFT.
 func (r *Result) TTFAT() (d time.Duration, ok bool) {
 	d = r.Timeline.Answer
 	first := slices.IndexFunc(r.Timeline.Tokens, func(a Arrival) bool { return a.At >= d })
 	return d, d > 0 && (first < 0 || r.Timeline.sure(d, first))
 }
 
-// TTFTValid reports whether the first token seen is the first one generated, and the cache had
-// nothing of a prompt that is meant to be cold.
+// TTFTValid reports whether the first token seen is the first generated, and the cache had nothing of a cold prompt.
 func (r *Result) TTFTValid() bool { return !r.Hidden && r.Cache != CacheContaminated }
 
-// ServerTTFT is TTFT without the connection and the upload.
-func (r *Result) ServerTTFT() (d time.Duration, ok bool) {
-	d, ok = r.Timeline.ServerTTFT()
-	return d, ok && r.Timeline.sure(d, 0)
-}
-
-// TPOT is the time per output token after the first chunk. ok is false if the number of generated
-// tokens is unknown or not above those of the first chunk. Hidden reasoning would make TPOT too
-// small, so that there is none, unless every frame tells its tokens, the hidden ones included.
+// TPOT is the time per output token after the first chunk. ok is false if the number of generated tokens is unknown
+// or not above those of the first chunk. Hidden reasoning would make TPOT too small, so that there is none, unless
+// every frame tells its tokens, the hidden ones included.
 func (r *Result) TPOT() (d time.Duration, ok bool) {
 	n := r.Usage.Generated()
 	if !n.Known || r.Hidden && r.Source != FromUsage {
@@ -180,20 +159,13 @@ func (r *Result) TPOT() (d time.Duration, ok bool) {
 	return r.Timeline.TPOT(n.N)
 }
 
-// E2EL is the end-to-end latency. ok is false if the probe failed, or its last token's arrival is
-// uncertain by more than a twentieth of that.
+// E2EL is that of the Timeline; a failed probe has none.
 func (r *Result) E2EL() (d time.Duration, ok bool) {
-	if d, ok = r.Timeline.E2EL(); !ok || r.Outcome != OK {
+	if r.Outcome != OK {
 		return 0, false
 	}
-	return d, r.Timeline.sure(d, len(r.Timeline.Tokens)-1)
+	return r.Timeline.E2EL()
 }
-
-// MaxGap is the longest chunk gap, also of a probe that died mid-stream: see [Timeline.MaxGap].
-func (r *Result) MaxGap() (d time.Duration, ok bool) { return r.Timeline.MaxGap() }
-
-// ChunkGaps are those of the Timeline.
-func (r *Result) ChunkGaps() iter.Seq[time.Duration] { return r.Timeline.ChunkGaps() }
 
 // ITL is that of the Timeline; a tainted probe has none.
 func (r *Result) ITL() iter.Seq[time.Duration] {

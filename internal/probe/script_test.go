@@ -136,8 +136,7 @@ func probeScript(t *testing.T, s script) *Result {
 	return serve(t, s.stream).Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 10})
 }
 
-// inBubble runs a test in virtual time. Cleanups run inside, since they wait for
-// goroutines of the bubble.
+// inBubble runs a test in virtual time. Cleanups run inside, since they wait for goroutines of the bubble.
 func inBubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })

@@ -28,8 +28,8 @@ func onSockets(t *testing.T, secure bool) *httptest.Server {
 	return server
 }
 
-// TestAServerThatWantsACertificate holds that its refusal is one of TLS, also where
-// it comes after the handshake, as by TLS 1.3.
+// TestAServerThatWantsACertificate holds that its refusal is one of TLS, also where it comes after the handshake, as
+// by TLS 1.3.
 func TestAServerThatWantsACertificate(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -112,8 +112,8 @@ func TestBadCertificates(t *testing.T) {
 	}
 }
 
-// TestOneOfManyAddresses holds that a transport to an address connects to it and
-// nowhere else, past any proxy, while HTTP and TLS go on to speak of the host.
+// TestOneOfManyAddresses holds that a transport to an address connects to it and nowhere else, past any proxy, while
+// HTTP and TLS go on to speak of the host.
 func TestOneOfManyAddresses(t *testing.T) {
 	type request struct{ host, name string }
 	seen := make(chan request, 1)

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A stallTimer ends a probe whose tokens have stopped coming. It is not reset at each token: when
-// it fires, it looks at the time since the last one.
+// A stallTimer ends a probe whose tokens have stopped. It is not reset at each token, but looks back when it fires.
 type stallTimer struct {
 	limit time.Duration
 	stop  context.CancelCauseFunc
@@ -16,8 +15,7 @@ type stallTimer struct {
 	timer *time.Timer
 }
 
-// newStallTimer calls stop when no token came for limit, from the first token on and until ctx
-// ends. Its timer is to be stopped.
+// newStallTimer calls stop when no token came for limit, from the first token on. Its timer is to be stopped.
 func newStallTimer(ctx context.Context, limit time.Duration, stop context.CancelCauseFunc) *stallTimer {
 	s := &stallTimer{limit: limit, stop: stop, start: time.Now()}
 	s.timer = time.AfterFunc(limit, func() { s.fire(ctx) })

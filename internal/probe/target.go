@@ -1,18 +1,16 @@
-// Package probe asks one inference server one question and times the answer.
-// A probe never fails in the Go sense: whatever happens becomes a [Result]. The
-// package knows no metrics, no logger and no configuration.
+// Package probe asks one inference server one question and times the answer. A probe never fails in the Go sense:
+// whatever happens becomes a [Result]. The package knows no metrics, no logger and no configuration.
 package probe
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,8 +20,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Target is one endpoint and how to ask it. It is only read, and its methods
-// are safe for concurrent use.
+// A Target is one endpoint and how to ask it. It is only read, and its methods are safe for concurrent use.
 type Target struct {
 	Name, Group string
 	Prompt      string // name of the workload
@@ -43,8 +40,7 @@ type Target struct {
 	Backoff     time.Duration // longest pause that an overloaded server may ask for; 0 for none
 }
 
-// Probe asks and times. It returns within t.Timeout of being called, and as soon as ctx is done.
-// Due and Round of the result are the caller's to fill in.
+// Probe asks and times. It returns within t.Timeout, and as soon as ctx is done. The caller sets Due and Round.
 func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 	return t.probe(ctx, Question{Ask: ask})
 }
@@ -89,18 +85,12 @@ func (t Target) newExchange(q Question) *exchange {
 func (t Target) newResult(model string) *Result {
 	r := &Result{
 		Target: t.Name, Group: t.Group, Model: model, Prompt: t.Prompt, Key: t.key(),
-		TraceID: randomHex(16), SpanID: randomHex(8),
+		TraceID: fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), SpanID: fmt.Sprintf("%016x", rand.Uint64()),
 	}
 	if t.Dialect != nil {
 		r.API = t.Dialect.Name()
 	}
 	return r
-}
-
-func randomHex(n int) string {
-	b := make([]byte, n)
-	_, _ = rand.Read(b) // never fails: see its documentation
-	return hex.EncodeToString(b)
 }
 
 // run sends the request, reads the answer, and judges it.
@@ -202,10 +192,7 @@ func mediaType(resp *http.Response) string {
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
-var errTooMany = fmt.Errorf("more than %d token frames", maxTokenFrames)
-
-// read reads the stream to its end. Of a server that ignores the limit of an answer's length, it
-// closes the connection: such a server would generate without end.
+// read reads the stream to its end. It closes the connection to a server that would generate without end.
 func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) verdict {
 	for {
 		frame, err := next()
@@ -216,11 +203,11 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 		if err == nil {
 			delta, err = x.decode(frame)
 		}
-		if err == nil && len(x.acc.tokens) == maxTokenFrames {
-			err = errTooMany
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return x.broken(ctx, err)
+		case len(x.acc.tokens) == maxTokenFrames:
+			return failed(Malformed, "more than %d token frames", maxTokenFrames)
 		}
 		if !x.acc.add(frame.Stamp, delta) {
 			continue
@@ -234,8 +221,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 	}
 }
 
-// decode interprets a frame. An event called error is one, whatever its data: Dynamo puts the text
-// into a comment.
+// decode interprets a frame. An event called error is one, whatever its data: Dynamo puts the text into a comment.
 func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	delta, err := x.target.Dialect.Decode(frame.Data)
 	if frame.Event == "error" && (err != nil || delta.Err == nil) {
@@ -267,8 +253,8 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 	return req, nil
 }
 
-// request is any request to the target. The dialect's headers hold the key; the user's win. A Host
-// among them is the request's own, since net/http sends no other.
+// request is any request to the target. The dialect's headers hold the key; the user's win. A Host among them is the
+// request's own, since net/http sends no other.
 func (t Target) request(ctx context.Context, method, url string, body []byte) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {

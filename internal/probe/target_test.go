@@ -57,8 +57,8 @@ func countOr(c wire.Count) int {
 // times repeats a duration.
 func times(n int, d time.Duration) []time.Duration { return slices.Repeat([]time.Duration{d}, n) }
 
-// TestStreams holds the definitions of DESIGN §1 on the streams where clients go
-// wrong. Times are exact: they are the script's.
+// TestStreams holds the definitions of DESIGN §1 on the streams where clients go wrong. Times are exact: they are the
+// script's.
 func TestStreams(t *testing.T) {
 	tests := []struct {
 		name   string

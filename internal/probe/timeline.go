@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A Timeline is when the parts of one streamed answer arrived. Every Duration
-// counts from Start on the monotonic clock.
+// A Timeline is when the parts of an answer arrived. Each Duration counts from Start on the monotonic clock.
 type Timeline struct {
 	Start  time.Time // the request was handed to the transport
 	Phases Phases
@@ -19,8 +18,8 @@ type Timeline struct {
 	Burst  time.Duration // token frames closer than this are one chunk; 0: only those of one read
 }
 
-// Phases are the parts of a request before the first byte of its answer. A phase that did not
-// happen is zero: DNS, Connect and TLS on a reused connection, DNS for an address, TLS for plain HTTP.
+// Phases are the parts of a request before the first byte of its answer. A phase that did not happen is zero: DNS,
+// Connect and TLS on a reused connection, DNS for an address, TLS for plain HTTP.
 type Phases struct {
 	DNS, Connect, TLS time.Duration // lengths
 	Wrote             time.Duration // last request byte written, since Start; 0 if it never was
@@ -28,20 +27,18 @@ type Phases struct {
 	Reused            bool          // the connection served an earlier probe
 }
 
-// Write is the length of the request's upload: from the connection to the last
-// byte. ok is false if the request was never written.
+// Write is the length of the upload: from the connection to the last byte. ok is false if it was never written.
 func (p Phases) Write() (d time.Duration, ok bool) {
 	return p.Wrote - p.DNS - p.Connect - p.TLS, p.Wrote > 0
 }
 
-// Wait is the time from the last request byte to the response header. Some servers send it when
-// they accept a request, others with the first token. ok is false if no header was read.
+// Wait is the time from the last request byte to the response header. Some servers send it when they accept a
+// request, others with the first token. ok is false if no header was read.
 func (p Phases) Wait() (d time.Duration, ok bool) {
 	return max(0, p.Header-p.Wrote), p.Header > 0 && p.Wrote > 0
 }
 
-// An Arrival is one token frame. Frames completed by one read share one At, unless several calls
-// were needed for it.
+// An Arrival is one token frame. Frames completed by one read share one At, unless several calls were needed for it.
 type Arrival struct {
 	At     time.Duration
 	Delay  time.Duration // from the kernel's timestamp until the bytes were read; 0 unless Kernel
@@ -51,32 +48,34 @@ type Arrival struct {
 	Behind bool          // the read also completed a later frame without tokens: At may be that one's
 }
 
-// TTFT is the first token frame's arrival, connection set-up included. ok is
-// false if no token was seen.
+// TTFT is the first token frame's arrival, connection set-up included. ok is false if no token was seen, or its
+// arrival is uncertain by more than a twentieth of that.
 func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 	if len(t.Tokens) == 0 {
 		return 0, false
 	}
-	return t.Tokens[0].At, true
+	return t.Tokens[0].At, t.sure(t.Tokens[0].At, 0)
 }
 
-// ServerTTFT is the time from the last request byte written to the first token frame. ok is false
-// if no token was seen, or it came before the request was written.
+// ServerTTFT is the time from the last request byte written to the first token frame. ok is false as it is for TTFT,
+// and if the token came before the request was written.
 func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
-	first, ok := t.TTFT()
-	if !ok || t.Phases.Wrote == 0 || first < t.Phases.Wrote {
+	if len(t.Tokens) == 0 || t.Phases.Wrote == 0 || t.Tokens[0].At < t.Phases.Wrote {
 		return 0, false
 	}
-	return first - t.Phases.Wrote, true
+	d = t.Tokens[0].At - t.Phases.Wrote
+	return d, t.sure(d, 0)
 }
 
-// E2EL is the last token frame, or the finish frame if that came later. Usage, [DONE] and the end
-// of the body never move it. ok is false if no token was seen.
+// E2EL is the last token frame, or the finish frame if that came later. Usage, [DONE] and the end of the body never
+// move it. ok is false as it is for TTFT, of the last token.
 func (t *Timeline) E2EL() (d time.Duration, ok bool) {
-	if len(t.Tokens) == 0 {
+	last := len(t.Tokens) - 1
+	if last < 0 {
 		return 0, false
 	}
-	return max(t.Tokens[len(t.Tokens)-1].At, t.Finish), true
+	d = max(t.Tokens[last].At, t.Finish)
+	return d, t.sure(d, last)
 }
 
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known.
@@ -90,9 +89,8 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	}
 }
 
-// ITL yields the time between two chunks divided by the tokens of the later one, once per token. It
-// yields nothing if some frame's tokens are unknown, and nothing for a last chunk whose arrival is
-// too uncertain.
+// ITL yields the time between two chunks divided by the tokens of the later one, once per token. It yields nothing if
+// some frame's tokens are unknown, and nothing for a last chunk whose arrival is too uncertain.
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
@@ -117,9 +115,9 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	}
 }
 
-// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁
-// those of the first chunk (1 a frame if unknown), so that it is the mean of ITL. ok is false unless
-// n > n₁ and there is more than one chunk.
+// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of the first
+// chunk (1 a frame if unknown), so that it is the mean of ITL. ok is false unless n > n₁ and there is more than one
+// chunk.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	for c := range t.chunks() {
 		last := len(t.Tokens) - 1
@@ -133,8 +131,8 @@ func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// MaxGap is the longest chunk gap, the one still open when the probe died included. ok is false if
-// there was no gap at all, or a longer one may lie between token frames whose arrivals are unknown.
+// MaxGap is the longest chunk gap, the one still open when the probe died included. ok is false if there was no gap
+// at all, or a longer one may lie between token frames whose arrivals are unknown.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	d, hidden := t.Open, time.Duration(0)
 	for _, s := range t.Spans() {
@@ -147,8 +145,7 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	return d, (len(t.Tokens) > 1 || t.Open > 0) && d >= hidden
 }
 
-// ReadDelays yields how long the bytes of each read with a kernel timestamp and a token frame lay
-// unread.
+// ReadDelays yields how long the bytes of each read with a kernel timestamp and a token frame lay unread.
 func (t *Timeline) ReadDelays() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		for i, a := range t.Tokens {
@@ -170,8 +167,7 @@ func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
 // coalesced reports whether token frame i came in one read with the one before.
 func (t *Timeline) coalesced(i int) bool { return i > 0 && t.Tokens[i].Read == t.Tokens[i-1].Read }
 
-// Coalesced is the number of token frames that came in one read with the one before: their
-// gap of zero is the transport's, not the engine's.
+// Coalesced is the number of token frames that came in one read with the one before.
 func (t *Timeline) Coalesced() (n int) {
 	for i := range t.Tokens {
 		if t.coalesced(i) {
@@ -199,8 +195,7 @@ const (
 	ByUser   Stamping = "user"   // the prober, after it had read them
 )
 
-// stamping is the source of the arrival timestamps: the kernel if any is its own, since single ones
-// may be refused. Empty if there was no token frame.
+// stamping is the kernel if any timestamp is its own, since single ones may be refused; empty without token frames.
 func (t *Timeline) stamping() Stamping {
 	switch {
 	case len(t.Tokens) == 0:
@@ -211,8 +206,7 @@ func (t *Timeline) stamping() Stamping {
 	return ByUser
 }
 
-// A Taint is why a probe has no ITL: more than 19 of 20 of its tokens were joined, so that
-// little more than their mean is known.
+// A Taint is why a probe has no ITL: more than 19 of 20 of its tokens were joined, so that only their mean is known.
 type Taint string
 
 // The taints.

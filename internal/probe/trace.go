@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -34,8 +35,7 @@ func (s stage) String() string {
 	}[s]
 }
 
-// A trace watches one request up to its answer. net/http calls it from several
-// goroutines.
+// A trace watches one request up to its answer. net/http calls it from several goroutines.
 type trace struct {
 	start time.Time
 
@@ -71,8 +71,7 @@ func (t *trace) context(ctx context.Context) context.Context {
 	})
 }
 
-// enter begins a stage. Of several addresses dialled side by side the first
-// counts.
+// enter begins a stage. Of several addresses dialled side by side the first counts.
 func (t *trace) enter(s stage) {
 	at := time.Now()
 	t.mu.Lock()
@@ -120,8 +119,7 @@ func (t *trace) refused() int {
 	return t.conn.socket.Refused() - t.conn.refused
 }
 
-// state returns the phases and the stage so far. If net/http still writes a request that was given
-// up, they do not change.
+// state returns a copy of the phases so far, and the stage: net/http may still write a request that was given up.
 func (t *trace) state() (Phases, stage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,8 +134,7 @@ type responseConn struct {
 	refused int       // kernel timestamps of socket that were not used before this request
 }
 
-// newResponseConn takes apart what [Route] dialled: the outermost connection may be net/http's own
-// TLS, through a proxy.
+// newResponseConn takes apart what [Route] dialled, beneath net/http's own TLS where a proxy is used.
 func newResponseConn(c net.Conn) responseConn {
 	var r responseConn
 	for c != nil {
@@ -158,21 +155,17 @@ func newResponseConn(c net.Conn) responseConn {
 }
 
 // certExpiry is the earliest expiry in the chain of the server's certificates; zero without TLS.
-func (r responseConn) certExpiry() (earliest time.Time) {
+func (r responseConn) certExpiry() time.Time {
 	if r.secure == nil {
-		return earliest
+		return time.Time{}
 	}
-	for _, certificate := range r.secure.ConnectionState().PeerCertificates {
-		if earliest.IsZero() || certificate.NotAfter.Before(earliest) {
-			earliest = certificate.NotAfter
-		}
-	}
-	return earliest
+	return slices.MinFunc(r.secure.ConnectionState().PeerCertificates, func(a, b *x509.Certificate) int {
+		return a.NotAfter.Compare(b.NotAfter)
+	}).NotAfter
 }
 
-// arrivals is the source of the frames' arrivals, and how many bytes of the body to ask for at
-// once: see [stream.NewSSE]. TLS through a proxy, which is net/http's, hides the answer from the
-// body tracker.
+// arrivals is the source of the frames' arrivals, and how many bytes of the body to ask for at once: see
+// [stream.NewSSE]. TLS through a proxy, which is net/http's, hides the answer from the body tracker.
 func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Stamp, int) {
 	size := 2048
 	if r.body.Knows() {

@@ -20,8 +20,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// transcript is what a recorded stream must decode to. It comes with the
-// recording, from a reader that is independent of this code.
+// transcript is what a recorded stream must decode to. It comes with the recording, from a reader that is independent
+// of this code.
 type transcript struct {
 	Protocol   string          `json:"protocol"`
 	Events     int             `json:"events"`
@@ -46,15 +46,14 @@ type decoded struct {
 	Outcome     Outcome
 }
 
-// spoken are the protocols of the recordings in the words of [wire.Lookup], where
-// they differ. The others that Lookup does not know are spoken by no dialect:
-// of these only the framing is tested.
+// spoken are the protocols of the recordings in the words of [wire.Lookup], where they differ. The others that Lookup
+// does not know are spoken by no dialect: of these only the framing is tested.
 var spoken = map[string]string{
 	"ollama-ndjson": "ollama", "sglang-generate": "sglang", "triton-generate": "triton",
 }
 
-// quirks are the transcripts whose expected values follow another rule than
-// DESIGN §1, and what they are by that rule.
+// quirks are the transcripts whose expected values follow another rule than DESIGN §1, and what they are by that
+// rule.
 var quirks = map[string]struct {
 	first, frames int
 	why           string
@@ -63,9 +62,8 @@ var quirks = map[string]struct {
 	"same_chunk_reasoning_and_content":     {0, 2, "a frame with reasoning and content is one frame"},
 }
 
-// transcripts returns the folder of recorded streams: the one that
-// PROBER_TRANSCRIPTS names, or one called transcripts in a folder beside the
-// repository. It is no part of the repository.
+// transcripts returns the folder of recorded streams: the one that PROBER_TRANSCRIPTS names, or one called
+// transcripts in a folder beside the repository. It is no part of the repository.
 func transcripts(t testing.TB) string {
 	if dir := os.Getenv("PROBER_TRANSCRIPTS"); dir != "" {
 		return dir
@@ -205,14 +203,13 @@ func checkTranscript(t *testing.T, name string, want transcript, got decoded, re
 	}
 }
 
-// spliced are the transcripts of several answers in one file, or of counts that
-// are taken back, whose usage is not the last but the larger: see decision 9.
+// spliced are the transcripts of several answers in one file, or of counts that are taken back, whose usage is not
+// the last but the larger: see decision 9.
 var spliced = map[string]bool{
 	"openai_responses_reasoning": true, "anthropic_stream-a-toolrefusal": true, "anthropic_messages_refusal_response": true,
 }
 
-// refuses reports whether a recording holds a refusal, of which its .meta says
-// nothing.
+// refuses reports whether a recording holds a refusal, of which its .meta says nothing.
 func refuses(body []byte) bool {
 	return regexp.MustCompile(`"refusal":\s*"[^"]`).Match(body)
 }
@@ -238,8 +235,7 @@ func (want transcript) outcome(frames int, refuses bool) Outcome {
 	return OK
 }
 
-// checkUsage compares with the last usage of the recording: merged counts are
-// never below it.
+// checkUsage compares with the last usage of the recording: merged counts are never below it.
 func checkUsage(t *testing.T, last json.RawMessage, got wire.Usage) {
 	t.Helper()
 	var want struct {
@@ -298,9 +294,8 @@ func checkFraming(t *testing.T, frames framing, body []byte) {
 	}
 }
 
-// windows returns parts of a body that together hold every position of it with
-// the events around: the whole of a short body, else each two events in a row,
-// since nothing of an event outlives its blank line.
+// windows returns parts of a body that together hold every position of it with the events around: the whole of a
+// short body, else each two events in a row, since nothing of an event outlives its blank line.
 func windows(body []byte) [][]byte {
 	const short = 4 << 10
 	events := bytes.SplitAfter(body, []byte("\n\n"))

@@ -15,9 +15,9 @@ import (
 	"github.com/llm-prober/prober/internal/stream"
 )
 
-// A Transport reaches one target. Every connection timestamps what it receives, and serves one
-// probe at a time: on a shared connection of HTTP/2, frames would wait behind other answers. It
-// follows no redirects, keeps no cookies, and never asks for compression.
+// A Transport reaches one target. Every connection timestamps what it receives, and serves one probe at a time: on a
+// shared connection of HTTP/2, frames would wait behind other answers. It follows no redirects, keeps no cookies, and
+// never asks for compression.
 type Transport struct {
 	route Route
 
@@ -33,9 +33,8 @@ type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 type Route struct {
 	Dial Dial // opens connections; nil: a [net.Dialer]
 
-	// To is an address without port: all connections go to it, whatever host a URL names. HTTP and
-	// TLS keep the URL's host. No proxy is used, since it would resolve the host itself. Empty: no
-	// override.
+	// To is an address without port: all connections go to it, whatever host a URL names. HTTP and TLS keep the URL's
+	// host. No proxy is used, since it would resolve the host itself. Empty: no override.
 	To    string
 	TLS   *tls.Config // defaults if nil
 	Reuse bool        // connections are kept for the next probe; else each has one of its own
@@ -68,11 +67,11 @@ func NewTransport(r Route) *Transport {
 func (r Route) newHTTP() *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!r.HTTP2)
-	protocols.SetUnencryptedHTTP2(r.HTTP2) // for net/http; TLS is beneath it, see dial
+	protocols.SetUnencryptedHTTP2(r.HTTP2) // for net/http; TLS is beneath it, see dialer
 	return &http.Transport{
 		Proxy:              r.proxy,
 		Protocols:          protocols,
-		TLSClientConfig:    r.TLS.Clone(), // for TLS through a proxy, which does not use dial
+		TLSClientConfig:    r.TLS.Clone(), // for TLS through a proxy, which does not use dialer
 		DisableCompression: true,          // else net/http inflates through a buffer, in bursts
 		MaxIdleConns:       16,
 		IdleConnTimeout:    5 * time.Minute,
@@ -80,35 +79,32 @@ func (r Route) newHTTP() *http.Transport {
 		MaxResponseHeaderBytes: 1 << 20,
 		WriteBufferSize:        1 << 10, // a header; what is longer is written past it
 
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return r.dial(ctx, network, address, false)
-		},
-		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return r.dial(ctx, network, address, true)
-		},
+		DialContext:    r.dialer(false),
+		DialTLSContext: r.dialer(true),
 	}
 }
 
-// dial opens a connection that timestamps and tracks answers, with TLS, if secure, between socket
-// and body tracker, where net/http could not put it.
-func (r Route) dial(ctx context.Context, network, address string, secure bool) (net.Conn, error) {
-	conn, err := r.Dial(ctx, network, address)
-	if err != nil {
-		return nil, err
+// dialer opens connections that timestamp and track answers, with TLS, if secure, between socket and body tracker.
+func (r Route) dialer(secure bool) Dial {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := r.Dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		if r.UserStamps {
+			conn = struct{ net.Conn }{conn} // hides the socket
+		}
+		socket := stream.NewConn(conn)
+		if !secure {
+			return stream.Track(socket, socket, r.HTTP2), nil
+		}
+		client := tls.Client(socket, r.tlsConfig(address))
+		if err := r.handshake(ctx, client); err != nil {
+			_ = socket.Close()
+			return nil, err
+		}
+		return stream.Track(client, socket, r.HTTP2), nil
 	}
-	if r.UserStamps {
-		conn = struct{ net.Conn }{conn} // hides the socket
-	}
-	socket := stream.NewConn(conn)
-	if !secure {
-		return stream.Track(socket, socket, r.HTTP2), nil
-	}
-	client := tls.Client(socket, r.tlsConfig(address))
-	if err := r.handshake(ctx, client); err != nil {
-		_ = socket.Close()
-		return nil, err
-	}
-	return stream.Track(client, socket, r.HTTP2), nil
 }
 
 func (r Route) tlsConfig(address string) *tls.Config {
@@ -119,44 +115,33 @@ func (r Route) tlsConfig(address string) *tls.Config {
 	if host, _, err := net.SplitHostPort(address); err == nil && config.ServerName == "" {
 		config.ServerName = host
 	}
-	config.NextProtos = []string{"http/1.1"}
-	if r.HTTP2 {
+	if config.NextProtos = []string{"http/1.1"}; r.HTTP2 {
 		config.NextProtos = []string{"h2"}
 	}
 	return config
 }
 
-var errNoHTTP2 = errors.New("the server does not support HTTP/2 over TLS (no h2 in its ALPN)")
-
-// handshake tells the request's trace, as net/http would.
+// handshake tells the request's [trace], as net/http would.
 func (r Route) handshake(ctx context.Context, secure *tls.Conn) error {
 	trace := httptrace.ContextClientTrace(ctx)
-	if trace != nil && trace.TLSHandshakeStart != nil {
-		trace.TLSHandshakeStart()
-	}
+	trace.TLSHandshakeStart()
 	err := secure.HandshakeContext(ctx)
 	if err == nil && r.HTTP2 && secure.ConnectionState().NegotiatedProtocol != "h2" {
-		err = errNoHTTP2
+		err = errors.New("the server does not support HTTP/2 over TLS (no h2 in its ALPN)")
 	}
-	if trace != nil && trace.TLSHandshakeDone != nil {
-		trace.TLSHandshakeDone(secure.ConnectionState(), err)
-	}
+	trace.TLSHandshakeDone(secure.ConnectionState(), err)
 	return err
 }
 
-// errProxied refuses HTTP/2 through a proxy, where net/http would use HTTP/1.1.
-var errProxied = errors.New("HTTP/2 through a proxy is not supported: set PROBER_HTTP_VERSION=1.1, or name the host in NO_PROXY")
-
-// send sends a request. Once its answer has been read, done is to be called; after
-// an error there is nothing to do.
+// send sends a request. Once its answer has been read, done is to be called; after an error there is nothing to do.
 func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), err error) {
 	if t.route.HTTP2 && t.route.proxy != nil {
 		proxy, err := t.route.proxy(req)
 		if err != nil {
 			return nil, nil, fmt.Errorf("find the proxy: %w", err)
 		}
-		if proxy != nil {
-			return nil, nil, errProxied
+		if proxy != nil { // net/http would use HTTP/1.1
+			return nil, nil, errors.New("HTTP/2 through a proxy is not supported: set PROBER_HTTP_VERSION=1.1, or name the host in NO_PROXY")
 		}
 	}
 	via := t.take()

@@ -33,8 +33,8 @@ func watched(t *testing.T, two bool, handler http.HandlerFunc) (url string, ende
 	return server.URL, gone
 }
 
-// TestAProbeThatTimesOutLeavesNoConnection: neither before the header nor within the answer, kept
-// or not. A connection that stays makes the test wait for ever.
+// TestAProbeThatTimesOutLeavesNoConnection: neither before the header nor within the answer, kept or not. A
+// connection that stays makes the test wait for ever.
 func TestAProbeThatTimesOutLeavesNoConnection(t *testing.T) {
 	early := func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // until then a server does not notice that its client has gone

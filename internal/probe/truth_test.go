@@ -7,8 +7,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestTruth holds every arrival against what the server wrote down when it sent
-// the frame: in virtual time they are the same.
+// TestTruth holds every arrival against what the server wrote down when it sent the frame: in virtual time they are
+// the same.
 func TestTruth(t *testing.T) {
 	inBubble(t, "truth", func(t *testing.T) {
 		profile, err := sim.ParseProfile("fast")

@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// A Derived warning says in words what other fields of the [Result] say as well: summaries of many
-// results count those instead.
+// A Derived warning repeats other fields of the [Result] in words: summaries of many results count those instead.
 type Derived struct{ error }
 
-// warnings says what is unreliable about a result's numbers. maxTokens were asked for, promptTokens
-// were meant to be in the prompt; 0: any number. A failed probe has no number but the longest gap.
+// warnings says what is unreliable about a result's numbers. maxTokens were asked for, promptTokens were meant to be
+// in the prompt; 0: any number. A failed probe has no number but the longest gap.
 func warnings(r *Result, maxTokens, promptTokens int) []error {
 	var list []error
 	warn := func(format string, args ...any) { list = append(list, fmt.Errorf(format, args...)) }
@@ -51,8 +50,7 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	return list
 }
 
-// lateReads says which numbers are means, and which are missing, because the reader was late; empty
-// if none is.
+// lateReads says which numbers are means, and which are missing, because the reader was late; empty if none is.
 func lateReads(r *Result) string {
 	joined, missing := r.Timeline.JoinedTokens(), uncertain(r)
 	if joined == 0 && missing == nil {

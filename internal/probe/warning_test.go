@@ -10,8 +10,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// read4 are four token frames, the last two of one read, that the
-// kernel timestamped. The second read lay there for 45 ms.
+// read4 are four token frames, the last two of one read, that the kernel timestamped. The second read lay there for
+// 45 ms.
 func read4() *Timeline {
 	return &Timeline{Tokens: []Arrival{
 		{At: 500 * ms, Read: 1, N: 1, Kernel: true, Delay: ms / 50}, {At: 520 * ms, Read: 2, N: 1, Kernel: true, Delay: 45 * ms},
@@ -19,8 +19,8 @@ func read4() *Timeline {
 	}}
 }
 
-// TestWarningsOfLateReads: the prober says that it was late and which numbers that cost, whatever
-// the outcome, and not that something else batches what it read together.
+// TestWarningsOfLateReads: the prober says that it was late and which numbers that cost, whatever the outcome, and
+// not that something else batches what it read together.
 func TestWarningsOfLateReads(t *testing.T) {
 	merged := func(taint Taint, outcome Outcome, frames ...int) *Result {
 		n := 0
@@ -59,15 +59,6 @@ func TestWarningsOfLateReads(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-	}
-}
-
-func TestMaxReadDelay(t *testing.T) {
-	if d, ok := (&Timeline{Tokens: []Arrival{{At: ms, Read: 1}}}).MaxReadDelay(); ok || d != 0 {
-		t.Errorf("%v without kernel timestamps", d)
-	}
-	if d, ok := read4().MaxReadDelay(); !ok || d != 45*ms {
-		t.Errorf("%v, %t, want 45 ms", d, ok)
 	}
 }
 

@@ -138,9 +138,9 @@ func phasesOf(r *probe.Result) []phase {
 	if p.Header > 0 {
 		until("wait", p.Header, blue)
 	}
-	if first, ok := r.Timeline.TTFT(); ok {
-		until("first token", first, blue)
-		if end, ok := r.Timeline.E2EL(); ok && end > at {
+	if tokens := r.Tokens; len(tokens) > 0 {
+		until("first token", tokens[0].At, blue)
+		if end := max(tokens[len(tokens)-1].At, r.Timeline.Finish); end > at {
 			until("decode", end, green)
 		}
 	}
