@@ -57,8 +57,8 @@ $(OTELCOL):
 	cd test/otelcol && GOGC=400 CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ .
 
 # Kubernetes and Helm for the chart, in one program with a name for each of its parts; Helm by itself as well. Most of it is
-# compiled for nobody else: without inlining and debugging data, and with a lazy garbage collector of the compiler, that takes
-# half as long.
+# compiled for this test only: without inlining and debugging data, and with less garbage collection in the compiler, the
+# build takes half as long.
 KUBE_TOOLS := $(CACHE)/kube-$(shell cat test/kubetools/main.go test/kubetools/go.sum | cksum | cut -d' ' -f1)
 KUBE_VERSION := $(shell sed -nE 's|.*k8s.io/kubernetes v([0-9.]+).*|\1|p' test/kubetools/go.mod)
 KUBE_LDFLAGS := -s -w -X k8s.io/component-base/version.gitVersion=v$(KUBE_VERSION) \
@@ -131,7 +131,7 @@ e2e: chromium build image $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(HELM) #
 	    done; } 2>&1 | \
 	  tee $(CACHE)/e2e.log | grep -E '^(--- |ok|FAIL)|queries run' || { cat $(CACHE)/e2e.log; exit 1; }
 
-generate: ## docs/metrics.md, docs/configuration.md, the boards and golden files
+generate: ## docs/metrics.md, docs/configuration.md, the dashboards and golden files
 	$(GO) test ./cmd/prober ./internal/telemetry ./internal/report ./internal/status ./internal/plot ./dashboards/generate ./deploy -update
 
 generate-chart: build $(HELM) ## what Helm makes of the values in deploy/helm/prober/ci

@@ -31,8 +31,8 @@ const (
 // panel and a query of it, or all of them; and one mode, or all.
 var silent = []struct {
 	dashboard, panel, ref string
-	mode              mode
-	why               string
+	mode                  mode
+	why                   string
 }{
 	{"target", "Certificate expires in", "", "", "no target speaks TLS"},
 	{"target", "Ratio to the same hour", "", "", "needs five days"},
@@ -117,7 +117,7 @@ func checkSilent(t *testing.T, m mode, all, open []dashboardQuery) {
 
 // checkLabels holds that a query has the same labels in all modes, so that both sides
 // of an "or" do. Left out are heatmaps, whose classic buckets have le, and alerts,
-// of which each has its own; instance, which OTLP may lack, does not count.
+// which have their own; instance, which OTLP may lack, does not count.
 func checkLabels(t *testing.T, into map[mode]prometheus, queries []dashboardQuery) {
 	t.Helper()
 	for _, q := range queries {
@@ -186,7 +186,9 @@ func (p prometheus) has(t *testing.T, m mode, q dashboardQuery, expr string) boo
 // dotless reports whether a heatmap may be without dots: of native histograms
 // Prometheus 3.15 reads the exemplars of a metric's first series only, and that is
 // a target before b.
-func dotless(m mode, q dashboardQuery) bool { return m == native && strings.HasSuffix(q.panel, " of B") }
+func dotless(m mode, q dashboardQuery) bool {
+	return m == native && strings.HasSuffix(q.panel, " of B")
+}
 
 // exemplars reports whether an expression's series have exemplars that name a trace.
 func (p prometheus) exemplars(t *testing.T, expr string, now time.Time) bool {

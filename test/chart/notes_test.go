@@ -43,14 +43,14 @@ func TestSidecarOfNotes(t *testing.T) {
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	const (
-		label   = `WARNING: monitoring.labels has no "release"`
-		nobody  = "Nothing scrapes it yet"
-		classic = "WARNING: monitoring.nativeHistograms is off"
-		login   = "Prometheus will get 401"
-		address = "monitoring.tlsConfig is empty. Pods are scraped by their address"
-		unseen  = "So with targets, collectors and proxies of extraEnvFrom"
-		scaled  = "Where model servers scale to zero"
-		shards  = "Another number of shards restarts all of them"
+		label     = `WARNING: monitoring.labels has no "release"`
+		unscraped = "Nothing scrapes it yet"
+		classic   = "WARNING: monitoring.nativeHistograms is off"
+		login     = "Prometheus will get 401"
+		address   = "monitoring.tlsConfig is empty. Pods are scraped by their address"
+		unseen    = "So with targets, collectors and proxies of extraEnvFrom"
+		scaled    = "Where model servers scale to zero"
+		shards    = "Another number of shards restarts all of them"
 	)
 	for _, c := range []struct {
 		name, values string
@@ -61,22 +61,22 @@ func TestNotes(t *testing.T) {
 			"default", vllm,
 			[]string{
 				"probes 1 target:\n", "vllm  http://vllm:8000  0.1 probes a second, 182,304,000 tokens a day\n", "helm test prober -n observability",
-				"kubectl port-forward -n observability service/prober 9464:9464", "There is no limit of CPU, on purpose", nobody,
+				"kubectl port-forward -n observability service/prober 9464:9464", "There is no limit of CPU, on purpose", unscraped,
 				"Helm 3.18 and later print its answer", "kubectl logs -n observability -f prober-check",
 			},
 			[]string{label, classic, login, shards, "NetworkPolicies"},
 		},
-		{"no label", vllm + "serviceMonitor: {enabled: true}", []string{label, "--set monitoring.labels.release=kube-prometheus-stack"}, []string{nobody}},
+		{"no label", vllm + "serviceMonitor: {enabled: true}", []string{label, "--set monitoring.labels.release=kube-prometheus-stack"}, []string{unscraped}},
 		{"rules without a label", vllm + "prometheusRule: {enabled: true}", []string{label}, nil},
-		{"label", vllm + "podMonitor: {enabled: true}\nmonitoring: {labels: {release: p}}", nil, []string{label, nobody}},
-		{"GMP needs no label", vllm + "podMonitoring: {enabled: true}", nil, []string{label, nobody}},
+		{"label", vllm + "podMonitor: {enabled: true}\nmonitoring: {labels: {release: p}}", nil, []string{label, unscraped}},
+		{"GMP needs no label", vllm + "podMonitoring: {enabled: true}", nil, []string{label, unscraped}},
 		{"classic", vllm + "podMonitor: {enabled: true}\nmonitoring: {nativeHistograms: false}", []string{classic}, nil},
 		{
 			"classic with alerts", vllm + "podMonitor: {enabled: true}\nprometheusRule: {enabled: true}\nmonitoring: {nativeHistograms: false}",
 			[]string{classic, "An alert will say so: --set prometheusRule.disabled.ProberClassicOnly=true"}, nil,
 		},
-		{"OTLP", vllm + "env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"http://c:4318\"}", nil, []string{nobody}},
-		{"OTLP of the node", vllm + "extraEnv: [{name: OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, value: \"http://$(HOST_IP):4318\"}]", nil, []string{nobody}},
+		{"OTLP", vllm + "env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"http://c:4318\"}", nil, []string{unscraped}},
+		{"OTLP of the node", vllm + "extraEnv: [{name: OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, value: \"http://$(HOST_IP):4318\"}]", nil, []string{unscraped}},
 		{"no test", vllm + "tests: {enabled: false}", []string{"kubectl logs -n observability deployment/prober\n"}, []string{"helm test"}},
 		{"no test of shards", vllm + "tests: {enabled: false}\nshards: 2", []string{"kubectl logs -n observability statefulset/prober\n"}, []string{"helm test"}},
 		{"a port for root alone", vllm + "service: {port: 80}", []string{"service/prober 9464:80\n     http://localhost:9464\n"}, nil},
