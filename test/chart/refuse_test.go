@@ -131,7 +131,7 @@ func TestChartRefuses(t *testing.T) {
 		{vllm + "podMonitoring: {enabled: true}\nwebConfig: {existingSecret: {name: a}, authentication: true}", "podMonitoring.enabled with webConfig.authentication: the PodMonitoring has no password and no certificate."},
 		{vllm + "prometheusRule: {extraGroups: [{name: mine}, {name: prober-gaps}]}", `prometheusRule.extraGroups[1] is called "prober-gaps", as another group is, and no rule at all would be loaded`},
 		{vllm + "prometheusRule: {extraGroups: [{name: mine}, {name: mine}]}", `prometheusRule.extraGroups[1] is called "mine", as another group is`},
-		{vllm + "webConfig: {certificateSecretName: a}", "webConfig without existingSecret.name: nobody would use the certificate or ask for a login"},
+		{vllm + "webConfig: {certificateSecretName: a}", "webConfig without existingSecret.name: without a web configuration everything is served in plain text and without a login"},
 		{vllm + "webConfig: {authentication: true}", "webConfig without existingSecret.name"},
 		{vllm + "replicas: null\nimage: null", "replicas is null, and has to be something: leave it out for its default, or say what.\n  - image.repository is null"},
 		{vllm + "objectives: [{signal: ttft, goal: 0.9}]", "objectives[0] of ttft has no limit: set one, for example limit: 2s."},
