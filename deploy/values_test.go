@@ -66,8 +66,8 @@ func nested(key, example string) string {
 	return example
 }
 
-// sections reads values.yaml. Every value has a comment, or is a mapping of which
-// every value has one.
+// sections reads values.yaml. Every value has a comment, or is a mapping whose
+// values all have one.
 func sections(t *testing.T) []section {
 	t.Helper()
 	var document yaml.Node

@@ -1,5 +1,5 @@
 // Package test runs the prober as its users do: the binary, its page in a real
-// browser, its metrics over every road, against a server that is not ours. It is
+// browser, its metrics on /metrics and over OTLP, against a server that is not ours. It is
 // a module of its own, so that what it needs stays out of the product's go.mod.
 package test
 
@@ -51,7 +51,7 @@ func launch(t *testing.T, variable string, environ []string, args ...string) *pr
 		t.Fatalf("%s is not set: run make e2e", variable)
 	}
 	cmd := exec.CommandContext(context.Background(), binary, args...)
-	// The kernel's stamps would tell that this machine is busy with tests, and keep gaps out.
+	// Kernel timestamps would show that this machine is busy with tests, and keep gaps out.
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "PROBER_STAMP=user"}, environ...)
 	return run(t, cmd)
 }

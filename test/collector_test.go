@@ -18,7 +18,7 @@ import (
 
 // The outage, in short: one probe a second for 15 s; exports every 300 ms, each
 // given up after 1 s (by default every 60 s, given up after 30 s). After some 3 s
-// the Collector is killed; for three exports nobody listens in its place; for three
+// the Collector is killed; for three exports nothing listens in its place; for three
 // more somebody answers 503, which is retried until the export is given up, then
 // 403, which is not; then the Collector is there again, for the last half.
 const (
@@ -43,7 +43,7 @@ func TestCollectorOutage(t *testing.T) {
 	}
 	first.kill(t)
 	for _, e := range both {
-		e.fails(t, 3, "nobody listens")
+		e.fails(t, 3, "nothing listens")
 	}
 	gateway := startGateway(t, address)
 	for _, e := range both {

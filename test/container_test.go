@@ -54,8 +54,8 @@ func loaded(t *testing.T, root string) image {
 	return i
 }
 
-// A container is an image's files on a file system of their own that nobody can
-// write to.
+// A container is an image's files on a file system of their own that is
+// read-only.
 type container struct {
 	root  string
 	image image
@@ -113,7 +113,7 @@ func TestImageRuns(t *testing.T) {
 	if version := c.image.config.Config.Labels["org.opencontainers.image.version"]; err != nil || !strings.Contains(string(said), "prober "+version+" (revision ") {
 		t.Errorf("version says %q (%v), the label %q", said, err, version)
 	}
-	said, err = c.command(t.Context(), nil, "dashboards", "--output", "/boards").CombinedOutput()
+	said, err = c.command(t.Context(), nil, "dashboards", "--output", "/dashboards").CombinedOutput()
 	if err == nil || !strings.Contains(string(said), "read-only file system") {
 		t.Errorf("it wrote to its root: %v %s", err, said)
 	}
@@ -175,7 +175,7 @@ func unwrapped(t *testing.T, server string) (address, authority string) {
 }
 
 // TestImageTrustsWhatIsMounted: the authorities within the binary are for where
-// none are mounted, and make nobody trusted beside those that are.
+// none are mounted, and add no trust beside those that are.
 func TestImageTrustsWhatIsMounted(t *testing.T) {
 	server, err := url.Parse(start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0").after(t, "fast"))
 	must(t, err)

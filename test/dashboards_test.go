@@ -117,7 +117,7 @@ func checkSilent(t *testing.T, m mode, all, open []dashboardQuery) {
 
 // checkLabels holds that a query has the same labels in all modes, so that both sides
 // of an "or" do. Left out are heatmaps, whose classic buckets have le, and alerts,
-// of which each has its own; instance, which OTLP may lack, does not count.
+// which have their own; instance, which OTLP may lack, does not count.
 func checkLabels(t *testing.T, into map[mode]prometheus, queries []dashboardQuery) {
 	t.Helper()
 	for _, q := range queries {

@@ -179,7 +179,7 @@ func TestImageIsOneStaticBinary(t *testing.T) {
 		}
 		h := i.headers[0]
 		if h.Name != "prober" || h.Typeflag != tar.TypeReg || h.Mode != 0o555 || h.Uid != 0 || h.Gid != 0 {
-			t.Errorf("%s: %+v, want a file of root's that nobody may write", i.platform, h)
+			t.Errorf("%s: %+v, want a file of root's that is read-only", i.platform, h)
 		}
 		f, err := elf.NewFile(bytes.NewReader(i.prober))
 		must(t, err)

@@ -105,7 +105,7 @@ var joinTargets = []joinTarget{
 }
 
 // joinSeries are the prober's series and the servers': every minute six probes, and
-// as many requests, of which the medians are 0.375 s and 17.5 ms at the server.
+// as many requests, whose medians are 0.375 s and 17.5 ms at the server.
 func joinSeries() (all []any) {
 	add := func(series, values string) { all = append(all, map[string]any{"series": series, "values": values}) }
 	native := func(name, labels string, bucket int) {

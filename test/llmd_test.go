@@ -71,7 +71,7 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// answers reports whether a GET request is answered with 200. Nobody listening is
+// answers reports whether a GET request is answered with 200. A closed port is
 // no failure.
 func answers(t *testing.T, url string) bool {
 	t.Helper()

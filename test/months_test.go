@@ -21,7 +21,7 @@ import (
 )
 
 // TestReportOfMonths reads two months of two targets from a Prometheus, in which
-// the prober was started anew some sixty times and was away for days.
+// the prober was restarted some sixty times and was away for days.
 func TestReportOfMonths(t *testing.T) {
 	t.Parallel()
 	const days = 60

@@ -30,9 +30,9 @@ func TestPromtoolFindsNothing(t *testing.T) {
 	if code, said := checkMetrics(t, text); code != 0 || said != "" {
 		t.Errorf("promtool check metrics: exit code %d: %s", code, said)
 	}
-	spoilt := strings.ReplaceAll(text, "llm_probe_probes_total", "llm_probe_probes")
-	if code, said := checkMetrics(t, spoilt); code != 3 || !strings.Contains(said, "llm_probe_probes counter metrics") {
-		t.Errorf("of a spoilt exposition promtool said %d: %s", code, said)
+	wrong := strings.ReplaceAll(text, "llm_probe_probes_total", "llm_probe_probes")
+	if code, said := checkMetrics(t, wrong); code != 3 || !strings.Contains(said, "llm_probe_probes counter metrics") {
+		t.Errorf("of a wrong exposition promtool said %d: %s", code, said)
 	}
 }
 

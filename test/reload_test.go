@@ -85,7 +85,7 @@ func samples(t *testing.T, base, metric string) map[string]float64 {
 
 // TestReloadUnderLoad swaps the mount of the targets file, as the kubelet does,
 // while 200 targets are probed: 100 change, 50 go, 50 stay. The prober takes it up
-// by itself, no series of what stays begins anew, every probe goes well, and in
+// by itself, no series of what stays is reset, every probe goes well, and in
 // the end no target has left a goroutine.
 func TestReloadUnderLoad(t *testing.T) {
 	url := start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0").after(t, "fast")

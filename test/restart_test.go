@@ -17,7 +17,7 @@ const (
 	lifeHeaders = "500ms"
 )
 
-// A life is a prober that can be told to begin anew, and what it probes.
+// A life is a prober that can be restarted, and what it probes.
 type life struct {
 	*process
 
@@ -48,7 +48,7 @@ func (l *life) begin(t *testing.T) {
 	l.base = l.listening(t)
 }
 
-// again ends the prober in order, and starts it anew.
+// again ends the prober in order, and starts it again.
 func (l *life) again(t *testing.T) {
 	t.Helper()
 	if code := l.stop(t); code != 0 {

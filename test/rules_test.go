@@ -51,7 +51,7 @@ type ruleTests struct {
 	} `yaml:"tests"`
 }
 
-// An alertTest says which alerts of a name fire at a time, and what they tell.
+// An alertTest says which alerts of a name fire at a moment, and what they tell.
 type alertTest struct {
 	EvalTime string `yaml:"eval_time"`
 	Name     string `yaml:"alertname"`

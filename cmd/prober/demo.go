@@ -37,8 +37,8 @@ func newDemo() *cobra.Command {
 		Long: `Demo serves simulated LLM endpoints on loopback and probes them every three seconds with
 21,000-token prompts: simulate and run in one process. Nothing leaves this machine.
 
-The variables below hold, but for those of single targets (PROBER_TARGETS_n_…): targets
-that are configured in the environment, and their keys, are not touched.
+The variables below apply, except those of single targets (PROBER_TARGETS_n_…): targets
+that are configured in the environment are not probed, and their keys are not read.
 
 It listens on ` + demoListen + `, or on a free port if that is taken.`,
 		Example: `  prober demo
@@ -48,7 +48,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	}
 	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to simulate, one endpoint each")
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
-	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "of all the simulator's randomness")
+	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "seed of all the simulator's randomness")
 	addConfigFlags(cmd)
 	cmd.Flags().Lookup("qps").Usage = "probes per second and target; above 0, at most 1000 (default " + demoQPS + "); PROBER_QPS"
 	cmd.Flags().Lookup("listen-address").Usage = "where the page, /metrics and the API are served (default " + demoListen + "); PROBER_LISTEN_ADDRESS"

@@ -18,15 +18,15 @@ const drainTimeout = 10 * time.Second
 func newDrain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "drain [URL]",
-		Short: "Make the prober of this pod start no more probes: its preStop hook",
-		Long: `Drain sends POST /-/drain to the prober that runs beside it with the same environment, and
-to which PROBER_DRAIN_ENDPOINT=on was given: it starts no more probes; running ones go on.
-It is the preStop hook of a sidecar, for images have no shell and the kubelet's httpGet can
-only GET. A second drain changes nothing; a reload, or a second POST /-/drain, ends it.
+		Short: "Stop the prober of this pod from starting probes: its preStop hook",
+		Long: `Drain sends POST /-/drain to the prober that runs beside it with the same environment and
+PROBER_DRAIN_ENDPOINT=on: it starts no more probes, and those under way finish. It is the
+preStop hook of a sidecar, because the image has no shell and the kubelet's httpGet can only
+GET. A second drain changes nothing; a reload, or a second POST /-/drain, ends it.
 
 The prober is asked on loopback, at the port of PROBER_LISTEN_ADDRESS, over TLS if
-PROBER_WEB_CONFIG_FILE says so. URL is where else: http://user:password@127.0.0.1:9464 for
-one with passwords.`,
+PROBER_WEB_CONFIG_FILE says so. Give a URL for another address, or for a prober with
+passwords: http://user:password@127.0.0.1:9464.`,
 		Example: `  prober drain
   prober drain http://127.0.0.1:9464`,
 		Args: cobra.MaximumNArgs(1),

@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "prober: %v\n", err)
 		return exitUsage
 	case !started:
-		fmt.Fprintf(stderr, "prober: %v\nprober: run \"prober --help\" for the verbs and their flags\n", err)
+		fmt.Fprintf(stderr, "prober: %v\nprober: run \"prober --help\" for the commands and their flags\n", err)
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "prober: %v\n", err)

@@ -22,8 +22,8 @@ func newOnce() *cobra.Command {
 		Short: "Probe each target once and show what happened",
 		Long: `Once sends one probe to each target and shows where the time went: connection, wait,
 first token, gaps, usage and the verdict. Targets are the URLs, or those of the
-environment and the targets file. If a server counts the prompt's
-tokens only in its answers, the probe is repeated, up to three times, until the length is exact.
+environment and the targets file. If only the server's answers tell the length of a
+prompt, it is asked again, up to three times, until the length is exact.
 
 Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 		Example: `  prober once http://localhost:8000 --prompt-tokens 1000

@@ -40,18 +40,19 @@ func newRun() *cobra.Command {
   /api/v1/targets    the targets as JSON
   /-/healthy         200 while the process serves
   /-/ready           200 while it probes
-  /-/reload          POST reloads the configuration, as SIGHUP does
-  /-/drain           with --drain-endpoint: after a POST no more probes start, until a second one or
+  /-/reload          POST reads the configuration again, as SIGHUP does
+  /-/drain           with --drain-endpoint: after a POST no more probes begin, until a second one or
                      a reload; prober drain sends it
 
-It also reloads when the targets file, or another file that it read, has changed: a rotated
-key, or a changed ConfigMap. If the new configuration is invalid, the current one stays.
+It also reloads by itself when the targets file, or another file that was read, changes: a key
+that was rotated, or a ConfigMap that was edited. An invalid configuration is rejected, and
+the previous one stays.
 
 Targets are the URLs, or those of the environment (PROBER_TARGETS_0_URL, …) and of the
 targets file. A URL with dns+ in front (dns+http://vllm-headless:8000) stands for one target
-for each address of its host, which is looked up regularly. With --shard 0/3 it probes a third
-of the targets. OTLP export is on when OTEL_EXPORTER_OTLP_ENDPOINT is set. When told to
-stop, running probes have ` + drainLimit.String() + ` to end; a second signal ends the process at once.`,
+for each address of its host, which is looked up every --dns-interval. With --shard 0/3 a third
+of the targets is probed. OTLP export is on when OTEL_EXPORTER_OTLP_ENDPOINT is set. When told to
+stop, probes under way have ` + drainLimit.String() + ` to end; a second signal ends them at once.`,
 		Example: `  prober run http://localhost:8000
   PROBER_TARGETS_0_URL=http://vllm:8000 PROBER_QPS=0.05 prober run`,
 		RunE: func(cmd *cobra.Command, urls []string) error {

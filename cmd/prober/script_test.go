@@ -26,7 +26,7 @@ var quiet = log.New(io.Discard, "", 0)
 // TestScripts runs the command line as it is typed. Each script finds servers
 // in its environment: SIM, OTHER and TGI (simulated), SHORT (with a short context), STRICT (one that wants the key
 // sk-sesame and rejects what it does not know), ODD/NAME (one odd answer each),
-// and HTTPS (whose certificate nobody vouches for).
+// and HTTPS (whose certificate no known authority signed).
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

@@ -8,7 +8,7 @@ import (
 
 var update = flag.Bool("update", false, "write the dashboards")
 
-// TestDashboardsAreWhatTheGeneratorSays holds that nobody edited the JSON.
+// TestDashboardsAreWhatTheGeneratorSays checks that the JSON was not edited by hand.
 func TestDashboardsAreWhatTheGeneratorSays(t *testing.T) {
 	if *update {
 		if err := write(".."); err != nil {

@@ -151,7 +151,7 @@ func (b *binary) image() (v1.Image, error) {
 	return mutate.Annotations(image, b.labels()).(v1.Image), nil
 }
 
-// files are all that is in the image: root's, and nobody may write them.
+// files are all that is in the image: owned by root and read-only.
 func (b *binary) files() ([]byte, error) {
 	var files bytes.Buffer
 	w := tar.NewWriter(&files)

@@ -178,7 +178,7 @@ func (h *histogram) widen(zero float64) {
 	}
 }
 
-// begins says whether h is of a counter that began anew after before: as
+// begins says whether h is of a counter that was reset after before: as
 // Prometheus' own resets() has it, something went down, or became finer.
 func (h histogram) begins(before histogram) bool {
 	if h.count < before.count || h.explicit == nil && len(before.buckets) > 0 && len(h.buckets) > 0 && h.schema > before.schema {

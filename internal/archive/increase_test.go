@@ -30,7 +30,7 @@ func counter(labels model.Metric, from time.Time, values ...float64) stored {
 	return s
 }
 
-// rising are values from, from+1, … of which there are n.
+// rising are n values: from, from+1, …
 func rising(from, n int) []float64 {
 	var list []float64
 	for i := range n {

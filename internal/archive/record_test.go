@@ -238,8 +238,8 @@ func TestWarnings(t *testing.T) {
 // TestModels holds that what was counted before the server told its model belongs
 // to it, and that several models are told apart.
 func TestModels(t *testing.T) {
-	infant, other, idle := usual("a"), usual("a"), usual("a")
-	infant.model, infant.failing, infant.probes = unknown, 1, 4*70
+	young, other, idle := usual("a"), usual("a"), usual("a")
+	young.model, young.failing, young.probes = unknown, 1, 4*70
 	other.model = "other"
 	idle.model, idle.probes = "idle", 0
 	idle.from = midnight.Add(time.Minute)
@@ -248,9 +248,9 @@ func TestModels(t *testing.T) {
 		filter Filter
 		want   string
 	}{
-		{[]life{usual("a"), infant}, Filter{}, "a 1440+41 alone"},
-		{[]life{usual("a"), infant}, Filter{Model: "m"}, "a 1440+41 alone"},
-		{[]life{infant}, Filter{}, "a 0+41 alone"},
+		{[]life{usual("a"), young}, Filter{}, "a 1440+41 alone"},
+		{[]life{usual("a"), young}, Filter{Model: "m"}, "a 1440+41 alone"},
+		{[]life{young}, Filter{}, "a 0+41 alone"},
 		{[]life{usual("a"), idle}, Filter{}, "a 1440+0 alone"},
 		{[]life{usual("a"), other}, Filter{}, "a (model m, prompt cold) 1440+0, a (model other, prompt cold) 1440+0"},
 		{[]life{usual("a"), other}, Filter{Model: "other"}, "a 1440+0 alone"},

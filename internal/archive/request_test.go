@@ -33,7 +33,7 @@ func TestVersus(t *testing.T) {
 	}
 }
 
-// TestSingle holds that nobody is compared with several.
+// TestSingle checks that a comparison has one target on each side.
 func TestSingle(t *testing.T) {
 	of := func(model string, ok int) Record {
 		return Record{

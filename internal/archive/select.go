@@ -46,8 +46,8 @@ type Filter struct {
 type Selection struct {
 	Target, Model, Prompt string
 
-	alone  bool // the target has no other model or prompt
-	infant bool // what was counted before the server told its model belongs to it
+	alone       bool // the target has no other model or prompt
+	withUnknown bool // what was counted before the server told its model belongs to it
 }
 
 // name is the target, and what sets it apart from others of the same target.
@@ -61,7 +61,7 @@ func (s Selection) name() string {
 // selector selects the series of a metric, with further matchers.
 func (a *Archive) selector(metric string, s Selection, matchers ...string) string {
 	all := []string{"target=" + quote(s.Target), "prompt=" + quote(s.Prompt)}
-	if s.infant {
+	if s.withUnknown {
 		all = append(all, "model=~"+quote(regexp.QuoteMeta(s.Model)+"|"+unknown))
 	} else {
 		all = append(all, "model="+quote(s.Model))
@@ -114,7 +114,7 @@ func (a *Archive) selections(ctx context.Context, f Filter, r Range) ([]Selectio
 func fold(models []string) []Selection {
 	if len(models) == 2 && slices.Contains(models, unknown) {
 		models = slices.DeleteFunc(models, func(m string) bool { return m == unknown })
-		return []Selection{{Model: models[0], infant: true}}
+		return []Selection{{Model: models[0], withUnknown: true}}
 	}
 	var all []Selection
 	for _, m := range models {

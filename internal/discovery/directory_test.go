@@ -88,8 +88,8 @@ func TestTooManyAddresses(t *testing.T) {
 	}
 }
 
-// TestRefreshEndsWithItsContext holds that a name server that never answers holds
-// up nobody for longer than it may.
+// TestRefreshEndsWithItsContext checks that a name server that never answers
+// delays a refresh no longer than its context allows.
 func TestRefreshEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hosts []string

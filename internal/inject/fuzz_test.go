@@ -28,7 +28,7 @@ var odd = []string{
 }
 
 // FuzzStream holds for any input that what comes out is taken again and is then
-// unchanged, that nothing is written anew, and that all of it says what it said
+// unchanged, that nothing is encoded again, and that all of it says what it said
 // but for the sidecar.
 func FuzzStream(f *testing.F) {
 	for _, in := range inputs(f) {

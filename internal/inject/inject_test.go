@@ -208,7 +208,7 @@ func TestProblems(t *testing.T) {
 		"no UTF-8":     {in: "a: \xff", want: "are not UTF-8"},
 		"two":          {in: "a: [\n---\nb: [\n", want: "document 2"},
 		"no pod":       {in: podWith("  containers: 7\n"), want: "document 1, line 1: Pod/p: cannot be read: unmarshal errors: line 5: cannot unmarshal !!int"},
-		"wish":         {in: strings.Replace(podWith(vllm), "{name: p}", "{name: p, annotations: {prober.llm-prober.io/inject: maybe}}", 1), want: `annotation prober.llm-prober.io/inject is "maybe"; want "true" or "false"`},
+		"annotation":   {in: strings.Replace(podWith(vllm), "{name: p}", "{name: p, annotations: {prober.llm-prober.io/inject: maybe}}", 1), want: `annotation prober.llm-prober.io/inject is "maybe"; want "true" or "false"`},
 		"which":        {in: strings.Replace(podWith("  containers: [{name: a}, {name: b}]\n"), "{name: p}", `{name: p, annotations: {prober.llm-prober.io/inject: "true"}}`, 1), want: "which of its containers is the model server is not known; name it by the annotation prober.llm-prober.io/container"},
 		"no port":      {in: strings.Replace(podWith("  containers: [{name: a}]\n"), "{name: p}", `{name: p, annotations: {prober.llm-prober.io/inject: "true"}}`, 1), want: "container a: its port is not known; say where it listens by the annotation prober.llm-prober.io/port"},
 		"odd port":     {in: podWith("  containers: [{name: v, image: vllm, args: [--port, $(NOWHERE)]}]\n"), want: `--port is "$(NOWHERE)", which is no port`},

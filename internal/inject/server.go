@@ -134,7 +134,7 @@ func (c container) isProber() bool {
 	return image == "prober" || asks
 }
 
-// eachServes reports whether a server that was started with args, as of [spelled],
+// eachServes reports whether a server that was started with args, as of [dashed],
 // answers on each node of its group: vLLM does where something else balances the
 // load of its nodes (https://docs.vllm.ai/en/latest/serving/data_parallel_deployment).
 func eachServes(args []string) bool {
@@ -144,7 +144,7 @@ func eachServes(args []string) bool {
 	})
 }
 
-// unasked says why a server that was started with args, as of [spelled], is no one
+// unasked says why a server that was started with args, as of [dashed], is no one
 // to ask; empty if it is.
 func unasked(args []string) string {
 	for i, arg := range args {
@@ -154,7 +154,7 @@ func unasked(args []string) string {
 		}
 		switch flag {
 		case "--headless":
-			return "it serves nobody (--headless)"
+			return "it accepts no requests (--headless)"
 		case "--runner", "--task":
 			if v == "pooling" || v == "embed" || v == "embedding" || v == "classify" || v == "score" || v == "reward" {
 				return "its model answers no questions (" + flag + " " + v + ")"

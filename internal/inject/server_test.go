@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestServers holds which containers are model servers, of which kind, and where
+// TestServers checks which containers are model servers, their server types, and where
 // they listen.
 func TestServers(t *testing.T) {
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func TestServers(t *testing.T) {
 		{`image: openmmlab/lmdeploy, command: [lmdeploy, serve, api_server, m, --server-port, "8000"]`, "LMDeploy http://127.0.0.1:8000"},
 		{`image: kserve/huggingfaceserver:v0.16.0-gpu`, "KServe's Hugging Face server http://127.0.0.1:8080/openai"},
 		{`image: ghcr.io/llm-d/llm-d-inference-sim:v0.6`, "vLLM http://127.0.0.1:8000"},
-		{`image: vllm, args: [m, --headless]`, "left alone: it serves nobody (--headless)"},
+		{`image: vllm, args: [m, --headless]`, "left alone: it accepts no requests (--headless)"},
 		{`image: vllm, args: [--task=embed]`, "left alone: its model answers no questions (--task embed)"},
 		{`image: vllm, args: [--kv-transfer-config, '{"kv_role": "kv_producer"}']`, "left alone: it only prefills (kv_role kv_producer)"},
 		{`image: x, command: [sglang, serve, --disaggregation-mode, decode]`, "left alone: it is half of a disaggregated server (--disaggregation-mode decode)"},

@@ -13,7 +13,7 @@ import (
 type serving struct {
 	container container
 	server    server
-	args      []string // after the words that start the server, flags as of [spelled]
+	args      []string // after the words that start the server, flags as of [dashed]
 	port      int      // 1 to 65535
 	guessed   bool     // port is the default one, and the manifest names others
 	tls       bool
@@ -23,8 +23,8 @@ type serving struct {
 
 // serving is what the sidecar of p asks; ok is false if there is nothing.
 func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
-	wish := read.meta.Annotations[annotation]
-	switch wish {
+	wanted := read.meta.Annotations[annotation]
+	switch wanted {
 	case "false":
 		if len(r.options.Workloads) > 0 {
 			r.warn("%s: left alone: its annotation %s says so", p.name(), annotation)
@@ -32,14 +32,14 @@ func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
 		return s, false
 	case "", "true":
 	default:
-		r.fault(p.String(), fmt.Sprintf("annotation %s is %q", annotation, wish), `want "true" or "false"`)
+		r.fault(p.String(), fmt.Sprintf("annotation %s is %q", annotation, wanted), `want "true" or "false"`)
 		return s, false
 	}
 	s, why := modelServer(read)
-	s.args = spelled(s.args)
+	s.args = dashed(s.args)
 	if s.container.Name == "" {
 		switch {
-		case wish == "true":
+		case wanted == "true":
 			r.fault(p.String(), "wants the sidecar, but which of its containers is the model server is not known",
 				"name it by the annotation "+serverOf)
 		case len(r.options.Workloads) > 0:
@@ -49,7 +49,7 @@ func (r *run) serving(p pod, read podSpec) (s serving, ok bool) {
 		}
 		return s, false
 	}
-	if why = halved(p, read, s); why != "" && wish != "true" {
+	if why = halved(p, read, s); why != "" && wanted != "true" {
 		r.warn("%s: left alone: %s; the annotation %s: \"true\" adds it all the same", p.name(), why, annotation)
 		return s, false
 	}

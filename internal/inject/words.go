@@ -109,9 +109,9 @@ func expanded(text string) int {
 	return len(text)
 }
 
-// spelled are args with flags that have dashes for underscores: vLLM and others
+// dashed are args with flags that have dashes for underscores: vLLM and others
 // take --api_key as --api-key.
-func spelled(args []string) []string {
+func dashed(args []string) []string {
 	same := make([]string, len(args))
 	for i, arg := range args {
 		same[i] = arg

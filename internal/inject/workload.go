@@ -14,7 +14,7 @@ type kind struct {
 	group, name string
 	spec, meta  []string // the way to the pod's spec, and to what holds its labels and annotations
 	unless      []string // the way to what, if it is there, holds the pods instead
-	size        []string // the way to how many such pods serve together, of which the first one answers; nil if each does
+	size        []string // the way to how many such pods serve together, where only the first one answers; nil if each does
 	why         string   // why it is left alone; empty if it is not
 }
 
@@ -24,7 +24,7 @@ func template(group, name string, way ...string) kind {
 }
 
 // kinds are the kinds of workloads that hold model servers. Jobs and CronJobs
-// are not among them: their pods are there to end, and one that serves nobody
+// are not among them: their pods are there to end, and one that accepts no requests
 // need not be probed. Knative's Services are not either: Knative refuses an init
 // container with a restartPolicy.
 var kinds = []kind{

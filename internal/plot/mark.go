@@ -13,17 +13,17 @@ import (
 // pixel of a sharp screen shows, dots to a part of their own size, and what can be
 // pointed at to the size of a pointer.
 const (
-	lineCell  = 0.5
-	dotCell   = 1
-	crowdCell = 2
-	pointCell = 8
+	lineCell      = 0.5
+	dotCell       = 1
+	manyMarksCell = 2
+	pointCell     = 8
 )
 
 // markSize is how far a mark reaches from its middle.
 const markSize = 2.8
 
 // From so many marks on, those of a series are small, and on a wider grid.
-const crowd = 400
+const manyMarks = 400
 
 // markOf is the shape of a dot as a path from its middle, r from there to its edge; a
 // class of the style sheet says how it is painted. (A line of no length with round or
@@ -99,8 +99,8 @@ func (s plotted) dots() (path, class string) {
 		return "", ""
 	}
 	spots, class, r := thinDots(s.spots, dotCell), "dots", markSize
-	if len(spots) > crowd {
-		spots, class, r = thinDots(s.spots, crowdCell), "dots small", markSize*0.6
+	if len(spots) > manyMarks {
+		spots, class, r = thinDots(s.spots, manyMarksCell), "dots small", markSize*0.6
 	}
 	var b strings.Builder
 	for _, p := range spots {

@@ -201,12 +201,12 @@ func stored(share float64) Summary {
 func TestBlocks(t *testing.T) {
 	wide := stored(0.5)
 	wide.TTFT.Quantiles[4].High = math.Inf(1)
-	nobody := Summarize([]Sample{failure("gateway", 0, probe.Connect), failure("gateway", 1, probe.Connect)})
-	nobody.Load = "inf QPS"
+	failed := Summarize([]Sample{failure("gateway", 0, probe.Connect), failure("gateway", 1, probe.Connect)})
+	failed.Load = "inf QPS"
 	untold := stored(0.02)
 	untold.Output = 0
 	golden(t, "blocks.txt", strings.Join([]string{
-		blockOf(t, step32()), blockOf(t, nobody), blockOf(t, untold), blockOf(t, wide), blockOf(t, Summary{}),
+		blockOf(t, step32()), blockOf(t, failed), blockOf(t, untold), blockOf(t, wide), blockOf(t, Summary{}),
 	}, "\n"))
 }
 

@@ -18,12 +18,12 @@ import (
 func document() Document {
 	wide := stored(0.5)
 	wide.Target, wide.TTFT.Quantiles[4].High = `pipe|"comma", <b>`, math.Inf(1)
-	nobody := Summarize([]Sample{failure("gateway", 0, probe.Connect)})
-	nobody.Load, nobody.AtOnce = "1 at once", 1
+	failed := Summarize([]Sample{failure("gateway", 0, probe.Connect)})
+	failed.Load, failed.AtOnce = "1 at once", 1
 	untold := stored(0.02)
 	untold.Output, untold.Warnings = 0, []string{"a\x1b[31m warning\nof two lines"}
 	return Document{
-		Source: "prober bench", Started: noon(), Summaries: []Summary{step32(), nobody, untold, wide},
+		Source: "prober bench", Started: noon(), Summaries: []Summary{step32(), failed, untold, wide},
 		Comparisons: []Comparison{comparison("vllm_a", "ray-serve", 10), comparison("vllm_a", "ray-serve", 5), Compare(Comparison{A: "x", B: "y"}, nil)},
 		Warnings:    []string{"the clock of this machine was set back"},
 	}

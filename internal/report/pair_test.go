@@ -13,10 +13,10 @@ import (
 )
 
 func TestPairUp(t *testing.T) {
-	spoilt := answer("b", 2, 0.9, 0.004)
-	spoilt.TTFT = Seconds{}
+	noTTFT := answer("b", 2, 0.9, 0.004)
+	noTTFT.TTFT = Seconds{}
 	a := []Sample{answer("a", 5, 0.5, 0.001), answer("a", 2, 0.2, 0.001), answer("a", 1, 0.1, 0.001), failure("a", 4, probe.Timeout), answer("a", 3, 0.3, 0.001)}
-	b := []Sample{answer("b", 4, 0.4, 0.002), failure("b", 3, probe.Timeout), answer("b", 1, 0.6, 0.002), spoilt, answer("b", 7, 0.7, 0.002)}
+	b := []Sample{answer("b", 4, 0.4, 0.002), failure("b", 3, probe.Timeout), answer("b", 1, 0.6, 0.002), noTTFT, answer("b", 7, 0.7, 0.002)}
 
 	got := PairUp(a, b)
 
@@ -89,7 +89,7 @@ func TestDoubt(t *testing.T) {
 			"left failed 0 of 10 requests, right 1 of 10: only rounds that both answered are compared", "1 of 10 rounds has no pair",
 		}},
 		"rounds that only one has":     {a[:7], b, []string{"3 of 10 rounds have no pair"}},
-		"canceled rounds are nobody's": {with(a, func(s *Sample) { s.Outcome = probe.Canceled }, 9), b[:9], nil},
+		"canceled rounds do not count": {with(a, func(s *Sample) { s.Outcome = probe.Canceled }, 9), b[:9], nil},
 		"other tokenizer": {a, with(b, func(s *Sample) { s.Prompt = wire.Tokens(21074) }, all(10)...), []string{
 			"left counts 21,073 tokens of prompt, right 21,074 (medians)",
 		}},

@@ -48,7 +48,7 @@ func TestSummariesOfNothing(t *testing.T) {
 	}
 }
 
-// batched is an answer whose frames a timer let go every 50 ms, seven at a time.
+// batched is an answer whose frames a timer let go every 50 ms, seven together.
 func batched(s *Sample) { s.Bursts = 85 }
 
 func TestWarnings(t *testing.T) {

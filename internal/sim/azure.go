@@ -63,7 +63,7 @@ func azureKind() *kind {
 	k := vllmKind()
 	k.name, k.anyModel = styleAzure, true
 	k.prelude = azureVerdict()
-	k.chat = spelling{
+	k.chat = routeFormat{
 		id:    "chatcmpl-$digits",
 		chunk: `data: {"choices":[$choice],"created":$created,"id":$id,"model":$model,"object":"chat.completion.chunk","system_fingerprint":"fp_simulated"$usage}`,
 		role:  choice(`"content":"","refusal":null,"role":"assistant"`, "null"),

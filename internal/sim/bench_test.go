@@ -15,7 +15,7 @@ func (n nowhere) WriteHeader(int)             {}
 func (n nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (n nowhere) Flush()                      {}
 
-// BenchmarkFrame is what a token costs besides its Write: spelling, and writing down.
+// BenchmarkFrame is what a token costs besides its Write: encoding, and writing down.
 func BenchmarkFrame(b *testing.B) {
 	const tokens = 1000
 	s := New(Config{Profile: Profile{API: styleOpenAI, Model: "m"}})

@@ -32,12 +32,12 @@ func (d chat) read(body []byte, c Config) (ask, *refusal) {
 }
 
 func (d chat) speak(a *answer) script {
-	s := newSpeech(a, d.kind, &d.kind.chat, "chat.completion.chunk")
+	s := newEncoder(a, d.kind, &d.kind.chat, "chat.completion.chunk")
 	return s.script(func() any { return chatDocument(s) })
 }
 
 // chatDocument is the answer without a stream.
-func chatDocument(s *speech) any {
+func chatDocument(s *encoder) any {
 	type reply struct {
 		Role      string `json:"role"`
 		Content   string `json:"content"`
@@ -75,7 +75,7 @@ type document[Choice any] struct {
 }
 
 // fullUsage is the whole count as a document has it.
-func (s *speech) fullUsage() json.RawMessage { return json.RawMessage(s.countOf(s.how.usage, s.want)) }
+func (s *encoder) fullUsage() json.RawMessage { return json.RawMessage(s.countOf(s.how.usage, s.want)) }
 
 // texts are the contents of messages, in order.
 func texts(messages []message) []string {

@@ -45,12 +45,12 @@ func completionPrompt(raw json.RawMessage) (prompt, bool) {
 }
 
 func (d completions) speak(a *answer) script {
-	s := newSpeech(a, d.kind, &d.kind.text, "text_completion")
+	s := newEncoder(a, d.kind, &d.kind.text, "text_completion")
 	return s.script(func() any { return completionDocument(s) })
 }
 
 // completionDocument is the answer without a stream.
-func completionDocument(s *speech) any {
+func completionDocument(s *encoder) any {
 	type choice struct {
 		Index      int     `json:"index"`
 		Text       string  `json:"text"`

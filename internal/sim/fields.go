@@ -23,7 +23,7 @@ func fieldsOf(body []byte) map[string]json.RawMessage {
 
 // translate spells a request as vLLM would read it: without the fields that do nothing, others by vLLM's names. What is
 // no JSON object stays as it is.
-func (how *spelling) translate(body []byte) []byte {
+func (how *routeFormat) translate(body []byte) []byte {
 	if len(how.ignores) == 0 && len(how.renames) == 0 {
 		return body
 	}
@@ -56,7 +56,7 @@ func drop(fields map[string]json.RawMessage, field string) {
 }
 
 // flip sets what the true or false fields of a request say.
-func (how *spelling) flip(body []byte, q *ask) {
+func (how *routeFormat) flip(body []byte, q *ask) {
 	for field, set := range how.switches {
 		_, raw, ok := rejectedField(body, []string{field})
 		if on := false; ok && json.Unmarshal(raw, &on) == nil {
@@ -120,7 +120,7 @@ func foreigners(body []byte, schema []string) []foreign {
 }
 
 // strangers refuses a request with fields that a strict kind does not know.
-func (d openAI) strangers(body []byte, how *spelling) *refusal {
+func (d openAI) strangers(body []byte, how *routeFormat) *refusal {
 	if !d.kind.strict && !d.kind.platform {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (d openAI) strangers(body []byte, how *spelling) *refusal {
 
 // unsupported words it as the OpenAI platform does: all unknown arguments at once, else the first unknown field inside
 // another, else a field that another has replaced.
-func (openAI) unsupported(body []byte, how *spelling, found []foreign) *refusal {
+func (openAI) unsupported(body []byte, how *routeFormat, found []foreign) *refusal {
 	var top []string
 	for _, f := range found {
 		if !strings.Contains(f.field, ".") {

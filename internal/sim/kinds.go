@@ -12,13 +12,13 @@ import (
 const defaultKind = "vllm"
 
 // kind is one server with an OpenAI API: all in which it differs from others, as data. Texts with a $ in them are templates
-// for expand; what a template may hold stands at speech.hole (frames), kind.told (errors) and Server.fill (the rest).
+// for expand; what a template may hold stands at encoder.hole (frames), kind.told (errors) and Server.fill (the rest).
 type kind struct {
 	name     string
 	prefixes []string // of chat/completions, completions and models
 	limit    int64    // of a body, in bytes
 
-	chat, text spelling // of chat/completions and of completions
+	chat, text routeFormat // of chat/completions and of completions
 
 	model     string // entry of the model list
 	models    string // the list around $entry; empty: no list
@@ -34,7 +34,7 @@ type kind struct {
 	ids        bool     // completions take token ids
 	tokenData  string   // field with token ids in place of the prompt, dots lead inside; empty: none
 	salts      []string // fields that key the prefix cache, dots lead inside
-	strict     bool     // foreign fields are refused all at once, as pydantic words it; see spelling.schema
+	strict     bool     // foreign fields are refused all at once, as pydantic words it; see routeFormat.schema
 	platform   bool     // foreign fields are refused as the OpenAI platform words it
 	optioned   bool     // include_usage and continuous_usage_stats are true inside stream_options unless said otherwise
 	noClamp    bool     // prompt and answer together above the model's length are refused, not clamped
@@ -60,8 +60,8 @@ type kind struct {
 	single  bool          // a frame is one token, always
 }
 
-// spelling is how a kind reads and writes one of its two routes.
-type spelling struct {
+// routeFormat is how a kind reads and writes one of its two routes.
+type routeFormat struct {
 	ignores  []string                    // fields that do nothing, dots lead inside
 	renames  map[string]string           // fields by other names
 	schema   []string                    // all fields there are, for strict kinds

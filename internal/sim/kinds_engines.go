@@ -14,14 +14,14 @@ func tgiKind() kind {
 	counts := `{"prompt_tokens":$prompt,"completion_tokens":$completion,"total_tokens":$total}`
 	return kind{
 		name: "tgi", prefixes: []string{"/v1"}, limit: tgiBodyLimit, single: true, anyModel: true, noClamp: true,
-		chat: spelling{
+		chat: routeFormat{
 			ignores: deaf,
 			chunk:   head,
 			token:   `{"index":0,"delta":{"role":"assistant","content":$text},"logprobs":null,"finish_reason":null}`,
 			last:    `{"index":0,"delta":{"role":"assistant","content":$text},"logprobs":null,"finish_reason":$finish}`,
 			usage:   counts, idle: "null",
 		},
-		text: spelling{
+		text: routeFormat{
 			ignores: deaf,
 			chunk:   head,
 			token:   `{"index":0,"text":$text,"logprobs":null,"finish_reason":""}`,
@@ -57,7 +57,7 @@ func sglangKind() kind {
 	k := vllmKind()
 	k.name, k.late = "sglang", true
 	k.salts = []string{"cache_salt", "extra_key"}
-	k.chat = spelling{
+	k.chat = routeFormat{
 		id:    "$request",
 		chunk: chatHead + `"choices":[$choice]$usage}`,
 		role:  `{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}`,
@@ -66,7 +66,7 @@ func sglangKind() kind {
 		delta: `"content":$text,"reasoning_content":null`, thought: `"content":null,"reasoning_content":$text`,
 		usage: usage, running: running, idle: "null", hushed: true,
 	}
-	k.text = spelling{
+	k.text = routeFormat{
 		id:    "$request",
 		chunk: textHead + `"choices":[$choice]$usage}`,
 		token: `{"index":0,"text":$text,"logprobs":null,"finish_reason":null,"matched_stop":null}`,
@@ -93,7 +93,7 @@ func trtllmKind() kind {
 	k := vllmKind()
 	k.name, k.strict, k.optioned = "trtllm", true, true
 	k.salts, k.tokenData = nil, "prompt_token_ids"
-	k.chat = spelling{
+	k.chat = routeFormat{
 		schema:   append(slices.Clip(schema), "messages", "max_completion_tokens", "prompt_token_ids", "add_generation_prompt", "chat_template_kwargs"),
 		switches: map[string]func(*ask, bool){"detokenize": ids},
 		id:       "chatcmpl-$request",
@@ -105,7 +105,7 @@ func trtllmKind() kind {
 		delta:    `"content":$text,"reasoning_content":""`, thought: `"content":"","reasoning_content":$text`,
 		usage: cachedUsage, running: cachedUsage,
 	}
-	k.text = spelling{
+	k.text = routeFormat{
 		schema:   append(slices.Clip(schema), "prompt"),
 		switches: map[string]func(*ask, bool){"detokenize": ids},
 		id:       "cmpl-$request",
@@ -129,7 +129,7 @@ func lmdeployKind() kind {
 	k := vllmKind()
 	k.name, k.uncounted = "lmdeploy", true
 	k.salts = nil
-	k.chat = spelling{
+	k.chat = routeFormat{
 		ignores:  deaf,
 		renames:  map[string]string{"min_new_tokens": "min_tokens"},
 		switches: map[string]func(*ask, bool){"return_token_ids": func(q *ask, on bool) { q.ids = on }},
@@ -140,7 +140,7 @@ func lmdeployKind() kind {
 		delta:    contentDelta, thought: olderDelta,
 		usage: fullUsage, idle: "null", hushed: true,
 	}
-	k.text = spelling{
+	k.text = routeFormat{
 		ignores: deaf,
 		id:      "$number",
 		chunk:   textHead + chunk,
@@ -171,7 +171,7 @@ func llamaKind() kind {
 	k := vllmKind()
 	k.name, k.late, k.anyModel, k.openModel = "llama-server", true, true, true
 	k.salts = nil
-	k.chat = spelling{
+	k.chat = routeFormat{
 		ignores: deaf, renames: other, switches: switches,
 		id:    "chatcmpl-$request",
 		chunk: `data: {"choices":[$choice]` + tail + `"chat.completion.chunk"$usage$timings}`,
@@ -181,7 +181,7 @@ func llamaKind() kind {
 		delta: contentDelta, thought: olderDelta,
 		usage: usage, hushed: true, joined: true,
 	}
-	k.text = spelling{
+	k.text = routeFormat{
 		ignores: deaf, renames: other, switches: switches,
 		id:    "chatcmpl-$request",
 		chunk: `data: {"choices":[$choice]` + tail + `"text_completion"$usage$timings}`,

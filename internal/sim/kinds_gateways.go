@@ -16,7 +16,7 @@ func openRouterKind() kind {
 	k.name = "openrouter"
 	k.prefixes = []string{"/api/v1", "/v1"}
 	k.ids, k.salts = false, nil
-	k.chat = spelling{
+	k.chat = routeFormat{
 		ignores: deaf,
 		id:      "gen-$request",
 		chunk:   `data: {"id":$id,"provider":"Simulated","model":$model,"object":"chat.completion.chunk","created":$created,"choices":[$choice]$usage}`,
@@ -25,7 +25,7 @@ func openRouterKind() kind {
 		delta:   contentDelta, thought: `"content":"","reasoning":$text`,
 		usage: counts, hushed: true, report: reportAlways,
 	}
-	k.text = spelling{
+	k.text = routeFormat{
 		ignores: deaf,
 		id:      "gen-$request",
 		chunk:   `data: {"id":$id,"provider":"Simulated","model":$model,"object":"text_completion","created":$created,"choices":[$choice]$usage}`,
@@ -56,7 +56,7 @@ func liteLLMKind() kind {
 	k := vllmKind()
 	k.name, k.late, k.replays = "litellm", true, true
 	k.ids, k.salts = false, nil
-	k.chat = spelling{
+	k.chat = routeFormat{
 		ignores: deaf, switches: switches,
 		id:    "chatcmpl-$request",
 		chunk: `data: {"id":$id,"created":$created,"model":$model,"object":"chat.completion.chunk","choices":[$choice]$usage}`,
@@ -66,7 +66,7 @@ func liteLLMKind() kind {
 		delta: contentDelta, thought: olderDelta,
 		usage: counts, hushed: true,
 	}
-	k.text = spelling{
+	k.text = routeFormat{
 		ignores: deaf, switches: switches,
 		id:    "cmpl-$request",
 		chunk: `data: {"id":$id,"object":"text_completion","created":$created,"model":$model,"choices":[$choice]$usage}`,
@@ -101,7 +101,7 @@ func openAIKind() kind {
 	k := vllmKind()
 	k.name, k.platform = "openai", true
 	k.ids, k.salts = false, nil
-	k.chat = spelling{
+	k.chat = routeFormat{
 		schema: append(slices.Clip(schema), "messages", "max_completion_tokens", "metadata", "store", "service_tier", "prompt_cache_key", "safety_identifier",
 			"reasoning_effort", "verbosity", "response_format", "tools", "tool_choice", "parallel_tool_calls", "modalities", "top_logprobs"),
 		instead: map[string]string{"max_tokens": "max_completion_tokens"}, switches: switches,
@@ -113,7 +113,7 @@ func openAIKind() kind {
 		secret: true,
 		usage:  counts, idle: "null", idling: true, hushed: true,
 	}
-	k.text = spelling{
+	k.text = routeFormat{
 		schema:   append(slices.Clip(schema), "prompt", "best_of", "echo", "suffix"),
 		switches: switches,
 		id:       "cmpl-$request",

@@ -30,7 +30,7 @@ const (
 func vllmKind() kind {
 	return kind{
 		name: "vllm", prefixes: []string{"/v1"}, limit: openAIBodyLimit,
-		chat: spelling{
+		chat: routeFormat{
 			id:    "chatcmpl-$request",
 			chunk: chatHead + `"choices":[$choice]$usage}`,
 			role:  `{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}`,
@@ -39,7 +39,7 @@ func vllmKind() kind {
 			delta: contentDelta, thought: thoughtDelta,
 			usage: fullUsage, running: plainUsage,
 		},
-		text: spelling{
+		text: routeFormat{
 			id:    "cmpl-$request",
 			chunk: textHead + `"choices":[$choice]$usage}`,
 			token: `{"index":0,"text":$text,"logprobs":null,"finish_reason":null,"stop_reason":null}`,
@@ -138,7 +138,7 @@ func dynamoKind() kind {
 	k.name = "dynamo"
 	deaf := []string{"stream_options.continuous_usage_stats", "cache_salt"}
 	k.salts, k.tokenData, k.ids = []string{"nvext.cache_salt"}, "nvext.token_data", false
-	k.chat = spelling{
+	k.chat = routeFormat{
 		ignores: deaf,
 		id:      "chatcmpl-$request",
 		chunk:   `data: {"id":$id,"choices":[$choice],"created":$created,"model":$model,"object":"chat.completion.chunk"$usage}`,
@@ -148,7 +148,7 @@ func dynamoKind() kind {
 		delta:   contentDelta, thought: olderDelta,
 		usage: fullUsage, idle: "null",
 	}
-	k.text = spelling{
+	k.text = routeFormat{
 		ignores: deaf,
 		id:      "cmpl-$request",
 		chunk:   `data: {"id":$id,"choices":[$choice],"created":$created,"model":$model,"object":"text_completion"$usage}`,

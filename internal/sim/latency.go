@@ -51,7 +51,7 @@ type fixed struct {
 	at     time.Duration // offset of token last
 }
 
-// newFixed plans an answer to a prompt of which the first cached tokens need no prefill. random gives the jitter and
+// newFixed plans an answer to a prompt whose first cached tokens need no prefill. random gives the jitter and
 // belongs to the source from now on.
 func newFixed(p Profile, origin time.Time, prompt, cached int, random *rand.Rand) *fixed {
 	first := p.base() + p.PrefillFixed + p.prefill(cached, prompt) + normal(random, float64(p.TTFTJitter))

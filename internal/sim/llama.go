@@ -189,7 +189,7 @@ type llamaTimings struct {
 	PredictedMS float64 `json:"predicted_ms"`
 }
 
-// llamaTimings are the timings after so many tokens, the latest of which was just due.
+// llamaTimings are the timings after so many tokens; the latest was just due.
 func (a *answer) llamaTimings(predicted int) llamaTimings {
 	millis := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 	return llamaTimings{

@@ -17,7 +17,7 @@ func TestListener(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := l.Dial(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("dial that nobody accepts: %v", err)
+			t.Errorf("dial that is not accepted: %v", err)
 		}
 		accepted := make(chan net.Conn, 1)
 		go func() {

@@ -13,7 +13,7 @@ type part struct{ text, hole string }
 type moulds struct{ said, thought mould }
 
 // mouldOf is the mould of such frames, made when first needed.
-func (s *speech) mouldOf(thought bool) mould {
+func (s *encoder) mouldOf(thought bool) mould {
 	m, delta := &s.moulds.said, s.how.delta
 	if thought {
 		m, delta = &s.moulds.thought, s.how.thought
@@ -26,7 +26,7 @@ func (s *speech) mouldOf(thought bool) mould {
 }
 
 // cast puts into a mould what hole has for a name. It returns false for what differs from frame to frame, which stays open.
-func (s *speech) cast(m *mould, delta, name string) bool {
+func (s *encoder) cast(m *mould, delta, name string) bool {
 	inner := func(name string) bool { return s.cast(m, delta, name) }
 	switch name {
 	case "choice":
@@ -44,7 +44,7 @@ func (s *speech) cast(m *mould, delta, name string) bool {
 }
 
 // castCount is count, with the counts left open.
-func (s *speech) castCount(m *mould) {
+func (s *encoder) castCount(m *mould) {
 	if !s.continuous || s.how.running == "" {
 		m.write(s.count(0))
 		return
@@ -80,7 +80,7 @@ func (m *mould) write(text string) {
 }
 
 // pour appends the frame of a mould with its holes filled.
-func (s *speech) pour(b []byte, m mould, c filling) []byte {
+func (s *encoder) pour(b []byte, m mould, c filling) []byte {
 	for _, p := range m {
 		b = append(b, p.text...)
 		switch p.hole {
@@ -101,7 +101,7 @@ func (s *speech) pour(b []byte, m mould, c filling) []byte {
 }
 
 // appendText appends the text of the tokens [from, to) as JSON has it.
-func (s *speech) appendText(b []byte, from, to int) []byte {
+func (s *encoder) appendText(b []byte, from, to int) []byte {
 	begin := len(b)
 	b = append(b, '"')
 	for k := from; k < to; k++ {

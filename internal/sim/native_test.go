@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// native is a request for four tokens (Responses: sixteen, the least it takes) in an API's own spelling.
+// native is a request for four tokens (Responses: sixteen, the least it takes) in an API's own format.
 type native struct {
 	api, path, body string
 	tokens          int

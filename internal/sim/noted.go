@@ -32,7 +32,7 @@ func (l notedListener) Accept() (net.Conn, error) {
 	return &notedConn{Conn: c}, nil
 }
 
-// notedConn notes the moment of its first Write after it was cleared. Writes belong to one goroutine at a time.
+// notedConn notes the moment of its first Write after it was cleared. Only one goroutine writes.
 type notedConn struct {
 	net.Conn
 	at time.Time // right before it; zero: there was none

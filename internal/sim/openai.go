@@ -25,7 +25,7 @@ type openAIRequest struct {
 	CacheSalt           *string         `json:"cache_salt"`
 
 	body []byte
-	how  *spelling
+	how  *routeFormat
 	salt string
 	ids  []uint32 // in place of the prompt
 }
@@ -105,7 +105,7 @@ func (openAI) deny(r openAIRequest, refused *refusal) (ask, *refusal) {
 }
 
 // parse decodes and checks what does not depend on the dialect.
-func (d openAI) parse(body []byte, how *spelling, c Config) (openAIRequest, *refusal) {
+func (d openAI) parse(body []byte, how *routeFormat, c Config) (openAIRequest, *refusal) {
 	k := d.kind
 	r := openAIRequest{body: body, how: how}
 	if err := json.Unmarshal(how.translate(body), &r); err != nil {

@@ -18,18 +18,18 @@ import (
 // chatMany asks for 200 tokens.
 var chatMany = strings.Replace(chatFour, `"max_tokens":4`, `"max_tokens":200`, 1)
 
-// crowd is a server in real time, on a network without buffers, on which so many requests seem to be under way that its
+// busy is a server in real time, on a network without buffers, on which so many requests seem to be under way that its
 // streams are paced.
-type crowd struct {
+type busy struct {
 	sim      *Server
 	listener *Listener
 	client   *http.Client
 	ended    chan string // header X-Name of each request that was handled
 }
 
-func newCrowd(t *testing.T, c Config) *crowd {
+func newBusy(t *testing.T, c Config) *busy {
 	t.Helper()
-	r := &crowd{sim: New(c), listener: NewListener(), ended: make(chan string, 10)}
+	r := &busy{sim: New(c), listener: NewListener(), ended: make(chan string, 10)}
 	r.sim.under.Add(few)
 	server := &http.Server{ConnContext: ConnContext, Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		defer func() { r.ended <- q.Header.Get("X-Name") }()
@@ -44,7 +44,7 @@ func newCrowd(t *testing.T, c Config) *crowd {
 }
 
 // ask sends a request.
-func (r *crowd) ask(ctx context.Context, t *testing.T, name string) *http.Request {
+func (r *busy) ask(ctx context.Context, t *testing.T, name string) *http.Request {
 	t.Helper()
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://sim/v1/chat/completions", strings.NewReader(chatMany))
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *crowd) ask(ctx context.Context, t *testing.T, name string) *http.Reques
 }
 
 // begin sends a request and returns its response when it has its headers.
-func (r *crowd) begin(ctx context.Context, t *testing.T, name string) *http.Response {
+func (r *busy) begin(ctx context.Context, t *testing.T, name string) *http.Response {
 	t.Helper()
 	resp, err := r.client.Do(r.ask(ctx, t, name))
 	if err != nil {
@@ -78,7 +78,7 @@ func text(t *testing.T, resp *http.Response) string {
 }
 
 // paces is how many threads the pacer has had.
-func (r *crowd) paces() uint64 {
+func (r *busy) paces() uint64 {
 	r.sim.pacer.mu.Lock()
 	defer r.sim.pacer.mu.Unlock()
 	return r.sim.pacer.run
@@ -90,7 +90,7 @@ func TestPacedStreamsAreTheSame(t *testing.T) {
 		run := func(precise bool) (said string, list []logged, paces uint64) {
 			var out bytes.Buffer
 			log := NewWriteLog(&out)
-			r := newCrowd(t, Config{Precise: precise, Log: log})
+			r := newBusy(t, Config{Precise: precise, Log: log})
 			(&rig{sim: r.sim}).inject(t, fault)
 			said = text(t, r.begin(t.Context(), t, ""))
 			r.sim.Close()
@@ -123,7 +123,7 @@ func TestAClientThatLeavesAPacer(t *testing.T) {
 	for _, wait := range []time.Duration{time.Millisecond, time.Hour} {
 		p := fast()
 		p.TTFT, p.TPOT = 0, wait
-		r := newCrowd(t, Config{Precise: true, Profile: p})
+		r := newBusy(t, Config{Precise: true, Profile: p})
 		ctx, leave := context.WithCancel(t.Context())
 		gone := r.begin(ctx, t, "gone")
 		defer gone.Body.Close()
@@ -150,8 +150,8 @@ func TestAClientThatLeavesAPacer(t *testing.T) {
 // TestAClientThatStopsReadingHoldsUpNoOther holds that the streams of others end while its Write hangs, and that it gets
 // all of its own when it reads again.
 func TestAClientThatStopsReadingHoldsUpNoOther(t *testing.T) {
-	r := newCrowd(t, Config{Precise: true})
-	q, conn := r.deaf(t)
+	r := newBusy(t, Config{Precise: true})
+	q, conn := r.unread(t)
 	slow, err := http.ReadResponse(bufio.NewReader(conn), q) // no more than the headers: these are a Write
 	if err != nil {
 		t.Fatal(err)
@@ -180,8 +180,8 @@ func TestAClientThatStopsReadingHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-// deaf sends a request whose answer nobody reads until the caller does.
-func (r *crowd) deaf(t *testing.T) (q *http.Request, conn net.Conn) {
+// unread sends a request whose answer is not read until the caller reads it.
+func (r *busy) unread(t *testing.T) (q *http.Request, conn net.Conn) {
 	t.Helper()
 	conn, err := r.listener.Dial(t.Context())
 	if err != nil {
@@ -198,8 +198,8 @@ func (r *crowd) deaf(t *testing.T) (q *http.Request, conn net.Conn) {
 // TestCloseEndsThePacer holds that no thread of the pacer outlives Close: neither one that hangs in the write to a client
 // that does not read, nor one whose streams wait for their tokens, nor the one that watches them.
 func TestCloseEndsThePacer(t *testing.T) {
-	r := newCrowd(t, Config{Precise: true})
-	q, conn := r.deaf(t)
+	r := newBusy(t, Config{Precise: true})
+	q, conn := r.unread(t)
 	if _, err := http.ReadResponse(bufio.NewReader(conn), q); err != nil {
 		t.Fatal(err)
 	}

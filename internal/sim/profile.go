@@ -14,7 +14,7 @@ type Profile struct {
 	Name string
 	// Help says in one line where the figures come from.
 	Help string
-	// API is the API that it speaks unless Config names another: one of APIs, "openai" being vLLM's spelling.
+	// API is the API that it speaks unless Config names another: one of APIs, "openai" being vLLM's variant.
 	API string
 	// Model is the model's name when Config does not give one.
 	Model string
@@ -154,7 +154,7 @@ func tgiLadder() Profile {
 // steady is for who measures clients: what comes later than by this clock is late.
 func steady() Profile {
 	return Profile{
-		Name: "steady", Help: "to measure clients: TTFT 1 s whatever the prompt, TPOT 20 ms, no jitter, a quarter of the streams at a time",
+		Name: "steady", Help: "to measure clients: TTFT 1 s whatever the prompt, TPOT 20 ms, no jitter, a quarter of the streams at once",
 		API: styleOpenAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
 		TTFT: time.Second, TPOT: 20 * time.Millisecond, Beat: 5 * time.Millisecond,
 		MinAnswer: 58, MaxAnswer: 400,

@@ -92,7 +92,7 @@ func (s *Server) opens(key string) bool {
 	return subtle.ConstantTimeCompare([]byte(key), []byte(s.config.APIKey)) == 1
 }
 
-// guarded answers 401 to requests without the token, spelled by refuse.
+// guarded answers 401 to requests without the token, encoded by refuse.
 func (s *Server) guarded(refuse func(refusal) reply, h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if !s.authorized(r) {

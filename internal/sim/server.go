@@ -1,8 +1,8 @@
-// Package sim is a simulated LLM server: the outside world for the demo, for tests and for other rooms' proofs. It
+// Package sim is a simulated LLM server: the outside world for the demo, for tests and for other packages' tests. It
 // speaks vLLM's OpenAI API and the native ones of other servers (see APIs), answers with the timing of measured systems
 // (or of a queue under load), has a prefix cache and a tokenizer, fails on demand, and writes down when it sent each frame.
 //
-// It never imports another room: its spelling of the protocols is its own, so that it and the prober check each other.
+// It never imports another package of ours: it encodes the protocols by itself, so that it and the prober check each other.
 // It never computes anything a model would, never logs, and never keeps more than a bounded past.
 package sim
 
@@ -68,7 +68,7 @@ type Server struct {
 	created time.Time
 	kind    *kind
 	cache   *prefixCache
-	ledger  *ledger
+	sentLog *sentLog
 
 	visits  atomic.Uint64 // requests that were given an id
 	under   atomic.Int64  // requests under way, for sleepUntil
@@ -112,7 +112,7 @@ func New(c Config) *Server {
 		mux:     http.NewServeMux(),
 		created: time.Now(),
 		cache:   newPrefixCache(cacheBlocks),
-		ledger:  &ledger{},
+		sentLog: &sentLog{},
 		stop:    stop,
 		running: map[uint64]context.CancelFunc{},
 	}
@@ -164,7 +164,7 @@ func (s *Server) Fault() Fault {
 
 // Sent returns the truth about the streamed answers, oldest first, running ones as far as they are: the last 1,000, or
 // fewer when those hold more than a million frames. An answer stands here complete before its last byte is written. The slice is the caller's.
-func (s *Server) Sent() []Sent { return s.ledger.all() }
+func (s *Server) Sent() []Sent { return s.sentLog.all() }
 
 // ServeHTTP answers a request. To cut a connection it panics with http.ErrAbortHandler, as net/http wants it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }

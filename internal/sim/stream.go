@@ -12,7 +12,7 @@ type outlet struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	conn    *notedConn // nil: one that notes nothing
-	ledger  *ledger
+	sentLog *sentLog
 	entry   *entry
 	writes  writes
 
@@ -24,11 +24,11 @@ func newOutlet(ctx context.Context, a *answer, w http.ResponseWriter, e *entry) 
 	conn, _ := ctx.Value(notedKey{}).(*notedConn)
 	return &outlet{
 		w: w, control: http.NewResponseController(w), conn: conn,
-		ledger: a.server.ledger, entry: e, writes: newWrites(a.server.config.Log, min(a.want, foreseen)),
+		sentLog: a.server.sentLog, entry: e, writes: newWrites(a.server.config.Log, min(a.want, foreseen)),
 	}
 }
 
-// foreseen is for how many tokens of an answer room is made beforehand, so that no Write waits for memory.
+// foreseen is for how many tokens of an answer memory is allocated beforehand, so that no Write waits for memory.
 const foreseen = 4096
 
 // add puts a frame behind those that wait; tokens is 0 for a frame that carries none.
@@ -65,12 +65,12 @@ const withheld = 2048
 // send gives the bytes to net/http, and notes the moment: as late as can be, but before the first of them leaves.
 func (o *outlet) send() (before time.Time, err error) {
 	if len(o.waiting) >= withheld {
-		before = o.ledger.sending(o.entry, o.tokens)
+		before = o.sentLog.sending(o.entry, o.tokens)
 		_, err = o.w.Write(o.waiting)
 		return before, err
 	}
 	_, err = o.w.Write(o.waiting)
-	return o.ledger.sending(o.entry, o.tokens), err
+	return o.sentLog.sending(o.entry, o.tokens), err
 }
 
 // streaming is the state of one answer on its way out.
@@ -88,7 +88,7 @@ type streaming struct {
 
 // stream sends the answer frame by frame. An error means that the connection is to be cut.
 func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
-	entry := a.server.ledger.open(Sent{
+	entry := a.server.sentLog.open(Sent{
 		ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start,
 		Frames: make([]SentFrame, 0, min(a.want, foreseen)),
 	})
@@ -107,9 +107,9 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	switch {
 	case err == nil:
 	case a.server.isClosed():
-		s.out.ledger.failed(entry, "closed")
+		s.out.sentLog.failed(entry, "closed")
 	default:
-		s.out.ledger.failed(entry, "canceled")
+		s.out.sentLog.failed(entry, "canceled")
 	}
 	return err
 }
@@ -243,7 +243,7 @@ func (s *streaming) put(k int, at time.Time) error {
 		return nil
 	}
 	if last {
-		s.out.ledger.finished(s.out.entry, s.finish)
+		s.out.sentLog.finished(s.out.entry, s.finish)
 	}
 	s.frames(k + 1)
 	if s.batch == 0 || s.began.IsZero() {
@@ -288,7 +288,7 @@ func (s *streaming) breakOff(ctx context.Context, end ending, k int) error {
 		}
 		s.out.add(s.script.failure, 0)
 	}
-	s.out.ledger.failed(s.out.entry, string(end))
+	s.out.sentLog.failed(s.out.entry, string(end))
 	if err := s.out.flush(cmp.Or(s.lastAt, s.origin)); err != nil {
 		return err
 	}

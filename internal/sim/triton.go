@@ -92,8 +92,8 @@ func (triton) refuse(r refusal) reply {
 // plainError is an error as Triton and Ollama spell it.
 func plainError(message string) []byte { return mustJSON(map[string]string{"error": message}) }
 
-// speak has no end marker and no finish reason. Without "stream":true the backend gives a single response, of which the
-// prompt is a part unless it is excluded.
+// speak has no end marker and no finish reason. Without "stream":true the backend gives a single response, which
+// contains the prompt unless it is excluded.
 func (d triton) speak(a *answer) script {
 	r, _ := a.more.(tritonRequest)
 	output := func(from, to int) any { return d.output(a, r, from, to) }

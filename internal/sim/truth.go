@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What the ledger keeps at most.
+// What the sentLog keeps at most.
 const (
 	keptAnswers = 1000
 	keptFrames  = 1 << 20
@@ -43,21 +43,21 @@ type SentFrame struct {
 	Tokens int `json:"tokens"`
 }
 
-// ledger keeps the last answers: at most keptAnswers, and fewer when they hold more than keptFrames frames together.
+// sentLog keeps the last answers: at most keptAnswers, and fewer when they hold more than keptFrames frames together.
 // It is safe for concurrent use.
-type ledger struct {
+type sentLog struct {
 	mu      sync.Mutex
 	answers []*entry // guarded by mu, as is all they point to; oldest first
 	frames  int      // guarded by mu; of all answers
 }
 
-// entry is an answer in the ledger. It is the ledger's, to be changed by its methods only.
+// entry is an answer in the sentLog, changed by its methods only.
 type entry struct {
 	Sent
 	forgotten bool
 }
 
-func (l *ledger) open(s Sent) *entry {
+func (l *sentLog) open(s Sent) *entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := &entry{Sent: s}
@@ -67,7 +67,7 @@ func (l *ledger) open(s Sent) *entry {
 }
 
 // sending notes the token frames of the Write that follows at once, given as tokens per frame, and returns its moment.
-func (l *ledger) sending(e *entry, tokens []int) (at time.Time) {
+func (l *sentLog) sending(e *entry, tokens []int) (at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.forgotten {
@@ -88,14 +88,14 @@ func (l *ledger) sending(e *entry, tokens []int) (at time.Time) {
 }
 
 // finished notes the finish reason that the next Write carries.
-func (l *ledger) finished(e *entry, reason string) {
+func (l *sentLog) finished(e *entry, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.Finish = reason
 }
 
 // failed notes why an answer breaks off; the first reason stays.
-func (l *ledger) failed(e *entry, why string) {
+func (l *sentLog) failed(e *entry, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.Failed == "" {
@@ -104,7 +104,7 @@ func (l *ledger) failed(e *entry, why string) {
 }
 
 // all returns a copy, oldest first.
-func (l *ledger) all() []Sent {
+func (l *sentLog) all() []Sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := make([]Sent, 0, len(l.answers))
@@ -117,7 +117,7 @@ func (l *ledger) all() []Sent {
 }
 
 // trimLocked forgets the oldest answers. The newest always stays.
-func (l *ledger) trimLocked() {
+func (l *sentLog) trimLocked() {
 	for len(l.answers) > 1 && (len(l.answers) > keptAnswers || l.frames > keptFrames) {
 		l.frames -= len(l.answers[0].Frames)
 		l.answers[0].forgotten = true

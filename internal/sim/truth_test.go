@@ -5,7 +5,7 @@ import (
 )
 
 func TestTheLedgerIsBounded(t *testing.T) {
-	var l ledger
+	var l sentLog
 	for i := range 1500 {
 		l.sending(l.open(Sent{ID: uint64(i)}), []int{1})
 	}

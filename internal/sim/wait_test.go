@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestManyRequestsWaitByTimers holds that nobody waits busily where too many would. In virtual time a busy wait has no end.
+// TestManyRequestsWaitByTimers checks that with many requests none waits busily. In virtual time a busy wait has no end.
 func TestManyRequestsWaitByTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var under atomic.Int64

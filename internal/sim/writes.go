@@ -42,7 +42,7 @@ type WriteLog struct {
 
 	mu   sync.Mutex // guards all below
 	out  *bufio.Writer
-	line []byte // made anew for each Write
+	line []byte // rewritten for each Write
 	late lateness
 }
 
@@ -80,7 +80,7 @@ type written struct {
 	frame, frames      int32
 }
 
-// newWrites has room for the Writes of some tokens and of what is around them.
+// newWrites allocates for the Writes of some tokens and of what is around them.
 func newWrites(log *WriteLog, tokens int) writes {
 	const around = 4
 	w := writes{log: log}

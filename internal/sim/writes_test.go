@@ -45,7 +45,7 @@ func readLog(t *testing.T, log *WriteLog, out *bytes.Buffer) []logged {
 	return list
 }
 
-// TestTheLogIsWhatWasSent holds the log against the ledger for answers of all kinds, in virtual time: nothing is late.
+// TestTheLogIsWhatWasSent compares the log with what the server recorded, for answers of all kinds, in virtual time: nothing is late.
 func TestTheLogIsWhatWasSent(t *testing.T) {
 	for _, test := range []struct {
 		name, fault, path, body string
@@ -92,7 +92,7 @@ func TestTheLogIsWhatWasSent(t *testing.T) {
 	}
 }
 
-// compare holds the lines of one answer against the ledger.
+// compare checks the lines of one answer against what the server recorded.
 func compare(t *testing.T, list []logged, sent Sent) {
 	t.Helper()
 	next := 0

@@ -193,8 +193,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestManyTargetsShareTheMemory records two minutes of each of 1,000 targets, one
-// of which then has more than its share, and says so.
+// TestManyTargetsShareTheMemory records two minutes of each of 1,000 targets; one
+// then has more than its share, and says so.
 func TestManyTargetsShareTheMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var names []string

@@ -27,7 +27,7 @@ func round(seconds float64) string {
 	return number + unit + name
 }
 
-// optional is v spelled, or a dash.
+// optional is v as text, or a dash.
 func optional(v *float64) string {
 	if v == nil {
 		return "–"

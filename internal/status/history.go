@@ -132,7 +132,7 @@ func newHistory(t probe.Description) *history {
 }
 
 // add keeps e, and of the others the last that the target's share has room for.
-// Nobody else has seen e yet.
+// e is not shared yet.
 func (h *history) add(e *entry, s share) {
 	if len(h.ring) > 0 {
 		e.borrow(h.ring[len(h.ring)-1])

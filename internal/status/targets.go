@@ -23,7 +23,7 @@ type targetAccount struct {
 	TokensPerDay int      `json:"tokens_per_day"`
 	Notes        []string `json:"notes"`
 
-	Server        *string                   `json:"server"`         // kind of server; null if unknown
+	Server        *string                   `json:"server"`         // server type; null if unknown
 	ServerVersion *string                   `json:"server_version"` // that it says it is
 	HeldTo        map[string]abilityAccount `json:"held_to"`
 

@@ -56,7 +56,7 @@ type seen struct {
 	Trace    string  // id
 	Arrivals []int64 // of each token frame, in Unix nanoseconds
 	Together int     // token frames that came in one read with the one before
-	Kernel   int     // token frames that the kernel stamped
+	Kernel   int     // token frames with a kernel timestamp
 	Tainted  bool
 	ITL      []time.Duration
 	Joined   int           // tokens whose ITL is a mean

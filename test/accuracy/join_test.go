@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// logOf is a log with two streams: a has three frames, of which the last two were
+// logOf is a log with two streams: a has three frames, and the last two were
 // written at once, b has one, and a write without any behind it.
 const logOf = logHeader + `
 steady,1,a,0,1,1000,1010,1020

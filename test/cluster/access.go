@@ -41,7 +41,7 @@ func writeKey(path string) error {
 	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600)
 }
 
-// freeAddress returns an address of the loopback where nobody listens.
+// freeAddress returns an address of the loopback where nothing listens.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // on the loopback it does not wait
 	if err != nil {

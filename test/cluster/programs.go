@@ -82,7 +82,7 @@ const controllers = "deployment-controller,replicaset-controller,statefulset-con
 	"disruption-controller,endpoints-controller,endpointslice-controller,serviceaccount-controller,root-ca-certificate-publisher-controller," +
 	"namespace-controller,garbage-collector-controller,pod-garbage-collector-controller"
 
-// startControllers starts the controller manager and the scheduler. They serve nobody.
+// startControllers starts the controller manager and the scheduler. They serve no requests.
 func (c *Cluster) startControllers() error {
 	_, err := c.launch("kube-controller-manager", "--kubeconfig", c.Kubeconfig, "--controllers", controllers, "--leader-elect=false",
 		"--secure-port", "0", "--root-ca-file", c.path("certificates/apiserver.crt"),

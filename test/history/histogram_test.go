@@ -28,7 +28,7 @@ func newNative() *native { return &native{low: buckets, high: -1} }
 // position is the logarithm of a duration in seconds, counted in buckets.
 func position(seconds float64) float64 { return 16 * math.Log2(seconds) }
 
-// observe adds a value in seconds of which the position is known.
+// observe adds a value in seconds whose position is known.
 func (n *native) observe(seconds, position float64) {
 	n.count++
 	n.sum += seconds

@@ -11,7 +11,7 @@ import (
 
 // settings are the flags of the test binary.
 type settings struct {
-	update bool   // write the rows of docs/regression.md anew
+	update bool   // rewrite the rows of docs/regression.md
 	long   bool   // all scenarios
 	rules  string // file of the rules
 	noise  uint64 // added to the seeds of all scenarios
@@ -25,7 +25,7 @@ func flags() settings {
 }
 
 func TestMain(m *testing.M) {
-	flag.Bool("update", false, "write the rows of docs/regression.md anew")
+	flag.Bool("update", false, "rewrite the rows of docs/regression.md")
 	flag.Bool("long", false, "measure all scenarios, which takes many minutes")
 	flag.String("rules", "../../alerts/rules.yaml", "`file` of the rules")
 	flag.Uint64("noise", 0, "measure other weeks: any `number`; the page is not compared then")
@@ -127,6 +127,6 @@ func compare(t *testing.T, update bool, table <-chan string) {
 			t.Fatal(err)
 		}
 	} else if text != string(page) {
-		t.Errorf("%s says something else (-update writes it anew): measured\n%v", path, rows)
+		t.Errorf("%s says something else (-update rewrites it): measured\n%v", path, rows)
 	}
 }

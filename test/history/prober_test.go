@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/prometheus/storage"
 )
 
-// outcomes are those of a probe, of which all series exist from the start.
+// outcomes are those of a probe; their series exist from the start.
 func outcomes() []string {
 	return []string{
 		"ok", "dns", "connect", "tls", "timeout", "stalled", "rate_limited", "overloaded", "rejected", "server_error",
@@ -26,7 +26,7 @@ type latency struct {
 	classic *classic
 }
 
-// observe adds a value in seconds of which the position is known.
+// observe adds a value in seconds whose position is known.
 func (l *latency) observe(seconds, position float64) {
 	if l.classic != nil {
 		l.classic.observe(seconds)

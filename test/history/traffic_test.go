@@ -41,7 +41,7 @@ type server struct {
 // A gap is the time of a token relative to the others of its probe.
 type gap struct{ factor, position float64 }
 
-// newServer makes a server of which the noise depends on the seed alone, so that
+// newServer makes a server whose noise depends on the seed alone, so that
 // two of equal seed differ by their regressions only.
 func newServer(s scenario, regressed []regression) *server {
 	made := &server{

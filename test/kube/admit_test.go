@@ -93,7 +93,7 @@ func namespaceOf(o object, level string) string {
 
 // notToBeHad are kinds whose CRDs cannot be pinned, with the reason.
 var notToBeHad = map[string]string{
-	"llm-d.ai/v1alpha2/InferenceObjective": "the module github.com/llm-d/llm-d-router is not to be had",
+	"llm-d.ai/v1alpha2/InferenceObjective": "the module github.com/llm-d/llm-d-router is unavailable",
 }
 
 // notServed tells why the API server does not know a kind; ok is false if it should.

@@ -73,7 +73,7 @@ func startProber(b *testing.B, args ...string) (p process, url string) {
 	})
 }
 
-// awaitLine returns what find makes of the first line of which it makes something.
+// awaitLine returns the first result of find that is not empty.
 // What follows is read and forgotten.
 func awaitLine(b *testing.B, from io.Reader, find func(line string) string) string {
 	b.Helper()

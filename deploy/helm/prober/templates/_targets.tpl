@@ -72,7 +72,7 @@ read, with the password in it.
 {{- end -}}
 
 {{/*
-All targets as JSON: place, name, url, port, qps and tokens a day of each. What nobody knows here is left out: the
+All targets as JSON: place, name, url, port, qps and tokens a day of each. What is unknown here is left out: the
 targets of a ConfigMap that is not ours, the addresses of dns+, the lengths of a data set.
 */}}
 {{- define "prober.targets" -}}

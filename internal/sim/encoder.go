@@ -13,27 +13,27 @@ import (
 // doneFrame ends most OpenAI streams, also after an error.
 const doneFrame = "data: [DONE]\n\n"
 
-// speech spells one answer as a kind does. It belongs to the answer's goroutine.
-type speech struct {
+// encoder encodes one answer as a kind does. It belongs to the answer's goroutine.
+type encoder struct {
 	*answer
 	kind   *kind
-	how    *spelling
+	how    *routeFormat
 	object string
 	id     string
 	chunk  string // how.chunk with all filled in that is the same in every frame
 	moulds moulds
-	frames []byte // that were spelled last
+	frames []byte // that were encoded last
 }
 
-func newSpeech(a *answer, k *kind, how *spelling, object string) *speech {
-	s := &speech{answer: a, kind: k, how: how, object: object}
+func newEncoder(a *answer, k *kind, how *routeFormat, object string) *encoder {
+	s := &encoder{answer: a, kind: k, how: how, object: object}
 	s.id = expand(how.id, func(name string) string { return s.hole(filling{}, name) })
 	s.chunk = expand(how.chunk, s.fixed)
 	return s
 }
 
 // fixed fills what is the same in every frame and leaves the rest; a $ that it brings in is doubled, which hole undoes.
-func (s *speech) fixed(name string) string {
+func (s *encoder) fixed(name string) string {
 	switch name {
 	case "id", "object", "created", "model":
 		return strings.ReplaceAll(s.hole(filling{}, name), "$", "$$")
@@ -42,7 +42,7 @@ func (s *speech) fixed(name string) string {
 }
 
 // script is the whole answer.
-func (s *speech) script(whole func() any) script {
+func (s *encoder) script(whole func() any) script {
 	out := script{
 		header:  map[string]string{},
 		late:    s.kind.late,
@@ -84,7 +84,7 @@ type filling struct {
 }
 
 // frame spells the tokens [from, to), all of them reasoning or none, and the finish frame behind the last.
-func (s *speech) frame(from, to int) []byte {
+func (s *encoder) frame(from, to int) []byte {
 	ends, out := to == s.want, s.frames[:0]
 	if !ends && !s.how.hushed && (s.how.first == "" || from > s.hidden) {
 		s.frames = s.pour(out, s.mouldOf(from < s.reasoning), filling{from: from, to: to, timed: s.timings})
@@ -113,7 +113,7 @@ func (s *speech) frame(from, to int) []byte {
 }
 
 // total is the frames with the whole count, if they are to be sent.
-func (s *speech) total() string {
+func (s *encoder) total() string {
 	if !s.counts() {
 		return ""
 	}
@@ -125,12 +125,12 @@ func (s *speech) total() string {
 }
 
 // counts reports whether a frame of its own has the whole count.
-func (s *speech) counts() bool {
+func (s *encoder) counts() bool {
 	return s.how.report == reportAlways || s.how.report == reportAsked && s.usage
 }
 
 // countAt is what a frame that ends before token to says of usage; closes is whether it has the finish reason.
-func (s *speech) countAt(to int, closes bool) string {
+func (s *encoder) countAt(to int, closes bool) string {
 	if closes && s.how.report == reportInside {
 		return s.usageOf(s.how.usage, s.want)
 	}
@@ -138,7 +138,7 @@ func (s *speech) countAt(to int, closes bool) string {
 }
 
 // count is what a frame says of usage after so many tokens.
-func (s *speech) count(completion int) string {
+func (s *encoder) count(completion int) string {
 	switch {
 	case s.continuous && s.how.running != "":
 		return s.usageOf(s.how.running, completion)
@@ -149,11 +149,11 @@ func (s *speech) count(completion int) string {
 }
 
 // usageOf fills a template for usage after so many tokens.
-func (s *speech) usageOf(template string, completion int) string {
+func (s *encoder) usageOf(template string, completion int) string {
 	return `,"usage":` + s.countOf(template, completion)
 }
 
-func (s *speech) countOf(template string, completion int) string {
+func (s *encoder) countOf(template string, completion int) string {
 	completion = s.counted(completion)
 	return expand(template, func(name string) string {
 		switch name {
@@ -187,7 +187,7 @@ func (s *speech) countOf(template string, completion int) string {
 }
 
 // counted is how many of so many tokens usage counts.
-func (s *speech) counted(completion int) int {
+func (s *encoder) counted(completion int) int {
 	if s.kind.uncounted && s.finish == "stop" {
 		return min(completion, s.want-1)
 	}
@@ -195,12 +195,12 @@ func (s *speech) counted(completion int) int {
 }
 
 // line is one frame without its end.
-func (s *speech) line(c filling) string {
+func (s *encoder) line(c filling) string {
 	return expand(s.chunk, func(name string) string { return s.hole(c, name) })
 }
 
 // hole is what a template of an answer may hold.
-func (s *speech) hole(c filling, name string) string {
+func (s *encoder) hole(c filling, name string) string {
 	switch name {
 	case "$":
 		return "$"
@@ -250,7 +250,7 @@ func (s *speech) hole(c filling, name string) string {
 }
 
 // idsOf is the ids of the tokens [from, to), if they were asked for.
-func (s *speech) idsOf(from, to int) string {
+func (s *encoder) idsOf(from, to int) string {
 	if !s.ids {
 		return "null"
 	}
@@ -258,7 +258,7 @@ func (s *speech) idsOf(from, to int) string {
 }
 
 // padding hides the length of a frame's text, unless that was declined.
-func (s *speech) padding(c filling) string {
+func (s *encoder) padding(c filling) string {
 	if s.bare {
 		return ""
 	}
@@ -267,7 +267,7 @@ func (s *speech) padding(c filling) string {
 }
 
 // clocks is llama-server's timings so far.
-func (s *speech) clocks(c filling) string {
+func (s *encoder) clocks(c filling) string {
 	if !c.timed {
 		return ""
 	}
@@ -290,7 +290,7 @@ func (s *speech) clocks(c filling) string {
 }
 
 // broken is an error inside the stream.
-func (s *speech) broken() string {
+func (s *encoder) broken() string {
 	r := refusal{status: http.StatusInternalServerError, message: "Simulated fault: the engine failed."}
 	return expand(s.kind.broken, func(name string) string {
 		if text, ok := s.kind.told(r, name); ok {
