@@ -188,7 +188,7 @@ func (c *checker) ask(ctx context.Context) bool {
 	}
 	known := c.member.Capabilities()
 	c.line("answer", "%s of %d tokens in %d frames, tokens a frame from: %s",
-		countOf(r.Usage.Generated()), engine.ShortAnswer, len(r.Timeline.Tokens), r.Source)
+		countOf(r.Usage.Generated()), engine.ShortAnswer, len(r.Tokens), r.Source)
 	label := "supports"
 	for _, a := range known.Abilities() {
 		source := " (by its type)"

@@ -30,7 +30,7 @@ func counter(labels model.Metric, from time.Time, values ...float64) stored {
 	return s
 }
 
-// rising are n values: from, from+1, …
+// rising are n values: from, from+1, and so on.
 func rising(from, n int) []float64 {
 	var list []float64
 	for i := range n {

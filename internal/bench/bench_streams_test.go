@@ -159,10 +159,10 @@ func measureBench(b *testing.B, at pace, load Load) *measured {
 		ttft, _ := r.TTFT()
 		tpot, _ := r.TPOT()
 		m.ttft, m.tpot = append(m.ttft, ttft), append(m.tpot, tpot)
-		m.frames += len(r.Timeline.Tokens)
-		m.together += r.Timeline.Coalesced()
+		m.frames += len(r.Tokens)
+		m.together += r.Coalesced()
 		m.late = append(m.late, r.ScheduleDelay())
-		for gap := range r.Timeline.ChunkGaps() {
+		for gap := range r.ChunkGaps() {
 			m.gaps, m.errors = append(m.gaps, gap), append(m.errors, (gap-at.gap).Abs())
 		}
 	}

@@ -104,7 +104,7 @@ func (w *world) run(ctx context.Context, load Load, first uint64, lead int) uint
 func (w *world) starts(target string) []time.Duration {
 	var list []time.Duration
 	for _, r := range w.results[target] {
-		list = append(list, r.Timeline.Start.Sub(w.began))
+		list = append(list, r.Start.Sub(w.began))
 	}
 	slices.Sort(list)
 	return list

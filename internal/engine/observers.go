@@ -110,7 +110,7 @@ func (o *Observers) logResult(r *probe.Result) {
 	level, fields := zapcore.DebugLevel, []zap.Field{
 		zap.String("target", r.Target), zap.String("outcome", string(r.Outcome)),
 		zap.Uint64("round", r.Round), zap.Duration("elapsed", r.Elapsed),
-		zap.Int("token_frames", len(r.Timeline.Tokens)), zap.String("trace_id", r.TraceID),
+		zap.Int("token_frames", len(r.Tokens)), zap.String("trace_id", r.TraceID),
 	}
 	if r.Outcome != probe.OK {
 		level = zapcore.WarnLevel

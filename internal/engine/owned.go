@@ -64,9 +64,9 @@ func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (fa
 		}
 		o.lookups[host] = state
 		log := o.log.With(zap.String("host", host), zap.Int("addresses", addresses))
-		switch {
-		case state == before[host]:
-		case state == "":
+		switch state {
+		case before[host]:
+		case "":
 			log.Info("DNS lookup succeeded again")
 		default:
 			log.Warn(state, zap.Error(failures[host]))

@@ -29,7 +29,7 @@ func TestAccountJSON(t *testing.T) {
 	}
 	tainted := new(*good)
 	tainted.Stamp, tainted.Taint = ByKernel, TaintLate
-	tainted.Timeline.Tokens = []Arrival{{At: 500 * ms, Read: 1, N: 1, Kernel: true, Delay: 2 * ms}, {At: 600 * ms, Read: 2, N: 1, Kernel: true, Delay: 250 * ms}, {At: 600 * ms, Read: 2, N: 1, Kernel: true, Delay: 250 * ms}}
+	tainted.Tokens = []Arrival{{At: 500 * ms, Read: 1, N: 1, Kernel: true, Delay: 2 * ms}, {At: 600 * ms, Read: 2, N: 1, Kernel: true, Delay: 250 * ms}, {At: 600 * ms, Read: 2, N: 1, Kernel: true, Delay: 250 * ms}}
 	failed := &Result{
 		Target: "t", Group: "t", Prompt: "cold", Due: start, Outcome: Connect, Err: errors.New("refused"), Source: FromNothing,
 		Timeline: Timeline{Start: start},

@@ -209,8 +209,8 @@ func testArrivals(t *testing.T, l *logging, secure, two bool) {
 	for n := range 2 {
 		l.written = nil
 		r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: l.frames})
-		if r.Outcome != OK || r.Timeline.Phases.Reused != (n > 0) {
-			t.Fatalf("probe %d: %s: %v, reused %t", n, r.Outcome, r.Err, r.Timeline.Phases.Reused)
+		if r.Outcome != OK || r.Phases.Reused != (n > 0) {
+			t.Fatalf("probe %d: %s: %v, reused %t", n, r.Outcome, r.Err, r.Phases.Reused)
 		}
 		checkArrivals(t, r, l.written)
 	}
@@ -218,15 +218,15 @@ func testArrivals(t *testing.T, l *logging, secure, two bool) {
 
 func checkArrivals(t *testing.T, r *Result, log []written) {
 	t.Helper()
-	if r.Stamp != ByKernel || r.Timeline.Coalesced() != 0 || len(r.Timeline.Tokens) != len(log) {
+	if r.Stamp != ByKernel || r.Coalesced() != 0 || len(r.Tokens) != len(log) {
 		t.Fatalf("%d frames with timestamps of the %s, %d coalesced; %d written",
-			len(r.Timeline.Tokens), r.Stamp, r.Timeline.Coalesced(), len(log))
+			len(r.Tokens), r.Stamp, r.Coalesced(), len(log))
 	}
-	for i, a := range r.Timeline.Tokens {
+	for i, a := range r.Tokens {
 		if !a.Kernel { // of a megabyte some packets may come out of order, and then the read tells
 			continue
 		}
-		if at := r.Timeline.Start.Add(a.At); at.Before(log[i].before) || at.After(log[i].after) {
+		if at := r.Start.Add(a.At); at.Before(log[i].before) || at.After(log[i].after) {
 			t.Errorf("frame %d: %v after its last write began, which took %v",
 				i, at.Sub(log[i].before), log[i].after.Sub(log[i].before))
 		}

@@ -31,7 +31,7 @@ func (l *log) record(r *Result) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.results = append(l.results, r)
-	l.lines = append(l.lines, fmt.Sprintf("%s %s round %d due %v start %v", r.Target, r.Outcome, r.Round, r.Due.Sub(l.epoch), r.Timeline.Start.Sub(l.epoch)))
+	l.lines = append(l.lines, fmt.Sprintf("%s %s round %d due %v start %v", r.Target, r.Outcome, r.Round, r.Due.Sub(l.epoch), r.Start.Sub(l.epoch)))
 }
 
 func (l *log) skipped(target string, reason Skip) {

@@ -196,7 +196,7 @@ func (m *Member) Discover(ctx context.Context) (Findings, error) {
 // Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].
 func (m *Member) Unreached(start time.Time, err error) *Result {
 	r := m.target.newResult(m.Capabilities().Model)
-	r.Timeline.Start, r.Elapsed = start, time.Since(start)
+	r.Start, r.Elapsed = start, time.Since(start)
 	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
 	if v, ok := errors.AsType[verdict](err); ok {
 		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry

@@ -136,13 +136,13 @@ func cacheState(u wire.Usage, expect Expectation) CacheState {
 }
 
 // ScheduleDelay is how late the probe started.
-func (r *Result) ScheduleDelay() time.Duration { return max(0, r.Timeline.Start.Sub(r.Due)) }
+func (r *Result) ScheduleDelay() time.Duration { return max(0, r.Start.Sub(r.Due)) }
 
 // TTFAT is the time to the first token of text, a tool call or a refusal, but not reasoning. ok is that of TTFT.
 func (r *Result) TTFAT() (d time.Duration, ok bool) {
-	d = r.Timeline.Answer
-	first := slices.IndexFunc(r.Timeline.Tokens, func(a Arrival) bool { return a.At >= d })
-	return d, d > 0 && (first < 0 || r.Timeline.sure(d, first))
+	d = r.Answer
+	first := slices.IndexFunc(r.Tokens, func(a Arrival) bool { return a.At >= d })
+	return d, d > 0 && (first < 0 || r.sure(d, first))
 }
 
 // TTFTValid reports whether the first token seen is the first generated, and the cache had nothing of a cold prompt.

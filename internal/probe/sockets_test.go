@@ -60,7 +60,7 @@ func TestPhasesOnSockets(t *testing.T) {
 	if r.Outcome != OK {
 		t.Fatalf("%s: %v", r.Outcome, r.Err)
 	}
-	p := r.Timeline.Phases
+	p := r.Phases
 	ttft, _ := r.TTFT()
 	write, _ := p.Write()
 	wait, _ := p.Wait()
@@ -82,8 +82,8 @@ func TestConnectionsAreFreshOrReused(t *testing.T) {
 		target.URL, target.Transport = server.URL, NewTransport(Route{Reuse: reuse})
 		for n := range 3 {
 			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
-			if want := reuse && n > 0; r.Outcome != OK || r.Timeline.Phases.Reused != want {
-				t.Errorf("reuse %t, probe %d: %s, connection reused: %t", reuse, n, r.Outcome, r.Timeline.Phases.Reused)
+			if want := reuse && n > 0; r.Outcome != OK || r.Phases.Reused != want {
+				t.Errorf("reuse %t, probe %d: %s, connection reused: %t", reuse, n, r.Outcome, r.Phases.Reused)
 			}
 		}
 		target.Transport.Close()
@@ -142,8 +142,8 @@ func TestOneOfManyAddresses(t *testing.T) {
 				t.Errorf("%s: the server was asked for %q, over TLS for %q", address, got.host, got.name)
 			}
 		}
-		if r.Timeline.Phases.DNS != 0 {
-			t.Errorf("%s: a name was resolved in %v", address, r.Timeline.Phases.DNS)
+		if r.Phases.DNS != 0 {
+			t.Errorf("%s: a name was resolved in %v", address, r.Phases.DNS)
 		}
 	}
 }

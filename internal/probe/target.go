@@ -77,7 +77,7 @@ type exchange struct {
 func (t Target) newExchange(q Question) *exchange {
 	x := &exchange{target: t, ask: q.Ask, expect: q.Expect, result: t.newResult(q.Ask.Model)}
 	start := time.Now()
-	x.result.Timeline.Start = start
+	x.result.Start = start
 	x.trace, x.acc = &trace{start: start}, newAccumulator(start, q.Ask.MaxTokens, q.Expect.Answer != "")
 	return x
 }
@@ -123,15 +123,15 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 // conclude completes the result with its verdict.
 func (x *exchange) conclude(v verdict) *Result {
 	r := x.result
-	r.Elapsed = time.Since(r.Timeline.Start)
+	r.Elapsed = time.Since(r.Start)
 	x.acc.into(r)
-	r.Timeline.Phases, _ = x.trace.state()
-	r.Stamp, r.Taint, r.Refused = r.Timeline.stamping(), r.Timeline.taint(), x.trace.refused()
+	r.Phases, _ = x.trace.state()
+	r.Stamp, r.Taint, r.Refused = r.stamping(), r.taint(), x.trace.refused()
 	r.gateway, _ = wire.RecognizeAnswer(x.header)
 	r.Outcome, r.Err = v.outcome, scrub(v.err, x.target.secrets(), x.ask)
 	r.RetryAfter, r.Cache = v.retry, cacheState(r.Usage, x.expect)
 	if v.outcome != OK {
-		r.Timeline.Open = x.acc.open(r.Elapsed)
+		r.Open = x.acc.open(r.Elapsed)
 	}
 	r.Warnings = warnings(r, x.ask.MaxTokens, x.expect.Length)
 	return r

@@ -33,8 +33,8 @@ func readingOf(r *Result) reading {
 	return reading{
 		Outcome: r.Outcome,
 		TTFT:    orNone(r.TTFT()), TPOT: orNone(r.TPOT()), E2EL: orNone(r.E2EL()), MaxGap: orNone(r.MaxGap()),
-		Frames: len(r.Timeline.Tokens), Coalesced: r.Timeline.Coalesced(),
-		Gaps: slices.Collect(r.Timeline.ChunkGaps()), ITL: slices.Collect(r.Timeline.ITL()),
+		Frames: len(r.Tokens), Coalesced: r.Coalesced(),
+		Gaps: slices.Collect(r.ChunkGaps()), ITL: slices.Collect(r.Timeline.ITL()),
 		Prompt: countOr(r.Usage.Prompt), Cached: countOr(r.Usage.Cached), Output: countOr(r.Usage.Generated()),
 		Source: r.Source,
 	}

@@ -23,11 +23,11 @@ func TestTruth(t *testing.T) {
 			t.Fatal(r.Outcome, r.Err)
 		}
 		sent := server.Sent()[0]
-		if len(sent.Frames) != 200 || len(r.Timeline.Tokens) != 200 {
-			t.Fatalf("%d frames sent, %d arrived", len(sent.Frames), len(r.Timeline.Tokens))
+		if len(sent.Frames) != 200 || len(r.Tokens) != 200 {
+			t.Fatalf("%d frames sent, %d arrived", len(sent.Frames), len(r.Tokens))
 		}
 		for i, frame := range sent.Frames {
-			if arrived := r.Timeline.Start.Add(r.Timeline.Tokens[i].At); !arrived.Equal(frame.At) || r.Timeline.Tokens[i].N != frame.Tokens {
+			if arrived := r.Start.Add(r.Timeline.Tokens[i].At); !arrived.Equal(frame.At) || r.Timeline.Tokens[i].N != frame.Tokens {
 				t.Errorf("frame %d: sent at %v with %d tokens, arrived at %v with %d", i, frame.At, frame.Tokens, arrived, r.Timeline.Tokens[i].N)
 			}
 		}

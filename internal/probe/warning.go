@@ -36,13 +36,13 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 		warn("%d tokens generated, asked %d", output.N, maxTokens)
 	}
 	if output.Known && r.Source == FromNothing {
-		derived("%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Timeline.Tokens))
+		derived("%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Tokens))
 	}
 	if r.Hidden {
 		derived("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
 	}
-	if n := r.Timeline.Bursts(); n > 0 && 2*n >= len(r.Timeline.Tokens) {
-		derived("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Timeline.Tokens))
+	if n := r.Bursts(); n > 0 && 2*n >= len(r.Tokens) {
+		derived("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Tokens))
 	}
 	if r.Cache == CacheContaminated {
 		derived("cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)
@@ -52,11 +52,11 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 
 // lateReads says which numbers are means, and which are missing, because the reader was late; empty if none is.
 func lateReads(r *Result) string {
-	joined, missing := r.Timeline.JoinedTokens(), uncertain(r)
+	joined, missing := r.JoinedTokens(), uncertain(r)
 	if joined == 0 && missing == nil {
 		return ""
 	}
-	latest, _ := r.Timeline.MaxReadDelay()
+	latest, _ := r.MaxReadDelay()
 	text := fmt.Sprintf("the prober read up to %v late", latest.Round(10*time.Microsecond))
 	if joined > 0 {
 		text += fmt.Sprintf(", and %d tokens together with others", joined)
@@ -80,9 +80,9 @@ func uncertain(r *Result) (names []string) {
 	_, ttft := r.TTFT()
 	_, e2el := r.E2EL()
 	_, longest := r.MaxGap()
-	lacks("TTFT", len(r.Timeline.Tokens) > 0, ttft)
+	lacks("TTFT", len(r.Tokens) > 0, ttft)
 	lacks("ITL", r.Taint != "", false)
-	lacks("max gap", len(r.Timeline.Tokens) > 1, longest)
+	lacks("max gap", len(r.Tokens) > 1, longest)
 	lacks("E2EL", r.Outcome == OK, e2el)
 	return names
 }

@@ -130,9 +130,9 @@ func timeoutHint(r *probe.Result) string {
 	case undiscovered && asked:
 		return "the server was asked for its models and did not answer, so no probe was sent: check its load and the proxies in front of it; " +
 			"where API and model are given (--api, --model) it is probed anyway"
-	case len(r.Timeline.Tokens) > 0:
+	case len(r.Tokens) > 0:
 		return "tokens arrived too slowly: check the server's load; " + raise + " or lower PROBER_MAX_TOKENS (--max-tokens)"
-	case r.Timeline.Phases.Wrote == 0:
+	case r.Phases.Wrote == 0:
 		return "the request was never sent: check the network and what accepts connections for the server"
 	}
 	return "the request was sent and no token arrived: check the server's queue and proxies that buffer answers; " + raise

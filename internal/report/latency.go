@@ -26,7 +26,7 @@ func (p *printer) latencies() {
 func ttft(r *probe.Result) string {
 	first, ok := r.TTFT()
 	switch {
-	case len(r.Timeline.Tokens) == 0:
+	case len(r.Tokens) == 0:
 		return "none: no token arrived"
 	case !ok:
 		return readLate
@@ -48,17 +48,17 @@ func tpot(r *probe.Result) string {
 	switch {
 	case ok:
 		return format.Duration(d)
-	case len(r.Timeline.Tokens) == 0:
+	case len(r.Tokens) == 0:
 		return "none: no token arrived"
 	case !n.Known:
 		return "none: the server did not report how many tokens it generated"
 	case r.Hidden:
 		return "none: some tokens are hidden reasoning"
-	case len(r.Timeline.Tokens) == 1 && r.Finish == "" && r.Outcome != probe.OK:
+	case len(r.Tokens) == 1 && r.Finish == "" && r.Outcome != probe.OK:
 		return "none: the answer broke off after its first token frame"
-	case len(r.Timeline.Tokens) == 1:
+	case len(r.Tokens) == 1:
 		return "none: all tokens arrived in the first frame"
-	case len(r.Timeline.Tokens) == r.Timeline.Bursts()+1:
+	case len(r.Tokens) == r.Bursts()+1:
 		return allAtOnce
 	}
 	return readLate
@@ -74,13 +74,13 @@ const (
 func itl(r *probe.Result) string {
 	list := slices.Sorted(r.ITL())
 	switch {
-	case len(r.Timeline.Tokens) == 0:
+	case len(r.Tokens) == 0:
 		return "none: no token arrived"
-	case len(r.Timeline.Tokens) == 1:
+	case len(r.Tokens) == 1:
 		return "none: a single token frame has no gap"
 	case r.Taint != "":
 		return readLate
-	case len(r.Timeline.Tokens) == r.Timeline.Bursts()+1:
+	case len(r.Tokens) == r.Bursts()+1:
 		return allAtOnce
 	case len(list) == 0:
 		return "none: how many tokens each frame carries is unknown"
@@ -92,13 +92,13 @@ func itl(r *probe.Result) string {
 func maxGap(r *probe.Result) string {
 	d, ok := r.MaxGap()
 	switch {
-	case ok && r.Timeline.Open > 0 && d == r.Timeline.Open:
+	case ok && r.Open > 0 && d == r.Open:
 		return format.Duration(d) + ", still open when the probe failed"
 	case ok:
 		return format.Duration(d)
-	case len(r.Timeline.Tokens) == 0:
+	case len(r.Tokens) == 0:
 		return "none: no token arrived"
-	case len(r.Timeline.Tokens) > 1:
+	case len(r.Tokens) > 1:
 		return readLate + "; a longer gap may be hidden"
 	}
 	return "none: a single token frame has no gap"

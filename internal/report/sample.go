@@ -48,10 +48,10 @@ type Seconds struct {
 // own.
 func SampleOf(r *probe.Result) Sample {
 	s := Sample{
-		Target: r.Target, Round: r.Round, Start: r.Timeline.Start, Elapsed: r.Elapsed, Late: r.ScheduleDelay(),
+		Target: r.Target, Round: r.Round, Start: r.Start, Elapsed: r.Elapsed, Late: r.ScheduleDelay(),
 		Outcome: r.Outcome, Prompt: r.Usage.Prompt, Output: r.Usage.Generated(),
 		Contaminated: r.Cache == probe.CacheContaminated, Tainted: r.Taint != "", ByUser: r.Stamp == probe.ByUser, Hidden: r.Hidden,
-		Frames: len(r.Timeline.Tokens), Bursts: r.Timeline.Bursts(), Joined: r.Timeline.JoinedTokens(),
+		Frames: len(r.Tokens), Bursts: r.Bursts(), Joined: r.JoinedTokens(),
 	}
 	for _, w := range r.Warnings {
 		if _, derived := errors.AsType[probe.Derived](w); !derived {

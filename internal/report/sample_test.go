@@ -14,7 +14,7 @@ import (
 
 func TestSampleOf(t *testing.T) {
 	r := answered(3, 2)
-	r.Round, r.Timeline.Start, r.Due = 7, noon(), noon().Add(-3*time.Second)
+	r.Round, r.Start, r.Due = 7, noon(), noon().Add(-3*time.Second)
 	r.Timeline.Tokens[2].Read, r.Timeline.Tokens[2].At = r.Timeline.Tokens[1].Read, r.Timeline.Tokens[1].At
 	r.Warnings = []error{errors.New("warning"), probe.Derived{}}
 	gap := r.Timeline.Tokens[1].At - r.Timeline.Tokens[0].At

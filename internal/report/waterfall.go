@@ -122,7 +122,7 @@ func phasesOf(r *probe.Result) []phase {
 		list = append(list, phase{label, at, max(at, to), c})
 		at = max(at, to)
 	}
-	p := r.Timeline.Phases
+	p := r.Phases
 	for _, part := range []struct {
 		label  string
 		length time.Duration
@@ -157,7 +157,7 @@ func (p *printer) phases() {
 		return
 	}
 	p.gap()
-	if p.r.Timeline.Phases.Reused {
+	if p.r.Phases.Reused {
 		p.line("connection", "reused: no DNS, connect or TLS phase")
 	}
 	limit, cells := list[len(list)-1].to, p.width-labelWidth-valueWidth
@@ -173,12 +173,12 @@ func (p *printer) phases() {
 func (p *printer) gaps() {
 	var list []time.Duration
 	var frames []int // before which they are
-	for frame, s := range p.r.Timeline.Spans() {
+	for frame, s := range p.r.Spans() {
 		if s.Gap {
 			list, frames = append(list, s.Length), append(frames, frame)
 		}
 	}
-	open := p.r.Timeline.Open
+	open := p.r.Open
 	if len(list) == 0 && open == 0 {
 		return
 	}
@@ -209,10 +209,10 @@ func (p *printer) gaps() {
 
 // longestWords says where the gap before a token frame is; -1 is the one during which the probe failed.
 func longestWords(r *probe.Result, frame int) string {
-	tokens := r.Timeline.Tokens
+	tokens := r.Tokens
 	if last := len(tokens) - 1; frame < 0 {
 		return fmt.Sprintf("longest %s, from %s, after token frame %d: the probe failed during it",
-			format.Duration(r.Timeline.Open), format.Duration(tokens[last].At), last+1)
+			format.Duration(r.Open), format.Duration(tokens[last].At), last+1)
 	}
 	return fmt.Sprintf("longest %s, from %s, before token frame %d of %d",
 		format.Duration(tokens[frame].At-tokens[frame-1].At), format.Duration(tokens[frame-1].At), frame+1, len(tokens))
@@ -232,8 +232,8 @@ func (p *printer) accounts() {
 	p.gap()
 	p.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s",
 		count(r.Usage.Prompt), count(r.Usage.Cached), count(r.Usage.Generated()), count(r.Usage.Reasoning)))
-	if n := len(r.Timeline.Tokens); n > 0 {
-		p.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(n, "token frame"), r.Timeline.Coalesced()))
+	if n := len(r.Tokens); n > 0 {
+		p.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(n, "token frame"), r.Coalesced()))
 		p.line("tokens", sourceWords(r.Source))
 	}
 	if r.Stamp != "" {
@@ -268,7 +268,7 @@ func timestampSource(r *probe.Result) string {
 		return "user space: a delay of the prober looks like one of the server"
 	}
 	words := "kernel"
-	if d, ok := r.Timeline.MaxReadDelay(); ok {
+	if d, ok := r.MaxReadDelay(); ok {
 		words += ", read at most " + format.Duration(d) + " later"
 	}
 	return words

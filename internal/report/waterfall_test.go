@@ -65,7 +65,7 @@ func answered(n, per int) *probe.Result {
 	}
 	at := 900 * ms
 	for i := range n {
-		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: at, Read: uint32(i + 1), N: per})
+		r.Tokens = append(r.Tokens, probe.Arrival{At: at, Read: uint32(i + 1), N: per})
 		at += 20*ms + time.Duration(i*7%13)*ms/2
 		if i == 41 {
 			at += 180 * ms
@@ -79,7 +79,7 @@ func answered(n, per int) *probe.Result {
 func stalled() *probe.Result {
 	r := answered(37, 1)
 	r.Outcome, r.Err, r.Finish = probe.Stalled, errors.New("stall limit reached after 37 token frames"), ""
-	r.Timeline.Finish, r.Timeline.Open = 0, 30*time.Second
+	r.Timeline.Finish, r.Open = 0, 30*time.Second
 	r.Elapsed = r.Timeline.Tokens[36].At + 30*time.Second
 	return r
 }
@@ -103,23 +103,23 @@ func TestWaterfall(t *testing.T) {
 
 	empty := answered(1, 1)
 	empty.Outcome, empty.Err = probe.Empty, errors.New("stream ended without a token")
-	empty.Timeline.Tokens, empty.Finish, empty.Source = nil, "stop", probe.FromNothing
+	empty.Tokens, empty.Finish, empty.Source = nil, "stop", probe.FromNothing
 	empty.Usage = wire.Usage{Prompt: wire.Tokens(21000), Output: wire.Tokens(0)}
 
 	silent := answered(64, 0)
 	silent.Usage, silent.Source = wire.Usage{}, probe.FromNothing
-	silent.Timeline.Phases.Reused = true
-	silent.Timeline.Phases.DNS, silent.Timeline.Phases.Connect, silent.Timeline.Phases.TLS = 0, 0, 0
+	silent.Phases.Reused = true
+	silent.Phases.DNS, silent.Phases.Connect, silent.Phases.TLS = 0, 0, 0
 	silent.Warnings = []error{errors.New("the server did not say how many tokens it generated: no TPOT, no ITL")}
 
 	stamped := answered(50, 1)
 	stamped.Stamp = probe.ByKernel
-	for i := range stamped.Timeline.Tokens {
+	for i := range stamped.Tokens {
 		stamped.Timeline.Tokens[i].Kernel, stamped.Timeline.Tokens[i].Delay = true, time.Duration(20+i*7%13)*time.Microsecond
 	}
 	late := answered(50, 1)
 	late.Stamp = probe.ByKernel
-	for i := range late.Timeline.Tokens {
+	for i := range late.Tokens {
 		late.Timeline.Tokens[i].Kernel = true
 	}
 	for i := 40; i < 43; i++ {
@@ -186,17 +186,17 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	hidden := answered(3, 1)
 	hidden.Hidden, hidden.Source = true, probe.FromNothing
 	together := answered(3, 1)
-	for i := range together.Timeline.Tokens {
+	for i := range together.Tokens {
 		together.Timeline.Tokens[i].At = 900 * ms
 	}
 	ids, alone := answered(3, 1), answered(3, 1)
 	ids.Source, alone.Source = probe.FromIDs, probe.FromTotal
 	single := stalled()
-	single.Timeline.Tokens = single.Timeline.Tokens[:1]
+	single.Tokens = single.Tokens[:1]
 	cut := stalled()
-	cut.Timeline.Tokens, cut.Finish, cut.Usage.Output = cut.Timeline.Tokens[:1], "", wire.Tokens(1)
+	cut.Tokens, cut.Finish, cut.Usage.Output = cut.Tokens[:1], "", wire.Tokens(1)
 	before := stalled()
-	before.Timeline.Tokens, before.Timeline.Open = nil, 0
+	before.Tokens, before.Open = nil, 0
 
 	for _, test := range []struct {
 		r    *probe.Result

@@ -28,9 +28,9 @@ func success(target string, at ...time.Duration) *probe.Result {
 		Usage:    wire.Usage{Prompt: wire.Tokens(21000), Output: wire.Tokens(len(at))},
 		Timeline: probe.Timeline{Start: time.Now()},
 	}
-	r.Due = r.Timeline.Start
+	r.Due = r.Start
 	for i, t := range at {
-		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: t, Read: uint32(i + 1), N: 1})
+		r.Tokens = append(r.Tokens, probe.Arrival{At: t, Read: uint32(i + 1), N: 1})
 	}
 	if len(at) > 0 {
 		r.Timeline.Finish = at[len(at)-1]

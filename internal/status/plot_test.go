@@ -25,7 +25,7 @@ func indented(t *testing.T, text []byte) string {
 // phased is an answer that passed through every phase.
 func phased() *probe.Result {
 	r := success("a", 600*ms, 700*ms, 1000*ms)
-	r.Timeline.Phases = probe.Phases{DNS: 10 * ms, Connect: 20 * ms, TLS: 30 * ms, Wrote: 100 * ms, Header: 400 * ms}
+	r.Phases = probe.Phases{DNS: 10 * ms, Connect: 20 * ms, TLS: 30 * ms, Wrote: 100 * ms, Header: 400 * ms}
 	return r
 }
 
@@ -132,7 +132,7 @@ func TestStripMarksTokensAndSilences(t *testing.T) {
 
 func TestStripOfAStallIsCutOff(t *testing.T) {
 	r := success("a", 500*ms, 1000*ms)
-	r.Outcome, r.Elapsed, r.Timeline.Open = probe.Stalled, 31*time.Second, 30*time.Second
+	r.Outcome, r.Elapsed, r.Open = probe.Stalled, 31*time.Second, 30*time.Second
 	b := newTestBoard("a")
 	b.Record(r)
 	s := b.snapshots()[0]
@@ -187,8 +187,8 @@ func late(target string, at ...time.Duration) *probe.Result {
 	r := success(target, at...)
 	r.Stamp = probe.ByKernel
 	last := len(at) - 1
-	for i := range r.Timeline.Tokens {
-		a := &r.Timeline.Tokens[i]
+	for i := range r.Tokens {
+		a := &r.Tokens[i]
 		if a.Kernel = true; i > 1 {
 			a.At, a.Read, a.Delay = at[last], uint32(last), 2*time.Second
 		}
@@ -235,7 +235,7 @@ func unbroken(text string) string { return strings.ReplaceAll(text, unit, " ") }
 // TestStallAfterALateReadIsDrawnWhereItWas: gaps do not lead there.
 func TestStallAfterALateReadIsDrawnWhereItWas(t *testing.T) {
 	r := late("a", 500*ms, 600*ms, 900*ms, 1000*ms)
-	r.Outcome, r.Elapsed, r.Timeline.Open = probe.Stalled, 2*time.Second, time.Second
+	r.Outcome, r.Elapsed, r.Open = probe.Stalled, 2*time.Second, time.Second
 	a := r.Account()
 	if got, want := fmt.Sprint(tokenStrip(&a, 2).Gaps), "[{failed 50 50}]"; got != want {
 		t.Errorf("silences %s, want %s", got, want)

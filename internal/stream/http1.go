@@ -100,7 +100,7 @@ func (h *http1) after(line string) part {
 }
 
 func (h *http1) begin() part {
-	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(h.head)), nil)
+	response, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(h.head)), nil) //nolint:bodyclose // there is none: the head alone is read
 	h.head = nil
 	if err != nil || response.StatusCode == http.StatusSwitchingProtocols {
 		return unknown

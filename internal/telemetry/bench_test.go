@@ -12,10 +12,10 @@ import (
 func hundred() *probe.Result {
 	r := succeeded5()
 	r.Usage.Output, r.Usage.Total = wire.Tokens(100), wire.Tokens(200)
-	r.Timeline.Tokens = nil
+	r.Tokens = nil
 	for i := range 100 {
 		at := ms(600+18*float64(i)) + time.Duration(i*i)*time.Microsecond
-		r.Timeline.Tokens = append(r.Timeline.Tokens, probe.Arrival{At: at, Read: uint32(i), N: 1})
+		r.Tokens = append(r.Tokens, probe.Arrival{At: at, Read: uint32(i), N: 1})
 	}
 	r.Timeline.Finish = r.Timeline.Tokens[99].At
 	r.Elapsed = r.Timeline.Finish + ms(5)

@@ -68,10 +68,10 @@ func tainted5(why probe.Taint) *probe.Result {
 // stalled is a probe that died 30 s after its second token.
 func stalled() *probe.Result {
 	r := succeeded5()
-	r.Timeline.Start = day().Add(10 * time.Second)
-	r.Due = r.Timeline.Start
-	r.Timeline.Tokens = r.Timeline.Tokens[:2]
-	r.Timeline.Finish, r.Timeline.Open = 0, 30*time.Second
+	r.Start = day().Add(10 * time.Second)
+	r.Due = r.Start
+	r.Tokens = r.Tokens[:2]
+	r.Timeline.Finish, r.Open = 0, 30*time.Second
 	r.Elapsed, r.Outcome = ms(30620), probe.Stalled
 	r.Err = errors.New("no token for 30s")
 	r.Finish, r.Usage = "", wire.Usage{Prompt: wire.Tokens(100)}
@@ -83,7 +83,7 @@ func stalled() *probe.Result {
 func refused() *probe.Result {
 	r := stalled()
 	r.Timeline = probe.Timeline{Start: day().Add(20 * time.Second)}
-	r.Due = r.Timeline.Start
+	r.Due = r.Start
 	r.Elapsed, r.Outcome, r.Err = ms(3), probe.Connect, errors.New("connection refused")
 	r.Usage, r.Status, r.CertExpiry = wire.Usage{}, 0, time.Time{}
 	r.Stamp = ""
@@ -102,7 +102,7 @@ func random(n int) []*probe.Result {
 			r.Target, r.API = "b", "tgi"
 		}
 		r.Timeline = randomTimeline(from, day().Add(time.Duration(i)*time.Second))
-		r.Due = r.Timeline.Start.Add(-time.Duration(from.ExpFloat64() * float64(time.Millisecond)))
+		r.Due = r.Start.Add(-time.Duration(from.ExpFloat64() * float64(time.Millisecond)))
 		r.Usage = wire.Usage{Prompt: wire.Tokens(from.IntN(100000))}
 		if from.IntN(4) > 0 {
 			r.Usage.Output = wire.Tokens(from.IntN(200))
@@ -113,7 +113,7 @@ func random(n int) []*probe.Result {
 			r.Outcome = outcomes[from.IntN(len(outcomes))]
 		}
 		if r.Outcome != probe.OK {
-			r.Err, r.Timeline.Open = errors.New("as asked"), ms(1000*from.ExpFloat64())
+			r.Err, r.Open = errors.New("as asked"), ms(1000*from.ExpFloat64())
 		}
 		if from.IntN(10) == 0 {
 			r.Taint, r.Refused = probe.Taints()[from.IntN(len(probe.Taints()))], from.IntN(3)

@@ -75,7 +75,7 @@ func TestSetOfAnotherModelStartsNewSeries(t *testing.T) {
 	other := fixedTarget()
 	other.Model = "qwen"
 	r.Set(other)
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Timeline.Start = time.Now().Add(-time.Minute) })) // late
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Start = time.Now().Add(-time.Minute) })) // late
 	want := map[string]float64{"llm_probe_frames_total,model=qwen,prompt=cold,target=a": 0}
 	if diff := cmp.Diff(want, r.values(t, "llm_probe_frames_total")); diff != "" {
 		t.Errorf("series (-want +got):\n%s", diff)

@@ -224,7 +224,7 @@ func (r *Recorder) record(result *probe.Result) (t probe.Description, ok bool) {
 // late reports whether the probe began before Set changed the target.
 func (s *targetSeries) late(r *probe.Result) bool {
 	return r.Prompt != s.target.Prompt ||
-		s.replaced != "" && r.Model == s.replaced && r.Timeline.Start.Before(s.since)
+		s.replaced != "" && r.Model == s.replaced && r.Start.Before(s.since)
 }
 
 // Skipped counts a slot in which a target was not probed.

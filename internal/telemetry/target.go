@@ -89,7 +89,7 @@ type facts struct {
 
 // note takes the facts from a result. Results may come out of order.
 func (f *facts) note(r *probe.Result) {
-	end := r.Timeline.Start.Add(r.Elapsed)
+	end := r.Start.Add(r.Elapsed)
 	if end.After(f.lastProbe) {
 		f.lastProbe = end
 	}

@@ -40,7 +40,7 @@ func (s *spans) record(t probe.Description, r *probe.Result) {
 	if !own.IsValid() {
 		return
 	}
-	start := r.Timeline.Start
+	start := r.Start
 	name, _ := operation(t.API)
 	_, span := s.tracer.Start(context.WithValue(context.Background(), ownKey{}, own),
 		name+" "+valid(cmp.Or(t.Model, unknown)), // by the GenAI conventions
@@ -95,10 +95,10 @@ func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 func addEvents(span trace.Span, r *probe.Result) {
 	reached := func(name string, at time.Duration, ok bool) {
 		if ok {
-			span.AddEvent(name, trace.WithTimestamp(r.Timeline.Start.Add(at)))
+			span.AddEvent(name, trace.WithTimestamp(r.Start.Add(at)))
 		}
 	}
-	p := r.Timeline.Phases
+	p := r.Phases
 	reached("dns done", p.DNS, p.DNS > 0)
 	reached("connect done", p.DNS+p.Connect, p.Connect > 0)
 	reached("tls done", p.DNS+p.Connect+p.TLS, p.TLS > 0)
@@ -106,7 +106,7 @@ func addEvents(span trace.Span, r *probe.Result) {
 	reached("response headers", p.Header, p.Header > 0)
 	first, ok := r.TTFT()
 	reached("first token", first, ok)
-	if n := len(r.Timeline.Tokens); n > 0 {
+	if n := len(r.Tokens); n > 0 {
 		reached("last token", r.Timeline.Tokens[n-1].At, true)
 	}
 }

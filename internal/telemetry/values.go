@@ -85,7 +85,7 @@ func phaseLengths(_ probe.Description, r *probe.Result, to func(sample)) {
 			to(sample{at: point{name}, value: d.Seconds()})
 		}
 	}
-	p := r.Timeline.Phases
+	p := r.Phases
 	phase(phaseDNS, p.DNS, p.DNS > 0)
 	phase(phaseConnect, p.Connect, p.Connect > 0)
 	phase(phaseTLS, p.TLS, p.TLS > 0)
@@ -131,7 +131,7 @@ func cacheState(r *probe.Result) probe.CacheState {
 }
 
 func readDelays(_ probe.Description, r *probe.Result, to func(sample)) {
-	for d := range r.Timeline.ReadDelays() {
+	for d := range r.ReadDelays() {
 		to(sample{value: d.Seconds()})
 	}
 }

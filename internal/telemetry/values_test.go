@@ -26,9 +26,9 @@ func samplesOf(t *testing.T, name string, r *probe.Result) []sample {
 func TestValues(t *testing.T) {
 	slow := succeeded5()
 	slow.Timeline.Tokens[0].At = 2 * time.Second
-	slow.Timeline.Tokens = slow.Timeline.Tokens[:1]
+	slow.Tokens = slow.Tokens[:1]
 	aloneAfter := succeeded5()
-	for i := range aloneAfter.Timeline.Tokens {
+	for i := range aloneAfter.Tokens {
 		aloneAfter.Timeline.Tokens[i].N = 1
 	}
 	silent := succeeded5()
@@ -37,7 +37,7 @@ func TestValues(t *testing.T) {
 	unscheduled.Due = time.Time{}
 
 	reused := succeeded5()
-	reused.Timeline.Phases = probe.Phases{Reused: true, Wrote: ms(3), Header: ms(50)}
+	reused.Phases = probe.Phases{Reused: true, Wrote: ms(3), Header: ms(50)}
 	warm, contaminated, hidden := succeeded5(), succeeded5(), succeeded5()
 	warm.Cache, contaminated.Cache, hidden.Hidden = probe.CacheWarm, probe.CacheContaminated, true
 
@@ -46,7 +46,7 @@ func TestValues(t *testing.T) {
 	merged := succeeded5()
 	merged.Timeline.Tokens[2].Delay, merged.Timeline.Tokens[3].Delay = ms(15), ms(15)
 	byUser := succeeded5()
-	for i := range byUser.Timeline.Tokens {
+	for i := range byUser.Tokens {
 		byUser.Timeline.Tokens[i].Kernel, byUser.Timeline.Tokens[i].Delay = false, 0
 	}
 
