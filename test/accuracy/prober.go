@@ -23,7 +23,7 @@ func newProber(j job, dialect wire.Dialect, ask wire.Ask, user bool) reader {
 	debug.SetGCPercent(garbagePercent)
 	return func(ctx context.Context) (func() seen, error) {
 		r := target.Probe(ctx, ask)
-		switch n := len(r.Timeline.Tokens); {
+		switch n := len(r.Tokens); {
 		case r.Outcome != probe.OK:
 			return nil, fmt.Errorf("%s: %w", r.Outcome, r.Err)
 		case n != j.Tokens:
@@ -35,15 +35,15 @@ func newProber(j job, dialect wire.Dialect, ask wire.Ask, user bool) reader {
 
 func seenBy(r *probe.Result) seen {
 	s := seen{
-		Trace: r.TraceID, Together: r.Timeline.Coalesced(), Tainted: r.Taint != "",
-		ITL: slices.Collect(r.ITL()), Joined: r.Timeline.JoinedTokens(), MaxGap: -1,
+		Trace: r.TraceID, Together: r.Coalesced(), Tainted: r.Taint != "",
+		ITL: slices.Collect(r.ITL()), Joined: r.JoinedTokens(), MaxGap: -1,
 	}
 	_, s.TTFT = r.TTFT()
 	if gap, ok := r.MaxGap(); ok {
 		s.MaxGap = gap
 	}
-	for _, a := range r.Timeline.Tokens {
-		s.Arrivals = append(s.Arrivals, r.Timeline.Start.UnixNano()+int64(a.At))
+	for _, a := range r.Tokens {
+		s.Arrivals = append(s.Arrivals, r.Start.UnixNano()+int64(a.At))
 		if a.Kernel {
 			s.Kernel++
 		}
