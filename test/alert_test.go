@@ -117,7 +117,7 @@ func TestRegressionArrives(t *testing.T) {
 	after, _ := w.number(t, `target:llm_probe_latency_seconds:p50_1h{signal="itl"}`)
 	t.Logf("after %v: p50 of ITL was %.4f s, is %.4f s: %s", told, before, after, alert.Annotations["description"])
 	checkAnnotations(t, alert)
-	ratio := regexp.MustCompile(`, (\d\.\d\d) times the usual at this hour of the last seven days\.$`).FindStringSubmatch(alert.Annotations["description"])
+	ratio := regexp.MustCompile(`, (\d\.\d\d) times the usual value at this hour over the last seven days\.$`).FindStringSubmatch(alert.Annotations["description"])
 	if ratio == nil {
 		t.Fatalf("no ratio in %q", alert.Annotations["description"])
 	}

@@ -122,7 +122,7 @@ func (w truth) told(t *testing.T, path string, all map[string]told, classic bool
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(text string) bool {
 			busy := strings.Contains(text, "had been counted when Prometheus first saw") // a busy machine, and right
 			// By OTLP each life is an instance, and so short a range does not tell whether they were one after the other.
-			return busy || path == "OTLP" && strings.Contains(text, "counts are the sum of what came by 2 ways")
+			return busy || path == "OTLP" && strings.Contains(text, "counts are the sum of 2 sources")
 		})
 		said := strings.Contains(strings.Join(s.Warnings, "\n"), "TTFT, TPOT, ITL, E2EL from classic buckets")
 		if said != classic || len(s.Warnings) > 1 || len(s.Warnings) > 0 && !classic {
