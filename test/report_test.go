@@ -120,7 +120,7 @@ func (w truth) told(t *testing.T, path string, all map[string]told, classic bool
 			t.Errorf("%s: %+v", path, s)
 		}
 		s.Warnings = slices.DeleteFunc(s.Warnings, func(text string) bool {
-			busy := strings.Contains(text, "had been counted when Prometheus first saw") // a busy machine, and right
+			busy := strings.Contains(text, "counted when Prometheus first scraped") // a busy machine, and right
 			// By OTLP each life is an instance, and so short a range does not tell whether they were one after the other.
 			return busy || path == "OTLP" && strings.Contains(text, "counts are the sum of 2 sources")
 		})
