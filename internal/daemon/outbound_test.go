@@ -17,10 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/sim"
 )
 
@@ -52,29 +49,8 @@ func (j *journal) lookup(_ context.Context, family, host string) ([]netip.Addr, 
 // /metrics said last.
 func (j *journal) probe(t *testing.T, environ map[string]string, until func(page string) bool) string {
 	t.Helper()
-	load := func(assets *engine.Assets) (*config.Config, error) {
-		return Load(config.Options{Environ: environ}, assets)
-	}
-	files := NewFiles()
-	assets := engine.NewAssets(files.Read)
-	c, err := load(assets)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	d := &Daemon{Config: c, Assets: assets, Listener: listener, Log: zap.NewNop(), Load: load, Files: files, Dial: j.dial, Lookup: j.lookup}
-	go func() { ended <- d.Run(ctx) }()
-	defer func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
+	address, stop := onSockets(t, &Daemon{Dial: j.dial, Lookup: j.lookup}, config.Options{Environ: environ})
+	defer stop()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	page := ""
@@ -84,7 +60,7 @@ func (j *journal) probe(t *testing.T, environ map[string]string, until func(page
 		case <-deadline:
 			t.Fatalf("waited a minute; the metrics are\n%s", page)
 		}
-		response, err := http.Get("http://" + listener.Addr().String() + "/metrics") //nolint:noctx // on loopback
+		response, err := http.Get("http://" + address + "/metrics") //nolint:noctx // on loopback
 		if err != nil {
 			continue // it does not serve yet
 		}

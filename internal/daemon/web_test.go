@@ -31,32 +31,36 @@ var everything = []string{
 func serveWith(t *testing.T, dir, webConfig string) string {
 	t.Helper()
 	path := writeFile(t, dir, "web.yaml", webConfig)
-	load := func(assets *engine.Assets) (*config.Config, error) {
-		return Load(config.Options{
-			Environ: map[string]string{"PROBER_WEB_CONFIG_FILE": path, "PROBER_QPS": "0.01"}, URLs: []string{"http://127.0.0.1:1"},
-		}, assets)
-	}
-	files := NewFiles()
-	assets := engine.NewAssets(files.Read)
-	c, err := load(assets)
-	if err != nil {
+	address, stop := onSockets(t, &Daemon{}, config.Options{
+		Environ: map[string]string{"PROBER_WEB_CONFIG_FILE": path, "PROBER_QPS": "0.01"}, URLs: []string{"http://127.0.0.1:1"},
+	})
+	t.Cleanup(stop)
+	return address
+}
+
+// onSockets runs d with a configuration on a free port of loopback. It returns the address, and
+// what stops d and waits for its end.
+func onSockets(t *testing.T, d *Daemon, o config.Options) (address string, stop func()) {
+	t.Helper()
+	d.Load = func(assets *engine.Assets) (*config.Config, error) { return Load(o, assets) }
+	d.Files, d.Log = NewFiles(), zap.NewNop()
+	d.Assets = engine.NewAssets(d.Files.Read)
+	var err error
+	if d.Config, err = d.Load(d.Assets); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	if d.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	d := &Daemon{Config: c, Assets: assets, Listener: listener, Log: zap.NewNop(), Load: load, Files: files}
 	go func() { ended <- d.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
+	return d.Listener.Addr().String(), func() {
+		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
-	})
-	return listener.Addr().String()
+	}
 }
 
 func writeFile(t *testing.T, dir, name, content string) string {
