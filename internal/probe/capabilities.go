@@ -10,12 +10,12 @@ import (
 
 // Capabilities are what a server's answers have shown.
 type Capabilities struct {
-	Dialect wire.Dialect // nil until known
-	Server  wire.Server  // its type; the zero value if unknown
-	Version string       // of the server; empty if unknown
-	Model   string       // empty until known
-	Omit    []wire.Field // fields that it rejects
-	Context int          // tokens that prompt and answer may have together; 0 if unknown
+	Dialect *wire.Dialect // nil until known
+	Server  wire.Server   // its type; the zero value if unknown
+	Version string        // of the server; empty if unknown
+	Model   string        // empty until known
+	Omit    []wire.Field  // fields that it rejects
+	Context int           // tokens that prompt and answer may have together; 0 if unknown
 
 	Asked       bool // it was asked for its type and models, and need not be again
 	Answered    bool // a probe succeeded
@@ -60,7 +60,7 @@ func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field
 	if slices.Contains(c.Omit, f) {
 		shown = cmp.Or(shown, wire.Never)
 	}
-	if c.Dialect != nil && !slices.Contains(c.Dialect.Fields(), f) {
+	if c.Dialect != nil && !slices.Contains(c.Dialect.Fields, f) {
 		known = wire.Never
 	}
 	return Ability{name, means, cmp.Or(shown, known), shown != ""}
@@ -68,7 +68,7 @@ func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field
 
 // sends reports whether requests have field f.
 func (c Capabilities) sends(f wire.Field) bool {
-	return slices.Contains(c.Dialect.Fields(), f) && !(wire.Ask{Server: c.Server, Omit: c.Omit}).Omits(f)
+	return slices.Contains(c.Dialect.Fields, f) && !(wire.Ask{Server: c.Server, Omit: c.Omit}).Omits(f)
 }
 
 func claim(does bool) wire.Claim {

@@ -56,7 +56,7 @@ func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 	}
 	if found.Dialect == nil {
 		var unknown error
-		if found.Dialect, unknown = wire.Lookup(cmp.Or(found.Server.Dialect, assumed.Name())); unknown != nil {
+		if found.Dialect, unknown = wire.Lookup(cmp.Or(found.Server.Dialect, assumed.Name)); unknown != nil {
 			return found, unknown
 		}
 		t.Dialect = found.Dialect
@@ -121,7 +121,7 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 		if err != nil {
 			return nil, err
 		}
-		models, _ := s.List.Parse(reply.body)
+		models, _ := wire.ParseModels(reply.body)
 		return models, nil
 	}
 	if err != nil {

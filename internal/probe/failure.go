@@ -174,7 +174,7 @@ func (x *exchange) complete() verdict {
 		return failed(ServerError, "server gave up (finish reason %q)", f.finish)
 	case len(f.tokens) == 0:
 		return failed(Empty, "stream ended without a token")
-	case f.finish == "" && x.target.Dialect.Finishes():
+	case f.finish == "" && !x.target.Dialect.Endless:
 		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(f.tokens))
 	case f.finish != "" && ending == wire.Unfinished:
 		return failed(Malformed, "unknown finish reason %q", f.finish)

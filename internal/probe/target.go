@@ -26,7 +26,7 @@ type Target struct {
 	Prompt      string // name of the workload
 	URL         string // base, see [wire.URL]
 	Path        string // of probes, from the host's root on; empty: what URL and Dialect make
-	Dialect     wire.Dialect
+	Dialect     *wire.Dialect
 	Server      wire.Server // type; the zero value: detected from its answers
 	Key         string      // for the API, in its own header; a secret
 	Version     string      // of the API, where it has several; empty for the dialect's default
@@ -88,7 +88,7 @@ func (t Target) newResult(model string) *Result {
 		TraceID: fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), SpanID: fmt.Sprintf("%016x", rand.Uint64()),
 	}
 	if t.Dialect != nil {
-		r.API = t.Dialect.Name()
+		r.API = t.Dialect.Name
 	}
 	return r
 }
@@ -127,7 +127,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	x.acc.into(r)
 	r.Phases, _ = x.trace.state()
 	r.Stamp, r.Taint, r.Refused = r.stamping(), r.taint(), x.trace.refused()
-	r.gateway, _ = wire.RecognizeAnswer(x.header)
+	r.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: x.header})
 	r.Outcome, r.Err = v.outcome, scrub(v.err, x.target.secrets(), x.ask)
 	r.RetryAfter, r.Cache = v.retry, cacheState(r.Usage, x.expect)
 	if v.outcome != OK {
@@ -225,7 +225,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	delta, err := x.target.Dialect.Decode(frame.Data)
 	if frame.Event == "error" && (err != nil || delta.Err == nil) {
-		return wire.Delta{Err: wire.NamedError(frame.Data)}, nil
+		return wire.Delta{Err: &wire.ServerError{Type: "error", Message: wire.Describe(frame.Data)}}, nil
 	}
 	return delta, err
 }

@@ -53,34 +53,35 @@ func ParseError(data []byte) *ServerError {
 	return f.serverError()
 }
 
-// errorFields are the keys of an object that may be an error, or hold one.
+// errorFields are the keys of an object that may be an error, or hold one. Each is a string, a number or null.
 type errorFields struct {
-	Error     json.RawMessage `json:"error"`
-	ErrorType text            `json:"error_type"` // TGI
-	Object    text            `json:"object"`
-	Type      text            `json:"type"`
-	Code      text            `json:"code"`
-	Status    text            `json:"http_status_code"`
-	Message   text            `json:"message"`
-	Detail    json.RawMessage `json:"detail"` // FastAPI
+	Error     json.RawMessage `json:"error"`      // or an object
+	ErrorType json.RawMessage `json:"error_type"` // TGI
+	Object    json.RawMessage `json:"object"`
+	Type      json.RawMessage `json:"type"`
+	Code      json.RawMessage `json:"code"`
+	Status    json.RawMessage `json:"http_status_code"`
+	Message   json.RawMessage `json:"message"`
+	Detail    json.RawMessage `json:"detail"` // FastAPI; or a list
 	Choices   json.RawMessage `json:"choices"`
 }
 
 func (f errorFields) itself() *ServerError {
-	return &ServerError{Type: string(f.Type), Code: string(cmp.Or(f.Code, f.Status)), Message: cut(string(f.Message))}
+	return &ServerError{Type: unquote(f.Type), Code: cmp.Or(unquote(f.Code), unquote(f.Status)), Message: cut(unquote(f.Message))}
 }
 
 func (f errorFields) serverError() *ServerError {
+	e := f.itself()
 	switch {
 	case present(f.Choices) && empty(f.Error):
 	case present(f.Error):
-		return nested(f.Error, string(f.ErrorType))
-	case f.Object == "error", f.Type == "error":
-		return f.itself()
+		return nested(f.Error, unquote(f.ErrorType))
+	case e.Type == "error", unquote(f.Object) == "error":
+		return e
 	case present(f.Detail):
 		return nested(f.Detail, "")
-	case f.Message != "" && f.Code != "" && !present(f.Choices):
-		return f.itself()
+	case e.Message != "" && e.Code != "" && !present(f.Choices):
+		return e
 	}
 	return nil
 }
@@ -96,15 +97,6 @@ func nested(raw json.RawMessage, class string) *ServerError {
 		e.Message = cut(string(raw))
 	}
 	return e
-}
-
-// NamedError is the error in a frame whose event says that it is one: its error
-// object if there is one, else its text.
-func NamedError(data []byte) *ServerError {
-	if e := ParseError(data); e != nil {
-		return e
-	}
-	return &ServerError{Type: "error", Message: Describe(data)}
 }
 
 // Describe is a short account of an answer that should have been a stream: its
@@ -129,17 +121,6 @@ func empty(raw json.RawMessage) bool {
 // present reports whether a raw value is there and not null.
 func present(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null"
-}
-
-// A text is a JSON value read as text, whether a server wrote it as a string, a number or null.
-type text string
-
-// UnmarshalJSON accepts every JSON value.
-func (t *text) UnmarshalJSON(b []byte) error {
-	if string(b) != "null" {
-		*t = text(unquote(b))
-	}
-	return nil
 }
 
 // unquote is the string in raw, or raw itself if it is no string.

@@ -130,7 +130,7 @@ func TestFixtures(t *testing.T) {
 				delta, err := d.Decode(frame.data)
 				switch {
 				case frame.event == "error" && delta.Err == nil:
-					delta.Err = NamedError(frame.data)
+					delta.Err = &ServerError{Type: "error", Message: Describe(frame.data)}
 				case err != nil:
 					t.Errorf("frame %d: %v", i, err)
 				}
@@ -150,8 +150,8 @@ func TestFixtures(t *testing.T) {
 // fixture, and that each folder is one of theirs.
 func TestFixturesAreComplete(t *testing.T) {
 	known := Servers()
-	for _, d := range Dialects() {
-		known = append(known, d.Name())
+	for _, d := range dialects {
+		known = append(known, d.Name)
 	}
 	var seen []string
 	for _, f := range fixtures(t) {
@@ -174,7 +174,7 @@ func TestFixturesAreComplete(t *testing.T) {
 // its texts are no longer than it, and that its counts are believable.
 func FuzzDecodeDialect(f *testing.F) {
 	for _, fix := range fixtures(f) {
-		at := slices.IndexFunc(dialects, func(d Dialect) bool { return d.Name() == fix.want.Dialect })
+		at := slices.IndexFunc(dialects, func(d *Dialect) bool { return d.Name == fix.want.Dialect })
 		for _, frame := range fix.frames {
 			f.Add(uint8(at), frame.data)
 		}
@@ -184,14 +184,14 @@ func FuzzDecodeDialect(f *testing.F) {
 		before := bytes.Clone(data)
 		delta, err := d.Decode(data)
 		if !bytes.Equal(before, data) {
-			t.Errorf("%s wrote into the frame: %q", d.Name(), data)
+			t.Errorf("%s wrote into the frame: %q", d.Name, data)
 		}
 		if err != nil {
 			if !errors.Is(err, ErrMalformed) || json.Valid(data) && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-				t.Errorf("%s: error %v of %q", d.Name(), err, data)
+				t.Errorf("%s: error %v of %q", d.Name, err, data)
 			}
 			if !reflect.DeepEqual(delta, Delta{}) {
-				t.Errorf("%s: an error and a delta of %q: %+v", d.Name(), data, delta)
+				t.Errorf("%s: an error and a delta of %q: %+v", d.Name, data, delta)
 			}
 			return
 		}
@@ -200,28 +200,28 @@ func FuzzDecodeDialect(f *testing.F) {
 }
 
 // checkDelta holds that what a frame says is within the frame.
-func checkDelta(t *testing.T, d Dialect, data []byte, delta Delta) {
+func checkDelta(t *testing.T, d *Dialect, data []byte, delta Delta) {
 	t.Helper()
 	longest := len(data)
 	if bytes.ContainsRune(data, '\\') {
 		longest *= 3 // what is no UTF-8 becomes U+FFFD where a text is unquoted
 	}
 	if n := len(delta.Text) + len(delta.Reasoning); n > longest {
-		t.Errorf("%s: %d bytes of text in %q", d.Name(), n, data)
+		t.Errorf("%s: %d bytes of text in %q", d.Name, n, data)
 	}
 	if n := delta.Tokens; n < 0 || n > maxCount {
-		t.Errorf("%s: %d tokens in %q", d.Name(), n, data)
+		t.Errorf("%s: %d tokens in %q", d.Name, n, data)
 	}
 	u := delta.Usage
 	for _, c := range []Count{u.Prompt, u.Cached, u.Output, u.Reasoning, u.Total} {
 		if c.N < 0 || c.N > maxCount || !c.Known && c.N != 0 {
-			t.Errorf("%s: count %+v in %q", d.Name(), c, data)
+			t.Errorf("%s: count %+v in %q", d.Name, c, data)
 		}
 	}
 	if len(delta.Finish) > 40 {
-		t.Errorf("%s: finish reason %q", d.Name(), delta.Finish)
+		t.Errorf("%s: finish reason %q", d.Name, delta.Finish)
 	}
 	if delta.Choice && !json.Valid(data) {
-		t.Errorf("%s took a choice from %q", d.Name(), data)
+		t.Errorf("%s took a choice from %q", d.Name, data)
 	}
 }

@@ -2,9 +2,9 @@ package wire
 
 // llama is llama-server's own /completion. A frame counts the tokens so far: it
 // shows none of a character that is not complete yet.
-var llama = &dialect{
-	name: "llama-server", path: at("/completion"), read: readLlama,
-	fields: []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings}, body: llamaBody,
+var llama = &Dialect{
+	Name: "llama-server", Path: at("/completion"), read: readLlama,
+	Fields: []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings}, body: llamaBody,
 	ids: always, tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
 }
 
@@ -12,11 +12,8 @@ var llama = &dialect{
 const fieldTimings Field = "timings_per_token"
 
 // llamaBody asks a cold prompt without the cache, which has no salt.
-func llamaBody(a Ask, optional []Field) body {
-	b := body{"stream": true, "n_predict": a.MaxTokens, "cache_prompt": a.CacheSalt == ""}
-	b.prompt(a, "prompt", "prompt")
-	b.options(a, optional, nil)
-	return b
+func llamaBody(a Ask) body {
+	return body{"prompt": a.plain(), "n_predict": a.MaxTokens, "stream": true, "cache_prompt": a.CacheSalt == ""}
 }
 
 func readLlama(frame []byte) (d Delta) {

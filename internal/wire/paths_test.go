@@ -10,7 +10,7 @@ import (
 func TestPaths(t *testing.T) {
 	kserve := Server{Prefix: "/openai"}
 	for _, test := range []struct {
-		dialect Dialect
+		dialect *Dialect
 		ask     Ask
 		want    string
 	}{
@@ -28,26 +28,26 @@ func TestPaths(t *testing.T) {
 		{ollama, Ask{}, "/api/generate"},
 	} {
 		if got := test.dialect.Path(test.ask); got != test.want {
-			t.Errorf("%s: %s, want %s", test.dialect.Name(), got, test.want)
+			t.Errorf("%s: %s, want %s", test.dialect.Name, got, test.want)
 		}
 	}
 }
 
 func TestHeaders(t *testing.T) {
 	for _, test := range []struct {
-		dialect      Dialect
+		dialect      *Dialect
 		key, version string
 		want         map[string]string
 	}{
-		{chat, "", "", nil},
+		{chat, "", "", map[string]string{}},
 		{sglang, "k", "", map[string]string{"Authorization": "Bearer k"}},
-		{azure, "", "", nil},
+		{azure, "", "", map[string]string{}},
 		{azure, "k", "2024-10-21", map[string]string{"api-key": "k"}},
 		{anthropic, "", "", map[string]string{"anthropic-version": "2023-06-01"}},
 		{anthropic, "k", "2030-01-01", map[string]string{"anthropic-version": "2030-01-01", "x-api-key": "k"}},
 	} {
 		if diff := cmp.Diff(test.want, test.dialect.Header(test.key, test.version)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.dialect.Name(), diff)
+			t.Errorf("%s (-want +got):\n%s", test.dialect.Name, diff)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestHeaders(t *testing.T) {
 // TestRejectedFields holds each dialect to what its servers complain of.
 func TestRejectedFields(t *testing.T) {
 	for _, test := range []struct {
-		dialect Dialect
+		dialect *Dialect
 		reply   string
 		want    []Field
 	}{
@@ -73,19 +73,19 @@ func TestRejectedFields(t *testing.T) {
 		{ollama, `{"error":"the input exceeds the context length: set truncate or shift"}`, nil},
 	} {
 		if got := Rejected(test.dialect, []byte(test.reply), nil); !slices.Equal(got, test.want) {
-			t.Errorf("%s, %s: %v, want %v", test.dialect.Name(), test.reply, got, test.want)
+			t.Errorf("%s, %s: %v, want %v", test.dialect.Name, test.reply, got, test.want)
 		}
 	}
 }
 
 func TestFinishesAndTokenizers(t *testing.T) {
 	uncounted := []string{"azure-openai", "triton", "ollama"}
-	for _, d := range Dialects() {
-		if d.Finishes() != (d.Name() != "triton") {
-			t.Errorf("%s tells a finish reason: %t", d.Name(), d.Finishes())
+	for _, d := range dialects {
+		if d.Endless != (d.Name == "triton") {
+			t.Errorf("%s tells a finish reason: %t", d.Name, !d.Endless)
 		}
-		if _, ok := d.Tokenizer(Server{}); ok == slices.Contains(uncounted, d.Name()) {
-			t.Errorf("%s has a tokenizer: %t", d.Name(), ok)
+		if _, ok := d.Tokenizer(Server{}); ok == slices.Contains(uncounted, d.Name) {
+			t.Errorf("%s has a tokenizer: %t", d.Name, ok)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func TestFinishesAndTokenizers(t *testing.T) {
 func TestEndpointURLs(t *testing.T) {
 	for _, test := range []struct {
 		base    string
-		dialect Dialect
+		dialect *Dialect
 		want    string
 	}{
 		{"https://a/v1beta/openai", chat, "https://a/v1beta/openai/chat/completions"},
@@ -107,7 +107,7 @@ func TestEndpointURLs(t *testing.T) {
 		{"https://a/openai", azure, "https://a/openai/deployments/m/chat/completions?api-version=2024-10-21"},
 	} {
 		if got := URL(test.base, test.dialect.Path(Ask{Model: "m"})); got != test.want {
-			t.Errorf("%s of %s: %s, want %s", test.dialect.Name(), test.base, got, test.want)
+			t.Errorf("%s of %s: %s, want %s", test.dialect.Name, test.base, got, test.want)
 		}
 	}
 	if got, want := At("https://a:8443/base/v1", "/my/chat", "/x?api-version=1"), "https://a:8443/my/chat?api-version=1"; got != want {

@@ -86,6 +86,7 @@ func LookupServer(name string) (Server, error) {
 
 // Evidence is what a server's replies tell about its type.
 type Evidence struct {
+	Answer  bool                // Header is all, and of the answer to a probe: gateways put their names there
 	Header  map[string][]string // of the reply to [ModelsPath], canonical keys
 	Models  []byte              // that reply, whatever its status
 	Refused bool                // it was no success
@@ -107,32 +108,22 @@ type mark struct {
 	word    string // the owner of the first model
 
 	refused bool // only where the model list was refused
-	answers bool // responses to requests have it as well, or only they: see [RecognizeAnswer]
+	answers bool // on the answers to probes as well
 }
 
 // Recognize tells the type of a server: ok is false if it is none that is known.
 func Recognize(e Evidence) (s Server, ok bool) {
-	return recognize(func(m mark) bool { return m.on(e) })
-}
-
-// RecognizeAnswer tells the server type by the header of an answer, where that says
-// more than a list of models: a gateway puts its name on answers only.
-func RecognizeAnswer(header map[string][]string) (s Server, ok bool) {
-	return recognize(func(m mark) bool { return m.answers && m.on(Evidence{Header: header}) })
-}
-
-// recognize returns the first server type with a mark that is found.
-func recognize(found func(m mark) bool) (s Server, ok bool) {
-	i := slices.IndexFunc(servers, func(s Server) bool { return slices.ContainsFunc(s.marks, found) })
-	if i < 0 {
-		return Server{}, false
+	for _, s := range servers {
+		if slices.ContainsFunc(s.marks, func(m mark) bool { return m.on(e) }) {
+			return s, true
+		}
 	}
-	return servers[i], true
+	return Server{}, false
 }
 
 func (m mark) on(e Evidence) bool {
 	switch {
-	case m.refused && !e.Refused:
+	case m.refused && !e.Refused, e.Answer && !m.answers:
 		return false
 	case m.header != "":
 		return slices.ContainsFunc(e.Header[m.header], func(v string) bool { return strings.Contains(v, m.word) })
@@ -150,8 +141,7 @@ func (m mark) on(e Evidence) bool {
 	return e.owned(m.word)
 }
 
-// entry is the value of a key in the first entry of the model list; nil if there is none. A key
-// with a dot is inside of another.
+// entry is the value of a key, as in [mark], in the first entry of the model list; nil if there is none.
 func (e Evidence) entry(key string) []byte {
 	if e.Refused || !json.Valid(e.Models) {
 		return nil

@@ -39,7 +39,7 @@ var servers = []Server{
 		// https://docs.anthropic.com/en/api/models-list, https://docs.anthropic.com/en/api/errors
 		Name: "anthropic", Dialect: "anthropic", Omit: standardOnly, Cached: Always, Tokenize: noTokens,
 		Note:  "a frame carries many tokens: TPOT is right, ITL is silent",
-		List:  ModelList{"GET", ModelsPath, ParseModels}, // with its own header
+		List:  ModelList{"GET", ModelsPath}, // with its own header
 		marks: []mark{{entry: "display_name"}, {header: "Anthropic-Organization-Id"}, {refusal: `"type":"error"`}},
 	},
 	{
@@ -129,14 +129,14 @@ var servers = []Server{
 	{
 		// https://github.com/huggingface/text-generation-inference/tree/main/router
 		Name: "tgi", Dialect: "tgi", Omit: standardOnly, Cached: Never, Tokenize: tgiTokens,
-		List:    ModelList{"GET", InfoPath, parseInfo},
-		Version: InfoPath,
-		marks:   []mark{{path: InfoPath, word: `"max_total_tokens"`}, {path: InfoPath, word: `"max_input_tokens"`}},
+		List:    ModelList{"GET", infoPath},
+		Version: infoPath,
+		marks:   []mark{{path: infoPath, word: `"max_total_tokens"`}, {path: infoPath, word: `"max_input_tokens"`}},
 	},
 	{
 		// https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md
 		Name: "triton", Dialect: "triton", Omit: []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority}, Cached: Never, Tokenize: noTokens,
-		List:    ModelList{"POST", "/v2/repository/index", parseRepository},
+		List:    ModelList{"POST", "/v2/repository/index"},
 		Version: "/v2",
 		marks:   []mark{{path: "/v2", word: `"triton"`}},
 	},

@@ -43,9 +43,9 @@ func TestURLOfPrefixedPaths(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
-	for _, d := range Dialects() {
-		if got, err := Lookup(d.Name()); err != nil || got != d {
-			t.Errorf("Lookup(%q) = %v, %v", d.Name(), got, err)
+	for _, d := range dialects {
+		if got, err := Lookup(d.Name); err != nil || got != d {
+			t.Errorf("Lookup(%q) = %v, %v", d.Name, got, err)
 		}
 	}
 	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, openai-responses, azure-openai, anthropic, sglang, tgi, triton, llama-server, ollama") {
@@ -106,10 +106,10 @@ func TestDecodeTGI(t *testing.T) {
 }
 
 func TestDecodeRefusesWhatIsNoFrame(t *testing.T) {
-	for _, d := range Dialects() {
+	for _, d := range dialects {
 		for _, frame := range []string{"hello", `{"choices":`, `[1,2`} {
 			if _, err := d.Decode([]byte(frame)); !errors.Is(err, ErrMalformed) {
-				t.Errorf("%s of %q: error %v", d.Name(), frame, err)
+				t.Errorf("%s of %q: error %v", d.Name, frame, err)
 			}
 		}
 	}
@@ -206,23 +206,27 @@ func TestRejected(t *testing.T) {
 
 func TestDiscoveryReplies(t *testing.T) {
 	models, ok := ParseModels([]byte(`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`))
-	if want := []Model{{"a", "vllm", 4096}, {ID: "b"}}; !ok || !slices.Equal(models, want) {
+	if want := []Model{{"a", 4096}, {ID: "b"}}; !ok || !slices.Equal(models, want) {
 		t.Errorf("models %v (%t), want %v", models, ok, want)
 	}
 	long := `{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`
 	if models, _ := ParseModels([]byte(long)); !slices.Equal(models, []Model{{ID: "a"}}) {
 		t.Errorf("names that are none are kept: %d models", len(models))
 	}
-	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}"} {
+	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}", "null", "[]", `["m"]`, `[{"id":"m"}]`} {
 		if _, ok := ParseModels([]byte(reply)); ok {
 			t.Errorf("%q is a list of models", reply)
 		}
 	}
-	info, ok := parseInfo([]byte(`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`))
-	if want := []Model{{"bloom", "tgi", 2048}}; !ok || !slices.Equal(info, want) {
+	repository, ok := ParseModels([]byte(`[{"name":"part","version":"1","state":"UNAVAILABLE"},{"name":"ensemble","state":"READY"},{"name":"b"}]`))
+	if want := []Model{{ID: "ensemble"}, {ID: "b"}}; !ok || !slices.Equal(repository, want) {
+		t.Errorf("repository %v (%t), want %v", repository, ok, want)
+	}
+	info, ok := ParseModels([]byte(`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`))
+	if want := []Model{{"bloom", 2048}}; !ok || !slices.Equal(info, want) {
 		t.Errorf("info %v (%t), want %v", info, ok, want)
 	}
-	if _, ok := parseInfo([]byte(`{"model_id":"x"}`)); ok {
+	if _, ok := ParseModels([]byte(`{"model_id":"x"}`)); ok {
 		t.Error("anything with a model id is TGI")
 	}
 }
@@ -253,13 +257,13 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		for _, d := range Dialects() {
+		for _, d := range dialects {
 			delta, err := d.Decode(frame)
 			if err != nil && !errors.Is(err, ErrMalformed) {
-				t.Errorf("%s: error %v", d.Name(), err)
+				t.Errorf("%s: error %v", d.Name, err)
 			}
 			if (len(delta.Text) > 0 || delta.Tokens > 0) && !json.Valid(frame) {
-				t.Errorf("%s took tokens from %q", d.Name(), frame)
+				t.Errorf("%s took tokens from %q", d.Name, frame)
 			}
 		}
 		Describe(frame)
@@ -305,7 +309,7 @@ func FuzzFields(f *testing.F) {
 // tokenFrames are frames of one token as servers send them, with all that is
 // asked for. They are only read.
 var tokenFrames = map[string]struct {
-	dialect Dialect
+	dialect *Dialect
 	frame   []byte
 }{
 	"Chat":      {chat, []byte(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)},
