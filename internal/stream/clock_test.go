@@ -102,12 +102,12 @@ func TestClockRefuses(t *testing.T) {
 		{"the future", wall + int64(time.Second)},
 		{"long before the connection", wall - int64(time.Hour)},
 	} {
-		before := c.refused
-		if s := c.stamp(read, test.kernel); s != (Stamp{At: read}) || c.refused != before+1 {
-			t.Errorf("%s: %+v, %d refused", test.name, s, c.refused-before)
+		before := c.refused.Load()
+		if s := c.stamp(read, test.kernel); s != (Stamp{At: read}) || c.refused.Load() != before+1 {
+			t.Errorf("%s: %+v, %d refused", test.name, s, c.refused.Load()-before)
 		}
 	}
-	if s := c.stamp(read, 0); s != (Stamp{At: read}) || c.refused != 2 {
-		t.Errorf("no stamp: %+v, %d refused", s, c.refused)
+	if s := c.stamp(read, 0); s != (Stamp{At: read}) || c.refused.Load() != 2 {
+		t.Errorf("no stamp: %+v, %d refused", s, c.refused.Load())
 	}
 }

@@ -144,9 +144,6 @@ func TestTimestampIn(t *testing.T) {
 		}
 		return b
 	}
-	if word != 8 {
-		t.Skip("messages of 64 bits")
-	}
 	stamp := message(syscall.SOL_SOCKET, syscall.SCM_TIMESTAMPNS, 1763700000, 123456789)
 	other := message(syscall.IPPROTO_TCP, 7, 42)
 	const want = 1763700000123456789
