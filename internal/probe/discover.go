@@ -55,10 +55,7 @@ func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 		return found, err
 	}
 	if found.Dialect == nil {
-		var unknown error
-		if found.Dialect, unknown = wire.Lookup(cmp.Or(found.Server.Dialect, assumed.Name)); unknown != nil {
-			return found, unknown
-		}
+		found.Dialect = cmp.Or(found.Server.Dialect, assumed)
 		t.Dialect = found.Dialect
 	}
 	if answered {

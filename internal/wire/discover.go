@@ -19,11 +19,8 @@ func Prefixes() []string { return []string{"", openAIPrefix} }
 
 // ParseVersion reads a reply that tells a version; it is empty if it does not.
 func ParseVersion(reply []byte) string {
-	var r struct {
-		Version string `json:"version"`
-	}
-	const longest = 60
-	if json.Unmarshal(reply, &r) != nil || len(r.Version) > longest {
+	var r struct{ Version string }
+	if json.Unmarshal(reply, &r) != nil || len(r.Version) > 60 {
 		return ""
 	}
 	return r.Version
@@ -78,7 +75,7 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 // Rejected returns the fields of a request of d that a reply of 400 or 422 names, without those in omitted: the
 // server does not know them, and may answer a request without them.
 func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
-	text := complaint(string(reply))
+	text := aside.Split(string(reply), 2)[0]
 	named := slices.DeleteFunc(slices.Clone(d.Fields), func(f Field) bool {
 		return slices.Contains(omitted, f) || !names(text, f)
 	})
@@ -88,16 +85,8 @@ func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
 	return named
 }
 
-// complaint is the part of a reply that says what is wrong. What follows may
-// list all fields that the server knows (serde), or repeat the request (pydantic).
-func complaint(reply string) string {
-	for _, end := range []string{"expected one of", `"input":`, `'input':`, `\"input\":`} {
-		if at := strings.Index(reply, end); at >= 0 {
-			reply = reply[:at]
-		}
-	}
-	return reply
-}
+// aside is what may follow a complaint: a list of all fields that the server knows (serde), or the request (pydantic).
+var aside = regexp.MustCompile(`expected one of|"input":|'input':|\\"input\\":`)
 
 // names reports whether text complains of f. A complaint of max_tokens is about
 // its value unless it names what to send instead, which then is no complaint of that.

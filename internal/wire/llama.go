@@ -20,8 +20,9 @@ func readLlama(frame []byte) (d Delta) {
 	if member(frame, "prompt_progress") != nil { // no token yet, whatever it counts
 		return d
 	}
-	ids := 0
+	ids, ended, truncated, reason := 0, false, false, []byte("stop")
 	fields(frame, func(key, value []byte) {
+		yes := string(value) == "true"
 		switch string(key) {
 		case "content":
 			d.Choice, d.Text = true, textIn(value)
@@ -32,32 +33,25 @@ func readLlama(frame []byte) (d Delta) {
 		case "timings":
 			d.Usage = d.Usage.Merge(timings(value))
 		case "stop":
-			if string(value) == "true" {
-				d.finish(llamaEnd(frame))
+			ended = yes
+		case "stop_type":
+			reason = textIn(value)
+		case "stopped_eos", "stopped_limit", "stopped_word": // in older releases
+			if yes {
+				reason = key[len("stopped_"):]
 			}
+		case "truncated": // the context was too short
+			truncated = yes
 		}
 	})
+	switch {
+	case ended && truncated:
+		d.Finish = "truncated"
+	case ended:
+		d.finish(reason)
+	}
 	if !d.Usage.Output.Known {
 		d.Tokens = ids
 	}
 	return d
-}
-
-// llamaEnd is why the answer ended: stop_type, or a flag of its own for each reason in older releases.
-func llamaEnd(data []byte) []byte {
-	reason := []byte("stop")
-	fields(data, func(key, value []byte) {
-		switch string(key) {
-		case "stop_type":
-			reason = textIn(value)
-		case "stopped_eos", "stopped_limit", "stopped_word":
-			if string(value) == "true" {
-				reason = key[len("stopped_"):]
-			}
-		}
-	})
-	if string(member(data, "truncated")) == "true" { // the context was too short
-		return []byte("truncated")
-	}
-	return reason
 }

@@ -13,9 +13,9 @@ import (
 // its dialects. All of it is data: see [servers]. The zero value is a server of
 // unknown type, which is asked as vLLM is and then without what it rejects.
 type Server struct {
-	Name    string // the configuration value and the "server" label
-	Dialect string // that auto takes; empty: openai-chat
-	Prefix  string // of its paths, before "/v1"
+	Name    string   // the configuration value and the "server" label
+	Dialect *Dialect // that auto takes; nil: openai-chat
+	Prefix  string   // of its paths, before "/v1"
 
 	Omit  []Field          // fields that it rejects, or has no use for
 	Keys  map[Field]string // its own names for some fields

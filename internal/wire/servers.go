@@ -31,13 +31,13 @@ var servers = []Server{
 	},
 	{
 		// https://learn.microsoft.com/azure/ai-foundry/openai/reference
-		Name: "azure-openai", Dialect: "azure-openai", Omit: standardOnly, Cached: Always, Tokenize: noTokens,
+		Name: "azure-openai", Dialect: azure, Omit: standardOnly, Cached: Always, Tokenize: noTokens,
 		Note:  "its default content filter releases text in bursts: chunk gaps are the filter's",
 		marks: []mark{{header: "Apim-Request-Id", refused: true}, {header: "X-Ms-Region", refused: true}, {refusal: `"code":"404","message":"Resourcenotfound"`}},
 	},
 	{
 		// https://docs.anthropic.com/en/api/models-list, https://docs.anthropic.com/en/api/errors
-		Name: "anthropic", Dialect: "anthropic", Omit: standardOnly, Cached: Always, Tokenize: noTokens,
+		Name: "anthropic", Dialect: anthropic, Omit: standardOnly, Cached: Always, Tokenize: noTokens,
 		Note:  "a frame carries many tokens: TPOT is right, ITL is silent",
 		List:  ModelList{"GET", ModelsPath}, // with its own header
 		marks: []mark{{entry: "display_name"}, {header: "Anthropic-Organization-Id"}, {refusal: `"type":"error"`}},
@@ -54,7 +54,7 @@ var servers = []Server{
 	},
 	{
 		// https://github.com/ollama/ollama/blob/main/openai/openai.go
-		Name: "ollama", Dialect: "ollama", Omit: standardOnly, Cached: Never, Tokenize: noTokens,
+		Name: "ollama", Dialect: ollama, Omit: standardOnly, Cached: Never, Tokenize: noTokens,
 		Note:    "a model that is not resident is loaded within the first probe's TTFT",
 		Version: "/api/version",
 		marks:   []mark{{word: "library"}},
@@ -70,7 +70,7 @@ var servers = []Server{
 	{
 		// https://github.com/abetlen/llama-cpp-python/tree/main/llama_cpp/server: it copies OpenAI's headers, and does not
 		// know max_completion_tokens.
-		Name: "llama-cpp-python", Dialect: "openai-completions", Health: ModelsPath, Omit: standardOnly, Cached: Never, Tokenize: llamaCppPythonTokens,
+		Name: "llama-cpp-python", Dialect: completions, Health: ModelsPath, Omit: standardOnly, Cached: Never, Tokenize: llamaCppPythonTokens,
 		Note:  "its streams tell no token counts: no TPOT, no ITL; unless told not to (interrupt_requests), it breaks off the answer under way for a new request",
 		marks: []mark{{word: "me"}},
 	},
@@ -128,14 +128,14 @@ var servers = []Server{
 	},
 	{
 		// https://github.com/huggingface/text-generation-inference/tree/main/router
-		Name: "tgi", Dialect: "tgi", Omit: standardOnly, Cached: Never, Tokenize: tgiTokens,
+		Name: "tgi", Dialect: tgi, Omit: standardOnly, Cached: Never, Tokenize: tgiTokens,
 		List:    ModelList{"GET", infoPath},
 		Version: infoPath,
 		marks:   []mark{{path: infoPath, word: `"max_total_tokens"`}, {path: infoPath, word: `"max_input_tokens"`}},
 	},
 	{
 		// https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md
-		Name: "triton", Dialect: "triton", Omit: []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority}, Cached: Never, Tokenize: noTokens,
+		Name: "triton", Dialect: triton, Omit: []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority}, Cached: Never, Tokenize: noTokens,
 		List:    ModelList{"POST", "/v2/repository/index"},
 		Version: "/v2",
 		marks:   []mark{{path: "/v2", word: `"triton"`}},
