@@ -76,38 +76,31 @@ func ParseModels(reply []byte) (models []Model, ok bool) {
 // server does not know them, and may answer a request without them.
 func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
 	text := aside.Split(string(reply), 2)[0]
-	named := slices.DeleteFunc(slices.Clone(d.Fields), func(f Field) bool {
-		return slices.Contains(omitted, f) || !names(text, f)
+	words := regexp.MustCompile(`\w+`).FindAllString(text, -1)
+	named := func(f Field) bool { return slices.Contains(words, string(f)) || slices.Contains(words, aliases[f]) }
+	instead := named(FieldMaxTokens) && named(FieldMaxCompletionTokens) && strings.Contains(text, "nsupported")
+	rejected := slices.DeleteFunc(slices.Clone(d.Fields), func(f Field) bool {
+		switch {
+		case slices.Contains(omitted, f):
+			return true
+		case f == FieldMaxTokens: // complaints are about its value, unless they name what to send instead
+			return !instead
+		case f == FieldMaxCompletionTokens && (instead || strings.Contains(text, "too large")):
+			return true
+		}
+		return !named(f)
 	})
-	if slices.Contains(named, FieldContinuousUsage) { // it lies in stream_options: the complaint gives the path
-		named = slices.DeleteFunc(named, func(f Field) bool { return f == FieldStreamOptions })
+	if slices.Contains(rejected, FieldContinuousUsage) { // it lies in stream_options: the complaint gives the path
+		rejected = slices.DeleteFunc(rejected, func(f Field) bool { return f == FieldStreamOptions })
 	}
-	return named
+	return rejected
 }
 
 // aside is what may follow a complaint: a list of all fields that the server knows (serde), or the request (pydantic).
 var aside = regexp.MustCompile(`expected one of|"input":|'input':|\\"input\\":`)
 
-// names reports whether text complains of f. A complaint of max_tokens is about
-// its value unless it names what to send instead, which then is no complaint of that.
-func names(text string, f Field) bool {
-	instead := hasWord(text, string(FieldMaxTokens)) && hasWord(text, string(FieldMaxCompletionTokens)) && strings.Contains(text, "nsupported")
-	switch {
-	case f == FieldMaxTokens:
-		return instead
-	case f == FieldMaxCompletionTokens && (instead || strings.Contains(text, "too large")):
-		return false
-	}
-	return hasWord(text, string(f)) || aliases[f] != "" && hasWord(text, aliases[f])
-}
-
 // aliases are the names that some servers know a field by. The list is only read.
 var aliases = map[Field]string{
 	FieldMinTokens: "min_new_tokens", // SGLang, LMDeploy
 	FieldCacheSalt: "extra_key",      // SGLang
-}
-
-// hasWord reports whether text holds word with no letter, digit or underscore beside it.
-func hasWord(text, word string) bool {
-	return regexp.MustCompile(`\b` + word + `\b`).MatchString(text)
 }

@@ -39,12 +39,8 @@ func (e *ServerError) Overloaded() bool {
 // {"detail":…}, {"code":…,"message":…} and [{…}]. It returns nil if there is none.
 func ParseError(data []byte) *ServerError {
 	data = bytes.TrimSpace(data)
-	if len(data) > 0 && data[0] == '[' {
-		var list []json.RawMessage
-		if json.Unmarshal(data, &list) != nil || len(list) == 0 {
-			return nil
-		}
-		data = list[0]
+	if len(data) > 0 && data[0] == '[' && json.Valid(data) {
+		data = first(data)
 	}
 	var f errorFields
 	if json.Unmarshal(data, &f) != nil {
@@ -135,16 +131,13 @@ func unquote(raw []byte) string {
 // Cut stands where a server's words were cut.
 const Cut = " … "
 
-// maxErrorText bounds what is kept of a server's words, in bytes. They may be
-// anything, a compressed page for example.
-const maxErrorText = 300
-
+// cut bounds what is kept of a server's words, which may be anything, a compressed page for example.
 func cut(s string) string {
+	end := 300 // bytes
 	clean := strings.ToValidUTF8(s, "�")
-	if len(clean) <= maxErrorText {
+	if len(clean) <= end {
 		return clean
 	}
-	end := maxErrorText
 	for !utf8.RuneStart(clean[end]) {
 		end--
 	}

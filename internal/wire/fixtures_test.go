@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llm-prober/prober/internal/stream"
 )
 
 // An expectation is what a fixture's answer says: see testdata/README.md.
@@ -28,18 +30,11 @@ type expectation struct {
 	Error     string
 }
 
-// A fixture is a body of an answer and what it says.
+// A fixture is an answer's frames and what they say.
 type fixture struct {
 	name   string // folder and case
-	body   []byte
 	want   expectation
-	frames []frame
-}
-
-// A frame is one of a fixture's.
-type frame struct {
-	event string
-	data  []byte
+	frames []stream.Frame
 }
 
 // fixtures reads all of testdata.
@@ -52,15 +47,20 @@ func fixtures(tb testing.TB) []fixture {
 	var list []fixture
 	for _, path := range paths {
 		path = filepath.ToSlash(path)
-		f := fixture{name: strings.TrimSuffix(strings.TrimPrefix(path, "testdata/"), ".txt"), body: read(tb, path)}
+		f := fixture{name: strings.TrimSuffix(strings.TrimPrefix(path, "testdata/"), ".txt")}
 		want := json.NewDecoder(bytes.NewReader(read(tb, strings.TrimSuffix(path, ".txt")+".want")))
 		want.DisallowUnknownFields()
 		if err := want.Decode(&f.want); err != nil {
 			tb.Fatalf("%s: %v", path, err)
 		}
-		f.frames = eventsOf(f.body)
+		cut := stream.NewSSE
 		if f.want.Framing == "ndjson" {
-			f.frames = linesOf(f.body)
+			cut = stream.NewLines
+		}
+		body := cut(bytes.NewReader(read(tb, path)), func(int64) stream.Stamp { return stream.Stamp{} }, 4096)
+		for frame, err := body.Next(); err == nil; frame, err = body.Next() {
+			frame.Data = bytes.Clone(frame.Data)
+			f.frames = append(f.frames, frame)
 		}
 		list = append(list, f)
 	}
@@ -76,45 +76,6 @@ func read(tb testing.TB, path string) []byte {
 	return data
 }
 
-// linesOf cuts a body into the lines that are not blank.
-func linesOf(body []byte) []frame {
-	var list []frame
-	for line := range bytes.Lines(body) {
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			list = append(list, frame{data: line})
-		}
-	}
-	return list
-}
-
-// eventsOf cuts a whole body into its server-sent events. Data lines that are JSON
-// values of their own are events of their own.
-func eventsOf(body []byte) []frame {
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(body))
-	var list []frame
-	for block := range strings.SplitSeq(text, "\n\n") {
-		var event string
-		var data []string
-		for line := range strings.SplitSeq(block, "\n") {
-			name, value, _ := strings.Cut(line, ":")
-			switch value = strings.TrimPrefix(value, " "); name {
-			case "event":
-				event = value
-			case "data":
-				data = append(data, value)
-			}
-		}
-		if len(data) > 1 && json.Valid([]byte(data[0])) {
-			for _, value := range data {
-				list = append(list, frame{event, []byte(value)})
-			}
-		} else if len(data) > 0 || event == "error" {
-			list = append(list, frame{event, []byte(strings.Join(data, "\n"))})
-		}
-	}
-	return list
-}
-
 // TestFixtures decodes each frame without its neighbours. What the whole streams say is tested
 // where they are put together, in internal/probe.
 func TestFixtures(t *testing.T) {
@@ -127,10 +88,10 @@ func TestFixtures(t *testing.T) {
 			var first *ServerError
 			finish := ""
 			for i, frame := range f.frames {
-				delta, err := d.Decode(frame.data)
+				delta, err := d.Decode(frame.Data)
 				switch {
-				case frame.event == "error" && delta.Err == nil:
-					delta.Err = &ServerError{Type: "error", Message: Describe(frame.data)}
+				case frame.Event == "error" && delta.Err == nil:
+					delta.Err = &ServerError{Type: "error", Message: Describe(frame.Data)}
 				case err != nil:
 					t.Errorf("frame %d: %v", i, err)
 				}
@@ -169,18 +130,23 @@ func TestFixturesAreComplete(t *testing.T) {
 	}
 }
 
-// FuzzDecodeDialect holds for each dialect that no frame panics, that errors wrap
+// FuzzDecode holds for each dialect that no frame panics, that errors wrap
 // ErrMalformed alone and come with nothing else, that a frame is only read, that
 // its texts are no longer than it, and that its counts are believable.
-func FuzzDecodeDialect(f *testing.F) {
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`[{"error":{"message":"m"}}]`, `{"error":null}`, "[DONE]", `{"type":"error"}`} {
+		f.Add(uint8(0), []byte(seed))
+	}
 	for _, fix := range fixtures(f) {
 		at := slices.IndexFunc(dialects, func(d *Dialect) bool { return d.Name == fix.want.Dialect })
 		for _, frame := range fix.frames {
-			f.Add(uint8(at), frame.data)
+			f.Add(uint8(at), frame.Data)
 		}
 	}
 	f.Fuzz(func(t *testing.T, at uint8, data []byte) {
 		d := dialects[int(at)%len(dialects)]
+		Describe(data)
+		Rejected(d, data, nil)
 		before := bytes.Clone(data)
 		delta, err := d.Decode(data)
 		if !bytes.Equal(before, data) {
@@ -221,7 +187,7 @@ func checkDelta(t *testing.T, d *Dialect, data []byte, delta Delta) {
 	if len(delta.Finish) > 40 {
 		t.Errorf("%s: finish reason %q", d.Name, delta.Finish)
 	}
-	if delta.Choice && !json.Valid(data) {
-		t.Errorf("%s took a choice from %q", d.Name, data)
+	if (delta.Choice || len(delta.Text) > 0 || delta.Tokens > 0) && !json.Valid(data) {
+		t.Errorf("%s took a choice or tokens from %q", d.Name, data)
 	}
 }

@@ -16,12 +16,9 @@ func readTGI(frame []byte) (d Delta) {
 	fields(frame, func(key, value []byte) {
 		switch string(key) {
 		case "token":
-			fields(value, func(key, value []byte) {
-				d.Choice, d.Tokens = true, 1
-				if string(key) == "text" {
-					d.Text = textIn(value)
-				}
-			})
+			if present(value) {
+				d.Choice, d.Tokens, d.Text = true, 1, textIn(member(value, "text"))
+			}
 		case "generated_text": // in the last frame: its end if that tells no details
 			if textIn(value) != nil && d.Finish == "" {
 				d.finish(key)
