@@ -58,9 +58,8 @@ func (c *Conn) believed(s Stamp, n int) Stamp {
 	return s
 }
 
-// note keeps the arrival of what was read just now. One arrival that takes several reads has
-// one number. The kernel merges packets that wait, so that a read that ends in the midst of
-// them may have the timestamp of a later one.
+// note keeps the arrival of what was read just now. One arrival that takes several reads has one number. The kernel
+// merges packets that wait, so that a read that ends in the midst of them may have the timestamp of a later one.
 func (c *Conn) note(s Stamp, full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

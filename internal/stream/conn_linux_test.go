@@ -62,8 +62,7 @@ func echo(t *testing.T, server io.Writer, conn io.Reader, buf []byte) {
 	}
 }
 
-// TestConnOneArrivalHasOneNumber holds that what came at once is one arrival, in how
-// many reads it ever takes.
+// TestConnOneArrivalHasOneNumber holds that what came at once is one arrival, in how many reads it ever takes.
 func TestConnOneArrivalHasOneNumber(t *testing.T) {
 	conn, server, buf := stamped(t)
 	before := conn.Last().Read
@@ -81,9 +80,8 @@ func TestConnOneArrivalHasOneNumber(t *testing.T) {
 	}
 }
 
-// TestConnWhatLayThereHasOneNumber holds the same of many packets that waited together: the
-// kernel has merged some of them, and where a read ends in the midst of those it tells the
-// arrival of bytes that the next one returns.
+// TestConnWhatLayThereHasOneNumber holds the same of many packets that waited together: the kernel has merged some of
+// them, and where a read ends in the midst of those it tells the arrival of bytes that the next one returns.
 func TestConnWhatLayThereHasOneNumber(t *testing.T) {
 	conn, server, buf := stamped(t)
 	before, frame := conn.Last().Read, strings.Repeat("x", 320)

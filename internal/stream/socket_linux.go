@@ -79,8 +79,7 @@ func (s *socket) try(fd uintptr) bool {
 	}
 }
 
-// reordered reports whether packets came out of order since the last call. Kernels before
-// 5.4 do not count them.
+// reordered reports whether packets came out of order since the last call. Kernels before 5.4 do not count them.
 func (s *socket) reordered() bool {
 	before := s.outOfOrder
 	_ = s.raw.Control(func(fd uintptr) {
@@ -108,9 +107,8 @@ func timestampIn(control []byte) int64 {
 	return 0
 }
 
-// EnableTimestamps makes the kernel timestamp what it receives from now on. Without it, the
-// kernel starts when the first connection asks, and that connection's first reads have no
-// timestamps. It costs one socket, which stays open.
+// EnableTimestamps makes the kernel timestamp what it receives from now on. Without it, the kernel starts when the
+// first connection asks, and that connection's first reads have no timestamps. It costs one socket, which stays open.
 func EnableTimestamps() {
 	if fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0); err == nil {
 		_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1)

@@ -166,8 +166,7 @@ func check(t *testing.T, tape *tape, two bool, parts ...[]byte) {
 	}
 }
 
-// TestTrackerKnowsWhatItDoesNotUnderstand lists what cannot be tracked: there the
-// last read is the arrival.
+// TestTrackerKnowsWhatItDoesNotUnderstand lists what cannot be tracked: there the last read is the arrival.
 func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 	for name, text := range map[string]string{
 		"a body until the end":    "HTTP/1.1 200 OK\r\nServer: x\r\n\r\ndata: a\n\n",

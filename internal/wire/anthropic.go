@@ -61,8 +61,7 @@ func (d *Delta) addBlock(block []byte) {
 	d.Text = join(textIn(member(block, "text")), textIn(member(block, "partial_json")))
 }
 
-// messagesUsage reads a usage object of the Messages API. Its input_tokens are
-// those that no cache read or wrote.
+// messagesUsage reads a usage object of the Messages API. Its input_tokens are those that no cache read or wrote.
 func messagesUsage(value []byte) (u Usage) {
 	fields(value, u.add)
 	if u.Prompt.Known {

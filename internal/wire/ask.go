@@ -56,8 +56,7 @@ func (a Ask) plain() any {
 	return a.text()
 }
 
-// Omits reports whether field f is not to be sent: the server is known to reject
-// it, or its type has no use for it.
+// Omits reports whether field f is not to be sent: the server is known to reject it, or its type has no use for it.
 func (a Ask) Omits(f Field) bool {
 	return slices.Contains(a.Omit, f) || slices.Contains(a.Server.Omit, f)
 }

@@ -115,8 +115,7 @@ func TestTokenizers(t *testing.T) {
 	}
 }
 
-// BenchmarkBody128k is the request of a prompt of 128,000 tokens: one copy of it,
-// which is the request.
+// BenchmarkBody128k is the request of a prompt of 128,000 tokens: one copy of it, which is the request.
 func BenchmarkBody128k(b *testing.B) {
 	const tokens = 128_000
 	ids := make([]int, tokens)

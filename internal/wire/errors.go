@@ -104,8 +104,7 @@ func Describe(body []byte) string {
 	return cut(strings.Join(strings.Fields(string(body)), " "))
 }
 
-// empty reports whether a raw value says nothing: a frame of tokens that has an
-// error without any content has none.
+// empty reports whether a raw value says nothing: a frame of tokens that has an error without any content has none.
 func empty(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "{}", "[]", "false", "0":

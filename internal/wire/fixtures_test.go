@@ -130,9 +130,8 @@ func TestFixturesAreComplete(t *testing.T) {
 	}
 }
 
-// FuzzDecode holds for each dialect that no frame panics, that errors wrap
-// ErrMalformed alone and come with nothing else, that a frame is only read, that
-// its texts are no longer than it, and that its counts are believable.
+// FuzzDecode holds for each dialect that no frame panics, that errors wrap ErrMalformed alone and come with nothing
+// else, that a frame is only read, that its texts are no longer than it, and that its counts are believable.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{`[{"error":{"message":"m"}}]`, `{"error":null}`, "[DONE]", `{"type":"error"}`} {
 		f.Add(uint8(0), []byte(seed))

@@ -102,8 +102,7 @@ func textIn(value []byte) []byte {
 // maxCount bounds the counts that are believed: no prompt is longer.
 const maxCount = 1 << 30
 
-// countIn is a number of tokens; unknown for anything but a whole number of
-// them, which some servers write as 3.0.
+// countIn is a number of tokens; unknown for anything but a whole number of them, which some servers write as 3.0.
 func countIn(value []byte) Count {
 	n, err := strconv.ParseFloat(string(value), 64)
 	if err != nil || n != math.Trunc(n) || n < 0 || n > maxCount {

@@ -2,10 +2,9 @@ package wire
 
 import "cmp"
 
-// ollama is Ollama's native /api/generate: a JSON object a line. It has no ignore_eos and no minimum, so an
-// answer may end early, and it counts tokens in the last line only.
-// Its fields have neither truncate nor shift: a complaint that names them is about a prompt that is too long,
-// and without them Ollama would silently cut it.
+// ollama is Ollama's native /api/generate: a JSON object a line. It has no ignore_eos and no minimum, so an answer may
+// end early, and it counts tokens in the last line only. Its fields have neither truncate nor shift: a complaint that
+// names them is about a prompt that is too long, and without them Ollama would silently cut it.
 var ollama = &Dialect{
 	Name: "ollama", Path: at("/api/generate"), read: readLine,
 	Fields: []Field{FieldTemperature, FieldSeed, fieldThink}, body: ollamaBody,

@@ -180,8 +180,7 @@ func contentIn(value []byte) (visible, thinking []byte) {
 	return visible, thinking
 }
 
-// timings are llama-server's own counts. The prompt's length is the tokens evaluated now
-// and those found in the cache.
+// timings are llama-server's own counts. The prompt's length is the tokens evaluated now and those found in the cache.
 func timings(value []byte) Usage {
 	u := Usage{Cached: detail(value, "cache_n"), Output: detail(value, "predicted_n")}
 	if evaluated := detail(value, "prompt_n"); evaluated.Known && u.Cached.Known {

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// A Server is a type of server and how it differs from the others that serve
-// its dialects. All of it is data: see [servers]. The zero value is a server of
-// unknown type, which is asked as vLLM is and then without what it rejects.
+// A Server is a type of server and how it differs from the others that serve its dialects. All of it is data: see
+// [servers]. The zero value is a server of unknown type, which is asked as vLLM is and then without what it rejects.
 type Server struct {
 	Name    string   // the configuration value and the "server" label
 	Dialect *Dialect // that auto takes; nil: openai-chat
@@ -35,8 +34,7 @@ type Server struct {
 	marks []mark
 }
 
-// A Claim is what a server type is known to do: some always, some never, some
-// depending on how they were started.
+// A Claim is what a server type is known to do: some always, some never, some depending on how they were started.
 type Claim string
 
 // The claims.

@@ -276,8 +276,7 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// tokenFrames are frames of one token as servers send them, with all that is
-// asked for. They are only read.
+// tokenFrames are frames of one token as servers send them, with all that is asked for. They are only read.
 var tokenFrames = map[string]struct {
 	dialect *Dialect
 	frame   []byte
