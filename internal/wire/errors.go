@@ -46,7 +46,18 @@ func ParseError(data []byte) *ServerError {
 	if json.Unmarshal(data, &f) != nil {
 		return nil
 	}
-	return f.serverError()
+	switch e := f.itself(); {
+	case present(f.Choices) && empty(f.Error):
+	case present(f.Error):
+		return nested(f.Error, unquote(f.ErrorType))
+	case e.Type == "error", unquote(f.Object) == "error":
+		return e
+	case present(f.Detail):
+		return nested(f.Detail, "")
+	case e.Message != "" && e.Code != "" && !present(f.Choices):
+		return e
+	}
+	return nil
 }
 
 // errorFields are the keys of an object that may be an error, or hold one. Each is a string, a number or null.
@@ -62,24 +73,9 @@ type errorFields struct {
 	Choices   json.RawMessage `json:"choices"`
 }
 
+// itself is the object as an error.
 func (f errorFields) itself() *ServerError {
 	return &ServerError{Type: unquote(f.Type), Code: cmp.Or(unquote(f.Code), unquote(f.Status)), Message: cut(unquote(f.Message))}
-}
-
-func (f errorFields) serverError() *ServerError {
-	e := f.itself()
-	switch {
-	case present(f.Choices) && empty(f.Error):
-	case present(f.Error):
-		return nested(f.Error, unquote(f.ErrorType))
-	case e.Type == "error", unquote(f.Object) == "error":
-		return e
-	case present(f.Detail):
-		return nested(f.Detail, "")
-	case e.Message != "" && e.Code != "" && !present(f.Choices):
-		return e
-	}
-	return nil
 }
 
 // nested reads the value of an "error" key: an object, a text, or anything. class is its type if it names none.
