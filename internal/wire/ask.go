@@ -103,7 +103,7 @@ func (d *Dialect) Body(a Ask) ([]byte, error) {
 	b := d.body(a)
 	for _, f := range d.Fields {
 		if value, ok := a.option(f); ok && !a.Omits(f) {
-			b.set(cmp.Or(d.keys[f], a.Server.Keys[f], d.inside+string(f)), value)
+			b.set(d.inside+cmp.Or(d.keys[f], a.Server.Keys[f], string(f)), value)
 		}
 	}
 	return json.Marshal(b)

@@ -36,7 +36,7 @@ type Dialect struct {
 
 	body      func(a Ask) body         // a streaming request, without the optional fields
 	keys      map[Field]string         // its own names for some fields
-	inside    string                   // the object that holds the other fields, with a dot; empty: the request
+	inside    string                   // the object that holds the fields, with a dot; empty: the request itself
 	read      func(frame []byte) Delta // what a frame says that is a JSON object
 	keyHeader string                   // header of the key; empty: Authorization
 	version   string                   // default of the header that tells the API's version; empty: there is none
