@@ -203,7 +203,7 @@ func (s *Frames) separate() bool {
 	}
 	value, isData := bytes.CutPrefix(s.line, []byte("data:"))
 	value = bytes.TrimPrefix(value, []byte(" "))
-	return isData && len(value) > 0 && (value[0] == '{' || value[0] == '[') && complete(s.data)
+	return isData && structured(value) && complete(s.data)
 }
 
 // complete reports whether data is a JSON object or list, or [DONE]; structured, whether it starts as one.
