@@ -191,7 +191,7 @@ func runStreams(b *testing.B, m *measured, load Load, address string) (results [
 		Members: []*probe.Member{probe.NewMember(probe.Target{
 			Name: "paced", URL: "http://" + address, Dialect: dialect, Transport: probe.NewTransport(probe.Route{}),
 			Timeout: time.Minute, Stall: time.Minute,
-		}, "m", math.MaxInt, probe.NewBudget(0))},
+		}, "m", math.MaxInt)},
 	}
 	resetPeak()
 	before, began := processorTime(), time.Now()

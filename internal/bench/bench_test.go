@@ -73,8 +73,8 @@ func member(t *testing.T, name string, budget int) *probe.Member {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) }
 	return probe.NewMember(probe.Target{
 		Name: name, URL: "http://" + name, Dialect: dialect, Transport: probe.NewTransport(probe.Route{Dial: dial}),
-		Timeout: time.Minute, Stall: time.Minute,
-	}, profile.Model, 1<<30, probe.NewBudget(budget))
+		Timeout: time.Minute, Stall: time.Minute, DayLimit: budget,
+	}, profile.Model, 1<<30)
 }
 
 func (w *world) record(r *probe.Result) {
@@ -252,7 +252,7 @@ func refusing(t *testing.T) *probe.Member {
 	return probe.NewMember(probe.Target{
 		Name: "a", URL: "http://a", Dialect: dialect, Transport: probe.NewTransport(probe.Route{Dial: dial}),
 		Timeout: time.Minute, Stall: time.Minute,
-	}, "m", 1<<30, probe.NewBudget(0))
+	}, "m", 1<<30)
 }
 
 // TestASpentBudgetEndsAStep: a slot that is skipped takes no time, so that going

@@ -198,7 +198,7 @@ func (j *Job) Full(ctx context.Context, i int) (r *probe.Result, skipped error) 
 	var c collector
 	group := j.Group(&c)
 	for round := range uint64(calibrations + 1) {
-		next := group.Turn(ctx, i, j.question(round), round, time.Now())
+		next := group.Turn(ctx, i, func() probe.Question { return j.question(round) }, round, time.Now())
 		if next == nil {
 			break
 		}

@@ -91,7 +91,7 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 			Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
 			UserStamps: t.Stamp == "user",
 		}),
-		Timeout: t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit,
+		Timeout: t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit, DayLimit: t.TokenBudgetPerDay,
 		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
 	}
 	for name, value := range t.Headers {
@@ -108,7 +108,7 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 		}
 	}
 	j.Targets = append(j.Targets, t)
-	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight, probe.NewBudget(t.TokenBudgetPerDay)))
+	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
 	return nil
 }
 

@@ -203,7 +203,7 @@ func (t Target) metadata(ctx context.Context, method, path string, body []byte, 
 	}
 	r, v := t.Transport.reply(ctx, req)
 	if v.outcome != OK {
-		v.err = scrub(fmt.Errorf("%s: %w", req.URL.Path, v.err), t.secrets(), about)
+		v.err = t.scrub(fmt.Errorf("%s: %w", req.URL.Path, v.err), about)
 		return r, v
 	}
 	return r, nil

@@ -217,19 +217,20 @@ const (
 	shortestRepeat = 32
 )
 
-// scrub removes from an error what a server may repeat and must not be shown: secrets (values of headers) and the prompt.
-func scrub(err error, secrets http.Header, ask wire.Ask) error {
+// scrub removes from an error what a server may repeat and must not be shown: the key, values of headers (a cookie
+// has several secrets), and the prompt.
+func (t Target) scrub(err error, ask wire.Ask) error {
 	if err == nil {
 		return nil
 	}
-	clean := err.Error()
-	for _, values := range secrets {
-		for _, value := range values {
-			for secret := range strings.FieldsFuncSeq(value, betweenSecrets) {
-				if len(secret) >= shortestSecret && secret != "Bearer" {
-					clean = hide(clean, secret)
-				}
-			}
+	clean, values := err.Error(), t.Key
+	for _, list := range t.Header {
+		values += " " + strings.Join(list, " ")
+	}
+	between := func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`;,="'`, c) }
+	for secret := range strings.FieldsFuncSeq(values, between) {
+		if len(secret) >= shortestSecret && secret != "Bearer" {
+			clean = hide(clean, secret)
 		}
 	}
 	for at := 0; at+shortestRepeat <= len(clean); at++ {
@@ -244,9 +245,6 @@ func scrub(err error, secrets http.Header, ask wire.Ask) error {
 	}
 	return errors.New(clean)
 }
-
-// betweenSecrets reports whether c separates secrets in a header's value: a cookie has several.
-func betweenSecrets(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`;,="'`, c) }
 
 // hide replaces a secret in a text, and its start where the text was cut within.
 func hide(text, secret string) string {

@@ -52,10 +52,10 @@ func newGroup(l *log, members ...*Member) *Group {
 }
 
 // newMember is a member whose server answers with s.
-func newMember(t *testing.T, name string, s script, budget *Budget) *Member {
+func newMember(t *testing.T, name string, s script) *Member {
 	target := serve(t, s.stream)
 	target.Name = name
-	return NewMember(target, "m", 1, budget)
+	return NewMember(target, "m", 1)
 }
 
 // answer takes so long for two tokens.
@@ -78,7 +78,7 @@ func (g *Group) rounds(ctx context.Context, n uint64) {
 func TestGroupTakesTurns(t *testing.T) {
 	inBubble(t, "turns", func(t *testing.T) {
 		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", answer(2*time.Second), nil))
+		g := newGroup(l, newMember(t, "a", answer(time.Second)), newMember(t, "b", answer(2*time.Second)))
 		g.rounds(t.Context(), 2)
 		want := []string{
 			"a ok round 0 due 0s start 0s", "b ok round 0 due 1s start 1s",
@@ -96,7 +96,7 @@ func TestAHangingMemberDelaysNoOther(t *testing.T) {
 	inBubble(t, "hang", func(t *testing.T) {
 		l := &log{epoch: time.Now()}
 		hanging := script{{0, "", hang}}
-		g := newGroup(l, newMember(t, "a", hanging, nil), newMember(t, "b", answer(time.Second), nil))
+		g := newGroup(l, newMember(t, "a", hanging), newMember(t, "b", answer(time.Second)))
 		g.rounds(t.Context(), 3)
 		want := []string{
 			"b ok round 0 due 5s start 5s",
@@ -123,9 +123,9 @@ func TestQuestionIsWrittenForThoseWhoAskIt(t *testing.T) {
 		{"one of two", []script{answer(time.Second)}, []uint64{0, 1, 2}},
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
-			g := newGroup(&log{}, newMember(t, "a", hanging, nil))
+			g := newGroup(&log{}, newMember(t, "a", hanging))
 			for _, s := range test.others {
-				g.Members = append(g.Members, newMember(t, "b", s, nil))
+				g.Members = append(g.Members, newMember(t, "b", s))
 			}
 			var mu sync.Mutex
 			var written []uint64
@@ -147,7 +147,7 @@ func TestQuestionIsWrittenForThoseWhoAskIt(t *testing.T) {
 func TestGroupStops(t *testing.T) {
 	inBubble(t, "stop", func(t *testing.T) {
 		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(2*time.Second), nil), newMember(t, "b", answer(time.Second), nil))
+		g := newGroup(l, newMember(t, "a", answer(2*time.Second)), newMember(t, "b", answer(time.Second)))
 		starts, stop := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, stop)
 		g.Round(starts, t.Context(), 0, time.Now())
@@ -157,7 +157,7 @@ func TestGroupStops(t *testing.T) {
 	})
 	inBubble(t, "cancel", func(t *testing.T) {
 		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Minute), nil))
+		g := newGroup(l, newMember(t, "a", answer(time.Minute)))
 		probes, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		g.Round(t.Context(), probes, 0, time.Now())
@@ -170,14 +170,16 @@ func TestGroupStops(t *testing.T) {
 func TestGroupKeepsItsBudget(t *testing.T) {
 	inBubble(t, "budget", func(t *testing.T) {
 		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Second), NewBudget(2*82)))
+		target := serve(t, answer(time.Second).stream)
+		target.Name, target.DayLimit = "a", 2*82
+		g := newGroup(l, NewMember(target, "m", 1))
 		g.rounds(t.Context(), 3)
 		want := []string{"a ok round 0 due 0s start 0s", "a ok round 1 due 10s start 10s", "a skipped: budget at 20s"}
 		if diff := cmp.Diff(want, l.lines); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 		time.Sleep(24 * time.Hour)
-		if !g.Members[0].Budget.Reserve(time.Now(), 82) {
+		if !g.Members[0].Budget.Reserve(time.Now(), 82, 2*82) {
 			t.Error("a new day has no budget")
 		}
 	})
@@ -189,7 +191,7 @@ func TestGroupAsksAllTheSame(t *testing.T) {
 	inBubble(t, "ask", func(t *testing.T) {
 		l, learnt := &log{epoch: time.Now()}, []int{}
 		short := slices.Concat(tokens(2, ms), script{{0, data(limit, usage(70, 2), done), goOn}})
-		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", short, nil))
+		g := newGroup(l, newMember(t, "a", answer(time.Second)), newMember(t, "b", short))
 		learn := func(n int) { learnt = append(learnt, n) }
 		g.Ask = func(uint64) Question {
 			return Question{Ask: wire.Ask{Prompt: "x"}, Expect: Expectation{PromptTokens: wire.Tokens(80), Length: 80}, Learn: learn, Refuse: func() {}}
@@ -211,7 +213,7 @@ func TestGroupAsksAllTheSame(t *testing.T) {
 func TestGroupSurvivesAPanic(t *testing.T) {
 	inBubble(t, "panic", func(t *testing.T) {
 		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", answer(time.Second), nil))
+		g := newGroup(l, newMember(t, "a", answer(time.Second)), newMember(t, "b", answer(time.Second)))
 		write := g.Ask
 		g.Ask = func(round uint64) Question {
 			q := write(round)
@@ -263,7 +265,7 @@ func TestMembersRestAsAsked(t *testing.T) {
 			target.Name, target.Backoff = "busy", test.limit
 			var busy, well []string
 			of := map[string]*[]string{"busy": &busy, "well": &well}
-			g := newGroup(&log{}, NewMember(target, "m", 1, nil), newMember(t, "well", answer(ms), nil))
+			g := newGroup(&log{}, NewMember(target, "m", 1), newMember(t, "well", answer(ms)))
 			g.Record = func(r *Result) { *of[r.Target] = append(*of[r.Target], string(r.Outcome)) }
 			g.Skipped = func(target string, reason Skip) { *of[target] = append(*of[target], string(reason)) }
 			start := time.Now()

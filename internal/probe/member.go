@@ -19,7 +19,7 @@ type Member struct {
 	model  string // configured; empty to take the server's first
 	limit  int    // probes in flight
 
-	Budget            *Budget     // nil: no limit. Not to be changed once probes have begun
+	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
 
 	mu           sync.Mutex
@@ -29,8 +29,8 @@ type Member struct {
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
-func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
-	m := &Member{target: t, model: model, limit: inFlight, Budget: budget}
+func NewMember(t Target, model string, inFlight int) *Member {
+	m := &Member{target: t, model: model, limit: inFlight, Budget: new(Budget)}
 	m.capabilities = m.configured()
 	return m
 }
@@ -100,15 +100,11 @@ func (m *Member) learn(change func(*Capabilities)) {
 }
 
 // Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the
-// result. A panic of ours is a failed probe: the others go on.
+// result.
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
-	defer func() {
-		if p := recover(); p != nil {
-			r = m.Unreached(start, panicked(p))
-		}
-		m.rest(r)
-	}()
+	defer func() { m.rest(r) }()
+	defer m.survive(&r, start)
 	if err := m.Prepare(ctx); err != nil {
 		return m.Unreached(start, err)
 	}
@@ -126,6 +122,13 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	}
 	m.learnFrom(r, q.Ask.MaxTokens)
 	return r
+}
+
+// survive makes a panic of ours a failed probe, so that the others go on. It is to be deferred.
+func (m *Member) survive(r **Result, start time.Time) {
+	if p := recover(); p != nil {
+		*r = m.Unreached(start, failed(Malformed, "prober panicked, please report it: %v", p))
+	}
 }
 
 // rest obeys a server that asked for a pause, up to the target's limit.

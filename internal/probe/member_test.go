@@ -33,7 +33,7 @@ func TestMemberLearnsRejectedFields(t *testing.T) {
 			answer(2*ms).send(w, r)
 		})
 		target.Dialect, _ = wire.Lookup("openai-chat")
-		m := NewMember(target, "m", 1, nil)
+		m := NewMember(target, "m", 1)
 		handler := func() *Result {
 			return m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2, CacheSalt: "s"}})
 		}
@@ -63,7 +63,7 @@ func TestMemberSendsFieldsAgain(t *testing.T) {
 				return
 			}
 			answer(2*ms).stream(w, r)
-		}), "m", 1, nil)
+		}), "m", 1)
 		ask := wire.Ask{Prompt: "p", MaxTokens: 2}
 		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != Rejected {
 			t.Errorf("%s", r.Outcome)
@@ -96,7 +96,7 @@ func TestMemberAsksWhatTheServerIs(t *testing.T) {
 				http.NotFound(w, r)
 			})
 			target.Dialect = nil
-			m := NewMember(target, "", 1, nil)
+			m := NewMember(target, "", 1)
 			if err := m.Prepare(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,7 @@ func TestMemberThatCannotBeAskedIsAResult(t *testing.T) {
 		inBubble(t, http.StatusText(status), func(t *testing.T) {
 			target := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 			target.Dialect = nil
-			r := NewMember(target, "", 1, nil).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}})
+			r := NewMember(target, "", 1).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}})
 			if r.Outcome != want || r.Status != status || r.Target != "t" {
 				t.Errorf("%s with status %d: %v", r.Outcome, r.Status, r.Err)
 			}
@@ -138,7 +138,7 @@ func TestMemberProbesAServerOfUnknownType(t *testing.T) {
 				other(w, r)
 			})
 			target.Dialect = nil
-			r := NewMember(target, "", 1, nil).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
+			r := NewMember(target, "", 1).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
 			if r.Outcome != OK || r.API != "openai-chat" || r.Model != "" {
 				t.Errorf("%s by %s with model %q: %v", r.Outcome, r.API, r.Model, r.Err)
 			}
@@ -166,7 +166,7 @@ func TestMemberJudgesByLearnedCapabilities(t *testing.T) {
 			m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
 				n++
 				test.scripts[n-1].stream(w, r)
-			}), "m", 1, nil)
+			}), "m", 1)
 			for i, want := range test.want {
 				if r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}}); r.Outcome != want {
 					t.Errorf("probe %d: %s (%v), want %s", i, r.Outcome, r.Err, want)
@@ -185,7 +185,7 @@ func TestPanicIsAFailedProbe(t *testing.T) {
 	inBubble(t, "panic", func(t *testing.T) {
 		target := serve(t, answer(ms).stream)
 		target.Dialect = panicking{target.Dialect}
-		m := NewMember(target, "m", 1, nil)
+		m := NewMember(target, "m", 1)
 		r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
 		if r.Outcome != Malformed || !strings.Contains(r.Err.Error(), "mistake") {
 			t.Errorf("%s: %v", r.Outcome, r.Err)
@@ -195,7 +195,7 @@ func TestPanicIsAFailedProbe(t *testing.T) {
 
 func TestSlots(t *testing.T) {
 	inBubble(t, "slots", func(t *testing.T) {
-		s, start := NewMember(Target{}, "", 2, nil), time.Now()
+		s, start := NewMember(Target{}, "", 2), time.Now()
 		first, _ := s.take(start)
 		time.Sleep(time.Second)
 		second, ok := s.take(time.Now())
@@ -234,7 +234,7 @@ func TestMemberAsksAgainAfter404(t *testing.T) {
 			}
 		})
 		target.Dialect = nil
-		m, ask := NewMember(target, "bloom", 1, nil), wire.Ask{Prompt: "p", MaxTokens: 1}
+		m, ask := NewMember(target, "bloom", 1), wire.Ask{Prompt: "p", MaxTokens: 1}
 		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != Rejected || r.API != "openai-chat" {
 			t.Errorf("%s by %s", r.Outcome, r.API)
 		}
@@ -285,7 +285,7 @@ func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 			}
 			slices.Concat(tokens(5, 20*ms), script{{0, data(limit, usage(80, 5), done), goOn}}).stream(w, r)
 		})
-		m := NewMember(target, "m", 1, nil)
+		m := NewMember(target, "m", 1)
 		r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 5}})
 		synctest.Wait()
 		if r.Outcome != WrongLength || !slices.Equal(left, []time.Duration{9 * 20 * ms}) || len(r.Warnings) != 1 ||

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -38,6 +37,7 @@ type Target struct {
 	Timeout     time.Duration // of the whole probe
 	Stall       time.Duration // longest gap between token frames
 	Backoff     time.Duration // longest pause that an overloaded server may ask for; 0 for none
+	DayLimit    int           // tokens of a day, prompts and answers; 0 for no limit
 }
 
 // Probe asks and times. It returns within t.Timeout, and as soon as ctx is done. The caller sets Due and Round.
@@ -56,8 +56,9 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	if err != nil {
 		return x.conclude(failed(Rejected, "%w", err))
 	}
-	x.stall = newStallTimer(ctx, t.Stall, stop)
-	defer x.stall.timer.Stop()
+	x.stall = time.AfterFunc(t.Stall, func() { stop(errStalled) })
+	x.stall.Stop() // until the first token
+	defer x.stall.Stop()
 	return x.conclude(x.run(ctx, req))
 }
 
@@ -70,7 +71,7 @@ type exchange struct {
 	acc    *accumulator
 	result *Result
 	header http.Header // of the answer
-	stall  *stallTimer
+	stall  *time.Timer // runs from each token's arrival
 }
 
 // newExchange starts the clock.
@@ -128,7 +129,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.Phases, _ = x.trace.state()
 	r.Stamp, r.Taint, r.Refused = r.stamping(), r.taint(), x.trace.refused()
 	r.gateway, _ = wire.RecognizeAnswer(x.header)
-	r.Outcome, r.Err = v.outcome, scrub(v.err, x.target.secrets(), x.ask)
+	r.Outcome, r.Err = v.outcome, x.target.scrub(v.err, x.ask)
 	r.RetryAfter, r.Cache = v.retry, cacheState(r.Usage, x.expect)
 	if v.outcome != OK {
 		r.Open = x.acc.open(r.Elapsed)
@@ -185,10 +186,8 @@ func isStream(resp *http.Response) bool {
 
 // mediaType is the type of the answer's body, without parameters; the first if a proxy made several.
 func mediaType(resp *http.Response) string {
-	name := resp.Header.Get("Content-Type")
-	if at := strings.IndexAny(name, ";,"); at >= 0 {
-		name = name[:at]
-	}
+	first, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ",")
+	name, _, _ := strings.Cut(first, ";")
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
@@ -212,7 +211,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 		if !x.acc.add(frame.Stamp, delta) {
 			continue
 		}
-		x.stall.token(frame.At)
+		x.stall.Reset(x.target.Stall - time.Since(frame.At))
 		if x.acc.endless(x.ask.MaxTokens) {
 			x.trace.abandon()
 			return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled",
@@ -260,11 +259,7 @@ func (t Target) request(ctx context.Context, method, url string, body []byte) (*
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	dialect := t.Dialect
-	if dialect == nil {
-		dialect = assumed
-	}
-	for name, value := range dialect.Header(t.Key, t.Version) {
+	for name, value := range cmp.Or(t.Dialect, assumed).Header(t.Key, t.Version) {
 		req.Header.Set(name, value)
 	}
 	for name, values := range t.Header {
@@ -277,22 +272,14 @@ func (t Target) request(ctx context.Context, method, url string, body []byte) (*
 	return req, nil
 }
 
-// secrets are the values that must not be shown.
-func (t Target) secrets() http.Header {
-	h := http.Header{"": {t.Key}}
-	maps.Copy(h, t.Header)
-	return h
-}
-
 // key is the kind of credentials that requests carry.
 func (t Target) key() Key {
-	const prefix = "Bearer "
 	switch {
 	case t.Header.Get("Authorization")+t.Header.Get("Api-Key")+t.Header.Get("X-Api-Key") != "":
 		return KeyInHeader
 	case t.Key == "":
 		return KeyNone
-	case len(t.Key) > len(prefix) && strings.EqualFold(t.Key[:len(prefix)], prefix):
+	case strings.HasPrefix(strings.ToLower(t.Key), "bearer "):
 		return KeyPrefixed
 	}
 	return KeyGiven
