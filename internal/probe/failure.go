@@ -139,7 +139,7 @@ func outcomeOf(status int) Outcome {
 
 // broken is the verdict on a stream that cannot be read further.
 func (x *exchange) broken(ctx context.Context, err error) verdict {
-	doing := fmt.Sprintf("after %d token frames", len(x.acc.tokens))
+	doing := fmt.Sprintf("after %d token frames", len(x.acc.Tokens))
 	if v, ok := ended(ctx, doing); ok {
 		return v
 	}
@@ -166,23 +166,23 @@ func (x *exchange) complete() verdict {
 	if f.err != nil {
 		return inStream(f.err)
 	}
-	ending := wire.EndingOf(f.finish)
+	ending := wire.EndingOf(f.Finish)
 	switch {
 	case ending == wire.Filtered || f.refusal:
-		return failed(Filtered, "answer filtered or refused (finish reason %q)", f.finish)
+		return failed(Filtered, "answer filtered or refused (finish reason %q)", f.Finish)
 	case ending == wire.Failed:
-		return failed(ServerError, "server gave up (finish reason %q)", f.finish)
-	case len(f.tokens) == 0:
+		return failed(ServerError, "server gave up (finish reason %q)", f.Finish)
+	case len(f.Tokens) == 0:
 		return failed(Empty, "stream ended without a token")
-	case f.finish == "" && x.target.Dialect.Finishes():
-		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(f.tokens))
-	case f.finish != "" && ending == wire.Unfinished:
-		return failed(Malformed, "unknown finish reason %q", f.finish)
+	case f.Finish == "" && x.target.Dialect.Finishes():
+		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(f.Tokens))
+	case f.Finish != "" && ending == wire.Unfinished:
+		return failed(Malformed, "unknown finish reason %q", f.Finish)
 	}
 	if v := x.length(ending); v.outcome != OK {
 		return v
 	}
-	thinking := f.answered == 0 && ending == wire.AtLimit // the limit cut the reasoning
+	thinking := f.Answer == 0 && ending == wire.AtLimit // the limit cut the reasoning
 	if x.expect.Answer != "" && !thinking && !contains(f.text, x.expect.Answer) {
 		return failed(WrongAnswer, "the answer does not contain the words hidden in the prompt")
 	}
@@ -192,7 +192,7 @@ func (x *exchange) complete() verdict {
 // length is the verdict on how long prompt and answer are. Where nothing else is known of a prompt's length, it was
 // cut if it has fewer tokens than nine tenths of its words: no tokenizer joins more of words in random order.
 func (x *exchange) length(ending wire.Ending) verdict {
-	prompt, output := x.acc.usage.Prompt, x.acc.total().Generated()
+	prompt, output := x.acc.Usage.Prompt, x.acc.total().Generated()
 	expect, maxTokens := x.expect, x.ask.MaxTokens
 	if want := expect.PromptTokens; want.Known && prompt.Known && prompt.N != want.N {
 		return failed(WrongLength, "prompt of %d tokens, asked %d", prompt.N, want.N)
@@ -206,7 +206,7 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
 	if (expect.ExactOutput || clamped) && output.Known && output.N != maxTokens {
-		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, maxTokens, x.acc.finish)
+		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, maxTokens, x.acc.Finish)
 	}
 	return verdict{outcome: OK}
 }

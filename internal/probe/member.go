@@ -37,7 +37,7 @@ func NewMember(t Target, model string, inFlight int) *Member {
 
 // configured is what is known of the server before it is asked.
 func (m *Member) configured() Capabilities {
-	return Capabilities{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}
+	return Capabilities{Findings: Findings{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}}
 }
 
 // Inherit takes over what a member learned that probed the same server as the same client.
@@ -163,17 +163,13 @@ func (m *Member) Prepare(ctx context.Context) error {
 	if known.Dialect != nil && known.Model != "" {
 		return nil
 	}
-	found, err := m.Discover(ctx)
-	if err == nil {
-		return nil
-	}
+	found, _, err := m.target.Discover(ctx, m.model)
 	v, _ := errors.AsType[verdict](err)
-	if v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden {
+	if err != nil && (v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden) {
 		return err
 	}
-	m.learn(func(c *Capabilities) {
-		c.Dialect, c.Server, c.Model, c.Asked = cmp.Or(found.Dialect, assumed), found.Server, found.Model, true
-	})
+	found.Dialect = cmp.Or(found.Dialect, assumed)
+	m.learn(func(c *Capabilities) { c.Findings = found })
 	return nil
 }
 
@@ -184,16 +180,13 @@ func (m *Member) Introduce(ctx context.Context) {
 	}
 }
 
-// Discover asks the server what it is, whether or not that is known, and learns it.
-func (m *Member) Discover(ctx context.Context) (Findings, error) {
-	found, err := m.target.Discover(ctx, m.model)
+// Discover asks the server what it is, whether or not that is known, learns it, and returns the models it lists.
+func (m *Member) Discover(ctx context.Context) ([]wire.Model, error) {
+	found, models, err := m.target.Discover(ctx, m.model)
 	if err == nil {
-		m.learn(func(c *Capabilities) {
-			c.Dialect, c.Server, c.Version, c.Model = found.Dialect, found.Server, found.Version, found.Model
-			c.Context, c.Asked = found.Context, found.Asked
-		})
+		m.learn(func(c *Capabilities) { c.Findings = found })
 	}
-	return found, err
+	return models, err
 }
 
 // Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].

@@ -76,11 +76,10 @@ type exchange struct {
 
 // newExchange starts the clock.
 func (t Target) newExchange(q Question) *exchange {
-	x := &exchange{target: t, ask: q.Ask, expect: q.Expect, result: t.newResult(q.Ask.Model)}
-	start := time.Now()
-	x.result.Start = start
-	x.trace, x.acc = &trace{start: start}, newAccumulator(start, q.Ask.MaxTokens, q.Expect.Answer != "")
-	return x
+	r := t.newResult(q.Ask.Model)
+	r.Start = time.Now()
+	acc := newAccumulator(r, q.Ask.MaxTokens, q.Expect.Answer != "")
+	return &exchange{target: t, ask: q.Ask, expect: q.Expect, result: r, acc: acc, trace: &trace{start: r.Start}}
 }
 
 func (t Target) newResult(model string) *Result {
@@ -125,15 +124,12 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 func (x *exchange) conclude(v verdict) *Result {
 	r := x.result
 	r.Elapsed = time.Since(r.Start)
-	x.acc.into(r)
+	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, x.ask), v.retry
+	x.acc.settle()
 	r.Phases, _ = x.trace.state()
 	r.Stamp, r.Taint, r.Refused = r.stamping(), r.taint(), x.trace.refused()
 	r.gateway, _ = wire.RecognizeAnswer(x.header)
-	r.Outcome, r.Err = v.outcome, x.target.scrub(v.err, x.ask)
-	r.RetryAfter, r.Cache = v.retry, cacheState(r.Usage, x.expect)
-	if v.outcome != OK {
-		r.Open = x.acc.open(r.Elapsed)
-	}
+	r.Cache = cacheState(r.Usage, x.expect)
 	r.Warnings = warnings(r, x.ask.MaxTokens, x.expect.Length)
 	return r
 }
@@ -193,6 +189,7 @@ func mediaType(resp *http.Response) string {
 
 // read reads the stream to its end. It closes the connection to a server that would generate without end.
 func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) verdict {
+	const overrun = 3 // tokens beyond those asked: llama-server completes a character of several tokens
 	for {
 		frame, err := next()
 		if errors.Is(err, io.EOF) {
@@ -205,17 +202,17 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 		switch {
 		case err != nil:
 			return x.broken(ctx, err)
-		case len(x.acc.tokens) == maxTokenFrames:
+		case len(x.acc.Tokens) == maxTokenFrames:
 			return failed(Malformed, "more than %d token frames", maxTokenFrames)
 		}
 		if !x.acc.add(frame.Stamp, delta) {
 			continue
 		}
 		x.stall.Reset(x.target.Stall - time.Since(frame.At))
-		if x.acc.endless(x.ask.MaxTokens) {
+		limit := x.ask.MaxTokens
+		if n := x.acc.atLeast(); limit > 0 && n > limit+overrun && x.acc.Finish == "" {
 			x.trace.abandon()
-			return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled",
-				x.acc.generatedSoFar(), x.ask.MaxTokens, ErrUnlimited)
+			return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled", n, limit, ErrUnlimited)
 		}
 	}
 }

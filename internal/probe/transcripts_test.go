@@ -149,7 +149,7 @@ func framingOf(d wire.Dialect) framing {
 // decode reads a body as a probe does. The answer is not judged by its length.
 func decode(t *testing.T, dialect wire.Dialect, body io.Reader) decoded {
 	t.Helper()
-	f, d := &accumulator{}, decoded{First: -1}
+	f, d := newAccumulator(&Result{}, 0, false), decoded{First: -1}
 	x := exchange{target: Target{Dialect: dialect}, acc: f, ask: wire.Ask{MaxTokens: 1}}
 	next := framingOf(dialect)(body)
 	for {
@@ -169,7 +169,7 @@ func decode(t *testing.T, dialect wire.Dialect, body io.Reader) decoded {
 		}
 		d.Frames++
 	}
-	d.TokenFrames, d.Finish, d.Usage = len(f.tokens), f.finish, f.usage
+	d.TokenFrames, d.Finish, d.Usage = len(f.Tokens), f.Finish, f.Usage
 	d.Failed, d.Outcome = f.err != nil, x.complete().outcome
 	return d
 }
