@@ -30,7 +30,8 @@ func rejected(err error) bool {
 	return v.outcome == Rejected
 }
 
-// Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last of those was.
+// Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last of those
+// went out and was not answered in time.
 func (r *Result) Undiscovered() (sent, ok bool) {
 	v, ok := errors.AsType[verdict](r.Err)
 	return v.sent, ok
@@ -207,10 +208,7 @@ func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.H
 	tr := &trace{start: time.Now()}
 	resp, done, err := t.send(req.WithContext(tr.context(ctx)))
 	if err != nil {
-		v := noAnswer(ctx, tr, err)
-		_, during := tr.state()
-		v.sent = during == waiting
-		return nil, nil, v
+		return nil, nil, noAnswer(ctx, tr, err)
 	}
 	defer done()
 	defer resp.Body.Close()

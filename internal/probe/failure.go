@@ -36,7 +36,7 @@ type verdict struct {
 	err     error
 	status  int           // HTTP status, if that was not a success; else 0
 	retry   time.Duration // pause that the server asked for; 0 if it did not
-	sent    bool          // the request went out; set for metadata requests only
+	sent    bool          // the request went out, to a server that did not answer in time
 }
 
 func (v verdict) Error() string { return v.err.Error() }
@@ -57,8 +57,9 @@ func ended(ctx context.Context, doing string) (v verdict, ok bool) {
 
 // noAnswer is the verdict on a request that got no response header.
 func noAnswer(ctx context.Context, t *trace, err error) verdict {
-	phases, during := t.state()
+	phases, during, _ := t.state()
 	if v, ok := ended(ctx, during.String()); ok {
+		v.sent = during == waiting
 		return v
 	}
 	name, unresolved := errors.AsType[*net.DNSError](err)

@@ -52,7 +52,12 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	req, err := t.probeRequest(ctx, q.Ask)
-	x := t.newExchange(q)
+	r := t.newResult(q.Ask.Model)
+	r.Start = time.Now()
+	x := &exchange{
+		target: t, ask: q.Ask, expect: q.Expect, result: r, trace: &trace{start: r.Start},
+		acc: newAccumulator(r, q.Ask.MaxTokens, q.Expect.Answer != ""),
+	}
 	if err != nil {
 		return x.conclude(failed(Rejected, "%w", err))
 	}
@@ -70,16 +75,7 @@ type exchange struct {
 	trace  *trace
 	acc    *accumulator
 	result *Result
-	header http.Header // of the answer
 	stall  *time.Timer // runs from each token's arrival
-}
-
-// newExchange starts the clock.
-func (t Target) newExchange(q Question) *exchange {
-	r := t.newResult(q.Ask.Model)
-	r.Start = time.Now()
-	acc := newAccumulator(r, q.Ask.MaxTokens, q.Expect.Answer != "")
-	return &exchange{target: t, ask: q.Ask, expect: q.Expect, result: r, acc: acc, trace: &trace{start: r.Start}}
 }
 
 func (t Target) newResult(model string) *Result {
@@ -104,12 +100,13 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	defer done()
 	defer resp.Body.Close()
 	defer func() {
+		x.result.gateway, _ = wire.RecognizeAnswer(resp.Header)
 		if ctx.Err() != nil { // the rest of the answer is not read
 			x.trace.abandon()
 		}
 	}()
 	conn := x.trace.gotHeader()
-	x.header, x.result.Status, x.result.CertExpiry = resp.Header, resp.StatusCode, conn.certExpiry()
+	x.result.Status, x.result.CertExpiry = resp.StatusCode, conn.certExpiry()
 	if v, ok := x.noStream(ctx, resp); ok {
 		return v
 	}
@@ -126,9 +123,8 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.Elapsed = time.Since(r.Start)
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, x.ask), v.retry
 	x.acc.settle()
-	r.Phases, _ = x.trace.state()
-	r.Stamp, r.Taint, r.Refused = r.stamping(), r.taint(), x.trace.refused()
-	r.gateway, _ = wire.RecognizeAnswer(x.header)
+	r.Phases, _, r.Refused = x.trace.state()
+	r.Stamp, r.Taint = r.stamping(), r.taint()
 	r.Cache = cacheState(r.Usage, x.expect)
 	r.Warnings = warnings(r, x.ask.MaxTokens, x.expect.Length)
 	return r

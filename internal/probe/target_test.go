@@ -34,7 +34,7 @@ func readingOf(r *Result) reading {
 		Outcome: r.Outcome,
 		TTFT:    orNone(r.TTFT()), TPOT: orNone(r.TPOT()), E2EL: orNone(r.E2EL()), MaxGap: orNone(r.MaxGap()),
 		Frames: len(r.Tokens), Coalesced: r.Coalesced(),
-		Gaps: slices.Collect(r.ChunkGaps()), ITL: slices.Collect(r.Timeline.ITL()),
+		Gaps: slices.Collect(r.ChunkGaps()), ITL: slices.Collect(r.ITL()),
 		Prompt: countOr(r.Usage.Prompt), Cached: countOr(r.Usage.Cached), Output: countOr(r.Usage.Generated()),
 		Source: r.Source,
 	}

@@ -27,9 +27,9 @@ func TestWarningsOfLateReads(t *testing.T) {
 		for _, in := range frames {
 			n += in
 		}
-		return &Result{
-			Outcome: outcome, Source: FromUsage, Taint: taint, Timeline: inReads(2*ms, 99*ms, frames...), Usage: wire.Usage{Output: wire.Tokens(n)},
-		}
+		line := inReads(2*ms, 99*ms, frames...)
+		line.Taint = taint
+		return &Result{Outcome: outcome, Source: FromUsage, Timeline: line, Usage: wire.Usage{Output: wire.Tokens(n)}}
 	}
 	for name, test := range map[string]struct {
 		of   *Result
