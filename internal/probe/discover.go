@@ -41,7 +41,8 @@ func (r *Result) Undiscovered() (sent, ok bool) {
 var assumed, _ = wire.Lookup("openai-chat")
 
 // Discover asks the server for its models (none if it does not say) and, where t.Server and t.Dialect do not tell
-// them, finds its type and the dialect that this type supports best. A given model is used, whatever the server lists.
+// them, finds its type and the dialect that this type supports best: with an error, what to assume. A given model is
+// used, whatever the server lists.
 func (t Target) Discover(ctx context.Context, model string) (found Findings, models []wire.Model, err error) {
 	found = Findings{Dialect: t.Dialect, Server: t.Server, Model: model}
 	evidence, err := t.evidence(ctx)
@@ -51,14 +52,14 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	if answered && found.Server.Name == "" {
 		found.Server, _ = wire.Recognize(evidence)
 	}
-	if err != nil && found.Server.Name == "" && found.Dialect == nil {
-		return found, nil, err
-	}
 	if found.Dialect == nil {
 		found.Dialect, _ = wire.Lookup(found.Server.Dialect)
 		found.Dialect = cmp.Or(found.Dialect, assumed)
-		t.Dialect = found.Dialect
 	}
+	if err != nil && found.Server.Name == "" && t.Dialect == nil {
+		return found, nil, err
+	}
+	t.Dialect = found.Dialect
 	if answered {
 		if path := found.Server.Version; path != "" {
 			found.Version = wire.ParseVersion(evidence.Get(path))

@@ -42,9 +42,8 @@ func (m *Member) configured() Capabilities {
 
 // Inherit takes over what a member learned that probed the same server as the same client.
 func (m *Member) Inherit(old *Member) {
-	known := old.Capabilities()
 	old.mu.Lock()
-	rested := old.rested
+	known, rested := old.capabilities, old.rested
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,9 +87,7 @@ func (m *Member) Close() { m.target.Transport.Close() }
 func (m *Member) Capabilities() Capabilities {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.capabilities
-	known.Omit = slices.Clone(known.Omit)
-	return known
+	return m.capabilities
 }
 
 func (m *Member) learn(change func(*Capabilities)) {
@@ -168,7 +165,6 @@ func (m *Member) Prepare(ctx context.Context) error {
 	if err != nil && (v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden) {
 		return err
 	}
-	found.Dialect = cmp.Or(found.Dialect, assumed)
 	m.learn(func(c *Capabilities) { c.Findings = found })
 	return nil
 }
@@ -236,7 +232,7 @@ func (m *Member) learnRejected(r *Result) bool {
 		return false
 	}
 	fields := wire.Rejected(known.Dialect, r.rejected, known.Omit)
-	m.learn(func(c *Capabilities) { c.Omit = append(c.Omit, fields...) })
+	m.learn(func(c *Capabilities) { c.Omit = slices.Concat(c.Omit, fields) })
 	return len(fields) > 0
 }
 
@@ -272,18 +268,16 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 	})
 }
 
-var errNotReady = errors.New("not ready in time")
-
 // Await asks each second until the server is ready. It returns an error once limit is over or ctx is done.
 func (m *Member) Await(ctx context.Context, limit time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNotReady)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	again := time.NewTicker(time.Second)
 	defer again.Stop()
 	for !m.target.Ready(ctx, m.model) {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return ctx.Err()
 		case <-again.C:
 		}
 	}

@@ -86,7 +86,7 @@ func TestAwait(t *testing.T) {
 	}{
 		"ready":             {0, time.Minute, time.Hour, 0, nil},
 		"ready after a bit": {90500 * time.Millisecond, 2 * time.Minute, time.Hour, 91 * time.Second, nil},
-		"too late":          {time.Hour, 2500 * time.Millisecond, time.Hour, 2500 * time.Millisecond, errNotReady},
+		"too late":          {time.Hour, 2500 * time.Millisecond, time.Hour, 2500 * time.Millisecond, context.DeadlineExceeded},
 		"told to stop":      {time.Hour, time.Minute, 1500 * time.Millisecond, 1500 * time.Millisecond, context.Canceled},
 	} {
 		inBubble(t, name, func(t *testing.T) {
