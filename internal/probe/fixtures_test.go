@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -57,9 +55,7 @@ func TestFixtures(t *testing.T) {
 			whole := decode(t, dialect, bytes.NewReader(body))
 			got := whole.fixture()
 			want.Dialect, want.Framing, want.Error = "", "", ""
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			equal(t, "decoded", want, got)
 			if whole.Failed != strings.Contains(string(told), `"error":"s`) {
 				t.Errorf("error seen: %t; %s", whole.Failed, told)
 			}

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -84,9 +82,7 @@ func TestGroupTakesTurns(t *testing.T) {
 			"a ok round 0 due 0s start 0s", "b ok round 0 due 1s start 1s",
 			"b ok round 1 due 10s start 10s", "a ok round 1 due 12s start 12s",
 		}
-		if diff := cmp.Diff(want, l.lines); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		equal(t, "lines", want, l.lines)
 	})
 }
 
@@ -104,9 +100,7 @@ func TestAHangingMemberDelaysNoOther(t *testing.T) {
 			"a skipped: overlap at 20s", "b ok round 2 due 20s start 20s",
 			"a timeout round 0 due 0s start 0s",
 		}
-		if diff := cmp.Diff(want, l.lines); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		equal(t, "lines", want, l.lines)
 	})
 }
 
@@ -137,9 +131,7 @@ func TestQuestionIsWrittenForThoseWhoAskIt(t *testing.T) {
 				return ask(round)
 			}
 			g.rounds(t.Context(), 3)
-			if diff := cmp.Diff(test.want, written); diff != "" {
-				t.Errorf("prompts of rounds (-want +got):\n%s", diff)
-			}
+			equal(t, "prompts of rounds", test.want, written)
 		})
 	}
 }
@@ -175,9 +167,7 @@ func TestGroupKeepsItsBudget(t *testing.T) {
 		g := newGroup(l, NewMember(target, "m", 1))
 		g.rounds(t.Context(), 3)
 		want := []string{"a ok round 0 due 0s start 0s", "a ok round 1 due 10s start 10s", "a skipped: budget at 20s"}
-		if diff := cmp.Diff(want, l.lines); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		equal(t, "lines", want, l.lines)
 		time.Sleep(24 * time.Hour)
 		if !g.Members[0].Budget.Reserve(time.Now(), 82, 2*82) {
 			t.Error("a new day has no budget")
@@ -231,9 +221,7 @@ func TestGroupSurvivesAPanic(t *testing.T) {
 			"b ok round 1 due 10s start 10s", "a malformed round 1 due 11s start 11s",
 			"a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
 		}
-		if diff := cmp.Diff(want, l.lines); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		equal(t, "lines", want, l.lines)
 		if err := l.results[0].Err; !strings.Contains(err.Error(), "prober panicked, please report it: written") {
 			t.Error(err)
 		}
@@ -274,12 +262,8 @@ func TestMembersRestAsAsked(t *testing.T) {
 				time.Sleep(time.Until(due))
 				g.Round(t.Context(), t.Context(), n, due)
 			}
-			if diff := cmp.Diff(test.want, busy); diff != "" {
-				t.Errorf("busy (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(slices.Repeat([]string{"ok"}, 6), well); diff != "" {
-				t.Errorf("well (-want +got):\n%s", diff)
-			}
+			equal(t, "busy", test.want, busy)
+			equal(t, "well", slices.Repeat([]string{"ok"}, 6), well)
 		})
 	}
 }

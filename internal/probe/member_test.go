@@ -187,9 +187,7 @@ func TestPanicIsAFailedProbe(t *testing.T) {
 		target.Dialect = panicking{target.Dialect}
 		m := NewMember(target, "m", 1)
 		r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
-		if r.Outcome != Malformed || !strings.Contains(r.Err.Error(), "mistake") {
-			t.Errorf("%s: %v", r.Outcome, r.Err)
-		}
+		endsAs(t, r, Malformed, "mistake")
 	})
 }
 
