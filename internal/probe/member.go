@@ -165,7 +165,10 @@ func (m *Member) Prepare(ctx context.Context) error {
 	if err != nil && (v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden) {
 		return err
 	}
-	m.learn(func(c *Capabilities) { c.Findings = found })
+	m.learn(func(c *Capabilities) {
+		found.Context = cmp.Or(found.Context, c.Context) // which a refusal may have told
+		c.Findings = found
+	})
 	return nil
 }
 

@@ -296,17 +296,27 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 }
 
 func TestUnreachableServers(t *testing.T) {
+	fails := func(err error) Dial {
+		return func(context.Context, string, string) (net.Conn, error) { return nil, err }
+	}
+	says := func(text string) Dial { // once it was asked
+		return func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go func() {
+				_, _ = far.Read(make([]byte, 1<<16))
+				_, _ = io.WriteString(far, text)
+				_ = far.Close()
+			}()
+			return near, nil
+		}
+	}
 	tests := []struct {
 		name string
 		dial Dial
 		want Outcome
 	}{
-		{"an unknown name", func(context.Context, string, string) (net.Conn, error) {
-			return nil, &net.DNSError{Err: "no such host", Name: "t", IsNotFound: true}
-		}, DNS},
-		{"a closed port", func(context.Context, string, string) (net.Conn, error) {
-			return nil, &net.OpError{Op: "dial", Err: io.ErrClosedPipe}
-		}, Connect},
+		{"an unknown name", fails(&net.DNSError{Err: "no such host", Name: "t", IsNotFound: true}), DNS},
+		{"a closed port", fails(&net.OpError{Op: "dial", Err: io.ErrClosedPipe}), Connect},
 		{"a host that does not answer", func(ctx context.Context, _, _ string) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -316,29 +326,9 @@ func TestUnreachableServers(t *testing.T) {
 			go func() { _, _ = io.Copy(io.Discard, far) }()
 			return near, nil
 		}, Timeout},
-		{"a connection closed at once", func(context.Context, string, string) (net.Conn, error) {
-			near, far := net.Pipe()
-			go func() { _, _ = far.Read(make([]byte, 1<<16)); _ = far.Close() }()
-			return near, nil
-		}, Empty},
-		{"a switch of protocols", func(context.Context, string, string) (net.Conn, error) {
-			near, far := net.Pipe()
-			go func() {
-				_, _ = far.Read(make([]byte, 1<<16))
-				_, _ = io.WriteString(far, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-				_, _ = far.Read(make([]byte, 1))
-			}()
-			return near, nil
-		}, Malformed},
-		{"something that is no HTTP", func(context.Context, string, string) (net.Conn, error) {
-			near, far := net.Pipe()
-			go func() {
-				_, _ = far.Read(make([]byte, 1<<16))
-				_, _ = io.WriteString(far, "SSH-2.0-x\r\n")
-				_ = far.Close()
-			}()
-			return near, nil
-		}, Malformed},
+		{"a connection closed at once", says(""), Empty},
+		{"a switch of protocols", says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), Malformed},
+		{"something that is no HTTP", says("SSH-2.0-x\r\n"), Malformed},
 	}
 	for _, test := range tests {
 		inBubble(t, test.name, func(t *testing.T) {
