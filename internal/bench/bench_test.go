@@ -38,7 +38,7 @@ func inWorld(t *testing.T, names []string, budget int, test func(t *testing.T, w
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{results: map[string][]*probe.Result{}, began: time.Now()}
 		w.group = &probe.Group{
-			Interval: time.Second, Output: 10, Record: w.record, Skipped: w.skip,
+			Interval: time.Second, Output: 10, Recorder: w,
 			Ask: func(round uint64) probe.Question {
 				return probe.Question{Ask: wire.Ask{Prompt: fmt.Sprintf("Words of round %d", round)}, Expect: probe.Expectation{Length: 20}, Learn: func(int) {}, Refuse: func() {}}
 			},
@@ -77,13 +77,13 @@ func member(t *testing.T, name string, budget int) *probe.Member {
 	}, profile.Model, 1<<30)
 }
 
-func (w *world) record(r *probe.Result) {
+func (w *world) Record(r *probe.Result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.results[r.Target] = append(w.results[r.Target], r)
 }
 
-func (w *world) skip(target string, reason probe.Skip) {
+func (w *world) Skipped(target string, reason probe.Skip) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.skipped = append(w.skipped, target+" "+string(reason))

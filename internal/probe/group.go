@@ -16,11 +16,14 @@ type Group struct {
 	Members  []*Member
 	Interval time.Duration // between rounds; each member has its share of it
 	Output   int           // tokens asked of each answer
+	Recorder Recorder
+	Ask      func(round uint64) Question // writes the prompt of a round; safe for concurrent use
+}
 
-	// These are called concurrently.
-	Ask     func(round uint64) Question // writes the prompt of a round
-	Record  func(*Result)               // takes every result, the canceled included
-	Skipped func(target string, reason Skip)
+// A Recorder takes what comes of probes, the canceled included. It is safe for concurrent use.
+type Recorder interface {
+	Record(r *Result)
+	Skipped(target string, reason Skip)
 }
 
 // A Skip is why a slot went without a probe.
@@ -77,7 +80,7 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 // Turn is one member's part of a round, which is due at due. The result is read only; nil if the slot was skipped.
 func (g *Group) Turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
 	m := g.Members[i]
-	skip := func(reason Skip) *Result { g.Skipped(m.Name(), reason); return nil }
+	skip := func(reason Skip) *Result { g.Recorder.Skipped(m.Name(), reason); return nil }
 	if reason := m.Skipping(); reason != "" {
 		return skip(reason)
 	}
@@ -92,7 +95,7 @@ func (g *Group) Turn(ctx context.Context, i int, question func() Question, round
 		return skip(SkipBudget)
 	}
 	r.Due, r.Round = due, round
-	g.Record(r)
+	g.Recorder.Record(r)
 	return r
 }
 
@@ -114,7 +117,7 @@ func (g *Group) answer(ctx context.Context, i int, question func() Question, sta
 // Late counts a round that was skipped for every member.
 func (g *Group) Late() {
 	for _, m := range g.Members {
-		g.Skipped(m.Name(), SkipLate)
+		g.Recorder.Skipped(m.Name(), SkipLate)
 	}
 }
 

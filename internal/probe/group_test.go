@@ -22,7 +22,7 @@ type log struct {
 	results []*Result
 }
 
-func (l *log) record(r *Result) {
+func (l *log) Record(r *Result) {
 	if r.Outcome == Canceled {
 		return
 	}
@@ -32,7 +32,7 @@ func (l *log) record(r *Result) {
 	l.lines = append(l.lines, fmt.Sprintf("%s %s round %d due %v start %v", r.Target, r.Outcome, r.Round, r.Due.Sub(l.epoch), r.Start.Sub(l.epoch)))
 }
 
-func (l *log) skipped(target string, reason Skip) {
+func (l *log) Skipped(target string, reason Skip) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(l.lines, fmt.Sprintf("%s skipped: %s at %v", target, reason, time.Since(l.epoch)))
@@ -45,7 +45,7 @@ func newGroup(l *log, members ...*Member) *Group {
 		Ask: func(round uint64) Question {
 			return Question{Ask: wire.Ask{Prompt: fmt.Sprintf("round %d", round)}, Expect: Expectation{Length: 80}, Learn: func(int) {}, Refuse: func() {}}
 		},
-		Record: l.record, Skipped: l.skipped,
+		Recorder: l,
 	}
 }
 
@@ -251,19 +251,15 @@ func TestMembersRestAsAsked(t *testing.T) {
 				w.WriteHeader(http.StatusTooManyRequests)
 			})
 			target.Name, target.Backoff = "busy", test.limit
-			var busy, well []string
-			of := map[string]*[]string{"busy": &busy, "well": &well}
-			g := newGroup(&log{}, NewMember(target, "m", 1), newMember(t, "well", answer(ms)))
-			g.Record = func(r *Result) { *of[r.Target] = append(*of[r.Target], string(r.Outcome)) }
-			g.Skipped = func(target string, reason Skip) { *of[target] = append(*of[target], string(reason)) }
-			start := time.Now()
-			for n := range uint64(6) {
-				due := start.Add(time.Duration(n) * g.Interval)
-				time.Sleep(time.Until(due))
-				g.Round(t.Context(), t.Context(), n, due)
+			l := &log{}
+			g := newGroup(l, NewMember(target, "m", 1), newMember(t, "well", answer(ms)))
+			g.rounds(t.Context(), 6)
+			slots := map[string][]string{}
+			for _, line := range l.lines {
+				words := strings.Fields(strings.Replace(line, "skipped: ", "", 1))
+				slots[words[0]] = append(slots[words[0]], words[1])
 			}
-			equal(t, "busy", test.want, busy)
-			equal(t, "well", slices.Repeat([]string{"ok"}, 6), well)
+			equal(t, "slots", map[string][]string{"busy": test.want, "well": slices.Repeat([]string{"ok"}, 6)}, slots)
 		})
 	}
 }
