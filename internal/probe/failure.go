@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,6 +189,17 @@ func (x *exchange) complete() verdict {
 		return failed(WrongAnswer, "the answer does not contain the words hidden in the prompt")
 	}
 	return verdict{outcome: OK}
+}
+
+// contains reports whether an answer has the expected words in their order, whatever their case, with at most three
+// others between two of them: it may list them, with numbers or an "and".
+func contains(answer []byte, expected string) bool {
+	words := func(text, between string) string { // letters and digits only, which a pattern need not quote
+		return " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}), between) + " "
+	}
+	return regexp.MustCompile(words(expected, `( \S+){0,3} `)).MatchString(words(string(answer), " "))
 }
 
 // length is the verdict on how long prompt and answer are. Where nothing else is known of a prompt's length, it was

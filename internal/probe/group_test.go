@@ -73,35 +73,46 @@ func (g *Group) rounds(ctx context.Context, n uint64) {
 	}
 }
 
+// TestGroupTakesTurns holds that members are asked one after another, that a hanging one costs the others at most its
+// share of the interval and itself its slots, and that no more tokens are spent in a day than allowed.
 func TestGroupTakesTurns(t *testing.T) {
-	inBubble(t, "turns", func(t *testing.T) {
-		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Second)), newMember(t, "b", answer(2*time.Second)))
-		g.rounds(t.Context(), 2)
-		want := []string{
+	const budget = 2 * 82 // tokens: two questions with their answers
+	second := answer(time.Second)
+	for name, test := range map[string]struct {
+		members []script
+		limit   int      // tokens of a day for the first; 0: any number
+		want    []string // of three rounds
+	}{
+		"turns": {[]script{second, answer(2 * time.Second)}, 0, []string{
 			"a ok round 0 due 0s start 0s", "b ok round 0 due 1s start 1s",
 			"b ok round 1 due 10s start 10s", "a ok round 1 due 12s start 12s",
-		}
-		equal(t, "lines", want, l.lines)
-	})
-}
-
-// TestAHangingMemberDelaysNoOther holds that a hanging member costs the others at most its share of the interval, and
-// itself its slots.
-func TestAHangingMemberDelaysNoOther(t *testing.T) {
-	inBubble(t, "hang", func(t *testing.T) {
-		l := &log{epoch: time.Now()}
-		hanging := script{{0, "", hang}}
-		g := newGroup(l, newMember(t, "a", hanging), newMember(t, "b", answer(time.Second)))
-		g.rounds(t.Context(), 3)
-		want := []string{
+			"a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
+		}},
+		"a hanging member": {[]script{{{0, "", hang}}, second}, 0, []string{
 			"b ok round 0 due 5s start 5s",
 			"b ok round 1 due 10s start 10s", "a skipped: overlap at 11s",
 			"a skipped: overlap at 20s", "b ok round 2 due 20s start 20s",
 			"a timeout round 0 due 0s start 0s",
-		}
-		equal(t, "lines", want, l.lines)
-	})
+		}},
+		"a budget": {[]script{second}, budget, []string{
+			"a ok round 0 due 0s start 0s", "a ok round 1 due 10s start 10s", "a skipped: budget at 20s",
+		}},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			l := &log{epoch: time.Now()}
+			g := newGroup(l)
+			for i, s := range test.members {
+				g.Members = append(g.Members, newMember(t, string(rune('a'+i)), s))
+			}
+			g.Members[0].target.DayLimit = test.limit
+			g.rounds(t.Context(), 3)
+			equal(t, "lines", test.want, l.lines)
+			time.Sleep(24 * time.Hour)
+			if !g.Members[0].Budget.Reserve(time.Now(), budget, budget) {
+				t.Error("a new day has no budget")
+			}
+		})
+	}
 }
 
 // TestQuestionIsWrittenForThoseWhoAskIt holds that a slot without a probe costs no prompt, and that a round has one
@@ -159,22 +170,6 @@ func TestGroupStops(t *testing.T) {
 	})
 }
 
-func TestGroupKeepsItsBudget(t *testing.T) {
-	inBubble(t, "budget", func(t *testing.T) {
-		l := &log{epoch: time.Now()}
-		target := serve(t, answer(time.Second).stream)
-		target.Name, target.DayLimit = "a", 2*82
-		g := newGroup(l, NewMember(target, "m", 1))
-		g.rounds(t.Context(), 3)
-		want := []string{"a ok round 0 due 0s start 0s", "a ok round 1 due 10s start 10s", "a skipped: budget at 20s"}
-		equal(t, "lines", want, l.lines)
-		time.Sleep(24 * time.Hour)
-		if !g.Members[0].Budget.Reserve(time.Now(), 82, 2*82) {
-			t.Error("a new day has no budget")
-		}
-	})
-}
-
 // TestGroupAsksAllTheSame holds that members of a round get one prompt, and that only the first is judged by its
 // length.
 func TestGroupAsksAllTheSame(t *testing.T) {
@@ -188,13 +183,9 @@ func TestGroupAsksAllTheSame(t *testing.T) {
 		}
 		g.rounds(t.Context(), 2)
 		for _, r := range l.results {
-			if r.Outcome != OK {
-				t.Errorf("%s in round %d: %s: %v", r.Target, r.Round, r.Outcome, r.Err)
-			}
+			endsAs(t, r, OK, "")
 		}
-		if !slices.Equal(learnt, []int{80, 80}) {
-			t.Errorf("learnt %v, want the first member's counts", learnt)
-		}
+		equal(t, "learnt from the first member", []int{80, 80}, learnt)
 	})
 }
 

@@ -138,6 +138,14 @@ func probeScript(t *testing.T, s script) *Result {
 	return serve(t, s.stream).Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 10})
 }
 
+// must returns what cannot be missing. Without it, the tests end.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
 // equal fails the test if what it wanted and what it got differ.
 func equal[T any](t *testing.T, what string, want, got T) {
 	t.Helper()
