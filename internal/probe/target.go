@@ -73,7 +73,7 @@ type exchange struct {
 	ask    wire.Ask
 	expect Expectation
 	trace  *trace
-	acc    *accumulator
+	acc    *accumulator // of result
 	result *Result
 	stall  *time.Timer // runs from each token's arrival
 }
