@@ -80,7 +80,8 @@ func (c *calibration) observe(s size, tokens int) {
 		c.first = max(c.first, c.whole)
 		return
 	}
-	if tokens <= 0 || !c.renew(s, tokens) || c.tried(s) {
+	late := c.padding && s.words != c.counts[0].size.words // an answer to a prompt of before the pads
+	if tokens <= 0 || late || !c.renew(s, tokens) || c.tried(s) {
 		return
 	}
 	c.counts = append(c.counts, observation{s, tokens})

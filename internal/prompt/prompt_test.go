@@ -168,6 +168,21 @@ func TestWriterSurvivesOddCounts(t *testing.T) {
 	}
 }
 
+// TestWriterSurvivesLateAnswers holds that an answer to a size of before, while others are tried, does no harm.
+func TestWriterSurvivesLateAnswers(t *testing.T) {
+	w, count := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), wordPieces(3, 1)
+	var asked []Prompt
+	for round := range uint64(20) {
+		asked = append(asked, w.Prompt(round))
+		for _, p := range slices.Backward(asked) {
+			w.Learn(p.Size, count(p.Text))
+		}
+	}
+	if p := w.Prompt(99); !p.Confirmed || count(p.Text) != 500 {
+		t.Errorf("confirmed %t at %d tokens", p.Confirmed, count(p.Text))
+	}
+}
+
 func TestWriterReturnsTheCountersError(t *testing.T) {
 	gone := errors.New("gone")
 	w := NewWriter(Options{Workload: Cold, Tokens: 100, Seed: 1})
