@@ -24,15 +24,13 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 		Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Seed: seed ^ hash.Sum64(),
 		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depth: t.CanaryDepth,
 	}
+	var err error
 	switch o.Workload {
 	case prompt.Book:
-		b, err := assets.book(t.BookFile, o.Tokens)
-		if err != nil {
+		if o.Book, err = assets.book(t.BookFile, o.Tokens); err != nil {
 			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
 		}
-		o.Book, o.Passages = b.text, b.passages
 	case prompt.Dataset:
-		var err error
 		if o.Dataset, err = assets.dataset(t.DatasetFile); err != nil {
 			return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
 		}

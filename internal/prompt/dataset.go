@@ -20,15 +20,13 @@ type Entry struct {
 // dataset is prompts of a file, one after another and then again.
 type dataset []Entry
 
-func (d dataset) place(round uint64) (shape int, nonce uint64) { return 0, round % uint64(len(d)) }
+func (d dataset) place(round uint64) (shape int, nonce uint64) { return 0, round }
 
-func (d dataset) begin(int, *calibrations) terms { return terms{} }
+func (d dataset) begin(int, []observation) terms { return terms{} }
 
-func (d dataset) write(_ int, nonce uint64, _ []observation) Prompt {
-	if nonce == trial {
-		nonce = 0
-	}
-	return Prompt{Turns: d[nonce].Turns, Text: d[nonce].Text}
+func (d dataset) write(p *Prompt, nonce uint64, _ []observation) {
+	e := d[nonce%uint64(len(d))]
+	p.Turns, p.Text = e.Turns, e.Text
 }
 
 // maxErrors is how many wrong lines of a data set are reported.

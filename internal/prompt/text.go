@@ -71,35 +71,20 @@ func shuffled(n int, seed, nonce uint64) []byte {
 	return order
 }
 
-// A piece is a part of a text: one of its fields.
-type piece struct {
-	text  string
-	order []byte // words of the list, a space before each
-	pads  int
-}
-
-// compose writes pieces one after another, in one allocation.
-func compose(pieces ...piece) string {
-	n := 0 // bytes
-	for _, p := range pieces {
-		n += len(p.text) + p.pads*len(pad)
-		for _, at := range p.order {
-			n += 1 + len(words[at])
-		}
-	}
+// spaced is words of the list, a space before each.
+func spaced(order []byte) string {
 	var b strings.Builder
-	b.Grow(n)
-	for _, p := range pieces {
-		b.WriteString(p.text)
-		for _, at := range p.order {
-			b.WriteByte(' ')
-			b.WriteString(words[at])
-		}
-		for range p.pads {
-			b.WriteString(pad)
-		}
+	b.Grow(7 * len(order)) // a word and its space are 6.2 bytes on average
+	for _, at := range order {
+		b.WriteByte(' ')
+		b.WriteString(words[at])
 	}
 	return b.String()
+}
+
+// listed is a text of a size: the head, words in an order that seed and nonce decide, pads, and a tail.
+func listed(s size, seed, nonce uint64, tail string) string {
+	return head + spaced(shuffled(s.words, seed, nonce)) + strings.Repeat(pad, s.pads) + tail
 }
 
 // fields is the number of white-space separated words of s.

@@ -77,8 +77,7 @@ func TestIDsAreTheWordsOfTheText(t *testing.T) {
 	head := len(encode(VocabularyHead()))
 	useIDs(w)
 	got := w.Prompt(7).IDs[head:]
-	text := list{w.options}.write(0, 7, []observation{{size: size{words: len(got)}}}).Text
-	if want := encode(text)[head : head+len(got)]; !slices.Equal(got, want) {
+	if want := encode(listed(size{words: len(got)}, 3, 7, ""))[head : head+len(got)]; !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got[:9], want[:9])
 	}
 }
