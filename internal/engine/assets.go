@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A fingerprint tells one content from another; zero: the file could not be read.
@@ -95,8 +96,8 @@ func (a *Assets) book(path string, tokens int) ([]string, error) {
 	})
 }
 
-func (a *Assets) dataset(path string) ([]prompt.Entry, error) {
-	return once(a.parsed, path, func() ([]prompt.Entry, error) {
+func (a *Assets) dataset(path string) ([][]wire.Turn, error) {
+	return once(a.parsed, path, func() ([][]wire.Turn, error) {
 		data, err := a.Read(path)
 		if err != nil {
 			return nil, err

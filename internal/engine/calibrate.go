@@ -153,11 +153,12 @@ func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
 	if known := m.Capabilities(); !known.Dialect.TakesIDs(known.Server) {
 		return false, nil
 	}
-	head, err := m.Tokenize(ctx, wire.Ask{Prompt: prompt.VocabularyHead()})
+	first, second := prompt.Vocabulary()
+	head, err := m.Tokenize(ctx, wire.Ask{Prompt: first})
 	if err != nil || head.IDs == nil {
 		return false, err
 	}
-	all, err := m.Tokenize(ctx, wire.Ask{Prompt: prompt.VocabularyText()})
+	all, err := m.Tokenize(ctx, wire.Ask{Prompt: second})
 	if err != nil {
 		return false, err
 	}

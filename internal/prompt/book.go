@@ -23,7 +23,7 @@ func (b book) place(round uint64) (shape int, nonce uint64) {
 }
 
 func (b book) begin(_ int, before []observation) terms {
-	t := plainTerms(b.Tokens)
+	t := plainTerms(b.Tokens, 1)
 	t.most = b.Tokens
 	t.whole = max(1, t.whole-lead)
 	if last := before[0]; last.tokens > 0 {

@@ -22,11 +22,7 @@ const (
 		" Then count upwards from one in English words, separated by single spaces, and do not stop."
 )
 
-func (c canary) begin(int, []observation) terms {
-	t := plainTerms(c.Tokens)
-	t.first, t.least = max(codeWords, t.first), codeWords
-	return t
-}
+func (c canary) begin(int, []observation) terms { return plainTerms(c.Tokens, codeWords) }
 
 func (c canary) write(p *Prompt, nonce uint64, history []observation) {
 	s := history[0].size

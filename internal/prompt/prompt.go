@@ -33,9 +33,9 @@ type Options struct {
 	Rounds int // sessions: questions of a user, 1 to 1000
 	System int // sessions: about the tokens of the system prompt that all users share, at least 0 and below Tokens
 
-	Book    []string // book: its passages, as ParseBook returned them for Tokens
-	Dataset []Entry  // dataset: the prompts, as ParseDataset returned them
-	Depth   float64  // canary: how much of the words stands before the code words, 0 to 1
+	Book    []string      // book: its passages, as ParseBook returned them for Tokens
+	Dataset [][]wire.Turn // dataset: the prompts, as ParseDataset returned them
+	Depth   float64       // canary: how much of the words stands before the code words, 0 to 1
 }
 
 // Longest is the length of the longest prompt in tokens; 0 for a data set.
@@ -56,8 +56,8 @@ func (o Options) Mean() int {
 		return (o.Tokens + o.Longest()) / 2
 	}
 	words := 0
-	for _, e := range o.Dataset {
-		words += Prompt{Turns: e.Turns, Text: e.Text}.words()
+	for _, turns := range o.Dataset {
+		words += Prompt{Turns: turns}.words()
 	}
 	return words / max(1, len(o.Dataset))
 }
@@ -122,7 +122,7 @@ type list struct{ Options }
 
 func (l list) place(round uint64) (shape int, nonce uint64) { return 0, round }
 
-func (l list) begin(int, []observation) terms { return plainTerms(l.Tokens) }
+func (l list) begin(int, []observation) terms { return plainTerms(l.Tokens, 1) }
 
 func (l list) write(p *Prompt, nonce uint64, history []observation) {
 	if l.Workload == Warm {

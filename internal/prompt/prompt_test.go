@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // tokenizer counts a text as a server of some kind does.
@@ -247,7 +249,7 @@ func TestPromptsHaveTheWordsThatTheySay(t *testing.T) {
 	for _, workload := range []Workload{Cold, Warm, Sessions, Book, Dataset, Canary} {
 		for _, tokens := range []int{16, 63, 64, 500} {
 			o := Options{Workload: workload, Tokens: tokens, Answer: 4, Seed: 1, Users: 2, Rounds: 3}
-			o.Book, o.Dataset = passages(t, strings.Repeat("word ", 1000), tokens), []Entry{{Text: "one two"}}
+			o.Book, o.Dataset = passages(t, strings.Repeat("word ", 1000), tokens), [][]wire.Turn{{{Role: "user", Text: "one two"}}}
 			w := NewWriter(o)
 			for round := range uint64(4) {
 				p := w.Prompt(round)

@@ -37,9 +37,7 @@ func (s sessions) place(round uint64) (shape int, nonce uint64) {
 
 func (s sessions) begin(shape int, before []observation) terms {
 	if shape == 0 {
-		t := plainTerms(s.Tokens)
-		t.first, t.least = max(2, t.first), 2
-		return t
+		return plainTerms(s.Tokens, 2) // one may be the system prompt
 	}
 	grows := s.Answer + QuestionTokens
 	t := terms{want: s.Tokens + shape*grows, first: QuestionTokens / 2, least: 1, most: 2 * grows}

@@ -47,16 +47,16 @@ func tailFor(tokens int) string {
 	return tail
 }
 
-// plainTerms are those of a prompt before any count. The first one has every word of the list at most once,
-// and an eighth of the words that the whole prompt may have: even where a word is eight tokens, that is not
-// too long.
-func plainTerms(tokens int) terms {
+// plainTerms are those of a prompt of so many words at least, before any count. The first prompt has every word of
+// the list at most once, and an eighth of the words that the whole prompt may have: even where a word is eight
+// tokens, that is not too long.
+func plainTerms(tokens, least int) terms {
 	beside := overhead
 	if tokens < shortPrompt {
 		beside = shortOverhead
 	}
 	whole := max(1, tokens-beside)
-	return terms{want: tokens, first: max(1, min(whole, len(words), tokens/8)), whole: whole, least: 1, most: tokens + tokens/2}
+	return terms{want: tokens, first: max(least, min(whole, len(words), tokens/8)), whole: whole, least: least, most: tokens + tokens/2}
 }
 
 // shuffled is n words of the list, as their places in it, in an order that seed and nonce decide. Those of
