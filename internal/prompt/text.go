@@ -47,9 +47,9 @@ func tailFor(tokens int) string {
 	return tail
 }
 
-// plainTerms are those of a prompt of so many words at least, before any count. The first prompt has every word of
-// the list at most once, and an eighth of the words that the whole prompt may have: even where a word is eight
-// tokens, that is not too long.
+// plainTerms are those of a prompt of so many words at least, before any count. The first one has every word
+// of the list at most once, and an eighth of the words that the whole prompt may have: even where a word is
+// eight tokens, that is not too long.
 func plainTerms(tokens, least int) terms {
 	beside := overhead
 	if tokens < shortPrompt {
@@ -82,9 +82,9 @@ func spaced(order []byte) string {
 	return b.String()
 }
 
-// listed is a text of a size: the head, words in an order that seed and nonce decide, pads, and a tail.
-func listed(s size, seed, nonce uint64, tail string) string {
-	return head + spaced(shuffled(s.words, seed, nonce)) + strings.Repeat(pad, s.pads) + tail
+// listed is a text of a size: the head, words in an order that seed and nonce decide, pads, and an end.
+func listed(s size, seed, nonce uint64, end string) string {
+	return head + spaced(shuffled(s.words, seed, nonce)) + strings.Repeat(pad, s.pads) + end
 }
 
 // fields is the number of white-space separated words of s.
