@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	_ "golang.org/x/crypto/x509roots/fallback" // public authorities, for systems without any, as our image
 
+	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/stream"
 )
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errFailed):
+	case errors.Is(err, errFailed), errors.Is(err, bench.ErrFailed):
 		return exitFailed
 	case errors.As(err, &problems):
 		fmt.Fprintf(stderr, "prober: %v\n", err)
