@@ -90,16 +90,17 @@ func (c *checker) run(ctx context.Context, quick bool) bool {
 	return quick || c.full(ctx)
 }
 
+// line writes a line of a step, unless its text is empty.
 func (c *checker) line(step, text string, args ...any) {
-	fmt.Fprintf(c.w, "  %-8s %s\n", step, fmt.Sprintf(text, args...))
+	if text = fmt.Sprintf(text, args...); text != "" {
+		fmt.Fprintf(c.w, "  %-8s %s\n", step, text)
+	}
 }
 
 // fail writes a failed step and what to do about it.
 func (c *checker) fail(step string, r *probe.Result) bool {
 	c.line("FAILED", "%s: %s", step, report.Failure(r))
-	if hint := report.Hint(r); hint != "" {
-		c.line("", "%s", hint)
-	}
+	c.line("", "%s", report.Hint(r))
 	return false
 }
 
@@ -136,9 +137,7 @@ func (c *checker) discover(ctx context.Context) bool {
 // fits compares the configured lengths with the server's context.
 func (c *checker) fits() bool {
 	misfit := c.job.Misfit(c.target, c.member.Capabilities().Context)
-	if misfit != "" {
-		c.line("FAILED", "%s", misfit)
-	}
+	c.line("FAILED", "%s", misfit)
 	return misfit == ""
 }
 
@@ -217,9 +216,7 @@ func (c *checker) full(ctx context.Context) bool {
 	for _, warning := range r.Warnings {
 		c.line("warning", "%v", warning)
 	}
-	if skips := c.job.Skips(c.target, c.took); skips != "" {
-		c.line("warning", "%s", skips)
-	}
+	c.line("warning", "%s", c.job.Skips(c.target, c.took))
 	return true
 }
 

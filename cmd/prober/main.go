@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -75,7 +76,8 @@ Start with "prober demo", which needs nothing, or "prober once URL".`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.Version = versionText()
+	build := buildInfo()
+	root.Version = fmt.Sprintf("prober %s (revision %s, %s, %s/%s)", build.Version, build.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
