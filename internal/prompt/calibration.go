@@ -44,7 +44,6 @@ type terms struct {
 // counts are enough. Where words cost more, it approaches from below, and pads fill the rest.
 type calibration struct {
 	terms
-	version       int // unique among the writer's calibrations
 	counts        []observation
 	padding       bool // the words are found; pads are being tried
 	done          bool
@@ -94,7 +93,7 @@ func (c *calibration) renew(s size, tokens int) bool {
 		c.contradiction = tokens
 		return false
 	}
-	*c = calibration{terms: c.terms, version: c.version}
+	*c = calibration{terms: c.terms}
 	return true
 }
 

@@ -15,8 +15,8 @@ func TestWriterOutlivesAPanic(t *testing.T) {
 		"calibrated": func(w *Writer) { _ = w.Calibrate(func(Prompt) (int, error) { return 1, nil }) },
 		"learnt": func(w *Writer) {
 			_ = w.Calibrate(func(Prompt) (int, error) {
-				w.known[0] = nil // that is found out when the count is taken
-				return 1, nil
+				w.known[0].padding = true // without a count, which is found out when one is taken
+				return 50, nil
 			})
 		},
 	} {

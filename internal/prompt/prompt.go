@@ -98,7 +98,7 @@ func (p Prompt) words() int {
 // A Size is the writer's own measure of a prompt. It means nothing to others.
 type Size struct {
 	shape   int
-	version int // of the calibration that can learn from the prompt's count; 0 for none
+	teaches *calibration // that can learn from the prompt's count; nil for none
 	size    size
 	ids     bool
 }

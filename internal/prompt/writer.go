@@ -19,7 +19,6 @@ type Writer struct {
 
 	mu     sync.Mutex           // guards all below
 	known  map[int]*calibration // by shape
-	made   int                  // calibrations ever made: their versions
 	latest observation          // the latest result
 	ids    ids
 }
@@ -74,7 +73,7 @@ func (w *Writer) begin(shape int) (p Prompt, history []observation, ids ids) {
 		next := c.next()
 		p.Size = Size{shape: i, size: next.size}
 		if p.Calibrated && c.want > 0 {
-			p.Size.version = c.version
+			p.Size.teaches = c
 		}
 		history, p.Calibrated = append(history, next), p.Calibrated && c.done
 	}
@@ -94,8 +93,7 @@ func (w *Writer) calibration(shape int, before []observation) *calibration {
 			before = []observation{w.latest}
 		}
 		terms := w.author.begin(shape, before)
-		w.made++
-		c = &calibration{terms: terms, version: w.made, done: terms.want == 0}
+		c = &calibration{terms: terms, done: terms.want == 0}
 		w.known[shape] = c
 	}
 	return c
@@ -120,13 +118,13 @@ func (w *Writer) Refuse(s Size) {
 	w.change(s, func(c *calibration) { c.refuse(s.size) })
 }
 
-// change changes the calibration that wrote a prompt of a size, if it is still in use. If a session's round
-// has another result now, the rounds after it start again.
+// change changes the calibration of a prompt of a size, if it is still in use. If a session's round has another
+// result now, the rounds after it start again.
 func (w *Writer) change(s Size, by func(*calibration)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c, ok := w.known[s.shape]
-	if !ok || c.version != s.version {
+	c := s.teaches
+	if c == nil || c != w.known[s.shape] {
 		return
 	}
 	size, done := c.best.size, c.done
