@@ -47,7 +47,7 @@ func (w *Writer) Prompt(round uint64) Prompt {
 }
 
 func (w *Writer) write(shape int, nonce uint64) Prompt {
-	p, history, ids := w.begin(shape)
+	p, history, ids := w.outline(shape)
 	if ids.words != nil {
 		return w.writeIDs(ids, nonce)
 	}
@@ -58,8 +58,8 @@ func (w *Writer) write(shape int, nonce uint64) Prompt {
 	return p
 }
 
-// begin returns a prompt of a shape but for its text, and the sizes or the ids to write that with.
-func (w *Writer) begin(shape int) (p Prompt, history []observation, ids ids) {
+// outline returns a prompt of a shape but for its text, and the sizes or the ids to write that with.
+func (w *Writer) outline(shape int) (p Prompt, history []observation, ids ids) {
 	w.mu.Lock()
 	defer w.mu.Unlock() // after a panic, too: who recovers from it writes the next prompt
 	first := shape
@@ -85,7 +85,8 @@ func (w *Writer) begin(shape int) (p Prompt, history []observation, ids ids) {
 	return p, history, w.ids
 }
 
-// calibration returns the calibration of a shape. Before are the results of the rounds before it.
+// calibration returns the calibration of a shape, which starts from the results of the rounds before it, or where
+// there are none from the latest of any shape.
 func (w *Writer) calibration(shape int, before []observation) *calibration {
 	c, ok := w.known[shape]
 	if !ok {
