@@ -2,7 +2,6 @@ package prompt
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -10,15 +9,21 @@ import (
 )
 
 func TestParseBook(t *testing.T) {
-	for _, test := range []struct{ name, file, want string }{
-		{"white space stays", "It was\r\n\tthe\u00a0best\n\nof  times. ", "It was\r\n\tthe\u00a0best\n\nof  times. "},
-		{"but before the first word", "\u00a0 It", "It"},
-		{"every script stays", "“Don’t” — Café Ünter ﬁn 二", "“Don’t” — Café Ünter ﬁn 二"},
-		{"a byte order mark is not part of it", "\ufeffone", "one"},
+	for _, test := range []struct {
+		name, file, want string
+		words            int
+		last             string
+	}{
+		{"white space stays", "It was\r\n\tthe\u00a0best\n\nof  times. ", "It was\r\n\tthe\u00a0best\n\nof  times. ", 6, "times. "},
+		{"but before the first word", "\u00a0 It was", "It was", 2, "was"},
+		{"every script stays", "“Don’t” — Café Ünter ﬁn 二", "“Don’t” — Café Ünter ﬁn 二", 6, "二"},
+		{"a long word counts as several", strings.Repeat("x", 27), strings.Repeat("x", 27), 3, "xxx"},
+		{"and so does text without spaces", "白鯨白鯨白鯨白鯨", "白鯨白鯨白鯨白鯨", 2, "白鯨白鯨"},
+		{"a byte order mark is not part of it", "\ufeffone", "one", 1, "one"},
 	} {
-		got, err := ParseBook([]byte(test.file), 1)
-		if err != nil || got[0] != test.want {
-			t.Errorf("%s: got %q, %v", test.name, got, err)
+		got, err := ParseBook([]byte(test.file), 1) // a passage for each word
+		if err != nil || got[0] != test.want || len(got) != test.words || got[len(got)-1] != test.last {
+			t.Errorf("%s: %d words, got %q, %v", test.name, len(got), got, err)
 		}
 	}
 }
@@ -35,23 +40,6 @@ func TestParseBookErrors(t *testing.T) {
 	} {
 		if _, err := ParseBook([]byte(test.file), test.tokens); err == nil || err.Error() != test.want {
 			t.Errorf("%s: got %v", test.name, err)
-		}
-	}
-}
-
-func TestBookWords(t *testing.T) {
-	for text, want := range map[string][]string{
-		"":                          nil,
-		" It was\n\nthe\u00a0best ": {"It", "was", "the", "best"},
-		strings.Repeat("x", 27):     {strings.Repeat("x", 12), strings.Repeat("x", 12), "xxx"},
-		"白鯨白鯨白鯨白鯨":                  {"白鯨白鯨", "白鯨白鯨"},
-	} {
-		var got []string
-		for start, end := range bookWords(text) {
-			got = append(got, text[start:end])
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: got %q", text, got)
 		}
 	}
 }
