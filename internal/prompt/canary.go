@@ -34,7 +34,7 @@ func (c canary) write(p *Prompt, nonce uint64, history []observation) {
 		order = slices.Delete(order, first, first+1)
 	}
 	at := int(math.Round(c.Depth * float64(len(order))))
-	p.Salt, p.Expect = salt(c.Seed, nonce), strings.TrimPrefix(spaced(code), " ")
-	p.Text = head + spaced(order[:at]) + codeStart + spaced(code) + codeEnd + spaced(order[at:]) +
-		strings.Repeat(pad, s.pads) + canaryTail
+	p.Salt, p.Expect = salt(c.Seed, nonce), strings.TrimPrefix(spaced("", code, ""), " ")
+	p.Text = spaced(head, order[:at], codeStart) + spaced("", code, codeEnd) +
+		spaced("", order[at:], strings.Repeat(pad, s.pads)+canaryTail)
 }

@@ -71,20 +71,22 @@ func shuffled(n int, seed, nonce uint64) []byte {
 	return order
 }
 
-// spaced is words of the list, a space before each.
-func spaced(order []byte) string {
+// spaced is words of the list, a space before each, between a start and an end.
+func spaced(start string, order []byte, end string) string {
 	var b strings.Builder
-	b.Grow(7 * len(order)) // a word and its space are 6.2 bytes on average
+	b.Grow(len(start) + 7*len(order) + len(end)) // a word and its space are 6.2 bytes on average
+	b.WriteString(start)
 	for _, at := range order {
 		b.WriteByte(' ')
 		b.WriteString(words[at])
 	}
+	b.WriteString(end)
 	return b.String()
 }
 
 // listed is a text of a size: the head, words in an order that seed and nonce decide, pads, and an end.
 func listed(s size, seed, nonce uint64, end string) string {
-	return head + spaced(shuffled(s.words, seed, nonce)) + strings.Repeat(pad, s.pads) + end
+	return spaced(head, shuffled(s.words, seed, nonce), strings.Repeat(pad, s.pads)+end)
 }
 
 // fields is the number of white-space separated words of s.
