@@ -98,7 +98,7 @@ func (p Prompt) words() int {
 // A Size is the writer's own measure of a prompt. It means nothing to others.
 type Size struct {
 	shape   int
-	teaches *calibration // that can learn from the prompt's count; nil for none
+	learner *calibration // learns from the prompt's count; nil for none
 	size    size
 	ids     bool
 }

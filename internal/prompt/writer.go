@@ -73,7 +73,7 @@ func (w *Writer) outline(shape int) (p Prompt, history []observation, ids ids) {
 		next := c.next()
 		p.Size = Size{shape: i, size: next.size}
 		if p.Calibrated && c.want > 0 {
-			p.Size.teaches = c
+			p.Size.learner = c
 		}
 		history, p.Calibrated = append(history, next), p.Calibrated && c.done
 	}
@@ -124,7 +124,7 @@ func (w *Writer) Refuse(s Size) {
 func (w *Writer) change(s Size, by func(*calibration)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	c := s.teaches
+	c := s.learner
 	if c == nil || c != w.known[s.shape] {
 		return
 	}
