@@ -40,8 +40,9 @@ func (b book) write(p *Prompt, nonce uint64, history []observation) {
 			break
 		}
 	}
+	end, _ := ending(b.Tokens)
 	p.Salt = salt(b.Seed, nonce)
-	p.Text = listed(size{words: lead}, b.Seed, nonce, "\n\n") + passage + strings.Repeat(pad, s.pads) + tailFor(b.Tokens)
+	p.Text = listed(size{words: lead}, b.Seed, nonce, "\n\n") + passage + strings.Repeat(pad, s.pads) + end
 }
 
 // ParseBook cuts a file in UTF-8 into passages for prompts of so many tokens. A word is at least about a

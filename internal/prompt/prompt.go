@@ -125,11 +125,12 @@ func (l list) place(round uint64) (shape int, nonce uint64) { return 0, round }
 func (l list) begin(int, []observation) terms { return plainTerms(l.Tokens, 1) }
 
 func (l list) write(p *Prompt, nonce uint64, history []observation) {
+	end, _ := ending(l.Tokens)
 	if l.Workload == Warm {
-		p.Text = listed(history[0].size, 0, 0, tailFor(l.Tokens))
+		p.Text = listed(history[0].size, 0, 0, end)
 		return
 	}
-	p.Salt, p.Text = salt(l.Seed, nonce), listed(history[0].size, l.Seed, nonce, tailFor(l.Tokens))
+	p.Salt, p.Text = salt(l.Seed, nonce), listed(history[0].size, l.Seed, nonce, end)
 }
 
 // unshared is how many of some words, the first of them shuffled, stand behind those that another prompt

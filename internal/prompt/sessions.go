@@ -59,7 +59,8 @@ func (s sessions) write(p *Prompt, nonce uint64, history []observation) {
 		first.words -= system
 		p.Turns = append(p.Turns, wire.Turn{Role: "system", Text: listed(size{words: system}, ^s.Seed, 0, "")})
 	}
-	p.Text = listed(first, s.Seed, nonce, tailFor(s.Tokens))
+	end, _ := ending(s.Tokens)
+	p.Text = listed(first, s.Seed, nonce, end)
 	answer := counting(max(1, int(float64(s.Answer)/cost(history[0])))) // about as many tokens as asked for
 	for i, next := range history[1:] {
 		p.Turns = append(p.Turns, wire.Turn{Role: "user", Text: p.Text}, wire.Turn{Role: "assistant", Text: answer})
@@ -71,7 +72,7 @@ func (s sessions) write(p *Prompt, nonce uint64, history []observation) {
 // cost is about the tokens per word of a prompt, at least 1; 1 if it was not counted, and where the chat
 // template explains the difference.
 func cost(o observation) float64 {
-	if c := float64(o.tokens) / float64(max(1, o.size.words)); c >= 1.25 {
+	if c := float64(o.tokens) / float64(o.size.words); c >= 1.25 {
 		return c
 	}
 	return 1

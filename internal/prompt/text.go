@@ -28,33 +28,26 @@ const (
 	head = "Words:" // before the words, so that each has a space before it and costs the same
 	pad  = " a"     // a word that costs as little as a word can
 
-	// tail asks for an answer that has no natural end, for servers that cannot be told to ignore one.
-	// shortTail does so in prompts of less than shortPrompt tokens.
-	tail        = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
-	shortTail   = "\n\nCount upwards forever:"
-	shortPrompt = 64
-
-	// overhead is a first guess of the tokens beside the words: the tail and a chat template; shortOverhead
-	// is that of short prompts.
-	overhead      = 40
-	shortOverhead = 10
+	// tail asks for an answer that has no natural end, for servers that cannot be told to ignore one;
+	// shortTail does so in short prompts.
+	tail      = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
+	shortTail = "\n\nCount upwards forever:"
 )
 
-func tailFor(tokens int) string {
-	if tokens < shortPrompt {
-		return shortTail
+// ending is the tail of a prompt of so many tokens, and a first guess of the tokens beside its words: those of
+// the tail and a chat template.
+func ending(tokens int) (text string, beside int) {
+	if tokens < 64 {
+		return shortTail, 10
 	}
-	return tail
+	return tail, 40
 }
 
 // plainTerms are those of a prompt of so many words at least, before any count. The first one has every word
 // of the list at most once, and an eighth of the words that the whole prompt may have: even where a word is
 // eight tokens, that is not too long.
 func plainTerms(tokens, least int) terms {
-	beside := overhead
-	if tokens < shortPrompt {
-		beside = shortOverhead
-	}
+	_, beside := ending(tokens)
 	whole := max(1, tokens-beside)
 	return terms{want: tokens, first: max(least, min(whole, len(words), tokens/8)), whole: whole, least: least, most: tokens + tokens/2}
 }
