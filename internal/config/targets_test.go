@@ -127,7 +127,7 @@ func TestAFaultyTargetsFileIsTheProblem(t *testing.T) {
 		}
 	}
 	missing := problems(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(nil)})
-	if want := `PROBER_TARGETS_FILE="f.yaml": no such file`; missing != want {
+	if want := `PROBER_TARGETS_FILE="f.yaml": no such file or directory`; missing != want {
 		t.Errorf("got\n%s\nwant\n%s", missing, want)
 	}
 }

@@ -1,32 +1,57 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
 	"unicode/utf8"
 )
 
-// files reports files that are given and cannot be read. Each is read once, since
-// books are large and many targets may share one.
-func (l *loader) files(v values, ks keys) {
-	for _, k := range ks {
-		path := v[k.name]
-		if path.text == "" || k.field.Tag.Get("is") != "file" {
-			continue
-		}
-		err, read := l.unreadable[path.text]
-		if !read {
-			_, err = l.ReadFile(path.text)
-			l.unreadable[path.text] = err
-		}
-		if err != nil {
-			l.problem(path.label, reason(err), "")
-		}
+// An entry is a target and what was given for it.
+type entry struct {
+	*Target
+	item
+}
+
+// complete fills in what depends on other settings of t or on the file of its key.
+func (l *loader) complete(t entry) {
+	if t.given("URL") {
+		l.base(t)
+	}
+	if t.values["STALL_TIMEOUT"].assumed && t.given("TIMEOUT") {
+		t.StallTimeout = min(t.StallTimeout, t.Timeout)
+	}
+	if t.values["SYSTEM_TOKENS"].assumed && t.given("PROMPT_TOKENS") && t.SystemTokens >= t.PromptTokens {
+		t.SystemTokens = t.PromptTokens / 10
+	}
+	if t.APIKeyFile != "" {
+		l.readKey(t)
 	}
 }
 
-// validate judges one target.
+// readKey reads the API key of t from its file.
+func (l *loader) readKey(t entry) {
+	label := t.label("API_KEY_FILE")
+	data, err := l.ReadFile(t.APIKeyFile)
+	text := strings.TrimRight(string(data), "\r\n")
+	switch {
+	case err != nil:
+		l.problem(label, reason(err), "")
+	case strings.TrimSpace(text) == "":
+		l.problem(label, "is empty", "want a file with the key in it")
+	case len(text) > 16<<10: // bytes; Node's servers take headers of 16 KiB, nginx 8
+		l.problem(label, fmt.Sprintf("has %d bytes, more than any server takes in a header", len(text)), "want a file with the key on its only line")
+	case !printable(text):
+		l.problem(label, "has unprintable characters", "want a file with the key on its only line")
+	case t.values["API_KEY"].text != "":
+		l.problem(label, "given together with a key", "want one of the two")
+	default:
+		t.APIKey = NewSecret(text)
+	}
+}
+
+// validate judges the settings of one target together.
 func (l *loader) validate(t entry) {
 	if !t.has("URL") {
 		l.problem(t.label("URL"), "not given", "a target needs a URL")
@@ -39,7 +64,6 @@ func (l *loader) validate(t entry) {
 			l.problem(t.label(given), "given without "+t.spell(missing), "want both or none")
 		}
 	}
-	l.files(t.values, l.targets)
 	l.prompt(t)
 
 	if t.InsecureSkipVerify {
@@ -80,9 +104,10 @@ func (l *loader) prompt(t entry) {
 	}
 }
 
-// names reports targets that share a name, and names that are too long, or to which
-// no address can be added.
-func (l *loader) names(targets []entry) {
+// name gives targets without one their names, and judges all names: each is one target's alone, not too long, and
+// leaves room for the addresses that are added to it.
+func (l *loader) name(targets []entry) {
+	l.defaultNames(targets)
 	first := map[string]entry{}
 	for _, t := range targets {
 		other, taken := first[t.Name]
@@ -110,10 +135,33 @@ func (l *loader) names(targets []entry) {
 	}
 }
 
+// defaultNames gives targets without a name or group their defaults.
+func (l *loader) defaultNames(targets []entry) {
+	sharing := map[string][]entry{} // targets without a name, by host and port
+	for _, t := range targets {
+		if t.Name == "" && t.given("URL") && !t.values["NAME"].bad {
+			sharing[t.hostPort()] = append(sharing[t.hostPort()], t)
+		}
+	}
+	for host, share := range sharing { // so that no name depends on the order of targets
+		for _, t := range share {
+			t.Name = host
+			if len(share) > 1 {
+				t.Name += cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsed().EscapedPath(), "/"), "/v1"))
+			}
+		}
+	}
+	for _, t := range targets {
+		if t.Group == "" && !t.EachAddress {
+			t.Group = t.Name
+		}
+	}
+}
+
 // misnamed reports a problem with the name of t.
 func (l *loader) misnamed(t entry, text string) {
 	hint := "set " + t.setting("NAME")
-	if t.place == argumentPlace {
+	if t.before == dashes {
 		hint = "targets with names of their own go into the environment or the targets file"
 	}
 	l.problem(t.origin("URL"), text, hint)
