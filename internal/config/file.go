@@ -106,15 +106,14 @@ func (l *loader) syntax(err error) {
 
 // top reads the root mapping.
 func (l *loader) top(root *yaml.Node, into *layer) {
-	targets, objectives := strings.ToLower(targetList), strings.ToLower(objectiveList)
 	for _, p := range l.pairs(root, "the file") {
 		switch p.name.Value {
-		case targets:
+		case "targets":
 			into.targets = l.list(p, l.target)
-		case objectives:
+		case "objectives":
 			into.objectives = l.list(p, l.objective)
 		default:
-			l.one(p, into.values, l.shared, targets, objectives)
+			l.one(p, into.values, l.shared, "targets", "objectives")
 		}
 	}
 }

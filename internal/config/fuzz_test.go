@@ -78,7 +78,7 @@ func asks(t *testing.T, target Target) {
 	default:
 		t.Errorf("unknown prompt: %+v", target)
 	}
-	if target.SessionHeader != "" && !headerName(target.SessionHeader) || !printable(target.APIVersion) {
+	if target.SessionHeader != "" && !forms["header"].MatchString(target.SessionHeader) || !printable(target.APIVersion) {
 		t.Errorf("something that no header can hold: %+v", target)
 	}
 }

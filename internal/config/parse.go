@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,38 +162,41 @@ func (k Key) checkNumber(n float64, text string) error {
 
 const maxName = 100 // characters of a target or group: names are labels
 
-// checkText judges a text by its words or its form.
+// forms are those of texts that an expression can judge.
+var forms = map[string]struct {
+	*regexp.Regexp
+	wrong string
+}{
+	"identifier": {regexp.MustCompile(`^[a-z0-9_]{1,100}$`), "not an identifier"},
+	"path":       {regexp.MustCompile(`^/[^?# ]*$`), "not the path of a URL"},
+	"header":     {regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$"), "not a valid name of an HTTP header"}, // token of RFC 9110, section 5.6.2
+}
+
+// checkText judges a text by its words or its form. The error is a [fault].
 func (l *loader) checkText(k Key, s string) error {
-	wrong, text := false, ""
-	switch k.field.Tag.Get("is") {
-	case "name":
-		n := utf8.RuneCountInString(s)
-		wrong, text = n > maxName, fmt.Sprintf("has %d characters", n)
-	case "identifier":
-		wrong, text = len(s) > maxName || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") != "", "not an identifier"
-	case "path":
-		wrong, text = !strings.HasPrefix(s, "/") || strings.ContainsAny(s, "?# "), "not the path of a URL"
-	case "header":
-		wrong, text = !headerName(s), "not a valid name of an HTTP header"
-	case "address":
+	is := k.field.Tag.Get("is")
+	form, ok := forms[is]
+	switch {
+	case ok && !form.MatchString(s):
+		return fault{text: form.wrong}
+	case is == "name" && utf8.RuneCountInString(s) > maxName:
+		return fault{text: fmt.Sprintf("has %d characters", utf8.RuneCountInString(s))}
+	case is == "address":
 		_, port, err := net.SplitHostPort(s)
-		_, errPort := strconv.ParseUint(port, 10, 16)
-		wrong, text = errPort != nil, "the port must be 0 to 65535"
 		if err != nil {
-			text = "not an address"
+			return fault{text: "not an address"}
+		} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return fault{text: "the port must be 0 to 65535"}
 		}
-	case "url":
+	case is == "url":
 		_, _, err := parseURL(s)
 		return err
-	case "file":
+	case is == "file":
 		if _, err := l.ReadFile(s); err != nil {
-			wrong, text = true, reason(err)
+			return fault{text: reason(err)}
 		}
-	default:
-		wrong, text = len(k.words) > 0 && !slices.Contains(k.words, s), "unknown"+suggestion(s, k.words)
-	}
-	if wrong {
-		return fault{text: text}
+	case len(k.words) > 0 && !slices.Contains(k.words, s):
+		return fault{text: "unknown" + suggestion(s, k.words)}
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ var ownHeaders = []string{
 // up, the name is a secret.
 func (h Headers) add(name, value string) error {
 	switch {
-	case !headerName(name):
+	case !forms["header"].MatchString(name):
 		return fault{text: "has a name that no HTTP header can have"}
 	case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(own, name) }):
 		return fault{text: "names a header that the prober sets itself"}
@@ -103,9 +103,4 @@ func (h Headers) add(name, value string) error {
 	}
 	h[name] = NewSecret(value)
 	return nil
-}
-
-// headerName reports whether s is a token of RFC 9110, section 5.6.2.
-func headerName(s string) bool {
-	return s != "" && strings.Trim(s, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
