@@ -26,9 +26,9 @@ type loader struct {
 	path     string   // of the targets file
 }
 
-// Load merges flags, environment, targets file and defaults, in this order of precedence, and
-// parses and validates what takes effect. The error is [Problems] and then holds all of them;
-// the configuration is nil.
+// Load merges flags, environment, targets file and defaults, in this order of
+// precedence, and validates the result. The error is [Problems] and then holds
+// all of them; the configuration is nil.
 func Load(o Options) (*Config, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
@@ -56,10 +56,9 @@ func (l *loader) warn(place, text string) {
 // merged is what all sources say, laid over each other. There is at least one target and one objective.
 func (l *loader) merged() layer {
 	flags, environment := l.flags(), l.environment()
-	top := overlay(environment.values, flags)
-	file, whole := l.file(top["TARGETS_FILE"])
+	file, whole := l.file(overlay(environment.values, flags)["TARGETS_FILE"])
 	all := layer{
-		values:     overlay(file.values, top),
+		values:     overlay(file.values, environment.values, flags),
 		targets:    slices.Concat(environment.targets, file.targets),
 		objectives: slices.Concat(environment.objectives, file.objectives),
 	}
@@ -75,7 +74,7 @@ func (l *loader) merged() layer {
 		all.targets = []item{none}
 	}
 	for i, own := range all.targets {
-		all.targets[i].values = overlay(all.values, own.values, flags)
+		all.targets[i].values = overlay(file.values, environment.values, own.values, flags)
 	}
 	if len(all.objectives) == 0 {
 		o := variables(objectiveList, 0)

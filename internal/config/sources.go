@@ -11,10 +11,11 @@ import (
 
 // A source is one setting as it was given, or its default.
 type source struct {
-	text    string // "": the default, or none
-	label   string // place for a problem with it: what was written and where
-	bad     bool   // a problem with it was already reported
-	assumed bool   // it was not given: it is the default
+	text    string  // "": the default, or none
+	label   string  // place for a problem with it: what was written and where
+	bad     bool    // a problem with it was already reported
+	assumed bool    // it was not given: it is the default
+	below   *source // the one that it overrides; nil for none
 }
 
 // Values are settings by their names.
@@ -40,7 +41,12 @@ func overlay(layers ...values) values {
 			delete(all, "API_KEY")
 			delete(all, "API_KEY_FILE")
 		}
-		maps.Copy(all, over)
+		for name, s := range over {
+			if below, ok := all[name]; ok {
+				s.below = &below
+			}
+			all[name] = s
+		}
 	}
 	return all
 }

@@ -107,6 +107,21 @@ func TestAFaultyTargetsFileIsTheProblem(t *testing.T) {
 	}
 }
 
+// TestOverriddenValuesAreJudged holds that what is wrong is found before it takes effect, but for files that are not there.
+func TestOverriddenValuesAreJudged(t *testing.T) {
+	got := problems(t, Options{
+		Environ:   environ("TARGETS_FILE=f.yaml\nQPS=x\nBOOK_FILE=no"),
+		Overrides: map[string]string{"QPS": "2", "BOOK_FILE": "f.yaml"},
+		ReadFile:  files(map[string]string{"f.yaml": "qps: fast\ntargets: [{url: http://one, qps: often}]"}),
+	})
+	want := `PROBER_QPS="x": not a number; want probes per second, for example 0.1
+f.yaml:1: qps="fast": not a number; want probes per second, for example 0.1
+f.yaml:2: qps="often": not a number; want probes per second, for example 0.1`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 func TestATargetsFileMayBeEmpty(t *testing.T) {
 	for _, content := range []string{"", "# nothing\n", "---\n", "targets:\nobjectives: []\n"} {
 		load(t, Options{Environ: withTarget("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": content})})
