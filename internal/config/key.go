@@ -62,22 +62,18 @@ func Reference() []Key {
 // keysOf are the settings that are fields of T, by the tags of package config.
 func keysOf[T any](before string) keys {
 	var all keys
+	more := map[string][]string{"API": wire.APIs(), "SERVER": wire.Servers()}
 	for f := range reflect.TypeFor[T]().Fields() {
 		tag := f.Tag.Get
 		k := Key{
-			name: tag("env"), field: f, words: strings.Fields(tag("oneof")), hint: tag("want"),
+			name: tag("env"), field: f, words: append(strings.Fields(tag("oneof")), more[tag("env")]...), hint: tag("want"),
 			Variable: before + tag("env"), Default: cmp.Or(tag("envDefault"), tag("otherwise")), Help: tag("help"),
 			PerTarget: reflect.TypeFor[T]() == reflect.TypeFor[Target]() || reflect.TypeFor[T]() == reflect.TypeFor[Settings](),
 			Secret:    f.Type == reflect.TypeFor[Secret]() || f.Type == reflect.TypeFor[Headers](),
 			Switch:    f.Type.Kind() == reflect.Bool, Restart: tag("reload") == "restart",
 		}
-		switch k.name {
-		case "":
+		if k.name == "" {
 			continue
-		case "API":
-			k.words = append(k.words, wire.APIs()...)
-		case "SERVER":
-			k.words = append(k.words, wire.Servers()...)
 		}
 		if !strings.Contains(before, objectiveList) && k.name != "URL" { // URLs are arguments
 			k.Flag = flagName(k.name)

@@ -51,56 +51,51 @@ func (l *loader) readKey(t entry) {
 	}
 }
 
-// validate judges the settings of one target together.
+const mostTokens = 1_000_000 // of a prompt
+
+// validate judges the settings of one target together. What is wrong by itself was reported already.
 func (l *loader) validate(t entry) {
 	if !t.has("URL") {
 		l.problem(t.label("URL"), "not given", "a target needs a URL")
 	}
-	if t.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout {
-		l.problem(t.label("STALL_TIMEOUT"), "longer than the timeout of "+t.values["TIMEOUT"].text, "want at most the timeout")
-	}
-	for given, missing := range map[string]string{"CERT_FILE": "KEY_FILE", "KEY_FILE": "CERT_FILE"} {
-		if v := t.values[missing]; t.values[given].text != "" && v.text == "" && !v.bad {
-			l.problem(t.label(given), "given without "+t.spell(missing), "want both or none")
+	is := func(name string) bool { return t.values[name].text != "" }
+	no := func(name string) bool { return !is(name) && !t.values[name].bad }
+	sessions, canary := t.Prompt == "sessions" && t.given("PROMPT_TOKENS"), t.Prompt == "canary"
+	last := t.PromptTokens + (t.SessionRounds-1)*t.MaxTokens
+	for _, c := range []struct {
+		name       string
+		wrong      bool
+		text, hint string
+	}{
+		{"STALL_TIMEOUT", t.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout,
+			"longer than the timeout of " + t.values["TIMEOUT"].text, "want at most the timeout"},
+		{"CERT_FILE", is("CERT_FILE") && no("KEY_FILE"), "given without " + t.spell("KEY_FILE"), "want both or none"},
+		{"KEY_FILE", is("KEY_FILE") && no("CERT_FILE"), "given without " + t.spell("CERT_FILE"), "want both or none"},
+		{"PROMPT", t.Prompt == "book" && no("BOOK_FILE"), "given without " + t.spell("BOOK_FILE"), "want the file to ask from"},
+		{"PROMPT", t.Prompt == "dataset" && no("DATASET_FILE"), "given without " + t.spell("DATASET_FILE"), "want the file to ask from"},
+		{"PROMPT_TOKENS", canary && t.given("PROMPT_TOKENS") && t.PromptTokens < 80, "too few for the prompt canary", "want at least 80"},
+		{"MAX_TOKENS", canary && t.given("MAX_TOKENS") && t.MaxTokens < 16, "too few for the prompt canary", "want at least 16"},
+		{"SYSTEM_TOKENS", sessions && t.given("SYSTEM_TOKENS") && t.SystemTokens >= t.PromptTokens,
+			fmt.Sprintf("not below the %d tokens of the prompt", t.PromptTokens), "the system prompt is a part of the first prompt"},
+		{"SESSION_ROUNDS", sessions && t.given("SESSION_ROUNDS", "MAX_TOKENS") && last > mostTokens,
+			fmt.Sprintf("results in a last prompt of more than %d tokens", last),
+			fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens)},
+	} {
+		if c.wrong {
+			l.problem(t.label(c.name), c.text, c.hint)
 		}
 	}
-	l.prompt(t)
 
 	if t.InsecureSkipVerify {
 		l.warn(t.label("INSECURE_SKIP_VERIFY"), "anyone between the prober and the server can read prompts and keys, and answer in its place")
 	}
 	for _, name := range []string{"CA_FILE", "CERT_FILE", "INSECURE_SKIP_VERIFY"} {
-		if v := t.values[name]; strings.HasPrefix(t.URL, "http:") && v.text != "" && !v.assumed {
-			l.warn(v.label, "has no effect on an http URL")
+		if strings.HasPrefix(t.URL, "http:") && is(name) && !t.values[name].assumed {
+			l.warn(t.label(name), "has no effect on an http URL")
 		}
 	}
 	if cost := t.PromptTokens + t.MaxTokens; t.TokenBudgetPerDay > 0 && t.TokenBudgetPerDay < cost {
 		l.warn(t.label("TOKEN_BUDGET_PER_DAY"), fmt.Sprintf("is less than the %d tokens of one probe", cost))
-	}
-}
-
-const mostTokens = 1_000_000 // of a prompt
-
-// prompt judges what is asked. What is wrong by itself was reported already.
-func (l *loader) prompt(t entry) {
-	last := t.PromptTokens + (t.SessionRounds-1)*t.MaxTokens
-	for _, c := range []struct {
-		prompt, name string
-		wrong        bool
-		text, hint   string
-	}{
-		{"book", "PROMPT", t.BookFile == "" && !t.values["BOOK_FILE"].bad, "given without " + t.spell("BOOK_FILE"), "want the file to ask from"},
-		{"dataset", "PROMPT", t.DatasetFile == "" && !t.values["DATASET_FILE"].bad, "given without " + t.spell("DATASET_FILE"), "want the file to ask from"},
-		{"canary", "PROMPT_TOKENS", t.PromptTokens < 80, "too few for the prompt canary", "want at least 80"},
-		{"canary", "MAX_TOKENS", t.MaxTokens < 16, "too few for the prompt canary", "want at least 16"},
-		{"sessions", "SYSTEM_TOKENS", t.given("PROMPT_TOKENS") && t.SystemTokens >= t.PromptTokens,
-			fmt.Sprintf("not below the %d tokens of the prompt", t.PromptTokens), "the system prompt is a part of the first prompt"},
-		{"sessions", "SESSION_ROUNDS", t.given("PROMPT_TOKENS", "MAX_TOKENS") && last > mostTokens, fmt.Sprintf("results in a last prompt of more than %d tokens", last),
-			fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens)},
-	} {
-		if t.Prompt == c.prompt && c.wrong && t.given(c.name) {
-			l.problem(t.label(c.name), c.text, c.hint)
-		}
 	}
 }
 
@@ -135,23 +130,19 @@ func (l *loader) name(targets []entry) {
 	}
 }
 
-// defaultNames gives targets without a name or group their defaults.
+// defaultNames gives targets without a name or group their defaults. No name depends on the order of targets.
 func (l *loader) defaultNames(targets []entry) {
-	sharing := map[string][]entry{} // targets without a name, by host and port
+	sharing := map[string]int{} // targets without a name, by host and port
 	for _, t := range targets {
 		if t.Name == "" && t.given("URL") && !t.values["NAME"].bad {
-			sharing[t.hostPort()] = append(sharing[t.hostPort()], t)
-		}
-	}
-	for host, share := range sharing { // so that no name depends on the order of targets
-		for _, t := range share {
-			t.Name = host
-			if len(share) > 1 {
-				t.Name += cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsed().EscapedPath(), "/"), "/v1"))
-			}
+			t.Name = t.hostPort()
+			sharing[t.Name]++
 		}
 	}
 	for _, t := range targets {
+		if t.values["NAME"].text == "" && sharing[t.Name] > 1 {
+			t.Name += cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsed().EscapedPath(), "/"), "/v1"))
+		}
 		if t.Group == "" && !t.EachAddress {
 			t.Group = t.Name
 		}
@@ -173,10 +164,8 @@ func (l *loader) groups(targets []entry) {
 	first := map[string]entry{}
 	for _, t := range targets {
 		lead, member := first[t.Group]
-		if !member {
-			first[t.Group] = t
-		}
 		if !member || t.Group == "" {
+			first[t.Group] = t
 			continue
 		}
 		for _, k := range l.shared {
