@@ -64,17 +64,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// overrides returns the flags that were given, by the names of their variables.
+// overrides returns the flags that were given, spelled as the names of variables.
 func overrides(cmd *cobra.Command) map[string]string {
-	known := map[string]bool{}
-	for _, key := range config.Reference() {
-		known[key.Flag] = true
-	}
 	given := map[string]string{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if known[f.Name] {
-			given[strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))] = f.Value.String()
-		}
+		given[strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))] = f.Value.String()
 	})
 	return given
 }

@@ -10,7 +10,7 @@ import (
 type Options struct {
 	Environ map[string]string // only names that begin with PROBER_ are looked at; an empty value counts as not given
 	// Overrides come from flags, by the name of a variable without prefix: PROMPT_TOKENS for
-	// --prompt-tokens. They also beat the values of single targets. An empty one means the default.
+	// --prompt-tokens; others are ignored. They also beat the values of single targets. An empty one means the default.
 	Overrides map[string]string
 	URLs      []string                     // targets given as arguments; they replace the configured targets
 	ReadFile  func(string) ([]byte, error) // reads the files that the configuration names, one as often as it is named; nil means [ReadFile]
@@ -22,8 +22,9 @@ type loader struct {
 	schema
 	problems Problems
 	warnings []string
-	unknown  []string // variables
-	path     string   // of the targets file
+	unknown  []string        // variables
+	path     string          // of the targets file
+	judged   map[string]bool // overridden values, by label
 }
 
 // Load merges flags, environment, targets file and defaults, in this order of
@@ -33,7 +34,7 @@ func Load(o Options) (*Config, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
-	l := &loader{Options: o, schema: settings()}
+	l := &loader{Options: o, schema: settings(), judged: map[string]bool{}}
 	c := l.typed(l.merged())
 	if len(l.problems) > 0 {
 		return nil, l.problems.sorted()

@@ -59,8 +59,10 @@ func (l *loader) parse(into any, v values, ks keys) {
 	}
 	for _, k := range ks {
 		given := v[k.name]
-		if given.below != nil && k.field.Tag.Get("is") != "file" { // what is overridden must be right, too, but no file need be there
-			l.parse(reflect.New(reflect.TypeOf(into).Elem()).Interface(), values{k.name: *given.below}, keys{k})
+		// What is overridden must be right, too, but no file need be there.
+		if below := given.below; below != nil && k.field.Tag.Get("is") != "file" && !l.judged[below.label] {
+			l.judged[below.label] = true
+			l.parse(reflect.New(reflect.TypeOf(into).Elem()).Interface(), values{k.name: *below}, keys{k})
 		}
 		if given.text == "" {
 			continue
