@@ -11,7 +11,7 @@
 //	otherwise   in words: what happens without a value, where there is no default
 //	help        meaning, unit and bounds in one phrase; no back quotes, which flags take for a name
 //	want        hint: what a right value looks like
-//	oneof       the words that are allowed
+//	oneof       the words that are allowed; API and SERVER add those of package wire
 //	min, max    bounds of a number, both allowed; with above, the lower one is not; min of a duration is 0, not allowed, without the tag
 //	none        "yes": the word none is allowed and means the zero value
 //	is          form of a text: address, file, header, identifier, name, path, url; or of a number: ratio

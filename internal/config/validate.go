@@ -58,8 +58,8 @@ func (l *loader) validate(t entry) {
 	if !t.has("URL") {
 		l.problem(t.label("URL"), "not given", "a target needs a URL")
 	}
-	is := func(name string) bool { return t.values[name].text != "" }
-	no := func(name string) bool { return !is(name) && !t.values[name].bad }
+	set := func(name string) bool { return t.values[name].text != "" }
+	unset := func(name string) bool { return !set(name) && !t.values[name].bad }
 	sessions, canary := t.Prompt == "sessions" && t.given("PROMPT_TOKENS"), t.Prompt == "canary"
 	last := t.PromptTokens + (t.SessionRounds-1)*t.MaxTokens
 	for _, c := range []struct {
@@ -69,10 +69,10 @@ func (l *loader) validate(t entry) {
 	}{
 		{"STALL_TIMEOUT", t.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout,
 			"longer than the timeout of " + t.values["TIMEOUT"].text, "want at most the timeout"},
-		{"CERT_FILE", is("CERT_FILE") && no("KEY_FILE"), "given without " + t.spell("KEY_FILE"), "want both or none"},
-		{"KEY_FILE", is("KEY_FILE") && no("CERT_FILE"), "given without " + t.spell("CERT_FILE"), "want both or none"},
-		{"PROMPT", t.Prompt == "book" && no("BOOK_FILE"), "given without " + t.spell("BOOK_FILE"), "want the file to ask from"},
-		{"PROMPT", t.Prompt == "dataset" && no("DATASET_FILE"), "given without " + t.spell("DATASET_FILE"), "want the file to ask from"},
+		{"CERT_FILE", set("CERT_FILE") && unset("KEY_FILE"), "given without " + t.spell("KEY_FILE"), "want both or none"},
+		{"KEY_FILE", set("KEY_FILE") && unset("CERT_FILE"), "given without " + t.spell("CERT_FILE"), "want both or none"},
+		{"PROMPT", t.Prompt == "book" && unset("BOOK_FILE"), "given without " + t.spell("BOOK_FILE"), "want the file to ask from"},
+		{"PROMPT", t.Prompt == "dataset" && unset("DATASET_FILE"), "given without " + t.spell("DATASET_FILE"), "want the file to ask from"},
 		{"PROMPT_TOKENS", canary && t.given("PROMPT_TOKENS") && t.PromptTokens < 80, "too few for the prompt canary", "want at least 80"},
 		{"MAX_TOKENS", canary && t.given("MAX_TOKENS") && t.MaxTokens < 16, "too few for the prompt canary", "want at least 16"},
 		{"SYSTEM_TOKENS", sessions && t.given("SYSTEM_TOKENS") && t.SystemTokens >= t.PromptTokens,
@@ -90,7 +90,7 @@ func (l *loader) validate(t entry) {
 		l.warn(t.label("INSECURE_SKIP_VERIFY"), "anyone between the prober and the server can read prompts and keys, and answer in its place")
 	}
 	for _, name := range []string{"CA_FILE", "CERT_FILE", "INSECURE_SKIP_VERIFY"} {
-		if strings.HasPrefix(t.URL, "http:") && is(name) && !t.values[name].assumed {
+		if strings.HasPrefix(t.URL, "http:") && set(name) && !t.values[name].assumed {
 			l.warn(t.label(name), "has no effect on an http URL")
 		}
 	}
