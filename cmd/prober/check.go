@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -112,25 +113,25 @@ func (c *checker) fail(step string, r *probe.Result) bool {
 // discover asks what the server is.
 func (c *checker) discover(ctx context.Context) bool {
 	start := time.Now()
-	found, err := c.member.Discover(ctx)
+	models, err := c.member.Discover(ctx)
 	if err != nil {
 		return c.fail("ask for the models", c.member.Unreached(start, err))
 	}
 	known := c.member.Capabilities()
 	server := cmp.Or(strings.TrimSpace(known.Server.Name+" "+known.Version), "a server of no known type")
-	listed := fmt.Sprintf("of %d", len(found.Models))
-	switch len(found.Models) {
+	listed := fmt.Sprintf("of %d", len(models))
+	switch len(models) {
 	case 0:
 		listed = "no model list"
 	case 1:
 		listed = "the only one"
 	}
 	c.line("server", "%s, asked by %s, model %s, %s", server, known.Dialect.Name(), known.Model, listed)
-	if !found.Serves(known.Model) {
-		var names []string
-		for _, m := range found.Models {
-			names = append(names, m.ID)
-		}
+	var names []string
+	for _, m := range models {
+		names = append(names, m.ID)
+	}
+	if len(names) > 0 && !slices.Contains(names, known.Model) {
 		if more := len(names) - 5; more > 0 {
 			names = append(names[:5], fmt.Sprintf("%d more", more))
 		}

@@ -198,7 +198,7 @@ func (j *Job) Full(ctx context.Context, i int) (r *probe.Result, skipped error) 
 	var c collector
 	group := j.Group(&c)
 	for round := range uint64(calibrations + 1) {
-		next := group.Turn(ctx, i, j.question(round), round, time.Now())
+		next := group.Turn(ctx, i, func() probe.Question { return j.question(round) }, round, time.Now())
 		if next == nil {
 			break
 		}
@@ -209,7 +209,7 @@ func (j *Job) Full(ctx context.Context, i int) (r *probe.Result, skipped error) 
 	return r, c.err
 }
 
-// A collector is a [Recorder] that keeps the results of a round, in the order of their ends.
+// A collector is a [probe.Recorder] that keeps the results of a round, in the order of their ends.
 type collector struct {
 	mu      sync.Mutex // members may end together
 	results []*probe.Result
