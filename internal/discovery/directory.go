@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/netip"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -50,34 +49,29 @@ func New(lookup Lookup) *Directory {
 // Refresh looks hosts up until ctx is done, and returns why it could not, by host. What was known of a host
 // whose lookup fails stays. That a host does not exist is no failure: it has no addresses.
 func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]error {
-	var (
-		mu       sync.Mutex // guards found and failures
-		found    = map[string]addresses{}
-		failures = map[string]error{}
-		running  errgroup.Group
-	)
+	found, failed := make([]addresses, len(hosts)), make([]error, len(hosts))
+	var running errgroup.Group
 	running.SetLimit(concurrency)
-	for _, host := range hosts {
+	for i, host := range hosts {
 		running.Go(func() error {
-			now, err := d.resolve(ctx, host)
-			mu.Lock()
-			defer mu.Unlock()
-			found[host] = now
-			if err != nil {
-				failures[host] = err
-			}
+			found[i], failed[i] = d.resolve(ctx, host)
 			return nil
 		})
 	}
 	_ = running.Wait()
-	maps.Copy(d.known, found)
+	failures := map[string]error{}
+	for i, host := range hosts {
+		d.known[host] = found[i]
+		if failed[i] != nil {
+			failures[host] = failed[i]
+		}
+	}
 	return failures
 }
 
 // resolve returns the addresses of host, those of a family that could not be looked up as they were.
 func (d *Directory) resolve(ctx context.Context, host string) (addresses, error) {
-	before := d.known[host]
-	now := before
+	now := d.known[host]
 	var failure error
 	for i, family := range families {
 		list, err := d.lookup(ctx, family, host)
@@ -88,7 +82,7 @@ func (d *Directory) resolve(ctx context.Context, host string) (addresses, error)
 		now[i] = tidy(list)
 	}
 	if n := len(now[0]) + len(now[1]); n > MaxAddresses {
-		return before, fmt.Errorf("%d addresses, and at most %d are probed", n, MaxAddresses)
+		return d.known[host], fmt.Errorf("%d addresses, and at most %d are probed", n, MaxAddresses)
 	}
 	return now, failure
 }

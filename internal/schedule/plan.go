@@ -46,14 +46,25 @@ func (p Plan) Offset(n uint64) time.Duration {
 }
 
 // Offsets yields the offset of every start from the epoch, in order, without end. Offsets never decrease.
+// Jitter keeps half an interval between neighbours, and out of step with a period of the server's own.
 func (p Plan) Offsets() iter.Seq[time.Duration] {
-	switch p.Arrival {
-	case Jittered:
-		return p.jittered
-	case Poisson:
-		return p.poisson
+	return func(yield func(time.Duration) bool) {
+		chance, interval := rand.New(rand.NewPCG(p.seed(), 0)), float64(p.Interval)
+		due := time.Duration(0)
+		for slot := p.Phase(); ; slot += p.Interval {
+			switch p.Arrival {
+			case Poisson:
+				due += time.Duration(chance.ExpFloat64() * interval)
+			case Jittered:
+				due = slot + p.Interval/4 + time.Duration((chance.Float64()-0.5)/2*interval)
+			default:
+				due = slot
+			}
+			if !yield(due) {
+				return
+			}
+		}
 	}
-	return p.constant
 }
 
 // Starts is how many starts are due within a time that begins with the first of them.
@@ -67,36 +78,6 @@ func (p Plan) Starts(within time.Duration) uint64 {
 	}
 	panic("unreachable: a plan has no end")
 }
-
-func (p Plan) constant(yield func(time.Duration) bool) {
-	offset := p.Phase()
-	for yield(offset) {
-		offset += p.Interval
-	}
-}
-
-// jittered moves each start by up to a quarter interval, so that a period of the server's own cannot stay
-// in step with the probes. Neighbours keep half an interval between them.
-func (p Plan) jittered(yield func(time.Duration) bool) {
-	chance := p.chance()
-	for due := p.Phase() + p.Interval/4; ; due += p.Interval {
-		if !yield(due + time.Duration((chance.Float64()-0.5)/2*float64(p.Interval))) {
-			return
-		}
-	}
-}
-
-func (p Plan) poisson(yield func(time.Duration) bool) {
-	chance := p.chance()
-	for due := time.Duration(0); ; {
-		due += time.Duration(chance.ExpFloat64() * float64(p.Interval))
-		if !yield(due) {
-			return
-		}
-	}
-}
-
-func (p Plan) chance() *rand.Rand { return rand.New(rand.NewPCG(p.seed(), 0)) }
 
 func (p Plan) seed() uint64 {
 	h := fnv.New64a()

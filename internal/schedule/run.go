@@ -31,7 +31,11 @@ func (j Job) Run(ctx context.Context, epoch time.Time) {
 	defer stop()
 	n, due := j.first(next, epoch)
 	for done := uint64(0); j.Starts == 0 || done < j.Starts; done++ {
-		if !sleepUntil(ctx, due) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Until(due)):
+		}
+		if ctx.Err() != nil {
 			return
 		}
 		offset, _ := next()
@@ -59,17 +63,5 @@ func (j Job) first(next func() (time.Duration, bool), epoch time.Time) (n uint64
 			return n, due
 		}
 		n++
-	}
-}
-
-// sleepUntil returns at t, or false as soon as ctx is done.
-func sleepUntil(ctx context.Context, t time.Time) bool {
-	timer := time.NewTimer(time.Until(t))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
 	}
 }
