@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -169,77 +168,67 @@ func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
 // calibrations is how often a prompt is asked in vain until its length is exact.
 const calibrations = 3
 
-// Once asks a round of j. Where only the usage of an answer tells how long a
-// prompt is, the first ones make it exact, or show that it cannot be, and the last
-// counts. Next is the first round that was not asked.
+// Once asks a round of j. Where only the usage of an answer tells how long a prompt is, the first ones make it exact, or
+// show that it cannot be, and the last counts. Next is the first round that was not asked. The error names who was not
+// asked.
 func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
 	_ = j.Fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
-	var before []*probe.Result
-	for round := uint64(0); ; round++ {
-		confirmed := j.writer.Prompt(round).Confirmed
-		var c collector
-		j.Group(&c).Round(ctx, ctx, round, time.Now())
-		if c.err == nil && len(c.results) < len(j.Targets) {
-			c.err = errors.New("interrupted")
+	return j.ask(ctx, 0, len(j.Members))
+}
+
+// Full sends member i alone probes of the configured length until it is exact, as [Job.Once] does, and returns the last
+// one; nil and why, if none was sent.
+func (j *Job) Full(ctx context.Context, i int) (*probe.Result, error) {
+	results, _, err := j.ask(ctx, i, i+1)
+	if len(results) == 0 {
+		return nil, err
+	}
+	return results[0], nil
+}
+
+// ask is [Job.Once] for the members from first until end.
+func (j *Job) ask(ctx context.Context, first, end int) (results []*probe.Result, next uint64, _ error) {
+	for {
+		confirmed := j.writer.Prompt(next).Confirmed
+		answers, err := j.round(ctx, next, first, end)
+		next++
+		if err != nil && results != nil { // calibrating once more was too much for a budget
+			return results, next, nil
 		}
-		if c.err != nil && before != nil { // calibrating once more was too much for a budget
-			return before, round + 1, nil
-		}
-		before = c.results
-		if c.err != nil || confirmed || round == calibrations || !j.calibrating(c.results) {
-			return c.results, round + 1, c.err
+		if results = answers; err != nil || confirmed || next > calibrations || !j.calibrating(results) {
+			return results, next, err
 		}
 	}
 }
 
-// Full sends member i alone probes of the configured length until it is exact, as
-// [Job.Once] does, and returns the last one; nil and why, if none was sent.
-func (j *Job) Full(ctx context.Context, i int) (r *probe.Result, skipped error) {
-	var c collector
-	group := j.Group(&c)
-	for round := range uint64(calibrations + 1) {
-		next := group.Turn(ctx, i, j.question(round), round, time.Now())
-		if next == nil {
-			break
-		}
-		if r = next; i > 0 || !j.calibrating([]*probe.Result{r}) {
-			break
+// round asks members the prompt of a round, one after another.
+func (j *Job) round(ctx context.Context, round uint64, first, end int) (results []*probe.Result, err error) {
+	group := probe.Group{
+		Members: j.Members, Output: j.Targets[0].MaxTokens, Record: func(*probe.Result) {},
+		Skipped: func(target string, reason probe.Skip) {
+			err = errors.Join(err, fmt.Errorf("%s was not probed: %s", target, reason))
+		},
+	}
+	question := j.question(round)
+	for i := first; i < end; i++ {
+		if r := group.Turn(ctx, i, question, round, time.Now()); r != nil && r.Outcome != probe.Canceled {
+			results = append(results, r)
 		}
 	}
-	return r, c.err
-}
-
-// A collector is a [Recorder] that keeps the results of a round, in the order of their ends.
-type collector struct {
-	mu      sync.Mutex // members may end together
-	results []*probe.Result
-	err     error // that names who was not probed
-}
-
-func (c *collector) Record(r *probe.Result) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r.Outcome != probe.Canceled {
-		c.results = append(c.results, r)
+	if err == nil && len(results) < end-first {
+		err = errors.New("interrupted")
 	}
+	return results, err
 }
 
-func (c *collector) Skipped(target string, reason probe.Skip) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.err = errors.Join(c.err, fmt.Errorf("%s was not probed: %s", target, reason))
-}
-
-// calibrating reports whether the results, all of them ok, taught how to make the
-// next prompt exact. A count of less than half of what was asked teaches nothing:
-// such a server does not count, or cuts.
+// calibrating reports whether the results, all of them ok, taught how to make the next prompt exact. A count of less than
+// half of what was asked teaches nothing: such a server does not count, or cuts.
 func (j *Job) calibrating(results []*probe.Result) bool {
 	t := j.Targets[0]
 	failed := func(r *probe.Result) bool { return r.Outcome != probe.OK }
 	if t.Prompt == string(prompt.Book) || t.Prompt == string(prompt.Dataset) || slices.ContainsFunc(results, failed) {
 		return false
 	}
-	first := results[slices.IndexFunc(results, func(r *probe.Result) bool { return r.Target == t.Name })]
-	counted := first.Usage.Prompt
-	return counted.Known && counted.N != t.PromptTokens && counted.N >= t.PromptTokens/2
+	counted := results[0].Usage.Prompt
+	return results[0].Target == t.Name && counted.Known && counted.N != t.PromptTokens && counted.N >= t.PromptTokens/2
 }

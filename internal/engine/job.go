@@ -158,3 +158,17 @@ func (j *Job) Inherit(old *Job) {
 		}
 	}
 }
+
+// Budgets are what targets spend, by their names: what is spent of a day stays spent, whatever else changes about a target.
+type Budgets map[string]*probe.Budget
+
+// Give gives the targets of j their budgets.
+func (b Budgets) Give(j *Job) {
+	for i, t := range j.Targets {
+		if b[t.Name] == nil {
+			b[t.Name] = probe.NewBudget(0)
+		}
+		b[t.Name].SetLimit(t.TokenBudgetPerDay)
+		j.Members[i].Budget = b[t.Name]
+	}
+}
