@@ -82,7 +82,7 @@ func runBench(cmd *cobra.Command, plan *bench.Plan, assets *engine.Assets) error
 	if err != nil {
 		return err
 	}
-	if !observers.Exporting() {
+	if !observers.Metrics.Exporting() {
 		observers = nil
 	}
 	err = bench.Run(cmd.Context(), bench.Setup{

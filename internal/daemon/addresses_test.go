@@ -20,8 +20,8 @@ import (
 
 const headless = "vllm-headless.ns.svc"
 
-// replicas starts an instance that probes a headless service whose pods, of those
-// addresses, are there when the name server says so.
+// replicas starts an instance that probes a headless service whose pods, of those addresses, are there when the name
+// server says so.
 func replicas(t *testing.T, names *sim.NameServer, addresses []string, environ map[string]string) *world {
 	t.Helper()
 	resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
@@ -30,8 +30,8 @@ func replicas(t *testing.T, names *sim.NameServer, addresses []string, environ m
 	return newWorldOf(t, time.Second, addresses, options, resolver.LookupNetIP)
 }
 
-// resolverReady makes the resolver read the system's configuration outside of the
-// bubbles: it keeps a channel that is no bubble's.
+// resolverReady makes the resolver read the system's configuration outside of the bubbles: it keeps a channel that is
+// no bubble's.
 func resolverReady(t *testing.T) {
 	t.Helper()
 	if _, err := net.DefaultResolver.LookupHost(t.Context(), "localhost"); err != nil {
@@ -56,9 +56,8 @@ func (w *world) expectTargets(want ...string) {
 	}
 }
 
-// TestReplicasComeAndGo holds that each address behind a name is a target of its
-// own, asked by the service's name, from 30 seconds after it came at the latest to
-// 30 seconds after it went, that the others go on meanwhile, and that a name
+// TestReplicasComeAndGo holds that each address behind a name is a target of its own, asked by the service's name, from
+// 30 seconds after it came at the latest to 30 seconds after it went, that the others go on meanwhile, and that a name
 // server that fails changes nothing.
 func TestReplicasComeAndGo(t *testing.T) {
 	resolverReady(t)
@@ -102,8 +101,8 @@ func TestReplicasComeAndGo(t *testing.T) {
 	})
 }
 
-// TestAddressesNeedNoFiles holds that replicas are followed while a certificate, a book
-// or a data set of any target cannot be read, also after a reload was refused for it.
+// TestAddressesNeedNoFiles holds that replicas are followed while a certificate, a book or a data set of any target
+// cannot be read, also after a reload was refused for it.
 func TestAddressesNeedNoFiles(t *testing.T) {
 	resolverReady(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -138,9 +137,8 @@ func TestAddressesNeedNoFiles(t *testing.T) {
 	})
 }
 
-// TestANameWithoutAddresses holds that a service which is not there (yet) is a
-// target that fails for its name, that the prober is ready all the same, and that
-// replicas take its place.
+// TestANameWithoutAddresses holds that a service which is not there (yet) is a target that fails for its name, that the
+// prober is ready all the same, and that replicas take its place.
 func TestANameWithoutAddresses(t *testing.T) {
 	resolverReady(t)
 	for name, fail := range map[string]bool{"no such name": false, "the name server fails": true} {
@@ -169,8 +167,8 @@ func TestANameWithoutAddresses(t *testing.T) {
 	}
 }
 
-// TestAReloadLooksUp holds that a reload does not wait for the next lookup, and
-// that what a reload leaves out is not looked up any more.
+// TestAReloadLooksUp holds that a reload does not wait for the next lookup, and that what a reload leaves out is not
+// looked up any more.
 func TestAReloadLooksUp(t *testing.T) {
 	resolverReady(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -199,8 +197,8 @@ func TestAReloadLooksUp(t *testing.T) {
 	})
 }
 
-// TestAShardOfReplicas holds that replicas are shared out one by one, and that the
-// log says how many are whose, also where there is none.
+// TestAShardOfReplicas holds that replicas are shared out one by one, and that the log says how many are whose, also
+// where there is none.
 func TestAShardOfReplicas(t *testing.T) {
 	resolverReady(t)
 	for _, n := range []int{1, 10} {

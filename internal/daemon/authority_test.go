@@ -48,8 +48,7 @@ func serial(t *testing.T) *big.Int {
 	return n
 }
 
-// sign makes a certificate of what is asked for, for key, by another one, or by
-// itself if that is nil.
+// sign makes a certificate of what is asked for, for key, by another one, or by itself if that is nil.
 func sign(t *testing.T, asked, by *x509.Certificate, key, byKey *ecdsa.PrivateKey) *x509.Certificate {
 	t.Helper()
 	if by == nil {
@@ -72,8 +71,7 @@ func pemOf(c *x509.Certificate) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))
 }
 
-// issue writes a new certificate for loopback, of a server and a client, to
-// name.crt, and its key to name.key.
+// issue writes a new certificate for loopback, of a server and a client, to name.crt, and its key to name.key.
 func (a *authority) issue(t *testing.T, dir, name string) *x509.Certificate {
 	t.Helper()
 	from, to := recent()

@@ -1,6 +1,5 @@
-// Package daemon is the life of a prober that runs until it is told to stop: it serves
-// HTTP, reads the configuration again when its files change, says whether it is ready, and
-// ends in order.
+// Package daemon is the life of a prober that runs until it is told to stop: it serves HTTP, reads the configuration
+// again when its files change, says whether it is ready, and ends in order.
 package daemon
 
 import (
@@ -47,9 +46,8 @@ type Daemon struct {
 	idle, stopping bool
 }
 
-// Run probes and serves until ctx is done, then ends in this order: no new
-// probes; the running ones end, or are dropped; what was measured is exported;
-// HTTP is closed last, so that a last scrape still sees all of it.
+// Run probes and serves until ctx is done, then ends in this order: no new probes; the running ones end, or are
+// dropped; what was measured is exported; HTTP is closed last, so that a last scrape still sees all of it.
 func (d *Daemon) Run(ctx context.Context) error {
 	d.logStart()
 	if err := d.begin(ctx); err != nil {
@@ -71,8 +69,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return nil
 }
 
-// RunBeside is Run with serve beside it, which ends after it: probes that are under way
-// reach what it serves.
+// RunBeside is Run with serve beside it, which ends after it: probes that are under way reach what it serves.
 func (d *Daemon) RunBeside(ctx context.Context, serve func(context.Context) error) error {
 	group, served := errgroup.WithContext(context.WithoutCancel(ctx))
 	served, stop := context.WithCancel(served)
@@ -105,7 +102,7 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	d.observers.Reloaded(d.Refused == nil)
+	d.observers.Metrics.Reloaded(time.Now(), d.Refused == nil)
 	if d.Refused != nil {
 		d.observers.Board.SetRejected(d.rejection(d.Refused))
 	}
@@ -121,8 +118,8 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// work reloads when somebody asks for it or a file changed, and looks up names,
-// until ctx is done or serving failed, which is the error.
+// work reloads when somebody asks for it or a file changed, and looks up names, until ctx is done or serving failed,
+// which is the error.
 func (d *Daemon) work(ctx context.Context, requests <-chan reloadRequest, failed <-chan error) error {
 	files, stop := ticks(d.Config.ReloadInterval)
 	defer stop()

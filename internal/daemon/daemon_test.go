@@ -24,8 +24,8 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// A world is an instance, the simulated servers that it probes, and a client of
-// its HTTP, all in memory and in virtual time.
+// A world is an instance, the simulated servers that it probes, and a client of its HTTP, all in memory and in virtual
+// time.
 type world struct {
 	t       *testing.T
 	servers map[string]*sim.Server // by host
@@ -41,15 +41,13 @@ type world struct {
 	load    func(assets *engine.Assets) (*config.Config, error) // what a reload finds
 }
 
-// newWorld starts an instance that probes the hosts as environ says. Hosts are
-// simulated with the profile "fast".
+// newWorld starts an instance that probes the hosts as environ says. Hosts are simulated with the profile "fast".
 func newWorld(t *testing.T, drain time.Duration, hosts []string, environ map[string]string) *world {
 	t.Helper()
 	return newWorldOf(t, drain, hosts, config.Options{Environ: environ, URLs: urls(hosts)}, nil)
 }
 
-// newWorldOf is newWorld with a whole configuration, which a reload reads again,
-// and a name server.
+// newWorldOf is newWorld with a whole configuration, which a reload reads again, and a name server.
 func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options config.Options, lookup discovery.Lookup) *world {
 	t.Helper()
 	w := &world{t: t, servers: map[string]*sim.Server{}, ended: make(chan error, 1)}
@@ -198,8 +196,7 @@ func (w *world) expect(want, name string, parts ...string) {
 
 var small = map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20"}
 
-// TestInstanceMeasuresTheTruth holds that what the simulator wrote down is what
-// the metrics say.
+// TestInstanceMeasuresTheTruth holds that what the simulator wrote down is what the metrics say.
 func TestInstanceMeasuresTheTruth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a", "b"}, small)
@@ -240,9 +237,8 @@ func checkSum(t *testing.T, text string, want time.Duration) {
 	}
 }
 
-// TestInstanceCountsWhatAHangingServerCosts holds that a server that never
-// answers is a timeout at its limit, and its slots are skipped and counted,
-// while the other target is probed as before.
+// TestInstanceCountsWhatAHangingServerCosts holds that a server that never answers is a timeout at its limit, and its
+// slots are skipped and counted, while the other target is probed as before.
 func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a", "b"}, map[string]string{
@@ -267,9 +263,8 @@ func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 	})
 }
 
-// TestInstanceStopsDuringAProbe holds that nothing is left behind: a probe that
-// ends within the drain is counted, one that does not is not, and /metrics
-// answers all the while. A goroutine that is left fails the bubble.
+// TestInstanceStopsDuringAProbe holds that nothing is left behind: a probe that ends within the drain is counted, one
+// that does not is not, and /metrics answers all the while. A goroutine that is left fails the bubble.
 func TestInstanceStopsDuringAProbe(t *testing.T) {
 	slow := map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "4000", "PROBER_QPS": "0.1"}
 	for name, test := range map[string]struct {
@@ -307,8 +302,8 @@ func TestInstanceStopsDuringAProbe(t *testing.T) {
 	}
 }
 
-// TestInstanceClosesTheConnectionsThatItKept holds that reused connections do not
-// outlive the instance: their goroutines would fail the bubble.
+// TestInstanceClosesTheConnectionsThatItKept holds that reused connections do not outlive the instance: their
+// goroutines would fail the bubble.
 func TestInstanceClosesTheConnectionsThatItKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
@@ -321,8 +316,7 @@ func TestInstanceClosesTheConnectionsThatItKept(t *testing.T) {
 	})
 }
 
-// TestInstanceHidesSecrets holds that neither a page nor the log shows a key, also
-// when it is refused.
+// TestInstanceHidesSecrets holds that neither a page nor the log shows a key, also when it is refused.
 func TestInstanceHidesSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
@@ -352,9 +346,8 @@ func TestInstanceHidesSecrets(t *testing.T) {
 	})
 }
 
-// TestRunWarnsOfPromptsThatDoNotFit holds that a target whose prompts do not fit its
-// server's context is warned of once, in the log and on the page, and is asked what was
-// configured all the same.
+// TestRunWarnsOfPromptsThatDoNotFit holds that a target whose prompts do not fit its server's context is warned of
+// once, in the log and on the page, and is asked what was configured all the same.
 func TestRunWarnsOfPromptsThatDoNotFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{"PROBER_PROMPT_TOKENS": "200000", "PROBER_MAX_TOKENS": "20"})

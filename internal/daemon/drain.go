@@ -21,12 +21,10 @@ const (
 	drainEnded = "no longer draining"
 )
 
-// drainHandler ends the starts of probes, because the servers that are probed are
-// about to stop: a sidecar learns this by the preStop hook of its own container,
-// which the kubelet runs when the end of the pod begins, before the containers
-// beside it get their SIGTERM and long before the sidecar does
-// (https://kep.k8s.io/753). Probes under way go on and count, as a user's request
-// would, but for those that found the door closed. What would have been due is
+// drainHandler ends the starts of probes, because the servers that are probed are about to stop: a sidecar learns this
+// by the preStop hook of its own container, which the kubelet runs when the end of the pod begins, before the
+// containers beside it get their SIGTERM and long before the sidecar does (https://kep.k8s.io/753). Probes under way go
+// on and count, as a user's request would, but for those that found the door closed. What would have been due is
 // skipped and counted. A second call ends it.
 func (d *Daemon) drainHandler(w http.ResponseWriter, r *http.Request) {
 	answer, log := drainEnded, "no longer draining: probes start again"
@@ -38,8 +36,8 @@ func (d *Daemon) drainHandler(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, answer)
 }
 
-// RequestDrain makes the prober that is served at a URL start no more probes. The kubelet may
-// run a hook twice, and a second call ends draining: then there is a third.
+// RequestDrain makes the prober that is served at a URL start no more probes. The kubelet may run a hook twice, and a
+// second call ends draining: then there is a third.
 func RequestDrain(ctx context.Context, served string) error {
 	u, err := url.Parse(served)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

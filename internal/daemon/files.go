@@ -10,12 +10,10 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 )
 
-// A fingerprint tells one content of a file from another. It is zero if the file could
-// not be read.
+// A fingerprint tells one content of a file from another. It is zero if the file could not be read.
 type fingerprint [sha256.Size]byte
 
-// Files are a snapshot of the files from which a configuration was read. Its methods are
-// called by one goroutine.
+// Files are a snapshot of the files from which a configuration was read. Its methods are called by one goroutine.
 type Files struct {
 	held      map[string]fingerprint // by path
 	pipes     map[string][]byte      // what came out of pipes and devices, which give it once
@@ -27,8 +25,7 @@ func NewFiles() *Files {
 	return &Files{held: map[string]fingerprint{}, pipes: map[string][]byte{}}
 }
 
-// refresh returns a snapshot for files as they are by now, but for pipes: they stay as
-// they were read.
+// refresh returns a snapshot for files as they are by now, but for pipes: they stay as they were read.
 func (f *Files) refresh() *Files {
 	return &Files{held: map[string]fingerprint{}, pipes: maps.Clone(f.pipes), refreshed: true}
 }
@@ -55,9 +52,8 @@ func (f *Files) Read(path string) (data []byte, err error) {
 	return data, err
 }
 
-// now is what the same files hold now, by path. Links are followed again: where
-// Kubernetes mounts a ConfigMap or a Secret it leads through a link to a
-// directory, which is replaced as a whole.
+// now is what the same files hold now, by path. Links are followed again: where Kubernetes mounts a ConfigMap or a
+// Secret it leads through a link to a directory, which is replaced as a whole.
 func (f *Files) now() map[string]fingerprint {
 	now := make(map[string]fingerprint, len(f.held))
 	for path := range f.held {
@@ -90,13 +86,13 @@ func fingerprintOf(data []byte, err error) fingerprint {
 	return sha256.Sum256(data)
 }
 
-// large is the size in bytes from which on files are told apart by size and time:
-// reading a book every few seconds would disturb the measurement.
+// large is the size in bytes from which on files are told apart by size and time: reading a book every few seconds
+// would disturb the measurement.
 const large = 1 << 20
 
-// withoutReading is the fingerprint of a file that is not read again to tell whether it
-// changed; known is false if it is to be read. What is no regular file is always the same:
-// reading a pipe would take away what somebody else is to read.
+// withoutReading is the fingerprint of a file that is not read again to tell whether it changed; known is false if it
+// is to be read. What is no regular file is always the same: reading a pipe would take away what somebody else is to
+// read.
 func withoutReading(path string) (f fingerprint, known bool) {
 	info, err := os.Stat(path)
 	switch {
@@ -108,8 +104,7 @@ func withoutReading(path string) (f fingerprint, known bool) {
 	return sha256.Sum256(fmt.Appendf(nil, "%d bytes of %d", info.Size(), info.ModTime().UnixNano())), true
 }
 
-// isPipe reports whether a file is a pipe or a device. A directory is none: that it
-// cannot be read says enough.
+// isPipe reports whether a file is a pipe or a device. A directory is none: that it cannot be read says enough.
 func isPipe(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()

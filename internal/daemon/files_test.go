@@ -16,9 +16,8 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 )
 
-// A mount is a directory as Kubernetes mounts a ConfigMap or a Secret: the files
-// are links into ..data, which is a link to a directory that is replaced as a
-// whole.
+// A mount is a directory as Kubernetes mounts a ConfigMap or a Secret: the files are links into ..data, which is a link
+// to a directory that is replaced as a whole.
 type mount struct {
 	t    *testing.T
 	path string
@@ -72,8 +71,8 @@ func watched(t *testing.T, files map[string]string) (*world, *mount) {
 	return newWorldOf(t, time.Second, []string{"a", "b", "c"}, config.Options{Environ: environ}, nil), m
 }
 
-// TestAChangedFileIsTakenUp holds that a targets file in a ConfigMap needs no
-// reload by hand, and that it is read when it changed and not else.
+// TestAChangedFileIsTakenUp holds that a targets file in a ConfigMap needs no reload by hand, and that it is read when
+// it changed and not else.
 func TestAChangedFileIsTakenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := watched(t, map[string]string{"targets.yaml": twoTargets})
@@ -99,8 +98,8 @@ func TestAChangedFileIsTakenUp(t *testing.T) {
 	})
 }
 
-// TestABadFileIsReadOnce holds that a wrong file changes nothing, can be seen, is
-// told of once, and that the way back is found.
+// TestABadFileIsReadOnce holds that a wrong file changes nothing, can be seen, is told of once, and that the way back
+// is found.
 func TestABadFileIsReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := watched(t, map[string]string{"targets.yaml": twoTargets})
@@ -121,9 +120,8 @@ func TestABadFileIsReadOnce(t *testing.T) {
 	})
 }
 
-// TestAFileThatIsBeingReplaced holds that neither a file that is away for a moment
-// nor one half of which is written ends any target, and that one which stays away
-// is told of.
+// TestAFileThatIsBeingReplaced holds that neither a file that is away for a moment nor one half of which is written
+// ends any target, and that one which stays away is told of.
 func TestAFileThatIsBeingReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := watched(t, map[string]string{"targets.yaml": twoTargets})
@@ -153,9 +151,8 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 	})
 }
 
-// TestAKeyIsRotated holds that a new key in the file of the old one is used
-// without a restart, that the series go on, and that the new client need not be
-// asked again for its capabilities nor has more tokens to spend.
+// TestAKeyIsRotated holds that a new key in the file of the old one is used without a restart, that the series go on,
+// and that the new client need not be asked again for its capabilities nor has more tokens to spend.
 func TestAKeyIsRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMount(t, map[string]string{"key": "sk-old"})
@@ -182,8 +179,8 @@ func TestAKeyIsRotated(t *testing.T) {
 	})
 }
 
-// TestAFileThatBecomesAPipe holds that nobody waits for what it may hold some day:
-// the prober goes on, says so, and ends when it is told to.
+// TestAFileThatBecomesAPipe holds that nobody waits for what it may hold some day: the prober goes on, says so, and
+// ends when it is told to.
 func TestAFileThatBecomesAPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := watched(t, map[string]string{"targets.yaml": twoTargets})
@@ -198,8 +195,8 @@ func TestAFileThatBecomesAPipe(t *testing.T) {
 	})
 }
 
-// TestWhatAPipeHeld holds that a pipe serves all targets and every reload, as a
-// file does: prober run --api-key-file <(pass llm).
+// TestWhatAPipeHeld holds that a pipe serves all targets and every reload, as a file does: prober run --api-key-file
+// <(pass llm).
 func TestWhatAPipeHeld(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "key")
@@ -228,9 +225,8 @@ func TestWhatAPipeHeld(t *testing.T) {
 	}
 }
 
-// TestASnapshotAgreesWithItself holds that a file which changes while a
-// configuration is made of it is seen as it was, and to have changed: of a client's
-// certificate and its key, one may be new and the other old.
+// TestASnapshotAgreesWithItself holds that a file which changes while a configuration is made of it is seen as it was,
+// and to have changed: of a client's certificate and its key, one may be new and the other old.
 func TestASnapshotAgreesWithItself(t *testing.T) {
 	path := writeFile(t, t.TempDir(), "book", "the first book")
 	files := NewFiles()

@@ -14,8 +14,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Load is [config.Load] with a check of the files whose format is not the configuration's
-// own. They are read through assets, and so is everything that o names.
+// Load is [config.Load] with a check of the files whose format is not the configuration's own. They are read through
+// assets, and so is everything that o names.
 func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
 	o.APIs, o.Servers, o.ReadFile = wire.APIs(), wire.Servers(), assets.Read
 	c, err := config.Load(o)
@@ -34,11 +34,10 @@ func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
 	return c, nil
 }
 
-// Idle is what a sidecar works by whose configuration is wrong: no targets, and
-// every setting of the prober itself that is right. A prober that ends makes its pod
-// start it again, and while it does, the kubelet counts the pod as not ready: the
-// server beside it would be out of rotation for a typing error of ours. ok is false
-// if wrong is something else, or for a prober that is no sidecar: it ends.
+// Idle is what a sidecar works by whose configuration is wrong: no targets, and every setting of the prober itself that
+// is right. A prober that ends makes its pod start it again, and while it does, the kubelet counts the pod as not
+// ready: the server beside it would be out of rotation for a typing error of ours. ok is false if wrong is something
+// else, or for a prober that is no sidecar: it ends.
 func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok bool) {
 	if _, refused := errors.AsType[config.Problems](wrong); !refused {
 		return nil, false
@@ -47,10 +46,9 @@ func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok b
 	return c, ok && c.DrainEndpoint
 }
 
-// WithoutTargets is a configuration of those settings of the prober itself that are
-// right, each by itself. Where it was to be served and to whom is one of them: while
-// that is wrong, it is served on loopback alone. ok is false if it cannot be told
-// whether this is a sidecar.
+// WithoutTargets is a configuration of those settings of the prober itself that are right, each by itself. Where it was
+// to be served and to whom is one of them: while that is wrong, it is served on loopback alone. ok is false if it
+// cannot be told whether this is a sidecar.
 func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool) {
 	loopback := map[string]string{"LISTEN_ADDRESS": "127.0.0.1:9464"}
 	kept, overrides := map[string]string{}, map[string]string{}
@@ -76,8 +74,7 @@ func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool
 	return c, true
 }
 
-// with is some variables, and those of others that have one of some names behind a
-// prefix.
+// with is some variables, and those of others that have one of some names behind a prefix.
 func with(some map[string]string, prefix string, others map[string]string, names []string) map[string]string {
 	more := maps.Clone(some)
 	for _, name := range names {

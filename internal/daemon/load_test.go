@@ -28,9 +28,8 @@ func targetsFile(hosts []string, settings func(n int) string) string {
 	return b.String()
 }
 
-// TestReloadUnderLoad reloads while 200 targets are probed once a second: 100
-// change, 50 go, 50 stay as they are. Every request that a server got is counted
-// once, no series begins anew, and what did not change misses no slot. A goroutine
+// TestReloadUnderLoad reloads while 200 targets are probed once a second: 100 change, 50 go, 50 stay as they are. Every
+// request that a server got is counted once, no series begins anew, and what did not change misses no slot. A goroutine
 // that is left fails the bubble.
 func TestReloadUnderLoad(t *testing.T) {
 	t.Parallel()

@@ -45,8 +45,7 @@ func (j *journal) lookup(_ context.Context, family, host string) ([]netip.Addr, 
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 }
 
-// probe runs an instance on sockets for as long as until needs, and returns what
-// /metrics said last.
+// probe runs an instance on sockets for as long as until needs, and returns what /metrics said last.
 func (j *journal) probe(t *testing.T, environ map[string]string, until func(page string) bool) string {
 	t.Helper()
 	address, stop := onSockets(t, &Daemon{Dial: j.dial, Lookup: j.lookup}, config.Options{Environ: environ})
@@ -87,8 +86,8 @@ func counted(page, outcome string, least int) bool {
 	return sum >= least
 }
 
-// TestNoConnectionThatWasNotConfigured: whatever a target answers, its host and
-// no other is connected to, and its host's name and no other is looked up.
+// TestNoConnectionThatWasNotConfigured: whatever a target answers, its host and no other is connected to, and its
+// host's name and no other is looked up.
 func TestNoConnectionThatWasNotConfigured(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s was asked elsewhere, with %v", r.Method, r.URL, r.Header)
@@ -123,9 +122,8 @@ func TestNoConnectionThatWasNotConfigured(t *testing.T) {
 	}
 }
 
-// TestCertificatesForTargetsAreRotated: a server that demands a client's
-// certificate gets the one that is in the files by then, and is trusted by the
-// authority that is.
+// TestCertificatesForTargetsAreRotated: a server that demands a client's certificate gets the one that is in the files
+// by then, and is trusted by the authority that is.
 func TestCertificatesForTargetsAreRotated(t *testing.T) {
 	profile, err := sim.ParseProfile("fast")
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -12,8 +13,8 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 )
 
-// reload makes the prober work by the configuration as it is now, and ends draining. A
-// configuration that is wrong changes nothing.
+// reload makes the prober work by the configuration as it is now, and ends draining. A configuration that is wrong
+// changes nothing.
 func (d *Daemon) reload(ctx context.Context) error {
 	d.Files = d.Files.refresh()
 	assets := engine.NewAssets(d.Files.Read)
@@ -22,7 +23,7 @@ func (d *Daemon) reload(ctx context.Context) error {
 		err = d.runner.Apply(ctx, next, assets)
 	}
 	assets.Release()
-	d.observers.Reloaded(err == nil)
+	d.observers.Metrics.Reloaded(time.Now(), err == nil)
 	if err != nil {
 		d.observers.Board.SetRejected(d.rejection(err))
 		consequence := "keeping the current configuration"
@@ -40,9 +41,9 @@ func (d *Daemon) reload(ctx context.Context) error {
 	return nil
 }
 
-// watchFiles reloads when files hold something else than was read from them, and
-// did so at the last look already. One that is being written, or is away while it
-// is replaced, has not changed yet. A configuration that is wrong is read once.
+// watchFiles reloads when files hold something else than was read from them, and did so at the last look already. One
+// that is being written, or is away while it is replaced, has not changed yet. A configuration that is wrong is read
+// once.
 func (d *Daemon) watchFiles(ctx context.Context) {
 	if d.Load == nil {
 		return
@@ -67,8 +68,8 @@ func (d *Daemon) warn(next *config.Config) {
 // A reloadRequest asks for a reload, and gets its error.
 type reloadRequest struct{ done chan error }
 
-// reloadHandler answers when the reload is done, or will not be because stopping is
-// closed. Problems name places and hints, never secrets.
+// reloadHandler answers when the reload is done, or will not be because stopping is closed. Problems name places and
+// hints, never secrets.
 func reloadHandler(requests chan<- reloadRequest, stopping <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		request := reloadRequest{done: make(chan error, 1)}

@@ -15,8 +15,8 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// reload makes the instance read a configuration with these hosts and settings,
-// and returns the answer's status and text.
+// reload makes the instance read a configuration with these hosts and settings, and returns the answer's status and
+// text.
 func (w *world) reload(hosts []string, environ map[string]string) (int, string) {
 	w.t.Helper()
 	w.load = func(assets *engine.Assets) (*config.Config, error) {
@@ -38,8 +38,8 @@ func settings(qps string) map[string]string {
 	return map[string]string{"PROBER_QPS": qps, "PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "5"}
 }
 
-// TestReload holds that what did not change goes on, that what is gone ends, and
-// that a server need not teach its capabilities twice.
+// TestReload holds that what did not change goes on, that what is gone ends, and that a server need not teach its
+// capabilities twice.
 func TestReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a", "b", "c"}, settings("0.1"))
@@ -80,8 +80,7 @@ func TestReload(t *testing.T) {
 	})
 }
 
-// TestReloadOfWhatIsWrong holds that a wrong configuration changes nothing, and
-// that everybody can see it.
+// TestReloadOfWhatIsWrong holds that a wrong configuration changes nothing, and that everybody can see it.
 func TestReloadOfWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, settings("0.1"))
@@ -111,9 +110,8 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 	})
 }
 
-// TestBudgetsAreOfTargets holds that targets which share a server spend from budgets of
-// their own, and that what one has spent of its day stays spent whatever changes about
-// it: its length, its URL, or that it was away for a while.
+// TestBudgetsAreOfTargets holds that targets which share a server spend from budgets of their own, and that what one
+// has spent of its day stays spent whatever changes about it: its length, its URL, or that it was away for a while.
 func TestBudgetsAreOfTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		environ := settings("0.1")
@@ -155,8 +153,7 @@ func TestBudgetsAreOfTargets(t *testing.T) {
 	})
 }
 
-// TestReloadAtTheEnd holds that nobody waits for a reload that does not come while
-// the last probes end.
+// TestReloadAtTheEnd holds that nobody waits for a reload that does not come while the last probes end.
 func TestReloadAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 10*time.Second, []string{"a"}, settings("0.1"))
@@ -175,9 +172,8 @@ func TestReloadAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestReloadOfANeighbour holds that a member of a group which is taken over
-// because another one changed is seen at work afterwards, and that what is spent
-// of its day's tokens stays spent.
+// TestReloadOfANeighbour holds that a member of a group which is taken over because another one changed is seen at work
+// afterwards, and that what is spent of its day's tokens stays spent.
 func TestReloadOfANeighbour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a", "b"}, settings("0.1"))

@@ -17,8 +17,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// serve starts to serve the page, the metrics and the rest; when ctx is done there
-// are no more reloads. The channel gets the error with which serving ended before it should.
+// serve starts to serve the page, the metrics and the rest; when ctx is done there are no more reloads. The channel
+// gets the error with which serving ended before it should.
 func (d *Daemon) serve(ctx context.Context, requests chan<- reloadRequest) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	d.observers.Board.Register(mux)
@@ -41,17 +41,15 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- reloadRequest) (*htt
 	return server, failed
 }
 
-// How long a client may take for the header of its request, for a body, which
-// nothing wants, and for the answer.
+// How long a client may take for the header of its request, for a body, which nothing wants, and for the answer.
 const (
 	headerLimit = 10 * time.Second
 	bodyLimit   = 10 * time.Second
 	writeLimit  = 2 * time.Minute
 )
 
-// newServer refuses what a page of another origin makes a browser POST, and bounds
-// what a client may cost that never ends its request, says nothing, or does not
-// read the answer: an unread scrape holds all metrics in memory.
+// newServer refuses what a page of another origin makes a browser POST, and bounds what a client may cost that never
+// ends its request, says nothing, or does not read the answer: an unread scrape holds all metrics in memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off; the error is of levels that do not exist
 	return &http.Server{
@@ -64,8 +62,8 @@ func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	}
 }
 
-// bounded bounds the time for the body of a request, if there is one: the server
-// waits for its end. It does not limit the whole request: a reload may take longer.
+// bounded bounds the time for the body of a request, if there is one: the server waits for its end. It does not limit
+// the whole request: a reload may take longer.
 func bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != http.NoBody {

@@ -32,9 +32,8 @@ func newWaiting(t *testing.T, hosts []string, environ map[string]string) *world 
 	return newWorldOf(t, time.Second, hosts, config.Options{Environ: environ}, nil)
 }
 
-// TestInstanceWaitsForItsServer holds that a server that is being started is no
-// failure: its slots are skipped and counted until it is ready, its prompts are
-// then made exact before the first of them, and a failure after that is one.
+// TestInstanceWaitsForItsServer holds that a server that is being started is no failure: its slots are skipped and
+// counted until it is ready, its prompts are then made exact before the first of them, and a failure after that is one.
 func TestInstanceWaitsForItsServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWaiting(t, []string{"late"}, waits("30m", "PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct"))
@@ -67,8 +66,8 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 	})
 }
 
-// TestInstanceDoesNotWaitForEver holds that a server that is not ready in time is
-// probed all the same, so that it is seen to be down.
+// TestInstanceDoesNotWaitForEver holds that a server that is not ready in time is probed all the same, so that it is
+// seen to be down.
 func TestInstanceDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"late"}, waits("2m"))
@@ -80,8 +79,8 @@ func TestInstanceDoesNotWaitForEver(t *testing.T) {
 	})
 }
 
-// TestInstanceWaitsForOneOfAGroup holds that the others are probed meanwhile, also
-// where the prompts' length is the late one's to tell.
+// TestInstanceWaitsForOneOfAGroup holds that the others are probed meanwhile, also where the prompts' length is the
+// late one's to tell.
 func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWaiting(t, []string{"late", "a"}, waits("30m", "PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
@@ -98,9 +97,8 @@ func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 	})
 }
 
-// TestReloadWaitsOnce holds that a server that has been ready is not waited for
-// again because something else about its target changed, and that one that is
-// waited for is still.
+// TestReloadWaitsOnce holds that a server that has been ready is not waited for again because something else about its
+// target changed, and that one that is waited for is still.
 func TestReloadWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a", "late"}, waits("30m"))
@@ -131,8 +129,7 @@ func (w *world) post(path string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// expectDrain expects what a POST of /-/drain is answered with, and whether the
-// prober is ready afterwards.
+// expectDrain expects what a POST of /-/drain is answered with, and whether the prober is ready afterwards.
 func (w *world) expectDrain(answer, ready string) {
 	w.t.Helper()
 	if status, text := w.post("/-/drain"); status != http.StatusOK || text != answer+"\n" {
@@ -143,9 +140,8 @@ func (w *world) expectDrain(answer, ready string) {
 	}
 }
 
-// TestInstanceDrains holds that after a POST of /-/drain no probe begins, that one
-// under way is counted, and that the prober serves on; that nothing but a POST of
-// ours does so, and that a second one ends it.
+// TestInstanceDrains holds that after a POST of /-/drain no probe begins, that one under way is counted, and that the
+// prober serves on; that nothing but a POST of ours does so, and that a second one ends it.
 func TestInstanceDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
@@ -186,8 +182,8 @@ func TestInstanceDrains(t *testing.T) {
 	})
 }
 
-// TestReloadEndsDraining holds that a prober which was drained probes again after a
-// reload, what changed and what did not, and that a server that is waited for still is.
+// TestReloadEndsDraining holds that a prober which was drained probes again after a reload, what changed and what did
+// not, and that a server that is waited for still is.
 func TestReloadEndsDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		environ := waits("30m", "PROBER_DRAIN_ENDPOINT", "on")
@@ -219,8 +215,7 @@ func TestReloadEndsDraining(t *testing.T) {
 	})
 }
 
-// TestDrainIsOffUnlessAsked holds that nobody stops a prober that was not told to
-// let them.
+// TestDrainIsOffUnlessAsked holds that nobody stops a prober that was not told to let them.
 func TestDrainIsOffUnlessAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, small)
@@ -234,9 +229,8 @@ func TestDrainIsOffUnlessAsked(t *testing.T) {
 	})
 }
 
-// TestSidecarStaysWithAWrongConfiguration holds that a sidecar whose configuration
-// is refused does not end, which would make its pod unready, that it says so, and
-// that it probes once it can.
+// TestSidecarStaysWithAWrongConfiguration holds that a sidecar whose configuration is refused does not end, which would
+// make its pod unready, that it says so, and that it probes once it can.
 func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{"PROBER_QPS": "fast", "PROBER_DRAIN_ENDPOINT": "on"})
@@ -265,8 +259,8 @@ func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 	})
 }
 
-// TestIdle holds who stays with a wrong configuration, and where it serves then:
-// not to everybody where it was to ask who they are.
+// TestIdle holds who stays with a wrong configuration, and where it serves then: not to everybody where it was to ask
+// who they are.
 func TestIdle(t *testing.T) {
 	wrong := config.Problems{{Place: "PROBER_QPS"}}
 	for name, test := range map[string]struct {
@@ -294,9 +288,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestIdleKeepsItsSettings holds that a sidecar which began with a wrong configuration
-// works by every setting of the prober itself that is right, and so needs no restart
-// when the rest is mended.
+// TestIdleKeepsItsSettings holds that a sidecar which began with a wrong configuration works by every setting of the
+// prober itself that is right, and so needs no restart when the rest is mended.
 func TestIdleKeepsItsSettings(t *testing.T) {
 	environ := map[string]string{
 		"PROBER_DRAIN_ENDPOINT": "on", "PROBER_QPS": "fast", "PROBER_LOG_LEVEL": "loud", "PROBER_LOG_FORMAT": "console",
@@ -313,9 +306,8 @@ func TestIdleKeepsItsSettings(t *testing.T) {
 	}
 }
 
-// TestFilesThatCannotBeParsed holds that a certificate, a key, a book or a data set
-// that can be read and is none is a problem of the configuration, in which a sidecar
-// stays: not an error that comes later and ends it.
+// TestFilesThatCannotBeParsed holds that a certificate, a key, a book or a data set that can be read and is none is a
+// problem of the configuration, in which a sidecar stays: not an error that comes later and ends it.
 func TestFilesThatCannotBeParsed(t *testing.T) {
 	dir := t.TempDir()
 	newAuthority(t).issue(t, dir, "client")

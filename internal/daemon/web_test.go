@@ -26,8 +26,7 @@ var everything = []string{
 	"POST /-/reload", "PUT /-/reload", "GET /-/drain", "POST /-/drain", "GET /debug/pprof/", "GET /nothing", "OPTIONS /",
 }
 
-// serveWith starts an instance without targets on a socket, with a web
-// configuration in dir, and returns its address.
+// serveWith starts an instance without targets on a socket, with a web configuration in dir, and returns its address.
 func serveWith(t *testing.T, dir, webConfig string) string {
 	t.Helper()
 	path := writeFile(t, dir, "web.yaml", webConfig)
@@ -38,8 +37,8 @@ func serveWith(t *testing.T, dir, webConfig string) string {
 	return address
 }
 
-// onSockets runs d with a configuration on a free port of loopback. It returns the address, and
-// what stops d and waits for its end.
+// onSockets runs d with a configuration on a free port of loopback. It returns the address, and what stops d and waits
+// for its end.
 func onSockets(t *testing.T, d *Daemon, o config.Options) (address string, stop func()) {
 	t.Helper()
 	d.Load = func(assets *engine.Assets) (*config.Config, error) { return Load(o, assets) }
@@ -72,8 +71,8 @@ func writeFile(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// ask sends a request over a connection of its own and returns the answer's
-// status, 0 if there is none, and who answered.
+// ask sends a request over a connection of its own and returns the answer's status, 0 if there is none, and who
+// answered.
 func ask(t *testing.T, client *tls.Config, request, address, user, password string) (int, *x509.Certificate) {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
@@ -104,8 +103,7 @@ func ask(t *testing.T, client *tls.Config, request, address, user, password stri
 // users are the web configuration of a user prometheus whose password is secret.
 const users = "basic_auth_users: {prometheus: $2a$04$BD2khpzWd9w1HNCcYC2cJO28LTPysWbV.jyfz/x4JATNbSSdFJJqG}\n"
 
-// TestEveryPathAsksForThePassword, those of health and those that are not there
-// included.
+// TestEveryPathAsksForThePassword, those of health and those that are not there included.
 func TestEveryPathAsksForThePassword(t *testing.T) {
 	address := serveWith(t, t.TempDir(), users)
 	for _, request := range everything {
@@ -121,8 +119,7 @@ func TestEveryPathAsksForThePassword(t *testing.T) {
 	}
 }
 
-// TestEveryPathNeedsTLS, a certificate of the client that is signed by the right
-// authority, and the password as well.
+// TestEveryPathNeedsTLS, a certificate of the client that is signed by the right authority, and the password as well.
 func TestEveryPathNeedsTLS(t *testing.T) {
 	dir := t.TempDir()
 	ours, others := newAuthority(t), newAuthority(t)
@@ -151,8 +148,8 @@ tls_server_config: {cert_file: server.crt, key_file: server.key, client_ca_file:
 	}
 }
 
-// TestCertificatesOfTheListenerAreRotated: the next connection gets what is in the
-// files by then, and a file that is wrong lets nobody in.
+// TestCertificatesOfTheListenerAreRotated: the next connection gets what is in the files by then, and a file that is
+// wrong lets nobody in.
 func TestCertificatesOfTheListenerAreRotated(t *testing.T) {
 	dir, ours := t.TempDir(), newAuthority(t)
 	first := ours.issue(t, dir, "server")
@@ -231,8 +228,8 @@ func (l *oneConn) Accept() (net.Conn, error) {
 func (*oneConn) Close() error   { return nil }
 func (*oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestServerHasLimits, but none of the time in which a whole request must have been
-// read: that would end a reload or a drain which takes longer.
+// TestServerHasLimits, but none of the time in which a whole request must have been read: that would end a reload or a
+// drain which takes longer.
 func TestServerHasLimits(t *testing.T) {
 	s := newServer(http.NewServeMux(), zap.NewNop())
 	if s.ReadHeaderTimeout == 0 || s.ReadTimeout != 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 || s.MaxHeaderBytes > 1<<16 {
@@ -240,8 +237,8 @@ func TestServerHasLimits(t *testing.T) {
 	}
 }
 
-// TestAnotherOriginCannotReload: a page of anybody's that is open in a browser
-// which reaches the prober can make it POST, and is refused; curl is not.
+// TestAnotherOriginCannotReload: a page of anybody's that is open in a browser which reaches the prober can make it
+// POST, and is refused; curl is not.
 func TestAnotherOriginCannotReload(t *testing.T) {
 	address := serveWith(t, t.TempDir(), "")
 	for name, test := range map[string]struct {

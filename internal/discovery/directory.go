@@ -1,5 +1,5 @@
-// Package discovery looks up the addresses of host names, and keeps the last known ones while name servers
-// fail. It never connects to them, and knows no targets.
+// Package discovery looks up the addresses of host names, and keeps the last known ones while name servers fail. It
+// never connects to them, and knows no targets.
 package discovery
 
 import (
@@ -21,12 +21,12 @@ const MaxAddresses = 1000
 // concurrency is how many hosts are looked up at the same time.
 const concurrency = 16
 
-// A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4", of IPv6 if it is "ip6",
-// as [net.Resolver.LookupNetIP] does. It is called by several goroutines at once.
+// A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4", of IPv6 if it is "ip6", as
+// [net.Resolver.LookupNetIP] does. It is called by several goroutines at once.
 type Lookup func(ctx context.Context, family, host string) ([]netip.Addr, error)
 
-// families are looked up on their own, so that a name server that fails for one does not make the addresses
-// of the other come and go.
+// families are looked up on their own, so that a name server that fails for one does not make the addresses of the
+// other come and go.
 var families = [...]string{"ip4", "ip6"}
 
 // addresses are the last known ones of a host, by family.
@@ -46,8 +46,8 @@ func New(lookup Lookup) *Directory {
 	return &Directory{lookup: lookup, known: map[string]addresses{}}
 }
 
-// Refresh looks hosts up until ctx is done, and returns why it could not, by host. What was known of a host
-// whose lookup fails stays. That a host does not exist is no failure: it has no addresses.
+// Refresh looks hosts up until ctx is done, and returns why it could not, by host. What was known of a host whose
+// lookup fails stays. That a host does not exist is no failure: it has no addresses.
 func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]error {
 	found, failed := make([]addresses, len(hosts)), make([]error, len(hosts))
 	var running errgroup.Group
@@ -87,8 +87,8 @@ func (d *Directory) resolve(ctx context.Context, host string) (addresses, error)
 	return now, failure
 }
 
-// none reports whether an error of a lookup says that there are no addresses: the name does not exist, or
-// has none of the family. Of a name in the hosts file the latter is an error of its own.
+// none reports whether an error of a lookup says that there are no addresses: the name does not exist, or has none of
+// the family. Of a name in the hosts file the latter is an error of its own.
 func none(err error) bool {
 	unknown, ok := errors.AsType[*net.DNSError](err)
 	_, other := errors.AsType[*net.AddrError](err)
@@ -110,8 +110,8 @@ func (d *Directory) Keep(hosts []string) {
 	maps.DeleteFunc(d.known, func(host string, _ addresses) bool { return !slices.Contains(hosts, host) })
 }
 
-// Addresses returns the last known addresses of host, each once, those of IPv4 first, in ascending order.
-// They are the caller's.
+// Addresses returns the last known addresses of host, each once, those of IPv4 first, in ascending order. They are the
+// caller's.
 func (d *Directory) Addresses(host string) []netip.Addr {
 	return slices.Concat(d.known[host][0], d.known[host][1])
 }

@@ -35,8 +35,8 @@ func expect(t *testing.T, d *Directory, want string) {
 	}
 }
 
-// TestAddressesComeAndGo goes through the life of a headless service, asked of a
-// DNS server with the resolver that is used outside of tests.
+// TestAddressesComeAndGo goes through the life of a headless service, asked of a DNS server with the resolver that is
+// used outside of tests.
 func TestAddressesComeAndGo(t *testing.T) {
 	s := sim.NewNameServer()
 	d := asking(s)
@@ -88,8 +88,8 @@ func TestTooManyAddresses(t *testing.T) {
 	}
 }
 
-// TestRefreshEndsWithItsContext checks that a name server that never answers
-// delays a refresh no longer than its context allows.
+// TestRefreshEndsWithItsContext checks that a name server that never answers delays a refresh no longer than its
+// context allows.
 func TestRefreshEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hosts []string
@@ -125,8 +125,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestTheSystemIsAsked holds that without a lookup of its own, a directory knows
-// what the system knows.
+// TestTheSystemIsAsked holds that without a lookup of its own, a directory knows what the system knows.
 func TestTheSystemIsAsked(t *testing.T) {
 	d := New(nil)
 	if failures := d.Refresh(t.Context(), []string{"localhost"}); len(failures) > 0 {

@@ -12,31 +12,27 @@ import (
 	"github.com/llm-prober/prober/internal/prompt"
 )
 
-// A fingerprint tells one content from another; zero: the file could not be read.
-type fingerprint [sha256.Size]byte
-
-// Assets are the files that the targets of one configuration name: books, data sets,
-// certificates and keys. Each is read and parsed once, so that everything made of them
-// agrees while they change. The methods are called by one goroutine.
+// Assets are the files that the targets of one configuration name: books, data sets, certificates and keys. Each is
+// read and parsed once, so that everything made of them agrees while they change. The methods are called by one
+// goroutine.
 type Assets struct {
-	read         func(path string) ([]byte, error)
-	contents     map[any]any            // by path, until Release
-	fingerprints map[string]fingerprint // of contents, by path
-	parsed       map[any]any            // see once
+	read     func(path string) ([]byte, error)
+	contents map[any]any                  // by path, until Release; see once
+	hashes   map[string][sha256.Size]byte // of the contents, by path; none of a file that could not be read
+	parsed   map[any]any                  // see once
 }
 
 // NewAssets returns assets without any file. They are read by read.
 func NewAssets(read func(path string) ([]byte, error)) *Assets {
-	return &Assets{read: read, contents: map[any]any{}, fingerprints: map[string]fingerprint{}, parsed: map[any]any{}}
+	return &Assets{read: read, contents: map[any]any{}, hashes: map[string][sha256.Size]byte{}, parsed: map[any]any{}}
 }
 
 // Read returns the content of a file, which is read once.
 func (a *Assets) Read(path string) ([]byte, error) {
 	return once(a.contents, path, func() ([]byte, error) {
 		data, err := a.read(path)
-		a.fingerprints[path] = fingerprint{}
 		if err == nil {
-			a.fingerprints[path] = sha256.Sum256(data)
+			a.hashes[path] = sha256.Sum256(data)
 		}
 		return data, err
 	})
@@ -45,8 +41,7 @@ func (a *Assets) Read(path string) ([]byte, error) {
 // Release drops the contents, after everything has been parsed.
 func (a *Assets) Release() { clear(a.contents) }
 
-// Validate parses the files of all targets. What is wrong with them is returned as
-// [config.Problems].
+// Validate parses the files of all targets. What is wrong with them is returned as [config.Problems].
 func (a *Assets) Validate(targets []config.Target) error {
 	var problems config.Problems
 	check := func(t config.Target, err error, hint string) {
@@ -64,20 +59,6 @@ func (a *Assets) Validate(targets []config.Target) error {
 		return problems
 	}
 	return nil
-}
-
-// fingerprint is of the content of all files that targets name.
-func (a *Assets) fingerprint(targets []config.Target) fingerprint {
-	hash := sha256.New()
-	for _, t := range targets {
-		for _, path := range t.Files() {
-			if _, known := a.fingerprints[path]; !known {
-				_, _ = a.Read(path) // a file that cannot be read counts as empty
-			}
-			fmt.Fprintf(hash, "%q %x ", path, a.fingerprints[path])
-		}
-	}
-	return fingerprint(hash.Sum(nil))
 }
 
 // A book is a text, and where its passages start.
@@ -112,8 +93,8 @@ func (a *Assets) dataset(path string) ([]prompt.Entry, error) {
 	})
 }
 
-// tls is how to speak TLS with t: by which authorities it is trusted, and as which client.
-// It is shared by targets, and not to be changed.
+// tls is how to speak TLS with t: by which authorities it is trusted, and as which client. It is shared by targets, and
+// not to be changed.
 func (a *Assets) tls(t config.Target) (*tls.Config, error) {
 	type key struct {
 		ca, cert, key string

@@ -14,8 +14,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// promptOptions are what the group of t is asked, with the book or data set it is asked from.
-// Each group of a run has a seed of its own, so that none warms the cache for another.
+// promptOptions are what the group of t is asked, with the book or data set it is asked from. Each group of a run has a
+// seed of its own, so that none warms the cache for another.
 func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options, error) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(t.Group)) // never fails
@@ -63,9 +63,9 @@ func questionOf(p prompt.Prompt) probe.Question {
 // ErrNoTokenizer says that a server has no route that counts tokens.
 var ErrNoTokenizer = errors.New("server has no tokenizer route")
 
-// Fit makes the prompts' length exact by the first member's tokenizer, if it has one: as
-// token ids where the server takes those and no other gets them, else as fitted text.
-// Without a tokenizer, a few short questions and the usage of the first probes tell.
+// Fit makes the prompts' length exact by the first member's tokenizer, if it has one: as token ids where the server
+// takes those and no other gets them, else as fitted text. Without a tokenizer, a few short questions and the usage of
+// the first probes tell.
 func (j *Job) Fit(ctx context.Context) error {
 	for _, m := range j.Members {
 		m.Introduce(ctx)
@@ -84,16 +84,15 @@ func (j *Job) Fit(ctx context.Context) error {
 	return err
 }
 
-// ShortAnswer is how many tokens are asked of an answer that only shows that there is
-// one. OpenAI's Responses take no less.
+// ShortAnswer is how many tokens are asked of an answer that only shows that there is one. OpenAI's Responses take no
+// less.
 const ShortAnswer = 16
 
 // How many short questions are asked where there is no tokenizer, and the words of the longest.
 const shortQuestions, shortWords = 3, 600
 
-// measure learns the tokens per word from the usage of a few short questions, which are not
-// counted, so that no probe is longer than asked. It returns [ErrNoTokenizer] if the usage of
-// longer prompts must tell the rest.
+// measure learns the tokens per word from the usage of a few short questions, which are not counted, so that no probe
+// is longer than asked. It returns [ErrNoTokenizer] if the usage of longer prompts must tell the rest.
 func (j *Job) measure(ctx context.Context) error {
 	asked := 0
 	return j.writer.Calibrate(func(p prompt.Prompt) (int, error) {
@@ -115,8 +114,7 @@ func (j *Job) measure(ctx context.Context) error {
 	})
 }
 
-// FitAhead makes the length of a round's prompt exact before it is due, where
-// that needs more than [Job.Fit] did.
+// FitAhead makes the length of a round's prompt exact before it is due, where that needs more than [Job.Fit] did.
 func (j *Job) FitAhead(ctx context.Context, round uint64) {
 	if j.Targets[0].Prompt == string(prompt.Book) && j.Members[0].Capabilities().Tokenizes == wire.Always {
 		// A tokenizer that fails is no reason not to probe: usage will tell.
@@ -168,9 +166,9 @@ func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
 // calibrations is how often a prompt is asked in vain until its length is exact.
 const calibrations = 3
 
-// Once asks a round of j. Where only the usage of an answer tells how long a prompt is, the first ones make it exact, or
-// show that it cannot be, and the last counts. Next is the first round that was not asked. The error names who was not
-// asked.
+// Once asks a round of j. Where only the usage of an answer tells how long a prompt is, the first ones make it exact,
+// or show that it cannot be, and the last counts. Next is the first round that was not asked. The error names who was
+// not asked.
 func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
 	_ = j.Fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
 	return j.ask(ctx, 0, len(j.Members))
@@ -221,8 +219,8 @@ func (j *Job) round(ctx context.Context, round uint64, first, end int) (results 
 	return results, err
 }
 
-// calibrating reports whether the results, all of them ok, taught how to make the next prompt exact. A count of less than
-// half of what was asked teaches nothing: such a server does not count, or cuts.
+// calibrating reports whether the results, all of them ok, taught how to make the next prompt exact. A count of less
+// than half of what was asked teaches nothing: such a server does not count, or cuts.
 func (j *Job) calibrating(results []*probe.Result) bool {
 	t := j.Targets[0]
 	failed := func(r *probe.Result) bool { return r.Outcome != probe.OK }

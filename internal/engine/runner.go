@@ -19,15 +19,15 @@ import (
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
-// How many groups may have their prompts counted at a time, and how long another waits for them. While it is counted,
-// a prompt of 21,000 tokens takes half a MB of memory.
+// How many groups may have their prompts counted at a time, and how long another waits for them. While it is counted, a
+// prompt of 21,000 tokens takes half a MB of memory.
 const (
 	fitsAtOnce = 32
 	fitWait    = 30 * time.Second
 )
 
-// A Runner runs the jobs of the configuration that it was given last. Its methods are called by one goroutine, but
-// for Drain and Draining.
+// A Runner runs the jobs of the configuration that it was given last. Its methods are called by one goroutine, but for
+// Drain and Draining.
 type Runner struct {
 	RunnerOptions
 
@@ -107,7 +107,8 @@ func (r *Runner) find(ctx context.Context, c *config.Config) []config.Target {
 	return r.owned.of(c)
 }
 
-// LookUp looks up the hosts of dns+ URLs, and makes r run the jobs of the addresses that there are now. It reads no file.
+// LookUp looks up the hosts of dns+ URLs, and makes r run the jobs of the addresses that there are now. It reads no
+// file.
 func (r *Runner) LookUp(ctx context.Context) {
 	if len(hostsOf(r.config.Targets)) == 0 || r.Draining() {
 		return
@@ -142,8 +143,8 @@ func (r *Runner) Stop(limit time.Duration) {
 }
 
 // replace makes jobs those that run. An unchanged job goes on with its series, phase and calibration. A changed one
-// inherits the learned capabilities, and begins when the probes of the one before have ended. Targets that are left
-// out are forgotten.
+// inherits the learned capabilities, and begins when the probes of the one before have ended. Targets that are left out
+// are forgotten.
 func (r *Runner) replace(jobs []*Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,8 +203,8 @@ func (r *Runner) begin(j *Job) *runningJob {
 	return run
 }
 
-// forget waits for the end of a job that was stopped, and makes the observers forget those of its targets that are
-// not probed any more.
+// forget waits for the end of a job that was stopped, and makes the observers forget those of its targets that are not
+// probed any more.
 func (r *Runner) forget(old *runningJob) {
 	<-old.done
 	old.Close()

@@ -1,5 +1,5 @@
-// Package schedule says when work starts, and starts it: absolute offsets from an epoch, never "so long
-// after the last one". It knows nothing of the work.
+// Package schedule says when work starts, and starts it: absolute offsets from an epoch, never "so long after the last
+// one". It knows nothing of the work.
 package schedule
 
 import (
@@ -26,8 +26,8 @@ type Plan struct {
 	Name     string        // seeds the phase and the chance in the plan
 }
 
-// Phase is the plan's place within the interval: a hash of its name, so that many plans spread out, each
-// the same after a restart.
+// Phase is the plan's place within the interval: a hash of its name, so that many plans spread out, each the same after
+// a restart.
 func (p Plan) Phase() time.Duration {
 	return time.Duration(p.seed() % uint64(p.Interval))
 }
@@ -45,8 +45,8 @@ func (p Plan) Offset(n uint64) time.Duration {
 	panic("unreachable: a plan has no end")
 }
 
-// Offsets yields the offset of every start from the epoch, in order, without end. Offsets never decrease.
-// Jitter keeps half an interval between neighbours, and out of step with a period of the server's own.
+// Offsets yields the offset of every start from the epoch, in order, without end. Offsets never decrease. Jitter keeps
+// half an interval between neighbours, and out of step with a period of the server's own.
 func (p Plan) Offsets() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		chance, interval := rand.New(rand.NewPCG(p.seed(), 0)), float64(p.Interval)
@@ -85,8 +85,8 @@ func (p Plan) seed() uint64 {
 	return h.Sum64()
 }
 
-// Epoch is the start of the interval that now lies in, counted from a fixed moment: plans keep their phase
-// over restarts. It carries now's monotonic clock, so that a step of the wall clock moves no start.
+// Epoch is the start of the interval that now lies in, counted from a fixed moment: plans keep their phase over
+// restarts. It carries now's monotonic clock, so that a step of the wall clock moves no start.
 func (p Plan) Epoch(now time.Time) time.Time {
 	return now.Add(-now.Sub(now.Truncate(p.Interval)))
 }

@@ -12,17 +12,17 @@ type Job struct {
 	Plan   Plan
 	Starts uint64 // how many there are, the late ones counted; 0 for no end
 
-	// Do does the work of start n, which was due at due, in a goroutine of its own: a start never waits for
-	// the one before.
+	// Do does the work of start n, which was due at due, in a goroutine of its own: a start never waits for the one
+	// before.
 	Do func(n uint64, due time.Time)
 
-	// Late is told of a start that was passed over because the next was due as well: the machine slept, or
-	// had no time for us. It is never made up for.
+	// Late is told of a start that was passed over because the next was due as well: the machine slept, or had no time
+	// for us. It is never made up for.
 	Late func(n uint64)
 }
 
-// Run starts the job's work as planned from epoch on, until ctx is done or there are no more starts, and
-// returns when all that it started has returned. Starts due before Run was called are none.
+// Run starts the job's work as planned from epoch on, until ctx is done or there are no more starts, and returns when
+// all that it started has returned. Starts due before Run was called are none.
 func (j Job) Run(ctx context.Context, epoch time.Time) {
 	var running sync.WaitGroup
 	defer running.Wait()
