@@ -66,14 +66,13 @@ func post(ctx context.Context, client *http.Client, to string) (string, error) {
 		return "", err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-	answer := strings.TrimSpace(string(body))
-	if err == nil && response.StatusCode != http.StatusOK {
-		hint := ""
-		if response.StatusCode == http.StatusNotFound {
-			hint = "; the prober needs PROBER_DRAIN_ENDPOINT=on"
-		}
-		err = fmt.Errorf("POST %s: %s%s", r.URL.Redacted(), response.Status, hint)
+	hint := ""
+	switch response.StatusCode {
+	case http.StatusOK:
+		body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return strings.TrimSpace(string(body)), err
+	case http.StatusNotFound:
+		hint = "; the prober needs PROBER_DRAIN_ENDPOINT=on"
 	}
-	return answer, err
+	return "", fmt.Errorf("POST %s: %s%s", r.URL.Redacted(), response.Status, hint)
 }

@@ -27,25 +27,24 @@ func NewFiles() *Files {
 
 // refresh returns a snapshot for files as they are by now, but for pipes: they stay as they were read.
 func (f *Files) refresh() *Files {
-	return &Files{held: map[string]fingerprint{}, pipes: maps.Clone(f.pipes), refreshed: true}
+	return &Files{held: map[string]fingerprint{}, pipes: f.pipes, refreshed: true}
 }
 
 // Read is [config.ReadFile], and notes what it read.
 func (f *Files) Read(path string) (data []byte, err error) {
-	held, known := withoutReading(path) // before it is read: what changes meanwhile is read again
-	kept, before := f.pipes[path]
-	switch piped := isPipe(path); {
-	case piped && before:
-		data = kept
-	case piped && f.refreshed:
-		err = config.ErrPipe
-	default:
+	held := withoutReading(path) // before it is read: what changes meanwhile is read again
+	data, kept := f.pipes[path]
+	switch {
+	case held != pipe:
 		data, err = config.ReadFile(path)
-		if piped && err == nil {
+	case !kept && f.refreshed:
+		err = config.ErrPipe
+	case !kept:
+		if data, err = config.ReadFile(path); err == nil {
 			f.pipes[path] = data
 		}
 	}
-	if !known {
+	if held == (fingerprint{}) {
 		held = fingerprintOf(data, err)
 	}
 	f.held[path] = held
@@ -57,8 +56,8 @@ func (f *Files) Read(path string) (data []byte, err error) {
 func (f *Files) now() map[string]fingerprint {
 	now := make(map[string]fingerprint, len(f.held))
 	for path := range f.held {
-		held, known := withoutReading(path)
-		if !known {
+		held := withoutReading(path)
+		if held == (fingerprint{}) {
 			held = fingerprintOf(config.ReadFile(path))
 		}
 		now[path] = held
@@ -68,14 +67,7 @@ func (f *Files) now() map[string]fingerprint {
 
 // differs returns the paths whose content is another one in now, sorted.
 func (f *Files) differs(now map[string]fingerprint) []string {
-	var paths []string
-	for path, held := range f.held {
-		if now[path] != held {
-			paths = append(paths, path)
-		}
-	}
-	slices.Sort(paths)
-	return paths
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.held)), func(path string) bool { return now[path] == f.held[path] })
 }
 
 // fingerprintOf is the fingerprint of what was read.
@@ -90,22 +82,17 @@ func fingerprintOf(data []byte, err error) fingerprint {
 // would disturb the measurement.
 const large = 1 << 20
 
-// withoutReading is the fingerprint of a file that is not read again to tell whether it changed; known is false if it
-// is to be read. What is no regular file is always the same: reading a pipe would take away what somebody else is to
-// read.
-func withoutReading(path string) (f fingerprint, known bool) {
+// pipe is the fingerprint of every pipe and device: reading it would take away what somebody else is to read.
+var pipe = fingerprint{1}
+
+// withoutReading is the fingerprint of a file that is not read again to tell whether it changed; zero for one that is.
+func withoutReading(path string) fingerprint {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil || info.Mode().IsRegular() && info.Size() < large:
-		return fingerprint{}, false
+	case err != nil || info.IsDir() || info.Mode().IsRegular() && info.Size() < large:
+		return fingerprint{}
 	case !info.Mode().IsRegular():
-		return fingerprint{1}, true
+		return pipe
 	}
-	return sha256.Sum256(fmt.Appendf(nil, "%d bytes of %d", info.Size(), info.ModTime().UnixNano())), true
-}
-
-// isPipe reports whether a file is a pipe or a device. A directory is none: that it cannot be read says enough.
-func isPipe(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+	return sha256.Sum256(fmt.Appendf(nil, "%d bytes of %d", info.Size(), info.ModTime().UnixNano()))
 }

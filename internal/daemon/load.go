@@ -50,8 +50,7 @@ func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok b
 // to be served and to whom is one of them: while that is wrong, it is served on loopback alone. ok is false if it
 // cannot be told whether this is a sidecar.
 func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool) {
-	loopback := map[string]string{"LISTEN_ADDRESS": "127.0.0.1:9464"}
-	kept, overrides := map[string]string{}, map[string]string{}
+	kept := map[string]string{}
 	groups := [][]string{{"DRAIN_ENDPOINT"}, {"LISTEN_ADDRESS", "WEB_CONFIG_FILE"}}
 	for _, key := range config.Reference() {
 		if name := strings.TrimPrefix(key.Variable, "PROBER_"); key.Restart && !slices.Contains(slices.Concat(groups...), name) {
@@ -59,28 +58,24 @@ func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool
 		}
 	}
 	for _, names := range groups {
-		environ, flags := with(kept, "PROBER_", environ, names), with(overrides, "", flags, names)
-		next, err := Load(config.Options{Environ: environ, Overrides: flags, URLs: []string{"http://127.0.0.1"}}, engine.NewAssets(config.ReadFile))
+		given := maps.Clone(kept)
+		for _, name := range names {
+			if flag, ok := flags[name]; ok {
+				given[name] = flag
+			} else if value := environ["PROBER_"+name]; value != "" {
+				given[name] = value
+			}
+		}
+		next, err := Load(config.Options{Overrides: given, URLs: []string{"http://127.0.0.1"}}, engine.NewAssets(config.ReadFile))
 		switch {
 		case err == nil:
-			c, kept, overrides = next, environ, flags
+			c, kept = next, given
 		case names[0] == "DRAIN_ENDPOINT":
 			return nil, false
 		case names[0] == "LISTEN_ADDRESS":
-			maps.Copy(overrides, loopback)
+			kept["LISTEN_ADDRESS"] = "127.0.0.1:9464"
 		}
 	}
 	c.Targets, c.Warnings = nil, nil
 	return c, true
-}
-
-// with is some variables, and those of others that have one of some names behind a prefix.
-func with(some map[string]string, prefix string, others map[string]string, names []string) map[string]string {
-	more := maps.Clone(some)
-	for _, name := range names {
-		if v, ok := others[prefix+name]; ok {
-			more[prefix+name] = v
-		}
-	}
-	return more
 }

@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"time"
 
 	"go.uber.org/zap"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 )
 
@@ -23,9 +21,8 @@ func (d *Daemon) reload(ctx context.Context) error {
 		err = d.runner.Apply(ctx, next, assets)
 	}
 	assets.Release()
-	d.observers.Metrics.Reloaded(time.Now(), err == nil)
 	if err != nil {
-		d.observers.Board.SetRejected(d.rejection(err))
+		d.loaded(err)
 		consequence := "keeping the current configuration"
 		if d.Refused != nil {
 			consequence = "probing is disabled until the configuration is fixed"
@@ -33,10 +30,13 @@ func (d *Daemon) reload(ctx context.Context) error {
 		d.Log.Error("reload failed; "+consequence, zap.Error(err))
 		return fmt.Errorf("configuration rejected, %s: %w", d.consequence(), err)
 	}
-	d.warn(next)
-	d.Config, d.Refused = next, nil
-	d.observers.Board.SetRejected(nil)
-	d.ready(func() { d.idle = false })
+	d.logWarnings(next)
+	if changed := d.Config.NeedRestart(next); len(changed) > 0 {
+		d.Log.Warn("changed settings that take effect only with a restart", zap.Strings("settings", changed))
+	}
+	d.Config = next
+	d.ready(func() { d.Refused = nil })
+	d.loaded(nil)
 	d.Log.Info("reloaded", zap.Int("targets", d.runner.Targets()))
 	return nil
 }
@@ -57,31 +57,20 @@ func (d *Daemon) watchFiles(ctx context.Context) {
 	}
 }
 
-// warn tells what a reload cannot change.
-func (d *Daemon) warn(next *config.Config) {
-	d.logWarnings(next)
-	if changed := d.Config.NeedRestart(next); len(changed) > 0 {
-		d.Log.Warn("changed settings that take effect only with a restart", zap.Strings("settings", changed))
-	}
-}
-
-// A reloadRequest asks for a reload, and gets its error.
-type reloadRequest struct{ done chan error }
-
 // reloadHandler answers when the reload is done, or will not be because stopping is closed. Problems name places and
 // hints, never secrets.
-func reloadHandler(requests chan<- reloadRequest, stopping <-chan struct{}) http.HandlerFunc {
+func reloadHandler(requests chan<- chan<- error, stopping <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		request := reloadRequest{done: make(chan error, 1)}
+		done := make(chan error, 1)
 		select {
-		case requests <- request:
+		case requests <- done:
 		case <-stopping:
 			http.Error(w, "not reloaded: the prober is stopping", http.StatusServiceUnavailable)
 			return
 		case <-r.Context().Done():
 			return
 		}
-		if err := <-request.done; err != nil {
+		if err := <-done; err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}

@@ -19,7 +19,7 @@ import (
 
 // serve starts to serve the page, the metrics and the rest; when ctx is done there are no more reloads. The channel
 // gets the error with which serving ended before it should.
-func (d *Daemon) serve(ctx context.Context, requests chan<- reloadRequest) (*http.Server, <-chan error) {
+func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- error) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	d.observers.Board.Register(mux)
 	if d.Load != nil {
@@ -77,8 +77,8 @@ func bounded(next http.Handler) http.Handler {
 func closeServer(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return errors.Join(server.Close())
+	if server.Shutdown(ctx) != nil {
+		return server.Close()
 	}
 	return nil
 }
