@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 
 	"github.com/prometheus/exporter-toolkit/web"
@@ -46,33 +45,28 @@ func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok b
 	return c, ok && c.DrainEndpoint
 }
 
-// WithoutTargets is a configuration of those settings of the prober itself that are right, each by itself. Where it was
-// to be served and to whom is one of them: while that is wrong, it is served on loopback alone. ok is false if it
-// cannot be told whether this is a sidecar.
+// WithoutTargets is a configuration of those settings of the prober itself that are right, each by itself. While where
+// it was to be served, or to whom, is wrong, it is served on loopback alone. ok is false if it cannot be told whether
+// this is a sidecar.
 func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool) {
 	kept := map[string]string{}
-	groups := [][]string{{"DRAIN_ENDPOINT"}, {"LISTEN_ADDRESS", "WEB_CONFIG_FILE"}}
 	for _, key := range config.Reference() {
-		if name := strings.TrimPrefix(key.Variable, "PROBER_"); key.Restart && !slices.Contains(slices.Concat(groups...), name) {
-			groups = append(groups, []string{name})
+		if !key.Restart {
+			continue
 		}
-	}
-	for _, names := range groups {
-		given := maps.Clone(kept)
-		for _, name := range names {
-			if flag, ok := flags[name]; ok {
-				given[name] = flag
-			} else if value := environ["PROBER_"+name]; value != "" {
-				given[name] = value
-			}
+		name, given := strings.TrimPrefix(key.Variable, "PROBER_"), maps.Clone(kept)
+		if flag, ok := flags[name]; ok {
+			given[name] = flag
+		} else if value := environ[key.Variable]; value != "" {
+			given[name] = value
 		}
 		next, err := Load(config.Options{Overrides: given, URLs: []string{"http://127.0.0.1"}}, engine.NewAssets(config.ReadFile))
 		switch {
 		case err == nil:
 			c, kept = next, given
-		case names[0] == "DRAIN_ENDPOINT":
+		case name == "DRAIN_ENDPOINT":
 			return nil, false
-		case names[0] == "LISTEN_ADDRESS":
+		case name == "LISTEN_ADDRESS" || name == "WEB_CONFIG_FILE":
 			kept["LISTEN_ADDRESS"] = "127.0.0.1:9464"
 		}
 	}

@@ -132,11 +132,6 @@ func (j *Job) has(target string) bool {
 	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
 }
 
-// sharesTarget reports whether both jobs probe a target of the same name.
-func (j *Job) sharesTarget(o *Job) bool {
-	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return o.has(t.Name) })
-}
-
 // same reports whether nothing changed since j was assembled: neither the configuration of its targets, nor the files
 // that they name.
 func (j *Job) same(o *Job) bool {

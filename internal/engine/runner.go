@@ -187,7 +187,9 @@ func (r *Runner) begin(j *Job) *runningJob {
 		m.Draining.Store(r.Draining())
 		m.Waiting.Store(j.Targets[i].WaitForReady > 0)
 	}
-	shared := slices.DeleteFunc(slices.Clone(r.ending), func(old *runningJob) bool { return !old.sharesTarget(j) })
+	shared := slices.DeleteFunc(slices.Clone(r.ending), func(old *runningJob) bool {
+		return !slices.ContainsFunc(j.Targets, func(t config.Target) bool { return old.has(t.Name) })
+	})
 	for _, old := range slices.Concat(r.ending, shared) { // last what was learned under the same name: it is what counts
 		j.Inherit(old.Job)
 	}

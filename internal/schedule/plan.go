@@ -34,15 +34,14 @@ func (p Plan) Phase() time.Duration {
 
 // Offset is when start n is due, from the epoch. It takes time proportional to n for [Poisson]; range over
 // [Plan.Offsets] for many.
-func (p Plan) Offset(n uint64) time.Duration {
-	at := uint64(0)
-	for offset := range p.Offsets() {
-		if at == n {
-			return offset
+func (p Plan) Offset(n uint64) (offset time.Duration) {
+	for offset = range p.Offsets() {
+		if n == 0 {
+			break
 		}
-		at++
+		n--
 	}
-	panic("unreachable: a plan has no end")
+	return offset
 }
 
 // Offsets yields the offset of every start from the epoch, in order, without end. Offsets never decrease. Jitter keeps
@@ -68,15 +67,15 @@ func (p Plan) Offsets() iter.Seq[time.Duration] {
 }
 
 // Starts is how many starts are due within a time that begins with the first of them.
-func (p Plan) Starts(within time.Duration) uint64 {
-	n, first := uint64(0), p.Offset(0)
+func (p Plan) Starts(within time.Duration) (n uint64) {
+	end := p.Offset(0) + within
 	for offset := range p.Offsets() {
-		if offset-first >= within {
-			return n
+		if offset >= end {
+			break
 		}
 		n++
 	}
-	panic("unreachable: a plan has no end")
+	return n
 }
 
 func (p Plan) seed() uint64 {
