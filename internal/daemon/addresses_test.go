@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -96,8 +95,6 @@ func TestReplicasComeAndGo(t *testing.T) {
 		if at := len(w.servers["10.0.0.1"].Sent()); at != 45 {
 			t.Errorf("a replica that is gone was asked %d times", at)
 		}
-		w.stop()
-		w.end()
 	})
 }
 
@@ -132,8 +129,6 @@ func TestAddressesNeedNoFiles(t *testing.T) {
 		if asked := len(w.servers["10.0.0.2"].Sent()); asked < 6 {
 			t.Errorf("the new replica was asked %d times", asked)
 		}
-		w.stop()
-		w.end()
 	})
 }
 
@@ -150,9 +145,7 @@ func TestANameWithoutAddresses(t *testing.T) {
 				time.Sleep(time.Minute)
 				w.expectTargets("vllm")
 				w.expect("6", "llm_probe_probes_total", `target="vllm"`, `outcome="dns"`)
-				if ready := w.get("/-/ready"); ready != "Prober is Ready.\n" {
-					t.Errorf("ready: %q", ready)
-				}
+				w.expectReady("Ready")
 				names.Fail(false, false)
 				names.Set(headless, "10.0.0.1")
 				time.Sleep(time.Minute)
@@ -160,8 +153,6 @@ func TestANameWithoutAddresses(t *testing.T) {
 				names.Set(headless)
 				time.Sleep(time.Minute)
 				w.expectTargets("vllm")
-				w.stop()
-				w.end()
 			})
 		})
 	}
@@ -183,17 +174,13 @@ func TestAReloadLooksUp(t *testing.T) {
 		}
 		response.Body.Close()
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
-		if status, text := w.reload([]string{"10.0.0.1"}, settings("0.1")); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
+		w.mustReload([]string{"10.0.0.1"}, settings("0.1"))
 		asked := names.Asked()
 		time.Sleep(5 * time.Minute)
 		if more := names.Asked() - asked; more > 0 {
 			t.Errorf("%d lookups of a host that is not configured any more", more)
 		}
 		w.expectTargets("10.0.0.1:80")
-		w.stop()
-		w.end()
 	})
 }
 
@@ -218,7 +205,6 @@ func TestAShardOfReplicas(t *testing.T) {
 					t.Errorf("%s has %d targets and says %v", shard, len(mine), told)
 				}
 				seen = append(seen, mine...)
-				w.stop()
 				w.end()
 			}
 			if slices.Sort(seen); len(seen) != n || len(slices.Compact(seen)) != n {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -41,10 +42,15 @@ type world struct {
 	load    func(assets *engine.Assets) (*config.Config, error) // what a reload finds
 }
 
-// newWorld starts an instance that probes the hosts as environ says. Hosts are simulated with the profile "fast".
+// newWorld starts an instance that probes as environ says: the targets that it names, or else the hosts. Hosts are
+// simulated with the profile "fast".
 func newWorld(t *testing.T, drain time.Duration, hosts []string, environ map[string]string) *world {
 	t.Helper()
-	return newWorldOf(t, drain, hosts, config.Options{Environ: environ, URLs: urls(hosts)}, nil)
+	options := config.Options{Environ: environ}
+	if environ["PROBER_TARGETS_FILE"] == "" && environ["PROBER_TARGETS_0_URL"] == "" {
+		options.URLs = urls(hosts)
+	}
+	return newWorldOf(t, drain, hosts, options, nil)
 }
 
 // newWorldOf is newWorld with a whole configuration, which a reload reads again, and a name server.
@@ -91,7 +97,11 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 		DisableKeepAlives: true,
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return own.Dial(ctx) },
 	}}
-	go func() { w.ended <- d.Run(ctx) }()
+	go func() {
+		w.ended <- d.Run(ctx)
+		close(w.ended)
+	}()
+	t.Cleanup(w.end)
 	synctest.Wait()
 	return w
 }
@@ -138,7 +148,18 @@ func (w *world) simulate(host string) *sim.Listener {
 // get returns the body of a path of the instance.
 func (w *world) get(path string) string {
 	w.t.Helper()
-	response, err := w.client.Get("http://prober" + path)
+	_, body := w.answer(w.client.Get("http://prober" + path))
+	return body
+}
+
+// post returns the status and the body of an answer to a POST.
+func (w *world) post(path string) (int, string) {
+	w.t.Helper()
+	return w.answer(w.client.Post("http://prober"+path, "", nil))
+}
+
+func (w *world) answer(response *http.Response, err error) (int, string) {
+	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -147,7 +168,7 @@ func (w *world) get(path string) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return string(body)
+	return response.StatusCode, string(body)
 }
 
 // metric returns the value of the series of a metric that holds all parts.
@@ -157,20 +178,17 @@ func (w *world) metric(name string, parts ...string) string {
 		if !strings.HasPrefix(line, name+"{") {
 			continue
 		}
-		all := true
-		for _, part := range parts {
-			all = all && strings.Contains(line, part)
-		}
-		if all {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
 			return line[strings.LastIndex(line, " ")+1:]
 		}
 	}
 	return ""
 }
 
-// end waits until the instance has ended.
+// end stops the instance and waits for its end. Every test does so in the end.
 func (w *world) end() {
 	w.t.Helper()
+	w.stop()
 	if err := <-w.ended; err != nil {
 		w.t.Error(err)
 	}
@@ -181,6 +199,14 @@ func (w *world) expectText(line string) {
 	w.t.Helper()
 	if !strings.Contains(w.get("/metrics"), line+"\n") {
 		w.t.Errorf("no line %q", line)
+	}
+}
+
+// expectReady expects what /-/ready answers: Ready, or not Ready.
+func (w *world) expectReady(want string) {
+	w.t.Helper()
+	if text := w.get("/-/ready"); text != "Prober is "+want+".\n" {
+		w.t.Errorf("ready: %q", text)
 	}
 }
 
@@ -223,8 +249,6 @@ func TestInstanceMeasuresTheTruth(t *testing.T) {
 		if n := w.logged("status page"); n != 1 {
 			t.Errorf("%d times told where the page is", n)
 		}
-		w.stop()
-		w.end()
 	})
 }
 
@@ -258,8 +282,6 @@ func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 		w.expect("66", "llm_probe_probes_total", `target="b:80"`, `outcome="ok"`)
 		w.expect("575", "llm_probe_failed_seconds_sum", `target="a:80"`, `outcome="timeout"`)
 		w.expect("6", "llm_probe_ttft_seconds_count", `target="a:80"`)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -285,9 +307,7 @@ func TestInstanceStopsDuringAProbe(t *testing.T) {
 				synctest.Wait()
 				stopped := time.Now()
 				w.expect("1", "llm_probe_in_flight", `target="a:80"`)
-				if ready := w.get("/-/ready"); ready != "Prober is not Ready.\n" {
-					t.Errorf("ready: %q", ready)
-				}
+				w.expectReady("not Ready")
 				time.Sleep(test.drain / 2) // the probe takes four seconds, and is still under way
 				w.expect("0", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 				w.end()
@@ -311,8 +331,6 @@ func TestInstanceClosesTheConnectionsThatItKept(t *testing.T) {
 		})
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -341,8 +359,6 @@ func TestInstanceHidesSecrets(t *testing.T) {
 				t.Errorf("the log entry %q shows the key", entry.Message)
 			}
 		}
-		w.stop()
-		w.end()
 	})
 }
 
@@ -361,7 +377,5 @@ func TestRunWarnsOfPromptsThatDoNotFit(t *testing.T) {
 			t.Error("the page does not say it")
 		}
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="rejected"`)
-		w.stop()
-		w.end()
 	})
 }

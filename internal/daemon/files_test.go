@@ -68,7 +68,7 @@ func watched(t *testing.T, files map[string]string) (*world, *mount) {
 	m := newMount(t, files)
 	environ := settings("0.1")
 	environ["PROBER_TARGETS_FILE"] = m.file("targets.yaml")
-	return newWorldOf(t, time.Second, []string{"a", "b", "c"}, config.Options{Environ: environ}, nil), m
+	return newWorld(t, time.Second, []string{"a", "b", "c"}, environ), m
 }
 
 // TestAChangedFileIsTakenUp holds that a targets file in a ConfigMap needs no reload by hand, and that it is read when
@@ -93,8 +93,6 @@ func TestAChangedFileIsTakenUp(t *testing.T) {
 			t.Errorf("%d reloads of one change", n)
 		}
 		w.expectText("llm_prober_config_last_reload_successful 1")
-		w.stop()
-		w.end()
 	})
 }
 
@@ -115,8 +113,6 @@ func TestABadFileIsReadOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expectText("llm_prober_config_last_reload_successful 1")
 		w.expect("24", "llm_probe_probes_total", `target="a"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -146,8 +142,6 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 		m.must(os.WriteFile(path, []byte(twoTargets), 0o600))
 		time.Sleep(10 * time.Second)
 		w.expectText("llm_prober_config_last_reload_successful 1")
-		w.stop()
-		w.end()
 	})
 }
 
@@ -159,7 +153,7 @@ func TestAKeyIsRotated(t *testing.T) {
 		environ := settings("0.1")
 		environ["PROBER_API_KEY_FILE"] = m.file("key")
 		environ["PROBER_TOKEN_BUDGET_PER_DAY"] = "850" // ten probes
-		w := newWorldOf(t, time.Second, []string{"a"}, config.Options{Environ: environ, URLs: urls([]string{"a"})}, nil)
+		w := newWorld(t, time.Second, []string{"a"}, environ)
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		m.swap(map[string]string{"key": "sk-new"})
@@ -174,8 +168,6 @@ func TestAKeyIsRotated(t *testing.T) {
 		w.expect("1", "llm_probe_target_info", `target="a:80"`, `exact_output="yes"`)
 		time.Sleep(10 * time.Minute)
 		w.expect("10", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -190,8 +182,6 @@ func TestAFileThatBecomesAPipe(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expectText("llm_prober_config_last_reload_successful 0")
 		w.expect("6", "llm_probe_probes_total", `target="a"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 

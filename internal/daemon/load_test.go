@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-
-	"github.com/llm-prober/prober/internal/config"
 )
 
 // targetsFile lists hosts as targets, each with the settings that settings gives it.
@@ -48,7 +46,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		write(func(int) string { return "" })
 		environ := settings("1")
 		environ["PROBER_TARGETS_FILE"], environ["PROBER_RELOAD_INTERVAL"] = path, "1s"
-		w := newWorldOf(t, time.Second, hosts, config.Options{Environ: environ}, nil)
+		w := newWorld(t, time.Second, hosts, environ)
 		time.Sleep(5*time.Second + 300*time.Millisecond)
 
 		changed := time.Now()
@@ -88,7 +86,6 @@ func TestReloadUnderLoad(t *testing.T) {
 				t.Errorf("%s did not change and was asked %d times in ten seconds, want 10", host, sent)
 			}
 		}
-		w.stop()
 		w.end()
 		if n := w.logs.FilterField(zap.String("outcome", "ok")).Len(); n != w.logged("probe") {
 			t.Errorf("%d of %d probes went well", n, w.logged("probe"))

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"strings"
@@ -22,16 +21,15 @@ func (w *world) reload(hosts []string, environ map[string]string) (int, string) 
 	w.load = func(assets *engine.Assets) (*config.Config, error) {
 		return Load(config.Options{Environ: environ, URLs: urls(hosts)}, assets)
 	}
-	response, err := w.client.Post("http://prober/-/reload", "", nil)
-	if err != nil {
-		w.t.Fatal(err)
+	return w.post("/-/reload")
+}
+
+// mustReload is reload of a configuration that is right.
+func (w *world) mustReload(hosts []string, environ map[string]string) {
+	w.t.Helper()
+	if status, text := w.reload(hosts, environ); status != http.StatusOK {
+		w.t.Fatalf("%d %s", status, text)
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return response.StatusCode, string(text)
 }
 
 func settings(qps string) map[string]string {
@@ -44,21 +42,15 @@ func TestReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a", "b", "c"}, settings("0.1"))
 		time.Sleep(time.Minute)
-		if status, text := w.reload([]string{"a", "c"}, settings("0.1")); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
+		w.mustReload([]string{"a", "c"}, settings("0.1"))
 		time.Sleep(time.Minute)
-		if got := w.metric("llm_probe_probes_total", `target="a:80"`, `outcome="ok"`); got != "12" {
-			t.Errorf("%s probes of what did not change, want 12", got)
-		}
+		w.expect("12", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		if page := w.get("/metrics"); strings.Contains(page, `target="b:80"`) {
 			t.Error("a target that is gone has series")
 		}
 
 		asked := len(w.servers["a"].Sent())
-		if status, text := w.reload([]string{"a", "c"}, settings("0.2")); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
+		w.mustReload([]string{"a", "c"}, settings("0.2"))
 		synctest.Wait()
 		for _, label := range []string{`server="vllm"`, `exact_output="yes"`, `continuous_usage="yes"`, `cached_tokens="yes"`, `tokenize="yes"`} {
 			if w.metric("llm_probe_target_info", `target="a:80"`, label) != "1" {
@@ -72,11 +64,7 @@ func TestReload(t *testing.T) {
 		if got := len(w.servers["a"].Sent()) - asked; got != 12 {
 			t.Errorf("%d probes in a minute at the new rate, want 12", got)
 		}
-		if !strings.Contains(w.get("/metrics"), "llm_prober_config_last_reload_successful 1\n") {
-			t.Error("the reload was not counted as one")
-		}
-		w.stop()
-		w.end()
+		w.expectText("llm_prober_config_last_reload_successful 1")
 	})
 }
 
@@ -90,23 +78,15 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 			t.Errorf("%d %s", status, text)
 		}
 		time.Sleep(30 * time.Second)
-		if got := w.metric("llm_probe_probes_total", `target="a:80"`, `outcome="ok"`); got != "6" {
-			t.Errorf("%s probes in a minute, want 6", got)
-		}
-		if !strings.Contains(w.get("/metrics"), "llm_prober_config_last_reload_successful 0\n") {
-			t.Error("the failed reload cannot be seen")
-		}
+		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.expectText("llm_prober_config_last_reload_successful 0")
 		if page := w.get("/"); !strings.Contains(page, " ago, keeping the previous one: ") || !strings.Contains(page, "PROBER_QPS=") {
 			t.Error("the page does not say that the configuration was rejected")
 		}
-		if status, text := w.reload([]string{"a"}, settings("0.1")); status != http.StatusOK {
-			t.Errorf("%d %s", status, text)
-		}
+		w.mustReload([]string{"a"}, settings("0.1"))
 		if strings.Contains(w.get("/"), "configuration rejected") {
 			t.Error("the page still says that the configuration was rejected")
 		}
-		w.stop()
-		w.end()
 	})
 }
 
@@ -121,7 +101,7 @@ func TestBudgetsAreOfTargets(t *testing.T) {
 		}
 		environ["PROBER_TARGETS_0_TOKEN_BUDGET_PER_DAY"] = "850" // ten probes
 		environ["PROBER_TARGETS_1_TOKEN_BUDGET_PER_DAY"] = "8500"
-		w := newWorldOf(t, time.Second, []string{"a", "b"}, config.Options{Environ: environ}, nil)
+		w := newWorld(t, time.Second, []string{"a", "b"}, environ)
 		asked := func(when string, a, b int) {
 			t.Helper()
 			time.Sleep(3 * time.Minute)
@@ -135,21 +115,13 @@ func TestBudgetsAreOfTargets(t *testing.T) {
 			{"after its server changed", "PROBER_TARGETS_0_URL", "http://b"},
 		} {
 			environ[change.name] = change.value
-			if status, text := w.reload(nil, environ); status != http.StatusOK {
-				t.Fatal(text)
-			}
+			w.mustReload(nil, environ)
 			asked(change.when, 10+(i+2)*18, 0)
 		}
-		if status, text := w.reload([]string{"a"}, settings("0.1")); status != http.StatusOK {
-			t.Fatal(text)
-		}
+		w.mustReload([]string{"a"}, settings("0.1"))
 		time.Sleep(time.Minute)
-		if status, text := w.reload(nil, environ); status != http.StatusOK {
-			t.Fatal(text)
-		}
+		w.mustReload(nil, environ)
 		asked("after it was away", 10+3*18+6+18, 0)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -182,15 +154,11 @@ func TestReloadOfANeighbour(t *testing.T) {
 			"PROBER_TARGETS_1_URL": "http://b", "PROBER_TARGETS_1_GROUP": "g", "PROBER_TARGETS_1_TOKEN_BUDGET_PER_DAY": "850",
 		}
 		maps.Copy(grouped, settings("0.1"))
-		if status, text := w.reload(nil, grouped); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
+		w.mustReload(nil, grouped)
 		time.Sleep(10 * time.Minute)
 		spent := len(w.servers["b"].Sent())
 		grouped["PROBER_TARGETS_0_TIMEOUT"] = "100s"
-		if status, text := w.reload(nil, grouped); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
+		w.mustReload(nil, grouped)
 		time.Sleep(time.Minute)
 		if got := len(w.servers["b"].Sent()); got != spent {
 			t.Errorf("%d probes of a spent budget after a reload", got-spent)
@@ -200,7 +168,5 @@ func TestReloadOfANeighbour(t *testing.T) {
 		}
 		time.Sleep(30 * time.Second)
 		w.expect("1", "llm_probe_in_flight", `target="a:80"`)
-		w.stop()
-		w.end()
 	})
 }

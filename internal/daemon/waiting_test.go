@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -26,17 +25,11 @@ func waits(limit string, more ...string) map[string]string {
 	return environ
 }
 
-// newWaiting is a world of targets that the environment names.
-func newWaiting(t *testing.T, hosts []string, environ map[string]string) *world {
-	t.Helper()
-	return newWorldOf(t, time.Second, hosts, config.Options{Environ: environ}, nil)
-}
-
 // TestInstanceWaitsForItsServer holds that a server that is being started is no failure: its slots are skipped and
 // counted until it is ready, its prompts are then made exact before the first of them, and a failure after that is one.
 func TestInstanceWaitsForItsServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWaiting(t, []string{"late"}, waits("30m", "PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct"))
+		w := newWorld(t, time.Second, []string{"late"}, waits("30m", "PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct"))
 		time.Sleep(10 * time.Minute)
 		w.expect("60", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
 		w.expect("0", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
@@ -61,8 +54,6 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 		w.closed.Store("late:80", true)
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -74,8 +65,6 @@ func TestInstanceDoesNotWaitForEver(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
 		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -83,7 +72,7 @@ func TestInstanceDoesNotWaitForEver(t *testing.T) {
 // late one's to tell.
 func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWaiting(t, []string{"late", "a"}, waits("30m", "PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
+		w := newWorld(t, time.Second, []string{"late", "a"}, waits("30m", "PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
 			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_1_URL", "http://a"))
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
@@ -92,8 +81,6 @@ func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="ok"`)
 		w.expect("12", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -109,24 +96,7 @@ func TestReloadWaitsOnce(t *testing.T) {
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="connect"`)
 		w.expect("0", "llm_probe_skipped_total", `target="a:80"`, `reason="waiting"`)
 		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
-		w.stop()
-		w.end()
 	})
-}
-
-// post returns the status and the body of an answer to a POST.
-func (w *world) post(path string) (int, string) {
-	w.t.Helper()
-	response, err := w.client.Post("http://prober"+path, "", nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return response.StatusCode, string(body)
 }
 
 // expectDrain expects what a POST of /-/drain is answered with, and whether the prober is ready afterwards.
@@ -135,9 +105,7 @@ func (w *world) expectDrain(answer, ready string) {
 	if status, text := w.post("/-/drain"); status != http.StatusOK || text != answer+"\n" {
 		w.t.Errorf("%d %q, want %q", status, text, answer)
 	}
-	if text := w.get("/-/ready"); text != "Prober is "+ready+".\n" {
-		w.t.Errorf("ready: %q", text)
-	}
+	w.expectReady(ready)
 }
 
 // TestInstanceDrains holds that after a POST of /-/drain no probe begins, that one under way is counted, and that the
@@ -177,8 +145,6 @@ func TestInstanceDrains(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expect("60", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
 		w.expect("7", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -197,12 +163,8 @@ func TestReloadEndsDraining(t *testing.T) {
 		w.expect("6", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
 		w.expect("6", "llm_probe_skipped_total", `target="late:80"`, `reason="draining"`)
 
-		if status, text := w.reload([]string{"a", "late", "late-too"}, environ); status != http.StatusOK {
-			t.Error(text)
-		}
-		if ready := w.get("/-/ready"); ready != "Prober is Ready.\n" {
-			t.Errorf("ready: %q", ready)
-		}
+		w.mustReload([]string{"a", "late", "late-too"}, environ)
+		w.expectReady("Ready")
 		time.Sleep(time.Minute)
 		w.expect("12", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
@@ -210,8 +172,6 @@ func TestReloadEndsDraining(t *testing.T) {
 		w.closed.Delete("late:80")
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -224,8 +184,6 @@ func TestDrainIsOffUnlessAsked(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
@@ -236,26 +194,18 @@ func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{"PROBER_QPS": "fast", "PROBER_DRAIN_ENDPOINT": "on"})
 		time.Sleep(time.Hour)
 		w.expectText("llm_prober_config_last_reload_successful 0")
-		if ready := w.get("/-/ready"); ready != "Prober is not Ready.\n" {
-			t.Errorf("ready: %q", ready)
-		}
+		w.expectReady("not Ready")
 		if page := w.get("/"); !strings.Contains(page, "probing is disabled until it is fixed") || !strings.Contains(page, "PROBER_QPS=") {
 			t.Error("the page does not say what is wrong")
 		}
 		if healthy := w.get("/-/healthy"); !strings.Contains(healthy, "Healthy") {
 			t.Errorf("healthy: %q", healthy)
 		}
-		if status, text := w.reload([]string{"a"}, map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_DRAIN_ENDPOINT": "on"}); status != http.StatusOK {
-			t.Error(text)
-		}
+		w.mustReload([]string{"a"}, map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_DRAIN_ENDPOINT": "on"})
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		w.expectText("llm_prober_config_last_reload_successful 1")
-		if ready := w.get("/-/ready"); ready != "Prober is Ready.\n" {
-			t.Errorf("ready: %q", ready)
-		}
-		w.stop()
-		w.end()
+		w.expectReady("Ready")
 	})
 }
 
