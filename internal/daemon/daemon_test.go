@@ -220,12 +220,27 @@ func (w *world) expect(want, name string, parts ...string) {
 	}
 }
 
-var small = map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20"}
+// small is a configuration of short prompts and answers, with more variables and their values.
+func small(more ...string) map[string]string {
+	environ := map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20"}
+	for pair := range slices.Chunk(more, 2) {
+		environ[pair[0]] = pair[1]
+	}
+	return environ
+}
+
+// fault makes a server fail.
+func (w *world) fault(host string, f sim.Fault) {
+	w.t.Helper()
+	if err := w.servers[host].SetFault(f); err != nil {
+		w.t.Fatal(err)
+	}
+}
 
 // TestInstanceMeasuresTheTruth holds that what the simulator wrote down is what the metrics say.
 func TestInstanceMeasuresTheTruth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a", "b"}, small)
+		w := newWorld(t, time.Second, []string{"a", "b"}, small())
 		time.Sleep(10 * time.Minute)
 		for _, host := range []string{"a", "b"} {
 			sent := w.servers[host].Sent()
@@ -265,13 +280,9 @@ func checkSum(t *testing.T, text string, want time.Duration) {
 // slots are skipped and counted, while the other target is probed as before.
 func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a", "b"}, map[string]string{
-			"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20", "PROBER_TIMEOUT": "115s",
-		})
+		w := newWorld(t, time.Second, []string{"a", "b"}, small("PROBER_TIMEOUT", "115s"))
 		time.Sleep(time.Minute)
-		if err := w.servers["a"].SetFault(sim.Fault{Hang: true}); err != nil {
-			t.Fatal(err)
-		}
+		w.fault("a", sim.Fault{Hang: true})
 		time.Sleep(time.Minute)
 		if inFlight := w.metric("llm_probe_oldest_in_flight_seconds", `target="a:80"`); inFlight < "4" || inFlight > "6" {
 			t.Errorf("oldest in flight for %s s after a minute", inFlight)
@@ -326,9 +337,7 @@ func TestInstanceStopsDuringAProbe(t *testing.T) {
 // goroutines would fail the bubble.
 func TestInstanceClosesTheConnectionsThatItKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
-			"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20", "PROBER_CONNECTION": "reuse",
-		})
+		w := newWorld(t, time.Second, []string{"a"}, small("PROBER_CONNECTION", "reuse"))
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 	})
@@ -341,9 +350,7 @@ func TestInstanceHidesSecrets(t *testing.T) {
 			"PROBER_PROMPT_TOKENS": "80", "PROBER_API_KEY": "sk-verysecret", "PROBER_QPS": "1",
 		})
 		time.Sleep(5 * time.Second)
-		if err := w.servers["a"].SetFault(sim.Fault{Status: 401}); err != nil {
-			t.Fatal(err)
-		}
+		w.fault("a", sim.Fault{Status: 401})
 		time.Sleep(5 * time.Second)
 		for _, path := range []string{"/", "/metrics", "/api/v1/results", "/api/v1/targets"} {
 			body := w.get(path)

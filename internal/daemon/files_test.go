@@ -157,8 +157,7 @@ func TestAKeyIsRotated(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		m.swap(map[string]string{"key": "sk-new"})
-		time.Sleep(10 * time.Second)
-		time.Sleep(10 * time.Second)
+		time.Sleep(20 * time.Second)
 		if last, _ := w.headers.Load("a"); last.(http.Header).Get("Authorization") != "Bearer sk-new" {
 			t.Error("the server does not see the new key")
 		}
@@ -251,12 +250,9 @@ func TestSnapshots(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write := func(name, content string) { must(os.WriteFile(path(name), []byte(content), 0o600)) }
-	write("same", "1")
-	write("other", "1")
-	write("gone", "1")
-	write("book", strings.Repeat("word ", large))
-	write("rewritten", strings.Repeat("word ", large))
+	for name, times := range map[string]int{"same": 1, "other": 1, "gone": 1, "book": large, "rewritten": large} {
+		writeFile(t, dir, name, strings.Repeat("1", times))
+	}
 	must(syscall.Mkfifo(path("pipe"), 0o600))
 
 	f := NewFiles()
@@ -268,9 +264,9 @@ func TestSnapshots(t *testing.T) {
 		t.Errorf("changed without a change: %v", changed)
 	}
 
-	write("same", "1")
-	write("other", "2")
-	write("new", "1")
+	writeFile(t, dir, "same", "1")
+	writeFile(t, dir, "other", "2")
+	writeFile(t, dir, "new", "1")
 	must(os.Remove(path("gone")))
 	later := time.Now().Add(time.Second)
 	must(os.Chtimes(path("same"), later, later))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -71,19 +72,16 @@ func (j *journal) probe(t *testing.T, environ map[string]string, until func(page
 	}
 }
 
-// counted reports whether a page has probes of an outcome.
+// counted reports whether a page has probes of an outcome, of one target.
 func counted(page, outcome string, least int) bool {
-	sum := 0
 	for line := range strings.Lines(page) {
+		n := 0
 		if strings.HasPrefix(line, "llm_probe_probes_total{") && strings.Contains(line, `outcome="`+outcome+`"`) {
-			n := 0
-			for _, digit := range strings.TrimSpace(line[strings.LastIndex(line, " "):]) {
-				n = n*10 + int(digit-'0')
-			}
-			sum += n
+			_, _ = fmt.Sscan(line[strings.LastIndex(line, " ")+1:], &n)
+			return n >= least
 		}
 	}
-	return sum >= least
+	return false
 }
 
 // TestNoConnectionThatWasNotConfigured: whatever a target answers, its host and no other is connected to, and its
@@ -182,13 +180,5 @@ func TestCertificatesForTargetsAreRotated(t *testing.T) {
 // demanding is a server of an authority that asks clients for a certificate of it.
 func demanding(t *testing.T, a *authority) *tls.Config {
 	t.Helper()
-	dir := t.TempDir()
-	a.issue(t, dir, "server")
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-	c.ClientCAs.AddCert(a.certificate)
-	return c
+	return &tls.Config{Certificates: []tls.Certificate{a.pair(t)}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.pool()}
 }

@@ -16,20 +16,12 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 )
 
-// waits is a small configuration that waits for servers.
-func waits(limit string, more ...string) map[string]string {
-	environ := map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20", "PROBER_WAIT_FOR_READY": limit}
-	for i := 0; i < len(more); i += 2 {
-		environ[more[i]] = more[i+1]
-	}
-	return environ
-}
-
 // TestInstanceWaitsForItsServer holds that a server that is being started is no failure: its slots are skipped and
 // counted until it is ready, its prompts are then made exact before the first of them, and a failure after that is one.
 func TestInstanceWaitsForItsServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"late"}, waits("30m", "PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct"))
+		w := newWorld(t, time.Second, []string{"late"}, small("PROBER_WAIT_FOR_READY", "30m",
+			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct"))
 		time.Sleep(10 * time.Minute)
 		w.expect("60", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
 		w.expect("0", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
@@ -61,7 +53,7 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 // seen to be down.
 func TestInstanceDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"late"}, waits("2m"))
+		w := newWorld(t, time.Second, []string{"late"}, small("PROBER_WAIT_FOR_READY", "2m"))
 		time.Sleep(3 * time.Minute)
 		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
 		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
@@ -72,7 +64,8 @@ func TestInstanceDoesNotWaitForEver(t *testing.T) {
 // late one's to tell.
 func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"late", "a"}, waits("30m", "PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
+		w := newWorld(t, time.Second, []string{"late", "a"}, small("PROBER_WAIT_FOR_READY", "30m",
+			"PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
 			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_1_URL", "http://a"))
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
@@ -88,10 +81,10 @@ func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 // target changed, and that one that is waited for is still.
 func TestReloadWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a", "late"}, waits("30m"))
+		w := newWorld(t, time.Second, []string{"a", "late"}, small("PROBER_WAIT_FOR_READY", "30m"))
 		time.Sleep(time.Minute)
 		w.closed.Store("a:80", true)
-		w.reload([]string{"a", "late"}, waits("30m", "PROBER_MAX_TOKENS", "10"))
+		w.reload([]string{"a", "late"}, small("PROBER_WAIT_FOR_READY", "30m", "PROBER_MAX_TOKENS", "10"))
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="connect"`)
 		w.expect("0", "llm_probe_skipped_total", `target="a:80"`, `reason="waiting"`)
@@ -112,9 +105,7 @@ func (w *world) expectDrain(answer, ready string) {
 // prober serves on; that nothing but a POST of ours does so, and that a second one ends it.
 func TestInstanceDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
-			"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "4000", "PROBER_QPS": "0.1", "PROBER_DRAIN_ENDPOINT": "on",
-		})
+		w := newWorld(t, time.Second, []string{"a"}, small("PROBER_MAX_TOKENS", "4000", "PROBER_QPS", "0.1", "PROBER_DRAIN_ENDPOINT", "on"))
 		for w.metric("llm_probe_in_flight", `target="a:80"`) != "1" {
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -152,7 +143,7 @@ func TestInstanceDrains(t *testing.T) {
 // not, and that a server that is waited for still is.
 func TestReloadEndsDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		environ := waits("30m", "PROBER_DRAIN_ENDPOINT", "on")
+		environ := small("PROBER_WAIT_FOR_READY", "30m", "PROBER_DRAIN_ENDPOINT", "on")
 		w := newWorld(t, time.Second, []string{"a", "late"}, environ)
 		time.Sleep(time.Minute)
 		w.expectDrain("draining", "not Ready")
@@ -178,7 +169,7 @@ func TestReloadEndsDraining(t *testing.T) {
 // TestDrainIsOffUnlessAsked holds that nobody stops a prober that was not told to let them.
 func TestDrainIsOffUnlessAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a"}, small)
+		w := newWorld(t, time.Second, []string{"a"}, small())
 		if status, answer := w.post("/-/drain"); status != http.StatusNotFound {
 			t.Errorf("%d %q", status, answer)
 		}

@@ -124,14 +124,3 @@ func TestKeep(t *testing.T) {
 		t.Errorf("a host that was not kept has %v", left)
 	}
 }
-
-// TestTheSystemIsAsked holds that without a lookup of its own, a directory knows what the system knows.
-func TestTheSystemIsAsked(t *testing.T) {
-	d := New(nil)
-	if failures := d.Refresh(t.Context(), []string{"localhost"}); len(failures) > 0 {
-		t.Fatal(failures)
-	}
-	if !strings.Contains(fmt.Sprint(d.Addresses("localhost")), "127.0.0.1") {
-		t.Errorf("localhost is %v", d.Addresses("localhost"))
-	}
-}

@@ -40,20 +40,6 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-func TestOffsetAgreesWithOffsets(t *testing.T) {
-	for _, arrival := range arrivals {
-		p, n := Plan{Interval: time.Second, Arrival: arrival, Name: "x"}, uint64(0)
-		for offset := range p.Offsets() {
-			if got := p.Offset(n); got != offset {
-				t.Errorf("%s: offset %d is %v, want %v", arrival, n, got, offset)
-			}
-			if n++; n == 20 {
-				break
-			}
-		}
-	}
-}
-
 func TestPoissonHasExponentialGaps(t *testing.T) {
 	p, last, longer, n := Plan{Interval: time.Second, Arrival: Poisson}, time.Duration(0), 0, 0
 	for offset := range p.Offsets() {
