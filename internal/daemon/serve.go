@@ -52,25 +52,22 @@ const (
 // ends its request, says nothing, or does not read the answer: an unread scrape holds all metrics in memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off; the error is of levels that do not exist
+	// Only the time for a body is bounded, for whose end the server waits, and not that for a whole request: a reload
+	// may take longer.
+	bounded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != http.NoBody {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyLimit)) // every server of ours can
+		}
+		mux.ServeHTTP(w, r)
+	})
 	return &http.Server{
 		ErrorLog:          complaints,
-		Handler:           http.NewCrossOriginProtection().Handler(bounded(mux)),
+		Handler:           http.NewCrossOriginProtection().Handler(bounded),
 		ReadHeaderTimeout: headerLimit,
 		WriteTimeout:      writeLimit,
 		IdleTimeout:       5 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
-}
-
-// bounded bounds the time for the body of a request, if there is one: the server waits for its end. It does not limit
-// the whole request: a reload may take longer.
-func bounded(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body != http.NoBody {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyLimit)) // every server of ours can
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // closeServer ends the HTTP server when the requests under way have been answered.

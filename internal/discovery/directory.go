@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -46,8 +45,8 @@ func New(lookup Lookup) *Directory {
 	return &Directory{lookup: lookup, known: map[string]addresses{}}
 }
 
-// Refresh looks hosts up until ctx is done, and returns why it could not, by host. What was known of a host whose
-// lookup fails stays. That a host does not exist is no failure: it has no addresses.
+// Refresh looks hosts up until ctx is done, and returns why it could not, by host. What was known of a host whose lookup
+// fails stays; all other hosts are forgotten. That a host does not exist is no failure: it has no addresses.
 func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]error {
 	found, failed := make([]addresses, len(hosts)), make([]error, len(hosts))
 	var running errgroup.Group
@@ -60,6 +59,7 @@ func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]erro
 	}
 	_ = running.Wait()
 	failures := map[string]error{}
+	clear(d.known)
 	for i, host := range hosts {
 		d.known[host] = found[i]
 		if failed[i] != nil {
@@ -103,11 +103,6 @@ func tidy(list []netip.Addr) []netip.Addr {
 	}
 	slices.SortFunc(tidy, netip.Addr.Compare)
 	return slices.Compact(tidy)
-}
-
-// Keep forgets all hosts but those.
-func (d *Directory) Keep(hosts []string) {
-	maps.DeleteFunc(d.known, func(host string, _ addresses) bool { return !slices.Contains(hosts, host) })
 }
 
 // Addresses returns the last known addresses of host, each once, those of IPv4 first, in ascending order. They are the

@@ -110,7 +110,9 @@ func TestRefreshEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestKeep(t *testing.T) {
+// TestHostsAreForgotten holds that a directory knows the hosts of the last refresh, and that an IPv4 address is one
+// however it is spelt.
+func TestHostsAreForgotten(t *testing.T) {
 	d := New(func(_ context.Context, family, _ string) ([]netip.Addr, error) {
 		if family == "ip6" {
 			return nil, &net.DNSError{IsNotFound: true}
@@ -118,7 +120,7 @@ func TestKeep(t *testing.T) {
 		return []netip.Addr{netip.MustParseAddr("::ffff:10.0.0.1")}, nil
 	})
 	d.Refresh(t.Context(), []string{host, "other"})
-	d.Keep([]string{host})
+	d.Refresh(t.Context(), []string{host})
 	expect(t, d, "10.0.0.1")
 	if left := d.Addresses("other"); left != nil {
 		t.Errorf("a host that was not kept has %v", left)

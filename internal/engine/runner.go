@@ -60,9 +60,8 @@ type RunnerOptions struct {
 type runningJob struct {
 	*Job
 
-	group *probe.Group
-	stop  context.CancelFunc // no more probes of it begin
-	done  chan struct{}      // closed when none is under way any more
+	stop context.CancelFunc // no more probes of it begin
+	done chan struct{}      // closed when none is under way any more
 }
 
 // NewRunner returns a runner without jobs. When ctx is done, no more probes begin.
@@ -89,7 +88,6 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 		}
 	}
 	r.config, r.assets, r.targets = c, assets, targets
-	r.owned.names.Keep(hostsOf(c.Targets))
 	r.Observers.mu.Lock()
 	r.Observers.objectives = c.Objectives
 	r.Observers.mu.Unlock()
@@ -194,13 +192,13 @@ func (r *Runner) begin(j *Job) *runningJob {
 		j.Inherit(old.Job)
 	}
 	r.budgets.Give(j)
-	run.group = j.Group(r.Observers.Attend(j))
+	group := j.Group(r.Observers.Attend(j))
 	r.running.Go(func() {
 		defer close(run.done)
 		for _, old := range shared {
 			<-old.done
 		}
-		r.probe(starts, run)
+		r.probe(starts, j, group)
 	})
 	return run
 }
@@ -239,42 +237,41 @@ func (r *Runner) Drain() (draining bool) {
 func (r *Runner) Draining() bool { return r.Observers.draining.Load() }
 
 // probe probes one job as planned until starts is done. Members whose servers are waited for join when these are ready.
-func (r *Runner) probe(starts context.Context, j *runningJob) {
+func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 	var joining sync.WaitGroup
 	defer joining.Wait()
 	for i, m := range j.Members {
 		if m.Waiting.Load() {
-			joining.Go(func() { r.admit(starts, j.Job, i) })
+			joining.Go(func() { r.admit(starts, j, i) })
 		}
 	}
 	first := j.Members[0]
 	if reason := first.Skipping(); reason == "" || reason == probe.SkipBackoff {
-		r.fit(starts, j.Job)
+		r.fit(starts, j)
 	}
-	r.Observers.describe(j.Job)
+	r.Observers.describe(j)
 	work := schedule.Job{
 		Plan: j.Plan,
 		Do: func(n uint64, due time.Time) {
-			j.group.Round(starts, r.probes, n, due)
+			group.Round(starts, r.probes, n, due)
 			if first.Skipping() != "" {
 				return
 			}
-			r.surviving(j.Job, func() {
-				if !j.reached.Load() { // it was not there when it was to be asked
-					_ = r.fitInTurn(starts, j.Job)
-				}
-				j.FitAhead(starts, n+1)
-			})
+			defer r.survive(j)
+			if !j.reached.Load() { // it was not there when it was to be asked
+				_ = r.fitInTurn(starts, j)
+			}
+			j.FitAhead(starts, n+1)
 		},
-		Late: func(uint64) { j.group.Late() },
+		Late: func(uint64) { group.Late() },
 	}
 	work.Run(starts, j.Plan.Epoch(time.Now()))
 }
 
 // fit makes the prompts of j exact, where its first server helps with that.
 func (r *Runner) fit(ctx context.Context, j *Job) {
-	var err error
-	r.surviving(j, func() { err = r.fitInTurn(ctx, j) })
+	defer r.survive(j)
+	err := r.fitInTurn(ctx, j)
 	log := r.Log.With(zap.String("group", j.Plan.Name))
 	switch {
 	case err == nil || ctx.Err() != nil:
@@ -285,15 +282,12 @@ func (r *Runner) fit(ctx context.Context, j *Job) {
 	}
 }
 
-// surviving calls f, which makes prompts of j, and logs a panic of ours: it must not end the probing of all others.
-func (r *Runner) surviving(j *Job, f func()) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.Log.Error("panic while writing prompts; please report it",
-				zap.String("group", j.Plan.Name), zap.Any("panic", p), zap.Stack("stack"))
-		}
-	}()
-	f()
+// survive, deferred, logs a panic of ours in writing prompts of j: it must not end the probing of all others.
+func (r *Runner) survive(j *Job) {
+	if p := recover(); p != nil {
+		r.Log.Error("panic while writing prompts; please report it",
+			zap.String("group", j.Plan.Name), zap.Any("panic", p), zap.Stack("stack"))
+	}
 }
 
 // fitInTurn is [Job.Fit] when few others do the same, if there is anything to find out. A server that does not answer

@@ -29,7 +29,13 @@ func (j Job) Run(ctx context.Context, epoch time.Time) {
 
 	next, stop := iter.Pull(j.Plan.Offsets())
 	defer stop()
-	n, due := j.first(next, epoch)
+	n, due, now := uint64(0), epoch, time.Now()
+	for ; ; n++ {
+		offset, _ := next()
+		if due = epoch.Add(offset); !due.Before(now) {
+			break
+		}
+	}
 	for done := uint64(0); j.Starts == 0 || done < j.Starts; done++ {
 		select {
 		case <-ctx.Done():
@@ -52,16 +58,4 @@ func (j Job) start(running *sync.WaitGroup, n uint64, due, following time.Time) 
 		return
 	}
 	j.Late(n)
-}
-
-// first is the first start that is not yet over.
-func (j Job) first(next func() (time.Duration, bool), epoch time.Time) (n uint64, due time.Time) {
-	now := time.Now()
-	for {
-		offset, _ := next()
-		if due = epoch.Add(offset); !due.Before(now) {
-			return n, due
-		}
-		n++
-	}
 }
