@@ -97,8 +97,7 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 	return d.runner.Apply(ctx, d.Config, d.Assets)
 }
 
-// work reloads when somebody asks for it or a file changed, and looks up names, until ctx is done or serving failed,
-// which is the error.
+// work reloads and looks up names, until ctx is done or serving failed, which is the error.
 func (d *Daemon) work(ctx context.Context, requests <-chan chan<- error, failed <-chan error) error {
 	files, names := time.Tick(d.Config.ReloadInterval), time.Tick(d.Config.DNSInterval) // nil if the interval is 0
 	for {

@@ -21,11 +21,9 @@ const (
 	drainEnded = "no longer draining"
 )
 
-// drainHandler ends the starts of probes, because the servers that are probed are about to stop: a sidecar learns this
-// by the preStop hook of its own container, which the kubelet runs when the end of the pod begins, before the
-// containers beside it get their SIGTERM and long before the sidecar does (https://kep.k8s.io/753). Probes under way go
-// on and count, as a user's request would, but for those that found the door closed. What would have been due is
-// skipped and counted. A second call ends it.
+// drainHandler starts no more probes: the servers are about to stop. The kubelet runs a sidecar's preStop hook when the
+// pod begins to end, before the containers beside it get their SIGTERM (https://kep.k8s.io/753). Probes under way go on
+// and count, unless their connection was refused. Slots are skipped and counted. A second call ends it.
 func (d *Daemon) drainHandler(w http.ResponseWriter, r *http.Request) {
 	answer, log := drainEnded, "no longer draining: probes start again"
 	if d.runner.Drain() {

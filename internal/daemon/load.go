@@ -30,16 +30,15 @@ func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
 			Hint: "see the web configuration of the Prometheus exporter-toolkit",
 		}}
 	}
-	if err := assets.Validate(c.Targets); err != nil {
-		return nil, err
+	if problems := assets.Validate(c.Targets); problems != nil {
+		return nil, problems
 	}
 	return c, nil
 }
 
 // Idle is what a sidecar works by whose configuration is wrong: no targets, and every setting of the prober itself that
-// is right. A prober that ends makes its pod start it again, and while it does, the kubelet counts the pod as not
-// ready: the server beside it would be out of rotation for a typing error of ours. ok is false if wrong is something
-// else, or for a prober that is no sidecar: it ends.
+// is right. While a sidecar that ended is started again, its pod is not ready: the server beside it would be out of
+// rotation for a typing error. ok is false if wrong is something else, or for a prober that is no sidecar: it ends.
 func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok bool) {
 	if _, refused := errors.AsType[config.Problems](wrong); !refused {
 		return nil, false
@@ -77,8 +76,7 @@ func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool
 	return c, true
 }
 
-// reload makes the prober work by the configuration as it is now, and ends draining. A configuration that is wrong
-// changes nothing.
+// reload makes the prober work by the configuration as it is now, and ends draining. A wrong one changes nothing.
 func (d *Daemon) reload(ctx context.Context) error {
 	d.Files = d.Files.refresh()
 	assets := engine.NewAssets(d.Files.Read)
@@ -107,9 +105,8 @@ func (d *Daemon) reload(ctx context.Context) error {
 	return nil
 }
 
-// watchFiles reloads when files hold something else than was read from them, and did so at the last look already. One
-// that is being written, or is away while it is replaced, has not changed yet. A configuration that is wrong is read
-// once.
+// watchFiles reloads when files hold something else than was read from them, and did so at the last look already: one
+// that is being written, or is away while it is replaced, has not changed yet.
 func (d *Daemon) watchFiles(ctx context.Context) {
 	if d.Load == nil {
 		return

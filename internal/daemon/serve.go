@@ -52,8 +52,7 @@ const (
 // ends its request, says nothing, or does not read the answer: an unread scrape holds all metrics in memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off; the error is of levels that do not exist
-	// Only the time for a body is bounded, for whose end the server waits, and not that for a whole request: a reload
-	// may take longer.
+	// The server waits for the end of a body. The time for a whole request is not bounded: a reload may take longer.
 	bounded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != http.NoBody {
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyLimit)) // every server of ours can

@@ -24,8 +24,7 @@ const concurrency = 16
 // [net.Resolver.LookupNetIP] does. It is called by several goroutines at once.
 type Lookup func(ctx context.Context, family, host string) ([]netip.Addr, error)
 
-// families are looked up on their own, so that a name server that fails for one does not make the addresses of the
-// other come and go.
+// families are looked up on their own, so that a failure for one does not make the addresses of the other come and go.
 var families = [...]string{"ip4", "ip6"}
 
 // addresses are the last known ones of a host, by family.
@@ -105,8 +104,7 @@ func tidy(list []netip.Addr) []netip.Addr {
 	return slices.Compact(tidy)
 }
 
-// Addresses returns the last known addresses of host, each once, those of IPv4 first, in ascending order. They are the
-// caller's.
+// Addresses returns a copy of the last known addresses of host, each once, those of IPv4 first, in ascending order.
 func (d *Directory) Addresses(host string) []netip.Addr {
 	return slices.Concat(d.known[host][0], d.known[host][1])
 }

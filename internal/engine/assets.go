@@ -12,9 +12,8 @@ import (
 	"github.com/llm-prober/prober/internal/prompt"
 )
 
-// Assets are the files that the targets of one configuration name: books, data sets, certificates and keys. Each is
-// read and parsed once, so that everything made of them agrees while they change. The methods are called by one
-// goroutine.
+// Assets are the files that a configuration names: books, data sets, certificates and keys. Each is read and parsed
+// once, so that everything made of them agrees while they change. The methods are called by one goroutine.
 type Assets struct {
 	read     func(path string) ([]byte, error)
 	contents map[any]any                  // by path, until Release; see once
@@ -41,9 +40,8 @@ func (a *Assets) Read(path string) ([]byte, error) {
 // Release drops the contents, after everything has been parsed.
 func (a *Assets) Release() { clear(a.contents) }
 
-// Validate parses the files of all targets. What is wrong with them is returned as [config.Problems].
-func (a *Assets) Validate(targets []config.Target) error {
-	var problems config.Problems
+// Validate parses the files of all targets, and returns what is wrong with them.
+func (a *Assets) Validate(targets []config.Target) (problems config.Problems) {
 	check := func(t config.Target, err error, hint string) {
 		if err != nil {
 			problems = append(problems, config.Problem{Place: "target " + t.Name, Text: strings.ReplaceAll(err.Error(), "\n", "; "), Hint: hint})
@@ -55,10 +53,7 @@ func (a *Assets) Validate(targets []config.Target) error {
 		_, err = a.tls(t)
 		check(t, err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
 	}
-	if problems != nil {
-		return problems
-	}
-	return nil
+	return problems
 }
 
 // A book is a text, and where its passages start.
@@ -69,11 +64,7 @@ type book struct {
 
 // book returns a book for prompts of a length in tokens.
 func (a *Assets) book(path string, tokens int) (book, error) {
-	type key struct {
-		path   string
-		tokens int
-	}
-	return once(a.parsed, key{path, tokens}, func() (book, error) {
+	return once(a.parsed, [2]any{path, tokens}, func() (book, error) {
 		data, err := a.Read(path)
 		if err != nil {
 			return book{}, err
@@ -93,14 +84,9 @@ func (a *Assets) dataset(path string) ([]prompt.Entry, error) {
 	})
 }
 
-// tls is how to speak TLS with t: by which authorities it is trusted, and as which client. It is shared by targets, and
-// not to be changed.
+// tls is how to speak TLS with t: which authorities are trusted, and as which client. It is shared, and only read.
 func (a *Assets) tls(t config.Target) (*tls.Config, error) {
-	type key struct {
-		ca, cert, key string
-		insecure      bool
-	}
-	return once(a.parsed, key{t.CAFile, t.CertFile, t.KeyFile, t.InsecureSkipVerify}, func() (*tls.Config, error) {
+	return once(a.parsed, [4]any{t.CAFile, t.CertFile, t.KeyFile, t.InsecureSkipVerify}, func() (*tls.Config, error) {
 		c := &tls.Config{InsecureSkipVerify: t.InsecureSkipVerify} //nolint:gosec // the user asked for it, and is warned
 		if t.CAFile != "" {
 			pem, err := a.Read(t.CAFile)

@@ -14,8 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// promptOptions are what the group of t is asked, with the book or data set it is asked from. Each group of a run has a
-// seed of its own, so that none warms the cache for another.
+// promptOptions are what the group of t is asked. Each group of a run has its own seed: none warms another's cache.
 func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options, error) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(t.Group)) // never fails
@@ -84,8 +83,7 @@ func (j *Job) Fit(ctx context.Context) error {
 	return err
 }
 
-// ShortAnswer is how many tokens are asked of an answer that only shows that there is one. OpenAI's Responses take no
-// less.
+// ShortAnswer is how many tokens are asked of an answer that only shows that there is one: OpenAI's Responses' minimum.
 const ShortAnswer = 16
 
 // How many short questions are asked where there is no tokenizer, and the words of the longest.
@@ -167,15 +165,13 @@ func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
 const calibrations = 3
 
 // Once asks a round of j. Where only the usage of an answer tells how long a prompt is, the first ones make it exact,
-// or show that it cannot be, and the last counts. Next is the first round that was not asked. The error names who was
-// not asked.
+// or show that it cannot be, and the last counts. Next is the first round not asked. The error names who was not asked.
 func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
 	_ = j.Fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
 	return j.ask(ctx, 0, len(j.Members))
 }
 
-// Full sends member i alone probes of the configured length until it is exact, as [Job.Once] does, and returns the last
-// one; nil and why, if none was sent.
+// Full is [Job.Once] for member i alone, after [Job.Fit]. It returns the last result; nil and why, if there is none.
 func (j *Job) Full(ctx context.Context, i int) (*probe.Result, error) {
 	results, _, err := j.ask(ctx, i, i+1)
 	if len(results) == 0 {

@@ -1,6 +1,5 @@
-// Package engine owns the running targets: it makes jobs of what is configured, makes their prompts as long as asked,
-// runs them, and replaces them when the configuration or the addresses change. It knows nothing about HTTP serving and
-// no file on disk.
+// Package engine owns the running targets: it makes jobs of them, makes their prompts as long as asked, runs them, and
+// replaces them when configuration or addresses change. It knows nothing about HTTP serving and no file on disk.
 package engine
 
 import (
@@ -132,8 +131,7 @@ func (j *Job) has(target string) bool {
 	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
 }
 
-// same reports whether nothing changed since j was assembled: neither the configuration of its targets, nor the files
-// that they name.
+// same reports whether o has the same configuration of the same targets, and the same in the files that they name.
 func (j *Job) same(o *Job) bool {
 	return reflect.DeepEqual(j.Targets, o.Targets) && slices.Equal(j.files, o.files)
 }
@@ -154,8 +152,7 @@ func (j *Job) Inherit(old *Job) {
 	}
 }
 
-// Budgets are what targets spend, by their names: what is spent of a day stays spent, whatever else changes about a
-// target.
+// Budgets are what targets spend, by name: what is spent of a day stays spent, whatever else changes about a target.
 type Budgets map[string]*probe.Budget
 
 // Give gives the targets of j their budgets.

@@ -54,8 +54,7 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	return o, nil
 }
 
-// Export sends what was measured over OTLP a last time, within limit. A collector that does not take it is no failure
-// of ours.
+// Export sends what was measured over OTLP a last time, within limit. That a collector does not take it is no error.
 func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()

@@ -13,9 +13,8 @@ import (
 	"github.com/llm-prober/prober/internal/discovery"
 )
 
-// lookupLimit bounds the lookups of all hosts together. A host that is not known by then is looked up the next time. A
-// resolver waits five seconds for the first name server (resolv.conf(5)) before it asks the second, once for each
-// family.
+// lookupLimit bounds the lookups of all hosts together. A resolver waits five seconds for the first name server
+// (resolv.conf(5)) before it asks the second, once for each family.
 const lookupLimit = 12 * time.Second
 
 // ownedTargets are the targets that a configuration means at present: one for each address of those whose URL begins

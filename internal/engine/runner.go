@@ -105,8 +105,7 @@ func (r *Runner) find(ctx context.Context, c *config.Config) []config.Target {
 	return r.owned.of(c)
 }
 
-// LookUp looks up the hosts of dns+ URLs, and makes r run the jobs of the addresses that there are now. It reads no
-// file.
+// LookUp looks up the hosts of dns+ URLs, and makes r run the jobs of their addresses. It reads no file.
 func (r *Runner) LookUp(ctx context.Context) {
 	if len(hostsOf(r.config.Targets)) == 0 || r.Draining() {
 		return
@@ -128,8 +127,7 @@ func (r *Runner) LookUp(ctx context.Context) {
 // Targets is how many targets are probed.
 func (r *Runner) Targets() int { return len(r.targets) }
 
-// Stop ends all probing: no more probes begin, and those that are still under way after limit are dropped. It returns
-// when none is.
+// Stop ends all probing: no more probes begin, those still under way after limit are dropped, and it waits for them.
 func (r *Runner) Stop(limit time.Duration) {
 	r.stop()
 	defer r.drop()
@@ -141,8 +139,7 @@ func (r *Runner) Stop(limit time.Duration) {
 }
 
 // replace makes jobs those that run. An unchanged job goes on with its series, phase and calibration. A changed one
-// inherits the learned capabilities, and begins when the probes of the one before have ended. Targets that are left out
-// are forgotten.
+// inherits what was learned, and begins when the probes before it have ended. Targets that are left out are forgotten.
 func (r *Runner) replace(jobs []*Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,8 +173,7 @@ func (r *Runner) runs(target string) bool {
 	return slices.ContainsFunc(r.jobs, func(j *runningJob) bool { return j.has(target) })
 }
 
-// begin starts a job when those that are ending and share a target with it have ended; it inherits from all that are
-// ending. The lock is held.
+// begin starts a job once those that share a target with it have ended; it inherits from all ending ones. The lock is held.
 func (r *Runner) begin(j *Job) *runningJob {
 	starts, stop := context.WithCancel(r.starts)
 	run := &runningJob{Job: j, stop: stop, done: make(chan struct{})}
@@ -203,8 +199,7 @@ func (r *Runner) begin(j *Job) *runningJob {
 	return run
 }
 
-// forget waits for the end of a job that was stopped, and makes the observers forget those of its targets that are not
-// probed any more.
+// forget waits for the end of a job, and makes the observers forget those of its targets that are probed no more.
 func (r *Runner) forget(old *runningJob) {
 	<-old.done
 	old.Close()

@@ -1,5 +1,4 @@
-// Package schedule says when work starts, and starts it: absolute offsets from an epoch, never "so long after the last
-// one". It knows nothing of the work.
+// Package schedule says when work starts, and starts it, at absolute offsets from an epoch. It knows nothing of the work.
 package schedule
 
 import (
@@ -26,14 +25,12 @@ type Plan struct {
 	Name     string        // seeds the phase and the chance in the plan
 }
 
-// Phase is the plan's place within the interval: a hash of its name, so that many plans spread out, each the same after
-// a restart.
+// Phase is the plan's place within the interval: a hash of its name. Many plans spread out, and keep it over a restart.
 func (p Plan) Phase() time.Duration {
 	return time.Duration(p.seed() % uint64(p.Interval))
 }
 
-// Offset is when start n is due, from the epoch. It takes time proportional to n for [Poisson]; range over
-// [Plan.Offsets] for many.
+// Offset is when start n is due, from the epoch. It takes time proportional to n: range over [Plan.Offsets] for many.
 func (p Plan) Offset(n uint64) (offset time.Duration) {
 	for offset = range p.Offsets() {
 		if n == 0 {
