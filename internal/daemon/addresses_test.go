@@ -25,8 +25,8 @@ func replicas(t *testing.T, names *sim.NameServer, addresses []string, environ m
 	t.Helper()
 	resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
 	maps.Copy(environ, settings("0.1"))
-	options := config.Options{Environ: environ, URLs: []string{"vllm=dns+http://" + headless}}
-	return newWorldOf(t, time.Second, addresses, options, resolver.LookupNetIP)
+	environ["PROBER_TARGETS_0_NAME"], environ["PROBER_TARGETS_0_URL"] = "vllm", "dns+http://"+headless
+	return newWorldOf(t, time.Second, addresses, config.Options{Environ: environ}, resolver.LookupNetIP)
 }
 
 // resolverReady makes the resolver read the system's configuration outside of the bubbles: it keeps a channel that is
@@ -108,13 +108,8 @@ func TestAddressesNeedNoFiles(t *testing.T) {
 		authority := writeFile(t, dir, "ca.crt", newAuthority(t).pem())
 		names := sim.NewNameServer()
 		names.Set(headless, "10.0.0.1")
-		environ := settings("0.1")
-		maps.Copy(environ, map[string]string{
-			"PROBER_TARGETS_0_NAME": "vllm", "PROBER_TARGETS_0_URL": "dns+http://" + headless,
-			"PROBER_PROMPT": "book", "PROBER_BOOK_FILE": book, "PROBER_TARGETS_0_CA_FILE": authority,
-		})
-		resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
-		w := newWorldOf(t, time.Second, []string{"10.0.0.1", "10.0.0.2"}, config.Options{Environ: environ}, resolver.LookupNetIP)
+		environ := map[string]string{"PROBER_PROMPT": "book", "PROBER_BOOK_FILE": book, "PROBER_TARGETS_0_CA_FILE": authority}
+		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2"}, environ)
 		time.Sleep(time.Minute + time.Second) // past a lookup
 		for _, path := range []string{book, authority} {
 			if err := os.Remove(path); err != nil {
@@ -168,11 +163,7 @@ func TestAReloadLooksUp(t *testing.T) {
 		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2"}, map[string]string{})
 		time.Sleep(time.Second)
 		names.Set(headless, "10.0.0.1", "10.0.0.2")
-		response, err := w.client.Post("http://prober/-/reload", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
+		w.post("/-/reload")
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
 		w.mustReload([]string{"10.0.0.1"}, settings("0.1"))
 		asked := names.Asked()

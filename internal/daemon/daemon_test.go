@@ -64,23 +64,13 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 			w.closed.Store(host+":80", true)
 		}
 	}
-	w.load = func(assets *engine.Assets) (*config.Config, error) { return Load(options, assets) }
-	files := NewFiles()
-	assets := engine.NewAssets(files.Read)
-	c, refused := w.load(assets)
-	if refused != nil {
-		var ok bool
-		if c, ok = Idle(refused, options.Environ, nil); !ok {
-			t.Fatal(refused)
-		}
-	}
 	core, logs := observer.New(zapcore.DebugLevel)
 	w.logs = logs
+	w.load = func(assets *engine.Assets) (*config.Config, error) { return Load(options, assets) }
 	own := sim.NewListener()
 	d := &Daemon{
-		Config: c, Assets: assets, Listener: own, Drain: drain, Log: zap.New(core),
-		Load:  func(assets *engine.Assets) (*config.Config, error) { return w.load(assets) },
-		Files: files, Lookup: lookup, Refused: refused,
+		Listener: own, Drain: drain, Log: zap.New(core), Lookup: lookup,
+		Load: func(assets *engine.Assets) (*config.Config, error) { return w.load(assets) },
 		Dial: func(ctx context.Context, _, address string) (net.Conn, error) {
 			if _, refuses := w.closed.Load(address); refuses {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
@@ -91,6 +81,7 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 			return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 		},
 	}
+	configure(t, d, options.Environ)
 	ctx, stop := context.WithCancel(t.Context())
 	w.stop = stop
 	w.client = &http.Client{Transport: &http.Transport{
@@ -104,6 +95,19 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 	t.Cleanup(w.end)
 	synctest.Wait()
 	return w
+}
+
+// configure makes d work by what it loads, as `prober run` does.
+func configure(t *testing.T, d *Daemon, environ map[string]string) {
+	t.Helper()
+	d.Files = NewFiles()
+	d.Assets = engine.NewAssets(d.Files.Read)
+	if d.Config, d.Refused = d.Load(d.Assets); d.Refused != nil {
+		var ok bool
+		if d.Config, ok = Idle(d.Refused, environ, nil); !ok {
+			t.Fatal(d.Refused)
+		}
+	}
 }
 
 func urls(hosts []string) []string {
@@ -171,10 +175,15 @@ func (w *world) answer(response *http.Response, err error) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// metric returns the value of the series of a metric that holds all parts.
+// metric is seriesOf what the instance serves.
 func (w *world) metric(name string, parts ...string) string {
 	w.t.Helper()
-	for line := range strings.SplitSeq(w.get("/metrics"), "\n") {
+	return seriesOf(w.get("/metrics"), name, parts...)
+}
+
+// seriesOf returns the value of the first series of a metric that holds all parts.
+func seriesOf(page, name string, parts ...string) string {
+	for line := range strings.SplitSeq(page, "\n") {
 		if !strings.HasPrefix(line, name+"{") {
 			continue
 		}

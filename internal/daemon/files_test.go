@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -244,16 +245,12 @@ func TestASnapshotAgreesWithItself(t *testing.T) {
 func TestSnapshots(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	for name, times := range map[string]int{"same": 1, "other": 1, "gone": 1, "book": large, "rewritten": large} {
 		writeFile(t, dir, name, strings.Repeat("1", times))
 	}
-	must(syscall.Mkfifo(path("pipe"), 0o600))
+	if err := syscall.Mkfifo(path("pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 
 	f := NewFiles()
 	for _, name := range []string{"same", "other", "gone", "new", "book", "rewritten"} {
@@ -267,10 +264,11 @@ func TestSnapshots(t *testing.T) {
 	writeFile(t, dir, "same", "1")
 	writeFile(t, dir, "other", "2")
 	writeFile(t, dir, "new", "1")
-	must(os.Remove(path("gone")))
 	later := time.Now().Add(time.Second)
-	must(os.Chtimes(path("same"), later, later))
-	must(os.Chtimes(path("rewritten"), later, later))
+	err := errors.Join(os.Remove(path("gone")), os.Chtimes(path("same"), later, later), os.Chtimes(path("rewritten"), later, later))
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []string{path("gone"), path("new"), path("other"), path("rewritten")}
 	if diff := cmp.Diff(want, f.differs(f.now())); diff != "" {
 		t.Errorf("changed files (-want +got):\n%s", diff)

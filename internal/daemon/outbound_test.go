@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"io"
 	"log"
 	"net"
@@ -13,6 +12,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -46,8 +46,8 @@ func (j *journal) lookup(_ context.Context, family, host string) ([]netip.Addr, 
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 }
 
-// probe runs an instance on sockets for as long as until needs, and returns what /metrics said last.
-func (j *journal) probe(t *testing.T, environ map[string]string, until func(page string) bool) string {
+// probe runs an instance on sockets until its /metrics are as wanted.
+func (j *journal) probe(t *testing.T, environ map[string]string, until func(page string) bool) {
 	t.Helper()
 	address, stop := onSockets(t, &Daemon{Dial: j.dial, Lookup: j.lookup}, config.Options{Environ: environ})
 	defer stop()
@@ -67,21 +67,15 @@ func (j *journal) probe(t *testing.T, environ map[string]string, until func(page
 		text, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		if page = string(text); until(page) {
-			return page
+			return
 		}
 	}
 }
 
 // counted reports whether a page has probes of an outcome, of one target.
 func counted(page, outcome string, least int) bool {
-	for line := range strings.Lines(page) {
-		n := 0
-		if strings.HasPrefix(line, "llm_probe_probes_total{") && strings.Contains(line, `outcome="`+outcome+`"`) {
-			_, _ = fmt.Sscan(line[strings.LastIndex(line, " ")+1:], &n)
-			return n >= least
-		}
-	}
-	return false
+	n, _ := strconv.Atoi(seriesOf(page, "llm_probe_probes_total", `outcome="`+outcome+`"`)) // 0 where there is none
+	return n >= least
 }
 
 // TestNoConnectionThatWasNotConfigured: whatever a target answers, its host and no other is connected to, and its

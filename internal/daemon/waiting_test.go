@@ -114,10 +114,8 @@ func TestInstanceDrains(t *testing.T) {
 			t.Fatal(err)
 		}
 		foreign.Header.Set("Sec-Fetch-Site", "cross-site")
-		if response, err := w.client.Do(foreign); err != nil || response.StatusCode != http.StatusForbidden {
-			t.Errorf("a page of another origin: %v, %v", response, err)
-		} else {
-			_ = response.Body.Close()
+		if status, text := w.answer(w.client.Do(foreign)); status != http.StatusForbidden {
+			t.Errorf("a page of another origin: %d %s", status, text)
 		}
 		if answer := w.get("/-/drain"); answer != "Method Not Allowed\n" {
 			t.Errorf("GET: %q", answer)

@@ -43,12 +43,9 @@ func serveWith(t *testing.T, dir, webConfig string) string {
 func onSockets(t *testing.T, d *Daemon, o config.Options) (address string, stop func()) {
 	t.Helper()
 	d.Load = func(assets *engine.Assets) (*config.Config, error) { return Load(o, assets) }
-	d.Files, d.Log = NewFiles(), zap.NewNop()
-	d.Assets = engine.NewAssets(d.Files.Read)
+	d.Log = zap.NewNop()
+	configure(t, d, o.Environ)
 	var err error
-	if d.Config, err = d.Load(d.Assets); err != nil {
-		t.Fatal(err)
-	}
 	if d.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}

@@ -64,23 +64,20 @@ type book struct {
 
 // book returns a book for prompts of a length in tokens.
 func (a *Assets) book(path string, tokens int) (book, error) {
-	return once(a.parsed, [2]any{path, tokens}, func() (book, error) {
-		data, err := a.Read(path)
-		if err != nil {
-			return book{}, err
-		}
+	return parsed(a, path, tokens, func(data []byte) (book, error) {
 		text, err := prompt.ParseBook(data, tokens)
 		return book{text, prompt.Passages(text, tokens)}, err
 	})
 }
 
-func (a *Assets) dataset(path string) ([]prompt.Entry, error) {
-	return once(a.parsed, path, func() ([]prompt.Entry, error) {
+// parsed returns what parse makes of a file for prompts of a length in tokens, which it does once.
+func parsed[T any](a *Assets, path string, tokens int, parse func([]byte) (T, error)) (T, error) {
+	return once(a.parsed, [2]any{path, tokens}, func() (value T, err error) {
 		data, err := a.Read(path)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			value, err = parse(data)
 		}
-		return prompt.ParseDataset(data)
+		return value, err
 	})
 }
 

@@ -31,7 +31,7 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 		o.Book, o.Passages = b.text, b.passages
 	case prompt.Dataset:
 		var err error
-		if o.Dataset, err = assets.dataset(t.DatasetFile); err != nil {
+		if o.Dataset, err = parsed(assets, t.DatasetFile, 0, prompt.ParseDataset); err != nil {
 			return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
 		}
 	}
