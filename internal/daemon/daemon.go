@@ -39,7 +39,6 @@ type Daemon struct {
 
 	observers *engine.Observers
 	runner    *engine.Runner
-	seen      map[string]fingerprint // what the files held at the last look
 
 	mu       sync.Mutex // guards what readiness is made of: Refused, too
 	stopping bool

@@ -15,7 +15,8 @@ type fingerprint [sha256.Size]byte
 
 // Files are a snapshot of the files from which a configuration was read. Its methods are called by one goroutine.
 type Files struct {
-	held      map[string]fingerprint // by path
+	held      map[string]fingerprint // by path, when they were read
+	seen      map[string]fingerprint // by path, at the last look
 	pipes     map[string][]byte      // what came out of pipes and devices, which give it once
 	refreshed bool                   // after the start no pipe is read: that could block
 }
@@ -27,7 +28,7 @@ func NewFiles() *Files {
 
 // refresh returns a snapshot for files as they are by now, but for pipes: they stay as they were read.
 func (f *Files) refresh() *Files {
-	return &Files{held: map[string]fingerprint{}, pipes: f.pipes, refreshed: true}
+	return &Files{held: map[string]fingerprint{}, seen: f.seen, pipes: f.pipes, refreshed: true}
 }
 
 // Read is [config.ReadFile], and notes what it read.
@@ -51,9 +52,10 @@ func (f *Files) Read(path string) (data []byte, err error) {
 	return data, err
 }
 
-// now is what the same files hold now, by path. Links are followed again: where Kubernetes mounts a ConfigMap or a
-// Secret it leads through a link to a directory, which is replaced as a whole.
-func (f *Files) now() map[string]fingerprint {
+// changed returns the files, sorted, that hold something else than was read from them, and did so at the last look
+// already: one that is being written, or is away while it is replaced, has not changed yet. Links are followed again:
+// where Kubernetes mounts a ConfigMap or a Secret, one leads to a directory, which is replaced as a whole.
+func (f *Files) changed() []string {
 	now := make(map[string]fingerprint, len(f.held))
 	for path := range f.held {
 		held := withoutReading(path)
@@ -62,12 +64,12 @@ func (f *Files) now() map[string]fingerprint {
 		}
 		now[path] = held
 	}
-	return now
-}
-
-// differs returns the paths whose content is another one in now, sorted.
-func (f *Files) differs(now map[string]fingerprint) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.held)), func(path string) bool { return now[path] == f.held[path] })
+	settled := maps.Equal(now, f.seen)
+	f.seen = now
+	if !settled {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(now)), func(path string) bool { return now[path] == f.held[path] })
 }
 
 // fingerprintOf is the fingerprint of what was read.

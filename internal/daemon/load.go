@@ -105,16 +105,12 @@ func (d *Daemon) reload(ctx context.Context) error {
 	return nil
 }
 
-// watchFiles reloads when files hold something else than was read from them, and did so at the last look already: one
-// that is being written, or is away while it is replaced, has not changed yet.
+// watchFiles reloads when files have changed.
 func (d *Daemon) watchFiles(ctx context.Context) {
 	if d.Load == nil {
 		return
 	}
-	now := d.Files.now()
-	settled := maps.Equal(now, d.seen)
-	d.seen = now
-	if changed := d.Files.differs(now); settled && len(changed) > 0 {
+	if changed := d.Files.changed(); len(changed) > 0 {
 		d.Log.Info("files changed", zap.Strings("files", changed))
 		_ = d.reload(ctx) // logged
 	}

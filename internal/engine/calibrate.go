@@ -189,7 +189,8 @@ func (j *Job) ask(ctx context.Context, first, end int) (results []*probe.Result,
 		if err != nil && results != nil { // calibrating once more was too much for a budget
 			return results, next, nil
 		}
-		if results = answers; err != nil || confirmed || next > calibrations || !j.calibrating(results) {
+		results = answers
+		if err != nil || confirmed || next > calibrations || !j.calibrating(results) {
 			return results, next, err
 		}
 	}
