@@ -81,7 +81,7 @@ func runBench(cmd *cobra.Command, plan *bench.Plan, assets *engine.Assets) error
 	if err != nil {
 		return err
 	}
-	if !observers.Exporting() {
+	if !observers.Metrics.Exporting() {
 		observers = nil
 	}
 	return bench.Run(cmd.Context(), bench.Setup{

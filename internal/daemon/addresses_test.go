@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -20,18 +19,18 @@ import (
 
 const headless = "vllm-headless.ns.svc"
 
-// replicas starts an instance that probes a headless service whose pods, of those
-// addresses, are there when the name server says so.
+// replicas starts an instance that probes a headless service whose pods, of those addresses, are there when the name
+// server says so.
 func replicas(t *testing.T, names *sim.NameServer, addresses []string, environ map[string]string) *world {
 	t.Helper()
 	resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
 	maps.Copy(environ, settings("0.1"))
-	options := config.Options{Environ: environ, URLs: []string{"vllm=dns+http://" + headless}}
-	return newWorldOf(t, time.Second, addresses, options, resolver.LookupNetIP)
+	environ["PROBER_TARGETS_0_NAME"], environ["PROBER_TARGETS_0_URL"] = "vllm", "dns+http://"+headless
+	return newWorldOf(t, time.Second, addresses, config.Options{Environ: environ}, resolver.LookupNetIP)
 }
 
-// resolverReady makes the resolver read the system's configuration outside of the
-// bubbles: it keeps a channel that is no bubble's.
+// resolverReady makes the resolver read the system's configuration outside of the bubbles: it keeps a channel that is
+// no bubble's.
 func resolverReady(t *testing.T) {
 	t.Helper()
 	if _, err := net.DefaultResolver.LookupHost(t.Context(), "localhost"); err != nil {
@@ -56,9 +55,8 @@ func (w *world) expectTargets(want ...string) {
 	}
 }
 
-// TestReplicasComeAndGo holds that each address behind a name is a target of its
-// own, asked by the service's name, from 30 seconds after it came at the latest to
-// 30 seconds after it went, that the others go on meanwhile, and that a name
+// TestReplicasComeAndGo holds that each address behind a name is a target of its own, asked by the service's name, from
+// 30 seconds after it came at the latest to 30 seconds after it went, that the others go on meanwhile, and that a name
 // server that fails changes nothing.
 func TestReplicasComeAndGo(t *testing.T) {
 	resolverReady(t)
@@ -97,13 +95,11 @@ func TestReplicasComeAndGo(t *testing.T) {
 		if at := len(w.servers["10.0.0.1"].Sent()); at != 45 {
 			t.Errorf("a replica that is gone was asked %d times", at)
 		}
-		w.stop()
-		w.end()
 	})
 }
 
-// TestAddressesNeedNoFiles holds that replicas are followed while a certificate, a book
-// or a data set of any target cannot be read, also after a reload was refused for it.
+// TestAddressesNeedNoFiles holds that replicas are followed while a certificate, a book or a data set of any target
+// cannot be read, also after a reload was refused for it.
 func TestAddressesNeedNoFiles(t *testing.T) {
 	resolverReady(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -112,13 +108,8 @@ func TestAddressesNeedNoFiles(t *testing.T) {
 		authority := writeFile(t, dir, "ca.crt", newAuthority(t).pem())
 		names := sim.NewNameServer()
 		names.Set(headless, "10.0.0.1")
-		environ := settings("0.1")
-		maps.Copy(environ, map[string]string{
-			"PROBER_TARGETS_0_NAME": "vllm", "PROBER_TARGETS_0_URL": "dns+http://" + headless,
-			"PROBER_PROMPT": "book", "PROBER_BOOK_FILE": book, "PROBER_TARGETS_0_CA_FILE": authority,
-		})
-		resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
-		w := newWorldOf(t, time.Second, []string{"10.0.0.1", "10.0.0.2"}, config.Options{Environ: environ}, resolver.LookupNetIP)
+		environ := map[string]string{"PROBER_PROMPT": "book", "PROBER_BOOK_FILE": book, "PROBER_TARGETS_0_CA_FILE": authority}
+		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2"}, environ)
 		time.Sleep(time.Minute + time.Second) // past a lookup
 		for _, path := range []string{book, authority} {
 			if err := os.Remove(path); err != nil {
@@ -133,14 +124,11 @@ func TestAddressesNeedNoFiles(t *testing.T) {
 		if asked := len(w.servers["10.0.0.2"].Sent()); asked < 6 {
 			t.Errorf("the new replica was asked %d times", asked)
 		}
-		w.stop()
-		w.end()
 	})
 }
 
-// TestANameWithoutAddresses holds that a service which is not there (yet) is a
-// target that fails for its name, that the prober is ready all the same, and that
-// replicas take its place.
+// TestANameWithoutAddresses holds that a service which is not there (yet) is a target that fails for its name, that the
+// prober is ready all the same, and that replicas take its place.
 func TestANameWithoutAddresses(t *testing.T) {
 	resolverReady(t)
 	for name, fail := range map[string]bool{"no such name": false, "the name server fails": true} {
@@ -152,9 +140,7 @@ func TestANameWithoutAddresses(t *testing.T) {
 				time.Sleep(time.Minute)
 				w.expectTargets("vllm")
 				w.expect("6", "llm_probe_probes_total", `target="vllm"`, `outcome="dns"`)
-				if ready := w.get("/-/ready"); ready != "Prober is Ready.\n" {
-					t.Errorf("ready: %q", ready)
-				}
+				w.expectReady("Ready")
 				names.Fail(false, false)
 				names.Set(headless, "10.0.0.1")
 				time.Sleep(time.Minute)
@@ -162,15 +148,13 @@ func TestANameWithoutAddresses(t *testing.T) {
 				names.Set(headless)
 				time.Sleep(time.Minute)
 				w.expectTargets("vllm")
-				w.stop()
-				w.end()
 			})
 		})
 	}
 }
 
-// TestAReloadLooksUp holds that a reload does not wait for the next lookup, and
-// that what a reload leaves out is not looked up any more.
+// TestAReloadLooksUp holds that a reload does not wait for the next lookup, and that what a reload leaves out is not
+// looked up any more.
 func TestAReloadLooksUp(t *testing.T) {
 	resolverReady(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -179,28 +163,20 @@ func TestAReloadLooksUp(t *testing.T) {
 		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2"}, map[string]string{})
 		time.Sleep(time.Second)
 		names.Set(headless, "10.0.0.1", "10.0.0.2")
-		response, err := w.client.Post("http://prober/-/reload", "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
+		w.post("/-/reload")
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
-		if status, text := w.reload([]string{"10.0.0.1"}, settings("0.1")); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
+		w.mustReload([]string{"10.0.0.1"}, settings("0.1"))
 		asked := names.Asked()
 		time.Sleep(5 * time.Minute)
 		if more := names.Asked() - asked; more > 0 {
 			t.Errorf("%d lookups of a host that is not configured any more", more)
 		}
 		w.expectTargets("10.0.0.1:80")
-		w.stop()
-		w.end()
 	})
 }
 
-// TestAShardOfReplicas holds that replicas are shared out one by one, and that the
-// log says how many are whose, also where there is none.
+// TestAShardOfReplicas holds that replicas are shared out one by one, and that the log says how many are whose, also
+// where there is none.
 func TestAShardOfReplicas(t *testing.T) {
 	resolverReady(t)
 	for _, n := range []int{1, 10} {
@@ -220,7 +196,6 @@ func TestAShardOfReplicas(t *testing.T) {
 					t.Errorf("%s has %d targets and says %v", shard, len(mine), told)
 				}
 				seen = append(seen, mine...)
-				w.stop()
 				w.end()
 			}
 			if slices.Sort(seen); len(seen) != n || len(slices.Compact(seen)) != n {

@@ -1,6 +1,5 @@
-// Package daemon is the life of a prober that runs until it is told to stop: it serves
-// HTTP, reads the configuration again when its files change, says whether it is ready, and
-// ends in order.
+// Package daemon is the life of a prober that runs until it is told to stop: it serves HTTP, reads the configuration
+// again when its files change, says whether it is ready, and ends in order.
 package daemon
 
 import (
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery"
@@ -41,24 +39,21 @@ type Daemon struct {
 
 	observers *engine.Observers
 	runner    *engine.Runner
-	seen      map[string]fingerprint // what the files held at the last look
 
-	mu             sync.Mutex // guards what readiness is made of
-	idle, stopping bool
+	mu       sync.Mutex // guards what readiness is made of: Refused, too
+	stopping bool
 }
 
-// Run probes and serves until ctx is done, then ends in this order: no new
-// probes; the running ones end, or are dropped; what was measured is exported;
-// HTTP is closed last, so that a last scrape still sees all of it.
+// Run probes and serves until ctx is done, then ends in this order: no new probes; the running ones end, or are
+// dropped; what was measured is exported; HTTP is closed last, so that a last scrape still sees all of it.
 func (d *Daemon) Run(ctx context.Context) error {
-	d.logStart()
 	if err := d.begin(ctx); err != nil {
 		return errors.Join(err, d.Listener.Close())
 	}
-	requests := make(chan reloadRequest)
+	requests := make(chan chan<- error)
 	server, failed := d.serve(ctx, requests)
 	d.Log.Info("status page", zap.String("url", PageURL(d.Listener.Addr().String(), d.Config.WebConfigFile)))
-	d.ready(func() { d.idle = d.Refused != nil })
+	d.ready(func() {})
 
 	err := d.work(ctx, requests, failed)
 	d.ready(func() { d.stopping = true })
@@ -71,63 +66,39 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return nil
 }
 
-// RunBeside is Run with serve beside it, which ends after it: probes that are under way
-// reach what it serves.
+// RunBeside is Run with serve beside it, which ends after it: probes that are under way reach what it serves.
 func (d *Daemon) RunBeside(ctx context.Context, serve func(context.Context) error) error {
-	group, served := errgroup.WithContext(context.WithoutCancel(ctx))
-	served, stop := context.WithCancel(served)
-	group.Go(func() error { return serve(served) })
-	group.Go(func() error {
-		defer stop()
-		return d.Run(ctx)
-	})
-	return group.Wait()
+	served, stop := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- serve(served) }()
+	err := d.Run(ctx)
+	stop()
+	return errors.Join(err, <-ended)
 }
 
-func (d *Daemon) logStart() {
+// begin begins to probe.
+func (d *Daemon) begin(ctx context.Context) (err error) {
 	d.Log.Info("starting", zap.String("version", d.Build.Version), zap.String("revision", d.Build.Revision),
 		zap.Stringer("address", d.Listener.Addr()), zap.Int("targets", len(d.Config.Targets)))
 	if d.Refused != nil {
 		d.Log.Error("invalid configuration; probing is disabled until it is fixed", zap.Error(d.Refused))
 	}
 	d.logWarnings(d.Config)
-}
-
-func (d *Daemon) logWarnings(c *config.Config) {
-	for _, warning := range c.Warnings {
-		d.Log.Warn("configuration", zap.String("warning", warning))
-	}
-}
-
-// begin begins to probe.
-func (d *Daemon) begin(ctx context.Context) (err error) {
 	d.observers, err = engine.NewObservers(ctx, d.Config, d.Build, d.Log)
 	if err != nil {
 		return err
 	}
-	d.observers.Reloaded(d.Refused == nil)
-	if d.Refused != nil {
-		d.observers.Board.SetRejected(d.rejection(d.Refused))
-	}
+	d.loaded(d.Refused)
 	d.runner = engine.NewRunner(ctx, engine.RunnerOptions{
 		Observers: d.observers, Log: d.Log, Version: d.Build.Version, Dial: d.Dial, Lookup: d.Lookup,
 	})
-	if err := d.runner.Apply(ctx, d.Config, d.Assets); err != nil {
-		d.runner.Stop(0)
-		d.observers.Export(ctx, d.Flush)
-		return err
-	}
-	d.Assets.Release()
-	return nil
+	defer d.Assets.Release()
+	return d.runner.Apply(ctx, d.Config, d.Assets)
 }
 
-// work reloads when somebody asks for it or a file changed, and looks up names,
-// until ctx is done or serving failed, which is the error.
-func (d *Daemon) work(ctx context.Context, requests <-chan reloadRequest, failed <-chan error) error {
-	files, stop := ticks(d.Config.ReloadInterval)
-	defer stop()
-	names, stop := ticks(d.Config.DNSInterval)
-	defer stop()
+// work reloads and looks up names, until ctx is done or serving failed, which is the error.
+func (d *Daemon) work(ctx context.Context, requests <-chan chan<- error, failed <-chan error) error {
+	files, names := time.Tick(d.Config.ReloadInterval), time.Tick(d.Config.DNSInterval) // nil if the interval is 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -136,8 +107,8 @@ func (d *Daemon) work(ctx context.Context, requests <-chan reloadRequest, failed
 		case err := <-failed:
 			d.Log.Error("HTTP server failed", zap.Error(err))
 			return err
-		case request := <-requests:
-			request.done <- d.reload(ctx)
+		case done := <-requests:
+			done <- d.reload(ctx)
 		case <-d.Hangups:
 			_ = d.reload(ctx) // logged
 		case <-files:
@@ -148,21 +119,22 @@ func (d *Daemon) work(ctx context.Context, requests <-chan reloadRequest, failed
 	}
 }
 
-// ticks come at an interval, and never if it is 0.
-func ticks(interval time.Duration) (c <-chan time.Time, stop func()) {
-	if interval == 0 {
-		return nil, func() {}
-	}
-	ticker := time.NewTicker(interval)
-	return ticker.C, ticker.Stop
-}
-
 // ready changes what readiness is made of, and says whether the prober is ready by now.
 func (d *Daemon) ready(change func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	change()
-	d.observers.Board.SetReady(!d.idle && !d.stopping && !d.runner.Draining())
+	d.observers.Board.SetReady(d.Refused == nil && !d.stopping && !d.runner.Draining())
+}
+
+// loaded tells metrics and the page that a configuration was loaded, or why it was rejected.
+func (d *Daemon) loaded(rejected error) {
+	d.observers.Metrics.Reloaded(time.Now(), rejected == nil)
+	if rejected == nil {
+		d.observers.Board.SetRejected(nil)
+		return
+	}
+	d.observers.Board.SetRejected(&status.Rejection{At: time.Now(), Consequence: d.consequence(), Problem: rejected.Error()})
 }
 
 // consequence is what the prober does while its configuration is rejected.
@@ -173,7 +145,8 @@ func (d *Daemon) consequence() string {
 	return "keeping the previous one"
 }
 
-// rejection is what the page says about a configuration that was rejected now.
-func (d *Daemon) rejection(err error) *status.Rejection {
-	return &status.Rejection{At: time.Now(), Consequence: d.consequence(), Problem: err.Error()}
+func (d *Daemon) logWarnings(c *config.Config) {
+	for _, warning := range c.Warnings {
+		d.Log.Warn("configuration", zap.String("warning", warning))
+	}
 }

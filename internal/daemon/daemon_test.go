@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,8 +25,8 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// A world is an instance, the simulated servers that it probes, and a client of
-// its HTTP, all in memory and in virtual time.
+// A world is an instance, the simulated servers that it probes, and a client of its HTTP, all in memory and in virtual
+// time.
 type world struct {
 	t       *testing.T
 	servers map[string]*sim.Server // by host
@@ -41,15 +42,18 @@ type world struct {
 	load    func(assets *engine.Assets) (*config.Config, error) // what a reload finds
 }
 
-// newWorld starts an instance that probes the hosts as environ says. Hosts are
+// newWorld starts an instance that probes as environ says: the targets that it names, or else the hosts. Hosts are
 // simulated with the profile "fast".
 func newWorld(t *testing.T, drain time.Duration, hosts []string, environ map[string]string) *world {
 	t.Helper()
-	return newWorldOf(t, drain, hosts, config.Options{Environ: environ, URLs: urls(hosts)}, nil)
+	options := config.Options{Environ: environ}
+	if environ["PROBER_TARGETS_FILE"] == "" && environ["PROBER_TARGETS_0_URL"] == "" {
+		options.URLs = urls(hosts)
+	}
+	return newWorldOf(t, drain, hosts, options, nil)
 }
 
-// newWorldOf is newWorld with a whole configuration, which a reload reads again,
-// and a name server.
+// newWorldOf is newWorld with a whole configuration, which a reload reads again, and a name server.
 func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options config.Options, lookup discovery.Lookup) *world {
 	t.Helper()
 	w := &world{t: t, servers: map[string]*sim.Server{}, ended: make(chan error, 1)}
@@ -60,23 +64,13 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 			w.closed.Store(host+":80", true)
 		}
 	}
-	w.load = func(assets *engine.Assets) (*config.Config, error) { return Load(options, assets) }
-	files := NewFiles()
-	assets := engine.NewAssets(files.Read)
-	c, refused := w.load(assets)
-	if refused != nil {
-		var ok bool
-		if c, ok = Idle(refused, options.Environ, nil); !ok {
-			t.Fatal(refused)
-		}
-	}
 	core, logs := observer.New(zapcore.DebugLevel)
 	w.logs = logs
+	w.load = func(assets *engine.Assets) (*config.Config, error) { return Load(options, assets) }
 	own := sim.NewListener()
 	d := &Daemon{
-		Config: c, Assets: assets, Listener: own, Drain: drain, Log: zap.New(core),
-		Load:  func(assets *engine.Assets) (*config.Config, error) { return w.load(assets) },
-		Files: files, Lookup: lookup, Refused: refused,
+		Listener: own, Drain: drain, Log: zap.New(core), Lookup: lookup,
+		Load: func(assets *engine.Assets) (*config.Config, error) { return w.load(assets) },
 		Dial: func(ctx context.Context, _, address string) (net.Conn, error) {
 			if _, refuses := w.closed.Load(address); refuses {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
@@ -87,15 +81,33 @@ func newWorldOf(t *testing.T, drain time.Duration, hosts []string, options confi
 			return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 		},
 	}
+	configure(t, d, options.Environ)
 	ctx, stop := context.WithCancel(t.Context())
 	w.stop = stop
 	w.client = &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return own.Dial(ctx) },
 	}}
-	go func() { w.ended <- d.Run(ctx) }()
+	go func() {
+		w.ended <- d.Run(ctx)
+		close(w.ended)
+	}()
+	t.Cleanup(w.end)
 	synctest.Wait()
 	return w
+}
+
+// configure makes d work by what it loads, as `prober run` does.
+func configure(t *testing.T, d *Daemon, environ map[string]string) {
+	t.Helper()
+	d.Files = NewFiles()
+	d.Assets = engine.NewAssets(d.Files.Read)
+	if d.Config, d.Refused = d.Load(d.Assets); d.Refused != nil {
+		var ok bool
+		if d.Config, ok = Idle(d.Refused, environ, nil); !ok {
+			t.Fatal(d.Refused)
+		}
+	}
 }
 
 func urls(hosts []string) []string {
@@ -140,7 +152,18 @@ func (w *world) simulate(host string) *sim.Listener {
 // get returns the body of a path of the instance.
 func (w *world) get(path string) string {
 	w.t.Helper()
-	response, err := w.client.Get("http://prober" + path)
+	_, body := w.answer(w.client.Get("http://prober" + path))
+	return body
+}
+
+// post returns the status and the body of an answer to a POST.
+func (w *world) post(path string) (int, string) {
+	w.t.Helper()
+	return w.answer(w.client.Post("http://prober"+path, "", nil))
+}
+
+func (w *world) answer(response *http.Response, err error) (int, string) {
+	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -149,30 +172,32 @@ func (w *world) get(path string) string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return string(body)
+	return response.StatusCode, string(body)
 }
 
-// metric returns the value of the series of a metric that holds all parts.
+// metric is seriesOf what the instance serves.
 func (w *world) metric(name string, parts ...string) string {
 	w.t.Helper()
-	for line := range strings.SplitSeq(w.get("/metrics"), "\n") {
+	return seriesOf(w.get("/metrics"), name, parts...)
+}
+
+// seriesOf returns the value of the first series of a metric that holds all parts.
+func seriesOf(page, name string, parts ...string) string {
+	for line := range strings.SplitSeq(page, "\n") {
 		if !strings.HasPrefix(line, name+"{") {
 			continue
 		}
-		all := true
-		for _, part := range parts {
-			all = all && strings.Contains(line, part)
-		}
-		if all {
+		if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
 			return line[strings.LastIndex(line, " ")+1:]
 		}
 	}
 	return ""
 }
 
-// end waits until the instance has ended.
+// end stops the instance and waits for its end. Every test does so in the end.
 func (w *world) end() {
 	w.t.Helper()
+	w.stop()
 	if err := <-w.ended; err != nil {
 		w.t.Error(err)
 	}
@@ -186,6 +211,14 @@ func (w *world) expectText(line string) {
 	}
 }
 
+// expectReady expects what /-/ready answers: Ready, or not Ready.
+func (w *world) expectReady(want string) {
+	w.t.Helper()
+	if text := w.get("/-/ready"); text != "Prober is "+want+".\n" {
+		w.t.Errorf("ready: %q", text)
+	}
+}
+
 // logged is how often a message was logged.
 func (w *world) logged(message string) int { return w.logs.FilterMessage(message).Len() }
 
@@ -196,13 +229,27 @@ func (w *world) expect(want, name string, parts ...string) {
 	}
 }
 
-var small = map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20"}
+// small is a configuration of short prompts and answers, with more variables and their values.
+func small(more ...string) map[string]string {
+	environ := map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20"}
+	for pair := range slices.Chunk(more, 2) {
+		environ[pair[0]] = pair[1]
+	}
+	return environ
+}
 
-// TestInstanceMeasuresTheTruth holds that what the simulator wrote down is what
-// the metrics say.
+// fault makes a server fail.
+func (w *world) fault(host string, f sim.Fault) {
+	w.t.Helper()
+	if err := w.servers[host].SetFault(f); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestInstanceMeasuresTheTruth holds that what the simulator wrote down is what the metrics say.
 func TestInstanceMeasuresTheTruth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a", "b"}, small)
+		w := newWorld(t, time.Second, []string{"a", "b"}, small())
 		time.Sleep(10 * time.Minute)
 		for _, host := range []string{"a", "b"} {
 			sent := w.servers[host].Sent()
@@ -226,8 +273,6 @@ func TestInstanceMeasuresTheTruth(t *testing.T) {
 		if n := w.logged("status page"); n != 1 {
 			t.Errorf("%d times told where the page is", n)
 		}
-		w.stop()
-		w.end()
 	})
 }
 
@@ -240,18 +285,13 @@ func checkSum(t *testing.T, text string, want time.Duration) {
 	}
 }
 
-// TestInstanceCountsWhatAHangingServerCosts holds that a server that never
-// answers is a timeout at its limit, and its slots are skipped and counted,
-// while the other target is probed as before.
+// TestInstanceCountsWhatAHangingServerCosts holds that a server that never answers is a timeout at its limit, and its
+// slots are skipped and counted, while the other target is probed as before.
 func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a", "b"}, map[string]string{
-			"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20", "PROBER_TIMEOUT": "115s",
-		})
+		w := newWorld(t, time.Second, []string{"a", "b"}, small("PROBER_TIMEOUT", "115s"))
 		time.Sleep(time.Minute)
-		if err := w.servers["a"].SetFault(sim.Fault{Hang: true}); err != nil {
-			t.Fatal(err)
-		}
+		w.fault("a", sim.Fault{Hang: true})
 		time.Sleep(time.Minute)
 		if inFlight := w.metric("llm_probe_oldest_in_flight_seconds", `target="a:80"`); inFlight < "4" || inFlight > "6" {
 			t.Errorf("oldest in flight for %s s after a minute", inFlight)
@@ -262,14 +302,11 @@ func TestInstanceCountsWhatAHangingServerCosts(t *testing.T) {
 		w.expect("66", "llm_probe_probes_total", `target="b:80"`, `outcome="ok"`)
 		w.expect("575", "llm_probe_failed_seconds_sum", `target="a:80"`, `outcome="timeout"`)
 		w.expect("6", "llm_probe_ttft_seconds_count", `target="a:80"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestInstanceStopsDuringAProbe holds that nothing is left behind: a probe that
-// ends within the drain is counted, one that does not is not, and /metrics
-// answers all the while. A goroutine that is left fails the bubble.
+// TestInstanceStopsDuringAProbe holds that nothing is left behind: a probe that ends within the drain is counted, one
+// that does not is not, and /metrics answers all the while. A goroutine that is left fails the bubble.
 func TestInstanceStopsDuringAProbe(t *testing.T) {
 	slow := map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "4000", "PROBER_QPS": "0.1"}
 	for name, test := range map[string]struct {
@@ -290,9 +327,7 @@ func TestInstanceStopsDuringAProbe(t *testing.T) {
 				synctest.Wait()
 				stopped := time.Now()
 				w.expect("1", "llm_probe_in_flight", `target="a:80"`)
-				if ready := w.get("/-/ready"); ready != "Prober is not Ready.\n" {
-					t.Errorf("ready: %q", ready)
-				}
+				w.expectReady("not Ready")
 				time.Sleep(test.drain / 2) // the probe takes four seconds, and is still under way
 				w.expect("0", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 				w.end()
@@ -307,31 +342,24 @@ func TestInstanceStopsDuringAProbe(t *testing.T) {
 	}
 }
 
-// TestInstanceClosesTheConnectionsThatItKept holds that reused connections do not
-// outlive the instance: their goroutines would fail the bubble.
+// TestInstanceClosesTheConnectionsThatItKept holds that reused connections do not outlive the instance: their
+// goroutines would fail the bubble.
 func TestInstanceClosesTheConnectionsThatItKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
-			"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20", "PROBER_CONNECTION": "reuse",
-		})
+		w := newWorld(t, time.Second, []string{"a"}, small("PROBER_CONNECTION", "reuse"))
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestInstanceHidesSecrets holds that neither a page nor the log shows a key, also
-// when it is refused.
+// TestInstanceHidesSecrets holds that neither a page nor the log shows a key, also when it is refused.
 func TestInstanceHidesSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
 			"PROBER_PROMPT_TOKENS": "80", "PROBER_API_KEY": "sk-verysecret", "PROBER_QPS": "1",
 		})
 		time.Sleep(5 * time.Second)
-		if err := w.servers["a"].SetFault(sim.Fault{Status: 401}); err != nil {
-			t.Fatal(err)
-		}
+		w.fault("a", sim.Fault{Status: 401})
 		time.Sleep(5 * time.Second)
 		for _, path := range []string{"/", "/metrics", "/api/v1/results", "/api/v1/targets"} {
 			body := w.get(path)
@@ -347,14 +375,11 @@ func TestInstanceHidesSecrets(t *testing.T) {
 				t.Errorf("the log entry %q shows the key", entry.Message)
 			}
 		}
-		w.stop()
-		w.end()
 	})
 }
 
-// TestRunWarnsOfPromptsThatDoNotFit holds that a target whose prompts do not fit its
-// server's context is warned of once, in the log and on the page, and is asked what was
-// configured all the same.
+// TestRunWarnsOfPromptsThatDoNotFit holds that a target whose prompts do not fit its server's context is warned of
+// once, in the log and on the page, and is asked what was configured all the same.
 func TestRunWarnsOfPromptsThatDoNotFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{"PROBER_PROMPT_TOKENS": "200000", "PROBER_MAX_TOKENS": "20"})
@@ -368,7 +393,5 @@ func TestRunWarnsOfPromptsThatDoNotFit(t *testing.T) {
 			t.Error("the page does not say it")
 		}
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="rejected"`)
-		w.stop()
-		w.end()
 	})
 }

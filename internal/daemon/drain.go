@@ -21,13 +21,9 @@ const (
 	drainEnded = "no longer draining"
 )
 
-// drainHandler ends the starts of probes, because the servers that are probed are
-// about to stop: a sidecar learns this by the preStop hook of its own container,
-// which the kubelet runs when the end of the pod begins, before the containers
-// beside it get their SIGTERM and long before the sidecar does
-// (https://kep.k8s.io/753). Probes under way go on and count, as a user's request
-// would, but for those that found the door closed. What would have been due is
-// skipped and counted. A second call ends it.
+// drainHandler starts no more probes: the servers are about to stop. The kubelet runs a sidecar's preStop hook when the
+// pod begins to end, before the containers beside it get their SIGTERM (https://kep.k8s.io/753). Probes under way go on
+// and count, unless their connection was refused. Slots are skipped and counted. A second call ends it.
 func (d *Daemon) drainHandler(w http.ResponseWriter, r *http.Request) {
 	answer, log := drainEnded, "no longer draining: probes start again"
 	if d.runner.Drain() {
@@ -38,15 +34,15 @@ func (d *Daemon) drainHandler(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintln(w, answer)
 }
 
-// RequestDrain makes the prober that is served at a URL start no more probes. The kubelet may
-// run a hook twice, and a second call ends draining: then there is a third.
+// RequestDrain makes the prober that is served at a URL start no more probes. The kubelet may run a hook twice, and a
+// second call ends draining: then there is a third.
 func RequestDrain(ctx context.Context, served string) error {
 	u, err := url.Parse(served)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return config.Problems{{Place: "URL argument", Text: "not an http or https URL", Hint: "want the URL of a prober, for example http://127.0.0.1:9464"}}
 	}
 	ip, _ := netip.ParseAddr(u.Hostname())
-	ours := &tls.Config{InsecureSkipVerify: ip.IsLoopback()} //nolint:gosec // loopback: no one stands between, and no certificate names it
+	ours := &tls.Config{InsecureSkipVerify: ip.IsLoopback()} // no certificate names loopback
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: ours}}
 	for range 2 {
 		answer, err := post(ctx, client, u.JoinPath("/-/drain").String())
@@ -68,14 +64,13 @@ func post(ctx context.Context, client *http.Client, to string) (string, error) {
 		return "", err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-	answer := strings.TrimSpace(string(body))
-	if err == nil && response.StatusCode != http.StatusOK {
-		hint := ""
-		if response.StatusCode == http.StatusNotFound {
-			hint = "; the prober needs PROBER_DRAIN_ENDPOINT=on"
-		}
-		err = fmt.Errorf("POST %s: %s%s", r.URL.Redacted(), response.Status, hint)
+	hint := ""
+	switch response.StatusCode {
+	case http.StatusOK:
+		body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		return strings.TrimSpace(string(body)), err
+	case http.StatusNotFound:
+		hint = "; the prober needs PROBER_DRAIN_ENDPOINT=on"
 	}
-	return answer, err
+	return "", fmt.Errorf("POST %s: %s%s", r.URL.Redacted(), response.Status, hint)
 }

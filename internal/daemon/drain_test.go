@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestRequestDrain holds that the hook leaves a prober that drains, whether it did so
-// before or not, and what it says where it cannot.
+// TestRequestDrain holds that the hook leaves a prober that drains, whether it did so before or not, and what it says
+// where it cannot.
 func TestRequestDrain(t *testing.T) {
 	draining, asked := false, 0
 	mux := http.NewServeMux()

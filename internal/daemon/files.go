@@ -10,14 +10,13 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 )
 
-// A fingerprint tells one content of a file from another. It is zero if the file could
-// not be read.
+// A fingerprint tells one content of a file from another. It is zero if the file could not be read.
 type fingerprint [sha256.Size]byte
 
-// Files are a snapshot of the files from which a configuration was read. Its methods are
-// called by one goroutine.
+// Files are a snapshot of the files from which a configuration was read. Its methods are called by one goroutine.
 type Files struct {
-	held      map[string]fingerprint // by path
+	held      map[string]fingerprint // by path, when they were read
+	seen      map[string]fingerprint // by path, at the last look
 	pipes     map[string][]byte      // what came out of pipes and devices, which give it once
 	refreshed bool                   // after the start no pipe is read: that could block
 }
@@ -27,59 +26,50 @@ func NewFiles() *Files {
 	return &Files{held: map[string]fingerprint{}, pipes: map[string][]byte{}}
 }
 
-// refresh returns a snapshot for files as they are by now, but for pipes: they stay as
-// they were read.
+// refresh returns a snapshot for files as they are by now, but for pipes: they stay as they were read.
 func (f *Files) refresh() *Files {
-	return &Files{held: map[string]fingerprint{}, pipes: maps.Clone(f.pipes), refreshed: true}
+	return &Files{held: map[string]fingerprint{}, seen: f.seen, pipes: f.pipes, refreshed: true}
 }
 
 // Read is [config.ReadFile], and notes what it read.
 func (f *Files) Read(path string) (data []byte, err error) {
-	held, known := withoutReading(path) // before it is read: what changes meanwhile is read again
-	kept, before := f.pipes[path]
-	switch piped := isPipe(path); {
-	case piped && before:
-		data = kept
-	case piped && f.refreshed:
-		err = config.ErrPipe
-	default:
+	held := withoutReading(path) // before it is read: what changes meanwhile is read again
+	data, kept := f.pipes[path]
+	switch {
+	case held != pipe:
 		data, err = config.ReadFile(path)
-		if piped && err == nil {
+	case !kept && f.refreshed:
+		err = config.ErrPipe
+	case !kept:
+		if data, err = config.ReadFile(path); err == nil {
 			f.pipes[path] = data
 		}
 	}
-	if !known {
+	if held == (fingerprint{}) {
 		held = fingerprintOf(data, err)
 	}
 	f.held[path] = held
 	return data, err
 }
 
-// now is what the same files hold now, by path. Links are followed again: where
-// Kubernetes mounts a ConfigMap or a Secret it leads through a link to a
-// directory, which is replaced as a whole.
-func (f *Files) now() map[string]fingerprint {
+// changed returns the files, sorted, that hold something else than was read from them, and did so at the last look
+// already: one that is being written, or is away while it is replaced, has not changed yet. Links are followed again:
+// where Kubernetes mounts a ConfigMap or a Secret, one leads to a directory, which is replaced as a whole.
+func (f *Files) changed() []string {
 	now := make(map[string]fingerprint, len(f.held))
 	for path := range f.held {
-		held, known := withoutReading(path)
-		if !known {
+		held := withoutReading(path)
+		if held == (fingerprint{}) {
 			held = fingerprintOf(config.ReadFile(path))
 		}
 		now[path] = held
 	}
-	return now
-}
-
-// differs returns the paths whose content is another one in now, sorted.
-func (f *Files) differs(now map[string]fingerprint) []string {
-	var paths []string
-	for path, held := range f.held {
-		if now[path] != held {
-			paths = append(paths, path)
-		}
+	settled := maps.Equal(now, f.seen)
+	f.seen = now
+	if !settled {
+		return nil
 	}
-	slices.Sort(paths)
-	return paths
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(now)), func(path string) bool { return now[path] == f.held[path] })
 }
 
 // fingerprintOf is the fingerprint of what was read.
@@ -90,27 +80,21 @@ func fingerprintOf(data []byte, err error) fingerprint {
 	return sha256.Sum256(data)
 }
 
-// large is the size in bytes from which on files are told apart by size and time:
-// reading a book every few seconds would disturb the measurement.
+// large is the size in bytes from which on files are told apart by size and time: reading a book every few seconds
+// would disturb the measurement.
 const large = 1 << 20
 
-// withoutReading is the fingerprint of a file that is not read again to tell whether it
-// changed; known is false if it is to be read. What is no regular file is always the same:
-// reading a pipe would take away what somebody else is to read.
-func withoutReading(path string) (f fingerprint, known bool) {
+// pipe is the fingerprint of every pipe and device: reading it would take away what somebody else is to read.
+var pipe = fingerprint{1}
+
+// withoutReading is the fingerprint of a file that is not read again to tell whether it changed; zero for one that is.
+func withoutReading(path string) fingerprint {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil || info.Mode().IsRegular() && info.Size() < large:
-		return fingerprint{}, false
+	case err != nil || info.IsDir() || info.Mode().IsRegular() && info.Size() < large:
+		return fingerprint{}
 	case !info.Mode().IsRegular():
-		return fingerprint{1}, true
+		return pipe
 	}
-	return sha256.Sum256(fmt.Appendf(nil, "%d bytes of %d", info.Size(), info.ModTime().UnixNano())), true
-}
-
-// isPipe reports whether a file is a pipe or a device. A directory is none: that it
-// cannot be read says enough.
-func isPipe(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
+	return sha256.Sum256(fmt.Appendf(nil, "%d bytes of %d", info.Size(), info.ModTime().UnixNano()))
 }

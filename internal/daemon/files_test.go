@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,9 +17,8 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 )
 
-// A mount is a directory as Kubernetes mounts a ConfigMap or a Secret: the files
-// are links into ..data, which is a link to a directory that is replaced as a
-// whole.
+// A mount is a directory as Kubernetes mounts a ConfigMap or a Secret: the files are links into ..data, which is a link
+// to a directory that is replaced as a whole.
 type mount struct {
 	t    *testing.T
 	path string
@@ -69,11 +69,11 @@ func watched(t *testing.T, files map[string]string) (*world, *mount) {
 	m := newMount(t, files)
 	environ := settings("0.1")
 	environ["PROBER_TARGETS_FILE"] = m.file("targets.yaml")
-	return newWorldOf(t, time.Second, []string{"a", "b", "c"}, config.Options{Environ: environ}, nil), m
+	return newWorld(t, time.Second, []string{"a", "b", "c"}, environ), m
 }
 
-// TestAChangedFileIsTakenUp holds that a targets file in a ConfigMap needs no
-// reload by hand, and that it is read when it changed and not else.
+// TestAChangedFileIsTakenUp holds that a targets file in a ConfigMap needs no reload by hand, and that it is read when
+// it changed and not else.
 func TestAChangedFileIsTakenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := watched(t, map[string]string{"targets.yaml": twoTargets})
@@ -94,13 +94,11 @@ func TestAChangedFileIsTakenUp(t *testing.T) {
 			t.Errorf("%d reloads of one change", n)
 		}
 		w.expectText("llm_prober_config_last_reload_successful 1")
-		w.stop()
-		w.end()
 	})
 }
 
-// TestABadFileIsReadOnce holds that a wrong file changes nothing, can be seen, is
-// told of once, and that the way back is found.
+// TestABadFileIsReadOnce holds that a wrong file changes nothing, can be seen, is told of once, and that the way back
+// is found.
 func TestABadFileIsReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := watched(t, map[string]string{"targets.yaml": twoTargets})
@@ -116,14 +114,11 @@ func TestABadFileIsReadOnce(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expectText("llm_prober_config_last_reload_successful 1")
 		w.expect("24", "llm_probe_probes_total", `target="a"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestAFileThatIsBeingReplaced holds that neither a file that is away for a moment
-// nor one half of which is written ends any target, and that one which stays away
-// is told of.
+// TestAFileThatIsBeingReplaced holds that neither a file that is away for a moment nor one half of which is written
+// ends any target, and that one which stays away is told of.
 func TestAFileThatIsBeingReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := watched(t, map[string]string{"targets.yaml": twoTargets})
@@ -148,26 +143,22 @@ func TestAFileThatIsBeingReplaced(t *testing.T) {
 		m.must(os.WriteFile(path, []byte(twoTargets), 0o600))
 		time.Sleep(10 * time.Second)
 		w.expectText("llm_prober_config_last_reload_successful 1")
-		w.stop()
-		w.end()
 	})
 }
 
-// TestAKeyIsRotated holds that a new key in the file of the old one is used
-// without a restart, that the series go on, and that the new client need not be
-// asked again for its capabilities nor has more tokens to spend.
+// TestAKeyIsRotated holds that a new key in the file of the old one is used without a restart, that the series go on,
+// and that the new client need not be asked again for its capabilities nor has more tokens to spend.
 func TestAKeyIsRotated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMount(t, map[string]string{"key": "sk-old"})
 		environ := settings("0.1")
 		environ["PROBER_API_KEY_FILE"] = m.file("key")
 		environ["PROBER_TOKEN_BUDGET_PER_DAY"] = "850" // ten probes
-		w := newWorldOf(t, time.Second, []string{"a"}, config.Options{Environ: environ, URLs: urls([]string{"a"})}, nil)
+		w := newWorld(t, time.Second, []string{"a"}, environ)
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		m.swap(map[string]string{"key": "sk-new"})
-		time.Sleep(10 * time.Second)
-		time.Sleep(10 * time.Second)
+		time.Sleep(20 * time.Second)
 		if last, _ := w.headers.Load("a"); last.(http.Header).Get("Authorization") != "Bearer sk-new" {
 			t.Error("the server does not see the new key")
 		}
@@ -177,13 +168,11 @@ func TestAKeyIsRotated(t *testing.T) {
 		w.expect("1", "llm_probe_target_info", `target="a:80"`, `exact_output="yes"`)
 		time.Sleep(10 * time.Minute)
 		w.expect("10", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestAFileThatBecomesAPipe holds that nobody waits for what it may hold some day:
-// the prober goes on, says so, and ends when it is told to.
+// TestAFileThatBecomesAPipe holds that nobody waits for what it may hold some day: the prober goes on, says so, and
+// ends when it is told to.
 func TestAFileThatBecomesAPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := watched(t, map[string]string{"targets.yaml": twoTargets})
@@ -193,13 +182,11 @@ func TestAFileThatBecomesAPipe(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expectText("llm_prober_config_last_reload_successful 0")
 		w.expect("6", "llm_probe_probes_total", `target="a"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestWhatAPipeHeld holds that a pipe serves all targets and every reload, as a
-// file does: prober run --api-key-file <(pass llm).
+// TestWhatAPipeHeld holds that a pipe serves all targets and every reload, as a file does: prober run --api-key-file
+// <(pass llm).
 func TestWhatAPipeHeld(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "key")
@@ -228,9 +215,8 @@ func TestWhatAPipeHeld(t *testing.T) {
 	}
 }
 
-// TestASnapshotAgreesWithItself holds that a file which changes while a
-// configuration is made of it is seen as it was, and to have changed: of a client's
-// certificate and its key, one may be new and the other old.
+// TestASnapshotAgreesWithItself holds that a file which changes while a configuration is made of it is seen as it was,
+// and to have changed: of a client's certificate and its key, one may be new and the other old.
 func TestASnapshotAgreesWithItself(t *testing.T) {
 	path := writeFile(t, t.TempDir(), "book", "the first book")
 	files := NewFiles()
@@ -247,7 +233,8 @@ func TestASnapshotAgreesWithItself(t *testing.T) {
 	if again := read(assets); again != first {
 		t.Errorf("%q after %q", again, first)
 	}
-	if diff := cmp.Diff([]string{path}, files.differs(files.now())); diff != "" {
+	files.changed() // changes count from the second look on
+	if diff := cmp.Diff([]string{path}, files.changed()); diff != "" {
 		t.Errorf("changed files (-want +got):\n%s", diff)
 	}
 	if next := read(engine.NewAssets(files.refresh().Read)); next == first {
@@ -259,38 +246,34 @@ func TestASnapshotAgreesWithItself(t *testing.T) {
 func TestSnapshots(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, times := range map[string]int{"same": 1, "other": 1, "gone": 1, "book": large, "rewritten": large} {
+		writeFile(t, dir, name, strings.Repeat("1", times))
 	}
-	write := func(name, content string) { must(os.WriteFile(path(name), []byte(content), 0o600)) }
-	write("same", "1")
-	write("other", "1")
-	write("gone", "1")
-	write("book", strings.Repeat("word ", large))
-	write("rewritten", strings.Repeat("word ", large))
-	must(syscall.Mkfifo(path("pipe"), 0o600))
+	if err := syscall.Mkfifo(path("pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 
 	f := NewFiles()
 	for _, name := range []string{"same", "other", "gone", "new", "book", "rewritten"} {
 		_, _ = f.Read(path(name))
 	}
-	f.held[path("pipe")], _ = withoutReading(path("pipe")) // who reads it waits for a writer
-	if changed := f.differs(f.now()); len(changed) > 0 {
+	f.held[path("pipe")] = withoutReading(path("pipe")) // who reads it waits for a writer
+	f.changed()
+	if changed := f.changed(); len(changed) > 0 {
 		t.Errorf("changed without a change: %v", changed)
 	}
 
-	write("same", "1")
-	write("other", "2")
-	write("new", "1")
-	must(os.Remove(path("gone")))
+	writeFile(t, dir, "same", "1")
+	writeFile(t, dir, "other", "2")
+	writeFile(t, dir, "new", "1")
 	later := time.Now().Add(time.Second)
-	must(os.Chtimes(path("same"), later, later))
-	must(os.Chtimes(path("rewritten"), later, later))
+	err := errors.Join(os.Remove(path("gone")), os.Chtimes(path("same"), later, later), os.Chtimes(path("rewritten"), later, later))
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []string{path("gone"), path("new"), path("other"), path("rewritten")}
-	if diff := cmp.Diff(want, f.differs(f.now())); diff != "" {
+	f.changed()
+	if diff := cmp.Diff(want, f.changed()); diff != "" {
 		t.Errorf("changed files (-want +got):\n%s", diff)
 	}
 }

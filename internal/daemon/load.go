@@ -1,20 +1,22 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
+	"net/http"
 	"strings"
 
 	"github.com/prometheus/exporter-toolkit/web"
+	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 )
 
-// Load is [config.Load] with a check of the files whose format is not the configuration's
-// own. They are read through assets, and so is everything that o names.
+// Load is [config.Load] with a check of the files whose format is not the configuration's own. They are read through
+// assets, and so is everything that o names.
 func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
 	o.ReadFile = assets.Read
 	c, err := config.Load(o)
@@ -27,17 +29,15 @@ func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
 			Hint: "see the web configuration of the Prometheus exporter-toolkit",
 		}}
 	}
-	if err := assets.Validate(c.Targets); err != nil {
-		return nil, err
+	if problems := assets.Validate(c.Targets); problems != nil {
+		return nil, problems
 	}
 	return c, nil
 }
 
-// Idle is what a sidecar works by whose configuration is wrong: no targets, and
-// every setting of the prober itself that is right. A prober that ends makes its pod
-// start it again, and while it does, the kubelet counts the pod as not ready: the
-// server beside it would be out of rotation for a typing error of ours. ok is false
-// if wrong is something else, or for a prober that is no sidecar: it ends.
+// Idle is what a sidecar works by whose configuration is wrong: no targets, and every setting of the prober itself that
+// is right. While a sidecar that ended is started again, its pod is not ready: the server beside it would be out of
+// rotation for a typing error. ok is false if wrong is something else, or for a prober that is no sidecar: it ends.
 func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok bool) {
 	if _, refused := errors.AsType[config.Problems](wrong); !refused {
 		return nil, false
@@ -46,43 +46,92 @@ func Idle(wrong error, environ, flags map[string]string) (c *config.Config, ok b
 	return c, ok && c.DrainEndpoint
 }
 
-// WithoutTargets is a configuration of those settings of the prober itself that are
-// right, each by itself. Where it was to be served and to whom is one of them: while
-// that is wrong, it is served on loopback alone. ok is false if it cannot be told
-// whether this is a sidecar.
+// WithoutTargets is a configuration of those settings of the prober itself that are right, each by itself. While where
+// it was to be served, or to whom, is wrong, it is served on loopback alone. ok is false if it cannot be told whether
+// this is a sidecar.
 func WithoutTargets(environ, flags map[string]string) (c *config.Config, ok bool) {
-	loopback := map[string]string{"LISTEN_ADDRESS": "127.0.0.1:9464"}
-	kept, overrides := map[string]string{}, map[string]string{}
-	groups := [][]string{{"DRAIN_ENDPOINT"}, {"LISTEN_ADDRESS", "WEB_CONFIG_FILE"}}
+	kept := map[string]string{}
 	for _, key := range config.Reference() {
-		if name := strings.TrimPrefix(key.Variable, "PROBER_"); key.Restart && !slices.Contains(slices.Concat(groups...), name) {
-			groups = append(groups, []string{name})
+		if !key.Restart {
+			continue
 		}
-	}
-	for _, names := range groups {
-		environ, flags := with(kept, "PROBER_", environ, names), with(overrides, "", flags, names)
-		next, err := Load(config.Options{Environ: environ, Overrides: flags, URLs: []string{"http://127.0.0.1"}}, engine.NewAssets(config.ReadFile))
+		name, given := strings.TrimPrefix(key.Variable, "PROBER_"), maps.Clone(kept)
+		if flag, ok := flags[name]; ok {
+			given[name] = flag
+		} else if value := environ[key.Variable]; value != "" {
+			given[name] = value
+		}
+		next, err := Load(config.Options{Overrides: given, URLs: []string{"http://127.0.0.1"}}, engine.NewAssets(config.ReadFile))
 		switch {
 		case err == nil:
-			c, kept, overrides = next, environ, flags
-		case names[0] == "DRAIN_ENDPOINT":
+			c, kept = next, given
+		case name == "DRAIN_ENDPOINT":
 			return nil, false
-		case names[0] == "LISTEN_ADDRESS":
-			maps.Copy(overrides, loopback)
+		case name == "LISTEN_ADDRESS" || name == "WEB_CONFIG_FILE":
+			kept["LISTEN_ADDRESS"] = "127.0.0.1:9464"
 		}
 	}
 	c.Targets, c.Warnings = nil, nil
 	return c, true
 }
 
-// with is some variables, and those of others that have one of some names behind a
-// prefix.
-func with(some map[string]string, prefix string, others map[string]string, names []string) map[string]string {
-	more := maps.Clone(some)
-	for _, name := range names {
-		if v, ok := others[prefix+name]; ok {
-			more[prefix+name] = v
-		}
+// reload makes the prober work by the configuration as it is now, and ends draining. A wrong one changes nothing.
+func (d *Daemon) reload(ctx context.Context) error {
+	d.Files = d.Files.refresh()
+	assets := engine.NewAssets(d.Files.Read)
+	next, err := d.Load(assets)
+	if err == nil {
+		err = d.runner.Apply(ctx, next, assets)
 	}
-	return more
+	assets.Release()
+	if err != nil {
+		d.loaded(err)
+		consequence := "keeping the current configuration"
+		if d.Refused != nil {
+			consequence = "probing is disabled until the configuration is fixed"
+		}
+		d.Log.Error("reload failed; "+consequence, zap.Error(err))
+		return fmt.Errorf("configuration rejected, %s: %w", d.consequence(), err)
+	}
+	d.logWarnings(next)
+	if changed := d.Config.NeedRestart(next); len(changed) > 0 {
+		d.Log.Warn("changed settings that take effect only with a restart", zap.Strings("settings", changed))
+	}
+	d.Config = next
+	d.ready(func() { d.Refused = nil })
+	d.loaded(nil)
+	d.Log.Info("reloaded", zap.Int("targets", d.runner.Targets()))
+	return nil
+}
+
+// watchFiles reloads when files have changed.
+func (d *Daemon) watchFiles(ctx context.Context) {
+	if d.Load == nil {
+		return
+	}
+	if changed := d.Files.changed(); len(changed) > 0 {
+		d.Log.Info("files changed", zap.Strings("files", changed))
+		_ = d.reload(ctx) // logged
+	}
+}
+
+// reloadHandler answers when the reload is done, or will not be because stopping is closed. Problems name places and
+// hints, never secrets.
+func reloadHandler(requests chan<- chan<- error, stopping <-chan struct{}) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		done := make(chan error, 1)
+		select {
+		case requests <- done:
+		case <-stopping:
+			http.Error(w, "not reloaded: the prober is stopping", http.StatusServiceUnavailable)
+			return
+		case <-r.Context().Done():
+			return
+		}
+		if err := <-done; err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprintln(w, "reloaded")
+	}
 }

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"go.uber.org/zap"
-
-	"github.com/llm-prober/prober/internal/config"
 )
 
 // targetsFile lists hosts as targets, each with the settings that settings gives it.
@@ -28,9 +26,8 @@ func targetsFile(hosts []string, settings func(n int) string) string {
 	return b.String()
 }
 
-// TestReloadUnderLoad reloads while 200 targets are probed once a second: 100
-// change, 50 go, 50 stay as they are. Every request that a server got is counted
-// once, no series begins anew, and what did not change misses no slot. A goroutine
+// TestReloadUnderLoad reloads while 200 targets are probed once a second: 100 change, 50 go, 50 stay as they are. Every
+// request that a server got is counted once, no series begins anew, and what did not change misses no slot. A goroutine
 // that is left fails the bubble.
 func TestReloadUnderLoad(t *testing.T) {
 	t.Parallel()
@@ -49,7 +46,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		write(func(int) string { return "" })
 		environ := settings("1")
 		environ["PROBER_TARGETS_FILE"], environ["PROBER_RELOAD_INTERVAL"] = path, "1s"
-		w := newWorldOf(t, time.Second, hosts, config.Options{Environ: environ}, nil)
+		w := newWorld(t, time.Second, hosts, environ)
 		time.Sleep(5*time.Second + 300*time.Millisecond)
 
 		changed := time.Now()
@@ -89,7 +86,6 @@ func TestReloadUnderLoad(t *testing.T) {
 				t.Errorf("%s did not change and was asked %d times in ten seconds, want 10", host, sent)
 			}
 		}
-		w.stop()
 		w.end()
 		if n := w.logs.FilterField(zap.String("outcome", "ok")).Len(); n != w.logged("probe") {
 			t.Errorf("%d of %d probes went well", n, w.logged("probe"))

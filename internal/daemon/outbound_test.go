@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -45,9 +46,8 @@ func (j *journal) lookup(_ context.Context, family, host string) ([]netip.Addr, 
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
 }
 
-// probe runs an instance on sockets for as long as until needs, and returns what
-// /metrics said last.
-func (j *journal) probe(t *testing.T, environ map[string]string, until func(page string) bool) string {
+// probe runs an instance on sockets until its /metrics are as wanted.
+func (j *journal) probe(t *testing.T, environ map[string]string, until func(page string) bool) {
 	t.Helper()
 	address, stop := onSockets(t, &Daemon{Dial: j.dial, Lookup: j.lookup}, config.Options{Environ: environ})
 	defer stop()
@@ -67,28 +67,19 @@ func (j *journal) probe(t *testing.T, environ map[string]string, until func(page
 		text, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
 		if page = string(text); until(page) {
-			return page
+			return
 		}
 	}
 }
 
-// counted reports whether a page has probes of an outcome.
+// counted reports whether a page has probes of an outcome, of one target.
 func counted(page, outcome string, least int) bool {
-	sum := 0
-	for line := range strings.Lines(page) {
-		if strings.HasPrefix(line, "llm_probe_probes_total{") && strings.Contains(line, `outcome="`+outcome+`"`) {
-			n := 0
-			for _, digit := range strings.TrimSpace(line[strings.LastIndex(line, " "):]) {
-				n = n*10 + int(digit-'0')
-			}
-			sum += n
-		}
-	}
-	return sum >= least
+	n, _ := strconv.Atoi(seriesOf(page, "llm_probe_probes_total", `outcome="`+outcome+`"`)) // 0 where there is none
+	return n >= least
 }
 
-// TestNoConnectionThatWasNotConfigured: whatever a target answers, its host and
-// no other is connected to, and its host's name and no other is looked up.
+// TestNoConnectionThatWasNotConfigured: whatever a target answers, its host and no other is connected to, and its
+// host's name and no other is looked up.
 func TestNoConnectionThatWasNotConfigured(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s was asked elsewhere, with %v", r.Method, r.URL, r.Header)
@@ -123,9 +114,8 @@ func TestNoConnectionThatWasNotConfigured(t *testing.T) {
 	}
 }
 
-// TestCertificatesForTargetsAreRotated: a server that demands a client's
-// certificate gets the one that is in the files by then, and is trusted by the
-// authority that is.
+// TestCertificatesForTargetsAreRotated: a server that demands a client's certificate gets the one that is in the files
+// by then, and is trusted by the authority that is.
 func TestCertificatesForTargetsAreRotated(t *testing.T) {
 	profile, err := sim.ParseProfile("fast")
 	if err != nil {
@@ -184,13 +174,5 @@ func TestCertificatesForTargetsAreRotated(t *testing.T) {
 // demanding is a server of an authority that asks clients for a certificate of it.
 func demanding(t *testing.T, a *authority) *tls.Config {
 	t.Helper()
-	dir := t.TempDir()
-	a.issue(t, dir, "server")
-	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
-	c.ClientCAs.AddCert(a.certificate)
-	return c
+	return &tls.Config{Certificates: []tls.Certificate{a.pair(t)}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: a.pool()}
 }

@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,50 +13,43 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// reload makes the instance read a configuration with these hosts and settings,
-// and returns the answer's status and text.
+// reload makes the instance read a configuration with these hosts and settings, and returns the answer's status and
+// text.
 func (w *world) reload(hosts []string, environ map[string]string) (int, string) {
 	w.t.Helper()
 	w.load = func(assets *engine.Assets) (*config.Config, error) {
 		return Load(config.Options{Environ: environ, URLs: urls(hosts)}, assets)
 	}
-	response, err := w.client.Post("http://prober/-/reload", "", nil)
-	if err != nil {
-		w.t.Fatal(err)
+	return w.post("/-/reload")
+}
+
+// mustReload is reload of a configuration that is right.
+func (w *world) mustReload(hosts []string, environ map[string]string) {
+	w.t.Helper()
+	if status, text := w.reload(hosts, environ); status != http.StatusOK {
+		w.t.Fatalf("%d %s", status, text)
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return response.StatusCode, string(text)
 }
 
 func settings(qps string) map[string]string {
 	return map[string]string{"PROBER_QPS": qps, "PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "5"}
 }
 
-// TestReload holds that what did not change goes on, that what is gone ends, and
-// that a server need not teach its capabilities twice.
+// TestReload holds that what did not change goes on, that what is gone ends, and that a server need not teach its
+// capabilities twice.
 func TestReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a", "b", "c"}, settings("0.1"))
 		time.Sleep(time.Minute)
-		if status, text := w.reload([]string{"a", "c"}, settings("0.1")); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
+		w.mustReload([]string{"a", "c"}, settings("0.1"))
 		time.Sleep(time.Minute)
-		if got := w.metric("llm_probe_probes_total", `target="a:80"`, `outcome="ok"`); got != "12" {
-			t.Errorf("%s probes of what did not change, want 12", got)
-		}
+		w.expect("12", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		if page := w.get("/metrics"); strings.Contains(page, `target="b:80"`) {
 			t.Error("a target that is gone has series")
 		}
 
 		asked := len(w.servers["a"].Sent())
-		if status, text := w.reload([]string{"a", "c"}, settings("0.2")); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
+		w.mustReload([]string{"a", "c"}, settings("0.2"))
 		synctest.Wait()
 		for _, label := range []string{`server="vllm"`, `exact_output="yes"`, `continuous_usage="yes"`, `cached_tokens="yes"`, `tokenize="yes"`} {
 			if w.metric("llm_probe_target_info", `target="a:80"`, label) != "1" {
@@ -72,16 +63,11 @@ func TestReload(t *testing.T) {
 		if got := len(w.servers["a"].Sent()) - asked; got != 12 {
 			t.Errorf("%d probes in a minute at the new rate, want 12", got)
 		}
-		if !strings.Contains(w.get("/metrics"), "llm_prober_config_last_reload_successful 1\n") {
-			t.Error("the reload was not counted as one")
-		}
-		w.stop()
-		w.end()
+		w.expectText("llm_prober_config_last_reload_successful 1")
 	})
 }
 
-// TestReloadOfWhatIsWrong holds that a wrong configuration changes nothing, and
-// that everybody can see it.
+// TestReloadOfWhatIsWrong holds that a wrong configuration changes nothing, and that everybody can see it.
 func TestReloadOfWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, settings("0.1"))
@@ -91,29 +77,20 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 			t.Errorf("%d %s", status, text)
 		}
 		time.Sleep(30 * time.Second)
-		if got := w.metric("llm_probe_probes_total", `target="a:80"`, `outcome="ok"`); got != "6" {
-			t.Errorf("%s probes in a minute, want 6", got)
-		}
-		if !strings.Contains(w.get("/metrics"), "llm_prober_config_last_reload_successful 0\n") {
-			t.Error("the failed reload cannot be seen")
-		}
+		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.expectText("llm_prober_config_last_reload_successful 0")
 		if page := w.get("/"); !strings.Contains(page, " ago, keeping the previous one: ") || !strings.Contains(page, "PROBER_QPS=") {
 			t.Error("the page does not say that the configuration was rejected")
 		}
-		if status, text := w.reload([]string{"a"}, settings("0.1")); status != http.StatusOK {
-			t.Errorf("%d %s", status, text)
-		}
+		w.mustReload([]string{"a"}, settings("0.1"))
 		if strings.Contains(w.get("/"), "configuration rejected") {
 			t.Error("the page still says that the configuration was rejected")
 		}
-		w.stop()
-		w.end()
 	})
 }
 
-// TestBudgetsAreOfTargets holds that targets which share a server spend from budgets of
-// their own, and that what one has spent of its day stays spent whatever changes about
-// it: its length, its URL, or that it was away for a while.
+// TestBudgetsAreOfTargets holds that targets which share a server spend from budgets of their own, and that what one
+// has spent of its day stays spent whatever changes about it: its length, its URL, or that it was away for a while.
 func TestBudgetsAreOfTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		environ := settings("0.1")
@@ -123,7 +100,7 @@ func TestBudgetsAreOfTargets(t *testing.T) {
 		}
 		environ["PROBER_TARGETS_0_TOKEN_BUDGET_PER_DAY"] = "850" // ten probes
 		environ["PROBER_TARGETS_1_TOKEN_BUDGET_PER_DAY"] = "8500"
-		w := newWorldOf(t, time.Second, []string{"a", "b"}, config.Options{Environ: environ}, nil)
+		w := newWorld(t, time.Second, []string{"a", "b"}, environ)
 		asked := func(when string, a, b int) {
 			t.Helper()
 			time.Sleep(3 * time.Minute)
@@ -137,32 +114,21 @@ func TestBudgetsAreOfTargets(t *testing.T) {
 			{"after its server changed", "PROBER_TARGETS_0_URL", "http://b"},
 		} {
 			environ[change.name] = change.value
-			if status, text := w.reload(nil, environ); status != http.StatusOK {
-				t.Fatal(text)
-			}
+			w.mustReload(nil, environ)
 			asked(change.when, 10+(i+2)*18, 0)
 		}
-		if status, text := w.reload([]string{"a"}, settings("0.1")); status != http.StatusOK {
-			t.Fatal(text)
-		}
+		w.mustReload([]string{"a"}, settings("0.1"))
 		time.Sleep(time.Minute)
-		if status, text := w.reload(nil, environ); status != http.StatusOK {
-			t.Fatal(text)
-		}
+		w.mustReload(nil, environ)
 		asked("after it was away", 10+3*18+6+18, 0)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestReloadAtTheEnd holds that nobody waits for a reload that does not come while
-// the last probes end.
+// TestReloadAtTheEnd holds that nobody waits for a reload that does not come while the last probes end.
 func TestReloadAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 10*time.Second, []string{"a"}, settings("0.1"))
-		if err := w.servers["a"].SetFault(sim.Fault{Hang: true}); err != nil {
-			t.Fatal(err)
-		}
+		w.fault("a", sim.Fault{Hang: true})
 		time.Sleep(15 * time.Second)
 		w.stop()
 		synctest.Wait()
@@ -175,36 +141,22 @@ func TestReloadAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestReloadOfANeighbour holds that a member of a group which is taken over
-// because another one changed is seen at work afterwards, and that what is spent
-// of its day's tokens stays spent.
+// TestReloadOfANeighbour holds that a member of a group which is taken over because another one changed is seen at work
+// afterwards.
 func TestReloadOfANeighbour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a", "b"}, settings("0.1"))
-		grouped := map[string]string{
-			"PROBER_TARGETS_0_URL": "http://a", "PROBER_TARGETS_0_GROUP": "g",
-			"PROBER_TARGETS_1_URL": "http://b", "PROBER_TARGETS_1_GROUP": "g", "PROBER_TARGETS_1_TOKEN_BUDGET_PER_DAY": "850",
+		grouped := settings("0.1")
+		for i, host := range []string{"a", "b"} {
+			prefix := fmt.Sprintf("PROBER_TARGETS_%d_", i)
+			grouped[prefix+"URL"], grouped[prefix+"GROUP"] = "http://"+host, "g"
 		}
-		maps.Copy(grouped, settings("0.1"))
-		if status, text := w.reload(nil, grouped); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
-		time.Sleep(10 * time.Minute)
-		spent := len(w.servers["b"].Sent())
-		grouped["PROBER_TARGETS_0_TIMEOUT"] = "100s"
-		if status, text := w.reload(nil, grouped); status != http.StatusOK {
-			t.Fatalf("%d %s", status, text)
-		}
+		w := newWorld(t, time.Second, []string{"a", "b"}, grouped)
 		time.Sleep(time.Minute)
-		if got := len(w.servers["b"].Sent()); got != spent {
-			t.Errorf("%d probes of a spent budget after a reload", got-spent)
-		}
-		if err := w.servers["a"].SetFault(sim.Fault{Hang: true}); err != nil {
-			t.Fatal(err)
-		}
+		grouped["PROBER_TARGETS_1_TIMEOUT"] = "100s"
+		w.mustReload(nil, grouped)
+		time.Sleep(time.Minute)
+		w.fault("a", sim.Fault{Hang: true})
 		time.Sleep(30 * time.Second)
 		w.expect("1", "llm_probe_in_flight", `target="a:80"`)
-		w.stop()
-		w.end()
 	})
 }

@@ -17,9 +17,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// serve starts to serve the page, the metrics and the rest; when ctx is done there
-// are no more reloads. The channel gets the error with which serving ended before it should.
-func (d *Daemon) serve(ctx context.Context, requests chan<- reloadRequest) (*http.Server, <-chan error) {
+// serve starts to serve the page, the metrics and the rest; when ctx is done there are no more reloads. The channel
+// gets the error with which serving ended before it should.
+func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- error) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	d.observers.Board.Register(mux)
 	if d.Load != nil {
@@ -41,22 +41,27 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- reloadRequest) (*htt
 	return server, failed
 }
 
-// How long a client may take for the header of its request, for a body, which
-// nothing wants, and for the answer.
+// How long a client may take for the header of its request, for a body, which nothing wants, and for the answer.
 const (
 	headerLimit = 10 * time.Second
 	bodyLimit   = 10 * time.Second
 	writeLimit  = 2 * time.Minute
 )
 
-// newServer refuses what a page of another origin makes a browser POST, and bounds
-// what a client may cost that never ends its request, says nothing, or does not
-// read the answer: an unread scrape holds all metrics in memory.
+// newServer refuses what a page of another origin makes a browser POST, and bounds what a client may cost that never
+// ends its request, says nothing, or does not read the answer: an unread scrape holds all metrics in memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off; the error is of levels that do not exist
+	// The server waits for the end of a body. The time for a whole request is not bounded: a reload may take longer.
+	bounded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != http.NoBody {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyLimit)) // every server of ours can
+		}
+		mux.ServeHTTP(w, r)
+	})
 	return &http.Server{
 		ErrorLog:          complaints,
-		Handler:           http.NewCrossOriginProtection().Handler(bounded(mux)),
+		Handler:           http.NewCrossOriginProtection().Handler(bounded),
 		ReadHeaderTimeout: headerLimit,
 		WriteTimeout:      writeLimit,
 		IdleTimeout:       5 * time.Minute,
@@ -64,23 +69,12 @@ func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	}
 }
 
-// bounded bounds the time for the body of a request, if there is one: the server
-// waits for its end. It does not limit the whole request: a reload may take longer.
-func bounded(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Body != http.NoBody {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyLimit)) // every server of ours can
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // closeServer ends the HTTP server when the requests under way have been answered.
 func closeServer(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return errors.Join(server.Close())
+	if server.Shutdown(ctx) != nil {
+		return server.Close()
 	}
 	return nil
 }

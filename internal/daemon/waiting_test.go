@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -17,27 +16,12 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 )
 
-// waits is a small configuration that waits for servers.
-func waits(limit string, more ...string) map[string]string {
-	environ := map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "20", "PROBER_WAIT_FOR_READY": limit}
-	for i := 0; i < len(more); i += 2 {
-		environ[more[i]] = more[i+1]
-	}
-	return environ
-}
-
-// newWaiting is a world of targets that the environment names.
-func newWaiting(t *testing.T, hosts []string, environ map[string]string) *world {
-	t.Helper()
-	return newWorldOf(t, time.Second, hosts, config.Options{Environ: environ}, nil)
-}
-
-// TestInstanceWaitsForItsServer holds that a server that is being started is no
-// failure: its slots are skipped and counted until it is ready, its prompts are
-// then made exact before the first of them, and a failure after that is one.
+// TestInstanceWaitsForItsServer holds that a server that is being started is no failure: its slots are skipped and
+// counted until it is ready, its prompts are then made exact before the first of them, and a failure after that is one.
 func TestInstanceWaitsForItsServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWaiting(t, []string{"late"}, waits("30m", "PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct"))
+		w := newWorld(t, time.Second, []string{"late"}, small("PROBER_WAIT_FOR_READY", "30m",
+			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct"))
 		time.Sleep(10 * time.Minute)
 		w.expect("60", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
 		w.expect("0", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
@@ -62,29 +46,26 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 		w.closed.Store("late:80", true)
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestInstanceDoesNotWaitForEver holds that a server that is not ready in time is
-// probed all the same, so that it is seen to be down.
+// TestInstanceDoesNotWaitForEver holds that a server that is not ready in time is probed all the same, so that it is
+// seen to be down.
 func TestInstanceDoesNotWaitForEver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"late"}, waits("2m"))
+		w := newWorld(t, time.Second, []string{"late"}, small("PROBER_WAIT_FOR_READY", "2m"))
 		time.Sleep(3 * time.Minute)
 		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
 		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestInstanceWaitsForOneOfAGroup holds that the others are probed meanwhile, also
-// where the prompts' length is the late one's to tell.
+// TestInstanceWaitsForOneOfAGroup holds that the others are probed meanwhile, also where the prompts' length is the
+// late one's to tell.
 func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWaiting(t, []string{"late", "a"}, waits("30m", "PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
+		w := newWorld(t, time.Second, []string{"late", "a"}, small("PROBER_WAIT_FOR_READY", "30m",
+			"PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
 			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_1_URL", "http://a"))
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
@@ -93,64 +74,38 @@ func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="ok"`)
 		w.expect("12", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestReloadWaitsOnce holds that a server that has been ready is not waited for
-// again because something else about its target changed, and that one that is
-// waited for is still.
+// TestReloadWaitsOnce holds that a server that has been ready is not waited for again because something else about its
+// target changed, and that one that is waited for is still.
 func TestReloadWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a", "late"}, waits("30m"))
+		w := newWorld(t, time.Second, []string{"a", "late"}, small("PROBER_WAIT_FOR_READY", "30m"))
 		time.Sleep(time.Minute)
 		w.closed.Store("a:80", true)
-		w.reload([]string{"a", "late"}, waits("30m", "PROBER_MAX_TOKENS", "10"))
+		w.reload([]string{"a", "late"}, small("PROBER_WAIT_FOR_READY", "30m", "PROBER_MAX_TOKENS", "10"))
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="connect"`)
 		w.expect("0", "llm_probe_skipped_total", `target="a:80"`, `reason="waiting"`)
 		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// post returns the status and the body of an answer to a POST.
-func (w *world) post(path string) (int, string) {
-	w.t.Helper()
-	response, err := w.client.Post("http://prober"+path, "", nil)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return response.StatusCode, string(body)
-}
-
-// expectDrain expects what a POST of /-/drain is answered with, and whether the
-// prober is ready afterwards.
+// expectDrain expects what a POST of /-/drain is answered with, and whether the prober is ready afterwards.
 func (w *world) expectDrain(answer, ready string) {
 	w.t.Helper()
 	if status, text := w.post("/-/drain"); status != http.StatusOK || text != answer+"\n" {
 		w.t.Errorf("%d %q, want %q", status, text, answer)
 	}
-	if text := w.get("/-/ready"); text != "Prober is "+ready+".\n" {
-		w.t.Errorf("ready: %q", text)
-	}
+	w.expectReady(ready)
 }
 
-// TestInstanceDrains holds that after a POST of /-/drain no probe begins, that one
-// under way is counted, and that the prober serves on; that nothing but a POST of
-// ours does so, and that a second one ends it.
+// TestInstanceDrains holds that after a POST of /-/drain no probe begins, that one under way is counted, and that the
+// prober serves on; that nothing but a POST of ours does so, and that a second one ends it.
 func TestInstanceDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a"}, map[string]string{
-			"PROBER_PROMPT_TOKENS": "80", "PROBER_MAX_TOKENS": "4000", "PROBER_QPS": "0.1", "PROBER_DRAIN_ENDPOINT": "on",
-		})
+		w := newWorld(t, time.Second, []string{"a"}, small("PROBER_MAX_TOKENS", "4000", "PROBER_QPS", "0.1", "PROBER_DRAIN_ENDPOINT", "on"))
 		for w.metric("llm_probe_in_flight", `target="a:80"`) != "1" {
 			time.Sleep(100 * time.Millisecond)
 		}
@@ -159,10 +114,8 @@ func TestInstanceDrains(t *testing.T) {
 			t.Fatal(err)
 		}
 		foreign.Header.Set("Sec-Fetch-Site", "cross-site")
-		if response, err := w.client.Do(foreign); err != nil || response.StatusCode != http.StatusForbidden {
-			t.Errorf("a page of another origin: %v, %v", response, err)
-		} else {
-			_ = response.Body.Close()
+		if status, text := w.answer(w.client.Do(foreign)); status != http.StatusForbidden {
+			t.Errorf("a page of another origin: %d %s", status, text)
 		}
 		if answer := w.get("/-/drain"); answer != "Method Not Allowed\n" {
 			t.Errorf("GET: %q", answer)
@@ -181,16 +134,14 @@ func TestInstanceDrains(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expect("60", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
 		w.expect("7", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestReloadEndsDraining holds that a prober which was drained probes again after a
-// reload, what changed and what did not, and that a server that is waited for still is.
+// TestReloadEndsDraining holds that a prober which was drained probes again after a reload, what changed and what did
+// not, and that a server that is waited for still is.
 func TestReloadEndsDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		environ := waits("30m", "PROBER_DRAIN_ENDPOINT", "on")
+		environ := small("PROBER_WAIT_FOR_READY", "30m", "PROBER_DRAIN_ENDPOINT", "on")
 		w := newWorld(t, time.Second, []string{"a", "late"}, environ)
 		time.Sleep(time.Minute)
 		w.expectDrain("draining", "not Ready")
@@ -201,12 +152,8 @@ func TestReloadEndsDraining(t *testing.T) {
 		w.expect("6", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
 		w.expect("6", "llm_probe_skipped_total", `target="late:80"`, `reason="draining"`)
 
-		if status, text := w.reload([]string{"a", "late", "late-too"}, environ); status != http.StatusOK {
-			t.Error(text)
-		}
-		if ready := w.get("/-/ready"); ready != "Prober is Ready.\n" {
-			t.Errorf("ready: %q", ready)
-		}
+		w.mustReload([]string{"a", "late", "late-too"}, environ)
+		w.expectReady("Ready")
 		time.Sleep(time.Minute)
 		w.expect("12", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
@@ -214,59 +161,45 @@ func TestReloadEndsDraining(t *testing.T) {
 		w.closed.Delete("late:80")
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestDrainIsOffUnlessAsked holds that nobody stops a prober that was not told to
-// let them.
+// TestDrainIsOffUnlessAsked holds that nobody stops a prober that was not told to let them.
 func TestDrainIsOffUnlessAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a"}, small)
+		w := newWorld(t, time.Second, []string{"a"}, small())
 		if status, answer := w.post("/-/drain"); status != http.StatusNotFound {
 			t.Errorf("%d %q", status, answer)
 		}
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.stop()
-		w.end()
 	})
 }
 
-// TestSidecarStaysWithAWrongConfiguration holds that a sidecar whose configuration
-// is refused does not end, which would make its pod unready, that it says so, and
-// that it probes once it can.
+// TestSidecarStaysWithAWrongConfiguration holds that a sidecar whose configuration is refused does not end, which would
+// make its pod unready, that it says so, and that it probes once it can.
 func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, time.Second, []string{"a"}, map[string]string{"PROBER_QPS": "fast", "PROBER_DRAIN_ENDPOINT": "on"})
 		time.Sleep(time.Hour)
 		w.expectText("llm_prober_config_last_reload_successful 0")
-		if ready := w.get("/-/ready"); ready != "Prober is not Ready.\n" {
-			t.Errorf("ready: %q", ready)
-		}
+		w.expectReady("not Ready")
 		if page := w.get("/"); !strings.Contains(page, "probing is disabled until it is fixed") || !strings.Contains(page, "PROBER_QPS=") {
 			t.Error("the page does not say what is wrong")
 		}
 		if healthy := w.get("/-/healthy"); !strings.Contains(healthy, "Healthy") {
 			t.Errorf("healthy: %q", healthy)
 		}
-		if status, text := w.reload([]string{"a"}, map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_DRAIN_ENDPOINT": "on"}); status != http.StatusOK {
-			t.Error(text)
-		}
+		w.mustReload([]string{"a"}, map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_DRAIN_ENDPOINT": "on"})
 		time.Sleep(time.Minute)
 		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
 		w.expectText("llm_prober_config_last_reload_successful 1")
-		if ready := w.get("/-/ready"); ready != "Prober is Ready.\n" {
-			t.Errorf("ready: %q", ready)
-		}
-		w.stop()
-		w.end()
+		w.expectReady("Ready")
 	})
 }
 
-// TestIdle holds who stays with a wrong configuration, and where it serves then:
-// not to everybody where it was to ask who they are.
+// TestIdle holds who stays with a wrong configuration, and where it serves then: not to everybody where it was to ask
+// who they are.
 func TestIdle(t *testing.T) {
 	wrong := config.Problems{{Place: "PROBER_QPS"}}
 	for name, test := range map[string]struct {
@@ -294,9 +227,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestIdleKeepsItsSettings holds that a sidecar which began with a wrong configuration
-// works by every setting of the prober itself that is right, and so needs no restart
-// when the rest is mended.
+// TestIdleKeepsItsSettings holds that a sidecar which began with a wrong configuration works by every setting of the
+// prober itself that is right, and so needs no restart when the rest is mended.
 func TestIdleKeepsItsSettings(t *testing.T) {
 	environ := map[string]string{
 		"PROBER_DRAIN_ENDPOINT": "on", "PROBER_QPS": "fast", "PROBER_LOG_LEVEL": "loud", "PROBER_LOG_FORMAT": "console",
@@ -313,9 +245,8 @@ func TestIdleKeepsItsSettings(t *testing.T) {
 	}
 }
 
-// TestFilesThatCannotBeParsed holds that a certificate, a key, a book or a data set
-// that can be read and is none is a problem of the configuration, in which a sidecar
-// stays: not an error that comes later and ends it.
+// TestFilesThatCannotBeParsed holds that a certificate, a key, a book or a data set that can be read and is none is a
+// problem of the configuration, in which a sidecar stays: not an error that comes later and ends it.
 func TestFilesThatCannotBeParsed(t *testing.T) {
 	dir := t.TempDir()
 	newAuthority(t).issue(t, dir, "client")

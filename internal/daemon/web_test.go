@@ -18,6 +18,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/sim"
 )
 
 // everything is every path that is served, and some that are not.
@@ -26,8 +27,7 @@ var everything = []string{
 	"POST /-/reload", "PUT /-/reload", "GET /-/drain", "POST /-/drain", "GET /debug/pprof/", "GET /nothing", "OPTIONS /",
 }
 
-// serveWith starts an instance without targets on a socket, with a web
-// configuration in dir, and returns its address.
+// serveWith starts an instance without targets on a socket, with a web configuration in dir, and returns its address.
 func serveWith(t *testing.T, dir, webConfig string) string {
 	t.Helper()
 	path := writeFile(t, dir, "web.yaml", webConfig)
@@ -38,17 +38,14 @@ func serveWith(t *testing.T, dir, webConfig string) string {
 	return address
 }
 
-// onSockets runs d with a configuration on a free port of loopback. It returns the address, and
-// what stops d and waits for its end.
+// onSockets runs d with a configuration on a free port of loopback. It returns the address, and what stops d and waits
+// for its end.
 func onSockets(t *testing.T, d *Daemon, o config.Options) (address string, stop func()) {
 	t.Helper()
 	d.Load = func(assets *engine.Assets) (*config.Config, error) { return Load(o, assets) }
-	d.Files, d.Log = NewFiles(), zap.NewNop()
-	d.Assets = engine.NewAssets(d.Files.Read)
+	d.Log = zap.NewNop()
+	configure(t, d, o.Environ)
 	var err error
-	if d.Config, err = d.Load(d.Assets); err != nil {
-		t.Fatal(err)
-	}
 	if d.Listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
@@ -72,8 +69,8 @@ func writeFile(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// ask sends a request over a connection of its own and returns the answer's
-// status, 0 if there is none, and who answered.
+// ask sends a request over a connection of its own and returns the answer's status, 0 if there is none, and who
+// answered.
 func ask(t *testing.T, client *tls.Config, request, address, user, password string) (int, *x509.Certificate) {
 	t.Helper()
 	method, path, _ := strings.Cut(request, " ")
@@ -104,25 +101,28 @@ func ask(t *testing.T, client *tls.Config, request, address, user, password stri
 // users are the web configuration of a user prometheus whose password is secret.
 const users = "basic_auth_users: {prometheus: $2a$04$BD2khpzWd9w1HNCcYC2cJO28LTPysWbV.jyfz/x4JATNbSSdFJJqG}\n"
 
-// TestEveryPathAsksForThePassword, those of health and those that are not there
-// included.
-func TestEveryPathAsksForThePassword(t *testing.T) {
-	address := serveWith(t, t.TempDir(), users)
-	for _, request := range everything {
-		for _, wrong := range [][2]string{{}, {"prometheus", ""}, {"prometheus", "Secret"}, {"root", "secret"}} {
-			if status, _ := ask(t, nil, request, address, wrong[0], wrong[1]); status != http.StatusUnauthorized {
-				t.Errorf("%s as %q: %d, want 401", request, wrong, status)
-			}
+// expectPassword expects that a request needs the right password.
+func expectPassword(t *testing.T, client *tls.Config, request, address string) {
+	t.Helper()
+	for _, wrong := range [][2]string{{}, {"prometheus", ""}, {"prometheus", "Secret"}, {"root", "secret"}} {
+		if status, _ := ask(t, client, request, address, wrong[0], wrong[1]); status != http.StatusUnauthorized {
+			t.Errorf("%s as %q: %d, want 401", request, wrong, status)
 		}
-		status, _ := ask(t, nil, request, address, "prometheus", "secret")
-		if status == 0 || status == http.StatusUnauthorized {
-			t.Errorf("%s with the password: %d", request, status)
-		}
+	}
+	if status, _ := ask(t, client, request, address, "prometheus", "secret"); status == 0 || status == http.StatusUnauthorized {
+		t.Errorf("%s with the password: %d", request, status)
 	}
 }
 
-// TestEveryPathNeedsTLS, a certificate of the client that is signed by the right
-// authority, and the password as well.
+// TestEveryPathAsksForThePassword, those of health and those that are not there included.
+func TestEveryPathAsksForThePassword(t *testing.T) {
+	address := serveWith(t, t.TempDir(), users)
+	for _, request := range everything {
+		expectPassword(t, nil, request, address)
+	}
+}
+
+// TestEveryPathNeedsTLS, a certificate of the client that is signed by the right authority, and the password as well.
 func TestEveryPathNeedsTLS(t *testing.T) {
 	dir := t.TempDir()
 	ours, others := newAuthority(t), newAuthority(t)
@@ -131,34 +131,29 @@ func TestEveryPathNeedsTLS(t *testing.T) {
 	address := serveWith(t, dir, users+`
 tls_server_config: {cert_file: server.crt, key_file: server.key, client_ca_file: ca.crt, client_auth_type: RequireAndVerifyClientCert}
 `)
-	friend, stranger := ours.client(t, ours), ours.client(t, others)
-	nobody := ours.client(t, nil)
+	friend := &tls.Config{RootCAs: ours.pool(), Certificates: []tls.Certificate{ours.pair(t)}}
+	stranger := &tls.Config{RootCAs: ours.pool(), Certificates: []tls.Certificate{others.pair(t)}}
 	for _, request := range everything {
 		if status, _ := ask(t, nil, request, address, "prometheus", "secret"); status != http.StatusBadRequest {
 			t.Errorf("%s in plain text: %d, want 400", request, status)
 		}
-		for who, client := range map[string]*tls.Config{"nobody": nobody, "a stranger": stranger} {
+		for who, client := range map[string]*tls.Config{"nobody": {RootCAs: ours.pool()}, "a stranger": stranger} {
 			if status, _ := ask(t, client, request, address, "prometheus", "secret"); status != 0 {
 				t.Errorf("%s as %s: %d, want no answer", request, who, status)
 			}
 		}
-		if status, _ := ask(t, friend, request, address, "", ""); status != http.StatusUnauthorized {
-			t.Errorf("%s without the password: %d, want 401", request, status)
-		}
-		if status, _ := ask(t, friend, request, address, "prometheus", "secret"); status == 0 || status == http.StatusUnauthorized {
-			t.Errorf("%s with all: %d", request, status)
-		}
+		expectPassword(t, friend, request, address)
 	}
 }
 
-// TestCertificatesOfTheListenerAreRotated: the next connection gets what is in the
-// files by then, and a file that is wrong lets nobody in.
+// TestCertificatesOfTheListenerAreRotated: the next connection gets what is in the files by then, and a file that is
+// wrong lets nobody in.
 func TestCertificatesOfTheListenerAreRotated(t *testing.T) {
 	dir, ours := t.TempDir(), newAuthority(t)
 	first := ours.issue(t, dir, "server")
 	const served = "tls_server_config: {cert_file: server.crt, key_file: server.key}\n"
 	address := serveWith(t, dir, served)
-	client := ours.client(t, nil)
+	client := &tls.Config{RootCAs: ours.pool()}
 	if status, by := ask(t, client, "GET /-/healthy", address, "", ""); status != http.StatusOK || !by.Equal(first) {
 		t.Fatalf("%d by %v", status, by)
 	}
@@ -189,20 +184,22 @@ func TestServerDropsClients(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				client, accepted := net.Pipe()
-				defer client.Close()
 				begun, ended := time.Now(), make(chan time.Duration, 1)
 				mux := http.NewServeMux()
 				mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
-				s := newServer(mux, zap.NewNop())
+				s, listener := newServer(mux, zap.NewNop()), sim.NewListener()
 				s.ConnState = func(_ net.Conn, state http.ConnState) {
 					if state == http.StateClosed {
 						ended <- time.Since(begun)
 					}
 				}
-				listener := &oneConn{conn: make(chan net.Conn, 1)}
-				listener.conn <- accepted
 				go func() { _ = s.Serve(listener) }()
+				defer s.Close()
+				client, err := listener.Dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer client.Close()
 				if _, err := io.WriteString(client, test.request); err != nil {
 					t.Fatal(err)
 				}
@@ -212,27 +209,13 @@ func TestServerDropsClients(t *testing.T) {
 				if got := <-ended; got != test.want {
 					t.Errorf("dropped after %v, want %v", got, test.want)
 				}
-				close(listener.conn)
-				_ = s.Close()
 			})
 		})
 	}
 }
 
-// A oneConn is a listener that accepts one connection.
-type oneConn struct{ conn chan net.Conn }
-
-func (l *oneConn) Accept() (net.Conn, error) {
-	if conn, ok := <-l.conn; ok {
-		return conn, nil
-	}
-	return nil, net.ErrClosed
-}
-func (*oneConn) Close() error   { return nil }
-func (*oneConn) Addr() net.Addr { return &net.TCPAddr{} }
-
-// TestServerHasLimits, but none of the time in which a whole request must have been
-// read: that would end a reload or a drain which takes longer.
+// TestServerHasLimits, but none of the time in which a whole request must have been read: that would end a reload or a
+// drain which takes longer.
 func TestServerHasLimits(t *testing.T) {
 	s := newServer(http.NewServeMux(), zap.NewNop())
 	if s.ReadHeaderTimeout == 0 || s.ReadTimeout != 0 || s.WriteTimeout == 0 || s.IdleTimeout == 0 || s.MaxHeaderBytes == 0 || s.MaxHeaderBytes > 1<<16 {
@@ -240,8 +223,8 @@ func TestServerHasLimits(t *testing.T) {
 	}
 }
 
-// TestAnotherOriginCannotReload: a page of anybody's that is open in a browser
-// which reaches the prober can make it POST, and is refused; curl is not.
+// TestAnotherOriginCannotReload: a page of anybody's that is open in a browser which reaches the prober can make it
+// POST, and is refused; curl is not.
 func TestAnotherOriginCannotReload(t *testing.T) {
 	address := serveWith(t, t.TempDir(), "")
 	for name, test := range map[string]struct {
@@ -270,9 +253,6 @@ func TestAnotherOriginCannotReload(t *testing.T) {
 		}
 	}
 }
-
-// recent is a validity that a test does not outlive.
-func recent() (from, to time.Time) { return time.Now().Add(-time.Minute), time.Now().Add(time.Hour) }
 
 // TestPageURL says where somebody on this machine finds the page.
 func TestPageURL(t *testing.T) {

@@ -1,5 +1,5 @@
-// Package discovery looks up the addresses of host names, and keeps the last known ones while name servers
-// fail. It never connects to them, and knows no targets.
+// Package discovery looks up the addresses of host names, and keeps the last known ones while name servers fail. It
+// never connects to them, and knows no targets.
 package discovery
 
 import (
@@ -7,11 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/netip"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -22,12 +20,11 @@ const MaxAddresses = 1000
 // concurrency is how many hosts are looked up at the same time.
 const concurrency = 16
 
-// A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4", of IPv6 if it is "ip6",
-// as [net.Resolver.LookupNetIP] does. It is called by several goroutines at once.
+// A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4", of IPv6 if it is "ip6", as
+// [net.Resolver.LookupNetIP] does. It is called by several goroutines at once.
 type Lookup func(ctx context.Context, family, host string) ([]netip.Addr, error)
 
-// families are looked up on their own, so that a name server that fails for one does not make the addresses
-// of the other come and go.
+// families are looked up on their own, so that a failure for one does not make the addresses of the other come and go.
 var families = [...]string{"ip4", "ip6"}
 
 // addresses are the last known ones of a host, by family.
@@ -47,37 +44,33 @@ func New(lookup Lookup) *Directory {
 	return &Directory{lookup: lookup, known: map[string]addresses{}}
 }
 
-// Refresh looks hosts up until ctx is done, and returns why it could not, by host. What was known of a host
-// whose lookup fails stays. That a host does not exist is no failure: it has no addresses.
+// Refresh looks hosts up until ctx is done, and returns why it could not, by host. What was known of a host whose lookup
+// fails stays; all other hosts are forgotten. That a host does not exist is no failure: it has no addresses.
 func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]error {
-	var (
-		mu       sync.Mutex // guards found and failures
-		found    = map[string]addresses{}
-		failures = map[string]error{}
-		running  errgroup.Group
-	)
+	found, failed := make([]addresses, len(hosts)), make([]error, len(hosts))
+	var running errgroup.Group
 	running.SetLimit(concurrency)
-	for _, host := range hosts {
+	for i, host := range hosts {
 		running.Go(func() error {
-			now, err := d.resolve(ctx, host)
-			mu.Lock()
-			defer mu.Unlock()
-			found[host] = now
-			if err != nil {
-				failures[host] = err
-			}
+			found[i], failed[i] = d.resolve(ctx, host)
 			return nil
 		})
 	}
 	_ = running.Wait()
-	maps.Copy(d.known, found)
+	failures := map[string]error{}
+	clear(d.known)
+	for i, host := range hosts {
+		d.known[host] = found[i]
+		if failed[i] != nil {
+			failures[host] = failed[i]
+		}
+	}
 	return failures
 }
 
 // resolve returns the addresses of host, those of a family that could not be looked up as they were.
 func (d *Directory) resolve(ctx context.Context, host string) (addresses, error) {
-	before := d.known[host]
-	now := before
+	now := d.known[host]
 	var failure error
 	for i, family := range families {
 		list, err := d.lookup(ctx, family, host)
@@ -88,13 +81,13 @@ func (d *Directory) resolve(ctx context.Context, host string) (addresses, error)
 		now[i] = tidy(list)
 	}
 	if n := len(now[0]) + len(now[1]); n > MaxAddresses {
-		return before, fmt.Errorf("%d addresses, and at most %d are probed", n, MaxAddresses)
+		return d.known[host], fmt.Errorf("%d addresses, and at most %d are probed", n, MaxAddresses)
 	}
 	return now, failure
 }
 
-// none reports whether an error of a lookup says that there are no addresses: the name does not exist, or
-// has none of the family. Of a name in the hosts file the latter is an error of its own.
+// none reports whether an error of a lookup says that there are no addresses: the name does not exist, or has none of
+// the family. Of a name in the hosts file the latter is an error of its own.
 func none(err error) bool {
 	unknown, ok := errors.AsType[*net.DNSError](err)
 	_, other := errors.AsType[*net.AddrError](err)
@@ -111,13 +104,7 @@ func tidy(list []netip.Addr) []netip.Addr {
 	return slices.Compact(tidy)
 }
 
-// Keep forgets all hosts but those.
-func (d *Directory) Keep(hosts []string) {
-	maps.DeleteFunc(d.known, func(host string, _ addresses) bool { return !slices.Contains(hosts, host) })
-}
-
-// Addresses returns the last known addresses of host, each once, those of IPv4 first, in ascending order.
-// They are the caller's.
+// Addresses returns a copy of the last known addresses of host, each once, those of IPv4 first, in ascending order.
 func (d *Directory) Addresses(host string) []netip.Addr {
 	return slices.Concat(d.known[host][0], d.known[host][1])
 }

@@ -35,8 +35,8 @@ func expect(t *testing.T, d *Directory, want string) {
 	}
 }
 
-// TestAddressesComeAndGo goes through the life of a headless service, asked of a
-// DNS server with the resolver that is used outside of tests.
+// TestAddressesComeAndGo goes through the life of a headless service, asked of a DNS server with the resolver that is
+// used outside of tests.
 func TestAddressesComeAndGo(t *testing.T) {
 	s := sim.NewNameServer()
 	d := asking(s)
@@ -88,8 +88,8 @@ func TestTooManyAddresses(t *testing.T) {
 	}
 }
 
-// TestRefreshEndsWithItsContext checks that a name server that never answers
-// delays a refresh no longer than its context allows.
+// TestRefreshEndsWithItsContext checks that a name server that never answers delays a refresh no longer than its
+// context allows.
 func TestRefreshEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hosts []string
@@ -110,7 +110,9 @@ func TestRefreshEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestKeep(t *testing.T) {
+// TestHostsAreForgotten holds that a directory knows the hosts of the last refresh, and that an IPv4 address is one
+// however it is spelt.
+func TestHostsAreForgotten(t *testing.T) {
 	d := New(func(_ context.Context, family, _ string) ([]netip.Addr, error) {
 		if family == "ip6" {
 			return nil, &net.DNSError{IsNotFound: true}
@@ -118,21 +120,9 @@ func TestKeep(t *testing.T) {
 		return []netip.Addr{netip.MustParseAddr("::ffff:10.0.0.1")}, nil
 	})
 	d.Refresh(t.Context(), []string{host, "other"})
-	d.Keep([]string{host})
+	d.Refresh(t.Context(), []string{host})
 	expect(t, d, "10.0.0.1")
 	if left := d.Addresses("other"); left != nil {
 		t.Errorf("a host that was not kept has %v", left)
-	}
-}
-
-// TestTheSystemIsAsked holds that without a lookup of its own, a directory knows
-// what the system knows.
-func TestTheSystemIsAsked(t *testing.T) {
-	d := New(nil)
-	if failures := d.Refresh(t.Context(), []string{"localhost"}); len(failures) > 0 {
-		t.Fatal(failures)
-	}
-	if !strings.Contains(fmt.Sprint(d.Addresses("localhost")), "127.0.0.1") {
-		t.Errorf("localhost is %v", d.Addresses("localhost"))
 	}
 }

@@ -24,12 +24,12 @@ func pair(t *testing.T) (certificate, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: of.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
 }
 
-// TestFilesAreHashedOnce holds that what a file holds is read, hashed and cut into
-// passages once for all groups that name it, and that what was parsed of it serves after it is gone.
+// TestFilesAreHashedOnce holds that what a file holds is read, hashed and cut into passages once for all groups that
+// name it, and that what was parsed of it serves after it is gone.
 func TestFilesAreHashedOnce(t *testing.T) {
 	certificate, key := pair(t)
 	files := map[string][]byte{"book": []byte("the first book"), "client.crt": certificate, "client.key": key}
-	target := config.Target{Settings: config.Settings{Prompt: "book", PromptTokens: 3, BookFile: "book"}, CertFile: "client.crt", KeyFile: "client.key"}
+	target := config.Target{Settings: config.Settings{QPS: 1, Prompt: "book", PromptTokens: 3, BookFile: "book"}, API: "auto", Server: "auto", CertFile: "client.crt", KeyFile: "client.key"}
 	a := NewAssets(func(path string) ([]byte, error) {
 		data, ok := files[path]
 		if !ok {
@@ -37,19 +37,18 @@ func TestFilesAreHashedOnce(t *testing.T) {
 		}
 		return data, nil
 	})
-	read := func() (*string, fingerprint) {
+	read := func() *Job {
 		t.Helper()
-		prompts, err := promptOptions(target, a, 0)
-		security, wrong := a.tls(target)
-		if err != nil || wrong != nil || len(security.Certificates) != 1 || prompts.Book[0] != "the first book" {
-			t.Fatal(err, wrong)
+		jobs, err := Assemble([]config.Target{target}, a, nil, "test")
+		if err != nil || jobs[0].Prompts.Book[0] != "the first book" {
+			t.Fatal(err)
 		}
-		return &prompts.Book[0], a.fingerprint([]config.Target{target})
+		return jobs[0]
 	}
-	passages, content := read()
+	first := read()
 	a.Release()
 	clear(files)
-	if again, same := read(); again != passages || same != content {
-		t.Errorf("the same passages: %v, the same content: %v", again == passages, same == content)
+	if again := read(); !again.same(first) || &again.Prompts.Book[0] != &first.Prompts.Book[0] {
+		t.Error("another content, or other passages")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -15,8 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// promptOptions are what the group of t is asked, with the book or data set it is asked from.
-// Each group of a run has a seed of its own, so that none warms the cache for another.
+// promptOptions are what the group of t is asked. Each group of a run has its own seed: none warms another's cache.
 func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options, error) {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(t.Group)) // never fails
@@ -31,7 +29,7 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
 		}
 	case prompt.Dataset:
-		if o.Dataset, err = assets.dataset(t.DatasetFile); err != nil {
+		if o.Dataset, err = parsed(assets, t.DatasetFile, 0, prompt.ParseDataset); err != nil {
 			return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
 		}
 	}
@@ -62,9 +60,9 @@ func questionOf(p prompt.Prompt) probe.Question {
 // ErrNoTokenizer says that a server has no route that counts tokens.
 var ErrNoTokenizer = errors.New("server has no tokenizer route")
 
-// Fit makes the prompts' length exact by the first member's tokenizer, if it has one: as
-// token ids where the server takes those and no other gets them, else as fitted text.
-// Without a tokenizer, a few short questions and the usage of the first probes tell.
+// Fit makes the prompts' length exact by the first member's tokenizer, if it has one: as token ids where the server
+// takes those and no other gets them, else as fitted text. Without a tokenizer, a few short questions and the usage of
+// the first probes tell.
 func (j *Job) Fit(ctx context.Context) error {
 	for _, m := range j.Members {
 		m.Introduce(ctx)
@@ -83,16 +81,14 @@ func (j *Job) Fit(ctx context.Context) error {
 	return err
 }
 
-// ShortAnswer is how many tokens are asked of an answer that only shows that there is
-// one. OpenAI's Responses take no less.
+// ShortAnswer is how many tokens are asked of an answer that only shows that there is one: OpenAI's Responses' minimum.
 const ShortAnswer = 16
 
 // How many short questions are asked where there is no tokenizer, and the words of the longest.
 const shortQuestions, shortWords = 3, 600
 
-// measure learns the tokens per word from the usage of a few short questions, which are not
-// counted, so that no probe is longer than asked. It returns [ErrNoTokenizer] if the usage of
-// longer prompts must tell the rest.
+// measure learns the tokens per word from the usage of a few short questions, which are not counted, so that no probe
+// is longer than asked. It returns [ErrNoTokenizer] if the usage of longer prompts must tell the rest.
 func (j *Job) measure(ctx context.Context) error {
 	asked := 0
 	return j.writer.Calibrate(func(p prompt.Prompt) (int, error) {
@@ -114,8 +110,7 @@ func (j *Job) measure(ctx context.Context) error {
 	})
 }
 
-// FitAhead makes the length of a round's prompt exact before it is due, where
-// that needs more than [Job.Fit] did.
+// FitAhead makes the length of a round's prompt exact before it is due, where that needs more than [Job.Fit] did.
 func (j *Job) FitAhead(ctx context.Context, round uint64) {
 	if j.Targets[0].Prompt == string(prompt.Book) && j.Members[0].Capabilities().Tokenizes == wire.Always {
 		// A tokenizer that fails is no reason not to probe: usage will tell.
@@ -168,77 +163,70 @@ func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
 // calibrations is how often a prompt is asked in vain until its length is exact.
 const calibrations = 3
 
-// Once asks a round of j. Where only the usage of an answer tells how long a
-// prompt is, the first ones make it exact, or show that it cannot be, and the last
-// counts. Next is the first round that was not asked.
+// Once asks a round of j. Where only the usage of an answer tells how long a prompt is, the first ones make it exact,
+// or show that it cannot be, and the last counts. Next is the first round not asked. The error names who was not asked.
 func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
 	_ = j.Fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
-	var before []*probe.Result
-	for round := uint64(0); ; round++ {
-		confirmed := j.writer.Prompt(round).Confirmed
-		var c collector
-		j.Group(&c).Round(ctx, ctx, round, time.Now())
-		if c.err == nil && len(c.results) < len(j.Targets) {
-			c.err = errors.New("interrupted")
+	return j.ask(ctx, 0, len(j.Members))
+}
+
+// Full is [Job.Once] for member i alone, after [Job.Fit]. It returns the last result; nil and why, if there is none.
+func (j *Job) Full(ctx context.Context, i int) (*probe.Result, error) {
+	results, _, err := j.ask(ctx, i, i+1)
+	if len(results) == 0 {
+		return nil, err
+	}
+	return results[0], nil
+}
+
+// ask is [Job.Once] for the members from first until end.
+func (j *Job) ask(ctx context.Context, first, end int) (results []*probe.Result, next uint64, _ error) {
+	for {
+		confirmed := j.writer.Prompt(next).Confirmed
+		answers, err := j.round(ctx, next, first, end)
+		next++
+		if err != nil && results != nil { // calibrating once more was too much for a budget
+			return results, next, nil
 		}
-		if c.err != nil && before != nil { // calibrating once more was too much for a budget
-			return before, round + 1, nil
-		}
-		before = c.results
-		if c.err != nil || confirmed || round == calibrations || !j.calibrating(c.results) {
-			return c.results, round + 1, c.err
+		results = answers
+		if err != nil || confirmed || next > calibrations || !j.calibrating(results) {
+			return results, next, err
 		}
 	}
 }
 
-// Full sends member i alone probes of the configured length until it is exact, as
-// [Job.Once] does, and returns the last one; nil and why, if none was sent.
-func (j *Job) Full(ctx context.Context, i int) (r *probe.Result, skipped error) {
-	var c collector
-	group := j.Group(&c)
-	for round := range uint64(calibrations + 1) {
-		next := group.Turn(ctx, i, func() probe.Question { return j.question(round) }, round, time.Now())
-		if next == nil {
-			break
-		}
-		if r = next; i > 0 || !j.calibrating([]*probe.Result{r}) {
-			break
+// round asks members the prompt of a round, one after another.
+func (j *Job) round(ctx context.Context, round uint64, first, end int) (results []*probe.Result, err error) {
+	var skips skips
+	group := j.Group(&skips)
+	for i := first; i < end; i++ {
+		if r := group.Turn(ctx, i, func() probe.Question { return j.question(round) }, round, time.Now()); r != nil && r.Outcome != probe.Canceled {
+			results = append(results, r)
 		}
 	}
-	return r, c.err
-}
-
-// A collector is a [probe.Recorder] that keeps the results of a round, in the order of their ends.
-type collector struct {
-	mu      sync.Mutex // members may end together
-	results []*probe.Result
-	err     error // that names who was not probed
-}
-
-func (c *collector) Record(r *probe.Result) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if r.Outcome != probe.Canceled {
-		c.results = append(c.results, r)
+	if skips.err == nil && len(results) < end-first {
+		skips.err = errors.New("interrupted")
 	}
+	return results, skips.err
 }
 
-func (c *collector) Skipped(target string, reason probe.Skip) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.err = errors.Join(c.err, fmt.Errorf("%s was not probed: %s", target, reason))
+// A skips is a [probe.Recorder] that keeps who was not probed, and why.
+type skips struct{ err error }
+
+func (s *skips) Record(*probe.Result) {}
+
+func (s *skips) Skipped(target string, reason probe.Skip) {
+	s.err = errors.Join(s.err, fmt.Errorf("%s was not probed: %s", target, reason))
 }
 
-// calibrating reports whether the results, all of them ok, taught how to make the
-// next prompt exact. A count of less than half of what was asked teaches nothing:
-// such a server does not count, or cuts.
+// calibrating reports whether the results, all of them ok, taught how to make the next prompt exact. A count of less
+// than half of what was asked teaches nothing: such a server does not count, or cuts.
 func (j *Job) calibrating(results []*probe.Result) bool {
 	t := j.Targets[0]
 	failed := func(r *probe.Result) bool { return r.Outcome != probe.OK }
 	if t.Prompt == string(prompt.Book) || t.Prompt == string(prompt.Dataset) || slices.ContainsFunc(results, failed) {
 		return false
 	}
-	first := results[slices.IndexFunc(results, func(r *probe.Result) bool { return r.Target == t.Name })]
-	counted := first.Usage.Prompt
-	return counted.Known && counted.N != t.PromptTokens && counted.N >= t.PromptTokens/2
+	counted := results[0].Usage.Prompt
+	return results[0].Target == t.Name && counted.Known && counted.N != t.PromptTokens && counted.N >= t.PromptTokens/2
 }

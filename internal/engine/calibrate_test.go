@@ -16,8 +16,8 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A costly server speaks Anthropic's API, counts four tokens a word, and refuses what
-// its context does not hold, in vLLM's words.
+// A costly server speaks Anthropic's API, counts four tokens a word, and refuses what its context does not hold, in
+// vLLM's words.
 type costly struct {
 	context int
 	listed  bool // the list of models tells the context
@@ -62,8 +62,7 @@ func (c *costly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// jobOf is the job of a server that is asked for prompts and answers of 20 tokens by
-// Anthropic's API.
+// jobOf is the job of a server that is asked for prompts and answers of 20 tokens by Anthropic's API.
 func (c *costly) job(t *testing.T, tokens int, more map[string]string) *Job {
 	t.Helper()
 	server := httptest.NewServer(c)
@@ -81,9 +80,9 @@ func (c *costly) job(t *testing.T, tokens int, more map[string]string) *Job {
 	return jobs[0]
 }
 
-// TestCalibrationStaysWithinTheContext holds that a tokenizer with more tokens a word
-// than most is no obstacle where the context is hardly longer than the prompt: whether a
-// route counts tokens or the usage of answers, no guess is longer than the prompt.
+// TestCalibrationStaysWithinTheContext holds that a tokenizer with more tokens a word than most is no obstacle where
+// the context is hardly longer than the prompt: whether a route counts tokens or the usage of answers, no guess is
+// longer than the prompt.
 func TestCalibrationStaysWithinTheContext(t *testing.T) {
 	for _, counts := range []bool{true, false} {
 		server := &costly{context: 7920, counts: counts, listed: true}
@@ -99,9 +98,9 @@ func TestCalibrationStaysWithinTheContext(t *testing.T) {
 	}
 }
 
-// TestAContextThatIsTooShortIsLearnt holds that a refusal of the tokenizer, or of the
-// probe where nothing counts tokens, tells the context of a server that does not list
-// it, and that a prompt is not taken for shorter than what was asked.
+// TestAContextThatIsTooShortIsLearnt holds that a refusal of the tokenizer, or of the probe where nothing counts
+// tokens, tells the context of a server that does not list it, and that a prompt is not taken for shorter than what was
+// asked.
 func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 	for _, counts := range []bool{true, false} {
 		server := &costly{context: 5000, counts: counts}
@@ -123,8 +122,7 @@ func TestAContextThatIsTooShortIsLearnt(t *testing.T) {
 	}
 }
 
-// TestAServerIsAskedWhatItIsWhereAllIsConfigured holds that its context is known all
-// the same.
+// TestAServerIsAskedWhatItIsWhereAllIsConfigured holds that its context is known all the same.
 func TestAServerIsAskedWhatItIsWhereAllIsConfigured(t *testing.T) {
 	j := (&costly{context: 5000, listed: true}).job(t, 8000, map[string]string{"MODEL": "m"})
 	_ = j.Fit(t.Context())

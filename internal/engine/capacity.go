@@ -5,6 +5,8 @@ import (
 	"math"
 	"time"
 
+	"go.uber.org/zap"
+
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
 )
@@ -12,8 +14,8 @@ import (
 // leastPrompt is the shortest prompt that can be configured, in tokens.
 const leastPrompt = 16
 
-// Misfit says that prompt and answer of t do not fit a context of so many tokens, and
-// which length does. It is empty if they fit, or if that is not known.
+// Misfit says that prompt and answer of t do not fit a context of so many tokens, and which length does. It is empty if
+// they fit, or if that is not known.
 func (j *Job) Misfit(t config.Target, context int) string {
 	longest := j.Prompts.Longest()
 	if context <= 0 || longest == 0 || longest+t.MaxTokens <= context {
@@ -27,14 +29,13 @@ func (j *Job) Misfit(t config.Target, context int) string {
 	return text + "--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"
 }
 
-// probedShare is the share of the slots that are probed if a probe takes so long: a slot that
-// begins while as many probes as allowed are under way is skipped.
+// probedShare is the share of the slots that are probed if a probe takes so long: a slot that begins while as many
+// probes as allowed are under way is skipped.
 func probedShare(t config.Target, took time.Duration) float64 {
 	return min(1, float64(t.MaxInFlight)/math.Ceil(float64(took)/float64(Interval(t))))
 }
 
-// Skips says how many slots are skipped if a probe takes so long, and which rate would
-// skip none; empty if none is.
+// Skips says how many slots are skipped if a probe takes so long, and which rate would skip none; empty if none is.
 func (j *Job) Skips(t config.Target, took time.Duration) string {
 	share := probedShare(t, took)
 	if share == 1 {
@@ -46,22 +47,32 @@ func (j *Job) Skips(t config.Target, took time.Duration) string {
 		rateOf(t.MaxInFlight, took), math.Ceil(float64(took)/float64(j.Plan.Interval)))
 }
 
-// rateOf is the highest rate of two digits at which so many probes of a length at a
-// time skip no slot.
+// rateOf is the highest rate of two digits at which so many probes of a length at a time skip no slot.
 func rateOf(atATime int, took time.Duration) string {
 	rate := float64(atATime) / took.Seconds()
 	digit := math.Pow(10, math.Floor(math.Log10(rate))-1)
 	return fmt.Sprintf("%.*f", max(0, int(-math.Log10(digit)+0.5)), math.Floor(rate/digit)*digit)
 }
 
-// TokensPerDay is what t costs a day if a probe takes so long: skipped slots cost nothing.
-// Where took is 0, not known, none is skipped. Data sets: at least a token a word is counted.
+// TokensPerDay is what t costs a day if a probe takes so long: skipped slots cost nothing. Where took is 0, not known,
+// none is skipped. Data sets: at least a token a word is counted.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
 	perDay := int(math.Round(t.QPS * 86400 * probedShare(t, took) * float64(j.Prompts.Mean()+t.MaxTokens)))
 	if t.TokenBudgetPerDay > 0 {
 		return min(perDay, t.TokenBudgetPerDay)
 	}
 	return perDay
+}
+
+// logCost logs what probing each target of j takes.
+func (j *Job) logCost(log *zap.Logger) {
+	for _, t := range j.Targets {
+		log.Info("target",
+			zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
+			zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
+			zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
+			zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
+	}
 }
 
 // Off is by how many tokens prompts are longer than asked, once that is known.

@@ -8,8 +8,8 @@ import (
 	"github.com/llm-prober/prober/internal/prompt"
 )
 
-// TestMisfit holds what is said of prompts that are longer than a context, and that
-// nothing is where they fit or nobody knows.
+// TestMisfit holds what is said of prompts that are longer than a context, and that nothing is where they fit or nobody
+// knows.
 func TestMisfit(t *testing.T) {
 	sessions := prompt.Options{Workload: prompt.Sessions, Tokens: 1000, Answer: 100, Rounds: 3}
 	for _, test := range []struct {
@@ -36,8 +36,8 @@ func TestMisfit(t *testing.T) {
 	}
 }
 
-// TestSkips holds which slots go without a probe because the one before takes too long,
-// what that leaves of the tokens a day, and which rate is named.
+// TestSkips holds which slots go without a probe because the one before takes too long, what that leaves of the tokens
+// a day, and which rate is named.
 func TestSkips(t *testing.T) {
 	for _, test := range []struct {
 		qps     float64

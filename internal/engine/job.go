@@ -1,9 +1,9 @@
-// Package engine owns the running targets: it makes jobs of what is configured, makes
-// their prompts as long as asked, runs them, and replaces them when the configuration or
-// the addresses change. It knows nothing about HTTP serving and no file on disk.
+// Package engine owns the running targets: it makes jobs of them, makes their prompts as long as asked, runs them, and
+// replaces them when configuration or addresses change. It knows nothing about HTTP serving and no file on disk.
 package engine
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -27,13 +27,13 @@ type Job struct {
 	Prompts prompt.Options
 
 	writer  *prompt.Writer
-	files   fingerprint // of what the targets' files hold
-	reached atomic.Bool // its first server was asked for the length of prompts
-	ended   atomic.Bool // it was stopped: its targets are not described any more
+	files   [][sha256.Size]byte // the hashes of the targets' files
+	reached atomic.Bool         // its first server was asked for the length of prompts
+	ended   atomic.Bool         // it was stopped: its targets are not described any more
 }
 
-// Assemble makes a job of each group, in the order of the targets. Dial is how targets are
-// reached, nil over the network; version is ours, for the User-Agent.
+// Assemble makes a job of each group, in the order of the targets. Dial is how targets are reached, nil over the
+// network; version is ours, for the User-Agent.
 func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version string) ([]*Job, error) {
 	var jobs []*Job
 	seed := rand.Uint64() // no two runs ask the same
@@ -49,9 +49,6 @@ func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version 
 		if err := jobs[i].add(t, assets, dial, version); err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
-	}
-	for _, j := range jobs {
-		j.files = assets.fingerprint(j.Targets)
 	}
 	return jobs, nil
 }
@@ -100,6 +97,9 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 			return err
 		}
 	}
+	for _, path := range t.Files() {
+		j.files = append(j.files, assets.hashes[path])
+	}
 	j.Targets = append(j.Targets, t)
 	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
 	return nil
@@ -125,19 +125,13 @@ func (j *Job) has(target string) bool {
 	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
 }
 
-// sharesTarget reports whether both jobs probe a target of the same name.
-func (j *Job) sharesTarget(o *Job) bool {
-	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return o.has(t.Name) })
-}
-
-// same reports whether nothing changed since j was assembled: neither the
-// configuration of its targets, nor the files that they name.
+// same reports whether o has the same configuration of the same targets, and the same in the files that they name.
 func (j *Job) same(o *Job) bool {
-	return reflect.DeepEqual(j.Targets, o.Targets) && j.files == o.files
+	return reflect.DeepEqual(j.Targets, o.Targets) && slices.Equal(j.files, o.files)
 }
 
-// Inherit takes over what the servers of an earlier job taught, where this one asks the same
-// server as the same client: from the target of the same name, if there is one.
+// Inherit takes over what the servers of an earlier job taught, where this one asks the same server as the same client:
+// from the target of the same name, if there is one.
 func (j *Job) Inherit(old *Job) {
 	for i, t := range j.Targets {
 		from := -1
@@ -149,5 +143,18 @@ func (j *Job) Inherit(old *Job) {
 		if from >= 0 {
 			j.Members[i].Inherit(old.Members[from])
 		}
+	}
+}
+
+// Budgets are what targets spend, by name: what is spent of a day stays spent, whatever else changes about a target.
+type Budgets map[string]*probe.Budget
+
+// Give gives the targets of j their budgets.
+func (b Budgets) Give(j *Job) {
+	for i, t := range j.Targets {
+		if b[t.Name] == nil {
+			b[t.Name] = new(probe.Budget)
+		}
+		j.Members[i].Budget = b[t.Name]
 	}
 }

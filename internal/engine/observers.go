@@ -31,8 +31,8 @@ type Observers struct {
 	timestamps map[string]probe.Stamping // by target, what was logged last
 }
 
-// NewObservers returns observers of no target. That nothing can be exported over OTLP is
-// an error, but for a sidecar: it must not end for that.
+// NewObservers returns observers of no target. That nothing can be exported over OTLP is an error, but for a sidecar:
+// it must not end for that.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
 		Board: status.NewBoard(time.Now(), build.Version, report.Hint),
@@ -54,11 +54,7 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	return o, nil
 }
 
-// Exporting reports whether results are exported over OTLP.
-func (o *Observers) Exporting() bool { return o.Metrics.Exporting() }
-
-// Export sends what was measured over OTLP a last time, within limit. A collector that does
-// not take it is no failure of ours.
+// Export sends what was measured over OTLP a last time, within limit. That a collector does not take it is no error.
 func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
@@ -67,11 +63,7 @@ func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// Reloaded tells that the configuration was loaded, or could not be.
-func (o *Observers) Reloaded(ok bool) { o.Metrics.Reloaded(time.Now(), ok) }
-
-// Attend describes the targets of j to the observers, and returns what shows them its
-// results.
+// Attend describes the targets of j to the observers, and returns what shows them its results.
 func (o *Observers) Attend(j *Job) probe.Recorder {
 	o.describe(j)
 	return attended{o, j}
@@ -104,8 +96,7 @@ func (a attended) Skipped(target string, reason probe.Skip) {
 	a.Board.Skipped(target, string(reason))
 }
 
-// logResult writes a line a result: summaries at debug, failures at warn.
-// Neither prompt nor answer is in them.
+// logResult writes a line a result: summaries at debug, failures at warn. Neither prompt nor answer is in them.
 func (o *Observers) logResult(r *probe.Result) {
 	level, fields := zapcore.DebugLevel, []zap.Field{
 		zap.String("target", r.Target), zap.String("outcome", string(r.Outcome)),

@@ -13,14 +13,12 @@ import (
 	"github.com/llm-prober/prober/internal/discovery"
 )
 
-// lookupLimit bounds the lookups of all hosts together. A host that is not known
-// by then is looked up the next time. A resolver waits five seconds for the first
-// name server (resolv.conf(5)) before it asks the second, once for each family.
+// lookupLimit bounds the lookups of all hosts together. A resolver waits five seconds for the first name server
+// (resolv.conf(5)) before it asks the second, once for each family.
 const lookupLimit = 12 * time.Second
 
-// ownedTargets are the targets that a configuration means at present: one for each address
-// of those whose URL begins with dns+, as far as they belong to our shard. The methods
-// are called by one goroutine.
+// ownedTargets are the targets that a configuration means at present: one for each address of those whose URL begins
+// with dns+, as far as they belong to our shard. The methods are called by one goroutine.
 type ownedTargets struct {
 	names *discovery.Directory
 	log   *zap.Logger
@@ -34,16 +32,14 @@ func newOwnedTargets(lookup discovery.Lookup, log *zap.Logger) *ownedTargets {
 	return &ownedTargets{names: discovery.New(lookup), log: log, lookups: map[string]string{}, logged: -1}
 }
 
-// Present is the targets that c means at present, for commands that end: names are
-// looked up once.
+// Present is the targets that c means at present, for commands that end: names are looked up once.
 func Present(ctx context.Context, c *config.Config) []config.Target {
 	o := newOwnedTargets(nil, zap.NewNop())
 	_ = o.refresh(ctx, c.Targets) // a failure shows in the probes: see expand
 	return o.of(c)
 }
 
-// refresh looks up the hosts of dns+ URLs, and returns how many lookups failed. Changes are
-// logged.
+// refresh looks up the hosts of dns+ URLs, and returns how many lookups failed. Changes are logged.
 func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (failed int) {
 	hosts := hostsOf(targets)
 	limited, cancel := context.WithTimeout(ctx, lookupLimit)
@@ -99,9 +95,8 @@ func hostsOf(targets []config.Target) []string {
 	return slices.Compact(hosts)
 }
 
-// expand makes one target for each address of those that stand for them: each in a group of
-// its own, unless the user gave one. A host without addresses is probed by its name, so
-// that its failure shows.
+// expand makes one target for each address of those that stand for them: each in a group of its own, unless the user
+// gave one. A host without addresses is probed by its name, so that its failure shows.
 func expand(targets []config.Target, addresses func(host string) []netip.Addr) []config.Target {
 	var all []config.Target
 	for _, t := range targets {

@@ -19,8 +19,8 @@ import (
 
 const headless = "vllm-headless.ns.svc"
 
-// resolverReady makes the resolver read the system's configuration outside of the
-// bubbles: it keeps a channel that is no bubble's.
+// resolverReady makes the resolver read the system's configuration outside of the bubbles: it keeps a channel that is
+// no bubble's.
 func resolverReady(t *testing.T) {
 	t.Helper()
 	if _, err := net.DefaultResolver.LookupHost(t.Context(), "localhost"); err != nil {
@@ -28,8 +28,7 @@ func resolverReady(t *testing.T) {
 	}
 }
 
-// TestADeadNameServer holds that where the first of two name servers does not
-// answer, the second one is heard.
+// TestADeadNameServer holds that where the first of two name servers does not answer, the second one is heard.
 func TestADeadNameServer(t *testing.T) {
 	resolverReady(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -58,8 +57,8 @@ func TestADeadNameServer(t *testing.T) {
 	})
 }
 
-// TestSharesAreWholeAndApart holds that each of 1,000 targets is in exactly one
-// share, and that no group is torn, replicas with a group of theirs included.
+// TestSharesAreWholeAndApart holds that each of 1,000 targets is in exactly one share, and that no group is torn,
+// replicas with a group of theirs included.
 func TestSharesAreWholeAndApart(t *testing.T) {
 	var targets []config.Target
 	for n := range 700 {
@@ -132,8 +131,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// TestPresent holds that the verbs that end see replicas, and a name that does not
-// exist as a target of that name.
+// TestPresent holds that the verbs that end see replicas, and a name that does not exist as a target of that name.
 func TestPresent(t *testing.T) {
 	c, err := config.Load(config.Options{URLs: []string{"here=dns+http://localhost:1", "dns+http://nowhere.invalid"}})
 	if err != nil {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -14,18 +15,19 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
-// How many groups may have their prompts counted at a time, and how long another waits for
-// them. While it is counted, a prompt of 21,000 tokens takes half a MB of memory.
+// How many groups may have their prompts counted at a time, and how long another waits for them. While it is counted, a
+// prompt of 21,000 tokens takes half a MB of memory.
 const (
 	fitsAtOnce = 32
 	fitWait    = 30 * time.Second
 )
 
-// A Runner runs the jobs of the configuration that it was given last. Its methods are called
-// by one goroutine, but for Drain and Draining.
+// A Runner runs the jobs of the configuration that it was given last. Its methods are called by one goroutine, but for
+// Drain and Draining.
 type Runner struct {
 	RunnerOptions
 
@@ -58,9 +60,8 @@ type RunnerOptions struct {
 type runningJob struct {
 	*Job
 
-	group *probe.Group
-	stop  context.CancelFunc // no more probes of it begin
-	done  chan struct{}      // closed when none is under way any more
+	stop context.CancelFunc // no more probes of it begin
+	done chan struct{}      // closed when none is under way any more
 }
 
 // NewRunner returns a runner without jobs. When ctx is done, no more probes begin.
@@ -87,7 +88,6 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 		}
 	}
 	r.config, r.assets, r.targets = c, assets, targets
-	r.owned.names.Keep(hostsOf(c.Targets))
 	r.Observers.mu.Lock()
 	r.Observers.objectives = c.Objectives
 	r.Observers.mu.Unlock()
@@ -105,8 +105,7 @@ func (r *Runner) find(ctx context.Context, c *config.Config) []config.Target {
 	return r.owned.of(c)
 }
 
-// LookUp looks up the hosts of dns+ URLs, and makes r run the jobs of the addresses that
-// there are now. It reads no file.
+// LookUp looks up the hosts of dns+ URLs, and makes r run the jobs of their addresses. It reads no file.
 func (r *Runner) LookUp(ctx context.Context) {
 	if len(hostsOf(r.config.Targets)) == 0 || r.Draining() {
 		return
@@ -128,33 +127,19 @@ func (r *Runner) LookUp(ctx context.Context) {
 // Targets is how many targets are probed.
 func (r *Runner) Targets() int { return len(r.targets) }
 
-// logCost logs what probing each target of j takes.
-func (j *Job) logCost(log *zap.Logger) {
-	for _, t := range j.Targets {
-		log.Info("target",
-			zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
-			zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
-			zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
-			zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
-	}
-}
-
-// Stop ends all probing: no more probes begin, and those that are still under way after
-// limit are dropped. It returns when none is.
+// Stop ends all probing: no more probes begin, those still under way after limit are dropped, and it waits for them.
 func (r *Runner) Stop(limit time.Duration) {
 	r.stop()
-	dropping := time.AfterFunc(limit, r.drop)
+	defer r.drop()
+	defer time.AfterFunc(limit, r.drop).Stop()
 	r.running.Wait()
-	dropping.Stop()
-	r.drop()
 	for _, j := range r.jobs {
 		j.Close()
 	}
 }
 
-// replace makes jobs those that run. An unchanged job goes on with its series, phase and
-// calibration. A changed one inherits the learned capabilities, and begins when the probes of
-// the one before have ended. Targets that are left out are forgotten.
+// replace makes jobs those that run. An unchanged job goes on with its series, phase and calibration. A changed one
+// inherits what was learned, and begins when the probes before it have ended. Targets that are left out are forgotten.
 func (r *Runner) replace(jobs []*Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -177,7 +162,7 @@ func (r *Runner) replace(jobs []*Job) {
 	}
 	r.ending = append(r.ending, before...)
 	for _, j := range changed {
-		r.jobs = append(r.jobs, r.begin(j, slices.Clone(r.ending)))
+		r.jobs = append(r.jobs, r.begin(j))
 	}
 	now := time.Now() // a target that comes back on the same day has spent what it spent
 	maps.DeleteFunc(r.budgets, func(target string, spent *probe.Budget) bool { return spent.Unspent(now) && !r.runs(target) })
@@ -188,40 +173,33 @@ func (r *Runner) runs(target string) bool {
 	return slices.ContainsFunc(r.jobs, func(j *runningJob) bool { return j.has(target) })
 }
 
-// begin starts a job when those before it that share a target have ended; it inherits
-// from all of them. The lock is held.
-func (r *Runner) begin(j *Job, before []*runningJob) *runningJob {
+// begin starts a job once those that share a target with it have ended; it inherits from all ending ones. The lock is held.
+func (r *Runner) begin(j *Job) *runningJob {
 	starts, stop := context.WithCancel(r.starts)
 	run := &runningJob{Job: j, stop: stop, done: make(chan struct{})}
 	for i, m := range j.Members {
 		m.Draining.Store(r.Draining())
-		if j.Targets[i].WaitForReady > 0 {
-			m.Waiting.Store(true)
-		}
+		m.Waiting.Store(j.Targets[i].WaitForReady > 0)
 	}
-	for _, named := range []bool{false, true} { // what was learnt under the same name last: it is what counts
-		for _, old := range before {
-			if old.sharesTarget(j) == named {
-				j.Inherit(old.Job)
-			}
-		}
+	shared := slices.DeleteFunc(slices.Clone(r.ending), func(old *runningJob) bool {
+		return !slices.ContainsFunc(j.Targets, func(t config.Target) bool { return old.has(t.Name) })
+	})
+	for _, old := range slices.Concat(r.ending, shared) { // last what was learned under the same name: it is what counts
+		j.Inherit(old.Job)
 	}
 	r.budgets.Give(j)
-	run.group = j.Group(r.Observers.Attend(j))
+	group := j.Group(r.Observers.Attend(j))
 	r.running.Go(func() {
 		defer close(run.done)
-		for _, old := range before {
-			if old.sharesTarget(j) {
-				<-old.done
-			}
+		for _, old := range shared {
+			<-old.done
 		}
-		r.probe(starts, run)
+		r.probe(starts, j, group)
 	})
 	return run
 }
 
-// forget waits for the end of a job that was stopped, and makes the observers
-// forget those of its targets that are not probed any more.
+// forget waits for the end of a job, and makes the observers forget those of its targets that are probed no more.
 func (r *Runner) forget(old *runningJob) {
 	<-old.done
 	old.Close()
@@ -235,8 +213,7 @@ func (r *Runner) forget(old *runningJob) {
 	}
 }
 
-// Drain makes every target's slots be skipped from now on, or ends that if they are
-// skipped already, and reports which.
+// Drain makes every target's slots be skipped from now on, or ends that if they are skipped already, and reports which.
 func (r *Runner) Drain() (draining bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -253,3 +230,96 @@ func (r *Runner) Drain() (draining bool) {
 
 // Draining reports whether slots are skipped because of [Runner.Drain].
 func (r *Runner) Draining() bool { return r.Observers.draining.Load() }
+
+// probe probes one job as planned until starts is done. Members whose servers are waited for join when these are ready.
+func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
+	var joining sync.WaitGroup
+	defer joining.Wait()
+	for i, m := range j.Members {
+		if m.Waiting.Load() {
+			joining.Go(func() { r.admit(starts, j, i) })
+		}
+	}
+	first := j.Members[0]
+	if reason := first.Skipping(); reason == "" || reason == probe.SkipBackoff {
+		r.fit(starts, j)
+	}
+	r.Observers.describe(j)
+	work := schedule.Job{
+		Plan: j.Plan,
+		Do: func(n uint64, due time.Time) {
+			group.Round(starts, r.probes, n, due)
+			if first.Skipping() != "" {
+				return
+			}
+			defer r.survive(j)
+			if !j.reached.Load() { // it was not there when it was to be asked
+				_ = r.fitInTurn(starts, j)
+			}
+			j.FitAhead(starts, n+1)
+		},
+		Late: func(uint64) { group.Late() },
+	}
+	work.Run(starts, j.Plan.Epoch(time.Now()))
+}
+
+// fit makes the prompts of j exact, where its first server helps with that.
+func (r *Runner) fit(ctx context.Context, j *Job) {
+	defer r.survive(j)
+	err := r.fitInTurn(ctx, j)
+	log := r.Log.With(zap.String("group", j.Plan.Name))
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case errors.Is(err, probe.ErrTooLong):
+		log.Warn("the server refused to count the tokens of the prompt", zap.Error(err))
+	default:
+		log.Info("prompt length is calibrated by the usage of the first probes", zap.Error(err))
+	}
+}
+
+// survive, deferred, logs a panic of ours in writing prompts of j: it must not end the probing of all others.
+func (r *Runner) survive(j *Job) {
+	if p := recover(); p != nil {
+		r.Log.Error("panic while writing prompts; please report it",
+			zap.String("group", j.Plan.Name), zap.Any("panic", p), zap.Stack("stack"))
+	}
+}
+
+// fitInTurn is [Job.Fit] when few others do the same, if there is anything to find out. A server that does not answer
+// takes no turn, and one that hangs delays others for fitWait at most.
+func (r *Runner) fitInTurn(ctx context.Context, j *Job) error {
+	if _, known := j.Off(); known {
+		return nil
+	}
+	if err := j.Members[0].Prepare(ctx); err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, fitWait)
+	defer cancel()
+	if r.fits.Acquire(wait, 1) == nil {
+		defer r.fits.Release(1)
+	}
+	return j.Fit(ctx)
+}
+
+// admit waits for the server of member i of j, and makes it a member like the others.
+func (r *Runner) admit(ctx context.Context, j *Job, i int) {
+	m, since, limit := j.Members[i], time.Now(), j.Targets[i].WaitForReady
+	log := r.Log.With(zap.String("target", m.Name()))
+	log.Info("waiting for the server to be ready", zap.Duration("limit", limit))
+	err := m.Await(ctx, limit)
+	waited := zap.Duration("waited", time.Since(since))
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		log.Warn("the server is not ready in time; probing it anyway", waited)
+	default:
+		log.Info("the server is ready", waited)
+	}
+	if i == 0 {
+		r.fit(ctx, j)
+	}
+	m.Waiting.Store(false)
+	r.Observers.describe(j)
+}

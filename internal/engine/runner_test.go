@@ -10,8 +10,8 @@ import (
 	"github.com/llm-prober/prober/internal/schedule"
 )
 
-// TestRunnerSurvivesAPanic holds that a panic of ours while the length of prompts is made
-// exact is logged with its group and its place, and ends nothing.
+// TestRunnerSurvivesAPanic holds that a panic of ours while the length of prompts is made exact is logged with its
+// group and its place, and ends nothing.
 func TestRunnerSurvivesAPanic(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
 	r := &Runner{RunnerOptions: RunnerOptions{Log: zap.New(core)}}

@@ -13,9 +13,8 @@ import (
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
-// TestTimestampsAreLoggedOnceATarget: with the first tokens, again when their source
-// changes, and again of a target that was forgotten. A result without tokens says
-// nothing.
+// TestTimestampsAreLoggedOnceATarget: with the first tokens, again when their source changes, and again of a target
+// that was forgotten. A result without tokens says nothing.
 func TestTimestampsAreLoggedOnceATarget(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
 	o := &Observers{log: zap.New(core), timestamps: map[string]probe.Stamping{}, Metrics: &telemetry.Recorder{}, Board: &status.Board{}}

@@ -1,5 +1,4 @@
-// Package schedule says when work starts, and starts it: absolute offsets from an epoch, never "so long
-// after the last one". It knows nothing of the work.
+// Package schedule says when work starts, and starts it, at absolute offsets from an epoch. It knows nothing of the work.
 package schedule
 
 import (
@@ -26,77 +25,55 @@ type Plan struct {
 	Name     string        // seeds the phase and the chance in the plan
 }
 
-// Phase is the plan's place within the interval: a hash of its name, so that many plans spread out, each
-// the same after a restart.
+// Phase is the plan's place within the interval: a hash of its name. Many plans spread out, and keep it over a restart.
 func (p Plan) Phase() time.Duration {
 	return time.Duration(p.seed() % uint64(p.Interval))
 }
 
-// Offset is when start n is due, from the epoch. It takes time proportional to n for [Poisson]; range over
-// [Plan.Offsets] for many.
-func (p Plan) Offset(n uint64) time.Duration {
-	at := uint64(0)
-	for offset := range p.Offsets() {
-		if at == n {
-			return offset
+// Offset is when start n is due, from the epoch. It takes time proportional to n: range over [Plan.Offsets] for many.
+func (p Plan) Offset(n uint64) (offset time.Duration) {
+	for offset = range p.Offsets() {
+		if n == 0 {
+			break
 		}
-		at++
+		n--
 	}
-	panic("unreachable: a plan has no end")
+	return offset
 }
 
-// Offsets yields the offset of every start from the epoch, in order, without end. Offsets never decrease.
+// Offsets yields the offset of every start from the epoch, in order, without end. Offsets never decrease. Jitter keeps
+// half an interval between neighbours, and out of step with a period of the server's own.
 func (p Plan) Offsets() iter.Seq[time.Duration] {
-	switch p.Arrival {
-	case Jittered:
-		return p.jittered
-	case Poisson:
-		return p.poisson
+	return func(yield func(time.Duration) bool) {
+		chance, interval := rand.New(rand.NewPCG(p.seed(), 0)), float64(p.Interval)
+		due := time.Duration(0)
+		for slot := p.Phase(); ; slot += p.Interval {
+			switch p.Arrival {
+			case Poisson:
+				due += time.Duration(chance.ExpFloat64() * interval)
+			case Jittered:
+				due = slot + p.Interval/4 + time.Duration((chance.Float64()-0.5)/2*interval)
+			default:
+				due = slot
+			}
+			if !yield(due) {
+				return
+			}
+		}
 	}
-	return p.constant
 }
 
 // Starts is how many starts are due within a time that begins with the first of them.
-func (p Plan) Starts(within time.Duration) uint64 {
-	n, first := uint64(0), p.Offset(0)
+func (p Plan) Starts(within time.Duration) (n uint64) {
+	end := p.Offset(0) + within
 	for offset := range p.Offsets() {
-		if offset-first >= within {
-			return n
+		if offset >= end {
+			break
 		}
 		n++
 	}
-	panic("unreachable: a plan has no end")
+	return n
 }
-
-func (p Plan) constant(yield func(time.Duration) bool) {
-	offset := p.Phase()
-	for yield(offset) {
-		offset += p.Interval
-	}
-}
-
-// jittered moves each start by up to a quarter interval, so that a period of the server's own cannot stay
-// in step with the probes. Neighbours keep half an interval between them.
-func (p Plan) jittered(yield func(time.Duration) bool) {
-	chance := p.chance()
-	for due := p.Phase() + p.Interval/4; ; due += p.Interval {
-		if !yield(due + time.Duration((chance.Float64()-0.5)/2*float64(p.Interval))) {
-			return
-		}
-	}
-}
-
-func (p Plan) poisson(yield func(time.Duration) bool) {
-	chance := p.chance()
-	for due := time.Duration(0); ; {
-		due += time.Duration(chance.ExpFloat64() * float64(p.Interval))
-		if !yield(due) {
-			return
-		}
-	}
-}
-
-func (p Plan) chance() *rand.Rand { return rand.New(rand.NewPCG(p.seed(), 0)) }
 
 func (p Plan) seed() uint64 {
 	h := fnv.New64a()
@@ -104,8 +81,8 @@ func (p Plan) seed() uint64 {
 	return h.Sum64()
 }
 
-// Epoch is the start of the interval that now lies in, counted from a fixed moment: plans keep their phase
-// over restarts. It carries now's monotonic clock, so that a step of the wall clock moves no start.
+// Epoch is the start of the interval that now lies in, counted from a fixed moment: plans keep their phase over
+// restarts. It carries now's monotonic clock, so that a step of the wall clock moves no start.
 func (p Plan) Epoch(now time.Time) time.Time {
 	return now.Add(-now.Sub(now.Truncate(p.Interval)))
 }

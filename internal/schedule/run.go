@@ -12,26 +12,36 @@ type Job struct {
 	Plan   Plan
 	Starts uint64 // how many there are, the late ones counted; 0 for no end
 
-	// Do does the work of start n, which was due at due, in a goroutine of its own: a start never waits for
-	// the one before.
+	// Do does the work of start n, which was due at due, in a goroutine of its own: a start never waits for the one
+	// before.
 	Do func(n uint64, due time.Time)
 
-	// Late is told of a start that was passed over because the next was due as well: the machine slept, or
-	// had no time for us. It is never made up for.
+	// Late is told of a start that was passed over because the next was due as well: the machine slept, or had no time
+	// for us. It is never made up for.
 	Late func(n uint64)
 }
 
-// Run starts the job's work as planned from epoch on, until ctx is done or there are no more starts, and
-// returns when all that it started has returned. Starts due before Run was called are none.
+// Run starts the job's work as planned from epoch on, until ctx is done or there are no more starts, and returns when
+// all that it started has returned. Starts due before Run was called are none.
 func (j Job) Run(ctx context.Context, epoch time.Time) {
 	var running sync.WaitGroup
 	defer running.Wait()
 
 	next, stop := iter.Pull(j.Plan.Offsets())
 	defer stop()
-	n, due := j.first(next, epoch)
+	n, due, now := uint64(0), epoch, time.Now()
+	for ; ; n++ {
+		offset, _ := next()
+		if due = epoch.Add(offset); !due.Before(now) {
+			break
+		}
+	}
 	for done := uint64(0); j.Starts == 0 || done < j.Starts; done++ {
-		if !sleepUntil(ctx, due) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Until(due)):
+		}
+		if ctx.Err() != nil {
 			return
 		}
 		offset, _ := next()
@@ -48,28 +58,4 @@ func (j Job) start(running *sync.WaitGroup, n uint64, due, following time.Time) 
 		return
 	}
 	j.Late(n)
-}
-
-// first is the first start that is not yet over.
-func (j Job) first(next func() (time.Duration, bool), epoch time.Time) (n uint64, due time.Time) {
-	now := time.Now()
-	for {
-		offset, _ := next()
-		if due = epoch.Add(offset); !due.Before(now) {
-			return n, due
-		}
-		n++
-	}
-}
-
-// sleepUntil returns at t, or false as soon as ctx is done.
-func sleepUntil(ctx context.Context, t time.Time) bool {
-	timer := time.NewTimer(time.Until(t))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return ctx.Err() == nil
-	}
 }

@@ -12,58 +12,39 @@ import (
 
 var arrivals = []Arrival{Constant, Jittered, Poisson}
 
+// take is the first n offsets of a plan.
+func take(p Plan, n int) (offsets []time.Duration) {
+	for offset := range p.Offsets() {
+		if offsets = append(offsets, offset); len(offsets) == n {
+			break
+		}
+	}
+	return offsets
+}
+
 func TestOffsets(t *testing.T) {
 	const n = 20000
 	for _, arrival := range arrivals {
 		for _, interval := range []time.Duration{time.Millisecond, 10 * time.Second, 100 * time.Second} {
-			p := Plan{Interval: interval, Arrival: arrival, Name: "a"}
-			t.Run(string(arrival)+" "+interval.String(), func(t *testing.T) {
-				at, first, last := 0, time.Duration(0), time.Duration(0)
-				for offset := range p.Offsets() {
-					if offset < last {
-						t.Fatalf("offset %d: %v after %v", at, offset, last)
-					}
-					if at == 0 {
-						first = offset
-					}
-					last = offset
-					if at++; at == n {
-						break
-					}
-				}
-				mean := float64(last-first) / (n - 1) / float64(interval)
-				if math.Abs(mean-1) > 0.03 {
-					t.Errorf("mean distance is %.4f intervals", mean)
-				}
-			})
-		}
-	}
-}
-
-func TestOffsetAgreesWithOffsets(t *testing.T) {
-	for _, arrival := range arrivals {
-		p, n := Plan{Interval: time.Second, Arrival: arrival, Name: "x"}, uint64(0)
-		for offset := range p.Offsets() {
-			if got := p.Offset(n); got != offset {
-				t.Errorf("%s: offset %d is %v, want %v", arrival, n, got, offset)
+			offsets := take(Plan{Interval: interval, Arrival: arrival, Name: "a"}, n)
+			if !slices.IsSorted(offsets) {
+				t.Errorf("%s, %v: an offset comes before its predecessor", arrival, interval)
 			}
-			if n++; n == 20 {
-				break
+			mean := float64(offsets[n-1]-offsets[0]) / (n - 1) / float64(interval)
+			if math.Abs(mean-1) > 0.03 {
+				t.Errorf("%s, %v: mean distance is %.4f intervals", arrival, interval, mean)
 			}
 		}
 	}
 }
 
 func TestPoissonHasExponentialGaps(t *testing.T) {
-	p, last, longer, n := Plan{Interval: time.Second, Arrival: Poisson}, time.Duration(0), 0, 0
-	for offset := range p.Offsets() {
+	last, longer := time.Duration(0), 0
+	for _, offset := range take(Plan{Interval: time.Second, Arrival: Poisson}, 20000) {
 		if offset-last > time.Second {
 			longer++
 		}
 		last = offset
-		if n++; n == 20000 {
-			break
-		}
 	}
 	if share := float64(longer) / 20000; math.Abs(share-1/math.E) > 0.01 {
 		t.Errorf("%.3f of the gaps are above the mean, want 1/e", share)
@@ -71,15 +52,12 @@ func TestPoissonHasExponentialGaps(t *testing.T) {
 }
 
 func TestJitterKeepsItsDistance(t *testing.T) {
-	p, last, n := Plan{Interval: time.Second, Arrival: Jittered, Name: "j"}, time.Duration(-time.Hour), 0
-	for offset := range p.Offsets() {
+	last := time.Duration(-time.Hour)
+	for _, offset := range take(Plan{Interval: time.Second, Arrival: Jittered, Name: "j"}, 10000) {
 		if offset-last < 500*time.Millisecond {
 			t.Fatalf("%v after %v", offset, last)
 		}
 		last = offset
-		if n++; n == 10000 {
-			return
-		}
 	}
 }
 
