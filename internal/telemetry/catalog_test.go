@@ -110,17 +110,9 @@ func TestCatalogIsWellFormed(t *testing.T) {
 		if i.Zero < 0 || i.Zero > 0 && i.Kind != Histogram {
 			t.Errorf("%s: a %s that counts what is not above %g as zero", i.Name, i.Kind, i.Zero)
 		}
-		sources := 0
-		for _, has := range []bool{i.ofResult != nil, i.ofTarget != nil, i.ofResult == nil && i.Scope == ScopeProber} {
-			if has {
-				sources++
-			}
-		}
-		if sources != 1 {
-			t.Errorf("%s has %d sources", i.Name, sources)
-		}
-		if i.Kind == Histogram && i.ofResult == nil {
-			t.Errorf("%s: a histogram can only be fed by results", i.Name)
+		byMethod := slices.Contains([]string{ExportFailures, LookupFailures, skipped, buildInfo, reloadOK, reloadTime}, i.Name)
+		if (i.ofResult != nil) != (i.Kind != Gauge && !byMethod) || (i.ofTarget != nil) != (i.Kind == Gauge && !byMethod) {
+			t.Errorf("%s: a %s must take its values from results, from targets if it is a gauge, or from a method alone", i.Name, i.Kind)
 		}
 		if !slices.Contains([]string{"s", "1", ""}, i.Unit) && !strings.HasPrefix(i.Unit, "{") {
 			t.Errorf("%s: the translation does not know unit %q", i.Name, i.Unit)

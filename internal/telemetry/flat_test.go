@@ -145,12 +145,12 @@ func words(set attribute.Set) map[string]string {
 }
 
 // scrapedOnly is a recorder without OTLP.
-func scrapedOnly(b Build) *Recorder { return newRecorder(newOwn(b), export{}) }
+func scrapedOnly(b Build) *Recorder { return newRecorder(Options{Build: b}, nil) }
 
 // manual is a recorder whose OTLP metrics are read by hand instead of exported.
 func manual(genAI bool) (*Recorder, *sdkmetric.ManualReader) {
-	back := newMeters(Options{GenAI: genAI})
+	back := newMeters("")
 	from := sdkmetric.NewManualReader(sdkmetric.WithProducer(back))
 	sdkmetric.NewMeterProvider(sdkmetric.WithReader(from))
-	return newRecorder(newOwn(Build{}), export{back: back}), from
+	return newRecorder(Options{GenAI: genAI}, back), from
 }

@@ -231,7 +231,7 @@ func TestRemove(t *testing.T) {
 // keeps whatever a provider ever saw.
 func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 	r := newRecording()
-	held := r.back
+	held := r.backs[1].(*meters)
 	var gone []weak.Pointer[meter]
 	for _, name := range []string{"a", "b", "c"} {
 		replica := fixedTarget()

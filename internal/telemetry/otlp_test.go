@@ -46,9 +46,9 @@ func protobufScrape(t *testing.T, p *Recorder) []*dto.MetricFamily {
 }
 
 // exportFailures is the metric.
-func exportFailures(o *Recorder) float64 {
-	s, _ := o.sample(ExportFailures)
-	return s.value
+func exportFailures(t *testing.T, of *Recorder) float64 {
+	t.Helper()
+	return scraped(gather(t, of))["llm_prober_export_failures_total"].Value
 }
 
 // TestOTLPEqualsScrape: a collector receives the series that a Prometheus scrapes,
@@ -77,8 +77,8 @@ func TestOTLPEqualsScrape(t *testing.T) {
 			if exemplars == 0 {
 				t.Error("no exemplars")
 			}
-			if got := errs(); len(got) != 0 || exportFailures(o) != 0 {
-				t.Errorf("told %v, %v failures", got, exportFailures(o))
+			if got := errs(); len(got) != 0 || exportFailures(t, o) != 0 {
+				t.Errorf("told %v, %v failures", got, exportFailures(t, o))
 			}
 		})
 	}
@@ -290,15 +290,11 @@ func TestPartialSuccessIsAFailure(t *testing.T) {
 			c.reject = "too many labels"
 			o, errs := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_TRACES_EXPORTER": "none"})
 			fill(o)
-			if err := o.metrics.ForceFlush(t.Context()); err == nil || !strings.Contains(err.Error(), c.reject) {
-				t.Errorf("flush: %v", err)
+			if err := o.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), c.reject) {
+				t.Errorf("shut down: %v", err)
 			}
-			if got := errs(); len(got) != 1 || !strings.Contains(got[0].Error(), c.reject) || exportFailures(o) != 1 {
-				t.Errorf("told %v, %v failures", got, exportFailures(o))
-			}
-			c.reject = ""
-			if err := o.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
+			if got := errs(); len(got) != 1 || !strings.Contains(got[0].Error(), c.reject) || exportFailures(t, o) != 1 {
+				t.Errorf("told %v, %v failures", got, exportFailures(t, o))
 			}
 		})
 	}
@@ -313,17 +309,15 @@ func TestFailingCollector(t *testing.T) {
 	defer failing.Close()
 	o, errs := newOTLPTo(t, failing.URL, nil)
 	fill(o)
-	if err := o.metrics.ForceFlush(t.Context()); err == nil {
-		t.Error("metrics were exported")
-	}
-	if err := o.traces.provider.ForceFlush(t.Context()); err == nil {
-		t.Error("traces were exported")
-	}
-	if got := errs(); len(got) != 2 || !strings.Contains(got[0].Error(), "no such tenant") || exportFailures(o) != 2 {
-		t.Errorf("told %v, %v failures", got, exportFailures(o))
-	}
 	if err := o.Shutdown(t.Context()); err == nil {
 		t.Error("shut down in order")
+	}
+	got := errs()
+	if len(got) != 2 || !strings.Contains(got[0].Error(), "no such tenant") || !strings.Contains(got[1].Error(), "no such tenant") {
+		t.Errorf("told %v, want a failure of metrics and one of traces", got)
+	}
+	if exportFailures(t, o) != 2 {
+		t.Errorf("%v failures", exportFailures(t, o))
 	}
 }
 
@@ -365,7 +359,6 @@ func TestSDKErrorsAreReported(t *testing.T) {
 	c := newHTTPCollector(t)
 	o, errs := newOTLPTo(t, c.endpoint, nil)
 	otel.Handle(errors.New("of the SDK"))
-	otel.Handle(reported{errors.New("reported before")})
 	if got := errs(); len(got) != 1 || got[0].Error() != "of the SDK" {
 		t.Errorf("told %v", got)
 	}

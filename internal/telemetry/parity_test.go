@@ -25,8 +25,8 @@ func recounted(n int) map[string]*recount {
 	for _, target := range randomTargets() {
 		targets[target.Name] = target
 	}
-	for _, i := range ofResults(ScopeTarget, ScopeProber) {
-		if i.Kind != Histogram {
+	for _, i := range Catalog() {
+		if i.Kind != Histogram || i.Scope == ScopeGenAI {
 			continue
 		}
 		for _, r := range random(n) {
@@ -145,13 +145,11 @@ func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 		for _, value := range []float64{0, math.Nextafter(threshold, 0), threshold, math.Nextafter(threshold, 1)} {
 			r, from := manual(false)
 			r.Set(fixedTarget())
-			for row, i := range r.rows {
-				for _, to := range r.targets["a"].rows[row][point{}] {
-					if i.Name == name {
-						to(value, trace.SpanContext{})
-					}
-				}
+			to, ok := r.prober[seriesID{name: name}]
+			if !ok {
+				to = r.targets["a"].series[seriesID{name: name}]
 			}
+			to(value, trace.SpanContext{})
 			onMetrics, onOTLP := scraped(gather(t, r))[series], read(t, collect(t, from))[series]
 			if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
 				t.Errorf("%s of %g (-/metrics +OTLP):\n%s", name, value, diff)

@@ -161,7 +161,7 @@ func exemplarText(t *testing.T, e *dto.Exemplar) string {
 func TestLint(t *testing.T) {
 	pedantic := prometheus.NewPedanticRegistry()
 	r := scrapedOnly(Build{})
-	for _, v := range r.backs[0].(*vectors).by {
+	for _, v := range r.backs[0].(vectors) {
 		pedantic.MustRegister(v)
 	}
 	pedantic.MustRegister(newReader(r))

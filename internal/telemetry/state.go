@@ -25,6 +25,9 @@ func moment(at func(facts) time.Time) func(facts, func(sample)) {
 	}
 }
 
+// unix is seconds since 1970, to the millisecond.
+func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
 func objectiveGoals(f facts, to func(sample)) {
 	for _, o := range f.target.Objectives {
 		to(sample{at: point{valid(o.Name)}, value: o.Goal})
@@ -46,12 +49,6 @@ func objectiveNames(t probe.Description) []string {
 		names = append(names, valid(o.Name))
 	}
 	return names
-}
-
-func skippedSlots(f facts, to func(sample)) {
-	for _, reason := range probe.Skips() {
-		to(sample{at: point{string(reason)}, value: float64(f.skipped[reason])})
-	}
 }
 
 // infoLabels are the labels that describe a target: its configuration, and what is

@@ -77,14 +77,20 @@ func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // facts are what is known of a target when metrics are collected.
 type facts struct {
-	target probe.Description
-	since  time.Time // its series exist
-
+	target                             probe.Description
 	lastProbe, lastSuccess, certExpiry time.Time // zero if there was none yet
-	skipped                            map[probe.Skip]int
+}
 
-	inFlight int
-	oldest   time.Duration // age of the oldest probe in flight; 0 if there is none
+// inFlight is how many probes of the target are in flight, and the age of the oldest.
+func (f facts) inFlight() (n int, age time.Duration) {
+	if f.target.InFlight == nil {
+		return 0, 0
+	}
+	n, oldest := f.target.InFlight()
+	if n > 0 {
+		age = max(0, time.Since(oldest))
+	}
+	return n, age
 }
 
 // note takes the facts from a result. Results may come out of order.
