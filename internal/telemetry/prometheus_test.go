@@ -62,14 +62,14 @@ func fill(to *Recorder) {
 }
 
 func TestExposition(t *testing.T) {
-	golden(t, "exposition.txt", ours(scrape(t, fixed(), "text/plain").Body.String()))
+	golden(t, "testdata/exposition.txt", ours(scrape(t, fixed(), "text/plain").Body.String()))
 }
 
 // TestSeriesExistFromTheStart: everything but the moments that were not yet.
 func TestSeriesExistFromTheStart(t *testing.T) {
 	p := scrapedOnly(Build{})
 	p.Set(fixedTarget())
-	golden(t, "zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
+	golden(t, "testdata/zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
 }
 
 // TestBothKindsOfBuckets: text has the classic ones, protobuf these and the
