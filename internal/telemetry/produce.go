@@ -46,16 +46,14 @@ func (m *meters) live() []*meter {
 	defer m.mu.Unlock()
 	all := []*meter{m.prober}
 	used := map[attribute.Distinct]*meter{}
-	for _, name := range slices.Sorted(maps.Keys(m.targets)) {
-		of := m.targets[name]
+	for _, of := range m.targets {
 		all = append(all, of)
-		if shared, ok := m.genAI[of.genAI]; ok && used[of.genAI] == nil {
+		if shared, ok := m.genAI[of.genAI]; ok {
 			used[of.genAI] = shared
-			all = append(all, shared)
 		}
 	}
 	m.genAI = used
-	return all
+	return slices.AppendSeq(all, maps.Values(used))
 }
 
 // withoutEnded is a metric without the series that have ended.

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -103,12 +104,16 @@ func newRecorder(o Options, otlp *meters) *Recorder {
 // continue. What t leaves open (model, API, server, source of timestamps) stays as
 // it is known from results, as long as the URL is the same.
 func (r *Recorder) Set(t probe.Description) {
-	t = clean(t)
+	t.URL = shownURL(t.URL)
+	if t.API == "auto" {
+		t.API = ""
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.targets[t.Name]
-	if old != nil {
-		t = inherit(t, old.target)
+	if old != nil && t.URL == old.target.URL {
+		t.Model, t.API = cmp.Or(t.Model, old.target.Model), cmp.Or(t.API, old.target.API)
+		t.Server, t.Stamp = cmp.Or(t.Server, old.target.Server), cmp.Or(t.Stamp, old.target.Stamp)
 	}
 	if now := r.set(t); old != nil && t.Model != old.target.Model {
 		now.replaced = old.target.Model
