@@ -152,12 +152,12 @@ func metricsOf(t *testing.T, c *collector) []*metricspb.Metric {
 	return c.metrics[0].ScopeMetrics[0].Metrics
 }
 
-// received are all series that came by OTLP, as [read] has them, and the number of
-// exemplars.
-func received(t *testing.T, c *collector) (all map[string]values, exemplars int) {
+// received are all series that came by OTLP, as [scraped] has them but for those of
+// the GenAI conventions, and the number of exemplars.
+func received(t *testing.T, metrics []*metricspb.Metric) (all map[string]values, exemplars int) {
 	t.Helper()
 	all = map[string]values{}
-	for _, m := range metricsOf(t, c) {
+	for _, m := range metrics {
 		if strings.HasPrefix(m.Name, "gen_ai.") {
 			continue
 		}

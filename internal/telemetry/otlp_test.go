@@ -62,7 +62,7 @@ func TestOTLPEqualsScrape(t *testing.T) {
 			if err := o.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			got, exemplars := received(t, c)
+			got, exemplars := received(t, metricsOf(t, c))
 			onMetrics := scraped(protobufScrape(t, o))
 			if diff := cmp.Diff(onMetrics, got); diff != "" {
 				t.Errorf("series (-/metrics +OTLP):\n%s", diff)
@@ -236,9 +236,17 @@ func TestGenAI(t *testing.T) {
 }
 
 func TestGenAIOff(t *testing.T) {
-	o, from := manual(false)
+	c := newCollector(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.endpoint)
+	o, err := New(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	fill(o)
-	for _, m := range collect(t, from) {
+	if err := o.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range metricsOf(t, c) {
 		if strings.HasPrefix(m.Name, "gen_ai.") {
 			t.Errorf("%s is there", m.Name)
 		}
