@@ -11,8 +11,6 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/alerts"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -21,20 +19,6 @@ import (
 var update = flag.Bool("update", false, "write the generated files")
 
 const root = "../../"
-
-// TestGeneratedDocs holds that the generated pages are what the code says now.
-func TestGeneratedDocs(t *testing.T) {
-	const path = "docs/metrics.md"
-	want := telemetry.Markdown()
-	if *update {
-		if err := os.WriteFile(root+path, []byte(want), 0o644); err != nil { //nolint:gosec // a page for everybody
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(want, read(t, path)); diff != "" {
-		t.Errorf("%s is not what the code says: run make generate\n%s", path, diff)
-	}
-}
 
 // pages are the texts that people write.
 func pages(t *testing.T) map[string]string {

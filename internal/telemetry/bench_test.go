@@ -23,13 +23,13 @@ func hundred() *probe.Result {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	otlp, _ := manual(false)
-	genAI, _ := manual(true)
 	for _, of := range []struct {
 		name string
 		to   *Recorder
 	}{
-		{"prometheus", scrapedOnly(Build{})}, {"and otlp", otlp}, {"and otlp with GenAI", genAI},
+		{"prometheus", scrapedOnly(Build{})},
+		{"and otlp", newRecorder(Options{}, newMeters(""))},
+		{"and otlp with GenAI", newRecorder(Options{GenAI: true}, newMeters(""))},
 	} {
 		b.Run(of.name, func(b *testing.B) {
 			of.to.Set(fixedTarget())

@@ -1,10 +1,21 @@
 package telemetry
 
 import (
+	"runtime"
 	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+)
+
+// The metrics whose values methods of [Recorder] give.
+const (
+	ExportFailures = "llm.prober.export_failures"
+	LookupFailures = "llm.prober.dns_lookup_failures"
+	skipped        = "llm.probe.skipped"
+	buildInfo      = "llm.prober.build_info"
+	reloadOK       = "llm.prober.config_last_reload_successful"
+	reloadTime     = "llm.prober.config_last_reload_success_timestamp"
 )
 
 // Catalog returns every metric of the program, in the order of the
@@ -74,8 +85,7 @@ func counters() []Instrument {
 		{Name: "llm.probe.objective_events", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
 			Labels: []Label{objectiveLabel(), {Name: "verdict", Values: []string{verdictGood, verdictBad}}}, ofResult: verdicts,
 			Help: "Probes judged by each objective of the target: failed probes are always bad, and successful ones without a sample of the objective's signal are not counted."},
-		{Name: "llm.probe.skipped", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
-			Labels: []Label{{Name: "reason", Values: texts(probe.Skips())}}, ofTarget: skippedSlots,
+		{Name: skipped, Unit: "{probe}", Kind: Counter, Scope: ScopeTarget, Labels: []Label{{Name: "reason", Values: texts(probe.Skips())}},
 			Help: "Probes that were due and not sent: overlap if too many were still in flight, budget if the daily token budget was spent, late if the next one was due already, backoff while the server had asked to wait (Retry-After of a 429 or 503), waiting before the server was ready (PROBER_WAIT_FOR_READY), draining after /-/drain."},
 	}
 }
@@ -87,10 +97,10 @@ func gauges() []Instrument {
 			ofTarget: fact(func(f facts) float64 { return f.target.Interval.Seconds() }),
 			Help:     "Configured time in seconds between the starts of probes."},
 		{Name: "llm.probe.in_flight", Unit: "{probe}", Kind: Gauge, Scope: ScopeTarget,
-			ofTarget: fact(func(f facts) float64 { return float64(f.inFlight) }),
+			ofTarget: fact(func(f facts) float64 { n, _ := f.inFlight(); return float64(n) }),
 			Help:     "Probes in flight."},
 		{Name: "llm.probe.oldest_in_flight", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
-			ofTarget: fact(func(f facts) float64 { return f.oldest.Seconds() }),
+			ofTarget: fact(func(f facts) float64 { _, age := f.inFlight(); return age.Seconds() }),
 			Help:     "Age in seconds of the oldest probe in flight; 0 if there is none."},
 		{Name: "llm.probe.last_probe_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastProbe }),
@@ -110,8 +120,7 @@ func gauges() []Instrument {
 	}
 }
 
-// ofProber are the metrics of the prober itself. The values of rows without a
-// source are in [own].
+// ofProber are the metrics of the prober itself.
 func ofProber() []Instrument {
 	return []Instrument{
 		{Name: "llm.prober.schedule_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Bounds: gapBounds(),
@@ -130,7 +139,7 @@ func ofProber() []Instrument {
 			Labels: []Label{
 				{Name: "version", From: "version of the program"},
 				{Name: "revision", From: "commit it was built from"},
-				{Name: "goversion", From: "version of Go it was built with"},
+				{Name: "goversion", From: "version of Go it was built with", fact: func(probe.Description) string { return runtime.Version() }},
 			},
 			Help: "Labels that describe the program; the value is always 1.",
 		},

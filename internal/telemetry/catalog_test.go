@@ -1,29 +1,24 @@
 package telemetry
 
 import (
+	_ "embed"
 	"flag"
 	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"text/template"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-func update() bool { return flag.Lookup("update").Value.String() == "true" }
+var update = flag.Bool("update", false, "rewrite docs/metrics.md and the golden files")
 
-func TestMain(m *testing.M) {
-	flag.Bool("update", false, "rewrite the golden files")
-	flag.Parse()
-	os.Exit(m.Run())
-}
-
-// golden compares got with a file of testdata.
-func golden(t *testing.T, name, got string) {
+// golden compares got with a file.
+func golden(t *testing.T, path, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name)
-	if update() {
+	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -37,56 +32,39 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func TestPrometheusNames(t *testing.T) {
-	var got [][2]string
+//go:embed testdata/metrics.md.tmpl
+var metricsPage string
+
+// TestMetricsPage holds that docs/metrics.md is what the catalog says now.
+func TestMetricsPage(t *testing.T) {
+	of := map[Scope][]Instrument{}
+	var histograms [][]Instrument // those of the same bounds together
 	for _, i := range Catalog() {
-		got = append(got, [2]string{i.Name, i.PrometheusName()})
+		of[i.Scope] = append(of[i.Scope], i)
+		if i.Kind != Histogram || i.Scope == ScopeGenAI {
+			continue
+		}
+		n := slices.IndexFunc(histograms, func(group []Instrument) bool { return slices.Equal(group[0].Bounds, i.Bounds) })
+		if n < 0 {
+			n, histograms = len(histograms), append(histograms, nil)
+		}
+		histograms[n] = append(histograms[n], i)
 	}
-	want := [][2]string{
-		{"llm.probe.ttft", "llm_probe_ttft_seconds"},
-		{"llm.probe.server_ttft", "llm_probe_server_ttft_seconds"},
-		{"llm.probe.ttfat", "llm_probe_ttfat_seconds"},
-		{"llm.probe.tpot", "llm_probe_tpot_seconds"},
-		{"llm.probe.itl", "llm_probe_itl_seconds"},
-		{"llm.probe.chunk_gap", "llm_probe_chunk_gap_seconds"},
-		{"llm.probe.max_gap", "llm_probe_max_gap_seconds"},
-		{"llm.probe.e2el", "llm_probe_e2el_seconds"},
-		{"llm.probe.phase", "llm_probe_phase_seconds"},
-		{"llm.probe.failed", "llm_probe_failed_seconds"},
-		{"llm.probe.probes", "llm_probe_probes_total"},
-		{"llm.probe.tokens", "llm_probe_tokens_total"},
-		{"llm.probe.prompt_cache", "llm_probe_prompt_cache_total"},
-		{"llm.probe.frames", "llm_probe_frames_total"},
-		{"llm.probe.coalesced_frames", "llm_probe_coalesced_frames_total"},
-		{"llm.probe.joined_tokens", "llm_probe_joined_tokens_total"},
-		{"llm.probe.tainted", "llm_probe_tainted_total"},
-		{"llm.probe.objective_events", "llm_probe_objective_events_total"},
-		{"llm.probe.skipped", "llm_probe_skipped_total"},
-		{"llm.probe.interval", "llm_probe_interval_seconds"},
-		{"llm.probe.in_flight", "llm_probe_in_flight"},
-		{"llm.probe.oldest_in_flight", "llm_probe_oldest_in_flight_seconds"},
-		{"llm.probe.last_probe_timestamp", "llm_probe_last_probe_timestamp_seconds"},
-		{"llm.probe.last_success_timestamp", "llm_probe_last_success_timestamp_seconds"},
-		{"llm.probe.objective_goal", "llm_probe_objective_goal_ratio"},
-		{"llm.probe.objective_limit", "llm_probe_objective_limit_seconds"},
-		{"llm.probe.tls_earliest_cert_expiry_timestamp", "llm_probe_tls_earliest_cert_expiry_timestamp_seconds"},
-		{"llm.probe.target_info", "llm_probe_target_info"},
-		{"llm.prober.schedule_delay", "llm_prober_schedule_delay_seconds"},
-		{"llm.prober.read_delay", "llm_prober_read_delay_seconds"},
-		{"llm.prober.refused_stamps", "llm_prober_refused_stamps_total"},
-		{"llm.prober.build_info", "llm_prober_build_info"},
-		{"llm.prober.config_last_reload_successful", "llm_prober_config_last_reload_successful"},
-		{"llm.prober.config_last_reload_success_timestamp", "llm_prober_config_last_reload_success_timestamp_seconds"},
-		{"llm.prober.export_failures", "llm_prober_export_failures_total"},
-		{"llm.prober.dns_lookup_failures", "llm_prober_dns_lookup_failures_total"},
-		{"gen_ai.client.operation.duration", "gen_ai_client_operation_duration_seconds"},
-		{"gen_ai.client.operation.time_to_first_chunk", "gen_ai_client_operation_time_to_first_chunk_seconds"},
-		{"gen_ai.client.operation.time_per_output_chunk", "gen_ai_client_operation_time_per_output_chunk_seconds"},
-		{"gen_ai.client.token.usage", "gen_ai_client_token_usage"},
+	bounds := func(all []float64) string {
+		var b strings.Builder
+		for _, bound := range all {
+			b.WriteString(strconv.FormatFloat(bound, 'f', -1, 64) + " ")
+		}
+		return strings.TrimSpace(b.String())
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("names (-want +got):\n%s", diff)
+	var page strings.Builder
+	if err := template.Must(template.New("metrics").Funcs(template.FuncMap{"bounds": bounds}).Parse(metricsPage)).Execute(&page, map[string]any{
+		"Targets": of[ScopeTarget], "Prober": of[ScopeProber], "GenAI": of[ScopeGenAI], "Histograms": histograms,
+		"Scale": exponentialScale, "Size": exponentialSize, "Buckets": nativeBuckets,
+	}); err != nil {
+		t.Fatal(err)
 	}
+	golden(t, "../../docs/metrics.md", page.String())
 }
 
 func TestCatalogIsWellFormed(t *testing.T) {
@@ -110,17 +88,9 @@ func TestCatalogIsWellFormed(t *testing.T) {
 		if i.Zero < 0 || i.Zero > 0 && i.Kind != Histogram {
 			t.Errorf("%s: a %s that counts what is not above %g as zero", i.Name, i.Kind, i.Zero)
 		}
-		sources := 0
-		for _, has := range []bool{i.ofResult != nil, i.ofTarget != nil, i.ofResult == nil && i.Scope == ScopeProber} {
-			if has {
-				sources++
-			}
-		}
-		if sources != 1 {
-			t.Errorf("%s has %d sources", i.Name, sources)
-		}
-		if i.Kind == Histogram && i.ofResult == nil {
-			t.Errorf("%s: a histogram can only be fed by results", i.Name)
+		byMethod := slices.Contains([]string{ExportFailures, LookupFailures, skipped, buildInfo, reloadOK, reloadTime}, i.Name)
+		if (i.ofResult != nil) != (i.Kind != Gauge && !byMethod) || (i.ofTarget != nil) != (i.Kind == Gauge && !byMethod) {
+			t.Errorf("%s: a %s must take its values from results, from targets if it is a gauge, or from a method alone", i.Name, i.Kind)
 		}
 		if !slices.Contains([]string{"s", "1", ""}, i.Unit) && !strings.HasPrefix(i.Unit, "{") {
 			t.Errorf("%s: the translation does not know unit %q", i.Name, i.Unit)

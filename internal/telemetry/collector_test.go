@@ -2,9 +2,8 @@ package telemetry
 
 import (
 	"context"
-	"encoding/hex"
+	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -58,31 +57,23 @@ func (c traceCollector) Export(_ context.Context, r *collectortrace.ExportTraceS
 	return &collectortrace.ExportTraceServiceResponse{}, nil
 }
 
-func newGRPCCollector(t *testing.T) *collector {
+// newCollector serves both protocols.
+func newCollector(t *testing.T) *collector {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &collector{endpoint: "http://" + listener.Addr().String()}
-	server := grpc.NewServer()
-	collectormetrics.RegisterMetricsServiceServer(server, c)
-	collectortrace.RegisterTraceServiceServer(server, traceCollector{to: c})
-	served := make(chan error)
-	go func() { served <- server.Serve(listener) }()
-	t.Cleanup(func() {
-		server.Stop()
-		if err := <-served; err != nil {
-			t.Error(err)
+	c, byGRPC := &collector{}, grpc.NewServer()
+	collectormetrics.RegisterMetricsServiceServer(byGRPC, c)
+	collectortrace.RegisterTraceServiceServer(byGRPC, traceCollector{to: c})
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 2 {
+			byGRPC.ServeHTTP(w, r)
+		} else {
+			c.ServeHTTP(w, r)
 		}
-	})
-	return c
-}
-
-func newHTTPCollector(t *testing.T) *collector {
-	t.Helper()
-	c := &collector{}
-	server := httptest.NewServer(c)
+	}))
+	server.Config.Protocols = new(http.Protocols)
+	server.Config.Protocols.SetHTTP1(true)
+	server.Config.Protocols.SetUnencryptedHTTP2(true)
+	server.Start()
 	t.Cleanup(server.Close)
 	c.endpoint = server.URL
 	return c
@@ -152,44 +143,70 @@ func newOTLPTo(t *testing.T, endpoint string, env map[string]string) (*Recorder,
 	}
 }
 
-// received are all series that came by OTLP, as [read] has them, and exemplars
-// whose trace id is 16 bytes.
-func received(t *testing.T, all []*metricspb.ResourceMetrics) (map[string]values, int) {
+// metricsOf are the metrics of the only export that came.
+func metricsOf(t *testing.T, c *collector) []*metricspb.Metric {
 	t.Helper()
-	found, exemplars := map[string]values{}, 0
-	for _, resource := range all {
-		for _, scope := range resource.ScopeMetrics {
-			for _, m := range scope.Metrics {
-				if strings.HasPrefix(m.Name, "gen_ai.") {
-					continue
+	if len(c.metrics) != 1 || len(c.metrics[0].ScopeMetrics) != 1 {
+		t.Fatalf("%d exports of metrics, want one with one scope", len(c.metrics))
+	}
+	return c.metrics[0].ScopeMetrics[0].Metrics
+}
+
+// received are all series that came by OTLP, as [scraped] has them but for those of
+// the GenAI conventions, and the number of exemplars.
+func received(t *testing.T, metrics []*metricspb.Metric) (all map[string]values, exemplars int) {
+	t.Helper()
+	all = map[string]values{}
+	for _, m := range metrics {
+		if strings.HasPrefix(m.Name, "gen_ai.") {
+			continue
+		}
+		name := func(k Kind) string { return Instrument{Name: m.Name, Unit: m.Unit, Kind: k}.PrometheusName() }
+		for _, p := range m.GetSum().GetDataPoints() {
+			all[key(name(Counter), pairs(p.Attributes))] = values{Value: float64(p.GetAsInt())}
+		}
+		for _, p := range m.GetGauge().GetDataPoints() {
+			all[key(name(Gauge), pairs(p.Attributes))] = values{Value: p.GetAsDouble()}
+		}
+		for _, p := range m.GetExponentialHistogram().GetDataPoints() {
+			all[key(name(Histogram), pairs(p.Attributes))] = exponential(
+				p.Count, p.ZeroCount, p.Scale, p.Positive.GetOffset(), p.Positive.GetBucketCounts())
+			for _, e := range p.Exemplars {
+				if len(e.TraceId) != 16 || len(e.SpanId) != 8 {
+					t.Errorf("%s: exemplar of trace %x, span %x", m.Name, e.TraceId, e.SpanId)
 				}
-				name := func(k Kind) string { return Instrument{Name: m.Name, Unit: m.Unit, Kind: k}.PrometheusName() }
-				for _, p := range m.GetSum().GetDataPoints() {
-					found[key(name(Counter), pairs(p.Attributes))] = values{Value: float64(p.GetAsInt())}
-				}
-				for _, p := range m.GetGauge().GetDataPoints() {
-					found[key(name(Gauge), pairs(p.Attributes))] = values{Value: p.GetAsDouble()}
-				}
-				for _, p := range m.GetExponentialHistogram().GetDataPoints() {
-					found[key(name(Histogram), pairs(p.Attributes))] = exponential(
-						p.Count, p.ZeroCount, p.Scale, p.Positive.GetOffset(), p.Positive.GetBucketCounts())
-					for _, e := range p.Exemplars {
-						if len(e.TraceId) != 16 || len(e.SpanId) != 8 {
-							t.Errorf("%s: exemplar of trace %s, span %s", m.Name, hex.EncodeToString(e.TraceId), hex.EncodeToString(e.SpanId))
-						}
-						exemplars++
-					}
-				}
+				exemplars++
 			}
 		}
 	}
-	return found, exemplars
+	return all, exemplars
 }
 
+// pairs are attributes as text.
 func pairs(attributes []*commonpb.KeyValue) map[string]string {
 	all := map[string]string{}
 	for _, kv := range attributes {
-		all[kv.Key] = kv.Value.GetStringValue()
+		all[kv.Key] = text(kv.Value)
 	}
 	return all
+}
+
+func text(v *commonpb.AnyValue) string {
+	switch v := v.Value.(type) {
+	case *commonpb.AnyValue_StringValue:
+		return v.StringValue
+	case *commonpb.AnyValue_IntValue:
+		return fmt.Sprint(v.IntValue)
+	case *commonpb.AnyValue_DoubleValue:
+		return fmt.Sprint(v.DoubleValue)
+	case *commonpb.AnyValue_BoolValue:
+		return fmt.Sprint(v.BoolValue)
+	case *commonpb.AnyValue_ArrayValue:
+		var all []string
+		for _, one := range v.ArrayValue.Values {
+			all = append(all, text(one))
+		}
+		return strings.Join(all, ",")
+	}
+	return ""
 }

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 
@@ -11,25 +12,45 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// newMetricExporter returns the exporter of a protocol. The exporter reads its
-// settings from the environment, and connects when it first exports.
-func newMetricExporter(ctx context.Context, p protocol) (sdkmetric.Exporter, error) {
-	if p == protocolGRPC {
-		return otlpmetricgrpc.New(ctx)
-	}
-	return otlpmetrichttp.New(ctx, otlpmetrichttp.WithProxy(noRedirect))
+// exporters send by OTLP. Each is nil if its signal is off.
+type exporters struct {
+	metrics sdkmetric.Exporter
+	traces  sdktrace.SpanExporter
 }
 
-// newSpanExporter is newMetricExporter for traces.
-func newSpanExporter(ctx context.Context, p protocol) (sdktrace.SpanExporter, error) {
-	if p == protocolGRPC {
-		return otlptracegrpc.New(ctx)
+// newExporters returns the exporters that the OTEL_* variables ask for. They read
+// their settings from the environment, and connect when they first export.
+func newExporters(ctx context.Context) (e exporters, err error) {
+	metrics, err := protocolOf("METRICS")
+	if err != nil {
+		return exporters{}, err
 	}
-	return otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
+	traces, err := protocolOf("TRACES")
+	if err != nil {
+		return exporters{}, err
+	}
+	switch metrics {
+	case protocolHTTP:
+		e.metrics, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithProxy(noRedirect))
+	case protocolGRPC:
+		e.metrics, err = otlpmetricgrpc.New(ctx)
+	}
+	if err != nil {
+		return exporters{}, fmt.Errorf("make OTLP exporter of metrics: %w", err)
+	}
+	switch traces {
+	case protocolHTTP:
+		e.traces, err = otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
+	case protocolGRPC:
+		e.traces, err = otlptracegrpc.New(ctx)
+	}
+	if err != nil {
+		return exporters{}, fmt.Errorf("make OTLP exporter of traces: %w", err)
+	}
+	return e, nil
 }
 
 var errRedirected = errors.New("the collector redirects: configure its final URL")
@@ -42,55 +63,4 @@ func noRedirect(r *http.Request) (*url.URL, error) {
 		return nil, errRedirected
 	}
 	return http.ProxyFromEnvironment(r)
-}
-
-// An errorHandler counts failures of exports and of the SDK, and passes them on.
-type errorHandler struct {
-	own     *own
-	onError func(error)
-}
-
-// Handle implements the SDK's error handler, which gets errors of exports once
-// more.
-func (h *errorHandler) Handle(err error) {
-	if _, again := errors.AsType[reported](err); !again {
-		_ = h.export(err)
-	}
-}
-
-// reported marks an error that was passed on.
-type reported struct{ error }
-
-func (r reported) Unwrap() error { return r.error }
-
-// export passes on the error of an export, if any, and marks it.
-func (h *errorHandler) export(err error) error {
-	if err == nil {
-		return nil
-	}
-	h.own.Add(ExportFailures, 1)
-	h.onError(err)
-	return reported{err}
-}
-
-// metricExporter reports exports that failed.
-type metricExporter struct {
-	sdkmetric.Exporter
-	errs *errorHandler
-}
-
-// Export implements [sdkmetric.Exporter].
-func (e metricExporter) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
-	return e.errs.export(e.Exporter.Export(ctx, all))
-}
-
-// spanExporter reports exports that failed.
-type spanExporter struct {
-	sdktrace.SpanExporter
-	errs *errorHandler
-}
-
-// ExportSpans implements [sdktrace.SpanExporter].
-func (e spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	return e.errs.export(e.SpanExporter.ExportSpans(ctx, spans))
 }

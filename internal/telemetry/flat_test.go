@@ -1,16 +1,12 @@
 package telemetry
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
-	"go.opentelemetry.io/otel/attribute"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
 // values are those of one series of either recorder.
@@ -48,20 +44,24 @@ func scraped(families []*dto.MetricFamily) map[string]values {
 	all := map[string]values{}
 	for _, family := range families {
 		for _, m := range family.Metric {
-			labels := map[string]string{}
-			for _, l := range m.Label {
-				labels[l.GetName()] = l.GetValue()
-			}
 			s := values{Value: m.GetCounter().GetValue() + m.GetGauge().GetValue()}
 			if h := m.Histogram; h != nil {
 				s = native(h)
 			}
 			if m.Histogram == nil || s.Count > 0 {
-				all[key(family.GetName(), labels)] = s
+				all[key(family.GetName(), labelsOf(m.Label))] = s
 			}
 		}
 	}
 	return all
+}
+
+func labelsOf(all []*dto.LabelPair) map[string]string {
+	labels := map[string]string{}
+	for _, l := range all {
+		labels[l.GetName()] = l.GetValue()
+	}
+	return labels
 }
 
 func native(h *dto.Histogram) values {
@@ -92,65 +92,5 @@ func exponential(count, zero uint64, scale, offset int32, counts []uint64) value
 	return s
 }
 
-// collect is everything that a manual reader reads, by instrument.
-func collect(t *testing.T, from sdkmetric.Reader) []metricdata.Metrics {
-	t.Helper()
-	var all metricdata.ResourceMetrics
-	if err := from.Collect(context.Background(), &all); err != nil {
-		t.Fatal(err)
-	}
-	if len(all.ScopeMetrics) != 1 {
-		t.Fatalf("%d scopes, want 1", len(all.ScopeMetrics))
-	}
-	return all.ScopeMetrics[0].Metrics
-}
-
-// read are all series that were collected, by the names that Prometheus gives
-// them; those of the GenAI conventions left out.
-func read(t *testing.T, metrics []metricdata.Metrics) map[string]values {
-	t.Helper()
-	all := map[string]values{}
-	for _, m := range metrics {
-		if strings.HasPrefix(m.Name, "gen_ai.") {
-			continue
-		}
-		name := func(k Kind) string { return Instrument{Name: m.Name, Unit: m.Unit, Kind: k}.PrometheusName() }
-		switch d := m.Data.(type) {
-		case metricdata.Sum[int64]:
-			for _, p := range d.DataPoints {
-				all[key(name(Counter), words(p.Attributes))] = values{Value: float64(p.Value)}
-			}
-		case metricdata.Gauge[float64]:
-			for _, p := range d.DataPoints {
-				all[key(name(Gauge), words(p.Attributes))] = values{Value: p.Value}
-			}
-		case metricdata.ExponentialHistogram[float64]:
-			for _, p := range d.DataPoints {
-				all[key(name(Histogram), words(p.Attributes))] = exponential(
-					p.Count, p.ZeroCount, p.Scale, p.PositiveBucket.Offset, p.PositiveBucket.Counts)
-			}
-		default:
-			t.Fatalf("%s is a %T", m.Name, m.Data)
-		}
-	}
-	return all
-}
-
-func words(set attribute.Set) map[string]string {
-	all := map[string]string{}
-	for _, kv := range set.ToSlice() {
-		all[string(kv.Key)] = kv.Value.String()
-	}
-	return all
-}
-
 // scrapedOnly is a recorder without OTLP.
-func scrapedOnly(b Build) *Recorder { return newRecorder(newOwn(b), export{}) }
-
-// manual is a recorder whose OTLP metrics are read by hand instead of exported.
-func manual(genAI bool) (*Recorder, *sdkmetric.ManualReader) {
-	back := newMeters(Options{GenAI: genAI})
-	from := sdkmetric.NewManualReader(sdkmetric.WithProducer(back))
-	sdkmetric.NewMeterProvider(sdkmetric.WithReader(from))
-	return newRecorder(newOwn(Build{}), export{back: back}), from
-}
+func scrapedOnly(b Build) *Recorder { return newRecorder(Options{Build: b}, nil) }

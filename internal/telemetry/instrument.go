@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -19,9 +18,9 @@ type Instrument struct {
 	Bounds []float64 // of a histogram's classic buckets, in Unit, ascending
 	Zero   float64   // of a histogram: values up to it count as zero, in Unit; 0 for zeroThreshold
 
-	// ofResult passes on what a result adds. ofTarget passes on what is known of a
-	// target, when metrics are collected. One of them is set, but for metrics whose
-	// values are in [own].
+	// ofResult passes on what a result adds to a histogram or a counter. ofTarget
+	// passes on what is known of a target to a gauge, when metrics are collected.
+	// Neither is set where a method of [Recorder] gives the values.
 	ofResult func(probe.Description, *probe.Result, func(sample))
 	ofTarget func(facts, func(sample))
 }
@@ -59,7 +58,7 @@ type Label struct {
 
 // A point is the values of an instrument's own labels, in their order. It
 // identifies one of the series that a target has.
-type point [3]string
+type point [2]string
 
 // A sample is one value for one series.
 type sample struct {
@@ -85,7 +84,12 @@ func (i Instrument) PrometheusName() string {
 }
 
 // zero is the largest value that counts as zero.
-func (i Instrument) zero() float64 { return cmp.Or(i.Zero, zeroThreshold) }
+func (i Instrument) zero() float64 {
+	if i.Scope == ScopeGenAI { // with explicit buckets only
+		return 0
+	}
+	return cmp.Or(i.Zero, zeroThreshold)
+}
 
 // prometheusUnit is the unit as a word; empty if it is no part of the name.
 func (i Instrument) prometheusUnit() string {
@@ -145,17 +149,4 @@ func (i Instrument) points(t probe.Description) []point {
 		all = longer
 	}
 	return all
-}
-
-// ofResults is the part of the catalog that is recorded when a result comes, for
-// the scopes given.
-func ofResults(scopes ...Scope) []Instrument {
-	return slices.DeleteFunc(Catalog(), func(i Instrument) bool {
-		return i.ofResult == nil || !slices.Contains(scopes, i.Scope)
-	})
-}
-
-// collected is the part of the catalog that is read when metrics are collected.
-func collected() []Instrument {
-	return slices.DeleteFunc(Catalog(), func(i Instrument) bool { return i.ofResult != nil })
 }

@@ -12,43 +12,68 @@ import (
 	"weak"
 
 	"github.com/google/go-cmp/cmp"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A recording is a recorder, and what reads its OTLP metrics.
+// numbers are values of series, by name and labels.
+type numbers = map[string]float64
+
+// A recording is a recorder, and the collector that it exports metrics to.
 type recording struct {
 	*Recorder
-	from *sdkmetric.ManualReader
+	to *collector
 }
 
-func newRecording() *recording {
-	r, from := manual(true)
-	return &recording{r, from}
-}
-
-// values are all series whose key begins so, which /metrics and OTLP must both have.
-func (r *recording) values(t *testing.T, prefix string) map[string]float64 {
+func newRecording(t *testing.T) *recording {
 	t.Helper()
-	onOTLP := starting(read(t, collect(t, r.from)), prefix)
-	onMetrics := starting(scraped(gather(t, r.Recorder)), prefix)
+	c := newCollector(t)
+	r, _ := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_TRACES_EXPORTER": "none"})
+	t.Cleanup(func() { _ = r.Shutdown(context.Background()) })
+	return &recording{r, c}
+}
+
+// export is what the collector receives now.
+func (r *recording) export(t *testing.T) []*metricspb.Metric {
+	t.Helper()
+	r.to.metrics = nil
+	if err := r.metrics.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return metricsOf(t, r.to)
+}
+
+// both are all series, which /metrics and OTLP must both have.
+func (r *recording) both(t *testing.T) map[string]values {
+	t.Helper()
+	onMetrics := scraped(gather(t, r.Recorder))
+	onOTLP, _ := received(t, r.export(t))
 	if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
 		t.Errorf("series (-/metrics +OTLP):\n%s", diff)
 	}
 	return onMetrics
 }
 
-func starting(all map[string]values, prefix string) map[string]float64 {
-	some := map[string]float64{}
-	for k, s := range all {
+// values are the series whose key begins so; of histograms their counts.
+func (r *recording) values(t *testing.T, prefix string) numbers {
+	t.Helper()
+	some := numbers{}
+	for k, s := range r.both(t) {
 		if strings.HasPrefix(k, prefix) {
 			some[k] = s.Value + float64(s.Count)
 		}
 	}
 	return some
+}
+
+// expect holds what values are.
+func (r *recording) expect(t *testing.T, prefix string, want numbers) {
+	t.Helper()
+	if diff := cmp.Diff(want, r.values(t, prefix)); diff != "" {
+		t.Errorf("series (-want +got):\n%s", diff)
+	}
 }
 
 func with(r *probe.Result, change func(*probe.Result)) *probe.Result {
@@ -57,36 +82,29 @@ func with(r *probe.Result, change func(*probe.Result)) *probe.Result {
 }
 
 func TestSetTwiceChangesNothing(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	r.Skipped("a", probe.SkipBudget)
 	before := r.values(t, "llm_probe_")
 	r.Set(fixedTarget())
-	if diff := cmp.Diff(before, r.values(t, "llm_probe_")); diff != "" {
-		t.Errorf("series (-before +after):\n%s", diff)
-	}
+	r.expect(t, "llm_probe_", before)
 }
 
 func TestSetOfAnotherModelStartsNewSeries(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
 	other.Model = "qwen"
 	r.Set(other)
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Start = time.Now().Add(-time.Minute) })) // late
-	want := map[string]float64{"llm_probe_frames_total,model=qwen,prompt=cold,target=a": 0}
-	if diff := cmp.Diff(want, r.values(t, "llm_probe_frames_total")); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
-	}
-	if got := r.values(t, "llm_probe_last_probe_timestamp_seconds"); len(got) != 0 {
-		t.Errorf("the new series has the old one's last probe: %v", got)
-	}
+	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=qwen,prompt=cold,target=a": 0})
+	r.expect(t, "llm_probe_last_probe_timestamp_seconds", numbers{}) // of the old series only
 }
 
 func TestSetOfAnotherPromptStartsNewSeries(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
@@ -94,14 +112,11 @@ func TestSetOfAnotherPromptStartsNewSeries(t *testing.T) {
 	r.Set(other)
 	r.Record(succeeded5()) // of the old prompt: late
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Prompt = "warm" }))
-	want := map[string]float64{"llm_probe_frames_total,model=llama,prompt=warm,target=a": 4}
-	if diff := cmp.Diff(want, r.values(t, "llm_probe_frames_total")); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
-	}
+	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=llama,prompt=warm,target=a": 4})
 }
 
 func TestSetOfOtherFactsGoesOn(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
@@ -109,7 +124,7 @@ func TestSetOfOtherFactsGoesOn(t *testing.T) {
 	other.Server, other.Abilities = "vllm", []probe.Ability{{Name: "cached_tokens", Claim: wire.Always}}
 	r.Set(other)
 	r.Record(succeeded5())
-	want := map[string]float64{
+	want := numbers{
 		"llm_probe_frames_total,model=llama,prompt=cold,target=a":     8,
 		"llm_probe_interval_seconds,model=llama,prompt=cold,target=a": 60,
 		"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown,exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,stamp=kernel,target=a,tokenize=unknown,url=http://new": 1,
@@ -128,7 +143,7 @@ func TestSetOfOtherFactsGoesOn(t *testing.T) {
 // TestStampIsThatOfTheLastTokens: a result without tokens says nothing about it, and
 // it stays what it was when other facts are set.
 func TestStampIsThatOfTheLastTokens(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	stampIs := func(when, want string) {
 		t.Helper()
 		all := r.values(t, "llm_probe_target_info")
@@ -159,13 +174,13 @@ func TestStampIsThatOfTheLastTokens(t *testing.T) {
 }
 
 func TestObjectiveThatVanishedLosesItsSeries(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	other := fixedTarget()
 	other.Objectives = append(other.Objectives[:1:1], probe.Objective{Name: "new", Signal: probe.SignalE2EL, Limit: time.Minute, Goal: 0.9})
 	r.Set(other)
-	want := map[string]float64{
+	r.expect(t, "llm_probe_objective_", numbers{
 		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good":  1,
 		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=bad":   0,
 		"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=good": 0,
@@ -173,25 +188,20 @@ func TestObjectiveThatVanishedLosesItsSeries(t *testing.T) {
 		"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                 0.99,
 		"llm_probe_objective_goal_ratio,model=llama,objective=new,prompt=cold,target=a":                0.9,
 		"llm_probe_objective_limit_seconds,model=llama,objective=new,prompt=cold,target=a":             60,
-	}
-	if diff := cmp.Diff(want, r.values(t, "llm_probe_objective_")); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
-	}
+	})
 }
 
 func TestModelIsLearnedFromResults(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	unset := fixedTarget()
 	unset.Model, unset.API = "", "auto"
 	r.Set(unset)
-	if got := slices.Sorted(maps.Keys(r.values(t, "llm_probe_frames_total"))); !slices.Equal(got, []string{"llm_probe_frames_total,model=unknown,prompt=cold,target=a"}) {
-		t.Errorf("before the first result: %v", got)
-	}
+	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=unknown,prompt=cold,target=a": 0})
 	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" })) // the server was not reached
 	r.Record(succeeded5())
 	r.Set(unset) // a reload that knows no more than the one before
 	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
-	want := map[string]float64{
+	want := numbers{
 		"llm_probe_probes_total,model=llama,outcome=ok,prompt=cold,target=a":      1,
 		"llm_probe_probes_total,model=llama,outcome=connect,prompt=cold,target=a": 1,
 	}
@@ -207,31 +217,24 @@ func TestModelIsLearnedFromResults(t *testing.T) {
 }
 
 func TestRemove(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	r.Remove("a")
 	r.Remove("never set")
 	r.Record(succeeded5()) // late
 	r.Skipped("a", probe.SkipLate)
-	if got := r.values(t, "llm_probe_"); len(got) != 0 {
-		t.Errorf("after Remove: %v", got)
-	}
-	if got := r.values(t, "llm_prober_schedule_delay_seconds"); !cmp.Equal(got, map[string]float64{"llm_prober_schedule_delay_seconds": 1}) {
-		t.Errorf("the prober's own: %v", got)
-	}
+	r.expect(t, "llm_probe_", numbers{})
+	r.expect(t, "llm_prober_schedule_delay_seconds", numbers{"llm_prober_schedule_delay_seconds": 1})
 	r.Set(fixedTarget())
-	again := r.values(t, "llm_probe_frames_total")
-	if want := map[string]float64{"llm_probe_frames_total,model=llama,prompt=cold,target=a": 0}; !cmp.Equal(again, want) {
-		t.Errorf("set again, it begins with %v", again)
-	}
+	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=llama,prompt=cold,target=a": 0})
 }
 
 // TestTargetsThatAreGoneAreForgotten: replicas come and go for a year, and the SDK
 // keeps whatever a provider ever saw.
 func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
-	r := newRecording()
-	held := r.back
+	r := newRecording(t)
+	held := r.backs[1].(*meters)
 	var gone []weak.Pointer[meter]
 	for _, name := range []string{"a", "b", "c"} {
 		replica := fixedTarget()
@@ -242,9 +245,7 @@ func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 	}
 	r.Remove("a")
 	r.Remove("c")
-	if got := r.values(t, "llm_probe_frames_total"); !cmp.Equal(got, map[string]float64{"llm_probe_frames_total,model=llama,prompt=cold,target=b": 4}) {
-		t.Errorf("left: %v", got)
-	}
+	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=llama,prompt=cold,target=b": 4})
 	r.Remove("b")
 	runtime.GC()
 	for n, h := range gone {
@@ -260,16 +261,16 @@ func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 // TestSeriesOfGenAIEndWithTheirLastTarget: two targets of one server and model
 // are one series there.
 func TestSeriesOfGenAIEndWithTheirLastTarget(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	twin := fixedTarget()
 	twin.Name = "b"
 	r.Set(fixedTarget())
 	r.Set(twin)
 	r.Record(succeeded5())
 	chunks := func() int {
-		for _, m := range collect(t, r.from) {
+		for _, m := range r.export(t) {
 			if m.Name == "gen_ai.client.operation.time_to_first_chunk" {
-				return len(m.Data.(metricdata.Histogram[float64]).DataPoints)
+				return len(m.GetHistogram().DataPoints)
 			}
 		}
 		return 0
@@ -285,50 +286,37 @@ func TestSeriesOfGenAIEndWithTheirLastTarget(t *testing.T) {
 }
 
 func TestCanceledIsNeverCounted(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	r.Set(fixedTarget())
 	before := r.values(t, "llm_")
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
-	if diff := cmp.Diff(before, r.values(t, "llm_")); diff != "" {
-		t.Errorf("series (-before +after):\n%s", diff)
-	}
+	r.expect(t, "llm_", before)
 }
 
 func TestReloaded(t *testing.T) {
-	r := newRecording()
-	if got := r.values(t, "llm_prober_config"); len(got) != 0 {
-		t.Errorf("before the first: %v", got)
-	}
+	r := newRecording(t)
+	r.expect(t, "llm_prober_config", numbers{}) // before the first
 	r.Reloaded(day(), true)
 	r.Reloaded(day().Add(time.Hour), false)
-	want := map[string]float64{
+	r.expect(t, "llm_prober_config", numbers{
 		"llm_prober_config_last_reload_successful":                0,
 		"llm_prober_config_last_reload_success_timestamp_seconds": float64(day().Unix()),
-	}
-	if diff := cmp.Diff(want, r.values(t, "llm_prober_config")); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
-	}
+	})
 }
 
 func TestLookupsFailed(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	for _, n := range []float64{2, 0, 1} {
 		r.Add(LookupFailures, n)
 	}
-	want := map[string]float64{"llm_prober_dns_lookup_failures_total": 3}
-	if diff := cmp.Diff(want, r.values(t, "llm_prober_dns")); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
-	}
+	r.expect(t, "llm_prober_dns", numbers{"llm_prober_dns_lookup_failures_total": 3})
 }
 
 func TestLabelsThatAreNoUTF8(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	r.Set(fixedTarget())
 	r.Record(with(succeeded5(), func(r *probe.Result) { r.Model = "m\xff" }))
-	want := map[string]float64{"llm_probe_frames_total,model=m\uFFFD,prompt=cold,target=a": 4}
-	if diff := cmp.Diff(want, r.values(t, "llm_probe_frames_total")); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
-	}
+	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=m\uFFFD,prompt=cold,target=a": 4})
 }
 
 func TestShownURL(t *testing.T) {
@@ -346,7 +334,7 @@ func TestShownURL(t *testing.T) {
 
 // TestConcurrency: everything at once. The race detector judges.
 func TestConcurrency(t *testing.T) {
-	r := newRecording()
+	r := newRecording(t)
 	var running sync.WaitGroup
 	results := random(200)
 	for worker := range 4 {
@@ -370,8 +358,7 @@ func TestConcurrency(t *testing.T) {
 	running.Go(func() {
 		for range 20 {
 			gather(t, r.Recorder)
-			var all metricdata.ResourceMetrics
-			if err := r.from.Collect(context.Background(), &all); err != nil {
+			if err := r.metrics.ForceFlush(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}

@@ -20,9 +20,9 @@ const instrumentation = "github.com/llm-prober/prober"
 // year: so each target has a provider of its own, and its series end with it.
 // Targets with equal attributes by the GenAI conventions share one for these.
 type meters struct {
-	rows    []Instrument
 	version string // of the prober
 	options []sdkmetric.ManualReaderOption
+	view    sdkmetric.View
 	prober  *meter
 
 	mu      sync.Mutex
@@ -40,33 +40,24 @@ type meter struct {
 	ended map[attribute.Distinct]bool // counters of objectives that were removed while their target was not: the provider keeps them
 }
 
-// newMeters returns a backend whose providers are read with options.
-func newMeters(o Options, options ...sdkmetric.ManualReaderOption) *meters {
+// newMeters returns a backend whose providers are read with options. Their histograms
+// agree bucket for bucket with those on /metrics.
+func newMeters(version string, options ...sdkmetric.ManualReaderOption) *meters {
 	m := &meters{
-		rows: ofResults(ScopeTarget, ScopeProber), version: o.Build.Version, options: options,
-		targets: map[string]*meter{}, genAI: map[attribute.Distinct]*meter{},
-	}
-	if o.GenAI {
-		m.rows = append(m.rows, ofResults(ScopeGenAI)...)
+		version: version, options: options, targets: map[string]*meter{}, genAI: map[attribute.Distinct]*meter{},
+		view: sdkmetric.NewView(
+			sdkmetric.Instrument{Name: "llm.*", Kind: sdkmetric.InstrumentKindHistogram},
+			sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{MaxSize: exponentialSize, MaxScale: exponentialScale}},
+		),
 	}
 	m.prober = m.newMeter()
 	return m
 }
 
-// newMeter returns a provider whose histograms agree bucket for bucket with those
-// on /metrics. It has no limit of series.
+// newMeter returns a provider without a limit of series.
 func (m *meters) newMeter() *meter {
 	reader := sdkmetric.NewManualReader(m.options...)
-	provider := sdkmetric.NewMeterProvider(
-		sdkmetric.WithReader(reader),
-		sdkmetric.WithCardinalityLimit(0),
-		sdkmetric.WithView(sdkmetric.NewView(
-			sdkmetric.Instrument{Name: "llm.*", Kind: sdkmetric.InstrumentKindHistogram},
-			sdkmetric.Stream{Aggregation: sdkmetric.AggregationBase2ExponentialHistogram{
-				MaxSize: exponentialSize, MaxScale: exponentialScale,
-			}},
-		)),
-	)
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(0), sdkmetric.WithView(m.view))
 	return &meter{
 		Meter:  provider.Meter(instrumentation, metric.WithInstrumentationVersion(m.version)),
 		reader: reader, ended: map[attribute.Distinct]bool{},
@@ -75,8 +66,7 @@ func (m *meters) newMeter() *meter {
 
 // open implements [backend]. A counter shows at zero; a histogram of OpenTelemetry
 // cannot exist without a value.
-func (m *meters) open(row int, t probe.Description, p point) series {
-	i := m.rows[row]
+func (m *meters) open(i Instrument, t probe.Description, p point) series {
 	attributes := i.attributes(t, p)
 	from, set := m.meterOf(i, t, attributes.Equivalent()), metric.WithAttributeSet(attributes)
 	if i.Kind == Counter {
@@ -91,9 +81,6 @@ func (m *meters) open(row int, t probe.Description, p point) series {
 		metric.WithDescription(i.Help), metric.WithExplicitBucketBoundaries(i.Bounds...)))
 	options := []metric.RecordOption{set}
 	zero := i.zero() // which the SDK's exponential histograms lack
-	if i.Scope == ScopeGenAI {
-		zero = 0
-	}
 	return func(value float64, exemplar trace.SpanContext) {
 		if value <= zero {
 			value = 0
@@ -127,8 +114,8 @@ func (m *meters) meterOf(i Instrument, t probe.Description, attributes attribute
 }
 
 // close implements [backend].
-func (m *meters) close(row int, t probe.Description, p point) {
-	attributes := m.rows[row].attributes(t, p)
+func (m *meters) close(i Instrument, t probe.Description, p point) {
+	attributes := i.attributes(t, p)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.targets[t.Name].ended[attributes.Equivalent()] = true

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -15,6 +14,9 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 )
+
+// A Build is which program this is.
+type Build struct{ Version, Revision string }
 
 // Options are the settings of [New] beside the OTEL_* variables.
 type Options struct {
@@ -32,56 +34,43 @@ type Options struct {
 // New sets the SDK's error handler, which is global: the SDK would print errors to
 // stderr, past the program's log.
 func New(ctx context.Context, o Options) (*Recorder, error) {
-	values := newOwn(o.Build)
-	to, err := newExport(ctx, o, values)
-	return newRecorder(values, to), err
-}
-
-// An export is what sends by OTLP. It is zero if no endpoint is configured.
-type export struct {
-	back    *meters                  // nil if metrics are off
-	metrics *sdkmetric.MeterProvider // reads back
-	traces  *spans                   // nil if traces are off
-}
-
-func newExport(ctx context.Context, o Options, values *own) (e export, err error) {
-	asked, err := planOf(os.Getenv)
-	if err != nil || asked == (plan{}) {
-		return e, err
+	to, err := newExporters(ctx)
+	if err != nil || to == (exporters{}) {
+		return newRecorder(o, nil), err
 	}
-	errs := &errorHandler{own: values, onError: o.OnError}
-	otel.SetErrorHandler(errs)
 	about, err := resourceOf(ctx, o.Build)
 	if err != nil {
-		return e, err
+		return newRecorder(o, nil), err
 	}
-	if asked.traces != protocolNone {
-		to, err := newSpanExporter(ctx, asked.traces)
-		if err != nil {
-			return e, fmt.Errorf("make OTLP exporter of traces: %w", err)
-		}
-		e.traces = newSpans(spanExporter{to, errs}, about)
+	var otlp *meters
+	if to.metrics != nil {
+		otlp = newMeters(o.Build.Version,
+			sdkmetric.WithTemporalitySelector(to.metrics.Temporality), sdkmetric.WithAggregationSelector(to.metrics.Aggregation))
 	}
-	if asked.metrics != protocolNone {
-		to, err := newMetricExporter(ctx, asked.metrics)
-		if err != nil {
-			return export{}, errors.Join(fmt.Errorf("make OTLP exporter of metrics: %w", err), e.Shutdown(ctx))
-		}
-		e.back = newMeters(o, sdkmetric.WithTemporalitySelector(to.Temporality), sdkmetric.WithAggregationSelector(to.Aggregation))
-		e.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
-			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metricExporter{to, errs}, sdkmetric.WithProducer(e.back))))
+	r := newRecorder(o, otlp)
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		r.Add(ExportFailures, 1)
+		o.OnError(err)
+	}))
+	if to.metrics != nil {
+		r.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
+			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(to.metrics, sdkmetric.WithProducer(otlp))))
 	}
-	return e, nil
+	if to.traces != nil {
+		r.traces = newSpans(to.traces, about)
+	}
+	return r, nil
 }
 
 // resourceOf identifies the source of metrics and traces. The environment overrides
 // all of it but the SDK's name.
 func resourceOf(ctx context.Context, b Build) (*resource.Resource, error) {
+	host, _ := os.Hostname() // without one the rest is still unique
 	about, err := resource.New(ctx,
 		resource.WithAttributes(
 			semconv.ServiceName("prober"),
 			semconv.ServiceVersion(b.Version),
-			semconv.ServiceInstanceID(instance()),
+			semconv.ServiceInstanceID(cmp.Or(host, "prober")+"-"+rand.Text()[:8]),
 		),
 		resource.WithFromEnv(),
 		resource.WithTelemetrySDK(),
@@ -92,27 +81,21 @@ func resourceOf(ctx context.Context, b Build) (*resource.Resource, error) {
 	return about, nil
 }
 
-// instance is a unique name.
-func instance() string {
-	host, _ := os.Hostname() // without one the rest is still unique
-	suffix := make([]byte, 4)
-	_, _ = rand.Read(suffix) // never fails: see its documentation
-	return cmp.Or(host, "prober") + "-" + hex.EncodeToString(suffix)
-}
-
 // Exporting reports whether metrics or traces are exported over OTLP.
-func (e export) Exporting() bool { return e.metrics != nil || e.traces != nil }
+func (r *Recorder) Exporting() bool { return r.metrics != nil || r.traces != nil }
 
 // Shutdown sends what is left and ends the exports. It returns as soon as ctx is
 // done. Failed exports were passed to OnError already.
-func (e export) Shutdown(ctx context.Context) error {
+func (r *Recorder) Shutdown(ctx context.Context) error {
 	var metrics, traces error
 	var running sync.WaitGroup
-	if e.traces != nil {
-		running.Go(func() { traces = e.traces.provider.Shutdown(ctx) })
+	if r.traces != nil {
+		running.Go(func() { traces = r.traces.provider.Shutdown(ctx) })
 	}
-	if e.metrics != nil {
-		metrics = e.metrics.Shutdown(ctx)
+	if r.metrics != nil {
+		if metrics = r.metrics.Shutdown(ctx); metrics != nil {
+			otel.Handle(metrics) // the SDK does so with all others
+		}
 	}
 	running.Wait()
 	return errors.Join(metrics, traces)

@@ -12,18 +12,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	"google.golang.org/protobuf/encoding/protodelim"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
-
-// bothCollectors are one for each protocol, by the name of it.
-func bothCollectors(t *testing.T) map[string]*collector {
-	t.Helper()
-	return map[string]*collector{"grpc": newGRPCCollector(t), "http/protobuf": newHTTPCollector(t)}
-}
 
 // protobufScrape is /metrics as a Prometheus with native histograms scrapes it.
 func protobufScrape(t *testing.T, p *Recorder) []*dto.MetricFamily {
@@ -46,16 +39,17 @@ func protobufScrape(t *testing.T, p *Recorder) []*dto.MetricFamily {
 }
 
 // exportFailures is the metric.
-func exportFailures(o *Recorder) float64 {
-	s, _ := o.sample(ExportFailures)
-	return s.value
+func exportFailures(t *testing.T, of *Recorder) float64 {
+	t.Helper()
+	return scraped(gather(t, of))["llm_prober_export_failures_total"].Value
 }
 
 // TestOTLPEqualsScrape: a collector receives the series that a Prometheus scrapes,
 // with the same values in every bucket.
 func TestOTLPEqualsScrape(t *testing.T) {
-	for protocol, c := range bothCollectors(t) {
+	for _, protocol := range []string{protocolHTTP, protocolGRPC} {
 		t.Run(protocol, func(t *testing.T) {
+			c := newCollector(t)
 			o, errs := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol})
 			for _, target := range randomTargets() {
 				o.Set(target)
@@ -68,7 +62,7 @@ func TestOTLPEqualsScrape(t *testing.T) {
 			if err := o.Shutdown(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			got, exemplars := received(t, c.metrics)
+			got, exemplars := received(t, metricsOf(t, c))
 			onMetrics := scraped(protobufScrape(t, o))
 			if diff := cmp.Diff(onMetrics, got); diff != "" {
 				t.Errorf("series (-/metrics +OTLP):\n%s", diff)
@@ -77,8 +71,8 @@ func TestOTLPEqualsScrape(t *testing.T) {
 			if exemplars == 0 {
 				t.Error("no exemplars")
 			}
-			if got := errs(); len(got) != 0 || exportFailures(o) != 0 {
-				t.Errorf("told %v, %v failures", got, exportFailures(o))
+			if got := errs(); len(got) != 0 || exportFailures(t, o) != 0 {
+				t.Errorf("told %v, %v failures", got, exportFailures(t, o))
 			}
 		})
 	}
@@ -106,7 +100,7 @@ func everythingHappened(t *testing.T, all map[string]values) {
 
 // TestOTLPForm: names, units, temporality, scale and resource.
 func TestOTLPForm(t *testing.T) {
-	c := newGRPCCollector(t)
+	c := newCollector(t)
 	o, _ := newOTLPTo(t, c.endpoint, map[string]string{
 		"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc", "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=test",
 	})
@@ -120,7 +114,7 @@ func TestOTLPForm(t *testing.T) {
 		Scale      int32
 	}
 	got := map[string]form{}
-	for _, m := range c.metrics[0].ScopeMetrics[0].Metrics {
+	for _, m := range metricsOf(t, c) {
 		f := form{Unit: m.Unit}
 		switch d := m.Data.(type) {
 		case *metricspb.Metric_ExponentialHistogram:
@@ -169,7 +163,7 @@ func TestOTLPForm(t *testing.T) {
 }
 
 func TestEnvironmentNamesTheService(t *testing.T) {
-	c := newHTTPCollector(t)
+	c := newCollector(t)
 	o, _ := newOTLPTo(t, c.endpoint, map[string]string{
 		"OTEL_SERVICE_NAME": "mine", "OTEL_RESOURCE_ATTRIBUTES": "service.instance.id=pod-0,service.version=other",
 	})
@@ -186,7 +180,7 @@ func TestEnvironmentNamesTheService(t *testing.T) {
 }
 
 func TestDeltaTemporality(t *testing.T) {
-	c := newHTTPCollector(t)
+	c := newCollector(t)
 	o, _ := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "delta"})
 	fill(o)
 	for range 2 {
@@ -213,25 +207,20 @@ func TestDeltaTemporality(t *testing.T) {
 }
 
 func TestGenAI(t *testing.T) {
-	c := newHTTPCollector(t)
+	c := newCollector(t)
 	o, _ := newOTLPTo(t, c.endpoint, nil)
 	fill(o)
 	if err := o.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]uint64{}
-	for _, m := range c.metrics[0].ScopeMetrics[0].Metrics {
+	for _, m := range metricsOf(t, c) {
 		for _, p := range m.GetHistogram().GetDataPoints() {
-			labels := pairs(p.Attributes)
-			if port := valueOf(p.Attributes, "server.port").GetIntValue(); port != 8443 {
-				t.Errorf("%s: server.port=%d", m.Name, port)
-			}
-			delete(labels, "server.port")
-			got[key(m.Name, labels)] = p.Count
+			got[key(m.Name, pairs(p.Attributes))] = p.Count
 		}
 	}
 	const base = ",gen_ai.operation.name=chat,gen_ai.provider.name=openai,gen_ai.request.model=llama"
-	const tail = ",server.address=llm.example,user_agent.synthetic.type=test"
+	const tail = ",server.address=llm.example,server.port=8443,user_agent.synthetic.type=test"
 	want := map[string]uint64{
 		"gen_ai.client.operation.duration" + base + tail:                        1,
 		"gen_ai.client.operation.duration,error.type=stalled" + base + tail:     1,
@@ -246,19 +235,18 @@ func TestGenAI(t *testing.T) {
 	}
 }
 
-func valueOf(all []*commonpb.KeyValue, name string) *commonpb.AnyValue {
-	for _, kv := range all {
-		if kv.Key == name {
-			return kv.Value
-		}
-	}
-	return nil
-}
-
 func TestGenAIOff(t *testing.T) {
-	o, from := manual(false)
+	c := newCollector(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.endpoint)
+	o, err := New(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	fill(o)
-	for _, m := range collect(t, from) {
+	if err := o.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range metricsOf(t, c) {
 		if strings.HasPrefix(m.Name, "gen_ai.") {
 			t.Errorf("%s is there", m.Name)
 		}
@@ -285,20 +273,17 @@ func TestNewNamesTheVariable(t *testing.T) {
 
 // TestPartialSuccessIsAFailure, on both protocols.
 func TestPartialSuccessIsAFailure(t *testing.T) {
-	for protocol, c := range bothCollectors(t) {
+	for _, protocol := range []string{protocolHTTP, protocolGRPC} {
 		t.Run(protocol, func(t *testing.T) {
+			c := newCollector(t)
 			c.reject = "too many labels"
 			o, errs := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_TRACES_EXPORTER": "none"})
 			fill(o)
-			if err := o.metrics.ForceFlush(t.Context()); err == nil || !strings.Contains(err.Error(), c.reject) {
-				t.Errorf("flush: %v", err)
+			if err := o.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), c.reject) {
+				t.Errorf("shut down: %v", err)
 			}
-			if got := errs(); len(got) != 1 || !strings.Contains(got[0].Error(), c.reject) || exportFailures(o) != 1 {
-				t.Errorf("told %v, %v failures", got, exportFailures(o))
-			}
-			c.reject = ""
-			if err := o.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
+			if got := errs(); len(got) != 1 || !strings.Contains(got[0].Error(), c.reject) || exportFailures(t, o) != 1 {
+				t.Errorf("told %v, %v failures", got, exportFailures(t, o))
 			}
 		})
 	}
@@ -313,17 +298,15 @@ func TestFailingCollector(t *testing.T) {
 	defer failing.Close()
 	o, errs := newOTLPTo(t, failing.URL, nil)
 	fill(o)
-	if err := o.metrics.ForceFlush(t.Context()); err == nil {
-		t.Error("metrics were exported")
-	}
-	if err := o.traces.provider.ForceFlush(t.Context()); err == nil {
-		t.Error("traces were exported")
-	}
-	if got := errs(); len(got) != 2 || !strings.Contains(got[0].Error(), "no such tenant") || exportFailures(o) != 2 {
-		t.Errorf("told %v, %v failures", got, exportFailures(o))
-	}
 	if err := o.Shutdown(t.Context()); err == nil {
 		t.Error("shut down in order")
+	}
+	got := errs()
+	if len(got) != 2 || !strings.Contains(got[0].Error(), "no such tenant") || !strings.Contains(got[1].Error(), "no such tenant") {
+		t.Errorf("told %v, want a failure of metrics and one of traces", got)
+	}
+	if exportFailures(t, o) != 2 {
+		t.Errorf("%v failures", exportFailures(t, o))
 	}
 }
 
@@ -362,10 +345,9 @@ func TestHangingCollector(t *testing.T) {
 
 // TestSDKErrorsAreReported rather than printed.
 func TestSDKErrorsAreReported(t *testing.T) {
-	c := newHTTPCollector(t)
+	c := newCollector(t)
 	o, errs := newOTLPTo(t, c.endpoint, nil)
 	otel.Handle(errors.New("of the SDK"))
-	otel.Handle(reported{errors.New("reported before")})
 	if got := errs(); len(got) != 1 || got[0].Error() != "of the SDK" {
 		t.Errorf("told %v", got)
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -25,8 +24,8 @@ func recounted(n int) map[string]*recount {
 	for _, target := range randomTargets() {
 		targets[target.Name] = target
 	}
-	for _, i := range ofResults(ScopeTarget, ScopeProber) {
-		if i.Kind != Histogram {
+	for _, i := range Catalog() {
+		if i.Kind != Histogram || i.Scope == ScopeGenAI {
 			continue
 		}
 		for _, r := range random(n) {
@@ -72,65 +71,39 @@ func thresholds(name string) float64 {
 	return -13
 }
 
-func TestRecountOfPrometheus(t *testing.T) {
-	p := scrapedOnly(Build{})
+func TestRecount(t *testing.T) {
+	r := newRecording(t)
 	for _, target := range randomTargets() {
-		p.Set(target)
+		r.Set(target)
 	}
-	for _, r := range random(1000) {
-		p.Record(r)
+	for _, result := range random(1000) {
+		r.Record(result)
 	}
 	got := map[string]*recount{}
-	for _, family := range gather(t, p) {
+	for _, family := range gather(t, r.Recorder) {
 		for _, m := range family.Metric {
 			if m.GetHistogram().GetSampleCount() == 0 {
 				continue
-			}
-			labels := map[string]string{}
-			for _, l := range m.Label {
-				labels[l.GetName()] = l.GetValue()
 			}
 			c := &recount{Count: m.Histogram.GetSampleCount(), Sum: m.Histogram.GetSampleSum()}
 			for _, b := range m.Histogram.Bucket {
 				c.Classic = append(c.Classic, b.GetCumulativeCount())
 			}
-			got[key(family.GetName(), labels)] = c
+			got[key(family.GetName(), labelsOf(m.Label))] = c
 		}
 	}
-	want := recounted(1000)
-	for _, c := range want {
-		c.Zeroed = 0
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("histograms (-recounted +/metrics):\n%s", diff)
-	}
-}
-
-func TestRecountOfOTLP(t *testing.T) {
-	o, from := manual(false)
-	for _, target := range randomTargets() {
-		o.Set(target)
-	}
-	for _, r := range random(1000) {
-		o.Record(r)
-	}
-	got := map[string]*recount{}
-	for _, m := range collect(t, from) {
-		h, ok := m.Data.(metricdata.ExponentialHistogram[float64])
-		if !ok {
-			continue
-		}
-		for _, p := range h.DataPoints {
-			name := Instrument{Name: m.Name, Unit: m.Unit, Kind: Histogram}.PrometheusName()
-			got[key(name, words(p.Attributes))] = &recount{Count: p.Count, Zeroed: p.Sum}
+	for _, m := range r.export(t) {
+		name := Instrument{Name: m.Name, Unit: m.Unit, Kind: Histogram}.PrometheusName()
+		for _, p := range m.GetExponentialHistogram().GetDataPoints() {
+			of := got[key(name, pairs(p.Attributes))]
+			if of == nil || of.Count != p.Count {
+				t.Fatalf("%s: %d samples on OTLP, and on /metrics %+v", m.Name, p.Count, of)
+			}
+			of.Zeroed = p.GetSum()
 		}
 	}
-	want := recounted(1000)
-	for _, c := range want {
-		c.Sum, c.Classic = 0, nil
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("histograms (-recounted +OTLP):\n%s", diff)
+	if diff := cmp.Diff(recounted(1000), got); diff != "" {
+		t.Errorf("histograms (-recounted +recorded):\n%s", diff)
 	}
 }
 
@@ -143,21 +116,15 @@ func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 	} {
 		threshold := math.Pow(2, thresholds(name))
 		for _, value := range []float64{0, math.Nextafter(threshold, 0), threshold, math.Nextafter(threshold, 1)} {
-			r, from := manual(false)
+			r := newRecording(t)
 			r.Set(fixedTarget())
-			for row, i := range r.rows {
-				for _, to := range r.targets["a"].rows[row][point{}] {
-					if i.Name == name {
-						to(value, trace.SpanContext{})
-					}
-				}
+			to, ok := r.prober[seriesID{name: name}]
+			if !ok {
+				to = r.targets["a"].series[seriesID{name: name}]
 			}
-			onMetrics, onOTLP := scraped(gather(t, r))[series], read(t, collect(t, from))[series]
-			if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
-				t.Errorf("%s of %g (-/metrics +OTLP):\n%s", name, value, diff)
-			}
-			if want := map[bool]uint64{true: 1, false: 0}[value <= threshold]; onMetrics.Zero != want {
-				t.Errorf("%s of %g: %d in the zero bucket, want %d", name, value, onMetrics.Zero, want)
+			to(value, trace.SpanContext{})
+			if got, want := r.both(t)[series].Zero, map[bool]uint64{true: 1, false: 0}[value <= threshold]; got != want {
+				t.Errorf("%s of %g: %d in the zero bucket, want %d", name, value, got, want)
 			}
 		}
 	}

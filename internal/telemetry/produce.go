@@ -9,6 +9,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // Produce implements [sdkmetric.Producer]: the series of all meters, one metric for
@@ -44,16 +46,14 @@ func (m *meters) live() []*meter {
 	defer m.mu.Unlock()
 	all := []*meter{m.prober}
 	used := map[attribute.Distinct]*meter{}
-	for _, name := range slices.Sorted(maps.Keys(m.targets)) {
-		of := m.targets[name]
+	for _, of := range m.targets {
 		all = append(all, of)
-		if shared, ok := m.genAI[of.genAI]; ok && used[of.genAI] == nil {
+		if shared, ok := m.genAI[of.genAI]; ok {
 			used[of.genAI] = shared
-			all = append(all, shared)
 		}
 	}
 	m.genAI = used
-	return all
+	return slices.AppendSeq(all, maps.Values(used))
 }
 
 // withoutEnded is a metric without the series that have ended.
@@ -86,27 +86,17 @@ func merged(a, b metricdata.Aggregation) metricdata.Aggregation {
 	return a
 }
 
-// observe lets the SDK read what is known of the targets and of the prober whenever
-// it collects.
-func observe(m metric.Meter, from *Recorder) {
-	rows := collected()
-	all := make([]metric.Observable, len(rows))
-	for row, i := range rows {
-		if i.Kind == Counter {
-			all[row] = must(m.Int64ObservableCounter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
-		} else {
-			all[row] = must(m.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
-		}
+// observe lets the SDK read the gauges of r whenever it collects.
+func (m *meters) observe(r *Recorder) {
+	gauges := map[string]metric.Float64ObservableGauge{}
+	var all []metric.Observable
+	for _, i := range r.collected {
+		gauges[i.Name] = must(m.prober.Float64ObservableGauge(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
+		all = append(all, gauges[i.Name])
 	}
-	must(m.RegisterCallback(func(_ context.Context, to metric.Observer) error {
-		from.collect(rows, func(row int, f facts, s sample) {
-			set := metric.WithAttributeSet(rows[row].attributes(f.target, s.at))
-			switch of := all[row].(type) {
-			case metric.Int64Observable:
-				to.ObserveInt64(of, int64(s.value), set)
-			case metric.Float64Observable:
-				to.ObserveFloat64(of, s.value, set)
-			}
+	must(m.prober.RegisterCallback(func(_ context.Context, to metric.Observer) error {
+		r.collect(func(i Instrument, t probe.Description, s sample) {
+			to.ObserveFloat64(gauges[i.Name], s.value, metric.WithAttributeSet(i.attributes(t, s.at)))
 		})
 		return nil
 	}, all...))

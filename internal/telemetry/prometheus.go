@@ -38,86 +38,85 @@ func (l errorLog) Println(v ...any) {
 	l(errors.New(strings.ReplaceAll(strings.TrimSpace(fmt.Sprintln(v...)), "\n", "; ")))
 }
 
-// vectors are client_golang as a backend. Every histogram has classic buckets
+// vectors are client_golang as a backend: all series of each instrument, by its name.
+// There are none of the GenAI conventions. Every histogram has classic buckets
 // beside its native ones, because Prometheus by default scrapes only the former.
-type vectors struct {
-	rows []Instrument
-	by   []vector // by row; there are none of the GenAI conventions
-}
+type vectors map[string]vector
 
-// A vector is all series of a row.
+// A vector is all series of an instrument.
 type vector interface {
 	prometheus.Collector
 	DeleteLabelValues(values ...string) bool
 	DeletePartialMatch(prometheus.Labels) int
 }
 
-func newVectors(rows []Instrument) *vectors {
-	v := &vectors{rows: rows}
-	for _, i := range rows {
-		if i.Kind == Counter {
-			v.by = append(v.by, prometheus.NewCounterVec(prometheus.CounterOpts{
+func newVectors(all []Instrument) vectors {
+	v := vectors{}
+	for _, i := range all {
+		switch {
+		case i.Scope == ScopeGenAI:
+		case i.Kind == Counter:
+			v[i.Name] = prometheus.NewCounterVec(prometheus.CounterOpts{
 				Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
-			}, i.labelNames()))
-			continue
+			}, i.labelNames())
+		default:
+			v[i.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+				Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
+				Buckets:                         i.Bounds,
+				NativeHistogramBucketFactor:     nativeFactor,
+				NativeHistogramZeroThreshold:    i.zero(),
+				NativeHistogramMaxBucketNumber:  nativeBuckets,
+				NativeHistogramMinResetDuration: nativeReset,
+			}, i.labelNames())
 		}
-		v.by = append(v.by, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
-			Buckets:                         i.Bounds,
-			NativeHistogramBucketFactor:     nativeFactor,
-			NativeHistogramZeroThreshold:    i.zero(),
-			NativeHistogramMaxBucketNumber:  nativeBuckets,
-			NativeHistogramMinResetDuration: nativeReset,
-		}, i.labelNames()))
 	}
 	return v
 }
 
-func (v *vectors) open(row int, t probe.Description, p point) series {
-	if row >= len(v.by) {
-		return nil
-	}
-	values := v.rows[row].labelValues(t, p)
-	if all, ok := v.by[row].(*prometheus.CounterVec); ok {
-		counter := all.WithLabelValues(values...)
+// open implements [backend].
+func (v vectors) open(i Instrument, t probe.Description, p point) series {
+	switch all := v[i.Name].(type) {
+	case *prometheus.CounterVec:
+		counter := all.WithLabelValues(i.labelValues(t, p)...)
 		return func(value float64, _ trace.SpanContext) { counter.Add(value) }
-	}
-	histogram := v.by[row].(*prometheus.HistogramVec).WithLabelValues(values...)
-	return func(value float64, exemplar trace.SpanContext) {
-		if !exemplar.IsValid() {
-			histogram.Observe(value)
-			return
+	case *prometheus.HistogramVec:
+		histogram := all.WithLabelValues(i.labelValues(t, p)...)
+		return func(value float64, exemplar trace.SpanContext) {
+			if !exemplar.IsValid() {
+				histogram.Observe(value)
+				return
+			}
+			histogram.(prometheus.ExemplarObserver).ObserveWithExemplar(value, prometheus.Labels{
+				"trace_id": exemplar.TraceID().String(), "span_id": exemplar.SpanID().String(),
+			})
 		}
-		histogram.(prometheus.ExemplarObserver).ObserveWithExemplar(value, prometheus.Labels{
-			"trace_id": exemplar.TraceID().String(), "span_id": exemplar.SpanID().String(),
-		})
 	}
+	return nil
 }
 
-func (v *vectors) close(row int, t probe.Description, p point) {
-	if row < len(v.by) {
-		v.by[row].DeleteLabelValues(v.rows[row].labelValues(t, p)...)
-	}
+// close implements [backend].
+func (v vectors) close(i Instrument, t probe.Description, p point) {
+	v[i.Name].DeleteLabelValues(i.labelValues(t, p)...)
 }
 
-func (v *vectors) release(target string) {
-	for _, all := range v.by {
+// release implements [backend].
+func (v vectors) release(target string) {
+	for _, all := range v {
 		all.DeletePartialMatch(prometheus.Labels{"target": valid(target)})
 	}
 }
 
-// A reader collects the metrics that are read when they are collected.
+// A reader collects the gauges.
 type reader struct {
 	from  *Recorder
-	rows  []Instrument
-	descs []*prometheus.Desc // by row
+	descs map[string]*prometheus.Desc // by instrument
 }
 
 func newReader(from *Recorder) *reader {
-	r := &reader{from: from, rows: collected()}
-	for _, i := range r.rows {
-		r.descs = append(r.descs, prometheus.V2.NewDesc(i.PrometheusName(), i.Help,
-			prometheus.UnconstrainedLabels(i.labelNames()), nil, prometheus.WithUnit(i.prometheusUnit())))
+	r := &reader{from, map[string]*prometheus.Desc{}}
+	for _, i := range from.collected {
+		r.descs[i.Name] = prometheus.V2.NewDesc(i.PrometheusName(), i.Help,
+			prometheus.UnconstrainedLabels(i.labelNames()), nil, prometheus.WithUnit(i.prometheusUnit()))
 	}
 	return r
 }
@@ -131,12 +130,7 @@ func (r *reader) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements [prometheus.Collector].
 func (r *reader) Collect(to chan<- prometheus.Metric) {
-	r.from.collect(r.rows, func(row int, f facts, s sample) {
-		values := r.rows[row].labelValues(f.target, s.at)
-		if r.rows[row].Kind == Counter {
-			to <- prometheus.MustNewConstMetricWithCreatedTimestamp(r.descs[row], prometheus.CounterValue, s.value, f.since, values...)
-			return
-		}
-		to <- prometheus.MustNewConstMetric(r.descs[row], prometheus.GaugeValue, s.value, values...)
+	r.from.collect(func(i Instrument, t probe.Description, s sample) {
+		to <- prometheus.MustNewConstMetric(r.descs[i.Name], prometheus.GaugeValue, s.value, i.labelValues(t, s.at)...)
 	})
 }

@@ -62,14 +62,14 @@ func fill(to *Recorder) {
 }
 
 func TestExposition(t *testing.T) {
-	golden(t, "exposition.txt", ours(scrape(t, fixed(), "text/plain").Body.String()))
+	golden(t, "testdata/exposition.txt", ours(scrape(t, fixed(), "text/plain").Body.String()))
 }
 
 // TestSeriesExistFromTheStart: everything but the moments that were not yet.
 func TestSeriesExistFromTheStart(t *testing.T) {
 	p := scrapedOnly(Build{})
 	p.Set(fixedTarget())
-	golden(t, "zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
+	golden(t, "testdata/zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
 }
 
 // TestBothKindsOfBuckets: text has the classic ones, protobuf these and the
@@ -161,7 +161,7 @@ func exemplarText(t *testing.T, e *dto.Exemplar) string {
 func TestLint(t *testing.T) {
 	pedantic := prometheus.NewPedanticRegistry()
 	r := scrapedOnly(Build{})
-	for _, v := range r.backs[0].(*vectors).by {
+	for _, v := range r.backs[0].(vectors) {
 		pedantic.MustRegister(v)
 	}
 	pedantic.MustRegister(newReader(r))

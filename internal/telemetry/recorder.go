@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -19,25 +20,27 @@ import (
 // methods are safe for concurrent use. Those that record do no I/O and never wait
 // for an export or a scrape.
 type Recorder struct {
-	*own
-	export
-	rows     []Instrument // all are fed by results
-	backs    []backend
-	registry *prometheus.Registry
+	recorded  []Instrument // histograms and counters
+	collected []Instrument // gauges, read when metrics are collected
+	backs     []backend
+	registry  *prometheus.Registry
+	metrics   *sdkmetric.MeterProvider // nil if metrics are not exported
+	traces    *spans                   // nil if traces are not exported
+	prober    map[seriesID]series      // of the prober itself; never changes
 
 	mu      sync.Mutex
-	prober  []map[point][]series // by row; series of the prober itself
+	gauges  map[string]sample // of the prober itself, by name; none before it is set
 	targets map[string]*targetSeries
 }
 
 // A backend is a metrics library.
 type backend interface {
-	// open makes one series of a row, at zero where the library can show that. It is
-	// nil if the library does not have the row.
-	open(row int, t probe.Description, p point) series
+	// open makes one series, at zero where the library can show that. It is nil if
+	// the library does not have the instrument.
+	open(i Instrument, t probe.Description, p point) series
 
 	// close ends one series of a target that stays.
-	close(row int, t probe.Description, p point)
+	close(i Instrument, t probe.Description, p point)
 
 	// release ends all series of a target.
 	release(target string)
@@ -47,41 +50,50 @@ type backend interface {
 // an exemplar. It is safe for concurrent use.
 type series func(value float64, exemplar trace.SpanContext)
 
-// spanOf is the span of a probe. It is not valid if the result names none.
-func spanOf(r *probe.Result) trace.SpanContext {
-	traceID, _ := trace.TraceIDFromHex(r.TraceID)
-	spanID, _ := trace.SpanIDFromHex(r.SpanID)
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: trace.FlagsSampled})
+// A seriesID identifies one of the series of a target, or of the prober itself.
+type seriesID struct {
+	name string // of the instrument
+	at   point
 }
 
 // targetSeries are one target and its series.
 type targetSeries struct {
 	facts
-	replaced string               // the model before Set changed it; empty if it did not
-	rows     []map[point][]series // by row
+	since    time.Time // the series exist
+	replaced string    // the model before Set changed it; empty if it did not
+	series   map[seriesID]series
 }
 
-func newRecorder(values *own, to export) *Recorder {
+// newRecorder returns a recorder that also records for OTLP, unless that is nil.
+func newRecorder(o Options, otlp *meters) *Recorder {
 	r := &Recorder{
-		own: values, export: to, rows: ofResults(ScopeTarget, ScopeProber),
-		registry: prometheus.NewRegistry(), targets: map[string]*targetSeries{},
+		registry: prometheus.NewRegistry(), prober: map[seriesID]series{}, targets: map[string]*targetSeries{},
+		gauges: map[string]sample{
+			buildInfo: {at: point{valid(o.Build.Version), valid(o.Build.Revision)}, value: 1},
+		},
 	}
-	scraped := newVectors(r.rows)
-	for _, v := range scraped.by {
+	for _, i := range Catalog() {
+		switch {
+		case i.Kind == Gauge:
+			r.collected = append(r.collected, i)
+		case i.Scope != ScopeGenAI || o.GenAI && otlp != nil:
+			r.recorded = append(r.recorded, i)
+		}
+	}
+	scraped := newVectors(r.recorded)
+	for _, v := range scraped {
 		r.registry.MustRegister(v)
 	}
 	r.registry.MustRegister(newReader(r), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r.backs = []backend{scraped}
-	if to.back != nil {
-		r.rows = to.back.rows
-		r.backs = append(r.backs, to.back)
-		observe(to.back.prober, r)
+	if otlp != nil {
+		r.backs = append(r.backs, otlp)
+		otlp.observe(r)
 	}
-	r.prober = make([]map[point][]series, len(r.rows))
-	for row, i := range r.rows {
+	for _, i := range r.recorded {
 		if i.Scope == ScopeProber {
-			r.prober[row] = r.reopen(row, nil, probe.Description{}, probe.Description{})
+			r.prober[seriesID{name: i.Name}] = r.open(i, probe.Description{}, point{})
 		}
 	}
 	return r
@@ -92,12 +104,16 @@ func newRecorder(values *own, to export) *Recorder {
 // continue. What t leaves open (model, API, server, source of timestamps) stays as
 // it is known from results, as long as the URL is the same.
 func (r *Recorder) Set(t probe.Description) {
-	t = clean(t)
+	t.URL = shownURL(t.URL)
+	if t.API == "auto" {
+		t.API = ""
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	old := r.targets[t.Name]
-	if old != nil {
-		t = inherit(t, old.target)
+	if old != nil && t.URL == old.target.URL {
+		t.Model, t.API = cmp.Or(t.Model, old.target.Model), cmp.Or(t.API, old.target.API)
+		t.Server, t.Stamp = cmp.Or(t.Server, old.target.Server), cmp.Or(t.Stamp, old.target.Stamp)
 	}
 	if now := r.set(t); old != nil && t.Model != old.target.Model {
 		now.replaced = old.target.Model
@@ -113,56 +129,62 @@ func (r *Recorder) set(t probe.Description) *targetSeries {
 		known = false
 	}
 	if !known {
-		s = &targetSeries{
-			facts: facts{since: time.Now(), skipped: map[probe.Skip]int{}},
-			rows:  make([]map[point][]series, len(r.rows)),
-		}
+		s = &targetSeries{since: time.Now(), series: map[seriesID]series{}}
 		r.targets[t.Name] = s
 	}
-	before := s.target
-	s.target = t
-	for row := range r.rows {
-		s.rows[row] = r.reopen(row, s.rows[row], before, t)
+	for _, i := range r.recorded {
+		if i.Scope != ScopeProber {
+			r.reopen(i, s, t)
+		}
 	}
+	s.target = t
 	return s
 }
 
-// reopen ends the series that t no longer has, opens those that it lacks, and
-// returns all that it has now.
-func (r *Recorder) reopen(row int, had map[point][]series, before, t probe.Description) map[point][]series {
-	i := r.rows[row]
-	if r.prober[row] != nil {
-		return r.prober[row]
-	}
-	has := map[point][]series{}
-	for _, p := range i.points(t) {
-		has[p] = had[p]
-		if has[p] == nil || i.Scope == ScopeGenAI { // all attributes of the conventions may have changed
-			has[p] = nil
-			for _, back := range r.backs {
-				if opened := back.open(row, t, p); opened != nil {
-					has[p] = append(has[p], opened)
-				}
-			}
+// reopen opens the series of an instrument that s lacks when t describes it, and
+// ends those that it then has no more.
+func (r *Recorder) reopen(i Instrument, s *targetSeries, t probe.Description) {
+	points := i.points(t)
+	for _, p := range points {
+		id := seriesID{i.Name, p}
+		if s.series[id] == nil || i.Scope == ScopeGenAI { // all attributes of the conventions may have changed
+			s.series[id] = r.open(i, t, p)
 		}
 	}
-	for p := range had {
+	for _, p := range i.points(s.target) {
+		if slices.Contains(points, p) {
+			continue
+		}
+		delete(s.series, seriesID{i.Name, p})
 		for _, back := range r.backs {
-			if has[p] == nil {
-				back.close(row, before, p)
+			back.close(i, s.target, p)
+		}
+	}
+}
+
+// open opens one series in each library that has the instrument.
+func (r *Recorder) open(i Instrument, t probe.Description, p point) series {
+	var all series
+	for _, back := range r.backs {
+		one, others := back.open(i, t, p), all
+		switch {
+		case others == nil:
+			all = one
+		case one != nil:
+			all = func(value float64, exemplar trace.SpanContext) {
+				others(value, exemplar)
+				one(value, exemplar)
 			}
 		}
 	}
-	return has
+	return all
 }
 
 // Remove ends all series of a target. An unknown name is ignored.
 func (r *Recorder) Remove(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.targets[name] != nil {
-		r.end(name)
-	}
+	r.end(name)
 }
 
 func (r *Recorder) end(target string) {
@@ -176,49 +198,23 @@ func (r *Recorder) end(target string) {
 // canceled ones are ignored. If the result's model differs from the one that was
 // set, the target's series end and new ones begin under the result's model.
 func (r *Recorder) Record(result *probe.Result) {
-	if t, ok := r.record(result); ok && r.traces != nil {
-		r.traces.record(t, result)
-	}
-}
-
-// record records the metrics of a result, and returns its target. ok is false if the
-// result does not count.
-func (r *Recorder) record(result *probe.Result) (t probe.Description, ok bool) {
 	if result.Outcome == probe.Canceled {
-		return probe.Description{}, false
+		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, ok := r.targets[result.Target]
 	if !ok || s.late(result) {
-		return probe.Description{}, false
+		return
 	}
 	if t, ok := learn(s.target, result); ok {
 		s = r.set(t)
 	}
 	s.note(result)
-	var all map[point][]series // of the present row
-	var at point               // of the last sample: a lookup for each would be slow
-	var to []series            // at that point; none for what is no value of a closed set of labels
-	span := spanOf(result)
-	add := func(v sample) {
-		if v.at != at {
-			at, to = v.at, all[v.at]
-		}
-		var exemplar trace.SpanContext
-		if v.marked {
-			exemplar = span
-		}
-		for _, one := range to {
-			one(v.value, exemplar)
-		}
+	r.record(s, result)
+	if r.traces != nil {
+		r.traces.record(s.target, result)
 	}
-	for row, i := range r.rows {
-		all, at = s.rows[row], point{}
-		to = all[at]
-		i.ofResult(s.target, result, add)
-	}
-	return s.target, true
 }
 
 // late reports whether the probe began before Set changed the target.
@@ -227,53 +223,81 @@ func (s *targetSeries) late(r *probe.Result) bool {
 		s.replaced != "" && r.Model == s.replaced && r.Start.Before(s.since)
 }
 
+// record passes the samples of a result to their series.
+func (r *Recorder) record(s *targetSeries, result *probe.Result) {
+	var open map[seriesID]series // those of the target, or of the prober
+	var id seriesID              // of the last sample: a lookup for each would be slow
+	var to series                // with that id; nil for what is no value of a closed set of labels
+	span := spanOf(result)
+	add := func(v sample) {
+		if v.at != id.at {
+			id.at = v.at
+			to = open[id]
+		}
+		var exemplar trace.SpanContext
+		if v.marked {
+			exemplar = span
+		}
+		if to != nil {
+			to(v.value, exemplar)
+		}
+	}
+	for _, i := range r.recorded {
+		if i.ofResult == nil {
+			continue
+		}
+		open, id = s.series, seriesID{name: i.Name}
+		if i.Scope == ScopeProber {
+			open = r.prober
+		}
+		to = open[id]
+		i.ofResult(s.target, result, add)
+	}
+}
+
 // Skipped counts a slot in which a target was not probed.
 func (r *Recorder) Skipped(target string, reason probe.Skip) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s, ok := r.targets[target]; ok {
-		s.skipped[reason]++
+		s.series[seriesID{skipped, point{string(reason)}}](1, trace.SpanContext{})
 	}
 }
 
-// collect passes on every sample of the rows of [collected], as of now. Samples of
-// the prober itself come with facts that say only since when they exist.
-func (r *Recorder) collect(rows []Instrument, to func(row int, f facts, s sample)) {
-	targets := r.look()
-	for row, i := range rows {
-		if i.Scope == ScopeProber {
-			if s, ok := r.sample(i.Name); ok {
-				to(row, facts{since: r.since}, s)
-			}
-			continue
-		}
-		for _, f := range targets {
-			i.ofTarget(f, func(s sample) { to(row, f, s) })
-		}
-	}
+// Add adds to a counter of the prober itself: [ExportFailures] or [LookupFailures].
+func (r *Recorder) Add(name string, n float64) {
+	r.prober[seriesID{name: name}](n, trace.SpanContext{})
 }
 
-// look is everything known of the targets now, by name.
-func (r *Recorder) look() []facts {
+// Reloaded records that the configuration was loaded, or was rejected.
+func (r *Recorder) Reloaded(at time.Time, ok bool) {
 	r.mu.Lock()
-	all := make([]facts, 0, len(r.targets))
+	defer r.mu.Unlock()
+	r.gauges[reloadOK] = sample{}
+	if ok {
+		r.gauges[reloadOK], r.gauges[reloadTime] = sample{value: 1}, sample{value: unix(at)}
+	}
+}
+
+// collect passes on every sample of the gauges, as of now.
+func (r *Recorder) collect(to func(i Instrument, t probe.Description, s sample)) {
+	r.mu.Lock()
+	prober := maps.Clone(r.gauges)
+	targets := make([]facts, 0, len(r.targets))
 	for _, s := range r.targets {
-		f := s.facts
-		f.skipped = maps.Clone(f.skipped)
-		all = append(all, f)
+		targets = append(targets, s.facts)
 	}
 	r.mu.Unlock()
 
-	slices.SortFunc(all, func(a, b facts) int { return cmp.Compare(a.target.Name, b.target.Name) })
-	for n := range all {
-		f := &all[n]
-		if f.target.InFlight == nil {
+	for _, i := range r.collected {
+		if s, ok := prober[i.Name]; ok {
+			to(i, probe.Description{}, s)
+		}
+		if i.ofTarget == nil {
 			continue
 		}
-		var oldest time.Time
-		if f.inFlight, oldest = f.target.InFlight(); f.inFlight > 0 {
-			f.oldest = max(0, time.Since(oldest))
+		for _, f := range targets {
+			i.ofTarget(f, func(s sample) { to(i, f.target, s) })
 		}
 	}
-	return all
 }

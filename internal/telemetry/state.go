@@ -8,8 +8,39 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// The functions here are the sources of metrics that are read when they are
-// collected.
+// facts are what is known of a target when metrics are collected.
+type facts struct {
+	target                             probe.Description
+	lastProbe, lastSuccess, certExpiry time.Time // zero if there was none yet
+}
+
+// inFlight is how many probes of the target are in flight, and the age of the oldest.
+func (f facts) inFlight() (n int, age time.Duration) {
+	if f.target.InFlight == nil {
+		return 0, 0
+	}
+	n, oldest := f.target.InFlight()
+	if n > 0 {
+		age = max(0, time.Since(oldest))
+	}
+	return n, age
+}
+
+// note takes the facts from a result. Results may come out of order.
+func (f *facts) note(r *probe.Result) {
+	end := r.Start.Add(r.Elapsed)
+	if end.After(f.lastProbe) {
+		f.lastProbe = end
+	}
+	if r.Outcome == probe.OK && end.After(f.lastSuccess) {
+		f.lastSuccess = end
+	}
+	if !r.CertExpiry.IsZero() {
+		f.certExpiry = r.CertExpiry
+	}
+}
+
+// The functions below are the sources of gauges.
 
 // fact is one number of a target that is always known.
 func fact(value func(facts) float64) func(facts, func(sample)) {
@@ -24,6 +55,9 @@ func moment(at func(facts) time.Time) func(facts, func(sample)) {
 		}
 	}
 }
+
+// unix is seconds since 1970, to the millisecond.
+func unix(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 func objectiveGoals(f facts, to func(sample)) {
 	for _, o := range f.target.Objectives {
@@ -46,12 +80,6 @@ func objectiveNames(t probe.Description) []string {
 		names = append(names, valid(o.Name))
 	}
 	return names
-}
-
-func skippedSlots(f facts, to func(sample)) {
-	for _, reason := range probe.Skips() {
-		to(sample{at: point{string(reason)}, value: float64(f.skipped[reason])})
-	}
 }
 
 // infoLabels are the labels that describe a target: its configuration, and what is

@@ -5,33 +5,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
 // unknown is the label value of a model, API or server type that is not known yet.
 const unknown = "unknown"
-
-// clean returns t without secrets in its URL, and without an API where that is
-// "auto".
-func clean(t probe.Description) probe.Description {
-	t.URL = shownURL(t.URL)
-	if t.API == "auto" {
-		t.API = ""
-	}
-	return t
-}
-
-// inherit returns t with what it leaves open taken from old, if that was the same
-// server.
-func inherit(t, old probe.Description) probe.Description {
-	if t.URL == old.URL {
-		t.Model, t.API, t.Server = cmp.Or(t.Model, old.Model), cmp.Or(t.API, old.API), cmp.Or(t.Server, old.Server)
-		t.Stamp = cmp.Or(t.Stamp, old.Stamp)
-	}
-	return t
-}
 
 // learn returns t with the model, the API and the source of timestamps of a result,
 // where it has them. ok is false if that changes nothing.
@@ -52,13 +31,12 @@ func serverOf(raw string) (host string, port int) {
 	if err != nil {
 		return "", 0
 	}
-	if port, err = strconv.Atoi(u.Port()); err == nil {
-		return u.Hostname(), port
-	}
+	byScheme := "80"
 	if u.Scheme == "https" {
-		return u.Hostname(), 443
+		byScheme = "443"
 	}
-	return u.Hostname(), 80
+	port, _ = strconv.Atoi(cmp.Or(u.Port(), byScheme)) // [url.Parse] takes no port but a number
+	return u.Hostname(), port
 }
 
 // shownURL is the scheme, host and path of a URL: the rest may be secret. It is
@@ -74,29 +52,3 @@ func shownURL(raw string) string {
 // valid makes a label value of any text: client_golang panics on one that is not
 // UTF-8, and a model's name comes from a server.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
-
-// facts are what is known of a target when metrics are collected.
-type facts struct {
-	target probe.Description
-	since  time.Time // its series exist
-
-	lastProbe, lastSuccess, certExpiry time.Time // zero if there was none yet
-	skipped                            map[probe.Skip]int
-
-	inFlight int
-	oldest   time.Duration // age of the oldest probe in flight; 0 if there is none
-}
-
-// note takes the facts from a result. Results may come out of order.
-func (f *facts) note(r *probe.Result) {
-	end := r.Start.Add(r.Elapsed)
-	if end.After(f.lastProbe) {
-		f.lastProbe = end
-	}
-	if r.Outcome == probe.OK && end.After(f.lastSuccess) {
-		f.lastSuccess = end
-	}
-	if !r.CertExpiry.IsZero() {
-		f.certExpiry = r.CertExpiry
-	}
-}

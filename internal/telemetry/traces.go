@@ -129,3 +129,10 @@ func (g ownIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	_, id := g.NewIDs(ctx)
 	return id
 }
+
+// spanOf is the span of a probe. It is not valid if the result names none.
+func spanOf(r *probe.Result) trace.SpanContext {
+	traceID, _ := trace.TraceIDFromHex(r.TraceID)
+	spanID, _ := trace.SpanIDFromHex(r.SpanID)
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, SpanID: spanID, TraceFlags: trace.FlagsSampled})
+}

@@ -3,12 +3,10 @@ package telemetry
 import (
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -30,35 +28,12 @@ func shapeOf(s *tracepb.Span) shape {
 		Trace: hex.EncodeToString(s.TraceId), Span: hex.EncodeToString(s.SpanId), Parent: hex.EncodeToString(s.ParentSpanId),
 		From: start.Sub(day()), Until: time.Unix(0, int64(s.EndTimeUnixNano)).Sub(day()),
 		Status: s.Status.GetCode().String(), Message: s.Status.GetMessage(),
-		Attributes: map[string]string{}, Events: map[string]time.Duration{},
-	}
-	for _, kv := range s.Attributes {
-		f.Attributes[kv.Key] = text(kv.Value)
+		Attributes: pairs(s.Attributes), Events: map[string]time.Duration{},
 	}
 	for _, e := range s.Events {
 		f.Events[e.Name] = time.Unix(0, int64(e.TimeUnixNano)).Sub(start)
 	}
 	return f
-}
-
-func text(v *commonpb.AnyValue) string {
-	switch v := v.Value.(type) {
-	case *commonpb.AnyValue_StringValue:
-		return v.StringValue
-	case *commonpb.AnyValue_IntValue:
-		return fmt.Sprint(v.IntValue)
-	case *commonpb.AnyValue_DoubleValue:
-		return fmt.Sprint(v.DoubleValue)
-	case *commonpb.AnyValue_BoolValue:
-		return fmt.Sprint(v.BoolValue)
-	case *commonpb.AnyValue_ArrayValue:
-		var all []string
-		for _, one := range v.ArrayValue.Values {
-			all = append(all, text(one))
-		}
-		return strings.Join(all, ",")
-	}
-	return ""
 }
 
 // shapes are all spans that a collector received.
@@ -79,8 +54,9 @@ func shapes(c *collector) []shape {
 // TestSpans: one of each probe, with the ids that it sent, and nothing of what was
 // asked or answered: the lists are exact.
 func TestSpans(t *testing.T) {
-	for protocol, c := range bothCollectors(t) {
+	for _, protocol := range []string{protocolHTTP, protocolGRPC} {
 		t.Run(protocol, func(t *testing.T) {
+			c := newCollector(t)
 			o, _ := newOTLPTo(t, c.endpoint, map[string]string{
 				"OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_METRICS_EXPORTER": "none",
 				"OTEL_TRACES_SAMPLER": "always_off", // every probe is sampled all the same
