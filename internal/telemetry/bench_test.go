@@ -1,6 +1,9 @@
 package telemetry
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -40,4 +43,47 @@ func BenchmarkRecord(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkExposition serves /metrics of targets that have seen successes and
+// failures, in each format as Prometheus asks for it, plain and zipped. B is the
+// length of a scrape's body.
+func BenchmarkExposition(b *testing.B) {
+	for _, targets := range []int{1, 200} {
+		p := scrapedOnly(Build{Version: "v1.2.3"})
+		for n := range targets {
+			t := fixedTarget()
+			t.Name = fmt.Sprintf("target-%03d", n)
+			p.Set(t)
+			for _, r := range []*probe.Result{hundred(), stalled(), refused()} {
+				r.Target = t.Name
+				p.Record(r)
+			}
+		}
+		for _, format := range []struct{ name, accept string }{
+			{"text", "text/plain;version=0.0.4"},
+			{"OpenMetrics", "application/openmetrics-text;version=1.0.0"},
+			{"protobuf", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"},
+		} {
+			for _, encoding := range []string{"identity", "gzip"} {
+				b.Run(fmt.Sprintf("%d/%s/%s", targets, format.name, encoding), func(b *testing.B) {
+					expose(b, p.Handler(func(err error) { b.Error(err) }), format.accept, encoding)
+				})
+			}
+		}
+	}
+}
+
+func expose(b *testing.B, handler http.Handler, accept, encoding string) {
+	request := httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	request.Header.Set("Accept", accept)
+	request.Header.Set("Accept-Encoding", encoding)
+	length := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, request)
+		length = w.Body.Len()
+	}
+	b.ReportMetric(float64(length), "B")
 }

@@ -1,14 +1,13 @@
 package telemetry
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,27 +71,6 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 	golden(t, "testdata/zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
 }
 
-// TestBothKindsOfBuckets: text has the classic ones, protobuf these and the
-// native ones.
-func TestBothKindsOfBuckets(t *testing.T) {
-	if text := scrape(t, fixed(), "text/plain").Body.String(); !strings.Contains(text, `llm_probe_ttft_seconds_bucket{model="llama",prompt="cold",target="a",le="0.6"} 1`) {
-		t.Error("no classic buckets in the text")
-	}
-	for _, family := range protobufScrape(t, fixed()) {
-		zero := zeroThreshold
-		if family.GetName() == "llm_prober_read_delay_seconds" {
-			zero = delayThreshold
-		}
-		for _, m := range family.Metric {
-			h := m.GetHistogram()
-			spans := h.GetSampleCount() > h.GetZeroCount()
-			if h != nil && (len(h.Bucket) == 0 || h.GetSchema() != 4 || h.GetZeroThreshold() != zero || spans != (len(h.PositiveSpan) > 0)) {
-				t.Errorf("%s: %d classic buckets, schema %d, %d spans", family.GetName(), len(h.Bucket), h.GetSchema(), len(h.PositiveSpan))
-			}
-		}
-	}
-}
-
 func TestProcessAndRuntime(t *testing.T) {
 	text := scrape(t, scrapedOnly(Build{}), "text/plain").Body.String()
 	for _, want := range []string{"\ngo_goroutines ", "\nprocess_start_time_seconds "} {
@@ -116,46 +94,30 @@ func TestOpenMetricsHasExemplars(t *testing.T) {
 
 // TestExemplars: which instruments have one, of which probe, and with what value.
 func TestExemplars(t *testing.T) {
-	got := map[string][]float64{}
+	got := map[string][]string{}
+	text := func(e *dto.Exemplar) string { return fmt.Sprint(e.GetValue(), " ", labelsOf(e.Label)) }
 	for _, family := range gather(t, fixed()) {
 		for _, m := range family.Metric {
-			native := map[string]bool{}
 			for _, e := range m.GetHistogram().GetExemplars() {
-				native[exemplarText(t, e)] = true
-				got[family.GetName()] = append(got[family.GetName()], e.GetValue())
+				got[family.GetName()] = append(got[family.GetName()], text(e))
 			}
 			for _, b := range m.GetHistogram().GetBucket() {
-				if b.Exemplar != nil && !native[exemplarText(t, b.Exemplar)] {
+				if b.Exemplar != nil && !slices.Contains(got[family.GetName()], text(b.Exemplar)) {
 					t.Errorf("%s: a classic exemplar that is not native", family.GetName())
 				}
 			}
 		}
 	}
-	want := map[string][]float64{
-		"llm_probe_ttft_seconds": {0.6}, "llm_probe_tpot_seconds": {0.015}, "llm_probe_e2el_seconds": {0.665},
-		"llm_probe_max_gap_seconds": {0.04, 30}, "llm_probe_chunk_gap_seconds": {0.04}, "llm_probe_itl_seconds": {0.02},
+	const ok = " map[span_id:1112131415161718 trace_id:0102030405060708090a0b0c0d0e0f10]"
+	const stalled = " map[span_id:aa12131415161718 trace_id:aa02030405060708090a0b0c0d0e0f10]"
+	want := map[string][]string{
+		"llm_probe_ttft_seconds": {"0.6" + ok}, "llm_probe_tpot_seconds": {"0.015" + ok}, "llm_probe_e2el_seconds": {"0.665" + ok},
+		"llm_probe_max_gap_seconds": {"0.04" + ok, "30" + stalled}, "llm_probe_chunk_gap_seconds": {"0.04" + ok},
+		"llm_probe_itl_seconds": {"0.02" + ok},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("exemplars (-want +got):\n%s", diff)
 	}
-}
-
-// exemplarText is the ids and the value of an exemplar.
-func exemplarText(t *testing.T, e *dto.Exemplar) string {
-	t.Helper()
-	ids := map[string]string{}
-	for _, l := range e.Label {
-		ids[l.GetName()] = l.GetValue()
-	}
-	trace, err := hex.DecodeString(ids["trace_id"])
-	if err != nil || len(trace) != 16 {
-		t.Errorf("trace_id %q is not 16 bytes", ids["trace_id"])
-	}
-	span, err := hex.DecodeString(ids["span_id"])
-	if err != nil || len(span) != 8 {
-		t.Errorf("span_id %q is not 8 bytes", ids["span_id"])
-	}
-	return fmt.Sprint(ids, e.GetValue())
 }
 
 func TestLint(t *testing.T) {
@@ -222,46 +184,39 @@ func (broken) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.NewInvalidMetric(prometheus.NewInvalidDesc(errors.New("broken collector")), errors.New("broken collector"))
 }
 
-// A stuck client has not read what was written until it is closed.
+// A stuck client reads nothing until it is closed.
 type stuck struct {
 	http.ResponseWriter
-	writes, read chan struct{}
+	closed chan struct{}
 }
 
 func (s stuck) Write(data []byte) (int, error) {
-	select {
-	case s.writes <- struct{}{}:
-		<-s.read
-	case <-s.read:
-	}
+	<-s.closed
 	return len(data), nil
 }
 
 // TestScrapesAtOnceAreBounded holds that clients which do not read cost a bounded
 // memory, and that there is room again when they are gone.
 func TestScrapesAtOnceAreBounded(t *testing.T) {
-	h := scrapedOnly(Build{}).Handler(func(error) {})
-	scrape := func() int {
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-		return w.Code
-	}
-	writes, read := make(chan struct{}), make(chan struct{})
-	var clients sync.WaitGroup
-	for range maxScrapes {
-		clients.Go(func() {
-			h.ServeHTTP(stuck{httptest.NewRecorder(), writes, read}, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-		})
-	}
-	for range maxScrapes {
-		<-writes
-	}
-	if code := scrape(); code != http.StatusServiceUnavailable {
-		t.Errorf("one more is answered with %d, want 503", code)
-	}
-	close(read)
-	clients.Wait()
-	if code := scrape(); code != http.StatusOK {
-		t.Errorf("afterwards %d, want 200", code)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		h := scrapedOnly(Build{}).Handler(func(error) {})
+		scrape := func() int {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			return w.Code
+		}
+		closed := make(chan struct{})
+		for range maxScrapes {
+			go h.ServeHTTP(stuck{httptest.NewRecorder(), closed}, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		}
+		synctest.Wait()
+		if code := scrape(); code != http.StatusServiceUnavailable {
+			t.Errorf("one more is answered with %d, want 503", code)
+		}
+		close(closed)
+		synctest.Wait()
+		if code := scrape(); code != http.StatusOK {
+			t.Errorf("afterwards %d, want 200", code)
+		}
+	})
 }
