@@ -5,12 +5,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/llm-prober/prober/internal/archive"
+	"github.com/llm-prober/prober/internal/promquery"
 	"github.com/llm-prober/prober/internal/report"
 )
 
 func newReport() *cobra.Command {
-	var r archive.Request
+	var r promquery.Request
 	var format, picture string
 	cmd := &cobra.Command{
 		Use:   "report --prometheus URL",

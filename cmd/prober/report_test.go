@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/llm-prober/prober/internal/archive"
+	"github.com/llm-prober/prober/internal/promquery"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
@@ -15,7 +15,7 @@ func TestTheArchiveReadsMetricsThatExist(t *testing.T) {
 	for _, i := range telemetry.Catalog() {
 		known = append(known, i.PrometheusName())
 	}
-	names := archive.Metrics()
+	names := promquery.Metrics()
 	for _, name := range names {
 		if !slices.Contains(known, name) {
 			t.Errorf("%s is not in the catalog", name)
