@@ -14,7 +14,7 @@ const module = "github.com/llm-prober/prober/"
 var imports = map[string][]string{
 	"cmd/prober": {
 		"alerts", "dashboards", "daemon", "engine", "telemetry", "prompt", "probe", "wire", "stream",
-		"config", "bench", "report", "archive", "inject", "sim", "format",
+		"config", "bench", "report", "promquery", "inject", "sim", "format",
 	},
 	"internal/daemon":    {"engine", "discovery", "telemetry", "status", "probe", "wire", "config"},
 	"internal/engine":    {"schedule", "prompt", "discovery", "telemetry", "status", "probe", "wire", "config", "report", "format"},

@@ -8,9 +8,9 @@ import (
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
-// TestTheArchiveReadsMetricsThatExist holds the names it asks for against the
+// TestReportReadsMetricsThatExist holds the names it asks for against the
 // catalog.
-func TestTheArchiveReadsMetricsThatExist(t *testing.T) {
+func TestReportReadsMetricsThatExist(t *testing.T) {
 	var known []string
 	for _, i := range telemetry.Catalog() {
 		known = append(known, i.PrometheusName())

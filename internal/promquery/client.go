@@ -4,16 +4,16 @@ package promquery
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/api"
-	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -21,128 +21,100 @@ import (
 
 const (
 	queryTimeout   = 2 * time.Minute // Prometheus' own default
-	maxAnswerBytes = 256 << 20       // the API client holds an answer as a whole
+	maxAnswerBytes = 256 << 20
 )
 
 // A client asks one Prometheus. It is not safe for concurrent use.
 type client struct {
-	api      v1.API
-	place    string   // URL of the Prometheus, for errors
-	warnings []string // that came with its answers, each once
-}
-
-// newClient makes a client of the Prometheus at base. The token, if there is one, is sent to that
-// host only.
-func newClient(base *url.URL, token string) (*client, error) {
-	c, err := api.NewClient(api.Config{Address: base.String(), Client: &http.Client{
-		Transport:     &transport{token: token, base: base, limit: maxAnswerBytes},
-		CheckRedirect: refuseRedirect,
-	}})
-	if err != nil {
-		return nil, fmt.Errorf("open Prometheus at %s: %w", base.Redacted(), err)
-	}
-	return &client{api: v1.NewAPI(c), place: base.Redacted()}, nil
+	base     *url.URL // without user and password
+	token    string   // bearer token; none if empty
+	warnings []string // that came with answers, each once
 }
 
 // instant evaluates an expression at one time.
-func (c *client) instant(ctx context.Context, expr string, at time.Time) (model.Vector, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	value, warnings, _, err := c.api.Query(ctx, expr, at)
-	return answer[model.Vector](c, fmt.Sprintf("query %q at %s", expr, at.UTC().Format(time.RFC3339)), value, warnings, err)
+func (c *client) instant(ctx context.Context, expr string, at time.Time) (v model.Vector, err error) {
+	err = c.query(ctx, "query", url.Values{"query": {expr}, "time": {seconds(at)}}, &v)
+	return v, err
 }
 
-// steps evaluates an expression at each step of a range.
-func (c *client) steps(ctx context.Context, expr string, r v1.Range) (model.Matrix, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
-	defer cancel()
-	value, warnings, _, err := c.api.QueryRange(ctx, expr, r)
-	asked := fmt.Sprintf("query %q from %s to %s", expr, r.Start.UTC().Format(time.RFC3339), r.End.UTC().Format(time.RFC3339))
-	return answer[model.Matrix](c, asked, value, warnings, err)
+// steps evaluates an expression at each step from first to last.
+func (c *client) steps(ctx context.Context, expr string, first, last time.Time, step time.Duration) (m model.Matrix, err error) {
+	err = c.query(ctx, "query_range", url.Values{
+		"query": {expr}, "start": {seconds(first)}, "end": {seconds(last)}, "step": {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)},
+	}, &m)
+	return m, err
 }
 
-// answer is the value as the type that the query has, or an error that says what was asked, and what to do.
-func answer[T model.Value](c *client, asked string, value model.Value, warnings v1.Warnings, err error) (T, error) {
-	for _, w := range warnings {
-		if text := "Prometheus says: " + format.Shorten(format.Clean(w), 500); !slices.Contains(c.warnings, text) {
-			c.warnings = append(c.warnings, text)
-		}
-	}
-	typed, ok := value.(T)
-	if err == nil && ok {
-		return typed, nil
-	}
+func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1e3, 'f', 3, 64) }
+
+// query decodes the result of a query into a vector or matrix. An error says what was asked, of
+// whom, and what to do.
+func (c *client) query(ctx context.Context, path string, form url.Values, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	err := c.post(ctx, c.base.JoinPath("api/v1", path).String(), form, result)
 	if err == nil {
-		err = fmt.Errorf("the answer is a %s, want a %s", value.Type(), typed.Type())
-	}
-	return typed, fmt.Errorf("%s at Prometheus %s: %w", asked, c.place, &queryError{err: err})
-}
-
-// A queryError is the error of a query with a hint.
-type queryError struct{ err error }
-
-func (e *queryError) Unwrap() error { return e.err }
-
-func (e *queryError) Error() string {
-	err := e.err
-	if sent, ok := errors.AsType[*url.Error](err); ok {
-		err = sent.Err // without the URL, which may be one of a redirect and hold a secret
+		return nil
 	}
 	text := format.Shorten(format.Clean(err.Error()), 500)
-	if hint := e.hint(); hint != "" {
-		text += "; " + hint
+	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong || errors.Is(err, context.DeadlineExceeded) {
+		text += "; " + shorter
 	}
-	return text
+	return fmt.Errorf("query %q at Prometheus %s: %s", form.Get("query"), c.base.Redacted(), text)
 }
 
 const shorter = "choose a shorter range (--from, --to) or one target (--target)"
 
-func (e *queryError) hint() string {
-	if _, tooLong := errors.AsType[*http.MaxBytesError](e.err); tooLong || errors.Is(e.err, context.DeadlineExceeded) {
-		return shorter
+// post sends a form and decodes Prometheus' answer, see https://prometheus.io/docs/prometheus/latest/querying/api/.
+func (c *client) post(ctx context.Context, to string, form url.Values, result any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
+	if err != nil {
+		return err
 	}
-	told, ok := errors.AsType[*v1.Error](e.err)
-	if !ok {
-		return ""
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if c.token != "" {
+		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	for status, hint := range map[string]string{
-		": 401": "give a bearer token with --prometheus-token-file",
-		": 403": "these credentials may not query it: check --prometheus-token-file",
-		": 404": "there is no Prometheus API below that URL: give it as in a browser, without /api/v1 or /graph",
-		": 405": "there is no Prometheus API below that URL: give it as in a browser, without /api/v1 or /graph",
-	} {
-		if strings.HasSuffix(told.Msg, status) {
-			return hint
+	response, err := (&http.Client{CheckRedirect: refuseRedirect}).Do(request)
+	if sent, ok := errors.AsType[*url.Error](err); ok {
+		return sent.Err // without the URL, which may be one of a redirect and hold a secret
+	} else if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	var answer struct {
+		Status, ErrorType, Error string
+		Warnings                 []string
+		Data                     struct{ Result json.RawMessage }
+	}
+	err = json.NewDecoder(http.MaxBytesReader(nil, response.Body, maxAnswerBytes)).Decode(&answer)
+	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	for _, w := range answer.Warnings {
+		if text := "Prometheus says: " + format.Shorten(format.Clean(w), 500); !slices.Contains(c.warnings, text) {
+			c.warnings = append(c.warnings, text)
 		}
 	}
-	switch told.Type {
-	case v1.ErrBadResponse:
-		return "the answer is not from a Prometheus: check the URL, and whether a login page is in front of it"
-	case v1.ErrTimeout, v1.ErrExec:
-		return "if that is a limit of the server, " + shorter
+	if answer.Status == "success" && json.Unmarshal(answer.Data.Result, result) == nil {
+		return nil
 	}
-	return ""
+	return refusal(response.StatusCode, answer.ErrorType, answer.Error)
 }
 
-// A transport sends the token to the host of base and nowhere else, and bounds answers.
-type transport struct {
-	token string
-	base  *url.URL
-	limit int64 // bytes of an answer
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if t.token != "" && r.URL.Host == t.base.Host && r.URL.Scheme == t.base.Scheme {
-		r = r.Clone(r.Context())
-		r.Header.Set("Authorization", "Bearer "+t.token)
+// refusal says why there is no result, and what to do.
+func refusal(status int, kind, text string) error {
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return fmt.Errorf("status %d: give a bearer token that may query it with --prometheus-token-file", status)
+	case kind == "timeout" || kind == "execution":
+		return fmt.Errorf("%s: %s; if that is a limit of the server, %s", kind, text, shorter)
+	case kind != "":
+		return fmt.Errorf("%s: %s", kind, text)
+	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
+		return fmt.Errorf("status %d: there is no Prometheus API below that URL: give it as in a browser, without /api/v1 or /graph", status)
 	}
-	response, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	response.Body = http.MaxBytesReader(nil, response.Body, t.limit)
-	return response, nil
+	return fmt.Errorf("status %d: the answer is not from a Prometheus: check the URL, and whether a login page is in front of it", status)
 }
 
 // refuseRedirect refuses to go elsewhere: a redirected POST would lose its query.

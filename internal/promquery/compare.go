@@ -6,7 +6,6 @@ import (
 	"math"
 	"time"
 
-	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -89,7 +88,7 @@ func (q Query) means(ctx context.Context, c *client, r record, quantity, n int) 
 	width := (r.span.Length() / time.Duration(n)).Truncate(time.Millisecond)
 	first := r.span.To.Add(-time.Duration(n-1) * width)
 	only := filter{targets: []string{r.target}, prompt: r.prompt, match: append([]string{"model" + oneOf(r.model)}, q.filter.match...)}
-	matrix, err := c.steps(ctx, r.quantities[quantity].mean(only, width), v1.Range{Start: first, End: r.span.To, Step: width})
+	matrix, err := c.steps(ctx, r.quantities[quantity].mean(only, width), first, r.span.To, width)
 	means := make([]float64, n)
 	for i := range means {
 		means[i] = math.NaN()

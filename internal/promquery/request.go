@@ -44,32 +44,34 @@ func (r Request) Parse(now time.Time) (Query, config.Problems) {
 	return q, problems
 }
 
-func (r Request) parseServer(q *Query) config.Problems {
-	var problems config.Problems
+func (r Request) parseServer(q *Query) (problems config.Problems) {
+	refuse := func(place, text, hint string) {
+		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
+	}
+	const example = "want the base URL of a Prometheus, for example http://localhost:9090"
 	u, err := url.Parse(r.Prometheus)
 	switch {
 	case r.Prometheus == "":
-		problems = append(problems, config.Problem{Place: "--prometheus", Text: "missing", Hint: "want the URL of a Prometheus, for example http://localhost:9090"})
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		problems = append(problems, config.Problem{Place: "--prometheus", Text: "no URL", Hint: "want for example http://localhost:9090"})
+		refuse("--prometheus", "missing", example)
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "":
+		refuse("--prometheus", "not a base URL", example)
 	case u.User != nil:
-		problems = append(problems, config.Problem{Place: "--prometheus", Text: "user and password in the URL are not taken", Hint: "what is typed here is seen by others: use --prometheus-token-file, or a proxy that knows the password"})
-	case u.RawQuery != "" || u.Fragment != "":
-		problems = append(problems, config.Problem{Place: "--prometheus", Text: "a query or fragment in the URL", Hint: "want the base URL, for example http://localhost:9090"})
+		refuse("--prometheus", "user and password in the URL are not taken", "other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
 	}
 	q.base = u
 	if r.TokenFile != "" {
+		place := fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile)
 		token, err := os.ReadFile(r.TokenFile)
 		if q.token = strings.TrimSpace(string(token)); err != nil {
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile), Text: errors.Unwrap(err).Error()})
+			refuse(place, errors.Unwrap(err).Error(), "")
 		} else if q.token == "" || strings.ContainsAny(q.token, "\r\n") {
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile), Text: "not a token", Hint: "want one line, the token"})
+			refuse(place, "not a token", "want one line, the token")
 		}
 	}
 	for _, text := range r.Match {
 		label, value, ok := strings.Cut(text, "=")
-		if ok = ok && labelName.MatchString(label); !ok {
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--match=%q", text), Text: "no label and value", Hint: "want for example job=prober"})
+		if !ok || !labelName.MatchString(label) {
+			refuse(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
 		}
 		q.filter.match = append(q.filter.match, label+oneOf(value))
 	}
@@ -136,10 +138,7 @@ type Answer struct {
 
 // Run asks Prometheus.
 func (q Query) Run(ctx context.Context) (*Answer, error) {
-	c, err := newClient(q.base, q.token)
-	if err != nil {
-		return nil, err
-	}
+	c := &client{base: q.base, token: q.token}
 	records, err := q.records(ctx, c)
 	if err != nil {
 		return nil, err

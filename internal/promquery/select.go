@@ -3,15 +3,11 @@ package promquery
 import (
 	"context"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
-	"github.com/prometheus/common/model"
 )
 
 // The metrics that are read.
@@ -88,40 +84,25 @@ func over(function, selector string, in time.Duration) string {
 
 // absent says what was looked for in vain, and what there is.
 func (r reader) absent(ctx context.Context, targets []string) error {
-	subject := "any target"
-	if targets != nil {
+	looked, subject := r.filter, "any target"
+	if looked.targets = targets; targets != nil {
 		subject = "target " + strings.Join(targets, ", ")
 	}
-	looked := r.filter
-	looked.targets = targets
-	text := fmt.Sprintf("no data of %s %s in Prometheus at %s (looked for %s)", subject, r.span, r.place, looked.selector(probesTotal))
-	spans, err := r.coverage(ctx)
+	text := fmt.Sprintf("no data of %s %s in Prometheus at %s (looked for %s)", subject, r.span, r.base.Redacted(), looked.selector(probesTotal))
+	const days, day = 400, 24 * time.Hour
+	now, all := time.Now(), filter{match: r.filter.match}
+	matrix, err := r.steps(ctx, "count by (target) ("+over("present_over_time", all.selector(probesTotal, `outcome="ok"`), day)+")", now.Add(-days*day), now, day)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s; listing its targets failed: %w", text, err)
-	case len(spans) == 0:
-		return fmt.Errorf("%s; there is no target at all in the last %d days: check that this Prometheus scrapes a prober or receives its OTLP", text, coveredDays)
+	case len(matrix) == 0:
+		return fmt.Errorf("%s; there is no target at all in the last %d days: check that this Prometheus scrapes a prober or receives its OTLP", text, days)
 	}
 	var there []string
-	for _, target := range slices.Sorted(maps.Keys(spans)) {
-		there = append(there, fmt.Sprintf("%s (between %s and %s)", target, timestamp(spans[target].From), timestamp(spans[target].To)))
-	}
-	return fmt.Errorf("%s; there is data, by day, of %s", text, strings.Join(there, ", "))
-}
-
-// coveredDays is how far back targets are looked for that a range does not have.
-const coveredDays = 400
-
-// coverage is between which days each target has data.
-func (r reader) coverage(ctx context.Context) (map[string]Range, error) {
-	now, day := time.Now(), 24*time.Hour
-	all := filter{match: r.filter.match}
-	matrix, err := r.steps(ctx, "count by (target) ("+over("present_over_time", all.selector(probesTotal, `outcome="ok"`), day)+")",
-		v1.Range{Start: now.Add(-coveredDays * day), End: now, Step: day})
-	spans := map[string]Range{}
 	for _, stream := range matrix {
 		first, last := stream.Values[0].Timestamp.Time(), stream.Values[len(stream.Values)-1].Timestamp.Time()
-		spans[string(stream.Metric[model.LabelName("target")])] = Range{From: first.Add(-day), To: last}
+		there = append(there, fmt.Sprintf("%s (between %s and %s)", stream.Metric["target"], timestamp(first.Add(-day)), timestamp(last)))
 	}
-	return spans, err
+	slices.Sort(there)
+	return fmt.Errorf("%s; there is data, by day, of %s", text, strings.Join(there, ", "))
 }

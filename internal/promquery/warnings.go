@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "github.com/prometheus/client_golang/api/prometheus/v1"
 	"github.com/prometheus/common/model"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -25,7 +24,7 @@ func (r reader) warn(ctx context.Context, records []record) error {
 	width := r.span.Length() / time.Duration(n)
 	first := r.span.To.Add(-time.Duration(n-1) * width)
 	matrix, err := r.steps(ctx, over("present_over_time", r.filter.selector(probesTotal, `outcome="ok"`), width),
-		v1.Range{Start: first, End: r.span.To, Step: width})
+		first, r.span.To, width)
 	if err != nil {
 		return err
 	}
@@ -41,11 +40,8 @@ func (r reader) warn(ctx context.Context, records []record) error {
 				seen[min(max(int(pair.Timestamp.Time().Sub(first)/width), 0), n-1)]++
 			}
 		}
-		for _, text := range []string{one.classicWarning(), sourcesWarning(sources, seen), holesWarning(r.span, seen), one.samplesWarning(), one.tokensWarning(), one.taintedWarning()} {
-			if text != "" {
-				one.summary.Warnings = append(one.summary.Warnings, text)
-			}
-		}
+		texts := []string{one.classicWarning(), sourcesWarning(sources, seen), holesWarning(r.span, seen), one.samplesWarning(), one.taintedWarning()}
+		one.summary.Warnings = append(one.summary.Warnings, slices.DeleteFunc(texts, func(text string) bool { return text == "" })...)
 	}
 	return nil
 }
@@ -87,11 +83,7 @@ func sourcesWarning(sources []string, seen []int) string {
 		return ""
 	}
 	slices.Sort(sources)
-	count := len(sources)
-	if count > 4 {
-		sources = append(slices.Clone(sources[:4]), fmt.Sprintf("%d more", count-4))
-	}
-	return fmt.Sprintf("counts are the sum of %d sources (%s): if these are one prober, choose one with --match", count, strings.Join(sources, "; "))
+	return fmt.Sprintf("counts are the sum of %d sources (%s): if these are one prober, choose one with --match", len(sources), format.Shorten(strings.Join(sources, "; "), 500))
 }
 
 // holesWarning says of how much of the range nothing is stored.
@@ -120,14 +112,6 @@ func holesWarning(span Range, seen []int) string {
 func (r *record) samplesWarning() string {
 	if e2el, ok := r.summary.E2EL.Count, r.summary.Succeeded(); 100*e2el < 95*ok {
 		return fmt.Sprintf("latencies are of %s of the %s successful requests: of the others no histogram is stored in the same form", format.Grouped(e2el), format.Grouped(ok))
-	}
-	return ""
-}
-
-// tokensWarning says that not all tokens are of requests that succeeded.
-func (r *record) tokensWarning() string {
-	if n := r.summary.Failed(); n > 0 && r.summary.Input > 0 {
-		return "token counts include the " + format.Grouped(n) + " failed requests, as far as the server reported them"
 	}
 	return ""
 }
