@@ -14,7 +14,7 @@ const module = "github.com/llm-prober/prober/"
 var imports = map[string][]string{
 	"cmd/prober": {
 		"alerts", "dashboards", "daemon", "engine", "telemetry", "prompt", "probe", "wire", "stream",
-		"config", "bench", "report", "archive", "inject", "sim", "format",
+		"config", "bench", "report", "promquery", "inject", "sim", "format",
 	},
 	"internal/daemon":    {"engine", "discovery", "telemetry", "status", "probe", "wire", "config"},
 	"internal/engine":    {"schedule", "prompt", "discovery", "telemetry", "status", "probe", "wire", "config", "report", "format"},
@@ -29,7 +29,7 @@ var imports = map[string][]string{
 
 	"internal/config":  {"probe", "wire"},
 	"internal/bench":   {"engine", "schedule", "prompt", "probe", "wire", "config", "report", "format"},
-	"internal/archive": {"probe", "config", "report", "plot", "format"},
+	"internal/promquery": {"probe", "config", "report", "plot", "format"},
 	"internal/report":  {"probe", "wire", "config", "plot", "format"},
 	"internal/inject":  {"config"},
 	"internal/sim":     {},
@@ -56,11 +56,11 @@ func TestImports(t *testing.T) {
 }
 
 // TestOnlyTelemetryKnowsMetrics checks that results know no metrics, and that packages know no
-// logger. internal/archive reads what Prometheus stored, internal/bench uses the engine.
+// logger. internal/promquery reads what Prometheus stored, internal/bench uses the engine.
 func TestOnlyTelemetryKnowsMetrics(t *testing.T) {
 	for pkg := range imports {
 		switch pkg {
-		case "cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry", "internal/archive", "internal/bench":
+		case "cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry", "internal/promquery", "internal/bench":
 			continue
 		}
 		for _, imported := range list(t, "-deps", "../../"+pkg) {

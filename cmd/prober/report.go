@@ -5,20 +5,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/llm-prober/prober/internal/archive"
+	"github.com/llm-prober/prober/internal/promquery"
 	"github.com/llm-prober/prober/internal/report"
 )
 
 func newReport() *cobra.Command {
-	var r archive.Request
+	var r promquery.Request
 	var format, picture string
 	cmd := &cobra.Command{
 		Use:   "report --prometheus URL",
 		Short: "Print bench-style tables from Prometheus: a block per target, and comparisons",
 		Long: `Report reads the metrics that probers exported from a Prometheus, and prints for each
-target the block that "prober bench" prints. Counts are exact, also across restarts of the
-prober; quantiles are those of the stored buckets. With --vs it compares a target with
-another one, or with itself in another time range.
+target the block that "prober bench" prints. Counts are increases as PromQL has them,
+quantiles those of the stored buckets. With --vs it compares a target with another one, or
+with itself in another time range.
 
 A time is an RFC 3339 time, a day (from midnight UTC), seconds since 1970, "now", or how
 long ago: 24h, 7d. Times are printed in UTC.

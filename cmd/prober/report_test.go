@@ -4,18 +4,18 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/llm-prober/prober/internal/archive"
+	"github.com/llm-prober/prober/internal/promquery"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
-// TestTheArchiveReadsMetricsThatExist holds the names it asks for against the
+// TestReportReadsMetricsThatExist holds the names it asks for against the
 // catalog.
-func TestTheArchiveReadsMetricsThatExist(t *testing.T) {
+func TestReportReadsMetricsThatExist(t *testing.T) {
 	var known []string
 	for _, i := range telemetry.Catalog() {
 		known = append(known, i.PrometheusName())
 	}
-	names := archive.Metrics()
+	names := promquery.Metrics()
 	for _, name := range names {
 		if !slices.Contains(known, name) {
 			t.Errorf("%s is not in the catalog", name)

@@ -1,4 +1,4 @@
-package archive
+package promquery
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/plot"
 	"github.com/llm-prober/prober/internal/report"
 )
 
@@ -29,9 +28,10 @@ type Request struct {
 
 // A Query is a valid Request.
 type Query struct {
-	options Options
-	filter  Filter
-	span    Range
+	base   *url.URL
+	token  string // bearer token; none if empty
+	filter filter
+	span   Range
 
 	other   *Range // to compare with; nil if with another target or with nothing
 	another string // target to compare with
@@ -39,39 +39,41 @@ type Query struct {
 
 // Parse reads a request. The problems are all that is wrong with it.
 func (r Request) Parse(now time.Time) (Query, config.Problems) {
-	q := Query{filter: Filter{Targets: r.Targets, Model: r.Model, Prompt: r.Prompt}}
-	problems := slices.Concat(r.parseServer(&q.options), r.parseSpan(&q.span, now), r.parseVersus(&q, now))
+	q := Query{filter: filter{targets: r.Targets, model: r.Model, prompt: r.Prompt}}
+	problems := slices.Concat(r.parseServer(&q), r.parseSpan(&q.span, now), r.parseVersus(&q, now))
 	return q, problems
 }
 
-func (r Request) parseServer(o *Options) config.Problems {
-	var problems config.Problems
+func (r Request) parseServer(q *Query) (problems config.Problems) {
+	refuse := func(place, text, hint string) {
+		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
+	}
+	const example = "want the base URL of a Prometheus, for example http://localhost:9090"
 	u, err := url.Parse(r.Prometheus)
 	switch {
 	case r.Prometheus == "":
-		problems = append(problems, config.Problem{Place: "--prometheus", Text: "missing", Hint: "want the URL of a Prometheus, for example http://localhost:9090"})
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		problems = append(problems, config.Problem{Place: "--prometheus", Text: "no URL", Hint: "want for example http://localhost:9090"})
+		refuse("--prometheus", "missing", example)
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "":
+		refuse("--prometheus", "not a base URL", example)
 	case u.User != nil:
-		problems = append(problems, config.Problem{Place: "--prometheus", Text: "user and password in the URL are not taken", Hint: "what is typed here is seen by others: use --prometheus-token-file, or a proxy that knows the password"})
-	case u.RawQuery != "" || u.Fragment != "":
-		problems = append(problems, config.Problem{Place: "--prometheus", Text: "a query or fragment in the URL", Hint: "want the base URL, for example http://localhost:9090"})
+		refuse("--prometheus", "user and password in the URL are not taken", "other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
 	}
-	o.URL = u
+	q.base = u
 	if r.TokenFile != "" {
+		place := fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile)
 		token, err := os.ReadFile(r.TokenFile)
-		if o.Token = strings.TrimSpace(string(token)); err != nil {
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile), Text: errors.Unwrap(err).Error()})
-		} else if o.Token == "" || strings.ContainsAny(o.Token, "\r\n") {
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile), Text: "not a token", Hint: "want one line, the token"})
+		if q.token = strings.TrimSpace(string(token)); err != nil {
+			refuse(place, errors.Unwrap(err).Error(), "")
+		} else if q.token == "" || strings.ContainsAny(q.token, "\r\n") {
+			refuse(place, "not a token", "want one line, the token")
 		}
 	}
 	for _, text := range r.Match {
 		label, value, ok := strings.Cut(text, "=")
-		if ok = ok && labelName.MatchString(label); !ok {
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--match=%q", text), Text: "no label and value", Hint: "want for example job=prober"})
+		if !ok || !labelName.MatchString(label) {
+			refuse(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
 		}
-		o.Match = append(o.Match, Match{Label: label, Value: value})
+		q.filter.match = append(q.filter.match, label+oneOf(value))
 	}
 	return problems
 }
@@ -129,78 +131,67 @@ func (r Request) parseVersus(q *Query, now time.Time) config.Problems {
 type Answer struct {
 	Document report.Document
 
-	archive *Archive
-	records []Record
-	ranges  bool // it compares ranges of time
+	query   Query
+	client  *client
+	records []record
 }
 
-// Run reads.
+// Run asks Prometheus.
 func (q Query) Run(ctx context.Context) (*Answer, error) {
-	a, err := Open(q.options)
+	c := &client{base: q.base, token: q.token}
+	records, err := q.records(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	records, err := q.records(ctx, a)
-	if err != nil {
-		return nil, err
-	}
-	d := report.Document{Source: "Prometheus at " + q.options.URL.String() + ", " + q.span.String(), Started: q.span.From}
+	d := report.Document{Source: "Prometheus at " + q.base.String() + ", " + q.span.String(), Started: q.span.From}
 	for _, r := range records {
-		d.Summaries = append(d.Summaries, r.Summary)
+		d.Summaries = append(d.Summaries, r.summary)
 	}
 	if q.compares() {
-		c, err := a.Compare(ctx, records[0], records[1])
+		comparison, err := q.compare(ctx, c, records[0], records[1])
 		if err != nil {
 			return nil, err
 		}
-		d.Comparisons = []report.Comparison{c}
+		d.Comparisons = []report.Comparison{comparison}
 	}
-	d.Warnings = a.Warnings()
-	return &Answer{Document: d, archive: a, records: records, ranges: q.other != nil}, nil
+	d.Warnings = c.warnings
+	return &Answer{Document: d, query: q, client: c, records: records}, nil
 }
 
 func (q Query) compares() bool { return q.other != nil || q.another != "" }
 
 // records are those that were asked for: two, if they are to be compared.
-func (q Query) records(ctx context.Context, a *Archive) ([]Record, error) {
-	first, err := a.Records(ctx, q.filter, q.span)
+func (q Query) records(ctx context.Context, c *client) ([]record, error) {
+	first, err := reader{client: c, filter: q.filter, span: q.span}.records(ctx)
 	if err != nil || !q.compares() {
 		return first, err
 	}
-	filter, span := q.filter, q.span
+	versus := reader{client: c, filter: q.filter, span: q.span}
 	if q.other != nil {
-		span = *q.other
+		versus.span = *q.other
 	} else {
-		filter.Targets = []string{q.another}
+		versus.filter.targets = []string{q.another}
 	}
-	second, err := a.Records(ctx, filter, span)
+	second, err := versus.records(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, records := range [][]Record{first, second} {
-		if err := single(records); err != nil {
-			return nil, err
-		}
+	if err := errors.Join(single(first), single(second)); err != nil {
+		return nil, err
 	}
-	return []Record{first[0], second[0]}, nil
+	return []record{first[0], second[0]}, nil
 }
 
 // single says that there is more than one record, and which.
-func single(records []Record) error {
+func single(records []record) error {
 	if len(records) == 1 {
 		return nil
 	}
 	var names []string
 	for _, r := range records {
-		names = append(names, fmt.Sprintf("model %s, prompt %s: %d requests", r.Model, r.Prompt, r.Summary.Succeeded()+r.Summary.Failed()))
+		names = append(names, fmt.Sprintf("model %s, prompt %s: %d requests", r.model, r.prompt, r.requests()))
 	}
-	return fmt.Errorf("target %s has several series %s (%s): choose with --model and --prompt", records[0].Target, records[0].Range, strings.Join(names, "; "))
-}
-
-// Page draws the answer.
-func (a *Answer) Page(ctx context.Context) (plot.Page, error) {
-	notes := append([]string{a.Document.Source}, report.Notes(a.Document)...)
-	return a.archive.Page(ctx, "Latencies as stored", notes, a.records)
+	return fmt.Errorf("target %s has several series %s (%s): choose with --model and --prompt", records[0].target, records[0].span, strings.Join(names, "; "))
 }
 
 // WriteText writes the answer for a terminal of so many columns.
@@ -208,7 +199,7 @@ func (a *Answer) WriteText(w io.Writer, width int, color bool) error {
 	fmt.Fprintln(w, a.Document.Source)
 	for i, s := range a.Document.Summaries {
 		fmt.Fprintln(w)
-		if span := a.records[i].Range.String(); a.ranges {
+		if span := a.records[i].span.String(); a.query.other != nil {
 			fmt.Fprintln(w, strings.ToUpper(span[:1])+span[1:])
 		}
 		if err := report.WriteBlock(w, s); err != nil {

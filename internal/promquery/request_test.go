@@ -1,4 +1,4 @@
-package archive
+package promquery
 
 import (
 	"strings"
@@ -35,16 +35,16 @@ func TestVersus(t *testing.T) {
 
 // TestSingle checks that a comparison has one target on each side.
 func TestSingle(t *testing.T) {
-	of := func(model string, ok int) Record {
-		return Record{
-			Selection: Selection{Target: "a", Model: model, Prompt: "cold"},
-			Summary:   report.Summary{Outcomes: map[probe.Outcome]int{probe.OK: ok}},
+	of := func(model string, ok int) record {
+		return record{
+			series:  series{target: "a", model: model, prompt: "cold"},
+			summary: report.Summary{Outcomes: map[probe.Outcome]int{probe.OK: ok}},
 		}
 	}
-	if err := single([]Record{of("m", 5)}); err != nil {
+	if err := single([]record{of("m", 5)}); err != nil {
 		t.Error(err)
 	}
-	err := single([]Record{of("m", 5), of("n", 7)})
+	err := single([]record{of("m", 5), of("n", 7)})
 	if err == nil || !strings.Contains(err.Error(), "target a has several series") ||
 		!strings.Contains(err.Error(), "(model m, prompt cold: 5 requests; model n, prompt cold: 7 requests): choose with --model and --prompt") {
 		t.Error(err)

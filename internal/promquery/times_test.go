@@ -1,4 +1,4 @@
-package archive
+package promquery
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestParseTime(t *testing.T) {
 		"1793491200":                "2026-11-01 00:00:00 UTC",
 		"1793491200.5":              "2026-11-01 00:00:00 UTC",
 	} {
-		if got, err := ParseTime(text, now); err != nil || stamp(got) != want || got.Nanosecond() != 0 {
+		if got, err := ParseTime(text, now); err != nil || timestamp(got) != want || got.Nanosecond() != 0 {
 			t.Errorf("%q is %v, %v; want %s", text, got, err, want)
 		}
 	}

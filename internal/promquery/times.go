@@ -1,4 +1,4 @@
-package archive
+package promquery
 
 import (
 	"errors"
@@ -8,6 +8,20 @@ import (
 
 	"github.com/prometheus/common/model"
 )
+
+// A Range is a range of stored time: after From, up to To, both in whole seconds.
+type Range struct{ From, To time.Time }
+
+// Length is the time between both ends.
+func (r Range) Length() time.Duration { return r.To.Sub(r.From) }
+
+// Back is the range so much earlier.
+func (r Range) Back(d time.Duration) Range { return Range{From: r.From.Add(-d), To: r.To.Add(-d)} }
+
+// String writes the range in UTC.
+func (r Range) String() string { return "from " + timestamp(r.From) + " to " + timestamp(r.To) }
+
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // Times is how a time may be written, for hints.
 const Times = `a time (2026-11-01T15:04:05Z), a day (2026-11-01, from midnight UTC), seconds since 1970, "now", or how long ago (24h, 7d)`
@@ -34,8 +48,7 @@ func ParseTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, errTime
 }
 
-// ParseAgo reads a length of time as Prometheus writes them: 90m, 7d, 1h30m. It is
-// a second at least.
+// ParseAgo reads a duration as Prometheus writes them: 90m, 7d, 1h30m. It is a second at least.
 func ParseAgo(text string) (time.Duration, error) {
 	d, err := model.ParseDuration(text)
 	if err != nil || time.Duration(d) < time.Second {
@@ -44,19 +57,10 @@ func ParseAgo(text string) (time.Duration, error) {
 	return time.Duration(d), nil
 }
 
-// ParseRange reads FROM/TO, and says whether it is that at all: a slash between
-// two times.
+// ParseRange reads FROM/TO, and says whether it is that at all: a slash between two times.
 func ParseRange(text string, now time.Time) (r Range, ok bool) {
 	from, to, found := strings.Cut(text, "/")
-	if !found {
-		return r, false
-	}
 	start, err := ParseTime(from, now)
 	end, err2 := ParseTime(to, now)
-	return Range{From: start, To: end}, err == nil && err2 == nil
-}
-
-// String is the range as people write one.
-func (r Range) String() string {
-	return "from " + stamp(r.From) + " to " + stamp(r.To)
+	return Range{From: start, To: end}, found && err == nil && err2 == nil
 }

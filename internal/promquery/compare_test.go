@@ -1,0 +1,138 @@
+package promquery
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// sides are targets a and b, with a mean in each of 20 periods of 18 minutes; b is 5% slower, and has
+// none in the first two periods.
+func sides() *fake {
+	means := func(scale float64, missing int) []string {
+		var all []string
+		for i := range 20 {
+			v := fmt.Sprint(0.1 * scale * (1 + 0.01*float64(i%7)))
+			if i < missing {
+				v = "NaN"
+			}
+			all = append(all, v)
+		}
+		return all
+	}
+	first, width := midnight.Add(18*time.Minute), 18*time.Minute
+	counted := []map[string]any{point(400, "outcome=ok"), point(400, "target=b", "outcome=ok")}
+	return &fake{answers: []answer{
+		{"present_over_time", []map[string]any{present("instance=i"), present("instance=i", "target=b")}},
+		{`histogram_avg ttft target="a" [1080000ms]`, []map[string]any{stream(first, width, means(1, 0))}},
+		{`histogram_avg ttft target="b" [1080000ms]`, []map[string]any{stream(first, width, means(1.05, 2), "target=b")}},
+		{"histogram_quantile(0.5, ttft", []map[string]any{point(0.1), point(0.2, "target=b")}},
+		{"histogram_quantile", nil},
+		{"ttft_seconds{", []map[string]any{native(), native("target=b")}},
+		{"probes_total", counted},
+	}}
+}
+
+func run(t *testing.T, f *fake, r Request) *Answer {
+	t.Helper()
+	r.Prometheus, r.From, r.To = f.client(t).base.String(), midnight.Format(time.RFC3339), midnight.Add(6*time.Hour).Format(time.RFC3339)
+	query, problems := r.Parse(midnight)
+	if problems != nil {
+		t.Fatal(problems)
+	}
+	answer, err := query.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+func TestCompare(t *testing.T) {
+	f := sides()
+	f.answers = slices.Insert(f.answers, 0, // what is asked of one target only
+		answer{`sum target="b" probes_total`, []map[string]any{point(400, "target=b", "outcome=ok")}},
+		answer{`sum target="a" probes_total`, []map[string]any{point(400, "outcome=ok")}})
+	c := run(t, f, Request{Targets: []string{"a"}, Versus: "b"}).Document.Comparisons[0]
+	if c.A != "a" || c.B != "b" || c.Pair != "period of 18m" || len(c.Lines) != 1 || !slices.Equal(c.Warnings, []string{
+		"differences are between the means of 20 periods; medians are of all samples, exact to a bucket",
+		"2 of 20 periods have no sample on one side, and are left out",
+	}) {
+		t.Fatalf("%+v", c)
+	}
+	if l := c.Lines[0]; l.Metric != "TTFT" || !l.Shown || l.Pairs != 18 || math.Abs(l.Ratio.Center-1/1.05) > 1e-9 || l.A != 0.1 || l.B != 0.2 {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestCompareRanges checks a target against itself, earlier, of which there is too little.
+func TestCompareRanges(t *testing.T) {
+	f := &fake{answers: []answer{{"probes_total sum", []map[string]any{point(79, "outcome=ok")}}}}
+	c := run(t, f, Request{Targets: []string{"a"}, Versus: "1d"}).Document.Comparisons[0]
+	if c.A != "a, from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC" || c.B != "a, from 2026-10-31 00:00:00 UTC to 2026-10-31 06:00:00 UTC" ||
+		c.Lines != nil || !strings.HasPrefix(c.Warnings[0], "too little data to compare: at least 8 periods of 5m0s and 10 requests") {
+		t.Fatalf("%+v", c)
+	}
+}
+
+func TestPeriods(t *testing.T) {
+	for probes, want := range map[int]int{1000: 20, 130: 13, 59: 5} {
+		r := record{span: hours(6), summary: report.Summary{Outcomes: map[probe.Outcome]int{probe.OK: probes}}}
+		if n := periods(r); n != want {
+			t.Errorf("%d periods of %d probes, want %d", n, probes, want)
+		}
+		r.span.To = midnight.Add(35 * time.Minute)
+		if n := periods(r); n != min(want, 7) {
+			t.Errorf("%d periods of 35 minutes", n)
+		}
+	}
+}
+
+// TestLeastPeriods checks that so many periods are asked for as a comparison of all four quantities
+// needs to show a difference, and that the page says the same.
+func TestLeastPeriods(t *testing.T) {
+	shown := func(n int) bool {
+		var pairs []report.Pairs
+		for _, metric := range []string{"TTFT", "TPOT", "ITL", "E2EL"} {
+			p := report.Pairs{Metric: metric}
+			for i := range n {
+				p.Values = append(p.Values, [2]float64{1, 2 + float64(i)})
+			}
+			pairs = append(pairs, p)
+		}
+		return !slices.ContainsFunc(report.Compare(report.Comparison{}, pairs).Lines, func(l report.Line) bool { return !l.Shown })
+	}
+	if !shown(leastPeriods) || shown(leastPeriods-1) {
+		t.Errorf("shown in %d periods: %v, in one fewer: %v", leastPeriods, shown(leastPeriods), shown(leastPeriods-1))
+	}
+	page, err := os.ReadFile("../../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leastPeriods != 8 || !strings.Contains(string(page), "(of at least ten requests and five minutes; eight periods are needed)") {
+		t.Errorf("docs/report.md does not say that %d periods are needed", leastPeriods)
+	}
+}
+
+func TestPage(t *testing.T) {
+	f := sides()
+	f.answers = slices.Insert(f.answers, 0, answer{`histogram_avg ttft target="a" [300000ms]`,
+		[]map[string]any{stream(midnight.Add(5*time.Minute), 5*time.Minute, slices.Repeat([]string{"0.1"}, 72))}})
+	page, err := run(t, f, Request{}).Page(t.Context())
+	if err != nil || len(page.Charts) != 2 || !strings.HasPrefix(page.Notes[0], "Prometheus at http://") {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	spread, course := page.Charts[0].Series, page.Charts[1].Series
+	if got := fmt.Sprint(len(spread), spread[0].Name, spread[0].Points); got != "2a[{0.125 0 } {0.25 0.75 0.25 s: 75.00%} {0.5 1 0.5 s: 100.00%}]" {
+		t.Error(got)
+	}
+	if len(course) != 2 || len(course[0].Points) != 72 || course[0].Points[0].X != 150 || course[0].Points[0].Y != 0.1 || course[1].Points != nil {
+		t.Errorf("%+v", course)
+	}
+}

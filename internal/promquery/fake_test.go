@@ -1,0 +1,107 @@
+package promquery
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// midnight is when the ranges of the tests begin.
+var midnight = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+
+func hours(n int) Range {
+	return Range{From: midnight, To: midnight.Add(time.Duration(n) * time.Hour)}
+}
+
+// A fake is a Prometheus that gives the result of the first query it has an answer for, and an empty
+// one to all others. What PromQL makes of stored data is tested with a real Prometheus.
+type fake struct {
+	answers  []answer
+	warnings []string
+	asked    []string
+}
+
+// An answer is for queries that contain all words.
+type answer struct {
+	words  string // separated by spaces
+	result []map[string]any
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	query := r.FormValue("query")
+	f.asked = append(f.asked, query)
+	result := []map[string]any{}
+	for _, a := range f.answers {
+		if containsAll(query, strings.Fields(a.words)) {
+			result = a.result
+			break
+		}
+	}
+	kind := map[string]string{"/api/v1/query": "vector", "/api/v1/query_range": "matrix"}[r.URL.Path]
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"status": "success", "warnings": f.warnings, "data": map[string]any{"resultType": kind, "result": result},
+	})
+}
+
+func containsAll(text string, words []string) bool {
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// client serves f.
+func (f *fake) client(t *testing.T) *client {
+	t.Helper()
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	return clientOf(t, server.URL)
+}
+
+func clientOf(t *testing.T, address string) *client {
+	t.Helper()
+	base, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &client{base: base}
+}
+
+// point is one sample of a vector, with labels as a=b.
+func point(value float64, labels ...string) map[string]any {
+	return map[string]any{"metric": metric(labels), "value": []any{0, fmt.Sprint(value)}}
+}
+
+// stream is a series of a matrix with these values, one each step.
+func stream(from time.Time, step time.Duration, values []string, labels ...string) map[string]any {
+	var points [][]any
+	for i, v := range values {
+		if v != "" {
+			points = append(points, []any{float64(from.Add(time.Duration(i)*step).UnixMilli()) / 1e3, v})
+		}
+	}
+	return map[string]any{"metric": metric(labels), "values": points}
+}
+
+func metric(labels []string) map[string]string {
+	m := map[string]string{"target": "a", "model": "m", "prompt": "cold"}
+	for _, l := range labels {
+		name, value, _ := strings.Cut(l, "=")
+		m[name] = value
+	}
+	return m
+}
+
+// native is a vector's sample of a native histogram with 30 samples up to 0.25 s and 10 up to 0.5 s.
+func native(labels ...string) map[string]any {
+	return map[string]any{"metric": metric(labels), "histogram": []any{0, map[string]any{
+		"count": "40", "sum": "10", "buckets": [][]any{{0, "0.125", "0.25", "30"}, {0, "0.25", "0.5", "10"}},
+	}}}
+}

@@ -1,0 +1,185 @@
+package promquery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// present is a series that has data in all windows of six hours.
+func present(labels ...string) map[string]any {
+	return stream(midnight.Add(15*time.Minute), 15*time.Minute, slices.Repeat([]string{"1"}, 24), labels...)
+}
+
+// stored is a Prometheus with 40 requests of target a, 4 of which failed, in native histograms of TTFT and classic ones of E2EL.
+func stored() *fake {
+	return &fake{answers: []answer{
+		{"present_over_time", []map[string]any{present("instance=i")}},
+		{"histogram_quantile(0.5, " + "ttft", []map[string]any{point(0.2)}},
+		{"histogram_quantile(0.99, ttft", []map[string]any{point(0.5)}},
+		{"histogram_quantile(0.5, e2el", []map[string]any{point(0.6)}},
+		{"histogram_quantile(0.99, e2el", []map[string]any{point(1)}},
+		{"histogram_quantile", nil},
+		{"ttft_seconds{", []map[string]any{native()}},
+		{"e2el_seconds_bucket le", []map[string]any{point(40, "le=+Inf"), point(10, "le=0.5"), point(39, "le=1")}},
+		{"e2el_seconds_sum", []map[string]any{point(26)}},
+		{"probes_total", []map[string]any{point(40.2, "outcome=ok"), point(3.9, "outcome=timeout"), point(0, "outcome=dns")}},
+		{"skipped_total", []map[string]any{point(2, "reason=late")}},
+		{"tainted_total", []map[string]any{point(7, "reason=late")}},
+		{"tokens_total", []map[string]any{point(4000, "kind=prompt"), point(400, "kind=output"), point(99, "kind=cached")}},
+	}}
+}
+
+func read(t *testing.T, f *fake, what filter) []record {
+	t.Helper()
+	got, err := reader{client: f.client(t), filter: what, span: hours(6)}.records(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestRecords(t *testing.T) {
+	f := stored()
+	got := read(t, f, filter{targets: []string{"a", "b|c"}[:1], match: []string{`job="prober"`}})
+	if len(got) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	s := got[0].summary
+	if s.Target != "a" || s.Outcomes[probe.OK] != 40 || s.Outcomes[probe.Timeout] != 4 || s.Skipped[probe.SkipLate] != 2 || s.Input != 4000 || s.Output != 400 {
+		t.Errorf("%+v", s)
+	}
+	if s.Start != midnight || s.Duration != 6*time.Hour || s.TTFT.Count != 40 || s.TTFT.Mean != 0.25 || s.E2EL.Count != 40 || s.E2EL.Mean != 0.65 || s.ITL.Count != 0 {
+		t.Errorf("%+v", s)
+	}
+	for _, test := range []struct {
+		distribution report.Distribution
+		want         string
+	}{
+		{s.TTFT, "[{0.5 0.2 0.125 0.25} {0.99 0.5 0.25 0.5}]"},
+		{s.E2EL, "[{0.5 0.6 0.5 1} {0.99 1 1 +Inf}]"}, // Prometheus tells the last finite bound
+	} {
+		if got := fmt.Sprint(test.distribution.Quantiles); got != test.want {
+			t.Errorf("%s, want %s", got, test.want)
+		}
+	}
+	said(t, s, "E2EL from classic buckets", "7 of the 44 requests were read too late")
+	const ttft = `sum by (target, model, prompt) (increase(llm_probe_ttft_seconds{target="a",job="prober"}[21600000ms]))`
+	const classic = `sum by (target, model, prompt, le) (increase(llm_probe_e2el_seconds_bucket{target="a",job="prober"}[21600000ms]))`
+	for _, want := range []string{ttft, "histogram_quantile(0.5, " + ttft + ")", classic, "histogram_quantile(0.5, " + classic + ")"} {
+		if !slices.Contains(f.asked, want) {
+			t.Errorf("not asked: %s", want)
+		}
+	}
+}
+
+// said checks the warnings of a summary by their beginnings.
+func said(t *testing.T, s report.Summary, want ...string) {
+	t.Helper()
+	if !slices.EqualFunc(s.Warnings, want, strings.HasPrefix) {
+		t.Errorf("%s: warnings\n%s\nwant\n%s", s.Target, strings.Join(s.Warnings, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestForms checks which form of a histogram is taken where both are stored.
+func TestForms(t *testing.T) {
+	for n, want := range map[float64][]string{
+		40: nil,
+		60: {"TTFT has native buckets of 40 samples and classic ones of 60: the classic ones are taken", "TTFT from classic", "latencies are of 0 of"},
+	} {
+		f := &fake{answers: []answer{
+			{"present_over_time", []map[string]any{present("instance=i")}},
+			{"histogram_quantile", nil},
+			{"ttft_seconds{", []map[string]any{native()}},
+			{"ttft_seconds_bucket", []map[string]any{point(n, "le=+Inf")}},
+			{"probes_total", []map[string]any{point(map[float64]float64{40: 0, 60: 60}[n], "outcome=ok")}},
+		}}
+		got := read(t, f, filter{})[0].summary
+		if got.TTFT.Count != int(n) {
+			t.Errorf("%d samples, want %v", got.TTFT.Count, n)
+		}
+		said(t, got, want...)
+	}
+}
+
+// TestModels checks that what was counted before the server told its model belongs to it, and that
+// several models are told apart.
+func TestModels(t *testing.T) {
+	counted := func(labels ...string) []map[string]any {
+		var all []map[string]any
+		for _, l := range labels {
+			outcome, n, _ := strings.Cut(l, " ")
+			var count float64
+			_, _ = fmt.Sscan(n, &count)
+			outcome, model, _ := strings.Cut(outcome, "/")
+			all = append(all, point(count, "outcome="+outcome, "model="+model))
+		}
+		return all
+	}
+	for _, test := range []struct {
+		counted []map[string]any
+		model   string
+		want    string
+	}{
+		{counted("ok/m 40", "timeout/unknown 4"), "", "a 40+4"},
+		{counted("ok/m 40", "timeout/unknown 4"), "m", "a 40+4"},
+		{counted("timeout/unknown 4"), "", "a 0+4"},
+		{counted("ok/m 40", "ok/unknown 4"), "", "a (model m, prompt cold) 40+0, a (model unknown, prompt cold) 4+0"},
+		{counted("ok/m 40", "ok/idle 0"), "", "a 40+0"},
+		{counted("ok/m 40", "ok/n 2"), "", "a (model m, prompt cold) 40+0, a (model n, prompt cold) 2+0"},
+		{counted("ok/m 40", "ok/n 2"), "n", "a 2+0"},
+	} {
+		var got []string
+		for _, r := range read(t, &fake{answers: []answer{{"probes_total sum", test.counted}}}, filter{model: test.model}) {
+			got = append(got, fmt.Sprintf("%s %d+%d", r.summary.Target, r.summary.Succeeded(), r.summary.Failed()))
+		}
+		if text := strings.Join(got, ", "); text != test.want {
+			t.Errorf("%s, want %s", text, test.want)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	half := stream(midnight.Add(15*time.Minute), 15*time.Minute, slices.Repeat([]string{"1"}, 13), "instance=i")
+	rest := stream(midnight.Add(13*15*time.Minute), 15*time.Minute, slices.Repeat([]string{"1"}, 12), "instance=j")
+	for name, test := range map[string]struct {
+		present []map[string]any
+		want    []string
+	}{
+		"all well":         {[]map[string]any{present("instance=i")}, nil},
+		"two ways":         {[]map[string]any{present("job=a"), present("job=b")}, []string{"counts are the sum of 2 sources (job=a; job=b): "}},
+		"another instance": {[]map[string]any{half, rest}, nil},
+		"a hole":           {[]map[string]any{half}, []string{"there is no data for 2h45m of the range's 6h; the longest gap is from about 2026-11-01 03:15:00 UTC to 2026-11-01 06"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{answers: []answer{{"present_over_time", test.present}, {"probes_total", []map[string]any{point(0, "outcome=ok")}}}}
+			said(t, read(t, f, filter{})[0].summary, test.want...)
+		})
+	}
+}
+
+func TestAbsent(t *testing.T) {
+	for _, test := range []struct {
+		stored []map[string]any
+		want   []string
+	}{
+		{[]map[string]any{stream(midnight, 24*time.Hour, []string{"1", "1"})}, []string{
+			"no data of target b from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC in Prometheus at http://",
+			`looked for llm_probe_probes_total{target="b",prompt="cold"}`, "there is data, by day, of a (between 2026-10-31 00:00:00 UTC and 2026-11-02 00:00:00 UTC)",
+		}},
+		{nil, []string{"no data of target b", "check that this Prometheus scrapes a prober"}},
+	} {
+		f := &fake{answers: []answer{{"present_over_time", test.stored}}}
+		_, err := reader{client: f.client(t), filter: filter{targets: []string{"b"}, prompt: "cold"}, span: hours(6)}.records(t.Context())
+		for _, want := range test.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v\nhas no %q", err, want)
+			}
+		}
+	}
+}
