@@ -18,14 +18,15 @@ func consumer(t *testing.T, args ...string) string {
 	return out
 }
 
-// dependent is a copy of the chart in testdata with ours below it.
+// dependent is a copy of the chart in testdata with the package of ours below it, as users have it.
 func dependent(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for from, to := range map[string]string{"testdata/consumer": dir, chart: filepath.Join(dir, "charts/prober")} {
-		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.CopyFS(dir, os.DirFS("testdata/consumer")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := helm(t, "package", chart, "--destination", filepath.Join(dir, "charts")); err != nil {
+		t.Fatal(out, err)
 	}
 	return dir
 }
