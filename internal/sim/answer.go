@@ -179,7 +179,7 @@ func (a *answer) whole(ctx context.Context, w http.ResponseWriter) error {
 			return err
 		}
 	}
-	if err := sleepUntil(ctx, at); err != nil {
+	if err := a.server.sleepUntil(ctx, at); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, a.script.whole())
@@ -188,7 +188,7 @@ func (a *answer) whole(ctx context.Context, w http.ResponseWriter) error {
 
 // breakWhole ends an answer without a stream as a fault says, at the given moment.
 func (a *answer) breakWhole(ctx context.Context, w http.ResponseWriter, end ending, at time.Time) error {
-	if err := sleepUntil(ctx, at); err != nil {
+	if err := a.server.sleepUntil(ctx, at); err != nil {
 		return err
 	}
 	switch end {

@@ -33,9 +33,6 @@ type Profile struct {
 	PrefillCurve float64
 	// TPOT is the time per output token after the first, for one request alone.
 	TPOT time.Duration
-	// Beat puts off first tokens to whole beats of the clock, as the steps of an engine that all its requests share do;
-	// 0: they come when they are due.
-	Beat time.Duration
 	// TPOTJitter is the standard deviation of a token's moment as a share of TPOT; it does not add up over the answer.
 	TPOTJitter float64
 
@@ -66,7 +63,7 @@ type Profile struct {
 
 // Profiles lists the known profiles, in a stable order. The slice is the caller's.
 func Profiles() []Profile {
-	return []Profile{productionStack(), rayServe(), tgiProfile(), vllmLadder(), tgiLadder(), steady(), fast()}
+	return []Profile{productionStack(), rayServe(), tgiProfile(), vllmLadder(), tgiLadder(), fast()}
 }
 
 // ProfilesHelp is a line for each profile, for users.
@@ -148,16 +145,6 @@ func tgiLadder() Profile {
 		MinAnswer: 32, MaxAnswer: 85,
 		MaxBatch: 820, StepTokens: 131072, StepPerSequence: 720 * time.Microsecond,
 		PrefillFixed: 90 * time.Millisecond, PrefillShare: 0.3, PrefillEvery: 20, MaxRequests: 2537,
-	}
-}
-
-// steady is for who measures clients: what comes later than by this clock is late.
-func steady() Profile {
-	return Profile{
-		Name: "steady", Help: "to measure clients: TTFT 1 s whatever the prompt, TPOT 20 ms, no jitter, a quarter of the streams at once",
-		API: styleOpenAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
-		TTFT: time.Second, TPOT: 20 * time.Millisecond, Beat: 5 * time.Millisecond,
-		MinAnswer: 58, MaxAnswer: 400,
 	}
 }
 

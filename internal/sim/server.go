@@ -44,12 +44,9 @@ type Config struct {
 	Reasoning int
 	// HideReasoning sends no frame for reasoning tokens: only usage counts them.
 	HideReasoning bool
-	// Precise makes frames leave within some ten microseconds of when they are due, where a timer would be up to a
-	// millisecond late, while at most 8 requests are under way: more would take all of the machine. The plain streams
-	// of more than these have a thread that paces all of them. It is for real time only.
+	// Precise makes frames leave within some hundred microseconds of when they are due, where a timer would be up to a
+	// millisecond late, while at most 8 requests are under way. It is for real time only.
 	Precise bool
-	// Log is where the Writes of streamed answers are written down; nil for nowhere. It may be that of several servers.
-	Log *WriteLog
 	// APIKey, if set, is required on the compute routes and under /v1/: as a bearer token, or in the header that the API
 	// has for it.
 	APIKey string
@@ -71,8 +68,6 @@ type Server struct {
 	sentLog *sentLog
 
 	visits  atomic.Uint64 // requests that were given an id
-	under   atomic.Int64  // requests under way, for sleepUntil
-	pacer   pacer         // of the streams, where there are many and Config.Precise
 	engine  *engine       // nil: the server is always alone
 	stop    context.CancelFunc
 	stopped sync.WaitGroup // the engine
@@ -124,7 +119,7 @@ func New(c Config) *Server {
 	return s
 }
 
-// Close cuts the running answers, stops the engine and the pacer and waits for both. It does not wait for handlers, which
+// Close cuts the running answers, stops the engine and waits for it. It does not wait for handlers, which
 // may hang in the write to a client that does not read: closing the http.Server ends those. Later requests are answered 503. A
 // second Close does nothing.
 func (s *Server) Close() {
@@ -135,11 +130,10 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	s.stop()
-	s.pacer.close()
 	s.stopped.Wait()
 }
 
-// Wait returns when all requests that came before Close have been handled, so that a WriteLog is complete. Call it after
+// Wait returns when all requests that came before Close have been handled, so that what was sent is complete. Call it after
 // Close, and after the http.Server's: a handler may hang in the write to a client that does not read.
 func (s *Server) Wait() { s.handled.Wait() }
 
@@ -189,9 +183,6 @@ type call struct {
 func (s *Server) begin(r *http.Request) (c call, ctx context.Context, leave func(), ok bool) {
 	c = call{start: time.Now(), header: r.Header}
 	ctx, cancel := context.WithCancel(r.Context())
-	if s.config.Precise {
-		ctx = withPrecision(ctx, &s.under)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -206,7 +197,6 @@ func (s *Server) begin(r *http.Request) (c call, ctx context.Context, leave func
 	}
 	s.running[c.id] = cancel
 	s.handled.Add(1)
-	s.under.Add(1)
 	return c, ctx, func() { s.leave(c.id); cancel() }, true
 }
 
@@ -214,8 +204,14 @@ func (s *Server) leave(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, id)
-	s.under.Add(-1)
 	s.handled.Done()
+}
+
+// underWay is how many requests are under way.
+func (s *Server) underWay() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running)
 }
 
 // enter takes a place for a request that is to be answered; ok is false when all are taken. exit gives it back.
@@ -277,7 +273,7 @@ func (s *Server) respond(ctx context.Context, w http.ResponseWriter, d dialect, 
 		return ctx.Err()
 	}
 	origin := c.start.Add(c.fault.SlowHeaders)
-	if err := sleepUntil(ctx, origin); err != nil {
+	if err := s.sleepUntil(ctx, origin); err != nil {
 		return err
 	}
 	if c.fault.Status != 0 {
