@@ -46,7 +46,7 @@ Faults are set at run time, for each endpoint on its own port:
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8801", "host:port of the first endpoint; the others take the ports after it")
 	flags.StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to serve, one endpoint each")
 	flags.StringVar(&s.API, "api", "", "API of every endpoint in place of the profile's, one of "+strings.Join(sim.APIs(), ", "))
-	flags.StringVar(&s.Server, "server", "", "whose OpenAI API to speak where the API is openai, one of "+strings.Join(sim.Kinds(), ", ")+" (vllm if empty)")
+	flags.StringVar(&s.Server, "server", "", "whose OpenAI API to speak where the API is openai, one of "+strings.Join(sim.ServerTypes(), ", ")+" (vllm if empty)")
 	flags.IntVar(&s.Reasoning, "reasoning", 0, "number of first tokens of an answer that are reasoning, on APIs that mark it; the profile's if 0")
 	flags.BoolVar(&s.HideReasoning, "hide-reasoning", false, "send no frame for reasoning: only usage counts it")
 	flags.StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15,probability=0.5")
@@ -81,7 +81,7 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 		_, err := sim.ParseAPI(s.API)
 		check("api", s.API, err)
 	}
-	_, err := sim.ParseKind(s.Server)
+	_, err := sim.ParseServerType(s.Server)
 	check("server", s.Server, err)
 	if s.Reasoning < 0 {
 		problems = append(problems, config.Problem{Place: fmt.Sprintf("--reasoning=%d", s.Reasoning), Text: "must be at least 0", Hint: "want a number of tokens, for example 20"})

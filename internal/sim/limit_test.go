@@ -26,7 +26,6 @@ func TestBeyondTheLimitIsRefusedAtOnce(t *testing.T) {
 		contentType, told string
 	}{
 		{"TGI, inside the stream", "tgi", "", "/generate_stream", "/generate_stream", tgiFour, 200, "text/event-stream", `data:{"error":"Model is overloaded","error_type":"overloaded"}`},
-		{"TGI, no stream", "tgi", "", "/generate_stream", "/generate", tgiFour, 429, "application/json", `{"error":"Model is overloaded","error_type":"overloaded"}`},
 		{"vLLM", "openai", "", "/v1/completions", "/v1/completions", completionFour, 429, "application/json", `{"error":{"message":"Model is overloaded","type":"RateLimitError","param":null,"code":429}}`},
 		{"TGI's OpenAI API", "openai", "tgi", "/v1/completions", "/v1/completions", `{"prompt":"count, do not stop","max_tokens":4,"stream":true}`, 200, "text/event-stream", `data: {"error":{"message":"Model is overloaded","http_status_code":422}}` + "\ndata: [DONE]"},
 	}
@@ -62,9 +61,9 @@ func TestAPlaceIsFreedHoweverARequestEnds(t *testing.T) {
 		{"whole", "", completionFour, false},
 		{"without a stream", "", strings.Replace(completionFour, `"stream":true,"stream_options":{"include_usage":true}`, `"stream":false`, 1), false},
 		{"refused for its fields", "", `{"prompt":[1],"max_tokens":0}`, false},
-		{"cut", "cut_after=1", completionFour, false},
-		{"error", "error_after=1", completionFour, false},
-		{"stall", "stall_after=1", completionFour, true},
+		{"cut", "reset=1", completionFour, false},
+		{"error", "error_frame=1", completionFour, false},
+		{"stall", "stall=1", completionFour, true},
 		{"left while it waited", "ttft=100", completionFour, true},
 	}
 	for _, test := range tests {

@@ -90,7 +90,7 @@ func ParseProfile(name string) (Profile, error) {
 func productionStack() Profile {
 	return Profile{
 		Name: "production-stack", Help: "vLLM production-stack, Llama-3.1-8B: TTFT 796 ms at 21,000 prompt tokens, TPOT 2.80 ms",
-		API: styleOpenAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
+		API: openAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
 		TTFT: 796100 * time.Microsecond, PromptTokens: 21000, TTFTJitter: 4 * time.Millisecond, PrefillRate: 28000,
 		TPOT: 2800 * time.Microsecond, TPOTJitter: 0.03,
 		MinAnswer: 58, MaxAnswer: 400,
@@ -100,7 +100,7 @@ func productionStack() Profile {
 func rayServe() Profile {
 	return Profile{
 		Name: "ray-serve", Help: "Ray Serve LLM, Llama-3.1-8B: TTFT 823 ms at 21,000 prompt tokens, TPOT 7.36 ms, headers with the first chunk",
-		API: styleOpenAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
+		API: openAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
 		TTFT: 822600 * time.Microsecond, PromptTokens: 21000, TTFTJitter: 2500 * time.Microsecond, PrefillRate: 28000,
 		TPOT: 7360 * time.Microsecond, TPOTJitter: 0.03,
 		MinAnswer: 58, MaxAnswer: 400, LateHeaders: true,
@@ -110,7 +110,7 @@ func rayServe() Profile {
 func tgiProfile() Profile {
 	return Profile{
 		Name: "tgi", Help: "Hugging Face TGI (/generate_stream), Llama-3.1-405B: TTFT 123.5 ms at 80 prompt tokens, TPOT 43.5 ms",
-		API: styleTGI, Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
+		API: "tgi", Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
 		TTFT: 123500 * time.Microsecond, PromptTokens: 80, TTFTJitter: time.Millisecond, PrefillRate: 3000,
 		TPOT: 43500 * time.Microsecond, TPOTJitter: 0.01,
 		MinAnswer: 32, MaxAnswer: 85,
@@ -123,7 +123,7 @@ func tgiProfile() Profile {
 func vllmLadder() Profile {
 	return Profile{
 		Name: "vllm-ladder", Help: "vLLM under load, continuous batching: TTFT 315 ms and TPOT 50 ms alone, saturates near 7.5 requests/s",
-		API: styleOpenAI, Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
+		API: openAI, Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
 		TTFT: 315 * time.Millisecond, PromptTokens: 80, PrefillRate: 1400, PrefillCurve: 38.4,
 		TPOT:      50 * time.Millisecond,
 		MinAnswer: 32, MaxAnswer: 85,
@@ -139,7 +139,7 @@ func vllmLadder() Profile {
 func tgiLadder() Profile {
 	return Profile{
 		Name: "tgi-ladder", Help: "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, saturates near 14 requests/s",
-		API: styleTGI, Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
+		API: "tgi", Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
 		TTFT: 123500 * time.Microsecond, PromptTokens: 80, PrefillRate: 2900,
 		TPOT:      43500 * time.Microsecond,
 		MinAnswer: 32, MaxAnswer: 85,
@@ -151,7 +151,7 @@ func tgiLadder() Profile {
 func fast() Profile {
 	return Profile{
 		Name: "fast", Help: "for tests: TTFT 20 ms whatever the prompt, TPOT 1 ms, no jitter",
-		API: styleOpenAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
+		API: openAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
 		TTFT: 20 * time.Millisecond, TPOT: time.Millisecond,
 		MinAnswer: 58, MaxAnswer: 400,
 	}

@@ -36,7 +36,7 @@ func TestTheQueueOverHTTP(t *testing.T) {
 		if diff := cmp.Diff(ms(315, 365, 415, 465, 465), got.times()); diff != "" {
 			t.Errorf("times (-want +got):\n%s", diff)
 		}
-		r.inject(t, "ttft=2,itl=1.5,batch_ms=100")
+		r.inject(t, "ttft=2,itl=1.5,batch=100ms")
 		got = r.post(t, "/v1/completions", `{"prompt":`+ids+`,"max_tokens":4,"ignore_eos":true,"stream":true,"cache_salt":"other"}`)
 		if diff := cmp.Diff(ms(630, 730, 830, 855, 855), got.times()); diff != "" {
 			t.Errorf("stretched and batched, times (-want +got):\n%s", diff)
@@ -53,7 +53,7 @@ func TestTGIsQueueOverHTTP(t *testing.T) {
 		if diff := cmp.Diff(ms(123.5, 167, 210.5, 254), got.times()); diff != "" {
 			t.Errorf("times (-want +got):\n%s", diff)
 		}
-		r.inject(t, "ttft=2,itl=1.5,batch_ms=100")
+		r.inject(t, "ttft=2,itl=1.5,batch=100ms")
 		got = r.post(t, "/generate_stream", body("river"))
 		if diff := cmp.Diff(ms(247, 347, 442.75, 442.75), got.times()); diff != "" {
 			t.Errorf("stretched and batched, times (-want +got):\n%s", diff)

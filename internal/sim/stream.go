@@ -23,7 +23,7 @@ func newOutlet(a *answer, w http.ResponseWriter, e *entry) *outlet {
 }
 
 // add puts a frame behind those that wait; tokens is 0 for a frame that carries none.
-func (o *outlet) add(frame []byte, tokens int) {
+func (o *outlet) add(frame string, tokens int) {
 	o.waiting = append(o.waiting, frame...)
 	if tokens > 0 {
 		o.tokens = append(o.tokens, tokens)
@@ -79,11 +79,8 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 		answer: a,
 		out:    newOutlet(a, w, entry),
 		group:  max(1, a.fault.TokensPerFrame),
-		batch:  cmp.Or(time.Duration(a.fault.BatchMS)*time.Millisecond, a.script.batch),
+		batch:  cmp.Or(time.Duration(a.fault.Batch), a.encoder.format.Every),
 		from:   a.hidden,
-	}
-	if a.script.single {
-		s.group = a.want
 	}
 	err := s.run(ctx)
 	switch {
@@ -112,7 +109,7 @@ func (s *streaming) run(ctx context.Context) error {
 			return err
 		}
 	}
-	s.out.add(s.script.closing, 0)
+	s.out.add(s.encoder.closing(), 0)
 	return s.out.flush()
 }
 
@@ -120,23 +117,27 @@ func (s *streaming) run(ctx context.Context) error {
 func (s *streaming) open(ctx context.Context) error {
 	h := s.out.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	for key, value := range s.script.header {
-		h.Set(key, value)
+	format := s.encoder.format
+	if format.ContentType != "" {
+		h.Set("Content-Type", format.ContentType)
 	}
-	if !s.server.config.Profile.LateHeaders && !s.script.late {
+	for name, template := range format.Headers {
+		h.Set(name, s.encoder.fill(template))
+	}
+	if !s.server.config.Profile.LateHeaders && !format.LateHeaders {
 		s.out.w.WriteHeader(http.StatusOK)
 		if err := s.out.control.Flush(); err != nil {
 			return err
 		}
 	}
-	s.out.add(s.script.prelude, 0)
+	s.out.add(s.encoder.fill(format.Prelude), 0)
 	if err := s.out.flush(); err != nil {
 		return err
 	}
 	if err := s.keepWaiting(ctx); err != nil {
 		return err
 	}
-	if s.fault.RoleEarly == 0 || len(s.script.opening) == 0 {
+	if s.fault.RoleEarly == 0 || format.Role == "" {
 		return nil
 	}
 	early := s.origin
@@ -145,19 +146,20 @@ func (s *streaming) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		early = first.Add(-s.fault.RoleEarly)
+		early = first.Add(-time.Duration(s.fault.RoleEarly))
 		if err := s.server.sleepUntil(ctx, early); err != nil {
 			return err
 		}
 	}
 	s.opened = true
-	s.out.add(s.script.opening, 0)
+	s.out.add(s.encoder.role(), 0)
 	return s.out.flush()
 }
 
 // keepWaiting sends the comments that some gateways send at acceptance and every second until the first token is due.
 func (s *streaming) keepWaiting(ctx context.Context) error {
-	if len(s.script.waiting) == 0 {
+	waiting := s.encoder.format.Waiting
+	if waiting == "" {
 		return nil
 	}
 	for at := s.origin; ; at = at.Add(time.Second) {
@@ -167,7 +169,7 @@ func (s *streaming) keepWaiting(ctx context.Context) error {
 		if err := s.server.sleepUntil(ctx, at); err != nil {
 			return err
 		}
-		s.out.add(s.script.waiting, 0)
+		s.out.add(waiting, 0)
 		if err := s.out.flush(); err != nil {
 			return err
 		}
@@ -216,26 +218,26 @@ func (s *streaming) put(k int, at time.Time) error {
 	return nil
 }
 
-// frames spells the tokens up to token to, the role frame before the first. No frame holds both reasoning and answer.
+// frames encodes the tokens up to token to, the role frame before the first. No frame holds both reasoning and answer.
 func (s *streaming) frames(to int) {
 	if !s.opened {
 		s.opened = true
-		s.out.add(s.script.opening, 0)
+		s.out.add(s.encoder.role(), 0)
 	}
 	size := s.group
-	if s.script.most > 0 {
-		size = min(size, s.script.most)
+	if s.encoder.format.SingleToken {
+		size = 1
 	}
 	for s.from < to {
 		next := min(s.from+size, to)
 		if s.from < s.reasoning {
 			next = min(next, s.reasoning)
 		}
-		s.out.add(s.script.frame(s.from, next), next-s.from)
+		s.out.add(s.encoder.tokens(s.from, next), next-s.from)
 		s.from = next
 	}
 	if to == s.want && s.hidden == s.want {
-		s.out.add(s.script.frame(to, to), 0)
+		s.out.add(s.encoder.tokens(to, to), 0)
 	}
 }
 
@@ -243,22 +245,19 @@ func (s *streaming) frames(to int) {
 func (s *streaming) breakOff(ctx context.Context, end ending, k int) error {
 	s.frames(k)
 	if end == endError {
-		if s.script.fail != nil {
-			s.out.add(s.script.fail(), 0)
-		}
-		s.out.add(s.script.failure, 0)
+		s.out.add(s.encoder.fill(s.encoder.format.Failure), 0)
 	}
 	s.out.sentLog.failed(s.out.entry, string(end))
 	if err := s.out.flush(); err != nil {
 		return err
 	}
 	switch end {
-	case endCut:
+	case endReset:
 		return errCut
 	case endStall:
 		return s.stall(ctx)
 	case endError:
-		if s.script.severs {
+		if s.encoder.format.Cuts {
 			return errCut
 		}
 	}
@@ -277,7 +276,7 @@ func (s *streaming) stall(ctx context.Context) error {
 		if err := s.server.sleepUntil(ctx, at); err != nil {
 			return err
 		}
-		s.out.add(s.script.comment, 0)
+		s.out.add(s.encoder.format.Comment, 0)
 		if err := s.out.flush(); err != nil {
 			return err
 		}

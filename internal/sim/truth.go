@@ -30,7 +30,7 @@ type Sent struct {
 	Output int `json:"output"`
 	// Finish is the finish reason that was sent; empty while none was.
 	Finish string `json:"finish,omitempty"`
-	// Failed says what broke the answer off: "stall", "cut", "error" (a fault), "canceled" (the client left),
+	// Failed says what broke the answer off: "stall", "reset", "error_frame" (a fault), "canceled" (the client left),
 	// "closed" (the server did); empty otherwise. A stall is noted when it starts.
 	Failed string `json:"failed,omitempty"`
 }
