@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -86,29 +85,4 @@ func TestAPlaceIsFreedHoweverARequestEnds(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestOf4096AtOnceTGITakesWhatItTook(t *testing.T) {
-	bubble(t, Config{Profile: profile(t, "tgi-ladder")}, func(t *testing.T, r *rig) {
-		var mu sync.Mutex
-		var clients sync.WaitGroup
-		whole, refused := 0, 0
-		for i := range 4096 {
-			clients.Go(func() {
-				text := r.post(t, "/generate_stream", fmt.Sprintf(`{"inputs":"%d, do not stop","parameters":{"max_new_tokens":2}}`, i)).text()
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case strings.Contains(text, `"generated_text":"`):
-					whole++
-				case text == `data:{"error":"Model is overloaded","error_type":"overloaded"}`+"\n":
-					refused++
-				}
-			})
-		}
-		clients.Wait()
-		if whole != 2537 || refused != 4096-2537 {
-			t.Errorf("%d whole, %d refused; want 2537 and 1559 as recorded", whole, refused)
-		}
-	})
 }

@@ -138,8 +138,9 @@ func vllmLadder() Profile {
 // and max_waiting_tokens; MaxRequests, its max_concurrent_requests, is what succeeded of 4,096.
 func tgiLadder() Profile {
 	return Profile{
-		Name: "tgi-ladder", Help: "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, saturates near 14 requests/s",
-		API: "tgi", Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
+		Name: "tgi-ladder",
+		Help: "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, saturates near 14 requests/s",
+		API:  "tgi", Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
 		TTFT: 123500 * time.Microsecond, PromptTokens: 80, PrefillRate: 2900,
 		TPOT:      43500 * time.Microsecond,
 		MinAnswer: 32, MaxAnswer: 85,

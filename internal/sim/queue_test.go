@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -11,14 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-func TestSaturationIsNearTheRecorded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		if got, _ := vllmShort().climb(t, 2048); math.Abs(got.throughput/7.5-1) > 0.05 {
-			t.Errorf("saturates at %.2f requests/s, recorded 7.50", got.throughput)
-		}
-	})
-}
 
 func TestOneRequestAloneIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -126,7 +126,8 @@ func (r *requestFormat) salt(f fields) (salt string, refused *refusal) {
 func (r *requestFormat) lengths(f fields, q *ask, context int) *refusal {
 	room := context - q.prompt.tokens
 	if room < 1 {
-		refused := bad("", "This model's maximum context length is %d tokens. However, your request has %d input tokens.", context, q.prompt.tokens)
+		refused := bad("", "This model's maximum context length is %d tokens. However, your request has %d input tokens.",
+			context, q.prompt.tokens)
 		refused.tokens, refused.length = q.prompt.tokens, context
 		return refused
 	}

@@ -22,11 +22,11 @@ func (s *Server) routes() {
 			s.handle("POST", pattern, s.generate(g))
 		}
 	}
-	for _, r := range s.is.Routes {
-		if r.Count != nil && s.config.NoTokenize {
+	for name, r := range s.is.Routes {
+		if r == nil || r.Count != nil && s.config.NoTokenize {
 			continue
 		}
-		method, pattern, _ := strings.Cut(r.Path, " ")
+		method, pattern, _ := strings.Cut(name, " ")
 		s.handle(method, pattern, func(w http.ResponseWriter, request *http.Request) {
 			if !r.Open && !s.authorized(request) {
 				s.refuse(w, unauthorized(), false)
@@ -100,7 +100,7 @@ func (s *Server) authorized(r *http.Request) bool {
 }
 
 // answerRoute answers with a document, or with the tokens of a prompt.
-func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to route) {
+func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to *route) {
 	fill := s.documentPlaceholder
 	if to.Count != nil {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.bodyLimit()))

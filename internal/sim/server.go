@@ -157,7 +157,8 @@ func (s *Server) Fault() Fault {
 }
 
 // Sent returns the truth about the streamed answers, oldest first, running ones as far as they are: the last 1,000, or
-// fewer when those hold more than a million frames. An answer stands here complete before its last byte is written. The slice is the caller's.
+// fewer when those hold more than a million frames. An answer stands here complete before its last byte is written.
+// The slice is the caller's.
 func (s *Server) Sent() []Sent { return s.sentLog.all() }
 
 // ServeHTTP answers a request. To cut a connection it panics with http.ErrAbortHandler, as net/http wants it.

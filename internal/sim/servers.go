@@ -15,7 +15,7 @@ import (
 // files are the servers that can be simulated, one a file; servers/README.md says what may stand in one. They are only
 // read.
 //
-//go:embed servers
+//go:embed servers/*.yaml servers/openai/*.yaml
 var files embed.FS
 
 const (
@@ -104,7 +104,7 @@ type serverType struct {
 	NeedsQuery  string            `yaml:"needs_query"`  // a parameter without which there is no route that generates
 	Headers     map[string]string `yaml:"headers"`      // of every response
 	Generate    []generation      `yaml:"generate"`
-	Routes      []route           `yaml:"routes"`
+	Routes      map[string]*route `yaml:"routes"` // by method and path; null: not there, although in the base
 	Errors      errorFormat       `yaml:"errors"`
 }
 
@@ -192,7 +192,6 @@ type part struct {
 
 // route is a path with a fixed answer, or one that counts the tokens of a prompt.
 type route struct {
-	Path  string        `yaml:"path"` // with its method
 	Open  bool          `yaml:"open"` // it wants no key
 	Type  string        `yaml:"type"` // of the body; empty: JSON
 	Body  string        `yaml:"body"`
