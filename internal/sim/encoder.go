@@ -22,7 +22,7 @@ type encoder struct {
 }
 
 func newEncoder(a *answer, format *answerFormat) *encoder {
-	e := &encoder{answer: a, format: format, errors: &a.server.is.Errors}
+	e := &encoder{answer: a, format: format, errors: &a.server.serverType.Errors}
 	e.id = e.fill(format.ID)
 	return e
 }

@@ -39,7 +39,7 @@ func simulated(status int) refusal {
 // refuse answers with an error. streamed is whether it is about the request itself and a stream was asked for: some servers
 // have begun that stream already.
 func (s *Server) refuse(w http.ResponseWriter, r refusal, streamed bool) {
-	e := &s.is.Errors
+	e := &s.serverType.Errors
 	template, status, contentType := e.Body, r.status, "application/json"
 	if other, ok := e.Statuses[status]; ok {
 		status = other

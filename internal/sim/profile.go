@@ -57,7 +57,7 @@ type Profile struct {
 	// PrefillEvery is the number of steps since the last prefill after which fewer prompts are served as well.
 	PrefillEvery int
 	// MaxRequests is the most requests that the server takes at once, waiting and running ones together; further ones
-	// are refused at once with 429, or as the API spells that. 0 means no limit.
+	// are refused at once with 429, or as the API says it. 0 means no limit.
 	MaxRequests int
 }
 

@@ -16,13 +16,13 @@ const defaultBodyLimit = 64 << 20
 
 // routes registers what the server type serves.
 func (s *Server) routes() {
-	for i := range s.is.Generate {
-		g := &s.is.Generate[i]
+	for i := range s.serverType.Generate {
+		g := &s.serverType.Generate[i]
 		for _, pattern := range g.Paths {
 			s.handle("POST", pattern, s.generate(g))
 		}
 	}
-	for name, r := range s.is.Routes {
+	for name, r := range s.serverType.Routes {
 		if r == nil || r.Count != nil && s.config.NoTokenize {
 			continue
 		}
@@ -41,7 +41,7 @@ func (s *Server) routes() {
 
 // handle registers a handler for a path behind each prefix, or for one that begins with a slash.
 func (s *Server) handle(method, pattern string, h http.HandlerFunc) {
-	prefixes := s.is.Prefixes
+	prefixes := s.serverType.Prefixes
 	if strings.HasPrefix(pattern, "/") {
 		prefixes = []string{""}
 	}
@@ -60,10 +60,10 @@ func (s *Server) headed(h http.HandlerFunc) http.HandlerFunc {
 		if r.Header.Get("X-Request-Id") == "" {
 			r.Header.Set("X-Request-Id", fmt.Sprintf("%032x", s.visits.Add(1)))
 		}
-		for name, template := range s.is.Headers {
+		for name, template := range s.serverType.Headers {
 			w.Header().Set(name, expand(template, func(string) string { return r.Header.Get("X-Request-Id") }))
 		}
-		if name := s.is.NeedsHeader; name != "" && r.Header.Get(name) == "" {
+		if name := s.serverType.NeedsHeader; name != "" && r.Header.Get(name) == "" {
 			s.refuse(w, *bad("", "%s: header is required", name), false)
 			return
 		}
@@ -73,11 +73,11 @@ func (s *Server) headed(h http.HandlerFunc) http.HandlerFunc {
 
 // notFound answers a path that is not served.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
-	if s.is.Errors.NotFound == "" {
+	if s.serverType.Errors.NotFound == "" {
 		s.refuse(w, refusal{status: http.StatusNotFound, message: "Not Found"}, false)
 		return
 	}
-	body := expand(s.is.Errors.NotFound, func(string) string { return strings.Trim(quoted(r.Method+" "+r.URL.Path), `"`) })
+	body := expand(s.serverType.Errors.NotFound, func(string) string { return strings.Trim(quoted(r.Method+" "+r.URL.Path), `"`) })
 	write(w, http.StatusNotFound, "application/json", body)
 }
 
@@ -90,7 +90,7 @@ func unauthorized() refusal {
 func (s *Server) authorized(r *http.Request) bool {
 	is := func(key string) bool { return subtle.ConstantTimeCompare([]byte(key), []byte(s.config.APIKey)) == 1 }
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	switch name := s.is.KeyHeader; {
+	switch name := s.serverType.KeyHeader; {
 	case s.config.APIKey == "":
 		return true
 	case name != "" && is(r.Header.Get(name)):
@@ -123,10 +123,10 @@ func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to *route) 
 }
 
 func (s *Server) bodyLimit() int64 {
-	if s.is.BodyLimit == 0 {
+	if s.serverType.BodyLimit == 0 {
 		return defaultBodyLimit
 	}
-	return s.is.BodyLimit
+	return s.serverType.BodyLimit
 }
 
 // documentPlaceholder is what a template of a document may hold.

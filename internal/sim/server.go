@@ -59,13 +59,13 @@ type Config struct {
 
 // Server is a simulated LLM server, an http.Handler. It is safe for concurrent use.
 type Server struct {
-	config  Config
-	mux     *http.ServeMux
-	created time.Time
-	is      serverType
-	cache   *prefixCache
-	replays *prefixCache // of a server type that has a response cache
-	sentLog *sentLog
+	config     Config
+	mux        *http.ServeMux
+	created    time.Time
+	serverType serverType
+	cache      *prefixCache
+	replays    *prefixCache // of a server type that has a response cache
+	sentLog    *sentLog
 
 	visits  atomic.Uint64 // requests that were given an id
 	engine  *engine       // nil: the server is always alone
@@ -101,15 +101,15 @@ func New(c Config) *Server {
 
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
-		config:  c,
-		is:      serverTypeOf(c),
-		mux:     http.NewServeMux(),
-		created: time.Now(),
-		cache:   newPrefixCache(cacheBlocks),
-		replays: newPrefixCache(keptReplays),
-		sentLog: &sentLog{},
-		stop:    stop,
-		running: map[uint64]context.CancelFunc{},
+		config:     c,
+		serverType: serverTypeOf(c),
+		mux:        http.NewServeMux(),
+		created:    time.Now(),
+		cache:      newPrefixCache(cacheBlocks),
+		replays:    newPrefixCache(keptReplays),
+		sentLog:    &sentLog{},
+		stop:       stop,
+		running:    map[uint64]context.CancelFunc{},
 	}
 	if c.Profile.MaxBatch > 0 {
 		s.engine = newEngine(c.Profile)
@@ -246,7 +246,7 @@ func (s *Server) generate(g *generation) http.HandlerFunc {
 		// The whole body is read first: only then does net/http notice a client that leaves.
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.bodyLimit()))
 		tooLarge := (*http.MaxBytesError)(nil)
-		switch query := s.is.NeedsQuery; {
+		switch query := s.serverType.NeedsQuery; {
 		case errors.As(err, &tooLarge):
 			s.refuse(w, refusal{status: http.StatusRequestEntityTooLarge, message: "The request body is too large."}, false)
 		case err == nil && query != "" && r.URL.Query().Get(query) == "":

@@ -216,13 +216,13 @@ func TestEveryRoute(t *testing.T) {
 	for _, e := range exchanges() {
 		c := Config{API: e.api, Server: e.server, Model: "M"}
 		bubble(t, c, func(t *testing.T, r *rig) {
-			for name, route := range r.sim.is.Routes {
+			for name, route := range r.sim.serverType.Routes {
 				if route == nil {
 					continue
 				}
 				method, path, _ := strings.Cut(strings.ReplaceAll(name, "{$}", ""), " ")
 				if !strings.HasPrefix(path, "/") {
-					path = r.sim.is.Prefixes[0] + "/" + path
+					path = r.sim.serverType.Prefixes[0] + "/" + path
 				}
 				ask := `{"prompt":"the river","inputs":"the river","content":"the river","input":"the river","messages":[{"content":"the river"}],"add_special":true}`
 				got := r.do(t.Context(), t, method, path, ask, version()...)
@@ -293,7 +293,7 @@ func TestKeysAndHeadersThatAreWanted(t *testing.T) {
 			t.Errorf("no key: status %d", got.status)
 		}
 		want := map[string]int{"Authorization": 200, "X-Api-Key": 401, "Api-Key": 401}
-		if name := r.sim.is.KeyHeader; name != "" {
+		if name := r.sim.serverType.KeyHeader; name != "" {
 			want[name] = 200
 		}
 		for name, status := range want {
@@ -324,7 +324,7 @@ func TestTimesOfServers(t *testing.T) {
 	} {
 		bubble(t, Config{Profile: slow, Server: server, Model: "M"}, func(t *testing.T, r *rig) {
 			ask := func() heard {
-				return r.post(t, r.sim.is.Prefixes[0]+"/completions", `{"model":"M","prompt":"do not stop","max_tokens":4,"stream":true}`)
+				return r.post(t, r.sim.serverType.Prefixes[0]+"/completions", `{"model":"M","prompt":"do not stop","max_tokens":4,"stream":true}`)
 			}
 			got := ask()
 			if diff := cmp.Diff(want.lines, got.times()); diff != "" || got.headers != want.headers {
