@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,12 +84,8 @@ func runBench(cmd *cobra.Command, plan *bench.Plan, assets *engine.Assets) error
 	if !observers.Exporting() {
 		observers = nil
 	}
-	err = bench.Run(cmd.Context(), bench.Setup{
+	return bench.Run(cmd.Context(), bench.Setup{
 		Plan: plan, Assets: assets, Observers: observers, Version: build.Version,
 		Screen: report.NewScreen(out, errs, plan.Format), Out: out,
 	})
-	if errors.Is(err, bench.ErrFailed) {
-		return errFailed
-	}
-	return err
 }

@@ -65,25 +65,3 @@ func TestChangelogIsInForm(t *testing.T) {
 		t.Error(wrong)
 	}
 }
-
-func TestMisprints(t *testing.T) {
-	good := "# Changelog\n\n## Unreleased\n\n- [CHANGE] a\n  b\n- [FEATURE] c\n\n## 0.2.0 / 2027-02-01\n\n- [BUGFIX] d\n\n## 0.1.0 / 2027-01-31\n\n- [SECURITY] e\n"
-	if found := misprints(good); len(found) > 0 {
-		t.Errorf("a good one: %v", found)
-	}
-	for change, want := range map[string]string{
-		"[CHANGE] a=>[BUGFIX] a":   "line 7: [FEATURE] comes before",
-		"[BUGFIX]=>[FIX]":          "line 11: want - [KIND]",
-		"- [BUGFIX] d\n=>":         "line 12: the release above has no changes",
-		"0.2.0 / =>0.2.0 - ":       "line 9: want ##",
-		"2027-02-01=>2027-02-30":   "line 9: 2027-02-30 is no day",
-		"2027-02-01=>2027-01-30":   "line 13: 2027-01-31 is no day, or is later",
-		"0.2.0 / 2027-02-01=>0.2":  "line 9: want ##",
-		"## Unreleased=>## Coming": "line 3: want ##",
-	} {
-		from, to, _ := strings.Cut(change, "=>")
-		if found := misprints(strings.Replace(good, from, to, 1)); len(found) == 0 || !strings.HasPrefix(found[0], want) {
-			t.Errorf("%s: %q, want %q", change, found, want)
-		}
-	}
-}

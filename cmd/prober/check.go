@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,12 +34,14 @@ the time between two probes, the rate that fits. --quick leaves the long probe o
 
 Exit code: 0 if every check passed, 1 if a target failed one, 2 for usage or configuration.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			assets := engine.NewAssets(config.ReadFile)
-			c, err := loadConfig(overrides(cmd), urls, assets)
+			jobs, warnings, err := assemble(cmd, urls)
 			if err != nil {
 				return err
 			}
-			return check(cmd.Context(), c, assets, cmd.OutOrStdout(), quick)
+			for _, warning := range warnings {
+				fmt.Fprintf(cmd.OutOrStdout(), "warning: %s\n", warning)
+			}
+			return check(cmd.Context(), jobs, cmd.OutOrStdout(), quick)
 		},
 	}
 	cmd.Flags().BoolVar(&quick, "quick", false, "send no probe of the configured length")
@@ -46,28 +49,20 @@ Exit code: 0 if every check passed, 1 if a target failed one, 2 for usage or con
 	return cmd
 }
 
-// check checks every target of c. It returns errFailed if one failed.
-func check(ctx context.Context, c *config.Config, assets *engine.Assets, w io.Writer, quick bool) error {
-	jobs, err := engine.Assemble(engine.Present(ctx, c), assets, nil, buildInfo().Version)
-	if err != nil {
-		return err
-	}
-	for _, warning := range c.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", warning)
-	}
+// check checks every target. It returns errFailed if one failed.
+func check(ctx context.Context, jobs []*engine.Job, w io.Writer, quick bool) error {
 	passed, measured, total := true, true, 0
 	for _, j := range jobs {
 		for i, t := range j.Targets {
 			fmt.Fprintf(w, "%s  %s\n", t.Name, t.URL)
 			c := checker{w: w, target: t, member: j.Members[i], job: j, place: i}
 			passed = c.run(ctx, quick) && passed
-			c.plan()
-			total += j.TokensPerDay(t, c.took)
+			total += c.plan()
 			measured = measured && c.took > 0
 			fmt.Fprintln(w)
 		}
 	}
-	fmt.Fprintf(w, "in all %s%s tokens a day\n", upTo(measured), format.Grouped(total))
+	fmt.Fprintf(w, "in all %s a day\n", cost(total, measured))
 	if !passed {
 		return errFailed
 	}
@@ -96,41 +91,42 @@ func (c *checker) run(ctx context.Context, quick bool) bool {
 	return quick || c.full(ctx)
 }
 
+// line writes a line of a step, unless its text is empty.
 func (c *checker) line(step, text string, args ...any) {
-	fmt.Fprintf(c.w, "  %-8s %s\n", step, fmt.Sprintf(text, args...))
+	if text = fmt.Sprintf(text, args...); text != "" {
+		fmt.Fprintf(c.w, "  %-8s %s\n", step, text)
+	}
 }
 
 // fail writes a failed step and what to do about it.
 func (c *checker) fail(step string, r *probe.Result) bool {
 	c.line("FAILED", "%s: %s", step, report.Failure(r))
-	if hint := report.Hint(r); hint != "" {
-		c.line("", "%s", hint)
-	}
+	c.line("", "%s", report.Hint(r))
 	return false
 }
 
 // discover asks what the server is.
 func (c *checker) discover(ctx context.Context) bool {
 	start := time.Now()
-	found, err := c.member.Discover(ctx)
+	models, err := c.member.Discover(ctx)
 	if err != nil {
 		return c.fail("ask for the models", c.member.Unreached(start, err))
 	}
 	known := c.member.Capabilities()
 	server := cmp.Or(strings.TrimSpace(known.Server.Name+" "+known.Version), "a server of no known type")
-	listed := fmt.Sprintf("of %d", len(found.Models))
-	switch len(found.Models) {
+	listed := fmt.Sprintf("of %d", len(models))
+	switch len(models) {
 	case 0:
 		listed = "no model list"
 	case 1:
 		listed = "the only one"
 	}
 	c.line("server", "%s, asked by %s, model %s, %s", server, known.Dialect.Name(), known.Model, listed)
-	if !found.Serves(known.Model) {
-		var names []string
-		for _, m := range found.Models {
-			names = append(names, m.ID)
-		}
+	var names []string
+	for _, m := range models {
+		names = append(names, m.ID)
+	}
+	if len(names) > 0 && !slices.Contains(names, known.Model) {
 		if more := len(names) - 5; more > 0 {
 			names = append(names[:5], fmt.Sprintf("%d more", more))
 		}
@@ -142,15 +138,8 @@ func (c *checker) discover(ctx context.Context) bool {
 // fits compares the configured lengths with the server's context.
 func (c *checker) fits() bool {
 	misfit := c.job.Misfit(c.target, c.member.Capabilities().Context)
-	if misfit != "" {
-		c.line("FAILED", "%s", misfit)
-	}
+	c.line("FAILED", "%s", misfit)
 	return misfit == ""
-}
-
-// exactness is what makes a length exact, in words.
-var exactness = map[string]string{
-	"token ids": "their token ids", "tokenizer": "the server's tokenizer", "usage": "the usage of answers",
 }
 
 // fit makes the prompts exact.
@@ -164,6 +153,7 @@ func (c *checker) fit(ctx context.Context) {
 	}
 	err := c.job.Fit(ctx)
 	off, known := c.job.Off()
+	exactness := map[string]string{"token ids": "their token ids", "tokenizer": "the server's tokenizer", "usage": "the usage of answers"}
 	switch {
 	case errors.Is(err, probe.ErrTooLong): // a probe will tell, or the context is known by now
 		c.line("warning", "the prompt is %v", err)
@@ -227,27 +217,37 @@ func (c *checker) full(ctx context.Context) bool {
 	for _, warning := range r.Warnings {
 		c.line("warning", "%v", warning)
 	}
-	if skips := c.job.Skips(c.target, c.took); skips != "" {
-		c.line("warning", "%s", skips)
-	}
+	c.line("warning", "%s", c.job.Skips(c.target, c.took))
 	return true
 }
 
-// plan writes what will be asked, and what it costs.
-func (c *checker) plan() {
+// plan writes what will be asked, and returns what it costs in tokens a day.
+func (c *checker) plan() int {
 	t, o := c.target, c.job.Prompts
 	lengths := format.Grouped(o.Tokens) + " tokens"
 	switch o.Workload {
 	case prompt.Dataset:
 		lengths = fmt.Sprintf("their own lengths (%s words on average)", format.Grouped(o.Mean()))
 	case prompt.Sessions:
-		lengths = fmt.Sprintf("%s tokens and more (%s on average over %d rounds)", format.Grouped(o.Tokens), format.Grouped(o.Mean()), o.Rounds)
+		lengths = fmt.Sprintf("%s and more (%s on average over %d rounds)", lengths, format.Grouped(o.Mean()), o.Rounds)
 	}
-	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s%s tokens a day",
-		t.Prompt, lengths, t.MaxTokens, c.job.Plan.Interval, t.Arrival, upTo(c.took > 0), format.Grouped(c.job.TokensPerDay(t, c.took)))
+	perDay := c.job.TokensPerDay(t, c.took)
+	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s a day",
+		t.Prompt, lengths, t.MaxTokens, c.job.Plan.Interval, t.Arrival, cost(perDay, c.took > 0))
 	if t.TokenBudgetPerDay > 0 {
 		c.line("", "at most %s tokens a day, by its budget", format.Grouped(t.TokenBudgetPerDay))
 	}
+	return perDay
+}
+
+// cost writes so many tokens; "up to" them unless probes of full length were measured, since otherwise the slots that
+// are skipped are not known.
+func cost(tokens int, measured bool) string {
+	text := format.Grouped(tokens) + " tokens"
+	if !measured {
+		return "up to " + text
+	}
+	return text
 }
 
 // countOf is a count of tokens, if the server told it.
@@ -256,13 +256,4 @@ func countOf(tokens wire.Count) string {
 		return "uncounted"
 	}
 	return format.Grouped(tokens.N)
-}
-
-// upTo qualifies a cost unless probes of full length were measured: how many slots
-// are skipped is not known then.
-func upTo(measured bool) string {
-	if measured {
-		return ""
-	}
-	return "up to "
 }

@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"slices"
 	"time"
 
-	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -67,12 +64,15 @@ func demo(cmd *cobra.Command, s simulation) error {
 	if err != nil {
 		return err
 	}
-	listener, err := demoListener(cmd.Context(), c.ListenAddress)
-	if err != nil {
-		return err
+	var listening net.ListenConfig
+	listener, err := listening.Listen(cmd.Context(), "tcp", c.ListenAddress)
+	if err != nil && c.ListenAddress == demoListen { // it is taken: any free port will do
+		listener, err = listening.Listen(cmd.Context(), "tcp", "127.0.0.1:0")
 	}
-	out := cmd.OutOrStdout()
-	tellDemo(out, listener.Addr().String(), c.Targets[0], endpoints)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	tellDemo(cmd.OutOrStdout(), listener.Addr().String(), c.Targets[0], endpoints)
 	d := &daemon.Daemon{
 		Config: c, Assets: assets, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
 		Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
@@ -80,13 +80,14 @@ func demo(cmd *cobra.Command, s simulation) error {
 	return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })
 }
 
-// demoConfig is the environment's configuration with the endpoints as the only
-// targets.
+// demoConfig is the environment's configuration with the endpoints as the only targets. Only variables of the demo's
+// flags count: others are about real targets, whose keys are not for a simulator.
 func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Assets) (*config.Config, error) {
 	environ := map[string]string{"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen}
-	for name, value := range env.ToMap(os.Environ()) {
-		if demoKeeps(name) {
-			environ[name] = value
+	for _, key := range config.Reference() {
+		value, given := os.LookupEnv(key.Variable)
+		if given && cmd.Flags().Lookup(key.Flag) != nil {
+			environ[key.Variable] = value
 		}
 	}
 	for n, e := range endpoints {
@@ -94,30 +95,6 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Ass
 		environ[target+"URL"], environ[target+"NAME"], environ[target+"GROUP"] = e.URL(), e.Profile.Name, "demo"
 	}
 	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, assets)
-}
-
-// demoKeeps reports whether the demo obeys a variable: those of its flags. Others are
-// about real targets, whose keys are not for a simulator.
-func demoKeeps(name string) bool {
-	return slices.ContainsFunc(config.Reference(), func(k config.Key) bool {
-		return k.Variable == name && k.Flag != "" && !slices.Contains(k.Not, "demo")
-	})
-}
-
-// demoListener listens on the address, or if it is the default and taken, on a
-// free port.
-func demoListener(ctx context.Context, address string) (net.Listener, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
-	if err != nil && address == demoListen {
-		var other error
-		listener, other = config.Listen(ctx, "tcp", "127.0.0.1:0")
-		err = errors.Join(other)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
-	}
-	return listener, nil
 }
 
 // tellDemo says where everything is.

@@ -66,21 +66,28 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // overrides returns the flags that were given, by the names of their variables.
 func overrides(cmd *cobra.Command) map[string]string {
-	known := map[string]bool{}
-	for _, key := range config.Reference() {
-		known[key.Flag] = true
-	}
 	given := map[string]string{}
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if known[f.Name] {
-			given[strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))] = f.Value.String()
+	for _, key := range config.Reference() {
+		if f := cmd.Flags().Lookup(key.Flag); f != nil && f.Changed {
+			given[strings.ToUpper(strings.ReplaceAll(key.Flag, "-", "_"))] = f.Value.String()
 		}
-	})
+	}
 	return given
 }
 
-// loadConfig reads the configuration of a verb: flags over environment over
+// loadConfig reads the configuration of a command: flags over environment over
 // targets file. URLs replace the configured targets. Files are read through assets.
 func loadConfig(flags map[string]string, urls []string, assets *engine.Assets) (*config.Config, error) {
 	return daemon.Load(config.Options{Environ: env.ToMap(os.Environ()), Overrides: flags, URLs: urls}, assets)
+}
+
+// assemble reads the configuration of a command that ends, and makes its jobs. The warnings are the configuration's.
+func assemble(cmd *cobra.Command, urls []string) (jobs []*engine.Job, warnings []string, err error) {
+	assets := engine.NewAssets(config.ReadFile)
+	c, err := loadConfig(overrides(cmd), urls, assets)
+	if err != nil {
+		return nil, nil, err
+	}
+	jobs, err = engine.Assemble(engine.Present(cmd.Context(), c), assets, nil, buildInfo().Version)
+	return jobs, c.Warnings, err
 }

@@ -12,10 +12,7 @@ import (
 // newLog returns a log of the given level and format to w. Without a format it
 // is for eyes on a terminal, and JSON elsewhere.
 func newLog(w io.Writer, level, format string) *zap.Logger {
-	least, err := zapcore.ParseLevel(level)
-	if err != nil {
-		least = zapcore.InfoLevel // the configuration is validated: this is the default
-	}
+	least, _ := zapcore.ParseLevel(level) // the configuration is validated
 	if format == "" && report.IsTerminal(w) {
 		format = "console"
 	}

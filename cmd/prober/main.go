@@ -9,11 +9,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	_ "golang.org/x/crypto/x509roots/fallback" // public authorities, for systems without any, as our image
 
+	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/stream"
 )
@@ -49,7 +51,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errFailed):
+	case errors.Is(err, errFailed), errors.Is(err, bench.ErrFailed):
 		return exitFailed
 	case errors.As(err, &problems):
 		fmt.Fprintf(stderr, "prober: %v\n", err)
@@ -74,7 +76,8 @@ Start with "prober demo", which needs nothing, or "prober once URL".`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.Version = versionText()
+	build := buildInfo()
+	root.Version = fmt.Sprintf("prober %s (revision %s, %s, %s/%s)", build.Version, build.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true

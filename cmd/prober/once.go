@@ -32,15 +32,14 @@ Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 			if format != "text" && format != "json" {
 				return config.Problems{{Place: fmt.Sprintf("--format=%q", format), Text: "unknown", Hint: "want text or json"}}
 			}
-			assets := engine.NewAssets(config.ReadFile)
-			c, err := loadConfig(overrides(cmd), urls, assets)
+			jobs, warnings, err := assemble(cmd, urls)
 			if err != nil {
 				return err
 			}
-			for _, warning := range c.Warnings {
+			for _, warning := range warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
 			}
-			return once(cmd.Context(), c, assets, cmd.OutOrStdout(), format)
+			return once(cmd.Context(), jobs, cmd.OutOrStdout(), format)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text, or json: one object a target and line")
@@ -48,14 +47,14 @@ Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 	return cmd
 }
 
-// once probes every target of c once. It returns errFailed if an outcome was
-// not ok.
-func once(ctx context.Context, c *config.Config, assets *engine.Assets, w io.Writer, format string) error {
-	jobs, err := engine.Assemble(engine.Present(ctx, c), assets, nil, buildInfo().Version)
-	if err != nil {
-		return err
+// once probes every target once and shows the results on w. It returns errFailed if an outcome was not ok.
+func once(ctx context.Context, jobs []*engine.Job, w io.Writer, format string) error {
+	width, color := report.Terminal(w)
+	show := func(r *probe.Result) error { return report.Waterfall(w, r, width, color) }
+	if format == "json" {
+		encoder := json.NewEncoder(w)
+		show = func(r *probe.Result) error { return encoder.Encode(r.Account()) }
 	}
-	show := shower(w, format)
 	allOK := true
 	for _, j := range jobs {
 		results, _, err := j.Once(ctx)
@@ -71,14 +70,4 @@ func once(ctx context.Context, c *config.Config, assets *engine.Assets, w io.Wri
 		return errFailed
 	}
 	return nil
-}
-
-// shower returns what shows one result in a format.
-func shower(w io.Writer, format string) func(*probe.Result) error {
-	if format == "json" {
-		encoder := json.NewEncoder(w)
-		return func(r *probe.Result) error { return encoder.Encode(r.Account()) }
-	}
-	width, color := report.Terminal(w)
-	return func(r *probe.Result) error { return report.Waterfall(w, r, width, color) }
 }

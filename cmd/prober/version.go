@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -28,19 +27,13 @@ func buildInfo() telemetry.Build {
 	return build
 }
 
-// versionText is version, revision and Go version in a line.
-func versionText() string {
-	b := buildInfo()
-	return fmt.Sprintf("prober %s (revision %s, %s, %s/%s)", b.Version, b.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print version, revision and Go version",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), versionText())
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Version)
 			return err
 		},
 	}

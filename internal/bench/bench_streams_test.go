@@ -170,35 +170,44 @@ func measureBench(b *testing.B, at pace, load Load) *measured {
 }
 
 // runStreams runs the step, and returns its results.
-func runStreams(b *testing.B, m *measured, load Load, address string) (results []*probe.Result) {
+func runStreams(b *testing.B, m *measured, load Load, address string) []*probe.Result {
 	b.Helper()
 	dialect, err := wire.Lookup("openai-chat")
 	if err != nil {
 		b.Fatal(err)
 	}
-	var mu sync.Mutex
+	all := &recorded{}
 	prompt := strings.Repeat("word ", 80)
 	group := &probe.Group{
-		Interval: time.Second, Output: m.pace.tokens, Skipped: func(string, probe.Skip) {},
+		Interval: time.Second, Output: m.pace.tokens, Recorder: all,
 		Ask: func(uint64) probe.Question {
 			return probe.Question{Ask: wire.Ask{Prompt: prompt}, Expect: probe.Expectation{Length: 80}, Learn: func(int) {}, Refuse: func() {}}
-		},
-		Record: func(r *probe.Result) {
-			mu.Lock()
-			defer mu.Unlock()
-			results = append(results, r)
 		},
 		Members: []*probe.Member{probe.NewMember(probe.Target{
 			Name: "paced", URL: "http://" + address, Dialect: dialect, Transport: probe.NewTransport(probe.Route{}),
 			Timeout: time.Minute, Stall: time.Minute,
-		}, "m", math.MaxInt, probe.NewBudget(0))},
+		}, "m", math.MaxInt)},
 	}
 	resetPeak()
 	before, began := processorTime(), time.Now()
 	NewStep(group, load, func(context.Context, uint64) {}, func([]int) {}, func(_ []int, l SchedulingLatency) { m.latency = l }).Run(b.Context(), 0, 0)
 	m.took, m.cpu, m.peak = time.Since(began), processorTime()-before, readPeak()
-	return results
+	return all.results
 }
+
+// recorded are the results of a step.
+type recorded struct {
+	mu      sync.Mutex
+	results []*probe.Result
+}
+
+func (all *recorded) Record(r *probe.Result) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.results = append(all.results, r)
+}
+
+func (all *recorded) Skipped(string, probe.Skip) {}
 
 // measureBare reads one answer a stream by goroutines that only read and count.
 func measureBare(b *testing.B, at pace, n int) *measured {

@@ -38,7 +38,7 @@ func inWorld(t *testing.T, names []string, budget int, test func(t *testing.T, w
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{results: map[string][]*probe.Result{}, began: time.Now()}
 		w.group = &probe.Group{
-			Interval: time.Second, Output: 10, Record: w.record, Skipped: w.skip,
+			Interval: time.Second, Output: 10, Recorder: w,
 			Ask: func(round uint64) probe.Question {
 				return probe.Question{Ask: wire.Ask{Prompt: fmt.Sprintf("Words of round %d", round)}, Expect: probe.Expectation{Length: 20}, Learn: func(int) {}, Refuse: func() {}}
 			},
@@ -73,17 +73,17 @@ func member(t *testing.T, name string, budget int) *probe.Member {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) }
 	return probe.NewMember(probe.Target{
 		Name: name, URL: "http://" + name, Dialect: dialect, Transport: probe.NewTransport(probe.Route{Dial: dial}),
-		Timeout: time.Minute, Stall: time.Minute,
-	}, profile.Model, 1<<30, probe.NewBudget(budget))
+		Timeout: time.Minute, Stall: time.Minute, DayLimit: budget,
+	}, profile.Model, 1<<30)
 }
 
-func (w *world) record(r *probe.Result) {
+func (w *world) Record(r *probe.Result) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.results[r.Target] = append(w.results[r.Target], r)
 }
 
-func (w *world) skip(target string, reason probe.Skip) {
+func (w *world) Skipped(target string, reason probe.Skip) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.skipped = append(w.skipped, target+" "+string(reason))
@@ -252,7 +252,7 @@ func refusing(t *testing.T) *probe.Member {
 	return probe.NewMember(probe.Target{
 		Name: "a", URL: "http://a", Dialect: dialect, Transport: probe.NewTransport(probe.Route{Dial: dial}),
 		Timeout: time.Minute, Stall: time.Minute,
-	}, "m", 1<<30, probe.NewBudget(0))
+	}, "m", 1<<30)
 }
 
 // TestASpentBudgetEndsAStep: a slot that is skipped takes no time, so that going

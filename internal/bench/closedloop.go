@@ -37,7 +37,7 @@ func (s *Step) work(ctx context.Context, member int, q *queue, ready *sync.WaitG
 	<-gate
 	due := q.began
 	for ok && ctx.Err() == nil {
-		r := s.group.Turn(ctx, member, question, round, due)
+		r := s.group.Turn(ctx, member, func() probe.Question { return question }, round, due)
 		if r == nil || !s.hold(ctx, r) {
 			return
 		}

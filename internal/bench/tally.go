@@ -18,12 +18,12 @@ import (
 )
 
 // A tally counts one step, and shows it while it runs. It is the step's
-// [engine.Recorder].
+// [probe.Recorder].
 type tally struct {
 	run       *run
 	job       *engine.Job
 	load      Load
-	also      engine.Recorder     // takes the results as well; nil: none
+	also      probe.Recorder      // takes the results as well; nil: none
 	latencies []SchedulingLatency // by member
 
 	mu      sync.Mutex // guards all below

@@ -30,7 +30,7 @@ func TestSharedCache(t *testing.T) {
 		}
 		counted := tally{job: &engine.Job{
 			Targets: []config.Target{{URL: "http://a:8000"}, {URL: test.url}},
-			Members: []*probe.Member{nil, probe.NewMember(target, "m", 1, probe.NewBudget(0))},
+			Members: []*probe.Member{nil, probe.NewMember(target, "m", 1)},
 			Prompts: prompt.Options{Workload: test.workload},
 		}}
 		if warned := counted.sharedCache(1) != nil; warned != test.warned {

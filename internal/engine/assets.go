@@ -10,6 +10,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A fingerprint tells one content from another; zero: the file could not be read.
@@ -80,30 +81,23 @@ func (a *Assets) fingerprint(targets []config.Target) fingerprint {
 	return fingerprint(hash.Sum(nil))
 }
 
-// A book is a text, and where its passages start.
-type book struct {
-	text     string
-	passages []int
-}
-
-// book returns a book for prompts of a length in tokens.
-func (a *Assets) book(path string, tokens int) (book, error) {
+// book returns the passages of a book for prompts of a length in tokens.
+func (a *Assets) book(path string, tokens int) ([]string, error) {
 	type key struct {
 		path   string
 		tokens int
 	}
-	return once(a.parsed, key{path, tokens}, func() (book, error) {
+	return once(a.parsed, key{path, tokens}, func() ([]string, error) {
 		data, err := a.Read(path)
 		if err != nil {
-			return book{}, err
+			return nil, err
 		}
-		text, err := prompt.ParseBook(data, tokens)
-		return book{text, prompt.Passages(text, tokens)}, err
+		return prompt.ParseBook(data, tokens)
 	})
 }
 
-func (a *Assets) dataset(path string) ([]prompt.Entry, error) {
-	return once(a.parsed, path, func() ([]prompt.Entry, error) {
+func (a *Assets) dataset(path string) ([][]wire.Turn, error) {
+	return once(a.parsed, path, func() ([][]wire.Turn, error) {
 		data, err := a.Read(path)
 		if err != nil {
 			return nil, err

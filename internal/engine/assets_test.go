@@ -37,14 +37,14 @@ func TestFilesAreHashedOnce(t *testing.T) {
 		}
 		return data, nil
 	})
-	read := func() (*int, fingerprint) {
+	read := func() (*string, fingerprint) {
 		t.Helper()
 		prompts, err := promptOptions(target, a, 0)
 		security, wrong := a.tls(target)
-		if err != nil || wrong != nil || len(security.Certificates) != 1 || prompts.Book != "the first book" {
+		if err != nil || wrong != nil || len(security.Certificates) != 1 || prompts.Book[0] != "the first book" {
 			t.Fatal(err, wrong)
 		}
-		return &prompts.Passages[0], a.fingerprint([]config.Target{target})
+		return &prompts.Book[0], a.fingerprint([]config.Target{target})
 	}
 	passages, content := read()
 	a.Release()

@@ -10,9 +10,8 @@ type Budgets map[string]*probe.Budget
 func (b Budgets) Give(j *Job) {
 	for i, t := range j.Targets {
 		if b[t.Name] == nil {
-			b[t.Name] = probe.NewBudget(0)
+			b[t.Name] = new(probe.Budget)
 		}
-		b[t.Name].SetLimit(t.TokenBudgetPerDay)
 		j.Members[i].Budget = b[t.Name]
 	}
 }

@@ -24,15 +24,13 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 		Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Seed: seed ^ hash.Sum64(),
 		Users: t.SessionUsers, Rounds: t.SessionRounds, System: t.SystemTokens, Depth: t.CanaryDepth,
 	}
+	var err error
 	switch o.Workload {
 	case prompt.Book:
-		b, err := assets.book(t.BookFile, o.Tokens)
-		if err != nil {
+		if o.Book, err = assets.book(t.BookFile, o.Tokens); err != nil {
 			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
 		}
-		o.Book, o.Passages = b.text, b.passages
 	case prompt.Dataset:
-		var err error
 		if o.Dataset, err = assets.dataset(t.DatasetFile); err != nil {
 			return o, fmt.Errorf("data set file %s: %w", t.DatasetFile, err)
 		}
@@ -155,11 +153,12 @@ func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
 	if known := m.Capabilities(); !known.Dialect.TakesIDs(known.Server) {
 		return false, nil
 	}
-	head, err := m.Tokenize(ctx, wire.Ask{Prompt: prompt.VocabularyHead()})
+	first, second := prompt.Vocabulary()
+	head, err := m.Tokenize(ctx, wire.Ask{Prompt: first})
 	if err != nil || head.IDs == nil {
 		return false, err
 	}
-	all, err := m.Tokenize(ctx, wire.Ask{Prompt: prompt.VocabularyText()})
+	all, err := m.Tokenize(ctx, wire.Ask{Prompt: second})
 	if err != nil {
 		return false, err
 	}
@@ -198,7 +197,7 @@ func (j *Job) Full(ctx context.Context, i int) (r *probe.Result, skipped error) 
 	var c collector
 	group := j.Group(&c)
 	for round := range uint64(calibrations + 1) {
-		next := group.Turn(ctx, i, j.question(round), round, time.Now())
+		next := group.Turn(ctx, i, func() probe.Question { return j.question(round) }, round, time.Now())
 		if next == nil {
 			break
 		}
@@ -209,7 +208,7 @@ func (j *Job) Full(ctx context.Context, i int) (r *probe.Result, skipped error) 
 	return r, c.err
 }
 
-// A collector is a [Recorder] that keeps the results of a round, in the order of their ends.
+// A collector is a [probe.Recorder] that keeps the results of a round, in the order of their ends.
 type collector struct {
 	mu      sync.Mutex // members may end together
 	results []*probe.Result

@@ -32,13 +32,6 @@ type Job struct {
 	ended   atomic.Bool // it was stopped: its targets are not described any more
 }
 
-// A Recorder takes what comes of a job's probes, the canceled included. It is safe for
-// concurrent use.
-type Recorder interface {
-	Record(r *probe.Result)
-	Skipped(target string, reason probe.Skip)
-}
-
 // Assemble makes a job of each group, in the order of the targets. Dial is how targets are
 // reached, nil over the network; version is ours, for the User-Agent.
 func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version string) ([]*Job, error) {
@@ -91,7 +84,7 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 			Dial: dial, To: t.Address, TLS: security, Reuse: t.Connection == "reuse", HTTP2: t.HTTPVersion == "2",
 			UserStamps: t.Stamp == "user",
 		}),
-		Timeout: t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit,
+		Timeout: t.Timeout, Stall: t.StallTimeout, Backoff: t.BackoffLimit, DayLimit: t.TokenBudgetPerDay,
 		Version: t.APIVersion, Priority: t.Priority, Session: t.SessionHeader,
 	}
 	for name, value := range t.Headers {
@@ -108,15 +101,15 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 		}
 	}
 	j.Targets = append(j.Targets, t)
-	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight, probe.NewBudget(t.TokenBudgetPerDay)))
+	j.Members = append(j.Members, probe.NewMember(target, t.Model, t.MaxInFlight))
 	return nil
 }
 
 // Group is the members of j as they are asked round by round, with what takes the results.
-func (j *Job) Group(to Recorder) *probe.Group {
+func (j *Job) Group(to probe.Recorder) *probe.Group {
 	return &probe.Group{
 		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
-		Ask: j.question, Record: to.Record, Skipped: to.Skipped,
+		Recorder: to, Ask: j.question,
 	}
 }
 

@@ -72,7 +72,7 @@ func (o *Observers) Reloaded(ok bool) { o.Metrics.Reloaded(time.Now(), ok) }
 
 // Attend describes the targets of j to the observers, and returns what shows them its
 // results.
-func (o *Observers) Attend(j *Job) Recorder {
+func (o *Observers) Attend(j *Job) probe.Recorder {
 	o.describe(j)
 	return attended{o, j}
 }

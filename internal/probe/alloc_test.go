@@ -31,10 +31,10 @@ func TestReadingATokenFrameAllocatesNothing(t *testing.T) {
 func readTokenFrame(tb testing.TB, ask int) func() {
 	chat, _ := wire.Lookup("openai-chat")
 	frames := stream.NewSSE(&repeating{text: data(vllmFrame(50))}, func(int64) stream.Stamp { return stream.Stamp{} }, ask)
-	f := &accumulator{tokens: make([]Arrival, 0, 1<<10)}
+	f := newAccumulator(&Result{}, 1<<10, false)
 	return func() {
-		if len(f.tokens) == cap(f.tokens) {
-			f.tokens = f.tokens[:0]
+		if len(f.Tokens) == cap(f.Tokens) {
+			f.Tokens = f.Tokens[:0]
 		}
 		frame, err := frames.Next()
 		if err != nil {

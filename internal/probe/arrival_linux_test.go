@@ -156,29 +156,16 @@ func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 // for it may be served a little later.
 func awaitKernelTimestamps(t *testing.T) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer listener.Close()
-	dialled, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dialled := must(net.Dial("tcp", listener.Addr().String()))
 	defer dialled.Close()
-	server, err := listener.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must(listener.Accept())
 	defer server.Close()
 	client := stream.NewConn(dialled)
 	for !client.Last().Kernel {
-		if _, err := server.Write([]byte("x")); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.Read(make([]byte, 1)); err != nil {
-			t.Fatal(err)
-		}
+		must(server.Write([]byte("x")))
+		must(client.Read(make([]byte, 1)))
 	}
 }
 

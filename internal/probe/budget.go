@@ -5,37 +5,21 @@ import (
 	"time"
 )
 
-// A Budget is how many tokens a target may be sent and asked for in a day of UTC. It counts them without a limit as
-// well, so that one that is set later holds for the whole day. It is safe for concurrent use; nil has no limit and
-// counts nothing.
+// A Budget counts the tokens that a target was sent and asked for in a day of UTC. It is safe for concurrent use.
 type Budget struct {
-	mu    sync.Mutex
-	limit int // 0: none
-	day   time.Time
-	used  int
+	mu   sync.Mutex
+	day  time.Time
+	used int
 }
 
-// NewBudget returns a budget of so many tokens a day; 0 is no limit.
-func NewBudget(tokens int) *Budget { return &Budget{limit: tokens} }
-
-// SetLimit changes the tokens a day; what is spent of today stays spent.
-func (b *Budget) SetLimit(tokens int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.limit = tokens
-}
-
-// Reserve takes tokens from the day's budget. It reports false, and takes nothing, if there are not as many left.
-func (b *Budget) Reserve(now time.Time, tokens int) bool {
-	if b == nil {
-		return true
-	}
+// Reserve counts tokens. It reports false, and counts nothing, if the day would have more than limit; 0 is no limit.
+func (b *Budget) Reserve(now time.Time, tokens, limit int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if day := dayOf(now); !day.Equal(b.day) {
 		b.day, b.used = day, 0
 	}
-	if b.limit > 0 && b.used+tokens > b.limit {
+	if limit > 0 && b.used+tokens > limit {
 		return false
 	}
 	b.used += tokens

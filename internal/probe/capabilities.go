@@ -10,18 +10,12 @@ import (
 
 // Capabilities are what a server's answers have shown.
 type Capabilities struct {
-	Dialect wire.Dialect // nil until known
-	Server  wire.Server  // its type; the zero value if unknown
-	Version string       // of the server; empty if unknown
-	Model   string       // empty until known
-	Omit    []wire.Field // fields that it rejects
-	Context int          // tokens that prompt and answer may have together; 0 if unknown
-
-	Asked       bool // it was asked for its type and models, and need not be again
-	Answered    bool // a probe succeeded
-	Unlimited   bool // it generated more tokens than asked
-	ExactLimit  bool // an answer that ends for its length has the length asked
-	ExactOutput bool // every answer has the length asked
+	Findings
+	Omit        []wire.Field // fields that it rejects
+	Answered    bool         // a probe succeeded
+	Unlimited   bool         // it generated more tokens than asked
+	ExactLimit  bool         // an answer that ends for its length has the length asked
+	ExactOutput bool         // every answer has the length asked
 
 	// Empty until an answer shows it.
 	Continuous wire.Claim // usage on every frame

@@ -11,6 +11,7 @@ import (
 // known. See docs/decisions/0014-chunks.md.
 type chunk struct {
 	at     time.Duration // arrival of its last token frame
+	since  time.Duration // from the chunk before, or from the earliest moment at which the first can have arrived
 	first  int           // index of its first token frame
 	frames int
 	tokens int  // 0 if they cannot be attributed
@@ -20,10 +21,10 @@ type chunk struct {
 // chunks yields all chunks, in their order.
 func (t *Timeline) chunks() iter.Seq[chunk] {
 	return func(yield func(chunk) bool) {
-		late, c, unknown := t.lateness(), chunk{}, false
+		late, before, c, unknown := t.lateness(), t.earliest(), chunk{}, false
 		for i, a := range t.Tokens {
 			unknown = unknown || a.N == 0
-			c.at, c.frames, c.tokens = a.At, c.frames+1, c.tokens+a.N
+			c.at, c.since, c.frames, c.tokens = a.At, a.At-before, c.frames+1, c.tokens+a.N
 			if i+1 < len(t.Tokens) {
 				next := t.Tokens[i+1]
 				c.joined = c.joined || a.Read == next.Read && late.read(next) || late.uncertain(a)
@@ -37,7 +38,7 @@ func (t *Timeline) chunks() iter.Seq[chunk] {
 			if !yield(c) {
 				return
 			}
-			c, unknown = chunk{first: i + 1}, false
+			before, c, unknown = a.At, chunk{first: i + 1}, false
 		}
 	}
 }
@@ -129,8 +130,7 @@ func (t *Timeline) earliest() time.Duration {
 // or was read on time. In a joined chunk it is the time since the chunk before or, where that is less, the time for
 // the later frames of the chunk at the slowest pace of all other chunks.
 func (t *Timeline) uncertainty(i int) time.Duration {
-	late, before := t.lateness(), t.earliest()
-	behind, since, slowest := 0, time.Duration(0), time.Duration(0)
+	late, behind, since, slowest := t.lateness(), 0, time.Duration(0), time.Duration(0)
 	for c := range t.chunks() {
 		end := c.first + c.frames - 1
 		switch {
@@ -141,11 +141,10 @@ func (t *Timeline) uncertainty(i int) time.Duration {
 			if behind == 0 || !c.joined && behind == end-i {
 				return 0
 			}
-			since = t.Tokens[i].At - before
+			since = t.Tokens[i].At - (c.at - c.since)
 		case c.first > 0:
-			slowest = max(slowest, (c.at-before)/time.Duration(c.frames))
+			slowest = max(slowest, c.since/time.Duration(c.frames))
 		}
-		before = c.at
 	}
 	if slowest > 0 {
 		since = min(since, time.Duration(behind)*slowest)

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -126,9 +124,7 @@ func TestChunks(t *testing.T) {
 			numbers{Gaps: []time.Duration{20 * ms, 40 * ms, 0}, TTFT: 520 * ms, TPOT: 30 * ms, MaxGap: 40 * ms, E2EL: 580 * ms, Bursts: 1},
 		},
 	} {
-		if diff := cmp.Diff(test.want, numbersOf(test.of)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		equal(t, name, test.want, numbersOf(test.of))
 	}
 }
 
@@ -166,19 +162,6 @@ func TestBurst(t *testing.T) {
 		}
 		if line.Burst != test.below || list[0] != test.least || list[len(list)-1] != test.most {
 			t.Errorf("%s: bursts below %v, ITL from %v to %v, want %v, %v and %v", name, line.Burst, list[0], list[len(list)-1], test.below, test.least, test.most)
-		}
-	}
-}
-
-// TestUncertainNumbersAreNotJudged: neither is TTFT, nor the longest gap.
-func TestUncertainNumbersAreNotJudged(t *testing.T) {
-	r := &Result{Outcome: OK, Timeline: inReads(2*ms, 99*ms, 45, 1, 1), Usage: wire.Usage{Output: wire.Tokens(47)}}
-	for signal, judges := range map[Signal]bool{
-		SignalTTFT: false, SignalMaxGap: false, SignalTPOT: true, SignalE2EL: true, SignalAvailability: true,
-	} {
-		o := Objective{Name: "x", Signal: signal, Limit: ms, Goal: 0.9}
-		if _, ok := o.Judge(r); ok != judges {
-			t.Errorf("%s is judged: %t, want %t", signal, ok, judges)
 		}
 	}
 }

@@ -16,13 +16,12 @@ import (
 
 // Findings are what a server tells of itself.
 type Findings struct {
-	Capabilities
-	Models []wire.Model // that the server has; empty if it does not say
-}
-
-// Serves reports whether the server lists the model; true if it lists none.
-func (f Findings) Serves(model string) bool {
-	return len(f.Models) == 0 || slices.ContainsFunc(f.Models, func(m wire.Model) bool { return m.ID == model })
+	Dialect wire.Dialect // nil until known
+	Server  wire.Server  // its type; the zero value if unknown
+	Version string       // of the server; empty if unknown
+	Model   string       // empty until known
+	Context int          // tokens that prompt and answer may have together; 0 if unknown
+	Asked   bool         // it was asked for its type and models, and need not be again
 }
 
 // rejected reports whether err is a server's answer that rejects a metadata request.
@@ -31,7 +30,8 @@ func rejected(err error) bool {
 	return v.outcome == Rejected
 }
 
-// Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last of those was.
+// Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last of those
+// went out and was not answered in time.
 func (r *Result) Undiscovered() (sent, ok bool) {
 	v, ok := errors.AsType[verdict](r.Err)
 	return v.sent, ok
@@ -40,10 +40,11 @@ func (r *Result) Undiscovered() (sent, ok bool) {
 // assumed is the dialect of a server of unknown type.
 var assumed, _ = wire.Lookup("openai-chat")
 
-// Discover asks the server for its models and, where t.Server and t.Dialect do not tell them, finds its type and the
-// dialect that this type supports best. A given model is used, whatever the server lists.
-func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
-	found := Findings{Capabilities: Capabilities{Dialect: t.Dialect, Server: t.Server, Model: model}}
+// Discover asks the server for its models (none if it does not say) and, where t.Server and t.Dialect do not tell
+// them, finds its type and the dialect that this type supports best: with an error, what to assume. A given model is
+// used, whatever the server lists.
+func (t Target) Discover(ctx context.Context, model string) (found Findings, models []wire.Model, err error) {
+	found = Findings{Dialect: t.Dialect, Server: t.Server, Model: model}
 	evidence, err := t.evidence(ctx)
 	v, _ := errors.AsType[verdict](err)
 	found.Asked = !slices.Contains([]Outcome{Connect, DNS, TLS}, v.outcome)
@@ -51,35 +52,33 @@ func (t Target) Discover(ctx context.Context, model string) (Findings, error) {
 	if answered && found.Server.Name == "" {
 		found.Server, _ = wire.Recognize(evidence)
 	}
-	if err != nil && found.Server.Name == "" && found.Dialect == nil {
-		return found, err
-	}
 	if found.Dialect == nil {
-		var unknown error
-		if found.Dialect, unknown = wire.Lookup(cmp.Or(found.Server.Dialect, assumed.Name())); unknown != nil {
-			return found, unknown
-		}
-		t.Dialect = found.Dialect
+		found.Dialect, _ = wire.Lookup(found.Server.Dialect)
+		found.Dialect = cmp.Or(found.Dialect, assumed)
 	}
+	if err != nil && found.Server.Name == "" && t.Dialect == nil {
+		return found, nil, err
+	}
+	t.Dialect = found.Dialect
 	if answered {
 		if path := found.Server.Version; path != "" {
 			found.Version = wire.ParseVersion(evidence.Get(path))
 		}
-		found.Models, err = t.models(ctx, found.Server, evidence, err)
+		models, err = t.models(ctx, found.Server, evidence, err)
 	}
 	switch {
 	case model != "":
 	case err != nil:
-		return found, err
-	case len(found.Models) == 0:
-		return found, failed(Rejected, "the server lists no model: name one")
+		return found, nil, err
+	case len(models) == 0:
+		return found, nil, failed(Rejected, "the server lists no model: name one")
 	default:
-		found.Model = found.Models[0].ID
+		found.Model = models[0].ID
 	}
-	if i := slices.IndexFunc(found.Models, func(m wire.Model) bool { return m.ID == found.Model }); i >= 0 {
-		found.Context = found.Models[i].MaxLen
+	if i := slices.IndexFunc(models, func(m wire.Model) bool { return m.ID == found.Model }); i >= 0 {
+		found.Context = models[i].MaxLen
 	}
-	return found, nil
+	return found, models, nil
 }
 
 // evidence asks for the list of models, under each path where it may be: KServe has lists of another form under the
@@ -89,8 +88,8 @@ func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 	get := func(path string) []byte { // nil if it fails; each path is asked for once
 		if _, ok := replies[path]; !ok {
 			replies[path] = nil
-			if reply, err := t.metadata(ctx, http.MethodGet, path, nil, wire.Ask{}); err == nil {
-				replies[path] = reply.body
+			if _, body, err := t.metadata(ctx, http.MethodGet, path, nil, wire.Ask{}); err == nil {
+				replies[path] = body
 			}
 		}
 		return replies[path]
@@ -100,12 +99,12 @@ func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 		host = u.Hostname()
 	}
 	for i, prefix := range wire.Prefixes() {
-		reply, why := t.metadata(ctx, http.MethodGet, prefix+wire.ModelsPath, nil, wire.Ask{})
-		_, listed := wire.ParseModels(reply.body)
+		header, body, why := t.metadata(ctx, http.MethodGet, prefix+wire.ModelsPath, nil, wire.Ask{})
+		_, listed := wire.ParseModels(body)
 		if i > 0 && !listed {
 			break
 		}
-		e = wire.Evidence{Header: reply.header, Models: reply.body, Refused: why != nil, Prefix: prefix, Host: host, Get: get}
+		e = wire.Evidence{Header: header, Models: body, Refused: why != nil, Prefix: prefix, Host: host, Get: get}
 		err = why
 		if v, _ := errors.AsType[verdict](why); v.status != http.StatusNotFound && (listed || why != nil) {
 			break
@@ -117,11 +116,11 @@ func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 // models are those of the list e.Models, whose error is err, or those that this type of server lists elsewhere.
 func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err error) ([]wire.Model, error) {
 	if s.List.Path != "" && (err != nil || s.List.Path != wire.ModelsPath) {
-		reply, err := t.metadata(ctx, s.List.Method, s.List.Path, nil, wire.Ask{})
+		_, body, err := t.metadata(ctx, s.List.Method, s.List.Path, nil, wire.Ask{})
 		if err != nil {
 			return nil, err
 		}
-		models, _ := s.List.Parse(reply.body)
+		models, _ := s.List.Parse(body)
 		return models, nil
 	}
 	if err != nil {
@@ -147,7 +146,7 @@ func (t Target) Ready(ctx context.Context, model string) bool {
 	if server.Name == "" {
 		server, _ = wire.Recognize(e)
 	}
-	_, sick := t.metadata(ctx, http.MethodGet, server.HealthPath(), nil, wire.Ask{})
+	_, _, sick := t.metadata(ctx, http.MethodGet, server.HealthPath(), nil, wire.Ask{})
 	if sick != nil && !rejected(sick) {
 		return false
 	}
@@ -168,8 +167,8 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 	if err != nil {
 		return wire.Tokenized{}, err
 	}
-	reply, err := t.metadata(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
-	switch _, long := wire.TooLong(reply.body); {
+	_, reply, err := t.metadata(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
+	switch _, long := wire.TooLong(reply); {
 	case long && err != nil:
 		return wire.Tokenized{}, fmt.Errorf("%w: %w", ErrTooLong, err)
 	case rejected(err):
@@ -177,7 +176,7 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 	case err != nil:
 		return wire.Tokenized{}, err
 	}
-	return tokenizer.Read(reply.body), nil
+	return tokenizer.Read(reply), nil
 }
 
 // The bounds of a metadata request.
@@ -186,54 +185,47 @@ const (
 	maxMetadata     = 8 << 20 // bytes: a tokenizer's reply holds every token of the prompt
 )
 
-// A reply is an answer to a metadata request.
-type reply struct {
-	header http.Header
-	body   []byte
-}
-
-// metadata sends a request that is not a probe. A rejection is returned with the error, which does not repeat about.
-func (t Target) metadata(ctx context.Context, method, path string, body []byte, about wire.Ask) (reply, error) {
+// metadata sends a request that is not a probe, and returns the header and the body of its answer. Those of a
+// rejection are returned with the error, which does not repeat about.
+func (t Target) metadata(
+	ctx context.Context, method, path string, body []byte, about wire.Ask,
+) (header http.Header, reply []byte, err error) {
 	limit := min(metadataTimeout, t.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, failed(Timeout, "no answer within %v", limit))
 	defer cancel()
 	req, err := t.request(ctx, method, wire.URL(t.URL, path), body)
 	if err != nil {
-		return reply{}, failed(Rejected, "%w", err)
+		return nil, nil, failed(Rejected, "%w", err)
 	}
-	r, v := t.Transport.reply(ctx, req)
+	header, reply, v := t.Transport.reply(ctx, req)
 	if v.outcome != OK {
-		v.err = scrub(fmt.Errorf("%s: %w", req.URL.Path, v.err), t.secrets(), about)
-		return r, v
+		v.err = t.scrub(fmt.Errorf("%s: %w", req.URL.Path, v.err), about)
+		return header, reply, v
 	}
-	return r, nil
+	return header, reply, nil
 }
 
-func (t *Transport) reply(ctx context.Context, req *http.Request) (reply, verdict) {
+func (t *Transport) reply(ctx context.Context, req *http.Request) (header http.Header, body []byte, v verdict) {
 	tr := &trace{start: time.Now()}
 	resp, done, err := t.send(req.WithContext(tr.context(ctx)))
 	if err != nil {
-		v := noAnswer(ctx, tr, err)
-		_, during := tr.state()
-		v.sent = during == waiting
-		return reply{}, v
+		return nil, nil, noAnswer(ctx, tr, err)
 	}
 	defer done()
 	defer resp.Body.Close()
 	if isStream(resp) || resp.StatusCode < http.StatusOK {
-		return reply{}, failed(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, cmp.Or(mediaType(resp), "no content type"))
+		return nil, nil, failed(Rejected, "HTTP %d with %s is no reply", resp.StatusCode, cmp.Or(mediaType(resp), "no content type"))
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxMetadata))
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxMetadata))
 	if err != nil {
 		if v, ok := ended(ctx, "while reading the answer"); ok {
 			v.sent = true
-			return reply{}, v
+			return nil, nil, v
 		}
-		return reply{}, failed(Truncated, "%w", err)
+		return nil, nil, failed(Truncated, "%w", err)
 	}
-	r := reply{header: resp.Header, body: body}
 	if resp.StatusCode/100 != 2 {
-		return r, badStatus(resp, wire.Describe(body))
+		return resp.Header, body, badStatus(resp, wire.Describe(body))
 	}
-	return r, verdict{outcome: OK}
+	return resp.Header, body, verdict{outcome: OK}
 }

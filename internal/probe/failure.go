@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ type verdict struct {
 	err     error
 	status  int           // HTTP status, if that was not a success; else 0
 	retry   time.Duration // pause that the server asked for; 0 if it did not
-	sent    bool          // the request went out; set for metadata requests only
+	sent    bool          // the request went out, to a server that did not answer in time
 }
 
 func (v verdict) Error() string { return v.err.Error() }
@@ -57,8 +58,9 @@ func ended(ctx context.Context, doing string) (v verdict, ok bool) {
 
 // noAnswer is the verdict on a request that got no response header.
 func noAnswer(ctx context.Context, t *trace, err error) verdict {
-	phases, during := t.state()
+	phases, during, _ := t.state()
 	if v, ok := ended(ctx, during.String()); ok {
+		v.sent = during == waiting
 		return v
 	}
 	name, unresolved := errors.AsType[*net.DNSError](err)
@@ -139,7 +141,7 @@ func outcomeOf(status int) Outcome {
 
 // broken is the verdict on a stream that cannot be read further.
 func (x *exchange) broken(ctx context.Context, err error) verdict {
-	doing := fmt.Sprintf("after %d token frames", len(x.acc.tokens))
+	doing := fmt.Sprintf("after %d token frames", len(x.acc.Tokens))
 	if v, ok := ended(ctx, doing); ok {
 		return v
 	}
@@ -166,33 +168,44 @@ func (x *exchange) complete() verdict {
 	if f.err != nil {
 		return inStream(f.err)
 	}
-	ending := wire.EndingOf(f.finish)
+	ending := wire.EndingOf(f.Finish)
 	switch {
 	case ending == wire.Filtered || f.refusal:
-		return failed(Filtered, "answer filtered or refused (finish reason %q)", f.finish)
+		return failed(Filtered, "answer filtered or refused (finish reason %q)", f.Finish)
 	case ending == wire.Failed:
-		return failed(ServerError, "server gave up (finish reason %q)", f.finish)
-	case len(f.tokens) == 0:
+		return failed(ServerError, "server gave up (finish reason %q)", f.Finish)
+	case len(f.Tokens) == 0:
 		return failed(Empty, "stream ended without a token")
-	case f.finish == "" && x.target.Dialect.Finishes():
-		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(f.tokens))
-	case f.finish != "" && ending == wire.Unfinished:
-		return failed(Malformed, "unknown finish reason %q", f.finish)
+	case f.Finish == "" && x.target.Dialect.Finishes():
+		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(f.Tokens))
+	case f.Finish != "" && ending == wire.Unfinished:
+		return failed(Malformed, "unknown finish reason %q", f.Finish)
 	}
 	if v := x.length(ending); v.outcome != OK {
 		return v
 	}
-	thinking := f.answered == 0 && ending == wire.AtLimit // the limit cut the reasoning
+	thinking := f.Answer == 0 && ending == wire.AtLimit // the limit cut the reasoning
 	if x.expect.Answer != "" && !thinking && !contains(f.text, x.expect.Answer) {
 		return failed(WrongAnswer, "the answer does not contain the words hidden in the prompt")
 	}
 	return verdict{outcome: OK}
 }
 
+// contains reports whether an answer has the expected words in their order, whatever their case, with at most three
+// others between two of them: it may list them, with numbers or an "and".
+func contains(answer []byte, expected string) bool {
+	words := func(text, between string) string { // letters and digits only, which a pattern need not quote
+		return " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}), between) + " "
+	}
+	return regexp.MustCompile(words(expected, `( \S+){0,3} `)).MatchString(words(string(answer), " "))
+}
+
 // length is the verdict on how long prompt and answer are. Where nothing else is known of a prompt's length, it was
 // cut if it has fewer tokens than nine tenths of its words: no tokenizer joins more of words in random order.
 func (x *exchange) length(ending wire.Ending) verdict {
-	prompt, output := x.acc.usage.Prompt, x.acc.total().Generated()
+	prompt, output := x.acc.Usage.Prompt, x.acc.total().Generated()
 	expect, maxTokens := x.expect, x.ask.MaxTokens
 	if want := expect.PromptTokens; want.Known && prompt.Known && prompt.N != want.N {
 		return failed(WrongLength, "prompt of %d tokens, asked %d", prompt.N, want.N)
@@ -206,7 +219,7 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
 	if (expect.ExactOutput || clamped) && output.Known && output.N != maxTokens {
-		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, maxTokens, x.acc.finish)
+		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, maxTokens, x.acc.Finish)
 	}
 	return verdict{outcome: OK}
 }
@@ -217,19 +230,20 @@ const (
 	shortestRepeat = 32
 )
 
-// scrub removes from an error what a server may repeat and must not be shown: secrets (values of headers) and the prompt.
-func scrub(err error, secrets http.Header, ask wire.Ask) error {
+// scrub removes from an error what a server may repeat and must not be shown: the key, values of headers (a cookie
+// has several secrets), and the prompt.
+func (t Target) scrub(err error, ask wire.Ask) error {
 	if err == nil {
 		return nil
 	}
-	clean := err.Error()
-	for _, values := range secrets {
-		for _, value := range values {
-			for secret := range strings.FieldsFuncSeq(value, betweenSecrets) {
-				if len(secret) >= shortestSecret && secret != "Bearer" {
-					clean = hide(clean, secret)
-				}
-			}
+	clean, values := err.Error(), t.Key
+	for _, list := range t.Header {
+		values += " " + strings.Join(list, " ")
+	}
+	between := func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`;,="'`, c) }
+	for secret := range strings.FieldsFuncSeq(values, between) {
+		if len(secret) >= shortestSecret && secret != "Bearer" {
+			clean = hide(clean, secret)
 		}
 	}
 	for at := 0; at+shortestRepeat <= len(clean); at++ {
@@ -244,9 +258,6 @@ func scrub(err error, secrets http.Header, ask wire.Ask) error {
 	}
 	return errors.New(clean)
 }
-
-// betweenSecrets reports whether c separates secrets in a header's value: a cookie has several.
-func betweenSecrets(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`;,="'`, c) }
 
 // hide replaces a secret in a text, and its start where the text was cut within.
 func hide(text, secret string) string {

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -32,34 +30,23 @@ type fixture struct {
 // cut at every position.
 func TestFixtures(t *testing.T) {
 	const testdata = "../wire/testdata/"
-	wants, err := filepath.Glob(testdata + "*/*.want")
-	if err != nil || len(wants) == 0 {
-		t.Fatalf("no fixtures (%v)", err)
+	wants := must(filepath.Glob(testdata + "*/*.want"))
+	if len(wants) == 0 {
+		t.Fatal("no fixtures")
 	}
 	for _, path := range wants {
 		t.Run(strings.TrimPrefix(path, testdata), func(t *testing.T) {
 			var want fixture
-			told, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			told := must(os.ReadFile(path))
 			if err := json.Unmarshal(told, &want); err != nil {
 				t.Fatal(err)
 			}
-			body, err := os.ReadFile(strings.TrimSuffix(path, ".want") + ".txt")
-			if err != nil {
-				t.Fatal(err)
-			}
-			dialect, err := wire.Lookup(want.Dialect)
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := must(os.ReadFile(strings.TrimSuffix(path, ".want") + ".txt"))
+			dialect := must(wire.Lookup(want.Dialect))
 			whole := decode(t, dialect, bytes.NewReader(body))
 			got := whole.fixture()
 			want.Dialect, want.Framing, want.Error = "", "", ""
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			equal(t, "decoded", want, got)
 			if whole.Failed != strings.Contains(string(told), `"error":"s`) {
 				t.Errorf("error seen: %t; %s", whole.Failed, told)
 			}

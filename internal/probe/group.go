@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
@@ -15,11 +16,14 @@ type Group struct {
 	Members  []*Member
 	Interval time.Duration // between rounds; each member has its share of it
 	Output   int           // tokens asked of each answer
+	Recorder Recorder
+	Ask      func(round uint64) Question // writes the prompt of a round; safe for concurrent use
+}
 
-	// These are called concurrently.
-	Ask     func(round uint64) Question // writes the prompt of a round
-	Record  func(*Result)               // takes every result, the canceled included
-	Skipped func(target string, reason Skip)
+// A Recorder takes what comes of probes, the canceled included. It is safe for concurrent use.
+type Recorder interface {
+	Record(r *Result)
+	Skipped(target string, reason Skip)
 }
 
 // A Skip is why a slot went without a probe.
@@ -53,44 +57,30 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 	turn := due
 	for place := range g.Members {
 		i := (place + int(round%uint64(len(g.Members)))) % len(g.Members)
-		done := make(chan struct{})
+		latest := due.Add(share * time.Duration(place+1)) // for the next turn
+		wait, done := context.WithDeadline(starts, latest)
 		begins := turn
 		running.Go(func() {
-			defer close(done)
-			g.turn(probes, i, question, round, begins)
+			g.Turn(probes, i, question, round, begins)
+			done()
 		})
 		if place == len(g.Members)-1 {
 			return
 		}
-		var ok bool
-		if turn, ok = nextTurn(starts, done, due.Add(share*time.Duration(place+1))); !ok {
+		<-wait.Done()
+		if turn = latest; errors.Is(wait.Err(), context.Canceled) {
+			turn = time.Now()
+		}
+		if starts.Err() != nil {
 			return
 		}
 	}
 }
 
-// nextTurn waits until the member before is done, at the latest until latest. ok is false if ctx is done.
-func nextTurn(ctx context.Context, before <-chan struct{}, latest time.Time) (turn time.Time, ok bool) {
-	timer := time.NewTimer(time.Until(latest))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return turn, false
-	case <-before:
-		return time.Now(), ctx.Err() == nil
-	case <-timer.C:
-		return latest, ctx.Err() == nil
-	}
-}
-
 // Turn is one member's part of a round, which is due at due. The result is read only; nil if the slot was skipped.
-func (g *Group) Turn(ctx context.Context, i int, q Question, round uint64, due time.Time) *Result {
-	return g.turn(ctx, i, func() Question { return q }, round, due)
-}
-
-func (g *Group) turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
+func (g *Group) Turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
 	m := g.Members[i]
-	skip := func(reason Skip) *Result { g.Skipped(m.Name(), reason); return nil }
+	skip := func(reason Skip) *Result { g.Recorder.Skipped(m.Name(), reason); return nil }
 	if reason := m.Skipping(); reason != "" {
 		return skip(reason)
 	}
@@ -100,45 +90,34 @@ func (g *Group) turn(ctx context.Context, i int, question func() Question, round
 		return skip(SkipOverlap)
 	}
 	defer release()
-	var q Question
-	err := recovered(func() { q = question() })
-	if err == nil && !m.Budget.Reserve(start, q.cost()+g.Output) {
+	r := g.answer(ctx, i, question, start)
+	if r == nil {
 		return skip(SkipBudget)
 	}
-	var r *Result
-	if err == nil {
-		r = m.Probe(ctx, q.forMember(i, g.Output))
-		if i == 0 {
-			err = recovered(func() { q.report(r) })
-		}
-	}
-	if err != nil {
-		r = m.Unreached(start, err)
-	}
 	r.Due, r.Round = due, round
-	g.Record(r)
+	g.Recorder.Record(r)
 	return r
 }
 
-// recovered calls f and returns its panic as an error.
-func recovered(f func()) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = panicked(p)
-		}
-	}()
-	f()
-	return nil
-}
-
-func panicked(p any) error {
-	return failed(Malformed, "prober panicked, please report it: %v", p)
+// answer asks member i the question; nil if the day's tokens are spent.
+func (g *Group) answer(ctx context.Context, i int, question func() Question, start time.Time) (r *Result) {
+	m := g.Members[i]
+	defer m.survive(&r, start)
+	q := question()
+	if !m.Budget.Reserve(start, q.cost()+g.Output, m.target.DayLimit) {
+		return nil
+	}
+	r = m.Probe(ctx, q.forMember(i, g.Output))
+	if i == 0 {
+		q.report(r)
+	}
+	return r
 }
 
 // Late counts a round that was skipped for every member.
 func (g *Group) Late() {
 	for _, m := range g.Members {
-		g.Skipped(m.Name(), SkipLate)
+		g.Recorder.Skipped(m.Name(), SkipLate)
 	}
 }
 

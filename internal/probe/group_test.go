@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -24,7 +22,7 @@ type log struct {
 	results []*Result
 }
 
-func (l *log) record(r *Result) {
+func (l *log) Record(r *Result) {
 	if r.Outcome == Canceled {
 		return
 	}
@@ -34,7 +32,7 @@ func (l *log) record(r *Result) {
 	l.lines = append(l.lines, fmt.Sprintf("%s %s round %d due %v start %v", r.Target, r.Outcome, r.Round, r.Due.Sub(l.epoch), r.Start.Sub(l.epoch)))
 }
 
-func (l *log) skipped(target string, reason Skip) {
+func (l *log) Skipped(target string, reason Skip) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(l.lines, fmt.Sprintf("%s skipped: %s at %v", target, reason, time.Since(l.epoch)))
@@ -47,15 +45,15 @@ func newGroup(l *log, members ...*Member) *Group {
 		Ask: func(round uint64) Question {
 			return Question{Ask: wire.Ask{Prompt: fmt.Sprintf("round %d", round)}, Expect: Expectation{Length: 80}, Learn: func(int) {}, Refuse: func() {}}
 		},
-		Record: l.record, Skipped: l.skipped,
+		Recorder: l,
 	}
 }
 
 // newMember is a member whose server answers with s.
-func newMember(t *testing.T, name string, s script, budget *Budget) *Member {
+func newMember(t *testing.T, name string, s script) *Member {
 	target := serve(t, s.stream)
 	target.Name = name
-	return NewMember(target, "m", 1, budget)
+	return NewMember(target, "m", 1)
 }
 
 // answer takes so long for two tokens.
@@ -75,39 +73,46 @@ func (g *Group) rounds(ctx context.Context, n uint64) {
 	}
 }
 
+// TestGroupTakesTurns holds that members are asked one after another, that a hanging one costs the others at most its
+// share of the interval and itself its slots, and that no more tokens are spent in a day than allowed.
 func TestGroupTakesTurns(t *testing.T) {
-	inBubble(t, "turns", func(t *testing.T) {
-		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", answer(2*time.Second), nil))
-		g.rounds(t.Context(), 2)
-		want := []string{
+	const budget = 2 * 82 // tokens: two questions with their answers
+	second := answer(time.Second)
+	for name, test := range map[string]struct {
+		members []script
+		limit   int      // tokens of a day for the first; 0: any number
+		want    []string // of three rounds
+	}{
+		"turns": {[]script{second, answer(2 * time.Second)}, 0, []string{
 			"a ok round 0 due 0s start 0s", "b ok round 0 due 1s start 1s",
 			"b ok round 1 due 10s start 10s", "a ok round 1 due 12s start 12s",
-		}
-		if diff := cmp.Diff(want, l.lines); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
-}
-
-// TestAHangingMemberDelaysNoOther holds that a hanging member costs the others at most its share of the interval, and
-// itself its slots.
-func TestAHangingMemberDelaysNoOther(t *testing.T) {
-	inBubble(t, "hang", func(t *testing.T) {
-		l := &log{epoch: time.Now()}
-		hanging := script{{0, "", hang}}
-		g := newGroup(l, newMember(t, "a", hanging, nil), newMember(t, "b", answer(time.Second), nil))
-		g.rounds(t.Context(), 3)
-		want := []string{
+			"a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
+		}},
+		"a hanging member": {[]script{{{0, "", hang}}, second}, 0, []string{
 			"b ok round 0 due 5s start 5s",
 			"b ok round 1 due 10s start 10s", "a skipped: overlap at 11s",
 			"a skipped: overlap at 20s", "b ok round 2 due 20s start 20s",
 			"a timeout round 0 due 0s start 0s",
-		}
-		if diff := cmp.Diff(want, l.lines); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
+		}},
+		"a budget": {[]script{second}, budget, []string{
+			"a ok round 0 due 0s start 0s", "a ok round 1 due 10s start 10s", "a skipped: budget at 20s",
+		}},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			l := &log{epoch: time.Now()}
+			g := newGroup(l)
+			for i, s := range test.members {
+				g.Members = append(g.Members, newMember(t, string(rune('a'+i)), s))
+			}
+			g.Members[0].target.DayLimit = test.limit
+			g.rounds(t.Context(), 3)
+			equal(t, "lines", test.want, l.lines)
+			time.Sleep(24 * time.Hour)
+			if !g.Members[0].Budget.Reserve(time.Now(), budget, budget) {
+				t.Error("a new day has no budget")
+			}
+		})
+	}
 }
 
 // TestQuestionIsWrittenForThoseWhoAskIt holds that a slot without a probe costs no prompt, and that a round has one
@@ -123,9 +128,9 @@ func TestQuestionIsWrittenForThoseWhoAskIt(t *testing.T) {
 		{"one of two", []script{answer(time.Second)}, []uint64{0, 1, 2}},
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
-			g := newGroup(&log{}, newMember(t, "a", hanging, nil))
+			g := newGroup(&log{}, newMember(t, "a", hanging))
 			for _, s := range test.others {
-				g.Members = append(g.Members, newMember(t, "b", s, nil))
+				g.Members = append(g.Members, newMember(t, "b", s))
 			}
 			var mu sync.Mutex
 			var written []uint64
@@ -137,9 +142,7 @@ func TestQuestionIsWrittenForThoseWhoAskIt(t *testing.T) {
 				return ask(round)
 			}
 			g.rounds(t.Context(), 3)
-			if diff := cmp.Diff(test.want, written); diff != "" {
-				t.Errorf("prompts of rounds (-want +got):\n%s", diff)
-			}
+			equal(t, "prompts of rounds", test.want, written)
 		})
 	}
 }
@@ -147,7 +150,7 @@ func TestQuestionIsWrittenForThoseWhoAskIt(t *testing.T) {
 func TestGroupStops(t *testing.T) {
 	inBubble(t, "stop", func(t *testing.T) {
 		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(2*time.Second), nil), newMember(t, "b", answer(time.Second), nil))
+		g := newGroup(l, newMember(t, "a", answer(2*time.Second)), newMember(t, "b", answer(time.Second)))
 		starts, stop := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, stop)
 		g.Round(starts, t.Context(), 0, time.Now())
@@ -157,28 +160,12 @@ func TestGroupStops(t *testing.T) {
 	})
 	inBubble(t, "cancel", func(t *testing.T) {
 		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Minute), nil))
+		g := newGroup(l, newMember(t, "a", answer(time.Minute)))
 		probes, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		g.Round(t.Context(), probes, 0, time.Now())
 		if len(l.lines) != 0 || time.Since(l.epoch) != time.Second {
 			t.Errorf("%q after %v, want nothing counted", l.lines, time.Since(l.epoch))
-		}
-	})
-}
-
-func TestGroupKeepsItsBudget(t *testing.T) {
-	inBubble(t, "budget", func(t *testing.T) {
-		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Second), NewBudget(2*82)))
-		g.rounds(t.Context(), 3)
-		want := []string{"a ok round 0 due 0s start 0s", "a ok round 1 due 10s start 10s", "a skipped: budget at 20s"}
-		if diff := cmp.Diff(want, l.lines); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-		time.Sleep(24 * time.Hour)
-		if !g.Members[0].Budget.Reserve(time.Now(), 82) {
-			t.Error("a new day has no budget")
 		}
 	})
 }
@@ -189,20 +176,16 @@ func TestGroupAsksAllTheSame(t *testing.T) {
 	inBubble(t, "ask", func(t *testing.T) {
 		l, learnt := &log{epoch: time.Now()}, []int{}
 		short := slices.Concat(tokens(2, ms), script{{0, data(limit, usage(70, 2), done), goOn}})
-		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", short, nil))
+		g := newGroup(l, newMember(t, "a", answer(time.Second)), newMember(t, "b", short))
 		learn := func(n int) { learnt = append(learnt, n) }
 		g.Ask = func(uint64) Question {
 			return Question{Ask: wire.Ask{Prompt: "x"}, Expect: Expectation{PromptTokens: wire.Tokens(80), Length: 80}, Learn: learn, Refuse: func() {}}
 		}
 		g.rounds(t.Context(), 2)
 		for _, r := range l.results {
-			if r.Outcome != OK {
-				t.Errorf("%s in round %d: %s: %v", r.Target, r.Round, r.Outcome, r.Err)
-			}
+			endsAs(t, r, OK, "")
 		}
-		if !slices.Equal(learnt, []int{80, 80}) {
-			t.Errorf("learnt %v, want the first member's counts", learnt)
-		}
+		equal(t, "learnt from the first member", []int{80, 80}, learnt)
 	})
 }
 
@@ -211,7 +194,7 @@ func TestGroupAsksAllTheSame(t *testing.T) {
 func TestGroupSurvivesAPanic(t *testing.T) {
 	inBubble(t, "panic", func(t *testing.T) {
 		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Second), nil), newMember(t, "b", answer(time.Second), nil))
+		g := newGroup(l, newMember(t, "a", answer(time.Second)), newMember(t, "b", answer(time.Second)))
 		write := g.Ask
 		g.Ask = func(round uint64) Question {
 			q := write(round)
@@ -229,9 +212,7 @@ func TestGroupSurvivesAPanic(t *testing.T) {
 			"b ok round 1 due 10s start 10s", "a malformed round 1 due 11s start 11s",
 			"a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
 		}
-		if diff := cmp.Diff(want, l.lines); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
+		equal(t, "lines", want, l.lines)
 		if err := l.results[0].Err; !strings.Contains(err.Error(), "prober panicked, please report it: written") {
 			t.Error(err)
 		}
@@ -261,23 +242,15 @@ func TestMembersRestAsAsked(t *testing.T) {
 				w.WriteHeader(http.StatusTooManyRequests)
 			})
 			target.Name, target.Backoff = "busy", test.limit
-			var busy, well []string
-			of := map[string]*[]string{"busy": &busy, "well": &well}
-			g := newGroup(&log{}, NewMember(target, "m", 1, nil), newMember(t, "well", answer(ms), nil))
-			g.Record = func(r *Result) { *of[r.Target] = append(*of[r.Target], string(r.Outcome)) }
-			g.Skipped = func(target string, reason Skip) { *of[target] = append(*of[target], string(reason)) }
-			start := time.Now()
-			for n := range uint64(6) {
-				due := start.Add(time.Duration(n) * g.Interval)
-				time.Sleep(time.Until(due))
-				g.Round(t.Context(), t.Context(), n, due)
+			l := &log{}
+			g := newGroup(l, NewMember(target, "m", 1), newMember(t, "well", answer(ms)))
+			g.rounds(t.Context(), 6)
+			slots := map[string][]string{}
+			for _, line := range l.lines {
+				words := strings.Fields(strings.Replace(line, "skipped: ", "", 1))
+				slots[words[0]] = append(slots[words[0]], words[1])
 			}
-			if diff := cmp.Diff(test.want, busy); diff != "" {
-				t.Errorf("busy (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(slices.Repeat([]string{"ok"}, 6), well); diff != "" {
-				t.Errorf("well (-want +got):\n%s", diff)
-			}
+			equal(t, "slots", map[string][]string{"busy": test.want, "well": slices.Repeat([]string{"ok"}, 6)}, slots)
 		})
 	}
 }

@@ -19,7 +19,7 @@ type Member struct {
 	model  string // configured; empty to take the server's first
 	limit  int    // probes in flight
 
-	Budget            *Budget     // nil: no limit. Not to be changed once probes have begun
+	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
 
 	mu           sync.Mutex
@@ -29,22 +29,21 @@ type Member struct {
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
-func NewMember(t Target, model string, inFlight int, budget *Budget) *Member {
-	m := &Member{target: t, model: model, limit: inFlight, Budget: budget}
+func NewMember(t Target, model string, inFlight int) *Member {
+	m := &Member{target: t, model: model, limit: inFlight, Budget: new(Budget)}
 	m.capabilities = m.configured()
 	return m
 }
 
 // configured is what is known of the server before it is asked.
 func (m *Member) configured() Capabilities {
-	return Capabilities{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}
+	return Capabilities{Findings: Findings{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}}
 }
 
 // Inherit takes over what a member learned that probed the same server as the same client.
 func (m *Member) Inherit(old *Member) {
-	known := old.Capabilities()
 	old.mu.Lock()
-	rested := old.rested
+	known, rested := old.capabilities, old.rested
 	old.mu.Unlock()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,9 +87,7 @@ func (m *Member) Close() { m.target.Transport.Close() }
 func (m *Member) Capabilities() Capabilities {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.capabilities
-	known.Omit = slices.Clone(known.Omit)
-	return known
+	return m.capabilities
 }
 
 func (m *Member) learn(change func(*Capabilities)) {
@@ -100,15 +97,11 @@ func (m *Member) learn(change func(*Capabilities)) {
 }
 
 // Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the
-// result. A panic of ours is a failed probe: the others go on.
+// result.
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
-	defer func() {
-		if p := recover(); p != nil {
-			r = m.Unreached(start, panicked(p))
-		}
-		m.rest(r)
-	}()
+	defer func() { m.rest(r) }()
+	defer m.survive(&r, start)
 	if err := m.Prepare(ctx); err != nil {
 		return m.Unreached(start, err)
 	}
@@ -126,6 +119,13 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	}
 	m.learnFrom(r, q.Ask.MaxTokens)
 	return r
+}
+
+// survive makes a panic of ours a failed probe, so that the others go on. It is to be deferred.
+func (m *Member) survive(r **Result, start time.Time) {
+	if p := recover(); p != nil {
+		*r = m.Unreached(start, failed(Malformed, "prober panicked, please report it: %v", p))
+	}
 }
 
 // rest obeys a server that asked for a pause, up to the target's limit.
@@ -160,16 +160,14 @@ func (m *Member) Prepare(ctx context.Context) error {
 	if known.Dialect != nil && known.Model != "" {
 		return nil
 	}
-	found, err := m.Discover(ctx)
-	if err == nil {
-		return nil
-	}
+	found, _, err := m.target.Discover(ctx, m.model)
 	v, _ := errors.AsType[verdict](err)
-	if v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden {
+	if err != nil && (v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden) {
 		return err
 	}
 	m.learn(func(c *Capabilities) {
-		c.Dialect, c.Server, c.Model, c.Asked = cmp.Or(found.Dialect, assumed), found.Server, found.Model, true
+		found.Context = cmp.Or(found.Context, c.Context) // which a refusal may have told
+		c.Findings = found
 	})
 	return nil
 }
@@ -181,16 +179,13 @@ func (m *Member) Introduce(ctx context.Context) {
 	}
 }
 
-// Discover asks the server what it is, whether or not that is known, and learns it.
-func (m *Member) Discover(ctx context.Context) (Findings, error) {
-	found, err := m.target.Discover(ctx, m.model)
+// Discover asks the server what it is, whether or not that is known, learns it, and returns the models it lists.
+func (m *Member) Discover(ctx context.Context) ([]wire.Model, error) {
+	found, models, err := m.target.Discover(ctx, m.model)
 	if err == nil {
-		m.learn(func(c *Capabilities) {
-			c.Dialect, c.Server, c.Version, c.Model = found.Dialect, found.Server, found.Version, found.Model
-			c.Context, c.Asked = found.Context, found.Asked
-		})
+		m.learn(func(c *Capabilities) { c.Findings = found })
 	}
-	return found, err
+	return models, err
 }
 
 // Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].
@@ -240,7 +235,7 @@ func (m *Member) learnRejected(r *Result) bool {
 		return false
 	}
 	fields := wire.Rejected(known.Dialect, r.rejected, known.Omit)
-	m.learn(func(c *Capabilities) { c.Omit = append(c.Omit, fields...) })
+	m.learn(func(c *Capabilities) { c.Omit = slices.Concat(c.Omit, fields) })
 	return len(fields) > 0
 }
 
@@ -276,18 +271,16 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 	})
 }
 
-var errNotReady = errors.New("not ready in time")
-
 // Await asks each second until the server is ready. It returns an error once limit is over or ctx is done.
 func (m *Member) Await(ctx context.Context, limit time.Duration) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errNotReady)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	again := time.NewTicker(time.Second)
 	defer again.Stop()
 	for !m.target.Ready(ctx, m.model) {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return ctx.Err()
 		case <-again.C:
 		}
 	}

@@ -86,13 +86,13 @@ func TestAwait(t *testing.T) {
 	}{
 		"ready":             {0, time.Minute, time.Hour, 0, nil},
 		"ready after a bit": {90500 * time.Millisecond, 2 * time.Minute, time.Hour, 91 * time.Second, nil},
-		"too late":          {time.Hour, 2500 * time.Millisecond, time.Hour, 2500 * time.Millisecond, errNotReady},
+		"too late":          {time.Hour, 2500 * time.Millisecond, time.Hour, 2500 * time.Millisecond, context.DeadlineExceeded},
 		"told to stop":      {time.Hour, time.Minute, 1500 * time.Millisecond, 1500 * time.Millisecond, context.Canceled},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			start := time.Now()
 			ready := start.Add(test.ready)
-			m := NewMember(serve(t, health(&ready)), "m", 1, nil)
+			m := NewMember(serve(t, health(&ready)), "m", 1)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			time.AfterFunc(test.end, cancel)
@@ -122,7 +122,7 @@ func TestAServerThatDoesNotTellWhatItIs(t *testing.T) {
 				target = newTarget(func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() })
 			}
 			target.Dialect = nil
-			r := NewMember(target, "", 1, nil).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}})
+			r := NewMember(target, "", 1).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}})
 			sent, ok := r.Undiscovered()
 			if r.Outcome != Timeout || r.Elapsed != 5*time.Second || sent != test.sent || !ok || r.Err.Error() != test.err {
 				t.Errorf("%s after %v: %v; undiscovered %v, sent %v", r.Outcome, r.Elapsed, r.Err, ok, sent)
@@ -150,7 +150,7 @@ func TestWhatShowsWhoAsks(t *testing.T) {
 			target.Key, target.Header = test.key, test.header
 			asked := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
 			target.Dialect = nil
-			undiscovered := NewMember(target, "", 1, nil).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}})
+			undiscovered := NewMember(target, "", 1).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}})
 			if asked.Key != test.want || undiscovered.Key != test.want {
 				t.Errorf("key %q, header %v: %s and %s, want %s", test.key, test.header, asked.Key, undiscovered.Key, test.want)
 			}

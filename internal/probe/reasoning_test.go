@@ -80,17 +80,12 @@ func TestAnswersAreJudged(t *testing.T) {
 	expect := Expectation{Answer: "river stone lamp"}
 	inBubble(t, "nothing but reasoning until the limit", func(t *testing.T) {
 		target := serve(t, script{{ms, data(thought, limit, done), goOn}}.stream)
-		if r := target.probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}, Expect: expect}); r.Outcome != OK {
-			t.Errorf("%s: %v", r.Outcome, r.Err)
-		}
+		endsAs(t, target.probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}, Expect: expect}), OK, "")
 	})
 	for _, test := range tests {
 		inBubble(t, test.name, func(t *testing.T) {
 			target := serve(t, script{{ms, data(append(test.frames, stop, done)...), goOn}}.stream)
-			r := target.probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 10}, Expect: expect})
-			if r.Outcome != test.want {
-				t.Errorf("%s: %v, want %s", r.Outcome, r.Err, test.want)
-			}
+			endsAs(t, target.probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 10}, Expect: expect}), test.want, "")
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"iter"
 	"slices"
 	"time"
 
@@ -29,7 +28,6 @@ type Result struct {
 	Hidden bool       // generated tokens include reasoning that no frame showed: the first token seen is not the first
 
 	Stamp   Stamping // source of the arrival timestamps; empty if there was no token frame
-	Taint   Taint    // why there is no ITL although the tokens of each frame are known; empty if there is
 	Refused int      // kernel timestamps not used, because the wall clock had been set
 
 	Cache      CacheState    // how much of the prompt the server's prefix cache had
@@ -159,18 +157,13 @@ func (r *Result) TPOT() (d time.Duration, ok bool) {
 	return r.Timeline.TPOT(n.N)
 }
 
-// E2EL is that of the Timeline; a failed probe has none.
+// E2EL is the last token frame, or the finish frame if that came later. Usage, [DONE] and the end of the body never
+// move it. ok is false as it is for TTFT, of the last token, and for a failed probe.
 func (r *Result) E2EL() (d time.Duration, ok bool) {
-	if r.Outcome != OK {
+	last := len(r.Tokens) - 1
+	if last < 0 || r.Outcome != OK {
 		return 0, false
 	}
-	return r.Timeline.E2EL()
-}
-
-// ITL is that of the Timeline; a tainted probe has none.
-func (r *Result) ITL() iter.Seq[time.Duration] {
-	if r.Taint != "" {
-		return func(func(time.Duration) bool) {}
-	}
-	return r.Timeline.ITL()
+	d = max(r.Tokens[last].At, r.Timeline.Finish)
+	return d, r.sure(d, last)
 }

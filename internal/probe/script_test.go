@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -134,6 +136,30 @@ func newTarget(dial Dial) Target {
 func probeScript(t *testing.T, s script) *Result {
 	t.Helper()
 	return serve(t, s.stream).Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 10})
+}
+
+// must returns what cannot be missing. Without it, the tests end.
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// equal fails the test if what it wanted and what it got differ.
+func equal[T any](t *testing.T, what string, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// endsAs fails the test if a probe did not end as wanted, or its error does not say why.
+func endsAs(t *testing.T, r *Result, want Outcome, says string) {
+	t.Helper()
+	if r.Outcome != want || (r.Err == nil) != (want == OK) || r.Err != nil && !strings.Contains(r.Err.Error(), says) {
+		t.Errorf("%s: %v; want %s: %s", r.Outcome, r.Err, want, says)
+	}
 }
 
 // inBubble runs a test in virtual time. Cleanups run inside, since they wait for goroutines of the bubble.

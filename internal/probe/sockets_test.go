@@ -38,10 +38,7 @@ func TestAServerThatWantsACertificate(t *testing.T) {
 		t.Cleanup(server.Close)
 		target := newTarget(nil)
 		target.URL, target.Transport = server.URL, NewTransport(Route{TLS: trusting(server)})
-		r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 1})
-		if r.Outcome != TLS {
-			t.Errorf("%s: %s: %v", tls.VersionName(version), r.Outcome, r.Err)
-		}
+		endsAs(t, target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 1}), TLS, "")
 	}
 }
 
@@ -57,9 +54,7 @@ func TestPhasesOnSockets(t *testing.T) {
 	target := newTarget(nil)
 	target.URL, target.Transport = server.URL, NewTransport(Route{TLS: trusting(server)})
 	r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
-	if r.Outcome != OK {
-		t.Fatalf("%s: %v", r.Outcome, r.Err)
-	}
+	endsAs(t, r, OK, "")
 	p := r.Phases
 	ttft, _ := r.TTFT()
 	write, _ := p.Write()
@@ -94,21 +89,19 @@ func TestBadCertificates(t *testing.T) {
 	server := onSockets(t, true)
 	other := trusting(server)
 	other.ServerName = "another.example"
-	tests := map[string]struct {
+	tests := map[string]struct { // by what the error says
 		url    string
 		config *tls.Config
 	}{
-		"of an unknown authority":    {server.URL, nil},
-		"it is for another name":     {server.URL, other},
-		"the server speaks no TLS":   {"https" + onSockets(t, false).URL[len("http"):], nil},
-		"the server demands a newer": {server.URL, &tls.Config{MaxVersion: tls.VersionTLS10, MinVersion: tls.VersionTLS10}}, //nolint:gosec // to be refused
+		"unknown authority":             {server.URL, nil},
+		"not another.example":           {server.URL, other},
+		"not look like a TLS handshake": {"https" + onSockets(t, false).URL[len("http"):], nil},
+		"protocol version":              {server.URL, &tls.Config{MaxVersion: tls.VersionTLS10, MinVersion: tls.VersionTLS10}}, //nolint:gosec // to be refused
 	}
-	for name, test := range tests {
+	for says, test := range tests {
 		target := newTarget(nil)
 		target.URL, target.Transport = test.url, NewTransport(Route{TLS: test.config})
-		if r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}); r.Outcome != TLS {
-			t.Errorf("%s: %s: %v", name, r.Outcome, r.Err)
-		}
+		endsAs(t, target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}), TLS, says)
 	}
 }
 
@@ -134,9 +127,7 @@ func TestOneOfManyAddresses(t *testing.T) {
 			t.Error("requests may go through a proxy, which connects to whom it likes")
 		}
 		r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
-		if r.Outcome != want {
-			t.Errorf("%s: %s: %v, want %s", address, r.Outcome, r.Err, want)
-		}
+		endsAs(t, r, want, "")
 		if want == OK {
 			if got := <-seen; got != (request{"example.com:" + port, "example.com"}) {
 				t.Errorf("%s: the server was asked for %q, over TLS for %q", address, got.host, got.name)

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -38,6 +37,7 @@ type Target struct {
 	Timeout     time.Duration // of the whole probe
 	Stall       time.Duration // longest gap between token frames
 	Backoff     time.Duration // longest pause that an overloaded server may ask for; 0 for none
+	DayLimit    int           // tokens of a day, prompts and answers; 0 for no limit
 }
 
 // Probe asks and times. It returns within t.Timeout, and as soon as ctx is done. The caller sets Due and Round.
@@ -52,12 +52,18 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	req, err := t.probeRequest(ctx, q.Ask)
-	x := t.newExchange(q)
+	r := t.newResult(q.Ask.Model)
+	r.Start = time.Now()
+	x := &exchange{
+		target: t, ask: q.Ask, expect: q.Expect, result: r, trace: &trace{start: r.Start},
+		acc: newAccumulator(r, q.Ask.MaxTokens, q.Expect.Answer != ""),
+	}
 	if err != nil {
 		return x.conclude(failed(Rejected, "%w", err))
 	}
-	x.stall = newStallTimer(ctx, t.Stall, stop)
-	defer x.stall.timer.Stop()
+	x.stall = time.AfterFunc(t.Stall, func() { stop(errStalled) })
+	x.stall.Stop() // until the first token
+	defer x.stall.Stop()
 	return x.conclude(x.run(ctx, req))
 }
 
@@ -67,19 +73,9 @@ type exchange struct {
 	ask    wire.Ask
 	expect Expectation
 	trace  *trace
-	acc    *accumulator
+	acc    *accumulator // of result
 	result *Result
-	header http.Header // of the answer
-	stall  *stallTimer
-}
-
-// newExchange starts the clock.
-func (t Target) newExchange(q Question) *exchange {
-	x := &exchange{target: t, ask: q.Ask, expect: q.Expect, result: t.newResult(q.Ask.Model)}
-	start := time.Now()
-	x.result.Start = start
-	x.trace, x.acc = &trace{start: start}, newAccumulator(start, q.Ask.MaxTokens, q.Expect.Answer != "")
-	return x
+	stall  *time.Timer // runs from each token's arrival
 }
 
 func (t Target) newResult(model string) *Result {
@@ -104,12 +100,13 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	defer done()
 	defer resp.Body.Close()
 	defer func() {
+		x.result.gateway, _ = wire.RecognizeAnswer(resp.Header)
 		if ctx.Err() != nil { // the rest of the answer is not read
 			x.trace.abandon()
 		}
 	}()
 	conn := x.trace.gotHeader()
-	x.header, x.result.Status, x.result.CertExpiry = resp.Header, resp.StatusCode, conn.certExpiry()
+	x.result.Status, x.result.CertExpiry = resp.StatusCode, conn.certExpiry()
 	if v, ok := x.noStream(ctx, resp); ok {
 		return v
 	}
@@ -124,15 +121,11 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 func (x *exchange) conclude(v verdict) *Result {
 	r := x.result
 	r.Elapsed = time.Since(r.Start)
-	x.acc.into(r)
-	r.Phases, _ = x.trace.state()
-	r.Stamp, r.Taint, r.Refused = r.stamping(), r.taint(), x.trace.refused()
-	r.gateway, _ = wire.RecognizeAnswer(x.header)
-	r.Outcome, r.Err = v.outcome, scrub(v.err, x.target.secrets(), x.ask)
-	r.RetryAfter, r.Cache = v.retry, cacheState(r.Usage, x.expect)
-	if v.outcome != OK {
-		r.Open = x.acc.open(r.Elapsed)
-	}
+	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, x.ask), v.retry
+	x.acc.settle()
+	r.Phases, _, r.Refused = x.trace.state()
+	r.Stamp, r.Taint = r.stamping(), r.taint()
+	r.Cache = cacheState(r.Usage, x.expect)
 	r.Warnings = warnings(r, x.ask.MaxTokens, x.expect.Length)
 	return r
 }
@@ -185,15 +178,14 @@ func isStream(resp *http.Response) bool {
 
 // mediaType is the type of the answer's body, without parameters; the first if a proxy made several.
 func mediaType(resp *http.Response) string {
-	name := resp.Header.Get("Content-Type")
-	if at := strings.IndexAny(name, ";,"); at >= 0 {
-		name = name[:at]
-	}
+	first, _, _ := strings.Cut(resp.Header.Get("Content-Type"), ",")
+	name, _, _ := strings.Cut(first, ";")
 	return strings.ToLower(strings.TrimSpace(name))
 }
 
 // read reads the stream to its end. It closes the connection to a server that would generate without end.
 func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) verdict {
+	const overrun = 3 // tokens beyond those asked: llama-server completes a character of several tokens
 	for {
 		frame, err := next()
 		if errors.Is(err, io.EOF) {
@@ -206,17 +198,17 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 		switch {
 		case err != nil:
 			return x.broken(ctx, err)
-		case len(x.acc.tokens) == maxTokenFrames:
+		case len(x.acc.Tokens) == maxTokenFrames:
 			return failed(Malformed, "more than %d token frames", maxTokenFrames)
 		}
 		if !x.acc.add(frame.Stamp, delta) {
 			continue
 		}
-		x.stall.token(frame.At)
-		if x.acc.endless(x.ask.MaxTokens) {
+		x.stall.Reset(x.target.Stall - time.Since(frame.At))
+		limit := x.ask.MaxTokens
+		if n := x.acc.atLeast(); limit > 0 && n > limit+overrun && x.acc.Finish == "" {
 			x.trace.abandon()
-			return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled",
-				x.acc.generatedSoFar(), x.ask.MaxTokens, ErrUnlimited)
+			return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled", n, limit, ErrUnlimited)
 		}
 	}
 }
@@ -260,11 +252,7 @@ func (t Target) request(ctx context.Context, method, url string, body []byte) (*
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}
-	dialect := t.Dialect
-	if dialect == nil {
-		dialect = assumed
-	}
-	for name, value := range dialect.Header(t.Key, t.Version) {
+	for name, value := range cmp.Or(t.Dialect, assumed).Header(t.Key, t.Version) {
 		req.Header.Set(name, value)
 	}
 	for name, values := range t.Header {
@@ -277,22 +265,14 @@ func (t Target) request(ctx context.Context, method, url string, body []byte) (*
 	return req, nil
 }
 
-// secrets are the values that must not be shown.
-func (t Target) secrets() http.Header {
-	h := http.Header{"": {t.Key}}
-	maps.Copy(h, t.Header)
-	return h
-}
-
 // key is the kind of credentials that requests carry.
 func (t Target) key() Key {
-	const prefix = "Bearer "
 	switch {
 	case t.Header.Get("Authorization")+t.Header.Get("Api-Key")+t.Header.Get("X-Api-Key") != "":
 		return KeyInHeader
 	case t.Key == "":
 		return KeyNone
-	case len(t.Key) > len(prefix) && strings.EqualFold(t.Key[:len(prefix)], prefix):
+	case strings.HasPrefix(strings.ToLower(t.Key), "bearer "):
 		return KeyPrefixed
 	}
 	return KeyGiven

@@ -16,6 +16,7 @@ type Timeline struct {
 	Answer time.Duration // first frame with text of the answer, not only reasoning; 0 if there was none
 	Open   time.Duration // gap still open when the probe died mid-stream; 0 otherwise
 	Burst  time.Duration // token frames closer than this are one chunk; 0: only those of one read
+	Taint  Taint         // why there is no ITL although the tokens of each frame are known; empty if there is
 }
 
 // Phases are the parts of a request before the first byte of its answer. A phase that did not happen is zero: DNS,
@@ -67,17 +68,6 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 	return d, t.sure(d, 0)
 }
 
-// E2EL is the last token frame, or the finish frame if that came later. Usage, [DONE] and the end of the body never
-// move it. ok is false as it is for TTFT, of the last token.
-func (t *Timeline) E2EL() (d time.Duration, ok bool) {
-	last := len(t.Tokens) - 1
-	if last < 0 {
-		return 0, false
-	}
-	d = max(t.Tokens[last].At, t.Finish)
-	return d, t.sure(d, last)
-}
-
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known.
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
@@ -90,24 +80,20 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 }
 
 // ITL yields the time between two chunks divided by the tokens of the later one, once per token. It yields nothing if
-// some frame's tokens are unknown, and nothing for a last chunk whose arrival is too uncertain.
+// the timeline is tainted or some frame's tokens are unknown, and nothing for a last chunk whose arrival is too uncertain.
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
-		for i := 1; i <= last; i++ {
-			if t.Tokens[i].N == 0 {
-				return
-			}
+		unknown := func(a Arrival) bool { return a.N == 0 }
+		if t.Taint != "" || last < 1 || slices.ContainsFunc(t.Tokens[1:], unknown) {
+			return
 		}
-		before := time.Duration(0)
 		for c := range t.chunks() {
-			gap := c.at - before
-			before = c.at
-			if c.first == 0 || c.first+c.frames > last && !t.sure(gap, last) {
+			if c.first == 0 || c.first+c.frames > last && !t.sure(c.since, last) {
 				continue
 			}
 			for range c.tokens {
-				if !yield(gap / time.Duration(c.tokens)) {
+				if !yield(c.since / time.Duration(c.tokens)) {
 					return
 				}
 			}

@@ -29,7 +29,7 @@ func TestTimelineProperties(t *testing.T) {
 	for range 2000 {
 		line, n := randomTimeline(chance)
 		first, _ := line.TTFT()
-		e2el, _ := line.E2EL()
+		e2el, _ := (&Result{Outcome: OK, Timeline: line}).E2EL()
 		last := line.Tokens[len(line.Tokens)-1].At
 		var gaps, perToken time.Duration
 		samples := 0
@@ -66,6 +66,7 @@ func TestObjectivesJudge(t *testing.T) {
 		Tokens: []Arrival{{At: 500 * ms, Read: 1, N: 1}, {At: 520 * ms, Read: 2, N: 1}, {At: 560 * ms, Read: 3, N: 1}},
 	}}
 	failed := &Result{Outcome: Stalled, Timeline: Timeline{Tokens: []Arrival{{At: ms}}}}
+	late := &Result{Outcome: OK, Usage: wire.Usage{Output: wire.Tokens(47)}, Timeline: inReads(2*ms, 99*ms, 45, 1, 1)}
 	unknown := &Result{Outcome: OK, Timeline: Timeline{Tokens: []Arrival{{At: ms}}}}
 	tests := []struct {
 		name     string
@@ -85,6 +86,10 @@ func TestObjectivesJudge(t *testing.T) {
 		{"a failed probe is never good", SignalTTFT, time.Hour, failed, false, true},
 		{"nor is it available", SignalAvailability, 0, failed, false, true},
 		{"no TPOT says nothing", SignalTPOT, time.Hour, unknown, false, false},
+		{"an uncertain TTFT says nothing", SignalTTFT, time.Hour, late, false, false},
+		{"nor does an uncertain gap", SignalMaxGap, time.Hour, late, false, false},
+		{"TPOT of a late read that is sure", SignalTPOT, time.Hour, late, true, true},
+		{"E2EL of it", SignalE2EL, time.Hour, late, true, true},
 		{"an unknown signal says nothing", "x", time.Hour, ok, false, false},
 	}
 	for _, test := range tests {

@@ -109,21 +109,15 @@ func (t *trace) abandon() {
 	}
 }
 
-// refused is the number of this answer's kernel timestamps that were not used.
-func (t *trace) refused() int {
+// state returns a copy of the phases so far, the stage (net/http may still write a request that was given up), and
+// how many of this answer's kernel timestamps were not used.
+func (t *trace) state() (p Phases, now stage, refused int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.conn.socket == nil {
-		return 0
+	if t.conn.socket != nil {
+		refused = t.conn.socket.Refused() - t.conn.refused
 	}
-	return t.conn.socket.Refused() - t.conn.refused
-}
-
-// state returns a copy of the phases so far, and the stage: net/http may still write a request that was given up.
-func (t *trace) state() (Phases, stage) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.phases, t.now
+	return t.phases, t.now, refused
 }
 
 // A responseConn is the connection that an answer arrives on, in its layers.

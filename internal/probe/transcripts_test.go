@@ -76,20 +76,14 @@ func transcripts(t testing.TB) string {
 }
 
 func TestTranscripts(t *testing.T) {
-	metas, err := filepath.Glob(filepath.Join(transcripts(t), "*.meta"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	metas := must(filepath.Glob(filepath.Join(transcripts(t), "*.meta")))
 	agreeing, framed := 0, 0
 	for _, meta := range metas {
 		name := strings.TrimSuffix(filepath.Base(meta), ".meta")
 		want := readMeta(t, meta)
 		dialect, err := wire.Lookup(cmp.Or(spoken[want.Protocol], want.Protocol))
 		agrees := t.Run(name, func(t *testing.T) {
-			body, err := os.ReadFile(strings.TrimSuffix(meta, ".meta") + ".txt")
-			if err != nil {
-				t.Fatal(err)
-			}
+			body := must(os.ReadFile(strings.TrimSuffix(meta, ".meta") + ".txt"))
 			if dialect == nil {
 				if got := len(framesOf(sse, bytes.NewReader(body))) - 1; got != want.Events {
 					t.Errorf("%d events, want %d", got, want.Events)
@@ -114,10 +108,7 @@ func TestTranscripts(t *testing.T) {
 // readMeta reads the JSON below the comment lines of a .meta file.
 func readMeta(t *testing.T, path string) transcript {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must(os.ReadFile(path))
 	for bytes.HasPrefix(data, []byte("#")) {
 		_, data, _ = bytes.Cut(data, []byte("\n"))
 	}
@@ -149,7 +140,7 @@ func framingOf(d wire.Dialect) framing {
 // decode reads a body as a probe does. The answer is not judged by its length.
 func decode(t *testing.T, dialect wire.Dialect, body io.Reader) decoded {
 	t.Helper()
-	f, d := &accumulator{}, decoded{First: -1}
+	f, d := newAccumulator(&Result{}, 0, false), decoded{First: -1}
 	x := exchange{target: Target{Dialect: dialect}, acc: f, ask: wire.Ask{MaxTokens: 1}}
 	next := framingOf(dialect)(body)
 	for {
@@ -169,7 +160,7 @@ func decode(t *testing.T, dialect wire.Dialect, body io.Reader) decoded {
 		}
 		d.Frames++
 	}
-	d.TokenFrames, d.Finish, d.Usage = len(f.tokens), f.finish, f.usage
+	d.TokenFrames, d.Finish, d.Usage = len(f.Tokens), f.Finish, f.Usage
 	d.Failed, d.Outcome = f.err != nil, x.complete().outcome
 	return d
 }

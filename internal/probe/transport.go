@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -50,16 +51,8 @@ func NewTransport(r Route) *Transport {
 	if r.Dial == nil {
 		r.Dial = (&net.Dialer{}).DialContext
 	}
-	if r.proxy = http.ProxyFromEnvironment; r.To != "" {
-		dial := r.Dial
-		r.proxy = nil
-		r.Dial = func(ctx context.Context, network, asked string) (net.Conn, error) {
-			_, port, err := net.SplitHostPort(asked)
-			if err != nil {
-				return nil, err
-			}
-			return dial(ctx, network, net.JoinHostPort(r.To, port))
-		}
+	if r.To == "" {
+		r.proxy = http.ProxyFromEnvironment
 	}
 	return &Transport{route: r}
 }
@@ -87,7 +80,11 @@ func (r Route) newHTTP() *http.Transport {
 // dialer opens connections that timestamp and track answers, with TLS, if secure, between socket and body tracker.
 func (r Route) dialer(secure bool) Dial {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := r.Dial(ctx, network, address)
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
+		}
+		conn, err := r.Dial(ctx, network, net.JoinHostPort(cmp.Or(r.To, host), port))
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +95,7 @@ func (r Route) dialer(secure bool) Dial {
 		if !secure {
 			return stream.Track(socket, socket, r.HTTP2), nil
 		}
-		client := tls.Client(socket, r.tlsConfig(address))
+		client := tls.Client(socket, r.tlsConfig(host))
 		if err := r.handshake(ctx, client); err != nil {
 			_ = socket.Close()
 			return nil, err
@@ -107,14 +104,12 @@ func (r Route) dialer(secure bool) Dial {
 	}
 }
 
-func (r Route) tlsConfig(address string) *tls.Config {
+func (r Route) tlsConfig(host string) *tls.Config {
 	config := r.TLS.Clone()
 	if config == nil {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	if host, _, err := net.SplitHostPort(address); err == nil && config.ServerName == "" {
-		config.ServerName = host
-	}
+	config.ServerName = cmp.Or(config.ServerName, host)
 	if config.NextProtos = []string{"http/1.1"}; r.HTTP2 {
 		config.NextProtos = []string{"h2"}
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strings"
 	"testing"
 	"time"
 
@@ -52,9 +51,7 @@ func TestAProbeThatTimesOutLeavesNoConnection(t *testing.T) {
 			url, ended := watched(t, route.HTTP2, handler)
 			target := newTarget(nil)
 			target.URL, target.Timeout, target.Transport = url, 50*time.Millisecond, NewTransport(route)
-			if r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}); r.Outcome != Timeout {
-				t.Errorf("%s: %v", r.Outcome, r.Err)
-			}
+			endsAs(t, target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}), Timeout, "")
 			target.Transport.Close()
 			<-ended
 		}
@@ -77,9 +74,7 @@ func TestAClosedTransportKeepsNoConnection(t *testing.T) {
 	<-begun
 	target.Transport.Close()
 	goOn <- true
-	if r := <-result; r.Outcome != OK {
-		t.Errorf("%s: %v", r.Outcome, r.Err)
-	}
+	endsAs(t, <-result, OK, "")
 	<-ended
 }
 
@@ -89,9 +84,7 @@ func TestHTTP2DoesNotGoThroughAProxy(t *testing.T) {
 	target.Transport = NewTransport(Route{HTTP2: true})
 	target.Transport.route.proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
 	r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
-	if r.Outcome != Connect || !strings.Contains(r.Err.Error(), "set PROBER_HTTP_VERSION=1.1") {
-		t.Errorf("%s: %v", r.Outcome, r.Err)
-	}
+	endsAs(t, r, Connect, "set PROBER_HTTP_VERSION=1.1")
 }
 
 // TestTheServersCertificatesCount: not those of a proxy on the way.

@@ -11,10 +11,7 @@ import (
 // the same.
 func TestTruth(t *testing.T) {
 	inBubble(t, "truth", func(t *testing.T) {
-		profile, err := sim.ParseProfile("fast")
-		if err != nil {
-			t.Fatal(err)
-		}
+		profile := must(sim.ParseProfile("fast"))
 		server := sim.New(sim.Config{Profile: profile, Seed: 1})
 		t.Cleanup(server.Close)
 		target := serve(t, server.ServeHTTP)

@@ -15,8 +15,9 @@ type Derived struct{ error }
 func warnings(r *Result, maxTokens, promptTokens int) []error {
 	var list []error
 	warn := func(format string, args ...any) { list = append(list, fmt.Errorf(format, args...)) }
+	derived := func(format string, args ...any) { list = append(list, Derived{fmt.Errorf(format, args...)}) }
 	if text := lateReads(r); text != "" {
-		list = append(list, Derived{errors.New(text)})
+		derived("%s", text)
 	}
 	if errors.Is(r.Err, ErrUnlimited) {
 		warn("%w (max_tokens or its like): the probe was canceled when more tokens than asked had arrived", ErrUnlimited)
@@ -24,7 +25,6 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	if r.Outcome != OK {
 		return list
 	}
-	derived := func(format string, args ...any) { list = append(list, Derived{fmt.Errorf(format, args...)}) }
 	output := r.Usage.Generated()
 	if prompt := r.Usage.Prompt; prompt.Known && promptTokens > 0 && prompt.N != promptTokens {
 		warn("the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)
@@ -52,8 +52,22 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 
 // lateReads says which numbers are means, and which are missing, because the reader was late; empty if none is.
 func lateReads(r *Result) string {
-	joined, missing := r.JoinedTokens(), uncertain(r)
-	if joined == 0 && missing == nil {
+	missing := ""
+	lacks := func(name string, known, sampled bool) {
+		if known && !sampled {
+			missing += ", no " + name
+		}
+	}
+	_, ttft := r.TTFT()
+	_, e2el := r.E2EL()
+	_, longest := r.MaxGap()
+	lacks("TTFT", len(r.Tokens) > 0, ttft)
+	lacks("ITL", r.Taint != "", false)
+	lacks("max gap", len(r.Tokens) > 1, longest)
+	lacks("E2EL", r.Outcome == OK, e2el)
+
+	joined := r.JoinedTokens()
+	if joined == 0 && missing == "" {
 		return ""
 	}
 	latest, _ := r.MaxReadDelay()
@@ -64,25 +78,8 @@ func lateReads(r *Result) string {
 	if joined > 0 && r.Taint == "" {
 		text += ", so that their ITL is a mean"
 	}
-	if missing != nil {
-		text += ": no " + strings.Join(missing, ", no ")
+	if missing != "" {
+		text += ":" + strings.TrimPrefix(missing, ",")
 	}
 	return text
-}
-
-// uncertain names the numbers that a probe lacks because arrivals are uncertain.
-func uncertain(r *Result) (names []string) {
-	lacks := func(name string, known, sampled bool) {
-		if known && !sampled {
-			names = append(names, name)
-		}
-	}
-	_, ttft := r.TTFT()
-	_, e2el := r.E2EL()
-	_, longest := r.MaxGap()
-	lacks("TTFT", len(r.Tokens) > 0, ttft)
-	lacks("ITL", r.Taint != "", false)
-	lacks("max gap", len(r.Tokens) > 1, longest)
-	lacks("E2EL", r.Outcome == OK, e2el)
-	return names
 }

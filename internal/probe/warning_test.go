@@ -5,19 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/internal/wire"
 )
-
-// read4 are four token frames, the last two of one read, that the kernel timestamped. The second read lay there for
-// 45 ms.
-func read4() *Timeline {
-	return &Timeline{Tokens: []Arrival{
-		{At: 500 * ms, Read: 1, N: 1, Kernel: true, Delay: ms / 50}, {At: 520 * ms, Read: 2, N: 1, Kernel: true, Delay: 45 * ms},
-		{At: 565 * ms, Read: 3, N: 1, Kernel: true, Delay: ms}, {At: 565 * ms, Read: 3, N: 1, Kernel: true, Delay: ms},
-	}}
-}
 
 // TestWarningsOfLateReads: the prober says that it was late and which numbers that cost, whatever the outcome, and
 // not that something else batches what it read together.
@@ -27,9 +16,9 @@ func TestWarningsOfLateReads(t *testing.T) {
 		for _, in := range frames {
 			n += in
 		}
-		return &Result{
-			Outcome: outcome, Source: FromUsage, Taint: taint, Timeline: inReads(2*ms, 99*ms, frames...), Usage: wire.Usage{Output: wire.Tokens(n)},
-		}
+		line := inReads(2*ms, 99*ms, frames...)
+		line.Taint = taint
+		return &Result{Outcome: outcome, Source: FromUsage, Timeline: line, Usage: wire.Usage{Output: wire.Tokens(n)}}
 	}
 	for name, test := range map[string]struct {
 		of   *Result
@@ -56,17 +45,13 @@ func TestWarningsOfLateReads(t *testing.T) {
 		for _, err := range warnings(test.of, test.of.Usage.Output.N, 0) {
 			got = append(got, err.Error())
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		equal(t, name, test.want, got)
 	}
 }
 
 // TestReadDelaysAreOncePerRead: frames of one read lay there together.
 func TestReadDelaysAreOncePerRead(t *testing.T) {
-	line := read4()
-	line.Tokens[0].Kernel = false
-	if diff := cmp.Diff([]time.Duration{45 * ms, ms}, slices.Collect(line.ReadDelays())); diff != "" {
-		t.Errorf("delays (-want +got):\n%s", diff)
-	}
+	line := inReads(20*ms, ms, 1, 1, 2)
+	line.Tokens[0].Kernel, line.Tokens[1].Delay = false, 45*ms
+	equal(t, "delays", []time.Duration{45 * ms, ms}, slices.Collect(line.ReadDelays()))
 }

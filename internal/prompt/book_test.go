@@ -2,21 +2,28 @@ package prompt
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 )
 
 func TestParseBook(t *testing.T) {
-	for _, test := range []struct{ name, file, want string }{
-		{"white space stays", "  It was\r\n\tthe\u00a0best\n\nof  times. ", "  It was\r\n\tthe\u00a0best\n\nof  times. "},
-		{"every script stays", "“Don’t” — Café Ünter ﬁn 二", "“Don’t” — Café Ünter ﬁn 二"},
-		{"a byte order mark is not part of it", "\ufeffone", "one"},
+	for _, test := range []struct {
+		name, file, want string
+		words            int
+		last             string
+	}{
+		{"white space stays", "It was\r\n\tthe\u00a0best\n\nof  times. ", "It was\r\n\tthe\u00a0best\n\nof  times. ", 6, "times. "},
+		{"but before the first word", "\u00a0 It was", "It was", 2, "was"},
+		{"every script stays", "“Don’t” — Café Ünter ﬁn 二", "“Don’t” — Café Ünter ﬁn 二", 6, "二"},
+		{"a long word counts as several", strings.Repeat("x", 27), strings.Repeat("x", 27), 3, "xxx"},
+		{"and so does text without spaces", "白鯨白鯨白鯨白鯨", "白鯨白鯨白鯨白鯨", 2, "白鯨白鯨"},
+		{"a byte order mark is not part of it", "\ufeffone", "one", 1, "one"},
 	} {
-		got, err := ParseBook([]byte(test.file), 1)
-		if err != nil || got != test.want {
-			t.Errorf("%s: got %q, %v", test.name, got, err)
+		got, err := ParseBook([]byte(test.file), 1) // a passage for each word
+		if err != nil || got[0] != test.want || len(got) != test.words || got[len(got)-1] != test.last {
+			t.Errorf("%s: %d words, got %q, %v", test.name, len(got), got, err)
 		}
 	}
 }
@@ -37,27 +44,10 @@ func TestParseBookErrors(t *testing.T) {
 	}
 }
 
-func TestBookWords(t *testing.T) {
-	for text, want := range map[string][]string{
-		"":                          nil,
-		" It was\n\nthe\u00a0best ": {"It", "was", "the", "best"},
-		strings.Repeat("x", 27):     {strings.Repeat("x", 12), strings.Repeat("x", 12), "xxx"},
-		"白鯨白鯨白鯨白鯨":                  {"白鯨白鯨", "白鯨白鯨"},
-	} {
-		var got []string
-		for start, end := range bookWords(text) {
-			got = append(got, text[start:end])
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: got %q", text, got)
-		}
-	}
-}
-
 // TestBookWithoutSpaces: the text of a script without spaces is as exact, and no guess is too long.
 func TestBookWithoutSpaces(t *testing.T) {
 	for _, tokens := range []int{500, 1000, 21000} {
-		w := NewWriter(Options{Workload: Book, Tokens: tokens, Book: strings.Repeat("白鯨二三，", 2*tokens)})
+		w := NewWriter(Options{Workload: Book, Tokens: tokens, Book: passages(t, strings.Repeat("白鯨二三，", 2*tokens), tokens)})
 		count := func(p Prompt) (int, error) {
 			n := (len(p.Text) + 1) / 2 // a token and a half for each character
 			if n > tokens {
@@ -74,6 +64,16 @@ func TestBookWithoutSpaces(t *testing.T) {
 	}
 }
 
+// passages are those of a book.
+func passages(t testing.TB, text string, tokens int) []string {
+	t.Helper()
+	all, err := ParseBook([]byte(text), tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // passage is what a prompt has of the book.
 func passage(p Prompt) string {
 	_, text, _ := strings.Cut(p.Text, "\n\n")
@@ -87,7 +87,7 @@ func TestBookGoesOnAndBegins(t *testing.T) {
 		words[i] = "w" + strings.Repeat("x", i/100) + string(rune('a'+i%26))
 	}
 	text := strings.Join(words, " ")
-	w := NewWriter(Options{Workload: Book, Tokens: 300, Book: text})
+	w := NewWriter(Options{Workload: Book, Tokens: 300, Book: passages(t, text, 300)})
 	var starts []int
 	for round := range uint64(7) {
 		p := w.Prompt(round)
@@ -108,34 +108,8 @@ func TestBookGoesOnAndBegins(t *testing.T) {
 }
 
 func TestABookOfOnePrompt(t *testing.T) {
-	text, err := ParseBook([]byte(strings.Repeat("word ", 80)), 80)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := calibrated(t, Options{Workload: Book, Tokens: 80, Book: text})
+	w := calibrated(t, Options{Workload: Book, Tokens: 80, Book: passages(t, strings.Repeat("word ", 80), 80)})
 	check(t, servers[1], w, 5)
-}
-
-// TestBookForgetsPassages holds that the memory of a long book is bounded, and
-// that an answer to a forgotten passage does no harm.
-func TestBookForgetsPassages(t *testing.T) {
-	o := Options{Workload: Book, Tokens: 100, Book: novel(t, 100*(remembered+10), 100)}
-	w := NewWriter(o)
-	count := func(p Prompt) (int, error) { return servers[1].tokens(p), nil }
-	first := w.Prompt(0)
-	for round := range uint64(remembered + 5) {
-		if err := w.CalibrateRound(round, count); err != nil {
-			t.Fatal(err)
-		}
-		check(t, servers[1], w, round)
-	}
-	if len(w.calibrations.known) != remembered || len(w.calibrations.order) != remembered {
-		t.Errorf("%d passages are remembered", len(w.calibrations.known))
-	}
-	w.Learn(first.Size, 12345)
-	if off, known := w.Off(); off != 0 || !known {
-		t.Errorf("off by %d (%t)", off, known)
-	}
 }
 
 func FuzzParseBook(f *testing.F) {
@@ -144,14 +118,15 @@ func FuzzParseBook(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("x"), 200), uint16(3))
 	f.Fuzz(func(t *testing.T, data []byte, n uint16) {
 		tokens := int(n%2000) + 1
-		text, err := ParseBook(data, tokens)
+		passages, err := ParseBook(data, tokens)
 		if err != nil {
 			return
 		}
-		if want := strings.TrimPrefix(string(data), "\ufeff"); text != want {
-			t.Errorf("%q becomes %q", want, text)
+		want := strings.TrimLeftFunc(strings.TrimPrefix(string(data), "\ufeff"), unicode.IsSpace)
+		if passages[0] != want {
+			t.Errorf("%q becomes %q", want, passages[0])
 		}
-		w := NewWriter(Options{Workload: Book, Tokens: tokens, Book: text})
+		w := NewWriter(Options{Workload: Book, Tokens: tokens, Book: passages})
 		for round := range uint64(4) {
 			p := w.Prompt(round)
 			if !utf8.ValidString(p.Text) || p.Words < p.Fresh {

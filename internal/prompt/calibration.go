@@ -44,7 +44,6 @@ type terms struct {
 // counts are enough. Where words cost more, it approaches from below, and pads fill the rest.
 type calibration struct {
 	terms
-	version       int // unique among the writer's calibrations
 	counts        []observation
 	padding       bool // the words are found; pads are being tried
 	done          bool
@@ -54,23 +53,15 @@ type calibration struct {
 	contradiction int // the last count, if it was not what was found; else 0
 }
 
-// next is the size to write now.
-func (c *calibration) next() size {
+// next is the size to write now, and what it counts once that is known.
+func (c *calibration) next() observation {
 	switch {
 	case c.done:
-		return c.best.size
+		return c.best
 	case len(c.counts) == 0:
-		return size{words: c.first}
+		return observation{size: size{words: c.first}}
 	}
-	return c.guess()
-}
-
-// tokens is what the next size should count, as far as that is known.
-func (c *calibration) tokens() int {
-	if c.done && !c.truncated {
-		return c.best.tokens
-	}
-	return c.want
+	return observation{size: c.guess()}
 }
 
 // observe takes a count. Two in a row that contradict a confirmed result start the calibration again: the
@@ -80,7 +71,8 @@ func (c *calibration) observe(s size, tokens int) {
 		c.first = max(c.first, c.whole)
 		return
 	}
-	if tokens <= 0 || !c.renew(s, tokens) || c.tried(s) {
+	late := c.padding && s.words != c.counts[0].size.words // an answer to a prompt of before the pads
+	if tokens <= 0 || late || !c.renew(s, tokens) || c.tried(s) {
 		return
 	}
 	c.counts = append(c.counts, observation{s, tokens})
@@ -101,7 +93,7 @@ func (c *calibration) renew(s size, tokens int) bool {
 		c.contradiction = tokens
 		return false
 	}
-	*c = calibration{terms: c.terms, version: c.version}
+	*c = calibration{terms: c.terms}
 	return true
 }
 
@@ -113,16 +105,9 @@ func (c *calibration) refuse(s size) {
 	}
 }
 
-// confirm takes the count of an answer's usage.
-func (c *calibration) confirm(s size, tokens int) {
-	if c.done && !c.truncated && c.best == (observation{s, tokens}) {
-		c.confirmed = true
-	}
-}
-
 // settle decides whether more tries would help.
 func (c *calibration) settle() {
-	c.best = c.nearest(func(observation) bool { return true })
+	c.best = slices.MinFunc(c.counts, func(a, b observation) int { return distance(a.tokens, c.want) - distance(b.tokens, c.want) })
 	switch {
 	case c.best.tokens == c.want:
 		c.done = true
@@ -137,27 +122,14 @@ func (c *calibration) settle() {
 
 // pad goes on with pads, from the longest prompt that is too short. Without one there is nothing to fill.
 func (c *calibration) pad() {
-	short := func(o observation) bool { return o.tokens < c.want }
-	base := c.nearest(short)
-	if !short(base) {
+	short := slices.DeleteFunc(slices.Clone(c.counts), func(o observation) bool { return o.tokens >= c.want })
+	if len(short) == 0 {
 		c.done = true
 		return
 	}
-	c.padding, c.cost = true, c.slope()
-	c.counts = []observation{base}
+	c.padding, c.cost = true, c.slope(c.counts)
+	c.counts = []observation{slices.MaxFunc(short, func(a, b observation) int { return a.tokens - b.tokens })}
 	c.done = c.tried(c.guess())
-}
-
-// nearest is the observation of a kind whose count is nearest to what was asked; the first of all if there
-// is none of the kind.
-func (c *calibration) nearest(kind func(observation) bool) observation {
-	best := c.counts[0]
-	for _, o := range c.counts {
-		if kind(o) && (!kind(best) || distance(o.tokens, c.want) < distance(best.tokens, c.want)) {
-			best = o
-		}
-	}
-	return best
 }
 
 // stuck reports whether the server counted too few tokens for a prompt of more words: no more than before,
@@ -171,7 +143,7 @@ func (c *calibration) stuck() bool {
 	words, grown := last.size.words-before.size.words, last.tokens-before.tokens
 	predicted := 0.0
 	if n > 2 {
-		predicted = slopeOf(c.counts[:n-1]) * float64(words)
+		predicted = c.slope(c.counts[:n-1]) * float64(words)
 	}
 	return words >= more && (grown <= 0 || float64(grown) < predicted/2) &&
 		last.tokens < c.want && last.tokens >= min(c.want/2, wire.MinContext)
@@ -194,7 +166,7 @@ func (c *calibration) guess() size {
 // cost, the chat template included: a second one of twice its words tells both apart. Where a word is not
 // exactly a token, some words cost more than others: a part of what is missing is left for the next step.
 func (c *calibration) step(last observation) int {
-	missing, slope := float64(c.want-last.tokens), c.slope()
+	missing, slope := float64(c.want-last.tokens), c.slope(c.counts)
 	switch {
 	case missing <= 0 || slope == 1 || c.cost > 0 || len(c.counts) == 1:
 	case missing > 256:
@@ -213,7 +185,7 @@ func (c *calibration) step(last observation) int {
 // less than what is missing.
 func (c *calibration) padsReach() bool {
 	missing := c.want - c.best.tokens
-	return len(c.counts) > 1 && missing > 0 && missing <= maxPads/2 && c.slope() != 1
+	return len(c.counts) > 1 && missing > 0 && missing <= maxPads/2 && c.slope(c.counts) != 1
 }
 
 // guessPads is guess for pads, which nearly always cost one token too: between the most that were too few
@@ -240,22 +212,17 @@ func (c *calibration) guessPads() size {
 	return size{few.size.words, max(few.size.pads, min(pads, many-1))}
 }
 
-// slope is the tokens that a word costs.
-func (c *calibration) slope() float64 {
-	if len(c.counts) == 1 && c.cost > 0 {
+// slope is the tokens per word from the first to the last of some counts, or of other prompts where there is
+// only one count.
+func (c *calibration) slope(counts []observation) float64 {
+	first, last := counts[0], counts[len(counts)-1]
+	switch {
+	case len(counts) > 1:
+		return max(0.25, float64(last.tokens-first.tokens)/float64(last.size.words-first.size.words))
+	case c.cost > 0:
 		return max(0.25, c.cost)
 	}
-	return slopeOf(c.counts)
-}
-
-// slopeOf is the tokens per word from the first to the last of some counts.
-func slopeOf(counts []observation) float64 {
-	var first observation
-	if len(counts) > 1 {
-		first = counts[0]
-	}
-	last := counts[len(counts)-1]
-	return max(0.25, float64(last.tokens-first.tokens)/float64(last.size.words-first.size.words))
+	return max(0.25, float64(last.tokens)/float64(last.size.words))
 }
 
 func (c *calibration) tried(s size) bool {

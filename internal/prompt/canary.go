@@ -10,7 +10,7 @@ import (
 // canary is cold, with three code words in it that the answer must repeat: a server that lost a part of the
 // prompt, or mixed it up with another one, cannot. They are taken out of the words that the prompt is made
 // of, so that it counts the same whichever they are.
-type canary struct{ Options }
+type canary struct{ list }
 
 const (
 	candidates = 32 // words of the list, the first ones, that can be code words
@@ -22,34 +22,19 @@ const (
 		" Then count upwards from one in English words, separated by single spaces, and do not stop."
 )
 
-func (c canary) place(round uint64) (shape int, nonce uint64) { return 0, round }
+func (c canary) begin(int, []observation) terms { return plainTerms(c.Tokens, codeWords) }
 
-func (c canary) begin(int, *calibrations) terms {
-	t := plainTerms(c.Tokens)
-	t.first, t.least = max(codeWords, t.first), codeWords
-	return t
-}
-
-func (c canary) write(_ int, nonce uint64, history []observation) Prompt {
+func (c canary) write(p *Prompt, nonce uint64, history []observation) {
 	s := history[0].size
 	order := shuffled(s.words, c.Seed, nonce)
 	code := make([]byte, codeWords) // places in the list
 	for i, at := range rand.New(rand.NewPCG(^c.Seed, nonce)).Perm(min(len(order), candidates))[:codeWords] {
 		code[i] = byte(at)
+		first := slices.Index(order, code[i])
+		order = slices.Delete(order, first, first+1)
 	}
-	missing := slices.Clone(code) // each is taken out of the other words once
-	order = slices.DeleteFunc(order, func(at byte) bool {
-		i := slices.Index(missing, at)
-		if i >= 0 {
-			missing = slices.Delete(missing, i, i+1)
-		}
-		return i >= 0
-	})
 	at := int(math.Round(c.Depth * float64(len(order))))
-	text := compose(
-		piece{text: head}, piece{order: order[:at]},
-		piece{text: codeStart}, piece{order: code}, piece{text: codeEnd},
-		piece{order: order[at:]}, piece{pads: s.pads}, piece{text: canaryTail})
-	expect := strings.TrimPrefix(compose(piece{order: code}), " ")
-	return Prompt{Text: text, Expect: expect, Salt: salt(c.Seed, nonce)}
+	p.Salt, p.Expect = salt(c.Seed, nonce), strings.TrimPrefix(spaced("", code, ""), " ")
+	p.Text = spaced(head, order[:at], codeStart) + spaced("", code, codeEnd) +
+		spaced("", order[at:], strings.Repeat(pad, s.pads)+canaryTail)
 }

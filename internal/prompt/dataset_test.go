@@ -15,10 +15,10 @@ func TestParseDataset(t *testing.T) {
   {"text": "two\nlines"}` + "\r\n" + `
 {"messages": [{"role": "system", "content": "be kind"}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}, {"role": "user", "content": "he", "name": "x"}]}
 {"prompt": "last", "text": null}`))
-	want := []Entry{
-		{Text: "one"}, {Text: "two\nlines"},
-		{Turns: []wire.Turn{{Role: "system", Text: "be kind"}, {Role: "user", Text: "hi"}, {Role: "assistant", Text: "ho"}}, Text: "he"},
-		{Text: "last"},
+	want := [][]wire.Turn{
+		{{Role: "user", Text: "one"}}, {{Role: "user", Text: "two\nlines"}},
+		{{Role: "system", Text: "be kind"}, {Role: "user", Text: "hi"}, {Role: "assistant", Text: "ho"}, {Role: "user", Text: "he"}},
+		{{Role: "user", Text: "last"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v -want +got\n%s", err, diff)
@@ -54,14 +54,14 @@ func TestParseDatasetErrors(t *testing.T) {
 }
 
 func TestDatasetsHaveTheirOwnLengths(t *testing.T) {
-	entries := []Entry{{Text: "one two"}, {Turns: []wire.Turn{{Role: "system", Text: "be kind"}}, Text: "three"}}
+	entries := [][]wire.Turn{{{Role: "user", Text: "one two"}}, {{Role: "system", Text: "be kind"}, {Role: "user", Text: "three"}}}
 	w := NewWriter(Options{Workload: Dataset, Tokens: 21000, Seed: 5, Dataset: entries})
 	if err := w.Calibrate(func(Prompt) (int, error) { t.Error("counted"); return 1, nil }); err != nil {
 		t.Fatal(err)
 	}
 	for round := range uint64(5) {
 		p := w.Prompt(round)
-		want := Prompt{Turns: entries[round%2].Turns, Text: entries[round%2].Text, Words: 2 + int(round%2), Calibrated: true, Size: p.Size}
+		want := Prompt{Turns: entries[round%2][:round%2], Text: []string{"one two", "three"}[round%2], Words: 2 + int(round%2), Calibrated: true}
 		if diff := cmp.Diff(want, p, cmp.AllowUnexported(Size{}, size{})); diff != "" {
 			t.Errorf("round %d: -want +got\n%s", round, diff)
 		}

@@ -35,18 +35,14 @@ var servers = []server{
 }
 
 // novel is a book of n words of all lengths.
-func novel(t testing.TB, n, tokens int) string {
+func novel(t testing.TB, n, tokens int) []string {
 	t.Helper()
 	var b strings.Builder
 	long := strings.Fields("it was the best of times and an incomprehensibilities worst, epoch: belief I “incredulity” season of Light")
 	for i := range n {
 		fmt.Fprintf(&b, "%s ", long[(i*i+i/7)%len(long)])
 	}
-	text, err := ParseBook([]byte(b.String()), tokens)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return passages(t, b.String(), tokens)
 }
 
 // written are the workloads that have a length, for prompts of so many tokens.
@@ -63,9 +59,10 @@ func written(t testing.TB, tokens int) []Options {
 
 // least is what a server counts for the shortest prompt of a shape.
 func least(s server, w *Writer, shape int) int {
-	history, _ := w.calibrations.history(shape)
-	history[len(history)-1].size = size{words: w.calibrations.at(shape).least}
-	return s.tokens(w.author.write(shape, trial, history))
+	p, history, _ := w.outline(shape)
+	history[len(history)-1].size = size{words: w.known[shape].least}
+	w.author.write(&p, trial, history)
+	return s.tokens(p)
 }
 
 // check compares a calibrated prompt with what the server counts.
@@ -88,7 +85,7 @@ func TestEveryWorkloadIsExact(t *testing.T) {
 	for _, tokens := range []int{80, 1000, 21000, 128000} {
 		for _, o := range written(t, tokens) {
 			for i, s := range servers {
-				if tokens > 1000 && i%3 != 1 || tokens > 21000 && i%6 != 4 { // they take long: a few of the servers will do
+				if tokens > 1000 && i%3 != 1 && o.Workload != Cold || tokens > 21000 && i%6 != 4 { // they take long: a few of the servers will do
 					continue
 				}
 				t.Run(fmt.Sprintf("%s, %d tokens, %s", o.Workload, tokens, s.name), func(t *testing.T) {

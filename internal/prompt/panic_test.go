@@ -5,7 +5,7 @@ import "testing"
 // broken is an author with a fault of ours.
 type broken struct{ author }
 
-func (broken) begin(int, *calibrations) terms { panic("broken") }
+func (broken) begin(int, []observation) terms { panic("broken") }
 
 // TestWriterOutlivesAPanic holds that a panic of ours while a prompt is written or calibrated
 // leaves no lock behind: who recovers from it can write the next prompt.
@@ -15,15 +15,15 @@ func TestWriterOutlivesAPanic(t *testing.T) {
 		"calibrated": func(w *Writer) { _ = w.Calibrate(func(Prompt) (int, error) { return 1, nil }) },
 		"learnt": func(w *Writer) {
 			_ = w.Calibrate(func(Prompt) (int, error) {
-				w.calibrations = nil // that is found out when the count is taken
-				return 1, nil
+				w.known[0].padding = true // without a count, which is found out when one is taken
+				return 50, nil
 			})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := NewWriter(Options{Workload: Cold, Tokens: 100, Seed: 1})
 			if name != "learnt" {
-				w.calibrations.author = broken{w.author}
+				w.author = broken{w.author}
 			}
 			func() {
 				defer func() {

@@ -21,8 +21,8 @@ const (
 	Canary   Workload = "canary"   // a cold prompt with three words in it that the answer must repeat
 )
 
-// Options say what a [Writer] writes. Fields of other workloads are ignored. The writer keeps Book,
-// Passages and Dataset and only reads them.
+// Options say what a [Writer] writes. Fields of other workloads are ignored. The writer keeps Book
+// and Dataset and only reads them.
 type Options struct {
 	Workload Workload
 	Tokens   int    // exact length of a prompt, at least 1; of a session's first round
@@ -33,10 +33,9 @@ type Options struct {
 	Rounds int // sessions: questions of a user, 1 to 1000
 	System int // sessions: about the tokens of the system prompt that all users share, at least 0 and below Tokens
 
-	Book     string  // book: the text, as ParseBook returned it for Tokens
-	Passages []int   // book: what Passages returns for it, so that groups can share it; nil: it is found
-	Dataset  []Entry // dataset: the prompts, as ParseDataset returned them
-	Depth    float64 // canary: how much of the words stands before the code words, 0 to 1
+	Book    []string      // book: its passages, as ParseBook returned them for Tokens
+	Dataset [][]wire.Turn // dataset: the prompts, as ParseDataset returned them
+	Depth   float64       // canary: how much of the words stands before the code words, 0 to 1
 }
 
 // Longest is the length of the longest prompt in tokens; 0 for a data set.
@@ -57,8 +56,8 @@ func (o Options) Mean() int {
 		return (o.Tokens + o.Longest()) / 2
 	}
 	words := 0
-	for _, e := range o.Dataset {
-		words += Prompt{Turns: e.Turns, Text: e.Text}.words()
+	for _, turns := range o.Dataset {
+		words += Prompt{Turns: turns}.words()
 	}
 	return words / max(1, len(o.Dataset))
 }
@@ -89,7 +88,7 @@ type Prompt struct {
 }
 
 func (p Prompt) words() int {
-	n := fields(p.Text) + len(p.IDs)
+	n := fields(p.Text)
 	for _, turn := range p.Turns {
 		n += fields(turn.Text)
 	}
@@ -98,9 +97,10 @@ func (p Prompt) words() int {
 
 // A Size is the writer's own measure of a prompt. It means nothing to others.
 type Size struct {
-	shape, version int
-	size           size
-	ids            bool
+	shape   int
+	learner *calibration // learns from the prompt's count; nil for none
+	size    size
+	ids     bool
 }
 
 // An author writes the prompts of a workload. Authors hold no state that changes.
@@ -108,30 +108,12 @@ type author interface {
 	// place returns the shape of a round's prompt, and what makes it differ from others of that shape.
 	// Prompts of a shape share a calibration.
 	place(round uint64) (shape int, nonce uint64)
-	// begin returns what the calibration of a shape starts from.
-	begin(shape int, others *calibrations) terms
-	// write writes a prompt. History is the size of the shape, after those of the shapes before it where
-	// they are part of its prompt. Words and Fresh are left to the writer.
-	write(shape int, nonce uint64, history []observation) Prompt
-}
-
-func newAuthor(o Options) author {
-	switch o.Workload {
-	case Sessions:
-		return sessions{o}
-	case Book:
-		if o.Passages == nil {
-			o.Passages = Passages(o.Book, o.Tokens)
-		}
-		return book{o}
-	case Dataset:
-		return dataset(o.Dataset)
-	case Canary:
-		return canary{o}
-	case Warm:
-		o.Seed = 0
-	}
-	return list{o}
+	// begin returns what the calibration of a shape starts from. Before are the results of the rounds that its
+	// prompt begins with, or without such the latest of any shape; tokens are 0 where there is none yet.
+	begin(shape int, before []observation) terms
+	// write writes the text of a prompt, and what else its workload gives it. History is the size of the shape,
+	// after those of the rounds that its prompt begins with.
+	write(p *Prompt, nonce uint64, history []observation)
 }
 
 // list is cold and warm: words in an order of their own from the first on, since a prefix cache compares
@@ -140,15 +122,15 @@ type list struct{ Options }
 
 func (l list) place(round uint64) (shape int, nonce uint64) { return 0, round }
 
-func (l list) begin(int, *calibrations) terms { return plainTerms(l.Tokens) }
+func (l list) begin(int, []observation) terms { return plainTerms(l.Tokens, 1) }
 
-func (l list) write(_ int, nonce uint64, history []observation) Prompt {
-	s, p := history[0].size, Prompt{Salt: salt(l.Seed, nonce)}
+func (l list) write(p *Prompt, nonce uint64, history []observation) {
+	end, _ := ending(l.Tokens)
 	if l.Workload == Warm {
-		p.Salt, nonce = "", 0
+		p.Text = listed(history[0].size, 0, 0, end)
+		return
 	}
-	p.Text = compose(piece{text: head}, piece{order: shuffled(s.words, l.Seed, nonce)}, piece{pads: s.pads}, piece{text: tailFor(l.Tokens)})
-	return p
+	p.Salt, p.Text = salt(l.Seed, nonce), listed(history[0].size, l.Seed, nonce, end)
 }
 
 // unshared is how many of some words, the first of them shuffled, stand behind those that another prompt

@@ -35,56 +35,43 @@ func (s sessions) place(round uint64) (shape int, nonce uint64) {
 	return shape, generation*users + seat
 }
 
-func (s sessions) begin(shape int, others *calibrations) terms {
+func (s sessions) begin(shape int, before []observation) terms {
 	if shape == 0 {
-		t := plainTerms(s.Tokens)
-		t.first, t.least = max(2, t.first), 2
-		return t
+		return plainTerms(s.Tokens, 2) // one may be the system prompt
 	}
 	grows := s.Answer + QuestionTokens
 	t := terms{want: s.Tokens + shape*grows, first: QuestionTokens / 2, least: 1, most: 2 * grows}
-	if first := others.at(0); first.done {
-		t.cost = cost(first.best)
+	if first := before[0]; first.tokens > 0 {
+		t.cost = cost(first)
 		t.first = max(1, int(float64(t.first)/t.cost))
 	}
-	if before := others.at(shape - 1); shape > 1 && before.done {
-		t.first = before.best.size.words
+	if last := before[shape-1]; shape > 1 && last.tokens > 0 {
+		t.first = last.size.words
 	}
 	return t
 }
 
-func (s sessions) write(_ int, nonce uint64, history []observation) Prompt {
+func (s sessions) write(p *Prompt, nonce uint64, history []observation) {
+	p.Salt, p.Session = fmt.Sprintf("prober-%016x", s.Seed), salt(s.Seed, nonce)
 	first := history[0].size
-	var turns []wire.Turn
 	if s.System > 0 {
 		system := max(1, first.words*s.System/s.Tokens)
 		first.words -= system
-		order := shuffled(system, ^s.Seed, 0)
-		turns = append(turns, wire.Turn{Role: "system", Text: compose(piece{text: head}, piece{order: order})})
+		p.Turns = append(p.Turns, wire.Turn{Role: "system", Text: listed(size{words: system}, ^s.Seed, 0, "")})
 	}
-	question := s.question(0, nonce, first, tailFor(s.Tokens))
+	end, _ := ending(s.Tokens)
+	p.Text = listed(first, s.Seed, nonce, end)
 	answer := counting(max(1, int(float64(s.Answer)/cost(history[0])))) // about as many tokens as asked for
 	for i, next := range history[1:] {
-		turns = append(turns, wire.Turn{Role: "user", Text: question}, wire.Turn{Role: "assistant", Text: answer})
-		question = s.question(i+1, nonce, next.size, shortTail)
+		p.Turns = append(p.Turns, wire.Turn{Role: "user", Text: p.Text}, wire.Turn{Role: "assistant", Text: answer})
+		seed := s.Seed + uint64(i+1)*0x9e3779b97f4a7c15 // another order in each round
+		p.Text = listed(next.size, seed, nonce, shortTail)
 	}
-	return Prompt{
-		Turns: turns, Text: question,
-		Salt: fmt.Sprintf("prober-%016x", s.Seed), Session: salt(s.Seed, nonce),
-	}
-}
-
-func (s sessions) question(round int, nonce uint64, of size, tail string) string {
-	seed := s.Seed + uint64(round)*0x9e3779b97f4a7c15 // another order in each round
-	return compose(piece{text: head}, piece{order: shuffled(of.words, seed, nonce)}, piece{pads: of.pads}, piece{text: tail})
 }
 
 // cost is about the tokens per word of a prompt, at least 1; 1 if it was not counted, and where the chat
 // template explains the difference.
 func cost(o observation) float64 {
-	if o.tokens == 0 || o.size.words == 0 {
-		return 1
-	}
 	if c := float64(o.tokens) / float64(o.size.words); c >= 1.25 {
 		return c
 	}

@@ -28,35 +28,28 @@ const (
 	head = "Words:" // before the words, so that each has a space before it and costs the same
 	pad  = " a"     // a word that costs as little as a word can
 
-	// tail asks for an answer that has no natural end, for servers that cannot be told to ignore one.
-	// shortTail does so in prompts of less than shortPrompt tokens.
-	tail        = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
-	shortTail   = "\n\nCount upwards forever:"
-	shortPrompt = 64
-
-	// overhead is a first guess of the tokens beside the words: the tail and a chat template; shortOverhead
-	// is that of short prompts.
-	overhead      = 40
-	shortOverhead = 10
+	// tail asks for an answer that has no natural end, for servers that cannot be told to ignore one;
+	// shortTail does so in short prompts.
+	tail      = "\n\nCount upwards from one in English words, separated by single spaces, and do not stop."
+	shortTail = "\n\nCount upwards forever:"
 )
 
-func tailFor(tokens int) string {
-	if tokens < shortPrompt {
-		return shortTail
+// ending is the tail of a prompt of so many tokens, and a first guess of the tokens beside its words: those of
+// the tail and a chat template.
+func ending(tokens int) (text string, beside int) {
+	if tokens < 64 {
+		return shortTail, 10
 	}
-	return tail
+	return tail, 40
 }
 
-// plainTerms are those of a prompt before any count. The first one has every word of the list at most once,
-// and an eighth of the words that the whole prompt may have: even where a word is eight tokens, that is not
-// too long.
-func plainTerms(tokens int) terms {
-	beside := overhead
-	if tokens < shortPrompt {
-		beside = shortOverhead
-	}
+// plainTerms are those of a prompt of so many words at least, before any count. The first one has every word
+// of the list at most once, and an eighth of the words that the whole prompt may have: even where a word is
+// eight tokens, that is not too long.
+func plainTerms(tokens, least int) terms {
+	_, beside := ending(tokens)
 	whole := max(1, tokens-beside)
-	return terms{want: tokens, first: max(1, min(whole, len(words), tokens/8)), whole: whole, least: 1, most: tokens + tokens/2}
+	return terms{want: tokens, first: max(least, min(whole, len(words), tokens/8)), whole: whole, least: least, most: tokens + tokens/2}
 }
 
 // shuffled is n words of the list, as their places in it, in an order that seed and nonce decide. Those of
@@ -71,35 +64,22 @@ func shuffled(n int, seed, nonce uint64) []byte {
 	return order
 }
 
-// A piece is a part of a text: one of its fields.
-type piece struct {
-	text  string
-	order []byte // words of the list, a space before each
-	pads  int
+// spaced is words of the list, a space before each, between a start and an end.
+func spaced(start string, order []byte, end string) string {
+	var b strings.Builder
+	b.Grow(len(start) + 7*len(order) + len(end)) // a word and its space are 6.2 bytes on average
+	b.WriteString(start)
+	for _, at := range order {
+		b.WriteByte(' ')
+		b.WriteString(words[at])
+	}
+	b.WriteString(end)
+	return b.String()
 }
 
-// compose writes pieces one after another, in one allocation.
-func compose(pieces ...piece) string {
-	n := 0 // bytes
-	for _, p := range pieces {
-		n += len(p.text) + p.pads*len(pad)
-		for _, at := range p.order {
-			n += 1 + len(words[at])
-		}
-	}
-	var b strings.Builder
-	b.Grow(n)
-	for _, p := range pieces {
-		b.WriteString(p.text)
-		for _, at := range p.order {
-			b.WriteByte(' ')
-			b.WriteString(words[at])
-		}
-		for range p.pads {
-			b.WriteString(pad)
-		}
-	}
-	return b.String()
+// listed is a text of a size: the head, words in an order that seed and nonce decide, pads, and an end.
+func listed(s size, seed, nonce uint64, end string) string {
+	return spaced(head, shuffled(s.words, seed, nonce), strings.Repeat(pad, s.pads)+end)
 }
 
 // fields is the number of white-space separated words of s.

@@ -14,16 +14,13 @@ type ids struct {
 	contradicted bool // the last one did not, or there was none
 }
 
-// VocabularyHead is the first text to tokenize: what stands before the words of every prompt.
-func VocabularyHead() string { return head }
-
-// VocabularyText is the second: the head and all words of the list in order.
-func VocabularyText() string { return head + " " + strings.Join(words, " ") }
+// Vocabulary returns the two texts to tokenize for [Writer.UseIDs]: what stands before the words of every
+// prompt, and that with all words of the list in order.
+func Vocabulary() (first, all string) { return head, head + " " + strings.Join(words, " ") }
 
 // UseIDs makes the writer of a cold or warm workload write prompts as token ids from now on, of exactly the
-// length asked for. It takes and keeps the ids of [VocabularyHead], special tokens included, and of
-// [VocabularyText]. If two answers in a row count otherwise, or the server rejects two in a row, it goes back
-// to text.
+// length asked for. It takes and keeps the ids of both texts of [Vocabulary], special tokens included. If two
+// answers in a row count otherwise, or the server rejects two in a row, it goes back to text.
 //
 // It returns false, and prompts stay text, for other workloads, for lengths that the head alone fills, and
 // unless the second list begins with the first and goes on with one id for each word, none of them twice:

@@ -17,11 +17,13 @@ func encode(text string) []int {
 
 // useIDs makes prompts token ids, where the workload can have them.
 func useIDs(w *Writer) bool {
-	return w.UseIDs(encode(VocabularyHead()), encode(VocabularyText()))
+	first, all := Vocabulary()
+	return w.UseIDs(encode(first), encode(all))
 }
 
 func TestVocabulary(t *testing.T) {
-	head, all := encode(VocabularyHead()), encode(VocabularyText())
+	first, second := Vocabulary()
+	head, all := encode(first), encode(second)
 	changed := func(at, id int) []int {
 		c := slices.Clone(all)
 		c[at] = id
@@ -74,11 +76,10 @@ func TestIDsAreExactByConstruction(t *testing.T) {
 // TestIDsAreTheWordsOfTheText holds that both ask the same in the same order.
 func TestIDsAreTheWordsOfTheText(t *testing.T) {
 	w := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3})
-	head := len(encode(VocabularyHead()))
+	head := len(encode(head))
 	useIDs(w)
 	got := w.Prompt(7).IDs[head:]
-	text := list{w.options}.write(0, 7, []observation{{size: size{words: len(got)}}}).Text
-	if want := encode(text)[head : head+len(got)]; !slices.Equal(got, want) {
+	if want := encode(listed(size{words: len(got)}, 3, 7, ""))[head : head+len(got)]; !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got[:9], want[:9])
 	}
 }

@@ -2,6 +2,8 @@ package prompt
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -13,18 +15,30 @@ import (
 type Writer struct {
 	options Options
 	author  author
+	ahead   int // shapes that are calibrated in advance
 
-	mu           sync.Mutex // guards all below
-	calibrations *calibrations
-	ids          ids
+	mu     sync.Mutex           // guards all below
+	known  map[int]*calibration // by shape
+	latest observation          // the latest result
+	ids    ids
 }
 
 // NewWriter returns a writer of prompts. Options must have been validated.
 func NewWriter(o Options) *Writer {
-	author := newAuthor(o)
-	return &Writer{options: o, author: author, calibrations: &calibrations{
-		author: author, chained: o.Workload == Sessions, known: map[int]*calibration{},
-	}}
+	w := &Writer{options: o, ahead: 1, known: map[int]*calibration{}}
+	switch o.Workload {
+	case Sessions:
+		w.author, w.ahead = sessions{o}, o.Rounds
+	case Book:
+		w.author = book{o}
+	case Dataset:
+		w.author, w.ahead = dataset(o.Dataset), 0
+	case Canary:
+		w.author = canary{list{o}}
+	default:
+		w.author = list{o}
+	}
+	return w
 }
 
 // Prompt writes the prompt of a round. The same round gives the same text as long as the sizes do not change.
@@ -33,42 +47,67 @@ func (w *Writer) Prompt(round uint64) Prompt {
 }
 
 func (w *Writer) write(shape int, nonce uint64) Prompt {
-	known, history, ids := w.known(shape)
+	p, history, ids := w.outline(shape)
 	if ids.words != nil {
 		return w.writeIDs(ids, nonce)
 	}
-	p := w.author.write(shape, nonce, history)
+	w.author.write(&p, nonce, history)
 	if p.Words = p.words(); p.Salt != "" && p.Session == "" {
 		p.Fresh = unshared(p.Words - fields(head))
 	}
-	p.Asked, p.Size = known.Asked, known.Size
-	p.Tokens, p.Calibrated, p.Confirmed = known.Tokens, known.Calibrated, known.Confirmed
 	return p
 }
 
-// known is a prompt of a shape but for its text, and the sizes or the ids to write that with.
-func (w *Writer) known(shape int) (p Prompt, history []observation, ids ids) {
+// outline returns a prompt of a shape but for its text, and the sizes or the ids to write that with.
+func (w *Writer) outline(shape int) (p Prompt, history []observation, ids ids) {
 	w.mu.Lock()
 	defer w.mu.Unlock() // after a panic, too: who recovers from it writes the next prompt
-	c := w.calibrations.at(shape)
-	history, calibrated := w.calibrations.history(shape)
-	return Prompt{
-		Asked: c.want, Size: Size{shape: shape, version: c.version, size: history[len(history)-1].size},
-		Tokens: c.tokens(), Calibrated: calibrated, Confirmed: calibrated && (c.truncated || c.confirmed),
-	}, history, w.ids
+	first := shape
+	if w.options.Workload == Sessions { // a prompt begins with those of the rounds before it
+		first = 0
+	}
+	var c *calibration
+	p.Calibrated = true
+	for i := first; i <= shape; i++ {
+		c = w.calibration(i, history)
+		next := c.next()
+		p.Size = Size{shape: i, size: next.size}
+		if p.Calibrated && c.want > 0 {
+			p.Size.learner = c
+		}
+		history, p.Calibrated = append(history, next), p.Calibrated && c.done
+	}
+	p.Asked, p.Tokens = c.want, c.want
+	if c.done && !c.truncated {
+		p.Tokens = c.best.tokens
+	}
+	p.Confirmed = p.Calibrated && (c.truncated || c.confirmed)
+	return p, history, w.ids
+}
+
+// calibration returns the calibration of a shape, which starts from the results of the rounds before it, or where
+// there are none from the latest of any shape.
+func (w *Writer) calibration(shape int, before []observation) *calibration {
+	c, ok := w.known[shape]
+	if !ok {
+		if before == nil {
+			before = []observation{w.latest}
+		}
+		terms := w.author.begin(shape, before)
+		c = &calibration{terms: terms, done: terms.want == 0}
+		w.known[shape] = c
+	}
+	return c
 }
 
 // Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count.
 func (w *Writer) Learn(s Size, tokens int) {
-	if s.ids {
-		if tokens > 0 {
-			w.judgeIDs(tokens == w.options.Tokens)
-		}
-		return
+	if s.ids && tokens > 0 {
+		w.judgeIDs(tokens == w.options.Tokens)
 	}
 	w.change(s, func(c *calibration) {
 		c.observe(s.size, tokens)
-		c.confirm(s.size, tokens)
+		c.confirmed = c.confirmed || c.done && !c.truncated && c.best == observation{s.size, tokens}
 	})
 }
 
@@ -76,15 +115,27 @@ func (w *Writer) Learn(s Size, tokens int) {
 func (w *Writer) Refuse(s Size) {
 	if s.ids {
 		w.judgeIDs(false)
-		return
 	}
 	w.change(s, func(c *calibration) { c.refuse(s.size) })
 }
 
+// change changes the calibration of a prompt of a size, if it is still in use. If a session's round has another
+// result now, the rounds after it start again.
 func (w *Writer) change(s Size, by func(*calibration)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.calibrations.change(s, by)
+	c := s.learner
+	if c == nil || c != w.known[s.shape] {
+		return
+	}
+	size, done := c.best.size, c.done
+	by(c)
+	if c.done {
+		w.latest = c.best
+	}
+	if w.options.Workload == Sessions && (done != c.done || done && size != c.best.size) {
+		maps.DeleteFunc(w.known, func(shape int, _ *calibration) bool { return shape > s.shape })
+	}
 }
 
 // Calibrate asks count for the tokens of prompts until their length is exact, or as near as it gets: for
@@ -94,20 +145,12 @@ func (w *Writer) change(s Size, by func(*calibration)) {
 // The prompts that it has counted are never asked, so that a server which caches what it counts has nothing
 // of those that are.
 func (w *Writer) Calibrate(count func(Prompt) (int, error)) error {
-	for shape := range w.shapes() {
+	for shape := range w.ahead {
 		if err := w.calibrate(shape, count); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// shapes is how many shapes are calibrated in advance.
-func (w *Writer) shapes() int {
-	if w.options.Workload == Sessions {
-		return w.options.Rounds
-	}
-	return 1
 }
 
 // CalibrateRound is [Writer.Calibrate] for the prompt of one round, as a book needs it before each passage.
@@ -146,5 +189,16 @@ func (w *Writer) Off() (tokens int, known bool) {
 	if w.ids.words != nil {
 		return 0, true
 	}
-	return w.calibrations.off(w.shapes())
+	calibrated := 0
+	for _, shape := range slices.Sorted(maps.Keys(w.known)) {
+		c := w.known[shape]
+		if !c.done {
+			continue
+		}
+		calibrated++
+		if by := c.best.tokens - c.want; distance(by, 0) > distance(tokens, 0) {
+			tokens = by
+		}
+	}
+	return tokens, calibrated >= w.ahead
 }
