@@ -36,7 +36,10 @@ Faults are set at run time, for each endpoint on its own port:
   curl -X PUT  http://127.0.0.1:8801/sim/fault -d '{"status":503}'  overloaded
   curl -X DELETE http://127.0.0.1:8801/sim/fault                    healthy again
   curl http://127.0.0.1:8801/sim/sent                               what was sent, and when
-`,
+
+The faults, which --fault sets from the start:
+
+` + sim.FaultsHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.serve(cmd.Context(), cmd.OutOrStdout())

@@ -62,9 +62,35 @@ type Fault struct {
 	Probability float64 `json:"probability,omitzero"`
 }
 
-// faultKeys are the keys of a fault, for people.
-const faultKeys = "hang, status, retry_after, html, json, slow_headers, stall, comments, reset, error_frame, ttft, itl, " +
-	"role_early, tokens_per_frame, batch, double_usage, wrong_answer, probability"
+// FaultsHelp is a line for each key of a fault, for users.
+const FaultsHelp = `  hang              no answer at all
+  status            this HTTP status, 400 to 599
+  retry_after       what the Retry-After header of a 429, 503 or 529 says, for example 5s
+  html              a page of HTML in place of the stream
+  json              one JSON document in place of the stream
+  slow_headers      the headers, and all that follows, come so much later, for example 350ms
+  stall             silence after so many tokens
+  comments          SSE comments in that silence
+  reset             the connection breaks after so many tokens
+  error_frame       an error inside the stream after so many tokens
+  ttft, itl         times to the first token and between tokens, multiplied: 1.15 is 15% slower
+  role_early        the role frame comes so long before the first token
+  tokens_per_frame  so many tokens in one frame
+  batch             frames are held back and sent together so often, for example 50ms
+  double_usage      a second usage frame
+  wrong_answer      other code words than a canary asks for
+  probability       share of the requests that are hit; all if not given
+`
+
+// faultKeys are the keys of a fault, for an error.
+func faultKeys() string {
+	var keys []string
+	for line := range strings.Lines(FaultsHelp) {
+		names, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		keys = append(keys, names)
+	}
+	return strings.Join(keys, ", ")
+}
 
 // Duration is a duration that is a string such as "350ms" in JSON.
 type Duration time.Duration
@@ -110,7 +136,7 @@ func readFault(r io.Reader) (f Fault, err error) {
 	case errors.As(err, &wrong) && wrong.Field != "":
 		err = fmt.Errorf("%s: want a value of type %v, not a %s", wrong.Field, wrong.Type, wrong.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field"):
-		err = fmt.Errorf("%s; known: %s", strings.TrimPrefix(err.Error(), "json: "), faultKeys)
+		err = fmt.Errorf("%s; known: %s", strings.TrimPrefix(err.Error(), "json: "), faultKeys())
 	}
 	if err != nil {
 		return Fault{}, fmt.Errorf("fault: %w", err)
