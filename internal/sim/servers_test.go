@@ -366,7 +366,7 @@ func TestNaturalLengthDependsOnSeedAndPromptAlone(t *testing.T) {
 		n, _ := ask{prompt: digestOf(plainPrompt(text).tokens(), ""), max: 5000}.length(p, seed)
 		return n
 	}
-	if of(1, "hello") != of(1, "hello") || of(1, "hello") == of(2, "hello") && of(1, "hello") == of(1, "world") {
+	if hello := of(1, "hello"); hello != of(1, "hello") || hello == of(2, "hello") && hello == of(1, "world") {
 		t.Error("the length depends on something else, or on nothing")
 	}
 	for _, test := range []struct {

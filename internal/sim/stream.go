@@ -137,17 +137,20 @@ func (s *streaming) open(ctx context.Context) error {
 	if err := s.keepWaiting(ctx); err != nil {
 		return err
 	}
-	if s.fault.RoleEarly == 0 || format.Role == "" {
+	return s.openEarly(ctx)
+}
+
+// openEarly sends the role frame before the first token, if a fault says so: at once where an engine decides when that is.
+func (s *streaming) openEarly(ctx context.Context) error {
+	if s.fault.RoleEarly == 0 || s.encoder.format.Role == "" {
 		return nil
 	}
-	early := s.origin
 	if s.server.engine == nil {
 		first, _, err := s.due(ctx, 0, time.Time{})
 		if err != nil {
 			return err
 		}
-		early = first.Add(-time.Duration(s.fault.RoleEarly))
-		if err := s.server.sleepUntil(ctx, early); err != nil {
+		if err := s.server.sleepUntil(ctx, first.Add(-time.Duration(s.fault.RoleEarly))); err != nil {
 			return err
 		}
 	}
