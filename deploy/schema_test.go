@@ -110,8 +110,8 @@ func TestSettingsAreThoseOfTargets(t *testing.T) {
 // of servers that the prober knows.
 func TestSchemaKnowsTheDialects(t *testing.T) {
 	apis := []any{wire.Auto}
-	for _, d := range wire.Dialects() {
-		apis = append(apis, d.Name())
+	for _, name := range wire.APIs() {
+		apis = append(apis, name)
 	}
 	servers := []any{wire.Auto}
 	for _, name := range wire.Servers() {

@@ -121,7 +121,7 @@ func (c *checker) discover(ctx context.Context) bool {
 	case 1:
 		listed = "the only one"
 	}
-	c.line("server", "%s, asked by %s, model %s, %s", server, known.Dialect.Name(), known.Model, listed)
+	c.line("server", "%s, asked by %s, model %s, %s", server, known.Dialect.Name, known.Model, listed)
 	var names []string
 	for _, m := range models {
 		names = append(names, m.ID)

@@ -64,14 +64,12 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// overrides returns the flags that were given, by the names of their variables.
+// overrides returns the flags that were given, spelled as the names of variables.
 func overrides(cmd *cobra.Command) map[string]string {
 	given := map[string]string{}
-	for _, key := range config.Reference() {
-		if f := cmd.Flags().Lookup(key.Flag); f != nil && f.Changed {
-			given[strings.ToUpper(strings.ReplaceAll(key.Flag, "-", "_"))] = f.Value.String()
-		}
-	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		given[strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))] = f.Value.String()
+	})
 	return given
 }
 

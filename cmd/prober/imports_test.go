@@ -28,7 +28,7 @@ var imports = map[string][]string{
 	"internal/wire":              {},
 	"internal/stream":            {},
 
-	"internal/config":  {"probe"},
+	"internal/config":  {"probe", "wire"},
 	"internal/bench":   {"engine", "schedule", "prompt", "probe", "wire", "config", "report", "format"},
 	"internal/archive": {"probe", "config", "report", "plot", "format"},
 	"internal/report":  {"probe", "wire", "config", "plot", "format"},

@@ -11,7 +11,6 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/inject"
 	"github.com/llm-prober/prober/internal/prompt"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 func newInject() *cobra.Command {
@@ -71,7 +70,7 @@ model server (unless --allow-none); nothing is written then.`,
 // checkSidecar says how many tokens a day a sidecar with these variables costs, and
 // what is wrong with them.
 func checkSidecar(environ map[string]string) (tokensPerDay string, problems []config.Problem) {
-	c, problems := inject.Configuration(config.Options{Environ: environ, APIs: wire.APIs(), Servers: wire.Servers()})
+	c, problems := inject.Configuration(config.Options{Environ: environ})
 	if problems != nil {
 		return "", problems
 	}

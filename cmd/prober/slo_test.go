@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A burn is one of the alerts on the error budget: how fast it burns, over which
@@ -135,7 +134,7 @@ func window(d time.Duration) string {
 
 // accepted reports whether the configuration takes a goal at a rate.
 func accepted(qps, goal string) bool {
-	_, err := config.Load(config.Options{APIs: wire.APIs(), Servers: wire.Servers(), Environ: map[string]string{
+	_, err := config.Load(config.Options{Environ: map[string]string{
 		"PROBER_TARGETS_0_URL": "http://a", "PROBER_QPS": qps,
 		"PROBER_OBJECTIVES_0_SIGNAL": "availability", "PROBER_OBJECTIVES_0_GOAL": goal,
 	}})

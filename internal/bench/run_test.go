@@ -19,7 +19,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A rig is simulated servers by name, in memory.
@@ -65,7 +64,7 @@ func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string
 		given = append(given, name+"=http://"+name)
 	}
 	settings["GROUP"] = "bench"
-	c, err := config.Load(config.Options{Overrides: settings, URLs: given, APIs: wire.APIs()})
+	c, err := config.Load(config.Options{Overrides: settings, URLs: given})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@
 //	otherwise   in words: what happens without a value, where there is no default
 //	help        meaning, unit and bounds in one phrase; no back quotes, which flags take for a name
 //	want        hint: what a right value looks like
-//	oneof       the words that are allowed
+//	oneof       the words that are allowed; API and SERVER add those of package wire
 //	min, max    bounds of a number, both allowed; with above, the lower one is not; min of a duration is 0, not allowed, without the tag
 //	none        "yes": the word none is allowed and means the zero value
 //	is          form of a text: address, file, header, identifier, name, path, url; or of a number: ratio
@@ -22,6 +22,7 @@
 package config
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -33,11 +34,11 @@ type Config struct {
 	WebConfigFile  string        `env:"WEB_CONFIG_FILE" otherwise:"plain HTTP" is:"file" reload:"restart" not:"bench" help:"TLS and basic authentication for the listen address, in the format of the Prometheus exporter-toolkit"`
 	LogLevel       string        `env:"LOG_LEVEL" envDefault:"info" oneof:"debug info warn error" reload:"restart" not:"bench" help:"least severe log entry that is written"`
 	LogFormat      string        `env:"LOG_FORMAT" otherwise:"json; console on a terminal" oneof:"json console" reload:"restart" not:"bench" help:"how log entries are written"`
-	TargetsFile    string        `env:"TARGETS_FILE" otherwise:"none" not:"demo" help:"YAML file with targets, objectives and defaults for targets"`
-	ReloadInterval time.Duration `env:"RELOAD_INTERVAL" envDefault:"5s" min:"100ms" none:"yes" reload:"restart" not:"demo,bench" want:"a duration with its unit, for example 5s, or none" help:"how often run checks the targets file and every other file that the configuration was read from for changes, which take effect once they stayed for as long; none: on SIGHUP and /-/reload only"`
+	TargetsFile    string        `env:"TARGETS_FILE" otherwise:"none" is:"file" not:"demo" help:"YAML file with targets, objectives and defaults for targets"`
+	ReloadInterval time.Duration `env:"RELOAD_INTERVAL" envDefault:"5s" min:"100ms" none:"yes" reload:"restart" not:"demo,bench" want:"a duration with its unit, for example 5s, or none" help:"how often run checks the targets file and all other files of the configuration for changes; a change takes effect once the files stayed the same for one interval; none: reload only on SIGHUP and /-/reload"`
 	DNSInterval    time.Duration `env:"DNS_INTERVAL" envDefault:"30s" min:"100ms" reload:"restart" not:"demo,bench" want:"a duration with its unit, for example 30s" help:"how often run looks up the hosts of dns+ URLs"`
-	Shard          Shard         `env:"SHARD" otherwise:"all targets" not:"demo" want:"number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3" help:"which share of the targets this prober probes, number/shards, for example 0/3; the number may be the end of a pod's name, prober-0/3; groups stay together, and adding a shard moves only the targets that it gets"`
-	DrainEndpoint  bool          `env:"DRAIN_ENDPOINT" envDefault:"off" reload:"restart" want:"on or off" help:"for sidecars: serve /-/drain, which the preStop hook prober drain calls and after which run starts no more probes, and keep running when the configuration is invalid"`
+	Shard          Shard         `env:"SHARD" otherwise:"all targets" not:"demo" want:"number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3" help:"share of the targets that this prober probes, as number/shards, numbered from 0, for example 0/3; the name of a StatefulSet's pod may stand for the number (prober-0/3); groups stay together, and a further shard moves only the targets that it takes over"`
+	DrainEndpoint  bool          `env:"DRAIN_ENDPOINT" envDefault:"off" reload:"restart" want:"on or off" help:"for sidecars: serve /-/drain, which stops probing (the preStop hook prober drain calls it), and keep running when the configuration is invalid"`
 	GenAISemconv   bool          `env:"GENAI_SEMCONV" envDefault:"on" reload:"restart" want:"on or off" help:"also emit the OpenTelemetry GenAI metrics (gen_ai.client.…) on OTLP"`
 
 	Targets    []Target    `envPrefix:"TARGETS_"`    // all of them, whatever the shard; at least one; environment first, then the file
@@ -51,25 +52,25 @@ type Settings struct {
 	QPS     float64 `env:"QPS" envDefault:"0.1" above:"0" max:"1000" group:"agree" want:"probes per second, for example 0.1" help:"probes per second and target; above 0, at most 1000"`
 	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant jittered poisson" group:"agree" help:"how the starts of probes are spread over time"`
 
-	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions book dataset canary" group:"agree" help:"what is asked: words that no cache knows, always the same words, users with a growing history, passages of a book, the prompts of a file, or words of which the answer must repeat three"`
+	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions book dataset canary" group:"agree" help:"workload: cold (new words each time, so that no cache helps), warm (the same words each time), sessions (users with a growing history), book (passages of BOOK_FILE), dataset (prompts of DATASET_FILE) or canary (words of which the answer must repeat three)"`
 	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" min:"16" max:"1000000" group:"agree" want:"the length of a prompt in tokens, at least 16 (fewer leave no room for a nonce), for example 21000" help:"exact length of a prompt in tokens, with sessions that of the first round; 16 to 1000000"`
 	MaxTokens     int     `env:"MAX_TOKENS" envDefault:"100" min:"1" max:"100000" group:"agree" want:"the length of an answer in tokens, for example 100" help:"exact length of an answer in tokens; 1 to 100000"`
 	SessionUsers  int     `env:"SESSION_USERS" envDefault:"15" min:"1" max:"10000" group:"agree" want:"a number of users, for example 15" help:"users of the prompt sessions who take turns, 1 to 10000"`
-	SessionRounds int     `env:"SESSION_ROUNDS" envDefault:"20" min:"1" max:"1000" group:"agree" want:"a number of rounds, for example 20" help:"questions of a user of the prompt sessions, 1 to 1000; then a new user comes; with all answers before it the last prompt has at most 1000000 tokens"`
-	SystemTokens  int     `env:"SYSTEM_TOKENS" envDefault:"1000" min:"0" max:"1000000" group:"agree" want:"the length of the system prompt in tokens, for example 1000" help:"about the length of the system prompt that all users of the prompt sessions share, in tokens, below PROMPT_TOKENS; a default that is not becomes a tenth of them"`
+	SessionRounds int     `env:"SESSION_ROUNDS" envDefault:"20" min:"1" max:"1000" group:"agree" want:"a number of rounds, for example 20" help:"questions of each user of the prompt sessions, 1 to 1000; then a new user takes the place; the last prompt, with all answers before it, has at most 1000000 tokens"`
+	SystemTokens  int     `env:"SYSTEM_TOKENS" envDefault:"1000" min:"0" max:"1000000" group:"agree" want:"the length of the system prompt in tokens, for example 1000" help:"approximate length, in tokens, of the system prompt that all users of the prompt sessions share; below PROMPT_TOKENS; where the default is not, it becomes a tenth of PROMPT_TOKENS"`
 	BookFile      string  `env:"BOOK_FILE" otherwise:"none" is:"file" group:"agree" help:"text file for the prompt book, in UTF-8, at most 64 MiB, with as many words as a prompt has tokens"`
 	DatasetFile   string  `env:"DATASET_FILE" otherwise:"none" is:"file" group:"agree" help:"file for the prompt dataset: JSON lines with a prompt, a text or messages, at most 64 MiB; prompts have their own lengths"`
-	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" min:"0" max:"1" group:"agree" want:"0 to 1, for example 0.5" help:"how much of the prompt canary stands before the words that the answer must repeat, 0 to 1"`
+	CanaryDepth   float64 `env:"CANARY_DEPTH" envDefault:"0.5" min:"0" max:"1" group:"agree" want:"0 to 1, for example 0.5" help:"where in the prompt canary the words stand that the answer must repeat, from 0 (start) to 1 (end)"`
 
 	Timeout           time.Duration `env:"TIMEOUT" envDefault:"120s" want:"a duration with its unit, for example 120s" help:"limit of a whole probe; a duration with its unit"`
-	StallTimeout      time.Duration `env:"STALL_TIMEOUT" envDefault:"30s" want:"a duration with its unit, for example 30s" help:"longest silence between token frames, at most the timeout; a default that is longer than the timeout follows it"`
-	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"1" min:"1" max:"1000" not:"bench" want:"a number of probes, for example 1" help:"probes of a target that may run at once, 1 to 1000; a slot that finds no room is skipped and counted"`
-	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" otherwise:"none" min:"0" max:"1000000000000" none:"yes" want:"tokens a day, or none" help:"prompt and answer tokens a day and target; when they are spent, slots are skipped and counted"`
+	StallTimeout      time.Duration `env:"STALL_TIMEOUT" envDefault:"30s" want:"a duration with its unit, for example 30s" help:"longest time between two token frames, at most the timeout; the default is never longer than the timeout"`
+	MaxInFlight       int           `env:"MAX_IN_FLIGHT" envDefault:"1" min:"1" max:"1000" not:"bench" want:"a number of probes, for example 1" help:"most probes of a target in flight at the same time, 1 to 1000; a probe that falls due while as many are running is skipped and counted"`
+	TokenBudgetPerDay int           `env:"TOKEN_BUDGET_PER_DAY" otherwise:"none" min:"0" max:"1000000000000" none:"yes" want:"tokens a day, or none" help:"most prompt and answer tokens per day and target; when they are spent, probes are skipped and counted"`
 	Connection        string        `env:"CONNECTION" envDefault:"fresh" oneof:"fresh reuse" help:"whether each probe opens a connection of its own (DNS, TCP and TLS are then visible as phases)"`
-	HTTPVersion       string        `env:"HTTP_VERSION" envDefault:"1.1" oneof:"1.1 2" help:"version of HTTP that probes speak, 1.1 or 2, and no other; 2 on http:// URLs without an upgrade (prior knowledge)"`
-	Stamp             string        `env:"STAMP" envDefault:"kernel" oneof:"kernel user" help:"who says when a token arrived: the kernel, where it can (Linux), or the prober when it has read it (user): then a late prober looks like a late server, and no gap is discarded for it"`
-	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" none:"yes" not:"bench" want:"a duration with its unit, for example 5m, or none" help:"longest pause that a Retry-After of a 429 or 503 may ask for; none: there are no pauses"`
-	WaitForReady      time.Duration `env:"WAIT_FOR_READY" otherwise:"none" none:"yes" want:"a duration with its unit, for example 30m, or none" help:"how long run waits for the server to be ready (/health, or an answer for its models) before the first probe; slots meanwhile are skipped and counted, and after that long it is probed all the same; none: it is probed at once"`
+	HTTPVersion       string        `env:"HTTP_VERSION" envDefault:"1.1" oneof:"1.1 2" help:"HTTP version of all probes, 1.1 or 2; 2 on http:// URLs without an upgrade (prior knowledge)"`
+	Stamp             string        `env:"STAMP" envDefault:"kernel" oneof:"kernel user" help:"source of arrival timestamps: kernel (the kernel's receive time, where it is available: Linux) or user (the prober's clock after the read: a delayed prober then looks like a slow server, and no gap is discarded)"`
+	BackoffLimit      time.Duration `env:"BACKOFF_LIMIT" envDefault:"5m" none:"yes" not:"bench" want:"a duration with its unit, for example 5m, or none" help:"longest pause after a 429 or 503 with Retry-After; none: Retry-After is ignored"`
+	WaitForReady      time.Duration `env:"WAIT_FOR_READY" otherwise:"none" none:"yes" want:"a duration with its unit, for example 30m, or none" help:"longest time that run waits before the first probe until the server is ready (/health, or its model list); probes that are due meanwhile are skipped and counted; after that time the server is probed even if it is not ready; none: it is probed at once"`
 
 	APIKey        Secret `env:"API_KEY" otherwise:"none" client:"yes" not:"demo" help:"key that is sent with each request, without Bearer"`
 	APIKeyFile    string `env:"API_KEY_FILE" otherwise:"none" client:"yes" not:"demo" help:"file with that key; a newline at its end does not belong to the key"`
@@ -80,14 +81,14 @@ type Settings struct {
 // A Target is one endpoint and how it is probed. Every field is filled in: nothing
 // is left to look up among the defaults.
 type Target struct {
-	URL                string  `env:"URL" is:"url" client:"yes" want:"http:// or https://, a host and perhaps a port and path, for example http://localhost:8000" help:"base URL as clients get it; /v1 may be missing where there is no other path, http:// before loopback and private names, and an endpoint at its end is cut off; with dns+ in front (dns+http://…) it stands for one target for each address of its host"`
+	URL                string  `env:"URL" is:"url" client:"yes" want:"http:// or https://, a host and perhaps a port and path, for example http://localhost:8000" help:"base URL as other clients get it; /v1 may be left out where there is no other path, http:// before loopback and private names; an endpoint at its end is cut off; with dns+ in front (dns+http://…) it makes one target for each address of its host"`
 	Name               string  `env:"NAME" otherwise:"host:port of the URL, and its path where several targets share those" is:"name" not:"demo" want:"1 to 100 printable characters" help:"label target of the metrics; unique, at most 100 characters; with dns+ at most 60, and an address follows: name/10.1.2.3"`
 	Group              string  `env:"GROUP" otherwise:"the name; with dns+ each address alone" is:"name" not:"demo" want:"1 to 100 printable characters" help:"targets of one group answer the same prompts in the same round and must agree in QPS, ARRIVAL, MAX_TOKENS and all that says what is asked"`
-	API                string  `env:"API" envDefault:"auto" oneof:"auto" client:"yes" help:"dialect that the server speaks, or auto: ask the server"`
-	Path               string  `env:"PATH" otherwise:"that of the URL, and of the API below it" is:"path" client:"yes" not:"demo" want:"a path from the host's root on, without query, for example /v1/chat/completions" help:"path that probes are sent to on the URL's host, where it is not what the URL and the API make; the server's models are still asked for below the URL"`
+	API                string  `env:"API" envDefault:"auto" oneof:"auto" client:"yes" help:"dialect of the server's API; auto: the server is asked"`
+	Path               string  `env:"PATH" otherwise:"the URL's path, then the API's" is:"path" client:"yes" not:"demo" want:"a path from the host's root on, without query, for example /v1/chat/completions" help:"path of the probes' requests on the URL's host, in place of the URL's and the API's; the model list is still requested below the URL"`
 	APIVersion         string  `env:"API_VERSION" otherwise:"the dialect's" client:"yes" help:"version of the API to ask for: api-version of Azure, anthropic-version of Anthropic"`
-	Server             string  `env:"SERVER" envDefault:"auto" oneof:"auto" client:"yes" help:"type of server behind an OpenAI API, or auto: found out where the server is asked for its dialect or its model"`
-	Model              string  `env:"MODEL" otherwise:"asked of /v1/models" client:"yes" help:"model to ask for"`
+	Server             string  `env:"SERVER" envDefault:"auto" oneof:"auto" client:"yes" help:"type of server behind an OpenAI API; auto: detected where the server is asked for its dialect or its model"`
+	Model              string  `env:"MODEL" otherwise:"asked of /v1/models" client:"yes" help:"model that is asked for"`
 	Headers            Headers `env:"HEADERS" otherwise:"none" client:"yes" not:"demo" want:"NAME=value,NAME=value (a value with a comma in it goes into the targets file)" help:"headers to send, NAME=value,NAME=value; a mapping in the targets file; values are secrets, Host replaces that of the URL"`
 	CAFile             string  `env:"CA_FILE" otherwise:"the system's" is:"file" client:"yes" not:"demo" help:"PEM file with the certificates to trust"`
 	CertFile           string  `env:"CERT_FILE" otherwise:"none" is:"file" client:"yes" not:"demo" help:"PEM file with the client certificate; needs KEY_FILE"`
@@ -102,3 +103,41 @@ type Target struct {
 
 // An Objective is the ratio of probes that shall be good.
 type Objective = probe.Objective
+
+// NeedRestart returns the variables that differ in next and take effect with a
+// restart only.
+func (c *Config) NeedRestart(next *Config) []string {
+	var variables []string
+	for _, k := range settings().prober {
+		if k.Restart && !k.of(c).Equal(k.of(next)) {
+			variables = append(variables, k.Variable)
+		}
+	}
+	return variables
+}
+
+// Identity returns t with only those settings by which its server knows the prober, and
+// which server that is. Another key from the same file is a newer one of the same client.
+func (t Target) Identity() Target {
+	id := Target{Address: t.Address}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Target]()) {
+		if f.Tag.Get("client") != "" {
+			reflect.ValueOf(&id).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(t).FieldByIndex(f.Index))
+		}
+	}
+	if t.APIKeyFile != "" {
+		id.APIKey = Secret{}
+	}
+	return id
+}
+
+// Files returns the paths of the files that t names, but for that of its key.
+func (t Target) Files() []string {
+	var paths []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[Target]()) {
+		if path := reflect.ValueOf(t).FieldByIndex(f.Index).String(); f.Tag.Get("is") == "file" && path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}

@@ -78,7 +78,7 @@ func asks(t *testing.T, target Target) {
 	default:
 		t.Errorf("unknown prompt: %+v", target)
 	}
-	if target.SessionHeader != "" && !headerName(target.SessionHeader) || !printable(target.APIVersion) {
+	if target.SessionHeader != "" && !forms["header"].MatchString(target.SessionHeader) || !printable(target.APIVersion) {
 		t.Errorf("something that no header can hold: %+v", target)
 	}
 }
@@ -104,7 +104,7 @@ func FuzzLoadEnv(f *testing.F) {
 			}
 			environment[prefix+name] = text
 		}
-		c, err := Load(Options{Environ: environment, APIs: apis, Servers: servers, ReadFile: files(map[string]string{"key": secret + "\n" + secret})})
+		c, err := Load(Options{Environ: environment, ReadFile: files(map[string]string{"key": secret + "\n" + secret})})
 		judge(t, c, err, secret)
 	})
 }
@@ -124,7 +124,7 @@ func FuzzTargetsFile(f *testing.F) {
 		const secret = "sk-f0rb1dden"
 		content += "\napi_key: " + secret + "\n"
 		c, err := Load(Options{
-			Environ: environ("TARGETS_FILE=f.yaml\nTARGETS_0_URL=http://one"), APIs: apis, Servers: servers,
+			Environ:  environ("TARGETS_FILE=f.yaml\nTARGETS_0_URL=http://one"),
 			ReadFile: files(map[string]string{"f.yaml": content, "key": secret + "\n" + secret}),
 		})
 		judge(t, c, err, secret)

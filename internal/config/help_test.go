@@ -4,14 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 )
-
-// apis are the dialects that the tests know.
-var apis = []string{"openai-chat", "openai-completions", "tgi"}
-
-// servers are the kinds of servers that the tests know.
-var servers = []string{"vllm", "sglang"}
 
 // files is a ReadFile over file names.
 func files(content map[string]string) func(string) ([]byte, error) {
@@ -19,7 +14,7 @@ func files(content map[string]string) func(string) ([]byte, error) {
 		if text, ok := content[name]; ok {
 			return []byte(text), nil
 		}
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOENT}
 	}
 }
 
@@ -42,7 +37,6 @@ func withTarget(lines string) map[string]string {
 // load loads what must be right.
 func load(t *testing.T, o Options) *Config {
 	t.Helper()
-	o.APIs, o.Servers = apis, servers
 	c, err := Load(o)
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +47,6 @@ func load(t *testing.T, o Options) *Config {
 // problems loads what must be wrong and returns the problems, one a line.
 func problems(t *testing.T, o Options) string {
 	t.Helper()
-	o.APIs, o.Servers = apis, servers
 	c, err := Load(o)
 	var ps Problems
 	if !errors.As(err, &ps) {

@@ -2,12 +2,11 @@ package config
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 const (
@@ -28,8 +27,7 @@ type Key struct {
 	Restart   bool     // a change takes effect with a restart only
 	Not       []string // commands that have no use for it
 
-	name  string       // without PROBER_ and TARGETS_n_, in upper case
-	in    reflect.Type // struct that it is parsed into: Config, Target or Objective
+	name  string // without PROBER_ and TARGETS_n_, in upper case
 	field reflect.StructField
 	words []string // what is allowed; nil for any
 	hint  string   // what a right value looks like; "" for any
@@ -38,28 +36,39 @@ type Key struct {
 type keys []Key
 
 // A schema is every setting there is, in the order of the documentation.
-type schema struct{ prober, shared, target, objective keys }
-
-// settings returns the schema. apis and servers are the names of the dialects and
-// server types that [Options] brings.
-func settings(apis, servers []string) schema {
-	more := map[string][]string{"API": apis, "SERVER": servers}
-	return schema{
-		keysOf[Config, Config](prefix, nil), keysOf[Settings, Target](prefix, nil),
-		keysOf[Target, Target](prefix+targetList+"_n_", more), keysOf[Objective, Objective](prefix+objectiveList+"_n_", nil),
-	}
+type schema struct {
+	prober    keys
+	shared    keys // of all targets, and of each
+	own       keys // of each target only
+	objective keys
+	target    keys // shared and own
 }
 
-// keysOf are the settings that are fields of T and are parsed into In, by the tags of
-// package config. more are further words that are allowed.
-func keysOf[T, In any](before string, more map[string][]string) keys {
+func settings() schema {
+	s := schema{
+		prober: keysOf[Config](prefix), shared: keysOf[Settings](prefix),
+		own: keysOf[Target](prefix + targetList + "_n_"), objective: keysOf[Objective](prefix + objectiveList + "_n_"),
+	}
+	s.target = slices.Concat(s.shared, s.own)
+	return s
+}
+
+// Reference returns every setting in the order of the documentation.
+func Reference() []Key {
+	s := settings()
+	return slices.Concat(s.prober, s.target, s.objective)
+}
+
+// keysOf are the settings that are fields of T, by the tags of package config.
+func keysOf[T any](before string) keys {
 	var all keys
+	more := map[string][]string{"API": wire.APIs(), "SERVER": wire.Servers()}
 	for f := range reflect.TypeFor[T]().Fields() {
 		tag := f.Tag.Get
 		k := Key{
-			name: tag("env"), in: reflect.TypeFor[In](), field: f, words: append(strings.Fields(tag("oneof")), more[tag("env")]...), hint: tag("want"),
+			name: tag("env"), field: f, words: append(strings.Fields(tag("oneof")), more[tag("env")]...), hint: tag("want"),
 			Variable: before + tag("env"), Default: cmp.Or(tag("envDefault"), tag("otherwise")), Help: tag("help"),
-			PerTarget: reflect.TypeFor[In]() == reflect.TypeFor[Target](),
+			PerTarget: reflect.TypeFor[T]() == reflect.TypeFor[Target]() || reflect.TypeFor[T]() == reflect.TypeFor[Settings](),
 			Secret:    f.Type == reflect.TypeFor[Secret]() || f.Type == reflect.TypeFor[Headers](),
 			Switch:    f.Type.Kind() == reflect.Bool, Restart: tag("reload") == "restart",
 		}
@@ -72,11 +81,11 @@ func keysOf[T, In any](before string, more map[string][]string) keys {
 		if tag("not") != "" {
 			k.Not = strings.Split(tag("not"), ",")
 		}
-		if len(k.words) > 0 {
-			k.hint = alternatives(k.words)
-		}
-		if len(k.words) > 1 {
-			k.Help += ": " + k.hint
+		if last := len(k.words) - 1; last > 0 {
+			k.hint = strings.Join(k.words[:last], ", ") + " or " + k.words[last]
+			if !strings.Contains(k.Help, k.words[last]) {
+				k.Help += "; one of " + strings.Join(k.words, ", ")
+			}
 		}
 		if k.hint != "" {
 			k.hint = "want " + k.hint
@@ -85,11 +94,6 @@ func keysOf[T, In any](before string, more map[string][]string) keys {
 	}
 	return all
 }
-
-// Reference returns every setting in the order of the documentation.
-func Reference() []Key { return settings(nil, nil).all() }
-
-func (s schema) all() keys { return slices.Concat(s.prober, s.shared, s.target, s.objective) }
 
 // find returns the setting called name.
 func (ks keys) find(name string) (Key, bool) {
@@ -106,34 +110,4 @@ func flagName(name string) string { return strings.ReplaceAll(strings.ToLower(na
 // of is the setting in a struct that has it, or in a pointer to one.
 func (k Key) of(v any) reflect.Value {
 	return reflect.Indirect(reflect.ValueOf(v)).FieldByName(k.field.Name)
-}
-
-// alternatives spells a choice: "a", "a or b", "a, b or c".
-func alternatives(words []string) string {
-	last := len(words) - 1
-	return strings.TrimPrefix(strings.Join(words[:last], ", ")+" or "+words[last], " or ")
-}
-
-var webScheme = regexp.MustCompile(`^https?://`)
-
-// given is s, which the user gave for k as word. Its label is word="s", or word alone if
-// s may be secret.
-func (k Key) given(word, s string) source {
-	shown := s
-	if k.name == "URL" && strings.ContainsAny(s, "@?#") { // it may hold credentials
-		shown = webScheme.FindString(s) + "***"
-	}
-	if !k.Secret {
-		word += "=" + quote(shown)
-	}
-	return source{text: s, label: word}
-}
-
-// quote is s in quotes, without anything that would break the line, and cut
-// after 80 characters.
-func quote(s string) string {
-	if short := fmt.Sprintf("%.80s", s); short != s {
-		s = short + "…"
-	}
-	return strconv.Quote(s)
 }

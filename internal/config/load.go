@@ -10,26 +10,21 @@ import (
 type Options struct {
 	Environ map[string]string // only names that begin with PROBER_ are looked at; an empty value counts as not given
 	// Overrides come from flags, by the name of a variable without prefix: PROMPT_TOKENS for
-	// --prompt-tokens. They also beat the values of single targets. An empty one means the default.
+	// --prompt-tokens; others are ignored. They also beat the values of single targets. An empty one means the default.
 	Overrides map[string]string
 	URLs      []string                     // targets given as arguments; they replace the configured targets
-	ReadFile  func(string) ([]byte, error) // reads the files that the configuration names; nil means [ReadFile]
-	APIs      []string                     // names of the known dialects; "auto" is always allowed
-	Servers   []string                     // names of the known server types; "auto" is always allowed
+	ReadFile  func(string) ([]byte, error) // reads the files that the configuration names, one as often as it is named; nil means [ReadFile]
 }
 
 // A loader collects problems while the sources become a configuration.
 type loader struct {
 	Options
 	schema
-	targets  keys            // what may be said of one target
-	entries  map[string]keys // what may be said of an entry of a list
 	problems Problems
 	warnings []string
-	unknown  []string // variables
-	unread   bool     // the targets file has problems: what stands in it is not known
-
-	unreadable map[string]error // by path; nil where a file was read
+	unknown  []string        // variables
+	path     string          // of the targets file
+	judged   map[string]bool // overridden values, by label
 }
 
 // Load merges flags, environment, targets file and defaults, in this order of
@@ -39,13 +34,8 @@ func Load(o Options) (*Config, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
-	all := settings(o.APIs, o.Servers)
-	targets := slices.Concat(all.shared, all.target)
-	l := &loader{
-		Options: o, schema: all, targets: targets, entries: map[string]keys{targetList: targets, objectiveList: all.objective},
-		unreadable: map[string]error{},
-	}
-	c := l.fill(l.merge())
+	l := &loader{Options: o, schema: settings(), judged: map[string]bool{}}
+	c := l.typed(l.merged())
 	if len(l.problems) > 0 {
 		return nil, l.problems.sorted()
 	}
@@ -64,58 +54,55 @@ func (l *loader) warn(place, text string) {
 	}
 }
 
-// merge reads all sources and lays them over each other.
-func (l *loader) merge() layer {
+// merged is what all sources say, laid over each other. There is at least one target and one objective.
+func (l *loader) merged() layer {
 	flags, environment := l.flags(), l.environment()
-	top := overlay(environment.values, flags)
-	before := len(l.problems)
-	file := l.file(top["TARGETS_FILE"])
-	l.unread = len(l.problems) > before || top["TARGETS_FILE"].bad
-
-	merged := layer{
-		values:     overlay(file.values, top),
+	file, whole := l.file(overlay(environment.values, flags)["TARGETS_FILE"])
+	all := layer{
+		values:     overlay(file.values, environment.values, flags),
 		targets:    slices.Concat(environment.targets, file.targets),
 		objectives: slices.Concat(environment.objectives, file.objectives),
 	}
 	if len(l.URLs) > 0 {
-		merged.targets = l.arguments()
+		all.targets = l.arguments()
 	}
-	for i, own := range merged.targets {
-		merged.targets[i].values = overlay(merged.values, own.values, flags)
+	if len(all.targets) == 0 {
+		none := variables(targetList, 0)
+		if whole {
+			l.problem(none.label("URL"), "no targets", "set it, or give a URL as argument")
+		}
+		none.values["URL"] = source{bad: true}
+		all.targets = []item{none}
 	}
-	if len(merged.objectives) == 0 {
-		where := prefix + objectiveList + "_0_"
-		merged.objectives = []item{{place: where, values: values{
-			"SIGNAL": {text: string(probe.SignalAvailability), label: where + "SIGNAL"},
-			"GOAL":   {text: "0.99", label: where + `GOAL="0.99" (default)`},
-		}}}
+	for i, own := range all.targets {
+		all.targets[i].values = overlay(file.values, environment.values, own.values, flags)
 	}
-	return merged
+	if len(all.objectives) == 0 {
+		o := variables(objectiveList, 0)
+		o.values["SIGNAL"] = source{text: string(probe.SignalAvailability), label: o.label("SIGNAL")}
+		o.values["GOAL"] = source{text: "0.99", label: o.label("GOAL") + `="0.99" (default)`}
+		all.objectives = []item{o}
+	}
+	return all
 }
 
-// fill parses what was merged, fills in what depends on other fields and validates all of it.
-func (l *loader) fill(merged layer) *Config {
-	c := &Config{}
-	parse(merged.values, c, l.prober)
-	l.files(merged.values, l.prober)
-	c.Targets, c.Objectives = make([]Target, len(merged.targets)), make([]Objective, len(merged.objectives))
+// typed parses what was merged, fills in what depends on other fields and validates all of it.
+func (l *loader) typed(all layer) *Config {
+	c := &Config{Targets: make([]Target, len(all.targets)), Objectives: make([]Objective, len(all.objectives))}
+	l.parse(c, all.values, l.prober)
 	var targets []entry
-	for i, it := range merged.targets {
-		parse(it.values, &c.Targets[i], l.targets)
-		targets = append(targets, entry{Target: &c.Targets[i], item: it})
-	}
-	l.finish(targets)
-	if len(targets) == 0 && !l.unread {
-		l.problem(prefix+targetList+"_0_URL", "no targets", "set it, or give a URL as argument")
-	}
-	for _, t := range targets {
+	for i, it := range all.targets {
+		t := entry{Target: &c.Targets[i], item: it}
+		l.parse(t.Target, t.values, l.target)
+		l.complete(t)
 		l.validate(t)
+		targets = append(targets, t)
 	}
-	l.names(targets)
+	l.name(targets)
 	l.groups(targets)
 	names := map[string]item{}
-	for i, it := range merged.objectives {
-		parse(it.values, &c.Objectives[i], l.objective)
+	for i, it := range all.objectives {
+		l.parse(&c.Objectives[i], it.values, l.objective)
 		l.judge(&c.Objectives[i], it, names)
 		l.measure(c.Objectives[i], it, targets)
 	}

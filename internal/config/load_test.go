@@ -185,20 +185,13 @@ func TestArgumentsReplaceTargets(t *testing.T) {
 		URLs:      []string{" https://one/v1 ", "http://[::1]:8000"},
 		Overrides: map[string]string{"API": "tgi", "MODEL": "m", "GROUP": "pair", "HEADERS": "X-A=1", "INSECURE_SKIP_VERIFY": "on"},
 	})
-	for i, want := range []Target{{Name: "one:443", URL: "https://one/v1"}, {Name: "[::1]:8000", URL: "http://[::1]:8000"}} {
-		want.Group, want.API, want.Model, want.Headers = "pair", "tgi", "m", map[string]Secret{"X-A": NewSecret("1")}
-		want.APIKey, want.InsecureSkipVerify = NewSecret("sk"), true
-		want.Prompt, want.PromptTokens, want.MaxTokens, want.QPS, want.Arrival = "cold", 21000, 5, 0.1, "constant"
-		want.Timeout, want.StallTimeout, want.MaxInFlight, want.Connection = 120*time.Second, 30*time.Second, 1, "fresh"
-		want.HTTPVersion, want.Stamp = "1.1", "kernel"
-		want.Server, want.SessionUsers, want.SessionRounds, want.SystemTokens = "auto", 15, 20, 1000
-		want.CanaryDepth, want.BackoffLimit = 0.5, 5*time.Minute
-		if diff := cmp.Diff(want, c.Targets[i]); diff != "" {
-			t.Errorf("target %d: -want +got\n%s", i, diff)
-		}
+	want := load(t, Options{Environ: environ("TARGETS_0_URL=http://x\nTARGETS_1_URL=http://x\nTARGETS_0_NAME=one:443\nTARGETS_1_NAME=[::1]:8000\nMAX_TOKENS=5")}).Targets
+	for i, url := range []string{"https://one/v1", "http://[::1]:8000"} {
+		want[i].URL, want[i].Group, want[i].API, want[i].Model, want[i].Headers = url, "pair", "tgi", "m", Headers{"X-A": NewSecret("1")}
+		want[i].APIKey, want[i].InsecureSkipVerify = NewSecret("sk"), true
 	}
-	if len(c.Targets) != 2 {
-		t.Errorf("got %d targets, want 2", len(c.Targets))
+	if diff := cmp.Diff(want, c.Targets); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }
 
@@ -209,25 +202,15 @@ func TestArgumentsCanHaveNames(t *testing.T) {
 			t.Errorf("target %d is %s (%s) at %s, want %s at %s", i, got.Name, got.Group, got.URL, want.Name, want.URL)
 		}
 	}
+	only := load(t, Options{URLs: []string{"http://one"}, Overrides: map[string]string{"NAME": "it"}}).Targets[0]
+	if only.Name != "it" || only.Group != "it" {
+		t.Errorf("the only argument has name %q and group %q, want it and it", only.Name, only.Group)
+	}
 	got := problems(t, Options{URLs: []string{"=http://one", "x=nonsense"}})
-	want := `URL argument 2="nonsense": not an http or https URL; want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000
-name of URL argument 1="": has 0 characters; want 1 to 100 printable characters`
+	want := `URL argument 1="=http://one": not an http or https URL; want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000
+URL argument 2="nonsense": not an http or https URL; want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
-	}
-}
-
-func TestTheOnlyArgumentCanBeNamed(t *testing.T) {
-	c := load(t, Options{URLs: []string{"http://one"}, Overrides: map[string]string{"NAME": "it"}})
-	if got := c.Targets[0]; got.Name != "it" || got.Group != "it" {
-		t.Errorf("got name %q and group %q, want it and it", got.Name, got.Group)
-	}
-}
-
-func TestDefaultStallTimeoutFollowsTheTimeout(t *testing.T) {
-	c := load(t, Options{Environ: withTarget("TIMEOUT=5s")})
-	if got := c.Targets[0].StallTimeout; got != 5*time.Second {
-		t.Errorf("got %v, want 5s", got)
 	}
 }
 
@@ -278,31 +261,22 @@ func TestPriority(t *testing.T) {
 	}
 }
 
-func TestDefaultSystemPromptFollowsTheLengthOfPrompts(t *testing.T) {
+func TestDefaultsFollowOtherSettings(t *testing.T) {
 	for _, test := range []struct {
 		environ string
-		want    int
+		system  int
+		stall   time.Duration
 	}{
-		{"PROMPT_TOKENS=1001", 1000},
-		{"PROMPT_TOKENS=1000", 100},
-		{"PROMPT_TOKENS=16", 1},
-		{"PROMPT_TOKENS=16\nSYSTEM_TOKENS=0", 0},
+		{"PROMPT_TOKENS=1001", 1000, 30 * time.Second},
+		{"PROMPT_TOKENS=1000", 100, 30 * time.Second},
+		{"PROMPT_TOKENS=16", 1, 30 * time.Second},
+		{"PROMPT_TOKENS=16\nSYSTEM_TOKENS=0", 0, 30 * time.Second},
+		{"TIMEOUT=5s", 1000, 5 * time.Second},
 	} {
-		c := load(t, Options{Environ: withTarget("PROMPT=sessions\n" + test.environ)})
-		if got := c.Targets[0].SystemTokens; got != test.want {
-			t.Errorf("%s: got %d, want %d", test.environ, got, test.want)
+		got := load(t, Options{Environ: withTarget("PROMPT=sessions\n" + test.environ)}).Targets[0]
+		if got.SystemTokens != test.system || got.StallTimeout != test.stall {
+			t.Errorf("%s: got %d and %v, want %d and %v", test.environ, got.SystemTokens, got.StallTimeout, test.system, test.stall)
 		}
-	}
-}
-
-func TestABookOfManyTargetsIsReadOnce(t *testing.T) {
-	reads := 0
-	load(t, Options{
-		Environ:  withTarget("PROMPT=book\nBOOK_FILE=book\nTARGETS_1_URL=http://two\nTARGETS_2_URL=http://three"),
-		ReadFile: func(string) ([]byte, error) { reads++; return nil, nil },
-	})
-	if reads != 1 {
-		t.Errorf("read %d times", reads)
 	}
 }
 

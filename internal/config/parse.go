@@ -3,8 +3,11 @@ package config
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
+	"net"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,36 +24,32 @@ type fault struct{ text, hint string }
 
 func (f fault) Error() string { return f.text }
 
-// parse parses v into a struct with the settings of ks and returns the errors by the names
-// of its fields. What is bad or not given gets the default, which parse adds to v. Entries of
-// lists are parsed one by one, since env stops at the first that is wrong and does not name it.
-func parse(v values, into any, ks keys) map[string]error {
+// parsers stand in for those of env, which takes neither on and off nor numbers of more than 32 bits.
+var parsers = map[reflect.Type]env.ParserFunc{
+	reflect.TypeFor[bool](): parseSwitch,
+	reflect.TypeFor[int]():  func(s string) (any, error) { return strconv.Atoi(s) },
+}
+
+// parse parses v into a struct with the settings of ks, and judges each value by itself. One that
+// is wrong is reported and marked in v, and its field is zero. Defaults are added to v. Entries of lists are parsed one by
+// one, since env stops at the first that is wrong and does not name it.
+func (l *loader) parse(into any, v values, ks keys) {
 	environment := map[string]string{}
 	for _, k := range ks {
-		switch text := v[k.name].text; {
-		case text != "none" || k.field.Tag.Get("none") == "":
-			environment[k.name] = text
+		given := v[k.name]
+		if preset := k.field.Tag.Get("envDefault"); preset != "" && given.text == "" && !given.bad {
+			given = source{text: preset, label: prefix + k.name + "=" + quote(preset) + " (default)", assumed: true}
+			v[k.name] = given
+		}
+		switch {
+		case given.text != "none" || k.field.Tag.Get("none") == "":
+			environment[k.name] = given.text
 		case k.field.Type.Kind() != reflect.Pointer: // without text, that is nil
 			environment[k.name] = "0"
 		}
 	}
-	err := env.ParseWithOptions(into, env.Options{
-		Environment: environment,
-		OnSet: func(name string, value any, isDefault bool) {
-			if isDefault && !v[name].bad {
-				text, _ := value.(string)
-				v[name] = source{text: text, label: prefix + name + "=" + quote(text) + " (default)", assumed: true}
-			}
-		},
-		FuncMap: map[reflect.Type]env.ParserFunc{
-			reflect.TypeFor[bool]():          parseSwitch,
-			reflect.TypeFor[int]():           parseWhole,
-			reflect.TypeFor[float64]():       parseNumber,
-			reflect.TypeFor[time.Duration](): parseDuration,
-		},
-	})
-	wrong := map[string]error{}
-	all, _ := errors.AsType[env.AggregateError](err)
+	wrong := map[string]error{} // by name of the field
+	all, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(into, env.Options{Environment: environment, FuncMap: parsers}))
 	for _, err := range all.Errors {
 		of, ok := errors.AsType[env.ParseError](err)
 		if !ok {
@@ -58,29 +57,30 @@ func parse(v values, into any, ks keys) map[string]error {
 		}
 		wrong[of.Name] = of.Err
 	}
-	return wrong
-}
-
-// check judges the values of one source, each by itself, and reports and marks those
-// that are wrong. All of ks are parsed into the same struct.
-func (l *loader) check(v values, ks keys) {
-	into := reflect.New(ks[0].in).Interface()
-	wrong := parse(overlay(v), into, ks)
 	for _, k := range ks {
-		given, ok := v[k.name]
-		if !ok || given.bad {
+		given := v[k.name]
+		// What is overridden must be right, too, but no file need be there.
+		if below := given.below; below != nil && k.field.Tag.Get("is") != "file" && !l.judged[below.label] {
+			l.judged[below.label] = true
+			l.parse(reflect.New(reflect.TypeOf(into).Elem()).Interface(), values{k.name: *below}, keys{k})
+		}
+		if given.text == "" {
 			continue
 		}
 		err := wrong[k.field.Name]
-		if k.field.Type != reflect.TypeFor[Headers]() && !printable(given.text) {
+		switch {
+		case k.field.Type != reflect.TypeFor[Headers]() && !printable(given.text):
 			err = fault{text: "has unprintable characters"}
-		} else if err == nil {
-			err = k.check(reflect.Indirect(k.of(into)), given.text)
+		case err != nil:
+			err = k.unparsed(given.text, err)
+		default:
+			err = l.check(k, reflect.Indirect(k.of(into)), given.text)
 		}
-		if err != nil {
-			f, _ := errors.AsType[fault](err)
+		if f, bad := errors.AsType[fault](err); bad {
 			l.problem(given.label, f.text, cmp.Or(f.hint, k.hint))
-			v[k.name] = source{label: given.label, bad: true}
+			k.of(into).SetZero()
+			given.bad = true
+			v[k.name] = given
 		}
 	}
 }
@@ -91,41 +91,117 @@ func printable(s string) bool {
 }
 
 func parseSwitch(s string) (any, error) {
-	on := slices.Contains([]string{"on", "true"}, strings.ToLower(s))
-	if !on && !slices.Contains([]string{"off", "false"}, strings.ToLower(s)) {
-		return nil, fault{text: "neither on nor off"}
+	switch strings.ToLower(s) {
+	case "on", "true":
+		return true, nil
+	case "off", "false":
+		return false, nil
 	}
-	return on, nil
+	return nil, fault{text: "neither on nor off"}
 }
 
-// parseWhole and parseNumber leave numbers that are too large to the bounds of the setting.
-func parseWhole(s string) (any, error) {
-	v, err := strconv.Atoi(s)
-	if errors.Is(err, strconv.ErrSyntax) {
-		return nil, fault{text: "not a whole number"}
+// unparsed is what is wrong with text, which err says cannot be parsed. The error is a [fault].
+func (k Key) unparsed(text string, err error) error {
+	_, told := errors.AsType[fault](err)
+	switch percent := strings.HasSuffix(text, "%") && k.field.Tag.Get("is") == "ratio"; {
+	case told:
+		return err
+	case percent || errors.Is(err, strconv.ErrRange):
+		return k.checkNumber(math.NaN(), text)
+	case k.field.Type == reflect.TypeFor[float64]():
+		return fault{text: "not a number"}
+	case k.field.Type != reflect.TypeFor[time.Duration]():
+		return fault{text: "not a whole number"}
+	case strings.Trim(text, "0123456789.") == "":
+		return fault{"has no unit", "add a unit, for example " + text + "s"}
 	}
-	return v, nil
+	return fault{text: "not a duration"}
 }
 
-func parseNumber(s string) (any, error) {
-	number, percent := strings.CutSuffix(s, "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if errors.Is(err, strconv.ErrSyntax) {
-		return nil, fault{text: "not a number"}
+// check judges what was parsed from text by the tags of k. The error is a [fault].
+func (l *loader) check(k Key, v reflect.Value, text string) error {
+	tag := k.field.Tag.Get
+	switch {
+	case text == "none" && tag("none") != "":
+		return nil
+	case k.field.Type == reflect.TypeFor[time.Duration]():
+		least, _ := time.ParseDuration(tag("min"))
+		if v.Int() <= 0 {
+			return fault{text: "must be above 0"}
+		} else if v.Int() < int64(least) {
+			return fault{text: "must be at least " + least.String()}
+		}
+		return nil
+	case v.Kind() == reflect.String:
+		return l.checkText(k, text)
+	case v.CanInt():
+		return k.checkNumber(float64(v.Int()), text)
+	case v.CanFloat():
+		return k.checkNumber(v.Float(), text)
 	}
-	if percent {
-		v = math.NaN() // within no bounds
-	}
-	return v, nil
+	return nil
 }
 
-func parseDuration(s string) (any, error) {
-	v, err := time.ParseDuration(s)
-	if err != nil && strings.Trim(s, "0123456789.") == "" {
-		return nil, fault{"has no unit", "add a unit, for example " + s + "s"}
+// checkNumber judges a number by its bounds. NaN is within none.
+func (k Key) checkNumber(n float64, text string) error {
+	tag := k.field.Tag.Get
+	bound := func(name string) float64 {
+		n, _ := strconv.ParseFloat(tag(name), 64)
+		return n
 	}
-	if err != nil {
-		return nil, fault{text: "not a duration"}
+	switch {
+	case tag("is") == "ratio" && !(n > 0 && n < 1):
+		f := fault{text: "must be above 0 and below 1"}
+		number, percent := strings.CutSuffix(text, "%")
+		if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && v > 0 && v < 100 && (percent || v > 1) {
+			f.hint = "goals are ratios: " + strconv.FormatFloat(v/100, 'g', 12, 64)
+		}
+		return f
+	case tag("above") != "" && !(n > bound("above") && n <= bound("max")):
+		return fault{text: "must be above " + tag("above") + " and at most " + tag("max")}
+	case tag("min") != "" && !(n >= bound("min") && n <= bound("max")):
+		return fault{text: "must be " + tag("min") + " to " + tag("max")}
 	}
-	return v, nil
+	return nil
+}
+
+const maxName = 100 // characters of a target or group: names are labels
+
+// forms are those of texts that an expression can judge.
+var forms = map[string]struct {
+	*regexp.Regexp
+	wrong string
+}{
+	"identifier": {regexp.MustCompile(`^[a-z0-9_]{1,100}$`), "not an identifier"},
+	"path":       {regexp.MustCompile(`^/[^?# ]*$`), "not the path of a URL"},
+	"header":     {regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$"), "not a valid name of an HTTP header"}, // token of RFC 9110, section 5.6.2
+}
+
+// checkText judges a text by its words or its form. The error is a [fault].
+func (l *loader) checkText(k Key, s string) error {
+	is := k.field.Tag.Get("is")
+	form, ok := forms[is]
+	switch {
+	case ok && !form.MatchString(s):
+		return fault{text: form.wrong}
+	case is == "name" && utf8.RuneCountInString(s) > maxName:
+		return fault{text: fmt.Sprintf("has %d characters", utf8.RuneCountInString(s))}
+	case is == "address":
+		_, port, err := net.SplitHostPort(s)
+		if err != nil {
+			return fault{text: "not an address"}
+		} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+			return fault{text: "the port must be 0 to 65535"}
+		}
+	case is == "url":
+		_, _, err := parseURL(s)
+		return err
+	case is == "file":
+		if _, err := l.ReadFile(s); err != nil {
+			return fault{text: reason(err)}
+		}
+	case len(k.words) > 0 && !slices.Contains(k.words, s):
+		return fault{text: "unknown" + suggestion(s, k.words)}
+	}
+	return nil
 }

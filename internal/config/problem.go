@@ -57,3 +57,46 @@ func (ps Problems) sorted() Problems {
 	})
 	return slices.Compact(ps)
 }
+
+// suggestion is `(did you mean "x"?)` with a leading space, or nothing when no
+// known word is near.
+func suggestion(word string, known []string) string {
+	if near := Nearest(word, known); near != "" {
+		return ` (did you mean "` + near + `"?)`
+	}
+	return ""
+}
+
+// Nearest returns the first known word with the smallest edit distance to word, at most a third of
+// its letters and never more than three, or else the first that begins with word, or "".
+func Nearest(word string, known []string) string {
+	word = strings.ToLower(word)
+	for d := range min(3, max(1, len(word)/3)) + 1 {
+		for _, k := range known {
+			if near(word, strings.ToLower(k), d) {
+				return k
+			}
+		}
+	}
+	first := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, word) })
+	if len(word) < 3 || first < 0 {
+		return ""
+	}
+	return known[first]
+}
+
+// near reports whether inserting, deleting, replacing or swapping with its neighbour at most n letters, n small, makes b of a.
+func near(a, b string, n int) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	switch {
+	case a == "" || b == "":
+		return len(a)+len(b) <= n
+	case n == 0:
+		return false
+	case len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && near(a[2:], b[2:], n-1):
+		return true
+	}
+	return near(a[1:], b, n-1) || near(a, b[1:], n-1) || near(a[1:], b[1:], n-1)
+}

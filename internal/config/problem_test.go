@@ -10,7 +10,6 @@ import (
 
 func TestFiveMistakesGiveFiveMessages(t *testing.T) {
 	_, err := Load(Options{
-		APIs:      apis,
 		Overrides: map[string]string{"PROMPT_TOKENS": "8"},
 		ReadFile:  files(map[string]string{"targets.yaml": "targets:\n- url: http://two\n  modle: m\n"}),
 		Environ: environ(`
@@ -24,7 +23,7 @@ func TestFiveMistakesGiveFiveMessages(t *testing.T) {
   --prompt-tokens="8": must be 16 to 1000000; want the length of a prompt in tokens, at least 16 (fewer leave no room for a nonce), for example 21000
   PROBER_QPS="fast": not a number; want probes per second, for example 0.1
   PROBER_TAGETS_0_URL: unknown variable (did you mean PROBER_TARGETS_0_URL?)
-  PROBER_TARGETS_0_API="openai": unknown (did you mean "openai-chat"?); want auto, openai-chat, openai-completions or tgi
+  PROBER_TARGETS_0_API="openai": unknown (did you mean "openai-chat"?); want auto, openai-chat, openai-completions, openai-responses, azure-openai, anthropic, sglang, tgi, triton, llama-server or ollama
   targets.yaml:3: unknown key "modle" (did you mean "model"?)`
 	if diff := cmp.Diff(want, err.Error()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

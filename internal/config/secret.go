@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
 // A Secret is text that prints as *** whatever is asked to print it, and as nothing when
@@ -49,5 +51,56 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // UnmarshalText hides a copy of text. It never fails.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = NewSecret(string(text))
+	return nil
+}
+
+// Headers are headers by their names as given, unique whatever their case.
+type Headers map[string]Secret
+
+// UnmarshalText reads NAME=value,NAME=value, or such pairs with line breaks
+// between them: so the targets file has values with commas.
+func (h *Headers) UnmarshalText(text []byte) error {
+	pairs := strings.Split(string(text), "\n")
+	if len(pairs) == 1 {
+		pairs = strings.Split(string(text), ",")
+	}
+	*h = Headers{}
+	for i, pair := range pairs {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok {
+			return fault{text: fmt.Sprintf("entry %d has no =", i+1)}
+		}
+		if err := h.add(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
+			return fault{text: fmt.Sprintf("entry %d %v", i+1, err)}
+		}
+	}
+	return nil
+}
+
+// ownHeaders are what a probe sets itself, whatever is configured.
+var ownHeaders = []string{
+	"Accept", "Accept-Encoding", "Baggage", "Content-Length", "Content-Type", "Traceparent", "Trailer", "Transfer-Encoding", "User-Agent",
+}
+
+// add adds a header. The error quotes neither name nor value: where they were mixed
+// up, the name is a secret.
+func (h Headers) add(name, value string) error {
+	switch {
+	case !forms["header"].MatchString(name):
+		return fault{text: "has a name that no HTTP header can have"}
+	case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(own, name) }):
+		return fault{text: "names a header that the prober sets itself"}
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return fault{text: "has a value with control characters"}
+	}
+	for other := range h {
+		if strings.EqualFold(other, name) {
+			return fault{text: "repeats a header"}
+		}
+	}
+	h[name] = NewSecret(value)
 	return nil
 }

@@ -8,64 +8,35 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// TestTargetsFile holds what is written in another way than in the environment, and what is said for all targets.
 func TestTargetsFile(t *testing.T) {
 	got := load(t, Options{
 		Environ: environ("TARGETS_FILE=targets.yaml"),
-		ReadFile: files(map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "key": "sk\r\n", "targets.yaml": `
+		ReadFile: files(map[string]string{"key": "sk\r\n", "targets.yaml": `
 max_tokens: 7
 targets:
 - url: https://llm.example.com/v1
-  name: the one
-  group: pair
-  api: tgi
   model: 70
   api_key_file: key
   headers: {X-A: "a,b=c", X-B: 3}
-  ca_file: ca.pem
-  cert_file: cert.pem
-  key_file: key.pem
   insecure_skip_verify: off
   qps: 1
-  arrival: jittered
   api_version: 2023-06-01
-  server: vllm
-  prompt: sessions
-  prompt_tokens: 80
-  session_users: 3
-  session_rounds: 4
-  canary_depth: 0
-  backoff_limit: 90s
-  priority: 0
-  session_header: X-Session-ID
   max_tokens: ~
   timeout: 60s
-  stall_timeout: 5s
-  max_in_flight: 2
   token_budget_per_day: none
-  connection: reuse
+  priority: 0
   http_version: 2
-  stamp: user
 objectives:
 - {name: quick, signal: server_ttft, limit: 2s, goal: 0.9}
 `}),
 	})
-	want := &Config{
-		ListenAddress: ":9464", LogLevel: "info", TargetsFile: "targets.yaml", GenAISemconv: true, ReloadInterval: 5 * time.Second, DNSInterval: 30 * time.Second,
-		Targets: []Target{{
-			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", API: "tgi", Model: "70",
-			APIVersion: "2023-06-01", Server: "vllm",
-			Settings: Settings{
-				SessionUsers: 3, SessionRounds: 4, SystemTokens: 8,
-				BackoffLimit: 90 * time.Second, Priority: new(0), SessionHeader: "X-Session-ID",
-				Prompt: "sessions", PromptTokens: 80, MaxTokens: 7, QPS: 1, Arrival: "jittered",
-				Timeout: time.Minute, StallTimeout: 5 * time.Second, MaxInFlight: 2, Connection: "reuse", HTTPVersion: "2", Stamp: "user",
-				APIKey: NewSecret("sk"), APIKeyFile: "key",
-			},
-			Headers: map[string]Secret{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")},
-			CAFile:  "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
-		}},
-		Objectives: []Objective{{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}},
-	}
+	want := load(t, Options{Environ: environ("TARGETS_0_URL=https://llm.example.com/v1\nMAX_TOKENS=7\nTIMEOUT=1m\nQPS=1")})
+	want.TargetsFile = "targets.yaml"
+	one := &want.Targets[0]
+	one.Model, one.APIVersion, one.HTTPVersion, one.Priority = "70", "2023-06-01", "2", new(0)
+	one.APIKey, one.APIKeyFile, one.Headers = NewSecret("sk"), "key", Headers{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")}
+	want.Objectives = []Objective{{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
@@ -126,9 +97,28 @@ func TestAFaultyTargetsFileIsTheProblem(t *testing.T) {
 			t.Errorf("-want +got\n%s", diff)
 		}
 	}
+	two := problems(t, Options{Environ: environ("QPS=fast")})
+	if want := `PROBER_QPS="fast": not a number; want probes per second, for example 0.1` + "\n" + `PROBER_TARGETS_0_URL: no targets; set it, or give a URL as argument`; two != want {
+		t.Errorf("got\n%s\nwant\n%s", two, want)
+	}
 	missing := problems(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(nil)})
-	if want := `PROBER_TARGETS_FILE="f.yaml": no such file`; missing != want {
+	if want := `PROBER_TARGETS_FILE="f.yaml": no such file or directory`; missing != want {
 		t.Errorf("got\n%s\nwant\n%s", missing, want)
+	}
+}
+
+// TestOverriddenValuesAreJudged holds that what is wrong is found before it takes effect, but for files that are not there.
+func TestOverriddenValuesAreJudged(t *testing.T) {
+	got := problems(t, Options{
+		Environ:   environ("TARGETS_FILE=f.yaml\nQPS=x\nBOOK_FILE=no"),
+		Overrides: map[string]string{"QPS": "2", "BOOK_FILE": "f.yaml"},
+		ReadFile:  files(map[string]string{"f.yaml": "qps: fast\ntargets: [{url: http://one, qps: often}]"}),
+	})
+	want := `PROBER_QPS="x": not a number; want probes per second, for example 0.1
+f.yaml:1: qps="fast": not a number; want probes per second, for example 0.1
+f.yaml:2: qps="often": not a number; want probes per second, for example 0.1`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
 }
 

@@ -1,53 +1,97 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strings"
 	"unicode/utf8"
 )
 
-// files reports files that are given and cannot be read. Each is read once, since
-// books are large and many targets may share one.
-func (l *loader) files(v values, ks keys) {
-	for _, k := range ks {
-		path := v[k.name]
-		if path.text == "" || k.field.Tag.Get("is") != "file" {
-			continue
-		}
-		err, read := l.unreadable[path.text]
-		if !read {
-			_, err = l.ReadFile(path.text)
-			l.unreadable[path.text] = err
-		}
-		if err != nil {
-			l.problem(path.label, reason(err), "")
-		}
+// An entry is a target and what was given for it.
+type entry struct {
+	*Target
+	item
+}
+
+// complete fills in what depends on other settings of t or on the file of its key.
+func (l *loader) complete(t entry) {
+	if t.given("URL") {
+		l.base(t)
+	}
+	if t.values["STALL_TIMEOUT"].assumed && t.given("TIMEOUT") {
+		t.StallTimeout = min(t.StallTimeout, t.Timeout)
+	}
+	if t.values["SYSTEM_TOKENS"].assumed && t.given("PROMPT_TOKENS") && t.SystemTokens >= t.PromptTokens {
+		t.SystemTokens = t.PromptTokens / 10
+	}
+	if t.APIKeyFile != "" {
+		l.readKey(t)
 	}
 }
 
-// validate judges one target.
+// readKey reads the API key of t from its file.
+func (l *loader) readKey(t entry) {
+	label := t.label("API_KEY_FILE")
+	data, err := l.ReadFile(t.APIKeyFile)
+	text := strings.TrimRight(string(data), "\r\n")
+	switch {
+	case err != nil:
+		l.problem(label, reason(err), "")
+	case strings.TrimSpace(text) == "":
+		l.problem(label, "is empty", "want a file with the key in it")
+	case len(text) > 16<<10: // bytes; Node's servers take headers of 16 KiB, nginx 8
+		l.problem(label, fmt.Sprintf("has %d bytes, more than any server takes in a header", len(text)), "want a file with the key on its only line")
+	case !printable(text):
+		l.problem(label, "has unprintable characters", "want a file with the key on its only line")
+	case t.values["API_KEY"].text != "":
+		l.problem(label, "given together with a key", "want one of the two")
+	default:
+		t.APIKey = NewSecret(text)
+	}
+}
+
+const mostTokens = 1_000_000 // of a prompt
+
+// validate judges the settings of one target together. What is wrong by itself was reported already.
 func (l *loader) validate(t entry) {
 	if !t.has("URL") {
 		l.problem(t.label("URL"), "not given", "a target needs a URL")
 	}
-	if t.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout {
-		l.problem(t.label("STALL_TIMEOUT"), "longer than the timeout of "+t.values["TIMEOUT"].text, "want at most the timeout")
-	}
-	for given, missing := range map[string]string{"CERT_FILE": "KEY_FILE", "KEY_FILE": "CERT_FILE"} {
-		if v := t.values[missing]; t.values[given].text != "" && v.text == "" && !v.bad {
-			l.problem(t.label(given), "given without "+t.spell(missing), "want both or none")
+	set := func(name string) bool { return t.values[name].text != "" }
+	unset := func(name string) bool { return !set(name) && !t.values[name].bad }
+	sessions, canary := t.Prompt == "sessions" && t.given("PROMPT_TOKENS"), t.Prompt == "canary"
+	last := t.PromptTokens + (t.SessionRounds-1)*t.MaxTokens
+	for _, c := range []struct {
+		name       string
+		wrong      bool
+		text, hint string
+	}{
+		{"STALL_TIMEOUT", t.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout,
+			"longer than the timeout of " + t.values["TIMEOUT"].text, "want at most the timeout"},
+		{"CERT_FILE", set("CERT_FILE") && unset("KEY_FILE"), "given without " + t.spell("KEY_FILE"), "want both or none"},
+		{"KEY_FILE", set("KEY_FILE") && unset("CERT_FILE"), "given without " + t.spell("CERT_FILE"), "want both or none"},
+		{"PROMPT", t.Prompt == "book" && unset("BOOK_FILE"), "given without " + t.spell("BOOK_FILE"), "want the file to ask from"},
+		{"PROMPT", t.Prompt == "dataset" && unset("DATASET_FILE"), "given without " + t.spell("DATASET_FILE"), "want the file to ask from"},
+		{"PROMPT_TOKENS", canary && t.given("PROMPT_TOKENS") && t.PromptTokens < 80, "too few for the prompt canary", "want at least 80"},
+		{"MAX_TOKENS", canary && t.given("MAX_TOKENS") && t.MaxTokens < 16, "too few for the prompt canary", "want at least 16"},
+		{"SYSTEM_TOKENS", sessions && t.given("SYSTEM_TOKENS") && t.SystemTokens >= t.PromptTokens,
+			fmt.Sprintf("not below the %d tokens of the prompt", t.PromptTokens), "the system prompt is a part of the first prompt"},
+		{"SESSION_ROUNDS", sessions && t.given("SESSION_ROUNDS", "MAX_TOKENS") && last > mostTokens,
+			fmt.Sprintf("results in a last prompt of more than %d tokens", last),
+			fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens)},
+	} {
+		if c.wrong {
+			l.problem(t.label(c.name), c.text, c.hint)
 		}
 	}
-	l.files(t.values, l.targets)
-	l.prompt(t)
 
 	if t.InsecureSkipVerify {
 		l.warn(t.label("INSECURE_SKIP_VERIFY"), "anyone between the prober and the server can read prompts and keys, and answer in its place")
 	}
 	for _, name := range []string{"CA_FILE", "CERT_FILE", "INSECURE_SKIP_VERIFY"} {
-		if v := t.values[name]; strings.HasPrefix(t.URL, "http:") && v.text != "" && !v.assumed {
-			l.warn(v.label, "has no effect on an http URL")
+		if strings.HasPrefix(t.URL, "http:") && set(name) && !t.values[name].assumed {
+			l.warn(t.label(name), "has no effect on an http URL")
 		}
 	}
 	if cost := t.PromptTokens + t.MaxTokens; t.TokenBudgetPerDay > 0 && t.TokenBudgetPerDay < cost {
@@ -55,34 +99,10 @@ func (l *loader) validate(t entry) {
 	}
 }
 
-const mostTokens = 1_000_000 // of a prompt
-
-// prompt judges what is asked. What is wrong by itself was reported already.
-func (l *loader) prompt(t entry) {
-	last := t.PromptTokens + (t.SessionRounds-1)*t.MaxTokens
-	for _, c := range []struct {
-		prompt, name string
-		wrong        bool
-		text, hint   string
-	}{
-		{"book", "PROMPT", t.BookFile == "" && !t.values["BOOK_FILE"].bad, "given without " + t.spell("BOOK_FILE"), "want the file to ask from"},
-		{"dataset", "PROMPT", t.DatasetFile == "" && !t.values["DATASET_FILE"].bad, "given without " + t.spell("DATASET_FILE"), "want the file to ask from"},
-		{"canary", "PROMPT_TOKENS", t.PromptTokens < 80, "too few for the prompt canary", "want at least 80"},
-		{"canary", "MAX_TOKENS", t.MaxTokens < 16, "too few for the prompt canary", "want at least 16"},
-		{"sessions", "SYSTEM_TOKENS", t.given("PROMPT_TOKENS") && t.SystemTokens >= t.PromptTokens,
-			fmt.Sprintf("not below the %d tokens of the prompt", t.PromptTokens), "the system prompt is a part of the first prompt"},
-		{"sessions", "SESSION_ROUNDS", t.given("PROMPT_TOKENS", "MAX_TOKENS") && last > mostTokens, fmt.Sprintf("results in a last prompt of more than %d tokens", last),
-			fmt.Sprintf("want fewer rounds or shorter answers: prompts have at most %d tokens", mostTokens)},
-	} {
-		if t.Prompt == c.prompt && c.wrong && t.given(c.name) {
-			l.problem(t.label(c.name), c.text, c.hint)
-		}
-	}
-}
-
-// names reports targets that share a name, and names that are too long, or to which
-// no address can be added.
-func (l *loader) names(targets []entry) {
+// name gives targets without one their names, and judges all names: each is one target's alone, not too long, and
+// leaves room for the addresses that are added to it.
+func (l *loader) name(targets []entry) {
+	l.defaultNames(targets)
 	first := map[string]entry{}
 	for _, t := range targets {
 		other, taken := first[t.Name]
@@ -110,10 +130,29 @@ func (l *loader) names(targets []entry) {
 	}
 }
 
+// defaultNames gives targets without a name or group their defaults. No name depends on the order of targets.
+func (l *loader) defaultNames(targets []entry) {
+	sharing := map[string]int{} // targets without a name, by host and port
+	for _, t := range targets {
+		if t.Name == "" && t.given("URL") && !t.values["NAME"].bad {
+			t.Name = t.hostPort()
+			sharing[t.Name]++
+		}
+	}
+	for _, t := range targets {
+		if t.values["NAME"].text == "" && sharing[t.Name] > 1 {
+			t.Name += cmp.Or(t.Path, strings.TrimSuffix(strings.TrimRight(t.parsed().EscapedPath(), "/"), "/v1"))
+		}
+		if t.Group == "" && !t.EachAddress {
+			t.Group = t.Name
+		}
+	}
+}
+
 // misnamed reports a problem with the name of t.
 func (l *loader) misnamed(t entry, text string) {
 	hint := "set " + t.setting("NAME")
-	if t.place == argumentPlace {
+	if t.before == dashes {
 		hint = "targets with names of their own go into the environment or the targets file"
 	}
 	l.problem(t.origin("URL"), text, hint)
@@ -125,10 +164,8 @@ func (l *loader) groups(targets []entry) {
 	first := map[string]entry{}
 	for _, t := range targets {
 		lead, member := first[t.Group]
-		if !member {
-			first[t.Group] = t
-		}
 		if !member || t.Group == "" {
+			first[t.Group] = t
 			continue
 		}
 		for _, k := range l.shared {

@@ -11,13 +11,12 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 // Load is [config.Load] with a check of the files whose format is not the configuration's
 // own. They are read through assets, and so is everything that o names.
 func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
-	o.APIs, o.Servers, o.ReadFile = wire.APIs(), wire.Servers(), assets.Read
+	o.ReadFile = assets.Read
 	c, err := config.Load(o)
 	if err != nil {
 		return nil, err

@@ -70,7 +70,7 @@ func (c *costly) job(t *testing.T, tokens int, more map[string]string) *Job {
 	t.Cleanup(server.Close)
 	given := map[string]string{"API": "anthropic", "PROMPT_TOKENS": fmt.Sprint(tokens), "MAX_TOKENS": "20"}
 	maps.Copy(given, more)
-	loaded, err := config.Load(config.Options{Overrides: given, URLs: []string{server.URL}, APIs: wire.APIs(), Servers: wire.Servers()})
+	loaded, err := config.Load(config.Options{Overrides: given, URLs: []string{server.URL}})
 	if err != nil {
 		t.Fatal(err)
 	}

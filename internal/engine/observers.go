@@ -176,7 +176,7 @@ func (j *Job) description(i int, objectives []probe.Objective) description {
 		Interval: j.Plan.Interval, Objectives: objectives,
 	}}
 	if known.Dialect != nil {
-		d.API = known.Dialect.Name()
+		d.API = known.Dialect.Name
 	}
 	if d.misfit != "" {
 		d.Notes = append(d.Notes, d.misfit)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery/dnstest"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 const headless = "vllm-headless.ns.svc"
@@ -45,7 +44,7 @@ func TestADeadNameServer(t *testing.T) {
 			go func() { _, _ = io.Copy(io.Discard, theirs) }() // until ours is closed
 			return ours, nil
 		}}
-		c, err := config.Load(config.Options{APIs: wire.APIs(), URLs: []string{"dns+http://" + headless + "."}})
+		c, err := config.Load(config.Options{URLs: []string{"dns+http://" + headless + "."}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +135,7 @@ func TestExpand(t *testing.T) {
 // TestPresent holds that the verbs that end see replicas, and a name that does not
 // exist as a target of that name.
 func TestPresent(t *testing.T) {
-	c, err := config.Load(config.Options{APIs: wire.APIs(), URLs: []string{"here=dns+http://localhost:1", "dns+http://nowhere.invalid"}})
+	c, err := config.Load(config.Options{URLs: []string{"here=dns+http://localhost:1", "dns+http://nowhere.invalid"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -133,7 +133,7 @@ func queued(c net.Conn, queue uintptr) (n int32) {
 // of each token frame lies within the write of its last byte. No time is tolerated: on loopback the kernel timestamps
 // bytes while they are written.
 func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
-	t.Cleanup(stream.EnableTimestamps())
+	stream.EnableTimestamps()
 	awaitKernelTimestamps(t)
 	for _, secure := range []bool{false, true} {
 		for _, two := range []bool{false, true} {

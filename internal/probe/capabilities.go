@@ -54,7 +54,7 @@ func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field
 	if slices.Contains(c.Omit, f) {
 		shown = cmp.Or(shown, wire.Never)
 	}
-	if c.Dialect != nil && !slices.Contains(c.Dialect.Fields(), f) {
+	if c.Dialect != nil && !slices.Contains(c.Dialect.Fields, f) {
 		known = wire.Never
 	}
 	return Ability{name, means, cmp.Or(shown, known), shown != ""}
@@ -62,7 +62,7 @@ func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field
 
 // sends reports whether requests have field f.
 func (c Capabilities) sends(f wire.Field) bool {
-	return slices.Contains(c.Dialect.Fields(), f) && !(wire.Ask{Server: c.Server, Omit: c.Omit}).Omits(f)
+	return slices.Contains(c.Dialect.Fields, f) && !(wire.Ask{Server: c.Server, Omit: c.Omit}).Omits(f)
 }
 
 func claim(does bool) wire.Claim {

@@ -16,12 +16,12 @@ import (
 
 // Findings are what a server tells of itself.
 type Findings struct {
-	Dialect wire.Dialect // nil until known
-	Server  wire.Server  // its type; the zero value if unknown
-	Version string       // of the server; empty if unknown
-	Model   string       // empty until known
-	Context int          // tokens that prompt and answer may have together; 0 if unknown
-	Asked   bool         // it was asked for its type and models, and need not be again
+	Dialect *wire.Dialect // nil until known
+	Server  wire.Server   // its type; the zero value if unknown
+	Version string        // of the server; empty if unknown
+	Model   string        // empty until known
+	Context int           // tokens that prompt and answer may have together; 0 if unknown
+	Asked   bool          // it was asked for its type and models, and need not be again
 }
 
 // rejected reports whether err is a server's answer that rejects a metadata request.
@@ -53,8 +53,7 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 		found.Server, _ = wire.Recognize(evidence)
 	}
 	if found.Dialect == nil {
-		found.Dialect, _ = wire.Lookup(found.Server.Dialect)
-		found.Dialect = cmp.Or(found.Dialect, assumed)
+		found.Dialect = cmp.Or(found.Server.Dialect, assumed)
 	}
 	if err != nil && found.Server.Name == "" && t.Dialect == nil {
 		return found, nil, err
@@ -120,7 +119,7 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 		if err != nil {
 			return nil, err
 		}
-		models, _ := s.List.Parse(body)
+		models, _ := wire.ParseModels(body)
 		return models, nil
 	}
 	if err != nil {

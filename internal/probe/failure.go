@@ -176,7 +176,7 @@ func (x *exchange) complete() verdict {
 		return failed(ServerError, "server gave up (finish reason %q)", f.Finish)
 	case len(f.Tokens) == 0:
 		return failed(Empty, "stream ended without a token")
-	case f.Finish == "" && x.target.Dialect.Finishes():
+	case f.Finish == "" && !x.target.Dialect.Endless:
 		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(f.Tokens))
 	case f.Finish != "" && ending == wire.Unfinished:
 		return failed(Malformed, "unknown finish reason %q", f.Finish)

@@ -94,8 +94,8 @@ func TestMemberAsksWhatTheServerIs(t *testing.T) {
 			if err := m.Prepare(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if got := m.Capabilities(); got.Dialect.Name() != test.dialect || got.Model != test.model {
-				t.Errorf("%s with model %s", got.Dialect.Name(), got.Model)
+			if got := m.Capabilities(); got.Dialect.Name != test.dialect || got.Model != test.model {
+				t.Errorf("%s with model %s", got.Dialect.Name, got.Model)
 			}
 		})
 	}
@@ -168,15 +168,12 @@ func TestMemberJudgesByLearnedCapabilities(t *testing.T) {
 	}
 }
 
-// panicking is a dialect with a mistake.
-type panicking struct{ wire.Dialect }
-
-func (panicking) Decode([]byte) (wire.Delta, error) { panic("mistake") }
-
 func TestPanicIsAFailedProbe(t *testing.T) {
 	inBubble(t, "panic", func(t *testing.T) {
 		target := serve(t, answer(ms).stream)
-		target.Dialect = panicking{target.Dialect}
+		broken := *target.Dialect
+		broken.Path = func(wire.Ask) string { panic("mistake") }
+		target.Dialect = &broken
 		m := NewMember(target, "m", 1)
 		r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
 		endsAs(t, r, Malformed, "mistake")

@@ -25,7 +25,7 @@ type Target struct {
 	Prompt      string // name of the workload
 	URL         string // base, see [wire.URL]
 	Path        string // of probes, from the host's root on; empty: what URL and Dialect make
-	Dialect     wire.Dialect
+	Dialect     *wire.Dialect
 	Server      wire.Server // type; the zero value: detected from its answers
 	Key         string      // for the API, in its own header; a secret
 	Version     string      // of the API, where it has several; empty for the dialect's default
@@ -84,7 +84,7 @@ func (t Target) newResult(model string) *Result {
 		TraceID: fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), SpanID: fmt.Sprintf("%016x", rand.Uint64()),
 	}
 	if t.Dialect != nil {
-		r.API = t.Dialect.Name()
+		r.API = t.Dialect.Name
 	}
 	return r
 }
@@ -100,7 +100,7 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	defer done()
 	defer resp.Body.Close()
 	defer func() {
-		x.result.gateway, _ = wire.RecognizeAnswer(resp.Header)
+		x.result.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
 		if ctx.Err() != nil { // the rest of the answer is not read
 			x.trace.abandon()
 		}
@@ -217,7 +217,7 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	delta, err := x.target.Dialect.Decode(frame.Data)
 	if frame.Event == "error" && (err != nil || delta.Err == nil) {
-		return wire.Delta{Err: wire.NamedError(frame.Data)}, nil
+		return wire.Delta{Err: &wire.ServerError{Type: "error", Message: wire.Describe(frame.Data)}}, nil
 	}
 	return delta, err
 }

@@ -130,15 +130,15 @@ func ndjson(body io.Reader) func() (stream.Frame, error) {
 	return stream.NewLines(body, func(int64) stream.Stamp { return stream.Stamp{} }, 4096).Next
 }
 
-func framingOf(d wire.Dialect) framing {
-	if d.Name() == "ollama" {
+func framingOf(d *wire.Dialect) framing {
+	if d.Name == "ollama" {
 		return ndjson
 	}
 	return sse
 }
 
 // decode reads a body as a probe does. The answer is not judged by its length.
-func decode(t *testing.T, dialect wire.Dialect, body io.Reader) decoded {
+func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
 	t.Helper()
 	f, d := newAccumulator(&Result{}, 0, false), decoded{First: -1}
 	x := exchange{target: Target{Dialect: dialect}, acc: f, ask: wire.Ask{MaxTokens: 1}}
@@ -263,7 +263,7 @@ func checkUsage(t *testing.T, last json.RawMessage, got wire.Usage) {
 }
 
 // checkCuts decodes the body byte by byte, and cuts it in two at every position.
-func checkCuts(t *testing.T, dialect wire.Dialect, body []byte, want decoded) {
+func checkCuts(t *testing.T, dialect *wire.Dialect, body []byte, want decoded) {
 	t.Helper()
 	if diff := gocmp.Diff(want, decode(t, dialect, iotest.OneByteReader(bytes.NewReader(body)))); diff != "" {
 		t.Errorf("byte by byte (-whole +cut):\n%s", diff)

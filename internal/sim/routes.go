@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,8 +135,6 @@ func (s *Server) documentPlaceholder(name string) string {
 		return quoted(s.config.Model)
 	case "plain":
 		return strings.Trim(quoted(s.config.Model), `"`)
-	case "base":
-		return quoted(path.Base(s.config.Model))
 	case "created":
 		return strconv.FormatInt(s.created.Unix(), 10)
 	case "date":

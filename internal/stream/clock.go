@@ -1,6 +1,9 @@
 package stream
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // A clock turns the kernel's timestamps, which are of the wall clock, into times of the
 // monotonic clock. It belongs to one connection.
@@ -16,7 +19,7 @@ type clock struct {
 	ahead   time.Duration // of the wall clock, counted from 1970, before the monotonic one
 	last    time.Duration // arrival that was given out last
 	unsure  time.Duration // until then timestamps may be from before a step
-	refused int           // timestamps that were not believed
+	refused atomic.Int64  // timestamps that were not believed
 }
 
 const (
@@ -50,15 +53,13 @@ func (c *clock) reading(t time.Time) time.Duration {
 // stamp is the arrival of bytes that were read at a time and have the kernel's timestamp, in
 // nanoseconds since 1970, 0 if it gave none.
 func (c *clock) stamp(read time.Time, kernel int64) Stamp {
-	if kernel == 0 {
-		return Stamp{At: read}
-	}
 	now := read.Sub(c.base)
-	at, ok := c.believe(now, c.reading(read), time.Duration(kernel))
-	if !ok {
-		return Stamp{At: read}
+	if kernel != 0 {
+		if at, ok := c.believe(now, c.reading(read), time.Duration(kernel)); ok {
+			return Stamp{At: read.Add(at - now), Kernel: true, Delay: now - at}
+		}
 	}
-	return Stamp{At: read.Add(at - now), Kernel: true, Delay: now - at}
+	return Stamp{At: read}
 }
 
 // believe is the monotonic time of a timestamp of the kernel, of bytes that were read when the
@@ -68,7 +69,7 @@ func (c *clock) believe(now, ahead, kernel time.Duration) (at time.Duration, ok 
 	c.update(now, ahead)
 	at = kernel - c.ahead
 	if now < c.unsure || at > now+tolerance || at < c.last-tolerance {
-		c.refused++
+		c.refused.Add(1)
 		return 0, false
 	}
 	c.last = min(max(at, c.last), now)

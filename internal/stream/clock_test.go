@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// A world is a machine's wall clock, as a test sets it: by how much it is ahead of the
-// monotonic one.
+// A world is a machine's wall clock, as a test sets it: by how much it is ahead of the monotonic one.
 type world struct{ ahead time.Duration }
 
 // clock starts in the world.
@@ -59,8 +58,7 @@ func TestClockBelieves(t *testing.T) {
 	}
 }
 
-// TestClockNeverBendsAGap steps the wall clock at random between and within
-// reads: whatever is believed is true.
+// TestClockNeverBendsAGap steps the wall clock at random between and within reads: whatever is believed is true.
 func TestClockNeverBendsAGap(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	believed := 0
@@ -89,8 +87,7 @@ func TestClockNeverBendsAGap(t *testing.T) {
 	}
 }
 
-// TestClockRefuses holds that stamps that cannot be right are counted, and that the
-// moment of the read stands in.
+// TestClockRefuses holds that stamps that cannot be right are counted, and that the moment of the read stands in.
 func TestClockRefuses(t *testing.T) {
 	c := newClock()
 	read := time.Now()
@@ -102,12 +99,12 @@ func TestClockRefuses(t *testing.T) {
 		{"the future", wall + int64(time.Second)},
 		{"long before the connection", wall - int64(time.Hour)},
 	} {
-		before := c.refused
-		if s := c.stamp(read, test.kernel); s != (Stamp{At: read}) || c.refused != before+1 {
-			t.Errorf("%s: %+v, %d refused", test.name, s, c.refused-before)
+		before := c.refused.Load()
+		if s := c.stamp(read, test.kernel); s != (Stamp{At: read}) || c.refused.Load() != before+1 {
+			t.Errorf("%s: %+v, %d refused", test.name, s, c.refused.Load()-before)
 		}
 	}
-	if s := c.stamp(read, 0); s != (Stamp{At: read}) || c.refused != 2 {
-		t.Errorf("no stamp: %+v, %d refused", s, c.refused)
+	if s := c.stamp(read, 0); s != (Stamp{At: read}) || c.refused.Load() != 2 {
+		t.Errorf("no stamp: %+v, %d refused", s, c.refused.Load())
 	}
 }

@@ -14,36 +14,29 @@ import (
 type Conn struct {
 	net.Conn
 	socket *socket // reads with timestamps; nil where there are none
-	clock  *clock  // of these timestamps; nil where there are none
+	clock  *clock  // of these timestamps
 	usual  int     // bytes of the last read
 	full   bool    // the last read left no room, so that the next may find more of the same arrival
 
-	mu      sync.Mutex
-	last    Stamp // of the bytes that Read returned last
-	refused int   // timestamps of the kernel that were not believed
+	mu   sync.Mutex
+	last Stamp // of the bytes that Read returned last
 }
 
 // NewConn takes over c.
 func NewConn(c net.Conn) *Conn {
-	conn := &Conn{Conn: c}
-	if conn.socket = newSocket(c); conn.socket != nil {
-		conn.clock = newClock()
-	}
-	return conn
+	return &Conn{Conn: c, socket: newSocket(c), clock: newClock()}
 }
 
 // Read returns bytes of one read of the socket.
-func (c *Conn) Read(p []byte) (int, error) {
+func (c *Conn) Read(p []byte) (n int, err error) {
+	var kernel int64
 	if c.socket == nil || len(p) == 0 {
-		n, err := c.Conn.Read(p)
-		if at := time.Now(); n > 0 {
-			c.stamp(Stamp{At: at}, n == len(p))
-		}
-		return n, err
+		n, err = c.Conn.Read(p)
+	} else {
+		n, kernel, err = c.socket.read(p)
 	}
-	n, kernel, err := c.socket.read(p)
 	if at := time.Now(); n > 0 {
-		c.stamp(c.believed(c.clock.stamp(at, kernel), n), n == len(p))
+		c.note(c.believed(c.clock.stamp(at, kernel), n), n == len(p))
 	}
 	return n, err
 }
@@ -59,16 +52,15 @@ func (c *Conn) believed(s Stamp, n int) Stamp {
 	longer := n > c.usual+c.usual/2
 	c.usual = n
 	if s.Delay > suspect && longer && c.socket.reordered() {
-		c.clock.refused++
+		c.clock.refused.Add(1)
 		return Stamp{At: s.At.Add(s.Delay)}
 	}
 	return s
 }
 
-// stamp notes the arrival of what was read just now. One arrival that takes several reads has
-// one number. The kernel merges packets that wait, so that a read that ends in the midst of
-// them may have the timestamp of a later one.
-func (c *Conn) stamp(s Stamp, full bool) {
+// note keeps the arrival of what was read just now. One arrival that takes several reads has one number. The kernel
+// merges packets that wait, so that a read that ends in the midst of them may have the timestamp of a later one.
+func (c *Conn) note(s Stamp, full bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.Read = c.last.Read
@@ -76,9 +68,6 @@ func (c *Conn) stamp(s Stamp, full bool) {
 		s.Read++
 	}
 	c.last, c.full = s, full
-	if c.clock != nil {
-		c.refused = c.clock.refused
-	}
 }
 
 // Last is the arrival of the bytes that Read returned last: the zero Stamp before the first.
@@ -89,8 +78,4 @@ func (c *Conn) Last() Stamp {
 }
 
 // Refused is the number of the kernel's timestamps so far that were not believed: see [clock].
-func (c *Conn) Refused() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.refused
-}
+func (c *Conn) Refused() int { return int(c.clock.refused.Load()) }

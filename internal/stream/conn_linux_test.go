@@ -15,13 +15,7 @@ import (
 // somebody came to read: it lies between the write and the one after it, however late
 // the read. The moments are this machine's own, in their order; none is tolerated.
 func TestConnTakesTheKernelsStamp(t *testing.T) {
-	client, server := dialled(t)
-	conn := NewConn(client)
-	buf := make([]byte, 64)
-	// The first socket of a machine that asks for stamps may be given them a little later.
-	for asked := false; !asked; asked = conn.Last().Kernel {
-		echo(t, server, conn, buf)
-	}
+	conn, server, buf := stamped(t)
 	for range 100 {
 		before := time.Now()
 		if _, err := io.WriteString(server, "frame"); err != nil {
@@ -46,6 +40,18 @@ func TestConnTakesTheKernelsStamp(t *testing.T) {
 	}
 }
 
+// stamped is a connection whose reads have stamps of the kernel, and a buffer for them.
+func stamped(t *testing.T) (conn *Conn, server net.Conn, buf []byte) {
+	t.Helper()
+	client, server := dialled(t)
+	conn, buf = NewConn(client), make([]byte, 64)
+	// The first socket of a machine that asks for stamps may be given them a little later.
+	for asked := false; !asked; asked = conn.Last().Kernel {
+		echo(t, server, conn, buf)
+	}
+	return conn, server, buf
+}
+
 func echo(t *testing.T, server io.Writer, conn io.Reader, buf []byte) {
 	t.Helper()
 	if _, err := io.WriteString(server, "x"); err != nil {
@@ -56,15 +62,9 @@ func echo(t *testing.T, server io.Writer, conn io.Reader, buf []byte) {
 	}
 }
 
-// TestConnOneArrivalHasOneNumber holds that what came at once is one arrival, in how
-// many reads it ever takes.
+// TestConnOneArrivalHasOneNumber holds that what came at once is one arrival, in how many reads it ever takes.
 func TestConnOneArrivalHasOneNumber(t *testing.T) {
-	client, server := dialled(t)
-	conn := NewConn(client)
-	buf := make([]byte, 64)
-	for asked := false; !asked; asked = conn.Last().Kernel {
-		echo(t, server, conn, buf)
-	}
+	conn, server, buf := stamped(t)
 	before := conn.Last().Read
 	if _, err := io.WriteString(server, "a frame of many bytes"); err != nil {
 		t.Fatal(err)
@@ -80,16 +80,10 @@ func TestConnOneArrivalHasOneNumber(t *testing.T) {
 	}
 }
 
-// TestConnWhatLayThereHasOneNumber holds the same of many packets that waited together: the
-// kernel has merged some of them, and where a read ends in the midst of those it tells the
-// arrival of bytes that the next one returns.
+// TestConnWhatLayThereHasOneNumber holds the same of many packets that waited together: the kernel has merged some of
+// them, and where a read ends in the midst of those it tells the arrival of bytes that the next one returns.
 func TestConnWhatLayThereHasOneNumber(t *testing.T) {
-	client, server := dialled(t)
-	conn := NewConn(client)
-	buf := make([]byte, 64)
-	for asked := false; !asked; asked = conn.Last().Kernel {
-		echo(t, server, conn, buf)
-	}
+	conn, server, buf := stamped(t)
 	before, frame := conn.Last().Read, strings.Repeat("x", 320)
 	for range 64 { // on loopback the kernel receives within the write
 		if _, err := io.WriteString(server, frame); err != nil {
@@ -143,9 +137,6 @@ func TestTimestampIn(t *testing.T) {
 			b = binary.NativeEndian.AppendUint64(b, d)
 		}
 		return b
-	}
-	if word != 8 {
-		t.Skip("messages of 64 bits")
 	}
 	stamp := message(syscall.SOL_SOCKET, syscall.SCM_TIMESTAMPNS, 1763700000, 123456789)
 	other := message(syscall.IPPROTO_TCP, 7, 42)

@@ -29,13 +29,12 @@ type Frames struct {
 	afterCR bool   // a LF that comes next belongs to the line end before it
 	begun   bool   // the first line has been read, so no BOM can follow
 
-	event    []byte
-	data     []byte
-	hasData  bool  // a data field was seen since the last frame
-	dataEnd  Stamp // of the last data line
-	out      []byte
-	leftover bool // out's frame was returned before the line in line was looked at
-	size     int  // bytes since the last frame
+	event   []byte
+	data    []byte
+	hasData bool   // a data field was seen since the last frame
+	dataEnd Stamp  // of the last data line
+	out     []byte // of the last frame
+	size    int    // bytes since that
 }
 
 // stretch is how many bytes of a line are gathered where they are asked for one by one.
@@ -60,10 +59,6 @@ func NewLines(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
 // [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the body's own error. A frame is never
 // returned together with an error, and an error is returned for ever after.
 func (s *Frames) Next() (Frame, error) {
-	if s.leftover {
-		s.leftover = false
-		s.field()
-	}
 	for s.err == nil {
 		if f, ok := s.scan(); ok {
 			return f, nil
@@ -145,8 +140,7 @@ func (s *Frames) lineEnd() int {
 func (s *Frames) append(b []byte) {
 	s.size += len(b)
 	if s.size > MaxFrame {
-		s.err, s.in = ErrTooLong, nil
-		s.line, s.hasData = nil, false
+		s.err = ErrTooLong
 		return
 	}
 	s.line = append(s.line, b...)
@@ -165,12 +159,13 @@ func (s *Frames) endLine() (Frame, bool) {
 	if len(s.line) == 0 {
 		return s.dispatch(s.stamp())
 	}
-	if s.separate() {
-		s.leftover = true
-		return s.dispatch(s.dataEnd)
+	var before Frame
+	separate := s.separate()
+	if separate {
+		before, _ = s.dispatch(s.dataEnd)
 	}
 	s.field()
-	return Frame{}, false
+	return before, separate
 }
 
 // field takes the complete line's field into the pending event.
@@ -208,7 +203,7 @@ func (s *Frames) separate() bool {
 	}
 	value, isData := bytes.CutPrefix(s.line, []byte("data:"))
 	value = bytes.TrimPrefix(value, []byte(" "))
-	return isData && len(value) > 0 && (value[0] == '{' || value[0] == '[') && complete(s.data)
+	return isData && structured(value) && complete(s.data)
 }
 
 // complete reports whether data is a JSON object or list, or [DONE]; structured, whether it starts as one.
@@ -250,6 +245,6 @@ func (s *Frames) flush() (Frame, bool) {
 	case !s.lines && (!structured(s.data) || complete(s.data)):
 		return s.dispatch(s.dataEnd)
 	}
-	s.line, s.hasData, s.err = nil, false, io.ErrUnexpectedEOF
+	s.err = io.ErrUnexpectedEOF
 	return Frame{}, false
 }

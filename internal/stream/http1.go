@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// An http1 parses responses of HTTP/1.1 (https://www.rfc-editor.org/rfc/rfc9112) whose
-// bodies are chunked or of a known length. One that lasts until the connection is
-// closed is not understood: no other response can follow it.
+// An http1 parses responses of HTTP/1.1 (https://www.rfc-editor.org/rfc/rfc9112) whose bodies are chunked or of a known
+// length. One that lasts until the connection is closed is not understood: no other response can follow it.
 type http1 struct {
 	state part
 	line  []byte // the current line

@@ -11,7 +11,8 @@ type http2 struct {
 	padding int     // bytes at the end of the frame that are none of the body's
 	padded  bool    // the frame's next byte tells its padding
 	stream  uint32  // newest so far
-	body    bool    // the frame is of the body of its response
+	header  bool    // the frame is of the header of the response
+	body    bool    // the frame is of its body
 	begun   bool    // the first frame was seen, with which a server settles
 	unknown bool
 	seen    seen
@@ -42,6 +43,7 @@ func (h *http2) parse(p []byte) (seen, bool) {
 		}
 		if h.got == len(h.head) && h.left == 0 {
 			h.got = 0
+			h.seen.header = h.seen.header || h.header
 		}
 	}
 	return h.seen, !h.unknown
@@ -60,11 +62,8 @@ func (h *http2) begin() {
 		h.stream = stream
 		h.seen = seen{begun: true}
 	}
-	h.body = kind == frameData && stream == h.stream
+	h.header, h.body = kind == frameHeaders && stream == h.stream, kind == frameData && stream == h.stream
 	h.padded, h.padding = h.body && flags&flagPadded != 0, 0
-	if kind == frameHeaders && stream == h.stream && h.left == 0 {
-		h.seen.header = true
-	}
 }
 
 func (h *http2) payload(p []byte) []byte {
@@ -78,8 +77,5 @@ func (h *http2) payload(p []byte) []byte {
 		h.seen.body += max(0, min(n, h.left-h.padding))
 	}
 	h.left -= n
-	if h.left == 0 && h.head[3] == frameHeaders {
-		h.seen.header = true
-	}
 	return p[n:]
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/bits"
 	"net"
 	"os"
 	"syscall"
@@ -80,8 +79,7 @@ func (s *socket) try(fd uintptr) bool {
 	}
 }
 
-// reordered reports whether packets came out of order since the last call. Kernels before
-// 5.4 do not count them.
+// reordered reports whether packets came out of order since the last call. Kernels before 5.4 do not count them.
 func (s *socket) reordered() bool {
 	before := s.outOfOrder
 	_ = s.raw.Control(func(fd uintptr) {
@@ -92,40 +90,27 @@ func (s *socket) reordered() bool {
 	return s.outOfOrder != before
 }
 
-// timestampIn is the timestamp among control messages, in nanoseconds since 1970; 0 if there is none.
+// timestampIn is the timestamp among control messages, in nanoseconds since 1970; 0 if there is none. It is read in the
+// form that 64-bit machines have.
 func timestampIn(control []byte) int64 {
 	for len(control) >= unix.SizeofCmsghdr {
 		header, data, rest, err := unix.ParseOneSocketControlMessage(control)
 		if err != nil {
 			return 0
 		}
-		if header.Level == unix.SOL_SOCKET && header.Type == unix.SCM_TIMESTAMPNS && len(data) >= 2*word {
-			return long(data)*int64(time.Second) + long(data[word:])
+		if header.Level == unix.SOL_SOCKET && header.Type == unix.SCM_TIMESTAMPNS && len(data) == 16 {
+			seconds, nanoseconds := binary.NativeEndian.Uint64(data), binary.NativeEndian.Uint64(data[8:])
+			return int64(seconds)*int64(time.Second) + int64(nanoseconds)
 		}
 		control = rest
 	}
 	return 0
 }
 
-// word is the size of the kernel's long, in bytes.
-const word = bits.UintSize / 8
-
-// long reads a long of the kernel's.
-func long(data []byte) int64 {
-	if word == 4 {
-		return int64(int32(binary.NativeEndian.Uint32(data)))
+// EnableTimestamps makes the kernel timestamp what it receives from now on. Without it, the kernel starts when the
+// first connection asks, and that connection's first reads have no timestamps. It costs one socket, which stays open.
+func EnableTimestamps() {
+	if fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0); err == nil {
+		_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1)
 	}
-	return int64(binary.NativeEndian.Uint64(data))
-}
-
-// EnableTimestamps makes the kernel timestamp what it receives from now on. Without it, the
-// kernel starts when the first connection asks, and that connection's first reads have no
-// timestamps. It costs one socket, which stop closes.
-func EnableTimestamps() (stop func()) {
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return func() {}
-	}
-	_ = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_TIMESTAMPNS, 1)
-	return func() { _ = syscall.Close(fd) }
 }

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"net"
+	"slices"
 	"sync"
 )
 
@@ -73,19 +74,14 @@ func (t *BodyTracker) note(p []byte, stamp Stamp) {
 	if s.header && t.size == 0 { // HTTP/2 has trailers that look like it
 		t.header = stamp
 	}
-	if s.body > 0 {
-		t.size += int64(s.body)
-		t.keep(arrival{stamp: stamp, end: t.size})
+	if s.body == 0 {
+		return
 	}
-}
-
-// keep appends an arrival, and forgets those before the one that was asked for last.
-func (t *BodyTracker) keep(a arrival) {
-	if t.oldest > 32 && t.oldest > len(t.arrivals)/2 {
-		t.arrivals = t.arrivals[:copy(t.arrivals, t.arrivals[t.oldest:])]
-		t.oldest = 0
+	if t.oldest > 32 && t.oldest > len(t.arrivals)/2 { // those before are asked for no more
+		t.arrivals, t.oldest = slices.Delete(t.arrivals, 0, t.oldest), 0
 	}
-	t.arrivals = append(t.arrivals, a)
+	t.size += int64(s.body)
+	t.arrivals = append(t.arrivals, arrival{stamp: stamp, end: t.size})
 }
 
 // Header is the arrival of the response header.

@@ -76,29 +76,19 @@ func (p *tape) data(stream uint32, text string, padding int) *tape {
 
 const chunked = "Transfer-Encoding: chunked"
 
-// tapes are answers that are understood.
-func tapes() map[string]struct {
+// A taped answer is of HTTP/1.1, or of HTTP/2.
+type taped struct {
 	*tape
 	two bool
-} {
+}
+
+// tapes are answers that are understood.
+func tapes() map[string]taped {
 	tape1 := func() *tape { return &tape{} }
 	settled := func() *tape { return tape1().frame(frameSettings, 0, 0, "settings") }
-	all := map[string]struct {
-		*tape
-		two bool
-	}{}
-	one := func(name string, p *tape) {
-		all[name] = struct {
-			*tape
-			two bool
-		}{p, false}
-	}
-	two := func(name string, p *tape) {
-		all[name] = struct {
-			*tape
-			two bool
-		}{p, true}
-	}
+	all := map[string]taped{}
+	one := func(name string, p *tape) { all[name] = taped{p, false} }
+	two := func(name string, p *tape) { all[name] = taped{p, true} }
 	one("chunks", tape1().answer("HTTP/1.1 200 OK", "Server: uvicorn", chunked).chunk("data: a\n\n").chunk("data: b\n\n").raw("0\r\n\r\n"))
 	one("chunks that are no frames", tape1().answer("HTTP/1.1 200 OK", "transfer-encoding:  Chunked").chunk("data: a\n\ndata:").chunk(" b\n").chunk("\ndata: c\n\n"))
 	one("a chunk of many bytes", tape1().answer("HTTP/1.1 200 OK", chunked).chunk(strings.Repeat("x", 0x1a3)))
@@ -176,8 +166,7 @@ func check(t *testing.T, tape *tape, two bool, parts ...[]byte) {
 	}
 }
 
-// TestTrackerKnowsWhatItDoesNotUnderstand lists what cannot be tracked: there the
-// last read is the arrival.
+// TestTrackerKnowsWhatItDoesNotUnderstand lists what cannot be tracked: there the last read is the arrival.
 func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 	for name, text := range map[string]string{
 		"a body until the end":    "HTTP/1.1 200 OK\r\nServer: x\r\n\r\ndata: a\n\n",

@@ -1,34 +1,24 @@
 package wire
 
 import (
-	"cmp"
+	"maps"
 	"strings"
 )
 
 // anthropic is the Messages API of Anthropic, which vLLM, SGLang, llama-server and others serve as well. It has
 // no ignore_eos and no minimum, so an answer may end early; its frames carry many tokens each.
-var anthropic = &dialect{
-	name: "anthropic", path: v1("/messages"), read: readEvent,
-	fields: []Field{FieldTemperature}, body: messagesBody, header: anthropicHeader,
+var anthropic = &Dialect{
+	Name: "anthropic", Path: v1("/messages"), read: readEvent, keyHeader: "x-api-key", version: "2023-06-01",
+	Fields: []Field{FieldTemperature}, body: messagesBody,
 	tokenizer: func(s Server) Tokenizer {
 		return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}
 	},
 }
 
-func anthropicHeader(key, version string) map[string]string {
-	header := map[string]string{"anthropic-version": cmp.Or(version, "2023-06-01")}
-	if key != "" {
-		header["x-api-key"] = key
-	}
-	return header
-}
-
-func messagesBody(a Ask, optional []Field) body {
-	b := conversationBody(a)
-	b["stream"] = true
+func messagesBody(a Ask) body {
+	b := openAIBody(a)
 	b["max_tokens"] = a.MaxTokens
-	b.options(a, optional, nil)
-	b.extra(a)
+	maps.Copy(b, conversationBody(a))
 	return b
 }
 
@@ -71,8 +61,7 @@ func (d *Delta) addBlock(block []byte) {
 	d.Text = join(textIn(member(block, "text")), textIn(member(block, "partial_json")))
 }
 
-// messagesUsage reads a usage object of the Messages API. Its input_tokens are
-// those that no cache read or wrote.
+// messagesUsage reads a usage object of the Messages API. Its input_tokens are those that no cache read or wrote.
 func messagesUsage(value []byte) (u Usage) {
 	fields(value, u.add)
 	if u.Prompt.Known {

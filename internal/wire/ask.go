@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -47,8 +48,15 @@ func (a Ask) text() string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Omits reports whether field f is not to be sent: the server is known to reject
-// it, or its type has no use for it.
+// plain is the question for APIs without turns: its token ids, where the server takes them, else the text.
+func (a Ask) plain() any {
+	if a.IDs != nil {
+		return a.IDs
+	}
+	return a.text()
+}
+
+// Omits reports whether field f is not to be sent: the server is known to reject it, or its type has no use for it.
 func (a Ask) Omits(f Field) bool {
 	return slices.Contains(a.Omit, f) || slices.Contains(a.Server.Omit, f)
 }
@@ -89,23 +97,16 @@ func (b body) set(key string, value any) {
 	object.set(inner, value)
 }
 
-// prompt puts the prompt as text or, where the server takes them, as token ids.
-func (b body) prompt(a Ask, text, ids string) {
-	if a.IDs != nil {
-		b[ids] = a.IDs
-	} else {
-		b[text] = a.text()
-	}
-}
-
-// options puts those optional fields that a asks for and that the server is not known to
-// reject. keys are the API's own for some of them.
-func (b body) options(a Ask, fields []Field, keys map[Field]string) {
-	for _, f := range fields {
+// Body is a streaming request that asks for usage counts, with those optional fields that a asks for and that the
+// server is not known to reject.
+func (d *Dialect) Body(a Ask) ([]byte, error) {
+	b := d.body(a)
+	for _, f := range d.Fields {
 		if value, ok := a.option(f); ok && !a.Omits(f) {
-			b.set(cmp.Or(keys[f], a.Server.Keys[f], string(f)), value)
+			b.set(d.inside+cmp.Or(d.keys[f], a.Server.Keys[f], string(f)), value)
 		}
 	}
+	return json.Marshal(b)
 }
 
 // option is the value of an optional field; ok is false if a does not ask for it.
@@ -129,11 +130,4 @@ func (a Ask) option(f Field) (value any, ok bool) {
 		return false, true
 	}
 	return true, true
-}
-
-// extra puts the fields that the server type needs in each request.
-func (b body) extra(a Ask) {
-	for key, value := range a.Server.Extra {
-		b.set(key, value)
-	}
 }

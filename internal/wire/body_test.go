@@ -17,14 +17,14 @@ func TestBodies(t *testing.T) {
 		return s
 	}
 	all := ask
-	for _, d := range Dialects() {
-		all.Omit = append(all.Omit, d.Fields()...)
+	for _, d := range dialects {
+		all.Omit = append(all.Omit, d.Fields...)
 	}
 	ids := all
 	ids.IDs, ids.CacheSalt = []int{5, 6}, ""
 	tests := []struct {
 		name    string
-		dialect Dialect
+		dialect *Dialect
 		ask     Ask
 		want    string
 	}{
@@ -68,7 +68,7 @@ func TestBodies(t *testing.T) {
 
 func TestTokenizers(t *testing.T) {
 	tests := []struct {
-		dialect           Dialect
+		dialect           *Dialect
 		tokenize          *tokenizers
 		path, body, reply string
 		want              Tokenized
@@ -97,15 +97,15 @@ func TestTokenizers(t *testing.T) {
 	for _, test := range tests {
 		tokenizer, ok := test.dialect.Tokenizer(Server{Tokenize: test.tokenize})
 		if !ok {
-			t.Errorf("%s has no tokenizer for %s", test.dialect.Name(), test.path)
+			t.Errorf("%s has no tokenizer for %s", test.dialect.Name, test.path)
 			continue
 		}
 		body, err := tokenizer.Body(Ask{Model: "m", Prompt: "p"})
 		if err != nil || tokenizer.Path != test.path || string(body) != test.body {
-			t.Errorf("%s: POST %s %s (%v)", test.dialect.Name(), tokenizer.Path, body, err)
+			t.Errorf("%s: POST %s %s (%v)", test.dialect.Name, tokenizer.Path, body, err)
 		}
 		if diff := cmp.Diff(test.want, tokenizer.Read([]byte(test.reply))); diff != "" {
-			t.Errorf("%s reads %s (-want +got):\n%s", test.dialect.Name(), test.reply, diff)
+			t.Errorf("%s reads %s (-want +got):\n%s", test.dialect.Name, test.reply, diff)
 		}
 	}
 	for _, route := range []*tokenizers{noTokens, promptTokens, llamaTokens, lmdeployTokens} {
@@ -115,8 +115,7 @@ func TestTokenizers(t *testing.T) {
 	}
 }
 
-// BenchmarkBody128k is the request of a prompt of 128,000 tokens: one copy of it,
-// which is the request.
+// BenchmarkBody128k is the request of a prompt of 128,000 tokens: one copy of it, which is the request.
 func BenchmarkBody128k(b *testing.B) {
 	const tokens = 128_000
 	ids := make([]int, tokens)
@@ -124,7 +123,7 @@ func BenchmarkBody128k(b *testing.B) {
 		ids[i] = 1000 + i%100_000
 	}
 	for name, bench := range map[string]struct {
-		dialect Dialect
+		dialect *Dialect
 		ask     Ask
 	}{
 		"ChatText":       {chat, Ask{Prompt: strings.Repeat("word ", tokens)}},
@@ -148,16 +147,16 @@ func BenchmarkBody128k(b *testing.B) {
 // and that leaving one out changes the request.
 func TestFields(t *testing.T) {
 	ask := Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s", Priority: new(1)}
-	for _, d := range Dialects() {
+	for _, d := range dialects {
 		whole, err := d.Body(ask)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range d.Fields() {
+		for _, f := range d.Fields {
 			without := ask
 			without.Omit = []Field{f}
 			if got, err := d.Body(without); err != nil || string(got) == string(whole) {
-				t.Errorf("%s sends the same without %s: %s (%v)", d.Name(), f, got, err)
+				t.Errorf("%s sends the same without %s: %s (%v)", d.Name, f, got, err)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // The paths that tell what a server is.
 const (
 	ModelsPath = "/v1/models" // the OpenAI list of models
-	InfoPath   = "/info"      // TGI's description of itself
+	infoPath   = "/info"      // TGI's description of itself
 )
 
 // Prefixes are what may stand before [ModelsPath], in the order of asking.
@@ -19,11 +19,8 @@ func Prefixes() []string { return []string{"", openAIPrefix} }
 
 // ParseVersion reads a reply that tells a version; it is empty if it does not.
 func ParseVersion(reply []byte) string {
-	var r struct {
-		Version string `json:"version"`
-	}
-	const longest = 60
-	if json.Unmarshal(reply, &r) != nil || len(r.Version) > longest {
+	var r struct{ Version string }
+	if json.Unmarshal(reply, &r) != nil || len(r.Version) > 60 {
 		return ""
 	}
 	return r.Version
@@ -32,120 +29,78 @@ func ParseVersion(reply []byte) string {
 // A Model is one entry of a server's list.
 type Model struct {
 	ID     string
-	Owner  string // "vllm", "sglang", an organisation, …; may be empty
-	MaxLen int    // tokens that prompt and answer may have together; 0 if the server does not say
+	MaxLen int // tokens that prompt and answer may have together; 0 if the server does not say
 }
-
-// maxModelName bounds the names that are taken from a server, in bytes: the model becomes a label.
-const maxModelName = 512
 
 // A ModelList is a route that lists a server's models.
-type ModelList struct {
-	Method, Path string
-	Parse        func(reply []byte) (models []Model, ok bool)
-}
+type ModelList struct{ Method, Path string }
 
-// parseRepository reads the index of Triton's model repository. Of an ensemble's
-// parts all are listed; the first that is ready is taken for what users ask for.
-func parseRepository(reply []byte) (models []Model, ok bool) {
-	var index []struct {
-		Name  string `json:"name"`
-		State string `json:"state"`
-	}
-	if json.Unmarshal(reply, &index) != nil {
-		return nil, false
-	}
-	for _, m := range index {
-		if m.Name != "" && len(m.Name) <= maxModelName && (m.State == "" || m.State == "READY") {
-			models = append(models, Model{ID: m.Name, Owner: "triton"})
-		}
-	}
-	return models, true
-}
-
-// ParseModels reads the reply of [ModelsPath]. ok is false if it is no list of
-// models. Entries without a name, or with one above 512 bytes, are left out.
+// ParseModels reads a list of models: OpenAI's, the index of Triton's repository, or TGI's description of itself. ok is
+// false if the reply is none. Entries without a name, or with one above 512 bytes, are left out. Of the parts of
+// Triton's ensembles all are listed; the first that is ready is taken for what users ask for.
 func ParseModels(reply []byte) (models []Model, ok bool) {
 	var list struct {
 		Object string `json:"object"`
 		Data   []struct {
 			ID       string          `json:"id"`
-			Owner    string          `json:"owned_by"`
 			MaxLen   json.RawMessage `json:"max_model_len"`    // vLLM, SGLang
 			MaxInput json.RawMessage `json:"max_input_tokens"` // LiteLLM
 			Metadata json.RawMessage `json:"metadata"`         // Ray Serve
 		} `json:"data"`
+		TGI      string          `json:"model_id"`
+		MaxTotal json.RawMessage `json:"max_total_tokens"`
 	}
-	if json.Unmarshal(reply, &list) != nil || list.Data == nil && list.Object != "list" { // Ollama's empty list is null
+	var repository []struct{ Name, State string }
+	switch {
+	case json.Unmarshal(reply, &repository) == nil:
+		for _, m := range repository {
+			if m.State == "" || m.State == "READY" {
+				models = append(models, Model{ID: m.Name})
+			}
+		}
+	case json.Unmarshal(reply, &list) != nil:
 		return nil, false
+	case list.TGI != "" && list.MaxTotal != nil:
+		models = []Model{{list.TGI, countIn(list.MaxTotal).N}}
 	}
 	for _, m := range list.Data {
-		if m.ID == "" || len(m.ID) > maxModelName {
-			continue
-		}
 		longest := cmp.Or(countIn(m.MaxLen).N, detail(m.Metadata, "max_request_context_length").N, countIn(m.MaxInput).N)
-		models = append(models, Model{ID: m.ID, Owner: m.Owner, MaxLen: longest})
+		models = append(models, Model{m.ID, longest})
 	}
-	return models, true
-}
-
-// parseInfo reads the reply of [InfoPath]. ok is false if it is not TGI's.
-func parseInfo(reply []byte) (models []Model, ok bool) {
-	var info struct {
-		ModelID  string `json:"model_id"`
-		MaxInput int    `json:"max_input_tokens"`
-		MaxTotal int    `json:"max_total_tokens"`
-	}
-	if json.Unmarshal(reply, &info) != nil || info.ModelID == "" || len(info.ModelID) > maxModelName {
-		return nil, false
-	}
-	return []Model{{ID: info.ModelID, Owner: "tgi", MaxLen: info.MaxTotal}}, info.MaxInput > 0 || info.MaxTotal > 0
+	const longestName = 512 // the model becomes a label
+	models = slices.DeleteFunc(models, func(m Model) bool { return m.ID == "" || len(m.ID) > longestName })
+	return models, len(models) > 0 || list.Data != nil || list.Object == "list" // Ollama's empty list is null
 }
 
 // Rejected returns the fields of a request of d that a reply of 400 or 422 names, without those in omitted: the
 // server does not know them, and may answer a request without them.
-func Rejected(d Dialect, reply []byte, omitted []Field) []Field {
-	text := complaint(string(reply))
-	named := slices.DeleteFunc(slices.Clone(d.Fields()), func(f Field) bool {
-		return slices.Contains(omitted, f) || !names(text, f)
-	})
-	if slices.Contains(named, FieldContinuousUsage) { // it lies in stream_options: the complaint gives the path
-		named = slices.DeleteFunc(named, func(f Field) bool { return f == FieldStreamOptions })
-	}
-	return named
-}
-
-// complaint is the part of a reply that says what is wrong. What follows may
-// list all fields that the server knows (serde), or repeat the request (pydantic).
-func complaint(reply string) string {
-	for _, end := range []string{"expected one of", `"input":`, `'input':`, `\"input\":`} {
-		if at := strings.Index(reply, end); at >= 0 {
-			reply = reply[:at]
+func Rejected(d *Dialect, reply []byte, omitted []Field) []Field {
+	text := aside.Split(string(reply), 2)[0]
+	words := regexp.MustCompile(`\w+`).FindAllString(text, -1)
+	named := func(f Field) bool { return slices.Contains(words, string(f)) || slices.Contains(words, aliases[f]) }
+	instead := named(FieldMaxTokens) && named(FieldMaxCompletionTokens) && strings.Contains(text, "nsupported")
+	rejected := slices.DeleteFunc(slices.Clone(d.Fields), func(f Field) bool {
+		switch {
+		case slices.Contains(omitted, f):
+			return true
+		case f == FieldMaxTokens: // complaints are about its value, unless they name what to send instead
+			return !instead
+		case f == FieldMaxCompletionTokens && (instead || strings.Contains(text, "too large")):
+			return true
 		}
+		return !named(f)
+	})
+	if slices.Contains(rejected, FieldContinuousUsage) { // it lies in stream_options: the complaint gives the path
+		rejected = slices.DeleteFunc(rejected, func(f Field) bool { return f == FieldStreamOptions })
 	}
-	return reply
+	return rejected
 }
 
-// names reports whether text complains of f. A complaint of max_tokens is about
-// its value unless it names what to send instead, which then is no complaint of that.
-func names(text string, f Field) bool {
-	instead := hasWord(text, string(FieldMaxTokens)) && hasWord(text, string(FieldMaxCompletionTokens)) && strings.Contains(text, "nsupported")
-	switch {
-	case f == FieldMaxTokens:
-		return instead
-	case f == FieldMaxCompletionTokens && (instead || strings.Contains(text, "too large")):
-		return false
-	}
-	return hasWord(text, string(f)) || aliases[f] != "" && hasWord(text, aliases[f])
-}
+// aside is what may follow a complaint: a list of all fields that the server knows (serde), or the request (pydantic).
+var aside = regexp.MustCompile(`expected one of|"input":|'input':|\\"input\\":`)
 
 // aliases are the names that some servers know a field by. The list is only read.
 var aliases = map[Field]string{
 	FieldMinTokens: "min_new_tokens", // SGLang, LMDeploy
 	FieldCacheSalt: "extra_key",      // SGLang
-}
-
-// hasWord reports whether text holds word with no letter, digit or underscore beside it.
-func hasWord(text, word string) bool {
-	return regexp.MustCompile(`\b` + word + `\b`).MatchString(text)
 }

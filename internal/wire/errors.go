@@ -39,50 +39,43 @@ func (e *ServerError) Overloaded() bool {
 // {"detail":…}, {"code":…,"message":…} and [{…}]. It returns nil if there is none.
 func ParseError(data []byte) *ServerError {
 	data = bytes.TrimSpace(data)
-	if len(data) > 0 && data[0] == '[' {
-		var list []json.RawMessage
-		if json.Unmarshal(data, &list) != nil || len(list) == 0 {
-			return nil
-		}
-		data = list[0]
+	if len(data) > 0 && data[0] == '[' && json.Valid(data) {
+		data = first(data)
 	}
 	var f errorFields
 	if json.Unmarshal(data, &f) != nil {
 		return nil
 	}
-	return f.serverError()
+	switch e := f.itself(); {
+	case present(f.Choices) && empty(f.Error):
+	case present(f.Error):
+		return nested(f.Error, unquote(f.ErrorType))
+	case e.Type == "error", unquote(f.Object) == "error":
+		return e
+	case present(f.Detail):
+		return nested(f.Detail, "")
+	case e.Message != "" && e.Code != "" && !present(f.Choices):
+		return e
+	}
+	return nil
 }
 
-// errorFields are the keys of an object that may be an error, or hold one.
+// errorFields are the keys of an object that may be an error, or hold one. Each is a string, a number or null.
 type errorFields struct {
-	Error     json.RawMessage `json:"error"`
-	ErrorType text            `json:"error_type"` // TGI
-	Object    text            `json:"object"`
-	Type      text            `json:"type"`
-	Code      text            `json:"code"`
-	Status    text            `json:"http_status_code"`
-	Message   text            `json:"message"`
-	Detail    json.RawMessage `json:"detail"` // FastAPI
+	Error     json.RawMessage `json:"error"`      // or an object
+	ErrorType json.RawMessage `json:"error_type"` // TGI
+	Object    json.RawMessage `json:"object"`
+	Type      json.RawMessage `json:"type"`
+	Code      json.RawMessage `json:"code"`
+	Status    json.RawMessage `json:"http_status_code"`
+	Message   json.RawMessage `json:"message"`
+	Detail    json.RawMessage `json:"detail"` // FastAPI; or a list
 	Choices   json.RawMessage `json:"choices"`
 }
 
+// itself is the object as an error.
 func (f errorFields) itself() *ServerError {
-	return &ServerError{Type: string(f.Type), Code: string(cmp.Or(f.Code, f.Status)), Message: cut(string(f.Message))}
-}
-
-func (f errorFields) serverError() *ServerError {
-	switch {
-	case present(f.Choices) && empty(f.Error):
-	case present(f.Error):
-		return nested(f.Error, string(f.ErrorType))
-	case f.Object == "error", f.Type == "error":
-		return f.itself()
-	case present(f.Detail):
-		return nested(f.Detail, "")
-	case f.Message != "" && f.Code != "" && !present(f.Choices):
-		return f.itself()
-	}
-	return nil
+	return &ServerError{Type: unquote(f.Type), Code: cmp.Or(unquote(f.Code), unquote(f.Status)), Message: cut(unquote(f.Message))}
 }
 
 // nested reads the value of an "error" key: an object, a text, or anything. class is its type if it names none.
@@ -98,15 +91,6 @@ func nested(raw json.RawMessage, class string) *ServerError {
 	return e
 }
 
-// NamedError is the error in a frame whose event says that it is one: its error
-// object if there is one, else its text.
-func NamedError(data []byte) *ServerError {
-	if e := ParseError(data); e != nil {
-		return e
-	}
-	return &ServerError{Type: "error", Message: Describe(data)}
-}
-
 // Describe is a short account of an answer that should have been a stream: its
 // error object if there is one, else the first bytes of its text.
 func Describe(body []byte) string {
@@ -116,8 +100,7 @@ func Describe(body []byte) string {
 	return cut(strings.Join(strings.Fields(string(body)), " "))
 }
 
-// empty reports whether a raw value says nothing: a frame of tokens that has an
-// error without any content has none.
+// empty reports whether a raw value says nothing: a frame of tokens that has an error without any content has none.
 func empty(raw json.RawMessage) bool {
 	switch string(raw) {
 	case "", "null", `""`, "{}", "[]", "false", "0":
@@ -129,17 +112,6 @@ func empty(raw json.RawMessage) bool {
 // present reports whether a raw value is there and not null.
 func present(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null"
-}
-
-// A text is a JSON value read as text, whether a server wrote it as a string, a number or null.
-type text string
-
-// UnmarshalJSON accepts every JSON value.
-func (t *text) UnmarshalJSON(b []byte) error {
-	if string(b) != "null" {
-		*t = text(unquote(b))
-	}
-	return nil
 }
 
 // unquote is the string in raw, or raw itself if it is no string.
@@ -154,16 +126,13 @@ func unquote(raw []byte) string {
 // Cut stands where a server's words were cut.
 const Cut = " … "
 
-// maxErrorText bounds what is kept of a server's words, in bytes. They may be
-// anything, a compressed page for example.
-const maxErrorText = 300
-
+// cut bounds what is kept of a server's words, which may be anything, a compressed page for example.
 func cut(s string) string {
+	end := 300 // bytes
 	clean := strings.ToValidUTF8(s, "�")
-	if len(clean) <= maxErrorText {
+	if len(clean) <= end {
 		return clean
 	}
-	end := maxErrorText
 	for !utf8.RuneStart(clean[end]) {
 		end--
 	}

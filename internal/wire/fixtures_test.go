@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/llm-prober/prober/internal/stream"
 )
 
 // An expectation is what a fixture's answer says: see testdata/README.md.
@@ -28,18 +30,11 @@ type expectation struct {
 	Error     string
 }
 
-// A fixture is a body of an answer and what it says.
+// A fixture is an answer's frames and what they say.
 type fixture struct {
 	name   string // folder and case
-	body   []byte
 	want   expectation
-	frames []frame
-}
-
-// A frame is one of a fixture's.
-type frame struct {
-	event string
-	data  []byte
+	frames []stream.Frame
 }
 
 // fixtures reads all of testdata.
@@ -52,15 +47,20 @@ func fixtures(tb testing.TB) []fixture {
 	var list []fixture
 	for _, path := range paths {
 		path = filepath.ToSlash(path)
-		f := fixture{name: strings.TrimSuffix(strings.TrimPrefix(path, "testdata/"), ".txt"), body: read(tb, path)}
+		f := fixture{name: strings.TrimSuffix(strings.TrimPrefix(path, "testdata/"), ".txt")}
 		want := json.NewDecoder(bytes.NewReader(read(tb, strings.TrimSuffix(path, ".txt")+".want")))
 		want.DisallowUnknownFields()
 		if err := want.Decode(&f.want); err != nil {
 			tb.Fatalf("%s: %v", path, err)
 		}
-		f.frames = eventsOf(f.body)
+		cut := stream.NewSSE
 		if f.want.Framing == "ndjson" {
-			f.frames = linesOf(f.body)
+			cut = stream.NewLines
+		}
+		body := cut(bytes.NewReader(read(tb, path)), func(int64) stream.Stamp { return stream.Stamp{} }, 4096)
+		for frame, err := body.Next(); err == nil; frame, err = body.Next() {
+			frame.Data = bytes.Clone(frame.Data)
+			f.frames = append(f.frames, frame)
 		}
 		list = append(list, f)
 	}
@@ -76,45 +76,6 @@ func read(tb testing.TB, path string) []byte {
 	return data
 }
 
-// linesOf cuts a body into the lines that are not blank.
-func linesOf(body []byte) []frame {
-	var list []frame
-	for line := range bytes.Lines(body) {
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			list = append(list, frame{data: line})
-		}
-	}
-	return list
-}
-
-// eventsOf cuts a whole body into its server-sent events. Data lines that are JSON
-// values of their own are events of their own.
-func eventsOf(body []byte) []frame {
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(body))
-	var list []frame
-	for block := range strings.SplitSeq(text, "\n\n") {
-		var event string
-		var data []string
-		for line := range strings.SplitSeq(block, "\n") {
-			name, value, _ := strings.Cut(line, ":")
-			switch value = strings.TrimPrefix(value, " "); name {
-			case "event":
-				event = value
-			case "data":
-				data = append(data, value)
-			}
-		}
-		if len(data) > 1 && json.Valid([]byte(data[0])) {
-			for _, value := range data {
-				list = append(list, frame{event, []byte(value)})
-			}
-		} else if len(data) > 0 || event == "error" {
-			list = append(list, frame{event, []byte(strings.Join(data, "\n"))})
-		}
-	}
-	return list
-}
-
 // TestFixtures decodes each frame without its neighbours. What the whole streams say is tested
 // where they are put together, in internal/probe.
 func TestFixtures(t *testing.T) {
@@ -127,10 +88,10 @@ func TestFixtures(t *testing.T) {
 			var first *ServerError
 			finish := ""
 			for i, frame := range f.frames {
-				delta, err := d.Decode(frame.data)
+				delta, err := d.Decode(frame.Data)
 				switch {
-				case frame.event == "error" && delta.Err == nil:
-					delta.Err = NamedError(frame.data)
+				case frame.Event == "error" && delta.Err == nil:
+					delta.Err = &ServerError{Type: "error", Message: Describe(frame.Data)}
 				case err != nil:
 					t.Errorf("frame %d: %v", i, err)
 				}
@@ -150,8 +111,8 @@ func TestFixtures(t *testing.T) {
 // fixture, and that each folder is one of theirs.
 func TestFixturesAreComplete(t *testing.T) {
 	known := Servers()
-	for _, d := range Dialects() {
-		known = append(known, d.Name())
+	for _, d := range dialects {
+		known = append(known, d.Name)
 	}
 	var seen []string
 	for _, f := range fixtures(t) {
@@ -169,29 +130,33 @@ func TestFixturesAreComplete(t *testing.T) {
 	}
 }
 
-// FuzzDecodeDialect holds for each dialect that no frame panics, that errors wrap
-// ErrMalformed alone and come with nothing else, that a frame is only read, that
-// its texts are no longer than it, and that its counts are believable.
-func FuzzDecodeDialect(f *testing.F) {
+// FuzzDecode holds for each dialect that no frame panics, that errors wrap ErrMalformed alone and come with nothing
+// else, that a frame is only read, that its texts are no longer than it, and that its counts are believable.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`[{"error":{"message":"m"}}]`, `{"error":null}`, "[DONE]", `{"type":"error"}`} {
+		f.Add(uint8(0), []byte(seed))
+	}
 	for _, fix := range fixtures(f) {
-		at := slices.IndexFunc(dialects, func(d Dialect) bool { return d.Name() == fix.want.Dialect })
+		at := slices.IndexFunc(dialects, func(d *Dialect) bool { return d.Name == fix.want.Dialect })
 		for _, frame := range fix.frames {
-			f.Add(uint8(at), frame.data)
+			f.Add(uint8(at), frame.Data)
 		}
 	}
 	f.Fuzz(func(t *testing.T, at uint8, data []byte) {
 		d := dialects[int(at)%len(dialects)]
+		Describe(data)
+		Rejected(d, data, nil)
 		before := bytes.Clone(data)
 		delta, err := d.Decode(data)
 		if !bytes.Equal(before, data) {
-			t.Errorf("%s wrote into the frame: %q", d.Name(), data)
+			t.Errorf("%s wrote into the frame: %q", d.Name, data)
 		}
 		if err != nil {
 			if !errors.Is(err, ErrMalformed) || json.Valid(data) && bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
-				t.Errorf("%s: error %v of %q", d.Name(), err, data)
+				t.Errorf("%s: error %v of %q", d.Name, err, data)
 			}
 			if !reflect.DeepEqual(delta, Delta{}) {
-				t.Errorf("%s: an error and a delta of %q: %+v", d.Name(), data, delta)
+				t.Errorf("%s: an error and a delta of %q: %+v", d.Name, data, delta)
 			}
 			return
 		}
@@ -200,28 +165,28 @@ func FuzzDecodeDialect(f *testing.F) {
 }
 
 // checkDelta holds that what a frame says is within the frame.
-func checkDelta(t *testing.T, d Dialect, data []byte, delta Delta) {
+func checkDelta(t *testing.T, d *Dialect, data []byte, delta Delta) {
 	t.Helper()
 	longest := len(data)
 	if bytes.ContainsRune(data, '\\') {
 		longest *= 3 // what is no UTF-8 becomes U+FFFD where a text is unquoted
 	}
 	if n := len(delta.Text) + len(delta.Reasoning); n > longest {
-		t.Errorf("%s: %d bytes of text in %q", d.Name(), n, data)
+		t.Errorf("%s: %d bytes of text in %q", d.Name, n, data)
 	}
 	if n := delta.Tokens; n < 0 || n > maxCount {
-		t.Errorf("%s: %d tokens in %q", d.Name(), n, data)
+		t.Errorf("%s: %d tokens in %q", d.Name, n, data)
 	}
 	u := delta.Usage
 	for _, c := range []Count{u.Prompt, u.Cached, u.Output, u.Reasoning, u.Total} {
 		if c.N < 0 || c.N > maxCount || !c.Known && c.N != 0 {
-			t.Errorf("%s: count %+v in %q", d.Name(), c, data)
+			t.Errorf("%s: count %+v in %q", d.Name, c, data)
 		}
 	}
 	if len(delta.Finish) > 40 {
-		t.Errorf("%s: finish reason %q", d.Name(), delta.Finish)
+		t.Errorf("%s: finish reason %q", d.Name, delta.Finish)
 	}
-	if delta.Choice && !json.Valid(data) {
-		t.Errorf("%s took a choice from %q", d.Name(), data)
+	if (delta.Choice || len(delta.Text) > 0 || delta.Tokens > 0) && !json.Valid(data) {
+		t.Errorf("%s took a choice or tokens from %q", d.Name, data)
 	}
 }

@@ -8,27 +8,28 @@ import (
 	"strings"
 )
 
-// decode reads a frame with read, which gets the JSON object in it without white space around
-// it, and looks for an error beside what read found. A frame need not hold an object: it may be
-// the end marker of many streams, an error in plain words, or empty to keep a connection awake.
-func decode(data []byte, read func(frame []byte) Delta) (d Delta, err error) {
+// Decode interprets the data of one frame. It need not hold a JSON object: it may be the end marker of many streams, an
+// error in plain words, or empty to keep a connection awake. An error the server reported is in Delta.Err; the returned
+// error wraps [ErrMalformed] and nothing else.
+func (d *Dialect) Decode(data []byte) (Delta, error) {
 	data = bytes.TrimSpace(data)
 	switch {
 	case len(data) == 0, string(data) == "[DONE]":
-		return d, nil
+		return Delta{}, nil
 	case data[0] == '{' && json.Valid(data):
 		// Most frames with tokens hold no key that could be an error's, and are not parsed twice.
-		if d = read(data); d.Err == nil && (!d.Choice || bytes.Contains(data, []byte(`"error`))) {
-			d.Err = ParseError(data)
+		delta := d.read(data)
+		if delta.Err == nil && (!delta.Choice || bytes.Contains(data, []byte(`"error`))) {
+			delta.Err = ParseError(data)
 		}
-		return d, nil
+		return delta, nil
 	case isComplaint(data):
 		return Delta{Err: &ServerError{Message: Describe(data)}}, nil
 	}
 	if failure := ParseError(data); failure != nil {
 		return Delta{Err: failure}, nil
 	}
-	return d, fmt.Errorf("%w: %d bytes that are no JSON object", ErrMalformed, len(data))
+	return Delta{}, fmt.Errorf("%w: %d bytes that are no JSON object", ErrMalformed, len(data))
 }
 
 // complaints are how the texts begin by which routers and proxies break off a stream. The list is only read.

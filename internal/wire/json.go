@@ -31,13 +31,11 @@ func elements(data []byte, f func(value []byte)) {
 	}
 }
 
-// first is the first element of a list; nil if there is none.
+// first is the first element of a list; empty if there is none.
 func first(list []byte) (element []byte) {
-	elements(list, func(value []byte) {
-		if element == nil {
-			element = value
-		}
-	})
+	if len(list) > 0 && list[0] == '[' {
+		element, _ = next(list[1:])
+	}
 	return element
 }
 
@@ -104,21 +102,13 @@ func textIn(value []byte) []byte {
 // maxCount bounds the counts that are believed: no prompt is longer.
 const maxCount = 1 << 30
 
-// countIn is a number of tokens; unknown for anything but a whole number of
-// them, which some servers write as 3.0.
+// countIn is a number of tokens; unknown for anything but a whole number of them, which some servers write as 3.0.
 func countIn(value []byte) Count {
-	n, err := strconv.Atoi(string(value))
-	if err != nil {
-		f, err := strconv.ParseFloat(string(value), 64)
-		if err != nil || f != math.Trunc(f) || math.Abs(f) > maxCount {
-			return Count{}
-		}
-		n = int(f)
-	}
-	if n < 0 || n > maxCount {
+	n, err := strconv.ParseFloat(string(value), 64)
+	if err != nil || n != math.Trunc(n) || n < 0 || n > maxCount {
 		return Count{}
 	}
-	return Tokens(n)
+	return Tokens(int(n))
 }
 
 // join is one text after another. It never writes into a frame: [textIn] leaves no room behind its texts.

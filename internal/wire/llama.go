@@ -2,9 +2,9 @@ package wire
 
 // llama is llama-server's own /completion. A frame counts the tokens so far: it
 // shows none of a character that is not complete yet.
-var llama = &dialect{
-	name: "llama-server", path: at("/completion"), read: readLlama,
-	fields: []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings}, body: llamaBody,
+var llama = &Dialect{
+	Name: "llama-server", Path: at("/completion"), read: readLlama,
+	Fields: []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings}, body: llamaBody,
 	ids: always, tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
 }
 
@@ -12,19 +12,17 @@ var llama = &dialect{
 const fieldTimings Field = "timings_per_token"
 
 // llamaBody asks a cold prompt without the cache, which has no salt.
-func llamaBody(a Ask, optional []Field) body {
-	b := body{"stream": true, "n_predict": a.MaxTokens, "cache_prompt": a.CacheSalt == ""}
-	b.prompt(a, "prompt", "prompt")
-	b.options(a, optional, nil)
-	return b
+func llamaBody(a Ask) body {
+	return body{"prompt": a.plain(), "n_predict": a.MaxTokens, "stream": true, "cache_prompt": a.CacheSalt == ""}
 }
 
 func readLlama(frame []byte) (d Delta) {
 	if member(frame, "prompt_progress") != nil { // no token yet, whatever it counts
 		return d
 	}
-	ids := 0
+	ids, ended, truncated, reason := 0, false, false, []byte("stop")
 	fields(frame, func(key, value []byte) {
+		yes := string(value) == "true"
 		switch string(key) {
 		case "content":
 			d.Choice, d.Text = true, textIn(value)
@@ -35,32 +33,25 @@ func readLlama(frame []byte) (d Delta) {
 		case "timings":
 			d.Usage = d.Usage.Merge(timings(value))
 		case "stop":
-			if string(value) == "true" {
-				d.finish(llamaEnd(frame))
+			ended = yes
+		case "stop_type":
+			reason = textIn(value)
+		case "stopped_eos", "stopped_limit", "stopped_word": // in older releases
+			if yes {
+				reason = key[len("stopped_"):]
 			}
+		case "truncated": // the context was too short
+			truncated = yes
 		}
 	})
+	switch {
+	case ended && truncated:
+		d.Finish = "truncated"
+	case ended:
+		d.finish(reason)
+	}
 	if !d.Usage.Output.Known {
 		d.Tokens = ids
 	}
 	return d
-}
-
-// llamaEnd is why the answer ended: stop_type, or a flag of its own for each reason in older releases.
-func llamaEnd(data []byte) []byte {
-	reason := []byte("stop")
-	fields(data, func(key, value []byte) {
-		switch string(key) {
-		case "stop_type":
-			reason = textIn(value)
-		case "stopped_eos", "stopped_limit", "stopped_word":
-			if string(value) == "true" {
-				reason = key[len("stopped_"):]
-			}
-		}
-	})
-	if string(member(data, "truncated")) == "true" { // the context was too short
-		return []byte("truncated")
-	}
-	return reason
 }

@@ -13,7 +13,7 @@ type frameCase struct {
 	want        Delta
 }
 
-func checkFrames(t *testing.T, d Dialect, tests []frameCase) {
+func checkFrames(t *testing.T, d *Dialect, tests []frameCase) {
 	t.Helper()
 	for _, test := range tests {
 		got, err := d.Decode([]byte(test.frame))

@@ -2,27 +2,24 @@ package wire
 
 import "cmp"
 
-// ollama is Ollama's native /api/generate: a JSON object a line. It has no ignore_eos and no minimum, so an
-// answer may end early, and it counts tokens in the last line only.
-// Its fields have neither truncate nor shift: a complaint that names them is about a prompt that is too long,
-// and without them Ollama would silently cut it.
-var ollama = &dialect{
-	name: "ollama", path: at("/api/generate"), read: readLine,
-	fields: []Field{FieldTemperature, FieldSeed, fieldThink}, body: ollamaBody,
+// ollama is Ollama's native /api/generate: a JSON object a line. It has no ignore_eos and no minimum, so an answer may
+// end early, and it counts tokens in the last line only. Its fields have neither truncate nor shift: a complaint that
+// names them is about a prompt that is too long, and without them Ollama would silently cut it.
+var ollama = &Dialect{
+	Name: "ollama", Path: at("/api/generate"), read: readLine,
+	Fields: []Field{FieldTemperature, FieldSeed, fieldThink}, body: ollamaBody,
+	keys: map[Field]string{FieldTemperature: "options.temperature", FieldSeed: "options.seed"},
 }
 
 // fieldThink asks a model that can think not to.
 const fieldThink Field = "think"
 
 // ollamaBody never has num_ctx: another one than the model was loaded with loads it again, for everybody.
-func ollamaBody(a Ask, optional []Field) body {
-	b := body{
+func ollamaBody(a Ask) body {
+	return body{
 		"model": a.Model, "prompt": a.text(), "raw": true, "stream": true,
-		"keep_alive": "30m", "truncate": false, "shift": false,
+		"keep_alive": "30m", "truncate": false, "shift": false, "options": body{"num_predict": a.MaxTokens},
 	}
-	b.set("options.num_predict", a.MaxTokens)
-	b.options(a, optional, map[Field]string{FieldTemperature: "options.temperature", FieldSeed: "options.seed"})
-	return b
 }
 
 func readLine(frame []byte) (d Delta) {

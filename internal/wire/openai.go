@@ -8,31 +8,25 @@ import (
 )
 
 // chat is OpenAI's /v1/chat/completions, as vLLM, SGLang, TGI, llama-server and most providers serve it.
-var chat = &dialect{
-	name: "openai-chat", path: v1("/chat/completions"), read: readChunk,
-	fields: append(slices.Clone(extensions), FieldMaxTokens, FieldMaxCompletionTokens),
-	body:   chatBody, tokenizer: Server.chatTokenizer,
+var chat = &Dialect{
+	Name: "openai-chat", Path: v1("/chat/completions"), read: readChunk,
+	Fields: append(slices.Clone(extensions), FieldMaxTokens, FieldMaxCompletionTokens),
+	body:   chatBody, keys: streamOptions, tokenizer: Server.chatTokenizer,
 }
 
 // completions is OpenAI's older /v1/completions: a prompt without a chat template, so its length is the prober's
 // own. Some servers take it as token ids.
-var completions = &dialect{
-	name: "openai-completions", path: v1("/completions"), read: readChunk,
-	fields: extensions, body: completionsBody,
+var completions = &Dialect{
+	Name: "openai-completions", Path: v1("/completions"), read: readChunk,
+	Fields: extensions, body: completionsBody, keys: streamOptions,
 	ids: func(s Server) bool { return s.IDs }, tokenizer: Server.tokenizer,
 }
 
 // azure is Azure's own path to OpenAI's chat completions, where the model is a deployment. Its newer path,
 // /openai/v1, is [chat]'s.
-var azure = &dialect{
-	name: "azure-openai", path: azurePath, read: readChunk,
-	fields: []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens}, body: chatBody,
-	header: func(key, _ string) map[string]string {
-		if key == "" {
-			return nil
-		}
-		return map[string]string{"api-key": key}
-	},
+var azure = &Dialect{
+	Name: "azure-openai", Path: azurePath, read: readChunk, keyHeader: "api-key",
+	Fields: []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens}, body: chatBody, keys: streamOptions,
 }
 
 func azurePath(a Ask) string {
@@ -40,15 +34,22 @@ func azurePath(a Ask) string {
 	return "/openai/deployments/" + url.PathEscape(a.Model) + "/chat/completions?api-version=" + url.QueryEscape(version)
 }
 
-// extensions are the optional fields of chat and completions. The list is only read.
+// extensions are the optional fields of chat and completions. Both min_tokens and ignore_eos are needed: vLLM masks the
+// end-of-sequence token only until min_tokens is reached. The list is only read.
 var extensions = []Field{
 	FieldMinTokens, FieldIgnoreEOS, FieldContinuousUsage, FieldStreamOptions,
 	FieldCacheSalt, FieldPriority, FieldSeed, FieldTemperature,
 }
 
+// streamOptions are the keys of those that lie in stream_options. The table is only read.
+var streamOptions = map[Field]string{
+	FieldStreamOptions:   "stream_options.include_usage",
+	FieldContinuousUsage: "stream_options.continuous_usage_stats",
+}
+
 // chatBody is the request of a conversation. It always bounds the answer, by at least one of two names.
-func chatBody(a Ask, optional []Field) body {
-	b := openAIBody(a, optional)
+func chatBody(a Ask) body {
+	b := openAIBody(a)
 	b["messages"] = a.conversation()
 	if a.Omits(FieldMaxTokens) {
 		b["max_completion_tokens"] = a.MaxTokens
@@ -56,26 +57,21 @@ func chatBody(a Ask, optional []Field) body {
 	return b
 }
 
-func completionsBody(a Ask, optional []Field) body {
-	b := openAIBody(a, optional)
-	b["max_tokens"] = a.MaxTokens
-	b.prompt(a, "prompt", "prompt")
+func completionsBody(a Ask) body {
+	b := openAIBody(a)
+	b["prompt"], b["max_tokens"] = a.plain(), a.MaxTokens
 	return b
 }
 
-// openAIBody is the part of a request that both endpoints share: the standard keys, the extensions that vLLM's
-// family of servers knows, and the server's own. Both min_tokens and ignore_eos are needed: vLLM masks the
-// end-of-sequence token only until min_tokens is reached.
-func openAIBody(a Ask, optional []Field) body {
+// openAIBody is what the requests of clouds' APIs have in common: the model, and what the server type needs in each.
+func openAIBody(a Ask) body {
 	b := body{"stream": true}
 	if a.Model != "" {
 		b["model"] = a.Model
 	}
-	b.options(a, optional, map[Field]string{
-		FieldStreamOptions:   "stream_options.include_usage",
-		FieldContinuousUsage: "stream_options.continuous_usage_stats",
-	})
-	b.extra(a)
+	for key, value := range a.Server.Extra {
+		b.set(key, value)
+	}
 	return b
 }
 
@@ -184,8 +180,7 @@ func contentIn(value []byte) (visible, thinking []byte) {
 	return visible, thinking
 }
 
-// timings are llama-server's own counts. The prompt's length is the tokens evaluated now
-// and those found in the cache.
+// timings are llama-server's own counts. The prompt's length is the tokens evaluated now and those found in the cache.
 func timings(value []byte) Usage {
 	u := Usage{Cached: detail(value, "cache_n"), Output: detail(value, "predicted_n")}
 	if evaluated := detail(value, "prompt_n"); evaluated.Known && u.Cached.Known {

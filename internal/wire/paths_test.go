@@ -10,7 +10,7 @@ import (
 func TestPaths(t *testing.T) {
 	kserve := Server{Prefix: "/openai"}
 	for _, test := range []struct {
-		dialect Dialect
+		dialect *Dialect
 		ask     Ask
 		want    string
 	}{
@@ -28,64 +28,101 @@ func TestPaths(t *testing.T) {
 		{ollama, Ask{}, "/api/generate"},
 	} {
 		if got := test.dialect.Path(test.ask); got != test.want {
-			t.Errorf("%s: %s, want %s", test.dialect.Name(), got, test.want)
+			t.Errorf("%s: %s, want %s", test.dialect.Name, got, test.want)
 		}
 	}
 }
 
 func TestHeaders(t *testing.T) {
 	for _, test := range []struct {
-		dialect      Dialect
+		dialect      *Dialect
 		key, version string
 		want         map[string]string
 	}{
-		{chat, "", "", nil},
+		{chat, "", "", map[string]string{}},
 		{sglang, "k", "", map[string]string{"Authorization": "Bearer k"}},
-		{azure, "", "", nil},
+		{azure, "", "", map[string]string{}},
 		{azure, "k", "2024-10-21", map[string]string{"api-key": "k"}},
 		{anthropic, "", "", map[string]string{"anthropic-version": "2023-06-01"}},
 		{anthropic, "k", "2030-01-01", map[string]string{"anthropic-version": "2030-01-01", "x-api-key": "k"}},
 	} {
 		if diff := cmp.Diff(test.want, test.dialect.Header(test.key, test.version)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.dialect.Name(), diff)
+			t.Errorf("%s (-want +got):\n%s", test.dialect.Name, diff)
 		}
 	}
 }
 
-// TestRejectedFields holds each dialect to what its servers complain of.
-func TestRejectedFields(t *testing.T) {
+// TestRejected holds each dialect to what its servers complain of.
+func TestRejected(t *testing.T) {
 	for _, test := range []struct {
-		dialect Dialect
+		name    string
+		dialect *Dialect
 		reply   string
+		omitted []Field
 		want    []Field
 	}{
-		{chat, `{"message":"min_new_tokens: Extra inputs are not permitted"}`, []Field{FieldMinTokens}}, // LMDeploy's
-		{sglang, `SamplingParams.__init__() got an unexpected keyword argument 'min_new_tokens'`, []Field{FieldMinTokens}},
-		{sglang, `{"detail":[{"loc":["body","extra_key"]}]}`, []Field{FieldCacheSalt}},
-		{sglang, `{"error":{"message":"unexpected 'sampling_params.ignore_eos'"}}`, []Field{FieldIgnoreEOS}},
-		{triton, `{"error":"unexpected inference input 'return_num_output_tokens' for model 'm'"}`, []Field{fieldOutputTokens}},
-		{responses, `{"error":{"message":"Unsupported parameter: 'temperature' is not supported with this model.","param":"temperature"}}`, []Field{FieldTemperature}},
-		{responses, `{"error":{"message":"Unknown parameter: 'store'."}}`, []Field{fieldStore}},
-		{azure, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}`, []Field{FieldMaxTokens}},
-		{anthropic, `{"type":"error","error":{"message":"temperature: not supported"}}`, []Field{FieldTemperature}},
-		{llama, `{"error":{"message":"timings_per_token must be a boolean"}}`, []Field{fieldTimings}},
-		{ollama, `{"error":"think value false is not supported for this model"}`, []Field{fieldThink}},
-		{ollama, `{"error":"the input exceeds the context length: set truncate or shift"}`, nil},
+		{"pydantic", chat, `[{'type': 'extra_forbidden', 'loc': ('body', 'cache_salt')}]`, nil, []Field{FieldCacheSalt}},
+		{"several at once", chat, `{"message":"unknown fields: min_tokens, ignore_eos"}`, nil, []Field{FieldMinTokens, FieldIgnoreEOS}},
+		{"a nested field, with its path", chat, `loc: ('body', 'stream_options', 'continuous_usage_stats')`, nil, []Field{FieldContinuousUsage}},
+		{"the outer field", chat, `stream_options: Extra inputs are not permitted`, nil, []Field{FieldStreamOptions}},
+		{"a list of all known fields", chat, "unknown field `min_tokens`, expected one of `messages`, `seed`, `stream_options`, `temperature`", nil, []Field{FieldMinTokens}},
+		{"the request repeated", chat, `{"detail":[{"type":"missing","loc":["header","x-key"],"input":{"min_tokens":1,"ignore_eos":true}}]}`, nil, nil},
+		{"what is omitted already", chat, `cache_salt again`, []Field{FieldCacheSalt}, nil},
+		{"a longer word", chat, `the field my_cache_salt_x is bad`, nil, nil},
+		{"max_tokens that is to be called otherwise", chat, `Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.`, nil, []Field{FieldMaxTokens}},
+		{"both names of one limit", chat, `Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.`, nil, []Field{FieldMaxCompletionTokens}},
+		{"a name that is not known", chat, `{'type': 'extra_forbidden', 'loc': ('body', 'max_completion_tokens')}`, nil, []Field{FieldMaxCompletionTokens}},
+		{"max_tokens that is too large", chat, `'max_tokens' or 'max_completion_tokens' is too large: 100`, nil, nil},
+		{"another complaint", chat, `This model's maximum context length is 8192 tokens`, nil, nil},
+		{"LMDeploy's own word", chat, `{"message":"min_new_tokens: Extra inputs are not permitted"}`, nil, []Field{FieldMinTokens}},
+		{"SGLang's own word", sglang, `SamplingParams.__init__() got an unexpected keyword argument 'min_new_tokens'`, nil, []Field{FieldMinTokens}},
+		{"SGLang's salt", sglang, `{"detail":[{"loc":["body","extra_key"]}]}`, nil, []Field{FieldCacheSalt}},
+		{"a path of SGLang's", sglang, `{"error":{"message":"unexpected 'sampling_params.ignore_eos'"}}`, nil, []Field{FieldIgnoreEOS}},
+		{"a count of Triton's", triton, `{"error":"unexpected inference input 'return_num_output_tokens' for model 'm'"}`, nil, []Field{fieldOutputTokens}},
+		{"a parameter of Responses", responses, `{"error":{"message":"Unsupported parameter: 'temperature' is not supported with this model.","param":"temperature"}}`, nil, []Field{FieldTemperature}},
+		{"what Responses is asked not to keep", responses, `{"error":{"message":"Unknown parameter: 'store'."}}`, nil, []Field{fieldStore}},
+		{"Azure's limit by its other name", azure, `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}`, nil, []Field{FieldMaxTokens}},
+		{"a temperature", anthropic, `{"type":"error","error":{"message":"temperature: not supported"}}`, nil, []Field{FieldTemperature}},
+		{"timings", llama, `{"error":{"message":"timings_per_token must be a boolean"}}`, nil, []Field{fieldTimings}},
+		{"thinking", ollama, `{"error":"think value false is not supported for this model"}`, nil, []Field{fieldThink}},
+		{"what Ollama is always asked", ollama, `{"error":"the input exceeds the context length: set truncate or shift"}`, nil, nil},
 	} {
-		if got := Rejected(test.dialect, []byte(test.reply), nil); !slices.Equal(got, test.want) {
-			t.Errorf("%s, %s: %v, want %v", test.dialect.Name(), test.reply, got, test.want)
+		if got := Rejected(test.dialect, []byte(test.reply), test.omitted); !slices.Equal(got, test.want) {
+			t.Errorf("%s %s, %s: %v, want %v", test.dialect.Name, test.name, test.reply, got, test.want)
 		}
 	}
 }
 
 func TestFinishesAndTokenizers(t *testing.T) {
 	uncounted := []string{"azure-openai", "triton", "ollama"}
-	for _, d := range Dialects() {
-		if d.Finishes() != (d.Name() != "triton") {
-			t.Errorf("%s tells a finish reason: %t", d.Name(), d.Finishes())
+	for _, d := range dialects {
+		if d.Endless != (d.Name == "triton") {
+			t.Errorf("%s tells a finish reason: %t", d.Name, !d.Endless)
 		}
-		if _, ok := d.Tokenizer(Server{}); ok == slices.Contains(uncounted, d.Name()) {
-			t.Errorf("%s has a tokenizer: %t", d.Name(), ok)
+		if _, ok := d.Tokenizer(Server{}); ok == slices.Contains(uncounted, d.Name) {
+			t.Errorf("%s has a tokenizer: %t", d.Name, ok)
+		}
+	}
+}
+
+func TestURL(t *testing.T) {
+	for base, want := range map[string]string{
+		"http://a":                        "http://a/v1/models",
+		"http://a/":                       "http://a/v1/models",
+		"http://a/v1":                     "http://a/v1/models",
+		"http://a/v1/":                    "http://a/v1/models",
+		"http://a/openai":                 "http://a/openai/v1/models",
+		"http://a/openai/v1":              "http://a/openai/v1/models",
+		"http://a/serve/llama/v1":         "http://a/serve/llama/v1/models",
+		"http://a/serve/llama":            "http://a/serve/llama/models",
+		"http://a/v1beta/openai/":         "http://a/v1beta/openai/models",
+		"http://a/api/v4":                 "http://a/api/v4/models",
+		"http://a/v1/openai":              "http://a/v1/openai/models",
+		"https://a:8443/v1/models":        "https://a:8443/v1/models/models",
+		"http://a/openai/deployments/gpt": "http://a/openai/deployments/gpt/models",
+	} {
+		if got := URL(base, ModelsPath); got != want {
+			t.Errorf("URL(%q) = %q, want %q", base, got, want)
 		}
 	}
 }
@@ -94,7 +131,7 @@ func TestFinishesAndTokenizers(t *testing.T) {
 func TestEndpointURLs(t *testing.T) {
 	for _, test := range []struct {
 		base    string
-		dialect Dialect
+		dialect *Dialect
 		want    string
 	}{
 		{"https://a/v1beta/openai", chat, "https://a/v1beta/openai/chat/completions"},
@@ -107,7 +144,7 @@ func TestEndpointURLs(t *testing.T) {
 		{"https://a/openai", azure, "https://a/openai/deployments/m/chat/completions?api-version=2024-10-21"},
 	} {
 		if got := URL(test.base, test.dialect.Path(Ask{Model: "m"})); got != test.want {
-			t.Errorf("%s of %s: %s, want %s", test.dialect.Name(), test.base, got, test.want)
+			t.Errorf("%s of %s: %s, want %s", test.dialect.Name, test.base, got, test.want)
 		}
 	}
 	if got, want := At("https://a:8443/base/v1", "/my/chat", "/x?api-version=1"), "https://a:8443/my/chat?api-version=1"; got != want {

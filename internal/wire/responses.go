@@ -1,22 +1,22 @@
 package wire
 
+import "maps"
+
 // responses is OpenAI's /v1/responses. vLLM serves it as well, with its salt and
 // its priority, but without ignore_eos and min_tokens.
-var responses = &dialect{
-	name: "openai-responses", path: v1("/responses"), read: readResponse,
-	fields: []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore}, body: responsesBody,
+var responses = &Dialect{
+	Name: "openai-responses", Path: v1("/responses"), read: readResponse,
+	Fields: []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore}, body: responsesBody,
 	tokenizer: responsesTokenizer,
 }
 
 // fieldStore asks not to keep the answer.
 const fieldStore Field = "store"
 
-func responsesBody(a Ask, optional []Field) body {
-	b := inputBody(a)
-	b["stream"] = true
+func responsesBody(a Ask) body {
+	b := openAIBody(a)
 	b["max_output_tokens"] = a.MaxTokens
-	b.options(a, optional, nil)
-	b.extra(a)
+	maps.Copy(b, inputBody(a))
 	return b
 }
 

@@ -9,13 +9,12 @@ import (
 	"strings"
 )
 
-// A Server is a type of server and how it differs from the others that serve
-// its dialects. All of it is data: see [servers]. The zero value is a server of
-// unknown type, which is asked as vLLM is and then without what it rejects.
+// A Server is a type of server and how it differs from the others that serve its dialects. All of it is data: see
+// [servers]. The zero value is a server of unknown type, which is asked as vLLM is and then without what it rejects.
 type Server struct {
-	Name    string // the configuration value and the "server" label
-	Dialect string // that auto takes; empty: openai-chat
-	Prefix  string // of its paths, before "/v1"
+	Name    string   // the configuration value and the "server" label
+	Dialect *Dialect // that auto takes; nil: openai-chat
+	Prefix  string   // of its paths, before "/v1"
 
 	Omit  []Field          // fields that it rejects, or has no use for
 	Keys  map[Field]string // its own names for some fields
@@ -35,8 +34,7 @@ type Server struct {
 	marks []mark
 }
 
-// A Claim is what a server type is known to do: some always, some never, some
-// depending on how they were started.
+// A Claim is what a server type is known to do: some always, some never, some depending on how they were started.
 type Claim string
 
 // The claims.
@@ -86,6 +84,7 @@ func LookupServer(name string) (Server, error) {
 
 // Evidence is what a server's replies tell about its type.
 type Evidence struct {
+	Answer  bool                // Header is all, and of the answer to a probe: gateways put their names there
 	Header  map[string][]string // of the reply to [ModelsPath], canonical keys
 	Models  []byte              // that reply, whatever its status
 	Refused bool                // it was no success
@@ -107,32 +106,22 @@ type mark struct {
 	word    string // the owner of the first model
 
 	refused bool // only where the model list was refused
-	answers bool // responses to requests have it as well, or only they: see [RecognizeAnswer]
+	answers bool // on the answers to probes as well
 }
 
 // Recognize tells the type of a server: ok is false if it is none that is known.
 func Recognize(e Evidence) (s Server, ok bool) {
-	return recognize(func(m mark) bool { return m.on(e) })
-}
-
-// RecognizeAnswer tells the server type by the header of an answer, where that says
-// more than a list of models: a gateway puts its name on answers only.
-func RecognizeAnswer(header map[string][]string) (s Server, ok bool) {
-	return recognize(func(m mark) bool { return m.answers && m.on(Evidence{Header: header}) })
-}
-
-// recognize returns the first server type with a mark that is found.
-func recognize(found func(m mark) bool) (s Server, ok bool) {
-	i := slices.IndexFunc(servers, func(s Server) bool { return slices.ContainsFunc(s.marks, found) })
-	if i < 0 {
-		return Server{}, false
+	for _, s := range servers {
+		if slices.ContainsFunc(s.marks, func(m mark) bool { return m.on(e) }) {
+			return s, true
+		}
 	}
-	return servers[i], true
+	return Server{}, false
 }
 
 func (m mark) on(e Evidence) bool {
 	switch {
-	case m.refused && !e.Refused:
+	case m.refused && !e.Refused, e.Answer && !m.answers:
 		return false
 	case m.header != "":
 		return slices.ContainsFunc(e.Header[m.header], func(v string) bool { return strings.Contains(v, m.word) })
@@ -150,8 +139,7 @@ func (m mark) on(e Evidence) bool {
 	return e.owned(m.word)
 }
 
-// entry is the value of a key in the first entry of the model list; nil if there is none. A key
-// with a dot is inside of another.
+// entry is the value of a key, as in [mark], in the first entry of the model list; nil if there is none.
 func (e Evidence) entry(key string) []byte {
 	if e.Refused || !json.Valid(e.Models) {
 		return nil

@@ -69,13 +69,13 @@ func TestRecognize(t *testing.T) {
 	}
 }
 
-// TestRecognizeAnswer holds that a gateway is known by the header of an answer, and
+// TestRecognizeAnswers holds that a gateway is known by the header of an answer, and
 // that an answer of others tells nothing.
-func TestRecognizeAnswer(t *testing.T) {
+func TestRecognizeAnswers(t *testing.T) {
 	for name, want := range map[string]string{
 		"X-Litellm-Call-Id": "litellm", "X-Litellm-Model-Id": "litellm", "Openai-Processing-Ms": "", "Apim-Request-Id": "", "Server": "",
 	} {
-		if s, ok := RecognizeAnswer(map[string][]string{name: {"x"}}); s.Name != want || ok != (want != "") {
+		if s, ok := Recognize(Evidence{Answer: true, Header: map[string][]string{name: {"x"}}}); s.Name != want || ok != (want != "") {
 			t.Errorf("%s: recognized %q, want %q", name, s.Name, want)
 		}
 	}

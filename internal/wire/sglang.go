@@ -2,25 +2,27 @@ package wire
 
 // sglang is SGLang's native /generate. Every frame repeats the whole answer so far, unless the server runs with
 // --incremental-streaming-output, and counts its tokens.
-var sglang = &dialect{
-	name: "sglang", path: at("/generate"), read: readSGLang,
-	fields: []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority}, body: sglangBody,
-	ids: always, tokenizer: Server.tokenizer,
-}
-
-// sglangBody asks with extra_key, which keeps prompts apart in the cache: cache_salt is a word of the OpenAI
-// endpoints only, and joined with it there.
-func sglangBody(a Ask, optional []Field) body {
-	b := body{"stream": true}
-	b.prompt(a, "text", "input_ids")
-	b.set("sampling_params.max_new_tokens", a.MaxTokens)
-	b.options(a, optional, map[Field]string{
+//
+// Prompts are kept apart in the cache by extra_key: cache_salt is a word of the OpenAI endpoints only, and joined with
+// it there.
+var sglang = &Dialect{
+	Name: "sglang", Path: at("/generate"), read: readSGLang,
+	Fields: []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority}, body: sglangBody,
+	keys: map[Field]string{
 		FieldMinTokens:   "sampling_params.min_new_tokens",
 		FieldIgnoreEOS:   "sampling_params.ignore_eos",
 		FieldTemperature: "sampling_params.temperature",
 		FieldCacheSalt:   "extra_key",
-	})
-	return b
+	},
+	ids: always, tokenizer: Server.tokenizer,
+}
+
+func sglangBody(a Ask) body {
+	prompt := "text"
+	if a.IDs != nil {
+		prompt = "input_ids"
+	}
+	return body{prompt: a.plain(), "stream": true, "sampling_params": body{"max_new_tokens": a.MaxTokens}}
 }
 
 func readSGLang(frame []byte) (d Delta) {

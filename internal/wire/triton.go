@@ -8,13 +8,13 @@ import "net/url"
 // sampling parameters and TensorRT-LLM leaves alone
 // (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md).
 // TensorRT-LLM's end_id is not sent: the vLLM backend takes no sampling parameter that vLLM does not know.
-var triton = &dialect{
-	name: "triton", path: tritonPath, read: readTriton,
-	fields: []Field{
+var triton = &Dialect{
+	Name: "triton", Path: tritonPath, read: readTriton,
+	Fields: []Field{
 		FieldMinTokens, FieldIgnoreEOS, FieldTemperature,
 		fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens,
 	},
-	body: tritonBody, endless: true, // only the vLLM backend tells why it ended
+	inside: "parameters.", body: tritonBody, Endless: true, // only the vLLM backend tells why it ended
 }
 
 func tritonPath(a Ask) string {
@@ -33,10 +33,8 @@ const (
 	fieldOutputTokens Field = "return_num_output_tokens"
 )
 
-func tritonBody(a Ask, optional []Field) body {
-	p := body{"stream": true, "max_tokens": a.MaxTokens}
-	p.options(a, optional, nil)
-	return body{"text_input": a.text(), "parameters": p}
+func tritonBody(a Ask) body {
+	return body{"text_input": a.text(), "parameters": body{"stream": true, "max_tokens": a.MaxTokens}}
 }
 
 func readTriton(frame []byte) (d Delta) {

@@ -3,10 +3,9 @@
 package wire
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -28,62 +27,45 @@ type Delta struct {
 	Err       *ServerError // what the server reported in-band; nil if nothing
 }
 
-// A Dialect is an API that a family of servers has. Implementations have no state and are safe for concurrent use.
-type Dialect interface {
-	Name() string               // the configuration value and the "api" label
-	Path(a Ask) string          // joined to the base URL by [URL]
-	Body(a Ask) ([]byte, error) // a streaming request that asks for usage counts
-	Fields() []Field            // the optional fields that Body sends when Omit is empty
-	TakesIDs(s Server) bool     // whether s takes prompts as token ids
+// A Dialect is an API that a family of servers has, and how it differs from others. It is only read.
+type Dialect struct {
+	Name    string             // the configuration value and the "api" label
+	Path    func(a Ask) string // joined to the base URL by [URL]
+	Fields  []Field            // the optional fields of its requests
+	Endless bool               // a whole answer may tell no finish reason: the clean end of the body is its end
 
-	// Decode interprets the data of one frame. An error the server reported is in Delta.Err; the returned error
-	// wraps [ErrMalformed] and nothing else.
-	Decode(data []byte) (Delta, error)
-
-	// Header is what the API wants in the header of each request besides content negotiation: the key, if it is
-	// not empty, and the API's version.
-	Header(key, version string) map[string]string
-
-	// Tokenizer is the route that counts the tokens of this dialect's prompts on s; ok is false if there is none.
-	Tokenizer(s Server) (t Tokenizer, ok bool)
-
-	// Finishes reports whether a whole answer tells a finish reason. Where it does not, the clean end of the body
-	// is the end of the answer.
-	Finishes() bool
+	body      func(a Ask) body         // a streaming request, without the optional fields
+	keys      map[Field]string         // its own names for some fields
+	inside    string                   // the object that holds the fields, with a dot; empty: the request itself
+	read      func(frame []byte) Delta // what a frame says that is a JSON object
+	keyHeader string                   // header of the key; empty: Authorization
+	version   string                   // default of the header that tells the API's version; empty: there is none
+	ids       func(s Server) bool      // whether s takes prompts as token ids; nil: no server does
+	tokenizer func(s Server) Tokenizer // nil, or one without a path: there is none
 }
 
-// A dialect is how one API differs from others.
-type dialect struct {
-	name      string
-	path      func(a Ask) string
-	fields    []Field
-	body      func(a Ask, optional []Field) body
-	read      func(frame []byte) Delta
-	header    func(key, version string) map[string]string // nil: the key as most APIs want it
-	ids       func(s Server) bool                         // nil: no server takes token ids
-	tokenizer func(s Server) Tokenizer                    // nil, or one without a path: there is none
-	endless   bool                                        // a whole answer may tell no finish reason
-}
+// TakesIDs reports whether s takes prompts as token ids.
+func (d *Dialect) TakesIDs(s Server) bool { return d.ids != nil && d.ids(s) }
 
-func (d *dialect) Name() string                      { return d.name }
-func (d *dialect) Path(a Ask) string                 { return d.path(a) }
-func (d *dialect) Body(a Ask) ([]byte, error)        { return json.Marshal(d.body(a, d.fields)) }
-func (d *dialect) Fields() []Field                   { return d.fields }
-func (d *dialect) TakesIDs(s Server) bool            { return d.ids != nil && d.ids(s) }
-func (d *dialect) Decode(data []byte) (Delta, error) { return decode(data, d.read) }
-func (d *dialect) Finishes() bool                    { return !d.endless }
-
-func (d *dialect) Header(key, version string) map[string]string {
+// Header is what the API wants in the header of each request besides content negotiation: the key, if it is not
+// empty, and the API's version.
+func (d *Dialect) Header(key, version string) map[string]string {
+	header := map[string]string{}
 	switch {
-	case d.header != nil:
-		return d.header(key, version)
 	case key == "":
-		return nil
+	case d.keyHeader != "":
+		header[d.keyHeader] = key
+	default:
+		header["Authorization"] = "Bearer " + key
 	}
-	return map[string]string{"Authorization": "Bearer " + key}
+	if d.version != "" {
+		header["anthropic-version"] = cmp.Or(version, d.version)
+	}
+	return header
 }
 
-func (d *dialect) Tokenizer(s Server) (t Tokenizer, ok bool) {
+// Tokenizer is the route that counts the tokens of this dialect's prompts on s; ok is false if there is none.
+func (d *Dialect) Tokenizer(s Server) (t Tokenizer, ok bool) {
 	if d.tokenizer != nil {
 		t = d.tokenizer(s)
 	}
@@ -99,19 +81,16 @@ func v1(path string) func(Ask) string {
 // always is for an API that takes token ids on every server.
 func always(Server) bool { return true }
 
-// dialects is every known dialect, in the order help texts show them.
-var dialects = []Dialect{
+// dialects is every known dialect, in the order help texts show them. The list is only read.
+var dialects = []*Dialect{
 	chat, completions, responses, azure, anthropic, sglang, tgi, triton, llama, ollama,
 }
 
-// Dialects returns every known dialect, in the order help texts show them.
-func Dialects() []Dialect { return slices.Clone(dialects) }
-
-// APIs returns the names of all known dialects, in the same order.
+// APIs returns the names of all dialects, in the order help texts show them.
 func APIs() []string {
 	var names []string
 	for _, d := range dialects {
-		names = append(names, d.Name())
+		names = append(names, d.Name)
 	}
 	return names
 }
@@ -120,9 +99,9 @@ func APIs() []string {
 const Auto = "auto"
 
 // Lookup returns the dialect of that name. The error lists the known names.
-func Lookup(name string) (Dialect, error) {
+func Lookup(name string) (*Dialect, error) {
 	for _, d := range dialects {
-		if d.Name() == name {
+		if d.Name == name {
 			return d, nil
 		}
 	}
@@ -133,7 +112,9 @@ func Lookup(name string) (Dialect, error) {
 // it is, as OpenAI's clients use it: "/v1beta/openai" is followed by "/chat/completions". Only a base without a
 // path, or with nothing but KServe's "/openai", may lack "/v1". Anthropic's clients add it to every base.
 func URL(base, path string) string {
-	root := strings.TrimSuffix(strings.TrimRight(base, "/"), "/v1")
+	root, withV1 := strings.CutSuffix(strings.TrimRight(base, "/"), "/v1")
+	_, place, _ := strings.Cut(root, "://")
+	_, own, _ := strings.Cut(place, "/")
 	deployment, onDeployment := strings.CutPrefix(path, openAIPrefix+"/deployments/")
 	switch {
 	case onDeployment && strings.Contains(root, openAIPrefix+"/deployments/"): // the base names it already
@@ -141,17 +122,10 @@ func URL(base, path string) string {
 		return root + "/" + endpoint
 	case strings.HasPrefix(path, openAIPrefix+"/"): // Azure's and KServe's, which users may give as well
 		root = strings.TrimSuffix(root, openAIPrefix)
-	case !strings.HasPrefix(path, "/v1/messages") && complete(base):
+	case own != "" && !withV1 && "/"+own != openAIPrefix && !strings.HasPrefix(path, "/v1/messages"):
 		path = strings.TrimPrefix(path, "/v1")
 	}
 	return root + path
-}
-
-// complete reports whether endpoints follow a base URL without "/v1" between them.
-func complete(base string) bool {
-	_, rest, _ := strings.Cut(strings.TrimRight(base, "/"), "://")
-	_, path, ok := strings.Cut(rest, "/")
-	return ok && "/"+path != openAIPrefix && path != "v1" && !strings.HasSuffix(path, "/v1")
 }
 
 // At is the URL of a path on the host of a base URL, whatever path that has. The path

@@ -12,40 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestURL(t *testing.T) {
-	for base, want := range map[string]string{
-		"http://a":                        "http://a/v1/models",
-		"http://a/":                       "http://a/v1/models",
-		"http://a/v1":                     "http://a/v1/models",
-		"http://a/v1/":                    "http://a/v1/models",
-		"http://a/openai":                 "http://a/openai/v1/models",
-		"http://a/openai/v1":              "http://a/openai/v1/models",
-		"http://a/serve/llama/v1":         "http://a/serve/llama/v1/models",
-		"http://a/serve/llama":            "http://a/serve/llama/models",
-		"http://a/v1beta/openai/":         "http://a/v1beta/openai/models",
-		"http://a/api/v4":                 "http://a/api/v4/models",
-		"http://a/v1/openai":              "http://a/v1/openai/models",
-		"https://a:8443/v1/models":        "https://a:8443/v1/models/models",
-		"http://a/openai/deployments/gpt": "http://a/openai/deployments/gpt/models",
-	} {
-		if got := URL(base, ModelsPath); got != want {
-			t.Errorf("URL(%q) = %q, want %q", base, got, want)
-		}
-	}
-}
-
-func TestURLOfPrefixedPaths(t *testing.T) {
-	for _, base := range []string{"http://a", "http://a/openai", "http://a/openai/v1/"} {
-		if got := URL(base, "/openai/v1/models"); got != "http://a/openai/v1/models" {
-			t.Errorf("URL(%q) = %q", base, got)
-		}
-	}
-}
-
 func TestLookup(t *testing.T) {
-	for _, d := range Dialects() {
-		if got, err := Lookup(d.Name()); err != nil || got != d {
-			t.Errorf("Lookup(%q) = %v, %v", d.Name(), got, err)
+	for _, d := range dialects {
+		if got, err := Lookup(d.Name); err != nil || got != d {
+			t.Errorf("Lookup(%q) = %v, %v", d.Name, got, err)
 		}
 	}
 	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, openai-responses, azure-openai, anthropic, sglang, tgi, triton, llama-server, ollama") {
@@ -106,10 +76,10 @@ func TestDecodeTGI(t *testing.T) {
 }
 
 func TestDecodeRefusesWhatIsNoFrame(t *testing.T) {
-	for _, d := range Dialects() {
+	for _, d := range dialects {
 		for _, frame := range []string{"hello", `{"choices":`, `[1,2`} {
 			if _, err := d.Decode([]byte(frame)); !errors.Is(err, ErrMalformed) {
-				t.Errorf("%s of %q: error %v", d.Name(), frame, err)
+				t.Errorf("%s of %q: error %v", d.Name, frame, err)
 			}
 		}
 	}
@@ -176,54 +146,83 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestRejected(t *testing.T) {
-	tests := []struct {
-		name    string
-		reply   string
-		omitted []Field
-		want    []Field
-	}{
-		{"pydantic", `[{'type': 'extra_forbidden', 'loc': ('body', 'cache_salt')}]`, nil, []Field{FieldCacheSalt}},
-		{"several at once", `{"message":"unknown fields: min_tokens, ignore_eos"}`, nil, []Field{FieldMinTokens, FieldIgnoreEOS}},
-		{"a nested field, with its path", `loc: ('body', 'stream_options', 'continuous_usage_stats')`, nil, []Field{FieldContinuousUsage}},
-		{"the outer field", `stream_options: Extra inputs are not permitted`, nil, []Field{FieldStreamOptions}},
-		{"a list of all known fields", "unknown field `min_tokens`, expected one of `messages`, `seed`, `stream_options`, `temperature`", nil, []Field{FieldMinTokens}},
-		{"the request repeated", `{"detail":[{"type":"missing","loc":["header","x-key"],"input":{"min_tokens":1,"ignore_eos":true}}]}`, nil, nil},
-		{"what is omitted already", `cache_salt again`, []Field{FieldCacheSalt}, nil},
-		{"a longer word", `the field my_cache_salt_x is bad`, nil, nil},
-		{"max_tokens that is to be called otherwise", `Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.`, nil, []Field{FieldMaxTokens}},
-		{"both names of one limit", `Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.`, nil, []Field{FieldMaxCompletionTokens}},
-		{"a name that is not known", `{'type': 'extra_forbidden', 'loc': ('body', 'max_completion_tokens')}`, nil, []Field{FieldMaxCompletionTokens}},
-		{"max_tokens that is too large", `'max_tokens' or 'max_completion_tokens' is too large: 100`, nil, nil},
-		{"another complaint", `This model's maximum context length is 8192 tokens`, nil, nil},
-	}
-	for _, test := range tests {
-		if got := Rejected(chat, []byte(test.reply), test.omitted); !slices.Equal(got, test.want) {
-			t.Errorf("%s: %v, want %v", test.name, got, test.want)
-		}
-	}
-}
-
 func TestDiscoveryReplies(t *testing.T) {
 	models, ok := ParseModels([]byte(`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`))
-	if want := []Model{{"a", "vllm", 4096}, {ID: "b"}}; !ok || !slices.Equal(models, want) {
+	if want := []Model{{"a", 4096}, {ID: "b"}}; !ok || !slices.Equal(models, want) {
 		t.Errorf("models %v (%t), want %v", models, ok, want)
 	}
 	long := `{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`
 	if models, _ := ParseModels([]byte(long)); !slices.Equal(models, []Model{{ID: "a"}}) {
 		t.Errorf("names that are none are kept: %d models", len(models))
 	}
-	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}"} {
+	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}", "null", "[]", `["m"]`, `[{"id":"m"}]`} {
 		if _, ok := ParseModels([]byte(reply)); ok {
 			t.Errorf("%q is a list of models", reply)
 		}
 	}
-	info, ok := parseInfo([]byte(`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`))
-	if want := []Model{{"bloom", "tgi", 2048}}; !ok || !slices.Equal(info, want) {
+	repository, ok := ParseModels([]byte(`[{"name":"part","version":"1","state":"UNAVAILABLE"},{"name":"ensemble","state":"READY"},{"name":"b"}]`))
+	if want := []Model{{ID: "ensemble"}, {ID: "b"}}; !ok || !slices.Equal(repository, want) {
+		t.Errorf("repository %v (%t), want %v", repository, ok, want)
+	}
+	info, ok := ParseModels([]byte(`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`))
+	if want := []Model{{"bloom", 2048}}; !ok || !slices.Equal(info, want) {
 		t.Errorf("info %v (%t), want %v", info, ok, want)
 	}
-	if _, ok := parseInfo([]byte(`{"model_id":"x"}`)); ok {
+	if _, ok := ParseModels([]byte(`{"model_id":"x"}`)); ok {
 		t.Error("anything with a model id is TGI")
+	}
+}
+
+// TestTooLong holds the words in which servers refuse what does not fit their context.
+func TestTooLong(t *testing.T) {
+	tests := []struct {
+		server, reply string
+		context       int
+		ok            bool
+	}{
+		{"vLLM", `{"error":{"message":"This model's maximum context length is 32768 tokens. However, your prompt contains at least 32769 input tokens, which exceeds this limit even without any output tokens.","type":"BadRequestError","param":"input_tokens","code":400}}`, 32768, true},
+		{"vLLM's count_tokens", `{"type":"error","error":{"type":"BadRequestError","message":"This model's maximum context length is 8192 tokens."}}`, 8192, true},
+		{"vLLM, the answer", `{"error":{"message":"max_tokens=400000 cannot be greater than max_model_len=32768. Please request fewer output tokens. (parameter=max_tokens, value=400000)","type":"BadRequestError","param":"max_tokens","code":400}}`, 32768, true},
+		{"LiteLLM, of vLLM", `{"error":{"message":"litellm.ContextWindowExceededError: litellm.BadRequestError: ContextWindowExceededError: Hosted_vllmException - {\"error\":{\"message\":\"This model's maximum context length is 32768 tokens. However, your prompt contains at least 32769 input tokens\"}}\nmodel=tiny. context_window_fallbacks=None.","type":"invalid_request_error","param":null,"code":"400"}}`, 32768, true},
+		{"SGLang", `{"object":"error","message":"The input (9000 tokens) is longer than the model's context length (4096 tokens)."}`, 4096, true},
+		{"SGLang, both", `{"message":"Requested token count exceeds the model's maximum context length of 4096 tokens."}`, 4096, true},
+		{"llama-server", `{"error":{"code":400,"message":"the request exceeds the available context size (2048 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":3000,"n_ctx":2048}}`, 2048, true},
+		{"llama-cpp-python", `{"error":{"message":"Requested tokens (42123) exceed context window of 32768","type":"internal_server_error"}}`, 32768, true},
+		{"OpenAI", `{"error":{"message":"This model's maximum context length is 128000 tokens.","code":"context_length_exceeded"}}`, 128000, true},
+		{"Anthropic", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, 200000, true},
+		{"Ollama", `{"error":"the input length exceeds the context length"}`, 0, true},
+		{"Fireworks", `{"error":{"message":"The prompt is too long: 21040, model maximum context length: 8191","code":"invalid_request_error"}}`, 8191, true},
+		{"a grouped number", `{"error":{"message":"maximum context length is 131,072 tokens, you asked for 140,000"}}`, 131072, true},
+		{"a number before a comma", `context length 4096,however`, 4096, true},
+		{"LiteLLM", `{"error":{"message":"litellm.ContextWindowExceededError: too long"}}`, 0, true},
+		{"a number that no context has", `maximum context length is 99999999999999999999 tokens`, 0, true},
+		{"another complaint", `{"error":{"message":"max_tokens must be at least 1, got -3."}}`, 0, false},
+		{"nothing", "", 0, false},
+	}
+	for _, test := range tests {
+		if context, ok := TooLong([]byte(test.reply)); context != test.context || ok != test.ok {
+			t.Errorf("%s: %d, %t; want %d, %t", test.server, context, ok, test.context, test.ok)
+		}
+	}
+}
+
+// TestContext holds where servers tell the length of their context.
+func TestContext(t *testing.T) {
+	for list, want := range map[string]int{
+		`{"data":[{"id":"m","max_model_len":8192}]}`:                                                     8192,
+		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":32768}}]}`:           32768,
+		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`:   32768,
+		`{"data":[{"id":"m","max_model_len":null,"metadata":null}]}`:                                     0,
+		`{"data":[{"id":"m","metadata":"text"}]}`:                                                        0,
+		`{"data":[{"id":"m","max_model_len":8192.0}]}`:                                                   8192,
+		`{"data":[{"id":"m","max_model_len":"long","max_input_tokens":1e6}]}`:                            1000000,
+		`{"data":[{"id":"m","max_model_len":-5,"metadata":{"max_request_context_length":"many"}}]}`:      0,
+		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":null}},{"id":"n"}]}`: 0,
+	} {
+		models, ok := ParseModels([]byte(list))
+		if !ok || models[0].MaxLen != want {
+			t.Errorf("%s: %+v (%t), want %d", list, models, ok, want)
+		}
 	}
 }
 
@@ -240,31 +239,6 @@ func TestEndings(t *testing.T) {
 			t.Errorf("%q ends as %d, want %d", reason, got, want)
 		}
 	}
-}
-
-// FuzzDecode holds that no frame panics, that errors wrap ErrMalformed, and that
-// what is no JSON is never taken for a token.
-func FuzzDecode(f *testing.F) {
-	for _, seed := range []string{
-		`{"choices":[{"delta":{"content":[{"text":"x"}]},"finish_reason":"stop","token_ids":[1]}],"usage":{"prompt_tokens":1}}`,
-		`{"token":{"text":"x"},"generated_text":"x","details":{"finish_reason":"length"}}`,
-		`[{"error":{"message":"m"}}]`, `{"error":null}`, "[DONE]", `{"type":"error"}`,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, frame []byte) {
-		for _, d := range Dialects() {
-			delta, err := d.Decode(frame)
-			if err != nil && !errors.Is(err, ErrMalformed) {
-				t.Errorf("%s: error %v", d.Name(), err)
-			}
-			if (len(delta.Text) > 0 || delta.Tokens > 0) && !json.Valid(frame) {
-				t.Errorf("%s took tokens from %q", d.Name(), frame)
-			}
-		}
-		Describe(frame)
-		Rejected(chat, frame, nil)
-	})
 }
 
 // FuzzFields holds that reading in place sees what encoding/json sees.
@@ -302,10 +276,9 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
-// tokenFrames are frames of one token as servers send them, with all that is
-// asked for. They are only read.
+// tokenFrames are frames of one token as servers send them, with all that is asked for. They are only read.
 var tokenFrames = map[string]struct {
-	dialect Dialect
+	dialect *Dialect
 	frame   []byte
 }{
 	"Chat":      {chat, []byte(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)},

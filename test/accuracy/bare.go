@@ -21,7 +21,7 @@ type bare struct {
 	tokens  int
 }
 
-func newBare(j job, dialect wire.Dialect, ask wire.Ask) (reader, error) {
+func newBare(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 	body, err := dialect.Body(ask)
 	if err != nil {
 		return nil, err

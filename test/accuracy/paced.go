@@ -100,11 +100,12 @@ func (p *paced) serve(conn net.Conn) {
 		return
 	}
 	_, _ = io.Copy(io.Discard, request.Body)
-	a := &answer{conn: conn, first: time.Now().Add(p.First), sent: make([]written, 0, p.Tokens), done: make(chan struct{})}
+	a := &answer{conn: conn, first: time.Now().Add(p.First), done: make(chan struct{})}
+	a.sent = make([]written, 0, p.Tokens)
 	if parts := strings.Split(request.Header.Get("Traceparent"), "-"); len(parts) == 4 {
 		a.trace = parts[1]
 	}
-	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n")
+	_, _ = io.WriteString(conn, okHead)
 	p.joined <- a
 	<-a.done
 }
@@ -194,6 +195,9 @@ func vllmFrames(tokens int) [][]byte {
 	}
 	return frames
 }
+
+// okHead begins each response.
+const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 func chunked(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
 

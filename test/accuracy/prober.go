@@ -15,7 +15,7 @@ import (
 const garbagePercent = 50
 
 // newProber is the product, from the request to the result: a connection a stream.
-func newProber(j job, dialect wire.Dialect, ask wire.Ask, user bool) reader {
+func newProber(j job, dialect *wire.Dialect, ask wire.Ask, user bool) reader {
 	target := probe.Target{
 		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober", Transport: probe.NewTransport(probe.Route{UserStamps: user}),
 		Timeout: j.spans() + time.Minute, Stall: time.Minute,

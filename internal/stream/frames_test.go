@@ -11,15 +11,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// event is what the tables say of a frame.
+// event is what the tables say of a frame; a line has no name.
 type event struct{ Name, Data string }
+
+// A reader is [NewSSE] or [NewLines].
+type reader func(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames
 
 // noStamp tells no arrivals.
 func noStamp(int64) Stamp { return Stamp{} }
 
-// readAll reads every event of body, asking for ask bytes at once.
-func readAll(body io.Reader, ask int) ([]event, error) {
-	s := NewSSE(body, noStamp, ask)
+// all reads every frame of body, asking for ask bytes at once.
+func (r reader) all(body io.Reader, ask int) ([]event, error) {
+	s := r(body, noStamp, ask)
 	var events []event
 	for {
 		f, err := s.Next()
@@ -30,13 +33,16 @@ func readAll(body io.Reader, ask int) ([]event, error) {
 	}
 }
 
+// A bodyCase is a body and its frames.
+type bodyCase struct {
+	name string
+	body string
+	want []event
+	err  error
+}
+
 func TestSSE(t *testing.T) {
-	tests := []struct {
-		name string
-		body string
-		want []event
-		err  error
-	}{
+	checkBodies(t, NewSSE, []bodyCase{
 		{"an empty body has no events", "", nil, io.EOF},
 		{"LF ends lines", "data: a\n\ndata: b\n\n", []event{{"", "a"}, {"", "b"}}, io.EOF},
 		{"CRLF ends lines", "data: a\r\n\r\ndata: b\r\n\r\n", []event{{"", "a"}, {"", "b"}}, io.EOF},
@@ -64,14 +70,35 @@ func TestSSE(t *testing.T) {
 		{"JSON events ended by one LF are separate", "data: {\"a\":1}\ndata: {\"a\":2}\ndata: [DONE]\n", []event{{"", `{"a":1}`}, {"", `{"a":2}`}, {"", "[DONE]"}}, io.EOF},
 		{"so they are when only the last has a blank line", "data: {}\ndata: [DONE]\n\n", []event{{"", "{}"}, {"", "[DONE]"}}, io.EOF},
 		{"white space after the JSON stays", "data: {} \n\n", []event{{"", "{} "}}, io.EOF},
-	}
+	})
+}
+
+func TestLines(t *testing.T) {
+	checkBodies(t, NewLines, []bodyCase{
+		{"an empty body has no lines", "", nil, io.EOF},
+		{"LF ends lines", "{\"a\":1}\n{\"a\":2}\n", []event{{"", `{"a":1}`}, {"", `{"a":2}`}}, io.EOF},
+		{"CRLF ends lines", "{\"a\":1}\r\n{\"a\":2}\r\n", []event{{"", `{"a":1}`}, {"", `{"a":2}`}}, io.EOF},
+		{"CR alone is white space", "{\"a\":\r1}\r\r\n", []event{{"", "{\"a\":\r1}"}}, io.EOF},
+		{"blank lines are none", "\n\r\n{}\n \n\n", []event{{"", "{}"}}, io.EOF},
+		{"white space around is dropped", " {} \t\n", []event{{"", "{}"}}, io.EOF},
+		{"what is no JSON is a line", "upstream timeout\n", []event{{"", "upstream timeout"}}, io.EOF},
+		{"the end completes a last line", "{}\n{\"a\":1}", []event{{"", "{}"}, {"", `{"a":1}`}}, io.EOF},
+		{"the end after white space", "{}\n ", []event{{"", "{}"}}, io.EOF},
+		{"the end inside a JSON text is unexpected", "{}\n{\"a\":", []event{{"", "{}"}}, io.ErrUnexpectedEOF},
+		{"so is it inside what is no JSON", "{}\nupstr", []event{{"", "{}"}}, io.ErrUnexpectedEOF},
+		{"and inside what may be half a number", "12", nil, io.ErrUnexpectedEOF},
+	})
+}
+
+func checkBodies(t *testing.T, r reader, tests []bodyCase) {
+	t.Helper()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			for _, ask := range []int{1, 2, 3, 4096} {
 				for name, body := range readers(test.body) {
-					got, err := readAll(body, ask)
+					got, err := r.all(body, ask)
 					if diff := cmp.Diff(test.want, got); diff != "" || !errors.Is(err, test.err) {
-						t.Errorf("asking %d of %s: error %v, events (-want +got):\n%s", ask, name, err, diff)
+						t.Errorf("asking %d of %s: error %v, frames (-want +got):\n%s", ask, name, err, diff)
 					}
 				}
 			}
@@ -89,37 +116,51 @@ func readers(body string) map[string]io.Reader {
 	}
 }
 
-func TestSSEKeepsTheBodysError(t *testing.T) {
+// TestErrorsStay holds that the body's error and its end are returned for ever, after the one frame before them.
+func TestErrorsStay(t *testing.T) {
 	reset := errors.New("connection reset")
-	body := io.MultiReader(strings.NewReader("data: a\n\ndata: {\"b\":1}\n"), iotest.ErrReader(reset))
-	s := NewSSE(body, noStamp, 64)
-	if f, err := s.Next(); err != nil || string(f.Data) != "a" {
-		t.Fatalf("first event: %q, %v", f.Data, err)
-	}
-	for range 2 {
-		if f, err := s.Next(); !errors.Is(err, reset) {
-			t.Errorf("after the reset: %q, %v; want %v", f.Data, err, reset)
+	for _, test := range []struct {
+		name string
+		reader
+		body io.Reader
+		err  error
+	}{
+		{"reset events", NewSSE, io.MultiReader(strings.NewReader("data: {}\n\ndata: {\"b\":1}\n"), iotest.ErrReader(reset)), reset},
+		{"reset lines", NewLines, io.MultiReader(strings.NewReader("{}\n{\"b\":1}"), iotest.ErrReader(reset)), reset},
+		{"the end", NewLines, strings.NewReader("{}"), io.EOF},
+		{"the end inside a line", NewLines, strings.NewReader("{}\n{"), io.ErrUnexpectedEOF},
+	} {
+		s := test.reader(test.body, noStamp, 64)
+		if f, err := s.Next(); err != nil || string(f.Data) != "{}" {
+			t.Fatalf("%s, first frame: %q, %v", test.name, f.Data, err)
+		}
+		for range 2 {
+			if f, err := s.Next(); !errors.Is(err, test.err) {
+				t.Errorf("%s, then: %q, %v; want %v", test.name, f.Data, err, test.err)
+			}
 		}
 	}
 }
 
-func TestSSEFrameLimit(t *testing.T) {
+func TestFrameLimit(t *testing.T) {
 	largest := strings.Repeat("x", MaxFrame-len("data: "))
-	tests := []struct {
+	for _, test := range []struct {
 		name string
+		reader
 		body io.Reader
 		err  error
 	}{
-		{"the largest frame", strings.NewReader("data: " + largest + "\n\n"), nil},
-		{"one byte more", strings.NewReader("data: x" + largest + "\n\n"), ErrTooLong},
-		{"a line without end", endless("data: x"), ErrTooLong},
-		{"a comment without end", endless(":"), ErrTooLong},
-		{"an event of endless lines", endless("data: x\n"), ErrTooLong},
-	}
-	for _, test := range tests {
+		{"the largest event", NewSSE, strings.NewReader("data: " + largest + "\n\n"), nil},
+		{"one byte more", NewSSE, strings.NewReader("data: x" + largest + "\n\n"), ErrTooLong},
+		{"a field without end", NewSSE, endless("data: x"), ErrTooLong},
+		{"a comment without end", NewSSE, endless(":"), ErrTooLong},
+		{"an event of endless lines", NewSSE, endless("data: x\n"), ErrTooLong},
+		{"the largest line", NewLines, strings.NewReader("123456" + largest + "\n"), nil},
+		{"one byte more in a line", NewLines, strings.NewReader("1234567" + largest + "\n"), ErrTooLong},
+		{"a line without end", NewLines, endless("x"), ErrTooLong},
+	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := NewSSE(test.body, noStamp, 4096)
-			if _, err := s.Next(); !errors.Is(err, test.err) {
+			if _, err := test.reader(test.body, noStamp, 4096).Next(); !errors.Is(err, test.err) {
 				t.Errorf("error %v, want %v", err, test.err)
 			}
 		})
@@ -137,13 +178,14 @@ func (e endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestSSEWaitsForNoByteItDoesNotNeed gives the reader exactly the bytes up to
-// the end of an event and nothing after them: a read beyond would panic.
-func TestSSEWaitsForNoByteItDoesNotNeed(t *testing.T) {
-	for _, body := range []string{"data: a\n\n", "data: a\r\r", "data: a\r\n\r", "\xef\xbb\xbfdata: a\n\n"} {
-		s := NewSSE(&strict{left: body}, noStamp, 1)
-		f, err := s.Next()
-		if err != nil || string(f.Data) != "a" {
+// TestWaitsForNoByteItDoesNotNeed gives the reader exactly the bytes up to the end of a frame and nothing after
+// them: a read beyond would panic.
+func TestWaitsForNoByteItDoesNotNeed(t *testing.T) {
+	for body, r := range map[string]reader{
+		"data: {}\n\n": NewSSE, "data: {}\r\r": NewSSE, "data: {}\r\n\r": NewSSE, "\xef\xbb\xbfdata: {}\n\n": NewSSE,
+		"{}\n": NewLines, "\n{}\r\n": NewLines,
+	} {
+		if f, err := r(&strict{left: body}, noStamp, 1).Next(); err != nil || string(f.Data) != "{}" {
 			t.Errorf("%q: %q, %v", body, f.Data, err)
 		}
 	}
@@ -154,31 +196,38 @@ type strict struct{ left string }
 
 func (s *strict) Read(p []byte) (int, error) {
 	if s.left == "" {
-		panic("read beyond the end of the event")
+		panic("read beyond the end of the frame")
 	}
 	n := copy(p, s.left)
 	s.left = s.left[n:]
 	return n, nil
 }
 
-// TestSSEStampsTheReadThatCompletedTheFrame cuts a stream at every position, a
-// second between the two reads: a frame has the stamp of the read that brought
-// the last byte of its blank line.
-func TestSSEStampsTheReadThatCompletedTheFrame(t *testing.T) {
-	const first, second = "data: {\"a\":1}\r\n\r\n", "data: {\"b\":2}\n\n"
-	body := first + second
+// TestStampsTheReadThatCompletedTheFrame cuts two frames at every position, a second between the two reads: a frame has
+// the stamp of the read that brought its last byte.
+func TestStampsTheReadThatCompletedTheFrame(t *testing.T) {
 	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	for cut := 1; cut < len(body); cut++ {
-		source := &timed{parts: []string{body[:cut], body[cut:]}, epoch: epoch}
-		s := NewSSE(source, source.last, 1)
-		for i, end := range []int{len(first) - 1, len(body)} { // the last LF of CR LF CR LF is not needed
-			want := uint64(1)
-			if end > cut {
-				want = 2
-			}
-			f, err := s.Next()
-			if err != nil || f.Read != want || !f.At.Equal(epoch.Add(time.Duration(want)*time.Second)) {
-				t.Errorf("cut at %d, frame %d: read %d at %v, %v; want read %d", cut, i, f.Read, f.At, err, want)
+	for _, test := range []struct {
+		reader
+		first, second string
+		end           int // of the first frame: the last LF of CR LF CR LF is not needed
+	}{
+		{NewSSE, "data: {\"a\":1}\r\n\r\n", "data: {\"b\":2}\n\n", len("data: {\"a\":1}\r\n\r")},
+		{NewLines, "{\"a\":1}\r\n", "{\"b\":2}\n", len("{\"a\":1}\r\n")},
+	} {
+		body := test.first + test.second
+		for cut := 1; cut < len(body); cut++ {
+			source := &timed{parts: []string{body[:cut], body[cut:]}, epoch: epoch}
+			s := test.reader(source, source.last, 1)
+			for i, end := range []int{test.end, len(body)} {
+				want := uint64(1)
+				if end > cut {
+					want = 2
+				}
+				f, err := s.Next()
+				if err != nil || f.Read != want || !f.At.Equal(epoch.Add(time.Duration(want)*time.Second)) {
+					t.Errorf("%q cut at %d, frame %d: read %d at %v, %v; want read %d", body, cut, i, f.Read, f.At, err, want)
+				}
 			}
 		}
 	}
@@ -219,18 +268,35 @@ func TestSSESeparatedFramesHaveStampsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// FuzzSSE holds that the way a body is cut into reads never changes its events,
-// and that no event is above the limit.
+// FuzzSSE holds that the way a body is cut into reads never changes its events.
 func FuzzSSE(f *testing.F) {
 	f.Add("data: a\n\ndata: {\"b\":1}\ndata: {}\r\r", uint8(3))
 	f.Add("\xef\xbb\xbf: c\r\nevent: x\rdata:\r\n\r\n", uint8(1))
+	f.Fuzz(func(t *testing.T, body string, ask uint8) { checkReads(t, NewSSE, body, int(ask)) })
+}
+
+// FuzzLines holds the same of lines, and that a line has neither line ends nor white space around it.
+func FuzzLines(f *testing.F) {
+	f.Add("{\"a\":1}\n\r\n{\"b\":\r2}\r\n[DONE]", uint8(3))
+	f.Add(" x \n{", uint8(1))
 	f.Fuzz(func(t *testing.T, body string, ask uint8) {
-		want, wantErr := readAll(strings.NewReader(body), 4096)
-		got, err := readAll(iotest.OneByteReader(strings.NewReader(body)), 1+int(ask))
-		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, wantErr) {
-			t.Errorf("errors %v and %v, events (-whole +cut):\n%s", wantErr, err, diff)
+		for _, line := range checkReads(t, NewLines, body, int(ask)) {
+			if line.Data == "" || strings.Contains(line.Data, "\n") || strings.TrimSpace(line.Data) != line.Data {
+				t.Errorf("%q is a line of %q", line.Data, body)
+			}
 		}
 	})
+}
+
+// checkReads reads a body whole and byte by byte, and returns its frames.
+func checkReads(t *testing.T, r reader, body string, ask int) []event {
+	t.Helper()
+	want, wantErr := r.all(strings.NewReader(body), 4096)
+	got, err := r.all(iotest.OneByteReader(strings.NewReader(body)), 1+ask)
+	if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, wantErr) {
+		t.Errorf("errors %v and %v, frames (-whole +cut):\n%s", wantErr, err, diff)
+	}
+	return got
 }
 
 // chunkFrame is a token frame as vLLM sends it with continuous usage.

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// parseURL reads the URL of a target. base has a scheme and no dns+; each says that there was one: the URL stands
+// for one target for each address of its host. The error is a [fault].
+func parseURL(s string) (base string, each bool, err error) {
+	base, each = strings.CutPrefix(s, "dns+")
+	if !strings.Contains(base, "://") {
+		switch u, err := url.Parse("http://" + base); {
+		case err != nil || u.User != nil: // below it is no URL
+		case private(u):
+			base = "http://" + base
+		case strings.ContainsAny(u.Host, ".:"):
+			return "", false, fault{"has no scheme, and only loopback and private names get http://", "write https:// or http:// before it"}
+		}
+	}
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return "", false, fault{text: "not an http or https URL"}
+	}
+	port, errPort := strconv.ParseUint(u.Port(), 10, 16)
+	_, errAddress := netip.ParseAddr(u.Hostname())
+	switch {
+	case u.User != nil:
+		err = fault{"has credentials in it", "give a key as API_KEY or API_KEY_FILE, other credentials as HEADERS"}
+	case strings.ContainsAny(s, "?#"):
+		err = fault{text: "has a query or a fragment"}
+	case u.Port() != "" && (errPort != nil || port == 0):
+		err = fault{text: "the port must be 1 to 65535"}
+	case each && errAddress == nil:
+		err = fault{"has an address where dns+ needs a name to look up", "leave out dns+"}
+	}
+	return base, each, err
+}
+
+// privateName matches names that are not on the internet (RFC 6761, 6762 and 8375, ICANN's .internal, Kubernetes).
+var privateName = regexp.MustCompile(`(?i)^localhost$|\.(localhost|local|internal|lan|home\.arpa|svc)$`)
+
+// private reports whether the host of u is on this machine or in the user's own network.
+// A name without a dot needs a port, since it may be any word.
+func private(u *url.URL) bool {
+	name := u.Hostname()
+	if address, err := netip.ParseAddr(name); err == nil {
+		return address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified()
+	}
+	return privateName.MatchString(name) || name != "" && name != u.Host && !strings.Contains(name, ".")
+}
+
+// endpoint matches a URL with the path of a request at its end. In http://messages that is the host.
+var endpoint = regexp.MustCompile(`^(.*?://.*?)(/chat/completions|/completions|/messages|/responses)/*$`)
+
+// base makes the URL of t a base: clients get one, but users may give where a request
+// goes. Where they say the path of probes themselves, the URL stays as it is.
+func (l *loader) base(t entry) {
+	t.URL, t.EachAddress, _ = parseURL(t.URL) // was checked
+	found := endpoint.FindStringSubmatch(t.URL)
+	if t.Path != "" || found == nil {
+		return
+	}
+	t.URL = found[1]
+	text := fmt.Sprintf("ends with the endpoint %s, which is cut off: the base URL is %s", found[2], t.URL)
+	if t.API == "auto" {
+		api := map[string]string{
+			"/chat/completions": "openai-chat", "/completions": "openai-completions", "/messages": "anthropic", "/responses": "openai-responses",
+		}[found[2]]
+		text += fmt.Sprintf("; to be sure that this endpoint is probed, set %s to %s", t.setting("API"), api)
+	}
+	l.warn(t.label("URL"), text)
+}
+
+// Host is the host of the URL, without port and brackets.
+func (t Target) Host() string { return t.parsed().Hostname() }
+
+// hostPort is the default name of t: the host of its URL with the port, that of the
+// scheme if the URL has none.
+func (t Target) hostPort() string {
+	u := t.parsed()
+	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
+}
+
+// parsed is the URL of t; empty if it is none.
+func (t Target) parsed() *url.URL {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return &url.URL{}
+	}
+	return u
+}
