@@ -141,8 +141,8 @@ bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/...
 
 # Built first: what compiles beside a measurement is in it. They need a machine that does nothing else.
-accuracy: build ## how exact arrivals are, on this machine: ten minutes and more, ACCURACY has flags for another
-	cd test/accuracy && $(GO) build -buildvcs=false -o $(BIN)/accuracy . && PROBER_BINARY=$(BIN)/prober $(BIN)/accuracy $(ACCURACY)
+accuracy: ## how exact arrivals are, on this machine: ten minutes and more, ACCURACY has flags for another
+	mkdir -p $(BIN) && cd test/accuracy && $(GO) build -buildvcs=false -o $(BIN)/accuracy . && $(BIN)/accuracy $(ACCURACY)
 
 clean:
 	rm -rf $(BIN) $(CACHE) $(DIST)

@@ -218,7 +218,7 @@ func probeForDashboards(t *testing.T, vllm, otlp string) (base string) {
 		setFault(t, url, fault)
 		return url
 	}
-	flaky, garbling := simulated(`{"status":503,"probability":0.2}`), simulated(`{"garble":true,"probability":0.5}`)
+	flaky, garbling := simulated(`{"status":503,"probability":0.2}`), simulated(`{"wrong_answer":true,"probability":0.5}`)
 	file := t.TempDir() + "/targets.yaml"
 	write(t, file, `
 qps: 2

@@ -14,7 +14,7 @@ func TestPromtoolFindsNothing(t *testing.T) {
 	t.Parallel()
 	well := start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0")
 	broken := start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0", "--fault", "status=503")
-	stalled := start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0", "--fault", "stall_after=5")
+	stalled := start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0", "--fault", "stall=5")
 	prober := start(t, nil, "run", well.after(t, "fast"), broken.after(t, "fast"), stalled.after(t, "fast"), "http://"+freeAddress(t),
 		"--listen-address", "127.0.0.1:0", "--log-format", "json", "--model", "meta-llama/Llama-3.1-8B-Instruct", "--api", "openai-chat",
 		"--qps", "2", "--prompt-tokens", "100", "--max-tokens", "20", "--timeout", "1s", "--stall-timeout", "200ms")

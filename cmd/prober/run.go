@@ -26,7 +26,7 @@ const (
 
 // garbagePercent is how much garbage `prober run` lets pile up, of what is in use, before it is
 // collected. Go's own 100 takes a third more memory; see docs/performance.md.
-const garbagePercent = 50
+const garbagePercent = 35
 
 func newRun() *cobra.Command {
 	cmd := &cobra.Command{

@@ -72,7 +72,7 @@ func profile(t *testing.T, name string) sim.Profile {
 // garbled serves a simulated server that answers canaries wrongly.
 func garbled(e *testscript.Env, t *testing.T) (url string) {
 	s := sim.New(sim.Config{Profile: profile(t, "fast"), Seed: 1})
-	if err := s.SetFault(sim.Fault{Garble: true}); err != nil {
+	if err := s.SetFault(sim.Fault{WrongAnswer: true}); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(s)

@@ -32,7 +32,7 @@ const (
 	askedOutput = 20
 )
 
-// systems are all that the simulator can be: the native APIs, and the kinds of
+// systems are all that the simulator can be: the native APIs, and the types of
 // servers behind OpenAI's, as a chat and as a completion.
 func systems() []system {
 	var list []system
@@ -53,7 +53,7 @@ func systems() []system {
 		}
 		list = append(list, s)
 	}
-	for _, kind := range sim.Kinds() {
+	for _, kind := range sim.ServerTypes() {
 		chat := wire.Auto
 		if kind == "tgi" { // auto takes its native API
 			chat = "openai-chat"

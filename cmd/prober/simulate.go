@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,10 +16,9 @@ import (
 type simulation struct {
 	sim.Config
 
-	listen    string
-	profiles  []string
-	fault     string
-	logWrites string
+	listen   string
+	profiles []string
+	fault    string
 }
 
 func newSimulate() *cobra.Command {
@@ -40,20 +37,19 @@ Faults are set at run time, for each endpoint on its own port:
   curl -X DELETE http://127.0.0.1:8801/sim/fault                    healthy again
   curl http://127.0.0.1:8801/sim/sent                               what was sent, and when
 
-To measure a client, --log-writes logs when each Write was due and when it was made, and
-prints at the end to standard error how late the simulator was itself:
+The faults, which --fault sets from the start:
 
-` + sim.WritesHelp,
+` + sim.FaultsHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return s.serve(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8801", "host:port of the first endpoint; the others take the ports after it")
 	flags.StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to serve, one endpoint each")
 	flags.StringVar(&s.API, "api", "", "API of every endpoint in place of the profile's, one of "+strings.Join(sim.APIs(), ", "))
-	flags.StringVar(&s.Server, "server", "", "whose OpenAI API to speak where the API is openai, one of "+strings.Join(sim.Kinds(), ", ")+" (vllm if empty)")
+	flags.StringVar(&s.Server, "server", "", "whose OpenAI API to speak where the API is openai, one of "+strings.Join(sim.ServerTypes(), ", ")+" (vllm if empty)")
 	flags.IntVar(&s.Reasoning, "reasoning", 0, "number of first tokens of an answer that are reasoning, on APIs that mark it; the profile's if 0")
 	flags.BoolVar(&s.HideReasoning, "hide-reasoning", false, "send no frame for reasoning: only usage counts it")
 	flags.StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15,probability=0.5")
@@ -61,32 +57,10 @@ prints at the end to standard error how late the simulator was itself:
 	flags.StringVar(&s.APIKey, "api-key", "", "bearer token that clients must send; none if empty")
 	flags.BoolVar(&s.NoTokenize, "no-tokenize", false, "serve no /tokenize: clients must calibrate by usage")
 	flags.StringSliceVar(&s.RejectFields, "reject", nil, "request fields to reject with 400, for example cache_salt,min_tokens")
-	flags.StringVar(&s.logWrites, "log-writes", "", "CSV file for a line per Write of a streamed answer, written when the answer has ended")
 	return cmd
 }
 
-// run serves until ctx is done. The log of writes, if there is one, is complete when
-// it returns, or an error.
-func (s simulation) run(ctx context.Context, stdout, stderr io.Writer) error {
-	if s.logWrites == "" {
-		return s.serve(ctx, stdout)
-	}
-	file, err := os.Create(s.logWrites)
-	if err != nil {
-		return config.Problems{{Place: config.FlagPlace("log-writes", s.logWrites), Text: err.Error(), Hint: "want a file that can be written"}}
-	}
-	s.Log = sim.NewWriteLog(file)
-	served := s.serve(ctx, stdout)
-	written := errors.Join(s.Log.Flush(), file.Close())
-	if written != nil {
-		written = fmt.Errorf("write --log-writes: %w", written)
-	}
-	if late := s.Log.Lateness(); late.Writes > 0 {
-		fmt.Fprintln(stderr, "prober simulate:", late)
-	}
-	return errors.Join(served, written)
-}
-
+// serve serves until ctx is done.
 func (s simulation) serve(ctx context.Context, w io.Writer) error {
 	endpoints, err := s.open(ctx)
 	if err != nil {
@@ -110,7 +84,7 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 		_, err := sim.ParseAPI(s.API)
 		check("api", s.API, err)
 	}
-	_, err := sim.ParseKind(s.Server)
+	_, err := sim.ParseServerType(s.Server)
 	check("server", s.Server, err)
 	if s.Reasoning < 0 {
 		problems = append(problems, config.Problem{Place: fmt.Sprintf("--reasoning=%d", s.Reasoning), Text: "must be at least 0", Hint: "want a number of tokens, for example 20"})

@@ -14,14 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/discovery/dnstest"
 )
 
 const headless = "vllm-headless.ns.svc"
 
-// replicas starts an instance that probes a headless service whose pods, of those addresses, are there when the name
-// server says so.
-func replicas(t *testing.T, names *sim.NameServer, addresses []string, environ map[string]string) *world {
+// replicas starts an instance that probes a headless service whose pods, of those
+// addresses, are there when the name server says so.
+func replicas(t *testing.T, names *dnstest.Server, addresses []string, environ map[string]string) *world {
 	t.Helper()
 	resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
 	maps.Copy(environ, settings("0.1"))
@@ -61,7 +61,7 @@ func (w *world) expectTargets(want ...string) {
 func TestReplicasComeAndGo(t *testing.T) {
 	resolverReady(t)
 	synctest.Test(t, func(t *testing.T) {
-		names := sim.NewNameServer()
+		names := &dnstest.Server{}
 		names.Set(headless, "10.0.0.1", "10.0.0.2")
 		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "[fd00::4]"}, map[string]string{})
 		time.Sleep(time.Minute)
@@ -106,7 +106,7 @@ func TestAddressesNeedNoFiles(t *testing.T) {
 		dir := t.TempDir()
 		book := writeFile(t, dir, "book", strings.Repeat("It was the best of times, it was the worst of times. ", 100))
 		authority := writeFile(t, dir, "ca.crt", newAuthority(t).pem())
-		names := sim.NewNameServer()
+		names := &dnstest.Server{}
 		names.Set(headless, "10.0.0.1")
 		environ := map[string]string{"PROBER_PROMPT": "book", "PROBER_BOOK_FILE": book, "PROBER_TARGETS_0_CA_FILE": authority}
 		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2"}, environ)
@@ -134,7 +134,7 @@ func TestANameWithoutAddresses(t *testing.T) {
 	for name, fail := range map[string]bool{"no such name": false, "the name server fails": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				names := sim.NewNameServer()
+				names := &dnstest.Server{}
 				names.Fail(fail, fail)
 				w := replicas(t, names, []string{"10.0.0.1"}, map[string]string{})
 				time.Sleep(time.Minute)
@@ -158,7 +158,7 @@ func TestANameWithoutAddresses(t *testing.T) {
 func TestAReloadLooksUp(t *testing.T) {
 	resolverReady(t)
 	synctest.Test(t, func(t *testing.T) {
-		names := sim.NewNameServer()
+		names := &dnstest.Server{}
 		names.Set(headless, "10.0.0.1")
 		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2"}, map[string]string{})
 		time.Sleep(time.Second)
@@ -181,7 +181,7 @@ func TestAShardOfReplicas(t *testing.T) {
 	resolverReady(t)
 	for _, n := range []int{1, 10} {
 		synctest.Test(t, func(t *testing.T) {
-			names := sim.NewNameServer()
+			names := &dnstest.Server{}
 			var addresses, seen []string
 			for i := range n {
 				addresses = append(addresses, fmt.Sprintf("10.0.0.%d", i))

@@ -13,13 +13,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/discovery/dnstest"
 )
 
 const host = "vllm-headless.ns.svc"
 
 // asking returns a directory that asks s as the real one asks its name servers.
-func asking(s *sim.NameServer) *Directory {
+func asking(s *dnstest.Server) *Directory {
 	return New((&net.Resolver{PreferGo: true, StrictErrors: true, Dial: s.Dial}).LookupNetIP)
 }
 
@@ -38,7 +38,7 @@ func expect(t *testing.T, d *Directory, want string) {
 // TestAddressesComeAndGo goes through the life of a headless service, asked of a DNS server with the resolver that is
 // used outside of tests.
 func TestAddressesComeAndGo(t *testing.T) {
-	s := sim.NewNameServer()
+	s := &dnstest.Server{}
 	d := asking(s)
 	for _, step := range []struct {
 		name   string
@@ -68,7 +68,7 @@ func TestAddressesComeAndGo(t *testing.T) {
 
 // TestTooManyAddresses holds that a mistake does not become a bill.
 func TestTooManyAddresses(t *testing.T) {
-	s := sim.NewNameServer()
+	s := &dnstest.Server{}
 	d := asking(s)
 	s.Set(host, "10.0.0.1")
 	d.Refresh(t.Context(), []string{host})

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/sim"
+	"github.com/llm-prober/prober/internal/discovery/dnstest"
 )
 
 const headless = "vllm-headless.ns.svc"
@@ -32,7 +32,7 @@ func resolverReady(t *testing.T) {
 func TestADeadNameServer(t *testing.T) {
 	resolverReady(t)
 	synctest.Test(t, func(t *testing.T) {
-		names := sim.NewNameServer()
+		names := &dnstest.Server{}
 		names.Set(headless, "10.0.0.1", "10.0.0.2")
 		dials := 0
 		resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {

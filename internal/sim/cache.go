@@ -64,6 +64,13 @@ func (c *prefixCache) visit(d digest) int {
 	return max(0, min(known*blockSize, (d.tokens-1)/blockSize*blockSize))
 }
 
+// knew reports whether a block was one of the recent ones, and makes it one.
+func (c *prefixCache) knew(block uint64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keepLocked(block)
+}
+
 // keepLocked makes block one of the recent ones and reports whether it was known.
 func (c *prefixCache) keepLocked(block uint64) bool {
 	if _, ok := c.young[block]; ok {

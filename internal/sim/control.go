@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"io"
 	"net/http"
 )
 
@@ -40,17 +39,6 @@ func (s *Server) putFault(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.showFault(w, r)
-}
-
-// readFault decodes the whole body as one fault.
-func readFault(body io.Reader) (Fault, error) {
-	data, err := io.ReadAll(body)
-	if err != nil {
-		return Fault{}, err
-	}
-	var f Fault
-	err = f.UnmarshalJSON(data)
-	return f, err
 }
 
 // profileCard is a profile as the control API shows it.

@@ -1,357 +1,258 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// doneFrame ends most OpenAI streams, also after an error.
-const doneFrame = "data: [DONE]\n\n"
+// plainUsage is the usage frame that the fault "double_usage" adds: it lacks cached_tokens.
+const plainUsage = `{"prompt_tokens":$prompt,"total_tokens":$total,"completion_tokens":$completion}`
 
-// encoder encodes one answer as a kind does. It belongs to the answer's goroutine.
+// encoder encodes one answer as its format says. It belongs to the answer's goroutine.
 type encoder struct {
 	*answer
-	kind   *kind
-	how    *routeFormat
-	object string
+	format *answerFormat
+	errors *errorFormat
 	id     string
-	chunk  string // how.chunk with all filled in that is the same in every frame
-	moulds moulds
-	frames []byte // that were encoded last
+	events int // numbered so far
 }
 
-func newEncoder(a *answer, k *kind, how *routeFormat, object string) *encoder {
-	s := &encoder{answer: a, kind: k, how: how, object: object}
-	s.id = expand(how.id, func(name string) string { return s.hole(filling{}, name) })
-	s.chunk = expand(how.chunk, s.fixed)
-	return s
+func newEncoder(a *answer, format *answerFormat) *encoder {
+	e := &encoder{answer: a, format: format, errors: &a.server.serverType.Errors}
+	e.id = e.fill(format.ID)
+	return e
 }
 
-// fixed fills what is the same in every frame and leaves the rest; a $ that it brings in is doubled, which hole undoes.
-func (s *encoder) fixed(name string) string {
-	switch name {
-	case "id", "object", "created", "model":
-		return strings.ReplaceAll(s.hole(filling{}, name), "$", "$$")
-	}
-	return "$" + name
-}
-
-// script is the whole answer.
-func (s *encoder) script(whole func() any) script {
-	out := script{
-		header:  map[string]string{},
-		late:    s.kind.late,
-		prelude: []byte(s.kind.prelude),
-		frame:   s.frame,
-		failure: []byte(s.broken()),
-		severs:  s.kind.cuts,
-		comment: []byte(s.kind.comment),
-		waiting: []byte(s.kind.waiting),
-		batch:   s.kind.batch,
-		whole:   whole,
-	}
-	for name, template := range s.kind.computed {
-		out.header[name] = expand(template, func(name string) string { return s.hole(filling{}, name) })
-	}
-	if s.kind.single {
-		out.most = 1
-	}
-	if s.how.role != "" {
-		end := "\n\n"
-		if s.how.roleEnd != "" {
-			end = s.how.roleEnd
-		}
-		out.opening = []byte(s.line(filling{choice: s.how.role, usage: s.count(0)}) + end)
-	}
-	out.closing = []byte(doneFrame)
-	if !s.how.joined {
-		out.closing = []byte(s.total() + doneFrame)
-	}
-	return out
-}
-
-// filling is what a frame holds besides what all frames of an answer have in common.
-type filling struct {
+// frame is what one frame holds besides what all frames of an answer have in common.
+type frame struct {
 	choice   string // template
 	from, to int    // its tokens
 	usage    string
-	timed    bool
 }
 
-// frame spells the tokens [from, to), all of them reasoning or none, and the finish frame behind the last.
-func (s *encoder) frame(from, to int) []byte {
-	ends, out := to == s.want, s.frames[:0]
-	if !ends && !s.how.hushed && (s.how.first == "" || from > s.hidden) {
-		s.frames = s.pour(out, s.mouldOf(from < s.reasoning), filling{from: from, to: to, timed: s.timings})
-		return s.frames
-	}
-	closes := ends && s.how.final == ""
-	if !s.how.hushed || s.ids && from < to || s.textOf(from, to) != "" {
-		choice := s.how.token
-		switch {
-		case ends && s.how.last != "":
-			choice = s.how.last
-		case from == s.hidden && s.how.first != "":
-			choice = s.how.first
-		}
-		out = append(out, s.line(filling{choice: choice, from: from, to: to, usage: s.countAt(to, closes), timed: s.timings})...)
-		out = append(out, "\n\n"...)
-	}
-	if ends && s.how.final != "" {
-		out = append(out, s.line(filling{choice: s.how.final, from: to, to: to, usage: s.countAt(to, true), timed: !s.counts()})+"\n\n"...)
-	}
-	if ends && s.how.joined {
-		out = append(out, s.total()...)
-	}
-	s.frames = out
-	return out
+// fill is a text that belongs to no token.
+func (e *encoder) fill(template string) string {
+	return expand(template, func(name string) string { return e.placeholder(frame{}, name) })
 }
 
-// total is the frames with the whole count, if they are to be sent.
-func (s *encoder) total() string {
-	if !s.counts() {
+// chunk is one frame.
+func (e *encoder) chunk(c frame) string {
+	return expand(e.format.Chunk, func(name string) string { return e.placeholder(c, name) })
+}
+
+// role is the frame before the first token; empty if there is none.
+func (e *encoder) role() string {
+	if e.format.Role == "" {
 		return ""
 	}
-	out := s.line(filling{usage: s.usageOf(s.how.usage, s.want), timed: true}) + "\n\n"
-	if s.fault.DoubleUsage {
-		out += s.line(filling{usage: s.usageOf(plainUsage, s.want)}) + "\n\n"
+	return e.chunk(frame{choice: e.format.Role, usage: e.usageAt(0, false)})
+}
+
+// tokens encodes the tokens [from, to), all of them reasoning or none, and the final frame behind the last. from is to where
+// all tokens of an answer are hidden.
+func (e *encoder) tokens(from, to int) string {
+	f, ends := e.format, to == e.want
+	out := ""
+	if from == e.reasoning && e.thinking() {
+		out = e.fill(f.Switch)
+	}
+	if !f.SkipEmpty || e.flags["ids"] && from < to || e.textOf(from, to) != "" {
+		choice := f.Token
+		switch {
+		case ends && f.Last != "":
+			choice = f.Last
+		case from == e.hidden && f.First != "":
+			choice = f.First
+		}
+		out += e.chunk(frame{choice, from, to, e.usageAt(to, ends && f.Final == "")})
+	}
+	if ends && f.Final != "" {
+		out += e.chunk(frame{f.Final, to, to, e.usageAt(to, true)})
 	}
 	return out
 }
 
-// counts reports whether a frame of its own has the whole count.
-func (s *encoder) counts() bool {
-	return s.how.report == reportAlways || s.how.report == reportAsked && s.usage
-}
-
-// countAt is what a frame that ends before token to says of usage; closes is whether it has the finish reason.
-func (s *encoder) countAt(to int, closes bool) string {
-	if closes && s.how.report == reportInside {
-		return s.usageOf(s.how.usage, s.want)
+// closing is what follows the last token: the whole count, if it has a frame of its own, and the end.
+func (e *encoder) closing() string {
+	f, out := e.format, ""
+	if f.Usage != "" && (f.UsageIn == "always" || f.UsageIn == "" && e.flags["usage"]) {
+		out = e.chunk(frame{to: e.want, usage: e.usageOf(f.Usage, e.want)})
+		if e.fault.DoubleUsage {
+			out += e.chunk(frame{to: e.want, usage: e.usageOf(plainUsage, e.want)})
+		}
 	}
-	return s.count(to)
+	return out + e.fill(f.Closing)
 }
 
-// count is what a frame says of usage after so many tokens.
-func (s *encoder) count(completion int) string {
+// usageAt is what a frame that ends before token to says of usage; last is whether it has the finish reason.
+func (e *encoder) usageAt(to int, last bool) string {
+	f := e.format
 	switch {
-	case s.continuous && s.how.running != "":
-		return s.usageOf(s.how.running, completion)
-	case s.how.idle != "" && (s.usage || !s.how.idling):
-		return `,"usage":` + s.how.idle
+	case last && f.UsageIn == "final":
+		return e.usageOf(f.Usage, e.want)
+	case e.flags["continuous"] && f.Running != "":
+		return e.usageOf(f.Running, to)
+	case f.NoUsage != "" && (f.NoUsageWhen == "" || e.flags[f.NoUsageWhen]):
+		return `,"usage":` + f.NoUsage
 	}
 	return ""
 }
 
-// usageOf fills a template for usage after so many tokens.
-func (s *encoder) usageOf(template string, completion int) string {
-	return `,"usage":` + s.countOf(template, completion)
+func (e *encoder) usageOf(template string, to int) string {
+	return `,"usage":` + expand(template, func(name string) string { return e.placeholder(frame{to: to}, name) })
 }
 
-func (s *encoder) countOf(template string, completion int) string {
-	completion = s.counted(completion)
-	return expand(template, func(name string) string {
-		switch name {
-		case "prompt":
-			return strconv.Itoa(s.prompt.tokens)
-		case "completion":
-			return strconv.Itoa(completion)
-		case "total":
-			return strconv.Itoa(s.prompt.tokens + completion)
-		case "cached":
-			return strconv.Itoa(s.cached)
-		case "details":
-			if s.cached == 0 {
-				return "null"
-			}
-			return fmt.Sprintf(`{"cached_tokens":%d}`, s.cached)
-		case "thought":
-			return strconv.Itoa(min(completion, s.reasoning))
-		case "parts":
-			if s.reasoning == 0 {
-				return "null"
-			}
-			return fmt.Sprintf(`{"reasoning_tokens":%d}`, s.reasoning)
-		case "thoughts":
-			if s.reasoning > 0 {
-				return fmt.Sprintf(`,"completion_tokens_details":{"reasoning_tokens":%d}`, s.reasoning)
-			}
+// placeholder is what a template of an answer may hold.
+func (e *encoder) placeholder(c frame, name string) string {
+	inner := func(name string) string { return e.placeholder(c, name) }
+	if p, ok := e.format.Parts[name]; ok {
+		if p.When == "" || e.on(p.When, c) {
+			return expand(p.Is, inner)
 		}
-		return ""
-	})
-}
-
-// counted is how many of so many tokens usage counts.
-func (s *encoder) counted(completion int) int {
-	if s.kind.uncounted && s.finish == "stop" {
-		return min(completion, s.want-1)
+		return expand(p.Else, inner)
 	}
-	return completion
-}
-
-// line is one frame without its end.
-func (s *encoder) line(c filling) string {
-	return expand(s.chunk, func(name string) string { return s.hole(c, name) })
-}
-
-// hole is what a template of an answer may hold.
-func (s *encoder) hole(c filling, name string) string {
 	switch name {
-	case "$":
-		return "$"
 	case "id":
-		return quoted(s.id)
-	case "request":
-		return s.requestID()
+		return e.id
+	case "request": // the client's id of it, or ours
+		return e.header.Get("X-Request-Id")
 	case "number":
-		return strconv.FormatUint(s.answer.id, 10)
-	case "digits":
-		return fmt.Sprintf("%032x", s.answer.id)
-	case "object":
-		return s.object
-	case "created":
-		return strconv.FormatInt(s.start.Unix(), 10)
+		return strconv.FormatUint(e.answer.id, 10)
+	case "seq": // number of an event
+		e.events++
+		return strconv.Itoa(e.events - 1)
 	case "model":
-		return quoted(s.model)
+		return quoted(e.model)
 	case "choice":
-		return expand(c.choice, func(name string) string { return s.hole(c, name) })
+		return expand(c.choice, inner)
 	case "usage":
 		return c.usage
 	case "delta":
-		template := s.how.delta
-		if c.from < c.to && c.from < s.reasoning {
-			template = s.how.thought
+		if c.from < c.to && c.from < e.reasoning {
+			return expand(e.format.Thought, inner)
 		}
-		return expand(template, func(name string) string { return s.hole(c, name) })
-	case "text":
-		return quoted(s.textOf(c.from, c.to))
+		return expand(e.format.Delta, inner)
 	case "finish":
-		return `"` + s.finish + `"`
-	case "matched":
-		if s.finish == "stop" {
-			return strconv.Itoa(endID)
-		}
-		return "null"
-	case "ids":
-		return s.idsOf(c.from, c.to)
-	case "padding":
-		return s.padding(c)
-	case "timings":
-		return s.clocks(c)
-	case "elapsed":
-		return strconv.FormatInt(time.Since(s.start).Milliseconds(), 10)
+		return quoted(cmp.Or(e.format.Finish[e.finish], e.finish))
 	}
-	return ""
+	if text, ok := e.textPlaceholder(c, name); ok {
+		return text
+	}
+	if text, ok := e.countPlaceholder(c, name); ok {
+		return text
+	}
+	if text, ok := e.timePlaceholder(name); ok {
+		return text
+	}
+	return e.errors.placeholder(refusal{status: http.StatusInternalServerError, message: engineFailed}, name)
 }
 
-// idsOf is the ids of the tokens [from, to), if they were asked for.
-func (s *encoder) idsOf(from, to int) string {
-	if !s.ids {
-		return "null"
+// on reports whether a flag holds for an answer and a frame.
+func (e *encoder) on(flag string, c frame) bool {
+	if name, negated := strings.CutPrefix(flag, "!"); negated {
+		return !e.on(name, c)
 	}
-	return string(mustJSON(s.tokenIDs(from, to)))
+	switch flag {
+	case "stop", "length":
+		return e.finish == flag
+	case "cached":
+		return e.cached > 0
+	case "reasoning":
+		return e.reasoning > 0
+	case "thinking":
+		return e.thinking()
+	case "end":
+		return c.from < c.to && e.ends(c.to-1)
+	}
+	return e.flags[flag]
 }
 
-// padding hides the length of a frame's text, unless that was declined.
-func (s *encoder) padding(c filling) string {
-	if s.bare {
-		return ""
-	}
-	const letters = "kQ3vTz8LrYw1Nd6B"
-	return `,"obfuscation":"` + letters[:1+(7*c.to+3)%len(letters)] + `"`
-}
+// thinking reports whether there is reasoning that is shown.
+func (e *encoder) thinking() bool { return e.reasoning > e.hidden }
 
-// clocks is llama-server's timings so far.
-func (s *encoder) clocks(c filling) string {
-	if !c.timed {
-		return ""
-	}
-	now, n := time.Now(), c.to
-	if n == 0 {
-		n = s.want
-	}
-	first := now
-	if !s.first.IsZero() {
-		first = s.fault.stretch(s.origin, s.first, s.first)
-	}
-	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	return `,"timings":` + string(mustJSON(struct {
-		Cached      int     `json:"cache_n"`
-		Prompt      int     `json:"prompt_n"`
-		PromptMS    float64 `json:"prompt_ms"`
-		Predicted   int     `json:"predicted_n"`
-		PredictedMS float64 `json:"predicted_ms"`
-	}{s.cached, s.prompt.tokens - s.cached, ms(first.Sub(s.origin)), n, ms(now.Sub(first))}))
-}
-
-// broken is an error inside the stream.
-func (s *encoder) broken() string {
-	r := refusal{status: http.StatusInternalServerError, message: "Simulated fault: the engine failed."}
-	return expand(s.kind.broken, func(name string) string {
-		if text, ok := s.kind.told(r, name); ok {
-			return text
-		}
-		return s.hole(filling{}, name)
-	})
-}
-
-// told is what a template of an error may hold.
-func (k *kind) told(r refusal, name string) (string, bool) {
+// textPlaceholder is about what the answer says.
+func (e *encoder) textPlaceholder(c frame, name string) (string, bool) {
 	switch name {
-	case "message":
-		return quoted(r.message), true
-	case "plain":
-		return r.message, true
-	case "type":
-		if r.kind == "" {
-			r.kind = byStatus(k.errorTypes, r.status)
-		}
-		return quoted(r.kind), true
-	case "param":
-		return orNull(r.param), true
-	case "code":
-		return strconv.Itoa(r.status), true
-	case "name":
-		if r.name == "" {
-			r.name = byStatus(k.errorCodes, r.status)
-		}
-		return orNull(r.name), true
-	case "tokens":
-		return strconv.Itoa(r.tokens), true
-	case "length":
-		return strconv.Itoa(r.length), true
+	case "text": // of the frame
+		return quoted(e.textOf(c.from, c.to)), true
+	case "ids":
+		return string(mustJSON(e.tokenIDs(c.from, c.to))), true
+	case "tokenid": // of the frame's first token
+		return strconv.FormatUint(uint64(e.tokenID(c.from)), 10), true
+	case "sofar": // all text to the end of the frame
+		return quoted(e.textOf(0, c.to)), true
+	case "idssofar":
+		return string(mustJSON(e.tokenIDs(0, c.to))), true
+	case "answer": // the whole text without its reasoning
+		return quoted(e.textOf(e.reasoning, e.want)), true
+	case "thoughts": // the reasoning that is shown
+		return quoted(e.textOf(e.hidden, e.reasoning)), true
 	}
 	return "", false
 }
 
-// byStatus finds what stands for a status, or for its hundreds.
-func byStatus(table map[int]string, status int) string {
-	if text, ok := table[status]; ok {
-		return text
+// countPlaceholder counts tokens.
+func (e *encoder) countPlaceholder(c frame, name string) (string, bool) {
+	completion := c.to
+	if e.format.EndUncounted && e.finish == "stop" {
+		completion = min(completion, e.want-1)
 	}
-	return table[min(status/100, 5)]
+	n := 0
+	switch name {
+	case "prompt":
+		n = e.answer.prompt.tokens
+	case "completion": // so far
+		n = completion
+	case "total":
+		n = e.answer.prompt.tokens + completion
+	case "want":
+		n = e.want
+	case "whole":
+		n = e.answer.prompt.tokens + e.want
+	case "cached":
+		n = e.cached
+	case "uncached":
+		n = e.answer.prompt.tokens - e.cached
+	case "thought": // so far
+		n = min(completion, e.reasoning)
+	case "frametokens":
+		n = c.to - c.from
+	case "max": // that was asked for
+		n = e.max
+	default:
+		return "", false
+	}
+	return strconv.Itoa(n), true
 }
 
-// orNull is a JSON string, null for none.
-func orNull(text string) string {
-	if text == "" {
-		return "null"
+// timePlaceholder is about when.
+func (e *encoder) timePlaceholder(name string) (string, bool) {
+	first, rest := e.firstAt.Sub(e.origin), e.lastAt.Sub(e.firstAt)
+	switch name {
+	case "created":
+		return strconv.FormatInt(e.start.Unix(), 10), true
+	case "now":
+		return e.lastAt.UTC().Format(time.RFC3339Nano), true
+	case "elapsed":
+		return strconv.FormatInt(time.Since(e.start).Milliseconds(), 10), true
+	case "promptns":
+		return strconv.FormatInt(int64(first), 10), true
+	case "answerns":
+		return strconv.FormatInt(int64(rest), 10), true
+	case "totalns":
+		return strconv.FormatInt(int64(e.lastAt.Sub(e.start)), 10), true
+	case "promptms":
+		return fmt.Sprint(inMS(first)), true
+	case "answerms":
+		return fmt.Sprint(inMS(rest)), true
+	case "latency": // seconds
+		return fmt.Sprint(e.lastAt.Sub(e.origin).Seconds()), true
 	}
-	return quoted(text)
+	return "", false
 }
 
-// dress sets the headers that a kind has on every response. A request without an id is given one if they show it.
-func (s *Server) dress(w http.ResponseWriter, r *http.Request) {
-	for _, name := range slices.Sorted(maps.Keys(s.kind.headers)) {
-		template := s.kind.headers[name]
-		if strings.Contains(template, "$request") && r.Header.Get("X-Request-Id") == "" {
-			r.Header.Set("X-Request-Id", fmt.Sprintf("%032x", s.visits.Add(1)))
-		}
-		w.Header().Set(name, expand(template, func(string) string { return r.Header.Get("X-Request-Id") }))
-	}
-}
+func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

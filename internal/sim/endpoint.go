@@ -55,9 +55,6 @@ func Open(ctx context.Context, at Address, profiles []Profile, c Config, f Fault
 			CloseAll(endpoints)
 			return nil, fmt.Errorf("listen for profile %s: %w", p.Name, err)
 		}
-		if c.Log != nil {
-			listener = Noted(listener)
-		}
 		own := c
 		own.Profile, own.Seed, own.Precise = p, c.Seed+uint64(i), p.MaxBatch == 0
 		e := Endpoint{Profile: p, Server: New(own), listener: listener}
@@ -83,7 +80,7 @@ func CloseAll(endpoints []Endpoint) {
 func ServeAll(ctx context.Context, endpoints []Endpoint) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, e := range endpoints {
-		server := &http.Server{Handler: e.Server, ReadHeaderTimeout: 10 * time.Second, ConnContext: ConnContext}
+		server := &http.Server{Handler: e.Server, ReadHeaderTimeout: 10 * time.Second}
 		group.Go(func() error {
 			if err := server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
 				return fmt.Errorf("serve profile %s: %w", e.Profile.Name, err)

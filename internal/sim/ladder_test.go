@@ -124,8 +124,6 @@ func (l ladder) climb(t *testing.T, n int) (rung, []float64) {
 	return rung{n, mean(ttft), mean(tpot), float64(n) / took.Seconds()}, gaps
 }
 
-func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
 func mean(of []float64) float64 {
 	sum := 0.0
 	for _, v := range of {

@@ -57,21 +57,12 @@ func newFixed(p Profile, origin time.Time, prompt, cached int, random *rand.Rand
 	first := p.base() + p.PrefillFixed + p.prefill(cached, prompt) + normal(random, float64(p.TTFTJitter))
 	return &fixed{
 		origin: origin,
-		first:  onBeat(origin, max(0, first), p.Beat),
+		first:  max(0, first),
 		tpot:   p.TPOT,
 		sd:     p.TPOTJitter * float64(p.TPOT),
 		random: random,
 		last:   -1,
 	}
-}
-
-// onBeat puts off an offset from the origin to the next whole beat of the wall clock; with no beat it stays.
-func onBeat(origin time.Time, offset, beat time.Duration) time.Duration {
-	if beat <= 0 {
-		return offset
-	}
-	at := time.Duration(origin.UnixNano()) + offset
-	return offset + (beat-at%beat)%beat
 }
 
 // offset is when token k is due, from the origin.

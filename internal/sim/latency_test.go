@@ -38,7 +38,6 @@ func TestFixedProfilesHaveTheMeasuredFigures(t *testing.T) {
 		{"production-stack", 796.1, 4, 2.8},
 		{"ray-serve", 822.6, 2.5, 7.36},
 		{"tgi", 123.5, 1, 43.5},
-		{"steady", 1000, 0, 20},
 		{"fast", 20, 0, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -120,7 +119,7 @@ func TestParseProfile(t *testing.T) {
 		}
 	}
 	_, err := ParseProfile("ray-serv")
-	want := `profile "ray-serv": unknown; known: production-stack, ray-serve, tgi, vllm-ladder, tgi-ladder, steady, fast`
+	want := `profile "ray-serv": unknown; known: production-stack, ray-serve, tgi, vllm-ladder, tgi-ladder, fast`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}

@@ -33,9 +33,6 @@ type Profile struct {
 	PrefillCurve float64
 	// TPOT is the time per output token after the first, for one request alone.
 	TPOT time.Duration
-	// Beat puts off first tokens to whole beats of the clock, as the steps of an engine that all its requests share do;
-	// 0: they come when they are due.
-	Beat time.Duration
 	// TPOTJitter is the standard deviation of a token's moment as a share of TPOT; it does not add up over the answer.
 	TPOTJitter float64
 
@@ -60,13 +57,13 @@ type Profile struct {
 	// PrefillEvery is the number of steps since the last prefill after which fewer prompts are served as well.
 	PrefillEvery int
 	// MaxRequests is the most requests that the server takes at once, waiting and running ones together; further ones
-	// are refused at once with 429, or as the API spells that. 0 means no limit.
+	// are refused at once with 429, or as the API says it. 0 means no limit.
 	MaxRequests int
 }
 
 // Profiles lists the known profiles, in a stable order. The slice is the caller's.
 func Profiles() []Profile {
-	return []Profile{productionStack(), rayServe(), tgiProfile(), vllmLadder(), tgiLadder(), steady(), fast()}
+	return []Profile{productionStack(), rayServe(), tgiProfile(), vllmLadder(), tgiLadder(), fast()}
 }
 
 // ProfilesHelp is a line for each profile, for users.
@@ -93,7 +90,7 @@ func ParseProfile(name string) (Profile, error) {
 func productionStack() Profile {
 	return Profile{
 		Name: "production-stack", Help: "vLLM production-stack, Llama-3.1-8B: TTFT 796 ms at 21,000 prompt tokens, TPOT 2.80 ms",
-		API: styleOpenAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
+		API: openAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
 		TTFT: 796100 * time.Microsecond, PromptTokens: 21000, TTFTJitter: 4 * time.Millisecond, PrefillRate: 28000,
 		TPOT: 2800 * time.Microsecond, TPOTJitter: 0.03,
 		MinAnswer: 58, MaxAnswer: 400,
@@ -103,7 +100,7 @@ func productionStack() Profile {
 func rayServe() Profile {
 	return Profile{
 		Name: "ray-serve", Help: "Ray Serve LLM, Llama-3.1-8B: TTFT 823 ms at 21,000 prompt tokens, TPOT 7.36 ms, headers with the first chunk",
-		API: styleOpenAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
+		API: openAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
 		TTFT: 822600 * time.Microsecond, PromptTokens: 21000, TTFTJitter: 2500 * time.Microsecond, PrefillRate: 28000,
 		TPOT: 7360 * time.Microsecond, TPOTJitter: 0.03,
 		MinAnswer: 58, MaxAnswer: 400, LateHeaders: true,
@@ -113,7 +110,7 @@ func rayServe() Profile {
 func tgiProfile() Profile {
 	return Profile{
 		Name: "tgi", Help: "Hugging Face TGI (/generate_stream), Llama-3.1-405B: TTFT 123.5 ms at 80 prompt tokens, TPOT 43.5 ms",
-		API: styleTGI, Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
+		API: "tgi", Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
 		TTFT: 123500 * time.Microsecond, PromptTokens: 80, TTFTJitter: time.Millisecond, PrefillRate: 3000,
 		TPOT: 43500 * time.Microsecond, TPOTJitter: 0.01,
 		MinAnswer: 32, MaxAnswer: 85,
@@ -126,7 +123,7 @@ func tgiProfile() Profile {
 func vllmLadder() Profile {
 	return Profile{
 		Name: "vllm-ladder", Help: "vLLM under load, continuous batching: TTFT 315 ms and TPOT 50 ms alone, saturates near 7.5 requests/s",
-		API: styleOpenAI, Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
+		API: openAI, Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
 		TTFT: 315 * time.Millisecond, PromptTokens: 80, PrefillRate: 1400, PrefillCurve: 38.4,
 		TPOT:      50 * time.Millisecond,
 		MinAnswer: 32, MaxAnswer: 85,
@@ -141,8 +138,9 @@ func vllmLadder() Profile {
 // and max_waiting_tokens; MaxRequests, its max_concurrent_requests, is what succeeded of 4,096.
 func tgiLadder() Profile {
 	return Profile{
-		Name: "tgi-ladder", Help: "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, saturates near 14 requests/s",
-		API: styleTGI, Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
+		Name: "tgi-ladder",
+		Help: "TGI under load, whole prompts before answers: TTFT 123.5 ms and TPOT 43.5 ms alone, saturates near 14 requests/s",
+		API:  "tgi", Model: "meta-llama/Llama-3.1-405B-Instruct", MaxModelLen: 131072,
 		TTFT: 123500 * time.Microsecond, PromptTokens: 80, PrefillRate: 2900,
 		TPOT:      43500 * time.Microsecond,
 		MinAnswer: 32, MaxAnswer: 85,
@@ -151,20 +149,10 @@ func tgiLadder() Profile {
 	}
 }
 
-// steady is for who measures clients: what comes later than by this clock is late.
-func steady() Profile {
-	return Profile{
-		Name: "steady", Help: "to measure clients: TTFT 1 s whatever the prompt, TPOT 20 ms, no jitter, a quarter of the streams at once",
-		API: styleOpenAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
-		TTFT: time.Second, TPOT: 20 * time.Millisecond, Beat: 5 * time.Millisecond,
-		MinAnswer: 58, MaxAnswer: 400,
-	}
-}
-
 func fast() Profile {
 	return Profile{
 		Name: "fast", Help: "for tests: TTFT 20 ms whatever the prompt, TPOT 1 ms, no jitter",
-		API: styleOpenAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
+		API: openAI, Model: "meta-llama/Llama-3.1-8B-Instruct", MaxModelLen: 131072,
 		TTFT: 20 * time.Millisecond, TPOT: time.Millisecond,
 		MinAnswer: 58, MaxAnswer: 400,
 	}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -11,14 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-func TestSaturationIsNearTheRecorded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		if got, _ := vllmShort().climb(t, 2048); math.Abs(got.throughput/7.5-1) > 0.05 {
-			t.Errorf("saturates at %.2f requests/s, recorded 7.50", got.throughput)
-		}
-	})
-}
 
 func TestOneRequestAloneIsExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -36,7 +27,7 @@ func TestTheQueueOverHTTP(t *testing.T) {
 		if diff := cmp.Diff(ms(315, 365, 415, 465, 465), got.times()); diff != "" {
 			t.Errorf("times (-want +got):\n%s", diff)
 		}
-		r.inject(t, "ttft=2,itl=1.5,batch_ms=100")
+		r.inject(t, "ttft=2,itl=1.5,batch=100ms")
 		got = r.post(t, "/v1/completions", `{"prompt":`+ids+`,"max_tokens":4,"ignore_eos":true,"stream":true,"cache_salt":"other"}`)
 		if diff := cmp.Diff(ms(630, 730, 830, 855, 855), got.times()); diff != "" {
 			t.Errorf("stretched and batched, times (-want +got):\n%s", diff)
@@ -53,7 +44,7 @@ func TestTGIsQueueOverHTTP(t *testing.T) {
 		if diff := cmp.Diff(ms(123.5, 167, 210.5, 254), got.times()); diff != "" {
 			t.Errorf("times (-want +got):\n%s", diff)
 		}
-		r.inject(t, "ttft=2,itl=1.5,batch_ms=100")
+		r.inject(t, "ttft=2,itl=1.5,batch=100ms")
 		got = r.post(t, "/generate_stream", body("river"))
 		if diff := cmp.Diff(ms(247, 347, 442.75, 442.75), got.times()); diff != "" {
 			t.Errorf("stretched and batched, times (-want +got):\n%s", diff)
@@ -68,103 +59,11 @@ func TestTGIsQueueOverHTTP(t *testing.T) {
 	})
 }
 
-// Prompts that are few against the answers that run wait for so many steps, more are served at the next step's end.
-func TestFewPromptsWaitForTheAnswersThatRun(t *testing.T) {
-	p := Profile{TPOT: time.Second, MaxBatch: 10, StepTokens: 1000, PrefillShare: 0.5, PrefillEvery: 5}
-	tests := []struct {
-		name          string
-		batch         int
-		running, late int // prompts at 0 s, and after 1.5 s
-		want          time.Duration
-	}{
-		{"one is half of two", 10, 2, 1, 3 * time.Second},
-		{"one is too few for four", 10, 4, 1, 5 * time.Second},
-		{"two are enough for four", 10, 4, 2, 3 * time.Second},
-		{"two are enough for four, but one has room", 5, 4, 2, 5 * time.Second},
-		{"none runs", 10, 0, 1, 1500 * time.Millisecond},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				var running sync.WaitGroup
-				p := p
-				p.MaxBatch = test.batch
-				e := newEngine(p)
-				start := time.Now()
-				for i := range test.running {
-					e.submit(uint64(i), start, 1, 0, 20)
-				}
-				var late *sequence
-				for i := range test.late {
-					q := e.submit(uint64(100+i), start.Add(1500*time.Millisecond), 1, 0, 20)
-					if i == 0 {
-						late = q
-					}
-				}
-				running.Go(func() { e.run(ctx) }) // from now on, so that it finds them all
-				first, _, _ := late.due(ctx, 0, time.Time{})
-				cancel()
-				running.Wait()
-				if got := first.Sub(start); got != test.want {
-					t.Errorf("first token after %v, want %v", got, test.want)
-				}
-			})
-		})
-	}
-}
-
-func TestAStepPaysForItsPrefillOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		p := Profile{TTFT: time.Second, PromptTokens: 1, PrefillFixed: 300 * time.Millisecond, TPOT: 50 * time.Millisecond, MaxBatch: 10, StepTokens: 100}
-		e := newEngine(p)
-		start := time.Now()
-		one, two := e.submit(1, start, 1, 0, 1), e.submit(2, start, 1, 0, 9)
-		late := e.submit(3, start.Add(time.Millisecond), 1, 0, 1)
-		running.Go(func() { e.run(ctx) }) // from now on, so that it finds them all
-		var got []time.Duration
-		for _, q := range []*sequence{one, two, late} {
-			at, _, _ := q.due(ctx, 0, time.Time{})
-			got = append(got, at.Sub(start))
-		}
-		cancel()
-		running.Wait()
-		if diff := cmp.Diff(ms(1000, 1000, 1350), got); diff != "" {
-			t.Errorf("first tokens (-want +got):\n%s", diff)
-		}
-	})
-}
-
 func TestRoleIsSentAtAcceptanceByAQueue(t *testing.T) {
 	bubble(t, Config{Profile: profile(t, "vllm-ladder")}, func(t *testing.T, r *rig) {
 		r.inject(t, "role_early=1ms")
 		if got := r.post(t, "/v1/chat/completions", chatFour); got.lines[0].at != 0 || got.lines[1].at == 0 {
 			t.Errorf("role after %v, first token after %v", got.lines[0].at, got.lines[1].at)
-		}
-	})
-}
-
-func TestALongPromptTearsGapsIntoRunningAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		e := newEngine(profile(t, "vllm-ladder"))
-		start := time.Now()
-		short := e.submit(1, start, 80, 0, 10)
-		e.submit(2, start.Add(time.Second), 2000, 0, 1).close() // leaves before it is served
-		long := e.submit(3, start.Add(time.Second/8), 10000, 0, 1)
-		running.Go(func() { e.run(ctx) })
-		last, _, _ := short.due(ctx, 9, time.Time{})
-		first, _, _ := long.due(ctx, 0, time.Time{})
-		cancel()
-		running.Wait()
-		if alone := start.Add(315*time.Millisecond + 9*50*time.Millisecond); last.Sub(alone) < time.Second {
-			t.Errorf("the short answer lost only %v to the long prompt", last.Sub(alone))
-		}
-		if ttft := first.Sub(start); ttft < 11*time.Second || ttft > 13*time.Second {
-			t.Errorf("10,000 tokens took %v, recorded 12.3 s", ttft)
 		}
 	})
 }

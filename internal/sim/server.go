@@ -1,5 +1,5 @@
 // Package sim is a simulated LLM server: the outside world for the demo, for tests and for other packages' tests. It
-// speaks vLLM's OpenAI API and the native ones of other servers (see APIs), answers with the timing of measured systems
+// speaks OpenAI's API as many servers do, and other APIs (see ServerTypes and APIs), answers with the timing of measured systems
 // (or of a queue under load), has a prefix cache and a tokenizer, fails on demand, and writes down when it sent each frame.
 //
 // It never imports another package of ours: it encodes the protocols by itself, so that it and the prober check each other.
@@ -9,6 +9,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -21,8 +22,7 @@ import (
 const (
 	defaultModelLen = 131072
 	cacheBlocks     = 1 << 16 // half of the prefix cache: 1M tokens
-	openAIBodyLimit = 64 << 20
-	tgiBodyLimit    = 2_000_000 // TGI's --payload-limit
+	keptReplays     = 500     // half of the response cache
 )
 
 // Config says which server to be. The zero value is the profile "fast".
@@ -31,7 +31,7 @@ type Config struct {
 	Profile Profile
 	// API is the API to speak, one of APIs whatever the profile; empty takes the profile's, an unknown one is "openai".
 	API string
-	// Server is which server's OpenAI API to speak, one of Kinds; empty is "vllm". It has no effect on APIs other than
+	// Server is which server's OpenAI API to speak, one of ServerTypes; empty is "vllm". It has no effect on APIs other than
 	// "openai".
 	Server string
 	// Seed is where all randomness comes from: the n-th request of a server and a prompt's natural answer length are
@@ -44,35 +44,30 @@ type Config struct {
 	Reasoning int
 	// HideReasoning sends no frame for reasoning tokens: only usage counts them.
 	HideReasoning bool
-	// Precise makes frames leave within some ten microseconds of when they are due, where a timer would be up to a
-	// millisecond late, while at most 8 requests are under way: more would take all of the machine. The plain streams
-	// of more than these have a thread that paces all of them. It is for real time only.
+	// Precise makes frames leave within some hundred microseconds of when they are due, where a timer would be up to a
+	// millisecond late, while at most 8 requests are under way. It is for real time only.
 	Precise bool
-	// Log is where the Writes of streamed answers are written down; nil for nowhere. It may be that of several servers.
-	Log *WriteLog
 	// APIKey, if set, is required on the compute routes and under /v1/: as a bearer token, or in the header that the API
 	// has for it.
 	APIKey string
 	// NoTokenize takes /tokenize and other routes that count tokens away, so that clients must calibrate by usage.
 	NoTokenize bool
-	// RejectFields are request fields that the OpenAI routes refuse, as a strict server does: top-level keys, or
+	// RejectFields are request fields that are refused, as a strict server does: top-level keys, or
 	// "stream_options.continuous_usage_stats" and the like. The first of them in this order that a request holds is named.
 	RejectFields []string
 }
 
 // Server is a simulated LLM server, an http.Handler. It is safe for concurrent use.
 type Server struct {
-	config  Config
-	api     api
-	mux     *http.ServeMux
-	created time.Time
-	kind    *kind
-	cache   *prefixCache
-	sentLog *sentLog
+	config     Config
+	mux        *http.ServeMux
+	created    time.Time
+	serverType serverType
+	cache      *prefixCache
+	replays    *prefixCache // of a server type that has a response cache
+	sentLog    *sentLog
 
 	visits  atomic.Uint64 // requests that were given an id
-	under   atomic.Int64  // requests under way, for sleepUntil
-	pacer   pacer         // of the streams, where there are many and Config.Precise
 	engine  *engine       // nil: the server is always alone
 	stop    context.CancelFunc
 	stopped sync.WaitGroup // the engine
@@ -106,15 +101,15 @@ func New(c Config) *Server {
 
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
-		config:  c,
-		kind:    serverKind(c),
-		api:     apiOf(c.API),
-		mux:     http.NewServeMux(),
-		created: time.Now(),
-		cache:   newPrefixCache(cacheBlocks),
-		sentLog: &sentLog{},
-		stop:    stop,
-		running: map[uint64]context.CancelFunc{},
+		config:     c,
+		serverType: serverTypeOf(c),
+		mux:        http.NewServeMux(),
+		created:    time.Now(),
+		cache:      newPrefixCache(cacheBlocks),
+		replays:    newPrefixCache(keptReplays),
+		sentLog:    &sentLog{},
+		stop:       stop,
+		running:    map[uint64]context.CancelFunc{},
 	}
 	if c.Profile.MaxBatch > 0 {
 		s.engine = newEngine(c.Profile)
@@ -124,7 +119,7 @@ func New(c Config) *Server {
 	return s
 }
 
-// Close cuts the running answers, stops the engine and the pacer and waits for both. It does not wait for handlers, which
+// Close cuts the running answers, stops the engine and waits for it. It does not wait for handlers, which
 // may hang in the write to a client that does not read: closing the http.Server ends those. Later requests are answered 503. A
 // second Close does nothing.
 func (s *Server) Close() {
@@ -135,19 +130,18 @@ func (s *Server) Close() {
 	}
 	s.mu.Unlock()
 	s.stop()
-	s.pacer.close()
 	s.stopped.Wait()
 }
 
-// Wait returns when all requests that came before Close have been handled, so that a WriteLog is complete. Call it after
+// Wait returns when all requests that came before Close have been handled, so that what was sent is complete. Call it after
 // Close, and after the http.Server's: a handler may hang in the write to a client that does not read.
 func (s *Server) Wait() { s.handled.Wait() }
 
 // SetFault replaces the fault for requests that start from now on; the zero Fault is none. Values out of bounds are an
 // error that names all of them, and the fault stays as it was.
 func (s *Server) SetFault(f Fault) error {
-	if err := f.judge(nil); err != nil {
-		return err
+	if err := f.validate(); err != nil {
+		return fmt.Errorf("fault: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,35 +157,28 @@ func (s *Server) Fault() Fault {
 }
 
 // Sent returns the truth about the streamed answers, oldest first, running ones as far as they are: the last 1,000, or
-// fewer when those hold more than a million frames. An answer stands here complete before its last byte is written. The slice is the caller's.
+// fewer when those hold more than a million frames. An answer stands here complete before its last byte is written.
+// The slice is the caller's.
 func (s *Server) Sent() []Sent { return s.sentLog.all() }
 
 // ServeHTTP answers a request. To cut a connection it panics with http.ErrAbortHandler, as net/http wants it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-func (s *Server) routes() {
-	s.api.serve(s)
-	s.controlRoutes()
-	s.mux.HandleFunc("/", s.lost)
-}
-
-// call is one request to a compute route.
+// call is one request to a route that generates.
 type call struct {
 	id     uint64
 	start  time.Time
 	fault  Fault
 	random *rand.Rand // owned by the call
 	header http.Header
+	model  string // that the path names, if it does
 }
 
 // begin counts a request in. The context ends when the client leaves or the server is closed; leave must be called. ok
 // is false when the server is closed.
 func (s *Server) begin(r *http.Request) (c call, ctx context.Context, leave func(), ok bool) {
-	c = call{start: time.Now(), header: r.Header}
+	c = call{start: time.Now(), header: r.Header, model: r.PathValue("model")}
 	ctx, cancel := context.WithCancel(r.Context())
-	if s.config.Precise {
-		ctx = withPrecision(ctx, &s.under)
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -206,7 +193,6 @@ func (s *Server) begin(r *http.Request) (c call, ctx context.Context, leave func
 	}
 	s.running[c.id] = cancel
 	s.handled.Add(1)
-	s.under.Add(1)
 	return c, ctx, func() { s.leave(c.id); cancel() }, true
 }
 
@@ -214,8 +200,14 @@ func (s *Server) leave(id uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, id)
-	s.under.Add(-1)
 	s.handled.Done()
+}
+
+// underWay is how many requests are under way.
+func (s *Server) underWay() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running)
 }
 
 // enter takes a place for a request that is to be answered; ok is false when all are taken. exit gives it back.
@@ -242,26 +234,26 @@ func (s *Server) isClosed() bool {
 	return s.closed
 }
 
-// compute is the handler of a route that generates.
-func (s *Server) compute(d dialect) http.HandlerFunc {
+// generate is the handler of a route that generates.
+func (s *Server) generate(g *generation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c, ctx, leave, ok := s.begin(r)
 		defer leave()
 		if !ok {
-			d.refuse(refusal{status: http.StatusServiceUnavailable, message: "The simulated server is closed."}).write(w)
+			s.refuse(w, refusal{status: http.StatusServiceUnavailable, message: "The simulated server is closed."}, false)
 			return
 		}
 		// The whole body is read first: only then does net/http notice a client that leaves.
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, d.limit()))
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-			d.refuse(refusal{status: http.StatusRequestEntityTooLarge, message: "The request body is too large."}).write(w)
-			return
-		}
-		if err == nil && !s.authorized(r) {
-			d.refuse(unauthorized()).write(w)
-			return
-		}
-		if err != nil || s.respond(ctx, w, d, c, body) != nil {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.bodyLimit()))
+		tooLarge := (*http.MaxBytesError)(nil)
+		switch query := s.serverType.NeedsQuery; {
+		case errors.As(err, &tooLarge):
+			s.refuse(w, refusal{status: http.StatusRequestEntityTooLarge, message: "The request body is too large."}, false)
+		case err == nil && query != "" && r.URL.Query().Get(query) == "":
+			s.notFound(w, r)
+		case err == nil && !s.authorized(r):
+			s.refuse(w, unauthorized(), false)
+		case err != nil || s.respond(ctx, w, g, c, body) != nil:
 			panic(http.ErrAbortHandler)
 		}
 	}
@@ -271,38 +263,37 @@ func (s *Server) compute(d dialect) http.HandlerFunc {
 var errCut = errors.New("cut")
 
 // respond answers one request. An error means that the connection is to be cut.
-func (s *Server) respond(ctx context.Context, w http.ResponseWriter, d dialect, c call, body []byte) error {
+func (s *Server) respond(ctx context.Context, w http.ResponseWriter, g *generation, c call, body []byte) error {
 	if c.fault.Hang {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	origin := c.start.Add(c.fault.SlowHeaders)
-	if err := sleepUntil(ctx, origin); err != nil {
+	origin := c.start.Add(time.Duration(c.fault.SlowHeaders))
+	if err := s.sleepUntil(ctx, origin); err != nil {
 		return err
 	}
 	if c.fault.Status != 0 {
-		failed := d.refuse(simulated(c.fault.Status))
-		failed.retry = c.fault.RetryAfter
-		failed.write(w)
+		failed := simulated(c.fault.Status)
+		failed.retry = time.Duration(c.fault.RetryAfter)
+		s.refuse(w, failed, false)
 		return nil
 	}
 	if c.fault.HTML {
-		reply{status: http.StatusOK, contentType: "text/html; charset=utf-8", body: []byte(proxyPage)}.write(w)
+		write(w, http.StatusOK, "text/html; charset=utf-8", proxyPage)
 		return nil
 	}
-	q, refused := d.read(body, s.config)
+	q, refused := g.read(s, body, c.model)
+	if refused == nil && !s.enter() {
+		refused = &refusal{status: http.StatusTooManyRequests, message: "Model is overloaded"}
+	}
 	if refused != nil {
-		d.refuse(*refused).write(w)
-		return nil
-	}
-	if !s.enter() {
-		d.refuse(overloaded(q.stream)).write(w)
+		s.refuse(w, *refused, q.flags["stream"])
 		return nil
 	}
 	defer s.exit()
-	a := s.accept(d, c, q, origin)
+	a := s.accept(g, c, q, origin)
 	defer a.source.close()
-	if !q.stream || c.fault.JSON {
+	if !q.flags["stream"] || c.fault.JSON {
 		return a.whole(ctx, w)
 	}
 	return a.stream(ctx, w)

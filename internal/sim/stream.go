@@ -11,66 +11,51 @@ import (
 type outlet struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	conn    *notedConn // nil: one that notes nothing
 	sentLog *sentLog
 	entry   *entry
-	writes  writes
 
 	waiting []byte
 	tokens  []int // of each token frame in waiting
 }
 
-func newOutlet(ctx context.Context, a *answer, w http.ResponseWriter, e *entry) *outlet {
-	conn, _ := ctx.Value(notedKey{}).(*notedConn)
-	return &outlet{
-		w: w, control: http.NewResponseController(w), conn: conn,
-		sentLog: a.server.sentLog, entry: e, writes: newWrites(a.server.config.Log, min(a.want, foreseen)),
-	}
+func newOutlet(a *answer, w http.ResponseWriter, e *entry) *outlet {
+	return &outlet{w: w, control: http.NewResponseController(w), sentLog: a.server.sentLog, entry: e}
 }
 
-// foreseen is for how many tokens of an answer memory is allocated beforehand, so that no Write waits for memory.
-const foreseen = 4096
-
 // add puts a frame behind those that wait; tokens is 0 for a frame that carries none.
-func (o *outlet) add(frame []byte, tokens int) {
+func (o *outlet) add(frame string, tokens int) {
 	o.waiting = append(o.waiting, frame...)
 	if tokens > 0 {
 		o.tokens = append(o.tokens, tokens)
 	}
 }
 
-// flush sends what waits, and was due at the given moment, in one Write. An error means that the client is gone.
-func (o *outlet) flush(due time.Time) error {
+// flush sends what waits in one Write. An error means that the client is gone.
+func (o *outlet) flush() error {
 	if len(o.waiting) == 0 {
 		return nil
 	}
-	if o.conn != nil {
-		o.conn.at = time.Time{}
-	}
-	before, err := o.send()
-	if err == nil {
-		err = o.control.Flush()
-	}
-	if o.conn != nil && !o.conn.at.IsZero() {
-		before = o.conn.at
-	}
-	o.writes.note(due, before, len(o.tokens))
+	err := o.send()
 	o.waiting, o.tokens = o.waiting[:0], o.tokens[:0]
-	return err
+	if err != nil {
+		return err
+	}
+	return o.control.Flush()
 }
 
 // withheld is how many bytes net/http keeps until Flush, whatever it speaks.
 const withheld = 2048
 
 // send gives the bytes to net/http, and notes the moment: as late as can be, but before the first of them leaves.
-func (o *outlet) send() (before time.Time, err error) {
+func (o *outlet) send() error {
 	if len(o.waiting) >= withheld {
-		before = o.sentLog.sending(o.entry, o.tokens)
-		_, err = o.w.Write(o.waiting)
-		return before, err
+		o.sentLog.sending(o.entry, o.tokens)
+		_, err := o.w.Write(o.waiting)
+		return err
 	}
-	_, err = o.w.Write(o.waiting)
-	return o.sentLog.sending(o.entry, o.tokens), err
+	_, err := o.w.Write(o.waiting)
+	o.sentLog.sending(o.entry, o.tokens)
+	return err
 }
 
 // streaming is the state of one answer on its way out.
@@ -83,26 +68,20 @@ type streaming struct {
 	release time.Time     // when what waits is released; zero: nothing waits
 	from    int           // first token that is in no frame yet
 	opened  bool          // the role frame is out
-	slow    bool          // the client took so long that the stream is no pacer's for now
 }
 
 // stream sends the answer frame by frame. An error means that the connection is to be cut.
 func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	entry := a.server.sentLog.open(Sent{
 		ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start,
-		Frames: make([]SentFrame, 0, min(a.want, foreseen)),
 	})
 	s := &streaming{
 		answer: a,
-		out:    newOutlet(ctx, a, w, entry),
+		out:    newOutlet(a, w, entry),
 		group:  max(1, a.fault.TokensPerFrame),
-		batch:  cmp.Or(time.Duration(a.fault.BatchMS)*time.Millisecond, a.script.batch),
+		batch:  cmp.Or(time.Duration(a.fault.Batch), a.encoder.format.Every),
 		from:   a.hidden,
 	}
-	if a.script.single {
-		s.group = a.want
-	}
-	defer s.out.writes.end(a)
 	err := s.run(ctx)
 	switch {
 	case err == nil:
@@ -118,97 +97,83 @@ func (s *streaming) run(ctx context.Context) error {
 	if err := s.open(ctx); err != nil {
 		return err
 	}
-	for k := 0; k < s.want; {
+	for k := range s.want {
 		if end, ok := s.fault.breaks(k); ok {
 			return s.breakOff(ctx, end, k)
 		}
-		next, err := s.some(ctx, k)
+		at, err := s.await(ctx, k)
 		if err != nil {
 			return err
 		}
-		k = next
+		if err := s.put(k, at); err != nil {
+			return err
+		}
 	}
-	s.out.add(s.script.closing, 0)
-	return s.out.flush(s.lastAt)
-}
-
-// some sends token k, and where a pacer may have the stream all that it sends. It returns the first that was not sent.
-func (s *streaming) some(ctx context.Context, k int) (next int, err error) {
-	if !s.slow && s.paceable() {
-		next, s.slow, err = s.server.pacer.carry(ctx, s, k)
-		return next, err
-	}
-	at, err := s.await(ctx, k)
-	if err != nil {
-		return k, err
-	}
-	began := time.Now()
-	err = s.put(k, at)
-	s.slow = s.slow && time.Since(began) > patience
-	return k + 1, err
-}
-
-// paceable reports whether the stream is one of many that only wait for moments that are known.
-func (s *streaming) paceable() bool {
-	f, ok := s.source.(*fixed)
-	plain := Fault{ITL: s.fault.ITL, TTFT: s.fault.TTFT, Probability: s.fault.Probability}
-	return ok && s.server.config.Precise && s.server.under.Load() > few && s.batch == 0 && s.fault == plain &&
-		times(s.fault.ITL, f.tpot) >= time.Millisecond
+	s.out.add(s.encoder.closing(), 0)
+	return s.out.flush()
 }
 
 // open sends the headers, what the dialect sends with acceptance, and the role frame if it is to be early.
 func (s *streaming) open(ctx context.Context) error {
 	h := s.out.w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	for key, value := range s.script.header {
-		h.Set(key, value)
+	format := s.encoder.format
+	if format.ContentType != "" {
+		h.Set("Content-Type", format.ContentType)
 	}
-	if !s.server.config.Profile.LateHeaders && !s.script.late {
+	for name, template := range format.Headers {
+		h.Set(name, s.encoder.fill(template))
+	}
+	if !s.server.config.Profile.LateHeaders && !format.LateHeaders {
 		s.out.w.WriteHeader(http.StatusOK)
 		if err := s.out.control.Flush(); err != nil {
 			return err
 		}
 	}
-	s.out.add(s.script.prelude, 0)
-	if err := s.out.flush(s.origin); err != nil {
+	s.out.add(s.encoder.fill(format.Prelude), 0)
+	if err := s.out.flush(); err != nil {
 		return err
 	}
 	if err := s.keepWaiting(ctx); err != nil {
 		return err
 	}
-	if s.fault.RoleEarly == 0 || len(s.script.opening) == 0 {
+	return s.openEarly(ctx)
+}
+
+// openEarly sends the role frame before the first token, if a fault says so: at once where an engine decides when that is.
+func (s *streaming) openEarly(ctx context.Context) error {
+	if s.fault.RoleEarly == 0 || s.encoder.format.Role == "" {
 		return nil
 	}
-	early := s.origin
 	if s.server.engine == nil {
 		first, _, err := s.due(ctx, 0, time.Time{})
 		if err != nil {
 			return err
 		}
-		early = first.Add(-s.fault.RoleEarly)
-		if err := sleepUntil(ctx, early); err != nil {
+		if err := s.server.sleepUntil(ctx, first.Add(-time.Duration(s.fault.RoleEarly))); err != nil {
 			return err
 		}
 	}
 	s.opened = true
-	s.out.add(s.script.opening, 0)
-	return s.out.flush(early)
+	s.out.add(s.encoder.role(), 0)
+	return s.out.flush()
 }
 
 // keepWaiting sends the comments that some gateways send at acceptance and every second until the first token is due.
 func (s *streaming) keepWaiting(ctx context.Context) error {
-	if len(s.script.waiting) == 0 {
+	waiting := s.encoder.format.Waiting
+	if waiting == "" {
 		return nil
 	}
 	for at := s.origin; ; at = at.Add(time.Second) {
 		if first, known, err := s.due(ctx, 0, at); err != nil || known && !at.Before(first) {
 			return err
 		}
-		if err := sleepUntil(ctx, at); err != nil {
+		if err := s.server.sleepUntil(ctx, at); err != nil {
 			return err
 		}
-		s.out.add(s.script.waiting, 0)
-		if err := s.out.flush(at); err != nil {
+		s.out.add(waiting, 0)
+		if err := s.out.flush(); err != nil {
 			return err
 		}
 	}
@@ -223,14 +188,14 @@ func (s *streaming) await(ctx context.Context, k int) (time.Time, error) {
 			return at, err
 		}
 		if known && (s.release.IsZero() || !s.release.Before(at)) {
-			return at, sleepUntil(ctx, at)
+			return at, s.server.sleepUntil(ctx, at)
 		}
 		release := s.release
-		if err := sleepUntil(ctx, release); err != nil {
+		if err := s.server.sleepUntil(ctx, release); err != nil {
 			return at, err
 		}
 		s.release = time.Time{}
-		if err := s.out.flush(release); err != nil {
+		if err := s.out.flush(); err != nil {
 			return at, err
 		}
 	}
@@ -248,7 +213,7 @@ func (s *streaming) put(k int, at time.Time) error {
 	s.frames(k + 1)
 	if s.batch == 0 || s.began.IsZero() {
 		s.began = at
-		return s.out.flush(at)
+		return s.out.flush()
 	}
 	if s.release.IsZero() {
 		s.release = s.began.Add((at.Sub(s.began) + s.batch - 1) / s.batch * s.batch)
@@ -256,26 +221,26 @@ func (s *streaming) put(k int, at time.Time) error {
 	return nil
 }
 
-// frames spells the tokens up to token to, the role frame before the first. No frame holds both reasoning and answer.
+// frames encodes the tokens up to token to, the role frame before the first. No frame holds both reasoning and answer.
 func (s *streaming) frames(to int) {
 	if !s.opened {
 		s.opened = true
-		s.out.add(s.script.opening, 0)
+		s.out.add(s.encoder.role(), 0)
 	}
 	size := s.group
-	if s.script.most > 0 {
-		size = min(size, s.script.most)
+	if s.encoder.format.SingleToken {
+		size = 1
 	}
 	for s.from < to {
 		next := min(s.from+size, to)
 		if s.from < s.reasoning {
 			next = min(next, s.reasoning)
 		}
-		s.out.add(s.script.frame(s.from, next), next-s.from)
+		s.out.add(s.encoder.tokens(s.from, next), next-s.from)
 		s.from = next
 	}
 	if to == s.want && s.hidden == s.want {
-		s.out.add(s.script.frame(to, to), 0)
+		s.out.add(s.encoder.tokens(to, to), 0)
 	}
 }
 
@@ -283,22 +248,19 @@ func (s *streaming) frames(to int) {
 func (s *streaming) breakOff(ctx context.Context, end ending, k int) error {
 	s.frames(k)
 	if end == endError {
-		if s.script.fail != nil {
-			s.out.add(s.script.fail(), 0)
-		}
-		s.out.add(s.script.failure, 0)
+		s.out.add(s.encoder.fill(s.encoder.format.Failure), 0)
 	}
 	s.out.sentLog.failed(s.out.entry, string(end))
-	if err := s.out.flush(cmp.Or(s.lastAt, s.origin)); err != nil {
+	if err := s.out.flush(); err != nil {
 		return err
 	}
 	switch end {
-	case endCut:
+	case endReset:
 		return errCut
 	case endStall:
 		return s.stall(ctx)
 	case endError:
-		if s.script.severs {
+		if s.encoder.format.Cuts {
 			return errCut
 		}
 	}
@@ -314,11 +276,11 @@ func (s *streaming) stall(ctx context.Context) error {
 	began := time.Now()
 	for n := 1; ; n++ {
 		at := began.Add(time.Duration(n) * time.Second)
-		if err := sleepUntil(ctx, at); err != nil {
+		if err := s.server.sleepUntil(ctx, at); err != nil {
 			return err
 		}
-		s.out.add(s.script.comment, 0)
-		if err := s.out.flush(at); err != nil {
+		s.out.add(s.encoder.format.Comment, 0)
+		if err := s.out.flush(); err != nil {
 			return err
 		}
 	}

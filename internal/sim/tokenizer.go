@@ -15,9 +15,6 @@ const (
 	firstID    = 1000   // ordinary tokens have ids in [firstID, firstID+wordIDs)
 	wordIDs    = 120000
 	blockSize  = 16 // tokens of a block of the prefix cache
-
-	beginText = "<|begin_of_text|>"
-	endText   = "<|eot_id|>"
 )
 
 // span is where a token's text stands in the prompt, in bytes.

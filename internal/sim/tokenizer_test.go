@@ -70,11 +70,3 @@ func TestEndlessLooksAtTheEndOfTheLastMessage(t *testing.T) {
 		t.Error("ids have no text")
 	}
 }
-
-func TestCountingDoesNotAllocatePerWord(t *testing.T) {
-	text := strings.Repeat("waterways ", 10_000)
-	p := plainPrompt(text)
-	if got := testing.AllocsPerRun(10, func() { digestOf(p.tokens(), "") }); got > 40 {
-		t.Errorf("%v allocations for 100 KB, want only those of the growing block list", got)
-	}
-}

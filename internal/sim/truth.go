@@ -30,7 +30,7 @@ type Sent struct {
 	Output int `json:"output"`
 	// Finish is the finish reason that was sent; empty while none was.
 	Finish string `json:"finish,omitempty"`
-	// Failed says what broke the answer off: "stall", "cut", "error" (a fault), "canceled" (the client left),
+	// Failed says what broke the answer off: "stall", "reset", "error_frame" (a fault), "canceled" (the client left),
 	// "closed" (the server did); empty otherwise. A stall is noted when it starts.
 	Failed string `json:"failed,omitempty"`
 }
@@ -66,12 +66,12 @@ func (l *sentLog) open(s Sent) *entry {
 	return e
 }
 
-// sending notes the token frames of the Write that follows at once, given as tokens per frame, and returns its moment.
-func (l *sentLog) sending(e *entry, tokens []int) (at time.Time) {
+// sending notes the token frames of the Write that follows at once, given as tokens per frame.
+func (l *sentLog) sending(e *entry, tokens []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if e.forgotten {
-		return time.Now()
+		return
 	}
 	old := len(e.Frames)
 	for _, n := range tokens {
@@ -80,11 +80,10 @@ func (l *sentLog) sending(e *entry, tokens []int) (at time.Time) {
 	}
 	l.frames += len(tokens)
 	l.trimLocked()
-	at = time.Now() // last: the Write is not to wait for what is above
+	at := time.Now() // last: the Write is not to wait for what is above
 	for i := range e.Frames[old:] {
 		e.Frames[old+i].At = at
 	}
-	return at
 }
 
 // finished notes the finish reason that the next Write carries.

@@ -6,6 +6,3 @@ import "time"
 
 // sleepInKernel waits for a moment that is near, by the timer.
 func sleepInKernel(at time.Time) { time.Sleep(time.Until(at)) }
-
-// napInKernel sleeps.
-func napInKernel(wait time.Duration, _ bool) { time.Sleep(wait) }

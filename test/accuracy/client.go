@@ -68,7 +68,7 @@ type seen struct {
 // the function that it returns, so that this is not in what the client costs.
 type reader func(ctx context.Context) (func() seen, error)
 
-// model is that of the profile "steady".
+// model is the name of the server's model.
 const model = "meta-llama/Llama-3.1-8B-Instruct"
 
 // runJob does a job, and writes its report to out.

@@ -31,7 +31,7 @@ func (k *tokens) add(s seen, sent []written) {
 	}
 	longest := time.Duration(0)
 	for i := 1; i < len(sent); i++ {
-		gap := time.Duration(sent[i].before - sent[i-1].before)
+		gap := time.Duration(sent[i].Before - sent[i-1].Before)
 		k.truth = append(k.truth, gap)
 		longest = max(longest, gap)
 	}

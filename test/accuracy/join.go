@@ -12,7 +12,7 @@ type joined struct {
 	gaps     []time.Duration // |gap seen − gap written|, of each token frame but the first of a stream
 	between  []time.Duration // of them those between Writes that nothing interrupted
 	ttft     []time.Duration // first token frame seen − written, of each stream
-	late     []time.Duration // of the simulator: written − due, of each token frame
+	late     []time.Duration // of the server: written − due, of each token frame
 	together int
 	kernel   int
 	tainted  int // streams
@@ -41,11 +41,11 @@ func (j *joined) add(s seen, sent []written) {
 	if s.Tainted {
 		j.tainted++
 	}
-	j.ttft = append(j.ttft, time.Duration(s.Arrivals[0]-sent[0].before))
+	j.ttft = append(j.ttft, time.Duration(s.Arrivals[0]-sent[0].Before))
 	for i, frame := range sent {
-		j.late = append(j.late, time.Duration(frame.before-frame.due))
+		j.late = append(j.late, time.Duration(frame.Before-frame.Due))
 		if i > 0 {
-			gap, truth := s.Arrivals[i]-s.Arrivals[i-1], frame.before-sent[i-1].before
+			gap, truth := s.Arrivals[i]-s.Arrivals[i-1], frame.Before-sent[i-1].Before
 			off := time.Duration(gap - truth).Abs()
 			j.gaps = append(j.gaps, off)
 			if frame.brief() && sent[i-1].brief() {

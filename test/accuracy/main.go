@@ -1,5 +1,5 @@
 // Command accuracy measures how exactly clients see when the tokens of an answer
-// were sent: the simulator, in a process of its own, writes down each Write, and
+// were sent: the server, in a process of its own, writes down each Write, and
 // its log is held against what a client saw, in another process. The clients are a
 // bare reader, which does nothing but Read and note the time, the prober with its
 // own timestamps, and the prober with the kernel's.
@@ -28,10 +28,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := error(nil)
-	if text := os.Getenv(jobVariable); text != "" {
-		err = runJob(ctx, text, os.Stdout)
-	} else {
+	asked, err := serverOrClient(func(text string) error { return runJob(ctx, text, os.Stdout) })
+	if !asked {
 		err = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
@@ -42,22 +40,20 @@ func main() {
 
 // A plan is what is measured.
 type plan struct {
-	binary   string // the prober's
 	streams  []int
 	tokens   int // of a stream
 	alone    int // of a stream that is the only one
 	gap      time.Duration
 	spread   time.Duration // in which the streams begin
 	runs     int
-	again    int    // times that what others disturbed is measured again
-	ahead    bool   // the simulator runs in real time, the clients do not
-	throttle bool   // the clients have a fifth of a processor
-	profile  string // of the simulator
-	prompt   int    // words
-	itl      bool   // only what the prober says of ITL is measured
+	again    int  // times that what others disturbed is measured again
+	ahead    bool // the server runs in real time, the clients do not
+	throttle bool // the clients have a fifth of a processor
+	prompt   int  // words
+	itl      bool // only what the prober says of ITL is measured
 }
 
-// plannedGap is that of the profile "steady".
+// plannedGap is what is measured unless -gap says otherwise.
 const plannedGap = 20 * time.Millisecond
 
 func parse(args []string, stderr io.Writer) (p plan, err error) {
@@ -70,12 +66,10 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags.DurationVar(&p.spread, "spread", time.Second, "time in which the streams begin")
 	flags.IntVar(&p.runs, "runs", 5, "times that all is measured")
 	flags.IntVar(&p.again, "again", 2, "times that what others disturbed is measured again: the quietest counts")
-	flags.BoolVar(&p.ahead, "ahead", false, "run the simulator in real time, so that no client delays it (takes CAP_SYS_NICE)")
+	flags.BoolVar(&p.ahead, "ahead", false, "run the server in real time, so that no client delays it (takes CAP_SYS_NICE)")
 	flags.BoolVar(&p.throttle, "throttle", false, "give the clients 20 ms of each 100 (takes root)")
 	flags.BoolVar(&p.itl, "itl", false, "measure only what the prober with kernel timestamps says of ITL")
-	flags.StringVar(&p.profile, "profile", "steady", "the simulator's profile, one with a token a frame")
 	flags.IntVar(&p.prompt, "prompt", 16, "words of a prompt")
-	flags.StringVar(&p.binary, "prober", os.Getenv("PROBER_BINARY"), "the prober's binary")
 	if err := flags.Parse(args); err != nil {
 		return p, err
 	}
@@ -87,8 +81,6 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 		p.streams = append(p.streams, n)
 	}
 	switch {
-	case p.binary == "":
-		return p, errors.New("PROBER_BINARY is not set: run make accuracy")
 	case min(p.tokens, p.alone) < 2 || p.runs < 1 || p.gap <= 0 || p.spread < 0:
 		return p, errors.New("want at least 2 tokens, 1 run, and a gap above 0")
 	}
@@ -133,7 +125,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// start starts the simulator.
+// start starts the server.
 func (p plan) start(cmd *exec.Cmd) error {
 	if p.ahead {
 		return startAhead(cmd)
@@ -149,25 +141,29 @@ func (p plan) clients() []string {
 	return clients()
 }
 
+// tokensOf is the length of an answer where so many streams are under way.
+func (p plan) tokensOf(streams int) int {
+	if streams == 1 {
+		return p.alone
+	}
+	return p.tokens
+}
+
 // job is what a client is told for a number of streams.
 func (p plan) job(client, url string, streams int) job {
-	j := job{Client: client, URL: url, Streams: streams, Tokens: p.tokens, Gap: p.gap, Spread: p.spread, Prompt: p.prompt}
-	if streams == 1 {
-		j.Tokens = p.alone
-	}
-	return j
+	return job{Client: client, URL: url, Streams: streams, Tokens: p.tokensOf(streams), Gap: p.gap, Spread: p.spread, Prompt: p.prompt}
 }
 
 // header names what the figures hold for.
 func (p plan) header(all []*measured) string {
 	typical, most := othersOf(all)
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
-		"%d runs, the clients one after the other in each. The simulator ran %s. Others took %.0f%% of the processors (median), %.0f%% at most; %d of %d measurements were made again for that.",
+		"%d runs, the clients one after the other in each. The server ran %s. Others took %.0f%% of the processors (median), %.0f%% at most; %d of %d measurements were made again for that.",
 		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.gap, p.tokens, p.alone, p.spread,
 		p.runs, p.urgency(), 100*typical, 100*most, repeated(all), len(all))
 }
 
-// urgency says how the simulator came to its processor.
+// urgency says how the server came to its processor.
 func (p plan) urgency() string {
 	if p.ahead {
 		return "in real time, ahead of them"
@@ -204,7 +200,7 @@ func (p plan) warnings(all []*measured) []string {
 	}
 	for _, m := range all {
 		if m.lateness.p99 > p.gap {
-			list = append(list, fmt.Sprintf("warning: with %d streams the simulator was later than the time of a token: its frames came in bursts", m.streams))
+			list = append(list, fmt.Sprintf("warning: with %d streams the server was later than the time of a token: its frames came in bursts", m.streams))
 			break
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -24,15 +23,15 @@ type measured struct {
 	joined
 
 	gap, brief, first spread // errors of gaps, of those between brief Writes, and of TTFT
-	lateness          spread // of the simulator
+	lateness          spread // of the server
 	itl               figures
 	interrupted       float64 // share of the other gaps
 
-	cpu, simulator time.Duration // processor time of both processes
-	peak           float64       // memory of the client in bytes
-	tries          int           // how often it was measured before others left it alone
-	others         float64       // share of the processors that went to other processes, stolen included
-	stolen         float64       // share that the hypervisor gave to other machines
+	cpu, server time.Duration // processor time of both processes
+	peak        float64       // memory of the client in bytes
+	tries       int           // how often it was measured before others left it alone
+	others      float64       // share of the processors that went to other processes, stolen included
+	stolen      float64       // share that the hypervisor gave to other machines
 }
 
 // perThousand is what 1,000 token frames cost the client, everything included.
@@ -42,9 +41,9 @@ func (m *measured) perThousand() time.Duration {
 
 func (m *measured) String() string {
 	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), %s (p99 between brief writes), CPU %s per 1,000 frames, peak %.0f MB; "+
-		"simulator late %s (p99), CPU %s; others took %.0f%%, the host %.0f%%",
+		"server late %s (p99), CPU %s; others took %.0f%%, the host %.0f%%",
 		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.brief.p99), short(m.perThousand()), m.peak/mega,
-		short(m.lateness.p99), short(m.simulator*1000/time.Duration(m.frames)), 100*m.others, 100*m.stolen)
+		short(m.lateness.p99), short(m.server*1000/time.Duration(m.frames)), 100*m.others, 100*m.stolen)
 }
 
 // noise is the share of the processors that was not there for what is measured. What the
@@ -71,14 +70,9 @@ func quietest(again int, measure func() (*measured, error)) (best *measured, err
 	return best, nil
 }
 
-// measure lets a client read a number of streams of a simulator of their own.
+// measure lets a client read a number of streams of a server of their own.
 func measure(ctx context.Context, p plan, client string, streams int) (*measured, error) {
-	folder, err := os.MkdirTemp("", "accuracy")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(folder)
-	s, err := startSimulator(ctx, p, filepath.Join(folder, "writes.csv"))
+	s, err := startServer(ctx, p, streams)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +89,7 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	if m.joined, err = join(r.Streams, w); err != nil {
 		return nil, err
 	}
-	m.cpu, m.peak, m.simulator = r.CPU, r.Peak, cpu
+	m.cpu, m.peak, m.server = r.CPU, r.Peak, cpu
 	m.interrupted = 1 - float64(len(m.between))/float64(max(1, len(m.gaps)))
 	m.gap, m.brief, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.between), spreadOf(m.ttft), spreadOf(m.late)
 	m.itl = m.tokens.figures()
@@ -104,7 +98,7 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 }
 
 // beside does the work, and finds what others took of the processors meanwhile.
-func (m *measured) beside(s *simulator, work func() (report, error)) (report, error) {
+func (m *measured) beside(s *server, work func() (report, error)) (report, error) {
 	ours := func() (time.Duration, error) { return machine.CPU(s.cmd.Process.Pid) }
 	began := time.Now()
 	all, err := spent(machine.Busy)

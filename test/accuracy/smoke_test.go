@@ -9,13 +9,14 @@ import (
 	"testing"
 )
 
-// TestMain makes a client of the test binary as well.
+// TestMain makes a server and a client of the test binary as well.
 func TestMain(m *testing.M) {
-	if text := os.Getenv(jobVariable); text != "" {
-		if err := runJob(context.Background(), text, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	asked, err := serverOrClient(func(text string) error { return runJob(context.Background(), text, os.Stdout) })
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if asked {
 		return
 	}
 	os.Exit(m.Run())
@@ -24,9 +25,6 @@ func TestMain(m *testing.M) {
 // TestAllFramesAreJoined measures two short streams with real processes. It says
 // nothing of times.
 func TestAllFramesAreJoined(t *testing.T) {
-	if os.Getenv("PROBER_BINARY") == "" {
-		t.Fatal("PROBER_BINARY is not set: run make e2e")
-	}
 	var out, progress bytes.Buffer
 	args := []string{"-streams", "1,2", "-tokens", "20", "-tokens-alone", "10", "-gap", "2ms", "-spread", "10ms", "-runs", "1", "-again", "0"}
 	if err := run(t.Context(), args, &out, &progress); err != nil {
@@ -49,8 +47,7 @@ func TestAllFramesAreJoined(t *testing.T) {
 }
 
 func TestWrongFlags(t *testing.T) {
-	t.Setenv("PROBER_BINARY", "prober")
-	for _, args := range []string{"-streams 0", "-streams 1,x", "-tokens 1", "-runs 0", "-gap 0s", "-prober=", "-nope"} {
+	for _, args := range []string{"-streams 0", "-streams 1,x", "-tokens 1", "-runs 0", "-gap 0s", "-nope"} {
 		if _, err := parse(strings.Fields(args), &bytes.Buffer{}); err == nil {
 			t.Errorf("%s was taken", args)
 		}

@@ -18,7 +18,7 @@ type row struct {
 	gap, brief, first, lateness spread
 	low, high                   time.Duration // of the p99 of the gap error
 	perThousand                 time.Duration
-	simulator                   time.Duration // for 1,000 frames
+	server                      time.Duration // for 1,000 frames
 	peak                        float64       // the highest, bytes
 
 	gapOfBare, cpuOfBare      float64
@@ -78,7 +78,7 @@ func rowOf(runs, bares []*measured) row {
 		lateness: three(func(m *measured) spread { return m.lateness }),
 		low:      slices.MinFunc(runs, worst).gap.p99, high: slices.MaxFunc(runs, worst).gap.p99,
 		perThousand: each((*measured).perThousand),
-		simulator:   each(func(m *measured) time.Duration { return m.simulator * 1000 / time.Duration(m.frames) }),
+		server:      each(func(m *measured) time.Duration { return m.server * 1000 / time.Duration(m.frames) }),
 		peak:        slices.MaxFunc(runs, func(a, b *measured) int { return int(a.peak - b.peak) }).peak,
 		gapOfBare:   of(func(m, bare *measured) float64 { return float64(m.gap.p99) / float64(bare.gap.p99) }),
 		cpuOfBare:   of(func(m, bare *measured) float64 { return float64(m.perThousand()) / float64(bare.perThousand()) }),
@@ -93,13 +93,13 @@ func rowOf(runs, bares []*measured) row {
 func table(rows []row) string {
 	var b strings.Builder
 	b.WriteString("| streams | client | gap error P50 | P99 (lowest to highest) | max | P99 of the bare reader's | P99 between brief Writes, share of other gaps | TTFT error P50, P99, max | " +
-		"CPU per 1,000 frames | of the bare reader's | peak memory | read together | tainted | kernel timestamps | simulator late P50, P99 | its CPU |\n" +
+		"CPU per 1,000 frames | of the bare reader's | peak memory | read together | tainted | kernel timestamps | server late P50, P99 | its CPU |\n" +
 		"|" + strings.Repeat("---|", 16) + "\n")
 	for _, r := range rows {
 		fmt.Fprintf(&b, "| %d | %s | %s | %s (%s to %s) | %s | %.2g | %s, %s | %s, %s, %s | %s | %.2f | %.0f MB | %s | %s | %s | %s, %s | %s |\n",
 			r.streams, r.client, short(r.gap.p50), short(r.gap.p99), short(r.low), short(r.high), short(r.gap.max), r.gapOfBare, short(r.brief.p99), percent(r.interrupted),
 			short(r.first.p50), short(r.first.p99), short(r.first.max), short(r.perThousand), r.cpuOfBare, r.peak/mega,
-			percent(r.together), percent(r.tainted), percent(r.kernel), short(r.lateness.p50), short(r.lateness.p99), short(r.simulator))
+			percent(r.together), percent(r.tainted), percent(r.kernel), short(r.lateness.p50), short(r.lateness.p99), short(r.server))
 	}
 	return b.String()
 }

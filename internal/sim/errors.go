@@ -1,0 +1,134 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// statusOverloaded is what Anthropic and some gateways answer instead of 503.
+const statusOverloaded = 529
+
+// engineFailed is what an error inside a stream says.
+const engineFailed = "Simulated fault: the engine failed."
+
+// refusal is an error in place of an answer.
+type refusal struct {
+	status  int // HTTP
+	message string
+	param   string        // the field at fault, if one is
+	tokens  int           // of a prompt that does not fit; 0: it is something else
+	length  int           // what it does not fit, in tokens
+	retry   time.Duration // what Retry-After says where it is sent, rounded up to seconds; 0: a second
+}
+
+// simulated is the refusal of the fault "status".
+func simulated(status int) refusal {
+	text := http.StatusText(status)
+	if status == statusOverloaded {
+		text = "Overloaded"
+	}
+	return refusal{status: status, message: strings.TrimSpace(fmt.Sprintf("Simulated fault: %d %s", status, text))}
+}
+
+// refuse answers with an error. streamed is whether it is about the request itself and a stream was asked for: some servers
+// have begun that stream already.
+func (s *Server) refuse(w http.ResponseWriter, r refusal, streamed bool) {
+	e := &s.serverType.Errors
+	template, status, contentType := e.Body, r.status, "application/json"
+	if other, ok := e.Statuses[status]; ok {
+		status = other
+	}
+	r.status = status
+	switch {
+	case streamed && e.InStream != "":
+		template, status, contentType = e.InStream, http.StatusOK, "text/event-stream"
+	case r.tokens > 0 && e.TooLongAs != 0:
+		status, r.status = e.TooLongAs, e.TooLongAs
+	case r.tokens > 0 && e.TooLong != "":
+		template = e.TooLong
+	}
+	h := w.Header()
+	if retries(status) {
+		h.Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(r.retry.Seconds())))))
+	}
+	if status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	write(w, status, contentType, expand(template, func(name string) string { return e.placeholder(r, name) }))
+}
+
+// retries reports whether an answer of this status says when to try again.
+func retries(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == statusOverloaded
+}
+
+// placeholder is what a template of an error may hold.
+func (e *errorFormat) placeholder(r refusal, name string) string {
+	switch name {
+	case "message":
+		return quoted(r.message)
+	case "plain":
+		return r.message
+	case "type":
+		return quoted(byStatus(e.Types, r.status))
+	case "name":
+		return orNull(byStatus(e.Codes, r.status))
+	case "param":
+		return orNull(r.param)
+	case "code":
+		return strconv.Itoa(r.status)
+	case "tokens":
+		return strconv.Itoa(r.tokens)
+	case "length":
+		return strconv.Itoa(r.length)
+	}
+	return ""
+}
+
+// byStatus finds what stands for a status, or for its hundreds.
+func byStatus(table map[int]string, status int) string {
+	if text, ok := table[status]; ok {
+		return text
+	}
+	return table[min(status/100, 5)]
+}
+
+// orNull is a JSON string, null for none.
+func orNull(text string) string {
+	if text == "" {
+		return "null"
+	}
+	return quoted(text)
+}
+
+// quoted is a text as JSON has it.
+func quoted(text string) string { return string(mustJSON(text)) }
+
+// write sends a complete response. A client that has left does not matter: nothing follows.
+func write(w http.ResponseWriter, status int, contentType, body string) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(body))
+}
+
+// writeJSON answers with a document of ours, which always marshals.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	write(w, status, "application/json", string(mustJSON(v)))
+}
+
+// mustJSON marshals a value of a type of ours, angle brackets as they are.
+func mustJSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Sprintf("sim: marshal %T: %v", v, err))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,169 @@
+package sim
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const defaultBodyLimit = 64 << 20
+
+// routes registers what the server type serves.
+func (s *Server) routes() {
+	for i := range s.serverType.Generate {
+		g := &s.serverType.Generate[i]
+		for _, pattern := range g.Paths {
+			s.handle("POST", pattern, s.generate(g))
+		}
+	}
+	for name, r := range s.serverType.Routes {
+		if r == nil || r.Count != nil && s.config.NoTokenize {
+			continue
+		}
+		method, pattern, _ := strings.Cut(name, " ")
+		s.handle(method, pattern, func(w http.ResponseWriter, request *http.Request) {
+			if !r.Open && !s.authorized(request) {
+				s.refuse(w, unauthorized(), false)
+				return
+			}
+			s.answerRoute(w, request, r)
+		})
+	}
+	s.controlRoutes()
+	s.mux.HandleFunc("/", s.headed(s.notFound))
+}
+
+// handle registers a handler for a path behind each prefix, or for one that begins with a slash.
+func (s *Server) handle(method, pattern string, h http.HandlerFunc) {
+	prefixes := s.serverType.Prefixes
+	if strings.HasPrefix(pattern, "/") {
+		prefixes = []string{""}
+	}
+	for _, prefix := range prefixes {
+		if prefix != "" {
+			prefix += "/"
+		}
+		s.mux.HandleFunc(method+" "+prefix+pattern, s.headed(h))
+	}
+}
+
+// headed is a handler behind the headers that the server type has on every response and those that it wants. A request
+// without an id is given one.
+func (s *Server) headed(h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Request-Id") == "" {
+			r.Header.Set("X-Request-Id", fmt.Sprintf("%032x", s.visits.Add(1)))
+		}
+		for name, template := range s.serverType.Headers {
+			w.Header().Set(name, expand(template, func(string) string { return r.Header.Get("X-Request-Id") }))
+		}
+		if name := s.serverType.NeedsHeader; name != "" && r.Header.Get(name) == "" {
+			s.refuse(w, *bad("", "%s: header is required", name), false)
+			return
+		}
+		h(w, r)
+	}
+}
+
+// notFound answers a path that is not served.
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	if s.serverType.Errors.NotFound == "" {
+		s.refuse(w, refusal{status: http.StatusNotFound, message: "Not Found"}, false)
+		return
+	}
+	body := expand(s.serverType.Errors.NotFound, func(string) string { return strings.Trim(quoted(r.Method+" "+r.URL.Path), `"`) })
+	write(w, http.StatusNotFound, "application/json", body)
+}
+
+func unauthorized() refusal {
+	return refusal{status: http.StatusUnauthorized, message: "Invalid or missing API key."}
+}
+
+// authorized reports whether a request holds the key, if one is required, as a bearer token or in the header that the
+// server has for it. The scheme's case does not matter.
+func (s *Server) authorized(r *http.Request) bool {
+	is := func(key string) bool { return subtle.ConstantTimeCompare([]byte(key), []byte(s.config.APIKey)) == 1 }
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	switch name := s.serverType.KeyHeader; {
+	case s.config.APIKey == "":
+		return true
+	case name != "" && is(r.Header.Get(name)):
+		return true
+	}
+	return strings.EqualFold(scheme, "Bearer") && is(key)
+}
+
+// answerRoute answers with a document, or with the tokens of a prompt.
+func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to *route) {
+	fill := s.documentPlaceholder
+	if to.Count != nil {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.bodyLimit()))
+		if err != nil {
+			s.refuse(w, refusal{status: http.StatusRequestEntityTooLarge, message: err.Error()}, false)
+			return
+		}
+		p, refused := to.Count.prompt(fieldsOf(body))
+		if refused != nil {
+			s.refuse(w, *refused, false)
+			return
+		}
+		fill = func(name string) string { return s.countPlaceholder(p, name) }
+	}
+	contentType := to.Type
+	if contentType == "" {
+		contentType = "application/json"
+	}
+	write(w, http.StatusOK, contentType, expand(to.Body, fill))
+}
+
+func (s *Server) bodyLimit() int64 {
+	if s.serverType.BodyLimit == 0 {
+		return defaultBodyLimit
+	}
+	return s.serverType.BodyLimit
+}
+
+// documentPlaceholder is what a template of a document may hold.
+func (s *Server) documentPlaceholder(name string) string {
+	switch name {
+	case "model":
+		return quoted(s.config.Model)
+	case "plain":
+		return strings.Trim(quoted(s.config.Model), `"`)
+	case "created":
+		return strconv.FormatInt(s.created.Unix(), 10)
+	case "date":
+		return s.created.UTC().Format(time.RFC3339)
+	case "length":
+		return strconv.Itoa(s.config.Profile.MaxModelLen)
+	}
+	return ""
+}
+
+// countPlaceholder is what a template may hold that tells the tokens of a prompt.
+func (s *Server) countPlaceholder(p prompt, name string) string {
+	ids := slices.AppendSeq([]uint32{}, p.tokens())
+	switch name {
+	case "count":
+		return strconv.Itoa(len(ids))
+	case "ids":
+		return string(mustJSON(ids))
+	case "pieces":
+		type piece struct {
+			ID uint32 `json:"id"`
+		}
+		var pieces []piece
+		for _, id := range ids {
+			pieces = append(pieces, piece{id})
+		}
+		return string(mustJSON(pieces))
+	case "text":
+		return quoted(strings.Join(p.words(), "\n"))
+	}
+	return s.documentPlaceholder(name)
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"encoding/gob"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// paceVariable holds a pace, as JSON: a process that has it in its environment is a
+// server, and nothing else.
+const paceVariable = "PROBER_ACCURACY_PACE"
+
+// A pace is how the server answers.
+type pace struct {
+	Tokens int           // of an answer
+	Gap    time.Duration // between two of them
+	First  time.Duration // at least, from the request to the first token
+}
+
+// beats is how many times in a gap tokens are due, each for a part of the streams at
+// once, as an engine's steps do it.
+const beats = 4
+
+// A paced server writes ready-made frames to all its clients by the clock, and notes
+// when. One goroutine does, so that it takes little of the machine that it shares
+// with the client.
+type paced struct {
+	pace
+	frames [][]byte // one a token, with what goes before and after it
+	joined chan *answer
+	parts  [beats][]*answer // each is served at one beat of so many
+	log    writes
+	origin time.Time
+}
+
+// An answer is one that is under way.
+type answer struct {
+	conn  net.Conn
+	trace string
+	first time.Time // earliest moment of its first token
+	sent  []written
+	done  chan struct{}
+}
+
+// writes are the token frames that the server wrote, in order, by trace id.
+type writes map[string][]written
+
+// A written is one token frame, in Unix nanoseconds of a clock that is never set:
+// when it was due, and the moments before and after its Write.
+type written struct{ Due, Before, After int64 }
+
+// servePaced serves until in ends. It tells its address in the first line of out, and
+// then what it wrote.
+func servePaced(text string, in io.Reader, out io.Writer) error {
+	p := &paced{joined: make(chan *answer, 1<<16), log: writes{}, origin: time.Now()}
+	if err := json.Unmarshal([]byte(text), &p.pace); err != nil {
+		return fmt.Errorf("pace: %w", err)
+	}
+	p.frames = vllmFrames(p.Tokens)
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // as long as the process lives
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, listener.Addr())
+	stop := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() { p.run(stop) })
+	go p.accept(listener)
+	_, _ = io.Copy(io.Discard, in)
+	close(stop)
+	running.Wait()
+	return gob.NewEncoder(out).Encode(p.log)
+}
+
+func (p *paced) accept(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go p.serve(conn)
+	}
+}
+
+// serve answers one request of a connection and closes it.
+func (p *paced) serve(conn net.Conn) {
+	defer conn.Close()
+	request, err := http.ReadRequest(bufio.NewReader(conn))
+	if err != nil {
+		return
+	}
+	_, _ = io.Copy(io.Discard, request.Body)
+	a := &answer{conn: conn, first: time.Now().Add(p.First), done: make(chan struct{})}
+	a.sent = make([]written, 0, p.Tokens)
+	if parts := strings.Split(request.Header.Get("Traceparent"), "-"); len(parts) == 4 {
+		a.trace = parts[1]
+	}
+	_, _ = io.WriteString(conn, okHead)
+	p.joined <- a
+	<-a.done
+}
+
+// run writes what is due at each beat of an absolute schedule.
+func (p *paced) run(stop <-chan struct{}) {
+	runtime.LockOSThread()
+	for n := 1; ; n++ {
+		due := p.origin.Add(time.Duration(n) * p.Gap / beats)
+		sleepUntil(due)
+		part := &p.parts[n%beats]
+		p.join(part, due)
+		kept := (*part)[:0]
+		for _, a := range *part {
+			if p.write(a, due) {
+				kept = append(kept, a)
+			}
+		}
+		*part = kept
+		select {
+		case <-stop:
+			return
+		default:
+		}
+	}
+}
+
+// join adds the answers whose first token is due to the part of this beat.
+func (p *paced) join(part *[]*answer, due time.Time) {
+	for range len(p.joined) {
+		if a := <-p.joined; a.first.After(due) {
+			p.joined <- a
+		} else {
+			*part = append(*part, a)
+		}
+	}
+}
+
+// write sends the next token of an answer. more is false after the last.
+func (p *paced) write(a *answer, due time.Time) (more bool) {
+	frame := p.frames[len(a.sent)]
+	before := time.Now()
+	_, err := a.conn.Write(frame)
+	a.sent = append(a.sent, written{p.unix(due), p.unix(before), p.unix(time.Now())})
+	if more = err == nil && len(a.sent) < len(p.frames); !more {
+		p.log[a.trace] = a.sent
+		close(a.done)
+	}
+	return more
+}
+
+func (p *paced) unix(at time.Time) int64 { return p.origin.UnixNano() + int64(at.Sub(p.origin)) }
+
+// sleepUntil sleeps in the kernel: the runtime's own timers are a millisecond coarse.
+func sleepUntil(at time.Time) {
+	if wait := time.Until(at); wait > 0 {
+		spec := syscall.NsecToTimespec(wait.Nanoseconds())
+		_ = syscall.Nanosleep(&spec, nil)
+	}
+}
+
+// vllmFrames is an answer as vLLM sends it when it is asked for continuous usage, in
+// HTTP chunks: one a token. The role goes with the first token, usage and the end with
+// the last.
+func vllmFrames(tokens int) [][]byte {
+	const head = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1767225600,"model":"` + model + `","choices":[`
+	choice := func(delta, finish string) string {
+		return `{"index":0,"delta":{` + delta + `},"logprobs":null,"finish_reason":` + finish + `}`
+	}
+	usage := func(n int) string {
+		return fmt.Sprintf(`],"usage":{"prompt_tokens":80,"total_tokens":%d,"completion_tokens":%d}}`+"\n\n", 80+n, n)
+	}
+	var frames [][]byte
+	for n := 1; n <= tokens; n++ {
+		text, finish := "", "null"
+		if n == 1 {
+			text = chunked(head + choice(`"role":"assistant","content":""`, "null") + usage(0))
+		}
+		if n == tokens {
+			finish = `"length"`
+		}
+		text += chunked(head + choice(`"content":" token"`, finish) + usage(n))
+		if n == tokens {
+			text += chunked(head+usage(n)) + chunked("data: [DONE]\n\n") + chunked("")
+		}
+		frames = append(frames, []byte(text))
+	}
+	return frames
+}
+
+// okHead begins each response.
+const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+func chunked(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
+
+// serverOrClient does what the environment asks of this process; asked is false if
+// that is nothing.
+func serverOrClient(do func(text string) error) (asked bool, err error) {
+	if text := os.Getenv(paceVariable); text != "" {
+		return true, servePaced(text, os.Stdin, os.Stdout)
+	}
+	if text := os.Getenv(jobVariable); text != "" {
+		return true, do(text)
+	}
+	return false, nil
+}
