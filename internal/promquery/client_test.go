@@ -74,7 +74,7 @@ func TestToken(t *testing.T) {
 
 // TestQueryEnds checks that a query ends with its context, and says what to do.
 func TestQueryEnds(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
 		<-r.Context().Done()
 	}))

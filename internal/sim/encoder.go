@@ -204,19 +204,19 @@ func (e *encoder) countPlaceholder(c frame, name string) (string, bool) {
 	n := 0
 	switch name {
 	case "prompt":
-		n = e.answer.prompt.tokens
+		n = e.prompt.tokens
 	case "completion": // so far
 		n = completion
 	case "total":
-		n = e.answer.prompt.tokens + completion
+		n = e.prompt.tokens + completion
 	case "want":
 		n = e.want
 	case "whole":
-		n = e.answer.prompt.tokens + e.want
+		n = e.prompt.tokens + e.want
 	case "cached":
 		n = e.cached
 	case "uncached":
-		n = e.answer.prompt.tokens - e.cached
+		n = e.prompt.tokens - e.cached
 	case "thought": // so far
 		n = min(completion, e.reasoning)
 	case "frametokens":
