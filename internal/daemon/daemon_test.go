@@ -130,7 +130,7 @@ func (w *world) simulate(host string) *sim.Listener {
 			http.Error(to, "loading", http.StatusServiceUnavailable)
 			return
 		}
-		w.headers.Store(host, r.Header)
+		w.headers.Store(host, r.Header.Clone())
 		w.hosts.Store(host, r.Host)
 		if r.URL.Path == "/tokenize" {
 			w.fitted.Store(host, time.Now())
