@@ -171,7 +171,7 @@ func TestAKeyIsRotated(t *testing.T) {
 	})
 }
 
-// TestAFileThatBecomesAPipe holds that nobody waits for what it may hold some day: the prober goes on, says so, and
+// TestAFileThatBecomesAPipe checks that a reload does not wait for data in a pipe: the prober goes on, says so, and
 // ends when it is told to.
 func TestAFileThatBecomesAPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -162,17 +162,17 @@ func (q Query) compares() bool { return q.other != nil || q.another != "" }
 
 // records are those that were asked for: two, if they are to be compared.
 func (q Query) records(ctx context.Context, c *client) ([]record, error) {
-	first, err := reader{client: c, filter: q.filter, span: q.span}.records(ctx)
+	r := reader{client: c, filter: q.filter, span: q.span}
+	first, err := r.records(ctx)
 	if err != nil || !q.compares() {
 		return first, err
 	}
-	versus := reader{client: c, filter: q.filter, span: q.span}
 	if q.other != nil {
-		versus.span = *q.other
+		r.span = *q.other
 	} else {
-		versus.filter.targets = []string{q.another}
+		r.filter.targets = []string{q.another}
 	}
-	second, err := versus.records(ctx)
+	second, err := r.records(ctx)
 	if err != nil {
 		return nil, err
 	}
