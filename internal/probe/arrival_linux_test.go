@@ -30,6 +30,7 @@ type logging struct {
 	frames int
 	single bool // frames are written byte by byte
 
+	body    int64 // bytes of all answers on the connection so far
 	mu      sync.Mutex
 	client  net.Conn // that was dialled last
 	written []written
@@ -66,12 +67,11 @@ func (l *logging) send(w http.ResponseWriter, r *http.Request, frame string, not
 	for len(frame) > 0 {
 		part := frame[:min(size, len(frame))]
 		frame = frame[len(part):]
-		conn := r.Context().Value(serverConn{}).(*counting)
-		sent := conn.sent.Load()
 		before := time.Now()
 		_, _ = w.Write([]byte(part))
-		w.(http.Flusher).Flush() // in HTTP/2 somebody else writes, a little later
-		l.taken(r.Context(), conn, sent+int64(len(part))+overhead)
+		w.(http.Flusher).Flush()
+		l.body += int64(len(part))
+		l.taken(r)
 		if len(frame) == 0 && note {
 			l.mu.Lock()
 			l.written = append(l.written, written{before, time.Now()})
@@ -83,19 +83,42 @@ func (l *logging) send(w http.ResponseWriter, r *http.Request, frame string, not
 // serverConn is the key of a request's connection in its context.
 type serverConn struct{}
 
-// overhead is the least that HTTP adds to a write, in bytes: the framing of a chunk of one digit.
-const overhead = 5
-
-// A counting connection knows how many bytes were written to its socket.
+// A counting connection, above TLS, knows how many bytes of bodies were written to its socket in HTTP/2, whose server
+// writes them a little after Flush, and other frames between them.
 type counting struct {
 	net.Conn
-	sent atomic.Int64
+	header []byte // of the current frame, up to 9 bytes
+	left   int    // bytes of its payload to come
+	data   atomic.Int64
 }
 
 func (c *counting) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	c.sent.Add(int64(n))
+	for p = p[:n]; len(p) > 0; {
+		if c.left > 0 {
+			k := min(c.left, len(p))
+			if c.left, p = c.left-k, p[k:]; c.header[3] == 0 { // DATA
+				c.data.Add(int64(k))
+			}
+			continue
+		}
+		if len(c.header) == 9 {
+			c.header = nil
+		}
+		k := min(9-len(c.header), len(p))
+		if c.header, p = append(c.header, p[:k]...), p[k:]; len(c.header) == 9 {
+			c.left = int(c.header[0])<<16 | int(c.header[1])<<8 | int(c.header[2])
+		}
+	}
 	return n, err
+}
+
+// NetConn returns the socket.
+func (c *counting) NetConn() net.Conn {
+	if secure, ok := c.Conn.(*tls.Conn); ok {
+		return secure.NetConn()
+	}
+	return c.Conn
 }
 
 // A countingListener accepts counting connections.
@@ -106,13 +129,15 @@ func (l countingListener) Accept() (net.Conn, error) {
 	return &counting{Conn: conn}, err
 }
 
-// taken waits until so many bytes have been sent and the client has read them all. It looks now and then instead of
-// all the time, which would keep the processor from those it waits for.
-func (l *logging) taken(ctx context.Context, conn *counting, sent int64) {
+// taken waits until the client has read all that was written of the answer. It looks now and then instead of all the
+// time, which would keep the processor from those it waits for.
+func (l *logging) taken(r *http.Request) {
+	conn := r.Context().Value(serverConn{}).(*counting)
 	l.mu.Lock()
 	client := l.client
 	l.mu.Unlock()
-	for ctx.Err() == nil && (conn.sent.Load() < sent || queued(conn.Conn, syscall.TIOCOUTQ) > 0 || queued(client, syscall.TIOCINQ) > 0) {
+	for r.Context().Err() == nil && (r.ProtoMajor == 2 && conn.data.Load() < l.body ||
+		queued(conn.NetConn(), syscall.TIOCOUTQ) > 0 || queued(client, syscall.TIOCINQ) > 0) {
 		time.Sleep(20 * time.Microsecond)
 	}
 }
@@ -170,28 +195,26 @@ func awaitKernelTimestamps(t *testing.T) {
 }
 
 func testArrivals(t *testing.T, l *logging, secure, two bool) {
-	server := httptest.NewUnstartedServer(l)
+	server, route := httptest.NewUnstartedServer(l), Route{Dial: l.dial, Reuse: true, HTTP2: two}
+	scheme := "http://"
+	if secure {
+		certified := httptest.NewTLSServer(nil)
+		defer certified.Close()
+		config := certified.TLS.Clone()
+		config.NextProtos = []string{"h2", "http/1.1"}
+		server.Listener = tls.NewListener(server.Listener, config)
+		scheme, route.TLS = "https://", trusting(certified)
+	}
 	server.Listener = countingListener{server.Listener}
 	server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		if secure, ok := c.(*tls.Conn); ok {
-			c = secure.NetConn()
-		}
 		return context.WithValue(ctx, serverConn{}, c)
 	}
 	server.Config.Protocols = new(http.Protocols)
 	server.Config.Protocols.SetHTTP1(!two)
-	server.Config.Protocols.SetHTTP2(two)
-	server.Config.Protocols.SetUnencryptedHTTP2(two)
-	server.EnableHTTP2 = two
+	server.Config.Protocols.SetUnencryptedHTTP2(two) // TLS, if any, is in the listener
+	server.Start()
 	target := newTarget(nil)
-	route := Route{Dial: l.dial, Reuse: true, HTTP2: two}
-	if secure {
-		server.StartTLS()
-		route.TLS = trusting(server)
-	} else {
-		server.Start()
-	}
-	target.URL, target.Transport = server.URL, NewTransport(route)
+	target.URL, target.Transport = scheme+server.Listener.Addr().String(), NewTransport(route)
 	t.Cleanup(func() { target.Transport.Close(); server.Close() })
 	for n := range 2 {
 		l.written = nil
