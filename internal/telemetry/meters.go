@@ -123,10 +123,10 @@ func (m *meters) close(i Instrument, t probe.Description, p point) {
 
 // release implements [backend]. The provider is not shut down: it may be read at
 // this moment, and holds nothing but memory.
-func (m *meters) release(target string) {
+func (m *meters) release(t probe.Description) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	delete(m.targets, target)
+	delete(m.targets, t.Name)
 }
 
 // must returns an instrument, which the SDK refuses only if the catalog is wrong.

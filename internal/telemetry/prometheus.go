@@ -44,10 +44,12 @@ func (l errorLog) Println(v ...any) {
 type vectors map[string]vector
 
 // A vector is all series of an instrument.
-type vector interface {
-	prometheus.Collector
-	DeleteLabelValues(values ...string) bool
-	DeletePartialMatch(prometheus.Labels) int
+type vector struct {
+	Instrument
+	all interface {
+		prometheus.Collector
+		DeleteLabelValues(values ...string) bool
+	}
 }
 
 func newVectors(all []Instrument) vectors {
@@ -56,18 +58,18 @@ func newVectors(all []Instrument) vectors {
 		switch {
 		case i.Scope == ScopeGenAI:
 		case i.Kind == Counter:
-			v[i.Name] = prometheus.NewCounterVec(prometheus.CounterOpts{
+			v[i.Name] = vector{i, prometheus.NewCounterVec(prometheus.CounterOpts{
 				Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
-			}, i.labelNames())
+			}, i.labelNames())}
 		default:
-			v[i.Name] = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			v[i.Name] = vector{i, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 				Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
 				Buckets:                         i.Bounds,
 				NativeHistogramBucketFactor:     nativeFactor,
 				NativeHistogramZeroThreshold:    i.zero(),
 				NativeHistogramMaxBucketNumber:  nativeBuckets,
 				NativeHistogramMinResetDuration: nativeReset,
-			}, i.labelNames())
+			}, i.labelNames())}
 		}
 	}
 	return v
@@ -75,7 +77,7 @@ func newVectors(all []Instrument) vectors {
 
 // open implements [backend].
 func (v vectors) open(i Instrument, t probe.Description, p point) series {
-	switch all := v[i.Name].(type) {
+	switch all := v[i.Name].all.(type) {
 	case *prometheus.CounterVec:
 		counter := all.WithLabelValues(i.labelValues(t, p)...)
 		return func(value float64, _ trace.SpanContext) { counter.Add(value) }
@@ -96,13 +98,17 @@ func (v vectors) open(i Instrument, t probe.Description, p point) series {
 
 // close implements [backend].
 func (v vectors) close(i Instrument, t probe.Description, p point) {
-	v[i.Name].DeleteLabelValues(i.labelValues(t, p)...)
+	v[i.Name].all.DeleteLabelValues(i.labelValues(t, p)...)
 }
 
-// release implements [backend].
-func (v vectors) release(target string) {
-	for _, all := range v {
-		all.DeletePartialMatch(prometheus.Labels{"target": valid(target)})
+// release implements [backend]. It names each series: a search for the target's label would look at those of all targets.
+func (v vectors) release(t probe.Description) {
+	for _, one := range v {
+		if one.Scope == ScopeTarget {
+			for _, p := range one.points(t) {
+				v.close(one.Instrument, t, p)
+			}
+		}
 	}
 }
 

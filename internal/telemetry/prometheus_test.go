@@ -124,7 +124,7 @@ func TestLint(t *testing.T) {
 	pedantic := prometheus.NewPedanticRegistry()
 	r := scrapedOnly(Build{})
 	for _, v := range r.backs[0].(vectors) {
-		pedantic.MustRegister(v)
+		pedantic.MustRegister(v.all)
 	}
 	pedantic.MustRegister(newReader(r))
 	fill(r)

@@ -43,7 +43,7 @@ type backend interface {
 	close(i Instrument, t probe.Description, p point)
 
 	// release ends all series of a target.
-	release(target string)
+	release(t probe.Description)
 }
 
 // A series takes a value, and the span of its probe if the value is to be kept as
@@ -82,7 +82,7 @@ func newRecorder(o Options, otlp *meters) *Recorder {
 	}
 	scraped := newVectors(r.recorded)
 	for _, v := range scraped {
-		r.registry.MustRegister(v)
+		r.registry.MustRegister(v.all)
 	}
 	r.registry.MustRegister(newReader(r), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -188,9 +188,13 @@ func (r *Recorder) Remove(name string) {
 }
 
 func (r *Recorder) end(target string) {
+	s, ok := r.targets[target]
+	if !ok {
+		return
+	}
 	delete(r.targets, target)
 	for _, back := range r.backs {
-		back.release(target)
+		back.release(s.target)
 	}
 }
 
