@@ -167,15 +167,16 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 		return wire.Tokenized{}, err
 	}
 	_, reply, err := t.metadata(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
+	if err == nil {
+		return tokenizer.Read(reply), nil
+	}
 	switch _, long := wire.TooLong(reply); {
-	case long && err != nil:
+	case long:
 		return wire.Tokenized{}, fmt.Errorf("%w: %w", ErrTooLong, err)
 	case rejected(err):
 		return wire.Tokenized{}, nil
-	case err != nil:
-		return wire.Tokenized{}, err
 	}
-	return tokenizer.Read(reply), nil
+	return wire.Tokenized{}, err
 }
 
 // The bounds of a metadata request.
