@@ -14,6 +14,7 @@ const (
 	chartWidth  = 960
 	chartHeight = 500
 	fontSize    = 26
+	crowd       = 50 // points of a line that hide it
 )
 
 // A spot is where a point is that has something to say.
@@ -91,7 +92,7 @@ func curveOf(s Series, class string) chartdraw.ContinuousSeries {
 		d.XValues, d.YValues = append(d.XValues, p.X), append(d.YValues, p.Y)
 	}
 	d.Style = chartdraw.Style{ClassName: class, StrokeWidth: 1, DotWidth: 6}
-	if s.Style == Step || s.Style == Dashed && len(s.Points) > 1 {
+	if s.Style == Step || s.Style == Dashed && len(s.Points) > 1 || s.Style == Line && len(s.Points) > crowd {
 		d.Style.DotWidth = 0
 	}
 	if !slices.Contains([]Style{Line, Dashed, Step}, s.Style) {

@@ -52,11 +52,10 @@ type Series struct {
 // A Style is how points are drawn. One point alone is always a dot, but in a distribution.
 type Style string
 
-// The styles. The zero value is Dots.
 const (
-	Dots   Style = "dots"
+	Dots   Style = "dots"   // also the zero value
 	Hollow Style = "hollow" // dots that are rings
-	Line   Style = "line"   // joined in their order, with a dot each
+	Line   Style = "line"   // joined in their order, with a dot each if they are few
 	Dashed Style = "dashed" // joined without dots
 	Step   Style = "step"   // joined by steps from 0, on a linear Y axis: distributions
 )

@@ -42,7 +42,9 @@ func (a *Answer) Page(ctx context.Context, version string) (plot.Page, error) {
 		}
 	}
 	for i := range d.Summaries {
-		d.Summaries[i].Load = a.records[i].span.String()
+		if a.query.other != nil {
+			d.Summaries[i].Load = a.records[i].span.String()
+		}
 	}
 	now := time.Now().UTC().Format("2006-01-02 15:04:05 UTC")
 	return report.Page("Latencies in "+a.query.base.Redacted(), d, charts, "prober "+version+", written "+now, d.Source), nil

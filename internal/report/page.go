@@ -32,8 +32,13 @@ func Page(title string, d Document, charts []plot.Chart, settings ...string) plo
 			details.WriteString("\n")
 		}
 		_ = WriteComparison(&details, c, detailsWidth, false)
+		a, b := c.A, c.B
+		if len(a)+len(b) > detailsWidth/2 {
+			page.Verdicts = append(page.Verdicts, "A: "+a, "B: "+b)
+			a, b = "A", "B"
+		}
 		for _, l := range c.Lines {
-			page.Verdicts = append(page.Verdicts, l.Metric+": "+Verdict(l, c.A, c.B))
+			page.Verdicts = append(page.Verdicts, l.Metric+": "+Verdict(l, a, b))
 		}
 	}
 	if len(d.Comparisons) > mostVerdicts {

@@ -170,3 +170,37 @@ func TestLaddersOfRatesAndWithoutAnswers(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestPage(t *testing.T) {
+	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2)
+	compared := Compare(Comparison{A: "a", B: "b"}, PairUp(a, b))
+	d := Document{Summaries: []Summary{Summarize(a), Summarize(b)}, Comparisons: []Comparison{compared}, Warnings: []string{"the run was interrupted"}}
+
+	page := Page("title", d, RunCharts(a), "prober 1.0")
+
+	if page.Title != "title" || len(page.Charts) != 8 || page.Settings[0] != "prober 1.0" || !strings.Contains(page.Details, "95% confidence") {
+		t.Errorf("%+v", page)
+	}
+	if lines := strings.Split(page.Summary, "\n"); len(lines) != 4 || !strings.HasPrefix(lines[2], "b ") {
+		t.Errorf("summary:\n%s", page.Summary)
+	}
+	if want := "TPOT: " + Verdict(compared.Lines[1], "a", "b"); !slices.Contains(page.Verdicts, want) || len(page.Verdicts) != 4 {
+		t.Errorf("%q without %q", page.Verdicts, want)
+	}
+	want := []string{
+		"the run was interrupted", "a: only 10 requests: P75 and above rest on fewer than ten samples",
+		"b: only 10 requests: P75 and above rest on fewer than ten samples",
+	}
+	if diff := gocmp.Diff(want, page.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+
+	compared.A, compared.B = strings.Repeat("long ", 10), "b"
+	if got := Page("", Document{Comparisons: []Comparison{compared}}, nil).Verdicts; got[0] != "A: "+compared.A || got[3] != "TPOT: "+Verdict(compared.Lines[1], "A", "B") {
+		t.Errorf("long names: %q", got)
+	}
+	d.Comparisons = slices.Repeat([]Comparison{compared}, 4)
+	if page := Page("", d, nil); page.Verdicts != nil || strings.Count(page.Details, "95% confidence") != 4 {
+		t.Errorf("a ladder: %q", page.Verdicts)
+	}
+}
