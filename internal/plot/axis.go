@@ -123,7 +123,7 @@ func (s *scale) GetTicks(chartdraw.ValueFormatter) []chartdraw.Tick {
 // apart are ticks at the values that are far enough from the one before.
 func (s *scale) apart(values []float64) (ticks []chartdraw.Tick) {
 	for _, v := range values {
-		if len(ticks) == 0 || s.at(v)-s.at(ticks[len(ticks)-1].Value) > 0.08 {
+		if len(ticks) == 0 || s.at(v)-s.at(ticks[len(ticks)-1].Value) > 0.1 {
 			ticks = append(ticks, chartdraw.Tick{Value: v, Label: number(v / s.size)})
 		}
 	}
@@ -133,7 +133,7 @@ func (s *scale) apart(values []float64) (ticks []chartdraw.Tick) {
 // powers are the round values of a logarithmic axis.
 func (s *scale) powers() (values []float64) {
 	digits := []float64{1, 2, 5}
-	if s.Max > 1000*s.Min {
+	if s.Max > 300*s.Min {
 		digits = []float64{1}
 	}
 	for n := math.Floor(math.Log10(s.Min / s.size)); math.Pow10(int(n))*s.size <= s.Max; n++ {
