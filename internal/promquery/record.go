@@ -88,7 +88,7 @@ func (r reader) counters(ctx context.Context) (map[series]*record, error) {
 			id := seriesOf(sample.Metric)
 			if found[id] == nil {
 				found[id] = &record{series: id, span: r.span, summary: report.Summary{
-					Target: id.target, Start: r.span.From, Duration: r.span.Length(), Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
+					Target: id.target, Model: id.model, Start: r.span.From, Duration: r.span.Length(), Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
 				}}
 			}
 			if n := int(math.Round(float64(sample.Value))); n > 0 {

@@ -1,99 +1,82 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/probe"
 )
 
-// WriteMarkdown writes d as tables of GitHub's Markdown, a row a step; latencies
+// WriteMarkdown writes d as tables of GitHub's Markdown; latencies
 // are in milliseconds. The error is that of w.
 func WriteMarkdown(w io.Writer, d Document) error {
-	var m markdown
-	m.head(d)
-	if len(d.Summaries) > 0 {
-		m.requests(d.Summaries)
-		for i, l := range (Summary{}).latencies() {
-			m.latency(l.Name, i, d.Summaries)
-		}
-	}
-	for _, c := range d.Comparisons {
-		m.comparison(c)
-	}
-	m.warnings(d)
-	if _, err := io.WriteString(w, strings.TrimPrefix(m.text.String(), "\n")); err != nil {
-		return fmt.Errorf("write Markdown: %w", err)
-	}
-	return nil
-}
-
-// A markdown gathers the text of a document.
-type markdown struct{ text strings.Builder }
-
-func (m *markdown) head(d Document) {
+	var parts []string
 	words := known(inline(d.Source))
 	if !d.Started.IsZero() {
 		words = append(words, d.Started.UTC().Format(time.RFC3339))
 	}
-	if len(words) > 0 {
-		m.text.WriteString(strings.Join(words, ", ") + "\n")
+	parts = append(parts, strings.Join(words, ", ")+"\n")
+	if len(d.Summaries) > 0 {
+		parts = append(parts, "## Requests\n", requestTable(d.Summaries).markdown(), "## Latencies (ms)\n", latencyTable(d.Summaries).markdown())
 	}
+	for _, c := range d.Comparisons {
+		parts = append(parts, "## "+strings.Join(known(inline(c.A)+" − "+inline(c.B), inline(c.Load)), ", ")+"\n")
+		if len(c.Lines) > 0 {
+			var verdicts []string
+			for _, l := range c.Lines {
+				verdicts = append(verdicts, l.Metric+": "+Verdict(l, c.A, c.B))
+			}
+			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts), inline(strings.Join(meaning(c, c.A, c.B), " "))+"\n")
+		}
+		parts = append(parts, bullets(allWarnings(c)))
+	}
+	if list := documentWarnings(d); list != nil {
+		parts = append(parts, "## Warnings\n", bullets(list))
+	}
+	parts = known(parts...)
+	return write(w, strings.TrimPrefix(strings.Join(parts, "\n"), "\n"))
 }
 
-func (m *markdown) title(text string) { m.text.WriteString("\n## " + text + "\n\n") }
+func bullets(texts []string) string {
+	list := ""
+	for _, text := range texts {
+		list += "- " + inline(text) + "\n"
+	}
+	return list
+}
 
-// table writes a head and rows. The first columns are words and so are verdicts,
-// the others are numbers.
-func (m *markdown) table(words int, head []string, rows [][]string) {
-	line := func(cells []string) { m.text.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
-	line(head)
-	var rule []string
-	for i, title := range head {
-		if i < words || title == "verdict" {
-			rule = append(rule, "---")
-		} else {
-			rule = append(rule, "---:")
+// documentWarnings are those of the whole and of its summaries, each with what it is of.
+func documentWarnings(d Document) []string {
+	list := append([]string(nil), d.Warnings...)
+	for _, s := range d.Summaries {
+		for _, text := range append(bucketNotes(s), s.Warnings...) {
+			list = append(list, headline(s)+": "+text)
 		}
 	}
-	line(rule)
-	for _, row := range rows {
-		line(row)
-	}
+	return list
 }
 
-// step are the cells that name the target and the step of a row.
-func step(s Summary) []string {
-	prompt := ""
-	if s.PromptTokens > 0 {
-		prompt = format.Grouped(s.PromptTokens)
-	}
-	return []string{inline(s.Target), inline(s.Load), prompt}
-}
-
-func (m *markdown) requests(list []Summary) {
-	m.title("Requests")
-	head := []string{
+func requestTable(list []Summary) table {
+	t := table{words: 2, rows: [][]string{{
 		"target", "load", "prompt tokens", "succeeded", "failed", "seconds", "input tokens", "output tokens",
 		"requests/s", "output tokens/s", "total tokens/s",
-	}
-	var rows [][]string
+	}}}
 	for _, s := range list {
 		rate := s.Throughput()
-		rows = append(rows, append(step(s), format.Grouped(s.Succeeded()), failed(s), hundredths(s.Duration.Seconds()),
+		t.rows = append(t.rows, append(step(s), format.Grouped(s.Succeeded()), failed(s), hundredths(s.Duration.Seconds()),
 			tokens(s.Input, s), tokens(s.Output, s), hundredths(rate.Requests), hundredths(rate.Output), hundredths(rate.Total)))
 	}
-	m.table(2, head, rows)
+	return t
 }
 
 // failed is "3 (2 timeout, 1 connect)".
 func failed(s Summary) string {
 	var parts []string
-	for _, o := range failureOutcomes() {
-		if n := s.Outcomes[o]; n > 0 {
+	for _, o := range probe.Outcomes() {
+		if n := s.Outcomes[o]; n > 0 && o != probe.OK {
 			parts = append(parts, format.Grouped(n)+" "+string(o))
 		}
 	}
@@ -103,27 +86,29 @@ func failed(s Summary) string {
 	return format.Grouped(s.Failed()) + " (" + strings.Join(parts, ", ") + ")"
 }
 
-// latency writes one quantity: the i-th of [Summary.latencies].
-func (m *markdown) latency(name string, i int, list []Summary) {
-	m.title(name + " (ms)")
-	head := []string{"target", "load", "prompt tokens", "samples", "mean"}
+func latencyTable(list []Summary) table {
+	t := table{words: 2, rows: [][]string{{"target", "load", "prompt tokens", "latency", "samples", "mean"}}}
 	for _, share := range Shares() {
-		head = append(head, percentile(share))
+		t.rows[0] = append(t.rows[0], percentile(share))
 	}
-	var rows [][]string
 	for _, s := range list {
-		d := s.latencies()[i]
-		average := math.NaN()
-		if d.Count > 0 {
-			average = d.Mean
+		for _, d := range s.latencies() {
+			row := append(step(s), d.Name, format.Grouped(d.Count), hundredths(d.mean()*1e3))
+			for _, share := range Shares() {
+				row = append(row, quantileCell(d.Distribution, share))
+			}
+			t.rows = append(t.rows, row)
 		}
-		row := append(step(s), format.Grouped(d.Count), hundredths(average*1e3))
-		for _, share := range Shares() {
-			row = append(row, quantileCell(d.Distribution, share))
-		}
-		rows = append(rows, row)
 	}
-	m.table(2, head, rows)
+	return t
+}
+
+// mean is NaN of no samples.
+func (d Distribution) mean() float64 {
+	if d.Count == 0 {
+		return math.NaN()
+	}
+	return float64(d.Mean)
 }
 
 // quantileCell is a quantile, with its bounds where they are wide.
@@ -137,49 +122,4 @@ func quantileCell(d Distribution, share float64) string {
 		text += " (" + q.bucket() + ")"
 	}
 	return text
-}
-
-func (m *markdown) comparison(c Comparison) {
-	m.title(strings.Join(known(inline(c.A)+" − "+inline(c.B), inline(c.Load)), ", "))
-	head := []string{"", inline(c.A), inline(c.B), paired, "of " + inline(c.A), "interval (ms)", "verdict"}
-	var rows [][]string
-	for _, l := range c.Lines {
-		rows = append(rows, []string{
-			l.Metric, millis(l.A), millis(l.B), signed(l.Difference.Center), ofA(l), between(l.Difference),
-			Verdict(l, inline(c.A), inline(c.B)),
-		})
-	}
-	if rows != nil {
-		m.table(1, head, rows)
-		m.text.WriteString("\n" + confidence(c) + ".\n")
-	}
-	m.list(allWarnings(c))
-}
-
-// warnings are those of the whole and of its summaries, each with what it is of.
-func (m *markdown) warnings(d Document) {
-	list := append([]string{}, d.Warnings...)
-	for _, s := range d.Summaries {
-		for _, text := range append(bucketNotes(s), s.Warnings...) {
-			list = append(list, headline(s)+": "+text)
-		}
-	}
-	if len(list) > 0 {
-		m.title("Warnings")
-		m.list(list)
-	}
-}
-
-func (m *markdown) list(texts []string) {
-	if len(texts) > 0 && !strings.HasSuffix(m.text.String(), "\n\n") {
-		m.text.WriteString("\n")
-	}
-	for _, text := range texts {
-		m.text.WriteString("- " + inline(text) + "\n")
-	}
-}
-
-// inline makes a text harmless within a table or a line.
-func inline(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(format.Clean(s))
 }

@@ -1,6 +1,47 @@
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+// The columns of texts for a terminal.
+const (
+	leastWidth   = 40
+	defaultWidth = 80
+)
+
+// A printer gathers text for a terminal.
+type printer struct {
+	width int
+	brush brush
+	text  strings.Builder
+}
+
+// newPrinter prints lines of at most width columns (0: 80; 40 at least) where words allow.
+func newPrinter(width int, color bool) *printer {
+	if width <= 0 {
+		width = defaultWidth
+	}
+	return &printer{width: max(width, leastWidth), brush: brush(color)}
+}
+
+func (p *printer) put(text string) { p.text.WriteString(text) }
+
+func (p *printer) gap() { p.put("\n") }
+
+// wrap writes a label and a text, which goes on below itself where it is too long.
+func (p *printer) wrap(label, text string) { p.lines(label, strings.Repeat(" ", length(label)), text) }
+
+// hang writes a text, which goes on a bit further right.
+func (p *printer) hang(text string) { p.lines("", "  ", text) }
+
+func (p *printer) lines(first, next, text string) {
+	for _, line := range wrap(text, p.width-length(next)) {
+		p.put(strings.TrimRight(first+line, " ") + "\n")
+		first = next
+	}
+}
 
 // wrap breaks a text into lines of at most width runes. A word that is longer
 // has a line of its own.
@@ -19,6 +60,11 @@ func wrap(s string, width int) []string {
 		}
 	}
 	return append(lines, line)
+}
+
+// known leaves out empty texts.
+func known(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
 // length is the columns that s takes: its runes without our own colours. There
@@ -49,7 +95,6 @@ type paint string
 
 // The colours, which every terminal maps to its own palette.
 const (
-	plain  paint = ""
 	bold   paint = "1"
 	dim    paint = "2"
 	red    paint = "31"
@@ -64,7 +109,7 @@ const (
 type brush bool
 
 func (b brush) paint(p paint, s string) string {
-	if !b || p == plain || s == "" {
+	if !b || s == "" {
 		return s
 	}
 	return "\x1b[" + string(p) + "m" + s + "\x1b[0m"

@@ -10,8 +10,8 @@ import (
 )
 
 // line is what is shown where B takes low to high times as long as A.
-func line(metric string, a, low, high float64) Line {
-	middle := math.Sqrt(low * high)
+func line(metric string, a, low, high Number) Line {
+	middle := Number(math.Sqrt(float64(low * high)))
 	return Line{
 		Metric: metric, Pairs: 10, A: a, B: a * middle, Shown: low > 1 || high < 1,
 		Difference: Interval{Center: a - a*middle, Low: a - a*high, High: a - a*low},
@@ -21,10 +21,10 @@ func line(metric string, a, low, high float64) Line {
 
 func TestVerdict(t *testing.T) {
 	few := line("TTFT", 0.8, 1, 1)
-	few.Pairs, few.Difference.Low, few.Difference.High = 5, math.Inf(-1), math.Inf(1)
-	few.Ratio.Low, few.Ratio.High = 0, math.Inf(1)
+	few.Pairs, few.Difference.Low, few.Difference.High = 5, Number(math.Inf(-1)), Number(math.Inf(1))
+	few.Ratio.Low, few.Ratio.High = Number(math.NaN()), Number(math.NaN())
 	noRatio := line("ITL", 0.01, 0.9, 1.1)
-	noRatio.Ratio = Interval{Center: math.NaN(), Low: math.NaN(), High: math.NaN()}
+	noRatio.Ratio = ratio([][2]float64{{0, 1}}, 0.95)
 	for _, test := range []struct {
 		l    Line
 		want string
@@ -134,7 +134,6 @@ func TestConfidence(t *testing.T) {
 		c    Comparison
 		want string
 	}{
-		{Comparison{}, ""},
 		{Comparison{Pair: "round", Confidence: 0.95, Lines: lines(10, 10)}, "95% confidence for all lines together, from 10 rounds"},
 		{Comparison{Pair: "round", Confidence: 0.999, Lines: lines(1200, 10)}, "99.9% confidence for all lines together, from 10 to 1,200 rounds"},
 		{Comparison{Pair: "period of 1h", Confidence: 0.9, Lines: lines(24)}, "90% confidence, from 24 periods of 1h"},
