@@ -50,8 +50,8 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			}
 			out := cmd.OutOrStdout()
 			if format == "text" {
-				width, color := report.Terminal(out)
-				err = answer.WriteText(out, width, color)
+				width := report.Terminal(out)
+				err = answer.WriteText(out, width)
 			} else {
 				err = report.WriteAs(out, format, answer.Document)
 			}
@@ -102,6 +102,6 @@ func reportFiles(cmd *cobra.Command, files []string, format string) error {
 	if format != "text" {
 		return report.WriteAs(out, format, d)
 	}
-	width, color := report.Terminal(out)
-	return report.WriteComparisons(out, d, width, color)
+	width := report.Terminal(out)
+	return report.WriteComparisons(out, d, width)
 }

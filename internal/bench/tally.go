@@ -183,7 +183,7 @@ func (t *tally) finish() {
 		text.WriteString("\n")
 	}
 	for _, c := range comparisons {
-		_ = report.WriteComparison(&text, c, r.Screen.Width, r.Screen.Color)
+		_ = report.WriteComparison(&text, c, r.Screen.Width)
 		text.WriteString("\n")
 	}
 	r.Screen.Result(text.String())

@@ -213,7 +213,7 @@ func TestBlocks(t *testing.T) {
 func TestBlockErrorsAreReturned(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
 		"block":      func(w io.Writer) error { return WriteBlock(w, step32()) },
-		"comparison": func(w io.Writer) error { return WriteComparison(w, Comparison{}, 80, false) },
+		"comparison": func(w io.Writer) error { return WriteComparison(w, Comparison{}, 80) },
 		"json":       func(w io.Writer) error { return WriteJSON(w, Document{}) },
 		"markdown":   func(w io.Writer) error { return WriteMarkdown(w, Document{Source: "x"}) },
 	} {

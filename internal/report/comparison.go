@@ -12,14 +12,14 @@ import (
 // WriteComparison writes the final summary of c: medians, differences with their
 // intervals, a verdict a line, and warnings, in lines of at most width columns
 // (0: 80; 40 at least) where words allow. Names that are too long for the table
-// are letters in it. Colours are as in [Waterfall]. The error is that of w.
-func WriteComparison(w io.Writer, c Comparison, width int, color bool) error {
-	p := newPrinter(width, color)
+// are letters in it. The error is that of w.
+func WriteComparison(w io.Writer, c Comparison, width int) error {
+	p := newPrinter(width)
 	a, b := format.Clean(c.A), format.Clean(c.B)
 	if a == b || a == "" || b == "" || widest(comparisonTable(c, a, b).text()) > p.width {
 		a, b = "A", "B"
 	}
-	p.put(strings.Join(known(p.brush.paint(bold, "Comparison of "+a+" with "+b), format.Clean(c.Load)), ", ") + "\n")
+	p.put(strings.Join(known("Comparison of "+a+" with "+b, format.Clean(c.Load)), ", ") + "\n")
 	if a == "A" && b == "B" {
 		p.put("  A  " + format.Clean(c.A) + "\n  B  " + format.Clean(c.B) + "\n")
 	}
@@ -27,11 +27,7 @@ func WriteComparison(w io.Writer, c Comparison, width int, color bool) error {
 		p.put(comparisonTable(c, a, b).text())
 		p.gap()
 		for _, l := range c.Lines {
-			words := Verdict(l, a, b)
-			if l.Shown {
-				words = p.brush.paint(bold, words)
-			}
-			p.wrap(pad(l.Metric, 6), words)
+			p.wrap(pad(l.Metric, 6), Verdict(l, a, b))
 		}
 		p.gap()
 		for _, sentence := range meaning(c, a, b) {
@@ -39,23 +35,23 @@ func WriteComparison(w io.Writer, c Comparison, width int, color bool) error {
 		}
 	}
 	for _, text := range allWarnings(c) {
-		p.hang(p.brush.paint(yellow, "warning:")+" "+text)
+		p.hang("warning: "+text)
 	}
 	return write(w, p.text.String())
 }
 
 // WriteComparisons writes what d compares, see [WriteComparison], and what it is of.
-func WriteComparisons(w io.Writer, d Document, width int, color bool) error {
-	p := newPrinter(width, color)
+func WriteComparisons(w io.Writer, d Document, width int) error {
+	p := newPrinter(width)
 	for part := range strings.SplitSeq(d.Source, "; ") {
 		p.hang(part)
 	}
 	for _, text := range d.Warnings {
-		p.hang(p.brush.paint(yellow, "warning:")+" "+text)
+		p.hang("warning: "+text)
 	}
 	for _, c := range d.Comparisons {
 		p.gap()
-		_ = WriteComparison(&p.text, c, width, color) // a builder never fails
+		_ = WriteComparison(&p.text, c, width) // a builder never fails
 	}
 	return write(w, p.text.String())
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"math"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -62,10 +61,10 @@ func compared(left, right []Sample) Comparison {
 	return Compare(Comparison{A: a, B: b, Load: "0.1 QPS", Warnings: PairWarnings(left, right)}, PairUp(left, right))
 }
 
-func comparisonText(t *testing.T, c Comparison, width int, color bool) string {
+func comparisonText(t *testing.T, c Comparison, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := WriteComparison(&b, c, width, color); err != nil {
+	if err := WriteComparison(&b, c, width); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -88,14 +87,14 @@ func TestWriteComparison(t *testing.T) {
 		"nothing": {Compare(Comparison{A: "vllm", B: "ray-serve"}, nil), 80},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "comparison_"+name+".txt", comparisonText(t, test.c, test.width, false))
+			golden(t, "comparison_"+name+".txt", comparisonText(t, test.c, test.width))
 		})
 	}
 }
 
 func TestComparisonsFit(t *testing.T) {
 	for _, width := range []int{80, 100, 140} {
-		for l := range strings.Lines(comparisonText(t, comparison("production-stack", "ray-serve", 10), width, false)) {
+		for l := range strings.Lines(comparisonText(t, comparison("production-stack", "ray-serve", 10), width)) {
 			if n := length(strings.TrimSuffix(l, "\n")); n > width {
 				t.Errorf("width %d: %d columns in %q", width, n, l)
 			}
@@ -103,19 +102,11 @@ func TestComparisonsFit(t *testing.T) {
 	}
 }
 
-func TestColoursOfComparisons(t *testing.T) {
-	c := comparison("vllm", "ray-serve", 10)
-	bare := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(comparisonText(t, c, 80, true), "")
-	if diff := cmp.Diff(comparisonText(t, c, 80, false), bare); diff != "" {
-		t.Errorf("-plain +colours removed:\n%s", diff)
-	}
-}
-
 func TestHostileNamesAreHarmlessInComparisons(t *testing.T) {
 	const hostile = "a\x1b[2J\r\nb\u202e"
 	c := comparison(hostile, hostile+"b", 10)
 	c.Load, c.Warnings = hostile, append(c.Warnings, hostile)
-	for _, r := range comparisonText(t, c, 80, false) {
+	for _, r := range comparisonText(t, c, 80) {
 		if r < ' ' && r != '\n' || r == '\u202e' {
 			t.Errorf("control character %U in the text", r)
 		}

@@ -19,11 +19,10 @@ const (
 )
 
 // Waterfall writes one probe for people to read, in lines of at most width
-// columns (0: 80; 40 at least) where words allow. With color it holds ANSI
-// colours, which say nothing that the text does not say as well. Texts that a
-// server wrote are stripped of control characters. The error is that of w.
-func Waterfall(out io.Writer, r *probe.Result, width int, color bool) error {
-	w := &waterfall{printer: newPrinter(width, color), r: r}
+// columns (0: 80; 40 at least) where words allow. Texts that a server
+// wrote are stripped of control characters. The error is that of w.
+func Waterfall(out io.Writer, r *probe.Result, width int) error {
+	w := &waterfall{printer: newPrinter(width), r: r}
 	w.headline()
 	w.phases()
 	w.latencies()
@@ -50,25 +49,13 @@ func (w *waterfall) raw(label, text string) {
 }
 
 func (w *waterfall) label(text string) string {
-	return pad("  "+w.brush.paint(dim, text), labelWidth)
-}
-
-// outcome is that of the probe, in its colour.
-func (w *waterfall) outcome() string {
-	colour := red
-	switch w.r.Outcome {
-	case probe.OK:
-		colour = green
-	case probe.Canceled:
-		colour = yellow
-	}
-	return w.brush.paint(colour, string(w.r.Outcome))
+	return pad("  "+text, labelWidth)
 }
 
 // headline names the target and its outcome; of a failure also the error.
 func (w *waterfall) headline() {
 	r := w.r
-	words := w.brush.paint(bold, format.Clean(r.Target)) + "  " + w.outcome()
+	words := format.Clean(r.Target) + "  " + string(r.Outcome)
 	if r.Outcome != probe.OK {
 		words += ": " + Meaning(r.Outcome)
 	}
@@ -89,7 +76,6 @@ func (w *waterfall) headline() {
 type phase struct {
 	label    string
 	from, to time.Duration
-	paint    paint
 }
 
 // phasesOf are the phases that a probe reached, in their order. The last one of a
@@ -97,24 +83,24 @@ type phase struct {
 func phasesOf(r *probe.Result) []phase {
 	var list []phase
 	at := time.Duration(0)
-	until := func(reached bool, label string, to time.Duration, c paint) {
+	until := func(reached bool, label string, to time.Duration) {
 		if reached {
-			list = append(list, phase{label, at, max(at, to), c})
+			list = append(list, phase{label, at, max(at, to)})
 			at = max(at, to)
 		}
 	}
 	p, tokens := r.Phases, r.Tokens
-	until(p.DNS > 0, "dns", at+p.DNS, purple)
-	until(p.Connect > 0, "connect", at+p.Connect, yellow)
-	until(p.TLS > 0, "tls", at+p.TLS, purple)
-	until(p.Wrote > 0, "write", p.Wrote, cyan)
-	until(p.Header > 0, "wait", p.Header, blue)
+	until(p.DNS > 0, "dns", at+p.DNS)
+	until(p.Connect > 0, "connect", at+p.Connect)
+	until(p.TLS > 0, "tls", at+p.TLS)
+	until(p.Wrote > 0, "write", p.Wrote)
+	until(p.Header > 0, "wait", p.Header)
 	if len(tokens) > 0 {
 		end := max(tokens[len(tokens)-1].At, r.Timeline.Finish)
-		until(true, "first token", tokens[0].At, blue)
-		until(end > at, "decode", end, green)
+		until(true, "first token", tokens[0].At)
+		until(end > at, "decode", end)
 	}
-	until(r.Outcome != probe.OK && r.Elapsed > at, "to failure", r.Elapsed, red)
+	until(r.Outcome != probe.OK && r.Elapsed > at, "to failure", r.Elapsed)
 	return list
 }
 
@@ -131,9 +117,9 @@ func (w *waterfall) phases() {
 	limit, cells := list[len(list)-1].to, w.width-labelWidth-valueWidth
 	for _, ph := range list {
 		value := padLeft(format.Duration(ph.to-ph.from), valueWidth-2) + "  "
-		w.raw(ph.label, value+w.brush.paint(ph.paint, span(ph.from, ph.to, limit, cells)))
+		w.raw(ph.label, value+span(ph.from, ph.to, limit, cells))
 	}
-	w.raw("", strings.Repeat(" ", valueWidth)+w.brush.paint(dim, axis(limit, cells)))
+	w.raw("", strings.Repeat(" ", valueWidth)+axis(limit, cells))
 }
 
 // gaps draws the gaps between token frames. The one during which the probe failed is a
@@ -166,8 +152,8 @@ func (w *waterfall) gaps() {
 	} else {
 		frame = frames[slices.Index(list, longest)]
 	}
-	w.raw("gaps", w.brush.paint(green, s.line)+w.brush.paint(red, end))
-	w.raw("", strings.Repeat(" ", mark)+w.brush.paint(red, "▲"))
+	w.raw("gaps", s.line+end)
+	w.raw("", strings.Repeat(" ", mark)+"▲")
 	w.line("", longestWords(w.r, frame))
 	if longest > 0 {
 		words := "█ is " + format.Duration(longest) + ", ▁ less than " + format.Duration(longest/time.Duration(len(levels)))
@@ -248,5 +234,5 @@ func (w *waterfall) verdict() {
 		words += " in " + format.Duration(d)
 	}
 	w.gap()
-	w.line("verdict", w.outcome()+": "+words)
+	w.line("verdict", string(r.Outcome)+": "+words)
 }
