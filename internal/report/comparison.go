@@ -35,7 +35,7 @@ func WriteComparison(w io.Writer, c Comparison, width int) error {
 		}
 	}
 	for _, text := range allWarnings(c) {
-		p.hang("warning: "+text)
+		p.hang("warning: " + text)
 	}
 	return write(w, p.text.String())
 }
@@ -47,7 +47,7 @@ func WriteComparisons(w io.Writer, d Document, width int) error {
 		p.hang(part)
 	}
 	for _, text := range d.Warnings {
-		p.hang("warning: "+text)
+		p.hang("warning: " + text)
 	}
 	for _, c := range d.Comparisons {
 		p.gap()

@@ -56,30 +56,30 @@ type jsonDocument struct {
 }
 
 type jsonSummary struct {
-	Target       string         `json:"target"`
-	Model        string         `json:"model"`
-	URL          string         `json:"url"`
-	Load         string         `json:"load"`
-	PromptTokens *int           `json:"prompt_tokens"`
-	AtOnce       *int           `json:"at_once"`
-	Start        *time.Time     `json:"start"`
-	Duration     Number         `json:"duration_seconds"`
-	Succeeded    int            `json:"succeeded_requests"`
-	Failed       int            `json:"failed_requests"`
-	Outcomes     map[string]int `json:"outcomes"`
-	Failures     []Failures     `json:"failures"`
-	Skipped      map[string]int `json:"skipped_requests"`
-	Input        *int           `json:"input_tokens"`
-	Output       *int           `json:"output_tokens"`
-	RequestRate  Number         `json:"requests_per_second"`
-	OutputRate   Number         `json:"output_tokens_per_second"`
-	TotalRate    Number         `json:"total_tokens_per_second"`
-	TTFT         Distribution   `json:"ttft_seconds"`
-	TPOT         Distribution   `json:"tpot_seconds"`
-	ITL          Distribution   `json:"itl_seconds"`
-	E2EL         Distribution   `json:"e2el_seconds"`
-	Warnings     Texts          `json:"warnings"`
-	Requests     []Request      `json:"requests"`
+	Target       string                `json:"target"`
+	Model        string                `json:"model"`
+	URL          string                `json:"url"`
+	Load         string                `json:"load"`
+	PromptTokens *int                  `json:"prompt_tokens"`
+	AtOnce       *int                  `json:"at_once"`
+	Start        *time.Time            `json:"start"`
+	Duration     Number                `json:"duration_seconds"`
+	Succeeded    int                   `json:"succeeded_requests"`
+	Failed       int                   `json:"failed_requests"`
+	Outcomes     map[probe.Outcome]int `json:"outcomes"`
+	Failures     []Failures            `json:"failures"`
+	Skipped      map[probe.Skip]int    `json:"skipped_requests"`
+	Input        *int                  `json:"input_tokens"`
+	Output       *int                  `json:"output_tokens"`
+	RequestRate  Number                `json:"requests_per_second"`
+	OutputRate   Number                `json:"output_tokens_per_second"`
+	TotalRate    Number                `json:"total_tokens_per_second"`
+	TTFT         Distribution          `json:"ttft_seconds"`
+	TPOT         Distribution          `json:"tpot_seconds"`
+	ITL          Distribution          `json:"itl_seconds"`
+	E2EL         Distribution          `json:"e2el_seconds"`
+	Warnings     Texts                 `json:"warnings"`
+	Requests     []Request             `json:"requests"`
 }
 
 func summaryJSON(s Summary) jsonSummary {
@@ -87,7 +87,7 @@ func summaryJSON(s Summary) jsonSummary {
 	j := jsonSummary{
 		Target: s.Target, Model: s.Model, URL: s.URL, Load: s.Load, PromptTokens: unlessZero(s.PromptTokens), AtOnce: unlessZero(s.AtOnce),
 		Start: moment(s.Start), Duration: Number(s.Duration.Seconds()), Succeeded: s.Succeeded(), Failed: s.Failed(),
-		Outcomes: map[string]int{}, Failures: append([]Failures{}, s.Failures...), Skipped: map[string]int{},
+		Outcomes: map[probe.Outcome]int{}, Failures: append([]Failures{}, s.Failures...), Skipped: map[probe.Skip]int{},
 		RequestRate: Number(rate.Requests), OutputRate: Number(rate.Output), TotalRate: Number(rate.Total),
 		TTFT: s.TTFT, TPOT: s.TPOT, ITL: s.ITL, E2EL: s.E2EL, Warnings: s.Warnings, Requests: append([]Request{}, s.Requests...),
 	}
@@ -97,10 +97,10 @@ func summaryJSON(s Summary) jsonSummary {
 		}
 	}
 	for _, o := range probe.Outcomes() {
-		j.Outcomes[string(o)] = s.Outcomes[o]
+		j.Outcomes[o] = s.Outcomes[o]
 	}
 	for _, reason := range probe.Skips() {
-		j.Skipped[string(reason)] = s.Skipped[reason]
+		j.Skipped[reason] = s.Skipped[reason]
 	}
 	if !untoldTokens(s.Input, s) {
 		j.Input = &s.Input
@@ -109,6 +109,21 @@ func summaryJSON(s Summary) jsonSummary {
 		j.Output = &s.Output
 	}
 	return j
+}
+
+// summary is what comparisons need of j.
+func (j jsonSummary) summary() Summary {
+	s := Summary{
+		Target: j.Target, Model: j.Model, URL: j.URL, Load: j.Load, Outcomes: j.Outcomes,
+		TTFT: j.TTFT, TPOT: j.TPOT, ITL: j.ITL, E2EL: j.E2EL, Requests: j.Requests,
+	}
+	if j.PromptTokens != nil {
+		s.PromptTokens = *j.PromptTokens
+	}
+	if j.AtOnce != nil {
+		s.AtOnce = *j.AtOnce
+	}
+	return s
 }
 
 // A Number is null in JSON if it is infinite or none, and else exact to the ninth decimal: of

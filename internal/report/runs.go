@@ -1,10 +1,12 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -33,54 +35,50 @@ func CompareFiles(pathA, pathB string) (Document, error) {
 		nameA, nameB = pathA, pathB
 	}
 	d := Document{
-		Source: fmt.Sprintf("A: %s; B: %s", a.describe(nameA), b.describe(nameB)), Version: a.Version, Started: a.start(),
+		Source: fmt.Sprintf("A: %s; B: %s", describe(nameA, a), describe(nameB, b)), Version: a.Version, Started: a.Started,
 		Warnings: unlikeSettings(a, b),
 	}
-	single := len(a.targets()) == 1 && len(b.targets()) == 1
 	for _, x := range a.Summaries {
 		for _, y := range b.Summaries {
-			if x.Load == y.Load && x.promptTokens() == y.promptTokens() && (single || x.Target == y.Target) {
+			if x.Load == y.Load && x.PromptTokens == y.PromptTokens && (x.Target == y.Target || single(a) && single(b)) {
 				d.Comparisons = append(d.Comparisons, compareSteps(nameA, nameB, x, y))
 			}
 		}
 	}
 	if d.Comparisons == nil {
-		return d, fmt.Errorf("%s and %s have no step in common: %s; %s", nameA, nameB, a.steps(), b.steps())
+		return d, fmt.Errorf("%s and %s have no step in common: %s; %s", nameA, nameB, stepsOf(a), stepsOf(b))
 	}
 	return d, nil
 }
 
-func readDocument(path string) (d jsonDocument, problems config.Problems) {
-	refuse := func(text, hint string) (jsonDocument, config.Problems) {
-		return d, config.Problems{{Place: path, Text: text, Hint: hint}}
-	}
-	const hint = "want a file that prober bench or prober report wrote with --format json"
+func readDocument(path string) (Document, config.Problems) {
+	var j jsonDocument
+	text, hint := "", "want a file that prober bench or prober report wrote with --format json"
 	data, err := os.ReadFile(path) //nolint:gosec // the file that the user wants
-	if err != nil {
-		if cause, ok := errors.AsType[*fs.PathError](err); ok {
-			err = cause.Err
-		}
-		return refuse(err.Error(), hint)
+	if cause, ok := errors.AsType[*fs.PathError](err); ok {
+		text = cause.Err.Error()
+	} else if err := json.Unmarshal(data, &j); j.Schema > schema { // of which other fields may differ as well
+		text, hint = fmt.Sprintf("unknown schema %d", j.Schema), fmt.Sprintf("this prober reads schema %d: use one of the version that wrote the file", schema)
+	} else if err != nil || j.Schema != schema {
+		text = "not a report"
 	}
-	var head struct {
-		Schema *int `json:"schema"`
+	if text != "" {
+		return Document{}, config.Problems{{Place: path, Text: text, Hint: hint}}
 	}
-	switch err := json.Unmarshal(data, &head); {
-	case err != nil || head.Schema == nil:
-		return refuse("not a report", hint)
-	case *head.Schema != schema:
-		return refuse(fmt.Sprintf("unknown schema %d", *head.Schema), fmt.Sprintf("this prober reads schema %d: use one of the version that wrote the file", schema))
+	d := Document{Source: j.Source, Version: j.Version, Settings: j.Settings}
+	if j.Started != nil {
+		d.Started = *j.Started
 	}
-	if err := json.Unmarshal(data, &d); err != nil {
-		return refuse("not a report: "+format.Clean(err.Error()), hint)
+	for _, s := range j.Summaries {
+		d.Summaries = append(d.Summaries, s.summary())
 	}
 	return d, nil
 }
 
 // describe is "a.json, prober bench, 2026-03-01T12:00:00Z, version 1.2".
-func (d jsonDocument) describe(name string) string {
+func describe(name string, d Document) string {
 	words := known(name, d.Source)
-	if d.Started != nil {
+	if !d.Started.IsZero() {
 		words = append(words, d.Started.UTC().Format(time.RFC3339))
 	}
 	if d.Version != "" {
@@ -89,82 +87,52 @@ func (d jsonDocument) describe(name string) string {
 	return format.Clean(strings.Join(words, ", "))
 }
 
-func (d jsonDocument) start() time.Time {
-	if d.Started == nil {
-		return time.Time{}
-	}
-	return *d.Started
+// single reports whether all steps are of one target.
+func single(d Document) bool {
+	return !slices.ContainsFunc(d.Summaries, func(s Summary) bool { return s.Target != d.Summaries[0].Target })
 }
 
-func (d jsonDocument) targets() []string {
+// stepsOf are the names of all steps.
+func stepsOf(d Document) string {
 	var names []string
 	for _, s := range d.Summaries {
-		names = append(names, s.Target)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// steps are the names of all steps.
-func (d jsonDocument) steps() string {
-	var names []string
-	for _, s := range d.Summaries {
-		names = append(names, headline(Summary{Target: s.Target, Load: s.Load, PromptTokens: s.promptTokens()}))
+		names = append(names, headline(s))
 	}
 	if names == nil {
 		return "nothing was measured"
 	}
-	return format.Shorten(strings.Join(names, " and "), 200)
-}
-
-func (s jsonSummary) promptTokens() int {
-	if s.PromptTokens == nil {
-		return 0
-	}
-	return *s.PromptTokens
+	return format.Shorten(format.List(names), 200)
 }
 
 // unlikeSettings says in what two runs differ that were meant to be alike.
-func unlikeSettings(a, b jsonDocument) []string {
-	var list, keys []string
-	if a.Version != b.Version {
-		list = append(list, fmt.Sprintf("versions of prober differ: %s, %s", orNone(a.Version), orNone(b.Version)))
+func unlikeSettings(a, b Document) []string {
+	list := known(unlikeTexts("versions of prober differ", a.Version, b.Version))
+	all := map[string]string{}
+	maps.Copy(all, a.Settings)
+	maps.Copy(all, b.Settings)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, unlikeTexts(format.Clean(key)+" differs", a.Settings[key], b.Settings[key]))
 	}
-	for _, d := range []jsonDocument{a, b} {
-		for key := range d.Settings {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	for _, key := range slices.Compact(keys) {
-		if x, y := a.Settings[key], b.Settings[key]; x != y {
-			list = append(list, fmt.Sprintf("%s differs: %s, %s", key, orNone(x), orNone(y)))
-		}
-	}
-	return list
+	return known(list...)
 }
 
-func orNone(text string) string {
-	if text == "" {
-		return "none"
+// unlikeTexts is empty where two texts are alike.
+func unlikeTexts(what, a, b string) string {
+	if a == b {
+		return ""
 	}
-	return format.Clean(text)
+	return fmt.Sprintf("%s: %s, %s", what, cmp.Or(format.Clean(a), "none"), cmp.Or(format.Clean(b), "none"))
 }
 
 // compareSteps pairs the requests of two runs in their order.
-func compareSteps(nameA, nameB string, x, y jsonSummary) Comparison {
-	c := Comparison{A: nameA, B: nameB, Pair: "request", Load: headline(Summary{Target: x.Target, Load: x.Load, PromptTokens: x.promptTokens()})}
-	if x.Model != y.Model {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("models differ: %s, %s", orNone(x.Model), orNone(y.Model)))
-	}
-	if x.Target != y.Target {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("targets differ: %s, %s", orNone(x.Target), orNone(y.Target)))
-	}
-	if x.Failed+y.Failed > 0 || x.Succeeded != y.Succeeded {
+func compareSteps(nameA, nameB string, x, y Summary) Comparison {
+	c := Comparison{A: nameA, B: nameB, Pair: "request", Load: headline(x)}
+	c.Warnings = known(unlikeTexts("models differ", x.Model, y.Model), unlikeTexts("targets differ", x.Target, y.Target))
+	if x.Failed()+y.Failed() > 0 || x.Succeeded() != y.Succeeded() {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%s of A and %s of B succeeded: the first ones are compared",
-			of(x.Succeeded, x.Succeeded+x.Failed, "request"), of(y.Succeeded, y.Succeeded+y.Failed, "request")))
+			of(x.Succeeded(), x.Succeeded()+x.Failed(), "request"), of(y.Succeeded(), y.Succeeded()+y.Failed(), "request")))
 	}
-	if x.AtOnce != nil && *x.AtOnce > 1 {
+	if x.AtOnce > 1 {
 		c.Warnings = append(c.Warnings, DependentPairs)
 	}
 	if lines := mediansOf(x, y); lines != nil && (len(x.Requests) == 0 || len(y.Requests) == 0) {
@@ -181,14 +149,13 @@ func compareSteps(nameA, nameB string, x, y jsonSummary) Comparison {
 }
 
 // mediansOf compares no more than medians.
-func mediansOf(x, y jsonSummary) []Line {
+func mediansOf(x, y Summary) []Line {
 	var lines []Line
-	others := y.latencies()
+	none, far := Number(math.NaN()), Number(math.Inf(1))
 	for i, d := range x.latencies() {
 		a, okA := d.At(0.5)
-		b, okB := others[i].At(0.5)
+		b, okB := y.latencies()[i].At(0.5)
 		if okA && okB {
-			none, far := Number(math.NaN()), Number(math.Inf(1))
 			lines = append(lines, Line{
 				Metric: d.Name, A: a.Value, B: b.Value,
 				Difference: Interval{a.Value - b.Value, -far, far}, Ratio: Interval{a.Value / b.Value, none, none},
@@ -196,8 +163,4 @@ func mediansOf(x, y jsonSummary) []Line {
 		}
 	}
 	return lines
-}
-
-func (s jsonSummary) latencies() []named {
-	return Summary{TTFT: s.TTFT, TPOT: s.TPOT, ITL: s.ITL, E2EL: s.E2EL}.latencies()
 }

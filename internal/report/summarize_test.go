@@ -53,7 +53,9 @@ func batched(s *Sample) { s.Bursts = 85 }
 
 func TestWarnings(t *testing.T) {
 	good := answers("a", 10, 0.8, 0.003, 0.01, 1)
-	warning := func(text string) func(*Sample) { return func(s *Sample) { s.Warnings = []probe.Warning{{Kind: "prompt", Text: text}} } }
+	warning := func(text string) func(*Sample) {
+		return func(s *Sample) { s.Warnings = []probe.Warning{{Kind: "prompt", Text: text}} }
+	}
 	for name, test := range map[string]struct {
 		samples []Sample
 		want    string // of the first warnings, parted by "|"; empty: none
