@@ -48,6 +48,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			if err != nil {
 				return err
 			}
+			answer.Document.Version = buildInfo().Version
 			out := cmd.OutOrStdout()
 			if format == "text" {
 				width := report.Terminal(out)
@@ -99,7 +100,7 @@ func reportFiles(cmd *cobra.Command, files []string, format string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if format != "text" {
+	if d.Version = buildInfo().Version; format != "text" {
 		return report.WriteAs(out, format, d)
 	}
 	width := report.Terminal(out)

@@ -135,7 +135,9 @@ func rate(s report.Summary) float64 { return float64(s.Succeeded()) / s.Duration
 
 func checkRung(t *testing.T, s report.Summary, want rung, far float64) {
 	t.Helper()
-	near := func(got report.Number, want float64) bool { return math.Abs(math.Log(float64(got)/want)) <= math.Log(far) }
+	near := func(got report.Number, want float64) bool {
+		return math.Abs(math.Log(float64(got)/want)) <= math.Log(far)
+	}
 	text := fmt.Sprintf("%4d at once: TTFT %9.1f (%9.1f) ms, TPOT %6.1f (%6.1f) ms, %.3f (%.3f) requests/s, %d (%d) ok, %d failed",
 		want.requests, 1000*s.TTFT.Mean, want.ttft, 1000*s.TPOT.Mean, want.tpot, rate(s), want.rate, s.Succeeded(), want.ok, s.Failed())
 	if !near(1000*s.TTFT.Mean, want.ttft) || !near(1000*s.TPOT.Mean, want.tpot) || !near(report.Number(rate(s)), want.rate) {

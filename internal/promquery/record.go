@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/common/model"
 
@@ -58,7 +59,21 @@ func (r reader) records(ctx context.Context) ([]record, error) {
 	if missing != nil || len(records) == 0 {
 		return nil, r.absent(ctx, missing)
 	}
-	return records, errors.Join(r.latencies(ctx, records), r.warn(ctx, records))
+	return records, errors.Join(r.urls(ctx, records), r.latencies(ctx, records), r.warn(ctx, records))
+}
+
+// urls adds the URLs that targets had.
+func (r reader) urls(ctx context.Context, records []record) error {
+	info := over("last_over_time", r.filter.selector(targetInfo), r.span.Length())
+	vector, err := r.instant(ctx, "group by (target, url) ("+info+")", r.span.To)
+	for _, sample := range vector {
+		for i := range records {
+			if s := &records[i].summary; records[i].target == string(sample.Metric["target"]) {
+				s.URL = strings.TrimPrefix(s.URL+", "+string(sample.Metric["url"]), ", ")
+			}
+		}
+	}
+	return err
 }
 
 // counters reads what is not a latency. Every series has one of each outcome from its start.

@@ -35,7 +35,7 @@ func CompareFiles(pathA, pathB string) (Document, error) {
 		nameA, nameB = pathA, pathB
 	}
 	d := Document{
-		Source: fmt.Sprintf("A: %s; B: %s", describe(nameA, a), describe(nameB, b)), Version: a.Version, Started: a.Started,
+		Source:   fmt.Sprintf("A: %s; B: %s", describe(nameA, a), describe(nameB, b)),
 		Warnings: unlikeSettings(a, b),
 	}
 	for _, x := range a.Summaries {
