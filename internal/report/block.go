@@ -92,9 +92,9 @@ func tokens(n int, s Summary) string {
 
 func (b *block) latency(title, name string, d Distribution) {
 	b.section(title, "-")
-	average := "nan" // also where a histogram has samples and no quantiles
+	average := "nan"
 	if d.Quantiles != nil {
-		average = hundredths(d.mean() * 1e3)
+		average = hundredths(d.Mean * 1e3)
 	}
 	b.row("Mean "+name+" (ms):", average)
 	b.row("Median "+name+" (ms):", milliseconds(d, 0.5))

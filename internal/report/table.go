@@ -66,28 +66,28 @@ func inline(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(format.Clean(s))
 }
 
-// step are the cells that name the target and the step of a row.
-func step(s Summary) []string {
-	prompt := ""
-	if s.PromptTokens > 0 {
-		prompt = format.Grouped(s.PromptTokens)
-	}
-	return []string{format.Clean(s.Target), format.Clean(s.Load), prompt}
-}
-
 // WriteOverview writes a line for each of several summaries: what the steps of a
 // ladder came to. The error is that of w.
 func WriteOverview(w io.Writer, summaries []Summary) error {
+	return write(w, overview(summaries).text())
+}
+
+func overview(summaries []Summary) table {
 	t := table{words: 2, rows: [][]string{{
 		"target", "load", "prompt", "ok", "failed", "req/s", "tok/s", "TTFT P50", "TTFT P99", "TPOT P50", "E2EL P50",
 	}}}
 	targets := map[string]bool{}
 	for _, s := range summaries {
 		targets[s.Target] = true
-		rate := s.Throughput()
-		t.rows = append(t.rows, append(step(s), format.Grouped(s.Succeeded()), format.Grouped(s.Failed()),
+		rate, prompt := s.Throughput(), ""
+		if s.PromptTokens > 0 {
+			prompt = format.Grouped(s.PromptTokens)
+		}
+		t.rows = append(t.rows, []string{
+			format.Clean(s.Target), format.Clean(s.Load), prompt, format.Grouped(s.Succeeded()), format.Grouped(s.Failed()),
 			hundredths(rate.Requests), hundredths(rate.Output),
-			duration(s.TTFT, 0.5), duration(s.TTFT, 0.99), duration(s.TPOT, 0.5), duration(s.E2EL, 0.5)))
+			duration(s.TTFT, 0.5), duration(s.TTFT, 0.99), duration(s.TPOT, 0.5), duration(s.E2EL, 0.5),
+		})
 	}
 	if len(targets) == 1 { // its name is known
 		t.words = 1
@@ -95,7 +95,7 @@ func WriteOverview(w io.Writer, summaries []Summary) error {
 			t.rows[i] = row[1:]
 		}
 	}
-	return write(w, t.text())
+	return t
 }
 
 // duration is a quantile for people.
