@@ -10,7 +10,7 @@ export GOFLAGS := -buildvcs=auto
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
-.PHONY: build demo check test fmt vet race fuzz lint chromium e2e kube generate generate-chart bench accuracy clean
+.PHONY: build demo check test fmt vet race fuzz lint chromium buildah e2e kube generate generate-chart bench accuracy clean
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o $(BIN)/prober ./cmd/prober
@@ -87,7 +87,7 @@ $(CRDS):
 	@chmod -R u+w $@.part && mv $@.part $@
 
 # The tests are modules of their own, which have fewer rules.
-LINTED := test test/accuracy deploy/image
+LINTED := test test/accuracy
 
 lint: $(GOLANGCI) workflows ## all linters of .golangci.yml, staticcheck among them, and the workflows of GitHub
 	$(GOLANGCI) run ./...
@@ -116,16 +116,21 @@ chromium:
 	  echo "On Debian: apt-get install chromium"; \
 	  exit 1; }
 
+buildah:
+	@command -v buildah >/dev/null || { \
+	  echo "make e2e builds the image with buildah, and does not find it in the PATH."; \
+	  echo "On Debian: apt-get install buildah"; \
+	  exit 1; }
+
 kube: build $(HELM) $(KUBE_TOOLS) $(CRDS) ## the chart, Kustomize and inject in a real Kubernetes, whose first build takes ten minutes
 	cd test && PROBER_BINARY=$(BIN)/prober HELM_BINARY=$(HELM) KUBE_TOOLS=$(KUBE_TOOLS) KUBE_CRDS=$(CRDS) $(GO) test -count=1 ./kube
 
-# The image of this machine's platform: another is a minute of compilation. What computes goes before what measures.
-e2e: IMAGE_PLATFORMS := linux/$(shell $(GO) env GOARCH)
-e2e: chromium build image $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(HELM) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours, its chart and its image
+# What computes goes before what measures.
+e2e: chromium buildah build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(HELM) ## the binary, its page in a browser, its metrics in real back ends, a server that is not ours, its chart and its image
 	@echo "e2e: its log is $(CACHE)/e2e.log"
-	@export PROBER_BINARY=$(BIN)/prober PROBER_IMAGE=$(DIST)/image LLMD_BINARY=$(LLMD) HELM_BINARY=$(HELM) \
+	@export PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) HELM_BINARY=$(HELM) \
 	  PROMETHEUS_BINARY=$(PROMETHEUS) PROMTOOL_BINARY=$(PROMTOOL) OTELCOL_BINARY=$(OTELCOL) && \
-	  { (cd deploy/image && $(GO) test -v ./...) && (cd test/accuracy && $(GO) test -count=1 -v .) && cd test && \
+	  { (cd test/accuracy && $(GO) test -count=1 -v .) && cd test && \
 	    for packages in "./chart ./integrations" ". ./history"; do \
 	      $(GO) test -count=1 -parallel 4 -v $$packages || exit 1; \
 	    done; } 2>&1 | \
@@ -147,19 +152,20 @@ accuracy: ## how exact arrivals are, on this machine: ten minutes and more, ACCU
 clean:
 	rm -rf $(BIN) $(CACHE) $(DIST)
 
-# The image, without a container engine or a registry: a layout of all platforms,
-# for each an archive that docker, podman and ctr load, and an SBOM. A release pushes
-# the layout as it is.
-DIST            ?= $(CURDIR)/dist
-IMAGE_PLATFORMS := linux/amd64 linux/arm64
+# The image of the Dockerfile, in the store of the engine that builds it. A release pushes that of all platforms.
+DIST           ?= $(CURDIR)/dist
+IMAGE          ?= prober:devel
+IMAGE_PLATFORM ?= linux/$(shell $(GO) env GOARCH)
+ENGINE         ?= $(shell for e in docker podman buildah; do \
+  if command -v $$e >/dev/null && { [ $$e != docker ] || docker info >/dev/null 2>&1; }; then echo $$e; break; fi; done)
 
 .PHONY: image
-image: ## the container image, in dist/image/
-	@for platform in $(IMAGE_PLATFORMS); do \
-	  CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} \
-	  $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/image/$$platform/prober ./cmd/prober; \
-	done
-	@cd deploy/image && $(GO) run -buildvcs=false . build -to $(DIST)/image $(IMAGE_PLATFORMS:%=$(DIST)/image/%/prober)
+image: ## the container image, by docker, podman or buildah
+	@[[ -n "$(ENGINE)" ]] || { echo "make image needs docker with its daemon, podman or buildah. On Debian: apt-get install buildah"; exit 1; }
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(notdir $(IMAGE_PLATFORM)) \
+	  $(GO) build -trimpath -ldflags='-s -w' -o $(DIST)/image/$(IMAGE_PLATFORM)/prober ./cmd/prober
+	$(ENGINE) build --platform $(IMAGE_PLATFORM) -t $(IMAGE) -f Dockerfile \
+	  --build-arg VERSION="$$(git describe --tags --always)" --build-arg REVISION="$$(git rev-parse HEAD)" $(DIST)/image
 
 # What a release is made with.
 ACTIONLINT := $(CACHE)/actionlint-$(shell cksum test/workflows/go.sum | cut -d' ' -f1)
@@ -170,16 +176,23 @@ GORELEASER := $(CACHE)/goreleaser-$(shell cksum test/release/go.sum | cut -d' ' 
 $(GORELEASER):
 	cd test/release && GOGC=400 CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -ldflags='-s -w' -o $@ github.com/goreleaser/goreleaser/v2
 
-.PHONY: workflows release-check snapshot
+SBOM := $(BIN)/cyclonedx-gomod
+$(SBOM): test/sbom/go.sum
+	cd test/sbom && GOGC=400 CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath -o $@ github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+
+.PHONY: workflows release-check snapshot helm
+helm: $(HELM) ## bin/helm, of the version that the tests use
+	@mkdir -p $(BIN) && ln -sf $(HELM) $(BIN)/helm
+
 workflows: $(ACTIONLINT) ## the workflows of GitHub, checked
 	$(ACTIONLINT) -shellcheck= -pyflakes=
 
 release-check: workflows $(GORELEASER) ## the workflows and the release's configuration, checked
 	$(GORELEASER) check
 
-snapshot: $(GORELEASER) ## all files of a release, in dist/release/, neither signed nor published
-	$(GORELEASER) release --snapshot --clean --skip=publish,sign
+snapshot: $(GORELEASER) $(SBOM) ## all files of a release but its image, in dist/release/, neither signed nor published
+	$(GORELEASER) release --snapshot --clean --skip=publish,sign,docker
 
 .PHONY: release
-release: $(GORELEASER) ## for the workflow of that name, on a tag: signs and publishes; NOTES is a file
+release: $(GORELEASER) $(SBOM) ## for the workflow of that name, on a tag: signs and publishes; NOTES is a file
 	$(GORELEASER) release --clean --release-notes=$(NOTES)

@@ -1,9 +1,11 @@
 package deploy_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +65,32 @@ func TestSchemaKnowsTheConfiguration(t *testing.T) {
 			t.Errorf("%s has the keys\n%v, want\n%v", name, got, want)
 		}
 	}
+}
+
+// TestChartKnowsTheDefaults holds that the costs the chart counts are of the prober's own defaults.
+func TestChartKnowsTheDefaults(t *testing.T) {
+	line := regexp.MustCompile(`\$defaults := dict (.*) -}}`).FindSubmatch(read(t, chart+"/templates/_targets.tpl"))
+	if line == nil {
+		t.Fatal("the templates have no defaults: the test does not see them")
+	}
+	words := strings.Fields(string(line[1]))
+	for i := 0; i+1 < len(words); i += 2 {
+		name, value := strings.Trim(words[i], `"`), strings.Trim(words[i+1], `"`)
+		f, ok := fieldOf(strings.ToUpper(name))
+		if want := cmp.Or(f.Tag.Get("envDefault"), f.Tag.Get("otherwise")); !ok || value != want {
+			t.Errorf("the chart's default of %s is %q, the prober's %q", name, value, want)
+		}
+	}
+}
+
+// fieldOf is the setting of all targets with a name.
+func fieldOf(name string) (reflect.StructField, bool) {
+	for f := range reflect.TypeFor[config.Settings]().Fields() {
+		if f.Tag.Get("env") == name {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
 }
 
 // allows compares the words and bounds of a property with the tags of the setting. The

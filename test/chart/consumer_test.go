@@ -94,14 +94,6 @@ func TestSidecarNeedsItsPort(t *testing.T) {
 	for _, c := range []struct{ parameters, says string }{
 		{`"context" .Subcharts.prober "name" "a"`, "prober.sidecar needs name and port"},
 		{`"name" "a" "port" 8000`, "prober.sidecar needs image, or context"},
-		{
-			`"name" "a" "port" 8000 "context" .Subcharts.prober "env" (dict "PROBER_QPS" 0.0001)`,
-			`prober.sidecar: PROBER_OBJECTIVES_0_GOAL 0.95 cannot be measured at the 0.0001 probes per second of target "a"`,
-		},
-		{
-			`"name" "a" "port" 8000 "image" "i" "env" (dict "PROBER_QPS" 0.005)`,
-			`prober.sidecar: there are no objectives, and the goal of the default one, availability 0.99, cannot be measured`,
-		},
 		{`"name" "a" "port" 8000 "image" "registry.example.com/prober:1"`, "image: registry.example.com/prober:1\n"},
 	} {
 		text := "kind: Pod\nspec:\n  initContainers:\n    {{- include \"prober.sidecar\" (dict " + c.parameters + ") | nindent 4 }}\n"
@@ -115,5 +107,30 @@ func TestSidecarNeedsItsPort(t *testing.T) {
 		if !strings.Contains(out, c.says) {
 			t.Errorf("%s: no %q in\n%s", c.parameters, c.says, out)
 		}
+	}
+}
+
+// TestPackageIsTheFolder holds that the package has what links in the folder stand for: dashboards and rules.
+func TestPackageIsTheFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if out, err := helm(t, "package", chart, "--destination", dir); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	packages, err := filepath.Glob(dir + "/*.tgz")
+	if err != nil || len(packages) != 1 {
+		t.Fatalf("packages %v: %v", packages, err)
+	}
+	all := values(t, vllm+"prometheusRule: {enabled: true}\ngrafanaDashboards: {enabled: true}\n")
+	folder, err := helm(t, "template", "prober", chart, "--values", all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packaged, err := helm(t, "template", "prober", packages[0], "--values", all)
+	if err != nil || packaged != folder {
+		t.Errorf("the package makes %d bytes of objects, the folder %d: %v", len(packaged), len(folder), err)
+	}
+	if !strings.Contains(folder, "alert: ProberTargetDown") || !strings.Contains(folder, "prober-target") {
+		t.Error("neither has rules and dashboards")
 	}
 }

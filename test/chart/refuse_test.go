@@ -60,7 +60,6 @@ func TestSchemaRefuses(t *testing.T) {
 // impossible together.
 func TestChartRefuses(t *testing.T) {
 	t.Parallel()
-	const pair = "targets: [{name: a, url: \"http://a\"}, {name: slow, url: \"http://b\", qps: 0.01}]\n"
 	for _, c := range []struct{ values, want string }{
 		{"", "no targets: set targets, for example --set targets[0].name=vllm --set targets[0].url=http://vllm:8000, or existingConfigMap."},
 		{"objectives: [{signal: availability, goal: 0.9}]", "no targets: set targets"},
@@ -73,11 +72,6 @@ func TestChartRefuses(t *testing.T) {
 		{"sidecar: {enabled: true}\nserviceMonitor: {enabled: true}", "a sidecar has no Service. Enable podMonitor instead."},
 		{"sidecar: {enabled: true}\nsettings: {apiKey: {existingSecret: {name: a}}}", "settings.apiKey with sidecar.enabled: a sidecar mounts nothing. Set PROBER_API_KEY in extraEnv with a secretKeyRef."},
 		{vllm + "serviceMonitor: {enabled: true}\npodMonitor: {enabled: true}", "serviceMonitor and podMonitor are both enabled: each prober would be scraped twice"},
-		{"targets: [{name: a, url: \"http://a\"}, {name: a, url: \"http://b\"}]", `targets[1] and targets[0] are both called "a": give each a name of its own.`},
-		{"targets: [{url: \"http://a\"}, {url: \"http://a:80/v1\"}]", `targets[1] and targets[0] are both called "a:80"`},
-		{"targets: [{url: \"http://a/x\"}, {url: \"http://a/y\"}, {url: \"http://a/x/v1\"}]", `targets[2] and targets[0] are both called "a:80/x"`},
-		{"targets: [{url: \"http://[::1]\"}, {url: \"http://[::1]:80\"}]", `targets[1] and targets[0] are both called "[::1]:80"`},
-		{vllm + "env: {PROBER_TARGETS_0_URL: \"http://x\", PROBER_TARGETS_0_NAME: vllm}", `env and targets[0] are both called "vllm"`},
 		{"targets: [{url: \"http://a\", api_key: k}]", "targets[0].api_key is a secret in plain values: put it into a Secret and set targets[0].apiKey.existingSecret to its name and key."},
 		{vllm + "settings: {api_key: k}", "settings.api_key is a secret in plain values"},
 		{"targets: [{url: \"http://a\", headers: {Authorization: k}}]", "targets[0].headers.Authorization is a secret in plain values: use targets[0].apiKey.existingSecret"},
@@ -88,19 +82,6 @@ func TestChartRefuses(t *testing.T) {
 		{vllm + "env: {PROBER_SHARD: 0/2}", "env.PROBER_SHARD is set by the chart: use shards."},
 		{vllm + "env: {PROBER_LISTEN_ADDRESS: \":1\"}", "env.PROBER_LISTEN_ADDRESS is set by the chart: use containerPort."},
 		{vllm + "env: {PROBER_TARGETS_FILE: /a}", "env.PROBER_TARGETS_FILE is set by the chart: use targets or existingConfigMap."},
-		{vllm + "objectives: [{signal: availability, goal: 0.9995}]", `objectives[0].goal 0.9995 cannot be measured at the 0.1 probes per second of target "vllm": want a goal of at most 0.99942, or at least 0.12 probes per second (qps).`},
-		{pair + "objectives: [{signal: availability, goal: 0.999}]", `objectives[0].goal 0.999 cannot be measured at the 0.01 probes per second of target "slow": want a goal of at most 0.9942, or at least 0.058 probes per second (qps).`},
-		{vllm + "settings: {qps: 0.01}\nobjectives: [{signal: availability, goal: 0.999}]", "at the 0.01 probes per second"},
-		{vllm + "env: {PROBER_QPS: 0.01}\nobjectives: [{signal: availability, goal: 0.999}]", "at the 0.01 probes per second"},
-		{vllm + "settings: {qps: 0.00001}\nobjectives: [{signal: availability, goal: 0.9}]", "want at least 0.00058 probes per second (qps)."},
-		{"targets: [{name: a, url: \"http://a:8000\", qps: 0.005}]", `there are no objectives, and the goal of the default one, availability 0.99, cannot be measured at the 0.005 probes per second of target "a": want a goal of at most 0.988, or at least 0.0058 probes per second (qps).`},
-		{vllm + "extraEnv: [{name: PROBER_QPS, value: \"0.005\"}]", "there are no objectives, and the goal of the default one"},
-		{vllm + "env: {PROBER_OBJECTIVES_0_SIGNAL: availability, PROBER_OBJECTIVES_0_GOAL: 0.9999}", "PROBER_OBJECTIVES_0_GOAL 0.9999 cannot be measured at the 0.1 probes per second"},
-		{vllm + "env: {PROBER_OBJECTIVES_0_SIGNAL: availability, PROBER_OBJECTIVES_0_GOAL: 1}", "PROBER_OBJECTIVES_0_GOAL 1 leaves no room for a bad probe: goals are below 1."},
-		{vllm + "env: {PROBER_QPS: 0}\nobjectives: [{signal: availability, goal: 0.9}]", `target "vllm" is probed 0 times a second: set qps to a number above 0, or leave the target out.`},
-		{"sidecar: {enabled: true}\nsettings: {qps: 0.05}\nobjectives: [{signal: availability, goal: 0.999}]", `objectives[0].goal 0.999 cannot be measured at the 0.05 probes per second of target "model-server"`},
-		{"sidecar: {enabled: true}\nenv: {PROBER_QPS: 0.005}", "there are no objectives, and the goal of the default one"},
-		{"sidecar: {enabled: true}\nenv: {PROBER_TARGETS_0_QPS: 0.005}", "there are no objectives, and the goal of the default one"},
 		{"existingConfigMap: mine\nmaxTokensPerDay: 1000", "maxTokensPerDay with targets that the chart does not see (of existingConfigMap, extraEnvFrom, extraEnv with a valueFrom, or PROBER_TARGETS_FILE): they would not be counted. Leave it at none, and give targets a token_budget_per_day."},
 		{vllm + "extraEnvFrom: [{secretRef: {name: a}}]\nmaxTokensPerDay: 1000000000", "maxTokensPerDay with targets that the chart does not see"},
 		{vllm + "extraEnv: [{name: PROBER_TARGETS_0_URL, valueFrom: {secretKeyRef: {name: a, key: b}}}]\nmaxTokensPerDay: 1000000000", "maxTokensPerDay with targets that the chart does not see"},
@@ -116,13 +97,13 @@ func TestChartRefuses(t *testing.T) {
 		{vllm + "podLabels: {app.kubernetes.io/component: x}", "podLabels has app.kubernetes.io/component, which the chart sets"},
 		{vllm + "service: {labels: {app.kubernetes.io/component: x}}", "service.labels has app.kubernetes.io/component, which the chart sets"},
 		{vllm + "shards: 2\nstrategy: {type: RollingUpdate}", "strategy with shards 2: strategy is for a Deployment, but shards are a StatefulSet, which replaces its pods one after another. Leave strategy out."},
-		{"targets: [{name: a, url: \"http://user:pw@a:8000\"}]", "targets[0].url has credentials in it, in plain values: put a key into a Secret and set targets[0].apiKey.existingSecret."},
-		{"targets: [{name: a, url: \"dns+https://user@a:8000/v1\"}]", "targets[0].url has credentials in it"},
-		{"targets: [{name: a, url: \"https://a/v1?key=k\"}]", "targets[0].url has a query or a fragment, which the prober refuses: leave out what follows ? or #. A key in it belongs into targets[0].apiKey.existingSecret."},
-		{"targets: [{name: a, url: \"http://user:p%zz@a:8000\"}]", "targets[0].url has credentials in it"},
-		{"targets: [{name: a, url: \"http://user:p/w@a:8000\"}]", "targets[0].url has a port that is not a number."},
-		{"targets: [{name: a, url: \"https://a/v1#b\"}]", "targets[0].url has a query or a fragment"},
-		{"env: {PROBER_TARGETS_0_URL: \"http://user:pw@a:8000\"}", "PROBER_TARGETS_0_URL has credentials in it, in plain values: put a key into a Secret and set PROBER_TARGETS_0_API_KEY in extraEnv, with a secretKeyRef."},
+		{"targets: [{name: a, url: \"http://user:pw@a:8000\"}]", "targets[0].url has credentials, a query, a fragment or no number as its port, in plain values: put a key into a Secret and set targets[0].apiKey.existingSecret."},
+		{"targets: [{name: a, url: \"dns+https://user@a:8000/v1\"}]", "targets[0].url has credentials"},
+		{"targets: [{name: a, url: \"https://a/v1?key=k\"}]", "targets[0].url has credentials, a query, a fragment or no number as its port, in plain values: put a key into a Secret and set targets[0].apiKey.existingSecret."},
+		{"targets: [{name: a, url: \"http://user:p%zz@a:8000\"}]", "targets[0].url has credentials"},
+		{"targets: [{name: a, url: \"http://user:p/w@a:8000\"}]", "targets[0].url has credentials"},
+		{"targets: [{name: a, url: \"https://a/v1#b\"}]", "targets[0].url has credentials"},
+		{"env: {PROBER_TARGETS_0_URL: \"http://user:pw@a:8000\"}", "PROBER_TARGETS_0_URL has credentials, a query, a fragment or no number as its port, in plain values: put a key into a Secret and set PROBER_TARGETS_0_API_KEY in extraEnv, with a secretKeyRef."},
 		{"targets: [{url: \"http://a\", api_key_file: /etc/prober/credentials/foo}]", "targets[0].api_key_file is in /etc/prober/credentials, where the chart mounts its own: name the Secret in apiKey, ca or clientCertificate, or mount the file elsewhere by extraVolumes and extraVolumeMounts."},
 		{vllm + "networkPolicy: {enabled: true}\nextraEnv: [{name: HTTPS_PROXY, valueFrom: {secretKeyRef: {name: a, key: b}}}]", "networkPolicy.enabled with HTTPS_PROXY in extraEnv, without a plain value: the policy cannot open its port. Give it a value, or set networkPolicy.egress.extra."},
 		{"sidecar: {enabled: true}\nnetworkPolicy: {enabled: true}", "networkPolicy.enabled with sidecar.enabled: the pods are those of model servers, and so are their policies."},
@@ -134,9 +115,6 @@ func TestChartRefuses(t *testing.T) {
 		{vllm + "webConfig: {certificateSecretName: a}", "webConfig without existingSecret.name: without a web configuration everything is served in plain text and without a login"},
 		{vllm + "webConfig: {authentication: true}", "webConfig without existingSecret.name"},
 		{vllm + "replicas: null\nimage: null", "replicas is null, and has to be something: leave it out for its default, or say what.\n  - image.repository is null"},
-		{vllm + "objectives: [{signal: ttft, goal: 0.9}]", "objectives[0] of ttft has no limit: set one, for example limit: 2s."},
-		{vllm + "objectives: [{signal: availability, goal: 0.9, limit: 2s}]", "objectives[0].limit: availability has no limit. Leave it out."},
-		{vllm + "objectives: [{signal: availability, goal: 0.9}, {signal: availability, goal: 0.8}]", `objectives[1] and objectives[0] are both called "availability": give each a name of its own.`},
 		{vllm + "env: {A: b}\nextraEnv: [{name: A, value: c}]", "the variable A is given 2 times: by env, extraEnv or the chart itself."},
 		{vllm + "extraEnv: [{name: GOMEMLIMIT, value: 1GiB}]", "the variable GOMEMLIMIT is given 2 times"},
 		{"sidecar: {enabled: true}\nextraEnv: [{name: PROBER_TARGETS_0_URL, value: \"http://a\"}]", "the variable PROBER_TARGETS_0_URL is given 2 times"},
@@ -154,8 +132,6 @@ func TestChartRefuses(t *testing.T) {
 func TestChartAccepts(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		vllm + "objectives: [{signal: availability, goal: 0.99942}]",
-		vllm + "settings: {qps: 0.12}\nobjectives: [{signal: availability, goal: 0.9995}]",
 		vllm + "maxTokensPerDay: 182304000",
 		vllm + "maxTokensPerDay: 1000\nsettings: {token_budget_per_day: 1000}",
 		"targets: [{name: a, url: \"http://a\"}, {name: b, url: \"http://a\"}]",
@@ -166,11 +142,6 @@ func TestChartAccepts(t *testing.T) {
 		vllm + "podLabels: {app.kubernetes.io/version: x, team: a}\ncommonLabels: {team: x, app.kubernetes.io/part-of: z}",
 		vllm + "networkPolicy: {enabled: true, egress: {extra: [{}]}}\nextraEnv: [{name: OTEL_EXPORTER_OTLP_ENDPOINT, value: \"http://c:4318\"}]",
 		vllm + "resources: null",
-		"targets: [{name: a, url: \"http://a\", qps: 0.0058}]",
-		"targets: [{name: a, url: \"http://a\", qps: 0.001}]\nextraEnvFrom: [{secretRef: {name: objectives}}]",
-		"targets: [{name: a, url: \"http://a\", qps: 0.001}]\nenv: {PROBER_OBJECTIVES_0_SIGNAL: availability, PROBER_OBJECTIVES_0_GOAL: 0.9}",
-		"existingConfigMap: mine\nenv: {PROBER_QPS: 0.001}",
-		"sidecar: {enabled: true}\nsettings: {qps: 0.06}\nobjectives: [{signal: availability, goal: 0.999}]",
 		vllm + "extraEnv: [{name: PROBER_TARGETS_0_HEADERS, valueFrom: {secretKeyRef: {name: a, key: b}}}]\nmaxTokensPerDay: 182304000",
 		"env: {PROBER_TARGETS_FILE: /somewhere/targets.yaml}",
 		vllm + "replicas: 0",
@@ -216,11 +187,11 @@ func TestRefusalsKeepPasswords(t *testing.T) {
 	}
 }
 
-// TestChartRefusesAllAtOnce holds that who has three problems is told three.
+// TestChartRefusesAllAtOnce holds that who has two problems is told two.
 func TestChartRefusesAllAtOnce(t *testing.T) {
 	t.Parallel()
 	refused(t, "targets: [{url: \"http://a\", api_key: k}, {url: \"http://a\"}]\nmaxTokensPerDay: 10",
-		"- targets[1] and targets[0] are both called", "- targets[0].api_key is a secret", "- the targets cost 364,608,000 tokens")
+		"- targets[0].api_key is a secret", "- the targets cost 364,608,000 tokens")
 }
 
 // refused holds that the chart is not rendered, and what Helm says instead.

@@ -1,5 +1,6 @@
 {{/*
-What values.schema.json cannot see: combinations that are impossible. Each of these templates writes a sentence a line,
+What neither values.schema.json can see nor the prober: combinations that are impossible in Kubernetes, secrets in plain values, costs.
+What is wrong with targets and objectives the prober itself refuses when it starts, and says how to mend it. Each of these templates writes a sentence a line,
 and validate.yaml fails with all of them at once.
 */}}
 
@@ -66,13 +67,6 @@ no targets: set targets, for example --set targets[0].name=vllm --set targets[0]
 {{- if and .Values.existingConfigMap (or .Values.targets .Values.objectives .Values.settings) }}
 existingConfigMap with targets, objectives or settings: they belong into that ConfigMap. Set only one of them.
 {{- end }}
-{{- $places := dict }}
-{{- range $targets }}
-{{- if hasKey $places .name }}
-{{ .place }} and {{ get $places .name }} are both called {{ .name | quote }}: give each a name of its own.
-{{- end }}
-{{- $_ := set $places .name .place }}
-{{- end }}
 {{- if and .Values.networkPolicy.enabled (not .Values.sidecar.enabled) (not $targets) (not .Values.networkPolicy.egress.ports) (not .Values.networkPolicy.egress.extra) }}
 networkPolicy.enabled with targets that the chart does not see (of existingConfigMap or extraEnv): set networkPolicy.egress.ports to the ports of their pods.
 {{- end }}
@@ -100,17 +94,12 @@ networkPolicy.enabled with {{ .name }} in extraEnv, without a plain value: the p
 {{- end -}}
 
 {{/*
-What the prober refuses of a URL, and would stand in a ConfigMap: (dict "place" "targets[0].url" "url" URL "key" where
-keys belong). The URL itself is not said: Helm's output ends up in logs.
+Credentials in a URL, which would stand in a ConfigMap: (dict "place" "targets[0].url" "url" URL "key" where keys belong).
+The URL itself is not said: Helm's output ends up in logs.
 */}}
 {{- define "prober.problemsOfURL" -}}
-{{- if regexMatch "^[^/]*//[^/?#]*@" (.url | default "") }}
-{{ .place }} has credentials in it, in plain values: put a key into a Secret and set {{ .key }}.
-{{- else if regexMatch "^[^/]*//[^/?#[]*:[0-9]*[^0-9/?#]" (.url | default "") }}
-{{ .place }} has a port that is not a number.
-{{- end }}
-{{- if regexMatch "[?#]" (.url | default "") }}
-{{ .place }} has a query or a fragment, which the prober refuses: leave out what follows ? or #. A key in it belongs into {{ .key }}.
+{{- if regexMatch "^[^/]*//[^/?#]*@|[?#]|^[^/]*//[^/?#[]*:[0-9]*[^0-9/?#]" (.url | default "") }}
+{{ .place }} has credentials, a query, a fragment or no number as its port, in plain values: put a key into a Secret and set {{ .key }}.
 {{- end }}
 {{- end -}}
 

@@ -21,7 +21,6 @@ end, so that a server that drains is not counted as failing.
 {{- if or (not .name) (not .port) }}{{ fail "prober.sidecar needs name and port: include \"prober.sidecar\" (dict \"context\" .Subcharts.prober \"name\" \"llama-70b-engine\" \"port\" 8000)" }}{{ end -}}
 {{- if not (or .image .context) }}{{ fail "prober.sidecar needs image, or context: .Subcharts.prober" }}{{ end -}}
 {{- /* What holds without env, the chart's own checks have seen. */ -}}
-{{- with and .env (include "prober.problemsOfSidecar" . | trim) }}{{ fail (printf "prober.sidecar: %s" .) }}{{ end -}}
 {{- $values := (.context | default dict).Values | default dict -}}
 {{- $sidecar := $values.sidecar | default dict -}}
 {{- $resources := .resources | default $sidecar.resources | default (dict "requests" (dict "cpu" "200m" "memory" "128Mi") "limits" (dict "memory" "128Mi")) -}}

@@ -47,12 +47,6 @@ read, with the password in it.
 {{ regexReplaceAll ":[0-9]+$" (include "prober.authority" .) "" }}:{{ include "prober.port" . }}
 {{- end -}}
 
-{{/* What the prober adds to that name where several targets share it: (dict "url" URL "path" path). */}}
-{{- define "prober.namePath" -}}
-{{- $base := regexReplaceAll "(/chat/completions|/completions|/messages|/responses)?/*$" (regexReplaceAll "^[^/?#]*//+[^/?#]*" (.url | default "") "") "" -}}
-{{- .path | default (trimSuffix "/v1" $base) -}}
-{{- end -}}
-
 {{/* Targets of the environment as entries of a targets file. */}}
 {{- define "prober.environmentTargets" -}}
 {{- $targets := list -}}
@@ -78,19 +72,10 @@ targets of a ConfigMap that is not ours, the addresses of dns+, the lengths of a
 {{- define "prober.targets" -}}
 {{- $context := . -}}
 {{- $all := list -}}
-{{- $every := concat .Values.targets (include "prober.environmentTargets" . | fromJsonArray) -}}
-{{- $sharing := dict -}}
-{{- range $every -}}
-{{- if not .name -}}
-{{- $hostPort := include "prober.hostPort" (.url | default "") -}}
-{{- $_ := set $sharing $hostPort (add 1 (get $sharing $hostPort | default 0)) -}}
-{{- end -}}
-{{- end -}}
-{{- range $i, $own := $every -}}
+{{- range $i, $own := concat .Values.targets (include "prober.environmentTargets" . | fromJsonArray) -}}
 {{- $url := $own.url | default "" -}}
 {{- $port := include "prober.port" $url -}}
 {{- $name := include "prober.hostPort" $url -}}
-{{- if gt (get $sharing $name | default 0 | int) 1 }}{{ $name = printf "%s%s" $name (include "prober.namePath" $own) }}{{ end -}}
 {{- $arguments := dict "context" $context "own" $own -}}
 {{- $qps := include "prober.setting" (merge (dict "key" "qps") $arguments) | float64 -}}
 {{- $answer := include "prober.setting" (merge (dict "key" "max_tokens") $arguments) | float64 -}}

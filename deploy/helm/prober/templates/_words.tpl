@@ -13,19 +13,6 @@
 {{- end -}}
 {{- end -}}
 
-{{/* A float, rounded up to two significant digits: {"value", "decimals"} as JSON. */}}
-{{- define "prober.roundUp" -}}
-{{- $decimals := 0 -}}
-{{- $unit := 1.0 -}}
-{{- range until 12 -}}
-{{- if lt (mulf $ $unit) 10.0 -}}
-{{- $decimals = add1 $decimals -}}
-{{- $unit = mulf $unit 10.0 -}}
-{{- end -}}
-{{- end -}}
-{{- dict "value" (divf (ceil (subf (mulf . $unit) 0.000000001)) $unit) "decimals" $decimals | toJson -}}
-{{- end -}}
-
 {{/* A duration as Prometheus writes it, 1m30s, in milliseconds. */}}
 {{- define "prober.milliseconds" -}}
 {{- $units := dict "ms" 1 "s" 1000 "m" 60000 "h" 3600000 "d" 86400000 "w" 604800000 "y" 31536000000 -}}
