@@ -68,6 +68,9 @@ func widest(text string) int {
 // meaning says what the columns of differences show, which is not what the medians beside
 // them differ by, and how certain the verdicts are.
 func meaning(c Comparison, a, b string) []string {
+	if c.Lines[0].Pairs == 0 {
+		return []string{"Differences are those of the medians; percentages are relative to " + a + "."}
+	}
 	return []string{
 		fmt.Sprintf("Differences are medians of the paired differences %s − %s; percentages are relative to %s.", a, b, a),
 		confidence(c) + ".",
