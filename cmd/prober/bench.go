@@ -61,7 +61,7 @@ configuration.`,
 	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps of so many requests at once: 1,2,4,8")
 	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate blocks of a comparison; 0 for none")
 	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
-	flags.StringVar(&o.Plot, "plot", "", "file for the plot, .svg or .html: distributions and timeline, or the curves of a ladder")
+	flags.StringVar(&o.Plot, "plot", "", "file for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
 	addConfigFlags(cmd)
 	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock; PROBER_QPS"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000; PROBER_PROMPT_TOKENS"

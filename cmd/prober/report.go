@@ -59,7 +59,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			if err != nil || picture == "" {
 				return err
 			}
-			page, err := answer.Page(cmd.Context())
+			page, err := answer.Page(cmd.Context(), buildInfo().Version)
 			if err != nil {
 				return err
 			}
@@ -77,7 +77,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags.StringVar(&r.Model, "model", "", "model to report on, if a target had several")
 	flags.StringVar(&r.Prompt, "prompt", "", "workload to report on, if a target had several")
 	flags.StringVar(&format, "format", "text", "text, json or markdown")
-	flags.StringVar(&picture, "plot", "", "file for the charts, .svg or .html")
+	flags.StringVar(&picture, "plot", "", "file for the page with tables and plots, .html")
 	return cmd
 }
 

@@ -26,7 +26,7 @@ type Options struct {
 
 	Every  time.Duration // between blocks of a comparison under way; 0 for none
 	Format string        // one of [report.Formats]
-	Plot   string        // file of the picture; empty: none
+	Plot   string        // file of the page with plots; empty: none
 }
 
 // defaultRequests is how many requests there are by default: a comparison of so many

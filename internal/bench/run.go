@@ -37,7 +37,7 @@ type Setup struct {
 type run struct {
 	Setup
 	document report.Document
-	drawn    []report.Sample // for the picture of a run of one step
+	drawn    []report.Sample // for the plots of a run of one step
 	steps    int             // of all lengths and groups
 	step     int             // the one under way, from 1
 	before   []*engine.Job   // of the length before
@@ -211,7 +211,7 @@ func askedTokens(t config.Target) int {
 	return t.PromptTokens
 }
 
-// finish writes the results first, then the picture. As text, only the overview of
+// finish writes the results first, then the plots. As text, only the overview of
 // several steps is left: each was shown when it ended.
 func (r *run) finish() error {
 	err := r.Screen.Failure()
@@ -225,12 +225,11 @@ func (r *run) finish() error {
 	if err != nil || r.Plan.Plot == "" || len(steps) == 0 {
 		return err
 	}
-	notes := report.Notes(r.document)
-	page := report.LadderPage(r.Plan.title(), notes, steps)
+	charts := report.LadderCharts(steps)
 	if r.steps == 1 {
-		page = report.RunPage(r.Plan.title(), notes, r.drawn)
+		charts = report.RunCharts(r.drawn)
 	}
-	if err := report.Draw(r.Plan.Plot, page); err != nil {
+	if err := report.Draw(r.Plan.Plot, report.Page(r.Plan.title(), r.document, charts, r.settings()...)); err != nil {
 		return err
 	}
 	r.Screen.Note("drawn to " + r.Plan.Plot)

@@ -1,67 +1,66 @@
-// Package plot draws charts as SVG, or as one HTML page, readable on light and on
-// dark ground, without anything from outside. It knows nothing of probes: what it
-// draws are series of points.
+// Package plot draws charts, and writes them with tables and texts as one HTML page,
+// readable on light and on dark ground, without anything from outside. It knows nothing
+// of probes: what it draws are series of points.
 //
 // Any text may be in a page: it is escaped, and what does not print is left out.
-// Points that have no place are left out too: what is no number or infinite, what
-// is beyond 1e30, and on a logarithmic axis what is not above zero.
 package plot
 
-// A Page is charts under one title.
+// A Page is charts and what belongs to them.
 type Page struct {
-	Title  string
-	Notes  []string // sentences under the title: what was measured, and its warnings
-	Charts []Chart
+	Title    string
+	Verdicts []string // what a comparison found, in sentences
+	Summary  string   // a table of fixed width, as a terminal shows it
+	Charts   []Chart
+	Details  string // further tables
+	Warnings []string
+	Settings []string // what made the page: versions, times, settings
 }
 
-// A Chart is series on common axes. A legend names them where there are several;
-// a chart without a point says so.
+// A Chart is series on common axes. A legend names them where there are several.
 type Chart struct {
 	Title  string
 	X, Y   Axis
 	Series []Series
 }
 
-// An Axis is what a direction of a chart means. It reaches from the least to the
-// largest value; from 0 where that costs little, and from 0 to 1 for shares.
+// An Axis is what a direction of a chart means.
 type Axis struct {
-	Label string
-	Unit  Unit
-	Log   bool // leaves out what is not above zero
+	Label  string // the unit is added to it
+	Unit   Unit
+	Log    bool // leaves out what is not above zero
+	Values bool // the ticks are the values of the points
 }
 
-// A Unit is how the ticks of an axis are written.
+// A Unit is what the numbers of an axis are.
 type Unit string
 
-// The units. The zero value is Number.
+// The units. The zero value is numbers.
 const (
-	Number  Unit = "number" // 1,500, 20k, 3M
-	Second  Unit = "s"      // ticks in µs, ms, s, min or h
-	Percent Unit = "share"  // of values between 0 and 1
+	Second Unit = "s"     // ticks in µs, ms or s; logarithmic also where most values would stand in a line
+	Share  Unit = "share" // between 0 and 1; ticks in per cent, always from 0 to 100
+	Time   Unit = "UTC"   // seconds since 1970
 )
 
-// A Series is points of one name, colour and shape. Series of equal name have the
-// same ones in all charts of a page; eight names are told apart by colour alone,
-// and all by colour with dashes or marks.
+// A Series is points of one style. Those of one target have the same colour in all charts.
 type Series struct {
-	Name   string
+	Target string
+	Name   string // in the legend; empty: that of the target
 	Style  Style
 	Points []Point
 }
 
-// A Style is how points are drawn.
+// A Style is how points are drawn. One point alone is always a dot, but in a distribution.
 type Style string
 
-// The styles. The zero value is Dots; one point alone is always a dot.
 const (
-	Dots Style = "dots"
-	Line Style = "line" // joined in their order
-	Both Style = "both" // joined, with a dot each
-	Step Style = "step" // joined by steps, level and then up or down: distributions
+	Dots   Style = "dots"   // also the zero value
+	Hollow Style = "hollow" // dots that are rings
+	Line   Style = "line"   // joined in their order, with a dot each if they are few
+	Dashed Style = "dashed" // joined without dots
+	Step   Style = "step"   // joined by steps from 0, on a linear Y axis: distributions
 )
 
-// A Point is one value. Label says in words what it is, for who points at it; where
-// it is empty, the values are told.
+// A Point is one value. Label says in words what it is, for who points at it.
 type Point struct {
 	X, Y  float64
 	Label string

@@ -124,15 +124,15 @@ func TestPage(t *testing.T) {
 	f := sides()
 	f.answers = slices.Insert(f.answers, 0, answer{`histogram_avg ttft target="a" [300000ms]`,
 		[]map[string]any{stream(midnight.Add(5*time.Minute), 5*time.Minute, slices.Repeat([]string{"0.1"}, 72))}})
-	page, err := run(t, f, Request{}).Page(t.Context())
-	if err != nil || len(page.Charts) != 2 || !strings.HasPrefix(page.Notes[0], "Prometheus at http://") {
+	page, err := run(t, f, Request{}).Page(t.Context(), "1.0")
+	if err != nil || len(page.Charts) != 2 || !strings.HasPrefix(page.Settings[0], "prober 1.0, ") {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	spread, course := page.Charts[0].Series, page.Charts[1].Series
-	if got := fmt.Sprint(len(spread), spread[0].Name, spread[0].Points); got != "2a[{0.125 0 } {0.25 0.75 0.25 s: 75.00%} {0.5 1 0.5 s: 100.00%}]" {
+	if got := fmt.Sprint(len(spread), spread[0].Target, spread[0].Points); got != "2a[{0.25 0.75 250 ms: 75.00%} {0.5 1 500 ms: 100.00%}]" {
 		t.Error(got)
 	}
-	if len(course) != 2 || len(course[0].Points) != 72 || course[0].Points[0].X != 150 || course[0].Points[0].Y != 0.1 || course[1].Points != nil {
+	if len(course) != 2 || len(course[0].Points) != 72 || course[0].Points[0].X != float64(midnight.Unix()+150) || course[0].Points[0].Y != 0.1 || course[1].Points != nil {
 		t.Errorf("%+v", course)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -14,28 +15,39 @@ import (
 // pagePeriods is how many means a line over time has at most.
 const pagePeriods = 200
 
-// Page draws the answer: how TTFT, TPOT, ITL and E2EL are distributed, and their means over time.
-func (a *Answer) Page(ctx context.Context) (plot.Page, error) {
-	page := plot.Page{Title: "Latencies as stored", Notes: append([]string{a.Document.Source}, report.Notes(a.Document)...)}
-	names := seriesNames(a.records)
+// Page draws the answer: how TTFT, TPOT, ITL and E2EL are distributed, and their means over
+// time. Version is ours.
+func (a *Answer) Page(ctx context.Context, version string) (plot.Page, error) {
+	d, names := a.Document, seriesNames(a.records)
+	d.Summaries = slices.Clone(d.Summaries)
+	var charts []plot.Chart
 	for i, l := range latencies() {
-		spread, course := spreadChart(l.name), courseChart(l.name)
+		spread, course := report.DistributionChart(l.name, "samples"), report.TimelineChart(l.name, l.name+", mean of a period")
+		if a.query.other != nil {
+			course.X.Label = "time in the first range"
+		}
 		for k, r := range a.records {
 			if r.quantities[i].Count == 0 {
 				continue
 			}
-			spread.Series = append(spread.Series, plot.Series{Name: names[k], Style: plot.Step, Points: r.quantities[i].cumulative()})
+			spread.Series = append(spread.Series, plot.Series{Target: names[k], Style: plot.Step, Points: r.quantities[i].cumulative()})
 			points, style, err := a.course(ctx, r, i)
 			if err != nil {
-				return page, err
+				return plot.Page{}, err
 			}
-			course.Series = append(course.Series, plot.Series{Name: names[k], Style: style, Points: points})
+			course.Series = append(course.Series, plot.Series{Target: names[k], Style: style, Points: points})
 		}
 		if spread.Series != nil {
-			page.Charts = append(page.Charts, spread.Stretched(), course)
+			charts = append(charts, spread, course)
 		}
 	}
-	return page, nil
+	for i := range d.Summaries {
+		if a.query.other != nil {
+			d.Summaries[i].Load = a.records[i].span.String()
+		}
+	}
+	now := time.Now().UTC().Format("2006-01-02 15:04:05 UTC")
+	return report.Page("Latencies in "+a.query.base.Redacted(), d, charts, "prober "+version+", written "+now, d.Source), nil
 }
 
 // seriesNames are the targets of records, with the beginnings of their ranges
@@ -52,28 +64,12 @@ func seriesNames(records []record) []string {
 	return names
 }
 
-func spreadChart(name string) plot.Chart {
-	return plot.Chart{
-		Title: name + " distribution (CDF)",
-		X:     plot.Axis{Label: name, Unit: plot.Second},
-		Y:     plot.Axis{Label: "share of samples", Unit: plot.Percent},
-	}
-}
-
-func courseChart(name string) plot.Chart {
-	return plot.Chart{
-		Title: name + " over time",
-		X:     plot.Axis{Label: "since the beginning of the range", Unit: plot.Second},
-		Y:     plot.Axis{Label: name + ", mean of a period", Unit: plot.Second},
-	}
-}
-
 // cumulative is the share of samples up to the upper bound of each bucket.
 func (q quantity) cumulative() []plot.Point {
-	points := []plot.Point{{X: q.buckets[0].lower}}
+	var points []plot.Point
 	for _, b := range q.buckets {
 		if share := b.upTo / q.buckets[len(q.buckets)-1].upTo; !math.IsInf(b.upper, 1) {
-			points = append(points, plot.Point{X: b.upper, Y: share, Label: fmt.Sprintf("%.4g s: %.2f%%", b.upper, 100*share)})
+			points = append(points, plot.Point{X: b.upper, Y: share, Label: fmt.Sprintf("%s: %.2f%%", format.Seconds(b.upper), 100*share)})
 		}
 	}
 	return points
@@ -89,11 +85,13 @@ func (a *Answer) course(ctx context.Context, r record, quantity int) ([]plot.Poi
 	for i, v := range means {
 		if !math.IsNaN(v) {
 			middle := time.Duration(i)*width + width/2
-			points = append(points, plot.Point{X: middle.Seconds(), Y: v, Label: fmt.Sprintf("%s: %.4g s", timestamp(r.span.From.Add(middle)), v)})
+			at := r.span.From.Add(middle)
+			x := a.records[0].span.From.Add(middle).Unix() // where ranges lie over each other
+			points = append(points, plot.Point{X: float64(x), Y: v, Label: timestamp(at) + ": " + format.Seconds(v)})
 		}
 	}
 	if len(points) < n {
 		return points, plot.Dots, err
 	}
-	return points, plot.Both, err
+	return points, plot.Line, err
 }

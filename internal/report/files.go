@@ -14,7 +14,7 @@ import (
 )
 
 // CheckOutput finds what is wrong with the format of tables, which is text, json
-// or markdown, and with the file of a picture, if there is one. It leaves no file where
+// or markdown, and with the page with plots, if there is one. It leaves no file where
 // there was none.
 func CheckOutput(format, picture string) (problems config.Problems) {
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
@@ -24,8 +24,8 @@ func CheckOutput(format, picture string) (problems config.Problems) {
 		return problems
 	}
 	problem := config.Problem{Place: config.FlagPlace("plot", picture)}
-	if end := filepath.Ext(picture); end != ".svg" && end != ".html" {
-		problem.Text, problem.Hint = "unknown kind of picture", "want a file that ends with .svg or .html"
+	if filepath.Ext(picture) != ".html" {
+		problem.Text, problem.Hint = "not a page", "want a file that ends with .html"
 		return append(problems, problem)
 	}
 	_, missing := os.Lstat(picture)
@@ -49,40 +49,14 @@ func WriteAs(w io.Writer, format string, d Document) error {
 	return WriteMarkdown(w, d)
 }
 
-// Draw writes a page to a file, in the format of its name.
+// Draw writes a page to a file.
 func Draw(path string, page plot.Page) error {
 	f, err := os.Create(path) //nolint:gosec // the file that the user wants
 	if err != nil {
-		return fmt.Errorf("write the picture: %w", err)
+		return fmt.Errorf("write the plot: %w", err)
 	}
-	draw := plot.SVG
-	if filepath.Ext(path) == ".html" {
-		draw = plot.HTML
-	}
-	if err := errors.Join(draw(f, page), f.Close()); err != nil {
-		return fmt.Errorf("write the picture: %w", err)
+	if err := errors.Join(plot.HTML(f, page), f.Close()); err != nil {
+		return fmt.Errorf("write the plot: %w", err)
 	}
 	return nil
-}
-
-// mostNotes is how many warnings stand above a picture.
-const mostNotes = 6
-
-// Notes are the warnings that stand above a picture of d.
-func Notes(d Document) []string {
-	notes := slices.Clone(d.Warnings)
-	for _, s := range d.Summaries {
-		name := s.Target
-		if s.Load != "" {
-			name += ", " + s.Load
-		}
-		for _, w := range s.Warnings {
-			notes = append(notes, name+": "+w)
-		}
-	}
-	if len(notes) > mostNotes {
-		more := len(notes) - mostNotes + 1
-		notes = append(notes[:mostNotes-1], fmt.Sprintf("and %d more warnings, which stand below the blocks", more))
-	}
-	return notes
 }

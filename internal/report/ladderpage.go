@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -10,31 +9,35 @@ import (
 	"github.com/llm-prober/prober/internal/plot"
 )
 
-// LadderPage draws steps of growing load, of one target or several: what they
-// brought and how long it took. A series is a target, or a target and a length of
-// prompts where there are several.
-func LadderPage(title string, notes []string, summaries []Summary) plot.Page {
-	page := plot.Page{Title: title, Notes: notes}
+// LadderCharts draws steps of growing load, of one target or several: what they brought
+// and how long it took. A series is a target, or a target and a length of prompts where
+// there are several.
+func LadderCharts(summaries []Summary) (charts []plot.Chart) {
 	ladders := laddersOf(summaries)
-	x, steps := loadAxis(summaries)
+	load, steps := loadAxis(summaries)
+	rate := plot.Axis{Label: "output tokens/s"}
+	seconds := func(label string) plot.Axis { return plot.Axis{Label: label, Unit: plot.Second} }
 	for _, c := range []plot.Chart{
-		{Title: "Throughput", X: x, Y: plot.Axis{Label: "output tokens/s", Unit: plot.Number}, Series: curves(ladders, "", plot.Both, steps, outputRate)},
-		{Title: "TTFT", X: x, Y: plot.Axis{Label: "TTFT", Unit: plot.Second, Log: true}, Series: append(
-			curves(ladders, ", median", plot.Both, steps, quantileOf("TTFT", 0.50)),
-			curves(ladders, ", P99", plot.Line, steps, quantileOf("TTFT", 0.99))...)},
-		{Title: "TPOT", X: x, Y: plot.Axis{Label: "median TPOT", Unit: plot.Second}, Series: curves(ladders, "", plot.Both, steps, quantileOf("TPOT", 0.50))},
+		{Title: "Throughput", X: load, Y: rate, Series: curves(ladders, "", plot.Line, steps, outputRate)},
+		{Title: "TTFT", X: load, Y: plot.Axis{Label: "TTFT", Unit: plot.Second, Log: true}, Series: append(
+			curves(ladders, ", median", plot.Line, steps, quantileOf("TTFT", 0.50)),
+			curves(ladders, ", P99", plot.Dashed, steps, quantileOf("TTFT", 0.99))...)},
+		{Title: "TPOT", X: load, Y: seconds("median TPOT"), Series: curves(ladders, "", plot.Line, steps, quantileOf("TPOT", 0.50))},
 		{
-			Title: "Throughput and latency", X: plot.Axis{Label: "output tokens/s", Unit: plot.Number},
-			Y: plot.Axis{Label: "median E2EL", Unit: plot.Second}, Series: curves(ladders, "", plot.Both, outputRate, quantileOf("E2EL", 0.50)),
+			Title: "Throughput and latency", X: rate, Y: seconds("median E2EL"),
+			Series: curves(ladders, "", plot.Line, outputRate, quantileOf("E2EL", 0.50)),
 		},
-		{Title: "Failed requests", X: x, Y: plot.Axis{Label: "share of requests", Unit: plot.Percent}, Series: failedShares(ladders, steps)},
 	} {
 		if c.Series != nil {
-			c.Y.Log = c.Y.Log && positive(c.Series)
-			page.Charts = append(page.Charts, c)
+			charts = append(charts, c)
 		}
 	}
-	return page
+	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Failed() > 0 }) {
+		failed := plot.Chart{Title: "Failed requests", X: load, Y: plot.Axis{Label: "share of requests", Unit: plot.Share}}
+		failed.Series = curves(ladders, "", plot.Line, steps, failedShare)
+		charts = append(charts, failed)
+	}
+	return charts
 }
 
 // A ladder is the steps of one series, by load.
@@ -50,7 +53,7 @@ func laddersOf(summaries []Summary) []ladder {
 	}
 	var list []ladder
 	for _, s := range summaries {
-		name := format.Clean(s.Target)
+		name := s.Target
 		switch length := format.Count(s.PromptTokens, "token"); {
 		case len(lengths) == 1 || s.PromptTokens == 0:
 		case len(targets) == 1:
@@ -75,20 +78,17 @@ func laddersOf(summaries []Summary) []ladder {
 // requests that succeeded in a second.
 func loadAxis(summaries []Summary) (plot.Axis, func(Summary) float64) {
 	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.AtOnce > 0 }) {
-		return plot.Axis{Label: "concurrent requests", Unit: plot.Number, Log: true}, atOnce
+		return plot.Axis{Label: "concurrent requests", Log: true, Values: true}, atOnce
 	}
-	return plot.Axis{Label: "requests/s", Unit: plot.Number}, func(s Summary) float64 { return s.Throughput().Requests }
+	return plot.Axis{Label: "requests/s"}, func(s Summary) float64 { return s.Throughput().Requests }
 }
 
-// atOnce is NaN for a step that was at a rate.
-func atOnce(s Summary) float64 {
-	if s.AtOnce <= 0 {
-		return math.NaN()
-	}
-	return float64(s.AtOnce)
-}
+// atOnce is 0, which has no place on a logarithmic axis, for a step that was at a rate.
+func atOnce(s Summary) float64 { return float64(s.AtOnce) }
 
 func outputRate(s Summary) float64 { return s.Throughput().Output }
+
+func failedShare(s Summary) float64 { return float64(s.Failed()) / float64(s.Failed()+s.Succeeded()) }
 
 // quantileOf is a quantile of one quantity, NaN where there is none.
 func quantileOf(name string, share float64) func(Summary) float64 {
@@ -102,46 +102,25 @@ func quantileOf(name string, share float64) func(Summary) float64 {
 	}
 }
 
-// curves are the ladders as series; steps that have no x or no y are left out.
+// curves are the ladders as series, whose names end with a suffix; steps that have no x
+// or no y are left out.
 func curves(ladders []ladder, suffix string, style plot.Style, x, y func(Summary) float64) []plot.Series {
 	var list []plot.Series
 	for _, l := range ladders {
-		var points []plot.Point
-		for _, s := range l.steps {
-			if finite(x(s)) && finite(y(s)) {
-				points = append(points, plot.Point{X: x(s), Y: y(s), Label: stepLabel(l, s)})
+		s := plot.Series{Target: l.name, Name: l.name + suffix, Style: style}
+		for _, step := range l.steps {
+			if finite(x(step)) && finite(y(step)) {
+				s.Points = append(s.Points, plot.Point{X: x(step), Y: y(step), Label: stepLabel(l, step)})
 			}
 		}
-		list = add(list, l.name+suffix, style, points)
+		list = add(list, s)
 	}
 	return list
 }
 
 func stepLabel(l ladder, s Summary) string {
 	if s.Load != "" {
-		return l.name + ", " + format.Clean(s.Load)
-	}
-	if s.AtOnce > 0 {
-		return fmt.Sprintf("%s, %s at once", l.name, format.Grouped(s.AtOnce))
+		return l.name + ", " + s.Load
 	}
 	return l.name
-}
-
-// failedShares are the shares of requests that failed; none if all are 0.
-func failedShares(ladders []ladder, x func(Summary) float64) []plot.Series {
-	some := false
-	list := curves(ladders, "", plot.Both, x, func(s Summary) float64 {
-		some = some || s.Failed() > 0
-		return float64(s.Failed()) / float64(s.Failed()+s.Succeeded())
-	})
-	if !some {
-		return nil
-	}
-	return list
-}
-
-func positive(list []plot.Series) bool {
-	return !slices.ContainsFunc(list, func(s plot.Series) bool {
-		return slices.ContainsFunc(s.Points, func(p plot.Point) bool { return p.Y <= 0 })
-	})
 }

@@ -1,25 +1,26 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// outline is a page in words: each chart, its series and their number of points.
-func outline(p plot.Page) []string {
+// outline is charts in words: each with its series and their number of points.
+func outline(charts []plot.Chart) []string {
 	var list []string
-	for _, c := range p.Charts {
+	for _, c := range charts {
 		words := c.Title + ":"
 		for _, s := range c.Series {
-			words += " " + s.Name + " " + string(s.Style) + " " + format.Grouped(len(s.Points)) + ";"
+			words += fmt.Sprintf(" %s %s %d;", cmp.Or(s.Name, s.Target), cmp.Or(s.Style, plot.Dots), len(s.Points))
 		}
 		list = append(list, words)
 	}
@@ -32,76 +33,58 @@ func TestRunPage(t *testing.T) {
 	samples[4].Outcome = probe.Canceled
 	samples[15].TTFT, samples[15].ITL = Seconds{}, nil
 
-	page := RunPage("title", []string{"note"}, samples)
+	charts := RunCharts(samples)
 
 	want := []string{
 		"TTFT distribution (CDF): a step 8; b step 9;",
 		"TTFT over time: a dots 8; b dots 9;",
 		"TPOT distribution (CDF): a step 8; b step 10;",
 		"TPOT over time: a dots 8; b dots 10;",
-		"ITL distribution (CDF): a step 500; b step 495;",
+		"ITL distribution (CDF): a step 500; b step 500;",
 		"ITL over time: a dots 8; b dots 9;",
 		"E2EL distribution (CDF): a step 8; b step 10;",
-		"E2EL over time: a dots 8; b dots 10; failed dots 1;",
+		"E2EL over time: a dots 8; a, failed hollow 1; b dots 10;",
 	}
-	got := outline(page)
-	got[4] = requireThinned(t, page.Charts[4], 792, 891)
-	want[4] = "thinned, from the shortest to the longest"
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, outline(charts)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	failed := page.Charts[7].Series[2].Points
-	if diff := cmp.Diff([]plot.Point{{X: 30, Y: 1, Label: "a, round 3: stalled after 1.00 s"}}, failed); diff != "" {
+	for _, s := range charts[4].Series {
+		last := s.Points[len(s.Points)-1]
+		if last.Y != 1 || !slices.IsSortedFunc(s.Points, func(a, b plot.Point) int { return cmp.Or(cmp.Compare(a.X, b.X), cmp.Compare(a.Y, b.Y)) }) {
+			t.Errorf("%s falls, or ends at %v", s.Target, last)
+		}
+	}
+	first, failed := charts[1].Series[0].Points[0], charts[7].Series[1].Points
+	if diff := gocmp.Diff([]plot.Point{{X: first.X + 30, Y: 1, Label: "a, round 3: stalled after 1.00 s"}}, failed); diff != "" {
 		t.Error(diff)
 	}
-	if first := page.Charts[1].Series[0].Points[0]; first.X != 0 || !strings.HasPrefix(first.Label, "a, round 0: ") {
+	if first.X != float64(samples[0].Start.Unix()) || !strings.HasPrefix(first.Label, "a, round 0: ") {
 		t.Errorf("first point %+v", first)
 	}
 	slices.Reverse(samples[:10])
-	if diff := cmp.Diff(page, RunPage("title", []string{"note"}, samples)); diff != "" {
+	if diff := gocmp.Diff(charts, RunCharts(samples)); diff != "" {
 		t.Errorf("the order of samples matters:\n%s", diff)
 	}
 }
 
-// requireThinned checks distributions of so many values that are thinned.
-func requireThinned(t *testing.T, c plot.Chart, counts ...int) string {
-	t.Helper()
-	for i, s := range c.Series {
-		n := len(s.Points)
-		if n > most+most/50 || n < most/2 || s.Points[n-1].Y != 1 || math.Abs(s.Points[0].Y*float64(counts[i])-1) > 1e-9 {
-			t.Errorf("%s: %d points, shares %g to %g of %d values", s.Name, n, s.Points[0].Y, s.Points[n-1].Y, counts[i])
-		}
-		if !slices.IsSortedFunc(s.Points, func(a, b plot.Point) int {
-			if a.X > b.X || a.Y >= b.Y {
-				return 1
-			}
-			return -1
-		}) {
-			t.Errorf("%s falls", s.Name)
-		}
-	}
-	return "thinned, from the shortest to the longest"
-}
-
 func TestThinningKeepsTails(t *testing.T) {
-	for _, n := range []int{1, 2, 499, 500, 501, 1000, 12345, 400000} {
-		list := ranks(n)
-		if len(list) > most+2 || len(list) < min(n, most/2) || list[0] != 0 || list[len(list)-1] != n-1 {
-			t.Fatalf("%d of %d: %d to %d", len(list), n, list[0], list[len(list)-1])
+	for _, n := range []int{0, 1, 2, 499, 500, 501, 1000, 12345} {
+		var values []float64
+		for i := range n {
+			values = append(values, float64(i))
 		}
-		for i := range min(n, 5) {
-			if !slices.Contains(list, i) || !slices.Contains(list, n-1-i) {
-				t.Errorf("rank %d of %d is not drawn on both sides", i, n)
+		points := cumulated(values)
+		if len(points) != min(n, most) {
+			t.Fatalf("%d of %d", len(points), n)
+		}
+		for i, p := range points {
+			if p.Y != (p.X+1)/float64(n) {
+				t.Errorf("of %d: %v", n, p)
+			}
+			if i == 0 && p.X != 0 || i == len(points)-1 && p.X != float64(n-1) {
+				t.Errorf("of %d, point %d is %v", n, i, p)
 			}
 		}
-		for i := 1; i < len(list); i++ {
-			if list[i]-list[i-1] > max(1, n/(most/2)+1) {
-				t.Errorf("of %d nothing between ranks %d and %d", n, list[i-1], list[i])
-			}
-		}
-	}
-	if got := ranks(0); len(got) != 0 {
-		t.Error(got)
 	}
 }
 
@@ -140,21 +123,21 @@ func TestLadderPage(t *testing.T) {
 	steps := []Summary{rung("a", 80, 4, 0), rung("a", 80, 1, 0), rung("b", 80, 1, 0), rung("b", 80, 4, 20), rung("a", 10000, 1, 0)}
 	steps[0].Load = "4 at once"
 
-	page := LadderPage("title", nil, steps)
+	charts := LadderCharts(steps)
 
 	want := []string{
-		"Throughput: a, 80 tokens both 2; b, 80 tokens both 2; a, 10,000 tokens both 1;",
-		"TTFT: a, 80 tokens, median both 2; b, 80 tokens, median both 2; a, 10,000 tokens, median both 1;" +
-			" a, 80 tokens, P99 line 2; b, 80 tokens, P99 line 2; a, 10,000 tokens, P99 line 1;",
-		"TPOT: a, 80 tokens both 2; b, 80 tokens both 2; a, 10,000 tokens both 1;",
-		"Throughput and latency: a, 80 tokens both 2; b, 80 tokens both 2; a, 10,000 tokens both 1;",
-		"Failed requests: a, 80 tokens both 2; b, 80 tokens both 2; a, 10,000 tokens both 1;",
+		"Throughput: a, 80 tokens line 2; b, 80 tokens line 2; a, 10,000 tokens line 1;",
+		"TTFT: a, 80 tokens, median line 2; b, 80 tokens, median line 2; a, 10,000 tokens, median line 1;" +
+			" a, 80 tokens, P99 dashed 2; b, 80 tokens, P99 dashed 2; a, 10,000 tokens, P99 dashed 1;",
+		"TPOT: a, 80 tokens line 2; b, 80 tokens line 2; a, 10,000 tokens line 1;",
+		"Throughput and latency: a, 80 tokens line 2; b, 80 tokens line 2; a, 10,000 tokens line 1;",
+		"Failed requests: a, 80 tokens line 2; b, 80 tokens line 2; a, 10,000 tokens line 1;",
 	}
-	if diff := cmp.Diff(want, outline(page)); diff != "" {
+	if diff := gocmp.Diff(want, outline(charts)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	first, failed := page.Charts[0].Series[0].Points, page.Charts[4].Series[1].Points
-	if first[0].X != 1 || first[1].X != 4 || first[0].Label != "a, 80 tokens, 1 at once" || first[1].Label != "a, 80 tokens, 4 at once" {
+	first, failed := charts[0].Series[0].Points, charts[4].Series[1].Points
+	if first[0].X != 1 || first[1].X != 4 || first[0].Label != "a, 80 tokens" || first[1].Label != "a, 80 tokens, 4 at once" {
 		t.Errorf("%+v is not by load", first)
 	}
 	if first[1].Y != steps[0].Throughput().Output {
@@ -163,7 +146,7 @@ func TestLadderPage(t *testing.T) {
 	if failed[0].Y != 0 || failed[1].Y != 0.5 {
 		t.Errorf("%+v failed", failed)
 	}
-	if !page.Charts[0].X.Log || !page.Charts[1].Y.Log || page.Charts[2].Y.Log {
+	if !charts[0].X.Log || !charts[1].Y.Log || charts[2].Y.Log {
 		t.Error("loads and TTFT are not logarithmic")
 	}
 }
@@ -172,18 +155,52 @@ func TestLaddersOfRatesAndWithoutAnswers(t *testing.T) {
 	slow, fast := rung("a", 0, 0, 0), rung("a", 0, 0, 0)
 	fast.Duration /= 2
 	dead := Summarize([]Sample{failure("b", 0, probe.Connect)})
-	page := LadderPage("title", nil, []Summary{slow, fast, dead})
+	charts := LadderCharts([]Summary{slow, fast, dead})
 	want := []string{
-		"Throughput: a both 2; b both 1;", "TTFT: a, median both 2; a, P99 line 2;", "TPOT: a both 2;", "Throughput and latency: a both 2;",
-		"Failed requests: a both 2; b both 1;",
+		"Throughput: a line 2; b line 1;", "TTFT: a, median line 2; a, P99 dashed 2;", "TPOT: a line 2;", "Throughput and latency: a line 2;",
+		"Failed requests: a line 2; b line 1;",
 	}
-	if diff := cmp.Diff(want, outline(page)); diff != "" {
+	if diff := gocmp.Diff(want, outline(charts)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if x := page.Charts[0].X; x.Log || x.Label != "requests/s" {
+	if x := charts[0].X; x.Log || x.Label != "requests/s" {
 		t.Errorf("%+v", x)
 	}
-	if got := outline(LadderPage("title", nil, nil)); got != nil {
+	if got := outline(LadderCharts(nil)); got != nil {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestPage(t *testing.T) {
+	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2)
+	compared := Compare(Comparison{A: "a", B: "b"}, PairUp(a, b))
+	d := Document{Summaries: []Summary{Summarize(a), Summarize(b)}, Comparisons: []Comparison{compared}, Warnings: []string{"the run was interrupted"}}
+
+	page := Page("title", d, RunCharts(a), "prober 1.0")
+
+	if page.Title != "title" || len(page.Charts) != 8 || page.Settings[0] != "prober 1.0" || !strings.Contains(page.Details, "95% confidence") {
+		t.Errorf("%+v", page)
+	}
+	if lines := strings.Split(page.Summary, "\n"); len(lines) != 4 || !strings.HasPrefix(lines[2], "b ") {
+		t.Errorf("summary:\n%s", page.Summary)
+	}
+	if want := "TPOT: " + Verdict(compared.Lines[1], "a", "b"); !slices.Contains(page.Verdicts, want) || len(page.Verdicts) != 4 {
+		t.Errorf("%q without %q", page.Verdicts, want)
+	}
+	want := []string{
+		"the run was interrupted", "a: only 10 requests: P75 and above rest on fewer than ten samples",
+		"b: only 10 requests: P75 and above rest on fewer than ten samples",
+	}
+	if diff := gocmp.Diff(want, page.Warnings); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+
+	compared.A, compared.B = strings.Repeat("long ", 10), "b"
+	if got := Page("", Document{Comparisons: []Comparison{compared}}, nil).Verdicts; got[0] != "A: "+compared.A || got[3] != "TPOT: "+Verdict(compared.Lines[1], "A", "B") {
+		t.Errorf("long names: %q", got)
+	}
+	d.Comparisons = slices.Repeat([]Comparison{compared}, 4)
+	if page := Page("", d, nil); page.Verdicts != nil || strings.Count(page.Details, "95% confidence") != 4 {
+		t.Errorf("a ladder: %q", page.Verdicts)
 	}
 }

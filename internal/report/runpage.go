@@ -2,75 +2,73 @@ package report
 
 import (
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
 )
 
-// RunPage draws samples, of one target or several: how TTFT, TPOT, ITL and E2EL
+// RunCharts draws samples, of one target or several: how TTFT, TPOT, ITL and E2EL
 // are spread, and each over time. Canceled samples are left out.
-func RunPage(title string, notes []string, samples []Sample) plot.Page {
-	page := plot.Page{Title: title, Notes: notes}
+func RunCharts(samples []Sample) (charts []plot.Chart) {
 	samples, _ = split(samples, notCanceled)
-	start, _ := stretch(samples)
-	good, bad := split(samples, succeeded)
 	for _, q := range quantities() {
-		spread, course := spreadChart(q), courseChart(q)
-		for _, list := range byTarget(good) {
-			spread.Series = add(spread.Series, list[0].Target, plot.Step, cumulated(valuesOf(q, list)))
-			course.Series = add(course.Series, list[0].Target, plot.Dots, thin(courseOf(list, start, q.of)))
+		of, course := "requests", q.name
+		if q.name == "ITL" {
+			of, course = "tokens", "ITL, median of a request"
 		}
-		if q.name == "E2EL" {
-			course.Series = add(course.Series, "failed", plot.Dots, thin(courseOf(bad, start, elapsed)))
+		spread, timeline := DistributionChart(q.name, of), TimelineChart(q.name, course)
+		for _, list := range byTarget(samples) {
+			target := list[0].Target
+			good, bad := split(list, succeeded)
+			spread.Series = add(spread.Series, plot.Series{Target: target, Style: plot.Step, Points: cumulated(valuesOf(q, good))})
+			timeline.Series = add(timeline.Series, plot.Series{Target: target, Points: thin(courseOf(good, q.of))})
+			if q.name == "E2EL" {
+				failed := plot.Series{Target: target, Name: target + ", failed", Style: plot.Hollow, Points: thin(courseOf(bad, elapsed))}
+				timeline.Series = add(timeline.Series, failed)
+			}
 		}
-		for _, c := range []plot.Chart{spread.Stretched(), course} {
+		for _, c := range []plot.Chart{spread, timeline} {
 			if c.Series != nil {
-				page.Charts = append(page.Charts, c)
+				charts = append(charts, c)
 			}
 		}
 	}
-	return page
+	return charts
 }
 
-func spreadChart(q quantity) plot.Chart {
-	of := "requests"
-	if q.name == "ITL" {
-		of = "tokens"
-	}
+// DistributionChart is an empty chart for a quantity's distribution.
+func DistributionChart(name, of string) plot.Chart {
 	return plot.Chart{
-		Title: q.name + " distribution (CDF)",
-		X:     plot.Axis{Label: q.name, Unit: plot.Second},
-		Y:     plot.Axis{Label: "share of " + of, Unit: plot.Percent},
+		Title: name + " distribution (CDF)",
+		X:     plot.Axis{Label: name, Unit: plot.Second},
+		Y:     plot.Axis{Label: "share of " + of, Unit: plot.Share},
 	}
 }
 
-func courseChart(q quantity) plot.Chart {
-	label := q.name
-	if q.name == "ITL" {
-		label = "ITL, median of a request"
-	}
+// TimelineChart is an empty chart for a quantity over time.
+func TimelineChart(name, label string) plot.Chart {
 	return plot.Chart{
-		Title: q.name + " over time",
-		X:     plot.Axis{Label: "since the first request", Unit: plot.Second},
+		Title: name + " over time",
+		X:     plot.Axis{Label: "time", Unit: plot.Time},
 		Y:     plot.Axis{Label: label, Unit: plot.Second},
 	}
 }
 
 // add appends a series, unless it has no points.
-func add(list []plot.Series, name string, style plot.Style, points []plot.Point) []plot.Series {
-	if len(points) == 0 {
+func add(list []plot.Series, s plot.Series) []plot.Series {
+	if len(s.Points) == 0 {
 		return list
 	}
-	return append(list, plot.Series{Name: format.Clean(name), Style: style, Points: points})
+	return append(list, s)
 }
 
-// byTarget are the samples of each target, in the order in which they are first
-// seen.
+// byTarget are the samples of each target by their start, in the order in which targets
+// are first seen.
 func byTarget(samples []Sample) [][]Sample {
 	var lists [][]Sample
 	place := map[string]int{}
-	for _, s := range samples {
+	for _, s := range slices.SortedStableFunc(slices.Values(samples), func(a, b Sample) int { return a.Start.Compare(b.Start) }) {
 		i, ok := place[s.Target]
 		if !ok {
 			i = len(lists)
@@ -99,18 +97,18 @@ func valuesOf(q quantity, list []Sample) []float64 {
 func elapsed(s Sample) Seconds { return Seconds{Value: s.Elapsed.Seconds(), Known: true} }
 
 // courseOf is a quantity of each request by its start.
-func courseOf(list []Sample, start time.Time, of func(Sample) Seconds) []plot.Point {
+func courseOf(list []Sample, of func(Sample) Seconds) []plot.Point {
 	var points []plot.Point
-	for _, s := range byStart(list) {
+	for _, s := range list {
 		v := of(s)
 		if !v.Known {
 			continue
 		}
-		label := fmt.Sprintf("%s, round %d: %s", format.Clean(s.Target), s.Round, format.Seconds(v.Value))
+		label := fmt.Sprintf("%s, round %d: %s", s.Target, s.Round, format.Seconds(v.Value))
 		if !succeeded(s) {
-			label = fmt.Sprintf("%s, round %d: %s after %s", format.Clean(s.Target), s.Round, s.Outcome, format.Seconds(v.Value))
+			label = fmt.Sprintf("%s, round %d: %s after %s", s.Target, s.Round, s.Outcome, format.Seconds(v.Value))
 		}
-		points = append(points, plot.Point{X: s.Start.Sub(start).Seconds(), Y: v.Value, Label: label})
+		points = append(points, plot.Point{X: float64(s.Start.UnixMicro()) / 1e6, Y: v.Value, Label: label})
 	}
 	return points
 }

@@ -1,0 +1,100 @@
+package plot
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		about  string
+		axis   Axis
+		values []float64
+		want   string // the title, and the ticks
+	}{
+		{"two stacks close together", Axis{Label: "TTFT", Unit: Second}, []float64{0.79, 0.828}, "TTFT (ms): 750 800 850"},
+		{"gaps between tokens", Axis{Label: "ITL", Unit: Second}, []float64{0.003, 0.02, 0.043}, "ITL (ms): 0 10 20 30 40"},
+		{"parts of a second", Axis{Label: "x", Unit: Second}, []float64{0.1, 1.2}, "x (s): 0 0.2 0.4 0.6 0.8 1 1.2"},
+		{"microseconds", Axis{Label: "x", Unit: Second}, []float64{1e-6, 5e-6}, "x (µs): 0 1 2 3 4 5"},
+		{"a long tail", Axis{Label: "ITL", Unit: Second}, []float64{0.001, 0.002, 0.003, 2}, "ITL (s) (log): 0.001 0.01 0.1 1"},
+		{"shares", Axis{Label: "share", Unit: Share}, []float64{0.9, 0.95}, "share (%): 0 20 40 60 80 100"},
+		{"thousands", Axis{Label: "n"}, []float64{0, 5000}, "n: 0 1,000 2,000 3,000 4,000 5,000"},
+		{"below zero", Axis{Label: "n"}, []float64{-2000, 2000}, "n: -2,000 -1,000 0 1,000 2,000"},
+		{"one value", Axis{Label: "n"}, []float64{21000}, "n: 19,000 20,000 21,000 22,000 23,000"},
+		{"zeros alone", Axis{Label: "n"}, []float64{0, 0}, "n: -0.4 -0.2 0 0.2 0.4"},
+		{"a logarithmic axis", Axis{Label: "TTFT", Unit: Second, Log: true}, []float64{0.1, 5}, "TTFT (s) (log): 0.1 0.2 0.5 1 2 5"},
+		{"less than a decade", Axis{Label: "n", Log: true}, []float64{20, 38}, "n (log): 20 25 30 35"},
+		{"one value has a factor of two", Axis{Label: "n", Log: true}, []float64{8}, "n (log): 6 7 8 9 10 11"},
+		{"a ladder", Axis{Label: "n", Log: true, Values: true}, []float64{1, 64, 8, 9, 512}, "n (log): 1 8 64 512"},
+		{"seconds", Axis{Label: "time", Unit: Time}, []float64{1.8e9, 1.8e9 + 20}, "time (UTC) from 2027-01-15: 08:00:00 08:00:05 08:00:10 08:00:15 08:00:20"},
+		{"hours", Axis{Label: "time", Unit: Time}, []float64{1.8e9, 1.8e9 + 86400}, "time (UTC) from 2027-01-15: 12:00 18:00 00:00 06:00"},
+		{"a week", Axis{Label: "time", Unit: Time}, []float64{1.8e9, 1.8e9 + 7*86400}, "time (UTC) from 2027-01-15: Jan 16 Jan 18 Jan 20 Jan 22"},
+	} {
+		s := scaleOf(c.axis, c.values)
+		var texts []string
+		for _, tick := range s.GetTicks(nil) {
+			texts = append(texts, tick.Label)
+		}
+		if diff := cmp.Diff(c.want, s.title()+": "+strings.Join(texts, " ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.about, diff)
+		}
+	}
+}
+
+func TestNoiseIsNoTrend(t *testing.T) {
+	for _, c := range []struct {
+		about     string
+		axis      Axis
+		low, high float64
+		want      [2]float64
+	}{
+		{"equal values span a fifth", Axis{}, 50, 50, [2]float64{44.6, 55.4}},
+		{"and near ones", Axis{}, 100, 101, [2]float64{89.592, 111.408}},
+		{"a span of their own", Axis{}, 100, 200, [2]float64{96, 204}},
+		{"from zero", Axis{}, 10, 100, [2]float64{0, 104}},
+		{"shares", Axis{Unit: Share}, 0.5, 0.51, [2]float64{0, 1}},
+		{"a factor of two", Axis{Log: true}, 8, 8, [2]float64{8 / math.Sqrt2 / math.Pow(2, 0.03), 8 * math.Sqrt2 * math.Pow(2, 0.03)}},
+	} {
+		low, high := c.axis.span(c.low, c.high)
+		if math.Abs(low-c.want[0]) > 1e-9*high || math.Abs(high-c.want[1]) > 1e-9*high {
+			t.Errorf("%s: from %v to %v, want %v", c.about, low, high, c.want)
+		}
+	}
+}
+
+// TestAnyScale draws axes for any values: two ticks at least, in their order and on the
+// axis, no two written the same.
+func TestAnyScale(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 20_000 {
+		a := Axis{Unit: []Unit{"", Second, Share, Time}[r.IntN(4)], Log: r.IntN(2) == 0}
+		a.Log = a.Log && a.Unit != Time
+		low := math.Pow(10, r.Float64()*12-6)
+		high := low * math.Pow(10, math.Pow(r.Float64(), 4)*9)
+		if a.Unit == Time {
+			low = 1.7e9
+			high = low + r.Float64()*200*86400
+		}
+		if a.Unit == Share {
+			low, high = r.Float64(), r.Float64()
+			a.Log = false
+		}
+		s := scaleOf(a, []float64{low, high})
+		ticks := s.GetTicks(nil)
+		if len(ticks) < 1 || len(ticks) > 13 {
+			t.Fatalf("%+v from %v to %v has ticks %v", a, low, high, ticks)
+		}
+		for i, tick := range ticks {
+			if tick.Value < s.Min*(1-1e-9) || tick.Value > s.Max*(1+1e-9) {
+				t.Fatalf("%+v from %v to %v: %v is outside of %v", a, low, high, tick, s)
+			}
+			if i > 0 && (tick.Value <= ticks[i-1].Value || tick.Label == ticks[i-1].Label) {
+				t.Fatalf("%+v from %v to %v: %v", a, low, high, ticks)
+			}
+		}
+	}
+}
