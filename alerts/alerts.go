@@ -11,12 +11,13 @@ import (
 	"strings"
 )
 
-//go:embed rules.yaml runbooks/*.md
+//go:embed rules.yaml inhibit.yaml runbooks/*.md
 var files embed.FS
 
 // Names of the files below a directory that somebody chose.
 const (
 	RulesFile   = "rules.yaml"
+	InhibitFile = "inhibit.yaml"
 	RunbooksDir = "runbooks"
 )
 
@@ -50,9 +51,9 @@ func RunbookFile(alert string) string { return RunbooksDir + "/" + alert + ".md"
 // ErrFormat is returned for a format of rules that is none of [Formats].
 var ErrFormat = errors.New("unknown format")
 
-// Formats are the formats of the rules: a rule file of Prometheus, and a resource of
-// the Prometheus operator.
-func Formats() []string { return []string{"prometheus", "prometheusrule"} }
+// Formats are the formats of the rules: a rule file of Prometheus, a resource of the Prometheus operator, and
+// the inhibit rules of an Alertmanager.
+func Formats() []string { return []string{"prometheus", "prometheusrule", "alertmanager"} }
 
 // RulesAs is the rules in a format, and the name of the file for them. The caller
 // owns them.
@@ -63,6 +64,8 @@ func RulesAs(format string) (rules []byte, file string, err error) {
 	case "prometheusrule":
 		rules, err := PrometheusRule()
 		return rules, "prometheusrule.yaml", err
+	case "alertmanager":
+		return mustRead(InhibitFile), InhibitFile, nil
 	}
 	return nil, "", ErrFormat
 }

@@ -23,6 +23,7 @@ alert it prints its runbook: what it means, what to look at, what to do.
 Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 		Example: `  prober alerts > prober.yaml             # name it under rule_files: in prometheus.yml
   prober alerts --format prometheusrule   # for the Prometheus operator
+  prober alerts --format alertmanager     # inhibit rules: one notification for one incident
   prober alerts --output prober-alerts    # rules and runbooks as files
   prober alerts ProberITLRegression       # a runbook`,
 		Args:              cobra.MaximumNArgs(1),
@@ -43,7 +44,7 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 			rules, file, err := alerts.RulesAs(format)
 			switch {
 			case errors.Is(err, alerts.ErrFormat):
-				return config.Problems{{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want " + strings.Join(alerts.Formats(), " or ")}}
+				return config.Problems{{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want one of " + strings.Join(alerts.Formats(), ", ")}}
 			case err != nil:
 				return err
 			case toFiles && dir == "":
@@ -58,7 +59,7 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "prometheus", "prometheus: a rule file; prometheusrule: a resource of the Prometheus operator, without comments")
+	cmd.Flags().StringVar(&format, "format", "prometheus", "prometheus: a rule file; prometheusrule: a resource of the Prometheus operator, without comments; alertmanager: inhibit rules for its configuration")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "directory to write the rules and the runbooks to; created if missing")
 	return cmd
 }

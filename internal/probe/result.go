@@ -75,6 +75,12 @@ func Outcomes() []Outcome {
 	}
 }
 
+// Available reports whether the outcome shows a server that works: it succeeded, refused this request or answered it
+// wrongly. All other failures are what its users would feel too.
+func (o Outcome) Available() bool {
+	return slices.Contains([]Outcome{OK, RateLimited, Rejected, Filtered, WrongLength, WrongAnswer}, o)
+}
+
 // A Key is the kind of credentials that a request carried, without the secret.
 type Key string
 

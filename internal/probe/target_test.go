@@ -469,3 +469,16 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 		})
 	}
 }
+
+// TestAvailable holds which failures are not the server's.
+func TestAvailable(t *testing.T) {
+	var available []Outcome
+	for _, o := range Outcomes() {
+		if o.Available() {
+			available = append(available, o)
+		}
+	}
+	if want := []Outcome{OK, RateLimited, Rejected, Filtered, WrongLength, WrongAnswer}; !slices.Equal(available, want) {
+		t.Errorf("available: %q, want %q", available, want)
+	}
+}

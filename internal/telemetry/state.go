@@ -10,8 +10,8 @@ import (
 
 // facts are what is known of a target when metrics are collected.
 type facts struct {
-	target                             probe.Description
-	lastProbe, lastSuccess, certExpiry time.Time // zero if there was none yet
+	target                                            probe.Description
+	lastProbe, lastAvailable, lastSuccess, certExpiry time.Time // zero if there was none yet
 }
 
 // inFlight is how many probes of the target are in flight, and the age of the oldest.
@@ -31,6 +31,9 @@ func (f *facts) note(r *probe.Result) {
 	end := r.Start.Add(r.Elapsed)
 	if end.After(f.lastProbe) {
 		f.lastProbe = end
+	}
+	if r.Outcome.Available() && end.After(f.lastAvailable) {
+		f.lastAvailable = end
 	}
 	if r.Outcome == probe.OK && end.After(f.lastSuccess) {
 		f.lastSuccess = end

@@ -211,6 +211,9 @@ func (w *world) fire(a *rules.Alert, now time.Time, interval time.Duration) erro
 			alert: a.Labels.Get(labels.AlertName), target: a.Labels.Get("target"), basis: a.Labels.Get("basis"),
 			labels: a.Labels, from: now,
 		}
+		if a.Labels.Get("severity") == "critical" {
+			e.alert += ", critical"
+		}
 		if e.target == "" {
 			e.target = a.Labels.Get("instance") // every target has a prober of its own
 		}

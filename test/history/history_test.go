@@ -74,7 +74,31 @@ func long() [][]scenario {
 			{name: "nothing happens, busy weekends", seed: 20, weekend: 1.10},
 			{name: "ITL +15%, busy weekends", seed: 21, itl: 1.15, weekend: 1.10, alert: itl},
 		},
+		severe(false), severe(true),
 	}
+}
+
+// severe are the scenarios of the fast alerts, scraped with native histograms or without.
+func severe(classic bool) []scenario {
+	const warning, critical = "ProberSevereSlowdown", "ProberSevereSlowdown, critical"
+	all := []scenario{
+		{name: "nothing happens, each 30 s", seed: 22},
+		{name: "ITL × 1.15", seed: 23, itl: 1.15, alert: warning},
+		{name: "ITL × 1.5", seed: 24, itl: 1.5, alert: warning},
+		{name: "ITL × 2", seed: 25, itl: 2, alert: warning},
+		{name: "ITL × 3", seed: 26, itl: 3, alert: critical},
+		{name: "ITL × 10", seed: 27, itl: 10, alert: critical},
+		{name: "TTFT × 1.5", seed: 28, ttft: 1.5, alert: warning},
+		{name: "TTFT × 3", seed: 29, ttft: 3, alert: critical},
+		{name: "TTFT × 3 in the first 14 days", seed: 30, ttft: 3, cold: true, alert: critical},
+		{name: "outage", seed: 31, down: true, alert: "ProberTargetDown, critical"},
+	}
+	for i := range all {
+		if all[i].fine, all[i].classic = true, classic; classic {
+			all[i].name += ", classic buckets"
+		}
+	}
+	return all
 }
 
 func TestRegressionAlerts(t *testing.T) {

@@ -165,6 +165,7 @@ func (w *watched) scrape(app storage.Appender, now time.Time) error {
 	}
 	if !w.lastGood.IsZero() {
 		gauges["llm_probe_last_success_timestamp_seconds"] = seconds(w.lastGood)
+		gauges["llm_probe_last_available_timestamp_seconds"] = seconds(w.lastGood)
 	}
 	for _, values := range []map[string]float64{w.counts, gauges} {
 		for name, v := range values {

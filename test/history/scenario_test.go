@@ -51,6 +51,8 @@ type scenario struct {
 	cold      bool          // its regressions are in the days of learning
 	drift     float64       // of the server from hour to hour; the usual if zero
 	weekend   float64       // factor of its latencies on Saturday and Sunday; none if zero
+	down      bool          // its server fails instead of being slower
+	fine      bool          // scraped and evaluated each 30 s instead of each 2 min
 	alert     string        // that is to find it
 	least     int           // regressions that it must find for the test to pass
 	most      int           // false alerts in the scored days for the test to pass
@@ -65,7 +67,7 @@ func (s scenario) target() *watched {
 }
 
 // slower reports whether anything becomes of the server.
-func (s scenario) slower() bool { return s.itl > 1 || s.ttft > 1 }
+func (s scenario) slower() bool { return s.itl > 1 || s.ttft > 1 || s.down }
 
 // run lives the scenarios in one Prometheus and scores each.
 func run(t *testing.T, set settings, scenarios []scenario) []score {
@@ -75,7 +77,11 @@ func run(t *testing.T, set settings, scenarios []scenario) []score {
 		s.seed += 1000 * set.noise
 		w.targets = append(w.targets, s.target())
 	}
-	if err := w.live(t.Context(), begin(), begin().Add(learning+scored), pace{scrape: 2 * time.Minute, slowest: 2 * time.Minute}); err != nil {
+	step := 2 * time.Minute
+	if scenarios[0].fine {
+		step = 30 * time.Second
+	}
+	if err := w.live(t.Context(), begin(), begin().Add(learning+scored), pace{scrape: step, slowest: step}); err != nil {
 		t.Fatal(err)
 	}
 	var all []score

@@ -31,6 +31,7 @@ type server struct {
 	itl, ttft  float64      // factors of its regressions; 1 is none
 	drift      float64      // standard deviation of the level of an hour
 	weekend    float64      // factor on Saturday and Sunday
+	down       bool         // a regression is an outage
 	regressed  []regression // in order
 	hour       time.Time    // the hour that the levels are of
 	levels     [2]float64   // drift of ITL and TTFT: logarithms, in standard deviations
@@ -45,7 +46,7 @@ type gap struct{ factor, position float64 }
 // two of equal seed differ by their regressions only.
 func newServer(s scenario, regressed []regression) *server {
 	made := &server{
-		random: rand.New(rand.NewPCG(s.seed, 1)), drift: s.drift, weekend: s.weekend, itl: s.itl, ttft: s.ttft, regressed: regressed,
+		random: rand.New(rand.NewPCG(s.seed, 1)), drift: s.drift, weekend: s.weekend, down: s.down, itl: s.itl, ttft: s.ttft, regressed: regressed,
 	}
 	for i := range made.noise {
 		factor := lognormal(made.random, tokenSpread)
@@ -102,6 +103,7 @@ func (s *server) probe(now time.Time) probe {
 	if s.regressing {
 		p.itl *= s.itl
 		p.ttft *= s.ttft
+		p.failed = p.failed || s.down
 	}
 	whole := 0.0
 	for i := range tokens - 1 {
