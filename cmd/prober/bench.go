@@ -60,7 +60,7 @@ configuration.`,
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "requests of a target in flight")
 	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps of so many requests at once: 1,2,4,8")
 	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate blocks of a comparison; 0 for none")
-	flags.StringVar(&o.Format, "format", "text", "text, json, csv or markdown")
+	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
 	flags.StringVar(&o.Plot, "plot", "", "file for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
 	addConfigFlags(cmd)
 	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock; PROBER_QPS"

@@ -49,8 +49,8 @@ Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 
 // once probes every target once and shows the results on w. It returns errFailed if an outcome was not ok.
 func once(ctx context.Context, jobs []*engine.Job, w io.Writer, format string) error {
-	width, color := report.Terminal(w)
-	show := func(r *probe.Result) error { return report.Waterfall(w, r, width, color) }
+	width := report.Terminal(w)
+	show := func(r *probe.Result) error { return report.Waterfall(w, r, width) }
 	if format == "json" {
 		encoder := json.NewEncoder(w)
 		show = func(r *probe.Result) error { return encoder.Encode(r.Account()) }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/promquery"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -13,12 +16,16 @@ func newReport() *cobra.Command {
 	var r promquery.Request
 	var format, picture string
 	cmd := &cobra.Command{
-		Use:   "report --prometheus URL",
-		Short: "Print bench-style tables from Prometheus: a block per target, and comparisons",
+		Use:   "report --prometheus URL | report A.json B.json",
+		Short: "Print bench-style tables from Prometheus, or compare two JSON files of bench or report",
 		Long: `Report reads the metrics that probers exported from a Prometheus, and prints for each
 target the block that "prober bench" prints. Counts are increases as PromQL has them,
 quantiles those of the stored buckets. With --vs it compares a target with another one, or
 with itself in another time range.
+
+Two files that "prober bench" or "prober report" wrote with --format json are compared:
+the steps that both have, request by request in their order, and in what their settings
+differ. Data from Prometheus has no single requests, so only its medians are compared.
 
 A time is an RFC 3339 time, a day (from midnight UTC), seconds since 1970, "now", or how
 long ago: 24h, 7d. Times are printed in UTC.
@@ -27,9 +34,12 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 		Example: `  prober report --prometheus http://localhost:9090
   prober report --prometheus http://localhost:9090 --from 7d --target vllm-a --vs vllm-b
   prober report --prometheus http://localhost:9090 --target vllm-a --vs 7d --plot week.html
+  prober report before.json after.json
   prober report --prometheus http://localhost:9090 --from 2026-11-01 --to 2026-11-08 --format json`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if len(files) > 0 {
+				return reportFiles(cmd, files, format)
+			}
 			query, problems := r.Parse(time.Now())
 			if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
 				return problems
@@ -38,10 +48,11 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			if err != nil {
 				return err
 			}
+			answer.Document.Version = buildInfo().Version
 			out := cmd.OutOrStdout()
 			if format == "text" {
-				width, color := report.Terminal(out)
-				err = answer.WriteText(out, width, color)
+				width := report.Terminal(out)
+				err = answer.WriteText(out, width)
 			} else {
 				err = report.WriteAs(out, format, answer.Document)
 			}
@@ -65,7 +76,33 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags.StringVar(&r.Versus, "vs", "", "compare the target with another target (its name), with itself that much earlier (24h, 7d), or in another range (FROM/TO)")
 	flags.StringVar(&r.Model, "model", "", "model to report on, if a target had several")
 	flags.StringVar(&r.Prompt, "prompt", "", "workload to report on, if a target had several")
-	flags.StringVar(&format, "format", "text", "text, json, csv or markdown")
+	flags.StringVar(&format, "format", "text", "text, json or markdown")
 	flags.StringVar(&picture, "plot", "", "file for the page with tables and plots, .html")
 	return cmd
+}
+
+// reportFiles compares two files.
+func reportFiles(cmd *cobra.Command, files []string, format string) error {
+	problems := report.CheckOutput(format, "")
+	if len(files) != 2 {
+		problems = append(problems, config.Problem{Place: strings.Join(files, " "), Text: "not two files", Hint: "want two JSON files to compare, or --prometheus"})
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "format" {
+			problems = append(problems, config.Problem{Place: "--" + f.Name, Text: "not with files", Hint: "leave it out"})
+		}
+	})
+	if problems != nil {
+		return problems
+	}
+	d, err := report.CompareFiles(files[0], files[1])
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if d.Version = buildInfo().Version; format != "text" {
+		return report.WriteAs(out, format, d)
+	}
+	width := report.Terminal(out)
+	return report.WriteComparisons(out, d, width)
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // beat is the time between two beats: each costs a wake-up.
@@ -90,18 +92,20 @@ func usual(all SchedulingLatency, seconds []SchedulingLatency) SchedulingLatency
 	for _, s := range seconds {
 		waits = append(waits, s.P99)
 	}
-	all.P99 = min(all.P99, rank(waits, 90))
+	slices.Sort(waits)
+	longest := time.Duration(0) // of nine in ten
+	if n := len(waits); n > 0 {
+		longest = waits[(9*n+9)/10-1]
+	}
+	all.P99 = min(all.P99, longest)
 	return all
 }
 
-// p99 is the 99th percentile of a list, by nearest rank; 0 if it is empty. It sorts it.
-func p99(list []time.Duration) time.Duration { return rank(list, 99) }
-
-// rank is a percentile of a list, by nearest rank; 0 if it is empty. It sorts it.
-func rank(list []time.Duration, percent int) time.Duration {
+// p99 is the 99th percentile of a list; 0 if it is empty. It sorts it.
+func p99(list []time.Duration) time.Duration {
 	if len(list) == 0 {
 		return 0
 	}
 	slices.Sort(list)
-	return list[(len(list)*percent+99)/100-1]
+	return report.QuantileOf(list, 0.99)
 }

@@ -169,6 +169,40 @@ func (o Options) checkPace(qps string, paced bool) (problems config.Problems) {
 	return problems
 }
 
+// settings are those of the run, by their names; where targets or lengths of prompts differ, all values.
+func (p *Plan) settings() map[string]string {
+	all := map[string]string{}
+	add := func(name, value string) {
+		if old := strings.Split(all[name], ", "); all[name] == "" {
+			all[name] = value
+		} else if !slices.Contains(old, value) {
+			all[name] += ", " + value
+		}
+	}
+	for _, c := range p.Lengths {
+		for _, t := range c.Targets {
+			for name, value := range t.Values("bench") {
+				add(name, value)
+			}
+		}
+	}
+	if p.Unpaced || len(p.Ladder) > 0 {
+		all["qps"] = "inf"
+	}
+	for name, n := range map[string]int{"requests": p.Requests, "concurrency": p.Concurrency} {
+		if n > 0 {
+			add(name, strconv.Itoa(n))
+		}
+	}
+	if p.Duration > 0 {
+		add("duration", p.Duration.String())
+	}
+	for _, n := range p.Ladder {
+		add("ladder", strconv.Itoa(n))
+	}
+	return all
+}
+
 // title says in a line what is run.
 func (p *Plan) title() string {
 	var names []string

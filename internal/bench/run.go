@@ -45,7 +45,9 @@ type run struct {
 }
 
 func newRun(s Setup) *run {
-	return &run{Setup: s, budgets: engine.Budgets{}, document: report.Document{Source: "prober bench", Started: time.Now()}}
+	return &run{Setup: s, budgets: engine.Budgets{}, document: report.Document{
+		Source: "prober bench", Version: s.Version, Settings: s.Plan.settings(), Started: time.Now(),
+	}}
 }
 
 // Run runs a bench until its end or ctx's, and prints what was measured in either
@@ -96,7 +98,7 @@ func (r *run) all(ctx context.Context) (failed error) {
 	r.Screen.Note("no request succeeded")
 	for _, s := range r.document.Summaries {
 		for _, f := range s.Failures {
-			r.noteFailure(s.Target, fmt.Sprintf("%s (%d times): %s", f.Outcome, f.Requests, f.Error), f.Hint)
+			r.noteFailure(s.Target, fmt.Sprintf("%s (%d times): %s", f.Outcome, f.Requests, f.Error), string(f.Hint))
 		}
 	}
 	return ErrFailed
@@ -188,7 +190,7 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error
 // with how its warm-up failed, so that the document says why there is nothing.
 func (r *run) nothingMeasured(j *engine.Job, results []*probe.Result) {
 	for _, t := range j.Targets {
-		s := report.Summary{Target: t.Name, Load: "warm-up", PromptTokens: askedTokens(t)}
+		s := report.Summary{Target: t.Name, URL: t.URL, Model: t.Model, Load: "warm-up", PromptTokens: askedTokens(t)}
 		var samples []report.Sample
 		for _, result := range results {
 			if result.Target == t.Name {

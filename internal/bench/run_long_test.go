@@ -114,11 +114,11 @@ func TestLongPromptsQueue(t *testing.T) {
 		d := r.bench(t, []string{"it"}, Options{Ladder: []int{1, 2, 4, 8, 16, 32, 64}}, map[string]string{
 			"PROMPT_TOKENS": "10000", "MAX_TOKENS": "58", "TIMEOUT": "30m", "STALL_TIMEOUT": "30m",
 		})
-		alone := d.Summaries[0].TTFT.Mean
+		alone := float64(d.Summaries[0].TTFT.Mean)
 		for i, s := range d.Summaries {
 			n := float64(s.AtOnce)
 			t.Logf("%3.0f at once: TTFT %8.1f s, %.3f requests/s", n, s.TTFT.Mean, rate(s))
-			if queued := alone * n; n <= 8 && math.Abs(s.TTFT.Mean/queued-1) > 0.15 {
+			if queued := alone * n; n <= 8 && math.Abs(float64(s.TTFT.Mean)/queued-1) > 0.15 {
 				t.Errorf("%.0f at once: TTFT %.1f s, so many prefills take %.1f", n, s.TTFT.Mean, queued)
 			}
 			if i > 0 && (rate(s) < rate(d.Summaries[i-1]) || rate(s) > 1/alone) {
@@ -135,10 +135,12 @@ func rate(s report.Summary) float64 { return float64(s.Succeeded()) / s.Duration
 
 func checkRung(t *testing.T, s report.Summary, want rung, far float64) {
 	t.Helper()
-	near := func(got, want float64) bool { return math.Abs(math.Log(got/want)) <= math.Log(far) }
+	near := func(got report.Number, want float64) bool {
+		return math.Abs(math.Log(float64(got)/want)) <= math.Log(far)
+	}
 	text := fmt.Sprintf("%4d at once: TTFT %9.1f (%9.1f) ms, TPOT %6.1f (%6.1f) ms, %.3f (%.3f) requests/s, %d (%d) ok, %d failed",
 		want.requests, 1000*s.TTFT.Mean, want.ttft, 1000*s.TPOT.Mean, want.tpot, rate(s), want.rate, s.Succeeded(), want.ok, s.Failed())
-	if !near(1000*s.TTFT.Mean, want.ttft) || !near(1000*s.TPOT.Mean, want.tpot) || !near(rate(s), want.rate) {
+	if !near(1000*s.TTFT.Mean, want.ttft) || !near(1000*s.TPOT.Mean, want.tpot) || !near(report.Number(rate(s)), want.rate) {
 		t.Error("further than", far, "from the record:", text)
 	}
 	if s.Succeeded() != want.ok || s.Succeeded()+s.Failed() != want.requests {

@@ -125,6 +125,7 @@ func (t *tally) summaries() []report.Summary {
 			s = s.Paced(slices.Concat(samples...), t.load.Plan.Interval)
 		}
 		s.Target, s.Load, s.AtOnce, s.Skipped, s.PromptTokens = target.Name, t.load.String(), t.load.InFlight(), skipped[i], askedTokens(target)
+		s.URL, s.Model = target.URL, t.job.Members[i].Capabilities().Model
 		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(samples[i], s.PromptTokens), t.clientWarnings(i, samples[i], s))
 		list = append(list, s)
 	}
@@ -145,7 +146,7 @@ func (t *tally) clientWarnings(i int, samples []report.Sample, s report.Summary)
 // medianOf is the median of a distribution; 0 if it has none.
 func medianOf(d report.Distribution) time.Duration {
 	half, _ := d.At(0.5)
-	return time.Duration(half.Value * float64(time.Second))
+	return time.Duration(float64(half.Value) * float64(time.Second))
 }
 
 // notMade says that a step ended before all of its requests were made.
@@ -182,7 +183,7 @@ func (t *tally) finish() {
 		text.WriteString("\n")
 	}
 	for _, c := range comparisons {
-		_ = report.WriteComparison(&text, c, r.Screen.Width, r.Screen.Color)
+		_ = report.WriteComparison(&text, c, r.Screen.Width)
 		text.WriteString("\n")
 	}
 	r.Screen.Result(text.String())
@@ -200,7 +201,7 @@ func (t *tally) comparisons() []report.Comparison {
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			if t.load.InFlight() > 1 {
-				c.Warnings = append(c.Warnings, "requests that were under way together share a queue and a batch: pairs are not independent, and the intervals may be too narrow")
+				c.Warnings = append(c.Warnings, report.DependentPairs)
 			}
 		}
 		list = append(list, report.Compare(c, report.PairUp(t.samples[0], t.samples[i])))

@@ -22,7 +22,10 @@
 package config
 
 import (
+	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -129,6 +132,22 @@ func (t Target) Identity() Target {
 		id.APIKey = Secret{}
 	}
 	return id
+}
+
+// Values returns the settings of t as texts, by their names in lower case, but for secrets, those that are not set,
+// and what says which target it is. Command leaves out settings that it has no use for.
+func (t Target) Values(command string) map[string]string {
+	values := map[string]string{}
+	for _, k := range settings().target {
+		v := reflect.Indirect(k.of(t))
+		if k.Secret || slices.Contains(k.Not, command) || slices.Contains([]string{"URL", "NAME", "GROUP", "MODEL"}, k.name) || !v.IsValid() {
+			continue
+		}
+		if text := fmt.Sprint(v.Interface()); text != "" {
+			values[strings.ToLower(k.name)] = text
+		}
+	}
+	return values
 }
 
 // Files returns the paths of the files that t names, but for that of its key.

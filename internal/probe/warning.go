@@ -7,20 +7,30 @@ import (
 	"time"
 )
 
-// A Derived warning repeats other fields of the [Result] in words: summaries of many results count those instead.
-type Derived struct{ error }
+// A Warning says what is unreliable about a result's numbers. Those of one Kind differ only in their numbers.
+type Warning struct {
+	Kind, Text string
+	Derived    bool // repeats other fields of the [Result] in words: summaries of many results count those instead
+}
+
+// Error returns the text.
+func (w Warning) Error() string { return w.Text }
 
 // warnings says what is unreliable about a result's numbers. maxTokens were asked for, promptTokens were meant to be
 // in the prompt; 0: any number. A failed probe has no number but the longest gap.
 func warnings(r *Result, maxTokens, promptTokens int) []error {
 	var list []error
-	warn := func(format string, args ...any) { list = append(list, fmt.Errorf(format, args...)) }
-	derived := func(format string, args ...any) { list = append(list, Derived{fmt.Errorf(format, args...)}) }
+	warn := func(format string, args ...any) {
+		list = append(list, Warning{Kind: format, Text: fmt.Sprintf(format, args...)})
+	}
+	derived := func(format string, args ...any) {
+		list = append(list, Warning{Kind: format, Text: fmt.Sprintf(format, args...), Derived: true})
+	}
 	if text := lateReads(r); text != "" {
 		derived("%s", text)
 	}
 	if errors.Is(r.Err, ErrUnlimited) {
-		warn("%w (max_tokens or its like): the probe was canceled when more tokens than asked had arrived", ErrUnlimited)
+		warn("%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived", ErrUnlimited)
 	}
 	if r.Outcome != OK {
 		return list

@@ -66,7 +66,7 @@ func TestCompare(t *testing.T) {
 	}) {
 		t.Fatalf("%+v", c)
 	}
-	if l := c.Lines[0]; l.Metric != "TTFT" || !l.Shown || l.Pairs != 18 || math.Abs(l.Ratio.Center-1/1.05) > 1e-9 || l.A != 0.1 || l.B != 0.2 {
+	if l := c.Lines[0]; l.Metric != "TTFT" || !l.Shown || l.Pairs != 18 || math.Abs(float64(l.Ratio.Center)-1/1.05) > 1e-9 || l.A != 0.1 || l.B != 0.2 {
 		t.Errorf("%+v", l)
 	}
 }

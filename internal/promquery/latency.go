@@ -72,7 +72,7 @@ func (r reader) native(ctx context.Context, l latency) (map[series]quantity, err
 	found := map[series]quantity{}
 	for _, sample := range vector {
 		if h := sample.Histogram; h != nil && h.Count > 0 {
-			q := quantity{latency: l, Distribution: report.Distribution{Count: int(math.Round(float64(h.Count))), Mean: float64(h.Sum / h.Count)}}
+			q := quantity{latency: l, Distribution: report.Distribution{Count: int(math.Round(float64(h.Count))), Mean: report.Number(h.Sum / h.Count)}}
 			upTo := 0.0
 			for _, b := range h.Buckets {
 				upTo += float64(b.Count)
@@ -118,7 +118,7 @@ func (r reader) classic(ctx context.Context, l latency) (map[series]quantity, er
 		q.latency, q.classic, q.Count = l, true, int(math.Round(all))
 		for _, sum := range sums {
 			if seriesOf(sum.Metric) == id {
-				q.Mean = float64(sum.Value) / all
+				q.Mean = report.Number(float64(sum.Value) / all)
 			}
 		}
 		if found[id] = q; q.Count == 0 {
@@ -157,7 +157,7 @@ func (q quantity) quantile(share, value float64) report.Quantile {
 	if i < 0 || beyond { // Prometheus tells the last finite bound of what is above it
 		i = last
 	}
-	return report.Quantile{Share: share, Value: value, Low: q.buckets[i].lower, High: q.buckets[i].upper}
+	return report.Quantile{Share: share, Value: report.Number(value), Low: report.Number(q.buckets[i].lower), High: report.Number(q.buckets[i].upper)}
 }
 
 // mean is the expression of the mean of a quantity in each window of so long.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/prometheus/common/model"
 
@@ -58,7 +59,21 @@ func (r reader) records(ctx context.Context) ([]record, error) {
 	if missing != nil || len(records) == 0 {
 		return nil, r.absent(ctx, missing)
 	}
-	return records, errors.Join(r.latencies(ctx, records), r.warn(ctx, records))
+	return records, errors.Join(r.urls(ctx, records), r.latencies(ctx, records), r.warn(ctx, records))
+}
+
+// urls adds the URLs that targets had.
+func (r reader) urls(ctx context.Context, records []record) error {
+	info := over("last_over_time", r.filter.selector(targetInfo), r.span.Length())
+	vector, err := r.instant(ctx, "group by (target, url) ("+info+")", r.span.To)
+	for _, sample := range vector {
+		for i := range records {
+			if s := &records[i].summary; records[i].target == string(sample.Metric["target"]) {
+				s.URL = strings.TrimPrefix(s.URL+", "+string(sample.Metric["url"]), ", ")
+			}
+		}
+	}
+	return err
 }
 
 // counters reads what is not a latency. Every series has one of each outcome from its start.
@@ -88,7 +103,7 @@ func (r reader) counters(ctx context.Context) (map[series]*record, error) {
 			id := seriesOf(sample.Metric)
 			if found[id] == nil {
 				found[id] = &record{series: id, span: r.span, summary: report.Summary{
-					Target: id.target, Start: r.span.From, Duration: r.span.Length(), Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
+					Target: id.target, Model: id.model, Start: r.span.From, Duration: r.span.Length(), Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
 				}}
 			}
 			if n := int(math.Round(float64(sample.Value))); n > 0 {

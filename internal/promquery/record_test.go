@@ -19,6 +19,7 @@ func present(labels ...string) map[string]any {
 // stored is a Prometheus with 40 requests of target a, 4 of which failed, in native histograms of TTFT and classic ones of E2EL.
 func stored() *fake {
 	return &fake{answers: []answer{
+		{"group target_info", []map[string]any{point(1, "url=http://a:8000")}},
 		{"present_over_time", []map[string]any{present("instance=i")}},
 		{"histogram_quantile(0.5, ttft", []map[string]any{point(0.2)}},
 		{"histogram_quantile(0.99, ttft", []map[string]any{point(0.5)}},
@@ -51,7 +52,7 @@ func TestRecords(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	s := got[0].summary
-	if s.Target != "a" || s.Outcomes[probe.OK] != 40 || s.Outcomes[probe.Timeout] != 4 || s.Skipped[probe.SkipLate] != 2 || s.Input != 4000 || s.Output != 400 {
+	if s.Target != "a" || s.URL != "http://a:8000" || s.Model != "m" || s.Outcomes[probe.OK] != 40 || s.Outcomes[probe.Timeout] != 4 || s.Skipped[probe.SkipLate] != 2 || s.Input != 4000 || s.Output != 400 {
 		t.Errorf("%+v", s)
 	}
 	if s.Start != midnight || s.Duration != 6*time.Hour || s.TTFT.Count != 40 || s.TTFT.Mean != 0.25 || s.E2EL.Count != 40 || s.E2EL.Mean != 0.65 || s.ITL.Count != 0 {

@@ -195,7 +195,7 @@ func single(records []record) error {
 }
 
 // WriteText writes the answer for a terminal of so many columns.
-func (a *Answer) WriteText(w io.Writer, width int, color bool) error {
+func (a *Answer) WriteText(w io.Writer, width int) error {
 	fmt.Fprintln(w, a.Document.Source)
 	for i, s := range a.Document.Summaries {
 		fmt.Fprintln(w)
@@ -208,7 +208,7 @@ func (a *Answer) WriteText(w io.Writer, width int, color bool) error {
 	}
 	for _, c := range a.Document.Comparisons {
 		fmt.Fprintln(w)
-		if err := report.WriteComparison(w, c, width, color); err != nil {
+		if err := report.WriteComparison(w, c, width); err != nil {
 			return err
 		}
 	}

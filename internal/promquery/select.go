@@ -16,6 +16,7 @@ const (
 	skippedTotal = "llm_probe_skipped_total"
 	tokensTotal  = "llm_probe_tokens_total"
 	taintedTotal = "llm_probe_tainted_total"
+	targetInfo   = "llm_probe_target_info"
 
 	ttftSeconds = "llm_probe_ttft_seconds"
 	tpotSeconds = "llm_probe_tpot_seconds"
@@ -25,7 +26,7 @@ const (
 
 // Metrics are the names of the metrics that are read.
 func Metrics() []string {
-	return []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, ttftSeconds, tpotSeconds, itlSeconds, e2elSeconds}
+	return []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, targetInfo, ttftSeconds, tpotSeconds, itlSeconds, e2elSeconds}
 }
 
 // unknown is the model of a target whose server has not told it yet.

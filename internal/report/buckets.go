@@ -23,21 +23,24 @@ func (s Summary) latencies() []named {
 
 // bucketNotes says how exact quantiles are that come from histograms: in one
 // sentence where buckets are narrow, else the bounds of each quantile.
-func bucketNotes(s Summary) []string {
-	var wide []string
+func bucketNotes(s Summary) (notes []string) {
 	widest := 0.0
 	for _, d := range s.latencies() {
 		e := d.inexact()
-		if e > narrow {
-			wide = append(wide, d.bounds())
+		if e <= narrow {
+			widest = max(widest, e)
 			continue
 		}
-		widest = max(widest, e)
+		var parts []string
+		for _, q := range d.Quantiles {
+			parts = append(parts, percentile(q.Share)+" "+q.bucket())
+		}
+		notes = append(notes, "Quantiles of "+d.Name+" lie within wide histogram buckets (ms): "+strings.Join(parts, ", "))
 	}
 	if widest > 0 {
-		return append([]string{fmt.Sprintf("Quantiles come from histogram buckets: accurate to ±%.1f%%", 100*widest)}, wide...)
+		notes = append([]string{fmt.Sprintf("Quantiles come from histogram buckets: accurate to ±%.1f%%", 100*widest)}, notes...)
 	}
-	return wide
+	return notes
 }
 
 // inexact is how far the true quantiles may be from those of d, as a share of
@@ -46,24 +49,15 @@ func (d Distribution) inexact() float64 {
 	most := 0.0
 	for _, q := range d.Quantiles {
 		if off := max(q.High-q.Value, q.Value-q.Low); off > 0 {
-			most = max(most, off/q.Value)
+			most = max(most, float64(off/q.Value))
 		}
 	}
 	return most
 }
 
-// bounds says between what each quantile lies.
-func (d named) bounds() string {
-	var parts []string
-	for _, q := range d.Quantiles {
-		parts = append(parts, percentile(q.Share)+" "+q.bucket())
-	}
-	return "Quantiles of " + d.Name + " lie within wide histogram buckets (ms): " + strings.Join(parts, ", ")
-}
-
 // bucket is between what q lies, in milliseconds.
 func (q Quantile) bucket() string {
-	if math.IsInf(q.High, 1) {
+	if math.IsInf(float64(q.High), 1) {
 		return "above " + hundredths(q.Low*1e3)
 	}
 	return hundredths(q.Low*1e3) + " to " + hundredths(q.High*1e3)

@@ -9,6 +9,48 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
+// A Comparison is what pairs of measurements say of the difference between A and
+// B: two targets, two ranges of time, or two runs.
+type Comparison struct {
+	A    string `json:"a"`
+	B    string `json:"b"`
+	Load string `json:"load"` // as in [Summary]
+
+	Pair       string  `json:"pair"`       // what one pair is: "round", "period of 1h0m0s"
+	Confidence float64 `json:"confidence"` // that nothing shown in any of the lines is chance
+	Lines      []Line  `json:"lines"`      // TTFT, TPOT, ITL, E2EL, as far as there are pairs
+	Warnings   Texts   `json:"warnings"`
+}
+
+// A Line compares one quantity. All values but ratios are in seconds.
+type Line struct {
+	Metric string `json:"metric"` // "TTFT"
+	Pairs  int    `json:"pairs"`
+	A      Number `json:"a_median_seconds"`
+	B      Number `json:"b_median_seconds"`
+
+	Difference Interval `json:"difference_seconds"` // of A − B in a pair
+	Ratio      Interval `json:"ratio"`              // of A / B in a pair
+	Shown      bool     `json:"shown"`              // the interval of the difference does not hold 0
+	Verdict    string   `json:"verdict"`            // in JSON only; see [Verdict]
+	Warnings   Texts    `json:"warnings"`
+}
+
+// An Interval is a median and between what it lies. Bounds that the pairs are too
+// few for are infinite, or NaN.
+type Interval struct {
+	Center Number `json:"center"`
+	Low    Number `json:"low"`
+	High   Number `json:"high"`
+}
+
+// Pairs are the measurements of one quantity on A and B, in seconds, each two
+// under the same circumstances.
+type Pairs struct {
+	Metric string
+	Values [][2]float64
+}
+
 // defaultConfidence is that of a [Comparison] that does not say any.
 const defaultConfidence = 0.95
 
@@ -45,9 +87,7 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 func usable(pairs []Pairs) []Pairs {
 	var list []Pairs
 	for _, p := range pairs {
-		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool {
-			return math.IsNaN(v[0]-v[1]) || math.IsInf(v[0]-v[1], 0)
-		})
+		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool { return !finite(v[0] - v[1]) })
 		if len(p.Values) > 0 {
 			list = append(list, p)
 		}
@@ -64,7 +104,7 @@ func lineOf(p Pairs, confidence float64, pair string) Line {
 			ties++
 		}
 	}
-	l := Line{Metric: p.Metric, Pairs: len(p.Values), A: median(a), B: median(b)}
+	l := Line{Metric: p.Metric, Pairs: len(p.Values), A: Number(median(a)), B: Number(median(b))}
 	l.Difference = interval(differences, confidence)
 	l.Ratio = ratio(p.Values, confidence)
 	l.Shown = l.bounded() && (l.Difference.Low > 0 || l.Difference.High < 0)
@@ -72,15 +112,13 @@ func lineOf(p Pairs, confidence float64, pair string) Line {
 		l.Warnings = append(l.Warnings, tooFew(l.Pairs, confidence, pair))
 	}
 	if ties > 0 {
-		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of %d %s are tied", ties, l.Pairs, plural(pair))+" exactly: they count against a difference")
+		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of %d %s are tied exactly: they count against a difference", ties, l.Pairs, plural(pair)))
 	}
 	return l
 }
 
 // bounded reports whether there were pairs enough for an interval.
-func (l Line) bounded() bool {
-	return !math.IsInf(l.Difference.Low, 0) && !math.IsInf(l.Difference.High, 0)
-}
+func (l Line) bounded() bool { return finite(l.Difference.Low) && finite(l.Difference.High) }
 
 // interval is the median of values and the interval of the median. A library's
 // interval of order statistics leans to the left where it need not be symmetric.
@@ -90,9 +128,9 @@ func interval(values []float64, confidence float64) Interval {
 	there := summary(values, confidence, 1)
 	back := summary(values, confidence, -1)
 	return Interval{
-		Center: (there.Center - back.Center) / 2,
-		Low:    min(there.Lo, -back.Hi),
-		High:   max(there.Hi, -back.Lo),
+		Center: Number(there.Center-back.Center) / 2,
+		Low:    Number(min(there.Lo, -back.Hi)),
+		High:   Number(max(there.Hi, -back.Lo)),
 	}
 }
 
@@ -104,19 +142,24 @@ func summary(values []float64, confidence, sign float64) benchmath.Summary {
 	return benchmath.AssumeNothing.Summary(benchmath.NewSample(signed, &benchmath.DefaultThresholds), confidence)
 }
 
-// ratio is the interval of A / B, from logarithms, so that B / A is its inverse.
-// Bounds that the pairs are too few for are 0 and infinite. Where a value is not
-// above zero there is no ratio: all three are NaN.
+// ratio is the interval of A / B, from logarithms, so that B / A is its inverse. Where a
+// value is not above zero there is no ratio, and where the pairs are too few no bounds: NaN.
 func ratio(pairs [][2]float64, confidence float64) Interval {
+	none := Number(math.NaN())
 	var logs []float64
 	for _, v := range pairs {
 		if v[0] <= 0 || v[1] <= 0 {
-			return Interval{Center: math.NaN(), Low: math.NaN(), High: math.NaN()}
+			return Interval{none, none, none}
 		}
 		logs = append(logs, math.Log(v[0]/v[1]))
 	}
 	i := interval(logs, confidence)
-	return Interval{Center: math.Exp(i.Center), Low: math.Exp(i.Low), High: math.Exp(i.High)}
+	for _, v := range []*Number{&i.Center, &i.Low, &i.High} {
+		if *v = Number(math.Exp(float64(*v))); *v == 0 || !finite(*v) {
+			*v = none
+		}
+	}
+	return i
 }
 
 // tooFew says how many pairs bound an interval: all n on one side of the median
@@ -135,9 +178,6 @@ func tooFew(n int, confidence float64, pair string) string {
 
 // plural is of the first word of a noun: "periods of 1h0m0s".
 func plural(noun string) string {
-	first, rest, more := strings.Cut(noun, " ")
-	if more {
-		return first + "s " + rest
-	}
-	return first + "s"
+	first, rest, _ := strings.Cut(noun, " ")
+	return strings.TrimSpace(first + "s " + rest)
 }

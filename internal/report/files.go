@@ -13,12 +13,12 @@ import (
 	"github.com/llm-prober/prober/internal/plot"
 )
 
-// CheckOutput finds what is wrong with the format of tables, which is text, json, csv
+// CheckOutput finds what is wrong with the format of tables, which is text, json
 // or markdown, and with the page with plots, if there is one. It leaves no file where
 // there was none.
 func CheckOutput(format, picture string) (problems config.Problems) {
-	if !slices.Contains([]string{"text", "json", "csv", "markdown"}, format) {
-		problems = append(problems, config.Problem{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want text, json, csv or markdown"})
+	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
+		problems = append(problems, config.Problem{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want text, json or markdown"})
 	}
 	if picture == "" {
 		return problems
@@ -43,11 +43,8 @@ func CheckOutput(format, picture string) (problems config.Problems) {
 
 // WriteAs writes d in a format other than text.
 func WriteAs(w io.Writer, format string, d Document) error {
-	switch format {
-	case "json":
+	if format == "json" {
 		return WriteJSON(w, d)
-	case "csv":
-		return WriteCSV(w, d)
 	}
 	return WriteMarkdown(w, d)
 }

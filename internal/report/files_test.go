@@ -23,7 +23,7 @@ func TestCheckingAPlotLeavesNoFile(t *testing.T) {
 	if _, err := os.Lstat(later); !os.IsNotExist(err) {
 		t.Errorf("a file is left: %v", err)
 	}
-	if problems := append(CheckOutput("csv", filepath.Join(dir, "no", "x.html")), CheckOutput("json", "x.png")...); len(problems) != 2 {
+	if problems := append(CheckOutput("json", filepath.Join(dir, "no", "x.html")), CheckOutput("json", "x.png")...); len(problems) != 2 {
 		t.Error(problems)
 	}
 }

@@ -4,24 +4,36 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
+// schema is the version of the JSON documents. It changes when a field changes its meaning.
+const schema = 1
+
 // WriteJSON writes d as one JSON object, for programs: durations in seconds, to
 // the nanosecond, null where unknown. Keys and their order are stable. The error is that of w.
 func WriteJSON(w io.Writer, d Document) error {
 	doc := jsonDocument{
-		Source: d.Source, Started: moment(d.Started), Summaries: []jsonSummary{}, Comparisons: []jsonComparison{}, Warnings: listOf(d.Warnings),
+		Schema: schema, Source: d.Source, Version: d.Version, Settings: d.Settings, Started: moment(d.Started),
+		Summaries: []jsonSummary{}, Comparisons: []Comparison{}, Warnings: d.Warnings,
+	}
+	if doc.Settings == nil {
+		doc.Settings = map[string]string{}
 	}
 	for _, s := range d.Summaries {
 		doc.Summaries = append(doc.Summaries, summaryJSON(s))
 	}
 	for _, c := range d.Comparisons {
-		doc.Comparisons = append(doc.Comparisons, comparisonJSON(c))
+		c.Lines = append([]Line{}, c.Lines...)
+		for i, l := range c.Lines {
+			c.Lines[i].Verdict = Verdict(l, c.A, c.B)
+		}
+		doc.Comparisons = append(doc.Comparisons, c)
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
@@ -33,94 +45,62 @@ func WriteJSON(w io.Writer, d Document) error {
 }
 
 type jsonDocument struct {
-	Source      string           `json:"source"`
-	Started     *string          `json:"started"`
-	Summaries   []jsonSummary    `json:"summaries"`
-	Comparisons []jsonComparison `json:"comparisons"`
-	Warnings    []string         `json:"warnings"`
+	Schema      int               `json:"schema"`
+	Source      string            `json:"source"`
+	Version     string            `json:"version"`
+	Settings    map[string]string `json:"settings"`
+	Started     *time.Time        `json:"started"`
+	Summaries   []jsonSummary     `json:"summaries"`
+	Comparisons []Comparison      `json:"comparisons"`
+	Warnings    Texts             `json:"warnings"`
 }
 
 type jsonSummary struct {
-	Target          string         `json:"target"`
-	Load            string         `json:"load"`
-	PromptTokens    *int           `json:"prompt_tokens"`
-	AtOnce          *int           `json:"at_once"`
-	Start           *string        `json:"start"`
-	Duration        float64        `json:"duration_seconds"`
-	Succeeded       int            `json:"succeeded_requests"`
-	Failed          int            `json:"failed_requests"`
-	Outcomes        map[string]int `json:"outcomes"`
-	Failures        []jsonFailures `json:"failures"`
-	Skipped         map[string]int `json:"skipped_requests"`
-	Input           *int           `json:"input_tokens"`
-	Output          *int           `json:"output_tokens"`
-	RequestRate     *float64       `json:"requests_per_second"`
-	OutputRate      *float64       `json:"output_tokens_per_second"`
-	TotalRate       *float64       `json:"total_tokens_per_second"`
-	TTFT            jsonSpread     `json:"ttft_seconds"`
-	TPOT            jsonSpread     `json:"tpot_seconds"`
-	ITL             jsonSpread     `json:"itl_seconds"`
-	E2EL            jsonSpread     `json:"e2el_seconds"`
-	SummaryWarnings []string       `json:"warnings"`
-}
-
-// A jsonSpread is a distribution.
-type jsonSpread struct {
-	Count     int            `json:"count"`
-	Mean      *float64       `json:"mean"`
-	Quantiles []jsonQuantile `json:"quantiles"`
-}
-
-type jsonQuantile struct {
-	Share float64  `json:"share"`
-	Value *float64 `json:"value"`
-	Low   *float64 `json:"low"`
-	High  *float64 `json:"high"`
-}
-
-type jsonComparison struct {
-	A          string     `json:"a"`
-	B          string     `json:"b"`
-	Load       string     `json:"load"`
-	Pair       string     `json:"pair"`
-	Confidence float64    `json:"confidence"`
-	Lines      []jsonLine `json:"lines"`
-	Warnings   []string   `json:"warnings"`
-}
-
-type jsonLine struct {
-	Metric     string       `json:"metric"`
-	Pairs      int          `json:"pairs"`
-	A          *float64     `json:"a_median_seconds"`
-	B          *float64     `json:"b_median_seconds"`
-	Difference jsonInterval `json:"difference_seconds"`
-	Ratio      jsonInterval `json:"ratio"`
-	Shown      bool         `json:"shown"`
-	Verdict    string       `json:"verdict"`
-	Warnings   []string     `json:"warnings"`
-}
-
-type jsonInterval struct {
-	Center *float64 `json:"center"`
-	Low    *float64 `json:"low"`
-	High   *float64 `json:"high"`
+	Target       string                `json:"target"`
+	Model        string                `json:"model"`
+	URL          string                `json:"url"`
+	Load         string                `json:"load"`
+	PromptTokens *int                  `json:"prompt_tokens"`
+	AtOnce       *int                  `json:"at_once"`
+	Start        *time.Time            `json:"start"`
+	Duration     Number                `json:"duration_seconds"`
+	Succeeded    int                   `json:"succeeded_requests"`
+	Failed       int                   `json:"failed_requests"`
+	Outcomes     map[probe.Outcome]int `json:"outcomes"`
+	Failures     []Failures            `json:"failures"`
+	Skipped      map[probe.Skip]int    `json:"skipped_requests"`
+	Input        *int                  `json:"input_tokens"`
+	Output       *int                  `json:"output_tokens"`
+	RequestRate  Number                `json:"requests_per_second"`
+	OutputRate   Number                `json:"output_tokens_per_second"`
+	TotalRate    Number                `json:"total_tokens_per_second"`
+	TTFT         Distribution          `json:"ttft_seconds"`
+	TPOT         Distribution          `json:"tpot_seconds"`
+	ITL          Distribution          `json:"itl_seconds"`
+	E2EL         Distribution          `json:"e2el_seconds"`
+	Warnings     Texts                 `json:"warnings"`
+	Requests     []Request             `json:"requests"`
 }
 
 func summaryJSON(s Summary) jsonSummary {
 	rate := s.Throughput()
 	j := jsonSummary{
-		Target: s.Target, Load: s.Load, PromptTokens: above0(s.PromptTokens), AtOnce: above0(s.AtOnce),
-		Start: moment(s.Start), Duration: s.Duration.Seconds(), Succeeded: s.Succeeded(), Failed: s.Failed(),
-		Outcomes: map[string]int{}, Failures: failuresJSON(s.Failures), Skipped: map[string]int{},
-		RequestRate: float(rate.Requests), OutputRate: float(rate.Output), TotalRate: float(rate.Total),
-		TTFT: spreadJSON(s.TTFT), TPOT: spreadJSON(s.TPOT), ITL: spreadJSON(s.ITL), E2EL: spreadJSON(s.E2EL),
-		SummaryWarnings: listOf(s.Warnings),
+		Target: s.Target, Model: s.Model, URL: s.URL, Load: s.Load, PromptTokens: unlessZero(s.PromptTokens), AtOnce: unlessZero(s.AtOnce),
+		Start: moment(s.Start), Duration: Number(s.Duration.Seconds()), Succeeded: s.Succeeded(), Failed: s.Failed(),
+		Outcomes: map[probe.Outcome]int{}, Failures: append([]Failures{}, s.Failures...), Skipped: map[probe.Skip]int{},
+		RequestRate: Number(rate.Requests), OutputRate: Number(rate.Output), TotalRate: Number(rate.Total),
+		TTFT: s.TTFT, TPOT: s.TPOT, ITL: s.ITL, E2EL: s.E2EL, Warnings: s.Warnings, Requests: append([]Request{}, s.Requests...),
+	}
+	for _, d := range []*Distribution{&j.TTFT, &j.TPOT, &j.ITL, &j.E2EL} {
+		if d.Count == 0 {
+			*d = Distribution{Mean: Number(math.NaN()), Quantiles: []Quantile{}}
+		}
 	}
 	for _, o := range probe.Outcomes() {
-		j.Outcomes[string(o)] = s.Outcomes[o]
+		j.Outcomes[o] = s.Outcomes[o]
 	}
 	for _, reason := range probe.Skips() {
-		j.Skipped[string(reason)] = s.Skipped[reason]
+		j.Skipped[reason] = s.Skipped[reason]
 	}
 	if !untoldTokens(s.Input, s) {
 		j.Input = &s.Input
@@ -131,48 +111,68 @@ func summaryJSON(s Summary) jsonSummary {
 	return j
 }
 
-func spreadJSON(d Distribution) jsonSpread {
-	j := jsonSpread{Count: d.Count, Quantiles: []jsonQuantile{}}
-	if d.Count > 0 {
-		j.Mean = float(d.Mean)
+// summary is what comparisons need of j.
+func (j jsonSummary) summary() Summary {
+	s := Summary{
+		Target: j.Target, Model: j.Model, URL: j.URL, Load: j.Load, Outcomes: j.Outcomes,
+		TTFT: j.TTFT, TPOT: j.TPOT, ITL: j.ITL, E2EL: j.E2EL, Requests: j.Requests,
 	}
-	for _, q := range d.Quantiles {
-		j.Quantiles = append(j.Quantiles, jsonQuantile{Share: q.Share, Value: float(q.Value), Low: float(q.Low), High: float(q.High)})
+	if j.PromptTokens != nil {
+		s.PromptTokens = *j.PromptTokens
 	}
-	return j
+	if j.AtOnce != nil {
+		s.AtOnce = *j.AtOnce
+	}
+	return s
 }
 
-func comparisonJSON(c Comparison) jsonComparison {
-	j := jsonComparison{
-		A: c.A, B: c.B, Load: c.Load, Pair: c.Pair, Confidence: c.Confidence, Lines: []jsonLine{}, Warnings: listOf(c.Warnings),
+// A Number is null in JSON if it is infinite or none, and else exact to the ninth decimal: of
+// seconds, to the nanosecond.
+type Number float64
+
+// MarshalJSON never fails.
+func (n Number) MarshalJSON() ([]byte, error) {
+	switch {
+	case !finite(n):
+		return []byte("null"), nil
+	case math.Abs(float64(n)) <= 1e6:
+		n = Number(math.Round(float64(n)*1e9) / 1e9)
 	}
-	for _, l := range c.Lines {
-		line := jsonLine{
-			Metric: l.Metric, Pairs: l.Pairs, A: float(l.A), B: float(l.B), Difference: intervalJSON(l.Difference),
-			Ratio: intervalJSON(l.Ratio), Shown: l.Shown, Verdict: Verdict(l, c.A, c.B), Warnings: listOf(l.Warnings),
-		}
-		if line.Ratio.High == nil {
-			line.Ratio.Low = nil // the 0 of a ratio without bounds
-		}
-		j.Lines = append(j.Lines, line)
-	}
-	return j
+	return json.Marshal(float64(n))
 }
 
-func intervalJSON(i Interval) jsonInterval {
-	return jsonInterval{Center: float(i.Center), Low: float(i.Low), High: float(i.High)}
-}
-
-// float is v to the ninth decimal, or nil where JSON has no number for it.
-func float(v float64) *float64 {
-	if !finite(v) {
+// UnmarshalJSON reads null as NaN.
+func (n *Number) UnmarshalJSON(text []byte) error {
+	if *n = Number(math.NaN()); string(text) == "null" {
 		return nil
 	}
-	v = ninth(v)
-	return &v
+	return json.Unmarshal(text, (*float64)(n)) //nolint:wrapcheck // as it is without a Number
 }
 
-func above0(n int) *int {
+// Texts are never null in JSON, and fit for a terminal, where JSON ends up too.
+type Texts []string
+
+// MarshalJSON never fails.
+func (t Texts) MarshalJSON() ([]byte, error) {
+	list := slices.Clone([]string(t))
+	for i, text := range list {
+		list[i] = format.Clean(text)
+	}
+	return json.Marshal(append([]string{}, list...))
+}
+
+// A Text is null in JSON if it is empty, and fit for a terminal.
+type Text string
+
+// MarshalJSON never fails.
+func (t Text) MarshalJSON() ([]byte, error) {
+	if t == "" {
+		return []byte("null"), nil
+	}
+	return json.Marshal(format.Clean(string(t)))
+}
+
+func unlessZero(n int) *int {
 	if n <= 0 {
 		return nil
 	}
@@ -180,19 +180,10 @@ func above0(n int) *int {
 }
 
 // moment is a time in UTC, or nil for none.
-func moment(t time.Time) *string {
+func moment(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
-	text := t.UTC().Format(time.RFC3339Nano)
-	return &text
-}
-
-// listOf is never null; its texts are fit for a terminal, where JSON ends up too.
-func listOf(texts []string) []string {
-	list := []string{}
-	for _, text := range texts {
-		list = append(list, strings.ToValidUTF8(format.Clean(text), ""))
-	}
-	return list
+	t = t.UTC()
+	return &t
 }

@@ -95,7 +95,7 @@ func quantileOf(name string, share float64) func(Summary) float64 {
 	return func(s Summary) float64 {
 		for _, d := range s.latencies() {
 			if q, ok := d.At(share); ok && d.Name == name {
-				return q.Value
+				return float64(q.Value)
 			}
 		}
 		return math.NaN()

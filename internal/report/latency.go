@@ -3,113 +3,79 @@ package report
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
 // latencies tells the numbers that the metrics get, or why there is none.
-func (p *printer) latencies() {
-	r := p.r
-	p.gap()
-	p.line("TTFT", ttft(r))
-	if answer, ok := r.TTFAT(); ok && answer > firstOf(r) {
-		p.line("TTFAT", format.Duration(answer)+", the first token of the answer, after its reasoning")
-	}
-	p.line("TPOT", tpot(r))
-	p.line("ITL", itl(r))
-	p.line("max gap", maxGap(r))
-	p.line("E2EL", e2el(r))
-}
-
-func ttft(r *probe.Result) string {
+func (w *waterfall) latencies() {
+	r := w.r
+	w.gap()
 	first, ok := r.TTFT()
-	switch {
-	case len(r.Tokens) == 0:
-		return "none: no token arrived"
-	case !ok:
-		return readLate
+	text := format.Duration(first)
+	if server, known := r.ServerTTFT(); known {
+		text += ", server TTFT " + format.Duration(server)
 	}
-	if server, ok := r.ServerTTFT(); ok {
-		return format.Duration(first) + ", server TTFT " + format.Duration(server)
+	w.latency("TTFT", text, ok)
+	if answer, ok := r.TTFAT(); ok && answer > first {
+		w.line("TTFAT", format.Duration(answer)+", the first token of the answer, after its reasoning")
 	}
-	return format.Duration(first)
-}
-
-func firstOf(r *probe.Result) time.Duration {
-	first, _ := r.TTFT()
-	return first
-}
-
-func tpot(r *probe.Result) string {
-	d, ok := r.TPOT()
-	n := r.Usage.Generated()
-	switch {
-	case ok:
-		return format.Duration(d)
-	case len(r.Tokens) == 0:
-		return "none: no token arrived"
-	case !n.Known:
-		return "none: the server did not report how many tokens it generated"
-	case r.Hidden:
-		return "none: some tokens are hidden reasoning"
-	case len(r.Tokens) == 1 && r.Finish == "" && r.Outcome != probe.OK:
-		return "none: the answer broke off after its first token frame"
-	case len(r.Tokens) == 1:
-		return "none: all tokens arrived in the first frame"
-	case len(r.Tokens) == r.Bursts()+1:
-		return allAtOnce
-	}
-	return readLate
-}
-
-const (
-	// readLate is why a number is missing whose arrival is uncertain.
-	readLate = "none: the prober read too late"
-	// allAtOnce is why an answer has no pace.
-	allAtOnce = "none: all tokens arrived at once"
-)
-
-func itl(r *probe.Result) string {
+	tpot, ok := r.TPOT()
+	w.latency("TPOT", format.Duration(tpot), ok)
 	list := slices.Sorted(r.ITL())
-	switch {
-	case len(r.Tokens) == 0:
-		return "none: no token arrived"
-	case len(r.Tokens) == 1:
-		return "none: a single token frame has no gap"
-	case r.Taint != "":
-		return readLate
-	case len(r.Tokens) == r.Bursts()+1:
-		return allAtOnce
-	case len(list) == 0:
-		return "none: how many tokens each frame carries is unknown"
+	if ok = len(list) > 0 && r.Taint == "" && !together(r); ok {
+		text = fmt.Sprintf("median %s, p99 %s, max %s over %s", format.Duration(QuantileOf(list, 0.5)),
+			format.Duration(QuantileOf(list, 0.99)), format.Duration(list[len(list)-1]), format.Count(len(list), "token"))
 	}
-	return fmt.Sprintf("median %s, p99 %s, max %s over %s",
-		format.Duration(QuantileOf(list, 0.5)), format.Duration(QuantileOf(list, 0.99)), format.Duration(list[len(list)-1]), format.Count(len(list), "token"))
+	w.latency("ITL", text, ok)
+	gap, ok := r.MaxGap()
+	text = format.Duration(gap)
+	if r.Open > 0 && gap == r.Open {
+		text += ", still open when the probe failed"
+	}
+	w.latency("max gap", text, ok)
+	e2el, ok := r.E2EL()
+	w.latency("E2EL", format.Duration(e2el), ok)
 }
 
-func maxGap(r *probe.Result) string {
-	d, ok := r.MaxGap()
-	switch {
-	case ok && r.Open > 0 && d == r.Open:
-		return format.Duration(d) + ", still open when the probe failed"
-	case ok:
-		return format.Duration(d)
-	case len(r.Tokens) == 0:
-		return "none: no token arrived"
-	case len(r.Tokens) > 1:
-		return readLate + "; a longer gap may be hidden"
+func (w *waterfall) latency(name, text string, ok bool) {
+	if !ok {
+		text = "none: " + missing(w.r, name)
 	}
-	return "none: a single token frame has no gap"
+	w.line(name, text)
 }
 
-func e2el(r *probe.Result) string {
-	if d, ok := r.E2EL(); ok {
-		return format.Duration(d)
+// together reports whether all tokens of an answer arrived together.
+func together(r *probe.Result) bool { return len(r.Tokens) > 1 && len(r.Tokens) == r.Bursts()+1 }
+
+// missing is why a result lacks a number.
+func missing(r *probe.Result, name string) string {
+	const late = "the prober read too late"
+	frames, tpot, itl := len(r.Tokens), name == "TPOT", name == "ITL"
+	switch {
+	case name == "E2EL" && r.Outcome != probe.OK:
+		return "the probe failed after " + format.Duration(r.Elapsed)
+	case frames == 0:
+		return "no token arrived"
+	case tpot && !r.Usage.Generated().Known:
+		return "the server did not report how many tokens it generated"
+	case tpot && r.Hidden:
+		return "some tokens are hidden reasoning"
+	case tpot && frames == 1 && r.Finish == "" && r.Outcome != probe.OK:
+		return "the answer broke off after its first token frame"
+	case tpot && frames == 1:
+		return "all tokens arrived in the first frame"
+	case frames == 1 && (itl || name == "max gap"):
+		return "a single token frame has no gap"
+	case itl && r.Taint != "":
+		return late
+	case (tpot || itl) && together(r):
+		return "all tokens arrived at once"
+	case itl:
+		return "how many tokens each frame carries is unknown"
+	case name == "max gap":
+		return late + "; a longer gap may be hidden"
 	}
-	if r.Outcome == probe.OK {
-		return readLate
-	}
-	return "none: the probe failed after " + format.Duration(r.Elapsed)
+	return late
 }

@@ -32,7 +32,7 @@ load          prompt     ok  failed   req/s     tok/s  TTFT P50  TTFT P99  TPOT 
 8 at once         80      0       8    0.00      0.00      none      none      none      none
 `},
 		"two": {[]Summary{step("a", "1 at once", 1, 0), step("other", "1 at once", 1, 0)}, `
-target       load  prompt  ok  failed  req/s  tok/s  TTFT P50  TTFT P99  TPOT P50  E2EL P50
+target  load       prompt  ok  failed  req/s  tok/s  TTFT P50  TTFT P99  TPOT P50  E2EL P50
 a       1 at once      80   1       0   0.10  10.00    200 ms    298 ms   20.0 ms    2.00 s
 other   1 at once      80   1       0   0.10  10.00    200 ms    298 ms   20.0 ms    2.00 s
 `},

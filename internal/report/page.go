@@ -31,7 +31,7 @@ func Page(title string, d Document, charts []plot.Chart, settings ...string) plo
 		if i > 0 {
 			details.WriteString("\n")
 		}
-		_ = WriteComparison(&details, c, detailsWidth, false)
+		_ = WriteComparison(&details, c, detailsWidth)
 		a, b := c.A, c.B
 		if len(a)+len(b) > detailsWidth/2 {
 			page.Verdicts = append(page.Verdicts, "A: "+a, "B: "+b)

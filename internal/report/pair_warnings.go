@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -15,28 +14,10 @@ func PairWarnings(a, b []Sample) []string {
 		return nil
 	}
 	x, y := sideOf(a), sideOf(b)
-	var list []string
-	for _, warning := range []func(x, y side) string{failures, unpaired, unlikePrompts, unlikeAnswers, unlikeFrames, unlikeCaches} {
-		if text := warning(x, y); text != "" {
-			list = append(list, text)
-		}
-	}
-	return list
-}
-
-// LengthWarnings says that prompts were not as long as asked, in tokens; nothing where
-// they were, where no server counted, or where no length was asked (0).
-func LengthWarnings(samples []Sample, asked int) []string {
-	least, most := math.MaxInt, 0
-	for _, s := range samples {
-		if succeeded(s) && s.Prompt.Known {
-			least, most = min(least, s.Prompt.N), max(most, s.Prompt.N)
-		}
-	}
-	if asked == 0 || least > most || least == asked && most == asked {
-		return nil
-	}
-	return []string{fmt.Sprintf("prompts have %s where %s were asked", join(format.Grouped(least), format.Grouped(most))+" tokens", format.Grouped(asked))}
+	return known(failedSides(x, y), unpaired(x, y),
+		unlike(x, y, promptOf, "%s counts %s tokens of prompt, %s %s (medians)"),
+		unlike(x, y, outputOf, "%s generates %s tokens, %s %s (medians): E2EL compares answers of different length"),
+		unlikeFrames(x, y), unlikeCaches(x, y))
 }
 
 // A side is one target of a comparison.
@@ -51,73 +32,53 @@ func sideOf(samples []Sample) side {
 	return side{name: format.Clean(samples[0].Target), all: counted, good: good}
 }
 
-func (s side) failed() int { return len(s.all) - len(s.good) }
-
-func failures(x, y side) string {
-	if x.failed()+y.failed() == 0 {
+func failedSides(x, y side) string {
+	a, b := len(x.all)-len(x.good), len(y.all)-len(y.good)
+	if a+b == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s failed %s, %s %s: only rounds that both answered are compared",
-		x.name, of(x.failed(), len(x.all), "request"), y.name, outOf(y.failed(), len(y.all)))
+	return fmt.Sprintf("%s failed %s, %s %s of %s: only rounds that both answered are compared",
+		x.name, of(a, len(x.all), "request"), y.name, format.Grouped(b), format.Grouped(len(y.all)))
 }
-
-// outOf is "3 of 10".
-func outOf(n, total int) string { return format.Grouped(n) + " of " + format.Grouped(total) }
 
 // unpaired counts the rounds that not both answered.
 func unpaired(x, y side) string {
-	total := map[uint64]bool{}
+	all, paired := map[uint64]bool{}, map[uint64]bool{}
 	for _, s := range slices.Concat(x.all, y.all) {
-		total[s.Round] = true
+		all[s.Round] = true
 	}
-	paired := map[uint64]bool{}
-	for _, pair := range rounds(x.good, y.good) {
+	for _, pair := range rounds(requestsOf(x.good), requestsOf(y.good)) {
 		paired[pair[0].Round] = true
 	}
-	if len(paired) == len(total) {
+	switch n := len(all) - len(paired); n {
+	case 0:
 		return ""
+	case 1:
+		return of(n, len(all), "round") + " has no pair"
+	default:
+		return of(n, len(all), "round") + " have no pair"
 	}
-	have := "have"
-	if len(total)-len(paired) == 1 {
-		have = "has"
-	}
-	return fmt.Sprintf("%s %s no pair", of(len(total)-len(paired), len(total), "round"), have)
 }
 
-func unlikePrompts(x, y side) string {
-	a, b, differ := unlike(x, y, func(s Sample) (int, bool) { return s.Prompt.N, s.Prompt.Known })
-	if !differ {
-		return ""
-	}
-	return fmt.Sprintf("%s counts %s tokens of prompt, %s %s (medians)", x.name, a, y.name, b)
-}
-
-func unlikeAnswers(x, y side) string {
-	a, b, differ := unlike(x, y, func(s Sample) (int, bool) { return s.Output.N, s.Output.Known })
-	if !differ {
-		return ""
-	}
-	return fmt.Sprintf("%s generates %s tokens, %s %s (medians): E2EL compares answers of different length", x.name, a, y.name, b)
-}
-
-// unlike are the medians of a number on both sides, where both know it and they
-// differ.
-func unlike(x, y side, of func(Sample) (int, bool)) (a, b string, differ bool) {
-	medianOf := func(samples []Sample) (float64, bool) {
+// unlike says that the medians of a number differ where both sides know it.
+func unlike(x, y side, number func(Sample) (int, bool), text string) string {
+	var medians []string
+	for _, s := range []side{x, y} {
 		var values []float64
-		for _, s := range samples {
-			if n, ok := of(s); ok {
+		for _, sample := range s.good {
+			if n, ok := number(sample); ok {
 				values = append(values, float64(n))
 			}
 		}
 		if values == nil {
-			return 0, false
+			return ""
 		}
-		return median(values), true
+		medians = append(medians, groupedHalf(median(values)))
 	}
-	va, oka := medianOf(x.good)
-	vb, okb := medianOf(y.good)
-	return groupedHalf(va), groupedHalf(vb), oka && okb && va != vb
+	if medians[0] == medians[1] {
+		return ""
+	}
+	return fmt.Sprintf(text, x.name, medians[0], y.name, medians[1])
 }
 
 // groupedHalf writes a median of whole numbers.
@@ -131,21 +92,21 @@ func groupedHalf(v float64) string {
 
 // unlikeFrames is about ITL, which [PairUp] leaves out where it is the mean of bursts.
 func unlikeFrames(x, y side) string {
-	a, b := burstsOf(x.good), burstsOf(y.good)
-	var batched []string
-	if a.batched() {
-		batched = append(batched, x.name)
-	}
-	if b.batched() {
-		batched = append(batched, y.name)
+	var batched, packed []string
+	for _, s := range []side{x, y} {
+		b := burstsOf(s.good)
+		if b.batched() {
+			batched = append(batched, s.name)
+		}
+		if b.packed() {
+			packed = append(packed, s.name)
+		}
 	}
 	switch {
 	case batched != nil:
 		return "frames of " + format.List(batched) + " arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT"
-	case a.packed() && !b.packed():
-		return "only the frames of " + x.name + " carry several tokens: its ITL is the mean within each frame"
-	case b.packed() && !a.packed():
-		return "only the frames of " + y.name + " carry several tokens: its ITL is the mean within each frame"
+	case len(packed) == 1:
+		return "only the frames of " + packed[0] + " carry several tokens: its ITL is the mean within each frame"
 	}
 	return ""
 }
@@ -155,6 +116,6 @@ func unlikeCaches(x, y side) string {
 	if a+b == 0 {
 		return ""
 	}
-	return fmt.Sprintf("a cache knew %s of %s and %s of %s: their TTFT and E2EL are not compared",
-		of(a, len(x.good), "prompt"), x.name, outOf(b, len(y.good)), y.name)
+	return fmt.Sprintf("a cache knew %s of %s and %s of %s of %s: their TTFT and E2EL are not compared",
+		of(a, len(x.good), "prompt"), x.name, format.Grouped(b), format.Grouped(len(y.good)), y.name)
 }

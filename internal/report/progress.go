@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -19,15 +18,9 @@ type Progress struct {
 	Limit        time.Duration // none begins later; 0: no limit
 }
 
-// The columns of a bar.
-const (
-	leastBar = 10
-	mostBar  = 40
-)
-
-// Line is the progress in at most width columns: a bar that is longer than its
-// terminal is wide could not be redrawn. What is too long loses first the bar and
-// then the end of its label. A width of 0 is a line without a bar, whole.
+// Line is the progress in at most width columns, since a line that is longer than its
+// terminal is wide could not be redrawn: the end of its label is left out. A width of 0 is
+// any.
 func (p Progress) Line(width int) string {
 	words := p.Label
 	if p.Steps > 1 {
@@ -41,17 +34,13 @@ func (p Progress) Line(width int) string {
 		tail += fmt.Sprintf("  %d failed", p.Failed)
 	}
 	tail += "  " + clock(p.Elapsed)
-	if left, ok := p.Left(); ok {
-		tail += "  ETA " + clock(left)
+	if share := p.share(); share > 0 { // as long as it goes on as it did
+		tail += "  ETA " + clock(time.Duration(float64(p.Elapsed)*(1-share)/share))
 	}
-	bar := min(mostBar, width-length(words)-length(tail)-4)
-	if width > 0 && bar < leastBar {
-		return format.Shorten(format.Shorten(words, width-length(tail))+tail, width)
-	}
-	if bar < leastBar {
+	if width <= 0 {
 		return words + tail
 	}
-	return words + "  [" + pad(filled(p.share(), bar), bar) + "]" + tail
+	return format.Shorten(format.Shorten(words, width-length(tail))+tail, width)
 }
 
 // share is how much of the step is over, between 0 and 1.
@@ -64,22 +53,6 @@ func (p Progress) share() float64 {
 		share = max(share, float64(p.Elapsed)/float64(p.Limit))
 	}
 	return min(1, share)
-}
-
-// Left is how long the step will take from now on, if it goes on as it did. ok is
-// false while that is unknown.
-func (p Progress) Left() (d time.Duration, ok bool) {
-	share := p.share()
-	if share == 0 {
-		return 0, false
-	}
-	return time.Duration(float64(p.Elapsed) * (1 - share) / share), true
-}
-
-// filled is the filled part of a bar.
-func filled(share float64, cells int) string {
-	eighth := int(share * float64(cells) * 8)
-	return strings.Repeat("█", eighth/8) + eighths[eighth%8]
 }
 
 // clock spells a time as clocks do: 1:05, 1:02:03.

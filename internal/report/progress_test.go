@@ -13,7 +13,7 @@ func TestProgressFitsItsTerminal(t *testing.T) {
 	}
 	for width, want := range map[int]string{
 		0:   "step 2 of 12, production-stack, 1024 at once  256/1024  3 failed  1:30  ETA 4:30",
-		120: "step 2 of 12, production-stack, 1024 at once  [█████████                           ]  256/1024  3 failed  1:30  ETA 4:30",
+		120: "step 2 of 12, production-stack, 1024 at once  256/1024  3 failed  1:30  ETA 4:30",
 		80:  "step 2 of 12, production-stack, 1024 at once  256/1024  3 failed  1:30  ETA 4:30",
 		60:  "step 2 of 12, productio…  256/1024  3 failed  1:30  ETA 4:30",
 		20:  "  256/1024  3 faile…",

@@ -30,8 +30,8 @@ type Sample struct {
 	TTFT         Seconds
 	TPOT         Seconds
 	E2EL         Seconds
-	ITL          []float64 // seconds, once a token; nil if there is none
-	Warnings     []string  // of the result, but for those that the fields above tell
+	ITL          []float64       // seconds, once a token; nil if there is none
+	Warnings     []probe.Warning // of the result, but for those that the fields above tell
 
 	Error, Hint string // of a request that failed: what is known of it, and what to do
 }
@@ -54,8 +54,8 @@ func SampleOf(r *probe.Result) Sample {
 		Frames: len(r.Tokens), Bursts: r.Bursts(), Joined: r.JoinedTokens(),
 	}
 	for _, w := range r.Warnings {
-		if _, derived := errors.AsType[probe.Derived](w); !derived {
-			s.Warnings = append(s.Warnings, w.Error())
+		if warning, ok := errors.AsType[probe.Warning](w); ok && !warning.Derived {
+			s.Warnings = append(s.Warnings, warning)
 		}
 	}
 	if r.Outcome != probe.OK {

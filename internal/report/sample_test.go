@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ func TestSampleOf(t *testing.T) {
 	r := answered(3, 2)
 	r.Round, r.Start, r.Due = 7, noon(), noon().Add(-3*time.Second)
 	r.Timeline.Tokens[2].Read, r.Timeline.Tokens[2].At = r.Timeline.Tokens[1].Read, r.Timeline.Tokens[1].At
-	r.Warnings = []error{errors.New("warning"), probe.Derived{}}
+	r.Warnings = []error{probe.Warning{Text: "warning"}, probe.Warning{Derived: true}}
 	gap := r.Timeline.Tokens[1].At - r.Timeline.Tokens[0].At
 	r.Timeline.Finish = 0
 	want := Sample{
@@ -24,7 +23,7 @@ func TestSampleOf(t *testing.T) {
 		Prompt: wire.Tokens(21000), Output: wire.Tokens(6), Frames: 3, Bursts: 1, TTFT: secs(0.9),
 		TPOT: secs(gap.Seconds() / 4), E2EL: secs((900*ms + gap).Seconds()),
 		ITL:      slices.Repeat([]float64{gap.Seconds() / 4}, 4),
-		Warnings: []string{"warning"},
+		Warnings: []probe.Warning{{Text: "warning"}},
 	}
 	if diff := cmp.Diff(want, SampleOf(r), near()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -10,36 +10,30 @@ import (
 	"golang.org/x/term"
 )
 
-// How often progress is shown.
-const (
-	redrawn = 200 * time.Millisecond // on a terminal
-	retold  = 10 * time.Second       // elsewhere, a line each
-)
-
 // A Screen is where a bench shows what it does: results on standard output,
 // notes and progress on standard error. It is safe for concurrent use.
 type Screen struct {
 	Width int // of tables, in columns
-	Color bool
 
 	results io.Writer // what was measured; nil where it is written at the end, in another format
 	notes   io.Writer
-	bar     bool // progress is redrawn in its place
-	columns int  // of the terminal that the bar is on
+	columns int // of the terminal on which progress is redrawn in its place; 0: it has lines
 
 	mu    sync.Mutex
-	drawn string // the bar that stands on the terminal; empty: none
+	drawn string // the progress that stands on the terminal; empty: none
 	lost  error  // the first of writing results
 }
 
 // NewScreen returns a screen that shows results in a format to out, or, if that is not
 // text, none of them, and everything else to errs.
 func NewScreen(out, errs io.Writer, format string) *Screen {
-	s := &Screen{notes: errs, columns: widthOf(errs), bar: IsTerminal(errs)}
+	s := &Screen{Width: Terminal(out), notes: errs}
+	if IsTerminal(errs) {
+		s.columns = columnsOf(errs)
+	}
 	if format == "text" {
 		s.results = out
 	}
-	s.Width, s.Color = Terminal(out)
 	return s
 }
 
@@ -52,27 +46,27 @@ func (s *Screen) Result(text string) {
 
 // Live shows a line about what is going on.
 func (s *Screen) Live(line string) {
-	if s.results != nil {
-		s.write(s.results, line+"\n")
+	if s.results == nil {
+		s.Note(line)
 		return
 	}
-	s.write(s.notes, line+"\n")
+	s.Result(line + "\n")
 }
 
 // Note shows a line beside what is measured.
 func (s *Screen) Note(line string) { s.write(s.notes, line+"\n") }
 
-// write writes a text and redraws the bar below it. Notes that cannot be written do not
+// write writes a text, and the progress again below it. Notes that cannot be written do not
 // fail the run; results that cannot are reported at its end.
 func (s *Screen) write(w io.Writer, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	bar := s.drawn
+	progress := s.drawn
 	s.draw("")
 	if _, err := io.WriteString(w, text); err != nil && w == s.results && s.lost == nil {
 		s.lost = fmt.Errorf("write results: %w", err)
 	}
-	s.draw(bar)
+	s.draw(progress)
 }
 
 // Failure is the first error of writing results.
@@ -82,25 +76,25 @@ func (s *Screen) Failure() error {
 	return s.lost
 }
 
-// draw puts a bar in the place of the one before; an empty one removes it.
-func (s *Screen) draw(bar string) {
-	if s.bar && (bar != "" || s.drawn != "") {
-		_, _ = io.WriteString(s.notes, "\r\x1b[K"+bar)
+// draw puts progress in the place of what was drawn before.
+func (s *Screen) draw(progress string) {
+	if progress != s.drawn {
+		_, _ = io.WriteString(s.notes, "\r\x1b[K"+progress)
 	}
-	s.drawn = bar
+	s.drawn = progress
 }
 
 // Pace is how often progress is to be shown.
 func (s *Screen) Pace() time.Duration {
-	if s.bar {
-		return redrawn
+	if s.columns > 0 {
+		return 200 * time.Millisecond
 	}
-	return retold
+	return 10 * time.Second
 }
 
 // Progress shows how far a step is.
 func (s *Screen) Progress(p Progress) {
-	if !s.bar {
+	if s.columns == 0 {
 		s.Note(p.Line(0))
 		return
 	}
@@ -109,7 +103,7 @@ func (s *Screen) Progress(p Progress) {
 	s.draw(p.Line(s.columns - 1))
 }
 
-// Settle removes the bar.
+// Settle removes what Progress drew.
 func (s *Screen) Settle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,25 +116,15 @@ func IsTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Terminal is how wide w is, in columns, and whether it takes colours: 80 and
-// no if it is not a terminal. See https://no-color.org.
-func Terminal(w io.Writer) (width int, color bool) {
-	if !IsTerminal(w) {
-		return 80, false
-	}
-	width = widthOf(w)
-	if width < 40 {
-		width = 80
-	}
-	return min(width, 120), os.Getenv("NO_COLOR") == ""
-}
+// Terminal is how wide tables on w are, in columns: 80 to 120.
+func Terminal(w io.Writer) int { return min(max(columnsOf(w), defaultWidth), 120) }
 
-// widthOf is how wide w is; 80 if that is not known.
-func widthOf(w io.Writer) int {
+// columnsOf is how wide w is; 80 if that is not known.
+func columnsOf(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= 2 {
 			return width
 		}
 	}
-	return 80
+	return defaultWidth
 }

@@ -9,9 +9,9 @@ func Spread(values []float64) Distribution {
 		return Distribution{}
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	d := Distribution{Count: len(sorted), Mean: mean(sorted)}
+	d := Distribution{Count: len(sorted), Mean: Number(mean(sorted))}
 	for _, share := range Shares() {
-		v := QuantileOf(sorted, share)
+		v := Number(QuantileOf(sorted, share))
 		d.Quantiles = append(d.Quantiles, Quantile{Share: share, Value: v, Low: v, High: v})
 	}
 	return d

@@ -21,11 +21,11 @@ func TestSpreadIsThatOfTheRecordedTools(t *testing.T) {
 		{[]float64{0.7948, 0.7986, 0.8052}, 0.799533333, []float64{0.7986, 0.8019, 0.80388, 0.80454, 0.805068}},
 	} {
 		d := Spread(test.values)
-		if d.Count != len(test.values) || math.Abs(d.Mean-test.mean) > 1e-9 {
+		if d.Count != len(test.values) || math.Abs(float64(d.Mean)-test.mean) > 1e-9 {
 			t.Errorf("%v: count %d, mean %g, want %g", test.values, d.Count, d.Mean, test.mean)
 		}
 		for i, q := range d.Quantiles {
-			if math.Abs(q.Value-test.want[i]) > 1e-9 || q.Low != q.Value || q.High != q.Value || q.Share != Shares()[i] {
+			if math.Abs(float64(q.Value)-test.want[i]) > 1e-9 || q.Low != q.Value || q.High != q.Value || q.Share != Shares()[i] {
 				t.Errorf("%v: quantile %+v, want %g exactly", test.values, q, test.want[i])
 			}
 		}

@@ -25,11 +25,9 @@ func Summarize(samples []Sample) Summary {
 		s.Input += r.Prompt.N
 		s.Output += r.Output.N
 	}
-	s.TTFT = spreadOf(good, func(r Sample) Seconds { return r.TTFT })
-	s.TPOT = spreadOf(good, func(r Sample) Seconds { return r.TPOT })
-	s.E2EL = spreadOf(good, func(r Sample) Seconds { return r.E2EL })
+	s.TTFT, s.TPOT, s.E2EL = spreadOf(good, ttftOf), spreadOf(good, tpotOf), spreadOf(good, e2elOf)
 	s.ITL = Spread(allITL(good))
-	s.Warnings = warningsOf(good, len(canceled))
+	s.Warnings, s.Requests = warningsOf(good, len(canceled)), requestsOf(good)
 	return s
 }
 

@@ -10,6 +10,8 @@ import (
 // or in a range of time that was stored.
 type Summary struct {
 	Target string
+	Model  string // that answered; empty if unknown
+	URL    string // of the target, without credentials; empty if unknown
 	Load   string // how it was asked, in words: "32 at once", "0.1 QPS"; empty where it was stored
 
 	PromptTokens int // asked of each prompt; 0 if they differ or are unknown
@@ -26,7 +28,8 @@ type Summary struct {
 
 	TTFT, TPOT, ITL, E2EL Distribution
 
-	Warnings []string // sentences
+	Warnings []string  // sentences
+	Requests []Request // that succeeded, by round; nil where it was stored
 }
 
 // Succeeded is the number of requests that did.
@@ -46,19 +49,20 @@ func (s Summary) Failed() int {
 // A Distribution is how samples of one quantity are spread, in seconds. The zero
 // value has none.
 type Distribution struct {
-	Count     int
-	Mean      float64
-	Quantiles []Quantile // of [Shares], in their order; nil if Count is 0
+	Count     int        `json:"count"`
+	Mean      Number     `json:"mean"`
+	Quantiles []Quantile `json:"quantiles"` // of [Shares], in their order; nil if Count is 0
 }
 
 // A Quantile is the value that a share of the samples does not exceed.
 type Quantile struct {
-	Share float64
-	Value float64
+	Share float64 `json:"share"`
+	Value Number  `json:"value"`
 
 	// Low and High are between what it is known to be: both Value where every
 	// sample is known, the bounds of its bucket where it is from a histogram.
-	Low, High float64
+	Low  Number `json:"low"`
+	High Number `json:"high"`
 }
 
 // Shares are those of the quantiles in a block.

@@ -1,6 +1,47 @@
 package report
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The columns of texts for a terminal.
+const (
+	leastWidth   = 40
+	defaultWidth = 80
+)
+
+// A printer gathers text for a terminal.
+type printer struct {
+	width int
+	text  strings.Builder
+}
+
+// newPrinter prints lines of at most width columns (0: 80; 40 at least) where words allow.
+func newPrinter(width int) *printer {
+	if width <= 0 {
+		width = defaultWidth
+	}
+	return &printer{width: max(width, leastWidth)}
+}
+
+func (p *printer) put(text string) { p.text.WriteString(text) }
+
+func (p *printer) gap() { p.put("\n") }
+
+// wrap writes a label and a text, which goes on below itself where it is too long.
+func (p *printer) wrap(label, text string) { p.lines(label, strings.Repeat(" ", length(label)), text) }
+
+// hang writes a text, which goes on a bit further right.
+func (p *printer) hang(text string) { p.lines("", "  ", text) }
+
+func (p *printer) lines(first, next, text string) {
+	for _, line := range wrap(text, p.width-length(next)) {
+		p.put(strings.TrimRight(first+line, " ") + "\n")
+		first = next
+	}
+}
 
 // wrap breaks a text into lines of at most width runes. A word that is longer
 // has a line of its own.
@@ -21,51 +62,16 @@ func wrap(s string, width int) []string {
 	return append(lines, line)
 }
 
-// length is the columns that s takes: its runes without our own colours. There
-// are no others in it, since [format.Clean] lets no escape pass.
-func length(s string) int {
-	n, colour := 0, false
-	for _, r := range s {
-		switch {
-		case r == '\x1b':
-			colour = true
-		case colour:
-			colour = r != 'm'
-		default:
-			n++
-		}
-	}
-	return n
+// known leaves out empty texts.
+func known(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
+
+// length is the columns that s takes.
+func length(s string) int { return utf8.RuneCountInString(s) }
 
 // pad fills s with spaces on its right up to width runes.
 func pad(s string, width int) string { return s + strings.Repeat(" ", max(0, width-length(s))) }
 
 // padLeft fills s with spaces on its left up to width runes.
 func padLeft(s string, width int) string { return strings.Repeat(" ", max(0, width-length(s))) + s }
-
-// A paint is an ANSI colour.
-type paint string
-
-// The colours, which every terminal maps to its own palette.
-const (
-	plain  paint = ""
-	bold   paint = "1"
-	dim    paint = "2"
-	red    paint = "31"
-	green  paint = "32"
-	yellow paint = "33"
-	blue   paint = "34"
-	purple paint = "35"
-	cyan   paint = "36"
-)
-
-// A brush paints texts, or leaves them as they are.
-type brush bool
-
-func (b brush) paint(p paint, s string) string {
-	if !b || p == plain || s == "" {
-		return s
-	}
-	return "\x1b[" + string(p) + "m" + s + "\x1b[0m"
-}

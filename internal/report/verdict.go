@@ -13,7 +13,7 @@ import (
 func Verdict(l Line, a, b string) string {
 	words := finding(l, a, b)
 	if l.Metric == "TPOT" && l.A > 0 && l.B > 0 {
-		words += fmt.Sprintf("; %s decodes %s tokens/s, %s %s", a, format.Digits(1/l.A), b, format.Digits(1/l.B))
+		words += fmt.Sprintf("; %s decodes %s tokens/s, %s %s", a, format.Digits(1/float64(l.A)), b, format.Digits(1/float64(l.B)))
 	}
 	return words
 }
@@ -38,10 +38,12 @@ type change struct {
 }
 
 func changeOf(l Line) change {
-	if !math.IsNaN(l.Ratio.Center) && l.Ratio.Low > 0 && !math.IsInf(l.Ratio.High, 1) {
-		return change{low: -math.Log(l.Ratio.High), high: -math.Log(l.Ratio.Low), center: -math.Log(l.Ratio.Center), relative: true}
+	if r := l.Ratio; finite(r.Low) && finite(r.High) {
+		log := func(v Number) float64 { return -math.Log(float64(v)) }
+		return change{low: log(r.High), high: log(r.Low), center: log(r.Center), relative: true}
 	}
-	return change{low: -l.Difference.High, high: -l.Difference.Low, center: -l.Difference.Center}
+	d := l.Difference
+	return change{low: -float64(d.High), high: -float64(d.Low), center: -float64(d.Center)}
 }
 
 // fold is from which ratio on a change is told in times, not in per cent.
@@ -71,7 +73,7 @@ func (c change) large(v float64) bool { return c.relative && math.Exp(math.Abs(v
 func (c change) amount(v float64, large bool) string {
 	switch {
 	case !c.relative:
-		return millis(math.Abs(v))
+		return millis(Number(math.Abs(v)))
 	case large:
 		return times(math.Exp(math.Abs(v)))
 	case v < 0:

@@ -4,10 +4,28 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode"
 
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/probe"
 )
+
+// limits are what excludes single requests from numbers. Their texts follow "3 of 10 requests".
+var limits = []struct {
+	is   func(Sample) bool
+	noun string
+	text string
+}{
+	{contaminated, "prompt", "were in the server's cache: excluded from TTFT"},
+	{func(s Sample) bool { return s.Hidden }, "request", "had hidden reasoning: excluded from TTFT"},
+	{func(s Sample) bool { return s.Tainted }, "request", "were read too late by this prober: excluded from ITL"},
+	{func(s Sample) bool { return !s.Output.Known }, "request", "did not report how many tokens they generated: excluded from TPOT, ITL and token counts"},
+	{
+		func(s Sample) bool {
+			return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITL) == 0 && s.Joined == 0
+		}, "request",
+		"did not report how many tokens each frame carries: excluded from ITL, and chunk gaps show how the server groups tokens, not how fast the engine generates them",
+	},
+}
 
 // warningsOf says what limits the numbers of successful samples, each thing once.
 // Canceled ones are only counted.
@@ -16,13 +34,12 @@ func warningsOf(good []Sample, canceled int) []string {
 	if canceled > 0 {
 		list = append(list, format.Count(canceled, "request")+" canceled at the end of the run: not counted")
 	}
-	for _, text := range []string{
-		cached(good), hidden(good), late(good), joined(good), uncounted(good), unattributed(good), batches(burstsOf(good)), lengths(good), fewForTails(good),
-	} {
-		if text != "" {
-			list = append(list, text)
+	for _, limit := range limits {
+		if n := number(good, limit.is); n > 0 {
+			list = append(list, of(n, len(good), limit.noun)+" "+limit.text)
 		}
 	}
+	list = append(list, known(joined(good), batches(burstsOf(good)), lengths(good), fewForTails(good))...)
 	return append(list, common(good)...)
 }
 
@@ -39,34 +56,6 @@ func of(n, total int, noun string) string {
 
 func contaminated(s Sample) bool { return s.Contaminated }
 
-func cached(good []Sample) string {
-	n := number(good, contaminated)
-	if n == 0 {
-		return ""
-	}
-	return of(n, len(good), "prompt") + " were in the server's cache: excluded from TTFT"
-}
-
-// hidden counts answers whose first tokens no frame showed.
-func hidden(good []Sample) string {
-	n := number(good, func(s Sample) bool { return s.Hidden })
-	if n == 0 {
-		return ""
-	}
-	return of(n, len(good), "request") + " had hidden reasoning: excluded from TTFT"
-}
-
-func tainted(s Sample) bool { return s.Tainted }
-
-// late counts answers that were read too late for ITL.
-func late(good []Sample) string {
-	n := number(good, tainted)
-	if n == 0 {
-		return ""
-	}
-	return of(n, len(good), "request") + " were read too late by this prober: excluded from ITL"
-}
-
 // joined counts tokens that were read together because the prober was late.
 func joined(good []Sample) string {
 	n, total := 0, 0
@@ -80,33 +69,15 @@ func joined(good []Sample) string {
 	return of(n, total, "token") + " were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was"
 }
 
-func uncounted(good []Sample) string {
-	n := number(good, func(s Sample) bool { return !s.Output.Known })
-	if n == 0 {
-		return ""
-	}
-	return of(n, len(good), "request") + " did not report how many tokens they generated: excluded from TPOT, ITL and token counts"
-}
-
-// unattributed counts answers of several frames that do not say their tokens.
-func unattributed(good []Sample) string {
-	n := number(good, func(s Sample) bool {
-		return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITL) == 0 && s.Joined == 0
-	})
-	if n == 0 {
-		return ""
-	}
-	return of(n, len(good), "request") + " did not report how many tokens each frame carries: excluded from ITL, and chunk gaps show how the server groups tokens, not how fast the engine generates them"
-}
-
 // batches says that token frames arrive in bursts.
 func batches(b bursts) string {
 	switch {
 	case b.batched():
-		return of(b.together, b.frames, "token frame") + " arrived together with the previous one: the server or a proxy sends them in bursts, so chunk gaps show its timer and ITL is the mean over each burst"
+		return of(b.together, b.frames, "token frame") + " arrived together with the previous one: the server or a proxy sends them in bursts, " +
+			"so chunk gaps show its timer and ITL is the mean over each burst"
 	case b.packed():
-		return fmt.Sprintf("a token frame carries %s tokens on average: ITL is the mean within each frame, and chunk gaps show how the server groups tokens, not how fast the engine generates them",
-			format.Digits(b.perFrame))
+		return "a token frame carries " + format.Digits(b.perFrame) + " tokens on average: ITL is the mean within each frame, " +
+			"and chunk gaps show how the server groups tokens, not how fast the engine generates them"
 	}
 	return ""
 }
@@ -141,84 +112,89 @@ func (b bursts) batched() bool { return b.together > 0 && 2*b.together >= b.fram
 // packed reports whether frames carry several tokens.
 func (b bursts) packed() bool { return b.perFrame >= 2 }
 
-// lengths says that answers differ in length.
-func lengths(good []Sample) string {
-	least, most := math.MaxInt, 0
-	for _, s := range good {
-		if s.Output.Known {
-			least, most = min(least, s.Output.N), max(most, s.Output.N)
+// extremes are the least and the largest of a known number of tokens; ok is false if none is known.
+func extremes(samples []Sample, of func(Sample) (n int, ok bool)) (least, most int, ok bool) {
+	least = math.MaxInt
+	for _, s := range samples {
+		if n, known := of(s); known {
+			least, most, ok = min(least, n), max(most, n), true
 		}
 	}
-	if least >= most {
+	return least, most, ok
+}
+
+func outputOf(s Sample) (int, bool) { return s.Output.N, s.Output.Known }
+
+func promptOf(s Sample) (int, bool) { return s.Prompt.N, s.Prompt.Known }
+
+// lengths says that answers differ in length.
+func lengths(good []Sample) string {
+	least, most, ok := extremes(good, outputOf)
+	if !ok || least == most {
 		return ""
 	}
 	return fmt.Sprintf("answers are %s to %s long: E2EL varies with the length", format.Grouped(least), format.Count(most, "token"))
 }
 
+// LengthWarnings says that prompts were not as long as asked, in tokens; nothing where
+// they were, where no server counted, or where no length was asked (0).
+func LengthWarnings(samples []Sample, asked int) []string {
+	good, _ := split(samples, succeeded)
+	least, most, ok := extremes(good, promptOf)
+	if asked == 0 || !ok || least == asked && most == asked {
+		return nil
+	}
+	return []string{fmt.Sprintf("prompts have %s tokens where %s were asked", join(format.Grouped(least), format.Grouped(most)), format.Grouped(asked))}
+}
+
 // fewForTails names the quantiles that rest on fewer than ten samples.
 func fewForTails(good []Sample) string {
 	n := len(good)
-	if n == 0 {
-		return ""
-	}
 	if n == 1 {
 		return "only 1 request: all its quantiles are the same"
 	}
 	var few []string
 	for _, share := range Shares() {
-		if beyond := float64(n) * (1 - share); share > 0.5 && beyond < 10-1e-9 {
+		if beyond := float64(n) * (1 - share); n > 0 && share > 0.5 && beyond < 10-1e-9 {
 			few = append(few, percentile(share))
 		}
 	}
-	if few == nil {
+	switch len(few) {
+	case 0:
 		return ""
+	case 1:
+		few[0] += " rests"
+	default:
+		few[0] += " and above rest"
 	}
-	rest := few[0] + " rests"
-	if len(few) > 1 {
-		rest = few[0] + " and above rest"
-	}
-	return fmt.Sprintf("only %s: %s on fewer than ten samples", format.Count(n, "request"), rest)
+	return fmt.Sprintf("only %s: %s on fewer than ten samples", format.Count(n, "request"), few[0])
 }
 
 // percentile is the name of a quantile: "P99".
 func percentile(share float64) string { return fmt.Sprintf("P%g", math.Round(share*1e4)/1e2) }
 
-// common sums up the warnings of single requests. Those that differ only in their
-// numbers are one.
+// common sums up the warnings of single requests: those of one kind are one, with the text of the first.
 func common(good []Sample) []string {
-	type warning struct {
-		first string
-		alike bool
-		n     int
-	}
 	var kinds []string
-	found := map[string]*warning{}
+	found := map[string][]probe.Warning{}
 	for _, s := range good {
-		for _, text := range s.Warnings {
-			kind := strings.Map(dropDigit, text)
-			if found[kind] == nil {
-				kinds = append(kinds, kind)
-				found[kind] = &warning{first: text, alike: true}
+		for _, w := range s.Warnings {
+			if found[w.Kind] == nil {
+				kinds = append(kinds, w.Kind)
 			}
-			found[kind].n++
-			found[kind].alike = found[kind].alike && text == found[kind].first
+			found[w.Kind] = append(found[w.Kind], w)
 		}
 	}
 	var list []string
 	for _, kind := range kinds {
-		w := found[kind]
+		all := found[kind]
 		such := ": "
-		if !w.alike {
-			such = ", for example: "
+		for _, w := range all {
+			if w.Error() != all[0].Error() {
+				such = ", for example: "
+			}
 		}
-		list = append(list, of(w.n, len(good), "request")+such+w.first)
+		list = append(list, strings.TrimSpace(of(len(all), len(good), "request")+such+all[0].Error()))
 	}
 	return list
-}
-
-func dropDigit(r rune) rune {
-	if unicode.IsDigit(r) || r == '+' || r == '-' {
-		return -1
-	}
-	return r
 }

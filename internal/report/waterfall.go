@@ -14,103 +14,68 @@ import (
 
 // The columns of a waterfall.
 const (
-	leastWidth   = 40
-	defaultWidth = 80
-	labelWidth   = 13 // "first token" and its indent
-	valueWidth   = 10 // "12.3 ms" and what is around it
+	labelWidth = 13 // "first token" and its indent
+	valueWidth = 10 // "12.3 ms" and what is around it
 )
 
 // Waterfall writes one probe for people to read, in lines of at most width
-// columns (0: 80; 40 at least) where words allow. With color it holds ANSI
-// colours, which say nothing that the text does not say as well. Texts that a
-// server wrote are stripped of control characters. The error is that of w.
-func Waterfall(w io.Writer, r *probe.Result, width int, color bool) error {
-	if width <= 0 {
-		width = defaultWidth
-	}
-	p := &printer{r: r, width: max(width, leastWidth), brush: brush(color)}
-	p.headline()
-	p.phases()
-	p.latencies()
-	p.gaps()
-	p.accounts()
-	p.verdict()
-	if _, err := io.WriteString(w, p.text.String()); err != nil {
-		return fmt.Errorf("write waterfall: %w", err)
-	}
-	return nil
+// columns (0: 80; 40 at least) where words allow. Texts that a server
+// wrote are stripped of control characters. The error is that of w.
+func Waterfall(out io.Writer, r *probe.Result, width int) error {
+	w := &waterfall{printer: newPrinter(width), r: r}
+	w.headline()
+	w.phases()
+	w.latencies()
+	w.gaps()
+	w.accounts()
+	w.verdict()
+	return write(out, w.text.String())
 }
 
-// A printer gathers the text of one waterfall.
-type printer struct {
-	r     *probe.Result
-	width int
-	brush brush
-	text  strings.Builder
+// A waterfall gathers the text of one probe.
+type waterfall struct {
+	*printer
+
+	r *probe.Result
 }
 
 // line writes a label and a text, which goes on below itself where it is too
 // long.
-func (p *printer) line(label, text string) {
-	for i, l := range wrap(text, p.width-labelWidth) {
-		if i > 0 {
-			label = ""
-		}
-		p.raw(label, l)
-	}
-}
+func (w *waterfall) line(label, text string) { w.wrap(w.label(label), text) }
 
 // raw writes a label and a text as they are.
-func (p *printer) raw(label, text string) {
-	label = p.brush.paint(dim, label) + strings.Repeat(" ", labelWidth-2-length(label))
-	p.text.WriteString(strings.TrimRight("  "+label+text, " ") + "\n")
+func (w *waterfall) raw(label, text string) {
+	w.put(strings.TrimRight(w.label(label)+text, " ") + "\n")
 }
 
-func (p *printer) gap() { p.text.WriteString("\n") }
+func (w *waterfall) label(text string) string {
+	return pad("  "+text, labelWidth)
+}
 
 // headline names the target and its outcome; of a failure also the error.
-func (p *printer) headline() {
-	r := p.r
-	words := p.brush.paint(bold, format.Clean(r.Target)) + "  " + p.brush.paint(outcomePaint(r.Outcome), string(r.Outcome))
+func (w *waterfall) headline() {
+	r := w.r
+	words := format.Clean(r.Target) + "  " + string(r.Outcome)
 	if r.Outcome != probe.OK {
 		words += ": " + Meaning(r.Outcome)
 	}
-	p.text.WriteString(strings.Join(wrap(words, p.width), "\n") + "\n")
-	if what := strings.Join(known(format.Clean(r.Model), format.Clean(r.API), promptWord(r.Prompt)), ", "); what != "" {
-		p.line("", what)
+	w.wrap("", words)
+	prompt := format.Clean(r.Prompt)
+	if prompt != "" {
+		prompt += " prompt"
+	}
+	if what := known(format.Clean(r.Model), format.Clean(r.API), prompt); len(what) > 0 {
+		w.line("", strings.Join(what, ", "))
 	}
 	if r.Err != nil {
-		p.line("error", format.Clean(r.Err.Error()))
+		w.line("error", format.Clean(r.Err.Error()))
 	}
-}
-
-func promptWord(prompt string) string {
-	if prompt == "" {
-		return ""
-	}
-	return format.Clean(prompt) + " prompt"
-}
-
-// known leaves out empty texts.
-func known(texts ...string) []string {
-	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
-}
-
-func outcomePaint(o probe.Outcome) paint {
-	switch o {
-	case probe.OK:
-		return green
-	case probe.Canceled:
-		return yellow
-	}
-	return red
 }
 
 // A phase is a bar of the waterfall.
 type phase struct {
 	label    string
 	from, to time.Duration
-	paint    paint
 }
 
 // phasesOf are the phases that a probe reached, in their order. The last one of a
@@ -118,92 +83,84 @@ type phase struct {
 func phasesOf(r *probe.Result) []phase {
 	var list []phase
 	at := time.Duration(0)
-	until := func(label string, to time.Duration, c paint) {
-		list = append(list, phase{label, at, max(at, to), c})
-		at = max(at, to)
-	}
-	p := r.Phases
-	for _, part := range []struct {
-		label  string
-		length time.Duration
-		paint  paint
-	}{{"dns", p.DNS, purple}, {"connect", p.Connect, yellow}, {"tls", p.TLS, purple}} {
-		if part.length > 0 {
-			until(part.label, at+part.length, part.paint)
+	until := func(reached bool, label string, to time.Duration) {
+		if reached {
+			list = append(list, phase{label, at, max(at, to)})
+			at = max(at, to)
 		}
 	}
-	if p.Wrote > 0 {
-		until("write", p.Wrote, cyan)
+	p, tokens := r.Phases, r.Tokens
+	until(p.DNS > 0, "dns", at+p.DNS)
+	until(p.Connect > 0, "connect", at+p.Connect)
+	until(p.TLS > 0, "tls", at+p.TLS)
+	until(p.Wrote > 0, "write", p.Wrote)
+	until(p.Header > 0, "wait", p.Header)
+	if len(tokens) > 0 {
+		end := max(tokens[len(tokens)-1].At, r.Timeline.Finish)
+		until(true, "first token", tokens[0].At)
+		until(end > at, "decode", end)
 	}
-	if p.Header > 0 {
-		until("wait", p.Header, blue)
-	}
-	if tokens := r.Tokens; len(tokens) > 0 {
-		until("first token", tokens[0].At, blue)
-		if end := max(tokens[len(tokens)-1].At, r.Timeline.Finish); end > at {
-			until("decode", end, green)
-		}
-	}
-	if r.Outcome != probe.OK && r.Elapsed > at {
-		until("to failure", r.Elapsed, red)
-	}
+	until(r.Outcome != probe.OK && r.Elapsed > at, "to failure", r.Elapsed)
 	return list
 }
 
 // phases draws them on one axis.
-func (p *printer) phases() {
-	list := phasesOf(p.r)
+func (w *waterfall) phases() {
+	list := phasesOf(w.r)
 	if len(list) == 0 {
 		return
 	}
-	p.gap()
-	if p.r.Phases.Reused {
-		p.line("connection", "reused: no DNS, connect or TLS phase")
+	w.gap()
+	if w.r.Phases.Reused {
+		w.line("connection", "reused: no DNS, connect or TLS phase")
 	}
-	limit, cells := list[len(list)-1].to, p.width-labelWidth-valueWidth
+	limit, cells := list[len(list)-1].to, w.width-labelWidth-valueWidth
 	for _, ph := range list {
 		value := padLeft(format.Duration(ph.to-ph.from), valueWidth-2) + "  "
-		p.raw(ph.label, value+p.brush.paint(ph.paint, span(ph.from, ph.to, limit, cells)))
+		w.raw(ph.label, value+span(ph.from, ph.to, limit, cells))
 	}
-	p.raw("", strings.Repeat(" ", valueWidth)+p.brush.paint(dim, axis(limit, cells)))
+	w.raw("", strings.Repeat(" ", valueWidth)+axis(limit, cells))
 }
 
 // gaps draws the gaps between token frames. The one during which the probe failed is a
 // mark at the end: it may be too long for the scale of the others.
-func (p *printer) gaps() {
+func (w *waterfall) gaps() {
 	var list []time.Duration
 	var frames []int // before which they are
-	for frame, s := range p.r.Spans() {
+	for frame, s := range w.r.Spans() {
 		if s.Gap {
 			list, frames = append(list, s.Length), append(frames, frame)
 		}
 	}
-	open := p.r.Open
+	open := w.r.Open
 	if len(list) == 0 && open == 0 {
 		return
 	}
-	p.gap()
+	w.gap()
 	longest := slices.Max(append([]time.Duration{0}, list...))
 	if longest == 0 && open == 0 {
-		p.line("gaps", fmt.Sprintf("all %d are 0: all token frames arrived at once", len(list)))
+		w.line("gaps", fmt.Sprintf("all %d are 0: all token frames arrived at once", len(list)))
 		return
 	}
-	s, end := spark(list, p.width-labelWidth-1), ""
-	mark, at := s.longest, slices.Index(list, longest)
+	s, end := spark(list, w.width-labelWidth-1), ""
+	mark, frame := s.longest, -1
 	if open > 0 {
 		end = "✗"
 	}
 	if open > longest {
-		mark, at = length(s.line), -1
+		mark = length(s.line)
+	} else {
+		frame = frames[slices.Index(list, longest)]
 	}
-	p.raw("gaps", p.brush.paint(green, s.line)+p.brush.paint(red, end))
-	p.raw("", strings.Repeat(" ", mark)+p.brush.paint(red, "▲"))
-	if at >= 0 {
-		at = frames[at]
-	}
-	p.line("", longestWords(p.r, at))
+	w.raw("gaps", s.line+end)
+	w.raw("", strings.Repeat(" ", mark)+"▲")
+	w.line("", longestWords(w.r, frame))
 	if longest > 0 {
-		p.line("", scaleWords(longest, s.per))
+		words := "█ is " + format.Duration(longest) + ", ▁ less than " + format.Duration(longest/time.Duration(len(levels)))
+		if s.per > 1 {
+			words += fmt.Sprintf("; a column is the longest of %d gaps", s.per)
+		}
+		w.line("", words)
 	}
 }
 
@@ -218,33 +175,42 @@ func longestWords(r *probe.Result, frame int) string {
 		format.Duration(tokens[frame].At-tokens[frame-1].At), format.Duration(tokens[frame-1].At), frame+1, len(tokens))
 }
 
-func scaleWords(longest time.Duration, per int) string {
-	words := "█ is " + format.Duration(longest) + ", ▁ less than " + format.Duration(longest/time.Duration(len(levels)))
-	if per > 1 {
-		words += fmt.Sprintf("; a column is the longest of %d gaps", per)
-	}
-	return words
+// sources say how the tokens of a frame are known.
+var sources = map[probe.Source]string{
+	probe.FromUsage:   "counted in each frame (usage)",
+	probe.FromIDs:     "counted in each frame (token ids)",
+	probe.FromTotal:   "one per frame: as many frames as tokens",
+	probe.FromNothing: "unknown per frame: the server sends neither usage nor token ids",
 }
 
 // accounts writes tokens, frames and warnings.
-func (p *printer) accounts() {
-	r := p.r
-	p.gap()
-	p.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s",
+func (w *waterfall) accounts() {
+	r := w.r
+	w.gap()
+	w.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s",
 		count(r.Usage.Prompt), count(r.Usage.Cached), count(r.Usage.Generated()), count(r.Usage.Reasoning)))
 	if n := len(r.Tokens); n > 0 {
-		p.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(n, "token frame"), r.Coalesced()))
-		p.line("tokens", sourceWords(r.Source))
+		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(n, "token frame"), r.Coalesced()))
+		w.line("tokens", sources[r.Source])
 	}
-	if r.Stamp != "" {
-		p.line("timestamps", timestampSource(r))
+	switch delay, ok := r.MaxReadDelay(); {
+	case r.Stamp == probe.ByUser:
+		w.line("timestamps", "user space: a delay of the prober looks like one of the server")
+	case r.Stamp != "" && ok:
+		w.line("timestamps", "kernel, read at most "+format.Duration(delay)+" later")
+	case r.Stamp != "":
+		w.line("timestamps", "kernel")
 	}
-	p.line("finish", finishWords(r.Finish))
+	finish := "no finish reason"
+	if r.Finish != "" {
+		finish = "finish reason " + format.Clean(r.Finish)
+	}
+	w.line("finish", finish)
 	if r.TraceID != "" {
-		p.line("trace", format.Clean(r.TraceID))
+		w.line("trace", format.Clean(r.TraceID))
 	}
-	for _, w := range r.Warnings {
-		p.line("warning", format.Clean(w.Error()))
+	for _, warning := range r.Warnings {
+		w.line("warning", format.Clean(warning.Error()))
 	}
 }
 
@@ -255,58 +221,18 @@ func count(c wire.Count) string {
 	return fmt.Sprint(c.N)
 }
 
-func finishWords(finish string) string {
-	if finish == "" {
-		return "no finish reason"
-	}
-	return "finish reason " + format.Clean(finish)
-}
-
-// timestampSource says who timed the arrivals, and how late they were read.
-func timestampSource(r *probe.Result) string {
-	if r.Stamp == probe.ByUser {
-		return "user space: a delay of the prober looks like one of the server"
-	}
-	words := "kernel"
-	if d, ok := r.MaxReadDelay(); ok {
-		words += ", read at most " + format.Duration(d) + " later"
-	}
-	return words
-}
-
-// sourceWords says how the tokens of a frame are known.
-func sourceWords(s probe.Source) string {
-	switch s {
-	case probe.FromUsage:
-		return "counted in each frame (usage)"
-	case probe.FromIDs:
-		return "counted in each frame (token ids)"
-	case probe.FromTotal:
-		return "one per frame: as many frames as tokens"
-	}
-	return "unknown per frame: the server sends neither usage nor token ids"
-}
-
 // verdict is the last line: what it came to, and what to do.
-func (p *printer) verdict() {
-	r := p.r
-	p.gap()
-	if r.Outcome == probe.OK {
-		words := p.brush.paint(green, "ok") + ": " + Meaning(probe.OK)
-		if n := r.Usage.Generated(); n.Known {
-			words += ", " + format.Count(n.N, "token")
-		}
-		if d, ok := r.E2EL(); ok {
-			words += " in " + format.Duration(d)
-		}
-		p.line("verdict", words)
-		return
+func (w *waterfall) verdict() {
+	r, words := w.r, Hint(w.r)
+	if words == "" {
+		words = Meaning(r.Outcome)
 	}
-	words := p.brush.paint(outcomePaint(r.Outcome), string(r.Outcome))
-	if hint := Hint(r); hint != "" {
-		words += ": " + hint
-	} else {
-		words += ": " + Meaning(r.Outcome)
+	if n := r.Usage.Generated(); r.Outcome == probe.OK && n.Known {
+		words += ", " + format.Count(n.N, "token")
 	}
-	p.line("verdict", words)
+	if d, ok := r.E2EL(); ok {
+		words += " in " + format.Duration(d)
+	}
+	w.gap()
+	w.line("verdict", string(r.Outcome)+": "+words)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -40,10 +39,10 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func waterfall(t *testing.T, r *probe.Result, width int, color bool) string {
+func waterfallText(t *testing.T, r *probe.Result, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Waterfall(&b, r, width, color); err != nil {
+	if err := Waterfall(&b, r, width); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -134,25 +133,15 @@ func TestWaterfall(t *testing.T) {
 		"ok": answered(100, 1), "batched": batched, "stalled": stalled(), "rejected": rejected(), "empty": empty, "no_usage": silent,
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, name+".txt", waterfall(t, r, 80, false))
+			golden(t, name+".txt", waterfallText(t, r, 80))
 		})
-	}
-}
-
-func TestColourSaysNothingMore(t *testing.T) {
-	for _, r := range []*probe.Result{answered(100, 1), stalled(), rejected()} {
-		painted := waterfall(t, r, 80, true)
-		bare := regexp.MustCompile("\x1b\\[[0-9]+m").ReplaceAllString(painted, "")
-		if diff := cmp.Diff(waterfall(t, r, 80, false), bare); diff != "" || bare == painted {
-			t.Errorf("%s (-plain +colours removed):\n%s", r.Outcome, diff)
-		}
 	}
 }
 
 func TestLinesFit(t *testing.T) {
 	for _, width := range []int{40, 72, 80, 132} {
 		for _, r := range []*probe.Result{answered(300, 2), stalled(), rejected()} {
-			for line := range strings.Lines(waterfall(t, r, width, false)) {
+			for line := range strings.Lines(waterfallText(t, r, width)) {
 				line = strings.TrimSuffix(line, "\n")
 				if length(line) > width && strings.Contains(strings.TrimSpace(line[labelWidth:]), " ") {
 					t.Errorf("width %d: %d columns in %q", width, length(line), line)
@@ -160,10 +149,10 @@ func TestLinesFit(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(waterfall(t, stalled(), 80, false), waterfall(t, stalled(), 0, false)); diff != "" {
+	if diff := cmp.Diff(waterfallText(t, stalled(), 80), waterfallText(t, stalled(), 0)); diff != "" {
 		t.Errorf("the default is not 80 columns (-80 +0):\n%s", diff)
 	}
-	if diff := cmp.Diff(waterfall(t, stalled(), 40, false), waterfall(t, stalled(), 1, false)); diff != "" {
+	if diff := cmp.Diff(waterfallText(t, stalled(), 40), waterfallText(t, stalled(), 1)); diff != "" {
 		t.Errorf("less than 40 columns (-40 +1):\n%s", diff)
 	}
 }
@@ -174,7 +163,7 @@ func TestHostileTextsAreHarmless(t *testing.T) {
 	r.Err, r.Target, r.Model, r.Prompt, r.TraceID = errors.New(hostile), hostile, hostile, hostile, hostile
 	r.API, r.Finish = hostile, hostile
 	r.Warnings = []error{errors.New(hostile)}
-	for _, c := range waterfall(t, r, 80, false) {
+	for _, c := range waterfallText(t, r, 80) {
 		if c < ' ' && c != '\n' || c >= 0x7f && c < 0xa0 || c == '\u202e' {
 			t.Errorf("control character %U in the text", c)
 		}
@@ -220,7 +209,7 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		{single, "longest 30.0 s, from 900 ms, after token frame 1: the probe failed during it"},
 		{&probe.Result{Target: "x", Outcome: probe.Canceled}, "verdict    canceled: the prober shut down"},
 	} {
-		if got := waterfall(t, test.r, 100, false); !strings.Contains(got, test.want) {
+		if got := waterfallText(t, test.r, 100); !strings.Contains(got, test.want) {
 			t.Errorf("no %q in\n%s", test.want, got)
 		}
 	}
@@ -231,7 +220,7 @@ func TestWriteErrorsAreReturned(t *testing.T) {
 	if err := read.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := Waterfall(write, stalled(), 80, false); !errors.Is(err, io.ErrClosedPipe) {
+	if err := Waterfall(write, stalled(), 80); !errors.Is(err, io.ErrClosedPipe) {
 		t.Errorf("error %v, want that of the writer", err)
 	}
 }
