@@ -59,7 +59,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			if err != nil || picture == "" {
 				return err
 			}
-			page, err := answer.Page(cmd.Context(), buildInfo().Version)
+			page, err := answer.Page(cmd.Context())
 			if err != nil {
 				return err
 			}

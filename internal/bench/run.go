@@ -229,7 +229,7 @@ func (r *run) finish() error {
 	if r.steps == 1 {
 		charts = report.RunCharts(r.drawn)
 	}
-	if err := report.Draw(r.Plan.Plot, report.Page(r.Plan.title(), r.document, charts, r.settings()...)); err != nil {
+	if err := report.Draw(r.Plan.Plot, report.Page(r.Plan.title(), r.document, charts)); err != nil {
 		return err
 	}
 	r.Screen.Note("drawn to " + r.Plan.Plot)

@@ -1,12 +1,9 @@
 package bench
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/report"
 )
 
@@ -79,34 +76,4 @@ func (t *tally) longestName() int {
 		longest = max(longest, len([]rune(c.Name)))
 	}
 	return longest
-}
-
-// settings say what made the results: our version, the servers and what they were asked.
-func (r *run) settings() []string {
-	list := []string{fmt.Sprintf("prober %s, started %s", r.Version, r.document.Started.UTC().Format("2006-01-02 15:04:05 UTC"))}
-	for _, j := range r.before {
-		for i, t := range j.Targets {
-			known := j.Members[i].Capabilities()
-			server := strings.TrimSpace(known.Server.Name + " " + known.Version)
-			if server == "" {
-				server = "unknown"
-			}
-			list = append(list, fmt.Sprintf("%s: %s, model %s, server %s, prompt %s, at most %d output tokens, timeout %v, connection %s",
-				t.Name, t.URL, known.Model, server, t.Prompt, t.MaxTokens, t.Timeout, t.Connection))
-		}
-	}
-	var loads, lengths []string
-	for _, s := range r.document.Summaries {
-		if !slices.Contains(loads, s.Load) {
-			loads = append(loads, s.Load)
-		}
-		if tokens := format.Count(s.PromptTokens, "token"); s.PromptTokens > 0 && !slices.Contains(lengths, tokens) {
-			lengths = append(lengths, tokens)
-		}
-	}
-	list = append(list, "load: "+strings.Join(loads, ", "))
-	if lengths != nil {
-		list = append(list, "length of prompts: "+strings.Join(lengths, ", "))
-	}
-	return list
 }

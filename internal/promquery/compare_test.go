@@ -124,8 +124,8 @@ func TestPage(t *testing.T) {
 	f := sides()
 	f.answers = slices.Insert(f.answers, 0, answer{`histogram_avg ttft target="a" [300000ms]`,
 		[]map[string]any{stream(midnight.Add(5*time.Minute), 5*time.Minute, slices.Repeat([]string{"0.1"}, 72))}})
-	page, err := run(t, f, Request{}).Page(t.Context(), "1.0")
-	if err != nil || len(page.Charts) != 2 || !strings.HasPrefix(page.Settings[0], "prober 1.0, ") {
+	page, err := run(t, f, Request{}).Page(t.Context())
+	if err != nil || len(page.Charts) != 2 || !strings.HasPrefix(page.Settings[0], "Prometheus at ") {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	spread, course := page.Charts[0].Series, page.Charts[1].Series

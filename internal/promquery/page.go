@@ -16,8 +16,8 @@ import (
 const pagePeriods = 200
 
 // Page draws the answer: how TTFT, TPOT, ITL and E2EL are distributed, and their means over
-// time. Version is ours.
-func (a *Answer) Page(ctx context.Context, version string) (plot.Page, error) {
+// time.
+func (a *Answer) Page(ctx context.Context) (plot.Page, error) {
 	d, names := a.Document, seriesNames(a.records)
 	d.Summaries = slices.Clone(d.Summaries)
 	var charts []plot.Chart
@@ -46,8 +46,7 @@ func (a *Answer) Page(ctx context.Context, version string) (plot.Page, error) {
 			d.Summaries[i].Load = a.records[i].span.String()
 		}
 	}
-	now := time.Now().UTC().Format("2006-01-02 15:04:05 UTC")
-	return report.Page("Latencies in "+a.query.base.Redacted(), d, charts, "prober "+version+", written "+now, d.Source), nil
+	return report.Page("Latencies in "+a.query.base.Redacted(), d, charts), nil
 }
 
 // seriesNames are the targets of records, with the beginnings of their ranges

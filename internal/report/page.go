@@ -1,6 +1,9 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,9 +18,9 @@ const (
 )
 
 // Page is charts of d with what d tells: verdicts, an overview of its summaries, its
-// comparisons and warnings. Settings say what made it.
-func Page(title string, d Document, charts []plot.Chart, settings ...string) plot.Page {
-	page := plot.Page{Title: title, Charts: charts, Warnings: slices.Clone(d.Warnings), Settings: settings}
+// comparisons, warnings, and what made it.
+func Page(title string, d Document, charts []plot.Chart) plot.Page {
+	page := plot.Page{Title: title, Charts: charts, Warnings: slices.Clone(d.Warnings), Settings: made(d)}
 	for _, s := range d.Summaries {
 		for _, w := range append(bucketNotes(s), s.Warnings...) {
 			page.Warnings = append(page.Warnings, headline(s)+": "+w)
@@ -46,6 +49,20 @@ func Page(title string, d Document, charts []plot.Chart, settings ...string) plo
 	}
 	page.Summary, page.Details = summary.String(), details.String()
 	return page
+}
+
+// made says what made a document: source, version, time, servers and settings.
+func made(d Document) []string {
+	list := []string{fmt.Sprintf("%s, prober %s, from %s", d.Source, cmp.Or(d.Version, "unknown"), d.Started.UTC().Format("2006-01-02 15:04:05 UTC"))}
+	for _, s := range d.Summaries {
+		if text := fmt.Sprintf("%s: %s, model %s", s.Target, s.URL, s.Model); s.URL != "" && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Settings)) {
+		list = append(list, name+": "+d.Settings[name])
+	}
+	return list
 }
 
 // most is how many points a series has at most: half as many as a chart is wide.

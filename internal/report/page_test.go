@@ -174,11 +174,19 @@ func TestLaddersOfRatesAndWithoutAnswers(t *testing.T) {
 func TestPage(t *testing.T) {
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2)
 	compared := Compare(Comparison{A: "a", B: "b"}, PairUp(a, b))
-	d := Document{Summaries: []Summary{Summarize(a), Summarize(b)}, Comparisons: []Comparison{compared}, Warnings: []string{"the run was interrupted"}}
+	d := Document{
+		Source: "prober bench", Version: "1.0", Settings: map[string]string{"qps": "2", "prompt_tokens": "80"},
+		Summaries: []Summary{Summarize(a), Summarize(b)}, Comparisons: []Comparison{compared}, Warnings: []string{"the run was interrupted"},
+	}
+	d.Summaries[0].URL, d.Summaries[0].Model = "http://a", "llama"
 
-	page := Page("title", d, RunCharts(a), "prober 1.0")
+	page := Page("title", d, RunCharts(a))
 
-	if page.Title != "title" || len(page.Charts) != 8 || page.Settings[0] != "prober 1.0" || !strings.Contains(page.Details, "95% confidence") {
+	made := []string{"prober bench, prober 1.0, from 0001-01-01 00:00:00 UTC", "a: http://a, model llama", "prompt_tokens: 80", "qps: 2"}
+	if diff := gocmp.Diff(made, page.Settings); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+	if page.Title != "title" || len(page.Charts) != 8 || !strings.Contains(page.Details, "95% confidence") {
 		t.Errorf("%+v", page)
 	}
 	if lines := strings.Split(page.Summary, "\n"); len(lines) != 4 || !strings.HasPrefix(lines[2], "b ") {
