@@ -1,9 +1,6 @@
 package telemetry
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // The resolution of native and exponential histograms: schema 4 in both libraries,
 // 16 buckets to a power of two, each 4.4% wide.
@@ -31,7 +28,8 @@ const (
 	delayThreshold = 0x1p-17
 )
 
-// The classic bounds, in seconds. Those of vLLM's own histograms are among them,
+// The classic bounds, in seconds. Phases and the times of failures have none: with a series for each phase and outcome
+// they would be most of what is scraped, and their mean is enough. Those of vLLM's own histograms are among them,
 // so that heat maps of both sides align
 // (https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/buckets.py).
 
@@ -58,14 +56,6 @@ func wholeBounds() []float64 {
 		.1, .2, .3, .4, .5, .65, .8, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 7.5, 10, 12.5, 15, 20, 25, 30,
 		40, 50, 60, 80, 120, 160, 240, 300, 480, 600,
 	}
-}
-
-// phaseBounds are gapBounds below a second and firstBounds above: the wait for the
-// header may be the whole prefill.
-func phaseBounds() []float64 {
-	below := slices.DeleteFunc(gapBounds(), func(b float64) bool { return b >= 1 })
-	above := slices.DeleteFunc(firstBounds(), func(b float64) bool { return b < 1 })
-	return append(below, above...)
 }
 
 // genAIBounds are the advice of the GenAI conventions for every duration.

@@ -49,10 +49,10 @@ func latencies() []Instrument {
 		{Name: "llm.probe.e2el", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: wholeBounds(),
 			ofResult: once((*probe.Result).E2EL, always, exemplar),
 			Help:     "End-to-end latency in seconds: from handing the request to the transport to the last token, or to the finish frame if that is later; no sample if the probe failed, or the last arrival is uncertain by more than 5% because the prober read it late."},
-		{Name: "llm.probe.phase", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: phaseBounds(),
+		{Name: "llm.probe.phase", Unit: "s", Kind: Histogram, Scope: ScopeTarget,
 			Labels: []Label{{Name: "phase", Values: []string{phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders}}}, ofResult: phaseLengths,
 			Help: "Duration in seconds of a phase of the request, where headers is the wait from the last request byte to the response header; no sample if the probe failed, or the phase did not happen, such as connect on a reused connection."},
-		{Name: "llm.probe.failed", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: wholeBounds(),
+		{Name: "llm.probe.failed", Unit: "s", Kind: Histogram, Scope: ScopeTarget,
 			Labels: []Label{{Name: "outcome", Values: failures()}}, ofResult: failedSeconds,
 			Help: "Duration in seconds of failed probes, from start to failure."},
 	}

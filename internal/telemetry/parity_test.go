@@ -40,7 +40,7 @@ func recounted(n int) map[string]*recount {
 				}
 				k := key(i.PrometheusName(), labels)
 				if all[k] == nil {
-					all[k] = &recount{Classic: make([]uint64, len(i.Bounds))}
+					all[k] = &recount{Classic: append([]uint64(nil), make([]uint64, len(i.Bounds))...)}
 				}
 				all[k].add(i, s.value)
 			})
