@@ -1,6 +1,6 @@
 // Package inject adds the prober's sidecar to Kubernetes manifests: manifests
-// in, manifests out. It splices text into text, so that whatever it does not
-// change stays as it was, byte for byte. It knows no cluster, opens no file but
+// in, manifests out. A document that it does not change stays as it was, byte for
+// byte; one that it changes is written anew, with its comments. It knows no cluster, opens no file but
 // the one that is named, and never copies the value of a secret.
 package inject
 
@@ -69,6 +69,7 @@ func Stream(in []byte, o Options) (Result, error) {
 	run := run{options: o, named: map[string]bool{}}
 	var out bytes.Buffer
 	for _, d := range split(in) {
+		out.Write(d.marker)
 		out.Write(run.document(d))
 	}
 	for _, name := range o.Workloads {
@@ -114,63 +115,62 @@ func (r *run) warn(format string, args ...any) {
 	r.result.Warnings = append(r.result.Warnings, fmt.Sprintf(format, args...))
 }
 
-// document is d with its sidecars.
+// document is the text of d with its sidecars.
 func (r *run) document(d document) []byte {
-	var tree yaml.Node
-	if err := yaml.Unmarshal(legible(d.text), &tree); err != nil {
+	tree, err := parse(legible(d.text))
+	if err != nil {
 		r.fault(fmt.Sprintf("document %d", d.number), "cannot be read: "+d.reason(err), "want YAML or JSON as kubectl takes it")
 		return nil
 	}
 	if len(tree.Content) == 0 {
 		return d.text
 	}
-	pods, objects := podsOf(tree.Content[0], []*yaml.Node{&tree})
+	pods, objects := podsOf(tree.Content[0], []*yaml.Node{tree})
 	r.objects += objects
-	if len(pods) == 0 {
-		return d.text
-	}
-	sheet, faults := sheet{text: d.text, starts: lineStarts(d.text)}, len(r.problems)
+	changed, faults := false, len(r.problems)
 	for _, p := range pods {
 		p.document = d
-		r.pod(p, &tree, &sheet)
+		changed = r.pod(p, tree) || changed
 	}
-	if len(sheet.edits) == 0 || len(r.problems) > faults {
+	if !changed || len(r.problems) > faults {
 		return d.text
 	}
-	text := sheet.edited()
-	if err := verify(text, &tree); err != nil {
+	text, err := encode(tree, d.text)
+	if err != nil {
 		r.fault(d.place(1), "is written in a way that the sidecar does not fit in: "+err.Error(),
 			"pass it through kubectl kustomize first, which writes it plainly")
 	}
 	return text
 }
 
-// pod adds the sidecar to p on sheet, and to tree as what shall come out.
-func (r *run) pod(p pod, tree *yaml.Node, sheet *sheet) {
+// pod adds the sidecar to p, which is in tree, and reports whether that changed.
+func (r *run) pod(p pod, tree *yaml.Node) (changed bool) {
 	if !r.chosen(p) {
-		return
+		return false
 	}
 	read, err := p.read()
 	if err != nil {
 		r.fault(p.String(), "cannot be read: "+p.document.reason(err), "want a pod as kubectl takes it")
-		return
+		return false
 	}
 	s, ok := r.serving(p, read)
 	if !ok || !r.free(p, read) {
-		return
+		return false
 	}
 	car := newSidecar(p.target(read, s), s, r.options)
 	cost, sound := r.sound(car)
 	if !sound {
-		return
+		return false
 	}
-	if err := sheet.add(p, read, car, tree); err != nil {
+	changed, err = p.add(read, car, tree)
+	if err != nil {
 		r.fault(p.String(), err.Error(), "pass it through kubectl kustomize first, which writes it plainly")
-		return
+		return false
 	}
 	r.result.Injected = append(r.result.Injected, fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port)+cost)
 	r.warnings(p, read, s)
 	r.lost(p, read, car)
+	return changed
 }
 
 // sound reports whether the prober takes the variables of its sidecar, and what

@@ -1,13 +1,8 @@
 package inject
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // What the sidecar is called, and where it serves its metrics.
@@ -129,38 +124,4 @@ func environ(target string, s serving, o Options) []envVar {
 		vars = append(vars, envVar{Name: e.Name, Value: e.Value})
 	}
 	return vars
-}
-
-// node is the sidecar as YAML reads it.
-func (c sidecar) node() (*yaml.Node, error) {
-	var n yaml.Node
-	if err := yaml.Unmarshal([]byte(c.block("")), &n); err != nil {
-		return nil, fmt.Errorf("read the sidecar: %w", err)
-	}
-	return n.Content[0].Content[0], nil
-}
-
-// block is the sidecar as an item of a block sequence, each line after indent,
-// the last one with its end.
-func (c sidecar) block(indent string) string {
-	var b bytes.Buffer
-	e := yaml.NewEncoder(&b)
-	e.SetIndent(2)
-	e.CompactSeqIndent()
-	_ = e.Encode([]sidecar{c}) // strings and numbers into memory
-	text := strings.TrimSuffix(b.String(), "\n")
-	return indent + strings.ReplaceAll(text, "\n", "\n"+indent) + "\n"
-}
-
-// object is v as JSON, on lines after indent that are deeper by unit, or on one
-// line if unit is empty.
-func object(v any, indent, unit string) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if unit != "" {
-		e.SetIndent(indent, unit)
-	}
-	_ = e.Encode(v) // strings and numbers into memory
-	return strings.TrimSuffix(b.String(), "\n")
 }

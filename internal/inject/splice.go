@@ -1,9 +1,12 @@
 package inject
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,49 +16,53 @@ import (
 // errShared is why a pod cannot be changed alone.
 var errShared = errors.New("the pod is written with an anchor or a merge key, and what stands elsewhere too would change with it")
 
-// add puts the sidecar into p: in the place of the one that is there, or as the
-// last of the init containers. It does the same to the tree that p is of, as what
-// shall come out. A sidecar that is as it should be is left as it is written.
-func (s *sheet) add(p pod, read podSpec, car sidecar, tree *yaml.Node) error {
+// add puts the sidecar into p: in the place of the one that is there, or as the last of the init containers. A sidecar
+// that is as it should be is left as it is written.
+func (p pod) add(read podSpec, car sidecar, tree *yaml.Node) (changed bool, err error) {
 	if shared(p.trail, tree) {
-		return errShared
+		return false, errShared
 	}
-	node, err := car.node()
-	if err != nil {
-		return err
+	var node yaml.Node
+	if err := node.Encode(car); err != nil {
+		return false, fmt.Errorf("write the sidecar: %w", err)
 	}
-	at, ok := keyOf(p.spec, "initContainers")
-	if !ok && len(read.InitContainers) > 0 {
-		return errShared // a list of its own would take the place of the merged one
-	}
-	if !ok {
-		return s.addList(p, car, node)
-	}
-	list := p.spec.Content[at+1]
+	list, ok := value(p.spec, "initContainers")
 	switch {
+	case !ok && len(read.InitContainers) > 0:
+		return false, errShared // a list of its own would take the place of the merged one
+	case !ok:
+		return true, p.addList(&node)
 	case list.Kind == yaml.AliasNode || shared([]*yaml.Node{list}, tree):
-		return errShared
-	case len(list.Content) == 0:
-		return s.fillList(p, at, car, node)
-	case list.Kind != yaml.SequenceNode:
-		return errors.New("its initContainers are no list")
+		return false, errShared
 	}
 	for i, item := range list.Content {
-		if text(item, "name") == sidecarName {
-			if item.Kind == yaml.AliasNode || shared([]*yaml.Node{item}, tree) {
-				return errShared
-			}
-			list.Content[i] = node
-			if same(item, car) {
-				list.Content[i] = item
-				return nil
-			}
-			return s.replaceItem(list, item, car)
+		if text(item, "name") != sidecarName {
+			continue
+		}
+		if item.Kind == yaml.AliasNode || shared([]*yaml.Node{item}, tree) {
+			return false, errShared
+		}
+		list.Content[i] = &node
+		return !same(item, &node), nil
+	}
+	if len(list.Content) == 0 { // [] or null
+		list.Kind, list.Tag, list.Value, list.Style = yaml.SequenceNode, "", "", 0
+	}
+	list.Content = append(list.Content, &node)
+	return true, nil
+}
+
+// addList writes initContainers before the containers of p.
+func (p pod) addList(node *yaml.Node) error {
+	for at := 0; at < len(p.spec.Content); at += 2 {
+		if p.spec.Content[at].Value == "containers" {
+			key := &yaml.Node{Kind: yaml.ScalarNode, Value: "initContainers"}
+			list := &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}}
+			p.spec.Content = slices.Insert(p.spec.Content, at, key, list)
+			return nil
 		}
 	}
-	last := list.Content[len(list.Content)-1]
-	list.Content = append(list.Content, node)
-	return s.appendItem(list, last, car)
+	return errShared
 }
 
 // shared reports whether one of some nodes stands elsewhere in tree, too.
@@ -76,157 +83,139 @@ func isAliased(n, tree *yaml.Node) bool {
 	return slices.ContainsFunc(tree.Content, func(below *yaml.Node) bool { return isAliased(n, below) })
 }
 
-// same reports whether an item says what the sidecar says, however it is written.
-func same(item *yaml.Node, car sidecar) bool {
-	var is, want any
-	return item.Decode(&is) == nil && yaml.Unmarshal([]byte(car.block("")), &want) == nil && reflect.DeepEqual([]any{is}, want)
+// same reports whether two nodes say the same, however they are written.
+func same(a, b *yaml.Node) bool {
+	var one, other any
+	return a.Decode(&one) == nil && b.Decode(&other) == nil && reflect.DeepEqual(one, other)
 }
 
-// addList writes initContainers before the containers of p, and before the
-// comment that stands above these.
-func (s *sheet) addList(p pod, car sidecar, node *yaml.Node) error {
-	at, ok := keyOf(p.spec, "containers")
-	if !ok {
-		return errShared
+// parse reads the one document of a text. With the ends of lines of Windows the library would lose comments.
+func parse(text []byte) (*yaml.Node, error) {
+	var tree, second yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))))
+	if err := decoder.Decode(&tree); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
-	key, list := p.spec.Content[at], p.spec.Content[at+1]
-	p.spec.Content = slices.Insert(p.spec.Content, at, scalar("initContainers"), sequence(node))
-	offset := s.offset(key)
-	indent, alone := s.indent(offset)
-	if p.spec.Style&yaml.FlowStyle != 0 {
-		text := `"initContainers": ` + object([]sidecar{car}, indent, s.unit(list, indent, alone)) + ","
-		if alone {
-			text += "\n" + indent
-		} else {
-			text += " "
-		}
-		s.insert(offset, s.broken(text))
-		return nil
+	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, errors.New("more than one document: put --- between them")
 	}
-	if !alone {
-		return errors.New("its containers do not begin on a line of their own")
-	}
-	line := key.Line
-	for line > 1 && s.isCommentAt(line-1, indent) {
-		line--
-	}
-	s.insert(s.starts[line-1], s.broken(indent+"initContainers:\n"+car.block(s.dash(list, indent))))
-	return nil
+	return &tree, nil
 }
 
-// nothing is a list that is written as empty, and a comment behind it.
-var nothing = regexp.MustCompile(`^(["']?initContainers["']?[ \t]*:)[ \t]*(?:\[[ \t]*\]|~|null)?[ \t]*(#[^\r\n]*)?$`)
-
-// fillList writes the sidecar into initContainers that are there, and empty.
-func (s *sheet) fillList(p pod, at int, car sidecar, node *yaml.Node) error {
-	key, list := p.spec.Content[at], p.spec.Content[at+1]
-	p.spec.Content[at+1] = sequence(node)
-	if p.spec.Style&yaml.FlowStyle != 0 {
-		if list.Kind != yaml.SequenceNode {
-			return errors.New("its initContainers are null")
-		}
-		s.insert(s.offset(list)+1, object(car, "", ""))
-		return nil
+// encode writes a tree as text was written: as JSON or YAML, with its ends of lines. Comments stay, empty lines do not.
+// The error says that YAML would read it as something else.
+func encode(tree *yaml.Node, text []byte) ([]byte, error) {
+	var out []byte
+	var err error
+	if json.Valid(text) {
+		out, err = encodeJSON(tree, text)
+	} else {
+		out, err = encodeYAML(tree)
 	}
-	offset := s.offset(key)
-	indent, alone := s.indent(offset)
-	end := offset + len(strings.TrimRight(string(s.text[offset:s.lineEnd(key.Line)]), "\r\n"))
-	found := nothing.FindSubmatch(s.text[offset:end])
-	if !alone || found == nil {
-		return errors.New("its initContainers are empty in an unusual way")
+	if bytes.Contains(text, []byte("\r\n")) {
+		out = bytes.ReplaceAll(out, []byte("\n"), []byte("\r\n"))
 	}
-	text := string(found[1])
-	if len(found[2]) > 0 {
-		text += " " + string(found[2])
-	}
-	text += "\n" + strings.TrimSuffix(car.block(indent), "\n")
-	s.edits = append(s.edits, edit{start: offset, end: end, text: s.broken(text)})
-	return nil
+	return out, err
 }
 
-// appendItem writes the sidecar behind the last item of a list.
-func (s *sheet) appendItem(list, last *yaml.Node, car sidecar) error {
-	if list.Style&yaml.FlowStyle != 0 {
-		offset := s.offset(last)
-		end, err := s.closed(offset)
-		if err != nil {
-			return err
-		}
-		if indent, alone := s.indent(offset); alone {
-			s.insert(end, s.broken(","+"\n"+indent+object(car, indent, s.unit(last, indent, alone))))
-		} else {
-			s.insert(end, ", "+object(car, "", ""))
-		}
-		return nil
+func encodeYAML(tree *yaml.Node) ([]byte, error) {
+	unfold(tree)
+	var out bytes.Buffer
+	e := yaml.NewEncoder(&out)
+	e.SetIndent(2)
+	if compact(tree) {
+		e.CompactSeqIndent()
 	}
-	indent, _, err := s.item(last)
+	if err := e.Encode(tree); err != nil {
+		return nil, err
+	}
+	is, err := parse(out.Bytes())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	end := s.itemEnd(last.Line, indent)
-	text := s.broken(car.block(indent))
-	if end == len(s.text) && s.text[end-1] != '\n' {
-		text = s.newline() + strings.TrimRight(text, "\r\n")
+	if !equal(is, tree) {
+		return nil, errors.New("something else would change")
 	}
-	s.insert(end, text)
-	return nil
+	return out.Bytes(), nil
 }
 
-// replaceItem writes the sidecar in the place of an item of a list.
-func (s *sheet) replaceItem(list, item *yaml.Node, car sidecar) error {
-	offset := s.offset(item)
-	if list.Style&yaml.FlowStyle != 0 {
-		end, err := s.closed(offset)
-		if err != nil {
-			return err
-		}
-		indent, alone := s.indent(offset)
-		s.edits = append(s.edits, edit{start: offset, end: end, text: s.broken(object(car, indent, s.unit(item, indent, alone)))})
-		return nil
+// unfold makes literal texts of folded ones, which the encoder folds to something else.
+func unfold(n *yaml.Node) {
+	if n.Style&yaml.FoldedStyle != 0 {
+		n.Style = yaml.LiteralStyle
 	}
-	indent, start, err := s.item(item)
-	if err != nil {
-		return err
+	for _, below := range n.Content {
+		unfold(below)
 	}
-	end := s.itemEnd(item.Line, indent)
-	text := s.broken(car.block(indent))
-	if s.text[end-1] != '\n' {
-		text = strings.TrimRight(text, "\r\n")
-	}
-	s.edits = append(s.edits, edit{start: start, end: end, text: text})
-	return nil
 }
 
-// keyOf is which part of a mapping is a key.
-func keyOf(mapping *yaml.Node, key string) (i int, ok bool) {
-	for i := 0; i < len(mapping.Content); i += 2 {
-		if mapping.Content[i].Value == key {
-			return i, true
+// compact reports whether no list below a node is indented more than its key.
+func compact(n *yaml.Node) bool {
+	for i, below := range n.Content {
+		flow := below.Style&yaml.FlowStyle != 0 || len(below.Content) == 0
+		if !flow && n.Kind == yaml.MappingNode && below.Kind == yaml.SequenceNode && i%2 == 1 && below.Column > n.Content[i-1].Column || !compact(below) {
+			return false
 		}
 	}
-	return 0, false
-}
-
-func scalar(v string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: v} }
-
-func sequence(n *yaml.Node) *yaml.Node {
-	return &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Content: []*yaml.Node{n}}
-}
-
-// verify reports whether a text says what a tree says, and nothing else.
-func verify(text []byte, want *yaml.Node) error {
-	var is yaml.Node
-	if err := yaml.Unmarshal(legible(text), &is); err != nil {
-		return err
-	}
-	if !equal(&is, want) {
-		return errors.New("something else would change")
-	}
-	return nil
+	return true
 }
 
 // equal reports whether two trees say the same, however they are written.
 func equal(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && a.Anchor == b.Anchor &&
 		slices.EqualFunc(a.Content, b.Content, equal)
+}
+
+// encodeJSON writes a tree on one line if text is on one, and otherwise indented as it is.
+func encodeJSON(tree *yaml.Node, text []byte) ([]byte, error) {
+	plain, err := asJSON(tree)
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	unit := rest[:len(rest)-len(strings.TrimLeft(rest, " \t"))]
+	var out bytes.Buffer
+	if unit == "" {
+		out.Write(plain)
+	} else if err := json.Indent(&out, plain, "", unit); err != nil {
+		return nil, err
+	}
+	out.WriteString("\n")
+	return out.Bytes(), nil
+}
+
+// asJSON is a tree without aliases, on one line.
+func asJSON(n *yaml.Node) ([]byte, error) {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return asJSON(n.Content[0])
+	case yaml.ScalarNode:
+		if n.ShortTag() != "!!str" {
+			return []byte(n.Value), nil
+		}
+		var text bytes.Buffer
+		e := json.NewEncoder(&text)
+		e.SetEscapeHTML(false)
+		err := e.Encode(n.Value)
+		return bytes.TrimSpace(text.Bytes()), err
+	}
+	open, end := "[", "]"
+	if n.Kind == yaml.MappingNode {
+		open, end = "{", "}"
+	}
+	out := []byte(open)
+	for i, below := range n.Content {
+		text, err := asJSON(below)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case i > 0 && n.Kind == yaml.MappingNode && i%2 == 1:
+			out = append(out, ':')
+		case i > 0:
+			out = append(out, ',')
+		}
+		out = append(out, text...)
+	}
+	return append(out, end...), nil
 }
