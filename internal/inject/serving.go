@@ -110,15 +110,17 @@ func halved(p pod, read podSpec, s serving) string {
 	return unasked(s.args)
 }
 
-// port is where a server listens: what the annotation says, the options, its
-// own arguments and variables, the ports of its container, or what is usual for
-// it. The text says what is wrong.
+// port is where a server listens: what the annotation says, the options, its container's port called http, its own
+// arguments and variables, or what is usual for it. The text says what is wrong.
 func (r *run) port(read podSpec, s serving) (port int, guessed bool, wrong string) {
 	said, by := read.meta.Annotations[portOf], "annotation "+portOf
 	if said == "" && r.options.Port > 0 {
 		return r.options.Port, false, ""
 	}
 	if said == "" {
+		if port := s.container.portCalled("http"); port > 0 {
+			return port, false, ""
+		}
 		flags := s.server.flags
 		if flags == nil {
 			flags = []string{"--port"}
@@ -126,7 +128,11 @@ func (r *run) port(read podSpec, s serving) (port int, guessed bool, wrong strin
 		said, by = s.container.said(s.args, flags, s.server.env)
 	}
 	if said == "" {
-		if port, guessed = s.container.declared(s.server.port); port == 0 {
+		port, guessed = s.server.port, s.container.hasOtherPort(s.server.port)
+		if port == 0 { // of a server that only the annotation names; serve is KubeRay's name of Ray Serve's port
+			port, guessed = s.container.portCalled("serve"), false
+		}
+		if port == 0 {
 			wrong = "its port is not known"
 		}
 		return port, guessed, wrong
@@ -169,33 +175,26 @@ func (c container) env(name string) (e envVar, ok bool) {
 	return e, ok
 }
 
-// declared is the port of a container where it seems to serve: the one called
-// http, the only one if it has no name, or the usual one, which is zero if nothing
-// is usual. It is guessed if it is the usual one and the container has others
-// instead. Ports of metrics are never meant, whatever else their names hold.
-func (c container) declared(usual int) (port int, guessed bool) {
-	var rest []namedPort
+// portCalled is the TCP port of a container with a name; 0 if there is none.
+func (c container) portCalled(name string) int {
 	for _, p := range c.Ports {
-		switch {
-		case p.Protocol != "" && p.Protocol != "TCP", isMetrics(p.Name):
-			continue
-		case p.Name == "http", p.Name == "serve" && usual == 0: // serve is KubeRay's name of Ray Serve's port
-			return p.ContainerPort, false
+		if p.Name == name && (p.Protocol == "" || p.Protocol == "TCP") {
+			return p.ContainerPort
 		}
-		rest = append(rest, namedPort{Name: p.Name, ContainerPort: p.ContainerPort})
 	}
-	if len(rest) == 1 && (rest[0].Name == "" || usual == 0) {
-		return rest[0].ContainerPort, false
-	}
-	has := slices.ContainsFunc(rest, func(p namedPort) bool { return p.ContainerPort == usual })
-	return usual, len(rest) > 0 && !has
+	return 0
 }
 
-// isMetrics reports whether a port's name says that metrics are served there.
-func isMetrics(port string) bool {
-	return slices.ContainsFunc([]string{"metric", "prom", "exporter", "monitor"}, func(word string) bool {
-		return strings.Contains(port, word)
-	})
+// hasOtherPort reports whether a container has TCP ports, other than those of metrics, and not the usual one.
+func (c container) hasOtherPort(usual int) bool {
+	others := false
+	for _, p := range c.Ports {
+		if p.ContainerPort == usual {
+			return false
+		}
+		others = others || (p.Protocol == "" || p.Protocol == "TCP") && p.Name != "metrics" && p.Name != "http-metrics"
+	}
+	return others
 }
 
 // isTLS reports whether an argument makes a server speak HTTPS: the flags of

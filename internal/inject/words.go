@@ -2,6 +2,7 @@ package inject
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -24,89 +25,46 @@ func commands(c container) [][]string {
 	return [][]string{words}
 }
 
-// script are the simple commands of a shell script, in words without their
-// quotes. Nothing is expanded: $(…), ${…} and `…` are parts of the words that they
-// stand in.
-func script(text string) [][]string {
-	var all [][]string
-	var words []string
-	var word strings.Builder
-	quote, quoted := byte(0), false
-	end := func() {
-		if word.Len() > 0 || quoted {
-			words = append(words, word.String())
-		}
-		word.Reset()
-		quoted = false
-	}
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		switch {
-		case c == '\\' && quote != '\'' && i+1 < len(text):
-			i++
-			if text[i] == '\r' && i+1 < len(text) && text[i+1] == '\n' {
-				i++
-			}
-			if text[i] != '\n' {
-				word.WriteByte(text[i])
-			}
-		case quote != '\'' && (c == '$' || c == '`') && expanded(text[i:]) > 0:
-			n := expanded(text[i:])
-			word.WriteString(text[i : i+n])
-			i += n - 1
-		case quote != 0 && c == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteByte(c)
-		case c == '\'' || c == '"':
-			quote, quoted = c, true
-		case c == '#' && word.Len() == 0 && !quoted:
-			for i+1 < len(text) && text[i+1] != '\n' {
-				i++
-			}
-		case c == ' ' || c == '\t' || c == '\r':
-			end()
-		case strings.IndexByte("\n;&|()", c) >= 0:
-			end()
-			all, words = append(all, words), nil
-		default:
-			word.WriteByte(c)
-		}
-	}
-	end()
-	return append(all, words)
-}
+// shellToken is a piece of a shell script: an escape, a quotation, an expansion, a space, an end of a command, or else
+// a character.
+var shellToken = regexp.MustCompile("(?s)\\\\\r?\n|\\\\.|'[^']*'|\"(?:\\\\.|[^\"\\\\])*\"|" +
+	"\\$\\((?:[^()]|\\((?:[^()]|\\([^()]*\\))*\\))*\\)|\\$\\{[^}]*\\}|`[^`]*`|[ \t\r]+|[\n;&|()]|.")
 
-// expanded is the length of what text begins with if a shell puts something else
-// in its place that may hold spaces: $(…), ${…} or `…`, which is all of text if it
-// has no end. It is 0 if text begins with nothing of this kind.
-func expanded(text string) int {
-	if text[0] == '`' {
-		if n := strings.IndexByte(text[1:], '`'); n >= 0 {
-			return 1 + n + 1
-		}
-		return len(text)
-	}
-	if len(text) < 2 || text[0] != '$' || text[1] != '(' && text[1] != '{' {
-		return 0
-	}
-	begin, end, depth := text[1], byte(')'), 0
-	if begin == '{' {
-		end = '}'
-	}
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case begin:
-			depth++
-		case end:
-			if depth--; depth == 0 {
-				return i + 1
+// shellEscape is an escape within double quotes.
+var shellEscape = regexp.MustCompile(`(?s)\\(?:\r?\n|(.))`)
+
+// script are the simple commands of a shell script, in words without their quotes. Nothing is expanded: $(…), ${…} and
+// `…` are parts of the words that they stand in.
+func script(text string) [][]string {
+	all, open, comment := [][]string{nil}, false, false
+	for _, token := range shellToken.FindAllString(text, -1) {
+		last := &all[len(all)-1]
+		switch first := token[0]; {
+		case comment && token != "\n":
+		case strings.Contains("\n;&|()", token):
+			all, open, comment = append(all, nil), false, false
+		case strings.Contains(" \t\r", token[:1]):
+			open = false
+		case first == '#' && !open:
+			comment = true
+		default:
+			switch {
+			case first == '\'' && len(token) > 1:
+				token = token[1 : len(token)-1]
+			case first == '"' && len(token) > 1:
+				token = shellEscape.ReplaceAllString(token[1:len(token)-1], "$1")
+			case first == '\\':
+				if token = shellEscape.ReplaceAllString(token, "$1"); token == "" {
+					continue
+				}
 			}
+			if !open {
+				*last, open = append(*last, ""), true
+			}
+			(*last)[len(*last)-1] += token
 		}
 	}
-	return len(text)
+	return all
 }
 
 // dashed are args with flags that have dashes for underscores: vLLM and others
