@@ -40,30 +40,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			if len(files) > 0 {
 				return reportFiles(cmd, files, format)
 			}
-			query, problems := r.Parse(time.Now())
-			if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
-				return problems
-			}
-			answer, err := query.Run(cmd.Context())
-			if err != nil {
-				return err
-			}
-			answer.Document.Version = buildInfo().Version
-			out := cmd.OutOrStdout()
-			if format == "text" {
-				width := report.Terminal(out)
-				err = answer.WriteText(out, width)
-			} else {
-				err = report.WriteAs(out, format, answer.Document)
-			}
-			if err != nil || picture == "" {
-				return err
-			}
-			page, err := answer.Page(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return report.Draw(picture, page)
+			return reportStored(cmd, r, format, picture)
 		},
 	}
 	flags := cmd.Flags()
@@ -79,6 +56,33 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags.StringVar(&format, "format", "text", "text, json or markdown")
 	flags.StringVar(&picture, "plot", "", "file for the page with tables and plots, .html")
 	return cmd
+}
+
+// reportStored reports on what a Prometheus has.
+func reportStored(cmd *cobra.Command, r promquery.Request, format, picture string) error {
+	query, problems := r.Parse(time.Now())
+	if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
+		return problems
+	}
+	answer, err := query.Run(cmd.Context())
+	if err != nil {
+		return err
+	}
+	answer.Document.Version = buildInfo().Version
+	out := cmd.OutOrStdout()
+	if format == "text" {
+		err = answer.WriteText(out, report.Terminal(out))
+	} else {
+		err = report.WriteAs(out, format, answer.Document)
+	}
+	if err != nil || picture == "" {
+		return err
+	}
+	page, err := answer.Page(cmd.Context())
+	if err != nil {
+		return err
+	}
+	return report.Draw(picture, page)
 }
 
 // reportFiles compares two files.

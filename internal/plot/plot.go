@@ -52,6 +52,7 @@ type Series struct {
 // A Style is how points are drawn. One point alone is always a dot, but in a distribution.
 type Style string
 
+// The styles.
 const (
 	Dots   Style = "dots"   // also the zero value
 	Hollow Style = "hollow" // dots that are rings

@@ -40,9 +40,9 @@ func WriteMarkdown(w io.Writer, d Document) error {
 }
 
 func bullets(texts []string) string {
-	list := ""
+	var list strings.Builder
 	for _, text := range texts {
-		list += "- " + inline(text) + "\n"
+		list.WriteString("- " + inline(text) + "\n")
 	}
-	return list
+	return list.String()
 }
