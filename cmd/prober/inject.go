@@ -21,15 +21,15 @@ func newInject() *cobra.Command {
 		Use:   "inject -f FILE",
 		Short: "Add the prober as a sidecar to the model servers of Kubernetes manifests",
 		Long: `Inject reads manifests, YAML documents or JSON, adds the prober as a native sidecar to
-every pod that contains a model server, and writes all of them to standard output. The
-rest stays byte for byte as it was; running it again changes nothing. What was injected,
+every pod that contains a model server, and writes all of them to standard output. Other
+documents stay byte for byte as they were; running it again changes nothing. What was injected,
 with the tokens per day and pod, and warnings go to standard error.
 
 Model servers are recognized by their command or their image. On the pod template the
 annotation prober.llm-prober.io/inject: "true" or "false" overrides that, and
-prober.llm-prober.io/port is the server's port; the default is --port, then the port in the
-server's arguments or variables, then the container port called http, then the server's own
-default. Kubernetes 1.29 or later.
+prober.llm-prober.io/port is the server's port; the default is --port, then the container
+port called http, then the port in the server's arguments or variables, then the server's
+own default. Kubernetes 1.29 or later.
 
 Exit code: 0, or 2 for usage, for manifests that cannot be read, and if they contain no
 model server (unless --allow-none); nothing is written then.`,
