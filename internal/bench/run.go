@@ -227,7 +227,11 @@ func (r *run) finish() error {
 	}
 	charts := report.LadderCharts(steps)
 	if r.steps == 1 {
-		charts = report.RunCharts(r.drawn)
+		var targets []string
+		for _, t := range r.Plan.Lengths[0].Targets {
+			targets = append(targets, t.Name)
+		}
+		charts = report.RunCharts(targets, r.drawn)
 	}
 	if err := report.Draw(r.Plan.Plot, report.Page(r.Plan.title(), r.document, charts)); err != nil {
 		return err

@@ -33,7 +33,7 @@ func TestRunPage(t *testing.T) {
 	samples[4].Outcome = probe.Canceled
 	samples[15].TTFT, samples[15].ITL = Seconds{}, nil
 
-	charts := RunCharts(samples)
+	charts := RunCharts([]string{"a", "b"}, samples)
 
 	want := []string{
 		"TTFT distribution (CDF): a step 8; b step 9;",
@@ -61,8 +61,8 @@ func TestRunPage(t *testing.T) {
 	if first.X != float64(samples[0].Start.Unix()) || !strings.HasPrefix(first.Label, "a, round 0: ") {
 		t.Errorf("first point %+v", first)
 	}
-	slices.Reverse(samples[:10])
-	if diff := gocmp.Diff(charts, RunCharts(samples)); diff != "" {
+	slices.Reverse(samples)
+	if diff := gocmp.Diff(charts, RunCharts([]string{"a", "b"}, samples)); diff != "" {
 		t.Errorf("the order of samples matters:\n%s", diff)
 	}
 }
@@ -180,7 +180,7 @@ func TestPage(t *testing.T) {
 	}
 	d.Summaries[0].URL, d.Summaries[0].Model = "http://a", "llama"
 
-	page := Page("title", d, RunCharts(a))
+	page := Page("title", d, RunCharts([]string{"a"}, a))
 
 	made := []string{"prober bench, prober 1.0, from 0001-01-01 00:00:00 UTC", "a: http://a, model llama", "prompt_tokens: 80", "qps: 2"}
 	if diff := gocmp.Diff(made, page.Settings); diff != "" {

@@ -8,9 +8,9 @@ import (
 	"github.com/llm-prober/prober/internal/plot"
 )
 
-// RunCharts draws samples, of one target or several: how TTFT, TPOT, ITL and E2EL
+// RunCharts draws samples of targets, in the order of their names: how TTFT, TPOT, ITL and E2EL
 // are spread, and each over time. Canceled samples are left out.
-func RunCharts(samples []Sample) (charts []plot.Chart) {
+func RunCharts(targets []string, samples []Sample) (charts []plot.Chart) {
 	samples, _ = split(samples, notCanceled)
 	for _, q := range quantities() {
 		of, course := "requests", q.name
@@ -18,8 +18,9 @@ func RunCharts(samples []Sample) (charts []plot.Chart) {
 			of, course = "tokens", "ITL, median of a request"
 		}
 		spread, timeline := DistributionChart(q.name, of), TimelineChart(q.name, course)
-		for _, list := range byTarget(samples) {
-			target := list[0].Target
+		for _, target := range targets {
+			list, _ := split(samples, func(s Sample) bool { return s.Target == target })
+			slices.SortStableFunc(list, func(a, b Sample) int { return a.Start.Compare(b.Start) })
 			good, bad := split(list, succeeded)
 			spread.Series = add(spread.Series, plot.Series{Target: target, Style: plot.Step, Points: cumulated(valuesOf(q, good))})
 			timeline.Series = add(timeline.Series, plot.Series{Target: target, Points: thin(courseOf(good, q.of))})
@@ -61,23 +62,6 @@ func add(list []plot.Series, s plot.Series) []plot.Series {
 		return list
 	}
 	return append(list, s)
-}
-
-// byTarget are the samples of each target by their start, in the order in which targets
-// are first seen.
-func byTarget(samples []Sample) [][]Sample {
-	var lists [][]Sample
-	place := map[string]int{}
-	for _, s := range slices.SortedStableFunc(slices.Values(samples), func(a, b Sample) int { return a.Start.Compare(b.Start) }) {
-		i, ok := place[s.Target]
-		if !ok {
-			i = len(lists)
-			place[s.Target] = i
-			lists = append(lists, nil)
-		}
-		lists[i] = append(lists[i], s)
-	}
-	return lists
 }
 
 // valuesOf are all samples of a quantity: of ITL those of every token.
