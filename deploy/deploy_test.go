@@ -18,7 +18,7 @@ const chart = "helm/prober"
 // TestChartHasRulesAndDashboards checks that the chart's files are links to alerts/rules.yaml and to
 // each dashboard. Helm follows them, also when it packages the chart.
 func TestChartHasRulesAndDashboards(t *testing.T) {
-	originals := append(glob(t, "../dashboards/*.json"), "../alerts/rules.yaml")
+	originals := append(glob(t, "../dashboards/*.json"), "../alerts/inhibit.yaml", "../alerts/rules.yaml")
 	var linked []string
 	for _, link := range slices.Concat(glob(t, chart+"/files/dashboards/*"), glob(t, chart+"/files/*.yaml")) {
 		original, err := os.Readlink(link)

@@ -96,7 +96,7 @@ func hasKinds(t *testing.T, c *cluster.Cluster, ns string) {
 	t.Helper()
 	for _, kind := range []string{
 		"deployment", "service", "serviceaccount", "configmap", "poddisruptionbudget", "networkpolicy",
-		"servicemonitor", "prometheusrule", "grafanadashboard",
+		"servicemonitor", "prometheusrule", "alertmanagerconfig", "grafanadashboard",
 	} {
 		out := c.Kubectl(t, "", "--namespace", ns, "get", kind, "--output=name", "--selector=app.kubernetes.io/instance=prober")
 		if strings.TrimSpace(out) == "" {

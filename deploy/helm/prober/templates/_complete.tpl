@@ -12,7 +12,7 @@ templates: Helm renders those in the deepest folder first, then from Z to A, so 
 {{- range list "targets" "objectives" "imagePullSecrets" "tolerations" "topologySpreadConstraints" "hostAliases" "extraEnv" "extraEnvFrom" "extraVolumes" "extraVolumeMounts" "extraContainers" "extraInitContainers" "extraManifests" }}
 {{ . }}: []
 {{- end }}
-{{- range list "settings" "env" "image" "commonLabels" "commonAnnotations" "service" "serviceMonitor" "podMonitor" "podMonitoring" "resources" "podSecurityContext" "securityContext" "strategy" "podLabels" "podAnnotations" "annotations" "podDisruptionBudget" "tests" }}
+{{- range list "settings" "env" "image" "commonLabels" "commonAnnotations" "service" "serviceMonitor" "podMonitor" "podMonitoring" "alertmanagerConfig" "resources" "podSecurityContext" "securityContext" "strategy" "podLabels" "podAnnotations" "annotations" "podDisruptionBudget" "tests" }}
 {{ . }}: {}
 {{- end }}
 global: {imagePullSecrets: []}

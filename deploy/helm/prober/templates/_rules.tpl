@@ -49,3 +49,12 @@ them is for Prometheus.
 {{- end -}}
 {{- $names | uniq | toJson -}}
 {{- end -}}
+
+{{/* Matchers as Alertmanager writes them, name=~"value", in the operator's form. */}}
+{{- define "prober.matchers" -}}
+{{- range . }}
+- name: {{ regexFind "^[a-z_]+" . }}
+  matchType: {{ regexFind "=~|=" . | quote }}
+  value: {{ regexReplaceAll "^[a-z_]+=~?" . "" }}
+{{- end }}
+{{- end -}}
