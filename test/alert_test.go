@@ -159,24 +159,32 @@ func learnt(t *testing.T, rules string) float64 {
 
 // TestOutageArrives holds that what neither answers nor fails is told long before
 // the probe's timeout, that an objective of latency burns where there is no latency,
-// and that a prober that is gone is told as well.
+// that a server which refuses the prober is not called down, and that a prober that
+// is gone is told as well.
 func TestOutageArrives(t *testing.T) {
 	t.Parallel()
-	servers := simulate(t, 3)
+	servers := simulate(t, 4)
 	setFault(t, servers[0], `{"status":503}`)
+	setFault(t, servers[3], `{"status":401}`)
 	w := startWatch(t, week(), []string{
 		"PROBER_TARGETS_0_NAME=fails", "PROBER_TARGETS_0_URL=" + servers[0], "PROBER_TARGETS_0_MODEL=" + askedModel,
 		"PROBER_TARGETS_1_NAME=hangs", "PROBER_TARGETS_1_URL=" + servers[1],
 		"PROBER_TARGETS_2_NAME=well", "PROBER_TARGETS_2_URL=" + servers[2],
+		"PROBER_TARGETS_3_NAME=refuses", "PROBER_TARGETS_3_URL=" + servers[3], "PROBER_TARGETS_3_MODEL=" + askedModel,
 		"PROBER_OBJECTIVES_0_SIGNAL=ttft", "PROBER_OBJECTIVES_0_LIMIT=10s", "PROBER_OBJECTIVES_0_GOAL=0.99",
 		"PROBER_BACKOFF_LIMIT=none", // what is asked once a second is no outage of an hour of half a second
 	}, append(asked(), "--qps", "4", "--max-in-flight", "8")...)
 
-	expected := []model.LabelSet{alertOf("ProberTargetDown", "critical", "fails", model.LabelSet{"since": "start"})}
+	expected := []model.LabelSet{
+		alertOf("ProberTargetDown", "critical", "fails", model.LabelSet{"since": "start"}),
+		alertOf("ProberTargetRefuses", "warning", "refuses", nil),
+	}
 	for _, burn := range [][3]string{{"critical", "1h", "5m"}, {"critical", "6h", "30m"}, {"warning", "1d", "2h"}, {"warning", "3d", "6h"}} {
-		expected = append(expected, alertOf("ProberErrorBudgetBurn", burn[0], "fails", model.LabelSet{
-			"objective": "ttft", "long": model.LabelValue(burn[1]), "short": model.LabelValue(burn[2]),
-		}))
+		for _, target := range []string{"fails", "refuses"} {
+			expected = append(expected, alertOf("ProberErrorBudgetBurn", burn[0], target, model.LabelSet{
+				"objective": "ttft", "long": model.LabelValue(burn[1]), "short": model.LabelValue(burn[2]),
+			}))
+		}
 	}
 	w.awaitAll(t, expected...)
 	if n, ok := w.number(t, `histogram_count(last_over_time(llm_probe_ttft_seconds{target="fails"}[10s]))`); !ok || n != 0 {
