@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -87,6 +88,18 @@ func TestTwiceIsOnce(t *testing.T) {
 		once := stream(t, in, options)
 		if twice := stream(t, once, options); !bytes.Equal(once, twice) {
 			t.Errorf("%s:\n%s", path, cmp.Diff(string(once), string(twice)))
+		}
+	}
+}
+
+// TestCommentsStay holds that each comment of a document is in what is written anew.
+func TestCommentsStay(t *testing.T) {
+	for path, in := range inputs(t) {
+		out := stream(t, in, options)
+		for _, comment := range regexp.MustCompile(`(?m)(?:^|\s)(#.*)$`).FindAllSubmatch(in, -1) {
+			if !bytes.Contains(out, comment[1]) {
+				t.Errorf("%s: lost %q", path, comment[1])
+			}
 		}
 	}
 }

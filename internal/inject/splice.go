@@ -42,10 +42,12 @@ func (p pod) add(read podSpec, car sidecar, tree *yaml.Node) (changed bool, err 
 		if item.Kind == yaml.AliasNode || shared([]*yaml.Node{item}, tree) {
 			return false, errShared
 		}
+		node.HeadComment, node.LineComment, node.FootComment = item.HeadComment, item.LineComment, item.FootComment
 		list.Content[i] = &node
 		return !same(item, &node), nil
 	}
-	if len(list.Content) == 0 { // [] or null
+	if len(list.Content) == 0 { // [] or null, whose comment has no place behind a list
+		node.HeadComment, list.LineComment = list.LineComment, ""
 		list.Kind, list.Tag, list.Value, list.Style = yaml.SequenceNode, "", "", 0
 	}
 	list.Content = append(list.Content, &node)
