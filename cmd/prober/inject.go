@@ -21,8 +21,9 @@ func newInject() *cobra.Command {
 		Use:   "inject -f FILE",
 		Short: "Add the prober as a sidecar to the model servers of Kubernetes manifests",
 		Long: `Inject reads manifests, YAML documents or JSON, adds the prober as a native sidecar to
-every pod that contains a model server, and writes all of them to standard output. Other
-documents stay byte for byte as they were; running it again changes nothing. What was injected,
+every pod that contains a model server, and writes all of them to standard output. A
+document that changes is written as YAML, with its comments; others stay byte for byte as
+they were, and running it again changes nothing. What was injected,
 with the tokens per day and pod, and warnings go to standard error.
 
 Model servers are recognized by their command or their image. On the pod template the

@@ -1,13 +1,12 @@
 // Package inject adds the prober's sidecar to Kubernetes manifests: manifests
 // in, manifests out. A document that it does not change stays as it was, byte for
-// byte; one that it changes is written anew, with its comments. It knows no cluster, opens no file but
+// byte; one that it changes is written anew as YAML, with its comments. It knows no cluster, opens no file but
 // the one that is named, and never copies the value of a secret.
 package inject
 
 import (
 	"bytes"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -117,7 +116,7 @@ func (r *run) warn(format string, args ...any) {
 
 // document is the text of d with its sidecars.
 func (r *run) document(d document) []byte {
-	tree, err := parse(legible(d.text))
+	tree, err := parse(d.text)
 	if err != nil {
 		r.fault(fmt.Sprintf("document %d", d.number), "cannot be read: "+d.reason(err), "want YAML or JSON as kubectl takes it")
 		return nil
@@ -125,7 +124,7 @@ func (r *run) document(d document) []byte {
 	if len(tree.Content) == 0 {
 		return d.text
 	}
-	pods, objects := podsOf(tree.Content[0], []*yaml.Node{tree})
+	pods, objects := podsOf(tree.Content[0])
 	r.objects += objects
 	changed, faults := false, len(r.problems)
 	for _, p := range pods {
@@ -157,19 +156,22 @@ func (r *run) pod(p pod, tree *yaml.Node) (changed bool) {
 	if !ok || !r.free(p, read) {
 		return false
 	}
-	car := newSidecar(p.target(read, s), s, r.options)
+	car, err := newSidecar(p.target(read, s), s, r.options)
+	if err != nil {
+		r.fault("sidecar.yaml of this binary", err.Error(), "report it")
+		return false
+	}
 	cost, sound := r.sound(car)
 	if !sound {
 		return false
 	}
 	changed, err = p.add(read, car, tree)
 	if err != nil {
-		r.fault(p.String(), err.Error(), "pass it through kubectl kustomize first, which writes it plainly")
+		r.fault(p.String(), err.Error(), "pass it through kubectl kustomize first, which writes it without them")
 		return false
 	}
 	r.result.Injected = append(r.result.Injected, fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port)+cost)
 	r.warnings(p, read, s)
-	r.lost(p, read, car)
 	return changed
 }
 
@@ -243,10 +245,6 @@ func (r *run) warnings(p pod, read podSpec, s serving) {
 		r.warn("%s: container %s calls none of its ports http: %s is asked at its default port %d; if it listens elsewhere, say so by --port or the annotation %s",
 			p.name(), s.container.Name, s.server.name, s.port, portOf)
 	}
-	if read.guaranteed() {
-		r.warn("%s: its pods have the QoS class Guaranteed, and are Burstable with the sidecar, which has no CPU limit because throttling would falsify its timing: where the kubelet gives exclusive cores (CPU manager policy static), container %s loses them",
-			p.name(), s.container.Name)
-	}
 	if s.tls {
 		r.warn("%s: container %s serves HTTPS: its certificate is not verified on loopback", p.name(), s.container.Name)
 	}
@@ -256,34 +254,5 @@ func (r *run) warnings(p pod, read podSpec, s serving) {
 	if s.bareKey != "" && r.options.Key == (Secret{}) {
 		r.warn("%s: container %s wants an API key that is %s, and it is not copied: probes will be refused; put it into a Secret and name that with --api-key-secret",
 			p.name(), s.container.Name, s.bareKey)
-	}
-}
-
-// lost warns of the variables that do not outlive the sidecar that car replaces.
-// Their values may be secrets, and are not said.
-func (r *run) lost(p pod, read podSpec, car sidecar) {
-	var gone, changed []string
-	for _, old := range read.InitContainers {
-		if old.Name != sidecarName {
-			continue
-		}
-		for _, e := range old.Env {
-			i := slices.IndexFunc(car.Env, func(now envVar) bool { return now.Name == e.Name })
-			switch {
-			case i < 0:
-				gone = append(gone, e.Name)
-			case !reflect.DeepEqual(car.Env[i], e):
-				changed = append(changed, e.Name)
-			}
-		}
-		if len(old.EnvFrom) > 0 {
-			gone = append(gone, "all of envFrom")
-		}
-	}
-	if gone != nil {
-		r.warn("%s: its sidecar is replaced, and these variables of it are gone: %s; give them again: --env, --api-key-secret", p.name(), strings.Join(gone, ", "))
-	}
-	if changed != nil {
-		r.warn("%s: its sidecar is replaced, and these variables of it changed: %s", p.name(), strings.Join(changed, ", "))
 	}
 }

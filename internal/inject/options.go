@@ -49,13 +49,7 @@ func (o *Options) Parse(env []string, key string) (problems config.Problems) {
 	return problems
 }
 
-var (
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-	// memoryLimit is what Go takes as GOMEMLIMIT; with anything else a program ends at
-	// its start.
-	memoryLimit = regexp.MustCompile(`^(off|\d+(B|(Ki|Mi|Gi|Ti)B)?)$`)
-)
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // parseVariable is the variable of a KEY=VALUE, and what is wrong with it that the
 // configuration does not find. A problem never contains its value.
@@ -71,8 +65,6 @@ func parseVariable(pair string) (e Env, wrong config.Problems) {
 		wrong = config.Problems{{Place: place, Text: "a manifest is no place for headers, which hold keys", Hint: "patch the variable in with a secretKeyRef"}}
 	case name == "PROBER_LISTEN_ADDRESS":
 		wrong = config.Problems{{Place: place, Text: "a sidecar serves on port 9464 of its pod, where its preStop hook and Prometheus look for it", Hint: "leave it out"}}
-	case name == "GOMEMLIMIT" && !memoryLimit.MatchString(value):
-		wrong = config.Problems{{Place: place, Text: "no limit that Go takes: the sidecar would end at its start", Hint: "want bytes with their unit, for example 115MiB"}}
 	}
 	return Env{Name: name, Value: value}, wrong
 }
@@ -119,7 +111,7 @@ func ReadManifests(file string, stdin io.Reader) (manifests []byte, problems con
 	if file != "-" {
 		f, err := os.Open(file) //nolint:gosec // the file that the user names
 		if err != nil {
-			return nil, wrong("cannot be opened: "+reason(err), hint)
+			return nil, wrong("cannot be opened: "+err.Error(), hint)
 		}
 		defer func() { _ = f.Close() }() // it was only read
 		stdin = f
@@ -127,17 +119,9 @@ func ReadManifests(file string, stdin io.Reader) (manifests []byte, problems con
 	data, err := io.ReadAll(io.LimitReader(stdin, maxManifests+1))
 	switch {
 	case err != nil:
-		return nil, wrong("cannot be read: "+reason(err), hint)
+		return nil, wrong("cannot be read: "+err.Error(), hint)
 	case len(data) > maxManifests:
 		return nil, wrong("holds more than 64 MiB", "give fewer manifests at once")
 	}
 	return data, nil
-}
-
-// reason is an error of a file without its path.
-func reason(err error) string {
-	if path, ok := errors.AsType[*os.PathError](err); ok {
-		return path.Err.Error()
-	}
-	return err.Error()
 }

@@ -1,8 +1,11 @@
 package inject
 
 import (
+	_ "embed" // sidecar.yaml
 	"fmt"
 	"slices"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // What the sidecar is called, and where it serves its metrics.
@@ -11,89 +14,48 @@ const (
 	sidecarPort = 9464
 )
 
-// A sidecar is the prober as a native sidecar: an init container that stays.
-// It has no probes, for they would make the pod wait for it, or unready.
-// It has no limit of the CPU: whoever is throttled measures the throttling.
+// sidecarYAML is what all sidecars have alike: the prober as a native sidecar, an init container that stays. It has no
+// probes, for they would make the pod wait for it, or unready. It has no limit of the CPU: whoever is throttled measures
+// the throttling. The kubelet runs its preStop hook when the pod begins to end, before it ends the server; an httpGet
+// could not POST, and would not come from loopback.
+//
+//go:embed sidecar.yaml
+var sidecarYAML []byte
+
+// A sidecar is an init container of a pod.
 type sidecar struct {
-	Name            string          `yaml:"name"            json:"name"`
-	Image           string          `yaml:"image"           json:"image"`
-	Args            []string        `yaml:"args"            json:"args"`
-	RestartPolicy   string          `yaml:"restartPolicy"   json:"restartPolicy"`
-	Ports           []namedPort     `yaml:"ports"           json:"ports"`
-	Env             []envVar        `yaml:"env"             json:"env"`
-	Lifecycle       lifecycle       `yaml:"lifecycle"       json:"lifecycle"`
-	Resources       resources       `yaml:"resources"       json:"resources"`
-	SecurityContext securityContext `yaml:"securityContext" json:"securityContext"`
+	Name            string         `yaml:"name"`
+	Image           string         `yaml:"image"`
+	Args            []string       `yaml:"args"`
+	RestartPolicy   string         `yaml:"restartPolicy"`
+	Ports           []any          `yaml:"ports"`
+	Env             []envVar       `yaml:"env"`
+	Lifecycle       map[string]any `yaml:"lifecycle"`
+	Resources       map[string]any `yaml:"resources"`
+	SecurityContext map[string]any `yaml:"securityContext"`
 }
 
 type (
-	namedPort struct {
-		Name          string `yaml:"name"          json:"name"`
-		ContainerPort int    `yaml:"containerPort" json:"containerPort"`
-	}
 	envVar struct {
-		Name      string     `yaml:"name"                json:"name"`
-		Value     string     `yaml:"value,omitempty"     json:"value,omitempty"`
-		ValueFrom *valueFrom `yaml:"valueFrom,omitempty" json:"valueFrom,omitempty"`
+		Name      string     `yaml:"name"`
+		Value     string     `yaml:"value,omitempty"`
+		ValueFrom *valueFrom `yaml:"valueFrom,omitempty"`
 	}
 	valueFrom struct {
-		SecretKeyRef *secretKeyRef `yaml:"secretKeyRef,omitempty" json:"secretKeyRef,omitempty"`
+		SecretKeyRef *secretKeyRef `yaml:"secretKeyRef,omitempty"`
 	}
 	secretKeyRef struct {
-		Name     string `yaml:"name"               json:"name"`
-		Key      string `yaml:"key"                json:"key"`
-		Optional *bool  `yaml:"optional,omitempty" json:"optional,omitempty"`
-	}
-	lifecycle struct {
-		PreStop struct {
-			Exec struct {
-				Command []string `yaml:"command" json:"command"`
-			} `yaml:"exec" json:"exec"`
-		} `yaml:"preStop" json:"preStop"`
-	}
-	resources struct {
-		Requests amounts `yaml:"requests" json:"requests"`
-		Limits   amounts `yaml:"limits"   json:"limits"`
-	}
-	amounts struct {
-		CPU    string `yaml:"cpu,omitempty" json:"cpu,omitempty"`
-		Memory string `yaml:"memory"        json:"memory"`
-	}
-	securityContext struct {
-		RunAsNonRoot             bool `yaml:"runAsNonRoot"             json:"runAsNonRoot"`
-		RunAsUser                int  `yaml:"runAsUser"                json:"runAsUser"`
-		RunAsGroup               int  `yaml:"runAsGroup"               json:"runAsGroup"`
-		ReadOnlyRootFilesystem   bool `yaml:"readOnlyRootFilesystem"   json:"readOnlyRootFilesystem"`
-		AllowPrivilegeEscalation bool `yaml:"allowPrivilegeEscalation" json:"allowPrivilegeEscalation"`
-		Capabilities             struct {
-			Drop []string `yaml:"drop" json:"drop"`
-		} `yaml:"capabilities" json:"capabilities"`
-		SeccompProfile struct {
-			Type string `yaml:"type" json:"type"`
-		} `yaml:"seccompProfile" json:"seccompProfile"`
+		Name     string `yaml:"name"`
+		Key      string `yaml:"key"`
+		Optional *bool  `yaml:"optional,omitempty"`
 	}
 )
 
-// newSidecar is the sidecar that asks s, under the name target.
-func newSidecar(target string, s serving, o Options) sidecar {
-	c := sidecar{
-		Name:          sidecarName,
-		Image:         o.Image,
-		Args:          []string{"run"},
-		RestartPolicy: "Always",
-		Ports:         []namedPort{{Name: "prober", ContainerPort: sidecarPort}},
-		Env:           environ(target, s, o),
-		Resources:     resources{Requests: amounts{CPU: "200m", Memory: "128Mi"}, Limits: amounts{Memory: "128Mi"}},
-		SecurityContext: securityContext{
-			RunAsNonRoot: true, RunAsUser: 65532, RunAsGroup: 65532, ReadOnlyRootFilesystem: true,
-		},
-	}
-	// The kubelet runs it when the pod begins to end, before it ends the server. Its
-	// httpGet cannot POST, and does not come from loopback.
-	c.Lifecycle.PreStop.Exec.Command = []string{"/prober", "drain"}
-	c.SecurityContext.Capabilities.Drop = []string{"ALL"}
-	c.SecurityContext.SeccompProfile.Type = "RuntimeDefault"
-	return c
+// newSidecar is the sidecar that asks s, under the name target. The error is one of sidecar.yaml.
+func newSidecar(target string, s serving, o Options) (car sidecar, err error) {
+	err = yaml.Unmarshal(sidecarYAML, &car)
+	car.Image, car.Env = o.Image, environ(target, s, o)
+	return car, err
 }
 
 // environ are the variables of the sidecar.

@@ -8,18 +8,17 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // errShared is why a pod cannot be changed alone.
-var errShared = errors.New("the pod is written with an anchor or a merge key, and what stands elsewhere too would change with it")
+var errShared = errors.New("its document has aliases or merge keys, and what stands elsewhere too could change with it")
 
 // add puts the sidecar into p: in the place of the one that is there, or as the last of the init containers. A sidecar
 // that is as it should be is left as it is written.
 func (p pod) add(read podSpec, car sidecar, tree *yaml.Node) (changed bool, err error) {
-	if shared(p.trail, tree) {
+	if hasAlias(tree) {
 		return false, errShared
 	}
 	var node yaml.Node
@@ -32,15 +31,10 @@ func (p pod) add(read podSpec, car sidecar, tree *yaml.Node) (changed bool, err 
 		return false, errShared // a list of its own would take the place of the merged one
 	case !ok:
 		return true, p.addList(&node)
-	case list.Kind == yaml.AliasNode || shared([]*yaml.Node{list}, tree):
-		return false, errShared
 	}
 	for i, item := range list.Content {
 		if text(item, "name") != sidecarName {
 			continue
-		}
-		if item.Kind == yaml.AliasNode || shared([]*yaml.Node{item}, tree) {
-			return false, errShared
 		}
 		node.HeadComment, node.LineComment, node.FootComment = item.HeadComment, item.LineComment, item.FootComment
 		list.Content[i] = &node
@@ -67,22 +61,9 @@ func (p pod) addList(node *yaml.Node) error {
 	return errShared
 }
 
-// shared reports whether one of some nodes stands elsewhere in tree, too.
-func shared(nodes []*yaml.Node, tree *yaml.Node) bool {
-	for _, n := range nodes {
-		if n.Kind == yaml.AliasNode || n.Anchor != "" && isAliased(n, tree) {
-			return true
-		}
-	}
-	return false
-}
-
-// isAliased reports whether an alias below tree stands for n.
-func isAliased(n, tree *yaml.Node) bool {
-	if tree.Kind == yaml.AliasNode && tree.Alias == n {
-		return true
-	}
-	return slices.ContainsFunc(tree.Content, func(below *yaml.Node) bool { return isAliased(n, below) })
+// hasAlias reports whether an alias stands below n.
+func hasAlias(n *yaml.Node) bool {
+	return n.Kind == yaml.AliasNode || slices.ContainsFunc(n.Content, hasAlias)
 }
 
 // same reports whether two nodes say the same, however they are written.
@@ -104,16 +85,11 @@ func parse(text []byte) (*yaml.Node, error) {
 	return &tree, nil
 }
 
-// encode writes a tree as text was written: as JSON or YAML, with its ends of lines. Comments stay, empty lines do not.
-// The error says that YAML would read it as something else.
+// encode writes a tree as YAML, with the ends of lines of text. Comments stay, empty lines do not. The error says that
+// it would be read as something else.
 func encode(tree *yaml.Node, text []byte) ([]byte, error) {
-	var out []byte
-	var err error
-	if json.Valid(text) {
-		out, err = encodeJSON(tree, text)
-	} else {
-		out, err = encodeYAML(tree)
-	}
+	restyle(tree, json.Valid(text))
+	out, err := encodeYAML(tree)
 	if bytes.Contains(text, []byte("\r\n")) {
 		out = bytes.ReplaceAll(out, []byte("\n"), []byte("\r\n"))
 	}
@@ -121,7 +97,6 @@ func encode(tree *yaml.Node, text []byte) ([]byte, error) {
 }
 
 func encodeYAML(tree *yaml.Node) ([]byte, error) {
-	unfold(tree)
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)
@@ -141,13 +116,17 @@ func encodeYAML(tree *yaml.Node) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unfold makes literal texts of folded ones, which the encoder folds to something else.
-func unfold(n *yaml.Node) {
-	if n.Style&yaml.FoldedStyle != 0 {
+// restyle makes literal texts of folded ones, which the encoder folds to something else, and block style of JSON's, whose
+// strings stay quoted: "on" without quotes is no string to Kubernetes.
+func restyle(n *yaml.Node, isJSON bool) {
+	switch {
+	case isJSON:
+		n.Style &^= yaml.FlowStyle
+	case n.Style&yaml.FoldedStyle != 0:
 		n.Style = yaml.LiteralStyle
 	}
 	for _, below := range n.Content {
-		unfold(below)
+		restyle(below, isJSON)
 	}
 }
 
@@ -166,58 +145,4 @@ func compact(n *yaml.Node) bool {
 func equal(a, b *yaml.Node) bool {
 	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && a.Anchor == b.Anchor &&
 		slices.EqualFunc(a.Content, b.Content, equal)
-}
-
-// encodeJSON writes a tree on one line if text is on one, and otherwise indented as it is.
-func encodeJSON(tree *yaml.Node, text []byte) ([]byte, error) {
-	plain, err := asJSON(tree)
-	if err != nil {
-		return nil, err
-	}
-	_, rest, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
-	unit := rest[:len(rest)-len(strings.TrimLeft(rest, " \t"))]
-	var out bytes.Buffer
-	if unit == "" {
-		out.Write(plain)
-	} else if err := json.Indent(&out, plain, "", unit); err != nil {
-		return nil, err
-	}
-	out.WriteString("\n")
-	return out.Bytes(), nil
-}
-
-// asJSON is a tree without aliases, on one line.
-func asJSON(n *yaml.Node) ([]byte, error) {
-	switch n.Kind {
-	case yaml.DocumentNode:
-		return asJSON(n.Content[0])
-	case yaml.ScalarNode:
-		if n.ShortTag() != "!!str" {
-			return []byte(n.Value), nil
-		}
-		var text bytes.Buffer
-		e := json.NewEncoder(&text)
-		e.SetEscapeHTML(false)
-		err := e.Encode(n.Value)
-		return bytes.TrimSpace(text.Bytes()), err
-	}
-	open, end := "[", "]"
-	if n.Kind == yaml.MappingNode {
-		open, end = "{", "}"
-	}
-	out := []byte(open)
-	for i, below := range n.Content {
-		text, err := asJSON(below)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case i > 0 && n.Kind == yaml.MappingNode && i%2 == 1:
-			out = append(out, ':')
-		case i > 0:
-			out = append(out, ',')
-		}
-		out = append(out, text...)
-	}
-	return append(out, end...), nil
 }

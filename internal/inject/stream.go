@@ -2,12 +2,10 @@ package inject
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 )
 
 // A document is one of a stream: documents in a row are the stream again.
@@ -66,26 +64,4 @@ func split(in []byte) (docs []document) {
 	}
 	cut(len(in))
 	return docs
-}
-
-// escape is what a backslash begins in a string of JSON.
-var escape = regexp.MustCompile(`\\(?:u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|.)`)
-
-// legible is a document as YAML reads it: JSON has two escapes that YAML has not, the slash and two halves of a
-// character beyond 16 bits.
-func legible(text []byte) []byte {
-	if !bytes.Contains(text, []byte(`\`)) || !json.Valid(text) {
-		return text
-	}
-	return escape.ReplaceAllFunc(text, func(s []byte) []byte {
-		switch {
-		case s[1] == '/':
-			return []byte("/")
-		case len(s) == len(`\ud83d\ude00`):
-			high, _ := strconv.ParseUint(string(s[2:6]), 16, 16)
-			low, _ := strconv.ParseUint(string(s[8:]), 16, 16)
-			return []byte(string(utf16.DecodeRune(rune(high), rune(low))))
-		}
-		return s
-	})
 }

@@ -58,12 +58,11 @@ var kinds = []kind{
 // A pod is one that a workload makes, as it is written.
 type pod struct {
 	kind
-	label string       // the workload's name, or what its name is generated from; may be empty
-	spec  *yaml.Node   // a mapping
-	meta  *yaml.Node   // a mapping, or nil
-	trail []*yaml.Node // the nodes from the document to the spec, with it
-	line  int          // of the document, on which the workload begins
-	group bool         // several such pods serve together, and the first one answers
+	label  string     // the workload's name, or what its name is generated from; may be empty
+	object *yaml.Node // the workload
+	spec   *yaml.Node // a mapping
+	meta   *yaml.Node // a mapping, or nil
+	group  bool       // several such pods serve together, and the first one answers
 
 	document document // that it is in
 }
@@ -72,21 +71,20 @@ type pod struct {
 func (p pod) name() string { return p.kind.name + "/" + cmp.Or(p.label, "?") }
 
 // String is where the workload is, and its name.
-func (p pod) String() string { return p.document.place(p.line) + ": " + p.name() }
+func (p pod) String() string { return p.document.place(p.object.Line) + ": " + p.name() }
 
 // podsOf are the pods of an object or of a List of them, and how many objects
-// these are. The trail leads to the object, without it.
-func podsOf(object *yaml.Node, trail []*yaml.Node) (pods []pod, objects int) {
+// these are.
+func podsOf(object *yaml.Node) (pods []pod, objects int) {
 	if n := followed(object); n == nil || n.Kind != yaml.MappingNode {
 		return nil, 0
 	}
-	trail = append(slices.Clip(trail), object)
 	if items, ok := value(object, "items"); ok && strings.HasSuffix(text(object, "kind"), "List") {
 		if object.Kind == yaml.AliasNode || items.Kind == yaml.AliasNode {
 			return nil, 0 // it may hold itself, or so many of others that no machine reads them all
 		}
 		for _, item := range followed(items).Content {
-			found, n := podsOf(item, append(slices.Clip(trail), items))
+			found, n := podsOf(item)
 			pods, objects = append(pods, found...), objects+n
 		}
 		return pods, objects
@@ -99,7 +97,7 @@ func podsOf(object *yaml.Node, trail []*yaml.Node) (pods []pod, objects int) {
 		if k.group != group || k.name != text(object, "kind") {
 			continue
 		}
-		if p, ok := podOf(object, k, trail); ok {
+		if p, ok := podOf(object, k); ok {
 			pods = append(pods, p)
 		}
 	}
@@ -107,25 +105,18 @@ func podsOf(object *yaml.Node, trail []*yaml.Node) (pods []pod, objects int) {
 }
 
 // podOf is the pod of an object of kind k; ok is false if it has none.
-func podOf(object *yaml.Node, k kind, trail []*yaml.Node) (p pod, ok bool) {
+func podOf(object *yaml.Node, k kind) (p pod, ok bool) {
 	if _, instead := at(object, k.unless); instead && k.unless != nil {
 		return p, false
 	}
 	metadata, _ := value(object, "metadata")
-	p = pod{kind: k, label: cmp.Or(text(metadata, "name"), strings.TrimSuffix(text(metadata, "generateName"), "-")), line: object.Line}
+	p = pod{kind: k, label: cmp.Or(text(metadata, "name"), strings.TrimSuffix(text(metadata, "generateName"), "-")), object: object}
 	p.meta, _ = at(object, k.meta)
 	if size, ok := at(object, k.size); ok && k.size != nil {
 		p.group = followed(size).Value != "1" // as it is if nothing is said
 	}
-	p.spec = object
-	for _, key := range k.spec {
-		if p.spec, ok = value(p.spec, key); !ok {
-			return p, false
-		}
-		trail = append(slices.Clip(trail), p.spec)
-	}
-	p.trail = trail
-	return p, followed(p.spec).Kind == yaml.MappingNode
+	p.spec, ok = at(object, k.spec)
+	return p, ok && followed(p.spec).Kind == yaml.MappingNode
 }
 
 // at is what is at the end of a way of keys.
@@ -184,17 +175,12 @@ type (
 		Annotations map[string]string `yaml:"annotations"`
 	}
 	container struct {
-		Name      string   `yaml:"name"`
-		Image     string   `yaml:"image"`
-		Command   []string `yaml:"command"`
-		Args      []string `yaml:"args"`
-		Env       []envVar `yaml:"env"`
-		EnvFrom   []any    `yaml:"envFrom"`
-		Resources struct {
-			Requests map[string]any `yaml:"requests"`
-			Limits   map[string]any `yaml:"limits"`
-		} `yaml:"resources"`
-		Ports []struct {
+		Name    string   `yaml:"name"`
+		Image   string   `yaml:"image"`
+		Command []string `yaml:"command"`
+		Args    []string `yaml:"args"`
+		Env     []envVar `yaml:"env"`
+		Ports   []struct {
 			Name          string `yaml:"name"`
 			ContainerPort int    `yaml:"containerPort"`
 			Protocol      string `yaml:"protocol"`
@@ -202,18 +188,13 @@ type (
 	}
 )
 
-// read is the pod's spec and metadata. What is written twice on the way to them is
-// an error, as it is in them.
+// read is the pod's spec and metadata. A key that is written twice anywhere in the
+// workload is an error.
 func (p pod) read() (podSpec, error) {
 	var s podSpec
-	for _, n := range p.trail {
-		var once map[string]yaml.Node
-		if n = followed(n); n.Kind != yaml.MappingNode {
-			continue
-		}
-		if err := n.Decode(&once); err != nil {
-			return s, err
-		}
+	var whole any
+	if err := p.object.Decode(&whole); err != nil {
+		return s, err
 	}
 	if err := p.spec.Decode(&s); err != nil {
 		return s, err
@@ -245,19 +226,4 @@ func (p pod) target(read podSpec, s serving) string {
 func firstRunes(text string, n int) string {
 	runes := []rune(text)
 	return string(runes[:min(len(runes), n)])
-}
-
-// guaranteed reports whether the pod has the QoS class Guaranteed without the
-// sidecar: each container's limits of CPU and memory are its requests.
-func (s podSpec) guaranteed() bool {
-	for _, c := range slices.Concat(s.InitContainers, s.Containers) {
-		for _, resource := range []string{"cpu", "memory"} {
-			limit, limited := c.Resources.Limits[resource]
-			request, given := c.Resources.Requests[resource]
-			if c.Name != sidecarName && (!limited || given && fmt.Sprint(request) != fmt.Sprint(limit)) {
-				return false
-			}
-		}
-	}
-	return true
 }
