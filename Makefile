@@ -70,19 +70,17 @@ $(HELM):
 	cd test/kubetools && $(KUBE_BUILD) -o $@ helm.sh/helm/v4/cmd/helm
 $(KUBE_TOOLS):
 	@rm -rf $@.part && mkdir -p $@.part
-	cd test/kubetools && $(KUBE_BUILD) -o $@.part/ . github.com/yannh/kubeconform/cmd/kubeconform
+	cd test/kubetools && $(KUBE_BUILD) -o $@.part/ .
 	cd $@.part && for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm; do ln -s kubetools $$name; done
-	cd test/kubetools && cp -r $$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage $@.part/stage && \
-	  cp $$($(GO) list -m -f '{{.Dir}}' k8s.io/kubernetes)/api/openapi-spec/swagger.json $@.part/
+	cd test/kubetools && cp -r $$($(GO) list -m -f '{{.Dir}}' sigs.k8s.io/kwok)/kustomize/stage $@.part/stage
 	@chmod -R u+w $@.part && mv $@.part $@
 
-# The CRDs of those with whom the chart and the sidecar live, out of their modules. What is offline is a megabyte each, and
-# would cost the API server longer than all tests take.
+# The CRDs of those with whom the chart and the sidecar live, out of their modules.
 CRDS := $(CACHE)/crds-$(shell cat test/crds/files.txt test/crds/go.sum | cksum | cut -d' ' -f1)
 $(CRDS):
-	@rm -rf $@.part && mkdir -p $@.part/installed $@.part/offline
-	cd test/crds && while read -r folder module file; do \
-	  cp "$$($(GO) mod download -json $$module | sed -nE 's/^\t"Dir": "(.*)",$$/\1/p')/$$file" $@.part/$$folder/; \
+	@rm -rf $@.part && mkdir -p $@.part
+	cd test/crds && while read -r module file; do \
+	  cp "$$($(GO) mod download -json $$module | sed -nE 's/^\t"Dir": "(.*)",$$/\1/p')/$$file" $@.part/; \
 	done <files.txt
 	@chmod -R u+w $@.part && mv $@.part $@
 

@@ -33,7 +33,7 @@ func TestBenchAndReport(t *testing.T) {
 }
 
 // near checks that the stored median is the measured one but for what is lost at the ends of a range of
-// seconds: its half at least, and its double at most. TestReportOfMonths checks how exact a long range is.
+// seconds: its half at least, and its double at most.
 func near(t *testing.T, what string, stored, measured spread) {
 	t.Helper()
 	if len(stored.Quantiles) != 5 || len(measured.Quantiles) != 5 {

@@ -75,8 +75,8 @@ func (p *process) said(t *testing.T) string {
 }
 
 // TestReport holds that the report verb reads two lives of a prober in each form: scraped natively
-// and as by default, and sent by OTLP. How exact it is, TestReportOfMonths measures: increase()
-// extrapolates, and of a range of seconds that is much.
+// and as by default, and sent by OTLP. Counts are
+// only near: increase() extrapolates, and of a range of seconds that is much.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	simulator := start(t, nil, "simulate", "--profile", "fast,production-stack", "--listen", "127.0.0.1:0")

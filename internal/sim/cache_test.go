@@ -1,63 +1,10 @@
 package sim
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-func TestPrefixCache(t *testing.T) {
-	c := newPrefixCache(1000)
-	ids := func(n int) []uint32 {
-		out := make([]uint32, n)
-		for i := range out {
-			out[i] = uint32(i)
-		}
-		return out
-	}
-	visit := func(ids []uint32, salt string) int { return c.visit(digestOf(slices.Values(ids), salt)) }
-	other := ids(100)
-	other[40] = 7777
-	for _, test := range []struct {
-		name string
-		got  int
-		want int
-	}{
-		{"new", visit(ids(100), ""), 0},
-		{"again", visit(ids(100), ""), 96},
-		{"a longer one", visit(ids(120), ""), 96},
-		{"whole blocks leave one to compute", visit(ids(96), ""), 80},
-		{"different in the third block", visit(other, ""), 32},
-		{"another salt", visit(ids(100), "x"), 0},
-		{"that salt again", visit(ids(100), "x"), 96},
-		{"shorter than a block", visit(ids(15), ""), 0},
-	} {
-		if test.got != test.want {
-			t.Errorf("%s: %d cached, want %d", test.name, test.got, test.want)
-		}
-	}
-}
-
-func TestPrefixCacheForgets(t *testing.T) {
-	c := newPrefixCache(10)
-	visit := func(salt string) int { return c.visit(digestOf(slices.Values(make([]uint32, 33)), salt)) }
-	visit("first")
-	visit("second")
-	for i := range 100 {
-		visit(fmt.Sprint(i))
-		if i%2 == 0 && visit("first") != 32 {
-			t.Fatalf("a prompt in use was forgotten after %d others", i)
-		}
-	}
-	if visit("second") != 0 {
-		t.Error("a prompt out of use was not forgotten")
-	}
-	if n := len(c.young) + len(c.old); n > 20 {
-		t.Errorf("%d blocks kept, want at most 20", n)
-	}
-}
 
 func TestWarmPromptsLookWarm(t *testing.T) {
 	p := profile(t, "production-stack")

@@ -16,7 +16,6 @@ func TestSets(t *testing.T) {
 			text := render(t, "--values", path)
 			golden(t, filepath.Join("testdata", name+".yaml"), elided(text))
 			all := objects(t, text)
-			podsAreRestricted(t, all)
 			noSecretIsWrittenDown(t, text, all)
 			proberAcceptsItsConfiguration(t, all)
 		})

@@ -8,54 +8,6 @@ import (
 // vllm is a target that is as it should be.
 const vllm = "targets: [{name: vllm, url: \"http://vllm:8000\"}]\n"
 
-// TestSchemaRefuses holds what Helm says about values of a wrong shape, before
-// anything is rendered: the place, and what is wrong there.
-func TestSchemaRefuses(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ values, want string }{
-		{vllm + "replica: 2", "at '': additional properties 'replica' not allowed"},
-		{vllm + "replicas: two", "at '/replicas': got string, want integer"},
-		{vllm + "image: {tags: v1}", "at '/image': additional properties 'tags' not allowed"},
-		{vllm + "image: {digest: abc}", "at '/image/digest': 'abc' does not match pattern"},
-		{vllm + "image: {pullPolicy: Sometimes}", "at '/image/pullPolicy': value must be one of 'Always', 'IfNotPresent', 'Never'"},
-		{vllm + "serviceMonitor: true", "at '/serviceMonitor': got boolean, want object"},
-		{vllm + "serviceMonitor: {enabled: \"yes\"}", "at '/serviceMonitor/enabled': got string, want boolean"},
-		{vllm + "monitoring: {interval: 15}", "at '/monitoring/interval': got number, want string"},
-		{vllm + "monitoring: {interval: 1.5s}", "at '/monitoring/interval': '1.5s' does not match pattern"},
-		{vllm + "monitoring: {lable: {}}", "at '/monitoring': additional properties 'lable' not allowed"},
-		{vllm + "networkPolicy: {egress: {port: [1]}}", "at '/networkPolicy/egress': additional properties 'port' not allowed"},
-		{vllm + "extraEnv: [{name: 1}]", "at '/extraEnv/0/name': got number, want string"},
-		{vllm + "extraEnv: [{name: A, value: 8000}]", "at '/extraEnv/0/value': got number, want string"},
-		{vllm + "prometheusRule: {extraGroups: [{rules: []}]}", "at '/prometheusRule/extraGroups/0': missing property 'name'"},
-		{vllm + "strategy: {type: OnDelete}", "at '/strategy/type': value must be one of 'Recreate', 'RollingUpdate'"},
-		{vllm + "strategy: {rollingUpdate: 1}", "at '/strategy/rollingUpdate': got number, want null or object"},
-		{vllm + "monitoring: {tlsConfig: {ca: ca.crt}}", "at '/monitoring/tlsConfig/ca': got string, want object"},
-		{vllm + "settings: {qps: null}", "at '/settings/qps': got null, want number"},
-		{vllm + "containerPort: 70000", "at '/containerPort': maximum: got 70,000, want 65,535"},
-		{vllm + "env: [{name: A, value: b}]", "at '/env': got array, want object"},
-		{vllm + "env: {PROBER_QPS: {value: 1}}", "at '/env/PROBER_QPS': got object, want boolean or number or string"},
-		{"targets: [{name: vllm}]", "at '/targets/0': missing property 'url'"},
-		{"targets: [{url: \"http://a\", modell: x}]", "at '/targets/0': additional properties 'modell' not allowed"},
-		{"targets: [{url: \"vllm:8000\"}]", "at '/targets/0/url': 'vllm:8000' does not match pattern"},
-		{"targets: [{url: \"http://a b\"}]", "at '/targets/0/url': 'http://a b' does not match pattern"},
-		{"targets: [{url: \"http://a\", api: openai}]", "at '/targets/0/api': value must be one of 'auto', 'openai-chat'"},
-		{"targets: [{url: \"http://a\", qps: 0}]", "at '/targets/0/qps': exclusiveMinimum: got 0, want 0"},
-		{"targets: [{url: \"http://a\", promptTokens: 10}]", "at '/targets/0': additional properties 'promptTokens' not allowed"},
-		{"targets: [{url: \"http://a\", timeout: 20}]", "at '/targets/0/timeout': got number, want string"},
-		{"targets: [{url: \"http://a\", apiKey: secret}]", "at '/targets/0/apiKey': got string, want object"},
-		{"targets: [{url: \"http://a\", apiKey: {existingSecret: {key: k}}}]", "at '/targets/0/apiKey/existingSecret': missing property 'name'"},
-		{vllm + "settings: {timeout: \"20\"}", "at '/settings/timeout': '20' does not match pattern '^([0-9]+(\\\\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$'"},
-		{vllm + "settings: {listen_address: \":1\"}", "at '/settings': additional properties 'listen_address' not allowed"},
-		{vllm + "objectives: [{signal: itl, goal: 0.9}]", "at '/objectives/0/signal': value must be one of 'ttft', 'server_ttft', 'ttfat', 'tpot', 'max_gap', 'e2el', 'availability'"},
-		{vllm + "objectives: [{signal: availability, goal: 99}]", "at '/objectives/0/goal': exclusiveMaximum: got 99, want 1"},
-		{vllm + "maxTokensPerDay: many", "at '/maxTokensPerDay': 'many' does not match pattern '^none$'"},
-		{vllm + "networkPolicy: {egress: {ports: [http]}}", "at '/networkPolicy/egress/ports/0': got string, want integer"},
-		{vllm + "sidecar: {enabled: maybe}", "at '/sidecar/enabled': got string, want boolean"},
-	} {
-		refused(t, c.values, "prober:\n- "+c.want)
-	}
-}
-
 // TestChartRefuses holds what the chart says about values that are each right and
 // impossible together.
 func TestChartRefuses(t *testing.T) {

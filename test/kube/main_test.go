@@ -26,7 +26,7 @@ var kubernetes = sync.OnceValues(func() (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = c.Run("kubectl", "", "create", "-f", crds+"/installed", "-f", "testdata/neighbours.yaml"); err == nil {
+	if _, err = c.Run("kubectl", "", "create", "-f", crds, "-f", "testdata/neighbours.yaml"); err == nil {
 		_, err = c.Run("kubectl", "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
 	}
 	return c, err
