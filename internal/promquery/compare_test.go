@@ -30,7 +30,7 @@ func sides() *fake {
 	first, width := midnight.Add(18*time.Minute), 18*time.Minute
 	counted := []map[string]any{point(400, "outcome=ok"), point(400, "target=b", "outcome=ok")}
 	return &fake{answers: []answer{
-		{"present_over_time", []map[string]any{present("instance=i"), present("instance=i", "target=b")}},
+		{"present_over_time", []map[string]any{present(), present("target=b")}},
 		{`histogram_avg ttft target="a" [1080000ms]`, []map[string]any{stream(first, width, means(1, 0))}},
 		{`histogram_avg ttft target="b" [1080000ms]`, []map[string]any{stream(first, width, means(1.05, 2), "target=b")}},
 		{"histogram_quantile(0.5, ttft", []map[string]any{point(0.1), point(0.2, "target=b")}},

@@ -10,11 +10,10 @@ import (
 
 	"github.com/prometheus/common/model"
 
-	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A quantity is one latency of a series, in the one of its two histogram forms that has more samples.
+// A quantity is one latency of a series, from native histograms where there are any.
 type quantity struct {
 	report.Distribution
 	latency
@@ -46,15 +45,11 @@ func (r reader) latencies(ctx context.Context, records []record) error {
 		}
 		for i := range records {
 			one := &records[i]
-			q, other := native[one.series], classic[one.series]
-			q.latency = l
-			if float64(other.Count) > 1.01*float64(q.Count) { // less is rounding
-				if q.Count > 0 {
-					one.summary.Warnings = append(one.summary.Warnings, fmt.Sprintf("%s has native buckets of %s samples and classic ones of %s: the classic ones are taken",
-						l.name, format.Grouped(q.Count), format.Grouped(other.Count)))
-				}
-				q = other
+			q, ok := native[one.series]
+			if !ok {
+				q = classic[one.series]
 			}
+			q.latency = l
 			one.quantities = append(one.quantities, q)
 		}
 	}

@@ -48,7 +48,6 @@ func (r reader) records(ctx context.Context) ([]record, error) {
 	if err != nil {
 		return nil, err
 	}
-	join(found)
 	records := r.choose(found)
 	var missing []string
 	for _, target := range r.filter.targets {
@@ -114,42 +113,15 @@ func (r reader) counters(ctx context.Context) (map[series]*record, error) {
 	return found, nil
 }
 
-// join adds what was counted before a server told its model to the one other model of that target.
-func join(found map[series]*record) {
-	for id, early := range found {
-		if id.model != unknown || early.summary.Succeeded() > 0 {
-			continue
-		}
-		var others []*record
-		for other, r := range found {
-			if other.target == id.target && other.prompt == id.prompt && other.model != unknown {
-				others = append(others, r)
-			}
-		}
-		if len(others) != 1 {
-			continue
-		}
-		all := &others[0].summary
-		for outcome, n := range early.summary.Outcomes {
-			all.Outcomes[outcome] += n
-		}
-		for reason, n := range early.summary.Skipped {
-			all.Skipped[reason] += n
-		}
-		all.Input, all.Output = all.Input+early.summary.Input, all.Output+early.summary.Output
-		delete(found, id)
-	}
-}
-
-// choose leaves out models that were not asked for, and series without requests of targets that
-// have others. It names those apart that are left of one target.
+// choose leaves out series without requests of targets that have others. It names those apart that
+// are left of one target.
 func (r reader) choose(found map[series]*record) []record {
 	made, left := map[string]int{}, map[string]int{}
 	for _, r := range found {
 		made[r.target] += r.requests()
 	}
 	maps.DeleteFunc(found, func(id series, one *record) bool {
-		return r.filter.model != "" && id.model != r.filter.model || one.requests() == 0 && made[id.target] > 0
+		return one.requests() == 0 && made[id.target] > 0
 	})
 	var records []record
 	for _, r := range found {

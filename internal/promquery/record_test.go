@@ -20,7 +20,7 @@ func present(labels ...string) map[string]any {
 func stored() *fake {
 	return &fake{answers: []answer{
 		{"group target_info", []map[string]any{point(1, "url=http://a:8000")}},
-		{"present_over_time", []map[string]any{present("instance=i")}},
+		{"present_over_time", []map[string]any{present()}},
 		{"histogram_quantile(0.5, ttft", []map[string]any{point(0.2)}},
 		{"histogram_quantile(0.99, ttft", []map[string]any{point(0.5)}},
 		{"histogram_quantile(0.5, e2el", []map[string]any{point(0.6)}},
@@ -87,29 +87,23 @@ func said(t *testing.T, s report.Summary, want ...string) {
 	}
 }
 
-// TestForms checks which form of a histogram is taken where both are stored.
+// TestForms checks that native histograms are taken where both forms are stored.
 func TestForms(t *testing.T) {
-	for n, want := range map[float64][]string{
-		40: nil,
-		60: {"TTFT has native buckets of 40 samples and classic ones of 60: the classic ones are taken", "TTFT from classic", "latencies are of 0 of"},
-	} {
-		f := &fake{answers: []answer{
-			{"present_over_time", []map[string]any{present("instance=i")}},
-			{"histogram_quantile", nil},
-			{"ttft_seconds{", []map[string]any{native()}},
-			{"ttft_seconds_bucket", []map[string]any{point(n, "le=+Inf")}},
-			{"probes_total", []map[string]any{point(map[float64]float64{40: 0, 60: 60}[n], "outcome=ok")}},
-		}}
-		got := read(t, f, filter{})[0].summary
-		if got.TTFT.Count != int(n) {
-			t.Errorf("%d samples, want %v", got.TTFT.Count, n)
-		}
-		said(t, got, want...)
+	f := &fake{answers: []answer{
+		{"present_over_time", []map[string]any{present()}},
+		{"histogram_quantile", nil},
+		{"ttft_seconds{", []map[string]any{native()}},
+		{"ttft_seconds_bucket", []map[string]any{point(60, "le=+Inf")}},
+		{"probes_total", []map[string]any{point(0, "outcome=ok")}},
+	}}
+	got := read(t, f, filter{})[0].summary
+	if got.TTFT.Count != 40 {
+		t.Errorf("%d samples, want the 40 of the native histogram", got.TTFT.Count)
 	}
+	said(t, got)
 }
 
-// TestModels checks that what was counted before the server told its model belongs to it, and that
-// several models are told apart.
+// TestModels checks that several models of a target are told apart.
 func TestModels(t *testing.T) {
 	counted := func(labels ...string) []map[string]any {
 		var all []map[string]any
@@ -124,19 +118,15 @@ func TestModels(t *testing.T) {
 	}
 	for _, test := range []struct {
 		counted []map[string]any
-		model   string
 		want    string
 	}{
-		{counted("ok/m 40", "timeout/unknown 4"), "", "a 40+4"},
-		{counted("ok/m 40", "timeout/unknown 4"), "m", "a 40+4"},
-		{counted("timeout/unknown 4"), "", "a 0+4"},
-		{counted("ok/m 40", "ok/unknown 4"), "", "a (model m, prompt cold) 40+0, a (model unknown, prompt cold) 4+0"},
-		{counted("ok/m 40", "ok/idle 0"), "", "a 40+0"},
-		{counted("ok/m 40", "ok/n 2"), "", "a (model m, prompt cold) 40+0, a (model n, prompt cold) 2+0"},
-		{counted("ok/m 40", "ok/n 2"), "n", "a 2+0"},
+		{counted("ok/m 40", "timeout/unknown 4"), "a (model m, prompt cold) 40+0, a (model unknown, prompt cold) 0+4"},
+		{counted("timeout/unknown 4"), "a 0+4"},
+		{counted("ok/m 40", "ok/idle 0"), "a 40+0"},
+		{counted("ok/m 40", "ok/n 2"), "a (model m, prompt cold) 40+0, a (model n, prompt cold) 2+0"},
 	} {
 		var got []string
-		for _, r := range read(t, &fake{answers: []answer{{"probes_total sum", test.counted}}}, filter{model: test.model}) {
+		for _, r := range read(t, &fake{answers: []answer{{"probes_total sum", test.counted}}}, filter{}) {
 			got = append(got, fmt.Sprintf("%s %d+%d", r.summary.Target, r.summary.Succeeded(), r.summary.Failed()))
 		}
 		if text := strings.Join(got, ", "); text != test.want {
@@ -146,16 +136,18 @@ func TestModels(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	half := stream(midnight.Add(15*time.Minute), 15*time.Minute, slices.Repeat([]string{"1"}, 13), "instance=i")
-	rest := stream(midnight.Add(13*15*time.Minute), 15*time.Minute, slices.Repeat([]string{"1"}, 12), "instance=j")
+	windows := func(values ...string) []map[string]any {
+		return []map[string]any{stream(midnight.Add(15*time.Minute), 15*time.Minute, values)}
+	}
+	one := slices.Repeat([]string{"1"}, 24)
 	for name, test := range map[string]struct {
 		present []map[string]any
 		want    []string
 	}{
-		"all well":         {[]map[string]any{present("instance=i")}, nil},
-		"two ways":         {[]map[string]any{present("job=a"), present("job=b")}, []string{"counts are the sum of 2 sources (job=a; job=b): "}},
-		"another instance": {[]map[string]any{half, rest}, nil},
-		"a hole":           {[]map[string]any{half}, []string{"there is no data for 2h45m of the range's 6h; the longest gap is from about 2026-11-01 03:15:00 UTC to 2026-11-01 06"}},
+		"all well":         {windows(one...), nil},
+		"two ways":         {windows(slices.Repeat([]string{"2"}, 24)...), []string{"counts are the sum of 2 sources (jobs, instances): "}},
+		"another instance": {windows(slices.Concat(one[:12], []string{"2"}, one[13:])...), nil},
+		"a hole":           {windows(one[:13]...), []string{"there is no data for 2h45m of the range's 6h"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fake{answers: []answer{{"present_over_time", test.present}, {"probes_total", []map[string]any{point(0, "outcome=ok")}}}}
@@ -169,9 +161,9 @@ func TestAbsent(t *testing.T) {
 		stored []map[string]any
 		want   []string
 	}{
-		{[]map[string]any{stream(midnight, 24*time.Hour, []string{"1", "1"})}, []string{
+		{[]map[string]any{point(1)}, []string{
 			"no data of target b from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC in Prometheus at http://",
-			`looked for llm_probe_probes_total{target="b",prompt="cold"}`, "there is data, by day, of a (between 2026-10-31 00:00:00 UTC and 2026-11-02 00:00:00 UTC)",
+			`looked for llm_probe_probes_total{target="b",prompt="cold"}`, "the last 30d have data of a",
 		}},
 		{nil, []string{"no data of target b", "check that this Prometheus scrapes a prober"}},
 	} {

@@ -29,9 +29,6 @@ func Metrics() []string {
 	return []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, targetInfo, ttftSeconds, tpotSeconds, itlSeconds, e2elSeconds}
 }
 
-// unknown is the model of a target whose server has not told it yet.
-const unknown = "unknown"
-
 // A filter is which series are asked for. What is empty asks for all.
 type filter struct {
 	targets       []string
@@ -46,7 +43,7 @@ func (f filter) matchers() []string {
 		all = append(all, "target"+oneOf(f.targets...))
 	}
 	if f.model != "" {
-		all = append(all, "model"+oneOf(f.model, unknown))
+		all = append(all, "model"+oneOf(f.model))
 	}
 	if f.prompt != "" {
 		all = append(all, "prompt"+oneOf(f.prompt))
@@ -90,20 +87,19 @@ func (r reader) absent(ctx context.Context, targets []string) error {
 		subject = "target " + strings.Join(targets, ", ")
 	}
 	text := fmt.Sprintf("no data of %s %s in Prometheus at %s (looked for %s)", subject, r.span, r.base.Redacted(), looked.selector(probesTotal))
-	const days, day = 400, 24 * time.Hour
-	now, all := time.Now(), filter{match: r.filter.match}
-	matrix, err := r.steps(ctx, "count by (target) ("+over("present_over_time", all.selector(probesTotal, `outcome="ok"`), day)+")", now.Add(-days*day), now, day)
+	const back = 30 * 24 * time.Hour
+	all := filter{match: r.filter.match}
+	vector, err := r.instant(ctx, "group by (target) ("+over("present_over_time", all.selector(probesTotal, `outcome="ok"`), back)+")", time.Now())
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s; listing its targets failed: %w", text, err)
-	case len(matrix) == 0:
-		return fmt.Errorf("%s; there is no target at all in the last %d days: check that this Prometheus scrapes a prober or receives its OTLP", text, days)
+	case len(vector) == 0:
+		return fmt.Errorf("%s; there is no target at all in the last %s: check that this Prometheus scrapes a prober or receives its OTLP", text, length(back))
 	}
 	var there []string
-	for _, stream := range matrix {
-		first, last := stream.Values[0].Timestamp.Time(), stream.Values[len(stream.Values)-1].Timestamp.Time()
-		there = append(there, fmt.Sprintf("%s (between %s and %s)", stream.Metric["target"], timestamp(first.Add(-day)), timestamp(last)))
+	for _, sample := range vector {
+		there = append(there, string(sample.Metric["target"]))
 	}
 	slices.Sort(there)
-	return fmt.Errorf("%s; there is data, by day, of %s", text, strings.Join(there, ", "))
+	return fmt.Errorf("%s; the last %s have data of %s", text, length(back), strings.Join(there, ", "))
 }

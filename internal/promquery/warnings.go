@@ -22,28 +22,20 @@ const (
 func (r reader) warn(ctx context.Context, records []record) error {
 	n := int(min(max(r.span.Length()/leastWindow, 1), mostWindows))
 	width := r.span.Length() / time.Duration(n)
-	first := r.span.To.Add(-time.Duration(n-1) * width)
-	matrix, err := r.steps(ctx, over("present_over_time", r.filter.selector(probesTotal, `outcome="ok"`), width),
-		first, r.span.To, width)
-	if err != nil {
-		return err
-	}
+	sources := "count by (target, model, prompt) (" + over("present_over_time", r.filter.selector(probesTotal, `outcome="ok"`), width) + ")"
+	matrix, err := r.steps(ctx, sources, r.span.To.Add(-time.Duration(n-1)*width), r.span.To, width)
 	for i := range records {
 		one := &records[i]
-		sources, seen := []string(nil), make([]int, n) // by window: from how many sources
+		var seen []model.SamplePair // how many sources there were in each window that has any
 		for _, stream := range matrix {
-			if seriesOf(stream.Metric) != one.series {
-				continue
-			}
-			sources = append(sources, source(stream.Metric))
-			for _, pair := range stream.Values {
-				seen[min(max(int(pair.Timestamp.Time().Sub(first)/width), 0), n-1)]++
+			if seriesOf(stream.Metric) == one.series {
+				seen = stream.Values
 			}
 		}
-		texts := []string{one.classicWarning(), sourcesWarning(sources, seen), holesWarning(r.span, seen), one.samplesWarning(), one.taintedWarning()}
+		texts := []string{one.classicWarning(), sourcesWarning(seen), holesWarning(r.span, n, len(seen)), one.samplesWarning(), one.taintedWarning()}
 		one.summary.Warnings = append(one.summary.Warnings, slices.DeleteFunc(texts, func(text string) bool { return text == "" })...)
 	}
-	return nil
+	return err
 }
 
 // classicWarning says which quantiles are coarse.
@@ -61,51 +53,25 @@ func (r *record) classicWarning() string {
 		"which is often 25% wide or more; scrape native histograms for 4.4%"
 }
 
-// source is what sets apart who told, and how.
-func source(labels model.Metric) string {
-	var words []string
-	for name, value := range labels {
-		if !slices.Contains([]model.LabelName{model.MetricNameLabel, "target", "model", "prompt", "outcome"}, name) {
-			words = append(words, string(name)+"="+format.Shorten(format.Clean(string(value)), 500))
-		}
-	}
-	slices.Sort(words)
-	return strings.Join(words, ", ")
-}
-
 // sourcesWarning says that several sources counted at the same time, and not only in the window of a restart.
-func sourcesWarning(sources []string, seen []int) string {
-	windows, several := 0, 0
-	for _, n := range seen {
-		windows, several = windows+min(n, 1), several+min(n/2, 1)
+func sourcesWarning(seen []model.SamplePair) string {
+	several, most := 0, 0
+	for _, window := range seen {
+		several, most = several+min(int(window.Value)/2, 1), max(most, int(window.Value))
 	}
-	if several == 0 || several == 1 && windows > 1 || 10*several <= windows {
+	if several == 0 || several == 1 && len(seen) > 1 || 10*several <= len(seen) {
 		return ""
 	}
-	slices.Sort(sources)
-	return fmt.Sprintf("counts are the sum of %d sources (%s): if these are one prober, choose one with --match", len(sources), format.Shorten(strings.Join(sources, "; "), 500))
+	return fmt.Sprintf("counts are the sum of %d sources (jobs, instances): if these are one prober, choose one with --match", most)
 }
 
 // holesWarning says of how much of the range nothing is stored.
-func holesWarning(span Range, seen []int) string {
-	holes, run, longest, end := 0, 0, 0, 0
-	for i, n := range seen {
-		if run++; n > 0 {
-			run = 0
-			continue
-		}
-		holes++
-		if run > longest {
-			longest, end = run, i+1
-		}
-	}
-	if holes == 0 {
+func holesWarning(span Range, windows, seen int) string {
+	if seen == windows {
 		return ""
 	}
-	width := span.Length() / time.Duration(len(seen))
-	at := func(window int) string { return timestamp(span.From.Add(time.Duration(window) * width)) }
-	return fmt.Sprintf("there is no data for %s of the range's %s; the longest gap is from about %s to %s",
-		length((time.Duration(holes) * width).Round(time.Minute)), length(span.Length()), at(end-longest), at(end))
+	holes := span.Length() / time.Duration(windows) * time.Duration(windows-seen)
+	return fmt.Sprintf("there is no data for %s of the range's %s", length(holes.Round(time.Minute)), length(span.Length()))
 }
 
 // samplesWarning says that latencies are not of all requests: some were stored without their histograms. In a short range
