@@ -4,8 +4,7 @@
 // bare reader, which does nothing but Read and note the time, the prober with its
 // own timestamps, and the prober with the kernel's.
 //
-// What it says is a measurement. A missed promise fails nothing; a stream that
-// failed does.
+// What it says is a measurement; only a stream that failed is a failure.
 package main
 
 import (
@@ -16,7 +15,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
@@ -47,7 +45,6 @@ type plan struct {
 	spread   time.Duration // in which the streams begin
 	runs     int
 	again    int  // times that what others disturbed is measured again
-	ahead    bool // the server runs in real time, the clients do not
 	throttle bool // the clients have a fifth of a processor
 	prompt   int  // words
 	itl      bool // only what the prober says of ITL is measured
@@ -66,7 +63,6 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags.DurationVar(&p.spread, "spread", time.Second, "time in which the streams begin")
 	flags.IntVar(&p.runs, "runs", 5, "times that all is measured")
 	flags.IntVar(&p.again, "again", 2, "times that what others disturbed is measured again: the quietest counts")
-	flags.BoolVar(&p.ahead, "ahead", false, "run the server in real time, so that no client delays it (takes CAP_SYS_NICE)")
 	flags.BoolVar(&p.throttle, "throttle", false, "give the clients 20 ms of each 100 (takes root)")
 	flags.BoolVar(&p.itl, "itl", false, "measure only what the prober with kernel timestamps says of ITL")
 	flags.IntVar(&p.prompt, "prompt", 16, "words of a prompt")
@@ -117,20 +113,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if p.itl {
 		return nil
 	}
-	rows := summarize(all)
-	fmt.Fprintf(stdout, "%s\n", table(rows))
-	for _, v := range append(verdicts(rows), p.warnings(all)...) {
-		fmt.Fprintln(stdout, "-", v)
+	fmt.Fprintf(stdout, "%s\n", table(summarize(all)))
+	for _, warning := range p.warnings(all) {
+		fmt.Fprintln(stdout, "-", warning)
 	}
 	return nil
-}
-
-// start starts the server.
-func (p plan) start(cmd *exec.Cmd) error {
-	if p.ahead {
-		return startAhead(cmd)
-	}
-	return cmd.Start()
 }
 
 // clients are those that are measured.
@@ -158,17 +145,9 @@ func (p plan) job(client, url string, streams int) job {
 func (p plan) header(all []*measured) string {
 	typical, most := othersOf(all)
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
-		"%d runs, the clients one after the other in each. The server ran %s. Others took %.0f%% of the processors (median), %.0f%% at most; %d of %d measurements were made again for that.",
+		"%d runs, the clients one after the other in each. Others took %.0f%% of the processors (median), %.0f%% at most; %d of %d measurements were made again for that.",
 		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.gap, p.tokens, p.alone, p.spread,
-		p.runs, p.urgency(), 100*typical, 100*most, repeated(all), len(all))
-}
-
-// urgency says how the server came to its processor.
-func (p plan) urgency() string {
-	if p.ahead {
-		return "in real time, ahead of them"
-	}
-	return "with the same priority"
+		p.runs, 100*typical, 100*most, repeated(all), len(all))
 }
 
 // repeated is how many were measured again.

@@ -45,7 +45,7 @@ func startServer(ctx context.Context, p plan, streams int) (*server, error) {
 		return nil, err
 	}
 	s.out = bufio.NewReader(pipe)
-	if err := p.start(s.cmd); err != nil {
+	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
 	line, err := s.out.ReadString('\n')
@@ -86,7 +86,7 @@ func (s *server) kill() {
 // interrupted is how long a Write takes at least in which the server lost its
 // processor, where it is busy: others take 8 µs. When the bytes left is not known to less
 // than that.
-const interrupted = int64(promisedGap)
+const interrupted = int64(50 * time.Microsecond)
 
 // brief reports whether nothing interrupted the Write.
 func (w written) brief() bool { return w.After-w.Before < interrupted }

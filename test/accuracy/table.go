@@ -104,38 +104,6 @@ func table(rows []row) string {
 	return b.String()
 }
 
-// The promises, at the highest number of streams.
-const (
-	promisedGap  = 50 * time.Microsecond // p99 of the gap error
-	promisedPart = 0.1                   // of the bare reader's
-	promisedCPU  = 1.5                   // of the bare reader's
-	promisedPeak = 50 * mega             // bytes
-)
-
-// verdicts say of each promise whether the prober with kernel timestamps kept it.
-func verdicts(rows []row) []string {
-	most := row{}
-	for _, r := range rows {
-		if r.client == kernelStamped && r.streams > most.streams {
-			most = r
-		}
-	}
-	say := func(kept bool, promise, found string) string {
-		if kept {
-			return fmt.Sprintf("%s at %d streams: reached: %s", promise, most.streams, found)
-		}
-		return fmt.Sprintf("%s at %d streams: missed: %s", promise, most.streams, found)
-	}
-	return []string{
-		say(most.gap.p99 <= promisedGap, "gap error P99 at most 50 µs", short(most.gap.p99)),
-		fmt.Sprintf("without the %s of the gaps beside a Write that took %v or more: %s", percent(most.interrupted), promisedGap, short(most.brief.p99)),
-		say(most.gapOfBare <= promisedPart, "gap error P99 at most 0.1 of the bare reader's", fmt.Sprintf("%.3f", most.gapOfBare)),
-		say(most.cpuOfBare <= promisedCPU, "CPU at most 1.5 times the bare reader's", fmt.Sprintf("%.2f", most.cpuOfBare)),
-		say(most.peak <= promisedPeak, "peak memory at most 50 MB", fmt.Sprintf("%.0f MB", most.peak/mega)),
-		fmt.Sprintf("kernel timestamps at %d streams: %s of the frames", most.streams, percent(most.kernel)),
-	}
-}
-
 // short is a duration in the unit that suits it, with three digits.
 func short(d time.Duration) string {
 	size := d.Abs()
