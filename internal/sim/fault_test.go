@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -56,16 +55,5 @@ func TestFaultKeysAreWhole(t *testing.T) {
 	}
 	if n := strings.Count(faultKeys(), ",") + 1; n != fields.NumField() {
 		t.Errorf("faultKeys has %d keys, want %d", n, fields.NumField())
-	}
-}
-
-func TestAFaultComesBackAsItWas(t *testing.T) {
-	want := Fault{Status: 429, RetryAfter: Duration(2 * time.Second), ITL: 1.15, Comments: true, Stall: 3}
-	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := readFault(strings.NewReader(string(text))); err != nil || got != want {
-		t.Errorf("%s: %+v, %v", text, got, err)
 	}
 }

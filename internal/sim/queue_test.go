@@ -1,24 +1,11 @@
 package sim
 
 import (
-	"context"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-func TestOneRequestAloneIsExact(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		got, _ := vllmShort().climb(t, 1)
-		if got.ttft != 315 || got.tpot != 50 {
-			t.Errorf("TTFT %v ms, TPOT %v ms; want exactly 315 and 50", got.ttft, got.tpot)
-		}
-	})
-}
 
 func TestTheQueueOverHTTP(t *testing.T) {
 	bubble(t, Config{Profile: profile(t, "vllm-ladder")}, func(t *testing.T, r *rig) {
@@ -64,23 +51,6 @@ func TestRoleIsSentAtAcceptanceByAQueue(t *testing.T) {
 		r.inject(t, "role_early=1ms")
 		if got := r.post(t, "/v1/chat/completions", chatFour); got.lines[0].at != 0 || got.lines[1].at == 0 {
 			t.Errorf("role after %v, first token after %v", got.lines[0].at, got.lines[1].at)
-		}
-	})
-}
-
-func TestThePrefixCacheShortensTheQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		p := profile(t, "vllm-ladder")
-		e := newEngine(p)
-		running.Go(func() { e.run(ctx) })
-		start := time.Now()
-		at, _, _ := e.submit(1, start, 10000, 9984, 1).due(ctx, 0, time.Time{})
-		cancel()
-		running.Wait()
-		if want := p.base() + p.prefill(9984, 10000); at.Sub(start) != want {
-			t.Errorf("TTFT %v, want %v", at.Sub(start), want)
 		}
 	})
 }

@@ -98,18 +98,3 @@ func TestCatalogIsWellFormed(t *testing.T) {
 		}
 	}
 }
-
-func TestBoundsHoldThoseOfVLLM(t *testing.T) {
-	for name, theirs := range map[string][]float64{
-		"llm.probe.itl":  {.01, .025, .05, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10},
-		"llm.probe.ttft": {.001, .005, .01, .02, .04, .06, .08, .1, .25, .5, .75, 1, 2.5, 5, 7.5, 10, 20, 40, 80, 160},
-		"llm.probe.e2el": {.3, .5, .8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480},
-	} {
-		n := slices.IndexFunc(Catalog(), func(i Instrument) bool { return i.Name == name })
-		for _, bound := range theirs {
-			if !slices.Contains(Catalog()[n].Bounds, bound) {
-				t.Errorf("%s lacks %v", name, bound)
-			}
-		}
-	}
-}

@@ -81,38 +81,91 @@ func with(r *probe.Result, change func(*probe.Result)) *probe.Result {
 	return r
 }
 
-func TestSetTwiceChangesNothing(t *testing.T) {
+// TestSeriesFollowTheirTarget holds which series there are, with which values, after what happened to a target.
+func TestSeriesFollowTheirTarget(t *testing.T) {
+	changed := func(change func(*probe.Description)) probe.Description {
+		d := fixedTarget()
+		change(&d)
+		return d
+	}
+	const of = ",model=llama,prompt=cold,target=a"
+	for name, test := range map[string]struct {
+		does   func(r *recording)
+		prefix string
+		want   numbers
+	}{
+		"another model starts new series": {func(r *recording) {
+			r.Set(changed(func(d *probe.Description) { d.Model = "qwen" }))
+			r.Record(with(succeeded5(), func(r *probe.Result) { r.Start = time.Now().Add(-time.Minute) })) // late
+		}, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=qwen,prompt=cold,target=a": 0}},
+		"moments end with the old series": {func(r *recording) {
+			r.Set(changed(func(d *probe.Description) { d.Model = "qwen" }))
+		}, "llm_probe_last_probe_timestamp_seconds", numbers{}},
+		"so does another prompt": {func(r *recording) {
+			r.Set(changed(func(d *probe.Description) { d.Prompt = "warm" }))
+			r.Record(succeeded5()) // of the old prompt: late
+			r.Record(with(succeeded5(), func(r *probe.Result) { r.Prompt = "warm" }))
+		}, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=llama,prompt=warm,target=a": 4}},
+		"an objective that vanished loses its series": {func(r *recording) {
+			r.Set(changed(func(d *probe.Description) {
+				d.Objectives = append(d.Objectives[:1:1], probe.Objective{Name: "new", Signal: probe.SignalE2EL, Limit: time.Minute, Goal: 0.9})
+			}))
+		}, "llm_probe_objective_", numbers{
+			"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good":  1,
+			"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=bad":   0,
+			"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=good": 0,
+			"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=bad":  0,
+			"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                 0.99,
+			"llm_probe_objective_goal_ratio,model=llama,objective=new,prompt=cold,target=a":                0.9,
+			"llm_probe_objective_limit_seconds,model=llama,objective=new,prompt=cold,target=a":             60,
+		}},
+		"a target that was removed has none": {func(r *recording) {
+			r.Remove("a")
+			r.Remove("never set")
+			r.Record(succeeded5()) // late
+			r.Skipped("a", probe.SkipLate)
+		}, "llm_probe_", numbers{}},
+		"it begins at zero when it comes back": {func(r *recording) {
+			r.Remove("a")
+			r.Set(fixedTarget())
+		}, "llm_probe_frames_total", numbers{"llm_probe_frames_total" + of: 0}},
+		"a label that is no UTF-8": {func(r *recording) {
+			r.Record(with(succeeded5(), func(r *probe.Result) { r.Model = "m\xff" }))
+		}, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=m\uFFFD,prompt=cold,target=a": 4}},
+		"reloads": {func(r *recording) {
+			r.Reloaded(day(), true)
+			r.Reloaded(day().Add(time.Hour), false)
+		}, "llm_prober_config", numbers{
+			"llm_prober_config_last_reload_successful":                0,
+			"llm_prober_config_last_reload_success_timestamp_seconds": float64(day().Unix()),
+		}},
+		"no reload yet": {func(*recording) {}, "llm_prober_config", numbers{}},
+		"lookups that failed": {func(r *recording) {
+			r.Add(LookupFailures, 2)
+			r.Add(LookupFailures, 0)
+			r.Add(LookupFailures, 1)
+		}, "llm_prober_dns", numbers{"llm_prober_dns_lookup_failures_total": 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRecording(t)
+			r.Set(fixedTarget())
+			r.Record(succeeded5())
+			test.does(r)
+			r.expect(t, test.prefix, test.want)
+		})
+	}
+}
+
+// TestNothingIsCounted holds that the same settings once more, and a canceled probe, change no series.
+func TestNothingIsCounted(t *testing.T) {
 	r := newRecording(t)
 	r.Set(fixedTarget())
 	r.Record(succeeded5())
 	r.Skipped("a", probe.SkipBudget)
-	before := r.values(t, "llm_probe_")
+	before := r.values(t, "llm_")
 	r.Set(fixedTarget())
-	r.expect(t, "llm_probe_", before)
-}
-
-func TestSetOfAnotherModelStartsNewSeries(t *testing.T) {
-	r := newRecording(t)
-	r.Set(fixedTarget())
-	r.Record(succeeded5())
-	other := fixedTarget()
-	other.Model = "qwen"
-	r.Set(other)
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Start = time.Now().Add(-time.Minute) })) // late
-	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=qwen,prompt=cold,target=a": 0})
-	r.expect(t, "llm_probe_last_probe_timestamp_seconds", numbers{}) // of the old series only
-}
-
-func TestSetOfAnotherPromptStartsNewSeries(t *testing.T) {
-	r := newRecording(t)
-	r.Set(fixedTarget())
-	r.Record(succeeded5())
-	other := fixedTarget()
-	other.Prompt = "warm"
-	r.Set(other)
-	r.Record(succeeded5()) // of the old prompt: late
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Prompt = "warm" }))
-	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=llama,prompt=warm,target=a": 4})
+	r.Record(with(succeeded5(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
+	r.expect(t, "llm_", before)
 }
 
 func TestSetOfOtherFactsGoesOn(t *testing.T) {
@@ -173,24 +226,6 @@ func TestStampIsThatOfTheLastTokens(t *testing.T) {
 	stampIs("after tokens of a probe that failed", "kernel")
 }
 
-func TestObjectiveThatVanishedLosesItsSeries(t *testing.T) {
-	r := newRecording(t)
-	r.Set(fixedTarget())
-	r.Record(succeeded5())
-	other := fixedTarget()
-	other.Objectives = append(other.Objectives[:1:1], probe.Objective{Name: "new", Signal: probe.SignalE2EL, Limit: time.Minute, Goal: 0.9})
-	r.Set(other)
-	r.expect(t, "llm_probe_objective_", numbers{
-		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good":  1,
-		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=bad":   0,
-		"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=good": 0,
-		"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=bad":  0,
-		"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                 0.99,
-		"llm_probe_objective_goal_ratio,model=llama,objective=new,prompt=cold,target=a":                0.9,
-		"llm_probe_objective_limit_seconds,model=llama,objective=new,prompt=cold,target=a":             60,
-	})
-}
-
 func TestModelIsLearnedFromResults(t *testing.T) {
 	r := newRecording(t)
 	unset := fixedTarget()
@@ -214,20 +249,6 @@ func TestModelIsLearnedFromResults(t *testing.T) {
 	if len(info) != 1 || !strings.Contains(info[0], "api=openai-chat") {
 		t.Errorf("info: %v", info)
 	}
-}
-
-func TestRemove(t *testing.T) {
-	r := newRecording(t)
-	r.Set(fixedTarget())
-	r.Record(succeeded5())
-	r.Remove("a")
-	r.Remove("never set")
-	r.Record(succeeded5()) // late
-	r.Skipped("a", probe.SkipLate)
-	r.expect(t, "llm_probe_", numbers{})
-	r.expect(t, "llm_prober_schedule_delay_seconds", numbers{"llm_prober_schedule_delay_seconds": 1})
-	r.Set(fixedTarget())
-	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=llama,prompt=cold,target=a": 0})
 }
 
 // TestTargetsThatAreGoneAreForgotten: replicas come and go for a year, and the SDK
@@ -283,40 +304,6 @@ func TestSeriesOfGenAIEndWithTheirLastTarget(t *testing.T) {
 	if want := []int{1, 1, 0}; !slices.Equal(got, want) {
 		t.Errorf("series with both, one and no target: %v, want %v", got, want)
 	}
-}
-
-func TestCanceledIsNeverCounted(t *testing.T) {
-	r := newRecording(t)
-	r.Set(fixedTarget())
-	before := r.values(t, "llm_")
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
-	r.expect(t, "llm_", before)
-}
-
-func TestReloaded(t *testing.T) {
-	r := newRecording(t)
-	r.expect(t, "llm_prober_config", numbers{}) // before the first
-	r.Reloaded(day(), true)
-	r.Reloaded(day().Add(time.Hour), false)
-	r.expect(t, "llm_prober_config", numbers{
-		"llm_prober_config_last_reload_successful":                0,
-		"llm_prober_config_last_reload_success_timestamp_seconds": float64(day().Unix()),
-	})
-}
-
-func TestLookupsFailed(t *testing.T) {
-	r := newRecording(t)
-	for _, n := range []float64{2, 0, 1} {
-		r.Add(LookupFailures, n)
-	}
-	r.expect(t, "llm_prober_dns", numbers{"llm_prober_dns_lookup_failures_total": 3})
-}
-
-func TestLabelsThatAreNoUTF8(t *testing.T) {
-	r := newRecording(t)
-	r.Set(fixedTarget())
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Model = "m\xff" }))
-	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=m\uFFFD,prompt=cold,target=a": 4})
 }
 
 func TestShownURL(t *testing.T) {

@@ -162,50 +162,6 @@ func TestOTLPForm(t *testing.T) {
 	}
 }
 
-func TestEnvironmentNamesTheService(t *testing.T) {
-	c := newCollector(t)
-	o, _ := newOTLPTo(t, c.endpoint, map[string]string{
-		"OTEL_SERVICE_NAME": "mine", "OTEL_RESOURCE_ATTRIBUTES": "service.instance.id=pod-0,service.version=other",
-	})
-	fill(o)
-	if err := o.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got := pairs(c.metrics[0].Resource.Attributes)
-	for name, want := range map[string]string{"service.name": "mine", "service.instance.id": "pod-0", "service.version": "other"} {
-		if got[name] != want {
-			t.Errorf("%s=%q, want %q", name, got[name], want)
-		}
-	}
-}
-
-func TestDeltaTemporality(t *testing.T) {
-	c := newCollector(t)
-	o, _ := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "delta"})
-	fill(o)
-	for range 2 {
-		if err := o.metrics.ForceFlush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := o.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got := []int64{}
-	for _, export := range c.metrics {
-		for _, m := range export.ScopeMetrics[0].Metrics {
-			for _, p := range m.GetSum().GetDataPoints() {
-				if m.Name == "llm.probe.frames" {
-					got = append(got, p.GetAsInt())
-				}
-			}
-		}
-	}
-	if diff := cmp.Diff([]int64{6}, got); diff != "" {
-		t.Errorf("frames by export (-want +got):\n%s", diff)
-	}
-}
-
 func TestGenAI(t *testing.T) {
 	c := newCollector(t)
 	o, _ := newOTLPTo(t, c.endpoint, nil)
@@ -235,20 +191,6 @@ func TestGenAI(t *testing.T) {
 	}
 }
 
-func TestGenAIOff(t *testing.T) {
-	back := newMeters("")
-	fill(newRecorder(Options{}, back))
-	scopes, err := back.Produce(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range scopes[0].Metrics {
-		if strings.HasPrefix(m.Name, "gen_ai.") {
-			t.Errorf("%s is there", m.Name)
-		}
-	}
-}
-
 // TestNewNamesTheVariable that is wrong, if there is something to export.
 func TestNewNamesTheVariable(t *testing.T) {
 	withoutOTEL(t)
@@ -259,45 +201,6 @@ func TestNewNamesTheVariable(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:4318")
 	if o, err := New(t.Context(), Options{}); err == nil || o.Exporting() || !strings.Contains(err.Error(), "OTEL_RESOURCE_ATTRIBUTES") {
 		t.Errorf("a resource that is none: %v", err)
-	}
-}
-
-// TestPartialSuccessIsAFailure, on both protocols.
-func TestPartialSuccessIsAFailure(t *testing.T) {
-	for _, protocol := range []string{protocolHTTP, protocolGRPC} {
-		t.Run(protocol, func(t *testing.T) {
-			c := newCollector(t)
-			c.reject = "too many labels"
-			o, errs := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol, "OTEL_TRACES_EXPORTER": "none"})
-			fill(o)
-			if err := o.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), c.reject) {
-				t.Errorf("shut down: %v", err)
-			}
-			if got := errs(); len(got) != 1 || !strings.Contains(got[0].Error(), c.reject) || exportFailures(t, o) != 1 {
-				t.Errorf("told %v, %v failures", got, exportFailures(t, o))
-			}
-		})
-	}
-}
-
-// TestFailingCollector: failures are counted once each, reported, and visible in the
-// metrics.
-func TestFailingCollector(t *testing.T) {
-	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "no such tenant", http.StatusForbidden)
-	}))
-	defer failing.Close()
-	o, errs := newOTLPTo(t, failing.URL, nil)
-	fill(o)
-	if err := o.Shutdown(t.Context()); err == nil {
-		t.Error("shut down in order")
-	}
-	got := errs()
-	if len(got) != 2 || !strings.Contains(got[0].Error(), "no such tenant") || !strings.Contains(got[1].Error(), "no such tenant") {
-		t.Errorf("told %v, want a failure of metrics and one of traces", got)
-	}
-	if exportFailures(t, o) != 2 {
-		t.Errorf("%v failures", exportFailures(t, o))
 	}
 }
 
@@ -334,37 +237,102 @@ func TestHangingCollector(t *testing.T) {
 	}
 }
 
-// TestSDKErrorsAreReported rather than printed.
-func TestSDKErrorsAreReported(t *testing.T) {
+// TestFailedExports holds that a failure is counted and reported once for each signal, that Shutdown returns it, and
+// that a redirect sends nothing, with its headers, elsewhere.
+func TestFailedExports(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("it asked elsewhere, with %v", r.Header)
+	}))
+	defer elsewhere.Close()
+	redirecting := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
+	defer redirecting.Close()
+	forbidding := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no such tenant", http.StatusForbidden)
+	}))
+	defer forbidding.Close()
 	c := newCollector(t)
-	o, errs := newOTLPTo(t, c.endpoint, nil)
+	c.reject = "too many labels"
+	for name, test := range map[string]struct {
+		endpoint, says string
+		failures       int
+		env            map[string]string
+	}{
+		"a redirect":                {redirecting.URL, errRedirected.Error(), 2, map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=secret"}},
+		"a refusal":                 {forbidding.URL, "no such tenant", 2, nil},
+		"partial success by HTTP":   {c.endpoint, c.reject, 1, map[string]string{"OTEL_TRACES_EXPORTER": "none"}},
+		"partial success, and gRPC": {c.endpoint, c.reject, 1, map[string]string{"OTEL_TRACES_EXPORTER": "none", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, errs := newOTLPTo(t, test.endpoint, test.env)
+			fill(o)
+			if err := o.Shutdown(t.Context()); err == nil || !strings.Contains(err.Error(), test.says) {
+				t.Errorf("shut down: %v", err)
+			}
+			got := errs()
+			for _, err := range got {
+				if !strings.Contains(err.Error(), test.says) {
+					t.Errorf("reported %v, want %s", err, test.says)
+				}
+			}
+			if len(got) != test.failures || exportFailures(t, o) != float64(test.failures) {
+				t.Errorf("reported %v, %v failures; want %d", got, exportFailures(t, o), test.failures)
+			}
+		})
+	}
+}
+
+// TestSettingsOfTheEnvironment holds that the standard variables name the service and choose the temporality,
+// and that errors of the SDK are reported rather than printed.
+func TestSettingsOfTheEnvironment(t *testing.T) {
+	c := newCollector(t)
+	o, errs := newOTLPTo(t, c.endpoint, map[string]string{
+		"OTEL_SERVICE_NAME": "mine", "OTEL_RESOURCE_ATTRIBUTES": "service.instance.id=pod-0,service.version=other",
+		"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "delta",
+	})
+	fill(o)
+	for range 2 {
+		if err := o.metrics.ForceFlush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	otel.Handle(errors.New("of the SDK"))
 	if got := errs(); len(got) != 1 || got[0].Error() != "of the SDK" {
-		t.Errorf("told %v", got)
+		t.Errorf("reported %v", got)
 	}
 	if err := o.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	about := pairs(c.metrics[0].Resource.Attributes)
+	for name, want := range map[string]string{"service.name": "mine", "service.instance.id": "pod-0", "service.version": "other"} {
+		if about[name] != want {
+			t.Errorf("%s=%q, want %q", name, about[name], want)
+		}
+	}
+	frames := []int64{}
+	for _, export := range c.metrics {
+		for _, m := range export.ScopeMetrics[0].Metrics {
+			for _, p := range m.GetSum().GetDataPoints() {
+				if m.Name == "llm.probe.frames" {
+					frames = append(frames, p.GetAsInt())
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff([]int64{6}, frames); diff != "" {
+		t.Errorf("frames by export (-want +got):\n%s", diff)
+	}
 }
 
-// TestExportsFollowNoRedirect: a redirect does not send headers elsewhere.
-func TestExportsFollowNoRedirect(t *testing.T) {
-	asked := make(chan http.Header, 100)
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Header }))
-	defer elsewhere.Close()
-	redirecting := httptest.NewServer(http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect))
-	defer redirecting.Close()
-	o, errs := newOTLPTo(t, redirecting.URL, map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "x-api-key=secret"})
-	fill(o)
-	if err := o.Shutdown(t.Context()); err == nil {
-		t.Error("shut down in order")
+func TestGenAIOff(t *testing.T) {
+	back := newMeters("")
+	fill(newRecorder(Options{}, back))
+	scopes, err := back.Produce(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := errs(); len(got) != 2 || !errors.Is(got[0], errRedirected) || !errors.Is(got[1], errRedirected) {
-		t.Errorf("told %v, want a redirect of metrics and one of traces", got)
-	}
-	select {
-	case header := <-asked:
-		t.Errorf("it asked elsewhere, with %v", header)
-	default:
+	for _, m := range scopes[0].Metrics {
+		if strings.HasPrefix(m.Name, "gen_ai.") {
+			t.Errorf("%s is there", m.Name)
+		}
 	}
 }

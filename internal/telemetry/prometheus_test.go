@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -117,27 +116,6 @@ func TestExemplars(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("exemplars (-want +got):\n%s", diff)
-	}
-}
-
-func TestLint(t *testing.T) {
-	pedantic := prometheus.NewPedanticRegistry()
-	r := scrapedOnly(Build{})
-	for _, v := range r.backs[0].(vectors) {
-		pedantic.MustRegister(v.all)
-	}
-	pedantic.MustRegister(newReader(r))
-	fill(r)
-	families, err := pedantic.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	problems, err := promlint.NewWithMetricFamilies(families).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, problem := range problems {
-		t.Errorf("%s: %s", problem.Metric, problem.Text)
 	}
 }
 
