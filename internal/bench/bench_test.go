@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"slices"
 	"sync"
 	"syscall"
@@ -44,37 +43,24 @@ func inWorld(t *testing.T, names []string, budget int, test func(t *testing.T, w
 			},
 		}
 		for _, name := range names {
-			w.group.Members = append(w.group.Members, member(t, name, budget))
+			c := simConfig(t, "fast", 1)
+			r := newRig(t, map[string]sim.Config{name: c})
+			w.group.Members = append(w.group.Members, member(t, name, c.Profile.Model, budget, r.dial))
 		}
 		test(t, w)
 	})
 }
 
-// member is a simulated server of its own.
-func member(t *testing.T, name string, budget int) *probe.Member {
-	profile, err := sim.ParseProfile("fast")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, listener := sim.New(sim.Config{Profile: profile, Seed: 1}), sim.NewListener()
-	server := &http.Server{Handler: s}
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(listener) })
-	t.Cleanup(func() {
-		s.Close()
-		_ = server.Close()
-		serving.Wait()
-		time.Sleep(time.Second) // virtual: net/http lingers on bodies that were not read
-	})
+// member is a target that is dialled in memory.
+func member(t *testing.T, name, model string, budget int, dial probe.Dial) *probe.Member {
 	dialect, err := wire.Lookup("openai-chat")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) }
 	return probe.NewMember(probe.Target{
 		Name: name, URL: "http://" + name, Dialect: dialect, Transport: probe.NewTransport(probe.Route{Dial: dial}),
 		Timeout: time.Minute, Stall: time.Minute, DayLimit: budget,
-	}, profile.Model, 1<<30)
+	}, model, 1<<30)
 }
 
 func (w *world) Record(r *probe.Result) {
@@ -244,15 +230,7 @@ func TestAServerThatRejectsIsNotHammered(t *testing.T) {
 
 // refusing is a member that refuses connections.
 func refusing(t *testing.T) *probe.Member {
-	dialect, err := wire.Lookup("openai-chat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dial := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
-	return probe.NewMember(probe.Target{
-		Name: "a", URL: "http://a", Dialect: dialect, Transport: probe.NewTransport(probe.Route{Dial: dial}),
-		Timeout: time.Minute, Stall: time.Minute,
-	}, "m", 1<<30)
+	return member(t, "a", "m", 0, func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED })
 }
 
 // TestASpentBudgetEndsAStep: a slot that is skipped takes no time, so that going
@@ -262,20 +240,5 @@ func TestASpentBudgetEndsAStep(t *testing.T) {
 		w.run(t.Context(), Load{Concurrency: 1, Limit: time.Hour}, 0, 0)
 		equal(t, "starts", w.starts("a"), ms(0, 29))
 		equal(t, "skips", w.skipped, []string{"a budget"})
-	})
-}
-
-// TestFiveHundredAtOnce holds that many requests at once delay none.
-func TestFiveHundredAtOnce(t *testing.T) {
-	inWorld(t, []string{"a"}, 0, func(t *testing.T, w *world) {
-		w.run(t.Context(), Load{Requests: 500}, 0, 0)
-		if got := len(w.results["a"]); got != 500 {
-			t.Fatalf("%d results", got)
-		}
-		for _, r := range w.results["a"] {
-			if ttft, _ := r.TTFT(); ttft != 20*time.Millisecond || r.Outcome != probe.OK {
-				t.Fatalf("TTFT %v, %s", ttft, r.Outcome)
-			}
-		}
 	})
 }

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"math"
+	"runtime/metrics"
 	"slices"
 	"sync"
 	"time"
@@ -11,30 +13,28 @@ import (
 // beat is the time between two beats: each costs a wake-up.
 const beat = 20 * time.Millisecond
 
-// beatsPerSecond is how many beats a second has.
-const beatsPerSecond = int(time.Second / beat)
-
 // coarse is how late the runtime's timers are on an idle machine.
 const coarse = time.Millisecond
 
-// A heartbeat wakes by the clock and notes how late it was. It sees what the runtime
-// does not count: that the whole process stood still, because of a CPU limit or of
-// other processes. What the runtime does count, it reads second by second: thousands of
-// requests that begin at once wait for each other in the first second, which says
-// nothing of the others.
+// A SchedulingLatency is how long the process waited for a CPU: a reader that waits timestamps what it
+// reads too late.
+type SchedulingLatency struct {
+	P99       time.Duration // 99 of 100 waits of goroutines were not longer; an upper bound
+	Heartbeat time.Duration // 99 of 100 beats of a [heartbeat] were not later
+}
+
+// A heartbeat wakes by the clock and notes how late it was. It sees what the runtime does not count:
+// that the whole process stood still, because of a CPU limit or of other processes.
 type heartbeat struct {
-	stop    chan struct{}
-	done    sync.WaitGroup
-	late    []time.Duration     // of each beat
-	first   *latencies          // what the runtime counted until the heartbeat began
-	since   *latencies          // and until the last second did
-	seconds []SchedulingLatency // of each second
+	stop  chan struct{}
+	done  sync.WaitGroup
+	late  []time.Duration           // of each beat
+	first *metrics.Float64Histogram // what the runtime counted until the heartbeat began
 }
 
 // newHeartbeat returns a heartbeat that beats until its end.
 func newHeartbeat() *heartbeat {
-	h := &heartbeat{stop: make(chan struct{}), first: readLatencies()}
-	h.since = h.first
+	h := &heartbeat{stop: make(chan struct{}), first: readWaits()}
 	h.done.Go(h.run)
 	return h
 }
@@ -49,20 +49,9 @@ func (h *heartbeat) run() {
 			return
 		case <-timer.C:
 		}
-		before := len(h.late)
 		due = h.catchUp(due, time.Now())
-		if before/beatsPerSecond < len(h.late)/beatsPerSecond {
-			h.read()
-		}
 		timer.Reset(time.Until(due))
 	}
-}
-
-// read ends a second.
-func (h *heartbeat) read() {
-	now := readLatencies()
-	h.seconds = append(h.seconds, h.since.until(now))
-	h.since = now
 }
 
 // catchUp notes all beats from due to now, and returns when the next is due. After
@@ -79,26 +68,36 @@ func (h *heartbeat) catchUp(due, now time.Time) (next time.Time) {
 func (h *heartbeat) end() SchedulingLatency {
 	close(h.stop)
 	h.done.Wait()
-	h.read()
-	latency := usual(h.first.until(h.since), h.seconds)
-	latency.Heartbeat = p99(h.late)
-	return latency
+	return SchedulingLatency{P99: waitsBetween(h.first, readWaits()), Heartbeat: p99(h.late)}
 }
 
-// usual is the latency of all the time, or, if that is less, of nine seconds in ten: a
-// burst at the start must not stand for a long run, nor the worst second for a short one.
-func usual(all SchedulingLatency, seconds []SchedulingLatency) SchedulingLatency {
-	var waits []time.Duration
-	for _, s := range seconds {
-		waits = append(waits, s.P99)
+// readWaits reads the histogram of all waits of goroutines since the program began: of one in eight,
+// see runtime/metrics.
+func readWaits() *metrics.Float64Histogram {
+	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
+	metrics.Read(sample)
+	return sample[0].Value.Float64Histogram()
+}
+
+// waitsBetween is the 99th percentile of the waits between two readings; 0 if there were none.
+func waitsBetween(first, last *metrics.Float64Histogram) time.Duration {
+	total := uint64(0)
+	for i, n := range last.Counts {
+		total += n - first.Counts[i]
 	}
-	slices.Sort(waits)
-	longest := time.Duration(0) // of nine in ten
-	if n := len(waits); n > 0 {
-		longest = waits[(9*n+9)/10-1]
+	left := total / 100 // this many may be longer
+	for i := len(last.Counts) - 1; i >= 0 && total > 0; i-- {
+		if n := last.Counts[i] - first.Counts[i]; n <= left {
+			left -= n
+			continue
+		}
+		bound := last.Buckets[i+1]
+		if math.IsInf(bound, 1) {
+			bound = last.Buckets[i]
+		}
+		return time.Duration(bound * float64(time.Second))
 	}
-	all.P99 = min(all.P99, longest)
-	return all
+	return 0
 }
 
 // p99 is the 99th percentile of a list; 0 if it is empty. It sorts it.

@@ -1,6 +1,9 @@
 package bench
 
 import (
+	"math"
+	"runtime/metrics"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,25 +15,7 @@ func TestAHeartbeatInTime(t *testing.T) {
 		time.Sleep(95 * time.Millisecond)
 		equal(t, "lateness", h.end().Heartbeat, time.Duration(0))
 		equal(t, "beats", len(h.late), 4)
-		equal(t, "seconds", len(h.seconds), 1)
 	})
-	synctest.Test(t, func(t *testing.T) {
-		h := newHeartbeat()
-		time.Sleep(3500 * time.Millisecond)
-		h.end()
-		equal(t, "seconds and what is left", len(h.seconds), 4)
-	})
-}
-
-// TestABeginningIsNotAll holds that one second of ten may be as full as it likes,
-// and that where there are few, all of them count together.
-func TestABeginningIsNotAll(t *testing.T) {
-	calm, full := SchedulingLatency{P99: time.Millisecond}, SchedulingLatency{P99: time.Second}
-	seconds := []SchedulingLatency{full, calm, calm, calm, calm, calm, calm, calm, calm, calm}
-	all := SchedulingLatency{P99: 300 * time.Millisecond, Waits: 1090}
-	equal(t, "one of ten", usual(all, seconds), SchedulingLatency{P99: time.Millisecond, Waits: 1090})
-	equal(t, "one of nine", usual(all, seconds[:9]), all)
-	equal(t, "none", usual(SchedulingLatency{}, nil), SchedulingLatency{})
 }
 
 // TestAHeartbeatThatStoodStill holds that each beat that was due in a standstill
@@ -43,6 +28,50 @@ func TestAHeartbeatThatStoodStill(t *testing.T) {
 	equal(t, "next", next.Sub(due), 80*time.Millisecond)
 	h.catchUp(next, next.Add(900*time.Microsecond))
 	equal(t, "as late as timers are", h.late[4], time.Duration(0))
+}
+
+func TestWaitsBetween(t *testing.T) {
+	buckets := []float64{math.Inf(-1), 0, 0.001, 0.002, 0.004, math.Inf(1)}
+	before := &metrics.Float64Histogram{Counts: []uint64{0, 100, 5, 5, 5}, Buckets: buckets}
+	for name, test := range map[string]struct {
+		counts []uint64
+		want   time.Duration
+	}{
+		"nothing happened":        {[]uint64{0, 100, 5, 5, 5}, 0},
+		"99 of 100":               {[]uint64{0, 199, 5, 6, 5}, time.Millisecond},
+		"98 of 100":               {[]uint64{0, 198, 5, 7, 5}, 4 * time.Millisecond},
+		"one wait":                {[]uint64{0, 100, 6, 5, 5}, 2 * time.Millisecond},
+		"longer than is measured": {[]uint64{0, 100, 5, 5, 9}, 4 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			equal(t, "p99", waitsBetween(before, &metrics.Float64Histogram{Counts: test.counts, Buckets: buckets}), test.want)
+		})
+	}
+}
+
+// TestWaitsAreMeasured holds that goroutines that have to wait for a processor are
+// seen: far more of them than there are processors.
+func TestWaitsAreMeasured(t *testing.T) {
+	before := readWaits()
+	done := make(chan int)
+	for range 100 {
+		go func() { done <- spin() }()
+	}
+	for range 100 {
+		<-done
+	}
+	if wait := waitsBetween(before, readWaits()); wait == 0 {
+		t.Error("no wait was counted")
+	}
+}
+
+func spin() int {
+	list := make([]int, 100_000)
+	for i := range list {
+		list[i] = i * 7919 % 100_003
+	}
+	slices.Sort(list)
+	return list[0]
 }
 
 func TestP99(t *testing.T) {

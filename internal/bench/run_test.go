@@ -77,9 +77,14 @@ func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string
 	return Setup{
 		Plan:   &Plan{Options: o, Lengths: []*config.Config{c}},
 		Assets: engine.NewAssets(config.ReadFile),
-		Dial:   func(ctx context.Context, _, address string) (net.Conn, error) { return r.listeners[address].Dial(ctx) },
+		Dial:   r.dial,
 		Screen: report.NewScreen(out, errs, o.Format), Out: out,
 	}
+}
+
+// dial reaches a server by its name.
+func (r *rig) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	return r.listeners[address].Dial(ctx)
 }
 
 func simConfig(t *testing.T, profileName string, seed uint64) sim.Config {
@@ -115,18 +120,13 @@ func within(t *testing.T, what string, i report.Interval, value report.Number) {
 	}
 }
 
-// stacks compares the two measured stacks, ten rounds at 0.1 QPS of 21,000 tokens.
-func stacks(t *testing.T) (report.Document, *rig) {
-	r := newRig(t, map[string]sim.Config{"production-stack": simConfig(t, "production-stack", 1), "ray-serve": simConfig(t, "ray-serve", 2)})
-	return r.bench(t, []string{"production-stack", "ray-serve"}, Options{Requests: 10}, map[string]string{}), r
-}
-
 // TestTwoStacks holds that a comparison finds what the simulated stacks were made
 // of: TTFT 796.1 against 822.6 ms and TPOT 2.80 against 7.36 ms.
 func TestTwoStacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		d, r := stacks(t)
+		r := newRig(t, map[string]sim.Config{"production-stack": simConfig(t, "production-stack", 1), "ray-serve": simConfig(t, "ray-serve", 2)})
+		d := r.bench(t, []string{"production-stack", "ray-serve"}, Options{Requests: 10}, map[string]string{}) // at 0.1 QPS of 21,000 tokens
 		if took := time.Since(began); took < 90*time.Second || took > 2*time.Minute {
 			t.Errorf("ten rounds took %v", took)
 		}
@@ -195,6 +195,9 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 			}
 			if cut := "1 request canceled at the end of the run: not counted"; !strings.Contains(out.String(), cut) {
 				t.Errorf("no warning %q in\n%s", cut, out.String())
+			}
+			if progress := "0.1 QPS  3/10  0:30  ETA 1:10\n"; !strings.Contains(errs.String(), progress) {
+				t.Errorf("no line %q in\n%s", progress, errs.String())
 			}
 		})
 	}
@@ -292,19 +295,4 @@ func TestLostResultsAreAFailure(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestProgressIsTold holds what is shown without a terminal: a line now and then.
-func TestProgressIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
-		var errs strings.Builder
-		if err := Run(t.Context(), r.setup(t, []string{"it"}, Options{Requests: 10}, map[string]string{}, io.Discard, &errs)); err != nil {
-			t.Error(err)
-		}
-		want := "0.1 QPS  3/10  0:30  ETA 1:10\n"
-		if !strings.Contains(errs.String(), want) {
-			t.Errorf("no line %q in\n%s", want, errs.String())
-		}
-	})
 }

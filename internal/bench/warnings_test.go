@@ -40,17 +40,3 @@ func TestClientWarnings(t *testing.T) {
 		})
 	}
 }
-
-func TestClientWarningsInWords(t *testing.T) {
-	const token = 50 * time.Millisecond
-	equal(t, "tails", clientWarnings(SchedulingLatency{P99: 7_123_456}, ms(250), false, time.Second, token), []string{
-		"the bench was short of CPU, and arrivals have no kernel timestamps: data waited up to 7.12ms (p99) to be read, 14% of the median TPOT: the longest gaps and the tail of ITL are unreliable: client delay is as large; TPOT and the median of ITL hold; lower the load, or run the bench where more CPUs are free",
-		"the bench was late: requests began up to 250ms (p99) after they were due, 25% of the median TTFT, which does not include that delay but may be too long by as much",
-	})
-	equal(t, "kernel", clientWarnings(SchedulingLatency{P99: 80 * time.Millisecond}, nil, true, 200*time.Millisecond, token), []string{
-		"the bench was short of CPU: it waited up to 80ms (p99) for one, 40% of the median TTFT, which may be too long by as much where a request waited before it was sent; gaps, ITL and TPOT rest on kernel timestamps and are not affected; lower the load, or run the bench where more CPUs are free",
-	})
-	equal(t, "all", clientWarnings(SchedulingLatency{P99: 80 * time.Millisecond}, nil, false, time.Second, token), []string{
-		"the bench was short of CPU, and arrivals have no kernel timestamps: data waited up to 80ms (p99) to be read, longer than a token takes (50ms): tokens that arrived together, gaps, ITL and TPOT are unreliable: client delay is as large; lower the load, or run the bench where more CPUs are free",
-	})
-}
