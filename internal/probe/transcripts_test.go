@@ -42,7 +42,7 @@ type decoded struct {
 	TokenFrames int
 	Finish      string
 	Usage       wire.Usage
-	Failed      bool
+	Error       string // the first; empty if there was none
 	Outcome     Outcome
 }
 
@@ -161,7 +161,9 @@ func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
 		d.Frames++
 	}
 	d.TokenFrames, d.Finish, d.Usage = len(f.Tokens), f.Finish, f.Usage
-	d.Failed, d.Outcome = f.err != nil, x.complete().outcome
+	if d.Outcome = x.complete().outcome; f.err != nil {
+		d.Error = f.err.Error()
+	}
 	return d
 }
 
@@ -180,8 +182,8 @@ func checkTranscript(t *testing.T, name string, want transcript, got decoded, re
 	if got.First != first || got.TokenFrames != frames {
 		t.Errorf("first token in frame %d, %d token frames; want %d and %d", got.First, got.TokenFrames, first, frames)
 	}
-	if got.Failed != (string(want.Error) != "null") {
-		t.Errorf("error seen: %t; want %s", got.Failed, want.Error)
+	if (got.Error != "") != (string(want.Error) != "null") {
+		t.Errorf("error %q; want %s", got.Error, want.Error)
 	}
 	if want.Finish != nil && got.Finish != *want.Finish && *want.Finish != "end(generated_text)" {
 		t.Errorf("finish reason %q, want %q", got.Finish, *want.Finish)
