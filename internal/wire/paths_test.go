@@ -93,50 +93,27 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-func TestFinishesAndTokenizers(t *testing.T) {
-	uncounted := []string{"azure-openai", "triton", "ollama"}
-	for _, d := range dialects {
-		if d.Endless != (d.Name == "triton") {
-			t.Errorf("%s tells a finish reason: %t", d.Name, !d.Endless)
-		}
-		if _, ok := d.Tokenizer(Server{}); ok == slices.Contains(uncounted, d.Name) {
-			t.Errorf("%s has a tokenizer: %t", d.Name, ok)
-		}
-	}
-}
-
+// TestURL holds where requests go, also from bases that have a path of their own.
 func TestURL(t *testing.T) {
-	for base, want := range map[string]string{
-		"http://a":                        "http://a/v1/models",
-		"http://a/":                       "http://a/v1/models",
-		"http://a/v1":                     "http://a/v1/models",
-		"http://a/v1/":                    "http://a/v1/models",
-		"http://a/openai":                 "http://a/openai/v1/models",
-		"http://a/openai/v1":              "http://a/openai/v1/models",
-		"http://a/serve/llama/v1":         "http://a/serve/llama/v1/models",
-		"http://a/serve/llama":            "http://a/serve/llama/models",
-		"http://a/v1beta/openai/":         "http://a/v1beta/openai/models",
-		"http://a/api/v4":                 "http://a/api/v4/models",
-		"http://a/v1/openai":              "http://a/v1/openai/models",
-		"https://a:8443/v1/models":        "https://a:8443/v1/models/models",
-		"http://a/openai/deployments/gpt": "http://a/openai/deployments/gpt/models",
-	} {
-		if got := URL(base, ModelsPath); got != want {
-			t.Errorf("URL(%q) = %q, want %q", base, got, want)
-		}
-	}
-}
-
-// TestEndpointURLs holds where probes go from bases that have a path of their own.
-func TestEndpointURLs(t *testing.T) {
+	models := &Dialect{Name: "models", Path: at(ModelsPath)}
 	for _, test := range []struct {
 		base    string
 		dialect *Dialect
 		want    string
 	}{
+		{"http://a", models, "http://a/v1/models"},
+		{"http://a/", models, "http://a/v1/models"},
+		{"http://a/v1", models, "http://a/v1/models"},
+		{"http://a/v1/", models, "http://a/v1/models"},
+		{"http://a/openai", models, "http://a/openai/v1/models"},
+		{"http://a/openai/v1", models, "http://a/openai/v1/models"},
+		{"http://a/serve/llama/v1", models, "http://a/serve/llama/v1/models"},
+		{"http://a/serve/llama", models, "http://a/serve/llama/models"},
+		{"http://a/v1beta/openai/", models, "http://a/v1beta/openai/models"},
+		{"http://a/v1/openai", models, "http://a/v1/openai/models"},
+		{"https://a:8443/v1/models", models, "https://a:8443/v1/models/models"},
+		{"http://a/openai/deployments/gpt", models, "http://a/openai/deployments/gpt/models"},
 		{"https://a/v1beta/openai", chat, "https://a/v1beta/openai/chat/completions"},
-		{"https://a/v1beta/openai", completions, "https://a/v1beta/openai/completions"},
-		{"https://a/v1beta/openai", responses, "https://a/v1beta/openai/responses"},
 		{"https://a/gateway", llama, "https://a/gateway/completion"},
 		{"https://a/anthropic", anthropic, "https://a/anthropic/v1/messages"}, // as its own clients have it
 		{"https://a/openai/deployments/gpt", chat, "https://a/openai/deployments/gpt/chat/completions"},

@@ -146,30 +146,29 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestDiscoveryReplies(t *testing.T) {
-	models, ok := ParseModels([]byte(`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`))
-	if want := []Model{{"a", 4096}, {ID: "b"}}; !ok || !slices.Equal(models, want) {
-		t.Errorf("models %v (%t), want %v", models, ok, want)
+// TestModels holds the lists of models, and where servers tell the length of their context.
+func TestModels(t *testing.T) {
+	for reply, want := range map[string][]Model{
+		`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`:         {{"a", 4096}, {ID: "b"}},
+		`{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`:                      {{ID: "a"}}, // names that are none
+		`[{"name":"part","version":"1","state":"UNAVAILABLE"},{"name":"m","state":"READY"},{"name":"b"}]`: {{ID: "m"}, {ID: "b"}},
+		`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`:             {{"bloom", 2048}},
+		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":32768}}]}`:            {{"m", 32768}},
+		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`:    {{"m", 32768}},
+		`{"data":[{"id":"m","max_model_len":null,"metadata":null}]}`:                                      {{ID: "m"}},
+		`{"data":[{"id":"m","metadata":"text"}]}`:                                                         {{ID: "m"}},
+		`{"data":[{"id":"m","max_model_len":8192.0}]}`:                                                    {{"m", 8192}},
+		`{"data":[{"id":"m","max_model_len":"long","max_input_tokens":1e6}]}`:                             {{"m", 1000000}},
+		`{"data":[{"id":"m","max_model_len":-5,"metadata":{"max_request_context_length":"many"}}]}`:       {{ID: "m"}},
+	} {
+		if got, ok := ParseModels([]byte(reply)); !ok || !slices.Equal(got, want) {
+			t.Errorf("%s: %v (%t), want %v", reply, got, ok, want)
+		}
 	}
-	long := `{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`
-	if models, _ := ParseModels([]byte(long)); !slices.Equal(models, []Model{{ID: "a"}}) {
-		t.Errorf("names that are none are kept: %d models", len(models))
-	}
-	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}", "null", "[]", `["m"]`, `[{"id":"m"}]`} {
+	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}", "null", "[]", `["m"]`, `[{"id":"m"}]`, `{"model_id":"x"}`} {
 		if _, ok := ParseModels([]byte(reply)); ok {
 			t.Errorf("%q is a list of models", reply)
 		}
-	}
-	repository, ok := ParseModels([]byte(`[{"name":"part","version":"1","state":"UNAVAILABLE"},{"name":"ensemble","state":"READY"},{"name":"b"}]`))
-	if want := []Model{{ID: "ensemble"}, {ID: "b"}}; !ok || !slices.Equal(repository, want) {
-		t.Errorf("repository %v (%t), want %v", repository, ok, want)
-	}
-	info, ok := ParseModels([]byte(`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`))
-	if want := []Model{{"bloom", 2048}}; !ok || !slices.Equal(info, want) {
-		t.Errorf("info %v (%t), want %v", info, ok, want)
-	}
-	if _, ok := ParseModels([]byte(`{"model_id":"x"}`)); ok {
-		t.Error("anything with a model id is TGI")
 	}
 }
 
@@ -202,26 +201,6 @@ func TestTooLong(t *testing.T) {
 	for _, test := range tests {
 		if context, ok := TooLong([]byte(test.reply)); context != test.context || ok != test.ok {
 			t.Errorf("%s: %d, %t; want %d, %t", test.server, context, ok, test.context, test.ok)
-		}
-	}
-}
-
-// TestContext holds where servers tell the length of their context.
-func TestContext(t *testing.T) {
-	for list, want := range map[string]int{
-		`{"data":[{"id":"m","max_model_len":8192}]}`:                                                     8192,
-		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":32768}}]}`:           32768,
-		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`:   32768,
-		`{"data":[{"id":"m","max_model_len":null,"metadata":null}]}`:                                     0,
-		`{"data":[{"id":"m","metadata":"text"}]}`:                                                        0,
-		`{"data":[{"id":"m","max_model_len":8192.0}]}`:                                                   8192,
-		`{"data":[{"id":"m","max_model_len":"long","max_input_tokens":1e6}]}`:                            1000000,
-		`{"data":[{"id":"m","max_model_len":-5,"metadata":{"max_request_context_length":"many"}}]}`:      0,
-		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":null}},{"id":"n"}]}`: 0,
-	} {
-		models, ok := ParseModels([]byte(list))
-		if !ok || models[0].MaxLen != want {
-			t.Errorf("%s: %+v (%t), want %d", list, models, ok, want)
 		}
 	}
 }
