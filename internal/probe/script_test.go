@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -110,10 +111,19 @@ func tokens(n int, gap time.Duration) script {
 // serve starts a server for the test's bubble and returns a target that asks it.
 func serve(t *testing.T, handler http.HandlerFunc) Target {
 	t.Helper()
+	return serveTLS(t, &http.Server{Handler: handler}, nil)
+}
+
+// serveTLS is the same over TLS; without it if config is nil.
+func serveTLS(t *testing.T, server *http.Server, config *tls.Config) Target {
+	t.Helper()
 	listener := sim.NewListener()
-	server := &http.Server{Handler: handler}
+	accepts := net.Listener(listener)
+	if config != nil {
+		accepts = tls.NewListener(listener, config)
+	}
 	stopped := make(chan struct{})
-	go func() { defer close(stopped); _ = server.Serve(listener) }()
+	go func() { defer close(stopped); _ = server.Serve(accepts) }()
 	target := newTarget(func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) })
 	t.Cleanup(func() {
 		target.Transport.Close()
