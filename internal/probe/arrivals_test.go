@@ -56,10 +56,35 @@ func TestArrivalsAreThoseOfTheCompletingRead(t *testing.T) {
 						}
 						equal(t, "arrivals", answer.sent, arrived)
 					}
+					if two {
+						answer.sent = nil
+						arrived := readLate(t, target, 10*time.Second)
+						equal(t, "arrivals of what was read late", answer.sent, arrived[1:len(arrived)-2])
+					}
 				})
 			}
 		}
 	}
+}
+
+// readLate asks, reads nothing of the answer for a while, in which all of it arrives, and returns the arrivals of its frames.
+func readLate(t *testing.T, target Target, late time.Duration) (arrived []time.Time) {
+	t.Helper()
+	tr := &trace{start: time.Now()}
+	request := must(target.probeRequest(tr.context(t.Context()), wire.Ask{Prompt: "p"}))
+	resp, done, err := target.Transport.send(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	defer resp.Body.Close()
+	time.Sleep(late)
+	arrivals, size := tr.gotHeader().arrivals(resp)
+	frames := stream.NewSSE(resp.Body, arrivals, size)
+	for f, err := frames.Next(); err == nil; f, err = frames.Next() {
+		arrived = append(arrived, f.At)
+	}
+	return arrived
 }
 
 // A paced server sends parts of frames a millisecond apart, and writes down when it sent the last of each token frame.
