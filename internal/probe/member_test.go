@@ -142,9 +142,8 @@ func TestMemberProbesAServerOfUnknownType(t *testing.T) {
 
 // TestMemberJudgesByLearnedCapabilities holds that the first answer teaches and the later ones are judged.
 func TestMemberJudgesByLearnedCapabilities(t *testing.T) {
-	exact := script{{ms, data(counted(1)), goOn}, {ms, data(counted(2)), goOn}, {0, data(limit, done), goOn}}
-	early := script{{ms, data(counted(1)), goOn}, {0, data(stop, done), goOn}}
-	clamped := script{{ms, data(counted(1)), goOn}, {0, data(limit, done), goOn}}
+	exact := after(ms, counted(1)).then(ms, counted(2), limit, done)
+	early, clamped := after(ms, counted(1), stop, done), after(ms, counted(1), limit, done)
 	tests := []struct {
 		name    string
 		scripts []script
@@ -228,32 +227,6 @@ func TestMemberAsksAgainAfter404(t *testing.T) {
 		up = true
 		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != OK || r.API != "tgi" {
 			t.Errorf("%s by %s: %v", r.Outcome, r.API, r.Err)
-		}
-	})
-}
-
-// TestAnswersAreNotRepeated holds that an answer which is no stream is in no error, and that a tokenizer's complaint
-// does not repeat the prompt.
-func TestAnswersAreNotRepeated(t *testing.T) {
-	const answer = "The patient is called Doe."
-	inBubble(t, "answer", func(t *testing.T) {
-		target := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"`+answer+`"}}]}`)
-		})
-		r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
-		if r.Outcome != NotStreamed || strings.Contains(r.Err.Error(), "Doe") {
-			t.Errorf("%s: %v", r.Outcome, r.Err)
-		}
-	})
-	inBubble(t, "prompt", func(t *testing.T) {
-		prompt := "It was late in the year and the river was high, and nobody saw it."
-		target := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusInternalServerError)
-			_, _ = io.WriteString(w, `{"error":"cannot tokenize: `+prompt+`"}`)
-		})
-		if _, err := target.Tokenize(t.Context(), wire.Ask{Prompt: prompt}); err == nil || strings.Contains(err.Error(), "nobody saw it") {
-			t.Errorf("error %v", err)
 		}
 	})
 }

@@ -18,46 +18,30 @@ const (
 
 // TestReasoning holds which token is the first, and which the answer's first.
 func TestReasoning(t *testing.T) {
-	tests := []struct {
+	for _, test := range []struct {
 		name        string
 		script      script
-		ttft, ttfat time.Duration
+		ttft, ttfat time.Duration // 0: none
 		outcome     Outcome
 		hidden      bool
 	}{
-		{"no reasoning", script{{9 * ms, data(role), goOn}, {ms, data(token, stop, done), goOn}}, 10 * ms, 10 * ms, OK, false},
-		{"reasoning first", script{{10 * ms, data(thought), goOn}, {20 * ms, data(thought), goOn}, {30 * ms, data(token, stop, reasonings, done), goOn}}, 10 * ms, 60 * ms, OK, false},
-		{"both in one frame", script{{10 * ms, data(both, stop, done), goOn}}, 10 * ms, 10 * ms, OK, false},
-		{"nothing but reasoning", script{{10 * ms, data(thought, stop, done), goOn}}, 10 * ms, none, OK, false},
-		{"reasoning that no frame shows", script{{10 * ms, data(role), goOn}, {50 * ms, data(token), goOn}, {ms, data(stop, reasonings, done), goOn}}, 60 * ms, 60 * ms, OK, true},
-		{"reasoning that no frame shows, but usage counts", script{{60 * ms, data(unseen), goOn}, {10 * ms, data(stop, reasonings, done), goOn}}, 60 * ms, 60 * ms, OK, true},
-		{"nothing but reasoning that no frame shows", script{{10 * ms, data(role), goOn}, {50 * ms, data(limit, reasonings, done), goOn}}, none, none, Empty, true},
-	}
-	for _, test := range tests {
+		{"no reasoning", after(9*ms, role).then(ms, token, stop, done), 10 * ms, 10 * ms, OK, false},
+		{"reasoning first", after(10*ms, thought).then(20*ms, thought).then(30*ms, token, stop, reasonings, done), 10 * ms, 60 * ms, OK, false},
+		{"both in one frame", after(10*ms, both, stop, done), 10 * ms, 10 * ms, OK, false},
+		{"nothing but reasoning", after(10*ms, thought, stop, done), 10 * ms, 0, OK, false},
+		{"reasoning that no frame shows", after(10*ms, role).then(50*ms, token).then(ms, stop, reasonings, done), 60 * ms, 60 * ms, OK, true},
+		{"the same, but usage counts it", after(60*ms, unseen).then(10*ms, stop, reasonings, done), 60 * ms, 60 * ms, OK, true},
+		{"nothing but reasoning that no frame shows", after(10*ms, role).then(50*ms, limit, reasonings, done), 0, 0, Empty, true},
+	} {
 		inBubble(t, test.name, func(t *testing.T) {
 			r := probeScript(t, test.script)
-			ttft, ttfat := orNone(r.TTFT()), orNone(r.TTFAT())
-			if ttft != test.ttft || ttfat != test.ttfat || r.Outcome != test.outcome || r.Hidden != test.hidden {
-				t.Errorf("TTFT %v, TTFAT %v, %s, hidden %t; want %+v", ttft, ttfat, r.Outcome, r.Hidden, test)
-			}
-			if r.TTFTValid() == test.hidden {
-				t.Errorf("valid %t although hidden %t", r.TTFTValid(), r.Hidden)
+			ttft, _ := r.TTFT()
+			ttfat, _ := r.TTFAT()
+			if ttft != test.ttft || ttfat != test.ttfat || r.Outcome != test.outcome || r.Hidden != test.hidden || r.TTFTValid() == test.hidden {
+				t.Errorf("TTFT %v (valid: %t), TTFAT %v, %s, hidden %t; want %+v", ttft, r.TTFTValid(), ttfat, r.Outcome, r.Hidden, test)
 			}
 		})
 	}
-}
-
-// TestTokensByIDsAlone holds that a server which tells the tokens of each frame, and never their sum, has told that
-// as well.
-func TestTokensByIDsAlone(t *testing.T) {
-	ids := `{"choices":[{"index":0,"delta":{"content":"x"},"token_ids":[1,2,3]}]}`
-	inBubble(t, "ids", func(t *testing.T) {
-		r := probeScript(t, script{{10 * ms, data(ids), goOn}, {30 * ms, data(ids, stop, done), goOn}})
-		tpot, ok := r.TPOT()
-		if n := r.Usage.Generated(); n != wire.Tokens(6) || r.Source != FromIDs || !ok || tpot != 10*ms {
-			t.Errorf("%+v tokens by %s, TPOT %v (%t)", n, r.Source, tpot, ok)
-		}
-	})
 }
 
 // TestAnswersAreJudged holds that a wrong answer is told, and never repeated.
