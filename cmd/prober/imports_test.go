@@ -29,7 +29,7 @@ var imports = map[string][]string{
 	"internal/wire":              {},
 	"internal/stream":            {},
 
-	"internal/config":    {"probe", "wire"},
+	"internal/config":    {"probe", "wire", "format"},
 	"internal/bench":     {"engine", "schedule", "prompt", "probe", "wire", "config", "report", "format"},
 	"internal/promquery": {"probe", "config", "report", "plot", "format"},
 	"internal/report":    {"probe", "wire", "config", "plot", "format"},
