@@ -21,14 +21,13 @@ func measurable(qps, goal float64) bool {
 	return qps*pagePerQPS*(1-goal) >= pageProbes*(1-rounding)
 }
 
-// largestGoal is the largest goal that qps can measure, rounded down. ok is
-// false if it can measure none.
-func largestGoal(qps float64) (goal string, ok bool) {
+// largestGoal is the largest goal that qps can measure, rounded down; "" if it can measure none.
+func largestGoal(qps float64) string {
 	budget, decimals := roundUp(pageProbes / (pagePerQPS * qps))
 	if budget >= 1 {
-		return "", false
+		return ""
 	}
-	return strconv.FormatFloat(1-budget, 'f', decimals, 64), true
+	return strconv.FormatFloat(1-budget, 'f', decimals, 64)
 }
 
 // smallestQPS is the smallest rate that can measure goal, rounded up.
@@ -55,11 +54,6 @@ func (l *loader) judge(o *Objective, it item, names map[string]item) {
 	} else {
 		names[o.Name] = it
 	}
-	for _, name := range []string{"SIGNAL", "GOAL"} {
-		if k, _ := l.objective.find(name); !it.has(name) {
-			l.problem(it.label(name), "not given", k.hint)
-		}
-	}
 	switch available := o.Signal == probe.SignalAvailability; {
 	case !it.given("SIGNAL") || available != it.has("LIMIT"):
 	case available:
@@ -82,7 +76,7 @@ func (l *loader) measure(o Objective, it item, targets []entry) {
 		return
 	}
 	hint := "for this goal want at least " + smallestQPS(o.Goal) + " probes per second"
-	if goal, ok := largestGoal(slowest.QPS); ok {
+	if goal := largestGoal(slowest.QPS); goal != "" {
 		hint = "at this rate want a goal of at most " + goal + ", or " + hint
 	}
 	l.problem(it.label("GOAL"), fmt.Sprintf("cannot be measured at the %v probes per second of target %s: a page (burn rate 14.4 over one hour) must need 3 bad probes",

@@ -27,7 +27,8 @@ func TestProblemsOfObjectives(t *testing.T) {
 		{"one signal twice without names", "OBJECTIVES_0_SIGNAL=availability\nOBJECTIVES_1_SIGNAL=availability\nOBJECTIVES_1_GOAL=0.8" + goal,
 			`PROBER_OBJECTIVES_1_SIGNAL="availability": the name "availability" is already taken by PROBER_OBJECTIVES_0_SIGNAL="availability"; set PROBER_OBJECTIVES_1_NAME`},
 		{"a gap in the indices", "OBJECTIVES_1_SIGNAL=availability\nOBJECTIVES_1_GOAL=0.8",
-			`PROBER_OBJECTIVES_0_SIGNAL: not given, but PROBER_OBJECTIVES_1_… is; number from 0 without a gap`},
+			`PROBER_OBJECTIVES_1_GOAL: not an entry of the list; number entries from 0 without a gap
+PROBER_OBJECTIVES_1_SIGNAL: not an entry of the list; number entries from 0 without a gap`},
 		{"a goal that the rate cannot measure", "QPS=0.01\nOBJECTIVES_0_SIGNAL=availability\nOBJECTIVES_0_GOAL=0.999",
 			`PROBER_OBJECTIVES_0_GOAL="0.999": cannot be measured at the 0.01 probes per second of target "one:8000": ` +
 				`a page (burn rate 14.4 over one hour) must need 3 bad probes; at this rate want a goal of at most 0.9942, or for this goal want at least 0.058 probes per second`},
@@ -71,9 +72,9 @@ func TestMeasurable(t *testing.T) {
 func TestHintsOfTheBudgetRuleWouldDo(t *testing.T) {
 	for exponent := -4.0; exponent <= 3; exponent += 0.01 {
 		qps := math.Pow(10, exponent)
-		text, ok := largestGoal(qps)
+		text := largestGoal(qps)
 		goal, err := strconv.ParseFloat(text, 64)
-		if !ok || err != nil || goal <= 0 || goal >= 1 || !measurable(qps, goal) {
+		if err != nil || goal <= 0 || goal >= 1 || !measurable(qps, goal) {
 			t.Errorf("%v probes per second: goal %q does not do", qps, text)
 		}
 		if better := goal + (1-goal)/9; measurable(qps, better) {

@@ -54,7 +54,7 @@ func TestProblemsOfAnotherFile(t *testing.T) {
 		ReadFile: files(map[string]string{"f.yaml": "targets:\n" + strings.Repeat("- {level: info}\n", 1000)}),
 	})
 	text := err.Error()
-	if lines := strings.Count(text, "\n"); lines != 101 || !strings.HasPrefix(text, "2000 problems") || !strings.HasSuffix(text, "\n  and 1900 more") {
+	if lines := strings.Count(text, "\n"); lines != 101 || !strings.HasPrefix(text, "2,000 problems") || !strings.HasSuffix(text, "\n  and 1900 more") {
 		t.Errorf("%d lines, of which the last is %q", lines, text[strings.LastIndex(text, "\n"):])
 	}
 }

@@ -27,7 +27,7 @@ func TestReferencePage(t *testing.T) {
 	const path = "../../docs/configuration.md"
 	all, goals := settings(), map[string]string{}
 	for text, qps := range map[string]float64{"0.01": 0.01, "0.05": 0.05, "0.1": 0.1, "0.5": 0.5, "1": 1} {
-		goals[text], _ = largestGoal(qps)
+		goals[text] = largestGoal(qps)
 	}
 	var page strings.Builder
 	if err := template.Must(template.New("reference").Parse(referenceText)).Execute(&page, map[string]any{
@@ -49,7 +49,7 @@ func TestReferencePage(t *testing.T) {
 // TestTagsAreWhole holds that every field of a setting has a phrase of help, and
 // a default that its own tags allow.
 func TestTagsAreWhole(t *testing.T) {
-	known := []string{"env", "envDefault", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "not"}
+	known := []string{"env", "envDefault", "required", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "not"}
 	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
 	for _, k := range Reference() {
 		if help := k.field.Tag.Get("help"); help == "" || strings.ContainsAny(help, "`|\n") || strings.HasSuffix(help, ".") {

@@ -55,9 +55,6 @@ const mostTokens = 1_000_000 // of a prompt
 
 // validate judges the settings of one target together. What is wrong by itself was reported already.
 func (l *loader) validate(t entry) {
-	if !t.has("URL") {
-		l.problem(t.label("URL"), "not given", "a target needs a URL")
-	}
 	set := func(name string) bool { return t.values[name].text != "" }
 	unset := func(name string) bool { return !set(name) && !t.values[name].bad }
 	sessions, canary := t.Prompt == "sessions" && t.given("PROMPT_TOKENS"), t.Prompt == "canary"
@@ -69,10 +66,10 @@ func (l *loader) validate(t entry) {
 	}{
 		{"STALL_TIMEOUT", t.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout,
 			"longer than the timeout of " + t.values["TIMEOUT"].text, "want at most the timeout"},
-		{"CERT_FILE", set("CERT_FILE") && unset("KEY_FILE"), "given without " + t.spell("KEY_FILE"), "want both or none"},
-		{"KEY_FILE", set("KEY_FILE") && unset("CERT_FILE"), "given without " + t.spell("CERT_FILE"), "want both or none"},
-		{"PROMPT", t.Prompt == "book" && unset("BOOK_FILE"), "given without " + t.spell("BOOK_FILE"), "want the file to ask from"},
-		{"PROMPT", t.Prompt == "dataset" && unset("DATASET_FILE"), "given without " + t.spell("DATASET_FILE"), "want the file to ask from"},
+		{"CERT_FILE", set("CERT_FILE") && unset("KEY_FILE"), "given without KEY_FILE", "want both or none"},
+		{"KEY_FILE", set("KEY_FILE") && unset("CERT_FILE"), "given without CERT_FILE", "want both or none"},
+		{"PROMPT", t.Prompt == "book" && unset("BOOK_FILE"), "given without BOOK_FILE", "want the file to ask from"},
+		{"PROMPT", t.Prompt == "dataset" && unset("DATASET_FILE"), "given without DATASET_FILE", "want the file to ask from"},
 		{"PROMPT_TOKENS", canary && t.given("PROMPT_TOKENS") && t.PromptTokens < 80, "too few for the prompt canary", "want at least 80"},
 		{"MAX_TOKENS", canary && t.given("MAX_TOKENS") && t.MaxTokens < 16, "too few for the prompt canary", "want at least 16"},
 		{"SYSTEM_TOKENS", sessions && t.given("SYSTEM_TOKENS") && t.SystemTokens >= t.PromptTokens,
@@ -110,8 +107,6 @@ func (l *loader) name(targets []entry) {
 		case t.Name == "":
 		case !taken:
 			first[t.Name] = t
-		case t.given("NAME") && t.label("NAME") == other.label("NAME"):
-			l.problem(t.label("NAME"), "is the name of more than one target", "give it with one target only")
 		default:
 			l.misnamed(t, fmt.Sprintf("the name %s is already taken by %s", quote(t.Name), other.origin("URL")))
 		}
@@ -152,8 +147,8 @@ func (l *loader) defaultNames(targets []entry) {
 // misnamed reports a problem with the name of t.
 func (l *loader) misnamed(t entry, text string) {
 	hint := "set " + t.setting("NAME")
-	if t.before == dashes {
-		hint = "targets with names of their own go into the environment or the targets file"
+	if len(l.URLs) > 0 {
+		hint = "give it as NAME=URL"
 	}
 	l.problem(t.origin("URL"), text, hint)
 }
