@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -106,34 +105,9 @@ func TestReplicasComeAndGo(t *testing.T) {
 	})
 }
 
-// TestAddressesNeedNoFiles holds that replicas are followed while a certificate, a book or a data set of any target
-// cannot be read, also after a reload was refused for it.
-func TestAddressesNeedNoFiles(t *testing.T) {
-	resolverReady(t)
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		book := writeFile(t, dir, "book", strings.Repeat("It was the best of times, it was the worst of times. ", 100))
-		names := &dnstest.Server{}
-		names.Set(headless, "10.0.0.1")
-		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2"},
-			"PROBER_PROMPT", "book", "PROBER_BOOK_FILE", book, "PROBER_TARGETS_0_CA_FILE", newPair(t).write(t, dir, "ca"))
-		time.Sleep(time.Minute + time.Second) // past a lookup
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		names.Set(headless, "10.0.0.1", "10.0.0.2")
-		time.Sleep(time.Minute)
-		w.expectText("llm_prober_config_last_reload_successful 0")
-		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
-		time.Sleep(time.Minute)
-		if asked := len(w.servers["10.0.0.2"].Sent()); asked < 6 {
-			t.Errorf("the new replica was asked %d times", asked)
-		}
-	})
-}
-
 // TestANameWithoutAddresses holds that a service which is not there (yet) is a target that fails for its name, that the
-// prober is ready all the same, and that replicas take its place.
+// prober is ready all the same, and that replicas take its place: also while a certificate, a book or a data set of any
+// target cannot be read, and a reload was refused for it.
 func TestANameWithoutAddresses(t *testing.T) {
 	resolverReady(t)
 	for name, fail := range map[string]bool{"no such name": false, "the name server fails": true} {
@@ -141,11 +115,19 @@ func TestANameWithoutAddresses(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				names := &dnstest.Server{}
 				names.Fail(fail, fail)
-				w := replicas(t, names, []string{"10.0.0.1"})
+				dir := t.TempDir()
+				book := writeFile(t, dir, "book", strings.Repeat("It was the best of times, it was the worst of times. ", 100))
+				w := replicas(t, names, []string{"10.0.0.1"},
+					"PROBER_PROMPT", "book", "PROBER_BOOK_FILE", book, "PROBER_TARGETS_0_CA_FILE", newPair(t).write(t, dir, "ca"))
 				time.Sleep(time.Minute)
 				w.expectTargets("vllm")
 				w.expectSlots("vllm", "dns=6")
 				w.expectReady("Ready")
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				w.expectText("llm_prober_config_last_reload_successful 0")
 				names.Fail(false, false)
 				names.Set(headless, "10.0.0.1")
 				time.Sleep(time.Minute)
@@ -154,36 +136,6 @@ func TestANameWithoutAddresses(t *testing.T) {
 				time.Sleep(time.Minute)
 				w.expectTargets("vllm")
 			})
-		})
-	}
-}
-
-// TestAShardOfReplicas holds that replicas are shared out one by one, and that the log says how many are whose, also
-// where there is none.
-func TestAShardOfReplicas(t *testing.T) {
-	resolverReady(t)
-	for _, n := range []int{1, 10} {
-		synctest.Test(t, func(t *testing.T) {
-			names := &dnstest.Server{}
-			var addresses, seen []string
-			for i := range n {
-				addresses = append(addresses, fmt.Sprintf("10.0.0.%d", i))
-			}
-			names.Set(headless, addresses...)
-			for _, shard := range []string{"prober-0/2", "prober-1/2"} {
-				w := replicas(t, names, addresses, "PROBER_SHARD", shard)
-				time.Sleep(time.Minute)
-				mine := w.targets()
-				told := w.logs.FilterMessage("shard").All()
-				if fields := told[0].ContextMap(); len(told) != 1 || fields["owns"] != int64(len(mine)) || fields["of"] != int64(n) {
-					t.Errorf("%s has %d targets and says %v", shard, len(mine), told)
-				}
-				seen = append(seen, mine...)
-				w.end()
-			}
-			if slices.Sort(seen); len(seen) != n || len(slices.Compact(seen)) != n {
-				t.Errorf("the shards have %v", seen)
-			}
 		})
 	}
 }

@@ -38,7 +38,8 @@ func TestReload(t *testing.T) {
 	})
 }
 
-// TestReloadOfWhatIsWrong holds that a wrong configuration changes nothing, and that everybody can see it.
+// TestReloadOfWhatIsWrong holds that a wrong configuration changes nothing, and that everybody can see it. A page of
+// another origin that is open in a browser which reaches the prober can make it POST, and is refused.
 func TestReloadOfWhatIsWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, &Daemon{}, []string{"a"})
@@ -53,7 +54,15 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 		if page := w.get("/"); !strings.Contains(page, " ago, keeping the previous one: ") || !strings.Contains(page, "PROBER_QPS=") {
 			t.Error("the page does not say that the configuration was rejected")
 		}
-		w.mustReload([]string{"a"})
+		w.options = configured([]string{"a"})
+		for _, foreign := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}} {
+			if status, text := w.ask(http.MethodPost, "/-/reload", foreign...); status != http.StatusForbidden {
+				t.Errorf("with %s: %d %s", foreign, status, text)
+			}
+		}
+		if status, text := w.ask(http.MethodPost, "/-/reload", "Origin", "http://prober"); status != http.StatusOK {
+			t.Errorf("from the prober's own page: %d %s", status, text)
+		}
 		if strings.Contains(w.get("/"), "configuration rejected") {
 			t.Error("the page still says that the configuration was rejected")
 		}

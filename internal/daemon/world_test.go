@@ -170,12 +170,15 @@ func (w *world) mustReload(hosts []string, more ...string) {
 	}
 }
 
-// ask returns the status and the body of an answer of the instance.
-func (w *world) ask(method, path string) (int, string) {
+// ask returns the status and the body of an answer of the instance to a request with a header's name and value.
+func (w *world) ask(method, path string, header ...string) (int, string) {
 	w.t.Helper()
 	r, err := http.NewRequest(method, "http://prober"+path, nil) //nolint:noctx // in a bubble
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	if header != nil {
+		r.Header.Set(header[0], header[1])
 	}
 	response, err := w.client.Do(r)
 	if err != nil {
