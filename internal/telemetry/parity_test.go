@@ -54,7 +54,7 @@ func TestThresholdIsZeroInBothRecorders(t *testing.T) {
 			to = r.prober[seriesID{name: "llm.prober.read_delay"}]
 		}
 		for _, value := range []float64{0, math.Nextafter(threshold, 0), threshold, math.Nextafter(threshold, 1)} {
-			to(value, trace.SpanContext{})
+			add(to, value, trace.SpanContext{})
 		}
 		if got := r.both(t)[series]; got.Zero != 3 || got.Count != 4 {
 			t.Errorf("%s: %d of %d values in the zero bucket, want 3 of 4", series, got.Zero, got.Count)
