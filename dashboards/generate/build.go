@@ -11,10 +11,11 @@ import (
 type builder struct {
 	common
 	dashboard
-	y     int    // first free line of the grid
-	id    int    // of the last panel
-	where string // what is being built
-	err   error  // the first mistake in the file
+	y     int      // first free line of the grid
+	id    int      // of the last panel
+	sides []string // of the row
+	where string   // what is being built
+	err   error    // the first mistake in the file
 }
 
 // check keeps the first error.
@@ -52,7 +53,7 @@ func (b *builder) build(name string) object {
 		expr := b.text(scope{forms: b.Forms}, fmt.Sprint(a["expr"]), b.Targets)
 		annotations = append(annotations, merge(a, object{"datasource": b.Datasource, "expr": expr}))
 	}
-	for _, name := range b.Order {
+	for _, name := range b.dashboard.Variables {
 		b.where = "variable " + name
 		variables = append(variables, b.variable(name))
 	}
@@ -68,10 +69,10 @@ func (b *builder) build(name string) object {
 func (b *builder) variable(name string) object {
 	v, ok := b.Define[name]
 	if !ok {
-		v = b.Variables[name]
+		v = b.common.Variables[name]
 	}
 	if b.Kinds[v.Kind] == nil {
-		b.check(fmt.Errorf("kind %q is none of common.yaml", v.Kind))
+		b.check(fmt.Errorf("kind %q is none of common.yaml's kinds", v.Kind))
 	}
 	made := merge(merge(b.Kinds[v.Kind], v.JSON), object{"name": name})
 	if v.Values != "" {
@@ -99,24 +100,34 @@ func (b *builder) row(r row) []object {
 		heading = []object{{"id": b.id, "type": "row", "title": r.Title, "collapsed": r.Collapsed, "gridPos": place}}
 		b.y++
 	}
+	b.sides = r.Sides
+	if b.sides == nil {
+		b.sides = []string{""}
+	}
 	x, y, height := 0, b.y, 0
 	for _, p := range r.Panels {
 		b.where = "panel " + p.Title
-		p.style = p.or(r.style)
+		p.By, p.Legend = cmp.Or(p.By, r.By), cmp.Or(p.Legend, r.Legend)
+		look := &p.Style
+		look.Type, look.Size = cmp.Or(look.Type, r.Style.Type), cmp.Or(look.Size, r.Style.Size)
+		look.Unit, look.Empty = cmp.Or(look.Unit, r.Style.Unit), cmp.Or(look.Empty, r.Style.Empty, "No probes")
 		var w, h int
-		if _, err := fmt.Sscanf(p.Size, "%dx%d", &w, &h); err != nil {
-			b.check(fmt.Errorf("size %q, want columns x rows, as 8x6", p.Size))
+		if _, err := fmt.Sscanf(p.Style.Size, "%dx%d", &w, &h); err != nil {
+			b.check(fmt.Errorf("size %q, want columns x rows, as 8x6", p.Style.Size))
 		}
-		for i := range max(len(p.Each), 1) {
-			var words map[string]string
-			if p.Each != nil {
-				words = p.Each[i]
-			}
+		if p.Expr != "" {
+			p.Queries = []query{{Expr: p.Expr}}
+		}
+		if p.Each == nil {
+			p.Each = []map[string]string{nil}
+		}
+		for _, words := range p.Each {
 			if x+w > 24 {
 				x, y, height = 0, y+height, 0
 			}
 			b.id++
-			panels = append(panels, merge(b.panel(p, words), object{"id": b.id, "gridPos": object{"h": h, "w": w, "x": x, "y": y}}))
+			place := object{"id": b.id, "gridPos": object{"h": h, "w": w, "x": x, "y": y}}
+			panels = append(panels, merge(b.panel(p, words), place))
 			x, height = x+w, max(height, h)
 		}
 	}
@@ -126,39 +137,4 @@ func (b *builder) row(r row) []object {
 	}
 	b.y = y + height
 	return append(heading, panels...)
-}
-
-// panel is without its place. words are one of those of [panel.Each].
-func (b *builder) panel(p panel, words map[string]string) object {
-	look, ok := b.Panels[p.Type]
-	if !ok {
-		b.check(fmt.Errorf("type %q is none of common.yaml's panels", p.Type))
-	}
-	frame := merge(b.Panels[look.Like].Panel, look.Panel)
-	targets, overrides, names := b.queries(p, words)
-	s, empty := scope{}, cmp.Or(p.Empty, "No probes")
-	defaults := object{"unit": p.Unit, "noValue": empty, "thresholds": b.thresholds(p.Colours), "mappings": []object{}}
-	if p.Type != "heatmap" {
-		noNumber := object{"match": "null+nan", "result": object{"index": 99, "text": empty}}
-		defaults["mappings"] = append([]object{{"type": "special", "options": noNumber}}, p.Mappings...)
-	}
-	if p.Unit == "short" {
-		defaults["decimals"] = 0 // increase() interpolates
-	}
-	if p.Axis != nil {
-		defaults["min"], defaults["max"] = p.Axis[0], p.Axis[1]
-	}
-	if p.Colours != nil && frame["type"] == "timeseries" {
-		defaults["custom"] = object{"thresholdsStyle": object{"mode": "dashed"}}
-	}
-	metric := cmp.Or(p.Metric, ours.FindString(fmt.Sprint(targets[0]["expr"])))
-	made := merge(frame, object{
-		"title": b.text(s, p.Title, words), "description": b.text(s, p.Description, words) + " Metric: " + metric,
-		"datasource": b.Datasource, "targets": targets,
-		"fieldConfig": object{"defaults": defaults, "overrides": append(append([]object{}, p.Overrides...), overrides...)},
-	})
-	if p.Columns != nil {
-		made["transformations"] = []object{{"id": "merge", "options": object{}}, organize(p, names)}
-	}
-	return merge(made, p.JSON)
 }

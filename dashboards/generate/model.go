@@ -1,7 +1,5 @@
 package main
 
-import "cmp"
-
 // An object is Grafana's own JSON.
 type object = map[string]any
 
@@ -28,7 +26,7 @@ type dashboard struct {
 	Title, Description string
 	Matchers           string              // of every selector
 	Targets            string              // whose alerts are shown: a regular expression
-	Order              []string            // names of variables, of those that follow or of those in common.yaml
+	Variables          []string            // names of variables, of those that follow or of those in common.yaml
 	Define             map[string]variable // variables of this dashboard only
 	Rows               []row
 }
@@ -41,44 +39,34 @@ type variable struct {
 	JSON    object   `yaml:",inline"` // all else
 }
 
-// A row is panels below a heading, or without one if it has no title. Its style is that of panels that set no other.
+// A row is panels below a heading, or without one if it has no title. Its style, labels and legend are those of panels
+// that set no other.
 type row struct {
-	style     `yaml:",inline"`
-	Title     string
-	Collapsed bool
-	Panels    []panel
+	Title      string
+	Collapsed  bool
+	Style      style
+	By, Legend string
+	Sides      []string // each query is asked once for each
+	Panels     []panel
 }
 
-// A style is what a panel takes from its row.
+// A style is how a panel looks.
 type style struct {
-	Type   string   // of common.yaml's panels
-	Size   string   // columns (of 24) x rows
-	Unit   string   // Grafana's name
-	By     string   // labels that queries are grouped by
-	Legend string   // of each query
-	Empty  string   // text where there is no data
-	Sides  []string // each query is asked once for each
-}
-
-// or is the style, with another's values where it has none.
-func (s style) or(other style) style {
-	if s.Sides == nil {
-		s.Sides = other.Sides
-	}
-	return style{
-		cmp.Or(s.Type, other.Type), cmp.Or(s.Size, other.Size), cmp.Or(s.Unit, other.Unit), cmp.Or(s.By, other.By),
-		cmp.Or(s.Legend, other.Legend), cmp.Or(s.Empty, other.Empty), s.Sides,
-	}
+	Type    string    // of common.yaml's panels
+	Size    string    // columns (of 24) x rows
+	Unit    string    // Grafana's name
+	Empty   string    // text where there is no data
+	Axis    []float64 // least and most
+	Colours []string  // a colour, then values and the colours from them on
 }
 
 // A panel has one query, expr, or several.
 type panel struct {
-	style              `yaml:",inline"`
 	Title, Description string
-	Metric             string              // ends the description; if there is none, the first of ours that is queried
+	Style              style
+	By, Legend         string              // the labels that queries are grouped by; the text for each series
+	Metric             string              // ends the description; if there is none, the first that is queried
 	Each               []map[string]string // a panel for each of these, whose words its texts use: <<.word>>
-	Colours            []string            // a colour, then values and the colours from them on
-	Axis               []float64           // least and most
 	Mappings           []object            // texts shown for values, in Grafana's own JSON
 	Columns            []string            // of a table: its labels in order
 	Hidden             []string            // of a table: labels that are not shown
@@ -88,7 +76,7 @@ type panel struct {
 	JSON               object   `yaml:"json"` // what else Grafana's panel has
 }
 
-// A query without an expression, as its template can turn out, is left out.
+// A query is left out if its expression turns out empty.
 type query struct {
 	Expr, By string
 	Name     string   // stands before the panel's legend
