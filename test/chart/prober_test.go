@@ -25,15 +25,6 @@ func proberAcceptsItsConfiguration(t *testing.T, all []object) {
 	}
 }
 
-// TestProberRefusesWhatIsWrong holds that accepts would see it.
-func TestProberRefusesWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	refusal := program.Refusal(t, map[string]string{"PROBER_TARGETS_0_URL": "http://a", "PROBER_TARGETS_0_API": "nonsense"}, nil)
-	if !strings.Contains(refusal, "PROBER_TARGETS_0_API") {
-		t.Errorf("refusal: %q", refusal)
-	}
-}
-
 // accepts holds that the prober takes an environment and files.
 func accepts(t *testing.T, environ, files map[string]string) {
 	t.Helper()
