@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/llm-prober/prober/test/startup"
+	"github.com/llm-prober/prober/test/program"
 )
 
 // proberAcceptsItsConfiguration hands the targets file and the environment of the
@@ -25,19 +25,10 @@ func proberAcceptsItsConfiguration(t *testing.T, all []object) {
 	}
 }
 
-// TestProberRefusesWhatIsWrong holds that accepts would see it.
-func TestProberRefusesWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	refusal := startup.Refusal(t, map[string]string{"PROBER_TARGETS_0_URL": "http://a", "PROBER_TARGETS_0_API": "nonsense"}, nil)
-	if !strings.Contains(refusal, "PROBER_TARGETS_0_API") {
-		t.Errorf("refusal: %q", refusal)
-	}
-}
-
 // accepts holds that the prober takes an environment and files.
 func accepts(t *testing.T, environ, files map[string]string) {
 	t.Helper()
-	if refusal := startup.Refusal(t, environ, files); refusal != "" {
+	if refusal := program.Refusal(t, environ, files); refusal != "" {
 		t.Error(refusal)
 	}
 	documented(t, environ)
