@@ -25,14 +25,14 @@ func TestComponentIsTheSameSidecar(t *testing.T) {
 	if err := last.Value.Decode(&is); err != nil {
 		t.Fatal(err)
 	}
-	want, err := newSidecar("", serving{port: 8000}, Options{Image: "ghcr.io/llm-prober/prober:" + release(t)})
+	want, err := newSidecar(pod{}, serving{port: 8000}, Options{Image: "ghcr.io/llm-prober/prober:" + release(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want.Env[0].Value = "http://127.0.0.1:$(PORT)"
 	want.Env[1].Value = "$(WORKLOAD)" + vantage
 	// Two fieldRefs, before what they are a part of: only then they are expanded.
-	want.Env = append([]envVar{{Name: "PORT", ValueFrom: &valueFrom{}}, {Name: "WORKLOAD", ValueFrom: &valueFrom{}}}, want.Env...)
+	want.Env = append([]Env{{Name: "PORT", ValueFrom: &valueFrom{}}, {Name: "WORKLOAD", ValueFrom: &valueFrom{}}}, want.Env...)
 	if diff := cmp.Diff(want, is); diff != "" {
 		t.Error(diff)
 	}
@@ -61,7 +61,7 @@ func TestBaseIsNoSidecar(t *testing.T) {
 	}
 	unmarshal(t, "../../deploy/kustomize/base/deployment.yaml", &base)
 	containers := base.Spec.Template.Spec.Containers
-	if len(containers) != 1 || len(containers[0].Ports) != 1 || containers[0].Ports[0].Name != "http" {
+	if len(containers) != 1 || len(containers[0].Ports) != 1 || containers[0].Ports[0]["name"] != "http" {
 		t.Errorf("containers %+v, want one with one port, http", containers)
 	}
 }
