@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -17,10 +18,19 @@ func WriteBlock(w io.Writer, s Summary) error {
 	b.text.WriteString(headline(s) + "\n")
 	b.section(" Serving Benchmark Result ", "=")
 	b.requests(s)
-	b.latency("Time to First Token", "TTFT", s.TTFT)
-	b.latency("Time per Output Token (excl. 1st token)", "TPOT", s.TPOT)
-	b.latency("Inter-token Latency", "ITL", s.ITL)
-	b.latency("End-to-end Latency", "E2EL", s.E2EL)
+	for _, q := range quantities {
+		b.section(q.title, "-")
+		d := *q.in(&s)
+		mean := d.Mean
+		if d.Quantiles == nil {
+			mean = Number(math.NaN())
+		}
+		b.row("Mean "+q.name+" (ms):", hundredths(mean*1e3))
+		b.row("Median "+q.name+" (ms):", hundredths(d.value(0.5)*1e3))
+		for _, share := range Shares() {
+			b.row(percentile(share)+" "+q.name+" (ms):", hundredths(d.value(share)*1e3))
+		}
+	}
 	b.section("", "=")
 	for _, text := range bucketNotes(s) {
 		b.text.WriteString(text + "\n")
@@ -54,12 +64,10 @@ func (b *block) section(title, fill string) {
 func (b *block) row(label string, value any) { fmt.Fprintf(&b.text, "%-40s %-10v\n", label, value) }
 
 // hundredths writes a figure with two decimals, or nan where there is none.
-func hundredths[T ~float64](v T) string {
-	if !finite(v) {
-		return "nan"
-	}
-	return fmt.Sprintf("%.2f", v)
-}
+func hundredths[T ~float64](v T) string { return strings.ToLower(fmt.Sprintf("%.2f", v)) }
+
+// whole writes a number of tokens, or nan where it is unknown.
+func whole(n Number) string { return strings.ToLower(fmt.Sprintf("%.0f", n)) }
 
 func (b *block) requests(s Summary) {
 	b.row("Successful requests:", s.Succeeded())
@@ -76,37 +84,9 @@ func (b *block) requests(s Summary) {
 	}
 	rate := s.Throughput()
 	b.row("Benchmark duration (s):", hundredths(s.Duration.Seconds()))
-	b.row("Total input tokens:", tokens(s.Input, s))
-	b.row("Total generated tokens:", tokens(s.Output, s))
+	b.row("Total input tokens:", whole(rate.Input))
+	b.row("Total generated tokens:", whole(rate.Generated))
 	b.row("Request throughput (req/s):", hundredths(rate.Requests))
 	b.row("Output token throughput (tok/s):", hundredths(rate.Output))
 	b.row("Total Token throughput (tok/s):", hundredths(rate.Total))
-}
-
-func tokens(n int, s Summary) string {
-	if untoldTokens(n, s) {
-		return "nan"
-	}
-	return fmt.Sprint(n)
-}
-
-func (b *block) latency(title, name string, d Distribution) {
-	b.section(title, "-")
-	average := "nan"
-	if d.Quantiles != nil {
-		average = hundredths(d.Mean * 1e3)
-	}
-	b.row("Mean "+name+" (ms):", average)
-	b.row("Median "+name+" (ms):", milliseconds(d, 0.5))
-	for _, share := range Shares() {
-		b.row(percentile(share)+" "+name+" (ms):", milliseconds(d, share))
-	}
-}
-
-// milliseconds is a quantile, or nan.
-func milliseconds(d Distribution, share float64) string {
-	if q, ok := d.At(share); ok {
-		return hundredths(q.Value * 1e3)
-	}
-	return "nan"
 }

@@ -10,22 +10,12 @@ import (
 // sentence to do for all of them.
 const narrow = 0.10
 
-// A named is a distribution and what it is of.
-type named struct {
-	Name string
-	Distribution
-}
-
-// latencies are the distributions of s in their order.
-func (s Summary) latencies() []named {
-	return []named{{"TTFT", s.TTFT}, {"TPOT", s.TPOT}, {"ITL", s.ITL}, {"E2EL", s.E2EL}}
-}
-
 // bucketNotes says how exact quantiles are that come from histograms: in one
 // sentence where buckets are narrow, else the bounds of each quantile.
 func bucketNotes(s Summary) (notes []string) {
 	widest := 0.0
-	for _, d := range s.latencies() {
+	for _, quantity := range quantities {
+		d := *quantity.in(&s)
 		e := d.inexact()
 		if e <= narrow {
 			widest = max(widest, e)
@@ -35,7 +25,7 @@ func bucketNotes(s Summary) (notes []string) {
 		for _, q := range d.Quantiles {
 			parts = append(parts, percentile(q.Share)+" "+q.bucket())
 		}
-		notes = append(notes, "Quantiles of "+d.Name+" lie within wide histogram buckets (ms): "+strings.Join(parts, ", "))
+		notes = append(notes, "Quantiles of "+quantity.name+" lie within wide histogram buckets (ms): "+strings.Join(parts, ", "))
 	}
 	if widest > 0 {
 		notes = append([]string{fmt.Sprintf("Quantiles come from histogram buckets: accurate to ±%.1f%%", 100*widest)}, notes...)

@@ -14,6 +14,10 @@ import (
 // (0: 80; 40 at least) where words allow. Names that are too long for the table
 // are letters in it. The error is that of w.
 func WriteComparison(w io.Writer, c Comparison, width int) error {
+	return write(w, comparisonText(c, width))
+}
+
+func comparisonText(c Comparison, width int) string {
 	p := newPrinter(width)
 	a, b := format.Clean(c.A), format.Clean(c.B)
 	if a == b || a == "" || b == "" || widest(comparisonTable(c, a, b).text()) > p.width {
@@ -37,7 +41,7 @@ func WriteComparison(w io.Writer, c Comparison, width int) error {
 	for _, text := range allWarnings(c) {
 		p.hang("warning: " + text)
 	}
-	return write(w, p.text.String())
+	return p.text.String()
 }
 
 // WriteComparisons writes what d compares, see [WriteComparison], and what it is of.
@@ -51,7 +55,7 @@ func WriteComparisons(w io.Writer, d Document, width int) error {
 	}
 	for _, c := range d.Comparisons {
 		p.gap()
-		_ = WriteComparison(&p.text, c, width) // a builder never fails
+		p.put(comparisonText(c, width))
 	}
 	return write(w, p.text.String())
 }

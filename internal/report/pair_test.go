@@ -15,7 +15,7 @@ import (
 
 func TestPairUp(t *testing.T) {
 	noTTFT := answer("b", 2, 0.9, 0.004)
-	noTTFT.TTFT = Seconds{}
+	noTTFT.TTFT = none()
 	a := []Sample{answer("a", 5, 0.5, 0.001), answer("a", 2, 0.2, 0.001), answer("a", 1, 0.1, 0.001), failure("a", 4, probe.Timeout), answer("a", 3, 0.3, 0.001)}
 	b := []Sample{answer("b", 4, 0.4, 0.002), failure("b", 3, probe.Timeout), answer("b", 1, 0.6, 0.002), noTTFT, answer("b", 7, 0.7, 0.002)}
 
@@ -65,7 +65,7 @@ func TestTheITLOfATimerIsNotCompared(t *testing.T) {
 // Two targets in front of one server warm its cache for each other. What one of
 // them saves by that is no difference.
 func TestWhatACacheKnewIsNotCompared(t *testing.T) {
-	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, Seconds{} }
+	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none() }
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), with(answers("b", 10, 0.1, 0.003, 0.01, 2), cached, all(10)...)
 	for _, pairs := range [][]Pairs{PairUp(a, b), PairUp(b, a)} {
 		var metrics []string
@@ -145,7 +145,7 @@ func TestDoubtLength(t *testing.T) {
 
 func TestRequestLines(t *testing.T) {
 	unknown := answer("vllm-a", 12, 0.5, 0.01)
-	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, Seconds{}, nil
+	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, none(), none()
 	slow := answer("hostile\x1b[2J\nname", 12345, 112.3, 0.85)
 	slow.Prompt, slow.Output = wire.Tokens(128000), wire.Tokens(4096)
 	var lines []string

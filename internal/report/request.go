@@ -21,7 +21,7 @@ func RequestLine(s Sample, names int) string {
 		padLeft(tokenCount(s.Prompt), 7) + " → " + pad(tokenCount(s.Output), 5),
 		"TTFT " + latency(s.TTFT),
 		"TPOT " + latency(s.TPOT),
-		"ITL " + latency(medianITL(s)),
+		"ITL " + latency(s.ITL),
 		"total " + latency(s.E2EL),
 		speed(s),
 	}
@@ -35,17 +35,17 @@ func tokenCount(c wire.Count) string {
 	return format.Grouped(c.N)
 }
 
-func latency(s Seconds) string {
-	if !s.Known {
+func latency(v Number) string {
+	if !finite(v) {
 		return pad("none", 7)
 	}
-	return pad(format.Seconds(s.Value), 7)
+	return pad(format.Seconds(float64(v)), 7)
 }
 
 // speed is the tokens of an answer by the time that all of it took.
 func speed(s Sample) string {
-	if !s.Output.Known || !s.E2EL.Known || s.E2EL.Value <= 0 {
+	if !s.Output.Known || !(s.E2EL > 0) {
 		return ""
 	}
-	return format.Digits(float64(s.Output.N)/s.E2EL.Value) + " tok/s"
+	return format.Digits(float64(s.Output.N)/float64(s.E2EL)) + " tok/s"
 }

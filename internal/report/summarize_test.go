@@ -14,7 +14,7 @@ import (
 
 func TestSummarize(t *testing.T) {
 	unknown := answer("a", 3, 0.5, 0.01)
-	unknown.Output, unknown.TPOT, unknown.ITL = wire.Count{}, Seconds{}, nil
+	unknown.Output, unknown.TPOT, unknown.ITLs = wire.Count{}, none(), nil
 	samples := []Sample{
 		failure("a", 4, probe.Timeout), answer("a", 1, 0.2, 0.01), unknown, answer("a", 0, 0.4, 0.02),
 		failure("a", 5, probe.Canceled), failure("a", 2, probe.Timeout),
@@ -64,7 +64,7 @@ func TestWarnings(t *testing.T) {
 		"nothing at all": {nil, ""},
 		"canceled":       {with(good, func(s *Sample) { s.Outcome = probe.Canceled }, 3, 4), "2 requests canceled at the end of the run: not counted"},
 		"contaminated": {
-			with(good, func(s *Sample) { s.Contaminated, s.TTFT = true, Seconds{} }, 0, 4, 9),
+			with(good, func(s *Sample) { s.Contaminated, s.TTFT = true, none() }, 0, 4, 9),
 			"3 of 10 prompts were in the server's cache: excluded from TTFT",
 		},
 		"hidden reasoning": {
@@ -72,7 +72,7 @@ func TestWarnings(t *testing.T) {
 			"3 of 10 requests had hidden reasoning: excluded from TTFT",
 		},
 		"read late": {
-			with(good, func(s *Sample) { s.Tainted, s.ITL, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
+			with(good, func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
 			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: P75 and above rest",
 		},
 		"some read late": {
@@ -80,14 +80,14 @@ func TestWarnings(t *testing.T) {
 			"12 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: P75 and above rest",
 		},
 		"all at once": {
-			with(good, func(s *Sample) { s.ITL, s.Bursts = nil, 99 }, all(10)...), "990 of 1,000 token frames arrived together with the previous one",
+			with(good, func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }, all(10)...), "990 of 1,000 token frames arrived together with the previous one",
 		},
 		"untold": {
-			with(good, func(s *Sample) { s.Output, s.ITL = wire.Count{}, nil }, 1),
+			with(good, func(s *Sample) { s.Output, s.ITLs = wire.Count{}, nil }, 1),
 			"1 of 10 requests did not report how many tokens they generated",
 		},
 		"unattributed": {
-			with(good, func(s *Sample) { s.ITL = nil }, 0, 1),
+			with(good, func(s *Sample) { s.ITLs = nil }, 0, 1),
 			"2 of 10 requests did not report how many tokens each frame carries: excluded from ITL",
 		},
 		"one read for many frames": {

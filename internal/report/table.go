@@ -100,8 +100,8 @@ func overview(summaries []Summary) table {
 
 // duration is a quantile for people.
 func duration(d Distribution, share float64) string {
-	if q, ok := d.At(share); ok {
-		return format.Seconds(float64(q.Value))
+	if v := float64(d.value(share)); finite(v) {
+		return format.Seconds(v)
 	}
 	return "none"
 }

@@ -21,7 +21,7 @@ var limits = []struct {
 	{func(s Sample) bool { return !s.Output.Known }, "request", "did not report how many tokens they generated: excluded from TPOT, ITL and token counts"},
 	{
 		func(s Sample) bool {
-			return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITL) == 0 && s.Joined == 0
+			return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITLs) == 0 && s.Joined == 0
 		}, "request",
 		"did not report how many tokens each frame carries: excluded from ITL, and chunk gaps show how the server groups tokens, not how fast the engine generates them",
 	},
@@ -95,7 +95,7 @@ func burstsOf(good []Sample) bursts {
 	for _, s := range good {
 		b.frames += s.Frames
 		b.together += s.Bursts
-		if s.Output.Known && len(s.ITL) > 0 {
+		if s.Output.Known && len(s.ITLs) > 0 {
 			frames += s.Frames
 			tokens += s.Output.N
 		}
