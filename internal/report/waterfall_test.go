@@ -248,11 +248,12 @@ func TestSpark(t *testing.T) {
 		cells  int
 		want   string
 	}{
-		{[]time.Duration{0, 50, 99, 100}, 10, "{▁▅██ 1 3}"},
-		{[]time.Duration{1, 8, 2, 3, 1}, 3, "{█▄▂ 2 0}"},
-		{[]time.Duration{0, 0}, 3, "{▁▁ 1 0}"},
+		{[]time.Duration{0, 50, 99, 100}, 10, "▁▅██ 1"},
+		{[]time.Duration{1, 8, 2, 3, 1}, 3, "█▄▂ 2"},
+		{[]time.Duration{0, 0}, 3, "▁▁ 1"},
 	} {
-		if got := fmt.Sprint(spark(test.values, test.cells)); got != test.want {
+		line, per := spark(test.values, test.cells)
+		if got := fmt.Sprintf("%s %d", line, per); got != test.want {
 			t.Errorf("%v in %d cells: %s, want %s", test.values, test.cells, got, test.want)
 		}
 	}
