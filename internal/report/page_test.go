@@ -196,8 +196,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("%q without %q", page.Verdicts, want)
 	}
 	want := []string{
-		"the run was interrupted", "a: only 10 requests: P75 and above rest on fewer than ten samples",
-		"b: only 10 requests: P75 and above rest on fewer than ten samples",
+		"the run was interrupted", "a: only 10 requests: quantiles from P75 on rest on fewer than ten samples",
+		"b: only 10 requests: quantiles from P75 on rest on fewer than ten samples",
 	}
 	if diff := gocmp.Diff(want, page.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

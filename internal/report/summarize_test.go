@@ -73,11 +73,11 @@ func TestWarnings(t *testing.T) {
 		},
 		"read late": {
 			with(good, func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
-			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: P75 and above rest",
+			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: quantiles from P75 on rest",
 		},
 		"some read late": {
 			with(good, func(s *Sample) { s.Joined = 4 }, 0, 1, 2),
-			"12 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: P75 and above rest",
+			"12 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: quantiles from P75 on rest",
 		},
 		"all at once": {
 			with(good, func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }, all(10)...), "990 of 1,000 token frames arrived together with the previous one",
@@ -98,7 +98,7 @@ func TestWarnings(t *testing.T) {
 			with(good, func(s *Sample) { s.Bursts = 50 }, all(10)...), "500 of 1,000 token frames",
 		},
 		"less than half are not": {
-			with(good, func(s *Sample) { s.Bursts = 49 }, all(10)...), "only 10 requests: P75 and above rest",
+			with(good, func(s *Sample) { s.Bursts = 49 }, all(10)...), "only 10 requests: quantiles from P75 on rest",
 		},
 		"several tokens a frame": {
 			with(good, func(s *Sample) { s.Frames = 14 }, all(10)...), "a token frame carries 7.14 tokens on average",
@@ -106,9 +106,9 @@ func TestWarnings(t *testing.T) {
 		"lengths": {
 			with(good, func(s *Sample) { s.Output = wire.Tokens(64) }, 2), "answers are 64 to 100 tokens long",
 		},
-		"few": {good, "only 10 requests: P75 and above rest on fewer than ten samples"},
+		"few": {good, "only 10 requests: quantiles from P75 on rest on fewer than ten samples"},
 		"enough for P90": {
-			answers("a", 100, 0.8, 0.003, 0.01, 1), "only 100 requests: P95 and above rest on fewer than ten samples",
+			answers("a", 100, 0.8, 0.003, 0.01, 1), "only 100 requests: quantiles from P95 on rest on fewer than ten samples",
 		},
 		"one": {good[:1], "only 1 request: all its quantiles are the same"},
 		"warnings that are equal": {
