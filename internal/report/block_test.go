@@ -210,8 +210,9 @@ func TestBlocks(t *testing.T) {
 	}, "\n"))
 }
 
-func TestBlockErrorsAreReturned(t *testing.T) {
+func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
+		"waterfall":  func(w io.Writer) error { return Waterfall(w, stalled(), 80) },
 		"block":      func(w io.Writer) error { return WriteBlock(w, step32()) },
 		"comparison": func(w io.Writer) error { return WriteComparison(w, Comparison{}, 80) },
 		"json":       func(w io.Writer) error { return WriteJSON(w, Document{}) },

@@ -112,7 +112,7 @@ func TestDoubt(t *testing.T) {
 			"only the frames of left carry several tokens: its ITL is the mean within each frame",
 		}},
 		"cached": {with(a, func(s *Sample) { s.Contaminated = true }, 1, 2), b, []string{
-			"a cache knew 2 of 10 prompts of left and 0 of 10 prompts of right: their TTFT and E2EL are not compared",
+			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",
 		}},
 	} {
 		if diff := cmp.Diff(test.want, PairWarnings(test.a, test.b), cmpopts.EquateEmpty()); diff != "" {
@@ -148,13 +148,15 @@ func TestRequestLines(t *testing.T) {
 	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, none(), none()
 	slow := answer("hostile\x1b[2J\nname", 12345, 112.3, 0.85)
 	slow.Prompt, slow.Output = wire.Tokens(128000), wire.Tokens(4096)
+	limited := failure("vllm-a", 3, probe.RateLimited)
+	limited.Error = "HTTP 429: \x1b[2J" + strings.Repeat("slow down ", 20)
 	var lines []string
 	for _, s := range []Sample{
 		answer("vllm-a", 1, 0.79481, 0.00284), answer("production-stack", 123, 0.82422, 0.00789), unknown, slow,
-		failure("vllm-a", 3, probe.RateLimited), failure("vllm-a", 4, probe.Canceled),
+		limited, failure("vllm-a", 4, probe.Canceled),
 	} {
 		line := RequestLine(s, 16)
-		if length(line) > 120 || strings.ContainsAny(line, "\n\x1b") {
+		if length(line) > 140 || strings.ContainsAny(line, "\n\x1b") {
 			t.Errorf("%d columns in %q", length(line), line)
 		}
 		lines = append(lines, line)

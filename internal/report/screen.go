@@ -179,7 +179,7 @@ func (p Progress) Line(width int) string {
 func RequestLine(s Sample, names int) string {
 	head := fmt.Sprintf("%s %5s %-*s %-2s", s.Start.Format("15:04:05"), fmt.Sprintf("#%d", s.Round), names, format.Clean(s.Target), s.Outcome)
 	if s.Outcome != probe.OK {
-		return fmt.Sprintf("%s after %s: %s", head, format.Duration(s.Elapsed), Meaning(s.Outcome))
+		return strings.TrimSuffix(fmt.Sprintf("%s after %s: %s", head, format.Duration(s.Elapsed), format.Shorten(format.Clean(s.Error), 80)), ": ")
 	}
 	tokens := func(c wire.Count) string {
 		if !c.Known {

@@ -213,8 +213,8 @@ func PairWarnings(a, b []Sample) (list []string) {
 		unlikeFrames(x, y),
 	)...)
 	if a, b := number(x.good, contaminated), number(y.good, contaminated); a+b > 0 {
-		list = append(list, fmt.Sprintf("a cache knew %s of %s and %s of %s: their TTFT and E2EL are not compared",
-			of(a, len(x.good), "prompt"), x.name, of(b, len(y.good), "prompt"), y.name))
+		list = append(list, fmt.Sprintf("a cache knew %s of %s and %d of %d of %s: their TTFT and E2EL are not compared",
+			of(a, len(x.good), "prompt"), x.name, b, len(y.good), y.name))
 	}
 	return list
 }

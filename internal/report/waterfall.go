@@ -53,11 +53,7 @@ func (w *waterfall) raw(label, text string) {
 // headline names the target and its outcome; of a failure also the error.
 func (w *waterfall) headline() {
 	r := w.r
-	words := format.Clean(r.Target) + "  " + string(r.Outcome)
-	if r.Outcome != probe.OK {
-		words += ": " + Meaning(r.Outcome)
-	}
-	w.wrap("", words)
+	w.wrap("", format.Clean(r.Target)+" "+string(r.Outcome))
 	prompt := r.Prompt
 	if prompt != "" {
 		prompt += " prompt"
@@ -176,33 +172,22 @@ func together(r *probe.Result) bool { return len(r.Tokens) > 1 && len(r.Tokens) 
 
 // missing is why a result lacks a number.
 func missing(r *probe.Result, name string) string {
-	const late = "the prober read too late"
-	frames, tpot, itl := len(r.Tokens), name == "TPOT", name == "ITL"
+	tpot, itl := name == "TPOT", name == "ITL"
 	switch {
 	case name == "E2EL" && r.Outcome != probe.OK:
 		return "the probe failed after " + format.Duration(r.Elapsed)
-	case frames == 0:
+	case len(r.Tokens) == 0:
 		return "no token arrived"
-	case tpot && !r.Usage.Generated().Known:
-		return "the server did not report how many tokens it generated"
-	case tpot && r.Hidden:
-		return "some tokens are hidden reasoning"
-	case tpot && frames == 1 && r.Finish == "" && r.Outcome != probe.OK:
-		return "the answer broke off after its first token frame"
-	case tpot && frames == 1:
-		return "all tokens arrived in the first frame"
-	case frames == 1 && (itl || name == "max gap"):
-		return "a single token frame has no gap"
-	case itl && r.Taint != "":
-		return late
+	case len(r.Tokens) == 1 && (tpot || itl || name == "max gap"):
+		return "all tokens arrived in a single frame"
 	case (tpot || itl) && together(r):
 		return "all tokens arrived at once"
-	case itl:
-		return "how many tokens each frame carries is unknown"
+	case itl && r.Taint == "", tpot && (!r.Usage.Generated().Known || r.Hidden):
+		return "how many tokens the frames carry is unknown"
 	case name == "max gap":
-		return late + "; a longer gap may be hidden"
+		return "the prober read too late; a longer gap may be hidden"
 	}
-	return late
+	return "the prober read too late"
 }
 
 // gaps draws the gaps between token frames. The one during which the probe failed is a
@@ -225,46 +210,33 @@ func (w *waterfall) gaps() {
 		w.line("gaps", fmt.Sprintf("all %d are 0: all token frames arrived at once", len(list)))
 		return
 	}
-	line, per := spark(list, w.width-labelWidth-1)
-	mark, words := 0, ""
-	if open > longest {
-		last := len(tokens) - 1
-		mark = length(line)
-		words = fmt.Sprintf("longest %s, from %s, after token frame %d: the probe failed during it", format.Duration(open), format.Duration(tokens[last].At), last+1)
-	} else {
-		i := slices.Index(list, longest)
-		frame := frames[i]
-		mark = i / per
-		words = fmt.Sprintf("longest %s, from %s, before token frame %d of %d", format.Duration(longest), format.Duration(tokens[frame-1].At), frame+1, len(tokens))
-	}
+	line := spark(list, w.width-labelWidth-1)
+	words := ""
 	if open > 0 {
 		line += "✗"
 	}
-	w.raw("gaps", line)
-	w.raw("", strings.Repeat(" ", mark)+"▲")
-	w.line("", words)
-	if longest > 0 {
-		words := "█ is " + format.Duration(longest) + ", ▁ less than " + format.Duration(longest/time.Duration(len(levels)))
-		if per > 1 {
-			words += fmt.Sprintf("; a column is the longest of %d gaps", per)
-		}
-		w.line("", words)
+	if open > longest {
+		words = fmt.Sprintf("longest %s, after token frame %d: the probe failed during it", format.Duration(open), len(tokens))
+	} else {
+		frame := frames[slices.Index(list, longest)]
+		words = fmt.Sprintf("longest %s, from %s, before token frame %d of %d", format.Duration(longest), format.Duration(tokens[frame-1].At), frame+1, len(tokens))
 	}
+	w.raw("gaps", line)
+	w.line("", words)
 }
 
 // levels are the heights of a sparkline.
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// spark draws values in at most the given cells, of which each is the longest of per values.
-// The longest of all is as high as can be, and heights are proportional.
-func spark(values []time.Duration, cells int) (line string, per int) {
-	per = max(1, (len(values)+cells-1)/cells)
+// spark draws values in at most the given cells, of which each is the longest of as many
+// values. The longest of all is as high as can be, and heights are proportional.
+func spark(values []time.Duration, cells int) (line string) {
 	top := float64(max(1, slices.Max(append(values, 0))))
-	for bin := range slices.Chunk(values, per) {
+	for bin := range slices.Chunk(values, max(1, (len(values)+cells-1)/cells)) {
 		level := int(float64(slices.Max(bin)) / top * float64(len(levels)))
 		line += string(levels[min(level, len(levels)-1)])
 	}
-	return line, per
+	return line
 }
 
 // sources say how the tokens of a frame are known.
@@ -292,13 +264,10 @@ func (w *waterfall) accounts() {
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(n, "token frame"), r.Coalesced()))
 		w.line("tokens", sources[r.Source])
 	}
-	switch delay, ok := r.MaxReadDelay(); {
-	case r.Stamp == probe.ByUser:
+	if delay, ok := r.MaxReadDelay(); r.Stamp == probe.ByUser {
 		w.line("timestamps", "user space: a delay of the prober looks like one of the server")
-	case r.Stamp != "" && ok:
+	} else if ok {
 		w.line("timestamps", "kernel, read at most "+format.Duration(delay)+" later")
-	case r.Stamp != "":
-		w.line("timestamps", "kernel")
 	}
 	w.line("finish", cmp.Or(r.Finish, "no finish reason"))
 	if r.TraceID != "" {
@@ -307,7 +276,10 @@ func (w *waterfall) accounts() {
 	for _, warning := range r.Warnings {
 		w.line("warning", warning.Error())
 	}
-	words := cmp.Or(Hint(r), Meaning(r.Outcome))
+	words := cmp.Or(Hint(r), "complete response")
+	if r.Outcome == probe.Canceled {
+		words = "the prober shut down; not counted"
+	}
 	if r.Outcome == probe.OK && output.Known {
 		words += ", " + format.Count(output.N, "token")
 	}
