@@ -196,7 +196,7 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 			if cut := "1 request canceled at the end of the run: not counted"; !strings.Contains(out.String(), cut) {
 				t.Errorf("no warning %q in\n%s", cut, out.String())
 			}
-			if progress := "0.1 QPS  3/10  0:30  ETA 1:10\n"; !strings.Contains(errs.String(), progress) {
+			if progress := "0.1 QPS  3/10  30s  ETA 1m10s\n"; !strings.Contains(errs.String(), progress) {
 				t.Errorf("no line %q in\n%s", progress, errs.String())
 			}
 		})

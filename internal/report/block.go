@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -12,23 +13,34 @@ import (
 // WriteBlock writes s as the block that vLLM's benchmark_serving prints, byte for
 // byte, so that what reads those reads ours. Before the block stands a line with
 // the target and its load, after it warnings. The error is that of w.
-func WriteBlock(w io.Writer, s Summary) error {
+func WriteBlock(w io.Writer, s Summary) error { return write(w, blockText(s)) }
+
+func blockText(s Summary) string {
 	var b block
-	b.text.WriteString(headline(s) + "\n")
+	b.WriteString(headline(s) + "\n")
 	b.section(" Serving Benchmark Result ", "=")
 	b.requests(s)
-	b.latency("Time to First Token", "TTFT", s.TTFT)
-	b.latency("Time per Output Token (excl. 1st token)", "TPOT", s.TPOT)
-	b.latency("Inter-token Latency", "ITL", s.ITL)
-	b.latency("End-to-end Latency", "E2EL", s.E2EL)
+	for _, q := range quantities {
+		b.section(q.title, "-")
+		d := *q.in(&s)
+		mean := d.Mean
+		if d.Quantiles == nil {
+			mean = Number(math.NaN())
+		}
+		b.row("Mean "+q.name+" (ms):", hundredths(mean*1e3))
+		b.row("Median "+q.name+" (ms):", hundredths(d.value(0.5)*1e3))
+		for _, share := range Shares() {
+			b.row(percentile(share)+" "+q.name+" (ms):", hundredths(d.value(share)*1e3))
+		}
+	}
 	b.section("", "=")
 	for _, text := range bucketNotes(s) {
-		b.text.WriteString(text + "\n")
+		b.WriteString(text + "\n")
 	}
 	for _, text := range s.Warnings {
-		b.text.WriteString("warning: " + format.Clean(text) + "\n")
+		b.WriteString("warning: " + format.Clean(text) + "\n")
 	}
-	return write(w, b.text.String())
+	return b.String()
 }
 
 // headline names what a block is of.
@@ -41,25 +53,20 @@ func headline(s Summary) string {
 }
 
 // A block gathers the text of one.
-type block struct{ text strings.Builder }
+type block struct{ strings.Builder }
 
 // section writes a title in the middle of a line of 50 columns, filled up on both sides; an
 // odd one is on the right, as Python's format has it.
 func (b *block) section(title, fill string) {
 	free := 50 - len(title)
-	b.text.WriteString(strings.Repeat(fill, free/2) + title + strings.Repeat(fill, free-free/2) + "\n")
+	b.WriteString(strings.Repeat(fill, free/2) + title + strings.Repeat(fill, free-free/2) + "\n")
 }
 
 // row writes a label and its value, "{:<40} {:<10}" there.
-func (b *block) row(label string, value any) { fmt.Fprintf(&b.text, "%-40s %-10v\n", label, value) }
+func (b *block) row(label string, value any) { fmt.Fprintf(b, "%-40s %-10v\n", label, value) }
 
 // hundredths writes a figure with two decimals, or nan where there is none.
-func hundredths[T ~float64](v T) string {
-	if !finite(v) {
-		return "nan"
-	}
-	return fmt.Sprintf("%.2f", v)
-}
+func hundredths(v Number) string { return strings.ToLower(fmt.Sprintf("%.2f", v)) }
 
 func (b *block) requests(s Summary) {
 	b.row("Successful requests:", s.Succeeded())
@@ -75,38 +82,43 @@ func (b *block) requests(s Summary) {
 		}
 	}
 	rate := s.Throughput()
-	b.row("Benchmark duration (s):", hundredths(s.Duration.Seconds()))
-	b.row("Total input tokens:", tokens(s.Input, s))
-	b.row("Total generated tokens:", tokens(s.Output, s))
+	b.row("Benchmark duration (s):", hundredths(Number(s.Duration.Seconds())))
+	b.row("Total input tokens:", strings.ToLower(fmt.Sprintf("%.0f", rate.Input)))
+	b.row("Total generated tokens:", strings.ToLower(fmt.Sprintf("%.0f", rate.Generated)))
 	b.row("Request throughput (req/s):", hundredths(rate.Requests))
 	b.row("Output token throughput (tok/s):", hundredths(rate.Output))
 	b.row("Total Token throughput (tok/s):", hundredths(rate.Total))
 }
 
-func tokens(n int, s Summary) string {
-	if untoldTokens(n, s) {
-		return "nan"
-	}
-	return fmt.Sprint(n)
-}
+// narrow is the widest that buckets may be, as a share of the value, for one
+// sentence to do for all of them.
+const narrow = 0.10
 
-func (b *block) latency(title, name string, d Distribution) {
-	b.section(title, "-")
-	average := "nan"
-	if d.Quantiles != nil {
-		average = hundredths(d.Mean * 1e3)
+// bucketNotes says how exact quantiles are that come from histograms: in one
+// sentence where buckets are narrow, else the bounds of each quantile, in milliseconds.
+func bucketNotes(s Summary) (notes []string) {
+	widest := 0.0
+	for _, quantity := range quantities {
+		off := 0.0
+		var parts []string
+		for _, q := range quantity.in(&s).Quantiles {
+			if distance := max(q.High-q.Value, q.Value-q.Low); distance > 0 {
+				off = max(off, float64(distance/q.Value))
+			}
+			bounds := hundredths(q.Low*1e3) + " to " + hundredths(q.High*1e3)
+			if math.IsInf(float64(q.High), 1) {
+				bounds = "above " + hundredths(q.Low*1e3)
+			}
+			parts = append(parts, percentile(q.Share)+" "+bounds)
+		}
+		if off <= narrow {
+			widest = max(widest, off)
+			continue
+		}
+		notes = append(notes, "Quantiles of "+quantity.name+" lie within wide histogram buckets (ms): "+strings.Join(parts, ", "))
 	}
-	b.row("Mean "+name+" (ms):", average)
-	b.row("Median "+name+" (ms):", milliseconds(d, 0.5))
-	for _, share := range Shares() {
-		b.row(percentile(share)+" "+name+" (ms):", milliseconds(d, share))
+	if widest > 0 {
+		notes = append([]string{fmt.Sprintf("Quantiles come from histogram buckets: accurate to ±%.1f%%", 100*widest)}, notes...)
 	}
-}
-
-// milliseconds is a quantile, or nan.
-func milliseconds(d Distribution, share float64) string {
-	if q, ok := d.At(share); ok {
-		return hundredths(q.Value * 1e3)
-	}
-	return "nan"
+	return notes
 }

@@ -161,14 +161,14 @@ func rewritten(t *testing.T, b foundBlock) string {
 		case isRow && err != nil:
 			t.Fatalf("%q: %v", line, err)
 		case isRow && strings.Contains(value, "."):
-			ours.row(label+":", hundredths(v))
+			ours.row(label+":", hundredths(Number(v)))
 		case isRow:
 			ours.row(label+":", int(v))
 		default:
 			ours.section(strings.Trim(line, "-="), line[:1])
 		}
 	}
-	return ours.text.String()
+	return ours.String()
 }
 
 func step32() Summary {
@@ -210,8 +210,9 @@ func TestBlocks(t *testing.T) {
 	}, "\n"))
 }
 
-func TestBlockErrorsAreReturned(t *testing.T) {
+func TestWriteErrorsAreReturned(t *testing.T) {
 	for name, write := range map[string]func(io.Writer) error{
+		"waterfall":  func(w io.Writer) error { return Waterfall(w, stalled(), 80) },
 		"block":      func(w io.Writer) error { return WriteBlock(w, step32()) },
 		"comparison": func(w io.Writer) error { return WriteComparison(w, Comparison{}, 80) },
 		"json":       func(w io.Writer) error { return WriteJSON(w, Document{}) },

@@ -112,7 +112,7 @@ func lineOf(p Pairs, confidence float64, pair string) Line {
 		l.Warnings = append(l.Warnings, tooFew(l.Pairs, confidence, pair))
 	}
 	if ties > 0 {
-		l.Warnings = append(l.Warnings, fmt.Sprintf("%d of %d %s are tied exactly: they count against a difference", ties, l.Pairs, plural(pair)))
+		l.Warnings = append(l.Warnings, fmt.Sprintf("%s: %d of %d %s are tied exactly: they count against a difference", l.Metric, ties, l.Pairs, plural(l.Pairs, pair)))
 	}
 	return l
 }
@@ -167,17 +167,16 @@ func ratio(pairs [][2]float64, confidence float64) Interval {
 func tooFew(n int, confidence float64, pair string) string {
 	need := math.Ceil(math.Log2(2 / (1 - confidence)))
 	if need > 1000 {
-		return "no number of " + plural(pair) + " can show a difference at this confidence: choose a lower one"
+		return "no number of " + plural(2, pair) + " can show a difference at this confidence: choose a lower one"
 	}
-	are := "are"
-	if n == 1 {
-		are = "is"
-	}
-	return fmt.Sprintf("%.0f %s are needed to show any difference at this confidence, there %s %d", need, plural(pair), are, n)
+	return fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %d)", need, plural(2, pair), n)
 }
 
 // plural is of the first word of a noun: "periods of 1h0m0s".
-func plural(noun string) string {
+func plural(n int, noun string) string {
+	if n == 1 {
+		return noun
+	}
 	first, rest, _ := strings.Cut(noun, " ")
 	return strings.TrimSpace(first + "s " + rest)
 }

@@ -293,16 +293,16 @@ func TestCompare(t *testing.T) {
 		shown   bool
 		warning string
 	}{
-		"five rounds are too few for one line": {Comparison{}, pairs(5, 2, 1), false, "6 rounds are needed to show any difference at this confidence, there are 5"},
+		"five rounds are too few for one line": {Comparison{}, pairs(5, 2, 1), false, "6 rounds are needed to show any difference at this confidence (here: 5)"},
 		"six are enough for one":               {Comparison{}, pairs(6, 2, 1), true, ""},
-		"one":                                  {Comparison{}, pairs(1, 2, 1), false, "6 rounds are needed to show any difference at this confidence, there is 1"},
-		"seven are too few for four lines":     {Comparison{}, four(7), false, "8 rounds are needed to show any difference at this confidence, there are 7"},
+		"one":                                  {Comparison{}, pairs(1, 2, 1), false, "6 rounds are needed to show any difference at this confidence (here: 1)"},
+		"seven are too few for four lines":     {Comparison{}, four(7), false, "8 rounds are needed to show any difference at this confidence (here: 7)"},
 		"eight are enough for four":            {Comparison{}, four(8), true, ""},
 		"less confidence needs fewer":          {Comparison{Confidence: 0.5}, pairs(2, 2, 1), true, ""},
-		"periods":                              {Comparison{Pair: "period of 1h0m0s"}, pairs(5, 2, 1), false, "6 periods of 1h0m0s are needed to show any difference at this confidence, there are 5"},
+		"periods":                              {Comparison{Pair: "period of 1h0m0s"}, pairs(5, 2, 1), false, "6 periods of 1h0m0s are needed to show any difference at this confidence (here: 5)"},
 		"certainty":                            {Comparison{Confidence: 1}, pairs(50, 2, 1), false, "no number of rounds can show a difference at this confidence: choose a lower one"},
-		"a tie among many":                     {Comparison{}, pairs(30, 1, 1), true, "1 of 30 rounds are tied exactly: they count against a difference"},
-		"a tie at the edge of the interval":    {Comparison{}, pairs(6, 1, 1), false, "1 of 6 rounds are tied exactly: they count against a difference"},
+		"a tie among many":                     {Comparison{}, pairs(30, 1, 1), true, "TTFT: 1 of 30 rounds are tied exactly: they count against a difference"},
+		"a tie at the edge of the interval":    {Comparison{}, pairs(6, 1, 1), false, "TTFT: 1 of 6 rounds are tied exactly: they count against a difference"},
 		"no numbers":                           {Comparison{}, pairs(3, math.NaN(), 1), false, "no round was answered by both: nothing to compare"},
 		"nothing":                              {Comparison{}, nil, false, "no round was answered by both: nothing to compare"},
 	} {

@@ -45,7 +45,7 @@ func TestDocuments(t *testing.T) {
 }
 
 func TestEmptyDocuments(t *testing.T) {
-	want := "{\n  \"schema\": 1,\n  \"source\": \"\",\n  \"version\": \"\",\n  \"settings\": {},\n  \"started\": null,\n  \"summaries\": [],\n  \"comparisons\": [],\n  \"warnings\": []\n}\n"
+	want := "{\n  \"schema\": 1,\n  \"source\": \"\",\n  \"version\": \"\",\n  \"settings\": {},\n  \"summaries\": [],\n  \"comparisons\": [],\n  \"warnings\": []\n}\n"
 	if diff := cmp.Diff(want, written(t, WriteJSON, Document{})); diff != "" {
 		t.Error(diff)
 	}

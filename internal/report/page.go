@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/plot"
 )
 
@@ -20,49 +21,106 @@ const (
 // Page is charts of d with what d tells: verdicts, an overview of its summaries, its
 // comparisons, warnings, and what made it.
 func Page(title string, d Document, charts []plot.Chart) plot.Page {
-	page := plot.Page{Title: title, Charts: charts, Warnings: slices.Clone(d.Warnings), Settings: made(d)}
+	page := plot.Page{Title: title, Charts: charts, Warnings: slices.Clone(d.Warnings)}
+	page.Settings = []string{fmt.Sprintf("%s, prober %s, from %s", d.Source, cmp.Or(d.Version, "unknown"), d.Started.UTC().Format("2006-01-02 15:04:05 UTC"))}
 	for _, s := range d.Summaries {
 		for _, w := range append(bucketNotes(s), s.Warnings...) {
 			page.Warnings = append(page.Warnings, headline(s)+": "+w)
 		}
+		if text := fmt.Sprintf("%s: %s, model %s", s.Target, s.URL, s.Model); s.URL != "" && !slices.Contains(page.Settings, text) {
+			page.Settings = append(page.Settings, text)
+		}
 	}
-	var summary, details strings.Builder // whose writes never fail
+	for _, name := range slices.Sorted(maps.Keys(d.Settings)) {
+		page.Settings = append(page.Settings, name+": "+d.Settings[name])
+	}
 	if len(d.Summaries) > 0 {
-		_ = WriteOverview(&summary, d.Summaries)
+		page.Summary = overview(d.Summaries).text()
 	}
 	for i, c := range d.Comparisons {
 		if i > 0 {
-			details.WriteString("\n")
+			page.Details += "\n"
 		}
-		_ = WriteComparison(&details, c, detailsWidth)
+		page.Details += comparisonText(c, detailsWidth)
 		a, b := c.A, c.B
 		if len(a)+len(b) > detailsWidth/2 {
 			page.Verdicts = append(page.Verdicts, "A: "+a, "B: "+b)
 			a, b = "A", "B"
 		}
-		for _, l := range c.Lines {
-			page.Verdicts = append(page.Verdicts, l.Metric+": "+Verdict(l, a, b))
-		}
+		page.Verdicts = append(page.Verdicts, verdicts(c, a, b)...)
 	}
 	if len(d.Comparisons) > mostVerdicts {
 		page.Verdicts = nil
 	}
-	page.Summary, page.Details = summary.String(), details.String()
 	return page
 }
 
-// made says what made a document: source, version, time, servers and settings.
-func made(d Document) []string {
-	list := []string{fmt.Sprintf("%s, prober %s, from %s", d.Source, cmp.Or(d.Version, "unknown"), d.Started.UTC().Format("2006-01-02 15:04:05 UTC"))}
-	for _, s := range d.Summaries {
-		if text := fmt.Sprintf("%s: %s, model %s", s.Target, s.URL, s.Model); s.URL != "" && !slices.Contains(list, text) {
-			list = append(list, text)
+// RunCharts draws samples of targets, in the order of their names: how TTFT, TPOT, ITL and E2EL
+// are spread, and each over time. Canceled samples are left out.
+func RunCharts(targets []string, samples []Sample) []plot.Chart {
+	var charts []plot.Chart
+	for _, q := range quantities {
+		of, course := "requests", q.name
+		if q.name == "ITL" {
+			of, course = "tokens", "ITL, median of a request"
+		}
+		spread, timeline := DistributionChart(q.name, of), TimelineChart(q.name, course)
+		for _, target := range targets {
+			list, _ := split(samples, func(s Sample) bool { return s.Target == target && notCanceled(s) })
+			slices.SortStableFunc(list, func(a, b Sample) int { return a.Start.Compare(b.Start) })
+			good, bad := split(list, succeeded)
+			spread.Series = append(spread.Series, plot.Series{Target: target, Style: plot.Step, Points: cumulated(q.values(good))})
+			timeline.Series = append(timeline.Series, plot.Series{Target: target, Points: thin(courseOf(good, q))})
+			if q.name == "E2EL" {
+				failed := plot.Series{Target: target, Name: target + ", failed", Style: plot.Hollow, Points: thin(courseOf(bad, q))}
+				timeline.Series = append(timeline.Series, failed)
+			}
+		}
+		charts = append(charts, spread, timeline)
+	}
+	return drawn(charts)
+}
+
+// drawn leaves out series without points, and charts without series.
+func drawn(charts []plot.Chart) []plot.Chart {
+	for i, c := range charts {
+		charts[i].Series = slices.DeleteFunc(c.Series, func(s plot.Series) bool { return len(s.Points) == 0 })
+	}
+	return slices.DeleteFunc(charts, func(c plot.Chart) bool { return len(c.Series) == 0 })
+}
+
+// DistributionChart is an empty chart for a quantity's distribution.
+func DistributionChart(name, of string) plot.Chart {
+	return plot.Chart{
+		Title: name + " distribution (CDF)",
+		X:     plot.Axis{Label: name, Unit: plot.Second},
+		Y:     plot.Axis{Label: "share of " + of, Unit: plot.Share},
+	}
+}
+
+// TimelineChart is an empty chart for a quantity over time.
+func TimelineChart(name, label string) plot.Chart {
+	return plot.Chart{
+		Title: name + " over time",
+		X:     plot.Axis{Label: "time", Unit: plot.Time},
+		Y:     plot.Axis{Label: label, Unit: plot.Second},
+	}
+}
+
+// courseOf is a quantity of each request by its start; of one that failed, when it did.
+func courseOf(list []Sample, q quantity) []plot.Point {
+	var points []plot.Point
+	for _, s := range list {
+		v, what := float64(*q.of(&s.Request)), ""
+		if !succeeded(s) {
+			v, what = s.Elapsed.Seconds(), string(s.Outcome)+" after "
+		}
+		if finite(v) {
+			label := fmt.Sprintf("%s, round %d: %s%s", s.Target, s.Round, what, format.Seconds(v))
+			points = append(points, plot.Point{X: float64(s.Start.UnixMicro()) / 1e6, Y: v, Label: label})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.Settings)) {
-		list = append(list, name+": "+d.Settings[name])
-	}
-	return list
+	return points
 }
 
 // most is how many points a series has at most: half as many as a chart is wide.
@@ -88,22 +146,88 @@ func thin(points []plot.Point) []plot.Point {
 	if len(points) <= most {
 		return points
 	}
+	byY := func(a, b plot.Point) int { return cmp.Compare(a.Y, b.Y) }
 	var kept []plot.Point
 	for i := range most / 2 {
 		row := points[i*len(points)/(most/2) : (i+1)*len(points)/(most/2)]
-		low, high := 0, 0
-		for j, p := range row {
-			if p.Y < row[low].Y {
-				low = j
-			}
-			if p.Y > row[high].Y {
-				high = j
-			}
+		low, high := slices.MinFunc(row, byY), slices.MaxFunc(row, byY)
+		if low.X > high.X {
+			low, high = high, low
 		}
-		kept = append(kept, row[min(low, high)])
-		if low != high {
-			kept = append(kept, row[max(low, high)])
+		if kept = append(kept, low); high != low {
+			kept = append(kept, high)
 		}
 	}
 	return kept
+}
+
+// LadderCharts draws steps of growing load, of one target or several: what they brought
+// and how long it took. A series is a target, or a target and a length of prompts where
+// there are several. The load is requests at once, or where no step was so, the requests
+// that succeeded in a second.
+func LadderCharts(summaries []Summary) []plot.Chart {
+	l := ladder{steps: slices.SortedStableFunc(slices.Values(summaries), func(a, b Summary) int { return cmp.Compare(a.AtOnce, b.AtOnce) })}
+	load, rate := plot.Axis{Label: "requests/s"}, plot.Axis{Label: "output tokens/s"}
+	steps := func(s Summary) Number { return s.Throughput().Requests }
+	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.AtOnce > 0 }) {
+		// A step that was at a rate is at 0, which has no place on a logarithmic axis.
+		load, steps = plot.Axis{Label: "concurrent requests", Log: true, Values: true}, func(s Summary) Number { return Number(s.AtOnce) }
+	}
+	output := func(s Summary) Number { return s.Throughput().Output }
+	failed := func(s Summary) Number { return Number(s.Failed()) / Number(s.Failed()+s.Succeeded()) }
+	charts := []plot.Chart{
+		{Title: "Throughput", X: load, Y: rate, Series: l.curves("", plot.Line, steps, output)},
+		{Title: "TTFT", X: load, Y: plot.Axis{Label: "TTFT", Unit: plot.Second, Log: true}, Series: append(
+			l.curves(", median", plot.Line, steps, func(s Summary) Number { return s.TTFT.value(0.50) }),
+			l.curves(", P99", plot.Dashed, steps, func(s Summary) Number { return s.TTFT.value(0.99) })...)},
+		{
+			Title: "TPOT", X: load, Y: plot.Axis{Label: "median TPOT", Unit: plot.Second},
+			Series: l.curves("", plot.Line, steps, func(s Summary) Number { return s.TPOT.value(0.50) }),
+		},
+		{
+			Title: "Throughput and latency", X: rate, Y: plot.Axis{Label: "median E2EL", Unit: plot.Second},
+			Series: l.curves("", plot.Line, output, func(s Summary) Number { return s.E2EL.value(0.50) }),
+		},
+	}
+	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Failed() > 0 }) {
+		charts = append(charts, plot.Chart{
+			Title: "Failed requests", X: load, Y: plot.Axis{Label: "share of requests", Unit: plot.Share},
+			Series: l.curves("", plot.Line, steps, failed),
+		})
+	}
+	return drawn(charts)
+}
+
+// A ladder is steps by load.
+type ladder struct{ steps []Summary }
+
+// name is that of the series that a step is in.
+func (l ladder) name(s Summary) string {
+	var words []string
+	length := format.Count(s.PromptTokens, "token")
+	if slices.ContainsFunc(l.steps, func(other Summary) bool { return other.Target != s.Target }) {
+		words = append(words, s.Target)
+	}
+	if s.PromptTokens != 0 && slices.ContainsFunc(l.steps, func(other Summary) bool { return other.PromptTokens != s.PromptTokens }) {
+		words = append(words, length)
+	}
+	return cmp.Or(strings.Join(words, ", "), s.Target)
+}
+
+// curves are series whose names end with a suffix; steps that have no x or no y are left out.
+func (l ladder) curves(suffix string, style plot.Style, x, y func(Summary) Number) []plot.Series {
+	var list []plot.Series
+	for _, step := range l.steps {
+		name := l.name(step)
+		i := slices.IndexFunc(list, func(s plot.Series) bool { return s.Target == name })
+		if i < 0 {
+			i = len(list)
+			list = append(list, plot.Series{Target: name, Name: name + suffix, Style: style})
+		}
+		if p := (plot.Point{X: float64(x(step)), Y: float64(y(step))}); finite(p.X) && finite(p.Y) {
+			p.Label = strings.Join(known(name, step.Load), ", ")
+			list[i].Points = append(list[i].Points, p)
+		}
+	}
+	return list
 }

@@ -31,7 +31,7 @@ func TestRunPage(t *testing.T) {
 	samples := slices.Concat(answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2))
 	samples[3] = failure("a", 3, probe.Stalled)
 	samples[4].Outcome = probe.Canceled
-	samples[15].TTFT, samples[15].ITL = Seconds{}, nil
+	samples[15].TTFT, samples[15].ITL, samples[15].ITLs = none(), none(), nil
 
 	charts := RunCharts([]string{"a", "b"}, samples)
 
@@ -140,7 +140,7 @@ func TestLadderPage(t *testing.T) {
 	if first[0].X != 1 || first[1].X != 4 || first[0].Label != "a, 80 tokens" || first[1].Label != "a, 80 tokens, 4 at once" {
 		t.Errorf("%+v is not by load", first)
 	}
-	if first[1].Y != steps[0].Throughput().Output {
+	if Number(first[1].Y) != steps[0].Throughput().Output {
 		t.Errorf("%g tokens/s, want %g", first[1].Y, steps[0].Throughput().Output)
 	}
 	if failed[0].Y != 0 || failed[1].Y != 0.5 {
@@ -196,8 +196,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("%q without %q", page.Verdicts, want)
 	}
 	want := []string{
-		"the run was interrupted", "a: only 10 requests: P75 and above rest on fewer than ten samples",
-		"b: only 10 requests: P75 and above rest on fewer than ten samples",
+		"the run was interrupted", "a: only 10 requests: quantiles from P75 on rest on fewer than ten samples",
+		"b: only 10 requests: quantiles from P75 on rest on fewer than ten samples",
 	}
 	if diff := gocmp.Diff(want, page.Warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)

@@ -15,7 +15,7 @@ import (
 
 func TestPairUp(t *testing.T) {
 	noTTFT := answer("b", 2, 0.9, 0.004)
-	noTTFT.TTFT = Seconds{}
+	noTTFT.TTFT = none()
 	a := []Sample{answer("a", 5, 0.5, 0.001), answer("a", 2, 0.2, 0.001), answer("a", 1, 0.1, 0.001), failure("a", 4, probe.Timeout), answer("a", 3, 0.3, 0.001)}
 	b := []Sample{answer("b", 4, 0.4, 0.002), failure("b", 3, probe.Timeout), answer("b", 1, 0.6, 0.002), noTTFT, answer("b", 7, 0.7, 0.002)}
 
@@ -65,7 +65,7 @@ func TestTheITLOfATimerIsNotCompared(t *testing.T) {
 // Two targets in front of one server warm its cache for each other. What one of
 // them saves by that is no difference.
 func TestWhatACacheKnewIsNotCompared(t *testing.T) {
-	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, Seconds{} }
+	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none() }
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), with(answers("b", 10, 0.1, 0.003, 0.01, 2), cached, all(10)...)
 	for _, pairs := range [][]Pairs{PairUp(a, b), PairUp(b, a)} {
 		var metrics []string
@@ -87,12 +87,12 @@ func TestDoubt(t *testing.T) {
 		"alike":   {a, b, nil},
 		"nothing": {nil, b, nil},
 		"one failed": {a, with(b, func(s *Sample) { *s = failure("right", int(s.Round), probe.Stalled) }, 4), []string{
-			"left failed 0 of 10 requests, right 1 of 10: only rounds that both answered are compared", "1 of 10 rounds has no pair",
+			"1 of 10 rounds without a pair, not compared: left failed 0 of 10 requests, right 1 of 10 requests",
 		}},
-		"rounds that only one has":     {a[:7], b, []string{"3 of 10 rounds have no pair"}},
+		"rounds that only one has":     {a[:7], b, []string{"3 of 10 rounds without a pair, not compared: left failed 0 of 7 requests, right 0 of 10 requests"}},
 		"canceled rounds do not count": {with(a, func(s *Sample) { s.Outcome = probe.Canceled }, 9), b[:9], nil},
 		"other tokenizer": {a, with(b, func(s *Sample) { s.Prompt = wire.Tokens(21074) }, all(10)...), []string{
-			"left counts 21,073 tokens of prompt, right 21,074 (medians)",
+			"left counts 21073 tokens of prompt, right 21074 (medians)",
 		}},
 		"some answers shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0, 1, 2, 3, 4), []string{
 			"left generates 100 tokens, right 82 (medians): E2EL compares answers of different length",
@@ -145,16 +145,18 @@ func TestDoubtLength(t *testing.T) {
 
 func TestRequestLines(t *testing.T) {
 	unknown := answer("vllm-a", 12, 0.5, 0.01)
-	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, Seconds{}, nil
+	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, none(), none()
 	slow := answer("hostile\x1b[2J\nname", 12345, 112.3, 0.85)
 	slow.Prompt, slow.Output = wire.Tokens(128000), wire.Tokens(4096)
+	limited := failure("vllm-a", 3, probe.RateLimited)
+	limited.Error = "HTTP 429: \x1b[2J" + strings.Repeat("slow down ", 20)
 	var lines []string
 	for _, s := range []Sample{
 		answer("vllm-a", 1, 0.79481, 0.00284), answer("production-stack", 123, 0.82422, 0.00789), unknown, slow,
-		failure("vllm-a", 3, probe.RateLimited), failure("vllm-a", 4, probe.Canceled),
+		limited, failure("vllm-a", 4, probe.Canceled),
 	} {
 		line := RequestLine(s, 16)
-		if length(line) > 120 || strings.ContainsAny(line, "\n\x1b") {
+		if length(line) > 140 || strings.ContainsAny(line, "\n\x1b") {
 			t.Errorf("%d columns in %q", length(line), line)
 		}
 		lines = append(lines, line)

@@ -52,7 +52,7 @@ func CompareFiles(pathA, pathB string) (Document, error) {
 }
 
 func readDocument(path string) (Document, config.Problems) {
-	var j jsonDocument
+	var j versioned
 	text, hint := "", "want a file that prober bench or prober report wrote with --format json"
 	data, err := os.ReadFile(path) //nolint:gosec // the file that the user wants
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
@@ -65,14 +65,7 @@ func readDocument(path string) (Document, config.Problems) {
 	if text != "" {
 		return Document{}, config.Problems{{Place: path, Text: text, Hint: hint}}
 	}
-	d := Document{Source: j.Source, Version: j.Version, Settings: j.Settings}
-	if j.Started != nil {
-		d.Started = *j.Started
-	}
-	for _, s := range j.Summaries {
-		d.Summaries = append(d.Summaries, s.summary())
-	}
-	return d, nil
+	return j.Document, nil
 }
 
 // describe is "a.json, prober bench, 2026-03-01T12:00:00Z, version 1.2".
@@ -152,13 +145,10 @@ func compareSteps(nameA, nameB string, x, y Summary) Comparison {
 func mediansOf(x, y Summary) []Line {
 	var lines []Line
 	none, far := Number(math.NaN()), Number(math.Inf(1))
-	for i, d := range x.latencies() {
-		a, okA := d.At(0.5)
-		b, okB := y.latencies()[i].At(0.5)
-		if okA && okB {
+	for _, q := range quantities {
+		if a, b := q.in(&x).value(0.5), q.in(&y).value(0.5); finite(a - b) {
 			lines = append(lines, Line{
-				Metric: d.Name, A: a.Value, B: b.Value,
-				Difference: Interval{a.Value - b.Value, -far, far}, Ratio: Interval{a.Value / b.Value, none, none},
+				Metric: q.name, A: a, B: b, Difference: Interval{a - b, -far, far}, Ratio: Interval{a / b, none, none},
 			})
 		}
 	}

@@ -1,45 +1,49 @@
 package report
 
 import (
+	"cmp"
 	"errors"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Sample is what one request adds to tables and plots: a result without its
-// timeline.
+// A Request is what one request that succeeded adds to a comparison, in seconds: NaN where there
+// is no number, or none that may be compared.
+type Request struct {
+	Round uint64 `json:"round"` // requests of equal Round answered the same prompt
+	TTFT  Number `json:"ttft_seconds"`
+	TPOT  Number `json:"tpot_seconds"`
+	ITL   Number `json:"itl_seconds"` // median of its tokens'
+	E2EL  Number `json:"e2el_seconds"`
+}
+
+// A Sample is what one request adds to tables and plots: a result without its timeline.
 type Sample struct {
+	Request
+
 	Target  string
-	Round   uint64        // samples of equal Round answered the same prompt
 	Start   time.Time     // monotonic
 	Elapsed time.Duration // to the end of the request, whatever it was
 	Late    time.Duration // how late it started
 
 	Outcome      probe.Outcome
-	Prompt       wire.Count // tokens
-	Output       wire.Count // tokens
-	Contaminated bool       // a cache knew the prompt that should be cold: it has no TTFT
-	Tainted      bool       // the prober read nearly all of it late: it has no ITL
-	ByUser       bool       // the prober took the arrivals' time itself: the kernel gave none
-	Hidden       bool       // its first tokens are reasoning that no frame showed: it has no TTFT
-	Frames       int        // token frames
-	Bursts       int        // token frames that arrived in a burst with the one before, read on time
-	Joined       int        // tokens whose ITL is the mean over frames that were read late and together
-	TTFT         Seconds
-	TPOT         Seconds
-	E2EL         Seconds
-	ITL          []float64       // seconds, once a token; nil if there is none
+	Prompt       wire.Count      // tokens
+	Output       wire.Count      // tokens
+	Contaminated bool            // a cache knew the prompt that should be cold: it has no TTFT
+	Tainted      bool            // the prober read nearly all of it late: it has no ITL
+	ByUser       bool            // the prober took the arrivals' time itself: the kernel gave none
+	Hidden       bool            // its first tokens are reasoning that no frame showed: it has no TTFT
+	Frames       int             // token frames
+	Bursts       int             // token frames that arrived in a burst with the one before, read on time
+	Joined       int             // tokens whose ITL is the mean over frames that were read late and together
+	ITLs         []float64       // seconds, once a token; nil if there is none
 	Warnings     []probe.Warning // of the result, but for those that the fields above tell
 
 	Error, Hint string // of a request that failed: what is known of it, and what to do
-}
-
-// Seconds are a duration that may be unknown.
-type Seconds struct {
-	Value float64
-	Known bool
 }
 
 // SampleOf keeps of r what a [Sample] has. The rules are those of the metrics: a
@@ -47,8 +51,10 @@ type Seconds struct {
 // of a prompt that was as cold as meant, and ITL only that of gaps that are not our
 // own.
 func SampleOf(r *probe.Result) Sample {
+	none := Number(math.NaN())
 	s := Sample{
-		Target: r.Target, Round: r.Round, Start: r.Start, Elapsed: r.Elapsed, Late: r.ScheduleDelay(),
+		Request: Request{Round: r.Round, TTFT: none, TPOT: none, ITL: none, E2EL: none},
+		Target:  r.Target, Start: r.Start, Elapsed: r.Elapsed, Late: r.ScheduleDelay(),
 		Outcome: r.Outcome, Prompt: r.Usage.Prompt, Output: r.Usage.Generated(),
 		Contaminated: r.Cache == probe.CacheContaminated, Tainted: r.Taint != "", ByUser: r.Stamp == probe.ByUser, Hidden: r.Hidden,
 		Frames: len(r.Tokens), Bursts: r.Bursts(), Joined: r.JoinedTokens(),
@@ -69,9 +75,116 @@ func SampleOf(r *probe.Result) Sample {
 	}
 	s.TPOT, s.E2EL = secondsOf(r.TPOT()), secondsOf(r.E2EL())
 	for gap := range r.ITL() {
-		s.ITL = append(s.ITL, gap.Seconds())
+		s.ITLs = append(s.ITLs, gap.Seconds())
+	}
+	if s.ITLs != nil {
+		s.ITL = Number(median(s.ITLs))
 	}
 	return s
 }
 
-func secondsOf(d time.Duration, ok bool) Seconds { return Seconds{Value: d.Seconds(), Known: ok} }
+func secondsOf(d time.Duration, ok bool) Number {
+	if !ok {
+		return Number(math.NaN())
+	}
+	return Number(d.Seconds())
+}
+
+// A quantity is one of those that are summed up and compared.
+type quantity struct {
+	name, title string
+	of          func(*Request) *Number
+	in          func(*Summary) *Distribution
+}
+
+// quantities are all of them, in their order.
+var quantities = []quantity{
+	{"TTFT", "Time to First Token", func(r *Request) *Number { return &r.TTFT }, func(s *Summary) *Distribution { return &s.TTFT }},
+	{
+		"TPOT", "Time per Output Token (excl. 1st token)",
+		func(r *Request) *Number { return &r.TPOT }, func(s *Summary) *Distribution { return &s.TPOT },
+	},
+	{"ITL", "Inter-token Latency", func(r *Request) *Number { return &r.ITL }, func(s *Summary) *Distribution { return &s.ITL }},
+	{"E2EL", "End-to-end Latency", func(r *Request) *Number { return &r.E2EL }, func(s *Summary) *Distribution { return &s.E2EL }},
+}
+
+// values are the known ones of all samples: of ITL those of every token.
+func (q quantity) values(samples []Sample) (values []float64) {
+	for _, s := range samples {
+		if v := float64(*q.of(&s.Request)); q.name == "ITL" {
+			values = append(values, s.ITLs...)
+		} else if finite(v) {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// requestsOf are the requests of one target that succeeded, by round and start. They have no
+// ITL where token frames come in bursts: it is a mean within them then, which TPOT says as
+// well. Nor has E2EL a prompt that a cache knew: TTFT, which it lacks, is in it.
+func requestsOf(samples []Sample) (list []Request) {
+	good, _ := split(samples, succeeded)
+	batched := burstsOf(good).batched()
+	slices.SortStableFunc(good, func(x, y Sample) int { return cmp.Or(cmp.Compare(x.Round, y.Round), x.Start.Compare(y.Start)) })
+	for _, s := range good {
+		if batched {
+			s.ITL = Number(math.NaN())
+		}
+		if s.Contaminated {
+			s.E2EL = Number(math.NaN())
+		}
+		list = append(list, s.Request)
+	}
+	return list
+}
+
+// PairUp pairs the samples of A and B that answered the same prompt, where both
+// succeeded and both have the quantity. Quantities without a pair are left out. Where a
+// round has several of one target, they are paired in the order in which they started.
+func PairUp(a, b []Sample) []Pairs { return pairsOf(rounds(requestsOf(a), requestsOf(b))) }
+
+func pairsOf(both [][2]Request) []Pairs {
+	var list []Pairs
+	for _, q := range quantities {
+		p := Pairs{Metric: q.name}
+		for _, pair := range both {
+			p.Values = append(p.Values, [2]float64{float64(*q.of(&pair[0])), float64(*q.of(&pair[1]))})
+		}
+		list = append(list, p)
+	}
+	return usable(list)
+}
+
+// rounds are the requests of equal round, each two. Both lists are by round.
+func rounds(a, b []Request) [][2]Request {
+	var list [][2]Request
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0].Round < b[0].Round:
+			a = a[1:]
+		case a[0].Round > b[0].Round:
+			b = b[1:]
+		default:
+			list = append(list, [2]Request{a[0], b[0]})
+			a, b = a[1:], b[1:]
+		}
+	}
+	return list
+}
+
+func notCanceled(s Sample) bool { return s.Outcome != probe.Canceled }
+
+func succeeded(s Sample) bool { return s.Outcome == probe.OK }
+
+// split parts samples into those that are and those that are not.
+func split(samples []Sample, is func(Sample) bool) (are, not []Sample) {
+	for _, s := range samples {
+		if is(s) {
+			are = append(are, s)
+		} else {
+			not = append(not, s)
+		}
+	}
+	return are, not
+}

@@ -16,23 +16,25 @@ func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
 // before.
 func answer(target string, round int, ttft, tpot float64) Sample {
 	s := Sample{
-		Target: target, Round: uint64(round), Start: noon().Add(time.Duration(round) * 10 * time.Second),
+		Request: Request{Round: uint64(round), TTFT: Number(ttft), TPOT: Number(tpot), E2EL: Number(ttft + 99*tpot)},
+		Target:  target, Start: noon().Add(time.Duration(round) * 10 * time.Second),
 		Outcome: probe.OK, Prompt: wire.Tokens(21073), Output: wire.Tokens(100), Frames: 100,
-		TTFT: secs(ttft), TPOT: secs(tpot), E2EL: secs(ttft + 99*tpot),
 	}
-	s.Elapsed = time.Duration(s.E2EL.Value * float64(time.Second))
+	s.Elapsed = time.Duration(float64(s.E2EL) * float64(time.Second))
 	for i := range 99 {
-		s.ITL = append(s.ITL, tpot*(1+0.01*float64(i%3-1)))
+		s.ITLs = append(s.ITLs, tpot*(1+0.01*float64(i%3-1)))
 	}
+	s.ITL = Number(median(s.ITLs))
 	return s
 }
 
-func secs(v float64) Seconds { return Seconds{Value: v, Known: true} }
+// none is what is unknown.
+func none() Number { return Number(math.NaN()) }
 
 // failure is a request that failed after a second.
 func failure(target string, round int, o probe.Outcome) Sample {
 	return Sample{
-		Target: target, Round: uint64(round), Start: noon().Add(time.Duration(round) * 10 * time.Second),
+		Request: Request{Round: uint64(round)}, Target: target, Start: noon().Add(time.Duration(round) * 10 * time.Second),
 		Outcome: o, Elapsed: time.Second,
 	}
 }

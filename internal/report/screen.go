@@ -4,10 +4,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A Screen is where a bench shows what it does: results on standard output,
@@ -127,4 +132,65 @@ func columnsOf(w io.Writer) int {
 		}
 	}
 	return defaultWidth
+}
+
+// A Progress is how far a step of a bench is.
+type Progress struct {
+	Step, Steps int    // from 1
+	Label       string // what goes on
+
+	Done, Failed int
+	Total        int           // requests; 0 if only time ends the step
+	Elapsed      time.Duration // since the step began
+	Limit        time.Duration // none begins later; 0: no limit
+}
+
+// Line is the progress in at most width columns, since a line that is longer than its
+// terminal is wide could not be redrawn: the end of its label is left out. A width of 0 is
+// any.
+func (p Progress) Line(width int) string {
+	words, tail, share := p.Label, fmt.Sprintf("  %d", p.Done), 0.0
+	if p.Steps > 1 {
+		words = fmt.Sprintf("step %d of %d, %s", p.Step, p.Steps, words)
+	}
+	if p.Total > 0 {
+		share = float64(p.Done) / float64(p.Total)
+		tail += fmt.Sprintf("/%d", p.Total)
+	}
+	if p.Limit > 0 {
+		share = max(share, float64(p.Elapsed)/float64(p.Limit))
+	}
+	if p.Failed > 0 {
+		tail += fmt.Sprintf("  %d failed", p.Failed)
+	}
+	tail += "  " + p.Elapsed.Round(time.Second).String()
+	if share > 0 { // as long as it goes on as it did
+		left := time.Duration(float64(p.Elapsed) * max(0, 1-share) / share)
+		tail += "  ETA " + left.Round(time.Second).String()
+	}
+	if width <= 0 {
+		return words + tail
+	}
+	return format.Shorten(format.Shorten(words, width-length(tail))+tail, width)
+}
+
+// RequestLine is one request in one line without its end, the target's name
+// filled up to so many columns.
+func RequestLine(s Sample, names int) string {
+	head := fmt.Sprintf("%s %5s %-*s %-2s", s.Start.Format("15:04:05"), fmt.Sprintf("#%d", s.Round), names, format.Clean(s.Target), s.Outcome)
+	if s.Outcome != probe.OK {
+		return strings.TrimSuffix(fmt.Sprintf("%s after %s: %s", head, format.Duration(s.Elapsed), format.Shorten(format.Clean(s.Error), 80)), ": ")
+	}
+	tokens := func(c wire.Count) string {
+		if !c.Known {
+			return "?"
+		}
+		return format.Grouped(c.N)
+	}
+	speed := "" // of all the time that the answer took
+	if s.Output.Known && s.E2EL > 0 {
+		speed = format.Digits(float64(s.Output.N)/float64(s.E2EL)) + " tok/s"
+	}
+	return strings.TrimRight(fmt.Sprintf("%s  %7s → %-5s  TTFT %-7s  TPOT %-7s  ITL %-7s  total %-7s  %s", head,
+		tokens(s.Prompt), tokens(s.Output), seconds(s.TTFT), seconds(s.TPOT), seconds(s.ITL), seconds(s.E2EL), speed), " ")
 }

@@ -14,7 +14,7 @@ import (
 
 func TestSummarize(t *testing.T) {
 	unknown := answer("a", 3, 0.5, 0.01)
-	unknown.Output, unknown.TPOT, unknown.ITL = wire.Count{}, Seconds{}, nil
+	unknown.Output, unknown.TPOT, unknown.ITLs = wire.Count{}, none(), nil
 	samples := []Sample{
 		failure("a", 4, probe.Timeout), answer("a", 1, 0.2, 0.01), unknown, answer("a", 0, 0.4, 0.02),
 		failure("a", 5, probe.Canceled), failure("a", 2, probe.Timeout),
@@ -64,7 +64,7 @@ func TestWarnings(t *testing.T) {
 		"nothing at all": {nil, ""},
 		"canceled":       {with(good, func(s *Sample) { s.Outcome = probe.Canceled }, 3, 4), "2 requests canceled at the end of the run: not counted"},
 		"contaminated": {
-			with(good, func(s *Sample) { s.Contaminated, s.TTFT = true, Seconds{} }, 0, 4, 9),
+			with(good, func(s *Sample) { s.Contaminated, s.TTFT = true, none() }, 0, 4, 9),
 			"3 of 10 prompts were in the server's cache: excluded from TTFT",
 		},
 		"hidden reasoning": {
@@ -72,22 +72,22 @@ func TestWarnings(t *testing.T) {
 			"3 of 10 requests had hidden reasoning: excluded from TTFT",
 		},
 		"read late": {
-			with(good, func(s *Sample) { s.Tainted, s.ITL, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
-			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: P75 and above rest",
+			with(good, func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
+			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: quantiles from P75 on rest",
 		},
 		"some read late": {
 			with(good, func(s *Sample) { s.Joined = 4 }, 0, 1, 2),
-			"12 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: P75 and above rest",
+			"12 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: quantiles from P75 on rest",
 		},
 		"all at once": {
-			with(good, func(s *Sample) { s.ITL, s.Bursts = nil, 99 }, all(10)...), "990 of 1,000 token frames arrived together with the previous one",
+			with(good, func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }, all(10)...), "990 of 1,000 token frames arrived together with the previous one",
 		},
 		"untold": {
-			with(good, func(s *Sample) { s.Output, s.ITL = wire.Count{}, nil }, 1),
+			with(good, func(s *Sample) { s.Output, s.ITLs = wire.Count{}, nil }, 1),
 			"1 of 10 requests did not report how many tokens they generated",
 		},
 		"unattributed": {
-			with(good, func(s *Sample) { s.ITL = nil }, 0, 1),
+			with(good, func(s *Sample) { s.ITLs = nil }, 0, 1),
 			"2 of 10 requests did not report how many tokens each frame carries: excluded from ITL",
 		},
 		"one read for many frames": {
@@ -98,7 +98,7 @@ func TestWarnings(t *testing.T) {
 			with(good, func(s *Sample) { s.Bursts = 50 }, all(10)...), "500 of 1,000 token frames",
 		},
 		"less than half are not": {
-			with(good, func(s *Sample) { s.Bursts = 49 }, all(10)...), "only 10 requests: P75 and above rest",
+			with(good, func(s *Sample) { s.Bursts = 49 }, all(10)...), "only 10 requests: quantiles from P75 on rest",
 		},
 		"several tokens a frame": {
 			with(good, func(s *Sample) { s.Frames = 14 }, all(10)...), "a token frame carries 7.14 tokens on average",
@@ -106,9 +106,9 @@ func TestWarnings(t *testing.T) {
 		"lengths": {
 			with(good, func(s *Sample) { s.Output = wire.Tokens(64) }, 2), "answers are 64 to 100 tokens long",
 		},
-		"few": {good, "only 10 requests: P75 and above rest on fewer than ten samples"},
+		"few": {good, "only 10 requests: quantiles from P75 on rest on fewer than ten samples"},
 		"enough for P90": {
-			answers("a", 100, 0.8, 0.003, 0.01, 1), "only 100 requests: P95 and above rest on fewer than ten samples",
+			answers("a", 100, 0.8, 0.003, 0.01, 1), "only 100 requests: quantiles from P95 on rest on fewer than ten samples",
 		},
 		"one": {good[:1], "only 1 request: all its quantiles are the same"},
 		"warnings that are equal": {

@@ -1,49 +1,61 @@
 package report
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
+// A Document is all that a run, or a query of stored data, reports.
+type Document struct {
+	Source      string            `json:"source"`           // what was asked: "prober bench", a Prometheus
+	Version     string            `json:"version"`          // of the prober
+	Settings    map[string]string `json:"settings"`         // by their names, without secrets; several values have commas between them
+	Started     time.Time         `json:"started,omitzero"` // of the first request, or of the range
+	Summaries   []Summary         `json:"summaries"`
+	Comparisons []Comparison      `json:"comparisons"`
+	Warnings    Texts             `json:"warnings"` // of the whole; sentences
+}
+
 // A Summary is what a block tells: one target's requests in one step of a bench,
 // or in a range of time that was stored.
 type Summary struct {
-	Target string
-	Model  string // that answered; empty if unknown
-	URL    string // of the target, without credentials; empty if unknown
-	Load   string // how it was asked, in words: "32 at once", "0.1 QPS"; empty where it was stored
+	Target string `json:"target"`
+	Model  string `json:"model"` // that answered; empty if unknown
+	URL    string `json:"url"`   // of the target, without credentials; empty if unknown
+	Load   string `json:"load"`  // how it was asked, in words: "32 at once", "0.1 QPS"; empty where it was stored
 
-	PromptTokens int // asked of each prompt; 0 if they differ or are unknown
-	AtOnce       int // requests under way at once, where that was the load; 0 where it was a rate
+	PromptTokens int `json:"prompt_tokens,omitzero"` // asked of each prompt; 0 if they differ or are unknown
+	AtOnce       int `json:"at_once,omitzero"`       // requests under way at once, where that was the load; 0 where it was a rate
 
-	Start    time.Time     // of the first request, or of the range
-	Duration time.Duration // from Start to the end of the last request, or of the range
+	Start    time.Time     `json:"start,omitzero"` // of the first request, or of the range
+	Duration time.Duration `json:"-"`              // from Start to the end of the last request, or of the range
 
-	Outcomes map[probe.Outcome]int // requests by outcome; those that are missing are 0
-	Skipped  map[probe.Skip]int    // slots without a request, by reason
-	Failures []Failures            // why requests failed; nil where that is not known
+	Outcomes map[probe.Outcome]int `json:"outcomes"`         // requests by outcome; those that are missing are 0
+	Skipped  map[probe.Skip]int    `json:"skipped_requests"` // slots without a request, by reason
+	Failures []Failures            `json:"failures"`         // why requests failed; nil where that is not known
 
-	Input, Output int // tokens of the requests that succeeded, as far as the server told
+	Input  int `json:"-"` // tokens of the requests that succeeded, as far as the server told
+	Output int `json:"-"`
 
-	TTFT, TPOT, ITL, E2EL Distribution
+	TTFT Distribution `json:"ttft_seconds"`
+	TPOT Distribution `json:"tpot_seconds"`
+	ITL  Distribution `json:"itl_seconds"`
+	E2EL Distribution `json:"e2el_seconds"`
 
-	Warnings []string  // sentences
-	Requests []Request // that succeeded, by round; nil where it was stored
+	Warnings Texts     `json:"warnings"` // sentences
+	Requests []Request `json:"requests"` // that succeeded, by round; nil where it was stored
 }
 
-// Succeeded is the number of requests that did.
-func (s Summary) Succeeded() int { return s.Outcomes[probe.OK] }
-
-// Failed is the number of requests that did not succeed.
-func (s Summary) Failed() int {
-	failed := 0
-	for outcome, n := range s.Outcomes {
-		if outcome != probe.OK {
-			failed += n
-		}
-	}
-	return failed
+// Failures are requests that failed alike, and what to do about it.
+type Failures struct {
+	Outcome  probe.Outcome `json:"outcome"`
+	Requests int           `json:"requests"`
+	Error    Text          `json:"error"` // of the first of them; empty if nothing is known
+	Hint     Text          `json:"hint"`  // see [Hint]
 }
 
 // A Distribution is how samples of one quantity are spread, in seconds. The zero
@@ -67,3 +79,163 @@ type Quantile struct {
 
 // Shares are those of the quantiles in a block.
 func Shares() []float64 { return []float64{0.50, 0.75, 0.90, 0.95, 0.99} }
+
+// Summarize sums up one target's samples of one step, in any order. Those that
+// were canceled count for nothing. Load, PromptTokens, AtOnce and Skipped are the
+// caller's to say.
+func Summarize(samples []Sample) Summary {
+	s := Summary{Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{}}
+	counted, canceled := split(samples, notCanceled)
+	good, _ := split(counted, succeeded)
+	if len(samples) > 0 {
+		s.Target = samples[0].Target
+	}
+	var end time.Time
+	for i, r := range counted {
+		s.Outcomes[r.Outcome]++
+		if i == 0 || r.Start.Before(s.Start) {
+			s.Start = r.Start
+		}
+		if e := r.Start.Add(r.Elapsed); e.After(end) {
+			end = e
+		}
+	}
+	s.Duration = end.Sub(s.Start)
+	for _, r := range good {
+		s.Input += r.Prompt.N
+		s.Output += r.Output.N
+	}
+	for _, q := range quantities {
+		*q.in(&s) = Spread(q.values(good))
+	}
+	s.Failures, s.Warnings, s.Requests = FailuresOf(counted), warningsOf(good, len(canceled)), requestsOf(good)
+	return s
+}
+
+// FailuresOf groups the samples that failed, the most frequent failure first.
+// Canceled ones are none.
+func FailuresOf(samples []Sample) []Failures {
+	var list []Failures
+	for _, s := range samples {
+		if s.Outcome == probe.OK || s.Outcome == probe.Canceled {
+			continue
+		}
+		i := slices.IndexFunc(list, func(f Failures) bool { return f.Outcome == s.Outcome && f.Hint == Text(s.Hint) })
+		if i < 0 {
+			i = len(list)
+			list = append(list, Failures{Outcome: s.Outcome, Error: Text(s.Error), Hint: Text(s.Hint)})
+		}
+		list[i].Requests++
+	}
+	slices.SortStableFunc(list, func(a, b Failures) int { return cmp.Compare(b.Requests, a.Requests) })
+	return list
+}
+
+// Paced is s where a round of requests began in each interval, the samples of all
+// targets of the run. The interval after the last round's beginning is a part of
+// the duration, or the throughput of a few requests would be above the rate that was
+// offered. A round counts from its first request, since its others wait for their
+// turn.
+func (s Summary) Paced(run []Sample, interval time.Duration) Summary {
+	run, _ = split(run, notCanceled)
+	if len(run) == 0 {
+		return s
+	}
+	first := slices.MinFunc(run, func(a, b Sample) int { return a.Start.Compare(b.Start) })
+	last := slices.MinFunc(run, func(a, b Sample) int {
+		return cmp.Or(cmp.Compare(b.Round, a.Round), a.Start.Compare(b.Start))
+	})
+	end := s.Start.Add(s.Duration)
+	s.Start, s.Duration = first.Start, max(end.Sub(first.Start), last.Start.Add(interval).Sub(first.Start))
+	return s
+}
+
+// Succeeded is the number of requests that did.
+func (s Summary) Succeeded() int { return s.Outcomes[probe.OK] }
+
+// Failed is the number of requests that did not succeed.
+func (s Summary) Failed() int {
+	failed := -s.Succeeded()
+	for _, n := range s.Outcomes {
+		failed += n
+	}
+	return failed
+}
+
+// A Throughput is the tokens of a [Summary], and what a second brought: requests that
+// succeeded, and their tokens. What is unknown is NaN.
+type Throughput struct{ Input, Generated, Requests, Output, Total Number }
+
+// Throughput is that of s.
+func (s Summary) Throughput() Throughput {
+	seconds := Number(s.Duration.Seconds())
+	if seconds <= 0 {
+		seconds = Number(math.NaN())
+	}
+	told := func(n int) Number {
+		if n == 0 && s.Succeeded() > 0 { // who succeeds has tokens: no server told them
+			return Number(math.NaN())
+		}
+		return Number(n)
+	}
+	input, output := told(s.Input), told(s.Output)
+	return Throughput{input, output, Number(s.Succeeded()) / seconds, output / seconds, (input + output) / seconds}
+}
+
+// Spread is how values are spread that are all known. They are in seconds, stay
+// the caller's, and their order does not matter.
+func Spread(values []float64) Distribution {
+	if len(values) == 0 {
+		return Distribution{}
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	sum := 0.0
+	for _, v := range sorted {
+		sum += v
+	}
+	d := Distribution{Count: len(sorted), Mean: Number(sum / float64(len(sorted)))}
+	for _, share := range Shares() {
+		v := Number(QuantileOf(sorted, share))
+		d.Quantiles = append(d.Quantiles, Quantile{Share: share, Value: v, Low: v, High: v})
+	}
+	return d
+}
+
+// At is the quantile of a share; ok is false if d has none of that share.
+func (d Distribution) At(share float64) (q Quantile, ok bool) {
+	i := slices.IndexFunc(d.Quantiles, func(q Quantile) bool { return q.Share == share })
+	if i < 0 {
+		return Quantile{}, false
+	}
+	return d.Quantiles[i], true
+}
+
+// value is the quantile of a share, NaN if d has none of that share.
+func (d Distribution) value(share float64) Number {
+	if q, ok := d.At(share); ok {
+		return q.Value
+	}
+	return Number(math.NaN())
+}
+
+// QuantileOf interpolates between the two ranks closest to
+//
+//	h = (n − 1) · share
+//
+// of a sorted list that is not empty. It is definition 7 of Hyndman and Fan,
+// Sample Quantiles in Statistical Packages (1996), and the default of R and numpy,
+// and so of the tools whose tables are compared with ours.
+func QuantileOf[T ~int64 | ~float64](sorted []T, share float64) T {
+	h := float64(len(sorted)-1) * share
+	below := int(h)
+	above := min(below+1, len(sorted)-1)
+	return sorted[below] + T((h-float64(below))*float64(sorted[above]-sorted[below]))
+}
+
+// median is that of a list in any order that is not empty.
+func median(values []float64) float64 {
+	return QuantileOf(slices.Sorted(slices.Values(values)), 0.5)
+}
+
+// finite reports whether v is a number.
+func finite[T ~float64](v T) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }

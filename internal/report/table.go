@@ -3,7 +3,10 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/llm-prober/prober/internal/format"
 )
@@ -14,49 +17,35 @@ type table struct {
 	rows  [][]string // the first is the head
 }
 
-// gutter is between the columns of a table.
-const gutter = "  "
+func (t table) text() string { return t.lines("", "  ", "", format.Clean) }
 
-// text aligns words on their left and numbers on their right.
-func (t table) text() string {
+func (t table) markdown() string {
+	rule := slices.Repeat([]string{"---:"}, len(t.rows[0]))
+	for i := range t.words {
+		rule[i] = "---"
+	}
+	t.rows = slices.Insert(slices.Clone(t.rows), 1, rule)
+	return t.lines("| ", " | ", " |", inline)
+}
+
+// lines aligns words on their left and numbers on their right. Escape makes a cell harmless.
+func (t table) lines(left, gutter, right string, escape func(string) string) string {
 	widths := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {
 		for i, cell := range row {
-			widths[i] = max(widths[i], length(cell))
+			widths[i] = max(widths[i], length(escape(cell)))
 		}
+	}
+	for i := range t.words {
+		widths[i] = -widths[i] // which fmt fills up on the right
 	}
 	var text strings.Builder
 	for _, row := range t.rows {
 		var cells []string
 		for i, cell := range row {
-			if i < t.words {
-				cells = append(cells, pad(cell, widths[i]))
-			} else {
-				cells = append(cells, padLeft(cell, widths[i]))
-			}
+			cells = append(cells, fmt.Sprintf("%*s", widths[i], escape(cell)))
 		}
-		text.WriteString(strings.Join(cells, gutter) + "\n")
-	}
-	return text.String()
-}
-
-func (t table) markdown() string {
-	rule := make([]string, len(t.rows[0]))
-	for i := range rule {
-		if rule[i] = "---:"; i < t.words {
-			rule[i] = "---"
-		}
-	}
-	var text strings.Builder
-	for i, row := range t.rows {
-		var cells []string
-		for _, cell := range row {
-			cells = append(cells, inline(cell))
-		}
-		text.WriteString("| " + strings.Join(cells, " | ") + " |\n")
-		if i == 0 {
-			text.WriteString("| " + strings.Join(rule, " | ") + " |\n")
-		}
+		text.WriteString(left + strings.Join(cells, gutter) + right + "\n")
 	}
 	return text.String()
 }
@@ -76,20 +65,17 @@ func overview(summaries []Summary) table {
 	t := table{words: 2, rows: [][]string{{
 		"target", "load", "prompt", "ok", "failed", "req/s", "tok/s", "TTFT P50", "TTFT P99", "TPOT P50", "E2EL P50",
 	}}}
-	targets := map[string]bool{}
 	for _, s := range summaries {
-		targets[s.Target] = true
 		rate, prompt := s.Throughput(), ""
 		if s.PromptTokens > 0 {
 			prompt = format.Grouped(s.PromptTokens)
 		}
 		t.rows = append(t.rows, []string{
-			format.Clean(s.Target), format.Clean(s.Load), prompt, format.Grouped(s.Succeeded()), format.Grouped(s.Failed()),
-			hundredths(rate.Requests), hundredths(rate.Output),
-			duration(s.TTFT, 0.5), duration(s.TTFT, 0.99), duration(s.TPOT, 0.5), duration(s.E2EL, 0.5),
+			s.Target, s.Load, prompt, format.Grouped(s.Succeeded()), format.Grouped(s.Failed()), hundredths(rate.Requests), hundredths(rate.Output),
+			seconds(s.TTFT.value(0.5)), seconds(s.TTFT.value(0.99)), seconds(s.TPOT.value(0.5)), seconds(s.E2EL.value(0.5)),
 		})
 	}
-	if len(targets) == 1 { // its name is known
+	if !slices.ContainsFunc(summaries, func(s Summary) bool { return s.Target != summaries[0].Target }) { // its name is known
 		t.words = 1
 		for i, row := range t.rows {
 			t.rows[i] = row[1:]
@@ -98,12 +84,47 @@ func overview(summaries []Summary) table {
 	return t
 }
 
-// duration is a quantile for people.
-func duration(d Distribution, share float64) string {
-	if q, ok := d.At(share); ok {
-		return format.Seconds(float64(q.Value))
+// seconds is a latency for people.
+func seconds(v Number) string {
+	if !finite(v) {
+		return "none"
 	}
-	return "none"
+	return format.Seconds(float64(v))
+}
+
+// WriteMarkdown writes d as GitHub's Markdown: an overview, a block of each summary, and
+// comparisons. The error is that of w.
+func WriteMarkdown(w io.Writer, d Document) error {
+	words := known(inline(d.Source))
+	if !d.Started.IsZero() {
+		words = append(words, d.Started.UTC().Format(time.RFC3339))
+	}
+	parts := []string{strings.Join(words, ", ") + "\n"}
+	if len(d.Summaries) > 0 {
+		parts = append(parts, "## Requests\n", overview(d.Summaries).markdown())
+	}
+	for _, s := range d.Summaries {
+		parts = append(parts, "    "+strings.ReplaceAll(strings.TrimSpace(blockText(s)), "\n", "\n    ")+"\n")
+	}
+	for _, c := range d.Comparisons {
+		parts = append(parts, "## "+strings.Join(known(inline(c.A)+" − "+inline(c.B), inline(c.Load)), ", ")+"\n")
+		if len(c.Lines) > 0 {
+			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts(c, c.A, c.B)), inline(strings.Join(meaning(c, c.A, c.B), " "))+"\n")
+		}
+		parts = append(parts, bullets(allWarnings(c)))
+	}
+	if len(d.Warnings) > 0 {
+		parts = append(parts, "## Warnings\n", bullets(d.Warnings))
+	}
+	return write(w, strings.TrimPrefix(strings.Join(known(parts...), "\n"), "\n"))
+}
+
+func bullets(texts []string) string {
+	var list strings.Builder
+	for _, text := range texts {
+		list.WriteString("- " + inline(text) + "\n")
+	}
+	return list.String()
 }
 
 // write says of which kind an error is.
@@ -113,3 +134,56 @@ func write(w io.Writer, text string) error {
 	}
 	return nil
 }
+
+// The columns of texts for a terminal.
+const (
+	leastWidth   = 40
+	defaultWidth = 80
+)
+
+// A printer gathers text for a terminal.
+type printer struct {
+	strings.Builder
+
+	width int
+}
+
+// newPrinter prints lines of at most width columns (0: 80; 40 at least) where words allow.
+func newPrinter(width int) *printer {
+	if width <= 0 {
+		width = defaultWidth
+	}
+	return &printer{width: max(width, leastWidth)}
+}
+
+// wrap writes a label and a text, which goes on below itself where it is too long.
+func (p *printer) wrap(label, text string) { p.lines(label, strings.Repeat(" ", length(label)), text) }
+
+// hang writes a text, which goes on a bit further right.
+func (p *printer) hang(text string) { p.lines("", "  ", text) }
+
+// lines writes words after first, and where they take more than the width, after next. A word
+// that is longer has a line of its own.
+func (p *printer) lines(first, next, text string) {
+	line, empty := first, true
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case empty:
+			line, empty = line+word, false
+		case length(line)+1+length(word) <= p.width:
+			line += " " + word
+		default:
+			p.WriteString(line + "\n")
+			line = next + word
+		}
+	}
+	p.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// known leaves out empty texts.
+func known(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
+}
+
+// length is the columns that s takes.
+func length(s string) int { return utf8.RuneCountInString(s) }

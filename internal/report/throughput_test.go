@@ -15,7 +15,7 @@ func TestThroughputOfARate(t *testing.T) {
 	at := func(target string, round uint64, seconds, elapsed float64) Sample {
 		second := float64(time.Second)
 		return Sample{
-			Target: target, Round: round, Outcome: probe.OK,
+			Request: Request{Round: round}, Target: target, Outcome: probe.OK,
 			Start: noon().Add(time.Duration(seconds * second)), Elapsed: time.Duration(elapsed * second),
 		}
 	}
@@ -31,12 +31,12 @@ func TestThroughputOfARate(t *testing.T) {
 		"some":    {[]Sample{at("a", 3, 4, 1), at("a", 1, 0, 1), at("a", 2, 2, 1)}, 0.5},
 		"slow":    {[]Sample{at("a", 1, 0, 1), at("a", 2, 2, 6)}, 0.25},
 		"skipped": {[]Sample{at("a", 1, 0, 1), at("a", 4, 6, 1)}, 0.25},
-		"cut off": {[]Sample{at("a", 1, 0, 1), {Target: "a", Round: 9, Outcome: probe.Canceled, Start: noon().Add(time.Hour)}}, 0.5},
+		"cut off": {[]Sample{at("a", 1, 0, 1), {Request: Request{Round: 9}, Target: "a", Outcome: probe.Canceled, Start: noon().Add(time.Hour)}}, 0.5},
 		"turns":   {turns, 0.5},
 		"others":  {append(slices.Clone(turns), at("b", 11, 8, 0.5)), 0.4},
 	} {
 		own, _ := split(c.run, func(s Sample) bool { return s.Target == "a" })
-		if is := Summarize(own).Paced(c.run, 2*time.Second).Throughput().Requests; is != c.want {
+		if is := Summarize(own).Paced(c.run, 2*time.Second).Throughput().Requests; is != Number(c.want) {
 			t.Errorf("%s: %v requests/s, want %v", name, is, c.want)
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // line is what is shown where B takes low to high times as long as A.
@@ -61,15 +59,6 @@ func compared(left, right []Sample) Comparison {
 	return Compare(Comparison{A: a, B: b, Load: "0.1 QPS", Warnings: PairWarnings(left, right)}, PairUp(left, right))
 }
 
-func comparisonText(t *testing.T, c Comparison, width int) string {
-	t.Helper()
-	var b strings.Builder
-	if err := WriteComparison(&b, c, width); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
 func TestWriteComparison(t *testing.T) {
 	long := strings.Repeat("very-", 19) + "long"
 	inBursts := with(answers("ray-serve", 10, 0.8226, 0.00736, 0.004, 2), batched, all(10)...)
@@ -87,14 +76,14 @@ func TestWriteComparison(t *testing.T) {
 		"nothing": {Compare(Comparison{A: "vllm", B: "ray-serve"}, nil), 80},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "comparison_"+name+".txt", comparisonText(t, test.c, test.width))
+			golden(t, "comparison_"+name+".txt", comparisonText(test.c, test.width))
 		})
 	}
 }
 
 func TestComparisonsFit(t *testing.T) {
 	for _, width := range []int{80, 100, 140} {
-		for l := range strings.Lines(comparisonText(t, comparison("production-stack", "ray-serve", 10), width)) {
+		for l := range strings.Lines(comparisonText(comparison("production-stack", "ray-serve", 10), width)) {
 			if n := length(strings.TrimSuffix(l, "\n")); n > width {
 				t.Errorf("width %d: %d columns in %q", width, n, l)
 			}
@@ -106,7 +95,7 @@ func TestHostileNamesAreHarmlessInComparisons(t *testing.T) {
 	const hostile = "a\x1b[2J\r\nb\u202e"
 	c := comparison(hostile, hostile+"b", 10)
 	c.Load, c.Warnings = hostile, append(c.Warnings, hostile)
-	for _, r := range comparisonText(t, c, 80) {
+	for _, r := range comparisonText(c, 80) {
 		if r < ' ' && r != '\n' || r == '\u202e' {
 			t.Errorf("control character %U in the text", r)
 		}
@@ -127,20 +116,11 @@ func TestConfidence(t *testing.T) {
 	}{
 		{Comparison{Pair: "round", Confidence: 0.95, Lines: lines(10, 10)}, "95% confidence for all lines together, from 10 rounds"},
 		{Comparison{Pair: "round", Confidence: 0.999, Lines: lines(1200, 10)}, "99.9% confidence for all lines together, from 10 to 1,200 rounds"},
-		{Comparison{Pair: "period of 1h", Confidence: 0.9, Lines: lines(24)}, "90% confidence, from 24 periods of 1h"},
-		{Comparison{Pair: "round", Confidence: 0.9, Lines: lines(1)}, "90% confidence, from 1 round"},
+		{Comparison{Pair: "period of 1h", Confidence: 0.9, Lines: lines(24)}, "90% confidence for all lines together, from 24 periods of 1h"},
+		{Comparison{Pair: "round", Confidence: 0.9, Lines: lines(1)}, "90% confidence for all lines together, from 1 round"},
 	} {
 		if got := confidence(test.c); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)
 		}
-	}
-}
-
-func TestWarningsOfSomeLinesNameThem(t *testing.T) {
-	c := Comparison{Warnings: []string{"whole"}, Lines: []Line{
-		{Metric: "TTFT", Warnings: []string{"few"}}, {Metric: "TPOT", Warnings: []string{"few", "tied"}}, {Metric: "ITL", Warnings: []string{"tied", "few"}},
-	}}
-	if diff := cmp.Diff([]string{"whole", "few", "TPOT, ITL: tied"}, allWarnings(c)); diff != "" {
-		t.Error(diff)
 	}
 }

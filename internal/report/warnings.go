@@ -3,10 +3,10 @@ package report
 import (
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 
 	"github.com/llm-prober/prober/internal/format"
-	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
 )
 
 // limits are what excludes single requests from numbers. Their texts follow "3 of 10 requests".
@@ -21,7 +21,7 @@ var limits = []struct {
 	{func(s Sample) bool { return !s.Output.Known }, "request", "did not report how many tokens they generated: excluded from TPOT, ITL and token counts"},
 	{
 		func(s Sample) bool {
-			return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITL) == 0 && s.Joined == 0
+			return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITLs) == 0 && s.Joined == 0
 		}, "request",
 		"did not report how many tokens each frame carries: excluded from ITL, and chunk gaps show how the server groups tokens, not how fast the engine generates them",
 	},
@@ -39,7 +39,28 @@ func warningsOf(good []Sample, canceled int) []string {
 			list = append(list, of(n, len(good), limit.noun)+" "+limit.text)
 		}
 	}
-	list = append(list, known(joined(good), batches(burstsOf(good)), lengths(good), fewForTails(good))...)
+	joined, tokens := 0, 0
+	for _, s := range good {
+		joined += s.Joined
+		tokens += max(s.Output.N, s.Joined)
+	}
+	if joined > 0 {
+		list = append(list, of(joined, tokens, "token")+" were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was")
+	}
+	switch b := burstsOf(good); {
+	case b.batched():
+		list = append(list, of(b.together, b.frames, "token frame")+" arrived together with the previous one: "+
+			"the server or a proxy sends them in bursts, so chunk gaps show its timer and ITL is the mean over each burst")
+	case b.packed():
+		list = append(list, "a token frame carries "+format.Digits(b.perFrame)+" tokens on average: ITL is the mean within each frame, "+
+			"and chunk gaps show how the server groups tokens, not how fast the engine generates them")
+	}
+	if n := counts(good, outputOf); len(n) > 0 && n[0] != n[len(n)-1] {
+		list = append(list, fmt.Sprintf("answers are %s tokens long: E2EL varies with the length", ends(n)))
+	}
+	if text := fewForTails(len(good)); text != "" {
+		list = append(list, text)
+	}
 	return append(list, common(good)...)
 }
 
@@ -56,30 +77,24 @@ func of(n, total int, noun string) string {
 
 func contaminated(s Sample) bool { return s.Contaminated }
 
-// joined counts tokens that were read together because the prober was late.
-func joined(good []Sample) string {
-	n, total := 0, 0
-	for _, s := range good {
-		n += s.Joined
-		total += max(s.Output.N, s.Joined)
+func outputOf(s Sample) wire.Count { return s.Output }
+
+func promptOf(s Sample) wire.Count { return s.Prompt }
+
+// counts are numbers of tokens where they are known, sorted.
+func counts(samples []Sample, of func(Sample) wire.Count) (list []float64) {
+	for _, s := range samples {
+		if c := of(s); c.Known {
+			list = append(list, float64(c.N))
+		}
 	}
-	if n == 0 {
-		return ""
-	}
-	return of(n, total, "token") + " were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was"
+	slices.Sort(list)
+	return list
 }
 
-// batches says that token frames arrive in bursts.
-func batches(b bursts) string {
-	switch {
-	case b.batched():
-		return of(b.together, b.frames, "token frame") + " arrived together with the previous one: the server or a proxy sends them in bursts, " +
-			"so chunk gaps show its timer and ITL is the mean over each burst"
-	case b.packed():
-		return "a token frame carries " + format.Digits(b.perFrame) + " tokens on average: ITL is the mean within each frame, " +
-			"and chunk gaps show how the server groups tokens, not how fast the engine generates them"
-	}
-	return ""
+// ends are the least and the largest of counts: "64 to 100".
+func ends(counts []float64) string {
+	return join(format.Grouped(int(counts[0])), format.Grouped(int(counts[len(counts)-1])))
 }
 
 // bursts are the signs that something between the engine and the prober batches tokens.
@@ -95,7 +110,7 @@ func burstsOf(good []Sample) bursts {
 	for _, s := range good {
 		b.frames += s.Frames
 		b.together += s.Bursts
-		if s.Output.Known && len(s.ITL) > 0 {
+		if s.Output.Known && len(s.ITLs) > 0 {
 			frames += s.Frames
 			tokens += s.Output.N
 		}
@@ -112,89 +127,123 @@ func (b bursts) batched() bool { return b.together > 0 && 2*b.together >= b.fram
 // packed reports whether frames carry several tokens.
 func (b bursts) packed() bool { return b.perFrame >= 2 }
 
-// extremes are the least and the largest of a known number of tokens; ok is false if none is known.
-func extremes(samples []Sample, of func(Sample) (n int, ok bool)) (least, most int, ok bool) {
-	least = math.MaxInt
-	for _, s := range samples {
-		if n, known := of(s); known {
-			least, most, ok = min(least, n), max(most, n), true
-		}
-	}
-	return least, most, ok
-}
-
-func outputOf(s Sample) (int, bool) { return s.Output.N, s.Output.Known }
-
-func promptOf(s Sample) (int, bool) { return s.Prompt.N, s.Prompt.Known }
-
-// lengths says that answers differ in length.
-func lengths(good []Sample) string {
-	least, most, ok := extremes(good, outputOf)
-	if !ok || least == most {
-		return ""
-	}
-	return fmt.Sprintf("answers are %s to %s long: E2EL varies with the length", format.Grouped(least), format.Count(most, "token"))
-}
-
 // LengthWarnings says that prompts were not as long as asked, in tokens; nothing where
 // they were, where no server counted, or where no length was asked (0).
 func LengthWarnings(samples []Sample, asked int) []string {
 	good, _ := split(samples, succeeded)
-	least, most, ok := extremes(good, promptOf)
-	if asked == 0 || !ok || least == asked && most == asked {
+	n := counts(good, promptOf)
+	if asked == 0 || len(n) == 0 || ends(n) == format.Grouped(asked) {
 		return nil
 	}
-	return []string{fmt.Sprintf("prompts have %s tokens where %s were asked", join(format.Grouped(least), format.Grouped(most)), format.Grouped(asked))}
+	return []string{fmt.Sprintf("prompts have %s tokens where %s were asked", ends(n), format.Grouped(asked))}
 }
 
-// fewForTails names the quantiles that rest on fewer than ten samples.
-func fewForTails(good []Sample) string {
-	n := len(good)
+// fewForTails names the quantiles that rest on fewer than ten of n samples.
+func fewForTails(n int) string {
 	if n == 1 {
 		return "only 1 request: all its quantiles are the same"
 	}
-	var few []string
 	for _, share := range Shares() {
 		if beyond := float64(n) * (1 - share); n > 0 && share > 0.5 && beyond < 10-1e-9 {
-			few = append(few, percentile(share))
+			return fmt.Sprintf("only %s: quantiles from %s on rest on fewer than ten samples", format.Count(n, "request"), percentile(share))
 		}
 	}
-	switch len(few) {
-	case 0:
-		return ""
-	case 1:
-		few[0] += " rests"
-	default:
-		few[0] += " and above rest"
-	}
-	return fmt.Sprintf("only %s: %s on fewer than ten samples", format.Count(n, "request"), few[0])
+	return ""
 }
 
 // percentile is the name of a quantile: "P99".
 func percentile(share float64) string { return fmt.Sprintf("P%g", math.Round(share*1e4)/1e2) }
 
 // common sums up the warnings of single requests: those of one kind are one, with the text of the first.
-func common(good []Sample) []string {
+func common(good []Sample) (list []string) {
 	var kinds []string
-	found := map[string][]probe.Warning{}
+	found := map[string][]string{}
 	for _, s := range good {
 		for _, w := range s.Warnings {
 			if found[w.Kind] == nil {
 				kinds = append(kinds, w.Kind)
 			}
-			found[w.Kind] = append(found[w.Kind], w)
+			found[w.Kind] = append(found[w.Kind], w.Text)
 		}
 	}
-	var list []string
 	for _, kind := range kinds {
-		all := found[kind]
-		such := ": "
-		for _, w := range all {
-			if w.Error() != all[0].Error() {
-				such = ", for example: "
-			}
+		texts, such := found[kind], ": "
+		if slices.ContainsFunc(texts, func(text string) bool { return text != texts[0] }) {
+			such = ", for example: "
 		}
-		list = append(list, strings.TrimSpace(of(len(all), len(good), "request")+such+all[0].Error()))
+		list = append(list, of(len(texts), len(good), "request")+such+texts[0])
 	}
 	return list
+}
+
+// A side is one target of a comparison.
+type side struct {
+	name      string
+	all, good []Sample
+	bursts    bursts
+}
+
+func sideOf(samples []Sample) side {
+	counted, _ := split(samples, notCanceled)
+	good, _ := split(counted, succeeded)
+	return side{name: format.Clean(samples[0].Target), all: counted, good: good, bursts: burstsOf(good)}
+}
+
+// PairWarnings says in what the samples of two targets in one run differ besides
+// speed; nothing where one of them has no samples.
+func PairWarnings(a, b []Sample) (list []string) {
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
+	x, y := sideOf(a), sideOf(b)
+	all, paired := map[uint64]bool{}, map[uint64]bool{}
+	for _, s := range slices.Concat(x.all, y.all) {
+		all[s.Round] = true
+	}
+	for _, pair := range rounds(requestsOf(x.good), requestsOf(y.good)) {
+		paired[pair[0].Round] = true
+	}
+	if n := len(all) - len(paired); n > 0 {
+		list = append(list, fmt.Sprintf("%s without a pair, not compared: %s failed %s, %s %s", of(n, len(all), "round"),
+			x.name, of(len(x.all)-len(x.good), len(x.all), "request"), y.name, of(len(y.all)-len(y.good), len(y.all), "request")))
+	}
+	list = append(list, known(
+		unlike(x, y, promptOf, "%s counts %.10g tokens of prompt, %s %.10g (medians)"),
+		unlike(x, y, outputOf, "%s generates %.10g tokens, %s %.10g (medians): E2EL compares answers of different length"),
+		unlikeFrames(x, y),
+	)...)
+	if a, b := number(x.good, contaminated), number(y.good, contaminated); a+b > 0 {
+		list = append(list, fmt.Sprintf("a cache knew %s of %s and %d of %d of %s: their TTFT and E2EL are not compared",
+			of(a, len(x.good), "prompt"), x.name, b, len(y.good), y.name))
+	}
+	return list
+}
+
+// unlike says that the medians of a number differ where both sides know it.
+func unlike(x, y side, number func(Sample) wire.Count, text string) string {
+	a, b := counts(x.good, number), counts(y.good, number)
+	if len(a) == 0 || len(b) == 0 || median(a) == median(b) {
+		return ""
+	}
+	return fmt.Sprintf(text, x.name, median(a), y.name, median(b))
+}
+
+// unlikeFrames is about ITL, which [PairUp] leaves out where it is the mean of bursts.
+func unlikeFrames(x, y side) string {
+	var batched, packed []string
+	for _, s := range []side{x, y} {
+		if s.bursts.batched() {
+			batched = append(batched, s.name)
+		}
+		if s.bursts.packed() {
+			packed = append(packed, s.name)
+		}
+	}
+	switch {
+	case batched != nil:
+		return "frames of " + format.List(batched) + " arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT"
+	case len(packed) == 1:
+		return "only the frames of " + packed[0] + " carry several tokens: its ITL is the mean within each frame"
+	}
+	return ""
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -28,8 +29,7 @@ func Waterfall(out io.Writer, r *probe.Result, width int) error {
 	w.latencies()
 	w.gaps()
 	w.accounts()
-	w.verdict()
-	return write(out, w.text.String())
+	return write(out, w.String())
 }
 
 // A waterfall gathers the text of one probe.
@@ -41,34 +41,28 @@ type waterfall struct {
 
 // line writes a label and a text, which goes on below itself where it is too
 // long.
-func (w *waterfall) line(label, text string) { w.wrap(w.label(label), text) }
+func (w *waterfall) line(label, text string) {
+	w.wrap(fmt.Sprintf("%-*s", labelWidth, "  "+label), format.Clean(text))
+}
 
 // raw writes a label and a text as they are.
 func (w *waterfall) raw(label, text string) {
-	w.put(strings.TrimRight(w.label(label)+text, " ") + "\n")
-}
-
-func (w *waterfall) label(text string) string {
-	return pad("  "+text, labelWidth)
+	w.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%s", labelWidth, "  "+label, text), " ") + "\n")
 }
 
 // headline names the target and its outcome; of a failure also the error.
 func (w *waterfall) headline() {
 	r := w.r
-	words := format.Clean(r.Target) + "  " + string(r.Outcome)
-	if r.Outcome != probe.OK {
-		words += ": " + Meaning(r.Outcome)
-	}
-	w.wrap("", words)
-	prompt := format.Clean(r.Prompt)
+	w.wrap("", format.Clean(r.Target)+" "+string(r.Outcome))
+	prompt := r.Prompt
 	if prompt != "" {
 		prompt += " prompt"
 	}
-	if what := known(format.Clean(r.Model), format.Clean(r.API), prompt); len(what) > 0 {
+	if what := known(r.Model, r.API, prompt); len(what) > 0 {
 		w.line("", strings.Join(what, ", "))
 	}
 	if r.Err != nil {
-		w.line("error", format.Clean(r.Err.Error()))
+		w.line("error", r.Err.Error())
 	}
 }
 
@@ -110,16 +104,90 @@ func (w *waterfall) phases() {
 	if len(list) == 0 {
 		return
 	}
-	w.gap()
+	w.WriteString("\n")
 	if w.r.Phases.Reused {
 		w.line("connection", "reused: no DNS, connect or TLS phase")
 	}
 	limit, cells := list[len(list)-1].to, w.width-labelWidth-valueWidth
 	for _, ph := range list {
-		value := padLeft(format.Duration(ph.to-ph.from), valueWidth-2) + "  "
-		w.raw(ph.label, value+span(ph.from, ph.to, limit, cells))
+		w.raw(ph.label, fmt.Sprintf("%*s  %s", valueWidth-2, format.Duration(ph.to-ph.from), span(ph.from, ph.to, limit, cells)))
 	}
-	w.raw("", strings.Repeat(" ", valueWidth)+axis(limit, cells))
+	w.raw("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Duration(limit)))
+}
+
+// eighths are blocks that fill a cell from the left.
+var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+
+// span draws from..to on an axis of the given cells that ends at limit. It
+// begins at a whole cell and is at least a sliver wide, so that nothing that
+// happened is invisible.
+func span(from, to, limit time.Duration, cells int) string {
+	scale := float64(cells) / float64(max(limit, 1))
+	start := min(int(float64(from)*scale), cells-1)
+	end := int(float64(to)*scale*8 + 0.5)
+	width := min(max(end-start*8, 1), (cells-start)*8)
+	return strings.Repeat(" ", start) + strings.Repeat("█", width/8) + eighths[width%8]
+}
+
+// latencies tells the numbers that the metrics get, or why there is none.
+func (w *waterfall) latencies() {
+	r := w.r
+	w.WriteString("\n")
+	first, ok := r.TTFT()
+	text := format.Duration(first)
+	if server, known := r.ServerTTFT(); known {
+		text += ", server TTFT " + format.Duration(server)
+	}
+	w.latency("TTFT", text, ok)
+	if answer, ok := r.TTFAT(); ok && answer > first {
+		w.line("TTFAT", format.Duration(answer)+", the first token of the answer, after its reasoning")
+	}
+	tpot, ok := r.TPOT()
+	w.latency("TPOT", format.Duration(tpot), ok)
+	list := slices.Sorted(r.ITL())
+	if ok = len(list) > 0 && r.Taint == "" && !together(r); ok {
+		text = fmt.Sprintf("median %s, p99 %s, max %s over %s", format.Duration(QuantileOf(list, 0.5)),
+			format.Duration(QuantileOf(list, 0.99)), format.Duration(list[len(list)-1]), format.Count(len(list), "token"))
+	}
+	w.latency("ITL", text, ok)
+	gap, ok := r.MaxGap()
+	text = format.Duration(gap)
+	if r.Open > 0 && gap == r.Open {
+		text += ", still open when the probe failed"
+	}
+	w.latency("max gap", text, ok)
+	e2el, ok := r.E2EL()
+	w.latency("E2EL", format.Duration(e2el), ok)
+}
+
+func (w *waterfall) latency(name, text string, ok bool) {
+	if !ok {
+		text = "none: " + missing(w.r, name)
+	}
+	w.line(name, text)
+}
+
+// together reports whether all tokens of an answer arrived together.
+func together(r *probe.Result) bool { return len(r.Tokens) > 1 && len(r.Tokens) == r.Bursts()+1 }
+
+// missing is why a result lacks a number.
+func missing(r *probe.Result, name string) string {
+	tpot, itl := name == "TPOT", name == "ITL"
+	switch {
+	case name == "E2EL" && r.Outcome != probe.OK:
+		return "the probe failed after " + format.Duration(r.Elapsed)
+	case len(r.Tokens) == 0:
+		return "no token arrived"
+	case len(r.Tokens) == 1 && (tpot || itl || name == "max gap"):
+		return "all tokens arrived in a single frame"
+	case (tpot || itl) && together(r):
+		return "all tokens arrived at once"
+	case itl && r.Taint == "", tpot && (!r.Usage.Generated().Known || r.Hidden):
+		return "how many tokens the frames carry is unknown"
+	case name == "max gap":
+		return "the prober read too late; a longer gap may be hidden"
+	}
+	return "the prober read too late"
 }
 
 // gaps draws the gaps between token frames. The one during which the probe failed is a
@@ -132,47 +200,43 @@ func (w *waterfall) gaps() {
 			list, frames = append(list, s.Length), append(frames, frame)
 		}
 	}
-	open := w.r.Open
+	open, tokens := w.r.Open, w.r.Tokens
 	if len(list) == 0 && open == 0 {
 		return
 	}
-	w.gap()
+	w.WriteString("\n")
 	longest := slices.Max(append([]time.Duration{0}, list...))
 	if longest == 0 && open == 0 {
 		w.line("gaps", fmt.Sprintf("all %d are 0: all token frames arrived at once", len(list)))
 		return
 	}
-	s, end := spark(list, w.width-labelWidth-1), ""
-	mark, frame := s.longest, -1
+	line := spark(list, w.width-labelWidth-1)
+	words := ""
 	if open > 0 {
-		end = "✗"
+		line += "✗"
 	}
 	if open > longest {
-		mark = length(s.line)
+		words = fmt.Sprintf("longest %s, after token frame %d: the probe failed during it", format.Duration(open), len(tokens))
 	} else {
-		frame = frames[slices.Index(list, longest)]
+		frame := frames[slices.Index(list, longest)]
+		words = fmt.Sprintf("longest %s, from %s, before token frame %d of %d", format.Duration(longest), format.Duration(tokens[frame-1].At), frame+1, len(tokens))
 	}
-	w.raw("gaps", s.line+end)
-	w.raw("", strings.Repeat(" ", mark)+"▲")
-	w.line("", longestWords(w.r, frame))
-	if longest > 0 {
-		words := "█ is " + format.Duration(longest) + ", ▁ less than " + format.Duration(longest/time.Duration(len(levels)))
-		if s.per > 1 {
-			words += fmt.Sprintf("; a column is the longest of %d gaps", s.per)
-		}
-		w.line("", words)
-	}
+	w.raw("gaps", line)
+	w.line("", words)
 }
 
-// longestWords says where the gap before a token frame is; -1 is the one during which the probe failed.
-func longestWords(r *probe.Result, frame int) string {
-	tokens := r.Tokens
-	if last := len(tokens) - 1; frame < 0 {
-		return fmt.Sprintf("longest %s, from %s, after token frame %d: the probe failed during it",
-			format.Duration(r.Open), format.Duration(tokens[last].At), last+1)
+// levels are the heights of a sparkline.
+var levels = []rune("▁▂▃▄▅▆▇█")
+
+// spark draws values in at most the given cells, of which each is the longest of as many
+// values. The longest of all is as high as can be, and heights are proportional.
+func spark(values []time.Duration, cells int) (line string) {
+	top := float64(max(1, slices.Max(append(values, 0))))
+	for bin := range slices.Chunk(values, max(1, (len(values)+cells-1)/cells)) {
+		level := int(float64(slices.Max(bin)) / top * float64(len(levels)))
+		line += string(levels[min(level, len(levels)-1)])
 	}
-	return fmt.Sprintf("longest %s, from %s, before token frame %d of %d",
-		format.Duration(tokens[frame].At-tokens[frame-1].At), format.Duration(tokens[frame-1].At), frame+1, len(tokens))
+	return line
 }
 
 // sources say how the tokens of a frame are known.
@@ -183,56 +247,45 @@ var sources = map[probe.Source]string{
 	probe.FromNothing: "unknown per frame: the server sends neither usage nor token ids",
 }
 
-// accounts writes tokens, frames and warnings.
+// accounts writes tokens, frames and warnings, and the verdict: what it came to, and what to do.
 func (w *waterfall) accounts() {
 	r := w.r
-	w.gap()
+	w.WriteString("\n")
+	count := func(c wire.Count) string {
+		if !c.Known {
+			return "unknown"
+		}
+		return fmt.Sprint(c.N)
+	}
+	output := r.Usage.Generated()
 	w.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s",
-		count(r.Usage.Prompt), count(r.Usage.Cached), count(r.Usage.Generated()), count(r.Usage.Reasoning)))
+		count(r.Usage.Prompt), count(r.Usage.Cached), count(output), count(r.Usage.Reasoning)))
 	if n := len(r.Tokens); n > 0 {
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(n, "token frame"), r.Coalesced()))
 		w.line("tokens", sources[r.Source])
 	}
-	switch delay, ok := r.MaxReadDelay(); {
-	case r.Stamp == probe.ByUser:
+	if delay, ok := r.MaxReadDelay(); r.Stamp == probe.ByUser {
 		w.line("timestamps", "user space: a delay of the prober looks like one of the server")
-	case r.Stamp != "" && ok:
+	} else if ok {
 		w.line("timestamps", "kernel, read at most "+format.Duration(delay)+" later")
-	case r.Stamp != "":
-		w.line("timestamps", "kernel")
 	}
-	finish := "no finish reason"
-	if r.Finish != "" {
-		finish = "finish reason " + format.Clean(r.Finish)
-	}
-	w.line("finish", finish)
+	w.line("finish", cmp.Or(r.Finish, "no finish reason"))
 	if r.TraceID != "" {
-		w.line("trace", format.Clean(r.TraceID))
+		w.line("trace", r.TraceID)
 	}
 	for _, warning := range r.Warnings {
-		w.line("warning", format.Clean(warning.Error()))
+		w.line("warning", warning.Error())
 	}
-}
-
-func count(c wire.Count) string {
-	if !c.Known {
-		return "unknown"
+	words := cmp.Or(Hint(r), "complete response")
+	if r.Outcome == probe.Canceled {
+		words = "the prober shut down; not counted"
 	}
-	return fmt.Sprint(c.N)
-}
-
-// verdict is the last line: what it came to, and what to do.
-func (w *waterfall) verdict() {
-	r, words := w.r, Hint(w.r)
-	if words == "" {
-		words = Meaning(r.Outcome)
-	}
-	if n := r.Usage.Generated(); r.Outcome == probe.OK && n.Known {
-		words += ", " + format.Count(n.N, "token")
+	if r.Outcome == probe.OK && output.Known {
+		words += ", " + format.Count(output.N, "token")
 	}
 	if d, ok := r.E2EL(); ok {
 		words += " in " + format.Duration(d)
 	}
-	w.gap()
+	w.WriteString("\n")
 	w.line("verdict", string(r.Outcome)+": "+words)
 }
