@@ -83,7 +83,8 @@ func (w *world) run(ctx context.Context, load Load, first uint64, lead int) uint
 		w.ready = append(w.ready, round)
 	}
 	begin := func(members []int) { w.parts = append(w.parts, members) }
-	return NewStep(w.group, load, ready, begin, func([]int, SchedulingLatency) {}).Run(ctx, first, lead)
+	s := step{w.group, load, ready, begin, func([]int, time.Duration) {}}
+	return s.run(ctx, first, lead)
 }
 
 // starts are when the requests of a target began, since the world did.

@@ -142,7 +142,8 @@ func (r *run) job(ctx context.Context, j *engine.Job) error {
 	for lead, load := range r.Plan.Loads(j.Plan) {
 		r.step++
 		t := newTally(j, load, r)
-		next = NewStep(j.Group(t), load, j.FitAhead, t.begin, t.end).Run(ctx, next, lead%len(j.Targets))
+		s := step{j.Group(t), load, j.FitAhead, t.begin, t.end}
+		next = s.run(ctx, next, lead%len(j.Targets))
 		t.finish()
 		if ctx.Err() != nil {
 			return nil
