@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -226,15 +227,16 @@ func (r *run) finish() error {
 	if err != nil || r.Plan.Plot == "" || len(steps) == 0 {
 		return err
 	}
+	var targets []string
+	for _, t := range r.Plan.Lengths[0].Targets {
+		targets = append(targets, t.Name)
+	}
 	charts := report.LadderCharts(steps)
 	if r.steps == 1 {
-		var targets []string
-		for _, t := range r.Plan.Lengths[0].Targets {
-			targets = append(targets, t.Name)
-		}
 		charts = report.RunCharts(targets, r.drawn)
 	}
-	if err := report.Draw(r.Plan.Plot, report.Page(r.Plan.title(), r.document, charts)); err != nil {
+	title := "prober bench: " + strings.Join(targets, ", ")
+	if err := report.Draw(r.Plan.Plot, report.Page(title, r.document, charts)); err != nil {
 		return err
 	}
 	r.Screen.Note("drawn to " + r.Plan.Plot)
