@@ -64,50 +64,40 @@ func (l Load) String() string {
 	return fmt.Sprintf("%d at once", l.Requests)
 }
 
-// A Step is one load on one group.
-type Step struct {
+// A step is one load on one group.
+type step struct {
 	group *probe.Group
 	load  Load
 
-	ready func(ctx context.Context, round uint64)
-	begin func(members []int)
-	end   func(members []int, latency SchedulingLatency)
+	ready func(ctx context.Context, round uint64) // called before a request is due; its time is not the request's
+	begin func(members []int)                     // called before a part, with the members that are asked in it side by side
+	end   func(members []int, late time.Duration) // called after a part, with how late the machine was
 }
 
-// NewStep makes a step. ready is called with a round before its request is due, and may
-// take time, which is not the request's. begin is called, before a part of the step,
-// with the members that are asked in it side by side, and end after it, with how late
-// the machine was.
-func NewStep(g *probe.Group, l Load, ready func(ctx context.Context, round uint64), begin func(members []int), end func(members []int, latency SchedulingLatency)) *Step {
-	return &Step{group: g, load: l, ready: ready, begin: begin, end: end}
-}
-
-// Run makes the requests of the step, from a round on, until ctx is done. It returns
+// run makes the requests of the step, from a round on, until ctx is done. It returns
 // the round after its last when all have ended. Where members are asked one after
 // another, lead is the first.
-func (s *Step) Run(ctx context.Context, first uint64, lead int) (next uint64) {
+func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
+	part := func(members []int, run func() uint64) {
+		s.begin(members)
+		h := newHeartbeat()
+		next = max(next, run())
+		s.end(members, h.end())
+	}
 	members := len(s.group.Members)
 	if s.load.Planned() {
 		all := make([]int, members)
 		for i := range all {
 			all[i] = i
 		}
-		s.part(all, func() { next = s.planned(ctx, first) })
+		part(all, func() uint64 { return s.planned(ctx, first) })
 		return next
 	}
 	for place := range members {
 		member := (lead + place) % members
-		s.part([]int{member}, func() { next = max(next, s.closedLoop(ctx, first, member)) })
+		part([]int{member}, func() uint64 { return s.closedLoop(ctx, first, member) })
 	}
 	return next
-}
-
-// part runs a part of the step.
-func (s *Step) part(members []int, run func()) {
-	s.begin(members)
-	h := newHeartbeat()
-	run()
-	s.end(members, h.end())
 }
 
 // planLead is how long before its first start a plan begins, so that the start is not
@@ -115,7 +105,7 @@ func (s *Step) part(members []int, run func()) {
 const planLead = 10 * time.Millisecond
 
 // planned runs rounds by the clock.
-func (s *Step) planned(ctx context.Context, first uint64) (next uint64) {
+func (s *step) planned(ctx context.Context, first uint64) (next uint64) {
 	total, _ := s.load.Total()
 	s.ready(ctx, first)
 	job := schedule.Job{

@@ -16,13 +16,6 @@ const beat = 20 * time.Millisecond
 // coarse is how late the runtime's timers are on an idle machine.
 const coarse = time.Millisecond
 
-// A SchedulingLatency is how long the process waited for a CPU: a reader that waits timestamps what it
-// reads too late.
-type SchedulingLatency struct {
-	P99       time.Duration // 99 of 100 waits of goroutines were not longer; an upper bound
-	Heartbeat time.Duration // 99 of 100 beats of a [heartbeat] were not later
-}
-
 // A heartbeat wakes by the clock and notes how late it was. It sees what the runtime does not count:
 // that the whole process stood still, because of a CPU limit or of other processes.
 type heartbeat struct {
@@ -64,11 +57,12 @@ func (h *heartbeat) catchUp(due, now time.Time) (next time.Time) {
 	return due
 }
 
-// end ends the heartbeat, and returns what it saw.
-func (h *heartbeat) end() SchedulingLatency {
+// end ends the heartbeat, and returns the longer of what 99 of 100 beats were not late by, and 99 of 100 waits of
+// goroutines for a CPU did not exceed: a reader that waits timestamps what it reads too late.
+func (h *heartbeat) end() time.Duration {
 	close(h.stop)
 	h.done.Wait()
-	return SchedulingLatency{P99: waitsBetween(h.first, readWaits()), Heartbeat: p99(h.late)}
+	return max(p99(h.late), waitsBetween(h.first, readWaits()))
 }
 
 // readWaits reads the histogram of all waits of goroutines since the program began: of one in eight,

@@ -87,17 +87,13 @@ func (r *rig) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	return r.listeners[address].Dial(ctx)
 }
 
-func simConfig(t *testing.T, profileName string, seed uint64) sim.Config {
-	return sim.Config{Profile: profile(t, profileName), Seed: seed}
-}
-
-func profile(t *testing.T, name string) sim.Profile {
+func simConfig(t *testing.T, profile string, seed uint64) sim.Config {
 	t.Helper()
-	p, err := sim.ParseProfile(name)
+	p, err := sim.ParseProfile(profile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return sim.Config{Profile: p, Seed: seed}
 }
 
 // line is what a comparison says of a quantity.
@@ -162,22 +158,37 @@ func truth(sent []sim.Sent) time.Duration {
 	return (list[4] + list[5]) / 2
 }
 
-// TestAServerThatFails holds that it stops neither the run nor the other target.
+// TestAServerThatFails holds that it stops neither the run nor the other target, and that the
+// document says why nothing of it succeeded. Without the other, the run has failed.
 func TestAServerThatFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, map[string]sim.Config{"well": simConfig(t, "fast", 1), "ill": simConfig(t, "fast", 2)})
-		if err := r.servers["ill"].SetFault(sim.Fault{Status: 503}); err != nil {
-			t.Fatal(err)
-		}
-		d := r.bench(t, []string{"ill", "well"}, Options{Requests: 4, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "80"})
-		ill, well := d.Summaries[0], d.Summaries[1]
-		if ill.Outcomes[probe.Overloaded] != 4 || ill.TTFT.Count != 0 || well.Succeeded() != 4 {
-			t.Errorf("ill %v with %d TTFT, well %v", ill.Outcomes, ill.TTFT.Count, well.Outcomes)
-		}
-		if len(d.Comparisons) != 1 || len(d.Comparisons[0].Lines) != 0 || len(d.Comparisons[0].Warnings) == 0 {
-			t.Errorf("nothing can be compared, and that is to be said: %+v", d.Comparisons)
-		}
-	})
+	for name, names := range map[string][]string{"beside another": {"ill", "well"}, "alone": {"ill"}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"ill": simConfig(t, "production-stack", 1), "well": simConfig(t, "fast", 2)})
+			down := time.AfterFunc(100*time.Millisecond, func() { // the warm-up is under way by then
+				if err := r.servers["ill"].SetFault(sim.Fault{Status: 503}); err != nil {
+					t.Error(err)
+				}
+			})
+			defer down.Stop()
+			var errs strings.Builder
+			run := newRun(r.setup(t, names, Options{Requests: 4, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "2000"}, io.Discard, &errs))
+			if err := run.all(t.Context()); errors.Is(err, ErrFailed) != (len(names) == 1) {
+				t.Errorf("%s: %v", name, err)
+			}
+			d := run.document
+			ill, well := d.Summaries[0], d.Summaries[len(names)-1]
+			if len(ill.Failures) != 1 || ill.Failures[0].Outcome != probe.Overloaded || ill.Failures[0].Requests != 4 || ill.Failures[0].Hint == "" || ill.TTFT.Count != 0 {
+				t.Errorf("%s: failures %+v with %d TTFT", name, ill.Failures, ill.TTFT.Count)
+			}
+			if len(names) == 1 {
+				if want := "ill: overloaded (4 times): HTTP 503"; !strings.Contains(errs.String(), want) {
+					t.Errorf("no %q in\n%s", want, errs.String())
+				}
+			} else if well.Succeeded() != 4 || len(d.Comparisons) != 1 || len(d.Comparisons[0].Lines) != 0 || len(d.Comparisons[0].Warnings) == 0 {
+				t.Errorf("well %v; nothing can be compared, and that is to be said: %+v", well.Outcomes, d.Comparisons)
+			}
+		})
+	}
 }
 
 // TestAnInterruptShowsWhatWasMeasured holds that Ctrl-C loses nothing: the block
@@ -219,61 +230,34 @@ func TestPromptsOfOtherLengthsAreTold(t *testing.T) {
 }
 
 // TestTwoWaysToOneServer holds that its cache makes no difference between them: a
-// salt keeps them apart, or what the cache knew is not compared, or the comparison
-// says that it is not known.
+// salt keeps them apart, or what the cache knew is not compared.
 func TestTwoWaysToOneServer(t *testing.T) {
 	for name, test := range map[string]struct {
-		server   sim.Config
-		compared string
-		warning  string
+		rejects           []string
+		compared, warning string
 	}{
-		"salted": {sim.Config{}, "TTFT TPOT ITL E2EL", ""},
-		"told":   {sim.Config{RejectFields: []string{"cache_salt"}}, "TPOT ITL", "a cache knew 0 of 8 prompts of a and 8 of 8 of b"},
+		"salted": {nil, "TTFT TPOT ITL E2EL", ""},
+		"told":   {[]string{"cache_salt"}, "TPOT ITL", "a cache knew 0 of 8 prompts of a and 8 of 8 of b"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			test.server.Profile, test.server.Seed = profile(t, "production-stack"), 1
-			r := newRig(t, map[string]sim.Config{"a": test.server})
+			server := simConfig(t, "production-stack", 1)
+			server.RejectFields = test.rejects
+			r := newRig(t, map[string]sim.Config{"a": server})
 			r.listeners["b:80"] = r.listeners["a:80"]
 			d := r.bench(t, []string{"a", "b"}, Options{Requests: 8, Concurrency: 1, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "2000", "MAX_TOKENS": "10"})
+			c := d.Comparisons[0]
 			var metrics []string
-			for _, l := range d.Comparisons[0].Lines {
+			for _, l := range c.Lines {
 				metrics = append(metrics, l.Metric)
 				if l.Shown {
 					t.Errorf("%s: %s", name, report.Verdict(l, "a", "b"))
 				}
 			}
-			if got := strings.Join(metrics, " "); got != test.compared || !strings.Contains(strings.Join(d.Comparisons[0].Warnings, " "), test.warning) {
-				t.Errorf("%s: %s are compared, warnings %q", name, got, d.Comparisons[0].Warnings)
+			if strings.Join(metrics, " ") != test.compared || !strings.Contains(strings.Join(c.Warnings, " "), test.warning) {
+				t.Errorf("%s: %s are compared, warnings %q", name, metrics, c.Warnings)
 			}
 		})
 	}
-}
-
-// TestFailedRequestsAreExplained holds that a run in which no request succeeds says why in
-// its document, and on standard error, and that its exit code is 1.
-func TestFailedRequestsAreExplained(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
-		down := time.AfterFunc(100*time.Millisecond, func() { // the warm-up is under way by then
-			if err := r.servers["it"].SetFault(sim.Fault{Status: 503}); err != nil {
-				t.Error(err)
-			}
-		})
-		defer down.Stop()
-		var out, errs strings.Builder
-		setup := r.setup(t, []string{"it"}, Options{Requests: 3, Format: "json"}, map[string]string{"PROMPT_TOKENS": "2000"}, &out, &errs)
-		if err := Run(t.Context(), setup); !errors.Is(err, ErrFailed) {
-			t.Errorf("the run ended with %v", err)
-		}
-		for _, want := range []string{`"failed_requests": 3,`, `"outcome": "overloaded",`, `"requests": 3,`, `"error": "HTTP 503`, `"hint": "other clients`} {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("no %s in\n%s", want, out.String())
-			}
-		}
-		if want := "it: overloaded (3 times): HTTP 503"; !strings.Contains(errs.String(), want) {
-			t.Errorf("no %q in\n%s", want, errs.String())
-		}
-	})
 }
 
 // full is a disk on which there is no room.

@@ -61,19 +61,11 @@ func (t *tally) progress(now time.Time) report.Progress {
 		p.Label = t.job.Targets[t.part[0]].Name + ", " + p.Label
 	}
 	for _, i := range t.part {
-		p.Done, p.Failed = p.Done+len(t.samples[i]), p.Failed+t.failed[i]
-		for _, n := range t.skipped[i] {
+		c := t.counts[i]
+		p.Done, p.Failed = p.Done+len(c.samples), p.Failed+c.failed
+		for _, n := range c.skipped {
 			p.Done += n
 		}
 	}
 	return p
-}
-
-// longestName is how many characters the longest name of a target has.
-func (t *tally) longestName() int {
-	longest := 0
-	for _, c := range t.job.Targets {
-		longest = max(longest, len([]rune(c.Name)))
-	}
-	return longest
 }
