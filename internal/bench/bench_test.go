@@ -79,8 +79,10 @@ func (w *world) run(ctx context.Context, load Load, first uint64, lead int) uint
 		defer w.mu.Unlock()
 		w.ready = append(w.ready, round)
 	}
-	begin := func(members []int) { w.parts = append(w.parts, members) }
-	s := step{w.group, load, ready, begin, func([]int, time.Duration) {}}
+	s := step{w.group, load, ready, func(members []int, run func()) {
+		w.parts = append(w.parts, members)
+		run()
+	}}
 	return s.run(ctx, first, lead)
 }
 
