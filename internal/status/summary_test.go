@@ -66,13 +66,3 @@ func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	b.Record(success("a", 200*ms, 300*ms))
 	equal(t, "by the new limit", b.views()[0].Objectives, []objective{{"quick", "ttft", &limit, 0.9, 1, 1}})
 }
-
-func TestSummariesAreComputedOncePerResult(t *testing.T) {
-	entries := []*entry{{number: 1, Account: probe.Account{Outcome: probe.OK, ITL: []float64{2, 1}}}}
-	var c cache
-	c.of(entries)
-	entries[0].ITL = nil // entries never change; if they did, this would not show
-	equal(t, "tokens of the saved summary", c.of(entries).Quantiles.ITL.N, 2)
-	entries = append(entries, &entry{number: 2, Account: probe.Account{Outcome: probe.OK}})
-	equal(t, "tokens of a new one", c.of(entries).Quantiles.ITL.N, 0)
-}
