@@ -91,15 +91,6 @@ func TestTargets(t *testing.T) {
 	})
 }
 
-func TestPageWithoutTargets(t *testing.T) {
-	body := get(t, NewBoard(time.Now(), "v1", nil), "/").Body.String()
-	for _, want := range []string{"no target is configured", "not ready", "<title>prober</title>"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("no %q in the page", want)
-		}
-	}
-}
-
 func TestPageEscapesHostileText(t *testing.T) {
 	const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 	b := NewBoard(time.Now(), hostile, func(*probe.Result) string { return hostile })

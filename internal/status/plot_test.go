@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,15 +31,9 @@ func TestBars(t *testing.T) {
 		equal(t, fmt.Sprintf("bars up to %g s", limit), []string{fmt.Sprint(bars[0].Parts), fmt.Sprint(bars[1].Parts)}, want)
 		equal(t, "their places", []float64{bars[0].X, bars[1].X, bars[1].Left, bars[1].Middle}, []float64{95, 97.5, 97.78, 98.75})
 	}
-}
 
-func TestBarsShowTheLastForty(t *testing.T) {
-	b := newTestBoard("a")
-	for range 100 {
-		b.Record(success("a", ms))
-	}
-	bars := b.views()[0].Bars()
-	equal(t, "number and place of the first", []float64{float64(len(bars)), bars[0].X}, []float64{slots, 0})
+	v = viewOf(slices.Repeat([]*probe.Result{phased()}, 100)...)
+	equal(t, "number of bars, and place of the first", []float64{float64(len(v.Bars())), v.Bars()[0].X}, []float64{slots, 0})
 }
 
 func TestEveryFailureHasItsOwnLetter(t *testing.T) {
