@@ -41,7 +41,8 @@ func TestLadders(t *testing.T) {
 			})
 			for i, want := range l.rungs {
 				s := d.Summaries[i]
-				got := rung{s.Succeeded(), 1000 * float64(s.TTFT.Mean), 1000 * float64(s.TPOT.Mean), float64(s.Succeeded()) / s.Duration.Seconds()}
+				rate := float64(s.Succeeded()) / s.Duration.Seconds()
+				got := rung{s.Succeeded(), 1000 * float64(s.TTFT.Mean), 1000 * float64(s.TPOT.Mean), rate}
 				near := func(got, want float64) bool { return math.Abs(math.Log(got/want)) <= math.Log(1.25) }
 				if got.requests != want.requests || !near(got.ttft, want.ttft) || !near(got.tpot, want.tpot) || !near(got.rate, want.rate) {
 					t.Errorf("%s, %s tokens: %v, the record has %v", l.profile, l.tokens, got, want)

@@ -68,9 +68,10 @@ func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string
 		settings["QPS"] = "inf"
 	}
 	o.Format = cmp.Or(o.Format, "text")
-	plan, err := Parse(o, func(string) bool { return false }, settings, given, func(settings map[string]string) (*config.Config, error) {
+	load := func(settings map[string]string) (*config.Config, error) {
 		return config.Load(config.Options{Overrides: settings, URLs: given})
-	})
+	}
+	plan, err := Parse(o, func(string) bool { return false }, settings, given, load)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,9 @@ func TestTwoStacks(t *testing.T) {
 		}
 		c := d.Comparisons[0]
 		ttft, tpot := line(t, c, "TTFT"), line(t, c, "TPOT")
-		for value, i := range map[report.Number]report.Interval{0.7961 - 0.8226: ttft.Difference, 796.1 / 822.6: ttft.Ratio, 2.80 / 7.36: tpot.Ratio} {
+		for value, i := range map[report.Number]report.Interval{
+			0.7961 - 0.8226: ttft.Difference, 796.1 / 822.6: ttft.Ratio, 2.80 / 7.36: tpot.Ratio,
+		} {
 			if i.Low > value || i.High < value || i.Center < i.Low || i.Center > i.High {
 				t.Errorf("an interval from %g to %g (median %g) does not hold the true %g", i.Low, i.High, i.Center, value)
 			}
@@ -155,21 +158,23 @@ func TestAServerThatFails(t *testing.T) {
 			})
 			defer down.Stop()
 			var errs strings.Builder
-			run := newRun(r.setup(t, names, Options{Requests: 4, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "2000"}, io.Discard, &errs))
+			settings := map[string]string{"PROMPT_TOKENS": "2000"}
+			run := newRun(r.setup(t, names, Options{Requests: 4, Unpaced: true}, settings, io.Discard, &errs))
 			if err := run.all(t.Context()); errors.Is(err, ErrFailed) != (len(names) == 1) {
 				t.Errorf("%s: %v", name, err)
 			}
 			d := run.document
 			ill, well := d.Summaries[0], d.Summaries[len(names)-1]
-			if len(ill.Failures) != 1 || ill.Failures[0].Outcome != probe.Overloaded || ill.Failures[0].Requests != 4 || ill.Failures[0].Hint == "" || ill.TTFT.Count != 0 {
+			f := ill.Failures[0]
+			if len(ill.Failures) != 1 || f.Outcome != probe.Overloaded || f.Requests != 4 || f.Hint == "" || ill.TTFT.Count != 0 {
 				t.Errorf("%s: failures %+v with %d TTFT", name, ill.Failures, ill.TTFT.Count)
 			}
 			if len(names) == 1 {
 				if want := "ill: overloaded (4 times): HTTP 503"; !strings.Contains(errs.String(), want) {
 					t.Errorf("no %q in\n%s", want, errs.String())
 				}
-			} else if well.Succeeded() != 4 || len(d.Comparisons) != 1 || len(d.Comparisons[0].Lines) != 0 || len(d.Comparisons[0].Warnings) == 0 {
-				t.Errorf("well %v; nothing can be compared, and that is to be said: %+v", well.Outcomes, d.Comparisons)
+			} else if c := d.Comparisons[0]; well.Succeeded() != 4 || len(c.Lines) != 0 || len(c.Warnings) == 0 {
+				t.Errorf("well %v; nothing can be compared, and that is to be said: %+v", well.Outcomes, c)
 			}
 		})
 	}
@@ -189,7 +194,9 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 				t.Errorf("%s: %v", format, err)
 			}
 			const cut, progress = "1 request canceled at the end of the run: not counted", "0.1 QPS  3/10  0:30  ETA 1:10\n"
-			for text, where := range map[string]string{want: out.String(), cut: out.String(), "interrupted": errs.String(), progress: errs.String()} {
+			for text, where := range map[string]string{
+				want: out.String(), cut: out.String(), "interrupted": errs.String(), progress: errs.String(),
+			} {
 				if !strings.Contains(where, text) {
 					t.Errorf("%s: no %q in\n%s", format, text, where)
 				}
@@ -228,8 +235,8 @@ func TestTwoWaysToOneServer(t *testing.T) {
 			server.RejectFields = test.rejects
 			r := newRig(t, map[string]sim.Config{"a": server})
 			r.listeners["b:80"] = r.listeners["a:80"]
-			d := r.bench(t, []string{"a", "b"}, Options{Requests: 8, Concurrency: 1}, map[string]string{"PROMPT_TOKENS": "2000", "MAX_TOKENS": "10"})
-			c := d.Comparisons[0]
+			settings := map[string]string{"PROMPT_TOKENS": "2000", "MAX_TOKENS": "10"}
+			c := r.bench(t, []string{"a", "b"}, Options{Requests: 8, Concurrency: 1}, settings).Comparisons[0]
 			var metrics []string
 			for _, l := range c.Lines {
 				metrics = append(metrics, l.Metric)

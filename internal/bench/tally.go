@@ -123,8 +123,8 @@ func (t *tally) summaries() (list []report.Summary) {
 		if t.load.Planned() {
 			s = s.Paced(all, t.load.Plan.Interval)
 		}
-		s.Target, s.Load, s.AtOnce, s.Skipped, s.PromptTokens = target.Name, t.load.String(), t.load.InFlight(), c.skipped, askedTokens(target)
-		s.URL, s.Model = target.URL, t.job.Members[i].Capabilities().Model
+		s.Target, s.URL, s.Model = target.Name, target.URL, t.job.Members[i].Capabilities().Model
+		s.Load, s.AtOnce, s.Skipped, s.PromptTokens = t.load.String(), t.load.InFlight(), c.skipped, askedTokens(target)
 		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(c.samples, s.PromptTokens), c.clientWarnings(s))
 		list = append(list, s)
 	}

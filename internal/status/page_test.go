@@ -36,7 +36,8 @@ func golden(t *testing.T, name, got string) {
 
 // everyState is a board with a target in each state; two are of one group.
 func everyState() *Board {
-	b, began := NewBoard(time.Now().Add(-5*time.Hour), "v1.2.3", func(r *probe.Result) string { return "what to do about " + string(r.Outcome) }), time.Now()
+	began, hint := time.Now(), func(r *probe.Result) string { return "what to do about " + string(r.Outcome) }
+	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3", hint)
 	b.SetReady(true)
 	b.SetRejected(&Rejection{began, "keeping the previous one", "PROBER_QPS: must be above 0\nPROBER_API: unknown"})
 	set := func(name, group string, change func(*probe.Description)) {

@@ -53,9 +53,9 @@ func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	up := probe.Objective{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.5}
 	b := newTestBoard()
 	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick, up}})
-	for _, r := range []*probe.Result{success("a", 100*ms, 200*ms), success("a", 200*ms, 300*ms), broken("a", probe.DNS, "no such host")} {
-		b.Record(r)
-	}
+	b.Record(success("a", 100*ms, 200*ms))
+	b.Record(success("a", 200*ms, 300*ms))
+	b.Record(broken("a", probe.DNS, "no such host"))
 	limit := 0.15
 	got := b.views()[0].Objectives
 	equal(t, "objectives", got, []objective{{"quick", "ttft", &limit, 0.9, 1, 3}, {"availability", "availability", nil, 0.5, 2, 3}})
