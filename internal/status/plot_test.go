@@ -97,7 +97,8 @@ func TestStrips(t *testing.T) {
 		result      *probe.Result
 		ticks, gaps string
 	}{
-		"gaps":               {success("a", 100*ms, 200*ms, 300*ms, 300*ms, 1300*ms, 1400*ms, 2000*ms), "500 1000 1500 6500 7000 10000", "[{silence 15 50} {silence 70 30}]"},
+		"gaps": {success("a", 100*ms, 200*ms, 300*ms, 300*ms, 1100*ms, 1200*ms, 1600*ms, 1700*ms),
+			"500 1000 1500 5500 6000 8000 8500", "[{silence 15 40}]"},
 		"beyond the end":     {success("a", time.Second, 3*time.Second), "5000", "[]"},
 		"stalled":            {stalled(success("a", 500*ms, 1000*ms)), "2500 5000", "[{failed 50 50}]"},
 		"no token":           {broken("a", probe.Timeout, "late"), "", "[{failed 0 0.25}]"},
