@@ -70,32 +70,25 @@ type step struct {
 	load  Load
 
 	ready func(ctx context.Context, round uint64) // called before a request is due; its time is not the request's
-	begin func(members []int)                     // called before a part, with the members that are asked in it side by side
-	end   func(members []int, late time.Duration) // called after a part, with how late the machine was
+	part  func(members []int, run func())         // runs a part, in which these members are asked side by side
 }
 
 // run makes the requests of the step, from a round on, until ctx is done. It returns
 // the round after its last when all have ended. Where members are asked one after
 // another, lead is the first.
 func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
-	part := func(members []int, run func() uint64) {
-		s.begin(members)
-		h := newHeartbeat()
-		next = max(next, run())
-		s.end(members, h.end())
-	}
 	members := len(s.group.Members)
 	if s.load.Planned() {
 		all := make([]int, members)
 		for i := range all {
 			all[i] = i
 		}
-		part(all, func() uint64 { return s.planned(ctx, first) })
+		s.part(all, func() { next = s.planned(ctx, first) })
 		return next
 	}
 	for place := range members {
 		member := (lead + place) % members
-		part([]int{member}, func() uint64 { return s.closedLoop(ctx, first, member) })
+		s.part([]int{member}, func() { next = max(next, s.closedLoop(ctx, first, member)) })
 	}
 	return next
 }

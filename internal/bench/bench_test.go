@@ -39,7 +39,10 @@ func newWorld(t *testing.T, budget int, names ...string) *world {
 	w.group = &probe.Group{
 		Interval: time.Second, Output: 10, Recorder: w,
 		Ask: func(round uint64) probe.Question {
-			return probe.Question{Ask: wire.Ask{Prompt: fmt.Sprintf("Words of round %d", round)}, Expect: probe.Expectation{Length: 20}, Learn: func(int) {}, Refuse: func() {}}
+			return probe.Question{
+				Ask: wire.Ask{Prompt: fmt.Sprintf("Words of round %d", round)}, Expect: probe.Expectation{Length: 20},
+				Learn: func(int) {}, Refuse: func() {},
+			}
 		},
 	}
 	dialect, err := wire.Lookup("openai-chat")
@@ -79,8 +82,10 @@ func (w *world) run(ctx context.Context, load Load, first uint64, lead int) uint
 		defer w.mu.Unlock()
 		w.ready = append(w.ready, round)
 	}
-	begin := func(members []int) { w.parts = append(w.parts, members) }
-	s := step{w.group, load, ready, begin, func([]int, time.Duration) {}}
+	s := step{w.group, load, ready, func(members []int, run func()) {
+		w.parts = append(w.parts, members)
+		run()
+	}}
 	return s.run(ctx, first, lead)
 }
 
@@ -109,7 +114,7 @@ func TestSteps(t *testing.T) {
 	for name, test := range map[string]struct {
 		load   Load
 		lead   int
-		budget int
+		budget int                        // tokens; a request has 30
 		starts map[string][]time.Duration // of each member
 		parts  [][]int
 	}{
@@ -129,7 +134,7 @@ func TestSteps(t *testing.T) {
 			starts: map[string][]time.Duration{"refusing": ms(0, 1000, 2000)}},
 		"unless the number ends it": {load: Load{Concurrency: 1, Requests: 3}, parts: [][]int{{0}},
 			starts: map[string][]time.Duration{"refusing": ms(0, 0, 0)}},
-		"a spent budget ends it, which would spin": {load: Load{Concurrency: 1, Limit: time.Hour}, budget: 70, parts: [][]int{{0}}, // 30 tokens a request
+		"a spent budget ends it, which would spin": {load: Load{Concurrency: 1, Limit: time.Hour}, parts: [][]int{{0}}, budget: 70,
 			starts: map[string][]time.Duration{"a": ms(0, answer)}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,23 +10,18 @@ import (
 
 func TestAHeartbeatInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHeartbeat()
-		time.Sleep(95 * time.Millisecond)
-		h.end()
-		equal(t, "lateness", h.late, make([]time.Duration, 4))
+		stop := make(chan struct{})
+		time.AfterFunc(95*time.Millisecond, func() { close(stop) })
+		equal(t, "lateness", heartbeat(stop), make([]time.Duration, 4))
 	})
 }
 
-// TestAHeartbeatThatStoodStill holds that each beat that was due in a standstill
-// counts, and is late by what was left of it, but for what timers are coarse by.
-func TestAHeartbeatThatStoodStill(t *testing.T) {
-	var h heartbeat
+// TestAStandstill holds that each beat that was due in a standstill counts, and is late
+// by what was left of it, but for what timers are coarse by.
+func TestAStandstill(t *testing.T) {
 	due := time.Now()
-	next := h.catchUp(due, due.Add(75*time.Millisecond))
-	equal(t, "lateness", h.late, ms(74, 54, 34, 14))
-	equal(t, "next", next.Sub(due), 80*time.Millisecond)
-	h.catchUp(next, next.Add(900*time.Microsecond))
-	equal(t, "as late as timers are", h.late[4], time.Duration(0))
+	equal(t, "lateness", missed(due, due.Add(75*time.Millisecond)), ms(74, 54, 34, 14))
+	equal(t, "as late as timers are", missed(due, due.Add(900*time.Microsecond)), ms(0))
 }
 
 func TestWaitsBetween(t *testing.T) {

@@ -125,25 +125,25 @@ func (o Options) limit(c *config.Config) {
 // check finds flags that are wrong, or exclude each other.
 func (o Options) check(changed func(flag string) bool, qps string) (problems config.Problems) {
 	ladder := len(o.Ladder) > 0
-	for _, c := range []struct {
-		wrong      bool
-		flag       string
-		value      any
-		text, hint string
-	}{
-		{changed("requests") && o.Requests < 1, "requests", o.Requests, "must be at least 1", "want a number of requests, for example 100"},
-		{changed("duration") && o.Duration <= 0, "duration", o.Duration, "must be above 0", "want a duration with its unit, for example 5m"},
-		{changed("concurrency") && o.Concurrency < 1, "concurrency", o.Concurrency, "must be at least 1", "want a number of requests, for example 8"},
-		{o.Every < 0 || o.Every > 0 && o.Every < time.Second, "every", o.Every, "must be at least 1s, or 0 for no blocks", "want a duration with its unit, for example 30s"},
-		{ladder && slices.Min(o.Ladder) < 1, "ladder", strings.Join(o.steps(), ","), "each step must be at least 1", "want numbers of requests, for example 1,2,4,8"},
-		{ladder && qps != "" && qps != "inf", "qps", qps, "a ladder has no rate: each of its steps is a number of requests at once", "leave it out, or say inf"},
-		{ladder && o.Concurrency > 0, "concurrency", o.Concurrency, "the steps of a ladder are its concurrency", "leave it out"},
-		{!ladder && qps == "inf" && o.Concurrency == 0 && o.Requests == 0, "qps", qps, "needs --requests or --concurrency", "add one of them"},
-	} {
-		if c.wrong {
-			problems = append(problems, config.Problem{Place: config.FlagPlace(c.flag, c.value), Text: c.text, Hint: c.hint})
+	wrong := func(is bool, flag string, value any, text, hint string) {
+		if is {
+			problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
 		}
 	}
+	const least, requests = "must be at least 1", "want a number of requests, for example "
+	const duration = "want a duration with its unit, for example "
+	wrong(changed("requests") && o.Requests < 1, "requests", o.Requests, least, requests+"100")
+	wrong(changed("duration") && o.Duration <= 0, "duration", o.Duration, "must be above 0", duration+"5m")
+	wrong(changed("concurrency") && o.Concurrency < 1, "concurrency", o.Concurrency, least, requests+"8")
+	wrong(o.Every < 0 || o.Every > 0 && o.Every < time.Second, "every", o.Every,
+		"must be at least 1s, or 0 for no blocks", duration+"30s")
+	wrong(ladder && slices.Min(o.Ladder) < 1, "ladder", strings.Join(o.steps(), ","),
+		"each step must be at least 1", "want numbers of requests, for example 1,2,4,8")
+	wrong(ladder && qps != "" && qps != "inf", "qps", qps,
+		"a ladder has no rate: each of its steps is a number of requests at once", "leave it out, or say inf")
+	wrong(ladder && o.Concurrency > 0, "concurrency", o.Concurrency, "the steps of a ladder are its concurrency", "leave it out")
+	wrong(!ladder && qps == "inf" && o.Concurrency == 0 && o.Requests == 0, "qps", qps,
+		"needs --requests or --concurrency", "add one of them")
 	return problems
 }
 

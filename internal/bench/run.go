@@ -143,7 +143,7 @@ func (r *run) job(ctx context.Context, j *engine.Job) error {
 	for lead, load := range r.Plan.Loads(j.Plan) {
 		r.step++
 		t := newTally(j, load, r)
-		s := step{j.Group(t), load, j.FitAhead, t.begin, t.end}
+		s := step{j.Group(t), load, j.FitAhead, t.ask}
 		next = s.run(ctx, next, lead%len(j.Targets))
 		t.finish()
 		if ctx.Err() != nil {

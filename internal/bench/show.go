@@ -13,7 +13,7 @@ const mostLines = 16
 
 // show shows progress, and of a comparison what was measured so far, until stop is
 // closed.
-func (t *tally) show() {
+func (t *tally) show(stop <-chan struct{}) {
 	s := t.run.Screen
 	defer s.Settle()
 	ticker := time.NewTicker(s.Pace())
@@ -26,7 +26,7 @@ func (t *tally) show() {
 	}
 	for {
 		select {
-		case <-t.stop:
+		case <-stop:
 			return
 		case <-ticker.C:
 			s.Progress(t.progress(time.Now()))

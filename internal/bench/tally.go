@@ -29,9 +29,6 @@ type tally struct {
 	counts []count    // by member
 	part   []int      // members that are asked now
 	began  time.Time
-
-	stop  chan struct{} // ends the showing of a part
-	shown sync.WaitGroup
 }
 
 // A count is what was counted of one member.
@@ -91,18 +88,17 @@ func (t *tally) Skipped(target string, reason probe.Skip) {
 	t.of(target).skipped[reason]++
 }
 
-// begin shows a part of the step until end.
-func (t *tally) begin(members []int) {
+// ask runs a part of the step, in which these members are asked, and shows it.
+func (t *tally) ask(members []int, run func()) {
 	t.mu.Lock()
 	t.part, t.began = members, time.Now()
 	t.mu.Unlock()
-	t.stop = make(chan struct{})
-	t.shown.Go(t.show)
-}
-
-func (t *tally) end(members []int, late time.Duration) {
-	close(t.stop)
-	t.shown.Wait()
+	stop := make(chan struct{})
+	var shown sync.WaitGroup
+	shown.Go(func() { t.show(stop) })
+	late := waited(run)
+	close(stop)
+	shown.Wait()
 	for _, i := range members {
 		t.counts[i].late = late
 	}
@@ -127,8 +123,8 @@ func (t *tally) summaries() (list []report.Summary) {
 		if t.load.Planned() {
 			s = s.Paced(all, t.load.Plan.Interval)
 		}
-		s.Target, s.Load, s.AtOnce, s.Skipped, s.PromptTokens = target.Name, t.load.String(), t.load.InFlight(), c.skipped, askedTokens(target)
-		s.URL, s.Model = target.URL, t.job.Members[i].Capabilities().Model
+		s.Target, s.URL, s.Model = target.Name, target.URL, t.job.Members[i].Capabilities().Model
+		s.Load, s.AtOnce, s.Skipped, s.PromptTokens = t.load.String(), t.load.InFlight(), c.skipped, askedTokens(target)
 		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(c.samples, s.PromptTokens), c.clientWarnings(s))
 		list = append(list, s)
 	}

@@ -30,8 +30,8 @@ type Board struct {
 
 // NewBoard returns a board without targets that is not ready yet. The page shows
 // version and the time since started. The function hint returns what to do about a
-// failed result, in one sentence or empty; it does not retain the result, and may
-// be nil.
+// failed result, in one sentence or empty; it neither retains the result nor uses
+// the board, and may be nil.
 func NewBoard(started time.Time, version string, hint func(*probe.Result) string) *Board {
 	return &Board{started: started, version: version, hint: hint}
 }

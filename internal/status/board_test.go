@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -157,12 +158,8 @@ func TestWhatAServerWritesIsCut(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	b := newTestBoard("a")
-	r := long("a", maxList+1)
-	for range 300 {
-		b.Record(r)
-	}
-	equal(t, "results of long answers", len(b.views()[0].past.kept()), maxNumbers/(3*maxList))
+	v := viewOf(slices.Repeat([]*probe.Result{long("a", maxList+1)}, 300)...)
+	equal(t, "results of long answers", len(v.past.kept()), maxNumbers/(3*maxList))
 
 	h := history{}
 	for n := range uint64(3) {

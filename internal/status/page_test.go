@@ -36,7 +36,8 @@ func golden(t *testing.T, name, got string) {
 
 // everyState is a board with a target in each state; two are of one group.
 func everyState() *Board {
-	b, began := NewBoard(time.Now().Add(-5*time.Hour), "v1.2.3", func(r *probe.Result) string { return "what to do about " + string(r.Outcome) }), time.Now()
+	began, hint := time.Now(), func(r *probe.Result) string { return "what to do about " + string(r.Outcome) }
+	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3", hint)
 	b.SetReady(true)
 	b.SetRejected(&Rejection{began, "keeping the previous one", "PROBER_QPS: must be above 0\nPROBER_API: unknown"})
 	set := func(name, group string, change func(*probe.Description)) {
@@ -89,15 +90,6 @@ func TestTargets(t *testing.T) {
 		}
 		golden(t, "targets.json", text.String())
 	})
-}
-
-func TestPageWithoutTargets(t *testing.T) {
-	body := get(t, NewBoard(time.Now(), "v1", nil), "/").Body.String()
-	for _, want := range []string{"no target is configured", "not ready", "<title>prober</title>"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("no %q in the page", want)
-		}
-	}
 }
 
 func TestPageEscapesHostileText(t *testing.T) {

@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,15 +31,9 @@ func TestBars(t *testing.T) {
 		equal(t, fmt.Sprintf("bars up to %g s", limit), []string{fmt.Sprint(bars[0].Parts), fmt.Sprint(bars[1].Parts)}, want)
 		equal(t, "their places", []float64{bars[0].X, bars[1].X, bars[1].Left, bars[1].Middle}, []float64{95, 97.5, 97.78, 98.75})
 	}
-}
 
-func TestBarsShowTheLastForty(t *testing.T) {
-	b := newTestBoard("a")
-	for range 100 {
-		b.Record(success("a", ms))
-	}
-	bars := b.views()[0].Bars()
-	equal(t, "number and place of the first", []float64{float64(len(bars)), bars[0].X}, []float64{slots, 0})
+	v = viewOf(slices.Repeat([]*probe.Result{phased()}, 100)...)
+	equal(t, "number of bars, and place of the first", []float64{float64(len(v.Bars())), v.Bars()[0].X}, []float64{slots, 0})
 }
 
 func TestEveryFailureHasItsOwnLetter(t *testing.T) {
@@ -102,7 +97,8 @@ func TestStrips(t *testing.T) {
 		result      *probe.Result
 		ticks, gaps string
 	}{
-		"gaps":               {success("a", 100*ms, 200*ms, 300*ms, 300*ms, 1300*ms, 1400*ms, 2000*ms), "500 1000 1500 6500 7000 10000", "[{silence 15 50} {silence 70 30}]"},
+		"gaps": {success("a", 100*ms, 200*ms, 300*ms, 300*ms, 1100*ms, 1200*ms, 1600*ms, 1700*ms),
+			"500 1000 1500 5500 6000 8000 8500", "[{silence 15 40}]"},
 		"beyond the end":     {success("a", time.Second, 3*time.Second), "5000", "[]"},
 		"stalled":            {stalled(success("a", 500*ms, 1000*ms)), "2500 5000", "[{failed 50 50}]"},
 		"no token":           {broken("a", probe.Timeout, "late"), "", "[{failed 0 0.25}]"},

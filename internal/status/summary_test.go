@@ -53,9 +53,9 @@ func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	up := probe.Objective{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.5}
 	b := newTestBoard()
 	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick, up}})
-	for _, r := range []*probe.Result{success("a", 100*ms, 200*ms), success("a", 200*ms, 300*ms), broken("a", probe.DNS, "no such host")} {
-		b.Record(r)
-	}
+	b.Record(success("a", 100*ms, 200*ms))
+	b.Record(success("a", 200*ms, 300*ms))
+	b.Record(broken("a", probe.DNS, "no such host"))
 	limit := 0.15
 	got := b.views()[0].Objectives
 	equal(t, "objectives", got, []objective{{"quick", "ttft", &limit, 0.9, 1, 3}, {"availability", "availability", nil, 0.5, 2, 3}})
@@ -65,14 +65,4 @@ func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
 	b.Record(success("a", 200*ms, 300*ms))
 	equal(t, "by the new limit", b.views()[0].Objectives, []objective{{"quick", "ttft", &limit, 0.9, 1, 1}})
-}
-
-func TestSummariesAreComputedOncePerResult(t *testing.T) {
-	entries := []*entry{{number: 1, Account: probe.Account{Outcome: probe.OK, ITL: []float64{2, 1}}}}
-	var c cache
-	c.of(entries)
-	entries[0].ITL = nil // entries never change; if they did, this would not show
-	equal(t, "tokens of the saved summary", c.of(entries).Quantiles.ITL.N, 2)
-	entries = append(entries, &entry{number: 2, Account: probe.Account{Outcome: probe.OK}})
-	equal(t, "tokens of a new one", c.of(entries).Quantiles.ITL.N, 0)
 }
