@@ -68,7 +68,7 @@ func TestMemberLearns(t *testing.T) {
 	}
 	exact := after(ms, counted(1)).then(ms, counted(2), limit, done).stream
 	early, clamped := after(ms, counted(1), stop, done).stream, after(ms, counted(1), limit, done).stream
-	long := after(ms, counted(3), limit, done).stream
+	long := tokens(3, ms).then(0, limit, usage(80, 3), done).stream
 	ill := reply(400, "cannot use min_tokens, seed or anything else today")
 	tgi := routes{"/info": tgiInfo, "/generate_stream": tgiAnswer}.ServeHTTP
 	for name, test := range map[string]struct {
@@ -82,7 +82,7 @@ func TestMemberLearns(t *testing.T) {
 			[]wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}},
 		"a rejection for another reason":                    {false, []http.HandlerFunc{ill, exact}, []Outcome{Rejected, OK}, 2 + 1, nil},
 		"a rejection after an answer":                       {false, []http.HandlerFunc{exact, ill}, []Outcome{OK, Rejected}, 2, nil},
-		"a longer answer after an exact one":                {false, []http.HandlerFunc{exact, long}, []Outcome{OK, WrongLength}, 2, nil},
+		"a longer answer after an exact one":                {false, []http.HandlerFunc{answer(ms).stream, long}, []Outcome{OK, WrongLength}, 2, nil},
 		"an early end after an exact answer":                {false, []http.HandlerFunc{exact, early}, []Outcome{OK, WrongLength}, 2, nil},
 		"an early end from a server that showed nothing":    {false, []http.HandlerFunc{early, early}, []Outcome{OK, OK}, 2, nil},
 		"a clamped answer":                                  {false, []http.HandlerFunc{clamped, clamped}, []Outcome{WrongLength, WrongLength}, 2, nil},
