@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -241,12 +242,20 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// TestLengths holds when an answer is of the wrong length.
-func TestLengths(t *testing.T) {
+// TestExpectations holds when prompt or answer are of the wrong length, and when an answer is wrong.
+func TestExpectations(t *testing.T) {
 	answer := func(finish string, prompt, output int) script {
 		return tokens(output, ms).then(0, finish, usage(prompt, output), done)
 	}
-	tests := []struct {
+	says := func(texts ...string) (s script) {
+		for _, text := range texts {
+			s = s.then(ms, fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`, text))
+		}
+		return s.then(0, stop, done)
+	}
+	hidden := Expectation{Answer: "river stone lamp"}
+	long := Expectation{Length: 21000, Words: 20960}
+	for _, test := range []struct {
 		name   string
 		script script
 		expect Expectation
@@ -262,12 +271,19 @@ func TestLengths(t *testing.T) {
 		{"a first answer that ends for its length before it", answer(limit, 80, 3), Expectation{}, WrongLength, "answer of 3 tokens, asked 5"},
 		{"a first answer that ends for its length after it", answer(limit, 80, 6), Expectation{}, OK, ""},
 		{"a first answer that ends early", answer(stop, 80, 3), Expectation{}, OK, ""},
-		{"fewer tokens than words", answer(limit, 4096, 5), Expectation{Length: 21000, Words: 20960}, WrongLength, "prompt of 4096 tokens, asked 21000: the server cut its 20960 words"},
-		{"fewer tokens than words, of another member's prompt", answer(limit, 4096, 5), Expectation{Words: 20960}, WrongLength, "asked 20960"},
-		{"a count that is none", answer(limit, 24, 5), Expectation{Length: 21000, Words: 20960}, OK, ""},
-		{"nearly as many tokens as words", answer(limit, 19000, 5), Expectation{Length: 21000, Words: 20960}, OK, ""},
-	}
-	for _, test := range tests {
+		{"fewer tokens than words", answer(limit, 4096, 5), long, WrongLength, "prompt of 4096 tokens, asked 21000: the server cut its 20960 words"},
+		{"the same of another member's prompt", answer(limit, 4096, 5), Expectation{Words: 20960}, WrongLength, "asked 20960"},
+		{"a count that is none", answer(limit, 24, 5), long, OK, ""},
+		{"nearly as many tokens as words", answer(limit, 19000, 5), long, OK, ""},
+
+		{"right", says("The words: ", "River, ", "stone", "\nLAMP."), hidden, OK, ""},
+		{"right within the reasoning", after(ms, `{"choices":[{"delta":{"reasoning":"river stone lamp"}}]}`, stop, done), hidden, OK, ""},
+		{"nothing but reasoning until the limit", after(ms, thought, thought, thought, thought, thought, limit, done), hidden, OK, ""},
+		{"in another order", says("stone river lamp"), hidden, WrongAnswer, ""},
+		{"parts of other words", says("driver stone lamps"), hidden, WrongAnswer, ""},
+		{"with other words between", says("1. river\n2. stone, and\n3. lamp"), hidden, OK, ""},
+		{"too far from each other", says("river one two three four stone lamp"), hidden, WrongAnswer, ""},
+	} {
 		inBubble(t, test.name, func(t *testing.T) {
 			r := serve(t, test.script.stream).probe(t.Context(), Question{Ask: wire.Ask{MaxTokens: 5}, Expect: test.expect})
 			endsAs(t, r, test.want, test.says)
