@@ -8,42 +8,6 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// The frames of a model that reasons.
-const (
-	thought    = `{"choices":[{"index":0,"delta":{"reasoning":"hm"},"finish_reason":null}]}`
-	both       = `{"choices":[{"index":0,"delta":{"reasoning":"hm","content":"so"},"finish_reason":null}]}`
-	unseen     = `{"choices":[{"index":0,"delta":{"content":"so"},"finish_reason":null}],"usage":{"prompt_tokens":80,"completion_tokens":9}}`
-	reasonings = `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":10,"completion_tokens_details":{"reasoning_tokens":8}}}`
-)
-
-// TestReasoning holds which token is the first, and which the answer's first.
-func TestReasoning(t *testing.T) {
-	for _, test := range []struct {
-		name        string
-		script      script
-		ttft, ttfat time.Duration // 0: none
-		outcome     Outcome
-		hidden      bool
-	}{
-		{"no reasoning", after(9*ms, role).then(ms, token, stop, done), 10 * ms, 10 * ms, OK, false},
-		{"reasoning first", after(10*ms, thought).then(20*ms, thought).then(30*ms, token, stop, reasonings, done), 10 * ms, 60 * ms, OK, false},
-		{"both in one frame", after(10*ms, both, stop, done), 10 * ms, 10 * ms, OK, false},
-		{"nothing but reasoning", after(10*ms, thought, stop, done), 10 * ms, 0, OK, false},
-		{"reasoning that no frame shows", after(10*ms, role).then(50*ms, token).then(ms, stop, reasonings, done), 60 * ms, 60 * ms, OK, true},
-		{"the same, but usage counts it", after(60*ms, unseen).then(10*ms, stop, reasonings, done), 60 * ms, 60 * ms, OK, true},
-		{"nothing but reasoning that no frame shows", after(10*ms, role).then(50*ms, limit, reasonings, done), 0, 0, Empty, true},
-	} {
-		inBubble(t, test.name, func(t *testing.T) {
-			r := probeScript(t, test.script)
-			ttft, _ := r.TTFT()
-			ttfat, _ := r.TTFAT()
-			if ttft != test.ttft || ttfat != test.ttfat || r.Outcome != test.outcome || r.Hidden != test.hidden || r.TTFTValid() == test.hidden {
-				t.Errorf("TTFT %v (valid: %t), TTFAT %v, %s, hidden %t; want %+v", ttft, r.TTFTValid(), ttfat, r.Outcome, r.Hidden, test)
-			}
-		})
-	}
-}
-
 // TestCacheStates holds what a server's count of cached tokens says of a prompt.
 func TestCacheStates(t *testing.T) {
 	cold := Expectation{Length: 1000, Fresh: 970}
