@@ -145,15 +145,14 @@ func TestTruth(t *testing.T) {
 // not to. The first socket of a machine that asks for them may be served a little later.
 func TestTheKernelStamps(t *testing.T) {
 	stream.EnableTimestamps()
-	server := onSockets(t, false)
+	server := onSockets(t, false, twoTokens.stream, nil)
 	for _, user := range []bool{true, false} {
-		target, want := newTarget(nil), ByUser
+		target, want := at(server.URL, Route{UserStamps: user}), ByUser
 		if !user && runtime.GOOS == "linux" {
 			want = ByKernel
 		}
-		target.URL, target.Transport = server.URL, NewTransport(Route{UserStamps: user})
 		for stamp := Stamping(""); stamp != want; {
-			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2})
+			r := target.ask(t)
 			endsAs(t, r, OK, "")
 			if stamp = r.Stamp; user && stamp != ByUser {
 				t.Fatalf("timestamps of the %s", stamp)

@@ -102,6 +102,7 @@ func TestChunks(t *testing.T) {
 		for _, a := range test.of.Tokens {
 			n += a.N
 		}
+		test.of.Answer = test.of.Tokens[0].At
 		r := &Result{Outcome: OK, Timeline: test.of, Usage: wire.Usage{Output: wire.Tokens(n)}, Source: FromNothing}
 		equal(t, name, "ok, "+test.want, told(r))
 	}

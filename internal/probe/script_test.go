@@ -90,12 +90,14 @@ func data(jsons ...string) string {
 
 // The frames of a chat completion.
 const (
-	withIDs = `{"choices":[{"index":0,"delta":{"content":"x"},"token_ids":[1,2,3]}]}`
-	role    = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
-	token   = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`
-	stop    = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
-	limit   = `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
-	done    = "[DONE]"
+	withIDs    = `{"choices":[{"index":0,"delta":{"content":"x"},"token_ids":[1,2,3]}]}`
+	role       = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
+	token      = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`
+	thought    = `{"choices":[{"index":0,"delta":{"reasoning":"hm"},"finish_reason":null}]}`
+	reasonings = `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":10,"completion_tokens_details":{"reasoning_tokens":8}}}`
+	stop       = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	limit      = `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
+	done       = "[DONE]"
 
 	zeroed = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`
 	early  = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":{"prompt_tokens":80,"completion_tokens":1,"total_tokens":81}}`
@@ -176,6 +178,13 @@ func told(r *Result) string {
 		if d, ok := sample.value(); ok {
 			say("%s %v", sample.name, d)
 		}
+	}
+	ttft, _ := r.TTFT()
+	if ttfat, _ := r.TTFAT(); ttfat != ttft {
+		say("TTFAT %v", ttfat)
+	}
+	if r.Hidden {
+		say("hidden reasoning")
 	}
 	if gaps := runs(r.ChunkGaps()); gaps != "" {
 		say("gaps %s", gaps)

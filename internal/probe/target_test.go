@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -57,7 +58,20 @@ func TestStreams(t *testing.T) {
 			after(100*ms, token).then(0, stop, usage(80, 4), done), "ok, TTFT 100ms, E2EL 100ms, 80 prompt, 4 output"},
 		{"no TPOT where some tokens are reasoning that no frame showed",
 			tokens(2, 20*ms).then(0, stop, `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":2,"total_tokens":382}}`, done),
-			"ok, TTFT 20ms, E2EL 40ms, max gap 20ms, gaps 1×20ms, 80 prompt, 302 output"},
+			"ok, TTFT 20ms, E2EL 40ms, max gap 20ms, hidden reasoning, gaps 1×20ms, 80 prompt, 302 output"},
+		{"the first token of reasoning is the first, but not the answer's",
+			after(10*ms, thought).then(20*ms, thought).then(30*ms, token, stop, reasonings, done),
+			"ok, TTFT 10ms, TPOT 5.555555ms, E2EL 60ms, max gap 30ms, TTFAT 60ms, gaps 1×20ms 1×30ms, 80 prompt, 10 output"},
+		{"reasoning and text in one frame are both",
+			after(10*ms, `{"choices":[{"index":0,"delta":{"reasoning":"hm","content":"so"},"finish_reason":null}]}`, stop, done), "ok, TTFT 10ms, E2EL 10ms"},
+		{"nothing but reasoning is no answer", after(10*ms, thought, stop, done), "ok, TTFT 10ms, E2EL 10ms, TTFAT 0s"},
+		{"reasoning that no frame shows",
+			after(10*ms, role).then(50*ms, token).then(ms, stop, reasonings, done), "ok, TTFT 60ms, E2EL 61ms, hidden reasoning, 80 prompt, 10 output"},
+		{"reasoning that no frame shows, but usage counts",
+			after(60*ms, counted(9)).then(10*ms, counted(10), stop, reasonings, done),
+			"ok, TTFT 60ms, TPOT 10ms, E2EL 70ms, max gap 10ms, hidden reasoning, gaps 1×10ms, ITL 1×10ms, 80 prompt, 10 output, by usage"},
+		{"nothing but reasoning that no frame shows",
+			after(10*ms, role).then(50*ms, limit, reasonings, done), "empty, hidden reasoning, 80 prompt, 10 output"},
 		{"the finish frame ends E2EL when it is later, usage never does",
 			tokens(2, 20*ms).then(7*ms, stop).then(time.Second, usage(80, 2)).then(time.Second, done),
 			"ok, TTFT 20ms, TPOT 20ms, E2EL 47ms, max gap 20ms, gaps 1×20ms, ITL 1×20ms, 80 prompt, 2 output, by total"},
@@ -166,35 +180,30 @@ func TestUnreachableServers(t *testing.T) {
 			return near, nil
 		}
 	}
-	tests := []struct {
-		name string
+	for name, test := range map[string]struct {
 		dial Dial
 		want Outcome
 	}{
-		{"an unknown name", fails(&net.DNSError{Err: "no such host", Name: "t", IsNotFound: true}), DNS},
-		{"a closed port", fails(&net.OpError{Op: "dial", Err: io.ErrClosedPipe}), Connect},
-		{"a host that does not answer", func(ctx context.Context, _, _ string) (net.Conn, error) {
+		"an unknown name": {fails(&net.DNSError{Err: "no such host", Name: "t", IsNotFound: true}), DNS},
+		"a closed port":   {fails(&net.OpError{Op: "dial", Err: io.ErrClosedPipe}), Connect},
+		"a host that does not answer": {func(ctx context.Context, _, _ string) (net.Conn, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}, Timeout},
-		{"a server that sends no header", func(context.Context, string, string) (net.Conn, error) {
+		"a server that sends no header": {func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()
 			go func() { _, _ = io.Copy(io.Discard, far) }()
 			return near, nil
 		}, Timeout},
-		{"a connection closed at once", says(""), Empty},
-		{"a switch of protocols", says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), Malformed},
-		{"something that is no HTTP", says("SSH-2.0-x\r\n"), Malformed},
-	}
-	for _, test := range tests {
-		inBubble(t, test.name, func(t *testing.T) {
-			start := time.Now()
+		"a connection closed at once": {says(""), Empty},
+		"a switch of protocols":       {says("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"), Malformed},
+		"something that is no HTTP":   {says("SSH-2.0-x\r\n"), Malformed},
+	} {
+		inBubble(t, name, func(t *testing.T) {
 			r := newTarget(test.dial).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
-			if endsAs(t, r, test.want, ""); r.Status != 0 && r.Outcome != Malformed {
-				t.Errorf("status %d", r.Status)
-			}
-			if took := time.Since(start); test.want == Timeout && took != 120*time.Second || test.want != Timeout && took != 0 {
-				t.Errorf("took %v", took)
+			endsAs(t, r, test.want, "")
+			if want := map[Outcome]time.Duration{Timeout: 120 * time.Second}[test.want]; r.Elapsed != want {
+				t.Errorf("took %v, want %v", r.Elapsed, want)
 			}
 		})
 	}
@@ -241,12 +250,20 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// TestLengths holds when an answer is of the wrong length.
-func TestLengths(t *testing.T) {
+// TestExpectations holds when prompt or answer are of the wrong length, and when an answer is wrong.
+func TestExpectations(t *testing.T) {
 	answer := func(finish string, prompt, output int) script {
 		return tokens(output, ms).then(0, finish, usage(prompt, output), done)
 	}
-	tests := []struct {
+	says := func(texts ...string) (s script) {
+		for _, text := range texts {
+			s = s.then(ms, fmt.Sprintf(`{"choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]}`, text))
+		}
+		return s.then(0, stop, done)
+	}
+	hidden := Expectation{Answer: "river stone lamp"}
+	long := Expectation{Length: 21000, Words: 20960}
+	for _, test := range []struct {
 		name   string
 		script script
 		expect Expectation
@@ -262,12 +279,19 @@ func TestLengths(t *testing.T) {
 		{"a first answer that ends for its length before it", answer(limit, 80, 3), Expectation{}, WrongLength, "answer of 3 tokens, asked 5"},
 		{"a first answer that ends for its length after it", answer(limit, 80, 6), Expectation{}, OK, ""},
 		{"a first answer that ends early", answer(stop, 80, 3), Expectation{}, OK, ""},
-		{"fewer tokens than words", answer(limit, 4096, 5), Expectation{Length: 21000, Words: 20960}, WrongLength, "prompt of 4096 tokens, asked 21000: the server cut its 20960 words"},
-		{"fewer tokens than words, of another member's prompt", answer(limit, 4096, 5), Expectation{Words: 20960}, WrongLength, "asked 20960"},
-		{"a count that is none", answer(limit, 24, 5), Expectation{Length: 21000, Words: 20960}, OK, ""},
-		{"nearly as many tokens as words", answer(limit, 19000, 5), Expectation{Length: 21000, Words: 20960}, OK, ""},
-	}
-	for _, test := range tests {
+		{"fewer tokens than words", answer(limit, 4096, 5), long, WrongLength, "prompt of 4096 tokens, asked 21000: the server cut its 20960 words"},
+		{"the same of another member's prompt", answer(limit, 4096, 5), Expectation{Words: 20960}, WrongLength, "asked 20960"},
+		{"a count that is none", answer(limit, 24, 5), long, OK, ""},
+		{"nearly as many tokens as words", answer(limit, 19000, 5), long, OK, ""},
+
+		{"right", says("The words: ", "River, ", "stone", "\nLAMP."), hidden, OK, ""},
+		{"right within the reasoning", after(ms, `{"choices":[{"delta":{"reasoning":"river stone lamp"}}]}`, stop, done), hidden, OK, ""},
+		{"nothing but reasoning until the limit", after(ms, thought, thought, thought, thought, thought, limit, done), hidden, OK, ""},
+		{"in another order", says("stone river lamp"), hidden, WrongAnswer, ""},
+		{"parts of other words", says("driver stone lamps"), hidden, WrongAnswer, ""},
+		{"with other words between", says("1. river\n2. stone, and\n3. lamp"), hidden, OK, ""},
+		{"too far from each other", says("river one two three four stone lamp"), hidden, WrongAnswer, ""},
+	} {
 		inBubble(t, test.name, func(t *testing.T) {
 			r := serve(t, test.script.stream).probe(t.Context(), Question{Ask: wire.Ask{MaxTokens: 5}, Expect: test.expect})
 			endsAs(t, r, test.want, test.says)
