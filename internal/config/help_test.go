@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // files is a ReadFile over file names.
@@ -44,20 +46,19 @@ func load(t *testing.T, o Options) *Config {
 	return c
 }
 
-// problems loads what must be wrong and returns the problems, one a line.
-func problems(t *testing.T, o Options) string {
+// problems checks that there is no configuration, and what is said of it, a line each.
+func problems(t *testing.T, o Options, want string) {
 	t.Helper()
 	c, err := Load(o)
-	var ps Problems
-	if !errors.As(err, &ps) {
-		t.Fatalf("want problems, got error %v and configuration %+v", err, c)
+	found, ok := errors.AsType[Problems](err)
+	if !ok || c != nil {
+		t.Fatalf("want problems and no configuration, got error %v and %+v", err, c)
 	}
-	if c != nil {
-		t.Fatalf("want no configuration beside problems, got %+v", c)
+	var lines []string
+	for _, p := range found {
+		lines = append(lines, p.Error())
 	}
-	lines := make([]string, len(ps))
-	for i, p := range ps {
-		lines[i] = p.Error()
+	if diff := cmp.Diff(want, strings.Join(lines, "\n")); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
 	}
-	return strings.Join(lines, "\n")
 }
