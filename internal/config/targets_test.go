@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTargetsFile holds what is written in another way than in the environment.
+// TestTargetsFile holds what is written in another way than in the environment, whose targets come first.
 func TestTargetsFile(t *testing.T) {
-	got := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml"), ReadFile: files(map[string]string{"targets.yaml": `
+	got := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml\nTARGETS_0_URL=http://c"), ReadFile: files(map[string]string{"targets.yaml": `
 max_tokens: 7
 targets:
 - {url: http://a, headers: &h {X-A: "a,b=c", X-B: 3}, model: &m big}
@@ -18,10 +18,11 @@ targets:
 objectives:
 - {name: quick, signal: server_ttft, limit: 2s, goal: 0.9}
 `})})
-	want := load(t, Options{Environ: environ("TARGETS_0_URL=http://a\nTARGETS_1_URL=http://b\nMAX_TOKENS=7\nTARGETS_0_MODEL=big\nTARGETS_1_MODEL=big")})
+	want := load(t, Options{Environ: environ("TARGETS_0_URL=http://c\nTARGETS_1_URL=http://a\nTARGETS_2_URL=http://b\nMAX_TOKENS=7")})
 	want.TargetsFile = "targets.yaml"
-	for i := range want.Targets {
-		want.Targets[i].Headers = Headers{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")}
+	for i := range want.Targets[1:] {
+		want.Targets[i+1].Model = "big"
+		want.Targets[i+1].Headers = Headers{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")}
 	}
 	want.Objectives = []Objective{{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}}
 	if diff := cmp.Diff(want, got); diff != "" {
