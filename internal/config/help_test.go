@@ -1,13 +1,10 @@
 package config
 
 import (
-	"errors"
 	"io/fs"
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // files is a ReadFile over file names.
@@ -44,21 +41,4 @@ func load(t *testing.T, o Options) *Config {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// problems checks that there is no configuration, and what is said of it, a line each.
-func problems(t *testing.T, o Options, want string) {
-	t.Helper()
-	c, err := Load(o)
-	found, ok := errors.AsType[Problems](err)
-	if !ok || c != nil {
-		t.Fatalf("want problems and no configuration, got error %v and %+v", err, c)
-	}
-	var lines []string
-	for _, p := range found {
-		lines = append(lines, p.Error())
-	}
-	if diff := cmp.Diff(want, strings.Join(lines, "\n")); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "write docs/configuration.md")
+	update = flag.Bool("update", false, "write the generated files")
 	//go:embed testdata/reference.md.tmpl
 	referenceText string
 	//go:embed testdata/example.yaml
