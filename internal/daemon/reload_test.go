@@ -257,7 +257,7 @@ func TestAChangedFileIsTakenUp(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			w.expectText("llm_prober_config_last_reload_successful 0")
-			w.expectLogged(n+1, "reload failed; keeping the current configuration")
+			w.expectLogged(n+1, "configuration rejected, keeping the previous one")
 		}
 		w.expectSlots("a", "ok=36")
 		m.swap("targets.yaml", twoTargets)

@@ -25,7 +25,8 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 	var err error
 	switch o.Workload {
 	case prompt.Book:
-		if o.Book, err = assets.book(t.BookFile, o.Tokens); err != nil {
+		parse := func(data []byte) ([]string, error) { return prompt.ParseBook(data, o.Tokens) }
+		if o.Book, err = parsed(assets, t.BookFile, o.Tokens, parse); err != nil {
 			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
 		}
 	case prompt.Dataset:

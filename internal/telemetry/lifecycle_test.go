@@ -232,6 +232,9 @@ func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 	if want := []int{1, 1, 0}; !slices.Equal(got, want) {
 		t.Errorf("series with three, one and no target: %v, want %v", got, want)
 	}
+	if len(held.targets)+len(held.genAI) != 0 {
+		t.Errorf("%d meters of targets are held, %d of the conventions", len(held.targets), len(held.genAI))
+	}
 	runtime.GC()
 	for n, h := range gone {
 		if h.Value() != nil {
