@@ -39,25 +39,6 @@ func TestPrefixCache(t *testing.T) {
 	}
 }
 
-func TestPrefixCacheForgets(t *testing.T) {
-	c := newPrefixCache(10)
-	visit := func(salt string) int { return c.visit(digestOf(slices.Values(make([]uint32, 33)), salt)) }
-	visit("first")
-	visit("second")
-	for i := range 100 {
-		visit(fmt.Sprint(i))
-		if i%2 == 0 && visit("first") != 32 {
-			t.Fatalf("a prompt in use was forgotten after %d others", i)
-		}
-	}
-	if visit("second") != 0 {
-		t.Error("a prompt out of use was not forgotten")
-	}
-	if n := len(c.young) + len(c.old); n > 20 {
-		t.Errorf("%d blocks kept, want at most 20", n)
-	}
-}
-
 // TestWarmPromptsLookWarm holds it of a server whose times are drawn and of one that is computed step by step.
 func TestWarmPromptsLookWarm(t *testing.T) {
 	for _, name := range []string{"production-stack", "vllm-ladder"} {

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -46,41 +45,6 @@ func TestBeyondTheLimitIsRefusedAtOnce(t *testing.T) {
 				}
 				if got := r.post(t, test.fill, test.body); got.status != 200 || strings.Contains(got.text(), "overloaded") {
 					t.Errorf("once the places are free: status %d, %s", got.status, got.text())
-				}
-			})
-		})
-	}
-}
-
-func TestAPlaceIsFreedHoweverARequestEnds(t *testing.T) {
-	tests := []struct {
-		name, fault, body string
-		leaves            bool // the client
-	}{
-		{"whole", "", completionFour, false},
-		{"without a stream", "", strings.Replace(completionFour, `"stream":true,"stream_options":{"include_usage":true}`, `"stream":false`, 1), false},
-		{"refused for its fields", "", `{"prompt":[1],"max_tokens":0}`, false},
-		{"cut", "reset=1", completionFour, false},
-		{"error", "error_frame=1", completionFour, false},
-		{"stall", "stall=1", completionFour, true},
-		{"left while it waited", "ttft=100", completionFour, true},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			bubble(t, Config{Profile: narrow(t)}, func(t *testing.T, r *rig) {
-				r.inject(t, test.fault)
-				for range 3 {
-					ctx, cancel := context.WithCancel(t.Context())
-					if test.leaves {
-						time.AfterFunc(time.Second, cancel)
-					}
-					r.do(ctx, t, "POST", "/v1/completions", test.body)
-					cancel()
-					time.Sleep(time.Millisecond)
-				}
-				r.inject(t, "")
-				if got := r.post(t, "/v1/completions", completionFour); got.status != 200 {
-					t.Errorf("status %d after three, two places", got.status)
 				}
 			})
 		})
