@@ -111,25 +111,19 @@ func (l ladder) climb(t *testing.T, n int) rung {
 	took := time.Since(start)
 	cancel()
 	running.Wait()
-	var ttft, tpot, gaps []float64
+	got := rung{requests: n, throughput: float64(n) / took.Seconds()}
+	var gaps []float64
 	for _, q := range sent {
 		first, last := q.times[0], q.times[len(q.times)-1]
-		ttft = append(ttft, inMS(first.Sub(start)))
-		tpot = append(tpot, inMS(last.Sub(first))/float64(len(q.times)-1))
+		got.ttft += inMS(first.Sub(start)) / float64(n)
+		got.tpot += inMS(last.Sub(first)) / float64(len(q.times)-1) / float64(n)
 		for i := 1; i < len(q.times); i++ {
 			gaps = append(gaps, inMS(q.times[i].Sub(q.times[i-1])))
 		}
 	}
 	slices.Sort(gaps)
-	return rung{n, mean(ttft), mean(tpot), float64(n) / took.Seconds(), gaps[len(gaps)/2], gaps[len(gaps)*99/100]}
-}
-
-func mean(of []float64) float64 {
-	sum := 0.0
-	for _, v := range of {
-		sum += v
-	}
-	return sum / float64(len(of))
+	got.gap, got.p99 = gaps[len(gaps)/2], gaps[len(gaps)*99/100]
+	return got
 }
 
 // near reports whether got is within a factor of want, if there is one.

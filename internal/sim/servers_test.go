@@ -160,32 +160,36 @@ func (e exchange) reasons() bool {
 		slices.Contains([]string{"ollama", "anthropic", "openai-responses"}, e.api)
 }
 
-func TestReasoningComesFirstOrIsOnlyCounted(t *testing.T) {
+func TestReasoningComesFirst(t *testing.T) {
 	everyServer(t, Config{Reasoning: 2}, func(t *testing.T, r *rig, e exchange, ask func(string) heard) {
 		if !e.reasons() {
 			return
 		}
-		r.inject(t, "tokens_per_frame=3")
-		got := ask(e.body)
-		if all := strings.Join(got.datas(t), "\n"); strings.Count(all, "river") < 2 || !strings.Contains(all, "reasoning") && !strings.Contains(all, "thinking") {
-			t.Errorf("not both the reasoning and the answer:\n%s", all)
+		if all := strings.Join(ask(e.body).datas(t), "\n"); !inOrder(all, "the", " river", "the", " river") || !strings.Contains(all, "reasoning") && !strings.Contains(all, "thinking") {
+			t.Errorf("not first the reasoning and then the answer:\n%s", all)
 		}
-		if r.last(t).Frames[0].Tokens > 2 {
+		r.inject(t, "tokens_per_frame=3")
+		if ask(strings.Replace(e.body, "count", "tell", 1)); r.last(t).Frames[0].Tokens > 2 {
 			t.Errorf("frames %v, want none of both reasoning and answer", r.last(t).Frames)
 		}
 	})
-	everyServer(t, Config{Reasoning: 3, HideReasoning: true}, func(t *testing.T, r *rig, e exchange, ask func(string) heard) {
-		if !e.reasons() {
-			return
-		}
-		got := ask(e.body)
-		if sent := r.last(t); sent.Hidden != 3 || sent.Output != e.tokens-3 || sent.Finish != "length" || got.err != nil {
-			t.Errorf("written down: %+v\n%s", sent, got.text())
-		}
-		if text := got.text(); strings.Contains(text, "thinking") || strings.Contains(text, "reasoning_text") || strings.Contains(text, `ing":"the"`) {
-			t.Errorf("a frame of reasoning in\n%s", text)
-		}
-	})
+}
+
+func TestHiddenReasoningIsOnlyCounted(t *testing.T) {
+	for _, reasoning := range []int{3, 100} {
+		everyServer(t, Config{Reasoning: reasoning, HideReasoning: true}, func(t *testing.T, r *rig, e exchange, ask func(string) heard) {
+			if !e.reasons() && (e.server != "openai" || !strings.Contains(e.path, "chat")) {
+				return
+			}
+			got, hidden := ask(e.body), min(reasoning, e.tokens)
+			if sent := r.last(t); sent.Hidden != hidden || sent.Output != e.tokens-hidden || sent.Finish != "length" || got.err != nil {
+				t.Errorf("written down: %+v\n%s", sent, got.text())
+			}
+			if text := got.text(); strings.Contains(text, "thinking") || strings.Contains(text, "reasoning_text") || strings.Contains(text, `ing":"the"`) {
+				t.Errorf("a frame of reasoning in\n%s", text)
+			}
+		})
+	}
 }
 
 func TestEveryServerSaysTheCodeWords(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestFramesComeWhenTheyAreDue(t *testing.T) {
+	queued := `{"prompt":[` + numbers(80) + `],"max_tokens":4,"ignore_eos":true,"stream":true}`
 	for _, test := range []struct {
 		name, fault, path, body string
 		headers                 time.Duration
@@ -34,11 +35,16 @@ func TestFramesComeWhenTheyAreDue(t *testing.T) {
 		{"error", "error_frame=2", "/v1/completions", completionFour, 0, ms(20, 21, 21, 21)},
 		{"error in the middle of a frame", "error_frame=2,tokens_per_frame=4", "/v1/completions", completionFour, 0, ms(21, 21, 21)},
 		{"no error in a short answer", "error_frame=4", "/v1/completions", completionFour, 0, ms(20, 21, 22, 23, 23, 23)},
+		{"queue", "", "/v1/completions", queued, 0, ms(315, 365, 415, 465, 465)},
+		{"queue, slower and released every 100 ms", "ttft=2,itl=1.5,batch=100ms", "/v1/completions", queued, 0, ms(630, 730, 830, 855, 855)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := Config{}
-			if test.body == tgiFour {
+			switch test.body {
+			case tgiFour:
 				c.API = "tgi"
+			case queued:
+				c.Profile = profile(t, "vllm-ladder")
 			}
 			bubble(t, c, func(t *testing.T, r *rig) {
 				r.inject(t, test.fault)
