@@ -204,3 +204,16 @@ func TestEveryServerSaysTheCodeWords(t *testing.T) {
 		}
 	})
 }
+
+func TestAnswersEndNaturallyAtAnInvisibleToken(t *testing.T) {
+	bubble(t, Config{Seed: 7}, func(t *testing.T, r *rig) {
+		got := r.post(t, "/v1/completions", `{"prompt":"hello","max_tokens":5000,"stream":true}`)
+		sent := r.last(t)
+		if sent.Finish != "stop" || sent.Output < 58 || sent.Output > 400 {
+			t.Errorf("finish %q after %d tokens, want stop after 58 to 400", sent.Finish, sent.Output)
+		}
+		if final := got.lines[sent.Output-1].text; !strings.Contains(final, `"text":"","logprobs":null,"finish_reason":"stop"`) {
+			t.Errorf("the last token frame is not an invisible end: %s", final)
+		}
+	})
+}
