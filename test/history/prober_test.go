@@ -34,8 +34,12 @@ func newHistogram(t *testing.T, name string, classic bool) prometheus.Histogram 
 	if err != nil {
 		t.Fatal(err)
 	}
+	row := regexp.MustCompile("(?m)^\\|.*`" + name + "`.* \\| ([0-9. ]+) \\|$").FindStringSubmatch(string(page))
+	if row == nil {
+		t.Fatalf("docs/metrics.md has no bounds of %s", name)
+	}
 	var bounds []float64
-	for _, text := range strings.Fields(string(regexp.MustCompile("(?m)^\\| `" + name + "` .* \\| ([0-9. ]+) \\|$").FindSubmatch(page)[1])) {
+	for text := range strings.FieldsSeq(row[1]) {
 		bound, err := strconv.ParseFloat(text, 64)
 		if err != nil {
 			t.Fatal(err)
