@@ -87,7 +87,7 @@ func TestPeriods(t *testing.T) {
 		if n := periods(r); n != want {
 			t.Errorf("%d periods of %d probes, want %d", n, probes, want)
 		}
-		r.span.To = midnight.Add(35 * time.Minute)
+		r.span.to = midnight.Add(35 * time.Minute)
 		if n := periods(r); n != min(want, 7) {
 			t.Errorf("%d periods of 35 minutes", n)
 		}

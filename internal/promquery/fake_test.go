@@ -14,8 +14,8 @@ import (
 // midnight is when the ranges of the tests begin.
 var midnight = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
-func hours(n int) Range {
-	return Range{From: midnight, To: midnight.Add(time.Duration(n) * time.Hour)}
+func hours(n int) timeRange {
+	return timeRange{midnight, midnight.Add(time.Duration(n) * time.Hour)}
 }
 
 // A fake is a Prometheus that gives the result of the first query it has an answer for, and an empty

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/prometheus/common/model"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -27,18 +28,20 @@ func seriesOf(labels model.Metric) series {
 type record struct {
 	series
 
-	span       Range
+	span       timeRange
 	summary    report.Summary
 	quantities []quantity // TTFT, TPOT, ITL, E2EL
 	tainted    int        // requests that were read late
 }
+
+func (r *record) requests() int { return r.summary.Succeeded() + r.summary.Failed() }
 
 // A reader reads the records of a filter in one range.
 type reader struct {
 	*client
 
 	filter filter
-	span   Range
+	span   timeRange
 }
 
 // records are those of the filter, sorted by target. A target that was asked for and has nothing is
@@ -48,14 +51,11 @@ func (r reader) records(ctx context.Context) ([]record, error) {
 	if err != nil {
 		return nil, err
 	}
-	records := r.choose(found)
-	var missing []string
-	for _, target := range r.filter.targets {
-		if !slices.ContainsFunc(records, func(r record) bool { return r.target == target }) {
-			missing = append(missing, target)
-		}
-	}
-	if missing != nil || len(records) == 0 {
+	records := choose(found)
+	missing := slices.DeleteFunc(slices.Clone(r.filter.targets), func(target string) bool {
+		return slices.ContainsFunc(records, func(r record) bool { return r.target == target })
+	})
+	if len(missing) > 0 || len(records) == 0 {
 		return nil, r.absent(ctx, missing)
 	}
 	return records, errors.Join(r.urls(ctx, records), r.latencies(ctx, records), r.warn(ctx, records))
@@ -63,8 +63,8 @@ func (r reader) records(ctx context.Context) ([]record, error) {
 
 // urls adds the URLs that targets had.
 func (r reader) urls(ctx context.Context, records []record) error {
-	info := over("last_over_time", r.filter.selector(targetInfo), r.span.Length())
-	vector, err := r.instant(ctx, "group by (target, url) ("+info+")", r.span.To)
+	info := over("last_over_time", r.filter.selector(targetInfo), r.span.length())
+	vector, err := r.instant(ctx, "group by (target, url) ("+info+")", r.span.to)
 	for _, sample := range vector {
 		for i := range records {
 			if s := &records[i].summary; records[i].target == string(sample.Metric["target"]) {
@@ -78,23 +78,10 @@ func (r reader) urls(ctx context.Context, records []record) error {
 // counters reads what is not a latency. Every series has one of each outcome from its start.
 func (r reader) counters(ctx context.Context) (map[series]*record, error) {
 	found := map[series]*record{}
-	for _, counter := range []struct {
-		metric, label string
-		add           func(r *record, value string, n int)
-	}{
-		{probesTotal, "outcome", func(r *record, outcome string, n int) { r.summary.Outcomes[probe.Outcome(outcome)] += n }},
-		{skippedTotal, "reason", func(r *record, reason string, n int) { r.summary.Skipped[probe.Skip(reason)] += n }},
-		{taintedTotal, "reason", func(r *record, _ string, n int) { r.tainted += n }},
-		{tokensTotal, "kind", func(r *record, kind string, n int) {
-			switch kind {
-			case "prompt":
-				r.summary.Input += n
-			case "output":
-				r.summary.Output += n
-			}
-		}},
+	for _, counter := range []struct{ metric, label string }{
+		{probesTotal, "outcome"}, {skippedTotal, "reason"}, {taintedTotal, "reason"}, {tokensTotal, "kind"},
 	} {
-		vector, err := r.instant(ctx, r.filter.increase(counter.metric, r.span.Length(), counter.label), r.span.To)
+		vector, err := r.instant(ctx, r.filter.increase(counter.metric, r.span.length(), counter.label), r.span.to)
 		if err != nil {
 			return nil, err
 		}
@@ -102,11 +89,22 @@ func (r reader) counters(ctx context.Context) (map[series]*record, error) {
 			id := seriesOf(sample.Metric)
 			if found[id] == nil {
 				found[id] = &record{series: id, span: r.span, summary: report.Summary{
-					Target: id.target, Model: id.model, Start: r.span.From, Duration: r.span.Length(), Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
+					Target: id.target, Model: id.model, Start: r.span.from, Duration: r.span.length(), Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
 				}}
 			}
-			if n := int(math.Round(float64(sample.Value))); n > 0 {
-				counter.add(found[id], string(sample.Metric[model.LabelName(counter.label)]), n)
+			n, s := int(math.Round(float64(sample.Value))), &found[id].summary
+			switch value := string(sample.Metric[model.LabelName(counter.label)]); {
+			case n == 0:
+			case counter.metric == probesTotal:
+				s.Outcomes[probe.Outcome(value)] = n
+			case counter.metric == skippedTotal:
+				s.Skipped[probe.Skip(value)] = n
+			case counter.metric == taintedTotal:
+				found[id].tainted += n
+			case value == "prompt":
+				s.Input = n
+			case value == "output":
+				s.Output = n
 			}
 		}
 	}
@@ -115,18 +113,16 @@ func (r reader) counters(ctx context.Context) (map[series]*record, error) {
 
 // choose leaves out series without requests of targets that have others. It names those apart that
 // are left of one target.
-func (r reader) choose(found map[series]*record) []record {
+func choose(found map[series]*record) (records []record) {
 	made, left := map[string]int{}, map[string]int{}
 	for _, r := range found {
 		made[r.target] += r.requests()
 	}
-	maps.DeleteFunc(found, func(id series, one *record) bool {
-		return one.requests() == 0 && made[id.target] > 0
-	})
-	var records []record
 	for _, r := range found {
-		left[r.target]++
-		records = append(records, *r)
+		if r.requests() > 0 || made[r.target] == 0 {
+			left[r.target]++
+			records = append(records, *r)
+		}
 	}
 	for i := range records {
 		if r := &records[i]; left[r.target] > 1 {
@@ -138,4 +134,61 @@ func (r reader) choose(found map[series]*record) []record {
 	return records
 }
 
-func (r *record) requests() int { return r.summary.Succeeded() + r.summary.Failed() }
+// The windows in which the presence of data is looked at.
+const (
+	mostWindows = 200
+	leastWindow = 15 * time.Minute
+)
+
+// warn adds warnings to the summaries.
+func (r reader) warn(ctx context.Context, records []record) error {
+	n := int(min(max(r.span.length()/leastWindow, 1), mostWindows))
+	width := r.span.length() / time.Duration(n)
+	sources := "count by (target, model, prompt) (" + over("present_over_time", r.filter.selector(probesTotal, `outcome="ok"`), width) + ")"
+	matrix, err := r.steps(ctx, sources, n, width, r.span.to)
+	for i := range records {
+		one := &records[i]
+		var seen []model.SamplePair // how many sources there were in each window that has any
+		for _, stream := range matrix {
+			if seriesOf(stream.Metric) == one.series {
+				seen = stream.Values
+			}
+		}
+		one.warn(seen, n, width)
+	}
+	return err
+}
+
+// warn adds warnings to the summary, in which n windows of some width so many sources were seen.
+func (r *record) warn(seen []model.SamplePair, n int, width time.Duration) {
+	warn := func(format string, args ...any) {
+		r.summary.Warnings = append(r.summary.Warnings, fmt.Sprintf(format, args...))
+	}
+	var coarse []string
+	for i, q := range r.quantities {
+		if q.classic {
+			coarse = append(coarse, latencies[i].name)
+		}
+	}
+	if coarse != nil {
+		warn("%s from classic buckets: quantiles are exact to a bucket only, which is often 25%% wide or more; scrape native histograms for 4.4%%", strings.Join(coarse, ", "))
+	}
+	several, most := 0, 0
+	for _, window := range seen {
+		several, most = several+min(int(window.Value)/2, 1), max(most, int(window.Value))
+	}
+	if several > 1 && 10*several > len(seen) || several == 1 && len(seen) == 1 { // and not only in the window of a restart
+		warn("counts are the sum of %d sources (jobs, instances): if these are one prober, choose one with --match", most)
+	}
+	if len(seen) < n {
+		holes := width * time.Duration(n-len(seen))
+		warn("there is no data for %s of the range's %s", length(holes.Round(time.Minute)), length(r.span.length()))
+	}
+	// In a short range Prometheus extrapolates histograms and counters differently.
+	if e2el, ok := r.summary.E2EL.Count, r.summary.Succeeded(); 5*e2el < 4*ok {
+		warn("latencies are of %s of the %s successful requests: of the others no histogram is stored in the same form", format.Grouped(e2el), format.Grouped(ok))
+	}
+	if r.tainted > 0 {
+		warn("%s of the %s requests were read too late by the prober: excluded from ITL", format.Grouped(r.tainted), format.Grouped(r.requests()))
+	}
+}

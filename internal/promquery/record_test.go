@@ -26,9 +26,10 @@ func stored() *fake {
 		{"histogram_quantile(0.5, e2el", []map[string]any{point(0.6)}},
 		{"histogram_quantile(0.99, e2el", []map[string]any{point(1)}},
 		{"histogram_quantile", nil},
+		{"histogram_avg ttft", []map[string]any{point(0.25)}},
 		{"ttft_seconds{", []map[string]any{native()}},
 		{"e2el_seconds_bucket le", []map[string]any{point(40, "le=+Inf"), point(10, "le=0.5"), point(39, "le=1")}},
-		{"e2el_seconds_sum", []map[string]any{point(26)}},
+		{"e2el_seconds_sum / e2el_seconds_count", []map[string]any{point(0.65)}},
 		{"probes_total", []map[string]any{point(40.2, "outcome=ok"), point(3.9, "outcome=timeout"), point(0, "outcome=dns")}},
 		{"skipped_total", []map[string]any{point(2, "reason=late")}},
 		{"tainted_total", []map[string]any{point(7, "reason=late")}},
@@ -47,7 +48,7 @@ func read(t *testing.T, f *fake, what filter) []record {
 
 func TestRecords(t *testing.T) {
 	f := stored()
-	got := read(t, f, filter{targets: []string{"a"}, match: []string{`job="prober"`}})
+	got := read(t, f, filter{[]string{"a"}, []string{`job="prober"`}})
 	if len(got) != 1 {
 		t.Fatalf("%+v", got)
 	}
@@ -168,7 +169,7 @@ func TestAbsent(t *testing.T) {
 		{nil, []string{"no data of target b", "check that this Prometheus scrapes a prober"}},
 	} {
 		f := &fake{answers: []answer{{"present_over_time", test.stored}}}
-		_, err := reader{client: f.client(t), filter: filter{targets: []string{"b"}, prompt: "cold"}, span: hours(6)}.records(t.Context())
+		_, err := reader{client: f.client(t), filter: filter{[]string{"b"}, []string{`prompt="cold"`}}, span: hours(6)}.records(t.Context())
 		for _, want := range test.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v\nhas no %q", err, want)

@@ -28,26 +28,26 @@ type Request struct {
 
 // A Query is a valid Request.
 type Query struct {
-	base   *url.URL
-	token  string // bearer token; none if empty
+	client client
 	filter filter
-	span   Range
+	span   timeRange
 
-	other   *Range // to compare with; nil if with another target or with nothing
-	another string // target to compare with
+	other   *timeRange // to compare with; nil if with another target or with nothing
+	another string     // target to compare with
 }
 
 // Parse reads a request. The problems are all that is wrong with it.
-func (r Request) Parse(now time.Time) (Query, config.Problems) {
-	q := Query{filter: filter{targets: r.Targets, model: r.Model, prompt: r.Prompt}}
-	problems := slices.Concat(r.parseServer(&q), r.parseSpan(&q.span, now), r.parseVersus(&q, now))
-	return q, problems
-}
-
-func (r Request) parseServer(q *Query) (problems config.Problems) {
+func (r Request) Parse(now time.Time) (q Query, problems config.Problems) {
 	refuse := func(place, text, hint string) {
 		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
 	}
+	r.parseServer(&q, refuse)
+	r.parseFilter(&q, refuse)
+	r.parseSpans(&q, now, refuse)
+	return q, problems
+}
+
+func (r Request) parseServer(q *Query, refuse func(place, text, hint string)) {
 	const example = "want the base URL of a Prometheus, for example http://localhost:9090"
 	u, err := url.Parse(r.Prometheus)
 	switch {
@@ -58,15 +58,29 @@ func (r Request) parseServer(q *Query) (problems config.Problems) {
 	case u.User != nil:
 		refuse("--prometheus", "user and password in the URL are not taken", "other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
 	}
-	q.base = u
-	if r.TokenFile != "" {
-		place := fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile)
-		token, err := os.ReadFile(r.TokenFile)
-		if q.token = strings.TrimSpace(string(token)); err != nil {
-			refuse(place, errors.Unwrap(err).Error(), "")
-		} else if q.token == "" || strings.ContainsAny(q.token, "\r\n") {
-			refuse(place, "not a token", "want one line, the token")
-		}
+	q.client.base = u
+	if r.TokenFile == "" {
+		return
+	}
+	place := fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile)
+	token, err := os.ReadFile(r.TokenFile)
+	if q.client.token = strings.TrimSpace(string(token)); err != nil {
+		refuse(place, errors.Unwrap(err).Error(), "")
+	} else if q.client.token == "" || strings.ContainsAny(q.client.token, "\r\n") {
+		refuse(place, "not a token", "want one line, the token")
+	}
+}
+
+// labelName is what Prometheus calls a label, without those of UTF-8.
+var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
+func (r Request) parseFilter(q *Query, refuse func(place, text, hint string)) {
+	q.filter.targets = r.Targets
+	if r.Model != "" {
+		q.filter.match = append(q.filter.match, "model"+oneOf(r.Model))
+	}
+	if r.Prompt != "" {
+		q.filter.match = append(q.filter.match, "prompt"+oneOf(r.Prompt))
 	}
 	for _, text := range r.Match {
 		label, value, ok := strings.Cut(text, "=")
@@ -75,56 +89,38 @@ func (r Request) parseServer(q *Query) (problems config.Problems) {
 		}
 		q.filter.match = append(q.filter.match, label+oneOf(value))
 	}
-	return problems
 }
 
-// labelName is what Prometheus calls a label, without those of UTF-8.
-var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
-
-func (r Request) parseSpan(span *Range, now time.Time) config.Problems {
-	var problems config.Problems
-	for _, end := range []struct {
-		flag, text string
-		into       *time.Time
-	}{{"from", r.From, &span.From}, {"to", r.To, &span.To}} {
-		t, err := ParseTime(end.text, now)
-		if err != nil {
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--%s=%q", end.flag, end.text), Text: err.Error(), Hint: "want " + Times})
-		}
-		*end.into = t
+// parseSpans reads the range, and what to compare with: a duration, a range, or else the name of a target.
+func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hint string)) {
+	from, isFrom := parseTime(r.From, now)
+	to, isTo := parseTime(r.To, now)
+	q.span = timeRange{from, to}
+	if !isFrom {
+		refuse(fmt.Sprintf("--from=%q", r.From), "no time", "want "+times)
 	}
-	if problems == nil && !span.From.Before(span.To) {
-		problems = config.Problems{{Place: fmt.Sprintf("--from=%q --to=%q", r.From, r.To), Text: "the range is empty", Hint: "--from must be before --to; it is " + span.String()}}
+	if !isTo {
+		refuse(fmt.Sprintf("--to=%q", r.To), "no time", "want "+times)
 	}
-	return problems
-}
-
-// parseVersus finds out what to compare with: a duration, a range, or else the name of a
-// target.
-func (r Request) parseVersus(q *Query, now time.Time) config.Problems {
+	if isFrom && isTo && !from.Before(to) {
+		refuse(fmt.Sprintf("--from=%q --to=%q", r.From, r.To), "the range is empty", "--from must be before --to; it is "+q.span.String())
+	}
 	if r.Versus == "" {
-		return nil
+		return
 	}
-	place, problems := fmt.Sprintf("--vs=%q", r.Versus), config.Problems(nil)
+	place := fmt.Sprintf("--vs=%q", r.Versus)
 	if len(r.Targets) != 1 {
-		problems = append(problems, config.Problem{Place: place, Text: fmt.Sprintf("%d targets to compare with it", len(r.Targets)), Hint: "say which with one --target"})
+		refuse(place, fmt.Sprintf("%d targets to compare with it", len(r.Targets)), "say which with one --target")
 	}
-	if back, err := ParseAgo(strings.TrimPrefix(r.Versus, "-")); err == nil {
-		other := q.span.Back(back.Truncate(time.Second))
-		q.other = &other
-		return problems
-	}
-	if other, ok := ParseRange(r.Versus, now); ok {
-		q.other = &other
-		if !other.From.Before(other.To) {
-			problems = append(problems, config.Problem{Place: place, Text: "the range is empty", Hint: "FROM must be before TO; it is " + other.String()})
+	if back, ok := parseAgo(r.Versus); ok {
+		q.other = &timeRange{from.Add(-back), to.Add(-back)}
+	} else if other, ok := parseRange(r.Versus, now); ok {
+		if q.other = &other; !other.from.Before(other.to) {
+			refuse(place, "the range is empty", "FROM must be before TO; it is "+other.String())
 		}
-		return problems
+	} else if q.another = r.Versus; slices.Contains(r.Targets, r.Versus) {
+		refuse(place, "the same target", "want another one, how much earlier (24h, 7d), or a range, FROM/TO")
 	}
-	if q.another = r.Versus; slices.Contains(r.Targets, r.Versus) {
-		problems = append(problems, config.Problem{Place: place, Text: "the same target", Hint: "want another one, how much earlier (24h, 7d), or a range, FROM/TO"})
-	}
-	return problems
 }
 
 // An Answer is what Prometheus stored of what was asked.
@@ -132,59 +128,43 @@ type Answer struct {
 	Document report.Document
 
 	query   Query
-	client  *client
 	records []record
 }
 
 // Run asks Prometheus.
 func (q Query) Run(ctx context.Context) (*Answer, error) {
-	c := &client{base: q.base, token: q.token}
-	records, err := q.records(ctx, c)
+	r := reader{client: &q.client, filter: q.filter, span: q.span}
+	records, err := r.records(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d := report.Document{Source: "Prometheus at " + q.base.String() + ", " + q.span.String(), Started: q.span.From}
-	for _, r := range records {
-		d.Summaries = append(d.Summaries, r.summary)
-	}
-	if q.compares() {
-		comparison, err := q.compare(ctx, c, records[0], records[1])
+	d := report.Document{Source: "Prometheus at " + q.client.base.String() + ", " + q.span.String(), Started: q.span.from}
+	if q.other != nil || q.another != "" {
+		if q.other != nil {
+			r.span = *q.other
+		} else {
+			r.filter.targets = []string{q.another}
+		}
+		others, err := r.records(ctx)
+		if err = errors.Join(err, single(records), single(others)); err != nil {
+			return nil, err
+		}
+		comparison, err := r.compare(ctx, records[0], others[0])
 		if err != nil {
 			return nil, err
 		}
-		d.Comparisons = []report.Comparison{comparison}
+		records, d.Comparisons = append(records, others...), []report.Comparison{comparison}
 	}
-	d.Warnings = c.warnings
-	return &Answer{Document: d, query: q, client: c, records: records}, nil
-}
-
-func (q Query) compares() bool { return q.other != nil || q.another != "" }
-
-// records are those that were asked for: two, if they are to be compared.
-func (q Query) records(ctx context.Context, c *client) ([]record, error) {
-	r := reader{client: c, filter: q.filter, span: q.span}
-	first, err := r.records(ctx)
-	if err != nil || !q.compares() {
-		return first, err
+	for _, r := range records {
+		d.Summaries = append(d.Summaries, r.summary)
 	}
-	if q.other != nil {
-		r.span = *q.other
-	} else {
-		r.filter.targets = []string{q.another}
-	}
-	second, err := r.records(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(single(first), single(second)); err != nil {
-		return nil, err
-	}
-	return []record{first[0], second[0]}, nil
+	d.Warnings = q.client.warnings
+	return &Answer{Document: d, query: q, records: records}, nil
 }
 
 // single says that there is more than one record, and which.
 func single(records []record) error {
-	if len(records) == 1 {
+	if len(records) < 2 {
 		return nil
 	}
 	var names []string

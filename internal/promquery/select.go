@@ -17,38 +17,26 @@ const (
 	tokensTotal  = "llm_probe_tokens_total"
 	taintedTotal = "llm_probe_tainted_total"
 	targetInfo   = "llm_probe_target_info"
-
-	ttftSeconds = "llm_probe_ttft_seconds"
-	tpotSeconds = "llm_probe_tpot_seconds"
-	itlSeconds  = "llm_probe_itl_seconds"
-	e2elSeconds = "llm_probe_e2el_seconds"
 )
+
+// latencies are the histograms that are read, in the order of [record.quantities].
+var latencies = []struct{ name, metric string }{
+	{"TTFT", "llm_probe_ttft_seconds"}, {"TPOT", "llm_probe_tpot_seconds"}, {"ITL", "llm_probe_itl_seconds"}, {"E2EL", "llm_probe_e2el_seconds"},
+}
 
 // Metrics are the names of the metrics that are read.
 func Metrics() []string {
-	return []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, targetInfo, ttftSeconds, tpotSeconds, itlSeconds, e2elSeconds}
+	names := []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, targetInfo}
+	for _, l := range latencies {
+		names = append(names, l.metric)
+	}
+	return names
 }
 
-// A filter is which series are asked for. What is empty asks for all.
+// A filter is which series are asked for.
 type filter struct {
-	targets       []string
-	model, prompt string
-	match         []string // further matchers, as PromQL writes them
-}
-
-// matchers are those of a filter, as PromQL writes them.
-func (f filter) matchers() []string {
-	var all []string
-	if f.targets != nil {
-		all = append(all, "target"+oneOf(f.targets...))
-	}
-	if f.model != "" {
-		all = append(all, "model"+oneOf(f.model))
-	}
-	if f.prompt != "" {
-		all = append(all, "prompt"+oneOf(f.prompt))
-	}
-	return append(all, f.match...)
+	targets []string // nil for all
+	match   []string // further matchers, as PromQL writes them
 }
 
 // oneOf matches any of some values.
@@ -65,7 +53,11 @@ func oneOf(values ...string) string {
 
 // selector selects the series of a metric.
 func (f filter) selector(metric string, more ...string) string {
-	return metric + "{" + strings.Join(append(f.matchers(), more...), ",") + "}"
+	var matchers []string
+	if f.targets != nil {
+		matchers = []string{"target" + oneOf(f.targets...)}
+	}
+	return metric + "{" + strings.Join(slices.Concat(matchers, f.match, more), ",") + "}"
 }
 
 // increase is the expression of what a metric grew by in a time, summed over all probers and
@@ -82,14 +74,14 @@ func over(function, selector string, in time.Duration) string {
 
 // absent says what was looked for in vain, and what there is.
 func (r reader) absent(ctx context.Context, targets []string) error {
-	looked, subject := r.filter, "any target"
-	if looked.targets = targets; targets != nil {
+	subject := "any target"
+	if targets != nil {
 		subject = "target " + strings.Join(targets, ", ")
 	}
-	text := fmt.Sprintf("no data of %s %s in Prometheus at %s (looked for %s)", subject, r.span, r.base.Redacted(), looked.selector(probesTotal))
+	looked := filter{targets, r.filter.match}.selector(probesTotal)
+	text := fmt.Sprintf("no data of %s %s in Prometheus at %s (looked for %s)", subject, r.span, r.base.Redacted(), looked)
 	const back = 30 * 24 * time.Hour
-	all := filter{match: r.filter.match}
-	vector, err := r.instant(ctx, "group by (target) ("+over("present_over_time", all.selector(probesTotal, `outcome="ok"`), back)+")", time.Now())
+	vector, err := r.instant(ctx, "group by (target) ("+over("present_over_time", probesTotal+`{outcome="ok"}`, back)+")", time.Now())
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s; listing its targets failed: %w", text, err)

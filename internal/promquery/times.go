@@ -1,7 +1,6 @@
 package promquery
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -9,58 +8,47 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// A Range is a range of stored time: after From, up to To, both in whole seconds.
-type Range struct{ From, To time.Time }
+// A timeRange is a range of stored time: after from, up to to, both in whole seconds of UTC.
+type timeRange struct{ from, to time.Time }
 
-// Length is the time between both ends.
-func (r Range) Length() time.Duration { return r.To.Sub(r.From) }
+func (r timeRange) length() time.Duration { return r.to.Sub(r.from) }
 
-// Back is the range so much earlier.
-func (r Range) Back(d time.Duration) Range { return Range{From: r.From.Add(-d), To: r.To.Add(-d)} }
-
-// String writes the range in UTC.
-func (r Range) String() string { return "from " + timestamp(r.From) + " to " + timestamp(r.To) }
+func (r timeRange) String() string { return "from " + timestamp(r.from) + " to " + timestamp(r.to) }
 
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// Times is how a time may be written, for hints.
-const Times = `a time (2026-11-01T15:04:05Z), a day (2026-11-01, from midnight UTC), seconds since 1970, "now", or how long ago (24h, 7d)`
+// times is how a time may be written, for hints.
+const times = `a time (2026-11-01T15:04:05Z), a day (2026-11-01, from midnight UTC), seconds since 1970, "now", or how long ago (24h, 7d)`
 
-// errTime says that a text is none of [Times].
-var errTime = errors.New("no time")
-
-// ParseTime reads a time as it is written in [Times], to the second.
-func ParseTime(text string, now time.Time) (time.Time, error) {
-	if text == "now" {
-		return now.UTC().Truncate(time.Second), nil
-	}
-	if d, err := ParseAgo(strings.TrimPrefix(text, "-")); err == nil {
-		return now.Add(-d).UTC().Truncate(time.Second), nil
+// parseTime reads one of [times], to the second.
+func parseTime(text string, now time.Time) (t time.Time, ok bool) {
+	s, err := strconv.ParseFloat(text, 64)
+	switch ago, isAgo := parseAgo(text); {
+	case text == "now" || isAgo:
+		return now.Add(-ago).UTC().Truncate(time.Second), true
+	case err == nil && s >= 1e9 && s < 1e11: // less is a slip: "24" for "24h"
+		return time.Unix(int64(s), 0).UTC(), true
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC().Truncate(time.Second), nil
+			return t.UTC().Truncate(time.Second), true
 		}
 	}
-	if s, err := strconv.ParseFloat(text, 64); err == nil && s >= 1e9 && s < 1e11 { // less is a slip: "24" for "24h"
-		return time.Unix(int64(s), 0).UTC(), nil
-	}
-	return time.Time{}, errTime
+	return t, false
 }
 
-// ParseAgo reads a duration as Prometheus writes them: 90m, 7d, 1h30m. It is a second at least.
-func ParseAgo(text string) (time.Duration, error) {
-	d, err := model.ParseDuration(text)
-	if err != nil || time.Duration(d) < time.Second {
-		return 0, errTime
-	}
-	return time.Duration(d), nil
+// parseAgo reads a duration as Prometheus writes them, 90m, 7d, 1h30m or -24h, to the second. It is a second at least.
+func parseAgo(text string) (d time.Duration, ok bool) {
+	ago, err := model.ParseDuration(strings.TrimPrefix(text, "-"))
+	d = time.Duration(ago).Truncate(time.Second)
+	return d, err == nil && d > 0
 }
 
-// ParseRange reads FROM/TO, and says whether it is that at all: a slash between two times.
-func ParseRange(text string, now time.Time) (r Range, ok bool) {
-	from, to, found := strings.Cut(text, "/")
-	start, err := ParseTime(from, now)
-	end, err2 := ParseTime(to, now)
-	return Range{From: start, To: end}, found && err == nil && err2 == nil
+// parseRange reads FROM/TO, and says whether it is that at all: a slash between two times.
+func parseRange(text string, now time.Time) (r timeRange, ok bool) {
+	from, to, _ := strings.Cut(text, "/")
+	r.from, ok = parseTime(from, now)
+	var isTo bool
+	r.to, isTo = parseTime(to, now)
+	return r, ok && isTo
 }
