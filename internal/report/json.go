@@ -113,14 +113,3 @@ func (t Texts) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal(list)
 }
-
-// A Text is null in JSON if it is empty, and fit for a terminal.
-type Text string
-
-// MarshalJSON never fails.
-func (t Text) MarshalJSON() ([]byte, error) {
-	if t == "" {
-		return []byte("null"), nil
-	}
-	return json.Marshal(format.Clean(string(t)))
-}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -54,8 +55,8 @@ type Summary struct {
 type Failures struct {
 	Outcome  probe.Outcome `json:"outcome"`
 	Requests int           `json:"requests"`
-	Error    Text          `json:"error"` // of the first of them; empty if nothing is known
-	Hint     Text          `json:"hint"`  // see [Hint]
+	Error    string        `json:"error,omitzero"` // of the first of them, fit for a terminal; empty if nothing is known
+	Hint     string        `json:"hint,omitzero"`  // see [Hint]
 }
 
 // A Distribution is how samples of one quantity are spread, in seconds. The zero
@@ -120,10 +121,10 @@ func FailuresOf(samples []Sample) []Failures {
 		if s.Outcome == probe.OK || s.Outcome == probe.Canceled {
 			continue
 		}
-		i := slices.IndexFunc(list, func(f Failures) bool { return f.Outcome == s.Outcome && f.Hint == Text(s.Hint) })
+		i := slices.IndexFunc(list, func(f Failures) bool { return f.Outcome == s.Outcome && f.Hint == s.Hint })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Failures{Outcome: s.Outcome, Error: Text(s.Error), Hint: Text(s.Hint)})
+			list = append(list, Failures{Outcome: s.Outcome, Error: format.Clean(s.Error), Hint: s.Hint})
 		}
 		list[i].Requests++
 	}

@@ -66,15 +66,13 @@ func (w *waterfall) headline() {
 	}
 }
 
-// A phase is a bar of the waterfall.
-type phase struct {
-	label    string
-	from, to time.Duration
-}
-
-// phasesOf are the phases that a probe reached, in their order. The last one of a
+// phases draws the phases that a probe reached on one axis, in their order. The last one of a
 // failed probe is the wait until it failed.
-func phasesOf(r *probe.Result) []phase {
+func (w *waterfall) phases() {
+	type phase struct {
+		label    string
+		from, to time.Duration
+	}
 	var list []phase
 	at := time.Duration(0)
 	until := func(reached bool, label string, to time.Duration) {
@@ -83,7 +81,7 @@ func phasesOf(r *probe.Result) []phase {
 			at = max(at, to)
 		}
 	}
-	p, tokens := r.Phases, r.Tokens
+	r, p, tokens := w.r, w.r.Phases, w.r.Tokens
 	until(p.DNS > 0, "dns", at+p.DNS)
 	until(p.Connect > 0, "connect", at+p.Connect)
 	until(p.TLS > 0, "tls", at+p.TLS)
@@ -95,24 +93,18 @@ func phasesOf(r *probe.Result) []phase {
 		until(end > at, "decode", end)
 	}
 	until(r.Outcome != probe.OK && r.Elapsed > at, "to failure", r.Elapsed)
-	return list
-}
-
-// phases draws them on one axis.
-func (w *waterfall) phases() {
-	list := phasesOf(w.r)
-	if len(list) == 0 {
+	if at == 0 {
 		return
 	}
 	w.WriteString("\n")
-	if w.r.Phases.Reused {
+	if p.Reused {
 		w.line("connection", "reused: no DNS, connect or TLS phase")
 	}
-	limit, cells := list[len(list)-1].to, w.width-labelWidth-valueWidth
+	cells := w.width - labelWidth - valueWidth
 	for _, ph := range list {
-		w.raw(ph.label, fmt.Sprintf("%*s  %s", valueWidth-2, format.Duration(ph.to-ph.from), span(ph.from, ph.to, limit, cells)))
+		w.raw(ph.label, fmt.Sprintf("%*s  %s", valueWidth-2, format.Duration(ph.to-ph.from), span(ph.from, ph.to, at, cells)))
 	}
-	w.raw("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Duration(limit)))
+	w.raw("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Duration(at)))
 }
 
 // eighths are blocks that fill a cell from the left.
@@ -122,7 +114,7 @@ var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 // begins at a whole cell and is at least a sliver wide, so that nothing that
 // happened is invisible.
 func span(from, to, limit time.Duration, cells int) string {
-	scale := float64(cells) / float64(max(limit, 1))
+	scale := float64(cells) / float64(limit)
 	start := min(int(float64(from)*scale), cells-1)
 	end := int(float64(to)*scale*8 + 0.5)
 	width := min(max(end-start*8, 1), (cells-start)*8)
