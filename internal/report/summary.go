@@ -42,10 +42,10 @@ type Summary struct {
 	Input  int `json:"-"` // tokens of the requests that succeeded, as far as the server told
 	Output int `json:"-"`
 
-	TTFT Distribution `json:"ttft_seconds"`
-	TPOT Distribution `json:"tpot_seconds"`
-	ITL  Distribution `json:"itl_seconds"`
-	E2EL Distribution `json:"e2el_seconds"`
+	TTFT Distribution `json:"ttft_seconds,omitzero"`
+	TPOT Distribution `json:"tpot_seconds,omitzero"`
+	ITL  Distribution `json:"itl_seconds,omitzero"`
+	E2EL Distribution `json:"e2el_seconds,omitzero"`
 
 	Warnings Texts     `json:"warnings"` // sentences
 	Requests []Request `json:"requests"` // that succeeded, by round; nil where it was stored

@@ -143,9 +143,12 @@ func (w *waterfall) latencies() {
 	}
 	w.latency("ITL", text, ok)
 	gap, ok := r.MaxGap()
-	text = format.Duration(gap)
-	if r.Open > 0 && gap == r.Open {
-		text += ", still open when the probe failed"
+	text = format.Duration(gap) + ", still open when the probe failed"
+	for frame, s := range r.Spans() {
+		if s.Gap && s.Length == gap {
+			text = fmt.Sprintf("%s, before token frame %d of %d", format.Duration(gap), frame+1, len(r.Tokens))
+			break
+		}
 	}
 	w.latency("max gap", text, ok)
 	e2el, ok := r.E2EL()
@@ -186,35 +189,18 @@ func missing(r *probe.Result, name string) string {
 // mark at the end: it may be too long for the scale of the others.
 func (w *waterfall) gaps() {
 	var list []time.Duration
-	var frames []int // before which they are
-	for frame, s := range w.r.Spans() {
+	for _, s := range w.r.Spans() {
 		if s.Gap {
-			list, frames = append(list, s.Length), append(frames, frame)
+			list = append(list, s.Length)
 		}
 	}
-	open, tokens := w.r.Open, w.r.Tokens
-	if len(list) == 0 && open == 0 {
-		return
-	}
-	w.WriteString("\n")
-	longest := slices.Max(append([]time.Duration{0}, list...))
-	if longest == 0 && open == 0 {
-		w.line("gaps", fmt.Sprintf("all %d are 0: all token frames arrived at once", len(list)))
-		return
-	}
 	line := spark(list, w.width-labelWidth-1)
-	words := ""
-	if open > 0 {
+	if w.r.Open > 0 {
 		line += "✗"
 	}
-	if open > longest {
-		words = fmt.Sprintf("longest %s, after token frame %d: the probe failed during it", format.Duration(open), len(tokens))
-	} else {
-		frame := frames[slices.Index(list, longest)]
-		words = fmt.Sprintf("longest %s, from %s, before token frame %d of %d", format.Duration(longest), format.Duration(tokens[frame-1].At), frame+1, len(tokens))
+	if line != "" {
+		w.raw("gaps", line)
 	}
-	w.raw("gaps", line)
-	w.line("", words)
 }
 
 // levels are the heights of a sparkline.
