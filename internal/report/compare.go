@@ -17,7 +17,7 @@ type Comparison struct {
 	Load string `json:"load"` // as in [Summary]
 
 	Pair       string  `json:"pair"`       // what one pair is: "round", "period of 1h0m0s"
-	Confidence float64 `json:"confidence"` // that nothing shown in any of the lines is chance
+	Confidence float64 `json:"confidence"` // 0.95: that nothing shown in any of the lines is chance
 	Lines      []Line  `json:"lines"`      // TTFT, TPOT, ITL, E2EL, as far as there are pairs
 	Warnings   Texts   `json:"warnings"`
 }
@@ -51,10 +51,11 @@ type Pairs struct {
 	Values [][2]float64
 }
 
-// defaultConfidence is that of a [Comparison] that does not say any.
-const defaultConfidence = 0.95
+// confidence is that of a [Comparison]: that nothing shown in any of its lines is chance.
+const confidence = 0.95
 
-// Compare fills the lines of c from pairs and adds to its warnings.
+// Compare fills the lines of c from pairs and adds to its warnings. Values that are no
+// numbers are left out, and so are quantities without any.
 //
 // The interval of a line is that of the median of its pairs' differences, from
 // order statistics alone: it assumes nothing of how they are spread. Each of n
@@ -65,54 +66,43 @@ const defaultConfidence = 0.95
 // so that what they show holds of all together (Bonferroni): where A and B are
 // the same, at most 1 − Confidence of all runs show any difference.
 func Compare(c Comparison, pairs []Pairs) Comparison {
-	if c.Confidence == 0 {
-		c.Confidence = defaultConfidence
+	c.Confidence, c.Lines, c.Warnings = confidence, nil, slices.Clip(c.Warnings)
+	var usable []Pairs
+	for _, p := range pairs {
+		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool { return !finite(v[0] - v[1]) })
+		if len(p.Values) > 0 {
+			usable = append(usable, p)
+		}
 	}
-	if c.Pair == "" {
-		c.Pair = "round"
-	}
-	c.Lines, c.Warnings = nil, slices.Clip(c.Warnings)
-	pairs = usable(pairs)
-	if len(pairs) == 0 {
+	if len(usable) == 0 {
 		c.Warnings = append(c.Warnings, "no "+c.Pair+" was answered by both: nothing to compare")
 	}
-	each := 1 - (1-c.Confidence)/float64(max(1, len(pairs)))
-	for _, p := range pairs {
-		c.Lines = append(c.Lines, lineOf(p, each, c.Pair))
+	for _, p := range usable {
+		c.Lines = append(c.Lines, lineOf(p, 1-(1-confidence)/float64(len(usable)), c.Pair))
 	}
 	return c
 }
 
-// usable leaves out values that are no numbers, and quantities without any.
-func usable(pairs []Pairs) []Pairs {
-	var list []Pairs
-	for _, p := range pairs {
-		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool { return !finite(v[0] - v[1]) })
-		if len(p.Values) > 0 {
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
 func lineOf(p Pairs, confidence float64, pair string) Line {
 	var a, b, differences []float64
-	ties := 0
+	ties, n := 0, len(p.Values)
 	for _, v := range p.Values {
 		a, b, differences = append(a, v[0]), append(b, v[1]), append(differences, v[0]-v[1])
 		if v[0] == v[1] {
 			ties++
 		}
 	}
-	l := Line{Metric: p.Metric, Pairs: len(p.Values), A: Number(median(a)), B: Number(median(b))}
-	l.Difference = interval(differences, confidence)
-	l.Ratio = ratio(p.Values, confidence)
-	l.Shown = l.bounded() && (l.Difference.Low > 0 || l.Difference.High < 0)
-	if !l.bounded() {
-		l.Warnings = append(l.Warnings, tooFew(l.Pairs, confidence, pair))
+	l := Line{
+		Metric: p.Metric, Pairs: n, A: Number(median(a)), B: Number(median(b)),
+		Difference: interval(differences, confidence), Ratio: ratio(p.Values, confidence),
+	}
+	if l.Shown = l.bounded() && (l.Difference.Low > 0 || l.Difference.High < 0); !l.bounded() {
+		// All n on one side of the median are as likely as 2 / 2ⁿ.
+		need := math.Ceil(math.Log2(2 / (1 - confidence)))
+		l.Warnings = append(l.Warnings, fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %d)", need, plural(2, pair), n))
 	}
 	if ties > 0 {
-		l.Warnings = append(l.Warnings, fmt.Sprintf("%s: %d of %d %s are tied exactly: they count against a difference", l.Metric, ties, l.Pairs, plural(l.Pairs, pair)))
+		l.Warnings = append(l.Warnings, fmt.Sprintf("%s: %d of %d %s are tied exactly: they count against a difference", l.Metric, ties, n, plural(n, pair)))
 	}
 	return l
 }
@@ -160,16 +150,6 @@ func ratio(pairs [][2]float64, confidence float64) Interval {
 		}
 	}
 	return i
-}
-
-// tooFew says how many pairs bound an interval: all n on one side of the median
-// are as likely as 2 / 2ⁿ.
-func tooFew(n int, confidence float64, pair string) string {
-	need := math.Ceil(math.Log2(2 / (1 - confidence)))
-	if need > 1000 {
-		return "no number of " + plural(2, pair) + " can show a difference at this confidence: choose a lower one"
-	}
-	return fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %d)", need, plural(2, pair), n)
 }
 
 // plural is of the first word of a noun: "periods of 1h0m0s".

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -41,7 +40,7 @@ func comparisonText(c Comparison, width int) string {
 		}
 	}
 	for _, text := range allWarnings(c) {
-		p.hang("warning: " + text)
+		p.wrap("", "warning: "+text)
 	}
 	return p.String()
 }
@@ -50,10 +49,10 @@ func comparisonText(c Comparison, width int) string {
 func WriteComparisons(w io.Writer, d Document, width int) error {
 	p := newPrinter(width)
 	for part := range strings.SplitSeq(d.Source, "; ") {
-		p.hang(part)
+		p.wrap("", part)
 	}
 	for _, text := range d.Warnings {
-		p.hang("warning: " + text)
+		p.wrap("", "warning: "+text)
 	}
 	for _, c := range d.Comparisons {
 		p.WriteString("\n" + comparisonText(c, width))
@@ -72,12 +71,16 @@ func verdicts(c Comparison, a, b string) (list []string) {
 // meaning says what the columns of differences show, which is not what the medians beside
 // them differ by, and how certain the verdicts are.
 func meaning(c Comparison, a, b string) []string {
-	if c.Lines[0].Pairs == 0 {
+	least, most := c.Lines[0].Pairs, c.Lines[0].Pairs
+	for _, l := range c.Lines {
+		least, most = min(least, l.Pairs), max(most, l.Pairs)
+	}
+	if most == 0 {
 		return []string{"Differences are those of the medians; percentages are relative to " + a + "."}
 	}
 	return []string{
 		fmt.Sprintf("Differences are medians of the paired differences %s − %s; percentages are relative to %s.", a, b, a),
-		confidence(c) + ".",
+		fmt.Sprintf("%.0f%% confidence for all lines together, from %s %s.", 100*c.Confidence, join(format.Grouped(least), format.Grouped(most)), plural(most, c.Pair)),
 	}
 }
 
@@ -99,16 +102,6 @@ func comparisonTable(c Comparison, a, b string) table {
 
 // millis writes seconds as the recorded comparisons do: "796.10 ms".
 func millis(seconds Number) string { return fmt.Sprintf("%.2f ms", seconds*1e3) }
-
-// confidence is "95% confidence for all lines together, from 10 rounds".
-func confidence(c Comparison) string {
-	least, most := c.Lines[0].Pairs, c.Lines[0].Pairs
-	for _, l := range c.Lines {
-		least, most = min(least, l.Pairs), max(most, l.Pairs)
-	}
-	return fmt.Sprintf("%s%% confidence for all lines together, from %s %s",
-		strconv.FormatFloat(100*c.Confidence, 'g', 6, 64), join(format.Grouped(least), format.Grouped(most)), plural(most, c.Pair))
-}
 
 // allWarnings are all warnings of a comparison and its lines, each once.
 func allWarnings(c Comparison) (list []string) {

@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/llm-prober/prober/internal/format"
-	"github.com/llm-prober/prober/internal/probe"
 )
 
 // schema is the version of the JSON documents. It changes when a field changes its meaning.
@@ -64,18 +63,6 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		rate.Input, rate.Generated, rate.Requests, rate.Output, rate.Total, append([]Request{}, s.Requests...),
 	}
 	j.Start, j.Failures = s.Start.UTC(), append([]Failures{}, s.Failures...)
-	j.Outcomes, j.Skipped = map[probe.Outcome]int{}, map[probe.Skip]int{}
-	for _, o := range probe.Outcomes() {
-		j.Outcomes[o] = s.Outcomes[o]
-	}
-	for _, reason := range probe.Skips() {
-		j.Skipped[reason] = s.Skipped[reason]
-	}
-	for _, d := range []*Distribution{&j.TTFT, &j.TPOT, &j.ITL, &j.E2EL} {
-		if d.Count == 0 {
-			*d = Distribution{Mean: Number(math.NaN()), Quantiles: []Quantile{}}
-		}
-	}
 	return json.Marshal(j) //nolint:wrapcheck // never fails
 }
 
@@ -112,15 +99,4 @@ func (t Texts) MarshalJSON() ([]byte, error) {
 		list = append(list, format.Clean(text))
 	}
 	return json.Marshal(list)
-}
-
-// A Text is null in JSON if it is empty, and fit for a terminal.
-type Text string
-
-// MarshalJSON never fails.
-func (t Text) MarshalJSON() ([]byte, error) {
-	if t == "" {
-		return []byte("null"), nil
-	}
-	return json.Marshal(format.Clean(string(t)))
 }

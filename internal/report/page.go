@@ -42,12 +42,7 @@ func Page(title string, d Document, charts []plot.Chart) plot.Page {
 			page.Details += "\n"
 		}
 		page.Details += comparisonText(c, detailsWidth)
-		a, b := c.A, c.B
-		if len(a)+len(b) > detailsWidth/2 {
-			page.Verdicts = append(page.Verdicts, "A: "+a, "B: "+b)
-			a, b = "A", "B"
-		}
-		page.Verdicts = append(page.Verdicts, verdicts(c, a, b)...)
+		page.Verdicts = append(page.Verdicts, verdicts(c, c.A, c.B)...)
 	}
 	if len(d.Comparisons) > mostVerdicts {
 		page.Verdicts = nil
@@ -127,17 +122,13 @@ func courseOf(list []Sample, q quantity) []plot.Point {
 const most = 500
 
 // cumulated are the points of a distribution: at each value the share of those that are
-// not above it. Of many, it keeps even steps of the share.
+// not above it.
 func cumulated(values []float64) []plot.Point {
-	sorted := slices.Sorted(slices.Values(values))
 	var points []plot.Point
-	for i := range min(len(sorted), most) {
-		if len(sorted) > most {
-			i = i * (len(sorted) - 1) / (most - 1)
-		}
-		points = append(points, plot.Point{X: sorted[i], Y: float64(i+1) / float64(len(sorted))})
+	for i, v := range slices.Sorted(slices.Values(values)) {
+		points = append(points, plot.Point{X: v, Y: float64(i+1) / float64(len(values))})
 	}
-	return points
+	return thin(points)
 }
 
 // thin keeps of points in the order of X the lowest and the highest of equal numbers in
@@ -166,59 +157,47 @@ func thin(points []plot.Point) []plot.Point {
 // there are several. The load is requests at once, or where no step was so, the requests
 // that succeeded in a second.
 func LadderCharts(summaries []Summary) []plot.Chart {
-	l := ladder{steps: slices.SortedStableFunc(slices.Values(summaries), func(a, b Summary) int { return cmp.Compare(a.AtOnce, b.AtOnce) })}
-	load, rate := plot.Axis{Label: "requests/s"}, plot.Axis{Label: "output tokens/s"}
-	steps := func(s Summary) Number { return s.Throughput().Requests }
-	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.AtOnce > 0 }) {
+	steps := slices.SortedStableFunc(slices.Values(summaries), func(a, b Summary) int { return cmp.Compare(a.AtOnce, b.AtOnce) })
+	x, load := plot.Axis{Label: "requests/s"}, func(s Summary) Number { return s.Throughput().Requests }
+	if slices.ContainsFunc(steps, func(s Summary) bool { return s.AtOnce > 0 }) {
 		// A step that was at a rate is at 0, which has no place on a logarithmic axis.
-		load, steps = plot.Axis{Label: "concurrent requests", Log: true, Values: true}, func(s Summary) Number { return Number(s.AtOnce) }
+		x, load = plot.Axis{Label: "concurrent requests", Log: true, Values: true}, func(s Summary) Number { return Number(s.AtOnce) }
 	}
+	rate := plot.Axis{Label: "output tokens/s"}
 	output := func(s Summary) Number { return s.Throughput().Output }
 	failed := func(s Summary) Number { return Number(s.Failed()) / Number(s.Failed()+s.Succeeded()) }
 	charts := []plot.Chart{
-		{Title: "Throughput", X: load, Y: rate, Series: l.curves("", plot.Line, steps, output)},
-		{Title: "TTFT", X: load, Y: plot.Axis{Label: "TTFT", Unit: plot.Second, Log: true}, Series: append(
-			l.curves(", median", plot.Line, steps, func(s Summary) Number { return s.TTFT.value(0.50) }),
-			l.curves(", P99", plot.Dashed, steps, func(s Summary) Number { return s.TTFT.value(0.99) })...)},
+		{Title: "Throughput", X: x, Y: rate, Series: curves(steps, "", plot.Line, load, output)},
+		{Title: "TTFT", X: x, Y: plot.Axis{Label: "TTFT", Unit: plot.Second, Log: true}, Series: append(
+			curves(steps, ", median", plot.Line, load, func(s Summary) Number { return s.TTFT.value(0.50) }),
+			curves(steps, ", P99", plot.Dashed, load, func(s Summary) Number { return s.TTFT.value(0.99) })...)},
 		{
-			Title: "TPOT", X: load, Y: plot.Axis{Label: "median TPOT", Unit: plot.Second},
-			Series: l.curves("", plot.Line, steps, func(s Summary) Number { return s.TPOT.value(0.50) }),
+			Title: "TPOT", X: x, Y: plot.Axis{Label: "median TPOT", Unit: plot.Second},
+			Series: curves(steps, "", plot.Line, load, func(s Summary) Number { return s.TPOT.value(0.50) }),
 		},
 		{
 			Title: "Throughput and latency", X: rate, Y: plot.Axis{Label: "median E2EL", Unit: plot.Second},
-			Series: l.curves("", plot.Line, output, func(s Summary) Number { return s.E2EL.value(0.50) }),
+			Series: curves(steps, "", plot.Line, output, func(s Summary) Number { return s.E2EL.value(0.50) }),
 		},
 	}
-	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Failed() > 0 }) {
+	if slices.ContainsFunc(steps, func(s Summary) bool { return s.Failed() > 0 }) {
 		charts = append(charts, plot.Chart{
-			Title: "Failed requests", X: load, Y: plot.Axis{Label: "share of requests", Unit: plot.Share},
-			Series: l.curves("", plot.Line, steps, failed),
+			Title: "Failed requests", X: x, Y: plot.Axis{Label: "share of requests", Unit: plot.Share},
+			Series: curves(steps, "", plot.Line, load, failed),
 		})
 	}
 	return drawn(charts)
 }
 
-// A ladder is steps by load.
-type ladder struct{ steps []Summary }
-
-// name is that of the series that a step is in.
-func (l ladder) name(s Summary) string {
-	var words []string
-	length := format.Count(s.PromptTokens, "token")
-	if slices.ContainsFunc(l.steps, func(other Summary) bool { return other.Target != s.Target }) {
-		words = append(words, s.Target)
-	}
-	if s.PromptTokens != 0 && slices.ContainsFunc(l.steps, func(other Summary) bool { return other.PromptTokens != s.PromptTokens }) {
-		words = append(words, length)
-	}
-	return cmp.Or(strings.Join(words, ", "), s.Target)
-}
-
 // curves are series whose names end with a suffix; steps that have no x or no y are left out.
-func (l ladder) curves(suffix string, style plot.Style, x, y func(Summary) Number) []plot.Series {
+func curves(steps []Summary, suffix string, style plot.Style, x, y func(Summary) Number) []plot.Series {
+	lengths := slices.ContainsFunc(steps, func(s Summary) bool { return s.PromptTokens != steps[0].PromptTokens })
 	var list []plot.Series
-	for _, step := range l.steps {
-		name := l.name(step)
+	for _, step := range steps {
+		name := step.Target
+		if lengths && step.PromptTokens > 0 {
+			name += ", " + format.Count(step.PromptTokens, "token")
+		}
 		i := slices.IndexFunc(list, func(s plot.Series) bool { return s.Target == name })
 		if i < 0 {
 			i = len(list)

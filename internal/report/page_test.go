@@ -67,27 +67,6 @@ func TestRunPage(t *testing.T) {
 	}
 }
 
-func TestThinningKeepsTails(t *testing.T) {
-	for _, n := range []int{0, 1, 2, 499, 500, 501, 1000, 12345} {
-		var values []float64
-		for i := range n {
-			values = append(values, float64(i))
-		}
-		points := cumulated(values)
-		if len(points) != min(n, most) {
-			t.Fatalf("%d of %d", len(points), n)
-		}
-		for i, p := range points {
-			if p.Y != (p.X+1)/float64(n) {
-				t.Errorf("of %d: %v", n, p)
-			}
-			if i == 0 && p.X != 0 || i == len(points)-1 && p.X != float64(n-1) {
-				t.Errorf("of %d, point %d is %v", n, i, p)
-			}
-		}
-	}
-}
-
 func TestThinningKeepsWhatStandsOut(t *testing.T) {
 	var points []plot.Point
 	for i := range 10000 {
@@ -203,10 +182,6 @@ func TestPage(t *testing.T) {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 
-	compared.A, compared.B = strings.Repeat("long ", 10), "b"
-	if got := Page("", Document{Comparisons: []Comparison{compared}}, nil).Verdicts; got[0] != "A: "+compared.A || got[3] != "TPOT: "+Verdict(compared.Lines[1], "A", "B") {
-		t.Errorf("long names: %q", got)
-	}
 	d.Comparisons = slices.Repeat([]Comparison{compared}, 4)
 	if page := Page("", d, nil); page.Verdicts != nil || strings.Count(page.Details, "95% confidence") != 4 {
 		t.Errorf("a ladder: %q", page.Verdicts)

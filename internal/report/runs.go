@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -53,31 +52,22 @@ func CompareFiles(pathA, pathB string) (Document, error) {
 
 func readDocument(path string) (Document, config.Problems) {
 	var j versioned
-	text, hint := "", "want a file that prober bench or prober report wrote with --format json"
+	problem := config.Problem{Place: path, Text: "not a report", Hint: "want a file that prober bench or prober report wrote with --format json"}
 	data, err := os.ReadFile(path) //nolint:gosec // the file that the user wants
 	if cause, ok := errors.AsType[*fs.PathError](err); ok {
-		text = cause.Err.Error()
+		problem.Text = cause.Err.Error()
 	} else if err := json.Unmarshal(data, &j); j.Schema > schema { // of which other fields may differ as well
-		text, hint = fmt.Sprintf("unknown schema %d", j.Schema), fmt.Sprintf("this prober reads schema %d: use one of the version that wrote the file", schema)
-	} else if err != nil || j.Schema != schema {
-		text = "not a report"
+		problem.Text = fmt.Sprintf("unknown schema %d", j.Schema)
+		problem.Hint = fmt.Sprintf("this prober reads schema %d: use one of the version that wrote the file", schema)
+	} else if err == nil && j.Schema == schema {
+		return j.Document, nil
 	}
-	if text != "" {
-		return Document{}, config.Problems{{Place: path, Text: text, Hint: hint}}
-	}
-	return j.Document, nil
+	return Document{}, config.Problems{problem}
 }
 
 // describe is "a.json, prober bench, 2026-03-01T12:00:00Z, version 1.2".
 func describe(name string, d Document) string {
-	words := known(name, d.Source)
-	if !d.Started.IsZero() {
-		words = append(words, d.Started.UTC().Format(time.RFC3339))
-	}
-	if d.Version != "" {
-		words = append(words, "version "+d.Version)
-	}
-	return format.Clean(strings.Join(words, ", "))
+	return format.Clean(fmt.Sprintf("%s, %s, %s, version %s", name, d.Source, d.Started.UTC().Format(time.RFC3339), cmp.Or(d.Version, "unknown")))
 }
 
 // single reports whether all steps are of one target.
@@ -91,15 +81,12 @@ func stepsOf(d Document) string {
 	for _, s := range d.Summaries {
 		names = append(names, headline(s))
 	}
-	if names == nil {
-		return "nothing was measured"
-	}
-	return format.Shorten(format.List(names), 200)
+	return cmp.Or(format.Shorten(format.List(names), 200), "nothing was measured")
 }
 
 // unlikeSettings says in what two runs differ that were meant to be alike.
 func unlikeSettings(a, b Document) []string {
-	list := known(unlikeTexts("versions of prober differ", a.Version, b.Version))
+	list := []string{unlikeTexts("versions of prober differ", a.Version, b.Version)}
 	all := map[string]string{}
 	maps.Copy(all, a.Settings)
 	maps.Copy(all, b.Settings)
@@ -128,29 +115,26 @@ func compareSteps(nameA, nameB string, x, y Summary) Comparison {
 	if x.AtOnce > 1 {
 		c.Warnings = append(c.Warnings, DependentPairs)
 	}
-	if lines := mediansOf(x, y); lines != nil && (len(x.Requests) == 0 || len(y.Requests) == 0) {
-		c.Lines, c.Confidence = lines, defaultConfidence
-		c.Warnings = append(c.Warnings, "only medians are known, as data from Prometheus has no single requests: "+
-			"to see whether they differ, compare with prober report --prometheus --vs")
-		return c
+	if len(x.Requests) > 0 && len(y.Requests) > 0 {
+		var both [][2]Request
+		for i := range min(len(x.Requests), len(y.Requests)) {
+			both = append(both, [2]Request{x.Requests[i], y.Requests[i]})
+		}
+		return Compare(c, pairsOf(both))
 	}
-	var both [][2]Request
-	for i := range min(len(x.Requests), len(y.Requests)) {
-		both = append(both, [2]Request{x.Requests[i], y.Requests[i]})
-	}
-	return Compare(c, pairsOf(both))
-}
-
-// mediansOf compares no more than medians.
-func mediansOf(x, y Summary) []Line {
-	var lines []Line
 	none, far := Number(math.NaN()), Number(math.Inf(1))
 	for _, q := range quantities {
 		if a, b := q.in(&x).value(0.5), q.in(&y).value(0.5); finite(a - b) {
-			lines = append(lines, Line{
+			c.Lines = append(c.Lines, Line{
 				Metric: q.name, A: a, B: b, Difference: Interval{a - b, -far, far}, Ratio: Interval{a / b, none, none},
 			})
 		}
 	}
-	return lines
+	if c.Lines == nil {
+		return Compare(c, nil)
+	}
+	c.Confidence = confidence
+	c.Warnings = append(c.Warnings, "only medians are known, as data from Prometheus has no single requests: "+
+		"to see whether they differ, compare with prober report --prometheus --vs")
+	return c
 }

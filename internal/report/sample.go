@@ -140,8 +140,8 @@ func requestsOf(samples []Sample) (list []Request) {
 }
 
 // PairUp pairs the samples of A and B that answered the same prompt, where both
-// succeeded and both have the quantity. Quantities without a pair are left out. Where a
-// round has several of one target, they are paired in the order in which they started.
+// succeeded; what one of them lacks is NaN. Where a round has several of one target, they
+// are paired in the order in which they started.
 func PairUp(a, b []Sample) []Pairs { return pairsOf(rounds(requestsOf(a), requestsOf(b))) }
 
 func pairsOf(both [][2]Request) []Pairs {
@@ -153,7 +153,7 @@ func pairsOf(both [][2]Request) []Pairs {
 		}
 		list = append(list, p)
 	}
-	return usable(list)
+	return list
 }
 
 // rounds are the requests of equal round, each two. Both lists are by round.

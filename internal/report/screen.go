@@ -20,7 +20,8 @@ import (
 type Screen struct {
 	Width int // of tables, in columns
 
-	results io.Writer // what was measured; nil where it is written at the end, in another format
+	results io.Writer // what was measured; nowhere if it is written at the end, in another format
+	live    io.Writer // what goes on
 	notes   io.Writer
 	columns int // of the terminal on which progress is redrawn in its place; 0: it has lines
 
@@ -32,31 +33,21 @@ type Screen struct {
 // NewScreen returns a screen that shows results in a format to out, or, if that is not
 // text, none of them, and everything else to errs.
 func NewScreen(out, errs io.Writer, format string) *Screen {
-	s := &Screen{Width: Terminal(out), notes: errs}
+	s := &Screen{Width: Terminal(out), results: io.Discard, live: errs, notes: errs}
 	if IsTerminal(errs) {
 		s.columns = columnsOf(errs)
 	}
 	if format == "text" {
-		s.results = out
+		s.results, s.live = out, out
 	}
 	return s
 }
 
 // Result shows what was measured.
-func (s *Screen) Result(text string) {
-	if s.results != nil {
-		s.write(s.results, text)
-	}
-}
+func (s *Screen) Result(text string) { s.write(s.results, text) }
 
 // Live shows a line about what is going on.
-func (s *Screen) Live(line string) {
-	if s.results == nil {
-		s.Note(line)
-		return
-	}
-	s.Result(line + "\n")
-}
+func (s *Screen) Live(line string) { s.write(s.live, line+"\n") }
 
 // Note shows a line beside what is measured.
 func (s *Screen) Note(line string) { s.write(s.notes, line+"\n") }

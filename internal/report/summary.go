@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -41,10 +42,10 @@ type Summary struct {
 	Input  int `json:"-"` // tokens of the requests that succeeded, as far as the server told
 	Output int `json:"-"`
 
-	TTFT Distribution `json:"ttft_seconds"`
-	TPOT Distribution `json:"tpot_seconds"`
-	ITL  Distribution `json:"itl_seconds"`
-	E2EL Distribution `json:"e2el_seconds"`
+	TTFT Distribution `json:"ttft_seconds,omitzero"`
+	TPOT Distribution `json:"tpot_seconds,omitzero"`
+	ITL  Distribution `json:"itl_seconds,omitzero"`
+	E2EL Distribution `json:"e2el_seconds,omitzero"`
 
 	Warnings Texts     `json:"warnings"` // sentences
 	Requests []Request `json:"requests"` // that succeeded, by round; nil where it was stored
@@ -54,8 +55,8 @@ type Summary struct {
 type Failures struct {
 	Outcome  probe.Outcome `json:"outcome"`
 	Requests int           `json:"requests"`
-	Error    Text          `json:"error"` // of the first of them; empty if nothing is known
-	Hint     Text          `json:"hint"`  // see [Hint]
+	Error    string        `json:"error,omitzero"` // of the first of them, fit for a terminal; empty if nothing is known
+	Hint     string        `json:"hint,omitzero"`  // see [Hint]
 }
 
 // A Distribution is how samples of one quantity are spread, in seconds. The zero
@@ -120,10 +121,10 @@ func FailuresOf(samples []Sample) []Failures {
 		if s.Outcome == probe.OK || s.Outcome == probe.Canceled {
 			continue
 		}
-		i := slices.IndexFunc(list, func(f Failures) bool { return f.Outcome == s.Outcome && f.Hint == Text(s.Hint) })
+		i := slices.IndexFunc(list, func(f Failures) bool { return f.Outcome == s.Outcome && f.Hint == s.Hint })
 		if i < 0 {
 			i = len(list)
-			list = append(list, Failures{Outcome: s.Outcome, Error: Text(s.Error), Hint: Text(s.Hint)})
+			list = append(list, Failures{Outcome: s.Outcome, Error: format.Clean(s.Error), Hint: s.Hint})
 		}
 		list[i].Requests++
 	}

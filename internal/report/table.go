@@ -156,16 +156,10 @@ func newPrinter(width int) *printer {
 	return &printer{width: max(width, leastWidth)}
 }
 
-// wrap writes a label and a text, which goes on below itself where it is too long.
-func (p *printer) wrap(label, text string) { p.lines(label, strings.Repeat(" ", length(label)), text) }
-
-// hang writes a text, which goes on a bit further right.
-func (p *printer) hang(text string) { p.lines("", "  ", text) }
-
-// lines writes words after first, and where they take more than the width, after next. A word
-// that is longer has a line of its own.
-func (p *printer) lines(first, next, text string) {
-	line, empty := first, true
+// wrap writes a label and a text, which goes on below itself, or two columns further right, where
+// it is too long. A word that is longer has a line of its own.
+func (p *printer) wrap(label, text string) {
+	line, empty := label, true
 	for word := range strings.FieldsSeq(text) {
 		switch {
 		case empty:
@@ -174,7 +168,7 @@ func (p *printer) lines(first, next, text string) {
 			line += " " + word
 		default:
 			p.WriteString(line + "\n")
-			line = next + word
+			line = strings.Repeat(" ", max(2, length(label))) + word
 		}
 	}
 	p.WriteString(strings.TrimRight(line, " ") + "\n")

@@ -11,22 +11,19 @@ import (
 // times slower than a". Percentages are of a. Of TPOT it also says how fast both
 // decode. The names are those that the reader knows; it ends without a stop.
 func Verdict(l Line, a, b string) string {
-	words := finding(l, a, b)
+	var words string
+	switch c := changeOf(l); {
+	case !l.bounded():
+		words = fmt.Sprintf("no difference shown at n=%d, which is too few to show any", l.Pairs)
+	case l.Shown:
+		words = b + " is " + c.span() + " than " + a
+	default:
+		words = fmt.Sprintf("no difference shown at n=%d (%s is between %s and %s than %s)", l.Pairs, b, c.end(c.low), c.end(c.high), a)
+	}
 	if l.Metric == "TPOT" && l.A > 0 && l.B > 0 {
 		words += fmt.Sprintf("; %s decodes %s tokens/s, %s %s", a, format.Digits(1/float64(l.A)), b, format.Digits(1/float64(l.B)))
 	}
 	return words
-}
-
-func finding(l Line, a, b string) string {
-	change := changeOf(l)
-	switch {
-	case !l.bounded():
-		return fmt.Sprintf("no difference shown at n=%d, which is too few to show any", l.Pairs)
-	case l.Shown:
-		return b + " is " + change.span() + " than " + a
-	}
-	return fmt.Sprintf("no difference shown at n=%d (%s is between %s than %s)", l.Pairs, b, change.ends(), a)
 }
 
 // A change is how B relates to A: in terms of A's time where ratios are known,
@@ -59,12 +56,8 @@ func (c change) span() string {
 	return c.sentence(join(c.amount(least, large), c.amount(most, large)), c.center)
 }
 
-// ends is a change that may have either direction: "0.4% faster and 0.6%
-// slower".
-func (c change) ends() string {
-	end := func(v float64) string { return c.sentence(c.amount(v, c.large(v)), v) }
-	return end(c.low) + " and " + end(c.high)
-}
+// end is one end of a change that may have either direction: "0.4% faster".
+func (c change) end(v float64) string { return c.sentence(c.amount(v, c.large(v)), v) }
 
 // large reports whether v is told in times.
 func (c change) large(v float64) bool { return c.relative && math.Exp(math.Abs(v)) >= fold }
@@ -76,10 +69,8 @@ func (c change) amount(v float64, large bool) string {
 		return millis(Number(math.Abs(v)))
 	case large:
 		return times(math.Exp(math.Abs(v)))
-	case v < 0:
-		return percent(1 - math.Exp(v))
 	}
-	return percent(math.Exp(v) - 1)
+	return percent(math.Abs(math.Exp(v) - 1))
 }
 
 // sentence adds to an amount its unit and the direction of v.

@@ -176,74 +176,52 @@ func common(good []Sample) (list []string) {
 	return list
 }
 
-// A side is one target of a comparison.
-type side struct {
-	name      string
-	all, good []Sample
-	bursts    bursts
-}
-
-func sideOf(samples []Sample) side {
-	counted, _ := split(samples, notCanceled)
-	good, _ := split(counted, succeeded)
-	return side{name: format.Clean(samples[0].Target), all: counted, good: good, bursts: burstsOf(good)}
-}
-
 // PairWarnings says in what the samples of two targets in one run differ besides
 // speed; nothing where one of them has no samples.
 func PairWarnings(a, b []Sample) (list []string) {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
-	x, y := sideOf(a), sideOf(b)
+	nameA, nameB := format.Clean(a[0].Target), format.Clean(b[0].Target)
+	a, _ = split(a, notCanceled)
+	b, _ = split(b, notCanceled)
+	goodA, badA := split(a, succeeded)
+	goodB, badB := split(b, succeeded)
 	all, paired := map[uint64]bool{}, map[uint64]bool{}
-	for _, s := range slices.Concat(x.all, y.all) {
+	for _, s := range slices.Concat(a, b) {
 		all[s.Round] = true
 	}
-	for _, pair := range rounds(requestsOf(x.good), requestsOf(y.good)) {
+	for _, pair := range rounds(requestsOf(a), requestsOf(b)) {
 		paired[pair[0].Round] = true
 	}
 	if n := len(all) - len(paired); n > 0 {
 		list = append(list, fmt.Sprintf("%s without a pair, not compared: %s failed %s, %s %s", of(n, len(all), "round"),
-			x.name, of(len(x.all)-len(x.good), len(x.all), "request"), y.name, of(len(y.all)-len(y.good), len(y.all), "request")))
+			nameA, of(len(badA), len(a), "request"), nameB, of(len(badB), len(b), "request")))
 	}
-	list = append(list, known(
-		unlike(x, y, promptOf, "%s counts %.10g tokens of prompt, %s %.10g (medians)"),
-		unlike(x, y, outputOf, "%s generates %.10g tokens, %s %.10g (medians): E2EL compares answers of different length"),
-		unlikeFrames(x, y),
-	)...)
-	if a, b := number(x.good, contaminated), number(y.good, contaminated); a+b > 0 {
+	unlike := func(count func(Sample) wire.Count, text string) {
+		x, y := counts(goodA, count), counts(goodB, count)
+		if len(x) > 0 && len(y) > 0 && median(x) != median(y) {
+			list = append(list, fmt.Sprintf(text, nameA, median(x), nameB, median(y)))
+		}
+	}
+	unlike(promptOf, "%s counts %.10g tokens of prompt, %s %.10g (medians)")
+	unlike(outputOf, "%s generates %.10g tokens, %s %.10g (medians): E2EL compares answers of different length")
+	x, y := burstsOf(goodA), burstsOf(goodB)
+	var batched []string
+	if x.batched() {
+		batched = append(batched, nameA)
+	}
+	if y.batched() {
+		batched = append(batched, nameB)
+	}
+	if batched != nil { // see [requestsOf]
+		list = append(list, "frames of "+format.List(batched)+" arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT")
+	} else if x.packed() != y.packed() {
+		list = append(list, fmt.Sprintf("frames of %s carry %.3g tokens on average, of %s %.3g: ITL is the mean within each frame", nameA, x.perFrame, nameB, y.perFrame))
+	}
+	if x, y := number(goodA, contaminated), number(goodB, contaminated); x+y > 0 {
 		list = append(list, fmt.Sprintf("a cache knew %s of %s and %d of %d of %s: their TTFT and E2EL are not compared",
-			of(a, len(x.good), "prompt"), x.name, b, len(y.good), y.name))
+			of(x, len(goodA), "prompt"), nameA, y, len(goodB), nameB))
 	}
 	return list
-}
-
-// unlike says that the medians of a number differ where both sides know it.
-func unlike(x, y side, number func(Sample) wire.Count, text string) string {
-	a, b := counts(x.good, number), counts(y.good, number)
-	if len(a) == 0 || len(b) == 0 || median(a) == median(b) {
-		return ""
-	}
-	return fmt.Sprintf(text, x.name, median(a), y.name, median(b))
-}
-
-// unlikeFrames is about ITL, which [PairUp] leaves out where it is the mean of bursts.
-func unlikeFrames(x, y side) string {
-	var batched, packed []string
-	for _, s := range []side{x, y} {
-		if s.bursts.batched() {
-			batched = append(batched, s.name)
-		}
-		if s.bursts.packed() {
-			packed = append(packed, s.name)
-		}
-	}
-	switch {
-	case batched != nil:
-		return "frames of " + format.List(batched) + " arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT"
-	case len(packed) == 1:
-		return "only the frames of " + packed[0] + " carry several tokens: its ITL is the mean within each frame"
-	}
-	return ""
 }

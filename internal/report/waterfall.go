@@ -66,15 +66,13 @@ func (w *waterfall) headline() {
 	}
 }
 
-// A phase is a bar of the waterfall.
-type phase struct {
-	label    string
-	from, to time.Duration
-}
-
-// phasesOf are the phases that a probe reached, in their order. The last one of a
+// phases draws the phases that a probe reached on one axis, in their order. The last one of a
 // failed probe is the wait until it failed.
-func phasesOf(r *probe.Result) []phase {
+func (w *waterfall) phases() {
+	type phase struct {
+		label    string
+		from, to time.Duration
+	}
 	var list []phase
 	at := time.Duration(0)
 	until := func(reached bool, label string, to time.Duration) {
@@ -83,7 +81,7 @@ func phasesOf(r *probe.Result) []phase {
 			at = max(at, to)
 		}
 	}
-	p, tokens := r.Phases, r.Tokens
+	r, p, tokens := w.r, w.r.Phases, w.r.Tokens
 	until(p.DNS > 0, "dns", at+p.DNS)
 	until(p.Connect > 0, "connect", at+p.Connect)
 	until(p.TLS > 0, "tls", at+p.TLS)
@@ -95,24 +93,18 @@ func phasesOf(r *probe.Result) []phase {
 		until(end > at, "decode", end)
 	}
 	until(r.Outcome != probe.OK && r.Elapsed > at, "to failure", r.Elapsed)
-	return list
-}
-
-// phases draws them on one axis.
-func (w *waterfall) phases() {
-	list := phasesOf(w.r)
-	if len(list) == 0 {
+	if at == 0 {
 		return
 	}
 	w.WriteString("\n")
-	if w.r.Phases.Reused {
+	if p.Reused {
 		w.line("connection", "reused: no DNS, connect or TLS phase")
 	}
-	limit, cells := list[len(list)-1].to, w.width-labelWidth-valueWidth
+	cells := w.width - labelWidth - valueWidth
 	for _, ph := range list {
-		w.raw(ph.label, fmt.Sprintf("%*s  %s", valueWidth-2, format.Duration(ph.to-ph.from), span(ph.from, ph.to, limit, cells)))
+		w.raw(ph.label, fmt.Sprintf("%*s  %s", valueWidth-2, format.Duration(ph.to-ph.from), span(ph.from, ph.to, at, cells)))
 	}
-	w.raw("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Duration(limit)))
+	w.raw("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Duration(at)))
 }
 
 // eighths are blocks that fill a cell from the left.
@@ -122,7 +114,7 @@ var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 // begins at a whole cell and is at least a sliver wide, so that nothing that
 // happened is invisible.
 func span(from, to, limit time.Duration, cells int) string {
-	scale := float64(cells) / float64(max(limit, 1))
+	scale := float64(cells) / float64(limit)
 	start := min(int(float64(from)*scale), cells-1)
 	end := int(float64(to)*scale*8 + 0.5)
 	width := min(max(end-start*8, 1), (cells-start)*8)
@@ -151,9 +143,12 @@ func (w *waterfall) latencies() {
 	}
 	w.latency("ITL", text, ok)
 	gap, ok := r.MaxGap()
-	text = format.Duration(gap)
-	if r.Open > 0 && gap == r.Open {
-		text += ", still open when the probe failed"
+	text = format.Duration(gap) + ", still open when the probe failed"
+	for frame, s := range r.Spans() {
+		if s.Gap && s.Length == gap {
+			text = fmt.Sprintf("%s, before token frame %d of %d", format.Duration(gap), frame+1, len(r.Tokens))
+			break
+		}
 	}
 	w.latency("max gap", text, ok)
 	e2el, ok := r.E2EL()
@@ -194,35 +189,18 @@ func missing(r *probe.Result, name string) string {
 // mark at the end: it may be too long for the scale of the others.
 func (w *waterfall) gaps() {
 	var list []time.Duration
-	var frames []int // before which they are
-	for frame, s := range w.r.Spans() {
+	for _, s := range w.r.Spans() {
 		if s.Gap {
-			list, frames = append(list, s.Length), append(frames, frame)
+			list = append(list, s.Length)
 		}
 	}
-	open, tokens := w.r.Open, w.r.Tokens
-	if len(list) == 0 && open == 0 {
-		return
-	}
-	w.WriteString("\n")
-	longest := slices.Max(append([]time.Duration{0}, list...))
-	if longest == 0 && open == 0 {
-		w.line("gaps", fmt.Sprintf("all %d are 0: all token frames arrived at once", len(list)))
-		return
-	}
 	line := spark(list, w.width-labelWidth-1)
-	words := ""
-	if open > 0 {
+	if w.r.Open > 0 {
 		line += "✗"
 	}
-	if open > longest {
-		words = fmt.Sprintf("longest %s, after token frame %d: the probe failed during it", format.Duration(open), len(tokens))
-	} else {
-		frame := frames[slices.Index(list, longest)]
-		words = fmt.Sprintf("longest %s, from %s, before token frame %d of %d", format.Duration(longest), format.Duration(tokens[frame-1].At), frame+1, len(tokens))
+	if line != "" {
+		w.raw("gaps", line)
 	}
-	w.raw("gaps", line)
-	w.line("", words)
 }
 
 // levels are the heights of a sparkline.
