@@ -94,7 +94,7 @@ func (b *builder) variable(name string) object {
 // it, take no space and query nothing until it is opened.
 func (b *builder) row(r row) []object {
 	var heading, panels []object
-	if r.Title != "" {
+	if r.Title != "" || r.Collapsed {
 		b.id++
 		place := object{"h": 1, "w": 24, "x": 0, "y": b.y}
 		heading = []object{{"id": b.id, "type": "row", "title": r.Title, "collapsed": r.Collapsed, "gridPos": place}}

@@ -52,12 +52,12 @@ type row struct {
 
 // A style is how a panel looks.
 type style struct {
-	Type    string    // of common.yaml's panels
-	Size    string    // columns (of 24) x rows
-	Unit    string    // Grafana's name
-	Empty   string    // text where there is no data
-	Axis    []float64 // least and most
-	Colours []string  // a colour, then values and the colours from them on
+	Type    string      // of common.yaml's panels
+	Size    string      // columns (of 24) x rows
+	Unit    string      // Grafana's name
+	Empty   string      // text where there is no data
+	Axis    *[2]float64 // least and most
+	Colours []string    // a colour, then values and the colours from them on
 }
 
 // A panel has one query, expr, or several.

@@ -40,9 +40,11 @@ func (b *builder) panel(p panel, words map[string]string) object {
 	if p.Style.Colours != nil && frame["type"] == "timeseries" {
 		defaults["custom"] = object{"thresholdsStyle": object{"mode": "dashed"}}
 	}
-	metric := cmp.Or(p.Metric, selected.FindStringSubmatch(fmt.Sprint(targets[0]["expr"]) + "{")[1])
+	if found := selected.FindStringSubmatch(fmt.Sprint(targets[0]["expr"])); p.Metric == "" && found != nil {
+		p.Metric = found[1]
+	}
 	made := merge(frame, object{
-		"title": b.text(scope{}, p.Title, words), "description": b.text(scope{}, p.Description, words) + " Metric: " + metric,
+		"title": b.text(scope{}, p.Title, words), "description": b.text(scope{}, p.Description, words) + " Metric: " + p.Metric,
 		"datasource": b.Datasource, "targets": targets,
 		"fieldConfig": object{"defaults": defaults, "overrides": append(append([]object{}, p.Overrides...), overrides...)},
 	})

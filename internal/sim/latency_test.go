@@ -20,18 +20,12 @@ func TestTokensNeverGoBack(t *testing.T) {
 	p := profile(t, "fast")
 	p.TPOTJitter = 5 // far more than a gap
 	f := newFixed(p, time.Time{}, 100, 0, rand.New(rand.NewPCG(1, 1)))
-	before, moved := time.Duration(0), 0
+	before := time.Duration(0)
 	for k := range 1000 {
 		at := f.offset(k)
 		if at < before {
 			t.Fatalf("token %d is due at %v, before token %d at %v", k, at, k-1, before)
 		}
-		if at > before {
-			moved++
-		}
 		before = at
-	}
-	if moved < 10 {
-		t.Errorf("only %d tokens have a moment of their own", moved)
 	}
 }

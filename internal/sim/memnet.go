@@ -55,9 +55,4 @@ func (l *Listener) Close() error {
 }
 
 // Addr is the same for every listener: network and address are both "mem".
-func (l *Listener) Addr() net.Addr { return memAddr{} }
-
-type memAddr struct{}
-
-func (memAddr) Network() string { return "mem" }
-func (memAddr) String() string  { return "mem" }
+func (l *Listener) Addr() net.Addr { return &net.UnixAddr{Net: "mem", Name: "mem"} }

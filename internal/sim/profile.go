@@ -61,6 +61,8 @@ type Profile struct {
 	MaxRequests int `yaml:"max_requests"`
 }
 
+// profiles are the figures of all profiles.
+//
 //go:embed profiles.yaml
 var profiles []byte
 
