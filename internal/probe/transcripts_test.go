@@ -229,7 +229,7 @@ func (f framing) frames(body io.Reader) *stream.Frames {
 // decode reads a body as a probe does. The answer is not judged by its length.
 func decode(dialect *wire.Dialect, body io.Reader) decoded {
 	r, d := &Result{}, decoded{First: -1}
-	x := exchange{target: Target{Dialect: dialect}, result: r, acc: newAccumulator(r, 0, false), stall: time.NewTimer(time.Hour)}
+	x := exchange{accumulator: newAccumulator(r, 0, false), target: Target{Dialect: dialect}, stall: time.NewTimer(time.Hour)}
 	frames := framingOf(dialect).frames(body)
 	v := x.read(context.Background(), func() (stream.Frame, error) {
 		if d.First < 0 && len(r.Tokens) > 0 {
@@ -242,8 +242,8 @@ func decode(dialect *wire.Dialect, body io.Reader) decoded {
 		return frame, err
 	})
 	d.TokenFrames, d.Finish, d.Usage, d.Outcome = len(r.Tokens), r.Finish, r.Usage, v.outcome
-	if x.acc.err != nil {
-		d.Error = x.acc.err.Error()
+	if x.err != nil {
+		d.Error = x.err.Error()
 	}
 	return d
 }

@@ -7,46 +7,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPaths(t *testing.T) {
-	kserve := Server{Prefix: "/openai"}
+// TestRequests holds where each dialect sends a request, and its header.
+func TestRequests(t *testing.T) {
+	bearer := map[string]string{"Authorization": "Bearer k"}
 	for _, test := range []struct {
 		dialect *Dialect
+		key     string
 		ask     Ask
-		want    string
+		path    string
+		header  map[string]string
 	}{
-		{chat, Ask{Server: kserve}, "/openai/v1/chat/completions"},
-		{completions, Ask{Model: "m"}, "/v1/completions"},
-		{responses, Ask{Server: kserve}, "/openai/v1/responses"},
-		{azure, Ask{Model: "my model"}, "/openai/deployments/my%20model/chat/completions?api-version=2024-10-21"},
-		{azure, Ask{Model: "m", Version: "2025-01-01-preview"}, "/openai/deployments/m/chat/completions?api-version=2025-01-01-preview"},
-		{anthropic, Ask{}, "/v1/messages"},
-		{sglang, Ask{}, "/generate"},
-		{tgi, Ask{}, "/generate_stream"},
-		{triton, Ask{Model: "org/m"}, "/v2/models/org%2Fm/generate_stream"},
-		{triton, Ask{Model: "m", Version: "2"}, "/v2/models/m/versions/2/generate_stream"},
-		{llama, Ask{}, "/completion"},
-		{ollama, Ask{}, "/api/generate"},
+		{chat, "", Ask{Server: Server{Prefix: "/openai"}}, "/openai/v1/chat/completions", map[string]string{}},
+		{completions, "k", Ask{Model: "m"}, "/v1/completions", bearer},
+		{responses, "k", Ask{Server: Server{Prefix: "/openai"}}, "/openai/v1/responses", bearer},
+		{azure, "", Ask{Model: "my model"}, "/openai/deployments/my%20model/chat/completions?api-version=2024-10-21", map[string]string{}},
+		{azure, "k", Ask{Model: "m", Version: "2025-01-01-preview"}, "/openai/deployments/m/chat/completions?api-version=2025-01-01-preview", map[string]string{"api-key": "k"}},
+		{anthropic, "", Ask{}, "/v1/messages", map[string]string{"anthropic-version": "2023-06-01"}},
+		{anthropic, "k", Ask{Version: "2030-01-01"}, "/v1/messages", map[string]string{"anthropic-version": "2030-01-01", "x-api-key": "k"}},
+		{sglang, "k", Ask{}, "/generate", bearer},
+		{tgi, "k", Ask{}, "/generate_stream", bearer},
+		{triton, "k", Ask{Model: "org/m"}, "/v2/models/org%2Fm/generate_stream", bearer},
+		{triton, "k", Ask{Model: "m", Version: "2"}, "/v2/models/m/versions/2/generate_stream", bearer},
+		{llama, "k", Ask{}, "/completion", bearer},
+		{ollama, "k", Ask{}, "/api/generate", bearer},
 	} {
-		if got := test.dialect.Path(test.ask); got != test.want {
-			t.Errorf("%s: %s, want %s", test.dialect.Name, got, test.want)
+		if got := test.dialect.Path(test.ask); got != test.path {
+			t.Errorf("%s: %s, want %s", test.dialect.Name, got, test.path)
 		}
-	}
-}
-
-func TestHeaders(t *testing.T) {
-	for _, test := range []struct {
-		dialect      *Dialect
-		key, version string
-		want         map[string]string
-	}{
-		{chat, "", "", map[string]string{}},
-		{sglang, "k", "", map[string]string{"Authorization": "Bearer k"}},
-		{azure, "", "", map[string]string{}},
-		{azure, "k", "2024-10-21", map[string]string{"api-key": "k"}},
-		{anthropic, "", "", map[string]string{"anthropic-version": "2023-06-01"}},
-		{anthropic, "k", "2030-01-01", map[string]string{"anthropic-version": "2030-01-01", "x-api-key": "k"}},
-	} {
-		if diff := cmp.Diff(test.want, test.dialect.Header(test.key, test.version)); diff != "" {
+		if diff := cmp.Diff(test.header, test.dialect.Header(test.key, test.ask.Version)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.dialect.Name, diff)
 		}
 	}

@@ -14,7 +14,11 @@ var triton = &Dialect{
 		FieldMinTokens, FieldIgnoreEOS, FieldTemperature,
 		fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens,
 	},
-	inside: "parameters.", body: tritonBody, Endless: true, // only the vLLM backend tells why it ended
+	inside: "parameters.",
+	body: func(a Ask) body {
+		return body{"text_input": a.text(), "parameters": body{"stream": true, "max_tokens": a.MaxTokens}}
+	},
+	Endless: true, // only the vLLM backend tells why it ended
 }
 
 func tritonPath(a Ask) string {
@@ -32,10 +36,6 @@ const (
 	fieldInputTokens  Field = "return_num_input_tokens"
 	fieldOutputTokens Field = "return_num_output_tokens"
 )
-
-func tritonBody(a Ask) body {
-	return body{"text_input": a.text(), "parameters": body{"stream": true, "max_tokens": a.MaxTokens}}
-}
 
 func readTriton(frame []byte) (d Delta) {
 	fields(frame, func(key, value []byte) {

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -20,56 +19,6 @@ func TestLookup(t *testing.T) {
 	}
 	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, openai-responses, azure-openai, anthropic, sglang, tgi, triton, llama-server, ollama") {
 		t.Errorf("error %v does not list the known names", err)
-	}
-}
-
-func TestDecodeChat(t *testing.T) {
-	checkFrames(t, chat, []frameCase{
-		{"a role frame with the ids of a token", `{"choices":[{"delta":{"role":"assistant","content":""},"token_ids":[7]}]}`, Delta{Choice: true, Tokens: 1}},
-		{"content", `{"choices":[{"delta":{"content":"hi"}}]}`, Delta{Choice: true, Text: []byte("hi")}},
-		{"white space", `{"choices":[{"delta":{"content":" "}}]}`, Delta{Choice: true, Text: []byte(" ")}},
-		{"content in parts", `{"choices":[{"delta":{"content":[{"type":"text","text":"hi"}]}}]}`, Delta{Choice: true, Text: []byte("hi")}},
-		{"thinking in parts", `{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
-		{"reasoning", `{"choices":[{"delta":{"reasoning":"hm"}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
-		{"reasoning under both keys", `{"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
-		{"a refusal", `{"choices":[{"delta":{"refusal":"no"}}]}`, Delta{Choice: true, Text: []byte("no"), Refusal: true}},
-		{"a tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}}]}`, Delta{Choice: true, Text: []byte("f{}")}},
-		{"an older function call", `{"choices":[{"delta":{"function_call":{"arguments":"{}"}}}]}`, Delta{Choice: true, Text: []byte("{}")}},
-		{"token ids", `{"choices":[{"text":"","token_ids":[5,6]}]}`, Delta{Choice: true, Tokens: 2}},
-		{"a finish", `{"choices":[{"delta":{},"finish_reason":"length"}]}`, Delta{Choice: true, Finish: "length"}},
-		{"a finish that is no word", `{"choices":[{"finish_reason":"` + strings.Repeat("é", 30) + `"}]}`, Delta{Choice: true, Finish: strings.Repeat("é", 20)}},
-		{"usage alone", `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8}}`, Delta{Usage: Usage{Prompt: Tokens(5), Output: Tokens(3), Total: Tokens(8)}}},
-		{"no details are unknown, not zero", `{"choices":[],"usage":{"prompt_tokens_details":null}}`, Delta{}},
-		{"counts that are none", `{"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":1e18,"total_tokens":2.5}}`, Delta{}},
-		{"counts as floats", `{"choices":[],"usage":{"completion_tokens":3.0}}`, Delta{Usage: Usage{Output: Tokens(3)}}},
-		{"Groq's usage", `{"choices":[],"x_groq":{"usage":{"completion_tokens":3}}}`, Delta{Usage: Usage{Output: Tokens(3)}}},
-		{"OpenRouter's reasoning twice", `{"choices":[{"delta":{"content":"","reasoning":"hm","reasoning_details":[{"text":"hm"}]}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
-		{"an error without content beside a token", `{"choices":[{"delta":{"content":"x"}}],"error":""}`, Delta{Choice: true, Text: []byte("x")}},
-		{"a router's error in words", "inference error: ResourceExhausted - evicted", Delta{Err: &ServerError{Message: "inference error: ResourceExhausted - evicted"}}},
-		{"Envoy's error in words", "upstream request timeout", Delta{Err: &ServerError{Message: "upstream request timeout"}}},
-		{"nothing, to keep a connection awake", "", Delta{}},
-		{"the end with white space", " [DONE] ", Delta{}},
-		{"an error beside a choice", `{"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":429,"message":"m"}}`, Delta{Choice: true, Finish: "error", Err: &ServerError{Code: "429", Message: "m"}}},
-		{"a null error is none", `{"choices":[{"delta":{"content":"x"}}],"error":null}`, Delta{Choice: true, Text: []byte("x")}},
-	})
-}
-
-func TestDecodeTGI(t *testing.T) {
-	checkFrames(t, tgi, []frameCase{
-		{"a token", `{"index":1,"token":{"id":5,"text":" hi","logprob":-1,"special":false},"generated_text":null,"details":null}`, Delta{Choice: true, Text: []byte(" hi"), Tokens: 1}},
-		{"an incomplete character", `{"token":{"id":5,"text":""}}`, Delta{Choice: true, Tokens: 1}},
-		{"the last token", `{"token":{"id":5,"text":"."},"generated_text":"hi.","details":{"finish_reason":"length","generated_tokens":9,"input_length":80}}`, Delta{Choice: true, Text: []byte("."), Tokens: 1, Finish: "length", Usage: Usage{Prompt: Tokens(80), Output: Tokens(9)}}},
-		{"the last token without details", `{"token":{"id":5,"text":"."},"generated_text":"hi."}`, Delta{Choice: true, Text: []byte("."), Tokens: 1, Finish: "generated_text"}},
-	})
-}
-
-func TestDecodeRefusesWhatIsNoFrame(t *testing.T) {
-	for _, d := range dialects {
-		for _, frame := range []string{"hello", `{"choices":`, `[1,2`} {
-			if _, err := d.Decode([]byte(frame)); !errors.Is(err, ErrMalformed) {
-				t.Errorf("%s of %q: error %v", d.Name, frame, err)
-			}
-		}
 	}
 }
 
