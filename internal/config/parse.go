@@ -45,8 +45,8 @@ func (l *loader) parse(into any, it item, ks keys) {
 		}
 	}
 	options := env.Options{Environment: environment, FuncMap: parsers, OnSet: func(name string, text any, preset bool) {
-		if preset && !it.values[name].bad {
-			it.values[name] = source{text: fmt.Sprint(text), label: fmt.Sprintf("%s%s=%q (default)", prefix, name, text), assumed: true}
+		if k, _ := ks.find(name); preset && !it.values[name].bad {
+			it.values[name] = source{text: fmt.Sprint(text), label: fmt.Sprintf("%s=%q (default)", k.Variable, text), assumed: true}
 		}
 	}}
 	wrong := map[string]error{} // by name of the field
@@ -66,9 +66,6 @@ func (l *loader) parse(into any, it item, ks keys) {
 			l.parse(reflect.New(reflect.TypeOf(into).Elem()).Interface(), item{values: values{k.name: *below}}, keys{k})
 		}
 		if given.text == "" {
-			if k.field.Tag.Get("required") != "" && !given.bad {
-				l.problem(it.label(k.name), "not given", k.hint)
-			}
 			continue
 		}
 		if f, bad := errors.AsType[fault](l.check(k, reflect.Indirect(k.of(into)), given.text, wrong[k.field.Name])); bad {

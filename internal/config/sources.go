@@ -56,8 +56,7 @@ func overlay(layers ...values) values {
 // An item is one target or objective before it is typed.
 type item struct {
 	values
-	line    string                   // of the targets file, "targets.yaml:5: "; "" elsewhere
-	setting func(name string) string // how the user would give the setting called name: PROBER_TARGETS_0_QPS, --qps, qps
+	setting func(name string) string // where the user would give the setting called name: PROBER_TARGETS_0_QPS, --qps, f.yaml:5: qps
 }
 
 // variables is what the environment says with names that begin so, still empty.
@@ -75,7 +74,7 @@ func (it item) label(name string) string {
 	if it.has(name) {
 		return it.values[name].label
 	}
-	return it.line + it.setting(name)
+	return it.setting(name)
 }
 
 // origin is the place that its name comes from: that of the setting called other, if it has none of its own.
