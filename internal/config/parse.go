@@ -169,6 +169,7 @@ var forms = map[string]struct {
 	*regexp.Regexp
 	wrong string
 }{
+	"name":       {regexp.MustCompile(`^.{1,100}$`), "has more than 100 characters"},
 	"identifier": {regexp.MustCompile(`^[a-z0-9_]{1,100}$`), "not an identifier"},
 	"path":       {regexp.MustCompile(`^/[^?# ]*$`), "not the path of a URL"},
 	"header":     {regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$"), "not a valid name of an HTTP header"}, // token of RFC 9110, section 5.6.2
@@ -181,8 +182,6 @@ func (l *loader) checkText(k Key, s string) error {
 	switch {
 	case ok && !form.MatchString(s):
 		return fault{text: form.wrong}
-	case is == "name" && utf8.RuneCountInString(s) > maxName:
-		return fault{text: fmt.Sprintf("has %d characters", utf8.RuneCountInString(s))}
 	case is == "address":
 		_, port, err := net.SplitHostPort(s)
 		if err != nil {
