@@ -34,12 +34,9 @@ the time between two probes, the rate that fits. --quick leaves the long probe o
 
 Exit code: 0 if every check passed, 1 if a target failed one, 2 for usage or configuration.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			jobs, warnings, err := assemble(cmd, urls)
+			jobs, err := assemble(cmd, urls)
 			if err != nil {
 				return err
-			}
-			for _, warning := range warnings {
-				fmt.Fprintf(cmd.OutOrStdout(), "warning: %s\n", warning)
 			}
 			return check(cmd.Context(), jobs, cmd.OutOrStdout(), quick)
 		},

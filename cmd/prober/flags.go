@@ -78,13 +78,15 @@ func loadConfig(flags map[string]string, urls []string, assets *engine.Assets) (
 	return daemon.Load(config.Options{Environ: env.ToMap(os.Environ()), Overrides: flags, URLs: urls}, assets)
 }
 
-// assemble reads the configuration of a command that ends, and makes its jobs. The warnings are the configuration's.
-func assemble(cmd *cobra.Command, urls []string) (jobs []*engine.Job, warnings []string, err error) {
+// assemble reads the configuration of a command that ends, writes its warnings to standard error, and makes its jobs.
+func assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error) {
 	assets := engine.NewAssets(config.ReadFile)
 	c, err := loadConfig(overrides(cmd), urls, assets)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	jobs, err = engine.Assemble(engine.Present(cmd.Context(), c), assets, nil, buildInfo().Version)
-	return jobs, c.Warnings, err
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
+	}
+	return engine.Assemble(engine.Present(cmd.Context(), c), assets, nil, buildInfo().Version)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -87,7 +88,7 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 	_, err := sim.ParseServerType(s.Server)
 	check("server", s.Server, err)
 	if s.Reasoning < 0 {
-		problems = append(problems, config.Problem{Place: fmt.Sprintf("--reasoning=%d", s.Reasoning), Text: "must be at least 0", Hint: "want a number of tokens, for example 20"})
+		check("reasoning", s.Reasoning, errors.New("must be at least 0; want a number of tokens, for example 20"))
 	}
 	var profiles []sim.Profile
 	for _, name := range s.profiles {

@@ -8,7 +8,6 @@
 //
 //	env         name of the variable, without PROBER_ and TARGETS_n_
 //	envDefault  default
-//	required    "yes": it must be given
 //	otherwise   in words: what happens without a value, where there is no default
 //	help        meaning, unit and bounds in one phrase; no back quotes, which flags take for a name
 //	want        hint: what a right value looks like
@@ -85,7 +84,7 @@ type Settings struct {
 // A Target is one endpoint and how it is probed. Every field is filled in: nothing
 // is left to look up among the defaults.
 type Target struct {
-	URL                string  `env:"URL" required:"yes" is:"url" client:"yes" want:"http:// or https://, a host and perhaps a port and path, for example http://localhost:8000" help:"base URL as other clients get it; /v1 may be left out where there is no other path, http:// before loopback and private names; an endpoint at its end is cut off; with dns+ in front (dns+http://…) it makes one target for each address of its host"`
+	URL                string  `env:"URL" is:"url" client:"yes" want:"http:// or https://, a host and perhaps a port and path, for example http://localhost:8000" help:"base URL as other clients get it; /v1 may be left out where there is no other path, http:// before loopback and private names; an endpoint at its end is cut off; with dns+ in front (dns+http://…) it makes one target for each address of its host"`
 	Name               string  `env:"NAME" otherwise:"host:port of the URL, and its path where several targets share those" is:"name" not:"demo" want:"1 to 100 printable characters" help:"label target of the metrics; unique, at most 100 characters; with dns+ at most 60, and an address follows: name/10.1.2.3"`
 	Group              string  `env:"GROUP" otherwise:"the name; with dns+ each address alone" is:"name" not:"demo" want:"1 to 100 printable characters" help:"targets of one group answer the same prompts in the same round and must agree in QPS, ARRIVAL, MAX_TOKENS and all that says what is asked"`
 	API                string  `env:"API" envDefault:"auto" oneof:"auto" client:"yes" help:"dialect of the server's API; auto: the server is asked"`

@@ -125,7 +125,7 @@ func (l *loader) list(n yaml.Node, known keys) (items []item) {
 	var entries []yaml.Node
 	l.broken(n.Decode(&entries))
 	for _, entry := range entries {
-		it := item{values: values{}, line: l.at(entry) + ": ", setting: strings.ToLower}
+		it := item{values: values{}, setting: func(name string) string { return l.at(entry) + ": " + strings.ToLower(name) }}
 		all := l.mapping(entry)
 		for name, value := range all {
 			l.one(name, value, it.values, known)

@@ -1,10 +1,6 @@
 package config
 
-import (
-	"slices"
-
-	"github.com/llm-prober/prober/internal/probe"
-)
+import "slices"
 
 // Options are what [Load] works on. Load keeps none of it.
 type Options struct {
@@ -67,21 +63,16 @@ func (l *loader) merged() layer {
 		all.targets = l.arguments()
 	}
 	if len(all.targets) == 0 {
-		none := numbered(targetList, 0)
+		l.parse(&Settings{}, item{values: all.values}, l.shared)
 		if whole {
-			l.problem(none.label("URL"), "no targets", "set it, or give a URL as argument")
+			l.problem(numbered(targetList, 0).label("URL"), "no targets", "set it, or give a URL as argument")
 		}
-		none.values["URL"] = source{bad: true}
-		all.targets = []item{none}
 	}
 	for i, own := range all.targets {
 		all.targets[i].values = overlay(file.values, environment.values, own.values, flags)
 	}
 	if len(all.objectives) == 0 {
-		o := numbered(objectiveList, 0)
-		o.values["SIGNAL"] = source{text: string(probe.SignalAvailability), label: o.label("SIGNAL")}
-		o.values["GOAL"] = source{text: "0.99", label: o.label("GOAL") + `="0.99" (default)`}
-		all.objectives = []item{o}
+		all.objectives = []item{numbered(objectiveList, 0)}
 	}
 	return all
 }

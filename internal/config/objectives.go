@@ -57,7 +57,7 @@ func (l *loader) judge(o *Objective, it item, names map[string]item) {
 	switch available := o.Signal == probe.SignalAvailability; {
 	case !it.given("SIGNAL") || available != it.has("LIMIT"):
 	case available:
-		l.problem(it.label("LIMIT"), "availability has no limit", "leave it out")
+		l.problem(it.label("LIMIT"), "availability has no limit", "leave it out, or say which signal it limits")
 	default:
 		l.problem(it.label("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
 	}

@@ -45,8 +45,8 @@ func (l *loader) parse(into any, it item, ks keys) {
 		}
 	}
 	options := env.Options{Environment: environment, FuncMap: parsers, OnSet: func(name string, text any, preset bool) {
-		if preset && !it.values[name].bad {
-			it.values[name] = source{text: fmt.Sprint(text), label: fmt.Sprintf("%s%s=%q (default)", prefix, name, text), assumed: true}
+		if k, _ := ks.find(name); preset && !it.values[name].bad {
+			it.values[name] = source{text: fmt.Sprint(text), label: fmt.Sprintf("%s=%q (default)", k.Variable, text), assumed: true}
 		}
 	}}
 	wrong := map[string]error{} // by name of the field
@@ -66,9 +66,6 @@ func (l *loader) parse(into any, it item, ks keys) {
 			l.parse(reflect.New(reflect.TypeOf(into).Elem()).Interface(), item{values: values{k.name: *below}}, keys{k})
 		}
 		if given.text == "" {
-			if k.field.Tag.Get("required") != "" && !given.bad {
-				l.problem(it.label(k.name), "not given", k.hint)
-			}
 			continue
 		}
 		if f, bad := errors.AsType[fault](l.check(k, reflect.Indirect(k.of(into)), given.text, wrong[k.field.Name])); bad {
@@ -172,6 +169,7 @@ var forms = map[string]struct {
 	*regexp.Regexp
 	wrong string
 }{
+	"name":       {regexp.MustCompile(`^.{1,100}$`), "has more than 100 characters"},
 	"identifier": {regexp.MustCompile(`^[a-z0-9_]{1,100}$`), "not an identifier"},
 	"path":       {regexp.MustCompile(`^/[^?# ]*$`), "not the path of a URL"},
 	"header":     {regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$"), "not a valid name of an HTTP header"}, // token of RFC 9110, section 5.6.2
@@ -184,8 +182,6 @@ func (l *loader) checkText(k Key, s string) error {
 	switch {
 	case ok && !form.MatchString(s):
 		return fault{text: form.wrong}
-	case is == "name" && utf8.RuneCountInString(s) > maxName:
-		return fault{text: fmt.Sprintf("has %d characters", utf8.RuneCountInString(s))}
 	case is == "address":
 		_, port, err := net.SplitHostPort(s)
 		if err != nil {

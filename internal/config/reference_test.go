@@ -48,7 +48,7 @@ func TestReferencePage(t *testing.T) {
 // TestTagsAreWhole holds that every field of a setting has a phrase of help, and
 // a default that its own tags allow.
 func TestTagsAreWhole(t *testing.T) {
-	known := []string{"env", "envDefault", "required", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "not"}
+	known := []string{"env", "envDefault", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "not"}
 	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
 	for _, k := range Reference() {
 		if help := k.field.Tag.Get("help"); help == "" || strings.ContainsAny(help, "`|\n") || strings.HasSuffix(help, ".") {

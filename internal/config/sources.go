@@ -56,8 +56,7 @@ func overlay(layers ...values) values {
 // An item is one target or objective before it is typed.
 type item struct {
 	values
-	line    string                   // of the targets file, "targets.yaml:5: "; "" elsewhere
-	setting func(name string) string // how the user would give the setting called name: PROBER_TARGETS_0_QPS, --qps, qps
+	setting func(name string) string // where the user would give the setting called name: PROBER_TARGETS_0_QPS, --qps, f.yaml:5: qps
 }
 
 // variables is what the environment says with names that begin so, still empty.
@@ -75,7 +74,7 @@ func (it item) label(name string) string {
 	if it.has(name) {
 		return it.values[name].label
 	}
-	return it.line + it.setting(name)
+	return it.setting(name)
 }
 
 // origin is the place that its name comes from: that of the setting called other, if it has none of its own.
@@ -133,31 +132,29 @@ func (l *loader) environment() layer {
 	return found
 }
 
-// unknownVariable reports a variable that is none of ours. One of a list, or one that looks misspelt,
+// unknownVariable reports a variable that is none of ours. One of a list, or one that looks like a known one that is not given,
 // is a problem; another may belong to something else that is called prober.
 func (l *loader) unknownVariable(variable string, known map[string]bool) {
-	name := variable[len(prefix):]
 	var names []string
 	for k := range known {
-		names = append(names, k[len(prefix):])
+		if l.Environ[k] == "" {
+			names = append(names, strings.TrimPrefix(k, prefix))
+		}
 	}
 	slices.Sort(names)
+	name := strings.TrimPrefix(variable, prefix)
 	near := Nearest(name, names)
 	if _, own := l.own.find(name); own {
 		near = targetList + "_0_" + name
 	}
-	list, rest, _ := strings.Cut(name, "_")
-	index, listed := number.FindString(rest), list == targetList || list == objectiveList
 	if !printable(variable) {
 		variable = quote(variable)
 	}
 	switch {
-	case listed && index != "" && !known[prefix+list+"_"+index+"_NAME"]:
-		l.problem(variable, "not an entry of the list", "number entries from 0 without a gap")
 	case near != "":
 		l.problem(variable, "unknown variable (did you mean "+prefix+near+"?)", "")
-	case listed:
-		l.problem(variable, "unknown variable", "")
+	case strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_"):
+		l.problem(variable, "unknown variable", "want a name of docs/configuration.md, and numbers from 0 without a gap")
 	default:
 		l.unknown = append(l.unknown, variable)
 		l.warn(variable, "unknown variable, ignored")

@@ -16,6 +16,7 @@ targets:
 - {url: http://b, headers: *h, model: *m, max_tokens: ~}
 objectives:
 - {name: quick, signal: server_ttft, limit: 2s, goal: 0.9}
+- {name: up}
 `})})
 	want := load(t, Options{Environ: environ("TARGETS_0_URL=http://c\nTARGETS_1_URL=http://a\nTARGETS_2_URL=http://b\nMAX_TOKENS=7")})
 	want.TargetsFile = "targets.yaml"
@@ -23,7 +24,7 @@ objectives:
 		want.Targets[i+1].Model = "big"
 		want.Targets[i+1].Headers = Headers{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")}
 	}
-	want.Objectives = []Objective{{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}}
+	want.Objectives = []Objective{{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}, {Name: "up", Signal: "availability", Goal: 0.99}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}

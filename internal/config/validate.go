@@ -55,6 +55,9 @@ const mostTokens = 1_000_000 // of a prompt
 
 // validate judges the settings of one target together. What is wrong by itself was reported already.
 func (l *loader) validate(t entry) {
+	if !t.has("URL") {
+		l.problem(t.label("URL"), "not given", "a target needs a URL")
+	}
 	set := func(name string) bool { return t.values[name].text != "" }
 	unset := func(name string) bool { return !set(name) && !t.values[name].bad }
 	sessions, canary := t.Prompt == "sessions" && t.given("PROMPT_TOKENS"), t.Prompt == "canary"
