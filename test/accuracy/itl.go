@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 )
@@ -51,32 +50,18 @@ type figures struct {
 
 func (k *tokens) figures() figures {
 	share := func(n, of int) float64 { return float64(n) / float64(max(1, of)) }
-	slices.Sort(k.seen)
-	slices.Sort(k.truth)
-	off := func(of func([]time.Duration) float64) float64 {
+	seen, truth := spreadOf(k.seen), spreadOf(k.truth)
+	off := func(seen, truth time.Duration) float64 {
 		if len(k.seen) == 0 || len(k.truth) == 0 {
 			return math.NaN()
 		}
-		return of(k.seen)/of(k.truth) - 1
+		return float64(seen)/float64(truth) - 1
 	}
-	rank := func(share float64) func([]time.Duration) float64 {
-		return func(list []time.Duration) float64 { return float64(list[int(math.Ceil(share*float64(len(list))))-1]) }
-	}
-	mean := func(list []time.Duration) float64 {
-		sum := time.Duration(0)
-		for _, d := range list {
-			sum += d
-		}
-		return float64(sum) / float64(len(list))
-	}
-	f := figures{
+	return figures{
 		with: share(k.with, k.streams), joined: share(k.joined, len(k.truth)+k.streams), ttft: share(k.ttft, k.streams), max: share(k.max, k.streams),
-		mean: off(mean), median: off(rank(0.5)), p95: off(rank(0.95)), p99: off(rank(0.99)), maxOff: k.maxOff,
+		mean: off(seen.mean, truth.mean), median: off(seen.p50, truth.p50), p95: off(seen.p95, truth.p95), p99: off(seen.p99, truth.p99),
+		maxOff: k.maxOff, truthMedian: truth.p50, truthLatest: truth.p99,
 	}
-	if len(k.truth) > 0 {
-		f.truthMedian, f.truthLatest = time.Duration(rank(0.5)(k.truth)), time.Duration(rank(0.99)(k.truth))
-	}
-	return f
 }
 
 // itlTable is what the prober said of ITL, a line for each measurement, in Markdown.

@@ -55,18 +55,21 @@ func (j *joined) add(s seen, sent []written) {
 	}
 }
 
-// A spread is a distribution in three figures.
-type spread struct{ p50, p99, max time.Duration }
+// A spread is a distribution in a few figures.
+type spread struct{ p50, p95, p99, max, mean time.Duration }
 
 // spreadOf sorts the list. The quantiles are its members, by nearest rank; of an
 // empty one all are zero.
-func spreadOf(list []time.Duration) spread {
+func spreadOf(list []time.Duration) (s spread) {
 	if len(list) == 0 {
-		return spread{}
+		return s
 	}
 	slices.Sort(list)
 	rank := func(of100 int) time.Duration { return list[(len(list)*of100+99)/100-1] }
-	return spread{p50: rank(50), p99: rank(99), max: rank(100)}
+	for _, d := range list {
+		s.mean += d
+	}
+	return spread{p50: rank(50), p95: rank(95), p99: rank(99), max: rank(100), mean: s.mean / time.Duration(len(list))}
 }
 
 // median is the middle one, the mean of both if there are two. The list is not

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"time"
@@ -133,25 +130,19 @@ func (m *measured) beside(s *server, work func() (report, error)) (report, error
 // ask has a client do a job, in a process of its own: this program. Throttled it has a fifth
 // of a processor: 20 of each 100 ms, and a neighbour that uses up what it leaves.
 func ask(ctx context.Context, j job, throttle bool) (r report, err error) {
-	text, err := json.Marshal(j)
-	if err != nil {
-		return r, err
+	enter := ""
+	if throttle {
+		var lift func()
+		if enter, lift, err = machine.Throttle(); err != nil {
+			return r, err
+		}
+		defer lift()
 	}
-	program, err := os.Executable()
+	client, err := child(ctx, enter, jobVariable, j)
 	if err != nil {
 		return r, err
 	}
 	var out, said bytes.Buffer
-	client := exec.CommandContext(ctx, program)
-	if throttle {
-		enter, lift, err := machine.Throttle()
-		if err != nil {
-			return r, err
-		}
-		defer lift()
-		client = exec.CommandContext(ctx, "/bin/sh", "-c", enter+`exec "$0"`, program)
-	}
-	client.Env = append(os.Environ(), jobVariable+"="+string(text))
 	client.Stdout, client.Stderr = &out, &said
 	if err := client.Run(); err != nil {
 		return r, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
