@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestComponentIsTheSameSidecar holds that the Kustomize component adds what
-// inject does, but for what it can only read in the pod.
+// TestComponentIsTheSameSidecar holds that the Kustomize component adds what inject does, but for what it can only read
+// in the pod.
 func TestComponentIsTheSameSidecar(t *testing.T) {
 	var operations []struct {
 		Op, Path string
@@ -38,8 +38,8 @@ func TestComponentIsTheSameSidecar(t *testing.T) {
 	}
 }
 
-// TestBaseIsTheRelease holds that the Kustomize base runs the image of the release
-// that it is from, as the component and the chart do.
+// TestBaseIsTheRelease holds that the Kustomize base runs the image of the release that it is from, as the component
+// and the chart do.
 func TestBaseIsTheRelease(t *testing.T) {
 	var base struct {
 		Images []struct {
@@ -53,8 +53,8 @@ func TestBaseIsTheRelease(t *testing.T) {
 	}
 }
 
-// TestBaseIsNoSidecar holds that the port of the Kustomize base is not called as
-// that of sidecars: a PodMonitor that takes all of these would take it too.
+// TestBaseIsNoSidecar holds that the port of the Kustomize base is not called as that of sidecars: a PodMonitor that
+// takes all of these would take it too.
 func TestBaseIsNoSidecar(t *testing.T) {
 	var base struct {
 		Spec struct{ Template struct{ Spec podSpec } }
@@ -66,8 +66,8 @@ func TestBaseIsNoSidecar(t *testing.T) {
 	}
 }
 
-// TestOnlyRunningPodsAreScraped holds that both PodMonitors, the example's and the
-// one that is documented, leave out pods whose sidecar may not have begun.
+// TestOnlyRunningPodsAreScraped holds that both PodMonitors, the example's and the one that is documented, leave out
+// pods whose sidecar may not have begun.
 func TestOnlyRunningPodsAreScraped(t *testing.T) {
 	page, err := os.ReadFile("../../docs/sidecar.md")
 	if err != nil {

@@ -24,8 +24,8 @@ var odd = []string{
 	"%YAML 1.1\n%TAG ! tag:yaml.org,2002:\n---\n" + podWith("  containers: !seq [{name: v, image: vllm}]\n") + "...\n# end\n",
 }
 
-// FuzzStream holds for any input that what comes out is taken again and is then unchanged, that documents without pods are
-// what they were, and that the others say what they said but for the sidecar.
+// FuzzStream holds for any input that what comes out is taken again and is then unchanged, that documents without pods
+// are what they were, and that the others say what they said but for the sidecar.
 func FuzzStream(f *testing.F) {
 	for _, in := range inputs(f) {
 		f.Add(in)

@@ -1,6 +1,6 @@
-// Package inject adds the prober's sidecar to Kubernetes manifests: manifests in, manifests out. A document that it does
-// not change stays as it was, byte for byte; one that it changes is written anew as YAML, with its comments. It knows no
-// cluster, opens no file but the one that is named, and never copies the value of a secret.
+// Package inject adds the prober's sidecar to Kubernetes manifests: manifests in, manifests out. A document that it
+// does not change stays as it was, byte for byte; one that it changes is written anew as YAML, with its comments. It
+// knows no cluster, opens no file but the one that is named, and never copies the value of a secret.
 package inject
 
 import (
@@ -46,10 +46,10 @@ type Result struct {
 	Warnings  []string // a sentence for each thing that a person should know
 }
 
-// Stream adds the sidecar to each pod of a stream of manifests that holds a model server: YAML documents, JSON objects, or
-// Lists of them. A sidecar that is there is replaced in its place, so that a stream which went through Stream comes out of
-// it unchanged. The error is [config.Problems], and then holds everything that is wrong; a stream without any model server
-// is wrong, too, unless the options allow it.
+// Stream adds the sidecar to each pod of a stream of manifests that holds a model server: YAML documents, JSON objects,
+// or Lists of them. A sidecar that is there is replaced in its place, so that a stream which went through Stream comes
+// out of it unchanged. The error is [config.Problems], and then holds everything that is wrong; a stream without any
+// model server is wrong, too, unless the options allow it.
 func Stream(in []byte, o Options) (Result, error) {
 	if !utf8.Valid(in) {
 		return Result{}, config.Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}

@@ -81,7 +81,8 @@ func golden(t *testing.T, path, is string) {
 	}
 }
 
-// TestCommentsStay holds that each comment of a document is in what is written anew, also one with the line ends of Windows.
+// TestCommentsStay holds that each comment of a document is in what is written anew, also one with the line ends of
+// Windows.
 func TestCommentsStay(t *testing.T) {
 	for path, in := range inputs(t) {
 		out := stream(t, in, options)
@@ -94,8 +95,8 @@ func TestCommentsStay(t *testing.T) {
 	}
 }
 
-// TestNewerReplaces holds that the sidecar of another version is replaced in its
-// place: what comes out is what the newer one makes of the first manifests.
+// TestNewerReplaces holds that the sidecar of another version is replaced in its place: what comes out is what the
+// newer one makes of the first manifests.
 func TestNewerReplaces(t *testing.T) {
 	newer := Options{Image: "mirror.example.com/observability/llm:v2.0.0", Env: []Env{{Name: "PROBER_QPS", Value: "0.05"}}}
 	for path, in := range inputs(t) {

@@ -22,8 +22,8 @@ func ReleaseImage(version string) string {
 	return "ghcr.io/llm-prober/prober:" + strings.TrimPrefix(version, "v")
 }
 
-// Parse completes o by flags that need to be read: variables as KEY=VALUE, and the key of a Secret as NAME/KEY or empty. It
-// returns everything that is wrong with o.
+// Parse completes o by flags that need to be read: variables as KEY=VALUE, and the key of a Secret as NAME/KEY or
+// empty. It returns everything that is wrong with o.
 func (o *Options) Parse(env []string, key string) (problems config.Problems) {
 	refuse := func(place, text, hint string) {
 		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})

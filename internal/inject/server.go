@@ -98,8 +98,8 @@ func imageName(image string) string {
 	return image
 }
 
-// flagsOf are the flags among args with their values, as --port=1 or --port 1; the last of a name counts. A flag without
-// a value has what follows it, or nothing. vLLM and others take --api_key as --api-key.
+// flagsOf are the flags among args with their values, as --port=1 or --port 1; the last of a name counts. A flag
+// without a value has what follows it, or nothing. vLLM and others take --api_key as --api-key.
 func flagsOf(args []string) map[string]string {
 	flags := map[string]string{}
 	for i, arg := range args {
@@ -146,7 +146,8 @@ func halved(p pod, s serving) string {
 	return ""
 }
 
-// commands are the simple commands that a container is given, in words: one, or those of the script that it gives a shell.
+// commands are the simple commands that a container is given, in words: one, or those of the script that it gives a
+// shell.
 func commands(c container) [][]string {
 	words := slices.Concat(c.Command, c.Args)
 	if len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh"}, path.Base(words[0])) {

@@ -10,8 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// TestServers checks which containers are model servers, their server types, and where
-// they listen.
+// TestServers checks which containers are model servers, their server types, and where they listen.
 func TestServers(t *testing.T) {
 	for _, c := range []struct {
 		container string // as a flow mapping
@@ -93,8 +92,8 @@ func asked(t *testing.T, written string) string {
 	return s.server.name + " " + car.Env[0].Value
 }
 
-// TestWarnings holds what is said of a container that got a sidecar: of a key that is written out, which is never copied,
-// of a port that may be another one, and of an address that loopback does not lead to.
+// TestWarnings holds what is said of a container that got a sidecar: of a key that is written out, which is never
+// copied, of a port that may be another one, and of an address that loopback does not lead to.
 func TestWarnings(t *testing.T) {
 	const (
 		from    = `valueFrom: {secretKeyRef: {name: s, key: k}}`
@@ -166,8 +165,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestReleaseImage holds that a release injects its own image, and anything else
-// the latest one.
+// TestReleaseImage holds that a release injects its own image, and anything else the latest one.
 func TestReleaseImage(t *testing.T) {
 	for version, want := range map[string]string{
 		"v1.2.3": "ghcr.io/llm-prober/prober:1.2.3",

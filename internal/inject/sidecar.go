@@ -20,9 +20,9 @@ const (
 )
 
 // sidecarYAML is what all sidecars have alike: the prober as a native sidecar, an init container that stays. It has no
-// probes, for they would make the pod wait for it, or unready. It has no limit of the CPU: whoever is throttled measures
-// the throttling. The kubelet runs its preStop hook when the pod begins to end, before it ends the server; an httpGet
-// could not POST, and would not come from loopback.
+// probes, for they would make the pod wait for it, or unready. It has no limit of the CPU: whoever is throttled
+// measures the throttling. The kubelet runs its preStop hook when the pod begins to end, before it ends the server; an
+// httpGet could not POST, and would not come from loopback.
 //
 //go:embed sidecar.yaml
 var sidecarYAML []byte
@@ -51,12 +51,13 @@ type Secret struct {
 	Optional  *bool `yaml:",omitempty"`
 }
 
-// vantage ends the names of what sidecars ask. A prober outside calls the service by the workload's own name, and alerts
-// take all of one name together: sidecars, which see loopback alone, would keep them silent while the service is down.
+// vantage ends the names of what sidecars ask. A prober outside calls the service by the workload's own name, and
+// alerts take all of one name together: sidecars, which see loopback alone, would keep them silent while the service is
+// down.
 const vantage = "-engine"
 
-// newSidecar is the sidecar that asks s in p, by the name of the annotation, or that of the workload and the vantage, so
-// that series and baselines survive the pods. The error is one of sidecar.yaml.
+// newSidecar is the sidecar that asks s in p, by the name of the annotation, or that of the workload and the vantage,
+// so that series and baselines survive the pods. The error is one of sidecar.yaml.
 func newSidecar(p pod, s serving, o Options) (car sidecar, err error) {
 	err = yaml.Unmarshal(sidecarYAML, &car)
 	scheme := "http"

@@ -21,7 +21,8 @@ type document struct {
 	line   int // of the stream, on which text begins, from 1
 }
 
-// marker is a line between documents, which YAML allows in no text. What follows --- on its line, but a comment, is not taken.
+// marker is a line between documents, which YAML allows in no text. What follows --- on its line, but a comment, is not
+// taken.
 var marker = regexp.MustCompile(`(?m)^---(?:[ \t]*(?:#.*)?)?\r?$\n?`)
 
 // split cuts a stream into its documents.
@@ -41,7 +42,8 @@ var (
 	yamlValue = regexp.MustCompile("(?s) `.*?` into ")
 )
 
-// reason is an error of the YAML library on one line, with lines of the stream and without values, which may be secrets.
+// reason is an error of the YAML library on one line, with lines of the stream and without values, which may be
+// secrets.
 func (d document) reason(err error) string {
 	text := yamlLine.ReplaceAllStringFunc(yamlValue.ReplaceAllString(err.Error(), " into "), func(s string) string {
 		n, _ := strconv.Atoi(s[len("line "):])
@@ -70,7 +72,8 @@ func parse(text []byte) (*yaml.Node, error) {
 	return &tree, nil
 }
 
-// encode writes a tree as YAML. Comments stay, empty lines do not. The error says that it would be read as something else.
+// encode writes a tree as YAML. Comments stay, empty lines do not. The error says that it would be read as something
+// else.
 func encode(tree *yaml.Node) ([]byte, error) {
 	restyle(tree, tree.Content[0].Style&yaml.FlowStyle)
 	var out bytes.Buffer
@@ -86,8 +89,8 @@ func encode(tree *yaml.Node) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// restyle takes a style from all nodes, so that JSON becomes block style, and makes literal texts of folded ones, which the
-// encoder folds to something else. Strings stay quoted: "on" without quotes is no string to Kubernetes.
+// restyle takes a style from all nodes, so that JSON becomes block style, and makes literal texts of folded ones, which
+// the encoder folds to something else. Strings stay quoted: "on" without quotes is no string to Kubernetes.
 func restyle(n *yaml.Node, without yaml.Style) {
 	if n.Style &^= without; n.Style&yaml.FoldedStyle != 0 {
 		n.Style = yaml.LiteralStyle

@@ -16,9 +16,9 @@ import (
 // leaders is the way to the pods of a LeaderWorkerSet that serve, if it has such.
 const leaders = "spec.leaderWorkerTemplate.leaderTemplate.spec"
 
-// kinds are the kinds of workloads that hold model servers, with the way to the spec of their pods. Jobs and CronJobs are
-// not among them: their pods are there to end, and one that accepts no requests need not be probed. Knative's Services are
-// not either: Knative refuses an init container with a restartPolicy.
+// kinds are the kinds of workloads that hold model servers, with the way to the spec of their pods. Jobs and CronJobs
+// are not among them: their pods are there to end, and one that accepts no requests need not be probed. Knative's
+// Services are not either: Knative refuses an init container with a restartPolicy.
 var kinds = map[string]string{
 	"Pod":                   "spec",
 	"ReplicationController": "spec.template.spec",

@@ -1,5 +1,5 @@
-// Package promquery asks a Prometheus, by PromQL, what it has stored of probes, and makes of the
-// answers the summaries and comparisons that a bench makes of its own requests. It measures nothing.
+// Package promquery asks a Prometheus, by PromQL, what it has stored of probes, and makes of the answers the summaries
+// and comparisons that a bench makes of its own requests. It measures nothing.
 package promquery
 
 import (
@@ -51,8 +51,7 @@ func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMill
 // shorter is what to do about too much data.
 const shorter = "choose a shorter range (--from, --to) or one target (--target)"
 
-// query decodes the result of a query into a vector or matrix. An error says what was asked, of
-// whom, and what to do.
+// query decodes the result of a query into a vector or matrix. An error says what was asked, of whom, and what to do.
 func (c *client) query(ctx context.Context, path string, form url.Values, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()

@@ -20,17 +20,8 @@ const (
 	leastPeriod    = 5 * time.Minute
 )
 
-// periods is how many periods both records can be cut into.
-func periods(records ...record) int {
-	n := mostPeriods
-	for _, r := range records {
-		n = min(n, r.summary.Succeeded()/probesInPeriod, int(r.span.length()/leastPeriod))
-	}
-	return n
-}
-
-// compare compares two records by the means of their periods: of two targets in the same ones, of
-// two ranges in those of the same number. The medians in the lines are those of the whole ranges.
+// compare compares two records by the means of their periods: of two targets in the same ones, of two ranges in those
+// of the same number. The medians in the lines are those of the whole ranges.
 func (r reader) compare(ctx context.Context, x, y record) (report.Comparison, error) {
 	result := report.Comparison{A: x.summary.Target, B: y.summary.Target, Pair: "period"}
 	if x.span != y.span {
@@ -39,7 +30,8 @@ func (r reader) compare(ctx context.Context, x, y record) (report.Comparison, er
 	warn := func(format string, args ...any) {
 		result.Warnings = append(result.Warnings, fmt.Sprintf(format, args...))
 	}
-	n := periods(x, y)
+	n := min(mostPeriods, x.summary.Succeeded()/probesInPeriod, y.summary.Succeeded()/probesInPeriod,
+		int(x.span.length()/leastPeriod), int(y.span.length()/leastPeriod))
 	if n < leastPeriods {
 		warn("too little data to compare: at least %d periods of %v and %d requests each are needed, there are %s and %s requests",
 			leastPeriods, leastPeriod, probesInPeriod, format.Grouped(x.summary.Succeeded()), format.Grouped(y.summary.Succeeded()))
@@ -70,8 +62,8 @@ func (r reader) compare(ctx context.Context, x, y record) (report.Comparison, er
 	return result, nil
 }
 
-// pairUp pairs the means of each quantity in n periods. Empty is how many periods have no sample on
-// one side of a quantity that both have.
+// pairUp pairs the means of each quantity in n periods. Empty is how many periods have no sample on one side of a
+// quantity that both have.
 func (r reader) pairUp(ctx context.Context, x, y record, n int) (all []report.Pairs, empty int, err error) {
 	for i, l := range latencies {
 		if x.quantities[i].Count == 0 || y.quantities[i].Count == 0 {
@@ -99,9 +91,8 @@ func (r reader) pairUp(ctx context.Context, x, y record, n int) (all []report.Pa
 // means are those of one quantity in n periods of a record, in seconds; NaN where one has no sample.
 func (r reader) means(ctx context.Context, of record, quantity, n int) ([]float64, error) {
 	width := (of.span.length() / time.Duration(n)).Truncate(time.Millisecond)
-	only := filter{[]string{of.target}, append([]string{"model" + oneOf(of.model), "prompt" + oneOf(of.prompt)}, r.filter.match...)}
-	expr := mean(only, latencies[quantity].metric, of.quantities[quantity].classic, width)
-	matrix, err := r.steps(ctx, expr, n, width, of.span.to)
+	r.targets, r.match = []string{of.target}, append([]string{"model" + oneOf(of.model), "prompt" + oneOf(of.prompt)}, r.match...)
+	matrix, err := r.steps(ctx, r.mean(latencies[quantity].metric, of.quantities[quantity].classic, width), n, width, of.span.to)
 	means := make([]float64, n)
 	for i := range means {
 		means[i] = math.NaN()

@@ -48,9 +48,9 @@ func (r reader) latencies(ctx context.Context, records []record) error {
 
 // histograms reads a latency from native histograms or from classic buckets.
 func (r reader) histograms(ctx context.Context, metric string, classic bool) (map[series]*quantity, error) {
-	expr := r.filter.increase(metric, r.span.length())
+	expr := r.increase(metric, r.span.length())
 	if classic {
-		expr = r.filter.increase(metric+"_bucket", r.span.length(), model.BucketLabel)
+		expr = r.increase(metric+"_bucket", r.span.length(), model.BucketLabel)
 	}
 	vector, err := r.instant(ctx, expr, r.span.to)
 	found := map[series]*quantity{}
@@ -71,7 +71,7 @@ func (r reader) histograms(ctx context.Context, metric string, classic bool) (ma
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	means, err := r.instant(ctx, mean(r.filter, metric, classic, r.span.length()), r.span.to)
+	means, err := r.instant(ctx, r.mean(metric, classic, r.span.length()), r.span.to)
 	for _, sample := range means {
 		if q := found[seriesOf(sample.Metric)]; q != nil {
 			q.Mean = report.Number(sample.Value)
@@ -130,9 +130,9 @@ func (q *quantity) quantile(share, value float64) report.Quantile {
 }
 
 // mean is the expression of the mean of a histogram in each window of so long.
-func mean(f filter, metric string, classic bool, in time.Duration) string {
+func (r reader) mean(metric string, classic bool, in time.Duration) string {
 	if classic {
-		return f.increase(metric+"_sum", in) + " / " + f.increase(metric+"_count", in)
+		return r.increase(metric+"_sum", in) + " / " + r.increase(metric+"_count", in)
 	}
-	return "histogram_avg(" + f.increase(metric, in) + ")"
+	return "histogram_avg(" + r.increase(metric, in) + ")"
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -15,27 +14,23 @@ import (
 // pagePeriods is how many means a line over time has at most.
 const pagePeriods = 200
 
-// Page draws the answer: how TTFT, TPOT, ITL and E2EL are distributed, and their means over
-// time.
-func (a *Answer) Page(ctx context.Context) (plot.Page, error) {
-	d, twoRanges := a.Document, a.query.other != nil
-	d.Summaries = slices.Clone(d.Summaries)
+// Page draws the answer: how TTFT, TPOT, ITL and E2EL are distributed, and their means over time.
+func (q *Query) Page(ctx context.Context) (plot.Page, error) {
 	var charts []plot.Chart
 	for i, l := range latencies {
 		spread, course := report.DistributionChart(l.name, "samples"), report.TimelineChart(l.name, l.name+", mean of a period")
-		if twoRanges {
+		if q.other != nil {
 			course.X.Label = "time in the first range"
 		}
-		for k, r := range a.records {
+		for _, r := range q.records {
 			name := format.Shorten(format.Clean(r.summary.Target), 500)
-			if twoRanges {
+			if q.other != nil {
 				name += ", from " + r.span.from.UTC().Format("2006-01-02 15:04")
-				d.Summaries[k].Load = r.span.String()
 			}
 			if r.quantities[i].Count == 0 {
 				continue
 			}
-			points, style, err := a.course(ctx, r, i)
+			points, style, err := q.course(ctx, r, i)
 			if err != nil {
 				return plot.Page{}, err
 			}
@@ -46,7 +41,7 @@ func (a *Answer) Page(ctx context.Context) (plot.Page, error) {
 			charts = append(charts, spread, course)
 		}
 	}
-	return report.Page("Latencies in "+a.query.client.base.Redacted(), d, charts), nil
+	return report.Page("Latencies in "+q.reader.base.Redacted(), q.Document, charts), nil
 }
 
 // cumulative is the share of samples up to the upper bound of each bucket.
@@ -60,17 +55,17 @@ func (q *quantity) cumulative() []plot.Point {
 	return points
 }
 
-// course is the mean of a quantity in each of some periods, at its middle. Means are joined by
-// lines where there is one in every period.
-func (a *Answer) course(ctx context.Context, of record, quantity int) ([]plot.Point, plot.Style, error) {
+// course is the mean of a quantity in each of some periods, at its middle. Means are joined by lines where there is one
+// in every period.
+func (q *Query) course(ctx context.Context, of record, quantity int) ([]plot.Point, plot.Style, error) {
 	n := int(min(max(of.span.length()/leastPeriod, 1), pagePeriods))
-	means, err := reader{client: &a.query.client, filter: a.query.filter}.means(ctx, of, quantity, n)
+	means, err := q.reader.means(ctx, of, quantity, n)
 	width := of.span.length() / time.Duration(n)
 	var points []plot.Point
 	for i, v := range means {
 		if !math.IsNaN(v) {
 			middle := time.Duration(i)*width + width/2
-			x := a.records[0].span.from.Add(middle).Unix() // where ranges lie over each other
+			x := q.records[0].span.from.Add(middle).Unix() // where ranges lie over each other
 			points = append(points, plot.Point{X: float64(x), Y: v, Label: timestamp(of.span.from.Add(middle)) + ": " + format.Seconds(v)})
 		}
 	}

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +18,29 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
+
+// The metrics that are read.
+const (
+	probesTotal  = "llm_probe_probes_total"
+	skippedTotal = "llm_probe_skipped_total"
+	tokensTotal  = "llm_probe_tokens_total"
+	taintedTotal = "llm_probe_tainted_total"
+	targetInfo   = "llm_probe_target_info"
+)
+
+// latencies are the histograms that are read, in the order of [record.quantities].
+var latencies = []struct{ name, metric string }{
+	{"TTFT", "llm_probe_ttft_seconds"}, {"TPOT", "llm_probe_tpot_seconds"}, {"ITL", "llm_probe_itl_seconds"}, {"E2EL", "llm_probe_e2el_seconds"},
+}
+
+// Metrics are the names of the metrics that are read.
+func Metrics() []string {
+	names := []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, targetInfo}
+	for _, l := range latencies {
+		names = append(names, l.metric)
+	}
+	return names
+}
 
 // A series is what is counted as one: a target, its model and its prompt, from however many probers.
 type series struct{ target, model, prompt string }
@@ -36,71 +61,118 @@ type record struct {
 
 func (r *record) requests() int { return r.summary.Succeeded() + r.summary.Failed() }
 
-// A reader reads the records of a filter in one range.
+// A reader reads the records of some targets in one range.
 type reader struct {
 	*client
 
-	filter filter
-	span   timeRange
+	targets []string // nil for all
+	match   []string // further matchers, as PromQL writes them
+	span    timeRange
 }
 
-// records are those of the filter, sorted by target. A target that was asked for and has nothing is
-// an error that says what there is; so is a range without any data.
+// selector selects the series of a metric.
+func (r reader) selector(metric string, more ...string) string {
+	matchers := slices.Concat(r.match, more)
+	if r.targets != nil {
+		matchers = append([]string{"target" + oneOf(r.targets...)}, matchers...)
+	}
+	return metric + "{" + strings.Join(matchers, ",") + "}"
+}
+
+// oneOf matches any of some values.
+func oneOf(values ...string) string {
+	if len(values) == 1 {
+		return "=" + strconv.Quote(values[0])
+	}
+	var quoted []string
+	for _, v := range values {
+		quoted = append(quoted, regexp.QuoteMeta(v))
+	}
+	return "=~" + strconv.Quote(strings.Join(quoted, "|"))
+}
+
+// increase is the expression of what a metric grew by in a time, summed over all probers and ingestion paths for each
+// target, model, prompt and further label.
+func (r reader) increase(metric string, in time.Duration, labels ...string) string {
+	return r.grouped("sum", "increase", r.selector(metric), in, labels...)
+}
+
+// grouped is the expression of a function of a range of so long, aggregated for each series and further label.
+func (r reader) grouped(aggregate, function, selector string, in time.Duration, labels ...string) string {
+	by := strings.Join(append([]string{"target", "model", "prompt"}, labels...), ", ")
+	return fmt.Sprintf("%s by (%s) (%s(%s[%dms]))", aggregate, by, function, selector, in.Milliseconds())
+}
+
+// records are those of the filter, sorted by target. A target that was asked for and has nothing is an error that says
+// what there is; so is a range without any data.
 func (r reader) records(ctx context.Context) ([]record, error) {
 	found, err := r.counters(ctx)
 	if err != nil {
 		return nil, err
 	}
 	records := choose(found)
-	missing := slices.DeleteFunc(slices.Clone(r.filter.targets), func(target string) bool {
+	missing := slices.DeleteFunc(slices.Clone(r.targets), func(target string) bool {
 		return slices.ContainsFunc(records, func(r record) bool { return r.target == target })
 	})
 	if len(missing) > 0 || len(records) == 0 {
 		return nil, r.absent(ctx, missing)
 	}
-	return records, errors.Join(r.urls(ctx, records), r.latencies(ctx, records), r.warn(ctx, records))
+	return records, errors.Join(r.latencies(ctx, records), r.warn(ctx, records))
 }
 
-// urls adds the URLs that targets had.
-func (r reader) urls(ctx context.Context, records []record) error {
-	info := over("last_over_time", r.filter.selector(targetInfo), r.span.length())
-	vector, err := r.instant(ctx, "group by (target, url) ("+info+")", r.span.to)
-	for _, sample := range vector {
-		for i := range records {
-			if s := &records[i].summary; records[i].target == string(sample.Metric["target"]) {
-				s.URL = strings.TrimPrefix(s.URL+", "+string(sample.Metric["url"]), ", ")
-			}
-		}
+// absent says what was looked for in vain, and what there is.
+func (r reader) absent(ctx context.Context, targets []string) error {
+	r.targets = targets
+	subject, looked := "any target", r.selector(probesTotal)
+	if targets != nil {
+		subject = "target " + strings.Join(targets, ", ")
 	}
-	return err
+	hint := "there is no target at all in this range: check that this Prometheus scrapes a prober or receives its OTLP"
+	r.targets = nil
+	found, err := r.counters(ctx)
+	var there []string
+	for id := range found {
+		there = append(there, id.target)
+	}
+	if slices.Sort(there); there != nil {
+		hint = "in this range there is data of " + strings.Join(slices.Compact(there), ", ")
+	}
+	return errors.Join(err, fmt.Errorf("no data of %s %s in Prometheus at %s (looked for %s); %s", subject, r.span, r.base.Redacted(), looked, hint))
 }
 
-// counters reads what is not a latency. Every series has one of each outcome from its start.
+// counters reads what is not a latency. Every series has a counter of each outcome from its start.
 func (r reader) counters(ctx context.Context) (map[series]*record, error) {
 	found := map[series]*record{}
-	for _, counter := range []struct{ metric, label string }{
-		{probesTotal, "outcome"}, {skippedTotal, "reason"}, {taintedTotal, "reason"}, {tokensTotal, "kind"},
+	for _, metric := range []struct{ name, label, expr string }{
+		{probesTotal, "outcome", r.increase(probesTotal, r.span.length(), "outcome")},
+		{skippedTotal, "reason", r.increase(skippedTotal, r.span.length(), "reason")},
+		{taintedTotal, "reason", r.increase(taintedTotal, r.span.length(), "reason")},
+		{tokensTotal, "kind", r.increase(tokensTotal, r.span.length(), "kind")},
+		{targetInfo, "url", r.grouped("group", "last_over_time", r.selector(targetInfo), r.span.length(), "url")},
 	} {
-		vector, err := r.instant(ctx, r.filter.increase(counter.metric, r.span.length(), counter.label), r.span.to)
+		vector, err := r.instant(ctx, metric.expr, r.span.to)
 		if err != nil {
 			return nil, err
 		}
 		for _, sample := range vector {
 			id := seriesOf(sample.Metric)
-			if found[id] == nil {
-				found[id] = &record{series: id, span: r.span, summary: report.Summary{
-					Target: id.target, Model: id.model, Start: r.span.from, Duration: r.span.length(), Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
-				}}
+			one := cmp.Or(found[id], &record{series: id, span: r.span, summary: report.Summary{
+				Target: id.target, Model: id.model, Start: r.span.from, Duration: r.span.length(), Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{},
+			}})
+			n, s := int(math.Round(float64(sample.Value))), &one.summary
+			if metric.name == probesTotal {
+				found[id] = one
 			}
-			n, s := int(math.Round(float64(sample.Value))), &found[id].summary
-			switch value := string(sample.Metric[model.LabelName(counter.label)]); {
+			switch value := string(sample.Metric[model.LabelName(metric.label)]); {
 			case n == 0:
-			case counter.metric == probesTotal:
+			case metric.name == targetInfo:
+				s.URL = strings.TrimPrefix(s.URL+", "+value, ", ")
+			case metric.name == probesTotal:
 				s.Outcomes[probe.Outcome(value)] = n
-			case counter.metric == skippedTotal:
+			case metric.name == skippedTotal:
 				s.Skipped[probe.Skip(value)] = n
-			case counter.metric == taintedTotal:
-				found[id].tainted += n
+			case metric.name == taintedTotal:
+				one.tainted += n
 			case value == "prompt":
 				s.Input = n
 			case value == "output":
@@ -111,8 +183,8 @@ func (r reader) counters(ctx context.Context) (map[series]*record, error) {
 	return found, nil
 }
 
-// choose leaves out series without requests of targets that have others. It names those apart that
-// are left of one target.
+// choose leaves out series without requests of targets that have others. It names those apart that are left of one
+// target.
 func choose(found map[series]*record) (records []record) {
 	made, left := map[string]int{}, map[string]int{}
 	for _, r := range found {
@@ -144,7 +216,7 @@ const (
 func (r reader) warn(ctx context.Context, records []record) error {
 	n := int(min(max(r.span.length()/leastWindow, 1), mostWindows))
 	width := r.span.length() / time.Duration(n)
-	sources := "count by (target, model, prompt) (" + over("present_over_time", r.filter.selector(probesTotal, `outcome="ok"`), width) + ")"
+	sources := r.grouped("count", "present_over_time", r.selector(probesTotal, `outcome="ok"`), width)
 	matrix, err := r.steps(ctx, sources, n, width, r.span.to)
 	for i := range records {
 		one := &records[i]

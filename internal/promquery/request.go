@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,11 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/common/model"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/report"
@@ -26,28 +30,25 @@ type Request struct {
 	Model, Prompt    string
 }
 
-// A Query is a valid Request.
+// A Query is a valid Request, and what Prometheus answered.
 type Query struct {
-	client client
-	filter filter
-	span   timeRange
+	Document report.Document // as of [Query.Run]
 
+	reader  reader
 	other   *timeRange // to compare with; nil if with another target or with nothing
 	another string     // target to compare with
+	records []record
 }
 
+// labelName is what Prometheus calls a label, without those of UTF-8.
+var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+
 // Parse reads a request. The problems are all that is wrong with it.
-func (r Request) Parse(now time.Time) (q Query, problems config.Problems) {
+func (r Request) Parse(now time.Time) (*Query, config.Problems) {
+	var problems config.Problems
 	refuse := func(place, text, hint string) {
 		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
 	}
-	r.parseServer(&q, refuse)
-	r.parseFilter(&q, refuse)
-	r.parseSpans(&q, now, refuse)
-	return q, problems
-}
-
-func (r Request) parseServer(q *Query, refuse func(place, text, hint string)) {
 	const example = "want the base URL of a Prometheus, for example http://localhost:9090"
 	u, err := url.Parse(r.Prometheus)
 	switch {
@@ -56,46 +57,41 @@ func (r Request) parseServer(q *Query, refuse func(place, text, hint string)) {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "":
 		refuse("--prometheus", "not a base URL", example)
 	case u.User != nil:
-		refuse("--prometheus", "user and password in the URL are not taken", "other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
+		refuse("--prometheus", "user and password in the URL are not taken",
+			"other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
 	}
-	q.client.base = u
-	if r.TokenFile == "" {
-		return
-	}
-	place := fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile)
-	token, err := os.ReadFile(r.TokenFile)
-	if q.client.token = strings.TrimSpace(string(token)); err != nil {
-		refuse(place, errors.Unwrap(err).Error(), "")
-	} else if q.client.token == "" || strings.ContainsAny(q.client.token, "\r\n") {
-		refuse(place, "not a token", "want one line, the token")
-	}
-}
-
-// labelName is what Prometheus calls a label, without those of UTF-8.
-var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
-
-func (r Request) parseFilter(q *Query, refuse func(place, text, hint string)) {
-	q.filter.targets = r.Targets
-	if r.Model != "" {
-		q.filter.match = append(q.filter.match, "model"+oneOf(r.Model))
-	}
-	if r.Prompt != "" {
-		q.filter.match = append(q.filter.match, "prompt"+oneOf(r.Prompt))
+	q := &Query{reader: reader{client: &client{base: u}, targets: r.Targets}}
+	if r.TokenFile != "" {
+		place := fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile)
+		token, err := os.ReadFile(r.TokenFile)
+		if q.reader.token = strings.TrimSpace(string(token)); err != nil {
+			refuse(place, errors.Unwrap(err).Error(), "")
+		} else if q.reader.token == "" || strings.ContainsAny(q.reader.token, "\r\n") {
+			refuse(place, "not a token", "want one line, the token")
+		}
 	}
 	for _, text := range r.Match {
 		label, value, ok := strings.Cut(text, "=")
 		if !ok || !labelName.MatchString(label) {
 			refuse(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
 		}
-		q.filter.match = append(q.filter.match, label+oneOf(value))
+		q.reader.match = append(q.reader.match, label+oneOf(value))
 	}
+	if r.Model != "" {
+		q.reader.match = append(q.reader.match, "model"+oneOf(r.Model))
+	}
+	if r.Prompt != "" {
+		q.reader.match = append(q.reader.match, "prompt"+oneOf(r.Prompt))
+	}
+	r.parseSpans(q, now, refuse)
+	return q, problems
 }
 
 // parseSpans reads the range, and what to compare with: a duration, a range, or else the name of a target.
 func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hint string)) {
 	from, isFrom := parseTime(r.From, now)
 	to, isTo := parseTime(r.To, now)
-	q.span = timeRange{from, to}
+	q.reader.span = timeRange{from, to}
 	if !isFrom {
 		refuse(fmt.Sprintf("--from=%q", r.From), "no time", "want "+times)
 	}
@@ -103,7 +99,7 @@ func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hi
 		refuse(fmt.Sprintf("--to=%q", r.To), "no time", "want "+times)
 	}
 	if isFrom && isTo && !from.Before(to) {
-		refuse(fmt.Sprintf("--from=%q --to=%q", r.From, r.To), "the range is empty", "--from must be before --to; it is "+q.span.String())
+		refuse(fmt.Sprintf("--from=%q --to=%q", r.From, r.To), "the range is empty", "--from must be before --to; it is "+q.reader.span.String())
 	}
 	if r.Versus == "" {
 		return
@@ -123,43 +119,38 @@ func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hi
 	}
 }
 
-// An Answer is what Prometheus stored of what was asked.
-type Answer struct {
-	Document report.Document
-
-	query   Query
-	records []record
-}
-
 // Run asks Prometheus.
-func (q Query) Run(ctx context.Context) (*Answer, error) {
-	r := reader{client: &q.client, filter: q.filter, span: q.span}
-	records, err := r.records(ctx)
-	if err != nil {
-		return nil, err
+func (q *Query) Run(ctx context.Context) (err error) {
+	if q.records, err = q.reader.records(ctx); err != nil {
+		return err
 	}
-	d := report.Document{Source: "Prometheus at " + q.client.base.String() + ", " + q.span.String(), Started: q.span.from}
+	d := &q.Document
+	d.Source, d.Started = "Prometheus at "+q.reader.base.String()+", "+q.reader.span.String(), q.reader.span.from
 	if q.other != nil || q.another != "" {
+		r := q.reader
 		if q.other != nil {
 			r.span = *q.other
 		} else {
-			r.filter.targets = []string{q.another}
+			r.targets = []string{q.another}
 		}
 		others, err := r.records(ctx)
-		if err = errors.Join(err, single(records), single(others)); err != nil {
-			return nil, err
+		if err = errors.Join(err, single(q.records), single(others)); err != nil {
+			return err
 		}
-		comparison, err := r.compare(ctx, records[0], others[0])
+		comparison, err := r.compare(ctx, q.records[0], others[0])
 		if err != nil {
-			return nil, err
+			return err
 		}
-		records, d.Comparisons = append(records, others...), []report.Comparison{comparison}
+		q.records, d.Comparisons = append(q.records, others...), []report.Comparison{comparison}
 	}
-	for _, r := range records {
+	for _, r := range q.records {
+		if q.other != nil {
+			r.summary.Load = r.span.String()
+		}
 		d.Summaries = append(d.Summaries, r.summary)
 	}
-	d.Warnings = q.client.warnings
-	return &Answer{Document: d, query: q, records: records}, nil
+	d.Warnings = q.reader.warnings
+	return nil
 }
 
 // single says that there is more than one record, and which.
@@ -174,26 +165,66 @@ func single(records []record) error {
 	return fmt.Errorf("target %s has several series %s (%s): choose with --model and --prompt", records[0].target, records[0].span, strings.Join(names, "; "))
 }
 
-// WriteText writes the answer for a terminal of so many columns.
-func (a *Answer) WriteText(w io.Writer, width int) error {
-	fmt.Fprintln(w, a.Document.Source)
-	for i, s := range a.Document.Summaries {
-		fmt.Fprintln(w)
-		if span := a.records[i].span.String(); a.query.other != nil {
-			fmt.Fprintln(w, strings.ToUpper(span[:1])+span[1:])
-		}
-		if err := report.WriteBlock(w, s); err != nil {
-			return err
+// WriteText writes the answer for a terminal of so many columns. The error is that of w.
+func (q *Query) WriteText(w io.Writer, width int) error {
+	var text bytes.Buffer // writing to it never fails
+	fmt.Fprintln(&text, q.Document.Source)
+	for _, s := range q.Document.Summaries {
+		fmt.Fprintln(&text)
+		_ = report.WriteBlock(&text, s)
+	}
+	for _, c := range q.Document.Comparisons {
+		fmt.Fprintln(&text)
+		_ = report.WriteComparison(&text, c, width)
+	}
+	for _, warning := range q.Document.Warnings {
+		fmt.Fprintln(&text, "warning: "+warning)
+	}
+	_, err := text.WriteTo(w)
+	return err
+}
+
+// A timeRange is a range of stored time: after from, up to to, both in whole seconds of UTC.
+type timeRange struct{ from, to time.Time }
+
+func (r timeRange) length() time.Duration { return r.to.Sub(r.from) }
+
+func (r timeRange) String() string { return "from " + timestamp(r.from) + " to " + timestamp(r.to) }
+
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// times is how a time may be written, for hints.
+const times = `a time (2026-11-01T15:04:05Z), a day (2026-11-01, from midnight UTC), seconds since 1970, "now", or how long ago (24h, 7d)`
+
+// parseTime reads one of [times], to the second.
+func parseTime(text string, now time.Time) (t time.Time, ok bool) {
+	s, err := strconv.ParseFloat(text, 64)
+	switch ago, isAgo := parseAgo(text); {
+	case text == "now" || isAgo:
+		return now.Add(-ago).UTC().Truncate(time.Second), true
+	case err == nil && s >= 1e9 && s < 1e11: // less is a slip: "24" for "24h"
+		return time.Unix(int64(s), 0).UTC(), true
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC().Truncate(time.Second), true
 		}
 	}
-	for _, c := range a.Document.Comparisons {
-		fmt.Fprintln(w)
-		if err := report.WriteComparison(w, c, width); err != nil {
-			return err
-		}
-	}
-	for _, text := range a.Document.Warnings {
-		fmt.Fprintln(w, "warning: "+text)
-	}
-	return nil
+	return t, false
+}
+
+// parseAgo reads a duration as Prometheus writes them, 90m, 7d, 1h30m or -24h, to the second. It is a second at least.
+func parseAgo(text string) (d time.Duration, ok bool) {
+	ago, err := model.ParseDuration(strings.TrimPrefix(text, "-"))
+	d = time.Duration(ago).Truncate(time.Second)
+	return d, err == nil && d > 0
+}
+
+// parseRange reads FROM/TO, and says whether it is that at all: a slash between two times.
+func parseRange(text string, now time.Time) (r timeRange, ok bool) {
+	from, to, _ := strings.Cut(text, "/")
+	r.from, ok = parseTime(from, now)
+	var isTo bool
+	r.to, isTo = parseTime(to, now)
+	return r, ok && isTo
 }

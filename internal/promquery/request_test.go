@@ -27,7 +27,7 @@ func TestVersus(t *testing.T) {
 	} {
 		q := Request{Prometheus: "http://x", From: "24h", To: "now", Versus: vs, Targets: []string{"a"}}
 		i, err := q.Parse(now)
-		if err != nil || i.another != want.another || i.span != ago(0) || (i.other == nil) != (want.other == timeRange{}) {
+		if err != nil || i.another != want.another || i.reader.span != ago(0) || (i.other == nil) != (want.other == timeRange{}) {
 			t.Errorf("%s: %+v, %v", vs, i, err)
 		} else if i.other != nil && *i.other != want.other {
 			t.Errorf("%s: %v, want %v", vs, i.other, want.other)
