@@ -188,7 +188,7 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		{one, "ITL        none: all tokens arrived in a single frame"},
 		{one, "max gap    none: all tokens arrived in a single frame"},
 		{hidden, "TPOT       none: how many tokens the frames carry is unknown"},
-		{together, "max gap    0 s, before token frame 2 of 3"},
+		{together, "max gap    0 s, before token frame 3 of 3"},
 		{together, "TPOT       none: all tokens arrived at once"},
 		{together, "ITL        none: all tokens arrived at once"},
 		{ids, "tokens     counted in each frame (token ids)"},
