@@ -87,6 +87,7 @@ func TestBlocks(t *testing.T) {
 	untold.Output = 0
 	golden(t, "blocks.txt", strings.Join([]string{
 		blockOf(t, step32()), blockOf(t, failed), blockOf(t, untold), blockOf(t, wide), blockOf(t, Summary{}),
+		overview([]Summary{step32(), step32()}).text(), overview([]Summary{step32(), failed}).text(),
 	}, "\n"))
 }
 

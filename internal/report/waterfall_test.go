@@ -109,11 +109,6 @@ func TestWaterfall(t *testing.T) {
 	silent.Phases.DNS, silent.Phases.Connect, silent.Phases.TLS = 0, 0, 0
 	silent.Warnings = []error{errors.New("the server did not say how many tokens it generated: no TPOT, no ITL")}
 
-	stamped := answered(50, 1)
-	stamped.Stamp = probe.ByKernel
-	for i := range stamped.Tokens {
-		stamped.Timeline.Tokens[i].Kernel, stamped.Timeline.Tokens[i].Delay = true, time.Duration(20+i*7%13)*time.Microsecond
-	}
 	late := answered(50, 1)
 	late.Stamp = probe.ByKernel
 	for i := range late.Tokens {
@@ -127,7 +122,7 @@ func TestWaterfall(t *testing.T) {
 	unstamped.Stamp = probe.ByUser
 
 	for name, r := range map[string]*probe.Result{
-		"stamped": stamped, "late": late, "unstamped": unstamped,
+		"late": late, "unstamped": unstamped,
 		"ok": answered(100, 1), "batched": batched, "stalled": stalled(), "rejected": rejected(), "empty": empty, "no_usage": silent,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,8 +170,6 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 	}
 	ids, alone := answered(3, 1), answered(3, 1)
 	ids.Source, alone.Source = probe.FromIDs, probe.FromTotal
-	single := stalled()
-	single.Tokens = single.Tokens[:1]
 	before := stalled()
 	before.Tokens, before.Open = nil, 0
 
@@ -196,8 +189,6 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		{before, "TTFT       none: no token arrived"},
 		{before, "E2EL       none: the probe failed after"},
 		{stalled(), "max gap    30.0 s, still open when the probe failed"},
-		{single, "max gap    30.0 s, still open"},
-		{single, "gaps       ✗\n"},
 		{&probe.Result{Target: "x", Outcome: probe.Canceled}, "verdict    canceled: the prober shut down"},
 	} {
 		if got := waterfallText(t, test.r, 100); !strings.Contains(got, test.want) {
