@@ -39,15 +39,6 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-func TestSummariesOfNothing(t *testing.T) {
-	for _, samples := range [][]Sample{nil, {failure("a", 1, probe.Canceled)}} {
-		s := Summarize(samples)
-		if s.Succeeded()+s.Failed() != 0 || s.Duration != 0 || s.E2EL.Count != 0 {
-			t.Errorf("%+v", s)
-		}
-	}
-}
-
 // batched is an answer whose frames a timer let go every 50 ms, seven together.
 func batched(s *Sample) { s.Bursts = 85 }
 
@@ -56,67 +47,38 @@ func TestWarnings(t *testing.T) {
 	warning := func(text string) func(*Sample) {
 		return func(s *Sample) { s.Warnings = []probe.Warning{{Kind: "prompt", Text: text}} }
 	}
+	some := func(change func(*Sample), which ...int) []Sample { return with(good, change, which...) }
+	every := func(change func(*Sample)) []Sample { return with(good, change, all(10)...) }
+	many := answers("a", 1000, 0.8, 0.003, 0.01, 1)
 	for name, test := range map[string]struct {
 		samples []Sample
 		want    string // of the first warnings, parted by "|"; empty: none
 	}{
-		"nothing to say": {answers("a", 1000, 0.8, 0.003, 0.01, 1), ""},
-		"nothing at all": {nil, ""},
-		"canceled":       {with(good, func(s *Sample) { s.Outcome = probe.Canceled }, 3, 4), "2 requests canceled at the end of the run: not counted"},
-		"contaminated": {
-			with(good, func(s *Sample) { s.Contaminated, s.TTFT = true, none() }, 0, 4, 9),
-			"3 of 10 prompts were in the server's cache: excluded from TTFT",
-		},
-		"hidden reasoning": {
-			with(good, func(s *Sample) { s.Hidden = true }, 0, 4, 9),
-			"3 of 10 requests had hidden reasoning: excluded from TTFT",
-		},
+		"nothing to say":   {many, ""},
+		"nothing at all":   {nil, ""},
+		"canceled":         {some(func(s *Sample) { s.Outcome = probe.Canceled }, 3, 4), "2 requests canceled at the end of the run: not counted"},
+		"contaminated":     {some(func(s *Sample) { s.Contaminated = true }, 0, 4, 9), "3 of 10 prompts were in the server's cache: excluded from TTFT"},
+		"hidden reasoning": {some(func(s *Sample) { s.Hidden = true }, 0, 4, 9), "3 of 10 requests had hidden reasoning: excluded from TTFT"},
 		"read late": {
-			with(good, func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
-			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: quantiles from P75 on rest",
+			some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
+			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late|only 10 requests",
 		},
-		"some read late": {
-			with(good, func(s *Sample) { s.Joined = 4 }, 0, 1, 2),
-			"12 of 1,000 tokens were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was|only 10 requests: quantiles from P75 on rest",
+		"some read late": {some(func(s *Sample) { s.Joined = 4 }, 0, 1, 2), "12 of 1,000 tokens were read late, several at once|only 10 requests"},
+		"all at once":    {every(func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }), "990 of 1,000 token frames arrived together"},
+		"untold":         {some(func(s *Sample) { s.Output, s.ITLs = wire.Count{}, nil }, 1), "1 of 10 requests did not report how many tokens they generated"},
+		"unattributed":   {some(func(s *Sample) { s.ITLs = nil }, 0, 1), "2 of 10 requests did not report how many tokens each frame carries"},
+		"half of the frames are a burst": {
+			every(func(s *Sample) { s.Bursts = 50 }),
+			"500 of 1,000 token frames arrived together with the previous one: the server or a proxy sends them in bursts",
 		},
-		"all at once": {
-			with(good, func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }, all(10)...), "990 of 1,000 token frames arrived together with the previous one",
-		},
-		"untold": {
-			with(good, func(s *Sample) { s.Output, s.ITLs = wire.Count{}, nil }, 1),
-			"1 of 10 requests did not report how many tokens they generated",
-		},
-		"unattributed": {
-			with(good, func(s *Sample) { s.ITLs = nil }, 0, 1),
-			"2 of 10 requests did not report how many tokens each frame carries: excluded from ITL",
-		},
-		"one read for many frames": {
-			with(good, func(s *Sample) { s.Bursts = 86 }, all(10)...),
-			"860 of 1,000 token frames arrived together with the previous one: the server or a proxy sends them in bursts, so chunk gaps show its timer and ITL is the mean over each burst",
-		},
-		"half of the frames are enough": {
-			with(good, func(s *Sample) { s.Bursts = 50 }, all(10)...), "500 of 1,000 token frames",
-		},
-		"less than half are not": {
-			with(good, func(s *Sample) { s.Bursts = 49 }, all(10)...), "only 10 requests: quantiles from P75 on rest",
-		},
-		"several tokens a frame": {
-			with(good, func(s *Sample) { s.Frames = 14 }, all(10)...), "a token frame carries 7.14 tokens on average",
-		},
-		"lengths": {
-			with(good, func(s *Sample) { s.Output = wire.Tokens(64) }, 2), "answers are 64 to 100 tokens long",
-		},
-		"few": {good, "only 10 requests: quantiles from P75 on rest on fewer than ten samples"},
-		"enough for P90": {
-			answers("a", 100, 0.8, 0.003, 0.01, 1), "only 100 requests: quantiles from P95 on rest on fewer than ten samples",
-		},
-		"one": {good[:1], "only 1 request: all its quantiles are the same"},
-		"warnings that are equal": {
-			with(answers("a", 1000, 0.8, 0.003, 0.01, 1), warning("100 tokens of prompt"), 3, 5), "2 of 1,000 requests: 100 tokens of prompt",
-		},
+		"less than half are none": {every(func(s *Sample) { s.Bursts = 49 }), "only 10 requests: quantiles from P75 on rest on fewer than ten samples"},
+		"several tokens a frame":  {every(func(s *Sample) { s.Frames = 14 }), "a token frame carries 7.14 tokens on average"},
+		"lengths":                 {some(func(s *Sample) { s.Output = wire.Tokens(64) }, 2), "answers are 64 to 100 tokens long"},
+		"enough for P90":          {many[:100], "only 100 requests: quantiles from P95 on rest on fewer than ten samples"},
+		"one":                     {good[:1], "only 1 request: all its quantiles are the same"},
+		"warnings that are equal": {with(many, warning("100 tokens of prompt"), 3, 5), "2 of 1,000 requests: 100 tokens of prompt"},
 		"warnings that differ in numbers": {
-			with(with(answers("a", 1000, 0.8, 0.003, 0.01, 1), warning("7 of prompt (+2)"), 3), warning("103 of prompt (-1)"), 5, 6),
-			"3 of 1,000 requests, for example: 7 of prompt (+2)",
+			with(with(many, warning("7 of prompt (+2)"), 3), warning("103 of prompt (-1)"), 5, 6), "3 of 1,000 requests, for example: 7 of prompt (+2)",
 		},
 	} {
 		want := strings.Split(test.want, "|")
