@@ -102,7 +102,8 @@ func lineOf(p Pairs, confidence float64, pair string) Line {
 		l.Warnings = append(l.Warnings, fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %d)", need, plural(2, pair), n))
 	}
 	if ties > 0 {
-		l.Warnings = append(l.Warnings, fmt.Sprintf("%s: %d of %d %s are tied exactly: they count against a difference", l.Metric, ties, n, plural(n, pair)))
+		text := fmt.Sprintf("%s: %d of %d %s are tied exactly: they count against a difference", l.Metric, ties, n, plural(n, pair))
+		l.Warnings = append(l.Warnings, text)
 	}
 	return l
 }

@@ -78,9 +78,10 @@ func meaning(c Comparison, a, b string) []string {
 	if most == 0 {
 		return []string{"Differences are those of the medians; percentages are relative to " + a + "."}
 	}
+	pairs := join(format.Grouped(least), format.Grouped(most)) + " " + plural(most, c.Pair)
 	return []string{
 		fmt.Sprintf("Differences are medians of the paired differences %s − %s; percentages are relative to %s.", a, b, a),
-		fmt.Sprintf("%.0f%% confidence for all lines together, from %s %s.", 100*c.Confidence, join(format.Grouped(least), format.Grouped(most)), plural(most, c.Pair)),
+		fmt.Sprintf("%.0f%% confidence for all lines together, from %s.", 100*c.Confidence, pairs),
 	}
 }
 

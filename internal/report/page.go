@@ -21,8 +21,11 @@ const (
 // Page is charts of d with what d tells: verdicts, an overview of its summaries, its
 // comparisons, warnings, and what made it.
 func Page(title string, d Document, charts []plot.Chart) plot.Page {
-	page := plot.Page{Title: title, Charts: charts, Warnings: slices.Clone(d.Warnings)}
-	page.Settings = []string{fmt.Sprintf("%s, prober %s, from %s", d.Source, cmp.Or(d.Version, "unknown"), d.Started.UTC().Format("2006-01-02 15:04:05 UTC"))}
+	started := d.Started.UTC().Format("2006-01-02 15:04:05 UTC")
+	page := plot.Page{
+		Title: title, Charts: charts, Warnings: slices.Clone(d.Warnings),
+		Settings: []string{fmt.Sprintf("%s, prober %s, from %s", d.Source, cmp.Or(d.Version, "unknown"), started)},
+	}
 	for _, s := range d.Summaries {
 		for _, w := range append(bucketNotes(s), s.Warnings...) {
 			page.Warnings = append(page.Warnings, headline(s)+": "+w)

@@ -100,10 +100,7 @@ type quantity struct {
 // quantities are all of them, in their order.
 var quantities = []quantity{
 	{"TTFT", "Time to First Token", func(r *Request) *Number { return &r.TTFT }, func(s *Summary) *Distribution { return &s.TTFT }},
-	{
-		"TPOT", "Time per Output Token (excl. 1st token)",
-		func(r *Request) *Number { return &r.TPOT }, func(s *Summary) *Distribution { return &s.TPOT },
-	},
+	{"TPOT", "Time per Output Token (excl. 1st token)", func(r *Request) *Number { return &r.TPOT }, func(s *Summary) *Distribution { return &s.TPOT }},
 	{"ITL", "Inter-token Latency", func(r *Request) *Number { return &r.ITL }, func(s *Summary) *Distribution { return &s.ITL }},
 	{"E2EL", "End-to-end Latency", func(r *Request) *Number { return &r.E2EL }, func(s *Summary) *Distribution { return &s.E2EL }},
 }
@@ -156,18 +153,16 @@ func pairsOf(both [][2]Request) []Pairs {
 	return list
 }
 
-// rounds are the requests of equal round, each two. Both lists are by round.
-func rounds(a, b []Request) [][2]Request {
-	var list [][2]Request
-	for len(a) > 0 && len(b) > 0 {
-		switch {
-		case a[0].Round < b[0].Round:
-			a = a[1:]
-		case a[0].Round > b[0].Round:
-			b = b[1:]
-		default:
-			list = append(list, [2]Request{a[0], b[0]})
-			a, b = a[1:], b[1:]
+// rounds are the requests of equal round, each two.
+func rounds(a, b []Request) (list [][2]Request) {
+	others := map[uint64][]Request{}
+	for _, r := range b {
+		others[r.Round] = append(others[r.Round], r)
+	}
+	for _, r := range a {
+		if left := others[r.Round]; len(left) > 0 {
+			list = append(list, [2]Request{r, left[0]})
+			others[r.Round] = left[1:]
 		}
 	}
 	return list

@@ -109,7 +109,8 @@ func WriteMarkdown(w io.Writer, d Document) error {
 	for _, c := range d.Comparisons {
 		parts = append(parts, "## "+strings.Join(known(inline(c.A)+" − "+inline(c.B), inline(c.Load)), ", ")+"\n")
 		if len(c.Lines) > 0 {
-			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts(c, c.A, c.B)), inline(strings.Join(meaning(c, c.A, c.B), " "))+"\n")
+			words := inline(strings.Join(meaning(c, c.A, c.B), " ")) + "\n"
+			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts(c, c.A, c.B)), words)
 		}
 		parts = append(parts, bullets(allWarnings(c)))
 	}

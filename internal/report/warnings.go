@@ -217,7 +217,8 @@ func PairWarnings(a, b []Sample) (list []string) {
 	if batched != nil { // see [requestsOf]
 		list = append(list, "frames of "+format.List(batched)+" arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT")
 	} else if x.packed() != y.packed() {
-		list = append(list, fmt.Sprintf("frames of %s carry %.3g tokens on average, of %s %.3g: ITL is the mean within each frame", nameA, x.perFrame, nameB, y.perFrame))
+		list = append(list, fmt.Sprintf("frames of %s carry %.3g tokens on average, of %s %.3g: ITL is the mean within each frame",
+			nameA, x.perFrame, nameB, y.perFrame))
 	}
 	if x, y := number(goodA, contaminated), number(goodB, contaminated); x+y > 0 {
 		list = append(list, fmt.Sprintf("a cache knew %s of %s and %d of %d of %s: their TTFT and E2EL are not compared",

@@ -27,7 +27,6 @@ func Waterfall(out io.Writer, r *probe.Result, width int) error {
 	w.headline()
 	w.phases()
 	w.latencies()
-	w.gaps()
 	w.accounts()
 	return write(out, w.String())
 }
@@ -121,7 +120,8 @@ func span(from, to, limit time.Duration, cells int) string {
 	return strings.Repeat(" ", start) + strings.Repeat("█", width/8) + eighths[width%8]
 }
 
-// latencies tells the numbers that the metrics get, or why there is none.
+// latencies tells the numbers that the metrics get, or why there is none, and draws the gaps
+// between token frames.
 func (w *waterfall) latencies() {
 	r := w.r
 	w.WriteString("\n")
@@ -144,13 +144,23 @@ func (w *waterfall) latencies() {
 	w.latency("ITL", text, ok)
 	gap, ok := r.MaxGap()
 	text = format.Duration(gap) + ", still open when the probe failed"
+	var gaps []time.Duration
 	for frame, s := range r.Spans() {
-		if s.Gap && s.Length == gap {
+		if !s.Gap {
+			continue
+		}
+		if gaps = append(gaps, s.Length); s.Length == gap {
 			text = fmt.Sprintf("%s, before token frame %d of %d", format.Duration(gap), frame+1, len(r.Tokens))
-			break
 		}
 	}
 	w.latency("max gap", text, ok)
+	line := spark(gaps, w.width-labelWidth-1)
+	if r.Open > 0 { // a mark, since it may be too long for the scale of the others
+		line += "✗"
+	}
+	if line != "" {
+		w.raw("gaps", line)
+	}
 	e2el, ok := r.E2EL()
 	w.latency("E2EL", format.Duration(e2el), ok)
 }
@@ -183,24 +193,6 @@ func missing(r *probe.Result, name string) string {
 		return "the prober read too late; a longer gap may be hidden"
 	}
 	return "the prober read too late"
-}
-
-// gaps draws the gaps between token frames. The one during which the probe failed is a
-// mark at the end: it may be too long for the scale of the others.
-func (w *waterfall) gaps() {
-	var list []time.Duration
-	for _, s := range w.r.Spans() {
-		if s.Gap {
-			list = append(list, s.Length)
-		}
-	}
-	line := spark(list, w.width-labelWidth-1)
-	if w.r.Open > 0 {
-		line += "✗"
-	}
-	if line != "" {
-		w.raw("gaps", line)
-	}
 }
 
 // levels are the heights of a sparkline.

@@ -1,0 +1,176 @@
+package report
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+func TestSummarize(t *testing.T) {
+	unknown := answer("a", 3, 0.5, 0.01)
+	unknown.Output, unknown.TPOT, unknown.ITLs = wire.Count{}, none(), nil
+	samples := []Sample{
+		failure("a", 4, probe.Timeout), answer("a", 1, 0.2, 0.01), unknown, answer("a", 0, 0.4, 0.02),
+		failure("a", 5, probe.Canceled), failure("a", 2, probe.Timeout),
+	}
+
+	s := Summarize(samples)
+
+	if diff := cmp.Diff(map[probe.Outcome]int{probe.OK: 3, probe.Timeout: 2}, s.Outcomes); diff != "" {
+		t.Error(diff)
+	}
+	if s.Target != "a" || s.Input != 3*21073 || s.Output != 200 || !s.Start.Equal(noon()) || s.Duration != 41*time.Second {
+		t.Errorf("%s: %d and %d tokens, %s from %s", s.Target, s.Input, s.Output, s.Duration, s.Start)
+	}
+	counts := []int{s.TTFT.Count, s.TPOT.Count, s.ITL.Count, s.E2EL.Count}
+	if diff := cmp.Diff([]int{3, 2, 198, 3}, counts); diff != "" {
+		t.Error(diff)
+	}
+	slices.Reverse(samples)
+	again := Summarize(samples)
+	if diff := cmp.Diff(s, again, near()); diff != "" {
+		t.Errorf("the order of samples matters (-there +back):\n%s", diff)
+	}
+}
+
+// batched is an answer whose frames a timer let go every 50 ms, seven together.
+func batched(s *Sample) { s.Bursts = 85 }
+
+func TestWarnings(t *testing.T) {
+	good := answers("a", 10, 0.8, 0.003, 0.01, 1)
+	warning := func(text string) func(*Sample) {
+		return func(s *Sample) { s.Warnings = []probe.Warning{{Kind: "prompt", Text: text}} }
+	}
+	some := func(change func(*Sample), which ...int) []Sample { return with(good, change, which...) }
+	every := func(change func(*Sample)) []Sample { return with(good, change, all(10)...) }
+	many := answers("a", 1000, 0.8, 0.003, 0.01, 1)
+	for name, test := range map[string]struct {
+		samples []Sample
+		want    string // of the first warnings, parted by "|"; empty: none
+	}{
+		"nothing to say":   {many, ""},
+		"nothing at all":   {nil, ""},
+		"canceled":         {some(func(s *Sample) { s.Outcome = probe.Canceled }, 3, 4), "2 requests canceled at the end of the run: not counted"},
+		"contaminated":     {some(func(s *Sample) { s.Contaminated = true }, 0, 4, 9), "3 of 10 prompts were in the server's cache: excluded from TTFT"},
+		"hidden reasoning": {some(func(s *Sample) { s.Hidden = true }, 0, 4, 9), "3 of 10 requests had hidden reasoning: excluded from TTFT"},
+		"read late": {
+			some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
+			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late|only 10 requests",
+		},
+		"some read late": {some(func(s *Sample) { s.Joined = 4 }, 0, 1, 2), "12 of 1,000 tokens were read late, several at once|only 10 requests"},
+		"all at once":    {every(func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }), "990 of 1,000 token frames arrived together"},
+		"untold":         {some(func(s *Sample) { s.Output, s.ITLs = wire.Count{}, nil }, 1), "1 of 10 requests did not report how many tokens they generated"},
+		"unattributed":   {some(func(s *Sample) { s.ITLs = nil }, 0, 1), "2 of 10 requests did not report how many tokens each frame carries"},
+		"half of the frames are a burst": {
+			every(func(s *Sample) { s.Bursts = 50 }),
+			"500 of 1,000 token frames arrived together with the previous one: the server or a proxy sends them in bursts",
+		},
+		"less than half are none": {every(func(s *Sample) { s.Bursts = 49 }), "only 10 requests: quantiles from P75 on rest on fewer than ten samples"},
+		"several tokens a frame":  {every(func(s *Sample) { s.Frames = 14 }), "a token frame carries 7.14 tokens on average"},
+		"lengths":                 {some(func(s *Sample) { s.Output = wire.Tokens(64) }, 2), "answers are 64 to 100 tokens long"},
+		"enough for P90":          {many[:100], "only 100 requests: quantiles from P95 on rest on fewer than ten samples"},
+		"one":                     {good[:1], "only 1 request: all its quantiles are the same"},
+		"warnings that are equal": {with(many, warning("100 tokens of prompt"), 3, 5), "2 of 1,000 requests: 100 tokens of prompt"},
+		"warnings that differ in numbers": {
+			with(with(many, warning("7 of prompt (+2)"), 3), warning("103 of prompt (-1)"), 5, 6), "3 of 1,000 requests, for example: 7 of prompt (+2)",
+		},
+	} {
+		want := strings.Split(test.want, "|")
+		got := append(Summarize(test.samples).Warnings, "")
+		for i, words := range want {
+			if !strings.HasPrefix(got[i], words) || words == "" && got[i] != "" {
+				t.Errorf("%s: %q, want %q", name, got, want)
+				break
+			}
+		}
+	}
+}
+
+// What numpy.percentile says of the same values.
+func TestSpreadIsThatOfTheRecordedTools(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		mean   float64
+		want   []float64 // P50, P75, P90, P95, P99
+	}{
+		{[]float64{7}, 7, []float64{7, 7, 7, 7, 7}},
+		{[]float64{2, 1}, 1.5, []float64{1.5, 1.75, 1.9, 1.95, 1.99}},
+		{[]float64{4, 1, 3, 2}, 2.5, []float64{2.5, 3.25, 3.7, 3.85, 3.97}},
+		{[]float64{10, 20, 30, 40, 50, 60, 70, 80, 90, 1000}, 145, []float64{55, 77.5, 181, 590.5, 918.1}},
+		{[]float64{0.7948, 0.7986, 0.8052}, 0.799533333, []float64{0.7986, 0.8019, 0.80388, 0.80454, 0.805068}},
+	} {
+		d := Spread(test.values)
+		if d.Count != len(test.values) || math.Abs(float64(d.Mean)-test.mean) > 1e-9 {
+			t.Errorf("%v: count %d, mean %g, want %g", test.values, d.Count, d.Mean, test.mean)
+		}
+		for i, q := range d.Quantiles {
+			if math.Abs(float64(q.Value)-test.want[i]) > 1e-9 || q.Low != q.Value || q.High != q.Value || q.Share != Shares()[i] {
+				t.Errorf("%v: quantile %+v, want %g exactly", test.values, q, test.want[i])
+			}
+		}
+	}
+}
+
+// TestThroughputOfARate holds that requests which begin by the clock and are
+// answered in time have the throughput of that clock, however few they are, also
+// where two targets take turns; and that a server which cannot keep up has less.
+func TestThroughputOfARate(t *testing.T) {
+	at := func(target string, round uint64, seconds, elapsed float64) Sample {
+		second := float64(time.Second)
+		return Sample{
+			Request: Request{Round: round}, Target: target, Outcome: probe.OK,
+			Start: noon().Add(time.Duration(seconds * second)), Elapsed: time.Duration(elapsed * second),
+		}
+	}
+	turns := []Sample{
+		at("a", 7, 0, 0.5), at("b", 7, 0.5, 0.5), at("b", 8, 2, 0.5), at("a", 8, 2.5, 0.5),
+		at("a", 9, 4, 0.5), at("b", 9, 4.5, 0.5), at("b", 10, 6, 0.5), at("a", 10, 6.5, 0.5),
+	}
+	for name, c := range map[string]struct {
+		run  []Sample
+		want float64
+	}{
+		"one":     {[]Sample{at("a", 1, 0, 1)}, 0.5},
+		"some":    {[]Sample{at("a", 3, 4, 1), at("a", 1, 0, 1), at("a", 2, 2, 1)}, 0.5},
+		"slow":    {[]Sample{at("a", 1, 0, 1), at("a", 2, 2, 6)}, 0.25},
+		"skipped": {[]Sample{at("a", 1, 0, 1), at("a", 4, 6, 1)}, 0.25},
+		"cut off": {[]Sample{at("a", 1, 0, 1), {Request: Request{Round: 9}, Target: "a", Outcome: probe.Canceled, Start: noon().Add(time.Hour)}}, 0.5},
+		"turns":   {turns, 0.5},
+		"others":  {append(slices.Clone(turns), at("b", 11, 8, 0.5)), 0.4},
+	} {
+		own, _ := split(c.run, func(s Sample) bool { return s.Target == "a" })
+		if is := Summarize(own).Paced(c.run, 2*time.Second).Throughput().Requests; is != Number(c.want) {
+			t.Errorf("%s: %v requests/s, want %v", name, is, c.want)
+		}
+	}
+}
+
+// TestFailuresAreGrouped holds that a summary tells each way in which requests failed once,
+// how often, and what to do; and nothing of those that succeeded or were cut off.
+func TestFailuresAreGrouped(t *testing.T) {
+	var samples []Sample
+	for _, r := range []*probe.Result{
+		{Outcome: probe.OK},
+		{Outcome: probe.ServerError, Status: 502, Err: errors.New("HTTP 502: a")},
+		{Outcome: probe.ServerError, Status: 500, Err: errors.New("HTTP 500: b")},
+		{Outcome: probe.ServerError, Status: 500, Err: errors.New("HTTP 500: c")},
+		{Outcome: probe.Canceled, Err: errors.New("interrupted")},
+	} {
+		samples = append(samples, SampleOf(r))
+	}
+	want := []Failures{
+		{Outcome: probe.ServerError, Requests: 2, Error: "HTTP 500: b", Hint: "check the server's log at that time"},
+		{Outcome: probe.ServerError, Requests: 1, Error: "HTTP 502: a", Hint: "a proxy got no answer from the server behind it: check that server"},
+	}
+	if diff := cmp.Diff(want, Summarize(samples).Failures); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
