@@ -1,15 +1,17 @@
 package report
 
 import (
-	"encoding/json"
+	"errors"
 	"io"
 	"math"
-	"regexp"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -54,22 +56,120 @@ func TestEmptyDocuments(t *testing.T) {
 	}
 }
 
-func TestJSONHasOnlySnakeCase(t *testing.T) {
-	text := written(t, WriteJSON, document())
-	if !json.Valid([]byte(text)) {
-		t.Fatal("no JSON")
-	}
-	for _, key := range regexp.MustCompile(`"([^"]*)":`).FindAllStringSubmatch(text, -1) {
-		if !regexp.MustCompile(`^[a-z0-9]+(_[a-z0-9]+)*$`).MatchString(key[1]) {
-			t.Errorf("key %q", key[1])
-		}
-	}
-}
-
 // A backslash of the name must not take the one that keeps a bar from ending the
 // cell.
 func TestInlineKeepsBackslashes(t *testing.T) {
 	if got, want := inline(`b\|c`), `b\\\|c`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestCheckingAPlotLeavesNoFile holds that a page which is never drawn is no
+// empty file, and that one from before stays.
+func TestCheckingAPlotLeavesNoFile(t *testing.T) {
+	dir := t.TempDir()
+	before, later := filepath.Join(dir, "before.html"), filepath.Join(dir, "later.html")
+	if err := os.WriteFile(before, []byte("a page"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if problems := append(CheckOutput("text", before), CheckOutput("text", later)...); problems != nil {
+		t.Error(problems)
+	}
+	if data, err := os.ReadFile(before); string(data) != "a page" { //nolint:gosec // our own
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := os.Lstat(later); !os.IsNotExist(err) {
+		t.Errorf("a file is left: %v", err)
+	}
+	if problems := append(CheckOutput("json", filepath.Join(dir, "no", "x.html")), CheckOutput("json", "x.png")...); len(problems) != 2 {
+		t.Error(problems)
+	}
+}
+
+// saved is the path of a file with d as JSON.
+func saved(t *testing.T, name string, d Document) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(written(t, WriteJSON, d)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// runOf is a document of one step.
+func runOf(version, maxTokens string, samples []Sample) Document {
+	s := Summarize(samples)
+	s.Load, s.PromptTokens, s.Model = "0.1 QPS", 21000, "llama"
+	return Document{
+		Source: "prober bench", Version: version, Started: noon(), Summaries: []Summary{s},
+		Settings: map[string]string{"max_tokens": maxTokens, "qps": "0.1"},
+	}
+}
+
+func TestCompareFiles(t *testing.T) {
+	before, after := answers("old", 10, 0.7961, 0.0028, 0.004, 1), answers("new", 10, 0.8226, 0.00736, 0.004, 2)
+	a, b := runOf("1.0", "100", before), runOf("1.1", "200", after)
+	b.Summaries[0].Model = ""
+	for i := range b.Summaries[0].Requests { // rounds of two runs have nothing to do with each other
+		b.Summaries[0].Requests[i].Round += 3
+	}
+	d, err := CompareFiles(saved(t, "a.json", a), saved(t, "b.json", b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := WriteComparisons(&text, d, 80); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "comparison_files.txt", text.String())
+}
+
+func TestStepsOfFilesAreMatched(t *testing.T) {
+	two := func(first, second string) Document {
+		d := runOf("1.0", "100", answers(first, 10, 0.8, 0.003, 0.01, 1))
+		d.Summaries = append(d.Summaries, runOf("1.0", "100", answers(second, 9, 0.8, 0.003, 0.01, 2)).Summaries...)
+		return d
+	}
+	d, err := CompareFiles(saved(t, "run.json", two("x", "y")), saved(t, "run.json", two("y", "z")))
+	if err != nil || len(d.Comparisons) != 1 || !strings.HasPrefix(d.Comparisons[0].Load, "y, ") || d.Comparisons[0].A == d.Comparisons[0].B {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if warnings := strings.Join(d.Comparisons[0].Warnings, "|"); warnings != "9 of 9 requests of A and 10 of 10 requests of B succeeded: the first ones are compared" {
+		t.Error(warnings)
+	}
+	_, err = CompareFiles(saved(t, "a.json", two("x", "y")), saved(t, "b.json", two("v", "w")))
+	if err == nil || !strings.Contains(err.Error(), "a.json and b.json have no step in common: x, 0.1 QPS, prompts of 21,000 tokens and y") {
+		t.Error(err)
+	}
+}
+
+func TestStoredDataHasOnlyMedians(t *testing.T) {
+	path := saved(t, "week.json", Document{Source: "Prometheus", Summaries: []Summary{stored(0.02)}})
+	d, err := CompareFiles(path, path)
+	if err != nil || len(d.Comparisons[0].Lines) != 3 || d.Comparisons[0].Lines[0].A != 0.5 || anyShown(d.Comparisons[0]) ||
+		!strings.HasPrefix(d.Comparisons[0].Warnings[0], "only medians are known") {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if text := comparisonText(d.Comparisons[0], 80); !strings.Contains(text, "Differences are those of the medians") {
+		t.Error(text)
+	}
+}
+
+func TestFilesThatAreNoReports(t *testing.T) {
+	dir := t.TempDir()
+	for name, test := range map[string]struct{ text, want string }{
+		"text":  {"it was the best of times", "not a report; want a file that prober bench or prober report wrote with --format json"},
+		"other": {`{"a": 1}`, "not a report"},
+		"later": {`{"schema": 2}`, "unknown schema 2; this prober reads schema 1"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := CompareFiles(path, filepath.Join(dir, "none"))
+		problems, ok := errors.AsType[config.Problems](err)
+		if !ok || len(problems) != 2 || !strings.Contains(err.Error(), path+": "+test.want) || !strings.Contains(err.Error(), "none: no such file") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -15,17 +15,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-func TestAFailureIsFitForATerminal(t *testing.T) {
-	for want, r := range map[string]*probe.Result{
-		"server_error: boom [31mRED]0;title evil": {Outcome: probe.ServerError, Err: errors.New("boom \x1b[31mRED\x1b]0;title\a\n\u202eevil")},
-		"timeout": {Outcome: probe.Timeout},
-	} {
-		if got := Failure(r); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 func TestEveryFailureHasAHint(t *testing.T) {
 	for _, o := range append(probe.Outcomes(), probe.Canceled) {
 		hint := Hint(&probe.Result{Outcome: o})

@@ -1,11 +1,15 @@
 package report
 
 import (
+	"math"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/wire"
@@ -39,18 +43,191 @@ func TestSamplesLackWhatResultsLack(t *testing.T) {
 		}
 	}
 	late := answered(3, 1)
-	late.Taint = probe.TaintLate
-	if s := SampleOf(late); !s.Tainted || s.ITLs != nil || !(s.TTFT > 0) || !(s.TPOT > 0) || !(s.E2EL > 0) {
+	late.Taint, late.Stamp = probe.TaintLate, probe.ByUser
+	if s := SampleOf(late); !s.Tainted || !s.ByUser || s.ITLs != nil || !(s.TTFT > 0) || !(s.TPOT > 0) || !(s.E2EL > 0) {
 		t.Errorf("a request that was read late: %+v", s)
-	}
-	for _, stamp := range []probe.Stamping{"", probe.ByKernel, probe.ByUser} {
-		r := answered(3, 1)
-		r.Stamp = stamp
-		if s := SampleOf(r); s.ByUser != (stamp == probe.ByUser) {
-			t.Errorf("timestamps by %q: %+v", stamp, s)
-		}
 	}
 	if s := SampleOf(stalled()); s.TTFT > 0 || s.TPOT > 0 || s.E2EL > 0 || s.ITLs != nil || s.Frames != 37 {
 		t.Errorf("a failed request has numbers: %+v", s)
 	}
+}
+
+// noon is when the first request of tests starts.
+func noon() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
+
+// answer is a good answer of 100 tokens, ten seconds after that of the round
+// before.
+func answer(target string, round int, ttft, tpot float64) Sample {
+	s := Sample{
+		Request: Request{Round: uint64(round), TTFT: Number(ttft), TPOT: Number(tpot), E2EL: Number(ttft + 99*tpot)},
+		Target:  target, Start: noon().Add(time.Duration(round) * 10 * time.Second),
+		Outcome: probe.OK, Prompt: wire.Tokens(21073), Output: wire.Tokens(100), Frames: 100,
+	}
+	s.Elapsed = time.Duration(float64(s.E2EL) * float64(time.Second))
+	for i := range 99 {
+		s.ITLs = append(s.ITLs, tpot*(1+0.01*float64(i%3-1)))
+	}
+	s.ITL = Number(median(s.ITLs))
+	return s
+}
+
+// none is what is unknown.
+func none() Number { return Number(math.NaN()) }
+
+// failure is a request that failed after a second.
+func failure(target string, round int, o probe.Outcome) Sample {
+	return Sample{
+		Request: Request{Round: uint64(round)}, Target: target, Start: noon().Add(time.Duration(round) * 10 * time.Second),
+		Outcome: o, Elapsed: time.Second,
+	}
+}
+
+// answers are n rounds of one target with seeded noise, a share of the value.
+func answers(target string, n int, ttft, tpot, noise float64, seed uint64) []Sample {
+	r := rand.New(rand.NewPCG(seed, uint64(len(target))))
+	var list []Sample
+	for i := range n {
+		list = append(list, answer(target, i, ttft*math.Exp(noise*r.NormFloat64()), tpot*math.Exp(noise*r.NormFloat64())))
+	}
+	return list
+}
+
+// with is samples with something done to some of them.
+func with(samples []Sample, change func(s *Sample), which ...int) []Sample {
+	list := append([]Sample{}, samples...)
+	for _, i := range which {
+		change(&list[i])
+	}
+	return list
+}
+
+// all are the places of n samples.
+func all(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+func TestPairUp(t *testing.T) {
+	noTTFT := answer("b", 2, 0.9, 0.004)
+	noTTFT.TTFT = none()
+	later := answer("a", 1, 0.7, 0.001) // in the round of another: only one has a pair
+	later.Start = later.Start.Add(1)
+	a := []Sample{later, answer("a", 5, 0.5, 0.001), answer("a", 2, 0.2, 0.001), answer("a", 1, 0.1, 0.001), failure("a", 4, probe.Timeout), answer("a", 3, 0.3, 0.001)}
+	b := []Sample{answer("b", 4, 0.4, 0.002), failure("b", 3, probe.Timeout), answer("b", 1, 0.6, 0.002), noTTFT, answer("b", 7, 0.7, 0.002)}
+
+	got := PairUp(a, b)
+
+	want := []Pairs{
+		{Metric: "TTFT", Values: [][2]float64{{0.1, 0.6}, {0.2, float64(none())}}},
+		{Metric: "TPOT", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
+		{Metric: "ITL", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
+		{Metric: "E2EL", Values: [][2]float64{{0.1 + 99*0.001, 0.6 + 99*0.002}, {0.2 + 99*0.001, 0.9 + 99*0.004}}},
+	}
+	if diff := cmp.Diff(want, got, near()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	slices.Reverse(a)
+	if diff := cmp.Diff(want, PairUp(a, b), near()); diff != "" {
+		t.Errorf("the order of samples matters:\n%s", diff)
+	}
+}
+
+// A median of gaps that are mostly 0 would say that who gathers tokens is faster. And two
+// targets in front of one server warm its cache for each other: what one of them saves by that
+// is no difference.
+func TestOnlyWhatMayBeComparedIs(t *testing.T) {
+	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2)
+	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none() }
+	for want, change := range map[string]func(*Sample){"TTFT TPOT E2EL": batched, "TPOT ITL": cached} {
+		changed := with(b, change, all(10)...)
+		for _, pairs := range [][]Pairs{PairUp(a, changed), PairUp(changed, a)} {
+			var metrics []string
+			for _, l := range Compare(Comparison{}, pairs).Lines {
+				metrics = append(metrics, l.Metric)
+			}
+			if got := strings.Join(metrics, " "); got != want {
+				t.Errorf("%s are compared, want %s", got, want)
+			}
+		}
+	}
+}
+
+func TestDoubt(t *testing.T) {
+	a, b := answers("left", 10, 0.8, 0.003, 0.01, 1), answers("right", 10, 0.8, 0.003, 0.01, 2)
+	for name, test := range map[string]struct {
+		a, b []Sample
+		want []string
+	}{
+		"alike":   {a, b, nil},
+		"nothing": {nil, b, nil},
+		"one failed": {a, with(b, func(s *Sample) { *s = failure("right", int(s.Round), probe.Stalled) }, 4), []string{
+			"1 of 10 rounds without a pair, not compared: left failed 0 of 10 requests, right 1 of 10 requests",
+		}},
+		"rounds that only one has":     {a[:7], b, []string{"3 of 10 rounds without a pair, not compared: left failed 0 of 7 requests, right 0 of 10 requests"}},
+		"canceled rounds do not count": {with(a, func(s *Sample) { s.Outcome = probe.Canceled }, 9), b[:9], nil},
+		"other tokenizer": {a, with(b, func(s *Sample) { s.Prompt = wire.Tokens(21074) }, all(10)...), []string{
+			"left counts 21073 tokens of prompt, right 21074 (medians)",
+		}},
+		"some answers shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0, 1, 2, 3, 4), []string{
+			"left generates 100 tokens, right 82 (medians): E2EL compares answers of different length",
+		}},
+		"unknown lengths": {a, with(b, func(s *Sample) { s.Output, s.Prompt = wire.Count{}, wire.Count{} }, all(10)...), nil},
+		"one batched": {a, with(b, batched, all(10)...), []string{
+			"frames of right arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
+		}},
+		"both batched": {with(a, batched, all(10)...), with(b, batched, all(10)...), []string{
+			"frames of left and right arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
+		}},
+		"several tokens a frame": {a, with(b, func(s *Sample) { s.Frames = 14 }, all(10)...), []string{
+			"frames of left carry 1 tokens on average, of right 7.14: ITL is the mean within each frame",
+		}},
+		"cached": {with(a, func(s *Sample) { s.Contaminated = true }, 1, 2), b, []string{
+			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",
+		}},
+	} {
+		if diff := cmp.Diff(test.want, PairWarnings(test.a, test.b), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestDoubtLength(t *testing.T) {
+	asked, other := answers("it", 3, 0.8, 0.003, 0.01, 1), func(s *Sample) { s.Prompt = wire.Tokens(1234) }
+	failed := with(asked, func(s *Sample) { *s = failure("it", 1, probe.WrongLength); other(s) }, 1)
+	uncounted := with(asked, func(s *Sample) { s.Prompt = wire.Count{} }, all(3)...)
+	for _, warnings := range [][]string{
+		LengthWarnings(asked, 21073), LengthWarnings(asked, 0), LengthWarnings(nil, 1), LengthWarnings(uncounted, 1), LengthWarnings(failed, 21073),
+	} {
+		if warnings != nil {
+			t.Error(warnings)
+		}
+	}
+	want := []string{"prompts have 1,234 to 21,073 tokens where 21,073 were asked"}
+	if diff := cmp.Diff(want, LengthWarnings(with(asked, other, 0), 21073)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRequestLines(t *testing.T) {
+	unknown := answer("vllm-a", 12, 0.5, 0.01)
+	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, none(), none()
+	slow := answer("hostile\x1b[2J\nname", 12345, 112.3, 0.85)
+	slow.Prompt, slow.Output = wire.Tokens(128000), wire.Tokens(4096)
+	limited := failure("vllm-a", 3, probe.RateLimited)
+	limited.Error = "HTTP 429: \x1b[2J" + strings.Repeat("slow down ", 20)
+	var lines []string
+	for _, s := range []Sample{
+		answer("vllm-a", 1, 0.79481, 0.00284), answer("production-stack", 123, 0.82422, 0.00789), unknown, slow,
+		limited, failure("vllm-a", 4, probe.Canceled),
+	} {
+		line := RequestLine(s, 16)
+		if length(line) > 140 || strings.ContainsAny(line, "\n\x1b") {
+			t.Errorf("%d columns in %q", length(line), line)
+		}
+		lines = append(lines, line)
+	}
+	golden(t, "requests.txt", strings.Join(lines, "\n")+"\n")
 }

@@ -94,16 +94,16 @@ func (s *Screen) Progress(p Progress) {
 		s.Note(p.Line(0))
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.draw(p.Line(s.columns - 1))
+	s.redraw(p.Line(s.columns - 1))
 }
 
 // Settle removes what Progress drew.
-func (s *Screen) Settle() {
+func (s *Screen) Settle() { s.redraw("") }
+
+func (s *Screen) redraw(progress string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.draw("")
+	s.draw(progress)
 }
 
 // IsTerminal reports whether w is a terminal.

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -89,5 +91,86 @@ func TestWarnings(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// What numpy.percentile says of the same values.
+func TestSpreadIsThatOfTheRecordedTools(t *testing.T) {
+	for _, test := range []struct {
+		values []float64
+		mean   float64
+		want   []float64 // P50, P75, P90, P95, P99
+	}{
+		{[]float64{7}, 7, []float64{7, 7, 7, 7, 7}},
+		{[]float64{2, 1}, 1.5, []float64{1.5, 1.75, 1.9, 1.95, 1.99}},
+		{[]float64{4, 1, 3, 2}, 2.5, []float64{2.5, 3.25, 3.7, 3.85, 3.97}},
+		{[]float64{10, 20, 30, 40, 50, 60, 70, 80, 90, 1000}, 145, []float64{55, 77.5, 181, 590.5, 918.1}},
+		{[]float64{0.7948, 0.7986, 0.8052}, 0.799533333, []float64{0.7986, 0.8019, 0.80388, 0.80454, 0.805068}},
+	} {
+		d := Spread(test.values)
+		if d.Count != len(test.values) || math.Abs(float64(d.Mean)-test.mean) > 1e-9 {
+			t.Errorf("%v: count %d, mean %g, want %g", test.values, d.Count, d.Mean, test.mean)
+		}
+		for i, q := range d.Quantiles {
+			if math.Abs(float64(q.Value)-test.want[i]) > 1e-9 || q.Low != q.Value || q.High != q.Value || q.Share != Shares()[i] {
+				t.Errorf("%v: quantile %+v, want %g exactly", test.values, q, test.want[i])
+			}
+		}
+	}
+}
+
+// TestThroughputOfARate holds that requests which begin by the clock and are
+// answered in time have the throughput of that clock, however few they are, also
+// where two targets take turns; and that a server which cannot keep up has less.
+func TestThroughputOfARate(t *testing.T) {
+	at := func(target string, round uint64, seconds, elapsed float64) Sample {
+		second := float64(time.Second)
+		return Sample{
+			Request: Request{Round: round}, Target: target, Outcome: probe.OK,
+			Start: noon().Add(time.Duration(seconds * second)), Elapsed: time.Duration(elapsed * second),
+		}
+	}
+	turns := []Sample{
+		at("a", 7, 0, 0.5), at("b", 7, 0.5, 0.5), at("b", 8, 2, 0.5), at("a", 8, 2.5, 0.5),
+		at("a", 9, 4, 0.5), at("b", 9, 4.5, 0.5), at("b", 10, 6, 0.5), at("a", 10, 6.5, 0.5),
+	}
+	for name, c := range map[string]struct {
+		run  []Sample
+		want float64
+	}{
+		"one":     {[]Sample{at("a", 1, 0, 1)}, 0.5},
+		"some":    {[]Sample{at("a", 3, 4, 1), at("a", 1, 0, 1), at("a", 2, 2, 1)}, 0.5},
+		"slow":    {[]Sample{at("a", 1, 0, 1), at("a", 2, 2, 6)}, 0.25},
+		"skipped": {[]Sample{at("a", 1, 0, 1), at("a", 4, 6, 1)}, 0.25},
+		"cut off": {[]Sample{at("a", 1, 0, 1), {Request: Request{Round: 9}, Target: "a", Outcome: probe.Canceled, Start: noon().Add(time.Hour)}}, 0.5},
+		"turns":   {turns, 0.5},
+		"others":  {append(slices.Clone(turns), at("b", 11, 8, 0.5)), 0.4},
+	} {
+		own, _ := split(c.run, func(s Sample) bool { return s.Target == "a" })
+		if is := Summarize(own).Paced(c.run, 2*time.Second).Throughput().Requests; is != Number(c.want) {
+			t.Errorf("%s: %v requests/s, want %v", name, is, c.want)
+		}
+	}
+}
+
+// TestFailuresAreGrouped holds that a summary tells each way in which requests failed once,
+// how often, and what to do; and nothing of those that succeeded or were cut off.
+func TestFailuresAreGrouped(t *testing.T) {
+	var samples []Sample
+	for _, r := range []*probe.Result{
+		{Outcome: probe.OK},
+		{Outcome: probe.ServerError, Status: 502, Err: errors.New("HTTP 502: a")},
+		{Outcome: probe.ServerError, Status: 500, Err: errors.New("HTTP 500: b")},
+		{Outcome: probe.ServerError, Status: 500, Err: errors.New("HTTP 500: c")},
+		{Outcome: probe.Canceled, Err: errors.New("interrupted")},
+	} {
+		samples = append(samples, SampleOf(r))
+	}
+	want := []Failures{
+		{Outcome: probe.ServerError, Requests: 2, Error: "HTTP 500: b", Hint: "check the server's log at that time"},
+		{Outcome: probe.ServerError, Requests: 1, Error: "HTTP 502: a", Hint: "a proxy got no answer from the server behind it: check that server"},
+	}
+	if diff := cmp.Diff(want, Summarize(samples).Failures); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

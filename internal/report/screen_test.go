@@ -12,11 +12,9 @@ func TestProgressFitsItsTerminal(t *testing.T) {
 		Done: 256, Failed: 3, Total: 1024, Elapsed: 90 * time.Second,
 	}
 	for width, want := range map[int]string{
-		0:   "step 2 of 12, production-stack, 1024 at once  256/1024  3 failed  1m30s  ETA 4m30s",
-		120: "step 2 of 12, production-stack, 1024 at once  256/1024  3 failed  1m30s  ETA 4m30s",
-		80:  "step 2 of 12, production-stack, 1024 at o…  256/1024  3 failed  1m30s  ETA 4m30s",
-		60:  "step 2 of 12, product…  256/1024  3 failed  1m30s  ETA 4m30s",
-		20:  "  256/1024  3 faile…",
+		0:  "step 2 of 12, production-stack, 1024 at once  256/1024  3 failed  1m30s  ETA 4m30s",
+		60: "step 2 of 12, product…  256/1024  3 failed  1m30s  ETA 4m30s",
+		20: "  256/1024  3 faile…",
 	} {
 		if got := p.Line(width); got != want {
 			t.Errorf("width %d\ngot  %q\nwant %q", width, got, want)
