@@ -181,9 +181,6 @@ func TestDoubt(t *testing.T) {
 		"both batched": {with(a, batched, all(10)...), with(b, batched, all(10)...), []string{
 			"frames of left and right arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
 		}},
-		"several tokens a frame": {a, with(b, func(s *Sample) { s.Frames = 14 }, all(10)...), []string{
-			"frames of left carry 1 tokens on average, of right 7.14: ITL is the mean within each frame",
-		}},
 		"cached": {with(a, func(s *Sample) { s.Contaminated = true }, 1, 2), b, []string{
 			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",
 		}},

@@ -172,16 +172,18 @@ func RequestLine(s Sample, names int) string {
 	if s.Outcome != probe.OK {
 		return strings.TrimSuffix(fmt.Sprintf("%s after %s: %s", head, format.Duration(s.Elapsed), format.Shorten(format.Clean(s.Error), 80)), ": ")
 	}
-	tokens := func(c wire.Count) string {
-		if !c.Known {
-			return "?"
-		}
-		return format.Grouped(c.N)
-	}
 	speed := "" // of all the time that the answer took
 	if s.Output.Known && s.E2EL > 0 {
 		speed = format.Digits(float64(s.Output.N)/float64(s.E2EL)) + " tok/s"
 	}
 	return strings.TrimRight(fmt.Sprintf("%s  %7s → %-5s  TTFT %-7s  TPOT %-7s  ITL %-7s  total %-7s  %s", head,
 		tokens(s.Prompt), tokens(s.Output), seconds(s.TTFT), seconds(s.TPOT), seconds(s.ITL), seconds(s.E2EL), speed), " ")
+}
+
+// tokens is a number of them, grouped.
+func tokens(c wire.Count) string {
+	if !c.Known {
+		return "?"
+	}
+	return format.Grouped(c.N)
 }

@@ -59,7 +59,7 @@ func TestWarnings(t *testing.T) {
 		"nothing to say":   {many, ""},
 		"nothing at all":   {nil, ""},
 		"canceled":         {some(func(s *Sample) { s.Outcome = probe.Canceled }, 3, 4), "2 requests canceled at the end of the run: not counted"},
-		"contaminated":     {some(func(s *Sample) { s.Contaminated = true }, 0, 4, 9), "3 of 10 prompts were in the server's cache: excluded from TTFT"},
+		"contaminated":     {some(func(s *Sample) { s.Contaminated = true }, 0, 4, 9), "3 of 10 requests had a prompt that was in the server's cache: excluded from TTFT"},
 		"hidden reasoning": {some(func(s *Sample) { s.Hidden = true }, 0, 4, 9), "3 of 10 requests had hidden reasoning: excluded from TTFT"},
 		"read late": {
 			some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),

@@ -12,20 +12,21 @@ import (
 // limits are what excludes single requests from numbers. Their texts follow "3 of 10 requests".
 var limits = []struct {
 	is   func(Sample) bool
-	noun string
 	text string
 }{
-	{contaminated, "prompt", "were in the server's cache: excluded from TTFT"},
-	{func(s Sample) bool { return s.Hidden }, "request", "had hidden reasoning: excluded from TTFT"},
-	{func(s Sample) bool { return s.Tainted }, "request", "were read too late by this prober: excluded from ITL"},
-	{func(s Sample) bool { return !s.Output.Known }, "request", "did not report how many tokens they generated: excluded from TPOT, ITL and token counts"},
+	{contaminated, "had a prompt that was in the server's cache: excluded from TTFT"},
+	{func(s Sample) bool { return s.Hidden }, "had hidden reasoning: excluded from TTFT"},
+	{func(s Sample) bool { return s.Tainted }, "were read too late by this prober: excluded from ITL"},
+	{func(s Sample) bool { return !s.Output.Known }, "did not report how many tokens they generated: excluded from TPOT, ITL and token counts"},
 	{
 		func(s Sample) bool {
 			return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITLs) == 0 && s.Joined == 0
-		}, "request",
-		"did not report how many tokens each frame carries: excluded from ITL, and chunk gaps show how the server groups tokens, not how fast the engine generates them",
+		},
+		"did not report how many tokens each frame carries: excluded from ITL, " + grouped,
 	},
 }
+
+const grouped = "and chunk gaps show how the server groups tokens, not how fast the engine generates them"
 
 // warningsOf says what limits the numbers of successful samples, each thing once.
 // Canceled ones are only counted.
@@ -36,7 +37,7 @@ func warningsOf(good []Sample, canceled int) []string {
 	}
 	for _, limit := range limits {
 		if n := number(good, limit.is); n > 0 {
-			list = append(list, of(n, len(good), limit.noun)+" "+limit.text)
+			list = append(list, of(n, len(good), "request")+" "+limit.text)
 		}
 	}
 	joined, tokens := 0, 0
@@ -52,8 +53,7 @@ func warningsOf(good []Sample, canceled int) []string {
 		list = append(list, of(b.together, b.frames, "token frame")+" arrived together with the previous one: "+
 			"the server or a proxy sends them in bursts, so chunk gaps show its timer and ITL is the mean over each burst")
 	case b.packed():
-		list = append(list, "a token frame carries "+format.Digits(b.perFrame)+" tokens on average: ITL is the mean within each frame, "+
-			"and chunk gaps show how the server groups tokens, not how fast the engine generates them")
+		list = append(list, "a token frame carries "+format.Digits(b.perFrame)+" tokens on average: ITL is the mean within each frame, "+grouped)
 	}
 	if n := counts(good, outputOf); len(n) > 0 && n[0] != n[len(n)-1] {
 		list = append(list, fmt.Sprintf("answers are %s tokens long: E2EL varies with the length", ends(n)))
@@ -206,19 +206,15 @@ func PairWarnings(a, b []Sample) (list []string) {
 	}
 	unlike(promptOf, "%s counts %.10g tokens of prompt, %s %.10g (medians)")
 	unlike(outputOf, "%s generates %.10g tokens, %s %.10g (medians): E2EL compares answers of different length")
-	x, y := burstsOf(goodA), burstsOf(goodB)
 	var batched []string
-	if x.batched() {
+	if burstsOf(goodA).batched() {
 		batched = append(batched, nameA)
 	}
-	if y.batched() {
+	if burstsOf(goodB).batched() {
 		batched = append(batched, nameB)
 	}
 	if batched != nil { // see [requestsOf]
 		list = append(list, "frames of "+format.List(batched)+" arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT")
-	} else if x.packed() != y.packed() {
-		list = append(list, fmt.Sprintf("frames of %s carry %.3g tokens on average, of %s %.3g: ITL is the mean within each frame",
-			nameA, x.perFrame, nameB, y.perFrame))
 	}
 	if x, y := number(goodA, contaminated), number(goodB, contaminated); x+y > 0 {
 		list = append(list, fmt.Sprintf("a cache knew %s of %s and %d of %d of %s: their TTFT and E2EL are not compared",

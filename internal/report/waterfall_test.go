@@ -132,8 +132,10 @@ func TestWaterfall(t *testing.T) {
 }
 
 func TestLinesFit(t *testing.T) {
+	r := stalled()
+	r.Model, r.TraceID = "llama", "" // longer words have lines of their own
 	for _, width := range []int{40, 132} {
-		for line := range strings.Lines(waterfallText(t, stalled(), width)) {
+		for line := range strings.Lines(waterfallText(t, r, width)) {
 			if length(strings.TrimSuffix(line, "\n")) > width {
 				t.Errorf("width %d: %q", width, line)
 			}
@@ -187,8 +189,8 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		{together, "max gap    0 s, before token frame 3 of 3"},
 		{together, "TPOT       none: all tokens arrived at once"},
 		{together, "ITL        none: all tokens arrived at once"},
-		{ids, "tokens     counted in each frame (token ids)"},
-		{alone, "tokens     one per frame: as many frames as tokens"},
+		{ids, "tokens     of each frame known from: ids"},
+		{alone, "tokens     of each frame known from: total"},
 		{before, "TTFT       none: no token arrived"},
 		{before, "E2EL       none: the probe failed after"},
 		{stalled(), "max gap    30.0 s, still open when the probe failed"},
