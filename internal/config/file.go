@@ -33,14 +33,6 @@ func ReadFile(path string) (data []byte, err error) {
 	return data, err
 }
 
-// reason is err without the name of the file.
-func reason(err error) string {
-	if path, ok := errors.AsType[*os.PathError](err); ok {
-		return path.Err.Error()
-	}
-	return err.Error()
-}
-
 // maxTargets bounds the targets file, in bytes: some 10,000 targets. As YAML it
 // takes many times its size, and one that is none may have a problem each line.
 const maxTargets = 2 << 20

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -21,27 +20,16 @@ func measurable(qps, goal float64) bool {
 	return qps*pagePerQPS*(1-goal) >= pageProbes*(1-rounding)
 }
 
-// largestGoal is the largest goal that qps can measure, rounded down; "" if it can measure none.
-func largestGoal(qps float64) string {
-	budget, decimals := roundUp(pageProbes / (pagePerQPS * qps))
-	if budget >= 1 {
-		return ""
-	}
-	return strconv.FormatFloat(1-budget, 'f', decimals, 64)
-}
+// largestGoal is the largest goal that qps can measure, rounded down; not above 0 if it can measure none.
+func largestGoal(qps float64) float64 { return 1 - roundUp(pageProbes/(pagePerQPS*qps)) }
 
 // smallestQPS is the smallest rate that can measure goal, rounded up.
-func smallestQPS(goal float64) string {
-	qps, decimals := roundUp(pageProbes / (pagePerQPS * (1 - goal)))
-	return strconv.FormatFloat(qps, 'f', decimals, 64)
-}
+func smallestQPS(goal float64) float64 { return roundUp(pageProbes / (pagePerQPS * (1 - goal))) }
 
-// roundUp rounds v, above 0, up to two significant digits, and says how many decimals
-// that takes.
-func roundUp(v float64) (rounded float64, decimals int) {
-	decimals = 1 - int(math.Floor(math.Log10(v)))
-	unit := math.Pow10(-decimals)
-	return math.Ceil(v/unit*(1-rounding)) * unit, max(0, decimals)
+// roundUp rounds v, above 0, up to two significant digits.
+func roundUp(v float64) float64 {
+	unit := math.Pow10(int(math.Floor(math.Log10(v))) - 1)
+	return math.Ceil(v/unit*(1-rounding)) * unit
 }
 
 // judge judges an objective, made of it. names are those of the objectives before it.
@@ -75,9 +63,9 @@ func (l *loader) measure(o Objective, it item, targets []entry) {
 	if slowest == nil || !it.given("GOAL") || measurable(slowest.QPS, o.Goal) {
 		return
 	}
-	hint := "for this goal want at least " + smallestQPS(o.Goal) + " probes per second"
-	if goal := largestGoal(slowest.QPS); goal != "" {
-		hint = "at this rate want a goal of at most " + goal + ", or " + hint
+	hint := fmt.Sprintf("for this goal want at least %.10g probes per second", smallestQPS(o.Goal))
+	if goal := largestGoal(slowest.QPS); goal > 0 {
+		hint = fmt.Sprintf("at this rate want a goal of at most %.10g, or %s", goal, hint)
 	}
 	l.problem(it.label("GOAL"), fmt.Sprintf("cannot be measured at the %v probes per second of target %s: a page (burn rate 14.4 over one hour) must need 3 bad probes",
 		slowest.QPS, quote(slowest.Name)), hint)

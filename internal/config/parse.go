@@ -194,7 +194,7 @@ func (l *loader) checkText(k Key, s string) error {
 		return err
 	case is == "file":
 		if _, err := l.ReadFile(s); err != nil {
-			return fault{text: reason(err)}
+			return fault{text: err.Error()}
 		}
 	case len(k.words) > 0 && !slices.Contains(k.words, s):
 		return fault{text: "unknown" + suggestion(s, k.words)}

@@ -3,6 +3,7 @@ package config
 import (
 	_ "embed"
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -26,7 +27,7 @@ func TestReferencePage(t *testing.T) {
 	const path = "../../docs/configuration.md"
 	all, goals := settings(), map[string]string{}
 	for text, qps := range map[string]float64{"0.01": 0.01, "0.05": 0.05, "0.1": 0.1, "0.5": 0.5, "1": 1} {
-		goals[text] = largestGoal(qps)
+		goals[text] = fmt.Sprintf("%.10g", largestGoal(qps))
 	}
 	var page strings.Builder
 	if err := template.Must(template.New("reference").Parse(referenceText)).Execute(&page, map[string]any{

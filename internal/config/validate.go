@@ -37,7 +37,7 @@ func (l *loader) readKey(t entry) {
 	text := strings.TrimRight(string(data), "\r\n")
 	switch {
 	case err != nil:
-		l.problem(label, reason(err), "")
+		l.problem(label, err.Error(), "")
 	case strings.TrimSpace(text) == "":
 		l.problem(label, "is empty", "want a file with the key in it")
 	case len(text) > 16<<10: // bytes; Node's servers take headers of 16 KiB, nginx 8
@@ -113,10 +113,12 @@ func (l *loader) name(targets []entry) {
 		default:
 			l.misnamed(t, fmt.Sprintf("the name %s is already taken by %s", quote(t.Name), other.origin("URL")))
 		}
-		if length := utf8.RuneCountInString(t.Name); length > maxName {
-			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters", maxName))
-		} else if stem := maxName - 40; t.EachAddress && length > stem { // an IPv6 address takes 39, and one stands between
-			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters, to which addresses are added", stem))
+		limit := maxName
+		if t.EachAddress {
+			limit -= 40 // an IPv6 address takes 39, and one stands between
+		}
+		if utf8.RuneCountInString(t.Name) > limit {
+			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters", limit))
 		}
 	}
 	for _, t := range targets {
