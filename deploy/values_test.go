@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -26,7 +27,14 @@ func TestReadmeHasTheValues(t *testing.T) {
 	var page tables
 	page.rows(t, "", document.Content[0])
 	page.WriteString(page.examples)
-	same(t, path, []byte(string(before)+mark+page.String()))
+	want := string(before) + mark + page.String()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(read(t, path)) != want {
+		t.Errorf("%s is out of date: go test ./deploy -update", path)
+	}
 }
 
 // tables are those of the README: one for each section of values.yaml.

@@ -37,8 +37,10 @@ func (m *measured) perThousand() time.Duration {
 }
 
 func (m *measured) String() string {
-	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), CPU %s per 1,000 frames, peak %.0f MB; server late %s (p99); others took %.0f%%",
-		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.perThousand()), m.peak/mega, short(m.lateness.p99), 100*m.noise())
+	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), CPU %s per 1,000 frames, peak %.0f MB; "+
+		"server late %s (p99); others took %.0f%%",
+		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.perThousand()), m.peak/mega,
+		short(m.lateness.p99), 100*m.noise())
 }
 
 // noise is the share of the processors that was not there for what is measured. What the
