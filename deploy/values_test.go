@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,9 +76,8 @@ func (w *tables) rows(t *testing.T, before string, mapping *yaml.Node) {
 
 // nested is an example below its dotted key, as YAML.
 func nested(key, example string) string {
-	parts := strings.Split(key, ".")
-	for i := len(parts) - 1; i >= 0; i-- {
-		example = parts[i] + ":\n  " + strings.ReplaceAll(strings.TrimSuffix(example, "\n"), "\n", "\n  ") + "\n"
+	for _, part := range slices.Backward(strings.Split(key, ".")) {
+		example = part + ":\n  " + strings.ReplaceAll(strings.TrimSuffix(example, "\n"), "\n", "\n  ") + "\n"
 	}
 	return example
 }
