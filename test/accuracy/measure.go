@@ -21,7 +21,7 @@ type measured struct {
 
 	gap, brief, first spread // errors of gaps, of those between brief Writes, and of TTFT
 	lateness          spread // of the server
-	itl               figures
+	tokens            figures
 	interrupted       float64 // share of the other gaps
 
 	cpu, server time.Duration // processor time of both processes
@@ -91,8 +91,8 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	m.cpu, m.peak, m.server = r.CPU, r.Peak, cpu
 	m.interrupted = 1 - float64(len(m.between))/float64(max(1, len(m.gaps)))
 	m.gap, m.brief, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.between), spreadOf(m.ttft), spreadOf(m.late)
-	m.itl = m.tokens.figures()
-	m.gaps, m.between, m.ttft, m.late, m.tokens = nil, nil, nil, nil, tokens{}
+	m.tokens = m.joined.figures()
+	m.gaps, m.between, m.ttft, m.late, m.itl, m.truth = nil, nil, nil, nil, nil, nil
 	return m, nil
 }
 
