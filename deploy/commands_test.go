@@ -38,7 +38,8 @@ func TestMakeTestNeedsGoAlone(t *testing.T) {
 		t.Skip("make is not installed")
 	}
 	out, err := exec.CommandContext(t.Context(), program, "-C", "..", "--dry-run", "test").Output()
-	if found := regexp.MustCompile(`\bcd |-race|\.cache|/bin/|go (build|run)`).Find(out); err != nil || found != nil || !strings.Contains(string(out), "go test") {
+	found := regexp.MustCompile(`\bcd |-race|\.cache|/bin/|go (build|run)`).Find(out)
+	if err != nil || found != nil || !strings.Contains(string(out), "go test") {
 		t.Errorf("make test runs %q (%v):\n%s", found, err, out)
 	}
 	chromium := exec.CommandContext(t.Context(), program, "-C", "..", "chromium")

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +28,14 @@ func TestReadmeHasTheValues(t *testing.T) {
 	var page tables
 	page.rows(t, "", document.Content[0])
 	page.WriteString(page.examples)
-	same(t, path, []byte(string(before)+mark+page.String()))
+	want := string(before) + mark + page.String()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(read(t, path)) != want {
+		t.Errorf("%s is out of date: go test ./deploy -update", path)
+	}
 }
 
 // tables are those of the README: one for each section of values.yaml.
@@ -67,9 +76,8 @@ func (w *tables) rows(t *testing.T, before string, mapping *yaml.Node) {
 
 // nested is an example below its dotted key, as YAML.
 func nested(key, example string) string {
-	parts := strings.Split(key, ".")
-	for i := len(parts) - 1; i >= 0; i-- {
-		example = parts[i] + ":\n  " + strings.ReplaceAll(strings.TrimSuffix(example, "\n"), "\n", "\n  ") + "\n"
+	for _, part := range slices.Backward(strings.Split(key, ".")) {
+		example = part + ":\n  " + strings.ReplaceAll(strings.TrimSuffix(example, "\n"), "\n", "\n  ") + "\n"
 	}
 	return example
 }

@@ -174,12 +174,14 @@ func TestWhatIsLatest(t *testing.T) {
 // TestWhatATagNeeds runs the script that refuses a tag. All files are those of the
 // repository and of one release, V, but for one edit.
 func TestWhatATagNeeds(t *testing.T) {
-	versions := regexp.MustCompile(`(?m)^ *(?:version: |appVersion: "|image: ghcr.io/llm-prober/prober:)([^"\n]+)`).FindAllSubmatch(read(t, chart+"/Chart.yaml"), -1)
+	named := regexp.MustCompile(`(?m)^ *(?:version: |appVersion: "|image: ghcr.io/llm-prober/prober:)([^"\n]+)`)
+	versions := named.FindAllSubmatch(read(t, chart+"/Chart.yaml"), -1)
 	version := string(versions[0][1])
 	if len(versions) != 3 || string(versions[1][1]) != version || string(versions[2][1]) != version {
 		t.Errorf("the chart is of the versions %q", versions)
 	}
-	chart, base, sidecar := "deploy/helm/prober/Chart.yaml", "deploy/kustomize/base/kustomization.yaml", "deploy/kustomize/components/sidecar/sidecar.yaml"
+	chart, base := "deploy/helm/prober/Chart.yaml", "deploy/kustomize/base/kustomization.yaml"
+	sidecar := "deploy/kustomize/components/sidecar/sidecar.yaml"
 	for _, test := range []struct{ file, from, to, want string }{
 		{"CHANGELOG.md", "V", "V", ""},
 		{"CHANGELOG.md", "## V ", "## V-rc.1 ", "CHANGELOG.md has no such release"},

@@ -186,7 +186,11 @@ func (r ingestion) agree(t *testing.T, want truth) {
 			if math.Abs(sum) > 1e-9*float64(len(samples)) { // JSON has whole nanoseconds
 				t.Errorf("%s, %s of %s: the sum is wrong by %v", r.job, name, target, sum)
 			}
-			for _, b := range r.buckets(t, name, target) {
+			buckets := r.buckets(t, name, target)
+			if len(buckets) == 0 {
+				t.Errorf("%s, %s of %s: no buckets", r.job, name, target)
+			}
+			for _, b := range buckets {
 				n := model.FloatString(0)
 				for _, s := range samples {
 					if model.FloatString(s) > b.Lower && model.FloatString(s) <= b.Upper {

@@ -150,7 +150,8 @@ func imageRuns(t *testing.T, i image) {
 		t.Errorf("it wrote to its root: %v %s", err, said)
 	}
 	p := program.Start(t, i.command(context.Background(), root, []string{
-		"PROBER_TARGETS_0_URL=" + simulate(t, "fast")[0], "PROBER_QPS=2", "PROBER_PROMPT_TOKENS=100", "PROBER_MAX_TOKENS=5", "PROBER_LISTEN_ADDRESS=127.0.0.1:0",
+		"PROBER_TARGETS_0_URL=" + simulate(t, "fast")[0], "PROBER_QPS=2", "PROBER_PROMPT_TOKENS=100", "PROBER_MAX_TOKENS=5",
+		"PROBER_LISTEN_ADDRESS=127.0.0.1:0",
 	}))
 	base := p.Listening(t)
 	p.Eventually(t, "readiness", func() bool { return answers(t, base+"-/ready") })

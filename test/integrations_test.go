@@ -77,7 +77,8 @@ func accepted(t *testing.T, text, variable string, args ...string) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "prober.yaml"), shippedRules(t))
 	write(t, filepath.Join(dir, "config.yml"), text)
-	if out, err := exec.CommandContext(t.Context(), program.Binary(t, variable), append(args, filepath.Join(dir, "config.yml"))...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(t.Context(), program.Binary(t, variable), append(args, filepath.Join(dir, "config.yml"))...)
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s\nof\n%s", err, out, text)
 	}
 }

@@ -68,14 +68,17 @@ func reportsAgree(t *testing.T, want truth, scraped, otlp prometheus, from time.
 		want.told(t, job, reported(t, scraped, from, "--match", "job="+job))
 	}
 	want.told(t, "OTLP", reported(t, otlp, from))
+	var targets []string
 	for target, twice := range reported(t, scraped, from) {
+		targets = append(targets, target)
 		if !strings.Contains(strings.Join(twice.Warnings, "\n"), "counts are the sum of ") {
 			t.Errorf("%s on all paths at once: warnings %q", target, twice.Warnings)
 		}
-		text, code := start(t, nil, "report", "--prometheus", scraped.url, "--from", "1h", "--match", "job=prober", "--target", target).Output(t)
-		if code != 0 || !strings.Contains(text, "Successful requests:  ") {
-			t.Errorf("exit code %d: %s", code, text)
-		}
+	}
+	text, code := start(t, nil, "report", "--prometheus", scraped.url, "--from", "1h", "--match", "job=prober",
+		"--target", targets[0], "--vs", targets[1]).Output(t)
+	if code != 0 || !strings.Contains(text, "Successful requests:  ") || !strings.Contains(text, "too little data to compare") {
+		t.Errorf("exit code %d: %s", code, text)
 	}
 }
 

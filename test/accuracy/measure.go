@@ -21,7 +21,7 @@ type measured struct {
 
 	gap, brief, first spread // errors of gaps, of those between brief Writes, and of TTFT
 	lateness          spread // of the server
-	itl               figures
+	tokens            figures
 	interrupted       float64 // share of the other gaps
 
 	cpu, server time.Duration // processor time of both processes
@@ -37,8 +37,10 @@ func (m *measured) perThousand() time.Duration {
 }
 
 func (m *measured) String() string {
-	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), CPU %s per 1,000 frames, peak %.0f MB; server late %s (p99); others took %.0f%%",
-		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.perThousand()), m.peak/mega, short(m.lateness.p99), 100*m.noise())
+	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), CPU %s per 1,000 frames, peak %.0f MB; "+
+		"server late %s (p99); others took %.0f%%",
+		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.perThousand()), m.peak/mega,
+		short(m.lateness.p99), 100*m.noise())
 }
 
 // noise is the share of the processors that was not there for what is measured. What the
@@ -89,8 +91,8 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	m.cpu, m.peak, m.server = r.CPU, r.Peak, cpu
 	m.interrupted = 1 - float64(len(m.between))/float64(max(1, len(m.gaps)))
 	m.gap, m.brief, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.between), spreadOf(m.ttft), spreadOf(m.late)
-	m.itl = m.tokens.figures()
-	m.gaps, m.between, m.ttft, m.late, m.tokens = nil, nil, nil, nil, tokens{}
+	m.tokens = m.joined.figures()
+	m.gaps, m.between, m.ttft, m.late, m.itl, m.truth = nil, nil, nil, nil, nil, nil
 	return m, nil
 }
 

@@ -77,8 +77,8 @@ func newWatched(t *testing.T, name, group string, s *server, interval time.Durat
 		w.latencies[name] = newHistogram(t, name, classic)
 	}
 	for series, values := range map[string]string{
-		"llm_probe_probes_total;outcome;": "ok dns connect tls timeout stalled rate_limited overloaded rejected server_error filtered truncated malformed " +
-			"not_streamed empty wrong_length wrong_answer",
+		"llm_probe_probes_total;outcome;": "ok dns connect tls timeout stalled rate_limited overloaded rejected server_error filtered " +
+			"truncated malformed not_streamed empty wrong_length wrong_answer",
 		"llm_probe_objective_events_total;objective;availability;verdict;": "good bad",
 		"llm_probe_objective_events_total;objective;ttft;verdict;":         "good bad",
 		"llm_probe_skipped_total;reason;":                                  "overlap budget late backoff",
@@ -194,7 +194,8 @@ func (w *watched) appendLatency(app storage.Appender, now time.Time, name string
 		return err
 	}
 	count := float64(h.GetSampleCount())
-	err := errors.Join(w.append(app, now, name+"_count", count), w.append(app, now, name+"_sum", h.GetSampleSum()), w.append(app, now, name+"_bucket;le;+Inf", count))
+	err := errors.Join(w.append(app, now, name+"_count", count), w.append(app, now, name+"_sum", h.GetSampleSum()),
+		w.append(app, now, name+"_bucket;le;+Inf", count))
 	for _, b := range h.Bucket {
 		err = errors.Join(err, w.append(app, now, name+"_bucket;le;"+strconv.FormatFloat(b.GetUpperBound(), 'g', -1, 64), float64(b.GetCumulativeCount())))
 	}

@@ -46,7 +46,8 @@ func (p process) footprint(b *testing.B, base string, moment time.Duration) {
 	probes, collections := now.sums["llm_probe_probes_total"], now.sums["go_gc_duration_seconds_count"]
 	failed := probes - now.sums["llm_probe_probes_total ok"]
 	resident, peak := p.memory(b, "VmRSS")/mega, p.memory(b, "VmHWM")/mega
-	own, mapped := p.memory(b, "RssAnon")/mega, p.memory(b, "RssFile")/mega // of resident: memory of its own; the binary's file, which the kernel can drop
+	// Of resident: memory of its own; pages of the binary's file, which the kernel can drop.
+	own, mapped := p.memory(b, "RssAnon")/mega, p.memory(b, "RssFile")/mega
 	heap := now.sums["go_memstats_heap_inuse_bytes"] / mega
 	cpu := 1e3 * p.cpu(b).Seconds() / max(1, probes)
 	fmt.Printf("| %.0f min | %.0f | %.0f | %.1f MB | %.1f MB | %.1f MB | %.1f MB | %.1f MB | %.0f | %.0f | %.1f ms |\n",

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
@@ -71,28 +72,27 @@ func scrape(b *testing.B, base, format string) page {
 	for err == nil {
 		var entry textparse.Entry
 		var l labels.Labels
-		switch entry, err = parser.Next(); {
-		case err != nil:
-		case entry == textparse.EntrySeries:
-			_, _, value := parser.Series()
-			parser.Labels(&l)
-			p.sums[l.Get(labels.MetricName)] += value
-			if l.Get("outcome") == "ok" {
-				p.sums[l.Get(labels.MetricName)+" ok"] += value
-			}
-		case entry == textparse.EntryHistogram:
-			_, _, h, _ := parser.Histogram()
-			parser.Labels(&l)
-			if sum := p.histograms[l.Get(labels.MetricName)]; sum == nil {
-				p.histograms[l.Get(labels.MetricName)] = h.ToFloat(nil)
-			} else {
-				p.histograms[l.Get(labels.MetricName)], _, _, err = sum.Add(h.ToFloat(nil))
-			}
-		default:
+		if entry, err = parser.Next(); err != nil || entry != textparse.EntrySeries && entry != textparse.EntryHistogram {
 			continue
 		}
+		parser.Labels(&l)
+		name := l.Get(model.MetricNameLabel)
 		p.series++
-		p.of[l.Get(labels.MetricName)]++
+		p.of[name]++
+		if entry == textparse.EntrySeries {
+			_, _, value := parser.Series()
+			p.sums[name] += value
+			if l.Get("outcome") == "ok" {
+				p.sums[name+" ok"] += value
+			}
+			continue
+		}
+		_, _, h, _ := parser.Histogram()
+		if sum := p.histograms[name]; sum == nil {
+			p.histograms[name] = h.ToFloat(nil)
+		} else {
+			p.histograms[name], _, _, err = sum.Add(h.ToFloat(nil))
+		}
 	}
 	if !errors.Is(err, io.EOF) {
 		b.Fatal(err)

@@ -143,7 +143,9 @@ func (m *measured) report(b *testing.B) {
 	} {
 		b.ReportMetric(value, unit)
 	}
-	for name, metric := range map[string]string{"delay": "llm_prober_schedule_delay_seconds", "ttft": "llm_probe_ttft_seconds", "itl": "llm_probe_itl_seconds"} {
+	for name, metric := range map[string]string{
+		"delay": "llm_prober_schedule_delay_seconds", "ttft": "llm_probe_ttft_seconds", "itl": "llm_probe_itl_seconds",
+	} {
 		h := m.after.since(b, m.before, metric)
 		for share, q := range map[string]float64{"p50": .5, "p99": .99, "p999": .999} {
 			b.ReportMetric(quantileMS(q, h), name+"-"+share+"-ms")
