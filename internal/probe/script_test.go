@@ -55,11 +55,6 @@ func (s script) hangs() script { return append(s, step{then: hang}) }
 func (s script) stream(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	s.send(w, r)
-}
-
-// send sends the body of the answer.
-func (s script) send(w http.ResponseWriter, r *http.Request) {
 	flush := http.NewResponseController(w).Flush
 	for _, step := range s {
 		select {
