@@ -74,6 +74,20 @@ func (s script) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// answers is a server that answers with a status, a content type and a body.
+func answers(status int, kind, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header()["Content-Type"] = []string{kind}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func reply(status int, json string) http.HandlerFunc {
+	return answers(status, "application/json", json)
+}
+
 // data is an SSE event for each of the JSON texts.
 func data(jsons ...string) string {
 	var b strings.Builder
