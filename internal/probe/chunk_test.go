@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -108,10 +109,19 @@ func TestChunks(t *testing.T) {
 	}
 }
 
+// TestWhatCameBehindAToken holds that a token frame knows whether its read also completed a frame without tokens.
+func TestWhatCameBehindAToken(t *testing.T) {
+	a := newAccumulator(&Result{}, 2, false)
+	for read, d := range []wire.Delta{{Text: []byte("x")}, {}, {Text: []byte("x")}, {Finish: "stop"}} {
+		a.add(stream.Stamp{Read: uint64(max(1, read))}, d) // the first two in one read
+	}
+	equal(t, "behind", []bool{true, false}, []bool{a.Tokens[0].Behind, a.Tokens[1].Behind})
+}
+
 // TestBurst holds what is a burst and what is an engine's pace: frames that a proxy writes one by one after it got
 // them together, and not the tokens between stalls.
 func TestBurst(t *testing.T) {
-	stream := func(gaps ...time.Duration) []Arrival {
+	at := func(gaps ...time.Duration) []Arrival {
 		list := []Arrival{{At: 500 * ms, N: 1}}
 		for i, gap := range gaps {
 			list = append(list, Arrival{At: list[i].At + gap, Read: uint32(i + 1), N: 1})
@@ -134,7 +144,7 @@ func TestBurst(t *testing.T) {
 		"a quick engine that stalls":      {append(repeat(99, 600*µs), 300*ms, 600*µs), 150 * µs, 600 * µs, 300 * ms},
 		"prefills in between":             {repeat(20, 10*ms, 10*ms, 10*ms, 10*ms, 300*ms), ms, 10 * ms, 300 * ms},
 	} {
-		line := Timeline{Tokens: stream(test.gaps...)}
+		line := Timeline{Tokens: at(test.gaps...)}
 		line.Burst = burst(line.Tokens)
 		list := slices.Sorted(line.ITL())
 		if list == nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -41,8 +39,8 @@ func (l *log) Skipped(target string, reason Skip) {
 	l.write("%s skipped: %s at %v", target, reason, time.Since(l.epoch))
 }
 
-// newGroup is a group with an interval of ten seconds, whose members' servers answer with scripts.
-func newGroup(t *testing.T, scripts ...script) (*Group, *log) {
+// newGroup is a group with an interval of ten seconds, whose members are called a, b and so on.
+func newGroup(t *testing.T, servers ...http.HandlerFunc) (*Group, *log) {
 	l := &log{epoch: time.Now()}
 	g := &Group{
 		Interval: 10 * time.Second, Output: 2, Recorder: l,
@@ -54,8 +52,8 @@ func newGroup(t *testing.T, scripts ...script) (*Group, *log) {
 			}
 		},
 	}
-	for i, s := range scripts {
-		target := serve(t, s.stream)
+	for i, server := range servers {
+		target := serve(t, server)
 		target.Name = string(rune('a' + i))
 		g.Members = append(g.Members, NewMember(target, "m", 1))
 	}
@@ -82,35 +80,51 @@ func (g *Group) rounds(starts, probes context.Context, n uint64) {
 // TestGroup holds that members are asked one after another, that all get one prompt, which only a probe that is sent
 // costs and only the first is judged by, that a hanging member costs the others at most its share of the interval and
 // itself its slots, that no more tokens are spent in a day than allowed, and that a panic of ours fails the probes of
-// its round and nothing else.
+// its round and nothing else. A server which turns probes away is left alone for as long as it asks, up to the limit.
 func TestGroup(t *testing.T) {
 	const budget = 2 * 82 // tokens: two questions with their answers
-	second, hanging := answer(time.Second), script{}.hangs()
-	other := tokens(2, time.Second).then(0, limit, usage(70, 2), done) // by another tokenizer
+	second, hanging := answer(time.Second).stream, script{}.hangs().stream
+	other := tokens(2, time.Second).then(0, limit, usage(70, 2), done).stream // by another tokenizer
+	busy := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "15")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}
+	rest := func(limit time.Duration) func(*Group) {
+		return func(g *Group) { g.Members[0].target.Backoff = limit }
+	}
 	for name, test := range map[string]struct {
-		members []script
+		members []http.HandlerFunc
 		change  func(*Group)
 		want    []string // of three rounds
 	}{
-		"turns": {members: []script{second, other}, want: []string{
+		"turns": {members: []http.HandlerFunc{second, other}, want: []string{
 			"prompt 0", "learned 80", "a ok round 0 due 0s start 0s", "b ok round 0 due 1s start 1s",
 			"prompt 1", "b ok round 1 due 10s start 10s", "learned 80", "a ok round 1 due 12s start 12s",
 			"prompt 2", "learned 80", "a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
 		}},
-		"a hanging member": {members: []script{hanging, second}, want: []string{
+		"a hanging member": {members: []http.HandlerFunc{hanging, second}, want: []string{
 			"prompt 0", "b ok round 0 due 5s start 5s",
 			"prompt 1", "b ok round 1 due 10s start 10s", "a skipped: overlap at 11s",
 			"a skipped: overlap at 20s", "prompt 2", "b ok round 2 due 20s start 20s",
 			"a timeout round 0 due 0s start 0s",
 		}},
-		"hanging alone": {members: []script{hanging}, want: []string{
+		"hanging alone": {members: []http.HandlerFunc{hanging}, want: []string{
 			"prompt 0", "a skipped: overlap at 10s", "a skipped: overlap at 20s", "a timeout round 0 due 0s start 0s",
 		}},
-		"a budget": {members: []script{second}, change: func(g *Group) { g.Members[0].target.DayLimit = budget }, want: []string{
+		"a budget": {members: []http.HandlerFunc{second}, change: func(g *Group) { g.Members[0].target.DayLimit = budget }, want: []string{
 			"prompt 0", "learned 80", "a ok round 0 due 0s start 0s", "prompt 1", "learned 80", "a ok round 1 due 10s start 10s",
 			"prompt 2", "a skipped: budget at 20s",
 		}},
-		"panics": {members: []script{second, second}, change: panics, want: []string{
+		"a busy member": {members: []http.HandlerFunc{busy, second}, change: rest(time.Minute), want: []string{
+			"prompt 0", "a rate_limited round 0 due 0s start 0s", "b ok round 0 due 0s start 0s",
+			"prompt 1", "b ok round 1 due 10s start 10s", "a skipped: backoff at 11s",
+			"prompt 2", "a rate_limited round 2 due 20s start 20s", "b ok round 2 due 20s start 20s",
+		}},
+		"busy for longer than the limit": {members: []http.HandlerFunc{busy}, change: rest(5 * time.Second), want: []string{
+			"prompt 0", "a rate_limited round 0 due 0s start 0s", "prompt 1", "a rate_limited round 1 due 10s start 10s",
+			"prompt 2", "a rate_limited round 2 due 20s start 20s",
+		}},
+		"panics": {members: []http.HandlerFunc{second, second}, change: panics, want: []string{
 			"a malformed round 0 due 0s start 0s: prober panicked, please report it: written",
 			"b malformed round 0 due 0s start 0s: prober panicked, please report it: written",
 			"prompt 1", "b ok round 1 due 10s start 10s", "a malformed round 1 due 11s start 11s: prober panicked, please report it: learned",
@@ -158,7 +172,7 @@ func TestGroupStops(t *testing.T) {
 		"cancel": {time.Second, time.Second, time.Second, []string{"prompt 0"}},
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			g, l := newGroup(t, answer(2*time.Second), answer(time.Second))
+			g, l := newGroup(t, answer(2*time.Second).stream, answer(time.Second).stream)
 			starts, stop := context.WithTimeout(t.Context(), test.starts)
 			defer stop()
 			probes, cancel := context.WithCancel(t.Context())
@@ -167,43 +181,6 @@ func TestGroupStops(t *testing.T) {
 			g.rounds(starts, probes, 1)
 			equal(t, "lines", test.want, l.lines)
 			equal(t, "time taken", test.took, time.Since(l.epoch))
-		})
-	}
-}
-
-// TestMembersRestAsAsked holds that a server which turns probes away is left alone for as long as it asks, up to the
-// limit, while the others are probed, and that the slots it goes without are counted.
-func TestMembersRestAsAsked(t *testing.T) {
-	tests := []struct {
-		name       string
-		retryAfter string
-		limit      time.Duration
-		want       []string // of the busy member, by slot
-	}{
-		{"for 25 seconds", "25", time.Minute, []string{"rate_limited", "backoff", "backoff", "rate_limited", "backoff", "backoff"}},
-		{"up to the limit", "3600", 12 * time.Second, []string{"rate_limited", "backoff", "rate_limited", "backoff", "rate_limited", "backoff"}},
-		{"not at all", "25", 0, slices.Repeat([]string{"rate_limited"}, 6)},
-		{"not asked to", "", time.Minute, slices.Repeat([]string{"rate_limited"}, 6)},
-	}
-	for _, test := range tests {
-		inBubble(t, test.name, func(t *testing.T) {
-			target := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				if test.retryAfter != "" {
-					w.Header().Set("Retry-After", test.retryAfter)
-				}
-				w.WriteHeader(http.StatusTooManyRequests)
-			})
-			target.Name, target.Backoff = "busy", test.limit
-			g, l := newGroup(t, answer(ms))
-			g.Members = append(g.Members, NewMember(target, "m", 1))
-			g.rounds(t.Context(), t.Context(), 6)
-			slots := map[string][]string{}
-			for _, line := range l.lines {
-				words := strings.Fields(strings.Replace(line, "skipped: ", "", 1))
-				slots[words[0]] = append(slots[words[0]], words[1])
-			}
-			equal(t, "slots of the busy one", test.want, slots["busy"])
-			equal(t, "slots of the other", slices.Repeat([]string{"ok"}, 6), slots["a"])
 		})
 	}
 }

@@ -31,16 +31,6 @@ func (h routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler(w, r)
 }
 
-// reply answers with a status and a body.
-func reply(status int, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	}
-}
-
 // What a server of TGI says of itself, and its answer of one token.
 var (
 	tgiInfo   = reply(200, `{"model_id":"bloom","max_input_tokens":4000,"max_total_tokens":4096}`)

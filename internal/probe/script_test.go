@@ -55,11 +55,6 @@ func (s script) hangs() script { return append(s, step{then: hang}) }
 func (s script) stream(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	s.send(w, r)
-}
-
-// send sends the body of the answer.
-func (s script) send(w http.ResponseWriter, r *http.Request) {
 	flush := http.NewResponseController(w).Flush
 	for _, step := range s {
 		select {
@@ -77,6 +72,20 @@ func (s script) send(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	}
+}
+
+// answers is a server that answers with a status, a content type and a body.
+func answers(status int, kind, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header()["Content-Type"] = []string{kind}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func reply(status int, json string) http.HandlerFunc {
+	return answers(status, "application/json", json)
 }
 
 // data is an SSE event for each of the JSON texts.

@@ -120,47 +120,37 @@ func TestStreams(t *testing.T) {
 
 // TestAnswersThatAreNoStream holds the outcome of every other kind of answer.
 func TestAnswersThatAreNoStream(t *testing.T) {
-	tests := []struct {
-		name   string
+	compressed := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		answers(200, "text/event-stream", data(token))(w, r)
+	}
+	for name, test := range map[string]struct {
+		server http.HandlerFunc
 		status int
-		kind   string
-		body   string
 		want   Outcome
 		says   string
 	}{
-		{"a compressed one", 200, "text/event-stream", data(token), Malformed, "gzip"},
-		{"HTML", 200, "text/html", "<html>Welcome to nginx</html>", NotStreamed, "Welcome to nginx"},
-		{"plain JSON", 200, "application/json", `{"choices":[{"message":{"content":"hi"}}]}`, NotStreamed, "application/json"},
-		{"an error as JSON with 200", 200, "application/json", `{"error":{"message":"no such thing"}}`, NotStreamed, "no such thing"},
-		{"no type", 200, "", "", NotStreamed, "no content type"},
-		{"400", 400, "application/json", `{"error":{"message":"bad","type":"BadRequestError","code":400}}`, Rejected, "BadRequestError: 400: bad"},
-		{"401", 401, "application/json", `{"error":"Unauthorized"}`, Rejected, "Unauthorized"},
-		{"404", 404, "application/json", `{"detail":"Not Found"}`, Rejected, "Not Found"},
-		{"a redirect", 307, "", "", Rejected, "307"},
-		{"408", 408, "text/plain", "late", ServerError, "late"},
-		{"424", 424, "application/json", `{"error":"Request failed","error_type":"generation"}`, ServerError, "generation"},
-		{"429", 429, "text/plain", "slow down", RateLimited, "slow down"},
-		{"500", 500, "application/json", `{"object":"error","message":"oops","code":500}`, ServerError, "oops"},
-		{"502", 502, "text/html", "<h1>502 Bad Gateway</h1>", ServerError, "Bad Gateway"},
-		{"503", 503, "text/plain", "inference error: ServiceUnavailable", Overloaded, "ServiceUnavailable"},
-		{"529", 529, "application/json", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, Overloaded, "Overloaded"},
-	}
-	for _, test := range tests {
-		inBubble(t, test.name, func(t *testing.T) {
-			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				w.Header()["Content-Type"] = []string{test.kind}
-				if test.want == Malformed {
-					w.Header().Set("Content-Encoding", test.says)
-				}
-				w.WriteHeader(test.status)
-				_, _ = io.WriteString(w, test.body)
-			})
-			r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
+		"a compressed one":          {compressed, 200, Malformed, "gzip"},
+		"HTML":                      {answers(200, "text/html", "<html>Welcome to nginx</html>"), 200, NotStreamed, "Welcome to nginx"},
+		"plain JSON":                {reply(200, `{"choices":[{"message":{"content":"hi"}}]}`), 200, NotStreamed, "application/json"},
+		"an error as JSON with 200": {reply(200, `{"error":{"message":"no such thing"}}`), 200, NotStreamed, "no such thing"},
+		"no type":                   {answers(200, "", ""), 200, NotStreamed, "no content type"},
+		"a redirect":                {answers(307, "", ""), 307, Rejected, "307"},
+		"400":                       {reply(400, `{"error":{"message":"bad","type":"BadRequestError","code":400}}`), 400, Rejected, "BadRequestError: 400: bad"},
+		"401":                       {reply(401, `{"error":"Unauthorized"}`), 401, Rejected, "Unauthorized"},
+		"404":                       {reply(404, `{"detail":"Not Found"}`), 404, Rejected, "Not Found"},
+		"408":                       {answers(408, "text/plain", "late"), 408, ServerError, "late"},
+		"424":                       {reply(424, `{"error":"Request failed","error_type":"generation"}`), 424, ServerError, "generation"},
+		"429":                       {answers(429, "text/plain", "slow down"), 429, RateLimited, "slow down"},
+		"500":                       {reply(500, `{"object":"error","message":"oops","code":500}`), 500, ServerError, "oops"},
+		"502":                       {answers(502, "text/html", "<h1>502 Bad Gateway</h1>"), 502, ServerError, "Bad Gateway"},
+		"503":                       {answers(503, "text/plain", "inference error: ServiceUnavailable"), 503, Overloaded, "ServiceUnavailable"},
+		"529":                       {reply(529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), 529, Overloaded, "Overloaded"},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			r := serve(t, test.server).Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
 			endsAs(t, r, test.want, test.says)
-			if r.Status != test.status {
-				t.Errorf("status %d", r.Status)
-			}
+			equal(t, "status", test.status, r.Status)
 		})
 	}
 }
@@ -318,14 +308,11 @@ func TestErrorsHoldNoSecrets(t *testing.T) {
 		"the answer":         `{"choices":[{"message":{"content":"This is verysecret."}}]}`,
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(io.Discard, r.Body)
-				w.Header().Set("Content-Type", "application/json")
-				if name != "the answer" {
-					w.WriteHeader(http.StatusInternalServerError)
-				}
-				_, _ = io.WriteString(w, body)
-			})
+			status := http.StatusInternalServerError
+			if name == "the answer" {
+				status = http.StatusOK
+			}
+			target := serve(t, reply(status, body))
 			target.Key = "sk-verysecret"
 			target.Header = http.Header{"Cookie": {"session=verysecretcookie; theme=dark"}}
 			ask := wire.Ask{Turns: []wire.Turn{{Role: "system", Text: prompt}}, Prompt: "p", MaxTokens: 1}

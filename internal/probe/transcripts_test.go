@@ -3,7 +3,6 @@ package probe
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -108,7 +107,7 @@ func TestTranscripts(t *testing.T) {
 				checkFraming(t, stream.NewSSE, body)
 				return
 			}
-			whole := decode(dialect, bytes.NewReader(body))
+			whole := decode(t, dialect, bytes.NewReader(body))
 			equal(t, "decoded", want.decoded(name, whole, regexp.MustCompile(`"refusal":\s*"[^"]`).Match(body)), whole)
 			checkCuts(t, dialect, body, whole)
 		})
@@ -195,7 +194,7 @@ func TestFixtures(t *testing.T) {
 			}
 			body := must(os.ReadFile(strings.TrimSuffix(path, ".want") + ".txt"))
 			dialect := must(wire.Lookup(want.Dialect))
-			whole := decode(dialect, bytes.NewReader(body))
+			whole := decode(t, dialect, bytes.NewReader(body))
 			equal(t, "decoded", want, fixture{
 				Dialect: dialect.Name, Framing: want.Framing, Error: whole.Error,
 				Frames: whole.Frames, First: whole.First, Tokens: whole.TokenFrames, Finish: whole.Finish, N: known(whole.Usage.Generated()),
@@ -227,11 +226,12 @@ func (f framing) frames(body io.Reader) *stream.Frames {
 }
 
 // decode reads a body as a probe does. The answer is not judged by its length.
-func decode(dialect *wire.Dialect, body io.Reader) decoded {
+func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
+	t.Helper()
 	r, d := &Result{}, decoded{First: -1}
 	x := exchange{accumulator: newAccumulator(r, 0, false), target: Target{Dialect: dialect}, stall: time.NewTimer(time.Hour)}
 	frames := framingOf(dialect).frames(body)
-	v := x.read(context.Background(), func() (stream.Frame, error) {
+	v := x.read(t.Context(), func() (stream.Frame, error) {
 		if d.First < 0 && len(r.Tokens) > 0 {
 			d.First = d.Frames - 1
 		}
@@ -251,7 +251,7 @@ func decode(dialect *wire.Dialect, body io.Reader) decoded {
 // checkCuts decodes the body byte by byte, and cuts it in two at every position.
 func checkCuts(t *testing.T, dialect *wire.Dialect, body []byte, want decoded) {
 	t.Helper()
-	equal(t, "byte by byte", want, decode(dialect, iotest.OneByteReader(bytes.NewReader(body))))
+	equal(t, "byte by byte", want, decode(t, dialect, iotest.OneByteReader(bytes.NewReader(body))))
 	checkFraming(t, framingOf(dialect), body)
 }
 

@@ -11,9 +11,6 @@ var llama = &Dialect{
 	ids: always, tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
 }
 
-// fieldTimings asks for timings in every frame, not only in the last.
-const fieldTimings Field = "timings_per_token"
-
 func readLlama(frame []byte) (d Delta) {
 	if member(frame, "prompt_progress") != nil { // no token yet, whatever it counts
 		return d

@@ -17,9 +17,6 @@ var ollama = &Dialect{
 	keys: map[Field]string{FieldTemperature: "options.temperature", FieldSeed: "options.seed"},
 }
 
-// fieldThink asks a model that can think not to.
-const fieldThink Field = "think"
-
 func readLine(frame []byte) (d Delta) {
 	done := false
 	fields(frame, func(key, value []byte) {

@@ -21,9 +21,6 @@ var responses = &Dialect{
 	},
 }
 
-// fieldStore asks not to keep the answer.
-const fieldStore Field = "store"
-
 // inputBody is the conversation of a: a text if it is the question alone.
 func inputBody(a Ask) body {
 	b := body{"input": a.Prompt}
