@@ -67,7 +67,7 @@ func TestReplicasComeAndGo(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
 		if last, _ := w.requests.Load("10.0.0.1"); last.(*http.Request).Host != headless {
-			t.Errorf("a replica was asked for the host %v", last)
+			t.Errorf("a replica was asked for the host %s", last.(*http.Request).Host)
 		}
 
 		names.Set(headless, "10.0.0.1", "10.0.0.3", "fd00::4")
