@@ -180,7 +180,8 @@ func TestVariablesOfOthersAreIgnored(t *testing.T) {
 		PORT_9464_TCP_PORT=9464
 		PORT_9464_TCP_ADDR=10.0.0.1
 		EAST_SERVICE_HOST=10.0.0.2
-		EAST_PORT=tcp://10.0.0.2:9464`)
+		EAST_PORT=tcp://10.0.0.2:9464
+		TARGETS_7_URL=`)
 	environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://collector:4318"
 	environment["PATH"] = "/bin"
 	load(t, Options{Environ: environment})
