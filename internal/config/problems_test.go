@@ -44,7 +44,8 @@ func TestProblems(t *testing.T) {
 // mistaken is the configuration of a case.
 func mistaken(given string) Options {
 	content := map[string]string{
-		"there": "sk", "key": "sk", "empty": "\n", "lines": "secret\nsecret\n", "long": strings.Repeat("s", 20_000), "huge": strings.Repeat("#", maxTargets+1),
+		"there": "sk", "key": "sk", "empty": "\n", "lines": "secret\nsecret\n",
+		"long": strings.Repeat("s", 20_000), "huge": strings.Repeat("#", maxTargets+1),
 	}
 	o := Options{Environ: withTarget(""), Overrides: map[string]string{}, ReadFile: files(content)}
 	for _, line := range strings.Split(strings.ReplaceAll(given, "␀", "\x00"), "\n")[1:] {
