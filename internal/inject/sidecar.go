@@ -171,7 +171,7 @@ func (r *run) findPort(p pod, s *serving) (wrong string) {
 	case err != nil || s.port < 1 || s.port > 65535:
 		return fmt.Sprintf(": its port is %q, which is none", said)
 	case s.port == sidecarPort:
-		return " listens on port 9464, which is the prober's"
+		return " listens on port 9464, which is the prober's: let it listen elsewhere"
 	}
 	return ""
 }
