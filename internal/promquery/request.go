@@ -155,12 +155,12 @@ func (q *Query) Run(ctx context.Context) (err error) {
 
 // single says that there is more than one record, and which.
 func single(records []record) error {
-	if len(records) < 2 {
-		return nil
-	}
 	var names []string
 	for _, r := range records {
 		names = append(names, fmt.Sprintf("model %s, prompt %s: %d requests", r.model, r.prompt, r.requests()))
+	}
+	if len(names) < 2 {
+		return nil
 	}
 	return fmt.Errorf("target %s has several series %s (%s): choose with --model and --prompt", records[0].target, records[0].span, strings.Join(names, "; "))
 }
