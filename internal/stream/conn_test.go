@@ -59,7 +59,7 @@ func TestConnEnds(t *testing.T) {
 		}()
 		end(conn, server.(*net.TCPConn))
 		err, op := <-failed, new(net.OpError)
-		if !errors.Is(err, want) || want == syscall.ECONNRESET && (!errors.As(err, &op) || op.Op != "read") {
+		if !errors.Is(err, want) || errors.Is(want, syscall.ECONNRESET) && (!errors.As(err, &op) || op.Op != "read") {
 			t.Errorf("%v, want %v", err, want)
 		}
 	}
