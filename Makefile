@@ -129,7 +129,7 @@ e2e: chromium buildah build $(LLMD) $(PROMETHEUS) $(PROMTOOL) $(OTELCOL) $(HELM)
 	@export PROBER_BINARY=$(BIN)/prober LLMD_BINARY=$(LLMD) HELM_BINARY=$(HELM) \
 	  PROMETHEUS_BINARY=$(PROMETHEUS) PROMTOOL_BINARY=$(PROMTOOL) OTELCOL_BINARY=$(OTELCOL) && \
 	  { (cd test/accuracy && $(GO) test -count=1 -v .) && cd test && \
-	    for packages in "./chart ./inhibit ./integrations" ". ./history"; do \
+	    for packages in ./chart ". ./history"; do \
 	      $(GO) test -count=1 -parallel 4 -v $$packages || exit 1; \
 	    done; } 2>&1 | \
 	  tee $(CACHE)/e2e.log | grep -E '^(--- |ok|FAIL)|queries run' || { cat $(CACHE)/e2e.log; exit 1; }

@@ -3,7 +3,6 @@
 package deploy_test
 
 import (
-	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
@@ -29,19 +28,6 @@ func TestChartHasRulesAndDashboards(t *testing.T) {
 	}
 	if len(originals) < 2 || !slices.Equal(linked, originals) {
 		t.Errorf("the chart links to %v, want %v", linked, originals)
-	}
-}
-
-// same holds that a generated file is what it should be, or makes it so.
-func same(t *testing.T, path string, want []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is out of date (%v): go test ./deploy -update", path, err)
 	}
 }
 

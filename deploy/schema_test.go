@@ -3,6 +3,7 @@ package deploy_test
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"regexp"
@@ -26,7 +27,6 @@ type shape struct {
 	Minimum    *float64         `json:"minimum"`
 	Above      *float64         `json:"exclusiveMinimum"`
 	Maximum    *float64         `json:"maximum"`
-	Items      *shape           `json:"items"`
 
 	Definitions map[string]shape `json:"definitions"`
 }
@@ -69,44 +69,28 @@ func TestSchemaKnowsTheConfiguration(t *testing.T) {
 
 // TestChartKnowsTheDefaults holds that the costs the chart counts are of the prober's own defaults.
 func TestChartKnowsTheDefaults(t *testing.T) {
+	defaults := map[string]string{}
+	for f := range reflect.TypeFor[config.Settings]().Fields() {
+		defaults[strings.ToLower(f.Tag.Get("env"))] = cmp.Or(f.Tag.Get("envDefault"), f.Tag.Get("otherwise"))
+	}
 	line := regexp.MustCompile(`\$defaults := dict (.*) -}}`).FindSubmatch(read(t, chart+"/templates/_targets.tpl"))
 	if line == nil {
 		t.Fatal("the templates have no defaults: the test does not see them")
 	}
-	words := strings.Fields(string(line[1]))
-	for i := 0; i+1 < len(words); i += 2 {
-		name, value := strings.Trim(words[i], `"`), strings.Trim(words[i+1], `"`)
-		f, ok := fieldOf(strings.ToUpper(name))
-		if want := cmp.Or(f.Tag.Get("envDefault"), f.Tag.Get("otherwise")); !ok || value != want {
-			t.Errorf("the chart's default of %s is %q, the prober's %q", name, value, want)
+	for pair := range slices.Chunk(strings.Fields(strings.ReplaceAll(string(line[1]), `"`, "")), 2) {
+		if want, ok := defaults[pair[0]]; !ok || pair[1] != want {
+			t.Errorf("the chart's default of %s is %q, the prober's %q", pair[0], pair[1], want)
 		}
 	}
-}
-
-// fieldOf is the setting of all targets with a name.
-func fieldOf(name string) (reflect.StructField, bool) {
-	for f := range reflect.TypeFor[config.Settings]().Fields() {
-		if f.Tag.Get("env") == name {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
 }
 
 // allows compares the words and bounds of a property with the tags of the setting. The
 // dialects and server types are those of another test; settings that may be none are text too.
 func (s shape) allows(t *testing.T, key string, tag reflect.StructTag) {
 	t.Helper()
-	if words := strings.Fields(tag.Get("oneof")); len(words) > 1 {
-		var got []string
-		for _, word := range s.Enum {
-			if text, ok := word.(string); ok {
-				got = append(got, text)
-			}
-		}
-		if !slices.Equal(got, words) {
-			t.Errorf("%s is one of %v, want %v", key, got, words)
-		}
+	words := slices.DeleteFunc(slices.Clone(s.Enum), func(word any) bool { return reflect.TypeOf(word).Kind() != reflect.String })
+	if want := strings.Fields(tag.Get("oneof")); len(want) > 1 && fmt.Sprint(words) != fmt.Sprint(want) {
+		t.Errorf("%s is one of %v, want %v", key, words, want)
 	}
 	if tag.Get("max") == "" || tag.Get("none") != "" {
 		return
@@ -118,39 +102,25 @@ func (s shape) allows(t *testing.T, key string, tag reflect.StructTag) {
 	}
 }
 
-// TestSettingsAreThoseOfTargets holds that what is a default for all targets has
-// the same bounds as what one target says.
-func TestSettingsAreThoseOfTargets(t *testing.T) {
-	var s struct {
-		Definitions map[string]struct{ Properties map[string]any }
-	}
-	if err := json.Unmarshal(read(t, chart+"/values.schema.json"), &s); err != nil {
-		t.Fatal(err)
-	}
-	for key, want := range s.Definitions["settings"].Properties {
-		if got := s.Definitions["target"].Properties[key]; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s of a target is %v, of settings %v", key, got, want)
+// TestSchemaKnowsTheDialects holds that the schema knows the dialects and the kinds
+// of servers that the prober knows, and that what is a default for all targets has the same bounds as what one target says.
+func TestSchemaKnowsTheDialects(t *testing.T) {
+	target := schema(t).Definitions["target"].Properties
+	for key, names := range map[string][]string{"api": wire.APIs(), "server": wire.Servers()} {
+		if got, want := fmt.Sprint(target[key].Enum), fmt.Sprint(append([]string{wire.Auto}, names...)); got != want {
+			t.Errorf("%s is one of %s, want %s", key, got, want)
 		}
 	}
-}
-
-// TestSchemaKnowsTheDialects holds that the schema knows the dialects and the kinds
-// of servers that the prober knows.
-func TestSchemaKnowsTheDialects(t *testing.T) {
-	apis := []any{wire.Auto}
-	for _, name := range wire.APIs() {
-		apis = append(apis, name)
+	var whole struct {
+		Definitions map[string]struct{ Properties map[string]any }
 	}
-	servers := []any{wire.Auto}
-	for _, name := range wire.Servers() {
-		servers = append(servers, name)
+	if err := json.Unmarshal(read(t, chart+"/values.schema.json"), &whole); err != nil {
+		t.Fatal(err)
 	}
-	target := schema(t).Definitions["target"].Properties
-	if got := target["api"].Enum; !slices.Equal(got, apis) {
-		t.Errorf("api is one of %v, want %v", got, apis)
-	}
-	if got := target["server"].Enum; !slices.Equal(got, servers) {
-		t.Errorf("server is one of %v, want %v", got, servers)
+	for key, want := range whole.Definitions["settings"].Properties {
+		if got := whole.Definitions["target"].Properties[key]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s of a target is %v, of settings %v", key, got, want)
+		}
 	}
 }
 
@@ -162,12 +132,11 @@ func TestSchemaKnowsTheValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	values["enabled"] = true // for charts that depend on this one
-	s := schema(t)
-	s.holds(t, s.Definitions, "", values)
+	schema(t).holds(t, "", values)
 }
 
 // holds compares the keys of a mapping with those of a closed schema.
-func (s shape) holds(t *testing.T, definitions map[string]shape, place string, values map[string]any) {
+func (s shape) holds(t *testing.T, place string, values map[string]any) {
 	t.Helper()
 	if string(s.Additional) != "false" || len(values) == 0 {
 		return
@@ -178,7 +147,7 @@ func (s shape) holds(t *testing.T, definitions map[string]shape, place string, v
 			t.Errorf("the schema does not know %s%s", place, key)
 		}
 		if below, isMap := value.(map[string]any); isMap && !strings.HasPrefix(property.Ref, "#") {
-			property.holds(t, definitions, place+key+".", below)
+			property.holds(t, place+key+".", below)
 		}
 	}
 	for key := range s.Properties {

@@ -4,23 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 )
-
-// A row is one value of the chart as its README shows it.
-type row struct {
-	key, fallback, about, example string
-}
-
-// A section is what stands under one "# @section -- Title" of values.yaml.
-type section struct {
-	title string
-	rows  []row
-}
 
 // TestReadmeHasTheValues holds that the tables of the chart's README are made of
 // the comments of values.yaml.
@@ -31,98 +21,65 @@ func TestReadmeHasTheValues(t *testing.T) {
 	if !ok {
 		t.Fatalf("%s has no line that ends with %q", path, mark)
 	}
-	var page strings.Builder
-	page.Write(before)
-	page.WriteString(mark)
-	for _, s := range sections(t) {
-		s.write(&page)
+	var document yaml.Node
+	if err := yaml.Unmarshal(read(t, chart+"/values.yaml"), &document); err != nil {
+		t.Fatal(err)
 	}
-	same(t, path, []byte(page.String()))
+	var page tables
+	page.rows(t, "", document.Content[0])
+	page.WriteString(page.examples)
+	want := string(before) + mark + page.String()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if string(read(t, path)) != want {
+		t.Errorf("%s is out of date: go test ./deploy -update", path)
+	}
 }
 
-// write writes a table, and the examples below it.
-func (s section) write(w *strings.Builder) {
-	fmt.Fprintf(w, "\n### %s\n\n| value | default | meaning |\n|---|---|---|\n", s.title)
-	for _, r := range s.rows {
-		fmt.Fprintf(w, "| `%s` | %s | %s |\n", r.key, r.fallback, strings.ReplaceAll(r.about, "|", `\|`))
-	}
-	for _, r := range s.rows {
-		if r.example != "" {
-			fmt.Fprintf(w, "\n```yaml\n%s```\n", nested(r.key, r.example))
+// tables are those of the README: one for each section of values.yaml.
+type tables struct {
+	strings.Builder
+
+	examples string // of the section, which come below its table
+}
+
+// rows writes a row for each value of a mapping that has a comment, and for those below it; each value must have one, or be
+// a mapping whose values all have one.
+func (w *tables) rows(t *testing.T, before string, mapping *yaml.Node) {
+	t.Helper()
+	for i := 0; i < len(mapping.Content); i += 2 {
+		key, value := mapping.Content[i], mapping.Content[i+1]
+		name, c := before+key.Value, parseComment(key.HeadComment)
+		below := value.Kind == yaml.MappingNode && len(value.Content) > 0 && (c.about == "" || parseComment(value.Content[0].HeadComment).about != "")
+		if c.section != "" {
+			fmt.Fprintf(w, "%s\n### %s\n\n| value | default | meaning |\n|---|---|---|\n", w.examples, c.section)
+			w.examples = ""
+		}
+		switch {
+		case c.about != "" && below:
+			fmt.Fprintf(w, "| `%s` |  | %s |\n", name, strings.ReplaceAll(c.about, "|", `\|`))
+		case c.about != "":
+			fmt.Fprintf(w, "| `%s` | %s | %s |\n", name, compact(t, value), strings.ReplaceAll(c.about, "|", `\|`))
+		case !below:
+			t.Errorf("values.yaml:%d: %s has no comment", key.Line, name)
+		}
+		if c.example != "" {
+			w.examples += fmt.Sprintf("\n```yaml\n%s```\n", nested(name, c.example))
+		}
+		if below {
+			w.rows(t, name+".", value)
 		}
 	}
 }
 
 // nested is an example below its dotted key, as YAML.
 func nested(key, example string) string {
-	parts := strings.Split(key, ".")
-	for _, part := range slices.Backward(parts) {
-		var inner strings.Builder
-		for line := range strings.Lines(example) {
-			inner.WriteString("  " + line)
-		}
-		example = part + ":\n" + inner.String()
+	for _, part := range slices.Backward(strings.Split(key, ".")) {
+		example = part + ":\n  " + strings.ReplaceAll(strings.TrimSuffix(example, "\n"), "\n", "\n  ") + "\n"
 	}
 	return example
-}
-
-// sections reads values.yaml. Every value has a comment, or is a mapping whose
-// values all have one.
-func sections(t *testing.T) []section {
-	t.Helper()
-	var document yaml.Node
-	if err := yaml.Unmarshal(read(t, chart+"/values.yaml"), &document); err != nil {
-		t.Fatal(err)
-	}
-	var all []section
-	root := document.Content[0]
-	for i := 0; i < len(root.Content); i += 2 {
-		key, value := root.Content[i], root.Content[i+1]
-		comment := parseComment(key.HeadComment)
-		if comment.section != "" {
-			all = append(all, section{title: comment.section})
-		}
-		if len(all) == 0 {
-			t.Fatalf("values.yaml:%d: %s stands before the first section", key.Line, key.Value)
-		}
-		last := &all[len(all)-1]
-		last.rows = append(last.rows, rows(t, "", key, value)...)
-	}
-	return all
-}
-
-// rows are the values at and below a key.
-func rows(t *testing.T, before string, key, value *yaml.Node) []row {
-	t.Helper()
-	comment := parseComment(key.HeadComment)
-	if comment.about != "" {
-		r := row{key: before + key.Value, fallback: compact(t, value), about: comment.about, example: comment.example}
-		below := commented(value)
-		if !below {
-			return []row{r}
-		}
-		r.fallback = ""
-		return append([]row{r}, children(t, before, key, value)...)
-	}
-	if value.Kind != yaml.MappingNode || len(value.Content) == 0 {
-		t.Errorf("values.yaml:%d: %s%s has no comment", key.Line, before, key.Value)
-		return nil
-	}
-	return children(t, before, key, value)
-}
-
-func children(t *testing.T, before string, key, value *yaml.Node) []row {
-	t.Helper()
-	var all []row
-	for i := 0; i < len(value.Content); i += 2 {
-		all = append(all, rows(t, before+key.Value+".", value.Content[i], value.Content[i+1])...)
-	}
-	return all
-}
-
-// commented reports whether the values of a mapping have comments of their own.
-func commented(n *yaml.Node) bool {
-	return n.Kind == yaml.MappingNode && len(n.Content) > 0 && parseComment(n.Content[0].HeadComment).about != ""
 }
 
 // compact is a value on one line.

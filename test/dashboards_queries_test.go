@@ -2,15 +2,13 @@ package test
 
 import (
 	"encoding/json"
-	"maps"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -51,12 +49,8 @@ func dashboardQueries(t *testing.T) []dashboardQuery {
 			}
 		}
 		data, err := os.ReadFile(path)
-		if err == nil {
-			err = json.Unmarshal(data, &dashboard)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, json.Unmarshal(data, &dashboard))
 		name := strings.TrimSuffix(filepath.Base(path), ".json")
 		for _, p := range dashboard.Panels {
 			for _, p := range append([]dashboardPanel{p}, p.Panels...) {
@@ -114,220 +108,88 @@ func everything(window, shown string) map[string]string {
 	}
 }
 
-// A family is a metric as the documentation has it.
-type family struct {
-	kind   string              // histogram, counter or gauge
-	labels map[string][]string // the values of a closed set; nil if any
+// serverHistograms are those of model servers that dashboards show.
+func serverHistograms() []string {
+	return []string{
+		"vllm:time_to_first_token_seconds", "vllm:inter_token_latency_seconds", "vllm:request_time_per_output_token_seconds",
+		"vllm:e2e_request_latency_seconds", "vllm:request_queue_time_seconds",
+		"sglang:time_to_first_token_seconds", "sglang:inter_token_latency_seconds", "sglang:e2e_request_latency_seconds", "sglang:queue_time_seconds",
+	}
 }
 
-// catalog reads docs/metrics.md, which a test of the program holds to be what the
-// program exports.
-func catalog(t *testing.T) map[string]family {
+// namesOf are the metrics and the labels that there are: those of docs/metrics.md, which a test of the program holds to be
+// what it exports, of the rules, and of a short list of others.
+func namesOf(t *testing.T) (metrics, labels map[string]bool) {
 	t.Helper()
-	page, err := os.ReadFile("../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
+	metrics, labels = map[string]bool{}, map[string]bool{}
+	for _, name := range append(serverHistograms(), strings.Fields("ALERTS up scrape_samples_scraped scrape_duration_seconds go_goroutines "+
+		"process_resident_memory_bytes process_open_fds process_max_fds process_cpu_seconds_total")...) {
+		metrics[name] = true
 	}
-	quoted := regexp.MustCompile("`([a-z_]+)`")
-	all := map[string]family{}
+	for name := range strings.FieldsSeq("job instance target model prompt group objective signal severity alertname alertstate model_name le __name__") {
+		labels[name] = true
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\s*- record: (\S+)$`).FindAllStringSubmatch(shippedRules(t), -1) {
+		metrics[m[1]] = true
+	}
+	page, err := os.ReadFile("../docs/metrics.md")
+	must(t, err)
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(line, " | ")
 		if len(cells) != 6 || !strings.HasPrefix(line, "| `llm_probe") {
 			continue
 		}
-		f := family{kind: cells[2], labels: map[string][]string{"job": nil, "instance": nil}}
-		name := strings.Trim(cells[0], "| `")
-		if strings.HasPrefix(name, "llm_probe_") {
-			for _, l := range []string{"target", "model", "prompt"} {
-				f.labels[l] = nil
-			}
+		metrics[strings.Trim(cells[0], "| `")] = true
+		for _, m := range regexp.MustCompile("(?:^|; )`([a-z_]+)`").FindAllStringSubmatch(cells[4], -1) {
+			labels[m[1]] = true
 		}
-		for _, label := range strings.Split(cells[4], "; ") {
-			words := quoted.FindAllStringSubmatch(label, -1)
-			if len(words) == 0 {
-				continue
-			}
-			f.labels[words[0][1]] = nil
-			for _, w := range words[1:] {
-				if strings.HasPrefix(label, "`"+words[0][1]+"`: ") {
-					f.labels[words[0][1]] = append(f.labels[words[0][1]], w[1])
-				}
-			}
-		}
-		all[name] = f
 	}
-	if len(all) < 30 {
-		t.Fatalf("%d metrics in docs/metrics.md: the test does not see them", len(all))
+	if len(metrics) < 50 || len(labels) < 20 {
+		t.Fatalf("%d metrics, %d labels: the test does not see them", len(metrics), len(labels))
 	}
-	return all
+	return metrics, labels
 }
 
-// labelsOf are labels of any value.
-func labelsOf(names string) map[string][]string {
-	all := map[string][]string{}
-	for _, n := range strings.Fields(names) {
-		all[n] = nil
-	}
-	return all
-}
-
-// foreign are the metrics of others that dashboards show.
-func foreign() map[string]family {
-	all := map[string]family{
-		"ALERTS": {"gauge", labelsOf("alertname alertstate severity target model prompt objective")},
-	}
-	for _, n := range []string{"up", "scrape_samples_scraped", "scrape_duration_seconds", "go_goroutines", "process_resident_memory_bytes", "process_open_fds", "process_max_fds"} {
-		all[n] = family{"gauge", labelsOf("job instance")}
-	}
-	all["process_cpu_seconds_total"] = family{"counter", labelsOf("job instance")}
-	for _, n := range []string{
-		"vllm:time_to_first_token_seconds", "vllm:inter_token_latency_seconds", "vllm:request_time_per_output_token_seconds",
-		"vllm:e2e_request_latency_seconds", "vllm:request_queue_time_seconds",
-		"sglang:time_to_first_token_seconds", "sglang:inter_token_latency_seconds", "sglang:e2e_request_latency_seconds", "sglang:queue_time_seconds",
-	} {
-		all[n] = family{"histogram", labelsOf("model_name job instance")}
-	}
-	return all
-}
-
-// recorded are the series that the rules record. Which labels they have, they say
-// in the first word of their names.
-func recorded(t *testing.T) map[string]family {
-	t.Helper()
-	all := map[string]family{}
-	for _, m := range regexp.MustCompile(`(?m)^\s*- record: (\S+)$`).FindAllStringSubmatch(shippedRules(t), -1) {
-		names := "target model prompt objective signal"
-		if strings.HasPrefix(m[1], "group:") {
-			names += " group"
-		}
-		all[m[1]] = family{"gauge", labelsOf(names)}
-	}
-	return all
-}
-
-// TestDashboardsAskForWhatThereIs parses every query, and holds its metrics, the
-// labels it matches and the labels it groups by against the catalog, the rules and
-// a short list of others' metrics.
+// TestDashboardsAskForWhatThereIs parses every query, and holds that there are its metrics, the labels it matches and
+// those it groups by, also where another branch of it has data.
 func TestDashboardsAskForWhatThereIs(t *testing.T) {
-	known := catalog(t)
-	for _, more := range []map[string]family{foreign(), recorded(t)} {
-		for name, f := range more {
-			known[name] = f
-		}
-	}
-	values := everything("30m", "1h")
-	for _, label := range []string{"instance", "job"} {
-		values["split"], values["server_label"] = label, label
-		for _, q := range dashboardQueries(t) {
-			expr, err := parser.NewParser(parser.Options{}).ParseExpr(fill(q.expr, values))
-			if err != nil {
-				t.Errorf("%s: %v in\n%s", q, err, q.expr)
-				continue
-			}
-			checkNames(t, q, expr, known)
-		}
-	}
-}
-
-// checkNames walks an expression.
-func checkNames(t *testing.T, q dashboardQuery, expr parser.Expr, known map[string]family) {
-	t.Helper()
-	parser.Inspect(expr, func(node parser.Node, path []parser.Node) error {
-		switch n := node.(type) {
-		case *parser.VectorSelector:
-			checkSelector(t, q, n, path, known)
-		case *parser.AggregateExpr:
-			checkGrouping(t, q, n, n.Grouping, known)
-		case *parser.BinaryExpr:
-			if n.VectorMatching != nil && n.VectorMatching.On {
-				checkGrouping(t, q, n.LHS, n.VectorMatching.MatchingLabels, known)
-				checkGrouping(t, q, n.RHS, n.VectorMatching.MatchingLabels, known)
-			}
-		}
-		return nil
-	})
-}
-
-// lookup finds the family of a series, by its name.
-func lookup(name string, known map[string]family) (f family, suffix string, ok bool) {
-	if f, ok = known[name]; ok {
-		return f, "", true
-	}
-	for _, suffix := range []string{"_bucket", "_count", "_sum"} {
-		if f, ok = known[strings.TrimSuffix(name, suffix)]; ok && f.kind == "histogram" && strings.HasSuffix(name, suffix) {
-			return f, suffix, true
-		}
-	}
-	return family{}, "", false
-}
-
-// nameOf is the name of the series that are selected, or the first of those that a
-// matcher of names takes.
-func nameOf(s *parser.VectorSelector, known map[string]family) string {
-	for _, m := range s.LabelMatchers {
-		if m.Name != model.MetricNameLabel {
+	metrics, labels := namesOf(t)
+	suffix := regexp.MustCompile(`_(bucket|count|sum)$`)
+	for _, q := range dashboardQueries(t) {
+		expr, err := parser.NewParser(parser.Options{}).ParseExpr(fill(q.expr, everything("30m", "1h")))
+		if err != nil {
+			t.Errorf("%s: %v in\n%s", q, err, q.expr)
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(known)) {
-			for _, suffix := range []string{"", "_bucket", "_count", "_sum"} {
-				if m.Matches(name + suffix) {
-					return name + suffix
+		var used []string
+		parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+			switch n := node.(type) {
+			case *parser.VectorSelector:
+				if n.Name != "" && !metrics[n.Name] && !metrics[suffix.ReplaceAllString(n.Name, "")] {
+					t.Errorf("%s: there is no %s", q, n.Name)
+				}
+				for _, m := range n.LabelMatchers {
+					used = append(used, m.Name)
+				}
+			case *parser.AggregateExpr:
+				used = append(used, n.Grouping...)
+			case *parser.BinaryExpr:
+				if n.VectorMatching != nil {
+					used = append(used, n.VectorMatching.MatchingLabels...)
+				}
+			case *parser.Call:
+				if n.Func.Name == "label_replace" {
+					labels[n.Args[1].(*parser.StringLiteral).Val] = true
 				}
 			}
-		}
-	}
-	return s.Name
-}
-
-func checkSelector(t *testing.T, q dashboardQuery, s *parser.VectorSelector, path []parser.Node, known map[string]family) {
-	t.Helper()
-	f, suffix, ok := lookup(nameOf(s, known), known)
-	if !ok {
-		t.Errorf("%s: there is no %s", q, s.Name)
-		return
-	}
-	ranged := false
-	if len(path) > 0 {
-		_, ranged = path[len(path)-1].(*parser.MatrixSelector)
-	}
-	if !ranged && (f.kind == "counter" || suffix != "" && suffix != "_bucket") {
-		t.Errorf("%s: %s without a rate", q, s.Name)
-	}
-	for _, m := range s.LabelMatchers {
-		if m.Name == model.MetricNameLabel || m.Name == model.BucketLabel && suffix == "_bucket" {
-			continue
-		}
-		values, ok := f.labels[m.Name]
-		if !ok || values != nil && !slices.ContainsFunc(values, m.Matches) {
-			t.Errorf("%s: %s has no %s", q, s.Name, m)
-		}
-	}
-}
-
-// checkGrouping holds that all series of an expression have the labels that it is
-// grouped or matched by, or are given them.
-func checkGrouping(t *testing.T, q dashboardQuery, expr parser.Node, names []string, known map[string]family) {
-	t.Helper()
-	var given []string
-	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
-		if call, ok := node.(*parser.Call); ok && call.Func.Name == "label_replace" {
-			given = append(given, call.Args[1].(*parser.StringLiteral).Val)
-		}
-		return nil
-	})
-	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
-		s, ok := node.(*parser.VectorSelector)
-		if !ok {
 			return nil
-		}
-		f, suffix, _ := lookup(nameOf(s, known), known)
-		for _, name := range names {
-			if _, ok := f.labels[name]; !ok && !slices.Contains(given, name) && (name != model.BucketLabel || suffix != "_bucket") {
-				t.Errorf("%s: %s has no label %s", q, s.Name, name)
+		})
+		for _, name := range used {
+			if !labels[name] {
+				t.Errorf("%s: no series has the label %s:\n%s", q, name, q.expr)
 			}
 		}
-		return nil
-	})
+	}
 }
 
 // TestRulesLeadToDashboards holds that the dashboards that alerts link to are there, with
@@ -348,4 +210,55 @@ func TestRulesLeadToDashboards(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSidesHaveTheirOwnServers runs the queries that compare client and server, of
+// two stacks that serve one model. The server of A takes 0.1 to 0.2 s for
+// everything, that of B 0.4 to 0.8 s: each side must be told of its own, and not of
+// both together.
+func TestSidesHaveTheirOwnServers(t *testing.T) {
+	t.Parallel()
+	values := everything("30m", "1h")
+	values["server_a"], values["server_b"] = "stack-a", "stack-b"
+	var asked []any
+	for _, q := range dashboardQueries(t) {
+		if q.dashboard != "compare" || !strings.Contains(q.expr, "vllm:") && !strings.Contains(q.expr, "sglang:") || q.panel == "variable" {
+			continue
+		}
+		// Halfway up the only bucket; of p95 nearly at its top.
+		median := map[bool]float64{true: 0.15, false: 0.6}
+		a := strings.Contains(q.expr, `"$server_a"`)
+		if a == strings.Contains(q.expr, `"$server_b"`) {
+			t.Errorf("%s is of neither side, or of both:\n%s", q, q.expr)
+			continue
+		}
+		want := median[a]
+		switch {
+		case strings.Contains(q.expr, "histogram_quantile(0.95"):
+			want = map[bool]float64{true: 0.195, false: 0.78}[a]
+		case q.panel == "TTFT p50: client − server":
+			want = 1.5 - want
+		}
+		asked = append(asked, asks(fmt.Sprintf("round(max((\n%s\n)), 0.005)", fill(q.expr, values)), want))
+	}
+	if len(asked) != 26 {
+		t.Fatalf("%d queries of servers: the test does not see them", len(asked))
+	}
+	returns(t, sidesSeries(), asked)
+}
+
+// sidesSeries are two targets of one model, with 1 to 2 s until the first token, and
+// the histograms of a server each.
+func sidesSeries() (all series) {
+	for _, target := range []string{"a", "b"} {
+		labels := fmt.Sprintf(`job="prober",instance="p:9464",target=%q,model="llama",prompt="cold"`, target)
+		all.add("llm_probe_target_info{"+labels+"}", "1x120")
+		all.add("llm_probe_probes_total{"+labels+`,outcome="ok"}`, "0+6x120")
+		all.classic("llm_probe_server_ttft_seconds", labels, 1, 2)
+	}
+	for _, name := range serverHistograms() {
+		all.classic(name, `job="stack-a",instance="a:8000",model_name="llama"`, 0.1, 0.2)
+		all.classic(name, `job="stack-b",instance="b:8000",model_name="llama"`, 0.4, 0.8)
+	}
+	return all
 }

@@ -76,13 +76,13 @@ func (q dashboardQuery) reason(m mode) string {
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	vllm := llmd(t, "--time-to-first-token", "20ms", "--inter-token-latency", "4ms")
-	config, rules := scrapeServers(vllm, modelServers(t)), fastRules(t)
-	otlp := startPrometheus(t, config, rules, "--web.enable-otlp-receiver")
-	base := probeForDashboards(t, vllm, otlp.url)
+	config := scrapeServers(vllm, modelServers(t))
+	otlp := startPrometheus(t, config)
+	base := probeForDashboards(t, vllm, otlp)
 	prober := "- {job_name: prober, static_configs: [{targets: ['" + strings.Trim(strings.TrimPrefix(base, "http://"), "/") + "']}]%s}\n"
 	into := map[mode]prometheus{
-		native:  startPrometheus(t, config+fmt.Sprintf(prober, ", scrape_native_histograms: true"), rules),
-		classic: startPrometheus(t, config+fmt.Sprintf(prober, ""), rules),
+		native:  startPrometheus(t, config+fmt.Sprintf(prober, ", scrape_native_histograms: true")),
+		classic: startPrometheus(t, config+fmt.Sprintf(prober, "")),
 		sent:    otlp,
 	}
 	queries := dashboardQueries(t)
@@ -95,7 +95,7 @@ func TestDashboards(t *testing.T) {
 				}
 			}
 		})
-		eventually(t, string(m)+": data for every query", func() bool {
+		p.Eventually(t, string(m)+": data for every query", func() bool {
 			open = slices.DeleteFunc(open, func(q dashboardQuery) bool { return p.shows(t, m, q) })
 			return !slices.ContainsFunc(open, func(q dashboardQuery) bool { return q.reason(m) == "" })
 		})
@@ -103,6 +103,19 @@ func TestDashboards(t *testing.T) {
 		t.Logf("%s: %d queries run, %d with data, %d without as expected", m, len(queries), len(queries)-len(open), len(open))
 	}
 	checkLabels(t, into, queries)
+	checkMetrics(t, base)
+}
+
+// checkMetrics lints what the prober exposes.
+func checkMetrics(t *testing.T, base string) {
+	t.Helper()
+	text, _ := get(t, base+"metrics", "text/plain")
+	if said, ok := promtool(t, text, "check", "metrics"); !ok || said != "" {
+		t.Errorf("promtool check metrics: %s", said)
+	}
+	if said, ok := promtool(t, strings.ReplaceAll(text, "llm_probe_probes_total", "llm_probe_probes"), "check", "metrics"); ok {
+		t.Errorf("of a wrong exposition promtool said %q", said)
+	}
 }
 
 // checkSilent holds that what is said to find nothing does not.
@@ -176,49 +189,25 @@ func (p prometheus) has(t *testing.T, m mode, q dashboardQuery, expr string) boo
 			return s.Histogram != nil || !math.IsNaN(float64(s.Value))
 		})
 	}
+	var data struct{ Result model.Matrix }
 	now := time.Now()
-	found := slices.ContainsFunc(p.queryRange(t, expr, now.Add(-5*time.Second), now, time.Second), func(s *model.SampleStream) bool {
+	p.api(t, "query_range", url.Values{
+		"query": {expr}, "start": {now.Add(-5 * time.Second).Format(time.RFC3339Nano)}, "end": {now.Format(time.RFC3339Nano)}, "step": {"1s"},
+	}, &data)
+	found := slices.ContainsFunc(data.Result, func(s *model.SampleStream) bool {
 		return len(s.Histograms) > 0 || slices.ContainsFunc(s.Values, func(v model.SamplePair) bool { return !math.IsNaN(float64(v.Value)) })
 	})
-	return found && (q.format != "heatmap" || dotless(m, q) || p.exemplars(t, expr, now))
-}
-
-// dotless reports whether a heatmap may be without dots: of native histograms
-// Prometheus 3.15 reads the exemplars of a metric's first series only, and that is
-// a target before b.
-func dotless(m mode, q dashboardQuery) bool {
-	return m == native && strings.HasSuffix(q.panel, " of B")
-}
-
-// exemplars reports whether an expression's series have exemplars that name a trace.
-func (p prometheus) exemplars(t *testing.T, expr string, now time.Time) bool {
-	t.Helper()
-	var data []struct {
-		Exemplars []struct{ Labels map[string]string }
-	}
-	p.api(t, "query_exemplars", url.Values{
-		"query": {expr}, "start": {now.Add(-time.Minute).Format(time.RFC3339)}, "end": {now.Format(time.RFC3339)},
-	}, &data)
-	for _, series := range data {
-		for _, e := range series.Exemplars {
-			if len(e.Labels["trace_id"]) == 32 {
-				return true
-			}
-		}
-	}
-	return false
+	// Of native histograms Prometheus 3.15 reads the exemplars of a metric's first series only, and that is a target before b.
+	return found && (q.format != "heatmap" || m == native && strings.HasSuffix(q.panel, " of B") || len(p.exemplars(t, expr)) > 0)
 }
 
 // probeForDashboards starts a prober that also sends OTLP to a Prometheus, and returns
 // its URL.
-func probeForDashboards(t *testing.T, vllm, otlp string) (base string) {
+func probeForDashboards(t *testing.T, vllm string, otlp prometheus) (base string) {
 	t.Helper()
-	simulated := func(fault string) string {
-		url := start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0").after(t, "fast")
-		setFault(t, url, fault)
-		return url
-	}
-	flaky, garbling := simulated(`{"status":503,"probability":0.2}`), simulated(`{"wrong_answer":true,"probability":0.5}`)
+	flaky, garbling := simulate(t, "fast")[0], simulate(t, "fast")[0]
+	setFault(t, flaky, `{"status":503,"probability":0.2}`)
+	setFault(t, garbling, `{"wrong_answer":true,"probability":0.5}`)
 	file := t.TempDir() + "/targets.yaml"
 	write(t, file, `
 qps: 2
@@ -235,9 +224,8 @@ objectives:
 - {signal: availability, goal: 0.9}
 - {name: first_token, signal: ttft, limit: 1s, goal: 0.9}
 `)
-	return start(t, []string{
-		"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=" + otlp + "/api/v1/otlp/v1/metrics", "OTEL_METRIC_EXPORT_INTERVAL=500",
-	}, "run", "--targets-file", file, "--listen-address", "127.0.0.1:0", "--log-format", "json").listening(t)
+	_, base = run(t, otlp.otlp(500), "--targets-file", file)
+	return base
 }
 
 // scrapeServers is a configuration that has the rules, and scrapes the model
@@ -249,12 +237,12 @@ func scrapeServers(vllm, others string) string {
 }
 
 // fastRules are the rules of the repository, evaluated every two seconds, the alerts
-// firing as soon as they are true, a tenth of the probes being enough.
-func fastRules(t *testing.T) map[string]string {
+// firing as soon and as long as they are true, a tenth of the probes being enough.
+func fastRules(t *testing.T) string {
 	t.Helper()
 	fast := regexp.MustCompile(`(?m)^  interval: \S+$`).ReplaceAllString(shippedRules(t), "  interval: 2s")
-	fast = regexp.MustCompile(`(?m)^    for: \S+\n`).ReplaceAllString(fast, "")
-	return map[string]string{"rules.yaml": strings.ReplaceAll(fast, ">= 30\n", ">= 3\n")}
+	fast = regexp.MustCompile(`(?m)^    (for|keep_firing_for): \S+\n`).ReplaceAllString(fast, "")
+	return strings.ReplaceAll(fast, ">= 30\n", ">= 3\n")
 }
 
 // Models that are probed.
@@ -271,10 +259,7 @@ func modelServers(t *testing.T) (url string) {
 	var scrapes atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		n := scrapes.Add(1)
-		for name, f := range foreign() {
-			if f.kind != "histogram" {
-				continue
-			}
+		for _, name := range serverHistograms() {
 			fmt.Fprintf(w, "# TYPE %s histogram\n", name)
 			growing(w, name, simulatedModel, n)
 			if strings.HasPrefix(name, "sglang:") {

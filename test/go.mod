@@ -8,7 +8,6 @@ require (
 	github.com/go-openapi/strfmt v0.27.2
 	github.com/prometheus/client_model v0.6.3
 	go.yaml.in/yaml/v3 v3.0.5
-	google.golang.org/protobuf v1.36.12
 )
 
 require (
@@ -22,6 +21,7 @@ require (
 	github.com/twmb/franz-go v1.21.5 // indirect
 	github.com/twmb/franz-go/pkg/kmsg v1.13.1 // indirect
 	github.com/twmb/franz-go/plugin/kslog v1.0.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/telebot.v3 v3.3.8 // indirect
 )
 
@@ -270,7 +270,7 @@ require (
 	github.com/prometheus/alertmanager v0.34.0
 	github.com/prometheus/common v0.72.1
 	github.com/prometheus/prometheus v0.315.0
-	go.opentelemetry.io/proto/otlp v1.11.0
+	go.opentelemetry.io/proto/otlp v1.11.0 // indirect
 )
 
 tool (

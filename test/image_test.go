@@ -5,15 +5,11 @@ package test
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"debug/elf"
 	"encoding/json"
 	"encoding/pem"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/llm-prober/prober/test/program"
 )
 
 // An image is what `make image` built of the Dockerfile, and how it is to be run.
@@ -151,81 +149,33 @@ func imageRuns(t *testing.T, i image) {
 	if err == nil || !strings.Contains(string(said), "read-only file system") {
 		t.Errorf("it wrote to its root: %v %s", err, said)
 	}
-	server := start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0").after(t, "fast")
-	p := run(t, i.command(context.Background(), root, []string{
-		"PROBER_TARGETS_0_URL=" + server, "PROBER_QPS=2", "PROBER_PROMPT_TOKENS=100", "PROBER_MAX_TOKENS=5", "PROBER_LISTEN_ADDRESS=127.0.0.1:0",
+	p := program.Start(t, i.command(context.Background(), root, []string{
+		"PROBER_TARGETS_0_URL=" + simulate(t, "fast")[0], "PROBER_QPS=2", "PROBER_PROMPT_TOKENS=100", "PROBER_MAX_TOKENS=5",
+		"PROBER_LISTEN_ADDRESS=127.0.0.1:0",
 	}))
-	base := p.listening(t)
-	eventually(t, "readiness", func() bool { _, r := get(t, base+"-/ready", ""); return r.StatusCode == http.StatusOK })
-	eventually(t, "a good probe", func() bool {
-		text, _ := get(t, base+"metrics", "text/plain")
-		for line := range strings.Lines(text) {
-			if strings.HasPrefix(line, "llm_probe_probes_total{") && strings.Contains(line, `outcome="ok"`) && !strings.HasSuffix(line, " 0\n") {
-				return true
-			}
-		}
-		return false
-	})
-	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), "status"))
+	base := p.Listening(t)
+	p.Eventually(t, "readiness", func() bool { return answers(t, base+"-/ready") })
+	p.Eventually(t, "a good probe", func() bool { return exposed(t, base, "llm_probe_probes_total", `outcome="ok"`) > 0 })
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.Cmd.Process.Pid), "status"))
 	must(t, err)
 	for _, want := range []string{"Uid:\t65532\t65532\t65532\t65532\n", "Gid:\t65532\t65532\t65532\t65532\n", "CapEff:\t0000000000000000\n"} {
 		if !strings.Contains(string(status), want) {
 			t.Errorf("its status has no %q", want)
 		}
 	}
-	if code := p.stop(t); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+	interrupt(t, p)
 }
 
 // imageTrusts holds that the authorities within the binary are for where none are mounted, and add no trust beside
 // those that are.
 func imageTrusts(t *testing.T, i image) {
-	server, err := url.Parse(start(t, nil, "simulate", "--profile", "fast", "--listen", "127.0.0.1:0").after(t, "fast"))
-	must(t, err)
-	address, own := unwrapped(t, server.Host)
-	for _, test := range []struct {
-		mounted string
-		code    int
-		words   string
-	}{
-		{"", 1, "unknown authority"},
-		{"/etc/ssl/certs/ca-certificates.crt", 0, "TTFT"},
-	} {
-		root := i.container(t, test.mounted, own)
-		once := i.command(t.Context(), root, nil, "once", "https://"+address, "--prompt-tokens", "100", "--max-tokens", "5")
-		said, _ := once.CombinedOutput()
-		if once.ProcessState.ExitCode() != test.code || !strings.Contains(string(said), test.words) {
-			t.Errorf("mounted %q: exit code %d, %s", test.mounted, once.ProcessState.ExitCode(), said)
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	own := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	for mounted, words := range map[string]string{"": "unknown authority", "/etc/ssl/certs/ca-certificates.crt": "HTTP 404"} {
+		once := i.command(t.Context(), i.container(t, mounted, own), nil, "once", server.URL, "--model", "a", "--api", "openai-chat")
+		if said, _ := once.CombinedOutput(); once.ProcessState.ExitCode() != 1 || !strings.Contains(string(said), words) {
+			t.Errorf("mounted %q: exit code %d, %s", mounted, once.ProcessState.ExitCode(), said)
 		}
 	}
-}
-
-// unwrapped speaks TLS for a server, byte for byte, and returns where, and the
-// authority of its certificate.
-func unwrapped(t *testing.T, server string) (address, authority string) {
-	t.Helper()
-	pair := httptest.NewTLSServer(http.NotFoundHandler())
-	pair.Close()
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: pair.TLS.Certificates, MinVersion: tls.VersionTLS13})
-	must(t, err)
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			client, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer client.Close()
-				behind, err := net.Dial("tcp", server)
-				if err != nil {
-					return
-				}
-				go func() { _, _ = io.Copy(behind, client); _ = behind.Close() }()
-				_, _ = io.Copy(client, behind)
-			}()
-		}
-	}()
-	return listener.Addr().String(), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate().Raw}))
 }

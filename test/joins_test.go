@@ -54,26 +54,49 @@ func TestIntegrationQueriesReturnWhatTheyShould(t *testing.T) {
 			t.Fatalf("%s shows %d expressions, %d are expected:\n%s", path, len(shown), len(joins[name]), strings.Join(shown, "\n"))
 		}
 		for i, want := range joins[name] {
-			asked = append(asked, map[string]any{
-				"expr":        fmt.Sprintf("count((\n%s\n) > %v < %v)", shown[i], want.low, want.high),
-				"eval_time":   "2h",
-				"exp_samples": []any{map[string]any{"labels": "{}", "value": want.values}},
-			})
+			asked = append(asked, asks(fmt.Sprintf("count((\n%s\n) > %v < %v)", shown[i], want.low, want.high), want.values))
 		}
 	}
 	if len(asked) < 25 {
 		t.Fatalf("%d expressions found: the test does not see them", len(asked))
 	}
-	file, err := yaml.Marshal(map[string]any{"tests": []any{map[string]any{
-		"interval": "1m", "input_series": joinSeries(), "promql_expr_test": asked,
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "joins.yaml")
+	returns(t, joinSeries(), asked)
+}
+
+// returns holds that expressions return what [asks] says, of series.
+func returns(t *testing.T, of series, asked []any) {
+	t.Helper()
+	file, err := yaml.Marshal(map[string]any{"tests": []any{map[string]any{"interval": "1m", "input_series": of, "promql_expr_test": asked}}})
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "test.yaml")
 	write(t, path, string(file))
-	if said, ok := promtool(t, "test", "rules", path); !ok {
+	if said, ok := promtool(t, "", "test", "rules", path); !ok {
 		t.Error(said)
+	}
+}
+
+// asks is a test of promtool that an expression has one value after two hours.
+func asks(expr string, value any) any {
+	return map[string]any{"expr": expr, "eval_time": "2h", "exp_samples": []any{map[string]any{"labels": "{}", "value": value}}}
+}
+
+// series are input series of promtool.
+type series []any
+
+func (all *series) add(name, values string) {
+	*all = append(*all, map[string]any{"series": name, "values": values})
+}
+
+// native adds a native histogram whose samples, six a minute, are all in one bucket of schema 4.
+func (all *series) native(name, labels string, bucket int) {
+	grown := fmt.Sprintf("{{schema:4 count:6 sum:6 offset:%d buckets:[6]}}", bucket)
+	all.add(name+"{"+labels+"}", grown+"+"+grown+"x120")
+}
+
+// classic adds a classic histogram whose samples, six a minute, are all between two bounds.
+func (all *series) classic(name, labels string, below, above float64) {
+	for bound, values := range map[string]string{fmt.Sprint(below): "0x120", fmt.Sprint(above): "0+6x120", "+Inf": "0+6x120"} {
+		all.add(fmt.Sprintf("%s_bucket{%s,le=%q}", name, labels, bound), values)
 	}
 }
 
@@ -106,25 +129,15 @@ var joinTargets = []joinTarget{
 
 // joinSeries are the prober's series and the servers': every minute six probes, and
 // as many requests, whose medians are 0.375 s and 17.5 ms at the server.
-func joinSeries() (all []any) {
-	add := func(series, values string) { all = append(all, map[string]any{"series": series, "values": values}) }
-	native := func(name, labels string, bucket int) {
-		grown := fmt.Sprintf("{{schema:4 count:6 sum:6 offset:%d buckets:[6]}}", bucket)
-		add(name+"{"+labels+"}", grown+"+"+grown+"x120")
-	}
-	classic := func(name, labels string, below, above float64) {
-		for bound, values := range map[string]string{fmt.Sprint(below): "0x120", fmt.Sprint(above): "0+6x120", "+Inf": "0+6x120"} {
-			add(fmt.Sprintf("%s_bucket{%s,le=%q}", name, labels, bound), values)
-		}
-	}
+func joinSeries() (all series) {
 	for _, to := range joinTargets {
 		labels := fmt.Sprintf("job=%q,instance=%q,target=%q,model=%q,prompt=%q", "prober", "a:9464", to.name, to.model, "cold")
-		native("llm_probe_ttft_seconds", labels, to.ttft)
-		native("llm_probe_server_ttft_seconds", labels, to.ttft)
-		native("llm_probe_itl_seconds", labels, to.itl)
-		native("llm_probe_tpot_seconds", labels, twentyMilliseconds)
+		all.native("llm_probe_ttft_seconds", labels, to.ttft)
+		all.native("llm_probe_server_ttft_seconds", labels, to.ttft)
+		all.native("llm_probe_itl_seconds", labels, to.itl)
+		all.native("llm_probe_tpot_seconds", labels, twentyMilliseconds)
 	}
-	native("llm_prober_schedule_delay_seconds", `job="prober",instance="a:9464"`, twentyMilliseconds)
+	all.native("llm_prober_schedule_delay_seconds", `job="prober",instance="a:9464"`, twentyMilliseconds)
 	for series, values := range map[string]string{
 		`llm_prober_export_failures_total{job="prober",instance="a:9464"}`:                                         "0+1x120",
 		`llm_probe_probes_total{job="prober",instance="a:9464",target="gateway",outcome="ok"}`:                     "0+5x120",
@@ -135,17 +148,17 @@ func joinSeries() (all []any) {
 		`llm_probe_frames_total{job="prober",instance="a:9464",target="qwen",model="ray",prompt="cold"}`:           "0+20x120",
 		`llm_probe_coalesced_frames_total{job="prober",instance="a:9464",target="qwen",model="ray",prompt="cold"}`: "0+10x120",
 	} {
-		add(series, values)
+		all.add(series, values)
 	}
 	for _, server := range []string{`model_name="llama"`, `model_name="stack"`, `model_name="llm-d"`, `model_name="kserve",llm_isvc_name="my-model-v1"`, `model_name="kserve",llm_isvc_name="my-model-v2"`} {
 		labels := `job="vllm",instance="b:8000",engine="0",` + server
-		classic("vllm:time_to_first_token_seconds", labels, 0.25, 0.5)
-		classic("vllm:inter_token_latency_seconds", labels, 0.01, 0.025)
-		classic("vllm:request_queue_time_seconds", labels, 0.3, 0.5)
+		all.classic("vllm:time_to_first_token_seconds", labels, 0.25, 0.5)
+		all.classic("vllm:inter_token_latency_seconds", labels, 0.01, 0.025)
+		all.classic("vllm:request_queue_time_seconds", labels, 0.3, 0.5)
 	}
-	classic("sglang:inter_token_latency_seconds", `job="sglang",instance="c:30000",model_name="llama"`, 0.01, 0.025)
-	classic("ray_vllm_request_time_per_output_token_seconds", `job="ray",instance="d:8080",WorkerId="w",model_name="ray"`, 0.01, 0.025)
-	classic("llm_d_router_epp_request_ttft_seconds", `job="epp",instance="e:9090",model_name="llm-d",target_model_name="llm-d",fairness_id="default-flow",priority="-10"`, 0.2, 0.4)
-	classic("llm_d_router_epp_request_ttft_seconds", `job="epp",instance="e:9090",model_name="llm-d",target_model_name="llm-d",fairness_id="default-flow",priority="0"`, 5, 8)
+	all.classic("sglang:inter_token_latency_seconds", `job="sglang",instance="c:30000",model_name="llama"`, 0.01, 0.025)
+	all.classic("ray_vllm_request_time_per_output_token_seconds", `job="ray",instance="d:8080",WorkerId="w",model_name="ray"`, 0.01, 0.025)
+	all.classic("llm_d_router_epp_request_ttft_seconds", `job="epp",instance="e:9090",model_name="llm-d",target_model_name="llm-d",fairness_id="default-flow",priority="-10"`, 0.2, 0.4)
+	all.classic("llm_d_router_epp_request_ttft_seconds", `job="epp",instance="e:9090",model_name="llm-d",target_model_name="llm-d",fairness_id="default-flow",priority="0"`, 5, 8)
 	return all
 }

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,9 +32,7 @@ func browser(t *testing.T) (context.Context, *console) {
 	ctx, timeout := context.WithTimeout(ctx, 2*time.Minute)
 	t.Cleanup(timeout)
 	c := &console{}
-	if err := chromedp.Listen(ctx, c.listen); err != nil {
-		t.Fatal(err)
-	}
+	must(t, chromedp.Listen(ctx, c.listen))
 	return ctx, c
 }
 
@@ -58,15 +57,6 @@ func (c *console) listen(event any) {
 	}
 }
 
-func (c *console) check(t *testing.T) {
-	t.Helper()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, line := range c.lines {
-		t.Error(line)
-	}
-}
-
 // card is the selector of a target's card in a state.
 func card(target, state string) chromedp.CSS {
 	return chromedp.CSS(fmt.Sprintf(`[data-target=%q][data-state=%q]`, target, state))
@@ -77,8 +67,8 @@ func card(target, state string) chromedp.CSS {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	demo := start(t, nil, "demo", "--listen-address", "127.0.0.1:0")
-	page := demo.after(t, "page")
-	server := demo.after(t, "production-stack")
+	page := demo.After(t, "page")
+	server := demo.After(t, "production-stack")
 	ctx, console := browser(t)
 	do := func(what string, steps ...chromedp.Action[chromedp.Void]) {
 		t.Helper()
@@ -90,7 +80,7 @@ func TestPage(t *testing.T) {
 	if *update {
 		enough = 36 // a picture to look at
 	}
-	eventually(t, "results of both targets", func() bool { return len(results(t, page)) >= enough })
+	demo.Eventually(t, "results of both targets", func() bool { return len(results(t, page)) >= enough })
 
 	do("open at desktop width", chromedp.EmulateViewport(1280, 820), chromedp.Navigate(page),
 		chromedp.WaitVisible(card("production-stack", "ok")), chromedp.WaitVisible(card("ray-serve", "ok")))
@@ -106,13 +96,24 @@ func TestPage(t *testing.T) {
 	}
 	screenshot(t, ctx, "page-phone.png")
 
-	checkTurned(t, page, setFault(t, server, `{"status":503}`))
+	injected := setFault(t, server, `{"status":503}`)
+	// As soon as there is a result of a probe after the fault, the page says so.
+	demo.Eventually(t, "a probe after the fault", func() bool {
+		return slices.ContainsFunc(results(t, page), func(r result) bool {
+			return r.Target == "production-stack" && r.Start.After(injected) && r.Outcome == "overloaded"
+		})
+	})
+	if served, _ := get(t, page, "text/html"); !strings.Contains(served, `data-target="production-stack" data-state="failing"`) {
+		t.Errorf("the page does not say that the target fails:\n%s", served)
+	}
 	do("the state turns", chromedp.WaitVisible(card("production-stack", "failing")))
 	do("the other does not", chromedp.WaitVisible(card("ray-serve", "ok")))
-	console.check(t)
-	if code := demo.stop(t); code != 0 {
-		t.Errorf("exit code %d", code)
+	console.mu.Lock()
+	defer console.mu.Unlock()
+	if len(console.lines) > 0 {
+		t.Errorf("the browser complained: %q", console.lines)
 	}
+	interrupt(t, demo)
 }
 
 // checkNumbers holds that every quantile of a target is on the page, and is a
@@ -132,27 +133,6 @@ func checkNumbers(t *testing.T, ctx context.Context, target string) {
 	}
 }
 
-// checkTurned holds that the page turns with the first probe after the fault: as soon
-// as there is a result of one, the page that the prober serves says so.
-func checkTurned(t *testing.T, page string, injected time.Time) {
-	t.Helper()
-	eventually(t, "a probe after the fault", func() bool {
-		for _, r := range results(t, page) {
-			if r.Target != "production-stack" || r.Start.Before(injected) {
-				continue
-			}
-			if r.Outcome != "overloaded" {
-				t.Errorf("a probe after the fault was %s", r.Outcome)
-			}
-			return true
-		}
-		return false
-	})
-	if served, _ := get(t, page, "text/html"); !strings.Contains(served, `data-target="production-stack" data-state="failing"`) {
-		t.Errorf("the page does not say that the target fails:\n%s", served)
-	}
-}
-
 // screenshot takes a picture of the page as it is, and keeps it for the
 // documentation if told to.
 func screenshot(t *testing.T, ctx context.Context, name string) {
@@ -164,10 +144,7 @@ func screenshot(t *testing.T, ctx context.Context, name string) {
 	if !bytes.HasPrefix(picture, []byte("\x89PNG")) {
 		t.Errorf("%s is no PNG", name)
 	}
-	if !*update {
-		return
-	}
-	if err := os.WriteFile("../docs/images/"+name, picture, 0o644); err != nil {
-		t.Fatal(err)
+	if *update {
+		must(t, os.WriteFile("../docs/images/"+name, picture, 0o644))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,10 +14,6 @@ import (
 // begins where a line is not indented more than the block.
 func TestPagesShowPromQLThatPrometheusReads(t *testing.T) {
 	t.Parallel()
-	promtool := os.Getenv("PROMTOOL_BINARY")
-	if promtool == "" {
-		t.Fatal("PROMTOOL_BINARY is not set: run make e2e")
-	}
 	var rules strings.Builder
 	rules.WriteString("groups:\n- name: pages\n  rules:\n")
 	shown := 0
@@ -33,9 +28,8 @@ func TestPagesShowPromQLThatPrometheusReads(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "pages.yaml")
 	write(t, file, rules.String())
-	out, err := exec.CommandContext(t.Context(), promtool, "check", "rules", "--lint=none", file).CombinedOutput()
-	if err != nil {
-		t.Errorf("promtool: %v\n%s\nof\n%s", err, out, rules.String())
+	if said, ok := promtool(t, "", "check", "rules", "--lint=none", file); !ok {
+		t.Errorf("%s\nof\n%s", said, rules.String())
 	}
 }
 
@@ -45,14 +39,10 @@ func pagesOf(t *testing.T) map[string]string {
 	found := map[string]string{}
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "docs/integrations/*.md", "alerts/runbooks/*.md"} {
 		paths, err := fs.Glob(os.DirFS(".."), pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, path := range paths {
 			data, err := os.ReadFile(filepath.Join("..", path))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			found[path] = string(data)
 		}
 	}

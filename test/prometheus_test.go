@@ -2,56 +2,47 @@ package test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/common/model"
+
+	"github.com/llm-prober/prober/test/program"
 )
 
 // A prometheus is a running Prometheus with an empty database.
 type prometheus struct {
-	*process
+	*program.Process
 
 	url string // its base URL, without a slash at the end
 }
 
-// startPrometheus starts Prometheus with a configuration, further files that it
-// names by their relative paths, and further flags; returns when it is ready.
-func startPrometheus(t *testing.T, config string, files map[string]string, flags ...string) prometheus {
+// startPrometheus starts Prometheus with a configuration, the rules of the repository as [fastRules] has them in
+// rules.yaml, and further flags; returns when it is ready. It takes OTLP at otlp().
+func startPrometheus(t *testing.T, config string, flags ...string) prometheus {
 	t.Helper()
 	dir, address := t.TempDir(), freeAddress(t)
-	for name, content := range files {
-		write(t, filepath.Join(dir, name), content)
-	}
+	write(t, filepath.Join(dir, "rules.yaml"), fastRules(t))
 	write(t, filepath.Join(dir, "prometheus.yml"), config)
-	p := prometheus{url: "http://" + address, process: launch(t, "PROMETHEUS_BINARY", nil, append([]string{
+	p := prometheus{url: "http://" + address, Process: program.Launch(t, "PROMETHEUS_BINARY", nil, append([]string{
 		"--config.file", filepath.Join(dir, "prometheus.yml"),
 		"--storage.tsdb.path", filepath.Join(dir, "data"),
 		"--web.listen-address", address,
+		"--web.enable-otlp-receiver",
 		"--enable-feature", "exemplar-storage",
+		"--enable-feature", "promql-extended-range-selectors",
 	}, flags...)...)}
-	eventually(t, "Prometheus to be ready", func() bool {
-		select {
-		case err := <-p.exited:
-			t.Fatalf("Prometheus ended: %v", err)
-		default:
-		}
-		return answers(t, p.url+"/-/ready")
-	})
+	p.Eventually(t, "Prometheus to be ready", func() bool { return answers(t, p.url+"/-/ready") })
 	return p
 }
 
-func write(t *testing.T, path, content string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil { //nolint:gosec // for another process
-		t.Fatal(err)
-	}
+// otlp is what sends a prober's metrics there, so often in milliseconds.
+func (p prometheus) otlp(interval int) []string {
+	return []string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=" + p.url + "/api/v1/otlp/v1/metrics", fmt.Sprint("OTEL_METRIC_EXPORT_INTERVAL=", interval)}
 }
 
 // api decodes the data of an answer of Prometheus' API into v. An error that the
@@ -76,12 +67,60 @@ func (p prometheus) query(t *testing.T, expr string) model.Vector {
 	return data.Result
 }
 
-// queryRange evaluates an expression over a range of time.
-func (p prometheus) queryRange(t *testing.T, expr string, from, to time.Time, step time.Duration) model.Matrix {
+// number is the value of an expression that has one series; ok is false if it has none.
+func (p prometheus) number(t *testing.T, expr string) (value float64, ok bool) {
 	t.Helper()
-	var data struct{ Result model.Matrix }
-	p.api(t, "query_range", url.Values{
-		"query": {expr}, "start": {from.Format(time.RFC3339Nano)}, "end": {to.Format(time.RFC3339Nano)}, "step": {step.String()},
-	}, &data)
-	return data.Result
+	vector := p.query(t, expr)
+	if len(vector) > 1 {
+		t.Fatalf("%s has %d results: %v", expr, len(vector), vector)
+	}
+	if len(vector) == 0 {
+		return 0, false
+	}
+	return float64(vector[0].Value), true
+}
+
+// becomes waits until an expression has one series with a value.
+func (p prometheus) becomes(t *testing.T, expr string, want float64) {
+	t.Helper()
+	p.Eventually(t, fmt.Sprintf("%s to be %v", expr, want), func() bool {
+		got, ok := p.number(t, expr)
+		return ok && got == want
+	})
+}
+
+// exemplars are the trace ids of the exemplars of an expression's series in the last minutes.
+func (p prometheus) exemplars(t *testing.T, expr string) (ids []string) {
+	t.Helper()
+	var series []struct {
+		Exemplars []struct{ Labels map[string]string }
+	}
+	p.api(t, "query_exemplars", url.Values{
+		"query": {expr}, "start": {time.Now().Add(-5 * time.Minute).Format(time.RFC3339)}, "end": {time.Now().Format(time.RFC3339)},
+	}, &series)
+	for _, s := range series {
+		for _, e := range s.Exemplars {
+			ids = append(ids, e.Labels["trace_id"])
+		}
+	}
+	return ids
+}
+
+// scrapeJob is the native scrape of docs/scraping.md, of another address and more
+// often, as an element of the list of jobs.
+func scrapeJob(t *testing.T, job, address string) string {
+	t.Helper()
+	return page(t, "scraping.md", 0, map[string]string{
+		"scrape_configs:\n": "", "job_name: prober": "job_name: " + job, "prober:9464": address, "scrape_interval: 15s": "scrape_interval: 200ms",
+	})
+}
+
+// scrapeAllWays is a configuration that scrapes a prober as docs/scraping.md says,
+// with classic buckets beside the native ones, and as Prometheus does by default.
+func scrapeAllWays(t *testing.T, address string) string {
+	t.Helper()
+	const natively = "    scrape_native_histograms: true\n"
+	return "scrape_configs:\n" + scrapeJob(t, "prober", address) +
+		strings.Replace(scrapeJob(t, "both", address), natively, natively+"    always_scrape_classic_histograms: true\n", 1) +
+		strings.Replace(scrapeJob(t, "by-default", address), natively, "", 1)
 }

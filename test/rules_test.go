@@ -6,12 +6,18 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/prometheus/alertmanager/config"
+	"github.com/prometheus/alertmanager/pkg/labels"
+	"github.com/prometheus/common/model"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/test/program"
 )
 
 // alertsDir has the rules and, in tests, what promtool is to see of them.
@@ -21,55 +27,47 @@ const alertsDir = "../alerts"
 func shippedRules(t *testing.T) string {
 	t.Helper()
 	rules, err := os.ReadFile(filepath.Join(alertsDir, "rules.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(rules)
 }
 
 // A ruleFile is a file of rules, as far as these tests look.
 type ruleFile struct {
 	Groups []struct {
-		Name  string `yaml:"name"`
-		Rules []rule `yaml:"rules"`
-	} `yaml:"groups"`
+		Name  string
+		Rules []rule
+	}
 }
 
 // A rule is an alert or a record; the one it is not is empty.
 type rule struct {
-	Alert  string            `yaml:"alert,omitempty"`
-	Record string            `yaml:"record,omitempty"`
-	Expr   string            `yaml:"expr"`
-	Labels map[string]string `yaml:"labels,omitempty"`
+	Alert  string `yaml:",omitempty"`
+	Record string `yaml:",omitempty"`
+	Expr   string
+	Labels map[string]string
 }
 
-// A ruleTests is a file of promtool's unit tests.
+// A ruleTests is a file of promtool's unit tests: which alerts of a name fire at a moment, and what they tell.
 type ruleTests struct {
 	Tests []struct {
-		Name   string      `yaml:"name"`
-		Alerts []alertTest `yaml:"alert_rule_test"`
-	} `yaml:"tests"`
-}
-
-// An alertTest says which alerts of a name fire at a moment, and what they tell.
-type alertTest struct {
-	EvalTime string `yaml:"eval_time"`
-	Name     string `yaml:"alertname"`
-	Firing   []struct {
-		Labels      map[string]string `yaml:"exp_labels"`
-		Annotations map[string]string `yaml:"exp_annotations"`
-	} `yaml:"exp_alerts"`
+		Name   string
+		Alerts []struct {
+			Name   string `yaml:"alertname"`
+			Firing []struct {
+				Labels      map[string]string `yaml:"exp_labels"`
+				Annotations map[string]string `yaml:"exp_annotations"`
+			} `yaml:"exp_alerts"`
+		} `yaml:"alert_rule_test"`
+	}
 }
 
 // promtool runs promtool and returns what it says; ok is whether it is content.
-func promtool(t *testing.T, args ...string) (output string, ok bool) {
+func promtool(t *testing.T, stdin string, args ...string) (output string, ok bool) {
 	t.Helper()
-	binary := os.Getenv("PROMTOOL_BINARY")
-	if binary == "" {
-		t.Fatal("PROMTOOL_BINARY is not set: run make e2e")
-	}
-	said, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
-	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+	cmd := exec.CommandContext(t.Context(), program.Binary(t, "PROMTOOL_BINARY"), args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	said, err := cmd.CombinedOutput()
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
 	}
 	return string(said), err == nil
@@ -79,9 +77,7 @@ func promtool(t *testing.T, args ...string) (output string, ok bool) {
 func decode[T any](t *testing.T, path string) (v T) {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := yaml.Unmarshal(content, &v); err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
@@ -99,7 +95,7 @@ func ruleTestFiles(t *testing.T) []string {
 }
 
 func TestRulesLint(t *testing.T) {
-	output, ok := promtool(t, "check", "rules", "--lint=all", "--lint-fatal", filepath.Join(alertsDir, "rules.yaml"))
+	output, ok := promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", filepath.Join(alertsDir, "rules.yaml"))
 	if !ok {
 		t.Error(output)
 	}
@@ -109,7 +105,7 @@ func TestRules(t *testing.T) {
 	for _, file := range ruleTestFiles(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			if output, ok := promtool(t, "test", "rules", file); !ok {
+			if output, ok := promtool(t, "", "test", "rules", file); !ok {
 				t.Error(output)
 			}
 		})
@@ -150,28 +146,31 @@ func (r rule) includes(labels map[string]string) bool {
 }
 
 // TestRulesAreTested holds that each kind of each alert is seen to fire, and seen
-// to be silent.
+// to be silent, and that what the alerts tell, as the tests expect it, has no holes where a template found nothing.
 func TestRulesAreTested(t *testing.T) {
 	all := variants(decode[ruleFile](t, filepath.Join(alertsDir, "rules.yaml")))
 	if len(all) < 30 {
 		t.Fatalf("%d kinds of alerts", len(all))
 	}
+	hole := regexp.MustCompile(`<no value>|NaN|Inf|<error|  | [,.;:]|^ | $|\{|\}|^$`)
 	fires, silent := make([]bool, len(all)), make([]bool, len(all))
 	for _, file := range ruleTestFiles(t) {
 		for _, group := range decode[ruleTests](t, file).Tests {
 			for _, test := range group.Alerts {
 				for i, kind := range all {
-					if kind.Alert != test.Name {
-						continue
+					firing := false
+					for _, alert := range test.Firing {
+						firing = firing || kind.includes(alert.Labels)
 					}
-					n := 0
-					for _, firing := range test.Firing {
-						if kind.includes(firing.Labels) {
-							n++
+					fires[i] = fires[i] || kind.Alert == test.Name && firing
+					silent[i] = silent[i] || kind.Alert == test.Name && !firing
+				}
+				for _, alert := range test.Firing {
+					for name, text := range alert.Annotations {
+						if at := hole.FindStringIndex(text); at != nil {
+							t.Errorf("%s: %s: %s of %s has a hole at %v: %s", file, group.Name, name, test.Name, at, text)
 						}
 					}
-					fires[i] = fires[i] || n > 0
-					silent[i] = silent[i] || n == 0
 				}
 			}
 		}
@@ -183,104 +182,100 @@ func TestRulesAreTested(t *testing.T) {
 	}
 }
 
-// TestAnnotationsRead holds that what the alerts tell, as the tests expect it,
-// has no holes where a template found nothing.
-func TestAnnotationsRead(t *testing.T) {
-	hole := regexp.MustCompile(`<no value>|NaN|Inf|<error|  | [,.;:]|^ | $|\{|\}`)
-	for _, file := range ruleTestFiles(t) {
-		for _, group := range decode[ruleTests](t, file).Tests {
-			for _, test := range group.Alerts {
-				for _, firing := range test.Firing {
-					for name, text := range firing.Annotations {
-						if at := hole.FindString(text); at != "" || text == "" {
-							t.Errorf("%s: %s: %s of %s has %q: %s", file, group.Name, name, test.Name, at, text)
-						}
-					}
+// TestInhibitRules holds that Alertmanager's own code takes the inhibit rules, and which of our alerts silences which
+// others of the same target.
+func TestInhibitRules(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(alertsDir, "inhibit.yaml"))
+	must(t, err)
+	loaded, err := config.Load(string(text) + "route: {receiver: all}\nreceivers: [{name: all}]\n")
+	must(t, err)
+	var ours []model.LabelSet
+	for _, r := range variants(decode[ruleFile](t, filepath.Join(alertsDir, "rules.yaml"))) {
+		ours = append(ours, model.LabelSet{"alertname": model.LabelValue(r.Alert), "severity": model.LabelValue(r.Labels["severity"])})
+	}
+	name := func(alert model.LabelSet) string { return string(alert["alertname"] + " " + alert["severity"]) }
+	silenced := map[string][]string{}
+	for _, rule := range loaded.InhibitRules {
+		if want := []string{"target", "model", "prompt"}; !slices.Equal(rule.Equal, want) {
+			t.Errorf("equal labels %v, want %v", rule.Equal, want)
+		}
+		for _, source := range ours {
+			for _, target := range ours {
+				if labels.Matchers(rule.SourceMatchers).Matches(source) && labels.Matchers(rule.TargetMatchers).Matches(target) {
+					silenced[name(source)] = append(silenced[name(source)], name(target))
 				}
 			}
 		}
 	}
+	for source, all := range silenced {
+		slices.Sort(all)
+		silenced[source] = slices.Compact(all)
+	}
+	if want := map[string][]string{
+		"ProberTargetDown critical": {
+			"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning", "ProberProbeHanging warning", "ProberSevereSlowdown critical",
+			"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberTargetRefuses warning",
+		},
+		"ProberTargetRefuses warning": {"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning"},
+		"ProberSevereSlowdown critical": {
+			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
+			"ProberTTFTRegression warning",
+		},
+	}; !reflect.DeepEqual(silenced, want) {
+		t.Errorf("silenced are\n%q, want\n%q", silenced, want)
+	}
 }
 
-// TestRuleTestsCanFail holds that each expectation of alerts fails when no alert
-// fires, or else when all fire at all times.
+// TestRuleTestsCanFail holds that each expectation fails when all alerts fire at all times, and those of firing alerts when none does.
 func TestRuleTestsCanFail(t *testing.T) {
 	t.Parallel()
-	rules := decode[ruleFile](t, filepath.Join(alertsDir, "rules.yaml"))
-	for _, mutant := range []struct {
-		name, expr string
-		fails      func(alertTest) bool
-	}{
-		{"never", "vector(0) > 1", func(test alertTest) bool { return len(test.Firing) > 0 }},
-		{"always", "vector(1)", func(alertTest) bool { return true }},
+	for expr, fails := range map[string]func(firing int) bool{
+		"vector(0) > 1": func(firing int) bool { return firing > 0 },
+		"vector(1)":     func(int) bool { return true },
 	} {
-		dir := t.TempDir()
-		write(t, filepath.Join(dir, "rules.yaml"), mutate(t, rules, mutant.expr))
+		dir, rules := t.TempDir(), decode[ruleFile](t, filepath.Join(alertsDir, "rules.yaml"))
+		for g := range rules.Groups {
+			group := &rules.Groups[g]
+			group.Rules = slices.DeleteFunc(group.Rules, func(r rule) bool { return r.Alert == "" })
+			for i := range group.Rules {
+				group.Rules[i].Expr = expr
+			}
+		}
+		writeYAML(t, filepath.Join(dir, "rules.yaml"), rules)
 		for _, file := range ruleTestFiles(t) {
 			var want []string
 			for _, group := range decode[ruleTests](t, file).Tests {
 				for _, test := range group.Alerts {
-					if mutant.fails(test) {
+					if fails(len(test.Firing)) {
 						want = append(want, test.Name)
 					}
 				}
 			}
-			if len(want) == 0 {
-				continue
+			tests := decode[map[string]any](t, file)
+			tests["rule_files"] = []string{filepath.Join(dir, "rules.yaml")}
+			for _, group := range tests["tests"].([]any) {
+				delete(group.(map[string]any), "input_series") // which no mutant reads
+				delete(group.(map[string]any), "promql_expr_test")
+			}
+			mutant := filepath.Join(dir, "test.yaml")
+			writeYAML(t, mutant, tests)
+			output, _ := promtool(t, "", "test", "rules", mutant)
+			var got []string
+			for _, match := range regexp.MustCompile(`alertname: (\w+), time:`).FindAllStringSubmatch(output, -1) {
+				got = append(got, match[1])
 			}
 			slices.Sort(want)
-			t.Run(mutant.name+"/"+filepath.Base(file), func(t *testing.T) {
-				t.Parallel()
-				if got := failing(t, dir, file); !slices.Equal(got, want) {
-					t.Errorf("failed for %v, want %v", got, want)
-				}
-			})
-		}
-	}
-}
-
-// mutate returns the rules without records, all alerts having one expression.
-func mutate(t *testing.T, rules ruleFile, expr string) string {
-	t.Helper()
-	var mutant ruleFile
-	for _, group := range rules.Groups {
-		kept := group
-		kept.Rules = nil
-		for _, r := range group.Rules {
-			if r.Alert != "" {
-				kept.Rules = append(kept.Rules, rule{Alert: r.Alert, Expr: expr, Labels: r.Labels})
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%s with %s: failed for %v, want %v", filepath.Base(file), expr, got, want)
 			}
 		}
-		mutant.Groups = append(mutant.Groups, kept)
 	}
-	content, err := yaml.Marshal(mutant)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
 }
 
-// failing runs the expectations of alerts of a test file on the rules of another
-// directory, without the series, which nothing reads there. It returns the alerts
-// that failed, one for each expectation, sorted.
-func failing(t *testing.T, dir, file string) (alerts []string) {
+// writeYAML writes v into a file.
+func writeYAML(t *testing.T, path string, v any) {
 	t.Helper()
-	tests := decode[map[string]any](t, file)
-	tests["rule_files"] = []string{filepath.Join(dir, "rules.yaml")}
-	for _, group := range tests["tests"].([]any) {
-		delete(group.(map[string]any), "input_series")
-		delete(group.(map[string]any), "promql_expr_test")
-	}
-	content, err := yaml.Marshal(tests)
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied := filepath.Join(t.TempDir(), "test.yaml")
-	write(t, copied, string(content))
-	output, _ := promtool(t, "test", "rules", copied)
-	for _, match := range regexp.MustCompile(`alertname: (\w+), time:`).FindAllStringSubmatch(output, -1) {
-		alerts = append(alerts, match[1])
-	}
-	slices.Sort(alerts)
-	return alerts
+	text, err := yaml.Marshal(v)
+	must(t, err)
+	must(t, os.WriteFile(path, text, 0o600))
 }

@@ -34,12 +34,9 @@ the time between two probes, the rate that fits. --quick leaves the long probe o
 
 Exit code: 0 if every check passed, 1 if a target failed one, 2 for usage or configuration.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			jobs, warnings, err := assemble(cmd, urls)
+			jobs, err := assemble(cmd, urls)
 			if err != nil {
 				return err
-			}
-			for _, warning := range warnings {
-				fmt.Fprintf(cmd.OutOrStdout(), "warning: %s\n", warning)
 			}
 			return check(cmd.Context(), jobs, cmd.OutOrStdout(), quick)
 		},
@@ -114,23 +111,14 @@ func (c *checker) discover(ctx context.Context) bool {
 	}
 	known := c.member.Capabilities()
 	server := cmp.Or(strings.TrimSpace(known.Server.Name+" "+known.Version), "a server of no known type")
-	listed := fmt.Sprintf("of %d", len(models))
-	switch len(models) {
-	case 0:
-		listed = "no model list"
-	case 1:
-		listed = "the only one"
-	}
+	listed := cmp.Or(map[int]string{0: "no model list", 1: "the only one"}[len(models)], fmt.Sprintf("of %d", len(models)))
 	c.line("server", "%s, asked by %s, model %s, %s", server, known.Dialect.Name, known.Model, listed)
 	var names []string
 	for _, m := range models {
 		names = append(names, m.ID)
 	}
 	if len(names) > 0 && !slices.Contains(names, known.Model) {
-		if more := len(names) - 5; more > 0 {
-			names = append(names[:5], fmt.Sprintf("%d more", more))
-		}
-		c.line("warning", "the server does not list this model; it has %s", strings.Join(names, ", "))
+		c.line("warning", "the server does not list this model; it has %s", format.Shorten(format.Clean(format.List(names)), 200))
 	}
 	return true
 }

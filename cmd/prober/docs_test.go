@@ -9,10 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode"
 
 	"github.com/llm-prober/prober/alerts"
-	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/promquery"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
@@ -50,12 +49,17 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// TestPagesNameOnlyMetricsThatExist holds every metric name in a page against
-// the catalog, and every recorded series against the rules.
-func TestPagesNameOnlyMetricsThatExist(t *testing.T) {
+// TestMetricsExist holds every metric that a page names and that prober report asks for against
+// the catalog, and every recorded series in a page against the rules.
+func TestMetricsExist(t *testing.T) {
 	known := map[string]bool{}
 	for _, i := range telemetry.Catalog() {
 		known[i.PrometheusName()], known[i.Name] = true, true
+	}
+	for _, name := range promquery.Metrics() {
+		if !known[name] {
+			t.Errorf("prober report asks for %s, which is not in the catalog", name)
+		}
 	}
 	rules := string(alerts.Rules())
 	recorded := regexp.MustCompile(`(?:target|group):llm_probe[a-z0-9_]*(?::[a-z0-9_]+)+`)
@@ -68,11 +72,7 @@ func TestPagesNameOnlyMetricsThatExist(t *testing.T) {
 		}
 		text = recorded.ReplaceAllString(text, "")
 		for _, metric := range name.FindAllString(text, -1) {
-			base := metric
-			for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-				base = strings.TrimSuffix(base, suffix)
-			}
-			if !known[metric] && !known[base] {
+			if !known[metric] && !known[regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(metric, "")] {
 				t.Errorf("%s names %s, which is not in the catalog", path, metric)
 			}
 		}
@@ -111,22 +111,10 @@ func TestPagesLinkToWhatIsThere(t *testing.T) {
 // anchors are those that GitHub gives the headings of a page: lower case, hyphens
 // for spaces, and no punctuation.
 func anchors(page string) (all []string) {
-	code := false
-	for line := range strings.Lines(page) {
-		code = code != strings.HasPrefix(line, "```")
-		title := strings.TrimSpace(strings.TrimLeft(line, "#"))
-		if code || !strings.HasPrefix(line, "#") || title == "" {
-			continue
-		}
-		all = append(all, strings.Map(func(r rune) rune {
-			switch {
-			case r == ' ':
-				return '-'
-			case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
-				return unicode.ToLower(r)
-			}
-			return -1
-		}, title))
+	page = regexp.MustCompile("(?ms)^```.*?^```").ReplaceAllString(page, "")
+	for _, heading := range regexp.MustCompile(`(?m)^#+ +(.*)$`).FindAllStringSubmatch(page, -1) {
+		anchor := regexp.MustCompile(`[^\p{L}\p{Nd}_ -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		all = append(all, strings.ReplaceAll(strings.TrimSpace(anchor), " ", "-"))
 	}
 	return all
 }
@@ -136,11 +124,8 @@ func anchors(page string) (all []string) {
 func TestPagesNameOnlyVariablesThatExist(t *testing.T) {
 	known := map[string]bool{"PROBER_TRANSCRIPTS": true, "PROBER_BINARY": true, "PROBER_X": true, "PROBER_TARGETS_n_X": true,
 		"PROBER_INFERENCE_OBJECTIVE": true} // gone, says CHANGELOG.md
-	for _, key := range config.Reference() {
-		known[key.Variable] = true
-		if key.PerTarget {
-			known[strings.Replace(strings.Replace(key.Variable, "PROBER_TARGETS_n_", "PROBER_", 1), "PROBER_", "PROBER_TARGETS_n_", 1)] = true
-		}
+	for line := range strings.Lines(read(t, "internal/config/testdata/names.txt")) {
+		known[strings.Fields(line)[0]] = true
 	}
 	name := regexp.MustCompile(`PROBER_[A-Z0-9n]+(?:_[A-Z0-9n]+)*`)
 	index := regexp.MustCompile(`_[0-9]+_`)
@@ -160,9 +145,10 @@ func TestPagesNameOnlyVariablesThatExist(t *testing.T) {
 // the real flags, and looks up every make target.
 func TestPagesShowCommandsThatWork(t *testing.T) {
 	command := regexp.MustCompile(`(?m)^\s*(?:[A-Z_0-9]+=\S+ )*(?:go run \./cmd/prober|prober) (.*?)(?:\s+#.*)?$`)
+	block := regexp.MustCompile("(?s)```.*?```")
 	makefile, shown := read(t, "Makefile"), 0
 	for path, text := range pages(t) {
-		for _, match := range command.FindAllStringSubmatch(codeOf(text), -1) {
+		for _, match := range command.FindAllStringSubmatch(strings.Join(block.FindAllString(text, -1), "\n"), -1) {
 			shown++
 			args := strings.Fields(match[1])
 			verb, rest, err := newRoot().Find(args)
@@ -183,15 +169,4 @@ func TestPagesShowCommandsThatWork(t *testing.T) {
 	if shown < 5 {
 		t.Errorf("%d commands found in the pages: the test does not see them", shown)
 	}
-}
-
-// codeOf is the code blocks of a page.
-func codeOf(page string) string {
-	var b strings.Builder
-	for i, part := range strings.Split(page, "```") {
-		if i%2 == 1 {
-			b.WriteString(part)
-		}
-	}
-	return b.String()
 }

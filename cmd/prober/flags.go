@@ -34,6 +34,16 @@ func addConfigFlags(cmd *cobra.Command) {
 	}
 }
 
+// unreadable is what is wrong with a value that cannot be read as one of a type of flags, and what would be right.
+var unreadable = map[string]config.Problem{
+	"int":         {Text: "not a whole number", Hint: "want a number, for example 10"},
+	"uint64":      {Text: "not a whole number", Hint: "want a number, for example 10"},
+	"bool":        {Text: "neither true nor false", Hint: "give it alone for true"},
+	"intSlice":    {Text: "not a list of whole numbers", Hint: "want numbers with commas between them, for example 1,2,4,8"},
+	"stringSlice": {Text: "not a list of words", Hint: "want words with commas between them"},
+	"duration":    {Text: "not a duration", Hint: "want a duration with its unit, for example 30s"},
+}
+
 // flagError says what is wrong with a flag in the words of all problems, and what an unknown
 // one probably stands for.
 func flagError(cmd *cobra.Command, err error) error {
@@ -42,23 +52,12 @@ func flagError(cmd *cobra.Command, err error) error {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		if near := config.Nearest(word, known); near != "" {
-			return fmt.Errorf("%w (did you mean --%s?)", err, near)
+			err = fmt.Errorf("%w (did you mean --%s?)", err, near)
 		}
-		return err
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		f := invalid.GetFlag()
-		problem := config.Problem{Place: config.FlagPlace(f.Name, invalid.GetValue()), Text: "cannot be read as " + f.Value.Type()}
-		switch f.Value.Type() {
-		case "int", "uint64":
-			problem.Text, problem.Hint = "not a whole number", "want a number, for example 10"
-		case "bool":
-			problem.Text, problem.Hint = "neither true nor false", "give it alone for true"
-		case "intSlice":
-			problem.Text, problem.Hint = "not a list of whole numbers", "want numbers with commas between them, for example 1,2,4,8"
-		case "duration":
-			problem.Text, problem.Hint = "not a duration", "want a duration with its unit, for example 30s"
-		}
+		problem := unreadable[invalid.GetFlag().Value.Type()]
+		problem.Place = config.FlagPlace(invalid.GetFlag().Name, invalid.GetValue())
 		return config.Problems{problem}
 	}
 	return err
@@ -79,13 +78,15 @@ func loadConfig(flags map[string]string, urls []string, assets *engine.Assets) (
 	return daemon.Load(config.Options{Environ: env.ToMap(os.Environ()), Overrides: flags, URLs: urls}, assets)
 }
 
-// assemble reads the configuration of a command that ends, and makes its jobs. The warnings are the configuration's.
-func assemble(cmd *cobra.Command, urls []string) (jobs []*engine.Job, warnings []string, err error) {
+// assemble reads the configuration of a command that ends, writes its warnings to standard error, and makes its jobs.
+func assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error) {
 	assets := engine.NewAssets(config.ReadFile)
 	c, err := loadConfig(overrides(cmd), urls, assets)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	jobs, err = engine.Assemble(engine.Present(cmd.Context(), c), assets, nil, buildInfo().Version)
-	return jobs, c.Warnings, err
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
+	}
+	return engine.Assemble(engine.Present(cmd.Context(), c), assets, nil, buildInfo().Version)
 }

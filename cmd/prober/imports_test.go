@@ -2,6 +2,7 @@ package main
 
 import (
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ var imports = map[string][]string{
 	"internal/wire":              {},
 	"internal/stream":            {},
 
-	"internal/config":    {"probe", "wire"},
+	"internal/config":    {"probe", "wire", "format"},
 	"internal/bench":     {"engine", "schedule", "prompt", "probe", "wire", "config", "report", "format"},
 	"internal/promquery": {"probe", "config", "report", "plot", "format"},
 	"internal/report":    {"probe", "wire", "config", "plot", "format"},
@@ -44,50 +45,33 @@ var imports = map[string][]string{
 	"deploy":              {},
 }
 
-// TestImports compares the table with what the code imports. Tests may import more.
+// TestImports compares the table with what the code imports (tests may import more), and checks that results know no metrics
+// and that packages know no logger. internal/promquery reads what Prometheus stored, internal/bench uses the engine.
 func TestImports(t *testing.T) {
-	for pkg, allowed := range imports {
-		for _, imported := range list(t, "-f", `{{join .Imports "\n"}}`, "../../"+pkg) {
+	measuring := []string{"cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry", "internal/promquery", "internal/bench"}
+	foreign := regexp.MustCompile(`^(github\.com/prometheus|go\.opentelemetry\.io|go\.uber\.org/zap)\b`)
+	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}};{{join .Imports " "}};{{join .Deps " "}}`, "../../...")
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		columns := strings.Split(line, ";")
+		pkg := strings.TrimPrefix(columns[0], module)
+		allowed, known := imports[pkg]
+		if !known {
+			t.Errorf("%s is missing in imports", pkg)
+		}
+		for _, imported := range strings.Fields(columns[1]) {
 			name, ours := strings.CutPrefix(imported, module)
 			if ours && !slices.Contains(allowed, strings.TrimPrefix(name, "internal/")) {
 				t.Errorf("%s imports %s", pkg, name)
 			}
 		}
-	}
-}
-
-// TestOnlyTelemetryKnowsMetrics checks that results know no metrics, and that packages know no
-// logger. internal/promquery reads what Prometheus stored, internal/bench uses the engine.
-func TestOnlyTelemetryKnowsMetrics(t *testing.T) {
-	for pkg := range imports {
-		switch pkg {
-		case "cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry", "internal/promquery", "internal/bench":
-			continue
-		}
-		for _, imported := range list(t, "-deps", "../../"+pkg) {
-			for _, banned := range []string{"github.com/prometheus/", "go.opentelemetry.io/", "go.uber.org/zap"} {
-				if strings.HasPrefix(imported, banned) {
-					t.Errorf("%s imports %s, directly or not", pkg, imported)
-				}
+		for _, imported := range strings.Fields(columns[2]) {
+			if foreign.MatchString(imported) && !slices.Contains(measuring, pkg) {
+				t.Errorf("%s imports %s, directly or not", pkg, imported)
 			}
 		}
 	}
-}
-
-// TestEveryPackageHasItsImports checks that every package is in the table.
-func TestEveryPackageHasItsImports(t *testing.T) {
-	for _, pkg := range list(t, "-f", "{{.ImportPath}}", "../../...") {
-		if _, ok := imports[strings.TrimPrefix(pkg, module)]; !ok {
-			t.Errorf("%s is missing in imports", pkg)
-		}
-	}
-}
-
-func list(t *testing.T, args ...string) []string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Fields(string(out))
 }

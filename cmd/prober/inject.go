@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -42,9 +41,9 @@ model server (unless --allow-none); nothing is written then.`,
 			if problems = append(o.Parse(env, key), problems...); len(problems) > 0 {
 				return problems
 			}
-			o.Check = checkSidecar
+			o.TokensPerDay = tokensPerDay
 			result, err := inject.Stream(in, o)
-			for _, warning := range slices.Concat(o.FileWarnings(), result.Warnings) {
+			for _, warning := range result.Warnings {
 				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
 			}
 			if err != nil {
@@ -68,13 +67,8 @@ model server (unless --allow-none); nothing is written then.`,
 	return cmd
 }
 
-// checkSidecar says how many tokens a day a sidecar with these variables costs, and
-// what is wrong with them.
-func checkSidecar(environ map[string]string) (tokensPerDay string, problems []config.Problem) {
-	c, problems := inject.Configuration(config.Options{Environ: environ})
-	if problems != nil {
-		return "", problems
-	}
+// tokensPerDay says how many tokens a day a sidecar with this configuration costs.
+func tokensPerDay(c *config.Config) string {
 	total := 0
 	for _, t := range c.Targets {
 		asks := prompt.Options{Workload: prompt.Workload(t.Prompt), Tokens: t.PromptTokens, Answer: t.MaxTokens, Rounds: t.SessionRounds}
@@ -83,5 +77,5 @@ func checkSidecar(environ map[string]string) (tokensPerDay string, problems []co
 		}
 		total += (&engine.Job{Prompts: asks}).TokensPerDay(t, 0)
 	}
-	return format.Grouped(total), nil
+	return format.Grouped(total)
 }

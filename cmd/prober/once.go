@@ -32,12 +32,9 @@ Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 			if format != "text" && format != "json" {
 				return config.Problems{{Place: fmt.Sprintf("--format=%q", format), Text: "unknown", Hint: "want text or json"}}
 			}
-			jobs, warnings, err := assemble(cmd, urls)
+			jobs, err := assemble(cmd, urls)
 			if err != nil {
 				return err
-			}
-			for _, warning := range warnings {
-				fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
 			}
 			return once(cmd.Context(), jobs, cmd.OutOrStdout(), format)
 		},

@@ -64,21 +64,21 @@ func reportStored(cmd *cobra.Command, r promquery.Request, format, picture strin
 	if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
 		return problems
 	}
-	answer, err := query.Run(cmd.Context())
+	err := query.Run(cmd.Context())
 	if err != nil {
 		return err
 	}
-	answer.Document.Version = buildInfo().Version
+	query.Document.Version = buildInfo().Version
 	out := cmd.OutOrStdout()
 	if format == "text" {
-		err = answer.WriteText(out, report.Terminal(out))
+		err = query.WriteText(out, report.Terminal(out))
 	} else {
-		err = report.WriteAs(out, format, answer.Document)
+		err = report.WriteAs(out, format, query.Document)
 	}
 	if err != nil || picture == "" {
 		return err
 	}
-	page, err := answer.Page(cmd.Context())
+	page, err := query.Page(cmd.Context())
 	if err != nil {
 		return err
 	}

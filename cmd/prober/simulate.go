@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -50,7 +51,7 @@ The faults, which --fault sets from the start:
 	flags.StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to serve, one endpoint each")
 	flags.StringVar(&s.API, "api", "", "API of every endpoint in place of the profile's, one of "+strings.Join(sim.APIs(), ", "))
 	flags.StringVar(&s.Server, "server", "", "whose OpenAI API to speak where the API is openai, one of "+strings.Join(sim.ServerTypes(), ", ")+" (vllm if empty)")
-	flags.IntVar(&s.Reasoning, "reasoning", 0, "number of first tokens of an answer that are reasoning, on APIs that mark it; the profile's if 0")
+	flags.IntVar(&s.Reasoning, "reasoning", 0, "number of first tokens of an answer that are reasoning, on APIs that mark it")
 	flags.BoolVar(&s.HideReasoning, "hide-reasoning", false, "send no frame for reasoning: only usage counts it")
 	flags.StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15,probability=0.5")
 	flags.Uint64Var(&s.Seed, "seed", 1, "seed of all randomness: the same seed gives the same run")
@@ -87,7 +88,7 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 	_, err := sim.ParseServerType(s.Server)
 	check("server", s.Server, err)
 	if s.Reasoning < 0 {
-		problems = append(problems, config.Problem{Place: fmt.Sprintf("--reasoning=%d", s.Reasoning), Text: "must be at least 0", Hint: "want a number of tokens, for example 20"})
+		check("reasoning", s.Reasoning, errors.New("must be at least 0; want a number of tokens, for example 20"))
 	}
 	var profiles []sim.Profile
 	for _, name := range s.profiles {

@@ -4,6 +4,8 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"github.com/llm-prober/prober/dashboards"
 )
 
 var update = flag.Bool("update", false, "write the dashboards")
@@ -15,17 +17,17 @@ func TestDashboardsAreWhatTheGeneratorSays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, b := range dashboards() {
-		want, err := encode(b)
+	for _, name := range dashboards.Names() {
+		want, err := generate(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := os.ReadFile("../" + fileOf(b))
+		got, err := os.ReadFile("../" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if string(got) != string(want) {
-			t.Errorf("dashboards/%s is not what the generator writes: run make generate", fileOf(b))
+			t.Errorf("dashboards/%s.json is not what the generator writes: run make generate", name)
 		}
 	}
 }

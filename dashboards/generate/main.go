@@ -1,16 +1,20 @@
-// Generate writes the dashboards of the package dashboards: go run ./dashboards/generate
-// in the root of the repository. A test holds that what is committed is what it
-// writes.
+// Generate writes the dashboards of the package dashboards from the YAML files beside it: go run ./dashboards/generate
+// in the root of the repository. A test holds that what is committed is what it writes.
 package main
 
 import (
 	"bytes"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
+
+//go:embed *.yaml
+var files embed.FS
 
 func main() {
 	if err := write("dashboards"); err != nil {
@@ -19,32 +23,48 @@ func main() {
 	}
 }
 
-// dashboards are all of them.
-func dashboards() []*dashboard { return []*dashboard{overview(), target(), compare(), instrument()} }
-
-// write writes each dashboard into dir, as the file of its uid.
+// write writes each dashboard into dir.
 func write(dir string) error {
-	for _, b := range dashboards() {
-		text, err := encode(b)
+	for _, name := range []string{"overview", "target", "compare", "instrument"} {
+		text, err := generate(name)
 		if err != nil {
-			return fmt.Errorf("dashboard %s: %w", b.UID, err)
+			return fmt.Errorf("%s.yaml: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, fileOf(b)), text, 0o644); err != nil { //nolint:gosec // for everybody
+		if err := os.WriteFile(filepath.Join(dir, name+".json"), text, 0o644); err != nil { //nolint:gosec // for everybody
 			return err
 		}
 	}
 	return nil
 }
 
-// fileOf is prober-overview's overview.json.
-func fileOf(b *dashboard) string { return strings.TrimPrefix(b.UID, "prober-") + ".json" }
-
-// encode is the dashboard as Grafana reads it.
-func encode(b *dashboard) ([]byte, error) {
+// generate makes the JSON of a dashboard.
+func generate(name string) ([]byte, error) {
+	var b builder
+	if err := read("common", &b.common); err != nil {
+		return nil, err
+	}
+	if err := read(name, &b.dashboard); err != nil {
+		return nil, err
+	}
+	made := b.build(name)
+	if b.err != nil {
+		return nil, b.err
+	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(b)
+	err := e.Encode(made)
 	return out.Bytes(), err
+}
+
+// read decodes a YAML file. A field that is none is an error.
+func read(name string, into any) error {
+	text, err := files.ReadFile(name + ".yaml")
+	if err != nil {
+		return err
+	}
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	return d.Decode(into)
 }

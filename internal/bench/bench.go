@@ -64,28 +64,19 @@ func (l Load) String() string {
 	return fmt.Sprintf("%d at once", l.Requests)
 }
 
-// A Step is one load on one group.
-type Step struct {
+// A step is one load on one group.
+type step struct {
 	group *probe.Group
 	load  Load
 
-	ready func(ctx context.Context, round uint64)
-	begin func(members []int)
-	end   func(members []int, latency SchedulingLatency)
+	ready func(ctx context.Context, round uint64) // called before a request is due; its time is not the request's
+	part  func(members []int, run func())         // runs a part, in which these members are asked side by side
 }
 
-// NewStep makes a step. ready is called with a round before its request is due, and may
-// take time, which is not the request's. begin is called, before a part of the step,
-// with the members that are asked in it side by side, and end after it, with how late
-// the machine was.
-func NewStep(g *probe.Group, l Load, ready func(ctx context.Context, round uint64), begin func(members []int), end func(members []int, latency SchedulingLatency)) *Step {
-	return &Step{group: g, load: l, ready: ready, begin: begin, end: end}
-}
-
-// Run makes the requests of the step, from a round on, until ctx is done. It returns
+// run makes the requests of the step, from a round on, until ctx is done. It returns
 // the round after its last when all have ended. Where members are asked one after
 // another, lead is the first.
-func (s *Step) Run(ctx context.Context, first uint64, lead int) (next uint64) {
+func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
 	members := len(s.group.Members)
 	if s.load.Planned() {
 		all := make([]int, members)
@@ -102,20 +93,12 @@ func (s *Step) Run(ctx context.Context, first uint64, lead int) (next uint64) {
 	return next
 }
 
-// part runs a part of the step.
-func (s *Step) part(members []int, run func()) {
-	s.begin(members)
-	h := newHeartbeat()
-	run()
-	s.end(members, h.end())
-}
-
 // planLead is how long before its first start a plan begins, so that the start is not
 // over before it was looked for.
 const planLead = 10 * time.Millisecond
 
 // planned runs rounds by the clock.
-func (s *Step) planned(ctx context.Context, first uint64) (next uint64) {
+func (s *step) planned(ctx context.Context, first uint64) (next uint64) {
 	total, _ := s.load.Total()
 	s.ready(ctx, first)
 	job := schedule.Job{

@@ -1,49 +1,59 @@
 package bench
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// closedLoop asks one member without a clock: as soon as a request has ended, the
-// next begins.
-func (s *Step) closedLoop(ctx context.Context, first uint64, member int) (next uint64) {
-	q := &queue{next: first, requests: s.load.Requests}
-	workers := s.load.Concurrency
-	if workers == 0 || q.requests > 0 && workers > q.requests {
-		workers = q.requests
-	}
-	var ready, done sync.WaitGroup
-	gate := make(chan struct{})
-	ready.Add(workers)
-	for range workers {
-		done.Go(func() { s.work(ctx, member, q, &ready, gate) })
-	}
-	ready.Wait()
-	q.begin(time.Now(), s.load.Limit)
-	close(gate)
-	done.Wait()
-	return q.next
+// A turn is a request to be made.
+type turn struct {
+	question probe.Question
+	round    uint64
 }
 
-// work makes one request after another. All workers begin together, when each has its
-// first question ready.
-func (s *Step) work(ctx context.Context, member int, q *queue, ready *sync.WaitGroup, gate <-chan struct{}) {
-	question, round, ok := s.prepare(ctx, q)
-	ready.Done()
-	<-gate
-	due := q.began
-	for ok && ctx.Err() == nil {
-		r := s.group.Turn(ctx, member, func() probe.Question { return question }, round, due)
-		if r == nil || !s.hold(ctx, r) {
-			return
+// closedLoop asks one member without a clock: as soon as a request has ended, the
+// next begins. All workers begin together, when each has its first question ready.
+func (s *step) closedLoop(ctx context.Context, first uint64, member int) (next uint64) {
+	requests := uint64(cmp.Or(s.load.Requests, math.MaxInt))
+	var began time.Time // zero while first questions are made
+	var taken atomic.Uint64
+	take := func() *turn { // nil if there is none, or it is too late
+		if s.load.Limit > 0 && !began.IsZero() && time.Since(began) >= s.load.Limit {
+			return nil
 		}
-		question, round, ok = s.prepare(ctx, q)
-		due = time.Now()
+		n := taken.Add(1) - 1
+		if n >= requests {
+			return nil
+		}
+		s.ready(ctx, first+n)
+		return &turn{s.group.Ask(first + n), first + n}
 	}
+	turns := make([]*turn, min(uint64(s.load.InFlight()), requests))
+	var workers sync.WaitGroup
+	for i := range turns {
+		workers.Go(func() { turns[i] = take() })
+	}
+	workers.Wait()
+	began = time.Now()
+	for _, t := range turns {
+		workers.Go(func() {
+			for due := began; t != nil && ctx.Err() == nil; due = time.Now() {
+				r := s.group.Turn(ctx, member, func() probe.Question { return t.question }, t.round, due)
+				if r == nil || !s.hold(ctx, r) {
+					return
+				}
+				t = take()
+			}
+		})
+	}
+	workers.Wait()
+	return first + min(taken.Load(), requests)
 }
 
 // failureHold is how long a failed request keeps its slot at least, where only time
@@ -52,7 +62,7 @@ const failureHold = time.Second
 
 // hold waits until the slot of a request may be given to the next. It returns false as
 // soon as ctx is done.
-func (s *Step) hold(ctx context.Context, r *probe.Result) bool {
+func (s *step) hold(ctx context.Context, r *probe.Result) bool {
 	if s.load.Requests > 0 || r.Outcome == probe.OK {
 		return true
 	}
@@ -64,46 +74,4 @@ func (s *Step) hold(ctx context.Context, r *probe.Result) bool {
 	case <-timer.C:
 		return true
 	}
-}
-
-// prepare takes a round and writes its question. ok is false if there is none.
-func (s *Step) prepare(ctx context.Context, q *queue) (question probe.Question, round uint64, ok bool) {
-	if round, ok = q.take(time.Now()); !ok {
-		return question, 0, false
-	}
-	s.ready(ctx, round)
-	return s.group.Ask(round), round, true
-}
-
-// A queue is the rounds that were not taken yet. It is safe for concurrent use.
-type queue struct {
-	mu       sync.Mutex
-	next     uint64
-	taken    int
-	requests int       // 0: without end
-	began    time.Time // set once, by begin
-	end      time.Time // zero: never
-}
-
-// begin sets when the requests began; no round is taken when limit has passed since.
-// 0 is no limit.
-func (q *queue) begin(now time.Time, limit time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.began = now
-	if limit > 0 {
-		q.end = now.Add(limit)
-	}
-}
-
-// take takes the next round. ok is false if there is none, or it is too late.
-func (q *queue) take(now time.Time) (round uint64, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.requests > 0 && q.taken == q.requests || !q.end.IsZero() && !now.Before(q.end) {
-		return 0, false
-	}
-	q.taken++
-	q.next++
-	return q.next - 1, true
 }

@@ -16,59 +16,45 @@ const beat = 20 * time.Millisecond
 // coarse is how late the runtime's timers are on an idle machine.
 const coarse = time.Millisecond
 
-// A SchedulingLatency is how long the process waited for a CPU: a reader that waits timestamps what it
-// reads too late.
-type SchedulingLatency struct {
-	P99       time.Duration // 99 of 100 waits of goroutines were not longer; an upper bound
-	Heartbeat time.Duration // 99 of 100 beats of a [heartbeat] were not later
+// waited runs a function, and returns the longer of two waits: what 99 of 100 goroutines did not wait longer for a CPU,
+// and what 99 of 100 beats were not later. A reader that waits timestamps what it reads too late.
+func waited(run func()) time.Duration {
+	first, stop := readWaits(), make(chan struct{})
+	var late []time.Duration
+	var beats sync.WaitGroup
+	beats.Go(func() { late = heartbeat(stop) })
+	run()
+	close(stop)
+	beats.Wait()
+	return max(p99(late), waitsBetween(first, readWaits()))
 }
 
-// A heartbeat wakes by the clock and notes how late it was. It sees what the runtime does not count:
+// heartbeat wakes by the clock until stop, and returns how late each beat was. It sees what the runtime does not count:
 // that the whole process stood still, because of a CPU limit or of other processes.
-type heartbeat struct {
-	stop  chan struct{}
-	done  sync.WaitGroup
-	late  []time.Duration           // of each beat
-	first *metrics.Float64Histogram // what the runtime counted until the heartbeat began
-}
-
-// newHeartbeat returns a heartbeat that beats until its end.
-func newHeartbeat() *heartbeat {
-	h := &heartbeat{stop: make(chan struct{}), first: readWaits()}
-	h.done.Go(h.run)
-	return h
-}
-
-func (h *heartbeat) run() {
+func heartbeat(stop <-chan struct{}) (late []time.Duration) {
 	due := time.Now().Add(beat)
 	timer := time.NewTimer(beat)
 	defer timer.Stop()
 	for {
 		select {
-		case <-h.stop:
-			return
+		case <-stop:
+			return late
 		case <-timer.C:
 		}
-		due = h.catchUp(due, time.Now())
+		now := time.Now()
+		late = append(late, missed(due, now)...)
+		due = due.Add(now.Sub(due)/beat*beat + beat)
 		timer.Reset(time.Until(due))
 	}
 }
 
-// catchUp notes all beats from due to now, and returns when the next is due. After
-// a standstill these are all that were missed: at each something could have
-// arrived.
-func (h *heartbeat) catchUp(due, now time.Time) (next time.Time) {
+// missed is how late all beats from due to now are. After a standstill these are all
+// that were missed: at each something could have arrived.
+func missed(due, now time.Time) (late []time.Duration) {
 	for ; !due.After(now); due = due.Add(beat) {
-		h.late = append(h.late, max(0, now.Sub(due)-coarse))
+		late = append(late, max(0, now.Sub(due)-coarse))
 	}
-	return due
-}
-
-// end ends the heartbeat, and returns what it saw.
-func (h *heartbeat) end() SchedulingLatency {
-	close(h.stop)
-	h.done.Wait()
-	return SchedulingLatency{P99: waitsBetween(h.first, readWaits()), Heartbeat: p99(h.late)}
+	return late
 }
 
 // readWaits reads the histogram of all waits of goroutines since the program began: of one in eight,

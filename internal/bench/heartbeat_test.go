@@ -3,7 +3,6 @@ package bench
 import (
 	"math"
 	"runtime/metrics"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,23 +10,18 @@ import (
 
 func TestAHeartbeatInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHeartbeat()
-		time.Sleep(95 * time.Millisecond)
-		equal(t, "lateness", h.end().Heartbeat, time.Duration(0))
-		equal(t, "beats", len(h.late), 4)
+		stop := make(chan struct{})
+		time.AfterFunc(95*time.Millisecond, func() { close(stop) })
+		equal(t, "lateness", heartbeat(stop), make([]time.Duration, 4))
 	})
 }
 
-// TestAHeartbeatThatStoodStill holds that each beat that was due in a standstill
-// counts, and is late by what was left of it, but for what timers are coarse by.
-func TestAHeartbeatThatStoodStill(t *testing.T) {
-	var h heartbeat
+// TestAStandstill holds that each beat that was due in a standstill counts, and is late
+// by what was left of it, but for what timers are coarse by.
+func TestAStandstill(t *testing.T) {
 	due := time.Now()
-	next := h.catchUp(due, due.Add(75*time.Millisecond))
-	equal(t, "lateness", h.late, ms(74, 54, 34, 14))
-	equal(t, "next", next.Sub(due), 80*time.Millisecond)
-	h.catchUp(next, next.Add(900*time.Microsecond))
-	equal(t, "as late as timers are", h.late[4], time.Duration(0))
+	equal(t, "lateness", missed(due, due.Add(75*time.Millisecond)), ms(74, 54, 34, 14))
+	equal(t, "as late as timers are", missed(due, due.Add(900*time.Microsecond)), ms(0))
 }
 
 func TestWaitsBetween(t *testing.T) {
@@ -46,44 +40,5 @@ func TestWaitsBetween(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			equal(t, "p99", waitsBetween(before, &metrics.Float64Histogram{Counts: test.counts, Buckets: buckets}), test.want)
 		})
-	}
-}
-
-// TestWaitsAreMeasured holds that goroutines that have to wait for a processor are
-// seen: far more of them than there are processors.
-func TestWaitsAreMeasured(t *testing.T) {
-	before := readWaits()
-	done := make(chan int)
-	for range 100 {
-		go func() { done <- spin() }()
-	}
-	for range 100 {
-		<-done
-	}
-	if wait := waitsBetween(before, readWaits()); wait == 0 {
-		t.Error("no wait was counted")
-	}
-}
-
-func spin() int {
-	list := make([]int, 100_000)
-	for i := range list {
-		list[i] = i * 7919 % 100_003
-	}
-	slices.Sort(list)
-	return list[0]
-}
-
-func TestP99(t *testing.T) {
-	for name, test := range map[string]struct {
-		list []time.Duration
-		want time.Duration
-	}{
-		"none":      {nil, 0},
-		"one":       {ms(7), 7 * time.Millisecond},
-		"99 of 100": {append(make([]time.Duration, 99), time.Second), 10 * time.Millisecond},
-		"98 of 100": {append(ms(500, 500), make([]time.Duration, 98)...), 500 * time.Millisecond},
-	} {
-		t.Run(name, func(t *testing.T) { equal(t, "p99", p99(test.list), test.want) })
 	}
 }

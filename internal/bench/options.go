@@ -71,14 +71,12 @@ type Plan struct {
 // load reads the configuration. What is wrong is returned as [config.Problems], all of it.
 func Parse(o Options, changed func(flag string) bool, settings map[string]string, urls []string, load func(settings map[string]string) (*config.Config, error)) (*Plan, error) {
 	settings = maps.Clone(settings)
-	problems := append(o.check(changed), report.CheckOutput(o.Format, o.Plot)...)
-	if settings["QPS"] == "inf" {
-		o.Unpaced = true
+	qps := settings["QPS"]
+	if qps == "inf" {
 		delete(settings, "QPS")
 	}
-	qps, paced := settings["QPS"]
-	o.Unpaced = o.Unpaced || !paced && o.Concurrency > 0
-	problems = append(problems, o.checkPace(qps, paced)...)
+	o.Unpaced = qps == "inf" || qps == "" && o.Concurrency > 0
+	problems := append(o.check(changed, qps), report.CheckOutput(o.Format, o.Plot)...)
 	several := len(urls) > 1 || strings.Contains(strings.Join(urls, ""), "dns+http")
 	if _, grouped := settings["GROUP"]; several && !grouped {
 		settings["GROUP"] = "bench"
@@ -124,90 +122,64 @@ func (o Options) limit(c *config.Config) {
 	}
 }
 
-// check finds what is wrong with the flags one by one.
-func (o Options) check(changed func(flag string) bool) (problems config.Problems) {
-	wrong := func(flag string, value any, text, hint string) {
-		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
-	}
-	if changed("requests") && o.Requests < 1 {
-		wrong("requests", o.Requests, "must be at least 1", "want a number of requests, for example 100")
-	}
-	if changed("duration") && o.Duration <= 0 {
-		wrong("duration", o.Duration, "must be above 0", "want a duration with its unit, for example 5m")
-	}
-	if changed("concurrency") && o.Concurrency < 1 {
-		wrong("concurrency", o.Concurrency, "must be at least 1", "want a number of requests, for example 8")
-	}
-	if o.Every < 0 || o.Every > 0 && o.Every < time.Second {
-		wrong("every", o.Every, "must be at least 1s, or 0 for no blocks", "want a duration with its unit, for example 30s")
-	}
-	if slices.ContainsFunc(o.Ladder, func(n int) bool { return n < 1 }) {
-		var steps []string
-		for _, n := range o.Ladder {
-			steps = append(steps, strconv.Itoa(n))
+// check finds flags that are wrong, or exclude each other.
+func (o Options) check(changed func(flag string) bool, qps string) (problems config.Problems) {
+	ladder := len(o.Ladder) > 0
+	wrong := func(is bool, flag string, value any, text, hint string) {
+		if is {
+			problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
 		}
-		wrong("ladder", strings.Join(steps, ","), "each step must be at least 1", "want numbers of requests, for example 1,2,4,8")
 	}
+	const least, requests = "must be at least 1", "want a number of requests, for example "
+	const duration = "want a duration with its unit, for example "
+	wrong(changed("requests") && o.Requests < 1, "requests", o.Requests, least, requests+"100")
+	wrong(changed("duration") && o.Duration <= 0, "duration", o.Duration, "must be above 0", duration+"5m")
+	wrong(changed("concurrency") && o.Concurrency < 1, "concurrency", o.Concurrency, least, requests+"8")
+	wrong(o.Every < 0 || o.Every > 0 && o.Every < time.Second, "every", o.Every,
+		"must be at least 1s, or 0 for no blocks", duration+"30s")
+	wrong(ladder && slices.Min(o.Ladder) < 1, "ladder", strings.Join(o.steps(), ","),
+		"each step must be at least 1", "want numbers of requests, for example 1,2,4,8")
+	wrong(ladder && qps != "" && qps != "inf", "qps", qps,
+		"a ladder has no rate: each of its steps is a number of requests at once", "leave it out, or say inf")
+	wrong(ladder && o.Concurrency > 0, "concurrency", o.Concurrency, "the steps of a ladder are its concurrency", "leave it out")
+	wrong(!ladder && qps == "inf" && o.Concurrency == 0 && o.Requests == 0, "qps", qps,
+		"needs --requests or --concurrency", "add one of them")
 	return problems
 }
 
-// checkPace finds flags that exclude each other.
-func (o Options) checkPace(qps string, paced bool) (problems config.Problems) {
-	wrong := func(flag string, value any, text, hint string) {
-		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
+// steps are those of the ladder, as text.
+func (o Options) steps() (list []string) {
+	for _, n := range o.Ladder {
+		list = append(list, strconv.Itoa(n))
 	}
-	ladder := len(o.Ladder) > 0
-	if ladder && paced {
-		wrong("qps", qps, "a ladder has no rate: each of its steps is a number of requests at once", "leave it out, or say inf")
-	}
-	if ladder && o.Concurrency > 0 {
-		wrong("concurrency", o.Concurrency, "the steps of a ladder are its concurrency", "leave it out")
-	}
-	if !ladder && o.Unpaced && o.Concurrency == 0 && o.Requests == 0 {
-		wrong("qps", "inf", "needs --requests or --concurrency", "add one of them")
-	}
-	return problems
+	return list
 }
 
 // settings are those of the run, by their names; where targets or lengths of prompts differ, all values.
 func (p *Plan) settings() map[string]string {
-	all := map[string]string{}
-	add := func(name, value string) {
-		if old := strings.Split(all[name], ", "); all[name] == "" {
-			all[name] = value
-		} else if !slices.Contains(old, value) {
-			all[name] += ", " + value
-		}
-	}
+	values := map[string][]string{"ladder": p.steps()}
 	for _, c := range p.Lengths {
 		for _, t := range c.Targets {
 			for name, value := range t.Values("bench") {
-				add(name, value)
+				if !slices.Contains(values[name], value) {
+					values[name] = append(values[name], value)
+				}
 			}
 		}
 	}
 	if p.Unpaced || len(p.Ladder) > 0 {
-		all["qps"] = "inf"
+		values["qps"] = []string{"inf"}
 	}
-	for name, n := range map[string]int{"requests": p.Requests, "concurrency": p.Concurrency} {
-		if n > 0 {
-			add(name, strconv.Itoa(n))
+	for name, value := range map[string]any{"requests": p.Requests, "concurrency": p.Concurrency, "duration": p.Duration} {
+		if text := fmt.Sprint(value); text != "0" && text != "0s" {
+			values[name] = []string{text}
 		}
 	}
-	if p.Duration > 0 {
-		add("duration", p.Duration.String())
-	}
-	for _, n := range p.Ladder {
-		add("ladder", strconv.Itoa(n))
+	all := map[string]string{}
+	for name, list := range values {
+		if len(list) > 0 {
+			all[name] = strings.Join(list, ", ")
+		}
 	}
 	return all
-}
-
-// title says in a line what is run.
-func (p *Plan) title() string {
-	var names []string
-	for _, t := range p.Lengths[0].Targets {
-		names = append(names, t.Name)
-	}
-	return fmt.Sprintf("prober bench: %s", strings.Join(names, ", "))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -142,7 +143,8 @@ func (r *run) job(ctx context.Context, j *engine.Job) error {
 	for lead, load := range r.Plan.Loads(j.Plan) {
 		r.step++
 		t := newTally(j, load, r)
-		next = NewStep(j.Group(t), load, j.FitAhead, t.begin, t.end).Run(ctx, next, lead%len(j.Targets))
+		s := step{j.Group(t), load, j.FitAhead, t.ask}
+		next = s.run(ctx, next, lead%len(j.Targets))
 		t.finish()
 		if ctx.Err() != nil {
 			return nil
@@ -225,15 +227,16 @@ func (r *run) finish() error {
 	if err != nil || r.Plan.Plot == "" || len(steps) == 0 {
 		return err
 	}
+	var targets []string
+	for _, t := range r.Plan.Lengths[0].Targets {
+		targets = append(targets, t.Name)
+	}
 	charts := report.LadderCharts(steps)
 	if r.steps == 1 {
-		var targets []string
-		for _, t := range r.Plan.Lengths[0].Targets {
-			targets = append(targets, t.Name)
-		}
 		charts = report.RunCharts(targets, r.drawn)
 	}
-	if err := report.Draw(r.Plan.Plot, report.Page(r.Plan.title(), r.document, charts)); err != nil {
+	title := "prober bench: " + strings.Join(targets, ", ")
+	if err := report.Draw(r.Plan.Plot, report.Page(title, r.document, charts)); err != nil {
 		return err
 	}
 	r.Screen.Note("drawn to " + r.Plan.Plot)

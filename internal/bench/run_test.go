@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -63,21 +64,19 @@ func (r *rig) setup(t *testing.T, names []string, o Options, settings map[string
 	for _, name := range names {
 		given = append(given, name+"=http://"+name)
 	}
-	settings["GROUP"] = "bench"
-	c, err := config.Load(config.Options{Overrides: settings, URLs: given})
+	if o.Unpaced {
+		settings["QPS"] = "inf"
+	}
+	o.Format = cmp.Or(o.Format, "text")
+	load := func(settings map[string]string) (*config.Config, error) {
+		return config.Load(config.Options{Overrides: settings, URLs: given})
+	}
+	plan, err := Parse(o, func(string) bool { return false }, settings, given, load)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range c.Targets {
-		c.Targets[i].MaxInFlight, c.Targets[i].BackoffLimit = math.MaxInt, 0
-	}
-	if o.Format == "" {
-		o.Format = "text"
-	}
 	return Setup{
-		Plan:   &Plan{Options: o, Lengths: []*config.Config{c}},
-		Assets: engine.NewAssets(config.ReadFile),
-		Dial:   r.dial,
+		Plan: plan, Assets: engine.NewAssets(config.ReadFile), Dial: r.dial,
 		Screen: report.NewScreen(out, errs, o.Format), Out: out,
 	}
 }
@@ -87,37 +86,23 @@ func (r *rig) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	return r.listeners[address].Dial(ctx)
 }
 
-func simConfig(t *testing.T, profileName string, seed uint64) sim.Config {
-	return sim.Config{Profile: profile(t, profileName), Seed: seed}
-}
-
-func profile(t *testing.T, name string) sim.Profile {
+func simConfig(t *testing.T, profile string, seed uint64) sim.Config {
 	t.Helper()
-	p, err := sim.ParseProfile(name)
+	p, err := sim.ParseProfile(profile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return sim.Config{Profile: p, Seed: seed}
 }
 
 // line is what a comparison says of a quantity.
 func line(t *testing.T, c report.Comparison, metric string) report.Line {
 	t.Helper()
-	for _, l := range c.Lines {
-		if l.Metric == metric {
-			return l
-		}
+	i := slices.IndexFunc(c.Lines, func(l report.Line) bool { return l.Metric == metric })
+	if i < 0 {
+		t.Fatalf("%s is not compared: %+v", metric, c)
 	}
-	t.Fatalf("%s is not compared: %+v", metric, c)
-	return report.Line{}
-}
-
-// within holds that an interval has a value in it.
-func within(t *testing.T, what string, i report.Interval, value report.Number) {
-	t.Helper()
-	if i.Low > value || i.High < value || i.Center < i.Low || i.Center > i.High {
-		t.Errorf("%s lies between %g and %g (median %g), which does not hold the true %g", what, i.Low, i.High, i.Center, value)
-	}
+	return c.Lines[i]
 }
 
 // TestTwoStacks holds that a comparison finds what the simulated stacks were made
@@ -137,47 +122,62 @@ func TestTwoStacks(t *testing.T) {
 		}
 		c := d.Comparisons[0]
 		ttft, tpot := line(t, c, "TTFT"), line(t, c, "TPOT")
-		within(t, "TTFT", ttft.Difference, 0.7961-0.8226)
-		within(t, "TTFT, ratio", ttft.Ratio, 796.1/822.6)
-		within(t, "TPOT, ratio", tpot.Ratio, 2.80/7.36)
+		for value, i := range map[report.Number]report.Interval{
+			0.7961 - 0.8226: ttft.Difference, 796.1 / 822.6: ttft.Ratio, 2.80 / 7.36: tpot.Ratio,
+		} {
+			if i.Low > value || i.High < value || i.Center < i.Low || i.Center > i.High {
+				t.Errorf("an interval from %g to %g (median %g) does not hold the true %g", i.Low, i.High, i.Center, value)
+			}
+		}
 		if percent := 100 * (ttft.Ratio.Center - 1); math.Abs(float64(percent)+3) > 1 || !ttft.Shown || !tpot.Shown || ttft.Pairs != 10 {
 			t.Errorf("TTFT %+.2f%% of %d pairs, shown %t, TPOT shown %t", percent, ttft.Pairs, ttft.Shown, tpot.Shown)
 		}
-		for i, name := range []string{"production-stack", "ray-serve"} {
-			if got, want := medianOf(d.Summaries[i].TTFT), truth(r.servers[name].Sent()); got != want {
-				t.Errorf("%s: median TTFT %v, the server sent the first token after %v", name, got, want)
+		for _, s := range d.Summaries { // the median of the last ten answers, as the server wrote them down
+			var sent []time.Duration
+			for _, answer := range slices.Backward(r.servers[s.Target].Sent()) {
+				if len(sent) < 10 {
+					sent = append(sent, answer.Frames[0].At.Sub(answer.Start))
+				}
 			}
+			slices.Sort(sent)
+			equal(t, "median TTFT of "+s.Target, medianOf(s.TTFT), (sent[4]+sent[5])/2)
 		}
 	})
 }
 
-// truth is the median time to the first token of the last ten answers, as the
-// server wrote it down.
-func truth(sent []sim.Sent) time.Duration {
-	var list []time.Duration
-	for _, s := range sent[len(sent)-10:] {
-		list = append(list, s.Frames[0].At.Sub(s.Start))
-	}
-	slices.Sort(list)
-	return (list[4] + list[5]) / 2
-}
-
-// TestAServerThatFails holds that it stops neither the run nor the other target.
+// TestAServerThatFails holds that it stops neither the run nor the other target, and that the
+// document says why nothing of it succeeded. Without the other, the run has failed.
 func TestAServerThatFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, map[string]sim.Config{"well": simConfig(t, "fast", 1), "ill": simConfig(t, "fast", 2)})
-		if err := r.servers["ill"].SetFault(sim.Fault{Status: 503}); err != nil {
-			t.Fatal(err)
-		}
-		d := r.bench(t, []string{"ill", "well"}, Options{Requests: 4, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "80"})
-		ill, well := d.Summaries[0], d.Summaries[1]
-		if ill.Outcomes[probe.Overloaded] != 4 || ill.TTFT.Count != 0 || well.Succeeded() != 4 {
-			t.Errorf("ill %v with %d TTFT, well %v", ill.Outcomes, ill.TTFT.Count, well.Outcomes)
-		}
-		if len(d.Comparisons) != 1 || len(d.Comparisons[0].Lines) != 0 || len(d.Comparisons[0].Warnings) == 0 {
-			t.Errorf("nothing can be compared, and that is to be said: %+v", d.Comparisons)
-		}
-	})
+	for name, names := range map[string][]string{"beside another": {"ill", "well"}, "alone": {"ill"}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"ill": simConfig(t, "production-stack", 1), "well": simConfig(t, "fast", 2)})
+			down := time.AfterFunc(100*time.Millisecond, func() { // the warm-up is under way by then
+				if err := r.servers["ill"].SetFault(sim.Fault{Status: 503}); err != nil {
+					t.Error(err)
+				}
+			})
+			defer down.Stop()
+			var errs strings.Builder
+			settings := map[string]string{"PROMPT_TOKENS": "2000"}
+			run := newRun(r.setup(t, names, Options{Requests: 4, Unpaced: true}, settings, io.Discard, &errs))
+			if err := run.all(t.Context()); errors.Is(err, ErrFailed) != (len(names) == 1) {
+				t.Errorf("%s: %v", name, err)
+			}
+			d := run.document
+			ill, well := d.Summaries[0], d.Summaries[len(names)-1]
+			f := ill.Failures[0]
+			if len(ill.Failures) != 1 || f.Outcome != probe.Overloaded || f.Requests != 4 || f.Hint == "" || ill.TTFT.Count != 0 {
+				t.Errorf("%s: failures %+v with %d TTFT", name, ill.Failures, ill.TTFT.Count)
+			}
+			if len(names) == 1 {
+				if want := "ill: overloaded (4 times): HTTP 503"; !strings.Contains(errs.String(), want) {
+					t.Errorf("no %q in\n%s", want, errs.String())
+				}
+			} else if c := d.Comparisons[0]; well.Succeeded() != 4 || len(c.Lines) != 0 || len(c.Warnings) == 0 {
+				t.Errorf("well %v; nothing can be compared, and that is to be said: %+v", well.Outcomes, c)
+			}
+		})
+	}
 }
 
 // TestAnInterruptShowsWhatWasMeasured holds that Ctrl-C loses nothing: the block
@@ -190,14 +190,16 @@ func TestAnInterruptShowsWhatWasMeasured(t *testing.T) {
 			defer stop()
 			var out, errs strings.Builder
 			err := Run(ctx, r.setup(t, []string{"it"}, Options{Requests: 10, Format: format}, map[string]string{}, &out, &errs))
-			if !errors.Is(err, ErrFailed) || !strings.Contains(errs.String(), "interrupted") || !strings.Contains(out.String(), want) {
-				t.Errorf("%v\n%s%s", err, errs.String(), out.String())
+			if !errors.Is(err, ErrFailed) {
+				t.Errorf("%s: %v", format, err)
 			}
-			if cut := "1 request canceled at the end of the run: not counted"; !strings.Contains(out.String(), cut) {
-				t.Errorf("no warning %q in\n%s", cut, out.String())
-			}
-			if progress := "0.1 QPS  3/10  30s  ETA 1m10s\n"; !strings.Contains(errs.String(), progress) {
-				t.Errorf("no line %q in\n%s", progress, errs.String())
+			const cut, progress = "1 request canceled at the end of the run: not counted", "0.1 QPS  3/10  30s  ETA 1m10s\n"
+			for text, where := range map[string]string{
+				want: out.String(), cut: out.String(), "interrupted": errs.String(), progress: errs.String(),
+			} {
+				if !strings.Contains(where, text) {
+					t.Errorf("%s: no %q in\n%s", format, text, where)
+				}
 			}
 		})
 	}
@@ -210,7 +212,7 @@ func TestPromptsOfOtherLengthsAreTold(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
 			settings := map[string]string{"PROMPT_TOKENS": "300", "PROMPT": workload, "SESSION_USERS": "2"}
-			d := r.bench(t, []string{"it"}, Options{Requests: 6, Concurrency: 1, Unpaced: true}, settings)
+			d := r.bench(t, []string{"it"}, Options{Requests: 6, Concurrency: 1}, settings)
 			if told := strings.Contains(strings.Join(d.Summaries[0].Warnings, "\n"), "tokens where 300 were asked"); told != want {
 				t.Errorf("%s: told %t: %q", workload, told, d.Summaries[0].Warnings)
 			}
@@ -219,61 +221,34 @@ func TestPromptsOfOtherLengthsAreTold(t *testing.T) {
 }
 
 // TestTwoWaysToOneServer holds that its cache makes no difference between them: a
-// salt keeps them apart, or what the cache knew is not compared, or the comparison
-// says that it is not known.
+// salt keeps them apart, or what the cache knew is not compared.
 func TestTwoWaysToOneServer(t *testing.T) {
 	for name, test := range map[string]struct {
-		server   sim.Config
-		compared string
-		warning  string
+		rejects           []string
+		compared, warning string
 	}{
-		"salted": {sim.Config{}, "TTFT TPOT ITL E2EL", ""},
-		"told":   {sim.Config{RejectFields: []string{"cache_salt"}}, "TPOT ITL", "a cache knew 0 of 8 prompts of a and 8 of 8 of b"},
+		"salted": {nil, "TTFT TPOT ITL E2EL", ""},
+		"told":   {[]string{"cache_salt"}, "TPOT ITL", "a cache knew 0 of 8 prompts of a and 8 of 8 of b"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			test.server.Profile, test.server.Seed = profile(t, "production-stack"), 1
-			r := newRig(t, map[string]sim.Config{"a": test.server})
+			server := simConfig(t, "production-stack", 1)
+			server.RejectFields = test.rejects
+			r := newRig(t, map[string]sim.Config{"a": server})
 			r.listeners["b:80"] = r.listeners["a:80"]
-			d := r.bench(t, []string{"a", "b"}, Options{Requests: 8, Concurrency: 1, Unpaced: true}, map[string]string{"PROMPT_TOKENS": "2000", "MAX_TOKENS": "10"})
+			settings := map[string]string{"PROMPT_TOKENS": "2000", "MAX_TOKENS": "10"}
+			c := r.bench(t, []string{"a", "b"}, Options{Requests: 8, Concurrency: 1}, settings).Comparisons[0]
 			var metrics []string
-			for _, l := range d.Comparisons[0].Lines {
+			for _, l := range c.Lines {
 				metrics = append(metrics, l.Metric)
 				if l.Shown {
 					t.Errorf("%s: %s", name, report.Verdict(l, "a", "b"))
 				}
 			}
-			if got := strings.Join(metrics, " "); got != test.compared || !strings.Contains(strings.Join(d.Comparisons[0].Warnings, " "), test.warning) {
-				t.Errorf("%s: %s are compared, warnings %q", name, got, d.Comparisons[0].Warnings)
+			if strings.Join(metrics, " ") != test.compared || !strings.Contains(strings.Join(c.Warnings, " "), test.warning) {
+				t.Errorf("%s: %s are compared, warnings %q", name, metrics, c.Warnings)
 			}
 		})
 	}
-}
-
-// TestFailedRequestsAreExplained holds that a run in which no request succeeds says why in
-// its document, and on standard error, and that its exit code is 1.
-func TestFailedRequestsAreExplained(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, map[string]sim.Config{"it": simConfig(t, "production-stack", 1)})
-		down := time.AfterFunc(100*time.Millisecond, func() { // the warm-up is under way by then
-			if err := r.servers["it"].SetFault(sim.Fault{Status: 503}); err != nil {
-				t.Error(err)
-			}
-		})
-		defer down.Stop()
-		var out, errs strings.Builder
-		setup := r.setup(t, []string{"it"}, Options{Requests: 3, Format: "json"}, map[string]string{"PROMPT_TOKENS": "2000"}, &out, &errs)
-		if err := Run(t.Context(), setup); !errors.Is(err, ErrFailed) {
-			t.Errorf("the run ended with %v", err)
-		}
-		for _, want := range []string{`"failed_requests": 3,`, `"outcome": "overloaded",`, `"requests": 3,`, `"error": "HTTP 503`, `"hint": "other clients`} {
-			if !strings.Contains(out.String(), want) {
-				t.Errorf("no %s in\n%s", want, out.String())
-			}
-		}
-		if want := "it: overloaded (3 times): HTTP 503"; !strings.Contains(errs.String(), want) {
-			t.Errorf("no %q in\n%s", want, errs.String())
-		}
-	})
 }
 
 // full is a disk on which there is no room.

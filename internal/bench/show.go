@@ -13,7 +13,7 @@ const mostLines = 16
 
 // show shows progress, and of a comparison what was measured so far, until stop is
 // closed.
-func (t *tally) show() {
+func (t *tally) show(stop <-chan struct{}) {
 	s := t.run.Screen
 	defer s.Settle()
 	ticker := time.NewTicker(s.Pace())
@@ -26,7 +26,7 @@ func (t *tally) show() {
 	}
 	for {
 		select {
-		case <-t.stop:
+		case <-stop:
 			return
 		case <-ticker.C:
 			s.Progress(t.progress(time.Now()))
@@ -61,19 +61,11 @@ func (t *tally) progress(now time.Time) report.Progress {
 		p.Label = t.job.Targets[t.part[0]].Name + ", " + p.Label
 	}
 	for _, i := range t.part {
-		p.Done, p.Failed = p.Done+len(t.samples[i]), p.Failed+t.failed[i]
-		for _, n := range t.skipped[i] {
+		c := t.counts[i]
+		p.Done, p.Failed = p.Done+len(c.samples), p.Failed+c.failed
+		for _, n := range c.skipped {
 			p.Done += n
 		}
 	}
 	return p
-}
-
-// longestName is how many characters the longest name of a target has.
-func (t *tally) longestName() int {
-	longest := 0
-	for _, c := range t.job.Targets {
-		longest = max(longest, len([]rune(c.Name)))
-	}
-	return longest
 }

@@ -20,31 +20,29 @@ import (
 // A tally counts one step, and shows it while it runs. It is the step's
 // [probe.Recorder].
 type tally struct {
-	run       *run
-	job       *engine.Job
-	load      Load
-	also      probe.Recorder      // takes the results as well; nil: none
-	latencies []SchedulingLatency // by member
+	run  *run
+	job  *engine.Job
+	load Load
+	also probe.Recorder // takes the results as well; nil: none
 
-	mu      sync.Mutex // guards all below
-	samples [][]report.Sample
-	failed  []int
-	skipped []map[probe.Skip]int
-	part    []int // members that are asked now
-	began   time.Time
+	mu     sync.Mutex // guards all below
+	counts []count    // by member
+	part   []int      // members that are asked now
+	began  time.Time
+}
 
-	stop  chan struct{} // ends the showing of a part
-	shown sync.WaitGroup
+// A count is what was counted of one member.
+type count struct {
+	samples []report.Sample
+	failed  int
+	skipped map[probe.Skip]int
+	late    time.Duration // how late the machine was while it was asked; set at the end
 }
 
 func newTally(j *engine.Job, load Load, r *run) *tally {
-	n := len(j.Targets)
-	t := &tally{
-		run: r, job: j, load: load, latencies: make([]SchedulingLatency, n),
-		samples: make([][]report.Sample, n), failed: make([]int, n), skipped: make([]map[probe.Skip]int, n),
-	}
-	for i := range t.skipped {
-		t.skipped[i] = map[probe.Skip]int{}
+	t := &tally{run: r, job: j, load: load, counts: make([]count, len(j.Targets))}
+	for i := range t.counts {
+		t.counts[i].skipped = map[probe.Skip]int{}
 	}
 	if r.Observers != nil {
 		t.also = r.Observers.Attend(j)
@@ -52,9 +50,9 @@ func newTally(j *engine.Job, load Load, r *run) *tally {
 	return t
 }
 
-// member is the place of a target in the group.
-func (t *tally) member(target string) int {
-	return slices.IndexFunc(t.job.Targets, func(c config.Target) bool { return c.Name == target })
+// of is the count of a target. The lock is held.
+func (t *tally) of(target string) *count {
+	return &t.counts[slices.IndexFunc(t.job.Targets, func(c config.Target) bool { return c.Name == target })]
 }
 
 // Record takes a result, the canceled included.
@@ -64,15 +62,20 @@ func (t *tally) Record(r *probe.Result) {
 	}
 	s := report.SampleOf(r)
 	t.mu.Lock()
-	i := t.member(s.Target)
-	t.samples[i] = append(t.samples[i], s)
+	c := t.of(s.Target)
+	c.samples = append(c.samples, s)
 	if s.Outcome != probe.OK {
-		t.failed[i]++
+		c.failed++
 	}
 	t.mu.Unlock()
-	if r.Outcome != probe.Canceled && len(t.job.Targets) > 1 && t.load.InFlight() <= mostLines {
-		t.run.Screen.Live(report.RequestLine(s, t.longestName()))
+	if r.Outcome == probe.Canceled || len(t.job.Targets) == 1 || t.load.InFlight() > mostLines {
+		return
 	}
+	longest := 0 // name of a target, in characters
+	for _, target := range t.job.Targets {
+		longest = max(longest, len([]rune(target.Name)))
+	}
+	t.run.Screen.Live(report.RequestLine(s, longest))
 }
 
 // Skipped counts a request that was not made.
@@ -82,65 +85,61 @@ func (t *tally) Skipped(target string, reason probe.Skip) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.skipped[t.member(target)][reason]++
+	t.of(target).skipped[reason]++
 }
 
-// begin shows a part of the step until end.
-func (t *tally) begin(members []int) {
+// ask runs a part of the step, in which these members are asked, and shows it.
+func (t *tally) ask(members []int, run func()) {
 	t.mu.Lock()
 	t.part, t.began = members, time.Now()
 	t.mu.Unlock()
-	t.stop = make(chan struct{})
-	t.shown.Go(t.show)
-}
-
-func (t *tally) end(members []int, latency SchedulingLatency) {
-	close(t.stop)
-	t.shown.Wait()
+	stop := make(chan struct{})
+	var shown sync.WaitGroup
+	shown.Go(func() { t.show(stop) })
+	late := waited(run)
+	close(stop)
+	shown.Wait()
 	for _, i := range members {
-		t.latencies[i] = latency
+		t.counts[i].late = late
 	}
-}
-
-// soFar is what was counted of each member until now. The samples are to be read only.
-func (t *tally) soFar() (samples [][]report.Sample, skipped []map[probe.Skip]int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, m := range t.skipped {
-		skipped = append(skipped, maps.Clone(m))
-	}
-	return slices.Clone(t.samples), skipped
 }
 
 // summaries are of the members that were asked, as far as they have answered.
-func (t *tally) summaries() []report.Summary {
-	var list []report.Summary
-	samples, skipped := t.soFar()
+func (t *tally) summaries() (list []report.Summary) {
+	var all []report.Sample
+	t.mu.Lock()
+	counts := slices.Clone(t.counts)
+	for i, c := range counts {
+		counts[i].skipped = maps.Clone(c.skipped)
+		all = append(all, c.samples...)
+	}
+	t.mu.Unlock()
 	for i, target := range t.job.Targets {
-		if len(samples[i]) == 0 && len(skipped[i]) == 0 {
+		c := counts[i]
+		if len(c.samples) == 0 && len(c.skipped) == 0 {
 			continue
 		}
-		s := report.Summarize(samples[i])
+		s := report.Summarize(c.samples)
 		if t.load.Planned() {
-			s = s.Paced(slices.Concat(samples...), t.load.Plan.Interval)
+			s = s.Paced(all, t.load.Plan.Interval)
 		}
-		s.Target, s.Load, s.AtOnce, s.Skipped, s.PromptTokens = target.Name, t.load.String(), t.load.InFlight(), skipped[i], askedTokens(target)
-		s.URL, s.Model = target.URL, t.job.Members[i].Capabilities().Model
-		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(samples[i], s.PromptTokens), t.clientWarnings(i, samples[i], s))
+		s.Target, s.URL, s.Model = target.Name, target.URL, t.job.Members[i].Capabilities().Model
+		s.Load, s.AtOnce, s.Skipped, s.PromptTokens = t.load.String(), t.load.InFlight(), c.skipped, askedTokens(target)
+		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(c.samples, s.PromptTokens), c.clientWarnings(s))
 		list = append(list, s)
 	}
 	return list
 }
 
-// clientWarnings are about how late the bench was itself while it asked member i.
-func (t *tally) clientWarnings(i int, samples []report.Sample, s report.Summary) []string {
-	var late []time.Duration
+// clientWarnings are about how late the bench was itself while it asked the member.
+func (c count) clientWarnings(s report.Summary) []string {
+	var starts []time.Duration
 	kernel := true
-	for _, sample := range samples {
+	for _, sample := range c.samples {
 		kernel = kernel && !sample.ByUser
-		late = append(late, sample.Late)
+		starts = append(starts, sample.Late)
 	}
-	return clientWarnings(t.latencies[i], late, kernel, medianOf(s.TTFT), medianOf(s.TPOT))
+	return clientWarnings(c.late, starts, kernel, medianOf(s.TTFT), medianOf(s.TPOT))
 }
 
 // medianOf is the median of a distribution; 0 if it has none.
@@ -175,7 +174,9 @@ func (t *tally) finish() {
 	r.document.Summaries = append(r.document.Summaries, summaries...)
 	r.document.Comparisons = append(r.document.Comparisons, comparisons...)
 	if r.steps == 1 && r.Plan.Plot != "" {
-		r.drawn = slices.Concat(t.samples...)
+		for _, c := range t.counts {
+			r.drawn = append(r.drawn, c.samples...)
+		}
 	}
 	var text strings.Builder // its writes never fail
 	for _, s := range summaries {
@@ -190,21 +191,21 @@ func (t *tally) finish() {
 }
 
 // comparisons are of the first member with each other.
-func (t *tally) comparisons() []report.Comparison {
-	var list []report.Comparison
-	for i := 1; i < len(t.samples); i++ {
-		if len(t.samples[0]) == 0 || len(t.samples[i]) == 0 {
+func (t *tally) comparisons() (list []report.Comparison) {
+	first := t.counts[0].samples
+	for i, other := range t.counts {
+		if i == 0 || len(first) == 0 || len(other.samples) == 0 {
 			continue
 		}
 		c := report.Comparison{A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.load.String(), Pair: "round"}
-		c.Warnings = append(report.PairWarnings(t.samples[0], t.samples[i]), t.sharedCache(i)...)
+		c.Warnings = append(report.PairWarnings(first, other.samples), t.sharedCache(i)...)
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			if t.load.InFlight() > 1 {
 				c.Warnings = append(c.Warnings, report.DependentPairs)
 			}
 		}
-		list = append(list, report.Compare(c, report.PairUp(t.samples[0], t.samples[i])))
+		list = append(list, report.Compare(c, report.PairUp(first, other.samples)))
 	}
 	return list
 }

@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"time"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // How much delay of the bench itself is tolerated in what it measures.
@@ -13,24 +15,25 @@ const (
 )
 
 // clientWarnings says in sentences whether the bench itself was too slow: it waited for
-// a CPU, or its requests began late. Where the kernel timestamps arrivals, waiting moves
+// a CPU (so long at p99), or its requests began late. Where the kernel timestamps arrivals, waiting moves
 // no arrival: only the time until a request is on its way is longer, which is part of
 // TTFT. Where the bench timestamps them itself, after it has read, all arrivals are late.
-// TTFT and TPOT are the medians that were measured; 0 where there is none. It sorts late.
-func clientWarnings(l SchedulingLatency, late []time.Duration, kernel bool, ttft, tpot time.Duration) []string {
+// TTFT and TPOT are the medians that were measured; 0 where there is none. It sorts starts,
+// how late requests began.
+func clientWarnings(wait time.Duration, starts []time.Duration, kernel bool, ttft, tpot time.Duration) []string {
 	const remedy = "; lower the load, or run the bench where more CPUs are free"
 	var list []string
-	switch wait := max(l.P99, l.Heartbeat); { // goroutines wait for each other, the process for the machine
+	switch {
 	case kernel && disturbs(wait, ttft, beforeFloor):
 		list = append(list, fmt.Sprintf("the bench was short of CPU: it waited up to %s (p99) for one, %.0f%% of the median TTFT, which may be too long by as much where a request waited before it was sent; gaps, ITL and TPOT rest on kernel timestamps and are not affected"+remedy,
-			rounded(wait), 100*share(wait, ttft)))
+			format.Duration(wait), 100*share(wait, ttft)))
 	case !kernel && disturbs(wait, tpot, readFloor):
 		list = append(list, fmt.Sprintf("the bench was short of CPU, and arrivals have no kernel timestamps: data waited up to %s (p99) to be read, %s"+remedy,
-			rounded(wait), extent(wait, tpot)))
+			format.Duration(wait), extent(wait, tpot)))
 	}
-	if late := p99(late); disturbs(late, ttft, beforeFloor) {
+	if late := p99(starts); disturbs(late, ttft, beforeFloor) {
 		list = append(list, fmt.Sprintf("the bench was late: requests began up to %s (p99) after they were due, %.0f%% of the median TTFT, which does not include that delay but may be too long by as much",
-			rounded(late), 100*share(late, ttft)))
+			format.Duration(late), 100*share(late, ttft)))
 	}
 	return list
 }
@@ -42,7 +45,7 @@ func extent(wait, tpot time.Duration) string {
 	if wait < tpot {
 		return fmt.Sprintf("%.0f%% of the median TPOT: the longest gaps and the tail of ITL are unreliable: client delay is as large; TPOT and the median of ITL hold", 100*share(wait, tpot))
 	}
-	return fmt.Sprintf("longer than a token takes (%s): tokens that arrived together, gaps, ITL and TPOT are unreliable: client delay is as large", rounded(tpot))
+	return fmt.Sprintf("longer than a token takes (%s): tokens that arrived together, gaps, ITL and TPOT are unreliable: client delay is as large", format.Duration(tpot))
 }
 
 // disturbs reports whether a delay of the bench's own is above a floor and too
@@ -52,12 +55,3 @@ func disturbs(delay, median, floor time.Duration) bool {
 }
 
 func share(part, whole time.Duration) float64 { return float64(part) / float64(whole) }
-
-// rounded is d with three significant digits.
-func rounded(d time.Duration) time.Duration {
-	unit := time.Microsecond
-	for d >= 1000*unit {
-		unit *= 10
-	}
-	return d.Round(unit)
-}

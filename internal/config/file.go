@@ -2,24 +2,21 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
 const maxFile = 64 << 20 // bytes; books and data sets are the longest
-
-// ErrPipe is the error of a ReadFile that does not wait for another process to write
-// to a pipe.
-var ErrPipe = errors.New("is not a regular file, and others are read only at the start")
-
-var errTooLarge = errors.New("has more than 64 MiB")
 
 // ReadFile reads a file that the configuration names. One of more than 64 MiB, a
 // device that never ends for example, is an error, and no more of it is read.
@@ -31,17 +28,9 @@ func ReadFile(path string) (data []byte, err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	data, err = io.ReadAll(io.LimitReader(file, maxFile+1))
 	if len(data) > maxFile {
-		return nil, errTooLarge
+		return nil, errors.New("has more than 64 MiB")
 	}
 	return data, err
-}
-
-// reason is err without the name of the file.
-func reason(err error) string {
-	if path, ok := errors.AsType[*os.PathError](err); ok {
-		return path.Err.Error()
-	}
-	return err.Error()
 }
 
 // maxTargets bounds the targets file, in bytes: some 10,000 targets. As YAML it
@@ -63,130 +52,108 @@ func (l *loader) file(path source) (read layer, whole bool) {
 	l.path = path.text
 	if len(data) > maxTargets {
 		l.problem(path.label, "has more than 2 MiB", "want a targets file")
-	} else if root := l.root(data); root != nil && root.ShortTag() != "!!null" {
-		l.top(root, &read)
+		return read, false
+	}
+	var root, second yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	if err = decoder.Decode(&root); err == nil {
+		if err = decoder.Decode(&second); err == nil {
+			l.problem(l.at(second), "a second document begins", "want one document")
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		l.broken(err)
+	}
+	for name, value := range l.mapping(root) {
+		switch name {
+		case "targets":
+			read.targets = l.list(value, l.target)
+		case "objectives":
+			read.objectives = l.list(value, l.objective)
+		default:
+			l.one(name, value, read.values, l.shared, "targets", "objectives")
+		}
 	}
 	return read, len(l.problems) == before
 }
 
-// at is the place of a line.
-func (l *loader) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", l.path, n.Line) }
-
-// root is that of the one document in data, nil if there is none or it is not YAML.
-func (l *loader) root(data []byte) *yaml.Node {
-	var document, second yaml.Node
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	err := decoder.Decode(&document)
-	if err == nil {
-		err = decoder.Decode(&second)
-	}
-	switch {
-	case err == nil:
-		l.problem(l.at(&second), "a second document begins", "want one document")
-	case !errors.Is(err, io.EOF):
-		l.syntax(err)
-	case len(document.Content) > 0:
-		return document.Content[0]
-	}
-	return nil
-}
+// at is the place of a node.
+func (l *loader) at(n yaml.Node) string { return fmt.Sprintf("%s:%d", l.path, n.Line) }
 
 var (
 	yamlError  = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line ([0-9]+): )?(.*)$`)
-	yamlQuoted = regexp.MustCompile(`(?s)'.*'`)
+	yamlQuoted = regexp.MustCompile("(?s)['\"`].*['\"`]")
+	yamlShape  = regexp.MustCompile(`(?s)^cannot unmarshal !!(\w+).* into (.*)$`)
 )
 
-// syntax reports an error of the YAML parser. Its quotations are left out:
+// broken reports an error of the YAML parser. Its quotations are left out:
 // what looks like an anchor may be somebody's key.
-func (l *loader) syntax(err error) {
-	found := yamlError.FindStringSubmatch(err.Error())
-	text := strings.Join(strings.Fields(yamlQuoted.ReplaceAllString(found[2], "'…'")), " ")
-	l.problem(strings.TrimSuffix(l.path+":"+found[1], ":"), "not YAML: "+text, "")
+func (l *loader) broken(err error) {
+	var lines []string
+	if wrong, ok := errors.AsType[*yaml.TypeError](err); ok {
+		lines = wrong.Errors
+	} else if err != nil {
+		lines = []string{err.Error()}
+	}
+	for _, line := range lines {
+		found := yamlError.FindStringSubmatch(line)
+		text, hint := "not YAML: "+strings.Join(strings.Fields(yamlQuoted.ReplaceAllString(found[2], "'…'")), " "), ""
+		if shape := yamlShape.FindStringSubmatch(found[2]); shape != nil {
+			text = "is " + cmp.Or(map[string]string{"seq": "a list", "map": "a mapping"}[shape[1]], "a single value")
+			hint = "want " + map[string]string{"string": "one value", "[]yaml.Node": "a list", "map[string]yaml.Node": "a mapping"}[shape[2]]
+		}
+		l.problem(strings.TrimSuffix(l.path+":"+found[1], ":"), text, hint)
+	}
 }
 
-// top reads the root mapping.
-func (l *loader) top(root *yaml.Node, into *layer) {
-	for _, p := range l.pairs(root, "the file") {
-		switch p.name.Value {
-		case "targets":
-			into.targets = l.list(p, l.target)
-		case "objectives":
-			into.objectives = l.list(p, l.objective)
-		default:
-			l.one(p, into.values, l.shared, "targets", "objectives")
-		}
-	}
+// mapping returns the keys and values of a mapping.
+func (l *loader) mapping(n yaml.Node) (all map[string]yaml.Node) {
+	l.broken(n.Decode(&all))
+	return all
 }
 
 // list reads a list of mappings with the settings of known.
-func (l *loader) list(p pair, known keys) (items []item) {
-	n := follow(p.value)
-	if n.Kind != yaml.SequenceNode && n.ShortTag() != "!!null" {
-		l.problem(l.at(n), p.name.Value+" is "+shape(n), "want a list")
-		return nil
-	}
-	for _, entry := range n.Content {
-		it := item{values: values{}, line: l.at(entry) + ": ", spell: strings.ToLower}
-		for _, p := range l.pairs(entry, "an entry of "+p.name.Value) {
-			l.one(p, it.values, known)
+func (l *loader) list(n yaml.Node, known keys) (items []item) {
+	var entries []yaml.Node
+	l.broken(n.Decode(&entries))
+	for _, entry := range entries {
+		it := item{values: values{}, setting: func(name string) string { return l.at(entry) + ": " + strings.ToLower(name) }}
+		all := l.mapping(entry)
+		for name, value := range all {
+			l.one(name, value, it.values, known)
 		}
-		if follow(entry).Kind == yaml.MappingNode {
+		if all != nil {
 			items = append(items, it)
 		}
 	}
 	return items
 }
 
-// A pair is a key of a mapping and its value.
-type pair struct{ name, value *yaml.Node }
-
-// pairs returns the keys and values of a mapping, each key once.
-func (l *loader) pairs(n *yaml.Node, what string) (pairs []pair) {
-	m := follow(n)
-	if m.Kind != yaml.MappingNode {
-		l.problem(l.at(n), what+" is "+shape(m), "want a mapping")
-		return nil
-	}
-	first := map[string]int{}
-	for i := 0; i < len(m.Content); i += 2 {
-		name := m.Content[i]
-		line, twice := first[name.Value]
-		switch {
-		case name.Kind != yaml.ScalarNode:
-			l.problem(l.at(name), "a key is "+shape(name), "want a word")
-		case twice:
-			l.problem(l.at(name), fmt.Sprintf("duplicate key, first given on line %d", line), "want each key once")
-		default:
-			first[name.Value] = name.Line
-			pairs = append(pairs, pair{name, m.Content[i+1]})
-		}
-	}
-	return pairs
-}
-
 // one reads the value of a key, which must be one of known or, elsewhere in the file,
 // of also.
-func (l *loader) one(p pair, into values, known keys, also ...string) {
-	k, ok := known.find(strings.ToUpper(p.name.Value))
-	label := l.at(p.value) + ": " + p.name.Value
-	switch n := follow(p.value); {
-	case !ok || strings.ToLower(k.name) != p.name.Value:
-		l.unknownKey(p.name, known, also)
-	case n.ShortTag() == "!!null":
+func (l *loader) one(name string, n yaml.Node, into values, known keys, also ...string) {
+	k, ok := known.find(strings.ToUpper(name))
+	label := l.at(n) + ": " + name
+	var text *string
+	switch {
+	case !ok || strings.ToLower(k.name) != name:
+		l.unknownKey(name, n, known, also)
 	case k.field.Type == reflect.TypeFor[Headers]():
-		into[k.name] = l.headers(p)
-	case n.Kind == yaml.ScalarNode:
-		into[k.name] = k.given(label, strings.TrimSpace(n.Value))
+		into[k.name] = l.headers(n, label)
 	default:
-		l.problem(label, "is "+shape(n), "want one value")
-		into[k.name] = source{label: label, bad: true}
+		if err := n.Decode(&text); err != nil {
+			l.broken(err)
+			into[k.name] = source{label: label, bad: true}
+		} else if text != nil {
+			into[k.name] = k.given(label, strings.TrimSpace(*text))
+		}
 	}
 }
 
 // unknownKey reports a key that is not known, and where it belongs if it is one of
 // another place. It quotes only what may be a key: in api_key=sk-1 the rest is a secret.
-func (l *loader) unknownKey(name *yaml.Node, known keys, words []string) {
-	hint, word, upper := "", keyStart.FindString(name.Value), strings.ToUpper(name.Value)
+func (l *loader) unknownKey(name string, n yaml.Node, known keys, words []string) {
+	hint, word, upper := "", keyStart.FindString(name), strings.ToUpper(name)
 	if k, ok := l.prober.find(upper); ok {
 		hint = "set " + k.Variable
 	} else if _, ok := l.own.find(upper); ok {
@@ -195,42 +162,28 @@ func (l *loader) unknownKey(name *yaml.Node, known keys, words []string) {
 	for _, k := range known {
 		words = append(words, strings.ToLower(k.name))
 	}
-	if word != name.Value {
+	if word != name {
 		word += "…"
 	}
-	l.problem(l.at(name), "unknown key "+quote(word)+suggestion(name.Value, words), hint)
+	l.problem(l.at(n), "unknown key "+quote(word)+suggestion(name, words), hint)
 }
 
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
 // headers reads a mapping of headers into a line each.
-func (l *loader) headers(p pair) source {
-	s := source{label: l.at(p.name) + ": " + p.name.Value}
-	found, before := Headers{}, len(l.problems)
-	for _, p := range l.pairs(p.value, p.name.Value) {
-		n := follow(p.value)
-		if n.Kind != yaml.ScalarNode {
-			l.problem(l.at(n), "a header is "+shape(n), "want text")
-		} else if err := found.add(p.name.Value, strings.TrimSpace(n.Value)); err != nil {
-			l.problem(l.at(p.name), err.Error(), "want name: value")
+func (l *loader) headers(n yaml.Node, label string) source {
+	s, found, before, all := source{label: label}, Headers{}, len(l.problems), l.mapping(n)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		var text string
+		n := all[name]
+		l.broken(n.Decode(&text))
+		if err := found.add(name, strings.TrimSpace(text)); err != nil {
+			l.problem(l.at(n), err.Error(), "want name: value")
 		}
-		s.text += p.name.Value + "=" + n.Value + "\n"
+		s.text += name + "=" + text + "\n"
 	}
 	if len(l.problems) > before {
-		return source{label: s.label, bad: true}
+		return source{label: label, bad: true}
 	}
 	return s
-}
-
-// follow returns what an alias stands for, and n if it is none.
-func follow(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}
-
-// shape says what n is, as the end of a sentence.
-func shape(n *yaml.Node) string {
-	return map[yaml.Kind]string{yaml.MappingNode: "a mapping", yaml.SequenceNode: "a list", yaml.ScalarNode: "a single value", yaml.AliasNode: "an alias"}[n.Kind]
 }

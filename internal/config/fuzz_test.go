@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,77 +10,46 @@ import (
 )
 
 // judge checks that Load either has problems, each on a line of its own and
-// without the secret, or a configuration that keeps its promises.
+// without the secret, or a configuration within its bounds.
 func judge(t *testing.T, c *Config, err error, secret string) {
 	t.Helper()
 	if err == nil {
-		promises(t, c)
+		for _, target := range c.Targets {
+			promises(t, target, c.Objectives)
+		}
 		return
 	}
-	var ps Problems
-	if c != nil || !errors.As(err, &ps) || len(ps) == 0 {
+	ps, ok := errors.AsType[Problems](err)
+	if c != nil || !ok || len(ps) == 0 {
 		t.Fatalf("got configuration %v beside error %v", c, err)
 	}
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != len(ps)+1 {
-		t.Errorf("%d problems on %d lines:\n%s", len(ps), len(lines), err)
-	}
-	if strings.Contains(err.Error(), secret) {
-		t.Errorf("a problem shows a secret:\n%s", err)
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != len(ps)+1 || strings.Contains(err.Error(), secret) {
+		t.Errorf("a problem has not one line, or shows a secret:\n%s", err)
 	}
 }
 
-// promises checks what the fields of c say about themselves.
-func promises(t *testing.T, c *Config) {
+// promises checks what the rest of the program relies on.
+func promises(t *testing.T, target Target, objectives []Objective) {
 	t.Helper()
-	names := map[string]bool{}
-	for _, target := range c.Targets {
-		names[target.Name] = true
-		if target.Name == "" || target.Group == "" || target.URL == "" || target.API == "" || !printable(target.Name+target.Group+target.Model) {
-			t.Errorf("a label is missing or does not print: %+v", target)
+	for promise, kept := range map[string]bool{
+		"labels print":   target.Name != "" && target.Group != "" && printable(target.Name+target.Group+target.Model),
+		"there is a URL": target.URL != "" && target.API != "",
+		"bounds hold": target.QPS > 0 && target.QPS <= 1000 && target.PromptTokens >= 16 && target.MaxTokens >= 1 && target.MaxInFlight >= 1 &&
+			target.TokenBudgetPerDay >= 0 && target.SessionUsers >= 1 && target.SystemTokens >= 0 && target.BackoffLimit >= 0 &&
+			target.CanaryDepth >= 0 && target.CanaryDepth <= 1,
+		"the stall timeout is within the timeout": target.StallTimeout > 0 && target.StallTimeout <= target.Timeout,
+		"sessions fit": target.Prompt != "sessions" || target.SessionRounds >= 1 && target.SystemTokens < target.PromptTokens &&
+			target.PromptTokens+(target.SessionRounds-1)*target.MaxTokens <= mostTokens,
+		"a book has a file":     target.Prompt != "book" || target.BookFile != "",
+		"a data set has a file": target.Prompt != "dataset" || target.DatasetFile != "",
+		"headers are such":      target.SessionHeader == "" || forms["header"].MatchString(target.SessionHeader),
+		"objectives are measured": len(objectives) > 0 && !slices.ContainsFunc(objectives, func(o Objective) bool {
+			return !measurable(target.QPS, o.Goal) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability)
+		}),
+	} {
+		if !kept {
+			t.Errorf("not so: %s: %+v, %+v", promise, target, objectives)
 		}
-		if !(target.QPS > 0 && target.QPS <= 1000) || target.PromptTokens < 16 || target.MaxTokens < 1 || target.MaxInFlight < 1 || target.TokenBudgetPerDay < 0 {
-			t.Errorf("a number is out of bounds: %+v", target)
-		}
-		if target.StallTimeout <= 0 || target.StallTimeout > target.Timeout {
-			t.Errorf("the stall timeout is not within the timeout: %+v", target)
-		}
-		asks(t, target)
-		for _, o := range c.Objectives {
-			if !measurable(target.QPS, o.Goal) || (o.Limit == 0) != (o.Signal == probe.SignalAvailability) {
-				t.Errorf("%+v makes no sense for %+v", o, target)
-			}
-		}
-	}
-	if len(names) == 0 || len(names) != len(c.Targets) || len(c.Objectives) == 0 {
-		t.Errorf("targets or objectives are missing or share a name: %+v", c)
-	}
-}
-
-// asks checks what a target says about its prompts.
-func asks(t *testing.T, target Target) {
-	t.Helper()
-	if target.SessionUsers < 1 || target.SessionRounds < 1 || target.SystemTokens < 0 || !(target.CanaryDepth >= 0 && target.CanaryDepth <= 1) || target.BackoffLimit < 0 {
-		t.Errorf("a number is out of bounds: %+v", target)
-	}
-	switch target.Prompt {
-	case "cold", "warm", "canary":
-	case "sessions":
-		if target.SystemTokens >= target.PromptTokens || target.PromptTokens+(target.SessionRounds-1)*target.MaxTokens > mostTokens {
-			t.Errorf("sessions that cannot be: %+v", target)
-		}
-	case "book":
-		if target.BookFile == "" {
-			t.Errorf("no book: %+v", target)
-		}
-	case "dataset":
-		if target.DatasetFile == "" {
-			t.Errorf("no data set: %+v", target)
-		}
-	default:
-		t.Errorf("unknown prompt: %+v", target)
-	}
-	if target.SessionHeader != "" && !forms["header"].MatchString(target.SessionHeader) || !printable(target.APIVersion) {
-		t.Errorf("something that no header can hold: %+v", target)
 	}
 }
 

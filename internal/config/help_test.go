@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"io/fs"
 	"strings"
 	"syscall"
@@ -42,22 +41,4 @@ func load(t *testing.T, o Options) *Config {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// problems loads what must be wrong and returns the problems, one a line.
-func problems(t *testing.T, o Options) string {
-	t.Helper()
-	c, err := Load(o)
-	var ps Problems
-	if !errors.As(err, &ps) {
-		t.Fatalf("want problems, got error %v and configuration %+v", err, c)
-	}
-	if c != nil {
-		t.Fatalf("want no configuration beside problems, got %+v", c)
-	}
-	lines := make([]string, len(ps))
-	for i, p := range ps {
-		lines[i] = p.Error()
-	}
-	return strings.Join(lines, "\n")
 }

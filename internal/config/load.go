@@ -1,10 +1,6 @@
 package config
 
-import (
-	"slices"
-
-	"github.com/llm-prober/prober/internal/probe"
-)
+import "slices"
 
 // Options are what [Load] works on. Load keeps none of it.
 type Options struct {
@@ -67,21 +63,16 @@ func (l *loader) merged() layer {
 		all.targets = l.arguments()
 	}
 	if len(all.targets) == 0 {
-		none := variables(targetList, 0)
+		l.parse(&Settings{}, item{values: all.values}, l.shared)
 		if whole {
-			l.problem(none.label("URL"), "no targets", "set it, or give a URL as argument")
+			l.problem(numbered(targetList, 0).label("URL"), "no targets", "set it, or give a URL as argument")
 		}
-		none.values["URL"] = source{bad: true}
-		all.targets = []item{none}
 	}
 	for i, own := range all.targets {
 		all.targets[i].values = overlay(file.values, environment.values, own.values, flags)
 	}
 	if len(all.objectives) == 0 {
-		o := variables(objectiveList, 0)
-		o.values["SIGNAL"] = source{text: string(probe.SignalAvailability), label: o.label("SIGNAL")}
-		o.values["GOAL"] = source{text: "0.99", label: o.label("GOAL") + `="0.99" (default)`}
-		all.objectives = []item{o}
+		all.objectives = []item{numbered(objectiveList, 0)}
 	}
 	return all
 }
@@ -89,11 +80,11 @@ func (l *loader) merged() layer {
 // typed parses what was merged, fills in what depends on other fields and validates all of it.
 func (l *loader) typed(all layer) *Config {
 	c := &Config{Targets: make([]Target, len(all.targets)), Objectives: make([]Objective, len(all.objectives))}
-	l.parse(c, all.values, l.prober)
+	l.parse(c, item{values: all.values}, l.prober)
 	var targets []entry
 	for i, it := range all.targets {
 		t := entry{Target: &c.Targets[i], item: it}
-		l.parse(t.Target, t.values, l.target)
+		l.parse(t.Target, it, l.target)
 		l.complete(t)
 		l.validate(t)
 		targets = append(targets, t)
@@ -102,7 +93,7 @@ func (l *loader) typed(all layer) *Config {
 	l.groups(targets)
 	names := map[string]item{}
 	for i, it := range all.objectives {
-		l.parse(&c.Objectives[i], it.values, l.objective)
+		l.parse(&c.Objectives[i], it, l.objective)
 		l.judge(&c.Objectives[i], it, names)
 		l.measure(c.Objectives[i], it, targets)
 	}

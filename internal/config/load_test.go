@@ -27,190 +27,147 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestEveryVariable(t *testing.T) {
-	got := load(t, Options{
-		ReadFile: files(map[string]string{"web.yaml": "", "ca.pem": "", "cert.pem": "", "key.pem": "", "targets.yaml": "", "book.txt": "", "set.jsonl": ""}),
-		Environ: environ(`
-			LISTEN_ADDRESS=127.0.0.1:80
-			WEB_CONFIG_FILE=web.yaml
-			LOG_LEVEL=debug
-			LOG_FORMAT=console
-			TARGETS_FILE=targets.yaml
-			GENAI_SEMCONV=Off
-			RELOAD_INTERVAL=none
-			DNS_INTERVAL=1m
-			SHARD=prober-2/3
-			TARGETS_0_URL=https://llm.example.com/v1
-			TARGETS_0_NAME=the one
-			TARGETS_0_GROUP=pair
-			TARGETS_0_API=tgi
-			TARGETS_0_MODEL=m
-			TARGETS_0_HEADERS=X-A=1=2, X-B = 3
-			TARGETS_0_CA_FILE=ca.pem
-			TARGETS_0_CERT_FILE=cert.pem
-			TARGETS_0_KEY_FILE=key.pem
-			TARGETS_0_INSECURE_SKIP_VERIFY=true
-			TARGETS_0_QPS=1
-			TARGETS_0_ARRIVAL=poisson
-			TARGETS_0_PATH=/my/chat
-			TARGETS_0_API_VERSION=2024-10-21
-			TARGETS_0_SERVER=sglang
-			TARGETS_0_PROMPT=book
-			TARGETS_0_SESSION_USERS=320
-			TARGETS_0_SESSION_ROUNDS=10
-			TARGETS_0_SYSTEM_TOKENS=0
-			TARGETS_0_BOOK_FILE=book.txt
-			TARGETS_0_DATASET_FILE=set.jsonl
-			TARGETS_0_CANARY_DEPTH=1
-			TARGETS_0_BACKOFF_LIMIT=none
-			TARGETS_0_PRIORITY=-5
-			TARGETS_0_SESSION_HEADER=x-user-id
-			TARGETS_0_PROMPT_TOKENS=16
-			TARGETS_0_MAX_TOKENS=1
-			TARGETS_0_TIMEOUT=1m
-			TARGETS_0_STALL_TIMEOUT=1m
-			TARGETS_0_MAX_IN_FLIGHT=2
-			TARGETS_0_TOKEN_BUDGET_PER_DAY=1000000
-			TARGETS_0_CONNECTION=reuse
-			TARGETS_0_HTTP_VERSION=2
-			TARGETS_0_STAMP=user
-			TARGETS_0_API_KEY=sk
-			OBJECTIVES_0_NAME=steady
-			OBJECTIVES_0_SIGNAL=max_gap
-			OBJECTIVES_0_LIMIT=500ms
-			OBJECTIVES_0_GOAL=0.95`),
-	})
+func TestSettingsOfTheProber(t *testing.T) {
+	const given = `LISTEN_ADDRESS=127.0.0.1:80 WEB_CONFIG_FILE=web.yaml LOG_LEVEL=debug LOG_FORMAT=console TARGETS_FILE=targets.yaml
+		GENAI_SEMCONV=Off DRAIN_ENDPOINT=on RELOAD_INTERVAL=none DNS_INTERVAL=1m SHARD=prober-2/3
+		OBJECTIVES_0_NAME=steady OBJECTIVES_0_SIGNAL=max_gap OBJECTIVES_0_LIMIT=500ms OBJECTIVES_0_GOAL=0.95`
+	content := files(map[string]string{"web.yaml": "", "targets.yaml": ""})
+	got := load(t, Options{ReadFile: content, Environ: withTarget(strings.Join(strings.Fields(given), "\n"))})
 	want := &Config{
 		ListenAddress: "127.0.0.1:80", WebConfigFile: "web.yaml", LogLevel: "debug", LogFormat: "console", TargetsFile: "targets.yaml",
-		DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3},
-		Targets: []Target{{
-			Name: "the one", Group: "pair", URL: "https://llm.example.com/v1", Path: "/my/chat", API: "tgi", Model: "m",
-			APIVersion: "2024-10-21", Server: "sglang",
-			Settings: Settings{
-				SessionUsers: 320, SessionRounds: 10, BookFile: "book.txt", DatasetFile: "set.jsonl", CanaryDepth: 1,
-				Priority: new(-5), SessionHeader: "x-user-id",
-				Prompt: "book", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
-				Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000, Connection: "reuse", HTTPVersion: "2", Stamp: "user",
-				APIKey: NewSecret("sk"),
-			},
-			Headers: map[string]Secret{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
-			CAFile:  "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem", InsecureSkipVerify: true,
-		}},
+		DrainEndpoint: true, DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3}, Targets: got.Targets,
 		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
-		Warnings:   []string{`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="true": anyone between the prober and the server can read prompts and keys, and answer in its place`},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+// TestSourcesAgree holds that the environment, the targets file and flags give a target the same settings, by the same names.
+func TestSourcesAgree(t *testing.T) {
+	const given = `URL=https://llm.example.com/v1 NAME=one GROUP=pair API=tgi PATH=/my/chat API_VERSION=2024-10-21 SERVER=sglang MODEL=70
+		CA_FILE=ca.pem CERT_FILE=cert.pem KEY_FILE=key.pem INSECURE_SKIP_VERIFY=off QPS=1 ARRIVAL=poisson
+		PROMPT=book PROMPT_TOKENS=16 MAX_TOKENS=1 SESSION_USERS=320 SESSION_ROUNDS=10 SYSTEM_TOKENS=0 CANARY_DEPTH=1
+		BOOK_FILE=book.txt DATASET_FILE=set.jsonl TIMEOUT=60s STALL_TIMEOUT=1m MAX_IN_FLIGHT=2 TOKEN_BUDGET_PER_DAY=1000000
+		CONNECTION=reuse HTTP_VERSION=2 STAMP=user BACKOFF_LIMIT=none WAIT_FOR_READY=30m
+		API_KEY=sk PRIORITY=-5 SESSION_HEADER=x-user-id`
+	want := Target{
+		Name: "one", Group: "pair", URL: "https://llm.example.com/v1", Path: "/my/chat", API: "tgi", Model: "70",
+		APIVersion: "2024-10-21", Server: "sglang", CAFile: "ca.pem", CertFile: "cert.pem", KeyFile: "key.pem",
+		Headers: Headers{"X-A": NewSecret("1=2"), "X-B": NewSecret("3")},
+		Settings: Settings{
+			SessionUsers: 320, SessionRounds: 10, BookFile: "book.txt", DatasetFile: "set.jsonl", CanaryDepth: 1,
+			Priority: new(-5), SessionHeader: "x-user-id", WaitForReady: 30 * time.Minute,
+			Prompt: "book", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
+			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
+			Connection: "reuse", HTTPVersion: "2", Stamp: "user", APIKey: NewSecret("sk"),
+		},
+	}
+	variables, flags := map[string]string{prefix + "TARGETS_0_HEADERS": "X-A=1=2, X-B = 3"}, map[string]string{"HEADERS": "X-A=1=2,X-B=3"}
+	file := "targets:\n- headers: {X-A: 1=2, X-B: 3}\n"
+	for _, setting := range strings.Fields(given) {
+		name, text, _ := strings.Cut(setting, "=")
+		variables[prefix+"TARGETS_0_"+name], flags[name] = text, text
+		file += "  " + strings.ToLower(name) + ": " + text + "\n"
+	}
+	for _, k := range settings().target {
+		if _, ok := flags[k.name]; !ok && k.name != "API_KEY_FILE" {
+			t.Errorf("%s is not given", k.name)
+		}
+	}
+	for source, o := range map[string]Options{
+		"environment":  {Environ: variables},
+		"targets file": {Environ: environ("TARGETS_FILE=f.yaml")},
+		"flags":        {Overrides: flags, URLs: []string{want.URL}},
+	} {
+		o.ReadFile = files(map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "book.txt": "", "set.jsonl": "", "f.yaml": file})
+		if diff := cmp.Diff([]Target{want}, load(t, o).Targets); diff != "" {
+			t.Errorf("%s: -want +got\n%s", source, diff)
+		}
 	}
 }
 
 func TestPrecedence(t *testing.T) {
 	const file = "qps: 4\ntargets: [{url: http://one}]"
-	for _, test := range []struct {
-		name      string
-		file      string
-		environ   string
-		overrides map[string]string
-		want      float64
+	for name, test := range map[string]struct {
+		file, environ string
+		flag          map[string]string
+		want          float64
 	}{
-		{name: "the default, if nobody says anything", file: "targets: [{url: http://one}]", want: 0.1},
-		{name: "the file beats the default", file: file, want: 4},
-		{name: "the environment beats the file", file: file, environ: "QPS=3", want: 3},
-		{name: "an empty variable says nothing", file: file, environ: "QPS=", want: 4},
-		{name: "a single target beats what holds for all", file: "targets: [{url: http://one, qps: 5}]", environ: "QPS=3", want: 5},
-		{name: "a flag beats the environment", file: file, environ: "QPS=3", overrides: map[string]string{"QPS": "2"}, want: 2},
-		{name: "a flag beats a single target", file: "targets: [{url: http://one, qps: 5}]", overrides: map[string]string{"QPS": "2"}, want: 2},
+		"the default, if nobody says anything":     {file: "targets: [{url: http://one}]", want: 0.1},
+		"the file beats the default":               {file: file, want: 4},
+		"the environment beats the file":           {file: file, environ: "QPS=3", want: 3},
+		"an empty variable says nothing":           {file: file, environ: "QPS=", want: 4},
+		"a single target beats what holds for all": {file: "targets: [{url: http://one, qps: 5}]", environ: "QPS=3", want: 5},
+		"a flag beats a single target":             {file: "targets: [{url: http://one, qps: 5}]", flag: map[string]string{"QPS": "2"}, want: 2},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			c := load(t, Options{
-				Environ: environ("TARGETS_FILE=targets.yaml\n" + test.environ), Overrides: test.overrides,
-				ReadFile: files(map[string]string{"targets.yaml": test.file}),
-			})
-			if got := c.Targets[0].QPS; got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
-		})
+		read := files(map[string]string{"targets.yaml": test.file})
+		c := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml\n" + test.environ), Overrides: test.flag, ReadFile: read})
+		if got := c.Targets[0].QPS; got != test.want {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
+		}
 	}
 }
 
 func TestAPIKey(t *testing.T) {
-	content := files(map[string]string{"key": "from file\n", "targets.yaml": "api_key_file: key\ntargets: [{url: http://one}]"})
-	for _, test := range []struct {
-		name      string
-		environ   string
-		overrides map[string]string
-		want      string
+	content := files(map[string]string{"key": "from file\r\n", "targets.yaml": "api_key_file: key"})
+	for name, test := range map[string]struct {
+		environ string
+		flag    map[string]string
+		want    string
 	}{
-		{name: "of one target", environ: "TARGETS_0_API_KEY=own\nAPI_KEY=all", want: "own"},
-		{name: "of all targets", environ: "API_KEY=all", want: "all"},
-		{name: "from a file, without its last newline", environ: "TARGETS_0_API_KEY_FILE=key", want: "from file"},
-		{name: "from a file for all targets", environ: "API_KEY_FILE=key", want: "from file"},
-		{name: "a target's own key beats the file for all", environ: "API_KEY_FILE=key\nTARGETS_0_API_KEY=own", want: "own"},
-		{name: "a target's own file beats the key for all", environ: "API_KEY=all\nTARGETS_0_API_KEY_FILE=key", want: "from file"},
-		{name: "a flag beats a target's own file", environ: "TARGETS_0_API_KEY_FILE=key", overrides: map[string]string{"API_KEY": "flag"}, want: "flag"},
-		{name: "an empty flag takes the key away", environ: "API_KEY=all", overrides: map[string]string{"API_KEY": ""}, want: ""},
+		"of one target":                                    {environ: "TARGETS_0_API_KEY=own\nAPI_KEY=all", want: "own"},
+		"of all targets":                                   {environ: "API_KEY=all", want: "all"},
+		"from a file, without its last newline":            {environ: "TARGETS_0_API_KEY_FILE=key", want: "from file"},
+		"a target's own key beats the file for all":        {environ: "API_KEY_FILE=key\nTARGETS_0_API_KEY=own", want: "own"},
+		"a target's own file beats the key for all":        {environ: "API_KEY=all\nTARGETS_0_API_KEY_FILE=key", want: "from file"},
+		"a flag beats a target's own file":                 {environ: "TARGETS_0_API_KEY_FILE=key", flag: map[string]string{"API_KEY": "flag"}, want: "flag"},
+		"an empty flag takes the key away":                 {environ: "API_KEY=all", flag: map[string]string{"API_KEY": ""}, want: ""},
+		"the environment beats a file of the targets file": {environ: "TARGETS_FILE=targets.yaml\nAPI_KEY=all", want: "all"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			c := load(t, Options{Environ: withTarget(test.environ), Overrides: test.overrides, ReadFile: content})
-			if got := c.Targets[0].APIKey.Reveal(); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
-	t.Run("a key in the environment beats a file named in the targets file", func(t *testing.T) {
-		c := load(t, Options{Environ: environ("TARGETS_FILE=targets.yaml\nAPI_KEY=all"), ReadFile: content})
-		if got := c.Targets[0].APIKey.Reveal(); got != "all" {
-			t.Errorf("got %q, want %q", got, "all")
-		}
-	})
-}
-
-func TestTargetsOfTheFileComeAfterThoseOfTheEnvironment(t *testing.T) {
-	c := load(t, Options{
-		Environ:  environ("TARGETS_FILE=targets.yaml\nTARGETS_0_URL=http://b\nTARGETS_1_URL=http://a"),
-		ReadFile: files(map[string]string{"targets.yaml": "targets: [{url: http://d}, {url: http://c}]"}),
-	})
-	var got []string
-	for _, target := range c.Targets {
-		got = append(got, target.Name)
-	}
-	if diff := cmp.Diff([]string{"b:80", "a:80", "d:80", "c:80"}, got); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-}
-
-func TestArgumentsReplaceTargets(t *testing.T) {
-	c := load(t, Options{
-		Environ:   environ("TARGETS_0_URL=http://old\nTARGETS_0_QPS=7\nAPI_KEY=sk\nMAX_TOKENS=5"),
-		URLs:      []string{" https://one/v1 ", "http://[::1]:8000"},
-		Overrides: map[string]string{"API": "tgi", "MODEL": "m", "GROUP": "pair", "HEADERS": "X-A=1", "INSECURE_SKIP_VERIFY": "on"},
-	})
-	want := load(t, Options{Environ: environ("TARGETS_0_URL=http://x\nTARGETS_1_URL=http://x\nTARGETS_0_NAME=one:443\nTARGETS_1_NAME=[::1]:8000\nMAX_TOKENS=5")}).Targets
-	for i, url := range []string{"https://one/v1", "http://[::1]:8000"} {
-		want[i].URL, want[i].Group, want[i].API, want[i].Model, want[i].Headers = url, "pair", "tgi", "m", Headers{"X-A": NewSecret("1")}
-		want[i].APIKey, want[i].InsecureSkipVerify = NewSecret("sk"), true
-	}
-	if diff := cmp.Diff(want, c.Targets); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-}
-
-func TestArgumentsCanHaveNames(t *testing.T) {
-	c := load(t, Options{URLs: []string{"left=http://one", " right =https://two/v1", "http://three/a=b"}})
-	for i, want := range []Target{{Name: "left", URL: "http://one"}, {Name: "right", URL: "https://two/v1"}, {Name: "three:80", URL: "http://three/a=b"}} {
-		if got := c.Targets[i]; got.Name != want.Name || got.Group != want.Name || got.URL != want.URL {
-			t.Errorf("target %d is %s (%s) at %s, want %s at %s", i, got.Name, got.Group, got.URL, want.Name, want.URL)
+		c := load(t, Options{Environ: withTarget(test.environ), Overrides: test.flag, ReadFile: content})
+		if got := c.Targets[0].APIKey.Reveal(); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}
-	only := load(t, Options{URLs: []string{"http://one"}, Overrides: map[string]string{"NAME": "it"}}).Targets[0]
-	if only.Name != "it" || only.Group != "it" {
-		t.Errorf("the only argument has name %q and group %q, want it and it", only.Name, only.Group)
+}
+
+// TestArguments holds that URLs replace the targets of the environment, not what it says for all of them, and which names they
+// give: default names differ where URLs do, whatever the order of targets, and say no more than they must.
+func TestArguments(t *testing.T) {
+	wants := []struct {
+		argument, name, url string
+		each                bool
+	}{
+		{" https://one/v1 ", "one:443", "https://one/v1", false},
+		{"http://[::1]:8000", "[::1]:8000", "http://[::1]:8000", false},
+		{" right =https://two/v1", "right", "https://two/v1", false},
+		{"http://three/a=b", "three:80", "http://three/a=b", false},
+		{"dns+http://vllm.ns.svc:8000/v1", "vllm.ns.svc:8000", "http://vllm.ns.svc:8000/v1", true},
+		{"left=dns+https://left", "left", "https://left", true},
+		{"http://four/dns+http://d", "four:80", "http://four/dns+http://d", false},
+		{"http://a/two/v1", "a:80/two", "http://a/two/v1", false},
+		{"http://a/v1", "a:80", "http://a/v1", false},
+		{"http://a/v1beta/openai", "a:80/v1beta/openai", "http://a/v1beta/openai", false},
+		{"http://c/x", "c:80", "http://c/x", false},
+		{"c=http://c/y", "c", "http://c/y", false},
 	}
-	got := problems(t, Options{URLs: []string{"=http://one", "x=nonsense"}})
-	want := `URL argument 1="=http://one": not an http or https URL; want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000
-URL argument 2="nonsense": not an http or https URL; want http:// or https://, a host and perhaps a port and path, for example http://localhost:8000`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
+	o := Options{Environ: environ("TARGETS_0_URL=http://old\nTARGETS_0_QPS=7\nMAX_TOKENS=5")}
+	for _, want := range wants {
+		o.URLs = append(o.URLs, want.argument)
+	}
+	targets := load(t, o).Targets
+	if len(targets) != len(wants) {
+		t.Fatalf("%d targets of %d arguments", len(targets), len(wants))
+	}
+	for i, want := range wants {
+		got, group := targets[i], want.name
+		if want.each {
+			group = "" // each address alone
+		}
+		if got.Name != want.name || got.Group != group || got.URL != want.url || got.EachAddress != want.each || got.QPS != 0.1 || got.MaxTokens != 5 {
+			t.Errorf("%s is %+v", want.argument, got)
+		}
 	}
 }
 
@@ -225,7 +182,8 @@ func TestVariablesOfOthersAreIgnored(t *testing.T) {
 		PORT_9464_TCP_PORT=9464
 		PORT_9464_TCP_ADDR=10.0.0.1
 		EAST_SERVICE_HOST=10.0.0.2
-		EAST_PORT=tcp://10.0.0.2:9464`)
+		EAST_PORT=tcp://10.0.0.2:9464
+		TARGETS_7_URL=`)
 	environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://collector:4318"
 	environment["PATH"] = "/bin"
 	load(t, Options{Environ: environment})
@@ -233,31 +191,25 @@ func TestVariablesOfOthersAreIgnored(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	c := load(t, Options{
-		Environ:  withTarget("TARGETS_0_CA_FILE=ca.pem\nTOKEN_BUDGET_PER_DAY=21000"),
+		Environ:  withTarget("TARGETS_0_CA_FILE=ca.pem\nTARGETS_0_INSECURE_SKIP_VERIFY=on\nTOKEN_BUDGET_PER_DAY=21000\nXYZZY_FROB=1"),
 		ReadFile: files(map[string]string{"ca.pem": ""}),
 	})
 	want := []string{
+		`PROBER_XYZZY_FROB: unknown variable, ignored`,
+		`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="on": anyone between the prober and the server can read prompts and keys, and answer in its place`,
 		`PROBER_TARGETS_0_CA_FILE="ca.pem": has no effect on an http URL`,
+		`PROBER_TARGETS_0_INSECURE_SKIP_VERIFY="on": has no effect on an http URL`,
 		`PROBER_TOKEN_BUDGET_PER_DAY="21000": is less than the 21100 tokens of one probe`,
 	}
-	if diff := cmp.Diff(want, c.Warnings); diff != "" {
+	if diff := cmp.Diff(want, c.Warnings) + cmp.Diff([]string{"PROBER_XYZZY_FROB"}, c.Unknown); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
 
 func TestPriority(t *testing.T) {
-	for _, test := range []struct {
-		name, environ string
-		want          *int
-	}{
-		{"none is the default", "", nil},
-		{"0 is a priority", "PRIORITY=0", new(0)},
-		{"negative ones are", "PRIORITY=-10", new(-10)},
-		{"a target can have none", "PRIORITY=-10\nTARGETS_0_PRIORITY=none", nil},
-	} {
-		if diff := cmp.Diff(test.want, load(t, Options{Environ: withTarget(test.environ)}).Targets[0].Priority); diff != "" {
-			t.Errorf("%s: -want +got\n%s", test.name, diff)
-		}
+	c := load(t, Options{Environ: environ("TARGETS_0_URL=http://a\nTARGETS_1_URL=http://b\nPRIORITY=0\nTARGETS_1_PRIORITY=none")})
+	if of0, of1 := c.Targets[0].Priority, c.Targets[1].Priority; of0 == nil || *of0 != 0 || of1 != nil {
+		t.Errorf("got %v and %v, want 0, which is a priority, and none", of0, of1)
 	}
 }
 
@@ -305,17 +257,6 @@ func TestBaseURLs(t *testing.T) {
 		_, warned, _ = strings.Cut(warned, ": ")
 		if got := c.Targets[0].URL; got != test.url || warned != test.warning {
 			t.Errorf("%s: %s and warning\n%q, want %s and\n%q", test.environ, got, warned, test.url, test.warning)
-		}
-	}
-}
-
-// TestTargetsOfOneHostAreNamedByTheirPaths holds that default names differ where URLs do,
-// whatever the order of targets, and say no more than they must.
-func TestTargetsOfOneHostAreNamedByTheirPaths(t *testing.T) {
-	c := load(t, Options{URLs: []string{"http://a/two/v1", "http://a/v1", "http://a/v1beta/openai", "http://b/alone", "http://c/x", "c=http://c/y"}})
-	for i, want := range []string{"a:80/two", "a:80", "a:80/v1beta/openai", "b:80", "c:80", "c"} {
-		if got := c.Targets[i]; got.Name != want || got.Group != want {
-			t.Errorf("%s is called %s, want %s", got.URL, got.Name, want)
 		}
 	}
 }

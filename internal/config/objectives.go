@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -21,28 +20,16 @@ func measurable(qps, goal float64) bool {
 	return qps*pagePerQPS*(1-goal) >= pageProbes*(1-rounding)
 }
 
-// largestGoal is the largest goal that qps can measure, rounded down. ok is
-// false if it can measure none.
-func largestGoal(qps float64) (goal string, ok bool) {
-	budget, decimals := roundUp(pageProbes / (pagePerQPS * qps))
-	if budget >= 1 {
-		return "", false
-	}
-	return strconv.FormatFloat(1-budget, 'f', decimals, 64), true
-}
+// largestGoal is the largest goal that qps can measure, rounded down; not above 0 if it can measure none.
+func largestGoal(qps float64) float64 { return 1 - roundUp(pageProbes/(pagePerQPS*qps)) }
 
 // smallestQPS is the smallest rate that can measure goal, rounded up.
-func smallestQPS(goal float64) string {
-	qps, decimals := roundUp(pageProbes / (pagePerQPS * (1 - goal)))
-	return strconv.FormatFloat(qps, 'f', decimals, 64)
-}
+func smallestQPS(goal float64) float64 { return roundUp(pageProbes / (pagePerQPS * (1 - goal))) }
 
-// roundUp rounds v, above 0, up to two significant digits, and says how many decimals
-// that takes.
-func roundUp(v float64) (rounded float64, decimals int) {
-	decimals = 1 - int(math.Floor(math.Log10(v)))
-	unit := math.Pow10(-decimals)
-	return math.Ceil(v/unit*(1-rounding)) * unit, max(0, decimals)
+// roundUp rounds v, above 0, up to two significant digits.
+func roundUp(v float64) float64 {
+	unit := math.Pow10(int(math.Floor(math.Log10(v))) - 1)
+	return math.Ceil(v/unit*(1-rounding)) * unit
 }
 
 // judge judges an objective, made of it. names are those of the objectives before it.
@@ -55,15 +42,10 @@ func (l *loader) judge(o *Objective, it item, names map[string]item) {
 	} else {
 		names[o.Name] = it
 	}
-	for _, name := range []string{"SIGNAL", "GOAL"} {
-		if k, _ := l.objective.find(name); !it.has(name) {
-			l.problem(it.label(name), "not given", k.hint)
-		}
-	}
 	switch available := o.Signal == probe.SignalAvailability; {
 	case !it.given("SIGNAL") || available != it.has("LIMIT"):
 	case available:
-		l.problem(it.label("LIMIT"), "availability has no limit", "leave it out")
+		l.problem(it.label("LIMIT"), "availability has no limit", "leave it out, or say which signal it limits")
 	default:
 		l.problem(it.label("LIMIT"), "not given", string(o.Signal)+" needs a limit, for example 2s")
 	}
@@ -81,9 +63,9 @@ func (l *loader) measure(o Objective, it item, targets []entry) {
 	if slowest == nil || !it.given("GOAL") || measurable(slowest.QPS, o.Goal) {
 		return
 	}
-	hint := "for this goal want at least " + smallestQPS(o.Goal) + " probes per second"
-	if goal, ok := largestGoal(slowest.QPS); ok {
-		hint = "at this rate want a goal of at most " + goal + ", or " + hint
+	hint := fmt.Sprintf("for this goal want at least %.10g probes per second", smallestQPS(o.Goal))
+	if goal := largestGoal(slowest.QPS); goal > 0 {
+		hint = fmt.Sprintf("at this rate want a goal of at most %.10g, or %s", goal, hint)
 	}
 	l.problem(it.label("GOAL"), fmt.Sprintf("cannot be measured at the %v probes per second of target %s: a page (burn rate 14.4 over one hour) must need 3 bad probes",
 		slowest.QPS, quote(slowest.Name)), hint)

@@ -30,26 +30,27 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[int]():  func(s string) (any, error) { return strconv.Atoi(s) },
 }
 
-// parse parses v into a struct with the settings of ks, and judges each value by itself. One that
-// is wrong is reported and marked in v, and its field is zero. Defaults are added to v. Entries of lists are parsed one by
+// parse parses the values of it into a struct with the settings of ks, and judges each by itself. One that
+// is wrong is reported and marked, and its field is zero. Defaults are added to the values. Entries of lists are parsed one by
 // one, since env stops at the first that is wrong and does not name it.
-func (l *loader) parse(into any, v values, ks keys) {
+func (l *loader) parse(into any, it item, ks keys) {
 	environment := map[string]string{}
 	for _, k := range ks {
-		given := v[k.name]
-		if preset := k.field.Tag.Get("envDefault"); preset != "" && given.text == "" && !given.bad {
-			given = source{text: preset, label: prefix + k.name + "=" + quote(preset) + " (default)", assumed: true}
-			v[k.name] = given
-		}
+		text := it.values[k.name].text
 		switch {
-		case given.text != "none" || k.field.Tag.Get("none") == "":
-			environment[k.name] = given.text
+		case text != "none" || k.field.Tag.Get("none") == "":
+			environment[k.name] = text
 		case k.field.Type.Kind() != reflect.Pointer: // without text, that is nil
 			environment[k.name] = "0"
 		}
 	}
+	options := env.Options{Environment: environment, FuncMap: parsers, OnSet: func(name string, text any, preset bool) {
+		if k, _ := ks.find(name); preset && !it.values[name].bad {
+			it.values[name] = source{text: fmt.Sprint(text), label: fmt.Sprintf("%s=%q (default)", k.Variable, text), assumed: true}
+		}
+	}}
 	wrong := map[string]error{} // by name of the field
-	all, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(into, env.Options{Environment: environment, FuncMap: parsers}))
+	all, _ := errors.AsType[env.AggregateError](env.ParseWithOptions(into, options))
 	for _, err := range all.Errors {
 		of, ok := errors.AsType[env.ParseError](err)
 		if !ok {
@@ -58,29 +59,20 @@ func (l *loader) parse(into any, v values, ks keys) {
 		wrong[of.Name] = of.Err
 	}
 	for _, k := range ks {
-		given := v[k.name]
+		given := it.values[k.name]
 		// What is overridden must be right, too, but no file need be there.
 		if below := given.below; below != nil && k.field.Tag.Get("is") != "file" && !l.judged[below.label] {
 			l.judged[below.label] = true
-			l.parse(reflect.New(reflect.TypeOf(into).Elem()).Interface(), values{k.name: *below}, keys{k})
+			l.parse(reflect.New(reflect.TypeOf(into).Elem()).Interface(), item{values: values{k.name: *below}}, keys{k})
 		}
 		if given.text == "" {
 			continue
 		}
-		err := wrong[k.field.Name]
-		switch {
-		case k.field.Type != reflect.TypeFor[Headers]() && !printable(given.text):
-			err = fault{text: "has unprintable characters"}
-		case err != nil:
-			err = k.unparsed(given.text, err)
-		default:
-			err = l.check(k, reflect.Indirect(k.of(into)), given.text)
-		}
-		if f, bad := errors.AsType[fault](err); bad {
+		if f, bad := errors.AsType[fault](l.check(k, reflect.Indirect(k.of(into)), given.text, wrong[k.field.Name])); bad {
 			l.problem(given.label, f.text, cmp.Or(f.hint, k.hint))
 			k.of(into).SetZero()
 			given.bad = true
-			v[k.name] = given
+			it.values[k.name] = given
 		}
 	}
 }
@@ -100,59 +92,64 @@ func parseSwitch(s string) (any, error) {
 	return nil, fault{text: "neither on nor off"}
 }
 
-// unparsed is what is wrong with text, which err says cannot be parsed. The error is a [fault].
-func (k Key) unparsed(text string, err error) error {
+// check judges what was parsed from text, or not parsed for the reason err, by the tags of k. The error is a [fault].
+func (l *loader) check(k Key, v reflect.Value, text string, err error) error {
+	tag := k.field.Tag.Get
 	_, told := errors.AsType[fault](err)
-	switch percent := strings.HasSuffix(text, "%") && k.field.Tag.Get("is") == "ratio"; {
+	switch {
+	case k.field.Type != reflect.TypeFor[Headers]() && !printable(text):
+		return fault{text: "has unprintable characters"}
 	case told:
 		return err
-	case percent || errors.Is(err, strconv.ErrRange):
-		return k.checkNumber(math.NaN(), text)
-	case k.field.Type == reflect.TypeFor[float64]():
-		return fault{text: "not a number"}
-	case k.field.Type != reflect.TypeFor[time.Duration]():
-		return fault{text: "not a whole number"}
-	case strings.Trim(text, "0123456789.") == "":
-		return fault{"has no unit", "add a unit, for example " + text + "s"}
-	}
-	return fault{text: "not a duration"}
-}
-
-// check judges what was parsed from text by the tags of k. The error is a [fault].
-func (l *loader) check(k Key, v reflect.Value, text string) error {
-	tag := k.field.Tag.Get
-	switch {
 	case text == "none" && tag("none") != "":
 		return nil
 	case k.field.Type == reflect.TypeFor[time.Duration]():
-		least, _ := time.ParseDuration(tag("min"))
-		if v.Int() <= 0 {
-			return fault{text: "must be above 0"}
-		} else if v.Int() < int64(least) {
-			return fault{text: "must be at least " + least.String()}
-		}
-		return nil
+		return checkDuration(time.Duration(v.Int()), tag("min"), text, err)
 	case v.Kind() == reflect.String:
 		return l.checkText(k, text)
 	case v.CanInt():
-		return k.checkNumber(float64(v.Int()), text)
+		return k.checkNumber(float64(v.Int()), text, err)
 	case v.CanFloat():
-		return k.checkNumber(v.Float(), text)
+		return k.checkNumber(v.Float(), text, err)
 	}
 	return nil
 }
 
-// checkNumber judges a number by its bounds. NaN is within none.
-func (k Key) checkNumber(n float64, text string) error {
+// checkDuration judges a duration that was parsed from text, or could not be for the reason err.
+func checkDuration(d time.Duration, least, text string, err error) error {
+	bound, _ := time.ParseDuration(least)
+	switch {
+	case err != nil && strings.Trim(text, "0123456789.") == "":
+		return fault{"has no unit", "add a unit, for example " + text + "s"}
+	case err != nil:
+		return fault{text: "not a duration"}
+	case d <= 0:
+		return fault{text: "must be above 0"}
+	case d < bound:
+		return fault{text: "must be at least " + least}
+	}
+	return nil
+}
+
+// checkNumber judges a number that was parsed from text, or could not be for the reason err, by its bounds.
+// NaN, and what is too large for a number, is within none.
+func (k Key) checkNumber(n float64, text string, err error) error {
 	tag := k.field.Tag.Get
+	number, percent := strings.CutSuffix(text, "%")
+	if errors.Is(err, strconv.ErrRange) || percent && tag("is") == "ratio" {
+		n, err = math.NaN(), nil
+	}
 	bound := func(name string) float64 {
 		n, _ := strconv.ParseFloat(tag(name), 64)
 		return n
 	}
 	switch {
+	case err != nil && k.field.Type.Kind() == reflect.Float64:
+		return fault{text: "not a number"}
+	case err != nil:
+		return fault{text: "not a whole number"}
 	case tag("is") == "ratio" && !(n > 0 && n < 1):
 		f := fault{text: "must be above 0 and below 1"}
-		number, percent := strings.CutSuffix(text, "%")
 		if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && v > 0 && v < 100 && (percent || v > 1) {
 			f.hint = "goals are ratios: " + strconv.FormatFloat(v/100, 'g', 12, 64)
 		}
@@ -172,6 +169,7 @@ var forms = map[string]struct {
 	*regexp.Regexp
 	wrong string
 }{
+	"name":       {regexp.MustCompile(`^.{1,100}$`), "has more than 100 characters"},
 	"identifier": {regexp.MustCompile(`^[a-z0-9_]{1,100}$`), "not an identifier"},
 	"path":       {regexp.MustCompile(`^/[^?# ]*$`), "not the path of a URL"},
 	"header":     {regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$"), "not a valid name of an HTTP header"}, // token of RFC 9110, section 5.6.2
@@ -184,8 +182,6 @@ func (l *loader) checkText(k Key, s string) error {
 	switch {
 	case ok && !form.MatchString(s):
 		return fault{text: form.wrong}
-	case is == "name" && utf8.RuneCountInString(s) > maxName:
-		return fault{text: fmt.Sprintf("has %d characters", utf8.RuneCountInString(s))}
 	case is == "address":
 		_, port, err := net.SplitHostPort(s)
 		if err != nil {
@@ -198,7 +194,7 @@ func (l *loader) checkText(k Key, s string) error {
 		return err
 	case is == "file":
 		if _, err := l.ReadFile(s); err != nil {
-			return fault{text: reason(err)}
+			return fault{text: err.Error()}
 		}
 	case len(k.words) > 0 && !slices.Contains(k.words, s):
 		return fault{text: "unknown" + suggestion(s, k.words)}

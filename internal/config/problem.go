@@ -3,8 +3,11 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // A Problem is one thing that is wrong with the configuration. It never holds
@@ -34,10 +37,7 @@ const mostShown = 100 // problems in an error; more come from one file that is n
 
 // Error is a line with the count, then a line for each problem, up to 100.
 func (ps Problems) Error() string {
-	text := fmt.Sprintf("%d problems in the configuration:", len(ps))
-	if len(ps) == 1 {
-		text = "1 problem in the configuration:"
-	}
+	text := format.Count(len(ps), "problem") + " in the configuration:"
 	for _, p := range ps[:min(len(ps), mostShown)] {
 		text += "\n  " + p.Error()
 	}
@@ -46,6 +46,8 @@ func (ps Problems) Error() string {
 	}
 	return text
 }
+
+var number = regexp.MustCompile(`[0-9]+`)
 
 // sorted orders ps by place, numbers in it by their value, and drops repetitions.
 func (ps Problems) sorted() Problems {

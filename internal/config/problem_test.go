@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -8,34 +10,59 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFiveMistakesGiveFiveMessages(t *testing.T) {
-	_, err := Load(Options{
-		Overrides: map[string]string{"PROMPT_TOKENS": "8"},
-		ReadFile:  files(map[string]string{"targets.yaml": "targets:\n- url: http://two\n  modle: m\n"}),
-		Environ: environ(`
-			QPS=fast
-			TAGETS_0_URL=http://one
-			TARGETS_0_URL=http://one
-			TARGETS_0_API=openai
-			TARGETS_FILE=targets.yaml`),
-	})
-	want := `5 problems in the configuration:
-  --prompt-tokens="8": must be 16 to 1000000; want the length of a prompt in tokens, at least 16 (fewer leave no room for a nonce), for example 21000
-  PROBER_QPS="fast": not a number; want probes per second, for example 0.1
-  PROBER_TAGETS_0_URL: unknown variable (did you mean PROBER_TARGETS_0_URL?)
-  PROBER_TARGETS_0_API="openai": unknown (did you mean "openai-chat"?); want auto, openai-chat, openai-completions, openai-responses, azure-openai, anthropic, sglang, tgi, triton, llama-server or ollama
-  targets.yaml:3: unknown key "modle" (did you mean "model"?)`
-	if diff := cmp.Diff(want, err.Error()); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
+// TestProblems holds what is said of each wrong configuration in testdata/problems.txt: the text of the problems, their places and hints.
+func TestProblems(t *testing.T) {
+	const path = "testdata/problems.txt"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n\n")
+	for i, given := range cases[1:] {
+		name, _, _ := strings.Cut(given, "\n")
+		t.Run(name, func(t *testing.T) {
+			given, _, _ = strings.Cut(given, "\n> ")
+			_, err := Load(mistaken(given))
+			found, _ := errors.AsType[Problems](err)
+			for _, p := range found {
+				given += "\n> " + p.Error()
+			}
+			if diff := cmp.Diff(cases[i+1], given); diff != "" && !*update {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if cases[i+1] = given; len(found) == 0 {
+				t.Errorf("no problems, but %v", err)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(strings.Join(cases, "\n\n")+"\n"), 0o644); err != nil { //nolint:gosec // a page for everybody
+			t.Fatal(err)
+		}
 	}
 }
 
-func TestNoTargets(t *testing.T) {
-	_, err := Load(Options{})
-	want := "1 problem in the configuration:\n  PROBER_TARGETS_0_URL: no targets; set it, or give a URL as argument"
-	if err == nil || err.Error() != want {
-		t.Errorf("got  %v\nwant %s", err, want)
+// mistaken is the configuration of a case.
+func mistaken(given string) Options {
+	content := map[string]string{
+		"there": "sk", "key": "sk", "empty": "\n", "lines": "secret\nsecret\n",
+		"long": strings.Repeat("s", 20_000), "huge": strings.Repeat("#", maxTargets+1),
 	}
+	o := Options{Environ: withTarget(""), Overrides: map[string]string{}, ReadFile: files(content)}
+	for _, line := range strings.Split(strings.ReplaceAll(given, "␀", "\x00"), "\n")[1:] {
+		name, text, _ := strings.Cut(line, "=")
+		if url, ok := strings.CutPrefix(line, "URL "); ok {
+			o.URLs = append(o.URLs, url)
+		} else if yaml, ok := strings.CutPrefix(line, "|"); ok {
+			o.Environ[prefix+"TARGETS_FILE"] = "f.yaml"
+			content["f.yaml"] += strings.TrimPrefix(yaml, " ") + "\n"
+		} else if flag, ok := strings.CutPrefix(name, "--"); ok {
+			o.Overrides[strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))] = text
+		} else {
+			o.Environ[prefix+name] = text
+		}
+	}
+	return o
 }
 
 func TestProblemsAreSortedByPlaceOnce(t *testing.T) {
@@ -46,36 +73,22 @@ func TestProblemsAreSortedByPlaceOnce(t *testing.T) {
 	}
 }
 
-// TestProblemsOfAnotherFile holds that a file of something else is told apart from
-// a wrong one without a line of the log for each line of it.
-func TestProblemsOfAnotherFile(t *testing.T) {
-	_, err := Load(Options{
-		Environ:  withTarget("TARGETS_FILE=f.yaml"),
-		ReadFile: files(map[string]string{"f.yaml": "targets:\n" + strings.Repeat("- {level: info}\n", 1000)}),
-	})
-	text := err.Error()
-	if lines := strings.Count(text, "\n"); lines != 101 || !strings.HasPrefix(text, "2000 problems") || !strings.HasSuffix(text, "\n  and 1900 more") {
+// TestProblemsAreBounded holds that a file of something else has no line of the log for each line of it.
+func TestProblemsAreBounded(t *testing.T) {
+	text := make(Problems, 2000).Error()
+	if lines := strings.Count(text, "\n"); lines != 101 || !strings.HasPrefix(text, "2,000 problems") || !strings.HasSuffix(text, "\n  and 1900 more") {
 		t.Errorf("%d lines, of which the last is %q", lines, text[strings.LastIndex(text, "\n"):])
 	}
 }
 
 func TestNearest(t *testing.T) {
 	known := []string{"model", "name", "timeout", "stall_timeout", "openai-chat"}
-	for _, test := range []struct{ sentence, word, want string }{
-		{"a letter is missing", "modl", "model"},
-		{"a letter too many", "namee", "name"},
-		{"a wrong letter", "modal", "model"},
-		{"two letters are swapped", "modle", "model"},
-		{"upper case is no difference", "TimeOut", "timeout"},
-		{"the beginning of a word", "openai", "openai-chat"},
-		{"nothing is near", "colour", ""},
-		{"short words need more than a letter in common", "ab", ""},
-		{"nothing is nothing", "", ""},
+	for word, want := range map[string]string{
+		"modl": "model", "namee": "name", "modal": "model", "modle": "model", "TimeOut": "timeout", // a letter less, more, another, two swapped, case
+		"openai": "openai-chat", "colour": "", "ab": "", "": "",
 	} {
-		t.Run(test.sentence, func(t *testing.T) {
-			if got := Nearest(test.word, known); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
+		if got := Nearest(word, known); got != want {
+			t.Errorf("%q: got %q, want %q", word, got, want)
+		}
 	}
 }

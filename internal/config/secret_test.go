@@ -12,63 +12,43 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const hidden = "sk-hidden"
-
-// printed is c in every form that something may print it in.
-func printed(t *testing.T, c *Config) map[string]string {
-	t.Helper()
-	forms := map[string]string{}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		forms[verb] = fmt.Sprintf(verb, *c)
-		forms["unexported "+verb] = fmt.Sprintf(verb, struct{ c Config }{*c})
-		forms["secret "+verb] = fmt.Sprintf(verb, c.Targets[0].APIKey)
-		forms["pointer "+verb] = fmt.Sprintf(verb, &c.Targets[0].APIKey)
+// TestSecretsAreNeverPrinted holds that no way to print a configuration or a part of it shows a secret, but that there is one.
+func TestSecretsAreNeverPrinted(t *testing.T) {
+	const hidden = "sk-hidden"
+	c := load(t, Options{Environ: withTarget("TARGETS_0_API_KEY=" + hidden + "\nTARGETS_0_HEADERS=X-A=" + hidden)})
+	key := c.Targets[0].APIKey
+	if got := key.Reveal(); got != hidden {
+		t.Fatalf("got %q, want %q", got, hidden)
 	}
-	for form, marshal := range map[string]func(any) ([]byte, error){"JSON": json.Marshal, "YAML": yaml.Marshal} {
+	var forms []string
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+		for _, value := range []any{*c, key, &key} {
+			forms = append(forms, fmt.Sprintf(verb, value))
+		}
+		forms = append(forms, fmt.Sprintf("unexported "+verb, struct{ c Config }{*c})+"***") // fmt prints pointers there
+	}
+	encoder := zapcore.NewJSONEncoder(zapcore.EncoderConfig{})
+	for _, marshal := range []func(any) ([]byte, error){json.Marshal, yaml.Marshal, func(v any) ([]byte, error) {
+		entry, err := encoder.EncodeEntry(zapcore.Entry{}, []zap.Field{zap.Any("config", v), zap.Any("key", key)})
+		return entry.Bytes(), err
+	}, func(any) ([]byte, error) { return xml.Marshal(key) }} {
 		text, err := marshal(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		forms[form] = string(text)
+		forms = append(forms, string(text))
 	}
-	text, err := xml.Marshal(c.Targets[0].APIKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	forms["XML"] = string(text)
-	entry, err := zapcore.NewJSONEncoder(zapcore.EncoderConfig{}).EncodeEntry(zapcore.Entry{}, []zap.Field{zap.Any("config", c), zap.Any("key", c.Targets[0].APIKey)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	forms["zap"] = entry.String()
-	return forms
-}
-
-func TestSecretsAreNeverPrinted(t *testing.T) {
-	c := load(t, Options{Environ: withTarget("TARGETS_0_API_KEY=" + hidden + "\nTARGETS_0_HEADERS=X-A=" + hidden)})
-	if got := c.Targets[0].APIKey.Reveal(); got != hidden {
-		t.Fatalf("got %q, want %q", got, hidden)
-	}
-	for form, text := range printed(t, c) {
-		hex := fmt.Sprintf("%x", hidden)
-		if strings.Contains(text, hidden) || strings.Contains(text, hex) {
-			t.Errorf("%s shows the secret: %s", form, text)
-		}
-		if !strings.Contains(text, "***") && !strings.HasPrefix(form, "unexported") {
-			t.Errorf("%s does not show that there is a secret: %s", form, text)
+	for _, text := range forms {
+		if strings.Contains(text, hidden) || strings.Contains(text, fmt.Sprintf("%x", hidden)) || !strings.Contains(text, "***") {
+			t.Errorf("shows the secret, or not that there is one: %s", text)
 		}
 	}
 }
 
 func TestAnEmptySecretPrintsAsNothing(t *testing.T) {
 	var s Secret
-	if got := fmt.Sprintf("%v%s%#v%q", s, s, s, s); got != "" {
-		t.Errorf("got %q, want nothing", got)
-	}
-	if text, err := json.Marshal(s); err != nil || string(text) != `""` {
-		t.Errorf("got %s and %v, want %q", text, err, `""`)
-	}
-	if s.Reveal() != "" || !s.Equal(NewSecret("")) || s.Equal(NewSecret("x")) {
-		t.Error("the zero Secret is not the empty one")
+	text, err := json.Marshal(s)
+	if got := fmt.Sprintf("%v%s%#v%q", s, s, s, s); got != "" || err != nil || string(text) != `""` {
+		t.Errorf("got %q, %s and %v, want nothing", got, text, err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // A source is one setting as it was given, or its default.
@@ -54,25 +56,25 @@ func overlay(layers ...values) values {
 // An item is one target or objective before it is typed.
 type item struct {
 	values
-	line   string              // of the targets file, "targets.yaml:5: "; "" elsewhere
-	before string              // stands before the names of its settings: "PROBER_TARGETS_0_", "--" or, in the file, ""
-	spell  func(string) string // how the user would write the name of a setting
+	setting func(name string) string // where the user would give the setting called name: PROBER_TARGETS_0_QPS, --qps, f.yaml:5: qps
 }
 
-// variables is an entry of a list of the environment, still empty.
-func variables(list string, index int) item {
-	return item{values: values{}, before: fmt.Sprintf("%s%s_%d_", prefix, list, index), spell: strings.ToUpper}
+// variables is what the environment says with names that begin so, still empty.
+func variables(before string) item {
+	return item{values: values{}, setting: func(name string) string { return before + name }}
 }
 
-// setting is how the user would give the setting called name.
-func (it item) setting(name string) string { return it.before + it.spell(name) }
+// numbered is an entry of a list of the environment, still empty.
+func numbered(list string, index int) item {
+	return variables(fmt.Sprintf("%s%s_%d_", prefix, list, index))
+}
 
 // label is the place for a problem with the setting called name.
 func (it item) label(name string) string {
 	if it.has(name) {
 		return it.values[name].label
 	}
-	return it.line + it.setting(name)
+	return it.setting(name)
 }
 
 // origin is the place that its name comes from: that of the setting called other, if it has none of its own.
@@ -90,103 +92,81 @@ type layer struct {
 	objectives []item
 }
 
-var (
-	// serviceLink matches variables that Kubernetes makes for a Service called prober:
-	// https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
-	serviceLink = regexp.MustCompile(`^PROBER(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
+// serviceLink matches variables that Kubernetes makes for a Service called prober:
+// https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables
+var serviceLink = regexp.MustCompile(`^PROBER(_[A-Z0-9_]+)?_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$`)
 
-	// parts matches every variable without prefix: list and index, if it belongs to one, and name. An index has one spelling.
-	parts  = regexp.MustCompile(`(?s)^(?:(` + targetList + `|` + objectiveList + `)_(0|[1-9][0-9]{0,5})_)?(.*)$`)
-	number = regexp.MustCompile(`[0-9]+`)
-)
-
-// environment reads the variables of ours.
+// environment reads the variables of ours. A list ends before the first number that nothing is given for.
 func (l *loader) environment() layer {
-	known := map[string]keys{"": slices.Concat(l.prober, l.shared), targetList: l.target, objectiveList: l.objective}
-	read := map[string]map[int]values{"": {}, targetList: {}, objectiveList: {}}
+	known := map[string]bool{}
+	read := func(it item, all keys) values {
+		for _, k := range all {
+			variable := it.setting(k.name)
+			known[variable] = true
+			if text := strings.TrimSpace(l.Environ[variable]); text != "" {
+				it.values[k.name] = k.given(variable, text)
+			}
+		}
+		return it.values
+	}
+	list := func(name string, all keys) (items []item) {
+		for {
+			it := numbered(name, len(items))
+			if len(read(it, all)) == 0 {
+				return items
+			}
+			items = append(items, it)
+		}
+	}
+	found := layer{
+		values:  read(variables(prefix), slices.Concat(l.prober, l.shared)),
+		targets: list(targetList, l.target), objectives: list(objectiveList, l.objective),
+	}
 	for _, variable := range slices.Sorted(maps.Keys(l.Environ)) {
-		name, ours := strings.CutPrefix(variable, prefix)
 		text := strings.TrimSpace(l.Environ[variable])
 		link := serviceLink.MatchString(variable) || strings.HasSuffix(variable, "_PORT") && strings.Contains(text, "://")
-		if !ours || link {
-			continue
-		}
-		found := parts.FindStringSubmatch(name)
-		list, entries := known[found[1]], read[found[1]]
-		k, ok := list.find(found[3])
-		if !ok {
-			l.unknownVariable(variable, name)
-		} else if text != "" {
-			index, _ := strconv.Atoi(found[2]) // 0 outside of lists
-			if entries[index] == nil {
-				entries[index] = values{}
-			}
-			entries[index][k.name] = k.given(variable, text)
+		if strings.HasPrefix(variable, prefix) && !known[variable] && !link && text != "" {
+			l.unknownVariable(variable, known)
 		}
 	}
-	return layer{
-		values:     read[""][0],
-		targets:    l.numbered(targetList, "URL", read[targetList]),
-		objectives: l.numbered(objectiveList, "SIGNAL", read[objectiveList]),
-	}
+	return found
 }
 
-// numbered makes items of the entries of a list. Where an index is missing it
-// reports its main variable and closes the gap.
-func (l *loader) numbered(list, main string, entries map[int]values) (items []item) {
-	next := 0
-	for _, index := range slices.Sorted(maps.Keys(entries)) {
-		it := variables(list, index)
-		if index != next {
-			l.problem(variables(list, next).label(main), "not given, but "+it.before+"… is", "number from 0 without a gap")
+// unknownVariable reports a variable that is none of ours. One of a list, or one that looks like a known one that is not given,
+// is a problem; another may belong to something else that is called prober.
+func (l *loader) unknownVariable(variable string, known map[string]bool) {
+	var names []string
+	for k := range known {
+		if l.Environ[k] == "" {
+			names = append(names, strings.TrimPrefix(k, prefix))
 		}
-		it.values = entries[index]
-		items = append(items, it)
-		next = index + 1
 	}
-	return items
-}
-
-// unknownVariable reports a variable that is none of ours. One that looks misspelt is a
-// problem; another may belong to something else that is called prober.
-func (l *loader) unknownVariable(variable, name string) {
+	slices.Sort(names)
+	name := strings.TrimPrefix(variable, prefix)
+	near := Nearest(name, names)
+	if _, own := l.own.find(name); own {
+		near = targetList + "_0_" + name
+	}
 	if !printable(variable) {
 		variable = quote(variable)
-	}
-	near := targetList + "_0_" + name
-	if _, own := l.own.find(name); !own {
-		index, _ := strconv.Atoi(number.FindString(name)) // 0 without
-		var known []string
-		for _, k := range slices.Concat(l.prober, l.shared) {
-			known = append(known, k.name)
-		}
-		for _, k := range l.target {
-			known = append(known, fmt.Sprintf("%s_%d_%s", targetList, index, k.name))
-		}
-		for _, k := range l.objective {
-			known = append(known, fmt.Sprintf("%s_%d_%s", objectiveList, index, k.name))
-		}
-		near = Nearest(name, known)
 	}
 	switch {
 	case near != "":
 		l.problem(variable, "unknown variable (did you mean "+prefix+near+"?)", "")
 	case strings.HasPrefix(name, targetList+"_") || strings.HasPrefix(name, objectiveList+"_"):
-		l.problem(variable, "unknown variable", "")
+		l.problem(variable, "unknown variable", "want a name of docs/configuration.md, and numbers from 0 without a gap")
 	default:
 		l.unknown = append(l.unknown, variable)
 		l.warn(variable, "unknown variable, ignored")
 	}
 }
 
-const dashes = "--" // before the settings of targets that are arguments
-
 // flags reads the overrides.
 func (l *loader) flags() values {
 	read, known := values{}, slices.Concat(l.prober, l.target)
 	for name, text := range l.Overrides {
 		if k, ok := known.find(name); ok {
-			read[name] = k.given(dashes+k.Flag, strings.TrimSpace(text))
+			read[name] = k.given("--"+k.Flag, strings.TrimSpace(text))
 		}
 	}
 	return read
@@ -198,7 +178,7 @@ func (l *loader) arguments() (items []item) {
 	keyURL, _ := l.own.find("URL")
 	keyName, _ := l.own.find("NAME")
 	for i, url := range l.URLs {
-		it := item{values: values{}, before: dashes, spell: flagName}
+		it := item{values: values{}, setting: func(name string) string { return "--" + flagName(name) }}
 		word := fmt.Sprintf("URL argument %d", i+1)
 		name, rest, named := strings.Cut(url, "=")
 		if name = strings.TrimSpace(name); named && name != "" && !strings.Contains(name, "/") {
@@ -219,17 +199,11 @@ func (k Key) given(word, text string) source {
 	if k.name == "URL" && strings.ContainsAny(text, "@?#") { // it may hold credentials
 		shown = webScheme.FindString(text) + "***"
 	}
-	if !k.Secret {
+	if !k.secret {
 		word += "=" + quote(shown)
 	}
 	return source{text: text, label: word}
 }
 
-// quote is s in quotes, without anything that would break the line, and cut
-// after 80 characters.
-func quote(s string) string {
-	if short := fmt.Sprintf("%.80s", s); short != s {
-		s = short + "…"
-	}
-	return strconv.Quote(s)
-}
+// quote is s in quotes, without anything that would break the line, and of at most 80 characters.
+func quote(s string) string { return strconv.Quote(format.Shorten(s, 80)) }

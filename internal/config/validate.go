@@ -37,7 +37,7 @@ func (l *loader) readKey(t entry) {
 	text := strings.TrimRight(string(data), "\r\n")
 	switch {
 	case err != nil:
-		l.problem(label, reason(err), "")
+		l.problem(label, err.Error(), "")
 	case strings.TrimSpace(text) == "":
 		l.problem(label, "is empty", "want a file with the key in it")
 	case len(text) > 16<<10: // bytes; Node's servers take headers of 16 KiB, nginx 8
@@ -69,10 +69,10 @@ func (l *loader) validate(t entry) {
 	}{
 		{"STALL_TIMEOUT", t.given("TIMEOUT", "STALL_TIMEOUT") && t.StallTimeout > t.Timeout,
 			"longer than the timeout of " + t.values["TIMEOUT"].text, "want at most the timeout"},
-		{"CERT_FILE", set("CERT_FILE") && unset("KEY_FILE"), "given without " + t.spell("KEY_FILE"), "want both or none"},
-		{"KEY_FILE", set("KEY_FILE") && unset("CERT_FILE"), "given without " + t.spell("CERT_FILE"), "want both or none"},
-		{"PROMPT", t.Prompt == "book" && unset("BOOK_FILE"), "given without " + t.spell("BOOK_FILE"), "want the file to ask from"},
-		{"PROMPT", t.Prompt == "dataset" && unset("DATASET_FILE"), "given without " + t.spell("DATASET_FILE"), "want the file to ask from"},
+		{"CERT_FILE", set("CERT_FILE") && unset("KEY_FILE"), "given without KEY_FILE", "want both or none"},
+		{"KEY_FILE", set("KEY_FILE") && unset("CERT_FILE"), "given without CERT_FILE", "want both or none"},
+		{"PROMPT", t.Prompt == "book" && unset("BOOK_FILE"), "given without BOOK_FILE", "want the file to ask from"},
+		{"PROMPT", t.Prompt == "dataset" && unset("DATASET_FILE"), "given without DATASET_FILE", "want the file to ask from"},
 		{"PROMPT_TOKENS", canary && t.given("PROMPT_TOKENS") && t.PromptTokens < 80, "too few for the prompt canary", "want at least 80"},
 		{"MAX_TOKENS", canary && t.given("MAX_TOKENS") && t.MaxTokens < 16, "too few for the prompt canary", "want at least 16"},
 		{"SYSTEM_TOKENS", sessions && t.given("SYSTEM_TOKENS") && t.SystemTokens >= t.PromptTokens,
@@ -110,15 +110,15 @@ func (l *loader) name(targets []entry) {
 		case t.Name == "":
 		case !taken:
 			first[t.Name] = t
-		case t.given("NAME") && t.label("NAME") == other.label("NAME"):
-			l.problem(t.label("NAME"), "is the name of more than one target", "give it with one target only")
 		default:
 			l.misnamed(t, fmt.Sprintf("the name %s is already taken by %s", quote(t.Name), other.origin("URL")))
 		}
-		if length := utf8.RuneCountInString(t.Name); length > maxName {
-			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters", maxName))
-		} else if stem := maxName - 40; t.EachAddress && length > stem { // an IPv6 address takes 39, and one stands between
-			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters, to which addresses are added", stem))
+		limit := maxName
+		if t.EachAddress {
+			limit -= 40 // an IPv6 address takes 39, and one stands between
+		}
+		if utf8.RuneCountInString(t.Name) > limit {
+			l.misnamed(t, fmt.Sprintf("results in a name of more than %d characters", limit))
 		}
 	}
 	for _, t := range targets {
@@ -152,8 +152,8 @@ func (l *loader) defaultNames(targets []entry) {
 // misnamed reports a problem with the name of t.
 func (l *loader) misnamed(t entry, text string) {
 	hint := "set " + t.setting("NAME")
-	if t.before == dashes {
-		hint = "targets with names of their own go into the environment or the targets file"
+	if len(l.URLs) > 0 {
+		hint = "give it as NAME=URL"
 	}
 	l.problem(t.origin("URL"), text, hint)
 }

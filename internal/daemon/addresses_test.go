@@ -1,10 +1,10 @@
 package daemon
 
 import (
-	"fmt"
-	"maps"
 	"net"
+	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery/dnstest"
 )
 
@@ -21,12 +20,11 @@ const headless = "vllm-headless.ns.svc"
 
 // replicas starts an instance that probes a headless service whose pods, of those
 // addresses, are there when the name server says so.
-func replicas(t *testing.T, names *dnstest.Server, addresses []string, environ map[string]string) *world {
+func replicas(t *testing.T, names *dnstest.Server, addresses []string, more ...string) *world {
 	t.Helper()
 	resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: names.Dial}
-	maps.Copy(environ, settings("0.1"))
-	environ["PROBER_TARGETS_0_NAME"], environ["PROBER_TARGETS_0_URL"] = "vllm", "dns+http://"+headless
-	return newWorldOf(t, time.Second, addresses, config.Options{Environ: environ}, resolver.LookupNetIP)
+	more = append(more, "PROBER_TARGETS_0_NAME", "vllm", "PROBER_TARGETS_0_URL", "dns+http://"+headless)
+	return newWorld(t, &Daemon{Lookup: resolver.LookupNetIP}, addresses, more...)
 }
 
 // resolverReady makes the resolver read the system's configuration outside of the bubbles: it keeps a channel that is
@@ -38,11 +36,13 @@ func resolverReady(t *testing.T) {
 	}
 }
 
+var interval = regexp.MustCompile(`(?m)^llm_probe_interval_seconds\{.*target="([^"]*)"`)
+
 // targets are the names of those that have series, sorted.
 func (w *world) targets() []string {
 	var names []string
-	for name := range totals(w.get("/metrics"), "llm_probe_interval_seconds") {
-		names = append(names, name)
+	for _, found := range interval.FindAllStringSubmatch(w.get("/metrics"), -1) {
+		names = append(names, found[1])
 	}
 	slices.Sort(names)
 	return names
@@ -56,79 +56,58 @@ func (w *world) expectTargets(want ...string) {
 }
 
 // TestReplicasComeAndGo holds that each address behind a name is a target of its own, asked by the service's name, from
-// 30 seconds after it came at the latest to 30 seconds after it went, that the others go on meanwhile, and that a name
-// server that fails changes nothing.
+// 30 seconds after it came at the latest to 30 seconds after it went, or from a reload on; that the others go on
+// meanwhile, that a name server that fails changes nothing, and that what a reload leaves out is not looked up any more.
 func TestReplicasComeAndGo(t *testing.T) {
 	resolverReady(t)
 	synctest.Test(t, func(t *testing.T) {
 		names := &dnstest.Server{}
 		names.Set(headless, "10.0.0.1", "10.0.0.2")
-		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "[fd00::4]"}, map[string]string{})
+		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "[fd00::4]"})
 		time.Sleep(time.Minute)
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
-		if last, _ := w.hosts.Load("10.0.0.1"); last != headless {
-			t.Errorf("a replica was asked for the host %v", last)
+		if last, _ := w.requests.Load("10.0.0.1"); last.(*http.Request).Host != headless {
+			t.Errorf("a replica was asked for the host %s", last.(*http.Request).Host)
 		}
 
 		names.Set(headless, "10.0.0.1", "10.0.0.3", "fd00::4")
 		time.Sleep(31 * time.Second)
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.3", "vllm/fd00::4")
 		time.Sleep(29 * time.Second)
-		w.expect("12", "llm_probe_probes_total", `target="vllm/10.0.0.1"`, `outcome="ok"`)
+		w.expectSlots("vllm/10.0.0.1", "ok=12")
 
 		names.Set(headless, "10.0.0.2")
 		names.Fail(true, true)
 		time.Sleep(5 * time.Minute)
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.3", "vllm/fd00::4")
-		w.expect("42", "llm_probe_probes_total", `target="vllm/10.0.0.1"`, `outcome="ok"`)
-		if n := w.logged("DNS lookup failed; keeping the last known addresses"); n != 1 {
-			t.Errorf("%d complaints of one failure", n)
-		}
-
+		w.expectSlots("vllm/10.0.0.1", "ok=42")
+		w.expectLogged(1, "DNS lookup failed; keeping the last known addresses")
 		w.expectText("llm_prober_dns_lookup_failures_total 10") // one each 30 seconds
+
 		names.Fail(false, false)
 		time.Sleep(31 * time.Second)
 		w.expectTargets("vllm/10.0.0.2")
-		if n := w.logged("DNS lookup succeeded again"); n != 1 {
-			t.Errorf("%d times found again", n)
-		}
+		w.expectLogged(1, "DNS lookup succeeded again")
 		if at := len(w.servers["10.0.0.1"].Sent()); at != 45 {
 			t.Errorf("a replica that is gone was asked %d times", at)
 		}
-	})
-}
 
-// TestAddressesNeedNoFiles holds that replicas are followed while a certificate, a book or a data set of any target
-// cannot be read, also after a reload was refused for it.
-func TestAddressesNeedNoFiles(t *testing.T) {
-	resolverReady(t)
-	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		book := writeFile(t, dir, "book", strings.Repeat("It was the best of times, it was the worst of times. ", 100))
-		authority := writeFile(t, dir, "ca.crt", newAuthority(t).pem())
-		names := &dnstest.Server{}
-		names.Set(headless, "10.0.0.1")
-		environ := map[string]string{"PROBER_PROMPT": "book", "PROBER_BOOK_FILE": book, "PROBER_TARGETS_0_CA_FILE": authority}
-		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2"}, environ)
-		time.Sleep(time.Minute + time.Second) // past a lookup
-		for _, path := range []string{book, authority} {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+		names.Set(headless, "10.0.0.2", "10.0.0.3")
+		w.ask(http.MethodPost, "/-/reload")
+		w.expectTargets("vllm/10.0.0.2", "vllm/10.0.0.3")
+		w.mustReload([]string{"10.0.0.1"})
+		asked := names.Asked()
+		time.Sleep(5 * time.Minute)
+		if more := names.Asked() - asked; more > 0 {
+			t.Errorf("%d lookups of a host that is not configured any more", more)
 		}
-		names.Set(headless, "10.0.0.1", "10.0.0.2")
-		time.Sleep(time.Minute)
-		w.expectText("llm_prober_config_last_reload_successful 0")
-		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
-		time.Sleep(time.Minute)
-		if asked := len(w.servers["10.0.0.2"].Sent()); asked < 6 {
-			t.Errorf("the new replica was asked %d times", asked)
-		}
+		w.expectTargets("10.0.0.1:80")
 	})
 }
 
 // TestANameWithoutAddresses holds that a service which is not there (yet) is a target that fails for its name, that the
-// prober is ready all the same, and that replicas take its place.
+// prober is ready all the same, and that replicas take its place: also while a certificate, a book or a data set of any
+// target cannot be read, and a reload was refused for it.
 func TestANameWithoutAddresses(t *testing.T) {
 	resolverReady(t)
 	for name, fail := range map[string]bool{"no such name": false, "the name server fails": true} {
@@ -136,11 +115,19 @@ func TestANameWithoutAddresses(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				names := &dnstest.Server{}
 				names.Fail(fail, fail)
-				w := replicas(t, names, []string{"10.0.0.1"}, map[string]string{})
+				dir := t.TempDir()
+				book := writeFile(t, dir, "book", strings.Repeat("It was the best of times, it was the worst of times. ", 100))
+				w := replicas(t, names, []string{"10.0.0.1"},
+					"PROBER_PROMPT", "book", "PROBER_BOOK_FILE", book, "PROBER_TARGETS_0_CA_FILE", newPair(t).write(t, dir, "ca"))
 				time.Sleep(time.Minute)
 				w.expectTargets("vllm")
-				w.expect("6", "llm_probe_probes_total", `target="vllm"`, `outcome="dns"`)
+				w.expectSlots("vllm", "dns=6")
 				w.expectReady("Ready")
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				w.expectText("llm_prober_config_last_reload_successful 0")
 				names.Fail(false, false)
 				names.Set(headless, "10.0.0.1")
 				time.Sleep(time.Minute)
@@ -151,70 +138,4 @@ func TestANameWithoutAddresses(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestAReloadLooksUp holds that a reload does not wait for the next lookup, and that what a reload leaves out is not
-// looked up any more.
-func TestAReloadLooksUp(t *testing.T) {
-	resolverReady(t)
-	synctest.Test(t, func(t *testing.T) {
-		names := &dnstest.Server{}
-		names.Set(headless, "10.0.0.1")
-		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2"}, map[string]string{})
-		time.Sleep(time.Second)
-		names.Set(headless, "10.0.0.1", "10.0.0.2")
-		w.post("/-/reload")
-		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
-		w.mustReload([]string{"10.0.0.1"}, settings("0.1"))
-		asked := names.Asked()
-		time.Sleep(5 * time.Minute)
-		if more := names.Asked() - asked; more > 0 {
-			t.Errorf("%d lookups of a host that is not configured any more", more)
-		}
-		w.expectTargets("10.0.0.1:80")
-	})
-}
-
-// TestAShardOfReplicas holds that replicas are shared out one by one, and that the log says how many are whose, also
-// where there is none.
-func TestAShardOfReplicas(t *testing.T) {
-	resolverReady(t)
-	for _, n := range []int{1, 10} {
-		synctest.Test(t, func(t *testing.T) {
-			names := &dnstest.Server{}
-			var addresses, seen []string
-			for i := range n {
-				addresses = append(addresses, fmt.Sprintf("10.0.0.%d", i))
-			}
-			names.Set(headless, addresses...)
-			for _, shard := range []string{"prober-0/2", "prober-1/2"} {
-				w := replicas(t, names, addresses, map[string]string{"PROBER_SHARD": shard})
-				time.Sleep(time.Minute)
-				mine := w.targets()
-				told := w.logs.FilterMessage("shard").All()
-				if fields := told[0].ContextMap(); len(told) != 1 || fields["owns"] != int64(len(mine)) || fields["of"] != int64(n) {
-					t.Errorf("%s has %d targets and says %v", shard, len(mine), told)
-				}
-				seen = append(seen, mine...)
-				w.end()
-			}
-			if slices.Sort(seen); len(seen) != n || len(slices.Compact(seen)) != n {
-				t.Errorf("the shards have %v", seen)
-			}
-		})
-	}
-}
-
-// totals sums the series of a metric by their label target.
-func totals(page, name string) map[string]int {
-	sums := map[string]int{}
-	for line := range strings.Lines(page) {
-		labels, ours := strings.CutPrefix(line, name+"{")
-		if _, target, ok := strings.Cut(labels, `target="`); ours && ok {
-			n := 0
-			_, _ = fmt.Sscan(line[strings.LastIndex(line, " ")+1:], &n)
-			sums[target[:strings.Index(target, `"`)]] += n
-		}
-	}
-	return sums
 }

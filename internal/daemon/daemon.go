@@ -80,15 +80,14 @@ func (d *Daemon) RunBeside(ctx context.Context, serve func(context.Context) erro
 func (d *Daemon) begin(ctx context.Context) (err error) {
 	d.Log.Info("starting", zap.String("version", d.Build.Version), zap.String("revision", d.Build.Revision),
 		zap.Stringer("address", d.Listener.Addr()), zap.Int("targets", len(d.Config.Targets)))
-	if d.Refused != nil {
-		d.Log.Error("invalid configuration; probing is disabled until it is fixed", zap.Error(d.Refused))
-	}
 	d.logWarnings(d.Config)
 	d.observers, err = engine.NewObservers(ctx, d.Config, d.Build, d.Log)
 	if err != nil {
 		return err
 	}
-	d.loaded(d.Refused)
+	if consequence := d.loaded(d.Refused); d.Refused != nil {
+		d.Log.Error("configuration rejected, "+consequence, zap.Error(d.Refused))
+	}
 	d.runner = engine.NewRunner(ctx, engine.RunnerOptions{
 		Observers: d.observers, Log: d.Log, Version: d.Build.Version, Dial: d.Dial, Lookup: d.Lookup,
 	})
@@ -127,22 +126,20 @@ func (d *Daemon) ready(change func()) {
 	d.observers.Board.SetReady(d.Refused == nil && !d.stopping && !d.runner.Draining())
 }
 
-// loaded tells metrics and the page that a configuration was loaded, or why it was rejected.
-func (d *Daemon) loaded(rejected error) {
+// loaded tells metrics and the page that a configuration was loaded, or why it was rejected; then it returns what the
+// prober does meanwhile.
+func (d *Daemon) loaded(rejected error) (consequence string) {
 	d.observers.Metrics.Reloaded(time.Now(), rejected == nil)
 	if rejected == nil {
 		d.observers.Board.SetRejected(nil)
-		return
+		return ""
 	}
-	d.observers.Board.SetRejected(&status.Rejection{At: time.Now(), Consequence: d.consequence(), Problem: rejected.Error()})
-}
-
-// consequence is what the prober does while its configuration is rejected.
-func (d *Daemon) consequence() string {
+	consequence = "keeping the previous one"
 	if d.Refused != nil {
-		return "probing is disabled until it is fixed"
+		consequence = "probing is disabled until it is fixed"
 	}
-	return "keeping the previous one"
+	d.observers.Board.SetRejected(&status.Rejection{At: time.Now(), Consequence: consequence, Problem: rejected.Error()})
+	return consequence
 }
 
 func (d *Daemon) logWarnings(c *config.Config) {

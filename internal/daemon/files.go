@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -39,7 +40,7 @@ func (f *Files) Read(path string) (data []byte, err error) {
 	case held != pipe:
 		data, err = config.ReadFile(path)
 	case !kept && f.refreshed:
-		err = config.ErrPipe
+		err = errors.New("is not a regular file, and others are read only at the start")
 	case !kept:
 		if data, err = config.ReadFile(path); err == nil {
 			f.pipes[path] = data

@@ -85,13 +85,9 @@ func (d *Daemon) reload(ctx context.Context) error {
 	}
 	assets.Release()
 	if err != nil {
-		d.loaded(err)
-		consequence := "keeping the current configuration"
-		if d.Refused != nil {
-			consequence = "probing is disabled until the configuration is fixed"
-		}
-		d.Log.Error("reload failed; "+consequence, zap.Error(err))
-		return fmt.Errorf("configuration rejected, %s: %w", d.consequence(), err)
+		rejected := "configuration rejected, " + d.loaded(err)
+		d.Log.Error(rejected, zap.Error(err))
+		return fmt.Errorf("%s: %w", rejected, err)
 	}
 	d.logWarnings(next)
 	if changed := d.Config.NeedRestart(next); len(changed) > 0 {

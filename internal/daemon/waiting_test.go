@@ -20,159 +20,120 @@ import (
 // counted until it is ready, its prompts are then made exact before the first of them, and a failure after that is one.
 func TestInstanceWaitsForItsServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"late"}, small("PROBER_WAIT_FOR_READY", "30m",
-			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct"))
+		w := newWorld(t, &Daemon{}, []string{"late"}, "PROBER_WAIT_FOR_READY", "30m",
+			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct")
 		time.Sleep(10 * time.Minute)
-		w.expect("60", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
-		w.expect("0", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
+		w.expectSlots("late:80", "waiting=60")
 		if !strings.Contains(w.get("/api/v1/targets"), "the server is not ready yet") {
 			t.Error("nothing says that the server is waited for")
 		}
 
 		w.loading.Store("late", true)
-		w.closed.Delete("late:80") // it listens, and still loads
+		w.closed.Delete("late") // it listens, and still loads
 		time.Sleep(time.Minute)
-		w.expect("66", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
+		w.expectSlots("late:80", "waiting=66")
 
 		w.loading.Delete("late")
 		time.Sleep(time.Minute)
-		w.expect("66", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
-		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="ok"`)
+		w.expectSlots("late:80", "ok=6 waiting=66")
 		w.expect("480", "llm_probe_tokens_total", `target="late:80"`, `kind="prompt"`)
-		if strings.Contains(w.get("/api/v1/targets"), "the server is not ready yet") || w.logged("the server is ready") != 1 {
+		w.expectLogged(1, "the server is ready")
+		if strings.Contains(w.get("/api/v1/targets"), "the server is not ready yet") {
 			t.Error("nothing says that the server is ready")
 		}
 
-		w.closed.Store("late:80", true)
+		w.closed.Store("late", true)
 		time.Sleep(time.Minute)
-		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
-	})
-}
-
-// TestInstanceDoesNotWaitForEver holds that a server that is not ready in time is probed all the same, so that it is
-// seen to be down.
-func TestInstanceDoesNotWaitForEver(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"late"}, small("PROBER_WAIT_FOR_READY", "2m"))
-		time.Sleep(3 * time.Minute)
-		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
-		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="connect"`)
+		w.expectSlots("late:80", "connect=6 ok=6 waiting=66")
 	})
 }
 
 // TestInstanceWaitsForOneOfAGroup holds that the others are probed meanwhile, also where the prompts' length is the
-// late one's to tell.
+// late one's to tell, and that a server that is not ready in time is probed all the same: it is seen to be down.
 func TestInstanceWaitsForOneOfAGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"late", "a"}, small("PROBER_WAIT_FOR_READY", "30m",
+		w := newWorld(t, &Daemon{}, []string{"late", "a"}, "PROBER_WAIT_FOR_READY", "2m",
 			"PROBER_TARGETS_0_GROUP", "ab", "PROBER_TARGETS_1_GROUP", "ab",
-			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_1_URL", "http://a"))
+			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_1_URL", "http://a")
+		time.Sleep(3 * time.Minute)
+		w.expectSlots("late:80", "connect=6 waiting=12")
+		w.expectSlots("a:80", "ok=18")
+		w.closed.Delete("late")
 		time.Sleep(time.Minute)
-		w.expect("6", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
-		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.closed.Delete("late:80")
-		time.Sleep(time.Minute)
-		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="ok"`)
-		w.expect("12", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-	})
-}
-
-// TestReloadWaitsOnce holds that a server that has been ready is not waited for again because something else about its
-// target changed, and that one that is waited for is still.
-func TestReloadWaitsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a", "late"}, small("PROBER_WAIT_FOR_READY", "30m"))
-		time.Sleep(time.Minute)
-		w.closed.Store("a:80", true)
-		w.reload([]string{"a", "late"}, small("PROBER_WAIT_FOR_READY", "30m", "PROBER_MAX_TOKENS", "10"))
-		time.Sleep(time.Minute)
-		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="connect"`)
-		w.expect("0", "llm_probe_skipped_total", `target="a:80"`, `reason="waiting"`)
-		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
+		w.expectSlots("late:80", "ok=6") // under the model that it has by now
+		w.expectSlots("a:80", "ok=24")
 	})
 }
 
 // expectDrain expects what a POST of /-/drain is answered with, and whether the prober is ready afterwards.
 func (w *world) expectDrain(answer, ready string) {
 	w.t.Helper()
-	if status, text := w.post("/-/drain"); status != http.StatusOK || text != answer+"\n" {
+	if status, text := w.ask(http.MethodPost, "/-/drain"); status != http.StatusOK || text != answer+"\n" {
 		w.t.Errorf("%d %q, want %q", status, text, answer)
 	}
 	w.expectReady(ready)
 }
 
-// TestInstanceDrains holds that after a POST of /-/drain no probe begins, that one under way is counted, and that the
-// prober serves on; that nothing but a POST of ours does so, and that a second one ends it.
+// TestInstanceDrains holds that after a POST of /-/drain, which is off unless asked for, no probe begins, that one
+// under way is counted, and that the prober serves on; that a GET does not do so, and that a second POST ends it.
 func TestInstanceDrains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a"}, small("PROBER_MAX_TOKENS", "4000", "PROBER_QPS", "0.1", "PROBER_DRAIN_ENDPOINT", "on"))
+		w := newWorld(t, &Daemon{}, []string{"a"})
+		if status, answer := w.ask(http.MethodPost, "/-/drain"); status != http.StatusNotFound {
+			t.Errorf("%d %q though it is off", status, answer)
+		}
+		w.end()
+		w = newWorld(t, &Daemon{}, []string{"a"}, "PROBER_MAX_TOKENS", "4000", "PROBER_DRAIN_ENDPOINT", "on")
 		for w.metric("llm_probe_in_flight", `target="a:80"`) != "1" {
 			time.Sleep(100 * time.Millisecond)
-		}
-		foreign, err := http.NewRequest(http.MethodPost, "http://prober/-/drain", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		foreign.Header.Set("Sec-Fetch-Site", "cross-site")
-		if status, text := w.answer(w.client.Do(foreign)); status != http.StatusForbidden {
-			t.Errorf("a page of another origin: %d %s", status, text)
 		}
 		if answer := w.get("/-/drain"); answer != "Method Not Allowed\n" {
 			t.Errorf("GET: %q", answer)
 		}
 		w.expectDrain("draining", "not Ready")
 		time.Sleep(5 * time.Second)
-		w.expect("1", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.closed.Store("a:80", true)
+		w.expectSlots("a:80", "ok=1")
+		w.closed.Store("a", true)
 		time.Sleep(10 * time.Minute)
-		w.expect("1", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.expect("60", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
-		w.expect("0", "llm_probe_probes_total", `target="a:80"`, `outcome="connect"`)
+		w.expectSlots("a:80", "ok=1 draining=60")
 
-		w.closed.Delete("a:80")
+		w.closed.Delete("a")
 		w.expectDrain("no longer draining", "Ready")
 		time.Sleep(time.Minute)
-		w.expect("60", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
-		w.expect("7", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.expectSlots("a:80", "ok=7 draining=60")
 	})
 }
 
 // TestReloadEndsDraining holds that a prober which was drained probes again after a reload, what changed and what did
-// not, and that a server that is waited for still is.
+// not, that a server that is waited for still is, and one that has been ready is not waited for again.
 func TestReloadEndsDraining(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		environ := small("PROBER_WAIT_FOR_READY", "30m", "PROBER_DRAIN_ENDPOINT", "on")
-		w := newWorld(t, time.Second, []string{"a", "late"}, environ)
+		environ := []string{"PROBER_WAIT_FOR_READY", "30m", "PROBER_DRAIN_ENDPOINT", "on"}
+		w := newWorld(t, &Daemon{}, []string{"a", "late"}, environ...)
 		time.Sleep(time.Minute)
 		w.expectDrain("draining", "not Ready")
-		if status, _ := w.reload([]string{"a"}, map[string]string{"PROBER_QPS": "fast"}); status != http.StatusInternalServerError {
+		if status, _ := w.reload([]string{"a"}, "PROBER_QPS", "fast"); status != http.StatusInternalServerError {
 			t.Errorf("a wrong configuration: %d", status)
 		}
 		time.Sleep(time.Minute)
-		w.expect("6", "llm_probe_skipped_total", `target="a:80"`, `reason="draining"`)
-		w.expect("6", "llm_probe_skipped_total", `target="late:80"`, `reason="draining"`)
+		w.expectSlots("a:80", "ok=6 draining=6")
+		w.expectSlots("late:80", "draining=6 waiting=6")
 
-		w.mustReload([]string{"a", "late", "late-too"}, environ)
+		w.mustReload([]string{"a", "late", "late-too"}, environ...)
 		w.expectReady("Ready")
 		time.Sleep(time.Minute)
-		w.expect("12", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
-		w.expect("12", "llm_probe_skipped_total", `target="late:80"`, `reason="waiting"`)
-		w.expect("6", "llm_probe_skipped_total", `target="late-too:80"`, `reason="waiting"`)
-		w.closed.Delete("late:80")
+		w.expectSlots("a:80", "ok=12 draining=6")
+		w.expectSlots("late:80", "draining=6 waiting=12")
+		w.expectSlots("late-too:80", "waiting=6")
+		w.closed.Delete("late")
 		time.Sleep(time.Minute)
-		w.expect("6", "llm_probe_probes_total", `target="late:80"`, `outcome="ok"`)
-	})
-}
+		w.expectSlots("late:80", "ok=6") // under the model that it has by now
 
-// TestDrainIsOffUnlessAsked holds that nobody stops a prober that was not told to let them.
-func TestDrainIsOffUnlessAsked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a"}, small())
-		if status, answer := w.post("/-/drain"); status != http.StatusNotFound {
-			t.Errorf("%d %q", status, answer)
-		}
+		w.closed.Store("a", true)
+		w.mustReload([]string{"a", "late-too"}, append(environ, "PROBER_MAX_TOKENS", "10")...)
 		time.Sleep(time.Minute)
-		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.expectSlots("a:80", "connect=6 ok=18 draining=6")
+		w.expectSlots("late-too:80", "waiting=18")
 	})
 }
 
@@ -180,7 +141,7 @@ func TestDrainIsOffUnlessAsked(t *testing.T) {
 // make its pod unready, that it says so, and that it probes once it can.
 func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, time.Second, []string{"a"}, map[string]string{"PROBER_QPS": "fast", "PROBER_DRAIN_ENDPOINT": "on"})
+		w := newWorld(t, &Daemon{}, []string{"a"}, "PROBER_QPS", "fast", "PROBER_DRAIN_ENDPOINT", "on")
 		time.Sleep(time.Hour)
 		w.expectText("llm_prober_config_last_reload_successful 0")
 		w.expectReady("not Ready")
@@ -190,9 +151,9 @@ func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 		if healthy := w.get("/-/healthy"); !strings.Contains(healthy, "Healthy") {
 			t.Errorf("healthy: %q", healthy)
 		}
-		w.mustReload([]string{"a"}, map[string]string{"PROBER_PROMPT_TOKENS": "80", "PROBER_DRAIN_ENDPOINT": "on"})
+		w.mustReload([]string{"a"}, "PROBER_DRAIN_ENDPOINT", "on")
 		time.Sleep(time.Minute)
-		w.expect("6", "llm_probe_probes_total", `target="a:80"`, `outcome="ok"`)
+		w.expectSlots("a:80", "ok=6")
 		w.expectText("llm_prober_config_last_reload_successful 1")
 		w.expectReady("Ready")
 	})
@@ -211,10 +172,8 @@ func TestIdle(t *testing.T) {
 		"no configuration": {err: errors.New("failed"), environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on"}},
 		"sidecar":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_QPS": "fast"}, address: ":9464"},
 		"by a flag":        {err: wrong, flags: map[string]string{"DRAIN_ENDPOINT": "on", "LISTEN_ADDRESS": ":1", "QPS": "fast"}, address: ":1"},
-		"elsewhere":        {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_LISTEN_ADDRESS": ":1"}, address: ":1"},
 		"nowhere":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_LISTEN_ADDRESS": "x"}, address: "127.0.0.1:9464"},
 		"no lock":          {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_WEB_CONFIG_FILE": "/nowhere"}, address: "127.0.0.1:9464"},
-		"another setting":  {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_LISTEN_ADDRESS": ":1", "PROBER_LOG_LEVEL": "x"}, address: ":1"},
 		"not said":         {err: wrong, environ: map[string]string{"PROBER_DRAIN_ENDPOINT": "perhaps"}},
 	} {
 		c, ok := Idle(test.err, test.environ, test.flags)
@@ -249,31 +208,28 @@ func TestIdleKeepsItsSettings(t *testing.T) {
 // problem of the configuration, in which a sidecar stays: not an error that comes later and ends it.
 func TestFilesThatCannotBeParsed(t *testing.T) {
 	dir := t.TempDir()
-	newAuthority(t).issue(t, dir, "client")
-	newAuthority(t).issue(t, dir, "other")
+	newPair(t).write(t, dir, "client")
+	newPair(t).write(t, dir, "other")
 	path := func(name string) string { return filepath.Join(dir, name) }
 	writeFile(t, dir, "none", "none")
-	for name, test := range map[string]struct {
-		settings []string
-		want     string
-	}{
-		"CA":           {[]string{"CA_FILE", path("none")}, "holds no certificate in PEM"},
-		"certificate":  {[]string{"CERT_FILE", path("none"), "KEY_FILE", path("client.key")}, "failed to find any PEM data in certificate input"},
-		"key":          {[]string{"CERT_FILE", path("client.crt"), "KEY_FILE", path("none")}, "failed to find any PEM data in key input"},
-		"key of other": {[]string{"CERT_FILE", path("client.crt"), "KEY_FILE", path("other.key")}, "private key does not match public key"},
-		"data set":     {[]string{"PROMPT", "dataset", "DATASET_FILE", path("none")}, "data set file"},
-		"book":         {[]string{"PROMPT", "book", "BOOK_FILE", path("none")}, "book file"},
+	for want, settings := range map[string][]string{
+		"holds no certificate in PEM":                          {"CA_FILE", path("none")},
+		"failed to find any PEM data in certificate input":     {"CERT_FILE", path("none"), "KEY_FILE", path("client.key")},
+		"failed to find any PEM data in key input":             {"CERT_FILE", path("client.crt"), "KEY_FILE", path("none")},
+		"private key does not match public key":                {"CERT_FILE", path("client.crt"), "KEY_FILE", path("other.key")},
+		"data set file " + path("none") + ": line 1: not JSON": {"PROMPT", "dataset", "DATASET_FILE", path("none")},
+		"book file " + path("none") + ": the book is shorter":  {"PROMPT", "book", "BOOK_FILE", path("none")},
 	} {
 		environ := map[string]string{"PROBER_DRAIN_ENDPOINT": "on", "PROBER_TARGETS_0_URL": "https://a"}
-		for i := 0; i < len(test.settings); i += 2 {
-			environ["PROBER_TARGETS_0_"+test.settings[i]] = test.settings[i+1]
+		for i := 0; i < len(settings); i += 2 {
+			environ["PROBER_TARGETS_0_"+settings[i]] = settings[i+1]
 		}
 		_, err := Load(config.Options{Environ: environ}, engine.NewAssets(config.ReadFile))
-		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Count(err.Error(), "\n") != 1 {
-			t.Errorf("%s: %v", name, err)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), "\n") != 1 {
+			t.Errorf("%v, want %s", err, want)
 		}
 		if _, ok := Idle(err, environ, nil); !ok {
-			t.Errorf("%s: a sidecar ends", name)
+			t.Errorf("%s: a sidecar ends", want)
 		}
 	}
 }

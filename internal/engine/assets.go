@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/prompt"
 )
 
 // Assets are the files that a configuration names: books, data sets, certificates and keys. Each is read and parsed
@@ -54,11 +53,6 @@ func (a *Assets) Validate(targets []config.Target) (problems config.Problems) {
 		check(t, err, "see PROBER_TARGETS_n_CA_FILE, _CERT_FILE and _KEY_FILE")
 	}
 	return problems
-}
-
-// book returns the passages of a book for prompts of a length in tokens.
-func (a *Assets) book(path string, tokens int) ([]string, error) {
-	return parsed(a, path, tokens, func(data []byte) ([]string, error) { return prompt.ParseBook(data, tokens) })
 }
 
 // parsed returns what parse makes of a file for prompts of a length in tokens, which it does once.

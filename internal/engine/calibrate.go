@@ -25,7 +25,8 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 	var err error
 	switch o.Workload {
 	case prompt.Book:
-		if o.Book, err = assets.book(t.BookFile, o.Tokens); err != nil {
+		parse := func(data []byte) ([]string, error) { return prompt.ParseBook(data, o.Tokens) }
+		if o.Book, err = parsed(assets, t.BookFile, o.Tokens, parse); err != nil {
 			return o, fmt.Errorf("book file %s: %w", t.BookFile, err)
 		}
 	case prompt.Dataset:
@@ -39,9 +40,9 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 // question writes the prompt of a round.
 func (j *Job) question(round uint64) probe.Question {
 	p := j.writer.Prompt(round)
-	q := questionOf(p)
-	q.Learn = func(tokens int) { j.writer.Learn(p.Size, tokens) }
-	q.Refuse = func() { j.writer.Refuse(p.Size) }
+	q, size := questionOf(p), p.Size // without the text, which the functions would hold until the answer ends
+	q.Learn = func(tokens int) { j.writer.Learn(size, tokens) }
+	q.Refuse = func() { j.writer.Refuse(size) }
 	return q
 }
 

@@ -4,14 +4,18 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery/dnstest"
@@ -19,18 +23,11 @@ import (
 
 const headless = "vllm-headless.ns.svc"
 
-// resolverReady makes the resolver read the system's configuration outside of the bubbles: it keeps a channel that is
-// no bubble's.
-func resolverReady(t *testing.T) {
-	t.Helper()
-	if _, err := net.DefaultResolver.LookupHost(t.Context(), "localhost"); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestADeadNameServer holds that where the first of two name servers does not answer, the second one is heard.
 func TestADeadNameServer(t *testing.T) {
-	resolverReady(t)
+	if _, err := net.DefaultResolver.LookupHost(t.Context(), "localhost"); err != nil { // it keeps a channel that is no bubble's
+		t.Fatal(err)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		names := &dnstest.Server{}
 		names.Set(headless, "10.0.0.1", "10.0.0.2")
@@ -57,8 +54,8 @@ func TestADeadNameServer(t *testing.T) {
 	})
 }
 
-// TestSharesAreWholeAndApart holds that each of 1,000 targets is in exactly one share, and that no group is torn,
-// replicas with a group of theirs included.
+// TestSharesAreWholeAndApart holds that each of 1,000 targets is in exactly one share, that no group is torn, replicas
+// with a group of theirs included, and that each shard logs once what it owns.
 func TestSharesAreWholeAndApart(t *testing.T) {
 	var targets []config.Target
 	for n := range 700 {
@@ -71,6 +68,7 @@ func TestSharesAreWholeAndApart(t *testing.T) {
 	targets = append(targets,
 		config.Target{Name: "each", URL: "http://each", EachAddress: true},
 		config.Target{Name: "together", Group: "t", URL: "http://together", EachAddress: true})
+	core, logs := observer.New(zapcore.InfoLevel)
 	owned := newOwnedTargets(func(_ context.Context, family, host string) (list []netip.Addr, _ error) {
 		if family == "ip4" {
 			for n := range map[string]byte{"each": 90, "together": 10}[host] {
@@ -78,27 +76,28 @@ func TestSharesAreWholeAndApart(t *testing.T) {
 			}
 		}
 		return list, nil
-	}, zap.NewNop())
+	}, zap.New(core))
 	owned.refresh(t.Context(), targets)
-	if all := owned.of(&config.Config{Targets: targets}); len(all) != 1000 {
-		t.Fatalf("%d targets", len(all))
-	}
 	for _, n := range []int{4, 5} {
-		owner, torn, all := map[string]int{}, map[string]int{}, 0
+		owner, shard := map[string]int{}, map[string]int{}
 		for i := range n {
-			own := owned.of(&config.Config{Targets: targets, Shard: config.Shard{Index: i, Of: n}})
-			all += len(own)
-			t.Logf("shard %d of %d owns %d", i, n, len(own))
+			c := &config.Config{Targets: targets, Shard: config.Shard{Index: i, Of: n}}
+			own := owned.of(c)
+			owned.of(c) // is not logged again
 			for _, target := range own {
 				owner[target.Name]++
-				if of, known := torn[target.Group]; known && of != i {
+				if of, known := shard[target.Group]; known && of != i {
 					t.Errorf("group %s is torn", target.Group)
 				}
-				torn[target.Group] = i
+				shard[target.Group] = i
+			}
+			told := logs.TakeAll()
+			if len(told) != 1 || told[0].ContextMap()["owns"] != int64(len(own)) || told[0].ContextMap()["of"] != int64(1000) {
+				t.Errorf("shard %d of %d owns %d and says %v", i, n, len(own), told)
 			}
 		}
-		if all != 1000 || len(owner) != 1000 {
-			t.Errorf("%d owned, %d different ones", all, len(owner))
+		if twice := slices.ContainsFunc(slices.Collect(maps.Values(owner)), func(n int) bool { return n != 1 }); twice || len(owner) != 1000 {
+			t.Errorf("%d of 1,000 targets are owned; any of them twice: %t", len(owner), twice)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/dustin/go-humanize"
 )
 
 // Duration writes d with three significant digits: "850 µs", "12.3 ms", "1.63 s".
@@ -39,13 +41,7 @@ func Digits(v float64) string {
 }
 
 // Grouped writes 21000 as 21,000.
-func Grouped(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
+func Grouped(n int) string { return humanize.Comma(int64(n)) }
 
 // Count writes a number of things: "1 frame", "21,000 frames".
 func Count(n int, noun string) string {

@@ -1,11 +1,12 @@
-// Package inject adds the prober's sidecar to Kubernetes manifests: manifests
-// in, manifests out. A document that it does not change stays as it was, byte for
-// byte; one that it changes is written anew as YAML, with its comments. It knows no cluster, opens no file but
-// the one that is named, and never copies the value of a secret.
+// Package inject adds the prober's sidecar to Kubernetes manifests: manifests in, manifests out. A document that it
+// does not change stays as it was, byte for byte; one that it changes is written anew as YAML, with its comments. It
+// knows no cluster, opens no file but the one that is named, and never copies the value of a secret.
 package inject
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,20 +34,10 @@ type Options struct {
 	Key       Secret   // where the servers' API key is; zero means where their manifests take it from
 	AllowNone bool     // a stream without any model server is not wrong
 
-	// Check judges the variables that a sidecar will have, by name, and says how many
-	// tokens its probes cost; one that comes from a Secret is [FromSecret]. Nil means
-	// that all are right.
-	Check func(env map[string]string) (tokensPerDay string, problems []config.Problem)
+	// TokensPerDay says what the probes of a sidecar with this configuration cost. Nil means that its variables are not
+	// judged, and their cost is not said.
+	TokensPerDay func(*config.Config) string
 }
-
-// FromSecret stands for the value of a variable that comes from a Secret.
-const FromSecret = "from-a-secret"
-
-// An Env is a variable of a container.
-type Env struct{ Name, Value string }
-
-// A Secret is one key of a Secret.
-type Secret struct{ Name, Key string }
 
 // Result is what became of a stream of manifests.
 type Result struct {
@@ -55,17 +46,20 @@ type Result struct {
 	Warnings  []string // a sentence for each thing that a person should know
 }
 
-// Stream adds the sidecar to each pod of a stream of manifests that holds a
-// model server: YAML documents, JSON objects, or Lists of them. A sidecar that
-// is there is replaced in its place, so that a stream which went through Stream
-// comes out of it unchanged. The error is [config.Problems], and then holds everything
-// that is wrong; a stream without any model server is wrong, too, unless the
-// options allow it.
+// Stream adds the sidecar to each pod of a stream of manifests that holds a model server: YAML documents, JSON objects,
+// or Lists of them. A sidecar that is there is replaced in its place, so that a stream which went through Stream comes
+// out of it unchanged. The error is [config.Problems], and then holds everything that is wrong; a stream without any
+// model server is wrong, too, unless the options allow it.
 func Stream(in []byte, o Options) (Result, error) {
 	if !utf8.Valid(in) {
 		return Result{}, config.Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
 	}
 	run := run{options: o, named: map[string]bool{}}
+	for _, e := range o.Env {
+		if strings.HasPrefix(e.Name, "PROBER_") && strings.HasSuffix(e.Name, "_FILE") && e.Value != "" {
+			run.warn("--env=%s: the file must be in the image: the sidecar mounts none", e.Name)
+		}
+	}
 	var out bytes.Buffer
 	for _, d := range split(in) {
 		out.Write(d.marker)
@@ -73,11 +67,17 @@ func Stream(in []byte, o Options) (Result, error) {
 	}
 	for _, name := range o.Workloads {
 		if !run.named[name] {
-			run.fault(fmt.Sprintf("workload %q", name), "is not among the manifests", "want kind/name or name of a workload with pods")
+			place := fmt.Sprintf("workload %q", name)
+			run.refuse(config.Problem{Place: place, Text: "is not among the manifests", Hint: "want kind/name or name of a workload with pods"})
 		}
 	}
-	if len(run.result.Injected) == 0 && run.problems == nil {
-		run.none()
+	none := fmt.Sprintf("hold no model server that is known (objects read: %d)", run.objects)
+	switch {
+	case len(run.result.Injected) > 0 || run.problems != nil:
+	case o.AllowNone:
+		run.warn("the manifests %s: nothing is added", none)
+	default:
+		run.refuse(config.Problem{Place: "the manifests", Text: none, Hint: fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation)})
 	}
 	if run.problems != nil {
 		return Result{Warnings: run.result.Warnings}, run.problems
@@ -95,19 +95,13 @@ type run struct {
 	named    map[string]bool // which of options.Workloads were seen
 }
 
-// none says that there is no model server: as a problem, or as a warning where
-// that may be.
-func (r *run) none() {
-	text := fmt.Sprintf("hold no model server that is known (objects read: %d)", r.objects)
-	if r.options.AllowNone {
-		r.warn("the manifests %s: nothing is added", text)
-		return
+// refuse notes what is wrong; with several sidecars alike, once.
+func (r *run) refuse(problems ...config.Problem) {
+	for _, problem := range problems {
+		if !slices.Contains(r.problems, problem) {
+			r.problems = append(r.problems, problem)
+		}
 	}
-	r.fault("the manifests", text, fmt.Sprintf("give its pod template the annotation %s: \"true\"", annotation))
-}
-
-func (r *run) fault(place, text, hint string) {
-	r.problems = append(r.problems, config.Problem{Place: place, Text: text, Hint: hint})
 }
 
 func (r *run) warn(format string, args ...any) {
@@ -116,143 +110,116 @@ func (r *run) warn(format string, args ...any) {
 
 // document is the text of d with its sidecars.
 func (r *run) document(d document) []byte {
+	place := fmt.Sprintf("the document from line %d on", d.line)
 	tree, err := parse(d.text)
 	if err != nil {
-		r.fault(fmt.Sprintf("document %d", d.number), "cannot be read: "+d.reason(err), "want YAML or JSON as kubectl takes it")
-		return nil
+		r.refuse(config.Problem{Place: place, Text: "cannot be read: " + d.reason(err), Hint: "want YAML or JSON as kubectl takes it"})
 	}
-	if len(tree.Content) == 0 {
+	if err != nil || len(tree.Content) == 0 {
 		return d.text
 	}
 	pods, objects := podsOf(tree.Content[0])
 	r.objects += objects
 	changed, faults := false, len(r.problems)
-	for _, p := range pods {
+	for _, p := range slices.DeleteFunc(pods, r.unnamed) {
 		p.document = d
-		changed = r.pod(p, tree) || changed
+		added, err := r.add(p, tree)
+		changed = changed || added
+		if problems, ok := errors.AsType[config.Problems](err); ok {
+			r.refuse(problems...)
+		} else if err != nil && !errors.Is(err, errNone) {
+			r.warn("%s: left alone: %v", p.name(), err)
+		}
 	}
 	if !changed || len(r.problems) > faults {
 		return d.text
 	}
-	text, err := encode(tree, d.text)
+	text, err := encode(tree)
 	if err != nil {
-		r.fault(d.place(1), "is written in a way that the sidecar does not fit in: "+err.Error(),
-			"pass it through kubectl kustomize first, which writes it plainly")
+		r.refuse(config.Problem{Place: place, Text: "is written in a way that the sidecar does not fit in: " + err.Error(), Hint: plainly})
 	}
 	return text
 }
 
-// pod adds the sidecar to p, which is in tree, and reports whether that changed.
-func (r *run) pod(p pod, tree *yaml.Node) (changed bool) {
-	if !r.chosen(p) {
-		return false
-	}
-	read, err := p.read()
-	if err != nil {
-		r.fault(p.String(), "cannot be read: "+p.document.reason(err), "want a pod as kubectl takes it")
-		return false
-	}
-	s, ok := r.serving(p, read)
-	if !ok || !r.free(p, read) {
-		return false
-	}
-	car, err := newSidecar(p.target(read, s), s, r.options)
-	if err != nil {
-		r.fault("sidecar.yaml of this binary", err.Error(), "report it")
-		return false
-	}
-	cost, sound := r.sound(car)
-	if !sound {
-		return false
-	}
-	changed, err = p.add(read, car, tree)
-	if err != nil {
-		r.fault(p.String(), err.Error(), "pass it through kubectl kustomize first, which writes it without them")
-		return false
-	}
-	r.result.Injected = append(r.result.Injected, fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port)+cost)
-	r.warnings(p, read, s)
-	return changed
-}
+// errNone is why most pods are left alone: they hold no model server.
+var errNone = errors.New("it holds no model server that is known")
 
-// sound reports whether the prober takes the variables of its sidecar, and what
-// they cost. What is wrong with several sidecars alike is said once.
-func (r *run) sound(car sidecar) (cost string, ok bool) {
-	if r.options.Check == nil {
-		return "", true
-	}
-	env := map[string]string{}
-	for _, e := range car.Env {
-		env[e.Name] = e.Value
-		if e.ValueFrom != nil {
-			env[e.Name] = FromSecret
-		}
-	}
-	tokens, problems := r.options.Check(env)
-	for _, problem := range problems {
-		if !slices.Contains(r.problems, problem) {
-			r.problems = append(r.problems, problem)
-		}
-	}
-	return ": " + tokens + " tokens per day and pod", len(problems) == 0
-}
+// plainly is the hint for manifests whose YAML is too clever.
+const plainly = "pass it through kubectl kustomize first, which writes it plainly"
 
-// chosen reports whether p is to be looked at, and notes that it was.
-func (r *run) chosen(p pod) bool {
-	chosen := len(r.options.Workloads) == 0
+// unnamed reports whether p is not among the workloads to be changed, and notes those that are.
+func (r *run) unnamed(p pod) bool {
+	unnamed := len(r.options.Workloads) > 0
 	for _, name := range r.options.Workloads {
 		if strings.EqualFold(name, p.name()) || name == p.label {
-			r.named[name] = true
-			chosen = true
+			r.named[name], unnamed = true, false
 		}
 	}
-	if chosen && p.why != "" {
-		r.warn("%s: left alone: %s", p.name(), p.why)
-	}
-	return chosen && p.why == ""
+	return unnamed
 }
 
-// free reports whether the sidecar has its name and its port for itself.
-func (r *run) free(p pod, read podSpec) bool {
-	for _, c := range read.Containers {
-		if c.Name == sidecarName {
-			r.warn("%s: left alone: it has a container called %s already", p.name(), sidecarName)
-			return false
+// add puts the sidecar into p, which is in tree, and reports whether that changed. The error is [config.Problems], or
+// says why p is left alone.
+func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
+	if err := p.read(); err != nil {
+		return false, err
+	}
+	s, err := r.serving(p)
+	if err == nil {
+		err = p.free()
+	}
+	if err != nil {
+		return false, err
+	}
+	car, err := newSidecar(p, s, r.options)
+	if err != nil {
+		return false, p.problem("sidecar.yaml of this binary: "+err.Error(), "report it")
+	}
+	done := fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port)
+	if r.options.TokensPerDay != nil {
+		c, problems := configuration(car.Env)
+		if len(problems) > 0 {
+			return false, problems
+		}
+		done += ": " + r.options.TokensPerDay(c) + " tokens per day and pod"
+	}
+	if changed, err = p.add(car, tree); err == nil {
+		r.result.Injected = append(r.result.Injected, done)
+		r.warnings(p, s)
+	}
+	return changed, err
+}
+
+// free says why the sidecar does not have its name and its port for itself.
+func (p pod) free() error {
+	for i, c := range slices.Concat(p.Containers, p.InitContainers) {
+		named := c.Name == sidecarName
+		switch ours := imageName(c.Image) == "prober" || c.env("PROBER_TARGETS_0_URL").Name != ""; {
+		case named && (i < len(p.Containers) || !ours):
+			return fmt.Errorf("it has a container called %s already, with the image %q", sidecarName, c.Image)
+		case !named && slices.ContainsFunc(c.Ports, func(port map[string]string) bool { return port["containerPort"] == fmt.Sprint(sidecarPort) }):
+			return p.problem(fmt.Sprintf("container %s has port %d, which is the prober's", c.Name, sidecarPort),
+				fmt.Sprintf("move it, or leave the pod out: %s: \"false\"", annotation))
 		}
 	}
-	for _, c := range slices.Concat(read.InitContainers, read.Containers) {
-		if c.Name == sidecarName && !c.isProber() {
-			r.fault(p.String(), fmt.Sprintf("has an init container called %s, which is not ours: its image is %q", sidecarName, c.Image), "call it something else")
-			return false
-		}
-		for _, port := range c.Ports {
-			if c.Name != sidecarName && port.ContainerPort == sidecarPort {
-				r.fault(p.String(), fmt.Sprintf("container %s has port %d, which is the prober's", c.Name, sidecarPort),
-					fmt.Sprintf("move it, or leave the pod out: %s: \"false\"", annotation))
-				return false
-			}
-		}
-	}
-	return true
+	return nil
 }
 
 // warnings says what a person should know about a pod that has the sidecar now.
-func (r *run) warnings(p pod, read podSpec, s serving) {
-	if read.HostNetwork {
-		r.warn("%s: has the network of its node: port %d must be free there, and only one such pod fits on a node", p.name(), sidecarPort)
+func (r *run) warnings(p pod, s serving) {
+	warn := func(is bool, format string, args ...any) {
+		if is {
+			r.warn(p.name()+": "+format, args...)
+		}
 	}
-	if s.guessed {
-		r.warn("%s: container %s calls none of its ports http: %s is asked at its default port %d; if it listens elsewhere, say so by --port or the annotation %s",
-			p.name(), s.container.Name, s.server.name, s.port, portOf)
-	}
-	if s.tls {
-		r.warn("%s: container %s serves HTTPS: its certificate is not verified on loopback", p.name(), s.container.Name)
-	}
-	if where := s.unreached(); where != "" {
-		r.warn("%s: container %s listens on %s: the sidecar asks 127.0.0.1, and does not reach it", p.name(), s.container.Name, where)
-	}
-	if s.bareKey != "" && r.options.Key == (Secret{}) {
-		r.warn("%s: container %s wants an API key that is %s, and it is not copied: probes will be refused; put it into a Secret and name that with --api-key-secret",
-			p.name(), s.container.Name, s.bareKey)
-	}
+	name, host := s.container.Name, cmp.Or(s.flags["--uds"], s.value("--host"), "localhost")
+	warn(p.HostNetwork, "has the network of its node: port %d must be free there, and only one such pod fits on a node", sidecarPort)
+	warn(s.guessed, "container %s calls none of its ports http: %s is asked at its default port %d; "+
+		"if it listens elsewhere, say so by --port or the annotation %s", name, s.server.name, s.port, portOf)
+	warn(s.tls, "container %s serves HTTPS: its certificate is not verified on loopback", name)
+	warn(!slices.Contains([]string{"0.0.0.0", "::", "[::]", "127.0.0.1", "localhost"}, host),
+		"container %s listens on %s alone: the sidecar asks 127.0.0.1, and does not reach it", name, host)
+	warn(s.bareKey != "" && r.options.Key == (Secret{}),
+		"container %s wants an API key that is %s, and it is not copied: probes will be refused; "+
+			"put it into a Secret and name that with --api-key-secret", name, s.bareKey)
 }

@@ -14,114 +14,86 @@ import (
 // maxManifests is how many bytes of manifests are read.
 const maxManifests = 64 << 20
 
-// imageName is where the image is published, without its tag.
-const imageName = "ghcr.io/llm-prober/prober"
-
-// ReleaseImage is the image of a release, or the latest one for a binary that is
-// not a release.
+// ReleaseImage is the image of a release, or the latest one for a binary that is not a release.
 func ReleaseImage(version string) string {
-	if regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(version) {
-		return imageName + ":" + strings.TrimPrefix(version, "v")
+	if !regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(version) {
+		version = "latest"
 	}
-	return imageName + ":latest"
+	return "ghcr.io/llm-prober/prober:" + strings.TrimPrefix(version, "v")
 }
 
-// Parse completes o by flags that need to be read: variables as KEY=VALUE, and the
-// key of a Secret as NAME/KEY or empty. It returns everything that is wrong with o.
+// Parse completes o by flags that need to be read: variables as KEY=VALUE, and the key of a Secret as NAME/KEY or
+// empty. It returns everything that is wrong with o.
 func (o *Options) Parse(env []string, key string) (problems config.Problems) {
+	refuse := func(place, text, hint string) {
+		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
+	}
 	if o.Port < 0 || o.Port > 65535 {
-		problems = append(problems, config.Problem{Place: fmt.Sprintf("--port=%d", o.Port), Text: "no port", Hint: "want 1 to 65535"})
+		refuse(fmt.Sprintf("--port=%d", o.Port), "no port", "want 1 to 65535")
 	}
 	if o.Image == "" {
-		problems = append(problems, config.Problem{Place: `--image=""`, Text: "no image", Hint: "give one, or leave --image out"})
+		refuse(`--image=""`, "no image", "give one, or leave --image out")
 	}
 	for _, pair := range env {
-		one, wrong := parseVariable(pair)
-		problems = append(problems, wrong...)
-		o.Env = append(o.Env, one)
-	}
-	if key != "" {
-		var ok bool
-		if o.Key.Name, o.Key.Key, ok = strings.Cut(key, "/"); !ok || o.Key.Name == "" || o.Key.Key == "" || strings.Contains(o.Key.Key, "/") {
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--api-key-secret=%q", key), Text: "not a key of a Secret", Hint: "want NAME/KEY"})
+		name, value, ok := strings.Cut(pair, "=")
+		o.Env = append(o.Env, Env{Name: name, Value: value})
+		switch place := "--env=" + name; {
+		case !ok || !variableName.MatchString(name):
+			refuse(fmt.Sprintf("--env=%q", name), "no variable", "want KEY=VALUE")
+		case strings.HasSuffix(name, "_API_KEY"):
+			refuse(place, "a manifest is no place for a key", "want --api-key-secret NAME/KEY")
+		case strings.HasSuffix(name, "_HEADERS"):
+			refuse(place, "a manifest is no place for headers, which hold keys", "patch the variable in with a secretKeyRef")
+		case name == "PROBER_LISTEN_ADDRESS":
+			refuse(place, "a sidecar serves on port 9464 of its pod, where its preStop hook and Prometheus look for it", "leave it out")
 		}
+	}
+	if parts := strings.Split(key, "/"); len(parts) == 2 && parts[0] != "" && parts[1] != "" {
+		o.Key = Secret{Name: parts[0], Key: parts[1]}
+	} else if key != "" {
+		refuse(fmt.Sprintf("--api-key-secret=%q", key), "not a key of a Secret", "want NAME/KEY")
 	}
 	return problems
 }
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// parseVariable is the variable of a KEY=VALUE, and what is wrong with it that the
-// configuration does not find. A problem never contains its value.
-func parseVariable(pair string) (e Env, wrong config.Problems) {
-	name, value, ok := strings.Cut(pair, "=")
-	place := "--env=" + name
-	switch {
-	case !ok || !variableName.MatchString(name):
-		wrong = config.Problems{{Place: fmt.Sprintf("--env=%q", name), Text: "no variable", Hint: "want KEY=VALUE"}}
-	case strings.HasSuffix(name, "_API_KEY"):
-		wrong = config.Problems{{Place: place, Text: "a manifest is no place for a key", Hint: "want --api-key-secret NAME/KEY"}}
-	case strings.HasSuffix(name, "_HEADERS"):
-		wrong = config.Problems{{Place: place, Text: "a manifest is no place for headers, which hold keys", Hint: "patch the variable in with a secretKeyRef"}}
-	case name == "PROBER_LISTEN_ADDRESS":
-		wrong = config.Problems{{Place: place, Text: "a sidecar serves on port 9464 of its pod, where its preStop hook and Prometheus look for it", Hint: "leave it out"}}
-	}
-	return Env{Name: name, Value: value}, wrong
-}
-
-// FileWarnings says which variables name files, which the sidecar does not mount.
-func (o *Options) FileWarnings() (warnings []string) {
-	for _, e := range o.Env {
-		if strings.HasPrefix(e.Name, "PROBER_") && strings.HasSuffix(e.Name, "_FILE") && e.Value != "" {
-			warnings = append(warnings, fmt.Sprintf("--env=%s: the file must be in the image: the sidecar mounts none", e.Name))
+// configuration is that of a sidecar with some variables, or what the prober would refuse of them, or does not know: a
+// sidecar that ends at its start takes the model server with it. Files are in the image, if anywhere, and are not read.
+func configuration(env []Env) (*config.Config, config.Problems) {
+	environ := map[string]string{}
+	for _, e := range env {
+		if environ[e.Name] = e.Value; e.ValueFrom != nil {
+			environ[e.Name] = "from-a-secret"
 		}
 	}
-	return warnings
-}
-
-// Configuration is that of a sidecar with the variables of o.Environ, or what the
-// prober would refuse of them, or does not know: a sidecar that ends at its start takes
-// the model server with it. Files are in the image, if anywhere, and are not read.
-func Configuration(o config.Options) (*config.Config, []config.Problem) {
-	o.ReadFile = func(string) ([]byte, error) { return []byte("{}"), nil }
-	c, err := config.Load(o)
-	if wrong, ok := errors.AsType[config.Problems](err); ok {
-		return nil, wrong
-	}
-	if err != nil {
-		return nil, []config.Problem{{Place: "the sidecar's variables", Text: err.Error(), Hint: "leave --env out"}}
-	}
-	var problems []config.Problem
-	for _, variable := range c.Unknown {
-		problems = append(problems, config.Problem{Place: "--env=" + variable, Text: "unknown variable", Hint: "see docs/configuration.md"})
+	c, err := config.Load(config.Options{Environ: environ, ReadFile: func(string) ([]byte, error) { return []byte("{}"), nil }})
+	problems, refused := errors.AsType[config.Problems](err)
+	for i := 0; !refused && i < len(c.Unknown); i++ {
+		problems = append(problems, config.Problem{Place: "--env=" + c.Unknown[i], Text: "unknown variable", Hint: "see docs/configuration.md"})
 	}
 	return c, problems
 }
 
-// ReadManifests reads a file, at most 64 MiB of it, or stdin for -. problems is nil
-// if it could.
+// ReadManifests reads a file, at most 64 MiB of it, or stdin for -. problems is nil if it could.
 func ReadManifests(file string, stdin io.Reader) (manifests []byte, problems config.Problems) {
-	wrong := func(text, hint string) config.Problems {
-		return config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: text, Hint: hint}}
-	}
-	const hint = "give a file, or - for standard input"
-	if file == "" {
-		return nil, config.Problems{{Place: "--filename", Text: "nothing to read", Hint: hint}}
+	wrong := func(text string) config.Problems {
+		return config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: text, Hint: "give a file, or - for standard input"}}
 	}
 	if file != "-" {
 		f, err := os.Open(file) //nolint:gosec // the file that the user names
 		if err != nil {
-			return nil, wrong("cannot be opened: "+err.Error(), hint)
+			return nil, wrong("cannot be opened: " + err.Error())
 		}
 		defer func() { _ = f.Close() }() // it was only read
 		stdin = f
 	}
 	data, err := io.ReadAll(io.LimitReader(stdin, maxManifests+1))
-	switch {
-	case err != nil:
-		return nil, wrong("cannot be read: "+err.Error(), hint)
-	case len(data) > maxManifests:
-		return nil, wrong("holds more than 64 MiB", "give fewer manifests at once")
+	if err != nil {
+		return nil, wrong("cannot be read: " + err.Error())
+	}
+	if len(data) > maxManifests {
+		return nil, wrong("holds more than 64 MiB")
 	}
 	return data, nil
 }

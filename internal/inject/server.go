@@ -2,99 +2,73 @@ package inject
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// A server is a kind of model server: how it is recognized, and where it
-// listens.
+// A server is a kind of model server: how it is recognized, and where it listens.
 type server struct {
 	name   string
-	images []string   // patterns of the last part of the image's name, as of [path.Match]
+	image  string     // pattern of the last part of its image's name
 	starts [][]string // the words that start it, the first by its last part
-	port   int        // where it listens if nothing else is said
-	flags  []string   // those that say where it listens
+	port   string     // where it listens if nothing else is said
+	flag   string     // that says where it listens, beside --port
 	env    string     // the variable that does
 	key    string     // the variable with its API key
 	base   string     // what stands before /v1 in its paths
 }
 
-// servers are the kinds that are known. Routers, schedulers, gateways and cache
-// servers are not among them, though some come in the images of these: what a
-// command starts counts before the image that it is in.
+// servers are the kinds that are known. Routers, schedulers, gateways and cache servers are not among them, though some
+// come in the images of these: what a command starts counts before the image that it is in.
 var servers = []server{
 	{
 		// VLLM_PORT is not where vLLM serves, but what its own processes talk over.
-		name: "vLLM", port: 8000, flags: []string{"--port"}, key: "VLLM_API_KEY",
-		images: []string{
-			"vllm", "vllm-openai*", "vllm-cpu*", "vllm-cuda*", "vllm-rocm*", "vllm-tpu*", "vllm-neuron*", "llm-d", "llm-d-cuda*",
-			"llm-d-rocm*", "llm-d-xpu*", "llm-d-hpu*", "llm-d-cpu*", "llm-d-aws*", "llm-d-gke*", "llm-d-inference-sim",
-		},
+		name: "vLLM", port: "8000", key: "VLLM_API_KEY",
+		image:  `vllm|vllm-(openai|cpu|cuda|rocm|tpu|neuron).*|llm-d|llm-d-(cuda|rocm|xpu|hpu|cpu|aws|gke).*|llm-d-inference-sim`,
 		starts: [][]string{{"vllm", "serve"}, {"vllm.entrypoints.openai.api_server"}, {"llm-d-inference-sim"}},
 	},
+	{name: "SGLang", port: "30000", image: `sglang`, starts: [][]string{{"sglang.launch_server"}, {"sglang", "serve"}}},
 	{
-		name: "SGLang", port: 30000, flags: []string{"--port"},
-		images: []string{"sglang"},
-		starts: [][]string{{"sglang.launch_server"}, {"sglang", "serve"}},
-	},
-	{
-		// 3000 is the launcher's own default; its image says 80.
-		name: "TGI", port: 80, flags: []string{"--port", "-p"}, env: "PORT", key: "API_KEY",
-		images: []string{"text-generation-inference", "huggingface-text-generation-inference*"}, // Hugging Face's, Google's
+		// 3000 is the launcher's own default; its image says 80. The images are Hugging Face's and Google's.
+		name: "TGI", port: "80", flag: "-p", env: "PORT", key: "API_KEY",
+		image:  `text-generation-inference|huggingface-text-generation-inference.*`,
 		starts: [][]string{{"text-generation-launcher"}},
 	},
+	{name: "TensorRT-LLM", port: "8000", starts: [][]string{{"trtllm-serve"}}},
+	{name: "Triton", port: "8000", flag: "--http-port", starts: [][]string{{"tritonserver"}}},
 	{
-		name: "TensorRT-LLM", port: 8000, flags: []string{"--port"},
-		starts: [][]string{{"trtllm-serve"}},
+		name: "llama.cpp", port: "8080", env: "LLAMA_ARG_PORT", key: "LLAMA_API_KEY",
+		image: `llama\.cpp`, starts: [][]string{{"llama-server"}},
 	},
+	{name: "Ollama", port: "11434", env: "OLLAMA_HOST", image: `ollama`, starts: [][]string{{"ollama", "serve"}}},
+	{name: "LMDeploy", port: "23333", flag: "--server-port", image: `lmdeploy`, starts: [][]string{{"lmdeploy", "serve", "api_server"}}},
 	{
-		name: "Triton", port: 8000, flags: []string{"--http-port"},
-		starts: [][]string{{"tritonserver"}},
-	},
-	{
-		name: "llama.cpp", port: 8080, flags: []string{"--port"}, env: "LLAMA_ARG_PORT", key: "LLAMA_API_KEY",
-		images: []string{"llama.cpp"},
-		starts: [][]string{{"llama-server"}},
-	},
-	{
-		name: "Ollama", port: 11434, env: "OLLAMA_HOST",
-		images: []string{"ollama"},
-		starts: [][]string{{"ollama", "serve"}},
-	},
-	{
-		name: "LMDeploy", port: 23333, flags: []string{"--server-port"},
-		images: []string{"lmdeploy"},
-		starts: [][]string{{"lmdeploy", "serve", "api_server"}},
-	},
-	{
-		name: "KServe's Hugging Face server", port: 8080, flags: []string{"--http-port"}, base: "/openai",
-		images: []string{"huggingfaceserver*"},
-		starts: [][]string{{"huggingfaceserver"}},
+		name: "KServe's Hugging Face server", port: "8080", flag: "--http-port", base: "/openai",
+		image: `huggingfaceserver.*`, starts: [][]string{{"huggingfaceserver"}},
 	},
 }
 
 // programs are words with which arguments begin that are a command of their own.
 var programs = []string{"sh", "bash", "/bin/sh", "/bin/bash", "python", "python3", "ray", "sleep"}
 
-// recognize returns the server that a container runs, and the words after those
-// that start it. If it has only the image of one, whose command starts something
-// else, ok is false, and what is its name.
-func recognize(c container) (s server, args []string, what string, ok bool) {
-	for _, words := range commands(c) {
-		for _, s := range servers {
-			if args, ok := s.started(words); ok {
-				return s, args, s.name, true
-			}
+// recognize returns the server that a container runs, and its flags. If it has only the image of one, whose command
+// starts something else, ok is false; if it has not even that, the server has no name.
+func recognize(c container) (s serving, ok bool) {
+	words := c.words()
+	for _, known := range servers {
+		if args, ok := known.started(words); ok {
+			return serving{container: c, server: known, flags: flagsOf(args)}, true
 		}
 	}
-	i := slices.IndexFunc(servers, func(s server) bool { return s.isImage(c.Image) })
-	switch {
-	case i < 0:
-		return server{}, nil, "", false
-	case len(c.Command) > 0 || len(c.Args) > 0 && slices.Contains(programs, c.Args[0]):
-		return server{}, nil, servers[i].name, false
+	s = serving{container: c, flags: flagsOf(words)}
+	for _, known := range servers {
+		if is, _ := regexp.MatchString("^("+known.image+")$", imageName(c.Image)); is && known.image != "" {
+			s.server = known
+			return s, len(c.Command) == 0 && (len(c.Args) == 0 || !slices.Contains(programs, c.Args[0]))
+		}
 	}
-	return servers[i], c.Args, servers[i].name, true
+	return s, false
 }
 
 // started reports whether words start s, and what follows.
@@ -104,72 +78,109 @@ func (s server) started(words []string) (args []string, ok bool) {
 			continue // the value of a flag, like --container tritonserver
 		}
 		for _, start := range s.starts {
-			if len(words)-i < len(start) || path.Base(words[i]) != start[0] || !slices.Equal(words[i+1:i+len(start)], start[1:]) {
-				continue
+			end := i + len(start)
+			if end <= len(words) && path.Base(words[i]) == start[0] && slices.Equal(words[i+1:end], start[1:]) {
+				args = words[end:]
+				if last := slices.Index(args, separator); last >= 0 {
+					args = args[:last]
+				}
+				return args, len(args) == 0 || args[0] != "disaggregated" // trtllm-serve disaggregated is a router
 			}
-			// trtllm-serve disaggregated is a router.
-			args := words[i+len(start):]
-			return args, len(args) == 0 || args[0] != "disaggregated"
 		}
 	}
 	return nil, false
 }
 
-// isImage reports whether an image, with registry, tag or digest, is one of s.
-func (s server) isImage(image string) bool {
+// imageName is the last part of an image's name, without registry, tag and digest.
+func imageName(image string) string {
 	image, _, _ = strings.Cut(image, "@")
 	image, _, _ = strings.Cut(path.Base(image), ":")
-	return slices.ContainsFunc(s.images, func(pattern string) bool {
-		ok, _ := path.Match(pattern, image)
-		return ok
-	})
+	return image
 }
 
-// isProber reports whether a container runs the prober, in an image of whatever
-// name.
-func (c container) isProber() bool {
-	image, _, _ := strings.Cut(c.Image, "@")
-	image, _, _ = strings.Cut(path.Base(image), ":")
-	_, asks := c.env("PROBER_TARGETS_0_URL")
-	return image == "prober" || asks
-}
-
-// eachServes reports whether a server that was started with args, as of [dashed],
-// answers on each node of its group: vLLM does where something else balances the
-// load of its nodes (https://docs.vllm.ai/en/latest/serving/data_parallel_deployment).
-func eachServes(args []string) bool {
-	return slices.ContainsFunc(args, func(arg string) bool {
-		flag, _, _ := strings.Cut(arg, "=")
-		return slices.Contains([]string{"--data-parallel-hybrid-lb", "-dph", "--data-parallel-external-lb", "-dpe", "--data-parallel-rank", "-dpn"}, flag)
-	})
-}
-
-// unasked says why a server that was started with args, as of [dashed], is no one
-// to ask; empty if it is.
-func unasked(args []string) string {
+// flagsOf are the flags among args with their values, as --port=1 or --port 1; the last of a name counts. A flag
+// without a value has what follows it, or nothing. vLLM and others take --api_key as --api-key.
+func flagsOf(args []string) map[string]string {
+	flags := map[string]string{}
 	for i, arg := range args {
-		flag, v, ok := strings.Cut(arg, "=")
-		if !ok && i+1 < len(args) {
-			v = args[i+1]
+		name, value, given := strings.Cut(arg, "=")
+		if !given && i+1 < len(args) {
+			value = args[i+1]
 		}
-		switch flag {
-		case "--headless":
-			return "it accepts no requests (--headless)"
-		case "--runner", "--task":
-			if v == "pooling" || v == "embed" || v == "embedding" || v == "classify" || v == "score" || v == "reward" {
-				return "its model answers no questions (" + flag + " " + v + ")"
-			}
-		case "--is-embedding", "--embedding", "--embeddings", "--reranking":
-			return "its model answers no questions (" + flag + ")"
-		case "--disaggregation-mode":
-			if v == "prefill" || v == "decode" {
-				return "it is half of a disaggregated server (" + flag + " " + v + ")"
-			}
-		case "--kv-transfer-config":
-			if strings.Contains(strings.ReplaceAll(v, " ", ""), `"kv_role":"kv_producer"`) {
-				return "it only prefills (kv_role kv_producer)"
+		if strings.HasPrefix(name, "-") {
+			flags[strings.ReplaceAll(name, "_", "-")] = value
+		}
+	}
+	return flags
+}
+
+// unasked are patterns of flags with their values of servers that are not to be asked, and why.
+var unasked = []struct{ flag, why string }{
+	{`^--headless `, "it accepts no requests"},
+	{`^--(is-embedding|embeddings?|reranking) `, "its model answers no questions"},
+	{`^--(runner pooling|task (embed|embedding|classify|score|reward))$`, "its model answers no questions"},
+	{`^--disaggregation-mode (prefill|decode)$`, "it is half of a disaggregated server"},
+	{`(?s)^--kv-transfer-config .*kv_role\W+kv_producer`, "it only prefills"},
+}
+
+// halved says why the model server of a pod is not to be asked; empty if it is.
+func halved(p pod, s serving) string {
+	mode := p.meta.Annotations["serving.kserve.io/deploymentMode"]
+	switch {
+	case text(p.object, "kind") == "InferenceService" && mode != "Standard" && mode != "RawDeployment":
+		return "Knative refuses sidecars with a restartPolicy, and serving.kserve.io/deploymentMode does not say Standard"
+	case p.meta.Labels["llm-d.ai/role"] == "prefill":
+		return "it only prefills (llm-d.ai/role)"
+	case p.group && !s.has("--data-parallel-hybrid-lb", "-dph", "--data-parallel-external-lb", "-dpe", "--data-parallel-rank", "-dpn"):
+		// vLLM answers on each node of its group where something else balances the load of its nodes
+		// (https://docs.vllm.ai/en/latest/serving/data_parallel_deployment).
+		return "all its pods are alike, and only its leaders serve; give it a leaderTemplate"
+	}
+	for _, one := range unasked {
+		for flag, value := range s.flags {
+			if is, _ := regexp.MatchString(one.flag, flag+" "+value); is {
+				return one.why + " (" + flag + ")"
 			}
 		}
 	}
 	return ""
+}
+
+// words are those of the command that a container is given, or of the script that it gives a shell.
+func (c container) words() []string {
+	words := slices.Concat(c.Command, c.Args)
+	if len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh"}, path.Base(words[0])) {
+		for i, word := range words[:len(words)-1] {
+			if shellFlag.MatchString(word) {
+				return script(words[i+1])
+			}
+		}
+	}
+	return words
+}
+
+// shellPart is a part of a word of a shell script: a quotation, an escape, an expansion, or a character.
+const shellPart = `(?s:'([^']*)'|"((?:\\.|[^"\\])*)"|\\\r?\n|\\(.)|` +
+	`(\$\((?:[^()]|\([^()]*\))*\)|\$\{[^}]*\}|` + "`[^`]*`" + `|[^#\s;&|()]))`
+
+var (
+	shellFlag  = regexp.MustCompile(`^-\w*c\w*$`) // the one before a script: -c, -ec, -lc
+	shellWord  = regexp.MustCompile(shellPart)
+	shellToken = regexp.MustCompile(`#[^\n]*|[\n;&|()]|` + shellPart + `(?:#|` + shellPart + `)*`)
+)
+
+// separator stands between the simple commands of a script.
+const separator = "\n"
+
+// script are the words of a shell script without their quotes, with a separator for what ends a simple command. Nothing is
+// expanded: $(…), ${…} and `…` are parts of the words that they stand in.
+func script(text string) (words []string) {
+	for _, token := range shellToken.FindAllString(text, -1) {
+		if strings.Contains("\n;&|()", token) {
+			words = append(words, separator)
+		} else if word := shellWord.ReplaceAllString(token, "$1$2$3$4"); token[0] != '#' && (word != "" || token[0] != '\\') {
+			words = append(words, word) // a comment is no word, nor is a line that goes on
+		}
+	}
+	return words
 }

@@ -1,9 +1,14 @@
 package inject
 
 import (
+	"cmp"
 	_ "embed" // sidecar.yaml
+	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -15,75 +20,222 @@ const (
 )
 
 // sidecarYAML is what all sidecars have alike: the prober as a native sidecar, an init container that stays. It has no
-// probes, for they would make the pod wait for it, or unready. It has no limit of the CPU: whoever is throttled measures
-// the throttling. The kubelet runs its preStop hook when the pod begins to end, before it ends the server; an httpGet
-// could not POST, and would not come from loopback.
+// probes, for they would make the pod wait for it, or unready. It has no limit of the CPU: whoever is throttled
+// measures the throttling. The kubelet runs its preStop hook when the pod begins to end, before it ends the server; an
+// httpGet could not POST, and would not come from loopback.
 //
 //go:embed sidecar.yaml
 var sidecarYAML []byte
 
 // A sidecar is an init container of a pod.
 type sidecar struct {
-	Name            string         `yaml:"name"`
-	Image           string         `yaml:"image"`
-	Args            []string       `yaml:"args"`
-	RestartPolicy   string         `yaml:"restartPolicy"`
-	Ports           []any          `yaml:"ports"`
-	Env             []envVar       `yaml:"env"`
-	Lifecycle       map[string]any `yaml:"lifecycle"`
-	Resources       map[string]any `yaml:"resources"`
-	SecurityContext map[string]any `yaml:"securityContext"`
+	Name, Image string
+	Env         []Env
+	Rest        map[string]any `yaml:",inline"`
 }
 
-type (
-	envVar struct {
-		Name      string     `yaml:"name"`
-		Value     string     `yaml:"value,omitempty"`
-		ValueFrom *valueFrom `yaml:"valueFrom,omitempty"`
-	}
-	valueFrom struct {
-		SecretKeyRef *secretKeyRef `yaml:"secretKeyRef,omitempty"`
-	}
-	secretKeyRef struct {
-		Name     string `yaml:"name"`
-		Key      string `yaml:"key"`
-		Optional *bool  `yaml:"optional,omitempty"`
-	}
-)
+// An Env is a variable of a container.
+type Env struct {
+	Name      string
+	Value     string     `yaml:",omitempty"`
+	ValueFrom *valueFrom `yaml:"valueFrom,omitempty"`
+}
 
-// newSidecar is the sidecar that asks s, under the name target. The error is one of sidecar.yaml.
-func newSidecar(target string, s serving, o Options) (car sidecar, err error) {
+type valueFrom struct {
+	SecretKeyRef *Secret `yaml:"secretKeyRef,omitempty"`
+}
+
+// A Secret is one key of a Secret.
+type Secret struct {
+	Name, Key string
+	Optional  *bool `yaml:",omitempty"`
+}
+
+// vantage ends the names of what sidecars ask. A prober outside calls the service by the workload's own name, and
+// alerts take all of one name together: sidecars, which see loopback alone, would keep them silent while the service is
+// down.
+const vantage = "-engine"
+
+// newSidecar is the sidecar that asks s in p, by the name of the annotation, or that of the workload and the vantage,
+// so that series and baselines survive the pods. The error is one of sidecar.yaml.
+func newSidecar(p pod, s serving, o Options) (car sidecar, err error) {
 	err = yaml.Unmarshal(sidecarYAML, &car)
-	car.Image, car.Env = o.Image, environ(target, s, o)
-	return car, err
-}
-
-// environ are the variables of the sidecar.
-func environ(target string, s serving, o Options) []envVar {
 	scheme := "http"
 	if s.tls {
 		scheme = "https"
 	}
-	vars := []envVar{
+	name := cmp.Or(p.label, s.container.Name)
+	name = name[:min(len(name), 100-len(vantage))] + vantage // of a target, which has 100 characters at most
+	car.Image, car.Env = o.Image, []Env{
 		{Name: "PROBER_TARGETS_0_URL", Value: fmt.Sprintf("%s://127.0.0.1:%d%s", scheme, s.port, s.server.base)},
-		{Name: "PROBER_TARGETS_0_NAME", Value: target},
+		{Name: "PROBER_TARGETS_0_NAME", Value: cmp.Or(p.meta.Annotations[nameOf], name)},
 		{Name: "PROBER_WAIT_FOR_READY", Value: "30m"},
 		{Name: "PROBER_DRAIN_ENDPOINT", Value: "on"},
 		{Name: "GOMEMLIMIT", Value: "115MiB"},
 	}
 	if s.tls {
-		vars = append(vars, envVar{Name: "PROBER_TARGETS_0_INSECURE_SKIP_VERIFY", Value: "on"})
+		car.Env = append(car.Env, Env{Name: "PROBER_TARGETS_0_INSECURE_SKIP_VERIFY", Value: "on"})
 	}
-	switch {
-	case o.Key != Secret{}:
+	if o.Key != (Secret{}) {
 		optional := true // a Secret that is not there would keep the pod from starting: refused probes say so as well
-		vars = append(vars, envVar{Name: "PROBER_API_KEY", ValueFrom: &valueFrom{SecretKeyRef: &secretKeyRef{Name: o.Key.Name, Key: o.Key.Key, Optional: &optional}}})
-	case s.key != nil:
-		vars = append(vars, envVar{Name: "PROBER_API_KEY", ValueFrom: s.key})
+		s.key = &valueFrom{&Secret{o.Key.Name, o.Key.Key, &optional}}
+	}
+	if s.key != nil {
+		car.Env = append(car.Env, Env{Name: "PROBER_API_KEY", ValueFrom: s.key})
 	}
 	for _, e := range o.Env {
-		vars = slices.DeleteFunc(vars, func(v envVar) bool { return v.Name == e.Name })
-		vars = append(vars, envVar{Name: e.Name, Value: e.Value})
+		car.Env = append(slices.DeleteFunc(car.Env, func(v Env) bool { return v.Name == e.Name }), e)
 	}
-	return vars
+	return car, err
+}
+
+// A serving is what the sidecar asks.
+type serving struct {
+	container container
+	server    server
+	flags     map[string]string // with which it is started, as of [flagsOf]
+	port      int               // 1 to 65535
+	guessed   bool              // port is the default one, and the manifest names others
+	tls       bool
+	key       *valueFrom // where the server takes its API key from; nil if it has none or it is bare
+	bareKey   string     // why a key cannot be taken over; empty if it can
+}
+
+// serving is what the sidecar of p asks. The error is [config.Problems], or says why p is left alone.
+func (r *run) serving(p pod) (s serving, err error) {
+	said := p.meta.Annotations[annotation]
+	wanted := said == "true" || len(r.options.Workloads) > 0
+	switch {
+	case said == "false":
+		return s, errors.New("its annotation " + annotation + " says so")
+	case said != "" && said != "true":
+		return s, p.problem(fmt.Sprintf("annotation %s is %q", annotation, said), `want "true" or "false"`)
+	case text(p.object, "kind") == "LLMInferenceService":
+		return s, errors.New("its port and its TLS come from the platform's LLMInferenceServiceConfig, which is merged with it in the cluster; " +
+			"put the sidecar there")
+	}
+	s, why := modelServer(p, wanted)
+	switch known := s.container.Name != ""; {
+	case !known && wanted:
+		return s, p.problem("wants the sidecar, but which of its containers is the model server is not known", "name it by the annotation "+serverOf)
+	case !known && why == "":
+		return s, errNone
+	case known && !wanted:
+		why = halved(p, s)
+	}
+	if why != "" {
+		return s, fmt.Errorf("%s; the annotation %s: \"true\" adds it all the same", why, annotation)
+	}
+	s.tls = s.has("--ssl-keyfile", "--ssl-certfile", "--ssl-key-file", "--ssl-cert-file", "--ssl") // vLLM and SGLang, llama.cpp, LMDeploy
+	s.key, s.bareKey = s.apiKey()
+	if text := r.findPort(p, &s); text != "" {
+		return s, p.problem("container "+s.container.Name+text, "say where it listens by the annotation "+portOf)
+	}
+	return s, nil
+}
+
+// modelServer is the container of a pod that is a model server: the one that its annotation names, the first that is
+// recognized, or if one is wanted the only one. If it has no name there is none, and why then says what nearly was one.
+func modelServer(p pod, wanted bool) (s serving, why string) {
+	name := p.meta.Annotations[serverOf]
+	for _, c := range p.Containers {
+		one, ok := recognize(c)
+		switch {
+		case c.Name == name || name == "" && (ok || wanted && len(p.Containers) == 1):
+			return one, ""
+		case name == "" && one.server.name != "":
+			why = fmt.Sprintf("container %s has the image of %s, but its command starts no server that is known", c.Name, one.server.name)
+		}
+	}
+	return s, why
+}
+
+// findPort finds where a server listens: what the annotation says, the options, its container's port called http, its
+// own flags and variables, or what is usual for it. It says what is wrong.
+func (r *run) findPort(p pod, s *serving) (wrong string) {
+	said := p.meta.Annotations[portOf]
+	if said == "" && r.options.Port > 0 {
+		said = strconv.Itoa(r.options.Port)
+	}
+	said = cmp.Or(said, s.container.port("http"), s.value("--port"), s.value(s.server.flag), s.container.env(s.server.env).Value)
+	if said == "" { // KubeRay calls the port of Ray Serve serve
+		said = cmp.Or(s.server.port, s.container.port("serve"))
+		s.guessed = len(s.container.Ports) > 0 && !slices.ContainsFunc(s.container.Ports, func(p map[string]string) bool { return p["containerPort"] == said })
+	}
+	if _, after, err := net.SplitHostPort(said); err == nil {
+		said = after
+	}
+	var err error
+	s.port, err = strconv.Atoi(said)
+	switch {
+	case said == "":
+		return ": its port is not known"
+	case err != nil || s.port < 1 || s.port > 65535:
+		return fmt.Sprintf(": its port is %q, which is none", said)
+	case s.port == sidecarPort:
+		return " listens on port 9464, which is the prober's: let it listen elsewhere"
+	}
+	return ""
+}
+
+// has reports whether a server is started with one of some flags.
+func (s serving) has(flags ...string) bool {
+	return slices.ContainsFunc(flags, func(flag string) bool { _, ok := s.flags[flag]; return ok })
+}
+
+// value is that of a flag, or of the variable of the container that it names; empty if it is not there.
+func (s serving) value(flag string) string {
+	return cmp.Or(s.container.env(variable(s.flags[flag])).Value, s.flags[flag])
+}
+
+// variable is the name of the variable that is all of a word, $(NAME) as Kubernetes expands it, ${NAME} or $NAME as a
+// shell does; empty if there is none.
+func variable(word string) string {
+	name, ok := strings.CutPrefix(word, "$")
+	if !ok {
+		return ""
+	}
+	name, _, _ = strings.Cut(strings.Trim(name, "(){}"), ":-")
+	return name
+}
+
+// env is a variable of a container, without a name if it has none; the last of a name counts.
+func (c container) env(name string) (e Env) {
+	for _, one := range c.Env {
+		if one.Name == name {
+			e = one
+		}
+	}
+	return e
+}
+
+// port is the number of a container's port with a name; empty if there is none.
+func (c container) port(name string) string {
+	for _, p := range c.Ports {
+		if p["name"] == name {
+			return p["containerPort"]
+		}
+	}
+	return ""
+}
+
+// apiKey is where a server takes its API key from. If it has one that is written out, or comes from where a reference
+// cannot be taken over, bare says so.
+func (s serving) apiKey() (from *valueFrom, bare string) {
+	given := cmp.Or(s.flags["--api-key"], s.flags["--api-keys"])
+	name := variable(given)
+	e := s.container.env(cmp.Or(name, s.server.key))
+	switch {
+	case given != "" && name == "":
+		return nil, "written out in its arguments"
+	case given != "" && e.Name == "":
+		return nil, "none of the variables that its manifest names"
+	case e.Name == "" || e.ValueFrom == nil && e.Value == "":
+		return nil, ""
+	case e.ValueFrom == nil:
+		return nil, "written out in " + e.Name
+	case e.ValueFrom.SecretKeyRef == nil:
+		return nil, "not from a Secret"
+	}
+	return e.ValueFrom, ""
 }

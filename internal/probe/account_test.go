@@ -14,22 +14,21 @@ import (
 // TestAccountJSON holds the JSON of a result, key by key: absent is null.
 func TestAccountJSON(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	read := func(at time.Duration, read uint32, n int, delay time.Duration) Arrival {
+		return Arrival{At: at, Read: read, N: n, Kernel: true, Delay: delay}
+	}
 	good := &Result{
 		Target: "t", Group: "g", Model: "m", API: "openai-chat", Prompt: "cold", Round: 7, Due: start.Add(-ms),
-		Outcome: OK, Status: 200, Finish: "length", Source: FromUsage, TraceID: "abc", Elapsed: time.Second,
-		Usage:    wire.Usage{Prompt: wire.Tokens(80), Cached: wire.Tokens(0), Output: wire.Tokens(3)},
+		Outcome: OK, Status: 200, Finish: "length", Source: FromUsage, TraceID: "abc", Elapsed: time.Second, Stamp: ByKernel,
+		Usage:    wire.Usage{Prompt: wire.Tokens(80), Cached: wire.Tokens(0), Output: wire.Tokens(5)},
 		Warnings: []error{errors.New("warned")},
 		Timeline: Timeline{
 			Start:  start,
 			Phases: Phases{Connect: 10 * ms, Wrote: 30 * ms, Header: 50 * ms},
-			Tokens: []Arrival{{At: 500 * ms, Read: 1, N: 1}, {At: 600 * ms, Read: 2, N: 2}},
-			Finish: 600 * ms,
+			Tokens: []Arrival{read(500*ms, 1, 1, 2*ms), read(600*ms, 2, 2, 2*ms), read(700*ms, 3, 1, 250*ms), read(700*ms, 3, 1, 250*ms)},
+			Finish: 700 * ms,
 		},
-		Stamp: ByUser,
 	}
-	tainted := new(*good)
-	tainted.Stamp, tainted.Taint = ByKernel, TaintLate
-	tainted.Tokens = []Arrival{{At: 500 * ms, Read: 1, N: 1, Kernel: true, Delay: 2 * ms}, {At: 600 * ms, Read: 2, N: 1, Kernel: true, Delay: 250 * ms}, {At: 600 * ms, Read: 2, N: 1, Kernel: true, Delay: 250 * ms}}
 	failed := &Result{
 		Target: "t", Group: "t", Prompt: "cold", Due: start, Outcome: Connect, Err: errors.New("refused"), Source: FromNothing,
 		Timeline: Timeline{Start: start},
@@ -40,15 +39,9 @@ func TestAccountJSON(t *testing.T) {
 	}{
 		"a good one": {good, `{"target":"t","group":"g","model":"m","api":"openai-chat","prompt":"cold","outcome":"ok","error":null,"http_status":200,` +
 			`"start":"2026-01-02T03:04:05Z","schedule_delay_seconds":0.001,"ttft_seconds":0.5,"server_ttft_seconds":0.47,"ttfat_seconds":null,"tpot_seconds":0.05,` +
-			`"e2el_seconds":0.6,"max_gap_seconds":0.1,"elapsed_seconds":1,"chunk_gaps_seconds":[0.1],"itl_seconds":[0.05,0.05],"tokens_per_frame":[1,2],"joined_per_frame":null,` +
+			`"e2el_seconds":0.7,"max_gap_seconds":0.1,"elapsed_seconds":1,"chunk_gaps_seconds":[0.1],"itl_seconds":[0.05,0.05,0.05,0.05],"tokens_per_frame":[1,2,1,1],"joined_per_frame":[false,false,true,true],` +
 			`"phases_seconds":{"dns":null,"connect":0.01,"tls":null,"write":0.02,"headers":0.02},` +
-			`"usage":{"prompt":80,"cached":0,"output":3,"reasoning":null},"cache":"unknown","token_source":"usage","frames":2,"coalesced_frames":0,"joined_tokens":0,"stamp":"user","taint":null,"read_delay_max_seconds":null,` +
-			`"finish_reason":"length","round":7,"trace_id":"abc","retry_after_seconds":null,"warnings":["warned"]}`},
-		"a tainted one": {tainted, `{"target":"t","group":"g","model":"m","api":"openai-chat","prompt":"cold","outcome":"ok","error":null,"http_status":200,` +
-			`"start":"2026-01-02T03:04:05Z","schedule_delay_seconds":0.001,"ttft_seconds":0.5,"server_ttft_seconds":0.47,"ttfat_seconds":null,"tpot_seconds":0.05,` +
-			`"e2el_seconds":0.6,"max_gap_seconds":null,"elapsed_seconds":1,"chunk_gaps_seconds":null,"itl_seconds":null,"tokens_per_frame":[1,1,1],"joined_per_frame":[false,true,true],` +
-			`"phases_seconds":{"dns":null,"connect":0.01,"tls":null,"write":0.02,"headers":0.02},` +
-			`"usage":{"prompt":80,"cached":0,"output":3,"reasoning":null},"cache":"unknown","token_source":"usage","frames":3,"coalesced_frames":1,"joined_tokens":2,"stamp":"kernel","taint":"late","read_delay_max_seconds":0.25,` +
+			`"usage":{"prompt":80,"cached":0,"output":5,"reasoning":null},"cache":"unknown","token_source":"usage","frames":4,"coalesced_frames":1,"joined_tokens":2,"stamp":"kernel","taint":null,"read_delay_max_seconds":0.25,` +
 			`"finish_reason":"length","round":7,"trace_id":"abc","retry_after_seconds":null,"warnings":["warned"]}`},
 		"a failed one": {failed, `{"target":"t","group":"t","model":null,"api":null,"prompt":"cold","outcome":"connect","error":"refused","http_status":null,` +
 			`"start":"2026-01-02T03:04:05Z","schedule_delay_seconds":0,"ttft_seconds":null,"server_ttft_seconds":null,"ttfat_seconds":null,"tpot_seconds":null,` +

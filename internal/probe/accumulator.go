@@ -132,9 +132,6 @@ func (a *accumulator) source() Source {
 	return FromNothing
 }
 
-// atLeast is a lower bound of the generated tokens: each token frame has at least one.
-func (a *accumulator) atLeast() int { return max(len(a.Tokens), a.told, a.counted) }
-
 // total is the usage of the whole answer: the sum of the frames' token ids where the server did not count.
 func (a *accumulator) total() wire.Usage {
 	u := a.Usage

@@ -6,55 +6,41 @@ package probe
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// vllmFrame is a frame of one token as vLLM sends it with continuous usage.
-func vllmFrame(n int) string {
-	return fmt.Sprintf(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,`+
-		`"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,`+
-		`"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":%d,"completion_tokens":%d}}`, 21000+n, n)
-}
-
 // TestReadingATokenFrameAllocatesNothing: cut out of the body, decoded and entered in the timeline.
 func TestReadingATokenFrameAllocatesNothing(t *testing.T) {
-	next := readTokenFrame(t, 1)
-	if n := testing.AllocsPerRun(1000, next); n != 0 {
-		t.Errorf("%v allocations a token frame", n)
+	event := data(`{"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,` +
+		`"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,` +
+		`"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}`)
+	line := `{"model":"m","created_at":"2026-01-01T00:00:00Z","response":" token","done":false}` + "\n"
+	arrivals := func(int64) stream.Stamp { return stream.Stamp{} }
+	for _, ask := range []int{1, 4096} {
+		for dialect, frames := range map[string]*stream.Frames{
+			"openai-chat": stream.NewSSE(strings.NewReader(strings.Repeat(event, 1100)), arrivals, ask),
+			"ollama":      stream.NewLines(strings.NewReader(strings.Repeat(line, 1100)), arrivals, ask),
+		} {
+			t.Run(fmt.Sprintf("%s, asking for %d bytes", dialect, ask), func(t *testing.T) {
+				d, f := must(wire.Lookup(dialect)), newAccumulator(&Result{}, 1100, false)
+				next := func() {
+					frame, err := frames.Next()
+					if err != nil {
+						t.Fatal(err)
+					}
+					delta, err := d.Decode(frame.Data)
+					if err != nil || !f.add(frame.Stamp, delta) {
+						t.Fatal("no token frame: ", err)
+					}
+				}
+				if n := testing.AllocsPerRun(1000, next); n != 0 {
+					t.Errorf("%v allocations a token frame", n)
+				}
+			})
+		}
 	}
-}
-
-// readTokenFrame returns what reads the next of endless token frames.
-func readTokenFrame(tb testing.TB, ask int) func() {
-	chat, _ := wire.Lookup("openai-chat")
-	frames := stream.NewSSE(&repeating{text: data(vllmFrame(50))}, func(int64) stream.Stamp { return stream.Stamp{} }, ask)
-	f := newAccumulator(&Result{}, 1<<10, false)
-	return func() {
-		if len(f.Tokens) == cap(f.Tokens) {
-			f.Tokens = f.Tokens[:0]
-		}
-		frame, err := frames.Next()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		delta, err := chat.Decode(frame.Data)
-		if err != nil || !f.add(frame.Stamp, delta) {
-			tb.Fatal("no token frame: ", err)
-		}
-	}
-}
-
-// repeating is a body that repeats a text for ever.
-type repeating struct {
-	text string
-	at   int
-}
-
-func (r *repeating) Read(p []byte) (int, error) {
-	n := copy(p, r.text[r.at:])
-	r.at = (r.at + n) % len(r.text)
-	return n, nil
 }

@@ -5,133 +5,123 @@ import (
 	"testing"
 	"time"
 
+	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// numbers are what a timeline says.
-type numbers struct {
-	ITL, Gaps                []time.Duration
-	TTFT, TPOT, MaxGap, E2EL time.Duration // -1 if there is no sample
-	Joined, Bursts           int
+// inReads are token frames of one token, a gap apart, that a reader found so many at a time: each read has the
+// arrival of its last.
+func inReads(gap, delay time.Duration, frames ...int) Timeline {
+	var t Timeline
+	at := 500 * ms
+	for read, n := range frames {
+		at += time.Duration(n) * gap
+		for range n {
+			t.Tokens = append(t.Tokens, Arrival{At: at, Read: uint32(read + 1), N: 1, Kernel: true, Delay: delay})
+		}
+	}
+	return t
 }
 
-func numbersOf(t Timeline) numbers {
-	n := 0
-	for _, a := range t.Tokens {
-		n += a.N
+func TestTaint(t *testing.T) {
+	userTimes := inReads(20*ms, 0, slices.Repeat([]int{1}, 100)...)
+	for i := range userTimes.Tokens {
+		userTimes.Tokens[i].Kernel = false
 	}
-	r := &Result{Outcome: OK, Timeline: t, Usage: wire.Usage{Output: wire.Tokens(n)}}
-	return numbers{
-		ITL: slices.Collect(r.ITL()), Gaps: slices.Collect(r.ChunkGaps()),
-		TTFT: orNone(r.TTFT()), TPOT: orNone(r.TPOT()), MaxGap: orNone(r.MaxGap()), E2EL: orNone(r.E2EL()),
-		Joined: t.JoinedTokens(), Bursts: t.Bursts(),
+	for _, test := range []struct {
+		name string
+		of   Timeline
+		want Taint
+	}{
+		{"nothing came", Timeline{}, ""},
+		{"all on time", inReads(20*ms, ms/20, 1, 1, 1, 1, 1), ""},
+		{"each read alone, and later than a gap is long", inReads(20*ms, 90*ms, 1, 1, 1, 1, 1), ""},
+		{"no kernel timestamps", userTimes, ""},
+		{"all in one read, on time", inReads(0, ms/20, 50), ""},
+		{"all in one read, late", inReads(0, 80*ms, 50), TaintCoalesced},
+		{"a server that batches", inReads(7*ms, ms/20, 7, 7, 7, 7), ""},
+		{"one that batches, read late", inReads(7*ms, 5*ms, 7, 7, 7, 7), TaintCoalesced},
+		{"one that batches, read very late", inReads(7*ms, 80*ms, 7, 7, 7, 7), TaintLate},
+		{"19 of 20 together", inReads(20*ms, 5*ms, 1, 10, 9), ""},
+		{"20 of 21 together", inReads(20*ms, 11*ms, 1, 10, 10), TaintCoalesced},
+	} {
+		if got := test.of.taint(); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
 	}
 }
 
 func TestChunks(t *testing.T) {
 	change := func(t Timeline, change func(*Timeline)) Timeline { change(&t); return t }
-	header := func(t *Timeline) { t.Phases.Wrote, t.Phases.Header = 10*ms, 510*ms }
+	behind := func(i int) func(*Timeline) { return func(t *Timeline) { t.Tokens[i].Behind = true } }
+	header := func(wrote, header time.Duration) func(*Timeline) {
+		return func(t *Timeline) { t.Phases.Wrote, t.Phases.Header = wrote, header }
+	}
 	for name, test := range map[string]struct {
 		of   Timeline
-		want numbers
+		want string
 	}{
-		"each on its own, however late it was read": {
-			with(arrived(4, 20*ms), func(_ int, a *Arrival) { a.Delay = 90 * ms }),
-			numbers{ITL: times(3, 20*ms), Gaps: times(3, 20*ms), TTFT: 500 * ms, TPOT: 20 * ms, MaxGap: 20 * ms, E2EL: 560 * ms},
-		},
-		"a burst of the server's": {
-			inReads(20*ms, ms/20, 1, 3, 3),
-			numbers{
-				ITL: times(6, 20*ms), Gaps: []time.Duration{60 * ms, 0, 0, 60 * ms, 0, 0},
-				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: 60 * ms, E2EL: 640 * ms, Bursts: 4,
-			},
-		},
-		"all of an answer at once": {
-			inReads(0, ms/20, 4),
-			numbers{Gaps: times(3, 0), TTFT: 500 * ms, TPOT: -1, MaxGap: 0, E2EL: 500 * ms, Bursts: 3},
-		},
-		"what was merged while the reader was late": {
-			inReads(20*ms, 15*ms, 1, 1, 3, 1, 1),
-			numbers{
-				ITL: times(6, 20*ms), Gaps: []time.Duration{20 * ms, 20 * ms, 20 * ms},
-				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 640 * ms, Joined: 3,
-			},
-		},
+		"each on its own, however late it was read": {inReads(20*ms, 90*ms, 1, 1, 1, 1),
+			"TTFT 520ms, TPOT 20ms, E2EL 580ms, max gap 20ms, gaps 3×20ms, ITL 3×20ms, 4 output"},
+		"a burst of the server's": {inReads(20*ms, ms/20, 1, 3, 3),
+			"TTFT 520ms, TPOT 20ms, E2EL 640ms, max gap 60ms, gaps 1×60ms 2×0s 1×60ms 2×0s, ITL 6×20ms, 4 coalesced, 4 in bursts, 7 output"},
+		"all of an answer at once": {inReads(0, ms/20, 4),
+			"TTFT 500ms, E2EL 500ms, max gap 0s, gaps 3×0s, 3 coalesced, 3 in bursts, 4 output"},
+		"what was merged while the reader was late": {inReads(20*ms, 15*ms, 1, 1, 3, 1, 1),
+			"TTFT 520ms, TPOT 20ms, E2EL 640ms, gaps 3×20ms, ITL 6×20ms, 2 coalesced, 3 joined, 7 output"},
 		"a gap that is as long as what was merged": {
 			change(inReads(20*ms, 15*ms, 1, 1, 3, 1), func(t *Timeline) { t.Tokens[5].At += 40 * ms }),
-			numbers{
-				ITL: append(times(4, 20*ms), 60*ms), Gaps: []time.Duration{20 * ms, 60 * ms},
-				TTFT: 520 * ms, TPOT: 28 * ms, MaxGap: 60 * ms, E2EL: 660 * ms, Joined: 3,
-			},
-		},
+			"TTFT 520ms, TPOT 28ms, E2EL 660ms, max gap 60ms, gaps 1×20ms 1×60ms, ITL 4×20ms 1×60ms, 2 coalesced, 3 joined, 6 output"},
 		// A read that looks on time may be one that came just after the last of several packets.
 		"one late read makes the gaps of all shared reads uncertain": {
 			change(inReads(20*ms, ms/20, 1, 2, 1, 2, 1), func(t *Timeline) { t.Tokens[6].Delay = 15 * ms }),
-			numbers{
-				ITL: times(6, 20*ms), Gaps: times(2, 20*ms),
-				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 640 * ms, Bursts: 2,
-			},
-		},
+			"TTFT 520ms, TPOT 20ms, E2EL 640ms, gaps 2×20ms, ITL 6×20ms, 2 coalesced, 2 in bursts, 7 output"},
 		"the first three merged, of a prefill that is long": {
 			change(inReads(20*ms, 15*ms, 3, 1, 1), func(t *Timeline) {
-				header(t)
+				header(10*ms, 510*ms)(t)
 				for i := range t.Tokens {
 					t.Tokens[i].At += 1000 * ms
 				}
 			}),
-			numbers{
-				ITL: times(2, 20*ms), Gaps: times(2, 20*ms),
-				TTFT: 1560 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 1600 * ms, Joined: 3,
-			},
-		},
-		"the first 45 of 50 merged": {
-			inReads(2*ms, 99*ms, 45, 1, 1, 1, 1, 1),
-			numbers{
-				ITL: times(5, 2*ms), Gaps: times(5, 2*ms),
-				TTFT: -1, TPOT: 2 * ms, MaxGap: -1, E2EL: 600 * ms, Joined: 45,
-			},
-		},
-		"the first merged soon after the header": {
-			change(inReads(2*ms, 99*ms, 45, 1), func(t *Timeline) { header(t); t.Phases.Header = 570 * ms }),
-			numbers{
-				ITL: times(1, 2*ms), Gaps: times(1, 2*ms),
-				TTFT: 590 * ms, TPOT: 2 * ms, MaxGap: -1, E2EL: 592 * ms, Joined: 45,
-			},
-		},
-		"the last read late with what came behind it": {
-			change(inReads(20*ms, 15*ms, 1, 1, 1, 1), func(t *Timeline) { t.Tokens[3].Behind = true }),
-			numbers{
-				ITL: times(2, 20*ms), Gaps: times(2, 20*ms),
-				TTFT: 520 * ms, TPOT: -1, MaxGap: 20 * ms, E2EL: 580 * ms,
-			},
-		},
-		"one in the middle read late with a comment behind it": {
-			change(inReads(20*ms, 15*ms, 1, 1, 1, 1), func(t *Timeline) { t.Tokens[1].Behind = true }),
-			numbers{
-				ITL: times(3, 20*ms), Gaps: times(1, 20*ms),
-				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 580 * ms, Joined: 2,
-			},
-		},
+			"TTFT 1.56s, TPOT 20ms, E2EL 1.6s, gaps 2×20ms, ITL 2×20ms, 2 coalesced, 3 joined, 5 output"},
+		"the first 45 of 50 merged": {inReads(2*ms, 99*ms, 45, 1, 1, 1, 1, 1),
+			"TPOT 2ms, E2EL 600ms, gaps 5×2ms, ITL 5×2ms, 44 coalesced, 45 joined, 50 output"},
+		"the first merged soon after the header": {change(inReads(2*ms, 99*ms, 45, 1), header(10*ms, 570*ms)),
+			"TTFT 590ms, TPOT 2ms, E2EL 592ms, gaps 1×2ms, ITL 1×2ms, 44 coalesced, 45 joined, 46 output"},
+		"the last read late with what came behind it": {change(inReads(20*ms, 15*ms, 1, 1, 1, 1), behind(3)),
+			"TTFT 520ms, E2EL 580ms, max gap 20ms, gaps 2×20ms, ITL 2×20ms, 4 output"},
+		"one in the middle read late with a comment behind it": {change(inReads(20*ms, 15*ms, 1, 1, 1, 1), behind(1)),
+			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
 		"a timestamp that was refused while the reader was late": {
 			change(inReads(20*ms, 15*ms, 1, 1, 1, 1), func(t *Timeline) { t.Tokens[1].Kernel, t.Tokens[1].At = false, t.Tokens[1].At+15*ms }),
-			numbers{
-				ITL: times(3, 20*ms), Gaps: times(1, 20*ms),
-				TTFT: 520 * ms, TPOT: 20 * ms, MaxGap: -1, E2EL: 580 * ms, Joined: 2,
-			},
-		},
+			"TTFT 520ms, TPOT 20ms, E2EL 580ms, gaps 1×20ms, ITL 3×20ms, 2 joined, 4 output"},
 		"tokens of a frame unknown": {
 			change(inReads(20*ms, ms/20, 1, 1, 2), func(t *Timeline) { t.Tokens[1].N = 0 }),
-			numbers{Gaps: []time.Duration{20 * ms, 40 * ms, 0}, TTFT: 520 * ms, TPOT: 30 * ms, MaxGap: 40 * ms, E2EL: 580 * ms, Bursts: 1},
-		},
+			"TTFT 520ms, TPOT 30ms, E2EL 580ms, max gap 40ms, gaps 1×20ms 1×40ms 1×0s, 1 coalesced, 1 in bursts, 3 output"},
 	} {
-		equal(t, name, test.want, numbersOf(test.of))
+		n := 0
+		for _, a := range test.of.Tokens {
+			n += a.N
+		}
+		test.of.Answer = test.of.Tokens[0].At
+		r := &Result{Outcome: OK, Timeline: test.of, Usage: wire.Usage{Output: wire.Tokens(n)}, Source: FromNothing}
+		equal(t, name, "ok, "+test.want, told(r))
 	}
+}
+
+// TestWhatCameBehindAToken holds that a token frame knows whether its read also completed a frame without tokens.
+func TestWhatCameBehindAToken(t *testing.T) {
+	a := newAccumulator(&Result{}, 2, false)
+	for read, d := range []wire.Delta{{Text: []byte("x")}, {}, {Text: []byte("x")}, {Finish: "stop"}} {
+		a.add(stream.Stamp{Read: uint64(max(1, read))}, d) // the first two in one read
+	}
+	equal(t, "behind", []bool{true, false}, []bool{a.Tokens[0].Behind, a.Tokens[1].Behind})
 }
 
 // TestBurst holds what is a burst and what is an engine's pace: frames that a proxy writes one by one after it got
 // them together, and not the tokens between stalls.
 func TestBurst(t *testing.T) {
-	stream := func(gaps ...time.Duration) []Arrival {
+	at := func(gaps ...time.Duration) []Arrival {
 		list := []Arrival{{At: 500 * ms, N: 1}}
 		for i, gap := range gaps {
 			list = append(list, Arrival{At: list[i].At + gap, Read: uint32(i + 1), N: 1})
@@ -154,11 +144,11 @@ func TestBurst(t *testing.T) {
 		"a quick engine that stalls":      {append(repeat(99, 600*µs), 300*ms, 600*µs), 150 * µs, 600 * µs, 300 * ms},
 		"prefills in between":             {repeat(20, 10*ms, 10*ms, 10*ms, 10*ms, 300*ms), ms, 10 * ms, 300 * ms},
 	} {
-		line := Timeline{Tokens: stream(test.gaps...)}
+		line := Timeline{Tokens: at(test.gaps...)}
 		line.Burst = burst(line.Tokens)
 		list := slices.Sorted(line.ITL())
 		if list == nil {
-			list = times(1, -1)
+			list = []time.Duration{-1}
 		}
 		if line.Burst != test.below || list[0] != test.least || list[len(list)-1] != test.most {
 			t.Errorf("%s: bursts below %v, ITL from %v to %v, want %v, %v and %v", name, line.Burst, list[0], list[len(list)-1], test.below, test.least, test.most)

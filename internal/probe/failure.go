@@ -141,15 +141,15 @@ func outcomeOf(status int) Outcome {
 
 // broken is the verdict on a stream that cannot be read further.
 func (x *exchange) broken(ctx context.Context, err error) verdict {
-	doing := fmt.Sprintf("after %d token frames", len(x.acc.Tokens))
+	doing := fmt.Sprintf("after %d token frames", len(x.Tokens))
 	if v, ok := ended(ctx, doing); ok {
 		return v
 	}
 	switch {
 	case errors.Is(err, wire.ErrMalformed), errors.Is(err, stream.ErrTooLong):
 		return failed(Malformed, "%w", err)
-	case x.acc.err != nil:
-		return inStream(x.acc.err)
+	case x.err != nil:
+		return inStream(x.err)
 	}
 	return failed(Truncated, "stream cut %s: %w", doing, err)
 }
@@ -164,28 +164,27 @@ func inStream(e *wire.ServerError) verdict {
 
 // complete is the verdict on a stream that ended cleanly.
 func (x *exchange) complete() verdict {
-	f := x.acc
-	if f.err != nil {
-		return inStream(f.err)
+	if x.err != nil {
+		return inStream(x.err)
 	}
-	ending := wire.EndingOf(f.Finish)
+	ending := wire.EndingOf(x.Finish)
 	switch {
-	case ending == wire.Filtered || f.refusal:
-		return failed(Filtered, "answer filtered or refused (finish reason %q)", f.Finish)
+	case ending == wire.Filtered || x.refusal:
+		return failed(Filtered, "answer filtered or refused (finish reason %q)", x.Finish)
 	case ending == wire.Failed:
-		return failed(ServerError, "server gave up (finish reason %q)", f.Finish)
-	case len(f.Tokens) == 0:
+		return failed(ServerError, "server gave up (finish reason %q)", x.Finish)
+	case len(x.Tokens) == 0:
 		return failed(Empty, "stream ended without a token")
-	case f.Finish == "" && !x.target.Dialect.Endless:
-		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(f.Tokens))
-	case f.Finish != "" && ending == wire.Unfinished:
-		return failed(Malformed, "unknown finish reason %q", f.Finish)
+	case x.Finish == "" && !x.target.Dialect.Endless:
+		return failed(Truncated, "stream ended after %d token frames without a finish reason", len(x.Tokens))
+	case x.Finish != "" && ending == wire.Unfinished:
+		return failed(Malformed, "unknown finish reason %q", x.Finish)
 	}
 	if v := x.length(ending); v.outcome != OK {
 		return v
 	}
-	thinking := f.Answer == 0 && ending == wire.AtLimit // the limit cut the reasoning
-	if x.expect.Answer != "" && !thinking && !contains(f.text, x.expect.Answer) {
+	thinking := x.Answer == 0 && ending == wire.AtLimit // the limit cut the reasoning
+	if x.Expect.Answer != "" && !thinking && !contains(x.text, x.Expect.Answer) {
 		return failed(WrongAnswer, "the answer does not contain the words hidden in the prompt")
 	}
 	return verdict{outcome: OK}
@@ -205,8 +204,8 @@ func contains(answer []byte, expected string) bool {
 // length is the verdict on how long prompt and answer are. Where nothing else is known of a prompt's length, it was
 // cut if it has fewer tokens than nine tenths of its words: no tokenizer joins more of words in random order.
 func (x *exchange) length(ending wire.Ending) verdict {
-	prompt, output := x.acc.Usage.Prompt, x.acc.total().Generated()
-	expect, maxTokens := x.expect, x.ask.MaxTokens
+	prompt, output := x.Usage.Prompt, x.total().Generated()
+	expect, maxTokens := x.Expect, x.Ask.MaxTokens
 	if want := expect.PromptTokens; want.Known && prompt.Known && prompt.N != want.N {
 		return failed(WrongLength, "prompt of %d tokens, asked %d", prompt.N, want.N)
 	}
@@ -219,7 +218,7 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	}
 	clamped := ending == wire.AtLimit && (expect.ExactLimit || output.N < maxTokens)
 	if (expect.ExactOutput || clamped) && output.Known && output.N != maxTokens {
-		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, maxTokens, x.acc.Finish)
+		return failed(WrongLength, "answer of %d tokens, asked %d (finish reason %q)", output.N, maxTokens, x.Finish)
 	}
 	return verdict{outcome: OK}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,99 +11,132 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// log is what a group reported: a line a result or skip, with the second at which it was due.
+// log is what a group did: a line a prompt, a count learned, a result or a skip.
 type log struct {
 	epoch time.Time
 
-	mu      sync.Mutex
-	lines   []string
-	results []*Result
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *log) write(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
 
 func (l *log) Record(r *Result) {
-	if r.Outcome == Canceled {
-		return
+	says := ""
+	if r.Outcome == Malformed {
+		says = ": " + r.Err.Error()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.results = append(l.results, r)
-	l.lines = append(l.lines, fmt.Sprintf("%s %s round %d due %v start %v", r.Target, r.Outcome, r.Round, r.Due.Sub(l.epoch), r.Start.Sub(l.epoch)))
+	if r.Outcome != Canceled {
+		l.write("%s %s round %d due %v start %v%s", r.Target, r.Outcome, r.Round, r.Due.Sub(l.epoch), r.Start.Sub(l.epoch), says)
+	}
 }
 
 func (l *log) Skipped(target string, reason Skip) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lines = append(l.lines, fmt.Sprintf("%s skipped: %s at %v", target, reason, time.Since(l.epoch)))
+	l.write("%s skipped: %s at %v", target, reason, time.Since(l.epoch))
 }
 
-// newGroup is a group with an interval of ten seconds.
-func newGroup(l *log, members ...*Member) *Group {
-	return &Group{
-		Members: members, Interval: 10 * time.Second, Output: 2,
+// newGroup is a group with an interval of ten seconds, whose members are called a, b and so on.
+func newGroup(t *testing.T, servers ...http.HandlerFunc) (*Group, *log) {
+	l := &log{epoch: time.Now()}
+	g := &Group{
+		Interval: 10 * time.Second, Output: 2, Recorder: l,
 		Ask: func(round uint64) Question {
-			return Question{Ask: wire.Ask{Prompt: fmt.Sprintf("round %d", round)}, Expect: Expectation{Length: 80}, Learn: func(int) {}, Refuse: func() {}}
+			l.write("prompt %d", round)
+			return Question{
+				Ask: wire.Ask{Prompt: "p"}, Expect: Expectation{PromptTokens: wire.Tokens(80), Length: 80},
+				Learn: func(n int) { l.write("learned %d", n) }, Refuse: func() {},
+			}
 		},
-		Recorder: l,
 	}
-}
-
-// newMember is a member whose server answers with s.
-func newMember(t *testing.T, name string, s script) *Member {
-	target := serve(t, s.stream)
-	target.Name = name
-	return NewMember(target, "m", 1)
+	for i, server := range servers {
+		target := serve(t, server)
+		target.Name = string(rune('a' + i))
+		g.Members = append(g.Members, NewMember(target, "m", 1))
+	}
+	return g, l
 }
 
 // answer takes so long for two tokens.
 func answer(took time.Duration) script {
-	return slices.Concat(tokens(2, took/2), script{{0, data(limit, usage(80, 2), done), goOn}})
+	return tokens(2, took/2).then(0, limit, usage(80, 2), done)
 }
 
 // rounds runs rounds 0 to n−1, each when it is due.
-func (g *Group) rounds(ctx context.Context, n uint64) {
+func (g *Group) rounds(starts, probes context.Context, n uint64) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	epoch := time.Now()
 	for round := range n {
 		due := epoch.Add(time.Duration(round) * g.Interval)
 		time.Sleep(time.Until(due))
-		running.Go(func() { g.Round(ctx, ctx, round, due) })
+		running.Go(func() { g.Round(starts, probes, round, due) })
 	}
 }
 
-// TestGroupTakesTurns holds that members are asked one after another, that a hanging one costs the others at most its
-// share of the interval and itself its slots, and that no more tokens are spent in a day than allowed.
-func TestGroupTakesTurns(t *testing.T) {
+// TestGroup holds that members are asked one after another, that all get one prompt, which only a probe that is sent
+// costs and only the first is judged by, that a hanging member costs the others at most its share of the interval and
+// itself its slots, that no more tokens are spent in a day than allowed, and that a panic of ours fails the probes of
+// its round and nothing else. A server which turns probes away is left alone for as long as it asks, up to the limit.
+func TestGroup(t *testing.T) {
 	const budget = 2 * 82 // tokens: two questions with their answers
-	second := answer(time.Second)
+	second, hanging := answer(time.Second).stream, script{}.hangs().stream
+	other := tokens(2, time.Second).then(0, limit, usage(70, 2), done).stream // by another tokenizer
+	busy := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "15")
+		w.WriteHeader(http.StatusTooManyRequests)
+	}
+	rest := func(limit time.Duration) func(*Group) {
+		return func(g *Group) { g.Members[0].target.Backoff = limit }
+	}
 	for name, test := range map[string]struct {
-		members []script
-		limit   int      // tokens of a day for the first; 0: any number
+		members []http.HandlerFunc
+		change  func(*Group)
 		want    []string // of three rounds
 	}{
-		"turns": {[]script{second, answer(2 * time.Second)}, 0, []string{
-			"a ok round 0 due 0s start 0s", "b ok round 0 due 1s start 1s",
-			"b ok round 1 due 10s start 10s", "a ok round 1 due 12s start 12s",
-			"a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
+		"turns": {members: []http.HandlerFunc{second, other}, want: []string{
+			"prompt 0", "learned 80", "a ok round 0 due 0s start 0s", "b ok round 0 due 1s start 1s",
+			"prompt 1", "b ok round 1 due 10s start 10s", "learned 80", "a ok round 1 due 12s start 12s",
+			"prompt 2", "learned 80", "a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
 		}},
-		"a hanging member": {[]script{{{0, "", hang}}, second}, 0, []string{
-			"b ok round 0 due 5s start 5s",
-			"b ok round 1 due 10s start 10s", "a skipped: overlap at 11s",
-			"a skipped: overlap at 20s", "b ok round 2 due 20s start 20s",
+		"a hanging member": {members: []http.HandlerFunc{hanging, second}, want: []string{
+			"prompt 0", "b ok round 0 due 5s start 5s",
+			"prompt 1", "b ok round 1 due 10s start 10s", "a skipped: overlap at 11s",
+			"a skipped: overlap at 20s", "prompt 2", "b ok round 2 due 20s start 20s",
 			"a timeout round 0 due 0s start 0s",
 		}},
-		"a budget": {[]script{second}, budget, []string{
-			"a ok round 0 due 0s start 0s", "a ok round 1 due 10s start 10s", "a skipped: budget at 20s",
+		"hanging alone": {members: []http.HandlerFunc{hanging}, want: []string{
+			"prompt 0", "a skipped: overlap at 10s", "a skipped: overlap at 20s", "a timeout round 0 due 0s start 0s",
+		}},
+		"a budget": {members: []http.HandlerFunc{second}, change: func(g *Group) { g.Members[0].target.DayLimit = budget }, want: []string{
+			"prompt 0", "learned 80", "a ok round 0 due 0s start 0s", "prompt 1", "learned 80", "a ok round 1 due 10s start 10s",
+			"prompt 2", "a skipped: budget at 20s",
+		}},
+		"a busy member": {members: []http.HandlerFunc{busy, second}, change: rest(time.Minute), want: []string{
+			"prompt 0", "a rate_limited round 0 due 0s start 0s", "b ok round 0 due 0s start 0s",
+			"prompt 1", "b ok round 1 due 10s start 10s", "a skipped: backoff at 11s",
+			"prompt 2", "a rate_limited round 2 due 20s start 20s", "b ok round 2 due 20s start 20s",
+		}},
+		"busy for longer than the limit": {members: []http.HandlerFunc{busy}, change: rest(5 * time.Second), want: []string{
+			"prompt 0", "a rate_limited round 0 due 0s start 0s", "prompt 1", "a rate_limited round 1 due 10s start 10s",
+			"prompt 2", "a rate_limited round 2 due 20s start 20s",
+		}},
+		"panics": {members: []http.HandlerFunc{second, second}, change: panics, want: []string{
+			"a malformed round 0 due 0s start 0s: prober panicked, please report it: written",
+			"b malformed round 0 due 0s start 0s: prober panicked, please report it: written",
+			"prompt 1", "b ok round 1 due 10s start 10s", "a malformed round 1 due 11s start 11s: prober panicked, please report it: learned",
+			"prompt 2", "learned 80", "a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
 		}},
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			l := &log{epoch: time.Now()}
-			g := newGroup(l)
-			for i, s := range test.members {
-				g.Members = append(g.Members, newMember(t, string(rune('a'+i)), s))
+			g, l := newGroup(t, test.members...)
+			if test.change != nil {
+				test.change(g)
 			}
-			g.Members[0].target.DayLimit = test.limit
-			g.rounds(t.Context(), 3)
+			g.rounds(t.Context(), t.Context(), 3)
 			equal(t, "lines", test.want, l.lines)
 			time.Sleep(24 * time.Hour)
 			if !g.Members[0].Budget.Reserve(time.Now(), budget, budget) {
@@ -115,142 +146,41 @@ func TestGroupTakesTurns(t *testing.T) {
 	}
 }
 
-// TestQuestionIsWrittenForThoseWhoAskIt holds that a slot without a probe costs no prompt, and that a round has one
-// for all of its members.
-func TestQuestionIsWrittenForThoseWhoAskIt(t *testing.T) {
-	hanging := script{{0, "", hang}}
-	for _, test := range []struct {
-		name   string
-		others []script
-		want   []uint64 // rounds for which a prompt was written
-	}{
-		{"alone", nil, []uint64{0}},
-		{"one of two", []script{answer(time.Second)}, []uint64{0, 1, 2}},
-	} {
-		inBubble(t, test.name, func(t *testing.T) {
-			g := newGroup(&log{}, newMember(t, "a", hanging))
-			for _, s := range test.others {
-				g.Members = append(g.Members, newMember(t, "b", s))
-			}
-			var mu sync.Mutex
-			var written []uint64
-			ask := g.Ask
-			g.Ask = func(round uint64) Question {
-				mu.Lock()
-				defer mu.Unlock()
-				written = append(written, round)
-				return ask(round)
-			}
-			g.rounds(t.Context(), 3)
-			equal(t, "prompts of rounds", test.want, written)
-		})
+// panics makes the group panic while it writes prompt 0, and while it is told what prompt 1 has.
+func panics(g *Group) {
+	write := g.Ask
+	g.Ask = func(round uint64) Question {
+		if round == 0 {
+			panic("written")
+		}
+		q := write(round)
+		if round == 1 {
+			q.Learn = func(int) { panic("learned") }
+		}
+		return q
 	}
 }
 
+// TestGroupStops holds that no probe begins once starts is done, and that probes ends those in flight.
 func TestGroupStops(t *testing.T) {
-	inBubble(t, "stop", func(t *testing.T) {
-		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(2*time.Second)), newMember(t, "b", answer(time.Second)))
-		starts, stop := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, stop)
-		g.Round(starts, t.Context(), 0, time.Now())
-		if want := []string{"a ok round 0 due 0s start 0s"}; !slices.Equal(l.lines, want) {
-			t.Errorf("%q, want the running probe to end and no other to begin", l.lines)
-		}
-	})
-	inBubble(t, "cancel", func(t *testing.T) {
-		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Minute)))
-		probes, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, cancel)
-		g.Round(t.Context(), probes, 0, time.Now())
-		if len(l.lines) != 0 || time.Since(l.epoch) != time.Second {
-			t.Errorf("%q after %v, want nothing counted", l.lines, time.Since(l.epoch))
-		}
-	})
-}
-
-// TestGroupAsksAllTheSame holds that members of a round get one prompt, and that only the first is judged by its
-// length.
-func TestGroupAsksAllTheSame(t *testing.T) {
-	inBubble(t, "ask", func(t *testing.T) {
-		l, learnt := &log{epoch: time.Now()}, []int{}
-		short := slices.Concat(tokens(2, ms), script{{0, data(limit, usage(70, 2), done), goOn}})
-		g := newGroup(l, newMember(t, "a", answer(time.Second)), newMember(t, "b", short))
-		learn := func(n int) { learnt = append(learnt, n) }
-		g.Ask = func(uint64) Question {
-			return Question{Ask: wire.Ask{Prompt: "x"}, Expect: Expectation{PromptTokens: wire.Tokens(80), Length: 80}, Learn: learn, Refuse: func() {}}
-		}
-		g.rounds(t.Context(), 2)
-		for _, r := range l.results {
-			endsAs(t, r, OK, "")
-		}
-		equal(t, "learnt from the first member", []int{80, 80}, learnt)
-	})
-}
-
-// TestGroupSurvivesAPanic holds that a panic of ours while a prompt is written, or while its writer is told what the
-// server counted, fails the probes of that round and nothing else.
-func TestGroupSurvivesAPanic(t *testing.T) {
-	inBubble(t, "panic", func(t *testing.T) {
-		l := &log{epoch: time.Now()}
-		g := newGroup(l, newMember(t, "a", answer(time.Second)), newMember(t, "b", answer(time.Second)))
-		write := g.Ask
-		g.Ask = func(round uint64) Question {
-			q := write(round)
-			switch round {
-			case 0:
-				panic("written")
-			case 1:
-				q.Learn = func(int) { panic("learnt") }
-			}
-			return q
-		}
-		g.rounds(t.Context(), 3)
-		want := []string{
-			"a malformed round 0 due 0s start 0s", "b malformed round 0 due 0s start 0s",
-			"b ok round 1 due 10s start 10s", "a malformed round 1 due 11s start 11s",
-			"a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
-		}
-		equal(t, "lines", want, l.lines)
-		if err := l.results[0].Err; !strings.Contains(err.Error(), "prober panicked, please report it: written") {
-			t.Error(err)
-		}
-	})
-}
-
-// TestMembersRestAsAsked holds that a server which turns probes away is left alone for as long as it asks, up to the
-// limit, while the others are probed, and that the slots it goes without are counted.
-func TestMembersRestAsAsked(t *testing.T) {
-	tests := []struct {
-		name       string
-		retryAfter string
-		limit      time.Duration
-		want       []string // of the busy member, by slot
+	for name, test := range map[string]struct {
+		starts, probes time.Duration // until each is done
+		took           time.Duration
+		want           []string
 	}{
-		{"for 25 seconds", "25", time.Minute, []string{"rate_limited", "backoff", "backoff", "rate_limited", "backoff", "backoff"}},
-		{"up to the limit", "3600", 12 * time.Second, []string{"rate_limited", "backoff", "rate_limited", "backoff", "rate_limited", "backoff"}},
-		{"not at all", "25", 0, slices.Repeat([]string{"rate_limited"}, 6)},
-		{"not asked to", "", time.Minute, slices.Repeat([]string{"rate_limited"}, 6)},
-	}
-	for _, test := range tests {
-		inBubble(t, test.name, func(t *testing.T) {
-			target := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				if test.retryAfter != "" {
-					w.Header().Set("Retry-After", test.retryAfter)
-				}
-				w.WriteHeader(http.StatusTooManyRequests)
-			})
-			target.Name, target.Backoff = "busy", test.limit
-			l := &log{}
-			g := newGroup(l, NewMember(target, "m", 1), newMember(t, "well", answer(ms)))
-			g.rounds(t.Context(), 6)
-			slots := map[string][]string{}
-			for _, line := range l.lines {
-				words := strings.Fields(strings.Replace(line, "skipped: ", "", 1))
-				slots[words[0]] = append(slots[words[0]], words[1])
-			}
-			equal(t, "slots", map[string][]string{"busy": test.want, "well": slices.Repeat([]string{"ok"}, 6)}, slots)
+		"stop":   {time.Second, time.Hour, 2 * time.Second, []string{"prompt 0", "learned 80", "a ok round 0 due 0s start 0s"}},
+		"cancel": {time.Second, time.Second, time.Second, []string{"prompt 0"}},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			g, l := newGroup(t, answer(2*time.Second).stream, answer(time.Second).stream)
+			starts, stop := context.WithTimeout(t.Context(), test.starts)
+			defer stop()
+			probes, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			time.AfterFunc(test.probes, cancel)
+			g.rounds(starts, probes, 1)
+			equal(t, "lines", test.want, l.lines)
+			equal(t, "time taken", test.took, time.Since(l.epoch))
 		})
 	}
 }

@@ -1,8 +1,12 @@
 package probe
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,156 +17,138 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// TestMemberLearnsRejectedFields holds that a server is asked again without the field that it names, at start only,
-// and remembers it.
-func TestMemberLearnsRejectedFields(t *testing.T) {
-	inBubble(t, "reject", func(t *testing.T) {
-		bodies := []string{}
-		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body)
-			bodies = append(bodies, string(body))
-			for _, field := range []string{"continuous_usage_stats", "cache_salt", "min_tokens"} {
-				if strings.Contains(string(body), field) {
-					w.WriteHeader(http.StatusUnprocessableEntity)
-					fmt.Fprintf(w, `{"message":"[{'type': 'extra_forbidden', 'loc': ('body', '%s')}]"}`, field)
-					return
-				}
-			}
-			answer(2*ms).send(w, r)
-		})
-		target.Dialect, _ = wire.Lookup("openai-chat")
-		m := NewMember(target, "m", 1)
-		q := Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2, CacheSalt: "s"}}
-		m.Probe(t.Context(), q)
-		want := []wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}
-		if got := m.Capabilities().Omit; !slices.Equal(got, want) {
-			t.Errorf("learnt to omit %v, want %v", got, want)
-		}
-		if len(bodies) != 4 {
-			t.Errorf("%d requests, want one more for each field", len(bodies))
-		}
-		m.Probe(t.Context(), q)
-		if len(bodies) != 5 {
-			t.Errorf("%d requests after the second probe, want 5", len(bodies))
-		}
-	})
+// routes answer by path; "" answers for all that have none.
+type routes map[string]http.HandlerFunc
+
+func (h routes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	handler := h[r.URL.Path]
+	if handler == nil {
+		handler = h[""]
+	}
+	if handler == nil {
+		handler = http.NotFound
+	}
+	handler(w, r)
 }
 
-// TestMemberSendsFieldsAgain holds that a rejection for another reason costs the request none of its fields.
-func TestMemberSendsFieldsAgain(t *testing.T) {
-	inBubble(t, "poison", func(t *testing.T) {
-		ill := true
-		m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if ill {
-				w.WriteHeader(http.StatusBadRequest)
-				_, _ = io.WriteString(w, "cannot use min_tokens, seed or anything else today")
+// What a server of TGI says of itself, and its answer of one token.
+var (
+	tgiInfo   = reply(200, `{"model_id":"bloom","max_input_tokens":4000,"max_total_tokens":4096}`)
+	tgiAnswer = after(ms, `{"token":{"id":1,"text":"x"},"generated_text":"x","details":{"finish_reason":"length","generated_tokens":1}}`).stream
+)
+
+// question asks for so many tokens.
+func question(maxTokens int) Question {
+	return Question{Ask: wire.Ask{Prompt: "p", MaxTokens: maxTokens, CacheSalt: "s"}}
+}
+
+// TestMemberLearns holds what a member remembers of a server's answers: fields that it rejects, at start only and not
+// where that does not help; whether it obeys the length asked; and that a server which was not up yet is asked again
+// what it is when it does not know the path or the model.
+func TestMemberLearns(t *testing.T) {
+	strict := func(w http.ResponseWriter, r *http.Request) {
+		body := string(must(io.ReadAll(r.Body)))
+		for _, field := range []string{"continuous_usage_stats", "cache_salt", "min_tokens"} {
+			if strings.Contains(body, field) {
+				reply(422, fmt.Sprintf(`{"message":"[{'type': 'extra_forbidden', 'loc': ('body', '%s')}]"}`, field))(w, r)
 				return
 			}
-			answer(2*ms).stream(w, r)
-		}), "m", 1)
-		ask := wire.Ask{Prompt: "p", MaxTokens: 2}
-		endsAs(t, m.Probe(t.Context(), Question{Ask: ask}), Rejected, "")
-		ill = false
-		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != OK || len(m.Capabilities().Omit) != 0 {
-			t.Errorf("%s without %v", r.Outcome, m.Capabilities().Omit)
 		}
-	})
-}
-
-func TestMemberAsksWhatTheServerIs(t *testing.T) {
-	tests := []struct {
-		name    string
-		replies map[string]string
-		dialect string
-		model   string
+		answer(2*ms).stream(w, r)
+	}
+	exact := after(ms, counted(1)).then(ms, counted(2), limit, done).stream
+	early, clamped := after(ms, counted(1), stop, done).stream, after(ms, counted(1), limit, done).stream
+	long := tokens(3, ms).then(0, limit, usage(80, 3), done).stream
+	ill := reply(400, "cannot use min_tokens, seed or anything else today")
+	tgi := routes{"/info": tgiInfo, "/generate_stream": tgiAnswer}.ServeHTTP
+	for name, test := range map[string]struct {
+		unknown  bool // the dialect is
+		servers  []http.HandlerFunc
+		outcomes []Outcome // of a probe each
+		requests int       // 0: any number
+		omit     []wire.Field
 	}{
-		{"a list of models", map[string]string{"/v1/models": `{"data":[{"id":"llama","owned_by":"vllm"}]}`}, "openai-chat", "llama"},
-		{"TGI", map[string]string{"/v1/models": `{"data":[{"id":"x"}]}`, "/info": `{"model_id":"bloom","max_input_tokens":4000,"max_total_tokens":4096}`}, "tgi", "bloom"},
-		{"an older TGI without a list", map[string]string{"/info": `{"model_id":"bloom","max_input_tokens":4000,"max_total_tokens":4096}`}, "tgi", "bloom"},
-	}
-	for _, test := range tests {
-		inBubble(t, test.name, func(t *testing.T) {
-			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if reply, ok := test.replies[r.URL.Path]; ok {
-					_, _ = io.WriteString(w, reply)
-					return
-				}
-				http.NotFound(w, r)
-			})
-			target.Dialect = nil
-			m := NewMember(target, "", 1)
-			if err := m.Prepare(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := m.Capabilities(); got.Dialect.Name != test.dialect || got.Model != test.model {
-				t.Errorf("%s with model %s", got.Dialect.Name, got.Model)
-			}
-		})
-	}
-}
-
-// TestMemberThatCannotBeAskedIsAResult holds that a server which is down from the start is counted like one that goes
-// down later.
-func TestMemberThatCannotBeAskedIsAResult(t *testing.T) {
-	for status, want := range map[int]Outcome{401: Rejected, 403: Rejected, 503: Overloaded, 500: ServerError} {
-		inBubble(t, http.StatusText(status), func(t *testing.T) {
-			target := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
-			target.Dialect = nil
-			r := NewMember(target, "", 1).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 1}})
-			if r.Outcome != want || r.Status != status || r.Target != "t" {
-				t.Errorf("%s with status %d: %v", r.Outcome, r.Status, r.Err)
-			}
-		})
-	}
-}
-
-// TestMemberProbesAServerOfUnknownType holds that a server without a model list is probed as most are.
-func TestMemberProbesAServerOfUnknownType(t *testing.T) {
-	for name, other := range map[string]http.HandlerFunc{
-		"no other route":          http.NotFound,
-		"a page on every route":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
-		"a stream on every route": script{{0, data(token), hang}}.stream,
+		"rejected fields": {false, []http.HandlerFunc{strict, strict}, []Outcome{OK, OK}, 4 + 1,
+			[]wire.Field{wire.FieldContinuousUsage, wire.FieldCacheSalt, wire.FieldMinTokens}},
+		"a rejection for another reason":                    {false, []http.HandlerFunc{ill, exact}, []Outcome{Rejected, OK}, 2 + 1, nil},
+		"a rejection after an answer":                       {false, []http.HandlerFunc{exact, ill}, []Outcome{OK, Rejected}, 2, nil},
+		"a longer answer after an exact one":                {false, []http.HandlerFunc{answer(ms).stream, long}, []Outcome{OK, WrongLength}, 2, nil},
+		"an early end after an exact answer":                {false, []http.HandlerFunc{exact, early}, []Outcome{OK, WrongLength}, 2, nil},
+		"an early end from a server that showed nothing":    {false, []http.HandlerFunc{early, early}, []Outcome{OK, OK}, 2, nil},
+		"a clamped answer":                                  {false, []http.HandlerFunc{clamped, clamped}, []Outcome{WrongLength, WrongLength}, 2, nil},
+		"a server that was not up, and of which we guessed": {true, []http.HandlerFunc{http.NotFound, tgi}, []Outcome{Rejected, WrongLength}, 0, nil},
 	} {
 		inBubble(t, name, func(t *testing.T) {
-			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/v1/chat/completions" {
-					answer(2*ms).stream(w, r)
-					return
-				}
-				other(w, r)
-			})
+			var server http.HandlerFunc
+			requests := 0
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) { requests++; server(w, r) })
+			if test.unknown {
+				target.Dialect = nil
+			}
+			m := NewMember(target, "m", 1)
+			for i, want := range test.outcomes {
+				server = test.servers[i]
+				endsAs(t, m.Probe(t.Context(), question(2)), want, "")
+			}
+			if test.requests > 0 {
+				equal(t, "requests", test.requests, requests)
+			}
+			equal(t, "omitted fields", test.omit, m.Capabilities().Omit)
+		})
+	}
+}
+
+// TestMemberAsksWhatTheServerIs holds that a server of unknown type is asked, that one without a model list is probed
+// as most are, and that one which is down from the start is counted like one that goes down later.
+func TestMemberAsksWhatTheServerIs(t *testing.T) {
+	one := answer(2 * ms).stream
+	for name, test := range map[string]struct {
+		server     routes
+		outcome    Outcome
+		api, model string
+	}{
+		"a list of models": {
+			routes{"/v1/models": reply(200, `{"data":[{"id":"llama","owned_by":"vllm"}]}`), "/v1/chat/completions": one}, OK, "openai-chat", "llama",
+		},
+		"TGI": {
+			routes{"/v1/models": reply(200, `{"data":[{"id":"x"}]}`), "/info": tgiInfo, "/generate_stream": tgiAnswer}, WrongLength, "tgi", "bloom",
+		},
+		"an older TGI without a list": {routes{"/info": tgiInfo, "/generate_stream": tgiAnswer}, WrongLength, "tgi", "bloom"},
+		"no other route":              {routes{"/v1/chat/completions": one}, OK, "openai-chat", ""},
+		"a page on every route":       {routes{"": reply(200, "<html>"), "/v1/chat/completions": one}, OK, "openai-chat", ""},
+		"a stream on every route":     {routes{"": after(0, token).hangs().stream, "/v1/chat/completions": one}, OK, "openai-chat", ""},
+		"401":                         {routes{"": reply(401, "")}, Rejected, "", ""},
+		"403":                         {routes{"": reply(403, "")}, Rejected, "", ""},
+		"500":                         {routes{"": reply(500, "")}, ServerError, "", ""},
+		"503":                         {routes{"": reply(503, "")}, Overloaded, "", ""},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			target := serve(t, test.server.ServeHTTP)
 			target.Dialect = nil
-			r := NewMember(target, "", 1).Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
-			if r.Outcome != OK || r.API != "openai-chat" || r.Model != "" {
-				t.Errorf("%s by %s with model %q: %v", r.Outcome, r.API, r.Model, r.Err)
+			r := NewMember(target, "", 1).Probe(t.Context(), question(2))
+			if r.Outcome != test.outcome || r.API != test.api || r.Model != test.model || r.Target != "t" || r.Status == 0 {
+				t.Errorf("%s with status %d by %s with model %q: %v", r.Outcome, r.Status, r.API, r.Model, r.Err)
 			}
 		})
 	}
 }
 
-// TestMemberJudgesByLearnedCapabilities holds that the first answer teaches and the later ones are judged.
-func TestMemberJudgesByLearnedCapabilities(t *testing.T) {
-	exact := script{{ms, data(counted(1)), goOn}, {ms, data(counted(2)), goOn}, {0, data(limit, done), goOn}}
-	early := script{{ms, data(counted(1)), goOn}, {0, data(stop, done), goOn}}
-	clamped := script{{ms, data(counted(1)), goOn}, {0, data(limit, done), goOn}}
-	tests := []struct {
-		name    string
-		scripts []script
-		want    []Outcome
-	}{
-		{"an early end after an exact answer", []script{exact, early}, []Outcome{OK, WrongLength}},
-		{"an early end from a server that showed nothing", []script{early, early}, []Outcome{OK, OK}},
-		{"a clamped answer", []script{clamped, clamped}, []Outcome{WrongLength, WrongLength}},
-	}
-	for _, test := range tests {
-		inBubble(t, test.name, func(t *testing.T) {
-			n := 0
-			m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) {
-				n++
-				test.scripts[n-1].stream(w, r)
-			}), "m", 1)
-			for _, want := range test.want {
-				endsAs(t, m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}}), want, "")
+// TestAServerThatDoesNotTellWhatItIs holds that the result of a probe which was never sent says so, and which limit
+// was over: that of the question.
+func TestAServerThatDoesNotTellWhatItIs(t *testing.T) {
+	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	gone := func(ctx context.Context, _, _ string) (net.Conn, error) { <-ctx.Done(); return nil, ctx.Err() }
+	for says, server := range map[string]func(*testing.T) Target{
+		"while waiting for the response header": func(t *testing.T) Target { return serve(t, silent) },
+		"while connecting":                      func(*testing.T) Target { return newTarget(gone) },
+	} {
+		inBubble(t, says, func(t *testing.T) {
+			target := server(t)
+			target.Dialect = nil
+			r := NewMember(target, "", 1).Probe(t.Context(), question(1))
+			endsAs(t, r, Timeout, "/v1/models: no answer within 5s "+says)
+			if sent, ok := r.Undiscovered(); r.Elapsed != 5*time.Second || sent != strings.Contains(says, "header") || !ok {
+				t.Errorf("after %v; undiscovered %v, sent %v", r.Elapsed, ok, sent)
 			}
 		})
 	}
@@ -174,9 +160,7 @@ func TestPanicIsAFailedProbe(t *testing.T) {
 		broken := *target.Dialect
 		broken.Path = func(wire.Ask) string { panic("mistake") }
 		target.Dialect = &broken
-		m := NewMember(target, "m", 1)
-		r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 2}})
-		endsAs(t, r, Malformed, "mistake")
+		endsAs(t, NewMember(target, "m", 1).Probe(t.Context(), question(2)), Malformed, "mistake")
 	})
 }
 
@@ -189,71 +173,15 @@ func TestSlots(t *testing.T) {
 		if _, third := s.take(time.Now()); !ok || third {
 			t.Errorf("second %t, third %t", ok, third)
 		}
-		if n, oldest := s.InFlight(); n != 2 || !oldest.Equal(start) {
-			t.Errorf("%d in flight since %v", n, oldest)
-		}
-		first()
-		if n, oldest := s.InFlight(); n != 1 || oldest.Sub(start) != time.Second {
-			t.Errorf("%d in flight since %v", n, oldest)
-		}
-		second()
-		if n, oldest := s.InFlight(); n != 0 || !oldest.IsZero() {
-			t.Errorf("%d in flight since %v", n, oldest)
-		}
-	})
-}
-
-// TestMemberAsksAgainAfter404 holds that what was taken for granted of a server that was not up yet is forgotten when
-// it does not know the path or the model.
-func TestMemberAsksAgainAfter404(t *testing.T) {
-	inBubble(t, "404", func(t *testing.T) {
-		up := false
-		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			switch {
-			case !up:
-				http.NotFound(w, r)
-			case r.URL.Path == "/info":
-				_, _ = io.WriteString(w, `{"model_id":"bloom","max_input_tokens":4000,"max_total_tokens":4096}`)
-			case r.URL.Path == "/generate_stream":
-				script{{ms, data(`{"token":{"id":1,"text":"x"},"generated_text":"x","details":{"finish_reason":"length","generated_tokens":1}}`), goOn}}.stream(w, r)
-			default:
-				http.NotFound(w, r)
+		for _, step := range []struct {
+			release func()
+			n       int
+			oldest  time.Time
+		}{{func() {}, 2, start}, {first, 1, start.Add(time.Second)}, {second, 0, time.Time{}}} {
+			step.release()
+			if n, oldest := s.InFlight(); n != step.n || !oldest.Equal(step.oldest) {
+				t.Errorf("%d in flight since %v, want %d", n, oldest, step.n)
 			}
-		})
-		target.Dialect = nil
-		m, ask := NewMember(target, "bloom", 1), wire.Ask{Prompt: "p", MaxTokens: 1}
-		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != Rejected || r.API != "openai-chat" {
-			t.Errorf("%s by %s", r.Outcome, r.API)
-		}
-		up = true
-		if r := m.Probe(t.Context(), Question{Ask: ask}); r.Outcome != OK || r.API != "tgi" {
-			t.Errorf("%s by %s: %v", r.Outcome, r.API, r.Err)
-		}
-	})
-}
-
-// TestAnswersAreNotRepeated holds that an answer which is no stream is in no error, and that a tokenizer's complaint
-// does not repeat the prompt.
-func TestAnswersAreNotRepeated(t *testing.T) {
-	const answer = "The patient is called Doe."
-	inBubble(t, "answer", func(t *testing.T) {
-		target := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"`+answer+`"}}]}`)
-		})
-		r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
-		if r.Outcome != NotStreamed || strings.Contains(r.Err.Error(), "Doe") {
-			t.Errorf("%s: %v", r.Outcome, r.Err)
-		}
-	})
-	inBubble(t, "prompt", func(t *testing.T) {
-		prompt := "It was late in the year and the river was high, and nobody saw it."
-		target := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusInternalServerError)
-			_, _ = io.WriteString(w, `{"error":"cannot tokenize: `+prompt+`"}`)
-		})
-		if _, err := target.Tokenize(t.Context(), wire.Ask{Prompt: prompt}); err == nil || strings.Contains(err.Error(), "nobody saw it") {
-			t.Errorf("error %v", err)
 		}
 	})
 }
@@ -262,29 +190,119 @@ func TestAnswersAreNotRepeated(t *testing.T) {
 // once, that the result says why, and that it is remembered until an answer has an end.
 func TestAServerThatIgnoresTheLimitIsLeft(t *testing.T) {
 	inBubble(t, "endless", func(t *testing.T) {
-		var left []time.Duration
-		endless := true
-		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if start := time.Now(); endless {
-				tokens(1_000_000, 20*ms).stream(w, r)
-				left = append(left, time.Since(start))
-				return
-			}
-			slices.Concat(tokens(5, 20*ms), script{{0, data(limit, usage(80, 5), done), goOn}}).stream(w, r)
-		})
-		m := NewMember(target, "m", 1)
-		r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 5}})
+		var left time.Duration
+		server := func(w http.ResponseWriter, r *http.Request) {
+			start := time.Now()
+			tokens(1_000_000, 20*ms).stream(w, r)
+			left = time.Since(start)
+		}
+		m := NewMember(serve(t, func(w http.ResponseWriter, r *http.Request) { server(w, r) }), "m", 1)
+		r := m.Probe(t.Context(), question(5))
 		synctest.Wait()
-		if r.Outcome != WrongLength || !slices.Equal(left, []time.Duration{9 * 20 * ms}) || len(r.Warnings) != 1 ||
-			!strings.Contains(r.Warnings[0].Error(), "ignores the limit") || !strings.Contains(r.Err.Error(), "asked 5") {
-			t.Errorf("%s: %v, warnings %v; the server noticed after %v", r.Outcome, r.Err, r.Warnings, left)
+		if endsAs(t, r, WrongLength, "asked 5"); left != 9*20*ms || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Error(), "ignores the limit") {
+			t.Errorf("warnings %v; the server noticed after %v", r.Warnings, left)
 		}
 		if notes := m.Capabilities().Notes(); len(notes) != 1 || !strings.Contains(notes[0], "ignores the limit") {
 			t.Errorf("notes %q", notes)
 		}
-		endless = false
-		if r := m.Probe(t.Context(), Question{Ask: wire.Ask{Prompt: "p", MaxTokens: 5}}); r.Outcome != OK || m.Capabilities().Unlimited {
-			t.Errorf("%s: %v; still said to ignore the limit: %t", r.Outcome, r.Err, m.Capabilities().Unlimited)
+		server = slices.Concat(tokens(5, 20*ms), after(0, limit, usage(80, 5), done)).stream
+		if endsAs(t, m.Probe(t.Context(), question(5)), OK, ""); m.Capabilities().Unlimited {
+			t.Error("still said to ignore the limit")
 		}
 	})
+}
+
+// TestReady holds what counts as a server that can answer.
+func TestReady(t *testing.T) {
+	const one = `{"object":"list","data":[{"id":"m","object":"model"}]}`
+	for name, test := range map[string]struct {
+		health, models int    // status
+		list, model    string // the reply, and the model that is given; empty: of one, and none
+		ready          bool
+	}{
+		"healthy":                    {health: 200, models: 404, ready: true},
+		"starting, its check says":   {health: 503, models: 200},
+		"starting, all is 503":       {health: 503, models: 503},
+		"broken":                     {health: 500, models: 200},
+		"too busy to say":            {health: 429, models: 200},
+		"no check, a list of models": {health: 404, models: 200, ready: true},
+		"no check, starting":         {health: 404, models: 503},
+		"no check, a gateway's 502":  {health: 404, models: 502},
+		"neither check nor list":     {health: 404, models: 404, ready: true},
+		"all behind a key":           {health: 401, models: 401, ready: true},
+		"no GET":                     {health: 405, models: 405, ready: true},
+		"healthy, no model yet":      {health: 200, models: 200, list: `{"object":"list","data":[]}`},
+		"no check, no model yet":     {health: 404, models: 200, list: `{"object":"list","data":null}`},
+		"no list, its model given":   {health: 200, models: 200, list: `{"object":"list","data":[]}`, model: "m", ready: true},
+		"something else, no list":    {health: 200, models: 200, list: `{"models":7}`, ready: true},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			server := routes{"/health": reply(test.health, ""), "/v1/models": reply(test.models, cmp.Or(test.list, one)), "": reply(test.models, "{}")}
+			equal(t, "ready", test.ready, serve(t, server.ServeHTTP).Ready(t.Context(), test.model))
+		})
+	}
+	for status, ready := range map[int]bool{200: true, 503: false} {
+		inBubble(t, "LiteLLM, which must not be asked to ask its models", func(t *testing.T) {
+			server := routes{
+				"/health":           func(http.ResponseWriter, *http.Request) { t.Error("asked") },
+				"/health/readiness": reply(status, ""), "": reply(200, one),
+			}
+			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("X-Litellm-Version", "1.80.0")
+				server.ServeHTTP(w, r)
+			})
+			equal(t, "ready", ready, target.Ready(t.Context(), ""))
+		})
+	}
+}
+
+// TestAwait holds that a server is looked at each second until it is ready, that a limit and an end of the context
+// end this at once, and which of them it was.
+func TestAwait(t *testing.T) {
+	for name, test := range map[string]struct {
+		ready, limit, end time.Duration
+		took              time.Duration
+		err               error
+	}{
+		"ready":             {0, time.Minute, time.Hour, 0, nil},
+		"ready after a bit": {90500 * ms, 2 * time.Minute, time.Hour, 91 * time.Second, nil},
+		"too late":          {time.Hour, 2500 * ms, time.Hour, 2500 * ms, context.DeadlineExceeded},
+		"told to stop":      {time.Hour, time.Minute, 1500 * ms, 1500 * ms, context.Canceled},
+	} {
+		inBubble(t, name, func(t *testing.T) {
+			start := time.Now()
+			m := NewMember(serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				if time.Since(start) < test.ready {
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+			}), "m", 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			time.AfterFunc(test.end, cancel)
+			err := m.Await(ctx, test.limit)
+			if took := time.Since(start); took != test.took || !errors.Is(err, test.err) {
+				t.Errorf("took %v, error %v", took, err)
+			}
+		})
+	}
+}
+
+// TestWhatShowsWhoAsks holds what a result says of the credentials of its request.
+func TestWhatShowsWhoAsks(t *testing.T) {
+	for _, test := range []struct {
+		key    string
+		header http.Header
+		want   Key
+	}{
+		{"", nil, KeyNone},
+		{"", http.Header{"X-Team": {"inference"}}, KeyNone},
+		{"sk-1", nil, KeyGiven},
+		{"bearer sk-1", nil, KeyPrefixed},
+		{"sk-1", http.Header{"Authorization": {"Basic x"}}, KeyInHeader},
+		{"", http.Header{"X-Api-Key": {"sk-1"}}, KeyInHeader},
+	} {
+		if got := (Target{Key: test.key, Header: test.header}).newResult("m").Key; got != test.want {
+			t.Errorf("key %q, header %v: %s, want %s", test.key, test.header, got, test.want)
+		}
+	}
 }

@@ -2,10 +2,13 @@ package probe
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,15 +38,23 @@ const (
 	cut         // close the connection without the body's end
 )
 
+// after is a script that sends frames after a pause.
+func after(pause time.Duration, frames ...string) script {
+	return script{{after: pause, send: data(frames...)}}
+}
+
+// then sends frames after a pause, when s is done.
+func (s script) then(pause time.Duration, frames ...string) script {
+	return slices.Concat(s, after(pause, frames...))
+}
+
+// hangs is s by a server that hangs after it.
+func (s script) hangs() script { return append(s, step{then: hang}) }
+
 // stream answers with the script as an event stream.
 func (s script) stream(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	s.send(w, r)
-}
-
-// send sends the body of the answer.
-func (s script) send(w http.ResponseWriter, r *http.Request) {
 	flush := http.NewResponseController(w).Flush
 	for _, step := range s {
 		select {
@@ -63,6 +74,20 @@ func (s script) send(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// answers is a server that answers with a status, a content type and a body.
+func answers(status int, kind, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header()["Content-Type"] = []string{kind}
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func reply(status int, json string) http.HandlerFunc {
+	return answers(status, "application/json", json)
+}
+
 // data is an SSE event for each of the JSON texts.
 func data(jsons ...string) string {
 	var b strings.Builder
@@ -74,11 +99,14 @@ func data(jsons ...string) string {
 
 // The frames of a chat completion.
 const (
-	role  = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
-	token = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`
-	stop  = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
-	limit = `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
-	done  = "[DONE]"
+	withIDs    = `{"choices":[{"index":0,"delta":{"content":"x"},"token_ids":[1,2,3]}]}`
+	role       = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}`
+	token      = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}]}`
+	thought    = `{"choices":[{"index":0,"delta":{"reasoning":"hm"},"finish_reason":null}]}`
+	reasonings = `{"choices":[],"usage":{"prompt_tokens":80,"completion_tokens":10,"completion_tokens_details":{"reasoning_tokens":8}}}`
+	stop       = `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`
+	limit      = `{"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}`
+	done       = "[DONE]"
 
 	zeroed = `{"choices":[{"index":0,"delta":{"content":" x"},"finish_reason":null}],"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}}`
 	early  = `{"choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":{"prompt_tokens":80,"completion_tokens":1,"total_tokens":81}}`
@@ -110,10 +138,19 @@ func tokens(n int, gap time.Duration) script {
 // serve starts a server for the test's bubble and returns a target that asks it.
 func serve(t *testing.T, handler http.HandlerFunc) Target {
 	t.Helper()
+	return serveTLS(t, &http.Server{Handler: handler}, nil)
+}
+
+// serveTLS is the same over TLS; without it if config is nil.
+func serveTLS(t *testing.T, server *http.Server, config *tls.Config) Target {
+	t.Helper()
 	listener := sim.NewListener()
-	server := &http.Server{Handler: handler}
+	accepts := net.Listener(listener)
+	if config != nil {
+		accepts = tls.NewListener(listener, config)
+	}
 	stopped := make(chan struct{})
-	go func() { defer close(stopped); _ = server.Serve(listener) }()
+	go func() { defer close(stopped); _ = server.Serve(accepts) }()
 	target := newTarget(func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) })
 	t.Cleanup(func() {
 		target.Transport.Close()
@@ -136,6 +173,62 @@ func newTarget(dial Dial) Target {
 func probeScript(t *testing.T, s script) *Result {
 	t.Helper()
 	return serve(t, s.stream).Probe(t.Context(), wire.Ask{Model: "m", Prompt: "Words: time", MaxTokens: 10})
+}
+
+// told is what a result says of its answer, without what it does not say: tokens are the prompt's, cached, and the
+// answer's.
+func told(r *Result) string {
+	words := []string{string(r.Outcome)}
+	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
+	for _, sample := range []struct {
+		name  string
+		value func() (time.Duration, bool)
+	}{{"TTFT", r.TTFT}, {"TPOT", r.TPOT}, {"E2EL", r.E2EL}, {"max gap", r.MaxGap}} {
+		if d, ok := sample.value(); ok {
+			say("%s %v", sample.name, d)
+		}
+	}
+	ttft, _ := r.TTFT()
+	if ttfat, _ := r.TTFAT(); ttfat != ttft {
+		say("TTFAT %v", ttfat)
+	}
+	if r.Hidden {
+		say("hidden reasoning")
+	}
+	if gaps := runs(r.ChunkGaps()); gaps != "" {
+		say("gaps %s", gaps)
+	}
+	if itl := runs(r.ITL()); itl != "" {
+		say("ITL %s", itl)
+	}
+	for _, counted := range []struct {
+		n    int
+		what string
+	}{
+		{r.Coalesced(), "coalesced"}, {r.JoinedTokens(), "joined"}, {r.Bursts(), "in bursts"},
+		{r.Usage.Prompt.N, "prompt"}, {r.Usage.Cached.N, "cached"}, {r.Usage.Generated().N, "output"},
+	} {
+		if counted.n > 0 {
+			say("%d %s", counted.n, counted.what)
+		}
+	}
+	if r.Source != FromNothing {
+		say("by %s", r.Source)
+	}
+	return strings.Join(words, ", ")
+}
+
+// runs are durations, equal ones in a row as one.
+func runs(all iter.Seq[time.Duration]) string {
+	var words []string
+	for list := slices.Collect(all); len(list) > 0; {
+		n := 1
+		for n < len(list) && list[n] == list[0] {
+			n++
+		}
+		words, list = append(words, fmt.Sprintf("%d×%v", n, list[0])), list[n:]
+	}
+	return strings.Join(words, " ")
 }
 
 // must returns what cannot be missing. Without it, the tests end.

@@ -55,8 +55,8 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	r := t.newResult(q.Ask.Model)
 	r.Start = time.Now()
 	x := &exchange{
-		target: t, ask: q.Ask, expect: q.Expect, result: r, trace: &trace{start: r.Start},
-		acc: newAccumulator(r, q.Ask.MaxTokens, q.Expect.Answer != ""),
+		accumulator: newAccumulator(r, q.Ask.MaxTokens, q.Expect.Answer != ""),
+		Question:    q, target: t, trace: &trace{start: r.Start},
 	}
 	if err != nil {
 		return x.conclude(failed(Rejected, "%w", err))
@@ -69,12 +69,10 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 
 // An exchange is one request and its answer.
 type exchange struct {
+	*accumulator // of the result
+	Question
 	target Target
-	ask    wire.Ask
-	expect Expectation
 	trace  *trace
-	acc    *accumulator // of result
-	result *Result
 	stall  *time.Timer // runs from each token's arrival
 }
 
@@ -91,7 +89,7 @@ func (t Target) newResult(model string) *Result {
 
 // run sends the request, reads the answer, and judges it.
 func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
-	req.Header.Set("Traceparent", "00-"+x.result.TraceID+"-"+x.result.SpanID+"-01")
+	req.Header.Set("Traceparent", "00-"+x.TraceID+"-"+x.SpanID+"-01")
 	resp, done, err := x.target.Transport.send(req.WithContext(x.trace.context(ctx)))
 	if err != nil {
 		x.trace.abandon()
@@ -100,13 +98,13 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	defer done()
 	defer resp.Body.Close()
 	defer func() {
-		x.result.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
+		x.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
 		if ctx.Err() != nil { // the rest of the answer is not read
 			x.trace.abandon()
 		}
 	}()
 	conn := x.trace.gotHeader()
-	x.result.Status, x.result.CertExpiry = resp.StatusCode, conn.certExpiry()
+	x.Status, x.CertExpiry = resp.StatusCode, conn.certExpiry()
 	if v, ok := x.noStream(ctx, resp); ok {
 		return v
 	}
@@ -119,14 +117,14 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 
 // conclude completes the result with its verdict.
 func (x *exchange) conclude(v verdict) *Result {
-	r := x.result
+	r := x.Result
 	r.Elapsed = time.Since(r.Start)
-	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, x.ask), v.retry
-	x.acc.settle()
+	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, x.Ask), v.retry
+	x.settle()
 	r.Phases, _, r.Refused = x.trace.state()
 	r.Stamp, r.Taint = r.stamping(), r.taint()
-	r.Cache = cacheState(r.Usage, x.expect)
-	r.Warnings = warnings(r, x.ask.MaxTokens, x.expect.Length)
+	r.Cache = cacheState(r.Usage, x.Expect)
+	r.Warnings = warnings(r, x.Ask.MaxTokens, x.Expect.Length)
 	return r
 }
 
@@ -148,7 +146,7 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict
 	if v, ok := ended(ctx, "while reading the answer"); ok && err != nil {
 		return v, true
 	}
-	x.result.rejected = body
+	x.rejected = body
 	if !success {
 		v := badStatus(resp, wire.Describe(body))
 		if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
@@ -198,15 +196,15 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 		switch {
 		case err != nil:
 			return x.broken(ctx, err)
-		case len(x.acc.Tokens) == maxTokenFrames:
+		case len(x.Tokens) == maxTokenFrames:
 			return failed(Malformed, "more than %d token frames", maxTokenFrames)
 		}
-		if !x.acc.add(frame.Stamp, delta) {
+		if !x.add(frame.Stamp, delta) {
 			continue
 		}
 		x.stall.Reset(x.target.Stall - time.Since(frame.At))
-		limit := x.ask.MaxTokens
-		if n := x.acc.atLeast(); limit > 0 && n > limit+overrun && x.acc.Finish == "" {
+		limit := x.Ask.MaxTokens
+		if n := max(len(x.Tokens), x.told, x.counted); limit > 0 && n > limit+overrun && x.Finish == "" { // each token frame has at least one
 			x.trace.abandon()
 			return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled", n, limit, ErrUnlimited)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -30,9 +30,19 @@ type transcript struct {
 	Tools      int             `json:"toolcall_chunks"`
 	FirstToken *int            `json:"first_token_event_index"`
 	Finish     *string         `json:"finish_reason"`
-	Usage      json.RawMessage `json:"usage"`
 	Error      json.RawMessage `json:"error"`
 	Terminal   bool            `json:"saw_terminal"`
+	Usage      struct {        // the last of the recording
+		Prompt     *int `json:"prompt_tokens"`
+		Completion *int `json:"completion_tokens"`
+		Input      *int `json:"input_tokens"`  // Anthropic, Responses
+		Output     *int `json:"output_tokens"` // the same
+		Read       int  `json:"cache_read_input_tokens"`
+		Written    int  `json:"cache_creation_input_tokens"`
+		Details    struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+	} `json:"usage"`
 }
 
 // decoded is the same, as this code reads the stream.
@@ -42,7 +52,7 @@ type decoded struct {
 	TokenFrames int
 	Finish      string
 	Usage       wire.Usage
-	Failed      bool
+	Error       string // the first; empty if there was none
 	Outcome     Outcome
 }
 
@@ -62,6 +72,12 @@ var quirks = map[string]struct {
 	"same_chunk_reasoning_and_content":     {0, 2, "a frame with reasoning and content is one frame"},
 }
 
+// spliced are the transcripts of several answers in one file, or of counts that are taken back, whose usage is not
+// the last but the larger: see decision 9.
+var spliced = map[string]bool{
+	"openai_responses_reasoning": true, "anthropic_stream-a-toolrefusal": true, "anthropic_messages_refusal_response": true,
+}
+
 // transcripts returns the folder of recorded streams: the one that PROBER_TRANSCRIPTS names, or one called
 // transcripts in a folder beside the repository. It is no part of the repository.
 func transcripts(t testing.TB) string {
@@ -76,133 +92,61 @@ func transcripts(t testing.TB) string {
 }
 
 func TestTranscripts(t *testing.T) {
-	metas := must(filepath.Glob(filepath.Join(transcripts(t), "*.meta")))
-	agreeing, framed := 0, 0
-	for _, meta := range metas {
+	comments := regexp.MustCompile(`(?m)^#.*\n`)
+	for _, meta := range must(filepath.Glob(filepath.Join(transcripts(t), "*.meta"))) {
 		name := strings.TrimSuffix(filepath.Base(meta), ".meta")
-		want := readMeta(t, meta)
-		dialect, err := wire.Lookup(cmp.Or(spoken[want.Protocol], want.Protocol))
-		agrees := t.Run(name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
+			var want transcript
+			if err := json.Unmarshal(comments.ReplaceAll(must(os.ReadFile(meta)), nil), &want); err != nil {
+				t.Fatal(err)
+			}
 			body := must(os.ReadFile(strings.TrimSuffix(meta, ".meta") + ".txt"))
+			dialect, _ := wire.Lookup(cmp.Or(spoken[want.Protocol], want.Protocol))
 			if dialect == nil {
-				if got := len(framesOf(sse, bytes.NewReader(body))) - 1; got != want.Events {
-					t.Errorf("%d events, want %d", got, want.Events)
-				}
-				checkFraming(t, sse, body)
+				equal(t, "events", want.Events, len(framesOf(stream.NewSSE, bytes.NewReader(body)))-1)
+				checkFraming(t, stream.NewSSE, body)
 				return
 			}
 			whole := decode(t, dialect, bytes.NewReader(body))
-			checkTranscript(t, name, want, whole, refuses(body))
+			equal(t, "decoded", want.decoded(name, whole, regexp.MustCompile(`"refusal":\s*"[^"]`).Match(body)), whole)
 			checkCuts(t, dialect, body, whole)
 		})
-		switch {
-		case agrees && err != nil:
-			framed++
-		case agrees:
-			agreeing++
-		}
 	}
-	t.Logf("%d transcripts: %d agree in all, %d of protocols that no dialect speaks agree in their events", len(metas), agreeing, framed)
 }
 
-// readMeta reads the JSON below the comment lines of a .meta file.
-func readMeta(t *testing.T, path string) transcript {
-	t.Helper()
-	data := must(os.ReadFile(path))
-	for bytes.HasPrefix(data, []byte("#")) {
-		_, data, _ = bytes.Cut(data, []byte("\n"))
-	}
-	var meta transcript
-	if err := json.Unmarshal(data, &meta); err != nil {
-		t.Fatal(err)
-	}
-	return meta
-}
-
-// A framing cuts a body into frames.
-type framing func(io.Reader) func() (stream.Frame, error)
-
-func sse(body io.Reader) func() (stream.Frame, error) {
-	return stream.NewSSE(body, func(int64) stream.Stamp { return stream.Stamp{} }, 4096).Next
-}
-
-func ndjson(body io.Reader) func() (stream.Frame, error) {
-	return stream.NewLines(body, func(int64) stream.Stamp { return stream.Stamp{} }, 4096).Next
-}
-
-func framingOf(d *wire.Dialect) framing {
-	if d.Name == "ollama" {
-		return ndjson
-	}
-	return sse
-}
-
-// decode reads a body as a probe does. The answer is not judged by its length.
-func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
-	t.Helper()
-	f, d := newAccumulator(&Result{}, 0, false), decoded{First: -1}
-	x := exchange{target: Target{Dialect: dialect}, acc: f, ask: wire.Ask{MaxTokens: 1}}
-	next := framingOf(dialect)(body)
-	for {
-		frame, err := next()
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				t.Errorf("after %d frames: %v", d.Frames, err)
-			}
-			break
-		}
-		delta, err := x.decode(frame)
-		if err != nil {
-			t.Errorf("frame %d: %v", d.Frames, err)
-		}
-		if f.add(frame.Stamp, delta) && d.First < 0 {
-			d.First = d.Frames
-		}
-		d.Frames++
-	}
-	d.TokenFrames, d.Finish, d.Usage = len(f.Tokens), f.Finish, f.Usage
-	d.Failed, d.Outcome = f.err != nil, x.complete().outcome
-	return d
-}
-
-func checkTranscript(t *testing.T, name string, want transcript, got decoded, refuses bool) {
-	t.Helper()
-	first, frames := -1, want.Content+want.Reasoning+want.Tools
+// decoded is got, with everything in it that want says. refuses: the recording holds a refusal, of which its .meta says
+// nothing.
+func (want transcript) decoded(name string, got decoded, refuses bool) decoded {
+	d := got
+	d.Frames, d.First, d.TokenFrames = want.Events, -1, want.Content+want.Reasoning+want.Tools
 	if want.FirstToken != nil {
-		first = *want.FirstToken
+		d.First = *want.FirstToken
 	}
 	if q, ok := quirks[name]; ok {
-		first, frames = q.first, q.frames
+		d.First, d.TokenFrames = q.first, q.frames
 	}
-	if got.Frames != want.Events {
-		t.Errorf("%d events, want %d", got.Frames, want.Events)
+	if want.Finish != nil && *want.Finish != "end(generated_text)" {
+		d.Finish = *want.Finish
 	}
-	if got.First != first || got.TokenFrames != frames {
-		t.Errorf("first token in frame %d, %d token frames; want %d and %d", got.First, got.TokenFrames, first, frames)
+	if failed := string(want.Error) != "null"; failed != (got.Error != "") {
+		d.Error = string(want.Error)
 	}
-	if got.Failed != (string(want.Error) != "null") {
-		t.Errorf("error seen: %t; want %s", got.Failed, want.Error)
+	d.Outcome = want.outcome(d.TokenFrames, refuses)
+	if spliced[name] {
+		return d
 	}
-	if want.Finish != nil && got.Finish != *want.Finish && *want.Finish != "end(generated_text)" {
-		t.Errorf("finish reason %q, want %q", got.Finish, *want.Finish)
+	usage := want.Usage
+	if usage.Input != nil {
+		*usage.Input += usage.Read + usage.Written
 	}
-	if outcome := want.outcome(frames, refuses); got.Outcome != outcome {
-		t.Errorf("outcome %s, want %s", got.Outcome, outcome)
+	if prompt := cmp.Or(usage.Prompt, usage.Input); prompt != nil {
+		d.Usage.Prompt = wire.Tokens(*prompt)
 	}
-	if !spliced[name] {
-		checkUsage(t, want.Usage, got.Usage)
+	if output := cmp.Or(usage.Completion, usage.Output); output != nil {
+		d.Usage.Output = wire.Tokens(*output)
 	}
-}
-
-// spliced are the transcripts of several answers in one file, or of counts that are taken back, whose usage is not
-// the last but the larger: see decision 9.
-var spliced = map[string]bool{
-	"openai_responses_reasoning": true, "anthropic_stream-a-toolrefusal": true, "anthropic_messages_refusal_response": true,
-}
-
-// refuses reports whether a recording holds a refusal, of which its .meta says nothing.
-func refuses(body []byte) bool {
-	return regexp.MustCompile(`"refusal":\s*"[^"]`).Match(body)
+	d.Usage.Cached.N = max(d.Usage.Cached.N, usage.Details.Cached) // merged counts are never below the last
+	return d
 }
 
 // outcome is what DESIGN §1 makes of a recording with so many token frames.
@@ -226,58 +170,98 @@ func (want transcript) outcome(frames int, refuses bool) Outcome {
 	return OK
 }
 
-// checkUsage compares with the last usage of the recording: merged counts are never below it.
-func checkUsage(t *testing.T, last json.RawMessage, got wire.Usage) {
+// fixture is what a stream of wire's testdata must decode to: see README.md there.
+type fixture struct {
+	Dialect, Framing             string
+	Frames, First, Tokens        int
+	N, Prompt, Cached, Reasoning *int
+	Finish, Error                string
+}
+
+// TestFixtures reads every stream that was written from a server's grammar as a probe does: whole, byte by byte, and
+// cut at every position. Every dialect and every type of server has one.
+func TestFixtures(t *testing.T) {
+	const testdata = "../wire/testdata/"
+	without := append(wire.Servers(), wire.APIs()...)
+	for _, path := range must(filepath.Glob(testdata + "*/*.want")) {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.ToSlash(path), testdata), ".want")
+		t.Run(name, func(t *testing.T) {
+			var want fixture
+			told := json.NewDecoder(bytes.NewReader(must(os.ReadFile(path))))
+			told.DisallowUnknownFields()
+			if err := told.Decode(&want); err != nil {
+				t.Fatal(err)
+			}
+			body := must(os.ReadFile(strings.TrimSuffix(path, ".want") + ".txt"))
+			dialect := must(wire.Lookup(want.Dialect))
+			whole := decode(t, dialect, bytes.NewReader(body))
+			equal(t, "decoded", want, fixture{
+				Dialect: dialect.Name, Framing: want.Framing, Error: whole.Error,
+				Frames: whole.Frames, First: whole.First, Tokens: whole.TokenFrames, Finish: whole.Finish, N: known(whole.Usage.Generated()),
+				Prompt: known(whole.Usage.Prompt), Cached: known(whole.Usage.Cached), Reasoning: known(whole.Usage.Reasoning),
+			})
+			checkCuts(t, dialect, body, whole)
+			folder, _, _ := strings.Cut(name, "/")
+			without = slices.DeleteFunc(without, func(name string) bool { return name == folder || name == dialect.Name })
+		})
+	}
+	if len(without) > 0 {
+		t.Errorf("no fixture of %q", without)
+	}
+}
+
+// A framing cuts a body into frames: [stream.NewSSE] or [stream.NewLines].
+type framing func(body io.Reader, arrivals func(int64) stream.Stamp, ask int) *stream.Frames
+
+func framingOf(d *wire.Dialect) framing {
+	if d.Name == "ollama" {
+		return stream.NewLines
+	}
+	return stream.NewSSE
+}
+
+// frames is how a test reads a body whose arrivals do not matter.
+func (f framing) frames(body io.Reader) *stream.Frames {
+	return f(body, func(int64) stream.Stamp { return stream.Stamp{} }, 4096)
+}
+
+// decode reads a body as a probe does. The answer is not judged by its length.
+func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
 	t.Helper()
-	var want struct {
-		Prompt     *int `json:"prompt_tokens"`
-		Completion *int `json:"completion_tokens"`
-		Input      *int `json:"input_tokens"`  // Anthropic, Responses
-		Output     *int `json:"output_tokens"` // the same
-		Read       int  `json:"cache_read_input_tokens"`
-		Written    int  `json:"cache_creation_input_tokens"`
-		Details    *struct {
-			Cached *int `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-	}
-	if err := json.Unmarshal(last, &want); err != nil {
-		t.Fatal(err)
-	}
-	if want.Input != nil {
-		*want.Input += want.Read + want.Written
-	}
-	for name, pair := range map[string]struct {
-		want *int
-		got  wire.Count
-	}{
-		"prompt": {want.Prompt, got.Prompt}, "output": {want.Completion, got.Output},
-		"input": {want.Input, got.Prompt}, "all output": {want.Output, got.Output},
-	} {
-		if pair.want != nil && pair.got != wire.Tokens(*pair.want) {
-			t.Errorf("%s tokens %+v, want %d", name, pair.got, *pair.want)
+	r, d := &Result{}, decoded{First: -1}
+	x := exchange{accumulator: newAccumulator(r, 0, false), target: Target{Dialect: dialect}, stall: time.NewTimer(time.Hour)}
+	frames := framingOf(dialect).frames(body)
+	v := x.read(t.Context(), func() (stream.Frame, error) {
+		if d.First < 0 && len(r.Tokens) > 0 {
+			d.First = d.Frames - 1
 		}
+		frame, err := frames.Next()
+		if err == nil {
+			d.Frames++
+		}
+		return frame, err
+	})
+	d.TokenFrames, d.Finish, d.Usage, d.Outcome = len(r.Tokens), r.Finish, r.Usage, v.outcome
+	if x.err != nil {
+		d.Error = x.err.Error()
 	}
-	if d := want.Details; d != nil && d.Cached != nil && got.Cached.N < *d.Cached {
-		t.Errorf("cached tokens %+v, want at least %d", got.Cached, *d.Cached)
-	}
+	return d
 }
 
 // checkCuts decodes the body byte by byte, and cuts it in two at every position.
 func checkCuts(t *testing.T, dialect *wire.Dialect, body []byte, want decoded) {
 	t.Helper()
-	if diff := gocmp.Diff(want, decode(t, dialect, iotest.OneByteReader(bytes.NewReader(body)))); diff != "" {
-		t.Errorf("byte by byte (-whole +cut):\n%s", diff)
-	}
+	equal(t, "byte by byte", want, decode(t, dialect, iotest.OneByteReader(bytes.NewReader(body))))
 	checkFraming(t, framingOf(dialect), body)
 }
 
 // checkFraming cuts the body in two at every position: the frames are the same.
-func checkFraming(t *testing.T, frames framing, body []byte) {
+func checkFraming(t *testing.T, f framing, body []byte) {
 	t.Helper()
 	for _, window := range windows(body) {
-		whole := framesOf(frames, bytes.NewReader(window))
+		whole := framesOf(f, bytes.NewReader(window))
 		for cut := 1; cut < len(window); cut++ {
-			got := framesOf(frames, io.MultiReader(bytes.NewReader(window[:cut]), bytes.NewReader(window[cut:])))
+			got := framesOf(f, io.MultiReader(bytes.NewReader(window[:cut]), bytes.NewReader(window[cut:])))
 			if !slices.Equal(whole, got) {
 				t.Fatalf("cut at byte %d of %q (-whole +cut):\n%s", cut, window, gocmp.Diff(whole, got))
 			}
@@ -287,27 +271,22 @@ func checkFraming(t *testing.T, frames framing, body []byte) {
 
 // windows returns parts of a body that together hold every position of it with the events around: the whole of a
 // short body, else each two events in a row, since nothing of an event outlives its blank line.
-func windows(body []byte) [][]byte {
+func windows(body []byte) (list [][]byte) {
 	const short = 4 << 10
 	events := bytes.SplitAfter(body, []byte("\n\n"))
 	if len(body) <= short || len(events) < 3 {
 		return [][]byte{body}
 	}
-	var list [][]byte
-	at := 0
 	for i := range len(events) - 1 {
-		list = append(list, body[at:at+len(events[i])+len(events[i+1])])
-		at += len(events[i])
+		list = append(list, slices.Concat(events[i], events[i+1]))
 	}
 	return list
 }
 
 // framesOf is the data of every frame, and the error at the end.
-func framesOf(frames framing, body io.Reader) []string {
-	var list []string
-	next := frames(body)
-	for {
-		frame, err := next()
+func framesOf(f framing, body io.Reader) (list []string) {
+	for frames := f.frames(body); ; {
+		frame, err := frames.Next()
 		if err != nil {
 			return append(list, err.Error())
 		}

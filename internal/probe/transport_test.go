@@ -2,33 +2,149 @@ package probe
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"testing"
-	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
+// These tests use real sockets: order and counts only, no times.
+
+// twoTokens is an answer.
+var twoTokens = after(ms, counted(1)).then(ms, counted(2), limit, done)
+
+// onSockets starts a server after prepare has changed it, over TLS if secure.
+func onSockets(t *testing.T, secure bool, handler http.HandlerFunc, prepare func(*httptest.Server)) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	if prepare != nil {
+		prepare(server)
+	}
+	if secure {
+		server.StartTLS()
+	} else {
+		server.Start()
+	}
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	return server
+}
+
+// at is a target of that URL.
+func at(url string, route Route) Target {
+	target := newTarget(nil)
+	target.URL, target.Transport = url, NewTransport(route)
+	return target
+}
+
+func (t Target) ask(test *testing.T) *Result {
+	return t.Probe(test.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 2})
+}
+
+// trusting is the TLS configuration of a client that trusts the server.
+func trusting(server *httptest.Server) *tls.Config {
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+}
+
+// TestConnections holds that connections are fresh or reused, and which phases each kind has.
+func TestConnections(t *testing.T) {
+	server := onSockets(t, true, twoTokens.stream, nil)
+	for _, reuse := range []bool{false, true} {
+		target := at(server.URL, Route{Reuse: reuse, TLS: trusting(server)})
+		for n := range 3 {
+			r := target.ask(t)
+			endsAs(t, r, OK, "")
+			p := r.Phases
+			ttft, _ := r.TTFT()
+			write, _ := p.Write()
+			wait, _ := p.Wait()
+			reused := reuse && n > 0
+			if p.Reused != reused || (p.Connect <= 0) != reused || (p.TLS <= 0) != reused || write < 0 || wait <= 0 ||
+				p.Connect+p.TLS > p.Wrote || p.Wrote > p.Header || p.Header > ttft {
+				t.Errorf("reuse %t, probe %d: phases %+v, TTFT %v", reuse, n, p, ttft)
+			}
+			if !r.CertExpiry.Equal(server.Certificate().NotAfter) {
+				t.Errorf("certificate expires at %v", r.CertExpiry)
+			}
+		}
+		target.Transport.Close()
+	}
+}
+
+// TestTLSFails holds that a certificate that cannot be trusted is a failure of TLS, and so is one that a server wants
+// and does not get, also where it says so after the handshake, as by TLS 1.3.
+func TestTLSFails(t *testing.T) {
+	server := onSockets(t, true, twoTokens.stream, nil)
+	wanting := func(version uint16) *httptest.Server {
+		return onSockets(t, true, http.NotFound, func(server *httptest.Server) {
+			server.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: version, MaxVersion: version}
+		})
+	}
+	of12, of13 := wanting(tls.VersionTLS12), wanting(tls.VersionTLS13)
+	other := trusting(server)
+	other.ServerName = "another.example"
+	for _, test := range []struct {
+		url    string
+		config *tls.Config
+		says   string
+	}{
+		{server.URL, nil, "unknown authority"},
+		{server.URL, other, "not another.example"},
+		{"https" + onSockets(t, false, twoTokens.stream, nil).URL[len("http"):], nil, "not look like a TLS handshake"},
+		{server.URL, &tls.Config{MaxVersion: tls.VersionTLS10, MinVersion: tls.VersionTLS10}, "protocol version"}, //nolint:gosec // to be refused
+		{of12.URL, trusting(of12), "handshake failure"},
+		{of13.URL, trusting(of13), "certificate required"},
+	} {
+		endsAs(t, at(test.url, Route{TLS: test.config}).ask(t), TLS, test.says)
+	}
+}
+
+// TestOneOfManyAddresses holds that a transport to an address connects to it and nowhere else, past any proxy, while
+// HTTP and TLS go on to speak of the host.
+func TestOneOfManyAddresses(t *testing.T) {
+	type request struct{ host, name string }
+	seen := make(chan request, 1)
+	server := onSockets(t, true, func(w http.ResponseWriter, r *http.Request) {
+		seen <- request{r.Host, r.TLS.ServerName}
+		twoTokens.stream(w, r)
+	}, nil)
+	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+	for address, want := range map[string]Outcome{"127.0.0.1": OK, "::ffff:127.0.0.1": OK, "127.0.0.2": Connect} {
+		target := at("https://example.com:"+port, Route{To: address, TLS: trusting(server)}) // of the certificate, and nowhere near
+		r := target.ask(t)
+		endsAs(t, r, want, "")
+		if want == OK {
+			if got := <-seen; got != (request{"example.com:" + port, "example.com"}) {
+				t.Errorf("%s: the server was asked for %q, over TLS for %q", address, got.host, got.name)
+			}
+		}
+		if r.Phases.DNS != 0 || target.Transport.route.proxy != nil {
+			t.Errorf("%s: a name was resolved in %v, or a proxy could do it", address, r.Phases.DNS)
+		}
+	}
+}
+
 // watched is a server of either version that tells when a connection of its has ended.
 func watched(t *testing.T, two bool, handler http.HandlerFunc) (url string, ended <-chan net.Conn) {
 	t.Helper()
 	gone := make(chan net.Conn, 10)
-	server := httptest.NewUnstartedServer(handler)
-	server.Config.Protocols = new(http.Protocols)
-	server.Config.Protocols.SetHTTP1(!two)
-	server.Config.Protocols.SetUnencryptedHTTP2(two)
-	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
-		if state == http.StateClosed {
-			gone <- c
+	server := onSockets(t, false, handler, func(server *httptest.Server) {
+		server.Config.Protocols = new(http.Protocols)
+		server.Config.Protocols.SetHTTP1(!two)
+		server.Config.Protocols.SetUnencryptedHTTP2(two)
+		server.Config.ConnState = func(c net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				gone <- c
+			}
 		}
-	}
-	server.Start()
-	t.Cleanup(server.CloseClientConnections)
+	})
 	return server.URL, gone
 }
 
@@ -39,19 +155,12 @@ func TestAProbeThatTimesOutLeavesNoConnection(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body) // until then a server does not notice that its client has gone
 		<-r.Context().Done()
 	}
-	within := func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = w.Write([]byte(data(counted(1))))
-		w.(http.Flusher).Flush()
-		<-r.Context().Done()
-	}
-	for _, handler := range []http.HandlerFunc{early, within} {
+	for _, handler := range []http.HandlerFunc{early, after(0, counted(1)).hangs().stream} {
 		for _, route := range []Route{{}, {Reuse: true}, {HTTP2: true}, {HTTP2: true, Reuse: true}} {
 			url, ended := watched(t, route.HTTP2, handler)
-			target := newTarget(nil)
-			target.URL, target.Timeout, target.Transport = url, 50*time.Millisecond, NewTransport(route)
-			endsAs(t, target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 2}), Timeout, "")
+			target := at(url, route)
+			target.Timeout = 50 * ms
+			endsAs(t, target.ask(t), Timeout, "")
 			target.Transport.Close()
 			<-ended
 		}
@@ -61,16 +170,14 @@ func TestAProbeThatTimesOutLeavesNoConnection(t *testing.T) {
 // TestAClosedTransportKeepsNoConnection: also not that of a probe that was under way.
 func TestAClosedTransportKeepsNoConnection(t *testing.T) {
 	begun, goOn := make(chan bool), make(chan bool)
-	url, ended := watched(t, false, func(w http.ResponseWriter, _ *http.Request) {
+	url, ended := watched(t, false, func(w http.ResponseWriter, r *http.Request) {
 		begun <- true
 		<-goOn
-		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = w.Write([]byte(data(counted(1)) + data(limit, done)))
+		twoTokens.stream(w, r)
 	})
-	target := newTarget(nil)
-	target.URL, target.Transport = url, NewTransport(Route{Reuse: true})
+	target := at(url, Route{Reuse: true})
 	result := make(chan *Result)
-	go func() { result <- target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1}) }()
+	go func() { result <- target.ask(t) }()
 	<-begun
 	target.Transport.Close()
 	goOn <- true
@@ -80,11 +187,9 @@ func TestAClosedTransportKeepsNoConnection(t *testing.T) {
 
 // TestHTTP2DoesNotGoThroughAProxy: net/http would speak 1.1 there.
 func TestHTTP2DoesNotGoThroughAProxy(t *testing.T) {
-	target := newTarget(nil)
-	target.Transport = NewTransport(Route{HTTP2: true})
+	target := at("http://t", Route{HTTP2: true})
 	target.Transport.route.proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
-	r := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
-	endsAs(t, r, Connect, "set PROBER_HTTP_VERSION=1.1")
+	endsAs(t, target.ask(t), Connect, "set PROBER_HTTP_VERSION=1.1")
 }
 
 // TestTheServersCertificatesCount: not those of a proxy on the way.

@@ -10,52 +10,46 @@ import (
 
 func TestParseBook(t *testing.T) {
 	for _, test := range []struct {
-		name, file, want string
-		words            int
-		last             string
+		file, want string
+		words      int
+		last       string
 	}{
-		{"white space stays", "It was\r\n\tthe\u00a0best\n\nof  times. ", "It was\r\n\tthe\u00a0best\n\nof  times. ", 6, "times. "},
-		{"but before the first word", "\u00a0 It was", "It was", 2, "was"},
-		{"every script stays", "“Don’t” — Café Ünter ﬁn 二", "“Don’t” — Café Ünter ﬁn 二", 6, "二"},
-		{"a long word counts as several", strings.Repeat("x", 27), strings.Repeat("x", 27), 3, "xxx"},
-		{"and so does text without spaces", "白鯨白鯨白鯨白鯨", "白鯨白鯨白鯨白鯨", 2, "白鯨白鯨"},
-		{"a byte order mark is not part of it", "\ufeffone", "one", 1, "one"},
+		{"It was\r\n\tthe\u00a0best\n\nof  times. ", "It was\r\n\tthe\u00a0best\n\nof  times. ", 6, "times. "}, // white space stays
+		{"\u00a0 It was", "It was", 2, "was"}, // but before the first word
+		{"“Don’t” — Café Ünter ﬁn 二", "“Don’t” — Café Ünter ﬁn 二", 6, "二"},
+		{strings.Repeat("x", 27), strings.Repeat("x", 27), 3, "xxx"}, // a long word counts as several
+		{"白鯨白鯨白鯨白鯨", "白鯨白鯨白鯨白鯨", 2, "白鯨白鯨"},                          // and so does text without spaces
+		{"\ufeffone", "one", 1, "one"}, // a byte order mark is not part of it
 	} {
 		got, err := ParseBook([]byte(test.file), 1) // a passage for each word
 		if err != nil || got[0] != test.want || len(got) != test.words || got[len(got)-1] != test.last {
-			t.Errorf("%s: %d words, got %q, %v", test.name, len(got), got, err)
+			t.Errorf("%q: %d words, got %q, %v", test.file, len(got), got, err)
 		}
 	}
-}
-
-func TestParseBookErrors(t *testing.T) {
-	for _, test := range []struct {
-		name, file string
-		tokens     int
-		want       string
-	}{
-		{"nothing", " \n", 16, "the book has no words"},
-		{"another encoding", "Caf\xe9", 1, "the book is not valid UTF-8: convert it first, for example with iconv"},
-		{"a short book", "one two three", 16, "the book is shorter than one prompt: it has 3 words, and a prompt of 16 tokens can take as many"},
+	for file, want := range map[string]string{
+		" \n":           "the book has no words",
+		"Caf\xe9":       "the book is not valid UTF-8: convert it first, for example with iconv",
+		"one two three": "the book is shorter than one prompt: it has 3 words, and a prompt of 16 tokens can take as many",
 	} {
-		if _, err := ParseBook([]byte(test.file), test.tokens); err == nil || err.Error() != test.want {
-			t.Errorf("%s: got %v", test.name, err)
+		if _, err := ParseBook([]byte(file), 16); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v", file, err)
 		}
 	}
 }
 
-// TestBookWithoutSpaces: the text of a script without spaces is as exact, and no guess is too long.
-func TestBookWithoutSpaces(t *testing.T) {
+// TestBooksAreExact: a book that is one prompt long, and the text of a script without spaces, no guess of which is too
+// long.
+func TestBooksAreExact(t *testing.T) {
+	check(t, servers[1], calibrated(t, Options{Workload: Book, Tokens: 80, Book: passages(t, strings.Repeat("word ", 80), 80)}), 5)
 	for _, tokens := range []int{500, 1000, 21000} {
 		w := NewWriter(Options{Workload: Book, Tokens: tokens, Book: passages(t, strings.Repeat("白鯨二三，", 2*tokens), tokens)})
-		count := func(p Prompt) (int, error) {
+		if err := w.Calibrate(func(p Prompt) (int, error) {
 			n := (len(p.Text) + 1) / 2 // a token and a half for each character
 			if n > tokens {
 				t.Errorf("%d tokens: a guess of %d", tokens, n)
 			}
 			return n, nil
-		}
-		if err := w.Calibrate(count); err != nil {
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if off, known := w.Off(); off != 0 || !known {
@@ -105,11 +99,6 @@ func TestBookGoesOnAndBegins(t *testing.T) {
 	if a, b := w.Prompt(0), w.Prompt(3); passage(a) != passage(b) || a.Text == b.Text || a.Salt == b.Salt {
 		t.Error("a passage that comes again is not cold")
 	}
-}
-
-func TestABookOfOnePrompt(t *testing.T) {
-	w := calibrated(t, Options{Workload: Book, Tokens: 80, Book: passages(t, strings.Repeat("word ", 80), 80)})
-	check(t, servers[1], w, 5)
 }
 
 func FuzzParseBook(f *testing.F) {

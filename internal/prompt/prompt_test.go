@@ -24,51 +24,58 @@ func wordPieces(piece, template int) tokenizer {
 	}
 }
 
-// TestWriterLearnsFromUsage is a server without a tokenizer: each probe tells
-// what the server counted, and the length stays once it is exact.
+// TestWriterLearnsFromUsage holds that prompts become exact, and are known to be, by the usage of answers alone: from
+// none, against a tokenizer route that counts without the chat template, and when the server's tokenizer changes. One
+// odd count neither makes them longer for ever nor throws away what was exact.
 func TestWriterLearnsFromUsage(t *testing.T) {
-	w, count := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3}), wordPieces(8, 29)
-	for round := range uint64(4) {
-		p := w.Prompt(round)
-		if p.Calibrated && p.Tokens != 21000 {
-			t.Fatalf("round %d calibrated at %d tokens", round, p.Tokens)
+	const limit = 32768 // longer prompts are refused
+	steady, changed := wordPieces(8, 29), wordPieces(8, 44)
+	odd := func(in uint64, says int) func(round uint64) tokenizer {
+		return func(round uint64) tokenizer {
+			if round == in {
+				return func(string) int { return says }
+			}
+			return steady
 		}
-		w.Learn(p.Size, count(p.Text))
 	}
-	if p := w.Prompt(9); !p.Calibrated || count(p.Text) != 21000 {
-		t.Errorf("after four probes: calibrated %t, %d tokens", p.Calibrated, count(p.Text))
-	}
-}
-
-// TestUsageOverrulesATokenizer: the tokenizer route may count without the chat template.
-func TestUsageOverrulesATokenizer(t *testing.T) {
-	w, tokenizer, usage := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), wordPieces(8, 1), wordPieces(8, 13)
-	if err := w.Calibrate(func(p Prompt) (int, error) { return tokenizer(p.Text), nil }); err != nil {
-		t.Fatal(err)
-	}
-	for round := range uint64(3) {
-		p := w.Prompt(round)
-		if p.Confirmed && p.Tokens != usage(p.Text) {
-			t.Errorf("round %d should count %d tokens, usage says %d", round, p.Tokens, usage(p.Text))
+	for name, test := range map[string]struct {
+		route  tokenizer // nil: there is none
+		rounds uint64
+		usage  func(round uint64) tokenizer
+	}{
+		"from none":           {nil, 4, odd(99, 0)},
+		"against a tokenizer": {wordPieces(8, 1), 3, odd(99, 0)},
+		"another tokenizer": {nil, 12, func(round uint64) tokenizer {
+			if round < 6 {
+				return steady
+			}
+			return changed
+		}},
+		"a zero at first":          {nil, 16, odd(0, 0)},
+		"ten at first":             {nil, 16, odd(0, 10)},
+		"a zero when it was exact": {nil, 16, odd(6, 0)},
+		"ten when it was exact":    {nil, 16, odd(6, 10)},
+	} {
+		w := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3})
+		if test.route != nil {
+			if err := w.Calibrate(func(p Prompt) (int, error) { return test.route(p.Text), nil }); err != nil {
+				t.Fatal(err)
+			}
 		}
-		w.Learn(p.Size, usage(p.Text))
-	}
-	if p := w.Prompt(9); !p.Confirmed || p.Tokens != 500 || usage(p.Text) != 500 {
-		t.Errorf("confirmed %t to %d tokens, usage says %d", p.Confirmed, p.Tokens, usage(p.Text))
-	}
-}
-
-func TestWriterLearnsAnewWhenTheServersTokenizerChanges(t *testing.T) {
-	w, before, after := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), wordPieces(8, 10), wordPieces(8, 25)
-	if err := w.Calibrate(func(p Prompt) (int, error) { return before(p.Text), nil }); err != nil {
-		t.Fatal(err)
-	}
-	for round := range uint64(4) {
-		p := w.Prompt(round)
-		w.Learn(p.Size, after(p.Text))
-	}
-	if p := w.Prompt(9); !p.Calibrated || after(p.Text) != 500 {
-		t.Errorf("calibrated %t at %d tokens", p.Calibrated, after(p.Text))
+		if w.Prompt(0).Confirmed {
+			t.Errorf("%s: confirmed without an answer", name)
+		}
+		for round := range test.rounds {
+			p := w.Prompt(round)
+			if steady(p.Text) > limit {
+				w.Refuse(p.Size)
+			} else {
+				w.Learn(p.Size, test.usage(round)(p.Text))
+			}
+		}
+		if p := w.Prompt(50); !p.Confirmed || p.Tokens != 21000 || test.usage(50)(p.Text) != 21000 {
+			t.Errorf("%s: confirmed %t to %d tokens, usage says %d", name, p.Confirmed, p.Tokens, test.usage(50)(p.Text))
+		}
 	}
 }
 
@@ -87,35 +94,6 @@ func TestWriterExpectsWhatWasAskedOfATruncatingServer(t *testing.T) {
 	}
 }
 
-// TestWriterSurvivesOddCounts holds that one odd count neither makes the prompts
-// longer for ever nor throws away what was exact.
-func TestWriterSurvivesOddCounts(t *testing.T) {
-	const limit = 32768
-	for name, odd := range map[string]map[uint64]int{
-		"a zero at first":          {0: 0},
-		"ten at first":             {0: 10},
-		"a zero when it was exact": {6: 0},
-		"ten when it was exact":    {6: 10},
-	} {
-		w, count := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3}), wordPieces(8, 13)
-		for round := range uint64(16) {
-			p := w.Prompt(round)
-			tokens := count(p.Text)
-			if tokens > limit {
-				w.Refuse(p.Size)
-				continue
-			}
-			if n, ok := odd[round]; ok {
-				tokens = n
-			}
-			w.Learn(p.Size, tokens)
-		}
-		if p := w.Prompt(99); !p.Confirmed || count(p.Text) != 21000 {
-			t.Errorf("%s: confirmed %t at %d tokens", name, p.Confirmed, count(p.Text))
-		}
-	}
-}
-
 // TestWriterSurvivesLateAnswers holds that an answer to a size of before, while others are tried, does no harm.
 func TestWriterSurvivesLateAnswers(t *testing.T) {
 	w, count := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3}), wordPieces(3, 1)
@@ -131,11 +109,14 @@ func TestWriterSurvivesLateAnswers(t *testing.T) {
 	}
 }
 
-func TestWriterReturnsTheCountersError(t *testing.T) {
+func TestWriterReturnsErrors(t *testing.T) {
 	gone := errors.New("gone")
 	w := NewWriter(Options{Workload: Cold, Tokens: 100, Seed: 1})
 	if err := w.Calibrate(func(Prompt) (int, error) { return 0, gone }); !errors.Is(err, gone) {
 		t.Errorf("error %v", err)
+	}
+	if err := w.Calibrate(func(Prompt) (int, error) { return 0, nil }); err == nil {
+		t.Error("a server that counts no tokens passes")
 	}
 	if _, known := w.Off(); known {
 		t.Error("calibrated without a count")

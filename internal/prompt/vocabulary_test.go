@@ -59,6 +59,12 @@ func TestIDsAreExactByConstruction(t *testing.T) {
 			if len(p.IDs) != tokens || p.Text != "" || p.Tokens != tokens || p.Asked != tokens || p.Words != tokens || !p.Calibrated || p.Confirmed {
 				t.Errorf("%s: %d ids, said %d (calibrated: %t, confirmed: %t)", workload, len(p.IDs), p.Tokens, p.Calibrated, p.Confirmed)
 			}
+			text := NewWriter(Options{Workload: workload, Tokens: tokens, Seed: 3}).author // the same words in the same order
+			var written Prompt
+			text.write(&written, 1, []observation{{size: size{words: tokens - len(encode(head))}}})
+			if !slices.Equal(p.IDs, encode(written.Text)[:tokens]) {
+				t.Errorf("%s: the ids of %d tokens are not those of the text", workload, tokens)
+			}
 			if same := slices.Equal(p.IDs, other.IDs); same != (workload == Warm) || (p.Fresh == 0) != same || (p.Salt == other.Salt) != same {
 				t.Errorf("%s: two prompts are the same: %t", workload, same)
 			}
@@ -70,17 +76,6 @@ func TestIDsAreExactByConstruction(t *testing.T) {
 				t.Error("not confirmed after an answer that agreed")
 			}
 		}
-	}
-}
-
-// TestIDsAreTheWordsOfTheText holds that both ask the same in the same order.
-func TestIDsAreTheWordsOfTheText(t *testing.T) {
-	w := NewWriter(Options{Workload: Cold, Tokens: 500, Seed: 3})
-	head := len(encode(head))
-	useIDs(w)
-	got := w.Prompt(7).IDs[head:]
-	if want := encode(listed(size{words: len(got)}, 3, 7, ""))[head : head+len(got)]; !slices.Equal(got, want) {
-		t.Errorf("got  %v\nwant %v", got[:9], want[:9])
 	}
 }
 

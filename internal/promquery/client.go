@@ -1,5 +1,5 @@
-// Package promquery asks a Prometheus, by PromQL, what it has stored of probes, and makes of the
-// answers the summaries and comparisons that a bench makes of its own requests. It measures nothing.
+// Package promquery asks a Prometheus, by PromQL, what it has stored of probes, and makes of the answers the summaries
+// and comparisons that a bench makes of its own requests. It measures nothing.
 package promquery
 
 import (
@@ -37,18 +37,21 @@ func (c *client) instant(ctx context.Context, expr string, at time.Time) (v mode
 	return v, err
 }
 
-// steps evaluates an expression at each step from first to last.
-func (c *client) steps(ctx context.Context, expr string, first, last time.Time, step time.Duration) (m model.Matrix, err error) {
+// steps evaluates an expression in n steps of so long, the last of them at an end.
+func (c *client) steps(ctx context.Context, expr string, n int, step time.Duration, end time.Time) (m model.Matrix, err error) {
 	err = c.query(ctx, "query_range", url.Values{
-		"query": {expr}, "start": {seconds(first)}, "end": {seconds(last)}, "step": {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)},
+		"query": {expr}, "start": {seconds(end.Add(-time.Duration(n-1) * step))}, "end": {seconds(end)},
+		"step": {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)},
 	}, &m)
 	return m, err
 }
 
 func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1e3, 'f', 3, 64) }
 
-// query decodes the result of a query into a vector or matrix. An error says what was asked, of
-// whom, and what to do.
+// shorter is what to do about too much data.
+const shorter = "choose a shorter range (--from, --to) or one target (--target)"
+
+// query decodes the result of a query into a vector or matrix. An error says what was asked, of whom, and what to do.
 func (c *client) query(ctx context.Context, path string, form url.Values, result any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -62,8 +65,6 @@ func (c *client) query(ctx context.Context, path string, form url.Values, result
 	}
 	return fmt.Errorf("query %q at Prometheus %s: %s", form.Get("query"), c.base.Redacted(), text)
 }
-
-const shorter = "choose a shorter range (--from, --to) or one target (--target)"
 
 // post sends a form and decodes Prometheus' answer, see https://prometheus.io/docs/prometheus/latest/querying/api/.
 func (c *client) post(ctx context.Context, to string, form url.Values, result any) error {
@@ -88,33 +89,28 @@ func (c *client) post(ctx context.Context, to string, form url.Values, result an
 		Data                     struct{ Result json.RawMessage }
 	}
 	err = json.NewDecoder(http.MaxBytesReader(nil, response.Body, maxAnswerBytes)).Decode(&answer)
-	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong || ctx.Err() != nil {
-		return errors.Join(err, ctx.Err())
-	}
 	for _, w := range answer.Warnings {
 		if text := "Prometheus says: " + format.Shorten(format.Clean(w), 500); !slices.Contains(c.warnings, text) {
 			c.warnings = append(c.warnings, text)
 		}
 	}
-	if answer.Status == "success" && json.Unmarshal(answer.Data.Result, result) == nil {
+	_, tooLong := errors.AsType[*http.MaxBytesError](err)
+	switch status, kind := response.StatusCode, answer.ErrorType; {
+	case tooLong || ctx.Err() != nil:
+		return errors.Join(err, ctx.Err())
+	case answer.Status == "success" && json.Unmarshal(answer.Data.Result, result) == nil:
 		return nil
-	}
-	return refusal(response.StatusCode, answer.ErrorType, answer.Error)
-}
-
-// refusal says why there is no result, and what to do.
-func refusal(status int, kind, text string) error {
-	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return fmt.Errorf("status %d: give a bearer token that may query it with --prometheus-token-file", status)
 	case kind == "timeout" || kind == "execution":
-		return fmt.Errorf("%s: %s; if that is a limit of the server, %s", kind, text, shorter)
+		return fmt.Errorf("%s: %s; if that is a limit of the server, %s", kind, answer.Error, shorter)
 	case kind != "":
-		return fmt.Errorf("%s: %s", kind, text)
+		return fmt.Errorf("%s: %s", kind, answer.Error)
 	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
 		return fmt.Errorf("status %d: there is no Prometheus API below that URL: give it as in a browser, without /api/v1 or /graph", status)
+	default:
+		return fmt.Errorf("status %d: the answer is not from a Prometheus: check the URL, and whether a login page is in front of it", status)
 	}
-	return fmt.Errorf("status %d: the answer is not from a Prometheus: check the URL, and whether a login page is in front of it", status)
 }
 
 // refuseRedirect refuses to go elsewhere: a redirected POST would lose its query.

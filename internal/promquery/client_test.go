@@ -2,12 +2,8 @@ package promquery
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,18 +31,18 @@ func TestErrors(t *testing.T) {
 		"elsewhere":      {302, "text/plain", "", []string{"redirects to https://sso.example.com/login:"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			f := &fake{handler: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", test.contentType)
 				w.Header().Set("Location", "https://sso.example.com/login?token=s3cret")
 				w.WriteHeader(test.status)
 				_, _ = io.WriteString(w, test.body)
-			}))
-			defer server.Close()
-			_, err := clientOf(t, server.URL).instant(t.Context(), `c{a="b"}`, midnight)
-			if err == nil {
-				t.Fatal("no error")
+			}}
+			c := f.client(t)
+			_, err := c.instant(t.Context(), `c{a="b"}`, midnight)
+			if err == nil || f.token != "Bearer s3cret" {
+				t.Fatalf("%v, %q", err, f.token)
 			}
-			for _, want := range append(test.want, `query "c{a=\"b\"}" at Prometheus `+server.URL) {
+			for _, want := range append(test.want, `query "c{a=\"b\"}" at Prometheus `+c.base.String()) {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%v\nhas no %q", err, want)
 				}
@@ -58,43 +54,11 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestToken checks that the token is sent, and in no error.
-func TestToken(t *testing.T) {
-	var heard string
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { heard = r.Header.Get("Authorization") }))
-	c := clientOf(t, server.URL)
-	c.token = "s3cret"
-	_, err := c.instant(t.Context(), "c", midnight)
-	server.Close()
-	_, refused := c.instant(t.Context(), "c", midnight)
-	if text := fmt.Sprint(errors.Join(err, refused)); heard != "Bearer s3cret" || strings.Contains(text, "s3cret") || !strings.Contains(text, "connection refused") {
-		t.Errorf("%q, %s", heard, text)
-	}
-}
-
 // TestQueryEnds checks that a query ends with its context, and says what to do.
 func TestQueryEnds(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_ = r.ParseForm()
-		<-r.Context().Done()
-	}))
-	defer server.Close()
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
-	if _, err := clientOf(t, server.URL).instant(ctx, "c", midnight); err == nil || !strings.Contains(err.Error(), "shorter range") {
+	if _, err := (&fake{}).client(t).instant(ctx, "c", midnight); err == nil || !strings.Contains(err.Error(), "shorter range") {
 		t.Error(err)
-	}
-}
-
-func TestWarningsOfPrometheus(t *testing.T) {
-	f := &fake{warnings: []string{"store 10.0.0.1 is\x1b[2J down"}}
-	c := f.client(t)
-	for range 2 {
-		if _, err := c.instant(t.Context(), "c", midnight); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !slices.Equal(c.warnings, []string{"Prometheus says: store 10.0.0.1 is[2J down"}) {
-		t.Errorf("%q", c.warnings)
 	}
 }

@@ -20,59 +20,64 @@ const (
 	leastPeriod    = 5 * time.Minute
 )
 
-// periods is how many periods both records can be cut into.
-func periods(records ...record) int {
-	n := mostPeriods
-	for _, r := range records {
-		n = min(n, r.summary.Succeeded()/probesInPeriod, int(r.span.Length()/leastPeriod))
-	}
-	return n
-}
-
-// compare compares two records by the means of their periods: of two targets in the same ones, of
-// two ranges in those of the same number. The medians in the lines are those of the whole ranges.
-func (q Query) compare(ctx context.Context, c *client, x, y record) (report.Comparison, error) {
+// compare compares two records by the means of their periods: of two targets in the same ones, of two ranges in those
+// of the same number. The medians in the lines are those of the whole ranges.
+func (r reader) compare(ctx context.Context, x, y record) (report.Comparison, error) {
 	result := report.Comparison{A: x.summary.Target, B: y.summary.Target, Pair: "period"}
 	if x.span != y.span {
 		result.A, result.B = result.A+", "+x.span.String(), result.B+", "+y.span.String()
 	}
-	n := periods(x, y)
-	if n < leastPeriods {
-		result.Warnings = append(result.Warnings, fmt.Sprintf("too little data to compare: at least %d periods of %v and %d requests each are needed, "+
-			"there are %s and %s requests", leastPeriods, leastPeriod, probesInPeriod, format.Grouped(x.summary.Succeeded()), format.Grouped(y.summary.Succeeded())))
-		return medians(report.Compare(result, nil), x, y), nil
+	warn := func(format string, args ...any) {
+		result.Warnings = append(result.Warnings, fmt.Sprintf(format, args...))
 	}
-	pairs, empty, err := q.pairUp(ctx, c, x, y, n)
+	n := min(mostPeriods, x.summary.Succeeded()/probesInPeriod, y.summary.Succeeded()/probesInPeriod,
+		int(x.span.length()/leastPeriod), int(y.span.length()/leastPeriod))
+	if n < leastPeriods {
+		warn("too little data to compare: at least %d periods of %v and %d requests each are needed, there are %s and %s requests",
+			leastPeriods, leastPeriod, probesInPeriod, format.Grouped(x.summary.Succeeded()), format.Grouped(y.summary.Succeeded()))
+		return report.Compare(result, nil), nil
+	}
+	pairs, empty, err := r.pairUp(ctx, x, y, n)
 	if err != nil {
 		return result, err
 	}
-	result.Pair = "period of " + length(x.span.Length()/time.Duration(n))
-	if x.span.Length() != y.span.Length() {
-		result.Pair += " and " + length(y.span.Length()/time.Duration(n))
+	result.Pair = "period of " + length(x.span.length()/time.Duration(n))
+	if x.span.length() != y.span.length() {
+		result.Pair += " and " + length(y.span.length()/time.Duration(n))
 	}
-	result.Warnings = append(result.Warnings, fmt.Sprintf("differences are between the means of %d periods; medians are of all samples, exact to a bucket", n))
+	warn("differences are between the means of %d periods; medians are of all samples, exact to a bucket", n)
 	if empty > 0 {
-		result.Warnings = append(result.Warnings, fmt.Sprintf("%d of %d periods have no sample on one side, and are left out", empty, n))
+		warn("%d of %d periods have no sample on one side, and are left out", empty, n)
 	}
-	return medians(report.Compare(result, pairs), x, y), nil
+	result = report.Compare(result, pairs)
+	for i := range result.Lines {
+		for k, l := range latencies {
+			if line := &result.Lines[i]; l.name == line.Metric {
+				a, _ := x.quantities[k].At(0.5)
+				b, _ := y.quantities[k].At(0.5)
+				line.A, line.B = a.Value, b.Value
+			}
+		}
+	}
+	return result, nil
 }
 
-// pairUp pairs the means of each quantity in n periods. Empty is how many periods have no sample on
-// one side of a quantity that both have.
-func (q Query) pairUp(ctx context.Context, c *client, x, y record, n int) (all []report.Pairs, empty int, err error) {
-	for i := range x.quantities {
+// pairUp pairs the means of each quantity in n periods. Empty is how many periods have no sample on one side of a
+// quantity that both have.
+func (r reader) pairUp(ctx context.Context, x, y record, n int) (all []report.Pairs, empty int, err error) {
+	for i, l := range latencies {
 		if x.quantities[i].Count == 0 || y.quantities[i].Count == 0 {
 			continue
 		}
-		left, err := q.means(ctx, c, x, i, n)
+		left, err := r.means(ctx, x, i, n)
 		if err != nil {
 			return nil, 0, err
 		}
-		right, err := q.means(ctx, c, y, i, n)
+		right, err := r.means(ctx, y, i, n)
 		if err != nil {
 			return nil, 0, err
 		}
-		pairs := report.Pairs{Metric: x.quantities[i].name}
+		pairs := report.Pairs{Metric: l.name}
 		for k := range left {
 			if !math.IsNaN(left[k] + right[k]) {
 				pairs.Values = append(pairs.Values, [2]float64{left[k], right[k]})
@@ -84,37 +89,22 @@ func (q Query) pairUp(ctx context.Context, c *client, x, y record, n int) (all [
 }
 
 // means are those of one quantity in n periods of a record, in seconds; NaN where one has no sample.
-func (q Query) means(ctx context.Context, c *client, r record, quantity, n int) ([]float64, error) {
-	width := (r.span.Length() / time.Duration(n)).Truncate(time.Millisecond)
-	first := r.span.To.Add(-time.Duration(n-1) * width)
-	only := filter{targets: []string{r.target}, prompt: r.prompt, match: append([]string{"model" + oneOf(r.model)}, q.filter.match...)}
-	matrix, err := c.steps(ctx, r.quantities[quantity].mean(only, width), first, r.span.To, width)
+func (r reader) means(ctx context.Context, of record, quantity, n int) ([]float64, error) {
+	width := (of.span.length() / time.Duration(n)).Truncate(time.Millisecond)
+	r.targets, r.match = []string{of.target}, append([]string{"model" + oneOf(of.model), "prompt" + oneOf(of.prompt)}, r.match...)
+	matrix, err := r.steps(ctx, r.mean(latencies[quantity].metric, of.quantities[quantity].classic, width), n, width, of.span.to)
 	means := make([]float64, n)
 	for i := range means {
 		means[i] = math.NaN()
 	}
 	for _, stream := range matrix {
 		for _, pair := range stream.Values {
-			if i := int(pair.Timestamp.Time().Sub(first) / width); i >= 0 && i < n && !math.IsInf(float64(pair.Value), 0) {
+			if i := n - 1 - int(of.span.to.Sub(pair.Timestamp.Time())/width); i >= 0 && i < n && !math.IsInf(float64(pair.Value), 0) {
 				means[i] = float64(pair.Value)
 			}
 		}
 	}
 	return means, err
-}
-
-// medians puts those of the whole ranges into the lines.
-func medians(c report.Comparison, x, y record) report.Comparison {
-	for i := range c.Lines {
-		for k, q := range x.quantities {
-			if q.name == c.Lines[i].Metric {
-				a, _ := q.At(0.5)
-				b, _ := y.quantities[k].At(0.5)
-				c.Lines[i].A, c.Lines[i].B = a.Value, b.Value
-			}
-		}
-	}
-	return c
 }
 
 // length writes a duration as Prometheus does: 7d, 1h12m.

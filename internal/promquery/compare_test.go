@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -9,12 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// sides are targets a and b, with a mean in each of 20 periods of 18 minutes; b is 5% slower, and has
-// none in the first two periods.
+// sides are targets a and b, with a mean in each of 20 periods of 18 minutes; b is 5% slower, and has none in the first
+// two periods.
 func sides() *fake {
 	means := func(scale float64, missing int) []string {
 		var all []string
@@ -40,83 +40,72 @@ func sides() *fake {
 	}}
 }
 
-func run(t *testing.T, f *fake, r Request) *Answer {
+func run(t *testing.T, f *fake, r Request) *Query {
 	t.Helper()
-	r.Prometheus, r.From, r.To = f.client(t).base.String(), midnight.Format(time.RFC3339), midnight.Add(6*time.Hour).Format(time.RFC3339)
+	r.Prometheus, r.From = f.client(t).base.String(), midnight.Format(time.RFC3339)
+	r.To = cmp.Or(r.To, midnight.Add(6*time.Hour).Format(time.RFC3339))
 	query, problems := r.Parse(midnight)
 	if problems != nil {
 		t.Fatal(problems)
 	}
-	answer, err := query.Run(t.Context())
-	if err != nil {
+	if err := query.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return answer
+	return query
 }
 
 func TestCompare(t *testing.T) {
 	f := sides()
+	f.warnings = []string{"store 10.0.0.1 is\x1b[2J down"}
 	f.answers = slices.Insert(f.answers, 0, // what is asked of one target only
 		answer{`sum target="b" probes_total`, []map[string]any{point(400, "target=b", "outcome=ok")}},
 		answer{`sum target="a" probes_total`, []map[string]any{point(400, "outcome=ok")}})
-	c := run(t, f, Request{Targets: []string{"a"}, Versus: "b"}).Document.Comparisons[0]
+	d := run(t, f, Request{Targets: []string{"a"}, Versus: "b"}).Document
+	c := d.Comparisons[0]
 	if c.A != "a" || c.B != "b" || c.Pair != "period of 18m" || len(c.Lines) != 1 || !slices.Equal(c.Warnings, []string{
 		"differences are between the means of 20 periods; medians are of all samples, exact to a bucket",
 		"2 of 20 periods have no sample on one side, and are left out",
-	}) {
-		t.Fatalf("%+v", c)
+	}) || !slices.Equal(d.Warnings, []string{"Prometheus says: store 10.0.0.1 is[2J down"}) {
+		t.Fatalf("%+v", d)
 	}
 	if l := c.Lines[0]; l.Metric != "TTFT" || !l.Shown || l.Pairs != 18 || math.Abs(float64(l.Ratio.Center)-1/1.05) > 1e-9 || l.A != 0.1 || l.B != 0.2 {
 		t.Errorf("%+v", l)
 	}
 }
 
-// TestCompareRanges checks a target against itself, earlier, of which there is too little.
+// TestCompareRanges checks a target against itself, earlier, of which there is too little: too few requests, or too short
+// a time.
 func TestCompareRanges(t *testing.T) {
-	f := &fake{answers: []answer{{"probes_total sum", []map[string]any{point(79, "outcome=ok")}}}}
-	c := run(t, f, Request{Targets: []string{"a"}, Versus: "1d"}).Document.Comparisons[0]
-	if c.A != "a, from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC" || c.B != "a, from 2026-10-31 00:00:00 UTC to 2026-10-31 06:00:00 UTC" ||
-		c.Lines != nil || !strings.HasPrefix(c.Warnings[0], "too little data to compare: at least 8 periods of 5m0s and 10 requests") {
-		t.Fatalf("%+v", c)
-	}
-}
-
-func TestPeriods(t *testing.T) {
-	for probes, want := range map[int]int{1000: 20, 130: 13, 59: 5} {
-		r := record{span: hours(6), summary: report.Summary{Outcomes: map[probe.Outcome]int{probe.OK: probes}}}
-		if n := periods(r); n != want {
-			t.Errorf("%d periods of %d probes, want %d", n, probes, want)
-		}
-		r.span.To = midnight.Add(35 * time.Minute)
-		if n := periods(r); n != min(want, 7) {
-			t.Errorf("%d periods of 35 minutes", n)
+	for to, requests := range map[string]float64{"06:00:00": 79, "00:39:00": 400} {
+		f := &fake{answers: []answer{{"probes_total sum", []map[string]any{point(requests, "outcome=ok")}}}}
+		c := run(t, f, Request{Targets: []string{"a"}, To: "2026-11-01T" + to + "Z", Versus: "1d"}).Document.Comparisons[0]
+		if c.A != "a, from 2026-11-01 00:00:00 UTC to 2026-11-01 "+to+" UTC" || c.B != "a, from 2026-10-31 00:00:00 UTC to 2026-10-31 "+to+" UTC" ||
+			c.Lines != nil || !strings.HasPrefix(c.Warnings[0], "too little data to compare: at least 8 periods of 5m0s and 10 requests") {
+			t.Errorf("%+v", c)
 		}
 	}
 }
 
-// TestLeastPeriods checks that so many periods are asked for as a comparison of all four quantities
-// needs to show a difference, and that the page says the same.
+// TestLeastPeriods checks that so many periods are asked for as a comparison of all four quantities needs to show a
+// difference, and that the page says the same.
 func TestLeastPeriods(t *testing.T) {
-	shown := func(n int) bool {
+	for n, want := range map[int]bool{leastPeriods: true, leastPeriods - 1: false} {
 		var pairs []report.Pairs
-		for _, metric := range []string{"TTFT", "TPOT", "ITL", "E2EL"} {
-			p := report.Pairs{Metric: metric}
+		for _, l := range latencies {
+			p := report.Pairs{Metric: l.name}
 			for i := range n {
 				p.Values = append(p.Values, [2]float64{1, 2 + float64(i)})
 			}
 			pairs = append(pairs, p)
 		}
-		return !slices.ContainsFunc(report.Compare(report.Comparison{}, pairs).Lines, func(l report.Line) bool { return !l.Shown })
-	}
-	if !shown(leastPeriods) || shown(leastPeriods-1) {
-		t.Errorf("shown in %d periods: %v, in one fewer: %v", leastPeriods, shown(leastPeriods), shown(leastPeriods-1))
+		lines := report.Compare(report.Comparison{}, pairs).Lines
+		if shown := !slices.ContainsFunc(lines, func(l report.Line) bool { return !l.Shown }); shown != want {
+			t.Errorf("%d periods: shown %v", n, shown)
+		}
 	}
 	page, err := os.ReadFile("../../docs/report.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if leastPeriods != 8 || !strings.Contains(string(page), "(of at least ten requests and five minutes; eight periods are needed)") {
-		t.Errorf("docs/report.md does not say that %d periods are needed", leastPeriods)
+	if err != nil || leastPeriods != 8 || !strings.Contains(string(page), "(of at least ten requests and five minutes; eight periods are needed)") {
+		t.Errorf("docs/report.md does not say that %d periods are needed (%v)", leastPeriods, err)
 	}
 }
 

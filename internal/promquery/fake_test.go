@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,16 +15,18 @@ import (
 // midnight is when the ranges of the tests begin.
 var midnight = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
-func hours(n int) Range {
-	return Range{From: midnight, To: midnight.Add(time.Duration(n) * time.Hour)}
+func hours(n int) timeRange {
+	return timeRange{midnight, midnight.Add(time.Duration(n) * time.Hour)}
 }
 
-// A fake is a Prometheus that gives the result of the first query it has an answer for, and an empty
-// one to all others. What PromQL makes of stored data is tested with a real Prometheus.
+// A fake is a Prometheus that gives the result of the first query it has an answer for, and an empty one to all others.
+// What PromQL makes of stored data is tested with a real Prometheus.
 type fake struct {
 	answers  []answer
 	warnings []string
+	handler  http.HandlerFunc // instead of the answers
 	asked    []string
+	token    string // that was sent last
 }
 
 // An answer is for queries that contain all words.
@@ -34,10 +37,14 @@ type answer struct {
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.FormValue("query")
+	if f.token = r.Header.Get("Authorization"); f.handler != nil {
+		f.handler(w, r)
+		return
+	}
 	f.asked = append(f.asked, query)
 	result := []map[string]any{}
 	for _, a := range f.answers {
-		if containsAll(query, strings.Fields(a.words)) {
+		if !slices.ContainsFunc(strings.Fields(a.words), func(word string) bool { return !strings.Contains(query, word) }) {
 			result = a.result
 			break
 		}
@@ -48,30 +55,16 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func containsAll(text string, words []string) bool {
-	for _, word := range words {
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return true
-}
-
 // client serves f.
 func (f *fake) client(t *testing.T) *client {
 	t.Helper()
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
-	return clientOf(t, server.URL)
-}
-
-func clientOf(t *testing.T, address string) *client {
-	t.Helper()
-	base, err := url.Parse(address)
+	base, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &client{base: base}
+	return &client{base: base, token: "s3cret"}
 }
 
 // point is one sample of a vector, with labels as a=b.
@@ -83,9 +76,7 @@ func point(value float64, labels ...string) map[string]any {
 func stream(from time.Time, step time.Duration, values []string, labels ...string) map[string]any {
 	var points [][]any
 	for i, v := range values {
-		if v != "" {
-			points = append(points, []any{float64(from.Add(time.Duration(i)*step).UnixMilli()) / 1e3, v})
-		}
+		points = append(points, []any{float64(from.Add(time.Duration(i)*step).UnixMilli()) / 1e3, v})
 	}
 	return map[string]any{"metric": metric(labels), "values": points}
 }

@@ -16,19 +16,22 @@ func present(labels ...string) map[string]any {
 	return stream(midnight.Add(15*time.Minute), 15*time.Minute, slices.Repeat([]string{"1"}, 24), labels...)
 }
 
-// stored is a Prometheus with 40 requests of target a, 4 of which failed, in native histograms of TTFT and classic ones of E2EL.
+// stored is a Prometheus with 40 requests of target a, 4 of which failed, in native histograms of TTFT and classic ones
+// of E2EL.
 func stored() *fake {
 	return &fake{answers: []answer{
-		{"group target_info", []map[string]any{point(1, "url=http://a:8000")}},
+		{"group last_over_time target_info", []map[string]any{point(1, "url=http://a:8000")}},
 		{"present_over_time", []map[string]any{present()}},
 		{"histogram_quantile(0.5, ttft", []map[string]any{point(0.2)}},
 		{"histogram_quantile(0.99, ttft", []map[string]any{point(0.5)}},
 		{"histogram_quantile(0.5, e2el", []map[string]any{point(0.6)}},
 		{"histogram_quantile(0.99, e2el", []map[string]any{point(1)}},
 		{"histogram_quantile", nil},
+		{"histogram_avg ttft", []map[string]any{point(0.25)}},
 		{"ttft_seconds{", []map[string]any{native()}},
+		{"ttft_seconds_bucket", []map[string]any{point(60, "le=+Inf")}}, // the native form is taken
 		{"e2el_seconds_bucket le", []map[string]any{point(40, "le=+Inf"), point(10, "le=0.5"), point(39, "le=1")}},
-		{"e2el_seconds_sum", []map[string]any{point(26)}},
+		{"e2el_seconds_sum / e2el_seconds_count", []map[string]any{point(0.65)}},
 		{"probes_total", []map[string]any{point(40.2, "outcome=ok"), point(3.9, "outcome=timeout"), point(0, "outcome=dns")}},
 		{"skipped_total", []map[string]any{point(2, "reason=late")}},
 		{"tainted_total", []map[string]any{point(7, "reason=late")}},
@@ -36,9 +39,9 @@ func stored() *fake {
 	}}
 }
 
-func read(t *testing.T, f *fake, what filter) []record {
+func read(t *testing.T, f *fake, targets []string, match ...string) []record {
 	t.Helper()
-	got, err := reader{client: f.client(t), filter: what, span: hours(6)}.records(t.Context())
+	got, err := reader{f.client(t), targets, match, hours(6)}.records(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +50,7 @@ func read(t *testing.T, f *fake, what filter) []record {
 
 func TestRecords(t *testing.T) {
 	f := stored()
-	got := read(t, f, filter{targets: []string{"a"}, match: []string{`job="prober"`}})
+	got := read(t, f, []string{"a"}, `job="prober"`)
 	if len(got) != 1 {
 		t.Fatalf("%+v", got)
 	}
@@ -58,16 +61,10 @@ func TestRecords(t *testing.T) {
 	if s.Start != midnight || s.Duration != 6*time.Hour || s.TTFT.Count != 40 || s.TTFT.Mean != 0.25 || s.E2EL.Count != 40 || s.E2EL.Mean != 0.65 || s.ITL.Count != 0 {
 		t.Errorf("%+v", s)
 	}
-	for _, test := range []struct {
-		distribution report.Distribution
-		want         string
-	}{
-		{s.TTFT, "[{0.5 0.2 0.125 0.25} {0.99 0.5 0.25 0.5}]"},
-		{s.E2EL, "[{0.5 0.6 0.5 1} {0.99 1 1 +Inf}]"}, // Prometheus tells the last finite bound
-	} {
-		if got := fmt.Sprint(test.distribution.Quantiles); got != test.want {
-			t.Errorf("%s, want %s", got, test.want)
-		}
+	// Of what is above the last finite bound Prometheus tells that bound.
+	const want = "[{0.5 0.2 0.125 0.25} {0.99 0.5 0.25 0.5}] [{0.5 0.6 0.5 1} {0.99 1 1 +Inf}]"
+	if got := fmt.Sprint(s.TTFT.Quantiles, s.E2EL.Quantiles); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 	said(t, s, "E2EL from classic buckets", "7 of the 44 requests were read too late")
 	const ttft = `sum by (target, model, prompt) (increase(llm_probe_ttft_seconds{target="a",job="prober"}[21600000ms]))`
@@ -87,50 +84,22 @@ func said(t *testing.T, s report.Summary, want ...string) {
 	}
 }
 
-// TestForms checks that native histograms are taken where both forms are stored.
-func TestForms(t *testing.T) {
-	f := &fake{answers: []answer{
-		{"present_over_time", []map[string]any{present()}},
-		{"histogram_quantile", nil},
-		{"ttft_seconds{", []map[string]any{native()}},
-		{"ttft_seconds_bucket", []map[string]any{point(60, "le=+Inf")}},
-		{"probes_total", []map[string]any{point(0, "outcome=ok")}},
-	}}
-	got := read(t, f, filter{})[0].summary
-	if got.TTFT.Count != 40 {
-		t.Errorf("%d samples, want the 40 of the native histogram", got.TTFT.Count)
-	}
-	said(t, got)
-}
-
 // TestModels checks that several models of a target are told apart.
 func TestModels(t *testing.T) {
-	counted := func(labels ...string) []map[string]any {
-		var all []map[string]any
-		for _, l := range labels {
-			outcome, n, _ := strings.Cut(l, " ")
-			var count float64
-			_, _ = fmt.Sscan(n, &count)
-			outcome, model, _ := strings.Cut(outcome, "/")
-			all = append(all, point(count, "outcome="+outcome, "model="+model))
-		}
-		return all
+	counted := func(n float64, outcome, model string) map[string]any {
+		return point(n, "outcome="+outcome, "model="+model)
 	}
-	for _, test := range []struct {
-		counted []map[string]any
-		want    string
-	}{
-		{counted("ok/m 40", "timeout/unknown 4"), "a (model m, prompt cold) 40+0, a (model unknown, prompt cold) 0+4"},
-		{counted("timeout/unknown 4"), "a 0+4"},
-		{counted("ok/m 40", "ok/idle 0"), "a 40+0"},
-		{counted("ok/m 40", "ok/n 2"), "a (model m, prompt cold) 40+0, a (model n, prompt cold) 2+0"},
+	for want, stored := range map[string][]map[string]any{
+		"a (model m, prompt cold) 40+0, a (model unknown, prompt cold) 0+4": {counted(40, "ok", "m"), counted(4, "timeout", "unknown")},
+		"a 0+4":  {counted(4, "timeout", "unknown")},
+		"a 40+0": {counted(40, "ok", "m"), counted(0, "ok", "idle")},
 	} {
 		var got []string
-		for _, r := range read(t, &fake{answers: []answer{{"probes_total sum", test.counted}}}, filter{}) {
+		for _, r := range read(t, &fake{answers: []answer{{"probes_total sum", stored}}}, nil) {
 			got = append(got, fmt.Sprintf("%s %d+%d", r.summary.Target, r.summary.Succeeded(), r.summary.Failed()))
 		}
-		if text := strings.Join(got, ", "); text != test.want {
-			t.Errorf("%s, want %s", text, test.want)
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%s, want %s", text, want)
 		}
 	}
 }
@@ -149,27 +118,23 @@ func TestWarnings(t *testing.T) {
 		"another instance": {windows(slices.Concat(one[:12], []string{"2"}, one[13:])...), nil},
 		"a hole":           {windows(one[:13]...), []string{"there is no data for 2h45m of the range's 6h"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			f := &fake{answers: []answer{{"present_over_time", test.present}, {"probes_total", []map[string]any{point(0, "outcome=ok")}}}}
-			said(t, read(t, f, filter{})[0].summary, test.want...)
-		})
+		t.Log(name)
+		f := &fake{answers: []answer{{"present_over_time", test.present}, {"probes_total", []map[string]any{point(0, "outcome=ok")}}}}
+		said(t, read(t, f, nil)[0].summary, test.want...)
 	}
 }
 
 func TestAbsent(t *testing.T) {
 	for _, test := range []struct {
-		stored []map[string]any
-		want   []string
+		stored []answer
+		want   string
 	}{
-		{[]map[string]any{point(1)}, []string{
-			"no data of target b from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC in Prometheus at http://",
-			`looked for llm_probe_probes_total{target="b",prompt="cold"}`, "the last 30d have data of a",
-		}},
-		{nil, []string{"no data of target b", "check that this Prometheus scrapes a prober"}},
+		{[]answer{{`probes_total{target="b"`, nil}, {"probes_total", []map[string]any{point(1, "outcome=ok")}}}, "in this range there is data of a"},
+		{nil, "check that this Prometheus scrapes a prober"},
 	} {
-		f := &fake{answers: []answer{{"present_over_time", test.stored}}}
-		_, err := reader{client: f.client(t), filter: filter{targets: []string{"b"}, prompt: "cold"}, span: hours(6)}.records(t.Context())
-		for _, want := range test.want {
+		const looked = `(looked for llm_probe_probes_total{target="b",prompt="cold"}); `
+		_, err := reader{(&fake{answers: test.stored}).client(t), []string{"b"}, []string{`prompt="cold"`}, hours(6)}.records(t.Context())
+		for _, want := range []string{"no data of target b from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC in Prometheus at http://", looked, test.want} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v\nhas no %q", err, want)
 			}

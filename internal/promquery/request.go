@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,8 +10,11 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/prometheus/common/model"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/report"
@@ -26,25 +30,22 @@ type Request struct {
 	Model, Prompt    string
 }
 
-// A Query is a valid Request.
+// A Query is a valid Request, and what Prometheus answered.
 type Query struct {
-	base   *url.URL
-	token  string // bearer token; none if empty
-	filter filter
-	span   Range
+	Document report.Document // as of [Query.Run]
 
-	other   *Range // to compare with; nil if with another target or with nothing
-	another string // target to compare with
+	reader  reader
+	other   *timeRange // to compare with; nil if with another target or with nothing
+	another string     // target to compare with
+	records []record
 }
+
+// labelName is what Prometheus calls a label, without those of UTF-8.
+var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // Parse reads a request. The problems are all that is wrong with it.
-func (r Request) Parse(now time.Time) (Query, config.Problems) {
-	q := Query{filter: filter{targets: r.Targets, model: r.Model, prompt: r.Prompt}}
-	problems := slices.Concat(r.parseServer(&q), r.parseSpan(&q.span, now), r.parseVersus(&q, now))
-	return q, problems
-}
-
-func (r Request) parseServer(q *Query) (problems config.Problems) {
+func (r Request) Parse(now time.Time) (*Query, config.Problems) {
+	var problems config.Problems
 	refuse := func(place, text, hint string) {
 		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
 	}
@@ -56,15 +57,16 @@ func (r Request) parseServer(q *Query) (problems config.Problems) {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "":
 		refuse("--prometheus", "not a base URL", example)
 	case u.User != nil:
-		refuse("--prometheus", "user and password in the URL are not taken", "other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
+		refuse("--prometheus", "user and password in the URL are not taken",
+			"other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
 	}
-	q.base = u
+	q := &Query{reader: reader{client: &client{base: u}, targets: r.Targets}}
 	if r.TokenFile != "" {
 		place := fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile)
 		token, err := os.ReadFile(r.TokenFile)
-		if q.token = strings.TrimSpace(string(token)); err != nil {
+		if q.reader.token = strings.TrimSpace(string(token)); err != nil {
 			refuse(place, errors.Unwrap(err).Error(), "")
-		} else if q.token == "" || strings.ContainsAny(q.token, "\r\n") {
+		} else if q.reader.token == "" || strings.ContainsAny(q.reader.token, "\r\n") {
 			refuse(place, "not a token", "want one line, the token")
 		}
 	}
@@ -73,147 +75,156 @@ func (r Request) parseServer(q *Query) (problems config.Problems) {
 		if !ok || !labelName.MatchString(label) {
 			refuse(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
 		}
-		q.filter.match = append(q.filter.match, label+oneOf(value))
+		q.reader.match = append(q.reader.match, label+oneOf(value))
 	}
-	return problems
+	if r.Model != "" {
+		q.reader.match = append(q.reader.match, "model"+oneOf(r.Model))
+	}
+	if r.Prompt != "" {
+		q.reader.match = append(q.reader.match, "prompt"+oneOf(r.Prompt))
+	}
+	r.parseSpans(q, now, refuse)
+	return q, problems
 }
 
-// labelName is what Prometheus calls a label, without those of UTF-8.
-var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
-
-func (r Request) parseSpan(span *Range, now time.Time) config.Problems {
-	var problems config.Problems
-	for _, end := range []struct {
-		flag, text string
-		into       *time.Time
-	}{{"from", r.From, &span.From}, {"to", r.To, &span.To}} {
-		t, err := ParseTime(end.text, now)
-		if err != nil {
-			problems = append(problems, config.Problem{Place: fmt.Sprintf("--%s=%q", end.flag, end.text), Text: err.Error(), Hint: "want " + Times})
-		}
-		*end.into = t
+// parseSpans reads the range, and what to compare with: a duration, a range, or else the name of a target.
+func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hint string)) {
+	from, isFrom := parseTime(r.From, now)
+	to, isTo := parseTime(r.To, now)
+	q.reader.span = timeRange{from, to}
+	if !isFrom {
+		refuse(fmt.Sprintf("--from=%q", r.From), "no time", "want "+times)
 	}
-	if problems == nil && !span.From.Before(span.To) {
-		problems = config.Problems{{Place: fmt.Sprintf("--from=%q --to=%q", r.From, r.To), Text: "the range is empty", Hint: "--from must be before --to; it is " + span.String()}}
+	if !isTo {
+		refuse(fmt.Sprintf("--to=%q", r.To), "no time", "want "+times)
 	}
-	return problems
-}
-
-// parseVersus finds out what to compare with: a duration, a range, or else the name of a
-// target.
-func (r Request) parseVersus(q *Query, now time.Time) config.Problems {
+	if isFrom && isTo && !from.Before(to) {
+		refuse(fmt.Sprintf("--from=%q --to=%q", r.From, r.To), "the range is empty", "--from must be before --to; it is "+q.reader.span.String())
+	}
 	if r.Versus == "" {
-		return nil
+		return
 	}
-	place, problems := fmt.Sprintf("--vs=%q", r.Versus), config.Problems(nil)
+	place := fmt.Sprintf("--vs=%q", r.Versus)
 	if len(r.Targets) != 1 {
-		problems = append(problems, config.Problem{Place: place, Text: fmt.Sprintf("%d targets to compare with it", len(r.Targets)), Hint: "say which with one --target"})
+		refuse(place, fmt.Sprintf("%d targets to compare with it", len(r.Targets)), "say which with one --target")
 	}
-	if back, err := ParseAgo(strings.TrimPrefix(r.Versus, "-")); err == nil {
-		other := q.span.Back(back.Truncate(time.Second))
-		q.other = &other
-		return problems
-	}
-	if other, ok := ParseRange(r.Versus, now); ok {
-		q.other = &other
-		if !other.From.Before(other.To) {
-			problems = append(problems, config.Problem{Place: place, Text: "the range is empty", Hint: "FROM must be before TO; it is " + other.String()})
+	if back, ok := parseAgo(r.Versus); ok {
+		q.other = &timeRange{from.Add(-back), to.Add(-back)}
+	} else if other, ok := parseRange(r.Versus, now); ok {
+		if q.other = &other; !other.from.Before(other.to) {
+			refuse(place, "the range is empty", "FROM must be before TO; it is "+other.String())
 		}
-		return problems
+	} else if q.another = r.Versus; slices.Contains(r.Targets, r.Versus) {
+		refuse(place, "the same target", "want another one, how much earlier (24h, 7d), or a range, FROM/TO")
 	}
-	if q.another = r.Versus; slices.Contains(r.Targets, r.Versus) {
-		problems = append(problems, config.Problem{Place: place, Text: "the same target", Hint: "want another one, how much earlier (24h, 7d), or a range, FROM/TO"})
-	}
-	return problems
-}
-
-// An Answer is what Prometheus stored of what was asked.
-type Answer struct {
-	Document report.Document
-
-	query   Query
-	client  *client
-	records []record
 }
 
 // Run asks Prometheus.
-func (q Query) Run(ctx context.Context) (*Answer, error) {
-	c := &client{base: q.base, token: q.token}
-	records, err := q.records(ctx, c)
-	if err != nil {
-		return nil, err
+func (q *Query) Run(ctx context.Context) (err error) {
+	if q.records, err = q.reader.records(ctx); err != nil {
+		return err
 	}
-	d := report.Document{Source: "Prometheus at " + q.base.String() + ", " + q.span.String(), Started: q.span.From}
-	for _, r := range records {
+	d := &q.Document
+	d.Source, d.Started = "Prometheus at "+q.reader.base.String()+", "+q.reader.span.String(), q.reader.span.from
+	if q.other != nil || q.another != "" {
+		r := q.reader
+		if q.other != nil {
+			r.span = *q.other
+		} else {
+			r.targets = []string{q.another}
+		}
+		others, err := r.records(ctx)
+		if err = errors.Join(err, single(q.records), single(others)); err != nil {
+			return err
+		}
+		comparison, err := r.compare(ctx, q.records[0], others[0])
+		if err != nil {
+			return err
+		}
+		q.records, d.Comparisons = append(q.records, others...), []report.Comparison{comparison}
+	}
+	for _, r := range q.records {
+		if q.other != nil {
+			r.summary.Load = r.span.String()
+		}
 		d.Summaries = append(d.Summaries, r.summary)
 	}
-	if q.compares() {
-		comparison, err := q.compare(ctx, c, records[0], records[1])
-		if err != nil {
-			return nil, err
-		}
-		d.Comparisons = []report.Comparison{comparison}
-	}
-	d.Warnings = c.warnings
-	return &Answer{Document: d, query: q, client: c, records: records}, nil
-}
-
-func (q Query) compares() bool { return q.other != nil || q.another != "" }
-
-// records are those that were asked for: two, if they are to be compared.
-func (q Query) records(ctx context.Context, c *client) ([]record, error) {
-	r := reader{client: c, filter: q.filter, span: q.span}
-	first, err := r.records(ctx)
-	if err != nil || !q.compares() {
-		return first, err
-	}
-	if q.other != nil {
-		r.span = *q.other
-	} else {
-		r.filter.targets = []string{q.another}
-	}
-	second, err := r.records(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(single(first), single(second)); err != nil {
-		return nil, err
-	}
-	return []record{first[0], second[0]}, nil
+	d.Warnings = q.reader.warnings
+	return nil
 }
 
 // single says that there is more than one record, and which.
 func single(records []record) error {
-	if len(records) == 1 {
-		return nil
-	}
 	var names []string
 	for _, r := range records {
 		names = append(names, fmt.Sprintf("model %s, prompt %s: %d requests", r.model, r.prompt, r.requests()))
 	}
+	if len(names) < 2 {
+		return nil
+	}
 	return fmt.Errorf("target %s has several series %s (%s): choose with --model and --prompt", records[0].target, records[0].span, strings.Join(names, "; "))
 }
 
-// WriteText writes the answer for a terminal of so many columns.
-func (a *Answer) WriteText(w io.Writer, width int) error {
-	fmt.Fprintln(w, a.Document.Source)
-	for i, s := range a.Document.Summaries {
-		fmt.Fprintln(w)
-		if span := a.records[i].span.String(); a.query.other != nil {
-			fmt.Fprintln(w, strings.ToUpper(span[:1])+span[1:])
-		}
-		if err := report.WriteBlock(w, s); err != nil {
-			return err
+// WriteText writes the answer for a terminal of so many columns. The error is that of w.
+func (q *Query) WriteText(w io.Writer, width int) error {
+	var text bytes.Buffer // writing to it never fails
+	fmt.Fprintln(&text, q.Document.Source)
+	for _, s := range q.Document.Summaries {
+		fmt.Fprintln(&text)
+		_ = report.WriteBlock(&text, s)
+	}
+	for _, c := range q.Document.Comparisons {
+		fmt.Fprintln(&text)
+		_ = report.WriteComparison(&text, c, width)
+	}
+	for _, warning := range q.Document.Warnings {
+		fmt.Fprintln(&text, "warning: "+warning)
+	}
+	_, err := text.WriteTo(w)
+	return err
+}
+
+// A timeRange is a range of stored time: after from, up to to, both in whole seconds of UTC.
+type timeRange struct{ from, to time.Time }
+
+func (r timeRange) length() time.Duration { return r.to.Sub(r.from) }
+
+func (r timeRange) String() string { return "from " + timestamp(r.from) + " to " + timestamp(r.to) }
+
+func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// times is how a time may be written, for hints.
+const times = `a time (2026-11-01T15:04:05Z), a day (2026-11-01, from midnight UTC), seconds since 1970, "now", or how long ago (24h, 7d)`
+
+// parseTime reads one of [times], to the second.
+func parseTime(text string, now time.Time) (t time.Time, ok bool) {
+	s, err := strconv.ParseFloat(text, 64)
+	switch ago, isAgo := parseAgo(text); {
+	case text == "now" || isAgo:
+		return now.Add(-ago).UTC().Truncate(time.Second), true
+	case err == nil && s >= 1e9 && s < 1e11: // less is a slip: "24" for "24h"
+		return time.Unix(int64(s), 0).UTC(), true
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC().Truncate(time.Second), true
 		}
 	}
-	for _, c := range a.Document.Comparisons {
-		fmt.Fprintln(w)
-		if err := report.WriteComparison(w, c, width); err != nil {
-			return err
-		}
-	}
-	for _, text := range a.Document.Warnings {
-		fmt.Fprintln(w, "warning: "+text)
-	}
-	return nil
+	return t, false
+}
+
+// parseAgo reads a duration as Prometheus writes them, 90m, 7d, 1h30m or -24h, to the second. It is a second at least.
+func parseAgo(text string) (d time.Duration, ok bool) {
+	ago, err := model.ParseDuration(strings.TrimPrefix(text, "-"))
+	d = time.Duration(ago).Truncate(time.Second)
+	return d, err == nil && d > 0
+}
+
+// parseRange reads FROM/TO, and says whether it is that at all: a slash between two times.
+func parseRange(text string, now time.Time) (r timeRange, ok bool) {
+	from, to, _ := strings.Cut(text, "/")
+	r.from, ok = parseTime(from, now)
+	var isTo bool
+	r.to, isTo = parseTime(to, now)
+	return r, ok && isTo
 }

@@ -12,20 +12,22 @@ import (
 // TestVersus holds what the words after --vs mean.
 func TestVersus(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	day := Range{From: now.Add(-24 * time.Hour), To: now}
+	ago := func(d time.Duration) timeRange { return timeRange{now.Add(-d - 24*time.Hour), now.Add(-d)} }
 	for vs, want := range map[string]struct {
-		other   Range
+		other   timeRange
 		another string
 	}{
-		"7d":                    {day.Back(7 * 24 * time.Hour), ""},
-		"-168h":                 {day.Back(7 * 24 * time.Hour), ""},
-		"2026-11-01/2026-11-02": {Range{From: now.Add(-(20*24 + 12) * time.Hour), To: now.Add(-(19*24 + 12) * time.Hour)}, ""},
-		"vllm-b":                {Range{}, "vllm-b"},
-		"host/v1":               {Range{}, "host/v1"},
+		"7d":                    {ago(7 * 24 * time.Hour), ""},
+		"-168h":                 {ago(7 * 24 * time.Hour), ""},
+		"2026-11-01/2026-11-02": {ago((19*24 + 12) * time.Hour), ""},
+		"2d/24h":                {ago(24 * time.Hour), ""},
+		"vllm-b":                {timeRange{}, "vllm-b"},
+		"host/v1":               {timeRange{}, "host/v1"},
+		"2026-11-01/soon":       {timeRange{}, "2026-11-01/soon"},
 	} {
 		q := Request{Prometheus: "http://x", From: "24h", To: "now", Versus: vs, Targets: []string{"a"}}
 		i, err := q.Parse(now)
-		if err != nil || i.another != want.another || i.span != day || (i.other == nil) != (want.other == Range{}) {
+		if err != nil || i.another != want.another || i.reader.span != ago(0) || (i.other == nil) != (want.other == timeRange{}) {
 			t.Errorf("%s: %+v, %v", vs, i, err)
 		} else if i.other != nil && *i.other != want.other {
 			t.Errorf("%s: %v, want %v", vs, i.other, want.other)
@@ -36,17 +38,36 @@ func TestVersus(t *testing.T) {
 // TestSingle checks that a comparison has one target on each side.
 func TestSingle(t *testing.T) {
 	of := func(model string, ok int) record {
-		return record{
-			series:  series{target: "a", model: model, prompt: "cold"},
-			summary: report.Summary{Outcomes: map[probe.Outcome]int{probe.OK: ok}},
+		return record{series: series{"a", model, "cold"}, summary: report.Summary{Outcomes: map[probe.Outcome]int{probe.OK: ok}}}
+	}
+	const want = "(model m, prompt cold: 5 requests; model n, prompt cold: 7 requests): choose with --model and --prompt"
+	err := single([]record{of("m", 5), of("n", 7)})
+	if err == nil || !strings.Contains(err.Error(), want) || single([]record{of("m", 5)}) != nil {
+		t.Error(err)
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 5e8, time.FixedZone("", 3600))
+	for text, want := range map[string]string{
+		"now":                       "2026-11-21 11:00:00 UTC",
+		"24h":                       "2026-11-20 11:00:00 UTC",
+		"-24h":                      "2026-11-20 11:00:00 UTC",
+		"7d":                        "2026-11-14 11:00:00 UTC",
+		"1h30m":                     "2026-11-21 09:30:00 UTC",
+		"2026-11-01":                "2026-11-01 00:00:00 UTC",
+		"2026-11-01T10:00:00+02:00": "2026-11-01 08:00:00 UTC",
+		"2026-11-01T10:00:00.9Z":    "2026-11-01 10:00:00 UTC",
+		"1793491200":                "2026-11-01 00:00:00 UTC",
+		"1793491200.5":              "2026-11-01 00:00:00 UTC",
+	} {
+		if got, ok := parseTime(text, now); !ok || timestamp(got) != want || got.Nanosecond() != 0 {
+			t.Errorf("%q is %v; want %s", text, got, want)
 		}
 	}
-	if err := single([]record{of("m", 5)}); err != nil {
-		t.Error(err)
-	}
-	err := single([]record{of("m", 5), of("n", 7)})
-	if err == nil || !strings.Contains(err.Error(), "target a has several series") ||
-		!strings.Contains(err.Error(), "(model m, prompt cold: 5 requests; model n, prompt cold: 7 requests): choose with --model and --prompt") {
-		t.Error(err)
+	for _, text := range []string{"", "yesterday", "2026-13-01", "5", "1e300", "NaN", "-5", "--24h", "0s", "1ms", "24"} {
+		if got, ok := parseTime(text, now); ok {
+			t.Errorf("%q is %v", text, got)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -42,8 +43,11 @@ func (s *Server) accept(g *generation, c call, q ask, origin time.Time) *answer 
 	if s.config.HideReasoning || g.Answer.HidesAll {
 		a.hidden = a.reasoning
 	}
-	if a.lead = q.prompt.code; c.fault.WrongAnswer {
-		a.lead = garbled(a.lead)
+	for _, word := range q.prompt.code {
+		if c.fault.WrongAnswer {
+			word = strings.Repeat("x", len(word))
+		}
+		a.lead = append(a.lead, word)
 	}
 	switch {
 	case q.replay:
@@ -100,19 +104,15 @@ func (a *answer) word(k int) string {
 	return answerWords[k%len(answerWords)]
 }
 
-// tokenID is the id of token k.
-func (a *answer) tokenID(k int) uint32 {
-	if a.ends(k) {
-		return endID
-	}
-	return idOf(a.word(k))
-}
-
 // tokenIDs are the ids of the tokens [from, to), never nil.
 func (a *answer) tokenIDs(from, to int) []uint32 {
 	ids := make([]uint32, 0, to-from)
 	for k := from; k < to; k++ {
-		ids = append(ids, a.tokenID(k))
+		id := uint32(endID)
+		if !a.ends(k) {
+			id = idOf(a.word(k))
+		}
+		ids = append(ids, id)
 	}
 	return ids
 }

@@ -2,61 +2,9 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
-
-func TestPrefixCache(t *testing.T) {
-	c := newPrefixCache(1000)
-	ids := func(n int) []uint32 {
-		out := make([]uint32, n)
-		for i := range out {
-			out[i] = uint32(i)
-		}
-		return out
-	}
-	visit := func(ids []uint32, salt string) int { return c.visit(digestOf(slices.Values(ids), salt)) }
-	other := ids(100)
-	other[40] = 7777
-	for _, test := range []struct {
-		name string
-		got  int
-		want int
-	}{
-		{"new", visit(ids(100), ""), 0},
-		{"again", visit(ids(100), ""), 96},
-		{"a longer one", visit(ids(120), ""), 96},
-		{"whole blocks leave one to compute", visit(ids(96), ""), 80},
-		{"different in the third block", visit(other, ""), 32},
-		{"another salt", visit(ids(100), "x"), 0},
-		{"that salt again", visit(ids(100), "x"), 96},
-		{"shorter than a block", visit(ids(15), ""), 0},
-	} {
-		if test.got != test.want {
-			t.Errorf("%s: %d cached, want %d", test.name, test.got, test.want)
-		}
-	}
-}
-
-func TestPrefixCacheForgets(t *testing.T) {
-	c := newPrefixCache(10)
-	visit := func(salt string) int { return c.visit(digestOf(slices.Values(make([]uint32, 33)), salt)) }
-	visit("first")
-	visit("second")
-	for i := range 100 {
-		visit(fmt.Sprint(i))
-		if i%2 == 0 && visit("first") != 32 {
-			t.Fatalf("a prompt in use was forgotten after %d others", i)
-		}
-	}
-	if visit("second") != 0 {
-		t.Error("a prompt out of use was not forgotten")
-	}
-	if n := len(c.young) + len(c.old); n > 20 {
-		t.Errorf("%d blocks kept, want at most 20", n)
-	}
-}
 
 // TestWarmPromptsLookWarm holds it of a server whose times are drawn and of one that is computed step by step.
 func TestWarmPromptsLookWarm(t *testing.T) {
@@ -65,18 +13,26 @@ func TestWarmPromptsLookWarm(t *testing.T) {
 		p.TTFTJitter = 0
 		bubble(t, Config{Profile: p}, func(t *testing.T, r *rig) {
 			for _, test := range []struct {
-				salt   string
-				cached int
-			}{{"a", 0}, {"a", 496}, {"b", 0}} {
-				got := r.post(t, "/v1/completions", `{"prompt":[`+numbers(500)+`],"max_tokens":1,"stream":true,`+
+				prompt, salt   string
+				tokens, cached int
+			}{
+				{numbers(500), "a", 500, 0},
+				{numbers(500), "a", 500, 496},
+				{numbers(500), "b", 500, 0},
+				{numbers(520), "a", 520, 496},
+				{numbers(496), "a", 496, 480}, // one token at least is computed
+				{strings.Replace(numbers(500), ",40,", ",7777,", 1), "a", 500, 32},
+				{numbers(15), "a", 15, 0}, // less than a block
+			} {
+				got := r.post(t, "/v1/completions", `{"prompt":[`+test.prompt+`],"max_tokens":1,"stream":true,`+
 					`"stream_options":{"include_usage":true},"cache_salt":"`+test.salt+`"}`)
-				want := p.base() + p.prefill(test.cached, 500)
+				want := p.base() + p.prefill(test.cached, test.tokens)
 				if got.lines[0].at != want || !strings.Contains(got.lines[1].text, fmt.Sprintf(`"cached_tokens":%d}`, test.cached)) {
-					t.Errorf("%s, salt %s: TTFT %v, want %v; usage %s", name, test.salt, got.lines[0].at, want, got.lines[1].text)
+					t.Errorf("%s, %d tokens, salt %s: TTFT %v, want %v; usage %s", name, test.tokens, test.salt, got.lines[0].at, want, got.lines[1].text)
 				}
-			}
-			if sent := r.last(t); sent.Prompt != 500 || sent.Cached != 0 {
-				t.Errorf("written down: prompt %d, cached %d", sent.Prompt, sent.Cached)
+				if sent := r.last(t); sent.Prompt != test.tokens || sent.Cached != test.cached {
+					t.Errorf("written down: prompt %d, cached %d", sent.Prompt, sent.Cached)
+				}
 			}
 		})
 	}

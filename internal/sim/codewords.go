@@ -24,23 +24,3 @@ func codeWords(texts []string) []string {
 	}
 	return nil
 }
-
-// garbled are other words: each letter and digit is the next one, all else is x.
-func garbled(words []string) []string {
-	next := func(r rune) rune {
-		switch {
-		case r >= 'a' && r < 'z', r >= 'A' && r < 'Z', r >= '0' && r < '9':
-			return r + 1
-		case r == 'z', r == 'Z':
-			return r - 25
-		case r == '9':
-			return '0'
-		}
-		return 'x'
-	}
-	var out []string
-	for _, word := range words {
-		out = append(out, strings.Map(next, word))
-	}
-	return out
-}

@@ -1,14 +1,11 @@
 package sim
 
-import (
-	"net/http"
-)
+import "net/http"
 
 // controlBodyLimit is plenty for a fault.
 const controlBodyLimit = 1 << 16
 
-// controlRoutes are the simulator's own API, without a key: GET, PUT and DELETE /sim/fault, GET /sim/sent and GET
-// /sim/profiles. It answers JSON; errors are {"error":"…"}.
+// controlRoutes are the simulator's own API, without a key: GET, PUT and DELETE /sim/fault, and GET /sim/sent. It answers JSON; errors are {"error":"…"}.
 func (s *Server) controlRoutes() {
 	s.mux.HandleFunc("GET /sim/fault", s.showFault)
 	s.mux.HandleFunc("PUT /sim/fault", s.putFault)
@@ -18,9 +15,6 @@ func (s *Server) controlRoutes() {
 	})
 	s.mux.HandleFunc("GET /sim/sent", func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, s.Sent())
-	})
-	s.mux.HandleFunc("GET /sim/profiles", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, profileCards())
 	})
 }
 
@@ -39,22 +33,4 @@ func (s *Server) putFault(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.showFault(w, r)
-}
-
-// profileCard is a profile as the control API shows it.
-type profileCard struct {
-	Name  string `json:"name"`
-	Help  string `json:"help"`
-	API   string `json:"api"`
-	Model string `json:"model"`
-	TTFT  string `json:"ttft"`
-	TPOT  string `json:"tpot"`
-}
-
-func profileCards() []profileCard {
-	var cards []profileCard
-	for _, p := range Profiles() {
-		cards = append(cards, profileCard{p.Name, p.Help, p.API, p.Model, p.TTFT.String(), p.TPOT.String()})
-	}
-	return cards
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -36,12 +37,12 @@ type frame struct {
 
 // fill is a text that belongs to no token.
 func (e *encoder) fill(template string) string {
-	return expand(template, func(name string) string { return e.placeholder(frame{}, name) })
+	return os.Expand(template, func(name string) string { return e.placeholder(frame{}, name) })
 }
 
 // chunk is one frame.
 func (e *encoder) chunk(c frame) string {
-	return expand(e.format.Chunk, func(name string) string { return e.placeholder(c, name) })
+	return os.Expand(e.format.Chunk, func(name string) string { return e.placeholder(c, name) })
 }
 
 // role is the frame before the first token; empty if there is none.
@@ -103,52 +104,89 @@ func (e *encoder) usageAt(to int, last bool) string {
 }
 
 func (e *encoder) usageOf(template string, to int) string {
-	return `,"usage":` + expand(template, func(name string) string { return e.placeholder(frame{to: to}, name) })
+	return `,"usage":` + os.Expand(template, func(name string) string { return e.placeholder(frame{to: to}, name) })
 }
 
-// placeholder is what a template of an answer may hold.
+// placeholder fills in what a template of an answer may hold: one of answerTexts, a part of the file, or what
+// a template of an error may hold.
 func (e *encoder) placeholder(c frame, name string) string {
 	inner := func(name string) string { return e.placeholder(c, name) }
 	if p, ok := e.format.Parts[name]; ok {
 		if p.When == "" || e.on(p.When, c) {
-			return expand(p.Is, inner)
+			return os.Expand(p.Is, inner)
 		}
-		return expand(p.Else, inner)
+		return os.Expand(p.Else, inner)
 	}
 	switch name {
-	case "id":
-		return e.id
-	case "request": // the client's id of it, or ours
-		return e.header.Get("X-Request-Id")
-	case "number":
-		return strconv.FormatUint(e.answer.id, 10)
-	case "seq": // number of an event
-		e.events++
-		return strconv.Itoa(e.events - 1)
-	case "model":
-		return quoted(e.model)
 	case "choice":
-		return expand(c.choice, inner)
-	case "usage":
-		return c.usage
+		return os.Expand(c.choice, inner)
 	case "delta":
 		if c.from < c.to && c.from < e.reasoning {
-			return expand(e.format.Thought, inner)
+			return os.Expand(e.format.Thought, inner)
 		}
-		return expand(e.format.Delta, inner)
-	case "finish":
-		return quoted(cmp.Or(e.format.Finish[e.finish], e.finish))
+		return os.Expand(e.format.Delta, inner)
 	}
-	if text, ok := e.textPlaceholder(c, name); ok {
-		return text
-	}
-	if text, ok := e.countPlaceholder(c, name); ok {
-		return text
-	}
-	if text, ok := e.timePlaceholder(name); ok {
-		return text
+	if text, ok := answerTexts[name]; ok {
+		return text(e, c)
 	}
 	return e.errors.placeholder(refusal{status: http.StatusInternalServerError, message: engineFailed}, name)
+}
+
+// answerTexts are what an answer and a frame of it can tell. They are only read.
+var answerTexts = map[string]func(e *encoder, c frame) string{
+	"id":      func(e *encoder, _ frame) string { return e.id },
+	"request": func(e *encoder, _ frame) string { return e.header.Get("X-Request-Id") }, // the client's, or ours
+	"number":  func(e *encoder, _ frame) string { return fmt.Sprint(e.answer.id) },
+	"seq":     func(e *encoder, _ frame) string { return strconv.Itoa(e.nextEvent()) },
+	"model":   func(e *encoder, _ frame) string { return quoted(e.model) },
+	"usage":   func(_ *encoder, c frame) string { return c.usage },
+	"finish":  func(e *encoder, _ frame) string { return quoted(cmp.Or(e.format.Finish[e.finish], e.finish)) },
+
+	// Texts and ids: of the frame, of all to its end, of the answer without its reasoning, of the reasoning that is shown.
+	"text":     func(e *encoder, c frame) string { return quoted(e.textOf(c.from, c.to)) },
+	"ids":      func(e *encoder, c frame) string { return string(mustJSON(e.tokenIDs(c.from, c.to))) },
+	"tokenid":  func(e *encoder, c frame) string { return fmt.Sprint(e.tokenIDs(c.from, c.from+1)[0]) },
+	"sofar":    func(e *encoder, c frame) string { return quoted(e.textOf(0, c.to)) },
+	"idssofar": func(e *encoder, c frame) string { return string(mustJSON(e.tokenIDs(0, c.to))) },
+	"answer":   func(e *encoder, _ frame) string { return quoted(e.textOf(e.reasoning, e.want)) },
+	"thoughts": func(e *encoder, _ frame) string { return quoted(e.textOf(e.hidden, e.reasoning)) },
+
+	// Numbers of tokens: completion, total and thought so far; want and whole at the end; max as it was asked for.
+	"prompt":      func(e *encoder, _ frame) string { return strconv.Itoa(e.prompt.tokens) },
+	"completion":  func(e *encoder, c frame) string { return strconv.Itoa(e.counted(c)) },
+	"total":       func(e *encoder, c frame) string { return strconv.Itoa(e.prompt.tokens + e.counted(c)) },
+	"thought":     func(e *encoder, c frame) string { return strconv.Itoa(min(e.counted(c), e.reasoning)) },
+	"want":        func(e *encoder, _ frame) string { return strconv.Itoa(e.want) },
+	"whole":       func(e *encoder, _ frame) string { return strconv.Itoa(e.prompt.tokens + e.want) },
+	"cached":      func(e *encoder, _ frame) string { return strconv.Itoa(e.cached) },
+	"uncached":    func(e *encoder, _ frame) string { return strconv.Itoa(e.prompt.tokens - e.cached) },
+	"frametokens": func(_ *encoder, c frame) string { return strconv.Itoa(c.to - c.from) },
+	"max":         func(e *encoder, _ frame) string { return strconv.Itoa(e.max) },
+
+	// Moments and durations, in the unit that the name ends with; created and latency in seconds, elapsed in ms.
+	"created":  func(e *encoder, _ frame) string { return fmt.Sprint(e.start.Unix()) },
+	"now":      func(e *encoder, _ frame) string { return e.lastAt.UTC().Format(time.RFC3339Nano) },
+	"elapsed":  func(e *encoder, _ frame) string { return fmt.Sprint(time.Since(e.start).Milliseconds()) },
+	"promptns": func(e *encoder, _ frame) string { return fmt.Sprint(e.firstAt.Sub(e.origin).Nanoseconds()) },
+	"answerns": func(e *encoder, _ frame) string { return fmt.Sprint(e.lastAt.Sub(e.firstAt).Nanoseconds()) },
+	"totalns":  func(e *encoder, _ frame) string { return fmt.Sprint(e.lastAt.Sub(e.start).Nanoseconds()) },
+	"promptms": func(e *encoder, _ frame) string { return fmt.Sprint(inMS(e.firstAt.Sub(e.origin))) },
+	"answerms": func(e *encoder, _ frame) string { return fmt.Sprint(inMS(e.lastAt.Sub(e.firstAt))) },
+	"latency":  func(e *encoder, _ frame) string { return fmt.Sprint(e.lastAt.Sub(e.origin).Seconds()) },
+}
+
+// nextEvent numbers the events of an answer from 0.
+func (e *encoder) nextEvent() int {
+	e.events++
+	return e.events - 1
+}
+
+// counted is how many tokens usage counts up to the end of a frame.
+func (e *encoder) counted(c frame) int {
+	if e.format.EndUncounted && e.finish == "stop" {
+		return min(c.to, e.want-1)
+	}
+	return c.to
 }
 
 // on reports whether a flag holds for an answer and a frame.
@@ -173,86 +211,5 @@ func (e *encoder) on(flag string, c frame) bool {
 
 // thinking reports whether there is reasoning that is shown.
 func (e *encoder) thinking() bool { return e.reasoning > e.hidden }
-
-// textPlaceholder is about what the answer says.
-func (e *encoder) textPlaceholder(c frame, name string) (string, bool) {
-	switch name {
-	case "text": // of the frame
-		return quoted(e.textOf(c.from, c.to)), true
-	case "ids":
-		return string(mustJSON(e.tokenIDs(c.from, c.to))), true
-	case "tokenid": // of the frame's first token
-		return strconv.FormatUint(uint64(e.tokenID(c.from)), 10), true
-	case "sofar": // all text to the end of the frame
-		return quoted(e.textOf(0, c.to)), true
-	case "idssofar":
-		return string(mustJSON(e.tokenIDs(0, c.to))), true
-	case "answer": // the whole text without its reasoning
-		return quoted(e.textOf(e.reasoning, e.want)), true
-	case "thoughts": // the reasoning that is shown
-		return quoted(e.textOf(e.hidden, e.reasoning)), true
-	}
-	return "", false
-}
-
-// countPlaceholder counts tokens.
-func (e *encoder) countPlaceholder(c frame, name string) (string, bool) {
-	completion := c.to
-	if e.format.EndUncounted && e.finish == "stop" {
-		completion = min(completion, e.want-1)
-	}
-	n := 0
-	switch name {
-	case "prompt":
-		n = e.prompt.tokens
-	case "completion": // so far
-		n = completion
-	case "total":
-		n = e.prompt.tokens + completion
-	case "want":
-		n = e.want
-	case "whole":
-		n = e.prompt.tokens + e.want
-	case "cached":
-		n = e.cached
-	case "uncached":
-		n = e.prompt.tokens - e.cached
-	case "thought": // so far
-		n = min(completion, e.reasoning)
-	case "frametokens":
-		n = c.to - c.from
-	case "max": // that was asked for
-		n = e.max
-	default:
-		return "", false
-	}
-	return strconv.Itoa(n), true
-}
-
-// timePlaceholder is about when.
-func (e *encoder) timePlaceholder(name string) (string, bool) {
-	first, rest := e.firstAt.Sub(e.origin), e.lastAt.Sub(e.firstAt)
-	switch name {
-	case "created":
-		return strconv.FormatInt(e.start.Unix(), 10), true
-	case "now":
-		return e.lastAt.UTC().Format(time.RFC3339Nano), true
-	case "elapsed":
-		return strconv.FormatInt(time.Since(e.start).Milliseconds(), 10), true
-	case "promptns":
-		return strconv.FormatInt(int64(first), 10), true
-	case "answerns":
-		return strconv.FormatInt(int64(rest), 10), true
-	case "totalns":
-		return strconv.FormatInt(int64(e.lastAt.Sub(e.start)), 10), true
-	case "promptms":
-		return fmt.Sprint(inMS(first)), true
-	case "answerms":
-		return fmt.Sprint(inMS(rest)), true
-	case "latency": // seconds
-		return fmt.Sprint(e.lastAt.Sub(e.origin).Seconds()), true
-	}
-	return "", false
-}
 
 func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

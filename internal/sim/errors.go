@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"os"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -25,15 +25,6 @@ type refusal struct {
 	tokens  int           // of a prompt that does not fit; 0: it is something else
 	length  int           // what it does not fit, in tokens
 	retry   time.Duration // what Retry-After says where it is sent, rounded up to seconds; 0: a second
-}
-
-// simulated is the refusal of the fault "status".
-func simulated(status int) refusal {
-	text := http.StatusText(status)
-	if status == statusOverloaded {
-		text = "Overloaded"
-	}
-	return refusal{status: status, message: strings.TrimSpace(fmt.Sprintf("Simulated fault: %d %s", status, text))}
 }
 
 // refuse answers with an error. streamed is whether it is about the request itself and a stream was asked for: some servers
@@ -60,7 +51,7 @@ func (s *Server) refuse(w http.ResponseWriter, r refusal, streamed bool) {
 	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
-	write(w, status, contentType, expand(template, func(name string) string { return e.placeholder(r, name) }))
+	write(w, status, contentType, os.Expand(template, func(name string) string { return e.placeholder(r, name) }))
 }
 
 // retries reports whether an answer of this status says when to try again.
@@ -70,25 +61,16 @@ func retries(status int) bool {
 
 // placeholder is what a template of an error may hold.
 func (e *errorFormat) placeholder(r refusal, name string) string {
-	switch name {
-	case "message":
-		return quoted(r.message)
-	case "plain":
-		return r.message
-	case "type":
-		return quoted(byStatus(e.Types, r.status))
-	case "name":
-		return orNull(byStatus(e.Codes, r.status))
-	case "param":
-		return orNull(r.param)
-	case "code":
-		return strconv.Itoa(r.status)
-	case "tokens":
-		return strconv.Itoa(r.tokens)
-	case "length":
-		return strconv.Itoa(r.length)
-	}
-	return ""
+	return map[string]string{
+		"message": quoted(r.message),
+		"plain":   r.message,
+		"type":    quoted(byStatus(e.Types, r.status)),
+		"name":    orNull(byStatus(e.Codes, r.status)),
+		"param":   orNull(r.param),
+		"code":    strconv.Itoa(r.status),
+		"tokens":  strconv.Itoa(r.tokens),
+		"length":  strconv.Itoa(r.length),
+	}[name]
 }
 
 // byStatus finds what stands for a status, or for its hundreds.

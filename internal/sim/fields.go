@@ -31,16 +31,6 @@ func (f fields) at(path string) json.RawMessage {
 	return value
 }
 
-// has reports whether there is a value, null included.
-func (f fields) has(path string) bool {
-	outer, inner, nested := strings.Cut(path, ".")
-	if value, ok := f[outer]; ok && nested {
-		return fieldsOf(value).has(inner)
-	}
-	_, ok := f[outer]
-	return ok && !nested
-}
-
 // number is the first number that is at one of the paths.
 func (f fields) number(paths []string) (n int, ok bool) {
 	for _, path := range paths {

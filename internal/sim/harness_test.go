@@ -116,11 +116,6 @@ func (r *rig) post(t *testing.T, path, body string, header ...string) heard {
 	return r.do(t.Context(), t, http.MethodPost, path, body, header...)
 }
 
-func (r *rig) get(t *testing.T, path string, header ...string) heard {
-	t.Helper()
-	return r.do(t.Context(), t, http.MethodGet, path, "", header...)
-}
-
 // inject sets a fault in flag syntax.
 func (r *rig) inject(t *testing.T, fault string) {
 	t.Helper()

@@ -17,6 +17,7 @@ type rung struct {
 	requests   int
 	ttft, tpot float64 // means, ms
 	throughput float64 // requests/s
+	gap, p99   float64 // median and P99 of the gaps between tokens, ms; 0: not compared
 }
 
 // ladder is a server as it was measured.
@@ -33,18 +34,18 @@ type ladder struct {
 // step more than doubled.
 func vllmShort() ladder {
 	return ladder{"vllm-ladder", 80, [2]int{32, 85}, 85, 0, []rung{
-		{1, 314.58, 50.19, 0.22},
-		{2, 372.80, 51.59, 0.43},
-		{4, 397.54, 54.18, 0.74},
-		{8, 646.20, 55.48, 1.42},
-		{16, 1034.69, 63.38, 2.44},
-		{32, 1546.00, 87.10, 3.77},
-		{64, 2698.98, 230.16, 3.26},
-		{128, 5161.26, 298.29, 4.62},
-		{256, 11787.27, 389.49, 5.76},
-		{512, 27060.36, 419.23, 6.77},
-		{1024, 58452.87, 435.60, 7.41},
-		{2048, 128150.28, 461.09, 7.50},
+		{1, 314.58, 50.19, 0.22, 0, 0},
+		{2, 372.80, 51.59, 0.43, 0, 0},
+		{4, 397.54, 54.18, 0.74, 0, 0},
+		{8, 646.20, 55.48, 1.42, 0, 0},
+		{16, 1034.69, 63.38, 2.44, 0, 0},
+		{32, 1546.00, 87.10, 3.77, 0, 0},
+		{64, 2698.98, 230.16, 3.26, 0, 0},
+		{128, 5161.26, 298.29, 4.62, 0, 0},
+		{256, 11787.27, 389.49, 5.76, 0, 0},
+		{512, 27060.36, 419.23, 6.77, 0, 0},
+		{1024, 58452.87, 435.60, 7.41, 0, 0},
+		{2048, 128150.28, 461.09, 7.50, 0, 0},
 	}}
 }
 
@@ -53,13 +54,13 @@ func vllmShort() ladder {
 // duration, which was recorded with more digits.
 func vllmLong() ladder {
 	return ladder{"vllm-ladder", 10000, [2]int{103, 125}, 122, 0, []rung{
-		{1, 12286.18, 70.72, 1 / 20.85},
-		{2, 18380.39, 115.44, 2 / 32.74},
-		{4, 30569.56, 211.95, 4 / 57.08},
-		{8, 55713.23, 379.62, 8 / 108.42},
-		{16, 105158.97, 512.55, 16 / 206.97},
-		{32, 202961.69, 563.16, 32 / 402.15},
-		{64, 399467.18, 588.74, 64 / 792.10},
+		{1, 12286.18, 70.72, 1 / 20.85, 0, 0},
+		{2, 18380.39, 115.44, 2 / 32.74, 0, 0},
+		{4, 30569.56, 211.95, 4 / 57.08, 0, 0},
+		{8, 55713.23, 379.62, 8 / 108.42, 0, 0},
+		{16, 105158.97, 512.55, 16 / 206.97, 0, 0},
+		{32, 202961.69, 563.16, 32 / 402.15, 0, 0},
+		{64, 399467.18, 588.74, 64 / 792.10, 602.62, 835.49},
 	}}
 }
 
@@ -68,25 +69,24 @@ func vllmLong() ladder {
 // first prompt was always served before the others: the median of TTFT is above the mean, and close to the P99.
 func tgiShort() ladder {
 	return ladder{"tgi-ladder", 80, [2]int{32, 85}, 57, time.Millisecond, []rung{
-		{1, 123.48, 43.48, 0.39},
-		{2, 864.65, 59.22, 0.43},
-		{4, 244.90, 53.01, 1.08},
-		{8, 395.44, 54.17, 2.05},
-		{16, 581.37, 60.53, 3.22},
-		{32, 2325.73, 76.40, 3.95},
-		{64, 2150.47, 101.40, 6.38},
-		{128, 3753.25, 133.02, 8.86},
-		{256, 6981.56, 194.79, 11.60},
-		{512, 14086.51, 322.78, 13.27},
-		{1024, 25545.29, 625.33, 14.27},
-		{2048, 55778.92, 767.29, 14.77},
-		{2537, 72272.74, 786.32, 14.71},
+		{1, 123.48, 43.48, 0.39, 0, 0},
+		{2, 864.65, 59.22, 0.43, 0, 0},
+		{4, 244.90, 53.01, 1.08, 0, 0},
+		{8, 395.44, 54.17, 2.05, 0, 0},
+		{16, 581.37, 60.53, 3.22, 0, 0},
+		{32, 2325.73, 76.40, 3.95, 0, 0},
+		{64, 2150.47, 101.40, 6.38, 0, 0},
+		{128, 3753.25, 133.02, 8.86, 0, 0},
+		{256, 6981.56, 194.79, 11.60, 0, 0},
+		{512, 14086.51, 322.78, 13.27, 336.09, 369.31},
+		{1024, 25545.29, 625.33, 14.27, 521.93, 5750.15},
+		{2048, 55778.92, 767.29, 14.77, 552.11, 7360.92},
+		{2537, 72272.74, 786.32, 14.71, 584.80, 7385.78},
 	}}
 }
 
-// climb sends n prompts at once to an idle engine in virtual time and returns the means, and all gaps between tokens in
-// ms, sorted.
-func (l ladder) climb(t *testing.T, n int) (rung, []float64) {
+// climb sends n prompts at once to an idle engine in virtual time and returns what came of it.
+func (l ladder) climb(t *testing.T, n int) rung {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var running, clients sync.WaitGroup
@@ -111,30 +111,27 @@ func (l ladder) climb(t *testing.T, n int) (rung, []float64) {
 	took := time.Since(start)
 	cancel()
 	running.Wait()
-	var ttft, tpot, gaps []float64
+	got := rung{requests: n, throughput: float64(n) / took.Seconds()}
+	var gaps []float64
 	for _, q := range sent {
 		first, last := q.times[0], q.times[len(q.times)-1]
-		ttft = append(ttft, inMS(first.Sub(start)))
-		tpot = append(tpot, inMS(last.Sub(first))/float64(len(q.times)-1))
+		got.ttft += inMS(first.Sub(start)) / float64(n)
+		got.tpot += inMS(last.Sub(first)) / float64(len(q.times)-1) / float64(n)
 		for i := 1; i < len(q.times); i++ {
 			gaps = append(gaps, inMS(q.times[i].Sub(q.times[i-1])))
 		}
 	}
 	slices.Sort(gaps)
-	return rung{n, mean(ttft), mean(tpot), float64(n) / took.Seconds()}, gaps
+	got.gap, got.p99 = gaps[len(gaps)/2], gaps[len(gaps)*99/100]
+	return got
 }
 
-func mean(of []float64) float64 {
-	sum := 0.0
-	for _, v := range of {
-		sum += v
-	}
-	return sum / float64(len(of))
+// near reports whether got is within a factor of want, if there is one.
+func near(got, want, factor float64) bool {
+	return want == 0 || math.Abs(math.Log(got/want)) <= math.Log(factor)
 }
 
-// near reports whether got is within a factor of want.
-func near(got, want, factor float64) bool { return math.Abs(math.Log(got/want)) <= math.Log(factor) }
-
+// The gaps between tokens tell both servers apart: vLLM mixes prompts into its steps, TGI stops the answers for them.
 func TestTheLadderHasTheRecordedShape(t *testing.T) {
 	type factors struct{ ttft, tpot, throughput float64 }
 	tests := []struct {
@@ -156,43 +153,14 @@ func TestTheLadderHasTheRecordedShape(t *testing.T) {
 				}
 				t.Run(strconv.Itoa(want.requests), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						got, _ := test.ladder.climb(t, want.requests)
-						if !near(got.ttft, want.ttft, most.ttft) || !near(got.tpot, want.tpot, most.tpot) || !near(got.throughput, want.throughput, most.throughput) {
-							t.Errorf("want within factors %+v", most)
+						got := test.ladder.climb(t, want.requests)
+						if !near(got.ttft, want.ttft, most.ttft) || !near(got.tpot, want.tpot, most.tpot) || !near(got.throughput, want.throughput, most.throughput) ||
+							!near(got.gap, want.gap, 1.25) || !near(got.p99, want.p99, 1.25) {
+							t.Errorf("want within factors %+v\n got %+v\nwant %+v", most, got, want)
 						}
-						t.Logf("TTFT %9.1f (recorded %9.1f) ms, TPOT %6.1f (%6.1f) ms, %.3g (%.3g) requests/s",
-							got.ttft, want.ttft, got.tpot, want.tpot, got.throughput, want.throughput)
 					})
 				})
 			}
-		})
-	}
-}
-
-// The gaps between tokens tell both servers apart: vLLM mixes prompts into its steps, TGI stops the answers for them.
-func TestGapsUnderLoadAreAsRecorded(t *testing.T) {
-	tests := []struct {
-		name        string
-		ladder      ladder
-		requests    int
-		median, p99 float64 // ms, recorded
-	}{
-		{"vLLM, 10,000 tokens", vllmLong(), 64, 602.62, 835.49},
-		{"TGI before its batch is full", tgiShort(), 512, 336.09, 369.31},
-		{"TGI with one refill", tgiShort(), 1024, 521.93, 5750.15},
-		{"TGI", tgiShort(), 2048, 552.11, 7360.92},
-		{"TGI at its limit", tgiShort(), 2537, 584.80, 7385.78},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				_, gaps := test.ladder.climb(t, test.requests)
-				median, p99 := gaps[len(gaps)/2], gaps[len(gaps)*99/100]
-				if !near(median, test.median, 1.25) || !near(p99, test.p99, 1.25) {
-					t.Errorf("median %.1f ms, P99 %.1f ms; recorded %.1f and %.1f", median, p99, test.median, test.p99)
-				}
-				t.Logf("median %.1f (%.1f) ms, P99 %.1f (%.1f) ms", median, test.median, p99, test.p99)
-			})
 		})
 	}
 }

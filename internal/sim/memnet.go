@@ -23,11 +23,6 @@ func NewListener() *Listener {
 // Accept waits for the next Dial. After Close its error is net.ErrClosed.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
-	case <-l.closed:
-		return nil, &net.OpError{Op: "accept", Net: "mem", Addr: l.Addr(), Err: net.ErrClosed}
-	default:
-	}
-	select {
 	case c := <-l.conns:
 		return c, nil
 	case <-l.closed:
@@ -39,32 +34,18 @@ func (l *Listener) Accept() (net.Conn, error) {
 // gives (syscall.ECONNREFUSED) after Close. The connection is the caller's to close.
 func (l *Listener) Dial(ctx context.Context) (net.Conn, error) {
 	near, far := net.Pipe()
-	err := l.offer(ctx, far)
-	if err != nil {
-		near.Close()
-		far.Close()
-		return nil, &net.OpError{Op: "dial", Net: "mem", Addr: l.Addr(), Err: err}
-	}
-	return near, nil
-}
-
-func (l *Listener) offer(ctx context.Context, far net.Conn) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	select {
-	case <-l.closed:
-		return syscall.ECONNREFUSED
-	default:
-	}
+	var err error
 	select {
 	case l.conns <- far:
-		return nil
+		return near, nil
 	case <-l.closed:
-		return syscall.ECONNREFUSED
+		err = syscall.ECONNREFUSED
 	case <-ctx.Done():
-		return ctx.Err()
+		err = ctx.Err()
 	}
+	near.Close()
+	far.Close()
+	return nil, &net.OpError{Op: "dial", Net: "mem", Addr: l.Addr(), Err: err}
 }
 
 // Close ends every waiting Accept and Dial, and all later ones. Connections live on. A second Close does nothing.
@@ -74,9 +55,4 @@ func (l *Listener) Close() error {
 }
 
 // Addr is the same for every listener: network and address are both "mem".
-func (l *Listener) Addr() net.Addr { return memAddr{} }
-
-type memAddr struct{}
-
-func (memAddr) Network() string { return "mem" }
-func (memAddr) String() string  { return "mem" }
+func (l *Listener) Addr() net.Addr { return &net.UnixAddr{Net: "mem", Name: "mem"} }

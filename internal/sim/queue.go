@@ -152,12 +152,10 @@ func (e *engine) holds(at time.Time) bool {
 	if e.since >= p.PrefillEvery {
 		return false
 	}
-	ready, _ := slices.BinarySearchFunc(e.waiting, at, func(q *sequence, at time.Time) int {
-		if q.ready.After(at) {
-			return 1
-		}
-		return -1
-	})
+	ready := slices.IndexFunc(e.waiting, func(q *sequence) bool { return q.ready.After(at) })
+	if ready < 0 {
+		ready = len(e.waiting)
+	}
 	return min(ready, p.MaxBatch-len(e.running)) < int(p.PrefillShare*float64(len(e.running)))
 }
 

@@ -10,10 +10,6 @@ import (
 	"strings"
 )
 
-// defaultThinking is how many tokens of an answer are reasoning that was asked to think, where the server's configuration
-// does not say.
-const defaultThinking = 16
-
 // ask is what a request asks for.
 type ask struct {
 	prompt    digest
@@ -69,7 +65,7 @@ func (g *generation) read(s *Server, body []byte, model string) (ask, *refusal) 
 // checkFields judges which fields there are.
 func (r *requestFormat) checkFields(f fields, c Config) *refusal {
 	for _, field := range c.RejectFields {
-		if f.has(field) {
+		if f.at(field) != nil {
 			return bad(field, "Extra inputs are not permitted: %s", field)
 		}
 	}
@@ -82,11 +78,11 @@ func (r *requestFormat) checkFields(f fields, c Config) *refusal {
 		return bad(unknown[0], "Unrecognized request arguments supplied: %s", strings.Join(unknown, ", "))
 	}
 	for field, other := range r.Replaced {
-		if f.has(field) {
+		if f.at(field) != nil {
 			return bad(field, "Unsupported parameter: '%s' is not supported with this model. Use '%s' instead.", field, other)
 		}
 	}
-	if f.has("stream_options") && !f.flag([]string{"stream"}) {
+	if f.at("stream_options") != nil && !f.flag([]string{"stream"}) {
 		return bad("stream_options", "Stream options can only be defined when `stream=True`.")
 	}
 	return nil
@@ -151,23 +147,13 @@ func (r *requestFormat) lengths(f fields, q *ask, context int) *refusal {
 	return nil
 }
 
-// reasoning is how many tokens the model thinks: what the configuration says, unless the request says otherwise.
+// reasoning is how many tokens the model thinks: what the configuration says, or none if the request says so.
 func (r *requestFormat) reasoning(f fields, configured int) int {
 	raw := f.at(r.Thinking)
-	switch thinking := fieldsOf(raw); {
-	case raw == nil:
-		return configured
-	case string(raw) == "false", thinking != nil && thinking.text("type") != "enabled":
+	if thinking := fieldsOf(raw); string(raw) == "false" || thinking != nil && thinking.text("type") != "enabled" {
 		return 0
-	case thinking == nil:
-		return configured
-	default:
-		budget, _ := thinking.number([]string{"budget_tokens"})
-		if configured == 0 {
-			configured = defaultThinking
-		}
-		return min(configured, budget)
 	}
+	return configured
 }
 
 // prompt is the prompt of a request.

@@ -1,10 +1,12 @@
 package sim
 
 import (
+	"cmp"
 	"crypto/subtle"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,7 +62,7 @@ func (s *Server) headed(h http.HandlerFunc) http.HandlerFunc {
 			r.Header.Set("X-Request-Id", fmt.Sprintf("%032x", s.visits.Add(1)))
 		}
 		for name, template := range s.serverType.Headers {
-			w.Header().Set(name, expand(template, func(string) string { return r.Header.Get("X-Request-Id") }))
+			w.Header().Set(name, os.Expand(template, func(string) string { return r.Header.Get("X-Request-Id") }))
 		}
 		if name := s.serverType.NeedsHeader; name != "" && r.Header.Get(name) == "" {
 			s.refuse(w, *bad("", "%s: header is required", name), false)
@@ -76,7 +78,7 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, refusal{status: http.StatusNotFound, message: "Not Found"}, false)
 		return
 	}
-	body := expand(s.serverType.Errors.NotFound, func(string) string { return strings.Trim(quoted(r.Method+" "+r.URL.Path), `"`) })
+	body := os.Expand(s.serverType.Errors.NotFound, func(string) string { return strings.Trim(quoted(r.Method+" "+r.URL.Path), `"`) })
 	write(w, http.StatusNotFound, "application/json", body)
 }
 
@@ -114,35 +116,22 @@ func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to *route) 
 		}
 		fill = func(name string) string { return s.countPlaceholder(p, name) }
 	}
-	contentType := to.Type
-	if contentType == "" {
-		contentType = "application/json"
-	}
-	write(w, http.StatusOK, contentType, expand(to.Body, fill))
+	write(w, http.StatusOK, cmp.Or(to.Type, "application/json"), os.Expand(to.Body, fill))
 }
 
 func (s *Server) bodyLimit() int64 {
-	if s.serverType.BodyLimit == 0 {
-		return defaultBodyLimit
-	}
-	return s.serverType.BodyLimit
+	return cmp.Or(s.serverType.BodyLimit, defaultBodyLimit)
 }
 
 // documentPlaceholder is what a template of a document may hold.
 func (s *Server) documentPlaceholder(name string) string {
-	switch name {
-	case "model":
-		return quoted(s.config.Model)
-	case "plain":
-		return strings.Trim(quoted(s.config.Model), `"`)
-	case "created":
-		return strconv.FormatInt(s.created.Unix(), 10)
-	case "date":
-		return s.created.UTC().Format(time.RFC3339)
-	case "length":
-		return strconv.Itoa(s.config.Profile.MaxModelLen)
-	}
-	return ""
+	return map[string]string{
+		"model":   quoted(s.config.Model),
+		"plain":   strings.Trim(quoted(s.config.Model), `"`),
+		"created": strconv.FormatInt(s.created.Unix(), 10),
+		"date":    s.created.UTC().Format(time.RFC3339),
+		"length":  strconv.Itoa(s.config.Profile.MaxModelLen),
+	}[name]
 }
 
 // countPlaceholder is what a template may hold that tells the tokens of a prompt.
@@ -154,12 +143,9 @@ func (s *Server) countPlaceholder(p prompt, name string) string {
 	case "ids":
 		return string(mustJSON(ids))
 	case "pieces":
-		type piece struct {
-			ID uint32 `json:"id"`
-		}
-		var pieces []piece
+		var pieces []map[string]uint32
 		for _, id := range ids {
-			pieces = append(pieces, piece{id})
+			pieces = append(pieces, map[string]uint32{"id": id})
 		}
 		return string(mustJSON(pieces))
 	case "text":

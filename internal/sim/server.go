@@ -7,12 +7,14 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,8 +41,7 @@ type Config struct {
 	Seed uint64
 	// Model is the name to answer to; empty takes the profile's.
 	Model string
-	// Reasoning is how many of the first tokens of an answer are reasoning, on the APIs that tell it apart; 0 takes the
-	// profile's.
+	// Reasoning is how many of the first tokens of an answer are reasoning, on the APIs that tell it apart.
 	Reasoning int
 	// HideReasoning sends no frame for reasoning tokens: only usage counts them.
 	HideReasoning bool
@@ -84,20 +85,10 @@ type Server struct {
 // New returns a server that is ready to use. Close it when done.
 func New(c Config) *Server {
 	if c.Profile.API == "" {
-		c.Profile = fast()
+		c.Profile, _ = ParseProfile("fast")
 	}
-	if c.Profile.MaxModelLen == 0 {
-		c.Profile.MaxModelLen = defaultModelLen
-	}
-	if c.API == "" {
-		c.API = c.Profile.API
-	}
-	if c.Reasoning == 0 {
-		c.Reasoning = c.Profile.Reasoning
-	}
-	if c.Model == "" {
-		c.Model = c.Profile.Model
-	}
+	c.Profile.MaxModelLen = cmp.Or(c.Profile.MaxModelLen, defaultModelLen)
+	c.API, c.Model = cmp.Or(c.API, c.Profile.API), cmp.Or(c.Model, c.Profile.Model)
 
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
@@ -272,10 +263,9 @@ func (s *Server) respond(ctx context.Context, w http.ResponseWriter, g *generati
 	if err := s.sleepUntil(ctx, origin); err != nil {
 		return err
 	}
-	if c.fault.Status != 0 {
-		failed := simulated(c.fault.Status)
-		failed.retry = time.Duration(c.fault.RetryAfter)
-		s.refuse(w, failed, false)
+	if status := c.fault.Status; status != 0 {
+		message := strings.TrimSpace(fmt.Sprintf("Simulated fault: %d %s", status, http.StatusText(status)))
+		s.refuse(w, refusal{status: status, message: message, retry: time.Duration(c.fault.RetryAfter)}, false)
 		return nil
 	}
 	if c.fault.HTML {

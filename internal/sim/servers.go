@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"path"
@@ -31,12 +32,7 @@ func APIs() []string {
 }
 
 // ParseAPI returns the name of an API that a server can speak. The error for an unknown name lists the known ones.
-func ParseAPI(name string) (string, error) {
-	if known := APIs(); !slices.Contains(known, name) {
-		return "", fmt.Errorf("api %q: unknown; known: %s", name, strings.Join(known, ", "))
-	}
-	return name, nil
-}
+func ParseAPI(name string) (string, error) { return oneOf("api", name, APIs()) }
 
 // ServerTypes are the names of the servers that the API "openai" can be, in a stable order. The slice is the caller's.
 func ServerTypes() []string {
@@ -48,14 +44,14 @@ func ServerTypes() []string {
 
 // ParseServerType checks a name for Config.Server; empty is vllm. The error for an unknown name lists the known ones.
 func ParseServerType(name string) (string, error) {
-	known := ServerTypes()
-	switch {
-	case name == "":
-		return defaultServer, nil
-	case slices.Contains(known, name):
-		return name, nil
+	return oneOf("server", cmp.Or(name, defaultServer), ServerTypes())
+}
+
+func oneOf(what, name string, known []string) (string, error) {
+	if !slices.Contains(known, name) {
+		return "", fmt.Errorf("%s %q: unknown; known: %s", what, name, strings.Join(known, ", "))
 	}
-	return "", fmt.Errorf("server %q: unknown; known: %s", name, strings.Join(known, ", "))
+	return name, nil
 }
 
 // serverTypeOf finds what a configuration asks for; unknown names are the defaults. Only the API "openai" has server types.
@@ -70,28 +66,27 @@ func serverTypeOf(c Config) serverType {
 	return load(path.Join(openAI, name))
 }
 
-// load reads a file. What is wrong in one is a mistake of ours, which every test finds.
-func load(name string) serverType {
+// load reads the file of a server, over that of its base.
+func load(name string) (t serverType) {
 	data, err := files.ReadFile("servers/" + name + ".yaml")
 	if err != nil {
 		panic(err)
 	}
-	var head struct {
-		Base string `yaml:"base"`
-	}
-	if err := yaml.Unmarshal(data, &head); err != nil {
-		panic(fmt.Errorf("sim: %s: %w", name, err))
-	}
-	var t serverType
-	if head.Base != "" {
-		t = load(head.Base)
-	}
-	strict := yaml.NewDecoder(bytes.NewReader(data))
-	strict.KnownFields(true)
-	if err := strict.Decode(&t); err != nil {
-		panic(fmt.Errorf("sim: %s: %w", name, err))
+	if decode(name, data, &t); t.Base != "" {
+		base := t.Base
+		t = load(base)
+		decode(name, data, &t)
 	}
 	return t
+}
+
+// decode reads a file of ours. What is wrong in one is a mistake of ours, which every test finds.
+func decode(name string, data []byte, into any) {
+	strict := yaml.NewDecoder(bytes.NewReader(data))
+	strict.KnownFields(true)
+	if err := strict.Decode(into); err != nil {
+		panic(fmt.Errorf("sim: %s: %w", name, err))
+	}
 }
 
 // serverType is all in which one server differs from others. Texts with a $ in them are templates: see placeholders.

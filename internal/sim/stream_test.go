@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +11,7 @@ import (
 )
 
 func TestFramesComeWhenTheyAreDue(t *testing.T) {
+	queued := `{"prompt":[` + numbers(80) + `],"max_tokens":4,"ignore_eos":true,"stream":true}`
 	for _, test := range []struct {
 		name, fault, path, body string
 		headers                 time.Duration
@@ -35,11 +35,16 @@ func TestFramesComeWhenTheyAreDue(t *testing.T) {
 		{"error", "error_frame=2", "/v1/completions", completionFour, 0, ms(20, 21, 21, 21)},
 		{"error in the middle of a frame", "error_frame=2,tokens_per_frame=4", "/v1/completions", completionFour, 0, ms(21, 21, 21)},
 		{"no error in a short answer", "error_frame=4", "/v1/completions", completionFour, 0, ms(20, 21, 22, 23, 23, 23)},
+		{"queue", "", "/v1/completions", queued, 0, ms(315, 365, 415, 465, 465)},
+		{"queue, slower and released every 100 ms", "ttft=2,itl=1.5,batch=100ms", "/v1/completions", queued, 0, ms(630, 730, 830, 855, 855)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := Config{}
-			if test.body == tgiFour {
+			switch test.body {
+			case tgiFour:
 				c.API = "tgi"
+			case queued:
+				c.Profile = profile(t, "vllm-ladder")
 			}
 			bubble(t, c, func(t *testing.T, r *rig) {
 				r.inject(t, test.fault)
@@ -70,101 +75,40 @@ func TestJitterIsTheSameForTheSameSeed(t *testing.T) {
 	}
 }
 
-func TestStallLastsUntilTheClientLeaves(t *testing.T) {
+func TestAnAnswerEndsWithItsClientOrItsServer(t *testing.T) {
 	for _, test := range []struct {
-		fault string
-		want  []time.Duration // of the comments
+		profile, fault string
+		close          bool // the server; else the client leaves
+		failed         string
 	}{
-		{"stall=2", nil},
-		{"stall=2,comments", ms(1021, 2021, 3021)},
-	} {
-		bubble(t, Config{}, func(t *testing.T, r *rig) {
-			r.inject(t, test.fault)
-			ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
-			defer cancel()
-			got := r.do(ctx, t, http.MethodPost, "/v1/completions", completionFour)
-			if got.ended != 3500*time.Millisecond || len(got.lines) < 2 {
-				t.Fatalf("ended after %v with %d lines", got.ended, len(got.lines))
-			}
-			var comments []time.Duration
-			for _, l := range got.lines[2:] {
-				if l.text != ": ping" {
-					t.Errorf("line %q in the stall", l.text)
-				}
-				comments = append(comments, l.at)
-			}
-			if diff := cmp.Diff(test.want, comments); diff != "" {
-				t.Errorf("comments (-want +got):\n%s", diff)
-			}
-			if sent := r.last(t); sent.Failed != "stall" || sent.Output != 2 {
-				t.Errorf("written down: %+v", sent)
-			}
-		})
-	}
-}
-
-func TestProbabilityIsAShareOfRequests(t *testing.T) {
-	bubble(t, Config{Seed: 3}, func(t *testing.T, r *rig) {
-		r.inject(t, "status=500,probability=0.25")
-		failed := 0
-		for range 1000 {
-			if r.post(t, "/v1/completions", `{"prompt":"a","max_tokens":1}`).status == 500 {
-				failed++
-			}
-		}
-		if failed < 210 || failed > 290 { // three standard deviations
-			t.Errorf("%d of 1000 requests failed, want about 250", failed)
-		}
-	})
-}
-
-func TestAClientThatLeavesEndsItsAnswer(t *testing.T) {
-	for _, name := range []string{"fast", "vllm-ladder"} {
-		bubble(t, Config{Profile: profile(t, name)}, func(t *testing.T, r *rig) {
-			ctx, cancel := context.WithTimeout(t.Context(), 1234500*time.Microsecond)
-			defer cancel()
-			r.do(ctx, t, http.MethodPost, "/v1/completions", `{"prompt":"do not stop","max_tokens":100000,"stream":true}`)
-			synctest.Wait()
-			before := r.last(t)
-			time.Sleep(time.Hour)
-			if after := r.last(t); after.Failed != "canceled" || after.Output != before.Output || after.Output == 0 {
-				t.Errorf("%s: failed %q, %d tokens, %d when the client left", name, after.Failed, after.Output, before.Output)
-			}
-		})
-	}
-}
-
-func TestCloseCutsRunningAnswers(t *testing.T) {
-	for _, test := range []struct{ profile, fault, failed string }{
-		{"fast", "", "closed"},
-		{"vllm-ladder", "", "closed"},
-		{"fast", "stall=3", "stall"},
+		{"fast", "", false, "canceled"},
+		{"vllm-ladder", "", false, "canceled"},
+		{"fast", "", true, "closed"},
+		{"vllm-ladder", "", true, "closed"},
+		{"fast", "stall=3", true, "stall"},
 	} {
 		bubble(t, Config{Profile: profile(t, test.profile)}, func(t *testing.T, r *rig) {
 			r.inject(t, test.fault)
-			timer := time.AfterFunc(1234500*time.Microsecond, r.sim.Close)
-			defer timer.Stop()
-			got := r.post(t, "/v1/completions", `{"prompt":"do not stop","max_tokens":100000,"stream":true}`)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			end := cancel
+			if test.close {
+				end = r.sim.Close
+			}
+			time.AfterFunc(1234500*time.Microsecond, end)
+			got := r.do(ctx, t, http.MethodPost, "/v1/completions", `{"prompt":"do not stop","max_tokens":100000,"stream":true}`)
 			if got.err == nil || got.ended != 1234500*time.Microsecond {
 				t.Errorf("%+v: ended after %v with %v", test, got.ended, got.err)
 			}
-			if sent := r.last(t); sent.Failed != test.failed {
-				t.Errorf("%+v: failed %q", test, sent.Failed)
+			synctest.Wait()
+			before := r.last(t)
+			time.Sleep(time.Hour)
+			if after := r.last(t); after.Failed != test.failed || after.Output != before.Output || after.Output == 0 {
+				t.Errorf("%+v: failed %q, %d tokens, %d at the end", test, after.Failed, after.Output, before.Output)
 			}
-			if later := r.post(t, "/v1/completions", completionFour); later.status != 503 {
+			if later := r.post(t, "/v1/completions", `{"prompt":"a","max_tokens":1}`); test.close && later.status != 503 {
 				t.Errorf("%+v: status %d after Close", test, later.status)
 			}
 		})
 	}
-}
-
-func TestDoubleUsageLacksCachedTokens(t *testing.T) {
-	bubble(t, Config{}, func(t *testing.T, r *rig) {
-		r.inject(t, "double_usage=true")
-		got := r.post(t, "/v1/completions", completionFour).lines
-		first, second := got[4].text, got[5].text
-		if !strings.Contains(first, "cached_tokens") || strings.Contains(second, "cached_tokens") || !strings.Contains(second, `"completion_tokens":4`) {
-			t.Errorf("usage frames:\n%s\n%s", first, second)
-		}
-	})
 }

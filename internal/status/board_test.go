@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -31,12 +33,18 @@ func success(target string, at ...time.Duration) *probe.Result {
 	r.Due = r.Start
 	for i, t := range at {
 		r.Tokens = append(r.Tokens, probe.Arrival{At: t, Read: uint32(i + 1), N: 1})
-	}
-	if len(at) > 0 {
-		r.Timeline.Finish = at[len(at)-1]
-		r.Elapsed = r.Timeline.Finish
+		r.Timeline.Finish, r.Elapsed = t, t
 	}
 	return r
+}
+
+// long is a success of so many tokens.
+func long(target string, tokens int) *probe.Result {
+	at := make([]time.Duration, tokens)
+	for i := range at {
+		at[i] = time.Duration(i+1) * ms
+	}
+	return success(target, at...)
 }
 
 func broken(target string, o probe.Outcome, text string) *probe.Result {
@@ -54,6 +62,18 @@ func newTestBoard(targets ...string) *Board {
 	return b
 }
 
+// boardOf has one target, a, with results.
+func boardOf(results ...*probe.Result) *Board {
+	b := newTestBoard("a")
+	for _, r := range results {
+		b.Record(r)
+	}
+	return b
+}
+
+// viewOf is the target of boardOf.
+func viewOf(results ...*probe.Result) *view { return boardOf(results...).views()[0] }
+
 // get asks the board's own mux.
 func get(t *testing.T, b *Board, path string) *httptest.ResponseRecorder {
 	t.Helper()
@@ -69,188 +89,101 @@ func request(t *testing.T, b *Board, method, path string) *httptest.ResponseReco
 	return w
 }
 
-// outcomes counts everything the board keeps of a target by its outcome.
-func outcomes(b *Board, target string) map[probe.Outcome]int {
-	n := map[probe.Outcome]int{}
-	for _, s := range b.snapshots() {
-		for _, e := range s.kept {
-			if s.target.Name == target {
-				n[e.account.Outcome]++
-			}
-		}
+// equal compares what of something was got with what was wanted.
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
-	return n
 }
 
-func TestRecordDropsWhatIsNotOurs(t *testing.T) {
-	b := newTestBoard("a", "gone")
+func TestTargetsComeAndGo(t *testing.T) {
+	b := newTestBoard("b", "gone", "a")
 	b.Remove("gone")
 	b.Remove("never there")
-
-	b.Record(success("a", ms))
-	b.Record(success("gone", ms))
-	b.Record(success("unknown", ms))
-	b.Record(&probe.Result{Target: "a", Outcome: probe.Canceled})
+	for _, target := range []string{"b", "gone", "unknown"} {
+		b.Record(success(target, ms))
+	}
+	b.Record(&probe.Result{Target: "b", Outcome: probe.Canceled})
 	b.Skipped("unknown", "overlap")
+	b.Set(probe.Description{Name: "b", Model: "new"})
 
-	if got := len(b.snapshots()); got != 1 {
-		t.Errorf("%d targets, want 1", got)
+	var got []string
+	for _, v := range b.views() {
+		got = append(got, fmt.Sprintf("%s %s %d", v.Name, v.Model, len(v.past.kept())))
 	}
-	if diff := cmp.Diff(map[probe.Outcome]int{probe.OK: 1}, outcomes(b, "a")); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
+	equal(t, "targets, with their results", got, []string{"b new 1", "a  0"})
 }
 
 func TestRecordKeepsNoPointer(t *testing.T) {
-	b := newTestBoard("a")
 	r := success("a", ms, 2*ms, 3*ms)
 	want := r.Account()
-
-	b.Record(r)
+	v := viewOf(r)
 	r.Timeline.Tokens[1].At = time.Hour
 	r.Finish, r.Outcome = "changed", probe.Empty
-
-	if diff := cmp.Diff(want, b.snapshots()[0].kept[0].account); diff != "" {
-		t.Errorf("account (-want +got):\n%s", diff)
-	}
+	equal(t, "account", v.past.last().Account, want)
 }
 
 func TestAnswersOfTheSameFramesShareTheirList(t *testing.T) {
-	b := newTestBoard("a")
-	for _, r := range []*probe.Result{success("a", ms, 2*ms), success("a", ms, 3*ms), success("a", ms)} {
-		b.Record(r)
-	}
-
-	kept := b.snapshots()[0].kept
-	lists := [][]int{kept[0].account.TokensPerFrame, kept[1].account.TokensPerFrame, kept[2].account.TokensPerFrame}
-	if diff := cmp.Diff([][]int{{1, 1}, {1, 1}, {1}}, lists); diff != "" {
-		t.Error(diff)
-	}
-	if &lists[0][0] != &lists[1][0] {
+	kept := viewOf(success("a", ms, 2*ms), success("a", ms, 3*ms), success("a", ms)).past.kept()
+	equal(t, "lists", [][]int{kept[0].TokensPerFrame, kept[1].TokensPerFrame, kept[2].TokensPerFrame}, [][]int{{1, 1}, {1, 1}, {1}})
+	if &kept[0].TokensPerFrame[0] != &kept[1].TokensPerFrame[0] {
 		t.Error("the first two have a list each")
 	}
 }
 
+// TestFailuresOutliveTheRing, and are kept once while they are in it.
 func TestFailuresOutliveTheRing(t *testing.T) {
 	b := newTestBoard("a")
 	for i := range 40 {
 		b.Record(broken("a", probe.Stalled, fmt.Sprintf("failure %d", i)))
 	}
+	equal(t, "failures in the ring", len(b.views()[0].past.kept()), 40)
 	for range ringSize {
 		b.Record(success("a", ms))
 	}
-
-	want := map[probe.Outcome]int{probe.OK: ringSize, probe.Stalled: failedSize}
-	if diff := cmp.Diff(want, outcomes(b, "a")); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
-	if got := *b.snapshots()[0].kept[0].account.Error; got != "failure 8" {
-		t.Errorf("oldest is %q, want the 32nd failure before the last", got)
-	}
+	kept := b.views()[0].past.kept()
+	equal(t, "results", len(kept), failedSize+ringSize)
+	equal(t, "error of the oldest", *kept[0].Error, "failure 8")
+	equal(t, "failures", len(b.views()[0].Failures()), failedSize)
 }
 
-func TestFailuresInTheRingAreKeptOnce(t *testing.T) {
-	b := newTestBoard("a")
-	for range 50 {
-		b.Record(broken("a", probe.Empty, "no token"))
-	}
-	if diff := cmp.Diff(map[probe.Outcome]int{probe.Empty: 50}, outcomes(b, "a")); diff != "" {
-		t.Errorf("kept (-want +got):\n%s", diff)
-	}
-}
+func TestWhatAServerWritesIsCut(t *testing.T) {
+	a := viewOf(long("a", 5000)).past.last()
+	equal(t, "lengths", []int{len(a.ChunkGaps), len(a.ITL), len(a.TokensPerFrame)}, []int{maxList, maxList, maxList})
+	equal(t, "warnings", a.Warnings, []string{"the status page keeps the first 4096 numbers of each list; the longest had 5000"})
 
-func TestLongAnswersAreCutAndSaySo(t *testing.T) {
-	b := newTestBoard("a")
-	at := make([]time.Duration, 5000)
-	for i := range at {
-		at[i] = time.Duration(i+1) * ms
-	}
-
-	b.Record(success("a", at...))
-
-	a := b.snapshots()[0].kept[0].account
-	if got := []int{len(a.ChunkGaps), len(a.ITL), len(a.TokensPerFrame)}; !cmp.Equal(got, []int{maxList, maxList, maxList}) {
-		t.Errorf("lists of %v numbers, want %d each", got, maxList)
-	}
-	want := []string{"the status page keeps the first 4096 numbers of each list; the longest had 5000"}
-	if diff := cmp.Diff(want, a.Warnings); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	a = viewOf(broken("a", probe.Rejected, strings.Repeat("é", 5000))).past.last()
+	equal(t, "error", *a.Error, strings.Repeat("é", 999)+"…")
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	b := newTestBoard("a")
-	at := make([]time.Duration, maxList+1)
-	for i := range at {
-		at[i] = time.Duration(i+1) * ms
-	}
-	for range 300 {
-		b.Record(success("a", at...))
-	}
+	v := viewOf(slices.Repeat([]*probe.Result{long("a", maxList+1)}, 300)...)
+	equal(t, "results of long answers", len(v.past.kept()), maxNumbers/(3*maxList))
 
-	if got, want := len(b.snapshots()[0].kept), maxNumbers/(3*maxList); got != want {
-		t.Errorf("%d results kept, want %d", got, want)
+	h := history{}
+	for n := range uint64(3) {
+		h.add(newEntry(success("a", ms, 2*ms), nil, n), shareOf(allNumbers+1))
 	}
+	equal(t, "results of more targets than there is room for", len(h.ring), 1)
 }
 
-// TestManyTargetsShareTheMemory records two minutes of each of 1,000 targets; one
-// then has more than its share, and says so.
+// TestManyTargetsShareTheMemory holds that one that has more than its share says so.
 func TestManyTargetsShareTheMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var names []string
+		b := newTestBoard()
 		for n := range 1000 {
-			names = append(names, fmt.Sprint(n))
+			b.Set(probe.Description{Name: strconv.Itoa(n)})
 		}
-		b := newTestBoard(names...)
 		for range 100 {
 			b.Record(success("7", ms, 2*ms))
 			time.Sleep(time.Second)
 		}
 		b.Record(success("8", ms))
-
-		list := b.snapshots()
-		if got := len(list[7].kept); got != 40 {
-			t.Errorf("%d results kept, want 40", got)
-		}
-		if got := []string{list[7].windowWords(), list[8].windowWords()}; !cmp.Equal(got, []string{span(40 * time.Second), "hour"}) {
-			t.Errorf("results of the last %q", got)
-		}
+		list := b.views()
+		equal(t, "results", len(list[7].past.kept()), 40)
+		equal(t, "time that they are of", []string{list[7].Span(), list[8].Span()}, []string{"40 s", "hour"})
 	})
-}
-
-// TestOneResultIsAlwaysKept has more targets than there is room for.
-func TestOneResultIsAlwaysKept(t *testing.T) {
-	h := newHistory(probe.Description{})
-	for range 3 {
-		h.add(newEntry(success("a", ms, 2*ms), nil, time.Now()), shareOf(allNumbers+1))
-	}
-	if len(h.ring) != 1 {
-		t.Errorf("%d results kept, want 1", len(h.ring))
-	}
-}
-
-func TestTextsAreCut(t *testing.T) {
-	b := newTestBoard("a")
-	b.Record(broken("a", probe.Rejected, strings.Repeat("é", 5000)))
-
-	want := strings.Repeat("é", 500) + "…"
-	if got := *b.snapshots()[0].kept[0].account.Error; got != want {
-		t.Errorf("error of %d bytes, want %d", len(got), len(want))
-	}
-}
-
-func TestSetKeepsResultsAndOrder(t *testing.T) {
-	b := newTestBoard("b", "a")
-	b.Record(success("b", ms))
-	b.Set(probe.Description{Name: "b", Model: "new"})
-
-	var got []string
-	for _, s := range b.snapshots() {
-		got = append(got, fmt.Sprintf("%s %s %d", s.target.Name, s.target.Model, len(s.kept)))
-	}
-	if diff := cmp.Diff([]string{"b new 1", "a  0"}, got); diff != "" {
-		t.Errorf("targets (-want +got):\n%s", diff)
-	}
 }
 
 func TestPasswordsAreNotKept(t *testing.T) {
@@ -262,9 +195,7 @@ func TestPasswordsAreNotKept(t *testing.T) {
 	} {
 		b := NewBoard(time.Now(), "v1", nil)
 		b.Set(probe.Description{Name: "a", URL: raw})
-		if got := b.snapshots()[0].target.URL; got != want {
-			t.Errorf("%s is kept as %s, want %s", raw, got, want)
-		}
+		equal(t, raw, b.views()[0].URL, want)
 	}
 }
 
@@ -275,7 +206,7 @@ func TestBoardIsSafeForConcurrentUse(t *testing.T) {
 		func() { b.Record(success("a", ms, 2*ms)) },
 		func() { b.Record(broken("b", probe.Timeout, "slow")) },
 		func() { b.Set(probe.Description{Name: "b"}); b.Skipped("b", "late") },
-		func() { b.Remove("b"); b.SetReady(true) },
+		func() { b.Remove("b"); b.SetReady(true); b.SetRejected(&Rejection{}) },
 		func() { get(t, b, "/"); get(t, b, "/api/v1/results"); get(t, b, "/api/v1/targets") },
 	} {
 		all.Go(func() {
@@ -285,68 +216,39 @@ func TestBoardIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := outcomes(b, "a")[probe.OK]; got != 50 {
-		t.Errorf("%d results, want 50", got)
-	}
+	equal(t, "results", b.views()[0].Results, 50)
 }
 
 func TestStates(t *testing.T) {
-	quick := func() *probe.Result { return success("a", 100*ms, 200*ms) }
-	slow := func() *probe.Result { return success("a", time.Second, 8*time.Second) }
-	for _, test := range []struct {
-		name     string
+	quick, slow, late := success("a", 100*ms, 200*ms), success("a", time.Second, 8*time.Second), broken("a", probe.Timeout, "too slow")
+	type results = []*probe.Result
+	for name, test := range map[string]struct {
 		interval time.Duration
-		results  []func() *probe.Result
+		results  results
 		inFlight time.Duration
 		want     state
 	}{
-		{"nothing yet", 10 * time.Second, nil, 0, waiting},
-		{"the first is on its way", 10 * time.Second, nil, 10 * time.Second, waiting},
-		{"the first does not come", 10 * time.Second, nil, 10*time.Second + 1, hanging},
-		{"good", 10 * time.Second, []func() *probe.Result{quick}, 0, fine},
-		{"half an interval is not too long", 10 * time.Second, []func() *probe.Result{quick}, 5 * time.Second, fine},
-		{"longer is", 10 * time.Second, []func() *probe.Result{quick}, 5*time.Second + 1, hanging},
-		{"ten seconds, however long the interval", time.Hour, []func() *probe.Result{quick}, 10*time.Second + 1, hanging},
-		{"no interval known", 0, []func() *probe.Result{quick}, 10 * time.Second, fine},
-		{"slow is not hanging", 10 * time.Second, []func() *probe.Result{slow}, 16 * time.Second, fine},
-		{"twice as slow as ever is", 10 * time.Second, []func() *probe.Result{slow}, 16*time.Second + 1, hanging},
-		{"failed", 10 * time.Second, []func() *probe.Result{quick, timedOut}, 0, failing},
-		{"failed before, hangs now", 10 * time.Second, []func() *probe.Result{quick, timedOut}, 6 * time.Second, hanging},
-		{"good again", 10 * time.Second, []func() *probe.Result{timedOut, quick}, 0, fine},
+		"nothing yet":                            {10 * time.Second, nil, 0, waiting},
+		"the first is on its way":                {10 * time.Second, nil, 10 * time.Second, waiting},
+		"the first does not come":                {10 * time.Second, nil, 10*time.Second + 1, hanging},
+		"good":                                   {10 * time.Second, results{quick}, 0, fine},
+		"half an interval is not too long":       {10 * time.Second, results{quick}, 5 * time.Second, fine},
+		"longer is":                              {10 * time.Second, results{quick}, 5*time.Second + 1, hanging},
+		"ten seconds, however long the interval": {time.Hour, results{quick}, 10*time.Second + 1, hanging},
+		"no interval known":                      {0, results{quick}, 10 * time.Second, fine},
+		"slow is not hanging":                    {10 * time.Second, results{slow}, 16 * time.Second, fine},
+		"twice as slow as ever is":               {10 * time.Second, results{slow}, 16*time.Second + 1, hanging},
+		"failed":                                 {10 * time.Second, results{quick, late}, 0, failing},
+		"failed before, hangs now":               {10 * time.Second, results{quick, late}, 6 * time.Second, hanging},
+		"good again":                             {10 * time.Second, results{late, quick}, 0, fine},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				began := time.Now()
-				b := NewBoard(began, "v1", nil)
-				b.Set(probe.Description{Name: "a", Interval: test.interval, InFlight: func() (int, time.Time) {
-					if test.inFlight == 0 {
-						return 0, time.Time{}
-					}
-					return 1, began
-				}})
-				for _, r := range test.results {
-					b.Record(r())
-				}
-				time.Sleep(test.inFlight)
-				if got := b.snapshots()[0].state; got != test.want {
-					t.Errorf("state %s, want %s", got, test.want)
-				}
-			})
+		synctest.Test(t, func(t *testing.T) {
+			b, began := boardOf(test.results...), time.Now()
+			b.Set(probe.Description{Name: "a", Interval: test.interval, InFlight: func() (int, time.Time) {
+				return min(1, int(test.inFlight)), began
+			}})
+			time.Sleep(test.inFlight)
+			equal(t, name, b.views()[0].State, test.want)
 		})
-	}
-}
-
-func timedOut() *probe.Result { return broken("a", probe.Timeout, "too slow") }
-
-func BenchmarkRecord(b *testing.B) {
-	board := newTestBoard("a")
-	at := make([]time.Duration, 100)
-	for i := range at {
-		at[i] = time.Duration(i+1) * ms
-	}
-	r := success("a", at...)
-	b.ReportAllocs()
-	for b.Loop() {
-		board.Record(r)
 	}
 }

@@ -3,9 +3,9 @@ package status
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 )
 
@@ -17,7 +17,7 @@ const (
 	window     = time.Hour // age up to which a result counts for quantiles and shares
 	maxNumbers = 1 << 21   // numbers in all lists of the ring; beyond, the oldest results go
 	maxList    = 4096      // numbers in one list of one result; the rest is cut off
-	maxText    = 1000      // bytes of a text that a server may have written
+	maxText    = 1000      // characters of a text that a server may have written
 )
 
 // What is kept of all targets together: about 60 MB with answers of 100 tokens.
@@ -38,11 +38,11 @@ func shareOf(targets int) share {
 // An entry is one result as the board keeps it. It is made once and then only
 // read, so it may be shared.
 type entry struct {
-	account probe.Account
-	at      time.Time // when it was recorded
-	number  uint64    // grows with every result of the board
-	hint    string    // what to do about a failure; may be empty
-	judged  []judgement
+	probe.Account
+	At     time.Time // when it was recorded
+	Hint   string    // what to do about a failure; may be empty
+	number uint64    // grows with every result of the board
+	judged []judgement
 }
 
 // A judgement is what a result meant for an objective at its time.
@@ -51,8 +51,28 @@ type judgement struct {
 	good      bool
 }
 
-func newEntry(r *probe.Result, objectives []probe.Objective, now time.Time) *entry {
-	e := &entry{account: bounded(r.Account()), at: now}
+// newEntry makes an entry with lists of at most maxList numbers and texts of at
+// most maxText characters. A warning says so where a list was cut.
+func newEntry(r *probe.Result, objectives []probe.Objective, number uint64) *entry {
+	a := r.Account()
+	if n := max(len(a.ChunkGaps), len(a.ITL), len(a.TokensPerFrame)); n > maxList {
+		a.Warnings = append(a.Warnings,
+			fmt.Sprintf("the status page keeps the first %d numbers of each list; the longest had %d", maxList, n))
+	}
+	a.ChunkGaps, a.ITL = first(a.ChunkGaps), first(a.ITL)
+	a.JoinedPerFrame, a.TokensPerFrame = first(a.JoinedPerFrame), first(a.TokensPerFrame)
+	if slices.Equal(a.ITL, a.ChunkGaps) {
+		a.ITL = a.ChunkGaps // one token a frame
+	}
+	for i, w := range a.Warnings {
+		a.Warnings[i] = format.Shorten(w, maxText)
+	}
+	for _, text := range []*string{a.Error, a.FinishReason} {
+		if text != nil {
+			*text = format.Shorten(*text, maxText)
+		}
+	}
+	e := &entry{Account: a, At: time.Now(), number: number}
 	for _, o := range objectives {
 		if good, ok := o.Judge(r); ok {
 			e.judged = append(e.judged, judgement{o, good})
@@ -61,65 +81,24 @@ func newEntry(r *probe.Result, objectives []probe.Objective, now time.Time) *ent
 	return e
 }
 
-// borrow shares with the entry before what both say: the frames of most answers
-// hold the same numbers of tokens, and that list would be a third of the entry.
-func (e *entry) borrow(before *entry) {
-	if frames := before.account.TokensPerFrame; frames != nil && slices.Equal(frames, e.account.TokensPerFrame) {
-		e.account.TokensPerFrame = frames
-	}
-}
-
-func (e *entry) ok() bool { return e.account.Outcome == probe.OK }
-
-// numbers is how many numbers the lists of the entry hold.
-func (e *entry) numbers() int {
-	return len(e.account.ChunkGaps) + len(e.account.ITL) + len(e.account.TokensPerFrame)
-}
-
-// bounded is the account with lists of at most maxList numbers and texts of at
-// most maxText bytes. A warning says so where a list was cut.
-func bounded(a probe.Account) probe.Account {
-	if n := max(len(a.ChunkGaps), len(a.ITL), len(a.TokensPerFrame)); n > maxList {
-		a.Warnings = append(a.Warnings,
-			fmt.Sprintf("the status page keeps the first %d numbers of each list; the longest had %d", maxList, n))
-	}
-	a.ChunkGaps = first(a.ChunkGaps, maxList)
-	a.ITL = first(a.ITL, maxList)
-	a.JoinedPerFrame = first(a.JoinedPerFrame, maxList)
-	a.TokensPerFrame = first(a.TokensPerFrame, maxList)
-	for i, w := range a.Warnings {
-		a.Warnings[i] = cut(w)
-	}
-	if slices.Equal(a.ITL, a.ChunkGaps) {
-		a.ITL = a.ChunkGaps // one token a frame
-	}
-	for _, text := range []*string{a.Error, a.FinishReason} {
-		if text != nil {
-			*text = cut(*text)
-		}
-	}
-	return a
-}
-
-// first is the first n of a list, in memory of their own if there are more.
-func first[T any](list []T, n int) []T {
-	if len(list) <= n {
+// first is the first maxList of a list, in memory of their own if there are more.
+func first[T any](list []T) []T {
+	if len(list) <= maxList {
 		return list
 	}
-	return slices.Clone(list[:n])
+	return slices.Clone(list[:maxList])
 }
 
-func cut(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "") + "…"
-}
+// OK reports whether the probe succeeded.
+func (e *entry) OK() bool { return e.Outcome == probe.OK }
 
-// A history is the results of one target. It is guarded by the board's lock.
+// numbers is how many numbers the lists of the entry hold.
+func (e *entry) numbers() int { return len(e.ChunkGaps) + len(e.ITL) + len(e.TokensPerFrame) }
+
+// A history is the results of one target. The board's is guarded by its lock.
 type history struct {
 	target  probe.Description
-	ring    []*entry // oldest first
+	ring    []*entry // the last results, oldest first
 	failed  []*entry // the last failed ones, oldest first; most are in ring, too
 	dropped bool     // the ring had no room for all
 	numbers int      // of all entries in ring
@@ -127,15 +106,13 @@ type history struct {
 	cache   *cache
 }
 
-func newHistory(t probe.Description) *history {
-	return &history{target: t, skipped: map[string]int{}, cache: &cache{}}
-}
-
 // add keeps e, and of the others the last that the target's share has room for.
 // e is not shared yet.
 func (h *history) add(e *entry, s share) {
-	if len(h.ring) > 0 {
-		e.borrow(h.ring[len(h.ring)-1])
+	// The frames of most answers hold the same numbers of tokens, and a list of them
+	// for each would be a third of the entry.
+	if last := h.last(); last != nil && slices.Equal(last.TokensPerFrame, e.TokensPerFrame) {
+		e.TokensPerFrame = last.TokensPerFrame
 	}
 	h.ring = append(h.ring, e)
 	h.numbers += e.numbers()
@@ -144,7 +121,7 @@ func (h *history) add(e *entry, s share) {
 		h.ring = slices.Delete(h.ring, 0, 1)
 		h.dropped = true
 	}
-	if e.ok() {
+	if e.OK() {
 		return
 	}
 	h.failed = append(h.failed, e)
@@ -153,22 +130,28 @@ func (h *history) add(e *entry, s share) {
 	}
 }
 
+// last is the latest result; nil if there is none.
+func (h *history) last() *entry {
+	if len(h.ring) == 0 {
+		return nil
+	}
+	return h.ring[len(h.ring)-1]
+}
+
 // kept is everything there is, oldest first.
 func (h *history) kept() []*entry {
-	var list []*entry
-	for _, e := range h.failed {
-		if len(h.ring) > 0 && e.number < h.ring[0].number {
-			list = append(list, e)
-		}
+	outlived := slices.Clone(h.failed)
+	if len(h.ring) > 0 {
+		outlived = slices.DeleteFunc(outlived, func(e *entry) bool { return e.number >= h.ring[0].number })
 	}
-	return append(list, h.ring...)
+	return append(outlived, h.ring...)
 }
 
 // since is the part of the ring that was recorded at or after t.
 func (h *history) since(t time.Time) []*entry {
-	i := slices.IndexFunc(h.ring, func(e *entry) bool { return !e.at.Before(t) })
+	i := slices.IndexFunc(h.ring, func(e *entry) bool { return !e.At.Before(t) })
 	if i < 0 {
 		return nil
 	}
-	return slices.Clone(h.ring[i:])
+	return h.ring[i:]
 }

@@ -2,14 +2,21 @@ package status
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"math"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 //go:embed page.html
@@ -17,8 +24,13 @@ var pageText string
 
 // What follows from pageText, and is only read.
 var (
-	pageTemplate = template.Must(template.New("page").Parse(pageText))
-	pagePolicy   = policy(pageText)
+	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
+		"seconds": seconds, "short": short, "span": span, "percent": percent, "goal": goal,
+		"half": func(v float64) float64 { return v / 2 },
+		"age":  func(t time.Time) string { return span(time.Since(t).Seconds()) },
+	}).Parse(pageText))
+	pagePolicy = policy(pageText)
 )
 
 // policy lets a browser load nothing for the page but what the page itself holds
@@ -48,18 +60,13 @@ func hashOf(text, open, end string) string {
 
 // A page is everything that page.html shows.
 type page struct {
-	Title    string
 	Version  string
-	Uptime   string
+	Started  time.Time
 	Ready    bool
-	Rejected *rejected
+	Rejected *Rejection
 	Counts   []stateCount
 	Sections []section
-	Legend   []string // stages
 }
-
-// Rejected is a configuration that was found wrong.
-type rejected struct{ Since, Consequence, Problem string }
 
 // A stateCount is how many targets are in a state.
 type stateCount struct {
@@ -70,12 +77,20 @@ type stateCount struct {
 // A section is a group of several targets, or a run of lone ones.
 type section struct {
 	Group string // empty for lone targets
-	Cards []card
+	Cards []*view
 }
 
 func (b *Board) servePage(w http.ResponseWriter, _ *http.Request) {
+	b.mu.Lock()
+	rejected := b.rejected
+	b.mu.Unlock()
+	views := b.views()
+	p := page{
+		Version: b.version, Started: b.started, Ready: b.ready.Load(),
+		Rejected: rejected, Counts: counts(views), Sections: sections(views),
+	}
 	var text bytes.Buffer
-	if err := pageTemplate.Execute(&text, b.page()); err != nil {
+	if err := pageTemplate.Execute(&text, p); err != nil {
 		http.Error(w, "render page: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -84,86 +99,145 @@ func (b *Board) servePage(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(text.Bytes())
 }
 
-func (b *Board) page() page {
-	snapshots := b.snapshots()
-	p := page{
-		Version: b.version, Uptime: span(time.Since(b.started)), Ready: b.ready.Load(),
-		Counts: counts(snapshots), Sections: sections(snapshots),
-		Legend: []string{"dns", "connect", "tls", "write", "wait", "first", "decode"},
-	}
-	p.Title = title(p.Counts)
-	if r := b.rejection(); r != nil {
-		p.Rejected = &rejected{span(time.Since(r.At)), r.Consequence, r.Problem}
-	}
-	return p
-}
-
 // counts leaves out states in which no target is.
-func counts(snapshots []snapshot) []stateCount {
+func counts(views []*view) []stateCount {
 	var list []stateCount
 	for _, st := range []state{failing, hanging, waiting, fine} {
-		n := 0
-		for i := range snapshots {
-			if snapshots[i].state == st {
-				n++
+		c := stateCount{State: st}
+		for _, v := range views {
+			if v.State == st {
+				c.N++
 			}
 		}
-		if n > 0 {
-			list = append(list, stateCount{st, n})
+		if c.N > 0 {
+			list = append(list, c)
 		}
 	}
 	return list
 }
 
-// title puts what needs eyes first, where a narrow browser tab still shows it.
-func title(counts []stateCount) string {
-	var words []string
-	for _, c := range counts {
-		words = append(words, fmt.Sprintf("%d %s", c.N, c.State))
-	}
-	return strings.Join(append(words, "prober"), " · ")
-}
-
-// sections puts the targets of a group beside each other, where the first of
-// them stands. Lone targets that follow each other share a section.
-func sections(snapshots []snapshot) []section {
-	var order []string
-	groups := map[string][]*snapshot{}
-	for i := range snapshots {
-		s := &snapshots[i]
-		name := s.target.Group
-		if name == "" {
-			name = s.target.Name
-		}
-		if groups[name] == nil {
-			order = append(order, name)
-		}
-		groups[name] = append(groups[name], s)
+// sections puts the targets of a group beside each other, where the first of them
+// stands, and gives them the same scales. Lone targets that follow each other share a
+// section.
+func sections(views []*view) []section {
+	groups := map[string][]*view{}
+	for _, v := range views {
+		name := cmp.Or(v.Group, v.Name)
+		groups[name] = append(groups[name], v)
 	}
 	var list []section
-	for _, name := range order {
-		cards := cards(groups[name])
+	for _, v := range views {
+		group := groups[cmp.Or(v.Group, v.Name)]
+		v.Scales = scalesOf(group)
+		last := len(list) - 1
 		switch {
-		case len(cards) > 1:
-			list = append(list, section{Group: name, Cards: cards})
-		case len(list) > 0 && list[len(list)-1].Group == "":
-			lone := &list[len(list)-1]
-			lone.Cards = append(lone.Cards, cards...)
+		case v != group[0]:
+		case len(group) > 1:
+			list = append(list, section{v.Group, group})
+		case last >= 0 && list[last].Group == "":
+			list[last].Cards = append(list[last].Cards, v)
 		default:
-			list = append(list, section{Cards: cards})
+			list = append(list, section{Cards: group})
 		}
 	}
 	return list
 }
 
-// cards draws the targets of a group by the same scales.
-func cards(group []*snapshot) []card {
-	top, right := barLimit(group), stripLimit(group)
-	list := make([]card, 0, len(group))
-	for _, s := range group {
-		c := s.card()
-		c.Plot = s.plot(top, right)
-		list = append(list, c)
+// A metric is one row of a card's quantiles.
+type metric struct {
+	Key, Name, Long string
+	Last            *float64
+	quantiles
+}
+
+// Metrics are the rows of a card's quantiles.
+func (v *view) Metrics() []metric {
+	var last entry
+	if e := v.past.last(); e != nil {
+		last = *e
 	}
+	q := v.Quantiles
+	return []metric{
+		{"ttft", "TTFT", "time to first token", last.TTFT, q.TTFT},
+		{"tpot", "TPOT", "time per output token", last.TPOT, q.TPOT},
+		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.ITL), q.ITL},
+		{"e2el", "E2EL", "end-to-end latency", last.E2EL, q.E2EL},
+	}
+}
+
+// Remarks are the target's notes and what the last hour's results give reason for.
+func (v *view) Remarks() []string {
+	notes := slices.Clone(v.Notes)
+	remark := func(n int, what string) {
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf("%s of %s "+what, format.Grouped(n), format.Grouped(v.Results), v.Span()))
+		}
+	}
+	remark(v.contaminated, "prompts of the last %s were in the server's cache although they were cold: excluded from TTFT")
+	remark(v.tainted, "probes of the last %s were read too late by the prober: excluded from ITL")
+	return notes
+}
+
+// Failure is the last result if it failed, else nil.
+func (v *view) Failure() *entry {
+	if last := v.past.last(); last != nil && !last.OK() {
+		return last
+	}
+	return nil
+}
+
+// Failures are the failed results in memory, newest first.
+func (v *view) Failures() []*entry {
+	list := slices.DeleteFunc(v.past.kept(), (*entry).OK)
+	slices.Reverse(list)
 	return list
 }
+
+// Span is whose results count: those of the last "hour", or of less.
+func (v *view) Span() string {
+	if v.Window < window.Seconds() {
+		return span(v.Window)
+	}
+	return "hour"
+}
+
+// seconds writes a duration with three significant digits, or a dash.
+func seconds(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return format.Seconds(*v)
+}
+
+// short writes seconds without final zeros: "2 s", "1.5 s", "250 ms".
+func short(seconds float64) string {
+	number, unit, _ := strings.Cut(format.Seconds(seconds), " ")
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number + " " + unit
+}
+
+// span writes a time of waiting: "3.2 s", "42 s", "12 min", "5 h 12 min", "2 d 2 h".
+func span(seconds float64) string {
+	minutes := int(seconds) / 60
+	switch {
+	case seconds < 10:
+		return fmt.Sprintf("%.1f s", seconds)
+	case minutes < 1:
+		return fmt.Sprintf("%d s", int(seconds))
+	case minutes < 60:
+		return fmt.Sprintf("%d min", minutes)
+	case minutes < 24*60:
+		return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
+	}
+	return fmt.Sprintf("%d d %d h", minutes/60/24, minutes/60%24)
+}
+
+// percent rounds a share down, so that 100 % means all.
+func percent(share float64) string {
+	return strconv.FormatFloat(math.Floor(share*1e4+1e-6)/100, 'f', -1, 64) + " %"
+}
+
+// goal writes a promised share as it was given: "99.95 %".
+func goal(share float64) string { return strconv.FormatFloat(share*100, 'g', 6, 64) + " %" }

@@ -1,26 +1,17 @@
 package status
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-func indented(t *testing.T, text []byte) string {
-	t.Helper()
-	var b bytes.Buffer
-	if err := json.Indent(&b, text, "", "  "); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
+// entryOf is a result as the board keeps it.
+func entryOf(r *probe.Result) *entry { return newEntry(r, nil, 1) }
 
 // phased is an answer that passed through every phase.
 func phased() *probe.Result {
@@ -29,156 +20,53 @@ func phased() *probe.Result {
 	return r
 }
 
-func TestStages(t *testing.T) {
-	a := phased().Account()
-	var got []string
-	for _, s := range stages(&a) {
-		got = append(got, strings.ReplaceAll(s.Class+" "+round(s.From)+" to "+round(s.To), unit, " "))
+func TestBars(t *testing.T) {
+	v := viewOf(phased(), broken("a", probe.DNS, "no such host"))
+	for limit, want := range map[float64][]string{
+		2:   {"[{dns 0 0.48} {connect 0.48 0.96} {tls 1.44 1.44} {write 2.88 1.92} {wait 4.8 14.4} {first 19.2 9.6} {decode 28.8 19.2}]", "[{failed 0 6}]"},
+		0.5: {"[{dns 0 1.92} {connect 1.92 3.84} {tls 5.76 5.76} {write 11.52 7.68} {wait 19.2 57.6} {first 76.8 19.2}]", "[{failed 0 6}]"},
+	} {
+		v.Scales.Bars = limit
+		bars := v.Bars()
+		equal(t, fmt.Sprintf("bars up to %g s", limit), []string{fmt.Sprint(bars[0].Parts), fmt.Sprint(bars[1].Parts)}, want)
+		equal(t, "their places", []float64{bars[0].X, bars[1].X, bars[1].Left, bars[1].Middle}, []float64{95, 97.5, 97.78, 98.75})
 	}
-	want := []string{
-		"dns 0 s to 10 ms", "connect 10 ms to 30 ms", "tls 30 ms to 60 ms", "write 60 ms to 100 ms",
-		"wait 100 ms to 400 ms", "first 400 ms to 600 ms", "decode 600 ms to 1 s",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("stages (-want +got):\n%s", diff)
-	}
-}
 
-func TestBarsReachTheirValueAndNoFurther(t *testing.T) {
-	b := newTestBoard("a")
-	b.Record(phased())
-	b.Record(broken("a", probe.DNS, "no such host"))
-	s := b.snapshots()[0]
-	for limit, want := range map[float64]coord{2: barHeight / 2, 1: 0, 0.7: 0} {
-		list := bars(s.ring, limit)
-		if top := list[0].Parts[len(list[0].Parts)-1].Y; top != want {
-			t.Errorf("a second of %g ends at %v, want %v", limit, top, want)
-		}
-	}
-	list := bars(s.ring, 2)
-	failed := list[1]
-	if diff := cmp.Diff([]part{{"failed", barHeight - leastFault, leastFault}}, failed.Parts); diff != "" || failed.Letter != "D" {
-		t.Errorf("failed bar with letter %q (-want +got):\n%s", failed.Letter, diff)
-	}
-	if last := list[len(list)-1]; last.X != 97.5 {
-		t.Errorf("the newest bar is at %v, want the right end", last.X)
-	}
-}
-
-func TestBarsShowTheLastForty(t *testing.T) {
-	b := newTestBoard("a")
-	for range 100 {
-		b.Record(success("a", ms))
-	}
-	if got := bars(b.snapshots()[0].ring, 1); len(got) != slots || got[0].X != 0 {
-		t.Errorf("%d bars from %v, want %d from 0", len(got), got[0].X, slots)
-	}
+	v = viewOf(slices.Repeat([]*probe.Result{phased()}, 100)...)
+	equal(t, "number of bars, and place of the first", []float64{float64(len(v.Bars())), v.Bars()[0].X}, []float64{slots, 0})
 }
 
 func TestEveryFailureHasItsOwnLetter(t *testing.T) {
 	seen := map[string]probe.Outcome{}
 	for _, o := range probe.Outcomes() {
 		letter := letters[o]
-		if (letter == "") != (o == probe.OK) {
-			t.Errorf("letter of %s is %q", o, letter)
-		}
-		if other, ok := seen[letter]; ok {
-			t.Errorf("%s and %s share the letter %s", o, other, letter)
+		if other, ok := seen[letter]; ok || (letter == "") != (o == probe.OK) {
+			t.Errorf("letter of %s is %q, as of %q", o, letter, other)
 		}
 		seen[letter] = o
 	}
 }
 
-func TestAGroupSharesItsScales(t *testing.T) {
-	b := NewBoard(time.Now(), "v1", nil)
-	b.Set(probe.Description{Name: "a", Group: "g"})
-	b.Set(probe.Description{Name: "b", Group: "g"})
-	b.Record(success("a", ms, time.Second))
-	b.Record(success("b", ms, 3*time.Second))
-	b.Record(broken("b", probe.Timeout, "too slow"))
-
-	all := sections(b.snapshots())[0].Cards
-	for _, c := range all {
-		if c.Plot.Top != "3"+unit+"s" || c.Plot.StripTo != "1"+unit+"s" {
-			t.Errorf("%s: bars to %s, strip to %s, want 3 s and 1 s", c.Name, c.Plot.Top, c.Plot.StripTo)
-		}
-	}
-}
-
-func TestScalesWithoutAnySuccess(t *testing.T) {
-	b := newTestBoard("a", "b")
-	slow := broken("a", probe.Timeout, "too slow")
-	slow.Elapsed = 110 * time.Second
-	b.Record(slow)
-	cards := sections(b.snapshots())[0].Cards
-	if p := cards[0].Plot; p.Top != "120"+unit+"s" || p.StripTo != p.Top {
-		t.Errorf("bars to %s, strip to %s, want 120 s both", p.Top, p.StripTo)
-	}
-	if cards[1].Plot != nil {
-		t.Error("a plot without a result")
-	}
-}
-
-func TestStripMarksTokensAndSilences(t *testing.T) {
-	a := success("a", 100*ms, 200*ms, 300*ms, 300*ms, 1300*ms, 1400*ms, 2000*ms).Account()
-	s := tokenStrip(&a, 2)
-	if want := "M500 0v1M1000 0v1M1500 0v1M6500 0v1M7000 0v1M10000 0v1"; s.Ticks != want {
-		t.Errorf("ticks %s, want %s", s.Ticks, want)
-	}
-	if got, want := fmt.Sprint(s.Gaps), "[{silence 15 50} {silence 70 30}]"; got != want {
-		t.Errorf("silences %s, want %s", got, want)
-	}
-}
-
-func TestStripOfAStallIsCutOff(t *testing.T) {
-	r := success("a", 500*ms, 1000*ms)
-	r.Outcome, r.Elapsed, r.Open = probe.Stalled, 31*time.Second, 30*time.Second
-	b := newTestBoard("a")
-	b.Record(r)
-	s := b.snapshots()[0]
-	limit := stripLimit([]*snapshot{&s})
-	if limit != 1.5 {
-		t.Errorf("the axis ends at %g s, want 1.5 s: 1.3 times the last token, rounded", limit)
-	}
-	a := r.Account()
-	got := tokenStrip(&a, limit).Gaps
-	if len(got) != 1 || got[0].Class != "failed" || got[0].X+got[0].Width != 100 {
-		t.Errorf("silences %v, want one that reaches the end", got)
-	}
-}
-
-func TestNice(t *testing.T) {
-	for v, want := range map[float64]float64{0: 1, 1: 1, 1.01: 1.2, 0.0123: 0.015, 9: 10, 110: 120, 84: 100} {
-		if got := nice(v); got < want*0.9999 || got > want*1.0001 {
-			t.Errorf("nice(%g) = %g, want %g", v, got, want)
-		}
-	}
-}
-
-func TestSpelling(t *testing.T) {
-	for _, test := range []struct{ got, want string }{
-		{precise(0), "0 s"},
-		{precise(0.00000123), "1.23 µs"},
-		{precise(1234.5), "1234 s"},
-		{round(2), "2 s"},
-		{round(0.25), "250 ms"},
-		{span(3200 * ms), "3.2 s"},
-		{span(59 * time.Second), "59 s"},
-		{span(61 * time.Second), "1 min"},
-		{span(5*time.Hour + 12*time.Minute), "5 h 12 min"},
-		{span(50 * time.Hour), "2 d 2 h"},
-		{large(182304000), "182 M"},
-		{large(2500000000), "2.5 G"},
-		{large(950000), "950,000"},
-		{percent(1), "100 %"},
-		{percent(0.99999), "99.99 %"},
-		{percent(0.57), "57 %"},
-		{goal(0.9995), "99.95 %"},
-		{strings.Join(workload(probe.Description{Prompt: "cold"}), " "), "cold prompt"},
+func TestScales(t *testing.T) {
+	second, long := success("a", ms, time.Second), success("b", ms, 3*time.Second)
+	late := broken("b", probe.Timeout, "too slow")
+	late.Elapsed = 110 * time.Second
+	stalled := success("a", 500*ms, 1000*ms)
+	stalled.Outcome, stalled.Elapsed = probe.Stalled, 31*time.Second
+	for name, test := range map[string]struct {
+		results []*probe.Result
+		want    scales
+	}{
+		"nothing":                               {nil, scales{1, 1}},
+		"all bars of a group, its last answers": {[]*probe.Result{long, second, late}, scales{3, 1}},
+		"no success":                            {[]*probe.Result{late}, scales{120, 120}},
+		"a stall, 1.3 times its tokens":         {[]*probe.Result{stalled}, scales{40, 1.5}},
 	} {
-		if got := strings.ReplaceAll(test.got, unit, " "); got != test.want {
-			t.Errorf("%q, want %q", got, test.want)
+		b := newTestBoard("a", "b")
+		for _, r := range test.results {
+			b.Record(r)
 		}
+		equal(t, name, scalesOf(b.views()), test.want)
 	}
 }
 
@@ -196,48 +84,48 @@ func late(target string, at ...time.Duration) *probe.Result {
 	return r
 }
 
-// TestTaintedProbesAreMarked: on the bar and in a note, and their ITL is nowhere.
-func TestTaintedProbesAreMarked(t *testing.T) {
+// stalled is r without its end: it stalled for a second, until 2 s.
+func stalled(r *probe.Result) *probe.Result {
+	r.Outcome, r.Elapsed, r.Open = probe.Stalled, 2*time.Second, time.Second
+	return r
+}
+
+// TestStrips holds where ticks and gaps are drawn, on an axis of two seconds. Arrivals that
+// are not known are neither, and what follows is where it was.
+func TestStrips(t *testing.T) {
+	for name, test := range map[string]struct {
+		result      *probe.Result
+		ticks, gaps string
+	}{
+		"gaps": {success("a", 100*ms, 200*ms, 300*ms, 300*ms, 1100*ms, 1200*ms, 1600*ms, 1700*ms),
+			"500 1000 1500 5500 6000 8000 8500", "[{silence 15 40}]"},
+		"beyond the end":     {success("a", time.Second, 3*time.Second), "5000", "[]"},
+		"stalled":            {stalled(success("a", 500*ms, 1000*ms)), "2500 5000", "[{failed 50 50}]"},
+		"no token":           {broken("a", probe.Timeout, "late"), "", "[{failed 0 0.25}]"},
+		"read late":          {late("a", 500*ms, 600*ms, 1500*ms, 2000*ms), "2500 3000 10000", "[]"},
+		"stalled, read late": {stalled(late("a", 500*ms, 600*ms, 900*ms, 1000*ms)), "2500 3000 5000", "[{failed 50 50}]"},
+	} {
+		v := viewOf(test.result)
+		v.Scales.Strip = 2
+		s := v.Strip()
+		equal(t, name+": ticks", strings.TrimSpace(strings.NewReplacer("M", " ", " 0v1", "").Replace(s.Ticks)), test.ticks)
+		equal(t, name+": gaps", fmt.Sprint(s.Gaps), test.gaps)
+	}
+}
+
+// TestLateReadsAreTold on the bar, in a note and with the strip; their ITL is nowhere.
+func TestLateReadsAreTold(t *testing.T) {
 	r := late("a", 500*ms, 1000*ms, 1500*ms, 2000*ms)
 	r.Taint = probe.TaintLate
-	b := newTestBoard("a")
-	b.Record(success("a", 500*ms, 1000*ms, 2000*ms))
-	b.Record(r)
-	s := b.snapshots()[0]
-	c := s.card()
-	if want := "1 of 2 probes of the last hour were read too late by the prober: excluded from ITL"; len(c.Notes) != 1 || unbroken(c.Notes[0]) != want {
-		t.Errorf("notes %q, want %q", c.Notes, want)
-	}
-	if n := s.summary.itl.N; n != 2 {
-		t.Errorf("%d values of ITL, want the 2 of the probe that was not late", n)
-	}
-	p := s.plot(2, 2)
-	if title := p.Bars[1].Title; !strings.Contains(title, "\nread too late by the prober (late): no ITL") || strings.Contains(p.Bars[0].Title, "late") {
-		t.Errorf("titles %q and %q", p.Bars[0].Title, title)
-	}
-}
-
-// TestArrivalsThatAreNotKnownAreNotDrawn: neither ticks nor silences, and what follows is where it was.
-func TestArrivalsThatAreNotKnownAreNotDrawn(t *testing.T) {
-	a := late("a", 500*ms, 600*ms, 1500*ms, 2000*ms).Account()
-	s := tokenStrip(&a, 2)
-	if s.Ticks != "M2500 0v1M3000 0v1M10000 0v1" || s.Gaps != nil {
-		t.Errorf("ticks %s, gaps %v", s.Ticks, s.Gaps)
-	}
-	if words := unbroken(frames(&a)); !strings.Contains(words, "2 read late by the prober, several at once") || strings.Contains(words, "longest gap") {
-		t.Errorf("words %s", words)
-	}
-}
-
-// unbroken is a text with spaces that break.
-func unbroken(text string) string { return strings.ReplaceAll(text, unit, " ") }
-
-// TestStallAfterALateReadIsDrawnWhereItWas: gaps do not lead there.
-func TestStallAfterALateReadIsDrawnWhereItWas(t *testing.T) {
-	r := late("a", 500*ms, 600*ms, 900*ms, 1000*ms)
-	r.Outcome, r.Elapsed, r.Open = probe.Stalled, 2*time.Second, time.Second
-	a := r.Account()
-	if got, want := fmt.Sprint(tokenStrip(&a, 2).Gaps), "[{failed 50 50}]"; got != want {
-		t.Errorf("silences %s, want %s", got, want)
+	b := boardOf(success("a", 500*ms, 1000*ms, 2000*ms), r)
+	v := b.views()[0]
+	equal(t, "remarks", v.Remarks(), []string{"1 of 2 probes of the last hour were read too late by the prober: excluded from ITL"})
+	equal(t, "values of ITL", v.Quantiles.ITL.N, 2)
+	page := get(t, b, "/").Body.String()
+	for text, want := range map[string]int{
+		"\nread too late by the prober (late): no ITL</title>": 1, // of two bars
+		"2 read late by the prober, several at once":           3, // name, title and caption of the strip
+	} {
+		equal(t, text, strings.Count(page, text), want)
 	}
 }

@@ -35,20 +35,22 @@ type query struct {
 // parseQuery reads the parameters. "target" and "outcome" may be repeated; empty
 // ones count as not given; the rest is ignored, as Prometheus does. The error
 // names the parameter and what it may be.
-func parseQuery(values url.Values, names []string) (query, error) {
-	q := query{limit: defaultLimit}
-	var err error
-	if q.targets, err = choices(values, "target", names); err != nil {
+func parseQuery(values url.Values, targets []string) (q query, err error) {
+	outcomes := []string{failedOutcome}
+	for _, o := range probe.Outcomes() {
+		outcomes = append(outcomes, string(o))
+	}
+	if q.targets, err = choices(values, "target", targets); err != nil {
 		return q, err
 	}
-	if q.outcomes, err = choices(values, "outcome", outcomeNames()); err != nil {
+	if q.outcomes, err = choices(values, "outcome", outcomes); err != nil {
 		return q, err
 	}
-	format, err := choices(values, "format", []string{"json", "jsonl"})
+	formats, err := choices(values, "format", []string{"json", "jsonl"})
 	if err != nil {
 		return q, err
 	}
-	q.lines = slices.Contains(format, "jsonl")
+	q.lines, q.limit = slices.Contains(formats, "jsonl"), defaultLimit
 	if text := values.Get("limit"); text != "" {
 		if q.limit, err = strconv.Atoi(text); err != nil || q.limit < 1 || q.limit > maxLimit {
 			return q, fmt.Errorf("invalid parameter \"limit\": %q: want a number from 1 to %d", text, maxLimit)
@@ -59,101 +61,59 @@ func parseQuery(values url.Values, names []string) (query, error) {
 
 // choices are the values of a parameter, each of which must be allowed.
 func choices(values url.Values, name string, allowed []string) ([]string, error) {
-	var list []string
-	for _, v := range values[name] {
-		switch {
-		case v == "":
-		case slices.Contains(allowed, v):
-			list = append(list, v)
-		case len(allowed) == 0:
+	list := slices.DeleteFunc(slices.Clone(values[name]), func(v string) bool { return v == "" })
+	for _, v := range list {
+		if len(allowed) == 0 {
 			return nil, fmt.Errorf("invalid parameter %q: %q: there is none yet", name, v)
-		default:
+		}
+		if !slices.Contains(allowed, v) {
 			return nil, fmt.Errorf("invalid parameter %q: %q: want one of %s", name, v, strings.Join(allowed, ", "))
 		}
 	}
 	return list, nil
 }
 
-func outcomeNames() []string {
-	names := []string{failedOutcome}
-	for _, o := range probe.Outcomes() {
-		names = append(names, string(o))
-	}
-	return names
-}
-
 // wants reports whether the query asks for a result.
-func (q query) wants(a *probe.Account) bool {
-	if len(q.targets) > 0 && !slices.Contains(q.targets, a.Target) {
+func (q query) wants(e *entry) bool {
+	if len(q.targets) > 0 && !slices.Contains(q.targets, e.Target) {
 		return false
 	}
-	return len(q.outcomes) == 0 || slices.Contains(q.outcomes, string(a.Outcome)) ||
-		a.Outcome != probe.OK && slices.Contains(q.outcomes, failedOutcome)
+	return len(q.outcomes) == 0 || slices.Contains(q.outcomes, string(e.Outcome)) ||
+		!e.OK() && slices.Contains(q.outcomes, failedOutcome)
 }
 
-// apply picks the results that q wants, those that started last first.
-func (q query) apply(all []*entry) []*entry {
-	var list []*entry
-	for _, e := range all {
-		if q.wants(&e.account) {
-			list = append(list, e)
-		}
-	}
-	slices.SortFunc(list, func(a, b *entry) int {
-		if c := b.account.Start.Compare(a.account.Start); c != 0 {
-			return c
-		}
-		return cmp.Compare(b.number, a.number)
-	})
-	return list[:min(q.limit, len(list))]
-}
-
+// serveResults answers with the results that were asked for, those that started last
+// first, one after the other: the text of all of them is never in memory.
 func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
-	names, all := b.everything()
-	q, err := parseQuery(r.URL.Query(), names)
+	var targets []string
+	var all []*entry
+	for _, h := range b.copies() {
+		targets = append(targets, h.target.Name)
+		all = append(all, h.kept()...)
+	}
+	q, err := parseQuery(r.URL.Query(), targets)
 	if err != nil {
-		badData(w, err)
+		answer(w, http.StatusBadRequest, map[string]string{"status": "error", "errorType": "bad_data", "error": err.Error()})
 		return
 	}
-	list := q.apply(all)
+	all = slices.DeleteFunc(all, func(e *entry) bool { return !q.wants(e) })
+	slices.SortFunc(all, func(a, b *entry) int {
+		return cmp.Or(b.Start.Compare(a.Start), cmp.Compare(b.number, a.number))
+	})
+	kind, before, between, after := "application/json", `{"status":"success","data":{"results":[`, ",", "]}}\n"
 	if q.lines {
-		w.Header().Set("Content-Type", "application/x-ndjson; charset=utf-8")
-		_ = writeAccounts(w, list, "\n")
-		if len(list) > 0 {
-			_, _ = io.WriteString(w, "\n")
-		}
-		return
+		kind, before, between, after = "application/x-ndjson", "", "", ""
 	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_, _ = io.WriteString(w, `{"status":"success","data":{"results":[`)
-	_ = writeAccounts(w, list, ",\n")
-	_, _ = io.WriteString(w, "]}}\n")
-}
-
-// everything is the names of all targets and all their results.
-func (b *Board) everything() (names []string, all []*entry) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, name := range b.names {
-		all = append(all, b.histories[name].kept()...)
-	}
-	return slices.Clone(b.names), all
-}
-
-// writeAccounts writes one account after the other, so that the text of all of
-// them is never in memory.
-func writeAccounts(w io.Writer, list []*entry, separator string) error {
-	for i, e := range list {
-		text, err := json.Marshal(e.account)
-		if err != nil {
-			return fmt.Errorf("encode result: %w", err)
-		}
+	w.Header().Set("Content-Type", kind+"; charset=utf-8")
+	_, _ = io.WriteString(w, before)
+	encoder := json.NewEncoder(w)
+	for i, e := range all[:min(q.limit, len(all))] {
 		if i > 0 {
-			text = append([]byte(separator), text...)
+			_, _ = io.WriteString(w, between)
 		}
-		if _, err := w.Write(text); err != nil {
-			return fmt.Errorf("write result: %w", err)
+		if encoder.Encode(e.Account) != nil {
+			return // whoever asked is gone
 		}
 	}
-	return nil
+	_, _ = io.WriteString(w, after)
 }

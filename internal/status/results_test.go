@@ -1,7 +1,6 @@
 package status
 
 import (
-	"bufio"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -9,138 +8,80 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// results asks for results that must be there.
-func results(t *testing.T, b *Board, parameters string) []probe.Account {
+// told asks for results by line, and tells their targets and outcomes.
+func told(t *testing.T, b *Board, parameters string) string {
 	t.Helper()
-	w := get(t, b, "/api/v1/results"+parameters)
-	if w.Code != http.StatusOK {
-		t.Fatalf("status %d: %s", w.Code, w.Body)
+	var words []string
+	for line := range strings.Lines(get(t, b, "/api/v1/results?format=jsonl&"+parameters).Body.String()) {
+		var a probe.Account
+		if err := json.Unmarshal([]byte(line), &a); err != nil {
+			t.Fatalf("line %q: %v", line, err)
+		}
+		words = append(words, a.Target+" "+string(a.Outcome))
 	}
-	var answer struct {
-		Status string
-		Data   struct{ Results []probe.Account }
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || answer.Status != "success" {
-		t.Fatalf("status %q, %v: %s", answer.Status, err, w.Body)
-	}
-	return answer.Data.Results
+	return strings.Join(words, ", ")
 }
 
-// mixed is a board with two targets and a result of each kind, a second apart.
-func mixed() *Board {
-	b := newTestBoard("a", "b")
-	for _, r := range []func() *probe.Result{
-		func() *probe.Result { return success("a", 10*ms, 20*ms) },
-		func() *probe.Result { return success("b", 30*ms, 40*ms) },
-		func() *probe.Result { return broken("a", probe.DNS, "no <such> host") },
-		func() *probe.Result { return broken("b", probe.Timeout, "too slow") },
-		func() *probe.Result { return success("a", 50*ms, 60*ms) },
-	} {
-		b.Record(r())
-		time.Sleep(time.Second)
-	}
-	return b
+func TestResultsAreFiltered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newTestBoard("a", "b")
+		for _, r := range []func() *probe.Result{
+			func() *probe.Result { return success("a", 10*ms, 20*ms) },
+			func() *probe.Result { return success("b", 30*ms, 40*ms) },
+			func() *probe.Result { return broken("a", probe.DNS, "no <such> host") },
+			func() *probe.Result { return broken("b", probe.Timeout, "too slow") },
+			func() *probe.Result { return success("a", 50*ms, 60*ms) },
+		} {
+			b.Record(r())
+			time.Sleep(time.Second)
+		}
+		for parameters, want := range map[string]string{
+			"":                            "a ok, b timeout, a dns, b ok, a ok",
+			"target=a":                    "a ok, a dns, a ok",
+			"target=a&target=b&limit=2":   "a ok, b timeout",
+			"outcome=ok":                  "a ok, b ok, a ok",
+			"outcome=failed":              "b timeout, a dns",
+			"outcome=failed&target=b":     "b timeout",
+			"outcome=dns&outcome=ok":      "a ok, a dns, b ok, a ok",
+			"outcome=stalled":             "",
+			"limit=1000&target=&outcome=": "a ok, b timeout, a dns, b ok, a ok",
+			"limit=1&unknown=x":           "a ok",
+		} {
+			equal(t, parameters, told(t, b, parameters), want)
+		}
+		for range 150 {
+			b.Record(success("a", ms))
+		}
+		equal(t, "results by default", strings.Count(told(t, b, ""), "ok"), defaultLimit)
+	})
 }
 
 func TestResultsAreAccountsNewestFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newTestBoard("a")
 		first := success("a", 10*ms, 20*ms)
 		time.Sleep(time.Second)
 		second := broken("a", probe.Rejected, "HTTP 401: <b>no</b>")
 		second.Warnings = append(second.Warnings, second.Err)
-		b.Record(second)
-		b.Record(first) // it took longer
+		b := boardOf(second, first) // the first took longer
 
-		got := results(t, b, "")
-		want := []probe.Account{jsonRound(t, second.Account()), jsonRound(t, first.Account())}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("results (-want +got):\n%s", diff)
+		text, err := json.Marshal([]probe.Account{second.Account(), first.Account()})
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-}
-
-// jsonRound is what JSON leaves of an account: a time without its monotonic clock.
-func jsonRound(t *testing.T, a probe.Account) probe.Account {
-	t.Helper()
-	text, err := json.Marshal(a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var back probe.Account
-	if err := json.Unmarshal(text, &back); err != nil {
-		t.Fatal(err)
-	}
-	return back
-}
-
-func TestResultsAreFiltered(t *testing.T) {
-	for parameters, want := range map[string]string{
-		"":                             "a ok, b timeout, a dns, b ok, a ok",
-		"?target=a":                    "a ok, a dns, a ok",
-		"?target=a&target=b&limit=2":   "a ok, b timeout",
-		"?outcome=ok":                  "a ok, b ok, a ok",
-		"?outcome=failed":              "b timeout, a dns",
-		"?outcome=failed&target=b":     "b timeout",
-		"?outcome=dns&outcome=ok":      "a ok, a dns, b ok, a ok",
-		"?outcome=stalled":             "",
-		"?limit=1000&target=&outcome=": "a ok, b timeout, a dns, b ok, a ok",
-		"?limit=1&unknown=x":           "a ok",
-		"?format=json&limit=1":         "a ok",
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var got []string
-			for _, a := range results(t, mixed(), parameters) {
-				got = append(got, a.Target+" "+string(a.Outcome))
-			}
-			if got := strings.Join(got, ", "); got != want {
-				t.Errorf("%s: %s, want %s", parameters, got, want)
-			}
-		})
-	}
-}
-
-func TestResultsAreLimitedByDefault(t *testing.T) {
-	b := newTestBoard("a")
-	for range 150 {
-		b.Record(success("a", ms))
-	}
-	if got := len(results(t, b, "")); got != defaultLimit {
-		t.Errorf("%d results, want %d", got, defaultLimit)
-	}
-}
-
-func TestResultsByLine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := get(t, mixed(), "/api/v1/results?format=jsonl&target=a")
-		var got []string
-		lines := bufio.NewScanner(w.Body)
-		for lines.Scan() {
-			var a probe.Account
-			if err := json.Unmarshal(lines.Bytes(), &a); err != nil {
-				t.Fatalf("line %q: %v", lines.Text(), err)
-			}
-			got = append(got, string(a.Outcome))
-		}
-		if diff := cmp.Diff([]string{"ok", "dns", "ok"}, got); diff != "" {
-			t.Errorf("lines (-want +got):\n%s", diff)
-		}
+		got := strings.ReplaceAll(get(t, b, "/api/v1/results?format=json").Body.String(), "\n", "")
+		equal(t, "answer", got, `{"status":"success","data":{"results":`+string(text)+"}}")
 	})
 }
 
 func TestNoResults(t *testing.T) {
 	b := newTestBoard()
-	if got, want := get(t, b, "/api/v1/results").Body.String(), `{"status":"success","data":{"results":[]}}`+"\n"; got != want {
-		t.Errorf("without results: %s, want %s", got, want)
-	}
-	if got := get(t, b, "/api/v1/results?format=jsonl").Body.String(); got != "" {
-		t.Errorf("no lines expected, got %q", got)
-	}
+	equal(t, "JSON", get(t, b, "/api/v1/results").Body.String(), `{"status":"success","data":{"results":[]}}`+"\n")
+	w := get(t, b, "/api/v1/results?format=jsonl")
+	equal(t, "lines", w.Body.String(), "")
+	equal(t, "their type", w.Header().Get("Content-Type"), "application/x-ndjson; charset=utf-8")
 }
 
 func TestBadParameters(t *testing.T) {
@@ -151,24 +92,18 @@ func TestBadParameters(t *testing.T) {
 		"?limit=1001":                 `invalid parameter "limit": "1001": want a number from 1 to 1000`,
 		"?limit=ten":                  `invalid parameter "limit": "ten": want a number from 1 to 1000`,
 		"?format=xml":                 `invalid parameter "format": "xml": want one of json, jsonl`,
-		"?outcome=bad":                `invalid parameter "outcome": "bad": want one of ` + known,
 		"?outcome=ok&outcome=maybe":   `invalid parameter "outcome": "maybe": want one of ` + known,
-		"?target=c":                   `invalid parameter "target": "c": want one of a, b`,
 		"?target=%3Cscript%3E":        `invalid parameter "target": "<script>": want one of a, b`,
 		"?target=c&format=x&limit=-1": `invalid parameter "target": "c": want one of a, b`,
 	} {
 		w := get(t, newTestBoard("a", "b"), "/api/v1/results"+parameters)
 		var got map[string]string
-		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
-			t.Fatalf("%s: %v: %s", parameters, err, w.Body)
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusBadRequest {
+			t.Fatalf("%s: %d, %v: %s", parameters, w.Code, err, w.Body)
 		}
-		wanted := map[string]string{"status": "error", "errorType": "bad_data", "error": want}
-		if diff := cmp.Diff(wanted, got); diff != "" || w.Code != http.StatusBadRequest {
-			t.Errorf("%s: status %d (-want +got):\n%s", parameters, w.Code, diff)
-		}
+		equal(t, parameters, got, map[string]string{"status": "error", "errorType": "bad_data", "error": want})
 	}
-	w := get(t, newTestBoard(), "/api/v1/results?target=a")
-	if !strings.Contains(w.Body.String(), "there is none yet") {
+	if w := get(t, newTestBoard(), "/api/v1/results?target=a"); !strings.Contains(w.Body.String(), "there is none yet") {
 		t.Errorf("without targets: %s", w.Body)
 	}
 }

@@ -35,6 +35,10 @@ func readOnly(next http.HandlerFunc) http.Handler {
 	})
 }
 
+func (b *Board) serveTargets(w http.ResponseWriter, _ *http.Request) {
+	answer(w, http.StatusOK, map[string]any{"status": "success", "data": map[string]any{"targets": b.views()}})
+}
+
 func serveHealthy(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "Prober is Healthy.\n")
 }
@@ -53,13 +57,6 @@ func plain(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, text)
-}
-
-// badData refuses a question as the Prometheus API does.
-func badData(w http.ResponseWriter, err error) {
-	answer(w, http.StatusBadRequest, map[string]string{
-		"status": "error", "errorType": "bad_data", "error": err.Error(),
-	})
 }
 
 // answer writes v as JSON.

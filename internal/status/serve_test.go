@@ -8,28 +8,18 @@ import (
 
 func TestHealth(t *testing.T) {
 	b := newTestBoard()
-	type answer struct {
-		code int
-		text string
-	}
-	ask := func(path string) answer {
+	ask := func(path, want string, code int) {
+		t.Helper()
 		w := get(t, b, path)
-		return answer{w.Code, w.Body.String()}
+		equal(t, path, w.Body.String(), want)
+		equal(t, path+": code", w.Code, code)
 	}
-	if got, want := ask("/-/healthy"), (answer{200, "Prober is Healthy.\n"}); got != want {
-		t.Errorf("healthy: %v, want %v", got, want)
-	}
-	if got, want := ask("/-/ready"), (answer{503, "Prober is not Ready.\n"}); got != want {
-		t.Errorf("not ready yet: %v, want %v", got, want)
-	}
+	ask("/-/healthy", "Prober is Healthy.\n", 200)
+	ask("/-/ready", "Prober is not Ready.\n", 503)
 	b.SetReady(true)
-	if got, want := ask("/-/ready"), (answer{200, "Prober is Ready.\n"}); got != want {
-		t.Errorf("ready: %v, want %v", got, want)
-	}
+	ask("/-/ready", "Prober is Ready.\n", 200)
 	b.SetReady(false)
-	if got := ask("/-/ready").code; got != 503 {
-		t.Errorf("not ready any more: %d, want 503", got)
-	}
+	ask("/-/ready", "Prober is not Ready.\n", 503)
 }
 
 func TestEveryPathIsOnlyRead(t *testing.T) {
@@ -40,16 +30,15 @@ func TestEveryPathIsOnlyRead(t *testing.T) {
 			http.MethodGet: 200, http.MethodHead: 200, http.MethodPost: 405, http.MethodDelete: 405, http.MethodOptions: 405,
 		} {
 			w := request(t, b, method, path)
-			if w.Code != want {
-				t.Errorf("%s %s: %d, want %d", method, path, w.Code, want)
-			}
-			if want == 405 && w.Header().Get("Allow") != "GET, HEAD" {
-				t.Errorf("%s %s: Allow: %q", method, path, w.Header().Get("Allow"))
-			}
-			for header, part := range map[string]string{
+			equal(t, method+" "+path, w.Code, want)
+			headers := map[string]string{
 				"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff",
 				"Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
-			} {
+			}
+			if want == 405 {
+				headers["Allow"] = "GET, HEAD"
+			}
+			for header, part := range headers {
 				if got := w.Header().Get(header); !strings.Contains(got, part) {
 					t.Errorf("%s %s: %s: %q, want %q in it", method, path, header, got, part)
 				}
@@ -59,9 +48,7 @@ func TestEveryPathIsOnlyRead(t *testing.T) {
 }
 
 func TestOtherPathsAreNotFound(t *testing.T) {
-	for _, path := range []string{"/index.html", "/api/v1/result", "/api/v1/results/", "/-/", "/favicon.ico"} {
-		if got := get(t, newTestBoard(), path).Code; got != http.StatusNotFound {
-			t.Errorf("%s: %d, want 404", path, got)
-		}
+	for _, path := range []string{"/index.html", "/api/v1/results/", "/-/"} {
+		equal(t, path, get(t, newTestBoard(), path).Code, http.StatusNotFound)
 	}
 }

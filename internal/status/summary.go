@@ -9,11 +9,22 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A summary is what the successful results of the last hour say. Failed ones
-// put no number into it.
+// A summary is what the results of the last hour say. Failed ones put no number
+// into its quantiles.
 type summary struct {
-	results, ok           int
-	ttft, tpot, itl, e2el quantiles
+	Results   int                   `json:"results"`
+	OKResults int                   `json:"ok_results"`
+	OKRatio   *float64              `json:"ok_ratio"`
+	Outcomes  map[probe.Outcome]int `json:"outcomes"` // only those that happened
+	Quantiles struct {
+		TTFT quantiles `json:"ttft"`
+		TPOT quantiles `json:"tpot"`
+		ITL  quantiles `json:"itl"` // every token weighs the same
+		E2EL quantiles `json:"e2el"`
+	} `json:"quantiles_seconds"`
+
+	contaminated int // cold prompts that the server's cache knew
+	tainted      int // probes that the prober read late
 }
 
 // Quantiles of n values, in seconds. Both are absent without a value.
@@ -26,21 +37,32 @@ type quantiles struct {
 // summarize takes one value a probe for TTFT, TPOT and E2EL, and one a token for
 // ITL, so that a long answer weighs more than a short one.
 func summarize(entries []*entry) summary {
-	s := summary{results: len(entries)}
+	s := summary{Results: len(entries), Outcomes: map[probe.Outcome]int{}}
 	var ttft, tpot, itl, e2el []float64
 	for _, e := range entries {
-		if !e.ok() {
+		s.Outcomes[e.Outcome]++
+		if e.Cache == probe.CacheContaminated {
+			s.contaminated++
+		}
+		if e.Taint != nil {
+			s.tainted++
+		}
+		if !e.OK() {
 			continue
 		}
-		s.ok++
-		if e.account.TTFTValid {
-			ttft = appendKnown(ttft, e.account.TTFT)
+		if e.TTFTValid {
+			ttft = appendKnown(ttft, e.TTFT)
 		}
-		tpot = appendKnown(tpot, e.account.TPOT)
-		e2el = appendKnown(e2el, e.account.E2EL)
-		itl = append(itl, e.account.ITL...)
+		tpot = appendKnown(tpot, e.TPOT)
+		e2el = appendKnown(e2el, e.E2EL)
+		itl = append(itl, e.ITL...)
 	}
-	s.ttft, s.tpot, s.itl, s.e2el = quantilesOf(ttft), quantilesOf(tpot), quantilesOf(itl), quantilesOf(e2el)
+	s.OKResults = s.Outcomes[probe.OK]
+	if s.Results > 0 {
+		s.OKRatio = new(float64(s.OKResults) / float64(s.Results))
+	}
+	q := &s.Quantiles
+	q.TTFT, q.TPOT, q.ITL, q.E2EL = quantilesOf(ttft), quantilesOf(tpot), quantilesOf(itl), quantilesOf(e2el)
 	return s
 }
 
@@ -51,21 +73,18 @@ func appendKnown(list []float64, v *float64) []float64 {
 	return append(list, *v)
 }
 
-// quantilesOf sorts values.
+// quantilesOf sorts values. Quantiles are in whole nanoseconds, as the values are.
 func quantilesOf(values []float64) quantiles {
 	if len(values) == 0 {
 		return quantiles{}
 	}
 	slices.Sort(values)
-	p50, p95 := quantile(values, 0.5), quantile(values, 0.95)
-	return quantiles{N: len(values), P50: &p50, P95: &p95}
+	quantile := func(share float64) *float64 { return new(math.Round(report.QuantileOf(values, share)*1e9) / 1e9) }
+	return quantiles{N: len(values), P50: quantile(0.5), P95: quantile(0.95)}
 }
 
-// quantile is that of sorted values, in whole nanoseconds as the values are. There
-// is at least one.
-func quantile(sorted []float64, share float64) float64 {
-	return math.Round(report.QuantileOf(sorted, share)*1e9) / 1e9
-}
+// median of values in any order; nil if there is none.
+func median(values []float64) *float64 { return quantilesOf(slices.Clone(values)).P50 }
 
 // A cache saves sorting the same results for every reader. It is safe for
 // concurrent use; its zero value is ready.
@@ -76,10 +95,10 @@ type cache struct {
 }
 
 // of summarizes the entries, which are consecutive results of one target: the
-// first and the last tell them all.
+// first and the last tell them all. The summary is only to be read.
 func (c *cache) of(entries []*entry) summary {
 	if len(entries) == 0 {
-		return summary{}
+		return summarize(nil)
 	}
 	oldest, newest := entries[0].number, entries[len(entries)-1].number
 	c.mu.Lock()
@@ -88,37 +107,4 @@ func (c *cache) of(entries []*entry) summary {
 		c.oldest, c.newest, c.summary = oldest, newest, summarize(entries)
 	}
 	return c.summary
-}
-
-// A tally is how the last hour's results did by one objective.
-type tally struct {
-	objective   probe.Objective
-	good, total int
-}
-
-// tallies counts what was judged by the objectives as they are now: results
-// that were judged by another limit do not count.
-func (s *snapshot) tallies() []tally {
-	list := make([]tally, 0, len(s.target.Objectives))
-	for _, o := range s.target.Objectives {
-		t := tally{objective: o}
-		for _, e := range s.recent {
-			for _, j := range e.judged {
-				if j.objective != o {
-					continue
-				}
-				t.total++
-				if j.good {
-					t.good++
-				}
-			}
-		}
-		list = append(list, t)
-	}
-	return list
-}
-
-// missed reports whether fewer than promised are good.
-func (t tally) missed() bool {
-	return t.total > 0 && float64(t.good) < t.objective.Goal*float64(t.total)
 }

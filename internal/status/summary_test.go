@@ -5,74 +5,46 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-func TestQuantilesInterpolate(t *testing.T) {
-	for _, test := range []struct {
-		values   []float64
-		p50, p95 float64
-	}{
-		{[]float64{7}, 7, 7},
-		{[]float64{3, 1}, 2, 2.9},
-		{[]float64{5, 1, 3}, 3, 4.8},
-		{[]float64{0, 40, 20, 10, 30}, 20, 38},
-	} {
-		q := quantilesOf(test.values)
-		if got, want := []float64{*q.P50, *q.P95}, []float64{test.p50, test.p95}; !cmp.Equal(got, want) {
-			t.Errorf("quantiles of %v: %v, want %v", test.values, got, want)
-		}
-	}
-	if got := quantilesOf(nil); got != (quantiles{}) {
-		t.Errorf("quantiles of nothing: %v", got)
-	}
-}
-
-func TestITLWeighsEveryToken(t *testing.T) {
-	b := newTestBoard("a")
-	b.Record(success("a", 0, 50*ms))
-	b.Record(success("a", 0, 10*ms, 20*ms, 30*ms, 40*ms))
-
-	itl := b.snapshots()[0].summary.itl
-	if itl.N != 5 || *itl.P50 != 0.01 {
-		t.Errorf("ITL of %d tokens with median %v, want 5 and 0.01", itl.N, *itl.P50)
-	}
-}
-
-func TestFailuresPutNoNumberIntoQuantiles(t *testing.T) {
-	b := newTestBoard("a")
-	b.Record(success("a", 10*ms, 20*ms))
+// TestQuantiles holds what counts: one value a probe, and one a token for ITL. Failed
+// probes put no number into quantiles. That of report interpolates.
+func TestQuantiles(t *testing.T) {
 	stalled := success("a", 500*ms, 900*ms)
 	stalled.Outcome = probe.Stalled
-	b.Record(stalled)
-
-	s := b.snapshots()[0].summary
-	if s.results != 2 || s.ok != 1 || s.ttft.N != 1 || s.itl.N != 1 || *s.ttft.P95 != 0.01 {
-		t.Errorf("summary %+v counts the failed result", s)
+	contaminated := success("a", 5*ms, 15*ms)
+	contaminated.Cache = probe.CacheContaminated
+	s := viewOf(success("a", 20*ms, 70*ms), success("a", 10*ms, 20*ms, 30*ms, 40*ms), stalled, contaminated).summary
+	equal(t, "results and successes", []int{s.Results, s.OKResults, s.contaminated}, []int{4, 3, 1})
+	for name, test := range map[string]struct {
+		q        quantiles
+		n        int
+		p50, p95 float64
+	}{
+		"TTFT": {s.Quantiles.TTFT, 2, 0.015, 0.0195},
+		"ITL":  {s.Quantiles.ITL, 5, 0.01, 0.042},
+		"E2EL": {s.Quantiles.E2EL, 3, 0.04, 0.067},
+	} {
+		equal(t, name, test.q, quantiles{test.n, &test.p50, &test.p95})
 	}
+	equal(t, "quantiles of nothing", quantilesOf(nil), quantiles{})
 }
 
 func TestOnlyTheLastHourCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newTestBoard("a")
-		b.Record(success("a", 100*ms, 200*ms))
+		b := boardOf(success("a", 100*ms, 200*ms))
 		time.Sleep(time.Minute)
 		b.Record(success("a", 300*ms, 400*ms))
 
 		time.Sleep(59 * time.Minute)
-		if s := b.snapshots()[0]; s.summary.ttft.N != 2 {
-			t.Errorf("%d results at the end of the hour, want 2", s.summary.ttft.N)
-		}
+		equal(t, "results at the end of the hour", b.views()[0].Quantiles.TTFT.N, 2)
 		time.Sleep(time.Nanosecond)
-		s := b.snapshots()[0]
-		if s.summary.ttft.N != 1 || *s.summary.ttft.P50 != 0.3 {
-			t.Errorf("TTFT %+v after the hour, want the second result only", s.summary.ttft)
-		}
-		if len(s.kept) != 2 || s.state != fine {
-			t.Errorf("%d results kept in state %s, want both and ok", len(s.kept), s.state)
-		}
+		v, third := b.views()[0], 0.3
+		equal(t, "TTFT after the hour", v.Quantiles.TTFT, quantiles{1, &third, &third})
+		equal(t, "results that are kept", len(v.past.kept()), 2)
+		time.Sleep(time.Hour)
+		equal(t, "state after two hours", b.views()[0].State, fine)
 	})
 }
 
@@ -84,36 +56,13 @@ func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	b.Record(success("a", 100*ms, 200*ms))
 	b.Record(success("a", 200*ms, 300*ms))
 	b.Record(broken("a", probe.DNS, "no such host"))
+	limit := 0.15
+	got := b.views()[0].Objectives
+	equal(t, "objectives", got, []objective{{"quick", "ttft", &limit, 0.9, 1, 3}, {"availability", "availability", nil, 0.5, 2, 3}})
+	equal(t, "whether they are missed", []bool{got[0].Missed(), got[1].Missed()}, []bool{true, false})
 
-	want := []tally{{quick, 1, 3}, {up, 2, 3}}
-	if diff := cmp.Diff(want, b.snapshots()[0].tallies(), cmp.AllowUnexported(tally{})); diff != "" {
-		t.Errorf("tallies (-want +got):\n%s", diff)
-	}
-	if want[0].missed() == want[1].missed() {
-		t.Error("1 of 3 misses 90 %, and 2 of 3 keeps 50 %")
-	}
-
-	relaxed := quick
-	relaxed.Limit = time.Second
-	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{relaxed}})
+	quick.Limit, limit = time.Second, 1
+	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
 	b.Record(success("a", 200*ms, 300*ms))
-	if diff := cmp.Diff([]tally{{relaxed, 1, 1}}, b.snapshots()[0].tallies(), cmp.AllowUnexported(tally{})); diff != "" {
-		t.Errorf("tallies by the new limit (-want +got):\n%s", diff)
-	}
-}
-
-func TestSummariesAreComputedOncePerResult(t *testing.T) {
-	entries := []*entry{{number: 1, account: probe.Account{Outcome: probe.OK, ITL: []float64{2, 1}}}}
-	var c cache
-	if got := c.of(entries); got.itl.N != 2 {
-		t.Fatalf("summary %+v, want two tokens", got)
-	}
-	entries[0].account.ITL = nil // entries never change; if they did, this would not show
-	if got := c.of(entries); got.itl.N != 2 {
-		t.Errorf("summary %+v, want the saved one", got)
-	}
-	entries = append(entries, &entry{number: 2, account: probe.Account{Outcome: probe.OK}})
-	if got := c.of(entries); got.results != 2 || got.itl.N != 0 {
-		t.Errorf("summary %+v, want a new one", got)
-	}
+	equal(t, "by the new limit", b.views()[0].Objectives, []objective{{"quick", "ttft", &limit, 0.9, 1, 1}})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,23 +43,30 @@ func TestConnStampsEachRead(t *testing.T) {
 	})
 }
 
-func TestConnCloseEndsAWaitingRead(t *testing.T) {
-	client, server := dialled(t)
-	defer server.Close()
-	conn := NewConn(client)
-	failed := make(chan error)
-	go func() {
-		_, err := conn.Read(make([]byte, 1))
-		failed <- err
-	}()
-	_ = conn.Close()
-	if err := <-failed; !errors.Is(err, net.ErrClosed) {
-		t.Errorf("read after Close: %v", err)
+// TestConnEnds holds why a read ends that waits: the server is done, it reset the connection, or it is closed here.
+func TestConnEnds(t *testing.T) {
+	for want, end := range map[error]func(conn *Conn, server *net.TCPConn){
+		io.EOF:             func(_ *Conn, server *net.TCPConn) { _ = server.Close() },
+		syscall.ECONNRESET: func(_ *Conn, server *net.TCPConn) { _ = server.SetLinger(0); _ = server.Close() },
+		net.ErrClosed:      func(conn *Conn, _ *net.TCPConn) { _ = conn.Close() },
+	} {
+		client, server := dialled(t)
+		conn := NewConn(client)
+		failed := make(chan error)
+		go func() {
+			_, err := conn.Read(make([]byte, 1))
+			failed <- err
+		}()
+		end(conn, server.(*net.TCPConn))
+		err, op := <-failed, new(net.OpError)
+		if !errors.Is(err, want) || errors.Is(want, syscall.ECONNRESET) && (!errors.As(err, &op) || op.Op != "read") {
+			t.Errorf("%v, want %v", err, want)
+		}
 	}
 }
 
 // dialled is a connection through this machine's sockets.
-func dialled(t testing.TB) (client, server net.Conn) {
+func dialled(t *testing.T) (client, server net.Conn) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -73,32 +81,4 @@ func dialled(t testing.TB) (client, server net.Conn) {
 	}
 	t.Cleanup(func() { _, _ = client.Close(), server.Close() })
 	return client, server
-}
-
-// BenchmarkConn is what a token frame costs from the socket to its stamped bytes, with
-// stamps of the kernel, with those of the prober, and without any.
-func BenchmarkConn(b *testing.B) {
-	for _, bench := range []struct {
-		name string
-		wrap func(net.Conn) net.Conn
-	}{
-		{"Kernel", func(c net.Conn) net.Conn { return NewConn(c) }},
-		{"User", func(c net.Conn) net.Conn { return NewConn(struct{ net.Conn }{c}) }},
-		{"Bare", func(c net.Conn) net.Conn { return c }},
-	} {
-		b.Run(bench.name, func(b *testing.B) {
-			client, server := dialled(b)
-			conn := bench.wrap(client)
-			frame, buf := []byte(chunkFrame), make([]byte, 4096)
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := server.Write(frame); err != nil {
-					b.Fatal(err)
-				}
-				if _, err := conn.Read(buf); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }

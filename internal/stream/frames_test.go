@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -203,67 +202,34 @@ func (s *strict) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestStampsTheReadThatCompletedTheFrame cuts two frames at every position, a second between the two reads: a frame has
-// the stamp of the read that brought its last byte.
+// TestStampsTheReadThatCompletedTheFrame cuts two frames at every position, into two reads: a frame has the stamp of
+// the read that brought its last byte.
 func TestStampsTheReadThatCompletedTheFrame(t *testing.T) {
-	epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		reader
 		first, second string
 		end           int // of the first frame: the last LF of CR LF CR LF is not needed
 	}{
 		{NewSSE, "data: {\"a\":1}\r\n\r\n", "data: {\"b\":2}\n\n", len("data: {\"a\":1}\r\n\r")},
+		{NewSSE, "data: {\"a\":1}\n", "data: [DONE]\n", len("data: {\"a\":1}\n")}, // separated by one line end
 		{NewLines, "{\"a\":1}\r\n", "{\"b\":2}\n", len("{\"a\":1}\r\n")},
 	} {
 		body := test.first + test.second
-		for cut := 1; cut < len(body); cut++ {
-			source := &timed{parts: []string{body[:cut], body[cut:]}, epoch: epoch}
-			s := test.reader(source, source.last, 1)
-			for i, end := range []int{test.end, len(body)} {
-				want := uint64(1)
-				if end > cut {
-					want = 2
+		for cut := range body {
+			readOf := func(end int64) Stamp {
+				if end > int64(cut) {
+					return Stamp{Read: 2}
 				}
-				f, err := s.Next()
-				if err != nil || f.Read != want || !f.At.Equal(epoch.Add(time.Duration(want)*time.Second)) {
-					t.Errorf("%q cut at %d, frame %d: read %d at %v, %v; want read %d", body, cut, i, f.Read, f.At, err, want)
+				return Stamp{Read: 1}
+			}
+			for _, ask := range []int{1, 4096} {
+				s := test.reader(strings.NewReader(body), readOf, ask)
+				for _, end := range []int{test.end, len(body)} {
+					if f, err := s.Next(); err != nil || f.Stamp != readOf(int64(end)) {
+						t.Errorf("%q cut at %d, frame that ends at %d: read %d, %v", body, cut, end, f.Read, err)
+					}
 				}
 			}
-		}
-	}
-}
-
-// timed is a body of parts that arrive a second after one another.
-type timed struct {
-	parts []string
-	read  uint64
-	rest  string
-	epoch time.Time
-}
-
-func (b *timed) Read(p []byte) (int, error) {
-	if b.rest == "" {
-		if len(b.parts) == 0 {
-			return 0, io.EOF
-		}
-		b.rest, b.parts = b.parts[0], b.parts[1:]
-		b.read++
-	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
-	return n, nil
-}
-
-func (b *timed) last(int64) Stamp {
-	return Stamp{Read: b.read, At: b.epoch.Add(time.Duration(b.read) * time.Second)}
-}
-
-func TestSSESeparatedFramesHaveStampsOfTheirOwn(t *testing.T) {
-	source := &timed{parts: []string{"data: {\"a\":1}\n", "data: {\"a\":2}\n", "data: [DONE]\n"}}
-	s := NewSSE(source, source.last, 1)
-	for want := uint64(1); want <= 3; want++ {
-		if f, err := s.Next(); err != nil || f.Read != want {
-			t.Errorf("frame %d: read %d, %v", want, f.Read, err)
 		}
 	}
 }
@@ -297,37 +263,4 @@ func checkReads(t *testing.T, r reader, body string, ask int) []event {
 		t.Errorf("errors %v and %v, frames (-whole +cut):\n%s", wantErr, err, diff)
 	}
 	return got
-}
-
-// chunkFrame is a token frame as vLLM sends it with continuous usage.
-const chunkFrame = `data: {"id":"chatcmpl-3f6c1c2e9d5b4a6f8e7d","object":"chat.completion.chunk","created":1763700000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token"},"logprobs":null,"finish_reason":null}],"usage":{"prompt_tokens":21000,"total_tokens":21050,"completion_tokens":50}}` + "\n\n"
-
-// cycle is a body that repeats a text for ever, at any size of read.
-type cycle struct {
-	text string
-	at   int
-}
-
-func (c *cycle) Read(p []byte) (int, error) {
-	n := copy(p, c.text[c.at:])
-	c.at = (c.at + n) % len(c.text)
-	return n, nil
-}
-
-func BenchmarkSSE(b *testing.B) {
-	for _, bench := range []struct {
-		name string
-		ask  int
-	}{{"Chunked", 1}, {"Plain", 4096}} {
-		b.Run(bench.name, func(b *testing.B) {
-			s := NewSSE(&cycle{text: chunkFrame}, noStamp, bench.ask)
-			b.SetBytes(int64(len(chunkFrame)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, err := s.Next(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
 }

@@ -62,7 +62,8 @@ func (h *http2) begin() {
 		h.stream = stream
 		h.seen = seen{begun: true}
 	}
-	h.header, h.body = kind == frameHeaders && stream == h.stream, kind == frameData && stream == h.stream
+	h.header = kind == frameHeaders && stream == h.stream && h.seen.body == 0 // else a trailer
+	h.body = kind == frameData && stream == h.stream
 	h.padded, h.padding = h.body && flags&flagPadded != 0, 0
 }
 

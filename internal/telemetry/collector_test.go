@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -191,22 +192,10 @@ func pairs(attributes []*commonpb.KeyValue) map[string]string {
 	return all
 }
 
+// text is a value as text, the first one of a list.
 func text(v *commonpb.AnyValue) string {
-	switch v := v.Value.(type) {
-	case *commonpb.AnyValue_StringValue:
-		return v.StringValue
-	case *commonpb.AnyValue_IntValue:
-		return fmt.Sprint(v.IntValue)
-	case *commonpb.AnyValue_DoubleValue:
-		return fmt.Sprint(v.DoubleValue)
-	case *commonpb.AnyValue_BoolValue:
-		return fmt.Sprint(v.BoolValue)
-	case *commonpb.AnyValue_ArrayValue:
-		var all []string
-		for _, one := range v.ArrayValue.Values {
-			all = append(all, text(one))
-		}
-		return strings.Join(all, ",")
+	if list := v.GetArrayValue().GetValues(); len(list) > 0 {
+		return text(list[0])
 	}
-	return ""
+	return fmt.Sprint(reflect.ValueOf(v.Value).Elem().Field(0))
 }

@@ -1,11 +1,14 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"strings"
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
@@ -15,42 +18,33 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// exporters send by OTLP. Each is nil if its signal is off.
-type exporters struct {
-	metrics sdkmetric.Exporter
-	traces  sdktrace.SpanExporter
-}
-
-// newExporters returns the exporters that the OTEL_* variables ask for. They read
-// their settings from the environment, and connect when they first export.
-func newExporters(ctx context.Context) (e exporters, err error) {
-	metrics, err := protocolOf("METRICS")
-	if err != nil {
-		return exporters{}, err
+// newExporters returns what sends metrics and traces by OTLP as the OTEL_* variables ask for; nil for a signal that is
+// off. They read their settings from the environment, and connect when they first export.
+func newExporters(ctx context.Context) (metrics sdkmetric.Exporter, traces sdktrace.SpanExporter, err error) {
+	metricsBy, wrong := protocolOf("METRICS")
+	tracesBy, err := protocolOf("TRACES")
+	if err := cmp.Or(wrong, err); err != nil {
+		return nil, nil, err
 	}
-	traces, err := protocolOf("TRACES")
-	if err != nil {
-		return exporters{}, err
-	}
-	switch metrics {
+	switch metricsBy {
 	case protocolHTTP:
-		e.metrics, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithProxy(noRedirect))
+		metrics, err = otlpmetrichttp.New(ctx, otlpmetrichttp.WithProxy(noRedirect))
 	case protocolGRPC:
-		e.metrics, err = otlpmetricgrpc.New(ctx)
+		metrics, err = otlpmetricgrpc.New(ctx)
 	}
 	if err != nil {
-		return exporters{}, fmt.Errorf("make OTLP exporter of metrics: %w", err)
+		return nil, nil, fmt.Errorf("make OTLP exporter of metrics: %w", err)
 	}
-	switch traces {
+	switch tracesBy {
 	case protocolHTTP:
-		e.traces, err = otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
+		traces, err = otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
 	case protocolGRPC:
-		e.traces, err = otlptracegrpc.New(ctx)
+		traces, err = otlptracegrpc.New(ctx)
 	}
 	if err != nil {
-		return exporters{}, fmt.Errorf("make OTLP exporter of traces: %w", err)
+		return nil, nil, fmt.Errorf("make OTLP exporter of traces: %w", err)
 	}
-	return e, nil
+	return metrics, traces, nil
 }
 
 var errRedirected = errors.New("the collector redirects: configure its final URL")
@@ -63,4 +57,63 @@ func noRedirect(r *http.Request) (*url.URL, error) {
 		return nil, errRedirected
 	}
 	return http.ProxyFromEnvironment(r)
+}
+
+// The protocols of OTLP.
+const protocolHTTP, protocolGRPC = "http/protobuf", "grpc"
+
+// protocolOf is the protocol by which to export a signal, METRICS or TRACES; empty if
+// it is off. It reads the variables that decide this; the SDK and its exporters read
+// all others. The SDK has no way to export only if an endpoint is configured, and
+// replaces what it does not understand by a default.
+func protocolOf(signal string) (string, error) {
+	if _, disabled := firstSet("OTEL_SDK_DISABLED"); strings.EqualFold(disabled, "true") {
+		return "", nil
+	}
+	switch name, exporter := firstSet("OTEL_" + signal + "_EXPORTER"); exporter {
+	case "", "otlp":
+	case "none":
+		return "", nil
+	default:
+		return "", fmt.Errorf("%s=%q: unknown exporter; want otlp or none", name, exporter)
+	}
+	variable, endpoint := firstSet("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+	if endpoint == "" {
+		return "", nil
+	}
+	name, protocol := firstSet("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+	switch protocol = cmp.Or(protocol, protocolHTTP); protocol {
+	case protocolHTTP, protocolGRPC:
+		return protocol, checkEndpoint(variable, endpoint, protocol)
+	}
+	return "", fmt.Errorf("%s=%q: unknown protocol; want grpc or http/protobuf", name, protocol)
+}
+
+// firstSet is the first of several variables that is set. Unset and empty are the
+// same, as the OpenTelemetry specification says.
+func firstSet(names ...string) (name, value string) {
+	for _, name := range names {
+		if value := strings.TrimSpace(os.Getenv(name)); value != "" {
+			return name, value
+		}
+	}
+	return "", ""
+}
+
+// checkEndpoint refuses what the exporters would silently replace by localhost.
+func checkEndpoint(variable, endpoint, protocol string) error {
+	u, err := url.Parse(endpoint)
+	web := err == nil && (u.Scheme == "http" || u.Scheme == "https")
+	grpcTarget := err == nil && !web && protocol == protocolGRPC // host:port, dns:///host, unix:///path
+	if web && u.Host != "" || grpcTarget {
+		return nil
+	}
+	if strings.Contains(endpoint, "@") {
+		endpoint = "***" // a password may be before it
+	}
+	port := 4318
+	if protocol == protocolGRPC {
+		port = 4317
+	}
+	return fmt.Errorf("%s=%q: not an endpoint; want a URL such as http://collector:%d", variable, endpoint, port)
 }

@@ -58,10 +58,8 @@ func succeeded5() *probe.Result {
 	}
 }
 
-// tainted5 is succeeded5 without ITL.
-func tainted5(why probe.Taint) *probe.Result {
-	r := succeeded5()
-	r.Taint, r.Refused = why, 2
+func with(r *probe.Result, change func(*probe.Result)) *probe.Result {
+	change(r)
 	return r
 }
 

@@ -18,13 +18,11 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// numbers are values of series, by name and labels.
-type numbers = map[string]float64
-
 // A recording is a recorder, and the collector that it exports metrics to.
 type recording struct {
 	*Recorder
-	to *collector
+	to        *collector
+	exemplars int // of the last export
 }
 
 func newRecording(t *testing.T) *recording {
@@ -32,7 +30,7 @@ func newRecording(t *testing.T) *recording {
 	c := newCollector(t)
 	r, _ := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_TRACES_EXPORTER": "none"})
 	t.Cleanup(func() { _ = r.Shutdown(context.Background()) })
-	return &recording{r, c}
+	return &recording{Recorder: r, to: c}
 }
 
 // export is what the collector receives now.
@@ -49,7 +47,8 @@ func (r *recording) export(t *testing.T) []*metricspb.Metric {
 func (r *recording) both(t *testing.T) map[string]values {
 	t.Helper()
 	onMetrics := scraped(gather(t, r.Recorder))
-	onOTLP, _ := received(t, r.export(t))
+	onOTLP, exemplars := received(t, r.export(t))
+	r.exemplars = exemplars
 	if diff := cmp.Diff(onMetrics, onOTLP); diff != "" {
 		t.Errorf("series (-/metrics +OTLP):\n%s", diff)
 	}
@@ -57,9 +56,9 @@ func (r *recording) both(t *testing.T) map[string]values {
 }
 
 // values are the series whose key begins so; of histograms their counts.
-func (r *recording) values(t *testing.T, prefix string) numbers {
+func (r *recording) values(t *testing.T, prefix string) map[string]float64 {
 	t.Helper()
-	some := numbers{}
+	some := map[string]float64{}
 	for k, s := range r.both(t) {
 		if strings.HasPrefix(k, prefix) {
 			some[k] = s.Value + float64(s.Count)
@@ -68,49 +67,68 @@ func (r *recording) values(t *testing.T, prefix string) numbers {
 	return some
 }
 
-// expect holds what values are.
-func (r *recording) expect(t *testing.T, prefix string, want numbers) {
-	t.Helper()
-	if diff := cmp.Diff(want, r.values(t, prefix)); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
-	}
-}
-
-func with(r *probe.Result, change func(*probe.Result)) *probe.Result {
-	change(r)
-	return r
-}
-
-// TestSeriesFollowTheirTarget holds which series there are, with which values, after what happened to a target.
+// TestSeriesFollowTheirTarget holds which series there are, with which values, after what happened to a target that had
+// one success.
 func TestSeriesFollowTheirTarget(t *testing.T) {
 	changed := func(change func(*probe.Description)) probe.Description {
 		d := fixedTarget()
 		change(&d)
 		return d
 	}
-	const of = ",model=llama,prompt=cold,target=a"
+	unset := changed(func(d *probe.Description) { d.Model, d.API = "", "auto" })
+	unreached := with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" })
+	described := changed(func(d *probe.Description) {
+		d.Interval, d.URL, d.Group = time.Minute, "http://new", "h"
+		d.Server, d.Abilities = "vllm", []probe.Ability{{Name: "cached_tokens", Claim: wire.Always}}
+	})
+	const frames, of = "llm_probe_frames_total", ",model=llama,prompt=cold,target=a"
+	const expiry = "llm_probe_tls_earliest_cert_expiry_timestamp_seconds"
 	for name, test := range map[string]struct {
 		does   func(r *recording)
 		prefix string
-		want   numbers
+		want   map[string]float64
 	}{
+		"the same settings and a canceled probe change nothing": {func(r *recording) {
+			r.Set(fixedTarget())
+			r.Record(with(succeeded5(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
+		}, frames, map[string]float64{frames + of: 4}},
+		"other facts go on": {func(r *recording) {
+			r.Set(described)
+			r.Record(succeeded5())
+		}, frames, map[string]float64{frames + of: 8}},
+		"and moments stay": {func(r *recording) { r.Set(described) }, expiry, map[string]float64{expiry + of: float64(day().AddDate(0, 2, 0).Unix())}},
+		"they are labels, and another server's timestamps unknown": {func(r *recording) { r.Set(described) }, "llm_probe_target_info", map[string]float64{
+			"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown,exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,stamp=,target=a,tokenize=unknown,url=http://new": 1,
+		}},
 		"another model starts new series": {func(r *recording) {
 			r.Set(changed(func(d *probe.Description) { d.Model = "qwen" }))
 			r.Record(with(succeeded5(), func(r *probe.Result) { r.Start = time.Now().Add(-time.Minute) })) // late
-		}, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=qwen,prompt=cold,target=a": 0}},
+		}, frames, map[string]float64{frames + ",model=qwen,prompt=cold,target=a": 0}},
 		"moments end with the old series": {func(r *recording) {
 			r.Set(changed(func(d *probe.Description) { d.Model = "qwen" }))
-		}, "llm_probe_last_probe_timestamp_seconds", numbers{}},
+		}, "llm_probe_last_probe_timestamp_seconds", map[string]float64{}},
 		"so does another prompt": {func(r *recording) {
 			r.Set(changed(func(d *probe.Description) { d.Prompt = "warm" }))
 			r.Record(succeeded5()) // of the old prompt: late
 			r.Record(with(succeeded5(), func(r *probe.Result) { r.Prompt = "warm" }))
-		}, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=llama,prompt=warm,target=a": 4}},
+		}, frames, map[string]float64{frames + ",model=llama,prompt=warm,target=a": 4}},
+		"a model that is not known yet": {func(r *recording) {
+			r.Remove("a")
+			r.Set(unset)
+		}, frames, map[string]float64{frames + ",model=unknown,prompt=cold,target=a": 0}},
+		"is learned from results and stays": {func(r *recording) {
+			r.Remove("a")
+			r.Set(unset)
+			r.Record(unreached)
+			r.Record(succeeded5())
+			r.Set(unset) // a reload that knows no more than the one before
+			r.Record(unreached)
+		}, frames, map[string]float64{frames + of: 4}},
 		"an objective that vanished loses its series": {func(r *recording) {
 			r.Set(changed(func(d *probe.Description) {
 				d.Objectives = append(d.Objectives[:1:1], probe.Objective{Name: "new", Signal: probe.SignalE2EL, Limit: time.Minute, Goal: 0.9})
 			}))
-		}, "llm_probe_objective_", numbers{
+		}, "llm_probe_objective_", map[string]float64{
 			"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good":  1,
 			"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=bad":   0,
 			"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=good": 0,
@@ -124,135 +142,65 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			r.Remove("never set")
 			r.Record(succeeded5()) // late
 			r.Skipped("a", probe.SkipLate)
-		}, "llm_probe_", numbers{}},
+		}, "llm_probe_", map[string]float64{}},
 		"it begins at zero when it comes back": {func(r *recording) {
 			r.Remove("a")
 			r.Set(fixedTarget())
-		}, "llm_probe_frames_total", numbers{"llm_probe_frames_total" + of: 0}},
+		}, frames, map[string]float64{frames + of: 0}},
 		"a label that is no UTF-8": {func(r *recording) {
 			r.Record(with(succeeded5(), func(r *probe.Result) { r.Model = "m\xff" }))
-		}, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=m\uFFFD,prompt=cold,target=a": 4}},
+		}, frames, map[string]float64{frames + ",model=m\uFFFD,prompt=cold,target=a": 4}},
 		"reloads": {func(r *recording) {
 			r.Reloaded(day(), true)
 			r.Reloaded(day().Add(time.Hour), false)
-		}, "llm_prober_config", numbers{
+		}, "llm_prober_config", map[string]float64{
 			"llm_prober_config_last_reload_successful":                0,
 			"llm_prober_config_last_reload_success_timestamp_seconds": float64(day().Unix()),
 		}},
-		"no reload yet": {func(*recording) {}, "llm_prober_config", numbers{}},
+		"no reload yet": {func(*recording) {}, "llm_prober_config", map[string]float64{}},
 		"lookups that failed": {func(r *recording) {
 			r.Add(LookupFailures, 2)
-			r.Add(LookupFailures, 0)
 			r.Add(LookupFailures, 1)
-		}, "llm_prober_dns", numbers{"llm_prober_dns_lookup_failures_total": 3}},
+		}, "llm_prober_dns", map[string]float64{"llm_prober_dns_lookup_failures_total": 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRecording(t)
 			r.Set(fixedTarget())
 			r.Record(succeeded5())
 			test.does(r)
-			r.expect(t, test.prefix, test.want)
+			if diff := cmp.Diff(test.want, r.values(t, test.prefix)); diff != "" {
+				t.Errorf("series (-want +got):\n%s", diff)
+			}
 		})
-	}
-}
-
-// TestNothingIsCounted holds that the same settings once more, and a canceled probe, change no series.
-func TestNothingIsCounted(t *testing.T) {
-	r := newRecording(t)
-	r.Set(fixedTarget())
-	r.Record(succeeded5())
-	r.Skipped("a", probe.SkipBudget)
-	before := r.values(t, "llm_")
-	r.Set(fixedTarget())
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Outcome = probe.Canceled }))
-	r.expect(t, "llm_", before)
-}
-
-func TestSetOfOtherFactsGoesOn(t *testing.T) {
-	r := newRecording(t)
-	r.Set(fixedTarget())
-	r.Record(succeeded5())
-	other := fixedTarget()
-	other.Interval, other.URL, other.Group = time.Minute, "http://new", "h"
-	other.Server, other.Abilities = "vllm", []probe.Ability{{Name: "cached_tokens", Claim: wire.Always}}
-	r.Set(other)
-	r.Record(succeeded5())
-	want := numbers{
-		"llm_probe_frames_total,model=llama,prompt=cold,target=a":     8,
-		"llm_probe_interval_seconds,model=llama,prompt=cold,target=a": 60,
-		"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown,exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,stamp=kernel,target=a,tokenize=unknown,url=http://new": 1,
-		"llm_probe_ttft_seconds,model=llama,prompt=cold,target=a":                                     2,
-		"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                0.99,
-		"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good": 2,
-		"llm_probe_tls_earliest_cert_expiry_timestamp_seconds,model=llama,prompt=cold,target=a":       float64(day().AddDate(0, 2, 0).Unix()),
-	}
-	all := r.values(t, "llm_probe_")
-	maps.DeleteFunc(all, func(k string, _ float64) bool { _, asked := want[k]; return !asked })
-	if diff := cmp.Diff(want, all); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
 	}
 }
 
 // TestStampIsThatOfTheLastTokens: a result without tokens says nothing about it, and
 // it stays what it was when other facts are set.
 func TestStampIsThatOfTheLastTokens(t *testing.T) {
-	r := newRecording(t)
-	stampIs := func(when, want string) {
-		t.Helper()
-		all := r.values(t, "llm_probe_target_info")
-		for series := range all {
-			if !strings.Contains(series, ",stamp="+want+",") {
-				t.Errorf("%s: %s, want stamp=%s", when, series, want)
-			}
+	r, target := newRecording(t), fixedTarget()
+	for n, step := range []struct {
+		result *probe.Result
+		want   string
+	}{
+		{refused(), ""},
+		{succeeded5(), "kernel"},
+		{refused(), "kernel"},
+		{with(succeeded5(), func(r *probe.Result) { r.Stamp = probe.ByUser }), "user"},
+		{with(stalled(), func(r *probe.Result) { r.Stamp = probe.ByKernel }), "kernel"},
+	} {
+		target.Interval += time.Second
+		r.Set(target)
+		r.Record(step.result)
+		all := slices.Collect(maps.Keys(r.values(t, "llm_probe_target_info")))
+		if len(all) != 1 || !strings.Contains(all[0], ",stamp="+step.want+",") {
+			t.Errorf("result %d: %s, want stamp=%s", n, all, step.want)
 		}
-		if len(all) != 1 {
-			t.Errorf("%s: %d series, want one", when, len(all))
-		}
-	}
-	r.Set(fixedTarget())
-	stampIs("at first", "")
-	r.Record(refused())
-	stampIs("without tokens", "")
-	r.Record(succeeded5())
-	stampIs("after tokens with kernel timestamps", "kernel")
-	r.Record(refused())
-	other := fixedTarget()
-	other.Interval = time.Minute
-	r.Set(other)
-	stampIs("after a failure and a change", "kernel")
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Stamp = probe.ByUser }))
-	stampIs("after tokens with our own timestamps", "user")
-	r.Record(with(stalled(), func(r *probe.Result) { r.Stamp = probe.ByKernel }))
-	stampIs("after tokens of a probe that failed", "kernel")
-}
-
-func TestModelIsLearnedFromResults(t *testing.T) {
-	r := newRecording(t)
-	unset := fixedTarget()
-	unset.Model, unset.API = "", "auto"
-	r.Set(unset)
-	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=unknown,prompt=cold,target=a": 0})
-	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" })) // the server was not reached
-	r.Record(succeeded5())
-	r.Set(unset) // a reload that knows no more than the one before
-	r.Record(with(refused(), func(r *probe.Result) { r.Model, r.API = "", "" }))
-	want := numbers{
-		"llm_probe_probes_total,model=llama,outcome=ok,prompt=cold,target=a":      1,
-		"llm_probe_probes_total,model=llama,outcome=connect,prompt=cold,target=a": 1,
-	}
-	got := r.values(t, "llm_probe_probes_total")
-	maps.DeleteFunc(got, func(_ string, value float64) bool { return value == 0 })
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
-	}
-	info := slices.Collect(maps.Keys(r.values(t, "llm_probe_target_info")))
-	if len(info) != 1 || !strings.Contains(info[0], "api=openai-chat") {
-		t.Errorf("info: %v", info)
 	}
 }
 
-// TestTargetsThatAreGoneAreForgotten: replicas come and go for a year, and the SDK
-// keeps whatever a provider ever saw.
+// TestTargetsThatAreGoneAreForgotten: replicas come and go for a year, and the SDK keeps whatever a provider ever saw.
+// Two targets of one server and model are one series by the GenAI conventions, which ends with the last of them.
 func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 	r := newRecording(t)
 	held := r.backs[1].(*meters)
@@ -264,30 +212,6 @@ func TestTargetsThatAreGoneAreForgotten(t *testing.T) {
 		r.Record(with(succeeded5(), func(r *probe.Result) { r.Target = name }))
 		gone = append(gone, weak.Make(held.targets[name]))
 	}
-	r.Remove("a")
-	r.Remove("c")
-	r.expect(t, "llm_probe_frames_total", numbers{"llm_probe_frames_total,model=llama,prompt=cold,target=b": 4})
-	r.Remove("b")
-	runtime.GC()
-	for n, h := range gone {
-		if h.Value() != nil {
-			t.Errorf("target %d is still held", n)
-		}
-	}
-	if len(held.targets) != 0 {
-		t.Errorf("held: %v", slices.Collect(maps.Keys(held.targets)))
-	}
-}
-
-// TestSeriesOfGenAIEndWithTheirLastTarget: two targets of one server and model
-// are one series there.
-func TestSeriesOfGenAIEndWithTheirLastTarget(t *testing.T) {
-	r := newRecording(t)
-	twin := fixedTarget()
-	twin.Name = "b"
-	r.Set(fixedTarget())
-	r.Set(twin)
-	r.Record(succeeded5())
 	chunks := func() int {
 		for _, m := range r.export(t) {
 			if m.Name == "gen_ai.client.operation.time_to_first_chunk" {
@@ -298,23 +222,23 @@ func TestSeriesOfGenAIEndWithTheirLastTarget(t *testing.T) {
 	}
 	got := []int{chunks()}
 	r.Remove("a")
+	r.Remove("c")
 	got = append(got, chunks())
+	if all := r.values(t, "llm_probe_frames_total"); len(all) != 1 {
+		t.Errorf("series of one target: %v", all)
+	}
 	r.Remove("b")
 	got = append(got, chunks())
 	if want := []int{1, 1, 0}; !slices.Equal(got, want) {
-		t.Errorf("series with both, one and no target: %v, want %v", got, want)
+		t.Errorf("series with three, one and no target: %v, want %v", got, want)
 	}
-}
-
-func TestShownURL(t *testing.T) {
-	for raw, want := range map[string]string{
-		"https://u:p@h:1/v1?key=k#f": "https://h:1/v1",
-		"http://h":                   "http://h",
-		"http://h:%zz":               "",
-		"":                           "",
-	} {
-		if got := shownURL(raw); got != want {
-			t.Errorf("%s: %s, want %s", raw, got, want)
+	if len(held.targets)+len(held.genAI) != 0 {
+		t.Errorf("%d meters of targets are held, %d of the conventions", len(held.targets), len(held.genAI))
+	}
+	runtime.GC()
+	for n, h := range gone {
+		if h.Value() != nil {
+			t.Errorf("target %d is still held", n)
 		}
 	}
 }
@@ -351,9 +275,5 @@ func TestConcurrency(t *testing.T) {
 		}
 	})
 	running.Wait()
-	r.Set(randomTargets()[1])
-	r.Record(with(succeeded5(), func(r *probe.Result) { r.Target, r.API = "b", "tgi" }))
-	if got := r.values(t, "llm_probe_last_success_timestamp_seconds,model=llama,prompt=cold,target=b"); len(got) != 1 {
-		t.Errorf("after all: %v", got)
-	}
+	r.both(t)
 }

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 )
 
@@ -34,8 +35,8 @@ type Options struct {
 // New sets the SDK's error handler, which is global: the SDK would print errors to
 // stderr, past the program's log.
 func New(ctx context.Context, o Options) (*Recorder, error) {
-	to, err := newExporters(ctx)
-	if err != nil || to == (exporters{}) {
+	metrics, traces, err := newExporters(ctx)
+	if err != nil || metrics == nil && traces == nil {
 		return newRecorder(o, nil), err
 	}
 	about, err := resourceOf(ctx, o.Build)
@@ -43,21 +44,23 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 		return newRecorder(o, nil), err
 	}
 	var otlp *meters
-	if to.metrics != nil {
+	if metrics != nil {
 		otlp = newMeters(o.Build.Version,
-			sdkmetric.WithTemporalitySelector(to.metrics.Temporality), sdkmetric.WithAggregationSelector(to.metrics.Aggregation))
+			sdkmetric.WithTemporalitySelector(metrics.Temporality), sdkmetric.WithAggregationSelector(metrics.Aggregation))
 	}
 	r := newRecorder(o, otlp)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		r.Add(ExportFailures, 1)
 		o.OnError(err)
 	}))
-	if to.metrics != nil {
+	if metrics != nil {
 		r.metrics = sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
-			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(to.metrics, sdkmetric.WithProducer(otlp))))
+			sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics, sdkmetric.WithProducer(otlp))))
 	}
-	if to.traces != nil {
-		r.traces = newSpans(to.traces, about)
+	if traces != nil {
+		// Every probe is sampled: its id went out with the request, and is the exemplar of its metrics.
+		r.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(traces), sdktrace.WithResource(about),
+			sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithIDGenerator(ownIDs{}))
 	}
 	return r, nil
 }
@@ -90,7 +93,7 @@ func (r *Recorder) Shutdown(ctx context.Context) error {
 	var metrics, traces error
 	var running sync.WaitGroup
 	if r.traces != nil {
-		running.Go(func() { traces = r.traces.provider.Shutdown(ctx) })
+		running.Go(func() { traces = r.traces.Shutdown(ctx) })
 	}
 	if r.metrics != nil {
 		if metrics = r.metrics.Shutdown(ctx); metrics != nil {

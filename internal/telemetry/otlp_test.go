@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,33 +11,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	dto "github.com/prometheus/client_model/go"
 	"go.opentelemetry.io/otel"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
-	"google.golang.org/protobuf/encoding/protodelim"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
-
-// protobufScrape is /metrics as a Prometheus with native histograms scrapes it.
-func protobufScrape(t *testing.T, p *Recorder) []*dto.MetricFamily {
-	t.Helper()
-	body := scrape(t, p, "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited").Body
-	var all []*dto.MetricFamily
-	for {
-		var family dto.MetricFamily
-		err := protodelim.UnmarshalFrom(body, &family)
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasPrefix(family.GetName(), "llm_probe") {
-			all = append(all, &family)
-		}
-	}
-}
 
 // exportFailures is the metric.
 func exportFailures(t *testing.T, of *Recorder) float64 {
@@ -44,61 +23,22 @@ func exportFailures(t *testing.T, of *Recorder) float64 {
 	return scraped(gather(t, of))["llm_prober_export_failures_total"].Value
 }
 
-// TestOTLPEqualsScrape: a collector receives the series that a Prometheus scrapes,
-// with the same values in every bucket.
-func TestOTLPEqualsScrape(t *testing.T) {
-	for _, protocol := range []string{protocolHTTP, protocolGRPC} {
-		t.Run(protocol, func(t *testing.T) {
-			c := newCollector(t)
-			o, errs := newOTLPTo(t, c.endpoint, map[string]string{"OTEL_EXPORTER_OTLP_PROTOCOL": protocol})
-			for _, target := range randomTargets() {
-				o.Set(target)
-			}
-			o.Reloaded(day(), true)
-			o.Skipped("a", probe.SkipLate)
-			for _, r := range random(1000) {
-				o.Record(r)
-			}
-			if err := o.Shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			got, exemplars := received(t, metricsOf(t, c))
-			onMetrics := scraped(protobufScrape(t, o))
-			if diff := cmp.Diff(onMetrics, got); diff != "" {
-				t.Errorf("series (-/metrics +OTLP):\n%s", diff)
-			}
-			everythingHappened(t, onMetrics)
-			if exemplars == 0 {
-				t.Error("no exemplars")
-			}
-			if got := errs(); len(got) != 0 || exportFailures(t, o) != 0 {
-				t.Errorf("told %v, %v failures", got, exportFailures(t, o))
-			}
-		})
+// formOf is a metric's unit and kind, and where it has them its temporality and its scale, or whether it is monotonic.
+func formOf(m *metricspb.Metric) string {
+	switch d := m.Data.(type) {
+	case *metricspb.Metric_ExponentialHistogram:
+		of := d.ExponentialHistogram
+		return fmt.Sprint(m.Unit, "exponential", of.AggregationTemporality, of.DataPoints[0].Scale)
+	case *metricspb.Metric_Histogram:
+		return fmt.Sprint(m.Unit, "explicit", d.Histogram.AggregationTemporality)
+	case *metricspb.Metric_Sum:
+		return fmt.Sprint(m.Unit, "sum", d.Sum.AggregationTemporality, d.Sum.IsMonotonic)
 	}
+	return fmt.Sprint(m.Unit, "gauge")
 }
 
-// everythingHappened holds that the results fill the buckets, and lead to what is
-// rare.
-func everythingHappened(t *testing.T, all map[string]values) {
-	t.Helper()
-	for _, name := range []string{"llm_probe_itl_seconds,model=llama,prompt=cold,target=a", "llm_prober_read_delay_seconds"} {
-		if v := all[name]; v.Scale != 4 || v.Zero == 0 || len(v.Native) < 50 {
-			t.Errorf("the results are no test of the buckets of %s: %+v", name, v)
-		}
-	}
-	for _, name := range []string{
-		"llm_probe_tainted_total,model=llama,prompt=cold,reason=late,target=a",
-		"llm_probe_tainted_total,model=llama,prompt=cold,reason=coalesced,target=b",
-		"llm_prober_refused_stamps_total",
-	} {
-		if all[name].Value == 0 {
-			t.Errorf("the results are no test of %s", name)
-		}
-	}
-}
-
-// TestOTLPForm: names, units, temporality, scale and resource.
+// TestOTLPForm holds the names, units, kinds, temporality and scale of all metrics, the attributes of those by the GenAI
+// conventions, and the resource.
 func TestOTLPForm(t *testing.T) {
 	c := newCollector(t)
 	o, _ := newOTLPTo(t, c.endpoint, map[string]string{
@@ -108,45 +48,46 @@ func TestOTLPForm(t *testing.T) {
 	if err := o.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	type form struct {
-		Unit, Kind string
-		Cumulative bool
-		Scale      int32
-	}
-	got := map[string]form{}
+	got, conventions := map[string]string{}, map[string]uint64{}
 	for _, m := range metricsOf(t, c) {
-		f := form{Unit: m.Unit}
-		switch d := m.Data.(type) {
-		case *metricspb.Metric_ExponentialHistogram:
-			f.Kind, f.Scale = "exponential", d.ExponentialHistogram.DataPoints[0].Scale
-			f.Cumulative = d.ExponentialHistogram.AggregationTemporality == metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
-		case *metricspb.Metric_Histogram:
-			f.Kind = "explicit"
-			f.Cumulative = d.Histogram.AggregationTemporality == metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
-		case *metricspb.Metric_Sum:
-			f.Kind = map[bool]string{true: "monotonic sum", false: "sum"}[d.Sum.IsMonotonic]
-			f.Cumulative = d.Sum.AggregationTemporality == metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
-		case *metricspb.Metric_Gauge:
-			f.Kind = "gauge"
+		got[m.Name] = formOf(m)
+		for _, p := range m.GetHistogram().GetDataPoints() {
+			conventions[key(m.Name, pairs(p.Attributes))] = p.Count
 		}
-		got[m.Name] = f
 	}
-	want := map[string]form{}
+	want := map[string]string{}
+	const cumulative = metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
 	for _, i := range Catalog() {
 		switch {
-		case i.Kind == Histogram && i.Scope == ScopeGenAI:
-			want[i.Name] = form{i.Unit, "explicit", true, 0}
+		case i.Scope == ScopeGenAI:
+			want[i.Name] = fmt.Sprint(i.Unit, "explicit", cumulative)
 		case i.Kind == Histogram:
-			want[i.Name] = form{i.Unit, "exponential", true, 4}
+			want[i.Name] = fmt.Sprint(i.Unit, "exponential", cumulative, 4)
 		case i.Kind == Counter:
-			want[i.Name] = form{i.Unit, "monotonic sum", true, 0}
+			want[i.Name] = fmt.Sprint(i.Unit, "sum", cumulative, true)
 		default:
-			want[i.Name] = form{i.Unit, "gauge", false, 0}
+			want[i.Name] = fmt.Sprint(i.Unit, "gauge")
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metrics (-want +got):\n%s", diff)
 	}
+
+	const base = ",gen_ai.operation.name=chat,gen_ai.provider.name=openai,gen_ai.request.model=llama"
+	const tail = ",server.address=llm.example,server.port=8443,user_agent.synthetic.type=test"
+	wantGenAI := map[string]uint64{
+		"gen_ai.client.operation.duration" + base + tail:                        1,
+		"gen_ai.client.operation.duration,error.type=stalled" + base + tail:     1,
+		"gen_ai.client.operation.duration,error.type=connect" + base + tail:     1,
+		"gen_ai.client.operation.time_to_first_chunk" + base + tail:             1,
+		"gen_ai.client.operation.time_per_output_chunk" + base + tail:           3,
+		"gen_ai.client.token.usage" + base + ",gen_ai.token.type=input" + tail:  2,
+		"gen_ai.client.token.usage" + base + ",gen_ai.token.type=output" + tail: 1,
+	}
+	if diff := cmp.Diff(wantGenAI, conventions); diff != "" {
+		t.Errorf("series by the GenAI conventions (-want +got):\n%s", diff)
+	}
+
 	about := pairs(c.metrics[0].Resource.Attributes)
 	if host, _, ok := strings.Cut(about["service.instance.id"], "-"); !ok || host == "" {
 		t.Errorf("service.instance.id: %q", about["service.instance.id"])
@@ -159,35 +100,6 @@ func TestOTLPForm(t *testing.T) {
 	}
 	if diff := cmp.Diff(wantAbout, about); diff != "" {
 		t.Errorf("resource (-want +got):\n%s", diff)
-	}
-}
-
-func TestGenAI(t *testing.T) {
-	c := newCollector(t)
-	o, _ := newOTLPTo(t, c.endpoint, nil)
-	fill(o)
-	if err := o.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]uint64{}
-	for _, m := range metricsOf(t, c) {
-		for _, p := range m.GetHistogram().GetDataPoints() {
-			got[key(m.Name, pairs(p.Attributes))] = p.Count
-		}
-	}
-	const base = ",gen_ai.operation.name=chat,gen_ai.provider.name=openai,gen_ai.request.model=llama"
-	const tail = ",server.address=llm.example,server.port=8443,user_agent.synthetic.type=test"
-	want := map[string]uint64{
-		"gen_ai.client.operation.duration" + base + tail:                        1,
-		"gen_ai.client.operation.duration,error.type=stalled" + base + tail:     1,
-		"gen_ai.client.operation.duration,error.type=connect" + base + tail:     1,
-		"gen_ai.client.operation.time_to_first_chunk" + base + tail:             1,
-		"gen_ai.client.operation.time_per_output_chunk" + base + tail:           3,
-		"gen_ai.client.token.usage" + base + ",gen_ai.token.type=input" + tail:  2,
-		"gen_ai.client.token.usage" + base + ",gen_ai.token.type=output" + tail: 1,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("series (-want +got):\n%s", diff)
 	}
 }
 
@@ -308,17 +220,14 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 			t.Errorf("%s=%q, want %q", name, about[name], want)
 		}
 	}
-	frames := []int64{}
+	var frames []float64
 	for _, export := range c.metrics {
-		for _, m := range export.ScopeMetrics[0].Metrics {
-			for _, p := range m.GetSum().GetDataPoints() {
-				if m.Name == "llm.probe.frames" {
-					frames = append(frames, p.GetAsInt())
-				}
-			}
+		all, _ := received(t, export.ScopeMetrics[0].Metrics)
+		if of, ok := all["llm_probe_frames_total,model=llama,prompt=cold,target=a"]; ok {
+			frames = append(frames, of.Value)
 		}
 	}
-	if diff := cmp.Diff([]int64{6}, frames); diff != "" {
+	if diff := cmp.Diff([]float64{6}, frames); diff != "" {
 		t.Errorf("frames by export (-want +got):\n%s", diff)
 	}
 }

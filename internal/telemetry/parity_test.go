@@ -4,128 +4,60 @@ import (
 	"math"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A recount is what a histogram must hold, counted without a library.
-type recount struct {
-	Count       uint64
-	Sum, Zeroed float64 // as they are; with what is not above the zero threshold as 0
-	Classic     []uint64
-}
-
-// recounted are the histograms of n random results, by name and labels.
-func recounted(n int) map[string]*recount {
-	all := map[string]*recount{}
-	targets := map[string]probe.Description{}
-	for _, target := range randomTargets() {
-		targets[target.Name] = target
-	}
-	for _, i := range Catalog() {
-		if i.Kind != Histogram || i.Scope == ScopeGenAI {
-			continue
-		}
-		for _, r := range random(n) {
-			if r.Outcome == probe.Canceled {
-				continue
-			}
-			i.ofResult(targets[r.Target], r, func(s sample) {
-				labels := map[string]string{}
-				values := i.labelValues(targets[r.Target], s.at)
-				for n, name := range i.labelNames() {
-					labels[name] = values[n]
-				}
-				k := key(i.PrometheusName(), labels)
-				if all[k] == nil {
-					all[k] = &recount{Classic: append([]uint64(nil), make([]uint64, len(i.Bounds))...)}
-				}
-				all[k].add(i, s.value)
-			})
-		}
-	}
-	return all
-}
-
-func (c *recount) add(to Instrument, value float64) {
-	c.Count++
-	c.Sum += value
-	if value > math.Pow(2, thresholds(to.Name)) {
-		c.Zeroed += value
-	}
-	for n, bound := range to.Bounds {
-		if value <= bound {
-			c.Classic[n]++
-		}
-	}
-}
-
-// thresholds is the power of two that a value of a histogram must be above not to
-// count as zero.
-func thresholds(name string) float64 {
-	if name == "llm.prober.read_delay" {
-		return -17
-	}
-	return -13
-}
-
-func TestRecount(t *testing.T) {
+// TestBothRecordersAgree holds that a collector receives the series that a scrape shows, with the same values in every
+// bucket, and exemplars.
+func TestBothRecordersAgree(t *testing.T) {
 	r := newRecording(t)
 	for _, target := range randomTargets() {
 		r.Set(target)
 	}
+	r.Reloaded(day(), true)
+	r.Skipped("a", probe.SkipLate)
 	for _, result := range random(1000) {
 		r.Record(result)
 	}
-	got := map[string]*recount{}
-	for _, family := range gather(t, r.Recorder) {
-		for _, m := range family.Metric {
-			if m.GetHistogram().GetSampleCount() == 0 {
-				continue
-			}
-			c := &recount{Count: m.Histogram.GetSampleCount(), Sum: m.Histogram.GetSampleSum()}
-			for _, b := range m.Histogram.Bucket {
-				c.Classic = append(c.Classic, b.GetCumulativeCount())
-			}
-			got[key(family.GetName(), labelsOf(m.Label))] = c
+	all := r.both(t)
+	if r.exemplars == 0 {
+		t.Error("no exemplars")
+	}
+	for _, name := range []string{"llm_probe_itl_seconds,model=llama,prompt=cold,target=a", "llm_prober_read_delay_seconds"} {
+		if v := all[name]; v.Scale != 4 || v.Zero == 0 || len(v.Native) < 50 {
+			t.Errorf("the results are no test of the buckets of %s: %+v", name, v)
 		}
 	}
-	for _, m := range r.export(t) {
-		name := Instrument{Name: m.Name, Unit: m.Unit, Kind: Histogram}.PrometheusName()
-		for _, p := range m.GetExponentialHistogram().GetDataPoints() {
-			of := got[key(name, pairs(p.Attributes))]
-			if of == nil || of.Count != p.Count {
-				t.Fatalf("%s: %d samples on OTLP, and on /metrics %+v", m.Name, p.Count, of)
-			}
-			of.Zeroed = p.GetSum()
+	for _, name := range []string{
+		"llm_probe_tainted_total,model=llama,prompt=cold,reason=late,target=a",
+		"llm_probe_tainted_total,model=llama,prompt=cold,reason=coalesced,target=b",
+		"llm_prober_refused_stamps_total",
+	} {
+		if all[name].Value == 0 {
+			t.Errorf("the results are no test of %s", name)
 		}
-	}
-	if diff := cmp.Diff(recounted(1000), got); diff != "" {
-		t.Errorf("histograms (-recounted +recorded):\n%s", diff)
 	}
 }
 
-// TestThresholdIsZeroInBothRecorders: a value equal to the threshold is zero, the next
-// above is not.
+// TestThresholdIsZeroInBothRecorders: a value equal to the threshold is zero, the next above is not.
 func TestThresholdIsZeroInBothRecorders(t *testing.T) {
-	for name, series := range map[string]string{
-		"llm.probe.itl":         "llm_probe_itl_seconds,model=llama,prompt=cold,target=a",
-		"llm.prober.read_delay": "llm_prober_read_delay_seconds",
+	for series, threshold := range map[string]float64{
+		"llm_probe_itl_seconds,model=llama,prompt=cold,target=a": math.Pow(2, -13),
+		"llm_prober_read_delay_seconds":                          math.Pow(2, -17),
 	} {
-		threshold := math.Pow(2, thresholds(name))
+		r := newRecording(t)
+		r.Set(fixedTarget())
+		to := r.targets["a"].series[seriesID{name: "llm.probe.itl"}]
+		if series == "llm_prober_read_delay_seconds" {
+			to = r.prober[seriesID{name: "llm.prober.read_delay"}]
+		}
 		for _, value := range []float64{0, math.Nextafter(threshold, 0), threshold, math.Nextafter(threshold, 1)} {
-			r := newRecording(t)
-			r.Set(fixedTarget())
-			to, ok := r.prober[seriesID{name: name}]
-			if !ok {
-				to = r.targets["a"].series[seriesID{name: name}]
-			}
-			to(value, trace.SpanContext{})
-			if got, want := r.both(t)[series].Zero, map[bool]uint64{true: 1, false: 0}[value <= threshold]; got != want {
-				t.Errorf("%s of %g: %d in the zero bucket, want %d", name, value, got, want)
-			}
+			add(to, value, trace.SpanContext{})
+		}
+		if got := r.both(t)[series]; got.Zero != 3 || got.Count != 4 {
+			t.Errorf("%s: %d of %d values in the zero bucket, want 3 of 4", series, got.Zero, got.Count)
 		}
 	}
 }

@@ -112,31 +112,16 @@ func (v vectors) release(t probe.Description) {
 	}
 }
 
-// A reader collects the gauges.
-type reader struct {
-	from  *Recorder
-	descs map[string]*prometheus.Desc // by instrument
-}
-
-func newReader(from *Recorder) *reader {
-	r := &reader{from, map[string]*prometheus.Desc{}}
-	for _, i := range from.collected {
-		r.descs[i.Name] = prometheus.V2.NewDesc(i.PrometheusName(), i.Help,
+// newGauges returns what reads the gauges of a recorder whenever metrics are collected.
+func newGauges(of *Recorder) prometheus.CollectorFunc {
+	descs := map[string]*prometheus.Desc{} // by instrument
+	for _, i := range of.collected {
+		descs[i.Name] = prometheus.V2.NewDesc(i.PrometheusName(), i.Help,
 			prometheus.UnconstrainedLabels(i.labelNames()), nil, prometheus.WithUnit(i.prometheusUnit()))
 	}
-	return r
-}
-
-// Describe implements [prometheus.Collector].
-func (r *reader) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range r.descs {
-		to <- d
+	return func(to chan<- prometheus.Metric) {
+		of.collect(func(i Instrument, t probe.Description, s sample) {
+			to <- prometheus.MustNewConstMetric(descs[i.Name], prometheus.GaugeValue, s.value, i.labelValues(t, s.at)...)
+		})
 	}
-}
-
-// Collect implements [prometheus.Collector].
-func (r *reader) Collect(to chan<- prometheus.Metric) {
-	r.from.collect(func(i Instrument, t probe.Description, s sample) {
-		to <- prometheus.MustNewConstMetric(r.descs[i.Name], prometheus.GaugeValue, s.value, i.labelValues(t, s.at)...)
-	})
 }

@@ -59,8 +59,15 @@ func fill(to *Recorder) {
 	to.Skipped("a", probe.SkipOverlap)
 }
 
+// TestExposition holds all that a scrape of three results and of two probes in flight shows.
 func TestExposition(t *testing.T) {
-	golden(t, "testdata/exposition.txt", ours(scrape(t, fixed(), "text/plain").Body.String()))
+	synctest.Test(t, func(t *testing.T) {
+		p := fixed()
+		target, started := fixedTarget(), time.Now().Add(-3*time.Second)
+		target.InFlight = func() (int, time.Time) { return 2, started }
+		p.Set(target)
+		golden(t, "testdata/exposition.txt", ours(scrape(t, p, "text/plain").Body.String()))
+	})
 }
 
 // TestSeriesExistFromTheStart: everything but the moments that were not yet.
@@ -70,20 +77,12 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 	golden(t, "testdata/zero.txt", ours(scrape(t, p, "text/plain").Body.String()))
 }
 
-func TestProcessAndRuntime(t *testing.T) {
-	text := scrape(t, scrapedOnly(Build{}), "text/plain").Body.String()
-	for _, want := range []string{"\ngo_goroutines ", "\nprocess_start_time_seconds "} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q", want)
-		}
-	}
-}
-
-func TestOpenMetricsHasExemplars(t *testing.T) {
+// TestOpenMetrics holds that exemplars are served, and metrics of the process beside ours.
+func TestOpenMetrics(t *testing.T) {
 	text := scrape(t, fixed(), "application/openmetrics-text; version=1.0.0").Body.String()
 	for _, want := range []string{
 		`llm_probe_ttft_seconds_bucket{model="llama",prompt="cold",target="a",le="0.6"} 1 # {`,
-		`llm_probe_max_gap_seconds_bucket{model="llama",prompt="cold",target="a",le="40.0"} 2 # {`,
+		"\ngo_goroutines ", "\nprocess_start_time_seconds ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s", want)
@@ -117,26 +116,6 @@ func TestExemplars(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("exemplars (-want +got):\n%s", diff)
 	}
-}
-
-func TestOldestInFlight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		target := fixedTarget()
-		started := time.Now()
-		target.InFlight = func() (int, time.Time) { return 2, started }
-		p := scrapedOnly(Build{})
-		p.Set(target)
-		time.Sleep(3 * time.Second) // of the bubble
-		text := scrape(t, p, "text/plain").Body.String()
-		for _, want := range []string{
-			`llm_probe_in_flight{model="llama",prompt="cold",target="a"} 2`,
-			`llm_probe_oldest_in_flight_seconds{model="llama",prompt="cold",target="a"} 3`,
-		} {
-			if !strings.Contains(text, want) {
-				t.Errorf("no %s in\n%s", want, ours(text))
-			}
-		}
-	})
 }
 
 // TestHandlerReportsErrors: a collector that fails costs its own series only.

@@ -1,3 +1,7 @@
+// Package telemetry turns results into metrics, for scrapes of /metrics and for OTLP, from one catalog: no metric is
+// named anywhere else in the program. The recorder is a loop over that catalog with two libraries beneath, client_golang
+// and the OpenTelemetry SDK. The package never logs and never serves: it returns an [http.Handler], and reports its
+// failures to a function that it is given.
 package telemetry
 
 import (
@@ -10,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
@@ -25,8 +30,8 @@ type Recorder struct {
 	backs     []backend
 	registry  *prometheus.Registry
 	metrics   *sdkmetric.MeterProvider // nil if metrics are not exported
-	traces    *spans                   // nil if traces are not exported
-	prober    map[seriesID]series      // of the prober itself; never changes
+	traces    *sdktrace.TracerProvider // nil if traces are not exported
+	prober    map[seriesID][]series    // of the prober itself; never changes
 
 	mu      sync.Mutex
 	gauges  map[string]sample // of the prober itself, by name; none before it is set
@@ -59,15 +64,15 @@ type seriesID struct {
 // targetSeries are one target and its series.
 type targetSeries struct {
 	facts
-	since    time.Time // the series exist
-	replaced string    // the model before Set changed it; empty if it did not
-	series   map[seriesID]series
+	since    time.Time             // the series exist
+	replaced string                // the model before Set changed it; empty if it did not
+	series   map[seriesID][]series // by library
 }
 
 // newRecorder returns a recorder that also records for OTLP, unless that is nil.
 func newRecorder(o Options, otlp *meters) *Recorder {
 	r := &Recorder{
-		registry: prometheus.NewRegistry(), prober: map[seriesID]series{}, targets: map[string]*targetSeries{},
+		registry: prometheus.NewRegistry(), prober: map[seriesID][]series{}, targets: map[string]*targetSeries{},
 		gauges: map[string]sample{
 			buildInfo: {at: point{valid(o.Build.Version), valid(o.Build.Revision)}, value: 1},
 		},
@@ -84,7 +89,7 @@ func newRecorder(o Options, otlp *meters) *Recorder {
 	for _, v := range scraped {
 		r.registry.MustRegister(v.all)
 	}
-	r.registry.MustRegister(newReader(r), collectors.NewGoCollector(),
+	r.registry.MustRegister(newGauges(r), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	r.backs = []backend{scraped}
 	if otlp != nil {
@@ -129,7 +134,7 @@ func (r *Recorder) set(t probe.Description) *targetSeries {
 		known = false
 	}
 	if !known {
-		s = &targetSeries{since: time.Now(), series: map[seriesID]series{}}
+		s = &targetSeries{since: time.Now(), series: map[seriesID][]series{}}
 		r.targets[t.Name] = s
 	}
 	for _, i := range r.recorded {
@@ -163,21 +168,20 @@ func (r *Recorder) reopen(i Instrument, s *targetSeries, t probe.Description) {
 }
 
 // open opens one series in each library that has the instrument.
-func (r *Recorder) open(i Instrument, t probe.Description, p point) series {
-	var all series
+func (r *Recorder) open(i Instrument, t probe.Description, p point) (all []series) {
 	for _, back := range r.backs {
-		one, others := back.open(i, t, p), all
-		switch {
-		case others == nil:
-			all = one
-		case one != nil:
-			all = func(value float64, exemplar trace.SpanContext) {
-				others(value, exemplar)
-				one(value, exemplar)
-			}
+		if one := back.open(i, t, p); one != nil {
+			all = append(all, one)
 		}
 	}
 	return all
+}
+
+// add adds a value to a series of each library.
+func add(to []series, value float64, exemplar trace.SpanContext) {
+	for _, one := range to {
+		one(value, exemplar)
+	}
 }
 
 // Remove ends all series of a target. An unknown name is ignored.
@@ -211,13 +215,15 @@ func (r *Recorder) Record(result *probe.Result) {
 	if !ok || s.late(result) {
 		return
 	}
-	if t, ok := learn(s.target, result); ok {
+	t := s.target
+	t.Model, t.API, t.Stamp = cmp.Or(result.Model, t.Model), cmp.Or(result.API, t.API), cmp.Or(result.Stamp, t.Stamp)
+	if t.Model != s.target.Model || t.API != s.target.API || t.Stamp != s.target.Stamp {
 		s = r.set(t)
 	}
 	s.note(result)
 	r.record(s, result)
 	if r.traces != nil {
-		r.traces.record(s.target, result)
+		recordSpan(r.traces.Tracer(instrumentation), s.target, result)
 	}
 }
 
@@ -229,11 +235,11 @@ func (s *targetSeries) late(r *probe.Result) bool {
 
 // record passes the samples of a result to their series.
 func (r *Recorder) record(s *targetSeries, result *probe.Result) {
-	var open map[seriesID]series // those of the target, or of the prober
-	var id seriesID              // of the last sample: a lookup for each would be slow
-	var to series                // with that id; nil for what is no value of a closed set of labels
+	var open map[seriesID][]series // those of the target, or of the prober
+	var id seriesID                // of the last sample: a lookup for each would be slow
+	var to []series                // with that id; none for what is no value of a closed set of labels
 	span := spanOf(result)
-	add := func(v sample) {
+	take := func(v sample) {
 		if v.at != id.at {
 			id.at = v.at
 			to = open[id]
@@ -242,9 +248,7 @@ func (r *Recorder) record(s *targetSeries, result *probe.Result) {
 		if v.marked {
 			exemplar = span
 		}
-		if to != nil {
-			to(v.value, exemplar)
-		}
+		add(to, v.value, exemplar)
 	}
 	for _, i := range r.recorded {
 		if i.ofResult == nil {
@@ -255,7 +259,7 @@ func (r *Recorder) record(s *targetSeries, result *probe.Result) {
 			open = r.prober
 		}
 		to = open[id]
-		i.ofResult(s.target, result, add)
+		i.ofResult(s.target, result, take)
 	}
 }
 
@@ -264,13 +268,13 @@ func (r *Recorder) Skipped(target string, reason probe.Skip) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s, ok := r.targets[target]; ok {
-		s.series[seriesID{skipped, point{string(reason)}}](1, trace.SpanContext{})
+		add(s.series[seriesID{skipped, point{string(reason)}}], 1, trace.SpanContext{})
 	}
 }
 
 // Add adds to a counter of the prober itself: [ExportFailures] or [LookupFailures].
 func (r *Recorder) Add(name string, n float64) {
-	r.prober[seriesID{name: name}](n, trace.SpanContext{})
+	add(r.prober[seriesID{name: name}], n, trace.SpanContext{})
 }
 
 // Reloaded records that the configuration was loaded, or was rejected.

@@ -12,14 +12,6 @@ import (
 // unknown is the label value of a model, API or server type that is not known yet.
 const unknown = "unknown"
 
-// learn returns t with the model, the API and the source of timestamps of a result,
-// where it has them. ok is false if that changes nothing.
-func learn(t probe.Description, r *probe.Result) (now probe.Description, ok bool) {
-	now = t
-	now.Model, now.API, now.Stamp = cmp.Or(r.Model, t.Model), cmp.Or(r.API, t.API), cmp.Or(r.Stamp, t.Stamp)
-	return now, now.Model != t.Model || now.API != t.API || now.Stamp != t.Stamp
-}
-
 // labels are the values of [ScopeTarget]'s labels.
 func labels(t probe.Description) []string {
 	return []string{valid(t.Name), valid(cmp.Or(t.Model, unknown)), valid(t.Prompt)}

@@ -7,42 +7,21 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/sdk/resource"
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	semconv "go.opentelemetry.io/otel/semconv/v1.41.0"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// spans make one span of every probe, after it ended.
-type spans struct {
-	provider *sdktrace.TracerProvider
-	tracer   trace.Tracer
-}
-
-// newSpans returns what exports spans in batches, in a goroutine of its own.
-// Every probe is sampled: its id went out with the request, and is the exemplar of
-// its metrics.
-func newSpans(to sdktrace.SpanExporter, about *resource.Resource) *spans {
-	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(to),
-		sdktrace.WithResource(about),
-		sdktrace.WithSampler(sdktrace.AlwaysSample()),
-		sdktrace.WithIDGenerator(ownIDs{}),
-	)
-	return &spans{provider: provider, tracer: provider.Tracer(instrumentation)}
-}
-
-// record makes the span of a result. A result that names no span has none.
-func (s *spans) record(t probe.Description, r *probe.Result) {
+// recordSpan makes the span of a result, after the probe ended. A result that names no span has none.
+func recordSpan(by trace.Tracer, t probe.Description, r *probe.Result) {
 	own := spanOf(r)
 	if !own.IsValid() {
 		return
 	}
 	start := r.Start
 	name, _ := operation(t.API)
-	_, span := s.tracer.Start(context.WithValue(context.Background(), ownKey{}, own),
+	_, span := by.Start(context.WithValue(context.Background(), ownKey{}, own),
 		name+" "+valid(cmp.Or(t.Model, unknown)), // by the GenAI conventions
 		trace.WithNewRoot(),
 		trace.WithSpanKind(trace.SpanKindClient),
@@ -114,17 +93,15 @@ func addEvents(span trace.Span, r *probe.Result) {
 // ownKey is the context key of the ids for a span.
 type ownKey struct{}
 
-// ownIDs gives a span the ids that its probe sent as traceparent.
+// ownIDs is an [sdktrace.IDGenerator] that gives a span the ids that its probe sent as traceparent.
 type ownIDs struct{}
 
-// NewIDs implements [sdktrace.IDGenerator].
 func (ownIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	own, _ := ctx.Value(ownKey{}).(trace.SpanContext)
 	return own.TraceID(), own.SpanID()
 }
 
-// NewSpanID implements [sdktrace.IDGenerator]. It is for spans with a parent: there
-// are none.
+// NewSpanID is for spans with a parent: there are none.
 func (g ownIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 	_, id := g.NewIDs(ctx)
 	return id

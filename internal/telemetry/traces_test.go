@@ -126,13 +126,14 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-func TestServer(t *testing.T) {
+func TestURLs(t *testing.T) {
 	for url, want := range map[string]string{
-		"https://h/v1": "h 443", "http://h": "h 80", "http://h:8000": "h 8000", "http://[::1]:9": "::1 9", "": " 80",
+		"https://u:p@h/v1?key=k#f": "h 443 https://h/v1", "http://h": "h 80 http://h", "http://[::1]:9": "::1 9 http://[::1]:9",
+		"http://h:%zz": " 0 ", "": " 80 ",
 	} {
 		host, port := serverOf(url)
-		if got := fmt.Sprint(host, " ", port); got != want {
-			t.Errorf("%s: %s, want %s", url, got, want)
+		if got := fmt.Sprint(host, " ", port, " ", shownURL(url)); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
 		}
 	}
 }

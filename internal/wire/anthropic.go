@@ -9,17 +9,16 @@ import (
 // no ignore_eos and no minimum, so an answer may end early; its frames carry many tokens each.
 var anthropic = &Dialect{
 	Name: "anthropic", Path: v1("/messages"), read: readEvent, keyHeader: "x-api-key", version: "2023-06-01",
-	Fields: []Field{FieldTemperature}, body: messagesBody,
+	Fields: []Field{FieldTemperature},
+	body: func(a Ask) body {
+		b := openAIBody(a)
+		b["max_tokens"] = a.MaxTokens
+		maps.Copy(b, conversationBody(a))
+		return b
+	},
 	tokenizer: func(s Server) Tokenizer {
 		return Tokenizer{Path: s.Prefix + "/v1/messages/count_tokens", body: conversationBody}
 	},
-}
-
-func messagesBody(a Ask) body {
-	b := openAIBody(a)
-	b["max_tokens"] = a.MaxTokens
-	maps.Copy(b, conversationBody(a))
-	return b
 }
 
 // conversationBody is the conversation of a: what the system says stands apart.

@@ -78,6 +78,16 @@ const (
 	FieldDetails         Field = "details"    // TGI
 
 	FieldMaxCompletionTokens Field = "max_completion_tokens" // chat only, beside max_tokens
+
+	fieldStore   Field = "store"             // Responses: asked not to keep the answer
+	fieldThink   Field = "think"             // Ollama: a model that can think is asked not to
+	fieldTimings Field = "timings_per_token" // llama-server: timings in every frame, not only in the last
+
+	// What Triton's vLLM backend is asked to tell: other models leave it alone.
+	fieldExcludeInput Field = "exclude_input_in_output"
+	fieldFinishReason Field = "return_finish_reason"
+	fieldInputTokens  Field = "return_num_input_tokens"
+	fieldOutputTokens Field = "return_num_output_tokens"
 )
 
 // A body is a request in the making. Keys with a dot lie in an inner object: "stream_options.include_usage".

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -109,54 +108,9 @@ func TestTokenizers(t *testing.T) {
 		}
 	}
 	for _, route := range []*tokenizers{noTokens, promptTokens, llamaTokens, lmdeployTokens} {
-		if _, ok := chat.Tokenizer(Server{Tokenize: route}); ok {
-			t.Errorf("a conversation can be counted by %s", route.prompt.Path)
-		}
-	}
-}
-
-// BenchmarkBody128k is the request of a prompt of 128,000 tokens: one copy of it, which is the request.
-func BenchmarkBody128k(b *testing.B) {
-	const tokens = 128_000
-	ids := make([]int, tokens)
-	for i := range ids {
-		ids[i] = 1000 + i%100_000
-	}
-	for name, bench := range map[string]struct {
-		dialect *Dialect
-		ask     Ask
-	}{
-		"ChatText":       {chat, Ask{Prompt: strings.Repeat("word ", tokens)}},
-		"CompletionsIDs": {completions, Ask{IDs: ids}},
-		"AnthropicText":  {anthropic, Ask{Prompt: strings.Repeat("word ", tokens)}},
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				request, err := bench.dialect.Body(bench.ask)
-				if err != nil {
-					b.Fatal(err)
-				}
-				b.SetBytes(int64(len(request)))
-			}
-		})
-	}
-}
-
-// TestFields holds that a request without its optional fields has none of them,
-// and that leaving one out changes the request.
-func TestFields(t *testing.T) {
-	ask := Ask{Model: "m", Prompt: "p", MaxTokens: 7, CacheSalt: "s", Priority: new(1)}
-	for _, d := range dialects {
-		whole, err := d.Body(ask)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range d.Fields {
-			without := ask
-			without.Omit = []Field{f}
-			if got, err := d.Body(without); err != nil || string(got) == string(whole) {
-				t.Errorf("%s sends the same without %s: %s (%v)", d.Name, f, got, err)
+		for _, d := range []*Dialect{chat, azure, triton, ollama} {
+			if _, ok := d.Tokenizer(Server{Tokenize: route}); ok {
+				t.Errorf("%s has a tokenizer: %s", d.Name, route.prompt.Path)
 			}
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // A ServerError is an error object that a server sent, in whatever shape.
@@ -46,8 +45,10 @@ func ParseError(data []byte) *ServerError {
 	if json.Unmarshal(data, &f) != nil {
 		return nil
 	}
+	// A frame of tokens that has an error without any content has none.
+	empty := slices.Contains([]string{"", "null", `""`, "{}", "[]", "false", "0"}, string(f.Error))
 	switch e := f.itself(); {
-	case present(f.Choices) && empty(f.Error):
+	case present(f.Choices) && empty:
 	case present(f.Error):
 		return nested(f.Error, unquote(f.ErrorType))
 	case e.Type == "error", unquote(f.Object) == "error":
@@ -100,15 +101,6 @@ func Describe(body []byte) string {
 	return cut(strings.Join(strings.Fields(string(body)), " "))
 }
 
-// empty reports whether a raw value says nothing: a frame of tokens that has an error without any content has none.
-func empty(raw json.RawMessage) bool {
-	switch string(raw) {
-	case "", "null", `""`, "{}", "[]", "false", "0":
-		return true
-	}
-	return false
-}
-
 // present reports whether a raw value is there and not null.
 func present(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null"
@@ -128,15 +120,12 @@ const Cut = " … "
 
 // cut bounds what is kept of a server's words, which may be anything, a compressed page for example.
 func cut(s string) string {
-	end := 300 // bytes
+	const longest = 300 // bytes
 	clean := strings.ToValidUTF8(s, "�")
-	if len(clean) <= end {
+	if len(clean) <= longest {
 		return clean
 	}
-	for !utf8.RuneStart(clean[end]) {
-		end--
-	}
-	return fmt.Sprintf("%s%s(%d bytes)", clean[:end], Cut, len(s))
+	return fmt.Sprintf("%s%s(%d bytes)", strings.ToValidUTF8(clean[:longest], ""), Cut, len(s))
 }
 
 // tooLong is how servers refuse what does not fit their context, and the number that follows: vLLM, SGLang,

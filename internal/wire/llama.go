@@ -4,16 +4,11 @@ package wire
 // shows none of a character that is not complete yet.
 var llama = &Dialect{
 	Name: "llama-server", Path: at("/completion"), read: readLlama,
-	Fields: []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings}, body: llamaBody,
+	Fields: []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings},
+	body: func(a Ask) body { // a cold prompt is asked without the cache, which has no salt
+		return body{"prompt": a.plain(), "n_predict": a.MaxTokens, "stream": true, "cache_prompt": a.CacheSalt == ""}
+	},
 	ids: always, tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
-}
-
-// fieldTimings asks for timings in every frame, not only in the last.
-const fieldTimings Field = "timings_per_token"
-
-// llamaBody asks a cold prompt without the cache, which has no salt.
-func llamaBody(a Ask) body {
-	return body{"prompt": a.plain(), "n_predict": a.MaxTokens, "stream": true, "cache_prompt": a.CacheSalt == ""}
 }
 
 func readLlama(frame []byte) (d Delta) {

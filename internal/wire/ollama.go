@@ -7,19 +7,14 @@ import "cmp"
 // names them is about a prompt that is too long, and without them Ollama would silently cut it.
 var ollama = &Dialect{
 	Name: "ollama", Path: at("/api/generate"), read: readLine,
-	Fields: []Field{FieldTemperature, FieldSeed, fieldThink}, body: ollamaBody,
+	Fields: []Field{FieldTemperature, FieldSeed, fieldThink},
+	body: func(a Ask) body { // never with num_ctx: another one than the model was loaded with loads it again, for everybody
+		return body{
+			"model": a.Model, "prompt": a.text(), "raw": true, "stream": true,
+			"keep_alive": "30m", "truncate": false, "shift": false, "options": body{"num_predict": a.MaxTokens},
+		}
+	},
 	keys: map[Field]string{FieldTemperature: "options.temperature", FieldSeed: "options.seed"},
-}
-
-// fieldThink asks a model that can think not to.
-const fieldThink Field = "think"
-
-// ollamaBody never has num_ctx: another one than the model was loaded with loads it again, for everybody.
-func ollamaBody(a Ask) body {
-	return body{
-		"model": a.Model, "prompt": a.text(), "raw": true, "stream": true,
-		"keep_alive": "30m", "truncate": false, "shift": false, "options": body{"num_predict": a.MaxTokens},
-	}
 }
 
 func readLine(frame []byte) (d Delta) {

@@ -18,20 +18,24 @@ var chat = &Dialect{
 // own. Some servers take it as token ids.
 var completions = &Dialect{
 	Name: "openai-completions", Path: v1("/completions"), read: readChunk,
-	Fields: extensions, body: completionsBody, keys: streamOptions,
+	Fields: extensions, keys: streamOptions,
+	body: func(a Ask) body {
+		b := openAIBody(a)
+		b["prompt"], b["max_tokens"] = a.plain(), a.MaxTokens
+		return b
+	},
 	ids: func(s Server) bool { return s.IDs }, tokenizer: Server.tokenizer,
 }
 
 // azure is Azure's own path to OpenAI's chat completions, where the model is a deployment. Its newer path,
 // /openai/v1, is [chat]'s.
 var azure = &Dialect{
-	Name: "azure-openai", Path: azurePath, read: readChunk, keyHeader: "api-key",
+	Name: "azure-openai", read: readChunk, keyHeader: "api-key",
 	Fields: []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens}, body: chatBody, keys: streamOptions,
-}
-
-func azurePath(a Ask) string {
-	version := cmp.Or(a.Version, "2024-10-21") // the latest that is no preview
-	return "/openai/deployments/" + url.PathEscape(a.Model) + "/chat/completions?api-version=" + url.QueryEscape(version)
+	Path: func(a Ask) string {
+		version := cmp.Or(a.Version, "2024-10-21") // the latest that is no preview
+		return "/openai/deployments/" + url.PathEscape(a.Model) + "/chat/completions?api-version=" + url.QueryEscape(version)
+	},
 }
 
 // extensions are the optional fields of chat and completions. Both min_tokens and ignore_eos are needed: vLLM masks the
@@ -54,12 +58,6 @@ func chatBody(a Ask) body {
 	if a.Omits(FieldMaxTokens) {
 		b["max_completion_tokens"] = a.MaxTokens
 	}
-	return b
-}
-
-func completionsBody(a Ask) body {
-	b := openAIBody(a)
-	b["prompt"], b["max_tokens"] = a.plain(), a.MaxTokens
 	return b
 }
 

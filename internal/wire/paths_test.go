@@ -7,46 +7,34 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPaths(t *testing.T) {
-	kserve := Server{Prefix: "/openai"}
+// TestRequests holds where each dialect sends a request, and its header.
+func TestRequests(t *testing.T) {
+	bearer := map[string]string{"Authorization": "Bearer k"}
 	for _, test := range []struct {
 		dialect *Dialect
+		key     string
 		ask     Ask
-		want    string
+		path    string
+		header  map[string]string
 	}{
-		{chat, Ask{Server: kserve}, "/openai/v1/chat/completions"},
-		{completions, Ask{Model: "m"}, "/v1/completions"},
-		{responses, Ask{Server: kserve}, "/openai/v1/responses"},
-		{azure, Ask{Model: "my model"}, "/openai/deployments/my%20model/chat/completions?api-version=2024-10-21"},
-		{azure, Ask{Model: "m", Version: "2025-01-01-preview"}, "/openai/deployments/m/chat/completions?api-version=2025-01-01-preview"},
-		{anthropic, Ask{}, "/v1/messages"},
-		{sglang, Ask{}, "/generate"},
-		{tgi, Ask{}, "/generate_stream"},
-		{triton, Ask{Model: "org/m"}, "/v2/models/org%2Fm/generate_stream"},
-		{triton, Ask{Model: "m", Version: "2"}, "/v2/models/m/versions/2/generate_stream"},
-		{llama, Ask{}, "/completion"},
-		{ollama, Ask{}, "/api/generate"},
+		{chat, "", Ask{Server: Server{Prefix: "/openai"}}, "/openai/v1/chat/completions", map[string]string{}},
+		{completions, "k", Ask{Model: "m"}, "/v1/completions", bearer},
+		{responses, "k", Ask{Server: Server{Prefix: "/openai"}}, "/openai/v1/responses", bearer},
+		{azure, "", Ask{Model: "my model"}, "/openai/deployments/my%20model/chat/completions?api-version=2024-10-21", map[string]string{}},
+		{azure, "k", Ask{Model: "m", Version: "2025-01-01-preview"}, "/openai/deployments/m/chat/completions?api-version=2025-01-01-preview", map[string]string{"api-key": "k"}},
+		{anthropic, "", Ask{}, "/v1/messages", map[string]string{"anthropic-version": "2023-06-01"}},
+		{anthropic, "k", Ask{Version: "2030-01-01"}, "/v1/messages", map[string]string{"anthropic-version": "2030-01-01", "x-api-key": "k"}},
+		{sglang, "k", Ask{}, "/generate", bearer},
+		{tgi, "k", Ask{}, "/generate_stream", bearer},
+		{triton, "k", Ask{Model: "org/m"}, "/v2/models/org%2Fm/generate_stream", bearer},
+		{triton, "k", Ask{Model: "m", Version: "2"}, "/v2/models/m/versions/2/generate_stream", bearer},
+		{llama, "k", Ask{}, "/completion", bearer},
+		{ollama, "k", Ask{}, "/api/generate", bearer},
 	} {
-		if got := test.dialect.Path(test.ask); got != test.want {
-			t.Errorf("%s: %s, want %s", test.dialect.Name, got, test.want)
+		if got := test.dialect.Path(test.ask); got != test.path {
+			t.Errorf("%s: %s, want %s", test.dialect.Name, got, test.path)
 		}
-	}
-}
-
-func TestHeaders(t *testing.T) {
-	for _, test := range []struct {
-		dialect      *Dialect
-		key, version string
-		want         map[string]string
-	}{
-		{chat, "", "", map[string]string{}},
-		{sglang, "k", "", map[string]string{"Authorization": "Bearer k"}},
-		{azure, "", "", map[string]string{}},
-		{azure, "k", "2024-10-21", map[string]string{"api-key": "k"}},
-		{anthropic, "", "", map[string]string{"anthropic-version": "2023-06-01"}},
-		{anthropic, "k", "2030-01-01", map[string]string{"anthropic-version": "2030-01-01", "x-api-key": "k"}},
-	} {
-		if diff := cmp.Diff(test.want, test.dialect.Header(test.key, test.version)); diff != "" {
+		if diff := cmp.Diff(test.header, test.dialect.Header(test.key, test.ask.Version)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.dialect.Name, diff)
 		}
 	}
@@ -93,50 +81,27 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-func TestFinishesAndTokenizers(t *testing.T) {
-	uncounted := []string{"azure-openai", "triton", "ollama"}
-	for _, d := range dialects {
-		if d.Endless != (d.Name == "triton") {
-			t.Errorf("%s tells a finish reason: %t", d.Name, !d.Endless)
-		}
-		if _, ok := d.Tokenizer(Server{}); ok == slices.Contains(uncounted, d.Name) {
-			t.Errorf("%s has a tokenizer: %t", d.Name, ok)
-		}
-	}
-}
-
+// TestURL holds where requests go, also from bases that have a path of their own.
 func TestURL(t *testing.T) {
-	for base, want := range map[string]string{
-		"http://a":                        "http://a/v1/models",
-		"http://a/":                       "http://a/v1/models",
-		"http://a/v1":                     "http://a/v1/models",
-		"http://a/v1/":                    "http://a/v1/models",
-		"http://a/openai":                 "http://a/openai/v1/models",
-		"http://a/openai/v1":              "http://a/openai/v1/models",
-		"http://a/serve/llama/v1":         "http://a/serve/llama/v1/models",
-		"http://a/serve/llama":            "http://a/serve/llama/models",
-		"http://a/v1beta/openai/":         "http://a/v1beta/openai/models",
-		"http://a/api/v4":                 "http://a/api/v4/models",
-		"http://a/v1/openai":              "http://a/v1/openai/models",
-		"https://a:8443/v1/models":        "https://a:8443/v1/models/models",
-		"http://a/openai/deployments/gpt": "http://a/openai/deployments/gpt/models",
-	} {
-		if got := URL(base, ModelsPath); got != want {
-			t.Errorf("URL(%q) = %q, want %q", base, got, want)
-		}
-	}
-}
-
-// TestEndpointURLs holds where probes go from bases that have a path of their own.
-func TestEndpointURLs(t *testing.T) {
+	models := &Dialect{Name: "models", Path: at(ModelsPath)}
 	for _, test := range []struct {
 		base    string
 		dialect *Dialect
 		want    string
 	}{
+		{"http://a", models, "http://a/v1/models"},
+		{"http://a/", models, "http://a/v1/models"},
+		{"http://a/v1", models, "http://a/v1/models"},
+		{"http://a/v1/", models, "http://a/v1/models"},
+		{"http://a/openai", models, "http://a/openai/v1/models"},
+		{"http://a/openai/v1", models, "http://a/openai/v1/models"},
+		{"http://a/serve/llama/v1", models, "http://a/serve/llama/v1/models"},
+		{"http://a/serve/llama", models, "http://a/serve/llama/models"},
+		{"http://a/v1beta/openai/", models, "http://a/v1beta/openai/models"},
+		{"http://a/v1/openai", models, "http://a/v1/openai/models"},
+		{"https://a:8443/v1/models", models, "https://a:8443/v1/models/models"},
+		{"http://a/openai/deployments/gpt", models, "http://a/openai/deployments/gpt/models"},
 		{"https://a/v1beta/openai", chat, "https://a/v1beta/openai/chat/completions"},
-		{"https://a/v1beta/openai", completions, "https://a/v1beta/openai/completions"},
-		{"https://a/v1beta/openai", responses, "https://a/v1beta/openai/responses"},
 		{"https://a/gateway", llama, "https://a/gateway/completion"},
 		{"https://a/anthropic", anthropic, "https://a/anthropic/v1/messages"}, // as its own clients have it
 		{"https://a/openai/deployments/gpt", chat, "https://a/openai/deployments/gpt/chat/completions"},

@@ -6,18 +6,19 @@ import "maps"
 // its priority, but without ignore_eos and min_tokens.
 var responses = &Dialect{
 	Name: "openai-responses", Path: v1("/responses"), read: readResponse,
-	Fields: []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore}, body: responsesBody,
-	tokenizer: responsesTokenizer,
-}
-
-// fieldStore asks not to keep the answer.
-const fieldStore Field = "store"
-
-func responsesBody(a Ask) body {
-	b := openAIBody(a)
-	b["max_output_tokens"] = a.MaxTokens
-	maps.Copy(b, inputBody(a))
-	return b
+	Fields: []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore},
+	body: func(a Ask) body {
+		b := openAIBody(a)
+		b["max_output_tokens"] = a.MaxTokens
+		maps.Copy(b, inputBody(a))
+		return b
+	},
+	tokenizer: func(s Server) Tokenizer { // the server type's own where it has one for conversations, else the API's
+		if t := s.chatTokenizer(); t.Path != "" && s.Tokenize != nil {
+			return t
+		}
+		return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}
+	},
 }
 
 // inputBody is the conversation of a: a text if it is the question alone.
@@ -62,12 +63,4 @@ func (d *Delta) addResponse(response, event []byte) {
 	if d.Finish == "incomplete" {
 		d.finish(textIn(member(member(response, "incomplete_details"), "reason")))
 	}
-}
-
-// responsesTokenizer is the server type's own where there is one for conversations, else the API's.
-func responsesTokenizer(s Server) Tokenizer {
-	if t := s.chatTokenizer(); t.Path != "" && s.Tokenize != nil {
-		return t
-	}
-	return Tokenizer{Path: s.Prefix + "/v1/responses/input_tokens", body: inputBody}
 }

@@ -7,7 +7,14 @@ package wire
 // it there.
 var sglang = &Dialect{
 	Name: "sglang", Path: at("/generate"), read: readSGLang,
-	Fields: []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority}, body: sglangBody,
+	Fields: []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority},
+	body: func(a Ask) body {
+		prompt := "text"
+		if a.IDs != nil {
+			prompt = "input_ids"
+		}
+		return body{prompt: a.plain(), "stream": true, "sampling_params": body{"max_new_tokens": a.MaxTokens}}
+	},
 	keys: map[Field]string{
 		FieldMinTokens:   "sampling_params.min_new_tokens",
 		FieldIgnoreEOS:   "sampling_params.ignore_eos",
@@ -15,14 +22,6 @@ var sglang = &Dialect{
 		FieldCacheSalt:   "extra_key",
 	},
 	ids: always, tokenizer: Server.tokenizer,
-}
-
-func sglangBody(a Ask) body {
-	prompt := "text"
-	if a.IDs != nil {
-		prompt = "input_ids"
-	}
-	return body{prompt: a.plain(), "stream": true, "sampling_params": body{"max_new_tokens": a.MaxTokens}}
 }
 
 func readSGLang(frame []byte) (d Delta) {

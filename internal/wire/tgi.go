@@ -4,12 +4,11 @@ package wire
 // early; every frame is exactly one token, and the last frame carries its own token beside the final counts.
 var tgi = &Dialect{
 	Name: "tgi", Path: at("/generate_stream"), read: readTGI,
-	Fields: []Field{FieldDetails}, inside: "parameters.", body: tgiBody,
+	Fields: []Field{FieldDetails}, inside: "parameters.",
+	body: func(a Ask) body {
+		return body{"inputs": a.text(), "parameters": body{"max_new_tokens": a.MaxTokens, "do_sample": false}}
+	},
 	tokenizer: func(Server) Tokenizer { return tgiTokens.prompt },
-}
-
-func tgiBody(a Ask) body {
-	return body{"inputs": a.text(), "parameters": body{"max_new_tokens": a.MaxTokens, "do_sample": false}}
 }
 
 func readTGI(frame []byte) (d Delta) {

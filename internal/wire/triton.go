@@ -9,32 +9,23 @@ import "net/url"
 // (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md).
 // TensorRT-LLM's end_id is not sent: the vLLM backend takes no sampling parameter that vLLM does not know.
 var triton = &Dialect{
-	Name: "triton", Path: tritonPath, read: readTriton,
+	Name: "triton", read: readTriton,
+	Path: func(a Ask) string {
+		path := "/v2/models/" + url.PathEscape(a.Model)
+		if a.Version != "" {
+			path += "/versions/" + url.PathEscape(a.Version)
+		}
+		return path + "/generate_stream"
+	},
 	Fields: []Field{
 		FieldMinTokens, FieldIgnoreEOS, FieldTemperature,
 		fieldExcludeInput, fieldFinishReason, fieldInputTokens, fieldOutputTokens,
 	},
-	inside: "parameters.", body: tritonBody, Endless: true, // only the vLLM backend tells why it ended
-}
-
-func tritonPath(a Ask) string {
-	path := "/v2/models/" + url.PathEscape(a.Model)
-	if a.Version != "" {
-		path += "/versions/" + url.PathEscape(a.Version)
-	}
-	return path + "/generate_stream"
-}
-
-// What the vLLM backend is asked to tell: other models leave it alone.
-const (
-	fieldExcludeInput Field = "exclude_input_in_output"
-	fieldFinishReason Field = "return_finish_reason"
-	fieldInputTokens  Field = "return_num_input_tokens"
-	fieldOutputTokens Field = "return_num_output_tokens"
-)
-
-func tritonBody(a Ask) body {
-	return body{"text_input": a.text(), "parameters": body{"stream": true, "max_tokens": a.MaxTokens}}
+	inside: "parameters.",
+	body: func(a Ask) body {
+		return body{"text_input": a.text(), "parameters": body{"stream": true, "max_tokens": a.MaxTokens}}
+	},
+	Endless: true, // only the vLLM backend tells why it ended
 }
 
 func readTriton(frame []byte) (d Delta) {

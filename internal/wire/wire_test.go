@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -14,74 +13,12 @@ import (
 
 func TestLookup(t *testing.T) {
 	for _, d := range dialects {
-		if got, err := Lookup(d.Name); err != nil || got != d {
-			t.Errorf("Lookup(%q) = %v, %v", d.Name, got, err)
+		if got, err := Lookup(d.Name); err != nil || got != d || d.Endless != (d.Name == "triton") {
+			t.Errorf("Lookup(%q) = %+v, %v", d.Name, got, err)
 		}
 	}
 	if _, err := Lookup("openai"); err == nil || !strings.Contains(err.Error(), "openai-chat, openai-completions, openai-responses, azure-openai, anthropic, sglang, tgi, triton, llama-server, ollama") {
 		t.Errorf("error %v does not list the known names", err)
-	}
-}
-
-func TestDecodeChat(t *testing.T) {
-	checkFrames(t, chat, []frameCase{
-		{"a role frame", `{"choices":[{"delta":{"role":"assistant","content":""},"finish_reason":null}]}`, Delta{Choice: true, Role: true}},
-		{"a role frame with the ids of a token", `{"choices":[{"delta":{"role":"assistant","content":""},"token_ids":[7]}]}`, Delta{Choice: true, Tokens: 1}},
-		{"content", `{"choices":[{"delta":{"content":"hi"}}]}`, Delta{Choice: true, Text: []byte("hi")}},
-		{"white space", `{"choices":[{"delta":{"content":" "}}]}`, Delta{Choice: true, Text: []byte(" ")}},
-		{"null content", `{"choices":[{"delta":{"role":"assistant","content":null}}]}`, Delta{Choice: true, Role: true}},
-		{"content in parts", `{"choices":[{"delta":{"content":[{"type":"text","text":"hi"}]}}]}`, Delta{Choice: true, Text: []byte("hi")}},
-		{"thinking in parts", `{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]}]}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
-		{"reasoning", `{"choices":[{"delta":{"reasoning":"hm"}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
-		{"reasoning under both keys", `{"choices":[{"delta":{"reasoning":"hm","reasoning_content":"hm"}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
-		{"a refusal", `{"choices":[{"delta":{"refusal":"no"}}]}`, Delta{Choice: true, Text: []byte("no"), Refusal: true}},
-		{"a tool call", `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"{}"}}]}}]}`, Delta{Choice: true, Text: []byte("f{}")}},
-		{"an older function call", `{"choices":[{"delta":{"function_call":{"arguments":"{}"}}}]}`, Delta{Choice: true, Text: []byte("{}")}},
-		{"completions", `{"choices":[{"text":"hi","finish_reason":""}]}`, Delta{Choice: true, Text: []byte("hi")}},
-		{"token ids", `{"choices":[{"text":"","token_ids":[5,6]}]}`, Delta{Choice: true, Tokens: 2}},
-		{"LMDeploy's ids", `{"choices":[{"delta":{"content":""},"output_ids":[5]}]}`, Delta{Choice: true, Tokens: 1}},
-		{"a finish", `{"choices":[{"delta":{},"finish_reason":"length"}]}`, Delta{Choice: true, Finish: "length"}},
-		{"a finish that is no word", `{"choices":[{"finish_reason":"` + strings.Repeat("é", 30) + `"}]}`, Delta{Choice: true, Finish: strings.Repeat("é", 20)}},
-		{"usage alone", `{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":3,"total_tokens":8}}`, Delta{Usage: Usage{Prompt: Tokens(5), Output: Tokens(3), Total: Tokens(8)}}},
-		{"null usage", `{"choices":[],"usage":null}`, Delta{}},
-		{"details", `{"choices":[],"usage":{"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":2}}}`, Delta{Usage: Usage{Cached: Tokens(4), Reasoning: Tokens(2)}}},
-		{"no details are unknown, not zero", `{"choices":[],"usage":{"prompt_tokens_details":null}}`, Delta{}},
-		{"counts that are none", `{"choices":[],"usage":{"prompt_tokens":-5,"completion_tokens":1e18,"total_tokens":2.5}}`, Delta{}},
-		{"counts as floats", `{"choices":[],"usage":{"completion_tokens":3.0}}`, Delta{Usage: Usage{Output: Tokens(3)}}},
-		{"Groq's usage", `{"choices":[],"x_groq":{"usage":{"completion_tokens":3}}}`, Delta{Usage: Usage{Output: Tokens(3)}}},
-		{"llama-server's timings", `{"choices":[],"timings":{"cache_n":13,"prompt_n":1,"predicted_n":9}}`, Delta{Usage: Usage{Cached: Tokens(13), Prompt: Tokens(14), Output: Tokens(9)}}},
-		{"OpenRouter's reasoning", `{"choices":[{"delta":{"content":"","reasoning":null,"reasoning_details":[{"type":"reasoning.text","text":"hm"},{"type":"reasoning.summary","summary":"so"}]}}]}`, Delta{Choice: true, Reasoning: []byte("hmso")}},
-		{"OpenRouter's reasoning twice", `{"choices":[{"delta":{"content":"","reasoning":"hm","reasoning_details":[{"text":"hm"}]}}]}`, Delta{Choice: true, Reasoning: []byte("hm")}},
-		{"an error without content beside a token", `{"choices":[{"delta":{"content":"x"}}],"error":""}`, Delta{Choice: true, Text: []byte("x")}},
-		{"a router's error in words", "inference error: ResourceExhausted - evicted", Delta{Err: &ServerError{Message: "inference error: ResourceExhausted - evicted"}}},
-		{"Envoy's error in words", "upstream request timeout", Delta{Err: &ServerError{Message: "upstream request timeout"}}},
-		{"nothing, to keep a connection awake", "", Delta{}},
-		{"the end", "[DONE]", Delta{}},
-		{"the end with white space", " [DONE] ", Delta{}},
-		{"a filter frame before all", `{"choices":[],"id":"","prompt_filter_results":[{}]}`, Delta{}},
-		{"an error", `{"error":{"message":"m","type":"t","code":500}}`, Delta{Err: &ServerError{Type: "t", Code: "500", Message: "m"}}},
-		{"an error beside a choice", `{"choices":[{"delta":{"content":""},"finish_reason":"error"}],"error":{"code":429,"message":"m"}}`, Delta{Choice: true, Finish: "error", Err: &ServerError{Code: "429", Message: "m"}}},
-		{"a null error is none", `{"choices":[{"delta":{"content":"x"}}],"error":null}`, Delta{Choice: true, Text: []byte("x")}},
-	})
-}
-
-func TestDecodeTGI(t *testing.T) {
-	checkFrames(t, tgi, []frameCase{
-		{"a token", `{"index":1,"token":{"id":5,"text":" hi","logprob":-1,"special":false},"generated_text":null,"details":null}`, Delta{Choice: true, Text: []byte(" hi"), Tokens: 1}},
-		{"an incomplete character", `{"token":{"id":5,"text":""}}`, Delta{Choice: true, Tokens: 1}},
-		{"the last token", `{"token":{"id":5,"text":"."},"generated_text":"hi.","details":{"finish_reason":"length","generated_tokens":9,"input_length":80}}`, Delta{Choice: true, Text: []byte("."), Tokens: 1, Finish: "length", Usage: Usage{Prompt: Tokens(80), Output: Tokens(9)}}},
-		{"the last token without details", `{"token":{"id":5,"text":"."},"generated_text":"hi."}`, Delta{Choice: true, Text: []byte("."), Tokens: 1, Finish: "generated_text"}},
-		{"an overload", `{"error":"Model is overloaded","error_type":"overloaded"}`, Delta{Err: &ServerError{Type: "overloaded", Message: "Model is overloaded"}}},
-	})
-}
-
-func TestDecodeRefusesWhatIsNoFrame(t *testing.T) {
-	for _, d := range dialects {
-		for _, frame := range []string{"hello", `{"choices":`, `[1,2`} {
-			if _, err := d.Decode([]byte(frame)); !errors.Is(err, ErrMalformed) {
-				t.Errorf("%s of %q: error %v", d.Name, frame, err)
-			}
-		}
 	}
 }
 
@@ -146,30 +83,29 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestDiscoveryReplies(t *testing.T) {
-	models, ok := ParseModels([]byte(`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`))
-	if want := []Model{{"a", 4096}, {ID: "b"}}; !ok || !slices.Equal(models, want) {
-		t.Errorf("models %v (%t), want %v", models, ok, want)
+// TestModels holds the lists of models, and where servers tell the length of their context.
+func TestModels(t *testing.T) {
+	for reply, want := range map[string][]Model{
+		`{"object":"list","data":[{"id":"a","owned_by":"vllm","max_model_len":4096},{"id":"b"}]}`:         {{"a", 4096}, {ID: "b"}},
+		`{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`:                      {{ID: "a"}}, // names that are none
+		`[{"name":"part","version":"1","state":"UNAVAILABLE"},{"name":"m","state":"READY"},{"name":"b"}]`: {{ID: "m"}, {ID: "b"}},
+		`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`:             {{"bloom", 2048}},
+		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":32768}}]}`:            {{"m", 32768}},
+		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`:    {{"m", 32768}},
+		`{"data":[{"id":"m","max_model_len":null,"metadata":null}]}`:                                      {{ID: "m"}},
+		`{"data":[{"id":"m","metadata":"text"}]}`:                                                         {{ID: "m"}},
+		`{"data":[{"id":"m","max_model_len":8192.0}]}`:                                                    {{"m", 8192}},
+		`{"data":[{"id":"m","max_model_len":"long","max_input_tokens":1e6}]}`:                             {{"m", 1000000}},
+		`{"data":[{"id":"m","max_model_len":-5,"metadata":{"max_request_context_length":"many"}}]}`:       {{ID: "m"}},
+	} {
+		if got, ok := ParseModels([]byte(reply)); !ok || !slices.Equal(got, want) {
+			t.Errorf("%s: %v (%t), want %v", reply, got, ok, want)
+		}
 	}
-	long := `{"data":[{"id":"` + strings.Repeat("x", 1000) + `"},{"id":""},{"id":"a"}]}`
-	if models, _ := ParseModels([]byte(long)); !slices.Equal(models, []Model{{ID: "a"}}) {
-		t.Errorf("names that are none are kept: %d models", len(models))
-	}
-	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}", "null", "[]", `["m"]`, `[{"id":"m"}]`} {
+	for _, reply := range []string{`{"detail":"Not Found"}`, "<html>", "data: {}", "null", "[]", `["m"]`, `[{"id":"m"}]`, `{"model_id":"x"}`} {
 		if _, ok := ParseModels([]byte(reply)); ok {
 			t.Errorf("%q is a list of models", reply)
 		}
-	}
-	repository, ok := ParseModels([]byte(`[{"name":"part","version":"1","state":"UNAVAILABLE"},{"name":"ensemble","state":"READY"},{"name":"b"}]`))
-	if want := []Model{{ID: "ensemble"}, {ID: "b"}}; !ok || !slices.Equal(repository, want) {
-		t.Errorf("repository %v (%t), want %v", repository, ok, want)
-	}
-	info, ok := ParseModels([]byte(`{"model_id":"bloom","max_input_tokens":1024,"max_total_tokens":2048,"router":"tgi"}`))
-	if want := []Model{{"bloom", 2048}}; !ok || !slices.Equal(info, want) {
-		t.Errorf("info %v (%t), want %v", info, ok, want)
-	}
-	if _, ok := ParseModels([]byte(`{"model_id":"x"}`)); ok {
-		t.Error("anything with a model id is TGI")
 	}
 }
 
@@ -206,34 +142,10 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// TestContext holds where servers tell the length of their context.
-func TestContext(t *testing.T) {
-	for list, want := range map[string]int{
-		`{"data":[{"id":"m","max_model_len":8192}]}`:                                                     8192,
-		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":32768}}]}`:           32768,
-		`{"data":[{"id":"m","owned_by":"openai","max_input_tokens":32768,"max_output_tokens":32768}]}`:   32768,
-		`{"data":[{"id":"m","max_model_len":null,"metadata":null}]}`:                                     0,
-		`{"data":[{"id":"m","metadata":"text"}]}`:                                                        0,
-		`{"data":[{"id":"m","max_model_len":8192.0}]}`:                                                   8192,
-		`{"data":[{"id":"m","max_model_len":"long","max_input_tokens":1e6}]}`:                            1000000,
-		`{"data":[{"id":"m","max_model_len":-5,"metadata":{"max_request_context_length":"many"}}]}`:      0,
-		`{"data":[{"id":"m","metadata":{"model_id":"m","max_request_context_length":null}},{"id":"n"}]}`: 0,
-	} {
-		models, ok := ParseModels([]byte(list))
-		if !ok || models[0].MaxLen != want {
-			t.Errorf("%s: %+v (%t), want %d", list, models, ok, want)
-		}
-	}
-}
-
 func TestEndings(t *testing.T) {
 	for reason, want := range map[string]Ending{
-		"stop": Finished, "length": AtLimit, "eos_token": Finished, "content_filter": Filtered,
-		"error": Failed, "abort": Failed, "": Unfinished, "surprise": Unfinished,
-		"completed": Finished, "max_output_tokens": AtLimit, "failed": Failed, "tool_use": Finished,
-		"model_context_window_exceeded": AtLimit, "limit": AtLimit, "word": Finished, "truncated": CutShort,
-		"MAX_TOKENS": AtLimit, "insufficient_system_resource": Failed, "model_length": AtLimit,
-		"done": Finished, "load": Unfinished, "unload": Unfinished, "none": Unfinished,
+		"stop": Finished, "MAX_TOKENS": AtLimit, "content_filter": Filtered, "abort": Failed, "truncated": CutShort,
+		"": Unfinished, "surprise": Unfinished, "load": Unfinished, "unload": Unfinished, "none": Unfinished,
 	} {
 		if got := EndingOf(reason); got != want {
 			t.Errorf("%q ends as %d, want %d", reason, got, want)

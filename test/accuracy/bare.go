@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ func newBare(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 
 // read asks on a connection of its own, and reads until the server closes it.
 func (b bare) read(ctx context.Context) (func() seen, error) {
-	trace := randomTrace()
+	trace := fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()|1)
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", b.address)
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func (b bare) read(ctx context.Context) (func() seen, error) {
 		return nil, err
 	}
 	if len(at) != b.tokens+3 { // the role before the tokens, usage and the end behind them
-		return nil, fmt.Errorf("%w: %d frames, want %d", errShort, len(at), b.tokens+3)
+		return nil, fmt.Errorf("%d frames, want %d", len(at), b.tokens+3)
 	}
 	return func() seen { return b.seen(trace, start, at[1:b.tokens+1]) }, nil
 }

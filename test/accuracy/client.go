@@ -3,13 +3,10 @@ package main
 import (
 	"context"
 	"encoding/gob"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
@@ -31,7 +28,6 @@ type job struct {
 	Streams, Tokens int
 	Gap             time.Duration // between tokens
 	Spread          time.Duration // in which the streams begin
-	Prompt          int           // words
 }
 
 // The clients.
@@ -87,7 +83,9 @@ func runJob(ctx context.Context, text string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := report{CPU: processorTime()}
+	var spent syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &spent) // never fails for oneself
+	r := report{CPU: time.Duration(spent.Utime.Nano() + spent.Stime.Nano())}
 	if r.Peak, err = machine.Memory(os.Getpid(), "VmHWM"); err != nil {
 		return err
 	}
@@ -108,16 +106,11 @@ func (j job) reader() (reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	ask := wire.Ask{Model: model, Prompt: strings.Repeat("word ", j.Prompt), MaxTokens: j.Tokens}
-	switch j.Client {
-	case bareReader:
+	ask := wire.Ask{Model: model, Prompt: strings.Repeat("word ", 16), MaxTokens: j.Tokens}
+	if j.Client == bareReader {
 		return newBare(j, dialect, ask)
-	case userStamped:
-		return newProber(j, dialect, ask, true), nil
-	case kernelStamped:
-		return newProber(j, dialect, ask, false), nil
 	}
-	return nil, fmt.Errorf("no client %q", j.Client)
+	return newProber(j, dialect, ask, j.Client == userStamped), nil
 }
 
 // readAll reads all streams of the job. The error is that of the first that failed.
@@ -152,22 +145,3 @@ func (j job) begin(i int) time.Duration {
 	even := j.Spread * time.Duration(i) / time.Duration(j.Streams)
 	return even.Truncate(j.Gap) + time.Duration(part*float64(j.Gap))
 }
-
-// processorTime is what this process has taken of the processors so far.
-func processorTime() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // never fails for oneself
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// randomTrace is a new trace id.
-func randomTrace() string {
-	id := make([]byte, 0, 16)
-	for range 16 {
-		id = append(id, byte(rand.UintN(256)))
-	}
-	return hex.EncodeToString(id)
-}
-
-// errShort says that an answer had not the tokens that were asked for.
-var errShort = errors.New("not all tokens came")

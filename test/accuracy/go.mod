@@ -5,8 +5,9 @@ go 1.26.0
 require (
 	github.com/llm-prober/prober v0.0.0
 	github.com/llm-prober/prober/test v0.0.0
-	golang.org/x/sys v0.49.0
 )
+
+require golang.org/x/sys v0.49.0 // indirect
 
 replace (
 	github.com/llm-prober/prober => ../..

@@ -16,7 +16,11 @@ type joined struct {
 	together int
 	kernel   int
 	tainted  int // streams
-	tokens   tokens
+
+	itl, truth                 []time.Duration // ITL as the client said, and the times between the Writes
+	withITL, withTTFT, withMax int             // streams
+	joinedTokens               int             // whose ITL is a mean
+	maxOff                     time.Duration   // the largest error of a max gap
 }
 
 // join finds the writes of each stream by its trace id. Every frame must be there
@@ -35,38 +39,53 @@ func join(streams []seen, w writes) (joined, error) {
 
 func (j *joined) add(s seen, sent []written) {
 	j.frames += len(sent)
-	j.tokens.add(s, sent)
 	j.together += s.Together
 	j.kernel += s.Kernel
-	if s.Tainted {
-		j.tainted++
+	j.joinedTokens += s.Joined
+	j.itl = append(j.itl, s.ITL...)
+	count := func(streams *int, counts bool) {
+		if counts {
+			*streams++
+		}
 	}
+	count(&j.tainted, s.Tainted)
+	count(&j.withITL, len(s.ITL) > 0)
+	count(&j.withTTFT, s.TTFT)
+	count(&j.withMax, s.MaxGap >= 0)
 	j.ttft = append(j.ttft, time.Duration(s.Arrivals[0]-sent[0].Before))
+	longest := time.Duration(0)
 	for i, frame := range sent {
 		j.late = append(j.late, time.Duration(frame.Before-frame.Due))
-		if i > 0 {
-			gap, truth := s.Arrivals[i]-s.Arrivals[i-1], frame.Before-sent[i-1].Before
-			off := time.Duration(gap - truth).Abs()
-			j.gaps = append(j.gaps, off)
-			if frame.brief() && sent[i-1].brief() {
-				j.between = append(j.between, off)
-			}
+		if i == 0 {
+			continue
 		}
+		truth := time.Duration(frame.Before - sent[i-1].Before)
+		off := (time.Duration(s.Arrivals[i]-s.Arrivals[i-1]) - truth).Abs()
+		j.gaps, j.truth, longest = append(j.gaps, off), append(j.truth, truth), max(longest, truth)
+		if frame.brief() && sent[i-1].brief() {
+			j.between = append(j.between, off)
+		}
+	}
+	if s.MaxGap >= 0 {
+		j.maxOff = max(j.maxOff, (s.MaxGap - longest).Abs())
 	}
 }
 
-// A spread is a distribution in three figures.
-type spread struct{ p50, p99, max time.Duration }
+// A spread is a distribution in a few figures.
+type spread struct{ p50, p95, p99, max, mean time.Duration }
 
 // spreadOf sorts the list. The quantiles are its members, by nearest rank; of an
 // empty one all are zero.
-func spreadOf(list []time.Duration) spread {
+func spreadOf(list []time.Duration) (s spread) {
 	if len(list) == 0 {
-		return spread{}
+		return s
 	}
 	slices.Sort(list)
 	rank := func(of100 int) time.Duration { return list[(len(list)*of100+99)/100-1] }
-	return spread{p50: rank(50), p99: rank(99), max: rank(100)}
+	for _, d := range list {
+		s.mean += d
+	}
+	return spread{p50: rank(50), p95: rank(95), p99: rank(99), max: rank(100), mean: s.mean / time.Duration(len(list))}
 }
 
 // median is the middle one, the mean of both if there are two. The list is not

@@ -46,12 +46,8 @@ type plan struct {
 	runs     int
 	again    int  // times that what others disturbed is measured again
 	throttle bool // the clients have a fifth of a processor
-	prompt   int  // words
 	itl      bool // only what the prober says of ITL is measured
 }
-
-// plannedGap is what is measured unless -gap says otherwise.
-const plannedGap = 20 * time.Millisecond
 
 func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
@@ -59,13 +55,12 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	streams := flags.String("streams", "1,64,256,512", "numbers of streams at once")
 	flags.IntVar(&p.tokens, "tokens", 400, "tokens of a stream")
 	flags.IntVar(&p.alone, "tokens-alone", 500, "tokens of a stream that is the only one")
-	flags.DurationVar(&p.gap, "gap", plannedGap, "time between two tokens of a stream")
+	flags.DurationVar(&p.gap, "gap", 20*time.Millisecond, "time between two tokens of a stream")
 	flags.DurationVar(&p.spread, "spread", time.Second, "time in which the streams begin")
 	flags.IntVar(&p.runs, "runs", 5, "times that all is measured")
 	flags.IntVar(&p.again, "again", 2, "times that what others disturbed is measured again: the quietest counts")
 	flags.BoolVar(&p.throttle, "throttle", false, "give the clients 20 ms of each 100 (takes root)")
 	flags.BoolVar(&p.itl, "itl", false, "measure only what the prober with kernel timestamps says of ITL")
-	flags.IntVar(&p.prompt, "prompt", 16, "words of a prompt")
 	if err := flags.Parse(args); err != nil {
 		return p, err
 	}
@@ -76,8 +71,7 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 		}
 		p.streams = append(p.streams, n)
 	}
-	switch {
-	case min(p.tokens, p.alone) < 2 || p.runs < 1 || p.gap <= 0 || p.spread < 0:
+	if min(p.tokens, p.alone) < 2 || p.runs < 1 || p.gap <= 0 || p.spread < 0 {
 		return p, errors.New("want at least 2 tokens, 1 run, and a gap above 0")
 	}
 	return p, nil
@@ -93,19 +87,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	for n := range p.runs {
 		for _, streams := range p.streams {
 			for _, client := range p.clients() {
-				m, err := quietest(p.again, func() (*measured, error) {
-					m, err := measure(ctx, p, client, streams)
-					if err != nil {
-						return nil, fmt.Errorf("%s, %d streams: %w", client, streams, err)
-					}
-					m.run = n
-					fmt.Fprintf(stderr, "run %d of %d: %v\n", n+1, p.runs, m)
-					return m, nil
-				})
+				m, err := quietest(p.again, func() (*measured, error) { return measure(ctx, p, client, streams) })
 				if err != nil {
-					return err
+					return fmt.Errorf("%s, %d streams: %w", client, streams, err)
 				}
 				all = append(all, m)
+				fmt.Fprintf(stderr, "run %d of %d: %v\n", n+1, p.runs, m)
 			}
 		}
 	}
@@ -136,26 +123,17 @@ func (p plan) tokensOf(streams int) int {
 	return p.tokens
 }
 
-// job is what a client is told for a number of streams.
-func (p plan) job(client, url string, streams int) job {
-	return job{Client: client, URL: url, Streams: streams, Tokens: p.tokensOf(streams), Gap: p.gap, Spread: p.spread, Prompt: p.prompt}
-}
-
 // header names what the figures hold for.
 func (p plan) header(all []*measured) string {
 	typical, most := othersOf(all)
+	repeated := 0
+	for _, m := range all {
+		repeated += min(1, m.tries-1)
+	}
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
 		"%d runs, the clients one after the other in each. Others took %.0f%% of the processors (median), %.0f%% at most; %d of %d measurements were made again for that.",
 		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.gap, p.tokens, p.alone, p.spread,
-		p.runs, 100*typical, 100*most, repeated(all), len(all))
-}
-
-// repeated is how many were measured again.
-func repeated(all []*measured) (n int) {
-	for _, m := range all {
-		n += min(1, m.tries-1)
-	}
-	return n
+		p.runs, 100*typical, 100*most, repeated, len(all))
 }
 
 // othersOf is the share of the processors that went to other processes and machines:

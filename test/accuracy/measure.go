@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"time"
@@ -17,14 +15,13 @@ import (
 
 // A measured is what one client made of a number of streams.
 type measured struct {
-	run     int
 	client  string
 	streams int
 	joined
 
 	gap, brief, first spread // errors of gaps, of those between brief Writes, and of TTFT
 	lateness          spread // of the server
-	itl               figures
+	tokens            figures
 	interrupted       float64 // share of the other gaps
 
 	cpu, server time.Duration // processor time of both processes
@@ -40,10 +37,10 @@ func (m *measured) perThousand() time.Duration {
 }
 
 func (m *measured) String() string {
-	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), %s (p99 between brief writes), CPU %s per 1,000 frames, peak %.0f MB; "+
-		"server late %s (p99), CPU %s; others took %.0f%%, the host %.0f%%",
-		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.brief.p99), short(m.perThousand()), m.peak/mega,
-		short(m.lateness.p99), short(m.server*1000/time.Duration(m.frames)), 100*m.others, 100*m.stolen)
+	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), CPU %s per 1,000 frames, peak %.0f MB; "+
+		"server late %s (p99); others took %.0f%%",
+		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.perThousand()), m.peak/mega,
+		short(m.lateness.p99), 100*m.noise())
 }
 
 // noise is the share of the processors that was not there for what is measured. What the
@@ -78,7 +75,9 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	}
 	defer s.kill()
 	m := &measured{client: client, streams: streams}
-	r, err := m.beside(s, func() (report, error) { return ask(ctx, p.job(client, s.url, streams), p.throttle) })
+	r, err := m.beside(s, func() (report, error) {
+		return ask(ctx, job{Client: client, URL: s.url, Streams: streams, Tokens: p.tokensOf(streams), Gap: p.gap, Spread: p.spread}, p.throttle)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -92,24 +91,29 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	m.cpu, m.peak, m.server = r.CPU, r.Peak, cpu
 	m.interrupted = 1 - float64(len(m.between))/float64(max(1, len(m.gaps)))
 	m.gap, m.brief, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.between), spreadOf(m.ttft), spreadOf(m.late)
-	m.itl = m.tokens.figures()
-	m.gaps, m.between, m.ttft, m.late, m.tokens = nil, nil, nil, nil, tokens{}
+	m.tokens = m.joined.figures()
+	m.gaps, m.between, m.ttft, m.late, m.itl, m.truth = nil, nil, nil, nil, nil, nil
 	return m, nil
+}
+
+// A usage is what processors spent so far.
+type usage struct {
+	at                   time.Time
+	busy, stolen, served time.Duration // on anything at all; on other machines; on the server
+}
+
+func used(s *server) (u usage, err error) {
+	var errs [3]error
+	u.at = time.Now()
+	u.busy, errs[0] = machine.Busy()
+	u.stolen, errs[1] = machine.Stolen()
+	u.served, errs[2] = machine.CPU(s.cmd.Process.Pid)
+	return u, errors.Join(errs[:]...)
 }
 
 // beside does the work, and finds what others took of the processors meanwhile.
 func (m *measured) beside(s *server, work func() (report, error)) (report, error) {
-	ours := func() (time.Duration, error) { return machine.CPU(s.cmd.Process.Pid) }
-	began := time.Now()
-	all, err := spent(machine.Busy)
-	if err != nil {
-		return report{}, err
-	}
-	stolen, err := spent(machine.Stolen)
-	if err != nil {
-		return report{}, err
-	}
-	served, err := spent(ours)
+	before, err := used(s)
 	if err != nil {
 		return report{}, err
 	}
@@ -117,55 +121,30 @@ func (m *measured) beside(s *server, work func() (report, error)) (report, error
 	if err != nil {
 		return r, err
 	}
-	took := time.Since(began)
-	busy, err := all()
-	if err != nil {
-		return r, err
+	after, err := used(s)
+	share := func(d time.Duration) float64 {
+		return max(0, d.Seconds()/(after.at.Sub(before.at).Seconds()*float64(runtime.NumCPU())))
 	}
-	elsewhere, err := stolen()
-	if err != nil {
-		return r, err
-	}
-	serving, err := served()
-	if err != nil {
-		return r, err
-	}
-	share := func(d time.Duration) float64 { return max(0, d.Seconds()/(took.Seconds()*float64(runtime.NumCPU()))) }
-	m.others, m.stolen = share(busy-serving-r.CPU), share(elsewhere)
-	return r, nil
-}
-
-// spent returns what tells how far a counter has come since now.
-func spent(counter func() (time.Duration, error)) (func() (time.Duration, error), error) {
-	before, err := counter()
-	return func() (time.Duration, error) {
-		now, err := counter()
-		return now - before, err
-	}, err
+	m.others, m.stolen = share(after.busy-before.busy-(after.served-before.served)-r.CPU), share(after.stolen-before.stolen)
+	return r, err
 }
 
 // ask has a client do a job, in a process of its own: this program. Throttled it has a fifth
 // of a processor: 20 of each 100 ms, and a neighbour that uses up what it leaves.
 func ask(ctx context.Context, j job, throttle bool) (r report, err error) {
-	text, err := json.Marshal(j)
-	if err != nil {
-		return r, err
+	enter := ""
+	if throttle {
+		var lift func()
+		if enter, lift, err = machine.Throttle(); err != nil {
+			return r, err
+		}
+		defer lift()
 	}
-	program, err := os.Executable()
+	client, err := child(ctx, enter, jobVariable, j)
 	if err != nil {
 		return r, err
 	}
 	var out, said bytes.Buffer
-	client := exec.CommandContext(ctx, program)
-	if throttle {
-		enter, lift, err := machine.Throttle()
-		if err != nil {
-			return r, err
-		}
-		defer lift()
-		client = exec.CommandContext(ctx, "/bin/sh", "-c", enter+`exec "$0"`, program)
-	}
-	client.Env = append(os.Environ(), jobVariable+"="+string(text))
 	client.Stdout, client.Stderr = &out, &said
 	if err := client.Run(); err != nil {
 		return r, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))

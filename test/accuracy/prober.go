@@ -11,23 +11,20 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// garbagePercent is what prober run sets for itself.
-const garbagePercent = 50
-
 // newProber is the product, from the request to the result: a connection a stream.
 func newProber(j job, dialect *wire.Dialect, ask wire.Ask, user bool) reader {
 	target := probe.Target{
 		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober", Transport: probe.NewTransport(probe.Route{UserStamps: user}),
 		Timeout: j.spans() + time.Minute, Stall: time.Minute,
 	}
-	debug.SetGCPercent(garbagePercent)
+	debug.SetGCPercent(35) // as prober run does
 	return func(ctx context.Context) (func() seen, error) {
 		r := target.Probe(ctx, ask)
 		switch n := len(r.Tokens); {
 		case r.Outcome != probe.OK:
 			return nil, fmt.Errorf("%s: %w", r.Outcome, r.Err)
 		case n != j.Tokens:
-			return nil, fmt.Errorf("%w: %d frames, want %d", errShort, n, j.Tokens)
+			return nil, fmt.Errorf("%d token frames, want %d", n, j.Tokens)
 		}
 		return func() seen { return seenBy(r) }, nil
 	}

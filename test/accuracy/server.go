@@ -26,16 +26,11 @@ type server struct {
 
 // startServer starts one that is killed when ctx is done.
 func startServer(ctx context.Context, p plan, streams int) (*server, error) {
-	program, err := os.Executable()
-	if err != nil {
+	s := &server{}
+	var err error
+	if s.cmd, err = child(ctx, "", paceVariable, pace{Tokens: p.tokensOf(streams), Gap: p.gap, First: time.Second}); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(pace{Tokens: p.tokensOf(streams), Gap: p.gap, First: time.Second})
-	if err != nil {
-		return nil, err
-	}
-	s := &server{cmd: exec.CommandContext(ctx, program)}
-	s.cmd.Env = append(os.Environ(), paceVariable+"="+string(text))
 	s.cmd.Stderr = &s.said
 	if s.in, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -54,6 +49,22 @@ func startServer(ctx context.Context, p plan, streams int) (*server, error) {
 	}
 	s.url = "http://" + strings.TrimSpace(line)
 	return s, nil
+}
+
+// child is this program with a task in a variable of its environment, which makes it a server or a client. What is to be
+// done before is a shell's.
+func child(ctx context.Context, before, variable string, task any) (*exec.Cmd, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(task)
+	cmd := exec.CommandContext(ctx, program)
+	if before != "" {
+		cmd = exec.CommandContext(ctx, "/bin/sh", "-c", before+`exec "$0"`, program)
+	}
+	cmd.Env = append(os.Environ(), variable+"="+string(text))
+	return cmd, err
 }
 
 // stop ends it, and returns what it wrote when, and what processor time it took.

@@ -45,11 +45,3 @@ func TestAllFramesAreJoined(t *testing.T) {
 		t.Errorf("%d lines of progress in\n%s", n, progress.String())
 	}
 }
-
-func TestWrongFlags(t *testing.T) {
-	for _, args := range []string{"-streams 0", "-streams 1,x", "-tokens 1", "-runs 0", "-gap 0s", "-nope"} {
-		if _, err := parse(strings.Fields(args), &bytes.Buffer{}); err == nil {
-			t.Errorf("%s was taken", args)
-		}
-	}
-}

@@ -7,12 +7,15 @@ import (
 	"testing"
 )
 
-// TestSets renders every set of values that comes with the chart, once, and holds
+// TestSets lints and renders every set of values that comes with the chart, once, and holds
 // what comes out against its golden file and against what we promise.
 func TestSets(t *testing.T) {
 	t.Parallel()
 	for name, path := range sets(t) {
 		t.Run(name, func(t *testing.T) {
+			if out, err := helm(t, "lint", "--strict", chart, "--values", path); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
 			text := render(t, "--values", path)
 			golden(t, filepath.Join("testdata", name+".yaml"), elided(text))
 			all := objects(t, text)
@@ -20,23 +23,12 @@ func TestSets(t *testing.T) {
 			proberAcceptsItsConfiguration(t, all)
 		})
 	}
-	golden(t, "testdata/consumer.yaml", elided(consumer(t)))
+	if out, err := helm(t, "lint", "--strict", chart); err != nil {
+		t.Errorf("without values: %v\n%s", err, out)
+	}
 	paths, err := filepath.Glob("testdata/*.yaml")
-	if want := len(sets(t)) + 1; err != nil || len(paths) != want {
+	if want := len(sets(t)) + 1; err != nil || len(paths) != want { // and the consumer's
 		t.Errorf("%d golden files, want %d, %v", len(paths), want, err)
-	}
-}
-
-// TestLint lints every set of values, and none.
-func TestLint(t *testing.T) {
-	t.Parallel()
-	if _, err := helm(t, "lint", "--strict", chart); err != nil {
-		t.Error(err)
-	}
-	for name, path := range sets(t) {
-		if out, err := helm(t, "lint", "--strict", chart, "--values", path); err != nil {
-			t.Errorf("%s: %v\n%s", name, err, out)
-		}
 	}
 }
 
@@ -66,25 +58,27 @@ func golden(t *testing.T, path, text string) {
 	}
 }
 
-// TestNameWithDots holds that objects get a name that a Service may have, too.
-func TestNameWithDots(t *testing.T) {
-	t.Parallel()
-	all := objects(t, render(t, "--values", values(t, vllm+"fullnameOverride: my.prober")))
-	if name := at(only(t, all, "Service"), "metadata", "name"); name != "my-prober" {
-		t.Errorf("the Service is called %v", name)
-	}
-}
+// secret matches variables that may hold one.
+var secret = regexp.MustCompile(`API_KEY$|HEADERS$|TOKEN$|PASSWORD$`)
 
-// TestSidecarsAreScrapedWhenTheyRun holds that the PodMonitor of sidecars leaves out
-// pods that are not there yet, before the relabelings of the values.
-func TestSidecarsAreScrapedWhenTheyRun(t *testing.T) {
-	t.Parallel()
-	text := "monitoring: {relabelings: [{targetLabel: cluster, replacement: eu}]}\npodMonitor: {enabled: true}\n"
-	for mode, want := range map[string]int{vllm: 1, "sidecar: {enabled: true, selector: {app: a}}\n": 2} {
-		monitor := only(t, objects(t, render(t, "--values", values(t, text+mode))), "PodMonitor")
-		rules := mappings(mappings(monitor, "spec", "podMetricsEndpoints")[0], "relabelings")
-		if len(rules) != want || rules[want-1]["targetLabel"] != "cluster" || want == 2 && rules[0]["regex"] != "Running" {
-			t.Errorf("%s: the relabelings are %v", mode, rules)
+// noSecretIsWrittenDown holds that the chart makes no Secret, and that nothing
+// secret has its value in an object.
+func noSecretIsWrittenDown(t *testing.T, text string, all []object) {
+	t.Helper()
+	if regexp.MustCompile(`(?m)^\s*api_key:`).MatchString(text) {
+		t.Error("a key in a targets file")
+	}
+	for _, o := range all {
+		if o["kind"] == "Secret" {
+			t.Error("makes a Secret")
+		}
+		spec, _ := pod(o)
+		for _, c := range mappings(spec, "containers") {
+			for _, variable := range mappings(c, "env") {
+				if name, _ := variable["name"].(string); secret.MatchString(name) && variable["value"] != nil {
+					t.Errorf("the value of %s", name)
+				}
+			}
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llm-prober/prober/test/startup"
+	"github.com/llm-prober/prober/test/program"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -26,7 +26,7 @@ const chart = "../../deploy/helm/prober"
 func helm(t *testing.T, args ...string) (stdout string, err error) {
 	t.Helper()
 	home := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), startup.Binary(t, "HELM_BINARY"), args...)
+	cmd := exec.CommandContext(t.Context(), program.Binary(t, "HELM_BINARY"), args...)
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "KUBECONFIG=" + home + "/none",
 		"HELM_CACHE_HOME=" + home, "HELM_CONFIG_HOME=" + home, "HELM_DATA_HOME=" + home,

@@ -42,3 +42,74 @@ func TestStrategy(t *testing.T) {
 		}
 	}
 }
+
+// TestNameWithDots holds that objects get a name that a Service may have, too.
+func TestNameWithDots(t *testing.T) {
+	t.Parallel()
+	all := objects(t, render(t, "--values", values(t, vllm+"fullnameOverride: my.prober")))
+	if name := at(only(t, all, "Service"), "metadata", "name"); name != "my-prober" {
+		t.Errorf("the Service is called %v", name)
+	}
+}
+
+// TestSidecarsAreScrapedWhenTheyRun holds that the PodMonitor of sidecars leaves out
+// pods that are not there yet, before the relabelings of the values.
+func TestSidecarsAreScrapedWhenTheyRun(t *testing.T) {
+	t.Parallel()
+	text := "monitoring: {relabelings: [{targetLabel: cluster, replacement: eu}]}\npodMonitor: {enabled: true}\n"
+	for mode, want := range map[string]int{vllm: 1, "sidecar: {enabled: true, selector: {app: a}}\n": 2} {
+		monitor := only(t, objects(t, render(t, "--values", values(t, text+mode))), "PodMonitor")
+		rules := mappings(mappings(monitor, "spec", "podMetricsEndpoints")[0], "relabelings")
+		if len(rules) != want || rules[want-1]["targetLabel"] != "cluster" || want == 2 && rules[0]["regex"] != "Running" {
+			t.Errorf("%s: the relabelings are %v", mode, rules)
+		}
+	}
+}
+
+// TestOwnLabelsWin holds that a label of one object replaces the same one of all:
+// both would be no YAML for Kustomize and for others that are strict.
+func TestOwnLabelsWin(t *testing.T) {
+	t.Parallel()
+	const text = "commonLabels: {team: common}\nservice: {labels: {team: own}}\npodLabels: {team: own}\n" +
+		"monitoring: {labels: {team: own}}\npodMonitor: {enabled: true}\ngrafanaDashboards: {enabled: true, labels: {team: own}}\n"
+	for _, o := range objects(t, render(t, "--values", values(t, vllm+text))) {
+		want := "common"
+		switch kind, data := o["kind"], asMap(o["data"]); {
+		case kind == "ConfigMap" && data["targets.yaml"] == nil, kind == "Service", kind == "PodMonitor", kind == "Pod":
+			want = "own"
+		}
+		if got := at(o, "metadata", "labels", "team"); got != want {
+			t.Errorf("%s %s is of team %v, want %s", o["kind"], at(o, "metadata", "name"), got, want)
+		}
+		if got := at(o, "spec", "template", "metadata", "labels", "team"); o["kind"] == "Deployment" && got != "own" {
+			t.Errorf("the pods are of team %v", got)
+		}
+	}
+}
+
+// TestTargetsRestartNothing holds that a change of targets changes the ConfigMap
+// and not the pod, and that one of the environment changes the pod.
+func TestTargetsRestartNothing(t *testing.T) {
+	t.Parallel()
+	const one = "targets: [{name: a, url: \"http://a:8000\"}]\n"
+	of := func(text string) (file, deployment any) {
+		all := objects(t, render(t, "--values", values(t, text)))
+		return only(t, all, "ConfigMap")["data"], only(t, all, "Deployment")
+	}
+	file, before := of(one)
+	for text, restarts := range map[string]bool{
+		"targets: [{name: a, url: \"http://a:8000\"}, {name: b, url: \"http://b:8000\", qps: 0.5}]": false,
+		one + "objectives: [{signal: availability, goal: 0.9}]":                                     false,
+		one + "settings: {prompt_tokens: 1000}":                                                     false,
+		one + "prometheusRule: {enabled: true}\nsettings: {qps: 0.2}":                               false,
+		one + "env: {PROBER_LOG_LEVEL: debug}\nsettings: {qps: 0.2}":                                true,
+	} {
+		other, after := of(text)
+		if reflect.DeepEqual(other, file) {
+			t.Errorf("%s\nleaves the targets file", text)
+		}
+		if got := !reflect.DeepEqual(after, before); got != restarts {
+			t.Errorf("%s\nrestarts: %v, want %v", text, got, restarts)
+		}
+	}
+}

@@ -1,17 +1,14 @@
 package chart_test
 
 import (
-	"bytes"
 	"crypto/x509"
 	"encoding/pem"
 	"net/http/httptest"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/llm-prober/prober/test/startup"
+	"github.com/llm-prober/prober/test/program"
 )
 
 // proberAcceptsItsConfiguration hands the targets file and the environment of the
@@ -25,37 +22,11 @@ func proberAcceptsItsConfiguration(t *testing.T, all []object) {
 	}
 }
 
-// TestProberRefusesWhatIsWrong holds that accepts would see it.
-func TestProberRefusesWhatIsWrong(t *testing.T) {
-	t.Parallel()
-	refusal := startup.Refusal(t, map[string]string{"PROBER_TARGETS_0_URL": "http://a", "PROBER_TARGETS_0_API": "nonsense"}, nil)
-	if !strings.Contains(refusal, "PROBER_TARGETS_0_API") {
-		t.Errorf("refusal: %q", refusal)
-	}
-}
-
-// accepts holds that the prober takes an environment and files.
+// accepts holds that the prober takes an environment and files, and knows all variables.
 func accepts(t *testing.T, environ, files map[string]string) {
 	t.Helper()
-	if refusal := startup.Refusal(t, environ, files); refusal != "" {
+	if refusal := program.Refusal(t, environ, files); refusal != "" {
 		t.Error(refusal)
-	}
-	documented(t, environ)
-}
-
-// documented holds that there are the variables that are given. The prober would
-// only warn of one that it does not know.
-func documented(t *testing.T, environ map[string]string) {
-	t.Helper()
-	page, err := os.ReadFile("../../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name := range environ {
-		inList := regexp.MustCompile(`_[0-9]+_`).ReplaceAllString(name, "_n_")
-		if strings.HasPrefix(name, "PROBER_") && !bytes.Contains(page, []byte("| `"+inList+"` |")) {
-			t.Errorf("docs/configuration.md has no %s", inList)
-		}
 	}
 }
 

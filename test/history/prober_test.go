@@ -1,38 +1,52 @@
 package history
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/storage"
 )
 
-// outcomes are those of a probe; their series exist from the start.
-func outcomes() []string {
-	return []string{
-		"ok", "dns", "connect", "tls", "timeout", "stalled", "rate_limited", "overloaded", "rejected", "server_error",
-		"filtered", "truncated", "malformed", "not_streamed", "empty", "wrong_length", "wrong_answer",
-	}
+// histograms are those that rules look at.
+var histograms = []string{
+	"llm_probe_itl_seconds", "llm_probe_tpot_seconds", "llm_probe_max_gap_seconds", "llm_probe_ttft_seconds", "llm_probe_e2el_seconds",
+	"llm_prober_schedule_delay_seconds",
 }
 
-// A latency is one histogram of the prober's, native or classic.
-type latency struct {
-	name    string
-	native  *native
-	classic *classic
-}
-
-// observe adds a value in seconds whose position is known.
-func (l *latency) observe(seconds, position float64) {
-	if l.classic != nil {
-		l.classic.observe(seconds)
-		return
+// newHistogram makes one as the prober does, with native buckets or with the classic ones of docs/metrics.md, in seconds.
+func newHistogram(t *testing.T, name string, classic bool) prometheus.Histogram {
+	t.Helper()
+	if !classic {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, NativeHistogramBucketFactor: 1.0443, NativeHistogramZeroThreshold: 0x1p-13})
 	}
-	l.native.observe(seconds, position)
+	page, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\|.*`" + name + "`.* \\| ([0-9. ]+) \\|$").FindStringSubmatch(string(page))
+	if row == nil {
+		t.Fatalf("docs/metrics.md has no bounds of %s", name)
+	}
+	var bounds []float64
+	for text := range strings.FieldsSeq(row[1]) {
+		bound, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bounds = append(bounds, bound)
+	}
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Buckets: bounds})
 }
 
 // A watched is one target of a prober with the state of its metrics.
@@ -43,8 +57,8 @@ type watched struct {
 	due         time.Time     // of the probe that is next or under way
 	pending     *probe        // the one under way; nil if none is
 
-	latencies           map[string]*latency
-	counts              map[string]float64 // of counters, by name and labels
+	latencies           map[string]prometheus.Histogram // by name
+	counts              map[string]float64              // of counters, by name and labels
 	lastProbe, lastGood time.Time
 	references          map[string]storage.SeriesRef
 	series              map[string]labels.Labels
@@ -52,43 +66,35 @@ type watched struct {
 
 // newWatched is a target whose first probe is due at start. Its histograms are
 // native, or classic.
-func newWatched(name, group string, s *server, interval time.Duration, start time.Time, classicOnly bool) *watched {
+func newWatched(t *testing.T, name, group string, s *server, interval time.Duration, start time.Time, classic bool) *watched {
+	t.Helper()
 	w := &watched{
 		name: name, group: group, server: s, interval: interval, due: start.Add(interval / 3),
-		latencies: map[string]*latency{}, counts: map[string]float64{},
+		latencies: map[string]prometheus.Histogram{}, counts: map[string]float64{},
 		references: map[string]storage.SeriesRef{}, series: map[string]labels.Labels{},
 	}
-	for name, bounds := range histograms() {
-		l := &latency{name: name, native: newNative()}
-		if classicOnly {
-			l = &latency{name: name, classic: newClassic(bounds)}
+	for _, name := range histograms {
+		w.latencies[name] = newHistogram(t, name, classic)
+	}
+	for series, values := range map[string]string{
+		"llm_probe_probes_total;outcome;": "ok dns connect tls timeout stalled rate_limited overloaded rejected server_error filtered " +
+			"truncated malformed not_streamed empty wrong_length wrong_answer",
+		"llm_probe_objective_events_total;objective;availability;verdict;": "good bad",
+		"llm_probe_objective_events_total;objective;ttft;verdict;":         "good bad",
+		"llm_probe_skipped_total;reason;":                                  "overlap budget late backoff",
+		"llm_probe_prompt_cache_total;state;":                              "cold warm contaminated unknown",
+	} {
+		for value := range strings.FieldsSeq(values) {
+			w.counts[series+value] = 0
 		}
-		w.latencies[name] = l
-	}
-	for _, o := range outcomes() {
-		w.counts["llm_probe_probes_total;outcome;"+o] = 0
-	}
-	for _, o := range []string{"availability", "ttft"} {
-		for _, v := range []string{"good", "bad"} {
-			w.counts["llm_probe_objective_events_total;objective;"+o+";verdict;"+v] = 0
-		}
-	}
-	for _, r := range []string{"overlap", "budget", "late", "backoff"} {
-		w.counts["llm_probe_skipped_total;reason;"+r] = 0
-	}
-	for _, s := range []string{"cold", "warm", "contaminated", "unknown"} {
-		w.counts["llm_probe_prompt_cache_total;state;"+s] = 0
 	}
 	return w
 }
 
 // until probes up to a time.
 func (w *watched) until(now time.Time) {
-	for {
+	for !w.due.After(now) {
 		if w.pending == nil {
-			if w.due.After(now) {
-				return
-			}
 			p := w.server.probe(w.due)
 			w.pending = &p
 		}
@@ -97,8 +103,7 @@ func (w *watched) until(now time.Time) {
 			return
 		}
 		w.record(*w.pending, end)
-		w.pending = nil
-		w.due = w.due.Add(w.interval)
+		w.pending, w.due = nil, w.due.Add(w.interval)
 	}
 }
 
@@ -107,16 +112,10 @@ const ttftLimit = 3.0
 
 // record counts a probe that ended.
 func (w *watched) record(p probe, end time.Time) {
-	verdicts := [2]string{"bad", "good"}
-	judge := func(objective string, good bool) {
-		i := 0
-		if good {
-			i = 1
-		}
-		w.counts["llm_probe_objective_events_total;objective;"+objective+";verdict;"+verdicts[i]]++
+	for objective, good := range map[string]bool{"availability": !p.failed, "ttft": !p.failed && p.ttft <= ttftLimit} {
+		verdict := map[bool]string{true: "good", false: "bad"}[good]
+		w.counts["llm_probe_objective_events_total;objective;"+objective+";verdict;"+verdict]++
 	}
-	judge("availability", !p.failed)
-	judge("ttft", !p.failed && p.ttft <= ttftLimit)
 	w.lastProbe = end
 	if p.failed {
 		w.counts["llm_probe_probes_total;outcome;server_error"]++
@@ -129,12 +128,10 @@ func (w *watched) record(p probe, end time.Time) {
 		"llm_probe_ttft_seconds": p.ttft, "llm_probe_tpot_seconds": p.tpot, "llm_probe_e2el_seconds": p.e2el,
 		"llm_probe_max_gap_seconds": p.maxGap, "llm_prober_schedule_delay_seconds": 0.0003,
 	} {
-		w.latencies[name].observe(v, position(v))
+		w.latencies[name].Observe(v)
 	}
-	gaps, base := w.latencies["llm_probe_itl_seconds"], position(p.itl)
 	for i := range tokens - 1 {
-		g := w.server.token(p, i)
-		gaps.observe(p.itl*g.factor, base+g.position)
+		w.latencies["llm_probe_itl_seconds"].Observe(w.server.gap(p, i))
 	}
 }
 
@@ -174,8 +171,8 @@ func (w *watched) scrape(app storage.Appender, now time.Time) error {
 			}
 		}
 	}
-	for _, l := range w.latencies {
-		if err := w.appendLatency(app, now, l); err != nil {
+	for name, h := range w.latencies {
+		if err := w.appendLatency(app, now, name, h); err != nil {
 			return err
 		}
 	}
@@ -185,27 +182,36 @@ func (w *watched) scrape(app storage.Appender, now time.Time) error {
 func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 // appendLatency appends a histogram: one native sample, or one of each bucket.
-func (w *watched) appendLatency(app storage.Appender, now time.Time, l *latency) error {
-	if l.classic == nil {
-		ref, err := app.AppendHistogram(w.references[l.name], w.labels(l.name), now.UnixMilli(), l.native.sample(), nil)
-		w.references[l.name] = ref
+func (w *watched) appendLatency(app storage.Appender, now time.Time, name string, from prometheus.Histogram) error {
+	var m dto.Metric
+	if err := from.Write(&m); err != nil {
 		return err
 	}
-	total := 0.0
-	for i, n := range l.classic.counts {
-		total += n
-		le := "+Inf"
-		if i < len(l.classic.bounds) {
-			le = strconv.FormatFloat(l.classic.bounds[i], 'g', -1, 64)
-		}
-		if err := w.append(app, now, l.name+"_bucket;le;"+le, total); err != nil {
-			return err
-		}
-	}
-	if err := w.append(app, now, l.name+"_count", total); err != nil {
+	h := m.GetHistogram()
+	if len(h.Bucket) == 0 {
+		ref, err := app.AppendHistogram(w.references[name], w.labels(name), now.UnixMilli(), native(h), nil)
+		w.references[name] = ref
 		return err
 	}
-	return w.append(app, now, l.name+"_sum", l.classic.sum)
+	count := float64(h.GetSampleCount())
+	err := errors.Join(w.append(app, now, name+"_count", count), w.append(app, now, name+"_sum", h.GetSampleSum()),
+		w.append(app, now, name+"_bucket;le;+Inf", count))
+	for _, b := range h.Bucket {
+		err = errors.Join(err, w.append(app, now, name+"_bucket;le;"+strconv.FormatFloat(b.GetUpperBound(), 'g', -1, 64), float64(b.GetCumulativeCount())))
+	}
+	return err
+}
+
+// native is a native histogram as Prometheus stores what it scrapes.
+func native(h *dto.Histogram) *histogram.Histogram {
+	stored := &histogram.Histogram{
+		Schema: h.GetSchema(), ZeroThreshold: h.GetZeroThreshold(), ZeroCount: h.GetZeroCount(), Count: h.GetSampleCount(), Sum: h.GetSampleSum(),
+		PositiveBuckets: h.GetPositiveDelta(),
+	}
+	for _, s := range h.GetPositiveSpan() {
+		stored.PositiveSpans = append(stored.PositiveSpans, histogram.Span{Offset: s.GetOffset(), Length: s.GetLength()})
+	}
+	return stored
 }
 
 func (w *watched) append(app storage.Appender, now time.Time, name string, v float64) error {

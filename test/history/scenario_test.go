@@ -59,23 +59,24 @@ type scenario struct {
 }
 
 // target makes the target of a scenario.
-func (s scenario) target() *watched {
+func (s scenario) target(t *testing.T) *watched {
+	t.Helper()
 	s.group, s.interval = cmp.Or(s.group, s.name), cmp.Or(s.interval, 10*time.Second)
 	s.drift, s.weekend = cmp.Or(s.drift, drift), cmp.Or(s.weekend, 1)
 	s.itl, s.ttft = cmp.Or(s.itl, 1), cmp.Or(s.ttft, 1)
-	return newWatched(s.name, s.group, newServer(s, regressions(s.cold)), s.interval, begin(), s.classic)
+	return newWatched(t, s.name, s.group, newServer(s, regressions(s.cold)), s.interval, begin(), s.classic)
 }
 
 // slower reports whether anything becomes of the server.
 func (s scenario) slower() bool { return s.itl > 1 || s.ttft > 1 || s.down }
 
 // run lives the scenarios in one Prometheus and scores each.
-func run(t *testing.T, set settings, scenarios []scenario) []score {
+func run(t *testing.T, scenarios []scenario) []score {
 	t.Helper()
-	w := newWorld(t, set.rules)
+	w := newWorld(t, *rulesFlag)
 	for _, s := range scenarios {
-		s.seed += 1000 * set.noise
-		w.targets = append(w.targets, s.target())
+		s.seed += 1000 * *noiseFlag
+		w.targets = append(w.targets, s.target(t))
 	}
 	step := 2 * time.Minute
 	if scenarios[0].fine {

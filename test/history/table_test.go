@@ -49,18 +49,3 @@ func spread(all []time.Duration) string {
 	minutes := func(d time.Duration) int { return int(d.Minutes()) }
 	return fmt.Sprintf("%d min (%d to %d)", minutes(sorted[len(sorted)/2]), minutes(sorted[0]), minutes(sorted[len(sorted)-1]))
 }
-
-// replaceRows puts rows into a page in the place of those that begin with the same
-// cell. A row that the page has no place for is an error.
-func replaceRows(page string, rows []string) (string, error) {
-	lines := strings.Split(page, "\n")
-	for _, row := range rows {
-		first := strings.Join(strings.SplitN(row, "|", 3)[:2], "|") + "|"
-		at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, first) })
-		if at < 0 {
-			return "", fmt.Errorf("the page has no row that begins with %q", first)
-		}
-		lines[at] = row
-	}
-	return strings.Join(lines, "\n"), nil
-}

@@ -28,19 +28,16 @@ type regression struct{ from, to time.Time }
 // A server is one that is probed: how fast it is at any time.
 type server struct {
 	random     *rand.Rand
-	itl, ttft  float64      // factors of its regressions; 1 is none
-	drift      float64      // standard deviation of the level of an hour
-	weekend    float64      // factor on Saturday and Sunday
-	down       bool         // a regression is an outage
-	regressed  []regression // in order
-	hour       time.Time    // the hour that the levels are of
-	levels     [2]float64   // drift of ITL and TTFT: logarithms, in standard deviations
-	noise      [1 << 14]gap // of a token within its probe
+	itl, ttft  float64          // factors of its regressions; 1 is none
+	drift      float64          // standard deviation of the level of an hour
+	weekend    float64          // factor on Saturday and Sunday
+	down       bool             // a regression is an outage
+	regressed  []regression     // in order
+	hour       time.Time        // the hour that the levels are of
+	levels     [2]float64       // drift of ITL and TTFT: logarithms, in standard deviations
+	noise      [1 << 14]float64 // factor of a token within its probe
 	regressing bool
 }
-
-// A gap is the time of a token relative to the others of its probe.
-type gap struct{ factor, position float64 }
 
 // newServer makes a server whose noise depends on the seed alone, so that
 // two of equal seed differ by their regressions only.
@@ -53,7 +50,7 @@ func newServer(s scenario, regressed []regression) *server {
 		if made.random.Float64() < stalls {
 			factor *= 2 + 4*made.random.Float64()
 		}
-		made.noise[i] = gap{factor: factor, position: position(factor)}
+		made.noise[i] = factor
 	}
 	made.levels = [2]float64{made.random.NormFloat64(), made.random.NormFloat64()}
 	return made
@@ -107,7 +104,7 @@ func (s *server) probe(now time.Time) probe {
 	}
 	whole := 0.0
 	for i := range tokens - 1 {
-		g := p.itl * s.token(p, i).factor
+		g := s.gap(p, i)
 		whole += g
 		p.maxGap = max(p.maxGap, g)
 	}
@@ -116,5 +113,5 @@ func (s *server) probe(now time.Time) probe {
 	return p
 }
 
-// token is the noise of a token of a probe.
-func (s *server) token(p probe, i int) gap { return s.noise[(p.noise+i)%len(s.noise)] }
+// gap is the time before a token of a probe, in seconds.
+func (s *server) gap(p probe, i int) float64 { return p.itl * s.noise[(p.noise+i)%len(s.noise)] }

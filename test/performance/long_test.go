@@ -26,71 +26,38 @@ var moments = []time.Duration{
 // after ten minutes, probed at ten times the usual rate and scraped all the while.
 // It takes -for, once.
 func BenchmarkLong(b *testing.B) {
-	_, server := startSimulator(b, *profileFlag)
-	p, base := startProber(b, "--targets-file", targetsFile(b, server, 1), "--prompt-tokens", fmt.Sprint(*tokensFlag),
-		"--qps", fmt.Sprint(*qpsFlag), "--max-in-flight", "8")
+	_, p, base := startBoth(b, 1, "--qps", fmt.Sprint(*qpsFlag), "--max-in-flight", "8")
 	due := slices.DeleteFunc(append(slices.Clone(moments), *forFlag), func(d time.Duration) bool { return d > *forFlag })
 	b.ReportMetric(0, "ns/op") // says nothing here
 	for _, moment := range slices.Compact(due) {
-		p.scrapeUntil(b, base, moment)
-		f := p.footprint(b, base)
-		fmt.Print(f.row(moment)) // now, and whole: a benchmark's log comes at its end, and cut
-		for _, e := range f.figures() {
-			b.ReportMetric(e.value, e.unit)
+		for left := moment - time.Since(p.began); left > 0; left = moment - time.Since(p.began) {
+			time.Sleep(min(left, scrapeInterval))
+			fetch(b, base, protobuf, "gzip")
 		}
+		p.footprint(b, base, moment)
 	}
 }
 
-// scrapeUntil scrapes the page at its interval until the process has run so long.
-func (p process) scrapeUntil(b *testing.B, base string, moment time.Duration) {
+// footprint prints what the process holds at a moment: the line of the table in docs/performance.md, now and whole, since a
+// benchmark's log comes at its end, and cut. The benchmark's own line is of the last moment.
+func (p process) footprint(b *testing.B, base string, moment time.Duration) {
 	b.Helper()
-	for left := moment - time.Since(p.began); left > 0; left = moment - time.Since(p.began) {
-		time.Sleep(min(left, scrapeInterval))
-		fetch(b, base+"/metrics", protobuf, "gzip")
+	now := scrape(b, base, protobuf)
+	probes, collections := now.sums["llm_probe_probes_total"], now.sums["go_gc_duration_seconds_count"]
+	failed := probes - now.sums["llm_probe_probes_total ok"]
+	resident, peak := p.memory(b, "VmRSS")/mega, p.memory(b, "VmHWM")/mega
+	// Of resident: memory of its own; pages of the binary's file, which the kernel can drop.
+	own, mapped := p.memory(b, "RssAnon")/mega, p.memory(b, "RssFile")/mega
+	heap := now.sums["go_memstats_heap_inuse_bytes"] / mega
+	cpu := 1e3 * p.cpu(b).Seconds() / max(1, probes)
+	fmt.Printf("| %.0f min | %.0f | %.0f | %.1f MB | %.1f MB | %.1f MB | %.1f MB | %.1f MB | %.0f | %.0f | %.1f ms |\n",
+		moment.Minutes(), probes, failed, resident, peak, own, mapped, heap, now.sums["go_goroutines"], collections, cpu)
+	for unit, value := range map[string]float64{
+		"probes": probes, "not-ok": failed, "rss-MB": resident, "peak-MB": peak, "anon-MB": own, "file-MB": mapped, "heap-MB": heap,
+		"reserve-MB": (now.sums["go_memstats_heap_idle_bytes"] - now.sums["go_memstats_heap_released_bytes"]) / mega,
+		"stack-MB":   now.sums["go_memstats_stack_inuse_bytes"] / mega,
+		"goroutines": now.sums["go_goroutines"], "fds": now.sums["process_open_fds"], "collections": collections, "cpu-ms/probe": cpu,
+	} {
+		b.ReportMetric(value, unit)
 	}
 }
-
-// A footprint is what a process holds at a moment.
-type footprint struct {
-	probes, failed       float64
-	resident, peak       float64 // bytes
-	own, mapped          float64 // bytes of resident: memory of its own; pages of the binary's file, which the kernel can drop
-	heap, reserve, stack float64 // bytes of own that Go has in use; that it keeps for later; stacks of goroutines
-	goroutines, files    float64
-	collections, cpu     float64 // of garbage, and seconds of processor, since the start
-}
-
-func (p process) footprint(b *testing.B, base string) footprint {
-	b.Helper()
-	now := scrape(b, base)
-	one := func(metric string) float64 { return now.sum(metric, "", "") }
-	probes := one("llm_probe_probes_total")
-	return footprint{
-		probes: probes, failed: probes - now.sum("llm_probe_probes_total", "outcome", "ok"),
-		resident: p.memory(b, "VmRSS"), peak: p.memory(b, "VmHWM"),
-		own: p.memory(b, "RssAnon"), mapped: p.memory(b, "RssFile"),
-		heap:    one("go_memstats_heap_inuse_bytes"),
-		reserve: one("go_memstats_heap_idle_bytes") - one("go_memstats_heap_released_bytes"),
-		stack:   one("go_memstats_stack_inuse_bytes"), goroutines: one("go_goroutines"), files: one("process_open_fds"),
-		collections: now.counts("go_gc_duration_seconds"), cpu: p.cpu(b).Seconds(),
-	}
-}
-
-// row is the line of the table in docs/performance.md.
-func (f footprint) row(moment time.Duration) string {
-	return fmt.Sprintf("| %.0f min | %.0f | %.0f | %s | %s | %s | %s | %s | %.0f | %.0f | %.1f ms |\n",
-		moment.Minutes(), f.probes, f.failed, inMB(f.resident), inMB(f.peak), inMB(f.own), inMB(f.mapped), inMB(f.heap),
-		f.goroutines, f.collections, 1e3*f.cpu/max(1, f.probes))
-}
-
-// figures are what the benchmark's own line says, of the last moment.
-func (f footprint) figures() []figure {
-	return []figure{
-		{"probes", f.probes}, {"not-ok", f.failed}, {"rss-MB", f.resident / mega}, {"peak-MB", f.peak / mega},
-		{"anon-MB", f.own / mega}, {"file-MB", f.mapped / mega}, {"heap-MB", f.heap / mega}, {"reserve-MB", f.reserve / mega},
-		{"stack-MB", f.stack / mega}, {"goroutines", f.goroutines}, {"fds", f.files}, {"collections", f.collections},
-		{"cpu-ms/probe", 1e3 * f.cpu / max(1, f.probes)},
-	}
-}
-
-func inMB(bytes float64) string { return fmt.Sprintf("%.1f MB", bytes/mega) }

@@ -3,128 +3,83 @@
 package performance_test
 
 import (
-	"bufio"
-	"encoding/json"
-	"io"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/llm-prober/prober/test/machine"
+	"github.com/llm-prober/prober/test/program"
 )
 
-// A process is a running prober or simulator. Its ends are those of the
-// benchmark: it is killed when that is over.
+// A process is a running prober or simulator. It is killed when the benchmark is over.
 type process struct {
-	cmd   *exec.Cmd
+	*program.Process
+
 	began time.Time
 }
 
-// start starts the prober's binary, whose standard output and standard error go
-// to out. What is set of the garbage collector is set for it too.
-func start(b *testing.B, out io.Writer, args ...string) process {
+// start starts the prober's binary. What is set of the garbage collector is set for it too.
+func start(b *testing.B, args ...string) process {
 	b.Helper()
-	binary := os.Getenv("PROBER_BINARY")
-	if binary == "" {
-		b.Fatal("PROBER_BINARY is not set: run make build, and set it to bin/prober, absolute")
-	}
-	p := process{cmd: exec.CommandContext(b.Context(), binary, args...)}
+	cmd := exec.CommandContext(b.Context(), program.Binary(b, "PROBER_BINARY"), args...)
 	for _, name := range []string{"PATH", "GOGC", "GOMEMLIMIT", "GODEBUG"} {
 		if value, set := os.LookupEnv(name); set {
-			p.cmd.Env = append(p.cmd.Env, name+"="+value)
+			cmd.Env = append(cmd.Env, name+"="+value)
 		}
 	}
-	p.cmd.Stdout, p.cmd.Stderr = out, out
-	p.began = time.Now()
-	if err := p.cmd.Start(); err != nil {
+	return process{began: time.Now(), Process: program.Start(b, cmd)}
+}
+
+// startBoth starts a simulated server, and a prober with so many targets at it, and returns the prober's URL.
+func startBoth(b *testing.B, targets int, args ...string) (simulator, prober process, base string) {
+	b.Helper()
+	simulator = start(b, "simulate", "--profile", *profileFlag, "--listen", "127.0.0.1:0")
+	prober = start(b, append([]string{
+		"run", "--listen-address", "127.0.0.1:0", "--log-format", "json", "--prompt-tokens", strconv.Itoa(*tokensFlag),
+		"--targets-file", targetsFile(b, simulator.After(b, *profileFlag), targets),
+	}, args...)...)
+	return simulator, prober, prober.Listening(b)
+}
+
+// targetsFile is n targets at one server.
+func targetsFile(b *testing.B, server string, n int) string {
+	b.Helper()
+	var text strings.Builder
+	text.WriteString("targets:\n")
+	for i := range n {
+		fmt.Fprintf(&text, "- {name: replica-%04d, url: %q}\n", i, server)
+	}
+	path := filepath.Join(b.TempDir(), "targets.yaml")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		_ = p.cmd.Wait()
-	})
-	return p
-}
-
-// startSimulator starts a simulated server, and returns its URL.
-func startSimulator(b *testing.B, profile string) (p process, url string) {
-	b.Helper()
-	said, out := io.Pipe()
-	p = start(b, out, "simulate", "--profile", profile, "--listen", "127.0.0.1:0")
-	return p, awaitLine(b, said, func(line string) string {
-		rest, _ := strings.CutPrefix(line, profile)
-		return strings.TrimSpace(rest)
-	})
-}
-
-// startProber starts `prober run`, and returns its URL.
-func startProber(b *testing.B, args ...string) (p process, url string) {
-	b.Helper()
-	said, out := io.Pipe()
-	p = start(b, out, append([]string{"run", "--listen-address", "127.0.0.1:0", "--log-format", "json"}, args...)...)
-	return p, awaitLine(b, said, func(line string) string {
-		var entry struct{ Msg, Address string }
-		if json.Unmarshal([]byte(line), &entry) != nil || entry.Msg != "starting" {
-			return ""
-		}
-		return "http://" + entry.Address
-	})
-}
-
-// awaitLine returns the first result of find that is not empty.
-// What follows is read and forgotten.
-func awaitLine(b *testing.B, from io.Reader, find func(line string) string) string {
-	b.Helper()
-	found := make(chan string, 1)
-	go func() {
-		for lines := bufio.NewScanner(from); lines.Scan(); {
-			if text := find(lines.Text()); text != "" {
-				found <- text
-				break
-			}
-		}
-		_, _ = io.Copy(io.Discard, from)
-	}()
-	select {
-	case text := <-found:
-		return text
-	case <-time.After(time.Minute):
-		b.Fatal("waited a minute for the address")
-		return ""
-	}
+	return path
 }
 
 // cpu is the time that processors spent on the process, the kernel's included.
 func (p process) cpu(b *testing.B) time.Duration {
 	b.Helper()
-	return told(b)(machine.CPU(p.cmd.Process.Pid))
+	return told[time.Duration](b)(machine.CPU(p.Cmd.Process.Pid))
 }
 
 // memory is a line of the process's status, in bytes: see [machine.Memory].
 func (p process) memory(b *testing.B, name string) float64 {
 	b.Helper()
-	bytes, err := machine.Memory(p.cmd.Process.Pid, name)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return bytes
+	return told[float64](b)(machine.Memory(p.Cmd.Process.Pid, name))
 }
 
-// busy is the time that processors of the machine spent on anything at all.
-func busy(b *testing.B) time.Duration {
-	b.Helper()
-	return told(b)(machine.Busy())
-}
-
-// told returns what takes a time that the kernel was asked for.
-func told(b *testing.B) func(time.Duration, error) time.Duration {
-	return func(d time.Duration, err error) time.Duration {
+// told returns what takes a figure that the kernel was asked for.
+func told[T any](b *testing.B) func(T, error) T {
+	return func(figure T, err error) T {
 		b.Helper()
 		if err != nil {
 			b.Fatal(err)
 		}
-		return d
+		return figure
 	}
 }

@@ -3,17 +3,18 @@
 package performance_test
 
 import (
-	"bytes"
 	"errors"
 	"io"
-	"math"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/histogram"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/textparse"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser/posrange"
 )
 
 // What a Prometheus asks for that scrapes as by default, and natively.
@@ -22,10 +23,10 @@ const (
 	protobuf = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited"
 )
 
-// fetch gets a page of the prober as it is sent.
-func fetch(b *testing.B, url, accept, encoding string) []byte {
+// fetch gets the metrics of the prober as they are sent.
+func fetch(b *testing.B, base, accept, encoding string) []byte {
 	b.Helper()
-	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, base+"metrics", nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func fetch(b *testing.B, url, accept, encoding string) []byte {
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
-		b.Fatalf("GET %s: %s, %v", url, response.Status, err)
+		b.Fatalf("GET %s: %s, %v", base, response.Status, err)
 	}
 	return body
 }
@@ -49,139 +50,73 @@ func timed(b *testing.B, base, accept, encoding string) (took time.Duration, siz
 	took = time.Hour
 	for range 3 {
 		began := time.Now()
-		size = len(fetch(b, base+"/metrics", accept, encoding))
+		size = len(fetch(b, base, accept, encoding))
 		took = min(took, time.Since(began))
 	}
 	return took, size
 }
 
-// A page is one scrape, by metric.
-type page map[string]*dto.MetricFamily
+// A page is one scrape as Prometheus reads it.
+type page struct {
+	series     int                                  // that it keeps
+	of         map[string]int                       // series of a metric
+	sums       map[string]float64                   // of the series of a metric; of those with outcome ok by the name and " ok"
+	histograms map[string]*histogram.FloatHistogram // native, summed over their series
+}
 
-func scrape(b *testing.B, base string) page {
+// scrape is what Prometheus reads of a page in a format, native histograms alone where it has them.
+func scrape(b *testing.B, base, format string) page {
 	b.Helper()
-	all := page{}
-	decoder := expfmt.NewDecoder(bytes.NewReader(fetch(b, base+"/metrics", protobuf, "identity")),
-		expfmt.NewFormat(expfmt.TypeProtoDelim))
-	for {
-		var family dto.MetricFamily
-		if err := decoder.Decode(&family); errors.Is(err, io.EOF) {
-			return all
-		} else if err != nil {
-			b.Fatal(err)
+	p := page{of: map[string]int{}, sums: map[string]float64{}, histograms: map[string]*histogram.FloatHistogram{}}
+	parser, err := textparse.New(fetch(b, base, format, "identity"), format, nil, textparse.ParserOptions{})
+	for err == nil {
+		var entry textparse.Entry
+		var l labels.Labels
+		if entry, err = parser.Next(); err != nil || entry != textparse.EntrySeries && entry != textparse.EntryHistogram {
+			continue
 		}
-		all[family.GetName()] = &family
-	}
-}
-
-// sum adds up a metric's series whose label has a value; all of them if name is
-// empty.
-func (p page) sum(metric, name, value string) float64 {
-	sum := 0.0
-	for _, m := range p[metric].GetMetric() {
-		ours := name == ""
-		for _, label := range m.Label {
-			ours = ours || label.GetName() == name && label.GetValue() == value
-		}
-		if ours {
-			sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
-		}
-	}
-	return sum
-}
-
-// counts adds up how much was observed, over all series of a summary.
-func (p page) counts(metric string) float64 {
-	sum := 0.0
-	for _, m := range p[metric].GetMetric() {
-		sum += float64(m.GetSummary().GetSampleCount())
-	}
-	return sum
-}
-
-// series is how many a Prometheus makes of the page that keeps native histograms.
-func (p page) series() int {
-	n := 0
-	for _, family := range p {
-		for _, m := range family.Metric {
-			n++
-			if s := m.Summary; s != nil {
-				n += 1 + len(s.Quantile) // with count and sum
+		parser.Labels(&l)
+		name := l.Get(model.MetricNameLabel)
+		p.series++
+		p.of[name]++
+		if entry == textparse.EntrySeries {
+			_, _, value := parser.Series()
+			p.sums[name] += value
+			if l.Get("outcome") == "ok" {
+				p.sums[name+" ok"] += value
 			}
+			continue
+		}
+		_, _, h, _ := parser.Histogram()
+		if sum := p.histograms[name]; sum == nil {
+			p.histograms[name] = h.ToFloat(nil)
+		} else {
+			p.histograms[name], _, _, err = sum.Add(h.ToFloat(nil))
 		}
 	}
-	return n
-}
-
-// samples is how many series a Prometheus makes of a page in text.
-func samples(page []byte) int {
-	n := 0
-	for line := range strings.Lines(string(page)) {
-		if !strings.HasPrefix(line, "#") {
-			n++
-		}
+	if !errors.Is(err, io.EOF) {
+		b.Fatal(err)
 	}
-	return n
+	return p
 }
 
-// A distribution is how many values lie in each bucket of a native histogram of
-// schema 4, by the bucket's number: number i ends at 2^(i/16). What counts as zero
-// lies in zeroes.
-type distribution map[int]float64
+// grown is by how much a metric has grown since an earlier scrape.
+func (p page) grown(earlier page, metric string) float64 {
+	return p.sums[metric] - earlier.sums[metric]
+}
 
-const (
-	schema = 4
-	zeroes = math.MinInt
-)
-
-// distribution adds up the histograms of all series of a metric.
-func (p page) distribution(b *testing.B, metric string) distribution {
+// since is what a native histogram has got since an earlier scrape.
+func (p page) since(b *testing.B, earlier page, metric string) *histogram.FloatHistogram {
 	b.Helper()
-	d := distribution{}
-	for _, m := range p[metric].GetMetric() {
-		h := m.GetHistogram()
-		coarser := schema - h.GetSchema() // a series with too many buckets halves their number
-		if coarser < 0 {
-			b.Fatalf("%s has schema %d", metric, h.GetSchema())
-		}
-		d[zeroes] += float64(h.GetZeroCount())
-		at, count, delta := int32(0), int64(0), 0
-		for _, span := range h.PositiveSpan {
-			at += span.GetOffset()
-			for range span.GetLength() {
-				count += h.PositiveDelta[delta]
-				d[int(at)<<coarser] += float64(count)
-				at, delta = at+1, delta+1
-			}
-		}
+	h, _, _, err := p.histograms[metric].Copy().Sub(earlier.histograms[metric])
+	if err != nil {
+		b.Fatal(err)
 	}
-	return d
+	return h
 }
 
-// since is what came after an earlier scrape.
-func (d distribution) since(earlier distribution) distribution {
-	more := distribution{}
-	for i, n := range d {
-		more[i] = n - earlier[i]
-	}
-	return more
-}
-
-// quantile is the end of the bucket in which it lies, in seconds: at most 4.4%
-// above the value.
-func (d distribution) quantile(q float64) float64 {
-	total, below := 0.0, 0.0
-	for _, n := range d {
-		total += n
-	}
-	numbers := sortedKeys(d)
-	for _, i := range numbers {
-		if below += d[i]; below >= q*total && i != zeroes {
-			return math.Exp2(float64(i) / (1 << schema))
-		}
-		if i == zeroes && below >= q*total {
-			return 0x1p-13 // the zero bucket's end
-		}
-	}
-	return math.NaN()
+// quantileMS is a quantile in milliseconds, interpolated in its bucket.
+func quantileMS(q float64, h *histogram.FloatHistogram) float64 {
+	seconds, _ := promql.HistogramQuantile(q, h, "", posrange.PositionRange{})
+	return 1e3 * seconds
 }

@@ -5,16 +5,13 @@
 package performance_test
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/llm-prober/prober/test/machine"
 )
 
 // For other runs than the usual one, with -args.
@@ -31,6 +28,8 @@ var (
 // docs/scraping.md has it: what that costs is in the figures.
 const scrapeInterval = 15 * time.Second
 
+const mega = 1e6 // bytes of a MB
+
 // BenchmarkTargets finds what a number of targets costs, each probed every ten
 // seconds with prompts of 21,000 tokens and answers of 100. One simulated server
 // stands for all of them. What its process takes is told apart, and what others
@@ -45,12 +44,10 @@ func BenchmarkTargets(b *testing.B) {
 		b.Run(text, func(b *testing.B) {
 			for range b.N {
 				m := measure(b, n)
-				for _, f := range m.figures() {
-					b.ReportMetric(f.value, f.unit)
-				}
 				b.ReportMetric(0, "ns/op") // says nothing here
+				m.report(b)
 				if *markdownFlag {
-					b.Log("\n" + m.rows())
+					b.Log("\n" + m.rows(b))
 				}
 			}
 		})
@@ -66,14 +63,9 @@ type measured struct {
 	cpu, simulator, others time.Duration // of processors, meanwhile
 	resident, peak         float64       // bytes
 	scraped                float64       // bytes: peak after scrapes of all kinds
-	heap, garbage          float64       // bytes in use; allocated meanwhile
-	goroutines, files      float64
-
-	probes, ok, skipped float64
-	delay               distribution // of the schedule
-	ttft, itl           distribution // of all targets
-	native, classic     int          // series
-	pages               []exposition
+	before, after          page
+	classic                int // series
+	pages                  []exposition
 }
 
 // An exposition is one way to be scraped.
@@ -85,68 +77,26 @@ type exposition struct {
 
 func measure(b *testing.B, n int) *measured {
 	b.Helper()
-	simulator, server := startSimulator(b, *profileFlag)
-	p, base := startProber(b, "--targets-file", targetsFile(b, server, n), "--prompt-tokens", fmt.Sprint(*tokensFlag))
+	simulator, p, base := startBoth(b, n)
 	m := &measured{targets: n}
-	for len(scrape(b, base)["llm_probe_interval_seconds"].GetMetric()) < n { //nolint:revive // until all are there
+	for scrape(b, base, protobuf).of["llm_probe_interval_seconds"] < n { //nolint:revive // until all are there
 	}
 	m.first = time.Since(p.began)
 	time.Sleep(*settleFlag)
 
-	before := scrape(b, base)
-	began, cpu, server0, all := time.Now(), p.cpu(b), simulator.cpu(b), busy(b)
+	busy := func() time.Duration { return told[time.Duration](b)(machine.Busy()) }
+	m.before = scrape(b, base, protobuf)
+	began, cpu, server, all := time.Now(), p.cpu(b), simulator.cpu(b), busy()
 	for time.Since(began) < *windowFlag {
 		time.Sleep(min(scrapeInterval, *windowFlag-time.Since(began)))
-		fetch(b, base+"/metrics", protobuf, "gzip")
+		fetch(b, base, protobuf, "gzip")
 	}
 	m.took = time.Since(began)
-	m.cpu, m.simulator = p.cpu(b)-cpu, simulator.cpu(b)-server0
-	m.others = busy(b) - all - m.cpu - m.simulator
+	m.cpu, m.simulator = p.cpu(b)-cpu, simulator.cpu(b)-server
+	m.others = busy() - all - m.cpu - m.simulator
 	m.resident, m.peak = p.memory(b, "VmRSS"), p.memory(b, "VmHWM")
-	m.compare(b, before, scrape(b, base))
-	m.expose(b, base)
-	m.scraped = p.memory(b, "VmHWM")
-	return m
-}
-
-// targetsFile is n targets at one server.
-func targetsFile(b *testing.B, server string, n int) string {
-	b.Helper()
-	var text strings.Builder
-	text.WriteString("targets:\n")
-	for i := range n {
-		fmt.Fprintf(&text, "- {name: replica-%04d, url: %q}\n", i, server)
-	}
-	path := filepath.Join(b.TempDir(), "targets.yaml")
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	return path
-}
-
-// compare takes what happened between two scrapes.
-func (m *measured) compare(b *testing.B, before, after page) {
-	b.Helper()
-	grown := func(metric, label, value string) float64 {
-		return after.sum(metric, label, value) - before.sum(metric, label, value)
-	}
-	m.probes, m.ok = grown("llm_probe_probes_total", "", ""), grown("llm_probe_probes_total", "outcome", "ok")
-	m.skipped = grown("llm_probe_skipped_total", "", "")
-	m.garbage = grown("go_memstats_alloc_bytes_total", "", "")
-	m.heap = after.sum("go_memstats_heap_inuse_bytes", "", "")
-	m.goroutines, m.files = after.sum("go_goroutines", "", ""), after.sum("process_open_fds", "", "")
-	between := func(metric string) distribution {
-		return after.distribution(b, metric).since(before.distribution(b, metric))
-	}
-	m.delay = between("llm_prober_schedule_delay_seconds")
-	m.ttft, m.itl = between("llm_probe_ttft_seconds"), between("llm_probe_itl_seconds")
-	m.native = after.series()
-}
-
-// expose measures each way to be scraped.
-func (m *measured) expose(b *testing.B, base string) {
-	b.Helper()
-	m.classic = samples(fetch(b, base+"/metrics", text, "identity"))
+	m.after = scrape(b, base, protobuf)
+	m.classic = scrape(b, base, text).series
 	for _, way := range []struct{ name, accept, encoding string }{
 		{"protobuf", protobuf, "identity"}, {"protobuf-gzip", protobuf, "gzip"},
 		{"text", text, "identity"}, {"text-gzip", text, "gzip"},
@@ -154,6 +104,72 @@ func (m *measured) expose(b *testing.B, base string) {
 		took, size := timed(b, base, way.accept, way.encoding)
 		m.pages = append(m.pages, exposition{way.name, took, size})
 	}
+	m.scraped = p.memory(b, "VmHWM")
+	return m
 }
 
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+// grown is by how much a metric grew meanwhile.
+func (m *measured) grown(metric string) float64 { return m.after.grown(m.before, metric) }
+
+// cores is how many processors were busy for a time of them.
+func (m *measured) cores(spent time.Duration) float64 { return spent.Seconds() / m.took.Seconds() }
+
+// perProbe is the time of processors that a probe took, in milliseconds.
+func (m *measured) perProbe() float64 {
+	return 1e3 * m.cpu.Seconds() / max(1, m.grown("llm_probe_probes_total"))
+}
+
+// report writes all figures into the benchmark's line.
+func (m *measured) report(b *testing.B) {
+	b.Helper()
+	for unit, value := range map[string]float64{
+		"probes/s":        m.grown("llm_probe_probes_total") / m.took.Seconds(),
+		"not-ok":          m.grown("llm_probe_probes_total") - m.grown("llm_probe_probes_total ok"),
+		"skipped":         m.grown("llm_probe_skipped_total"),
+		"cores":           m.cores(m.cpu),
+		"cpu-ms/probe":    m.perProbe(),
+		"simulator-cores": m.cores(m.simulator),
+		"others-cores":    m.cores(m.others),
+		"rss-MB":          m.resident / mega,
+		"peak-MB":         m.peak / mega,
+		"scraped-peak-MB": m.scraped / mega,
+		"heap-MB":         m.after.sums["go_memstats_heap_inuse_bytes"] / mega,
+		"garbage-MB/s":    m.grown("go_memstats_alloc_bytes_total") / mega / m.took.Seconds(),
+		"goroutines":      m.after.sums["go_goroutines"],
+		"fds":             m.after.sums["process_open_fds"],
+		"first-scrape-ms": 1e3 * m.first.Seconds(),
+		"native-series":   float64(m.after.series),
+		"classic-series":  float64(m.classic),
+	} {
+		b.ReportMetric(value, unit)
+	}
+	for name, metric := range map[string]string{
+		"delay": "llm_prober_schedule_delay_seconds", "ttft": "llm_probe_ttft_seconds", "itl": "llm_probe_itl_seconds",
+	} {
+		h := m.after.since(b, m.before, metric)
+		for share, q := range map[string]float64{"p50": .5, "p99": .99, "p999": .999} {
+			b.ReportMetric(quantileMS(q, h), name+"-"+share+"-ms")
+		}
+	}
+	for _, e := range m.pages {
+		b.ReportMetric(1e3*e.took.Seconds(), e.name+"-ms")
+		b.ReportMetric(float64(e.size)/1e3, e.name+"-kB")
+	}
+}
+
+// rows are the line of each table in docs/performance.md, and what must be known
+// to believe it.
+func (m *measured) rows(b *testing.B) string {
+	b.Helper()
+	var text strings.Builder
+	probes, delay := m.grown("llm_probe_probes_total"), m.after.since(b, m.before, "llm_prober_schedule_delay_seconds")
+	fmt.Fprintf(&text, "| %d | %.3g | %.0f | %.0f | %.0f ms | %.3f | %.1f ms | %.0f MB | %.0f MB | %.1f s |\n",
+		m.targets, probes/m.took.Seconds(), probes-m.grown("llm_probe_probes_total ok"), m.grown("llm_probe_skipped_total"), quantileMS(.99, delay),
+		m.cores(m.cpu), m.perProbe(), m.resident/mega, m.peak/mega, m.first.Seconds())
+	fmt.Fprintf(&text, "| %d | %d | %d |", m.targets, m.after.series, m.classic)
+	for _, e := range m.pages {
+		fmt.Fprintf(&text, " %.3g kB, %.0f ms |", float64(e.size)/1e3, 1e3*e.took.Seconds())
+	}
+	fmt.Fprintf(&text, "\nthe simulator took %.2f cores, others %.2f\n", m.cores(m.simulator), m.cores(m.others))
+	return text.String()
+}

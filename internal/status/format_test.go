@@ -1,0 +1,31 @@
+package status
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestFormats(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{seconds(nil), "–"},
+		{seconds(new(1.5)), "1.50 s"},
+		{short(2), "2 s"},
+		{short(0.25), "250 ms"},
+		{short(120), "120 s"},
+		{span(3.2), "3.2 s"},
+		{span(59.9), "59 s"},
+		{span(61), "1 min"},
+		{span((5*time.Hour + 12*time.Minute).Seconds()), "5 h 12 min"},
+		{span((50 * time.Hour).Seconds()), "2 d 2 h"},
+		{percent(1), "100 %"},
+		{percent(0.99999), "99.99 %"},
+		{percent(0.57), "57 %"},
+		{goal(0.9995), "99.95 %"},
+	} {
+		equal(t, "text", test.got, test.want)
+	}
+	for v, want := range map[float64]string{0: "1", 1: "1", 1.01: "1.2", 0.0123: "0.015", 9: "10", 110: "120", 84: "100"} {
+		equal(t, fmt.Sprintf("end of an axis for %g", v), fmt.Sprintf("%.3g", nice(v)), want)
+	}
+}

@@ -1,0 +1,185 @@
+package status
+
+import (
+	"slices"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// A state is how a target is now, in a word.
+type state string
+
+// The states, worst first.
+const (
+	failing state = "failing" // the last result is not ok
+	hanging state = "hanging" // a probe has been under way for too long
+	waiting state = "waiting" // there is no result yet
+	fine    state = "ok"      // the last result is ok
+)
+
+// longWait is how long a probe may be under way before its target hangs, where
+// nothing better is known.
+const longWait = 10 * time.Second
+
+// A view is one target at one moment: its exported fields are what /api/v1/targets
+// tells, and the page shows the same. All durations are seconds; what is absent is
+// null. Counts and quantiles are those of the results in memory that are at most
+// window_seconds old.
+type view struct {
+	Name         string   `json:"name"`
+	Group        string   `json:"group"`
+	Model        string   `json:"model"`
+	API          string   `json:"api"`
+	URL          string   `json:"url"`
+	Prompt       string   `json:"prompt"`
+	PromptTokens int      `json:"prompt_tokens"`
+	MaxTokens    int      `json:"max_tokens"`
+	Interval     float64  `json:"interval_seconds"`
+	TokensPerDay int      `json:"tokens_per_day"`
+	Notes        []string `json:"notes"`
+
+	Server        *string            `json:"server"`         // server type; null if unknown
+	ServerVersion *string            `json:"server_version"` // that it says it is
+	HeldTo        map[string]ability `json:"held_to"`
+
+	State       state          `json:"state"`
+	LastOutcome *probe.Outcome `json:"last_outcome"`
+	LastError   *string        `json:"last_error"`
+	LastHint    *string        `json:"last_hint"`
+	LastResult  *time.Time     `json:"last_result_time"`
+	InFlight    int            `json:"in_flight"`
+	Oldest      *float64       `json:"oldest_in_flight_seconds"`
+	Skipped     map[string]int `json:"skipped"` // by reason, since the target was added
+
+	Window float64 `json:"window_seconds"`
+	summary
+	Objectives []objective `json:"objectives"`
+
+	Scales scales `json:"-"` // of the group; for the page only
+	past   history
+	recent []*entry // those of the window, without failures that outlived the ring
+
+}
+
+// An ability is whether a server has a capability.
+type ability struct {
+	Claim string `json:"claim"` // yes, no, optional or unknown
+	Shown bool   `json:"shown"` // by its answers; else it is what its kind is known for
+}
+
+// An objective is how the results did by an objective.
+type objective struct {
+	Name   string       `json:"name"`
+	Signal probe.Signal `json:"signal"`
+	Limit  *float64     `json:"limit_seconds"` // null for availability
+	Goal   float64      `json:"goal_ratio"`
+	Good   int          `json:"good"`
+	Total  int          `json:"total"`
+}
+
+// Missed reports whether fewer than promised are good.
+func (o objective) Missed() bool { return o.Total > 0 && float64(o.Good) < o.Goal*float64(o.Total) }
+
+// Ratio is the share of good ones; there is at least one result.
+func (o objective) Ratio() float64 { return float64(o.Good) / float64(o.Total) }
+
+// views are all targets as they are now, in the order in which they were set.
+func (b *Board) views() []*view {
+	now, list := time.Now(), []*view{}
+	for _, h := range b.copies() {
+		list = append(list, newView(h, now))
+	}
+	return list
+}
+
+func newView(h history, now time.Time) *view {
+	t := h.target
+	v := &view{
+		Name: t.Name, Group: t.Group, Model: t.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
+		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, Interval: t.Interval.Seconds(),
+		TokensPerDay: t.TokensPerDay, Notes: append([]string{}, t.Notes...),
+		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]ability{},
+		Skipped: h.skipped, Window: window.Seconds(), Objectives: []objective{},
+		past: h, recent: h.since(now.Add(-window)),
+	}
+	for _, a := range t.Abilities {
+		v.HeldTo[a.Name] = ability{string(a.Claim), a.Shown}
+	}
+	if last := h.last(); last != nil {
+		v.LastOutcome, v.LastError, v.LastHint, v.LastResult = &last.Outcome, last.Error, orNull(last.Hint), &last.At
+	}
+	if h.dropped && len(v.recent) == len(h.ring) {
+		v.Window = now.Sub(h.ring[0].At).Seconds() // there was no room for older ones
+	}
+	v.summary = h.cache.of(v.recent)
+	for _, o := range t.Objectives {
+		v.Objectives = append(v.Objectives, v.judged(o))
+	}
+	if t.InFlight != nil {
+		n, oldest := t.InFlight()
+		if v.InFlight = n; n > 0 {
+			v.Oldest = new(max(0, now.Sub(oldest)).Seconds())
+		}
+	}
+	v.State = v.judge()
+	return v
+}
+
+// judged counts the results that were judged by the objective as it is now: those
+// that were judged by another limit do not count.
+func (v *view) judged(o probe.Objective) objective {
+	t := objective{Name: o.Name, Signal: o.Signal, Goal: o.Goal}
+	if o.Signal != probe.SignalAvailability {
+		t.Limit = new(o.Limit.Seconds())
+	}
+	for _, e := range v.recent {
+		good := slices.Contains(e.judged, judgement{o, true})
+		if good {
+			t.Good++
+		}
+		if good || slices.Contains(e.judged, judgement{o, false}) {
+			t.Total++
+		}
+	}
+	return t
+}
+
+// judge finds the state. Hanging comes first: it is what happens now, while the
+// last result is the past.
+func (v *view) judge() state {
+	last := v.past.last()
+	switch {
+	case v.Oldest != nil && *v.Oldest > v.patience():
+		return hanging
+	case last == nil:
+		return waiting
+	case !last.OK():
+		return failing
+	}
+	return fine
+}
+
+// patience is how long a probe may be under way before the target counts as
+// hanging: twice the 95th percentile of the last hour's E2EL, but no less than
+// half an interval or 10 s, whichever is shorter. So a server that just is slow
+// does not hang, and one that hangs shows it in the first probe after the fault.
+// Without a success in the last hour it is 10 s.
+func (v *view) patience() float64 {
+	least, p95 := longWait.Seconds(), v.Quantiles.E2EL.P95
+	if p95 == nil {
+		return least
+	}
+	if v.Interval > 0 {
+		least = min(least, v.Interval/2)
+	}
+	return max(least, 2**p95)
+}
+
+// orNull is s, or nothing if it is empty.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

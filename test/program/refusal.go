@@ -1,0 +1,43 @@
+package program
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Refusal is what the prober says of an environment and files, by their paths in
+// its container; empty if it takes them. It reads and judges its configuration
+// before it listens, and it is told to listen where it cannot: it sends no probe and
+// opens no port. It needs PROBER_BINARY.
+func Refusal(t *testing.T, environ, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	here := strings.NewReplacer("/etc/prober", root)
+	for path, content := range files {
+		path = here.Replace(path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(here.Replace(content)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var variables []string
+	for name, value := range environ {
+		variables = append(variables, name+"="+here.Replace(value))
+	}
+	p := Launch(t, "PROBER_BINARY", variables, "run", "--listen-address", "192.0.2.1:9464")
+	_, code := p.Output(t)
+	said := p.Log()
+	switch listens := strings.Contains(said, "listen on PROBER_LISTEN_ADDRESS"); {
+	case code == 2 && !listens:
+		return said
+	case code != 1 || !listens:
+		t.Fatalf("exit code %d: %s", code, said)
+	case strings.Contains(said, "unknown variable"):
+		return said
+	}
+	return ""
+}
