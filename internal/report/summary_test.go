@@ -166,7 +166,7 @@ func TestFailuresAreGrouped(t *testing.T) {
 		{Outcome: probe.ServerError, Requests: 2, Error: "HTTP 500: b", Hint: "check the server's log at that time"},
 		{Outcome: probe.ServerError, Requests: 1, Error: "HTTP 502: a", Hint: "a proxy got no answer from the server behind it: check that server"},
 	}
-	if diff := cmp.Diff(want, Summarize(samples).Failures); diff != "" {
+	if diff := cmp.Diff(want, FailuresOf(samples)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

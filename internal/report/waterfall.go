@@ -136,7 +136,7 @@ func (w *waterfall) latencies() {
 	tpot, ok := r.TPOT()
 	w.latency("TPOT", format.Duration(tpot), ok)
 	list := slices.Sorted(r.ITL())
-	if ok = len(list) > 0 && r.Taint == "" && !together(r); ok {
+	if ok = len(list) > 0; ok {
 		text = fmt.Sprintf("median %s, p99 %s, max %s over %s", format.Duration(QuantileOf(list, 0.5)),
 			format.Duration(QuantileOf(list, 0.99)), format.Duration(list[len(list)-1]), format.Count(len(list), "token"))
 	}
