@@ -65,7 +65,7 @@ func TestSourcesAgree(t *testing.T) {
 	}
 	variables, flags := map[string]string{prefix + "TARGETS_0_HEADERS": "X-A=1=2, X-B = 3"}, map[string]string{"HEADERS": "X-A=1=2,X-B=3"}
 	file := "targets:\n- headers: {X-A: 1=2, X-B: 3}\n"
-	for _, setting := range strings.Fields(given) {
+	for setting := range strings.FieldsSeq(given) {
 		name, text, _ := strings.Cut(setting, "=")
 		variables[prefix+"TARGETS_0_"+name], flags[name] = text, text
 		file += "  " + strings.ToLower(name) + ": " + text + "\n"
