@@ -75,7 +75,7 @@ func (j *Job) Fit(ctx context.Context) error {
 	if ok, err := j.useIDs(ctx); ok || err != nil {
 		return err
 	}
-	err := j.writer.Calibrate(func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+	err := j.writer.Calibrate(0, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
 	if errors.Is(err, ErrNoTokenizer) {
 		return j.measure(ctx)
 	}
@@ -92,7 +92,7 @@ const shortQuestions, shortWords = 3, 600
 // is longer than asked. It returns [ErrNoTokenizer] if the usage of longer prompts must tell the rest.
 func (j *Job) measure(ctx context.Context) error {
 	asked := 0
-	return j.writer.Calibrate(func(p prompt.Prompt) (int, error) {
+	return j.writer.Calibrate(0, func(p prompt.Prompt) (int, error) {
 		if asked++; asked > shortQuestions || p.Words > shortWords {
 			return 0, ErrNoTokenizer
 		}
@@ -115,7 +115,7 @@ func (j *Job) measure(ctx context.Context) error {
 func (j *Job) FitAhead(ctx context.Context, round uint64) {
 	if j.Targets[0].Prompt == string(prompt.Book) && j.Members[0].Capabilities().Tokenizes == wire.Always {
 		// A tokenizer that fails is no reason not to probe: usage will tell.
-		_ = j.writer.CalibrateRound(round, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+		_ = j.writer.Calibrate(round, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
 	}
 }
 
