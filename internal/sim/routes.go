@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"crypto/subtle"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -109,7 +110,9 @@ func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to *route) 
 			s.refuse(w, refusal{status: http.StatusRequestEntityTooLarge, message: err.Error()}, false)
 			return
 		}
-		p, refused := to.Count.prompt(fieldsOf(body))
+		var f fields
+		_ = json.Unmarshal(body, &f) // what is no object has no prompt
+		p, refused := to.Count.prompt(f)
 		if refused != nil {
 			s.refuse(w, *refused, false)
 			return
@@ -149,7 +152,7 @@ func (s *Server) countPlaceholder(p prompt, name string) string {
 		}
 		return string(mustJSON(pieces))
 	case "text":
-		return quoted(strings.Join(p.words(), "\n"))
+		return quoted(strings.Join(p.texts, "\n"))
 	}
 	return s.documentPlaceholder(name)
 }

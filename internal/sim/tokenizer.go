@@ -2,7 +2,6 @@ package sim
 
 import (
 	"iter"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -62,7 +61,6 @@ type prompt struct {
 	texts []string
 	ids   []uint32
 	tail  []uint32
-	read  []string // texts that stand among ids already
 }
 
 // chatPrompt puts texts into the chat template, which costs 13 tokens, the beginning of sequence among them.
@@ -72,11 +70,6 @@ func chatPrompt(texts []string) prompt {
 		texts: texts,
 		tail:  []uint32{endID, 128006, 78191, 128007, 271},
 	}
-}
-
-// plainPrompt is text behind a beginning of sequence.
-func plainPrompt(text string) prompt {
-	return prompt{head: []uint32{beginID}, texts: []string{text}}
 }
 
 // tokens yields the ids of the prompt in order.
@@ -107,20 +100,16 @@ func (p prompt) tokens() iter.Seq[uint32] {
 // digest counts, hashes and reads the prompt.
 func (p prompt) digest(salt string) digest {
 	d := digestOf(p.tokens(), salt)
-	d.code = codeWords(p.words())
+	d.code = codeWords(p.texts)
 	return d
 }
 
-// words are the texts of the prompt that a model could read.
-func (p prompt) words() []string { return slices.Concat(p.read, p.texts) }
-
 // endless reports whether the last 200 bytes of the prompt's text ask not to stop: the answer then has no natural end.
 func (p prompt) endless() bool {
-	texts := p.words()
-	if len(texts) == 0 {
+	if len(p.texts) == 0 {
 		return false
 	}
-	last := texts[len(texts)-1]
+	last := p.texts[len(p.texts)-1]
 	last = last[max(0, len(last)-200):]
 	return strings.Contains(strings.ToLower(last), "do not stop")
 }
