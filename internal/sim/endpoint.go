@@ -75,8 +75,8 @@ func CloseAll(endpoints []Endpoint) {
 	}
 }
 
-// ServeAll serves the endpoints until ctx is done, closes them, and waits until no
-// request is under way.
+// ServeAll serves the endpoints until ctx is done, closes them, and waits until no request is under way, for a second at
+// most: a client that does not read may keep one.
 func ServeAll(ctx context.Context, endpoints []Endpoint) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, e := range endpoints {
@@ -90,12 +90,11 @@ func ServeAll(ctx context.Context, endpoints []Endpoint) error {
 		group.Go(func() error {
 			<-ctx.Done()
 			e.Server.Close()
+			soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			_ = server.Shutdown(soon) // what it leaves, Close ends
 			return server.Close()
 		})
 	}
-	err := group.Wait()
-	for _, e := range endpoints {
-		e.Server.Wait()
-	}
-	return err
+	return group.Wait()
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"fmt"
@@ -16,12 +17,12 @@ import (
 
 const defaultBodyLimit = 64 << 20
 
-// routes registers what the server type serves.
-func (s *Server) routes() {
+// routes registers what the server type serves; open ends when the server is closed.
+func (s *Server) routes(open context.Context) {
 	for i := range s.serverType.Generate {
 		g := &s.serverType.Generate[i]
 		for _, pattern := range g.Paths {
-			s.handle("POST", pattern, s.generate(g))
+			s.handle("POST", pattern, s.generate(open, g))
 		}
 	}
 	for name, r := range s.serverType.Routes {

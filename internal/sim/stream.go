@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 )
@@ -12,7 +13,7 @@ type streaming struct {
 	*answer
 	w       http.ResponseWriter
 	control *http.ResponseController
-	entry   *entry
+	entry   *Sent
 
 	waiting []byte
 	counts  []int         // tokens of each token frame in waiting
@@ -70,7 +71,7 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	err := s.run(ctx)
 	switch {
 	case err == nil:
-	case a.server.isClosed():
+	case errors.Is(context.Cause(ctx), errClosed):
 		s.server.sentLog.failed(entry, "closed")
 	default:
 		s.server.sentLog.failed(entry, "canceled")
