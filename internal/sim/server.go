@@ -14,6 +14,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,7 +32,7 @@ const (
 type Config struct {
 	// Profile is the API and the speed; a Profile without API is taken as "fast".
 	Profile Profile
-	// API is the API to speak, one of APIs whatever the profile; empty takes the profile's, an unknown one is "openai".
+	// API is the API to speak, one of APIs whatever the profile; empty takes the profile's.
 	API string
 	// Server is which server's OpenAI API to speak, one of ServerTypes; empty is "vllm". It has no effect on APIs other than
 	// "openai".
@@ -77,7 +78,7 @@ type Server struct {
 	stopped sync.WaitGroup // the engine
 }
 
-// New returns a server that is ready to use. Close it when done.
+// New returns a server that is ready to use. Close it when done. It panics if Config names an API or a server type that does not exist.
 func New(c Config) *Server {
 	if c.Profile.API == "" {
 		c.Profile, _ = ParseProfile("fast")
@@ -85,10 +86,14 @@ func New(c Config) *Server {
 	c.Profile.MaxModelLen = cmp.Or(c.Profile.MaxModelLen, defaultModelLen)
 	c.API, c.Model = cmp.Or(c.API, c.Profile.API), cmp.Or(c.Model, c.Profile.Model)
 
+	file := c.API
+	if file == openAI { // only this one has server types
+		file = path.Join(openAI, cmp.Or(c.Server, defaultServer))
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
 		config:     c,
-		serverType: serverTypeOf(c),
+		serverType: load(file),
 		mux:        http.NewServeMux(),
 		created:    time.Now(),
 		cache:      newPrefixCache(cacheBlocks),

@@ -84,8 +84,8 @@ func (s *streaming) run(ctx context.Context) error {
 		return err
 	}
 	for k := range s.want {
-		if end, ok := s.fault.breaks(k); ok {
-			return s.breakOff(ctx, end, k)
+		if why := s.fault.breaks(k); why != "" {
+			return s.breakOff(ctx, why, k)
 		}
 		at, err := s.await(ctx, k)
 		if err != nil {
@@ -227,26 +227,23 @@ func (s *streaming) frames(to int) {
 }
 
 // breakOff ends the answer as a fault says after exactly k tokens.
-func (s *streaming) breakOff(ctx context.Context, end ending, k int) error {
+func (s *streaming) breakOff(ctx context.Context, why string, k int) error {
 	s.frames(k)
-	if end == endError {
+	failed := why == "error_frame"
+	if failed {
 		s.add(s.fill(s.format.Failure, frame{}), 0)
 	}
-	s.server.sentLog.failed(s.entry, string(end))
-	if err := s.flush(); err != nil {
+	s.server.sentLog.failed(s.entry, why)
+	err := s.flush()
+	switch {
+	case err != nil:
 		return err
-	}
-	switch end {
-	case endReset:
-		return errCut
-	case endStall:
+	case why == "stall":
 		return s.stall(ctx)
-	case endError:
-		if s.format.Cuts {
-			return errCut
-		}
+	case failed && !s.format.Cuts:
+		return nil
 	}
-	return nil
+	return errCut
 }
 
 // stall is silent until ctx ends, whose error it returns; with comments it sends one every second.

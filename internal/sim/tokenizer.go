@@ -1,9 +1,8 @@
 package sim
 
 import (
-	"iter"
+	"slices"
 	"strings"
-	"unicode"
 )
 
 // Sizes and ids of the simulated tokenizer.
@@ -16,34 +15,21 @@ const (
 	blockSize  = 16 // tokens of a block of the prefix cache
 )
 
-// span is where a token's text stands in the prompt, in bytes.
-type span struct{ start, stop int }
-
-// spans cuts text into tokens: white space separates words and belongs to none, a word of n characters (punctuation
-// counts) is ⌈n/8⌉ tokens. It does not allocate.
-func spans(text string) iter.Seq[span] {
-	return func(yield func(span) bool) {
+// appendText adds the tokens of a text: white space separates words and belongs to none, a word of n characters (punctuation
+// counts) is ⌈n/8⌉ tokens.
+func appendText(ids []uint32, text string) []uint32 {
+	for word := range strings.FieldsSeq(text) {
 		start, runes := 0, 0
-		for i, r := range text {
-			space := unicode.IsSpace(r)
-			if runes > 0 && (space || runes == pieceRunes) {
-				if !yield(span{start, i}) {
-					return
-				}
-				runes = 0
-			}
-			if space {
-				continue
-			}
-			if runes == 0 {
-				start = i
+		for i := range word {
+			if runes == pieceRunes {
+				ids = append(ids, idOf(word[start:i]))
+				start, runes = i, 0
 			}
 			runes++
 		}
-		if runes > 0 {
-			yield(span{start, len(text)})
-		}
+		ids = append(ids, idOf(word[start:]))
 	}
+	return ids
 }
 
 // idOf is the id of a piece of text: the same piece has the same id everywhere.
@@ -72,29 +58,13 @@ func chatPrompt(texts []string) prompt {
 	}
 }
 
-// tokens yields the ids of the prompt in order.
-func (p prompt) tokens() iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-		each := func(ids []uint32) bool {
-			for _, id := range ids {
-				if !yield(id) {
-					return false
-				}
-			}
-			return true
-		}
-		if !each(p.head) || !each(p.ids) {
-			return
-		}
-		for _, text := range p.texts {
-			for s := range spans(text) {
-				if !yield(idOf(text[s.start:s.stop])) {
-					return
-				}
-			}
-		}
-		each(p.tail)
+// tokens are the ids of the prompt in order.
+func (p prompt) tokens() []uint32 {
+	ids := slices.Concat(p.head, p.ids)
+	for _, text := range p.texts {
+		ids = appendText(ids, text)
 	}
+	return append(ids, p.tail...)
 }
 
 // digest counts, hashes and reads the prompt.
