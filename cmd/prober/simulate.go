@@ -98,10 +98,10 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 	}
 	fault, err := sim.ParseFault(s.fault)
 	check("fault", s.fault, err)
-	address, err := sim.ParseAddress(s.listen)
+	host, port, err := sim.ParseAddress(s.listen)
 	check("listen", s.listen, err)
 	if problems != nil {
 		return nil, problems
 	}
-	return sim.Open(ctx, address, profiles, s.Config, fault)
+	return sim.Open(ctx, host, port, profiles, s.Config, fault)
 }
