@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -193,7 +194,7 @@ func (t Target) metadata(
 	limit := min(metadataTimeout, t.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, failed(Timeout, "no answer within %v", limit))
 	defer cancel()
-	req, err := t.request(ctx, method, wire.URL(t.URL, path), body)
+	req, err := t.request(ctx, method, wire.URL(t.URL, path), bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, failed(Rejected, "%w", err)
 	}
