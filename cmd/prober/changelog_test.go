@@ -9,7 +9,8 @@ import (
 // TestChangelogIsInForm holds that headings and entries have the form of Prometheus' projects: the workflow of a release cuts its
 // notes out by them.
 func TestChangelogIsInForm(t *testing.T) {
-	form := regexp.MustCompile(`^(## Unreleased|## \d+\.\d+\.\d+(-rc\.\d+)? / \d{4}-[01]\d-[0-3]\d|- \[(CHANGE|FEATURE|ENHANCEMENT|SECURITY|BUGFIX)\] \S.*)\n$`)
+	form := regexp.MustCompile(`^(## Unreleased|## \d+\.\d+\.\d+(-rc\.\d+)? / \d{4}-[01]\d-[0-3]\d|` +
+		`- \[(CHANGE|FEATURE|ENHANCEMENT|SECURITY|BUGFIX)\] \S.*)\n$`)
 	found := 0
 	for line := range strings.Lines(read(t, "CHANGELOG.md")) {
 		if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "##") {

@@ -141,7 +141,7 @@ func (t Target) Values(command string) map[string]string {
 	values := map[string]string{}
 	for _, k := range settings().target {
 		v := reflect.Indirect(k.of(t))
-		if k.Secret || slices.Contains(k.Not, command) || slices.Contains([]string{"URL", "NAME", "GROUP", "MODEL"}, k.name) || !v.IsValid() {
+		if k.secret || slices.Contains(k.Not, command) || slices.Contains([]string{"URL", "NAME", "GROUP", "MODEL"}, k.name) || !v.IsValid() {
 			continue
 		}
 		if text := fmt.Sprint(v.Interface()); text != "" {

@@ -83,7 +83,7 @@ func (l *loader) at(n yaml.Node) string { return fmt.Sprintf("%s:%d", l.path, n.
 var (
 	yamlError  = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line ([0-9]+): )?(.*)$`)
 	yamlQuoted = regexp.MustCompile("(?s)['\"`].*['\"`]")
-	yamlShape  = regexp.MustCompile(`^cannot unmarshal !!(\w+).* into (.*)$`)
+	yamlShape  = regexp.MustCompile(`(?s)^cannot unmarshal !!(\w+).* into (.*)$`)
 )
 
 // broken reports an error of the YAML parser. Its quotations are left out:

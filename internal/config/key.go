@@ -17,20 +17,19 @@ const (
 
 // A Key is one setting, as the tags of its field define it.
 type Key struct {
-	Variable  string   // PROBER_QPS, PROBER_TARGETS_n_MODEL, PROBER_OBJECTIVES_n_GOAL
-	Flag      string   // name of the flag, without dashes; "" if it has none
-	Default   string   // the default, or in words what happens without a value
-	Help      string   // meaning, unit and bounds in one phrase, without full stop
-	PerTarget bool     // may be given for one target: PROBER_TARGETS_n_…
-	Secret    bool     // its value is never to be shown
-	Switch    bool     // takes on or off; its flag alone means on
-	Restart   bool     // a change takes effect with a restart only
-	Not       []string // commands that have no use for it
+	Variable string   // PROBER_QPS, PROBER_TARGETS_n_MODEL, PROBER_OBJECTIVES_n_GOAL
+	Flag     string   // name of the flag, without dashes; "" if it has none
+	Default  string   // the default, or in words what happens without a value
+	Help     string   // meaning, unit and bounds in one phrase, without full stop
+	Switch   bool     // takes on or off; its flag alone means on
+	Restart  bool     // a change takes effect with a restart only
+	Not      []string // commands that have no use for it
 
-	name  string // without PROBER_ and TARGETS_n_, in upper case
-	field reflect.StructField
-	words []string // what is allowed; nil for any
-	hint  string   // what a right value looks like; "" for any
+	name   string // without PROBER_ and TARGETS_n_, in upper case
+	field  reflect.StructField
+	words  []string // what is allowed; nil for any
+	hint   string   // what a right value looks like; "" for any
+	secret bool     // its value is never to be shown
 }
 
 type keys []Key
@@ -68,9 +67,8 @@ func keysOf[T any](before string) keys {
 		k := Key{
 			name: tag("env"), field: f, words: append(strings.Fields(tag("oneof")), more[tag("env")]...), hint: tag("want"),
 			Variable: before + tag("env"), Default: cmp.Or(tag("envDefault"), tag("otherwise")), Help: tag("help"),
-			PerTarget: reflect.TypeFor[T]() == reflect.TypeFor[Target]() || reflect.TypeFor[T]() == reflect.TypeFor[Settings](),
-			Secret:    f.Type == reflect.TypeFor[Secret]() || f.Type == reflect.TypeFor[Headers](),
-			Switch:    f.Type.Kind() == reflect.Bool, Restart: tag("reload") == "restart",
+			secret: f.Type == reflect.TypeFor[Secret]() || f.Type == reflect.TypeFor[Headers](),
+			Switch: f.Type.Kind() == reflect.Bool, Restart: tag("reload") == "restart",
 		}
 		if k.name == "" {
 			continue

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+var secrets = cmp.AllowUnexported(Secret{}) // compared by their texts
+
 func TestDefaults(t *testing.T) {
 	got := load(t, Options{Environ: environ("TARGETS_0_URL=http://one:8000/v1")})
 	want := &Config{
@@ -22,7 +24,7 @@ func TestDefaults(t *testing.T) {
 		}},
 		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, secrets); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -39,7 +41,7 @@ func TestSettingsOfTheProber(t *testing.T) {
 		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
 	}
 	want.Given = want.Objectives
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, secrets); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -60,13 +62,13 @@ func TestSourcesAgree(t *testing.T) {
 			SessionUsers: 320, SessionRounds: 10, BookFile: "book.txt", DatasetFile: "set.jsonl", CanaryDepth: 1,
 			Priority: new(-5), SessionHeader: "x-user-id", WaitForReady: 30 * time.Minute,
 			Prompt: "book", PromptTokens: 16, MaxTokens: 1, QPS: 1, Arrival: "poisson",
-			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000, Connection: "reuse", HTTPVersion: "2", Stamp: "user",
-			APIKey: NewSecret("sk"),
+			Timeout: time.Minute, StallTimeout: time.Minute, MaxInFlight: 2, TokenBudgetPerDay: 1_000_000,
+			Connection: "reuse", HTTPVersion: "2", Stamp: "user", APIKey: NewSecret("sk"),
 		},
 	}
 	variables, flags := map[string]string{prefix + "TARGETS_0_HEADERS": "X-A=1=2, X-B = 3"}, map[string]string{"HEADERS": "X-A=1=2,X-B=3"}
 	file := "targets:\n- headers: {X-A: 1=2, X-B: 3}\n"
-	for _, setting := range strings.Fields(given) {
+	for setting := range strings.FieldsSeq(given) {
 		name, text, _ := strings.Cut(setting, "=")
 		variables[prefix+"TARGETS_0_"+name], flags[name] = text, text
 		file += "  " + strings.ToLower(name) + ": " + text + "\n"
@@ -77,10 +79,12 @@ func TestSourcesAgree(t *testing.T) {
 		}
 	}
 	for source, o := range map[string]Options{
-		"environment": {Environ: variables}, "targets file": {Environ: environ("TARGETS_FILE=f.yaml")}, "flags": {Overrides: flags, URLs: []string{want.URL}},
+		"environment":  {Environ: variables},
+		"targets file": {Environ: environ("TARGETS_FILE=f.yaml")},
+		"flags":        {Overrides: flags, URLs: []string{want.URL}},
 	} {
 		o.ReadFile = files(map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "book.txt": "", "set.jsonl": "", "f.yaml": file})
-		if diff := cmp.Diff([]Target{want}, load(t, o).Targets); diff != "" {
+		if diff := cmp.Diff([]Target{want}, load(t, o).Targets, secrets); diff != "" {
 			t.Errorf("%s: -want +got\n%s", source, diff)
 		}
 	}
@@ -181,7 +185,8 @@ func TestVariablesOfOthersAreIgnored(t *testing.T) {
 		PORT_9464_TCP_PORT=9464
 		PORT_9464_TCP_ADDR=10.0.0.1
 		EAST_SERVICE_HOST=10.0.0.2
-		EAST_PORT=tcp://10.0.0.2:9464`)
+		EAST_PORT=tcp://10.0.0.2:9464
+		TARGETS_7_URL=`)
 	environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://collector:4318"
 	environment["PATH"] = "/bin"
 	load(t, Options{Environ: environment})

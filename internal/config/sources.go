@@ -199,7 +199,7 @@ func (k Key) given(word, text string) source {
 	if k.name == "URL" && strings.ContainsAny(text, "@?#") { // it may hold credentials
 		shown = webScheme.FindString(text) + "***"
 	}
-	if !k.Secret {
+	if !k.secret {
 		word += "=" + quote(shown)
 	}
 	return source{text: text, label: word}

@@ -24,9 +24,11 @@ objectives:
 		want.Targets[i+1].Model = "big"
 		want.Targets[i+1].Headers = Headers{"X-A": NewSecret("a,b=c"), "X-B": NewSecret("3")}
 	}
-	want.Objectives = []Objective{{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}, {Name: "up", Signal: "availability", Goal: 0.99}}
+	want.Objectives = []Objective{
+		{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}, {Name: "up", Signal: "availability", Goal: 0.99},
+	}
 	want.Given = want.Objectives
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, secrets); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }

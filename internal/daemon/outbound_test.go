@@ -95,7 +95,8 @@ func TestNoConnectionThatWasNotConfigured(t *testing.T) {
 	} {
 		j := &journal{}
 		d := &Daemon{Dial: j.dial, Lookup: j.lookup}
-		address, end := serve(t, d, configured(nil, "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_MODEL", "m", "PROBER_QPS", "20", "PROBER_API_KEY", "sk-secret"))
+		address, end := serve(t, d, configured(nil, "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_MODEL", "m",
+			"PROBER_QPS", "20", "PROBER_API_KEY", "sk-secret"))
 		awaited(t, address, func(page string) bool { return outcome(page, "rejected") })
 		end()
 		to := redirecting.Listener.Addr().String()
@@ -141,8 +142,9 @@ func TestCertificatesForTargetsAreRotated(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 
-	address, end := serve(t, &Daemon{}, configured(nil, "PROBER_TARGETS_0_URL", server.URL, "PROBER_QPS", "5", "PROBER_RELOAD_INTERVAL", "100ms",
-		"PROBER_TARGETS_0_CA_FILE", path, "PROBER_TARGETS_0_CERT_FILE", path, "PROBER_TARGETS_0_KEY_FILE", filepath.Join(dir, "client.key")))
+	address, end := serve(t, &Daemon{}, configured(nil, "PROBER_TARGETS_0_URL", server.URL,
+		"PROBER_QPS", "5", "PROBER_RELOAD_INTERVAL", "100ms", "PROBER_TARGETS_0_CA_FILE", path,
+		"PROBER_TARGETS_0_CERT_FILE", path, "PROBER_TARGETS_0_KEY_FILE", filepath.Join(dir, "client.key")))
 	awaited(t, address, func(page string) bool { return outcome(page, "ok") })
 	mu.Lock()
 	now, shown = demanding(second), nil

@@ -55,7 +55,9 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 			t.Error("the page does not say that the configuration was rejected")
 		}
 		w.options = configured([]string{"a"})
-		for _, foreign := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}} {
+		for _, foreign := range [][]string{
+			{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"},
+		} {
 			if status, text := w.ask(http.MethodPost, "/-/reload", foreign...); status != http.StatusForbidden {
 				t.Errorf("with %s: %d %s", foreign, status, text)
 			}
@@ -74,7 +76,8 @@ func TestReloadOfWhatIsWrong(t *testing.T) {
 func TestBudgetsAreOfTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		both := func(url string, more ...string) []string {
-			return append(more, "PROBER_TARGETS_0_NAME", "cold", "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_TOKEN_BUDGET_PER_DAY", "850", // ten probes
+			return append(more,
+				"PROBER_TARGETS_0_NAME", "cold", "PROBER_TARGETS_0_URL", url, "PROBER_TARGETS_0_TOKEN_BUDGET_PER_DAY", "850", // ten probes
 				"PROBER_TARGETS_1_NAME", "warm", "PROBER_TARGETS_1_URL", "http://a", "PROBER_TARGETS_1_TOKEN_BUDGET_PER_DAY", "8500")
 		}
 		w := newWorld(t, &Daemon{}, []string{"a", "b"}, both("http://a")...)
@@ -117,7 +120,10 @@ func TestReloadAtTheEnd(t *testing.T) {
 // afterwards.
 func TestReloadOfANeighbour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		grouped := []string{"PROBER_TARGETS_0_URL", "http://a", "PROBER_TARGETS_0_GROUP", "g", "PROBER_TARGETS_1_URL", "http://b", "PROBER_TARGETS_1_GROUP", "g"}
+		grouped := []string{
+			"PROBER_TARGETS_0_URL", "http://a", "PROBER_TARGETS_0_GROUP", "g",
+			"PROBER_TARGETS_1_URL", "http://b", "PROBER_TARGETS_1_GROUP", "g",
+		}
 		w := newWorld(t, &Daemon{}, []string{"a", "b"}, grouped...)
 		time.Sleep(time.Minute)
 		w.mustReload(nil, append(grouped, "PROBER_TARGETS_1_TIMEOUT", "100s")...)
@@ -168,8 +174,9 @@ func TestReloadUnderLoad(t *testing.T) {
 				}
 				continue
 			}
-			if got, want := slots(page, host), fmt.Sprintf("ok=%d", recorded[host]); got != want || fmt.Sprint(sent-recorded[host]) != underWay || sent < 8 {
-				t.Errorf("%s got %d requests: %s is counted, %s recorded, %s under way", host, sent, got, want, underWay)
+			counted, wanted := slots(page, host), fmt.Sprintf("ok=%d", recorded[host])
+			if counted != wanted || fmt.Sprint(sent-recorded[host]) != underWay || sent < 8 {
+				t.Errorf("%s got %d requests: %s is counted, %s recorded, %s under way", host, sent, counted, wanted, underWay)
 			}
 			if last, ok := w.fitted.Load(host); !ok || last.(time.Time).After(changed) != (n%4 != 0) {
 				t.Errorf("%s was fitted last at %v, the change was at %v", host, last, changed)

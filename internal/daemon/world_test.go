@@ -173,7 +173,7 @@ func (w *world) mustReload(hosts []string, more ...string) {
 // ask returns the status and the body of an answer of the instance to a request with a header's name and value.
 func (w *world) ask(method, path string, header ...string) (int, string) {
 	w.t.Helper()
-	r, err := http.NewRequest(method, "http://prober"+path, nil) //nolint:noctx // in a bubble
+	r, err := http.NewRequest(method, "http://prober"+path, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

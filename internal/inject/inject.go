@@ -67,7 +67,8 @@ func Stream(in []byte, o Options) (Result, error) {
 	}
 	for _, name := range o.Workloads {
 		if !run.named[name] {
-			run.refuse(config.Problem{Place: fmt.Sprintf("workload %q", name), Text: "is not among the manifests", Hint: "want kind/name or name of a workload with pods"})
+			place := fmt.Sprintf("workload %q", name)
+			run.refuse(config.Problem{Place: place, Text: "is not among the manifests", Hint: "want kind/name or name of a workload with pods"})
 		}
 	}
 	none := fmt.Sprintf("hold no model server that is known (objects read: %d)", run.objects)
@@ -126,7 +127,7 @@ func (r *run) document(d document) []byte {
 		changed = changed || added
 		if problems, ok := errors.AsType[config.Problems](err); ok {
 			r.refuse(problems...)
-		} else if err != nil && err != errNone {
+		} else if err != nil && !errors.Is(err, errNone) {
 			r.warn("%s: left alone: %v", p.name(), err)
 		}
 	}
@@ -213,11 +214,12 @@ func (r *run) warnings(p pod, s serving) {
 	}
 	name, host := s.container.Name, cmp.Or(s.flags["--uds"], s.value("--host"), "localhost")
 	warn(p.HostNetwork, "has the network of its node: port %d must be free there, and only one such pod fits on a node", sidecarPort)
-	warn(s.guessed, "container %s calls none of its ports http: %s is asked at its default port %d; if it listens elsewhere, say so by --port or the annotation %s",
-		name, s.server.name, s.port, portOf)
+	warn(s.guessed, "container %s calls none of its ports http: %s is asked at its default port %d; "+
+		"if it listens elsewhere, say so by --port or the annotation %s", name, s.server.name, s.port, portOf)
 	warn(s.tls, "container %s serves HTTPS: its certificate is not verified on loopback", name)
 	warn(!slices.Contains([]string{"0.0.0.0", "::", "[::]", "127.0.0.1", "localhost"}, host),
 		"container %s listens on %s alone: the sidecar asks 127.0.0.1, and does not reach it", name, host)
 	warn(s.bareKey != "" && r.options.Key == (Secret{}),
-		"container %s wants an API key that is %s, and it is not copied: probes will be refused; put it into a Secret and name that with --api-key-secret", name, s.bareKey)
+		"container %s wants an API key that is %s, and it is not copied: probes will be refused; "+
+			"put it into a Secret and name that with --api-key-secret", name, s.bareKey)
 }

@@ -55,23 +55,20 @@ var programs = []string{"sh", "bash", "/bin/sh", "/bin/bash", "python", "python3
 // recognize returns the server that a container runs, and its flags. If it has only the image of one, whose command
 // starts something else, ok is false; if it has not even that, the server has no name.
 func recognize(c container) (s serving, ok bool) {
-	for _, words := range commands(c) {
-		for _, known := range servers {
-			if args, ok := known.started(words); ok {
-				return serving{container: c, server: known, flags: flagsOf(args)}, true
-			}
+	words := c.words()
+	for _, known := range servers {
+		if args, ok := known.started(words); ok {
+			return serving{container: c, server: known, flags: flagsOf(args)}, true
 		}
 	}
-	s = serving{container: c, flags: flagsOf(slices.Concat(c.Command, c.Args))}
-	i := slices.IndexFunc(servers, func(known server) bool {
-		ok, _ := regexp.MatchString("^("+known.image+")$", imageName(c.Image))
-		return ok && known.image != ""
-	})
-	if i < 0 {
-		return s, false
+	s = serving{container: c, flags: flagsOf(words)}
+	for _, known := range servers {
+		if is, _ := regexp.MatchString("^("+known.image+")$", imageName(c.Image)); is && known.image != "" {
+			s.server = known
+			return s, len(c.Command) == 0 && (len(c.Args) == 0 || !slices.Contains(programs, c.Args[0]))
+		}
 	}
-	s.server = servers[i]
-	return s, len(c.Command) == 0 && (len(c.Args) == 0 || !slices.Contains(programs, c.Args[0]))
+	return s, false
 }
 
 // started reports whether words start s, and what follows.
@@ -83,8 +80,11 @@ func (s server) started(words []string) (args []string, ok bool) {
 		for _, start := range s.starts {
 			end := i + len(start)
 			if end <= len(words) && path.Base(words[i]) == start[0] && slices.Equal(words[i+1:end], start[1:]) {
-				// trtllm-serve disaggregated is a router.
-				return words[end:], end == len(words) || words[end] != "disaggregated"
+				args = words[end:]
+				if last := slices.Index(args, separator); last >= 0 {
+					args = args[:last]
+				}
+				return args, len(args) == 0 || args[0] != "disaggregated" // trtllm-serve disaggregated is a router
 			}
 		}
 	}
@@ -146,9 +146,8 @@ func halved(p pod, s serving) string {
 	return ""
 }
 
-// commands are the simple commands that a container is given, in words: one, or those of the script that it gives a
-// shell.
-func commands(c container) [][]string {
+// words are those of the command that a container is given, or of the script that it gives a shell.
+func (c container) words() []string {
 	words := slices.Concat(c.Command, c.Args)
 	if len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh"}, path.Base(words[0])) {
 		for i, word := range words[:len(words)-1] {
@@ -157,7 +156,7 @@ func commands(c container) [][]string {
 			}
 		}
 	}
-	return [][]string{words}
+	return words
 }
 
 // shellPart is a part of a word of a shell script: a quotation, an escape, an expansion, or a character.
@@ -170,17 +169,18 @@ var (
 	shellToken = regexp.MustCompile(`#[^\n]*|[\n;&|()]|` + shellPart + `(?:#|` + shellPart + `)*`)
 )
 
-// script are the simple commands of a shell script, in words without their quotes. Nothing is expanded: $(…), ${…} and
-// `…` are parts of the words that they stand in.
-func script(text string) [][]string {
-	all := [][]string{nil}
+// separator stands between the simple commands of a script.
+const separator = "\n"
+
+// script are the words of a shell script without their quotes, with a separator for what ends a simple command. Nothing is
+// expanded: $(…), ${…} and `…` are parts of the words that they stand in.
+func script(text string) (words []string) {
 	for _, token := range shellToken.FindAllString(text, -1) {
-		last := len(all) - 1
 		if strings.Contains("\n;&|()", token) {
-			all = append(all, nil)
+			words = append(words, separator)
 		} else if word := shellWord.ReplaceAllString(token, "$1$2$3$4"); token[0] != '#' && (word != "" || token[0] != '\\') {
-			all[last] = append(all[last], word) // a comment is no word, nor is a line that goes on
+			words = append(words, word) // a comment is no word, nor is a line that goes on
 		}
 	}
-	return all
+	return words
 }

@@ -64,9 +64,11 @@ func newSidecar(p pod, s serving, o Options) (car sidecar, err error) {
 	if s.tls {
 		scheme = "https"
 	}
+	name := cmp.Or(p.label, s.container.Name)
+	name = name[:min(len(name), 100-len(vantage))] + vantage // of a target, which has 100 characters at most
 	car.Image, car.Env = o.Image, []Env{
 		{Name: "PROBER_TARGETS_0_URL", Value: fmt.Sprintf("%s://127.0.0.1:%d%s", scheme, s.port, s.server.base)},
-		{Name: "PROBER_TARGETS_0_NAME", Value: cmp.Or(p.meta.Annotations[nameOf], cmp.Or(p.label, s.container.Name)+vantage)},
+		{Name: "PROBER_TARGETS_0_NAME", Value: cmp.Or(p.meta.Annotations[nameOf], name)},
 		{Name: "PROBER_WAIT_FOR_READY", Value: "30m"},
 		{Name: "PROBER_DRAIN_ENDPOINT", Value: "on"},
 		{Name: "GOMEMLIMIT", Value: "115MiB"},
@@ -171,7 +173,7 @@ func (r *run) findPort(p pod, s *serving) (wrong string) {
 	case err != nil || s.port < 1 || s.port > 65535:
 		return fmt.Sprintf(": its port is %q, which is none", said)
 	case s.port == sidecarPort:
-		return " listens on port 9464, which is the prober's"
+		return " listens on port 9464, which is the prober's: let it listen elsewhere"
 	}
 	return ""
 }

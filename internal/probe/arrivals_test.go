@@ -146,17 +146,13 @@ func TestTruth(t *testing.T) {
 func TestTheKernelStamps(t *testing.T) {
 	stream.EnableTimestamps()
 	server := onSockets(t, false, twoTokens.stream, nil)
-	for _, user := range []bool{true, false} {
-		target, want := at(server.URL, Route{UserStamps: user}), ByUser
-		if !user && runtime.GOOS == "linux" {
-			want = ByKernel
-		}
-		for stamp := Stamping(""); stamp != want; {
-			r := target.ask(t)
-			endsAs(t, r, OK, "")
-			if stamp = r.Stamp; user && stamp != ByUser {
-				t.Fatalf("timestamps of the %s", stamp)
-			}
-		}
+	equal(t, "timestamps", ByUser, at(server.URL, Route{UserStamps: true}).ask(t).Stamp)
+	if runtime.GOOS != "linux" {
+		return
 	}
+	stamp := ByUser
+	for stamp == ByUser {
+		stamp = at(server.URL, Route{}).ask(t).Stamp
+	}
+	equal(t, "timestamps", ByKernel, stamp)
 }

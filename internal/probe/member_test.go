@@ -301,15 +301,8 @@ func TestWhatShowsWhoAsks(t *testing.T) {
 		{"sk-1", http.Header{"Authorization": {"Basic x"}}, KeyInHeader},
 		{"", http.Header{"X-Api-Key": {"sk-1"}}, KeyInHeader},
 	} {
-		inBubble(t, string(test.want), func(t *testing.T) {
-			target := serve(t, reply(http.StatusUnauthorized, ""))
-			target.Key, target.Header = test.key, test.header
-			asked := target.Probe(t.Context(), wire.Ask{Prompt: "p", MaxTokens: 1})
-			target.Dialect = nil
-			undiscovered := NewMember(target, "", 1).Probe(t.Context(), question(1))
-			if asked.Key != test.want || undiscovered.Key != test.want {
-				t.Errorf("key %q, header %v: %s and %s, want %s", test.key, test.header, asked.Key, undiscovered.Key, test.want)
-			}
-		})
+		if got := (Target{Key: test.key, Header: test.header}).newResult("m").Key; got != test.want {
+			t.Errorf("key %q, header %v: %s, want %s", test.key, test.header, got, test.want)
+		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // These tests use real sockets: order and counts only, no times.
 
 // twoTokens is an answer.
-var twoTokens = after(0, counted(1)).then(ms, counted(2), limit, done)
+var twoTokens = after(ms, counted(1)).then(ms, counted(2), limit, done)
 
 // onSockets starts a server after prepare has changed it, over TLS if secure.
 func onSockets(t *testing.T, secure bool, handler http.HandlerFunc, prepare func(*httptest.Server)) *httptest.Server {

@@ -2,6 +2,7 @@ package promquery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -70,11 +71,8 @@ func (r reader) pairUp(ctx context.Context, x, y record, n int) (all []report.Pa
 			continue
 		}
 		left, err := r.means(ctx, x, i, n)
-		if err != nil {
-			return nil, 0, err
-		}
-		right, err := r.means(ctx, y, i, n)
-		if err != nil {
+		right, wrong := r.means(ctx, y, i, n)
+		if err = errors.Join(err, wrong); err != nil {
 			return nil, 0, err
 		}
 		pairs := report.Pairs{Metric: l.name}

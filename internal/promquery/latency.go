@@ -72,22 +72,26 @@ func (r reader) histograms(ctx context.Context, metric string, classic bool) (ma
 		return nil, err
 	}
 	means, err := r.instant(ctx, r.mean(metric, classic, r.span.length()), r.span.to)
+	if err != nil {
+		return nil, err
+	}
 	for _, sample := range means {
 		if q := found[seriesOf(sample.Metric)]; q != nil {
 			q.Mean = report.Number(sample.Value)
 		}
 	}
 	for _, share := range report.Shares() {
-		if err == nil {
-			vector, err = r.instant(ctx, fmt.Sprintf("histogram_quantile(%v, %s)", share, expr), r.span.to)
+		vector, err := r.instant(ctx, fmt.Sprintf("histogram_quantile(%v, %s)", share, expr), r.span.to)
+		if err != nil {
+			return nil, err
 		}
 		for _, sample := range vector {
-			if q := found[seriesOf(sample.Metric)]; q != nil && err == nil {
+			if q := found[seriesOf(sample.Metric)]; q != nil {
 				q.Quantiles = append(q.Quantiles, q.quantile(share, float64(sample.Value)))
 			}
 		}
 	}
-	return found, err
+	return found, nil
 }
 
 // add adds the buckets of a native histogram, or one classic bucket.

@@ -19,12 +19,12 @@ func (q *Query) Page(ctx context.Context) (plot.Page, error) {
 	var charts []plot.Chart
 	for i, l := range latencies {
 		spread, course := report.DistributionChart(l.name, "samples"), report.TimelineChart(l.name, l.name+", mean of a period")
-		if q.other != nil {
+		if q.twoRanges() {
 			course.X.Label = "time in the first range"
 		}
 		for _, r := range q.records {
 			name := format.Shorten(format.Clean(r.summary.Target), 500)
-			if q.other != nil {
+			if q.twoRanges() {
 				name += ", from " + r.span.from.UTC().Format("2006-01-02 15:04")
 			}
 			if r.quantities[i].Count == 0 {

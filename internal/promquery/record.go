@@ -243,7 +243,8 @@ func (r *record) warn(seen []model.SamplePair, n int, width time.Duration) {
 		}
 	}
 	if coarse != nil {
-		warn("%s from classic buckets: quantiles are exact to a bucket only, which is often 25%% wide or more; scrape native histograms for 4.4%%", strings.Join(coarse, ", "))
+		warn("%s from classic buckets: quantiles are exact to a bucket only, which is often 25%% wide or more; "+
+			"scrape native histograms for 4.4%%", strings.Join(coarse, ", "))
 	}
 	several, most := 0, 0
 	for _, window := range seen {
@@ -258,7 +259,8 @@ func (r *record) warn(seen []model.SamplePair, n int, width time.Duration) {
 	}
 	// In a short range Prometheus extrapolates histograms and counters differently.
 	if e2el, ok := r.summary.E2EL.Count, r.summary.Succeeded(); 5*e2el < 4*ok {
-		warn("latencies are of %s of the %s successful requests: of the others no histogram is stored in the same form", format.Grouped(e2el), format.Grouped(ok))
+		warn("latencies are of %s of the %s successful requests: of the others no histogram is stored in the same form",
+			format.Grouped(e2el), format.Grouped(ok))
 	}
 	if r.tainted > 0 {
 		warn("%s of the %s requests were read too late by the prober: excluded from ITL", format.Grouped(r.tainted), format.Grouped(r.requests()))

@@ -35,8 +35,7 @@ type Query struct {
 	Document report.Document // as of [Query.Run]
 
 	reader  reader
-	other   *timeRange // to compare with; nil if with another target or with nothing
-	another string     // target to compare with
+	other   *reader // of what to compare with, another range or another target; nil if with nothing
 	records []record
 }
 
@@ -108,16 +107,21 @@ func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hi
 	if len(r.Targets) != 1 {
 		refuse(place, fmt.Sprintf("%d targets to compare with it", len(r.Targets)), "say which with one --target")
 	}
+	other := q.reader
 	if back, ok := parseAgo(r.Versus); ok {
-		q.other = &timeRange{from.Add(-back), to.Add(-back)}
-	} else if other, ok := parseRange(r.Versus, now); ok {
-		if q.other = &other; !other.from.Before(other.to) {
-			refuse(place, "the range is empty", "FROM must be before TO; it is "+other.String())
+		other.span = timeRange{from.Add(-back), to.Add(-back)}
+	} else if span, ok := parseRange(r.Versus, now); ok {
+		if other.span = span; !span.from.Before(span.to) {
+			refuse(place, "the range is empty", "FROM must be before TO; it is "+span.String())
 		}
-	} else if q.another = r.Versus; slices.Contains(r.Targets, r.Versus) {
+	} else if other.targets = []string{r.Versus}; slices.Contains(r.Targets, r.Versus) {
 		refuse(place, "the same target", "want another one, how much earlier (24h, 7d), or a range, FROM/TO")
 	}
+	q.other = &other
 }
+
+// twoRanges reports whether two ranges are compared.
+func (q *Query) twoRanges() bool { return q.other != nil && q.other.span != q.reader.span }
 
 // Run asks Prometheus.
 func (q *Query) Run(ctx context.Context) (err error) {
@@ -126,25 +130,19 @@ func (q *Query) Run(ctx context.Context) (err error) {
 	}
 	d := &q.Document
 	d.Source, d.Started = "Prometheus at "+q.reader.base.String()+", "+q.reader.span.String(), q.reader.span.from
-	if q.other != nil || q.another != "" {
-		r := q.reader
-		if q.other != nil {
-			r.span = *q.other
-		} else {
-			r.targets = []string{q.another}
-		}
-		others, err := r.records(ctx)
+	if q.other != nil {
+		others, err := q.other.records(ctx)
 		if err = errors.Join(err, single(q.records), single(others)); err != nil {
 			return err
 		}
-		comparison, err := r.compare(ctx, q.records[0], others[0])
+		comparison, err := q.reader.compare(ctx, q.records[0], others[0])
 		if err != nil {
 			return err
 		}
 		q.records, d.Comparisons = append(q.records, others...), []report.Comparison{comparison}
 	}
 	for _, r := range q.records {
-		if q.other != nil {
+		if q.twoRanges() {
 			r.summary.Load = r.span.String()
 		}
 		d.Summaries = append(d.Summaries, r.summary)
@@ -155,12 +153,12 @@ func (q *Query) Run(ctx context.Context) (err error) {
 
 // single says that there is more than one record, and which.
 func single(records []record) error {
-	if len(records) < 2 {
-		return nil
-	}
 	var names []string
 	for _, r := range records {
 		names = append(names, fmt.Sprintf("model %s, prompt %s: %d requests", r.model, r.prompt, r.requests()))
+	}
+	if len(names) < 2 {
+		return nil
 	}
 	return fmt.Errorf("target %s has several series %s (%s): choose with --model and --prompt", records[0].target, records[0].span, strings.Join(names, "; "))
 }

@@ -20,9 +20,8 @@ type contest struct {
 	outlier float64 // share of requests that take up to several times as long
 }
 
-// pairs are those of one run: E2EL is TTFT and 99 times TPOT, ITL follows TPOT,
-// and both targets share what is hard about a round.
-func (c contest) pairs(seed uint64) []Pairs {
+// pairs are those of one run, in which both targets share what is hard about a round.
+func (c contest) pairs(seed uint64) (list []Pairs) {
 	r := rand.New(rand.NewPCG(seed, 20260301))
 	draw := func(mean float64) float64 {
 		v := mean * math.Exp(c.noise*r.NormFloat64())
@@ -31,19 +30,13 @@ func (c contest) pairs(seed uint64) []Pairs {
 		}
 		return v
 	}
-	list := []Pairs{{Metric: "TTFT"}, {Metric: "TPOT"}, {Metric: "ITL"}, {Metric: "E2EL"}}
-	for range c.rounds {
-		hard := math.Exp(0.1 * r.NormFloat64())
-		var side [4][2]float64
-		for i, factor := range []float64{1, c.factor} {
-			ttft, tpot := factor*hard*draw(0.8), factor*draw(0.003)
-			for j, v := range []float64{ttft, tpot, tpot * math.Exp(c.noise/5*r.NormFloat64()), ttft + 99*tpot} {
-				side[j][i] = v
-			}
+	for _, q := range quantities {
+		p := Pairs{Metric: q.name}
+		for range c.rounds {
+			hard := math.Exp(0.1 * r.NormFloat64())
+			p.Values = append(p.Values, [2]float64{hard * draw(0.8), c.factor * hard * draw(0.8)})
 		}
-		for j := range list {
-			list[j].Values = append(list[j].Values, side[j])
-		}
+		list = append(list, p)
 	}
 	return list
 }

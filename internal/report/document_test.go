@@ -113,6 +113,7 @@ func TestCompareFiles(t *testing.T) {
 	for i := range b.Summaries[0].Requests { // rounds of two runs have nothing to do with each other
 		b.Summaries[0].Requests[i].Round += 3
 	}
+	b.Summaries[0].Requests[4].TTFT = none()
 	d, err := CompareFiles(saved(t, "a.json", a), saved(t, "b.json", b))
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +131,10 @@ func TestStepsOfFilesAreMatched(t *testing.T) {
 		d.Summaries = append(d.Summaries, runOf("1.0", "100", answers(second, 9, 0.8, 0.003, 0.01, 2)).Summaries...)
 		return d
 	}
-	d, err := CompareFiles(saved(t, "run.json", two("x", "y")), saved(t, "run.json", two("y", "z")))
+	other := two("y", "z")
+	other.Summaries = append(other.Summaries, other.Summaries[0])
+	other.Summaries[2].PromptTokens = 80
+	d, err := CompareFiles(saved(t, "run.json", two("x", "y")), saved(t, "run.json", other))
 	if err != nil || len(d.Comparisons) != 1 || !strings.HasPrefix(d.Comparisons[0].Load, "y, ") || d.Comparisons[0].A == d.Comparisons[0].B {
 		t.Errorf("%+v, %v", d, err)
 	}

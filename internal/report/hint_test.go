@@ -64,7 +64,7 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{status(probe.Rejected, 405), "--api"},
 		{status(probe.Rejected, 413), "--prompt-tokens"},
 		{status(probe.Rejected, 302), "do not follow redirects"},
-		{status(probe.Rejected, 400), "context"},
+		{&probe.Result{Outcome: probe.Rejected, Status: 400, Key: probe.KeyNone}, "context"},
 		{&probe.Result{Outcome: probe.WrongLength, Err: probe.ErrUnlimited}, "--server"},
 		{status(probe.ServerError, 502), "proxy"},
 		{status(probe.ServerError, 408), "replica"},

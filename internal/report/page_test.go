@@ -33,6 +33,7 @@ func TestRunPage(t *testing.T) {
 	samples[4].Outcome = probe.Canceled
 	samples[15].TTFT, samples[15].ITL, samples[15].ITLs = none(), none(), nil
 
+	slices.Reverse(samples) // their order does not matter
 	charts := RunCharts([]string{"a", "b"}, samples)
 
 	want := []string{
@@ -55,12 +56,8 @@ func TestRunPage(t *testing.T) {
 	if last := charts[4].Series[0].Points[499]; last.Y != 1 {
 		t.Errorf("a distribution ends at %+v", last)
 	}
-	if first.X != float64(samples[0].Start.Unix()) || !strings.HasPrefix(first.Label, "a, round 0: ") {
+	if first.X != float64(noon().Unix()) || !strings.HasPrefix(first.Label, "a, round 0: ") {
 		t.Errorf("first point %+v", first)
-	}
-	slices.Reverse(samples)
-	if diff := gocmp.Diff(charts, RunCharts([]string{"a", "b"}, samples)); diff != "" {
-		t.Errorf("the order of samples matters:\n%s", diff)
 	}
 }
 

@@ -115,7 +115,9 @@ func TestPairUp(t *testing.T) {
 	noTTFT.TTFT = none()
 	later := answer("a", 1, 0.7, 0.001) // in the round of another: only one has a pair
 	later.Start = later.Start.Add(1)
-	a := []Sample{later, answer("a", 5, 0.5, 0.001), answer("a", 2, 0.2, 0.001), answer("a", 1, 0.1, 0.001), failure("a", 4, probe.Timeout), answer("a", 3, 0.3, 0.001)}
+	early := answer("a", 2, 0.2, 0.001)
+	early.Start = noon().Add(-time.Hour)
+	a := []Sample{later, answer("a", 5, 0.5, 0.001), early, answer("a", 1, 0.1, 0.001), failure("a", 4, probe.Timeout), answer("a", 3, 0.3, 0.001)}
 	b := []Sample{answer("b", 4, 0.4, 0.002), failure("b", 3, probe.Timeout), answer("b", 1, 0.6, 0.002), noTTFT, answer("b", 7, 0.7, 0.002)}
 
 	got := PairUp(a, b)
@@ -174,7 +176,8 @@ func TestDoubt(t *testing.T) {
 		"some answers shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0, 1, 2, 3, 4), []string{
 			"left generates 100 tokens, right 82 (medians): E2EL compares answers of different length",
 		}},
-		"unknown lengths": {a, with(b, func(s *Sample) { s.Output, s.Prompt = wire.Count{}, wire.Count{} }, all(10)...), nil},
+		"one answer shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0), nil},
+		"unknown lengths":    {a, with(b, func(s *Sample) { s.Output, s.Prompt = wire.Count{}, wire.Count{} }, all(10)...), nil},
 		"one batched": {a, with(b, batched, all(10)...), []string{
 			"frames of right arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
 		}},

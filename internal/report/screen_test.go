@@ -20,6 +20,10 @@ func TestProgressFitsItsTerminal(t *testing.T) {
 			t.Errorf("width %d\ngot  %q\nwant %q", width, got, want)
 		}
 	}
+	limited := Progress{Label: "0.1 QPS", Elapsed: 30 * time.Second, Limit: time.Minute}
+	if got, want := limited.Line(0), "0.1 QPS  0  30s  ETA 30s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	p.Label = strings.Repeat("ü", 100)
 	for width := 1; width < 200; width++ {
 		if got := length(p.Line(width)); got > width {

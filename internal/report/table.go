@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -136,11 +137,8 @@ func write(w io.Writer, text string) error {
 	return nil
 }
 
-// The columns of texts for a terminal.
-const (
-	leastWidth   = 40
-	defaultWidth = 80
-)
+// defaultWidth is how wide a terminal is where that is not known, in columns.
+const defaultWidth = 80
 
 // A printer gathers text for a terminal.
 type printer struct {
@@ -150,12 +148,7 @@ type printer struct {
 }
 
 // newPrinter prints lines of at most width columns (0: 80; 40 at least) where words allow.
-func newPrinter(width int) *printer {
-	if width <= 0 {
-		width = defaultWidth
-	}
-	return &printer{width: max(width, leastWidth)}
-}
+func newPrinter(width int) *printer { return &printer{width: max(cmp.Or(width, defaultWidth), 40)} }
 
 // wrap writes a label and a text, which goes on below itself, or two columns further right, where
 // it is too long. A word that is longer has a line of its own.

@@ -52,7 +52,7 @@ func warningsOf(good []Sample, canceled int) []string {
 	case b.batched():
 		list = append(list, of(b.together, b.frames, "token frame")+" arrived together with the previous one: "+
 			"the server or a proxy sends them in bursts, so chunk gaps show its timer and ITL is the mean over each burst")
-	case b.packed():
+	case b.perFrame >= 2: // several tokens in a frame
 		list = append(list, "a token frame carries "+format.Digits(b.perFrame)+" tokens on average: ITL is the mean within each frame, "+grouped)
 	}
 	if n := counts(good, outputOf); len(n) > 0 && n[0] != n[len(n)-1] {
@@ -123,9 +123,6 @@ func burstsOf(good []Sample) bursts {
 
 // batched reports whether at least half of all frames came with another.
 func (b bursts) batched() bool { return b.together > 0 && 2*b.together >= b.frames }
-
-// packed reports whether frames carry several tokens.
-func (b bursts) packed() bool { return b.perFrame >= 2 }
 
 // LengthWarnings says that prompts were not as long as asked, in tokens; nothing where
 // they were, where no server counted, or where no length was asked (0).

@@ -136,7 +136,7 @@ func (w *waterfall) latencies() {
 	tpot, ok := r.TPOT()
 	w.latency("TPOT", format.Duration(tpot), ok)
 	list := slices.Sorted(r.ITL())
-	if ok = len(list) > 0 && r.Taint == "" && !together(r); ok {
+	if ok = len(list) > 0; ok {
 		text = fmt.Sprintf("median %s, p99 %s, max %s over %s", format.Duration(QuantileOf(list, 0.5)),
 			format.Duration(QuantileOf(list, 0.99)), format.Duration(list[len(list)-1]), format.Count(len(list), "token"))
 	}
@@ -208,6 +208,14 @@ func spark(values []time.Duration, cells int) (line string) {
 	return line
 }
 
+// sources say how the tokens of a frame are known.
+var sources = map[probe.Source]string{
+	probe.FromUsage:   "counted in each frame (usage)",
+	probe.FromIDs:     "counted in each frame (token ids)",
+	probe.FromTotal:   "one per frame: as many frames as tokens",
+	probe.FromNothing: "unknown per frame: the server sends neither usage nor token ids",
+}
+
 // accounts writes tokens, frames and warnings, and the verdict: what it came to, and what to do.
 func (w *waterfall) accounts() {
 	r := w.r
@@ -217,7 +225,7 @@ func (w *waterfall) accounts() {
 		tokens(r.Usage.Prompt), tokens(r.Usage.Cached), tokens(output), tokens(r.Usage.Reasoning)))
 	if n := len(r.Tokens); n > 0 {
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(n, "token frame"), r.Coalesced()))
-		w.line("tokens", "of each frame known from: "+string(r.Source))
+		w.line("tokens", sources[r.Source])
 	}
 	if delay, ok := r.MaxReadDelay(); r.Stamp == probe.ByUser {
 		w.line("timestamps", "user space: a delay of the prober looks like one of the server")

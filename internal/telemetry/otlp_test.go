@@ -23,6 +23,20 @@ func exportFailures(t *testing.T, of *Recorder) float64 {
 	return scraped(gather(t, of))["llm_prober_export_failures_total"].Value
 }
 
+// formOf is a metric's unit and kind, and where it has them its temporality and its scale, or whether it is monotonic.
+func formOf(m *metricspb.Metric) string {
+	switch d := m.Data.(type) {
+	case *metricspb.Metric_ExponentialHistogram:
+		of := d.ExponentialHistogram
+		return fmt.Sprint(m.Unit, "exponential", of.AggregationTemporality, of.DataPoints[0].Scale)
+	case *metricspb.Metric_Histogram:
+		return fmt.Sprint(m.Unit, "explicit", d.Histogram.AggregationTemporality)
+	case *metricspb.Metric_Sum:
+		return fmt.Sprint(m.Unit, "sum", d.Sum.AggregationTemporality, d.Sum.IsMonotonic)
+	}
+	return fmt.Sprint(m.Unit, "gauge")
+}
+
 // TestOTLPForm holds the names, units, kinds, temporality and scale of all metrics, the attributes of those by the GenAI
 // conventions, and the resource.
 func TestOTLPForm(t *testing.T) {
@@ -36,17 +50,7 @@ func TestOTLPForm(t *testing.T) {
 	}
 	got, conventions := map[string]string{}, map[string]uint64{}
 	for _, m := range metricsOf(t, c) {
-		form := []any{m.Unit, "gauge"}
-		if d := m.GetExponentialHistogram(); d != nil {
-			form = []any{m.Unit, "exponential", d.AggregationTemporality, d.DataPoints[0].Scale}
-		}
-		if d := m.GetHistogram(); d != nil {
-			form = []any{m.Unit, "explicit", d.AggregationTemporality}
-		}
-		if d := m.GetSum(); d != nil {
-			form = []any{m.Unit, "sum", d.AggregationTemporality, d.IsMonotonic}
-		}
-		got[m.Name] = fmt.Sprint(form...)
+		got[m.Name] = formOf(m)
 		for _, p := range m.GetHistogram().GetDataPoints() {
 			conventions[key(m.Name, pairs(p.Attributes))] = p.Count
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"testing"
 )
 
@@ -25,9 +26,9 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		for line := range bytes.Lines(body) {
+		for _, frame := range regexp.MustCompile(`(?m)[{\[].*$`).FindAll(body, -1) {
 			for at := range dialects {
-				f.Add(uint8(at), bytes.TrimPrefix(line, []byte("data: ")))
+				f.Add(uint8(at), frame)
 			}
 		}
 	}

@@ -6,56 +6,81 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/llm-prober/prober/test/cluster"
+	"github.com/llm-prober/prober/test/program"
 )
 
 // Levels of Pod Security: what is ours keeps the first, of others we ask nothing.
 const restricted, anything = "restricted", "privileged"
 
-// TestValueSets renders each value set of the chart: the API server admits it.
-func TestValueSets(t *testing.T) {
-	c := running(t)
+// deployedIsAdmitted holds that the API server admits each value set of the chart, a chart of somebody else that has
+// the sidecar from ours, the Kustomize base, and each example that uses the component beside a server that is not ours,
+// the sidecar injected into the manifests that the tests of inject have, and the manifests in the documentation,
+// which are pasted as they are.
+func deployedIsAdmitted(t *testing.T, c *cluster) {
+	admits := func(path, manifests, level string) {
+		t.Run(filepath.Base(path), func(t *testing.T) { admitted(t, c, manifests, level) })
+	}
 	for _, path := range inputs(t, chart+"/ci/*-values.yaml") {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			admitted(t, c, c.Helm(t, "template", "prober", chart, "--namespace", "rendered", "--values", path), restricted)
-		})
+		admits(path, c.helm(t, "template", "prober", chart, "--namespace", "rendered", "--values", path), restricted)
 	}
-}
-
-// TestConsumer does so with a chart of somebody else that has the sidecar from ours.
-func TestConsumer(t *testing.T) {
-	admitted(t, running(t), read(t, "../chart/testdata/consumer.yaml"), anything)
-}
-
-// TestKustomize does so with the Kustomize base, and with each example that uses
-// the component beside a server that is not ours.
-func TestKustomize(t *testing.T) {
+	admits("consumer", read(t, "../chart/testdata/consumer.yaml"), anything)
 	const folder = "../../deploy/kustomize/"
-	c := running(t)
-	admitted(t, c, c.Kubectl(t, "", "kustomize", folder+"base"), restricted)
+	admits("base", c.kubectl(t, "", "kustomize", folder+"base"), restricted)
 	for _, path := range inputs(t, folder+"examples/*") {
-		t.Run(filepath.Base(path), func(t *testing.T) {
-			admitted(t, c, c.Kubectl(t, "", "kustomize", path), anything)
-		})
+		admits(path, c.kubectl(t, "", "kustomize", path), anything)
 	}
+	for _, path := range inputs(t, "../../internal/inject/testdata/*.yaml") {
+		if !strings.HasSuffix(path, ".injected.yaml") { // what comes out
+			once := inject(t, read(t, path))
+			admits(path, once, anything)
+			if twice := inject(t, once); twice != once {
+				t.Errorf("%s: twice is not as once:\n%s", path, twice)
+			}
+		}
+	}
+	found := 0
+	for _, page := range slices.Concat(inputs(t, "../../docs/*.md"), inputs(t, "../../docs/integrations/*.md")) {
+		for _, block := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(read(t, page), -1) {
+			if len(documents(t, block[1])) > 0 {
+				found++
+				admits(page, block[1], anything)
+			}
+		}
+	}
+	if found < 7 {
+		t.Errorf("%d manifests found: the test does not see them", found)
+	}
+}
+
+// inject returns manifests with the sidecar.
+func inject(t *testing.T, manifests string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), "inject", "-f", "-")
+	cmd.Stdin = strings.NewReader(manifests)
+	out, err := cmd.Output()
+	must(t, err)
+	return string(out)
 }
 
 // admitted sends manifests to the API server, which must take them without a
 // warning. Their namespaces are made, with a level of Pod Security below which it
 // warns, and their accounts. Kinds that are not served are left out, and named.
-func admitted(t *testing.T, c *cluster.Cluster, manifests, level string) {
+func admitted(t *testing.T, c *cluster, manifests, level string) {
 	t.Helper()
 	var ahead, send strings.Builder
 	sent := 0
 	for _, d := range documents(t, manifests) {
 		if why, ok := notServed[d.object.APIVersion+"/"+d.object.Kind]; ok {
-			t.Logf("not sent: %s %s: %s", d.object.APIVersion, d.object, why)
+			t.Logf("not sent: %s %s: %s", d.object.Kind, d.object.Metadata.Name, why)
 			continue
 		}
 		fmt.Fprintf(&ahead, "---\n%s", namespaceOf(d.object, level))
@@ -69,8 +94,8 @@ func admitted(t *testing.T, c *cluster.Cluster, manifests, level string) {
 		t.Log("nothing is there to be sent")
 		return
 	}
-	c.Kubectl(t, ahead.String(), "apply", "-f", "-")
-	out := c.Kubectl(t, send.String(), "apply", "--dry-run=server", "--validate=strict", "--warnings-as-errors", "-f", "-")
+	c.kubectl(t, ahead.String(), "apply", "-f", "-")
+	out := c.kubectl(t, send.String(), "apply", "--dry-run=server", "--validate=strict", "--warnings-as-errors", "-f", "-")
 	if got := strings.Count(out, "(server dry run)"); got != sent {
 		t.Errorf("%d of %d objects were taken:\n%s", got, sent, out)
 	}
@@ -113,9 +138,7 @@ func documents(t *testing.T, manifests string) (all []document) {
 			continue
 		}
 		text, err := yaml.Marshal(&node)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		d.text = string(text)
 		all = append(all, d)
 	}
@@ -124,8 +147,6 @@ func documents(t *testing.T, manifests string) (all []document) {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }

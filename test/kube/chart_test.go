@@ -1,15 +1,11 @@
 package kube_test
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/llm-prober/prober/test/cluster"
+	"github.com/llm-prober/prober/test/program"
 )
 
 const (
@@ -18,18 +14,15 @@ const (
 	twoProbers = 2 // replicas there
 )
 
-// TestChartLives takes the chart with everything switched on through its life:
+// chartLives takes the chart with everything switched on through its life:
 // installation, a change of targets, one of the environment, rollback, helm test,
 // and its end, after which nothing is left.
-func TestChartLives(t *testing.T) {
-	c := running(t)
+func chartLives(t *testing.T, c *cluster) {
 	ns := namespace(t, c, "life")
 	before := everything(t, c, ns)
 
 	helm(t, c, ns, "install", "prober", chart, "--values", allValues, "--wait", "--timeout", "90s")
 	available(t, c, ns)
-	hasKinds(t, c, ns)
-	podIsRestricted(t, c, ns)
 	first, installed := pods(t, c, ns), targets(t, c, ns)
 
 	helm(t, c, ns, "upgrade", "prober", chart, "--values", allValues, "--wait", "--timeout", "90s",
@@ -61,71 +54,23 @@ func TestChartLives(t *testing.T) {
 	nothingLeft(t, c, ns, before)
 }
 
-// TestShardsLive: many probers are a StatefulSet, which becomes ready, and goes.
-func TestShardsLive(t *testing.T) {
-	c := running(t)
-	ns := namespace(t, c, "shards")
-	before := everything(t, c, ns)
-	helm(t, c, ns, "install", "prober", chart, "--set-json", `targets=[{"name":"vllm","url":"dns+http://vllm.inference.svc:8000"}]`,
-		"--set", "shards=3", "--wait", "--timeout", "90s")
-	if got := len(pods(t, c, ns)); got != 3 {
-		t.Errorf("%d pods for three shards", got)
-	}
-	c.Kubectl(t, "", "--namespace", ns, "rollout", "status", "statefulset", "--timeout=60s")
-	helm(t, c, ns, "uninstall", "prober", "--wait", "--timeout", "90s")
-	nothingLeft(t, c, ns, before)
-}
-
 // helm runs helm in a namespace.
-func helm(t *testing.T, c *cluster.Cluster, ns string, args ...string) string {
+func helm(t *testing.T, c *cluster, ns string, args ...string) string {
 	t.Helper()
-	return c.Helm(t, append([]string{"--namespace", ns}, args...)...)
+	return c.helm(t, append([]string{"--namespace", ns}, args...)...)
 }
 
 // available fails the test if not every prober of the Deployment is available.
-func available(t *testing.T, c *cluster.Cluster, ns string) {
+func available(t *testing.T, c *cluster, ns string) {
 	t.Helper()
-	c.Kubectl(t, "", "--namespace", ns, "wait", "--for=condition=Available", "--timeout=60s", "deployment", "--all")
+	c.kubectl(t, "", "--namespace", ns, "wait", "--for=condition=Available", "--timeout=60s", "deployment", "--all")
 	if got := len(pods(t, c, ns)); got != twoProbers {
 		t.Errorf("%d pods, want %d", got, twoProbers)
 	}
 }
 
-// hasKinds checks that an object of each kind is there.
-func hasKinds(t *testing.T, c *cluster.Cluster, ns string) {
-	t.Helper()
-	for _, kind := range []string{
-		"deployment", "service", "serviceaccount", "configmap", "poddisruptionbudget", "networkpolicy",
-		"servicemonitor", "prometheusrule", "alertmanagerconfig", "grafanadashboard",
-	} {
-		out := c.Kubectl(t, "", "--namespace", ns, "get", kind, "--output=name", "--selector=app.kubernetes.io/instance=prober")
-		if strings.TrimSpace(out) == "" {
-			t.Errorf("no %s", kind)
-		}
-	}
-}
-
-// podIsRestricted sends the pod of the Deployment by itself: of Deployments the
-// API server only warns.
-func podIsRestricted(t *testing.T, c *cluster.Cluster, ns string) {
-	t.Helper()
-	for _, deployment := range list(t, c, ns, "deployments") {
-		var pod map[string]any
-		if err := json.Unmarshal(deployment.Spec.Template, &pod); err != nil {
-			t.Fatal(err)
-		}
-		maps.Copy(pod, map[string]any{"apiVersion": "v1", "kind": "Pod"})
-		pod["metadata"].(map[string]any)["name"] = "alone"
-		text, err := json.Marshal(pod)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c.Kubectl(t, string(text), "--namespace", ns, "create", "--dry-run=server", "--validate=strict", "--warnings-as-errors", "-f", "-")
-	}
-}
-
 // pods returns the identities of all pods of the release that are not going, sorted.
-func pods(t *testing.T, c *cluster.Cluster, ns string) (uids []string) {
+func pods(t *testing.T, c *cluster, ns string) (uids []string) {
 	t.Helper()
 	for _, pod := range list(t, c, ns, "pods", "--selector=app.kubernetes.io/instance=prober") {
 		if pod.Metadata.DeletionTimestamp == "" {
@@ -137,7 +82,7 @@ func pods(t *testing.T, c *cluster.Cluster, ns string) (uids []string) {
 }
 
 // targets returns the targets file of the release.
-func targets(t *testing.T, c *cluster.Cluster, ns string) string {
+func targets(t *testing.T, c *cluster, ns string) string {
 	t.Helper()
 	for _, o := range list(t, c, ns, "configmaps", "--selector=app.kubernetes.io/instance=prober") {
 		if text, ok := o.Data["targets.yaml"]; ok {
@@ -149,13 +94,74 @@ func targets(t *testing.T, c *cluster.Cluster, ns string) string {
 }
 
 // nothingLeft waits until a namespace is as it was before.
-func nothingLeft(t *testing.T, c *cluster.Cluster, ns string, before []string) {
+func nothingLeft(t *testing.T, c *cluster, ns string, before []string) {
 	t.Helper()
 	var now []string
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if now = everything(t, c, ns); slices.Equal(now, before) {
-			return
+	defer func() {
+		if t.Failed() {
+			t.Logf("after the end there is\n%v\nbefore the beginning there was\n%v", now, before)
+		}
+	}()
+	program.Eventually(t, "the end of all objects", func() bool { now = everything(t, c, ns); return slices.Equal(now, before) })
+}
+
+// chartChangesShape takes a release from one prober to two and back, to shards
+// and back, by upgrades: nothing that cannot be changed is, and no pod of the shape
+// before stays.
+func chartChangesShape(t *testing.T, c *cluster) {
+	ns := namespace(t, c, "shapes")
+	before := everything(t, c, ns)
+	for _, shape := range []struct {
+		values string
+		pods   int
+	}{
+		{"replicas=1", 1},
+		{"replicas=2", 2},
+		{"replicas=1", 1},
+		{"replicas=2,strategy.type=RollingUpdate", 2},
+		{"replicas=1", 1},
+		{"shards=3", 3},
+		{"shards=2,commonLabels.team=a", 2},
+		{"replicas=1,fullnameOverride=other", 1},
+	} {
+		release(t, c, ns, "prober", shape.values)
+		if got := len(pods(t, c, ns)); got != shape.pods {
+			t.Errorf("%s: %d pods, want %d", shape.values, got, shape.pods)
 		}
 	}
-	t.Errorf("after the end there is\n%s\nbefore the beginning there was\n%s", fmt.Sprint(now), fmt.Sprint(before))
+	helm(t, c, ns, "upgrade", "prober", chart, "--reuse-values", "--set", "objectives=null,settings.prompt_tokens=1000", "--wait", "--timeout", "90s")
+	if now := targets(t, c, ns); !strings.Contains(now, "prompt_tokens: 1000") {
+		t.Errorf("the targets file after --reuse-values:\n%s", now)
+	}
+	helm(t, c, ns, "uninstall", "prober", "--wait", "--timeout", "90s")
+	nothingLeft(t, c, ns, before)
+}
+
+// releasesSideBySide has two in one namespace, with all that has a name of its own,
+// and one of them with the longest name that Helm takes.
+func releasesSideBySide(t *testing.T, c *cluster) {
+	ns := namespace(t, c, "beside")
+	before := everything(t, c, ns)
+	long := "a" + strings.Repeat("-long", 10) + "-1"
+	const much = "serviceMonitor.enabled=true,prometheusRule.enabled=true,grafanaDashboards.enabled=true," +
+		"grafanaDashboards.grafanaOperator.enabled=true,networkPolicy.enabled=true,podMonitoring.enabled=true"
+	release(t, c, ns, "prober", much)
+	release(t, c, ns, long, much+",shards=2")
+	helm(t, c, ns, "test", long, "--timeout", "90s")
+	if got := len(list(t, c, ns, "pods")); got != 3 {
+		t.Errorf("%d pods, want one and two", got)
+	}
+	helm(t, c, ns, "uninstall", "prober", "--wait", "--timeout", "90s")
+	if names := everything(t, c, ns); !slices.ContainsFunc(names, func(name string) bool { return strings.Contains(name, long[:50]) }) {
+		t.Errorf("of the other release there is nothing in %v", names)
+	}
+	helm(t, c, ns, "uninstall", long, "--wait", "--timeout", "90s")
+	nothingLeft(t, c, ns, before)
+}
+
+// release installs or upgrades a release with one target.
+func release(t *testing.T, c *cluster, ns, name, values string) {
+	t.Helper()
+	helm(t, c, ns, "upgrade", "--install", name, chart, "--wait", "--timeout", "90s",
+		"--set", "targets[0].name=vllm,targets[0].url=http://vllm.inference.svc:8000,"+values)
 }

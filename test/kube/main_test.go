@@ -4,64 +4,58 @@ package kube_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/llm-prober/prober/test/cluster"
+	"github.com/llm-prober/prober/test/program"
 )
 
-// kubernetes starts the cluster that all tests share, with the CRDs of KUBE_CRDS
+// TestKubernetes starts the cluster that all tests share, with the CRDs of KUBE_CRDS
 // and our own testdata/neighbours.yaml.
-var kubernetes = sync.OnceValues(func() (*cluster.Cluster, error) {
-	crds := os.Getenv("KUBE_CRDS")
-	if crds == "" {
-		return nil, fmt.Errorf("KUBE_CRDS is not set: run make kube")
+func TestKubernetes(t *testing.T) {
+	c := startCluster(t)
+	c.kubectl(t, "", "create", "-f", program.Binary(t, "KUBE_CRDS"), "-f", "testdata/neighbours.yaml")
+	c.kubectl(t, "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
+	for _, test := range []struct {
+		name string
+		run  func(t *testing.T, c *cluster)
+	}{
+		{"the cluster is real", clusterIsReal},
+		{"what is deployed is admitted", deployedIsAdmitted},
+		{"the chart lives", chartLives},
+		{"the chart changes shape", chartChangesShape},
+		{"releases side by side", releasesSideBySide},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, c) })
 	}
-	c, err := cluster.Start()
-	if err != nil {
-		return nil, err
-	}
-	if _, err = c.Run("kubectl", "", "create", "-f", crds, "-f", "testdata/neighbours.yaml"); err == nil {
-		_, err = c.Run("kubectl", "", "wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
-	}
-	return c, err
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if c, err := kubernetes(); c != nil {
-		if code != 0 || err != nil {
-			fmt.Fprintln(os.Stderr, c.Logs())
-		}
-		c.Stop()
-	}
-	os.Exit(code)
 }
 
-// running returns the cluster.
-func running(t *testing.T) *cluster.Cluster {
-	t.Helper()
-	c, err := kubernetes()
-	if err != nil {
-		t.Fatal(err)
+// clusterIsReal holds what the other tests rely on: Pod Security is enforced, and unknown fields are refused.
+func clusterIsReal(t *testing.T, c *cluster) {
+	ns := namespace(t, c, "smoke")
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: main, image: example.invalid/plain, "
+	for manifest, refusal := range map[string]string{
+		pod + "securityContext: {privileged: true}}]}\n": `violates PodSecurity "restricted:latest"`,
+		pod + "imagePullPolicie: Never}]}\n":             `unknown field "spec.containers[0].imagePullPolicie"`,
+	} {
+		out, err := c.run("kubectl", manifest, "--namespace", ns, "apply", "--dry-run=server", "--validate=strict", "-f", "-")
+		if err == nil || !strings.Contains(err.Error(), refusal) {
+			t.Errorf("admitted: %s %v, want %s", out, err, refusal)
+		}
 	}
-	return c
 }
 
 // namespace makes a namespace where restricted Pod Security is enforced, and
 // warned of. It is deleted at the end of the test.
-func namespace(t *testing.T, c *cluster.Cluster, name string) string {
+func namespace(t *testing.T, c *cluster, name string) string {
 	t.Helper()
-	c.Kubectl(t, "", "create", "namespace", name)
-	t.Cleanup(func() { c.Kubectl(t, "", "delete", "namespace", name, "--wait=false") })
-	c.Kubectl(t, "", "label", "namespace", name,
+	c.kubectl(t, "", "create", "namespace", name)
+	t.Cleanup(func() { c.kubectl(t, "", "delete", "namespace", name, "--wait=false") })
+	c.kubectl(t, "", "label", "namespace", name,
 		"pod-security.kubernetes.io/enforce=restricted", "pod-security.kubernetes.io/warn=restricted")
-	c.Kubectl(t, "", "--namespace", name, "wait", "--for=create", "--timeout=60s", "serviceaccount/default", "configmap/kube-root-ca.crt")
+	c.kubectl(t, "", "--namespace", name, "wait", "--for=create", "--timeout=60s", "serviceaccount/default", "configmap/kube-root-ca.crt")
 	return name
 }
 
@@ -77,40 +71,30 @@ type object struct {
 		DeletionTimestamp string `json:"deletionTimestamp" yaml:"-"`
 	} `json:"metadata" yaml:"metadata"`
 	Data map[string]string `json:"data" yaml:"-"`
-	Spec struct {
-		Template json.RawMessage `json:"template" yaml:"-"`
-	} `json:"spec" yaml:"-"`
 }
 
-func (o object) String() string { return o.Kind + "/" + o.Metadata.Name }
-
 // list returns the objects that kubectl get finds in a namespace.
-func list(t *testing.T, c *cluster.Cluster, namespace string, args ...string) []object {
+func list(t *testing.T, c *cluster, namespace string, args ...string) []object {
 	t.Helper()
-	args = append([]string{"--namespace", namespace, "get", "--output", "json", "--ignore-not-found"}, args...)
-	out := c.Kubectl(t, "", args...)
+	out := c.kubectl(t, "", append([]string{"--namespace", namespace, "get", "--output", "json", "--ignore-not-found"}, args...)...)
 	if strings.TrimSpace(out) == "" {
 		return nil
 	}
-	var found struct {
-		Items []object `json:"items"`
-	}
-	if err := json.Unmarshal([]byte(out), &found); err != nil {
-		t.Fatal(err)
-	}
+	var found struct{ Items []object }
+	must(t, json.Unmarshal([]byte(out), &found))
 	return found.Items
 }
 
 // everything returns the names of all objects of all kinds in a namespace, and of
 // those in none, but for records of what happened, and what the cluster makes by itself.
-func everything(t *testing.T, c *cluster.Cluster, namespace string) (names []string) {
+func everything(t *testing.T, c *cluster, namespace string) (names []string) {
 	t.Helper()
 	for _, scope := range []string{"true", "false"} {
-		kinds := strings.Fields(c.Kubectl(t, "", "api-resources", "--verbs=list", "--namespaced="+scope, "--output=name"))
+		kinds := strings.Fields(c.kubectl(t, "", "api-resources", "--verbs=list", "--namespaced="+scope, "--output=name"))
 		kinds = slices.DeleteFunc(kinds, func(kind string) bool {
 			return slices.Contains([]string{"events", "events.events.k8s.io", "componentstatuses", "namespaces"}, kind)
 		})
-		out := c.Kubectl(t, "", "--namespace", namespace, "get", strings.Join(kinds, ","), "--output=name", "--ignore-not-found")
+		out := c.kubectl(t, "", "--namespace", namespace, "get", strings.Join(kinds, ","), "--output=name", "--ignore-not-found")
 		names = append(names, strings.Fields(out)...)
 	}
 	slices.Sort(names)

@@ -17,9 +17,10 @@ import (
 
 // A Process is a running program.
 type Process struct {
-	Cmd    *exec.Cmd
-	Lines  chan string // of its standard output; closed at its end
-	exited chan error
+	Cmd   *exec.Cmd
+	Lines chan string // of its standard output, which must be read; closed at its end
+	ended chan struct{}
+	err   error // once it has ended
 
 	mu     sync.Mutex
 	stderr strings.Builder
@@ -46,7 +47,7 @@ func Launch(tb testing.TB, variable string, environ []string, args ...string) *P
 // Start starts a command. It is killed at the end of the test if it has not ended by then.
 func Start(tb testing.TB, cmd *exec.Cmd) *Process {
 	tb.Helper()
-	p := &Process{Cmd: cmd, Lines: make(chan string, 100), exited: make(chan error, 1)}
+	p := &Process{Cmd: cmd, Lines: make(chan string, 100), ended: make(chan struct{})}
 	cmd.Stderr = p
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
@@ -60,12 +61,15 @@ func Start(tb testing.TB, cmd *exec.Cmd) *Process {
 			p.Lines <- scanner.Text()
 		}
 		close(p.Lines)
-		p.exited <- cmd.Wait()
+		p.err = cmd.Wait()
+		close(p.ended)
 	}()
 	tb.Cleanup(func() {
 		_ = cmd.Process.Kill() // an error says that it has ended
+		p.Output(tb)
 		if tb.Failed() {
-			tb.Logf("%s:\n%s", strings.Join(cmd.Args, " "), p.Log())
+			lines := strings.Split(strings.TrimSpace(p.Log()), "\n")
+			tb.Logf("%s:\n%s", strings.Join(cmd.Args, " "), strings.Join(lines[max(0, len(lines)-100):], "\n"))
 		}
 	})
 	return p
@@ -119,8 +123,9 @@ func (p *Process) Output(tb testing.TB) (text string, code int) {
 	for line := range p.Lines {
 		all.WriteString(line + "\n")
 	}
-	if err := <-p.exited; err != nil && !errors.As(err, new(*exec.ExitError)) {
-		tb.Fatal(err)
+	<-p.ended
+	if p.err != nil && !errors.As(p.err, new(*exec.ExitError)) {
+		tb.Error(p.err)
 	}
 	return all.String(), p.Cmd.ProcessState.ExitCode()
 }
@@ -140,8 +145,8 @@ func (p *Process) Eventually(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
 	Eventually(tb, what, func() bool {
 		select {
-		case err := <-p.exited:
-			tb.Fatalf("waiting for %s: %s ended: %v", what, p.Cmd.Path, err)
+		case <-p.ended:
+			tb.Fatalf("waiting for %s: %s ended: %v", what, p.Cmd.Path, p.err)
 		default:
 		}
 		return ok()
