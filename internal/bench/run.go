@@ -101,6 +101,9 @@ func (r *run) gate() (err error) {
 				fail(line)
 			}
 		}
+		if len(r.document.Comparisons) < r.steps {
+			fail("regression: a target was not asked: nothing to compare")
+		}
 	}
 	return err
 }
