@@ -78,12 +78,12 @@ func TestShapes(t *testing.T) {
 		Dashed: "path of 2",
 		Step:   "path of 4",
 	} {
-		svg, _, err := Chart{Series: []Series{{Style: style, Points: []Point{{0, 0, ""}, {1, 1, ""}}}}}.draw(func(Series) string { return "curve" })
+		drawn, err := Chart{Series: []Series{{Style: style, Points: []Point{{0, 0, ""}, {1, 1, ""}}}}}.draw(func(Series) string { return "curve" })
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, m := range regexp.MustCompile(`<(path|circle) ([^>]*)class="curve`).FindAllStringSubmatch(strings.ReplaceAll(svg, "\n", " "), -1) {
+		for _, m := range regexp.MustCompile(`<(path|circle) ([^>]*)class="curve`).FindAllStringSubmatch(strings.ReplaceAll(string(drawn.SVG), "\n", " "), -1) {
 			if m[1] == "circle" {
 				got = append(got, "dot")
 			} else {
