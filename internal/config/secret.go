@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -85,18 +86,16 @@ var ownHeaders = []string{
 // add adds a header. The error quotes neither name nor value: where they were mixed
 // up, the name is a secret.
 func (h Headers) add(name, value string) error {
+	same := func(other string) bool { return strings.EqualFold(other, name) }
 	switch {
 	case !forms["header"].MatchString(name):
 		return fault{text: "has a name that no HTTP header can have"}
-	case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(own, name) }):
+	case slices.ContainsFunc(ownHeaders, same):
 		return fault{text: "names a header that the prober sets itself"}
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return fault{text: "has a value with control characters"}
-	}
-	for other := range h {
-		if strings.EqualFold(other, name) {
-			return fault{text: "repeats a header"}
-		}
+	case slices.ContainsFunc(slices.Collect(maps.Keys(h)), same):
+		return fault{text: "repeats a header"}
 	}
 	h[name] = NewSecret(value)
 	return nil

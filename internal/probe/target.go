@@ -123,7 +123,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, x.Ask), v.retry
 	x.settle()
 	r.Phases, _, r.Refused = x.trace.state()
-	r.Stamp, r.Taint = r.stamping(), r.taint()
+	r.Taint = r.taint()
 	r.Cache = cacheState(r.Usage, x.Expect)
 	r.Warnings = warnings(r, x.Ask.MaxTokens, x.Expect.Length)
 	return r
