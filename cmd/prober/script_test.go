@@ -80,11 +80,9 @@ func TestExitCodes(t *testing.T) {
 	slow := httptest.NewServer(sim.New(sim.Config{Profile: profile(t, "tgi"), Seed: 1}))
 	defer slow.Close()
 	const short = " --prompt-tokens 80 --max-tokens 5 "
-	ab := short + "--concurrency 8 --requests 8 --fail-on regression"
 	for want, lines := range map[int][]string{
 		exitOK: {"version", "--version", "help once", "alerts",
 			"once --objective ttft<10s --fail-on objective" + short + fast.URL, "check --objective ttft<1us" + short + fast.URL,
-			"bench a=" + slow.URL + " b=" + fast.URL + ab,
 		},
 		exitFailed: {
 			"check http://127.0.0.1:1", "once http://127.0.0.1:1", "run http://a --listen-address 256.0.0.1:1",
@@ -95,7 +93,7 @@ func TestExitCodes(t *testing.T) {
 			"once --objective ttft<10s --objective ttft<1us --fail-on objective" + short + fast.URL,
 			"check --objective ttft<1us --fail-on objective" + short + fast.URL,
 			"bench --objective ttft<1us --fail-on objective --requests 1" + short + fast.URL,
-			"bench a=" + fast.URL + " b=" + slow.URL + ab,
+			"bench a=" + fast.URL + " b=" + slow.URL + short + "--concurrency 8 --requests 8 --fail-on regression",
 		},
 		exitUsage: {
 			"once --objective ttft http://a", "once --fail-on objective http://a", "check --fail-on regression http://a",

@@ -129,7 +129,7 @@ func (w *world) simulate(host string) *sim.Listener {
 			http.Error(to, "loading", http.StatusServiceUnavailable)
 			return
 		}
-		w.requests.Store(host, r)
+		w.requests.Store(host, r.Clone(r.Context()))
 		if r.URL.Path == "/tokenize" {
 			w.fitted.Store(host, time.Now())
 		}
