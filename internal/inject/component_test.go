@@ -25,10 +25,7 @@ func TestComponentIsTheSameSidecar(t *testing.T) {
 	if err := last.Value.Decode(&is); err != nil {
 		t.Fatal(err)
 	}
-	want, err := newSidecar(pod{}, serving{port: 8000}, Options{Image: "ghcr.io/llm-prober/prober:" + release(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := newSidecar(pod{}, serving{port: 8000}, Options{Image: "ghcr.io/llm-prober/prober:" + release(t)})
 	want.Env[0].Value = "http://127.0.0.1:$(PORT)"
 	want.Env[1].Value = "$(WORKLOAD)" + vantage
 	// Two fieldRefs, before what they are a part of: only then they are expanded.

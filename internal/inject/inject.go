@@ -5,7 +5,6 @@ package inject
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -171,10 +170,7 @@ func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	car, err := newSidecar(p, s, r.options)
-	if err != nil {
-		return false, p.problem("sidecar.yaml of this binary: "+err.Error(), "report it")
-	}
+	car := newSidecar(p, s, r.options)
 	done := fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port)
 	if r.options.TokensPerDay != nil {
 		c, problems := configuration(car.Env)
@@ -207,19 +203,16 @@ func (p pod) free() error {
 
 // warnings says what a person should know about a pod that has the sidecar now.
 func (r *run) warnings(p pod, s serving) {
-	warn := func(is bool, format string, args ...any) {
-		if is {
-			r.warn(p.name()+": "+format, args...)
-		}
+	place := p.name() + ": container " + s.container.Name
+	if s.guessed {
+		r.warn("%s calls none of its ports http: %s is asked at its default port %d; "+
+			"if it listens elsewhere, say so by --port or the annotation %s", place, s.server.name, s.port, portOf)
 	}
-	name, host := s.container.Name, cmp.Or(s.flags["--uds"], s.value("--host"), "localhost")
-	warn(p.HostNetwork, "has the network of its node: port %d must be free there, and only one such pod fits on a node", sidecarPort)
-	warn(s.guessed, "container %s calls none of its ports http: %s is asked at its default port %d; "+
-		"if it listens elsewhere, say so by --port or the annotation %s", name, s.server.name, s.port, portOf)
-	warn(s.tls, "container %s serves HTTPS: its certificate is not verified on loopback", name)
-	warn(!slices.Contains([]string{"0.0.0.0", "::", "[::]", "127.0.0.1", "localhost"}, host),
-		"container %s listens on %s alone: the sidecar asks 127.0.0.1, and does not reach it", name, host)
-	warn(s.bareKey != "" && r.options.Key == (Secret{}),
-		"container %s wants an API key that is %s, and it is not copied: probes will be refused; "+
-			"put it into a Secret and name that with --api-key-secret", name, s.bareKey)
+	if s.tls {
+		r.warn("%s serves HTTPS: its certificate is not verified on loopback", place)
+	}
+	if s.bareKey && r.options.Key.Name == "" {
+		r.warn("%s wants an API key that is not from a Secret, and it is not copied: probes will be refused; "+
+			"put it into a Secret and name that with --api-key-secret", place)
+	}
 }

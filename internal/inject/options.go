@@ -4,15 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/config"
 )
-
-// maxManifests is how many bytes of manifests are read.
-const maxManifests = 64 << 20
 
 // ReleaseImage is the image of a release, or the latest one for a binary that is not a release.
 func ReleaseImage(version string) string {
@@ -49,7 +45,8 @@ func (o *Options) Parse(env []string, key string) (problems config.Problems) {
 		}
 	}
 	if parts := strings.Split(key, "/"); len(parts) == 2 && parts[0] != "" && parts[1] != "" {
-		o.Key = Secret{Name: parts[0], Key: parts[1]}
+		optional := true // a Secret that is not there would keep the pod from starting: refused probes say so as well
+		o.Key = Secret{Name: parts[0], Key: parts[1], Optional: &optional}
 	} else if key != "" {
 		refuse(fmt.Sprintf("--api-key-secret=%q", key), "not a key of a Secret", "want NAME/KEY")
 	}
@@ -77,23 +74,16 @@ func configuration(env []Env) (*config.Config, config.Problems) {
 
 // ReadManifests reads a file, at most 64 MiB of it, or stdin for -. problems is nil if it could.
 func ReadManifests(file string, stdin io.Reader) (manifests []byte, problems config.Problems) {
-	wrong := func(text string) config.Problems {
-		return config.Problems{{Place: fmt.Sprintf("--filename=%q", file), Text: text, Hint: "give a file, or - for standard input"}}
-	}
+	const most = 64 << 20 // bytes, as of [config.ReadFile]
+	var err error
 	if file != "-" {
-		f, err := os.Open(file) //nolint:gosec // the file that the user names
-		if err != nil {
-			return nil, wrong("cannot be opened: " + err.Error())
-		}
-		defer func() { _ = f.Close() }() // it was only read
-		stdin = f
+		manifests, err = config.ReadFile(file)
+	} else if manifests, err = io.ReadAll(io.LimitReader(stdin, most+1)); len(manifests) > most {
+		err = errors.New("has more than 64 MiB")
 	}
-	data, err := io.ReadAll(io.LimitReader(stdin, maxManifests+1))
 	if err != nil {
-		return nil, wrong("cannot be read: " + err.Error())
+		place := fmt.Sprintf("--filename=%q", file)
+		return nil, config.Problems{{Place: place, Text: "cannot be read: " + err.Error(), Hint: "give a file, or - for standard input"}}
 	}
-	if len(data) > maxManifests {
-		return nil, wrong("holds more than 64 MiB")
-	}
-	return data, nil
+	return manifests, nil
 }

@@ -57,28 +57,25 @@ type Secret struct {
 const vantage = "-engine"
 
 // newSidecar is the sidecar that asks s in p, by the name of the annotation, or that of the workload and the vantage,
-// so that series and baselines survive the pods. The error is one of sidecar.yaml.
-func newSidecar(p pod, s serving, o Options) (car sidecar, err error) {
-	err = yaml.Unmarshal(sidecarYAML, &car)
+// so that series and baselines survive the pods.
+func newSidecar(p pod, s serving, o Options) (car sidecar) {
+	if err := yaml.Unmarshal(sidecarYAML, &car); err != nil {
+		panic(err) // it is a part of the program
+	}
 	scheme := "http"
 	if s.tls {
 		scheme = "https"
 	}
 	name := cmp.Or(p.label, s.container.Name)
 	name = name[:min(len(name), 100-len(vantage))] + vantage // of a target, which has 100 characters at most
-	car.Image, car.Env = o.Image, []Env{
-		{Name: "PROBER_TARGETS_0_URL", Value: fmt.Sprintf("%s://127.0.0.1:%d%s", scheme, s.port, s.server.base)},
-		{Name: "PROBER_TARGETS_0_NAME", Value: cmp.Or(p.meta.Annotations[nameOf], name)},
-		{Name: "PROBER_WAIT_FOR_READY", Value: "30m"},
-		{Name: "PROBER_DRAIN_ENDPOINT", Value: "on"},
-		{Name: "GOMEMLIMIT", Value: "115MiB"},
-	}
+	car.Image = o.Image
+	car.Env[0].Value = fmt.Sprintf("%s://127.0.0.1:%d%s", scheme, s.port, s.server.base)
+	car.Env[1].Value = cmp.Or(p.meta.Annotations[nameOf], name)
 	if s.tls {
 		car.Env = append(car.Env, Env{Name: "PROBER_TARGETS_0_INSECURE_SKIP_VERIFY", Value: "on"})
 	}
-	if o.Key != (Secret{}) {
-		optional := true // a Secret that is not there would keep the pod from starting: refused probes say so as well
-		s.key = &valueFrom{&Secret{o.Key.Name, o.Key.Key, &optional}}
+	if o.Key.Name != "" {
+		s.key = &valueFrom{&o.Key}
 	}
 	if s.key != nil {
 		car.Env = append(car.Env, Env{Name: "PROBER_API_KEY", ValueFrom: s.key})
@@ -86,7 +83,7 @@ func newSidecar(p pod, s serving, o Options) (car sidecar, err error) {
 	for _, e := range o.Env {
 		car.Env = append(slices.DeleteFunc(car.Env, func(v Env) bool { return v.Name == e.Name }), e)
 	}
-	return car, err
+	return car
 }
 
 // A serving is what the sidecar asks.
@@ -98,7 +95,7 @@ type serving struct {
 	guessed   bool              // port is the default one, and the manifest names others
 	tls       bool
 	key       *valueFrom // where the server takes its API key from; nil if it has none or it is bare
-	bareKey   string     // why a key cannot be taken over; empty if it can
+	bareKey   bool       // it has a key that cannot be taken over
 }
 
 // serving is what the sidecar of p asks. The error is [config.Problems], or says why p is left alone.
@@ -221,21 +218,14 @@ func (c container) port(name string) string {
 
 // apiKey is where a server takes its API key from. If it has one that is written out, or comes from where a reference
 // cannot be taken over, bare says so.
-func (s serving) apiKey() (from *valueFrom, bare string) {
-	given := cmp.Or(s.flags["--api-key"], s.flags["--api-keys"])
-	name := variable(given)
-	e := s.container.env(cmp.Or(name, s.server.key))
-	switch {
-	case given != "" && name == "":
-		return nil, "written out in its arguments"
-	case given != "" && e.Name == "":
-		return nil, "none of the variables that its manifest names"
-	case e.Name == "" || e.ValueFrom == nil && e.Value == "":
-		return nil, ""
-	case e.ValueFrom == nil:
-		return nil, "written out in " + e.Name
-	case e.ValueFrom.SecretKeyRef == nil:
-		return nil, "not from a Secret"
+func (s serving) apiKey() (from *valueFrom, bare bool) {
+	given, name := cmp.Or(s.flags["--api-key"], s.flags["--api-keys"]), s.server.key
+	if given != "" {
+		name = variable(given)
 	}
-	return e.ValueFrom, ""
+	e := s.container.env(name)
+	if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+		return e.ValueFrom, false
+	}
+	return nil, given != "" || e.Value != "" || e.ValueFrom != nil
 }

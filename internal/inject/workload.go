@@ -14,27 +14,29 @@ import (
 )
 
 // leaders is the way to the pods of a LeaderWorkerSet that serve, if it has such.
-const leaders = "spec.leaderWorkerTemplate.leaderTemplate.spec"
+const leaders = "spec leaderWorkerTemplate leaderTemplate"
 
-// kinds are the kinds of workloads that hold model servers, with the way to the spec of their pods. Jobs and CronJobs
+// kinds are the kinds of workloads that hold model servers, with the way to what holds the spec and the metadata of their
+// pods. Jobs and CronJobs
 // are not among them: their pods are there to end, and one that accepts no requests need not be probed. Knative's
 // Services are not either: Knative refuses an init container with a restartPolicy.
 var kinds = map[string]string{
-	"Pod":                   "spec",
-	"ReplicationController": "spec.template.spec",
-	"apps/Deployment":       "spec.template.spec",
-	"apps/StatefulSet":      "spec.template.spec",
-	"apps/DaemonSet":        "spec.template.spec",
-	"apps/ReplicaSet":       "spec.template.spec",
-	"argoproj.io/Rollout":   "spec.template.spec",
+	"Pod":                   "",
+	"ReplicationController": "spec template",
+	"apps/Deployment":       "spec template",
+	"apps/StatefulSet":      "spec template",
+	"apps/DaemonSet":        "spec template",
+	"apps/ReplicaSet":       "spec template",
+	"argoproj.io/Rollout":   "spec template",
 	"leaderworkerset.x-k8s.io/LeaderWorkerSet": leaders,
 	// Serve's proxy runs on the head. It is a router, and a RayCluster may serve anything: the head's annotation or its
 	// command must say that it is wanted.
-	"ray.io/RayCluster": "spec.headGroupSpec.template.spec",
-	"ray.io/RayService": "spec.rayClusterConfig.headGroupSpec.template.spec",
-	// A predictor is a pod spec, in which the containers stand or come from a ServingRuntime that is not there.
-	"serving.kserve.io/InferenceService":    "spec.predictor",
-	"serving.kserve.io/LLMInferenceService": "spec.template",
+	"ray.io/RayCluster": "spec headGroupSpec template",
+	"ray.io/RayService": "spec rayClusterConfig headGroupSpec template",
+	// Its predictor is the spec, in which the containers stand or come from a ServingRuntime that is not there.
+	"serving.kserve.io/InferenceService": "",
+	// It is never changed.
+	"serving.kserve.io/LLMInferenceService": "",
 }
 
 // A pod is one that a workload makes, as it is written.
@@ -55,7 +57,6 @@ type (
 	podSpec struct {
 		InitContainers []container `yaml:"initContainers"`
 		Containers     []container
-		HostNetwork    bool `yaml:"hostNetwork"`
 	}
 	container struct {
 		Name, Image   string
@@ -87,18 +88,19 @@ func podsOf(object *yaml.Node) (pods []pod, objects int) {
 		}
 		return pods, objects
 	}
-	way := kinds[path.Join(path.Dir(text(object, "apiVersion")), kind)]
+	way, ok := kinds[path.Join(path.Dir(text(object, "apiVersion")), kind)]
 	p := pod{object: object, label: strings.TrimSuffix(text(object, "metadata", "generateName"), "-")}
 	p.label = cmp.Or(text(object, "metadata", "name"), p.label)
-	if way == leaders && at(object, strings.Split(leaders, ".")...).IsZero() {
-		way = "spec.leaderWorkerTemplate.workerTemplate.spec"
+	template := at(object, strings.Fields(way)...)
+	if way == leaders && at(template, "spec").IsZero() {
+		template = at(object, "spec", "leaderWorkerTemplate", "workerTemplate")
 		p.group = cmp.Or(text(object, "spec", "leaderWorkerTemplate", "size"), "1") != "1"
 	}
-	p.spec, p.about = at(object, strings.Split(way, ".")...), at(object, "metadata")
-	if template, ok := strings.CutSuffix(way, ".spec"); ok {
-		p.about = at(object, append(strings.Split(template, "."), "metadata")...)
+	p.about, p.spec = at(template, "metadata"), at(template, "spec")
+	if kind == "InferenceService" {
+		p.spec = at(p.spec, "predictor")
 	}
-	if way == "" || p.spec.Kind != yaml.MappingNode && p.spec.Kind != yaml.AliasNode {
+	if !ok || p.spec.Kind != yaml.MappingNode && p.spec.Kind != yaml.AliasNode {
 		return nil, 1
 	}
 	return []pod{p}, 1
