@@ -28,8 +28,12 @@ func TestComponentIsTheSameSidecar(t *testing.T) {
 	want := newSidecar(pod{}, serving{port: 8000}, Options{Image: "ghcr.io/llm-prober/prober:" + release(t)})
 	want.Env[0].Value = "http://127.0.0.1:$(PORT)"
 	want.Env[1].Value = "$(WORKLOAD)" + vantage
+	from := func(annotation string) map[string]any {
+		path := "metadata.annotations['prober.llm-prober.io/" + annotation + "']"
+		return map[string]any{"fieldRef": map[string]any{"fieldPath": path}}
+	}
 	// Two fieldRefs, before what they are a part of: only then they are expanded.
-	want.Env = append([]Env{{Name: "PORT", ValueFrom: &valueFrom{}}, {Name: "WORKLOAD", ValueFrom: &valueFrom{}}}, want.Env...)
+	want.Env = append([]Env{{Name: "PORT", ValueFrom: from("port")}, {Name: "WORKLOAD", ValueFrom: from("workload")}}, want.Env...)
 	if diff := cmp.Diff(want, is); diff != "" {
 		t.Error(diff)
 	}

@@ -30,8 +30,11 @@ type Options struct {
 	Port      int      // where all model servers listen; zero means as their manifests say
 	Workloads []string // kind/name or name of the only workloads to change; empty means all with a model server
 	Env       []Env    // more variables for the sidecar, which beat ours of the same name
-	Key       Secret   // where the servers' API key is; zero means where their manifests take it from
 	AllowNone bool     // a stream without any model server is not wrong
+
+	// Key is a valueFrom of Kubernetes, with the key of a Secret that has the servers' API key. Nil means what their
+	// manifests take it from.
+	Key map[string]any
 
 	// TokensPerDay says what the probes of a sidecar with this configuration cost. Nil means that its variables are not
 	// judged, and their cost is not said.
@@ -126,7 +129,7 @@ func (r *run) document(d document) []byte {
 		changed = changed || added
 		if problems, ok := errors.AsType[config.Problems](err); ok {
 			r.refuse(problems...)
-		} else if err != nil && !errors.Is(err, errNone) {
+		} else if err != nil {
 			r.warn("%s: left alone: %v", p.name(), err)
 		}
 	}
@@ -139,9 +142,6 @@ func (r *run) document(d document) []byte {
 	}
 	return text
 }
-
-// errNone is why most pods are left alone: they hold no model server.
-var errNone = errors.New("it holds no model server that is known")
 
 // plainly is the hint for manifests whose YAML is too clever.
 const plainly = "pass it through kubectl kustomize first, which writes it plainly"
@@ -164,10 +164,10 @@ func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
 		return false, err
 	}
 	s, err := r.serving(p)
-	if err == nil {
-		err = p.free()
+	if err != nil || s.container.Name == "" {
+		return false, err
 	}
-	if err != nil {
+	if err := p.free(); err != nil {
 		return false, err
 	}
 	car := newSidecar(p, s, r.options)
@@ -211,7 +211,7 @@ func (r *run) warnings(p pod, s serving) {
 	if s.tls {
 		r.warn("%s serves HTTPS: its certificate is not verified on loopback", place)
 	}
-	if s.bareKey && r.options.Key.Name == "" {
+	if _, bare := s.apiKey(); bare && r.options.Key == nil {
 		r.warn("%s wants an API key that is not from a Secret, and it is not copied: probes will be refused; "+
 			"put it into a Secret and name that with --api-key-secret", place)
 	}

@@ -36,17 +36,15 @@ func (o *Options) Parse(env []string, key string) (problems config.Problems) {
 		switch place := "--env=" + name; {
 		case !ok || !variableName.MatchString(name):
 			refuse(fmt.Sprintf("--env=%q", name), "no variable", "want KEY=VALUE")
-		case strings.HasSuffix(name, "_API_KEY"):
-			refuse(place, "a manifest is no place for a key", "want --api-key-secret NAME/KEY")
-		case strings.HasSuffix(name, "_HEADERS"):
-			refuse(place, "a manifest is no place for headers, which hold keys", "patch the variable in with a secretKeyRef")
+		case strings.HasSuffix(name, "_API_KEY"), strings.HasSuffix(name, "_HEADERS"):
+			refuse(place, "a manifest is no place for keys", "want --api-key-secret NAME/KEY, or a patch with a secretKeyRef")
 		case name == "PROBER_LISTEN_ADDRESS":
 			refuse(place, "a sidecar serves on port 9464 of its pod, where its preStop hook and Prometheus look for it", "leave it out")
 		}
 	}
 	if parts := strings.Split(key, "/"); len(parts) == 2 && parts[0] != "" && parts[1] != "" {
-		optional := true // a Secret that is not there would keep the pod from starting: refused probes say so as well
-		o.Key = Secret{Name: parts[0], Key: parts[1], Optional: &optional}
+		// A Secret that is not there would keep the pod from starting: refused probes say so as well.
+		o.Key = map[string]any{"secretKeyRef": map[string]any{"name": parts[0], "key": parts[1], "optional": true}}
 	} else if key != "" {
 		refuse(fmt.Sprintf("--api-key-secret=%q", key), "not a key of a Secret", "want NAME/KEY")
 	}

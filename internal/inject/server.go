@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -58,10 +59,10 @@ func recognize(c container) (s serving, ok bool) {
 	words := c.words()
 	for _, known := range servers {
 		if args, ok := known.started(words); ok {
-			return serving{container: c, server: known, flags: flagsOf(args)}, true
+			return serving{container: c, server: known, flags: c.flags(args)}, true
 		}
 	}
-	s = serving{container: c, flags: flagsOf(words)}
+	s = serving{container: c, flags: c.flags(words)}
 	for _, known := range servers {
 		if is, _ := regexp.MatchString("^("+known.image+")$", imageName(c.Image)); is && known.image != "" {
 			s.server = known
@@ -98,9 +99,10 @@ func imageName(image string) string {
 	return image
 }
 
-// flagsOf are the flags among args with their values, as --port=1 or --port 1; the last of a name counts. A flag
-// without a value has what follows it, or nothing. vLLM and others take --api_key as --api-key.
-func flagsOf(args []string) map[string]string {
+// flags are the flags among args with their values, as --port=1 or --port 1; the last of a name counts. A flag
+// without a value has what follows it, or nothing, and one that names a variable of c the value of that, if it is there.
+// vLLM and others take --api_key as --api-key.
+func (c container) flags(args []string) map[string]string {
 	flags := map[string]string{}
 	for i, arg := range args {
 		name, value, given := strings.Cut(arg, "=")
@@ -108,7 +110,7 @@ func flagsOf(args []string) map[string]string {
 			value = args[i+1]
 		}
 		if strings.HasPrefix(name, "-") {
-			flags[strings.ReplaceAll(name, "_", "-")] = value
+			flags[strings.ReplaceAll(name, "_", "-")] = cmp.Or(c.env(variable(value)).Value, value)
 		}
 	}
 	return flags

@@ -1,7 +1,6 @@
 package inject
 
 import (
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -73,11 +72,11 @@ func asked(t *testing.T, written string) string {
 	}
 	s, err := (&run{}).serving(p)
 	switch {
-	case errors.Is(err, errNone):
-		return ""
 	case err != nil:
 		text, _, _ := strings.Cut(err.Error(), "; the annotation")
 		return text
+	case s.container.Name == "":
+		return ""
 	}
 	return s.server.name + " " + newSidecar(p, s, Options{}).Env[0].Value
 }
@@ -87,7 +86,7 @@ func asked(t *testing.T, written string) string {
 func TestWarnings(t *testing.T) {
 	const (
 		from    = `valueFrom: {secretKeyRef: {name: s, key: k}}`
-		taken   = "- name: PROBER_API_KEY\n      valueFrom:\n        secretKeyRef:\n          name: s\n          key: k\n"
+		taken   = "- name: PROBER_API_KEY\n      valueFrom:\n        secretKeyRef:\n          key: k\n          name: s\n"
 		guessed = "container c calls none of its ports http: vLLM is asked at its default port 8000; if it listens elsewhere, " +
 			"say so by --port or the annotation prober.llm-prober.io/port"
 		bare = "not from a Secret"

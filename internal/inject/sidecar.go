@@ -37,18 +37,8 @@ type sidecar struct {
 // An Env is a variable of a container.
 type Env struct {
 	Name      string
-	Value     string     `yaml:",omitempty"`
-	ValueFrom *valueFrom `yaml:"valueFrom,omitempty"`
-}
-
-type valueFrom struct {
-	SecretKeyRef *Secret `yaml:"secretKeyRef,omitempty"`
-}
-
-// A Secret is one key of a Secret.
-type Secret struct {
-	Name, Key string
-	Optional  *bool `yaml:",omitempty"`
+	Value     string         `yaml:",omitempty"`
+	ValueFrom map[string]any `yaml:"valueFrom,omitempty"`
 }
 
 // vantage ends the names of what sidecars ask. A prober outside calls the service by the workload's own name, and
@@ -74,11 +64,12 @@ func newSidecar(p pod, s serving, o Options) (car sidecar) {
 	if s.tls {
 		car.Env = append(car.Env, Env{Name: "PROBER_TARGETS_0_INSECURE_SKIP_VERIFY", Value: "on"})
 	}
-	if o.Key.Name != "" {
-		s.key = &valueFrom{&o.Key}
+	key, _ := s.apiKey()
+	if o.Key != nil {
+		key = o.Key
 	}
-	if s.key != nil {
-		car.Env = append(car.Env, Env{Name: "PROBER_API_KEY", ValueFrom: s.key})
+	if key != nil {
+		car.Env = append(car.Env, Env{Name: "PROBER_API_KEY", ValueFrom: key})
 	}
 	for _, e := range o.Env {
 		car.Env = append(slices.DeleteFunc(car.Env, func(v Env) bool { return v.Name == e.Name }), e)
@@ -90,15 +81,14 @@ func newSidecar(p pod, s serving, o Options) (car sidecar) {
 type serving struct {
 	container container
 	server    server
-	flags     map[string]string // with which it is started, as of [flagsOf]
+	flags     map[string]string // with which it is started, as of [container.flags]
 	port      int               // 1 to 65535
 	guessed   bool              // port is the default one, and the manifest names others
 	tls       bool
-	key       *valueFrom // where the server takes its API key from; nil if it has none or it is bare
-	bareKey   bool       // it has a key that cannot be taken over
 }
 
-// serving is what the sidecar of p asks. The error is [config.Problems], or says why p is left alone.
+// serving is what the sidecar of p asks. The error is [config.Problems], or says why p is left alone. One without a container
+// is that of a pod without a model server.
 func (r *run) serving(p pod) (s serving, err error) {
 	said := p.meta.Annotations[annotation]
 	wanted := said == "true" || len(r.options.Workloads) > 0
@@ -108,23 +98,22 @@ func (r *run) serving(p pod) (s serving, err error) {
 	case said != "" && said != "true":
 		return s, p.problem(fmt.Sprintf("annotation %s is %q", annotation, said), `want "true" or "false"`)
 	case text(p.object, "kind") == "LLMInferenceService":
-		return s, errors.New("its port and its TLS come from the platform's LLMInferenceServiceConfig, which is merged with it in the cluster; " +
-			"put the sidecar there")
+		return s, errors.New("its port and TLS come from the LLMInferenceServiceConfig in the cluster: put the sidecar there")
 	}
 	s, why := modelServer(p, wanted)
-	switch known := s.container.Name != ""; {
-	case !known && wanted:
-		return s, p.problem("wants the sidecar, but which of its containers is the model server is not known", "name it by the annotation "+serverOf)
-	case !known && why == "":
-		return s, errNone
-	case known && !wanted:
+	known := s.container.Name != ""
+	if known && !wanted {
 		why = halved(p, s)
 	}
-	if why != "" {
+	switch {
+	case !known && wanted:
+		return s, p.problem("wants the sidecar, but which of its containers is the model server is not known", "name it by the annotation "+serverOf)
+	case why != "":
 		return s, fmt.Errorf("%s; the annotation %s: \"true\" adds it all the same", why, annotation)
+	case !known:
+		return s, nil
 	}
 	s.tls = s.has("--ssl-keyfile", "--ssl-certfile", "--ssl-key-file", "--ssl-cert-file", "--ssl") // vLLM and SGLang, llama.cpp, LMDeploy
-	s.key, s.bareKey = s.apiKey()
 	if text := r.findPort(p, &s); text != "" {
 		return s, p.problem("container "+s.container.Name+text, "say where it listens by the annotation "+portOf)
 	}
@@ -154,7 +143,7 @@ func (r *run) findPort(p pod, s *serving) (wrong string) {
 	if said == "" && r.options.Port > 0 {
 		said = strconv.Itoa(r.options.Port)
 	}
-	said = cmp.Or(said, s.container.port("http"), s.value("--port"), s.value(s.server.flag), s.container.env(s.server.env).Value)
+	said = cmp.Or(said, s.container.port("http"), s.flags["--port"], s.flags[s.server.flag], s.container.env(s.server.env).Value)
 	if said == "" { // KubeRay calls the port of Ray Serve serve
 		said = cmp.Or(s.server.port, s.container.port("serve"))
 		s.guessed = len(s.container.Ports) > 0 && !slices.ContainsFunc(s.container.Ports, func(p map[string]string) bool { return p["containerPort"] == said })
@@ -178,11 +167,6 @@ func (r *run) findPort(p pod, s *serving) (wrong string) {
 // has reports whether a server is started with one of some flags.
 func (s serving) has(flags ...string) bool {
 	return slices.ContainsFunc(flags, func(flag string) bool { _, ok := s.flags[flag]; return ok })
-}
-
-// value is that of a flag, or of the variable of the container that it names; empty if it is not there.
-func (s serving) value(flag string) string {
-	return cmp.Or(s.container.env(variable(s.flags[flag])).Value, s.flags[flag])
 }
 
 // variable is the name of the variable that is all of a word, $(NAME) as Kubernetes expands it, ${NAME} or $NAME as a
@@ -216,15 +200,15 @@ func (c container) port(name string) string {
 	return ""
 }
 
-// apiKey is where a server takes its API key from. If it has one that is written out, or comes from where a reference
-// cannot be taken over, bare says so.
-func (s serving) apiKey() (from *valueFrom, bare bool) {
+// apiKey is the valueFrom that a server takes its API key from, or nil. It is bare if it is written out, or comes from
+// where it cannot be taken over.
+func (s serving) apiKey() (from map[string]any, bare bool) {
 	given, name := cmp.Or(s.flags["--api-key"], s.flags["--api-keys"]), s.server.key
 	if given != "" {
 		name = variable(given)
 	}
 	e := s.container.env(name)
-	if e.ValueFrom != nil && e.ValueFrom.SecretKeyRef != nil {
+	if e.ValueFrom["secretKeyRef"] != nil {
 		return e.ValueFrom, false
 	}
 	return nil, given != "" || e.Value != "" || e.ValueFrom != nil
