@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -120,10 +121,8 @@ func (r *run) document(d document) []byte {
 	if err != nil || len(tree.Content) == 0 {
 		return d.text
 	}
-	pods, objects := podsOf(tree.Content[0])
-	r.objects += objects
 	changed, faults := false, len(r.problems)
-	for _, p := range slices.DeleteFunc(pods, r.unnamed) {
+	for _, p := range slices.DeleteFunc(r.pods(tree.Content[0]), r.unnamed) {
 		p.document = d
 		added, err := r.add(p, tree)
 		changed = changed || added
@@ -193,7 +192,7 @@ func (p pod) free() error {
 		switch ours := imageName(c.Image) == "prober" || c.env("PROBER_TARGETS_0_URL").Name != ""; {
 		case named && (i < len(p.Containers) || !ours):
 			return fmt.Errorf("it has a container called %s already, with the image %q", sidecarName, c.Image)
-		case !named && slices.ContainsFunc(c.Ports, func(port map[string]string) bool { return port["containerPort"] == fmt.Sprint(sidecarPort) }):
+		case !named && c.port("containerPort", strconv.Itoa(sidecarPort)) != "":
 			return p.problem(fmt.Sprintf("container %s has port %d, which is the prober's", c.Name, sidecarPort),
 				fmt.Sprintf("move it, or leave the pod out: %s: \"false\"", annotation))
 		}

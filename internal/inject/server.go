@@ -125,10 +125,12 @@ var unasked = []struct{ flag, why string }{
 	{`(?s)^--kv-transfer-config .*kv_role\W+kv_producer`, "it only prefills"},
 }
 
-// halved says why the model server of a pod is not to be asked; empty if it is.
-func halved(p pod, s serving) string {
+// halved says why the model server of a pod is not to be asked; empty if it is, or if it is wanted all the same.
+func halved(p pod, s serving, wanted bool) string {
 	mode := p.meta.Annotations["serving.kserve.io/deploymentMode"]
 	switch {
+	case wanted:
+		return ""
 	case text(p.object, "kind") == "InferenceService" && mode != "Standard" && mode != "RawDeployment":
 		return "Knative refuses sidecars with a restartPolicy, and serving.kserve.io/deploymentMode does not say Standard"
 	case p.meta.Labels["llm-d.ai/role"] == "prefill":

@@ -52,16 +52,13 @@ func newSidecar(p pod, s serving, o Options) (car sidecar) {
 	if err := yaml.Unmarshal(sidecarYAML, &car); err != nil {
 		panic(err) // it is a part of the program
 	}
-	scheme := "http"
-	if s.tls {
-		scheme = "https"
-	}
 	name := cmp.Or(p.label, s.container.Name)
 	name = name[:min(len(name), 100-len(vantage))] + vantage // of a target, which has 100 characters at most
 	car.Image = o.Image
-	car.Env[0].Value = fmt.Sprintf("%s://127.0.0.1:%d%s", scheme, s.port, s.server.base)
-	car.Env[1].Value = cmp.Or(p.meta.Annotations[nameOf], name)
+	url := fmt.Sprintf("://127.0.0.1:%d%s", s.port, s.server.base)
+	car.Env[0].Value, car.Env[1].Value = "http"+url, cmp.Or(p.meta.Annotations[nameOf], name)
 	if s.tls {
+		car.Env[0].Value = "https" + url
 		car.Env = append(car.Env, Env{Name: "PROBER_TARGETS_0_INSECURE_SKIP_VERIFY", Value: "on"})
 	}
 	key, _ := s.apiKey()
@@ -101,11 +98,7 @@ func (r *run) serving(p pod) (s serving, err error) {
 		return s, errors.New("its port and TLS come from the LLMInferenceServiceConfig in the cluster: put the sidecar there")
 	}
 	s, why := modelServer(p, wanted)
-	known := s.container.Name != ""
-	if known && !wanted {
-		why = halved(p, s)
-	}
-	switch {
+	switch known := s.container.Name != ""; {
 	case !known && wanted:
 		return s, p.problem("wants the sidecar, but which of its containers is the model server is not known", "name it by the annotation "+serverOf)
 	case why != "":
@@ -121,14 +114,15 @@ func (r *run) serving(p pod) (s serving, err error) {
 }
 
 // modelServer is the container of a pod that is a model server: the one that its annotation names, the first that is
-// recognized, or if one is wanted the only one. If it has no name there is none, and why then says what nearly was one.
+// recognized, or if one is wanted the only one; without a name there is none. why says why it is not to be asked, or what
+// nearly was one.
 func modelServer(p pod, wanted bool) (s serving, why string) {
 	name := p.meta.Annotations[serverOf]
 	for _, c := range p.Containers {
 		one, ok := recognize(c)
 		switch {
 		case c.Name == name || name == "" && (ok || wanted && len(p.Containers) == 1):
-			return one, ""
+			return one, halved(p, one, wanted)
 		case name == "" && one.server.name != "":
 			why = fmt.Sprintf("container %s has the image of %s, but its command starts no server that is known", c.Name, one.server.name)
 		}
@@ -143,10 +137,10 @@ func (r *run) findPort(p pod, s *serving) (wrong string) {
 	if said == "" && r.options.Port > 0 {
 		said = strconv.Itoa(r.options.Port)
 	}
-	said = cmp.Or(said, s.container.port("http"), s.flags["--port"], s.flags[s.server.flag], s.container.env(s.server.env).Value)
+	said = cmp.Or(said, s.container.port("name", "http"), s.flags["--port"], s.flags[s.server.flag], s.container.env(s.server.env).Value)
 	if said == "" { // KubeRay calls the port of Ray Serve serve
-		said = cmp.Or(s.server.port, s.container.port("serve"))
-		s.guessed = len(s.container.Ports) > 0 && !slices.ContainsFunc(s.container.Ports, func(p map[string]string) bool { return p["containerPort"] == said })
+		said = cmp.Or(s.server.port, s.container.port("name", "serve"))
+		s.guessed = len(s.container.Ports) > 0 && s.container.port("containerPort", said) == ""
 	}
 	if _, after, err := net.SplitHostPort(said); err == nil {
 		said = after
@@ -190,10 +184,10 @@ func (c container) env(name string) (e Env) {
 	return e
 }
 
-// port is the number of a container's port with a name; empty if there is none.
-func (c container) port(name string) string {
+// port is the number of the first port of a container that has a value under a key; empty if there is none.
+func (c container) port(key, value string) string {
 	for _, p := range c.Ports {
-		if p["name"] == name {
+		if p[key] == value {
 			return p["containerPort"]
 		}
 	}

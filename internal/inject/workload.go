@@ -75,19 +75,16 @@ func (p pod) problem(text, hint string) error {
 	return config.Problems{{Place: fmt.Sprintf("line %d: %s", line, p.name()), Text: text, Hint: hint}}
 }
 
-// podsOf are the pods of an object or of a List of them, and how many objects these are.
-func podsOf(object *yaml.Node) (pods []pod, objects int) {
+// pods are the pods of an object or of a List of them.
+func (r *run) pods(object *yaml.Node) (pods []pod) {
 	kind, items := text(object, "kind"), at(object, "items")
 	if strings.HasSuffix(kind, "List") && !items.IsZero() {
-		if object.Kind == yaml.AliasNode { // it may hold itself
-			return nil, 0
+		for i := 0; object.Kind != yaml.AliasNode && i < len(items.Content); i++ { // an alias may hold itself
+			pods = append(pods, r.pods(items.Content[i])...)
 		}
-		for _, item := range items.Content {
-			found, n := podsOf(item)
-			pods, objects = append(pods, found...), objects+n
-		}
-		return pods, objects
+		return pods
 	}
+	r.objects++
 	way, ok := kinds[path.Join(path.Dir(text(object, "apiVersion")), kind)]
 	p := pod{object: object, label: strings.TrimSuffix(text(object, "metadata", "generateName"), "-")}
 	p.label = cmp.Or(text(object, "metadata", "name"), p.label)
@@ -101,9 +98,9 @@ func podsOf(object *yaml.Node) (pods []pod, objects int) {
 		p.spec = at(p.spec, "predictor")
 	}
 	if !ok || p.spec.Kind != yaml.MappingNode && p.spec.Kind != yaml.AliasNode {
-		return nil, 1
+		return nil
 	}
-	return []pod{p}, 1
+	return []pod{p}
 }
 
 // read decodes what decides about p. A key that is written twice anywhere in the workload is an error.
