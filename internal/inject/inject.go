@@ -121,7 +121,7 @@ func (r *run) document(d document) []byte {
 	if err != nil || len(tree.Content) == 0 {
 		return d.text
 	}
-	changed, faults := false, len(r.problems)
+	changed := false
 	for _, p := range slices.DeleteFunc(r.pods(tree.Content[0]), r.unnamed) {
 		p.document = d
 		added, err := r.add(p, tree)
@@ -132,7 +132,7 @@ func (r *run) document(d document) []byte {
 			r.warn("%s: left alone: %v", p.name(), err)
 		}
 	}
-	if !changed || len(r.problems) > faults {
+	if !changed {
 		return d.text
 	}
 	text, err := encode(tree)
@@ -159,8 +159,9 @@ func (r *run) unnamed(p pod) bool {
 // add puts the sidecar into p, which is in tree, and reports whether that changed. The error is [config.Problems], or
 // says why p is left alone.
 func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
-	if err := p.read(); err != nil {
-		return false, err
+	var whole any // it has no key that is written twice
+	if err := errors.Join(p.object.Decode(&whole), p.spec.Decode(&p.podSpec), p.about.Decode(&p.meta)); err != nil {
+		return false, p.problem("cannot be read: "+p.document.reason(err), "want a pod as kubectl takes it")
 	}
 	s, err := r.serving(p)
 	if err != nil || s.container.Name == "" {

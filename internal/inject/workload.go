@@ -2,7 +2,6 @@ package inject
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -101,16 +100,6 @@ func (r *run) pods(object *yaml.Node) (pods []pod) {
 		return nil
 	}
 	return []pod{p}
-}
-
-// read decodes what decides about p. A key that is written twice anywhere in the workload is an error.
-func (p *pod) read() error {
-	var whole any
-	err := errors.Join(p.object.Decode(&whole), p.spec.Decode(&p.podSpec), p.about.Decode(&p.meta))
-	if err != nil {
-		return p.problem("cannot be read: "+p.document.reason(err), "want a pod as kubectl takes it")
-	}
-	return nil
 }
 
 // add puts the sidecar into p, which is in tree: in the place of the one that is there, or as the last of the init
