@@ -56,13 +56,15 @@ var programs = []string{"sh", "bash", "/bin/sh", "/bin/bash", "python", "python3
 // recognize returns the server that a container runs, and its flags. If it has only the image of one, whose command
 // starts something else, ok is false; if it has not even that, the server has no name.
 func recognize(c container) (s serving, ok bool) {
-	words := c.words()
+	commands := c.commands()
 	for _, known := range servers {
-		if args, ok := known.started(words); ok {
-			return serving{container: c, server: known, flags: c.flags(args)}, true
+		for _, words := range commands {
+			if args, ok := known.started(words); ok {
+				return serving{container: c, server: known, flags: c.flags(args)}, true
+			}
 		}
 	}
-	s = serving{container: c, flags: c.flags(words)}
+	s = serving{container: c, flags: c.flags(slices.Concat(commands...))}
 	for _, known := range servers {
 		if is, _ := regexp.MatchString("^("+known.image+")$", imageName(c.Image)); is && known.image != "" {
 			s.server = known
@@ -82,9 +84,6 @@ func (s server) started(words []string) (args []string, ok bool) {
 			end := i + len(start)
 			if end <= len(words) && path.Base(words[i]) == start[0] && slices.Equal(words[i+1:end], start[1:]) {
 				args = words[end:]
-				if last := slices.Index(args, separator); last >= 0 {
-					args = args[:last]
-				}
 				return args, len(args) == 0 || args[0] != "disaggregated" // trtllm-serve disaggregated is a router
 			}
 		}
@@ -150,17 +149,14 @@ func halved(p pod, s serving, wanted bool) string {
 	return ""
 }
 
-// words are those of the command that a container is given, or of the script that it gives a shell.
-func (c container) words() []string {
+// commands are the words of the command that a container is given, or of those in the script that it gives a shell.
+func (c container) commands() [][]string {
 	words := slices.Concat(c.Command, c.Args)
-	if len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh"}, path.Base(words[0])) {
-		for i, word := range words[:len(words)-1] {
-			if shellFlag.MatchString(word) {
-				return script(words[i+1])
-			}
-		}
+	i := 1 + slices.IndexFunc(words, shellFlag.MatchString)
+	if 0 < i && i < len(words) && slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh"}, path.Base(words[0])) {
+		return script(words[i])
 	}
-	return words
+	return [][]string{words}
 }
 
 // shellPart is a part of a word of a shell script: a quotation, an escape, an expansion, or a character.
@@ -173,18 +169,17 @@ var (
 	shellToken = regexp.MustCompile(`#[^\n]*|[\n;&|()]|` + shellPart + `(?:#|` + shellPart + `)*`)
 )
 
-// separator stands between the simple commands of a script.
-const separator = "\n"
-
-// script are the words of a shell script without their quotes, with a separator for what ends a simple command. Nothing is
-// expanded: $(…), ${…} and `…` are parts of the words that they stand in.
-func script(text string) (words []string) {
+// script are the words of the simple commands of a shell script, without their quotes. Nothing is expanded: $(…), ${…} and
+// `…` are parts of the words that they stand in.
+func script(text string) [][]string {
+	commands := [][]string{nil}
 	for _, token := range shellToken.FindAllString(text, -1) {
 		if strings.Contains("\n;&|()", token) {
-			words = append(words, separator)
+			commands = append(commands, nil)
 		} else if word := shellWord.ReplaceAllString(token, "$1$2$3$4"); token[0] != '#' && (word != "" || token[0] != '\\') {
-			words = append(words, word) // a comment is no word, nor is a line that goes on
+			last := &commands[len(commands)-1]
+			*last = append(*last, word) // a comment is no word, nor is a line that goes on
 		}
 	}
-	return words
+	return commands
 }

@@ -1,10 +1,10 @@
 package inject
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -126,21 +126,21 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestScript holds how the words of a shell script are read.
+// TestScript holds how the commands of a shell script are read.
 func TestScript(t *testing.T) {
-	for text, want := range map[string][]string{
-		"a 'b c' \"d 'e\"":   {"a", "b c", "d 'e"},
-		"a\\\r\n \\\n b":     {"a", "b"},
-		"a # b\nc":           {"a", "\n", "c"},
-		"a#b ''":             {"a#b", ""},
-		"a && b;c":           {"a", "\n", "\n", "b", "\n", "c"},
-		`a \"b 'e\'`:         {"a", `"b`, `e\`},
-		"a$(b (c) d)e f":     {"a$(b (c) d)e", "f"},
-		"a $((1 + 2)) `d e`": {"a", "$((1 + 2))", "`d e`"},
-		"${a:-b c}":          {"${a:-b c}"},
-		"\\":                 {"\\"},
+	for text, want := range map[string][][]string{
+		"a 'b c' \"d 'e\"":   {{"a", "b c", "d 'e"}},
+		"a\\\r\n \\\n b":     {{"a", "b"}},
+		"a # b\nc":           {{"a"}, {"c"}},
+		"a#b ''":             {{"a#b", ""}},
+		"a && b;c":           {{"a"}, nil, {"b"}, {"c"}},
+		`a \"b 'e\'`:         {{"a", `"b`, `e\`}},
+		"a$(b (c) d)e f":     {{"a$(b (c) d)e", "f"}},
+		"a $((1 + 2)) `d e`": {{"a", "$((1 + 2))", "`d e`"}},
+		"${a:-b c}":          {{"${a:-b c}"}},
+		"\\":                 {{"\\"}},
 	} {
-		if is := script(text); !slices.Equal(is, want) {
+		if is := script(text); !cmp.Equal(is, want) {
 			t.Errorf("%q: %q, want %q", text, is, want)
 		}
 	}
