@@ -30,7 +30,7 @@ const (
 // Options say what is injected, and where.
 type Options struct {
 	Image     string   // the sidecar's, with its tag or digest
-	Port      int      // where all model servers listen; zero means as their manifests say
+	Port      uint16   // where all model servers listen; zero means as their manifests say
 	Workloads []string // kind/name or name of the only workloads to change; empty means all with a model server
 	Env       []Env    // more variables for the sidecar, which beat ours of the same name
 	AllowNone bool     // a stream without any model server is not wrong
@@ -232,9 +232,6 @@ func ReleaseImage(version string) string {
 func (o *Options) Parse(env []string, key string) (problems config.Problems) {
 	refuse := func(place, text, hint string) {
 		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
-	}
-	if o.Port < 0 || o.Port > 65535 {
-		refuse(fmt.Sprintf("--port=%d", o.Port), "no port", "want 1 to 65535")
 	}
 	if o.Image == "" {
 		refuse(`--image=""`, "no image", "give one, or leave --image out")

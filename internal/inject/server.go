@@ -83,8 +83,7 @@ func (s server) started(words []string) (args []string, ok bool) {
 		for _, start := range s.starts {
 			end := i + len(start)
 			if end <= len(words) && path.Base(words[i]) == start[0] && slices.Equal(words[i+1:end], start[1:]) {
-				args = words[end:]
-				return args, len(args) == 0 || args[0] != "disaggregated" // trtllm-serve disaggregated is a router
+				return words[end:], end == len(words) || words[end] != "disaggregated" // trtllm-serve disaggregated is a router
 			}
 		}
 	}

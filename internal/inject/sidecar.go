@@ -79,7 +79,7 @@ type serving struct {
 	container container
 	server    server
 	flags     map[string]string // with which it is started, as of [container.flags]
-	port      int               // 1 to 65535
+	port      uint64            // 1 to 65535
 	guessed   bool              // port is the default one, and the manifest names others
 	tls       bool
 }
@@ -135,7 +135,7 @@ func modelServer(p pod, wanted bool) (s serving, why string) {
 func (r *run) findPort(p pod, s *serving) (wrong string) {
 	said := p.meta.Annotations[portOf]
 	if said == "" && r.options.Port > 0 {
-		said = strconv.Itoa(r.options.Port)
+		said = fmt.Sprint(r.options.Port)
 	}
 	said = cmp.Or(said, s.container.port("name", "http"), s.flags["--port"], s.flags[s.server.flag], s.container.env(s.server.env).Value)
 	if said == "" { // KubeRay calls the port of Ray Serve serve
@@ -146,11 +146,11 @@ func (r *run) findPort(p pod, s *serving) (wrong string) {
 		said = after
 	}
 	var err error
-	s.port, err = strconv.Atoi(said)
+	s.port, err = strconv.ParseUint(said, 10, 16)
 	switch {
 	case said == "":
 		return ": its port is not known"
-	case err != nil || s.port < 1 || s.port > 65535:
+	case err != nil || s.port == 0:
 		return fmt.Sprintf(": its port is %q, which is none", said)
 	case s.port == sidecarPort:
 		return " listens on port 9464, which is the prober's: let it listen elsewhere"
@@ -166,11 +166,10 @@ func (s serving) has(flags ...string) bool {
 // variable is the name of the variable that is all of a word, $(NAME) as Kubernetes expands it, ${NAME} or $NAME as a
 // shell does; empty if there is none.
 func variable(word string) string {
-	name, ok := strings.CutPrefix(word, "$")
-	if !ok {
+	if !strings.HasPrefix(word, "$") {
 		return ""
 	}
-	name, _, _ = strings.Cut(strings.Trim(name, "(){}"), ":-")
+	name, _, _ := strings.Cut(strings.Trim(word, "$(){}"), ":-")
 	return name
 }
 
