@@ -192,8 +192,8 @@ func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
 func (p pod) free() error {
 	for i, c := range slices.Concat(p.Containers, p.InitContainers) {
 		named := c.Name == sidecarName
-		switch ours := imageName(c.Image) == "prober" || c.env("PROBER_TARGETS_0_URL").Name != ""; {
-		case named && (i < len(p.Containers) || !ours):
+		switch {
+		case named && (i < len(p.Containers) || c.env("PROBER_TARGETS_0_URL").Name == ""): // none of ours
 			return fmt.Errorf("it has a container called %s already, with the image %q", sidecarName, c.Image)
 		case !named && c.port("containerPort", strconv.Itoa(sidecarPort)) != "":
 			return p.problem(fmt.Sprintf("container %s has port %d, which is the prober's", c.Name, sidecarPort),

@@ -11,7 +11,7 @@ import (
 // A server is a kind of model server: how it is recognized, and where it listens.
 type server struct {
 	name   string
-	image  string     // pattern of the last part of its image's name
+	image  string     // pattern of the last part of its image's name, without tag and digest
 	starts [][]string // the words that start it, the first by its last part
 	port   string     // where it listens if nothing else is said
 	flag   string     // that says where it listens, beside --port
@@ -26,14 +26,14 @@ var servers = []server{
 	{
 		// VLLM_PORT is not where vLLM serves, but what its own processes talk over.
 		name: "vLLM", port: "8000", key: "VLLM_API_KEY",
-		image:  `vllm|vllm-(openai|cpu|cuda|rocm|tpu|neuron).*|llm-d|llm-d-(cuda|rocm|xpu|hpu|cpu|aws|gke).*|llm-d-inference-sim`,
+		image:  `vllm|vllm-(openai|cpu|cuda|rocm|tpu|neuron)[^/]*|llm-d|llm-d-(cuda|rocm|xpu|hpu|cpu|aws|gke)[^/]*|llm-d-inference-sim`,
 		starts: [][]string{{"vllm", "serve"}, {"vllm.entrypoints.openai.api_server"}, {"llm-d-inference-sim"}},
 	},
 	{name: "SGLang", port: "30000", image: `sglang`, starts: [][]string{{"sglang.launch_server"}, {"sglang", "serve"}}},
 	{
 		// 3000 is the launcher's own default; its image says 80. The images are Hugging Face's and Google's.
 		name: "TGI", port: "80", flag: "-p", env: "PORT", key: "API_KEY",
-		image:  `text-generation-inference|huggingface-text-generation-inference.*`,
+		image:  `text-generation-inference|huggingface-text-generation-inference[^/]*`,
 		starts: [][]string{{"text-generation-launcher"}},
 	},
 	{name: "TensorRT-LLM", port: "8000", starts: [][]string{{"trtllm-serve"}}},
@@ -46,7 +46,7 @@ var servers = []server{
 	{name: "LMDeploy", port: "23333", flag: "--server-port", image: `lmdeploy`, starts: [][]string{{"lmdeploy", "serve", "api_server"}}},
 	{
 		name: "KServe's Hugging Face server", port: "8080", flag: "--http-port", base: "/openai",
-		image: `huggingfaceserver.*`, starts: [][]string{{"huggingfaceserver"}},
+		image: `huggingfaceserver[^/]*`, starts: [][]string{{"huggingfaceserver"}},
 	},
 }
 
@@ -66,7 +66,7 @@ func recognize(c container) (s serving, ok bool) {
 	}
 	s = serving{container: c, flags: c.flags(slices.Concat(commands...))}
 	for _, known := range servers {
-		if is, _ := regexp.MatchString("^("+known.image+")$", imageName(c.Image)); is && known.image != "" {
+		if is, _ := regexp.MatchString("(^|/)("+known.image+")([:@][^/]*)?$", c.Image); is && known.image != "" {
 			s.server = known
 			return s, len(c.Command) == 0 && (len(c.Args) == 0 || !slices.Contains(programs, c.Args[0]))
 		}
@@ -88,13 +88,6 @@ func (s server) started(words []string) (args []string, ok bool) {
 		}
 	}
 	return nil, false
-}
-
-// imageName is the last part of an image's name, without registry, tag and digest.
-func imageName(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	image, _, _ = strings.Cut(path.Base(image), ":")
-	return image
 }
 
 // flags are the flags among args with their values, as --port=1 or --port 1; the last of a name counts. A flag

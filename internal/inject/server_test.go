@@ -22,9 +22,8 @@ func TestServers(t *testing.T) {
 		{`image: x, command: [sh, -c], args: ["vllm serve m & other --port 7"]`, "vLLM http://127.0.0.1:8000"},
 		{`image: x, command: [sh, -c, 'vllm serve m --tensor-parallel-size $(nvidia-smi -L | wc -l) --max-model-len $((4 * 1024)) --port 9']`, "vLLM http://127.0.0.1:9"},
 		{"image: x, command: [sh, -c, 'vllm serve \"${MODEL:-a b}\" -tp `nproc --all` --port=9']", "vLLM http://127.0.0.1:9"},
-		{`image: vllm, ports: [{containerPort: 8080}]`, "vLLM http://127.0.0.1:8000"},
-		{`image: vllm, ports: [{containerPort: 5557}, {containerPort: 8080, name: http1}]`, "vLLM http://127.0.0.1:8000"},
-		{`image: vllm, ports: [{containerPort: 9400, name: http-metrics}]`, "vLLM http://127.0.0.1:8000"},
+		{`image: vllm, ports: [{containerPort: 5557}, {containerPort: 8080, name: http1}, {containerPort: 9400, name: http-metrics}]`, "vLLM http://127.0.0.1:8000"},
+		{`image: "vllm:5000/vllm-openai/router:v1"`, ""},
 		{`image: vllm, ports: [{containerPort: 9400, name: http-prometheus}, {containerPort: 8080, name: http}]`, "vLLM http://127.0.0.1:8080"},
 		{`image: vllm, args: [--port=8081], ports: [{containerPort: 8080, name: http}]`, "vLLM http://127.0.0.1:8080"},
 		{`image: vllm, env: [{name: VLLM_PORT, value: "1"}]`, "vLLM http://127.0.0.1:8000"},
@@ -92,7 +91,6 @@ func TestWarnings(t *testing.T) {
 		bare = "not from a Secret"
 	)
 	for _, c := range []struct{ container, want string }{
-		{`image: vllm`, ""},
 		{`image: vllm, env: [{name: VLLM_API_KEY, ` + from + `}]`, taken},
 		{`image: vllm, args: [--api_key, $(KEY)], env: [{name: KEY, ` + from + `}]`, taken},
 		{`image: x, command: [sh, -c, 'vllm serve m --api-key="${KEY}"'], env: [{name: KEY, ` + from + `}]`, taken},
@@ -106,7 +104,6 @@ func TestWarnings(t *testing.T) {
 		{`image: vllm, ports: [{containerPort: 8000, name: api}, {containerPort: 5557, name: zmq}]`, ""},
 		{`image: vllm, ports: [{containerPort: 8080, name: api}]`, guessed},
 		{`image: vllm, args: [--port=8000], ports: [{containerPort: 8080, name: api}]`, ""},
-		{`image: vllm, ports: [{containerPort: 8080, name: http}, {containerPort: 8001, name: http-grpc}]`, ""},
 	} {
 		in := podWith("  containers:\n  - {name: c, " + c.container + "}\n")
 		result, err := Stream([]byte(in), options)
@@ -152,7 +149,6 @@ func TestReleaseImage(t *testing.T) {
 		"v1.2.3": "ghcr.io/llm-prober/prober:1.2.3",
 		"devel":  "ghcr.io/llm-prober/prober:latest",
 		"v0.0.0-20261121220000-0123456789ab+dirty": "ghcr.io/llm-prober/prober:latest",
-		"v1.2.3-rc.1": "ghcr.io/llm-prober/prober:latest",
 	} {
 		if is := ReleaseImage(version); is != want {
 			t.Errorf("%s: %s, want %s", version, is, want)
