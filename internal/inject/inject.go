@@ -213,7 +213,7 @@ func (r *run) warnings(p pod, s serving) {
 	if s.tls {
 		r.warn("%s serves HTTPS: its certificate is not verified on loopback", place)
 	}
-	if _, bare := s.apiKey(); bare && r.options.Key == nil {
+	if _, bare := s.apiKey(r.options.Key); bare {
 		r.warn("%s wants an API key that is not from a Secret, and it is not copied: probes will be refused; "+
 			"put it into a Secret and name that with --api-key-secret", place)
 	}

@@ -133,19 +133,16 @@ func at(n *yaml.Node, way ...string) *yaml.Node {
 
 // text is the scalar at the end of a way of keys, or empty.
 func text(n *yaml.Node, way ...string) (s string) {
-	if at(n, way...).Decode(&s) != nil {
-		return ""
-	}
+	_ = at(n, way...).Decode(&s) // nothing else can be decoded
 	return s
 }
 
 // leaders is the way to the pods of a LeaderWorkerSet that serve, if it has such.
 const leaders = "spec leaderWorkerTemplate leaderTemplate"
 
-// kinds are the kinds of workloads that hold model servers, with the way to what holds the spec and the metadata of their
-// pods. Jobs and CronJobs
-// are not among them: their pods are there to end, and one that accepts no requests need not be probed. Knative's
-// Services are not either: Knative refuses an init container with a restartPolicy.
+// kinds are the kinds of workloads that hold model servers, with the way to what holds the metadata and the spec of their
+// pods. Jobs and CronJobs are not among them: their pods are there to end, and one that accepts no requests need not be
+// probed. Knative's Services are not either: Knative refuses an init container with a restartPolicy.
 var kinds = map[string]string{
 	"Pod":                   "",
 	"ReplicationController": "spec template",

@@ -61,11 +61,7 @@ func newSidecar(p pod, s serving, o Options) (car sidecar) {
 		car.Env[0].Value = "https" + url
 		car.Env = append(car.Env, Env{Name: "PROBER_TARGETS_0_INSECURE_SKIP_VERIFY", Value: "on"})
 	}
-	key, _ := s.apiKey()
-	if o.Key != nil {
-		key = o.Key
-	}
-	if key != nil {
+	if key, _ := s.apiKey(o.Key); key != nil {
 		car.Env = append(car.Env, Env{Name: "PROBER_API_KEY", ValueFrom: key})
 	}
 	for _, e := range o.Env {
@@ -193,15 +189,18 @@ func (c container) port(key, value string) string {
 	return ""
 }
 
-// apiKey is the valueFrom that a server takes its API key from, or nil. It is bare if it is written out, or comes from
-// where it cannot be taken over.
-func (s serving) apiKey() (from map[string]any, bare bool) {
+// apiKey is the valueFrom that a server takes its API key from: a known one, or that in its manifest, or nil. It is bare if
+// it is written out, or comes from where it cannot be taken over.
+func (s serving) apiKey(known map[string]any) (from map[string]any, bare bool) {
 	given, name := cmp.Or(s.flags["--api-key"], s.flags["--api-keys"]), s.server.key
 	if given != "" {
 		name = variable(given)
 	}
 	e := s.container.env(name)
-	if e.ValueFrom["secretKeyRef"] != nil {
+	switch {
+	case known != nil:
+		return known, false
+	case e.ValueFrom["secretKeyRef"] != nil:
 		return e.ValueFrom, false
 	}
 	return nil, given != "" || e.Value != "" || e.ValueFrom != nil
