@@ -59,7 +59,7 @@ func Stream(in []byte, o Options) (Result, error) {
 	if !utf8.Valid(in) {
 		return Result{}, config.Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
 	}
-	run := run{options: o, named: map[string]bool{}}
+	run := run{options: o, missing: slices.Clone(o.Workloads)}
 	for _, e := range o.Env {
 		if strings.HasPrefix(e.Name, "PROBER_") && strings.HasSuffix(e.Name, "_FILE") && e.Value != "" {
 			run.warn("--env=%s: the file must be in the image: the sidecar mounts none", e.Name)
@@ -70,11 +70,9 @@ func Stream(in []byte, o Options) (Result, error) {
 		out.Write(d.marker)
 		out.Write(run.document(d))
 	}
-	for _, name := range o.Workloads {
-		if !run.named[name] {
-			place := fmt.Sprintf("workload %q", name)
-			run.refuse(config.Problem{Place: place, Text: "is not among the manifests", Hint: "want kind/name or name of a workload with pods"})
-		}
+	for _, name := range run.missing {
+		place := fmt.Sprintf("workload %q", name)
+		run.refuse(config.Problem{Place: place, Text: "is not among the manifests", Hint: "want kind/name or name of a workload with pods"})
 	}
 	none := fmt.Sprintf("hold no model server that is known (objects read: %d)", run.objects)
 	switch {
@@ -97,7 +95,7 @@ type run struct {
 	result   Result
 	problems config.Problems
 	objects  int
-	named    map[string]bool // which of options.Workloads were seen
+	missing  []string // those of options.Workloads that were not seen yet
 }
 
 // refuse notes what is wrong; with several sidecars alike, once.
@@ -149,13 +147,9 @@ const plainly = "pass it through kubectl kustomize first, which writes it plainl
 
 // unnamed reports whether p is not among the workloads to be changed, and notes those that are.
 func (r *run) unnamed(p pod) bool {
-	unnamed := len(r.options.Workloads) > 0
-	for _, name := range r.options.Workloads {
-		if strings.EqualFold(name, p.name()) || name == p.label {
-			r.named[name], unnamed = true, false
-		}
-	}
-	return unnamed
+	is := func(name string) bool { return strings.EqualFold(name, p.name()) || name == p.label }
+	r.missing = slices.DeleteFunc(r.missing, is)
+	return len(r.options.Workloads) > 0 && !slices.ContainsFunc(r.options.Workloads, is)
 }
 
 // add puts the sidecar into p, which is in tree, and reports whether that changed. The error is [config.Problems], or
