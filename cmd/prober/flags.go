@@ -38,6 +38,7 @@ func addConfigFlags(cmd *cobra.Command) {
 var unreadable = map[string]config.Problem{
 	"int":         {Text: "not a whole number", Hint: "want a number, for example 10"},
 	"uint64":      {Text: "not a whole number", Hint: "want a number, for example 10"},
+	"uint16":      {Text: "no port", Hint: "want 1 to 65535"},
 	"bool":        {Text: "neither true nor false", Hint: "give it alone for true"},
 	"intSlice":    {Text: "not a list of whole numbers", Hint: "want numbers with commas between them, for example 1,2,4,8"},
 	"stringSlice": {Text: "not a list of words", Hint: "want words with commas between them"},

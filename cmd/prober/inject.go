@@ -59,7 +59,7 @@ model server (unless --allow-none); nothing is written then.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&file, "filename", "f", "", "file with manifests; - is standard input")
 	flags.StringVar(&o.Image, "image", inject.ReleaseImage(buildInfo().Version), "image of the sidecar")
-	flags.IntVar(&o.Port, "port", 0, "port of all model servers (default: from their manifests)")
+	flags.Uint16Var(&o.Port, "port", 0, "port of all model servers (default: from their manifests)")
 	flags.StringArrayVar(&o.Workloads, "workload", nil, "kind/name or name of a workload; only the named ones are changed; may be repeated")
 	flags.StringArrayVar(&env, "env", nil, "KEY=VALUE, a variable for the sidecar; may be repeated")
 	flags.StringVar(&key, "api-key-secret", "", "NAME/KEY of the Secret with the servers' API key (default: the one in their manifests)")

@@ -14,26 +14,23 @@ import (
 func TestComponentIsTheSameSidecar(t *testing.T) {
 	var operations []struct {
 		Op, Path string
-		Value    yaml.Node
+		Value    sidecar
 	}
 	unmarshal(t, "../../deploy/kustomize/components/sidecar/sidecar.yaml", &operations)
 	last := operations[len(operations)-1]
 	if last.Op != "add" || last.Path != "/spec/template/spec/initContainers/-" {
 		t.Errorf("%s %s: the sidecar is not the last of the init containers", last.Op, last.Path)
 	}
-	var is sidecar
-	if err := last.Value.Decode(&is); err != nil {
-		t.Fatal(err)
-	}
-	want, err := newSidecar(pod{}, serving{port: 8000}, Options{Image: "ghcr.io/llm-prober/prober:" + release(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := newSidecar(pod{}, serving{port: 8000}, Options{Image: "ghcr.io/llm-prober/prober:" + release(t)})
 	want.Env[0].Value = "http://127.0.0.1:$(PORT)"
 	want.Env[1].Value = "$(WORKLOAD)" + vantage
+	from := func(annotation string) map[string]any {
+		path := "metadata.annotations['prober.llm-prober.io/" + annotation + "']"
+		return map[string]any{"fieldRef": map[string]any{"fieldPath": path}}
+	}
 	// Two fieldRefs, before what they are a part of: only then they are expanded.
-	want.Env = append([]Env{{Name: "PORT", ValueFrom: &valueFrom{}}, {Name: "WORKLOAD", ValueFrom: &valueFrom{}}}, want.Env...)
-	if diff := cmp.Diff(want, is); diff != "" {
+	want.Env = append([]Env{{Name: "PORT", ValueFrom: from("port")}, {Name: "WORKLOAD", ValueFrom: from("workload")}}, want.Env...)
+	if diff := cmp.Diff(want, last.Value); diff != "" {
 		t.Error(diff)
 	}
 }

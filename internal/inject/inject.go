@@ -5,10 +5,12 @@ package inject
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -28,11 +30,14 @@ const (
 // Options say what is injected, and where.
 type Options struct {
 	Image     string   // the sidecar's, with its tag or digest
-	Port      int      // where all model servers listen; zero means as their manifests say
+	Port      uint16   // where all model servers listen; zero means as their manifests say
 	Workloads []string // kind/name or name of the only workloads to change; empty means all with a model server
 	Env       []Env    // more variables for the sidecar, which beat ours of the same name
-	Key       Secret   // where the servers' API key is; zero means where their manifests take it from
 	AllowNone bool     // a stream without any model server is not wrong
+
+	// Key is a valueFrom of Kubernetes, with the key of a Secret that has the servers' API key. Nil means what their
+	// manifests take it from.
+	Key map[string]any
 
 	// TokensPerDay says what the probes of a sidecar with this configuration cost. Nil means that its variables are not
 	// judged, and their cost is not said.
@@ -54,7 +59,7 @@ func Stream(in []byte, o Options) (Result, error) {
 	if !utf8.Valid(in) {
 		return Result{}, config.Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
 	}
-	run := run{options: o, named: map[string]bool{}}
+	run := run{options: o, missing: slices.Clone(o.Workloads)}
 	for _, e := range o.Env {
 		if strings.HasPrefix(e.Name, "PROBER_") && strings.HasSuffix(e.Name, "_FILE") && e.Value != "" {
 			run.warn("--env=%s: the file must be in the image: the sidecar mounts none", e.Name)
@@ -65,11 +70,9 @@ func Stream(in []byte, o Options) (Result, error) {
 		out.Write(d.marker)
 		out.Write(run.document(d))
 	}
-	for _, name := range o.Workloads {
-		if !run.named[name] {
-			place := fmt.Sprintf("workload %q", name)
-			run.refuse(config.Problem{Place: place, Text: "is not among the manifests", Hint: "want kind/name or name of a workload with pods"})
-		}
+	for _, name := range run.missing {
+		place := fmt.Sprintf("workload %q", name)
+		run.refuse(config.Problem{Place: place, Text: "is not among the manifests", Hint: "want kind/name or name of a workload with pods"})
 	}
 	none := fmt.Sprintf("hold no model server that is known (objects read: %d)", run.objects)
 	switch {
@@ -92,7 +95,7 @@ type run struct {
 	result   Result
 	problems config.Problems
 	objects  int
-	named    map[string]bool // which of options.Workloads were seen
+	missing  []string // those of options.Workloads that were not seen yet
 }
 
 // refuse notes what is wrong; with several sidecars alike, once.
@@ -118,20 +121,18 @@ func (r *run) document(d document) []byte {
 	if err != nil || len(tree.Content) == 0 {
 		return d.text
 	}
-	pods, objects := podsOf(tree.Content[0])
-	r.objects += objects
-	changed, faults := false, len(r.problems)
-	for _, p := range slices.DeleteFunc(pods, r.unnamed) {
+	changed := false
+	for _, p := range slices.DeleteFunc(r.pods(tree.Content[0]), r.unnamed) {
 		p.document = d
 		added, err := r.add(p, tree)
 		changed = changed || added
 		if problems, ok := errors.AsType[config.Problems](err); ok {
 			r.refuse(problems...)
-		} else if err != nil && !errors.Is(err, errNone) {
+		} else if err != nil {
 			r.warn("%s: left alone: %v", p.name(), err)
 		}
 	}
-	if !changed || len(r.problems) > faults {
+	if !changed {
 		return d.text
 	}
 	text, err := encode(tree)
@@ -141,40 +142,31 @@ func (r *run) document(d document) []byte {
 	return text
 }
 
-// errNone is why most pods are left alone: they hold no model server.
-var errNone = errors.New("it holds no model server that is known")
-
 // plainly is the hint for manifests whose YAML is too clever.
 const plainly = "pass it through kubectl kustomize first, which writes it plainly"
 
 // unnamed reports whether p is not among the workloads to be changed, and notes those that are.
 func (r *run) unnamed(p pod) bool {
-	unnamed := len(r.options.Workloads) > 0
-	for _, name := range r.options.Workloads {
-		if strings.EqualFold(name, p.name()) || name == p.label {
-			r.named[name], unnamed = true, false
-		}
-	}
-	return unnamed
+	is := func(name string) bool { return strings.EqualFold(name, p.name()) || name == p.label }
+	r.missing = slices.DeleteFunc(r.missing, is)
+	return len(r.options.Workloads) > 0 && !slices.ContainsFunc(r.options.Workloads, is)
 }
 
 // add puts the sidecar into p, which is in tree, and reports whether that changed. The error is [config.Problems], or
 // says why p is left alone.
 func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
-	if err := p.read(); err != nil {
-		return false, err
+	var whole any // it has no key that is written twice
+	if err := errors.Join(p.object.Decode(&whole), p.spec.Decode(&p.podSpec), p.about.Decode(&p.meta)); err != nil {
+		return false, p.problem("cannot be read: "+p.document.reason(err), "want a pod as kubectl takes it")
 	}
 	s, err := r.serving(p)
-	if err == nil {
-		err = p.free()
-	}
-	if err != nil {
+	if err != nil || s.container.Name == "" {
 		return false, err
 	}
-	car, err := newSidecar(p, s, r.options)
-	if err != nil {
-		return false, p.problem("sidecar.yaml of this binary: "+err.Error(), "report it")
+	if err := p.free(); err != nil {
+		return false, err
 	}
+	car := newSidecar(p, s, r.options)
 	done := fmt.Sprintf("%s: prober beside container %s, port %d", p.name(), s.container.Name, s.port)
 	if r.options.TokensPerDay != nil {
 		c, problems := configuration(car.Env)
@@ -194,10 +186,10 @@ func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
 func (p pod) free() error {
 	for i, c := range slices.Concat(p.Containers, p.InitContainers) {
 		named := c.Name == sidecarName
-		switch ours := imageName(c.Image) == "prober" || c.env("PROBER_TARGETS_0_URL").Name != ""; {
-		case named && (i < len(p.Containers) || !ours):
+		switch {
+		case named && (i < len(p.Containers) || c.env("PROBER_TARGETS_0_URL").Name == ""): // none of ours
 			return fmt.Errorf("it has a container called %s already, with the image %q", sidecarName, c.Image)
-		case !named && slices.ContainsFunc(c.Ports, func(port map[string]string) bool { return port["containerPort"] == fmt.Sprint(sidecarPort) }):
+		case !named && c.port("containerPort", strconv.Itoa(sidecarPort)) != "":
 			return p.problem(fmt.Sprintf("container %s has port %d, which is the prober's", c.Name, sidecarPort),
 				fmt.Sprintf("move it, or leave the pod out: %s: \"false\"", annotation))
 		}
@@ -207,19 +199,89 @@ func (p pod) free() error {
 
 // warnings says what a person should know about a pod that has the sidecar now.
 func (r *run) warnings(p pod, s serving) {
-	warn := func(is bool, format string, args ...any) {
-		if is {
-			r.warn(p.name()+": "+format, args...)
+	place := p.name() + ": container " + s.container.Name
+	if s.guessed {
+		r.warn("%s calls none of its ports http: %s is asked at its default port %d; "+
+			"if it listens elsewhere, say so by --port or the annotation %s", place, s.server.name, s.port, portOf)
+	}
+	if s.tls {
+		r.warn("%s serves HTTPS: its certificate is not verified on loopback", place)
+	}
+	if _, bare := s.apiKey(r.options.Key); bare {
+		r.warn("%s wants an API key that is not from a Secret, and it is not copied: probes will be refused; "+
+			"put it into a Secret and name that with --api-key-secret", place)
+	}
+}
+
+// ReleaseImage is the image of a release, or the latest one for a binary that is not a release.
+func ReleaseImage(version string) string {
+	if !regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(version) {
+		version = "latest"
+	}
+	return "ghcr.io/llm-prober/prober:" + strings.TrimPrefix(version, "v")
+}
+
+// Parse completes o by flags that need to be read: variables as KEY=VALUE, and the key of a Secret as NAME/KEY or
+// empty. It returns everything that is wrong with o.
+func (o *Options) Parse(env []string, key string) (problems config.Problems) {
+	refuse := func(place, text, hint string) {
+		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
+	}
+	if o.Image == "" {
+		refuse(`--image=""`, "no image", "give one, or leave --image out")
+	}
+	for _, pair := range env {
+		name, value, ok := strings.Cut(pair, "=")
+		o.Env = append(o.Env, Env{Name: name, Value: value})
+		switch place := "--env=" + name; {
+		case !ok || !variableName.MatchString(name):
+			refuse(fmt.Sprintf("--env=%q", name), "no variable", "want KEY=VALUE")
+		case strings.HasSuffix(name, "_API_KEY"), strings.HasSuffix(name, "_HEADERS"):
+			refuse(place, "a manifest is no place for keys", "want --api-key-secret NAME/KEY, or a patch with a secretKeyRef")
+		case name == "PROBER_LISTEN_ADDRESS":
+			refuse(place, "a sidecar serves on port 9464 of its pod, where its preStop hook and Prometheus look for it", "leave it out")
 		}
 	}
-	name, host := s.container.Name, cmp.Or(s.flags["--uds"], s.value("--host"), "localhost")
-	warn(p.HostNetwork, "has the network of its node: port %d must be free there, and only one such pod fits on a node", sidecarPort)
-	warn(s.guessed, "container %s calls none of its ports http: %s is asked at its default port %d; "+
-		"if it listens elsewhere, say so by --port or the annotation %s", name, s.server.name, s.port, portOf)
-	warn(s.tls, "container %s serves HTTPS: its certificate is not verified on loopback", name)
-	warn(!slices.Contains([]string{"0.0.0.0", "::", "[::]", "127.0.0.1", "localhost"}, host),
-		"container %s listens on %s alone: the sidecar asks 127.0.0.1, and does not reach it", name, host)
-	warn(s.bareKey != "" && r.options.Key == (Secret{}),
-		"container %s wants an API key that is %s, and it is not copied: probes will be refused; "+
-			"put it into a Secret and name that with --api-key-secret", name, s.bareKey)
+	if parts := strings.Split(key, "/"); len(parts) == 2 && parts[0] != "" && parts[1] != "" {
+		// A Secret that is not there would keep the pod from starting: refused probes say so as well.
+		o.Key = map[string]any{"secretKeyRef": map[string]any{"name": parts[0], "key": parts[1], "optional": true}}
+	} else if key != "" {
+		refuse(fmt.Sprintf("--api-key-secret=%q", key), "not a key of a Secret", "want NAME/KEY")
+	}
+	return problems
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// configuration is that of a sidecar with some variables, or what the prober would refuse of them, or does not know: a
+// sidecar that ends at its start takes the model server with it. Files are in the image, if anywhere, and are not read.
+func configuration(env []Env) (*config.Config, config.Problems) {
+	environ := map[string]string{}
+	for _, e := range env {
+		if environ[e.Name] = e.Value; e.ValueFrom != nil {
+			environ[e.Name] = "from-a-secret"
+		}
+	}
+	c, err := config.Load(config.Options{Environ: environ, ReadFile: func(string) ([]byte, error) { return []byte("{}"), nil }})
+	problems, refused := errors.AsType[config.Problems](err)
+	for i := 0; !refused && i < len(c.Unknown); i++ {
+		problems = append(problems, config.Problem{Place: "--env=" + c.Unknown[i], Text: "unknown variable", Hint: "see docs/configuration.md"})
+	}
+	return c, problems
+}
+
+// ReadManifests reads a file, at most 64 MiB of it, or stdin for -. problems is nil if it could.
+func ReadManifests(file string, stdin io.Reader) (manifests []byte, problems config.Problems) {
+	const most = 64 << 20 // bytes, as of [config.ReadFile]
+	var err error
+	if file != "-" {
+		manifests, err = config.ReadFile(file)
+	} else if manifests, err = io.ReadAll(io.LimitReader(stdin, most+1)); len(manifests) > most {
+		err = errors.New("has more than 64 MiB")
+	}
+	if err != nil {
+		place := fmt.Sprintf("--filename=%q", file)
+		return nil, config.Problems{{Place: place, Text: "cannot be read: " + err.Error(), Hint: "give a file, or - for standard input"}}
+	}
+	return manifests, nil
 }

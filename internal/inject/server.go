@@ -1,6 +1,7 @@
 package inject
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -10,7 +11,7 @@ import (
 // A server is a kind of model server: how it is recognized, and where it listens.
 type server struct {
 	name   string
-	image  string     // pattern of the last part of its image's name
+	image  string     // pattern of the last part of its image's name, without tag and digest
 	starts [][]string // the words that start it, the first by its last part
 	port   string     // where it listens if nothing else is said
 	flag   string     // that says where it listens, beside --port
@@ -25,14 +26,14 @@ var servers = []server{
 	{
 		// VLLM_PORT is not where vLLM serves, but what its own processes talk over.
 		name: "vLLM", port: "8000", key: "VLLM_API_KEY",
-		image:  `vllm|vllm-(openai|cpu|cuda|rocm|tpu|neuron).*|llm-d|llm-d-(cuda|rocm|xpu|hpu|cpu|aws|gke).*|llm-d-inference-sim`,
+		image:  `vllm|vllm-(openai|cpu|cuda|rocm|tpu|neuron)[^/]*|llm-d|llm-d-(cuda|rocm|xpu|hpu|cpu|aws|gke)[^/]*|llm-d-inference-sim`,
 		starts: [][]string{{"vllm", "serve"}, {"vllm.entrypoints.openai.api_server"}, {"llm-d-inference-sim"}},
 	},
 	{name: "SGLang", port: "30000", image: `sglang`, starts: [][]string{{"sglang.launch_server"}, {"sglang", "serve"}}},
 	{
 		// 3000 is the launcher's own default; its image says 80. The images are Hugging Face's and Google's.
 		name: "TGI", port: "80", flag: "-p", env: "PORT", key: "API_KEY",
-		image:  `text-generation-inference|huggingface-text-generation-inference.*`,
+		image:  `text-generation-inference|huggingface-text-generation-inference[^/]*`,
 		starts: [][]string{{"text-generation-launcher"}},
 	},
 	{name: "TensorRT-LLM", port: "8000", starts: [][]string{{"trtllm-serve"}}},
@@ -45,7 +46,7 @@ var servers = []server{
 	{name: "LMDeploy", port: "23333", flag: "--server-port", image: `lmdeploy`, starts: [][]string{{"lmdeploy", "serve", "api_server"}}},
 	{
 		name: "KServe's Hugging Face server", port: "8080", flag: "--http-port", base: "/openai",
-		image: `huggingfaceserver.*`, starts: [][]string{{"huggingfaceserver"}},
+		image: `huggingfaceserver[^/]*`, starts: [][]string{{"huggingfaceserver"}},
 	},
 }
 
@@ -55,15 +56,17 @@ var programs = []string{"sh", "bash", "/bin/sh", "/bin/bash", "python", "python3
 // recognize returns the server that a container runs, and its flags. If it has only the image of one, whose command
 // starts something else, ok is false; if it has not even that, the server has no name.
 func recognize(c container) (s serving, ok bool) {
-	words := c.words()
+	commands := c.commands()
 	for _, known := range servers {
-		if args, ok := known.started(words); ok {
-			return serving{container: c, server: known, flags: flagsOf(args)}, true
+		for _, words := range commands {
+			if args, ok := known.started(words); ok {
+				return serving{container: c, server: known, flags: c.flags(args)}, true
+			}
 		}
 	}
-	s = serving{container: c, flags: flagsOf(words)}
+	s = serving{container: c, flags: c.flags(slices.Concat(commands...))}
 	for _, known := range servers {
-		if is, _ := regexp.MatchString("^("+known.image+")$", imageName(c.Image)); is && known.image != "" {
+		if is, _ := regexp.MatchString("(^|/)("+known.image+")([:@][^/]*)?$", c.Image); is && known.image != "" {
 			s.server = known
 			return s, len(c.Command) == 0 && (len(c.Args) == 0 || !slices.Contains(programs, c.Args[0]))
 		}
@@ -80,27 +83,17 @@ func (s server) started(words []string) (args []string, ok bool) {
 		for _, start := range s.starts {
 			end := i + len(start)
 			if end <= len(words) && path.Base(words[i]) == start[0] && slices.Equal(words[i+1:end], start[1:]) {
-				args = words[end:]
-				if last := slices.Index(args, separator); last >= 0 {
-					args = args[:last]
-				}
-				return args, len(args) == 0 || args[0] != "disaggregated" // trtllm-serve disaggregated is a router
+				return words[end:], end == len(words) || words[end] != "disaggregated" // trtllm-serve disaggregated is a router
 			}
 		}
 	}
 	return nil, false
 }
 
-// imageName is the last part of an image's name, without registry, tag and digest.
-func imageName(image string) string {
-	image, _, _ = strings.Cut(image, "@")
-	image, _, _ = strings.Cut(path.Base(image), ":")
-	return image
-}
-
-// flagsOf are the flags among args with their values, as --port=1 or --port 1; the last of a name counts. A flag
-// without a value has what follows it, or nothing. vLLM and others take --api_key as --api-key.
-func flagsOf(args []string) map[string]string {
+// flags are the flags among args with their values, as --port=1 or --port 1; the last of a name counts. A flag
+// without a value has what follows it, or nothing, and one that names a variable of c the value of that, if it is there.
+// vLLM and others take --api_key as --api-key.
+func (c container) flags(args []string) map[string]string {
 	flags := map[string]string{}
 	for i, arg := range args {
 		name, value, given := strings.Cut(arg, "=")
@@ -108,7 +101,7 @@ func flagsOf(args []string) map[string]string {
 			value = args[i+1]
 		}
 		if strings.HasPrefix(name, "-") {
-			flags[strings.ReplaceAll(name, "_", "-")] = value
+			flags[strings.ReplaceAll(name, "_", "-")] = cmp.Or(c.env(variable(value)).Value, value)
 		}
 	}
 	return flags
@@ -123,10 +116,12 @@ var unasked = []struct{ flag, why string }{
 	{`(?s)^--kv-transfer-config .*kv_role\W+kv_producer`, "it only prefills"},
 }
 
-// halved says why the model server of a pod is not to be asked; empty if it is.
-func halved(p pod, s serving) string {
+// halved says why the model server of a pod is not to be asked; empty if it is, or if it is wanted all the same.
+func halved(p pod, s serving, wanted bool) string {
 	mode := p.meta.Annotations["serving.kserve.io/deploymentMode"]
 	switch {
+	case wanted:
+		return ""
 	case text(p.object, "kind") == "InferenceService" && mode != "Standard" && mode != "RawDeployment":
 		return "Knative refuses sidecars with a restartPolicy, and serving.kserve.io/deploymentMode does not say Standard"
 	case p.meta.Labels["llm-d.ai/role"] == "prefill":
@@ -146,17 +141,14 @@ func halved(p pod, s serving) string {
 	return ""
 }
 
-// words are those of the command that a container is given, or of the script that it gives a shell.
-func (c container) words() []string {
+// commands are the words of the command that a container is given, or of those in the script that it gives a shell.
+func (c container) commands() [][]string {
 	words := slices.Concat(c.Command, c.Args)
-	if len(words) > 0 && slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh"}, path.Base(words[0])) {
-		for i, word := range words[:len(words)-1] {
-			if shellFlag.MatchString(word) {
-				return script(words[i+1])
-			}
-		}
+	i := 1 + slices.IndexFunc(words, shellFlag.MatchString)
+	if 0 < i && i < len(words) && slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh"}, path.Base(words[0])) {
+		return script(words[i])
 	}
-	return words
+	return [][]string{words}
 }
 
 // shellPart is a part of a word of a shell script: a quotation, an escape, an expansion, or a character.
@@ -169,18 +161,17 @@ var (
 	shellToken = regexp.MustCompile(`#[^\n]*|[\n;&|()]|` + shellPart + `(?:#|` + shellPart + `)*`)
 )
 
-// separator stands between the simple commands of a script.
-const separator = "\n"
-
-// script are the words of a shell script without their quotes, with a separator for what ends a simple command. Nothing is
-// expanded: $(…), ${…} and `…` are parts of the words that they stand in.
-func script(text string) (words []string) {
+// script are the words of the simple commands of a shell script, without their quotes. Nothing is expanded: $(…), ${…} and
+// `…` are parts of the words that they stand in.
+func script(text string) [][]string {
+	commands := [][]string{nil}
 	for _, token := range shellToken.FindAllString(text, -1) {
 		if strings.Contains("\n;&|()", token) {
-			words = append(words, separator)
+			commands = append(commands, nil)
 		} else if word := shellWord.ReplaceAllString(token, "$1$2$3$4"); token[0] != '#' && (word != "" || token[0] != '\\') {
-			words = append(words, word) // a comment is no word, nor is a line that goes on
+			last := &commands[len(commands)-1]
+			*last = append(*last, word) // a comment is no word, nor is a line that goes on
 		}
 	}
-	return words
+	return commands
 }

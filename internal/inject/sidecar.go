@@ -37,18 +37,8 @@ type sidecar struct {
 // An Env is a variable of a container.
 type Env struct {
 	Name      string
-	Value     string     `yaml:",omitempty"`
-	ValueFrom *valueFrom `yaml:"valueFrom,omitempty"`
-}
-
-type valueFrom struct {
-	SecretKeyRef *Secret `yaml:"secretKeyRef,omitempty"`
-}
-
-// A Secret is one key of a Secret.
-type Secret struct {
-	Name, Key string
-	Optional  *bool `yaml:",omitempty"`
+	Value     string         `yaml:",omitempty"`
+	ValueFrom map[string]any `yaml:"valueFrom,omitempty"`
 }
 
 // vantage ends the names of what sidecars ask. A prober outside calls the service by the workload's own name, and
@@ -57,51 +47,41 @@ type Secret struct {
 const vantage = "-engine"
 
 // newSidecar is the sidecar that asks s in p, by the name of the annotation, or that of the workload and the vantage,
-// so that series and baselines survive the pods. The error is one of sidecar.yaml.
-func newSidecar(p pod, s serving, o Options) (car sidecar, err error) {
-	err = yaml.Unmarshal(sidecarYAML, &car)
-	scheme := "http"
-	if s.tls {
-		scheme = "https"
+// so that series and baselines survive the pods.
+func newSidecar(p pod, s serving, o Options) (car sidecar) {
+	if err := yaml.Unmarshal(sidecarYAML, &car); err != nil {
+		panic(err) // it is a part of the program
 	}
 	name := cmp.Or(p.label, s.container.Name)
 	name = name[:min(len(name), 100-len(vantage))] + vantage // of a target, which has 100 characters at most
-	car.Image, car.Env = o.Image, []Env{
-		{Name: "PROBER_TARGETS_0_URL", Value: fmt.Sprintf("%s://127.0.0.1:%d%s", scheme, s.port, s.server.base)},
-		{Name: "PROBER_TARGETS_0_NAME", Value: cmp.Or(p.meta.Annotations[nameOf], name)},
-		{Name: "PROBER_WAIT_FOR_READY", Value: "30m"},
-		{Name: "PROBER_DRAIN_ENDPOINT", Value: "on"},
-		{Name: "GOMEMLIMIT", Value: "115MiB"},
-	}
+	car.Image = o.Image
+	url := fmt.Sprintf("://127.0.0.1:%d%s", s.port, s.server.base)
+	car.Env[0].Value, car.Env[1].Value = "http"+url, cmp.Or(p.meta.Annotations[nameOf], name)
 	if s.tls {
+		car.Env[0].Value = "https" + url
 		car.Env = append(car.Env, Env{Name: "PROBER_TARGETS_0_INSECURE_SKIP_VERIFY", Value: "on"})
 	}
-	if o.Key != (Secret{}) {
-		optional := true // a Secret that is not there would keep the pod from starting: refused probes say so as well
-		s.key = &valueFrom{&Secret{o.Key.Name, o.Key.Key, &optional}}
-	}
-	if s.key != nil {
-		car.Env = append(car.Env, Env{Name: "PROBER_API_KEY", ValueFrom: s.key})
+	if key, _ := s.apiKey(o.Key); key != nil {
+		car.Env = append(car.Env, Env{Name: "PROBER_API_KEY", ValueFrom: key})
 	}
 	for _, e := range o.Env {
 		car.Env = append(slices.DeleteFunc(car.Env, func(v Env) bool { return v.Name == e.Name }), e)
 	}
-	return car, err
+	return car
 }
 
 // A serving is what the sidecar asks.
 type serving struct {
 	container container
 	server    server
-	flags     map[string]string // with which it is started, as of [flagsOf]
-	port      int               // 1 to 65535
+	flags     map[string]string // with which it is started, as of [container.flags]
+	port      uint64            // 1 to 65535
 	guessed   bool              // port is the default one, and the manifest names others
 	tls       bool
-	key       *valueFrom // where the server takes its API key from; nil if it has none or it is bare
-	bareKey   string     // why a key cannot be taken over; empty if it can
 }
 
-// serving is what the sidecar of p asks. The error is [config.Problems], or says why p is left alone.
+// serving is what the sidecar of p asks. The error is [config.Problems], or says why p is left alone. One without a container
+// is that of a pod without a model server.
 func (r *run) serving(p pod) (s serving, err error) {
 	said := p.meta.Annotations[annotation]
 	wanted := said == "true" || len(r.options.Workloads) > 0
@@ -111,23 +91,18 @@ func (r *run) serving(p pod) (s serving, err error) {
 	case said != "" && said != "true":
 		return s, p.problem(fmt.Sprintf("annotation %s is %q", annotation, said), `want "true" or "false"`)
 	case text(p.object, "kind") == "LLMInferenceService":
-		return s, errors.New("its port and its TLS come from the platform's LLMInferenceServiceConfig, which is merged with it in the cluster; " +
-			"put the sidecar there")
+		return s, errors.New("its port and TLS come from the LLMInferenceServiceConfig in the cluster: put the sidecar there")
 	}
 	s, why := modelServer(p, wanted)
 	switch known := s.container.Name != ""; {
 	case !known && wanted:
 		return s, p.problem("wants the sidecar, but which of its containers is the model server is not known", "name it by the annotation "+serverOf)
-	case !known && why == "":
-		return s, errNone
-	case known && !wanted:
-		why = halved(p, s)
-	}
-	if why != "" {
+	case why != "":
 		return s, fmt.Errorf("%s; the annotation %s: \"true\" adds it all the same", why, annotation)
+	case !known:
+		return s, nil
 	}
 	s.tls = s.has("--ssl-keyfile", "--ssl-certfile", "--ssl-key-file", "--ssl-cert-file", "--ssl") // vLLM and SGLang, llama.cpp, LMDeploy
-	s.key, s.bareKey = s.apiKey()
 	if text := r.findPort(p, &s); text != "" {
 		return s, p.problem("container "+s.container.Name+text, "say where it listens by the annotation "+portOf)
 	}
@@ -135,14 +110,15 @@ func (r *run) serving(p pod) (s serving, err error) {
 }
 
 // modelServer is the container of a pod that is a model server: the one that its annotation names, the first that is
-// recognized, or if one is wanted the only one. If it has no name there is none, and why then says what nearly was one.
+// recognized, or if one is wanted the only one; without a name there is none. why says why it is not to be asked, or what
+// nearly was one.
 func modelServer(p pod, wanted bool) (s serving, why string) {
 	name := p.meta.Annotations[serverOf]
 	for _, c := range p.Containers {
 		one, ok := recognize(c)
 		switch {
 		case c.Name == name || name == "" && (ok || wanted && len(p.Containers) == 1):
-			return one, ""
+			return one, halved(p, one, wanted)
 		case name == "" && one.server.name != "":
 			why = fmt.Sprintf("container %s has the image of %s, but its command starts no server that is known", c.Name, one.server.name)
 		}
@@ -155,22 +131,22 @@ func modelServer(p pod, wanted bool) (s serving, why string) {
 func (r *run) findPort(p pod, s *serving) (wrong string) {
 	said := p.meta.Annotations[portOf]
 	if said == "" && r.options.Port > 0 {
-		said = strconv.Itoa(r.options.Port)
+		said = fmt.Sprint(r.options.Port)
 	}
-	said = cmp.Or(said, s.container.port("http"), s.value("--port"), s.value(s.server.flag), s.container.env(s.server.env).Value)
+	said = cmp.Or(said, s.container.port("name", "http"), s.flags["--port"], s.flags[s.server.flag], s.container.env(s.server.env).Value)
 	if said == "" { // KubeRay calls the port of Ray Serve serve
-		said = cmp.Or(s.server.port, s.container.port("serve"))
-		s.guessed = len(s.container.Ports) > 0 && !slices.ContainsFunc(s.container.Ports, func(p map[string]string) bool { return p["containerPort"] == said })
+		said = cmp.Or(s.server.port, s.container.port("name", "serve"))
+		s.guessed = len(s.container.Ports) > 0 && s.container.port("containerPort", said) == ""
 	}
 	if _, after, err := net.SplitHostPort(said); err == nil {
 		said = after
 	}
 	var err error
-	s.port, err = strconv.Atoi(said)
+	s.port, err = strconv.ParseUint(said, 10, 16)
 	switch {
 	case said == "":
 		return ": its port is not known"
-	case err != nil || s.port < 1 || s.port > 65535:
+	case err != nil || s.port == 0:
 		return fmt.Sprintf(": its port is %q, which is none", said)
 	case s.port == sidecarPort:
 		return " listens on port 9464, which is the prober's: let it listen elsewhere"
@@ -183,19 +159,13 @@ func (s serving) has(flags ...string) bool {
 	return slices.ContainsFunc(flags, func(flag string) bool { _, ok := s.flags[flag]; return ok })
 }
 
-// value is that of a flag, or of the variable of the container that it names; empty if it is not there.
-func (s serving) value(flag string) string {
-	return cmp.Or(s.container.env(variable(s.flags[flag])).Value, s.flags[flag])
-}
-
 // variable is the name of the variable that is all of a word, $(NAME) as Kubernetes expands it, ${NAME} or $NAME as a
 // shell does; empty if there is none.
 func variable(word string) string {
-	name, ok := strings.CutPrefix(word, "$")
-	if !ok {
+	if !strings.HasPrefix(word, "$") {
 		return ""
 	}
-	name, _, _ = strings.Cut(strings.Trim(name, "(){}"), ":-")
+	name, _, _ := strings.Cut(strings.Trim(word, "$(){}"), ":-")
 	return name
 }
 
@@ -209,33 +179,29 @@ func (c container) env(name string) (e Env) {
 	return e
 }
 
-// port is the number of a container's port with a name; empty if there is none.
-func (c container) port(name string) string {
+// port is the number of the first port of a container that has a value under a key; empty if there is none.
+func (c container) port(key, value string) string {
 	for _, p := range c.Ports {
-		if p["name"] == name {
+		if p[key] == value {
 			return p["containerPort"]
 		}
 	}
 	return ""
 }
 
-// apiKey is where a server takes its API key from. If it has one that is written out, or comes from where a reference
-// cannot be taken over, bare says so.
-func (s serving) apiKey() (from *valueFrom, bare string) {
-	given := cmp.Or(s.flags["--api-key"], s.flags["--api-keys"])
-	name := variable(given)
-	e := s.container.env(cmp.Or(name, s.server.key))
-	switch {
-	case given != "" && name == "":
-		return nil, "written out in its arguments"
-	case given != "" && e.Name == "":
-		return nil, "none of the variables that its manifest names"
-	case e.Name == "" || e.ValueFrom == nil && e.Value == "":
-		return nil, ""
-	case e.ValueFrom == nil:
-		return nil, "written out in " + e.Name
-	case e.ValueFrom.SecretKeyRef == nil:
-		return nil, "not from a Secret"
+// apiKey is the valueFrom that a server takes its API key from: a known one, or that in its manifest, or nil. It is bare if
+// it is written out, or comes from where it cannot be taken over.
+func (s serving) apiKey(known map[string]any) (from map[string]any, bare bool) {
+	given, name := cmp.Or(s.flags["--api-key"], s.flags["--api-keys"]), s.server.key
+	if given != "" {
+		name = variable(given)
 	}
-	return e.ValueFrom, ""
+	e := s.container.env(name)
+	switch {
+	case known != nil:
+		return known, false
+	case e.ValueFrom["secretKeyRef"] != nil:
+		return e.ValueFrom, false
+	}
+	return nil, given != "" || e.Value != "" || e.ValueFrom != nil
 }
