@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -178,16 +177,14 @@ func (t *tally) finish() {
 			r.drawn = append(r.drawn, c.samples...)
 		}
 	}
-	var text strings.Builder // its writes never fail
+	text := ""
 	for _, s := range summaries {
-		_ = report.WriteBlock(&text, s)
-		text.WriteString("\n")
+		text += report.Block(s) + "\n"
 	}
 	for _, c := range comparisons {
-		_ = report.WriteComparison(&text, c, r.Screen.Width)
-		text.WriteString("\n")
+		text += c.Text(r.Screen.Width) + "\n"
 	}
-	r.Screen.Result(text.String())
+	r.Screen.Result(text)
 }
 
 // comparisons are of the first member with each other.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -48,12 +49,16 @@ func CheckOutput(format, picture string) (problems config.Problems) {
 	return problems
 }
 
-// WriteAs writes d in a format other than text.
-func WriteAs(w io.Writer, format string, d Document) error {
-	if format == "json" {
-		return WriteJSON(w, d)
+// Write writes d in a format of [CheckOutput]: as text only what it compares, in lines of at most width columns
+// where words allow. The error is that of w.
+func (d Document) Write(w io.Writer, format string, width int) error {
+	switch format {
+	case "json":
+		return write(w, d.json())
+	case "markdown":
+		return write(w, d.markdown())
 	}
-	return WriteMarkdown(w, d)
+	return write(w, d.text(width))
 }
 
 // Draw writes a page to a file.
@@ -71,10 +76,9 @@ func Draw(path string, page plot.Page) error {
 // schema is the version of the JSON documents. It changes when a field changes its meaning.
 const schema = 1
 
-// WriteJSON writes d as one JSON object, for programs: durations in seconds, to
-// the nanosecond, and what is unknown null or left out. Keys and their order are stable.
-// The error is that of w.
-func WriteJSON(w io.Writer, d Document) error {
+// json is d as one JSON object, for programs: durations in seconds, to the nanosecond, and
+// what is unknown null or left out. Keys and their order are stable.
+func (d Document) json() string {
 	d.Started = d.Started.UTC()
 	d.Summaries, d.Comparisons = append([]Summary{}, d.Summaries...), append([]Comparison{}, d.Comparisons...)
 	for i, c := range d.Comparisons {
@@ -86,13 +90,12 @@ func WriteJSON(w io.Writer, d Document) error {
 	if d.Settings == nil {
 		d.Settings = map[string]string{}
 	}
-	encoder := json.NewEncoder(w)
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(versioned{schema, d}); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	return nil
+	_ = encoder.Encode(versioned{schema, d}) // never fails
+	return text.String()
 }
 
 // A versioned document is what a file has.
@@ -172,7 +175,7 @@ func (t Texts) MarshalJSON() ([]byte, error) {
 // DependentPairs is the warning about pairs of requests that were under way together.
 const DependentPairs = "requests that were under way together share a queue and a batch: pairs are not independent, and the intervals may be too narrow"
 
-// CompareFiles compares the steps that two files have in common, which [WriteJSON] wrote:
+// CompareFiles compares the steps that two files have in common, which [Document.Write] wrote as JSON:
 // those of equal load and length of prompts and, unless each file has only one target, of
 // equal target. What is wrong with the files are [config.Problems].
 func CompareFiles(pathA, pathB string) (Document, error) {

@@ -38,13 +38,13 @@ func Page(title string, d Document, charts []plot.Chart) plot.Page {
 		page.Settings = append(page.Settings, name+": "+d.Settings[name])
 	}
 	if len(d.Summaries) > 0 {
-		page.Summary = overview(d.Summaries).text()
+		page.Summary = Overview(d.Summaries)
 	}
 	for i, c := range d.Comparisons {
 		if i > 0 {
 			page.Details += "\n"
 		}
-		page.Details += comparisonText(c, detailsWidth)
+		page.Details += c.Text(detailsWidth)
 		page.Verdicts = append(page.Verdicts, verdicts(c, c.A, c.B)...)
 	}
 	if len(d.Comparisons) > mostVerdicts {

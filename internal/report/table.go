@@ -56,11 +56,8 @@ func inline(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(format.Clean(s))
 }
 
-// WriteOverview writes a line for each of several summaries: what the steps of a
-// ladder came to. The error is that of w.
-func WriteOverview(w io.Writer, summaries []Summary) error {
-	return write(w, overview(summaries).text())
-}
+// Overview has a line for each of several summaries: what the steps of a ladder came to.
+func Overview(summaries []Summary) string { return overview(summaries).text() }
 
 func overview(summaries []Summary) table {
 	t := table{words: 2, rows: [][]string{{
@@ -100,9 +97,8 @@ func seconds(v Number) string {
 	return format.Seconds(float64(v))
 }
 
-// WriteMarkdown writes d as GitHub's Markdown: an overview, a block of each summary, and
-// comparisons. The error is that of w.
-func WriteMarkdown(w io.Writer, d Document) error {
+// markdown is d as GitHub's Markdown: an overview, a block of each summary, and comparisons.
+func (d Document) markdown() string {
 	words := known(inline(d.Source))
 	if !d.Started.IsZero() {
 		words = append(words, d.Started.UTC().Format(time.RFC3339))
@@ -112,7 +108,7 @@ func WriteMarkdown(w io.Writer, d Document) error {
 		parts = append(parts, "## Requests\n", overview(d.Summaries).markdown())
 	}
 	for _, s := range d.Summaries {
-		parts = append(parts, "    "+strings.ReplaceAll(strings.TrimSpace(blockText(s)), "\n", "\n    ")+"\n")
+		parts = append(parts, "    "+strings.ReplaceAll(strings.TrimSpace(Block(s)), "\n", "\n    ")+"\n")
 	}
 	for _, c := range d.Comparisons {
 		parts = append(parts, "## "+strings.Join(known(inline(c.A)+" − "+inline(c.B), inline(c.Load)), ", ")+"\n")
@@ -125,7 +121,7 @@ func WriteMarkdown(w io.Writer, d Document) error {
 	if len(d.Warnings) > 0 {
 		parts = append(parts, "## Warnings\n", bullets(d.Warnings))
 	}
-	return write(w, strings.TrimPrefix(strings.Join(known(parts...), "\n"), "\n"))
+	return strings.TrimPrefix(strings.Join(known(parts...), "\n"), "\n")
 }
 
 func bullets(texts []string) string {

@@ -73,7 +73,7 @@ func TestWriteComparison(t *testing.T) {
 		"nothing": {Compare(Comparison{A: "vllm", B: "ray-serve", Pair: "round"}, nil), 80},
 	} {
 		t.Run(name, func(t *testing.T) {
-			golden(t, "comparison_"+name+".txt", comparisonText(test.c, test.width))
+			golden(t, "comparison_"+name+".txt", test.c.Text(test.width))
 		})
 	}
 }
