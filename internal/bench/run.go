@@ -234,7 +234,7 @@ func (r *run) nothingMeasured(j *engine.Job, results []*probe.Result) {
 				s.Warnings = append(s.Warnings, "the warm-up failed, so that nothing was measured: "+report.Failure(result))
 			}
 		}
-		s.Failures = report.FailuresOf(samples)
+		s.Failures = report.Summarize(samples).Failures
 		r.document.Summaries = append(r.document.Summaries, s)
 	}
 }

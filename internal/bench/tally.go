@@ -143,8 +143,10 @@ func (c count) clientWarnings(s report.Summary) []string {
 
 // medianOf is the median of a distribution; 0 if it has none.
 func medianOf(d report.Distribution) time.Duration {
-	half, _ := d.At(0.5)
-	return time.Duration(float64(half.Value) * float64(time.Second))
+	if d.Quantiles == nil {
+		return 0
+	}
+	return time.Duration(float64(d.At(0.5)) * float64(time.Second))
 }
 
 // notMade says that a step ended before all of its requests were made.

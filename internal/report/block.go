@@ -22,12 +22,12 @@ func Block(s Summary) string {
 		d := *q.in(&s)
 		mean := d.Mean
 		if d.Quantiles == nil {
-			mean = Number(math.NaN())
+			mean = none
 		}
 		b.row("Mean "+q.name+" (ms):", hundredths(mean*1e3))
-		b.row("Median "+q.name+" (ms):", hundredths(d.value(0.5)*1e3))
+		b.row("Median "+q.name+" (ms):", hundredths(d.At(0.5)*1e3))
 		for _, share := range Shares() {
-			b.row(percentile(share)+" "+q.name+" (ms):", hundredths(d.value(share)*1e3))
+			b.row(percentile(share)+" "+q.name+" (ms):", hundredths(d.At(share)*1e3))
 		}
 	}
 	b.section("", "=")

@@ -136,7 +136,6 @@ func summary(values []float64, confidence, sign float64) benchmath.Summary {
 // ratio is the interval of A / B, from logarithms, so that B / A is its inverse. Where a
 // value is not above zero there is no ratio, and where the pairs are too few no bounds: NaN.
 func ratio(pairs [][2]float64, confidence float64) Interval {
-	none := Number(math.NaN())
 	var logs []float64
 	for _, v := range pairs {
 		if v[0] <= 0 || v[1] <= 0 {

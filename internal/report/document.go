@@ -152,9 +152,12 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
+// none is what is unknown.
+var none = Number(math.NaN())
+
 // UnmarshalJSON reads null as NaN.
 func (n *Number) UnmarshalJSON(text []byte) error {
-	if *n = Number(math.NaN()); string(text) == "null" {
+	if *n = none; string(text) == "null" {
 		return nil
 	}
 	return json.Unmarshal(text, (*float64)(n)) //nolint:wrapcheck // as it is without a Number
@@ -277,9 +280,9 @@ func compareSteps(nameA, nameB string, x, y Summary) Comparison {
 		}
 		return Compare(c, pairsOf(both))
 	}
-	none, far := Number(math.NaN()), Number(math.Inf(1))
+	far := Number(math.Inf(1))
 	for _, q := range quantities {
-		if a, b := q.in(&x).value(0.5), q.in(&y).value(0.5); finite(a - b) {
+		if a, b := q.in(&x).At(0.5), q.in(&y).At(0.5); finite(a - b) {
 			c.Lines = append(c.Lines, Line{
 				Metric: q.name, A: a, B: b, Difference: Interval{a - b, -far, far}, Ratio: Interval{a / b, none, none},
 			})

@@ -103,7 +103,7 @@ func TestCompareFiles(t *testing.T) {
 	for i := range b.Summaries[0].Requests { // rounds of two runs have nothing to do with each other
 		b.Summaries[0].Requests[i].Round += 3
 	}
-	b.Summaries[0].Requests[4].TTFT = none()
+	b.Summaries[0].Requests[4].TTFT = none
 	d, err := CompareFiles(saved(t, "a.json", a), saved(t, "b.json", b))
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ type Judgement struct {
 }
 
 func judge(o probe.Objective, r *probe.Result) Judgement {
-	j := Judgement{Value: Number(math.NaN())}
+	j := Judgement{Value: none}
 	if r.Outcome == probe.OK {
 		j.Value = secondsOf(o.Value(r))
 	}
@@ -68,7 +68,7 @@ type Attainment struct {
 func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 	var few []string
 	for i, o := range objectives {
-		a := Attainment{Objective: o.String(), Goal: Number(o.Goal), Worst: Number(math.NaN())}
+		a := Attainment{Objective: o.String(), Goal: Number(o.Goal), Worst: none}
 		for _, sample := range samples {
 			j := sample.Judged[i]
 			if j.OK {

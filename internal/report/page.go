@@ -172,15 +172,15 @@ func LadderCharts(summaries []Summary) []plot.Chart {
 	charts := []plot.Chart{
 		{Title: "Throughput", X: x, Y: rate, Series: curves(steps, "", plot.Line, load, output)},
 		{Title: "TTFT", X: x, Y: plot.Axis{Label: "TTFT", Unit: plot.Second, Log: true}, Series: append(
-			curves(steps, ", median", plot.Line, load, func(s Summary) Number { return s.TTFT.value(0.50) }),
-			curves(steps, ", P99", plot.Dashed, load, func(s Summary) Number { return s.TTFT.value(0.99) })...)},
+			curves(steps, ", median", plot.Line, load, func(s Summary) Number { return s.TTFT.At(0.50) }),
+			curves(steps, ", P99", plot.Dashed, load, func(s Summary) Number { return s.TTFT.At(0.99) })...)},
 		{
 			Title: "TPOT", X: x, Y: plot.Axis{Label: "median TPOT", Unit: plot.Second},
-			Series: curves(steps, "", plot.Line, load, func(s Summary) Number { return s.TPOT.value(0.50) }),
+			Series: curves(steps, "", plot.Line, load, func(s Summary) Number { return s.TPOT.At(0.50) }),
 		},
 		{
 			Title: "Throughput and latency", X: rate, Y: plot.Axis{Label: "median E2EL", Unit: plot.Second},
-			Series: curves(steps, "", plot.Line, output, func(s Summary) Number { return s.E2EL.value(0.50) }),
+			Series: curves(steps, "", plot.Line, output, func(s Summary) Number { return s.E2EL.At(0.50) }),
 		},
 	}
 	if slices.ContainsFunc(steps, func(s Summary) bool { return s.Failed() > 0 }) {

@@ -71,9 +71,6 @@ func answer(target string, round int, ttft, tpot float64) Sample {
 	return s
 }
 
-// none is what is unknown.
-func none() Number { return Number(math.NaN()) }
-
 // failure is a request that failed after a second.
 func failure(target string, round int, o probe.Outcome) Sample {
 	return Sample{
@@ -112,7 +109,7 @@ func all(n int) []int {
 
 func TestPairUp(t *testing.T) {
 	noTTFT := answer("b", 2, 0.9, 0.004)
-	noTTFT.TTFT = none()
+	noTTFT.TTFT = none
 	later := answer("a", 1, 0.7, 0.001) // in the round of another: only one has a pair
 	later.Start = later.Start.Add(1)
 	early := answer("a", 2, 0.2, 0.001)
@@ -123,7 +120,7 @@ func TestPairUp(t *testing.T) {
 	got := PairUp(a, b)
 
 	want := []Pairs{
-		{Metric: "TTFT", Values: [][2]float64{{0.1, 0.6}, {0.2, float64(none())}}},
+		{Metric: "TTFT", Values: [][2]float64{{0.1, 0.6}, {0.2, float64(none)}}},
 		{Metric: "TPOT", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
 		{Metric: "ITL", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
 		{Metric: "E2EL", Values: [][2]float64{{0.1 + 99*0.001, 0.6 + 99*0.002}, {0.2 + 99*0.001, 0.9 + 99*0.004}}},
@@ -142,7 +139,7 @@ func TestPairUp(t *testing.T) {
 // is no difference.
 func TestOnlyWhatMayBeComparedIs(t *testing.T) {
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2)
-	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none() }
+	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none }
 	for want, change := range map[string]func(*Sample){"TTFT TPOT E2EL": batched, "TPOT ITL": cached} {
 		changed := with(b, change, all(10)...)
 		for _, pairs := range [][]Pairs{PairUp(a, changed), PairUp(changed, a)} {
@@ -213,7 +210,7 @@ func TestDoubtLength(t *testing.T) {
 
 func TestRequestLines(t *testing.T) {
 	unknown := answer("vllm-a", 12, 0.5, 0.01)
-	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, none(), none()
+	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, none, none
 	slow := answer("hostile\x1b[2J\nname", 12345, 112.3, 0.85)
 	slow.Prompt, slow.Output = wire.Tokens(128000), wire.Tokens(4096)
 	limited := failure("vllm-a", 3, probe.RateLimited)

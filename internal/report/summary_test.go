@@ -16,7 +16,7 @@ import (
 
 func TestSummarize(t *testing.T) {
 	unknown := answer("a", 3, 0.5, 0.01)
-	unknown.Output, unknown.TPOT, unknown.ITLs = wire.Count{}, none(), nil
+	unknown.Output, unknown.TPOT, unknown.ITLs = wire.Count{}, none, nil
 	samples := []Sample{
 		failure("a", 4, probe.Timeout), answer("a", 1, 0.2, 0.01), unknown, answer("a", 0, 0.4, 0.02),
 		failure("a", 5, probe.Canceled), failure("a", 2, probe.Timeout),
@@ -166,7 +166,7 @@ func TestFailuresAreGrouped(t *testing.T) {
 		{Outcome: probe.ServerError, Requests: 2, Error: "HTTP 500: b", Hint: "check the server's log at that time"},
 		{Outcome: probe.ServerError, Requests: 1, Error: "HTTP 502: a", Hint: "a proxy got no answer from the server behind it: check that server"},
 	}
-	if diff := cmp.Diff(want, FailuresOf(samples)); diff != "" {
+	if diff := cmp.Diff(want, Summarize(samples).Failures); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

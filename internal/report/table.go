@@ -70,7 +70,7 @@ func overview(summaries []Summary) table {
 		}
 		t.rows = append(t.rows, []string{
 			s.Target, s.Load, prompt, format.Grouped(s.Succeeded()), format.Grouped(s.Failed()), hundredths(rate.Requests), hundredths(rate.Output),
-			seconds(s.TTFT.value(0.5)), seconds(s.TTFT.value(0.99)), seconds(s.TPOT.value(0.5)), seconds(s.E2EL.value(0.5)),
+			seconds(s.TTFT.At(0.5)), seconds(s.TTFT.At(0.99)), seconds(s.TPOT.At(0.5)), seconds(s.E2EL.At(0.5)),
 		})
 	}
 	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Objectives != nil }) {
