@@ -11,14 +11,18 @@ import (
 // times slower than a". Percentages are of a. Of TPOT it also says how fast both
 // decode. The names are those that the reader knows; it ends without a stop.
 func Verdict(l Line, a, b string) string {
-	var words string
-	switch c := changeOf(l); {
+	words, c := "", changeOf(l)
+	least, most := c.low, c.high
+	if math.Abs(least) > math.Abs(most) {
+		least, most = most, least
+	}
+	switch {
 	case !l.bounded():
 		words = fmt.Sprintf("no difference shown at n=%d, which is too few to show any", l.Pairs)
 	case l.Shown:
-		words = b + " is " + c.span() + " than " + a
+		words = b + " is " + c.told(c.center, least, most) + " than " + a
 	default:
-		words = fmt.Sprintf("no difference shown at n=%d (%s is between %s and %s than %s)", l.Pairs, b, c.end(c.low), c.end(c.high), a)
+		words = fmt.Sprintf("no difference shown at n=%d (%s is between %s and %s than %s)", l.Pairs, b, c.told(c.low, c.low, c.low), c.told(c.high, c.high, c.high), a)
 	}
 	if l.Metric == "TPOT" && l.A > 0 && l.B > 0 {
 		words += fmt.Sprintf("; %s decodes %s tokens/s, %s %s", a, format.Digits(1/float64(l.A)), b, format.Digits(1/float64(l.B)))
@@ -46,42 +50,25 @@ func changeOf(l Line) change {
 // fold is from which ratio on a change is told in times, not in per cent.
 const fold = 1.5
 
-// span is a change that has one direction: "3.1% to 3.5% slower".
-func (c change) span() string {
-	least, most := c.low, c.high
-	if math.Abs(least) > math.Abs(most) {
-		least, most = most, least
-	}
-	large := c.large(c.center)
-	return c.sentence(join(c.amount(least, large), c.amount(most, large)), c.center)
-}
-
-// end is one end of a change that may have either direction: "0.4% faster".
-func (c change) end(v float64) string { return c.sentence(c.amount(v, c.large(v)), v) }
-
-// large reports whether v is told in times.
-func (c change) large(v float64) bool { return c.relative && math.Exp(math.Abs(v)) >= fold }
-
-// amount is how much v is, without its direction.
-func (c change) amount(v float64, large bool) string {
-	switch {
-	case !c.relative:
-		return millis(Number(math.Abs(v)))
-	case large:
-		return times(math.Exp(math.Abs(v)))
-	}
-	return percent(math.Abs(math.Exp(v) - 1))
-}
-
-// sentence adds to an amount its unit and the direction of v.
-func (c change) sentence(amount string, v float64) string {
-	if c.large(v) {
-		amount += " times"
+// told is a change between two ends, the smaller first, in the unit and the direction of v: "3.1% to 3.5% slower".
+func (c change) told(v, least, most float64) string {
+	large, direction := c.relative && math.Exp(math.Abs(v)) >= fold, " slower"
+	amount := func(v float64) string {
+		switch {
+		case !c.relative:
+			return millis(Number(math.Abs(v)))
+		case large:
+			return times(math.Exp(math.Abs(v)))
+		}
+		return percent(math.Abs(math.Exp(v) - 1))
 	}
 	if v < 0 {
-		return amount + " faster"
+		direction = " faster"
 	}
-	return amount + " slower"
+	if large {
+		direction = " times" + direction
+	}
+	return join(amount(least), amount(most)) + direction
 }
 
 // join is a range, or one text where both ends read alike.
