@@ -25,26 +25,24 @@ import (
 // or markdown, and with the page with plots, if there is one. It leaves no file where
 // there was none.
 func CheckOutput(format, picture string) (problems config.Problems) {
+	wrong := func(flag, value, text, hint string) {
+		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
+	}
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
-		problems = append(problems, config.Problem{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want text, json or markdown"})
+		wrong("format", format, "unknown", "want text, json or markdown")
 	}
-	if picture == "" {
-		return problems
-	}
-	problem := config.Problem{Place: config.FlagPlace("plot", picture)}
-	if filepath.Ext(picture) != ".html" {
-		problem.Text, problem.Hint = "not a page", "want a file that ends with .html"
-		return append(problems, problem)
-	}
-	_, missing := os.Lstat(picture)
-	f, err := os.OpenFile(picture, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // the file that the user wants
-	if err != nil {
-		problem.Text, problem.Hint = err.Error(), "want a file that can be written"
-		return append(problems, problem)
-	}
-	_ = f.Close()
-	if errors.Is(missing, fs.ErrNotExist) {
-		_ = os.Remove(picture)
+	switch {
+	case picture == "":
+	case filepath.Ext(picture) != ".html":
+		wrong("plot", picture, "not a page", "want a file that ends with .html")
+	default:
+		_, missing := os.Lstat(picture)
+		f, err := os.OpenFile(picture, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // the file that the user wants
+		if err != nil {
+			wrong("plot", picture, err.Error(), "want a file that can be written")
+		} else if _ = f.Close(); errors.Is(missing, fs.ErrNotExist) {
+			_ = os.Remove(picture)
+		}
 	}
 	return problems
 }
@@ -197,7 +195,7 @@ func CompareFiles(pathA, pathB string) (Document, error) {
 	}
 	for _, x := range a.Summaries {
 		for _, y := range b.Summaries {
-			if x.Load == y.Load && x.PromptTokens == y.PromptTokens && (x.Target == y.Target || single(a) && single(b)) {
+			if x.Load == y.Load && x.PromptTokens == y.PromptTokens && (x.Target == y.Target || single(a.Summaries) && single(b.Summaries)) {
 				d.Comparisons = append(d.Comparisons, compareSteps(nameA, nameB, x, y))
 			}
 		}
@@ -229,8 +227,8 @@ func describe(name string, d Document) string {
 }
 
 // single reports whether all steps are of one target.
-func single(d Document) bool {
-	return !slices.ContainsFunc(d.Summaries, func(s Summary) bool { return s.Target != d.Summaries[0].Target })
+func single(steps []Summary) bool {
+	return !slices.ContainsFunc(steps, func(s Summary) bool { return s.Target != steps[0].Target })
 }
 
 // stepsOf are the names of all steps.

@@ -62,7 +62,7 @@ func RunCharts(targets []string, samples []Sample) []plot.Chart {
 		if q.name == "ITL" {
 			of, course = "tokens", "ITL, median of a request"
 		}
-		spread, timeline := DistributionChart(q.name, of), TimelineChart(q.name, course)
+		spread, timeline := LatencyCharts(q.name, of, course)
 		for _, target := range targets {
 			list, _ := split(samples, func(s Sample) bool { return s.Target == target && notCanceled(s) })
 			slices.SortStableFunc(list, func(a, b Sample) int { return a.Start.Compare(b.Start) })
@@ -87,22 +87,15 @@ func drawn(charts []plot.Chart) []plot.Chart {
 	return slices.DeleteFunc(charts, func(c plot.Chart) bool { return len(c.Series) == 0 })
 }
 
-// DistributionChart is an empty chart for a quantity's distribution.
-func DistributionChart(name, of string) plot.Chart {
+// LatencyCharts are empty charts of a quantity: how samples of something are spread, and the quantity,
+// or what the label names, over time.
+func LatencyCharts(name, of, label string) (spread, timeline plot.Chart) {
 	return plot.Chart{
-		Title: name + " distribution (CDF)",
-		X:     plot.Axis{Label: name, Unit: plot.Second},
-		Y:     plot.Axis{Label: "share of " + of, Unit: plot.Share},
-	}
-}
-
-// TimelineChart is an empty chart for a quantity over time.
-func TimelineChart(name, label string) plot.Chart {
-	return plot.Chart{
-		Title: name + " over time",
-		X:     plot.Axis{Label: "time", Unit: plot.Time},
-		Y:     plot.Axis{Label: label, Unit: plot.Second},
-	}
+			Title: name + " distribution (CDF)", X: plot.Axis{Label: name, Unit: plot.Second},
+			Y: plot.Axis{Label: "share of " + of, Unit: plot.Share},
+		}, plot.Chart{
+			Title: name + " over time", X: plot.Axis{Label: "time", Unit: plot.Time}, Y: plot.Axis{Label: label, Unit: plot.Second},
+		}
 }
 
 // courseOf is a quantity of each request by its start; of one that failed, when it did.

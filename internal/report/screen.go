@@ -33,10 +33,7 @@ type Screen struct {
 // NewScreen returns a screen that shows results in a format to out, or, if that is not
 // text, none of them, and everything else to errs.
 func NewScreen(out, errs io.Writer, format string) *Screen {
-	s := &Screen{Width: Terminal(out), results: io.Discard, live: errs, notes: errs}
-	if IsTerminal(errs) {
-		s.columns = columnsOf(errs)
-	}
+	s := &Screen{Width: Terminal(out), results: io.Discard, live: errs, notes: errs, columns: columnsOf(errs)}
 	if format == "text" {
 		s.results, s.live = out, out
 	}
@@ -107,20 +104,19 @@ func (s *Screen) redraw(progress string) {
 }
 
 // IsTerminal reports whether w is a terminal.
-func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+func IsTerminal(w io.Writer) bool { return columnsOf(w) > 0 }
 
 // Terminal is how wide tables on w are, in columns: 80 to 120.
 func Terminal(w io.Writer) int { return min(max(columnsOf(w), defaultWidth), 120) }
 
-// columnsOf is how wide w is; 80 if that is not known.
+// columnsOf is how wide the terminal w is, 80 if that is not known; 0 if w is none.
 func columnsOf(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= 2 {
-			return width
-		}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= 2 {
+		return width
 	}
 	return defaultWidth
 }

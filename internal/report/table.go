@@ -80,7 +80,7 @@ func overview(summaries []Summary) table {
 			t.rows[i+1] = slices.Insert(t.rows[i+1], afterRate, hundredths(s.Throughput().Good))
 		}
 	}
-	if !slices.ContainsFunc(summaries, func(s Summary) bool { return s.Target != summaries[0].Target }) { // its name is known
+	if single(summaries) { // its name is known
 		t.words = 1
 		for i, row := range t.rows {
 			t.rows[i] = row[1:]
