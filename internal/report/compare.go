@@ -54,8 +54,8 @@ type Pairs struct {
 // confidence is that of a [Comparison]: that nothing shown in any of its lines is chance.
 const confidence = 0.95
 
-// Compare fills the lines of c from pairs and adds to its warnings. Values that are no
-// numbers are left out, and so are quantities without any.
+// Compare fills the lines of c from pairs and adds to its warnings. Pairs with a value
+// that is no number, or not above zero, are left out, and so are quantities without any.
 //
 // The interval of a line is that of the median of its pairs' differences, from
 // order statistics alone: it assumes nothing of how they are spread. Each of n
@@ -69,7 +69,7 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 	c.Confidence, c.Lines, c.Warnings = confidence, nil, slices.Clip(c.Warnings)
 	var usable []Pairs
 	for _, p := range pairs {
-		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool { return !finite(v[0] - v[1]) })
+		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool { return !finite(v[0]-v[1]) || min(v[0], v[1]) <= 0 })
 		if len(p.Values) > 0 {
 			usable = append(usable, p)
 		}
@@ -133,14 +133,11 @@ func summary(values []float64, confidence, sign float64) benchmath.Summary {
 	return benchmath.AssumeNothing.Summary(benchmath.NewSample(signed, &benchmath.DefaultThresholds), confidence)
 }
 
-// ratio is the interval of A / B, from logarithms, so that B / A is its inverse. Where a
-// value is not above zero there is no ratio, and where the pairs are too few no bounds: NaN.
+// ratio is the interval of A / B, from logarithms, so that B / A is its inverse. Bounds that the
+// pairs are too few for are NaN.
 func ratio(pairs [][2]float64, confidence float64) Interval {
 	var logs []float64
 	for _, v := range pairs {
-		if v[0] <= 0 || v[1] <= 0 {
-			return Interval{none, none, none}
-		}
 		logs = append(logs, math.Log(v[0]/v[1]))
 	}
 	i := interval(logs, confidence)
@@ -157,6 +154,5 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return noun
 	}
-	first, rest, _ := strings.Cut(noun, " ")
-	return strings.TrimSpace(first + "s " + rest)
+	return strings.TrimSpace(strings.Replace(noun+" ", " ", "s ", 1))
 }

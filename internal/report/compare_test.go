@@ -165,6 +165,7 @@ func TestCompare(t *testing.T) {
 		"periods":                              {Comparison{Pair: "period of 1h0m0s"}, pairs(5, 2, 1), false, "6 periods of 1h0m0s are needed to show any difference at this confidence (here: 5)"},
 		"a tie among many":                     {Comparison{}, pairs(30, 1, 1), true, "TTFT: 1 of 30 rounds are tied exactly: they count against a difference"},
 		"a tie at the edge of the interval":    {Comparison{}, pairs(6, 1, 1), false, "TTFT: 1 of 6 rounds are tied exactly: they count against a difference"},
+		"no time":                              {Comparison{}, pairs(1, 0, 1), false, "no round was answered by both: nothing to compare"},
 		"no numbers":                           {Comparison{}, pairs(3, math.NaN(), 1), false, "no round was answered by both: nothing to compare"},
 		"nothing":                              {Comparison{}, nil, false, "no round was answered by both: nothing to compare"},
 	} {

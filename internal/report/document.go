@@ -62,10 +62,10 @@ func (d Document) Write(w io.Writer, format string, width int) error {
 // Draw writes a page to a file.
 func Draw(path string, page plot.Page) error {
 	f, err := os.Create(path) //nolint:gosec // the file that the user wants
-	if err != nil {
-		return fmt.Errorf("write the plot: %w", err)
+	if err == nil {
+		err = errors.Join(plot.HTML(f, page), f.Close())
 	}
-	if err := errors.Join(plot.HTML(f, page), f.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("write the plot: %w", err)
 	}
 	return nil
