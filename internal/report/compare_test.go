@@ -178,32 +178,6 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Ten rounds of two real stacks, in milliseconds: TTFT and TPOT as another tool
-// told them of each request.
-func TestRecordedRounds(t *testing.T) {
-	ttft, tpot := Pairs{Metric: "TTFT"}, Pairs{Metric: "TPOT"}
-	for _, v := range [][4]float64{
-		{794.81, 819.02, 2.84, 7.33}, {798.63, 824.22, 2.69, 7.89}, {805.16, 825.30, 2.67, 7.13}, {794.12, 822.16, 2.91, 7.43},
-		{792.47, 824.39, 2.87, 7.96}, {796.84, 817.62, 2.85, 7.02}, {795.12, 823.58, 2.82, 7.27}, {796.78, 821.41, 2.78, 7.38},
-		{794.09, 823.98, 2.78, 7.09}, {792.97, 824.27, 2.80, 7.09},
-	} {
-		ttft.Values = append(ttft.Values, [2]float64{v[0] / 1e3, v[1] / 1e3})
-		tpot.Values = append(tpot.Values, [2]float64{v[2] / 1e3, v[3] / 1e3})
-	}
-	c := Compare(Comparison{A: "ProductionStack", B: "RayServe"}, []Pairs{ttft, tpot})
-	var got []string
-	for _, l := range c.Lines {
-		got = append(got, Verdict(l, "production-stack", "ray-serve"))
-	}
-	want := []string{
-		"ray-serve is 2.6% to 3.9% slower than production-stack",
-		"ray-serve is 2.5 to 2.8 times slower than production-stack; production-stack decodes 356 tokens/s, ray-serve 137",
-	}
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
 // TestRegressions holds that only B can be one, and that what cannot be judged is one.
 func TestRegressions(t *testing.T) {
 	for name, test := range map[string]struct {

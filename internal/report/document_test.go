@@ -17,7 +17,7 @@ import (
 // document has all that may be unknown, infinite or hostile.
 func document() Document {
 	wide := stored(0.5)
-	wide.Target, wide.TTFT.Quantiles[4].High = `pipe|"comma", <b>`, Number(math.Inf(1))
+	wide.Target, wide.TTFT.Quantiles[4].High = `pipe\|"comma", <b>`, Number(math.Inf(1))
 	failed := Summarize([]Sample{failure("gateway", 0, probe.Connect)})
 	failed.Load, failed.AtOnce = "1 at once", 1
 	untold := stored(0.02)
@@ -40,17 +40,6 @@ func TestEmptyDocuments(t *testing.T) {
 	want := "{\n  \"schema\": 1,\n  \"source\": \"\",\n  \"version\": \"\",\n  \"settings\": {},\n  \"summaries\": [],\n  \"comparisons\": [],\n  \"warnings\": []\n}\n"
 	if diff := cmp.Diff(want, Document{}.json()); diff != "" {
 		t.Error(diff)
-	}
-	if got := (Document{}).markdown(); got != "" {
-		t.Errorf("%q", got)
-	}
-}
-
-// A backslash of the name must not take the one that keeps a bar from ending the
-// cell.
-func TestInlineKeepsBackslashes(t *testing.T) {
-	if got, want := inline(`b\|c`), `b\\\|c`; got != want {
-		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -56,7 +56,7 @@ func compared(left, right []Sample) Comparison {
 }
 
 func TestWriteComparison(t *testing.T) {
-	inBursts := with(answers("ray-serve", 10, 0.8226, 0.00736, 0.004, 2), batched, all(10)...)
+	inBursts := with(answers("ray-serve", 10, 0.8226, 0.00736, 0.004, 2), batched)
 	for name, test := range map[string]struct {
 		c     Comparison
 		width int
