@@ -60,7 +60,7 @@ var hints = []hint{
 	{probe.TLS, nil, "check that the port speaks TLS, the certificates to trust (PROBER_TARGETS_n_CA_FILE, --ca-file) " +
 		"and, if the server wants one, the client's (PROBER_TARGETS_n_CERT_FILE, --cert-file)"},
 
-	{probe.Timeout, undiscovered, "the server was asked for its models and did not answer, so no probe was sent: " +
+	{probe.Timeout, undiscovered(true), "the server was asked for its models and did not answer, so no probe was sent: " +
 		"check its load and the proxies in front of it; where API and model are given (--api, --model) it is probed anyway"},
 	{probe.Timeout, func(r *probe.Result) bool { return len(r.Tokens) > 0 }, "tokens arrived too slowly: check the server's " +
 		"load; " + raise + " or lower PROBER_MAX_TOKENS (--max-tokens)"},
@@ -91,7 +91,7 @@ var hints = []hint{
 		"PROBER_PROMPT_TOKENS (--prompt-tokens)"},
 	{probe.Rejected, func(r *probe.Result) bool { return r.Status >= 300 && r.Status < 400 }, "probes do not follow redirects: " +
 		"use the URL that the server redirects to"},
-	{probe.Rejected, unlisted, "the server lists no models, so no probe was sent: check host, port and path in the URL and the API key; " +
+	{probe.Rejected, undiscovered(false), "the server lists no models, so no probe was sent: check host, port and path in the URL and the API key; " +
 		"where API and model are given (--api, --model) it is probed anyway"},
 	{probe.Rejected, nil, "see the server's message: often prompt and answer together are longer than the model's context " +
 		"(PROBER_PROMPT_TOKENS, --prompt-tokens; PROBER_MAX_TOKENS, --max-tokens)"},
@@ -145,14 +145,10 @@ func unauthorized(key probe.Key) func(*probe.Result) bool {
 
 func expired(err x509.CertificateInvalidError) bool { return err.Reason == x509.Expired }
 
-// undiscovered reports whether the server was asked for its models and did not answer.
-func undiscovered(r *probe.Result) bool {
-	sent, _ := r.Undiscovered()
-	return sent
-}
-
-// unlisted reports whether the server lists no models.
-func unlisted(r *probe.Result) bool {
-	_, ok := r.Undiscovered()
-	return ok
+// undiscovered is of results whose server was asked for its models in vain; unanswered: only of those that got no answer.
+func undiscovered(unanswered bool) func(*probe.Result) bool {
+	return func(r *probe.Result) bool {
+		sent, ok := r.Undiscovered()
+		return ok && (sent || !unanswered)
+	}
 }

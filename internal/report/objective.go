@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
@@ -111,17 +110,17 @@ func (a Attainment) share() string {
 
 // Attained says in a line how far s met one of its objectives.
 func (s Summary) Attained(a Attainment) string {
-	verdict, worst, failed := "met", "", ""
+	verdict, text := "met", a.share()
 	if a.Missed() {
 		verdict = "missed"
 	}
 	if finite(a.Worst) {
-		worst = "worst " + seconds(a.Worst)
+		text += ", worst " + seconds(a.Worst)
 	}
 	if s.Failed() > 0 {
-		failed = format.Grouped(s.Failed()) + " failed"
+		text += ", " + format.Grouped(s.Failed()) + " failed"
 	}
-	return fmt.Sprintf("objective %s: %s by %s: %s", a.Objective, verdict, headline(s), strings.Join(known(a.share(), worst, failed), ", "))
+	return fmt.Sprintf("objective %s: %s by %s: %s", a.Objective, verdict, headline(s), text)
 }
 
 // Regressions are the quantities in which B of c is significantly slower than A, a line each. Where c can show no

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -88,7 +89,7 @@ func (s *Screen) Pace() time.Duration {
 // Progress shows how far a step is.
 func (s *Screen) Progress(p Progress) {
 	if s.columns == 0 {
-		s.Note(p.Line(0))
+		s.Note(p.Line(math.MaxInt))
 		return
 	}
 	s.redraw(p.Line(s.columns - 1))
@@ -133,8 +134,7 @@ type Progress struct {
 }
 
 // Line is the progress in at most width columns, since a line that is longer than its
-// terminal is wide could not be redrawn: the end of its label is left out. A width of 0 is
-// any.
+// terminal is wide could not be redrawn: the end of its label is left out.
 func (p Progress) Line(width int) string {
 	words, tail, share := p.Label, fmt.Sprintf("  %d", p.Done), 0.0
 	if p.Steps > 1 {
@@ -154,9 +154,6 @@ func (p Progress) Line(width int) string {
 	if share > 0 { // as long as it goes on as it did
 		left := time.Duration(float64(p.Elapsed) * max(0, 1-share) / share)
 		tail += "  ETA " + left.Round(time.Second).String()
-	}
-	if width <= 0 {
-		return words + tail
 	}
 	return format.Shorten(format.Shorten(words, width-length(tail))+tail, width)
 }
