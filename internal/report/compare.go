@@ -85,13 +85,10 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 
 func lineOf(p Pairs, confidence float64, pair string) Line {
 	var a, b, differences []float64
-	ties, n := 0, len(p.Values)
 	for _, v := range p.Values {
 		a, b, differences = append(a, v[0]), append(b, v[1]), append(differences, v[0]-v[1])
-		if v[0] == v[1] {
-			ties++
-		}
 	}
+	n := len(p.Values)
 	l := Line{
 		Metric: p.Metric, Pairs: n, A: Number(median(a)), B: Number(median(b)),
 		Difference: interval(differences, confidence), Ratio: ratio(p.Values, confidence),
@@ -100,10 +97,6 @@ func lineOf(p Pairs, confidence float64, pair string) Line {
 		// All n on one side of the median are as likely as 2 / 2ⁿ.
 		need := math.Ceil(math.Log2(2 / (1 - confidence)))
 		l.Warnings = append(l.Warnings, fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %d)", need, plural(2, pair), n))
-	}
-	if ties > 0 {
-		text := fmt.Sprintf("%s: %d of %d %s are tied exactly: they count against a difference", l.Metric, ties, n, plural(n, pair))
-		l.Warnings = append(l.Warnings, text)
 	}
 	return l
 }

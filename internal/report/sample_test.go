@@ -147,7 +147,7 @@ func TestOnlyWhatMayBeComparedIs(t *testing.T) {
 	}
 }
 
-func TestDoubt(t *testing.T) {
+func TestPairWarnings(t *testing.T) {
 	a, b := answers("left", 10, 0.8, 0.003, 0.01, 1), answers("right", 10, 0.8, 0.003, 0.01, 2)
 	for name, test := range map[string]struct {
 		a, b []Sample
@@ -184,7 +184,7 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-func TestDoubtLength(t *testing.T) {
+func TestLengthWarnings(t *testing.T) {
 	asked, other := answers("it", 3, 0.8, 0.003, 0.01, 1), func(s *Sample) { s.Prompt = wire.Tokens(1234) }
 	failed := with(asked, func(s *Sample) { *s = failure("it", 1, probe.WrongLength); other(s) }, 1)
 	uncounted := with(asked, func(s *Sample) { s.Prompt = wire.Count{} })
