@@ -107,23 +107,21 @@ func (l Line) bounded() bool { return finite(l.Difference.Low) && finite(l.Diffe
 // interval is the median of values and the interval of the median. A library's
 // interval of order statistics leans to the left where it need not be symmetric.
 // This one is the union of that and its mirror image, so that A and B may change
-// places; it errs on the safe side.
+// places; it errs on the safe side. It sorts values.
 func interval(values []float64, confidence float64) Interval {
-	there := summary(values, confidence, 1)
-	back := summary(values, confidence, -1)
+	mirrored := make([]float64, len(values))
+	for i, v := range values {
+		mirrored[i] = -v
+	}
+	summary := func(values []float64) benchmath.Summary {
+		return benchmath.AssumeNothing.Summary(benchmath.NewSample(values, &benchmath.DefaultThresholds), confidence)
+	}
+	there, back := summary(values), summary(mirrored)
 	return Interval{
 		Center: Number(there.Center-back.Center) / 2,
 		Low:    Number(min(there.Lo, -back.Hi)),
 		High:   Number(max(there.Hi, -back.Lo)),
 	}
-}
-
-func summary(values []float64, confidence, sign float64) benchmath.Summary {
-	signed := make([]float64, len(values))
-	for i, v := range values {
-		signed[i] = sign * v
-	}
-	return benchmath.AssumeNothing.Summary(benchmath.NewSample(signed, &benchmath.DefaultThresholds), confidence)
 }
 
 // ratio is the interval of A / B, from logarithms, so that B / A is its inverse. Bounds that the

@@ -189,10 +189,15 @@ func CompareFiles(pathA, pathB string) (Document, error) {
 	if nameA == nameB {
 		nameA, nameB = pathA, pathB
 	}
-	d := Document{
-		Source:   fmt.Sprintf("A: %s; B: %s", describe(nameA, a), describe(nameB, b)),
-		Warnings: unlikeSettings(a, b),
+	d := Document{Source: fmt.Sprintf("A: %s; B: %s", describe(nameA, a), describe(nameB, b))}
+	unlike := []string{unlikeTexts("versions of prober differ", a.Version, b.Version)}
+	all := map[string]string{}
+	maps.Copy(all, a.Settings)
+	maps.Copy(all, b.Settings)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		unlike = append(unlike, unlikeTexts(format.Clean(key)+" differs", a.Settings[key], b.Settings[key]))
 	}
+	d.Warnings = known(unlike...)
 	for _, x := range a.Summaries {
 		for _, y := range b.Summaries {
 			if x.Load == y.Load && x.PromptTokens == y.PromptTokens && (x.Target == y.Target || single(a.Summaries) && single(b.Summaries)) {
@@ -238,18 +243,6 @@ func stepsOf(d Document) string {
 		names = append(names, headline(s))
 	}
 	return cmp.Or(format.Shorten(format.List(names), 200), "nothing was measured")
-}
-
-// unlikeSettings says in what two runs differ that were meant to be alike.
-func unlikeSettings(a, b Document) []string {
-	list := []string{unlikeTexts("versions of prober differ", a.Version, b.Version)}
-	all := map[string]string{}
-	maps.Copy(all, a.Settings)
-	maps.Copy(all, b.Settings)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, unlikeTexts(format.Clean(key)+" differs", a.Settings[key], b.Settings[key]))
-	}
-	return known(list...)
 }
 
 // unlikeTexts is empty where two texts are alike.

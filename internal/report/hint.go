@@ -55,7 +55,8 @@ var hints = []hint{
 	{probe.TLS, as[x509.UnknownAuthorityError](nil), "the server's certificate is signed by an unknown authority: give the " +
 		"authority's certificate in PROBER_TARGETS_n_CA_FILE (--ca-file)"},
 	{probe.TLS, as[x509.HostnameError](nil), "the server's certificate is for other names: use one of them in the URL"},
-	{probe.TLS, as(expired), "the server's certificate has expired or is not valid yet: renew it, or set this machine's clock"},
+	{probe.TLS, as(func(err x509.CertificateInvalidError) bool { return err.Reason == x509.Expired }), "the server's certificate has " +
+		"expired or is not valid yet: renew it, or set this machine's clock"},
 	{probe.TLS, as[tls.RecordHeaderError](nil), "the server does not speak TLS on that port: use http:// in the URL, or the port for HTTPS"},
 	{probe.TLS, nil, "check that the port speaks TLS, the certificates to trust (PROBER_TARGETS_n_CA_FILE, --ca-file) " +
 		"and, if the server wants one, the client's (PROBER_TARGETS_n_CERT_FILE, --cert-file)"},
@@ -142,8 +143,6 @@ func status(codes ...int) func(*probe.Result) bool {
 func unauthorized(key probe.Key) func(*probe.Result) bool {
 	return func(r *probe.Result) bool { return r.Status == 401 && r.Key == key }
 }
-
-func expired(err x509.CertificateInvalidError) bool { return err.Reason == x509.Expired }
 
 // undiscovered is of results whose server was asked for its models in vain; unanswered: only of those that got no answer.
 func undiscovered(unanswered bool) func(*probe.Result) bool {

@@ -58,8 +58,12 @@ func warningsOf(good []Sample, canceled int) []string {
 	if n := counts(good, outputOf); len(n) > 0 && n[0] != n[len(n)-1] {
 		list = append(list, fmt.Sprintf("answers are %s tokens long: E2EL varies with the length", ends(n)))
 	}
-	if text := fewForTails(len(good)); text != "" {
-		list = append(list, text)
+	for _, share := range Shares() {
+		if n := len(good); n > 0 && share > 0.5 && float64(n)*(1-share) < 10-1e-9 {
+			text := fmt.Sprintf("only %s: quantiles from %s on rest on fewer than ten samples", format.Count(n, "request"), percentile(share))
+			list = append(list, text)
+			break
+		}
 	}
 	return append(list, common(good)...)
 }
@@ -133,16 +137,6 @@ func LengthWarnings(samples []Sample, asked int) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("prompts have %s tokens where %s were asked", ends(n), format.Grouped(asked))}
-}
-
-// fewForTails names the quantiles that rest on fewer than ten of n samples.
-func fewForTails(n int) string {
-	for _, share := range Shares() {
-		if beyond := float64(n) * (1 - share); n > 0 && share > 0.5 && beyond < 10-1e-9 {
-			return fmt.Sprintf("only %s: quantiles from %s on rest on fewer than ten samples", format.Count(n, "request"), percentile(share))
-		}
-	}
-	return ""
 }
 
 // percentile is the name of a quantile: "P99".
