@@ -55,9 +55,9 @@ func (d Document) text(width int) string {
 }
 
 // verdicts are a sentence for each line of c.
-func verdicts(c Comparison, a, b string) (list []string) {
+func verdicts(c Comparison) (list []string) {
 	for _, l := range c.Lines {
-		list = append(list, l.Metric+": "+Verdict(l, a, b))
+		list = append(list, l.Metric+": "+Verdict(l, c.A, c.B))
 	}
 	return list
 }

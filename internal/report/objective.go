@@ -67,17 +67,14 @@ type Attainment struct {
 func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 	var few []string
 	for i, o := range objectives {
-		a := Attainment{Objective: o.String(), Goal: Number(o.Goal), Worst: none}
+		a := Attainment{
+			Objective: o.String(), Goal: Number(o.Goal), Worst: none,
+			Good:   number(samples, func(s Sample) bool { return s.Judged[i].Good }),
+			Judged: number(samples, func(s Sample) bool { return s.Judged[i].OK }),
+		}
 		for _, sample := range samples {
-			j := sample.Judged[i]
-			if j.OK {
-				a.Judged++
-			}
-			if j.Good {
-				a.Good++
-			}
-			if finite(j.Value) && !(j.Value <= a.Worst) {
-				a.Worst = j.Value
+			if v := sample.Judged[i].Value; finite(v) && !(v <= a.Worst) {
+				a.Worst = v
 			}
 		}
 		s.Objectives = append(s.Objectives, a)

@@ -45,10 +45,9 @@ func Page(title string, d Document, charts []plot.Chart) plot.Page {
 			page.Details += "\n"
 		}
 		page.Details += c.Text(detailsWidth)
-		page.Verdicts = append(page.Verdicts, verdicts(c, c.A, c.B)...)
-	}
-	if len(d.Comparisons) > mostVerdicts {
-		page.Verdicts = nil
+		if len(d.Comparisons) <= mostVerdicts {
+			page.Verdicts = append(page.Verdicts, verdicts(c)...)
+		}
 	}
 	return page
 }

@@ -114,7 +114,7 @@ func (d Document) markdown() string {
 		parts = append(parts, "## "+strings.Join(known(inline(c.A)+" − "+inline(c.B), inline(c.Load)), ", ")+"\n")
 		if len(c.Lines) > 0 {
 			words := inline(strings.Join(meaning(c, c.A, c.B), " ")) + "\n"
-			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts(c, c.A, c.B)), words)
+			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts(c)), words)
 		}
 		parts = append(parts, bullets(allWarnings(c)))
 	}
