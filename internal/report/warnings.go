@@ -58,12 +58,12 @@ func warningsOf(good []Sample, canceled int) []string {
 	if n := counts(good, outputOf); len(n) > 0 && n[0] != n[len(n)-1] {
 		list = append(list, fmt.Sprintf("answers are %s tokens long: E2EL varies with the length", ends(n)))
 	}
-	for _, share := range Shares() {
-		if n := len(good); n > 0 && share > 0.5 && float64(n)*(1-share) < 10-1e-9 {
-			text := fmt.Sprintf("only %s: quantiles from %s on rest on fewer than ten samples", format.Count(n, "request"), percentile(share))
-			list = append(list, text)
-			break
-		}
+	n := len(good)
+	few := func(share float64) bool { return share > 0.5 && float64(n)*(1-share) < 10-1e-9 }
+	if i := slices.IndexFunc(Shares(), few); n == 1 {
+		list = append(list, "only 1 request: all its quantiles are the same")
+	} else if n > 0 && i >= 0 {
+		list = append(list, fmt.Sprintf("only %d requests: quantiles from %s on rest on fewer than ten samples", n, percentile(Shares()[i])))
 	}
 	return append(list, common(good)...)
 }
