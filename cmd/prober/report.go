@@ -73,7 +73,7 @@ func reportStored(cmd *cobra.Command, r promquery.Request, format, picture strin
 	if format == "text" {
 		err = query.WriteText(out, report.Terminal(out))
 	} else {
-		err = report.WriteAs(out, format, query.Document)
+		err = query.Document.Write(out, format, 0)
 	}
 	if err != nil || picture == "" {
 		return err
@@ -104,9 +104,6 @@ func reportFiles(cmd *cobra.Command, files []string, format string) error {
 		return err
 	}
 	out := cmd.OutOrStdout()
-	if d.Version = buildInfo().Version; format != "text" {
-		return report.WriteAs(out, format, d)
-	}
-	width := report.Terminal(out)
-	return report.WriteComparisons(out, d, width)
+	d.Version = buildInfo().Version
+	return d.Write(out, format, report.Terminal(out))
 }

@@ -25,7 +25,7 @@ type Options struct {
 	Unpaced     bool // requests do not begin by the clock
 
 	Every  time.Duration // between blocks of a comparison under way; 0 for none
-	Format string        // one of [report.Formats]
+	Format string        // see [report.CheckOutput]
 	Plot   string        // file of the page with plots; empty: none
 	FailOn []string      // what makes the run fail, see [report.CheckGate]
 }

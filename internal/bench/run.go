@@ -234,7 +234,7 @@ func (r *run) nothingMeasured(j *engine.Job, results []*probe.Result) {
 				s.Warnings = append(s.Warnings, "the warm-up failed, so that nothing was measured: "+report.Failure(result))
 			}
 		}
-		s.Failures = report.FailuresOf(samples)
+		s.Failures = report.Summarize(samples).Failures
 		r.document.Summaries = append(r.document.Summaries, s)
 	}
 }
@@ -250,12 +250,12 @@ func askedTokens(t config.Target) int {
 // finish writes the results first, then the plots. As text, only the overview of
 // several steps is left: each was shown when it ended.
 func (r *run) finish() error {
+	if len(r.document.Summaries) > len(r.Plan.Lengths[0].Targets) {
+		r.Screen.Result(report.Overview(r.document.Summaries))
+	}
 	err := r.Screen.Failure()
-	switch {
-	case r.Plan.Format != "text":
-		err = report.WriteAs(r.Out, r.Plan.Format, r.document)
-	case err == nil && len(r.document.Summaries) > len(r.Plan.Lengths[0].Targets):
-		err = report.WriteOverview(r.Out, r.document.Summaries)
+	if r.Plan.Format != "text" {
+		err = r.document.Write(r.Out, r.Plan.Format, 0)
 	}
 	steps := slices.DeleteFunc(slices.Clone(r.document.Summaries), func(s report.Summary) bool { return s.Succeeded()+s.Failed() == 0 })
 	if err != nil || r.Plan.Plot == "" || len(steps) == 0 {

@@ -38,14 +38,13 @@ func (t *tally) show(stop <-chan struct{}) {
 
 // showBlocks shows a block of each target, as far as it is.
 func (t *tally) showBlocks() {
-	var text strings.Builder
+	text := ""
 	for _, s := range t.summaries() {
 		s.Load += ", so far"
-		s.Warnings = nil                // they are shown at the end
-		_ = report.WriteBlock(&text, s) // a builder never fails
-		text.WriteString("\n")
+		s.Warnings = nil // they are shown at the end
+		text += report.Block(s) + "\n"
 	}
-	t.run.Screen.Live(strings.TrimSuffix(text.String(), "\n"))
+	t.run.Screen.Live(strings.TrimSuffix(text, "\n"))
 }
 
 // progress is how far the part under way is.

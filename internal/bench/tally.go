@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -144,8 +143,10 @@ func (c count) clientWarnings(s report.Summary) []string {
 
 // medianOf is the median of a distribution; 0 if it has none.
 func medianOf(d report.Distribution) time.Duration {
-	half, _ := d.At(0.5)
-	return time.Duration(float64(half.Value) * float64(time.Second))
+	if d.Quantiles == nil {
+		return 0
+	}
+	return time.Duration(float64(d.At(0.5)) * float64(time.Second))
 }
 
 // notMade says that a step ended before all of its requests were made.
@@ -178,16 +179,14 @@ func (t *tally) finish() {
 			r.drawn = append(r.drawn, c.samples...)
 		}
 	}
-	var text strings.Builder // its writes never fail
+	text := ""
 	for _, s := range summaries {
-		_ = report.WriteBlock(&text, s)
-		text.WriteString("\n")
+		text += report.Block(s) + "\n"
 	}
 	for _, c := range comparisons {
-		_ = report.WriteComparison(&text, c, r.Screen.Width)
-		text.WriteString("\n")
+		text += c.Text(r.Screen.Width) + "\n"
 	}
-	r.Screen.Result(text.String())
+	r.Screen.Result(text)
 }
 
 // comparisons are of the first member with each other.

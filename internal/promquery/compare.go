@@ -54,9 +54,7 @@ func (r reader) compare(ctx context.Context, x, y record) (report.Comparison, er
 	for i := range result.Lines {
 		for k, l := range latencies {
 			if line := &result.Lines[i]; l.name == line.Metric {
-				a, _ := x.quantities[k].At(0.5)
-				b, _ := y.quantities[k].At(0.5)
-				line.A, line.B = a.Value, b.Value
+				line.A, line.B = x.quantities[k].At(0.5), y.quantities[k].At(0.5)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ const pagePeriods = 200
 func (q *Query) Page(ctx context.Context) (plot.Page, error) {
 	var charts []plot.Chart
 	for i, l := range latencies {
-		spread, course := report.DistributionChart(l.name, "samples"), report.TimelineChart(l.name, l.name+", mean of a period")
+		spread, course := report.LatencyCharts(l.name, "samples", l.name+", mean of a period")
 		if q.twoRanges() {
 			course.X.Label = "time in the first range"
 		}

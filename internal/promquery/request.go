@@ -169,12 +169,10 @@ func (q *Query) WriteText(w io.Writer, width int) error {
 	var text bytes.Buffer // writing to it never fails
 	fmt.Fprintln(&text, q.Document.Source)
 	for _, s := range q.Document.Summaries {
-		fmt.Fprintln(&text)
-		_ = report.WriteBlock(&text, s)
+		fmt.Fprint(&text, "\n", report.Block(s))
 	}
 	for _, c := range q.Document.Comparisons {
-		fmt.Fprintln(&text)
-		_ = report.WriteComparison(&text, c, width)
+		fmt.Fprint(&text, "\n", c.Text(width))
 	}
 	for _, warning := range q.Document.Warnings {
 		fmt.Fprintln(&text, "warning: "+warning)

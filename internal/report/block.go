@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strings"
 
@@ -10,12 +9,10 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// WriteBlock writes s as the block that vLLM's benchmark_serving prints, byte for
+// Block is s as the block that vLLM's benchmark_serving prints, byte for
 // byte, so that what reads those reads ours. Before the block stands a line with
-// the target and its load, after it warnings. The error is that of w.
-func WriteBlock(w io.Writer, s Summary) error { return write(w, blockText(s)) }
-
-func blockText(s Summary) string {
+// the target and its load, after it warnings.
+func Block(s Summary) string {
 	var b block
 	b.WriteString(headline(s) + "\n")
 	b.section(" Serving Benchmark Result ", "=")
@@ -25,12 +22,12 @@ func blockText(s Summary) string {
 		d := *q.in(&s)
 		mean := d.Mean
 		if d.Quantiles == nil {
-			mean = Number(math.NaN())
+			mean = none
 		}
 		b.row("Mean "+q.name+" (ms):", hundredths(mean*1e3))
-		b.row("Median "+q.name+" (ms):", hundredths(d.value(0.5)*1e3))
+		b.row("Median "+q.name+" (ms):", hundredths(d.At(0.5)*1e3))
 		for _, share := range Shares() {
-			b.row(percentile(share)+" "+q.name+" (ms):", hundredths(d.value(share)*1e3))
+			b.row(percentile(share)+" "+q.name+" (ms):", hundredths(d.At(share)*1e3))
 		}
 	}
 	b.section("", "=")

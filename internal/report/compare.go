@@ -54,8 +54,8 @@ type Pairs struct {
 // confidence is that of a [Comparison]: that nothing shown in any of its lines is chance.
 const confidence = 0.95
 
-// Compare fills the lines of c from pairs and adds to its warnings. Values that are no
-// numbers are left out, and so are quantities without any.
+// Compare fills the lines of c from pairs and adds to its warnings. Pairs with a value
+// that is no number, or not above zero, are left out, and so are quantities without any.
 //
 // The interval of a line is that of the median of its pairs' differences, from
 // order statistics alone: it assumes nothing of how they are spread. Each of n
@@ -69,7 +69,7 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 	c.Confidence, c.Lines, c.Warnings = confidence, nil, slices.Clip(c.Warnings)
 	var usable []Pairs
 	for _, p := range pairs {
-		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool { return !finite(v[0] - v[1]) })
+		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool { return !finite(v[0]-v[1]) || min(v[0], v[1]) <= 0 })
 		if len(p.Values) > 0 {
 			usable = append(usable, p)
 		}
@@ -85,13 +85,10 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 
 func lineOf(p Pairs, confidence float64, pair string) Line {
 	var a, b, differences []float64
-	ties, n := 0, len(p.Values)
 	for _, v := range p.Values {
 		a, b, differences = append(a, v[0]), append(b, v[1]), append(differences, v[0]-v[1])
-		if v[0] == v[1] {
-			ties++
-		}
 	}
+	n := len(p.Values)
 	l := Line{
 		Metric: p.Metric, Pairs: n, A: Number(median(a)), B: Number(median(b)),
 		Difference: interval(differences, confidence), Ratio: ratio(p.Values, confidence),
@@ -100,10 +97,6 @@ func lineOf(p Pairs, confidence float64, pair string) Line {
 		// All n on one side of the median are as likely as 2 / 2ⁿ.
 		need := math.Ceil(math.Log2(2 / (1 - confidence)))
 		l.Warnings = append(l.Warnings, fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %d)", need, plural(2, pair), n))
-	}
-	if ties > 0 {
-		text := fmt.Sprintf("%s: %d of %d %s are tied exactly: they count against a difference", l.Metric, ties, n, plural(n, pair))
-		l.Warnings = append(l.Warnings, text)
 	}
 	return l
 }
@@ -114,10 +107,16 @@ func (l Line) bounded() bool { return finite(l.Difference.Low) && finite(l.Diffe
 // interval is the median of values and the interval of the median. A library's
 // interval of order statistics leans to the left where it need not be symmetric.
 // This one is the union of that and its mirror image, so that A and B may change
-// places; it errs on the safe side.
+// places; it errs on the safe side. It sorts values.
 func interval(values []float64, confidence float64) Interval {
-	there := summary(values, confidence, 1)
-	back := summary(values, confidence, -1)
+	mirrored := make([]float64, len(values))
+	for i, v := range values {
+		mirrored[i] = -v
+	}
+	summary := func(values []float64) benchmath.Summary {
+		return benchmath.AssumeNothing.Summary(benchmath.NewSample(values, &benchmath.DefaultThresholds), confidence)
+	}
+	there, back := summary(values), summary(mirrored)
 	return Interval{
 		Center: Number(there.Center-back.Center) / 2,
 		Low:    Number(min(there.Lo, -back.Hi)),
@@ -125,23 +124,11 @@ func interval(values []float64, confidence float64) Interval {
 	}
 }
 
-func summary(values []float64, confidence, sign float64) benchmath.Summary {
-	signed := make([]float64, len(values))
-	for i, v := range values {
-		signed[i] = sign * v
-	}
-	return benchmath.AssumeNothing.Summary(benchmath.NewSample(signed, &benchmath.DefaultThresholds), confidence)
-}
-
-// ratio is the interval of A / B, from logarithms, so that B / A is its inverse. Where a
-// value is not above zero there is no ratio, and where the pairs are too few no bounds: NaN.
+// ratio is the interval of A / B, from logarithms, so that B / A is its inverse. Bounds that the
+// pairs are too few for are NaN.
 func ratio(pairs [][2]float64, confidence float64) Interval {
-	none := Number(math.NaN())
 	var logs []float64
 	for _, v := range pairs {
-		if v[0] <= 0 || v[1] <= 0 {
-			return Interval{none, none, none}
-		}
 		logs = append(logs, math.Log(v[0]/v[1]))
 	}
 	i := interval(logs, confidence)
@@ -158,6 +145,5 @@ func plural(n int, noun string) string {
 	if n == 1 {
 		return noun
 	}
-	first, rest, _ := strings.Cut(noun, " ")
-	return strings.TrimSpace(first + "s " + rest)
+	return strings.TrimSpace(strings.Replace(noun+" ", " ", "s ", 1))
 }

@@ -2,22 +2,16 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// WriteComparison writes the final summary of c: medians, differences with their
-// intervals, a verdict a line, and warnings, in lines of at most width columns
-// (0: 80; 40 at least) where words allow. Names that are too long for the table
-// are letters in it. The error is that of w.
-func WriteComparison(w io.Writer, c Comparison, width int) error {
-	return write(w, comparisonText(c, width))
-}
-
-func comparisonText(c Comparison, width int) string {
+// Text is the final summary of c: medians, differences with their intervals, a verdict
+// a line, and warnings, in lines of at most width columns (0: 80; 40 at least) where
+// words allow. Names that are too long for the table are letters in it.
+func (c Comparison) Text(width int) string {
 	p := newPrinter(width)
 	a, b := format.Clean(c.A), format.Clean(c.B)
 	table := comparisonTable(c, a, b).text()
@@ -45,8 +39,8 @@ func comparisonText(c Comparison, width int) string {
 	return p.String()
 }
 
-// WriteComparisons writes what d compares, see [WriteComparison], and what it is of.
-func WriteComparisons(w io.Writer, d Document, width int) error {
+// text is what d compares, see [Comparison.Text], and what it is of.
+func (d Document) text(width int) string {
 	p := newPrinter(width)
 	for part := range strings.SplitSeq(d.Source, "; ") {
 		p.wrap("", part)
@@ -55,15 +49,15 @@ func WriteComparisons(w io.Writer, d Document, width int) error {
 		p.wrap("", "warning: "+text)
 	}
 	for _, c := range d.Comparisons {
-		p.WriteString("\n" + comparisonText(c, width))
+		p.WriteString("\n" + c.Text(width))
 	}
-	return write(w, p.String())
+	return p.String()
 }
 
 // verdicts are a sentence for each line of c.
-func verdicts(c Comparison, a, b string) (list []string) {
+func verdicts(c Comparison) (list []string) {
 	for _, l := range c.Lines {
-		list = append(list, l.Metric+": "+Verdict(l, a, b))
+		list = append(list, l.Metric+": "+Verdict(l, c.A, c.B))
 	}
 	return list
 }

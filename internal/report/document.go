@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/config"
@@ -24,45 +25,47 @@ import (
 // or markdown, and with the page with plots, if there is one. It leaves no file where
 // there was none.
 func CheckOutput(format, picture string) (problems config.Problems) {
+	wrong := func(flag, value, text, hint string) {
+		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
+	}
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
-		problems = append(problems, config.Problem{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want text, json or markdown"})
+		wrong("format", format, "unknown", "want text, json or markdown")
 	}
-	if picture == "" {
-		return problems
-	}
-	problem := config.Problem{Place: config.FlagPlace("plot", picture)}
-	if filepath.Ext(picture) != ".html" {
-		problem.Text, problem.Hint = "not a page", "want a file that ends with .html"
-		return append(problems, problem)
-	}
-	_, missing := os.Lstat(picture)
-	f, err := os.OpenFile(picture, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // the file that the user wants
-	if err != nil {
-		problem.Text, problem.Hint = err.Error(), "want a file that can be written"
-		return append(problems, problem)
-	}
-	_ = f.Close()
-	if errors.Is(missing, fs.ErrNotExist) {
-		_ = os.Remove(picture)
+	switch {
+	case picture == "":
+	case filepath.Ext(picture) != ".html":
+		wrong("plot", picture, "not a page", "want a file that ends with .html")
+	default:
+		_, missing := os.Lstat(picture)
+		f, err := os.OpenFile(picture, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // the file that the user wants
+		if err != nil {
+			wrong("plot", picture, err.Error(), "want a file that can be written")
+		} else if _ = f.Close(); errors.Is(missing, fs.ErrNotExist) {
+			_ = os.Remove(picture)
+		}
 	}
 	return problems
 }
 
-// WriteAs writes d in a format other than text.
-func WriteAs(w io.Writer, format string, d Document) error {
-	if format == "json" {
-		return WriteJSON(w, d)
+// Write writes d in a format of [CheckOutput]: as text only what it compares, in lines of at most width columns
+// where words allow. The error is that of w.
+func (d Document) Write(w io.Writer, format string, width int) error {
+	switch format {
+	case "json":
+		return write(w, d.json())
+	case "markdown":
+		return write(w, d.markdown())
 	}
-	return WriteMarkdown(w, d)
+	return write(w, d.text(width))
 }
 
 // Draw writes a page to a file.
 func Draw(path string, page plot.Page) error {
 	f, err := os.Create(path) //nolint:gosec // the file that the user wants
-	if err != nil {
-		return fmt.Errorf("write the plot: %w", err)
+	if err == nil {
+		err = errors.Join(plot.HTML(f, page), f.Close())
 	}
-	if err := errors.Join(plot.HTML(f, page), f.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("write the plot: %w", err)
 	}
 	return nil
@@ -71,10 +74,9 @@ func Draw(path string, page plot.Page) error {
 // schema is the version of the JSON documents. It changes when a field changes its meaning.
 const schema = 1
 
-// WriteJSON writes d as one JSON object, for programs: durations in seconds, to
-// the nanosecond, and what is unknown null or left out. Keys and their order are stable.
-// The error is that of w.
-func WriteJSON(w io.Writer, d Document) error {
+// json is d as one JSON object, for programs: durations in seconds, to the nanosecond, and
+// what is unknown null or left out. Keys and their order are stable.
+func (d Document) json() string {
 	d.Started = d.Started.UTC()
 	d.Summaries, d.Comparisons = append([]Summary{}, d.Summaries...), append([]Comparison{}, d.Comparisons...)
 	for i, c := range d.Comparisons {
@@ -86,13 +88,12 @@ func WriteJSON(w io.Writer, d Document) error {
 	if d.Settings == nil {
 		d.Settings = map[string]string{}
 	}
-	encoder := json.NewEncoder(w)
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(versioned{schema, d}); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	return nil
+	_ = encoder.Encode(versioned{schema, d}) // never fails
+	return text.String()
 }
 
 // A versioned document is what a file has.
@@ -149,9 +150,12 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
+// none is what is unknown.
+var none = Number(math.NaN())
+
 // UnmarshalJSON reads null as NaN.
 func (n *Number) UnmarshalJSON(text []byte) error {
-	if *n = Number(math.NaN()); string(text) == "null" {
+	if *n = none; string(text) == "null" {
 		return nil
 	}
 	return json.Unmarshal(text, (*float64)(n)) //nolint:wrapcheck // as it is without a Number
@@ -172,7 +176,7 @@ func (t Texts) MarshalJSON() ([]byte, error) {
 // DependentPairs is the warning about pairs of requests that were under way together.
 const DependentPairs = "requests that were under way together share a queue and a batch: pairs are not independent, and the intervals may be too narrow"
 
-// CompareFiles compares the steps that two files have in common, which [WriteJSON] wrote:
+// CompareFiles compares the steps that two files have in common, which [Document.Write] wrote as JSON:
 // those of equal load and length of prompts and, unless each file has only one target, of
 // equal target. What is wrong with the files are [config.Problems].
 func CompareFiles(pathA, pathB string) (Document, error) {
@@ -185,13 +189,18 @@ func CompareFiles(pathA, pathB string) (Document, error) {
 	if nameA == nameB {
 		nameA, nameB = pathA, pathB
 	}
-	d := Document{
-		Source:   fmt.Sprintf("A: %s; B: %s", describe(nameA, a), describe(nameB, b)),
-		Warnings: unlikeSettings(a, b),
+	d := Document{Source: fmt.Sprintf("A: %s; B: %s", describe(nameA, a), describe(nameB, b))}
+	unlike := []string{unlikeTexts("versions of prober differ", a.Version, b.Version)}
+	all := map[string]string{}
+	maps.Copy(all, a.Settings)
+	maps.Copy(all, b.Settings)
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		unlike = append(unlike, unlikeTexts(format.Clean(key)+" differs", a.Settings[key], b.Settings[key]))
 	}
+	d.Warnings = known(unlike...)
 	for _, x := range a.Summaries {
 		for _, y := range b.Summaries {
-			if x.Load == y.Load && x.PromptTokens == y.PromptTokens && (x.Target == y.Target || single(a) && single(b)) {
+			if x.Load == y.Load && x.PromptTokens == y.PromptTokens && (x.Target == y.Target || single(a.Summaries) && single(b.Summaries)) {
 				d.Comparisons = append(d.Comparisons, compareSteps(nameA, nameB, x, y))
 			}
 		}
@@ -223,8 +232,8 @@ func describe(name string, d Document) string {
 }
 
 // single reports whether all steps are of one target.
-func single(d Document) bool {
-	return !slices.ContainsFunc(d.Summaries, func(s Summary) bool { return s.Target != d.Summaries[0].Target })
+func single(steps []Summary) bool {
+	return !slices.ContainsFunc(steps, func(s Summary) bool { return s.Target != steps[0].Target })
 }
 
 // stepsOf are the names of all steps.
@@ -234,18 +243,6 @@ func stepsOf(d Document) string {
 		names = append(names, headline(s))
 	}
 	return cmp.Or(format.Shorten(format.List(names), 200), "nothing was measured")
-}
-
-// unlikeSettings says in what two runs differ that were meant to be alike.
-func unlikeSettings(a, b Document) []string {
-	list := []string{unlikeTexts("versions of prober differ", a.Version, b.Version)}
-	all := map[string]string{}
-	maps.Copy(all, a.Settings)
-	maps.Copy(all, b.Settings)
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, unlikeTexts(format.Clean(key)+" differs", a.Settings[key], b.Settings[key]))
-	}
-	return known(list...)
 }
 
 // unlikeTexts is empty where two texts are alike.
@@ -274,9 +271,9 @@ func compareSteps(nameA, nameB string, x, y Summary) Comparison {
 		}
 		return Compare(c, pairsOf(both))
 	}
-	none, far := Number(math.NaN()), Number(math.Inf(1))
+	far := Number(math.Inf(1))
 	for _, q := range quantities {
-		if a, b := q.in(&x).value(0.5), q.in(&y).value(0.5); finite(a - b) {
+		if a, b := q.in(&x).At(0.5), q.in(&y).At(0.5); finite(a - b) {
 			c.Lines = append(c.Lines, Line{
 				Metric: q.name, A: a, B: b, Difference: Interval{a - b, -far, far}, Ratio: Interval{a / b, none, none},
 			})

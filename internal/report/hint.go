@@ -49,18 +49,19 @@ var hints = []hint{
 	{probe.Connect, because(syscall.EHOSTUNREACH, syscall.ENETUNREACH), "there is no route to that address: check the URL and the network"},
 	{probe.Connect, because(syscall.ECONNRESET, syscall.EPIPE), "the other side closed the connection at once: check that the " +
 		"port is the server's, and the load balancer in front of it"},
-	{probe.Connect, timedOut, "no answer from that address: check the URL, firewalls and network policies"},
+	{probe.Connect, as(net.Error.Timeout), "no answer from that address: check the URL, firewalls and network policies"},
 	{probe.Connect, nil, "check host and port in the URL, and that the server runs"},
 
-	{probe.TLS, is[x509.UnknownAuthorityError], "the server's certificate is signed by an unknown authority: give the " +
+	{probe.TLS, as[x509.UnknownAuthorityError](nil), "the server's certificate is signed by an unknown authority: give the " +
 		"authority's certificate in PROBER_TARGETS_n_CA_FILE (--ca-file)"},
-	{probe.TLS, is[x509.HostnameError], "the server's certificate is for other names: use one of them in the URL"},
-	{probe.TLS, expired, "the server's certificate has expired or is not valid yet: renew it, or set this machine's clock"},
-	{probe.TLS, is[tls.RecordHeaderError], "the server does not speak TLS on that port: use http:// in the URL, or the port for HTTPS"},
+	{probe.TLS, as[x509.HostnameError](nil), "the server's certificate is for other names: use one of them in the URL"},
+	{probe.TLS, as(func(err x509.CertificateInvalidError) bool { return err.Reason == x509.Expired }), "the server's certificate has " +
+		"expired or is not valid yet: renew it, or set this machine's clock"},
+	{probe.TLS, as[tls.RecordHeaderError](nil), "the server does not speak TLS on that port: use http:// in the URL, or the port for HTTPS"},
 	{probe.TLS, nil, "check that the port speaks TLS, the certificates to trust (PROBER_TARGETS_n_CA_FILE, --ca-file) " +
 		"and, if the server wants one, the client's (PROBER_TARGETS_n_CERT_FILE, --cert-file)"},
 
-	{probe.Timeout, undiscovered, "the server was asked for its models and did not answer, so no probe was sent: " +
+	{probe.Timeout, undiscovered(true), "the server was asked for its models and did not answer, so no probe was sent: " +
 		"check its load and the proxies in front of it; where API and model are given (--api, --model) it is probed anyway"},
 	{probe.Timeout, func(r *probe.Result) bool { return len(r.Tokens) > 0 }, "tokens arrived too slowly: check the server's " +
 		"load; " + raise + " or lower PROBER_MAX_TOKENS (--max-tokens)"},
@@ -91,7 +92,7 @@ var hints = []hint{
 		"PROBER_PROMPT_TOKENS (--prompt-tokens)"},
 	{probe.Rejected, func(r *probe.Result) bool { return r.Status >= 300 && r.Status < 400 }, "probes do not follow redirects: " +
 		"use the URL that the server redirects to"},
-	{probe.Rejected, unlisted, "the server lists no models, so no probe was sent: check host, port and path in the URL and the API key; " +
+	{probe.Rejected, undiscovered(false), "the server lists no models, so no probe was sent: check host, port and path in the URL and the API key; " +
 		"where API and model are given (--api, --model) it is probed anyway"},
 	{probe.Rejected, nil, "see the server's message: often prompt and answer together are longer than the model's context " +
 		"(PROBER_PROMPT_TOKENS, --prompt-tokens; PROBER_MAX_TOKENS, --max-tokens)"},
@@ -125,10 +126,12 @@ func because(causes ...error) func(*probe.Result) bool {
 	}
 }
 
-// is reports whether r failed for an error of type E.
-func is[E error](r *probe.Result) bool {
-	_, ok := errors.AsType[E](r.Err)
-	return ok
+// as is of results that failed for an error of type E, and of those only where it fits; nil: all.
+func as[E error](fits func(E) bool) func(*probe.Result) bool {
+	return func(r *probe.Result) bool {
+		err, ok := errors.AsType[E](r.Err)
+		return ok && (fits == nil || fits(err))
+	}
 }
 
 // status is of results with one of some HTTP status codes.
@@ -141,25 +144,10 @@ func unauthorized(key probe.Key) func(*probe.Result) bool {
 	return func(r *probe.Result) bool { return r.Status == 401 && r.Key == key }
 }
 
-// timedOut reports whether the network gave up waiting.
-func timedOut(r *probe.Result) bool {
-	network, ok := errors.AsType[net.Error](r.Err)
-	return ok && network.Timeout()
-}
-
-func expired(r *probe.Result) bool {
-	invalid, ok := errors.AsType[x509.CertificateInvalidError](r.Err)
-	return ok && invalid.Reason == x509.Expired
-}
-
-// undiscovered reports whether the server was asked for its models and did not answer.
-func undiscovered(r *probe.Result) bool {
-	sent, ok := r.Undiscovered()
-	return sent && ok
-}
-
-// unlisted reports whether the server lists no models.
-func unlisted(r *probe.Result) bool {
-	_, ok := r.Undiscovered()
-	return ok
+// undiscovered is of results whose server was asked for its models in vain; unanswered: only of those that got no answer.
+func undiscovered(unanswered bool) func(*probe.Result) bool {
+	return func(r *probe.Result) bool {
+		sent, ok := r.Undiscovered()
+		return ok && (sent || !unanswered)
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
@@ -47,7 +46,7 @@ type Judgement struct {
 }
 
 func judge(o probe.Objective, r *probe.Result) Judgement {
-	j := Judgement{Value: Number(math.NaN())}
+	j := Judgement{Value: none}
 	if r.Outcome == probe.OK {
 		j.Value = secondsOf(o.Value(r))
 	}
@@ -68,17 +67,14 @@ type Attainment struct {
 func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 	var few []string
 	for i, o := range objectives {
-		a := Attainment{Objective: o.String(), Goal: Number(o.Goal), Worst: Number(math.NaN())}
+		a := Attainment{
+			Objective: o.String(), Goal: Number(o.Goal), Worst: none,
+			Good:   number(samples, func(s Sample) bool { return s.Judged[i].Good }),
+			Judged: number(samples, func(s Sample) bool { return s.Judged[i].OK }),
+		}
 		for _, sample := range samples {
-			j := sample.Judged[i]
-			if j.OK {
-				a.Judged++
-			}
-			if j.Good {
-				a.Good++
-			}
-			if finite(j.Value) && !(j.Value <= a.Worst) {
-				a.Worst = j.Value
+			if v := sample.Judged[i].Value; finite(v) && !(v <= a.Worst) {
+				a.Worst = v
 			}
 		}
 		s.Objectives = append(s.Objectives, a)
@@ -111,17 +107,17 @@ func (a Attainment) share() string {
 
 // Attained says in a line how far s met one of its objectives.
 func (s Summary) Attained(a Attainment) string {
-	verdict, worst, failed := "met", "", ""
+	verdict, text := "met", a.share()
 	if a.Missed() {
 		verdict = "missed"
 	}
 	if finite(a.Worst) {
-		worst = "worst " + seconds(a.Worst)
+		text += ", worst " + seconds(a.Worst)
 	}
 	if s.Failed() > 0 {
-		failed = format.Grouped(s.Failed()) + " failed"
+		text += ", " + format.Grouped(s.Failed()) + " failed"
 	}
-	return fmt.Sprintf("objective %s: %s by %s: %s", a.Objective, verdict, headline(s), strings.Join(known(a.share(), worst, failed), ", "))
+	return fmt.Sprintf("objective %s: %s by %s: %s", a.Objective, verdict, headline(s), text)
 }
 
 // Regressions are the quantities in which B of c is significantly slower than A, a line each. Where c can show no

@@ -38,17 +38,16 @@ func Page(title string, d Document, charts []plot.Chart) plot.Page {
 		page.Settings = append(page.Settings, name+": "+d.Settings[name])
 	}
 	if len(d.Summaries) > 0 {
-		page.Summary = overview(d.Summaries).text()
+		page.Summary = Overview(d.Summaries)
 	}
 	for i, c := range d.Comparisons {
 		if i > 0 {
 			page.Details += "\n"
 		}
-		page.Details += comparisonText(c, detailsWidth)
-		page.Verdicts = append(page.Verdicts, verdicts(c, c.A, c.B)...)
-	}
-	if len(d.Comparisons) > mostVerdicts {
-		page.Verdicts = nil
+		page.Details += c.Text(detailsWidth)
+		if len(d.Comparisons) <= mostVerdicts {
+			page.Verdicts = append(page.Verdicts, verdicts(c)...)
+		}
 	}
 	return page
 }
@@ -62,7 +61,7 @@ func RunCharts(targets []string, samples []Sample) []plot.Chart {
 		if q.name == "ITL" {
 			of, course = "tokens", "ITL, median of a request"
 		}
-		spread, timeline := DistributionChart(q.name, of), TimelineChart(q.name, course)
+		spread, timeline := LatencyCharts(q.name, of, course)
 		for _, target := range targets {
 			list, _ := split(samples, func(s Sample) bool { return s.Target == target && notCanceled(s) })
 			slices.SortStableFunc(list, func(a, b Sample) int { return a.Start.Compare(b.Start) })
@@ -87,22 +86,15 @@ func drawn(charts []plot.Chart) []plot.Chart {
 	return slices.DeleteFunc(charts, func(c plot.Chart) bool { return len(c.Series) == 0 })
 }
 
-// DistributionChart is an empty chart for a quantity's distribution.
-func DistributionChart(name, of string) plot.Chart {
+// LatencyCharts are empty charts of a quantity: how samples of something are spread, and the quantity,
+// or what the label names, over time.
+func LatencyCharts(name, of, label string) (spread, timeline plot.Chart) {
 	return plot.Chart{
-		Title: name + " distribution (CDF)",
-		X:     plot.Axis{Label: name, Unit: plot.Second},
-		Y:     plot.Axis{Label: "share of " + of, Unit: plot.Share},
-	}
-}
-
-// TimelineChart is an empty chart for a quantity over time.
-func TimelineChart(name, label string) plot.Chart {
-	return plot.Chart{
-		Title: name + " over time",
-		X:     plot.Axis{Label: "time", Unit: plot.Time},
-		Y:     plot.Axis{Label: label, Unit: plot.Second},
-	}
+			Title: name + " distribution (CDF)", X: plot.Axis{Label: name, Unit: plot.Second},
+			Y: plot.Axis{Label: "share of " + of, Unit: plot.Share},
+		}, plot.Chart{
+			Title: name + " over time", X: plot.Axis{Label: "time", Unit: plot.Time}, Y: plot.Axis{Label: label, Unit: plot.Second},
+		}
 }
 
 // courseOf is a quantity of each request by its start; of one that failed, when it did.
@@ -172,15 +164,15 @@ func LadderCharts(summaries []Summary) []plot.Chart {
 	charts := []plot.Chart{
 		{Title: "Throughput", X: x, Y: rate, Series: curves(steps, "", plot.Line, load, output)},
 		{Title: "TTFT", X: x, Y: plot.Axis{Label: "TTFT", Unit: plot.Second, Log: true}, Series: append(
-			curves(steps, ", median", plot.Line, load, func(s Summary) Number { return s.TTFT.value(0.50) }),
-			curves(steps, ", P99", plot.Dashed, load, func(s Summary) Number { return s.TTFT.value(0.99) })...)},
+			curves(steps, ", median", plot.Line, load, func(s Summary) Number { return s.TTFT.At(0.50) }),
+			curves(steps, ", P99", plot.Dashed, load, func(s Summary) Number { return s.TTFT.At(0.99) })...)},
 		{
 			Title: "TPOT", X: x, Y: plot.Axis{Label: "median TPOT", Unit: plot.Second},
-			Series: curves(steps, "", plot.Line, load, func(s Summary) Number { return s.TPOT.value(0.50) }),
+			Series: curves(steps, "", plot.Line, load, func(s Summary) Number { return s.TPOT.At(0.50) }),
 		},
 		{
 			Title: "Throughput and latency", X: rate, Y: plot.Axis{Label: "median E2EL", Unit: plot.Second},
-			Series: curves(steps, "", plot.Line, output, func(s Summary) Number { return s.E2EL.value(0.50) }),
+			Series: curves(steps, "", plot.Line, output, func(s Summary) Number { return s.E2EL.At(0.50) }),
 		},
 	}
 	if slices.ContainsFunc(steps, func(s Summary) bool { return s.Failed() > 0 }) {

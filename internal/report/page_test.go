@@ -31,7 +31,7 @@ func TestRunPage(t *testing.T) {
 	samples := slices.Concat(answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2))
 	samples[3] = failure("a", 3, probe.Stalled)
 	samples[4].Outcome = probe.Canceled
-	samples[15].TTFT, samples[15].ITL, samples[15].ITLs = none(), none(), nil
+	samples[15].TTFT, samples[15].ITL, samples[15].ITLs = none, none, nil
 
 	slices.Reverse(samples) // their order does not matter
 	charts := RunCharts([]string{"a", "b"}, samples)

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"errors"
-	"math"
 	"slices"
 	"time"
 
@@ -53,7 +52,6 @@ type Sample struct {
 // of a prompt that was as cold as meant, and ITL only that of gaps that are not our
 // own. Objectives are what r is judged by.
 func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
-	none := Number(math.NaN())
 	s := Sample{
 		Request: Request{Round: r.Round, TTFT: none, TPOT: none, ITL: none, E2EL: none},
 		Target:  r.Target, Start: r.Start, Elapsed: r.Elapsed, Late: r.ScheduleDelay(),
@@ -90,7 +88,7 @@ func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 
 func secondsOf(d time.Duration, ok bool) Number {
 	if !ok {
-		return Number(math.NaN())
+		return none
 	}
 	return Number(d.Seconds())
 }
@@ -131,10 +129,10 @@ func requestsOf(samples []Sample) (list []Request) {
 	slices.SortStableFunc(good, func(x, y Sample) int { return cmp.Or(cmp.Compare(x.Round, y.Round), x.Start.Compare(y.Start)) })
 	for _, s := range good {
 		if batched {
-			s.ITL = Number(math.NaN())
+			s.ITL = none
 		}
 		if s.Contaminated {
-			s.E2EL = Number(math.NaN())
+			s.E2EL = none
 		}
 		list = append(list, s.Request)
 	}

@@ -71,9 +71,6 @@ func answer(target string, round int, ttft, tpot float64) Sample {
 	return s
 }
 
-// none is what is unknown.
-func none() Number { return Number(math.NaN()) }
-
 // failure is a request that failed after a second.
 func failure(target string, round int, o probe.Outcome) Sample {
 	return Sample{
@@ -92,27 +89,20 @@ func answers(target string, n int, ttft, tpot, noise float64, seed uint64) []Sam
 	return list
 }
 
-// with is samples with something done to some of them.
+// with is samples with something done to some of them, or to all.
 func with(samples []Sample, change func(s *Sample), which ...int) []Sample {
 	list := append([]Sample{}, samples...)
-	for _, i := range which {
-		change(&list[i])
-	}
-	return list
-}
-
-// all are the places of n samples.
-func all(n int) []int {
-	list := make([]int, n)
 	for i := range list {
-		list[i] = i
+		if which == nil || slices.Contains(which, i) {
+			change(&list[i])
+		}
 	}
 	return list
 }
 
 func TestPairUp(t *testing.T) {
 	noTTFT := answer("b", 2, 0.9, 0.004)
-	noTTFT.TTFT = none()
+	noTTFT.TTFT = none
 	later := answer("a", 1, 0.7, 0.001) // in the round of another: only one has a pair
 	later.Start = later.Start.Add(1)
 	early := answer("a", 2, 0.2, 0.001)
@@ -123,7 +113,7 @@ func TestPairUp(t *testing.T) {
 	got := PairUp(a, b)
 
 	want := []Pairs{
-		{Metric: "TTFT", Values: [][2]float64{{0.1, 0.6}, {0.2, float64(none())}}},
+		{Metric: "TTFT", Values: [][2]float64{{0.1, 0.6}, {0.2, float64(none)}}},
 		{Metric: "TPOT", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
 		{Metric: "ITL", Values: [][2]float64{{0.001, 0.002}, {0.001, 0.004}}},
 		{Metric: "E2EL", Values: [][2]float64{{0.1 + 99*0.001, 0.6 + 99*0.002}, {0.2 + 99*0.001, 0.9 + 99*0.004}}},
@@ -142,9 +132,9 @@ func TestPairUp(t *testing.T) {
 // is no difference.
 func TestOnlyWhatMayBeComparedIs(t *testing.T) {
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.007, 0.01, 2)
-	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none() }
+	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none }
 	for want, change := range map[string]func(*Sample){"TTFT TPOT E2EL": batched, "TPOT ITL": cached} {
-		changed := with(b, change, all(10)...)
+		changed := with(b, change)
 		for _, pairs := range [][]Pairs{PairUp(a, changed), PairUp(changed, a)} {
 			var metrics []string
 			for _, l := range Compare(Comparison{}, pairs).Lines {
@@ -157,7 +147,7 @@ func TestOnlyWhatMayBeComparedIs(t *testing.T) {
 	}
 }
 
-func TestDoubt(t *testing.T) {
+func TestPairWarnings(t *testing.T) {
 	a, b := answers("left", 10, 0.8, 0.003, 0.01, 1), answers("right", 10, 0.8, 0.003, 0.01, 2)
 	for name, test := range map[string]struct {
 		a, b []Sample
@@ -170,18 +160,18 @@ func TestDoubt(t *testing.T) {
 		}},
 		"rounds that only one has":     {a[:7], b, []string{"3 of 10 rounds without a pair, not compared: left failed 0 of 7 requests, right 0 of 10 requests"}},
 		"canceled rounds do not count": {with(a, func(s *Sample) { s.Outcome = probe.Canceled }, 9), b[:9], nil},
-		"other tokenizer": {a, with(b, func(s *Sample) { s.Prompt = wire.Tokens(21074) }, all(10)...), []string{
+		"other tokenizer": {a, with(b, func(s *Sample) { s.Prompt = wire.Tokens(21074) }), []string{
 			"left counts 21073 tokens of prompt, right 21074 (medians)",
 		}},
 		"some answers shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0, 1, 2, 3, 4), []string{
 			"left generates 100 tokens, right 82 (medians): E2EL compares answers of different length",
 		}},
 		"one answer shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0), nil},
-		"unknown lengths":    {a, with(b, func(s *Sample) { s.Output, s.Prompt = wire.Count{}, wire.Count{} }, all(10)...), nil},
-		"one batched": {a, with(b, batched, all(10)...), []string{
+		"unknown lengths":    {a, with(b, func(s *Sample) { s.Output, s.Prompt = wire.Count{}, wire.Count{} }), nil},
+		"one batched": {a, with(b, batched), []string{
 			"frames of right arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
 		}},
-		"both batched": {with(a, batched, all(10)...), with(b, batched, all(10)...), []string{
+		"both batched": {with(a, batched), with(b, batched), []string{
 			"frames of left and right arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
 		}},
 		"cached": {with(a, func(s *Sample) { s.Contaminated = true }, 1, 2), b, []string{
@@ -194,10 +184,10 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-func TestDoubtLength(t *testing.T) {
+func TestLengthWarnings(t *testing.T) {
 	asked, other := answers("it", 3, 0.8, 0.003, 0.01, 1), func(s *Sample) { s.Prompt = wire.Tokens(1234) }
 	failed := with(asked, func(s *Sample) { *s = failure("it", 1, probe.WrongLength); other(s) }, 1)
-	uncounted := with(asked, func(s *Sample) { s.Prompt = wire.Count{} }, all(3)...)
+	uncounted := with(asked, func(s *Sample) { s.Prompt = wire.Count{} })
 	for _, warnings := range [][]string{
 		LengthWarnings(asked, 21073), LengthWarnings(asked, 0), LengthWarnings(nil, 1), LengthWarnings(uncounted, 1), LengthWarnings(failed, 21073),
 	} {
@@ -213,7 +203,7 @@ func TestDoubtLength(t *testing.T) {
 
 func TestRequestLines(t *testing.T) {
 	unknown := answer("vllm-a", 12, 0.5, 0.01)
-	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, none(), none()
+	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, none, none
 	slow := answer("hostile\x1b[2J\nname", 12345, 112.3, 0.85)
 	slow.Prompt, slow.Output = wire.Tokens(128000), wire.Tokens(4096)
 	limited := failure("vllm-a", 3, probe.RateLimited)

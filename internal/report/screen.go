@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"sync"
@@ -33,10 +34,7 @@ type Screen struct {
 // NewScreen returns a screen that shows results in a format to out, or, if that is not
 // text, none of them, and everything else to errs.
 func NewScreen(out, errs io.Writer, format string) *Screen {
-	s := &Screen{Width: Terminal(out), results: io.Discard, live: errs, notes: errs}
-	if IsTerminal(errs) {
-		s.columns = columnsOf(errs)
-	}
+	s := &Screen{Width: Terminal(out), results: io.Discard, live: errs, notes: errs, columns: columnsOf(errs)}
 	if format == "text" {
 		s.results, s.live = out, out
 	}
@@ -91,7 +89,7 @@ func (s *Screen) Pace() time.Duration {
 // Progress shows how far a step is.
 func (s *Screen) Progress(p Progress) {
 	if s.columns == 0 {
-		s.Note(p.Line(0))
+		s.Note(p.Line(math.MaxInt))
 		return
 	}
 	s.redraw(p.Line(s.columns - 1))
@@ -107,20 +105,19 @@ func (s *Screen) redraw(progress string) {
 }
 
 // IsTerminal reports whether w is a terminal.
-func IsTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
+func IsTerminal(w io.Writer) bool { return columnsOf(w) > 0 }
 
 // Terminal is how wide tables on w are, in columns: 80 to 120.
 func Terminal(w io.Writer) int { return min(max(columnsOf(w), defaultWidth), 120) }
 
-// columnsOf is how wide w is; 80 if that is not known.
+// columnsOf is how wide the terminal w is, 80 if that is not known; 0 if w is none.
 func columnsOf(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= 2 {
-			return width
-		}
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width >= 2 {
+		return width
 	}
 	return defaultWidth
 }
@@ -137,8 +134,7 @@ type Progress struct {
 }
 
 // Line is the progress in at most width columns, since a line that is longer than its
-// terminal is wide could not be redrawn: the end of its label is left out. A width of 0 is
-// any.
+// terminal is wide could not be redrawn: the end of its label is left out.
 func (p Progress) Line(width int) string {
 	words, tail, share := p.Label, fmt.Sprintf("  %d", p.Done), 0.0
 	if p.Steps > 1 {
@@ -158,9 +154,6 @@ func (p Progress) Line(width int) string {
 	if share > 0 { // as long as it goes on as it did
 		left := time.Duration(float64(p.Elapsed) * max(0, 1-share) / share)
 		tail += "  ETA " + left.Round(time.Second).String()
-	}
-	if width <= 0 {
-		return words + tail
 	}
 	return format.Shorten(format.Shorten(words, width-length(tail))+tail, width)
 }

@@ -12,7 +12,7 @@ func TestProgressFitsItsTerminal(t *testing.T) {
 		Done: 256, Failed: 3, Total: 1024, Elapsed: 90 * time.Second,
 	}
 	for width, want := range map[int]string{
-		0:  "step 2 of 12, production-stack, 1024 at once  256/1024  3 failed  1m30s  ETA 4m30s",
+		99: "step 2 of 12, production-stack, 1024 at once  256/1024  3 failed  1m30s  ETA 4m30s",
 		60: "step 2 of 12, product…  256/1024  3 failed  1m30s  ETA 4m30s",
 		20: "  256/1024  3 faile…",
 	} {
@@ -21,7 +21,7 @@ func TestProgressFitsItsTerminal(t *testing.T) {
 		}
 	}
 	limited := Progress{Label: "0.1 QPS", Elapsed: 30 * time.Second, Limit: time.Minute}
-	if got, want := limited.Line(0), "0.1 QPS  0  30s  ETA 30s"; got != want {
+	if got, want := limited.Line(99), "0.1 QPS  0  30s  ETA 30s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	p.Label = strings.Repeat("ü", 100)

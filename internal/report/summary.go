@@ -90,7 +90,7 @@ func Shares() []float64 { return []float64{0.50, 0.75, 0.90, 0.95, 0.99} }
 func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
 	s := Summary{Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{}}
 	counted, canceled := split(samples, notCanceled)
-	good, _ := split(counted, succeeded)
+	good, failed := split(counted, succeeded)
 	if len(samples) > 0 {
 		s.Target = samples[0].Target
 	}
@@ -112,19 +112,14 @@ func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
 	for _, q := range quantities {
 		*q.in(&s) = Spread(q.values(good))
 	}
-	s.Failures, s.Warnings, s.Requests = FailuresOf(counted), warningsOf(good, len(canceled)), requestsOf(good)
+	s.Failures, s.Warnings, s.Requests = failuresOf(failed), warningsOf(good, len(canceled)), requestsOf(good)
 	s.attain(counted, objectives)
 	return s
 }
 
-// FailuresOf groups the samples that failed, the most frequent failure first.
-// Canceled ones are none.
-func FailuresOf(samples []Sample) []Failures {
-	var list []Failures
-	for _, s := range samples {
-		if s.Outcome == probe.OK || s.Outcome == probe.Canceled {
-			continue
-		}
+// failuresOf groups samples that failed, the most frequent failure first.
+func failuresOf(failed []Sample) (list []Failures) {
+	for _, s := range failed {
 		i := slices.IndexFunc(list, func(f Failures) bool { return f.Outcome == s.Outcome && f.Hint == s.Hint })
 		if i < 0 {
 			i = len(list)
@@ -175,11 +170,11 @@ type Throughput struct{ Input, Generated, Requests, Output, Total, Good Number }
 func (s Summary) Throughput() Throughput {
 	seconds := Number(s.Duration.Seconds())
 	if seconds <= 0 {
-		seconds = Number(math.NaN())
+		seconds = none
 	}
 	told := func(n int) Number {
 		if n == 0 && s.Succeeded() > 0 { // who succeeds has tokens: no server told them
-			return Number(math.NaN())
+			return none
 		}
 		return Number(n)
 	}
@@ -206,21 +201,14 @@ func Spread(values []float64) Distribution {
 	return d
 }
 
-// At is the quantile of a share; ok is false if d has none of that share.
-func (d Distribution) At(share float64) (q Quantile, ok bool) {
-	i := slices.IndexFunc(d.Quantiles, func(q Quantile) bool { return q.Share == share })
-	if i < 0 {
-		return Quantile{}, false
+// At is the quantile of a share, in seconds; NaN if d has none of that share.
+func (d Distribution) At(share float64) Number {
+	for _, q := range d.Quantiles {
+		if q.Share == share {
+			return q.Value
+		}
 	}
-	return d.Quantiles[i], true
-}
-
-// value is the quantile of a share, NaN if d has none of that share.
-func (d Distribution) value(share float64) Number {
-	if q, ok := d.At(share); ok {
-		return q.Value
-	}
-	return Number(math.NaN())
+	return none
 }
 
 // QuantileOf interpolates between the two ranks closest to

@@ -16,7 +16,7 @@ import (
 
 func TestSummarize(t *testing.T) {
 	unknown := answer("a", 3, 0.5, 0.01)
-	unknown.Output, unknown.TPOT, unknown.ITLs = wire.Count{}, none(), nil
+	unknown.Output, unknown.TPOT, unknown.ITLs = wire.Count{}, none, nil
 	samples := []Sample{
 		failure("a", 4, probe.Timeout), answer("a", 1, 0.2, 0.01), unknown, answer("a", 0, 0.4, 0.02),
 		failure("a", 5, probe.Canceled), failure("a", 2, probe.Timeout),
@@ -50,7 +50,6 @@ func TestWarnings(t *testing.T) {
 		return func(s *Sample) { s.Warnings = []probe.Warning{{Kind: "prompt", Text: text}} }
 	}
 	some := func(change func(*Sample), which ...int) []Sample { return with(good, change, which...) }
-	every := func(change func(*Sample)) []Sample { return with(good, change, all(10)...) }
 	many := answers("a", 1000, 0.8, 0.003, 0.01, 1)
 	for name, test := range map[string]struct {
 		samples []Sample
@@ -66,15 +65,15 @@ func TestWarnings(t *testing.T) {
 			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late|only 10 requests",
 		},
 		"some read late": {some(func(s *Sample) { s.Joined = 4 }, 0, 1, 2), "12 of 1,000 tokens were read late, several at once|only 10 requests"},
-		"all at once":    {every(func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }), "990 of 1,000 token frames arrived together"},
+		"all at once":    {some(func(s *Sample) { s.ITLs, s.Bursts = nil, 99 }), "990 of 1,000 token frames arrived together"},
 		"untold":         {some(func(s *Sample) { s.Output, s.ITLs = wire.Count{}, nil }, 1), "1 of 10 requests did not report how many tokens they generated"},
 		"unattributed":   {some(func(s *Sample) { s.ITLs = nil }, 0, 1), "2 of 10 requests did not report how many tokens each frame carries"},
 		"half of the frames are a burst": {
-			every(func(s *Sample) { s.Bursts = 50 }),
+			some(func(s *Sample) { s.Bursts = 50 }),
 			"500 of 1,000 token frames arrived together with the previous one: the server or a proxy sends them in bursts",
 		},
-		"less than half are none": {every(func(s *Sample) { s.Bursts = 49 }), "only 10 requests: quantiles from P75 on rest on fewer than ten samples"},
-		"several tokens a frame":  {every(func(s *Sample) { s.Frames = 14 }), "a token frame carries 7.14 tokens on average"},
+		"less than half are none": {some(func(s *Sample) { s.Bursts = 49 }), "only 10 requests: quantiles from P75 on rest on fewer than ten samples"},
+		"several tokens a frame":  {some(func(s *Sample) { s.Frames = 14 }), "a token frame carries 7.14 tokens on average"},
 		"lengths":                 {some(func(s *Sample) { s.Output = wire.Tokens(64) }, 2), "answers are 64 to 100 tokens long"},
 		"enough for P90":          {many[:100], "only 100 requests: quantiles from P95 on rest on fewer than ten samples"},
 		"one":                     {good[:1], "only 1 request: all its quantiles are the same"},
@@ -166,7 +165,7 @@ func TestFailuresAreGrouped(t *testing.T) {
 		{Outcome: probe.ServerError, Requests: 2, Error: "HTTP 500: b", Hint: "check the server's log at that time"},
 		{Outcome: probe.ServerError, Requests: 1, Error: "HTTP 502: a", Hint: "a proxy got no answer from the server behind it: check that server"},
 	}
-	if diff := cmp.Diff(want, FailuresOf(samples)); diff != "" {
+	if diff := cmp.Diff(want, Summarize(samples).Failures); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

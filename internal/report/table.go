@@ -56,11 +56,8 @@ func inline(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(format.Clean(s))
 }
 
-// WriteOverview writes a line for each of several summaries: what the steps of a
-// ladder came to. The error is that of w.
-func WriteOverview(w io.Writer, summaries []Summary) error {
-	return write(w, overview(summaries).text())
-}
+// Overview has a line for each of several summaries: what the steps of a ladder came to.
+func Overview(summaries []Summary) string { return overview(summaries).text() }
 
 func overview(summaries []Summary) table {
 	t := table{words: 2, rows: [][]string{{
@@ -73,7 +70,7 @@ func overview(summaries []Summary) table {
 		}
 		t.rows = append(t.rows, []string{
 			s.Target, s.Load, prompt, format.Grouped(s.Succeeded()), format.Grouped(s.Failed()), hundredths(rate.Requests), hundredths(rate.Output),
-			seconds(s.TTFT.value(0.5)), seconds(s.TTFT.value(0.99)), seconds(s.TPOT.value(0.5)), seconds(s.E2EL.value(0.5)),
+			seconds(s.TTFT.At(0.5)), seconds(s.TTFT.At(0.99)), seconds(s.TPOT.At(0.5)), seconds(s.E2EL.At(0.5)),
 		})
 	}
 	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Objectives != nil }) {
@@ -83,7 +80,7 @@ func overview(summaries []Summary) table {
 			t.rows[i+1] = slices.Insert(t.rows[i+1], afterRate, hundredths(s.Throughput().Good))
 		}
 	}
-	if !slices.ContainsFunc(summaries, func(s Summary) bool { return s.Target != summaries[0].Target }) { // its name is known
+	if single(summaries) { // its name is known
 		t.words = 1
 		for i, row := range t.rows {
 			t.rows[i] = row[1:]
@@ -100,9 +97,8 @@ func seconds(v Number) string {
 	return format.Seconds(float64(v))
 }
 
-// WriteMarkdown writes d as GitHub's Markdown: an overview, a block of each summary, and
-// comparisons. The error is that of w.
-func WriteMarkdown(w io.Writer, d Document) error {
+// markdown is d as GitHub's Markdown: an overview, a block of each summary, and comparisons.
+func (d Document) markdown() string {
 	words := known(inline(d.Source))
 	if !d.Started.IsZero() {
 		words = append(words, d.Started.UTC().Format(time.RFC3339))
@@ -112,20 +108,20 @@ func WriteMarkdown(w io.Writer, d Document) error {
 		parts = append(parts, "## Requests\n", overview(d.Summaries).markdown())
 	}
 	for _, s := range d.Summaries {
-		parts = append(parts, "    "+strings.ReplaceAll(strings.TrimSpace(blockText(s)), "\n", "\n    ")+"\n")
+		parts = append(parts, "    "+strings.ReplaceAll(strings.TrimSpace(Block(s)), "\n", "\n    ")+"\n")
 	}
 	for _, c := range d.Comparisons {
 		parts = append(parts, "## "+strings.Join(known(inline(c.A)+" − "+inline(c.B), inline(c.Load)), ", ")+"\n")
 		if len(c.Lines) > 0 {
 			words := inline(strings.Join(meaning(c, c.A, c.B), " ")) + "\n"
-			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts(c, c.A, c.B)), words)
+			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts(c)), words)
 		}
 		parts = append(parts, bullets(allWarnings(c)))
 	}
 	if len(d.Warnings) > 0 {
 		parts = append(parts, "## Warnings\n", bullets(d.Warnings))
 	}
-	return write(w, strings.TrimPrefix(strings.Join(known(parts...), "\n"), "\n"))
+	return strings.TrimPrefix(strings.Join(known(parts...), "\n"), "\n")
 }
 
 func bullets(texts []string) string {

@@ -11,14 +11,17 @@ import (
 // times slower than a". Percentages are of a. Of TPOT it also says how fast both
 // decode. The names are those that the reader knows; it ends without a stop.
 func Verdict(l Line, a, b string) string {
-	var words string
-	switch c := changeOf(l); {
+	change := func(v Number) float64 { return -math.Log(float64(v)) } // of B / A; below zero B is the faster one
+	words, low, high := "", change(l.Ratio.High), change(l.Ratio.Low)
+	switch {
 	case !l.bounded():
 		words = fmt.Sprintf("no difference shown at n=%d, which is too few to show any", l.Pairs)
+	case l.Shown && low < 0: // the end that is closer to none is said first
+		words = b + " is " + told(change(l.Ratio.Center), high, low) + " than " + a
 	case l.Shown:
-		words = b + " is " + c.span() + " than " + a
+		words = b + " is " + told(change(l.Ratio.Center), low, high) + " than " + a
 	default:
-		words = fmt.Sprintf("no difference shown at n=%d (%s is between %s and %s than %s)", l.Pairs, b, c.end(c.low), c.end(c.high), a)
+		words = fmt.Sprintf("no difference shown at n=%d (%s is between %s and %s than %s)", l.Pairs, b, told(low, low, low), told(high, high, high), a)
 	}
 	if l.Metric == "TPOT" && l.A > 0 && l.B > 0 {
 		words += fmt.Sprintf("; %s decodes %s tokens/s, %s %s", a, format.Digits(1/float64(l.A)), b, format.Digits(1/float64(l.B)))
@@ -26,62 +29,26 @@ func Verdict(l Line, a, b string) string {
 	return words
 }
 
-// A change is how B relates to A: in terms of A's time where ratios are known,
-// else in seconds. Below zero B is the faster one.
-type change struct {
-	low, high float64 // logarithms of B / A, or seconds of B − A
-	center    float64
-	relative  bool
-}
-
-func changeOf(l Line) change {
-	if r := l.Ratio; finite(r.Low) && finite(r.High) {
-		log := func(v Number) float64 { return -math.Log(float64(v)) }
-		return change{low: log(r.High), high: log(r.Low), center: log(r.Center), relative: true}
-	}
-	d := l.Difference
-	return change{low: -float64(d.High), high: -float64(d.Low), center: -float64(d.Center)}
-}
-
 // fold is from which ratio on a change is told in times, not in per cent.
 const fold = 1.5
 
-// span is a change that has one direction: "3.1% to 3.5% slower".
-func (c change) span() string {
-	least, most := c.low, c.high
-	if math.Abs(least) > math.Abs(most) {
-		least, most = most, least
-	}
-	large := c.large(c.center)
-	return c.sentence(join(c.amount(least, large), c.amount(most, large)), c.center)
-}
-
-// end is one end of a change that may have either direction: "0.4% faster".
-func (c change) end(v float64) string { return c.sentence(c.amount(v, c.large(v)), v) }
-
-// large reports whether v is told in times.
-func (c change) large(v float64) bool { return c.relative && math.Exp(math.Abs(v)) >= fold }
-
-// amount is how much v is, without its direction.
-func (c change) amount(v float64, large bool) string {
-	switch {
-	case !c.relative:
-		return millis(Number(math.Abs(v)))
-	case large:
-		return times(math.Exp(math.Abs(v)))
-	}
-	return percent(math.Abs(math.Exp(v) - 1))
-}
-
-// sentence adds to an amount its unit and the direction of v.
-func (c change) sentence(amount string, v float64) string {
-	if c.large(v) {
-		amount += " times"
+// told is a change between two ends, the smaller first, in the unit and the direction of v: "3.1% to 3.5% slower". All
+// are logarithms of ratios.
+func told(v, least, most float64) string {
+	large, direction := math.Exp(math.Abs(v)) >= fold, " slower"
+	amount := func(v float64) string {
+		if large {
+			return times(math.Exp(math.Abs(v)))
+		}
+		return percent(math.Abs(math.Exp(v) - 1))
 	}
 	if v < 0 {
-		return amount + " faster"
+		direction = " faster"
 	}
-	return amount + " slower"
+	if large {
+		direction = " times" + direction
+	}
+	return join(amount(least), amount(most)) + direction
 }
 
 // join is a range, or one text where both ends read alike.

@@ -58,8 +58,12 @@ func warningsOf(good []Sample, canceled int) []string {
 	if n := counts(good, outputOf); len(n) > 0 && n[0] != n[len(n)-1] {
 		list = append(list, fmt.Sprintf("answers are %s tokens long: E2EL varies with the length", ends(n)))
 	}
-	if text := fewForTails(len(good)); text != "" {
-		list = append(list, text)
+	n := len(good)
+	few := func(share float64) bool { return share > 0.5 && float64(n)*(1-share) < 10-1e-9 }
+	if i := slices.IndexFunc(Shares(), few); n == 1 {
+		list = append(list, "only 1 request: all its quantiles are the same")
+	} else if n > 0 && i >= 0 {
+		list = append(list, fmt.Sprintf("only %d requests: quantiles from %s on rest on fewer than ten samples", n, percentile(Shares()[i])))
 	}
 	return append(list, common(good)...)
 }
@@ -135,19 +139,6 @@ func LengthWarnings(samples []Sample, asked int) []string {
 	return []string{fmt.Sprintf("prompts have %s tokens where %s were asked", ends(n), format.Grouped(asked))}
 }
 
-// fewForTails names the quantiles that rest on fewer than ten of n samples.
-func fewForTails(n int) string {
-	if n == 1 {
-		return "only 1 request: all its quantiles are the same"
-	}
-	for _, share := range Shares() {
-		if beyond := float64(n) * (1 - share); n > 0 && share > 0.5 && beyond < 10-1e-9 {
-			return fmt.Sprintf("only %s: quantiles from %s on rest on fewer than ten samples", format.Count(n, "request"), percentile(share))
-		}
-	}
-	return ""
-}
-
 // percentile is the name of a quantile: "P99".
 func percentile(share float64) string { return fmt.Sprintf("P%g", math.Round(share*1e4)/1e2) }
 
@@ -184,15 +175,16 @@ func PairWarnings(a, b []Sample) (list []string) {
 	b, _ = split(b, notCanceled)
 	goodA, badA := split(a, succeeded)
 	goodB, badB := split(b, succeeded)
-	all, paired := map[uint64]bool{}, map[uint64]bool{}
+	alone := map[uint64]bool{}
 	for _, s := range slices.Concat(a, b) {
-		all[s.Round] = true
+		alone[s.Round] = true
 	}
+	all := len(alone)
 	for _, pair := range rounds(requestsOf(a), requestsOf(b)) {
-		paired[pair[0].Round] = true
+		delete(alone, pair[0].Round)
 	}
-	if n := len(all) - len(paired); n > 0 {
-		list = append(list, fmt.Sprintf("%s without a pair, not compared: %s failed %s, %s %s", of(n, len(all), "round"),
+	if n := len(alone); n > 0 {
+		list = append(list, fmt.Sprintf("%s without a pair, not compared: %s failed %s, %s %s", of(n, all, "round"),
 			nameA, of(len(badA), len(a), "request"), nameB, of(len(badB), len(b), "request")))
 	}
 	unlike := func(count func(Sample) wire.Count, text string) {
@@ -204,11 +196,10 @@ func PairWarnings(a, b []Sample) (list []string) {
 	unlike(promptOf, "%s counts %.10g tokens of prompt, %s %.10g (medians)")
 	unlike(outputOf, "%s generates %.10g tokens, %s %.10g (medians): E2EL compares answers of different length")
 	var batched []string
-	if burstsOf(goodA).batched() {
-		batched = append(batched, nameA)
-	}
-	if burstsOf(goodB).batched() {
-		batched = append(batched, nameB)
+	for _, good := range [][]Sample{goodA, goodB} {
+		if burstsOf(good).batched() {
+			batched = append(batched, format.Clean(good[0].Target))
+		}
 	}
 	if batched != nil { // see [requestsOf]
 		list = append(list, "frames of "+format.List(batched)+" arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT")
