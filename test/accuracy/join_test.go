@@ -1,11 +1,7 @@
 package main
 
 import (
-	"io"
-	"slices"
-	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 )
 
@@ -27,39 +23,23 @@ func TestJoin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []time.Duration{30, 10, 1, 40000, 40000, 2}; !slices.Equal(j.gaps, want) {
-		t.Errorf("gap errors %v, want %v", j.gaps, want)
-	}
-	if want := []time.Duration{30, 10, 1, 2}; !slices.Equal(j.between, want) {
-		t.Errorf("gap errors %v, want %v without those of a Write that took 50 µs", j.between, want)
-	}
-	if want := []time.Duration{-10, 5, 0}; !slices.Equal(j.ttft, want) {
-		t.Errorf("TTFT errors %v, want %v", j.ttft, want)
-	}
-	if want := []time.Duration{0, 100, 10, 30, 30, 0, 0, 0, 0}; !slices.Equal(j.late, want) {
-		t.Errorf("the server was late by %v, want %v", j.late, want)
+	for name, c := range map[string]struct {
+		got  spread
+		want []time.Duration
+	}{
+		"gap errors": {j.gaps, []time.Duration{30, 10, 1, 40000, 40000, 2}},
+		"gap errors without those of a Write that took 50 µs": {j.between, []time.Duration{30, 10, 1, 2}},
+		"TTFT errors":  {j.ttft, []time.Duration{-10, 5, 0}},
+		"server, late": {j.late, []time.Duration{0, 100, 10, 30, 30, 0, 0, 0, 0}},
+	} {
+		if want := spreadOf(c.want); c.got != want {
+			t.Errorf("%s: %+v, want %+v", name, c.got, want)
+		}
 	}
 	if _, err := join([]seen{{Trace: "a", Arrivals: []int64{1}}}, logOf()); err == nil {
 		t.Error("a stream was joined that lacks frames")
 	}
 	if j.frames != 9 || j.together != 1 || j.kernel != 3 || j.tainted != 1 {
 		t.Errorf("%+v", j)
-	}
-}
-
-// TestABareReaderMissesNoFrame cuts an answer at each place, and into single bytes.
-func TestABareReaderMissesNoFrame(t *testing.T) {
-	const answer = "head\r\n\r\nb\r\ndata: one\n\n\r\nb\r\ndata: two\n\ndata: three\n\n\r\n0\r\n\r\n"
-	for cut := range len(answer) {
-		at, err := arrivals(io.MultiReader(strings.NewReader(answer[:cut]), strings.NewReader(answer[cut:])), time.Now(), 3)
-		if err != nil || len(at) != 3 {
-			t.Errorf("cut at %d: %d frames, %v", cut, len(at), err)
-		}
-	}
-	long := strings.Repeat(answer, 1000)
-	for name, r := range map[string]io.Reader{"byte by byte": iotest.OneByteReader(strings.NewReader(long)), "whole": strings.NewReader(long)} {
-		if at, err := arrivals(r, time.Now(), 1); err != nil || len(at) != 3000 || !slices.IsSorted(at) {
-			t.Errorf("%s: %d frames, %v", name, len(at), err)
-		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/test/machine"
@@ -18,11 +17,6 @@ type measured struct {
 	client  string
 	streams int
 	joined
-
-	gap, brief, first spread // errors of gaps, of those between brief Writes, and of TTFT
-	lateness          spread // of the server
-	tokens            figures
-	interrupted       float64 // share of the other gaps
 
 	cpu, server time.Duration // processor time of both processes
 	peak        float64       // memory of the client in bytes
@@ -39,8 +33,8 @@ func (m *measured) perThousand() time.Duration {
 func (m *measured) String() string {
 	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), CPU %s per 1,000 frames, peak %.0f MB; "+
 		"server late %s (p99); others took %.0f%%",
-		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.perThousand()), m.peak/mega,
-		short(m.lateness.p99), 100*m.noise())
+		m.streams, m.client, short(m.gaps.p50), short(m.gaps.p99), short(m.gaps.max), short(m.perThousand()), m.peak/mega,
+		short(m.late.p99), 100*m.noise())
 }
 
 // noise is the share of the processors that was not there for what is measured. What the
@@ -69,15 +63,19 @@ func quietest(again int, measure func() (*measured, error)) (best *measured, err
 
 // measure lets a client read a number of streams of a server of their own.
 func measure(ctx context.Context, p plan, client string, streams int) (*measured, error) {
-	s, err := startServer(ctx, p, streams)
+	ctx, cancel := context.WithCancel(ctx) // ends the server
+	defer cancel()
+	j := p.job
+	if j.Streams = streams; streams == 1 {
+		j.Tokens = p.alone
+	}
+	s, err := startServer(ctx, j)
 	if err != nil {
 		return nil, err
 	}
-	defer s.kill()
+	j.Client, j.URL = client, s.url
 	m := &measured{client: client, streams: streams}
-	r, err := m.beside(s, func() (report, error) {
-		return ask(ctx, job{Client: client, URL: s.url, Streams: streams, Tokens: p.tokensOf(streams), Gap: p.gap, Spread: p.spread}, p.throttle)
-	})
+	r, err := m.beside(s, func() (report, error) { return ask(ctx, j, p.throttle) })
 	if err != nil {
 		return nil, err
 	}
@@ -85,15 +83,9 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	if err != nil {
 		return nil, err
 	}
-	if m.joined, err = join(r.Streams, w); err != nil {
-		return nil, err
-	}
 	m.cpu, m.peak, m.server = r.CPU, r.Peak, cpu
-	m.interrupted = 1 - float64(len(m.between))/float64(max(1, len(m.gaps)))
-	m.gap, m.brief, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.between), spreadOf(m.ttft), spreadOf(m.late)
-	m.tokens = m.figures()
-	m.gaps, m.between, m.ttft, m.late, m.itl, m.truth = nil, nil, nil, nil, nil, nil
-	return m, nil
+	m.joined, err = join(r.Streams, w)
+	return m, err
 }
 
 // A usage is what processors spent so far.
@@ -140,14 +132,13 @@ func ask(ctx context.Context, j job, throttle bool) (r report, err error) {
 		}
 		defer lift()
 	}
-	client, err := child(ctx, enter, jobVariable, j)
+	client, err := child(ctx, enter, j)
 	if err != nil {
 		return r, err
 	}
-	var out, said bytes.Buffer
-	client.Stdout, client.Stderr = &out, &said
-	if err := client.Run(); err != nil {
-		return r, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	out, err := client.Output()
+	if err != nil {
+		return r, err
 	}
-	return r, gob.NewDecoder(&out).Decode(&r)
+	return r, gob.NewDecoder(bytes.NewReader(out)).Decode(&r)
 }
