@@ -74,8 +74,8 @@ func TestOwnLabelsWin(t *testing.T) {
 		"monitoring: {labels: {team: own}}\npodMonitor: {enabled: true}\ngrafanaDashboards: {enabled: true, labels: {team: own}}\n"
 	for _, o := range objects(t, render(t, "--values", values(t, vllm+text))) {
 		want := "common"
-		switch kind, data := o["kind"], asMap(o["data"]); {
-		case kind == "ConfigMap" && data["targets.yaml"] == nil, kind == "Service", kind == "PodMonitor", kind == "Pod":
+		switch kind := o["kind"]; {
+		case kind == "ConfigMap" && at(o, "data", "targets.yaml") == nil, kind == "Service", kind == "PodMonitor", kind == "Pod":
 			want = "own"
 		}
 		if got := at(o, "metadata", "labels", "team"); got != want {
