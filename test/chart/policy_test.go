@@ -34,7 +34,6 @@ func TestNetworkPolicy(t *testing.T) {
 		{"", []way{scrape, dns, longDNS, to(8000)}, []way{stranger, debug, ssh, quic, to(80), to(443)}},
 		{"targets: [{name: a, url: \"https://a/v1\"}, {name: b, url: \"dns+http://b\"}]\n", []way{to(443), to(80)}, []way{to(8000)}},
 		{"networkPolicy: {enabled: true, egress: {dnsPorts: []}}\n", []way{to(8000)}, []way{dns, longDNS, ssh}},
-		{"networkPolicy: {enabled: true, egress: {dnsPorts: null}}\n", []way{to(8000)}, []way{dns, ssh}},
 		{"networkPolicy: {enabled: true, egress: {dnsPorts: [5353], ports: [8443]}}\n", []way{to(8000), to(8443), {"", 5353, "UDP"}}, []way{dns, ssh}},
 		{"networkPolicy: {enabled: true, ingress: {from: []}}\n", []way{scrape, stranger}, []way{debug}},
 		{"networkPolicy: {enabled: true, ingress: {extra: [{ports: [{port: debug}]}]}}\n", []way{scrape, debug}, []way{stranger}},
@@ -43,8 +42,7 @@ func TestNetworkPolicy(t *testing.T) {
 		{"env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"dns:///c:4317\"}\n", []way{to(4317)}, []way{to(80)}},
 		{"env: {OTEL_EXPORTER_OTLP_ENDPOINT: \"unix:///run/c.sock\"}\n", []way{to(8000)}, []way{to(80)}},
 		{"extraEnv: [{name: OTEL_EXPORTER_OTLP_METRICS_ENDPOINT, value: \"http://$(HOST_IP):4318\"}]\n", []way{to(4318)}, []way{to(80)}},
-		{"env: {HTTPS_PROXY: \"http://proxy.example.com:3128\"}\n", []way{to(3128), to(8000)}, []way{ssh}},
-		{"env: {HTTPS_PROXY: \"http://proxy.example.com:3128\", NO_PROXY: \"a:22\"}\n", []way{to(3128)}, []way{ssh}},
+		{"env: {HTTPS_PROXY: \"http://proxy.example.com:3128\", NO_PROXY: \"a:22\"}\n", []way{to(3128), to(8000)}, []way{ssh}},
 		{"extraEnv: [{name: https_proxy, value: \"proxy:3128\"}]\n", []way{to(3128)}, []way{ssh}},
 		{"env: {PROBER_TARGETS_0_URL: \"http://b:9000\"}\n", []way{to(8000), to(9000)}, []way{ssh}},
 	} {
