@@ -1,7 +1,6 @@
 package history
 
 import (
-	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -58,15 +57,6 @@ type scenario struct {
 	most      int           // false alerts in the scored days for the test to pass
 }
 
-// target makes the target of a scenario.
-func (s scenario) target(t *testing.T) *watched {
-	t.Helper()
-	s.group, s.interval = cmp.Or(s.group, s.name), cmp.Or(s.interval, 10*time.Second)
-	s.drift, s.weekend = cmp.Or(s.drift, drift), cmp.Or(s.weekend, 1)
-	s.itl, s.ttft = cmp.Or(s.itl, 1), cmp.Or(s.ttft, 1)
-	return newWatched(t, s.name, s.group, newServer(s, regressions(s.cold)), s.interval, begin(), s.classic)
-}
-
 // slower reports whether anything becomes of the server.
 func (s scenario) slower() bool { return s.itl > 1 || s.ttft > 1 || s.down }
 
@@ -76,13 +66,13 @@ func run(t *testing.T, scenarios []scenario) []score {
 	w := newWorld(t, *rulesFlag)
 	for _, s := range scenarios {
 		s.seed += 1000 * *noiseFlag
-		w.targets = append(w.targets, s.target(t))
+		w.targets = append(w.targets, newWatched(t, s))
 	}
 	step := 2 * time.Minute
 	if scenarios[0].fine {
 		step = 30 * time.Second
 	}
-	if err := w.live(t.Context(), begin(), begin().Add(learning+scored), pace{scrape: step, slowest: step}); err != nil {
+	if err := w.live(t.Context(), begin(), begin().Add(learning+scored), step); err != nil {
 		t.Fatal(err)
 	}
 	var all []score
@@ -103,7 +93,6 @@ type score struct {
 type finding struct {
 	alert  string
 	delays []time.Duration // of the regressions that it found while they lasted, from their start
-	bases  []string        // what it was found by
 	wrong  int             // episodes of the scored days that began without a regression
 	early  int             // and of the days of learning
 }
@@ -137,7 +126,6 @@ func (s scenario) score(fired []*episode) score {
 		case e.from.Before(windows[i].to) && !found[e.alert][i]:
 			found[e.alert][i] = true
 			f.delays = append(f.delays, e.from.Sub(windows[i].from))
-			f.bases = append(f.bases, e.basis)
 		}
 	}
 	slices.SortFunc(r.findings, func(a, b finding) int { return len(b.delays) - len(a.delays) })
