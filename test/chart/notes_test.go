@@ -7,39 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// installed are the notes after an installation with a file of values.
-func installed(t *testing.T, path string) (notes string) {
-	t.Helper()
-	out, err := helm(t, "install", "prober", chart, "--namespace", "observability", "--dry-run=client", "--values", path)
-	_, notes, ok := strings.Cut(out, "\nNOTES:\n")
-	if err != nil || !ok {
-		t.Fatalf("%s: no notes, %v", path, err)
-	}
-	return notes
-}
-
-// TestSidecarOfNotes holds that the prober takes the container that the notes
-// print: one that it refused would keep the model server's pod from starting.
-func TestSidecarOfNotes(t *testing.T) {
-	t.Parallel()
-	for name, path := range map[string]string{
-		"set":        sets(t)["sidecar"],
-		"defaults":   values(t, "sidecar: {enabled: true}"),
-		"the border": values(t, "sidecar: {enabled: true}\nsettings: {qps: 0.058}\nobjectives: [{signal: availability, goal: 0.999}]"),
-	} {
-		notes := installed(t, path)
-		_, text, _ := strings.Cut(notes, "spec.initContainers:\n")
-		text, _, ok := strings.Cut(text, "In a chart that depends")
-		var containers []map[string]any
-		if err := yaml.Unmarshal([]byte(text), &containers); err != nil || !ok || len(containers) != 1 {
-			t.Errorf("%s: %d containers, %v in\n%s", name, len(containers), err, notes)
-			continue
-		}
-		accepts(t, environment(containers[0]), nil)
-	}
-}
-
-// TestNotes holds what the notes after an installation say, and what they do not.
+// TestNotes holds what the notes after an installation say, and what they do not, and that the prober takes the
+// container that they print: one that it refused would keep the model server's pod from starting.
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	const (
@@ -110,15 +79,20 @@ func TestNotes(t *testing.T) {
 		{
 			"sidecar", "sidecar: {enabled: true, name: llama-engine, port: 8080}",
 			[]string{
-				"Nothing was deployed", "value: \"http://127.0.0.1:8080\"\n", "  {{- if .Values.prober.enabled }}\n",
+				"Nothing was deployed", "spec.initContainers:\n", "value: \"http://127.0.0.1:8080\"\n", "  {{- if .Values.prober.enabled }}\n",
 				`{{- include "prober.sidecar" (dict "context" .Subcharts.prober "name" "llama-engine" "port" 8080) | nindent 8 }}`,
 				"let it end in -engine", "scrape port 9464",
 			},
 			[]string{"helm test", "CPU limit", scaled},
 		},
+		{"sidecar at the border", "sidecar: {enabled: true}\nsettings: {qps: 0.058}\nobjectives: [{signal: availability, goal: 0.999}]", nil, nil},
 		{"sidecar with alerts", "sidecar: {enabled: true}\nprometheusRule: {enabled: true}", []string{scaled, "--set prometheusRule.disabled.ProberAbsent=true"}, nil},
 	} {
-		notes := installed(t, values(t, c.values))
+		out, err := helm(t, "install", "prober", chart, "--namespace", "observability", "--dry-run=client", "--values", values(t, c.values))
+		_, notes, ok := strings.Cut(out, "\nNOTES:\n")
+		if err != nil || !ok {
+			t.Fatalf("%s: no notes, %v", c.name, err)
+		}
 		for _, sentence := range c.says {
 			if !strings.Contains(notes, sentence) {
 				t.Errorf("%s: no %q in\n%s", c.name, sentence, notes)
@@ -129,5 +103,15 @@ func TestNotes(t *testing.T) {
 				t.Errorf("%s: there is %q in\n%s", c.name, sentence, notes)
 			}
 		}
+		_, text, ok := strings.Cut(notes, "spec.initContainers:\n")
+		if !ok {
+			continue
+		}
+		text, _, _ = strings.Cut(text, "In a chart that depends")
+		var containers []map[string]any
+		if err := yaml.Unmarshal([]byte(text), &containers); err != nil || len(containers) != 1 {
+			t.Fatalf("%s: %d containers, %v in\n%s", c.name, len(containers), err, notes)
+		}
+		accepts(t, environment(containers[0]), nil)
 	}
 }
