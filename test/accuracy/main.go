@@ -91,9 +91,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	for n := range p.runs {
 		for _, streams := range p.streams {
 			for _, client := range p.clients {
-				m, err := quietest(p.again, func() (*measured, error) { return measure(ctx, p, client, streams) })
+				m, err := quietest(ctx, p, client, streams)
 				if err != nil {
-					return fmt.Errorf("%s, %d streams: %w", client, streams, err)
+					return err
 				}
 				all = append(all, m)
 				fmt.Fprintf(stderr, "run %d of %d: %v\n", n+1, p.runs, m)

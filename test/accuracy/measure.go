@@ -41,14 +41,14 @@ func (m *measured) String() string {
 // host stole may be counted as if the process on whose turn it did had used it.
 func (m *measured) noise() float64 { return max(m.others, m.stolen) }
 
-// quietest measures until others leave the processors alone, but not more than again
+// quietest measures until others leave the processors alone, but not more than p.again
 // times again, and returns what was disturbed least. That says nothing of what was
 // found: no figure is better for being chosen.
-func quietest(again int, measure func() (*measured, error)) (best *measured, err error) {
-	for try := 1; try <= again+1; try++ {
-		m, err := measure()
+func quietest(ctx context.Context, p plan, client string, streams int) (best *measured, err error) {
+	for try := 1; try <= p.again+1; try++ {
+		m, err := measure(ctx, p, client, streams)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s, %d streams: %w", client, streams, err)
 		}
 		if best == nil || m.noise() < best.noise() {
 			best = m
@@ -74,8 +74,15 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 		return nil, err
 	}
 	j.Client, j.URL = client, s.url
-	m := &measured{client: client, streams: streams}
-	r, err := m.beside(s, func() (report, error) { return ask(ctx, j, p.throttle) })
+	before, err := used(s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := ask(ctx, j, p.throttle)
+	if err != nil {
+		return nil, err
+	}
+	after, err := used(s)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +90,11 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	if err != nil {
 		return nil, err
 	}
-	m.cpu, m.peak, m.server = r.CPU, r.Peak, cpu
+	share := func(d time.Duration) float64 {
+		return max(0, d.Seconds()/(after.at.Sub(before.at).Seconds()*float64(runtime.NumCPU())))
+	}
+	m := &measured{client: client, streams: streams, cpu: r.CPU, peak: r.Peak, server: cpu, stolen: share(after.stolen - before.stolen)}
+	m.others = share(after.busy - before.busy - (after.served - before.served) - r.CPU)
 	m.joined, err = join(r.Streams, w)
 	return m, err
 }
@@ -101,24 +112,6 @@ func used(s *server) (u usage, err error) {
 	u.stolen, errs[1] = machine.Stolen()
 	u.served, errs[2] = machine.CPU(s.cmd.Process.Pid)
 	return u, errors.Join(errs[:]...)
-}
-
-// beside does the work, and finds what others took of the processors meanwhile.
-func (m *measured) beside(s *server, work func() (report, error)) (report, error) {
-	before, err := used(s)
-	if err != nil {
-		return report{}, err
-	}
-	r, err := work()
-	if err != nil {
-		return r, err
-	}
-	after, err := used(s)
-	share := func(d time.Duration) float64 {
-		return max(0, d.Seconds()/(after.at.Sub(before.at).Seconds()*float64(runtime.NumCPU())))
-	}
-	m.others, m.stolen = share(after.busy-before.busy-(after.served-before.served)-r.CPU), share(after.stolen-before.stolen)
-	return r, err
 }
 
 // ask has a client do a job, in a process of its own: this program. Throttled it has a fifth
