@@ -5,21 +5,17 @@ import (
 	"time"
 )
 
-// logOf is what was written of three streams: a has three frames, c four, one of them interrupted, and b two.
-func logOf() writes {
-	return writes{
+func TestJoin(t *testing.T) {
+	log := writes{
 		"a": {{1000, 1010, 1020}, {2000, 2030, 2040}, {2000, 2030, 2040}},
 		"b": {{1500, 1500, 1510}, {1500, 1600, 1610}},
-		"c": {{1000, 1000, 1010}, {2000, 2000, 52000}, {60000, 60000, 60010}, {70000, 70000, 70010}},
+		"c": {{1000, 1000, 1010}, {2000, 2000, 52000}, {60000, 60000, 60010}, {70000, 70000, 70010}}, // one is interrupted
 	}
-}
-
-func TestJoin(t *testing.T) {
 	j, err := join([]seen{
 		{Trace: "b", Arrivals: []int64{1490, 1620}, Tainted: true},
 		{Trace: "a", Arrivals: []int64{1015, 2045, 2044}, Together: 1, Kernel: 3},
 		{Trace: "c", Arrivals: []int64{1000, 42000, 60000, 70002}},
-	}, logOf())
+	}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +32,7 @@ func TestJoin(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, c.got, want)
 		}
 	}
-	if _, err := join([]seen{{Trace: "a", Arrivals: []int64{1}}}, logOf()); err == nil {
+	if _, err := join([]seen{{Trace: "a", Arrivals: []int64{1}}}, log); err == nil {
 		t.Error("a stream was joined that lacks frames")
 	}
 	if j.frames != 9 || j.together != 1 || j.kernel != 3 || j.tainted != 1 {

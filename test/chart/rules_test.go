@@ -17,11 +17,7 @@ func ruleGroups(t *testing.T) []map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file map[string]any
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		t.Fatal(err)
-	}
-	return mappings(file, "groups")
+	return mappings(objects(t, string(data))[0], "groups")
 }
 
 // TestRulesAreThoseOfAlerts holds that a PrometheusRule says what the rule file says, word for word, what values change

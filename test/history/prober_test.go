@@ -61,8 +61,7 @@ type watched struct {
 	latencies           map[string]prometheus.Histogram // by name
 	counts              map[string]float64              // of counters, by name and labels
 	lastProbe, lastGood time.Time
-	references          map[string]storage.SeriesRef
-	series              map[string]labels.Labels
+	series              map[string]labels.Labels // by name and labels
 }
 
 // newWatched is the target of a scenario.
@@ -73,8 +72,7 @@ func newWatched(t *testing.T, s scenario) *watched {
 	s.itl, s.ttft = cmp.Or(s.itl, 1), cmp.Or(s.ttft, 1)
 	w := &watched{
 		scenario: s, server: newServer(s), due: begin().Add(s.interval / 3),
-		latencies: map[string]prometheus.Histogram{}, counts: map[string]float64{},
-		references: map[string]storage.SeriesRef{}, series: map[string]labels.Labels{},
+		latencies: map[string]prometheus.Histogram{}, counts: map[string]float64{}, series: map[string]labels.Labels{},
 	}
 	for _, name := range histograms {
 		w.latencies[name] = newHistogram(t, name, s.classic)
@@ -192,8 +190,7 @@ func (w *watched) appendLatency(app storage.Appender, now time.Time, name string
 	}
 	h := m.GetHistogram()
 	if len(h.Bucket) == 0 {
-		ref, err := app.AppendHistogram(w.references[name], w.labels(name), now.UnixMilli(), native(h), nil)
-		w.references[name] = ref
+		_, err := app.AppendHistogram(0, w.labels(name), now.UnixMilli(), native(h), nil)
 		return err
 	}
 	count := float64(h.GetSampleCount())
@@ -218,9 +215,7 @@ func native(h *dto.Histogram) *histogram.Histogram {
 }
 
 func (w *watched) append(app storage.Appender, now time.Time, name string, v float64) error {
-	ref, err := app.Append(w.references[name], w.labels(name), now.UnixMilli(), v)
-	w.references[name] = ref
-	if err != nil {
+	if _, err := app.Append(0, w.labels(name), now.UnixMilli(), v); err != nil {
 		return fmt.Errorf("append %s: %w", name, err)
 	}
 	return nil
