@@ -3,7 +3,6 @@ package deploy_test
 import (
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -47,10 +46,9 @@ func TestMakeTestNeedsGoAlone(t *testing.T) {
 	if out, err := chromium.CombinedOutput(); err == nil || !strings.Contains(string(out), "\nOn Debian: apt-get install chromium\n") {
 		t.Errorf("%v: %s", err, out)
 	}
-	installs := slices.DeleteFunc(regexp.MustCompile(".*apt-get.*").FindAllString(string(read(t, "../Makefile")), -1), func(line string) bool {
-		return strings.Contains(line, "echo ")
-	})
-	if len(installs) > 0 {
-		t.Errorf("the Makefile installs: %q", installs)
+	for _, line := range regexp.MustCompile(".*apt-get.*").FindAllString(string(read(t, "../Makefile")), -1) {
+		if !strings.Contains(line, "echo ") {
+			t.Errorf("the Makefile installs: %q", line)
+		}
 	}
 }

@@ -150,23 +150,26 @@ func repository(t *testing.T, files map[string]string, tags ...string) string {
 	return dir
 }
 
-// TestWhatIsLatest runs the script that says whether a tag's image is the latest.
-func TestWhatIsLatest(t *testing.T) {
+// TestWhatATagGets runs the scripts that say whether a tag's image is the latest, and that cut its notes out of the changelog.
+func TestWhatATagGets(t *testing.T) {
+	const changelog = "# Changelog\n\n## Unreleased\n\n- [BUGFIX] c\n\n## 0.2.0 / 2027-02-01\n\n- [BUGFIX] b\n\n" +
+		"## 0.2.0-rc.1 / 2027-01-31\n\n- [FEATURE] a\n"
 	for _, test := range []struct {
-		tag  string
-		tags []string
-		want string
+		step, tag, tags string
+		file, want      string
 	}{
-		{"v0.1.0-rc.1", []string{"v0.1.0-rc.1"}, ""},
-		{"v0.1.0", []string{"v0.1.0-rc.1", "v0.1.0"}, "latest"},
-		{"v0.10.0", []string{"v0.9.0", "v0.10.0", "v0.11.0-rc.1"}, "latest"},
-		{"v0.9.1", []string{"v0.9.0", "v0.9.1", "v0.10.0"}, ""},
+		{"latest", "v0.1.0-rc.1", "v0.1.0-rc.1", "env", "LATEST=\n"},
+		{"latest", "v0.1.0", "v0.1.0-rc.1 v0.1.0", "env", "LATEST=latest\n"},
+		{"latest", "v0.10.0", "v0.9.0 v0.10.0 v0.11.0-rc.1", "env", "LATEST=latest\n"},
+		{"latest", "v0.9.1", "v0.9.0 v0.9.1 v0.10.0", "env", "LATEST=\n"},
+		{"notes", "v0.2.0", "", "notes.md", "## 0.2.0 / 2027-02-01\n\n- [BUGFIX] b\n\n"},
+		{"notes", "v0.2.0-rc.1", "", "notes.md", "## 0.2.0-rc.1 / 2027-01-31\n\n- [FEATURE] a\n"},
+		{"notes", "v0.2", "", "notes.md", ""},
 	} {
-		dir := repository(t, nil, test.tags...)
-		if out, err := release(t, dir, test.tag, "latest"); err != nil {
-			t.Errorf("%s: %v: %s", test.tag, err, out)
-		} else if got := string(read(t, dir+"/env")); got != "LATEST="+test.want+"\n" {
-			t.Errorf("%s of %v: %q", test.tag, test.tags, got)
+		dir := repository(t, map[string]string{"CHANGELOG.md": changelog}, strings.Fields(test.tags)...)
+		out, err := release(t, dir, test.tag, test.step)
+		if got := string(read(t, dir+"/"+test.file)); got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s of %s among %q: %q (%v: %s), want %q", test.step, test.tag, test.tags, got, err, out, test.want)
 		}
 	}
 }
@@ -208,23 +211,6 @@ func TestWhatATagNeeds(t *testing.T) {
 		}
 		if out, err := release(t, dir, "v"+version, "what is released"); err == nil || !strings.Contains(out, "the tag is not on main") {
 			t.Errorf("beside main: %v: %s", err, out)
-		}
-	}
-}
-
-// TestNotesAreOfTheRelease runs the script that cuts them out of the changelog.
-func TestNotesAreOfTheRelease(t *testing.T) {
-	dir := repository(t, map[string]string{
-		"CHANGELOG.md": "# Changelog\n\n## Unreleased\n\n- [BUGFIX] c\n\n## 0.2.0 / 2027-02-01\n\n- [BUGFIX] b\n\n## 0.2.0-rc.1 / 2027-01-31\n\n- [FEATURE] a\n",
-	})
-	for tag, want := range map[string]string{
-		"v0.2.0":      "## 0.2.0 / 2027-02-01\n\n- [BUGFIX] b\n\n",
-		"v0.2.0-rc.1": "## 0.2.0-rc.1 / 2027-01-31\n\n- [FEATURE] a\n",
-		"v0.2":        "",
-	} {
-		out, err := release(t, dir, tag, "notes")
-		if notes := string(read(t, dir+"/notes.md")); notes != want || (err == nil) != (want != "") {
-			t.Errorf("%s: %q (%v: %s), want %q", tag, notes, err, out, want)
 		}
 	}
 }

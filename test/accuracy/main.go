@@ -26,7 +26,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	asked, err := serverOrClient(func(text string) error { return runJob(ctx, text, os.Stdout) })
+	asked, err := doJob(ctx)
 	if !asked {
 		err = run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}
@@ -38,11 +38,11 @@ func main() {
 
 // A plan is what is measured.
 type plan struct {
+	job // with the tokens of a stream that is not the only one
+
 	streams  []int
-	tokens   int // of a stream
-	alone    int // of a stream that is the only one
-	gap      time.Duration
-	spread   time.Duration // in which the streams begin
+	clients  []string
+	alone    int // tokens of a stream that is the only one
 	runs     int
 	again    int  // times that what others disturbed is measured again
 	throttle bool // the clients have a fifth of a processor
@@ -53,16 +53,20 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags := flag.NewFlagSet("accuracy", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	streams := flags.String("streams", "1,64,256,512", "numbers of streams at once")
-	flags.IntVar(&p.tokens, "tokens", 400, "tokens of a stream")
+	flags.IntVar(&p.Tokens, "tokens", 400, "tokens of a stream")
 	flags.IntVar(&p.alone, "tokens-alone", 500, "tokens of a stream that is the only one")
-	flags.DurationVar(&p.gap, "gap", 20*time.Millisecond, "time between two tokens of a stream")
-	flags.DurationVar(&p.spread, "spread", time.Second, "time in which the streams begin")
+	flags.DurationVar(&p.Gap, "gap", 20*time.Millisecond, "time between two tokens of a stream")
+	flags.DurationVar(&p.Spread, "spread", time.Second, "time in which the streams begin")
 	flags.IntVar(&p.runs, "runs", 5, "times that all is measured")
 	flags.IntVar(&p.again, "again", 2, "times that what others disturbed is measured again: the quietest counts")
 	flags.BoolVar(&p.throttle, "throttle", false, "give the clients 20 ms of each 100 (takes root)")
 	flags.BoolVar(&p.itl, "itl", false, "measure only what the prober with kernel timestamps says of ITL")
 	if err := flags.Parse(args); err != nil {
 		return p, err
+	}
+	p.clients = []string{bareReader, userStamped, kernelStamped} // in the order in which they are measured
+	if p.itl {
+		p.clients = p.clients[2:]
 	}
 	for text := range strings.SplitSeq(*streams, ",") {
 		n, err := strconv.Atoi(text)
@@ -71,7 +75,7 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 		}
 		p.streams = append(p.streams, n)
 	}
-	if min(p.tokens, p.alone) < 2 || p.runs < 1 || p.gap <= 0 || p.spread < 0 {
+	if min(p.Tokens, p.alone) < 2 || p.runs < 1 || p.Gap <= 0 || p.Spread < 0 {
 		return p, errors.New("want at least 2 tokens, 1 run, and a gap above 0")
 	}
 	return p, nil
@@ -86,10 +90,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var all []*measured
 	for n := range p.runs {
 		for _, streams := range p.streams {
-			for _, client := range p.clients() {
-				m, err := quietest(p.again, func() (*measured, error) { return measure(ctx, p, client, streams) })
+			for _, client := range p.clients {
+				m, err := quietest(ctx, p, client, streams)
 				if err != nil {
-					return fmt.Errorf("%s, %d streams: %w", client, streams, err)
+					return err
 				}
 				all = append(all, m)
 				fmt.Fprintf(stderr, "run %d of %d: %v\n", n+1, p.runs, m)
@@ -100,27 +104,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if p.itl {
 		return nil
 	}
-	fmt.Fprintf(stdout, "%s\n", table(summarize(all)))
+	fmt.Fprintf(stdout, "%s\n", table(all))
 	for _, warning := range p.warnings(all) {
 		fmt.Fprintln(stdout, "-", warning)
 	}
 	return nil
-}
-
-// clients are those that are measured.
-func (p plan) clients() []string {
-	if p.itl {
-		return []string{kernelStamped}
-	}
-	return clients()
-}
-
-// tokensOf is the length of an answer where so many streams are under way.
-func (p plan) tokensOf(streams int) int {
-	if streams == 1 {
-		return p.alone
-	}
-	return p.tokens
 }
 
 // header names what the figures hold for.
@@ -132,7 +120,7 @@ func (p plan) header(all []*measured) string {
 	}
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
 		"%d runs, the clients one after the other in each. Others took %.0f%% of the processors (median), %.0f%% at most; %d of %d measurements were made again for that.",
-		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.gap, p.tokens, p.alone, p.spread,
+		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.Gap, p.Tokens, p.alone, p.Spread,
 		p.runs, 100*typical, 100*most, repeated, len(all))
 }
 
@@ -156,7 +144,7 @@ func (p plan) warnings(all []*measured) []string {
 		list = append(list, fmt.Sprintf("warning: other processes used up to %.0f%% of the CPUs: figures of a busy machine", 100*most))
 	}
 	for _, m := range all {
-		if m.lateness.p99 > p.gap {
+		if m.late.p99 > p.Gap {
 			list = append(list, fmt.Sprintf("warning: with %d streams the server was later than the time of a token: its frames came in bursts", m.streams))
 			break
 		}

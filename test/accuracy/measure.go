@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/test/machine"
@@ -18,11 +17,6 @@ type measured struct {
 	client  string
 	streams int
 	joined
-
-	gap, brief, first spread // errors of gaps, of those between brief Writes, and of TTFT
-	lateness          spread // of the server
-	tokens            figures
-	interrupted       float64 // share of the other gaps
 
 	cpu, server time.Duration // processor time of both processes
 	peak        float64       // memory of the client in bytes
@@ -39,22 +33,22 @@ func (m *measured) perThousand() time.Duration {
 func (m *measured) String() string {
 	return fmt.Sprintf("%d streams, %s: gap error %s, %s, %s (p50, p99, max), CPU %s per 1,000 frames, peak %.0f MB; "+
 		"server late %s (p99); others took %.0f%%",
-		m.streams, m.client, short(m.gap.p50), short(m.gap.p99), short(m.gap.max), short(m.perThousand()), m.peak/mega,
-		short(m.lateness.p99), 100*m.noise())
+		m.streams, m.client, short(m.gaps.p50), short(m.gaps.p99), short(m.gaps.max), short(m.perThousand()), m.peak/mega,
+		short(m.late.p99), 100*m.noise())
 }
 
 // noise is the share of the processors that was not there for what is measured. What the
 // host stole may be counted as if the process on whose turn it did had used it.
 func (m *measured) noise() float64 { return max(m.others, m.stolen) }
 
-// quietest measures until others leave the processors alone, but not more than again
+// quietest measures until others leave the processors alone, but not more than p.again
 // times again, and returns what was disturbed least. That says nothing of what was
 // found: no figure is better for being chosen.
-func quietest(again int, measure func() (*measured, error)) (best *measured, err error) {
-	for try := 1; try <= again+1; try++ {
-		m, err := measure()
+func quietest(ctx context.Context, p plan, client string, streams int) (best *measured, err error) {
+	for try := 1; try <= p.again+1; try++ {
+		m, err := measure(ctx, p, client, streams)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s, %d streams: %w", client, streams, err)
 		}
 		if best == nil || m.noise() < best.noise() {
 			best = m
@@ -69,15 +63,26 @@ func quietest(again int, measure func() (*measured, error)) (best *measured, err
 
 // measure lets a client read a number of streams of a server of their own.
 func measure(ctx context.Context, p plan, client string, streams int) (*measured, error) {
-	s, err := startServer(ctx, p, streams)
+	ctx, cancel := context.WithCancel(ctx) // ends the server
+	defer cancel()
+	j := p.job
+	if j.Streams = streams; streams == 1 {
+		j.Tokens = p.alone
+	}
+	s, err := startServer(ctx, j)
 	if err != nil {
 		return nil, err
 	}
-	defer s.kill()
-	m := &measured{client: client, streams: streams}
-	r, err := m.beside(s, func() (report, error) {
-		return ask(ctx, job{Client: client, URL: s.url, Streams: streams, Tokens: p.tokensOf(streams), Gap: p.gap, Spread: p.spread}, p.throttle)
-	})
+	j.Client, j.URL = client, s.url
+	before, err := used(s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := ask(ctx, j, p.throttle)
+	if err != nil {
+		return nil, err
+	}
+	after, err := used(s)
 	if err != nil {
 		return nil, err
 	}
@@ -85,15 +90,13 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	if err != nil {
 		return nil, err
 	}
-	if m.joined, err = join(r.Streams, w); err != nil {
-		return nil, err
+	share := func(d time.Duration) float64 {
+		return max(0, d.Seconds()/(after.at.Sub(before.at).Seconds()*float64(runtime.NumCPU())))
 	}
-	m.cpu, m.peak, m.server = r.CPU, r.Peak, cpu
-	m.interrupted = 1 - float64(len(m.between))/float64(max(1, len(m.gaps)))
-	m.gap, m.brief, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.between), spreadOf(m.ttft), spreadOf(m.late)
-	m.tokens = m.figures()
-	m.gaps, m.between, m.ttft, m.late, m.itl, m.truth = nil, nil, nil, nil, nil, nil
-	return m, nil
+	m := &measured{client: client, streams: streams, cpu: r.CPU, peak: r.Peak, server: cpu, stolen: share(after.stolen - before.stolen)}
+	m.others = share(after.busy - before.busy - (after.served - before.served) - r.CPU)
+	m.joined, err = join(r.Streams, w)
+	return m, err
 }
 
 // A usage is what processors spent so far.
@@ -111,24 +114,6 @@ func used(s *server) (u usage, err error) {
 	return u, errors.Join(errs[:]...)
 }
 
-// beside does the work, and finds what others took of the processors meanwhile.
-func (m *measured) beside(s *server, work func() (report, error)) (report, error) {
-	before, err := used(s)
-	if err != nil {
-		return report{}, err
-	}
-	r, err := work()
-	if err != nil {
-		return r, err
-	}
-	after, err := used(s)
-	share := func(d time.Duration) float64 {
-		return max(0, d.Seconds()/(after.at.Sub(before.at).Seconds()*float64(runtime.NumCPU())))
-	}
-	m.others, m.stolen = share(after.busy-before.busy-(after.served-before.served)-r.CPU), share(after.stolen-before.stolen)
-	return r, err
-}
-
 // ask has a client do a job, in a process of its own: this program. Throttled it has a fifth
 // of a processor: 20 of each 100 ms, and a neighbour that uses up what it leaves.
 func ask(ctx context.Context, j job, throttle bool) (r report, err error) {
@@ -140,14 +125,13 @@ func ask(ctx context.Context, j job, throttle bool) (r report, err error) {
 		}
 		defer lift()
 	}
-	client, err := child(ctx, enter, jobVariable, j)
+	client, err := child(ctx, enter, j)
 	if err != nil {
 		return r, err
 	}
-	var out, said bytes.Buffer
-	client.Stdout, client.Stderr = &out, &said
-	if err := client.Run(); err != nil {
-		return r, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+	out, err := client.Output()
+	if err != nil {
+		return r, err
 	}
-	return r, gob.NewDecoder(&out).Decode(&r)
+	return r, gob.NewDecoder(bytes.NewReader(out)).Decode(&r)
 }

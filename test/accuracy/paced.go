@@ -1,31 +1,18 @@
 package main
 
 import (
-	"bufio"
 	"encoding/gob"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
-
-// paceVariable holds a pace, as JSON: a process that has it in its environment is a
-// server, and nothing else.
-const paceVariable = "PROBER_ACCURACY_PACE"
-
-// A pace is how the server answers.
-type pace struct {
-	Tokens int           // of an answer
-	Gap    time.Duration // between two of them
-	First  time.Duration // at least, from the request to the first token
-}
 
 // beats is how many times in a gap tokens are due, each for a part of the streams at
 // once, as an engine's steps do it.
@@ -35,8 +22,8 @@ const beats = 4
 // when. One goroutine does, so that it takes little of the machine that it shares
 // with the client.
 type paced struct {
-	pace
-	frames [][]byte // one a token, with what goes before and after it
+	gap    time.Duration // between two tokens of an answer
+	frames [][]byte      // one a token, with what goes before and after it
 	joined chan *answer
 	parts  [beats][]*answer // each is served at one beat of so many
 	log    writes
@@ -61,12 +48,8 @@ type written struct{ Due, Before, After int64 }
 
 // servePaced serves until in ends. It tells its address in the first line of out, and
 // then what it wrote.
-func servePaced(text string, in io.Reader, out io.Writer) error {
-	p := &paced{joined: make(chan *answer, 1<<16), log: writes{}, origin: time.Now()}
-	if err := json.Unmarshal([]byte(text), &p.pace); err != nil {
-		return fmt.Errorf("pace: %w", err)
-	}
-	p.frames = vllmFrames(p.Tokens)
+func servePaced(j job, in io.Reader, out io.Writer) error {
+	p := &paced{gap: j.Gap, frames: vllmFrames(j.Tokens), joined: make(chan *answer, 1<<16), log: writes{}, origin: time.Now()}
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // as long as the process lives
 	if err != nil {
 		return err
@@ -75,33 +58,22 @@ func servePaced(text string, in io.Reader, out io.Writer) error {
 	stop := make(chan struct{})
 	var running sync.WaitGroup
 	running.Go(func() { p.run(stop) })
-	go p.accept(listener)
+	go func() { _ = http.Serve(listener, p) }() //nolint:gosec // its clients are ours
 	_, _ = io.Copy(io.Discard, in)
 	close(stop)
 	running.Wait()
 	return gob.NewEncoder(out).Encode(p.log)
 }
 
-func (p *paced) accept(l net.Listener) {
-	for {
-		conn, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go p.serve(conn)
-	}
-}
-
-// serve answers one request of a connection and closes it.
-func (p *paced) serve(conn net.Conn) {
-	defer conn.Close()
-	request, err := http.ReadRequest(bufio.NewReader(conn))
+// ServeHTTP answers one request of a connection and closes it.
+func (p *paced) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	_, _ = io.Copy(io.Discard, request.Body)
+	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
 	}
-	_, _ = io.Copy(io.Discard, request.Body)
-	a := &answer{conn: conn, first: time.Now().Add(p.First), done: make(chan struct{})}
-	a.sent = make([]written, 0, p.Tokens)
+	defer conn.Close()
+	a := &answer{conn: conn, first: time.Now().Add(first), done: make(chan struct{}), sent: make([]written, 0, len(p.frames))}
 	if parts := strings.Split(request.Header.Get("Traceparent"), "-"); len(parts) == 4 {
 		a.trace = parts[1]
 	}
@@ -114,17 +86,11 @@ func (p *paced) serve(conn net.Conn) {
 func (p *paced) run(stop <-chan struct{}) {
 	runtime.LockOSThread()
 	for n := 1; ; n++ {
-		due := p.origin.Add(time.Duration(n) * p.Gap / beats)
+		due := p.origin.Add(time.Duration(n) * p.gap / beats)
 		sleepUntil(due)
 		part := &p.parts[n%beats]
 		p.join(part, due)
-		kept := (*part)[:0]
-		for _, a := range *part {
-			if p.write(a, due) {
-				kept = append(kept, a)
-			}
-		}
-		*part = kept
+		*part = slices.DeleteFunc(*part, func(a *answer) bool { return p.write(a, due) })
 		select {
 		case <-stop:
 			return
@@ -144,17 +110,17 @@ func (p *paced) join(part *[]*answer, due time.Time) {
 	}
 }
 
-// write sends the next token of an answer. more is false after the last.
-func (p *paced) write(a *answer, due time.Time) (more bool) {
+// write sends the next token of an answer. done is true after the last.
+func (p *paced) write(a *answer, due time.Time) (done bool) {
 	frame := p.frames[len(a.sent)]
 	before := time.Now()
 	_, err := a.conn.Write(frame)
 	a.sent = append(a.sent, written{p.unix(due), p.unix(before), p.unix(time.Now())})
-	if more = err == nil && len(a.sent) < len(p.frames); !more {
+	if done = err != nil || len(a.sent) == len(p.frames); done {
 		p.log[a.trace] = a.sent
 		close(a.done)
 	}
-	return more
+	return done
 }
 
 func (p *paced) unix(at time.Time) int64 { return p.origin.UnixNano() + int64(at.Sub(p.origin)) }
@@ -200,15 +166,3 @@ func vllmFrames(tokens int) [][]byte {
 const okHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 func chunked(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
-
-// serverOrClient does what the environment asks of this process; asked is false if
-// that is nothing.
-func serverOrClient(do func(text string) error) (asked bool, err error) {
-	if text := os.Getenv(paceVariable); text != "" {
-		return true, servePaced(text, os.Stdin, os.Stdout)
-	}
-	if text := os.Getenv(jobVariable); text != "" {
-		return true, do(text)
-	}
-	return false, nil
-}

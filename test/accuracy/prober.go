@@ -12,9 +12,9 @@ import (
 )
 
 // newProber is the product, from the request to the result: a connection a stream.
-func newProber(j job, dialect *wire.Dialect, ask wire.Ask, user bool) reader {
+func newProber(j job, dialect *wire.Dialect, ask wire.Ask) (reader, error) {
 	target := probe.Target{
-		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober", Transport: probe.NewTransport(probe.Route{UserStamps: user}),
+		Name: "steady", URL: j.URL, Dialect: dialect, Agent: "prober", Transport: probe.NewTransport(probe.Route{UserStamps: j.Client == userStamped}),
 		Timeout: j.spans() + time.Minute, Stall: time.Minute,
 	}
 	debug.SetGCPercent(35) // as prober run does
@@ -27,7 +27,7 @@ func newProber(j job, dialect *wire.Dialect, ask wire.Ask, user bool) reader {
 			return nil, fmt.Errorf("%d token frames, want %d", n, j.Tokens)
 		}
 		return func() seen { return seenBy(r) }, nil
-	}
+	}, nil
 }
 
 func seenBy(r *probe.Result) seen {

@@ -11,7 +11,7 @@ import (
 
 // TestMain makes a server and a client of the test binary as well.
 func TestMain(m *testing.M) {
-	asked, err := serverOrClient(func(text string) error { return runJob(context.Background(), text, os.Stdout) })
+	asked, err := doJob(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -30,7 +30,7 @@ func TestAllFramesAreJoined(t *testing.T) {
 	if err := run(t.Context(), args, &out, &progress); err != nil {
 		t.Fatal(err)
 	}
-	for _, client := range clients() {
+	for _, client := range []string{bareReader, userStamped, kernelStamped} {
 		tables := 2 // of ITL and of arrivals
 		if client == bareReader {
 			tables = 1

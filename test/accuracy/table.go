@@ -9,49 +9,54 @@ import (
 
 const mega = 1e6 // bytes of a MB
 
-// A row is all runs of one client with one number of streams: the medians of the
-// runs, and of the ratios to the bare reader of the same run.
-type row struct {
-	client  string
-	streams int
-
-	gap, brief, first, lateness spread
-	low, high                   time.Duration // of the p99 of the gap error
-	perThousand                 time.Duration
-	server                      time.Duration // for 1,000 frames
-	peak                        float64       // the highest, bytes
-
-	gapOfBare, cpuOfBare      float64
-	together, tainted, kernel float64 // shares of frames, of streams, of frames
-	interrupted               float64 // share of gaps
-}
-
-// summarize makes a row of all that has a client and a number of streams in common,
-// in the order in which they were first measured.
-func summarize(all []*measured) []row {
-	type key struct {
-		streams int
-		client  string
-	}
-	var order []key
-	groups := map[key][]*measured{}
+// itlTable is what the prober said of ITL, a line for each measurement, in Markdown.
+func itlTable(all []*measured) string {
+	var b strings.Builder
+	b.WriteString("| streams | client | with ITL | tokens joined | mean ITL off by | median | P95 | P99 | with TTFT | with max gap, off by at most | truth P50, P99 | others took |\n" +
+		"|" + strings.Repeat("---|", 12) + "\n")
 	for _, m := range all {
-		k := key{m.streams, m.client}
-		if groups[k] == nil {
-			order = append(order, k)
+		if m.client == bareReader {
+			continue
 		}
-		groups[k] = append(groups[k], m)
+		off := func(said, truth time.Duration) string {
+			if m.itl.n == 0 {
+				return "–"
+			}
+			return fmt.Sprintf("%+.2f%%", 100*(float64(said)/float64(truth)-1))
+		}
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s | %s | %s | %s | %s | %s, %s | %s, %s | %s |\n",
+			m.streams, m.client, percent(share(m.withITL, m.streams)), percent(share(m.joinedTokens, m.frames)),
+			off(m.itl.mean, m.truth.mean), off(m.itl.p50, m.truth.p50), off(m.itl.p95, m.truth.p95), off(m.itl.p99, m.truth.p99),
+			percent(share(m.withTTFT, m.streams)), percent(share(m.withMax, m.streams)), short(m.maxOff),
+			short(m.truth.p50), short(m.truth.p99), percent(m.noise()))
 	}
-	rows := make([]row, 0, len(order))
-	for _, k := range order {
-		rows = append(rows, rowOf(groups[k], groups[key{k.streams, bareReader}]))
-	}
-	return rows
+	return b.String()
 }
 
-// rowOf summarizes runs of one client; those of the bare reader are in the same
-// order.
-func rowOf(runs, bares []*measured) row {
+// table is of arrivals, in Markdown: a line for all runs of one client with one number of streams.
+func table(all []*measured) string {
+	var b strings.Builder
+	b.WriteString("| streams | client | gap error P50 | P99 (lowest to highest) | max | P99 of the bare reader's | P99 between brief Writes, share of other gaps | TTFT error P50, P99, max | " +
+		"CPU per 1,000 frames | of the bare reader's | peak memory | read together | tainted | kernel timestamps | server late P50, P99 | its CPU |\n" +
+		"|" + strings.Repeat("---|", 16) + "\n")
+	of := func(streams int, client string) (runs []*measured) {
+		for _, m := range all {
+			if m.streams == streams && m.client == client {
+				runs = append(runs, m)
+			}
+		}
+		return runs
+	}
+	for _, m := range all {
+		if runs := of(m.streams, m.client); runs[0] == m {
+			b.WriteString(row(runs, of(m.streams, bareReader)))
+		}
+	}
+	return b.String()
+}
+
+// row has the medians of the runs of one client, and of the ratios to the bare reader of the same run.
+func row(runs, bares []*measured) string {
 	of := func(f func(m, bare *measured) float64) float64 {
 		list := make([]float64, 0, len(runs))
 		for i, m := range runs {
@@ -59,49 +64,38 @@ func rowOf(runs, bares []*measured) row {
 		}
 		return median(list)
 	}
-	each := func(f func(m *measured) time.Duration) time.Duration {
-		return time.Duration(of(func(m, _ *measured) float64 { return float64(f(m)) }))
+	took := func(f func(m *measured) time.Duration) string {
+		return short(time.Duration(of(func(m, _ *measured) float64 { return float64(f(m)) })))
 	}
-	three := func(f func(m *measured) spread) spread {
-		return spread{
-			p50: each(func(m *measured) time.Duration { return f(m).p50 }),
-			p99: each(func(m *measured) time.Duration { return f(m).p99 }),
-			max: each(func(m *measured) time.Duration { return f(m).max }),
-		}
+	part := func(f func(m *measured) float64) string {
+		return percent(of(func(m, _ *measured) float64 { return f(m) }))
 	}
-	worst := func(a, b *measured) int { return int(a.gap.p99 - b.gap.p99) }
-	return row{
-		client: runs[0].client, streams: runs[0].streams,
-		gap:      three(func(m *measured) spread { return m.gap }),
-		brief:    three(func(m *measured) spread { return m.brief }),
-		first:    three(func(m *measured) spread { return m.first }),
-		lateness: three(func(m *measured) spread { return m.lateness }),
-		low:      slices.MinFunc(runs, worst).gap.p99, high: slices.MaxFunc(runs, worst).gap.p99,
-		perThousand: each((*measured).perThousand),
-		server:      each(func(m *measured) time.Duration { return m.server * 1000 / time.Duration(m.frames) }),
-		peak:        slices.MaxFunc(runs, func(a, b *measured) int { return int(a.peak - b.peak) }).peak,
-		gapOfBare:   of(func(m, bare *measured) float64 { return float64(m.gap.p99) / float64(bare.gap.p99) }),
-		cpuOfBare:   of(func(m, bare *measured) float64 { return float64(m.perThousand()) / float64(bare.perThousand()) }),
-		interrupted: of(func(m, _ *measured) float64 { return m.interrupted }),
-		together:    of(func(m, _ *measured) float64 { return float64(m.together) / float64(m.frames) }),
-		tainted:     of(func(m, _ *measured) float64 { return float64(m.tainted) / float64(m.streams) }),
-		kernel:      of(func(m, _ *measured) float64 { return float64(m.kernel) / float64(m.frames) }),
+	var p99, peaks []float64
+	for _, m := range runs {
+		p99, peaks = append(p99, float64(m.gaps.p99)), append(peaks, m.peak)
 	}
-}
-
-// table is the rows in Markdown.
-func table(rows []row) string {
-	var b strings.Builder
-	b.WriteString("| streams | client | gap error P50 | P99 (lowest to highest) | max | P99 of the bare reader's | P99 between brief Writes, share of other gaps | TTFT error P50, P99, max | " +
-		"CPU per 1,000 frames | of the bare reader's | peak memory | read together | tainted | kernel timestamps | server late P50, P99 | its CPU |\n" +
-		"|" + strings.Repeat("---|", 16) + "\n")
-	for _, r := range rows {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s (%s to %s) | %s | %.2g | %s, %s | %s, %s, %s | %s | %.2f | %.0f MB | %s | %s | %s | %s, %s | %s |\n",
-			r.streams, r.client, short(r.gap.p50), short(r.gap.p99), short(r.low), short(r.high), short(r.gap.max), r.gapOfBare, short(r.brief.p99), percent(r.interrupted),
-			short(r.first.p50), short(r.first.p99), short(r.first.max), short(r.perThousand), r.cpuOfBare, r.peak/mega,
-			percent(r.together), percent(r.tainted), percent(r.kernel), short(r.lateness.p50), short(r.lateness.p99), short(r.server))
-	}
-	return b.String()
+	m := runs[0]
+	return fmt.Sprintf("| %d | %s | %s | %s (%s to %s) | %s | %.2g | %s, %s | %s, %s, %s | %s | %.2f | %.0f MB | %s | %s | %s | %s, %s | %s |\n",
+		m.streams, m.client,
+		took(func(m *measured) time.Duration { return m.gaps.p50 }),
+		took(func(m *measured) time.Duration { return m.gaps.p99 }),
+		short(time.Duration(slices.Min(p99))), short(time.Duration(slices.Max(p99))),
+		took(func(m *measured) time.Duration { return m.gaps.max }),
+		of(func(m, bare *measured) float64 { return float64(m.gaps.p99) / float64(bare.gaps.p99) }),
+		took(func(m *measured) time.Duration { return m.between.p99 }),
+		part(func(m *measured) float64 { return 1 - share(m.between.n, m.gaps.n) }),
+		took(func(m *measured) time.Duration { return m.ttft.p50 }),
+		took(func(m *measured) time.Duration { return m.ttft.p99 }),
+		took(func(m *measured) time.Duration { return m.ttft.max }),
+		took((*measured).perThousand),
+		of(func(m, bare *measured) float64 { return float64(m.perThousand()) / float64(bare.perThousand()) }),
+		slices.Max(peaks)/mega,
+		part(func(m *measured) float64 { return share(m.together, m.frames) }),
+		part(func(m *measured) float64 { return share(m.tainted, m.streams) }),
+		part(func(m *measured) float64 { return share(m.kernel, m.frames) }),
+		took(func(m *measured) time.Duration { return m.late.p50 }),
+		took(func(m *measured) time.Duration { return m.late.p99 }),
+		took(func(m *measured) time.Duration { return m.server * 1000 / time.Duration(m.frames) }))
 }
 
 // short is a duration in the unit that suits it, with three digits.
@@ -115,6 +109,9 @@ func short(d time.Duration) string {
 	}
 	return fmt.Sprintf("%.3g s", d.Seconds())
 }
+
+// share is n of so many; 0 of none.
+func share(n, of int) float64 { return float64(n) / float64(max(1, of)) }
 
 func percent(share float64) string {
 	if share == 0 {

@@ -66,28 +66,3 @@ func TestSidecarNeedsItsPort(t *testing.T) {
 		}
 	}
 }
-
-// TestPackageIsTheFolder holds that the package has what links in the folder stand for: dashboards and rules.
-func TestPackageIsTheFolder(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if out, err := helm(t, "package", chart, "--destination", dir); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	packages, err := filepath.Glob(dir + "/*.tgz")
-	if err != nil || len(packages) != 1 {
-		t.Fatalf("packages %v: %v", packages, err)
-	}
-	all := values(t, vllm+"prometheusRule: {enabled: true}\ngrafanaDashboards: {enabled: true}\n")
-	folder, err := helm(t, "template", "prober", chart, "--values", all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	packaged, err := helm(t, "template", "prober", packages[0], "--values", all)
-	if err != nil || packaged != folder {
-		t.Errorf("the package makes %d bytes of objects, the folder %d: %v", len(packaged), len(folder), err)
-	}
-	if !strings.Contains(folder, "alert: ProberTargetDown") || !strings.Contains(folder, "prober-target") {
-		t.Error("neither has rules and dashboards")
-	}
-}

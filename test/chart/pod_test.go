@@ -2,6 +2,7 @@ package chart_test
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -43,15 +44,6 @@ func TestStrategy(t *testing.T) {
 	}
 }
 
-// TestNameWithDots holds that objects get a name that a Service may have, too.
-func TestNameWithDots(t *testing.T) {
-	t.Parallel()
-	all := objects(t, render(t, "--values", values(t, vllm+"fullnameOverride: my.prober")))
-	if name := at(only(t, all, "Service"), "metadata", "name"); name != "my-prober" {
-		t.Errorf("the Service is called %v", name)
-	}
-}
-
 // TestSidecarsAreScrapedWhenTheyRun holds that the PodMonitor of sidecars leaves out
 // pods that are not there yet, before the relabelings of the values.
 func TestSidecarsAreScrapedWhenTheyRun(t *testing.T) {
@@ -66,20 +58,21 @@ func TestSidecarsAreScrapedWhenTheyRun(t *testing.T) {
 	}
 }
 
-// TestOwnLabelsWin holds that a label of one object replaces the same one of all:
-// both would be no YAML for Kustomize and for others that are strict.
-func TestOwnLabelsWin(t *testing.T) {
+// TestMetadata holds that a label of one object replaces the same one of all: both would be no YAML for
+// Kustomize and for others that are strict. And that objects have a name that a Service may have, too.
+func TestMetadata(t *testing.T) {
 	t.Parallel()
-	const text = "commonLabels: {team: common}\nservice: {labels: {team: own}}\npodLabels: {team: own}\n" +
+	const text = "fullnameOverride: my.prober\ncommonLabels: {team: common}\nservice: {labels: {team: own}}\npodLabels: {team: own}\n" +
 		"monitoring: {labels: {team: own}}\npodMonitor: {enabled: true}\ngrafanaDashboards: {enabled: true, labels: {team: own}}\n"
 	for _, o := range objects(t, render(t, "--values", values(t, vllm+text))) {
 		want := "common"
-		switch kind, data := o["kind"], asMap(o["data"]); {
-		case kind == "ConfigMap" && data["targets.yaml"] == nil, kind == "Service", kind == "PodMonitor", kind == "Pod":
+		switch kind := o["kind"]; {
+		case kind == "ConfigMap" && at(o, "data", "targets.yaml") == nil, kind == "Service", kind == "PodMonitor", kind == "Pod":
 			want = "own"
 		}
-		if got := at(o, "metadata", "labels", "team"); got != want {
-			t.Errorf("%s %s is of team %v, want %s", o["kind"], at(o, "metadata", "name"), got, want)
+		name, _ := at(o, "metadata", "name").(string)
+		if got := at(o, "metadata", "labels", "team"); got != want || !strings.HasPrefix(name, "my-prober") {
+			t.Errorf("%s %s is of team %v, want my-prober of %s", o["kind"], name, got, want)
 		}
 		if got := at(o, "spec", "template", "metadata", "labels", "team"); o["kind"] == "Deployment" && got != "own" {
 			t.Errorf("the pods are of team %v", got)

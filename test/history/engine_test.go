@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -37,9 +38,9 @@ type world struct {
 
 // An episode is a time in which an alert fired without a break.
 type episode struct {
-	alert, target, basis string
-	labels               labels.Labels
-	from, to             time.Time
+	alert, target string
+	labels        labels.Labels
+	from, to      time.Time
 }
 
 // newWorld is a Prometheus with an empty database and the rules of a file.
@@ -76,48 +77,35 @@ func newWorld(t *testing.T, rulesFile string) *world {
 	return w
 }
 
-// A pace is how finely a world is simulated.
-type pace struct {
-	scrape  time.Duration
-	slowest time.Duration // groups of a shorter interval are evaluated as rarely as this
-}
-
-// interval is how often a group is evaluated.
-func (p pace) interval(g *rules.Group) time.Duration { return max(g.Interval(), p.slowest) }
-
-// live lets time pass, scraping and evaluating. It ends at the first rule that has
-// an error.
-func (w *world) live(ctx context.Context, from, to time.Time, p pace) error {
+// live lets time pass, scraping and evaluating at each step; groups of a longer interval are evaluated at theirs. It ends
+// at the first rule that has an error.
+func (w *world) live(ctx context.Context, from, to time.Time, step time.Duration) error {
 	const (
 		stretch = 12 * time.Hour  // no rule looks at one behind it from less far
 		before  = 5 * time.Second // that a scrape comes before the evaluations that see it
 	)
 	for ; from.Before(to); from = from.Add(stretch) {
 		end := from.Add(stretch)
-		for now := from; now.Before(end); now = now.Add(p.scrape) {
-			if err := w.scrape(ctx, now.Add(-before)); err != nil {
+		for now := from; now.Before(end); now = now.Add(step) {
+			app := w.db.Appender(ctx)
+			for _, t := range w.targets {
+				if err := t.scrape(app, now.Add(-before)); err != nil {
+					return err
+				}
+			}
+			if err := app.Commit(); err != nil {
 				return err
 			}
 		}
 		for _, g := range w.groups {
 			for _, r := range g.Rules() {
-				if err := w.eval(ctx, r, from, end, p.interval(g)); err != nil {
+				if err := w.eval(ctx, r, from, end, max(g.Interval(), step)); err != nil {
 					return fmt.Errorf("%s, %s: %w", g.Name(), r.Name(), err)
 				}
 			}
 		}
 	}
 	return nil
-}
-
-func (w *world) scrape(ctx context.Context, now time.Time) error {
-	app := w.db.Appender(ctx)
-	for _, t := range w.targets {
-		if err := t.scrape(app, now); err != nil {
-			return err
-		}
-	}
-	return app.Commit()
 }
 
 // eval evaluates a rule at each interval of a time.
@@ -208,14 +196,11 @@ func (w *world) fire(a *rules.Alert, now time.Time, interval time.Duration) erro
 	e := w.open[key]
 	if e == nil || now.Sub(e.to) > interval {
 		e = &episode{
-			alert: a.Labels.Get(labels.AlertName), target: a.Labels.Get("target"), basis: a.Labels.Get("basis"),
-			labels: a.Labels, from: now,
+			alert: a.Labels.Get(labels.AlertName), labels: a.Labels, from: now,
+			target: cmp.Or(a.Labels.Get("target"), a.Labels.Get("instance")), // every target has a prober of its own
 		}
 		if a.Labels.Get("severity") == "critical" {
 			e.alert += ", critical"
-		}
-		if e.target == "" {
-			e.target = a.Labels.Get("instance") // every target has a prober of its own
 		}
 		w.open[key] = e
 		w.fired = append(w.fired, e)

@@ -24,9 +24,9 @@ func brief() [][]scenario {
 	return [][]scenario{
 		{
 			{name: "nothing happens", group: "stacks", seed: 1},
-			{name: "ITL +15%", group: "stacks", seed: 2, itl: 1.15, alert: "ProberITLRegression", least: 7},
+			{name: "ITL +15%", group: "stacks", seed: 2, itl: 1.15, alert: "ProberITLRegression"},
 		},
-		{{name: "ITL +10%", seed: 3, itl: 1.10, alert: "ProberITLRegression", least: 6}},
+		{{name: "ITL +10%", seed: 3, itl: 1.10, alert: "ProberITLRegression"}},
 	}
 }
 
@@ -86,6 +86,8 @@ func severe(classic bool) []scenario {
 	return all
 }
 
+// TestRegressionAlerts holds that the page says what is found now: a rule that finds less, or fires without a reason, gives
+// another row.
 func TestRegressionAlerts(t *testing.T) {
 	rows := brief()
 	if *longFlag {
@@ -102,9 +104,6 @@ func TestRegressionAlerts(t *testing.T) {
 						t.Logf("%s for %s: %s", e.from.Format("Mon 2006-01-02 15:04"), e.to.Sub(e.from), e.labels)
 					}
 					table <- s.row()
-					if !*longFlag && *noiseFlag == 0 {
-						s.check(t)
-					}
 				}
 			})
 		}

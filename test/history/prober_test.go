@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -49,32 +50,32 @@ func newHistogram(t *testing.T, name string, classic bool) prometheus.Histogram 
 	return prometheus.NewHistogram(prometheus.HistogramOpts{Name: name, Buckets: bounds})
 }
 
-// A watched is one target of a prober with the state of its metrics.
+// A watched is the target of a scenario with the state of its metrics.
 type watched struct {
-	name, group string
-	server      *server
-	interval    time.Duration // between probes
-	due         time.Time     // of the probe that is next or under way
-	pending     *probe        // the one under way; nil if none is
+	scenario
+
+	server  *server
+	due     time.Time // of the probe that is next or under way
+	pending *probe    // the one under way; nil if none is
 
 	latencies           map[string]prometheus.Histogram // by name
 	counts              map[string]float64              // of counters, by name and labels
 	lastProbe, lastGood time.Time
-	references          map[string]storage.SeriesRef
-	series              map[string]labels.Labels
+	series              map[string]labels.Labels // by name and labels
 }
 
-// newWatched is a target whose first probe is due at start. Its histograms are
-// native, or classic.
-func newWatched(t *testing.T, name, group string, s *server, interval time.Duration, start time.Time, classic bool) *watched {
+// newWatched is the target of a scenario.
+func newWatched(t *testing.T, s scenario) *watched {
 	t.Helper()
+	s.group, s.interval = cmp.Or(s.group, s.name), cmp.Or(s.interval, 10*time.Second)
+	s.drift, s.weekend = cmp.Or(s.drift, drift), cmp.Or(s.weekend, 1)
+	s.itl, s.ttft = cmp.Or(s.itl, 1), cmp.Or(s.ttft, 1)
 	w := &watched{
-		name: name, group: group, server: s, interval: interval, due: start.Add(interval / 3),
-		latencies: map[string]prometheus.Histogram{}, counts: map[string]float64{},
-		references: map[string]storage.SeriesRef{}, series: map[string]labels.Labels{},
+		scenario: s, server: newServer(s), due: begin().Add(s.interval / 3),
+		latencies: map[string]prometheus.Histogram{}, counts: map[string]float64{}, series: map[string]labels.Labels{},
 	}
 	for _, name := range histograms {
-		w.latencies[name] = newHistogram(t, name, classic)
+		w.latencies[name] = newHistogram(t, name, s.classic)
 	}
 	for series, values := range map[string]string{
 		"llm_probe_probes_total;outcome;": "ok dns connect tls timeout stalled rate_limited overloaded rejected server_error filtered " +
@@ -189,8 +190,7 @@ func (w *watched) appendLatency(app storage.Appender, now time.Time, name string
 	}
 	h := m.GetHistogram()
 	if len(h.Bucket) == 0 {
-		ref, err := app.AppendHistogram(w.references[name], w.labels(name), now.UnixMilli(), native(h), nil)
-		w.references[name] = ref
+		_, err := app.AppendHistogram(0, w.labels(name), now.UnixMilli(), native(h), nil)
 		return err
 	}
 	count := float64(h.GetSampleCount())
@@ -215,9 +215,7 @@ func native(h *dto.Histogram) *histogram.Histogram {
 }
 
 func (w *watched) append(app storage.Appender, now time.Time, name string, v float64) error {
-	ref, err := app.Append(w.references[name], w.labels(name), now.UnixMilli(), v)
-	w.references[name] = ref
-	if err != nil {
+	if _, err := app.Append(0, w.labels(name), now.UnixMilli(), v); err != nil {
 		return fmt.Errorf("append %s: %w", name, err)
 	}
 	return nil

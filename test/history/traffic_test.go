@@ -25,13 +25,11 @@ const (
 // A regression makes a server slower for a while.
 type regression struct{ from, to time.Time }
 
-// A server is one that is probed: how fast it is at any time.
+// A server is that of a scenario: how fast it is at any time.
 type server struct {
+	scenario
+
 	random     *rand.Rand
-	itl, ttft  float64          // factors of its regressions; 1 is none
-	drift      float64          // standard deviation of the level of an hour
-	weekend    float64          // factor on Saturday and Sunday
-	down       bool             // a regression is an outage
 	regressed  []regression     // in order
 	hour       time.Time        // the hour that the levels are of
 	levels     [2]float64       // drift of ITL and TTFT: logarithms, in standard deviations
@@ -41,10 +39,8 @@ type server struct {
 
 // newServer makes a server whose noise depends on the seed alone, so that
 // two of equal seed differ by their regressions only.
-func newServer(s scenario, regressed []regression) *server {
-	made := &server{
-		random: rand.New(rand.NewPCG(s.seed, 1)), drift: s.drift, weekend: s.weekend, down: s.down, itl: s.itl, ttft: s.ttft, regressed: regressed,
-	}
+func newServer(s scenario) *server {
+	made := &server{scenario: s, random: rand.New(rand.NewPCG(s.seed, 1)), regressed: regressions(s.cold)}
 	for i := range made.noise {
 		factor := lognormal(made.random, tokenSpread)
 		if made.random.Float64() < stalls {

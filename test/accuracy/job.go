@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,17 +18,18 @@ import (
 	"github.com/llm-prober/prober/test/machine"
 )
 
-// jobVariable holds a job, as JSON: a process that has it in its environment is a
-// client, and nothing else. So its processor time and its memory are the client's.
+// jobVariable holds a job, as JSON: a process that has it in its environment is the
+// server or a client, and nothing else. So its processor time and its memory are theirs.
 const jobVariable = "PROBER_ACCURACY_JOB"
 
-// A job is what a client is to do.
+// A job is what a child process is to do.
 type job struct {
-	Client          string // one of clients
-	URL             string // of the server
-	Streams, Tokens int
-	Gap             time.Duration // between tokens
-	Spread          time.Duration // in which the streams begin
+	Client  string // one of clients; empty for the server
+	URL     string // of the server
+	Streams int
+	Tokens  int           // of an answer
+	Gap     time.Duration // between two of them
+	Spread  time.Duration // in which the streams begin
 }
 
 // The clients.
@@ -37,8 +39,43 @@ const (
 	kernelStamped = "prober, kernel timestamps"
 )
 
-// clients are all clients, in the order in which they are measured.
-func clients() []string { return []string{bareReader, userStamped, kernelStamped} }
+// model is the name of the server's model, and first the time from a request to its first token, at least.
+const (
+	model = "meta-llama/Llama-3.1-8B-Instruct"
+	first = time.Second
+)
+
+// child is this program with a job; what goes wrong it says on our standard error. What is to be done before is a shell's.
+func child(ctx context.Context, before string, j job) (*exec.Cmd, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(j)
+	cmd := exec.CommandContext(ctx, program)
+	if before != "" {
+		cmd = exec.CommandContext(ctx, "/bin/sh", "-c", before+`exec "$0"`, program)
+	}
+	cmd.Env = append(os.Environ(), jobVariable+"="+string(text))
+	cmd.Stderr = os.Stderr
+	return cmd, err
+}
+
+// doJob does the job in the environment of this process; asked is false if there is none.
+func doJob(ctx context.Context) (asked bool, err error) {
+	text, asked := os.LookupEnv(jobVariable)
+	if !asked {
+		return false, nil
+	}
+	var j job
+	if err := json.Unmarshal([]byte(text), &j); err != nil {
+		return true, fmt.Errorf("job: %w", err)
+	}
+	if j.Client == "" {
+		return true, servePaced(j, os.Stdin, os.Stdout)
+	}
+	return true, j.report(ctx, os.Stdout)
+}
 
 // A report is what a client tells at its end.
 type report struct {
@@ -64,16 +101,18 @@ type seen struct {
 // the function that it returns, so that this is not in what the client costs.
 type reader func(ctx context.Context) (func() seen, error)
 
-// model is the name of the server's model.
-const model = "meta-llama/Llama-3.1-8B-Instruct"
-
-// runJob does a job, and writes its report to out.
-func runJob(ctx context.Context, text string, out io.Writer) error {
-	var j job
-	if err := json.Unmarshal([]byte(text), &j); err != nil {
-		return fmt.Errorf("job: %w", err)
+// report is a client: it reads all streams, and writes its report to out.
+func (j job) report(ctx context.Context, out io.Writer) error {
+	dialect, err := wire.Lookup("openai-chat")
+	if err != nil {
+		return err
 	}
-	read, err := j.reader()
+	ask := wire.Ask{Model: model, Prompt: strings.Repeat("word ", 16), MaxTokens: j.Tokens}
+	client := newProber
+	if j.Client == bareReader {
+		client = newBare
+	}
+	read, err := client(j, dialect, ask)
 	if err != nil {
 		return err
 	}
@@ -95,22 +134,9 @@ func runJob(ctx context.Context, text string, out io.Writer) error {
 	return gob.NewEncoder(out).Encode(r)
 }
 
-// spans is about how long the job takes: the time to the first token is a second.
+// spans is about how long the job takes.
 func (j job) spans() time.Duration {
-	return j.Spread + time.Second + time.Duration(j.Tokens)*j.Gap
-}
-
-// reader is the job's client.
-func (j job) reader() (reader, error) {
-	dialect, err := wire.Lookup("openai-chat")
-	if err != nil {
-		return nil, err
-	}
-	ask := wire.Ask{Model: model, Prompt: strings.Repeat("word ", 16), MaxTokens: j.Tokens}
-	if j.Client == bareReader {
-		return newBare(j, dialect, ask)
-	}
-	return newProber(j, dialect, ask, j.Client == userStamped), nil
+	return j.Spread + first + time.Duration(j.Tokens)*j.Gap
 }
 
 // readAll reads all streams of the job. The error is that of the first that failed.
@@ -119,12 +145,8 @@ func (j job) readAll(ctx context.Context, read reader) ([]func() seen, error) {
 	var reading sync.WaitGroup
 	for i := range j.Streams {
 		reading.Go(func() {
-			select {
-			case <-time.After(j.begin(i)):
-				saw[i], errs[i] = read(ctx)
-			case <-ctx.Done():
-				errs[i] = ctx.Err()
-			}
+			time.Sleep(j.begin(i))
+			saw[i], errs[i] = read(ctx)
 		})
 	}
 	reading.Wait()
