@@ -148,16 +148,3 @@ func TestWarmPromptsAreTheSameInEveryRoundAndRun(t *testing.T) {
 		t.Error("warm prompts differ")
 	}
 }
-
-func TestWordsAreDistinctAndShort(t *testing.T) {
-	if len(words) != 256 {
-		t.Errorf("%d words, want 256", len(words))
-	}
-	seen := map[string]bool{}
-	for _, word := range words {
-		if seen[word] || len(word) > 8 || strings.ToLower(word) != word {
-			t.Errorf("word %q", word)
-		}
-		seen[word] = true
-	}
-}
