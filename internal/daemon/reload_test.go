@@ -14,18 +14,22 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// TestReload holds that what did not change goes on, that what is gone ends, and that a server need not teach its
-// capabilities twice.
+// TestReload holds that what did not change goes on, that what is gone ends, that a server need not teach its
+// capabilities twice, and that a member of a group which is taken over because another one changed is seen at work.
 func TestReload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &Daemon{}, []string{"a", "b", "c"})
+		grouped := []string{
+			"PROBER_TARGETS_0_URL", "http://a", "PROBER_TARGETS_0_GROUP", "g",
+			"PROBER_TARGETS_1_URL", "http://c", "PROBER_TARGETS_1_GROUP", "g",
+		}
+		w := newWorld(t, &Daemon{}, []string{"a", "b", "c"}, append(grouped, "PROBER_TARGETS_2_URL", "http://b")...)
 		time.Sleep(time.Minute)
-		w.mustReload([]string{"a", "c"})
+		w.mustReload(nil, grouped...)
 		time.Sleep(time.Minute)
 		w.expectSlots("a:80", "ok=12")
 		w.expectTargets("a:80", "c:80")
 
-		w.mustReload([]string{"a", "c"}, "PROBER_QPS", "0.2")
+		w.mustReload(nil, append(grouped, "PROBER_QPS", "0.2")...)
 		synctest.Wait()
 		w.expect("1", "llm_probe_target_info", `target="a:80"`, `server="vllm"`, `exact_output="yes"`, `continuous_usage="yes"`,
 			`cached_tokens="yes"`, `tokenize="yes"`)
@@ -35,6 +39,12 @@ func TestReload(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expectSlots("a:80", "ok=24")
 		w.expectText("llm_prober_config_last_reload_successful 1")
+
+		w.mustReload(nil, append(grouped, "PROBER_QPS", "0.2", "PROBER_TARGETS_1_TIMEOUT", "100s")...)
+		time.Sleep(time.Minute)
+		w.fault("a", sim.Fault{Hang: true})
+		time.Sleep(30 * time.Second)
+		w.expect("1", "llm_probe_in_flight", `target="a:80"`)
 	})
 }
 
@@ -113,24 +123,6 @@ func TestReloadAtTheEnd(t *testing.T) {
 		if status != http.StatusServiceUnavailable || time.Since(stopped) > 0 {
 			t.Errorf("%d %s after %v", status, text, time.Since(stopped))
 		}
-	})
-}
-
-// TestReloadOfANeighbour holds that a member of a group which is taken over because another one changed is seen at work
-// afterwards.
-func TestReloadOfANeighbour(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		grouped := []string{
-			"PROBER_TARGETS_0_URL", "http://a", "PROBER_TARGETS_0_GROUP", "g",
-			"PROBER_TARGETS_1_URL", "http://b", "PROBER_TARGETS_1_GROUP", "g",
-		}
-		w := newWorld(t, &Daemon{}, []string{"a", "b"}, grouped...)
-		time.Sleep(time.Minute)
-		w.mustReload(nil, append(grouped, "PROBER_TARGETS_1_TIMEOUT", "100s")...)
-		time.Sleep(time.Minute)
-		w.fault("a", sim.Fault{Hang: true})
-		time.Sleep(30 * time.Second)
-		w.expect("1", "llm_probe_in_flight", `target="a:80"`)
 	})
 }
 

@@ -182,7 +182,7 @@ func TestFreshIsALowerBound(t *testing.T) {
 			t.Fatal(err)
 		}
 		var earlier [][]string
-		for round := range uint64(200) {
+		for round := range uint64(300) {
 			p := w.Prompt(round)
 			if warm := o.Workload == Warm || o.Workload == Sessions; (p.Fresh == 0) != warm || p.Fresh > p.Words {
 				t.Fatalf("%s: fresh is %d of %d words", o.Workload, p.Fresh, p.Words)

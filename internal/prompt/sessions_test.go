@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,10 +29,12 @@ func conversation(p Prompt) []wire.Turn {
 	return append(slices.Clone(p.Turns), wire.Turn{Role: "user", Text: p.Text})
 }
 
+// TestSessionsStrictlyExtend holds that users follow one another slot by slot, each round of theirs with all that was
+// said before, that they leave after their rounds and never come back, and that rounds are mixed.
 func TestSessionsStrictlyExtend(t *testing.T) {
 	o := session(1)
 	w := calibrated(t, o)
-	before, rounds := map[string][]wire.Turn{}, map[string]int{}
+	before, rounds, seats := map[string][]wire.Turn{}, map[string]int{}, make([]string, o.Users)
 	for slot := range uint64(200) {
 		p := w.Prompt(slot)
 		now, then := conversation(p), before[p.Session]
@@ -48,67 +51,39 @@ func TestSessionsStrictlyExtend(t *testing.T) {
 		if want := o.Tokens + rounds[p.Session]*(o.Answer+QuestionTokens); p.Asked != want || servers[1].tokens(p) != want {
 			t.Errorf("slot %d counts %d, asked %d, want %d", slot, servers[1].tokens(p), p.Asked, want)
 		}
+		seat := slot % uint64(o.Users)
+		if left := seats[seat]; left != p.Session && (then != nil || slot > 30 && rounds[left] != o.Rounds) {
+			t.Errorf("slot %d: %s takes the turn of %s, who left after %d rounds", slot, p.Session, left, rounds[left])
+		}
+		seats[seat] = p.Session
 		before[p.Session] = now
 		rounds[p.Session]++
-	}
-}
-
-// TestSessionsTakeTurns holds that users follow one another slot by slot, leave
-// after their rounds and never come back, and that rounds are mixed.
-func TestSessionsTakeTurns(t *testing.T) {
-	o := session(1)
-	author := sessions{o}
-	asked, seats := map[uint64]int{}, make([]uint64, o.Users)
-	left := map[uint64]bool{}
-	for slot := range uint64(10_000) {
-		shape, user := author.place(slot)
-		seat := slot % uint64(o.Users)
-		if slot >= uint64(o.Users) && seats[seat] != user {
-			left[seats[seat]] = true
+		if rounds[p.Session] > o.Rounds {
+			t.Errorf("slot %d: %s stays for %d rounds", slot, p.Session, rounds[p.Session])
 		}
-		seats[seat] = user
-		if left[user] || shape != asked[user] || shape >= o.Rounds {
-			t.Fatalf("slot %d: user %d asks round %d after %d (left: %t)", slot, user, shape, asked[user], left[user])
-		}
-		asked[user]++
 	}
 	mixed := map[int]bool{}
-	for slot := uint64(9996); slot < 10_000; slot++ {
-		shape, _ := author.place(slot)
-		mixed[shape] = true
+	for _, user := range seats {
+		mixed[rounds[user]] = true
 	}
 	if len(mixed) != o.Users {
 		t.Errorf("%d users are in %d different rounds", o.Users, len(mixed))
 	}
-	for user := range left {
-		if user >= uint64(o.Users) && asked[user] != o.Rounds {
-			t.Errorf("user %d left after %d rounds", user, asked[user])
-		}
-	}
 }
 
+// TestSessionIDsAreNeverUsedTwice holds that no user of any run has the name of another one, or asks the same.
 func TestSessionIDsAreNeverUsedTwice(t *testing.T) {
-	first := map[string]string{}
+	asks, asker := map[string]string{}, map[string]string{}
 	for seed := range uint64(20) {
 		w := calibrated(t, session(seed))
 		for slot := range uint64(120) {
 			p := w.Prompt(slot)
-			begins := p.Turns[0].Text + p.Text
-			if len(p.Turns) > 1 {
-				begins = p.Turns[0].Text + p.Turns[1].Text
+			first := p.Turns[0].Text + conversation(p)[1].Text
+			if text, user := cmp.Or(asks[p.Session], first), cmp.Or(asker[first], p.Session); text != first || user != p.Session {
+				t.Fatalf("%s stands for two users, or asks what %s asks", p.Session, user)
 			}
-			if other, known := first[p.Session]; known && other != begins {
-				t.Fatalf("%s stands for two users", p.Session)
-			}
-			first[p.Session] = begins
+			asks[p.Session], asker[first] = first, p.Session
 		}
-	}
-	texts := map[string]bool{}
-	for id, text := range first {
-		if texts[text] {
-			t.Fatalf("%s asks what another user asks", id)
-		}
-		texts[text] = true
 	}
 }
 

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -104,6 +103,13 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 		"they are labels, and another server's timestamps unknown": {func(r *recording) { r.Set(described) }, "llm_probe_target_info", map[string]float64{
 			"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=yes,continuous_usage=unknown,exact_output=unknown,group=h,model=llama,prompt=cold,server=vllm,stamp=,target=a,tokenize=unknown,url=http://new": 1,
 		}},
+		"timestamps are those of the last tokens, whatever else is set": {func(r *recording) {
+			r.Record(with(stalled(), func(r *probe.Result) { r.Stamp = probe.ByUser }))
+			r.Set(changed(func(d *probe.Description) { d.Interval = time.Minute }))
+			r.Record(refused())
+		}, "llm_probe_target_info", map[string]float64{
+			"llm_probe_target_info,api=openai-chat,cache_salt=unknown,cached_tokens=unknown,continuous_usage=unknown,exact_output=unknown,group=g,model=llama,prompt=cold,server=unknown,stamp=user,target=a,tokenize=unknown,url=https://llm.example:8443/v1": 1,
+		}},
 		"another model starts new series": {func(r *recording) {
 			r.Set(changed(func(d *probe.Description) { d.Model = "qwen" }))
 			r.Record(succeeded5()) // of the old model: late
@@ -172,7 +178,6 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			"llm_prober_config_last_reload_successful":                0,
 			"llm_prober_config_last_reload_success_timestamp_seconds": float64(day().Unix()),
 		}},
-		"no reload yet": {func(*recording) {}, "llm_prober_config", map[string]float64{}},
 		"lookups that failed": {func(r *recording) {
 			r.Add(LookupFailures, 2)
 			r.Add(LookupFailures, 1)
@@ -187,30 +192,6 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 				t.Errorf("series (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// TestStampIsThatOfTheLastTokens: a result without tokens says nothing about it, and
-// it stays what it was when other facts are set.
-func TestStampIsThatOfTheLastTokens(t *testing.T) {
-	r, target := newRecording(t), fixedTarget()
-	for n, step := range []struct {
-		result *probe.Result
-		want   string
-	}{
-		{refused(), ""},
-		{succeeded5(), "kernel"},
-		{refused(), "kernel"},
-		{with(succeeded5(), func(r *probe.Result) { r.Stamp = probe.ByUser }), "user"},
-		{with(stalled(), func(r *probe.Result) { r.Stamp = probe.ByKernel }), "kernel"},
-	} {
-		target.Interval += time.Second
-		r.Set(target)
-		r.Record(step.result)
-		all := slices.Collect(maps.Keys(r.values(t, "llm_probe_target_info")))
-		if len(all) != 1 || !strings.Contains(all[0], ",stamp="+step.want+",") {
-			t.Errorf("result %d: %s, want stamp=%s", n, all, step.want)
-		}
 	}
 }
 
