@@ -45,27 +45,6 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-func TestNoiseIsNoTrend(t *testing.T) {
-	for _, c := range []struct {
-		about     string
-		axis      Axis
-		low, high float64
-		want      [2]float64
-	}{
-		{"equal values span a fifth", Axis{}, 50, 50, [2]float64{44.6, 55.4}},
-		{"and near ones", Axis{}, 100, 101, [2]float64{89.592, 111.408}},
-		{"a span of their own", Axis{}, 100, 200, [2]float64{96, 204}},
-		{"from zero", Axis{}, 10, 100, [2]float64{0, 104}},
-		{"shares", Axis{Unit: Share}, 0.5, 0.51, [2]float64{0, 1}},
-		{"a factor of two", Axis{Log: true}, 8, 8, [2]float64{8 / math.Sqrt2 / math.Pow(2, 0.03), 8 * math.Sqrt2 * math.Pow(2, 0.03)}},
-	} {
-		low, high := c.axis.span(c.low, c.high)
-		if math.Abs(low-c.want[0]) > 1e-9*high || math.Abs(high-c.want[1]) > 1e-9*high {
-			t.Errorf("%s: from %v to %v, want %v", c.about, low, high, c.want)
-		}
-	}
-}
-
 // TestAnyScale draws axes for any values: two ticks at least, in their order and on the
 // axis, no two written the same.
 func TestAnyScale(t *testing.T) {

@@ -160,13 +160,10 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// full is a writer without room.
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
-
 func TestErrorOfTheWriter(t *testing.T) {
-	if err := HTML(full{}, ladder()); err == nil || err.Error() != "write HTML: no room" {
+	in, full := io.Pipe()
+	_ = in.CloseWithError(errors.New("no room"))
+	if err := HTML(full, ladder()); err == nil || err.Error() != "write HTML: no room" {
 		t.Error(err)
 	}
 }
