@@ -23,6 +23,7 @@ func TestTicks(t *testing.T) {
 		{"a long tail", Axis{Label: "ITL", Unit: Second}, []float64{0.001, 0.002, 0.003, 2}, "ITL (s) (log): 0.001 0.01 0.1 1"},
 		{"shares", Axis{Label: "share", Unit: Share}, []float64{0.9, 0.95}, "share (%): 0 20 40 60 80 100"},
 		{"thousands", Axis{Label: "n"}, []float64{0, 5000}, "n: 0 1,000 2,000 3,000 4,000 5,000"},
+		{"far from zero", Axis{Label: "n"}, []float64{45, 100}, "n: 50 60 70 80 90 100"},
 		{"below zero", Axis{Label: "n"}, []float64{-2000, 2000}, "n: -2,000 -1,000 0 1,000 2,000"},
 		{"one value", Axis{Label: "n"}, []float64{21000}, "n: 19,000 20,000 21,000 22,000 23,000"},
 		{"zeros alone", Axis{Label: "n"}, []float64{0, 0}, "n: -0.4 -0.2 0 0.2 0.4"},
