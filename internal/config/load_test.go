@@ -209,13 +209,6 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func TestPriority(t *testing.T) {
-	c := load(t, Options{Environ: environ("TARGETS_0_URL=http://a\nTARGETS_1_URL=http://b\nPRIORITY=0\nTARGETS_1_PRIORITY=none")})
-	if of0, of1 := c.Targets[0].Priority, c.Targets[1].Priority; of0 == nil || *of0 != 0 || of1 != nil {
-		t.Errorf("got %v and %v, want 0, which is a priority, and none", of0, of1)
-	}
-}
-
 func TestDefaultsFollowOtherSettings(t *testing.T) {
 	for _, test := range []struct {
 		environ string

@@ -22,7 +22,7 @@ var (
 	exampleFile string // the targets file of the documentation
 )
 
-// TestReferencePage holds that docs/configuration.md is what the tags say now.
+// TestReferencePage holds that docs/configuration.md is what the tags say now, and that its example loads.
 func TestReferencePage(t *testing.T) {
 	const path = "../../docs/configuration.md"
 	all, goals := settings(), map[string]string{}
@@ -43,6 +43,10 @@ func TestReferencePage(t *testing.T) {
 	written, err := os.ReadFile(path)
 	if diff := cmp.Diff(page.String(), string(written)); err != nil || diff != "" {
 		t.Errorf("docs/configuration.md is not what the code says: run make generate (%v)\n%s", err, diff)
+	}
+	c := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": exampleFile})})
+	if len(c.Targets) != 3 || len(c.Objectives) != 2 || len(c.Warnings) != 0 {
+		t.Errorf("its example is %+v", c)
 	}
 }
 
@@ -79,12 +83,5 @@ func TestNamesStay(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
-	}
-}
-
-func TestTheExampleOfTheDocumentationLoads(t *testing.T) {
-	c := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": exampleFile})})
-	if len(c.Targets) != 3 || len(c.Objectives) != 2 || len(c.Warnings) != 0 {
-		t.Errorf("got %+v", c)
 	}
 }
