@@ -175,20 +175,11 @@ func TestArguments(t *testing.T) {
 }
 
 func TestVariablesOfOthersAreIgnored(t *testing.T) {
-	environment := withTarget(`
-		SERVICE_HOST=10.0.0.1
-		SERVICE_PORT=9464
-		SERVICE_PORT_HTTP=9464
-		PORT=tcp://10.0.0.1:9464
-		PORT_9464_TCP=tcp://10.0.0.1:9464
-		PORT_9464_TCP_PROTO=tcp
-		PORT_9464_TCP_PORT=9464
-		PORT_9464_TCP_ADDR=10.0.0.1
-		EAST_SERVICE_HOST=10.0.0.2
-		EAST_PORT=tcp://10.0.0.2:9464
-		TARGETS_7_URL=`)
+	const services = `SERVICE_HOST=10.0.0.1 SERVICE_PORT=9464 SERVICE_PORT_HTTP=9464 PORT=tcp://10.0.0.1:9464
+		PORT_9464_TCP=tcp://10.0.0.1:9464 PORT_9464_TCP_PROTO=tcp PORT_9464_TCP_PORT=9464 PORT_9464_TCP_ADDR=10.0.0.1
+		EAST_SERVICE_HOST=10.0.0.2 EAST_PORT=tcp://10.0.0.2:9464 TARGETS_7_URL=`
+	environment := withTarget(strings.Join(strings.Fields(services), "\n"))
 	environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://collector:4318"
-	environment["PATH"] = "/bin"
 	load(t, Options{Environ: environment})
 }
 
