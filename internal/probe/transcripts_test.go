@@ -28,8 +28,8 @@ type transcript struct {
 	Content    int             `json:"content_chunks"`
 	Reasoning  int             `json:"reasoning_chunks"`
 	Tools      int             `json:"toolcall_chunks"`
-	FirstToken *int            `json:"first_token_event_index"`
-	Finish     *string         `json:"finish_reason"`
+	FirstToken int             `json:"first_token_event_index"`
+	Finish     string          `json:"finish_reason"`
 	Error      json.RawMessage `json:"error"`
 	Terminal   bool            `json:"saw_terminal"`
 	Usage      struct {        // the last of the recording
@@ -72,25 +72,18 @@ var quirks = map[string][2]int{
 // the last but the larger: see decision 9.
 var spliced = []string{"openai_responses_reasoning", "anthropic_stream-a-toolrefusal", "anthropic_messages_refusal_response"}
 
-// transcripts returns the folder of recorded streams: the one that PROBER_TRANSCRIPTS names, or one called
-// transcripts in a folder beside the repository. It is no part of the repository.
-func transcripts(t testing.TB) string {
-	if dir := os.Getenv("PROBER_TRANSCRIPTS"); dir != "" {
-		return dir
-	}
-	found, _ := filepath.Glob("../../../*/transcripts/*.meta")
-	if len(found) == 0 {
-		t.Skip("no recorded streams here: PROBER_TRANSCRIPTS names their folder")
-	}
-	return filepath.Dir(found[0])
-}
-
+// TestTranscripts reads recorded streams, which are no part of the repository: those of the folder that
+// PROBER_TRANSCRIPTS names, or of one called transcripts in a folder beside the repository.
 func TestTranscripts(t *testing.T) {
 	comments := regexp.MustCompile(`(?m)^#.*\n`)
-	for _, meta := range must(filepath.Glob(filepath.Join(transcripts(t), "*.meta"))) {
+	list := must(filepath.Glob(filepath.Join(cmp.Or(os.Getenv("PROBER_TRANSCRIPTS"), "../../../*/transcripts"), "*.meta")))
+	if len(list) == 0 {
+		t.Skip("no recorded streams here: PROBER_TRANSCRIPTS names their folder")
+	}
+	for _, meta := range list {
 		name := strings.TrimSuffix(filepath.Base(meta), ".meta")
 		t.Run(name, func(t *testing.T) {
-			var want transcript
+			want := transcript{FirstToken: -1}
 			if err := json.Unmarshal(comments.ReplaceAll(must(os.ReadFile(meta)), nil), &want); err != nil {
 				t.Fatal(err)
 			}
@@ -111,15 +104,12 @@ func TestTranscripts(t *testing.T) {
 // nothing.
 func (want transcript) decoded(name string, got decoded, refuses bool) decoded {
 	d := got
-	d.Frames, d.First, d.TokenFrames = want.Events, -1, want.Content+want.Reasoning+want.Tools
-	if want.FirstToken != nil {
-		d.First = *want.FirstToken
-	}
+	d.Frames, d.First, d.TokenFrames = want.Events, want.FirstToken, want.Content+want.Reasoning+want.Tools
 	if q, ok := quirks[name]; ok {
 		d.First, d.TokenFrames = q[0], q[1]
 	}
-	if want.Finish != nil && *want.Finish != "end(generated_text)" {
-		d.Finish = *want.Finish
+	if want.Finish != "" && want.Finish != "end(generated_text)" {
+		d.Finish = want.Finish
 	}
 	if failed := string(want.Error) != "null"; failed != (got.Error != "") {
 		d.Error = string(want.Error)
@@ -144,10 +134,7 @@ func (want transcript) decoded(name string, got decoded, refuses bool) decoded {
 
 // outcome is what DESIGN §1 makes of a recording with so many token frames.
 func (want transcript) outcome(frames int, refuses bool) Outcome {
-	finish := ""
-	if want.Finish != nil {
-		finish = *want.Finish
-	}
+	finish := want.Finish
 	switch {
 	case strings.Contains(string(want.Error), "overloaded"):
 		return Overloaded
