@@ -95,6 +95,19 @@ func TestGroup(t *testing.T) {
 	rest := func(limit time.Duration) func(*Group) {
 		return func(g *Group) { g.Members[0].target.Backoff = limit }
 	}
+	panics := func(g *Group) { // while it writes prompt 0, and while it is told what prompt 1 has
+		write := g.Ask
+		g.Ask = func(round uint64) Question {
+			if round == 0 {
+				panic("written")
+			}
+			q := write(round)
+			if round == 1 {
+				q.Learn = func(int) { panic("learned") }
+			}
+			return q
+		}
+	}
 	for name, test := range map[string]struct {
 		members []http.HandlerFunc
 		change  func(*Group)
@@ -162,20 +175,5 @@ func TestGroup(t *testing.T) {
 				t.Error("a new day has no budget")
 			}
 		})
-	}
-}
-
-// panics makes the group panic while it writes prompt 0, and while it is told what prompt 1 has.
-func panics(g *Group) {
-	write := g.Ask
-	g.Ask = func(round uint64) Question {
-		if round == 0 {
-			panic("written")
-		}
-		q := write(round)
-		if round == 1 {
-			q.Learn = func(int) { panic("learned") }
-		}
-		return q
 	}
 }
