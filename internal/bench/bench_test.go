@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
@@ -99,7 +100,7 @@ func ms(n ...int) []time.Duration {
 
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }
@@ -108,13 +109,15 @@ func equal(t *testing.T, what string, got, want any) {
 const answer = 29
 
 // TestSteps holds when requests begin, in milliseconds. Every round is new, and made ready before
-// it is asked; without a clock no request is late. Those under way at the end of a time go on.
+// it is asked; without a clock no request is late. Those under way at the end of a time go on,
+// an interrupt ends all at once.
 func TestSteps(t *testing.T) {
 	plan := schedule.Plan{Interval: time.Second, Name: "bench"}
 	for name, test := range map[string]struct {
 		load   Load
 		lead   int
 		budget int                        // tokens; a request has 30
+		end    time.Duration              // after which the run is interrupted
 		starts map[string][]time.Duration // of each member
 		parts  [][]int
 	}{
@@ -136,12 +139,23 @@ func TestSteps(t *testing.T) {
 			starts: map[string][]time.Duration{"refusing": ms(0, 0, 0)}},
 		"a spent budget ends it, which would spin": {load: Load{Concurrency: 1, Limit: time.Hour}, parts: [][]int{{0}}, budget: 70,
 			starts: map[string][]time.Duration{"a": ms(0, answer)}},
+		"by the clock, interrupted": {load: Load{Plan: plan, Requests: 1000}, parts: [][]int{{0}}, end: 1500 * time.Millisecond,
+			starts: map[string][]time.Duration{"a": ms(10, 1010)}},
+		"closed loop, interrupted": {load: Load{Concurrency: 2, Requests: 1000}, parts: [][]int{{0}}, end: 40 * time.Millisecond,
+			starts: map[string][]time.Duration{"a": ms(0, 0, answer, answer)}},
+		"for a time, interrupted": {load: Load{Concurrency: 1, Limit: time.Hour}, parts: [][]int{{0}}, end: 40 * time.Millisecond,
+			starts: map[string][]time.Duration{"a": ms(0, answer)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, test.budget, slices.Sorted(maps.Keys(test.starts))...)
 				const first = 7
-				next := w.run(t.Context(), test.load, first, test.lead)
+				ctx, interrupt := context.WithTimeout(t.Context(), cmp.Or(test.end, 24*time.Hour))
+				defer interrupt()
+				next := w.run(ctx, test.load, first, test.lead)
+				if took := time.Since(w.began); test.end > 0 && took != test.end {
+					t.Errorf("an end after %v, but interrupted at %v", took, test.end)
+				}
 				starts, rounds := map[string][]time.Duration{}, map[string]uint64{}
 				for _, r := range w.results {
 					starts[r.Target] = append(starts[r.Target], r.Start.Sub(w.began))
@@ -158,28 +172,6 @@ func TestSteps(t *testing.T) {
 				equal(t, "starts", starts, test.starts)
 				equal(t, "parts", w.parts, test.parts)
 				equal(t, "skips because of the budget", slices.Contains(w.skipped, "a budget"), test.budget > 0)
-			})
-		})
-	}
-}
-
-// TestAnInterruptEndsAll holds that nothing hangs and nothing new begins.
-func TestAnInterruptEndsAll(t *testing.T) {
-	for name, load := range map[string]Load{
-		"by the clock": {Plan: schedule.Plan{Interval: 10 * time.Millisecond}, Requests: 1000},
-		"closed loop":  {Concurrency: 3, Requests: 1000},
-		"for ever":     {Concurrency: 3, Limit: time.Hour},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, 0, "a", "b")
-				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-				defer cancel()
-				w.run(ctx, load, 0, 0)
-				equal(t, "time", time.Since(w.began), 100*time.Millisecond)
-				if len(w.results) == 0 {
-					t.Error("nothing was measured before")
-				}
 			})
 		})
 	}

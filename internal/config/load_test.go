@@ -175,20 +175,11 @@ func TestArguments(t *testing.T) {
 }
 
 func TestVariablesOfOthersAreIgnored(t *testing.T) {
-	environment := withTarget(`
-		SERVICE_HOST=10.0.0.1
-		SERVICE_PORT=9464
-		SERVICE_PORT_HTTP=9464
-		PORT=tcp://10.0.0.1:9464
-		PORT_9464_TCP=tcp://10.0.0.1:9464
-		PORT_9464_TCP_PROTO=tcp
-		PORT_9464_TCP_PORT=9464
-		PORT_9464_TCP_ADDR=10.0.0.1
-		EAST_SERVICE_HOST=10.0.0.2
-		EAST_PORT=tcp://10.0.0.2:9464
-		TARGETS_7_URL=`)
+	const services = `SERVICE_HOST=10.0.0.1 SERVICE_PORT=9464 SERVICE_PORT_HTTP=9464 PORT=tcp://10.0.0.1:9464
+		PORT_9464_TCP=tcp://10.0.0.1:9464 PORT_9464_TCP_PROTO=tcp PORT_9464_TCP_PORT=9464 PORT_9464_TCP_ADDR=10.0.0.1
+		EAST_SERVICE_HOST=10.0.0.2 EAST_PORT=tcp://10.0.0.2:9464 TARGETS_7_URL=`
+	environment := withTarget(strings.Join(strings.Fields(services), "\n"))
 	environment["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://collector:4318"
-	environment["PATH"] = "/bin"
 	load(t, Options{Environ: environment})
 }
 
@@ -206,13 +197,6 @@ func TestWarnings(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, c.Warnings) + cmp.Diff([]string{"PROBER_XYZZY_FROB"}, c.Unknown); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
-	}
-}
-
-func TestPriority(t *testing.T) {
-	c := load(t, Options{Environ: environ("TARGETS_0_URL=http://a\nTARGETS_1_URL=http://b\nPRIORITY=0\nTARGETS_1_PRIORITY=none")})
-	if of0, of1 := c.Targets[0].Priority, c.Targets[1].Priority; of0 == nil || *of0 != 0 || of1 != nil {
-		t.Errorf("got %v and %v, want 0, which is a priority, and none", of0, of1)
 	}
 }
 

@@ -67,15 +67,8 @@ func budgetHint(qps, goal float64) string {
 
 func measurable(qps, goal float64) bool { return budgetHint(qps, goal) == "" }
 
-func TestEqualityOnPaperIsMeasurable(t *testing.T) {
-	for _, goal := range []float64{0.99, 0.999} {
-		if qps := 3.0 / 51840 / (1 - goal); !measurable(qps, goal) || measurable(qps*0.999999, goal) {
-			t.Errorf("%v probes a second and %v: the bound is not exact", qps, goal)
-		}
-	}
-}
-
-func TestHintsOfTheBudgetRuleWouldDo(t *testing.T) {
+// TestBudgetRule holds its bound, and that what its hints tell would do.
+func TestBudgetRule(t *testing.T) {
 	const words = "at this rate want a goal of at most %g, or for this goal want at least %g probes per second"
 	for exponent := -4.0; exponent <= 3; exponent += 0.01 {
 		var goal, rate float64
@@ -86,6 +79,11 @@ func TestHintsOfTheBudgetRuleWouldDo(t *testing.T) {
 		}
 		if !measurable(rate, asked) || measurable(rate*0.9, asked) {
 			t.Errorf("%v probes per second are not the least that do", rate)
+		}
+	}
+	for _, goal := range []float64{0.99, 0.999} {
+		if qps := 3.0 / 51840 / (1 - goal); !measurable(qps, goal) || measurable(qps*0.999999, goal) {
+			t.Errorf("%v probes a second and %v: the bound is not exact", qps, goal)
 		}
 	}
 }

@@ -22,7 +22,7 @@ var (
 	exampleFile string // the targets file of the documentation
 )
 
-// TestReferencePage holds that docs/configuration.md is what the tags say now.
+// TestReferencePage holds that docs/configuration.md is what the tags say now, and that its example loads.
 func TestReferencePage(t *testing.T) {
 	const path = "../../docs/configuration.md"
 	all, goals := settings(), map[string]string{}
@@ -44,34 +44,29 @@ func TestReferencePage(t *testing.T) {
 	if diff := cmp.Diff(page.String(), string(written)); err != nil || diff != "" {
 		t.Errorf("docs/configuration.md is not what the code says: run make generate (%v)\n%s", err, diff)
 	}
-}
-
-// TestTagsAreWhole holds that every field of a setting has a phrase of help, and
-// a default that its own tags allow.
-func TestTagsAreWhole(t *testing.T) {
-	known := []string{"env", "envDefault", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "not"}
-	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
-	for _, k := range Reference() {
-		if help := k.field.Tag.Get("help"); help == "" || strings.ContainsAny(help, "`|\n") || strings.HasSuffix(help, ".") {
-			t.Errorf("%s: help %q is not a plain phrase", k.name, help)
-		}
-		for _, found := range tag.FindAllStringSubmatch(string(k.field.Tag), -1) {
-			if !slices.Contains(known, found[1]) {
-				t.Errorf("%s has the tag %s, which means nothing", k.name, found[1])
-			}
-		}
+	c := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": exampleFile})})
+	if len(c.Targets) != 3 || len(c.Objectives) != 2 || len(c.Warnings) != 0 {
+		t.Errorf("its example is %+v", c)
 	}
 }
 
 // TestNamesStay holds the names of variables and flags: without one, an upgrade breaks its users.
-// A new one is added to testdata/names.txt by hand; removing one is a [CHANGE].
+// A new one is added to testdata/names.txt by hand; removing one is a [CHANGE]. Each has a phrase of help, and tags that mean
+// something.
 func TestNamesStay(t *testing.T) {
 	want, err := os.ReadFile("testdata/names.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
+	known := []string{"env", "envDefault", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "not"}
+	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
 	var got strings.Builder
 	for _, k := range Reference() {
+		for _, found := range tag.FindAllStringSubmatch(string(k.field.Tag), -1) {
+			if help := k.field.Tag.Get("help"); help == "" || strings.ContainsAny(help, "`|\n") || !slices.Contains(known, found[1]) {
+				t.Errorf("%s has the help %q and the tag %s", k.name, help, found[1])
+			}
+		}
 		got.WriteString(strings.TrimSpace(k.Variable+" "+k.Flag) + "\n")
 		if _, ok := settings().shared.find(k.name); ok {
 			got.WriteString(strings.Replace(k.Variable, prefix, prefix+"TARGETS_n_", 1) + "\n")
@@ -79,12 +74,5 @@ func TestNamesStay(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
-	}
-}
-
-func TestTheExampleOfTheDocumentationLoads(t *testing.T) {
-	c := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": exampleFile})})
-	if len(c.Targets) != 3 || len(c.Objectives) != 2 || len(c.Warnings) != 0 {
-		t.Errorf("got %+v", c)
 	}
 }

@@ -125,48 +125,39 @@ func anyPage(r *rand.Rand, names ...string) Page {
 	return p
 }
 
-// checkPage draws any page: its charts are well-formed, with the elements that we draw and
-// no others.
-func checkPage(t testing.TB, p Page) {
-	t.Helper()
-	html := written(t, p)
-	for _, svg := range regexp.MustCompile(`(?s)<svg .*?</svg>`).FindAllString(html, -1) {
-		d := xml.NewDecoder(strings.NewReader(svg))
-		for {
-			token, err := d.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatalf("not well-formed: %v\n%s", err, svg)
-			}
-			if e, ok := token.(xml.StartElement); ok && !strings.Contains(" svg path text g circle title ", " "+e.Name.Local+" ") {
-				t.Fatalf("an element %q came from a text:\n%s", e.Name.Local, svg)
-			}
-		}
-	}
-	if strings.Count(html, "<script") > 0 || strings.Count(html, "<style>") != 1 {
-		t.Fatalf("a text is an element:\n%s", html)
-	}
-}
-
+// FuzzNames holds that the charts of any page are well-formed, with the elements that we draw and no others.
 func FuzzNames(f *testing.F) {
 	names := []string{"", "a", "b", "<script>alert(1)</script>", "]]>", "-->", "</svg>", `"'&<>`, "&amp;", "\x00\x01\x1b[31m", "\xff\xfe", "\u202e", "東京", "{{.}}", "</style><style>"}
 	for seed := range 200 {
 		f.Add(names[seed%len(names)], names[seed/2%len(names)], uint64(seed))
 	}
 	f.Fuzz(func(t *testing.T, a, b string, seed uint64) {
-		checkPage(t, anyPage(rand.New(rand.NewPCG(seed, 1)), a, b, "c"))
+		html := written(t, anyPage(rand.New(rand.NewPCG(seed, 1)), a, b, "c"))
+		for _, svg := range regexp.MustCompile(`(?s)<svg .*?</svg>`).FindAllString(html, -1) {
+			d := xml.NewDecoder(strings.NewReader(svg))
+			for {
+				token, err := d.Token()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatalf("not well-formed: %v\n%s", err, svg)
+				}
+				if e, ok := token.(xml.StartElement); ok && !strings.Contains(" svg path text g circle title ", " "+e.Name.Local+" ") {
+					t.Fatalf("an element %q came from a text:\n%s", e.Name.Local, svg)
+				}
+			}
+		}
+		if strings.Count(html, "<script") > 0 || strings.Count(html, "<style>") != 1 {
+			t.Fatalf("a text is an element:\n%s", html)
+		}
 	})
 }
 
-// full is a writer without room.
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
-
 func TestErrorOfTheWriter(t *testing.T) {
-	if err := HTML(full{}, ladder()); err == nil || err.Error() != "write HTML: no room" {
+	in, full := io.Pipe()
+	_ = in.CloseWithError(errors.New("no room"))
+	if err := HTML(full, ladder()); err == nil || err.Error() != "write HTML: no room" {
 		t.Error(err)
 	}
 }

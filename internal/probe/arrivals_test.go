@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -119,26 +118,6 @@ func (p *paced) send(w http.ResponseWriter, frame string) {
 		_, _ = w.Write(part)
 		w.(http.Flusher).Flush()
 	}
-}
-
-// TestTruth holds every arrival against what the simulator wrote down when it sent the frame.
-func TestTruth(t *testing.T) {
-	inBubble(t, "truth", func(t *testing.T) {
-		server := sim.New(sim.Config{Profile: must(sim.ParseProfile("fast")), Seed: 1})
-		t.Cleanup(server.Close)
-		target := serve(t, server.ServeHTTP)
-		r := target.Probe(t.Context(), wire.Ask{Model: "meta-llama/Llama-3.1-8B-Instruct", Prompt: "Words: time", MaxTokens: 200})
-		endsAs(t, r, OK, "")
-		sent := server.Sent()[0]
-		if len(sent.Frames) != 200 || len(r.Tokens) != 200 {
-			t.Fatalf("%d frames sent, %d arrived", len(sent.Frames), len(r.Tokens))
-		}
-		for i, frame := range sent.Frames {
-			if arrived := r.Start.Add(r.Tokens[i].At); !arrived.Equal(frame.At) || r.Tokens[i].N != frame.Tokens {
-				t.Errorf("frame %d: sent at %v with %d tokens, arrived at %v with %d", i, frame.At, frame.Tokens, arrived, r.Tokens[i].N)
-			}
-		}
-	})
 }
 
 // TestTheKernelStamps holds that a probe on sockets has the kernel's timestamps, where there are any and unless told

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -80,10 +81,12 @@ func (g *Group) rounds(starts, probes context.Context, n uint64) {
 // TestGroup holds that members are asked one after another, that all get one prompt, which only a probe that is sent
 // costs and only the first is judged by, that a hanging member costs the others at most its share of the interval and
 // itself its slots, that no more tokens are spent in a day than allowed, and that a panic of ours fails the probes of
-// its round and nothing else. A server which turns probes away is left alone for as long as it asks, up to the limit.
+// its round and nothing else. No probe begins once it is told to stop, and those in flight end when they are canceled.
+// A server which turns probes away is left alone for as long as it asks, up to the limit.
 func TestGroup(t *testing.T) {
 	const budget = 2 * 82 // tokens: two questions with their answers
 	second, hanging := answer(time.Second).stream, script{}.hangs().stream
+	slow := []http.HandlerFunc{answer(2 * time.Second).stream, second}
 	other := tokens(2, time.Second).then(0, limit, usage(70, 2), done).stream // by another tokenizer
 	busy := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "15")
@@ -92,10 +95,25 @@ func TestGroup(t *testing.T) {
 	rest := func(limit time.Duration) func(*Group) {
 		return func(g *Group) { g.Members[0].target.Backoff = limit }
 	}
+	panics := func(g *Group) { // while it writes prompt 0, and while it is told what prompt 1 has
+		write := g.Ask
+		g.Ask = func(round uint64) Question {
+			if round == 0 {
+				panic("written")
+			}
+			q := write(round)
+			if round == 1 {
+				q.Learn = func(int) { panic("learned") }
+			}
+			return q
+		}
+	}
 	for name, test := range map[string]struct {
 		members []http.HandlerFunc
 		change  func(*Group)
-		want    []string // of three rounds
+		want    []string // of three rounds, of one that is stopped
+
+		stop, cancel, took time.Duration // until no probe shall begin, until those in flight shall end, until all is over
 	}{
 		"turns": {members: []http.HandlerFunc{second, other}, want: []string{
 			"prompt 0", "learned 80", "a ok round 0 due 0s start 0s", "b ok round 0 due 1s start 1s",
@@ -130,57 +148,32 @@ func TestGroup(t *testing.T) {
 			"prompt 1", "b ok round 1 due 10s start 10s", "a malformed round 1 due 11s start 11s: prober panicked, please report it: learned",
 			"prompt 2", "learned 80", "a ok round 2 due 20s start 20s", "b ok round 2 due 21s start 21s",
 		}},
+		"stopped":  {members: slow, stop: time.Second, took: 2 * time.Second, want: []string{"prompt 0", "learned 80", "a ok round 0 due 0s start 0s"}},
+		"canceled": {members: slow, stop: time.Second, cancel: time.Second, took: time.Second, want: []string{"prompt 0"}},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			g, l := newGroup(t, test.members...)
 			if test.change != nil {
 				test.change(g)
 			}
-			g.rounds(t.Context(), t.Context(), 3)
+			until := func(end time.Duration) context.Context {
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(cmp.Or(end, time.Hour), cancel)
+				return ctx
+			}
+			rounds := uint64(3)
+			if test.stop > 0 {
+				rounds = 1
+			}
+			g.rounds(until(test.stop), until(test.cancel), rounds)
 			equal(t, "lines", test.want, l.lines)
+			if took := time.Since(l.epoch); test.took > 0 && took != test.took {
+				t.Errorf("took %v, want %v", took, test.took)
+			}
 			time.Sleep(24 * time.Hour)
 			if !g.Members[0].Budget.Reserve(time.Now(), budget, budget) {
 				t.Error("a new day has no budget")
 			}
-		})
-	}
-}
-
-// panics makes the group panic while it writes prompt 0, and while it is told what prompt 1 has.
-func panics(g *Group) {
-	write := g.Ask
-	g.Ask = func(round uint64) Question {
-		if round == 0 {
-			panic("written")
-		}
-		q := write(round)
-		if round == 1 {
-			q.Learn = func(int) { panic("learned") }
-		}
-		return q
-	}
-}
-
-// TestGroupStops holds that no probe begins once starts is done, and that probes ends those in flight.
-func TestGroupStops(t *testing.T) {
-	for name, test := range map[string]struct {
-		starts, probes time.Duration // until each is done
-		took           time.Duration
-		want           []string
-	}{
-		"stop":   {time.Second, time.Hour, 2 * time.Second, []string{"prompt 0", "learned 80", "a ok round 0 due 0s start 0s"}},
-		"cancel": {time.Second, time.Second, time.Second, []string{"prompt 0"}},
-	} {
-		inBubble(t, name, func(t *testing.T) {
-			g, l := newGroup(t, answer(2*time.Second).stream, answer(time.Second).stream)
-			starts, stop := context.WithTimeout(t.Context(), test.starts)
-			defer stop()
-			probes, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			time.AfterFunc(test.probes, cancel)
-			g.rounds(starts, probes, 1)
-			equal(t, "lines", test.want, l.lines)
-			equal(t, "time taken", test.took, time.Since(l.epoch))
 		})
 	}
 }

@@ -3,7 +3,6 @@ package probe
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -217,17 +216,16 @@ func TestReady(t *testing.T) {
 	const one = `{"object":"list","data":[{"id":"m","object":"model"}]}`
 	for name, test := range map[string]struct {
 		health, models int    // status
+		litellm        int    // the same of its check, which alone does not ask its models
 		list, model    string // the reply, and the model that is given; empty: of one, and none
 		ready          bool
 	}{
 		"healthy":                    {health: 200, models: 404, ready: true},
 		"starting, its check says":   {health: 503, models: 200},
-		"starting, all is 503":       {health: 503, models: 503},
 		"broken":                     {health: 500, models: 200},
 		"too busy to say":            {health: 429, models: 200},
 		"no check, a list of models": {health: 404, models: 200, ready: true},
 		"no check, starting":         {health: 404, models: 503},
-		"no check, a gateway's 502":  {health: 404, models: 502},
 		"neither check nor list":     {health: 404, models: 404, ready: true},
 		"all behind a key":           {health: 401, models: 401, ready: true},
 		"no GET":                     {health: 405, models: 405, ready: true},
@@ -235,54 +233,22 @@ func TestReady(t *testing.T) {
 		"no check, no model yet":     {health: 404, models: 200, list: `{"object":"list","data":null}`},
 		"no list, its model given":   {health: 200, models: 200, list: `{"object":"list","data":[]}`, model: "m", ready: true},
 		"something else, no list":    {health: 200, models: 200, list: `{"models":7}`, ready: true},
+		"LiteLLM":                    {models: 200, litellm: 200, ready: true},
+		"LiteLLM, starting":          {models: 200, litellm: 503},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			server := routes{"/health": reply(test.health, ""), "/v1/models": reply(test.models, cmp.Or(test.list, one)), "": reply(test.models, "{}")}
-			equal(t, "ready", test.ready, serve(t, server.ServeHTTP).Ready(t.Context(), test.model))
-		})
-	}
-	for status, ready := range map[int]bool{200: true, 503: false} {
-		inBubble(t, "LiteLLM, which must not be asked to ask its models", func(t *testing.T) {
-			server := routes{
-				"/health":           func(http.ResponseWriter, *http.Request) { t.Error("asked") },
-				"/health/readiness": reply(status, ""), "": reply(200, one),
+			if test.litellm > 0 {
+				server["/health"] = func(http.ResponseWriter, *http.Request) { t.Error("asked") }
+				server["/health/readiness"] = reply(test.litellm, "")
 			}
 			target := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("X-Litellm-Version", "1.80.0")
+				if test.litellm > 0 {
+					w.Header().Set("X-Litellm-Version", "1.80.0")
+				}
 				server.ServeHTTP(w, r)
 			})
-			equal(t, "ready", ready, target.Ready(t.Context(), ""))
-		})
-	}
-}
-
-// TestAwait holds that a server is looked at each second until it is ready, that a limit and an end of the context
-// end this at once, and which of them it was.
-func TestAwait(t *testing.T) {
-	for name, test := range map[string]struct {
-		ready, limit, end time.Duration
-		took              time.Duration
-		err               error
-	}{
-		"ready":             {0, time.Minute, time.Hour, 0, nil},
-		"ready after a bit": {90500 * ms, 2 * time.Minute, time.Hour, 91 * time.Second, nil},
-		"too late":          {time.Hour, 2500 * ms, time.Hour, 2500 * ms, context.DeadlineExceeded},
-		"told to stop":      {time.Hour, time.Minute, 1500 * ms, 1500 * ms, context.Canceled},
-	} {
-		inBubble(t, name, func(t *testing.T) {
-			start := time.Now()
-			m := NewMember(serve(t, func(w http.ResponseWriter, _ *http.Request) {
-				if time.Since(start) < test.ready {
-					w.WriteHeader(http.StatusServiceUnavailable)
-				}
-			}), "m", 1)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			time.AfterFunc(test.end, cancel)
-			err := m.Await(ctx, test.limit)
-			if took := time.Since(start); took != test.took || !errors.Is(err, test.err) {
-				t.Errorf("took %v, error %v", took, err)
-			}
+			equal(t, "ready", test.ready, target.Ready(t.Context(), test.model))
 		})
 	}
 }

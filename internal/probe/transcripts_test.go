@@ -28,8 +28,8 @@ type transcript struct {
 	Content    int             `json:"content_chunks"`
 	Reasoning  int             `json:"reasoning_chunks"`
 	Tools      int             `json:"toolcall_chunks"`
-	FirstToken *int            `json:"first_token_event_index"`
-	Finish     *string         `json:"finish_reason"`
+	FirstToken int             `json:"first_token_event_index"`
+	Finish     string          `json:"finish_reason"`
 	Error      json.RawMessage `json:"error"`
 	Terminal   bool            `json:"saw_terminal"`
 	Usage      struct {        // the last of the recording
@@ -62,54 +62,40 @@ var spoken = map[string]string{
 	"ollama-ndjson": "ollama", "sglang-generate": "sglang", "triton-generate": "triton",
 }
 
-// quirks are the transcripts whose expected values follow another rule than DESIGN §1, and what they are by that
-// rule.
-var quirks = map[string]struct {
-	first, frames int
-	why           string
-}{
-	"empty_string_token_counts_with_usage": {1, 2, "an empty frame whose usage grew is a token frame"},
-	"same_chunk_reasoning_and_content":     {0, 2, "a frame with reasoning and content is one frame"},
+// quirks are the first token frame and the number of them where a transcript follows another rule than DESIGN §1.
+var quirks = map[string][2]int{
+	"empty_string_token_counts_with_usage": {1, 2}, // an empty frame whose usage grew is a token frame
+	"same_chunk_reasoning_and_content":     {0, 2}, // a frame with reasoning and content is one frame
 }
 
 // spliced are the transcripts of several answers in one file, or of counts that are taken back, whose usage is not
 // the last but the larger: see decision 9.
-var spliced = map[string]bool{
-	"openai_responses_reasoning": true, "anthropic_stream-a-toolrefusal": true, "anthropic_messages_refusal_response": true,
-}
+var spliced = []string{"openai_responses_reasoning", "anthropic_stream-a-toolrefusal", "anthropic_messages_refusal_response"}
 
-// transcripts returns the folder of recorded streams: the one that PROBER_TRANSCRIPTS names, or one called
-// transcripts in a folder beside the repository. It is no part of the repository.
-func transcripts(t testing.TB) string {
-	if dir := os.Getenv("PROBER_TRANSCRIPTS"); dir != "" {
-		return dir
-	}
-	found, _ := filepath.Glob("../../../*/transcripts/*.meta")
-	if len(found) == 0 {
-		t.Skip("no recorded streams here: PROBER_TRANSCRIPTS names their folder")
-	}
-	return filepath.Dir(found[0])
-}
-
+// TestTranscripts reads recorded streams, which are no part of the repository: those of the folder that
+// PROBER_TRANSCRIPTS names, or of one called transcripts in a folder beside the repository.
 func TestTranscripts(t *testing.T) {
 	comments := regexp.MustCompile(`(?m)^#.*\n`)
-	for _, meta := range must(filepath.Glob(filepath.Join(transcripts(t), "*.meta"))) {
+	list := must(filepath.Glob(filepath.Join(cmp.Or(os.Getenv("PROBER_TRANSCRIPTS"), "../../../*/transcripts"), "*.meta")))
+	if len(list) == 0 {
+		t.Skip("no recorded streams here: PROBER_TRANSCRIPTS names their folder")
+	}
+	for _, meta := range list {
 		name := strings.TrimSuffix(filepath.Base(meta), ".meta")
 		t.Run(name, func(t *testing.T) {
-			var want transcript
+			want := transcript{FirstToken: -1}
 			if err := json.Unmarshal(comments.ReplaceAll(must(os.ReadFile(meta)), nil), &want); err != nil {
 				t.Fatal(err)
 			}
 			body := must(os.ReadFile(strings.TrimSuffix(meta, ".meta") + ".txt"))
 			dialect, _ := wire.Lookup(cmp.Or(spoken[want.Protocol], want.Protocol))
 			if dialect == nil {
-				equal(t, "events", want.Events, len(framesOf(stream.NewSSE, bytes.NewReader(body)))-1)
-				checkFraming(t, stream.NewSSE, body)
+				equal(t, "events", want.Events, len(framesOf(nil, bytes.NewReader(body)))-1)
+				checkFraming(t, nil, body)
 				return
 			}
-			whole := decode(t, dialect, bytes.NewReader(body))
+			whole := decodeInParts(t, dialect, body)
 			equal(t, "decoded", want.decoded(name, whole, regexp.MustCompile(`"refusal":\s*"[^"]`).Match(body)), whole)
-			checkCuts(t, dialect, body, whole)
 		})
 	}
 }
@@ -118,21 +104,18 @@ func TestTranscripts(t *testing.T) {
 // nothing.
 func (want transcript) decoded(name string, got decoded, refuses bool) decoded {
 	d := got
-	d.Frames, d.First, d.TokenFrames = want.Events, -1, want.Content+want.Reasoning+want.Tools
-	if want.FirstToken != nil {
-		d.First = *want.FirstToken
-	}
+	d.Frames, d.First, d.TokenFrames = want.Events, want.FirstToken, want.Content+want.Reasoning+want.Tools
 	if q, ok := quirks[name]; ok {
-		d.First, d.TokenFrames = q.first, q.frames
+		d.First, d.TokenFrames = q[0], q[1]
 	}
-	if want.Finish != nil && *want.Finish != "end(generated_text)" {
-		d.Finish = *want.Finish
+	if want.Finish != "" && want.Finish != "end(generated_text)" {
+		d.Finish = want.Finish
 	}
 	if failed := string(want.Error) != "null"; failed != (got.Error != "") {
 		d.Error = string(want.Error)
 	}
 	d.Outcome = want.outcome(d.TokenFrames, refuses)
-	if spliced[name] {
+	if slices.Contains(spliced, name) {
 		return d
 	}
 	usage := want.Usage
@@ -151,10 +134,7 @@ func (want transcript) decoded(name string, got decoded, refuses bool) decoded {
 
 // outcome is what DESIGN §1 makes of a recording with so many token frames.
 func (want transcript) outcome(frames int, refuses bool) Outcome {
-	finish := ""
-	if want.Finish != nil {
-		finish = *want.Finish
-	}
+	finish := want.Finish
 	switch {
 	case strings.Contains(string(want.Error), "overloaded"):
 		return Overloaded
@@ -194,13 +174,12 @@ func TestFixtures(t *testing.T) {
 			}
 			body := must(os.ReadFile(strings.TrimSuffix(path, ".want") + ".txt"))
 			dialect := must(wire.Lookup(want.Dialect))
-			whole := decode(t, dialect, bytes.NewReader(body))
+			whole := decodeInParts(t, dialect, body)
 			equal(t, "decoded", want, fixture{
 				Dialect: dialect.Name, Framing: want.Framing, Error: whole.Error,
 				Frames: whole.Frames, First: whole.First, Tokens: whole.TokenFrames, Finish: whole.Finish, N: known(whole.Usage.Generated()),
 				Prompt: known(whole.Usage.Prompt), Cached: known(whole.Usage.Cached), Reasoning: known(whole.Usage.Reasoning),
 			})
-			checkCuts(t, dialect, body, whole)
 			folder, _, _ := strings.Cut(name, "/")
 			without = slices.DeleteFunc(without, func(name string) bool { return name == folder || name == dialect.Name })
 		})
@@ -210,19 +189,13 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// A framing cuts a body into frames: [stream.NewSSE] or [stream.NewLines].
-type framing func(body io.Reader, arrivals func(int64) stream.Stamp, ask int) *stream.Frames
-
-func framingOf(d *wire.Dialect) framing {
-	if d.Name == "ollama" {
-		return stream.NewLines
+// framesIn reads a body whose arrivals do not matter; without a dialect as events.
+func framesIn(d *wire.Dialect, body io.Reader) *stream.Frames {
+	read := stream.NewSSE
+	if d != nil && d.Name == "ollama" {
+		read = stream.NewLines
 	}
-	return stream.NewSSE
-}
-
-// frames is how a test reads a body whose arrivals do not matter.
-func (f framing) frames(body io.Reader) *stream.Frames {
-	return f(body, func(int64) stream.Stamp { return stream.Stamp{} }, 4096)
+	return read(body, func(int64) stream.Stamp { return stream.Stamp{} }, 4096)
 }
 
 // decode reads a body as a probe does. The answer is not judged by its length.
@@ -230,7 +203,7 @@ func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
 	t.Helper()
 	r, d := &Result{}, decoded{First: -1}
 	x := exchange{accumulator: newAccumulator(r, 0, false), target: Target{Dialect: dialect}, stall: time.NewTimer(time.Hour)}
-	frames := framingOf(dialect).frames(body)
+	frames := framesIn(dialect, body)
 	v := x.read(t.Context(), func() (stream.Frame, error) {
 		if d.First < 0 && len(r.Tokens) > 0 {
 			d.First = d.Frames - 1
@@ -248,20 +221,22 @@ func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
 	return d
 }
 
-// checkCuts decodes the body byte by byte, and cuts it in two at every position.
-func checkCuts(t *testing.T, dialect *wire.Dialect, body []byte, want decoded) {
+// decodeInParts decodes the body whole, and checks that it is the same byte by byte, and cut in two at every position.
+func decodeInParts(t *testing.T, dialect *wire.Dialect, body []byte) decoded {
 	t.Helper()
-	equal(t, "byte by byte", want, decode(t, dialect, iotest.OneByteReader(bytes.NewReader(body))))
-	checkFraming(t, framingOf(dialect), body)
+	whole := decode(t, dialect, bytes.NewReader(body))
+	equal(t, "byte by byte", whole, decode(t, dialect, iotest.OneByteReader(bytes.NewReader(body))))
+	checkFraming(t, dialect, body)
+	return whole
 }
 
 // checkFraming cuts the body in two at every position: the frames are the same.
-func checkFraming(t *testing.T, f framing, body []byte) {
+func checkFraming(t *testing.T, d *wire.Dialect, body []byte) {
 	t.Helper()
 	for _, window := range windows(body) {
-		whole := framesOf(f, bytes.NewReader(window))
+		whole := framesOf(d, bytes.NewReader(window))
 		for cut := 1; cut < len(window); cut++ {
-			got := framesOf(f, io.MultiReader(bytes.NewReader(window[:cut]), bytes.NewReader(window[cut:])))
+			got := framesOf(d, io.MultiReader(bytes.NewReader(window[:cut]), bytes.NewReader(window[cut:])))
 			if !slices.Equal(whole, got) {
 				t.Fatalf("cut at byte %d of %q (-whole +cut):\n%s", cut, window, gocmp.Diff(whole, got))
 			}
@@ -284,8 +259,8 @@ func windows(body []byte) (list [][]byte) {
 }
 
 // framesOf is the data of every frame, and the error at the end.
-func framesOf(f framing, body io.Reader) (list []string) {
-	for frames := f.frames(body); ; {
+func framesOf(d *wire.Dialect, body io.Reader) (list []string) {
+	for frames := framesIn(d, body); ; {
 		frame, err := frames.Next()
 		if err != nil {
 			return append(list, err.Error())

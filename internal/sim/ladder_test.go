@@ -2,10 +2,10 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,69 +20,74 @@ type rung struct {
 	gap, p99   float64 // median and P99 of the gaps between tokens, ms; 0: not compared
 }
 
+// factors are how far means may be off.
+type factors struct{ ttft, tpot, throughput float64 }
+
 // ladder is a server as it was measured.
 type ladder struct {
-	profile string
-	prompt  int           // tokens
-	answer  [2]int        // tokens, the shortest and the longest
-	single  int           // tokens of the answer to one prompt alone
-	lead    time.Duration // by which the first prompt came before the others
-	rungs   []rung
+	name, profile string
+	prompt        int           // tokens
+	answer        [2]int        // tokens, the shortest and the longest
+	single        int           // tokens of the answer to one prompt alone
+	lead          time.Duration // by which the first prompt came before the others
+	all           factors
+	but           map[int]factors // rungs at which the record leaves its own line, or the model has none
+	rungs         []rung
 }
 
-// vllmShort is vLLM with prompts of 80 tokens. One server does not follow a straight line: between 32 and 64 its decode
-// step more than doubled.
-func vllmShort() ladder {
-	return ladder{"vllm-ladder", 80, [2]int{32, 85}, 85, 0, []rung{
-		{1, 314.58, 50.19, 0.22, 0, 0},
-		{2, 372.80, 51.59, 0.43, 0, 0},
-		{4, 397.54, 54.18, 0.74, 0, 0},
-		{8, 646.20, 55.48, 1.42, 0, 0},
-		{16, 1034.69, 63.38, 2.44, 0, 0},
-		{32, 1546.00, 87.10, 3.77, 0, 0},
-		{64, 2698.98, 230.16, 3.26, 0, 0},
-		{128, 5161.26, 298.29, 4.62, 0, 0},
-		{256, 11787.27, 389.49, 5.76, 0, 0},
-		{512, 27060.36, 419.23, 6.77, 0, 0},
-		{1024, 58452.87, 435.60, 7.41, 0, 0},
-		{2048, 128150.28, 461.09, 7.50, 0, 0},
-	}}
-}
-
-// vllmLong is the same server with prompts of 10,000 tokens. Its decode step took 20 ms longer behind so long a prompt,
-// which the engine does not know and which only shows while few are served: at 1 and 2. Throughput is from the
-// duration, which was recorded with more digits.
-func vllmLong() ladder {
-	return ladder{"vllm-ladder", 10000, [2]int{103, 125}, 122, 0, []rung{
-		{1, 12286.18, 70.72, 1 / 20.85, 0, 0},
-		{2, 18380.39, 115.44, 2 / 32.74, 0, 0},
-		{4, 30569.56, 211.95, 4 / 57.08, 0, 0},
-		{8, 55713.23, 379.62, 8 / 108.42, 0, 0},
-		{16, 105158.97, 512.55, 16 / 206.97, 0, 0},
-		{32, 202961.69, 563.16, 32 / 402.15, 0, 0},
-		{64, 399467.18, 588.74, 64 / 792.10, 602.62, 835.49},
-	}}
-}
-
-// tgiShort is TGI with prompts of 80 tokens; at the last rung 4,096 were sent. At 2 and at 32 it stood still for about
-// 1.4 s before the first tokens and never again: the second of two prompts waited for 1.6 s, and 32 longer than 64. Its
-// first prompt was always served before the others: the median of TTFT is above the mean, and close to the P99.
-func tgiShort() ladder {
-	return ladder{"tgi-ladder", 80, [2]int{32, 85}, 57, time.Millisecond, []rung{
-		{1, 123.48, 43.48, 0.39, 0, 0},
-		{2, 864.65, 59.22, 0.43, 0, 0},
-		{4, 244.90, 53.01, 1.08, 0, 0},
-		{8, 395.44, 54.17, 2.05, 0, 0},
-		{16, 581.37, 60.53, 3.22, 0, 0},
-		{32, 2325.73, 76.40, 3.95, 0, 0},
-		{64, 2150.47, 101.40, 6.38, 0, 0},
-		{128, 3753.25, 133.02, 8.86, 0, 0},
-		{256, 6981.56, 194.79, 11.60, 0, 0},
-		{512, 14086.51, 322.78, 13.27, 336.09, 369.31},
-		{1024, 25545.29, 625.33, 14.27, 521.93, 5750.15},
-		{2048, 55778.92, 767.29, 14.77, 552.11, 7360.92},
-		{2537, 72272.74, 786.32, 14.71, 584.80, 7385.78},
-	}}
+// ladders are the recorded ones.
+//
+// vLLM with prompts of 80 tokens does not follow a straight line: between 32 and 64 its decode step more than doubled.
+//
+// With prompts of 10,000 tokens its decode step took 20 ms longer behind so long a prompt, which the engine does not know
+// and which only shows while few are served: at 1 and 2. Throughput is from the duration, which was recorded with more
+// digits.
+//
+// TGI sent 4,096 prompts at the last rung. At 2 and at 32 it stood still for about 1.4 s before the first tokens and never
+// again: the second of two prompts waited for 1.6 s, and 32 longer than 64. Its first prompt was always served before the
+// others: the median of TTFT is above the mean, and close to the P99.
+var ladders = []ladder{
+	{"vLLM, 80 tokens", "vllm-ladder", 80, [2]int{32, 85}, 85, 0,
+		factors{1.25, 1.15, 1.25}, map[int]factors{64: {1.25, 1.7, 1.7}, 128: {1.25, 1.7, 1.7}}, []rung{
+			{1, 314.58, 50.19, 0.22, 0, 0},
+			{2, 372.80, 51.59, 0.43, 0, 0},
+			{4, 397.54, 54.18, 0.74, 0, 0},
+			{8, 646.20, 55.48, 1.42, 0, 0},
+			{16, 1034.69, 63.38, 2.44, 0, 0},
+			{32, 1546.00, 87.10, 3.77, 0, 0},
+			{64, 2698.98, 230.16, 3.26, 0, 0},
+			{128, 5161.26, 298.29, 4.62, 0, 0},
+			{256, 11787.27, 389.49, 5.76, 0, 0},
+			{512, 27060.36, 419.23, 6.77, 0, 0},
+			{1024, 58452.87, 435.60, 7.41, 0, 0},
+			{2048, 128150.28, 461.09, 7.50, 0, 0},
+		}},
+	{"vLLM, 10,000 tokens", "vllm-ladder", 10000, [2]int{103, 125}, 122, 0,
+		factors{1.1, 1.1, 1.1}, map[int]factors{1: {1.1, 1.45, 1.25}, 2: {1.1, 1.25, 1.15}}, []rung{
+			{1, 12286.18, 70.72, 1 / 20.85, 0, 0},
+			{2, 18380.39, 115.44, 2 / 32.74, 0, 0},
+			{4, 30569.56, 211.95, 4 / 57.08, 0, 0},
+			{8, 55713.23, 379.62, 8 / 108.42, 0, 0},
+			{16, 105158.97, 512.55, 16 / 206.97, 0, 0},
+			{32, 202961.69, 563.16, 32 / 402.15, 0, 0},
+			{64, 399467.18, 588.74, 64 / 792.10, 602.62, 835.49},
+		}},
+	{"TGI, 80 tokens", "tgi-ladder", 80, [2]int{32, 85}, 57, time.Millisecond,
+		factors{1.25, 1.25, 1.25}, map[int]factors{2: {6, 1.4, 1.25}, 32: {2.5, 1.25, 1.4}}, []rung{
+			{1, 123.48, 43.48, 0.39, 0, 0},
+			{2, 864.65, 59.22, 0.43, 0, 0},
+			{4, 244.90, 53.01, 1.08, 0, 0},
+			{8, 395.44, 54.17, 2.05, 0, 0},
+			{16, 581.37, 60.53, 3.22, 0, 0},
+			{32, 2325.73, 76.40, 3.95, 0, 0},
+			{64, 2150.47, 101.40, 6.38, 0, 0},
+			{128, 3753.25, 133.02, 8.86, 0, 0},
+			{256, 6981.56, 194.79, 11.60, 0, 0},
+			{512, 14086.51, 322.78, 13.27, 336.09, 369.31},
+			{1024, 25545.29, 625.33, 14.27, 521.93, 5750.15},
+			{2048, 55778.92, 767.29, 14.77, 552.11, 7360.92},
+			{2537, 72272.74, 786.32, 14.71, 584.80, 7385.78},
+		}},
 }
 
 // climb sends n prompts at once to an idle engine in virtual time and returns what came of it.
@@ -126,41 +131,26 @@ func (l ladder) climb(t *testing.T, n int) rung {
 	return got
 }
 
-// near reports whether got is within a factor of want, if there is one.
-func near(got, want, factor float64) bool {
-	return want == 0 || math.Abs(math.Log(got/want)) <= math.Log(factor)
-}
-
 // The gaps between tokens tell both servers apart: vLLM mixes prompts into its steps, TGI stops the answers for them.
 func TestTheLadderHasTheRecordedShape(t *testing.T) {
-	type factors struct{ ttft, tpot, throughput float64 }
-	tests := []struct {
-		name   string
-		ladder ladder
-		all    factors
-		but    map[int]factors // rungs at which the record leaves its own line, or the model has none
-	}{
-		{"vLLM, 80 tokens", vllmShort(), factors{1.25, 1.15, 1.25}, map[int]factors{64: {1.25, 1.7, 1.7}, 128: {1.25, 1.7, 1.7}}},
-		{"vLLM, 10,000 tokens", vllmLong(), factors{1.1, 1.1, 1.1}, map[int]factors{1: {1.1, 1.45, 1.25}, 2: {1.1, 1.25, 1.15}}},
-		{"TGI, 80 tokens", tgiShort(), factors{1.25, 1.25, 1.25}, map[int]factors{2: {6, 1.4, 1.25}, 32: {2.5, 1.25, 1.4}}},
+	near := func(got, want, factor float64) bool {
+		return want == 0 || math.Abs(math.Log(got/want)) <= math.Log(factor)
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			for _, want := range test.ladder.rungs {
-				most, odd := test.but[want.requests]
-				if !odd {
-					most = test.all
-				}
-				t.Run(strconv.Itoa(want.requests), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						got := test.ladder.climb(t, want.requests)
-						if !near(got.ttft, want.ttft, most.ttft) || !near(got.tpot, want.tpot, most.tpot) || !near(got.throughput, want.throughput, most.throughput) ||
-							!near(got.gap, want.gap, 1.25) || !near(got.p99, want.p99, 1.25) {
-							t.Errorf("want within factors %+v\n got %+v\nwant %+v", most, got, want)
-						}
-					})
-				})
+	for _, l := range ladders {
+		for _, want := range l.rungs {
+			most, odd := l.but[want.requests]
+			if !odd {
+				most = l.all
 			}
-		})
+			t.Run(fmt.Sprintf("%s, %d at once", l.name, want.requests), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					got := l.climb(t, want.requests)
+					if !near(got.ttft, want.ttft, most.ttft) || !near(got.tpot, want.tpot, most.tpot) || !near(got.throughput, want.throughput, most.throughput) ||
+						!near(got.gap, want.gap, 1.25) || !near(got.p99, want.p99, 1.25) {
+						t.Errorf("want within factors %+v\n got %+v\nwant %+v", most, got, want)
+					}
+				})
+			})
+		}
 	}
 }
