@@ -27,8 +27,8 @@ Two files that "prober bench" or "prober report" wrote with --format json are co
 the steps that both have, request by request in their order, and in what their settings
 differ. Data from Prometheus has no single requests, so only its medians are compared.
 
-A time is an RFC 3339 time, a day (from midnight UTC), seconds since 1970, "now", or how
-long ago: 24h, 7d. Times are printed in UTC.
+A time is an RFC 3339 time, a day (from midnight UTC), "now", or how long ago: 24h, 7d.
+Times are printed in UTC.
 
 Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 		Example: `  prober report --prometheus http://localhost:9090
