@@ -64,18 +64,10 @@ func reportStored(cmd *cobra.Command, r promquery.Request, format, picture strin
 	if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
 		return problems
 	}
-	err := query.Run(cmd.Context())
-	if err != nil {
+	if err := query.Run(cmd.Context()); err != nil {
 		return err
 	}
-	query.Document.Version = buildInfo().Version
-	out := cmd.OutOrStdout()
-	if format == "text" {
-		err = query.WriteText(out, report.Terminal(out))
-	} else {
-		err = report.WriteAs(out, format, query.Document)
-	}
-	if err != nil || picture == "" {
+	if err := printDocument(cmd, &query.Document, format); err != nil || picture == "" {
 		return err
 	}
 	page, err := query.Page(cmd.Context())
@@ -103,10 +95,14 @@ func reportFiles(cmd *cobra.Command, files []string, format string) error {
 	if err != nil {
 		return err
 	}
+	return printDocument(cmd, &d, format)
+}
+
+// printDocument prints d, with the version of this prober.
+func printDocument(cmd *cobra.Command, d *report.Document, format string) error {
 	out := cmd.OutOrStdout()
 	if d.Version = buildInfo().Version; format != "text" {
-		return report.WriteAs(out, format, d)
+		return report.WriteAs(out, format, *d)
 	}
-	width := report.Terminal(out)
-	return report.WriteComparisons(out, d, width)
+	return report.WriteText(out, *d, report.Terminal(out))
 }

@@ -1,11 +1,9 @@
 package promquery
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"slices"
@@ -149,25 +147,6 @@ func (q *Query) Run(ctx context.Context) (err error) {
 	}
 	d.Warnings = q.reader.warnings
 	return q.reader.err
-}
-
-// WriteText writes the answer for a terminal of so many columns. The error is that of w.
-func (q *Query) WriteText(w io.Writer, width int) error {
-	var text bytes.Buffer // writing to it never fails
-	fmt.Fprintln(&text, q.Document.Source)
-	for _, s := range q.Document.Summaries {
-		fmt.Fprintln(&text)
-		_ = report.WriteBlock(&text, s)
-	}
-	for _, c := range q.Document.Comparisons {
-		fmt.Fprintln(&text)
-		_ = report.WriteComparison(&text, c, width)
-	}
-	for _, warning := range q.Document.Warnings {
-		fmt.Fprintln(&text, "warning: "+warning)
-	}
-	_, err := text.WriteTo(w)
-	return err
 }
 
 // A timeRange is a range of stored time: after from, up to to.

@@ -45,14 +45,17 @@ func comparisonText(c Comparison, width int) string {
 	return p.String()
 }
 
-// WriteComparisons writes what d compares, see [WriteComparison], and what it is of.
-func WriteComparisons(w io.Writer, d Document, width int) error {
+// WriteText writes what d is of, its summaries, see [WriteBlock], and what it compares, see [WriteComparison].
+func WriteText(w io.Writer, d Document, width int) error {
 	p := newPrinter(width)
 	for part := range strings.SplitSeq(d.Source, "; ") {
 		p.wrap("", part)
 	}
 	for _, text := range d.Warnings {
 		p.wrap("", "warning: "+text)
+	}
+	for _, s := range d.Summaries {
+		p.WriteString("\n" + blockText(s))
 	}
 	for _, c := range d.Comparisons {
 		p.WriteString("\n" + comparisonText(c, width))

@@ -119,7 +119,7 @@ func TestCompareFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := WriteComparisons(&text, d, 80); err != nil {
+	if err := WriteText(&text, d, 80); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "comparison_files.txt", text.String())
