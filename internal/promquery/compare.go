@@ -33,7 +33,8 @@ func (r reader) compare(ctx context.Context, x, y *record) report.Comparison {
 	n := min(mostPeriods, x.summary.Succeeded()/probesInPeriod, y.summary.Succeeded()/probesInPeriod,
 		int(x.span.length()/leastPeriod), int(y.span.length()/leastPeriod))
 	if n < leastPeriods {
-		result.Warnings = []string{fmt.Sprintf("too little data to compare: at least %d periods of %v and %d requests each are needed, there are %s and %s requests",
+		result.Warnings = []string{fmt.Sprintf("too little data to compare: "+
+			"at least %d periods of %v and %d requests each are needed, there are %s and %s requests",
 			leastPeriods, leastPeriod, probesInPeriod, format.Grouped(x.summary.Succeeded()), format.Grouped(y.summary.Succeeded()))}
 		return report.Compare(result, nil)
 	}
@@ -41,7 +42,9 @@ func (r reader) compare(ctx context.Context, x, y *record) report.Comparison {
 	if x.span.length() != y.span.length() {
 		result.Pair += " and " + duration(y.span.length()/time.Duration(n))
 	}
-	result.Warnings = []string{fmt.Sprintf("differences are between the means of %d periods; medians are of all samples, exact to a bucket", n)}
+	result.Warnings = []string{
+		fmt.Sprintf("differences are between the means of %d periods; medians are of all samples, exact to a bucket", n),
+	}
 	var all []report.Pairs
 	empty := 0 // periods without a sample on one side of a quantity that both have
 	for i, l := range latencies {

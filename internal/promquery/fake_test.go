@@ -32,13 +32,8 @@ type answer struct {
 	result []sample
 }
 
-// A sample is one of a vector or a matrix, in Prometheus' JSON.
-type sample struct {
-	Metric    map[string]string `json:"metric"`
-	Value     []any             `json:"value,omitempty"`
-	Values    [][]any           `json:"values,omitempty"`
-	Histogram []any             `json:"histogram,omitempty"`
-}
+// A sample is one of a vector or a matrix, as Prometheus' JSON has it.
+type sample map[string]any
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.FormValue("query")
@@ -51,7 +46,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, a := range f.answers {
 		if !slices.ContainsFunc(strings.Fields(a.words), func(word string) bool { return !strings.Contains(query, word) }) {
 			result = slices.DeleteFunc(slices.Clone(a.result), func(s sample) bool {
-				return strings.Contains(query, "target=") && !strings.Contains(query, fmt.Sprintf("target=%q", s.Metric["target"]))
+				return strings.Contains(query, "target=") && !strings.Contains(query, fmt.Sprintf("target=%q", s["metric"].(map[string]string)["target"]))
 			})
 			break
 		}
@@ -64,10 +59,7 @@ func (f *fake) client(t *testing.T) *client {
 	t.Helper()
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
-	base, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base, _ := url.Parse(server.URL)
 	return &client{base: base, token: "s3cret"}
 }
 
@@ -85,17 +77,17 @@ func run(t *testing.T, f *fake, r Request) (*Query, error) {
 
 // point is one sample of a vector, with labels as a=b.
 func point(value float64, labels ...string) sample {
-	s := sample{Metric: map[string]string{"target": "a", "model": "m", "prompt": "cold"}, Value: []any{0, fmt.Sprint(value)}}
+	metric := map[string]string{"target": "a", "model": "m", "prompt": "cold"}
 	for _, l := range labels {
 		name, value, _ := strings.Cut(l, "=")
-		s.Metric[name] = value
+		metric[name] = value
 	}
-	return s
+	return sample{"metric": metric, "value": []any{0, fmt.Sprint(value)}}
 }
 
-// native is a sample of a native histogram with 30 samples up to 0.25 s and 10 up to 0.5 s.
+// native is a sample of a native histogram with 30 samples in its zero bucket, up to 0.25 s, and 10 up to 0.5 s.
 func native(labels ...string) sample {
-	return sample{Metric: point(0, labels...).Metric, Histogram: []any{0, map[string]any{
-		"count": "40", "sum": "10", "buckets": [][]any{{0, "0.125", "0.25", "30"}, {0, "0.25", "0.5", "10"}},
+	return sample{"metric": point(0, labels...)["metric"], "histogram": []any{0, map[string]any{
+		"count": "40", "sum": "10", "buckets": [][]any{{3, "-0.25", "0.25", "30"}, {0, "0.25", "0.5", "10"}},
 	}}}
 }

@@ -208,7 +208,8 @@ func (r reader) presence(ctx context.Context, found store) {
 	})
 	r.each(ctx, found, "quantile_over_time(0.9, "+sources+")", func(one *record, n *model.Sample) {
 		if n.Value > 1 { // and not only while a prober is replaced
-			one.warn("counts are the sum of %.0f sources (jobs, instances): if these are one prober, choose one with --match", math.Ceil(float64(n.Value)))
+			one.warn("counts are the sum of %.0f sources (jobs, instances): if these are one prober, choose one with --match",
+				math.Ceil(float64(n.Value)))
 		}
 	})
 }
@@ -231,6 +232,7 @@ func (r *record) doubts() {
 			format.Grouped(e2el), format.Grouped(ok))
 	}
 	if r.tainted > 0 {
-		r.warn("%s of the %s requests were read too late by the prober: excluded from ITL", format.Grouped(r.tainted), format.Grouped(r.requests()))
+		r.warn("%s of the %s requests were read too late by the prober: excluded from ITL",
+			format.Grouped(r.tainted), format.Grouped(r.requests()))
 	}
 }

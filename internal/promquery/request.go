@@ -89,7 +89,8 @@ func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hi
 		refuse(config.FlagPlace("to", r.To), "no time", "want "+times)
 	}
 	if isFrom && isTo && span.length() <= 0 {
-		refuse(config.FlagPlace("from", r.From)+" "+config.FlagPlace("to", r.To), "the range is empty", "--from must be before --to; it is "+span.String())
+		refuse(config.FlagPlace("from", r.From)+" "+config.FlagPlace("to", r.To),
+			"the range is empty", "--from must be before --to; it is "+span.String())
 	}
 	if r.Versus == "" {
 		return
@@ -133,7 +134,8 @@ func (q *Query) Run(ctx context.Context) (err error) {
 		}
 		for _, side := range [][]*record{q.records, others} {
 			if len(side) > 1 {
-				return fmt.Errorf("%s and %s have data %s: choose one with --model and --prompt", side[0].summary.Target, side[1].summary.Target, side[0].span)
+				return fmt.Errorf("%s and %s have data %s: choose one with --model and --prompt",
+					side[0].summary.Target, side[1].summary.Target, side[0].span)
 			}
 		}
 		d.Comparisons = []report.Comparison{q.reader.compare(ctx, q.records[0], others[0])}
