@@ -27,8 +27,8 @@ Two files that "prober bench" or "prober report" wrote with --format json are co
 the steps that both have, request by request in their order, and in what their settings
 differ. Data from Prometheus has no single requests, so only its medians are compared.
 
-A time is an RFC 3339 time, a day (from midnight UTC), seconds since 1970, "now", or how
-long ago: 24h, 7d. Times are printed in UTC.
+A time is an RFC 3339 time, a day (from midnight UTC), "now", or how long ago: 24h, 7d.
+Times are printed in UTC.
 
 Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 		Example: `  prober report --prometheus http://localhost:9090
@@ -64,18 +64,10 @@ func reportStored(cmd *cobra.Command, r promquery.Request, format, picture strin
 	if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
 		return problems
 	}
-	err := query.Run(cmd.Context())
-	if err != nil {
+	if err := query.Run(cmd.Context()); err != nil {
 		return err
 	}
-	query.Document.Version = buildInfo().Version
-	out := cmd.OutOrStdout()
-	if format == "text" {
-		err = query.WriteText(out, report.Terminal(out))
-	} else {
-		err = query.Document.Write(out, format, 0)
-	}
-	if err != nil || picture == "" {
+	if err := printDocument(cmd, &query.Document, format); err != nil || picture == "" {
 		return err
 	}
 	page, err := query.Page(cmd.Context())
@@ -103,6 +95,11 @@ func reportFiles(cmd *cobra.Command, files []string, format string) error {
 	if err != nil {
 		return err
 	}
+	return printDocument(cmd, &d, format)
+}
+
+// printDocument prints d, with the version of this prober.
+func printDocument(cmd *cobra.Command, d *report.Document, format string) error {
 	out := cmd.OutOrStdout()
 	d.Version = buildInfo().Version
 	return d.Write(out, format, report.Terminal(out))

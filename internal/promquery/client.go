@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/model"
-
 	"github.com/llm-prober/prober/internal/format"
 )
 
@@ -24,49 +22,37 @@ const (
 	maxAnswerBytes = 256 << 20
 )
 
-// A client asks one Prometheus. It is not safe for concurrent use.
+// A client asks one Prometheus, up to the first error. It is not safe for concurrent use.
 type client struct {
 	base     *url.URL // without user and password
 	token    string   // bearer token; none if empty
 	warnings []string // that came with answers, each once
+	err      error    // of the first query that failed: what was asked, of whom, and what to do
 }
-
-// instant evaluates an expression at one time.
-func (c *client) instant(ctx context.Context, expr string, at time.Time) (v model.Vector, err error) {
-	err = c.query(ctx, "query", url.Values{"query": {expr}, "time": {seconds(at)}}, &v)
-	return v, err
-}
-
-// steps evaluates an expression in n steps of so long, the last of them at an end.
-func (c *client) steps(ctx context.Context, expr string, n int, step time.Duration, end time.Time) (m model.Matrix, err error) {
-	err = c.query(ctx, "query_range", url.Values{
-		"query": {expr}, "start": {seconds(end.Add(-time.Duration(n-1) * step))}, "end": {seconds(end)},
-		"step": {strconv.FormatFloat(step.Seconds(), 'f', -1, 64)},
-	}, &m)
-	return m, err
-}
-
-func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1e3, 'f', 3, 64) }
 
 // shorter is what to do about too much data.
 const shorter = "choose a shorter range (--from, --to) or one target (--target)"
 
-// query decodes the result of a query into a vector or matrix. An error says what was asked, of whom, and what to do.
-func (c *client) query(ctx context.Context, path string, form url.Values, result any) error {
+func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1e3, 'f', 3, 64) }
+
+// query decodes the result of a query into a vector or matrix.
+func (c *client) query(ctx context.Context, path string, form url.Values, result any) {
+	if c.err != nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	err := c.post(ctx, c.base.JoinPath("api/v1", path).String(), form, result)
-	if err == nil {
-		return nil
+	if err := c.post(ctx, c.base.JoinPath("api/v1", path).String(), form, result); err != nil {
+		text := format.Shorten(format.Clean(err.Error()), 500)
+		if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong || errors.Is(err, context.DeadlineExceeded) {
+			text += "; " + shorter
+		}
+		c.err = fmt.Errorf("query %q at Prometheus %s: %s", form.Get("query"), c.base, text)
 	}
-	text := format.Shorten(format.Clean(err.Error()), 500)
-	if _, tooLong := errors.AsType[*http.MaxBytesError](err); tooLong || errors.Is(err, context.DeadlineExceeded) {
-		text += "; " + shorter
-	}
-	return fmt.Errorf("query %q at Prometheus %s: %s", form.Get("query"), c.base.Redacted(), text)
 }
 
-// post sends a form and decodes Prometheus' answer, see https://prometheus.io/docs/prometheus/latest/querying/api/.
+// post sends a form and decodes Prometheus' answer, see https://prometheus.io/docs/prometheus/latest/querying/api/. A
+// redirect is not followed: it would lose the query.
 func (c *client) post(ctx context.Context, to string, form url.Values, result any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -76,10 +62,8 @@ func (c *client) post(ctx context.Context, to string, form url.Values, result an
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	response, err := (&http.Client{CheckRedirect: refuseRedirect}).Do(request)
-	if sent, ok := errors.AsType[*url.Error](err); ok {
-		return sent.Err // without the URL, which may be one of a redirect and hold a secret
-	} else if err != nil {
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
@@ -106,15 +90,8 @@ func (c *client) post(ctx context.Context, to string, form url.Values, result an
 		return fmt.Errorf("%s: %s; if that is a limit of the server, %s", kind, answer.Error, shorter)
 	case kind != "":
 		return fmt.Errorf("%s: %s", kind, answer.Error)
-	case status == http.StatusNotFound || status == http.StatusMethodNotAllowed:
-		return fmt.Errorf("status %d: there is no Prometheus API below that URL: give it as in a browser, without /api/v1 or /graph", status)
 	default:
-		return fmt.Errorf("status %d: the answer is not from a Prometheus: check the URL, and whether a login page is in front of it", status)
+		return fmt.Errorf("status %d: the answer is not from a Prometheus: give its URL as in a browser, without /api/v1 or /graph, "+
+			"and check whether a login page is in front of it", status)
 	}
-}
-
-// refuseRedirect refuses to go elsewhere: a redirected POST would lose its query.
-func refuseRedirect(r *http.Request, _ []*http.Request) error {
-	return errors.New("it redirects to " + (&url.URL{Scheme: r.URL.Scheme, Host: r.URL.Host, Path: r.URL.Path}).String() +
-		": give the URL of the Prometheus itself")
 }

@@ -1,7 +1,6 @@
 package promquery
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -16,51 +15,30 @@ import (
 // sides are targets a and b, with a mean in each of 20 periods of 18 minutes; b is 5% slower, and has none in the first
 // two periods.
 func sides() *fake {
-	means := func(scale float64, missing int) []string {
-		var all []string
-		for i := range 20 {
-			v := fmt.Sprint(0.1 * scale * (1 + 0.01*float64(i%7)))
-			if i < missing {
-				v = "NaN"
-			}
-			all = append(all, v)
+	means := func(step time.Duration, from, to int, scale float64, target string) sample {
+		var values [][]any
+		for i := from; i < to; i++ {
+			values = append(values, []any{midnight.Add(time.Duration(i+1) * step).Unix(), fmt.Sprint(0.1 * scale * (1 + 0.01*float64(i%7)))})
 		}
-		return all
+		return sample{"metric": point(0, "target="+target)["metric"], "values": values}
 	}
-	first, width := midnight.Add(18*time.Minute), 18*time.Minute
-	counted := []map[string]any{point(400, "outcome=ok"), point(400, "target=b", "outcome=ok")}
-	return &fake{answers: []answer{
-		{"present_over_time", []map[string]any{present(), present("target=b")}},
-		{`histogram_avg ttft target="a" [1080000ms]`, []map[string]any{stream(first, width, means(1, 0))}},
-		{`histogram_avg ttft target="b" [1080000ms]`, []map[string]any{stream(first, width, means(1.05, 2), "target=b")}},
-		{"histogram_quantile(0.5, ttft", []map[string]any{point(0.1), point(0.2, "target=b")}},
+	return &fake{warnings: []string{"store 10.0.0.1 is\x1b[2J down"}, answers: []answer{
+		{"histogram_avg ttft [1080000ms]", []sample{means(18*time.Minute, 0, 20, 1, "a"), means(18*time.Minute, 2, 20, 1.05, "b")}},
+		{"histogram_avg ttft [300000ms]", []sample{means(5*time.Minute, 0, 72, 1, "a")}},
+		{"histogram_quantile(0.5, ttft", []sample{point(0.1), point(0.2, "target=b")}},
 		{"histogram_quantile", nil},
-		{"ttft_seconds{", []map[string]any{native(), native("target=b")}},
-		{"probes_total", counted},
+		{"ttft_seconds_bucket", []sample{native(), native("target=b")}},
+		{"over_time", nil},
+		{"probes_total", []sample{point(400, "outcome=ok"), point(400, "target=b", "outcome=ok")}},
 	}}
 }
 
-func run(t *testing.T, f *fake, r Request) *Query {
-	t.Helper()
-	r.Prometheus, r.From = f.client(t).base.String(), midnight.Format(time.RFC3339)
-	r.To = cmp.Or(r.To, midnight.Add(6*time.Hour).Format(time.RFC3339))
-	query, problems := r.Parse(midnight)
-	if problems != nil {
-		t.Fatal(problems)
-	}
-	if err := query.Run(t.Context()); err != nil {
+func TestCompare(t *testing.T) {
+	q, err := run(t, sides(), Request{Targets: []string{"a"}, Versus: "b"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return query
-}
-
-func TestCompare(t *testing.T) {
-	f := sides()
-	f.warnings = []string{"store 10.0.0.1 is\x1b[2J down"}
-	f.answers = slices.Insert(f.answers, 0, // what is asked of one target only
-		answer{`sum target="b" probes_total`, []map[string]any{point(400, "target=b", "outcome=ok")}},
-		answer{`sum target="a" probes_total`, []map[string]any{point(400, "outcome=ok")}})
-	d := run(t, f, Request{Targets: []string{"a"}, Versus: "b"}).Document
+	d := q.Document
 	c := d.Comparisons[0]
 	if c.A != "a" || c.B != "b" || c.Pair != "period of 18m" || len(c.Lines) != 1 || !slices.Equal(c.Warnings, []string{
 		"differences are between the means of 20 periods; medians are of all samples, exact to a bucket",
@@ -77,8 +55,12 @@ func TestCompare(t *testing.T) {
 // a time.
 func TestCompareRanges(t *testing.T) {
 	for to, requests := range map[string]float64{"06:00:00": 79, "00:39:00": 400} {
-		f := &fake{answers: []answer{{"probes_total sum", []map[string]any{point(requests, "outcome=ok")}}}}
-		c := run(t, f, Request{Targets: []string{"a"}, To: "2026-11-01T" + to + "Z", Versus: "1d"}).Document.Comparisons[0]
+		f := &fake{answers: []answer{{"probes_total sum", []sample{point(requests, "outcome=ok")}}}}
+		q, err := run(t, f, Request{Targets: []string{"a"}, To: "2026-11-01T" + to + "Z", Versus: "1d"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := q.Document.Comparisons[0]
 		if c.A != "a, from 2026-11-01 00:00:00 UTC to 2026-11-01 "+to+" UTC" || c.B != "a, from 2026-10-31 00:00:00 UTC to 2026-10-31 "+to+" UTC" ||
 			c.Lines != nil || !strings.HasPrefix(c.Warnings[0], "too little data to compare: at least 8 periods of 5m0s and 10 requests") {
 			t.Errorf("%+v", c)
@@ -90,17 +72,10 @@ func TestCompareRanges(t *testing.T) {
 // difference, and that the page says the same.
 func TestLeastPeriods(t *testing.T) {
 	for n, want := range map[int]bool{leastPeriods: true, leastPeriods - 1: false} {
-		var pairs []report.Pairs
-		for _, l := range latencies {
-			p := report.Pairs{Metric: l.name}
-			for i := range n {
-				p.Values = append(p.Values, [2]float64{1, 2 + float64(i)})
-			}
-			pairs = append(pairs, p)
-		}
-		lines := report.Compare(report.Comparison{}, pairs).Lines
-		if shown := !slices.ContainsFunc(lines, func(l report.Line) bool { return !l.Shown }); shown != want {
-			t.Errorf("%d periods: shown %v", n, shown)
+		pairs := report.Pairs{Values: slices.Repeat([][2]float64{{1, 2}}, n)}
+		c := report.Compare(report.Comparison{}, slices.Repeat([]report.Pairs{pairs}, len(latencies)))
+		if c.Lines[0].Shown != want {
+			t.Errorf("%d periods: %+v", n, c)
 		}
 	}
 	page, err := os.ReadFile("../../docs/report.md")
@@ -110,10 +85,8 @@ func TestLeastPeriods(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	f := sides()
-	f.answers = slices.Insert(f.answers, 0, answer{`histogram_avg ttft target="a" [300000ms]`,
-		[]map[string]any{stream(midnight.Add(5*time.Minute), 5*time.Minute, slices.Repeat([]string{"0.1"}, 72))}})
-	page, err := run(t, f, Request{}).Page(t.Context())
+	q, _ := run(t, sides(), Request{})
+	page, err := q.Page(t.Context())
 	if err != nil || len(page.Charts) != 2 || !strings.HasPrefix(page.Settings[0], "Prometheus at ") {
 		t.Fatalf("%+v, %v", page, err)
 	}

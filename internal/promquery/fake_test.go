@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,12 +16,8 @@ import (
 // midnight is when the ranges of the tests begin.
 var midnight = time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 
-func hours(n int) timeRange {
-	return timeRange{midnight, midnight.Add(time.Duration(n) * time.Hour)}
-}
-
-// A fake is a Prometheus that gives the result of the first query it has an answer for, and an empty one to all others.
-// What PromQL makes of stored data is tested with a real Prometheus.
+// A fake is a Prometheus that gives the result of the first answer for a query, of the target that it names if it names
+// one, and an empty result to all others. What PromQL makes of stored data is tested with a real Prometheus.
 type fake struct {
 	answers  []answer
 	warnings []string
@@ -32,27 +29,29 @@ type fake struct {
 // An answer is for queries that contain all words.
 type answer struct {
 	words  string // separated by spaces
-	result []map[string]any
+	result []sample
 }
+
+// A sample is one of a vector or a matrix, as Prometheus' JSON has it.
+type sample map[string]any
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	query := r.FormValue("query")
-	if f.token = r.Header.Get("Authorization"); f.handler != nil {
+	f.asked, f.token = append(f.asked, query), r.Header.Get("Authorization")
+	if f.handler != nil {
 		f.handler(w, r)
 		return
 	}
-	f.asked = append(f.asked, query)
-	result := []map[string]any{}
+	result := []sample{}
 	for _, a := range f.answers {
 		if !slices.ContainsFunc(strings.Fields(a.words), func(word string) bool { return !strings.Contains(query, word) }) {
-			result = a.result
+			result = slices.DeleteFunc(slices.Clone(a.result), func(s sample) bool {
+				return strings.Contains(query, "target=") && !strings.Contains(query, fmt.Sprintf("target=%q", s["metric"].(map[string]string)["target"]))
+			})
 			break
 		}
 	}
-	kind := map[string]string{"/api/v1/query": "vector", "/api/v1/query_range": "matrix"}[r.URL.Path]
-	_ = json.NewEncoder(w).Encode(map[string]any{
-		"status": "success", "warnings": f.warnings, "data": map[string]any{"resultType": kind, "result": result},
-	})
+	_ = json.NewEncoder(w).Encode(map[string]any{"status": "success", "warnings": f.warnings, "data": map[string]any{"result": result}})
 }
 
 // client serves f.
@@ -60,39 +59,35 @@ func (f *fake) client(t *testing.T) *client {
 	t.Helper()
 	server := httptest.NewServer(f)
 	t.Cleanup(server.Close)
-	base, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base, _ := url.Parse(server.URL)
 	return &client{base: base, token: "s3cret"}
 }
 
-// point is one sample of a vector, with labels as a=b.
-func point(value float64, labels ...string) map[string]any {
-	return map[string]any{"metric": metric(labels), "value": []any{0, fmt.Sprint(value)}}
-}
-
-// stream is a series of a matrix with these values, one each step.
-func stream(from time.Time, step time.Duration, values []string, labels ...string) map[string]any {
-	var points [][]any
-	for i, v := range values {
-		points = append(points, []any{float64(from.Add(time.Duration(i)*step).UnixMilli()) / 1e3, v})
+// run asks f for six hours, unless r says otherwise.
+func run(t *testing.T, f *fake, r Request) (*Query, error) {
+	t.Helper()
+	r.Prometheus, r.From = f.client(t).base.String(), midnight.Format(time.RFC3339)
+	r.To = cmp.Or(r.To, midnight.Add(6*time.Hour).Format(time.RFC3339))
+	query, problems := r.Parse(midnight)
+	if problems != nil {
+		t.Fatal(problems)
 	}
-	return map[string]any{"metric": metric(labels), "values": points}
+	return query, query.Run(t.Context())
 }
 
-func metric(labels []string) map[string]string {
-	m := map[string]string{"target": "a", "model": "m", "prompt": "cold"}
+// point is one sample of a vector, with labels as a=b.
+func point(value float64, labels ...string) sample {
+	metric := map[string]string{"target": "a", "model": "m", "prompt": "cold"}
 	for _, l := range labels {
 		name, value, _ := strings.Cut(l, "=")
-		m[name] = value
+		metric[name] = value
 	}
-	return m
+	return sample{"metric": metric, "value": []any{0, fmt.Sprint(value)}}
 }
 
-// native is a vector's sample of a native histogram with 30 samples up to 0.25 s and 10 up to 0.5 s.
-func native(labels ...string) map[string]any {
-	return map[string]any{"metric": metric(labels), "histogram": []any{0, map[string]any{
-		"count": "40", "sum": "10", "buckets": [][]any{{0, "0.125", "0.25", "30"}, {0, "0.25", "0.5", "10"}},
+// native is a sample of a native histogram with 30 samples in its zero bucket, up to 0.25 s, and 10 up to 0.5 s.
+func native(labels ...string) sample {
+	return sample{"metric": point(0, labels...)["metric"], "histogram": []any{0, map[string]any{
+		"count": "40", "sum": "10", "buckets": [][]any{{3, "-0.25", "0.25", "30"}, {0, "0.25", "0.5", "10"}},
 	}}}
 }

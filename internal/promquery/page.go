@@ -30,10 +30,7 @@ func (q *Query) Page(ctx context.Context) (plot.Page, error) {
 			if r.quantities[i].Count == 0 {
 				continue
 			}
-			points, style, err := q.course(ctx, r, i)
-			if err != nil {
-				return plot.Page{}, err
-			}
+			points, style := q.course(ctx, r, i)
 			spread.Series = append(spread.Series, plot.Series{Target: name, Style: plot.Step, Points: r.quantities[i].cumulative()})
 			course.Series = append(course.Series, plot.Series{Target: name, Style: style, Points: points})
 		}
@@ -41,7 +38,7 @@ func (q *Query) Page(ctx context.Context) (plot.Page, error) {
 			charts = append(charts, spread, course)
 		}
 	}
-	return report.Page("Latencies in "+q.reader.base.Redacted(), q.Document, charts), nil
+	return report.Page("Latencies in "+q.reader.base.String(), q.Document, charts), q.reader.err
 }
 
 // cumulative is the share of samples up to the upper bound of each bucket.
@@ -57,12 +54,11 @@ func (q *quantity) cumulative() []plot.Point {
 
 // course is the mean of a quantity in each of some periods, at its middle. Means are joined by lines where there is one
 // in every period.
-func (q *Query) course(ctx context.Context, of record, quantity int) ([]plot.Point, plot.Style, error) {
+func (q *Query) course(ctx context.Context, of *record, quantity int) ([]plot.Point, plot.Style) {
 	n := int(min(max(of.span.length()/leastPeriod, 1), pagePeriods))
-	means, err := q.reader.means(ctx, of, quantity, n)
 	width := of.span.length() / time.Duration(n)
 	var points []plot.Point
-	for i, v := range means {
+	for i, v := range q.reader.means(ctx, of, quantity, n) {
 		if !math.IsNaN(v) {
 			middle := time.Duration(i)*width + width/2
 			x := q.records[0].span.from.Add(middle).Unix() // where ranges lie over each other
@@ -70,7 +66,7 @@ func (q *Query) course(ctx context.Context, of record, quantity int) ([]plot.Poi
 		}
 	}
 	if len(points) < n {
-		return points, plot.Dots, err
+		return points, plot.Dots
 	}
-	return points, plot.Line, err
+	return points, plot.Line
 }

@@ -1,16 +1,12 @@
 package promquery
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,11 +32,8 @@ type Query struct {
 
 	reader  reader
 	other   *reader // of what to compare with, another range or another target; nil if with nothing
-	records []record
+	records []*record
 }
-
-// labelName is what Prometheus calls a label, without those of UTF-8.
-var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
 
 // Parse reads a request. The problems are all that is wrong with it.
 func (r Request) Parse(now time.Time) (*Query, config.Problems) {
@@ -65,57 +58,60 @@ func (r Request) Parse(now time.Time) (*Query, config.Problems) {
 		token, err := os.ReadFile(r.TokenFile)
 		if q.reader.token = strings.TrimSpace(string(token)); err != nil {
 			refuse(place, errors.Unwrap(err).Error(), "")
-		} else if q.reader.token == "" || strings.ContainsAny(q.reader.token, "\r\n") {
+		} else if q.reader.token == "" {
 			refuse(place, "not a token", "want one line, the token")
 		}
 	}
 	for _, text := range r.Match {
 		label, value, ok := strings.Cut(text, "=")
-		if !ok || !labelName.MatchString(label) {
+		if !ok || !model.LabelName(label).IsValidLegacy() {
 			refuse(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
 		}
 		q.reader.match = append(q.reader.match, label+oneOf(value))
 	}
-	if r.Model != "" {
-		q.reader.match = append(q.reader.match, "model"+oneOf(r.Model))
+	for _, pair := range [][2]string{{"model", r.Model}, {"prompt", r.Prompt}} {
+		if pair[1] != "" {
+			q.reader.match = append(q.reader.match, pair[0]+oneOf(pair[1]))
+		}
 	}
-	if r.Prompt != "" {
-		q.reader.match = append(q.reader.match, "prompt"+oneOf(r.Prompt))
-	}
-	r.parseSpans(q, now, refuse)
+	r.parseSpans(q, now.UTC().Truncate(time.Second), refuse)
 	return q, problems
 }
 
 // parseSpans reads the range, and what to compare with: a duration, a range, or else the name of a target.
 func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hint string)) {
-	from, isFrom := parseTime(r.From, now)
-	to, isTo := parseTime(r.To, now)
-	q.reader.span = timeRange{from, to}
+	span, isFrom, isTo := parseRange(r.From, r.To, now)
+	q.reader.span = span
 	if !isFrom {
-		refuse(fmt.Sprintf("--from=%q", r.From), "no time", "want "+times)
+		refuse(config.FlagPlace("from", r.From), "no time", "want "+times)
 	}
 	if !isTo {
-		refuse(fmt.Sprintf("--to=%q", r.To), "no time", "want "+times)
+		refuse(config.FlagPlace("to", r.To), "no time", "want "+times)
 	}
-	if isFrom && isTo && !from.Before(to) {
-		refuse(fmt.Sprintf("--from=%q --to=%q", r.From, r.To), "the range is empty", "--from must be before --to; it is "+q.reader.span.String())
+	if isFrom && isTo && span.length() <= 0 {
+		refuse(config.FlagPlace("from", r.From)+" "+config.FlagPlace("to", r.To),
+			"the range is empty", "--from must be before --to; it is "+span.String())
 	}
 	if r.Versus == "" {
 		return
 	}
-	place := fmt.Sprintf("--vs=%q", r.Versus)
+	place := config.FlagPlace("vs", r.Versus)
 	if len(r.Targets) != 1 {
 		refuse(place, fmt.Sprintf("%d targets to compare with it", len(r.Targets)), "say which with one --target")
 	}
 	other := q.reader
-	if back, ok := parseAgo(r.Versus); ok {
-		other.span = timeRange{from.Add(-back), to.Add(-back)}
-	} else if span, ok := parseRange(r.Versus, now); ok {
-		if other.span = span; !span.from.Before(span.to) {
-			refuse(place, "the range is empty", "FROM must be before TO; it is "+span.String())
+	from, to, _ := strings.Cut(r.Versus, "/")
+	if back, err := model.ParseDuration(r.Versus); err == nil {
+		other.span = timeRange{span.from.Add(-time.Duration(back)), span.to.Add(-time.Duration(back))}
+	} else if earlier, isFrom, isTo := parseRange(from, to, now); isFrom && isTo {
+		if other.span = earlier; earlier.length() <= 0 {
+			refuse(place, "the range is empty", "FROM must be before TO; it is "+earlier.String())
 		}
-	} else if other.targets = []string{r.Versus}; slices.Contains(r.Targets, r.Versus) {
-		refuse(place, "the same target", "want another one, how much earlier (24h, 7d), or a range, FROM/TO")
+	} else {
+		other.targets = []string{r.Versus}
+	}
+	if other.span == span && slices.Equal(other.targets, r.Targets) {
+		refuse(place, "the same target and range", "want another target, how much earlier (24h, 7d), or a range, FROM/TO")
 	}
 	q.other = &other
 }
@@ -133,14 +129,17 @@ func (q *Query) Run(ctx context.Context) (err error) {
 		q.reader.base, q.reader.span), q.reader.span.from
 	if q.other != nil {
 		others, err := q.other.records(ctx)
-		if err = errors.Join(err, single(q.records), single(others)); err != nil {
-			return err
-		}
-		comparison, err := q.reader.compare(ctx, q.records[0], others[0])
 		if err != nil {
 			return err
 		}
-		q.records, d.Comparisons = append(q.records, others...), []report.Comparison{comparison}
+		for _, side := range [][]*record{q.records, others} {
+			if len(side) > 1 {
+				return fmt.Errorf("%s and %s have data %s: choose one with --model and --prompt",
+					side[0].summary.Target, side[1].summary.Target, side[0].span)
+			}
+		}
+		d.Comparisons = []report.Comparison{q.reader.compare(ctx, q.records[0], others[0])}
+		q.records = append(q.records, others...)
 	}
 	for _, r := range q.records {
 		if q.twoRanges() {
@@ -149,39 +148,10 @@ func (q *Query) Run(ctx context.Context) (err error) {
 		d.Summaries = append(d.Summaries, r.summary)
 	}
 	d.Warnings = q.reader.warnings
-	return nil
+	return q.reader.err
 }
 
-// single says that there is more than one record, and which.
-func single(records []record) error {
-	var names []string
-	for _, r := range records {
-		names = append(names, fmt.Sprintf("model %s, prompt %s: %d requests", r.model, r.prompt, r.requests()))
-	}
-	if len(names) < 2 {
-		return nil
-	}
-	return fmt.Errorf("target %s has several series %s (%s): choose with --model and --prompt", records[0].target, records[0].span, strings.Join(names, "; "))
-}
-
-// WriteText writes the answer for a terminal of so many columns. The error is that of w.
-func (q *Query) WriteText(w io.Writer, width int) error {
-	var text bytes.Buffer // writing to it never fails
-	fmt.Fprintln(&text, q.Document.Source)
-	for _, s := range q.Document.Summaries {
-		fmt.Fprint(&text, "\n", report.Block(s))
-	}
-	for _, c := range q.Document.Comparisons {
-		fmt.Fprint(&text, "\n", c.Text(width))
-	}
-	for _, warning := range q.Document.Warnings {
-		fmt.Fprintln(&text, "warning: "+warning)
-	}
-	_, err := text.WriteTo(w)
-	return err
-}
-
-// A timeRange is a range of stored time: after from, up to to, both in whole seconds of UTC.
+// A timeRange is a range of stored time: after from, up to to.
 type timeRange struct{ from, to time.Time }
 
 func (r timeRange) length() time.Duration { return r.to.Sub(r.from) }
@@ -191,37 +161,23 @@ func (r timeRange) String() string { return "from " + timestamp(r.from) + " to "
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // times is how a time may be written, for hints.
-const times = `a time (2026-11-01T15:04:05Z), a day (2026-11-01, from midnight UTC), seconds since 1970, "now", or how long ago (24h, 7d)`
+const times = `a time (2026-11-01T15:04:05Z), a day (2026-11-01, from midnight UTC), "now", or how long ago (24h, 7d)`
 
-// parseTime reads one of [times], to the second.
+// parseTime reads one of [times].
 func parseTime(text string, now time.Time) (t time.Time, ok bool) {
-	s, err := strconv.ParseFloat(text, 64)
-	switch ago, isAgo := parseAgo(text); {
-	case text == "now" || isAgo:
-		return now.Add(-ago).UTC().Truncate(time.Second), true
-	case err == nil && s >= 1e9 && s < 1e11: // less is a slip: "24" for "24h"
-		return time.Unix(int64(s), 0).UTC(), true
+	if ago, err := model.ParseDuration(text); err == nil || text == "now" {
+		return now.Add(-time.Duration(ago)), true
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC().Truncate(time.Second), true
+			return t.UTC(), true
 		}
 	}
 	return t, false
 }
 
-// parseAgo reads a duration as Prometheus writes them, 90m, 7d, 1h30m or -24h, to the second. It is a second at least.
-func parseAgo(text string) (d time.Duration, ok bool) {
-	ago, err := model.ParseDuration(strings.TrimPrefix(text, "-"))
-	d = time.Duration(ago).Truncate(time.Second)
-	return d, err == nil && d > 0
-}
-
-// parseRange reads FROM/TO, and says whether it is that at all: a slash between two times.
-func parseRange(text string, now time.Time) (r timeRange, ok bool) {
-	from, to, _ := strings.Cut(text, "/")
-	r.from, ok = parseTime(from, now)
-	var isTo bool
+func parseRange(from, to string, now time.Time) (r timeRange, isFrom, isTo bool) {
+	r.from, isFrom = parseTime(from, now)
 	r.to, isTo = parseTime(to, now)
-	return r, ok && isTo
+	return r, isFrom, isTo
 }

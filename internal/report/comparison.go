@@ -39,7 +39,7 @@ func (c Comparison) Text(width int) string {
 	return p.String()
 }
 
-// text is what d compares, see [Comparison.Text], and what it is of.
+// text is what d is of, its summaries, and what it compares, see [Block] and [Comparison.Text].
 func (d Document) text(width int) string {
 	p := newPrinter(width)
 	for part := range strings.SplitSeq(d.Source, "; ") {
@@ -47,6 +47,9 @@ func (d Document) text(width int) string {
 	}
 	for _, text := range d.Warnings {
 		p.wrap("", "warning: "+text)
+	}
+	for _, s := range d.Summaries {
+		p.WriteString("\n" + Block(s))
 	}
 	for _, c := range d.Comparisons {
 		p.WriteString("\n" + c.Text(width))
