@@ -51,7 +51,8 @@ type record struct {
 	span       timeRange
 	summary    report.Summary
 	quantities [len(latencies)]quantity
-	tainted    int // requests that were read late
+	tainted    int           // requests that were read late
+	present    time.Duration // how much of the range has data
 }
 
 func (r *record) requests() int { return r.summary.Succeeded() + r.summary.Failed() }
@@ -191,20 +192,18 @@ func (r reader) counters(ctx context.Context) store {
 
 // The presence of data is looked at in so many windows of the range, of at least the time for which Prometheus looks back.
 const (
-	windows     = 100
+	windows     = 500
 	leastWindow = 5 * time.Minute
 )
 
-// presence warns of data that is missing, and of data that may be there twice.
+// presence reads when there is data, and warns of data that may be there twice.
 func (r reader) presence(ctx context.Context, found store) {
 	length := r.span.length()
 	step := length / windows
 	sources := fmt.Sprintf("count by (target, model, prompt) (present_over_time(%s[%dms]))[%dms:%dms]",
 		r.selector(probesTotal, `outcome="ok"`), max(step, leastWindow).Milliseconds(), length.Milliseconds(), step.Milliseconds())
 	r.each(ctx, found, "count_over_time("+sources+")", func(one *record, seen *model.Sample) {
-		if gap := length - step*time.Duration(seen.Value); gap > max(length/10, leastWindow) {
-			one.warn("there is no data for %s of the range's %s", duration(gap.Round(time.Minute)), duration(length))
-		}
+		one.present = step * time.Duration(seen.Value)
 	})
 	r.each(ctx, found, "quantile_over_time(0.9, "+sources+")", func(one *record, n *model.Sample) {
 		if n.Value > 1 { // and not only while a prober is replaced
@@ -214,11 +213,14 @@ func (r reader) presence(ctx context.Context, found store) {
 	})
 }
 
-// doubts warns of what makes latencies less exact.
+// doubts warns of data that is missing, and of what makes latencies less exact.
 func (r *record) doubts() {
+	if length := r.span.length(); length-r.present > max(length/10, leastWindow) {
+		r.warn("there is no data for %s of the range's %s", duration((length - r.present).Round(time.Minute)), duration(length))
+	}
 	var coarse []string
 	for i, q := range r.quantities {
-		if q.classic {
+		if q.classic && q.Count > 0 {
 			coarse = append(coarse, latencies[i].name)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // classic ones of E2EL.
 func TestRecords(t *testing.T) {
 	f := &fake{answers: []answer{
-		{"over_time", nil},
+		{"count_over_time", []sample{point(500)}}, {"quantile_over_time", nil},
 		{"histogram_quantile(0.5, ttft", []sample{point(0.2)}},
 		{"histogram_quantile(0.99, ttft", []sample{point(0.5)}},
 		{"histogram_quantile(0.5, e2el", []sample{point(0.6)}},
@@ -86,11 +86,11 @@ func TestModels(t *testing.T) {
 
 func TestPresence(t *testing.T) {
 	for want, stored := range map[string]struct{ seen, sources float64 }{
-		"": {91, 1},
-		"counts are the sum of 2 sources (jobs, instances): ": {100, 1.9},
-		"there is no data for 3h of the range's 6h":           {50, 1},
+		"": {451, 1},
+		"counts are the sum of 2 sources (jobs, instances): ": {500, 1.9},
+		"there is no data for 3h of the range's 6h":           {250, 1},
 	} {
-		const sources = `(present_over_time(llm_probe_probes_total{outcome="ok"}[300000ms]))[21600000ms:216000ms])`
+		const sources = `(present_over_time(llm_probe_probes_total{outcome="ok"}[300000ms]))[21600000ms:43200ms])`
 		q, _ := run(t, &fake{answers: []answer{
 			{"quantile_over_time(0.9, " + sources, []sample{point(stored.sources)}}, {"count_over_time(count " + sources, []sample{point(stored.seen)}},
 			{"probes_total", []sample{point(0, "outcome=ok")}},
