@@ -150,10 +150,3 @@ func randomGap(from *rand.Rand) time.Duration {
 	}
 	return ms(18 * math.Exp(from.NormFloat64()/2))
 }
-
-// randomTargets are the targets of random.
-func randomTargets() []probe.Description {
-	a, b := fixedTarget(), fixedTarget()
-	b.Name, b.API, b.URL = "b", "tgi", "http://tgi.example"
-	return []probe.Description{a, b}
-}
