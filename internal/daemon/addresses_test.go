@@ -61,19 +61,15 @@ func replicas(t *testing.T, names *nameServers, addresses []string, more ...stri
 
 var interval = regexp.MustCompile(`(?m)^llm_probe_interval_seconds\{.*target="([^"]*)"`)
 
-// targets are the names of those that have series, sorted.
-func (w *world) targets() []string {
+// expectTargets expects the names of those that have series, sorted.
+func (w *world) expectTargets(want ...string) {
+	w.t.Helper()
 	var names []string
 	for _, found := range interval.FindAllStringSubmatch(w.get("/metrics"), -1) {
 		names = append(names, found[1])
 	}
 	slices.Sort(names)
-	return names
-}
-
-func (w *world) expectTargets(want ...string) {
-	w.t.Helper()
-	if diff := cmp.Diff(want, w.targets()); diff != "" {
+	if diff := cmp.Diff(want, names); diff != "" {
 		w.t.Errorf("targets (-want +got):\n%s", diff)
 	}
 }

@@ -24,9 +24,7 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 			"PROBER_TARGETS_0_URL", "http://late", "PROBER_TARGETS_0_MODEL", "meta-llama/Llama-3.1-8B-Instruct")
 		time.Sleep(10 * time.Minute)
 		w.expectSlots("late:80", "waiting=60")
-		if !strings.Contains(w.get("/api/v1/targets"), "the server is not ready yet") {
-			t.Error("nothing says that the server is waited for")
-		}
+		w.expectPage("/api/v1/targets", "the server is not ready yet", true)
 
 		w.loading.Store("late", true)
 		w.closed.Delete("late") // it listens, and still loads
@@ -38,9 +36,7 @@ func TestInstanceWaitsForItsServer(t *testing.T) {
 		w.expectSlots("late:80", "ok=6 waiting=66")
 		w.expect("480", "llm_probe_tokens_total", `target="late:80"`, `kind="prompt"`)
 		w.expectLogged(1, "the server is ready")
-		if strings.Contains(w.get("/api/v1/targets"), "the server is not ready yet") {
-			t.Error("nothing says that the server is ready")
-		}
+		w.expectPage("/api/v1/targets", "the server is not ready yet", false)
 
 		w.closed.Store("late", true)
 		time.Sleep(time.Minute)
@@ -87,9 +83,7 @@ func TestInstanceDrains(t *testing.T) {
 		for w.metric("llm_probe_in_flight", `target="a:80"`) != "1" {
 			time.Sleep(100 * time.Millisecond)
 		}
-		if answer := w.get("/-/drain"); answer != "Method Not Allowed\n" {
-			t.Errorf("GET: %q", answer)
-		}
+		w.expectPage("/-/drain", "Method Not Allowed", true)
 		w.expectDrain("draining", "not Ready")
 		time.Sleep(5 * time.Second)
 		w.expectSlots("a:80", "ok=1")
@@ -145,12 +139,9 @@ func TestSidecarStaysWithAWrongConfiguration(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.expectText("llm_prober_config_last_reload_successful 0")
 		w.expectReady("not Ready")
-		if page := w.get("/"); !strings.Contains(page, "probing is disabled until it is fixed") || !strings.Contains(page, "PROBER_QPS=") {
-			t.Error("the page does not say what is wrong")
-		}
-		if healthy := w.get("/-/healthy"); !strings.Contains(healthy, "Healthy") {
-			t.Errorf("healthy: %q", healthy)
-		}
+		w.expectPage("/", "probing is disabled until it is fixed", true)
+		w.expectPage("/", "PROBER_QPS=", true)
+		w.expectPage("/-/healthy", "Prober is Healthy.", true)
 		w.mustReload([]string{"a"}, "PROBER_DRAIN_ENDPOINT", "on")
 		time.Sleep(time.Minute)
 		w.expectSlots("a:80", "ok=6")

@@ -241,12 +241,18 @@ func (w *world) expectSlots(target, want string) {
 	}
 }
 
+// expectPage expects that a page shows a text, or does not.
+func (w *world) expectPage(path, text string, shown bool) {
+	w.t.Helper()
+	if strings.Contains(w.get(path), text) != shown {
+		w.t.Errorf("%s shows %q: %t", path, text, !shown)
+	}
+}
+
 // expectText expects a line of /metrics.
 func (w *world) expectText(line string) {
 	w.t.Helper()
-	if !strings.Contains(w.get("/metrics"), line+"\n") {
-		w.t.Errorf("no line %q", line)
-	}
+	w.expectPage("/metrics", line+"\n", true)
 }
 
 // expectReady expects what /-/ready answers: Ready, or not Ready.

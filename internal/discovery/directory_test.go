@@ -18,7 +18,7 @@ const host = "vllm-headless.ns.svc"
 
 // A resolver answers with the addresses of one host, as [net.Resolver] does.
 type resolver struct {
-	addresses string // without any of a family, the host does not exist for it
+	addresses string // empty: the host does not exist
 	fails     string // the families that no name server answers for
 }
 
@@ -29,8 +29,11 @@ func (r *resolver) lookup(_ context.Context, family, _ string) (list []netip.Add
 		}
 	}
 	failed := strings.Contains(r.fails, family)
-	if failed || list == nil {
+	switch {
+	case failed || r.addresses == "":
 		return nil, &net.DNSError{Err: "no answer", IsNotFound: !failed}
+	case list == nil:
+		return nil, &net.AddrError{Err: "no suitable address"} // of a name in the hosts file
 	}
 	return list, nil
 }

@@ -135,25 +135,11 @@ func randomTimeline(from *rand.Rand, start time.Time) probe.Timeline {
 			a.Delay = ms(.02 * math.Exp(from.NormFloat64()))
 		}
 		t.Tokens = append(t.Tokens, a)
-		at += randomGap(from)
+		gap := ms(18 * math.Exp(from.NormFloat64()/2))
+		if kind := from.IntN(20); kind < 2 { // nothing, or too short to matter
+			gap = time.Duration(kind*from.IntN(130)) * time.Microsecond
+		}
+		at += gap
 	}
 	return t
-}
-
-// randomGap is around 18 ms, sometimes nothing, sometimes too short to matter.
-func randomGap(from *rand.Rand) time.Duration {
-	switch from.IntN(20) {
-	case 0:
-		return 0
-	case 1:
-		return time.Duration(from.IntN(130)) * time.Microsecond
-	}
-	return ms(18 * math.Exp(from.NormFloat64()/2))
-}
-
-// randomTargets are the targets of random.
-func randomTargets() []probe.Description {
-	a, b := fixedTarget(), fixedTarget()
-	b.Name, b.API, b.URL = "b", "tgi", "http://tgi.example"
-	return []probe.Description{a, b}
 }

@@ -12,10 +12,10 @@ import (
 // TestBothRecordersAgree holds that a collector receives the series that a scrape shows, with the same values in every
 // bucket, and exemplars.
 func TestBothRecordersAgree(t *testing.T) {
-	r := newRecording(t)
-	for _, target := range randomTargets() {
-		r.Set(target)
-	}
+	r, b := newRecording(t), fixedTarget()
+	b.Name, b.API, b.URL = "b", "tgi", "http://tgi.example"
+	r.Set(fixedTarget())
+	r.Set(b)
 	r.Reloaded(day(), true)
 	r.Skipped("a", probe.SkipLate)
 	for _, result := range random(1000) {
