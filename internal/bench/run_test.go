@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,21 +252,16 @@ func TestTwoWaysToOneServer(t *testing.T) {
 	}
 }
 
-// full is a disk on which there is no room.
-type full struct{}
-
-var errFull = errors.New("no space left")
-
-func (full) Write([]byte) (int, error) { return 0, errFull }
-
 // TestLostResultsAreAFailure holds that a script learns of blocks that it did not
 // get.
 func TestLostResultsAreAFailure(t *testing.T) {
 	for _, format := range []string{"text", "json", "markdown"} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
-			setup := r.setup(t, []string{"it"}, Options{Requests: 1, Unpaced: true, Format: format}, map[string]string{"PROMPT_TOKENS": "80"}, full{}, io.Discard)
-			if err := Run(t.Context(), setup); !errors.Is(err, errFull) {
+			disk, out := io.Pipe()
+			_ = disk.CloseWithError(syscall.ENOSPC)
+			setup := r.setup(t, []string{"it"}, Options{Requests: 1, Unpaced: true, Format: format}, map[string]string{"PROMPT_TOKENS": "80"}, out, io.Discard)
+			if err := Run(t.Context(), setup); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("%s: %v", format, err)
 			}
 		})

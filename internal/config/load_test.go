@@ -120,7 +120,6 @@ func TestAPIKey(t *testing.T) {
 		want    string
 	}{
 		"of one target":                                    {environ: "TARGETS_0_API_KEY=own\nAPI_KEY=all", want: "own"},
-		"of all targets":                                   {environ: "API_KEY=all", want: "all"},
 		"from a file, without its last newline":            {environ: "TARGETS_0_API_KEY_FILE=key", want: "from file"},
 		"a target's own key beats the file for all":        {environ: "API_KEY_FILE=key\nTARGETS_0_API_KEY=own", want: "own"},
 		"a target's own file beats the key for all":        {environ: "API_KEY=all\nTARGETS_0_API_KEY_FILE=key", want: "from file"},

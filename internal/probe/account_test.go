@@ -33,7 +33,7 @@ func TestAccountJSON(t *testing.T) {
 		Target: "t", Group: "t", Prompt: "cold", Due: start, Outcome: Connect, Err: errors.New("refused"), Source: FromNothing,
 		Timeline: Timeline{Start: start},
 	}
-	tests := map[string]struct {
+	for name, test := range map[string]struct {
 		result *Result
 		want   string
 	}{
@@ -49,8 +49,7 @@ func TestAccountJSON(t *testing.T) {
 			`"phases_seconds":{"dns":null,"connect":null,"tls":null,"write":null,"headers":null},` +
 			`"usage":{"prompt":null,"cached":null,"output":null,"reasoning":null},"cache":"unknown","token_source":"none","frames":0,"coalesced_frames":0,"joined_tokens":0,"stamp":null,"taint":null,"read_delay_max_seconds":null,` +
 			`"finish_reason":null,"round":0,"trace_id":"","retry_after_seconds":null,"warnings":[]}`},
-	}
-	for name, test := range tests {
+	} {
 		got, err := json.Marshal(test.result.Account())
 		if diff := cmp.Diff(test.want, string(got)); diff != "" || err != nil {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)

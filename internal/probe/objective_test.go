@@ -15,7 +15,7 @@ func TestObjectivesJudge(t *testing.T) {
 	failed := &Result{Outcome: Stalled, Timeline: Timeline{Tokens: []Arrival{{At: ms}}}}
 	late := &Result{Outcome: OK, Usage: wire.Usage{Output: wire.Tokens(47)}, Timeline: inReads(2*ms, 99*ms, 45, 1, 1)}
 	unknown := &Result{Outcome: OK, Timeline: Timeline{Tokens: []Arrival{{At: ms}}}}
-	tests := []struct {
+	for _, test := range []struct {
 		name     string
 		signal   Signal
 		limit    time.Duration
@@ -38,8 +38,7 @@ func TestObjectivesJudge(t *testing.T) {
 		{"TPOT of a late read that is sure", SignalTPOT, time.Hour, late, true, true},
 		{"E2EL of it", SignalE2EL, time.Hour, late, true, true},
 		{"an unknown signal says nothing", "x", time.Hour, ok, false, false},
-	}
-	for _, test := range tests {
+	} {
 		good, ok := Objective{Signal: test.signal, Limit: test.limit, Goal: 0.99}.Judge(test.result)
 		if good != test.good || ok != test.ok {
 			t.Errorf("%s: good=%t ok=%t", test.name, good, ok)
