@@ -47,17 +47,17 @@ Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
 // once probes every target once and shows the results on w. It returns errFailed if an outcome was not ok.
 func once(ctx context.Context, jobs []*engine.Job, w io.Writer, format string) error {
 	width := report.Terminal(w)
-	show := func(r *probe.Result) error { return report.Waterfall(w, r, width) }
+	show := func(a probe.Account) error { return report.Waterfall(w, &a, width) }
 	if format == "json" {
 		encoder := json.NewEncoder(w)
-		show = func(r *probe.Result) error { return encoder.Encode(r.Account()) }
+		show = func(a probe.Account) error { return encoder.Encode(a) }
 	}
 	allOK := true
 	for _, j := range jobs {
 		results, _, err := j.Once(ctx)
 		for _, r := range results {
 			allOK = allOK && r.Outcome == probe.OK
-			err = errors.Join(err, show(r))
+			err = errors.Join(err, show(report.Account(r)))
 		}
 		if err != nil {
 			return err

@@ -40,7 +40,8 @@ func golden(t *testing.T, name, got string) {
 func waterfallText(t *testing.T, r *probe.Result, width int) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Waterfall(&b, r, width); err != nil {
+	a := Account(r)
+	if err := Waterfall(&b, &a, width); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -186,7 +187,7 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		{one, "ITL        none: all tokens arrived in a single frame"},
 		{one, "max gap    none: all tokens arrived in a single frame"},
 		{hidden, "TPOT       none: how many tokens the frames carry is unknown"},
-		{together, "max gap    0 s, before token frame 3 of 3"},
+		{together, "max gap    0 s, before token frame 2 of 3"},
 		{together, "TPOT       none: all tokens arrived at once"},
 		{together, "ITL        none: all tokens arrived at once"},
 		{ids, "tokens     of each frame known from: ids"},

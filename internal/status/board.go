@@ -19,7 +19,6 @@ import (
 type Board struct {
 	started time.Time
 	version string
-	hint    func(*probe.Result) string
 	ready   atomic.Bool
 
 	mu        sync.Mutex // guards all below
@@ -29,11 +28,9 @@ type Board struct {
 }
 
 // NewBoard returns a board without targets that is not ready yet. The page shows
-// version and the time since started. The function hint returns what to do about a
-// failed result, in one sentence or empty; it neither retains the result nor uses
-// the board, and may be nil.
-func NewBoard(started time.Time, version string, hint func(*probe.Result) string) *Board {
-	return &Board{started: started, version: version, hint: hint}
+// version and the time since started.
+func NewBoard(started time.Time, version string) *Board {
+	return &Board{started: started, version: version}
 }
 
 // Set adds a target or, if its name is known, replaces its description and keeps
@@ -96,11 +93,7 @@ func (b *Board) Record(r *probe.Result) {
 		return
 	}
 	b.recorded++
-	e := newEntry(r, h.target.Objectives, b.recorded)
-	if b.hint != nil && !e.OK() {
-		e.Hint = b.hint(r)
-	}
-	h.add(e, shareOf(len(b.histories)))
+	h.add(newEntry(r, h.target.Objectives, b.recorded), shareOf(len(b.histories)))
 }
 
 // history is that of a target; nil if there is none. The lock is held.

@@ -55,7 +55,7 @@ func broken(target string, o probe.Outcome, text string) *probe.Result {
 }
 
 func newTestBoard(targets ...string) *Board {
-	b := NewBoard(time.Now(), "v1", nil)
+	b := NewBoard(time.Now(), "v1")
 	for _, name := range targets {
 		b.Set(probe.Description{Name: name, Interval: 10 * time.Second})
 	}
@@ -150,7 +150,7 @@ func TestFailuresOutliveTheRing(t *testing.T) {
 
 func TestWhatAServerWritesIsCut(t *testing.T) {
 	a := viewOf(long("a", 5000)).past.last()
-	equal(t, "lengths", []int{len(a.ChunkGaps), len(a.ITL), len(a.TokensPerFrame)}, []int{maxList, maxList, maxList})
+	equal(t, "lengths", []int{len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)}, []int{maxList, maxList, maxList})
 	equal(t, "warnings", a.Warnings, []string{"the status page keeps the first 4096 numbers of each list; the longest had 5000"})
 
 	a = viewOf(broken("a", probe.Rejected, strings.Repeat("é", 5000))).past.last()
@@ -193,7 +193,7 @@ func TestPasswordsAreNotKept(t *testing.T) {
 		"http://me@host/":        "http://me@host/",
 		"::not a url":            "::not a url",
 	} {
-		b := NewBoard(time.Now(), "v1", nil)
+		b := NewBoard(time.Now(), "v1")
 		b.Set(probe.Description{Name: "a", URL: raw})
 		equal(t, raw, b.views()[0].URL, want)
 	}

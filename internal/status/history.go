@@ -7,6 +7,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // What is kept of each target. With answers of 100 tokens a full ring is about
@@ -40,7 +41,6 @@ func shareOf(targets int) share {
 type entry struct {
 	probe.Account
 	At     time.Time // when it was recorded
-	Hint   string    // what to do about a failure; may be empty
 	number uint64    // grows with every result of the board
 	judged []judgement
 }
@@ -54,16 +54,13 @@ type judgement struct {
 // newEntry makes an entry with lists of at most maxList numbers and texts of at
 // most maxText characters. A warning says so where a list was cut.
 func newEntry(r *probe.Result, objectives []probe.Objective, number uint64) *entry {
-	a := r.Account()
-	if n := max(len(a.ChunkGaps), len(a.ITL), len(a.TokensPerFrame)); n > maxList {
+	a := report.Account(r)
+	if n := max(len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)); n > maxList {
 		a.Warnings = append(a.Warnings,
 			fmt.Sprintf("the status page keeps the first %d numbers of each list; the longest had %d", maxList, n))
 	}
-	a.ChunkGaps, a.ITL = first(a.ChunkGaps), first(a.ITL)
+	a.Arrivals, a.ITL = first(a.Arrivals), first(a.ITL)
 	a.JoinedPerFrame, a.TokensPerFrame = first(a.JoinedPerFrame), first(a.TokensPerFrame)
-	if slices.Equal(a.ITL, a.ChunkGaps) {
-		a.ITL = a.ChunkGaps // one token a frame
-	}
 	for i, w := range a.Warnings {
 		a.Warnings[i] = format.Shorten(w, maxText)
 	}
@@ -93,7 +90,7 @@ func first[T any](list []T) []T {
 func (e *entry) OK() bool { return e.Outcome == probe.OK }
 
 // numbers is how many numbers the lists of the entry hold.
-func (e *entry) numbers() int { return len(e.ChunkGaps) + len(e.ITL) + len(e.TokensPerFrame) }
+func (e *entry) numbers() int { return len(e.Arrivals) + len(e.ITL) + len(e.TokensPerFrame) }
 
 // A history is the results of one target. The board's is guarded by its lock.
 type history struct {

@@ -36,8 +36,8 @@ func golden(t *testing.T, name, got string) {
 
 // everyState is a board with a target in each state; two are of one group.
 func everyState() *Board {
-	began, hint := time.Now(), func(r *probe.Result) string { return "what to do about " + string(r.Outcome) }
-	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3", hint)
+	began := time.Now()
+	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3")
 	b.SetReady(true)
 	b.SetRejected(&Rejection{began, "keeping the previous one", "PROBER_QPS: must be above 0\nPROBER_API: unknown"})
 	set := func(name, group string, change func(*probe.Description)) {
@@ -94,7 +94,7 @@ func TestTargets(t *testing.T) {
 
 func TestPageEscapesHostileText(t *testing.T) {
 	const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
-	b := NewBoard(time.Now(), hostile, func(*probe.Result) string { return hostile })
+	b := NewBoard(time.Now(), hostile)
 	b.Set(probe.Description{
 		Name: hostile, Group: hostile, Model: hostile, API: hostile, URL: "javascript:" + hostile, Prompt: hostile,
 		Notes: []string{hostile}, Objectives: []probe.Objective{{Name: hostile, Signal: hostile, Goal: 1}},

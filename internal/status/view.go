@@ -107,7 +107,7 @@ func newView(h history, now time.Time) *view {
 		v.HeldTo[a.Name] = ability{string(a.Claim), a.Shown}
 	}
 	if last := h.last(); last != nil {
-		v.LastOutcome, v.LastError, v.LastHint, v.LastResult = &last.Outcome, last.Error, orNull(last.Hint), &last.At
+		v.LastOutcome, v.LastError, v.LastHint, v.LastResult = &last.Outcome, last.Error, last.Hint, &last.At
 	}
 	if h.dropped && len(v.recent) == len(h.ring) {
 		v.Window = now.Sub(h.ring[0].At).Seconds() // there was no room for older ones
