@@ -3,6 +3,8 @@ package probe
 import (
 	"cmp"
 	"iter"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -31,7 +33,8 @@ type Account struct {
 	MaxGap        *float64 `json:"max_gap_seconds"`
 	Elapsed       float64  `json:"elapsed_seconds"` // to the end of the probe, whatever its outcome
 
-	Arrivals       []float64 `json:"arrivals_seconds"` // of each token frame, since the start; joined ones but the last may have come earlier
+	Arrivals       []float64 `json:"arrivals_seconds"`    // of each token frame, since the start
+	Uncertain      []bool    `json:"uncertain_per_frame"` // whether the frame may have come earlier: it was read late; null if none may
 	ITL            []float64 `json:"itl_seconds"`
 	TokensPerFrame []int     `json:"tokens_per_frame"` // null: cannot be attributed
 	JoinedPerFrame []bool    `json:"joined_per_frame"` // whether the frame is in a joined chunk; null if none is
@@ -76,7 +79,7 @@ func (r *Result) Account() Account {
 		ScheduleDelay: r.ScheduleDelay().Seconds(), Elapsed: r.Elapsed.Seconds(),
 		TTFT: seconds(r.TTFT()), ServerTTFT: seconds(r.ServerTTFT()), TTFAT: seconds(r.TTFAT()), TTFTValid: r.TTFTValid(),
 		TPOT: seconds(r.TPOT()), E2EL: seconds(r.E2EL()), MaxGap: seconds(r.MaxGap()),
-		ITL:    allSeconds(r.ITL()),
+		ITL: allSeconds(r.ITL()), Uncertain: t.uncertain(),
 		Frames: len(t.Tokens), Coalesced: t.Coalesced(), JoinedTokens: t.JoinedTokens(), JoinedPerFrame: t.Joined(),
 		Cache: cmp.Or(r.Cache, CacheUnknown), RetryAfter: seconds(r.RetryAfter, r.RetryAfter > 0),
 		TokenSource: r.Source, Stamp: text(r.Stamp), Taint: text(r.Taint), ReadDelay: seconds(t.MaxReadDelay()),
@@ -87,6 +90,7 @@ func (r *Result) Account() Account {
 	a.Phases.Write, a.Phases.Headers = seconds(p.Write()), seconds(p.Wait())
 	a.Usage.Prompt, a.Usage.Cached = known(r.Usage.Prompt), known(r.Usage.Cached)
 	a.Usage.Output, a.Usage.Reasoning = known(r.Usage.Generated()), known(r.Usage.Reasoning)
+	a.Arrivals = slices.Grow(a.Arrivals, len(t.Tokens))
 	for _, arrival := range t.Tokens {
 		a.Arrivals = append(a.Arrivals, arrival.At.Seconds())
 		if r.Source != FromNothing {
@@ -102,12 +106,13 @@ func (r *Result) Account() Account {
 	return a
 }
 
-// Gaps yields the times between consecutive token frames whose arrivals are both known, in seconds, with the index of
-// the later frame.
+// Gaps yields the times between consecutive token frames whose arrivals are both known, in seconds, to the nanosecond,
+// with the index of the later frame.
 func (a *Account) Gaps() iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
+		known := func(i int) bool { return i >= len(a.Uncertain) || !a.Uncertain[i] }
 		for i := 1; i < len(a.Arrivals); i++ {
-			if (i >= len(a.JoinedPerFrame) || !a.JoinedPerFrame[i]) && !yield(i, a.Arrivals[i]-a.Arrivals[i-1]) {
+			if known(i-1) && known(i) && !yield(i, math.Round((a.Arrivals[i]-a.Arrivals[i-1])*1e9)/1e9) {
 				return
 			}
 		}

@@ -188,8 +188,8 @@ func spark(values []float64, cells int) (line string, each int) {
 	top := slices.Max(append(values, math.SmallestNonzeroFloat64))
 	each = max(1, (len(values)+cells-1)/cells)
 	for bin := range slices.Chunk(values, each) {
-		level := int(max(0, slices.Max(bin)) / top * float64(len(levels)))
-		line += string(levels[min(level, len(levels)-1)])
+		level := int(slices.Max(bin) / top * float64(len(levels)))
+		line += string(levels[min(max(0, level), len(levels)-1)]) // JSON may hold anything
 	}
 	return line, each
 }

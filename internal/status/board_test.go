@@ -30,13 +30,16 @@ func success(target string, at ...time.Duration) *probe.Result {
 		Usage:    wire.Usage{Prompt: wire.Tokens(21000), Output: wire.Tokens(len(at))},
 		Timeline: probe.Timeline{Start: time.Now()},
 	}
-	r.Due = r.Start
+	r.Due, r.TraceID = r.Start, traceID(len(at))
 	for i, t := range at {
 		r.Tokens = append(r.Tokens, probe.Arrival{At: t, Read: uint32(i + 1), N: 1})
 		r.Timeline.Finish, r.Elapsed = t, t
 	}
 	return r
 }
+
+// traceID is that of a result that starts now.
+func traceID(n int) string { return fmt.Sprintf("%016x%016x", time.Now().UnixNano(), n) }
 
 // long is a success of so many tokens.
 func long(target string, tokens int) *probe.Result {
@@ -49,7 +52,7 @@ func long(target string, tokens int) *probe.Result {
 
 func broken(target string, o probe.Outcome, text string) *probe.Result {
 	return &probe.Result{
-		Target: target, Outcome: o, Err: errors.New(text), Elapsed: 5 * ms,
+		Target: target, Outcome: o, Err: errors.New(text), Elapsed: 5 * ms, TraceID: traceID(0),
 		Due: time.Now(), Timeline: probe.Timeline{Start: time.Now()},
 	}
 }
@@ -121,7 +124,7 @@ func TestRecordKeepsNoPointer(t *testing.T) {
 	v := viewOf(r)
 	r.Timeline.Tokens[1].At = time.Hour
 	r.Finish, r.Outcome = "changed", probe.Empty
-	equal(t, "account", v.past.last().Account, want)
+	equal(t, "account", v.past.last().account(), want)
 }
 
 func TestAnswersOfTheSameFramesShareTheirList(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// What is kept of each target. With answers of 100 tokens a full ring is about
-// 0.8 MB; maxNumbers bounds it at 16 MB, whatever a server sends.
+// What is kept of each target. With answers of 100 tokens a full ring and the slowest
+// of a day are about 0.9 MB; maxNumbers bounds the ring at 16 MB and the slowest at
+// 4 MB, whatever a server sends.
 const (
 	ringSize   = 512       // last results
 	failedSize = 32        // last failed results, which outlive the ring
@@ -21,8 +22,9 @@ const (
 	maxText    = 1000      // characters of a text that a server may have written
 )
 
-// What is kept of all targets together: about 60 MB with answers of 100 tokens.
-// 1,000 targets have 40 results each, which are the bars that the page shows.
+// What is kept of all targets together: about 80 MB with answers of 100 tokens.
+// 1,000 targets have 40 results each, which are the bars that the page shows, and 10
+// of the slowest.
 const (
 	allResults = 40_000
 	allNumbers = 1 << 24
@@ -39,10 +41,11 @@ func shareOf(targets int) share {
 // An entry is one result as the board keeps it. It is made once and then only
 // read, so it may be shared.
 type entry struct {
-	probe.Account
-	At     time.Time // when it was recorded
-	number uint64    // grows with every result of the board
-	judged []judgement
+	probe.Account           // without ITL if single
+	single        bool      // ITL is the gaps: one token a frame, none in bursts
+	At            time.Time // when it was recorded
+	number        uint64    // grows with every result of the board
+	judged        []judgement
 }
 
 // A judgement is what a result meant for an objective at its time.
@@ -60,7 +63,7 @@ func newEntry(r *probe.Result, objectives []probe.Objective, number uint64) *ent
 			fmt.Sprintf("the status page keeps the first %d numbers of each list; the longest had %d", maxList, n))
 	}
 	a.Arrivals, a.ITL = first(a.Arrivals), first(a.ITL)
-	a.JoinedPerFrame, a.TokensPerFrame = first(a.JoinedPerFrame), first(a.TokensPerFrame)
+	a.Uncertain, a.JoinedPerFrame, a.TokensPerFrame = first(a.Uncertain), first(a.JoinedPerFrame), first(a.TokensPerFrame)
 	for i, w := range a.Warnings {
 		a.Warnings[i] = format.Shorten(w, maxText)
 	}
@@ -70,12 +73,31 @@ func newEntry(r *probe.Result, objectives []probe.Objective, number uint64) *ent
 		}
 	}
 	e := &entry{Account: a, At: time.Now(), number: number}
+	if e.single = slices.Equal(a.ITL, gaps(&a)); e.single {
+		e.ITL = nil
+	}
 	for _, o := range objectives {
 		if good, ok := o.Judge(r); ok {
 			e.judged = append(e.judged, judgement{o, good})
 		}
 	}
 	return e
+}
+
+// account is the whole account.
+func (e *entry) account() probe.Account {
+	a := e.Account
+	if e.single {
+		a.ITL = gaps(&a)
+	}
+	return a
+}
+
+func gaps(a *probe.Account) (list []float64) {
+	for _, gap := range a.Gaps() {
+		list = append(list, gap)
+	}
+	return list
 }
 
 // first is the first maxList of a list, in memory of their own if there are more.
@@ -97,6 +119,7 @@ type history struct {
 	target  probe.Description
 	ring    []*entry // the last results, oldest first
 	failed  []*entry // the last failed ones, oldest first; most are in ring, too
+	slow    []slow   // the slowest successes of the last day, oldest first; some are in ring, too
 	dropped bool     // the ring had no room for all
 	numbers int      // of all entries in ring
 	skipped map[string]int
@@ -119,6 +142,7 @@ func (h *history) add(e *entry, s share) {
 		h.dropped = true
 	}
 	if e.OK() {
+		h.slow = withSlow(h.slow, e, s)
 		return
 	}
 	h.failed = append(h.failed, e)
@@ -151,4 +175,12 @@ func (h *history) since(t time.Time) []*entry {
 		return nil
 	}
 	return h.ring[i:]
+}
+
+// slowEntries are those of slow.
+func (h *history) slowEntries() (list []*entry) {
+	for _, s := range h.slow {
+		list = append(list, s.entry)
+	}
+	return list
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 //go:embed page.html
@@ -27,6 +28,7 @@ var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
 		"seconds": seconds, "short": short, "span": span, "percent": percent, "goal": goal,
+		"tokens": tokens, "length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
 		"half": func(v float64) float64 { return v / 2 },
 		"age":  func(t time.Time) string { return span(time.Since(t).Seconds()) },
 	}).Parse(pageText))
@@ -89,8 +91,13 @@ func (b *Board) servePage(w http.ResponseWriter, _ *http.Request) {
 		Version: b.version, Started: b.started, Ready: b.ready.Load(),
 		Rejected: rejected, Counts: counts(views), Sections: sections(views),
 	}
+	render(w, pageTemplate, p)
+}
+
+// render answers with a page.
+func render(w http.ResponseWriter, page *template.Template, data any) {
 	var text bytes.Buffer
-	if err := pageTemplate.Execute(&text, p); err != nil {
+	if err := page.Execute(&text, data); err != nil {
 		http.Error(w, "render page: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
@@ -160,7 +167,7 @@ func (v *view) Metrics() []metric {
 	return []metric{
 		{"ttft", "TTFT", "time to first token", last.TTFT, q.TTFT},
 		{"tpot", "TPOT", "time per output token", last.TPOT, q.TPOT},
-		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.ITL), q.ITL},
+		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.account().ITL), q.ITL},
 		{"e2el", "E2EL", "end-to-end latency", last.E2EL, q.E2EL},
 	}
 }
@@ -216,6 +223,14 @@ func short(seconds float64) string {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 	}
 	return number + " " + unit
+}
+
+// tokens writes a count, or that it is unknown.
+func tokens(n *int) string {
+	if n == nil {
+		return "unknown"
+	}
+	return format.Grouped(*n)
 }
 
 // span writes a time of waiting: "3.2 s", "42 s", "12 min", "5 h 12 min", "2 d 2 h".

@@ -107,15 +107,17 @@ func TestPageEscapesHostileText(t *testing.T) {
 	good.Finish = hostile
 	b.Record(good)
 
-	body := get(t, b, "/").Body.String()
-	if n := strings.Count(body, "<script"); n != 1 {
-		t.Errorf("%d scripts in the page, want our own only", n)
-	}
-	if strings.Contains(body, "<img") {
-		t.Error("an image slipped into the page")
-	}
-	if !strings.Contains(body, "&lt;script&gt;alert(1)") {
-		t.Error("the text itself is not shown")
+	for path, scripts := range map[string]int{"/": 1, "/probes/" + r.TraceID: 0, "/probes/" + good.TraceID: 0} {
+		body := get(t, b, path).Body.String()
+		if n := strings.Count(body, "<script"); n != scripts {
+			t.Errorf("%s: %d scripts, want our own only", path, n)
+		}
+		if strings.Contains(body, "<img") {
+			t.Errorf("%s: an image slipped into the page", path)
+		}
+		if !strings.Contains(body, "&lt;script&gt;alert(1)") {
+			t.Errorf("%s: the text itself is not shown", path)
+		}
 	}
 }
 

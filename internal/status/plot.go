@@ -92,6 +92,7 @@ func (v *view) Failed() map[probe.Outcome]int {
 type strip struct {
 	*entry
 	Spans, Gaps []piece // in percent
+	End         float64 // of the axis, in seconds
 	Ticks       string  // an SVG path, ticksWide units wide and 1 high
 }
 
@@ -110,7 +111,7 @@ func newStrip(e *entry, end float64) *strip {
 	if !e.OK() && len(phases) > 0 {
 		gaps = append(gaps, phases[len(phases)-1])
 	}
-	return &strip{e, scaled(phases, end, 100), scaled(gaps, end, 100), ticks(e, end)}
+	return &strip{entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), Ticks: ticks(e, end), End: end}
 }
 
 // ticks is a path with a tick for each arrival; those that fall on one place are drawn once.
@@ -128,11 +129,7 @@ func ticks(e *entry, limit float64) string {
 
 // longGaps are the gaps of more than five times the median gap.
 func longGaps(e *entry) (list []report.Phase) {
-	var gaps []float64
-	for _, gap := range e.Gaps() {
-		gaps = append(gaps, gap)
-	}
-	usual := median(gaps)
+	usual := median(gaps(&e.Account))
 	for frame, gap := range e.Gaps() {
 		if *usual > 0 && gap > 5**usual {
 			list = append(list, report.Phase{Name: "silence", From: e.Arrivals[frame-1], To: e.Arrivals[frame]})

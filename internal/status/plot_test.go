@@ -121,10 +121,11 @@ func TestLateReadsAreTold(t *testing.T) {
 	v := b.views()[0]
 	equal(t, "remarks", v.Remarks(), []string{"1 of 2 probes of the last hour were read too late by the prober: excluded from ITL"})
 	equal(t, "values of ITL", v.Quantiles.ITL.N, 2)
-	page := get(t, b, "/").Body.String()
+	page := get(t, b, "/").Body.String() + get(t, b, "/probes/"+r.TraceID).Body.String()
 	for text, want := range map[string]int{
 		"\nread too late by the prober (late): no ITL</title>": 1, // of two bars
-		"2 read late by the prober, several at once":           3, // name, title and caption of the strip
+		"2 read late by the prober, several at once":           5, // name, title and caption of the strip, name and caption of the probe's own
+		"their ticks may be too late</figcaption>":             1,
 	} {
 		equal(t, text, strings.Count(page, text), want)
 	}

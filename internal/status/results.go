@@ -111,7 +111,7 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 		if i > 0 {
 			_, _ = io.WriteString(w, between)
 		}
-		if encoder.Encode(e.Account) != nil {
+		if encoder.Encode(e.account()) != nil {
 			return // whoever asked is gone
 		}
 	}

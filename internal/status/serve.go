@@ -6,12 +6,14 @@ import (
 	"net/http"
 )
 
-// Register serves the page at exactly "/", the JSON below /api/v1/ and the
-// health of the prober at /-/healthy and /-/ready. All of them are only read:
+// Register serves the page at exactly "/", that of a probe below /probes/, the JSON
+// below /api/v1/ and the health of the prober at /-/healthy and /-/ready. All of them are only read:
 // methods other than GET and HEAD are refused.
 func (b *Board) Register(mux *http.ServeMux) {
 	mux.Handle("/{$}", readOnly(b.servePage))
+	mux.Handle("/probes/{trace_id}", readOnly(b.serveProbe))
 	mux.Handle("/api/v1/results", readOnly(b.serveResults))
+	mux.Handle("/api/v1/results/{trace_id}", readOnly(b.serveResult))
 	mux.Handle("/api/v1/targets", readOnly(b.serveTargets))
 	mux.Handle("/-/healthy", readOnly(serveHealthy))
 	mux.Handle("/-/ready", readOnly(b.serveReady))

@@ -23,9 +23,10 @@ func TestHealth(t *testing.T) {
 }
 
 func TestEveryPathIsOnlyRead(t *testing.T) {
-	b := newTestBoard("a")
+	r := success("a", ms)
+	b := boardOf(r)
 	b.SetReady(true)
-	for _, path := range []string{"/", "/api/v1/results", "/api/v1/targets", "/-/healthy", "/-/ready"} {
+	for _, path := range []string{"/", "/probes/" + r.TraceID, "/api/v1/results", "/api/v1/results/" + r.TraceID, "/api/v1/targets", "/-/healthy", "/-/ready"} {
 		for method, want := range map[string]int{
 			http.MethodGet: 200, http.MethodHead: 200, http.MethodPost: 405, http.MethodDelete: 405, http.MethodOptions: 405,
 		} {
@@ -48,7 +49,7 @@ func TestEveryPathIsOnlyRead(t *testing.T) {
 }
 
 func TestOtherPathsAreNotFound(t *testing.T) {
-	for _, path := range []string{"/index.html", "/api/v1/results/", "/-/"} {
+	for _, path := range []string{"/index.html", "/probes/", "/api/v1/results/", "/-/"} {
 		equal(t, path, get(t, newTestBoard(), path).Code, http.StatusNotFound)
 	}
 }

@@ -55,7 +55,7 @@ func summarize(entries []*entry) summary {
 		}
 		tpot = appendKnown(tpot, e.TPOT)
 		e2el = appendKnown(e2el, e.E2EL)
-		itl = append(itl, e.ITL...)
+		itl = append(itl, e.account().ITL...)
 	}
 	s.OKResults = s.Outcomes[probe.OK]
 	if s.Results > 0 {
