@@ -188,12 +188,13 @@ func (c *checker) ask(ctx context.Context) bool {
 // full sends probes as long as configured until the length of the prompt is exact, and
 // compares the time that the last one took with the plan.
 func (c *checker) full(ctx context.Context) bool {
-	r, skipped := c.job.Full(ctx, c.place)
-	switch {
-	case r == nil:
+	results, _, skipped := c.job.Ask(ctx, c.place, c.place+1)
+	if len(results) == 0 {
 		c.line("warning", "no probe of full length was sent: %v", skipped)
 		return true
-	case r.Outcome != probe.OK:
+	}
+	r := results[0]
+	if r.Outcome != probe.OK {
 		c.fail("probe of full length", r)
 		c.fits() // the refusal may have told the context
 		return false

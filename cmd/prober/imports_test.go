@@ -62,13 +62,13 @@ func TestImports(t *testing.T) {
 		if !known {
 			t.Errorf("%s is missing in imports", pkg)
 		}
-		for _, imported := range strings.Fields(columns[1]) {
+		for imported := range strings.FieldsSeq(columns[1]) {
 			name, ours := strings.CutPrefix(imported, module)
 			if ours && !slices.Contains(allowed, strings.TrimPrefix(name, "internal/")) {
 				t.Errorf("%s imports %s", pkg, name)
 			}
 		}
-		for _, imported := range strings.Fields(columns[2]) {
+		for imported := range strings.FieldsSeq(columns[2]) {
 			if foreign.MatchString(imported) && !slices.Contains(measuring, pkg) {
 				t.Errorf("%s imports %s, directly or not", pkg, imported)
 			}

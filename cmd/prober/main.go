@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/stream"
+	"github.com/llm-prober/prober/internal/telemetry"
 )
 
 // Exit codes.
@@ -93,5 +95,35 @@ func refuseUnknownTopics(root *cobra.Command) {
 	help.Args = func(_ *cobra.Command, topic []string) error {
 		_, _, err := root.Find(topic)
 		return err
+	}
+}
+
+// buildInfo is what the Go tool wrote into the binary.
+func buildInfo() telemetry.Build {
+	build := telemetry.Build{Version: "devel", Revision: "unknown"}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return build
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		build.Version = v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			build.Revision = s.Value
+		}
+	}
+	return build
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print version, revision and Go version",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Version)
+			return err
+		},
 	}
 }

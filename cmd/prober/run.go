@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/signal"
@@ -11,10 +12,13 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/daemon"
 	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // How long `prober run` lets running probes end when it stops, and the last
@@ -88,4 +92,22 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 	}
 	addConfigFlags(cmd)
 	return cmd
+}
+
+// newLog returns a log of the given level and format to w. Without a format it
+// is for eyes on a terminal, and JSON elsewhere.
+func newLog(w io.Writer, level, format string) *zap.Logger {
+	least, _ := zapcore.ParseLevel(level) // the configuration is validated
+	if format == "" && report.IsTerminal(w) {
+		format = "console"
+	}
+	encoding := zap.NewProductionEncoderConfig()
+	encoding.EncodeTime = zapcore.ISO8601TimeEncoder
+	encoding.EncodeDuration = zapcore.StringDurationEncoder
+	encoder := zapcore.NewJSONEncoder(encoding)
+	if format == "console" {
+		encoding.EncodeTime = zapcore.TimeEncoderOfLayout("15:04:05.000")
+		encoder = zapcore.NewConsoleEncoder(encoding)
+	}
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), least))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +42,14 @@ The faults, which --fault sets from the start:
 ` + sim.FaultsHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.serve(cmd.Context(), cmd.OutOrStdout())
+			endpoints, err := s.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			for _, e := range endpoints {
+				fmt.Fprintf(cmd.OutOrStdout(), "%-18s %s\n", e.Profile.Name, e.URL())
+			}
+			return sim.ServeAll(cmd.Context(), endpoints)
 		},
 	}
 	flags := cmd.Flags()
@@ -59,18 +65,6 @@ The faults, which --fault sets from the start:
 	flags.BoolVar(&s.NoTokenize, "no-tokenize", false, "serve no /tokenize: clients must calibrate by usage")
 	flags.StringSliceVar(&s.RejectFields, "reject", nil, "request fields to reject with 400, for example cache_salt,min_tokens")
 	return cmd
-}
-
-// serve serves until ctx is done.
-func (s simulation) serve(ctx context.Context, w io.Writer) error {
-	endpoints, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range endpoints {
-		fmt.Fprintf(w, "%-18s %s\n", e.Profile.Name, e.URL())
-	}
-	return sim.ServeAll(ctx, endpoints)
 }
 
 // open makes the endpoints, or reports all that is wrong with the flags.
@@ -98,10 +92,10 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 	}
 	fault, err := sim.ParseFault(s.fault)
 	check("fault", s.fault, err)
-	address, err := sim.ParseAddress(s.listen)
+	host, port, err := sim.ParseAddress(s.listen)
 	check("listen", s.listen, err)
 	if problems != nil {
 		return nil, problems
 	}
-	return sim.Open(ctx, address, profiles, s.Config, fault)
+	return sim.Open(ctx, host, port, profiles, s.Config, fault)
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+var secrets = cmp.AllowUnexported(Secret{}) // compared by their texts
+
 func TestDefaults(t *testing.T) {
 	got := load(t, Options{Environ: environ("TARGETS_0_URL=http://one:8000/v1")})
 	want := &Config{
@@ -22,7 +24,7 @@ func TestDefaults(t *testing.T) {
 		}},
 		Objectives: []Objective{{Name: "availability", Signal: "availability", Goal: 0.99}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, secrets); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -38,7 +40,7 @@ func TestSettingsOfTheProber(t *testing.T) {
 		DrainEndpoint: true, DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3}, Targets: got.Targets,
 		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, secrets); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 }
@@ -65,7 +67,7 @@ func TestSourcesAgree(t *testing.T) {
 	}
 	variables, flags := map[string]string{prefix + "TARGETS_0_HEADERS": "X-A=1=2, X-B = 3"}, map[string]string{"HEADERS": "X-A=1=2,X-B=3"}
 	file := "targets:\n- headers: {X-A: 1=2, X-B: 3}\n"
-	for _, setting := range strings.Fields(given) {
+	for setting := range strings.FieldsSeq(given) {
 		name, text, _ := strings.Cut(setting, "=")
 		variables[prefix+"TARGETS_0_"+name], flags[name] = text, text
 		file += "  " + strings.ToLower(name) + ": " + text + "\n"
@@ -81,7 +83,7 @@ func TestSourcesAgree(t *testing.T) {
 		"flags":        {Overrides: flags, URLs: []string{want.URL}},
 	} {
 		o.ReadFile = files(map[string]string{"ca.pem": "", "cert.pem": "", "key.pem": "", "book.txt": "", "set.jsonl": "", "f.yaml": file})
-		if diff := cmp.Diff([]Target{want}, load(t, o).Targets); diff != "" {
+		if diff := cmp.Diff([]Target{want}, load(t, o).Targets, secrets); diff != "" {
 			t.Errorf("%s: -want +got\n%s", source, diff)
 		}
 	}

@@ -37,14 +37,14 @@ const mostShown = 100 // problems in an error; more come from one file that is n
 
 // Error is a line with the count, then a line for each problem, up to 100.
 func (ps Problems) Error() string {
-	text := format.Count(len(ps), "problem") + " in the configuration:"
+	lines := []string{format.Count(len(ps), "problem") + " in the configuration:"}
 	for _, p := range ps[:min(len(ps), mostShown)] {
-		text += "\n  " + p.Error()
+		lines = append(lines, p.Error())
 	}
 	if more := len(ps) - mostShown; more > 0 {
-		text += fmt.Sprintf("\n  and %d more", more)
+		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	return text
+	return strings.Join(lines, "\n  ")
 }
 
 var number = regexp.MustCompile(`[0-9]+`)

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"regexp"
@@ -80,13 +78,6 @@ func (l *loader) base(t entry) {
 
 // Host is the host of the URL, without port and brackets.
 func (t Target) Host() string { return t.parsed().Hostname() }
-
-// hostPort is the default name of t: the host of its URL with the port, that of the
-// scheme if the URL has none.
-func (t Target) hostPort() string {
-	u := t.parsed()
-	return net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
-}
 
 // parsed is the URL of t; empty if it is none.
 func (t Target) parsed() *url.URL {

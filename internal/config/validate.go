@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"fmt"
+	"net"
 	"net/netip"
 	"strings"
 	"unicode/utf8"
@@ -135,7 +136,8 @@ func (l *loader) defaultNames(targets []entry) {
 	sharing := map[string]int{} // targets without a name, by host and port
 	for _, t := range targets {
 		if t.Name == "" && t.given("URL") && !t.values["NAME"].bad {
-			t.Name = t.hostPort()
+			u := t.parsed()
+			t.Name = net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
 			sharing[t.Name]++
 		}
 	}

@@ -75,7 +75,7 @@ func (j *Job) Fit(ctx context.Context) error {
 	if ok, err := j.useIDs(ctx); ok || err != nil {
 		return err
 	}
-	err := j.writer.Calibrate(func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+	err := j.writer.Calibrate(0, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
 	if errors.Is(err, ErrNoTokenizer) {
 		return j.measure(ctx)
 	}
@@ -92,7 +92,7 @@ const shortQuestions, shortWords = 3, 600
 // is longer than asked. It returns [ErrNoTokenizer] if the usage of longer prompts must tell the rest.
 func (j *Job) measure(ctx context.Context) error {
 	asked := 0
-	return j.writer.Calibrate(func(p prompt.Prompt) (int, error) {
+	return j.writer.Calibrate(0, func(p prompt.Prompt) (int, error) {
 		if asked++; asked > shortQuestions || p.Words > shortWords {
 			return 0, ErrNoTokenizer
 		}
@@ -115,7 +115,7 @@ func (j *Job) measure(ctx context.Context) error {
 func (j *Job) FitAhead(ctx context.Context, round uint64) {
 	if j.Targets[0].Prompt == string(prompt.Book) && j.Members[0].Capabilities().Tokenizes == wire.Always {
 		// A tokenizer that fails is no reason not to probe: usage will tell.
-		_ = j.writer.CalibrateRound(round, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
+		_ = j.writer.Calibrate(round, func(p prompt.Prompt) (int, error) { return j.count(ctx, p) })
 	}
 }
 
@@ -168,20 +168,11 @@ const calibrations = 3
 // or show that it cannot be, and the last counts. Next is the first round not asked. The error names who was not asked.
 func (j *Job) Once(ctx context.Context) (results []*probe.Result, next uint64, err error) {
 	_ = j.Fit(ctx) // a server without a tokenizer, or without an answer, shows in the probe
-	return j.ask(ctx, 0, len(j.Members))
+	return j.Ask(ctx, 0, len(j.Members))
 }
 
-// Full is [Job.Once] for member i alone, after [Job.Fit]. It returns the last result; nil and why, if there is none.
-func (j *Job) Full(ctx context.Context, i int) (*probe.Result, error) {
-	results, _, err := j.ask(ctx, i, i+1)
-	if len(results) == 0 {
-		return nil, err
-	}
-	return results[0], nil
-}
-
-// ask is [Job.Once] for the members from first until end.
-func (j *Job) ask(ctx context.Context, first, end int) (results []*probe.Result, next uint64, _ error) {
+// Ask is [Job.Once] for the members from first until end, after [Job.Fit].
+func (j *Job) Ask(ctx context.Context, first, end int) (results []*probe.Result, next uint64, _ error) {
 	for {
 		confirmed := j.writer.Prompt(next).Confirmed
 		answers, err := j.round(ctx, next, first, end)

@@ -41,17 +41,12 @@ func (j *Job) Skips(t config.Target, took time.Duration) string {
 	if share == 1 {
 		return ""
 	}
+	rate := float64(t.MaxInFlight) / took.Seconds()
+	digit := math.Pow(10, math.Floor(math.Log10(rate))-1) // the rate is rounded down to two digits
 	return fmt.Sprintf("a probe took %s and one is due every %v, with at most %d at a time: about %.0f%% of the slots are skipped; "+
-		"--qps %s is the highest rate that skips none (PROBER_QPS), or --max-in-flight %.0f (PROBER_MAX_IN_FLIGHT)",
+		"--qps %.*f is the highest rate that skips none (PROBER_QPS), or --max-in-flight %.0f (PROBER_MAX_IN_FLIGHT)",
 		took.Round(time.Millisecond), j.Plan.Interval, t.MaxInFlight, 100*(1-share),
-		rateOf(t.MaxInFlight, took), math.Ceil(float64(took)/float64(j.Plan.Interval)))
-}
-
-// rateOf is the highest rate of two digits at which so many probes of a length at a time skip no slot.
-func rateOf(atATime int, took time.Duration) string {
-	rate := float64(atATime) / took.Seconds()
-	digit := math.Pow(10, math.Floor(math.Log10(rate))-1)
-	return fmt.Sprintf("%.*f", max(0, int(-math.Log10(digit)+0.5)), math.Floor(rate/digit)*digit)
+		max(0, int(-math.Log10(digit)+0.5)), math.Floor(rate/digit)*digit, math.Ceil(float64(took)/float64(j.Plan.Interval)))
 }
 
 // TokensPerDay is what t costs a day if a probe takes so long: skipped slots cost nothing. Where took is 0, not known,

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
@@ -30,6 +31,9 @@ type Job struct {
 	files   [][sha256.Size]byte // the hashes of the targets' files
 	reached atomic.Bool         // its first server was asked for the length of prompts
 	ended   atomic.Bool         // it was stopped: its targets are not described any more
+
+	stop context.CancelFunc // no more probes of it begin; nil until a [Runner] begins it
+	done chan struct{}      // closed when none is under way any more
 }
 
 // Assemble makes a job of each group, in the order of the targets. Dial is how targets are reached, nil over the

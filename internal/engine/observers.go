@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,38 +153,6 @@ func (o *Observers) forget(target string) {
 type description struct {
 	probe.Description // InFlight is nil: functions cannot be compared
 	member            *probe.Member
-	misfit            string // the warning that its prompts do not fit the server's context; empty if they do
-}
-
-// description describes member i as it is now.
-func (j *Job) description(i int, objectives []probe.Objective) description {
-	t, member := j.Targets[i], j.Members[i]
-	known := member.Capabilities()
-	d := description{member: member, misfit: j.Misfit(t, known.Context), Description: probe.Description{
-		Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
-		Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: known.Notes(),
-		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
-		Interval: j.Plan.Interval, Objectives: objectives,
-	}}
-	if known.Dialect != nil {
-		d.API = known.Dialect.Name
-	}
-	if d.misfit != "" {
-		d.Notes = append(d.Notes, d.misfit)
-	}
-	switch reason := member.Skipping(); {
-	case reason == probe.SkipDraining:
-		d.Notes = append(d.Notes, "the server is about to stop: no more probes start")
-	case reason == probe.SkipWaiting:
-		d.Notes = append(d.Notes, "the server is not ready yet: probes start when it is")
-	case i == 0:
-		if off, known := j.Off(); !known {
-			d.Notes = append(d.Notes, "prompt length is being calibrated")
-		} else if off != 0 {
-			d.Notes = append(d.Notes, OffNote(off, t))
-		}
-	}
-	return d
 }
 
 // describe tells the observers about each target of j that has changed.
@@ -194,17 +163,49 @@ func (o *Observers) describe(j *Job) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, t := range j.Targets {
-		d := j.description(i, o.objectives)
-		before := o.described[t.Name]
-		if d.member == before.member && reflect.DeepEqual(d, before) {
+		member, before := j.Members[i], o.described[t.Name]
+		known := member.Capabilities()
+		d := probe.Description{
+			Name: t.Name, Group: t.Group, Model: known.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
+			Server: known.Server.Name, Version: known.Version, Abilities: known.Abilities(), Notes: known.Notes(),
+			PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, TokensPerDay: j.TokensPerDay(t, 0),
+			Interval: j.Plan.Interval, Objectives: o.objectives,
+		}
+		if known.Dialect != nil {
+			d.API = known.Dialect.Name
+		}
+		if misfit := j.Misfit(t, known.Context); misfit != "" {
+			d.Notes = append(d.Notes, misfit)
+			if !slices.Contains(before.Notes, misfit) {
+				o.log.Warn(misfit, zap.String("target", t.Name))
+			}
+		}
+		if state := j.state(i); state != "" {
+			d.Notes = append(d.Notes, state)
+		}
+		now := description{d, member}
+		if member == before.member && reflect.DeepEqual(now, before) {
 			continue
 		}
-		if d.misfit != "" && d.misfit != before.misfit {
-			o.log.Warn(d.misfit, zap.String("target", t.Name))
-		}
-		o.described[t.Name] = d
-		d.InFlight = d.member.InFlight
-		o.Metrics.Set(d.Description)
-		o.Board.Set(d.Description)
+		o.described[t.Name] = now
+		d.InFlight = member.InFlight
+		o.Metrics.Set(d)
+		o.Board.Set(d)
 	}
+}
+
+// state is a note on whether member i is probed, and with prompts of the right length; empty if there is nothing to say.
+func (j *Job) state(i int) string {
+	off, known := j.Off()
+	switch reason := j.Members[i].Skipping(); {
+	case reason == probe.SkipDraining:
+		return "the server is about to stop: no more probes start"
+	case reason == probe.SkipWaiting:
+		return "the server is not ready yet: probes start when it is"
+	case i == 0 && !known:
+		return "prompt length is being calibrated"
+	case i == 0 && off != 0:
+		return OffNote(off, j.Targets[0])
+	}
+	return ""
 }

@@ -125,7 +125,7 @@ func TestExpand(t *testing.T) {
 		{Name: "c", Group: "c", URL: "http://none", EachAddress: true},
 		{Name: "d", Group: "g", URL: "http://none", EachAddress: true},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config.Secret{})); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)
 	}
 }

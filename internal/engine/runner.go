@@ -42,8 +42,8 @@ type Runner struct {
 	fits           *semaphore.Weighted // of fitsAtOnce
 
 	mu      sync.Mutex // guards all below
-	jobs    []*runningJob
-	ending  []*runningJob // that were stopped, and have probes under way
+	jobs    []*Job
+	ending  []*Job // that were stopped, and have probes under way
 	budgets Budgets
 }
 
@@ -54,14 +54,6 @@ type RunnerOptions struct {
 	Version   string           // ours
 	Dial      probe.Dial       // how targets are reached; nil: over the network
 	Lookup    discovery.Lookup // of the addresses behind names; nil: the system's
-}
-
-// A runningJob is one job under way.
-type runningJob struct {
-	*Job
-
-	stop context.CancelFunc // no more probes of it begin
-	done chan struct{}      // closed when none is under way any more
 }
 
 // NewRunner returns a runner without jobs. When ctx is done, no more probes begin.
@@ -146,12 +138,12 @@ func (r *Runner) replace(jobs []*Job) {
 	before, changed := r.jobs, []*Job(nil)
 	r.jobs = nil
 	for _, j := range jobs {
-		i := slices.IndexFunc(before, func(old *runningJob) bool { return old.same(j) })
+		i := slices.IndexFunc(before, func(old *Job) bool { return old.same(j) })
 		if i < 0 {
 			changed = append(changed, j)
 			continue
 		}
-		r.Observers.describe(before[i].Job)
+		r.Observers.describe(before[i])
 		r.jobs = append(r.jobs, before[i])
 		before = slices.Delete(before, i, i+1)
 	}
@@ -162,7 +154,8 @@ func (r *Runner) replace(jobs []*Job) {
 	}
 	r.ending = append(r.ending, before...)
 	for _, j := range changed {
-		r.jobs = append(r.jobs, r.begin(j))
+		r.jobs = append(r.jobs, j)
+		r.begin(j)
 	}
 	now := time.Now() // a target that comes back on the same day has spent what it spent
 	maps.DeleteFunc(r.budgets, func(target string, spent *probe.Budget) bool { return spent.Unspent(now) && !r.runs(target) })
@@ -170,42 +163,41 @@ func (r *Runner) replace(jobs []*Job) {
 
 // runs reports whether a target is probed. The lock is held.
 func (r *Runner) runs(target string) bool {
-	return slices.ContainsFunc(r.jobs, func(j *runningJob) bool { return j.has(target) })
+	return slices.ContainsFunc(r.jobs, func(j *Job) bool { return j.has(target) })
 }
 
 // begin starts a job once those that share a target with it have ended; it inherits from all ending ones. The lock is held.
-func (r *Runner) begin(j *Job) *runningJob {
+func (r *Runner) begin(j *Job) {
 	starts, stop := context.WithCancel(r.starts)
-	run := &runningJob{Job: j, stop: stop, done: make(chan struct{})}
+	j.stop, j.done = stop, make(chan struct{})
 	for i, m := range j.Members {
 		m.Draining.Store(r.Draining())
 		m.Waiting.Store(j.Targets[i].WaitForReady > 0)
 	}
-	shared := slices.DeleteFunc(slices.Clone(r.ending), func(old *runningJob) bool {
+	shared := slices.DeleteFunc(slices.Clone(r.ending), func(old *Job) bool {
 		return !slices.ContainsFunc(j.Targets, func(t config.Target) bool { return old.has(t.Name) })
 	})
 	for _, old := range slices.Concat(r.ending, shared) { // last what was learned under the same name: it is what counts
-		j.Inherit(old.Job)
+		j.Inherit(old)
 	}
 	r.budgets.Give(j)
 	group := j.Group(r.Observers.Attend(j))
 	r.running.Go(func() {
-		defer close(run.done)
+		defer close(j.done)
 		for _, old := range shared {
 			<-old.done
 		}
 		r.probe(starts, j, group)
 	})
-	return run
 }
 
 // forget waits for the end of a job, and makes the observers forget those of its targets that are probed no more.
-func (r *Runner) forget(old *runningJob) {
+func (r *Runner) forget(old *Job) {
 	<-old.done
 	old.Close()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ending = slices.DeleteFunc(r.ending, func(j *runningJob) bool { return j == old })
+	r.ending = slices.DeleteFunc(r.ending, func(j *Job) bool { return j == old })
 	for _, t := range old.Targets {
 		if !r.runs(t.Name) {
 			r.Observers.forget(t.Name)
@@ -223,7 +215,7 @@ func (r *Runner) Drain() (draining bool) {
 		for _, m := range j.Members {
 			m.Draining.Store(draining)
 		}
-		r.Observers.describe(j.Job)
+		r.Observers.describe(j)
 	}
 	return draining
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -44,14 +45,10 @@ var assumed, _ = wire.Lookup("openai-chat")
 // them, finds its type and the dialect that this type supports best: with an error, what to assume. A given model is
 // used, whatever the server lists.
 func (t Target) Discover(ctx context.Context, model string) (found Findings, models []wire.Model, err error) {
-	found = Findings{Dialect: t.Dialect, Server: t.Server, Model: model}
-	evidence, err := t.evidence(ctx)
+	server, evidence, err := t.evidence(ctx)
+	found = Findings{Dialect: t.Dialect, Server: server, Model: model}
 	v, _ := errors.AsType[verdict](err)
 	found.Asked = !slices.Contains([]Outcome{Connect, DNS, TLS}, v.outcome)
-	answered := err == nil || rejected(err)
-	if answered && found.Server.Name == "" {
-		found.Server, _ = wire.Recognize(evidence)
-	}
 	if found.Dialect == nil {
 		found.Dialect = cmp.Or(found.Server.Dialect, assumed)
 	}
@@ -59,7 +56,7 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 		return found, nil, err
 	}
 	t.Dialect = found.Dialect
-	if answered {
+	if err == nil || rejected(err) {
 		if path := found.Server.Version; path != "" {
 			found.Version = wire.ParseVersion(evidence.Get(path))
 		}
@@ -81,8 +78,9 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 }
 
 // evidence asks for the list of models, under each path where it may be: KServe has lists of another form under the
-// first. The error is why there is none; a rejection is evidence too.
-func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
+// first. The error is why there is none; a rejection is evidence too. The server's type is the
+// configured one, or what they show.
+func (t Target) evidence(ctx context.Context) (server wire.Server, e wire.Evidence, err error) {
 	replies := map[string][]byte{}
 	get := func(path string) []byte { // nil if it fails; each path is asked for once
 		if _, ok := replies[path]; !ok {
@@ -109,7 +107,10 @@ func (t Target) evidence(ctx context.Context) (e wire.Evidence, err error) {
 			break
 		}
 	}
-	return e, err
+	if server = t.Server; server.Name == "" && (err == nil || rejected(err)) {
+		server, _ = wire.Recognize(e)
+	}
+	return server, e, err
 }
 
 // models are those of the list e.Models, whose error is err, or those that this type of server lists elsewhere.
@@ -137,15 +138,11 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 // still loading (Ollama, KServe). The models come first, since they show the server's type, and some health checks
 // cost money.
 func (t Target) Ready(ctx context.Context, model string) bool {
-	e, err := t.evidence(ctx)
+	server, e, err := t.evidence(ctx)
 	if err != nil && !rejected(err) {
 		return false
 	}
-	server := t.Server
-	if server.Name == "" {
-		server, _ = wire.Recognize(e)
-	}
-	_, _, sick := t.metadata(ctx, http.MethodGet, server.HealthPath(), nil, wire.Ask{})
+	_, _, sick := t.metadata(ctx, http.MethodGet, cmp.Or(server.Health, "/health"), nil, wire.Ask{})
 	if sick != nil && !rejected(sick) {
 		return false
 	}
@@ -193,7 +190,7 @@ func (t Target) metadata(
 	limit := min(metadataTimeout, t.Timeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, failed(Timeout, "no answer within %v", limit))
 	defer cancel()
-	req, err := t.request(ctx, method, wire.URL(t.URL, path), body)
+	req, err := t.request(ctx, method, wire.URL(t.URL, path), bytes.NewReader(body))
 	if err != nil {
 		return nil, nil, failed(Rejected, "%w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptrace"
 	"slices"
 	"strings"
 	"time"
@@ -90,7 +91,7 @@ func (t Target) newResult(model string) *Result {
 // run sends the request, reads the answer, and judges it.
 func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	req.Header.Set("Traceparent", "00-"+x.TraceID+"-"+x.SpanID+"-01")
-	resp, done, err := x.target.Transport.send(req.WithContext(x.trace.context(ctx)))
+	resp, done, err := x.target.Transport.send(req.WithContext(x.trace.context(req.Context())))
 	if err != nil {
 		x.trace.abandon()
 		return noAnswer(ctx, x.trace, err)
@@ -220,7 +221,8 @@ func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	return delta, err
 }
 
-// probeRequest is the probe's POST. GetBody is nil, so that net/http cannot send it twice.
+// probeRequest is the probe's POST. GetBody is nil, so that net/http cannot send it twice. The body is freed once it is
+// written, since an answer may take minutes.
 func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, error) {
 	body, err := t.Dialect.Body(ask)
 	if err != nil {
@@ -230,7 +232,13 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 	if t.Path != "" {
 		url = wire.At(t.URL, t.Path, t.Dialect.Path(ask))
 	}
-	req, err := t.request(ctx, http.MethodPost, url, body)
+	content := bytes.NewReader(body)
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteRequest: func(i httptrace.WroteRequestInfo) {
+		if i.Err == nil {
+			content.Reset(nil)
+		}
+	}})
+	req, err := t.request(ctx, http.MethodPost, url, content)
 	if err != nil {
 		return nil, err
 	}
@@ -245,8 +253,8 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 
 // request is any request to the target. The dialect's headers hold the key; the user's win. A Host among them is the
 // request's own, since net/http sends no other.
-func (t Target) request(ctx context.Context, method, url string, body []byte) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+func (t Target) request(ctx context.Context, method, url string, body *bytes.Reader) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
 	}

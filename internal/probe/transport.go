@@ -95,8 +95,8 @@ func (r Route) dialer(secure bool) Dial {
 		if !secure {
 			return stream.Track(socket, socket, r.HTTP2), nil
 		}
-		client := tls.Client(socket, r.tlsConfig(host))
-		if err := r.handshake(ctx, client); err != nil {
+		client, err := r.handshake(ctx, socket, host)
+		if err != nil {
 			_ = socket.Close()
 			return nil, err
 		}
@@ -104,7 +104,8 @@ func (r Route) dialer(secure bool) Dial {
 	}
 }
 
-func (r Route) tlsConfig(host string) *tls.Config {
+// handshake begins TLS with a host, and tells the request's [trace], as net/http would.
+func (r Route) handshake(ctx context.Context, socket net.Conn, host string) (*tls.Conn, error) {
 	config := r.TLS.Clone()
 	if config == nil {
 		config = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -113,11 +114,7 @@ func (r Route) tlsConfig(host string) *tls.Config {
 	if config.NextProtos = []string{"http/1.1"}; r.HTTP2 {
 		config.NextProtos = []string{"h2"}
 	}
-	return config
-}
-
-// handshake tells the request's [trace], as net/http would.
-func (r Route) handshake(ctx context.Context, secure *tls.Conn) error {
+	secure := tls.Client(socket, config)
 	trace := httptrace.ContextClientTrace(ctx)
 	trace.TLSHandshakeStart()
 	err := secure.HandshakeContext(ctx)
@@ -125,7 +122,7 @@ func (r Route) handshake(ctx context.Context, secure *tls.Conn) error {
 		err = errors.New("the server does not support HTTP/2 over TLS (no h2 in its ALPN)")
 	}
 	trace.TLSHandshakeDone(secure.ConnectionState(), err)
-	return err
+	return secure, err
 }
 
 // send sends a request. Once its answer has been read, done is to be called; after an error there is nothing to do.

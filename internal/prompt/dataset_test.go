@@ -56,7 +56,7 @@ func TestParseDatasetErrors(t *testing.T) {
 func TestDatasetsHaveTheirOwnLengths(t *testing.T) {
 	entries := [][]wire.Turn{{{Role: "user", Text: "one two"}}, {{Role: "system", Text: "be kind"}, {Role: "user", Text: "three"}}}
 	w := NewWriter(Options{Workload: Dataset, Tokens: 21000, Seed: 5, Dataset: entries})
-	if err := w.Calibrate(func(Prompt) (int, error) { t.Error("counted"); return 1, nil }); err != nil {
+	if err := w.Calibrate(0, func(Prompt) (int, error) { t.Error("counted"); return 1, nil }); err != nil {
 		t.Fatal(err)
 	}
 	for round := range uint64(5) {

@@ -80,12 +80,12 @@ func exact(t *testing.T, o Options, s server) {
 		}
 		return n, nil
 	}
-	err := w.Calibrate(count)
+	err := w.Calibrate(0, count)
 	if _, known := w.Off(); err != nil || !known || calls > (attempts+padTries)*max(1, o.Rounds) {
 		t.Errorf("%s: calibrated: %t, after %d counts (%v)", about, known, calls, err)
 	}
 	for round := range uint64(4) {
-		if err := w.CalibrateRound(round, count); err != nil {
+		if err := w.Calibrate(round, count); err != nil {
 			t.Error(err)
 		}
 		check(t, s, w, round)
@@ -161,7 +161,7 @@ func TestCountedPromptsAreNeverAsked(t *testing.T) {
 		}
 		w, counted := NewWriter(o), map[string]bool{}
 		start := func(p Prompt) string { return strings.Join(strings.Fields(p.Text)[:13], " ") }
-		err := w.Calibrate(func(p Prompt) (int, error) { counted[start(p)] = true; return servers[0].tokens(p), nil })
+		err := w.Calibrate(0, func(p Prompt) (int, error) { counted[start(p)] = true; return servers[0].tokens(p), nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +178,7 @@ func TestCountedPromptsAreNeverAsked(t *testing.T) {
 func TestFreshIsALowerBound(t *testing.T) {
 	for _, o := range written(t, 200) {
 		w := NewWriter(o)
-		if err := w.Calibrate(func(p Prompt) (int, error) { return servers[0].tokens(p), nil }); err != nil {
+		if err := w.Calibrate(0, func(p Prompt) (int, error) { return servers[0].tokens(p), nil }); err != nil {
 			t.Fatal(err)
 		}
 		var earlier [][]string

@@ -58,7 +58,7 @@ func TestWriterLearnsFromUsage(t *testing.T) {
 	} {
 		w := NewWriter(Options{Workload: Cold, Tokens: 21000, Seed: 3})
 		if test.route != nil {
-			if err := w.Calibrate(func(p Prompt) (int, error) { return test.route(p.Text), nil }); err != nil {
+			if err := w.Calibrate(0, func(p Prompt) (int, error) { return test.route(p.Text), nil }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -112,10 +112,10 @@ func TestWriterSurvivesLateAnswers(t *testing.T) {
 func TestWriterReturnsErrors(t *testing.T) {
 	gone := errors.New("gone")
 	w := NewWriter(Options{Workload: Cold, Tokens: 100, Seed: 1})
-	if err := w.Calibrate(func(Prompt) (int, error) { return 0, gone }); !errors.Is(err, gone) {
+	if err := w.Calibrate(0, func(Prompt) (int, error) { return 0, gone }); !errors.Is(err, gone) {
 		t.Errorf("error %v", err)
 	}
-	if err := w.Calibrate(func(Prompt) (int, error) { return 0, nil }); err == nil {
+	if err := w.Calibrate(0, func(Prompt) (int, error) { return 0, nil }); err == nil {
 		t.Error("a server that counts no tokens passes")
 	}
 	if _, known := w.Off(); known {

@@ -17,7 +17,7 @@ func session(seed uint64) Options {
 func calibrated(t testing.TB, o Options) *Writer {
 	t.Helper()
 	w := NewWriter(o)
-	if err := w.Calibrate(func(p Prompt) (int, error) { return servers[1].tokens(p), nil }); err != nil {
+	if err := w.Calibrate(0, func(p Prompt) (int, error) { return servers[1].tokens(p), nil }); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -147,7 +147,7 @@ func TestSessionsBeginAnewWithAnEarlierRound(t *testing.T) {
 	w.Learn(late.Size, late.Tokens)
 	server := servers[1]
 	server.turn += 5
-	if err := w.Calibrate(func(p Prompt) (int, error) { return server.tokens(p), nil }); err != nil {
+	if err := w.Calibrate(0, func(p Prompt) (int, error) { return server.tokens(p), nil }); err != nil {
 		t.Fatal(err)
 	}
 	for slot := range uint64(24) {
@@ -176,7 +176,7 @@ func TestSessionsNeedFewCounts(t *testing.T) {
 	for _, s := range servers[:4] {
 		o, calls := session(1), 0
 		o.Rounds = 100
-		if err := NewWriter(o).Calibrate(func(p Prompt) (int, error) { calls++; return s.tokens(p), nil }); err != nil {
+		if err := NewWriter(o).Calibrate(0, func(p Prompt) (int, error) { calls++; return s.tokens(p), nil }); err != nil {
 			t.Fatal(err)
 		}
 		if calls > 110 {

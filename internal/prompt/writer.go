@@ -15,7 +15,7 @@ import (
 type Writer struct {
 	options Options
 	author  author
-	ahead   int // shapes that are calibrated in advance
+	ahead   int // shapes that are calibrated before the first round
 
 	mu     sync.Mutex           // guards all below
 	known  map[int]*calibration // by shape
@@ -138,45 +138,36 @@ func (w *Writer) change(s Size, by func(*calibration)) {
 	}
 }
 
-// Calibrate asks count for the tokens of prompts until their length is exact, or as near as it gets: for
-// sessions that of all rounds, for a book that of its first passage. A tokenizer may count otherwise than usage
+// trial is the nonce of prompts that are only counted.
+const trial = ^uint64(0)
+
+// Calibrate asks count for the tokens of prompts until the length of a round's prompt is exact, or as near as it gets:
+// for sessions that of all rounds. It counts nothing if the length is known. A tokenizer may count otherwise than usage
 // does, so this alone confirms no length. Calibrate returns count's error, and then has learned nothing wrong.
 //
 // The prompts that it has counted are never asked, so that a server which caches what it counts has nothing
 // of those that are.
-func (w *Writer) Calibrate(count func(Prompt) (int, error)) error {
-	for shape := range w.ahead {
-		if err := w.calibrate(shape, count); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// CalibrateRound is [Writer.Calibrate] for the prompt of one round, as a book needs it before each passage.
-// It counts nothing if the length is known.
-func (w *Writer) CalibrateRound(round uint64, count func(Prompt) (int, error)) error {
+func (w *Writer) Calibrate(round uint64, count func(Prompt) (int, error)) error {
 	shape, _ := w.author.place(round)
-	return w.calibrate(shape, count)
-}
-
-// trial is the nonce of prompts that are only counted.
-const trial = ^uint64(0)
-
-func (w *Writer) calibrate(shape int, count func(Prompt) (int, error)) error {
-	for range 2 * (attempts + padTries) { // answers that come in meanwhile may make it begin anew
-		p := w.write(shape, trial)
-		if p.Calibrated {
-			return nil
+	last := shape
+	if w.options.Workload == Sessions {
+		shape, last = 0, w.ahead-1
+	}
+	for ; shape <= last; shape++ {
+		for range 2 * (attempts + padTries) { // answers that come in meanwhile may make it begin anew
+			p := w.write(shape, trial)
+			if p.Calibrated {
+				break
+			}
+			tokens, err := count(p)
+			if err != nil {
+				return err
+			}
+			if tokens <= 0 {
+				return fmt.Errorf("calibrate prompt: the server counts %d tokens", tokens)
+			}
+			w.change(p.Size, func(c *calibration) { c.observe(p.Size.size, tokens) })
 		}
-		tokens, err := count(p)
-		if err != nil {
-			return err
-		}
-		if tokens <= 0 {
-			return fmt.Errorf("calibrate prompt: the server counts %d tokens", tokens)
-		}
-		w.change(p.Size, func(c *calibration) { c.observe(p.Size.size, tokens) })
 	}
 	return nil
 }

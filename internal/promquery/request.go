@@ -129,7 +129,8 @@ func (q *Query) Run(ctx context.Context) (err error) {
 		return err
 	}
 	d := &q.Document
-	d.Source, d.Started = "Prometheus at "+q.reader.base.String()+", "+q.reader.span.String(), q.reader.span.from
+	d.Source, d.Started = fmt.Sprintf("Prometheus at %s, %s; counts are increases, which it extrapolates to the ends of this range",
+		q.reader.base, q.reader.span), q.reader.span.from
 	if q.other != nil {
 		others, err := q.other.records(ctx)
 		if err = errors.Join(err, single(q.records), single(others)); err != nil {

@@ -194,6 +194,14 @@ func spark(values []float64, cells int) (line string, each int) {
 	return line, each
 }
 
+// sources say how the tokens of a frame are known.
+var sources = map[probe.Source]string{
+	probe.FromUsage:   "counted in each frame (usage)",
+	probe.FromIDs:     "counted in each frame (token ids)",
+	probe.FromTotal:   "one per frame: as many frames as tokens",
+	probe.FromNothing: "unknown per frame: the server sends neither usage nor token ids",
+}
+
 // accounts writes tokens, frames and warnings, and the verdict: what it came to, and what to do.
 func (w *waterfall) accounts() {
 	a, u := w.a, w.a.Usage
@@ -207,7 +215,7 @@ func (w *waterfall) accounts() {
 	w.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s", count(u.Prompt), count(u.Cached), count(u.Output), count(u.Reasoning)))
 	if a.Frames > 0 {
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(a.Frames, "token frame"), a.Coalesced))
-		w.line("tokens", "of each frame known from: "+string(a.TokenSource))
+		w.line("tokens", sources[a.TokenSource])
 	}
 	if a.Stamp != nil && *a.Stamp == probe.ByUser {
 		w.line("timestamps", "user space: a delay of the prober looks like one of the server")

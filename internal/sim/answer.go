@@ -12,16 +12,18 @@ import (
 type answer struct {
 	call
 	ask
-	server  *Server
-	origin  time.Time // what due times count from
-	model   string
-	cached  int      // prompt tokens
-	want    int      // tokens to generate
-	hidden  int      // of these, the first so many are in no frame
-	lead    []string // what the answer proper begins with
-	finish  string   // "length" or "stop"; then the last token is the invisible end of sequence
-	source  source
-	encoder *encoder
+	server *Server
+	origin time.Time // what due times count from
+	model  string
+	cached int      // prompt tokens
+	want   int      // tokens to generate
+	hidden int      // of these, the first so many are in no frame
+	lead   []string // what the answer proper begins with
+	finish string   // "length" or "stop"; then the last token is the invisible end of sequence
+	source source
+	format *answerFormat
+	name   string // the id in its frames, if there is one
+	events int    // numbered so far
 
 	first   time.Time // when the first token is due before stretching; zero: not known yet
 	firstAt time.Time // when the first token was due, faults included
@@ -30,7 +32,7 @@ type answer struct {
 
 // accept plans the answer to a request.
 func (s *Server) accept(g *generation, c call, q ask, origin time.Time) *answer {
-	a := &answer{call: c, ask: q, server: s, origin: origin, model: s.config.Model}
+	a := &answer{call: c, ask: q, server: s, origin: origin, model: s.config.Model, format: &g.Answer}
 	if q.replay {
 		a.prompt.blocks = nil
 	}
@@ -40,7 +42,7 @@ func (s *Server) accept(g *generation, c call, q ask, origin time.Time) *answer 
 	}
 	a.want, a.finish = q.length(s.config.Profile, s.config.Seed)
 	a.reasoning = min(q.reasoning, a.want)
-	if s.config.HideReasoning || g.Answer.HidesAll {
+	if s.config.HideReasoning || a.format.HidesAll {
 		a.hidden = a.reasoning
 	}
 	for _, word := range q.prompt.code {
@@ -57,7 +59,7 @@ func (s *Server) accept(g *generation, c call, q ask, origin time.Time) *answer 
 	default:
 		a.source = newFixed(s.config.Profile, origin, q.prompt.tokens, a.cached, c.random)
 	}
-	a.encoder = newEncoder(a, &g.Answer)
+	a.name = a.fill(a.format.ID, frame{})
 	return a
 }
 

@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"iter"
-	"sync"
-)
+import "sync"
 
 // FNV-1a, 64 bits.
 const (
@@ -20,13 +17,13 @@ type digest struct {
 }
 
 // digestOf counts and hashes a prompt. The salt keys the first block and by it all others.
-func digestOf(ids iter.Seq[uint32], salt string) digest {
+func digestOf(ids []uint32, salt string) digest {
 	chain := uint64(fnvOffset)
 	for i := range len(salt) {
 		chain = (chain ^ uint64(salt[i])) * fnvPrime
 	}
 	d := digest{sum: fnvOffset}
-	for id := range ids {
+	for _, id := range ids {
 		chain = (chain ^ uint64(id)) * fnvPrime
 		d.sum = (d.sum ^ uint64(id)) * fnvPrime
 		d.tokens++

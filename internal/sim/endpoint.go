@@ -23,34 +23,26 @@ type Endpoint struct {
 // URL is the endpoint's base URL.
 func (e Endpoint) URL() string { return "http://" + e.listener.Addr().String() }
 
-// An Address is a host and the port of the first of several endpoints; 0 is any free
-// port for each.
-type Address struct {
-	Host string
-	Port int
-}
-
 // ParseAddress reads host:port.
-func ParseAddress(text string) (Address, error) {
-	host, port, err := net.SplitHostPort(text)
-	if err == nil {
-		if n, err := strconv.Atoi(port); err == nil && n >= 0 && n <= 65535 {
-			return Address{Host: host, Port: n}, nil
-		}
+func ParseAddress(text string) (host string, port int, err error) {
+	host, number, err := net.SplitHostPort(text)
+	n, wrong := strconv.ParseUint(number, 10, 16)
+	if err != nil || wrong != nil {
+		return "", 0, errors.New("no address; want host:port, for example 127.0.0.1:8801")
 	}
-	return Address{}, errors.New("no address; want host:port, for example 127.0.0.1:8801")
+	return host, int(n), nil
 }
 
-// Open makes an endpoint for each profile, all of them like c, on consecutive ports.
-// They can be reached before they are served; [CloseAll] closes them.
-func Open(ctx context.Context, at Address, profiles []Profile, c Config, f Fault) ([]Endpoint, error) {
+// Open makes an endpoint for each profile, all of them like c, on consecutive ports from the given one on; 0 is any free
+// port for each. They can be reached before they are served; [CloseAll] closes them.
+func Open(ctx context.Context, host string, port int, profiles []Profile, c Config, f Fault) ([]Endpoint, error) {
 	var endpoints []Endpoint
 	for i, p := range profiles {
-		port := at.Port
-		if port != 0 {
-			port += i
+		at := port
+		if at != 0 {
+			at += i
 		}
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(at.Host, strconv.Itoa(port)))
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(at)))
 		if err != nil {
 			CloseAll(endpoints)
 			return nil, fmt.Errorf("listen for profile %s: %w", p.Name, err)
@@ -75,8 +67,8 @@ func CloseAll(endpoints []Endpoint) {
 	}
 }
 
-// ServeAll serves the endpoints until ctx is done, closes them, and waits until no
-// request is under way.
+// ServeAll serves the endpoints until ctx is done, closes them, and waits until no request is under way, for a second at
+// most: a client that does not read may keep one.
 func ServeAll(ctx context.Context, endpoints []Endpoint) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, e := range endpoints {
@@ -90,12 +82,11 @@ func ServeAll(ctx context.Context, endpoints []Endpoint) error {
 		group.Go(func() error {
 			<-ctx.Done()
 			e.Server.Close()
+			soon, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			_ = server.Shutdown(soon) // what it leaves, Close ends
 			return server.Close()
 		})
 	}
-	err := group.Wait()
-	for _, e := range endpoints {
-		e.Server.Wait()
-	}
-	return err
+	return group.Wait()
 }

@@ -11,55 +11,40 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong, and also what is merely odd. All fields combine; the zero value of a field is off, the zero
-// Fault is none. Of those that answer in place of the stream the first of hang, status, html, json is taken. The json
-// tags are the keys of the control API and of ParseFault; durations are strings such as "350ms" there.
+// Fault is what goes wrong, and also what is merely odd: FaultsHelp says what each field does. All fields combine; the zero
+// value of a field is off, the zero Fault is none. The json tags are the keys of the control API and of ParseFault; durations
+// are strings such as "350ms" there.
 type Fault struct {
-	// Hang never answers.
-	Hang bool `json:"hang,omitzero"`
-	// Status answers this HTTP status, 400 to 599, with a fitting JSON body; 429, 503 and 529 with a Retry-After header.
-	Status int `json:"status,omitzero"`
-	// RetryAfter is what that header says, at most a day, rounded up to seconds; 0 is a second.
-	RetryAfter Duration `json:"retry_after,omitzero"`
-	// HTML answers 200 with a proxy's page.
-	HTML bool `json:"html,omitzero"`
-	// JSON answers 200 with the whole answer in one JSON document, as if stream had not been asked for.
-	JSON bool `json:"json,omitzero"`
-	// SlowHeaders is how long the response headers wait, at most an hour; the whole answer moves back by as much.
-	SlowHeaders Duration `json:"slow_headers,omitzero"`
+	// Of those that answer in place of the stream the first of hang, status, html, json is taken.
+	Hang        bool     `json:"hang,omitzero"`
+	Status      int      `json:"status,omitzero"`      // 400 to 599, with a fitting JSON body
+	RetryAfter  Duration `json:"retry_after,omitzero"` // at most a day, rounded up to seconds; 0 is a second
+	HTML        bool     `json:"html,omitzero"`
+	JSON        bool     `json:"json,omitzero"`         // as if stream had not been asked for
+	SlowHeaders Duration `json:"slow_headers,omitzero"` // at most an hour
 
-	// Stall is the number of tokens after which the stream falls silent, the connection open, until the client leaves.
-	// An answer with no more tokens than that is not harmed; the same holds for Reset and ErrorFrame.
-	Stall int `json:"stall,omitzero"`
-	// Comments sends an SSE comment every second of a stall, or what the API sends in its place (Anthropic: a ping). NDJSON
-	// has none.
-	Comments bool `json:"comments,omitzero"`
-	// Reset is the number of tokens after which the connection is cut, without the end of the body.
-	Reset int `json:"reset,omitzero"`
-	// ErrorFrame is the number of tokens after which an error frame ends the stream.
-	ErrorFrame int `json:"error_frame,omitzero"`
+	// An answer with no more tokens than stall, reset or error_frame is not harmed.
+	Stall      int  `json:"stall,omitzero"`    // the connection stays open until the client leaves
+	Comments   bool `json:"comments,omitzero"` // one a second, or what the API has in its place (Anthropic: a ping); NDJSON has none
+	Reset      int  `json:"reset,omitzero"`    // without the end of the body
+	ErrorFrame int  `json:"error_frame,omitzero"`
 
-	// TTFT is a factor, 0.001 to 1000, on the time to first token: 1.15 is 15% slower. The queueing profiles cannot be
-	// made faster than their engine.
+	// Factors of 0.001 to 1000. The queueing profiles cannot be made faster than their engine.
 	TTFT float64 `json:"ttft,omitzero"`
-	// ITL is the same for every gap between tokens.
-	ITL float64 `json:"itl,omitzero"`
-	// RoleEarly is how long before the first token the role frame is sent, at most an hour. A queueing profile does
-	// not know its first token ahead and sends it at acceptance. Only chat has a role frame.
+	ITL  float64 `json:"itl,omitzero"`
+	// RoleEarly is at most an hour. A queueing profile does not know its first token ahead and sends the frame at acceptance.
+	// Only chat has a role frame.
 	RoleEarly Duration `json:"role_early,omitzero"`
-	// TokensPerFrame puts so many tokens into a frame, sent when the last of them is due. TGI's own API and
-	// llama-server's have one token a frame and send so many frames in one write.
+	// TokensPerFrame sends the frame when its last token is due. TGI's own API and llama-server's have one token a frame and
+	// send so many frames in one write.
 	TokensPerFrame int `json:"tokens_per_frame,omitzero"`
-	// Batch releases all waiting frames in one write so often, at most once a minute, counted from the first frame, which
-	// goes out at once, as does what is left at the end (ray-project/ray#59681).
-	Batch Duration `json:"batch,omitzero"`
-	// DoubleUsage sends a second usage frame that lacks cached_tokens, on APIs that have one.
-	DoubleUsage bool `json:"double_usage,omitzero"`
-	// WrongAnswer says other words in place of the code words that a prompt asks for.
-	WrongAnswer bool `json:"wrong_answer,omitzero"`
+	// Batch is at most a minute, counted from the first frame, which goes out at once, as does what is left at the end
+	// (ray-project/ray#59681).
+	Batch       Duration `json:"batch,omitzero"`
+	DoubleUsage bool     `json:"double_usage,omitzero"` // it lacks cached_tokens; on APIs that have one
+	WrongAnswer bool     `json:"wrong_answer,omitzero"`
 
-	// Probability is the share of requests that the fault hits; 0 means all of them.
-	Probability float64 `json:"probability,omitzero"`
+	Probability float64 `json:"probability,omitzero"` // 0 means all requests
 }
 
 // FaultsHelp is a line for each key of a fault, for users.
@@ -158,6 +143,7 @@ func (f Fault) validate() error {
 	check(!f.Comments || f.Stall > 0, "comments: needs stall, comments fill a stall")
 	check(within(f.SlowHeaders, time.Hour) && within(f.RoleEarly, time.Hour), "slow_headers, role_early: want 0 to 1h")
 	check(within(f.Batch, time.Minute), "batch: want 0 to 1m")
+	factor := func(v float64) bool { return v == 0 || v >= 0.001 && v <= 1000 }
 	check(factor(f.ITL) && factor(f.TTFT), "itl, ttft: want a factor of 0.001 to 1000 (1.15 is 15%% slower)")
 	check(f.Probability >= 0 && f.Probability <= 1, "probability: %v, want a share above 0 and at most 1", f.Probability)
 	check(within(f.RetryAfter, 24*time.Hour), "retry_after: want 0 to 24h")
@@ -167,9 +153,6 @@ func (f Fault) validate() error {
 	}
 	return errors.New(strings.Join(problems, "; "))
 }
-
-// factor reports whether v is off or a factor within bounds; NaN is not.
-func factor(v float64) bool { return v == 0 || v >= 0.001 && v <= 1000 }
 
 // stretch is when a token is due that would be due at the given moment in an answer without faults.
 func (f Fault) stretch(origin, first, at time.Time) time.Time {
@@ -184,26 +167,17 @@ func times(factor float64, d time.Duration) time.Duration {
 	return time.Duration(math.Round(factor * float64(d)))
 }
 
-// ending is how an answer breaks off: the key of the fault that does it.
-type ending string
-
-const (
-	endStall ending = "stall"
-	endReset ending = "reset"
-	endError ending = "error_frame"
-)
-
-// breaks reports whether an answer breaks off once sent tokens are out, and how.
-func (f Fault) breaks(sent int) (ending, bool) {
+// breaks is how an answer breaks off once sent tokens are out: the key of the fault that does it, empty if none does.
+func (f Fault) breaks(sent int) string {
 	switch sent {
 	case 0:
-		return "", false
+		return ""
 	case f.Stall:
-		return endStall, true
+		return "stall"
 	case f.Reset:
-		return endReset, true
+		return "reset"
 	case f.ErrorFrame:
-		return endError, true
+		return "error_frame"
 	}
-	return "", false
+	return ""
 }

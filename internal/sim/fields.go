@@ -1,49 +1,37 @@
 package sim
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// fields are those of a JSON object; nil if it is none.
-type fields map[string]json.RawMessage
-
-func fieldsOf(body []byte) fields {
-	var f fields
-	if json.Unmarshal(body, &f) != nil {
-		return nil
-	}
-	return f
-}
+// fields are those of a JSON object, as encoding/json decodes it; nil if it is none.
+type fields map[string]any
 
 // at finds a value; dots in its path lead inside. It is nil if there is none.
-func (f fields) at(path string) json.RawMessage {
+func (f fields) at(path string) any {
 	outer, inner, nested := strings.Cut(path, ".")
-	value, ok := f[outer]
-	switch {
-	case !ok || string(value) == "null":
-		return nil
-	case nested:
-		return fieldsOf(value).at(inner)
+	if !nested {
+		return f[outer]
 	}
-	return value
+	object, _ := f[outer].(map[string]any)
+	return fields(object).at(inner)
 }
 
 // number is the first number that is at one of the paths.
 func (f fields) number(paths []string) (n int, ok bool) {
 	for _, path := range paths {
-		if value := f.at(path); value != nil && json.Unmarshal(value, &n) == nil {
-			return n, true
+		if n, ok := f.at(path).(float64); ok {
+			return int(n), true
 		}
 	}
 	return 0, false
 }
 
 // text is the string at a path; empty if there is none.
-func (f fields) text(path string) (s string) {
-	_ = json.Unmarshal(f.at(path), &s) // what is no string is none
+func (f fields) text(path string) string {
+	s, _ := f.at(path).(string)
 	return s
 }
 
@@ -61,71 +49,51 @@ func (f fields) flag(conditions []string) bool {
 			dot := strings.LastIndex(path, ".")
 			return optional && (dot < 0 || f.at(path[:dot]) != nil)
 		}
-		var on bool
-		return json.Unmarshal(value, &on) == nil && on != negated
+		return value == !negated
 	})
 }
 
 // unknown are the fields that are not among the known ones, sorted; one level inside too, where there are known ones.
 func (f fields) unknown(known []string) []string {
-	var out []string
-	for _, key := range slices.Sorted(maps.Keys(f)) {
-		if !slices.Contains(known, key) {
-			out = append(out, key)
-			continue
-		}
-		if !slices.ContainsFunc(known, func(s string) bool { return strings.HasPrefix(s, key+".") }) {
-			continue
-		}
-		for _, inner := range slices.Sorted(maps.Keys(fieldsOf(f[key]))) {
-			if name := key + "." + inner; !slices.Contains(known, name) {
-				out = append(out, name)
+	inside := func(key string) bool {
+		return slices.ContainsFunc(known, func(s string) bool { return strings.HasPrefix(s, key+".") })
+	}
+	names := slices.Collect(maps.Keys(f))
+	for key, value := range f {
+		if object, ok := value.(map[string]any); ok && inside(key) {
+			for name := range object {
+				names = append(names, key+"."+name)
 			}
 		}
 	}
+	slices.Sort(names)
+	return slices.DeleteFunc(names, func(name string) bool { return slices.Contains(known, name) })
+}
+
+// texts are those of a string, or of a list of messages, whose contents are strings or lists of parts.
+func texts(v any) (out []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case map[string]any: // a message, or a part of one
+		return append(texts(v["text"]), texts(v["content"])...)
+	case []any:
+		for _, inner := range v {
+			out = append(out, texts(inner)...)
+		}
+	}
 	return out
 }
 
-// message is one message of a chat; its content may be a string or a list of parts.
-type message struct {
-	Content content `json:"content"`
-}
-
-// content is the text of a message.
-type content string
-
-// UnmarshalJSON takes a string, null, or a list of parts whose texts are joined.
-func (c *content) UnmarshalJSON(data []byte) error {
-	var text string
-	if json.Unmarshal(data, &text) == nil {
-		*c = content(text)
-		return nil
+// tokenIDs are those of a list of token ids; ok is false if it is none.
+func tokenIDs(v any) (ids []uint32, ok bool) {
+	list, _ := v.([]any)
+	for _, one := range list {
+		id, ok := one.(float64)
+		if !ok {
+			return nil, false
+		}
+		ids = append(ids, uint32(id))
 	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if err := json.Unmarshal(data, &parts); err != nil {
-		return err
-	}
-	for _, p := range parts {
-		*c += content(p.Text)
-	}
-	return nil
-}
-
-// texts are those of a string, or of a list of messages.
-func texts(raw json.RawMessage) []string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return []string{text}
-	}
-	var messages []message
-	if json.Unmarshal(raw, &messages) != nil {
-		return nil
-	}
-	var out []string
-	for _, m := range messages {
-		out = append(out, string(m.Content))
-	}
-	return out
+	return ids, len(ids) > 0
 }

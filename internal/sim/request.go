@@ -24,8 +24,8 @@ type ask struct {
 // read understands a request, or says why it is refused. model is the one that the path names, if it does.
 func (g *generation) read(s *Server, body []byte, model string) (ask, *refusal) {
 	r, c := &g.Request, s.config
-	f := fieldsOf(body)
-	if f == nil {
+	var f fields
+	if json.Unmarshal(body, &f) != nil {
 		return ask{}, bad("", "Invalid JSON body.")
 	}
 	q := ask{flags: map[string]bool{}}
@@ -43,9 +43,9 @@ func (g *generation) read(s *Server, body []byte, model string) (ask, *refusal) 
 	if refused != nil {
 		return q, refused
 	}
-	salt, refused := r.salt(f)
-	if refused != nil {
-		return q, refused
+	salt := ""
+	for _, field := range r.Salt {
+		salt += f.text(field)
 	}
 	q.prompt, q.endless = p.digest(salt), q.flags["endless"] || p.endless()
 	if refused := r.lengths(f, &q, c.Profile.MaxModelLen); refused != nil {
@@ -82,9 +82,6 @@ func (r *requestFormat) checkFields(f fields, c Config) *refusal {
 			return bad(field, "Unsupported parameter: '%s' is not supported with this model. Use '%s' instead.", field, other)
 		}
 	}
-	if f.at("stream_options") != nil && !f.flag([]string{"stream"}) {
-		return bad("stream_options", "Stream options can only be defined when `stream=True`.")
-	}
 	return nil
 }
 
@@ -104,18 +101,6 @@ func (r *requestFormat) checkModel(f fields, c Config, inPath string) *refusal {
 		return &refusal{status: http.StatusNotFound, message: fmt.Sprintf("The model `%s` does not exist.", name), param: "model"}
 	}
 	return nil
-}
-
-// salt joins the fields that key the prefix cache.
-func (r *requestFormat) salt(f fields) (salt string, refused *refusal) {
-	for _, field := range r.Salt {
-		text := f.text(field)
-		if text == "" && f.at(field) != nil {
-			return "", bad(field, "Parameter '%s' must be a non-empty string if provided.", field)
-		}
-		salt += text
-	}
-	return salt, nil
 }
 
 // lengths finds how long the answer is to be in a context of so many tokens, the prompt among them.
@@ -138,8 +123,6 @@ func (r *requestFormat) lengths(f fields, q *ask, context int) *refusal {
 	switch {
 	case q.max < least:
 		return bad("", "The answer must have at least %d tokens, got %d.", least, q.max)
-	case q.min < 0 || q.min > q.max:
-		return bad("", "The least tokens of an answer must be 0 to %d, got %d.", q.max, q.min)
 	case r.NoClamp && q.max > room:
 		return bad("", "Input and new tokens must be <= %d. Given: %d input tokens and %d new tokens", context, q.prompt.tokens, q.max)
 	}
@@ -149,8 +132,8 @@ func (r *requestFormat) lengths(f fields, q *ask, context int) *refusal {
 
 // reasoning is how many tokens the model thinks: what the configuration says, or none if the request says so.
 func (r *requestFormat) reasoning(f fields, configured int) int {
-	raw := f.at(r.Thinking)
-	if thinking := fieldsOf(raw); string(raw) == "false" || thinking != nil && thinking.text("type") != "enabled" {
+	thinking := f.at(r.Thinking)
+	if object, ok := thinking.(map[string]any); thinking == false || ok && object["type"] != "enabled" {
 		return 0
 	}
 	return configured
@@ -159,11 +142,7 @@ func (r *requestFormat) reasoning(f fields, configured int) int {
 // prompt is the prompt of a request.
 func (p promptFields) prompt(f fields) (prompt, *refusal) {
 	for _, field := range p.IDs {
-		var ids []uint32
-		if raw := f.at(field); raw != nil {
-			if json.Unmarshal(raw, &ids) != nil || len(ids) == 0 {
-				return prompt{}, bad(field, "%s must be a list of token ids.", field)
-			}
+		if ids, ok := tokenIDs(f.at(field)); ok {
 			return prompt{ids: ids}, nil
 		}
 	}
@@ -175,47 +154,19 @@ func (p promptFields) prompt(f fields) (prompt, *refusal) {
 		return chatPrompt(messages), nil
 	}
 	for _, field := range p.Text {
-		if out, ok := readPrompt(f.at(field)); ok && (len(out.ids) == 0 || !p.NoIDs) {
-			if len(p.Begin) > 0 && !f.flag(p.Begin) {
-				out.head = nil
+		if ids, ok := tokenIDs(f.at(field)); ok && !p.NoIDs {
+			return prompt{ids: ids}, nil
+		}
+		if text := f.text(field); text != "" {
+			out := prompt{texts: []string{text}}
+			if len(p.Begin) == 0 || f.flag(p.Begin) {
+				out.head = []uint32{beginID}
 			}
 			return out, nil
 		}
 	}
 	wanted := strings.Join(slices.Concat(p.Messages, p.Text), " or ")
 	return prompt{}, bad(wanted, "%s: want a prompt.", wanted)
-}
-
-// readPrompt takes a text, a list of token ids and texts, or a list of one of these.
-func readPrompt(raw json.RawMessage) (prompt, bool) {
-	var text string
-	if raw != nil && json.Unmarshal(raw, &text) == nil {
-		return plainPrompt(text), text != ""
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil || len(list) == 0 {
-		return prompt{}, false
-	}
-	if len(list) == 1 && list[0][0] != '-' && (list[0][0] < '0' || list[0][0] > '9') {
-		return readPrompt(list[0])
-	}
-	var p prompt
-	for i, piece := range list {
-		var id uint32
-		if json.Unmarshal(piece, &id) == nil {
-			p.ids = append(p.ids, id)
-			continue
-		}
-		if json.Unmarshal(piece, &text) != nil {
-			return prompt{}, false
-		}
-		if i == 0 {
-			p.head = []uint32{beginID}
-		}
-		p.ids = slices.AppendSeq(p.ids, prompt{texts: []string{text}}.tokens())
-		p.read = append(p.read, text)
-	}
-	return p, true
 }
 
 // bad is a 400.

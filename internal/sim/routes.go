@@ -2,12 +2,13 @@ package sim
 
 import (
 	"cmp"
+	"context"
 	"crypto/subtle"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,12 +16,12 @@ import (
 
 const defaultBodyLimit = 64 << 20
 
-// routes registers what the server type serves.
-func (s *Server) routes() {
+// routes registers what the server type serves; open ends when the server is closed.
+func (s *Server) routes(open context.Context) {
 	for i := range s.serverType.Generate {
 		g := &s.serverType.Generate[i]
 		for _, pattern := range g.Paths {
-			s.handle("POST", pattern, s.generate(g))
+			s.handle("POST", pattern, s.generate(open, g))
 		}
 	}
 	for name, r := range s.serverType.Routes {
@@ -102,54 +103,37 @@ func (s *Server) authorized(r *http.Request) bool {
 
 // answerRoute answers with a document, or with the tokens of a prompt.
 func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to *route) {
-	fill := s.documentPlaceholder
-	if to.Count != nil {
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.bodyLimit()))
-		if err != nil {
-			s.refuse(w, refusal{status: http.StatusRequestEntityTooLarge, message: err.Error()}, false)
-			return
-		}
-		p, refused := to.Count.prompt(fieldsOf(body))
-		if refused != nil {
-			s.refuse(w, *refused, false)
-			return
-		}
-		fill = func(name string) string { return s.countPlaceholder(p, name) }
-	}
-	write(w, http.StatusOK, cmp.Or(to.Type, "application/json"), os.Expand(to.Body, fill))
-}
-
-func (s *Server) bodyLimit() int64 {
-	return cmp.Or(s.serverType.BodyLimit, defaultBodyLimit)
-}
-
-// documentPlaceholder is what a template of a document may hold.
-func (s *Server) documentPlaceholder(name string) string {
-	return map[string]string{
+	values := map[string]string{
 		"model":   quoted(s.config.Model),
 		"plain":   strings.Trim(quoted(s.config.Model), `"`),
 		"created": strconv.FormatInt(s.created.Unix(), 10),
 		"date":    s.created.UTC().Format(time.RFC3339),
 		"length":  strconv.Itoa(s.config.Profile.MaxModelLen),
-	}[name]
-}
-
-// countPlaceholder is what a template may hold that tells the tokens of a prompt.
-func (s *Server) countPlaceholder(p prompt, name string) string {
-	ids := slices.AppendSeq([]uint32{}, p.tokens())
-	switch name {
-	case "count":
-		return strconv.Itoa(len(ids))
-	case "ids":
-		return string(mustJSON(ids))
-	case "pieces":
-		var pieces []map[string]uint32
+	}
+	if to.Count != nil {
+		var f fields
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.bodyLimit()))
+		if err != nil {
+			s.refuse(w, refusal{status: http.StatusRequestEntityTooLarge, message: err.Error()}, false)
+			return
+		}
+		_ = json.Unmarshal(body, &f) // what is no object has no prompt
+		p, refused := to.Count.prompt(f)
+		if refused != nil {
+			s.refuse(w, *refused, false)
+			return
+		}
+		ids, pieces := p.tokens(), []map[string]uint32{}
 		for _, id := range ids {
 			pieces = append(pieces, map[string]uint32{"id": id})
 		}
-		return string(mustJSON(pieces))
-	case "text":
-		return quoted(strings.Join(p.words(), "\n"))
+		values["count"], values["ids"] = strconv.Itoa(len(ids)), string(mustJSON(ids))
+		values["pieces"], values["text"] = string(mustJSON(pieces)), quoted(strings.Join(p.texts, "\n"))
 	}
-	return s.documentPlaceholder(name)
+	body := os.Expand(to.Body, func(name string) string { return values[name] })
+	write(w, http.StatusOK, cmp.Or(to.Type, "application/json"), body)
+}
+
+func (s *Server) bodyLimit() int64 {
+	return cmp.Or(s.serverType.BodyLimit, defaultBodyLimit)
 }

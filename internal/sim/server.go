@@ -14,6 +14,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -31,7 +32,7 @@ const (
 type Config struct {
 	// Profile is the API and the speed; a Profile without API is taken as "fast".
 	Profile Profile
-	// API is the API to speak, one of APIs whatever the profile; empty takes the profile's, an unknown one is "openai".
+	// API is the API to speak, one of APIs whatever the profile; empty takes the profile's.
 	API string
 	// Server is which server's OpenAI API to speak, one of ServerTypes; empty is "vllm". It has no effect on APIs other than
 	// "openai".
@@ -69,20 +70,15 @@ type Server struct {
 	sentLog    *sentLog
 
 	visits  atomic.Uint64 // requests that were given an id
-	engine  *engine       // nil: the server is always alone
+	calls   atomic.Uint64 // requests to routes that generate
+	running atomic.Int64  // requests that are being answered
+	fault   atomic.Pointer[Fault]
+	engine  *engine // nil: the server is always alone
 	stop    context.CancelFunc
 	stopped sync.WaitGroup // the engine
-	handled sync.WaitGroup // requests under way, for Wait
-
-	mu      sync.Mutex // guards all below
-	fault   Fault
-	calls   uint64
-	running map[uint64]context.CancelFunc
-	places  int // of MaxRequests, taken
-	closed  bool
 }
 
-// New returns a server that is ready to use. Close it when done.
+// New returns a server that is ready to use. Close it when done. It panics if Config names an API or a server type that does not exist.
 func New(c Config) *Server {
 	if c.Profile.API == "" {
 		c.Profile, _ = ParseProfile("fast")
@@ -90,23 +86,27 @@ func New(c Config) *Server {
 	c.Profile.MaxModelLen = cmp.Or(c.Profile.MaxModelLen, defaultModelLen)
 	c.API, c.Model = cmp.Or(c.API, c.Profile.API), cmp.Or(c.Model, c.Profile.Model)
 
+	file := c.API
+	if file == openAI { // only this one has server types
+		file = path.Join(openAI, cmp.Or(c.Server, defaultServer))
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
 		config:     c,
-		serverType: serverTypeOf(c),
+		serverType: load(file),
 		mux:        http.NewServeMux(),
 		created:    time.Now(),
 		cache:      newPrefixCache(cacheBlocks),
 		replays:    newPrefixCache(keptReplays),
 		sentLog:    &sentLog{},
 		stop:       stop,
-		running:    map[uint64]context.CancelFunc{},
 	}
+	s.fault.Store(&Fault{})
 	if c.Profile.MaxBatch > 0 {
 		s.engine = newEngine(c.Profile)
 		s.stopped.Go(func() { s.engine.run(ctx) })
 	}
-	s.routes()
+	s.routes(ctx)
 	return s
 }
 
@@ -114,19 +114,9 @@ func New(c Config) *Server {
 // may hang in the write to a client that does not read: closing the http.Server ends those. Later requests are answered 503. A
 // second Close does nothing.
 func (s *Server) Close() {
-	s.mu.Lock()
-	s.closed = true
-	for _, cancel := range s.running {
-		cancel()
-	}
-	s.mu.Unlock()
 	s.stop()
 	s.stopped.Wait()
 }
-
-// Wait returns when all requests that came before Close have been handled, so that what was sent is complete. Call it after
-// Close, and after the http.Server's: a handler may hang in the write to a client that does not read.
-func (s *Server) Wait() { s.handled.Wait() }
 
 // SetFault replaces the fault for requests that start from now on; the zero Fault is none. Values out of bounds are an
 // error that names all of them, and the fault stays as it was.
@@ -134,18 +124,12 @@ func (s *Server) SetFault(f Fault) error {
 	if err := f.validate(); err != nil {
 		return fmt.Errorf("fault: %w", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = f
+	s.fault.Store(&f)
 	return nil
 }
 
 // Fault is the fault that new requests get.
-func (s *Server) Fault() Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.fault
-}
+func (s *Server) Fault() Fault { return *s.fault.Load() }
 
 // Sent returns the truth about the streamed answers, oldest first, running ones as far as they are: the last 1,000, or
 // fewer when those hold more than a million frames. An answer stands here complete before its last byte is written.
@@ -165,72 +149,27 @@ type call struct {
 	model  string // that the path names, if it does
 }
 
-// begin counts a request in. The context ends when the client leaves or the server is closed; leave must be called. ok
-// is false when the server is closed.
-func (s *Server) begin(r *http.Request) (c call, ctx context.Context, leave func(), ok bool) {
-	c = call{start: time.Now(), header: r.Header, model: r.PathValue("model")}
-	ctx, cancel := context.WithCancel(r.Context())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return c, ctx, cancel, false
-	}
-	s.calls++
-	c.id = s.calls
+// newCall counts a request in.
+func (s *Server) newCall(r *http.Request) call {
+	c := call{id: s.calls.Add(1), start: time.Now(), fault: s.Fault(), header: r.Header, model: r.PathValue("model")}
 	c.random = rand.New(rand.NewPCG(s.config.Seed, c.id))
-	c.fault = s.fault
 	if hit := c.random.Float64(); c.fault.Probability > 0 && hit >= c.fault.Probability {
 		c.fault = Fault{}
 	}
-	s.running[c.id] = cancel
-	s.handled.Add(1)
-	return c, ctx, func() { s.leave(c.id); cancel() }, true
+	return c
 }
 
-func (s *Server) leave(id uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.running, id)
-	s.handled.Done()
-}
+// errClosed is why the context of a request ends when the server is closed.
+var errClosed = errors.New("closed")
 
-// underWay is how many requests are under way.
-func (s *Server) underWay() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.running)
-}
-
-// enter takes a place for a request that is to be answered; ok is false when all are taken. exit gives it back.
-func (s *Server) enter() (ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if limit := s.config.Profile.MaxRequests; limit > 0 && s.places >= limit {
-		return false
-	}
-	s.places++
-	return true
-}
-
-func (s *Server) exit() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.places--
-}
-
-// isClosed reports whether Close was called.
-func (s *Server) isClosed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closed
-}
-
-// generate is the handler of a route that generates.
-func (s *Server) generate(g *generation) http.HandlerFunc {
+// generate is the handler of a route that generates; open ends when the server is closed.
+func (s *Server) generate(open context.Context, g *generation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		c, ctx, leave, ok := s.begin(r)
-		defer leave()
-		if !ok {
+		c := s.newCall(r)
+		ctx, cancel := context.WithCancelCause(r.Context())
+		defer cancel(nil)
+		defer context.AfterFunc(open, func() { cancel(errClosed) })()
+		if open.Err() != nil {
 			s.refuse(w, refusal{status: http.StatusServiceUnavailable, message: "The simulated server is closed."}, false)
 			return
 		}
@@ -273,14 +212,15 @@ func (s *Server) respond(ctx context.Context, w http.ResponseWriter, g *generati
 		return nil
 	}
 	q, refused := g.read(s, body, c.model)
-	if refused == nil && !s.enter() {
+	running, limit := s.running.Add(1), s.config.Profile.MaxRequests
+	defer s.running.Add(-1)
+	if refused == nil && limit > 0 && running > int64(limit) {
 		refused = &refusal{status: http.StatusTooManyRequests, message: "Model is overloaded"}
 	}
 	if refused != nil {
 		s.refuse(w, *refused, q.flags["stream"])
 		return nil
 	}
-	defer s.exit()
 	a := s.accept(g, c, q, origin)
 	defer a.source.close()
 	if !q.flags["stream"] || c.fault.JSON {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"embed"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -52,18 +51,6 @@ func oneOf(what, name string, known []string) (string, error) {
 		return "", fmt.Errorf("%s %q: unknown; known: %s", what, name, strings.Join(known, ", "))
 	}
 	return name, nil
-}
-
-// serverTypeOf finds what a configuration asks for; unknown names are the defaults. Only the API "openai" has server types.
-func serverTypeOf(c Config) serverType {
-	if api, err := ParseAPI(c.API); err == nil && api != openAI {
-		return load(api)
-	}
-	name, err := ParseServerType(c.Server)
-	if err != nil {
-		name = defaultServer
-	}
-	return load(path.Join(openAI, name))
 }
 
 // load reads the file of a server, over that of its base.

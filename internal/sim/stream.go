@@ -3,65 +3,20 @@ package sim
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 )
 
-// outlet is the sending end of one streamed answer: frames that wait for their write. It belongs to one goroutine.
-type outlet struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	sentLog *sentLog
-	entry   *entry
-
-	waiting []byte
-	tokens  []int // of each token frame in waiting
-}
-
-func newOutlet(a *answer, w http.ResponseWriter, e *entry) *outlet {
-	return &outlet{w: w, control: http.NewResponseController(w), sentLog: a.server.sentLog, entry: e}
-}
-
-// add puts a frame behind those that wait; tokens is 0 for a frame that carries none.
-func (o *outlet) add(frame string, tokens int) {
-	o.waiting = append(o.waiting, frame...)
-	if tokens > 0 {
-		o.tokens = append(o.tokens, tokens)
-	}
-}
-
-// flush sends what waits in one Write. An error means that the client is gone.
-func (o *outlet) flush() error {
-	if len(o.waiting) == 0 {
-		return nil
-	}
-	err := o.send()
-	o.waiting, o.tokens = o.waiting[:0], o.tokens[:0]
-	if err != nil {
-		return err
-	}
-	return o.control.Flush()
-}
-
-// withheld is how many bytes net/http keeps until Flush, whatever it speaks.
-const withheld = 2048
-
-// send gives the bytes to net/http, and notes the moment: as late as can be, but before the first of them leaves.
-func (o *outlet) send() error {
-	if len(o.waiting) >= withheld {
-		o.sentLog.sending(o.entry, o.tokens)
-		_, err := o.w.Write(o.waiting)
-		return err
-	}
-	_, err := o.w.Write(o.waiting)
-	o.sentLog.sending(o.entry, o.tokens)
-	return err
-}
-
-// streaming is the state of one answer on its way out.
+// streaming is one answer on its way out: frames that wait for their write. It belongs to one goroutine.
 type streaming struct {
 	*answer
-	out     *outlet
+	w       http.ResponseWriter
+	control *http.ResponseController
+	entry   *Sent
+
+	waiting []byte
+	counts  []int         // tokens of each token frame in waiting
 	group   int           // tokens a frame
 	batch   time.Duration // between releases; 0: each frame at its time
 	began   time.Time     // when the first frame was due; releases count from it
@@ -70,25 +25,56 @@ type streaming struct {
 	opened  bool          // the role frame is out
 }
 
+// add puts a frame behind those that wait; tokens is 0 for a frame that carries none.
+func (s *streaming) add(frame string, tokens int) {
+	s.waiting = append(s.waiting, frame...)
+	if tokens > 0 {
+		s.counts = append(s.counts, tokens)
+	}
+}
+
+// withheld is how many bytes net/http keeps until Flush, whatever it speaks.
+const withheld = 2048
+
+// flush sends what waits in one Write, and notes the moment: as late as can be, but before the first byte leaves. An error
+// means that the client is gone.
+func (s *streaming) flush() error {
+	if len(s.waiting) == 0 {
+		return nil
+	}
+	held := len(s.waiting) < withheld
+	if !held {
+		s.server.sentLog.sending(s.entry, s.counts)
+	}
+	_, err := s.w.Write(s.waiting)
+	if held {
+		s.server.sentLog.sending(s.entry, s.counts)
+	}
+	s.waiting, s.counts = s.waiting[:0], s.counts[:0]
+	if err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
 // stream sends the answer frame by frame. An error means that the connection is to be cut.
 func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	entry := a.server.sentLog.open(Sent{
 		ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start,
 	})
 	s := &streaming{
-		answer: a,
-		out:    newOutlet(a, w, entry),
-		group:  max(1, a.fault.TokensPerFrame),
-		batch:  cmp.Or(time.Duration(a.fault.Batch), a.encoder.format.Every),
-		from:   a.hidden,
+		answer: a, w: w, control: http.NewResponseController(w), entry: entry,
+		group: max(1, a.fault.TokensPerFrame),
+		batch: cmp.Or(time.Duration(a.fault.Batch), a.format.Every),
+		from:  a.hidden,
 	}
 	err := s.run(ctx)
 	switch {
 	case err == nil:
-	case a.server.isClosed():
-		s.out.sentLog.failed(entry, "closed")
+	case errors.Is(context.Cause(ctx), errClosed):
+		s.server.sentLog.failed(entry, "closed")
 	default:
-		s.out.sentLog.failed(entry, "canceled")
+		s.server.sentLog.failed(entry, "canceled")
 	}
 	return err
 }
@@ -98,8 +84,8 @@ func (s *streaming) run(ctx context.Context) error {
 		return err
 	}
 	for k := range s.want {
-		if end, ok := s.fault.breaks(k); ok {
-			return s.breakOff(ctx, end, k)
+		if why := s.fault.breaks(k); why != "" {
+			return s.breakOff(ctx, why, k)
 		}
 		at, err := s.await(ctx, k)
 		if err != nil {
@@ -109,29 +95,25 @@ func (s *streaming) run(ctx context.Context) error {
 			return err
 		}
 	}
-	s.out.add(s.encoder.closing(), 0)
-	return s.out.flush()
+	s.add(s.closing(), 0)
+	return s.flush()
 }
 
 // open sends the headers, what the dialect sends with acceptance, and the role frame if it is to be early.
 func (s *streaming) open(ctx context.Context) error {
-	h := s.out.w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	format := s.encoder.format
-	if format.ContentType != "" {
-		h.Set("Content-Type", format.ContentType)
-	}
+	h, format := s.w.Header(), s.format
+	h.Set("Content-Type", cmp.Or(format.ContentType, "text/event-stream; charset=utf-8"))
 	for name, template := range format.Headers {
-		h.Set(name, s.encoder.fill(template))
+		h.Set(name, s.fill(template, frame{}))
 	}
 	if !s.server.config.Profile.LateHeaders && !format.LateHeaders {
-		s.out.w.WriteHeader(http.StatusOK)
-		if err := s.out.control.Flush(); err != nil {
+		s.w.WriteHeader(http.StatusOK)
+		if err := s.control.Flush(); err != nil {
 			return err
 		}
 	}
-	s.out.add(s.encoder.fill(format.Prelude), 0)
-	if err := s.out.flush(); err != nil {
+	s.add(s.fill(format.Prelude, frame{}), 0)
+	if err := s.flush(); err != nil {
 		return err
 	}
 	if err := s.keepWaiting(ctx); err != nil {
@@ -142,7 +124,7 @@ func (s *streaming) open(ctx context.Context) error {
 
 // openEarly sends the role frame before the first token, if a fault says so: at once where an engine decides when that is.
 func (s *streaming) openEarly(ctx context.Context) error {
-	if s.fault.RoleEarly == 0 || s.encoder.format.Role == "" {
+	if s.fault.RoleEarly == 0 || s.format.Role == "" {
 		return nil
 	}
 	if s.server.engine == nil {
@@ -155,13 +137,13 @@ func (s *streaming) openEarly(ctx context.Context) error {
 		}
 	}
 	s.opened = true
-	s.out.add(s.encoder.role(), 0)
-	return s.out.flush()
+	s.add(s.role(), 0)
+	return s.flush()
 }
 
 // keepWaiting sends the comments that some gateways send at acceptance and every second until the first token is due.
 func (s *streaming) keepWaiting(ctx context.Context) error {
-	waiting := s.encoder.format.Waiting
+	waiting := s.format.Waiting
 	if waiting == "" {
 		return nil
 	}
@@ -172,8 +154,8 @@ func (s *streaming) keepWaiting(ctx context.Context) error {
 		if err := s.server.sleepUntil(ctx, at); err != nil {
 			return err
 		}
-		s.out.add(waiting, 0)
-		if err := s.out.flush(); err != nil {
+		s.add(waiting, 0)
+		if err := s.flush(); err != nil {
 			return err
 		}
 	}
@@ -195,7 +177,7 @@ func (s *streaming) await(ctx context.Context, k int) (time.Time, error) {
 			return at, err
 		}
 		s.release = time.Time{}
-		if err := s.out.flush(); err != nil {
+		if err := s.flush(); err != nil {
 			return at, err
 		}
 	}
@@ -208,12 +190,12 @@ func (s *streaming) put(k int, at time.Time) error {
 		return nil
 	}
 	if last {
-		s.out.sentLog.finished(s.out.entry, s.finish)
+		s.server.sentLog.finished(s.entry, s.finish)
 	}
 	s.frames(k + 1)
 	if s.batch == 0 || s.began.IsZero() {
 		s.began = at
-		return s.out.flush()
+		return s.flush()
 	}
 	if s.release.IsZero() {
 		s.release = s.began.Add((at.Sub(s.began) + s.batch - 1) / s.batch * s.batch)
@@ -225,10 +207,10 @@ func (s *streaming) put(k int, at time.Time) error {
 func (s *streaming) frames(to int) {
 	if !s.opened {
 		s.opened = true
-		s.out.add(s.encoder.role(), 0)
+		s.add(s.role(), 0)
 	}
 	size := s.group
-	if s.encoder.format.SingleToken {
+	if s.format.SingleToken {
 		size = 1
 	}
 	for s.from < to {
@@ -236,51 +218,44 @@ func (s *streaming) frames(to int) {
 		if s.from < s.reasoning {
 			next = min(next, s.reasoning)
 		}
-		s.out.add(s.encoder.tokens(s.from, next), next-s.from)
+		s.add(s.tokenFrames(s.from, next), next-s.from)
 		s.from = next
 	}
 	if to == s.want && s.hidden == s.want {
-		s.out.add(s.encoder.tokens(to, to), 0)
+		s.add(s.tokenFrames(to, to), 0)
 	}
 }
 
 // breakOff ends the answer as a fault says after exactly k tokens.
-func (s *streaming) breakOff(ctx context.Context, end ending, k int) error {
+func (s *streaming) breakOff(ctx context.Context, why string, k int) error {
 	s.frames(k)
-	if end == endError {
-		s.out.add(s.encoder.fill(s.encoder.format.Failure), 0)
+	failed := why == "error_frame"
+	if failed {
+		s.add(s.fill(s.format.Failure, frame{}), 0)
 	}
-	s.out.sentLog.failed(s.out.entry, string(end))
-	if err := s.out.flush(); err != nil {
+	s.server.sentLog.failed(s.entry, why)
+	err := s.flush()
+	switch {
+	case err != nil:
 		return err
-	}
-	switch end {
-	case endReset:
-		return errCut
-	case endStall:
+	case why == "stall":
 		return s.stall(ctx)
-	case endError:
-		if s.encoder.format.Cuts {
-			return errCut
-		}
+	case failed && !s.format.Cuts:
+		return nil
 	}
-	return nil
+	return errCut
 }
 
 // stall is silent until ctx ends, whose error it returns; with comments it sends one every second.
 func (s *streaming) stall(ctx context.Context) error {
-	if !s.fault.Comments {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	began := time.Now()
-	for n := 1; ; n++ {
-		at := began.Add(time.Duration(n) * time.Second)
+	for at := time.Now().Add(time.Second); ; at = at.Add(time.Second) {
 		if err := s.server.sleepUntil(ctx, at); err != nil {
 			return err
 		}
-		s.out.add(s.encoder.format.Comment, 0)
-		if err := s.out.flush(); err != nil {
+		if s.fault.Comments {
+			s.add(s.format.Comment, 0)
+		}
+		if err := s.flush(); err != nil {
 			return err
 		}
 	}

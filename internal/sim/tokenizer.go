@@ -1,10 +1,8 @@
 package sim
 
 import (
-	"iter"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // Sizes and ids of the simulated tokenizer.
@@ -17,34 +15,21 @@ const (
 	blockSize  = 16 // tokens of a block of the prefix cache
 )
 
-// span is where a token's text stands in the prompt, in bytes.
-type span struct{ start, stop int }
-
-// spans cuts text into tokens: white space separates words and belongs to none, a word of n characters (punctuation
-// counts) is ⌈n/8⌉ tokens. It does not allocate.
-func spans(text string) iter.Seq[span] {
-	return func(yield func(span) bool) {
+// appendText adds the tokens of a text: white space separates words and belongs to none, a word of n characters (punctuation
+// counts) is ⌈n/8⌉ tokens.
+func appendText(ids []uint32, text string) []uint32 {
+	for word := range strings.FieldsSeq(text) {
 		start, runes := 0, 0
-		for i, r := range text {
-			space := unicode.IsSpace(r)
-			if runes > 0 && (space || runes == pieceRunes) {
-				if !yield(span{start, i}) {
-					return
-				}
-				runes = 0
-			}
-			if space {
-				continue
-			}
-			if runes == 0 {
-				start = i
+		for i := range word {
+			if runes == pieceRunes {
+				ids = append(ids, idOf(word[start:i]))
+				start, runes = i, 0
 			}
 			runes++
 		}
-		if runes > 0 {
-			yield(span{start, len(text)})
-		}
+		ids = append(ids, idOf(word[start:]))
 	}
+	return ids
 }
 
 // idOf is the id of a piece of text: the same piece has the same id everywhere.
@@ -62,7 +47,6 @@ type prompt struct {
 	texts []string
 	ids   []uint32
 	tail  []uint32
-	read  []string // texts that stand among ids already
 }
 
 // chatPrompt puts texts into the chat template, which costs 13 tokens, the beginning of sequence among them.
@@ -74,53 +58,28 @@ func chatPrompt(texts []string) prompt {
 	}
 }
 
-// plainPrompt is text behind a beginning of sequence.
-func plainPrompt(text string) prompt {
-	return prompt{head: []uint32{beginID}, texts: []string{text}}
-}
-
-// tokens yields the ids of the prompt in order.
-func (p prompt) tokens() iter.Seq[uint32] {
-	return func(yield func(uint32) bool) {
-		each := func(ids []uint32) bool {
-			for _, id := range ids {
-				if !yield(id) {
-					return false
-				}
-			}
-			return true
-		}
-		if !each(p.head) || !each(p.ids) {
-			return
-		}
-		for _, text := range p.texts {
-			for s := range spans(text) {
-				if !yield(idOf(text[s.start:s.stop])) {
-					return
-				}
-			}
-		}
-		each(p.tail)
+// tokens are the ids of the prompt in order.
+func (p prompt) tokens() []uint32 {
+	ids := slices.Concat(p.head, p.ids)
+	for _, text := range p.texts {
+		ids = appendText(ids, text)
 	}
+	return append(ids, p.tail...)
 }
 
 // digest counts, hashes and reads the prompt.
 func (p prompt) digest(salt string) digest {
 	d := digestOf(p.tokens(), salt)
-	d.code = codeWords(p.words())
+	d.code = codeWords(p.texts)
 	return d
 }
 
-// words are the texts of the prompt that a model could read.
-func (p prompt) words() []string { return slices.Concat(p.read, p.texts) }
-
 // endless reports whether the last 200 bytes of the prompt's text ask not to stop: the answer then has no natural end.
 func (p prompt) endless() bool {
-	texts := p.words()
-	if len(texts) == 0 {
+	if len(p.texts) == 0 {
 		return false
 	}
-	last := texts[len(texts)-1]
+	last := p.texts[len(p.texts)-1]
 	last = last[max(0, len(last)-200):]
 	return strings.Contains(strings.ToLower(last), "do not stop")
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -43,63 +44,56 @@ type SentFrame struct {
 	Tokens int `json:"tokens"`
 }
 
-// sentLog keeps the last answers: at most keptAnswers, and fewer when they hold more than keptFrames frames together.
-// It is safe for concurrent use.
+// sentLog keeps the last answers: at most keptAnswers, and fewer when they hold more than keptFrames frames together as one
+// more begins. It is safe for concurrent use.
 type sentLog struct {
 	mu      sync.Mutex
-	answers []*entry // guarded by mu, as is all they point to; oldest first
-	frames  int      // guarded by mu; of all answers
+	answers []*Sent // guarded by mu, as is all they point to; oldest first
 }
 
-// entry is an answer in the sentLog, changed by its methods only.
-type entry struct {
-	Sent
-	forgotten bool
-}
-
-func (l *sentLog) open(s Sent) *entry {
+// open notes an answer that begins, which only the methods of the log change from now on.
+func (l *sentLog) open(s Sent) *Sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := &entry{Sent: s}
-	l.answers = append(l.answers, e)
-	l.trimLocked()
-	return e
+	l.answers = append(l.answers, &s)
+	frames := 0
+	for i, kept := range slices.Backward(l.answers) {
+		frames += len(kept.Frames)
+		if len(l.answers)-i > keptAnswers || frames > keptFrames {
+			l.answers = slices.Clone(l.answers[i+1:])
+			break
+		}
+	}
+	return &s
 }
 
 // sending notes the token frames of the Write that follows at once, given as tokens per frame.
-func (l *sentLog) sending(e *entry, tokens []int) {
+func (l *sentLog) sending(s *Sent, tokens []int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.forgotten {
-		return
-	}
-	old := len(e.Frames)
+	old := len(s.Frames)
 	for _, n := range tokens {
-		e.Frames = append(e.Frames, SentFrame{Tokens: n})
-		e.Output += n
+		s.Frames = append(s.Frames, SentFrame{Tokens: n})
+		s.Output += n
 	}
-	l.frames += len(tokens)
-	l.trimLocked()
 	at := time.Now() // last: the Write is not to wait for what is above
-	for i := range e.Frames[old:] {
-		e.Frames[old+i].At = at
+	for i := range s.Frames[old:] {
+		s.Frames[old+i].At = at
 	}
 }
 
 // finished notes the finish reason that the next Write carries.
-func (l *sentLog) finished(e *entry, reason string) {
+func (l *sentLog) finished(s *Sent, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e.Finish = reason
+	s.Finish = reason
 }
 
 // failed notes why an answer breaks off; the first reason stays.
-func (l *sentLog) failed(e *entry, why string) {
+func (l *sentLog) failed(s *Sent, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e.Failed == "" {
-		e.Failed = why
-	}
+	s.Failed = cmp.Or(s.Failed, why)
 }
 
 // all returns a copy, oldest first.
@@ -107,20 +101,10 @@ func (l *sentLog) all() []Sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := make([]Sent, 0, len(l.answers))
-	for _, e := range l.answers {
-		c := e.Sent
-		c.Frames = slices.Clone(e.Frames)
+	for _, s := range l.answers {
+		c := *s
+		c.Frames = slices.Clone(s.Frames)
 		out = append(out, c)
 	}
 	return out
-}
-
-// trimLocked forgets the oldest answers. The newest always stays.
-func (l *sentLog) trimLocked() {
-	for len(l.answers) > 1 && (len(l.answers) > keptAnswers || l.frames > keptFrames) {
-		l.frames -= len(l.answers[0].Frames)
-		l.answers[0].forgotten = true
-		l.answers[0] = nil
-		l.answers = l.answers[1:]
-	}
 }

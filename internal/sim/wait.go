@@ -9,15 +9,15 @@ const (
 	// coarse is how late a timer of an idle Go program may be on Linux, whose poller counts in milliseconds: a third of
 	// a gap between tokens.
 	coarse = 1200 * time.Microsecond
-	// few is how many requests can have precise waits at once.
+	// few is how many answers can have precise waits at once.
 	few = 8
 )
 
 // sleepUntil waits for a moment or for the end of ctx, whose error it returns. With Config.Precise it ends within some
 // hundred microseconds of the moment, at the price of a thread that waits in the kernel for the last millisecond: while
-// few requests are under way.
+// few answers are under way.
 func (s *Server) sleepUntil(ctx context.Context, at time.Time) error {
-	if !s.config.Precise || s.underWay() > few {
+	if !s.config.Precise || s.running.Load() > few {
 		return sleepUntil(ctx, at)
 	}
 	if err := sleepUntil(ctx, at.Add(-coarse)); err != nil {

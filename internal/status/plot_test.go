@@ -10,9 +10,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// entryOf is a result as the board keeps it.
-func entryOf(r *probe.Result) *entry { return newEntry(r, nil, 1) }
-
 // phased is an answer that passed through every phase.
 func phased() *probe.Result {
 	r := success("a", 600*ms, 700*ms, 1000*ms)

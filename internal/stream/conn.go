@@ -6,6 +6,14 @@ import (
 	"time"
 )
 
+// A Stamp is the arrival of some bytes.
+type Stamp struct {
+	At     time.Time     // when the kernel received them; else right after they were read
+	Read   uint64        // number of that arrival on its connection, from 1
+	Kernel bool          // At is the kernel's
+	Delay  time.Duration // from the kernel's timestamp until they were read; 0 unless Kernel
+}
+
 // A Conn is a client's connection that notes when each read's bytes arrived, by the kernel's
 // timestamps where there are any: then nothing above (TLS, HTTP, decoding, garbage collection, a
 // busy processor) delays an arrival. Each Read reads the socket once.

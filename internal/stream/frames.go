@@ -1,3 +1,5 @@
+// Package stream cuts a response body into frames, each with the arrival timestamp of the socket read that
+// completed it. It never waits for a byte that it does not need, and does not know what the frames mean.
 package stream
 
 import (
@@ -6,6 +8,20 @@ import (
 	"errors"
 	"io"
 )
+
+// MaxFrame is the size of the largest frame, in bytes. vLLM's first frame holds all token ids of the prompt
+// when it is asked for them, and SGLang's native frames repeat the whole answer: 64 KiB are not enough.
+const MaxFrame = 16 << 20
+
+// ErrTooLong is returned for a frame, comments included, above [MaxFrame].
+var ErrTooLong = errors.New("frame is longer than 16 MiB")
+
+// A Frame is one unit of a streamed answer.
+type Frame struct {
+	Event string // SSE "event" field; empty means "message"
+	Data  []byte // "data" lines joined by LF; valid until the next frame is read
+	Stamp        // of the read that completed the frame
+}
 
 // Frames cuts a body into frames. One kind of body is a stream of server-sent events, by the WHATWG standard
 // (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two tolerances: events that a server

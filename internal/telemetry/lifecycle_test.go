@@ -81,6 +81,10 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 		d.Interval, d.URL, d.Group = time.Minute, "http://new", "h"
 		d.Server, d.Abilities = "vllm", []probe.Ability{{Name: "cached_tokens", Claim: wire.Always}}
 	})
+	judged := changed(func(d *probe.Description) {
+		d.Objectives = append(d.Objectives[:1:1], probe.Objective{Name: "new", Signal: probe.SignalE2EL, Limit: time.Minute, Goal: 0.9})
+	})
+	ended := float64(day().Add(ms(700)).UnixMilli()) / 1000
 	const frames, of = "llm_probe_frames_total", ",model=llama,prompt=cold,target=a"
 	const expiry = "llm_probe_tls_earliest_cert_expiry_timestamp_seconds"
 	for name, test := range map[string]struct {
@@ -102,7 +106,7 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 		}},
 		"another model starts new series": {func(r *recording) {
 			r.Set(changed(func(d *probe.Description) { d.Model = "qwen" }))
-			r.Record(with(succeeded5(), func(r *probe.Result) { r.Start = time.Now().Add(-time.Minute) })) // late
+			r.Record(succeeded5()) // of the old model: late
 		}, frames, map[string]float64{frames + ",model=qwen,prompt=cold,target=a": 0}},
 		"moments end with the old series": {func(r *recording) {
 			r.Set(changed(func(d *probe.Description) { d.Model = "qwen" }))
@@ -116,26 +120,37 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			r.Remove("a")
 			r.Set(unset)
 		}, frames, map[string]float64{frames + ",model=unknown,prompt=cold,target=a": 0}},
-		"is learned from results and stays": {func(r *recording) {
-			r.Remove("a")
+		"one that is known stays when a reload leaves it open": {func(r *recording) {
 			r.Set(unset)
-			r.Record(unreached)
+			r.Record(unreached) // names no model, and counts
 			r.Record(succeeded5())
-			r.Set(unset) // a reload that knows no more than the one before
-			r.Record(unreached)
-		}, frames, map[string]float64{frames + of: 4}},
-		"an objective that vanished loses its series": {func(r *recording) {
-			r.Set(changed(func(d *probe.Description) {
-				d.Objectives = append(d.Objectives[:1:1], probe.Objective{Name: "new", Signal: probe.SignalE2EL, Limit: time.Minute, Goal: 0.9})
-			}))
-		}, "llm_probe_objective_", map[string]float64{
-			"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good":  1,
+		}, "llm_probe_failed_seconds,model=llama,outcome=connect", map[string]float64{
+			"llm_probe_failed_seconds,model=llama,outcome=connect,prompt=cold,target=a": 1,
+		}},
+		"other objectives start new series": {func(r *recording) { r.Set(judged) }, "llm_probe_objective_", map[string]float64{
+			"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=good":  0,
 			"llm_probe_objective_events_total,model=llama,objective=up,prompt=cold,target=a,verdict=bad":   0,
 			"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=good": 0,
 			"llm_probe_objective_events_total,model=llama,objective=new,prompt=cold,target=a,verdict=bad":  0,
 			"llm_probe_objective_goal_ratio,model=llama,objective=up,prompt=cold,target=a":                 0.99,
 			"llm_probe_objective_goal_ratio,model=llama,objective=new,prompt=cold,target=a":                0.9,
 			"llm_probe_objective_limit_seconds,model=llama,objective=new,prompt=cold,target=a":             60,
+		}},
+		"whose counters are at zero": {func(r *recording) { r.Set(judged) }, frames, map[string]float64{frames + of: 0}},
+		"an objective that comes back begins at zero": {func(r *recording) {
+			r.Set(judged)
+			r.Set(fixedTarget())
+			r.Record(succeeded5())
+		}, "llm_probe_objective_events_total,model=llama,objective=fast,prompt=cold,target=a,verdict=good", map[string]float64{
+			"llm_probe_objective_events_total,model=llama,objective=fast,prompt=cold,target=a,verdict=good": 1,
+		}},
+		"moments go on with other objectives": {func(r *recording) { r.Set(judged) }, "llm_probe_last_", map[string]float64{
+			"llm_probe_last_probe_timestamp_seconds" + of:     ended,
+			"llm_probe_last_available_timestamp_seconds" + of: ended,
+			"llm_probe_last_success_timestamp_seconds" + of:   ended,
+		}},
+		"and so does the expiry of certificates": {func(r *recording) { r.Set(judged) }, expiry, map[string]float64{
+			expiry + of: float64(day().AddDate(0, 2, 0).Unix()),
 		}},
 		"a target that was removed has none": {func(r *recording) {
 			r.Remove("a")
@@ -148,6 +163,7 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			r.Set(fixedTarget())
 		}, frames, map[string]float64{frames + of: 0}},
 		"a label that is no UTF-8": {func(r *recording) {
+			r.Set(changed(func(d *probe.Description) { d.Model = "m\xff" }))
 			r.Record(with(succeeded5(), func(r *probe.Result) { r.Model = "m\xff" }))
 		}, frames, map[string]float64{frames + ",model=m\uFFFD,prompt=cold,target=a": 4}},
 		"reloads": {func(r *recording) {

@@ -35,9 +35,7 @@ type meter struct {
 	metric.Meter
 	reader *sdkmetric.ManualReader
 
-	// These belong to a target's meter, and are guarded by meters.mu.
-	genAI attribute.Distinct          // which meter has its series of the GenAI conventions
-	ended map[attribute.Distinct]bool // counters of objectives that were removed while their target was not: the provider keeps them
+	genAI attribute.Distinct // of a target's: which meter has its series of the GenAI conventions; guarded by meters.mu
 }
 
 // newMeters returns a backend whose providers are read with options. Their histograms
@@ -60,15 +58,14 @@ func (m *meters) newMeter() *meter {
 	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader), sdkmetric.WithCardinalityLimit(0), sdkmetric.WithView(m.view))
 	return &meter{
 		Meter:  provider.Meter(instrumentation, metric.WithInstrumentationVersion(m.version)),
-		reader: reader, ended: map[attribute.Distinct]bool{},
+		reader: reader,
 	}
 }
 
 // open implements [backend]. A counter shows at zero; a histogram of OpenTelemetry
 // cannot exist without a value.
 func (m *meters) open(i Instrument, t probe.Description, p point) series {
-	attributes := i.attributes(t, p)
-	from, set := m.meterOf(i, t, attributes.Equivalent()), metric.WithAttributeSet(attributes)
+	from, set := m.meterOf(i, t), metric.WithAttributeSet(i.attributes(t, p))
 	if i.Kind == Counter {
 		counter := must(from.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
 		options := []metric.AddOption{set} // made once: Add would allocate them for each call
@@ -90,7 +87,7 @@ func (m *meters) open(i Instrument, t probe.Description, p point) series {
 }
 
 // meterOf is the meter that has a series from now on.
-func (m *meters) meterOf(i Instrument, t probe.Description, attributes attribute.Distinct) *meter {
+func (m *meters) meterOf(i Instrument, t probe.Description) *meter {
 	if i.Scope == ScopeProber {
 		return m.prober
 	}
@@ -102,7 +99,6 @@ func (m *meters) meterOf(i Instrument, t probe.Description, attributes attribute
 		m.targets[t.Name] = of
 	}
 	if i.Scope == ScopeTarget {
-		delete(of.ended, attributes)
 		return of
 	}
 	conventions := attribute.NewSet(genAIAttributes(t)...)
@@ -111,14 +107,6 @@ func (m *meters) meterOf(i Instrument, t probe.Description, attributes attribute
 		m.genAI[of.genAI] = m.newMeter()
 	}
 	return m.genAI[of.genAI]
-}
-
-// close implements [backend].
-func (m *meters) close(i Instrument, t probe.Description, p point) {
-	attributes := i.attributes(t, p)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.targets[t.Name].ended[attributes.Equivalent()] = true
 }
 
 // release implements [backend]. The provider is not shut down: it may be read at

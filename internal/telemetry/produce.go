@@ -25,7 +25,6 @@ func (m *meters) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error)
 		for _, scope := range all.ScopeMetrics {
 			one.Scope = scope.Scope
 			for _, got := range scope.Metrics {
-				got.Data = m.withoutEnded(from, got.Data)
 				n, known := at[got.Name]
 				if !known {
 					at[got.Name] = len(one.Metrics)
@@ -54,20 +53,6 @@ func (m *meters) live() []*meter {
 	}
 	m.genAI = used
 	return slices.AppendSeq(all, maps.Values(used))
-}
-
-// withoutEnded is a metric without the series that have ended.
-func (m *meters) withoutEnded(from *meter, data metricdata.Aggregation) metricdata.Aggregation {
-	sum, ok := data.(metricdata.Sum[int64])
-	if !ok {
-		return data
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	sum.DataPoints = slices.DeleteFunc(sum.DataPoints, func(p metricdata.DataPoint[int64]) bool {
-		return from.ended[p.Attributes.Equivalent()]
-	})
-	return sum
 }
 
 // merged are the points of two metrics of one name.

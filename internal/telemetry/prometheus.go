@@ -96,17 +96,12 @@ func (v vectors) open(i Instrument, t probe.Description, p point) series {
 	return nil
 }
 
-// close implements [backend].
-func (v vectors) close(i Instrument, t probe.Description, p point) {
-	v[i.Name].all.DeleteLabelValues(i.labelValues(t, p)...)
-}
-
 // release implements [backend]. It names each series: a search for the target's label would look at those of all targets.
 func (v vectors) release(t probe.Description) {
 	for _, one := range v {
 		if one.Scope == ScopeTarget {
 			for _, p := range one.points(t) {
-				v.close(one.Instrument, t, p)
+				one.all.DeleteLabelValues(one.labelValues(t, p)...)
 			}
 		}
 	}

@@ -44,9 +44,6 @@ type backend interface {
 	// the library does not have the instrument.
 	open(i Instrument, t probe.Description, p point) series
 
-	// close ends one series of a target that stays.
-	close(i Instrument, t probe.Description, p point)
-
 	// release ends all series of a target.
 	release(t probe.Description)
 }
@@ -64,9 +61,7 @@ type seriesID struct {
 // targetSeries are one target and its series.
 type targetSeries struct {
 	facts
-	since    time.Time             // the series exist
-	replaced string                // the model before Set changed it; empty if it did not
-	series   map[seriesID][]series // by library
+	series map[seriesID][]series // by library
 }
 
 // newRecorder returns a recorder that also records for OTLP, unless that is nil.
@@ -104,10 +99,9 @@ func newRecorder(o Options, otlp *meters) *Recorder {
 	return r
 }
 
-// Set adds a target, with all its series at zero, or changes it. When the model or
-// the prompt changed, the old series end and new ones begin; otherwise the series
-// continue. What t leaves open (model, API, server, source of timestamps) stays as
-// it is known from results, as long as the URL is the same.
+// Set adds a target, with all its series at zero, or changes it. When the model, the prompt or the objectives changed,
+// all its series begin anew; the moments go on if it was the objectives. What t leaves open (model, API, server, source
+// of timestamps) stays as it was known, as long as the URL is the same.
 func (r *Recorder) Set(t probe.Description) {
 	t.URL = shownURL(t.URL)
 	if t.API == "auto" {
@@ -115,54 +109,28 @@ func (r *Recorder) Set(t probe.Description) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	old := r.targets[t.Name]
-	if old != nil && t.URL == old.target.URL {
-		t.Model, t.API = cmp.Or(t.Model, old.target.Model), cmp.Or(t.API, old.target.API)
-		t.Server, t.Stamp = cmp.Or(t.Server, old.target.Server), cmp.Or(t.Stamp, old.target.Stamp)
+	s := r.targets[t.Name]
+	if s != nil && t.URL == s.target.URL {
+		t.Model, t.API = cmp.Or(t.Model, s.target.Model), cmp.Or(t.API, s.target.API)
+		t.Server, t.Stamp = cmp.Or(t.Server, s.target.Server), cmp.Or(t.Stamp, s.target.Stamp)
 	}
-	if now := r.set(t); old != nil && t.Model != old.target.Model {
-		now.replaced = old.target.Model
-	}
-}
-
-// set makes t the description of a target, with new series if it is new or its
-// labels changed.
-func (r *Recorder) set(t probe.Description) *targetSeries {
-	s, known := r.targets[t.Name]
-	if known && !slices.Equal(labels(s.target), labels(t)) {
+	same := s != nil && slices.Equal(labels(s.target), labels(t))
+	anew := !same || !slices.Equal(objectiveNames(s.target), objectiveNames(t))
+	if anew {
 		r.end(t.Name)
-		known = false
-	}
-	if !known {
-		s = &targetSeries{since: time.Now(), series: map[seriesID][]series{}}
+		next := &targetSeries{series: map[seriesID][]series{}}
+		if same {
+			next.facts = s.facts
+		}
+		s = next
 		r.targets[t.Name] = s
 	}
-	for _, i := range r.recorded {
-		if i.Scope != ScopeProber {
-			r.reopen(i, s, t)
-		}
-	}
 	s.target = t
-	return s
-}
-
-// reopen opens the series of an instrument that s lacks when t describes it, and
-// ends those that it then has no more.
-func (r *Recorder) reopen(i Instrument, s *targetSeries, t probe.Description) {
-	points := i.points(t)
-	for _, p := range points {
-		id := seriesID{i.Name, p}
-		if s.series[id] == nil || i.Scope == ScopeGenAI { // all attributes of the conventions may have changed
-			s.series[id] = r.open(i, t, p)
-		}
-	}
-	for _, p := range i.points(s.target) {
-		if slices.Contains(points, p) {
-			continue
-		}
-		delete(s.series, seriesID{i.Name, p})
-		for _, back := range r.backs {
-			back.close(i, s.target, p)
+	for _, i := range r.recorded {
+		if i.Scope == ScopeTarget && anew || i.Scope == ScopeGenAI { // all attributes of the conventions may have changed
+			for _, p := range i.points(t) {
+				s.series[seriesID{i.Name, p}] = r.open(i, t, p)
+			}
 		}
 	}
 }
@@ -202,9 +170,8 @@ func (r *Recorder) end(target string) {
 	}
 }
 
-// Record records a result of a target that is set. Results of other targets and
-// canceled ones are ignored. If the result's model differs from the one that was
-// set, the target's series end and new ones begin under the result's model.
+// Record records a result of a target that is set. Results of other targets and canceled ones are ignored, and so are
+// late ones: those of the prompt or the model that the target had before.
 func (r *Recorder) Record(result *probe.Result) {
 	if result.Outcome == probe.Canceled {
 		return
@@ -212,25 +179,14 @@ func (r *Recorder) Record(result *probe.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, ok := r.targets[result.Target]
-	if !ok || s.late(result) {
+	if !ok || result.Prompt != s.target.Prompt || result.Model != "" && result.Model != s.target.Model {
 		return
-	}
-	t := s.target
-	t.Model, t.API, t.Stamp = cmp.Or(result.Model, t.Model), cmp.Or(result.API, t.API), cmp.Or(result.Stamp, t.Stamp)
-	if t.Model != s.target.Model || t.API != s.target.API || t.Stamp != s.target.Stamp {
-		s = r.set(t)
 	}
 	s.note(result)
 	r.record(s, result)
 	if r.traces != nil {
 		recordSpan(r.traces.Tracer(instrumentation), s.target, result)
 	}
-}
-
-// late reports whether the probe began before Set changed the target.
-func (s *targetSeries) late(r *probe.Result) bool {
-	return r.Prompt != s.target.Prompt ||
-		s.replaced != "" && r.Model == s.replaced && r.Start.Before(s.since)
 }
 
 // record passes the samples of a result to their series.

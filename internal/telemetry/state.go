@@ -41,6 +41,7 @@ func (f *facts) note(r *probe.Result) {
 	if !r.CertExpiry.IsZero() {
 		f.certExpiry = r.CertExpiry
 	}
+	f.target.Stamp = cmp.Or(r.Stamp, f.target.Stamp)
 }
 
 // The functions below are the sources of gauges.

@@ -8,7 +8,7 @@ var llama = &Dialect{
 	body: func(a Ask) body { // a cold prompt is asked without the cache, which has no salt
 		return body{"prompt": a.plain(), "n_predict": a.MaxTokens, "stream": true, "cache_prompt": a.CacheSalt == ""}
 	},
-	ids: always, tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
+	ids: Always, tokenizer: func(Server) Tokenizer { return llamaTokens.prompt },
 }
 
 func readLlama(frame []byte) (d Delta) {

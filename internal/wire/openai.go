@@ -24,7 +24,7 @@ var completions = &Dialect{
 		b["prompt"], b["max_tokens"] = a.plain(), a.MaxTokens
 		return b
 	},
-	ids: func(s Server) bool { return s.IDs }, tokenizer: Server.tokenizer,
+	ids: Optional, tokenizer: Server.tokenizer,
 }
 
 // azure is Azure's own path to OpenAI's chat completions, where the model is a deployment. Its newer path,

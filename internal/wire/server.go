@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -27,7 +26,7 @@ type Server struct {
 
 	List    ModelList // where it lists its models, if not (only) at [ModelsPath]
 	Version string    // path that tells its version; empty: none
-	Health  string    // path that tells whether it is ready; empty: /health
+	Health  string    // path that tells whether it is ready; empty: /health, as vLLM, SGLang, TGI, llama-server and TensorRT-LLM have it
 
 	Note string // what a person should know of its numbers; empty for nothing
 
@@ -44,10 +43,6 @@ const (
 	Never    Claim = "no"
 	Optional Claim = "optional"
 )
-
-// HealthPath is where the server says whether it can answer. Most types, and those that are
-// not known, have it where vLLM, SGLang, TGI, llama-server and TensorRT-LLM do.
-func (s Server) HealthPath() string { return cmp.Or(s.Health, "/health") }
 
 // Claim is whether s does what a field asks for: [FieldIgnoreEOS] to enforce the length of an answer,
 // [FieldContinuousUsage] to send usage in every frame, [FieldCacheSalt] to keep prompts with

@@ -21,7 +21,7 @@ var sglang = &Dialect{
 		FieldTemperature: "sampling_params.temperature",
 		FieldCacheSalt:   "extra_key",
 	},
-	ids: always, tokenizer: Server.tokenizer,
+	ids: Always, tokenizer: Server.tokenizer,
 }
 
 func readSGLang(frame []byte) (d Delta) {

@@ -40,12 +40,12 @@ type Dialect struct {
 	read      func(frame []byte) Delta // what a frame says that is a JSON object
 	keyHeader string                   // header of the key; empty: Authorization
 	version   string                   // default of the header that tells the API's version; empty: there is none
-	ids       func(s Server) bool      // whether s takes prompts as token ids; nil: no server does
+	ids       Claim                    // whether servers take prompts as token ids; [Optional]: as their type says
 	tokenizer func(s Server) Tokenizer // nil, or one without a path: there is none
 }
 
 // TakesIDs reports whether s takes prompts as token ids.
-func (d *Dialect) TakesIDs(s Server) bool { return d.ids != nil && d.ids(s) }
+func (d *Dialect) TakesIDs(s Server) bool { return d.ids == Always || d.ids == Optional && s.IDs }
 
 // Header is what the API wants in the header of each request besides content negotiation: the key, if it is not
 // empty, and the API's version.
@@ -77,9 +77,6 @@ func at(path string) func(Ask) string { return func(Ask) string { return path } 
 func v1(path string) func(Ask) string {
 	return func(a Ask) string { return a.Server.Prefix + "/v1" + path }
 }
-
-// always is for an API that takes token ids on every server.
-func always(Server) bool { return true }
 
 // dialects is every known dialect, in the order help texts show them. The list is only read.
 var dialects = []*Dialect{

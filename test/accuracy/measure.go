@@ -91,7 +91,7 @@ func measure(ctx context.Context, p plan, client string, streams int) (*measured
 	m.cpu, m.peak, m.server = r.CPU, r.Peak, cpu
 	m.interrupted = 1 - float64(len(m.between))/float64(max(1, len(m.gaps)))
 	m.gap, m.brief, m.first, m.lateness = spreadOf(m.gaps), spreadOf(m.between), spreadOf(m.ttft), spreadOf(m.late)
-	m.tokens = m.joined.figures()
+	m.tokens = m.figures()
 	m.gaps, m.between, m.ttft, m.late, m.itl, m.truth = nil, nil, nil, nil, nil, nil
 	return m, nil
 }

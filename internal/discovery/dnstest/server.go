@@ -4,11 +4,11 @@ package dnstest
 import (
 	"context"
 	"encoding/binary"
-	"io"
 	"net"
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/net/dns/dnsmessage"
 )
@@ -16,70 +16,46 @@ import (
 // A Server is a DNS server in memory. It knows A and AAAA records and is safe for concurrent use. The zero value
 // knows no host.
 type Server struct {
-	mu      sync.Mutex // guards all below
-	hosts   map[string][]netip.Addr
-	failing map[dnsmessage.Type]bool
-	asked   int
+	Asked atomic.Int64 // questions so far
+
+	hosts  sync.Map // of []string, their addresses
+	v4, v6 atomic.Bool
 }
 
 // Set gives a host addresses. Without any, it does not exist.
-func (s *Server) Set(host string, addresses ...string) {
-	var list []netip.Addr
-	for _, a := range addresses {
-		list = append(list, netip.MustParseAddr(a))
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.hosts == nil {
-		s.hosts = map[string][]netip.Addr{}
-	}
-	s.hosts[host] = list
-}
+func (s *Server) Set(host string, addresses ...string) { s.hosts.Store(host, addresses) }
 
-// Fail makes the server answer questions for addresses of IPv4, of IPv6 or of both with a failure (SERVFAIL), or
-// stop doing so.
+// Fail makes the server answer questions for addresses of IPv4, of IPv6 or of both with a failure (SERVFAIL), or not.
 func (s *Server) Fail(v4, v6 bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.failing = map[dnsmessage.Type]bool{dnsmessage.TypeA: v4, dnsmessage.TypeAAAA: v6}
+	s.v4.Store(v4)
+	s.v6.Store(v6)
 }
 
-// Asked is how many questions there were.
-func (s *Server) Asked() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.asked
+// Lookup is [net.Resolver.LookupNetIP] of a resolver that asks s, with the settings of the real one.
+func (s *Server) Lookup(ctx context.Context, family, host string) ([]netip.Addr, error) {
+	return (&net.Resolver{PreferGo: true, StrictErrors: true, Dial: s.Dial}).LookupNetIP(ctx, family, host)
 }
 
 // Dial connects to the server, whatever the address: it is for the field of [net.Resolver] of that name. The
 // connection is served until it is closed.
 func (s *Server) Dial(context.Context, string, string) (net.Conn, error) {
 	near, far := net.Pipe()
-	go s.serve(far)
+	go func() {
+		defer far.Close()
+		var message [1 << 10]byte
+		for { // a resolver writes each question at once, after its length: as over TCP (RFC 1035, 4.2.2)
+			n, err := far.Read(message[:])
+			if err != nil {
+				return
+			}
+			answer, err := s.answer(message[2:n])
+			if err != nil {
+				return
+			}
+			_, _ = far.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...))
+		}
+	}()
 	return near, nil
-}
-
-// serve answers questions framed as DNS over TCP frames them, which is what a [net.Resolver] sends on a connection
-// without packets (RFC 1035, 4.2.2).
-func (s *Server) serve(conn net.Conn) {
-	defer conn.Close()
-	for {
-		var length [2]byte
-		if _, err := io.ReadFull(conn, length[:]); err != nil {
-			return
-		}
-		question := make([]byte, binary.BigEndian.Uint16(length[:]))
-		if _, err := io.ReadFull(conn, question); err != nil {
-			return
-		}
-		answer, err := s.answer(question)
-		if err != nil {
-			return
-		}
-		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
-			return
-		}
-	}
 }
 
 // answer answers a message with one question.
@@ -88,36 +64,28 @@ func (s *Server) answer(message []byte) ([]byte, error) {
 	if err := m.Unpack(message); err != nil {
 		return nil, err
 	}
+	s.Asked.Add(1)
 	q := m.Questions[0]
 	m.Response, m.Authoritative, m.Additionals = true, true, nil
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked++
-	list := s.hosts[strings.ToLower(strings.TrimSuffix(q.Name.String(), "."))]
+	known, _ := s.hosts.Load(strings.TrimSuffix(q.Name.String(), "."))
+	addresses, _ := known.([]string)
 	switch {
-	case s.failing[q.Type]:
-		m.RCode = dnsmessage.RCodeServerFailure
-	case list == nil:
+	case q.Type == dnsmessage.TypeA && s.v4.Load(), q.Type == dnsmessage.TypeAAAA && s.v6.Load():
+		m.RCode, addresses = dnsmessage.RCodeServerFailure, nil
+	case addresses == nil:
 		m.RCode = dnsmessage.RCodeNameError
 	}
-	for _, a := range list {
-		if body := resource(a); m.RCode == dnsmessage.RCodeSuccess && typeOf(a) == q.Type {
-			m.Answers = append(m.Answers, dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 5}, Body: body})
+	for _, address := range addresses {
+		r := dnsmessage.Resource{Header: dnsmessage.ResourceHeader{Name: q.Name, Class: q.Class, TTL: 5}}
+		switch a := netip.MustParseAddr(address); {
+		case a.Is4() && q.Type == dnsmessage.TypeA:
+			r.Body = &dnsmessage.AResource{A: a.As4()}
+		case a.Is6() && q.Type == dnsmessage.TypeAAAA:
+			r.Body = &dnsmessage.AAAAResource{AAAA: a.As16()}
+		default:
+			continue
 		}
+		m.Answers = append(m.Answers, r)
 	}
 	return m.Pack()
-}
-
-func typeOf(a netip.Addr) dnsmessage.Type {
-	if a.Is4() {
-		return dnsmessage.TypeA
-	}
-	return dnsmessage.TypeAAAA
-}
-
-func resource(a netip.Addr) dnsmessage.ResourceBody {
-	if a.Is4() {
-		return &dnsmessage.AResource{A: a.As4()}
-	}
-	return &dnsmessage.AAAAResource{AAAA: a.As16()}
 }
