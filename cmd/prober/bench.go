@@ -14,6 +14,7 @@ import (
 
 func newBench() *cobra.Command {
 	var o bench.Options
+	var g gate
 	cmd := &cobra.Command{
 		Use:   "bench [[NAME=]URL…]",
 		Short: "Measure a finite run and print vLLM's benchmark_serving table; several targets are compared",
@@ -39,14 +40,21 @@ Before the first step of each length the targets are asked until the prompt's le
 exact, at least once; those warm-up requests are not counted. Ctrl-C prints the results so
 far. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are exported as those of run are.
 
+With --objective each block says how many requests met it, and the goodput: requests per
+second that met all of them.
+
 Exit code: 0 if the run was finished and some request succeeded, 1 if not, 2 for usage or
-configuration.`,
+configuration, 3 for what --fail-on names.`,
 		Example: `  prober bench http://localhost:8000 --requests 100 --concurrency 8 --prompt-tokens 1000
   prober bench http://localhost:8000 --ladder 1,2,4,8,16,32 --prompt-tokens 80,10000 --plot ladder.html
-  prober bench left=http://localhost:8801 right=http://localhost:8802 --requests 10`,
+  prober bench left=http://localhost:8801 right=http://localhost:8802 --requests 10
+  prober bench old=http://a:8000 new=http://b:8000 --requests 60 --objective ttft=2s@95% --fail-on objective,regression`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			assets := engine.NewAssets(config.ReadFile)
-			load := func(settings map[string]string) (*config.Config, error) { return loadConfig(settings, urls, assets) }
+			load := func(settings map[string]string) (*config.Config, error) {
+				return loadConfig(g.options(cmd, settings, urls), assets)
+			}
+			o.FailOn = g.failOn
 			plan, err := bench.Parse(o, cmd.Flags().Changed, overrides(cmd), urls, load)
 			if err != nil {
 				return err
@@ -62,7 +70,7 @@ configuration.`,
 	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate blocks of a comparison; 0 for none")
 	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
 	flags.StringVar(&o.Plot, "plot", "", "file for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
-	addConfigFlags(cmd)
+	g.addFlags(cmd, "objective, regression (of two targets, the second is significantly slower), or both")
 	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock; PROBER_QPS"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000; PROBER_PROMPT_TOKENS"
 	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {

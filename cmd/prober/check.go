@@ -23,6 +23,7 @@ import (
 
 func newCheck() *cobra.Command {
 	var quick bool
+	var g gate
 	cmd := &cobra.Command{
 		Use:   "check [URL…]",
 		Short: "Validate the configuration, reach every target, and print the plan",
@@ -32,27 +33,31 @@ configured, and prints what it learned, the plan and its cost in tokens a day. I
 context is too short, it names the prompt length that fits; if an answer takes longer than
 the time between two probes, the rate that fits. --quick leaves the long probe out.
 
-Exit code: 0 if every check passed, 1 if a target failed one, 2 for usage or configuration.`,
+Exit code: 0 if every check passed, 1 if a target failed one, 2 for usage or configuration,
+3 for what --fail-on names.`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			jobs, err := assemble(cmd, urls)
+			if quick && g.failOn != nil {
+				return config.Problems{{Place: "--quick", Text: "sends no probe that --fail-on could judge", Hint: "leave one of them out"}}
+			}
+			jobs, err := g.assemble(cmd, urls)
 			if err != nil {
 				return err
 			}
-			return check(cmd.Context(), jobs, cmd.OutOrStdout(), quick)
+			return check(cmd.Context(), jobs, cmd.OutOrStdout(), quick, &g)
 		},
 	}
 	cmd.Flags().BoolVar(&quick, "quick", false, "send no probe of the configured length")
-	addConfigFlags(cmd)
+	g.addFlags(cmd, "objective")
 	return cmd
 }
 
-// check checks every target. It returns errFailed if one failed.
-func check(ctx context.Context, jobs []*engine.Job, w io.Writer, quick bool) error {
+// check checks every target. The error is the verdict of g.
+func check(ctx context.Context, jobs []*engine.Job, w io.Writer, quick bool, g *gate) error {
 	passed, measured, total := true, true, 0
 	for _, j := range jobs {
 		for i, t := range j.Targets {
 			fmt.Fprintf(w, "%s  %s\n", t.Name, t.URL)
-			c := checker{w: w, target: t, member: j.Members[i], job: j, place: i}
+			c := checker{w: w, target: t, member: j.Members[i], job: j, place: i, gate: g}
 			passed = c.run(ctx, quick) && passed
 			total += c.plan()
 			measured = measured && c.took > 0
@@ -60,10 +65,7 @@ func check(ctx context.Context, jobs []*engine.Job, w io.Writer, quick bool) err
 		}
 	}
 	fmt.Fprintf(w, "in all %s a day\n", cost(total, measured))
-	if !passed {
-		return errFailed
-	}
-	return nil
+	return g.verdict(passed)
 }
 
 // A checker checks one target and writes a line a step.
@@ -72,6 +74,7 @@ type checker struct {
 	target config.Target
 	member *probe.Member
 	job    *engine.Job
+	gate   *gate
 	place  int           // in the group: its prompts are made exact on the first
 	took   time.Duration // by the probe of full length; 0: there was none
 }
@@ -190,6 +193,7 @@ func (c *checker) ask(ctx context.Context) bool {
 func (c *checker) full(ctx context.Context) bool {
 	results, _, skipped := c.job.Ask(ctx, c.place, c.place+1)
 	if len(results) == 0 {
+		c.gate.judge(c.target.Name)
 		c.line("warning", "no probe of full length was sent: %v", skipped)
 		return true
 	}
@@ -199,6 +203,7 @@ func (c *checker) full(ctx context.Context) bool {
 		c.fits() // the refusal may have told the context
 		return false
 	}
+	c.gate.judge(r.Target, r)
 	ttft, _ := r.TTFT()
 	c.took = r.Elapsed
 	c.line("probe", "%s tokens of prompt, %s of answer: TTFT %v, %v in all", countOf(r.Usage.Prompt),

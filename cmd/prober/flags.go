@@ -74,19 +74,7 @@ func overrides(cmd *cobra.Command) map[string]string {
 
 // loadConfig reads the configuration of a command: flags over environment over
 // targets file. URLs replace the configured targets. Files are read through assets.
-func loadConfig(flags map[string]string, urls []string, assets *engine.Assets) (*config.Config, error) {
-	return daemon.Load(config.Options{Environ: env.ToMap(os.Environ()), Overrides: flags, URLs: urls}, assets)
-}
-
-// assemble reads the configuration of a command that ends, writes its warnings to standard error, and makes its jobs.
-func assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error) {
-	assets := engine.NewAssets(config.ReadFile)
-	c, err := loadConfig(overrides(cmd), urls, assets)
-	if err != nil {
-		return nil, err
-	}
-	for _, warning := range c.Warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "warning: %s\n", warning)
-	}
-	return engine.Assemble(engine.Present(cmd.Context(), c), assets, nil, buildInfo().Version)
+func loadConfig(o config.Options, assets *engine.Assets) (*config.Config, error) {
+	o.Environ = env.ToMap(os.Environ())
+	return daemon.Load(o, assets)
 }

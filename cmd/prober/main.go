@@ -18,6 +18,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/stream"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
@@ -27,6 +28,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1 // a probe, a check or the program itself failed
 	exitUsage  = 2 // the command line or the configuration is wrong
+	exitMissed = 3 // what --fail-on names: an objective was missed, or a regression found
 )
 
 func main() {
@@ -55,6 +57,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitOK
 	case errors.Is(err, errFailed), errors.Is(err, bench.ErrFailed):
 		return exitFailed
+	case errors.Is(err, report.ErrMissed):
+		return exitMissed
 	case errors.As(err, &problems):
 		fmt.Fprintf(stderr, "prober: %v\n", err)
 		return exitUsage

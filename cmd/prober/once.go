@@ -17,6 +17,7 @@ import (
 
 func newOnce() *cobra.Command {
 	var format string
+	var g gate
 	cmd := &cobra.Command{
 		Use:   "once [URL…]",
 		Short: "Probe each target once and show what happened",
@@ -25,27 +26,28 @@ first token, gaps, usage and the verdict. Targets are the URLs, or those of the
 environment and the targets file. If only the server's answers tell the length of a
 prompt, it is asked again, up to three times, until the length is exact.
 
-Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration.`,
+Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration, 3 for
+what --fail-on names.`,
 		Example: `  prober once http://localhost:8000 --prompt-tokens 1000
   prober once https://api.example.com/v1 --model m --api-key-file key --format json`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			if format != "text" && format != "json" {
 				return config.Problems{{Place: fmt.Sprintf("--format=%q", format), Text: "unknown", Hint: "want text or json"}}
 			}
-			jobs, err := assemble(cmd, urls)
+			jobs, err := g.assemble(cmd, urls)
 			if err != nil {
 				return err
 			}
-			return once(cmd.Context(), jobs, cmd.OutOrStdout(), format)
+			return once(cmd.Context(), jobs, cmd.OutOrStdout(), format, &g)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text, or json: one object a target and line")
-	addConfigFlags(cmd)
+	g.addFlags(cmd, "objective")
 	return cmd
 }
 
-// once probes every target once and shows the results on w. It returns errFailed if an outcome was not ok.
-func once(ctx context.Context, jobs []*engine.Job, w io.Writer, format string) error {
+// once probes every target once and shows the results on w. The error is the verdict of g.
+func once(ctx context.Context, jobs []*engine.Job, w io.Writer, format string, g *gate) error {
 	width := report.Terminal(w)
 	show := func(a probe.Account) error { return report.Waterfall(w, &a, width) }
 	if format == "json" {
@@ -58,13 +60,11 @@ func once(ctx context.Context, jobs []*engine.Job, w io.Writer, format string) e
 		for _, r := range results {
 			allOK = allOK && r.Outcome == probe.OK
 			err = errors.Join(err, show(report.Account(r)))
+			g.judge(r.Target, r)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if !allOK {
-		return errFailed
-	}
-	return nil
+	return g.verdict(allOK)
 }

@@ -61,7 +61,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
   PROBER_TARGETS_0_URL=http://vllm:8000 PROBER_QPS=0.05 prober run`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			load := func(assets *engine.Assets) (*config.Config, error) {
-				return loadConfig(overrides(cmd), urls, assets)
+				return loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls}, assets)
 			}
 			files := daemon.NewFiles()
 			assets := engine.NewAssets(files.Read)

@@ -73,15 +73,34 @@ func profile(t *testing.T, name string) sim.Profile {
 	return p
 }
 
-// TestExitCodes holds the three exit codes, and for each command that a mistake in its use is one.
+// TestExitCodes holds the exit codes, and for each command that a mistake in its use is one.
 func TestExitCodes(t *testing.T) {
+	fast := httptest.NewServer(sim.New(sim.Config{Profile: profile(t, "fast"), Seed: 1}))
+	defer fast.Close()
+	slow := httptest.NewServer(sim.New(sim.Config{Profile: profile(t, "tgi"), Seed: 1}))
+	defer slow.Close()
+	const short = " --prompt-tokens 80 --max-tokens 5 "
+	ab := short + "--concurrency 8 --requests 8 --fail-on regression"
 	for want, lines := range map[int][]string{
-		exitOK: {"version", "--version", "help once", "alerts"},
+		exitOK: {"version", "--version", "help once", "alerts",
+			"once --objective ttft<10s --fail-on objective" + short + fast.URL, "check --objective ttft<1us" + short + fast.URL,
+			"bench a=" + slow.URL + " b=" + fast.URL + ab,
+		},
 		exitFailed: {
 			"check http://127.0.0.1:1", "once http://127.0.0.1:1", "run http://a --listen-address 256.0.0.1:1",
 			"drain http://127.0.0.1:1", "show http://127.0.0.1:1", "report --prometheus http://127.0.0.1:1",
+			"once --objective ttft<10s --fail-on objective http://127.0.0.1:1",
+		},
+		exitMissed: {
+			"once --objective ttft<10s --objective ttft<1us --fail-on objective" + short + fast.URL,
+			"check --objective ttft<1us --fail-on objective" + short + fast.URL,
+			"bench --objective ttft<1us --fail-on objective --requests 1" + short + fast.URL,
+			"bench a=" + fast.URL + " b=" + slow.URL + ab,
 		},
 		exitUsage: {
+			"once --objective ttft http://a", "once --fail-on objective http://a", "check --fail-on regression http://a",
+			"check --quick --objective ttft<1s --fail-on objective http://a", "bench --fail-on regression http://a http://b http://c",
+			"bench --fail-on nope http://a",
 			"help nope", "frob", "version x", "once --nope", "once --format xml http://a", "once --qps fast http://a", "run", "bench --ladder 1,x",
 			"alerts Nonsense", "alerts --format xml", "alerts a b", "dashboards nope", "dashboards overview target",
 			"drain localhost:9464", "drain ftp://127.0.0.1", "simulate --profile nope", "demo --fault speed=1",

@@ -105,7 +105,8 @@ func show(out io.Writer, source io.Reader) error {
 		case limited.N == 0:
 			return config.Problems{{Place: "JSON", Text: "longer than 64 MiB", Hint: "show fewer results at once"}}
 		case err != nil:
-			return config.Problems{{Place: fmt.Sprintf("JSON, byte %d", decoder.InputOffset()), Text: "no results: " + format.Clean(err.Error()), Hint: wantResults}}
+			place := fmt.Sprintf("JSON, byte %d", decoder.InputOffset())
+			return config.Problems{{Place: place, Text: "no results: " + format.Clean(err.Error()), Hint: wantResults}}
 		case shown == 0:
 			return config.Problems{{Place: "JSON", Text: "no result in it", Hint: wantResults}}
 		}

@@ -27,6 +27,7 @@ type Options struct {
 	Every  time.Duration // between blocks of a comparison under way; 0 for none
 	Format string        // one of [report.Formats]
 	Plot   string        // file of the page with plots; empty: none
+	FailOn []string      // what makes the run fail, see [report.CheckGate]
 }
 
 // defaultRequests is how many requests there are by default: a comparison of so many
@@ -105,6 +106,9 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 			p.Lengths = append(p.Lengths, c)
 		}
 	}
+	if len(p.Lengths) > 0 {
+		problems = append(problems, report.CheckGate(o.FailOn, p.Lengths[0].Given, p.Lengths[0].Targets)...)
+	}
 	if problems != nil {
 		return nil, problems
 	}
@@ -159,6 +163,11 @@ func (o Options) steps() (list []string) {
 func (p *Plan) settings() map[string]string {
 	values := map[string][]string{"ladder": p.steps()}
 	for _, c := range p.Lengths {
+		for _, o := range c.Given {
+			if text := o.String(); !slices.Contains(values["objective"], text) {
+				values["objective"] = append(values["objective"], text)
+			}
+		}
 		for _, t := range c.Targets {
 			for name, value := range t.Values("bench") {
 				if !slices.Contains(values[name], value) {

@@ -53,7 +53,7 @@ func newRun(s Setup) *run {
 
 // Run runs a bench until its end or ctx's, and prints what was measured in either
 // case. The error is [ErrFailed] if no request succeeded, a group did not answer or ctx
-// ended the run.
+// ended the run; of a run that is finished [report.ErrMissed], if it shall fail on what was measured.
 func Run(ctx context.Context, s Setup) error {
 	r := newRun(s)
 	err := r.all(ctx)
@@ -70,6 +70,40 @@ func Run(ctx context.Context, s Setup) error {
 	}
 	if failure := r.finish(); failure != nil {
 		return failure
+	}
+	if err != nil {
+		return err
+	}
+	return r.gate()
+}
+
+// objectives are what requests are judged by.
+func (r *run) objectives() []probe.Objective { return r.Plan.Lengths[0].Given }
+
+// gate says what the run fails on. The error is [report.ErrMissed] if there is anything.
+func (r *run) gate() (err error) {
+	fail := func(line string) {
+		r.Screen.Note(line)
+		err = report.ErrMissed
+	}
+	if slices.Contains(r.Plan.FailOn, report.OnObjective) {
+		for _, s := range r.document.Summaries {
+			for _, a := range s.Objectives {
+				if a.Missed() {
+					fail(s.Attained(a))
+				}
+			}
+		}
+	}
+	if slices.Contains(r.Plan.FailOn, report.OnRegression) {
+		for _, c := range r.document.Comparisons {
+			for _, line := range report.Regressions(c) {
+				fail(line)
+			}
+		}
+		if len(r.document.Comparisons) < r.steps {
+			fail("regression: a target was not asked: nothing to compare")
+		}
 	}
 	return err
 }

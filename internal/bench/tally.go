@@ -60,7 +60,7 @@ func (t *tally) Record(r *probe.Result) {
 	if t.also != nil {
 		t.also.Record(r)
 	}
-	s := report.SampleOf(r)
+	s := report.SampleOf(r, t.run.objectives()...)
 	t.mu.Lock()
 	c := t.of(s.Target)
 	c.samples = append(c.samples, s)
@@ -119,7 +119,7 @@ func (t *tally) summaries() (list []report.Summary) {
 		if len(c.samples) == 0 && len(c.skipped) == 0 {
 			continue
 		}
-		s := report.Summarize(c.samples)
+		s := report.Summarize(c.samples, t.run.objectives()...)
 		if t.load.Planned() {
 			s = s.Paced(all, t.load.Plan.Interval)
 		}

@@ -46,6 +46,7 @@ type Config struct {
 
 	Targets    []Target    `envPrefix:"TARGETS_"`    // all of them, whatever the shard; at least one; environment first, then the file
 	Objectives []Objective `envPrefix:"OBJECTIVES_"` // at least one
+	Given      []Objective // Objectives; nil if they are only the default
 	Warnings   []string    // legal but probably not meant, one sentence each, no secrets
 	Unknown    []string    // variables that begin with PROBER_, mean nothing and were ignored; each has a warning too
 }

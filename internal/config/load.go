@@ -7,9 +7,11 @@ type Options struct {
 	Environ map[string]string // only names that begin with PROBER_ are looked at; an empty value counts as not given
 	// Overrides come from flags, by the name of a variable without prefix: PROMPT_TOKENS for
 	// --prompt-tokens; others are ignored. They also beat the values of single targets. An empty one means the default.
-	Overrides map[string]string
-	URLs      []string                     // targets given as arguments; they replace the configured targets
-	ReadFile  func(string) ([]byte, error) // reads the files that the configuration names, one as often as it is named; nil means [ReadFile]
+	Overrides  map[string]string
+	URLs       []string                     // targets given as arguments; they replace the configured targets
+	Objectives []string                     // given as flags, "ttft<2s@95%"; they replace the configured objectives
+	Finite     bool                         // for a run that ends: goals need not be measurable within an hour
+	ReadFile   func(string) ([]byte, error) // reads the files that the configuration names, one as often as it is named; nil means [ReadFile]
 }
 
 // A loader collects problems while the sources become a configuration.
@@ -21,6 +23,7 @@ type loader struct {
 	unknown  []string        // variables
 	path     string          // of the targets file
 	judged   map[string]bool // overridden values, by label
+	none     bool            // no objective was given
 }
 
 // Load merges flags, environment, targets file and defaults, in this order of
@@ -71,7 +74,10 @@ func (l *loader) merged() layer {
 	for i, own := range all.targets {
 		all.targets[i].values = overlay(file.values, environment.values, own.values, flags)
 	}
-	if len(all.objectives) == 0 {
+	if len(l.Objectives) > 0 {
+		all.objectives = l.promises()
+	}
+	if l.none = len(all.objectives) == 0; l.none {
 		all.objectives = []item{numbered(objectiveList, 0)}
 	}
 	return all
@@ -95,7 +101,12 @@ func (l *loader) typed(all layer) *Config {
 	for i, it := range all.objectives {
 		l.parse(&c.Objectives[i], it, l.objective)
 		l.judge(&c.Objectives[i], it, names)
-		l.measure(c.Objectives[i], it, targets)
+		if !l.Finite && len(l.Objectives) == 0 {
+			l.measure(c.Objectives[i], it, targets)
+		}
+	}
+	if !l.none {
+		c.Given = c.Objectives
 	}
 	return c
 }

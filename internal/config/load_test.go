@@ -40,6 +40,7 @@ func TestSettingsOfTheProber(t *testing.T) {
 		DrainEndpoint: true, DNSInterval: time.Minute, Shard: Shard{Index: 2, Of: 3}, Targets: got.Targets,
 		Objectives: []Objective{{Name: "steady", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.95}},
 	}
+	want.Given = want.Objectives
 	if diff := cmp.Diff(want, got, secrets); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}

@@ -3,6 +3,10 @@ package config
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
@@ -30,6 +34,37 @@ func smallestQPS(goal float64) float64 { return roundUp(pageProbes / (pagePerQPS
 func roundUp(v float64) float64 {
 	unit := math.Pow10(int(math.Floor(math.Log10(v))) - 1)
 	return math.Ceil(v/unit*(1-rounding)) * unit
+}
+
+// promise is the form of an objective that is given as a flag.
+var promise = regexp.MustCompile(`^([a-z0-9_]+)(?:[<=]([^@]*))?(?:@(.*))?$`)
+
+// promises makes objectives of those that were given as flags.
+func (l *loader) promises() (items []item) {
+	for i, text := range l.Objectives {
+		place := FlagPlace("objective", text)
+		parts := promise.FindStringSubmatch(strings.ReplaceAll(text, " ", ""))
+		if parts == nil {
+			l.problem(place, "not an objective", "want a signal, its limit and the goal, for example ttft=2s@95% or availability@99%")
+			continue
+		}
+		if percent, ok := strings.CutSuffix(parts[3], "%"); ok {
+			if goal, err := strconv.ParseFloat(percent, 64); err == nil {
+				parts[3] = strconv.FormatFloat(goal/100, 'g', 12, 64)
+			}
+		}
+		it := item{values: values{}, setting: func(name string) string { return strings.ToLower(name) + " of " + place }}
+		for k, name := range []string{"SIGNAL", "LIMIT", "GOAL"} {
+			if parts[k+1] != "" {
+				it.values[name] = source{text: parts[k+1], label: place}
+			}
+		}
+		if slices.ContainsFunc(items, func(other item) bool { return other.values["SIGNAL"].text == parts[1] }) {
+			it.values["NAME"] = source{text: fmt.Sprintf("%s_%d", parts[1], i+1), label: place}
+		}
+		items = append(items, it)
+	}
+	return items
 }
 
 // judge judges an objective, made of it. names are those of the objectives before it.

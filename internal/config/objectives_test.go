@@ -4,8 +4,57 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+// TestObjectivesOfFlags holds that they replace the configured ones, need not be measurable, and that each mistake is named.
+func TestObjectivesOfFlags(t *testing.T) {
+	for text, want := range map[string][]Objective{
+		"ttft<2s@95%":                {{Name: "ttft", Signal: "ttft", Limit: 2 * time.Second, Goal: 0.95}},
+		"max_gap = 500ms @ 99.9999%": {{Name: "max_gap", Signal: "max_gap", Limit: 500 * time.Millisecond, Goal: 0.999999}},
+		"tpot<1m30s":                 {{Name: "tpot", Signal: "tpot", Limit: 90 * time.Second, Goal: 0.99}},
+		"availability@0.5":           {{Name: "availability", Signal: "availability", Goal: 0.5}},
+		"e2el<9s@90%,ttft<1s@90%,e2el<1s@50%": {
+			{Name: "e2el", Signal: "e2el", Limit: 9 * time.Second, Goal: 0.9}, {Name: "ttft", Signal: "ttft", Limit: time.Second, Goal: 0.9},
+			{Name: "e2el_3", Signal: "e2el", Limit: time.Second, Goal: 0.5},
+		},
+	} {
+		c := load(t, Options{Environ: withTarget("OBJECTIVES_0_SIGNAL=availability"), Objectives: strings.Split(text, ",")})
+		if diff := cmp.Diff(want, c.Given); diff != "" || cmp.Diff(c.Given, c.Objectives) != "" {
+			t.Errorf("%s: -want +got\n%s", text, diff)
+		}
+		if again := load(t, Options{Environ: withTarget(""), Objectives: []string{c.Given[0].String()}}); again.Given[0] != want[0] {
+			t.Errorf("%s is written as %s, which means %+v", text, c.Given[0], again.Given[0])
+		}
+	}
+	for text, want := range map[string]string{
+		"":                "not an objective; want a signal",
+		"TTFT<2s":         "not an objective; want a signal",
+		"ttft<2s@95%@":    "not a number; want a ratio",
+		"ttfx<1s":         `unknown (did you mean "ttft"?)`,
+		"ttft@95%":        "not given; ttft needs a limit",
+		"ttft<2":          "has no unit; add a unit",
+		"ttft<-2s":        "must be above 0; want a duration",
+		"ttft<2s@100%":    "must be above 0 and below 1",
+		"availability<2s": "availability has no limit",
+	} {
+		_, err := Load(Options{Environ: withTarget(""), Objectives: []string{text}})
+		if problems, ok := err.(Problems); !ok || len(problems) != 1 || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), FlagPlace("objective", text)) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	goal := withTarget("OBJECTIVES_0_GOAL=0.999999")
+	if c := load(t, Options{Environ: goal, Finite: true}); len(c.Given) != 1 {
+		t.Errorf("given: %v", c.Given)
+	}
+	if c := load(t, Options{Environ: withTarget("")}); c.Given != nil {
+		t.Errorf("given, though not: %v", c.Given)
+	}
+}
 
 func TestEqualityOnPaperIsMeasurable(t *testing.T) {
 	for _, goal := range []float64{0.99, 0.999} {

@@ -27,6 +27,7 @@ objectives:
 	want.Objectives = []Objective{
 		{Name: "quick", Signal: "server_ttft", Limit: 2 * time.Second, Goal: 0.9}, {Name: "up", Signal: "availability", Goal: 0.99},
 	}
+	want.Given = want.Objectives
 	if diff := cmp.Diff(want, got, secrets); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}

@@ -45,32 +45,24 @@ func RequestDrain(ctx context.Context, served string) error {
 	ours := &tls.Config{InsecureSkipVerify: ip.IsLoopback()} // no certificate names loopback
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: ours}}
 	for range 2 {
-		answer, err := post(ctx, client, u.JoinPath("/-/drain").String())
-		if err != nil || answer == drainBegun {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.JoinPath("/-/drain").String(), nil)
+		if err != nil {
+			return err
+		}
+		response, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+		_ = response.Body.Close()
+		switch {
+		case response.StatusCode == http.StatusNotFound:
+			return fmt.Errorf("POST %s: %s; the prober needs PROBER_DRAIN_ENDPOINT=on", r.URL.Redacted(), response.Status)
+		case response.StatusCode != http.StatusOK:
+			return fmt.Errorf("POST %s: %s", r.URL.Redacted(), response.Status)
+		case err != nil || strings.TrimSpace(string(body)) == drainBegun:
 			return err
 		}
 	}
 	return fmt.Errorf("%s does not drain", u.Redacted())
-}
-
-// post returns the answer to an empty POST.
-func post(ctx context.Context, client *http.Client, to string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to, nil)
-	if err != nil {
-		return "", err
-	}
-	response, err := client.Do(r)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	hint := ""
-	switch response.StatusCode {
-	case http.StatusOK:
-		body, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
-		return strings.TrimSpace(string(body)), err
-	case http.StatusNotFound:
-		hint = "; the prober needs PROBER_DRAIN_ENDPOINT=on"
-	}
-	return "", fmt.Errorf("POST %s: %s%s", r.URL.Redacted(), response.Status, hint)
 }

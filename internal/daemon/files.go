@@ -34,22 +34,18 @@ func (f *Files) refresh() *Files {
 
 // Read is [config.ReadFile], and notes what it read.
 func (f *Files) Read(path string) (data []byte, err error) {
-	held := withoutReading(path) // before it is read: what changes meanwhile is read again
+	f.held[path] = look(path) // before it is read: what changes meanwhile is read again
 	data, kept := f.pipes[path]
 	switch {
-	case held != pipe:
-		data, err = config.ReadFile(path)
+	case f.held[path] != pipe:
+		return config.ReadFile(path)
 	case !kept && f.refreshed:
-		err = errors.New("is not a regular file, and others are read only at the start")
+		return nil, errors.New("is not a regular file, and others are read only at the start")
 	case !kept:
 		if data, err = config.ReadFile(path); err == nil {
 			f.pipes[path] = data
 		}
 	}
-	if held == (fingerprint{}) {
-		held = fingerprintOf(data, err)
-	}
-	f.held[path] = held
 	return data, err
 }
 
@@ -59,11 +55,7 @@ func (f *Files) Read(path string) (data []byte, err error) {
 func (f *Files) changed() []string {
 	now := make(map[string]fingerprint, len(f.held))
 	for path := range f.held {
-		held := withoutReading(path)
-		if held == (fingerprint{}) {
-			held = fingerprintOf(config.ReadFile(path))
-		}
-		now[path] = held
+		now[path] = look(path)
 	}
 	settled := maps.Equal(now, f.seen)
 	f.seen = now
@@ -73,14 +65,6 @@ func (f *Files) changed() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(now)), func(path string) bool { return now[path] == f.held[path] })
 }
 
-// fingerprintOf is the fingerprint of what was read.
-func fingerprintOf(data []byte, err error) fingerprint {
-	if err != nil {
-		return fingerprint{}
-	}
-	return sha256.Sum256(data)
-}
-
 // large is the size in bytes from which on files are told apart by size and time: reading a book every few seconds
 // would disturb the measurement.
 const large = 1 << 20
@@ -88,14 +72,20 @@ const large = 1 << 20
 // pipe is the fingerprint of every pipe and device: reading it would take away what somebody else is to read.
 var pipe = fingerprint{1}
 
-// withoutReading is the fingerprint of a file that is not read again to tell whether it changed; zero for one that is.
-func withoutReading(path string) fingerprint {
+// look returns the fingerprint of a file as it is now.
+func look(path string) fingerprint {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil || info.IsDir() || info.Mode().IsRegular() && info.Size() < large:
+	case err != nil || info.IsDir():
 		return fingerprint{}
 	case !info.Mode().IsRegular():
 		return pipe
+	case info.Size() >= large:
+		return sha256.Sum256(fmt.Appendf(nil, "%d bytes of %d", info.Size(), info.ModTime().UnixNano()))
 	}
-	return sha256.Sum256(fmt.Appendf(nil, "%d bytes of %d", info.Size(), info.ModTime().UnixNano()))
+	data, err := config.ReadFile(path)
+	if err != nil {
+		return fingerprint{}
+	}
+	return sha256.Sum256(data)
 }

@@ -29,7 +29,9 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- error) (*http
 	if d.Config.DrainEndpoint {
 		mux.HandleFunc("POST /-/drain", d.drainHandler)
 	}
-	mux.Handle("/metrics", d.observers.Metrics.Handler(func(err error) { d.Log.Warn("scrape failed", zap.Error(err)) }))
+	scrapes, _ := zap.NewStdLogAt(d.Log, zap.WarnLevel) // the error is of levels that do not exist
+	scrapes.SetPrefix("scrape failed: ")
+	mux.Handle("/metrics", d.observers.Metrics.Handler(scrapes))
 	server := newServer(mux, d.Log)
 	failed := make(chan error, 1)
 	flags := &web.FlagConfig{WebConfigFile: &d.Config.WebConfigFile}
@@ -51,7 +53,7 @@ const (
 // newServer refuses what a page of another origin makes a browser POST, and bounds what a client may cost that never
 // ends its request, says nothing, or does not read the answer: an unread scrape holds all metrics in memory.
 func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
-	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off; the error is of levels that do not exist
+	complaints, _ := zap.NewStdLogAt(log, zap.DebugLevel) // of clients that break off
 	// The server waits for the end of a body. The time for a whole request is not bounded: a reload may take longer.
 	bounded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body != http.NoBody {

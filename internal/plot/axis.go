@@ -107,12 +107,10 @@ func (s *scale) Translate(v float64) int { return int(math.Round(s.at(v) * float
 
 // GetTicks are what the axis shows.
 func (s *scale) GetTicks(chartdraw.ValueFormatter) []chartdraw.Tick {
-	switch {
-	case s.Values:
+	if s.Values {
 		return s.apart(s.values)
-	case s.Unit == Time:
-		return s.times()
-	case s.Log:
+	}
+	if s.Log {
 		if ticks := s.apart(s.powers()); len(ticks) > 2 {
 			return ticks
 		}
@@ -146,37 +144,34 @@ func (s *scale) powers() (values []float64) {
 	return values
 }
 
-// even are the multiples of 1, 2 or 5 times a power of ten: up to seven.
+// even are the multiples of a round step, which is 1, 2 or 5 times a power of ten, or a round time: up to seven.
 func (s *scale) even() (ticks []chartdraw.Tick) {
 	low, high := s.Min/s.size, s.Max/s.size
-	exponent := math.Floor(math.Log10((high - low) / 6))
-	step := math.Pow10(int(exponent))
-	for _, digit := range []float64{2, 5, 10} {
-		if (high-low)/step > 6.5 {
-			step = digit * math.Pow10(int(exponent))
-		}
+	ten := math.Pow10(int(math.Floor(math.Log10((high - low) / 6))))
+	steps := []float64{ten, 2 * ten, 5 * ten, 10 * ten}
+	if s.Unit == Time {
+		days := 86400 * math.Ceil((high-low)/86400/6)
+		steps = []float64{1, 2, 5, 10, 30, 60, 120, 300, 900, 1800, 3600, 10800, 21600, 43200, days}
 	}
+	step := steps[slices.IndexFunc(steps, func(step float64) bool { return (high-low)/step <= 6.5 })]
 	for n := math.Ceil(low/step - 1e-9); n*step <= high+step*1e-9; n++ {
-		ticks = append(ticks, chartdraw.Tick{Value: n * step * s.size, Label: number(n * step)})
+		ticks = append(ticks, chartdraw.Tick{Value: n * step * s.size, Label: s.label(n*step, step)})
 	}
 	return ticks
 }
 
-// times are round times of the day, or days: up to seven.
-func (s *scale) times() (ticks []chartdraw.Tick) {
-	step, layout := 86400*math.Ceil((s.Max-s.Min)/86400/6), "Jan 2"
-	for _, seconds := range []float64{43200, 21600, 10800, 3600, 1800, 900, 300, 120, 60, 30, 10, 5, 2, 1} {
-		if (s.Max-s.Min)/seconds <= 6 {
-			step, layout = seconds, "15:04"
-		}
-	}
-	if step < 60 {
+// label writes a tick that stands so far from the next one.
+func (s *scale) label(v, step float64) string {
+	layout := "15:04"
+	switch {
+	case s.Unit != Time:
+		return number(v)
+	case step < 60:
 		layout = "15:04:05"
+	case step >= 86400:
+		layout = "Jan 2"
 	}
-	for v := math.Ceil(s.Min/step) * step; v <= s.Max; v += step {
-		ticks = append(ticks, chartdraw.Tick{Value: v, Label: time.Unix(int64(v), 0).UTC().Format(layout)})
-	}
-	return ticks
+	return time.Unix(int64(v), 0).UTC().Format(layout)
 }
 
 // number writes a tick, to nine decimals; adding 0 makes 0 of -0.

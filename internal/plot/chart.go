@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"html/template"
 	"slices"
 	"strings"
 
@@ -17,28 +18,35 @@ const (
 	crowd       = 50 // points of a line that hide it
 )
 
-// A spot is where a point is that has something to say.
-type spot struct {
-	X, Y  int
-	Label string
+// A picture is a chart as SVG without its end, and where in it the points are that have something to say.
+type picture struct {
+	SVG   template.HTML
+	Spots []Point
 }
 
-// draw is the chart as SVG without its end, and its spots: nothing if no point has a place.
-func (c Chart) draw(look func(Series) string) (svg string, spots []spot, err error) {
+// draw draws the chart: nothing if no point has a place.
+func (c Chart) draw(look func(Series) string) (drawn picture, err error) {
+	var labelled []Point
 	var xs, ys []float64
 	var curves []chartdraw.Series
-	c.Series = slices.Clone(c.Series)
-	for i, s := range c.Series {
-		s.Points = slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool {
-			return !c.X.placed(p.X) || !c.Y.placed(p.Y)
-		})
-		if c.Series[i] = s; len(s.Points) > 0 {
+	for _, s := range c.Series {
+		var placed []Point
+		for _, p := range s.Points {
+			if !c.X.placed(p.X) || !c.Y.placed(p.Y) {
+				continue
+			}
+			placed = append(placed, p)
+			if p.Label != "" {
+				labelled = append(labelled, p)
+			}
+		}
+		if s.Points = placed; placed != nil {
 			d := curveOf(s, look(s))
 			curves, xs, ys = append(curves, d), append(xs, d.XValues...), append(ys, d.YValues...)
 		}
 	}
 	if curves == nil {
-		return "", nil, nil
+		return drawn, nil
 	}
 	x, y := scaleOf(c.X, xs), scaleOf(c.Y, ys)
 	axis := chartdraw.Style{ClassName: "axis", FontStyle: chartdraw.FontStyle{FontSize: fontSize}}
@@ -52,12 +60,16 @@ func (c Chart) draw(look func(Series) string) (svg string, spots []spot, err err
 		YAxisSecondary: chartdraw.YAxis{Style: axis, Range: y, GridLines: grid(y)},
 		Elements: []chartdraw.Renderable{func(r chartdraw.Renderer, box chartdraw.Box, _ chartdraw.Style) {
 			chartdraw.Draw.Text(r, y.title(), 12, fontSize, axis)
-			spots = c.spots(box, x, y)
+			for _, p := range labelled {
+				p.X, p.Y = float64(box.Left+x.Translate(p.X)), float64(box.Bottom-y.Translate(p.Y))
+				drawn.Spots = append(drawn.Spots, p)
+			}
 		}},
 	}
 	var text strings.Builder
 	err = chart.Render(chartdraw.SVG, &text)
-	return strings.TrimSuffix(text.String(), "</svg>"), spots, err
+	drawn.SVG = template.HTML(strings.TrimSuffix(text.String(), "</svg>")) //nolint:gosec // escaped
+	return drawn, err
 }
 
 func grid(s *scale) (lines []chartdraw.GridLine) {
@@ -66,18 +78,6 @@ func grid(s *scale) (lines []chartdraw.GridLine) {
 		lines = append(lines, chartdraw.GridLine{Value: t.Value, Style: style})
 	}
 	return lines
-}
-
-// spots are the points with labels, within the box.
-func (c Chart) spots(box chartdraw.Box, x, y *scale) (spots []spot) {
-	for _, s := range c.Series {
-		for _, p := range s.Points {
-			if p.Label != "" {
-				spots = append(spots, spot{box.Left + x.Translate(p.X), box.Bottom - y.Translate(p.Y), p.Label})
-			}
-		}
-	}
-	return spots
 }
 
 // curveOf is a series as the library has it.

@@ -1,6 +1,9 @@
 package probe
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // A Signal is the measurement that an objective limits.
 type Signal string
@@ -27,12 +30,19 @@ type Objective struct {
 // Judge reports whether r is good. A failed probe is never good. ok is false if r says nothing about o: it was
 // canceled, or succeeded without a sample of the signal.
 func (o Objective) Judge(r *Result) (good, ok bool) {
-	var value time.Duration
-	switch {
-	case r.Outcome == Canceled:
+	if r.Outcome == Canceled {
 		return false, false
-	case r.Outcome != OK || o.Signal == SignalAvailability:
+	}
+	if r.Outcome != OK || o.Signal == SignalAvailability {
 		return r.Outcome == OK, true
+	}
+	value, ok := o.Value(r)
+	return ok && value <= o.Limit, ok
+}
+
+// Value is the signal of r, which succeeded. ok is false without a sample of it; availability has none.
+func (o Objective) Value(r *Result) (value time.Duration, ok bool) {
+	switch {
 	case o.Signal == SignalTTFT && r.TTFTValid():
 		value, ok = r.TTFT()
 	case o.Signal == SignalServerTTFT && r.TTFTValid():
@@ -46,5 +56,17 @@ func (o Objective) Judge(r *Result) (good, ok bool) {
 	case o.Signal == SignalE2EL:
 		value, ok = r.E2EL()
 	}
-	return ok && value <= o.Limit, ok
+	return value, ok
 }
+
+// String is o as the flag --objective takes it: "ttft<2s@95%".
+func (o Objective) String() string {
+	text := string(o.Signal)
+	if o.Limit > 0 {
+		text += "<" + o.Limit.String()
+	}
+	return text + "@" + o.Percent()
+}
+
+// Percent is the goal: "95%".
+func (o Objective) Percent() string { return strconv.FormatFloat(100*o.Goal, 'g', 10, 64) + "%" }

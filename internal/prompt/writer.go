@@ -69,7 +69,15 @@ func (w *Writer) outline(shape int) (p Prompt, history []observation, ids ids) {
 	var c *calibration
 	p.Calibrated = true
 	for i := first; i <= shape; i++ {
-		c = w.calibration(i, history)
+		if c = w.known[i]; c == nil { // it starts from the rounds before it, or where there are none from the latest of any shape
+			before := history
+			if before == nil {
+				before = []observation{w.latest}
+			}
+			terms := w.author.begin(i, before)
+			c = &calibration{terms: terms, done: terms.want == 0}
+			w.known[i] = c
+		}
 		next := c.next()
 		p.Size = Size{shape: i, size: next.size}
 		if p.Calibrated && c.want > 0 {
@@ -83,21 +91,6 @@ func (w *Writer) outline(shape int) (p Prompt, history []observation, ids ids) {
 	}
 	p.Confirmed = p.Calibrated && (c.truncated || c.confirmed)
 	return p, history, w.ids
-}
-
-// calibration returns the calibration of a shape, which starts from the results of the rounds before it, or where
-// there are none from the latest of any shape.
-func (w *Writer) calibration(shape int, before []observation) *calibration {
-	c, ok := w.known[shape]
-	if !ok {
-		if before == nil {
-			before = []observation{w.latest}
-		}
-		terms := w.author.begin(shape, before)
-		c = &calibration{terms: terms, done: terms.want == 0}
-		w.known[shape] = c
-	}
-	return c
 }
 
 // Learn takes the tokens that an answer's usage counted for a prompt of a size; 0 if the server did not count.

@@ -86,8 +86,14 @@ func (b *block) requests(s Summary) {
 	b.row("Total input tokens:", strings.ToLower(fmt.Sprintf("%.0f", rate.Input)))
 	b.row("Total generated tokens:", strings.ToLower(fmt.Sprintf("%.0f", rate.Generated)))
 	b.row("Request throughput (req/s):", hundredths(rate.Requests))
+	if s.Objectives != nil {
+		b.row("Request goodput (req/s):", hundredths(rate.Good))
+	}
 	b.row("Output token throughput (tok/s):", hundredths(rate.Output))
 	b.row("Total Token throughput (tok/s):", hundredths(rate.Total))
+	for _, a := range s.Objectives {
+		b.row("Met "+a.Objective+":", a.share())
+	}
 }
 
 // narrow is the widest that buckets may be, as a share of the value, for one

@@ -202,3 +202,23 @@ func TestRecordedRounds(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
+
+// TestRegressions holds that only B can be one, and that what cannot be judged is one.
+func TestRegressions(t *testing.T) {
+	for name, test := range map[string]struct {
+		c    contest
+		want []string
+	}{
+		"slower":     {contest{rounds: 20, factor: 2, noise: 0.001}, []string{"TTFT: b is 2.0 times slower", "TPOT: b is 2.0", "ITL: b is 2.0", "E2EL: b is 2.0"}},
+		"faster":     {contest{rounds: 20, factor: 0.5, noise: 0.001}, nil},
+		"equal":      {contest{rounds: 20, factor: 1, noise: 0.1}, nil},
+		"too few":    {contest{rounds: 7, factor: 2}, []string{"8 rounds are needed to show any difference at this confidence (here: 7)"}},
+		"not a pair": {contest{}, []string{"no round was answered by both: nothing to compare"}},
+	} {
+		got := Regressions(Compare(Comparison{A: "a", B: "b", Load: "1 QPS", Pair: "round"}, test.c.pairs(1)))
+		equal := func(got, want string) bool { return strings.HasPrefix(got, "regression, 1 QPS: "+want) }
+		if !slices.EqualFunc(got, test.want, equal) {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}

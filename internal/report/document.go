@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -115,13 +116,22 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		OutputRate  Number `json:"output_tokens_per_second"`
 		TotalRate   Number `json:"total_tokens_per_second"`
 
+		GoodRate *Number `json:"goodput_requests_per_second,omitempty"` // nil without objectives
+
 		Requests []Request `json:"requests"` // at the end, since they are many
 	}{
 		plain(s), Number(s.Duration.Seconds()), s.Succeeded(), s.Failed(),
-		rate.Input, rate.Generated, rate.Requests, rate.Output, rate.Total, append([]Request{}, s.Requests...),
+		rate.Input, rate.Generated, rate.Requests, rate.Output, rate.Total, nil, append([]Request{}, s.Requests...),
+	}
+	if s.Objectives != nil {
+		j.GoodRate = &rate.Good
 	}
 	j.Start, j.Failures = s.Start.UTC(), append([]Failures{}, s.Failures...)
-	return json.Marshal(j) //nolint:wrapcheck // never fails
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false) // objectives have <
+	err := encoder.Encode(j)
+	return text.Bytes(), err //nolint:wrapcheck // never fails
 }
 
 // A Number is null in JSON if it is infinite or none, and else exact to the ninth decimal: of

@@ -43,14 +43,16 @@ type Sample struct {
 	ITLs         []float64       // seconds, once a token; nil if there is none
 	Warnings     []probe.Warning // of the result, but for those that the fields above tell
 
+	Judged []Judgement // by the objectives, in their order
+
 	Error, Hint string // of a request that failed: what is known of it, and what to do
 }
 
 // SampleOf keeps of r what a [Sample] has. The rules are those of the metrics: a
 // request that failed has no latency, TTFT is only that of a token that was seen and
 // of a prompt that was as cold as meant, and ITL only that of gaps that are not our
-// own.
-func SampleOf(r *probe.Result) Sample {
+// own. Objectives are what r is judged by.
+func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 	none := Number(math.NaN())
 	s := Sample{
 		Request: Request{Round: r.Round, TTFT: none, TPOT: none, ITL: none, E2EL: none},
@@ -58,6 +60,9 @@ func SampleOf(r *probe.Result) Sample {
 		Outcome: r.Outcome, Prompt: r.Usage.Prompt, Output: r.Usage.Generated(),
 		Contaminated: r.Cache == probe.CacheContaminated, Tainted: r.Taint != "", ByUser: r.Stamp == probe.ByUser, Hidden: r.Hidden,
 		Frames: len(r.Tokens), Bursts: r.Bursts(), Joined: r.JoinedTokens(),
+	}
+	for _, o := range objectives {
+		s.Judged = append(s.Judged, judge(o, r))
 	}
 	for _, w := range r.Warnings {
 		if warning, ok := errors.AsType[probe.Warning](w); ok && !warning.Derived {

@@ -47,6 +47,9 @@ type Summary struct {
 	ITL  Distribution `json:"itl_seconds,omitzero"`
 	E2EL Distribution `json:"e2el_seconds,omitzero"`
 
+	Objectives []Attainment `json:"objectives,omitempty"` // nil if there are none
+	Met        int          `json:"-"`                    // requests that met all objectives
+
 	Warnings Texts     `json:"warnings"` // sentences
 	Requests []Request `json:"requests"` // that succeeded, by round; nil where it was stored
 }
@@ -82,9 +85,9 @@ type Quantile struct {
 func Shares() []float64 { return []float64{0.50, 0.75, 0.90, 0.95, 0.99} }
 
 // Summarize sums up one target's samples of one step, in any order. Those that
-// were canceled count for nothing. Load, PromptTokens, AtOnce and Skipped are the
+// were canceled count for nothing. The objectives are those of [SampleOf]. Load, PromptTokens, AtOnce and Skipped are the
 // caller's to say.
-func Summarize(samples []Sample) Summary {
+func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
 	s := Summary{Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{}}
 	counted, canceled := split(samples, notCanceled)
 	good, _ := split(counted, succeeded)
@@ -110,6 +113,7 @@ func Summarize(samples []Sample) Summary {
 		*q.in(&s) = Spread(q.values(good))
 	}
 	s.Failures, s.Warnings, s.Requests = FailuresOf(counted), warningsOf(good, len(canceled)), requestsOf(good)
+	s.attain(counted, objectives)
 	return s
 }
 
@@ -164,8 +168,8 @@ func (s Summary) Failed() int {
 }
 
 // A Throughput is the tokens of a [Summary], and what a second brought: requests that
-// succeeded, and their tokens. What is unknown is NaN.
-type Throughput struct{ Input, Generated, Requests, Output, Total Number }
+// succeeded, their tokens, and requests that met all objectives. What is unknown is NaN.
+type Throughput struct{ Input, Generated, Requests, Output, Total, Good Number }
 
 // Throughput is that of s.
 func (s Summary) Throughput() Throughput {
@@ -180,7 +184,7 @@ func (s Summary) Throughput() Throughput {
 		return Number(n)
 	}
 	input, output := told(s.Input), told(s.Output)
-	return Throughput{input, output, Number(s.Succeeded()) / seconds, output / seconds, (input + output) / seconds}
+	return Throughput{input, output, Number(s.Succeeded()) / seconds, output / seconds, (input + output) / seconds, Number(s.Met) / seconds}
 }
 
 // Spread is how values are spread that are all known. They are in seconds, stay

@@ -76,6 +76,13 @@ func overview(summaries []Summary) table {
 			seconds(s.TTFT.value(0.5)), seconds(s.TTFT.value(0.99)), seconds(s.TPOT.value(0.5)), seconds(s.E2EL.value(0.5)),
 		})
 	}
+	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Objectives != nil }) {
+		const afterRate = 6
+		t.rows[0] = slices.Insert(t.rows[0], afterRate, "goodput")
+		for i, s := range summaries {
+			t.rows[i+1] = slices.Insert(t.rows[i+1], afterRate, hundredths(s.Throughput().Good))
+		}
+	}
 	if !slices.ContainsFunc(summaries, func(s Summary) bool { return s.Target != summaries[0].Target }) { // its name is known
 		t.words = 1
 		for i, row := range t.rows {

@@ -212,7 +212,8 @@ func (w *waterfall) accounts() {
 		}
 		return format.Grouped(*n)
 	}
-	w.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s", count(u.Prompt), count(u.Cached), count(u.Output), count(u.Reasoning)))
+	w.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s",
+		count(u.Prompt), count(u.Cached), count(u.Output), count(u.Reasoning)))
 	if a.Frames > 0 {
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(a.Frames, "token frame"), a.Coalesced))
 		w.line("tokens", sources[a.TokenSource])

@@ -55,12 +55,10 @@ func (f fields) flag(conditions []string) bool {
 
 // unknown are the fields that are not among the known ones, sorted; one level inside too, where there are known ones.
 func (f fields) unknown(known []string) []string {
-	inside := func(key string) bool {
-		return slices.ContainsFunc(known, func(s string) bool { return strings.HasPrefix(s, key+".") })
-	}
 	names := slices.Collect(maps.Keys(f))
 	for key, value := range f {
-		if object, ok := value.(map[string]any); ok && inside(key) {
+		object, _ := value.(map[string]any)
+		if slices.ContainsFunc(known, func(s string) bool { return strings.HasPrefix(s, key+".") }) {
 			for name := range object {
 				names = append(names, key+"."+name)
 			}
@@ -85,7 +83,7 @@ func texts(v any) (out []string) {
 	return out
 }
 
-// tokenIDs are those of a list of token ids; ok is false if it is none.
+// tokenIDs are those of a list; ok is false if there are none, or others than numbers.
 func tokenIDs(v any) (ids []uint32, ok bool) {
 	list, _ := v.([]any)
 	for _, one := range list {

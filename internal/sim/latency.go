@@ -55,14 +55,7 @@ type fixed struct {
 // belongs to the source from now on.
 func newFixed(p Profile, origin time.Time, prompt, cached int, random *rand.Rand) *fixed {
 	first := p.base() + p.PrefillFixed + p.prefill(cached, prompt) + normal(random, float64(p.TTFTJitter))
-	return &fixed{
-		origin: origin,
-		first:  max(0, first),
-		tpot:   p.TPOT,
-		sd:     p.TPOTJitter * float64(p.TPOT),
-		random: random,
-		last:   -1,
-	}
+	return &fixed{origin: origin, first: max(0, first), tpot: p.TPOT, sd: p.TPOTJitter * float64(p.TPOT), random: random, last: -1}
 }
 
 // offset is when token k is due, from the origin.

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -32,15 +33,8 @@ func (g *generation) read(s *Server, body []byte, model string) (ask, *refusal) 
 	for name, conditions := range r.Flags {
 		q.flags[name] = f.flag(conditions)
 	}
-	refused := r.checkFields(f, c)
-	if refused == nil {
-		refused = r.checkModel(f, c, model)
-	}
-	if refused != nil {
-		return q, refused
-	}
 	p, refused := r.prompt(f)
-	if refused != nil {
+	if refused = cmp.Or(r.checkFields(f, c), r.checkModel(f, c, model), refused); refused != nil {
 		return q, refused
 	}
 	salt := ""
@@ -157,8 +151,8 @@ func (p promptFields) prompt(f fields) (prompt, *refusal) {
 		if ids, ok := tokenIDs(f.at(field)); ok && !p.NoIDs {
 			return prompt{ids: ids}, nil
 		}
-		if text := f.text(field); text != "" {
-			out := prompt{texts: []string{text}}
+		if list := texts(f.at(field)); strings.Join(list, "") != "" {
+			out := prompt{texts: list}
 			if len(p.Begin) == 0 || f.flag(p.Begin) {
 				out.head = []uint32{beginID}
 			}

@@ -14,8 +14,6 @@ import (
 	"time"
 )
 
-const defaultBodyLimit = 64 << 20
-
 // routes registers what the server type serves; open ends when the server is closed.
 func (s *Server) routes(open context.Context) {
 	for i := range s.serverType.Generate {
@@ -112,7 +110,7 @@ func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to *route) 
 	}
 	if to.Count != nil {
 		var f fields
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.bodyLimit()))
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.serverType.BodyLimit))
 		if err != nil {
 			s.refuse(w, refusal{status: http.StatusRequestEntityTooLarge, message: err.Error()}, false)
 			return
@@ -132,8 +130,4 @@ func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to *route) 
 	}
 	body := os.Expand(to.Body, func(name string) string { return values[name] })
 	write(w, http.StatusOK, cmp.Or(to.Type, "application/json"), body)
-}
-
-func (s *Server) bodyLimit() int64 {
-	return cmp.Or(s.serverType.BodyLimit, defaultBodyLimit)
 }

@@ -23,9 +23,10 @@ import (
 
 // Bounds and defaults of a server.
 const (
-	defaultModelLen = 131072
-	cacheBlocks     = 1 << 16 // half of the prefix cache: 1M tokens
-	keptReplays     = 500     // half of the response cache
+	defaultModelLen  = 131072
+	defaultBodyLimit = 64 << 20
+	cacheBlocks      = 1 << 16 // half of the prefix cache: 1M tokens
+	keptReplays      = 500     // half of the response cache
 )
 
 // Config says which server to be. The zero value is the profile "fast".
@@ -47,7 +48,7 @@ type Config struct {
 	// HideReasoning sends no frame for reasoning tokens: only usage counts them.
 	HideReasoning bool
 	// Precise makes frames leave within some hundred microseconds of when they are due, where a timer would be up to a
-	// millisecond late, while at most 8 requests are under way. It is for real time only.
+	// millisecond late, while at most 8 answers are under way. It is for real time only.
 	Precise bool
 	// APIKey, if set, is required on the compute routes and under /v1/: as a bearer token, or in the header that the API
 	// has for it.
@@ -78,7 +79,8 @@ type Server struct {
 	stopped sync.WaitGroup // the engine
 }
 
-// New returns a server that is ready to use. Close it when done. It panics if Config names an API or a server type that does not exist.
+// New returns a server that is ready to use. Close it when done. It panics if the configuration names an API or a server type that
+// does not exist.
 func New(c Config) *Server {
 	if c.Profile.API == "" {
 		c.Profile, _ = ParseProfile("fast")
@@ -101,6 +103,7 @@ func New(c Config) *Server {
 		sentLog:    &sentLog{},
 		stop:       stop,
 	}
+	s.serverType.BodyLimit = cmp.Or(s.serverType.BodyLimit, defaultBodyLimit)
 	s.fault.Store(&Fault{})
 	if c.Profile.MaxBatch > 0 {
 		s.engine = newEngine(c.Profile)
@@ -174,7 +177,7 @@ func (s *Server) generate(open context.Context, g *generation) http.HandlerFunc 
 			return
 		}
 		// The whole body is read first: only then does net/http notice a client that leaves.
-		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.bodyLimit()))
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.serverType.BodyLimit))
 		tooLarge := (*http.MaxBytesError)(nil)
 		switch query := s.serverType.NeedsQuery; {
 		case errors.As(err, &tooLarge):

@@ -121,7 +121,7 @@ type requestFormat struct {
 type promptFields struct {
 	IDs      []string `yaml:"ids"`      // token ids, in place of all else
 	Messages []string `yaml:"messages"` // texts and messages for the chat template
-	Text     []string `yaml:"text"`     // a text, token ids, or a list of both
+	Text     []string `yaml:"text"`     // a text, or token ids
 	NoIDs    bool     `yaml:"no_ids"`   // token ids in place of a text are refused
 	Begin    []string `yaml:"begin"`    // flag: a text stands behind a beginning of sequence; empty: it always does
 }

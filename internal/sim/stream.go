@@ -112,8 +112,7 @@ func (s *streaming) open(ctx context.Context) error {
 			return err
 		}
 	}
-	s.add(s.fill(format.Prelude, frame{}), 0)
-	if err := s.flush(); err != nil {
+	if err := s.sendAt(ctx, s.origin, s.fill(format.Prelude, frame{})); err != nil {
 		return err
 	}
 	if err := s.keepWaiting(ctx); err != nil {
@@ -127,38 +126,40 @@ func (s *streaming) openEarly(ctx context.Context) error {
 	if s.fault.RoleEarly == 0 || s.format.Role == "" {
 		return nil
 	}
+	at := s.origin
 	if s.server.engine == nil {
 		first, _, err := s.due(ctx, 0, time.Time{})
 		if err != nil {
 			return err
 		}
-		if err := s.server.sleepUntil(ctx, first.Add(-time.Duration(s.fault.RoleEarly))); err != nil {
-			return err
-		}
+		at = first.Add(-time.Duration(s.fault.RoleEarly))
 	}
 	s.opened = true
-	s.add(s.role(), 0)
-	return s.flush()
+	return s.sendAt(ctx, at, s.role())
 }
 
 // keepWaiting sends the comments that some gateways send at acceptance and every second until the first token is due.
 func (s *streaming) keepWaiting(ctx context.Context) error {
-	waiting := s.format.Waiting
-	if waiting == "" {
+	if s.format.Waiting == "" {
 		return nil
 	}
 	for at := s.origin; ; at = at.Add(time.Second) {
 		if first, known, err := s.due(ctx, 0, at); err != nil || known && !at.Before(first) {
 			return err
 		}
-		if err := s.server.sleepUntil(ctx, at); err != nil {
-			return err
-		}
-		s.add(waiting, 0)
-		if err := s.flush(); err != nil {
+		if err := s.sendAt(ctx, at, s.format.Waiting); err != nil {
 			return err
 		}
 	}
+}
+
+// sendAt waits for a moment and sends what carries no token.
+func (s *streaming) sendAt(ctx context.Context, at time.Time, text string) error {
+	if err := s.server.sleepUntil(ctx, at); err != nil {
+		return err
+	}
+	s.add(text, 0)
+	return s.flush()
 }
 
 // await waits until token k is due, releasing what waits in between. A frame that is due at the moment of a release
@@ -173,11 +174,8 @@ func (s *streaming) await(ctx context.Context, k int) (time.Time, error) {
 			return at, s.server.sleepUntil(ctx, at)
 		}
 		release := s.release
-		if err := s.server.sleepUntil(ctx, release); err != nil {
-			return at, err
-		}
 		s.release = time.Time{}
-		if err := s.flush(); err != nil {
+		if err := s.sendAt(ctx, release, ""); err != nil {
 			return at, err
 		}
 	}
@@ -248,14 +246,12 @@ func (s *streaming) breakOff(ctx context.Context, why string, k int) error {
 
 // stall is silent until ctx ends, whose error it returns; with comments it sends one every second.
 func (s *streaming) stall(ctx context.Context) error {
+	comment := ""
+	if s.fault.Comments {
+		comment = s.format.Comment
+	}
 	for at := time.Now().Add(time.Second); ; at = at.Add(time.Second) {
-		if err := s.server.sleepUntil(ctx, at); err != nil {
-			return err
-		}
-		if s.fault.Comments {
-			s.add(s.format.Comment, 0)
-		}
-		if err := s.flush(); err != nil {
+		if err := s.sendAt(ctx, at, comment); err != nil {
 			return err
 		}
 	}

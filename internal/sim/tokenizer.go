@@ -70,18 +70,36 @@ func (p prompt) tokens() []uint32 {
 // digest counts, hashes and reads the prompt.
 func (p prompt) digest(salt string) digest {
 	d := digestOf(p.tokens(), salt)
-	d.code = codeWords(p.texts)
+	d.code = p.codeWords()
 	return d
 }
 
-// endless reports whether the last 200 bytes of the prompt's text ask not to stop: the answer then has no natural end.
-func (p prompt) endless() bool {
+// asks reports whether the last 300 bytes of the prompt's text hold a phrase.
+func (p prompt) asks(phrase string) bool {
 	if len(p.texts) == 0 {
 		return false
 	}
 	last := p.texts[len(p.texts)-1]
-	last = last[max(0, len(last)-200):]
-	return strings.Contains(strings.ToLower(last), "do not stop")
+	return strings.Contains(strings.ToLower(last[max(0, len(last)-300):]), phrase)
+}
+
+// endless reports whether the prompt asks not to stop: the answer then has no natural end.
+func (p prompt) endless() bool { return p.asks("do not stop") }
+
+// codeWords are the three words of the sentence "The code words are: A B C." (or "A B C and …") if the text holds it and
+// asks for code words; nil otherwise. The first such sentence counts.
+func (p prompt) codeWords() []string {
+	if !p.asks("code words") {
+		return nil
+	}
+	for _, text := range p.texts {
+		_, rest, _ := strings.Cut(text, "The code words are: ")
+		sentence, _, ended := strings.Cut(rest[:min(len(rest), 200)], ".")
+		if words := strings.Fields(sentence); ended && (len(words) == 3 || len(words) > 3 && words[3] == "and") {
+			return words[:3]
+		}
+	}
+	return nil
 }
 
 // answerWords is what the simulated model says, over and over: one token each.

@@ -113,7 +113,8 @@ func (b *Board) copies() []history {
 	list := make([]history, len(b.histories))
 	for i, h := range b.histories {
 		list[i] = *h
-		list[i].ring, list[i].failed, list[i].slow, list[i].skipped = slices.Clone(h.ring), slices.Clone(h.failed), slices.Clone(h.slow), maps.Clone(h.skipped)
+		list[i].ring, list[i].failed, list[i].slow = slices.Clone(h.ring), slices.Clone(h.failed), slices.Clone(h.slow)
+		list[i].skipped = maps.Clone(h.skipped)
 	}
 	return list
 }

@@ -26,7 +26,10 @@ func TestEveryPathIsOnlyRead(t *testing.T) {
 	r := success("a", ms)
 	b := boardOf(r)
 	b.SetReady(true)
-	for _, path := range []string{"/", "/probes/" + r.TraceID, "/api/v1/results", "/api/v1/results/" + r.TraceID, "/api/v1/targets", "/-/healthy", "/-/ready"} {
+	for _, path := range []string{
+		"/", "/probes/" + r.TraceID, "/api/v1/results", "/api/v1/results/" + r.TraceID,
+		"/api/v1/targets", "/-/healthy", "/-/ready",
+	} {
 		for method, want := range map[string]int{
 			http.MethodGet: 200, http.MethodHead: 200, http.MethodPost: 405, http.MethodDelete: 405, http.MethodOptions: 405,
 		} {

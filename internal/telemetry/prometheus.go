@@ -1,10 +1,7 @@
 package telemetry
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -20,22 +17,15 @@ const maxScrapes = 10
 // Handler serves /metrics in the format that the scraper prefers: Prometheus
 // text, OpenMetrics, or the protobuf format, which alone carries native
 // histograms. What cannot be collected or served is left out and reported to
-// onError.
-func (r *Recorder) Handler(onError func(error)) http.Handler {
+// log.
+func (r *Recorder) Handler(log promhttp.Logger) http.Handler {
 	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{
-		ErrorLog:          errorLog(onError),
+		ErrorLog:          log,
 		ErrorHandling:     promhttp.ContinueOnError,
 		EnableOpenMetrics: true,
 
 		MaxRequestsInFlight: maxScrapes,
 	})
-}
-
-// errorLog makes one-line errors of what promhttp would print.
-type errorLog func(error)
-
-func (l errorLog) Println(v ...any) {
-	l(errors.New(strings.ReplaceAll(strings.TrimSpace(fmt.Sprintln(v...)), "\n", "; ")))
 }
 
 // vectors are client_golang as a backend: all series of each instrument, by its name.

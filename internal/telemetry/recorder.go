@@ -189,33 +189,24 @@ func (r *Recorder) Record(result *probe.Result) {
 	}
 }
 
-// record passes the samples of a result to their series.
+// record passes the samples of a result to their series. There are none of what is no value of a closed set of labels.
 func (r *Recorder) record(s *targetSeries, result *probe.Result) {
-	var open map[seriesID][]series // those of the target, or of the prober
-	var id seriesID                // of the last sample: a lookup for each would be slow
-	var to []series                // with that id; none for what is no value of a closed set of labels
 	span := spanOf(result)
-	take := func(v sample) {
-		if v.at != id.at {
-			id.at = v.at
-			to = open[id]
-		}
-		var exemplar trace.SpanContext
-		if v.marked {
-			exemplar = span
-		}
-		add(to, v.value, exemplar)
-	}
 	for _, i := range r.recorded {
 		if i.ofResult == nil {
 			continue
 		}
-		open, id = s.series, seriesID{name: i.Name}
+		all := s.series
 		if i.Scope == ScopeProber {
-			open = r.prober
+			all = r.prober
 		}
-		to = open[id]
-		i.ofResult(s.target, result, take)
+		i.ofResult(s.target, result, func(v sample) {
+			var exemplar trace.SpanContext
+			if v.marked {
+				exemplar = span
+			}
+			add(all[seriesID{i.Name, v.at}], v.value, exemplar)
+		})
 	}
 }
 

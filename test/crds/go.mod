@@ -1,4 +1,4 @@
-// The CRDs that the tests of the chart and of inject install: YAML in modules of
+// The CRDs that the tests of the chart, of inject and of the pages install: YAML in modules of
 // which no Go is compiled. Not for go mod tidy, which would find nothing used. Most
 // are small; prometheus-engine is a download of 91 MB, for what else is in it.
 module github.com/llm-prober/prober/test/crds
@@ -7,6 +7,8 @@ go 1.26.0
 
 require (
 	github.com/GoogleCloudPlatform/prometheus-engine v0.17.2
+	github.com/argoproj/argo-rollouts v1.10.0
+	github.com/fluxcd/flagger v1.36.1
 	github.com/grafana/grafana-operator/v5 v5.18.0
 	github.com/kserve/kserve v0.16.0
 	github.com/prometheus-operator/prometheus-operator v0.94.0

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
+)
+
+// A gate judges what a command measures, and makes it fail.
+type gate struct {
+	promises, failOn []string // the flags
+
+	objectives []probe.Objective
+	missed     bool
+	w          io.Writer // for the judgements
+}
+
+// addFlags gives a command the flags of g, and all that configure it.
+func (g *gate) addFlags(cmd *cobra.Command, failOn string) {
+	cmd.Flags().StringArrayVar(&g.promises, "objective", nil,
+		"`SIGNAL<LIMIT@GOAL` in quotes, or with = for <: ttft=2s@95%, availability@99%; may be repeated (default: the configured ones)")
+	cmd.Flags().StringSliceVar(&g.failOn, "fail-on", nil, failOn+": exit code 3, with a line for each on standard error")
+	addConfigFlags(cmd)
+}
+
+// options are the configuration of a command that is judged. What ends needs no goal that is measurable in an hour; check
+// says what run would.
+func (g *gate) options(cmd *cobra.Command, settings map[string]string, urls []string) config.Options {
+	return config.Options{Overrides: settings, URLs: urls, Objectives: g.promises, Finite: cmd.Name() != "check"}
+}
+
+// assemble reads the configuration of a command that ends, writes its warnings to standard error, and makes its jobs.
+func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error) {
+	assets := engine.NewAssets(config.ReadFile)
+	c, err := loadConfig(g.options(cmd, overrides(cmd), urls), assets)
+	if err != nil {
+		return nil, err
+	}
+	if problems := report.CheckGate(g.failOn, c.Given, nil); problems != nil {
+		return nil, problems
+	}
+	g.objectives, g.w = c.Given, cmd.ErrOrStderr()
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(g.w, "warning: %s\n", warning)
+	}
+	return engine.Assemble(engine.Present(cmd.Context(), c), assets, nil, buildInfo().Version)
+}
+
+// judge says how far results of a target, one or none, met the objectives.
+func (g *gate) judge(target string, results ...*probe.Result) {
+	var samples []report.Sample
+	for _, r := range results {
+		samples = append(samples, report.SampleOf(r, g.objectives...))
+	}
+	s := report.Summarize(samples, g.objectives...)
+	s.Target = target
+	for _, a := range s.Objectives {
+		fmt.Fprintln(g.w, s.Attained(a))
+		g.missed = g.missed || a.Missed()
+	}
+}
+
+// verdict is the error of a command whose probes and checks passed, or not.
+func (g *gate) verdict(passed bool) error {
+	switch {
+	case !passed:
+		return errFailed
+	case g.missed && g.failOn != nil:
+		return report.ErrMissed
+	}
+	return nil
+}
