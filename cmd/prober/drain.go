@@ -12,9 +12,6 @@ import (
 	"github.com/llm-prober/prober/internal/daemon"
 )
 
-// drainTimeout is how long the prober may take to answer that it drains.
-const drainTimeout = 10 * time.Second
-
 func newDrain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "drain [URL]",
@@ -41,7 +38,7 @@ passwords: http://user:password@127.0.0.1:9464.`,
 				}
 				served = daemon.PageURL(c.ListenAddress, c.WebConfigFile)
 			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), drainTimeout)
+			ctx, cancel := context.WithTimeout(cmd.Context(), 10*time.Second)
 			defer cancel()
 			return daemon.RequestDrain(ctx, served)
 		},

@@ -177,8 +177,8 @@ func (l *loader) headers(n yaml.Node, label string) source {
 		var text string
 		n := all[name]
 		l.broken(n.Decode(&text))
-		if err := found.add(name, strings.TrimSpace(text)); err != nil {
-			l.problem(l.at(n), err.Error(), "want name: value")
+		if wrong := found.add(name, strings.TrimSpace(text)); wrong != "" {
+			l.problem(l.at(n), wrong, "want name: value")
 		}
 		s.text += name + "=" + text + "\n"
 	}

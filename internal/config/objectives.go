@@ -19,16 +19,8 @@ const (
 	rounding   = 1e-9 // relative; floats must not refuse what is equal on paper
 )
 
-// measurable reports whether qps probes a second can show that goal is missed.
-func measurable(qps, goal float64) bool {
-	return qps*pagePerQPS*(1-goal) >= pageProbes*(1-rounding)
-}
-
 // largestGoal is the largest goal that qps can measure, rounded down; not above 0 if it can measure none.
 func largestGoal(qps float64) float64 { return 1 - roundUp(pageProbes/(pagePerQPS*qps)) }
-
-// smallestQPS is the smallest rate that can measure goal, rounded up.
-func smallestQPS(goal float64) float64 { return roundUp(pageProbes / (pagePerQPS * (1 - goal))) }
 
 // roundUp rounds v, above 0, up to two significant digits.
 func roundUp(v float64) float64 {
@@ -95,10 +87,10 @@ func (l *loader) measure(o Objective, it item, targets []entry) {
 			slowest = t.Target
 		}
 	}
-	if slowest == nil || !it.given("GOAL") || measurable(slowest.QPS, o.Goal) {
+	if slowest == nil || !it.given("GOAL") || slowest.QPS*pagePerQPS*(1-o.Goal) >= pageProbes*(1-rounding) {
 		return
 	}
-	hint := fmt.Sprintf("for this goal want at least %.10g probes per second", smallestQPS(o.Goal))
+	hint := fmt.Sprintf("for this goal want at least %.10g probes per second", roundUp(pageProbes/(pagePerQPS*(1-o.Goal))))
 	if goal := largestGoal(slowest.QPS); goal > 0 {
 		hint = fmt.Sprintf("at this rate want a goal of at most %.10g, or %s", goal, hint)
 	}

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +55,18 @@ func TestObjectivesOfFlags(t *testing.T) {
 	}
 }
 
+// budgetHint is the hint about a goal that so many probes a second cannot measure; empty if they can.
+func budgetHint(qps, goal float64) string {
+	l, given := &loader{}, values{"QPS": {}, "GOAL": {}}
+	l.measure(Objective{Goal: goal}, item{values: given}, []entry{{&Target{Settings: Settings{QPS: qps}}, item{values: given}}})
+	if len(l.problems) == 0 {
+		return ""
+	}
+	return l.problems[0].Hint
+}
+
+func measurable(qps, goal float64) bool { return budgetHint(qps, goal) == "" }
+
 func TestEqualityOnPaperIsMeasurable(t *testing.T) {
 	for _, goal := range []float64{0.99, 0.999} {
 		if qps := 3.0 / 51840 / (1 - goal); !measurable(qps, goal) || measurable(qps*0.999999, goal) {
@@ -65,15 +76,16 @@ func TestEqualityOnPaperIsMeasurable(t *testing.T) {
 }
 
 func TestHintsOfTheBudgetRuleWouldDo(t *testing.T) {
+	const words = "at this rate want a goal of at most %g, or for this goal want at least %g probes per second"
 	for exponent := -4.0; exponent <= 3; exponent += 0.01 {
-		qps := math.Pow(10, exponent)
-		goal, err := strconv.ParseFloat(fmt.Sprintf("%.10g", largestGoal(qps)), 64)
+		var goal, rate float64
+		qps, asked := math.Pow(10, exponent), 1-1e-9
+		_, err := fmt.Sscanf(budgetHint(qps, asked), words, &goal, &rate)
 		if better := goal + (1-goal)/9; err != nil || goal <= 0 || !measurable(qps, goal) || measurable(qps, better) {
-			t.Errorf("%v probes per second: goal %v does not do, or %v would do", qps, goal, better)
+			t.Errorf("%v probes per second: goal %v does not do, or %v would do: %v", qps, goal, better, err)
 		}
-		rate, err := strconv.ParseFloat(fmt.Sprintf("%.10g", smallestQPS(goal)), 64)
-		if err != nil || !measurable(rate, goal) || measurable(rate*0.9, goal) {
-			t.Errorf("goal %v: %v probes per second is not the least that does", goal, rate)
+		if !measurable(rate, asked) || measurable(rate*0.9, asked) {
+			t.Errorf("%v probes per second are not the least that do", rate)
 		}
 	}
 }

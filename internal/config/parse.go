@@ -18,12 +18,6 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// A fault is what is wrong with a text, not yet where. It never quotes the text.
-// Without a hint of its own, that of the setting stands.
-type fault struct{ text, hint string }
-
-func (f fault) Error() string { return f.text }
-
 // parsers stand in for those of env, which takes neither on and off nor numbers of more than 32 bits.
 var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[bool](): parseSwitch,
@@ -68,8 +62,8 @@ func (l *loader) parse(into any, it item, ks keys) {
 		if given.text == "" {
 			continue
 		}
-		if f, bad := errors.AsType[fault](l.check(k, reflect.Indirect(k.of(into)), given.text, wrong[k.field.Name])); bad {
-			l.problem(given.label, f.text, cmp.Or(f.hint, k.hint))
+		if p, bad := errors.AsType[Problem](l.check(k, reflect.Indirect(k.of(into)), given.text, wrong[k.field.Name])); bad {
+			l.problem(given.label, p.Text, cmp.Or(p.Hint, k.hint))
 			k.of(into).SetZero()
 			given.bad = true
 			it.values[k.name] = given
@@ -89,16 +83,17 @@ func parseSwitch(s string) (any, error) {
 	case "off", "false":
 		return false, nil
 	}
-	return nil, fault{text: "neither on nor off"}
+	return nil, Problem{Text: "neither on nor off"}
 }
 
-// check judges what was parsed from text, or not parsed for the reason err, by the tags of k. The error is a [fault].
+// check judges what was parsed from text, or not parsed for the reason err, by the tags of k. The error is a
+// [Problem] without a place, which never quotes the text; without a hint of its own, that of the setting stands.
 func (l *loader) check(k Key, v reflect.Value, text string, err error) error {
 	tag := k.field.Tag.Get
-	_, told := errors.AsType[fault](err)
+	_, told := errors.AsType[Problem](err)
 	switch {
 	case k.field.Type != reflect.TypeFor[Headers]() && !printable(text):
-		return fault{text: "has unprintable characters"}
+		return Problem{Text: "has unprintable characters"}
 	case told:
 		return err
 	case text == "none" && tag("none") != "":
@@ -120,13 +115,13 @@ func checkDuration(d time.Duration, least, text string, err error) error {
 	bound, _ := time.ParseDuration(least)
 	switch {
 	case err != nil && strings.Trim(text, "0123456789.") == "":
-		return fault{"has no unit", "add a unit, for example " + text + "s"}
+		return Problem{Text: "has no unit", Hint: "add a unit, for example " + text + "s"}
 	case err != nil:
-		return fault{text: "not a duration"}
+		return Problem{Text: "not a duration"}
 	case d <= 0:
-		return fault{text: "must be above 0"}
+		return Problem{Text: "must be above 0"}
 	case d < bound:
-		return fault{text: "must be at least " + least}
+		return Problem{Text: "must be at least " + least}
 	}
 	return nil
 }
@@ -145,19 +140,19 @@ func (k Key) checkNumber(n float64, text string, err error) error {
 	}
 	switch {
 	case err != nil && k.field.Type.Kind() == reflect.Float64:
-		return fault{text: "not a number"}
+		return Problem{Text: "not a number"}
 	case err != nil:
-		return fault{text: "not a whole number"}
+		return Problem{Text: "not a whole number"}
 	case tag("is") == "ratio" && !(n > 0 && n < 1):
-		f := fault{text: "must be above 0 and below 1"}
+		p := Problem{Text: "must be above 0 and below 1"}
 		if v, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && v > 0 && v < 100 && (percent || v > 1) {
-			f.hint = "goals are ratios: " + strconv.FormatFloat(v/100, 'g', 12, 64)
+			p.Hint = "goals are ratios: " + strconv.FormatFloat(v/100, 'g', 12, 64)
 		}
-		return f
+		return p
 	case tag("above") != "" && !(n > bound("above") && n <= bound("max")):
-		return fault{text: "must be above " + tag("above") + " and at most " + tag("max")}
+		return Problem{Text: "must be above " + tag("above") + " and at most " + tag("max")}
 	case tag("min") != "" && !(n >= bound("min") && n <= bound("max")):
-		return fault{text: "must be " + tag("min") + " to " + tag("max")}
+		return Problem{Text: "must be " + tag("min") + " to " + tag("max")}
 	}
 	return nil
 }
@@ -175,29 +170,29 @@ var forms = map[string]struct {
 	"header":     {regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$"), "not a valid name of an HTTP header"}, // token of RFC 9110, section 5.6.2
 }
 
-// checkText judges a text by its words or its form. The error is a [fault].
+// checkText judges a text by its words or its form, as [loader.check] does.
 func (l *loader) checkText(k Key, s string) error {
 	is := k.field.Tag.Get("is")
 	form, ok := forms[is]
 	switch {
 	case ok && !form.MatchString(s):
-		return fault{text: form.wrong}
+		return Problem{Text: form.wrong}
 	case is == "address":
 		_, port, err := net.SplitHostPort(s)
 		if err != nil {
-			return fault{text: "not an address"}
+			return Problem{Text: "not an address"}
 		} else if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-			return fault{text: "the port must be 0 to 65535"}
+			return Problem{Text: "the port must be 0 to 65535"}
 		}
 	case is == "url":
 		_, _, err := parseURL(s)
 		return err
 	case is == "file":
 		if _, err := l.ReadFile(s); err != nil {
-			return fault{text: err.Error()}
+			return Problem{Text: err.Error()}
 		}
 	case len(k.words) > 0 && !slices.Contains(k.words, s):
-		return fault{text: "unknown" + suggestion(s, k.words)}
+		return Problem{Text: "unknown" + suggestion(s, k.words)}
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // A Problem is one thing that is wrong with the configuration. It never holds
 // the value of a secret and is always one line.
 type Problem struct {
-	Place string // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"
+	Place string // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"; empty until it is known
 	Text  string // what is wrong
 	Hint  string // what would be right; may be empty
 }

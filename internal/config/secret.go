@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -68,10 +69,10 @@ func (h *Headers) UnmarshalText(text []byte) error {
 		}
 		name, value, ok := strings.Cut(pair, "=")
 		if !ok {
-			return fault{text: fmt.Sprintf("entry %d has no =", i+1)}
+			return Problem{Text: fmt.Sprintf("entry %d has no =", i+1)}
 		}
-		if err := h.add(strings.TrimSpace(name), strings.TrimSpace(value)); err != nil {
-			return fault{text: fmt.Sprintf("entry %d %v", i+1, err)}
+		if wrong := h.add(strings.TrimSpace(name), strings.TrimSpace(value)); wrong != "" {
+			return Problem{Text: fmt.Sprintf("entry %d %s", i+1, wrong)}
 		}
 	}
 	return nil
@@ -82,22 +83,20 @@ var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Baggage", "Content-Length", "Content-Type", "Traceparent", "Trailer", "Transfer-Encoding", "User-Agent",
 }
 
-// add adds a header. The error quotes neither name nor value: where they were mixed
+// add adds a header, or says what is wrong with it. That quotes neither name nor value: where they were mixed
 // up, the name is a secret.
-func (h Headers) add(name, value string) error {
+func (h Headers) add(name, value string) (wrong string) {
+	same := func(other string) bool { return strings.EqualFold(other, name) }
 	switch {
 	case !forms["header"].MatchString(name):
-		return fault{text: "has a name that no HTTP header can have"}
-	case slices.ContainsFunc(ownHeaders, func(own string) bool { return strings.EqualFold(own, name) }):
-		return fault{text: "names a header that the prober sets itself"}
+		return "has a name that no HTTP header can have"
+	case slices.ContainsFunc(ownHeaders, same):
+		return "names a header that the prober sets itself"
 	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return fault{text: "has a value with control characters"}
-	}
-	for other := range h {
-		if strings.EqualFold(other, name) {
-			return fault{text: "repeats a header"}
-		}
+		return "has a value with control characters"
+	case slices.ContainsFunc(slices.Collect(maps.Keys(h)), same):
+		return "repeats a header"
 	}
 	h[name] = NewSecret(value)
-	return nil
+	return ""
 }

@@ -21,11 +21,11 @@ func (s *Shard) UnmarshalText(text []byte) error {
 	of, errOf := strconv.ParseUint(shards, 10, 31)
 	switch {
 	case !cut || hyphen == 0 || err != nil || errOf != nil:
-		return fault{text: "not a shard"}
+		return Problem{Text: "not a shard"}
 	case of < 1 || of > 1000:
-		return fault{text: "must be of 1 to 1000 shards"}
+		return Problem{Text: "must be of 1 to 1000 shards"}
 	case index >= of:
-		return fault{text: fmt.Sprintf("the last of %d shards is %d", of, of-1)}
+		return Problem{Text: fmt.Sprintf("the last of %d shards is %d", of, of-1)}
 	}
 	*s = Shard{Index: int(index), Of: int(of)}
 	return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // parseURL reads the URL of a target. base has a scheme and no dns+; each says that there was one: the URL stands
-// for one target for each address of its host. The error is a [fault].
+// for one target for each address of its host. The error is a [Problem].
 func parseURL(s string) (base string, each bool, err error) {
 	base, each = strings.CutPrefix(s, "dns+")
 	if !strings.Contains(base, "://") {
@@ -19,24 +19,25 @@ func parseURL(s string) (base string, each bool, err error) {
 		case private(u):
 			base = "http://" + base
 		case strings.ContainsAny(u.Host, ".:"):
-			return "", false, fault{"has no scheme, and only loopback and private names get http://", "write https:// or http:// before it"}
+			const text = "has no scheme, and only loopback and private names get http://"
+			return "", false, Problem{Text: text, Hint: "write https:// or http:// before it"}
 		}
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return "", false, fault{text: "not an http or https URL"}
+		return "", false, Problem{Text: "not an http or https URL"}
 	}
 	port, errPort := strconv.ParseUint(u.Port(), 10, 16)
 	_, errAddress := netip.ParseAddr(u.Hostname())
 	switch {
 	case u.User != nil:
-		err = fault{"has credentials in it", "give a key as API_KEY or API_KEY_FILE, other credentials as HEADERS"}
+		err = Problem{Text: "has credentials in it", Hint: "give a key as API_KEY or API_KEY_FILE, other credentials as HEADERS"}
 	case strings.ContainsAny(s, "?#"):
-		err = fault{text: "has a query or a fragment"}
+		err = Problem{Text: "has a query or a fragment"}
 	case u.Port() != "" && (errPort != nil || port == 0):
-		err = fault{text: "the port must be 1 to 65535"}
+		err = Problem{Text: "the port must be 1 to 65535"}
 	case each && errAddress == nil:
-		err = fault{"has an address where dns+ needs a name to look up", "leave out dns+"}
+		err = Problem{Text: "has an address where dns+ needs a name to look up", Hint: "leave out dns+"}
 	}
 	return base, each, err
 }

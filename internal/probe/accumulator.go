@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/llm-prober/prober/internal/stream"
@@ -73,6 +74,10 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 	if a.keeps && len(a.text)+len(d.Reasoning)+len(text) <= maxText {
 		a.text = append(append(a.text, d.Reasoning...), text...)
 	}
+	if at.Kernel {
+		a.Stamp = ByKernel
+	}
+	a.Stamp = cmp.Or(a.Stamp, ByUser) // single timestamps of the kernel may be refused
 	a.Tokens = append(a.Tokens, Arrival{
 		At: since, Read: uint32(at.Read), N: a.attribute(grown, d.Tokens), Kernel: at.Kernel, Delay: at.Delay,
 	})

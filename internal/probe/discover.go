@@ -115,19 +115,15 @@ func (t Target) evidence(ctx context.Context) (server wire.Server, e wire.Eviden
 
 // models are those of the list e.Models, whose error is err, or those that this type of server lists elsewhere.
 func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err error) ([]wire.Model, error) {
-	if s.List.Path != "" && (err != nil || s.List.Path != wire.ModelsPath) {
-		_, body, err := t.metadata(ctx, s.List.Method, s.List.Path, nil, wire.Ask{})
-		if err != nil {
-			return nil, err
-		}
-		models, _ := wire.ParseModels(body)
-		return models, nil
+	list, elsewhere := e.Models, s.List.Path != "" && (err != nil || s.List.Path != wire.ModelsPath)
+	if elsewhere {
+		_, list, err = t.metadata(ctx, s.List.Method, s.List.Path, nil, wire.Ask{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	models, ok := wire.ParseModels(e.Models)
-	if !ok {
+	models, ok := wire.ParseModels(list)
+	if !ok && !elsewhere {
 		return nil, failed(Rejected, "%s is not a list of models: %s", wire.ModelsPath, wire.Describe(e.Models))
 	}
 	return models, nil

@@ -21,17 +21,11 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// Causes of a probe's context: why it was ended by us.
-var (
-	errTimeout = failed(Timeout, "probe limit reached")
-	errStalled = failed(Stalled, "stall limit reached")
-)
-
 // ErrUnlimited is wrapped by the error of a result whose server generated more than it was asked for, without an end.
 var ErrUnlimited = errors.New("the server ignores the limit of an answer's length")
 
 // A verdict is how a probe or a metadata request ended. Its err is nil if and only if its outcome is [OK]. It is
-// itself the error of a metadata request.
+// itself the error of a metadata request, and the cause of a context that we end.
 type verdict struct {
 	outcome Outcome
 	err     error

@@ -48,7 +48,7 @@ func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 
 // probe is [Target.Probe] with an expectation.
 func (t Target) probe(ctx context.Context, q Question) *Result {
-	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, errTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failed(Timeout, "probe limit reached"))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -62,7 +62,7 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	if err != nil {
 		return x.conclude(failed(Rejected, "%w", err))
 	}
-	x.stall = time.AfterFunc(t.Stall, func() { stop(errStalled) })
+	x.stall = time.AfterFunc(t.Stall, func() { stop(failed(Stalled, "stall limit reached")) })
 	x.stall.Stop() // until the first token
 	defer x.stall.Stop()
 	return x.conclude(x.run(ctx, req))
@@ -123,7 +123,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, x.Ask), v.retry
 	x.settle()
 	r.Phases, _, r.Refused = x.trace.state()
-	r.Stamp, r.Taint = r.stamping(), r.taint()
+	r.Taint = r.taint()
 	r.Cache = cacheState(r.Usage, x.Expect)
 	r.Warnings = warnings(r, x.Ask.MaxTokens, x.Expect.Length)
 	return r

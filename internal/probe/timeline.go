@@ -181,17 +181,6 @@ const (
 	ByUser   Stamping = "user"   // the prober, after it had read them
 )
 
-// stamping is the kernel if any timestamp is its own, since single ones may be refused; empty without token frames.
-func (t *Timeline) stamping() Stamping {
-	switch {
-	case len(t.Tokens) == 0:
-		return ""
-	case slices.ContainsFunc(t.Tokens, func(a Arrival) bool { return a.Kernel }):
-		return ByKernel
-	}
-	return ByUser
-}
-
 // A Taint is why a probe has no ITL: more than 19 of 20 of its tokens were joined, so that only their mean is known.
 type Taint string
 
