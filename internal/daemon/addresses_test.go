@@ -1,38 +1,62 @@
 package daemon
 
 import (
+	"context"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/llm-prober/prober/internal/discovery/dnstest"
 )
 
 const headless = "vllm-headless.ns.svc"
 
-// replicas starts an instance that probes a headless service whose pods, of those
-// addresses, are there when the name server says so.
-func replicas(t *testing.T, names *dnstest.Server, addresses []string, more ...string) *world {
-	t.Helper()
-	more = append(more, "PROBER_TARGETS_0_NAME", "vllm", "PROBER_TARGETS_0_URL", "dns+http://"+headless)
-	return newWorld(t, &Daemon{Lookup: names.Lookup}, addresses, more...)
+// nameServers know one host.
+type nameServers struct {
+	asked atomic.Int64
+
+	mu        sync.Mutex // guards all below
+	addresses []string
+	fail      bool
 }
 
-// resolverReady makes the resolver read the system's configuration outside of the bubbles: it keeps a channel that is
-// no bubble's.
-func resolverReady(t *testing.T) {
-	t.Helper()
-	if _, err := net.DefaultResolver.LookupHost(t.Context(), "localhost"); err != nil {
-		t.Fatal(err)
+func (n *nameServers) set(fail bool, addresses ...string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.fail, n.addresses = fail, addresses
+}
+
+// lookup is a [discovery.Lookup].
+func (n *nameServers) lookup(_ context.Context, family, _ string) (list []netip.Addr, _ error) {
+	n.asked.Add(1)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, address := range n.addresses {
+		if a := netip.MustParseAddr(address); a.Is4() == (family == "ip4") {
+			list = append(list, a)
+		}
 	}
+	if n.fail || list == nil {
+		return nil, &net.DNSError{Err: "no answer", IsNotFound: !n.fail}
+	}
+	return list, nil
+}
+
+// replicas starts an instance that probes a headless service whose pods, of those
+// addresses, are there when the name server says so.
+func replicas(t *testing.T, names *nameServers, addresses []string, more ...string) *world {
+	t.Helper()
+	more = append(more, "PROBER_TARGETS_0_NAME", "vllm", "PROBER_TARGETS_0_URL", "dns+http://"+headless)
+	return newWorld(t, &Daemon{Lookup: names.lookup}, addresses, more...)
 }
 
 var interval = regexp.MustCompile(`(?m)^llm_probe_interval_seconds\{.*target="([^"]*)"`)
@@ -58,10 +82,8 @@ func (w *world) expectTargets(want ...string) {
 // 30 seconds after it came at the latest to 30 seconds after it went, or from a reload on; that the others go on
 // meanwhile, that a name server that fails changes nothing, and that what a reload leaves out is not looked up any more.
 func TestReplicasComeAndGo(t *testing.T) {
-	resolverReady(t)
 	synctest.Test(t, func(t *testing.T) {
-		names := &dnstest.Server{}
-		names.Set(headless, "10.0.0.1", "10.0.0.2")
+		names := &nameServers{addresses: []string{"10.0.0.1", "10.0.0.2"}}
 		w := replicas(t, names, []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "[fd00::4]"})
 		time.Sleep(time.Minute)
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.2")
@@ -69,21 +91,20 @@ func TestReplicasComeAndGo(t *testing.T) {
 			t.Errorf("a replica was asked for the host %s", last.(*http.Request).Host)
 		}
 
-		names.Set(headless, "10.0.0.1", "10.0.0.3", "fd00::4")
+		names.set(false, "10.0.0.1", "10.0.0.3", "fd00::4")
 		time.Sleep(31 * time.Second)
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.3", "vllm/fd00::4")
 		time.Sleep(29 * time.Second)
 		w.expectSlots("vllm/10.0.0.1", "ok=12")
 
-		names.Set(headless, "10.0.0.2")
-		names.Fail(true, true)
+		names.set(true, "10.0.0.2")
 		time.Sleep(5 * time.Minute)
 		w.expectTargets("vllm/10.0.0.1", "vllm/10.0.0.3", "vllm/fd00::4")
 		w.expectSlots("vllm/10.0.0.1", "ok=42")
 		w.expectLogged(1, "DNS lookup failed; keeping the last known addresses")
 		w.expectText("llm_prober_dns_lookup_failures_total 10") // one each 30 seconds
 
-		names.Fail(false, false)
+		names.set(false, "10.0.0.2")
 		time.Sleep(31 * time.Second)
 		w.expectTargets("vllm/10.0.0.2")
 		w.expectLogged(1, "DNS lookup succeeded again")
@@ -91,13 +112,13 @@ func TestReplicasComeAndGo(t *testing.T) {
 			t.Errorf("a replica that is gone was asked %d times", at)
 		}
 
-		names.Set(headless, "10.0.0.2", "10.0.0.3")
+		names.set(false, "10.0.0.2", "10.0.0.3")
 		w.ask(http.MethodPost, "/-/reload")
 		w.expectTargets("vllm/10.0.0.2", "vllm/10.0.0.3")
 		w.mustReload([]string{"10.0.0.1"})
-		asked := names.Asked.Load()
+		asked := names.asked.Load()
 		time.Sleep(5 * time.Minute)
-		if more := names.Asked.Load() - asked; more > 0 {
+		if more := names.asked.Load() - asked; more > 0 {
 			t.Errorf("%d lookups of a host that is not configured any more", more)
 		}
 		w.expectTargets("10.0.0.1:80")
@@ -108,12 +129,10 @@ func TestReplicasComeAndGo(t *testing.T) {
 // prober is ready all the same, and that replicas take its place: also while a certificate, a book or a data set of any
 // target cannot be read, and a reload was refused for it.
 func TestANameWithoutAddresses(t *testing.T) {
-	resolverReady(t)
 	for name, fail := range map[string]bool{"no such name": false, "the name server fails": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				names := &dnstest.Server{}
-				names.Fail(fail, fail)
+				names := &nameServers{fail: fail}
 				dir := t.TempDir()
 				book := writeFile(t, dir, "book", strings.Repeat("It was the best of times, it was the worst of times. ", 100))
 				w := replicas(t, names, []string{"10.0.0.1"},
@@ -127,11 +146,10 @@ func TestANameWithoutAddresses(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				w.expectText("llm_prober_config_last_reload_successful 0")
-				names.Fail(false, false)
-				names.Set(headless, "10.0.0.1")
+				names.set(false, "10.0.0.1")
 				time.Sleep(time.Minute)
 				w.expectTargets("vllm/10.0.0.1")
-				names.Set(headless)
+				names.set(false)
 				time.Sleep(time.Minute)
 				w.expectTargets("vllm")
 			})

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -19,6 +20,10 @@ const MaxAddresses = 1000
 
 // concurrency is how many hosts are looked up at the same time.
 const concurrency = 16
+
+// limit bounds the lookups of all hosts together. A resolver waits five seconds for the first name server
+// (resolv.conf(5)) before it asks the second, once for each family.
+const limit = 12 * time.Second
 
 // A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4", of IPv6 if it is "ip6", as
 // [net.Resolver.LookupNetIP] does. It is called by several goroutines at once.
@@ -44,9 +49,11 @@ func New(lookup Lookup) *Directory {
 	return &Directory{lookup: lookup, known: map[string]addresses{}}
 }
 
-// Refresh looks hosts up until ctx is done, and returns why it could not, by host. What was known of a host whose lookup
+// Refresh looks hosts up until ctx is done, for 12 seconds at most, and returns why it could not, by host. What was known of a host whose lookup
 // fails stays; all other hosts are forgotten. That a host does not exist is no failure: it has no addresses.
 func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	found, failed := make([]addresses, len(hosts)), make([]error, len(hosts))
 	var running errgroup.Group
 	running.SetLimit(concurrency)

@@ -141,24 +141,14 @@ func (j *Job) count(ctx context.Context, p prompt.Prompt) (int, error) {
 
 // useIDs makes the prompts token ids, if the server takes them.
 func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
-	workload := prompt.Workload(j.Targets[0].Prompt)
-	if len(j.Members) > 1 || workload != prompt.Cold && workload != prompt.Warm {
-		return false, nil
-	}
 	m := j.Members[0]
-	if known := m.Capabilities(); !known.Dialect.TakesIDs(known.Server) {
+	if known := m.Capabilities(); len(j.Members) > 1 || !known.Dialect.TakesIDs(known.Server) {
 		return false, nil
 	}
-	first, second := prompt.Vocabulary()
-	head, err := m.Tokenize(ctx, wire.Ask{Prompt: first})
-	if err != nil || head.IDs == nil {
-		return false, err
-	}
-	all, err := m.Tokenize(ctx, wire.Ask{Prompt: second})
-	if err != nil {
-		return false, err
-	}
-	return j.writer.UseIDs(head.IDs, all.IDs), nil
+	return j.writer.UseIDs(func(text string) ([]int, error) {
+		tokens, err := m.Tokenize(ctx, wire.Ask{Prompt: text})
+		return tokens.IDs, err
+	})
 }
 
 // calibrations is how often a prompt is asked in vain until its length is exact.

@@ -5,8 +5,6 @@ import (
 	"math"
 	"time"
 
-	"go.uber.org/zap"
-
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
 )
@@ -57,17 +55,6 @@ func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
 		return min(perDay, t.TokenBudgetPerDay)
 	}
 	return perDay
-}
-
-// logCost logs what probing each target of j takes.
-func (j *Job) logCost(log *zap.Logger) {
-	for _, t := range j.Targets {
-		log.Info("target",
-			zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
-			zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
-			zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
-			zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
-	}
 }
 
 // Off is by how many tokens prompts are longer than asked, once that is known.

@@ -5,17 +5,12 @@ import (
 	"context"
 	"net/netip"
 	"slices"
-	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery"
 )
-
-// lookupLimit bounds the lookups of all hosts together. A resolver waits five seconds for the first name server
-// (resolv.conf(5)) before it asks the second, once for each family.
-const lookupLimit = 12 * time.Second
 
 // ownedTargets are the targets that a configuration means at present: one for each address of those whose URL begins
 // with dns+, as far as they belong to our shard. The methods are called by one goroutine.
@@ -42,9 +37,7 @@ func Present(ctx context.Context, c *config.Config) []config.Target {
 // refresh looks up the hosts of dns+ URLs, and returns how many lookups failed. Changes are logged.
 func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (failed int) {
 	hosts := hostsOf(targets)
-	limited, cancel := context.WithTimeout(ctx, lookupLimit)
-	defer cancel()
-	failures := o.names.Refresh(limited, hosts)
+	failures := o.names.Refresh(ctx, hosts)
 	if ctx.Err() != nil { // we are told to stop
 		return 0
 	}

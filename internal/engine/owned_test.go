@@ -3,14 +3,11 @@ package engine
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
@@ -18,41 +15,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/discovery/dnstest"
 )
-
-const headless = "vllm-headless.ns.svc"
-
-// TestADeadNameServer holds that where the first of two name servers does not answer, the second one is heard.
-func TestADeadNameServer(t *testing.T) {
-	if _, err := net.DefaultResolver.LookupHost(t.Context(), "localhost"); err != nil { // it keeps a channel that is no bubble's
-		t.Fatal(err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		names := &dnstest.Server{}
-		names.Set(headless, "10.0.0.1", "10.0.0.2")
-		dials := 0
-		resolver := &net.Resolver{PreferGo: true, StrictErrors: true, Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
-			if dials++; dials%2 == 0 {
-				return names.Dial(ctx, network, address)
-			}
-			ours, theirs := net.Pipe()
-			go func() { _, _ = io.Copy(io.Discard, theirs) }() // until ours is closed
-			return ours, nil
-		}}
-		c, err := config.Load(config.Options{URLs: []string{"dns+http://" + headless + "."}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		owned := newOwnedTargets(resolver.LookupNetIP, zap.NewNop())
-		if failed := owned.refresh(t.Context(), c.Targets); failed > 0 {
-			t.Errorf("%d lookups failed", failed)
-		}
-		if got := owned.names.Addresses(headless + "."); len(got) != 2 {
-			t.Errorf("addresses are %v after %d connections", got, dials)
-		}
-	})
-}
 
 // TestSharesAreWholeAndApart holds that each of 1,000 targets is in exactly one share, that no group is torn, replicas
 // with a group of theirs included, and that each shard logs once what it owns.

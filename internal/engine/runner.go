@@ -76,7 +76,13 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 	}
 	if r.config == nil {
 		for _, j := range jobs {
-			j.logCost(r.Log)
+			for _, t := range j.Targets {
+				r.Log.Info("target",
+					zap.String("target", t.Name), zap.String("group", t.Group), zap.String("url", t.URL),
+					zap.Float64("qps", t.QPS), zap.String("prompt", t.Prompt),
+					zap.Int("prompt_tokens", t.PromptTokens), zap.Int("max_tokens", t.MaxTokens),
+					zap.Int("tokens_per_day", j.TokensPerDay(t, 0)))
+			}
 		}
 	}
 	r.config, r.assets, r.targets = c, assets, targets

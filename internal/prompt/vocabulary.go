@@ -14,29 +14,33 @@ type ids struct {
 	contradicted bool // the last one did not, or there was none
 }
 
-// Vocabulary returns the two texts to tokenize for [Writer.UseIDs]: what stands before the words of every
-// prompt, and that with all words of the list in order.
-func Vocabulary() (first, all string) { return head, head + " " + strings.Join(words, " ") }
-
 // UseIDs makes the writer of a cold or warm workload write prompts as token ids from now on, of exactly the
-// length asked for. It takes and keeps the ids of both texts of [Vocabulary], special tokens included. If two
-// answers in a row count otherwise, or the server rejects two in a row, it goes back to text.
+// length asked for. The function tokenize returns the ids of a text, special tokens included; nil if the server has none.
+// If two answers in a row count otherwise, or the server rejects two in a row, the writer goes back to text.
 //
 // It returns false, and prompts stay text, for other workloads, for lengths that the head alone fills, and
-// unless the second list begins with the first and goes on with one id for each word, none of them twice:
-// with one id for all unknown words all prompts would be the same.
-func (w *Writer) UseIDs(head, all []int) bool {
-	o, n := w.options, len(head)
-	if o.Workload != Cold && o.Workload != Warm || o.Tokens <= n || len(all)-n != len(words) || !slices.Equal(all[:n], head) {
-		return false
+// unless the ids of head and words begin with those of the head and go on with one for each word, none of them twice:
+// with one id for all unknown words all prompts would be the same. An error is that of tokenize.
+func (w *Writer) UseIDs(tokenize func(text string) ([]int, error)) (bool, error) {
+	if w.options.Workload != Cold && w.options.Workload != Warm {
+		return false, nil
+	}
+	first, err := tokenize(head)
+	if err != nil || first == nil {
+		return false, err
+	}
+	all, err := tokenize(head + " " + strings.Join(words, " "))
+	n := len(first)
+	if err != nil || w.options.Tokens <= n || len(all)-n != len(words) || !slices.Equal(all[:n], first) {
+		return false, err
 	}
 	if different := slices.Compact(slices.Sorted(slices.Values(all[n:]))); len(different) < len(words) {
-		return false
+		return false, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ids = ids{head: head, words: all[n:]}
-	return true
+	w.ids = ids{head: first, words: all[n:]}
+	return true, nil
 }
 
 func (w *Writer) writeIDs(v ids, nonce uint64) Prompt {

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -16,14 +17,12 @@ func encode(text string) []int {
 }
 
 // useIDs makes prompts token ids, where the workload can have them.
-func useIDs(w *Writer) bool {
-	first, all := Vocabulary()
-	return w.UseIDs(encode(first), encode(all))
+func useIDs(w *Writer) {
+	_, _ = w.UseIDs(func(text string) ([]int, error) { return encode(text), nil })
 }
 
 func TestVocabulary(t *testing.T) {
-	first, second := Vocabulary()
-	head, all := encode(first), encode(second)
+	head, all := encode(head), encode(head+" "+strings.Join(words, " "))
 	changed := func(at, id int) []int {
 		c := slices.Clone(all)
 		c[at] = id
@@ -35,18 +34,26 @@ func TestVocabulary(t *testing.T) {
 		want      bool
 	}{
 		{"an id for each word", head, all, true},
-		{"no head at all", nil, all[len(head):], true},
 		{"a word of two ids", head, append(slices.Clone(all), 5), false},
 		{"a word less", head, all[:len(all)-1], false},
 		{"another head", head, changed(0, 9), false},
 		{"a token at the end of every text", append(slices.Clone(head), 2), append(slices.Clone(all), 2), false},
 		{"two words of one id", head, changed(50, all[60]), false},
-		{"nothing", nil, nil, false},
+		{"no ids", nil, nil, false},
 	} {
 		w := NewWriter(Options{Workload: Cold, Tokens: 300})
-		if ok := w.UseIDs(test.head, test.all); ok != test.want {
-			t.Errorf("%s: got %t", test.name, ok)
+		ids := [][]int{test.head, test.all}
+		ok, err := w.UseIDs(func(string) (next []int, _ error) {
+			next, ids = ids[0], ids[1:]
+			return next, nil
+		})
+		if ok != test.want || err != nil {
+			t.Errorf("%s: got %t (%v)", test.name, ok, err)
 		}
+	}
+	gone := errors.New("gone")
+	if ok, err := NewWriter(Options{Tokens: 300, Workload: Warm}).UseIDs(func(string) ([]int, error) { return nil, gone }); ok || !errors.Is(err, gone) {
+		t.Errorf("a tokenizer that fails: %t (%v)", ok, err)
 	}
 }
 

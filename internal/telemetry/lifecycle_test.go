@@ -136,7 +136,6 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			"llm_probe_objective_goal_ratio,model=llama,objective=new,prompt=cold,target=a":                0.9,
 			"llm_probe_objective_limit_seconds,model=llama,objective=new,prompt=cold,target=a":             60,
 		}},
-		"whose counters are at zero": {func(r *recording) { r.Set(judged) }, frames, map[string]float64{frames + of: 0}},
 		"an objective that comes back begins at zero": {func(r *recording) {
 			r.Set(judged)
 			r.Set(fixedTarget())
