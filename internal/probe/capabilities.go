@@ -96,7 +96,7 @@ type Description struct {
 	Name, Group string
 	Model       string // empty until known
 	API         string // dialect; empty or "auto" until known
-	URL         string // as configured: it may hold a password
+	URL         string // as configured: without credentials
 	Prompt      string // name of the workload
 
 	Server, Version string   // server type and its version; empty if unknown

@@ -6,7 +6,6 @@ package status
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -36,7 +35,6 @@ func NewBoard(started time.Time, version string) *Board {
 // Set adds a target or, if its name is known, replaces its description and keeps
 // its results.
 func (b *Board) Set(t probe.Description) {
-	t.URL = redact(t.URL)
 	t.Objectives = slices.Clone(t.Objectives)
 	t.Notes = slices.Clone(t.Notes)
 	b.mu.Lock()
@@ -113,17 +111,8 @@ func (b *Board) copies() []history {
 	list := make([]history, len(b.histories))
 	for i, h := range b.histories {
 		list[i] = *h
-		list[i].ring, list[i].failed, list[i].slow = slices.Clone(h.ring), slices.Clone(h.failed), slices.Clone(h.slow)
+		list[i].ring, list[i].earlier = slices.Clone(h.ring), slices.Clone(h.earlier)
 		list[i].skipped = maps.Clone(h.skipped)
 	}
 	return list
-}
-
-// redact hides the password of a URL; what is no URL stays as it is.
-func redact(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || u.User == nil {
-		return raw
-	}
-	return u.Redacted()
 }

@@ -189,19 +189,6 @@ func TestManyTargetsShareTheMemory(t *testing.T) {
 	})
 }
 
-func TestPasswordsAreNotKept(t *testing.T) {
-	for raw, want := range map[string]string{
-		"http://host/v1":         "http://host/v1",
-		"http://me:secret@host/": "http://me:xxxxx@host/",
-		"http://me@host/":        "http://me@host/",
-		"::not a url":            "::not a url",
-	} {
-		b := NewBoard(time.Now(), "v1")
-		b.Set(probe.Description{Name: "a", URL: raw})
-		equal(t, raw, b.views()[0].URL, want)
-	}
-}
-
 func TestBoardIsSafeForConcurrentUse(t *testing.T) {
 	b := newTestBoard("a", "b")
 	var all sync.WaitGroup

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +16,7 @@ import (
 // 4 MB, whatever a server sends.
 const (
 	ringSize   = 512       // last results
-	failedSize = 32        // last failed results, which outlive the ring
+	failedSize = 32        // last failed results, of which the ring may have forgotten some
 	window     = time.Hour // age up to which a result counts for quantiles and shares
 	maxNumbers = 1 << 21   // numbers in all lists of the ring; beyond, the oldest results go
 	maxList    = 4096      // numbers in one list of one result; the rest is cut off
@@ -117,17 +118,16 @@ func (e *entry) numbers() int { return len(e.Arrivals) + len(e.ITL) + len(e.Toke
 // A history is the results of one target. The board's is guarded by its lock.
 type history struct {
 	target  probe.Description
+	earlier []*entry // those that outlived the ring: the last failures, the slowest of a day; oldest first
 	ring    []*entry // the last results, oldest first
-	failed  []*entry // the last failed ones, oldest first; most are in ring, too
-	slow    []slow   // the slowest successes of the last day, oldest first; some are in ring, too
 	dropped bool     // the ring had no room for all
 	numbers int      // of all entries in ring
 	skipped map[string]int
 	cache   *cache
 }
 
-// add keeps e, and of the others the last that the target's share has room for.
-// e is not shared yet.
+// add keeps e, and of the others what the target's share has room for: of successes older than the ring those of
+// the highest rank, the oldest first, in a quarter of it. e is not shared yet.
 func (h *history) add(e *entry, s share) {
 	// The frames of most answers hold the same numbers of tokens, and a list of them
 	// for each would be a third of the entry.
@@ -138,17 +138,21 @@ func (h *history) add(e *entry, s share) {
 	h.numbers += e.numbers()
 	for len(h.ring) > 1 && (len(h.ring) > s.results || h.numbers > s.numbers) {
 		h.numbers -= h.ring[0].numbers()
+		h.earlier = append(h.earlier, h.ring[0])
 		h.ring = slices.Delete(h.ring, 0, 1)
 		h.dropped = true
 	}
-	if e.OK() {
-		h.slow = withSlow(h.slow, e, s)
-		return
+	ranks := ranksOf(h.kept(), e.At.Add(-day))
+	room := share{s.results / 4, s.numbers / 4}
+	for _, old := range slices.SortedStableFunc(slices.Values(h.earlier), func(a, b *entry) int { return cmp.Compare(ranks[b], ranks[a]) }) {
+		if !old.OK() {
+			continue
+		}
+		if room = (share{room.results - 1, room.numbers - old.numbers()}); min(room.results, room.numbers) < 0 {
+			delete(ranks, old)
+		}
 	}
-	h.failed = append(h.failed, e)
-	if len(h.failed) > failedSize {
-		h.failed = slices.Delete(h.failed, 0, 1)
-	}
+	h.earlier = slices.DeleteFunc(h.earlier, func(old *entry) bool { return ranks[old] == 0 })
 }
 
 // last is the latest result; nil if there is none.
@@ -159,14 +163,8 @@ func (h *history) last() *entry {
 	return h.ring[len(h.ring)-1]
 }
 
-// kept is everything there is, oldest first.
-func (h *history) kept() []*entry {
-	outlived := slices.Clone(h.failed)
-	if len(h.ring) > 0 {
-		outlived = slices.DeleteFunc(outlived, func(e *entry) bool { return e.number >= h.ring[0].number })
-	}
-	return append(outlived, h.ring...)
-}
+// kept is everything there is, oldest first, in a list of its own.
+func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
 
 // since is the part of the ring that was recorded at or after t.
 func (h *history) since(t time.Time) []*entry {
@@ -175,12 +173,4 @@ func (h *history) since(t time.Time) []*entry {
 		return nil
 	}
 	return h.ring[i:]
-}
-
-// slowEntries are those of slow.
-func (h *history) slowEntries() (list []*entry) {
-	for _, s := range h.slow {
-		list = append(list, s.entry)
-	}
-	return list
 }

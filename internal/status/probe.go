@@ -54,10 +54,9 @@ func (b *Board) find(id string) (e *entry, h history, code int, text string) {
 		return nil, h, http.StatusBadRequest, fmt.Sprintf("invalid trace id %q: want 32 hexadecimal digits in lower case", format.Shorten(id, 64))
 	}
 	for _, h := range b.copies() {
-		for _, list := range [][]*entry{h.ring, h.failed, h.slowEntries()} {
-			if i := slices.IndexFunc(list, func(e *entry) bool { return e.TraceID == id }); i >= 0 {
-				return list[i], h, http.StatusOK, ""
-			}
+		list := h.kept()
+		if i := slices.IndexFunc(list, func(e *entry) bool { return e.TraceID == id }); i >= 0 {
+			return list[i], h, http.StatusOK, ""
 		}
 	}
 	return nil, h, http.StatusNotFound, "no result with the trace id " + id + " is in memory: the prober keeps the last " +

@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -23,50 +24,32 @@ var slowness = [...]struct {
 	{"TPOT", func(e *entry) *float64 { return e.TPOT }},
 }
 
-// A slow is a success that is one of the slowest since some time of the last day. For
-// each quantity it knows how many later ones are as slow or slower.
-type slow struct {
-	*entry
-	later [len(slowness)]int
-}
-
-// rank is how many later ones are as slow, by the quantity by which the fewest are.
-func (s slow) rank() int { return slices.Min(s.later[:]) }
-
-// withSlow is the list, oldest first, with e, and without those that are older than a
-// day or behind slowCount later ones by every quantity: so it has the slowest since any
-// time, usually about 80 results for a day of 8,640. Beyond a quarter of the target's
-// share those go that most others outdo, and of these the newest, which the ring has too.
-func withSlow(list []slow, e *entry, s share) []slow {
-	added, numbers := slow{entry: e}, e.numbers()
-	for q, quantity := range slowness {
-		v := quantity.of(e)
-		if v == nil {
-			added.later[q] = slowCount
+// ranksOf are the ranks of those entries, oldest first, that are worth keeping: the last failures, and the successes
+// since a time that are among the slowest since any time by some quantity. A success with so many later ones that
+// are as slow has the rank slowCount less that number, by the quantity by which it is the highest. Usually about 80
+// of the 8,640 results of a day have one.
+func ranksOf(list []*entry, since time.Time) map[*entry]int {
+	ranks, failures := map[*entry]int{}, 0
+	var later [len(slowness)][]float64 // the slowest by each quantity, the slowest first
+	for _, e := range slices.Backward(list) {
+		if !e.OK() {
+			if failures++; failures <= failedSize {
+				ranks[e] = 1
+			}
 			continue
 		}
-		for i := range list {
-			if w := quantity.of(list[i].entry); w != nil && *w <= *v {
-				list[i].later[q]++
+		for q, quantity := range slowness {
+			v := quantity.of(e)
+			if v == nil || e.At.Before(since) {
+				continue
 			}
+			slower := sort.Search(len(later[q]), func(i int) bool { return later[q][i] < *v })
+			ranks[e] = max(ranks[e], slowCount-slower)
+			later[q] = slices.Insert(later[q], slower, *v)
+			later[q] = later[q][:min(slowCount, len(later[q]))]
 		}
 	}
-	list = slices.DeleteFunc(list, func(old slow) bool { return e.At.Sub(old.At) > day || old.rank() >= slowCount })
-	list = append(list, added)
-	for _, old := range list[:len(list)-1] {
-		numbers += old.numbers()
-	}
-	for len(list) > 1 && (len(list) > s.results/4 || numbers > s.numbers/4) {
-		least := 0
-		for i := range list {
-			if list[i].rank() >= list[least].rank() {
-				least = i
-			}
-		}
-		numbers -= list[least].numbers()
-		list = slices.Delete(list, least, least+1)
-	}
-	return list
+	return ranks
 }
 
 // A slowRow is the slowest results by one quantity.
@@ -86,7 +69,7 @@ type slowLink struct {
 func (v *view) Slowest() (rows []slowRow) {
 	now := time.Now()
 	for q, quantity := range slowness {
-		row := slowRow{quantity.name, slowest(v.past.slow, q, now.Add(-window)), slowest(v.past.slow, q, now.Add(-day))}
+		row := slowRow{quantity.name, slowest(v.past.kept(), q, now.Add(-window)), slowest(v.past.kept(), q, now.Add(-day))}
 		if row.Day != nil {
 			rows = append(rows, row)
 		}
@@ -94,11 +77,11 @@ func (v *view) Slowest() (rows []slowRow) {
 	return rows
 }
 
-// slowest are those of the list since a time, the slowest first.
-func slowest(list []slow, q int, since time.Time) (links []slowLink) {
-	for _, s := range list {
-		if v := slowness[q].of(s.entry); v != nil && !s.At.Before(since) {
-			links = append(links, slowLink{s.TraceID, v})
+// slowest are the successes of the list since a time, the slowest first.
+func slowest(list []*entry, q int, since time.Time) (links []slowLink) {
+	for _, e := range list {
+		if v := slowness[q].of(e); v != nil && e.OK() && !e.At.Before(since) {
+			links = append(links, slowLink{e.TraceID, v})
 		}
 	}
 	slices.SortStableFunc(links, func(a, b slowLink) int { return cmp.Compare(*b.Value, *a.Value) })

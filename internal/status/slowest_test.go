@@ -1,12 +1,12 @@
 package status
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 // TestSlowest compares what is kept with all results of two days: since any time of the last day the slowest are the
@@ -16,17 +16,18 @@ func TestSlowest(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(n int, ttft, gap, tpot float64) *entry {
 		e := &entry{At: start.Add(time.Duration(n) * time.Minute), number: uint64(n)}
-		e.TraceID, e.TTFT, e.MaxGap, e.TPOT = fmt.Sprint(n), &ttft, &gap, &tpot
+		e.Outcome, e.TraceID, e.TTFT, e.MaxGap, e.TPOT = probe.OK, fmt.Sprint(n), &ttft, &gap, &tpot
 		if n%7 == 0 {
 			e.MaxGap = nil
 		}
 		return e
 	}
-	var list, all []slow
+	var all []*entry
+	var h history
 	for n := range 2880 {
 		e := at(n, random.Float64(), random.ExpFloat64(), float64(n%5))
-		all = append(all, slow{entry: e})
-		if list = withSlow(list, e, shareOf(1)); n%10 > 0 {
+		all = append(all, e)
+		if h.add(e, shareOf(1)); n%10 > 0 {
 			continue
 		}
 		for _, age := range []time.Duration{time.Minute, window, 5 * time.Hour, day} {
@@ -38,20 +39,20 @@ func TestSlowest(t *testing.T) {
 					}
 					return list
 				}
-				equal(t, fmt.Sprintf("%s of the last %v at %d", slowness[q].name, age, n), values(slowest(list, q, since)), values(slowest(all, q, since)))
+				equal(t, fmt.Sprintf("%s of the last %v at %d", slowness[q].name, age, n), values(slowest(h.kept(), q, since)), values(slowest(all, q, since)))
 			}
 		}
 	}
 	for name, step := range map[string]float64{"growing": 1, "falling": -1} {
-		list = nil
+		var h history
 		for n := range 1000 {
 			v := 1000 + step*float64(n)
-			list = withSlow(list, at(n, v, v, v), shareOf(1000))
+			h.add(at(n, v, v, v), shareOf(1000))
 		}
-		top := slices.MaxFunc(list, func(a, b slow) int { return cmp.Compare(*a.TTFT, *b.TTFT) })
-		equal(t, name+": slowest", *top.TTFT, 1000+max(0, step*999))
-		if len(list) > shareOf(1000).results/4 {
-			t.Errorf("%s: %d results are kept", name, len(list))
+		top := slowest(h.kept(), 0, start)[0]
+		equal(t, name+": slowest", *top.Value, 1000+max(0, step*999))
+		if len(h.earlier) > shareOf(1000).results/4 {
+			t.Errorf("%s: %d results are kept", name, len(h.earlier))
 		}
 	}
 }
