@@ -29,6 +29,7 @@ var (
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
 		"seconds": seconds, "short": short, "span": span, "percent": percent, "goal": goal,
 		"tokens": tokens, "length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
+		"phases": report.Phases, "place": report.GapPlace, "by": by,
 		"half": func(v float64) float64 { return v / 2 },
 		"age":  func(t time.Time) string { return span(time.Since(t).Seconds()) },
 	}).Parse(pageText))
@@ -66,14 +67,8 @@ type page struct {
 	Started  time.Time
 	Ready    bool
 	Rejected *Rejection
-	Counts   []stateCount
+	Counts   map[state]int // targets; without states in which none is
 	Sections []section
-}
-
-// A stateCount is how many targets are in a state.
-type stateCount struct {
-	State state
-	N     int
 }
 
 // A section is a group of several targets, or a run of lone ones.
@@ -89,7 +84,10 @@ func (b *Board) servePage(w http.ResponseWriter, _ *http.Request) {
 	views := b.views()
 	p := page{
 		Version: b.version, Started: b.started, Ready: b.ready.Load(),
-		Rejected: rejected, Counts: counts(views), Sections: sections(views),
+		Rejected: rejected, Counts: map[state]int{}, Sections: sections(views),
+	}
+	for _, v := range views {
+		p.Counts[v.State]++
 	}
 	render(w, pageTemplate, p)
 }
@@ -104,23 +102,6 @@ func render(w http.ResponseWriter, page *template.Template, data any) {
 	w.Header().Set("Content-Security-Policy", pagePolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(text.Bytes())
-}
-
-// counts leaves out states in which no target is.
-func counts(views []*view) []stateCount {
-	var list []stateCount
-	for _, st := range []state{failing, hanging, waiting, fine} {
-		c := stateCount{State: st}
-		for _, v := range views {
-			if v.State == st {
-				c.N++
-			}
-		}
-		if c.N > 0 {
-			list = append(list, c)
-		}
-	}
-	return list
 }
 
 // sections puts the targets of a group beside each other, where the first of them
@@ -159,11 +140,7 @@ type metric struct {
 
 // Metrics are the rows of a card's quantiles.
 func (v *view) Metrics() []metric {
-	var last entry
-	if e := v.past.last(); e != nil {
-		last = *e
-	}
-	q := v.Quantiles
+	last, q := cmp.Or(v.Last, &entry{}), v.Quantiles
 	return []metric{
 		{"ttft", "TTFT", "time to first token", last.TTFT, q.TTFT},
 		{"tpot", "TPOT", "time per output token", last.TPOT, q.TPOT},
@@ -183,14 +160,6 @@ func (v *view) Remarks() []string {
 	remark(v.contaminated, "prompts of the last %s were in the server's cache although they were cold: excluded from TTFT")
 	remark(v.tainted, "probes of the last %s were read too late by the prober: excluded from ITL")
 	return notes
-}
-
-// Failure is the last result if it failed, else nil.
-func (v *view) Failure() *entry {
-	if last := v.past.last(); last != nil && !last.OK() {
-		return last
-	}
-	return nil
 }
 
 // Failures are the failed results in memory, newest first.

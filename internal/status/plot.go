@@ -63,11 +63,11 @@ func (v *view) Bars() []bar {
 		const slot = 100.0 / slots
 		x := slot * float64(slots-len(shown)+i)
 		b := bar{entry: e, X: x, Left: hundredths(x + 0.11*slot), Middle: hundredths(x + slot/2)}
-		if e.OK() {
-			b.Parts = scaled(report.Phases(&e.Account), v.Scales.Bars, barHeight)
-		} else {
-			b.Parts = scaled([]report.Phase{{Name: "failure", To: max(leastFault*v.Scales.Bars/barHeight, e.Elapsed)}}, v.Scales.Bars, barHeight)
+		parts := report.Phases(&e.Account)
+		if !e.OK() {
+			parts = []report.Phase{{Name: "failure", To: max(leastFault*v.Scales.Bars/barHeight, e.Elapsed)}}
 		}
+		b.Parts = scaled(parts, v.Scales.Bars, barHeight)
 		list = append(list, b)
 	}
 	return list
@@ -97,15 +97,12 @@ type strip struct {
 }
 
 // Strip draws the last result; it is nil if there is none.
-func (v *view) Strip() *strip {
-	last := v.past.last()
-	if last == nil {
-		return nil
-	}
-	return newStrip(last, v.Scales.Strip)
-}
+func (v *view) Strip() *strip { return newStrip(v.Last, v.Scales.Strip) }
 
 func newStrip(e *entry, end float64) *strip {
+	if e == nil {
+		return nil
+	}
 	phases := report.Phases(&e.Account)
 	gaps := longGaps(e)
 	if !e.OK() && len(phases) > 0 {
@@ -155,11 +152,7 @@ func scalesOf(group []*view) scales {
 				bad = max(bad, e.Elapsed)
 			}
 		}
-		last := v.past.last()
-		if last == nil {
-			continue
-		}
-		if end, seen := extent(last); seen {
+		if end, seen := extent(v.Last); seen {
 			tokens = max(tokens, end)
 		} else {
 			bare = max(bare, end)
@@ -168,8 +161,11 @@ func scalesOf(group []*view) scales {
 	return scales{nice(cmp.Or(good, bad)), nice(cmp.Or(tokens, bare))}
 }
 
-// extent is where the strip of a probe ends. seen is whether it has tokens.
+// extent is where the strip of a probe ends, 0 for none. seen is whether it has tokens.
 func extent(e *entry) (end float64, seen bool) {
+	if e == nil {
+		return 0, false
+	}
 	switch end = report.LastToken(&e.Account); {
 	case end == 0:
 		return e.Elapsed, false

@@ -23,14 +23,9 @@ var probeTemplate = template.Must(template.Must(pageTemplate.Clone()).New("probe
 // A probePage is everything that probe.html shows.
 type probePage struct {
 	Shown  *strip
-	Median *strip // the target's median probe; nil if there is none but the one shown
-	End    float64
-	Phases []report.Phase
+	Median *strip // the target's median probe, which may be the one shown; nil if there is none
 	Rows   []difference
 }
-
-// HasMedian reports whether the target has a median probe, be it the one that is shown.
-func (p probePage) HasMedian() bool { return p.Rows[len(p.Rows)-1].Median != nil }
 
 // A difference is one row of the comparison with the median probe.
 type difference struct {
@@ -38,13 +33,12 @@ type difference struct {
 	This, Median *float64
 }
 
-// By is how much slower this one is, with its sign.
-func (d difference) By() string {
-	if d.This == nil || d.Median == nil {
+// by is how much slower this is, with its sign.
+func by(this, median *float64) string {
+	if this == nil || median == nil {
 		return "–"
 	}
-	by := *d.This - *d.Median
-	return map[bool]string{true: "+", false: "−"}[by >= 0] + format.Seconds(math.Abs(by))
+	return map[bool]string{true: "+", false: "−"}[*this >= *median] + format.Seconds(math.Abs(*this-*median))
 }
 
 // find is a result in memory and the history that it is of. The text says why there is
@@ -66,14 +60,11 @@ func (b *Board) find(id string) (e *entry, h history, code int, text string) {
 // serveResult answers with one result.
 func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
 	e, _, code, text := b.find(r.PathValue("trace_id"))
-	switch code {
-	case http.StatusBadRequest:
-		answer(w, code, map[string]string{"status": "error", "errorType": "bad_data", "error": text})
-	case http.StatusNotFound:
-		answer(w, code, map[string]string{"status": "error", "errorType": "not_found", "error": text})
-	default:
-		answer(w, code, map[string]any{"status": "success", "data": e.account()})
+	if e == nil {
+		refuse(w, code, text)
+		return
 	}
+	answer(w, code, map[string]any{"status": "success", "data": e.account()})
 }
 
 // serveProbe shows one result beside the median probe of its target.
@@ -85,14 +76,9 @@ func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	}
 	median := medianProbe(h.since(time.Now().Add(-window)))
 	end, _ := extent(e)
-	if median != nil {
-		other, _ := extent(median)
-		end = max(end, other)
-	}
-	p := probePage{End: nice(end), Phases: report.Phases(&e.Account)}
-	if p.Shown = newStrip(e, p.End); median != nil && median != e {
-		p.Median = newStrip(median, p.End)
-	}
+	other, _ := extent(median)
+	end = nice(max(end, other))
+	p := probePage{Shown: newStrip(e, end), Median: newStrip(median, end)}
 	last := cmp.Or(median, &entry{})
 	for _, q := range slowness {
 		p.Rows = append(p.Rows, difference{q.name, q.of(e), q.of(last)})
@@ -101,24 +87,15 @@ func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	render(w, probeTemplate, p)
 }
 
-// medianProbe is the success whose E2EL is the nearest to the median of all; nil if there
-// is no success.
-func medianProbe(entries []*entry) (nearest *entry) {
-	var all []float64
-	for _, e := range entries {
-		all = appendKnown(all, e.E2EL)
+// medianProbe is the one in the middle by E2EL; nil if none has an E2EL.
+func medianProbe(entries []*entry) *entry {
+	list := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.E2EL == nil })
+	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(*a.E2EL, *b.E2EL) })
+	if len(list) == 0 {
+		return nil
 	}
-	middle := median(all)
-	for _, e := range entries {
-		if e.E2EL != nil && (nearest == nil || math.Abs(*e.E2EL-*middle) < math.Abs(*nearest.E2EL-*middle)) {
-			nearest = e
-		}
-	}
-	return nearest
+	return list[(len(list)-1)/2]
 }
-
-// Place is where the longest gap is; empty if that is not known.
-func (s *strip) Place() string { return report.GapPlace(&s.Account) }
 
 // Longest is the longest gap on the axis, if it is known.
 func (s *strip) Longest() []piece {

@@ -93,7 +93,7 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 	}
 	q, err := parseQuery(r.URL.Query(), targets)
 	if err != nil {
-		answer(w, http.StatusBadRequest, map[string]string{"status": "error", "errorType": "bad_data", "error": err.Error()})
+		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	all = slices.DeleteFunc(all, func(e *entry) bool { return !q.wants(e) })

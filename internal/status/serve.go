@@ -61,6 +61,12 @@ func plain(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, text)
 }
 
+// refuse answers with an error as Prometheus' API does.
+func refuse(w http.ResponseWriter, status int, text string) {
+	kind := map[int]string{http.StatusBadRequest: "bad_data", http.StatusNotFound: "not_found"}[status]
+	answer(w, status, map[string]string{"status": "error", "errorType": kind, "error": text})
+}
+
 // answer writes v as JSON.
 func answer(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)

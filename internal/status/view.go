@@ -10,7 +10,7 @@ import (
 // A state is how a target is now, in a word.
 type state string
 
-// The states, worst first.
+// The states.
 const (
 	failing state = "failing" // the last result is not ok
 	hanging state = "hanging" // a probe has been under way for too long
@@ -56,10 +56,10 @@ type view struct {
 	summary
 	Objectives []objective `json:"objectives"`
 
+	Last   *entry `json:"-"` // the latest result; nil if there is none
 	Scales scales `json:"-"` // of the group; for the page only
 	past   history
-	recent []*entry // those of the window, without failures that outlived the ring
-
+	recent []*entry // those of the window, without what outlived the ring
 }
 
 // An ability is whether a server has a capability.
@@ -101,12 +101,12 @@ func newView(h history, now time.Time) *view {
 		TokensPerDay: t.TokensPerDay, Notes: append([]string{}, t.Notes...),
 		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]ability{},
 		Skipped: h.skipped, Window: window.Seconds(), Objectives: []objective{},
-		past: h, recent: h.since(now.Add(-window)),
+		Last: h.last(), past: h, recent: h.since(now.Add(-window)),
 	}
 	for _, a := range t.Abilities {
 		v.HeldTo[a.Name] = ability{string(a.Claim), a.Shown}
 	}
-	if last := h.last(); last != nil {
+	if last := v.Last; last != nil {
 		v.LastOutcome, v.LastError, v.LastHint, v.LastResult = &last.Outcome, last.Error, last.Hint, &last.At
 	}
 	if h.dropped && len(v.recent) == len(h.ring) {
@@ -148,13 +148,12 @@ func (v *view) judged(o probe.Objective) objective {
 // judge finds the state. Hanging comes first: it is what happens now, while the
 // last result is the past.
 func (v *view) judge() state {
-	last := v.past.last()
 	switch {
 	case v.Oldest != nil && *v.Oldest > v.patience():
 		return hanging
-	case last == nil:
+	case v.Last == nil:
 		return waiting
-	case !last.OK():
+	case !v.Last.OK():
 		return failing
 	}
 	return fine
