@@ -26,10 +26,10 @@ type Capabilities struct {
 
 // An Ability is a feature that a server has, or not.
 type Ability struct {
-	Name  string // label and JSON key; one of a closed set
-	Means string // its description
-	Claim wire.Claim
-	Shown bool // by the server's answers; else by its type
+	Name  string     `json:"-"` // label and JSON key; one of a closed set
+	Means string     `json:"-"` // its description
+	Claim wire.Claim `json:"claim"`
+	Shown bool       `json:"shown"` // by the server's answers; else by its type
 }
 
 // Abilities are always the same ones in the same order.

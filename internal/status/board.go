@@ -20,10 +20,9 @@ type Board struct {
 	version string
 	ready   atomic.Bool
 
-	mu        sync.Mutex // guards all below
-	rejected  *Rejection // nil: the configuration as it is now is right
-	histories []*history // in the order in which their targets were first set
-	recorded  uint64     // results so far; numbers the entries
+	rejected  atomic.Pointer[Rejection] // nil: the configuration as it is now is right
+	mu        sync.Mutex                // guards histories
+	histories []*history                // in the order in which their targets were first set
 }
 
 // NewBoard returns a board without targets that is not ready yet. The page shows
@@ -75,11 +74,7 @@ type Rejection struct {
 
 // SetRejected makes the page show that the configuration as it is now is wrong; nil
 // says that it is right.
-func (b *Board) SetRejected(r *Rejection) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.rejected = r
-}
+func (b *Board) SetRejected(r *Rejection) { b.rejected.Store(r) }
 
 // Record keeps what the board needs of r and no pointer to it. Canceled results
 // and those of unknown targets are dropped.
@@ -90,8 +85,7 @@ func (b *Board) Record(r *probe.Result) {
 	if h == nil || r.Outcome == probe.Canceled {
 		return
 	}
-	b.recorded++
-	h.add(newEntry(r, h.target.Objectives, b.recorded), shareOf(len(b.histories)))
+	h.add(newEntry(r, h.target.Objectives), shareOf(len(b.histories)))
 }
 
 // history is that of a target; nil if there is none. The lock is held.

@@ -165,8 +165,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	equal(t, "results of long answers", len(v.past.kept()), maxNumbers/(3*maxList))
 
 	h := history{}
-	for n := range uint64(3) {
-		h.add(newEntry(success("a", ms, 2*ms), nil, n), shareOf(allNumbers+1))
+	for range 3 {
+		h.add(newEntry(success("a", ms, 2*ms), nil), shareOf(allNumbers+1))
 	}
 	equal(t, "results of more targets than there is room for", len(h.ring), 1)
 }

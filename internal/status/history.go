@@ -45,7 +45,6 @@ type entry struct {
 	probe.Account           // without ITL if single
 	single        bool      // ITL is the gaps: one token a frame, none in bursts
 	At            time.Time // when it was recorded
-	number        uint64    // grows with every result of the board
 	judged        []judgement
 }
 
@@ -57,7 +56,7 @@ type judgement struct {
 
 // newEntry makes an entry with lists of at most maxList numbers and texts of at
 // most maxText characters. A warning says so where a list was cut.
-func newEntry(r *probe.Result, objectives []probe.Objective, number uint64) *entry {
+func newEntry(r *probe.Result, objectives []probe.Objective) *entry {
 	a := report.Account(r)
 	if n := max(len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)); n > maxList {
 		a.Warnings = append(a.Warnings,
@@ -73,7 +72,7 @@ func newEntry(r *probe.Result, objectives []probe.Objective, number uint64) *ent
 			*text = format.Shorten(*text, maxText)
 		}
 	}
-	e := &entry{Account: a, At: time.Now(), number: number}
+	e := &entry{Account: a, At: time.Now()}
 	if e.single = slices.Equal(a.ITL, gaps(&a)); e.single {
 		e.ITL = nil
 	}

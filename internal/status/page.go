@@ -61,16 +61,6 @@ func hashOf(text, open, end string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// A page is everything that page.html shows.
-type page struct {
-	Version  string
-	Started  time.Time
-	Ready    bool
-	Rejected *Rejection
-	Counts   map[state]int // targets; without states in which none is
-	Sections []section
-}
-
 // A section is a group of several targets, or a run of lone ones.
 type section struct {
 	Group string // empty for lone targets
@@ -78,18 +68,14 @@ type section struct {
 }
 
 func (b *Board) servePage(w http.ResponseWriter, _ *http.Request) {
-	b.mu.Lock()
-	rejected := b.rejected
-	b.mu.Unlock()
-	views := b.views()
-	p := page{
-		Version: b.version, Started: b.started, Ready: b.ready.Load(),
-		Rejected: rejected, Counts: map[state]int{}, Sections: sections(views),
-	}
+	views, counts := b.views(), map[state]int{}
 	for _, v := range views {
-		p.Counts[v.State]++
+		counts[v.State]++
 	}
-	render(w, pageTemplate, p)
+	render(w, pageTemplate, map[string]any{
+		"Version": b.version, "Started": b.started, "Ready": b.ready.Load(),
+		"Rejected": b.rejected.Load(), "Counts": counts, "Sections": sections(views),
+	})
 }
 
 // render answers with a page.

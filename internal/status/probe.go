@@ -20,13 +20,6 @@ var probeText string
 
 var probeTemplate = template.Must(template.Must(pageTemplate.Clone()).New("probe").Parse(probeText))
 
-// A probePage is everything that probe.html shows.
-type probePage struct {
-	Shown  *strip
-	Median *strip // the target's median probe, which may be the one shown; nil if there is none
-	Rows   []difference
-}
-
 // A difference is one row of the comparison with the median probe.
 type difference struct {
 	Name         string
@@ -78,13 +71,13 @@ func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	end, _ := extent(e)
 	other, _ := extent(median)
 	end = nice(max(end, other))
-	p := probePage{Shown: newStrip(e, end), Median: newStrip(median, end)}
+	var rows []difference
 	last := cmp.Or(median, &entry{})
 	for _, q := range slowness {
-		p.Rows = append(p.Rows, difference{q.name, q.of(e), q.of(last)})
+		rows = append(rows, difference{q.name, q.of(e), q.of(last)})
 	}
-	p.Rows = append(p.Rows, difference{"E2EL", e.E2EL, last.E2EL})
-	render(w, probeTemplate, p)
+	rows = append(rows, difference{"E2EL", e.E2EL, last.E2EL})
+	render(w, probeTemplate, map[string]any{"Shown": newStrip(e, end), "Median": newStrip(median, end), "Rows": rows})
 }
 
 // medianProbe is the one in the middle by E2EL; nil if none has an E2EL.

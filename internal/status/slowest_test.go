@@ -15,7 +15,7 @@ func TestSlowest(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	at := func(n int, ttft, gap, tpot float64) *entry {
-		e := &entry{At: start.Add(time.Duration(n) * time.Minute), number: uint64(n)}
+		e := &entry{At: start.Add(time.Duration(n) * time.Minute)}
 		e.Outcome, e.TraceID, e.TTFT, e.MaxGap, e.TPOT = probe.OK, fmt.Sprint(n), &ttft, &gap, &tpot
 		if n%7 == 0 {
 			e.MaxGap = nil

@@ -39,9 +39,9 @@ type view struct {
 	TokensPerDay int      `json:"tokens_per_day"`
 	Notes        []string `json:"notes"`
 
-	Server        *string            `json:"server"`         // server type; null if unknown
-	ServerVersion *string            `json:"server_version"` // that it says it is
-	HeldTo        map[string]ability `json:"held_to"`
+	Server        *string                  `json:"server"`         // server type; null if unknown
+	ServerVersion *string                  `json:"server_version"` // that it says it is
+	HeldTo        map[string]probe.Ability `json:"held_to"`
 
 	State       state          `json:"state"`
 	LastOutcome *probe.Outcome `json:"last_outcome"`
@@ -60,12 +60,6 @@ type view struct {
 	Scales scales `json:"-"` // of the group; for the page only
 	past   history
 	recent []*entry // those of the window, without what outlived the ring
-}
-
-// An ability is whether a server has a capability.
-type ability struct {
-	Claim string `json:"claim"` // yes, no, optional or unknown
-	Shown bool   `json:"shown"` // by its answers; else it is what its kind is known for
 }
 
 // An objective is how the results did by an objective.
@@ -99,12 +93,12 @@ func newView(h history, now time.Time) *view {
 		Name: t.Name, Group: t.Group, Model: t.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
 		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, Interval: t.Interval.Seconds(),
 		TokensPerDay: t.TokensPerDay, Notes: append([]string{}, t.Notes...),
-		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]ability{},
+		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]probe.Ability{},
 		Skipped: h.skipped, Window: window.Seconds(), Objectives: []objective{},
 		Last: h.last(), past: h, recent: h.since(now.Add(-window)),
 	}
 	for _, a := range t.Abilities {
-		v.HeldTo[a.Name] = ability{string(a.Claim), a.Shown}
+		v.HeldTo[a.Name] = a
 	}
 	if last := v.Last; last != nil {
 		v.LastOutcome, v.LastError, v.LastHint, v.LastResult = &last.Outcome, last.Error, last.Hint, &last.At
