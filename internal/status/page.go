@@ -28,7 +28,7 @@ var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
 		"seconds": seconds, "short": short, "span": span, "percent": percent, "goal": goal,
-		"tokens": tokens, "length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
+		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
 		"phases": report.Phases, "place": report.GapPlace, "by": by,
 		"half": func(v float64) float64 { return v / 2 },
 		"age":  func(t time.Time) string { return span(time.Since(t).Seconds()) },
@@ -178,14 +178,6 @@ func short(seconds float64) string {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 	}
 	return number + " " + unit
-}
-
-// tokens writes a count, or that it is unknown.
-func tokens(n *int) string {
-	if n == nil {
-		return "unknown"
-	}
-	return format.Grouped(*n)
 }
 
 // span writes a time of waiting: "3.2 s", "42 s", "12 min", "5 h 12 min", "2 d 2 h".

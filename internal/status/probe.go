@@ -64,7 +64,7 @@ func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
 func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	e, h, code, text := b.find(r.PathValue("trace_id"))
 	if e == nil {
-		plain(w, code, text+"\n")
+		http.Error(w, text, code)
 		return
 	}
 	median := medianProbe(h.since(time.Now().Add(-window)))
@@ -74,7 +74,7 @@ func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	var rows []difference
 	last := cmp.Or(median, &entry{})
 	for _, q := range slowness {
-		rows = append(rows, difference{q.name, q.of(e), q.of(last)})
+		rows = append(rows, difference{q.Name, q.Of(e), q.Of(last)})
 	}
 	rows = append(rows, difference{"E2EL", e.E2EL, last.E2EL})
 	render(w, probeTemplate, map[string]any{"Shown": newStrip(e, end), "Median": newStrip(median, end), "Rows": rows})

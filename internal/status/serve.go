@@ -42,23 +42,15 @@ func (b *Board) serveTargets(w http.ResponseWriter, _ *http.Request) {
 }
 
 func serveHealthy(w http.ResponseWriter, _ *http.Request) {
-	plain(w, http.StatusOK, "Prober is Healthy.\n")
+	_, _ = io.WriteString(w, "Prober is Healthy.\n")
 }
 
 func (b *Board) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if !b.ready.Load() {
-		plain(w, http.StatusServiceUnavailable, "Prober is not Ready.\n")
+		http.Error(w, "Prober is not Ready.", http.StatusServiceUnavailable)
 		return
 	}
-	plain(w, http.StatusOK, "Prober is Ready.\n")
-}
-
-// plain answers with a text. Whoever asked may be gone: that is theirs to
-// handle.
-func plain(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text)
+	_, _ = io.WriteString(w, "Prober is Ready.\n")
 }
 
 // refuse answers with an error as Prometheus' API does.

@@ -14,11 +14,13 @@ const (
 	day       = 24 * time.Hour
 )
 
-// slowness are the quantities by which a result is slow.
-var slowness = [...]struct {
-	name string
-	of   func(*entry) *float64
-}{
+// A quantity is one by which a result is slow, in seconds; nil if it has none.
+type quantity struct {
+	Name string
+	Of   func(*entry) *float64
+}
+
+var slowness = [...]quantity{
 	{"TTFT", func(e *entry) *float64 { return e.TTFT }},
 	{"longest gap", func(e *entry) *float64 { return e.MaxGap }},
 	{"TPOT", func(e *entry) *float64 { return e.TPOT }},
@@ -39,7 +41,7 @@ func ranksOf(list []*entry, since time.Time) map[*entry]int {
 			continue
 		}
 		for q, quantity := range slowness {
-			v := quantity.of(e)
+			v := quantity.Of(e)
 			if v == nil || e.At.Before(since) {
 				continue
 			}
@@ -52,25 +54,19 @@ func ranksOf(list []*entry, since time.Time) map[*entry]int {
 	return ranks
 }
 
-// A slowRow is the slowest results by one quantity.
+// A slowRow is the slowest results of the last hour and of the last day by one quantity.
 type slowRow struct {
-	Name      string
-	Hour, Day []slowLink
-}
-
-// A slowLink is one of them.
-type slowLink struct {
-	TraceID string
-	Value   *float64 // seconds
+	quantity
+	Times [2][]*entry
 }
 
 // Slowest are the rows of the table of the slowest results; nil if there is none of the
 // last day.
 func (v *view) Slowest() (rows []slowRow) {
-	now := time.Now()
-	for q, quantity := range slowness {
-		row := slowRow{quantity.name, slowest(v.past.kept(), q, now.Add(-window)), slowest(v.past.kept(), q, now.Add(-day))}
-		if row.Day != nil {
+	list, now := v.past.kept(), time.Now()
+	for _, q := range slowness {
+		row := slowRow{q, [...][]*entry{q.slowest(list, now.Add(-window)), q.slowest(list, now.Add(-day))}}
+		if len(row.Times[1]) > 0 {
 			rows = append(rows, row)
 		}
 	}
@@ -78,12 +74,8 @@ func (v *view) Slowest() (rows []slowRow) {
 }
 
 // slowest are the successes of the list since a time, the slowest first.
-func slowest(list []*entry, q int, since time.Time) (links []slowLink) {
-	for _, e := range list {
-		if v := slowness[q].of(e); v != nil && e.OK() && !e.At.Before(since) {
-			links = append(links, slowLink{e.TraceID, v})
-		}
-	}
-	slices.SortStableFunc(links, func(a, b slowLink) int { return cmp.Compare(*b.Value, *a.Value) })
-	return links[:min(slowCount, len(links))]
+func (q quantity) slowest(list []*entry, since time.Time) []*entry {
+	list = slices.DeleteFunc(slices.Clone(list), func(e *entry) bool { return !e.OK() || q.Of(e) == nil || e.At.Before(since) })
+	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(*q.Of(b), *q.Of(a)) })
+	return list[:min(slowCount, len(list))]
 }

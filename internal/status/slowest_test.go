@@ -31,15 +31,14 @@ func TestSlowest(t *testing.T) {
 			continue
 		}
 		for _, age := range []time.Duration{time.Minute, window, 5 * time.Hour, day} {
-			for q := range slowness {
-				since := e.At.Add(-age)
-				values := func(links []slowLink) (list []float64) {
-					for _, l := range links {
-						list = append(list, *l.Value)
+			for _, q := range slowness {
+				values := func(list []*entry) (values []float64) {
+					for _, e := range q.slowest(list, e.At.Add(-age)) {
+						values = append(values, *q.Of(e))
 					}
-					return list
+					return values
 				}
-				equal(t, fmt.Sprintf("%s of the last %v at %d", slowness[q].name, age, n), values(slowest(h.kept(), q, since)), values(slowest(all, q, since)))
+				equal(t, fmt.Sprintf("%s of the last %v at %d", q.Name, age, n), values(h.kept()), values(all))
 			}
 		}
 	}
@@ -49,8 +48,7 @@ func TestSlowest(t *testing.T) {
 			v := 1000 + step*float64(n)
 			h.add(at(n, v, v, v), shareOf(1000))
 		}
-		top := slowest(h.kept(), 0, start)[0]
-		equal(t, name+": slowest", *top.Value, 1000+max(0, step*999))
+		equal(t, name+": slowest", *slowness[0].slowest(h.kept(), start)[0].TTFT, 1000+max(0, step*999))
 		if len(h.earlier) > shareOf(1000).results/4 {
 			t.Errorf("%s: %d results are kept", name, len(h.earlier))
 		}
