@@ -35,7 +35,7 @@ func NewBoard(started time.Time, version string) *Board {
 // its results.
 func (b *Board) Set(t probe.Description) {
 	t.Objectives = slices.Clone(t.Objectives)
-	t.Notes = slices.Clone(t.Notes)
+	t.Notes = append([]string{}, t.Notes...)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.history(t.Name); h != nil {

@@ -27,18 +27,8 @@ const longWait = 10 * time.Second
 // null. Counts and quantiles are those of the results in memory that are at most
 // window_seconds old.
 type view struct {
-	Name         string   `json:"name"`
-	Group        string   `json:"group"`
-	Model        string   `json:"model"`
-	API          string   `json:"api"`
-	URL          string   `json:"url"`
-	Prompt       string   `json:"prompt"`
-	PromptTokens int      `json:"prompt_tokens"`
-	MaxTokens    int      `json:"max_tokens"`
-	Interval     float64  `json:"interval_seconds"`
-	TokensPerDay int      `json:"tokens_per_day"`
-	Notes        []string `json:"notes"`
-
+	probe.Description
+	Interval      float64                  `json:"interval_seconds"`
 	Server        *string                  `json:"server"`         // server type; null if unknown
 	ServerVersion *string                  `json:"server_version"` // that it says it is
 	HeldTo        map[string]probe.Ability `json:"held_to"`
@@ -90,9 +80,7 @@ func (b *Board) views() []*view {
 func newView(h history, now time.Time) *view {
 	t := h.target
 	v := &view{
-		Name: t.Name, Group: t.Group, Model: t.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
-		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, Interval: t.Interval.Seconds(),
-		TokensPerDay: t.TokensPerDay, Notes: append([]string{}, t.Notes...),
+		Description: t, Interval: t.Interval.Seconds(),
 		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]probe.Ability{},
 		Skipped: h.skipped, Window: window.Seconds(), Objectives: []objective{},
 		Last: h.last(), past: h, recent: h.since(now.Add(-window)),
