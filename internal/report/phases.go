@@ -62,23 +62,27 @@ func LastToken(a *probe.Account) float64 {
 	return 0
 }
 
-// LongestGap is the index of the token frame before which the longest gap is; their number if the gap was still open
-// when the probe failed. ok is false if it is not known.
-func LongestGap(a *probe.Account) (frame int, ok bool) {
+// LongestGap is the longest gap, and the index of the token frame after it, which is the number of frames if the gap was
+// still open when the probe failed. ok is false if it is not known.
+func LongestGap(a *probe.Account) (gap Phase, frame int, ok bool) {
 	if a.MaxGap == nil {
-		return 0, false
+		return gap, 0, false
 	}
 	for i, gap := range a.Gaps() {
 		if math.Abs(gap-*a.MaxGap) < 0.5e-9 {
-			return i, true
+			return Phase{"longest", a.Arrivals[i-1], a.Arrivals[i]}, i, true
 		}
 	}
-	return len(a.Arrivals), a.Outcome != probe.OK && len(a.Arrivals) == a.Frames && a.Frames > 0
+	n := len(a.Arrivals)
+	if a.Outcome == probe.OK || n != a.Frames || n == 0 {
+		return gap, 0, false
+	}
+	return Phase{"longest", a.Arrivals[n-1], a.Elapsed}, n, true
 }
 
 // GapPlace is where the longest gap is, to be appended to its length: empty if that is not known.
 func GapPlace(a *probe.Account) string {
-	switch frame, ok := LongestGap(a); {
+	switch _, frame, ok := LongestGap(a); {
 	case !ok:
 		return ""
 	case frame == len(a.Arrivals):

@@ -159,7 +159,7 @@ func missing(a *probe.Account, name string) string {
 func (w *waterfall) gaps() {
 	var list []float64
 	mark := -1
-	longest, found := LongestGap(w.a)
+	_, longest, found := LongestGap(w.a)
 	for frame, gap := range w.a.Gaps() {
 		if list = append(list, gap); found && frame == longest {
 			mark = len(list) - 1

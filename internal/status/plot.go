@@ -92,6 +92,7 @@ func (v *view) Failed() map[probe.Outcome]int {
 type strip struct {
 	*entry
 	Spans, Gaps []piece // in percent
+	Longest     []piece // the longest gap, if it is known
 	End         float64 // of the axis, in seconds
 	Ticks       string  // an SVG path, ticksWide units wide and 1 high
 }
@@ -108,7 +109,11 @@ func newStrip(e *entry, end float64) *strip {
 	if !e.OK() && len(phases) > 0 {
 		gaps = append(gaps, phases[len(phases)-1])
 	}
-	return &strip{entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), Ticks: ticks(e, end), End: end}
+	s := &strip{entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), Ticks: ticks(e, end), End: end}
+	if longest, _, ok := report.LongestGap(&e.Account); ok {
+		s.Longest = scaled([]report.Phase{longest}, end, 100)
+	}
+	return s
 }
 
 // ticks is a path with a tick for each arrival; those that fall on one place are drawn once.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
-	"github.com/llm-prober/prober/internal/report"
 )
 
 //go:embed probe.html
@@ -88,17 +87,4 @@ func medianProbe(entries []*entry) *entry {
 		return nil
 	}
 	return list[(len(list)-1)/2]
-}
-
-// Longest is the longest gap on the axis, if it is known.
-func (s *strip) Longest() []piece {
-	i, ok := report.LongestGap(&s.Account)
-	if !ok {
-		return nil
-	}
-	end := s.Elapsed
-	if i < len(s.Arrivals) {
-		end = s.Arrivals[i]
-	}
-	return scaled([]report.Phase{{Name: "longest", From: s.Arrivals[i-1], To: end}}, s.End, 100)
 }

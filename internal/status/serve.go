@@ -59,14 +59,9 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	answer(w, status, map[string]string{"status": "error", "errorType": kind, "error": text})
 }
 
-// answer writes v as JSON.
+// answer writes v as JSON. Whoever asked may be gone: that is theirs to handle.
 func answer(w http.ResponseWriter, status int, v any) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		http.Error(w, "encode answer: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n'))
+	_ = json.NewEncoder(w).Encode(v)
 }
