@@ -45,13 +45,7 @@ type entry struct {
 	probe.Account           // without ITL if single
 	single        bool      // ITL is the gaps: one token a frame, none in bursts
 	At            time.Time // when it was recorded
-	judged        []judgement
-}
-
-// A judgement is what a result meant for an objective at its time.
-type judgement struct {
-	objective probe.Objective
-	good      bool
+	good, bad     []probe.Objective // that it met and that it missed, as they were at its time
 }
 
 // newEntry makes an entry with lists of at most maxList numbers and texts of at
@@ -77,8 +71,11 @@ func newEntry(r *probe.Result, objectives []probe.Objective) *entry {
 		e.ITL = nil
 	}
 	for _, o := range objectives {
-		if good, ok := o.Judge(r); ok {
-			e.judged = append(e.judged, judgement{o, good})
+		switch good, ok := o.Judge(r); {
+		case good && ok:
+			e.good = append(e.good, o)
+		case ok:
+			e.bad = append(e.bad, o)
 		}
 	}
 	return e

@@ -116,11 +116,10 @@ func (v *view) judged(o probe.Objective) objective {
 		t.Limit = new(o.Limit.Seconds())
 	}
 	for _, e := range v.recent {
-		good := slices.Contains(e.judged, judgement{o, true})
-		if good {
+		if slices.Contains(e.good, o) {
 			t.Good++
-		}
-		if good || slices.Contains(e.judged, judgement{o, false}) {
+			t.Total++
+		} else if slices.Contains(e.bad, o) {
 			t.Total++
 		}
 	}
