@@ -42,9 +42,9 @@ func shareOf(targets int) share {
 // An entry is one result as the board keeps it. It is made once and then only
 // read, so it may be shared.
 type entry struct {
-	probe.Account           // without ITL if single
-	single        bool      // ITL is the gaps: one token a frame, none in bursts
-	At            time.Time // when it was recorded
+	probe.Account                   // without ITL if single
+	single        bool              // ITL is the gaps: one token a frame, none in bursts
+	At            time.Time         // when it was recorded
 	good, bad     []probe.Objective // that it met and that it missed, as they were at its time
 }
 
