@@ -158,23 +158,24 @@ func missing(a *probe.Account, name string) string {
 // the probe failed is a sign at the end, since it may be too long for the scale of the others.
 func (w *waterfall) gaps() {
 	var list []float64
-	mark := -1
+	column := 0
 	_, longest, found := LongestGap(w.a)
 	for frame, gap := range w.a.Gaps() {
-		if list = append(list, gap); found && frame == longest {
-			mark = len(list) - 1
+		if frame == longest {
+			column = len(list)
 		}
+		list = append(list, gap)
 	}
 	line, each := spark(list, w.width-labelWidth-1)
-	column := mark / each
+	column /= each
 	if found && longest == len(w.a.Arrivals) {
-		mark, column = longest, length(line)
+		column = length(line)
 		line += "✗"
 	}
 	if line != "" {
 		w.raw("gaps", line)
 	}
-	if mark >= 0 {
+	if found {
 		w.raw("", strings.Repeat(" ", column)+"▲")
 	}
 }

@@ -42,7 +42,7 @@ func (b *Board) Set(t probe.Description) {
 		h.target = t
 		return
 	}
-	b.histories = append(b.histories, &history{target: t, skipped: map[string]int{}, cache: &cache{}})
+	b.histories = append(b.histories, &history{target: t, skipped: map[string]int{}, summary: &atomic.Pointer[summarized]{}})
 }
 
 // Remove forgets a target and its results. An unknown name is no mistake.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
+	"sync/atomic"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -119,7 +121,7 @@ type history struct {
 	dropped bool     // the ring had no room for all
 	numbers int      // of all entries in ring
 	skipped map[string]int
-	cache   *cache
+	summary *atomic.Pointer[summarized] // the last one made; saves sorting the same results for every reader
 }
 
 // add keeps e, and of the others what the target's share has room for: of successes older than the ring those of
@@ -164,9 +166,5 @@ func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
 
 // since is the part of the ring that was recorded at or after t.
 func (h *history) since(t time.Time) []*entry {
-	i := slices.IndexFunc(h.ring, func(e *entry) bool { return !e.At.Before(t) })
-	if i < 0 {
-		return nil
-	}
-	return h.ring[i:]
+	return h.ring[sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) }):]
 }

@@ -2,9 +2,8 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
@@ -109,24 +108,19 @@ func newStrip(e *entry, end float64) *strip {
 	if !e.OK() && len(phases) > 0 {
 		gaps = append(gaps, phases[len(phases)-1])
 	}
-	s := &strip{entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), Ticks: ticks(e, end), End: end}
+	var path []byte
+	drawn := -1 // ticks that fall on one place are drawn once
+	for _, at := range e.Arrivals {
+		if x := int(at / end * ticksWide); x <= ticksWide && x != drawn {
+			path = fmt.Appendf(path, "M%d 0v1", x)
+			drawn = x
+		}
+	}
+	s := &strip{entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), End: end, Ticks: string(path)}
 	if longest, _, ok := report.LongestGap(&e.Account); ok {
 		s.Longest = scaled([]report.Phase{longest}, end, 100)
 	}
 	return s
-}
-
-// ticks is a path with a tick for each arrival; those that fall on one place are drawn once.
-func ticks(e *entry, limit float64) string {
-	var b strings.Builder
-	drawn := -1
-	for _, at := range e.Arrivals {
-		if x := int(at / limit * ticksWide); x <= ticksWide && x != drawn {
-			b.WriteString("M" + strconv.Itoa(x) + " 0v1")
-			drawn = x
-		}
-	}
-	return b.String()
 }
 
 // longGaps are the gaps of more than five times the median gap.

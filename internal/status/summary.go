@@ -3,7 +3,6 @@ package status
 import (
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
@@ -86,10 +85,6 @@ func quantilesOf(values []float64) quantiles {
 // median of values in any order; nil if there is none.
 func median(values []float64) *float64 { return quantilesOf(slices.Clone(values)).P50 }
 
-// A cache saves sorting the same results for every reader. It is safe for
-// concurrent use; its zero value is ready.
-type cache struct{ last atomic.Pointer[summarized] }
-
 // summarized is the summary of so many results, which follow each other, and the first of them.
 type summarized struct {
 	first *entry
@@ -97,16 +92,16 @@ type summarized struct {
 	summary
 }
 
-// of summarizes the entries, which are consecutive results of one target: the first of
-// them and their number tell them all. The summary is only to be read.
-func (c *cache) of(entries []*entry) summary {
+// summarize summarizes consecutive results of the ring: the first of them and their
+// number tell them all. The summary is only to be read.
+func (h *history) summarize(entries []*entry) summary {
 	if len(entries) == 0 {
 		return summarize(nil)
 	}
-	s := c.last.Load()
+	s := h.summary.Load()
 	if s == nil || s.first != entries[0] || s.n != len(entries) {
 		s = &summarized{entries[0], len(entries), summarize(entries)}
-		c.last.Store(s)
+		h.summary.Store(s)
 	}
 	return s.summary
 }

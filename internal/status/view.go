@@ -94,7 +94,7 @@ func newView(h history, now time.Time) *view {
 	if h.dropped && len(v.recent) == len(h.ring) {
 		v.Window = now.Sub(h.ring[0].At).Seconds() // there was no room for older ones
 	}
-	v.summary = h.cache.of(v.recent)
+	v.summary = h.summarize(v.recent)
 	for _, o := range t.Objectives {
 		v.Objectives = append(v.Objectives, v.judged(o))
 	}
