@@ -19,12 +19,6 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// What show reads.
-const (
-	showBytes   = 64 << 20
-	showTimeout = 30 * time.Second
-)
-
 func newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show FILE|URL|-",
@@ -64,8 +58,7 @@ func openResults(ctx context.Context, from string, stdin io.Reader) (io.ReadClos
 	if err != nil {
 		return nil, config.Problems{{Place: "URL", Text: "is none", Hint: "want one like http://127.0.0.1:9464/api/v1/results/TRACE_ID"}}
 	}
-	client := http.Client{Timeout: showTimeout}
-	answer, err := client.Do(req)
+	answer, err := (&http.Client{Timeout: 30 * time.Second}).Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +70,9 @@ func openResults(ctx context.Context, from string, stdin io.Reader) (io.ReadClos
 	return answer.Body, nil
 }
 
-// show draws all results of a JSON text.
+// show draws all results of a JSON text of at most 64 MiB.
 func show(out io.Writer, source io.Reader) error {
-	limited := &io.LimitedReader{R: source, N: showBytes}
+	limited := &io.LimitedReader{R: source, N: 64 << 20}
 	decoder := json.NewDecoder(limited)
 	for shown := 0; ; {
 		var v struct {
