@@ -146,7 +146,9 @@ func (h *history) add(e *entry, s share) {
 		if !old.OK() {
 			continue
 		}
-		if room = (share{room.results - 1, room.numbers - old.numbers()}); min(room.results, room.numbers) < 0 {
+		room.results--
+		room.numbers -= old.numbers()
+		if room.results < 0 || room.numbers < 0 {
 			delete(ranks, old)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 // TestSlowest compares what is kept with all results of two days: since any time of the last day the slowest are the
-// same. Of values that only grow or only fall no more are kept than the share allows, and the slowest stays.
+// same, and of a small share the slowest. Of values that only grow or only fall no more are kept than the share allows,
+// and the slowest stays.
 func TestSlowest(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -23,10 +24,13 @@ func TestSlowest(t *testing.T) {
 		return e
 	}
 	var all []*entry
-	var h history
+	var h, small history
 	for n := range 2880 {
 		e := at(n, random.Float64(), random.ExpFloat64(), float64(n%5))
 		all = append(all, e)
+		small.add(e, shareOf(1000))
+		since := e.At.Add(-day)
+		equal(t, "slowest of many targets", slowness[0].slowest(small.kept(), since)[0].TraceID, slowness[0].slowest(all, since)[0].TraceID)
 		if h.add(e, shareOf(1)); n%10 > 0 {
 			continue
 		}
