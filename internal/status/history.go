@@ -142,7 +142,9 @@ func (h *history) add(e *entry, s share) {
 	}
 	ranks := ranksOf(h.kept(), e.At.Add(-day))
 	room := share{s.results / 4, s.numbers / 4}
-	for _, old := range slices.SortedStableFunc(slices.Values(h.earlier), func(a, b *entry) int { return cmp.Compare(ranks[b], ranks[a]) }) {
+	best := slices.Clone(h.earlier)
+	slices.SortStableFunc(best, func(a, b *entry) int { return cmp.Compare(ranks[b], ranks[a]) })
+	for _, old := range best {
 		if !old.OK() {
 			continue
 		}
