@@ -96,6 +96,9 @@ func TestPage(t *testing.T) {
 	}
 	screenshot(t, ctx, "page-phone.png")
 
+	do("a bar is a link for the keyboard", chromedp.Focus(chromedp.CSS("svg a")), chromedp.KeyEvent("\r"), chromedp.WaitVisible(chromedp.CSS(".tall")),
+		chromedp.Navigate(page), chromedp.WaitVisible(card("ray-serve", "ok")))
+
 	injected := setFault(t, server, `{"status":503}`)
 	// As soon as there is a result of a probe after the fault, the page says so.
 	demo.Eventually(t, "a probe after the fault", func() bool {

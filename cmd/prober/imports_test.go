@@ -18,7 +18,7 @@ var imports = map[string][]string{
 		"config", "bench", "report", "promquery", "inject", "sim", "format",
 	},
 	"internal/daemon":    {"engine", "discovery", "telemetry", "status", "probe", "wire", "config"},
-	"internal/engine":    {"schedule", "prompt", "discovery", "telemetry", "status", "probe", "wire", "config", "report", "format"},
+	"internal/engine":    {"schedule", "prompt", "discovery", "telemetry", "status", "probe", "wire", "config", "format"},
 	"internal/schedule":  {},
 	"internal/prompt":    {"wire"},
 	"internal/discovery": {},

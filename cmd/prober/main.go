@@ -87,7 +87,7 @@ Start with "prober demo", which needs nothing, or "prober once URL".`,
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newRun(), newOnce(), newBench(), newReport(), newCheck(), newSimulate(), newDemo(), newDashboards(), newAlerts(), newInject(), newDrain(), newVersion())
+	root.AddCommand(newRun(), newOnce(), newShow(), newBench(), newReport(), newCheck(), newSimulate(), newDemo(), newDashboards(), newAlerts(), newInject(), newDrain(), newVersion())
 	refuseUnknownTopics(root)
 	return root
 }

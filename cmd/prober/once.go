@@ -49,17 +49,17 @@ what --fail-on names.`,
 // once probes every target once and shows the results on w. The error is the verdict of g.
 func once(ctx context.Context, jobs []*engine.Job, w io.Writer, format string, g *gate) error {
 	width := report.Terminal(w)
-	show := func(r *probe.Result) error { return report.Waterfall(w, r, width) }
+	show := func(a probe.Account) error { return report.Waterfall(w, &a, width) }
 	if format == "json" {
 		encoder := json.NewEncoder(w)
-		show = func(r *probe.Result) error { return encoder.Encode(r.Account()) }
+		show = func(a probe.Account) error { return encoder.Encode(a) }
 	}
 	allOK := true
 	for _, j := range jobs {
 		results, _, err := j.Once(ctx)
 		for _, r := range results {
 			allOK = allOK && r.Outcome == probe.OK
-			err = errors.Join(err, show(r))
+			err = errors.Join(err, show(report.Account(r)))
 			g.judge(r.Target, r)
 		}
 		if err != nil {

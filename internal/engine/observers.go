@@ -13,7 +13,6 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
 )
@@ -36,7 +35,7 @@ type Observers struct {
 // it must not end for that.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
-		Board: status.NewBoard(time.Now(), build.Version, report.Hint),
+		Board: status.NewBoard(time.Now(), build.Version),
 		log:   log, objectives: c.Objectives,
 		described: map[string]description{}, timestamps: map[string]probe.Stamping{},
 	}

@@ -3,6 +3,8 @@ package probe
 import (
 	"cmp"
 	"iter"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
@@ -18,6 +20,7 @@ type Account struct {
 
 	Outcome    Outcome   `json:"outcome"`
 	Error      *string   `json:"error"`
+	Hint       *string   `json:"hint"` // what to do about the failure; null if whoever made the account does not know
 	HTTPStatus *int      `json:"http_status"`
 	Start      time.Time `json:"start"`
 
@@ -30,7 +33,8 @@ type Account struct {
 	MaxGap        *float64 `json:"max_gap_seconds"`
 	Elapsed       float64  `json:"elapsed_seconds"` // to the end of the probe, whatever its outcome
 
-	ChunkGaps      []float64 `json:"chunk_gaps_seconds"`
+	Arrivals       []float64 `json:"arrivals_seconds"`    // of each token frame, since the start
+	Uncertain      []bool    `json:"uncertain_per_frame"` // whether the frame may have come earlier: it was read late; null if none may
 	ITL            []float64 `json:"itl_seconds"`
 	TokensPerFrame []int     `json:"tokens_per_frame"` // null: cannot be attributed
 	JoinedPerFrame []bool    `json:"joined_per_frame"` // whether the frame is in a joined chunk; null if none is
@@ -63,16 +67,7 @@ type Account struct {
 	RetryAfter   *float64   `json:"retry_after_seconds"` // pause that the server asked for
 	Warnings     []string   `json:"warnings"`
 
-	// For summaries and pictures.
-	TTFTValid             bool    `json:"-"` // see [Result.TTFTValid]
-	FirstToken, LastToken float64 `json:"-"` // arrivals, also where TTFT and E2EL are missing; 0 if there is no token frame
-	Breaks                []Break `json:"-"` // times without known arrivals among the chunk gaps
-}
-
-// A Break is a time in which arrivals of token frames are not known.
-type Break struct {
-	Before int     // index of the chunk gap that follows it
-	Length float64 // seconds
+	TTFTValid bool `json:"-"` // see [Result.TTFTValid]
 }
 
 // Account is r as its JSON. It shares nothing with r.
@@ -84,7 +79,7 @@ func (r *Result) Account() Account {
 		ScheduleDelay: r.ScheduleDelay().Seconds(), Elapsed: r.Elapsed.Seconds(),
 		TTFT: seconds(r.TTFT()), ServerTTFT: seconds(r.ServerTTFT()), TTFAT: seconds(r.TTFAT()), TTFTValid: r.TTFTValid(),
 		TPOT: seconds(r.TPOT()), E2EL: seconds(r.E2EL()), MaxGap: seconds(r.MaxGap()),
-		ChunkGaps: allSeconds(r.ChunkGaps()), ITL: allSeconds(r.ITL()), Breaks: t.breaks(),
+		ITL: allSeconds(r.ITL()), Uncertain: t.uncertain(),
 		Frames: len(t.Tokens), Coalesced: t.Coalesced(), JoinedTokens: t.JoinedTokens(), JoinedPerFrame: t.Joined(),
 		Cache: cmp.Or(r.Cache, CacheUnknown), RetryAfter: seconds(r.RetryAfter, r.RetryAfter > 0),
 		TokenSource: r.Source, Stamp: text(r.Stamp), Taint: text(r.Taint), ReadDelay: seconds(t.MaxReadDelay()),
@@ -95,11 +90,10 @@ func (r *Result) Account() Account {
 	a.Phases.Write, a.Phases.Headers = seconds(p.Write()), seconds(p.Wait())
 	a.Usage.Prompt, a.Usage.Cached = known(r.Usage.Prompt), known(r.Usage.Cached)
 	a.Usage.Output, a.Usage.Reasoning = known(r.Usage.Generated()), known(r.Usage.Reasoning)
-	if n := len(t.Tokens); n > 0 {
-		a.FirstToken, a.LastToken = t.Tokens[0].At.Seconds(), t.Tokens[n-1].At.Seconds()
-	}
-	if r.Source != FromNothing {
-		for _, arrival := range t.Tokens {
+	a.Arrivals = slices.Grow(a.Arrivals, len(t.Tokens))
+	for _, arrival := range t.Tokens {
+		a.Arrivals = append(a.Arrivals, arrival.At.Seconds())
+		if r.Source != FromNothing {
 			a.TokensPerFrame = append(a.TokensPerFrame, arrival.N)
 		}
 	}
@@ -112,17 +106,17 @@ func (r *Result) Account() Account {
 	return a
 }
 
-func (t *Timeline) breaks() (list []Break) {
-	gaps, from := 0, time.Duration(0)
-	for i, s := range t.Spans() {
-		if from = cmp.Or(from, t.Tokens[0].At); s.Gap {
-			gaps++
-		} else {
-			list = append(list, Break{gaps, (t.Tokens[i].At - from).Seconds()})
+// Gaps yields the times between consecutive token frames whose arrivals are both known, in seconds, to the nanosecond,
+// with the index of the later frame.
+func (a *Account) Gaps() iter.Seq2[int, float64] {
+	return func(yield func(int, float64) bool) {
+		known := func(i int) bool { return i >= len(a.Uncertain) || !a.Uncertain[i] }
+		for i := 1; i < len(a.Arrivals); i++ {
+			if known(i-1) && known(i) && !yield(i, math.Round((a.Arrivals[i]-a.Arrivals[i-1])*1e9)/1e9) {
+				return
+			}
 		}
-		from = t.Tokens[i].At
 	}
-	return list
 }
 
 func optional[T any](v T, ok bool) *T {

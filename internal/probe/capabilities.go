@@ -26,10 +26,10 @@ type Capabilities struct {
 
 // An Ability is a feature that a server has, or not.
 type Ability struct {
-	Name  string // label and JSON key; one of a closed set
-	Means string // its description
-	Claim wire.Claim
-	Shown bool // by the server's answers; else by its type
+	Name  string     `json:"-"` // label and JSON key; one of a closed set
+	Means string     `json:"-"` // its description
+	Claim wire.Claim `json:"claim"`
+	Shown bool       `json:"shown"` // by the server's answers; else by its type
 }
 
 // Abilities are always the same ones in the same order.
@@ -91,24 +91,27 @@ func (c Capabilities) Notes() []string {
 	return notes
 }
 
-// A Description is what metrics and the status page say about a target beside its results.
+// A Description is what metrics and the status page say about a target beside its results. Its JSON is a part of
+// /api/v1/targets.
 type Description struct {
-	Name, Group string
-	Model       string // empty until known
-	API         string // dialect; empty or "auto" until known
-	URL         string // as configured: it may hold a password
-	Prompt      string // name of the workload
+	Name         string   `json:"name"`
+	Group        string   `json:"group"`
+	Model        string   `json:"model"`          // empty until known
+	API          string   `json:"api"`            // dialect; empty or "auto" until known
+	URL          string   `json:"url"`            // as configured: without credentials
+	Prompt       string   `json:"prompt"`         // name of the workload
+	PromptTokens int      `json:"prompt_tokens"`  // requested; 0 if unknown
+	MaxTokens    int      `json:"max_tokens"`     // requested; 0 if unknown
+	TokensPerDay int      `json:"tokens_per_day"` // cost of probing at this interval; 0 if unknown
+	Notes        []string `json:"notes"`          // sentences for the status page
 
-	Server, Version string   // server type and its version; empty if unknown
-	Stamp           Stamping // who timestamps token frames; empty before the first
-	Abilities       []Ability
-	Notes           []string // sentences for the status page
-
-	PromptTokens, MaxTokens int           // requested; 0 if unknown
-	TokensPerDay            int           // cost of probing at this interval; 0 if unknown
-	Interval                time.Duration // between probes
-	Objectives              []Objective
+	Server     string        `json:"-"` // server type; empty if unknown
+	Version    string        `json:"-"` // of the server; empty if unknown
+	Stamp      Stamping      `json:"-"` // who timestamps token frames; empty before the first
+	Abilities  []Ability     `json:"-"`
+	Interval   time.Duration `json:"-"` // between probes
+	Objectives []Objective   `json:"-"`
 
 	// InFlight is [Member.InFlight]; nil if unknown. It is called without a lock held.
-	InFlight func() (n int, oldest time.Time)
+	InFlight func() (n int, oldest time.Time) `json:"-"`
 }

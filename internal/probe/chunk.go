@@ -92,6 +92,20 @@ func (t *Timeline) known(i int, l lateness) bool {
 	return !l.any || last && !t.Tokens[i].Behind && t.Tokens[i].Kernel
 }
 
+// uncertain tells of each token frame whether it may have arrived before its timestamp; nil if none may.
+func (t *Timeline) uncertain() (list []bool) {
+	late := t.lateness()
+	for i := range t.Tokens {
+		if list == nil && !t.known(i, late) {
+			list = make([]bool, len(t.Tokens))
+		}
+		if list != nil {
+			list[i] = !t.known(i, late)
+		}
+	}
+	return list
+}
+
 // A Span is the time between two token frames.
 type Span struct {
 	Length time.Duration

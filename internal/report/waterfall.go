@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
@@ -21,8 +21,8 @@ const (
 // Waterfall writes one probe for people to read, in lines of at most width
 // columns (0: 80; 40 at least) where words allow. Texts that a server
 // wrote are stripped of control characters. The error is that of w.
-func Waterfall(out io.Writer, r *probe.Result, width int) error {
-	w := &waterfall{printer: newPrinter(width), r: r}
+func Waterfall(out io.Writer, a *probe.Account, width int) error {
+	w := &waterfall{printer: newPrinter(width), a: a}
 	w.headline()
 	w.phases()
 	w.latencies()
@@ -34,7 +34,7 @@ func Waterfall(out io.Writer, r *probe.Result, width int) error {
 type waterfall struct {
 	*printer
 
-	r *probe.Result
+	a *probe.Account
 }
 
 // line writes a label and a text, which goes on below itself where it is too
@@ -50,59 +50,42 @@ func (w *waterfall) raw(label, text string) {
 
 // headline names the target and its outcome; of a failure also the error.
 func (w *waterfall) headline() {
-	r := w.r
-	w.wrap("", format.Clean(r.Target)+" "+string(r.Outcome))
-	prompt := r.Prompt
+	a := w.a
+	w.wrap("", format.Clean(a.Target+" "+string(a.Outcome)))
+	prompt := a.Prompt
 	if prompt != "" {
 		prompt += " prompt"
 	}
-	if what := known(r.Model, r.API, prompt); len(what) > 0 {
+	if what := known(orEmpty(a.Model), orEmpty(a.API), prompt); len(what) > 0 {
 		w.line("", strings.Join(what, ", "))
 	}
-	if r.Err != nil {
-		w.line("error", r.Err.Error())
+	if a.Error != nil {
+		w.line("error", *a.Error)
 	}
 }
 
-// phases draws the phases that a probe reached on one axis, in their order. The last one of a
-// failed probe is the wait until it failed.
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// phases draws the phases that a probe reached on one axis, in their order.
 func (w *waterfall) phases() {
-	type phase struct {
-		label    string
-		from, to time.Duration
-	}
-	var list []phase
-	at := time.Duration(0)
-	until := func(reached bool, label string, to time.Duration) {
-		if reached {
-			list = append(list, phase{label, at, max(at, to)})
-			at = max(at, to)
-		}
-	}
-	r, p, tokens := w.r, w.r.Phases, w.r.Tokens
-	until(p.DNS > 0, "dns", at+p.DNS)
-	until(p.Connect > 0, "connect", at+p.Connect)
-	until(p.TLS > 0, "tls", at+p.TLS)
-	until(p.Wrote > 0, "write", p.Wrote)
-	until(p.Header > 0, "wait", p.Header)
-	if len(tokens) > 0 {
-		end := max(tokens[len(tokens)-1].At, r.Timeline.Finish)
-		until(true, "first token", tokens[0].At)
-		until(end > at, "decode", end)
-	}
-	until(r.Outcome != probe.OK && r.Elapsed > at, "to failure", r.Elapsed)
-	if at == 0 {
+	list := Phases(w.a)
+	if len(list) == 0 || list[len(list)-1].To == 0 {
 		return
 	}
 	w.WriteString("\n")
-	if p.Reused {
+	if w.a.Phases.Write != nil && w.a.Phases.Connect == nil {
 		w.line("connection", "reused: no DNS, connect or TLS phase")
 	}
-	cells := w.width - labelWidth - valueWidth
-	for _, ph := range list {
-		w.raw(ph.label, fmt.Sprintf("%*s  %s", valueWidth-2, format.Duration(ph.to-ph.from), span(ph.from, ph.to, at, cells)))
+	cells, end := w.width-labelWidth-valueWidth, list[len(list)-1].To
+	for _, p := range list {
+		w.raw(p.Name, fmt.Sprintf("%*s  %s", valueWidth-2, format.Seconds(p.To-p.From), span(p.From, p.To, end, cells)))
 	}
-	w.raw("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Duration(at)))
+	w.raw("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Seconds(end)))
 }
 
 // eighths are blocks that fill a cell from the left.
@@ -111,10 +94,10 @@ var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 // span draws from..to on an axis of the given cells that ends at limit. It
 // begins at a whole cell and is at least a sliver wide, so that nothing that
 // happened is invisible.
-func span(from, to, limit time.Duration, cells int) string {
-	scale := float64(cells) / float64(limit)
-	start := min(int(float64(from)*scale), cells-1)
-	end := int(float64(to)*scale*8 + 0.5)
+func span(from, to, limit float64, cells int) string {
+	scale := float64(cells) / limit
+	start := min(int(from*scale), cells-1)
+	end := int(to*scale*8 + 0.5)
 	width := min(max(end-start*8, 1), (cells-start)*8)
 	return strings.Repeat(" ", start) + strings.Repeat("█", width/8) + eighths[width%8]
 }
@@ -122,71 +105,48 @@ func span(from, to, limit time.Duration, cells int) string {
 // latencies tells the numbers that the metrics get, or why there is none, and draws the gaps
 // between token frames.
 func (w *waterfall) latencies() {
-	r := w.r
+	a, server := w.a, ""
 	w.WriteString("\n")
-	first, ok := r.TTFT()
-	text := format.Duration(first)
-	if server, known := r.ServerTTFT(); known {
-		text += ", server TTFT " + format.Duration(server)
+	if a.ServerTTFT != nil {
+		server = ", server TTFT " + format.Seconds(*a.ServerTTFT)
 	}
-	w.latency("TTFT", text, ok)
-	if answer, ok := r.TTFAT(); ok && answer > first {
-		w.line("TTFAT", format.Duration(answer)+", the first token of the answer, after its reasoning")
+	w.latency("TTFT", a.TTFT, server)
+	if a.TTFT != nil && a.TTFAT != nil && *a.TTFAT > *a.TTFT {
+		w.latency("TTFAT", a.TTFAT, ", the first token of the answer, after its reasoning")
 	}
-	tpot, ok := r.TPOT()
-	w.latency("TPOT", format.Duration(tpot), ok)
-	list := slices.Sorted(r.ITL())
-	if ok = len(list) > 0; ok {
-		text = fmt.Sprintf("median %s, p99 %s, max %s over %s", format.Duration(QuantileOf(list, 0.5)),
-			format.Duration(QuantileOf(list, 0.99)), format.Duration(list[len(list)-1]), format.Count(len(list), "token"))
+	w.latency("TPOT", a.TPOT, "")
+	if list := slices.Sorted(slices.Values(a.ITL)); len(list) > 0 {
+		w.line("ITL", fmt.Sprintf("median %s, p99 %s, max %s over %s", format.Seconds(QuantileOf(list, 0.5)),
+			format.Seconds(QuantileOf(list, 0.99)), format.Seconds(list[len(list)-1]), format.Count(len(list), "token")))
+	} else {
+		w.latency("ITL", nil, "")
 	}
-	w.latency("ITL", text, ok)
-	gap, ok := r.MaxGap()
-	text = format.Duration(gap) + ", still open when the probe failed"
-	var gaps []time.Duration
-	for frame, s := range r.Spans() {
-		if !s.Gap {
-			continue
-		}
-		if gaps = append(gaps, s.Length); s.Length == gap {
-			text = fmt.Sprintf("%s, before token frame %d of %d", format.Duration(gap), frame+1, len(r.Tokens))
-		}
-	}
-	w.latency("max gap", text, ok)
-	line := spark(gaps, w.width-labelWidth-1)
-	if r.Open > 0 { // a mark, since it may be too long for the scale of the others
-		line += "✗"
-	}
-	if line != "" {
-		w.raw("gaps", line)
-	}
-	e2el, ok := r.E2EL()
-	w.latency("E2EL", format.Duration(e2el), ok)
+	w.latency("max gap", a.MaxGap, GapPlace(a))
+	w.gaps()
+	w.latency("E2EL", a.E2EL, "")
 }
 
-func (w *waterfall) latency(name, text string, ok bool) {
-	if !ok {
-		text = "none: " + missing(w.r, name)
+func (w *waterfall) latency(name string, seconds *float64, more string) {
+	if seconds == nil {
+		w.line(name, "none: "+missing(w.a, name))
+		return
 	}
-	w.line(name, text)
+	w.line(name, format.Seconds(*seconds)+more)
 }
-
-// together reports whether all tokens of an answer arrived together.
-func together(r *probe.Result) bool { return len(r.Tokens) > 1 && len(r.Tokens) == r.Bursts()+1 }
 
 // missing is why a result lacks a number.
-func missing(r *probe.Result, name string) string {
-	tpot, itl := name == "TPOT", name == "ITL"
+func missing(a *probe.Account, name string) string {
+	tpot, itl, counted := name == "TPOT", name == "ITL", a.Usage.Output != nil && a.TokenSource != probe.FromNothing
 	switch {
-	case name == "E2EL" && r.Outcome != probe.OK:
-		return "the probe failed after " + format.Duration(r.Elapsed)
-	case len(r.Tokens) == 0:
+	case name == "E2EL" && a.Outcome != probe.OK:
+		return "the probe failed after " + format.Seconds(a.Elapsed)
+	case a.Frames == 0:
 		return "no token arrived"
-	case len(r.Tokens) == 1 && (tpot || itl || name == "max gap"):
+	case a.Frames == 1 && (tpot || itl || name == "max gap"):
 		return "all tokens arrived in a single frame"
-	case (tpot || itl) && together(r):
+	case (tpot || itl) && counted && a.JoinedTokens == 0 && a.TPOT == nil && len(a.ITL) == 0:
 		return "all tokens arrived at once"
-	case itl && r.Taint == "", tpot && (!r.Usage.Generated().Known || r.Hidden):
+	case itl && a.Taint == nil, tpot && (a.Usage.Output == nil || a.JoinedTokens == 0):
 		return "how many tokens the frames carry is unknown"
 	case name == "max gap":
 		return "the prober read too late; a longer gap may be hidden"
@@ -194,18 +154,45 @@ func missing(r *probe.Result, name string) string {
 	return "the prober read too late"
 }
 
+// gaps draws the gaps between token frames as a sparkline, and a mark below the longest one. A gap that was open when
+// the probe failed is a sign at the end, since it may be too long for the scale of the others.
+func (w *waterfall) gaps() {
+	var list []float64
+	column := 0
+	_, longest, found := LongestGap(w.a)
+	for frame, gap := range w.a.Gaps() {
+		if frame == longest {
+			column = len(list)
+		}
+		list = append(list, gap)
+	}
+	line, each := spark(list, w.width-labelWidth-1)
+	column /= each
+	if found && longest == len(w.a.Arrivals) {
+		column = length(line)
+		line += "✗"
+	}
+	if line != "" {
+		w.raw("gaps", line)
+	}
+	if found {
+		w.raw("", strings.Repeat(" ", column)+"▲")
+	}
+}
+
 // levels are the heights of a sparkline.
 var levels = []rune("▁▂▃▄▅▆▇█")
 
 // spark draws values in at most the given cells, of which each is the longest of as many
 // values. The longest of all is as high as can be, and heights are proportional.
-func spark(values []time.Duration, cells int) (line string) {
-	top := float64(max(1, slices.Max(append(values, 0))))
-	for bin := range slices.Chunk(values, max(1, (len(values)+cells-1)/cells)) {
-		level := int(float64(slices.Max(bin)) / top * float64(len(levels)))
-		line += string(levels[min(level, len(levels)-1)])
+func spark(values []float64, cells int) (line string, each int) {
+	top := slices.Max(append(values, math.SmallestNonzeroFloat64))
+	each = max(1, (len(values)+cells-1)/cells)
+	for bin := range slices.Chunk(values, each) {
+		level := int(slices.Max(bin) / top * float64(len(levels)))
+		line += string(levels[min(max(0, level), len(levels)-1)]) // JSON may hold anything
 	}
-	return line
+	return line, each
 }
 
 // sources say how the tokens of a frame are known.
@@ -218,37 +205,42 @@ var sources = map[probe.Source]string{
 
 // accounts writes tokens, frames and warnings, and the verdict: what it came to, and what to do.
 func (w *waterfall) accounts() {
-	r := w.r
+	a, u := w.a, w.a.Usage
 	w.WriteString("\n")
-	output := r.Usage.Generated()
+	count := func(n *int) string {
+		if n == nil {
+			return "?"
+		}
+		return format.Grouped(*n)
+	}
 	w.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s",
-		tokens(r.Usage.Prompt), tokens(r.Usage.Cached), tokens(output), tokens(r.Usage.Reasoning)))
-	if n := len(r.Tokens); n > 0 {
-		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(n, "token frame"), r.Coalesced()))
-		w.line("tokens", sources[r.Source])
+		count(u.Prompt), count(u.Cached), count(u.Output), count(u.Reasoning)))
+	if a.Frames > 0 {
+		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(a.Frames, "token frame"), a.Coalesced))
+		w.line("tokens", sources[a.TokenSource])
 	}
-	if delay, ok := r.MaxReadDelay(); r.Stamp == probe.ByUser {
+	if a.Stamp != nil && *a.Stamp == probe.ByUser {
 		w.line("timestamps", "user space: a delay of the prober looks like one of the server")
-	} else if ok {
-		w.line("timestamps", "kernel, read at most "+format.Duration(delay)+" later")
+	} else if a.ReadDelay != nil {
+		w.line("timestamps", "kernel, read at most "+format.Seconds(*a.ReadDelay)+" later")
 	}
-	w.line("finish", cmp.Or(r.Finish, "no finish reason"))
-	if r.TraceID != "" {
-		w.line("trace", r.TraceID)
+	w.line("finish", cmp.Or(orEmpty(a.FinishReason), "no finish reason"))
+	if a.TraceID != "" {
+		w.line("trace", a.TraceID)
 	}
-	for _, warning := range r.Warnings {
-		w.line("warning", warning.Error())
+	for _, warning := range a.Warnings {
+		w.line("warning", warning)
 	}
-	words := cmp.Or(Hint(r), "complete response")
-	if r.Outcome == probe.Canceled {
+	words := cmp.Or(orEmpty(a.Hint), "complete response")
+	if a.Outcome == probe.Canceled {
 		words = "the prober shut down; not counted"
 	}
-	if r.Outcome == probe.OK && output.Known {
-		words += ", " + format.Count(output.N, "token")
+	if a.Outcome == probe.OK && u.Output != nil {
+		words += ", " + format.Count(*u.Output, "token")
 	}
-	if d, ok := r.E2EL(); ok {
-		words += " in " + format.Duration(d)
+	if a.E2EL != nil {
+		words += " in " + format.Seconds(*a.E2EL)
 	}
 	w.WriteString("\n")
-	w.line("verdict", string(r.Outcome)+": "+words)
+	w.line("verdict", string(a.Outcome)+": "+words)
 }

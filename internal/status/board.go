@@ -6,7 +6,6 @@ package status
 
 import (
 	"maps"
-	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,36 +18,31 @@ import (
 type Board struct {
 	started time.Time
 	version string
-	hint    func(*probe.Result) string
 	ready   atomic.Bool
 
-	mu        sync.Mutex // guards all below
-	rejected  *Rejection // nil: the configuration as it is now is right
-	histories []*history // in the order in which their targets were first set
-	recorded  uint64     // results so far; numbers the entries
+	rejected  atomic.Pointer[Rejection] // nil: the configuration as it is now is right
+	mu        sync.Mutex                // guards histories
+	histories []*history                // in the order in which their targets were first set
 }
 
 // NewBoard returns a board without targets that is not ready yet. The page shows
-// version and the time since started. The function hint returns what to do about a
-// failed result, in one sentence or empty; it neither retains the result nor uses
-// the board, and may be nil.
-func NewBoard(started time.Time, version string, hint func(*probe.Result) string) *Board {
-	return &Board{started: started, version: version, hint: hint}
+// version and the time since started.
+func NewBoard(started time.Time, version string) *Board {
+	return &Board{started: started, version: version}
 }
 
 // Set adds a target or, if its name is known, replaces its description and keeps
 // its results.
 func (b *Board) Set(t probe.Description) {
-	t.URL = redact(t.URL)
 	t.Objectives = slices.Clone(t.Objectives)
-	t.Notes = slices.Clone(t.Notes)
+	t.Notes = append([]string{}, t.Notes...)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.history(t.Name); h != nil {
 		h.target = t
 		return
 	}
-	b.histories = append(b.histories, &history{target: t, skipped: map[string]int{}, cache: &cache{}})
+	b.histories = append(b.histories, &history{target: t, skipped: map[string]int{}, summary: &atomic.Pointer[summarized]{}})
 }
 
 // Remove forgets a target and its results. An unknown name is no mistake.
@@ -80,11 +74,7 @@ type Rejection struct {
 
 // SetRejected makes the page show that the configuration as it is now is wrong; nil
 // says that it is right.
-func (b *Board) SetRejected(r *Rejection) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.rejected = r
-}
+func (b *Board) SetRejected(r *Rejection) { b.rejected.Store(r) }
 
 // Record keeps what the board needs of r and no pointer to it. Canceled results
 // and those of unknown targets are dropped.
@@ -95,12 +85,7 @@ func (b *Board) Record(r *probe.Result) {
 	if h == nil || r.Outcome == probe.Canceled {
 		return
 	}
-	b.recorded++
-	e := newEntry(r, h.target.Objectives, b.recorded)
-	if b.hint != nil && !e.OK() {
-		e.Hint = b.hint(r)
-	}
-	h.add(e, shareOf(len(b.histories)))
+	h.add(newEntry(r, h.target.Objectives), shareOf(len(b.histories)))
 }
 
 // history is that of a target; nil if there is none. The lock is held.
@@ -120,16 +105,8 @@ func (b *Board) copies() []history {
 	list := make([]history, len(b.histories))
 	for i, h := range b.histories {
 		list[i] = *h
-		list[i].ring, list[i].failed, list[i].skipped = slices.Clone(h.ring), slices.Clone(h.failed), maps.Clone(h.skipped)
+		list[i].ring, list[i].earlier = slices.Clone(h.ring), slices.Clone(h.earlier)
+		list[i].skipped = maps.Clone(h.skipped)
 	}
 	return list
-}
-
-// redact hides the password of a URL; what is no URL stays as it is.
-func redact(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil || u.User == nil {
-		return raw
-	}
-	return u.Redacted()
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 //go:embed page.html
@@ -27,6 +28,8 @@ var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
 		"seconds": seconds, "short": short, "span": span, "percent": percent, "goal": goal,
+		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
+		"phases": report.Phases, "place": report.GapPlace, "by": by,
 		"half": func(v float64) float64 { return v / 2 },
 		"age":  func(t time.Time) string { return span(time.Since(t).Seconds()) },
 	}).Parse(pageText))
@@ -58,22 +61,6 @@ func hashOf(text, open, end string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// A page is everything that page.html shows.
-type page struct {
-	Version  string
-	Started  time.Time
-	Ready    bool
-	Rejected *Rejection
-	Counts   []stateCount
-	Sections []section
-}
-
-// A stateCount is how many targets are in a state.
-type stateCount struct {
-	State state
-	N     int
-}
-
 // A section is a group of several targets, or a run of lone ones.
 type section struct {
 	Group string // empty for lone targets
@@ -81,39 +68,26 @@ type section struct {
 }
 
 func (b *Board) servePage(w http.ResponseWriter, _ *http.Request) {
-	b.mu.Lock()
-	rejected := b.rejected
-	b.mu.Unlock()
-	views := b.views()
-	p := page{
-		Version: b.version, Started: b.started, Ready: b.ready.Load(),
-		Rejected: rejected, Counts: counts(views), Sections: sections(views),
+	views, counts := b.views(), map[state]int{}
+	for _, v := range views {
+		counts[v.State]++
 	}
+	render(w, pageTemplate, map[string]any{
+		"Version": b.version, "Started": b.started, "Ready": b.ready.Load(),
+		"Rejected": b.rejected.Load(), "Counts": counts, "Sections": sections(views),
+	})
+}
+
+// render answers with a page.
+func render(w http.ResponseWriter, page *template.Template, data any) {
 	var text bytes.Buffer
-	if err := pageTemplate.Execute(&text, p); err != nil {
+	if err := page.Execute(&text, data); err != nil {
 		http.Error(w, "render page: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Security-Policy", pagePolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(text.Bytes())
-}
-
-// counts leaves out states in which no target is.
-func counts(views []*view) []stateCount {
-	var list []stateCount
-	for _, st := range []state{failing, hanging, waiting, fine} {
-		c := stateCount{State: st}
-		for _, v := range views {
-			if v.State == st {
-				c.N++
-			}
-		}
-		if c.N > 0 {
-			list = append(list, c)
-		}
-	}
-	return list
 }
 
 // sections puts the targets of a group beside each other, where the first of them
@@ -152,15 +126,11 @@ type metric struct {
 
 // Metrics are the rows of a card's quantiles.
 func (v *view) Metrics() []metric {
-	var last entry
-	if e := v.past.last(); e != nil {
-		last = *e
-	}
-	q := v.Quantiles
+	last, q := cmp.Or(v.Last, &entry{}), v.Quantiles
 	return []metric{
 		{"ttft", "TTFT", "time to first token", last.TTFT, q.TTFT},
 		{"tpot", "TPOT", "time per output token", last.TPOT, q.TPOT},
-		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.ITL), q.ITL},
+		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.account().ITL), q.ITL},
 		{"e2el", "E2EL", "end-to-end latency", last.E2EL, q.E2EL},
 	}
 }
@@ -176,14 +146,6 @@ func (v *view) Remarks() []string {
 	remark(v.contaminated, "prompts of the last %s were in the server's cache although they were cold: excluded from TTFT")
 	remark(v.tainted, "probes of the last %s were read too late by the prober: excluded from ITL")
 	return notes
-}
-
-// Failure is the last result if it failed, else nil.
-func (v *view) Failure() *entry {
-	if last := v.past.last(); last != nil && !last.OK() {
-		return last
-	}
-	return nil
 }
 
 // Failures are the failed results in memory, newest first.

@@ -36,8 +36,8 @@ func golden(t *testing.T, name, got string) {
 
 // everyState is a board with a target in each state; two are of one group.
 func everyState() *Board {
-	began, hint := time.Now(), func(r *probe.Result) string { return "what to do about " + string(r.Outcome) }
-	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3", hint)
+	began := time.Now()
+	b := NewBoard(began.Add(-5*time.Hour), "v1.2.3")
 	b.SetReady(true)
 	b.SetRejected(&Rejection{began, "keeping the previous one", "PROBER_QPS: must be above 0\nPROBER_API: unknown"})
 	set := func(name, group string, change func(*probe.Description)) {
@@ -94,7 +94,7 @@ func TestTargets(t *testing.T) {
 
 func TestPageEscapesHostileText(t *testing.T) {
 	const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
-	b := NewBoard(time.Now(), hostile, func(*probe.Result) string { return hostile })
+	b := NewBoard(time.Now(), hostile)
 	b.Set(probe.Description{
 		Name: hostile, Group: hostile, Model: hostile, API: hostile, URL: "javascript:" + hostile, Prompt: hostile,
 		Notes: []string{hostile}, Objectives: []probe.Objective{{Name: hostile, Signal: hostile, Goal: 1}},
@@ -107,50 +107,40 @@ func TestPageEscapesHostileText(t *testing.T) {
 	good.Finish = hostile
 	b.Record(good)
 
-	body := get(t, b, "/").Body.String()
-	if n := strings.Count(body, "<script"); n != 1 {
-		t.Errorf("%d scripts in the page, want our own only", n)
-	}
-	if strings.Contains(body, "<img") {
-		t.Error("an image slipped into the page")
-	}
-	if !strings.Contains(body, "&lt;script&gt;alert(1)") {
-		t.Error("the text itself is not shown")
-	}
-}
-
-// The policy names style and script by their hashes: were the template engine to
-// change a byte of them, a browser would show a bare page.
-func TestPolicyFitsThePage(t *testing.T) {
-	w := get(t, newTestBoard("a"), "/")
-	body, policy := w.Body.String(), w.Header().Get("Content-Security-Policy")
-	for _, want := range []string{
-		"style-src " + hashOf(body, "<style>", "</style>"),
-		"script-src " + hashOf(body, "<script>", "</script>"),
-	} {
-		if !strings.Contains(policy, want) {
-			t.Errorf("no %s in the policy %s", want, policy)
+	for path, scripts := range map[string]int{"/": 1, "/probes/" + r.TraceID: 0, "/probes/" + good.TraceID: 0} {
+		body := get(t, b, path).Body.String()
+		if n := strings.Count(body, "<script"); n != scripts {
+			t.Errorf("%s: %d scripts, want our own only", path, n)
+		}
+		if strings.Contains(body, "<img") {
+			t.Errorf("%s: an image slipped into the page", path)
+		}
+		if !strings.Contains(body, "&lt;script&gt;alert(1)") {
+			t.Errorf("%s: the text itself is not shown", path)
 		}
 	}
-	if strings.Contains(policy, "unsafe") || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Errorf("headers %v", w.Header())
-	}
 }
 
-// Nothing may be loaded from elsewhere, and links work below a proxy's path.
+// Nothing may be loaded from elsewhere, and links work below a proxy's path. The policy names style and script by their
+// hashes: were the template engine to change a byte of them, a browser would show a bare page.
 func TestPageStandsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		body := get(t, everyState(), "/").Body.String()
+		w := get(t, everyState(), "/")
+		body, policy := w.Body.String(), w.Header().Get("Content-Security-Policy")
 		for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(body, -1) {
 			if strings.HasPrefix(m[1], "/") || strings.Contains(m[1], "://") && !strings.HasPrefix(m[1], "data:") {
 				t.Errorf("the page refers to %s", m[1])
 			}
 		}
-		if regexp.MustCompile(`\sstyle="`).MatchString(body) {
-			t.Error("an inline style, which the policy forbids")
-		}
-		if !strings.Contains(body, `<noscript><meta http-equiv="refresh"`) {
-			t.Error("the page does not refresh itself without a script")
+		for what, ok := range map[string]bool{
+			"hash of the style":         strings.Contains(policy, "style-src "+hashOf(body, "<style>", "</style>")),
+			"hash of the script":        strings.Contains(policy, "script-src "+hashOf(body, "<script>", "</script>")),
+			"policy without unsafe":     !strings.Contains(policy, "unsafe"),
+			"no inline style":           !regexp.MustCompile(`\sstyle="`).MatchString(body),
+			"refresh without a script":  strings.Contains(body, `<noscript><meta http-equiv="refresh"`),
+			"content type with charset": w.Header().Get("Content-Type") == "text/html; charset=utf-8",
+		} {
+			equal(t, what, ok, true)
 		}
 	})
 }

@@ -2,11 +2,11 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // The geometry of the plots: across in percent, so that they fit every screen,
@@ -19,60 +19,19 @@ const (
 	ticksWide  = 10000 // width of the path of ticks, in its own units
 )
 
-// A stage is a part of a probe, in seconds since its start.
-type stage struct {
-	class    string // how the page paints it
-	from, to float64
-}
-
-// stages are the parts of a probe up to its last token, without empty ones. A
-// failed probe has those that it came to.
-func stages(e *entry) []stage {
-	var list []stage
-	at := 0.0
-	until := func(class string, to float64) {
-		if to > at {
-			list = append(list, stage{class, at, to})
-			at = to
-		}
-	}
-	p := e.Phases
-	for _, s := range []struct {
-		class  string
-		length *float64
-	}{{"dns", p.DNS}, {"connect", p.Connect}, {"tls", p.TLS}, {"write", p.Write}, {"wait", p.Headers}} {
-		if s.length != nil {
-			until(s.class, at+*s.length)
-		}
-	}
-	if e.Frames > 0 {
-		until("first", e.FirstToken)
-		until("decode", lastToken(e))
-	}
-	return list
-}
-
-// lastToken is when the last token frame came; of a successful probe, E2EL.
-func lastToken(e *entry) float64 {
-	if e.E2EL != nil {
-		return *e.E2EL
-	}
-	return e.LastToken
-}
-
-// A piece is a stage on an axis, in the axis's units from its beginning.
+// A piece is a phase on an axis, in the axis's units from its beginning.
 type piece struct {
-	Class        string
+	Class        string  // how the page paints it
 	From, Length float64 // with at most two decimals
 }
 
-// scaled draws stages on an axis of so many units, with limit at its end. What is
+// scaled draws phases on an axis of so many units, with limit at its end. What is
 // later is cut off there.
-func scaled(list []stage, limit, units float64) (pieces []piece) {
-	for _, s := range list {
-		from, to := hundredths(units*min(1, s.from/limit)), hundredths(units*min(1, s.to/limit))
+func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
+	for _, p := range list {
+		from, to := hundredths(units*min(1, p.From/limit)), hundredths(units*min(1, p.To/limit))
 		if to-from >= smallest {
-			pieces = append(pieces, piece{s.class, from, hundredths(to - from)})
+			pieces = append(pieces, piece{p.Name, from, hundredths(to - from)})
 		}
 	}
 	return pieces
@@ -103,11 +62,11 @@ func (v *view) Bars() []bar {
 		const slot = 100.0 / slots
 		x := slot * float64(slots-len(shown)+i)
 		b := bar{entry: e, X: x, Left: hundredths(x + 0.11*slot), Middle: hundredths(x + slot/2)}
-		if e.OK() {
-			b.Parts = scaled(stages(e), v.Scales.Bars, barHeight)
-		} else {
-			b.Parts = scaled([]stage{{"failed", 0, max(leastFault*v.Scales.Bars/barHeight, e.Elapsed)}}, v.Scales.Bars, barHeight)
+		parts := report.Phases(&e.Account)
+		if !e.OK() {
+			parts = []report.Phase{{Name: "failure", To: max(leastFault*v.Scales.Bars/barHeight, e.Elapsed)}}
 		}
+		b.Parts = scaled(parts, v.Scales.Bars, barHeight)
 		list = append(list, b)
 	}
 	return list
@@ -127,78 +86,50 @@ func (v *view) Failed() map[probe.Outcome]int {
 	return n
 }
 
-// A strip is the last probe on a time axis: its stages, a tick for every token
-// frame, and the gaps that stand out.
+// A strip is a probe on a time axis: its phases, a tick for every token frame, and
+// the gaps that stand out.
 type strip struct {
 	*entry
 	Spans, Gaps []piece // in percent
+	Longest     []piece // the longest gap, if it is known
+	End         float64 // of the axis, in seconds
 	Ticks       string  // an SVG path, ticksWide units wide and 1 high
 }
 
 // Strip draws the last result; it is nil if there is none.
-func (v *view) Strip() *strip {
-	last := v.past.last()
-	if last == nil {
+func (v *view) Strip() *strip { return newStrip(v.Last, v.Scales.Strip) }
+
+func newStrip(e *entry, end float64) *strip {
+	if e == nil {
 		return nil
 	}
-	end := v.Scales.Strip
-	return &strip{last, scaled(stages(last), end, 100), scaled(longGaps(last), end, 100), ticks(last, end)}
-}
-
-// ticks is a path with a tick for each arrival that is known; those that fall on one place are
-// drawn once.
-func ticks(e *entry, limit float64) string {
-	if e.Frames == 0 {
-		return ""
+	phases := report.Phases(&e.Account)
+	gaps := longGaps(e)
+	if !e.OK() && len(phases) > 0 {
+		gaps = append(gaps, phases[len(phases)-1])
 	}
-	var b strings.Builder
-	drawn := -1
-	for _, s := range append([]stage{{to: e.FirstToken}}, gaps(e)...) {
-		if x := int(s.to / limit * ticksWide); x <= ticksWide && x != drawn {
-			b.WriteString("M" + strconv.Itoa(x) + " 0v1")
+	var path []byte
+	drawn := -1 // ticks that fall on one place are drawn once
+	for _, at := range e.Arrivals {
+		if x := int(at / end * ticksWide); x <= ticksWide && x != drawn {
+			path = fmt.Appendf(path, "M%d 0v1", x)
 			drawn = x
 		}
 	}
-	return b.String()
+	s := &strip{entry: e, Spans: scaled(phases, end, 100), Gaps: scaled(gaps, end, 100), End: end, Ticks: string(path)}
+	if longest, _, ok := report.LongestGap(&e.Account); ok {
+		s.Longest = scaled([]report.Phase{longest}, end, 100)
+	}
+	return s
 }
 
-// gaps are the chunk gaps of an answer as stages, and what lies between them without a class.
-func gaps(e *entry) []stage {
-	var list []stage
-	at, breaks := e.FirstToken, e.Breaks
-	add := func(class string, length float64) {
-		list = append(list, stage{class, at, at + length})
-		at += length
-	}
-	for i := 0; i <= len(e.ChunkGaps); i++ {
-		for len(breaks) > 0 && breaks[0].Before == i {
-			add("", breaks[0].Length)
-			breaks = breaks[1:]
+// longGaps are the gaps of more than five times the median gap.
+func longGaps(e *entry) (list []report.Phase) {
+	usual := median(gaps(&e.Account))
+	for frame, gap := range e.Gaps() {
+		if *usual > 0 && gap > 5**usual {
+			list = append(list, report.Phase{Name: "silence", From: e.Arrivals[frame-1], To: e.Arrivals[frame]})
 		}
-		if i < len(e.ChunkGaps) {
-			add("silence", e.ChunkGaps[i])
-		}
-	}
-	return list
-}
-
-// longGaps are the gaps of more than five times the median gap, and what went
-// before the end of a failed probe.
-func longGaps(e *entry) []stage {
-	var list []stage
-	if usual := median(e.ChunkGaps); usual != nil && *usual > 0 {
-		for _, s := range gaps(e) {
-			if s.class != "" && s.to-s.from > 5**usual {
-				list = append(list, s)
-			}
-		}
-	}
-	at := 0.0
-	if all := stages(e); len(all) > 0 {
-		at = all[len(all)-1].to
-	}
-	if !e.OK() && e.Elapsed > at {
-		list = append(list, stage{"failed", at, e.Elapsed})
 	}
 	return list
 }
@@ -220,20 +151,27 @@ func scalesOf(group []*view) scales {
 				bad = max(bad, e.Elapsed)
 			}
 		}
-		last := v.past.last()
-		if last == nil {
-			continue
-		}
-		switch end := lastToken(last); {
-		case end == 0:
-			bare = max(bare, last.Elapsed)
-		case last.OK():
+		if end, seen := extent(v.Last); seen {
 			tokens = max(tokens, end)
-		default:
-			tokens = max(tokens, min(last.Elapsed, 1.3*end))
+		} else {
+			bare = max(bare, end)
 		}
 	}
 	return scales{nice(cmp.Or(good, bad)), nice(cmp.Or(tokens, bare))}
+}
+
+// extent is where the strip of a probe ends, 0 for none. seen is whether it has tokens.
+func extent(e *entry) (end float64, seen bool) {
+	if e == nil {
+		return 0, false
+	}
+	switch end = report.LastToken(&e.Account); {
+	case end == 0:
+		return e.Elapsed, false
+	case e.OK():
+		return end, true
+	}
+	return min(e.Elapsed, 1.3*end), true
 }
 
 // nice is the next number of an axis at or above v: 1, 1.2, 1.5, 2, … times a

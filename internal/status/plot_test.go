@@ -20,8 +20,8 @@ func phased() *probe.Result {
 func TestBars(t *testing.T) {
 	v := viewOf(phased(), broken("a", probe.DNS, "no such host"))
 	for limit, want := range map[float64][]string{
-		2:   {"[{dns 0 0.48} {connect 0.48 0.96} {tls 1.44 1.44} {write 2.88 1.92} {wait 4.8 14.4} {first 19.2 9.6} {decode 28.8 19.2}]", "[{failed 0 6}]"},
-		0.5: {"[{dns 0 1.92} {connect 1.92 3.84} {tls 5.76 5.76} {write 11.52 7.68} {wait 19.2 57.6} {first 76.8 19.2}]", "[{failed 0 6}]"},
+		2:   {"[{dns 0 0.48} {connect 0.48 0.96} {tls 1.44 1.44} {write 2.88 1.92} {wait 4.8 14.4} {first token 19.2 9.6} {decode 28.8 19.2}]", "[{failure 0 6}]"},
+		0.5: {"[{dns 0 1.92} {connect 1.92 3.84} {tls 5.76 5.76} {write 11.52 7.68} {wait 19.2 57.6} {first token 76.8 19.2}]", "[{failure 0 6}]"},
 	} {
 		v.Scales.Bars = limit
 		bars := v.Bars()
@@ -97,10 +97,10 @@ func TestStrips(t *testing.T) {
 		"gaps": {success("a", 100*ms, 200*ms, 300*ms, 300*ms, 1100*ms, 1200*ms, 1600*ms, 1700*ms),
 			"500 1000 1500 5500 6000 8000 8500", "[{silence 15 40}]"},
 		"beyond the end":     {success("a", time.Second, 3*time.Second), "5000", "[]"},
-		"stalled":            {stalled(success("a", 500*ms, 1000*ms)), "2500 5000", "[{failed 50 50}]"},
-		"no token":           {broken("a", probe.Timeout, "late"), "", "[{failed 0 0.25}]"},
+		"stalled":            {stalled(success("a", 500*ms, 1000*ms)), "2500 5000", "[{to failure 50 50}]"},
+		"no token":           {broken("a", probe.Timeout, "late"), "", "[{to failure 0 0.25}]"},
 		"read late":          {late("a", 500*ms, 600*ms, 1500*ms, 2000*ms), "2500 3000 10000", "[]"},
-		"stalled, read late": {stalled(late("a", 500*ms, 600*ms, 900*ms, 1000*ms)), "2500 3000 5000", "[{failed 50 50}]"},
+		"stalled, read late": {stalled(late("a", 500*ms, 600*ms, 900*ms, 1000*ms)), "2500 3000 5000", "[{to failure 50 50}]"},
 	} {
 		v := viewOf(test.result)
 		v.Scales.Strip = 2
@@ -118,10 +118,11 @@ func TestLateReadsAreTold(t *testing.T) {
 	v := b.views()[0]
 	equal(t, "remarks", v.Remarks(), []string{"1 of 2 probes of the last hour were read too late by the prober: excluded from ITL"})
 	equal(t, "values of ITL", v.Quantiles.ITL.N, 2)
-	page := get(t, b, "/").Body.String()
+	page := get(t, b, "/").Body.String() + get(t, b, "/probes/"+r.TraceID).Body.String()
 	for text, want := range map[string]int{
 		"\nread too late by the prober (late): no ITL</title>": 1, // of two bars
-		"2 read late by the prober, several at once":           3, // name, title and caption of the strip
+		"2 read late by the prober, several at once":           5, // name, title and caption of the strip, name and caption of the probe's own
+		"their ticks may be too late</figcaption>":             1,
 	} {
 		equal(t, text, strings.Count(page, text), want)
 	}

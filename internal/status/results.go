@@ -28,49 +28,41 @@ const failedOutcome = "failed"
 type query struct {
 	targets  []string // none: all
 	outcomes []string // none: all
+	formats  []string // with jsonl: one object a line, without an envelope
 	limit    int
-	lines    bool // one object a line, without an envelope
 }
 
-// parseQuery reads the parameters. "target" and "outcome" may be repeated; empty
-// ones count as not given; the rest is ignored, as Prometheus does. The error
-// names the parameter and what it may be.
+// parseQuery reads the parameters. All but "limit" may be repeated; empty ones count
+// as not given; the rest is ignored, as Prometheus does. The error names the parameter
+// and what it may be.
 func parseQuery(values url.Values, targets []string) (q query, err error) {
 	outcomes := []string{failedOutcome}
 	for _, o := range probe.Outcomes() {
 		outcomes = append(outcomes, string(o))
 	}
-	if q.targets, err = choices(values, "target", targets); err != nil {
-		return q, err
+	for _, p := range []struct {
+		name    string
+		allowed []string
+		chosen  *[]string
+	}{{"target", targets, &q.targets}, {"outcome", outcomes, &q.outcomes}, {"format", []string{"json", "jsonl"}, &q.formats}} {
+		for _, v := range values[p.name] {
+			switch {
+			case v == "":
+			case slices.Contains(p.allowed, v):
+				*p.chosen = append(*p.chosen, v)
+			default:
+				want := cmp.Or(strings.Join(p.allowed, ", "), "the targets: there is none yet")
+				return q, fmt.Errorf("invalid parameter %q: %q: want one of %s", p.name, v, want)
+			}
+		}
 	}
-	if q.outcomes, err = choices(values, "outcome", outcomes); err != nil {
-		return q, err
-	}
-	formats, err := choices(values, "format", []string{"json", "jsonl"})
-	if err != nil {
-		return q, err
-	}
-	q.lines, q.limit = slices.Contains(formats, "jsonl"), defaultLimit
+	q.limit = defaultLimit
 	if text := values.Get("limit"); text != "" {
 		if q.limit, err = strconv.Atoi(text); err != nil || q.limit < 1 || q.limit > maxLimit {
 			return q, fmt.Errorf("invalid parameter \"limit\": %q: want a number from 1 to %d", text, maxLimit)
 		}
 	}
 	return q, nil
-}
-
-// choices are the values of a parameter, each of which must be allowed.
-func choices(values url.Values, name string, allowed []string) ([]string, error) {
-	list := slices.DeleteFunc(slices.Clone(values[name]), func(v string) bool { return v == "" })
-	for _, v := range list {
-		if len(allowed) == 0 {
-			return nil, fmt.Errorf("invalid parameter %q: %q: there is none yet", name, v)
-		}
-		if !slices.Contains(allowed, v) {
-			return nil, fmt.Errorf("invalid parameter %q: %q: want one of %s", name, v, strings.Join(allowed, ", "))
-		}
-	}
-	return list, nil
 }
 
 // wants reports whether the query asks for a result.
@@ -93,15 +85,15 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 	}
 	q, err := parseQuery(r.URL.Query(), targets)
 	if err != nil {
-		answer(w, http.StatusBadRequest, map[string]string{"status": "error", "errorType": "bad_data", "error": err.Error()})
+		refuse(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	all = slices.DeleteFunc(all, func(e *entry) bool { return !q.wants(e) })
 	slices.SortFunc(all, func(a, b *entry) int {
-		return cmp.Or(b.Start.Compare(a.Start), cmp.Compare(b.number, a.number))
+		return cmp.Or(b.Start.Compare(a.Start), b.At.Compare(a.At))
 	})
 	kind, before, between, after := "application/json", `{"status":"success","data":{"results":[`, ",", "]}}\n"
-	if q.lines {
+	if slices.Contains(q.formats, "jsonl") {
 		kind, before, between, after = "application/x-ndjson", "", "", ""
 	}
 	w.Header().Set("Content-Type", kind+"; charset=utf-8")
@@ -111,7 +103,7 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 		if i > 0 {
 			_, _ = io.WriteString(w, between)
 		}
-		if encoder.Encode(e.Account) != nil {
+		if encoder.Encode(e.account()) != nil {
 			return // whoever asked is gone
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // told asks for results by line, and tells their targets and outcomes.
@@ -67,7 +68,7 @@ func TestResultsAreAccountsNewestFirst(t *testing.T) {
 		second.Warnings = append(second.Warnings, second.Err)
 		b := boardOf(second, first) // the first took longer
 
-		text, err := json.Marshal([]probe.Account{second.Account(), first.Account()})
+		text, err := json.Marshal([]probe.Account{report.Account(second), report.Account(first)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,12 +6,14 @@ import (
 	"net/http"
 )
 
-// Register serves the page at exactly "/", the JSON below /api/v1/ and the
-// health of the prober at /-/healthy and /-/ready. All of them are only read:
+// Register serves the page at exactly "/", that of a probe below /probes/, the JSON
+// below /api/v1/ and the health of the prober at /-/healthy and /-/ready. All of them are only read:
 // methods other than GET and HEAD are refused.
 func (b *Board) Register(mux *http.ServeMux) {
 	mux.Handle("/{$}", readOnly(b.servePage))
+	mux.Handle("/probes/{trace_id}", readOnly(b.serveProbe))
 	mux.Handle("/api/v1/results", readOnly(b.serveResults))
+	mux.Handle("/api/v1/results/{trace_id}", readOnly(b.serveResult))
 	mux.Handle("/api/v1/targets", readOnly(b.serveTargets))
 	mux.Handle("/-/healthy", readOnly(serveHealthy))
 	mux.Handle("/-/ready", readOnly(b.serveReady))
@@ -40,33 +42,26 @@ func (b *Board) serveTargets(w http.ResponseWriter, _ *http.Request) {
 }
 
 func serveHealthy(w http.ResponseWriter, _ *http.Request) {
-	plain(w, http.StatusOK, "Prober is Healthy.\n")
+	_, _ = io.WriteString(w, "Prober is Healthy.\n")
 }
 
 func (b *Board) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if !b.ready.Load() {
-		plain(w, http.StatusServiceUnavailable, "Prober is not Ready.\n")
+		http.Error(w, "Prober is not Ready.", http.StatusServiceUnavailable)
 		return
 	}
-	plain(w, http.StatusOK, "Prober is Ready.\n")
+	_, _ = io.WriteString(w, "Prober is Ready.\n")
 }
 
-// plain answers with a text. Whoever asked may be gone: that is theirs to
-// handle.
-func plain(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text)
+// refuse answers with an error as Prometheus' API does.
+func refuse(w http.ResponseWriter, status int, text string) {
+	kind := map[int]string{http.StatusBadRequest: "bad_data", http.StatusNotFound: "not_found"}[status]
+	answer(w, status, map[string]string{"status": "error", "errorType": kind, "error": text})
 }
 
-// answer writes v as JSON.
+// answer writes v as JSON. Whoever asked may be gone: that is theirs to handle.
 func answer(w http.ResponseWriter, status int, v any) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		http.Error(w, "encode answer: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n'))
+	_ = json.NewEncoder(w).Encode(v)
 }

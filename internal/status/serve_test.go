@@ -1,6 +1,7 @@
 package status
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,24 +9,30 @@ import (
 
 func TestHealth(t *testing.T) {
 	b := newTestBoard()
-	ask := func(path, want string, code int) {
-		t.Helper()
-		w := get(t, b, path)
-		equal(t, path, w.Body.String(), want)
-		equal(t, path+": code", w.Code, code)
+	for _, test := range []struct {
+		ready bool
+		path  string
+		want  string
+	}{
+		{false, "/-/healthy", "200 Prober is Healthy.\n"},
+		{true, "/-/ready", "200 Prober is Ready.\n"},
+		{false, "/-/ready", "503 Prober is not Ready.\n"},
+	} {
+		b.SetReady(test.ready)
+		w := get(t, b, test.path)
+		equal(t, test.path, fmt.Sprintf("%d %s", w.Code, w.Body), test.want)
 	}
-	ask("/-/healthy", "Prober is Healthy.\n", 200)
-	ask("/-/ready", "Prober is not Ready.\n", 503)
-	b.SetReady(true)
-	ask("/-/ready", "Prober is Ready.\n", 200)
-	b.SetReady(false)
-	ask("/-/ready", "Prober is not Ready.\n", 503)
+	equal(t, "ready at first", get(t, newTestBoard(), "/-/ready").Code, http.StatusServiceUnavailable)
 }
 
 func TestEveryPathIsOnlyRead(t *testing.T) {
-	b := newTestBoard("a")
+	r := success("a", ms)
+	b := boardOf(r)
 	b.SetReady(true)
-	for _, path := range []string{"/", "/api/v1/results", "/api/v1/targets", "/-/healthy", "/-/ready"} {
+	for _, path := range []string{
+		"/", "/probes/" + r.TraceID, "/api/v1/results", "/api/v1/results/" + r.TraceID,
+		"/api/v1/targets", "/-/healthy", "/-/ready",
+	} {
 		for method, want := range map[string]int{
 			http.MethodGet: 200, http.MethodHead: 200, http.MethodPost: 405, http.MethodDelete: 405, http.MethodOptions: 405,
 		} {
@@ -48,7 +55,7 @@ func TestEveryPathIsOnlyRead(t *testing.T) {
 }
 
 func TestOtherPathsAreNotFound(t *testing.T) {
-	for _, path := range []string{"/index.html", "/api/v1/results/", "/-/"} {
+	for _, path := range []string{"/index.html", "/probes/", "/api/v1/results/", "/-/"} {
 		equal(t, path, get(t, newTestBoard(), path).Code, http.StatusNotFound)
 	}
 }

@@ -3,7 +3,6 @@ package status
 import (
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
@@ -55,7 +54,7 @@ func summarize(entries []*entry) summary {
 		}
 		tpot = appendKnown(tpot, e.TPOT)
 		e2el = appendKnown(e2el, e.E2EL)
-		itl = append(itl, e.ITL...)
+		itl = append(itl, e.account().ITL...)
 	}
 	s.OKResults = s.Outcomes[probe.OK]
 	if s.Results > 0 {
@@ -86,25 +85,23 @@ func quantilesOf(values []float64) quantiles {
 // median of values in any order; nil if there is none.
 func median(values []float64) *float64 { return quantilesOf(slices.Clone(values)).P50 }
 
-// A cache saves sorting the same results for every reader. It is safe for
-// concurrent use; its zero value is ready.
-type cache struct {
-	mu             sync.Mutex // guards all below
-	oldest, newest uint64     // numbers of the first and last entry of what was summarized
-	summary        summary
+// summarized is the summary of so many results, which follow each other, and the first of them.
+type summarized struct {
+	first *entry
+	n     int
+	summary
 }
 
-// of summarizes the entries, which are consecutive results of one target: the
-// first and the last tell them all. The summary is only to be read.
-func (c *cache) of(entries []*entry) summary {
+// summarize summarizes consecutive results of the ring: the first of them and their
+// number tell them all. The summary is only to be read.
+func (h *history) summarize(entries []*entry) summary {
 	if len(entries) == 0 {
 		return summarize(nil)
 	}
-	oldest, newest := entries[0].number, entries[len(entries)-1].number
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.oldest != oldest || c.newest != newest {
-		c.oldest, c.newest, c.summary = oldest, newest, summarize(entries)
+	s := h.summary.Load()
+	if s == nil || s.first != entries[0] || s.n != len(entries) {
+		s = &summarized{entries[0], len(entries), summarize(entries)}
+		h.summary.Store(s)
 	}
-	return c.summary
+	return s.summary
 }

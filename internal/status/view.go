@@ -10,7 +10,7 @@ import (
 // A state is how a target is now, in a word.
 type state string
 
-// The states, worst first.
+// The states.
 const (
 	failing state = "failing" // the last result is not ok
 	hanging state = "hanging" // a probe has been under way for too long
@@ -27,21 +27,11 @@ const longWait = 10 * time.Second
 // null. Counts and quantiles are those of the results in memory that are at most
 // window_seconds old.
 type view struct {
-	Name         string   `json:"name"`
-	Group        string   `json:"group"`
-	Model        string   `json:"model"`
-	API          string   `json:"api"`
-	URL          string   `json:"url"`
-	Prompt       string   `json:"prompt"`
-	PromptTokens int      `json:"prompt_tokens"`
-	MaxTokens    int      `json:"max_tokens"`
-	Interval     float64  `json:"interval_seconds"`
-	TokensPerDay int      `json:"tokens_per_day"`
-	Notes        []string `json:"notes"`
-
-	Server        *string            `json:"server"`         // server type; null if unknown
-	ServerVersion *string            `json:"server_version"` // that it says it is
-	HeldTo        map[string]ability `json:"held_to"`
+	probe.Description
+	Interval      float64                  `json:"interval_seconds"`
+	Server        *string                  `json:"server"`         // server type; null if unknown
+	ServerVersion *string                  `json:"server_version"` // that it says it is
+	HeldTo        map[string]probe.Ability `json:"held_to"`
 
 	State       state          `json:"state"`
 	LastOutcome *probe.Outcome `json:"last_outcome"`
@@ -56,16 +46,10 @@ type view struct {
 	summary
 	Objectives []objective `json:"objectives"`
 
+	Last   *entry `json:"-"` // the latest result; nil if there is none
 	Scales scales `json:"-"` // of the group; for the page only
 	past   history
-	recent []*entry // those of the window, without failures that outlived the ring
-
-}
-
-// An ability is whether a server has a capability.
-type ability struct {
-	Claim string `json:"claim"` // yes, no, optional or unknown
-	Shown bool   `json:"shown"` // by its answers; else it is what its kind is known for
+	recent []*entry // those of the window, without what outlived the ring
 }
 
 // An objective is how the results did by an objective.
@@ -96,23 +80,21 @@ func (b *Board) views() []*view {
 func newView(h history, now time.Time) *view {
 	t := h.target
 	v := &view{
-		Name: t.Name, Group: t.Group, Model: t.Model, API: t.API, URL: t.URL, Prompt: t.Prompt,
-		PromptTokens: t.PromptTokens, MaxTokens: t.MaxTokens, Interval: t.Interval.Seconds(),
-		TokensPerDay: t.TokensPerDay, Notes: append([]string{}, t.Notes...),
-		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]ability{},
+		Description: t, Interval: t.Interval.Seconds(),
+		Server: orNull(t.Server), ServerVersion: orNull(t.Version), HeldTo: map[string]probe.Ability{},
 		Skipped: h.skipped, Window: window.Seconds(), Objectives: []objective{},
-		past: h, recent: h.since(now.Add(-window)),
+		Last: h.last(), past: h, recent: h.since(now.Add(-window)),
 	}
 	for _, a := range t.Abilities {
-		v.HeldTo[a.Name] = ability{string(a.Claim), a.Shown}
+		v.HeldTo[a.Name] = a
 	}
-	if last := h.last(); last != nil {
-		v.LastOutcome, v.LastError, v.LastHint, v.LastResult = &last.Outcome, last.Error, orNull(last.Hint), &last.At
+	if last := v.Last; last != nil {
+		v.LastOutcome, v.LastError, v.LastHint, v.LastResult = &last.Outcome, last.Error, last.Hint, &last.At
 	}
 	if h.dropped && len(v.recent) == len(h.ring) {
 		v.Window = now.Sub(h.ring[0].At).Seconds() // there was no room for older ones
 	}
-	v.summary = h.cache.of(v.recent)
+	v.summary = h.summarize(v.recent)
 	for _, o := range t.Objectives {
 		v.Objectives = append(v.Objectives, v.judged(o))
 	}
@@ -134,11 +116,10 @@ func (v *view) judged(o probe.Objective) objective {
 		t.Limit = new(o.Limit.Seconds())
 	}
 	for _, e := range v.recent {
-		good := slices.Contains(e.judged, judgement{o, true})
-		if good {
+		if slices.Contains(e.good, o) {
 			t.Good++
-		}
-		if good || slices.Contains(e.judged, judgement{o, false}) {
+			t.Total++
+		} else if slices.Contains(e.bad, o) {
 			t.Total++
 		}
 	}
@@ -148,13 +129,12 @@ func (v *view) judged(o probe.Objective) objective {
 // judge finds the state. Hanging comes first: it is what happens now, while the
 // last result is the past.
 func (v *view) judge() state {
-	last := v.past.last()
 	switch {
 	case v.Oldest != nil && *v.Oldest > v.patience():
 		return hanging
-	case last == nil:
+	case v.Last == nil:
 		return waiting
-	case !last.OK():
+	case !v.Last.OK():
 		return failing
 	}
 	return fine

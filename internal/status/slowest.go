@@ -1,0 +1,81 @@
+package status
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"time"
+)
+
+// slowCount is how many results are shown as the slowest of the last hour and of the
+// last day, by each quantity.
+const (
+	slowCount = 3
+	day       = 24 * time.Hour
+)
+
+// A quantity is one by which a result is slow, in seconds; nil if it has none.
+type quantity struct {
+	Name string
+	Of   func(*entry) *float64
+}
+
+var slowness = [...]quantity{
+	{"TTFT", func(e *entry) *float64 { return e.TTFT }},
+	{"longest gap", func(e *entry) *float64 { return e.MaxGap }},
+	{"TPOT", func(e *entry) *float64 { return e.TPOT }},
+}
+
+// ranksOf are the ranks of those entries, oldest first, that are worth keeping: the last failures, and the successes
+// since a time that are among the slowest since any time by some quantity. A success with so many later ones that
+// are as slow has the rank slowCount less that number, by the quantity by which it is the highest. Usually about 80
+// of the 8,640 results of a day have one.
+func ranksOf(list []*entry, since time.Time) map[*entry]int {
+	ranks, failures := map[*entry]int{}, 0
+	var later [len(slowness)][]float64 // the slowest by each quantity, the slowest first
+	for _, e := range slices.Backward(list) {
+		if !e.OK() {
+			if failures++; failures <= failedSize {
+				ranks[e] = 1
+			}
+			continue
+		}
+		for q, quantity := range slowness {
+			v := quantity.Of(e)
+			if v == nil || e.At.Before(since) {
+				continue
+			}
+			slower := sort.Search(len(later[q]), func(i int) bool { return later[q][i] < *v })
+			ranks[e] = max(ranks[e], slowCount-slower)
+			later[q] = slices.Insert(later[q], slower, *v)
+			later[q] = later[q][:min(slowCount, len(later[q]))]
+		}
+	}
+	return ranks
+}
+
+// A slowRow is the slowest results of the last hour and of the last day by one quantity.
+type slowRow struct {
+	quantity
+	Times [2][]*entry
+}
+
+// Slowest are the rows of the table of the slowest results; nil if there is none of the
+// last day.
+func (v *view) Slowest() (rows []slowRow) {
+	list, now := v.past.kept(), time.Now()
+	for _, q := range slowness {
+		row := slowRow{q, [...][]*entry{q.slowest(list, now.Add(-window)), q.slowest(list, now.Add(-day))}}
+		if len(row.Times[1]) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// slowest are the successes of the list since a time, the slowest first.
+func (q quantity) slowest(list []*entry, since time.Time) []*entry {
+	list = slices.DeleteFunc(slices.Clone(list), func(e *entry) bool { return !e.OK() || q.Of(e) == nil || e.At.Before(since) })
+	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(*q.Of(b), *q.Of(a)) })
+	return list[:min(slowCount, len(list))]
+}
