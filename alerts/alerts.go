@@ -21,8 +21,7 @@ const (
 	RunbooksDir = "runbooks"
 )
 
-// Rules is the rule file of Prometheus, as it is committed, comments and all.
-// The caller owns it.
+// Rules is the rule file of Prometheus, as it is committed, comments and all. The caller owns it.
 func Rules() []byte { return mustRead(RulesFile) }
 
 // Runbooks are the names of the alerts that have a runbook, sorted: all of them.
@@ -38,8 +37,7 @@ func Runbooks() []string {
 	return names
 }
 
-// Runbook is the page of an alert, in Markdown. ok is false if there is no such
-// alert. The caller owns it.
+// Runbook is the page of an alert, in Markdown. ok is false if there is no such alert. The caller owns it.
 func Runbook(alert string) (page []byte, ok bool) {
 	page, err := files.ReadFile(RunbookFile(alert))
 	return page, err == nil
@@ -55,8 +53,7 @@ var ErrFormat = errors.New("unknown format")
 // the inhibit rules of an Alertmanager.
 func Formats() []string { return []string{"prometheus", "prometheusrule", "alertmanager"} }
 
-// RulesAs is the rules in a format, and the name of the file for them. The caller
-// owns them.
+// RulesAs is the rules in a format, and the name of the file for them. The caller owns them.
 func RulesAs(format string) (rules []byte, file string, err error) {
 	switch format {
 	case "prometheus":
@@ -70,8 +67,7 @@ func RulesAs(format string) (rules []byte, file string, err error) {
 	return nil, "", ErrFormat
 }
 
-// Write writes rules to a file in dir and all runbooks below it, over what is there.
-// It creates dir if missing.
+// Write writes rules to a file in dir and all runbooks below it, over what is there. It creates dir if missing.
 func Write(dir, file string, rules []byte) error {
 	if err := os.MkdirAll(filepath.Join(dir, RunbooksDir), 0o755); err != nil { //nolint:gosec // for a Prometheus that is another user
 		return fmt.Errorf("write alerts: %w", err)

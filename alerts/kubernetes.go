@@ -7,10 +7,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// PrometheusRule is the rules as a resource of the Prometheus operator
-// (monitoring.coreos.com/v1), named prober: without comments, and with what the
-// rule file says once and refers to written out. The error says that the rules
-// are no YAML, which a test excludes.
+// PrometheusRule is the rules as a resource of the Prometheus operator (monitoring.coreos.com/v1), named prober:
+// without comments, and with what the rule file says once and refers to written out. The error says that the rules are
+// no YAML, which a test excludes.
 func PrometheusRule() ([]byte, error) {
 	var spec yaml.Node
 	if err := yaml.Unmarshal(Rules(), &spec); err != nil {

@@ -52,8 +52,7 @@ func Names() []string {
 	return names
 }
 
-// Choose returns the dashboards of some names, or all of them without names, and the
-// names that none has.
+// Choose returns the dashboards of some names, or all of them without names, and the names that none has.
 func Choose(names []string) (chosen []Dashboard, unknown []string) {
 	if len(names) == 0 {
 		return All(), nil
@@ -87,8 +86,7 @@ classic buckets and what came by OTLP alike. Grafana 10.4 or later.
 	return b.String()
 }
 
-// Write writes a file for each dashboard into dir, which it creates if missing, and
-// returns the paths of those written.
+// Write writes a file for each dashboard into dir, which it creates if missing, and returns the paths of those written.
 func Write(dir string, dashboards []Dashboard) (paths []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // for Grafana to read
 		return nil, fmt.Errorf("create the directory for the dashboards: %w", err)

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/llm-prober/prober/internal/bench"
 	"github.com/llm-prober/prober/internal/config"
@@ -31,17 +30,11 @@ benchmark_serving table. By default it sends ten requests at the configured rate
   --prompt-tokens A,B all of that for each length
 
 Several URLs, or several targets of one group, are compared: they answer the same prompts,
-by the clock in rounds one after another, else one target after the other. Each request
-has a line (unless more than 16 are in flight), each target a block every --every, and at
-the end come each difference, its confidence interval and whether it is significant. The
-first target is compared with each other one.
+by the clock in rounds one after another, else one target after the other. At the end come
+each difference from the first target, its confidence interval and whether it is significant.
 
-Before the first step of each length the targets are asked until the prompt's length is
-exact, at least once; those warm-up requests are not counted. Ctrl-C prints the results so
-far. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are exported as those of run are.
-
-With --objective each block says how many requests met it, and the goodput: requests per
-second that met all of them.
+Warm-up requests, which make the prompt's length exact, are not counted. Ctrl-C prints the
+results so far. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are exported as those of run are.
 
 Exit code: 0 if the run was finished and some request succeeded, 1 if not, 2 for usage or
 configuration, 3 for what --fail-on names.`,
@@ -73,12 +66,6 @@ configuration, 3 for what --fail-on names.`,
 	g.addFlags(cmd, "objective, regression (of two targets, the second is significantly slower), or both")
 	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock; PROBER_QPS"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000; PROBER_PROMPT_TOKENS"
-	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "book" {
-			name = "book-file"
-		}
-		return pflag.NormalizedName(name)
-	})
 	return cmd
 }
 

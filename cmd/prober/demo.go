@@ -17,8 +17,7 @@ import (
 	"github.com/llm-prober/prober/internal/sim"
 )
 
-// The demo's own defaults: probes three times as often as usual, so that a
-// minute shows something, and soon ended.
+// The demo's own defaults: probes three times as often as usual, so that a minute shows something, and soon ended.
 const (
 	demoQPS    = "0.3333"
 	demoDrain  = time.Second

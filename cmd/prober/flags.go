@@ -45,8 +45,7 @@ var unreadable = map[string]config.Problem{
 	"duration":    {Text: "not a duration", Hint: "want a duration with its unit, for example 30s"},
 }
 
-// flagError says what is wrong with a flag in the words of all problems, and what an unknown
-// one probably stands for.
+// flagError says what is wrong with a flag in the words of all problems, and what an unknown one probably stands for.
 func flagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		word, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")

@@ -1,5 +1,4 @@
-// Prober probes LLM inference endpoints continuously and exports what a user
-// would have felt: TTFT, TPOT, ITL and E2EL.
+// Prober probes LLM inference endpoints continuously and exports what a user would have felt: TTFT, TPOT, ITL and E2EL.
 package main
 
 import (

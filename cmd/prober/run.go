@@ -21,8 +21,7 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// How long `prober run` lets running probes end when it stops, and the last
-// export after them.
+// How long `prober run` lets running probes end when it stops, and the last export after them.
 const (
 	drainLimit = 10 * time.Second
 	flushLimit = 5 * time.Second

@@ -76,11 +76,11 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 		}
 	}
 	if s.API != "" {
-		_, err := sim.ParseAPI(s.API)
-		check("api", s.API, err)
+		check("api", s.API, sim.OneOf("api", s.API, sim.APIs()))
 	}
-	_, err := sim.ParseServerType(s.Server)
-	check("server", s.Server, err)
+	if s.Server != "" {
+		check("server", s.Server, sim.OneOf("server", s.Server, sim.ServerTypes()))
+	}
 	if s.Reasoning < 0 {
 		check("reasoning", s.Reasoning, errors.New("must be at least 0; want a number of tokens, for example 20"))
 	}

@@ -12,12 +12,10 @@ import (
 	"github.com/llm-prober/prober/internal/schedule"
 )
 
-// A Load says when the requests of a step begin. One of Requests and Limit is
-// above zero.
+// A Load says when the requests of a step begin. One of Requests and Limit is above zero.
 type Load struct {
-	// Plan is when they are due, all members of a group in each round. Without
-	// an interval they are due as soon as the concurrency allows, one member after
-	// another.
+	// Plan is when they are due, all members of a group in each round. Without an interval they are due as soon as the
+	// concurrency allows, one member after another.
 	Plan schedule.Plan
 
 	Concurrency int           // requests of a member under way in a closed loop; 0: all at once
@@ -40,8 +38,7 @@ func (l Load) Total() (n int, ok bool) {
 	return l.Requests, l.Limit == 0
 }
 
-// InFlight is how many requests are under way together at most; 0 where the clock
-// decides.
+// InFlight is how many requests are under way together at most; 0 where the clock decides.
 func (l Load) InFlight() int {
 	switch {
 	case l.Planned():
@@ -73,9 +70,8 @@ type step struct {
 	part  func(members []int, run func())         // runs a part, in which these members are asked side by side
 }
 
-// run makes the requests of the step, from a round on, until ctx is done. It returns
-// the round after its last when all have ended. Where members are asked one after
-// another, lead is the first.
+// run makes the requests of the step, from a round on, until ctx is done. It returns the round after its last when all
+// have ended. Where members are asked one after another, lead is the first.
 func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
 	members := len(s.group.Members)
 	if s.load.Planned() {
@@ -93,8 +89,7 @@ func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
 	return next
 }
 
-// planLead is how long before its first start a plan begins, so that the start is not
-// over before it was looked for.
+// planLead is how long before its first start a plan begins, so that the start is not over before it was looked for.
 const planLead = 10 * time.Millisecond
 
 // planned runs rounds by the clock.

@@ -60,8 +60,7 @@ func (s *step) closedLoop(ctx context.Context, first uint64, member int) (next u
 // ends the step, so that a server that rejects at once is not hammered.
 const failureHold = time.Second
 
-// hold waits until the slot of a request may be given to the next. It returns false as
-// soon as ctx is done.
+// hold waits until the slot of a request may be given to the next. It returns false as soon as ctx is done.
 func (s *step) hold(ctx context.Context, r *probe.Result) bool {
 	if s.load.Requests > 0 || r.Outcome == probe.OK {
 		return true

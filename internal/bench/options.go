@@ -30,8 +30,7 @@ type Options struct {
 	FailOn []string      // what makes the run fail, see [report.CheckGate]
 }
 
-// defaultRequests is how many requests there are by default: a comparison of so many
-// rounds can show a difference.
+// defaultRequests is how many requests there are by default: a comparison of so many rounds can show a difference.
 const defaultRequests = 10
 
 // Loads are the steps, by the plan of a group unless they have no clock.

@@ -139,8 +139,7 @@ func (r *run) all(ctx context.Context) (failed error) {
 	return ErrFailed
 }
 
-// assemble makes the jobs of one length. They know of their servers what those of the
-// length before learned.
+// assemble makes the jobs of one length. They know of their servers what those of the length before learned.
 func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, error) {
 	c.Targets = engine.Present(ctx, c)
 	jobs, err := engine.Assemble(c.Targets, r.Assets, r.Dial, r.Version)

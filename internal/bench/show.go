@@ -7,12 +7,10 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// mostLines is how many requests may be under way for each request of a comparison to
-// have its own line.
+// mostLines is how many requests may be under way for each request of a comparison to have its own line.
 const mostLines = 16
 
-// show shows progress, and of a comparison what was measured so far, until stop is
-// closed.
+// show shows progress, and of a comparison what was measured so far, until stop is closed.
 func (t *tally) show(stop <-chan struct{}) {
 	s := t.run.Screen
 	defer s.Settle()
@@ -38,13 +36,13 @@ func (t *tally) show(stop <-chan struct{}) {
 
 // showBlocks shows a block of each target, as far as it is.
 func (t *tally) showBlocks() {
-	text := ""
+	var blocks []string
 	for _, s := range t.summaries() {
 		s.Load += ", so far"
 		s.Warnings = nil // they are shown at the end
-		text += report.Block(s) + "\n"
+		blocks = append(blocks, report.Block(s))
 	}
-	t.run.Screen.Live(strings.TrimSuffix(text, "\n"))
+	t.run.Screen.Live(strings.Join(blocks, "\n"))
 }
 
 // progress is how far the part under way is.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -16,8 +17,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A tally counts one step, and shows it while it runs. It is the step's
-// [probe.Recorder].
+// A tally counts one step, and shows it while it runs. It is the step's [probe.Recorder].
 type tally struct {
 	run  *run
 	job  *engine.Job
@@ -179,14 +179,14 @@ func (t *tally) finish() {
 			r.drawn = append(r.drawn, c.samples...)
 		}
 	}
-	text := ""
+	var parts []string
 	for _, s := range summaries {
-		text += report.Block(s) + "\n"
+		parts = append(parts, report.Block(s), "\n")
 	}
 	for _, c := range comparisons {
-		text += c.Text(r.Screen.Width) + "\n"
+		parts = append(parts, c.Text(r.Screen.Width), "\n")
 	}
-	r.Screen.Result(text)
+	r.Screen.Result(strings.Join(parts, ""))
 }
 
 // comparisons are of the first member with each other.
@@ -209,9 +209,8 @@ func (t *tally) comparisons() (list []report.Comparison) {
 	return list
 }
 
-// sharedCache warns where the first target and member i are one host, whose cache may
-// know from the one what the other is asked: no salt keeps them apart, and the server
-// does not say how much was cached.
+// sharedCache warns where the first target and member i are one host, whose cache may know from the one what the other
+// is asked: no salt keeps them apart, and the server does not say how much was cached.
 func (t *tally) sharedCache(i int) []string {
 	if t.job.Prompts.Workload == prompt.Warm || host(t.job.Targets[0].URL) != host(t.job.Targets[i].URL) {
 		return nil

@@ -14,12 +14,11 @@ const (
 	beforeFloor = 5 * time.Millisecond   // delays before a request up to this, whatever the share: some requests at once take that
 )
 
-// clientWarnings says in sentences whether the bench itself was too slow: it waited for
-// a CPU (so long at p99), or its requests began late. Where the kernel timestamps arrivals, waiting moves
-// no arrival: only the time until a request is on its way is longer, which is part of
-// TTFT. Where the bench timestamps them itself, after it has read, all arrivals are late.
-// TTFT and TPOT are the medians that were measured; 0 where there is none. It sorts starts,
-// how late requests began.
+// clientWarnings says in sentences whether the bench itself was too slow: it waited for a CPU (so long at p99), or its
+// requests began late. Where the kernel timestamps arrivals, waiting moves no arrival: only the time until a request is
+// on its way is longer, which is part of TTFT. Where the bench timestamps them itself, after it has read, all arrivals
+// are late. TTFT and TPOT are the medians that were measured; 0 where there is none. It sorts starts, how late requests
+// began.
 func clientWarnings(wait time.Duration, starts []time.Duration, kernel bool, ttft, tpot time.Duration) []string {
 	const remedy = "; lower the load, or run the bench where more CPUs are free"
 	var list []string
@@ -38,9 +37,8 @@ func clientWarnings(wait time.Duration, starts []time.Duration, kernel bool, ttf
 	return list
 }
 
-// extent says which numbers a wait affects. One that is shorter than a token takes moves
-// some tokens, which shows in the longest gaps. Longer ones pile tokens up until the
-// server's rhythm is lost: medians go wrong soon after.
+// extent says which numbers a wait affects. One that is shorter than a token takes moves some tokens, which shows in
+// the longest gaps. Longer ones pile tokens up until the server's rhythm is lost: medians go wrong soon after.
 func extent(wait, tpot time.Duration) string {
 	if wait < tpot {
 		return fmt.Sprintf("%.0f%% of the median TPOT: the longest gaps and the tail of ITL are unreliable: client delay is as large; TPOT and the median of ITL hold", 100*share(wait, tpot))
@@ -48,8 +46,7 @@ func extent(wait, tpot time.Duration) string {
 	return fmt.Sprintf("longer than a token takes (%s): tokens that arrived together, gaps, ITL and TPOT are unreliable: client delay is as large", format.Duration(tpot))
 }
 
-// disturbs reports whether a delay of the bench's own is above a floor and too
-// much of a median.
+// disturbs reports whether a delay of the bench's own is above a floor and too much of a median.
 func disturbs(delay, median, floor time.Duration) bool {
 	return delay > floor && median > 0 && share(delay, median) > tolerated
 }

@@ -1,8 +1,6 @@
-// Package config turns the environment, an optional targets file and the flags
-// of a command into typed, validated data. It reports every problem at once, each
-// with its place and a hint. It reads files that it is told to read and nothing
-// else: it opens no connection, asks no server and keeps no state. Secrets leave
-// it only through [Secret.Reveal].
+// Package config turns the environment, an optional targets file and the flags of a command into typed, validated data.
+// It reports every problem at once, each with its place and a hint. It reads files that it is told to read and nothing
+// else: it opens no connection, asks no server and keeps no state. Secrets leave it only through [Secret.Reveal].
 //
 // The structs below define the settings. Each field's tags are
 //
@@ -108,8 +106,7 @@ type Target struct {
 // An Objective is the ratio of probes that shall be good.
 type Objective = probe.Objective
 
-// NeedRestart returns the variables that differ in next and take effect with a
-// restart only.
+// NeedRestart returns the variables that differ in next and take effect with a restart only.
 func (c *Config) NeedRestart(next *Config) []string {
 	var variables []string
 	for _, k := range settings().prober {

@@ -129,8 +129,7 @@ func (l *loader) list(n yaml.Node, known keys) (items []item) {
 	return items
 }
 
-// one reads the value of a key, which must be one of known or, elsewhere in the file,
-// of also.
+// one reads the value of a key, which must be one of known or, elsewhere in the file, of also.
 func (l *loader) one(name string, n yaml.Node, into values, known keys, also ...string) {
 	k, ok := known.find(strings.ToUpper(name))
 	label := l.at(n) + ": " + name

@@ -26,9 +26,8 @@ type loader struct {
 	none     bool            // no objective was given
 }
 
-// Load merges flags, environment, targets file and defaults, in this order of
-// precedence, and validates the result. The error is [Problems] and then holds
-// all of them; the configuration is nil.
+// Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result. The
+// error is [Problems] and then holds all of them; the configuration is nil.
 func Load(o Options) (*Config, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile

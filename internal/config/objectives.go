@@ -78,8 +78,7 @@ func (l *loader) judge(o *Objective, it item, names map[string]item) {
 	}
 }
 
-// measure reports a goal that the rate of some target cannot measure, once,
-// for the slowest of them.
+// measure reports a goal that the rate of some target cannot measure, once, for the slowest of them.
 func (l *loader) measure(o Objective, it item, targets []entry) {
 	var slowest *Target
 	for _, t := range targets {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -42,7 +43,7 @@ func TestObjectivesOfFlags(t *testing.T) {
 		"availability<2s": "availability has no limit",
 	} {
 		_, err := Load(Options{Environ: withTarget(""), Objectives: []string{text}})
-		if problems, ok := err.(Problems); !ok || len(problems) != 1 || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), FlagPlace("objective", text)) {
+		if problems, ok := errors.AsType[Problems](err); !ok || len(problems) != 1 || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), FlagPlace("objective", text)) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

@@ -60,8 +60,7 @@ func (ps Problems) sorted() Problems {
 	return slices.Compact(ps)
 }
 
-// suggestion is `(did you mean "x"?)` with a leading space, or nothing when no
-// known word is near.
+// suggestion is `(did you mean "x"?)` with a leading space, or nothing when no known word is near.
 func suggestion(word string, known []string) string {
 	if near := Nearest(word, known); near != "" {
 		return ` (did you mean "` + near + `"?)`

@@ -172,8 +172,7 @@ func (l *loader) flags() values {
 	return read
 }
 
-// arguments makes targets of the URLs that were given as arguments, each alone
-// or as name=URL.
+// arguments makes targets of the URLs that were given as arguments, each alone or as name=URL.
 func (l *loader) arguments() (items []item) {
 	keyURL, _ := l.own.find("URL")
 	keyName, _ := l.own.find("NAME")
@@ -192,8 +191,7 @@ func (l *loader) arguments() (items []item) {
 
 var webScheme = regexp.MustCompile(`^https?://`)
 
-// given is text, which the user gave for k as word. Its label is word="text", or word alone if
-// text may be secret.
+// given is text, which the user gave for k as word. Its label is word="text", or word alone if text may be secret.
 func (k Key) given(word, text string) source {
 	shown := text
 	if k.name == "URL" && strings.ContainsAny(text, "@?#") { // it may hold credentials

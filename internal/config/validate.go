@@ -160,8 +160,7 @@ func (l *loader) misnamed(t entry, text string) {
 	l.problem(t.origin("URL"), text, hint)
 }
 
-// groups reports members of a group that would not be asked the same: the values in
-// which one differs from the first.
+// groups reports members of a group that would not be asked the same: the values in which one differs from the first.
 func (l *loader) groups(targets []entry) {
 	first := map[string]entry{}
 	for _, t := range targets {

@@ -28,8 +28,7 @@ func Seconds(seconds float64) string {
 	return Duration(time.Duration(seconds * float64(time.Second)))
 }
 
-// Digits writes v, not below 0, with three significant digits, and with all those before
-// the point.
+// Digits writes v, not below 0, with three significant digits, and with all those before the point.
 func Digits(v float64) string {
 	switch {
 	case v < 9.995:
@@ -59,9 +58,8 @@ func List(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
-// Clean makes the text of others fit for a terminal or a page: white space becomes one
-// space, and what does not print (escape sequences, controls, marks that turn the
-// direction of writing) is left out.
+// Clean makes the text of others fit for a terminal or a page: white space becomes one space, and what does not print
+// (escape sequences, controls, marks that turn the direction of writing) is left out.
 func Clean(s string) string {
 	return strings.Join(strings.Fields(strings.Map(func(r rune) rune {
 		switch {

@@ -20,42 +20,39 @@ func (w Warning) Error() string { return w.Text }
 // in the prompt; 0: any number. A failed probe has no number but the longest gap.
 func warnings(r *Result, maxTokens, promptTokens int) []error {
 	var list []error
-	warn := func(format string, args ...any) {
-		list = append(list, Warning{Kind: format, Text: fmt.Sprintf(format, args...)})
-	}
-	derived := func(format string, args ...any) {
-		list = append(list, Warning{Kind: format, Text: fmt.Sprintf(format, args...), Derived: true})
+	add := func(derived bool, format string, args ...any) {
+		list = append(list, Warning{Kind: format, Text: fmt.Sprintf(format, args...), Derived: derived})
 	}
 	if text := lateReads(r); text != "" {
-		derived("%s", text)
+		add(true, "%s", text)
 	}
 	if errors.Is(r.Err, ErrUnlimited) {
-		warn("%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived", ErrUnlimited)
+		add(false, "%v (max_tokens or its like): the probe was canceled when more tokens than asked had arrived", ErrUnlimited)
 	}
 	if r.Outcome != OK {
 		return list
 	}
 	output := r.Usage.Generated()
 	if prompt := r.Usage.Prompt; prompt.Known && promptTokens > 0 && prompt.N != promptTokens {
-		warn("the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)
+		add(false, "the server counts %d tokens of prompt, asked %d (%+d)", prompt.N, promptTokens, prompt.N-promptTokens)
 	}
 	switch {
 	case !output.Known:
-		derived("the server did not say how many tokens it generated: no TPOT, no ITL")
+		add(true, "the server did not say how many tokens it generated: no TPOT, no ITL")
 	case output.N != maxTokens:
-		warn("%d tokens generated, asked %d", output.N, maxTokens)
+		add(false, "%d tokens generated, asked %d", output.N, maxTokens)
 	}
 	if output.Known && r.Source == FromNothing {
-		derived("%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Tokens))
+		add(true, "%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Tokens))
 	}
 	if r.Hidden {
-		derived("some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
+		add(true, "some tokens are reasoning that no frame showed: TTFT is that of the first token shown")
 	}
 	if n := r.Bursts(); n > 0 && 2*n >= len(r.Tokens) {
-		derived("%d of %d token frames arrived together with the one before: something batches them", n, len(r.Tokens))
+		add(true, "%d of %d token frames arrived together with the one before: something batches them", n, len(r.Tokens))
 	}
 	if r.Cache == CacheContaminated {
-		derived("cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)
+		add(true, "cold prompt, but the server found %d tokens of it in its cache: TTFT is not that of a cold prompt", r.Usage.Cached.N)
 	}
 	return list
 }

@@ -64,7 +64,7 @@ func (r Request) Parse(now time.Time) (*Query, config.Problems) {
 	}
 	for _, text := range r.Match {
 		label, value, ok := strings.Cut(text, "=")
-		if !ok || !model.LabelName(label).IsValidLegacy() {
+		if !ok || !model.LegacyValidation.IsValidLabelName(label) {
 			refuse(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
 		}
 		q.reader.match = append(q.reader.match, label+oneOf(value))

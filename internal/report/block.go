@@ -9,9 +9,8 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// Block is s as the block that vLLM's benchmark_serving prints, byte for
-// byte, so that what reads those reads ours. Before the block stands a line with
-// the target and its load, after it warnings.
+// Block is s as the block that vLLM's benchmark_serving prints, byte for byte, so that what reads those reads ours.
+// Before the block stands a line with the target and its load, after it warnings.
 func Block(s Summary) string {
 	var b block
 	b.WriteString(headline(s) + "\n")
@@ -93,8 +92,7 @@ func (b *block) requests(s Summary) {
 	}
 }
 
-// narrow is the widest that buckets may be, as a share of the value, for one
-// sentence to do for all of them.
+// narrow is the widest that buckets may be, as a share of the value, for one sentence to do for all of them.
 const narrow = 0.10
 
 // bucketNotes says how exact quantiles are that come from histograms: in one

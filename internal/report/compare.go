@@ -36,16 +36,14 @@ type Line struct {
 	Warnings   Texts    `json:"warnings"`
 }
 
-// An Interval is a median and between what it lies. Bounds that the pairs are too
-// few for are infinite, or NaN.
+// An Interval is a median and between what it lies. Bounds that the pairs are too few for are infinite, or NaN.
 type Interval struct {
 	Center Number `json:"center"`
 	Low    Number `json:"low"`
 	High   Number `json:"high"`
 }
 
-// Pairs are the measurements of one quantity on A and B, in seconds, each two
-// under the same circumstances.
+// Pairs are the measurements of one quantity on A and B, in seconds, each two under the same circumstances.
 type Pairs struct {
 	Metric string
 	Values [][2]float64
@@ -57,9 +55,8 @@ const confidence = 0.95
 // Compare fills the lines of c from pairs and adds to its warnings. Pairs with a value
 // that is no number, or not above zero, are left out, and so are quantities without any.
 //
-// The interval of a line is that of the median of its pairs' differences, from
-// order statistics alone: it assumes nothing of how they are spread. Each of n
-// lines has the confidence
+// The interval of a line is that of the median of its pairs' differences, from order statistics alone: it assumes
+// nothing of how they are spread. Each of n lines has the confidence
 //
 //	1 − (1 − Confidence) / n
 //
@@ -104,10 +101,9 @@ func lineOf(p Pairs, confidence float64, pair string) Line {
 // bounded reports whether there were pairs enough for an interval.
 func (l Line) bounded() bool { return finite(l.Difference.Low) && finite(l.Difference.High) }
 
-// interval is the median of values and the interval of the median. A library's
-// interval of order statistics leans to the left where it need not be symmetric.
-// This one is the union of that and its mirror image, so that A and B may change
-// places; it errs on the safe side. It sorts values.
+// interval is the median of values and the interval of the median. A library's interval of order statistics leans to
+// the left where it need not be symmetric. This one is the union of that and its mirror image, so that A and B may
+// change places; it errs on the safe side. It sorts values.
 func interval(values []float64, confidence float64) Interval {
 	mirrored := make([]float64, len(values))
 	for i, v := range values {

@@ -21,9 +21,8 @@ import (
 	"github.com/llm-prober/prober/internal/plot"
 )
 
-// CheckOutput finds what is wrong with the format of tables, which is text, json
-// or markdown, and with the page with plots, if there is one. It leaves no file where
-// there was none.
+// CheckOutput finds what is wrong with the format of tables, which is text, json or markdown, and with the page with
+// plots, if there is one. It leaves no file where there was none.
 func CheckOutput(format, picture string) (problems config.Problems) {
 	wrong := func(flag, value, text, hint string) {
 		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})

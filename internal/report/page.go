@@ -116,8 +116,7 @@ func courseOf(list []Sample, q quantity) []plot.Point {
 // most is how many points a series has at most: half as many as a chart is wide.
 const most = 500
 
-// cumulated are the points of a distribution: at each value the share of those that are
-// not above it.
+// cumulated are the points of a distribution: at each value the share of those that are not above it.
 func cumulated(values []float64) []plot.Point {
 	var points []plot.Point
 	for i, v := range slices.Sorted(slices.Values(values)) {
@@ -126,8 +125,7 @@ func cumulated(values []float64) []plot.Point {
 	return thin(points)
 }
 
-// thin keeps of points in the order of X the lowest and the highest of equal numbers in
-// a row: what stands out stays.
+// thin keeps of points in the order of X the lowest and the highest of equal numbers in a row: what stands out stays.
 func thin(points []plot.Point) []plot.Point {
 	if len(points) <= most {
 		return points
@@ -147,10 +145,9 @@ func thin(points []plot.Point) []plot.Point {
 	return kept
 }
 
-// LadderCharts draws steps of growing load, of one target or several: what they brought
-// and how long it took. A series is a target, or a target and a length of prompts where
-// there are several. The load is requests at once, or where no step was so, the requests
-// that succeeded in a second.
+// LadderCharts draws steps of growing load, of one target or several: what they brought and how long it took. A series
+// is a target, or a target and a length of prompts where there are several. The load is requests at once, or where no
+// step was so, the requests that succeeded in a second.
 func LadderCharts(summaries []Summary) []plot.Chart {
 	steps := slices.SortedStableFunc(slices.Values(summaries), func(a, b Summary) int { return cmp.Compare(a.AtOnce, b.AtOnce) })
 	x, load := plot.Axis{Label: "requests/s"}, func(s Summary) Number { return s.Throughput().Requests }

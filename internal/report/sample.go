@@ -47,10 +47,9 @@ type Sample struct {
 	Error, Hint string // of a request that failed: what is known of it, and what to do
 }
 
-// SampleOf keeps of r what a [Sample] has. The rules are those of the metrics: a
-// request that failed has no latency, TTFT is only that of a token that was seen and
-// of a prompt that was as cold as meant, and ITL only that of gaps that are not our
-// own. Objectives are what r is judged by.
+// SampleOf keeps of r what a [Sample] has. The rules are those of the metrics: a request that failed has no latency,
+// TTFT is only that of a token that was seen and of a prompt that was as cold as meant, and ITL only that of gaps that
+// are not our own. Objectives are what r is judged by.
 func SampleOf(r *probe.Result, objectives ...probe.Objective) Sample {
 	s := Sample{
 		Request: Request{Round: r.Round, TTFT: none, TPOT: none, ITL: none, E2EL: none},
@@ -139,9 +138,8 @@ func requestsOf(samples []Sample) (list []Request) {
 	return list
 }
 
-// PairUp pairs the samples of A and B that answered the same prompt, where both
-// succeeded; what one of them lacks is NaN. Where a round has several of one target, they
-// are paired in the order in which they started.
+// PairUp pairs the samples of A and B that answered the same prompt, where both succeeded; what one of them lacks is
+// NaN. Where a round has several of one target, they are paired in the order in which they started.
 func PairUp(a, b []Sample) []Pairs { return pairsOf(rounds(requestsOf(a), requestsOf(b))) }
 
 func pairsOf(both [][2]Request) []Pairs {

@@ -158,8 +158,7 @@ func (p Progress) Line(width int) string {
 	return format.Shorten(format.Shorten(words, width-length(tail))+tail, width)
 }
 
-// RequestLine is one request in one line without its end, the target's name
-// filled up to so many columns.
+// RequestLine is one request in one line without its end, the target's name filled up to so many columns.
 func RequestLine(s Sample, names int) string {
 	head := fmt.Sprintf("%s %5s %-*s %-2s", s.Start.Format("15:04:05"), fmt.Sprintf("#%d", s.Round), names, format.Clean(s.Target), s.Outcome)
 	if s.Outcome != probe.OK {

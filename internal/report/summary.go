@@ -21,8 +21,7 @@ type Document struct {
 	Warnings    Texts             `json:"warnings"` // of the whole; sentences
 }
 
-// A Summary is what a block tells: one target's requests in one step of a bench,
-// or in a range of time that was stored.
+// A Summary is what a block tells: one target's requests in one step of a bench, or in a range of time that was stored.
 type Summary struct {
 	Target string `json:"target"`
 	Model  string `json:"model"` // that answered; empty if unknown
@@ -62,8 +61,7 @@ type Failures struct {
 	Hint     string        `json:"hint,omitzero"`  // see [Hint]
 }
 
-// A Distribution is how samples of one quantity are spread, in seconds. The zero
-// value has none.
+// A Distribution is how samples of one quantity are spread, in seconds. The zero value has none.
 type Distribution struct {
 	Count     int        `json:"count"`
 	Mean      Number     `json:"mean"`
@@ -84,9 +82,8 @@ type Quantile struct {
 // Shares are those of the quantiles in a block.
 func Shares() []float64 { return []float64{0.50, 0.75, 0.90, 0.95, 0.99} }
 
-// Summarize sums up one target's samples of one step, in any order. Those that
-// were canceled count for nothing. The objectives are those of [SampleOf]. Load, PromptTokens, AtOnce and Skipped are the
-// caller's to say.
+// Summarize sums up one target's samples of one step, in any order. Those that were canceled count for nothing. The
+// objectives are those of [SampleOf]. Load, PromptTokens, AtOnce and Skipped are the caller's to say.
 func Summarize(samples []Sample, objectives ...probe.Objective) Summary {
 	s := Summary{Outcomes: map[probe.Outcome]int{}, Skipped: map[probe.Skip]int{}}
 	counted, canceled := split(samples, notCanceled)
@@ -131,11 +128,9 @@ func failuresOf(failed []Sample) (list []Failures) {
 	return list
 }
 
-// Paced is s where a round of requests began in each interval, the samples of all
-// targets of the run. The interval after the last round's beginning is a part of
-// the duration, or the throughput of a few requests would be above the rate that was
-// offered. A round counts from its first request, since its others wait for their
-// turn.
+// Paced is s where a round of requests began in each interval, the samples of all targets of the run. The interval
+// after the last round's beginning is a part of the duration, or the throughput of a few requests would be above the
+// rate that was offered. A round counts from its first request, since its others wait for their turn.
 func (s Summary) Paced(run []Sample, interval time.Duration) Summary {
 	run, _ = split(run, notCanceled)
 	if len(run) == 0 {
@@ -215,9 +210,8 @@ func (d Distribution) At(share float64) Number {
 //
 //	h = (n − 1) · share
 //
-// of a sorted list that is not empty. It is definition 7 of Hyndman and Fan,
-// Sample Quantiles in Statistical Packages (1996), and the default of R and numpy,
-// and so of the tools whose tables are compared with ours.
+// of a sorted list that is not empty. It is definition 7 of Hyndman and Fan, Sample Quantiles in Statistical Packages
+// (1996), and the default of R and numpy, and so of the tools whose tables are compared with ours.
 func QuantileOf[T ~int64 | ~float64](sorted []T, share float64) T {
 	h := float64(len(sorted)-1) * share
 	below := int(h)

@@ -7,9 +7,8 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// Verdict says in words what l shows of b in relation to a: "b is 2.3 to 2.9
-// times slower than a". Percentages are of a. Of TPOT it also says how fast both
-// decode. The names are those that the reader knows; it ends without a stop.
+// Verdict says in words what l shows of b in relation to a: "b is 2.3 to 2.9 times slower than a". Percentages are of
+// a. Of TPOT it also says how fast both decode. The names are those that the reader knows; it ends without a stop.
 func Verdict(l Line, a, b string) string {
 	change := func(v Number) float64 { return -math.Log(float64(v)) } // of B / A; below zero B is the faster one
 	words, low, high := "", change(l.Ratio.High), change(l.Ratio.Low)

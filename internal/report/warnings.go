@@ -28,8 +28,7 @@ var limits = []struct {
 
 const grouped = "and chunk gaps show how the server groups tokens, not how fast the engine generates them"
 
-// warningsOf says what limits the numbers of successful samples, each thing once.
-// Canceled ones are only counted.
+// warningsOf says what limits the numbers of successful samples, each thing once. Canceled ones are only counted.
 func warningsOf(good []Sample, canceled int) []string {
 	var list []string
 	if canceled > 0 {

@@ -18,9 +18,8 @@ const (
 	valueWidth = 10 // "12.3 ms" and what is around it
 )
 
-// Waterfall writes one probe for people to read, in lines of at most width
-// columns (0: 80; 40 at least) where words allow. Texts that a server
-// wrote are stripped of control characters. The error is that of w.
+// Waterfall writes one probe for people to read, in lines of at most width columns (0: 80; 40 at least) where words
+// allow. Texts that a server wrote are stripped of control characters. The error is that of w.
 func Waterfall(out io.Writer, a *probe.Account, width int) error {
 	w := &waterfall{printer: newPrinter(width), a: a}
 	w.headline()
@@ -37,8 +36,7 @@ type waterfall struct {
 	a *probe.Account
 }
 
-// line writes a label and a text, which goes on below itself where it is too
-// long.
+// line writes a label and a text, which goes on below itself where it is too long.
 func (w *waterfall) line(label, text string) {
 	w.wrap(fmt.Sprintf("%-*s", labelWidth, "  "+label), format.Clean(text))
 }
@@ -91,9 +89,8 @@ func (w *waterfall) phases() {
 // eighths are blocks that fill a cell from the left.
 var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
-// span draws from..to on an axis of the given cells that ends at limit. It
-// begins at a whole cell and is at least a sliver wide, so that nothing that
-// happened is invisible.
+// span draws from..to on an axis of the given cells that ends at limit. It begins at a whole cell and is at least a
+// sliver wide, so that nothing that happened is invisible.
 func span(from, to, limit float64, cells int) string {
 	scale := float64(cells) / limit
 	start := min(int(from*scale), cells-1)
@@ -102,8 +99,7 @@ func span(from, to, limit float64, cells int) string {
 	return strings.Repeat(" ", start) + strings.Repeat("█", width/8) + eighths[width%8]
 }
 
-// latencies tells the numbers that the metrics get, or why there is none, and draws the gaps
-// between token frames.
+// latencies tells the numbers that the metrics get, or why there is none, and draws the gaps between token frames.
 func (w *waterfall) latencies() {
 	a, server := w.a, ""
 	w.WriteString("\n")

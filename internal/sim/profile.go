@@ -90,6 +90,5 @@ func ParseProfile(name string) (Profile, error) {
 		}
 		names = append(names, p.Name)
 	}
-	_, err := oneOf("profile", name, names)
-	return Profile{}, err
+	return Profile{}, OneOf("profile", name, names)
 }

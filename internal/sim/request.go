@@ -37,11 +37,11 @@ func (g *generation) read(s *Server, body []byte, model string) (ask, *refusal) 
 	if refused = cmp.Or(r.checkFields(f, c), r.checkModel(f, c, model), refused); refused != nil {
 		return q, refused
 	}
-	salt := ""
+	var salts []string
 	for _, field := range r.Salt {
-		salt += f.text(field)
+		salts = append(salts, f.text(field))
 	}
-	q.prompt, q.endless = p.digest(salt), q.flags["endless"] || p.endless()
+	q.prompt, q.endless = p.digest(strings.Join(salts, "")), q.flags["endless"] || p.endless()
 	if refused := r.lengths(f, &q, c.Profile.MaxModelLen); refused != nil {
 		return q, refused
 	}

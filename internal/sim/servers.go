@@ -2,7 +2,6 @@ package sim
 
 import (
 	"bytes"
-	"cmp"
 	"embed"
 	"fmt"
 	"slices"
@@ -30,9 +29,6 @@ func APIs() []string {
 	}
 }
 
-// ParseAPI returns the name of an API that a server can speak. The error for an unknown name lists the known ones.
-func ParseAPI(name string) (string, error) { return oneOf("api", name, APIs()) }
-
 // ServerTypes are the names of the servers that the API "openai" can be, in a stable order. The slice is the caller's.
 func ServerTypes() []string {
 	return []string{
@@ -41,16 +37,12 @@ func ServerTypes() []string {
 	}
 }
 
-// ParseServerType checks a name for Config.Server; empty is vllm. The error for an unknown name lists the known ones.
-func ParseServerType(name string) (string, error) {
-	return oneOf("server", cmp.Or(name, defaultServer), ServerTypes())
-}
-
-func oneOf(what, name string, known []string) (string, error) {
-	if !slices.Contains(known, name) {
-		return "", fmt.Errorf("%s %q: unknown; known: %s", what, name, strings.Join(known, ", "))
+// OneOf is the error for a name that is not known: it lists those that are.
+func OneOf(what, name string, known []string) error {
+	if slices.Contains(known, name) {
+		return nil
 	}
-	return name, nil
+	return fmt.Errorf("%s %q: unknown; known: %s", what, name, strings.Join(known, ", "))
 }
 
 // load reads the file of a server, over that of its base.

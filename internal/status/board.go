@@ -1,7 +1,6 @@
-// Package status keeps the last results of each target in memory and shows them
-// to people (the page) and to scripts (JSON), together with the health of the
-// prober itself. Medians and quantiles of the results it happens to hold are all
-// the statistics it ever does: history and rates are the metrics' business.
+// Package status keeps the last results of each target in memory and shows them to people (the page) and to scripts
+// (JSON), together with the health of the prober itself. Medians and quantiles of the results it happens to hold are
+// all the statistics it ever does: history and rates are the metrics' business.
 package status
 
 import (
@@ -25,14 +24,12 @@ type Board struct {
 	histories []*history                // in the order in which their targets were first set
 }
 
-// NewBoard returns a board without targets that is not ready yet. The page shows
-// version and the time since started.
+// NewBoard returns a board without targets that is not ready yet. The page shows version and the time since started.
 func NewBoard(started time.Time, version string) *Board {
 	return &Board{started: started, version: version}
 }
 
-// Set adds a target or, if its name is known, replaces its description and keeps
-// its results.
+// Set adds a target or, if its name is known, replaces its description and keeps its results.
 func (b *Board) Set(t probe.Description) {
 	t.Objectives = slices.Clone(t.Objectives)
 	t.Notes = append([]string{}, t.Notes...)
@@ -52,8 +49,7 @@ func (b *Board) Remove(name string) {
 	b.histories = slices.DeleteFunc(b.histories, func(h *history) bool { return h.target.Name == name })
 }
 
-// Skipped counts a slot in which the target was not probed. Unknown targets are
-// ignored.
+// Skipped counts a slot in which the target was not probed. Unknown targets are ignored.
 func (b *Board) Skipped(target, reason string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,8 +68,7 @@ type Rejection struct {
 	Problem     string // no secrets; may have several lines
 }
 
-// SetRejected makes the page show that the configuration as it is now is wrong; nil
-// says that it is right.
+// SetRejected makes the page show that the configuration as it is now is wrong; nil says that it is right.
 func (b *Board) SetRejected(r *Rejection) { b.rejected.Store(r) }
 
 // Record keeps what the board needs of r and no pointer to it. Canceled results

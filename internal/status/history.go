@@ -13,9 +13,8 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// What is kept of each target. With answers of 100 tokens a full ring and the slowest
-// of a day are about 0.9 MB; maxNumbers bounds the ring at 16 MB and the slowest at
-// 4 MB, whatever a server sends.
+// What is kept of each target. With answers of 100 tokens a full ring and the slowest of a day are about 0.9 MB;
+// maxNumbers bounds the ring at 16 MB and the slowest at 4 MB, whatever a server sends.
 const (
 	ringSize   = 512       // last results
 	failedSize = 32        // last failed results, of which the ring may have forgotten some
@@ -25,9 +24,8 @@ const (
 	maxText    = 1000      // characters of a text that a server may have written
 )
 
-// What is kept of all targets together: about 80 MB with answers of 100 tokens.
-// 1,000 targets have 40 results each, which are the bars that the page shows, and 10
-// of the slowest.
+// What is kept of all targets together: about 80 MB with answers of 100 tokens. 1,000 targets have 40 results each,
+// which are the bars that the page shows, and 10 of the slowest.
 const (
 	allResults = 40_000
 	allNumbers = 1 << 24
@@ -41,8 +39,7 @@ func shareOf(targets int) share {
 	return share{min(ringSize, allResults/targets), min(maxNumbers, allNumbers/targets)}
 }
 
-// An entry is one result as the board keeps it. It is made once and then only
-// read, so it may be shared.
+// An entry is one result as the board keeps it. It is made once and then only read, so it may be shared.
 type entry struct {
 	probe.Account                   // without ITL if single
 	single        bool              // ITL is the gaps: one token a frame, none in bursts

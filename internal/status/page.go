@@ -36,9 +36,8 @@ var (
 	pagePolicy = policy(pageText)
 )
 
-// policy lets a browser load nothing for the page but what the page itself holds
-// and asks for. Style and script are named by their hashes and not by a nonce: a
-// refreshed page must be allowed to hold the same style as the one before.
+// policy lets a browser load nothing for the page but what the page itself holds and asks for. Style and script are
+// named by their hashes and not by a nonce: a refreshed page must be allowed to hold the same style as the one before.
 // Neither holds a template's action, so that their text is that of the answer.
 func policy(text string) string {
 	return strings.Join([]string{
@@ -90,9 +89,8 @@ func render(w http.ResponseWriter, page *template.Template, data any) {
 	_, _ = w.Write(text.Bytes())
 }
 
-// sections puts the targets of a group beside each other, where the first of them
-// stands, and gives them the same scales. Lone targets that follow each other share a
-// section.
+// sections puts the targets of a group beside each other, where the first of them stands, and gives them the same
+// scales. Lone targets that follow each other share a section.
 func sections(views []*view) []section {
 	groups := map[string][]*view{}
 	for _, v := range views {

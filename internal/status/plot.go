@@ -9,8 +9,7 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// The geometry of the plots: across in percent, so that they fit every screen,
-// and down in pixels.
+// The geometry of the plots: across in percent, so that they fit every screen, and down in pixels.
 const (
 	slots      = 40    // probes shown as bars
 	barHeight  = 96    // of the longest bar
@@ -25,8 +24,7 @@ type piece struct {
 	From, Length float64 // with at most two decimals
 }
 
-// scaled draws phases on an axis of so many units, with limit at its end. What is
-// later is cut off there.
+// scaled draws phases on an axis of so many units, with limit at its end. What is later is cut off there.
 func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
 	for _, p := range list {
 		from, to := hundredths(units*min(1, p.From/limit)), hundredths(units*min(1, p.To/limit))
@@ -86,8 +84,7 @@ func (v *view) Failed() map[probe.Outcome]int {
 	return n
 }
 
-// A strip is a probe on a time axis: its phases, a tick for every token frame, and
-// the gaps that stand out.
+// A strip is a probe on a time axis: its phases, a tick for every token frame, and the gaps that stand out.
 type strip struct {
 	*entry
 	Spans, Gaps []piece // in percent
@@ -137,10 +134,9 @@ func longGaps(e *entry) (list []report.Phase) {
 // scales are the values at the ends of the axes of targets that are compared.
 type scales struct{ Bars, Strip float64 }
 
-// scalesOf finds the scales of a group. Bars end at the longest success, or the
-// longest failure if there is no success. Strips end at the last token. There a failed
-// probe gets room for the gap during which it failed, but not for all of it: a stall of
-// half a minute would hide everything else.
+// scalesOf finds the scales of a group. Bars end at the longest success, or the longest failure if there is no success.
+// Strips end at the last token. There a failed probe gets room for the gap during which it failed, but not for all of
+// it: a stall of half a minute would hide everything else.
 func scalesOf(group []*view) scales {
 	var good, bad, tokens, bare float64
 	for _, v := range group {

@@ -20,8 +20,7 @@ const (
 	maxLimit     = 1000
 )
 
-// failedOutcome is the value of the parameter "outcome" that stands for all
-// outcomes but ok.
+// failedOutcome is the value of the parameter "outcome" that stands for all outcomes but ok.
 const failedOutcome = "failed"
 
 // A query is what /api/v1/results was asked for.
@@ -32,9 +31,8 @@ type query struct {
 	limit    int
 }
 
-// parseQuery reads the parameters. All but "limit" may be repeated; empty ones count
-// as not given; the rest is ignored, as Prometheus does. The error names the parameter
-// and what it may be.
+// parseQuery reads the parameters. All but "limit" may be repeated; empty ones count as not given; the rest is ignored,
+// as Prometheus does. The error names the parameter and what it may be.
 func parseQuery(values url.Values, targets []string) (q query, err error) {
 	outcomes := []string{failedOutcome}
 	for _, o := range probe.Outcomes() {

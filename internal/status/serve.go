@@ -6,9 +6,8 @@ import (
 	"net/http"
 )
 
-// Register serves the page at exactly "/", that of a probe below /probes/, the JSON
-// below /api/v1/ and the health of the prober at /-/healthy and /-/ready. All of them are only read:
-// methods other than GET and HEAD are refused.
+// Register serves the page at exactly "/", that of a probe below /probes/, the JSON below /api/v1/ and the health of
+// the prober at /-/healthy and /-/ready. All of them are only read: methods other than GET and HEAD are refused.
 func (b *Board) Register(mux *http.ServeMux) {
 	mux.Handle("/{$}", readOnly(b.servePage))
 	mux.Handle("/probes/{trace_id}", readOnly(b.serveProbe))

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// slowCount is how many results are shown as the slowest of the last hour and of the
-// last day, by each quantity.
+// slowCount is how many results are shown as the slowest of the last hour and of the last day, by each quantity.
 const (
 	slowCount = 3
 	day       = 24 * time.Hour
@@ -60,8 +59,7 @@ type slowRow struct {
 	Times [2][]*entry
 }
 
-// Slowest are the rows of the table of the slowest results; nil if there is none of the
-// last day.
+// Slowest are the rows of the table of the slowest results; nil if there is none of the last day.
 func (v *view) Slowest() (rows []slowRow) {
 	list, now := v.past.kept(), time.Now()
 	for _, q := range slowness {

@@ -8,8 +8,7 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// A summary is what the results of the last hour say. Failed ones put no number
-// into its quantiles.
+// A summary is what the results of the last hour say. Failed ones put no number into its quantiles.
 type summary struct {
 	Results   int                   `json:"results"`
 	OKResults int                   `json:"ok_results"`

@@ -18,14 +18,12 @@ const (
 	fine    state = "ok"      // the last result is ok
 )
 
-// longWait is how long a probe may be under way before its target hangs, where
-// nothing better is known.
+// longWait is how long a probe may be under way before its target hangs, where nothing better is known.
 const longWait = 10 * time.Second
 
-// A view is one target at one moment: its exported fields are what /api/v1/targets
-// tells, and the page shows the same. All durations are seconds; what is absent is
-// null. Counts and quantiles are those of the results in memory that are at most
-// window_seconds old.
+// A view is one target at one moment: its exported fields are what /api/v1/targets tells, and the page shows the same.
+// All durations are seconds; what is absent is null. Counts and quantiles are those of the results in memory that are
+// at most window_seconds old.
 type view struct {
 	probe.Description
 	Interval      float64                  `json:"interval_seconds"`
@@ -126,8 +124,7 @@ func (v *view) judged(o probe.Objective) objective {
 	return t
 }
 
-// judge finds the state. Hanging comes first: it is what happens now, while the
-// last result is the past.
+// judge finds the state. Hanging comes first: it is what happens now, while the last result is the past.
 func (v *view) judge() state {
 	switch {
 	case v.Oldest != nil && *v.Oldest > v.patience():
@@ -140,11 +137,10 @@ func (v *view) judge() state {
 	return fine
 }
 
-// patience is how long a probe may be under way before the target counts as
-// hanging: twice the 95th percentile of the last hour's E2EL, but no less than
-// half an interval or 10 s, whichever is shorter. So a server that just is slow
-// does not hang, and one that hangs shows it in the first probe after the fault.
-// Without a success in the last hour it is 10 s.
+// patience is how long a probe may be under way before the target counts as hanging: twice the 95th percentile of the
+// last hour's E2EL, but no less than half an interval or 10 s, whichever is shorter. So a server that just is slow does
+// not hang, and one that hangs shows it in the first probe after the fault. Without a success in the last hour it is 10
+// s.
 func (v *view) patience() float64 {
 	least, p95 := longWait.Seconds(), v.Quantiles.E2EL.P95
 	if p95 == nil {
