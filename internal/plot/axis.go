@@ -41,10 +41,9 @@ func scaleOf(a Axis, values []float64) *scale {
 	return s
 }
 
-// span is from where to where the axis goes for values from low to high: a little
-// further. Shares always go from none to all. A linear axis begins at zero if less than
-// 40% of it would be empty then; else it spans a fifth of its largest value at least, and
-// a logarithmic one a factor of two, so that noise does not look like a trend.
+// span is from where to where the axis goes for values from low to high: a little further. Shares always go from none
+// to all. A linear axis begins at zero if less than 40% of it would be empty then; else it spans a fifth of its largest
+// value at least, and a logarithmic one a factor of two, so that noise does not look like a trend.
 func (a Axis) span(low, high float64) (from, to float64) {
 	switch {
 	case a.Log:

@@ -1,6 +1,5 @@
-// Package plot draws charts, and writes them with tables and texts as one HTML page,
-// readable on light and on dark ground, without anything from outside. It knows nothing
-// of probes: what it draws are series of points.
+// Package plot draws charts, and writes them with tables and texts as one HTML page, readable on light and on dark
+// ground, without anything from outside. It knows nothing of probes: what it draws are series of points.
 //
 // Any text may be in a page: it is escaped, and what does not print is left out.
 package plot

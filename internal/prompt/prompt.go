@@ -49,8 +49,7 @@ func (o Options) Longest() int {
 	return o.Tokens
 }
 
-// Mean is the mean length of a prompt in tokens; of a data set, whose tokens are not known in advance, in
-// words.
+// Mean is the mean length of a prompt in tokens; of a data set, whose tokens are not known in advance, in words.
 func (o Options) Mean() int {
 	if o.Workload != Dataset {
 		return (o.Tokens + o.Longest()) / 2

@@ -9,9 +9,8 @@ import (
 
 // A Writer writes the prompts of one group of targets. It is safe for concurrent use.
 //
-// A prompt of a given size is always made of the same words; only their order differs. Tokenizers split
-// text at white space before anything else, so every prompt of that size counts the same, and an exact size
-// stays exact.
+// A prompt of a given size is always made of the same words; only their order differs. Tokenizers split text at white
+// space before anything else, so every prompt of that size counts the same, and an exact size stays exact.
 type Writer struct {
 	options Options
 	author  author

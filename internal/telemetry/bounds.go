@@ -5,8 +5,7 @@ import "time"
 // The resolution of native and exponential histograms: schema 4 in both libraries,
 // 16 buckets to a power of two, each 4.4% wide.
 const (
-	// nativeFactor is what client_golang rounds down to schema 4. Exactly
-	// 2^(1/16) it rounds to schema 5.
+	// nativeFactor is what client_golang rounds down to schema 4. Exactly 2^(1/16) it rounds to schema 5.
 	nativeFactor = 1.0443
 
 	// nativeBuckets bounds the populated buckets of a series, and nativeReset is
@@ -29,12 +28,10 @@ const (
 )
 
 // The classic bounds, in seconds. Phases and the times of failures have none: with a series for each phase and outcome
-// they would be most of what is scraped, and their mean is enough. Those of vLLM's own histograms are among them,
-// so that heat maps of both sides align
-// (https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/buckets.py).
+// they would be most of what is scraped, and their mean is enough. Those of vLLM's own histograms are among them, so
+// that heat maps of both sides align (https://github.com/vllm-project/vllm/blob/main/vllm/v1/metrics/buckets.py).
 
-// gapBounds are for the time between tokens: steps of 11 to 25% between 10 and
-// 40 ms, where most values lie.
+// gapBounds are for the time between tokens: steps of 11 to 25% between 10 and 40 ms, where most values lie.
 func gapBounds() []float64 {
 	return []float64{
 		.0005, .001, .0025, .005, .0075, .01, .0125, .015, .0175, .02, .0225, .025, .03, .035, .04,

@@ -18,8 +18,7 @@ const (
 	reloadTime     = "llm.prober.config_last_reload_success_timestamp"
 )
 
-// Catalog returns every metric of the program, in the order of the
-// documentation. The list is the caller's.
+// Catalog returns every metric of the program, in the order of the documentation. The list is the caller's.
 func Catalog() []Instrument {
 	return slices.Concat(latencies(), counters(), gauges(), ofProber(), genAI())
 }

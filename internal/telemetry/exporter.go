@@ -49,9 +49,8 @@ func newExporters(ctx context.Context) (metrics sdkmetric.Exporter, traces sdktr
 
 var errRedirected = errors.New("the collector redirects: configure its final URL")
 
-// noRedirect is the proxy of the environment, and an error for a redirect: the
-// exporters would follow one anywhere, with the secret headers of
-// OTEL_EXPORTER_OTLP_HEADERS, and have no option against it.
+// noRedirect is the proxy of the environment, and an error for a redirect: the exporters would follow one anywhere,
+// with the secret headers of OTEL_EXPORTER_OTLP_HEADERS, and have no option against it.
 func noRedirect(r *http.Request) (*url.URL, error) {
 	if r.Response != nil {
 		return nil, errRedirected
@@ -62,10 +61,9 @@ func noRedirect(r *http.Request) (*url.URL, error) {
 // The protocols of OTLP.
 const protocolHTTP, protocolGRPC = "http/protobuf", "grpc"
 
-// protocolOf is the protocol by which to export a signal, METRICS or TRACES; empty if
-// it is off. It reads the variables that decide this; the SDK and its exporters read
-// all others. The SDK has no way to export only if an endpoint is configured, and
-// replaces what it does not understand by a default.
+// protocolOf is the protocol by which to export a signal, METRICS or TRACES; empty if it is off. It reads the variables
+// that decide this; the SDK and its exporters read all others. The SDK has no way to export only if an endpoint is
+// configured, and replaces what it does not understand by a default.
 func protocolOf(signal string) (string, error) {
 	if _, disabled := firstSet("OTEL_SDK_DISABLED"); strings.EqualFold(disabled, "true") {
 		return "", nil

@@ -9,10 +9,9 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// genAI are the client metrics of the OpenTelemetry GenAI conventions of semconv
-// v1.41.0, the last that were released
-// (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai).
-// None of them is TPOT or ITL: their output chunk is a frame.
+// genAI are the client metrics of the OpenTelemetry GenAI conventions of semconv v1.41.0, the last that were released
+// (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai). None of them is TPOT or ITL: their
+// output chunk is a frame.
 func genAI() []Instrument {
 	return []Instrument{
 		{Name: "gen_ai.client.operation.duration", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
@@ -49,9 +48,8 @@ func tokenUsage(_ probe.Description, r *probe.Result, to func(sample)) {
 	known(tokenOutput, r.Usage.Generated(), to)
 }
 
-// operation is the name that the conventions give to a request of an API: all but
-// chat is text completion. The provider follows the API and not the engine: vLLM,
-// SGLang and all others with OpenAI's API are "openai".
+// operation is the name that the conventions give to a request of an API: all but chat is text completion. The provider
+// follows the API and not the engine: vLLM, SGLang and all others with OpenAI's API are "openai".
 func operation(api string) (name, provider string) {
 	chat, openAI := semconv.GenAIOperationNameChat.Value.AsString(), semconv.GenAIProviderNameOpenAI.Value.AsString()
 	completion := semconv.GenAIOperationNameTextCompletion.Value.AsString()
@@ -68,9 +66,8 @@ func operation(api string) (name, provider string) {
 	return chat, openAI
 }
 
-// genAIAttributes are the attributes of the conventions that every metric and span
-// of a target has. They mark the traffic as synthetic, so that panels of real users
-// can leave it out.
+// genAIAttributes are the attributes of the conventions that every metric and span of a target has. They mark the
+// traffic as synthetic, so that panels of real users can leave it out.
 func genAIAttributes(t probe.Description) []attribute.KeyValue {
 	name, provider := operation(t.API)
 	all := []attribute.KeyValue{

@@ -18,9 +18,8 @@ type Instrument struct {
 	Bounds []float64 // of a histogram's classic buckets, in Unit, ascending
 	Zero   float64   // of a histogram: values up to it count as zero, in Unit; 0 for zeroThreshold
 
-	// ofResult passes on what a result adds to a histogram or a counter. ofTarget
-	// passes on what is known of a target to a gauge, when metrics are collected.
-	// Neither is set where a method of [Recorder] gives the values.
+	// ofResult passes on what a result adds to a histogram or a counter. ofTarget passes on what is known of a target
+	// to a gauge, when metrics are collected. Neither is set where a method of [Recorder] gives the values.
 	ofResult func(probe.Description, *probe.Result, func(sample))
 	ofTarget func(facts, func(sample))
 }
@@ -35,8 +34,7 @@ const (
 	Gauge     Kind = "gauge"
 )
 
-// A Scope is the subject of an instrument. It decides the labels that it has
-// beside its own.
+// A Scope is the subject of an instrument. It decides the labels that it has beside its own.
 type Scope string
 
 // The scopes.
@@ -67,11 +65,9 @@ type sample struct {
 	marked bool // keep it as an exemplar, with the trace of its probe
 }
 
-// PrometheusName is the name on /metrics. It is the OpenTelemetry to Prometheus
-// translation of Name, Unit and Kind
-// (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/),
-// so that one dashboard serves both. No name of the catalog contains its unit or
-// "total".
+// PrometheusName is the name on /metrics. It is the OpenTelemetry to Prometheus translation of Name, Unit and Kind
+// (https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/), so that one dashboard serves
+// both. No name of the catalog contains its unit or "total".
 func (i Instrument) PrometheusName() string {
 	name := strings.ReplaceAll(i.Name, ".", "_")
 	if unit := i.prometheusUnit(); unit != "" {

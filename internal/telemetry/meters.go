@@ -15,10 +15,9 @@ import (
 // instrumentation is the scope of everything that is sent.
 const instrumentation = "github.com/llm-prober/prober"
 
-// meters are the OpenTelemetry SDK as a backend. A provider of the SDK keeps every
-// attribute set that it ever saw, and replicas behind a name may come and go for a
-// year: so each target has a provider of its own, and its series end with it.
-// Targets with equal attributes by the GenAI conventions share one for these.
+// meters are the OpenTelemetry SDK as a backend. A provider of the SDK keeps every attribute set that it ever saw, and
+// replicas behind a name may come and go for a year: so each target has a provider of its own, and its series end with
+// it. Targets with equal attributes by the GenAI conventions share one for these.
 type meters struct {
 	version string // of the prober
 	options []sdkmetric.ManualReaderOption
@@ -62,8 +61,7 @@ func (m *meters) newMeter() *meter {
 	}
 }
 
-// open implements [backend]. A counter shows at zero; a histogram of OpenTelemetry
-// cannot exist without a value.
+// open implements [backend]. A counter shows at zero; a histogram of OpenTelemetry cannot exist without a value.
 func (m *meters) open(i Instrument, t probe.Description, p point) series {
 	from, set := m.meterOf(i, t), metric.WithAttributeSet(i.attributes(t, p))
 	if i.Kind == Counter {
@@ -125,8 +123,7 @@ func must[T any](made T, err error) T {
 	return made
 }
 
-// contextOf is a context in which the SDK keeps an exemplar, if the span is valid:
-// its filter asks for a sampled one.
+// contextOf is a context in which the SDK keeps an exemplar, if the span is valid: its filter asks for a sampled one.
 func contextOf(exemplar trace.SpanContext) context.Context {
 	if !exemplar.IsValid() {
 		return context.Background()
@@ -134,8 +131,7 @@ func contextOf(exemplar trace.SpanContext) context.Context {
 	return trace.ContextWithRemoteSpanContext(context.Background(), exemplar)
 }
 
-// attributes are the labels of one series as OpenTelemetry has them. Empty ones of
-// the GenAI conventions are left out.
+// attributes are the labels of one series as OpenTelemetry has them. Empty ones of the GenAI conventions are left out.
 func (i Instrument) attributes(t probe.Description, p point) attribute.Set {
 	var all []attribute.KeyValue
 	if i.Scope == ScopeGenAI {

@@ -32,8 +32,7 @@ type Options struct {
 // New returns a recorder that exports over OTLP as the OTEL_* variables say. An
 // error names the variable that is wrong; the recorder then works without OTLP.
 //
-// New sets the SDK's error handler, which is global: the SDK would print errors to
-// stderr, past the program's log.
+// New sets the SDK's error handler, which is global: the SDK would print errors to stderr, past the program's log.
 func New(ctx context.Context, o Options) (*Recorder, error) {
 	metrics, traces, err := newExporters(ctx)
 	if err != nil || metrics == nil && traces == nil {
@@ -65,8 +64,7 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// resourceOf identifies the source of metrics and traces. The environment overrides
-// all of it but the SDK's name.
+// resourceOf identifies the source of metrics and traces. The environment overrides all of it but the SDK's name.
 func resourceOf(ctx context.Context, b Build) (*resource.Resource, error) {
 	host, _ := os.Hostname() // without one the rest is still unique
 	about, err := resource.New(ctx,

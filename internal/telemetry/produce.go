@@ -13,8 +13,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// Produce implements [sdkmetric.Producer]: the series of all meters, one metric for
-// each instrument.
+// Produce implements [sdkmetric.Producer]: the series of all meters, one metric for each instrument.
 func (m *meters) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error) {
 	var one metricdata.ScopeMetrics
 	var failed error
@@ -38,8 +37,7 @@ func (m *meters) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, error)
 	return []metricdata.ScopeMetrics{one}, failed
 }
 
-// live are the meters that have open series. Those of the GenAI conventions that no
-// target uses any more are dropped.
+// live are the meters that have open series. Those of the GenAI conventions that no target uses any more are dropped.
 func (m *meters) live() []*meter {
 	m.mu.Lock()
 	defer m.mu.Unlock()

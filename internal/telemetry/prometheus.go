@@ -14,10 +14,8 @@ import (
 // all metrics in memory, 30 MB for 200 targets, until the client has read them.
 const maxScrapes = 10
 
-// Handler serves /metrics in the format that the scraper prefers: Prometheus
-// text, OpenMetrics, or the protobuf format, which alone carries native
-// histograms. What cannot be collected or served is left out and reported to
-// log.
+// Handler serves /metrics in the format that the scraper prefers: Prometheus text, OpenMetrics, or the protobuf format,
+// which alone carries native histograms. What cannot be collected or served is left out and reported to log.
 func (r *Recorder) Handler(log promhttp.Logger) http.Handler {
 	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{
 		ErrorLog:          log,

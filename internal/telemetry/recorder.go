@@ -20,10 +20,9 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A Recorder keeps the metrics of the targets that are set, serves them to scrapes,
-// and exports them and every probe as a trace over OTLP if that is configured. Its
-// methods are safe for concurrent use. Those that record do no I/O and never wait
-// for an export or a scrape.
+// A Recorder keeps the metrics of the targets that are set, serves them to scrapes, and exports them and every probe as
+// a trace over OTLP if that is configured. Its methods are safe for concurrent use. Those that record do no I/O and
+// never wait for an export or a scrape.
 type Recorder struct {
 	recorded  []Instrument // histograms and counters
 	collected []Instrument // gauges, read when metrics are collected

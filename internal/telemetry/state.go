@@ -86,8 +86,7 @@ func objectiveNames(t probe.Description) []string {
 	return names
 }
 
-// infoLabels are the labels that describe a target: its configuration, and what is
-// known of its server.
+// infoLabels are the labels that describe a target: its configuration, and what is known of its server.
 func infoLabels() []Label {
 	all := []Label{
 		{Name: "group", From: "group of the target", fact: func(t probe.Description) string { return t.Group }},

@@ -31,8 +31,7 @@ func serverOf(raw string) (host string, port int) {
 	return u.Hostname(), port
 }
 
-// shownURL is the scheme, host and path of a URL: the rest may be secret. It is
-// empty for what is no URL.
+// shownURL is the scheme, host and path of a URL: the rest may be secret. It is empty for what is no URL.
 func shownURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// The functions here are the sources of metrics that are recorded when a result
-// comes.
+// The functions here are the sources of metrics that are recorded when a result comes.
 
 // A source passes on the samples of a result.
 type source = func(probe.Description, *probe.Result, func(sample))
@@ -35,8 +34,7 @@ func succeeded(r *probe.Result) bool { return r.Outcome == probe.OK }
 // uncached admits successes whose prompt was not cached contrary to plan.
 func uncached(r *probe.Result) bool { return succeeded(r) && r.Cache != probe.CacheContaminated }
 
-// validTTFT admits successes whose first token was seen and not cached contrary to
-// plan.
+// validTTFT admits successes whose first token was seen and not cached contrary to plan.
 func validTTFT(r *probe.Result) bool { return succeeded(r) && r.TTFTValid() }
 
 // gaps are durations that a result has many of. The first of the longest is marked.
@@ -101,8 +99,7 @@ func failedSeconds(_ probe.Description, r *probe.Result, to func(sample)) {
 	}
 }
 
-// scheduleDelay has no value for a probe that was not scheduled: a person asked
-// for it.
+// scheduleDelay has no value for a probe that was not scheduled: a person asked for it.
 func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDelay(), !r.Due.IsZero() }
 
 // The kinds of tokens.
