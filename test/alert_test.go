@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-openapi/strfmt"
 	"github.com/prometheus/alertmanager/api/v2/models"
+
+	"github.com/llm-prober/prober/test/program"
 )
 
 // An alertmanager takes alerts as Alertmanager's own handler does: version 2 of its API, with its own models and what
@@ -63,7 +65,7 @@ func (a *alertmanager) take(w http.ResponseWriter, request *http.Request) {
 func TestAnAlertArrives(t *testing.T) {
 	t.Parallel()
 	const name = "ProberTargetDown of fails"
-	servers, a, address := simulate(t, "fast,fast"), newAlertmanager(t), freeAddress(t)
+	servers, a, address := simulate(t, "fast,fast"), newAlertmanager(t), program.FreeAddress(t)
 	setFault(t, servers[0], `{"status":503}`)
 	p := startPrometheus(t, fmt.Sprintf(`
 global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms, scrape_native_histograms: true}

@@ -25,10 +25,10 @@ import (
 func TestBackEndsAgree(t *testing.T) {
 	t.Parallel()
 	servers := simulate(t, "fast,production-stack")
-	receiver, exporter, address := freeAddress(t), freeAddress(t), freeAddress(t)
+	receiver, exporter, address := program.FreeAddress(t), program.FreeAddress(t), program.FreeAddress(t)
 	otlp, scraped := startPrometheus(t, ""), startPrometheus(t, scrapeAllWays(t, address)+scrapeJob(t, "exporter", exporter))
 	config := page(t, "otlp.md", 0, map[string]string{
-		"0.0.0.0:4318": receiver, "0.0.0.0:4317": freeAddress(t), "0.0.0.0:8889": exporter, "http://prometheus:9090": otlp.url,
+		"0.0.0.0:4318": receiver, "0.0.0.0:4317": program.FreeAddress(t), "0.0.0.0:8889": exporter, "http://prometheus:9090": otlp.url,
 	})
 	collector := startCollector(t, config, receiver)
 	scraped.becomes(t, `count(up{job!="exporter"} == 0)`, 3)

@@ -32,7 +32,7 @@ const llmdShortest = llmdTTFT + (llmdOutput-1)*llmdITL
 // it is ready. It cannot be told to find a free port itself.
 func llmd(t *testing.T, flags ...string) (url string) {
 	t.Helper()
-	address := freeAddress(t)
+	address := program.FreeAddress(t)
 	_, port, err := net.SplitHostPort(address)
 	must(t, err)
 	p := program.Launch(t, "LLMD_BINARY", nil, append([]string{

@@ -6,7 +6,6 @@ package test
 import (
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -118,16 +117,6 @@ func setFault(t *testing.T, server, fault string) time.Time {
 		t.Fatalf("%s %s: %s", method, fault, response.Status)
 	}
 	return time.Now()
-}
-
-// freeAddress is an address of this machine on which nothing listens, for a
-// program that cannot find one itself, or that is started twice.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, listener.Close())
-	return listener.Addr().String()
 }
 
 func write(t *testing.T, path, content string) {

@@ -25,7 +25,7 @@ type prometheus struct {
 // rules.yaml, and further flags; returns when it is ready. It takes OTLP at otlp().
 func startPrometheus(t *testing.T, config string, flags ...string) prometheus {
 	t.Helper()
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), program.FreeAddress(t)
 	write(t, filepath.Join(dir, "rules.yaml"), fastRules(t))
 	write(t, filepath.Join(dir, "prometheus.yml"), config)
 	p := prometheus{url: "http://" + address, Process: program.Launch(t, "PROMETHEUS_BINARY", nil, append([]string{

@@ -104,7 +104,7 @@ func (l *life) all(t *testing.T, between func()) {
 // go and come, and of a restart, with native and with classic histograms.
 func TestRestartAndReload(t *testing.T) {
 	t.Parallel()
-	address := freeAddress(t)
+	address := program.FreeAddress(t)
 	l := newLife(t, "PROBER_LISTEN_ADDRESS="+address)
 	p := startPrometheus(t, strings.ReplaceAll(scrapeAllWays(t, address), "200ms", "100ms"))
 	p.becomes(t, "count(up == 0)", 3)

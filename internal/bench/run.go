@@ -133,7 +133,7 @@ func (r *run) all(ctx context.Context) (failed error) {
 	r.Screen.Note("no request succeeded")
 	for _, s := range r.document.Summaries {
 		for _, f := range s.Failures {
-			r.noteFailure(s.Target, fmt.Sprintf("%s (%d times): %s", f.Outcome, f.Requests, f.Error), string(f.Hint))
+			r.noteFailure(s.Target, fmt.Sprintf("%s (%d times): %s", f.Outcome, f.Requests, f.Error), f.Hint)
 		}
 	}
 	return ErrFailed

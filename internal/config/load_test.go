@@ -97,7 +97,7 @@ func TestPrecedence(t *testing.T) {
 		flag          map[string]string
 		want          float64
 	}{
-		"the default, if nobody says anything":     {file: "targets: [{url: http://one}]", want: 0.1},
+		"the default, if nothing is given":         {file: "targets: [{url: http://one}]", want: 0.1},
 		"the file beats the default":               {file: file, want: 4},
 		"the environment beats the file":           {file: file, environ: "QPS=3", want: 3},
 		"an empty variable says nothing":           {file: file, environ: "QPS=", want: 4},

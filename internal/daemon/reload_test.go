@@ -226,7 +226,7 @@ func watched(t *testing.T) (*world, *mount) {
 
 // TestAChangedFileIsTakenUp holds that a targets file in a ConfigMap needs no reload by hand, and that it is read when
 // it changed and not else. A wrong one changes nothing, is told of once, and the way back is found: also from a pipe,
-// whose data nobody waits for.
+// without waiting for its data.
 func TestAChangedFileIsTakenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, m := watched(t)

@@ -49,8 +49,9 @@ func New(lookup Lookup) *Directory {
 	return &Directory{lookup: lookup, known: map[string]addresses{}}
 }
 
-// Refresh looks hosts up until ctx is done, for 12 seconds at most, and returns why it could not, by host. What was known of a host whose lookup
-// fails stays; all other hosts are forgotten. That a host does not exist is no failure: it has no addresses.
+// Refresh looks hosts up until ctx is done, for 12 seconds at most, and returns why it could not, by host. What was
+// known of a host whose lookup fails stays; all other hosts are forgotten. That a host does not exist is no failure: it
+// has no addresses.
 func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

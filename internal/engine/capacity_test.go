@@ -8,8 +8,8 @@ import (
 	"github.com/llm-prober/prober/internal/prompt"
 )
 
-// TestMisfit holds what is said of prompts that are longer than a context, and that nothing is where they fit or nobody
-// knows.
+// TestMisfit holds what is said of prompts that are longer than a context, and that nothing is said where they fit, or
+// where that is unknown.
 func TestMisfit(t *testing.T) {
 	sessions := prompt.Options{Workload: prompt.Sessions, Tokens: 1000, Answer: 100, Rounds: 3}
 	for _, test := range []struct {

@@ -20,7 +20,7 @@ const (
 )
 
 // sidecarYAML is what all sidecars have alike: the prober as a native sidecar, an init container that stays. It has no
-// probes, for they would make the pod wait for it, or unready. It has no limit of the CPU: whoever is throttled
+// probes, for they would make the pod wait for it, or unready. It has no limit of the CPU: a throttled prober
 // measures the throttling. The kubelet runs its preStop hook when the pod begins to end, before it ends the server; an
 // httpGet could not POST, and would not come from loopback.
 //

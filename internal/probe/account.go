@@ -20,7 +20,7 @@ type Account struct {
 
 	Outcome    Outcome   `json:"outcome"`
 	Error      *string   `json:"error"`
-	Hint       *string   `json:"hint"` // what to do about the failure; null if whoever made the account does not know
+	Hint       *string   `json:"hint"` // what to do about the failure; null if nothing is known
 	HTTPStatus *int      `json:"http_status"`
 	Start      time.Time `json:"start"`
 

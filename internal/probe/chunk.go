@@ -96,12 +96,13 @@ func (t *Timeline) known(i int, l lateness) bool {
 func (t *Timeline) uncertain() (list []bool) {
 	late := t.lateness()
 	for i := range t.Tokens {
-		if list == nil && !t.known(i, late) {
+		if t.known(i, late) {
+			continue
+		}
+		if list == nil {
 			list = make([]bool, len(t.Tokens))
 		}
-		if list != nil {
-			list[i] = !t.known(i, late)
-		}
+		list[i] = true
 	}
 	return list
 }

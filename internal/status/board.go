@@ -74,13 +74,16 @@ func (b *Board) SetRejected(r *Rejection) { b.rejected.Store(r) }
 // Record keeps what the board needs of r and no pointer to it. Canceled results
 // and those of unknown targets are dropped.
 func (b *Board) Record(r *probe.Result) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	h := b.history(r.Target)
-	if h == nil || r.Outcome == probe.Canceled {
+	if r.Outcome == probe.Canceled {
 		return
 	}
-	h.add(newEntry(r, h.target.Objectives), shareOf(len(b.histories)))
+	e := newEntry(r) // before the lock: probes of other targets do not wait for it
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h := b.history(r.Target); h != nil {
+		e.judge(r, h.target.Objectives)
+		h.add(e, shareOf(len(b.histories)))
+	}
 }
 
 // history is that of a target; nil if there is none. The lock is held.

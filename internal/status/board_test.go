@@ -166,7 +166,7 @@ func TestMemoryIsBounded(t *testing.T) {
 
 	h := history{}
 	for range 3 {
-		h.add(newEntry(success("a", ms, 2*ms), nil), shareOf(allNumbers+1))
+		h.add(newEntry(success("a", ms, 2*ms)), shareOf(allNumbers+1))
 	}
 	equal(t, "results of more targets than there is room for", len(h.ring), 1)
 }

@@ -49,7 +49,7 @@ type entry struct {
 
 // newEntry makes an entry with lists of at most maxList numbers and texts of at
 // most maxText characters. A warning says so where a list was cut.
-func newEntry(r *probe.Result, objectives []probe.Objective) *entry {
+func newEntry(r *probe.Result) *entry {
 	a := report.Account(r)
 	if n := max(len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)); n > maxList {
 		a.Warnings = append(a.Warnings,
@@ -65,10 +65,16 @@ func newEntry(r *probe.Result, objectives []probe.Objective) *entry {
 			*text = format.Shorten(*text, maxText)
 		}
 	}
-	e := &entry{Account: a, At: time.Now()}
+	e := &entry{Account: a}
 	if e.single = slices.Equal(a.ITL, gaps(&a)); e.single {
 		e.ITL = nil
 	}
+	return e
+}
+
+// judge notes which of the objectives of its time r met. It is recorded now.
+func (e *entry) judge(r *probe.Result, objectives []probe.Objective) {
+	e.At = time.Now()
 	for _, o := range objectives {
 		switch good, ok := o.Judge(r); {
 		case good && ok:
@@ -77,7 +83,6 @@ func newEntry(r *probe.Result, objectives []probe.Objective) *entry {
 			e.bad = append(e.bad, o)
 		}
 	}
-	return e
 }
 
 // account is the whole account.
@@ -136,6 +141,9 @@ func (h *history) add(e *entry, s share) {
 		h.earlier = append(h.earlier, h.ring[0])
 		h.ring = slices.Delete(h.ring, 0, 1)
 		h.dropped = true
+	}
+	if len(h.earlier) == 0 {
+		return
 	}
 	ranks := ranksOf(h.kept(), e.At.Add(-day))
 	room := share{s.results / 4, s.numbers / 4}

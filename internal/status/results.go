@@ -102,7 +102,7 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, between)
 		}
 		if encoder.Encode(e.account()) != nil {
-			return // whoever asked is gone
+			return // the client is gone
 		}
 	}
 	_, _ = io.WriteString(w, after)

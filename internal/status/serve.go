@@ -58,7 +58,7 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	answer(w, status, map[string]string{"status": "error", "errorType": kind, "error": text})
 }
 
-// answer writes v as JSON. Whoever asked may be gone: that is theirs to handle.
+// answer writes v as JSON. An error means that the client is gone, and is ignored.
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)

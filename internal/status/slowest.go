@@ -45,7 +45,9 @@ func ranksOf(list []*entry, since time.Time) map[*entry]int {
 				continue
 			}
 			slower := sort.Search(len(later[q]), func(i int) bool { return later[q][i] < *v })
-			ranks[e] = max(ranks[e], slowCount-slower)
+			if rank := slowCount - slower; rank > ranks[e] {
+				ranks[e] = rank
+			}
 			later[q] = slices.Insert(later[q], slower, *v)
 			later[q] = later[q][:min(slowCount, len(later[q]))]
 		}

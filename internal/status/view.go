@@ -139,8 +139,8 @@ func (v *view) judge() state {
 
 // patience is how long a probe may be under way before the target counts as hanging: twice the 95th percentile of the
 // last hour's E2EL, but no less than half an interval or 10 s, whichever is shorter. So a server that just is slow does
-// not hang, and one that hangs shows it in the first probe after the fault. Without a success in the last hour it is 10
-// s.
+// not hang, and one that hangs shows it in the first probe after the fault. It is 10 s without a success in the last
+// hour.
 func (v *view) patience() float64 {
 	least, p95 := longWait.Seconds(), v.Quantiles.E2EL.P95
 	if p95 == nil {

@@ -141,8 +141,8 @@ func TestTrackerKnowsWhatItDoesNotUnderstand(t *testing.T) {
 	}
 }
 
-// TestTrackerKeepsLittle holds that a server that sends comments for ever, a byte a packet, makes nobody keep their
-// arrivals, and that those which are kept stay right.
+// TestTrackerKeepsLittle holds that a server that sends comments for ever, a byte a packet, does not make the tracker
+// keep their arrivals, and that those which are kept stay right.
 func TestTrackerKeepsLittle(t *testing.T) {
 	f, reads := Track(nil, &Conn{}, false), uint64(0)
 	f.note([]byte(ok(chunked)), Stamp{})

@@ -142,6 +142,9 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			"llm_probe_objective_goal_ratio,model=llama,objective=new,prompt=cold,target=a":                0.9,
 			"llm_probe_objective_limit_seconds,model=llama,objective=new,prompt=cold,target=a":             60,
 		}},
+		"objectives in another order go on": {func(r *recording) {
+			r.Set(changed(func(d *probe.Description) { slices.Reverse(d.Objectives) }))
+		}, frames, map[string]float64{frames + of: 4}},
 		"an objective that comes back begins at zero": {func(r *recording) {
 			r.Set(judged)
 			r.Set(fixedTarget())

@@ -98,9 +98,9 @@ func newRecorder(o Options, otlp *meters) *Recorder {
 	return r
 }
 
-// Set adds a target, with all its series at zero, or changes it. When the model, the prompt or the objectives changed,
-// all its series begin anew; the moments go on if it was the objectives. What t leaves open (model, API, server, source
-// of timestamps) stays as it was known, as long as the URL is the same.
+// Set adds a target, with all its series at zero, or changes it. When the model, the prompt or the names of objectives
+// changed, all its series begin anew; the moments go on if it was the objectives. What t leaves open (model, API,
+// server, source of timestamps) stays as it was known, as long as the URL is the same.
 func (r *Recorder) Set(t probe.Description) {
 	t.URL = shownURL(t.URL)
 	if t.API == "auto" {
@@ -114,7 +114,8 @@ func (r *Recorder) Set(t probe.Description) {
 		t.Server, t.Stamp = cmp.Or(t.Server, s.target.Server), cmp.Or(t.Stamp, s.target.Stamp)
 	}
 	same := s != nil && slices.Equal(labels(s.target), labels(t))
-	anew := !same || !slices.Equal(objectiveNames(s.target), objectiveNames(t))
+	objectives := func(t probe.Description) []string { return slices.Sorted(slices.Values(objectiveNames(t))) }
+	anew := !same || !slices.Equal(objectives(s.target), objectives(t))
 	if anew {
 		r.end(t.Name)
 		next := &targetSeries{series: map[seriesID][]series{}}

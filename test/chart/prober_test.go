@@ -22,10 +22,9 @@ func proberAcceptsItsConfiguration(t *testing.T, all []object) {
 	}
 }
 
-// accepts holds that the prober takes an environment and files. As a sidecar it would go on with what it refuses.
+// accepts holds that the prober takes an environment and files.
 func accepts(t *testing.T, environ, files map[string]string) {
 	t.Helper()
-	delete(environ, "PROBER_DRAIN_ENDPOINT")
 	if refusal := program.Refusal(t, environ, files); refusal != "" {
 		t.Error(refusal)
 	}

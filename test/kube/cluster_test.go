@@ -64,9 +64,9 @@ func (c *cluster) launch(t *testing.T, name string, args ...string) *program.Pro
 // startEtcd starts an etcd that keeps nothing safe, which is fast, and returns its URL.
 func (c *cluster) startEtcd(t *testing.T) (url string) {
 	t.Helper()
-	url = "http://" + freeAddress(t)
+	url = "http://" + program.FreeAddress(t)
 	etcd := c.launch(t, "etcd", "--data-dir", c.path("etcd"), "--unsafe-no-fsync", "--log-level", "warn",
-		"--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", "http://"+freeAddress(t))
+		"--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", "http://"+program.FreeAddress(t))
 	etcd.Eventually(t, "etcd", func() bool { return ready(http.DefaultClient, url+"/health") })
 	return url
 }
@@ -74,7 +74,7 @@ func (c *cluster) startEtcd(t *testing.T) (url string) {
 // startAPIServer starts the API server over the etcd, and writes the kubeconfig.
 func (c *cluster) startAPIServer(t *testing.T, etcd string) {
 	t.Helper()
-	address, token := freeAddress(t), rand.Text()
+	address, token := program.FreeAddress(t), rand.Text()
 	must(t, writeKey(c.path("accounts.key")))
 	must(t, os.WriteFile(c.path("tokens.csv"), []byte(token+`,administrator,1,"system:masters"`+"\n"), 0o600))
 	_, port, _ := net.SplitHostPort(address) // it was made by the kernel
@@ -169,15 +169,6 @@ func writeKey(path string) error {
 	}
 	der, err := x509.MarshalECPrivateKey(key)
 	return errors.Join(err, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600))
-}
-
-// freeAddress returns an address of the loopback where nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, listener.Close())
-	return listener.Addr().String()
 }
 
 func must(t *testing.T, err error) {

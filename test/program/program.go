@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -165,4 +166,18 @@ func Eventually(tb testing.TB, what string, ok func() bool) {
 			tb.Fatalf("waited two minutes for %s", what)
 		}
 	}
+}
+
+// FreeAddress is an address of the loopback on which nothing listens, for a program that cannot find one itself, or that
+// is started twice.
+func FreeAddress(tb testing.TB) string {
+	tb.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err == nil {
+		err = listener.Close()
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return listener.Addr().String()
 }

@@ -10,7 +10,8 @@ import (
 // Refusal is what the prober says of an environment and files, by their paths in
 // its container; empty if it takes them. It reads and judges its configuration
 // before it listens, and it is told to listen where it cannot: it sends no probe and
-// opens no port. It needs PROBER_BINARY.
+// opens no port. As a sidecar, with PROBER_DRAIN_ENDPOINT, it would go on with what
+// it refuses, so that variable is left out. It needs PROBER_BINARY.
 func Refusal(t *testing.T, environ, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -26,6 +27,9 @@ func Refusal(t *testing.T, environ, files map[string]string) string {
 	}
 	var variables []string
 	for name, value := range environ {
+		if name == "PROBER_DRAIN_ENDPOINT" {
+			continue
+		}
 		variables = append(variables, name+"="+here.Replace(value))
 	}
 	p := Launch(t, "PROBER_BINARY", variables, "run", "--listen-address", "192.0.2.1:9464")
