@@ -7,7 +7,7 @@ import (
 )
 
 // This file reads the values of valid JSON in place: decoding a token frame into structs
-// costs a dozen allocations and five times as long (docs/decisions/0004).
+// costs a dozen allocations and five times as long (docs/decisions).
 
 // fields calls f with each key and value of an object. The slices are parts of data;
 // anything but an object has no fields.
