@@ -3,11 +3,14 @@
 package alerts
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +26,18 @@ const (
 
 // Rules is the rule file of Prometheus, as it is committed, comments and all. The caller owns it.
 func Rules() []byte { return mustRead(RulesFile) }
+
+// nativeHalf is the first half of an expression, and the "or" before the classic one.
+var nativeHalf = regexp.MustCompile(`histogram_\w+\((?:[0-9.]+, )?sum by \([a-z, ]+\) \(\w+\(\w+\[\w+\]\)\)\)( > 2\^-13)?\n\s+or `)
+
+// ClassicRules are the rules without native histograms, for back ends that do not know their functions. An alert that is
+// about native histograms is left out. The caller owns them.
+func ClassicRules() []byte {
+	rules := nativeHalf.ReplaceAll(Rules(), nil)
+	from := bytes.Index(rules, []byte("  - alert: ProberClassicOnly\n"))
+	to := from + 1 + bytes.Index(rules[from+1:], []byte("  - alert: "))
+	return slices.Concat(rules[:from], rules[to:])
+}
 
 // Runbooks are the names of the alerts that have a runbook, sorted: all of them.
 func Runbooks() []string {
@@ -53,13 +68,17 @@ var ErrFormat = errors.New("unknown format")
 // the inhibit rules of an Alertmanager.
 func Formats() []string { return []string{"prometheus", "prometheusrule", "alertmanager"} }
 
-// RulesAs is the rules in a format, and the name of the file for them. The caller owns them.
-func RulesAs(format string) (rules []byte, file string, err error) {
+// RulesAs is the rules in a format, and the name of the file for them. Classic ones are [ClassicRules]. The caller owns them.
+func RulesAs(format string, classic bool) (rules []byte, file string, err error) {
+	rules = Rules()
+	if classic {
+		rules = ClassicRules()
+	}
 	switch format {
 	case "prometheus":
-		return Rules(), RulesFile, nil
+		return rules, RulesFile, nil
 	case "prometheusrule":
-		rules, err := PrometheusRule()
+		rules, err = PrometheusRule(rules)
 		return rules, "prometheusrule.yaml", err
 	case "alertmanager":
 		return mustRead(InhibitFile), InhibitFile, nil

@@ -155,7 +155,7 @@ func headings(page string) []string {
 // TestPrometheusRule holds that the resource says what the rule file says, and
 // neither comments nor references.
 func TestPrometheusRule(t *testing.T) {
-	data, err := PrometheusRule()
+	data, err := PrometheusRule(Rules())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// PrometheusRule is the rules as a resource of the Prometheus operator (monitoring.coreos.com/v1), named prober:
+// PrometheusRule is rules as a resource of the Prometheus operator (monitoring.coreos.com/v1), named prober:
 // without comments, and with what the rule file says once and refers to written out. The error says that the rules are
 // no YAML, which a test excludes.
-func PrometheusRule() ([]byte, error) {
+func PrometheusRule(rules []byte) ([]byte, error) {
 	var spec yaml.Node
-	if err := yaml.Unmarshal(Rules(), &spec); err != nil {
+	if err := yaml.Unmarshal(rules, &spec); err != nil {
 		return nil, fmt.Errorf("read %s: %w", RulesFile, err)
 	}
 	resource := struct {

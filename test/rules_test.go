@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/alertmanager/config"
 	"github.com/prometheus/alertmanager/pkg/labels"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/promql/parser"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/llm-prober/prober/test/program"
@@ -109,6 +110,46 @@ func TestRules(t *testing.T) {
 				t.Error(output)
 			}
 		})
+	}
+}
+
+// TestClassicRules holds that the rules of --classic are the rules without the native half of each expression, and that
+// they need no function which Prometheus 2.42 does not know.
+func TestClassicRules(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "classic.yaml")
+	said, err := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), "alerts", "--classic").Output()
+	must(t, err)
+	write(t, path, string(said))
+	if output, ok := promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", path); !ok {
+		t.Error(output)
+	}
+	var want, got []rule
+	for _, g := range decode[ruleFile](t, filepath.Join(alertsDir, "rules.yaml")).Groups {
+		want = append(want, g.Rules...)
+	}
+	for _, g := range decode[ruleFile](t, path).Groups {
+		got = append(got, g.Rules...)
+	}
+	want = slices.DeleteFunc(want, func(r rule) bool { return r.Alert == "ProberClassicOnly" })
+	if len(got) != len(want) {
+		t.Fatalf("%d rules, want %d", len(got), len(want))
+	}
+	native := regexp.MustCompile(`^\(*histogram_`)
+	for i, r := range want {
+		e, err := parser.NewParser(parser.Options{}).ParseExpr(r.Expr)
+		must(t, err)
+		classic := e.String()
+		parser.Inspect(e, func(node parser.Node, _ []parser.Node) error {
+			if or, ok := node.(*parser.BinaryExpr); ok && or.Op == parser.LOR && native.MatchString(or.LHS.String()) {
+				classic = strings.Replace(classic, or.String(), or.RHS.String(), 1)
+			}
+			return nil
+		})
+		e, err = parser.NewParser(parser.Options{}).ParseExpr(got[i].Expr)
+		must(t, err)
+		if e.String() != classic || regexp.MustCompile(`histogram_[^q]|(rate|increase)\(\w+_seconds\[`).MatchString(classic) {
+			t.Errorf("%s%s is\n%s\nwant, without native histograms,\n%s", r.Alert, r.Record, e, classic)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 func newAlerts() *cobra.Command {
 	var format, dir string
+	var classic bool
 	cmd := &cobra.Command{
 		Use:   "alerts [NAME]",
 		Short: "Print the recording and alerting rules for Prometheus, or the runbook of an alert",
@@ -24,6 +25,7 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 		Example: `  prober alerts > prober.yaml             # name it under rule_files: in prometheus.yml
   prober alerts --format prometheusrule   # for the Prometheus operator
   prober alerts --format alertmanager     # inhibit rules: one notification for one incident
+  prober alerts --classic > prober.yaml   # for Prometheus 2.42 to 2.50, or VictoriaMetrics
   prober alerts --output prober-alerts    # rules and runbooks as files
   prober alerts ProberITLRegression       # a runbook`,
 		Args:              cobra.MaximumNArgs(1),
@@ -33,15 +35,15 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 			if len(names) == 1 {
 				page, ok := alerts.Runbook(names[0])
 				switch {
-				case toFiles || cmd.Flags().Changed("format"):
-					return config.Problems{{Place: "alerts " + names[0], Text: "a runbook has neither --output nor --format", Hint: "give the name alone"}}
+				case toFiles || classic || cmd.Flags().Changed("format"):
+					return config.Problems{{Place: "alerts " + names[0], Text: "a runbook has neither --output nor --format nor --classic", Hint: "give the name alone"}}
 				case !ok:
 					return config.Problems{{Place: fmt.Sprintf("alerts %q", names[0]), Text: "no such alert", Hint: "want one of " + strings.Join(alerts.Runbooks(), ", ")}}
 				}
 				_, err := out.Write(page)
 				return err
 			}
-			rules, file, err := alerts.RulesAs(format)
+			rules, file, err := alerts.RulesAs(format, classic)
 			switch {
 			case errors.Is(err, alerts.ErrFormat):
 				return config.Problems{{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want one of " + strings.Join(alerts.Formats(), ", ")}}
@@ -60,6 +62,7 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "prometheus", "prometheus: a rule file; prometheusrule: a resource of the Prometheus operator, without comments; alertmanager: inhibit rules for its configuration")
+	cmd.Flags().BoolVar(&classic, "classic", false, "without native histograms: for Prometheus 2.42 to 2.50, VictoriaMetrics, and others that do not know histogram_avg()")
 	cmd.Flags().StringVarP(&dir, "output", "o", "", "directory to write the rules and the runbooks to; created if missing")
 	return cmd
 }
