@@ -39,7 +39,7 @@ Faults are set at run time, for each endpoint on its own port:
 
 The faults, which --fault sets from the start:
 
-` + sim.FaultsHelp,
+` + sim.FaultsHelp(),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			endpoints, err := s.open(cmd.Context())

@@ -134,9 +134,8 @@ func (s *Server) SetFault(f Fault) error {
 // Fault is the fault that new requests get.
 func (s *Server) Fault() Fault { return *s.fault.Load() }
 
-// Sent returns the truth about the streamed answers, oldest first, running ones as far as they are: the last 1,000, or
-// fewer when those hold more than a million frames. An answer stands here complete before its last byte is written.
-// The slice is the caller's.
+// Sent returns the truth about the last 1,000 streamed answers, oldest first, running ones as far as they are. An answer
+// stands here complete before its last byte is written. The slice is the caller's.
 func (s *Server) Sent() []Sent { return s.sentLog.all() }
 
 // ServeHTTP answers a request. To cut a connection it panics with http.ErrAbortHandler, as net/http wants it.
@@ -225,7 +224,7 @@ func (s *Server) respond(ctx context.Context, w http.ResponseWriter, g *generati
 		return nil
 	}
 	a := s.accept(g, c, q, origin)
-	defer a.source.close()
+	defer a.tokens.gone.Store(true)
 	if !q.flags["stream"] || c.fault.JSON {
 		return a.whole(ctx, w)
 	}
