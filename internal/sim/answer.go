@@ -33,10 +33,10 @@ type answer struct {
 // accept plans the answer to a request.
 func (s *Server) accept(g *generation, c call, q ask, origin time.Time) *answer {
 	a := &answer{call: c, ask: q, server: s, origin: origin, model: s.config.Model, format: &g.Answer}
-	if q.replay {
-		a.prompt.blocks = nil
+	if !q.replay {
+		known := s.cache.visit(a.prompt.blocks)
+		a.cached = max(0, min(known, (a.prompt.tokens-1)/blockSize)) * blockSize // the last token must be computed
 	}
-	a.cached = s.cache.visit(a.prompt)
 	if q.flags["uncached"] {
 		a.cached = 0
 	}
