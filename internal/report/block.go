@@ -34,7 +34,7 @@ func Block(s Summary) string {
 		b.WriteString(text + "\n")
 	}
 	for _, budget := range s.Budgets {
-		b.WriteString(budget.text())
+		b.budget(budget)
 	}
 	for _, text := range s.Warnings {
 		b.WriteString("warning: " + format.Clean(text) + "\n")

@@ -49,18 +49,17 @@ func (b *Budget) Settle() {
 	b.Hours = slices.Clip(b.Hours[:min(len(b.Hours), 5)])
 }
 
-// text is a line for b, and one for each of its worst hours.
-func (b *Budget) text() string {
+// budget writes a line for an error budget, and one for each of its worst hours.
+func (b *block) budget(of Budget) {
 	days := func(n Number) string { return strings.TrimSuffix(format.Digits(float64(n)/86400), ".0") }
-	text := fmt.Sprintf("Budget of %s over %s days (data of %s): %.4g%% spent, %.4g%% left; good: %s\n",
-		b.Objective, days(b.Window), days(b.Covered), 100*b.Spent, 100*b.Left, b.share())
-	for _, h := range b.Hours {
+	fmt.Fprintf(b, "Error budget of %s over %s days (%s with data): %s spent, %s left; good: %s\n", of.Objective,
+		days(of.Window), days(of.Covered), percent(float64(of.Spent)), percent(float64(of.Left)), of.share())
+	for _, h := range of.Hours {
 		var failed []string
 		for _, o := range slices.Sorted(maps.Keys(h.Outcomes)) {
 			failed = append(failed, fmt.Sprintf("%s %d", o, h.Outcomes[o]))
 		}
-		text += strings.TrimSuffix(fmt.Sprintf("  hour from %s: %d of %d bad: %s", h.Start.UTC().Format("2006-01-02 15:04 UTC"),
-			h.Bad, h.Judged, strings.Join(failed, ", ")), ": ") + "\n"
+		text := fmt.Sprintf("  hour from %s: %d of %d bad: ", h.Start.UTC().Format("2006-01-02 15:04 UTC"), h.Bad, h.Judged)
+		b.WriteString(strings.TrimSuffix(text+strings.Join(failed, ", "), ": ") + "\n")
 	}
-	return text
 }
