@@ -40,6 +40,7 @@ type Config struct {
 	DNSInterval    time.Duration `env:"DNS_INTERVAL" envDefault:"30s" min:"100ms" reload:"restart" not:"demo,bench" want:"a duration with its unit, for example 30s" help:"how often run looks up the hosts of dns+ URLs"`
 	Shard          Shard         `env:"SHARD" otherwise:"all targets" not:"demo" want:"number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3" help:"share of the targets that this prober probes, as number/shards, numbered from 0, for example 0/3; the name of a StatefulSet's pod may stand for the number (prober-0/3); groups stay together, and a further shard moves only the targets that it takes over"`
 	DrainEndpoint  bool          `env:"DRAIN_ENDPOINT" envDefault:"off" reload:"restart" want:"on or off" help:"for sidecars: serve /-/drain, which stops probing (the preStop hook prober drain calls it), and keep running when the configuration is invalid"`
+	AdminAPI       bool          `env:"ADMIN_API" envDefault:"off" reload:"restart" not:"bench" want:"on or off" help:"let POST /api/v1/targets/NAME/pause, resume and probe pause, resume and probe a target, with buttons on the page; an address other than loopback needs a login (WEB_CONFIG_FILE)"`
 	GenAISemconv   bool          `env:"GENAI_SEMCONV" envDefault:"on" reload:"restart" want:"on or off" help:"also emit the OpenTelemetry GenAI metrics (gen_ai.client.…) on OTLP"`
 
 	Targets    []Target    `envPrefix:"TARGETS_"`    // all of them, whatever the shard; at least one; environment first, then the file
@@ -80,8 +81,7 @@ type Settings struct {
 	SessionHeader string `env:"SESSION_HEADER" otherwise:"the one that the server's router is known for" is:"header" want:"the name of a header, for example x-user-id" help:"header that carries the user's id with the prompt sessions"`
 }
 
-// A Target is one endpoint and how it is probed. Every field is filled in: nothing
-// is left to look up among the defaults.
+// A Target is one endpoint and how it is probed. Every field is filled in.
 type Target struct {
 	URL                string  `env:"URL" is:"url" client:"yes" want:"http:// or https://, a host and perhaps a port and path, for example http://localhost:8000" help:"base URL as other clients get it; /v1 may be left out where there is no other path, http:// before loopback and private names; an endpoint at its end is cut off; with dns+ in front (dns+http://…) it makes one target for each address of its host"`
 	Name               string  `env:"NAME" otherwise:"host:port of the URL, and its path where several targets share those" is:"name" not:"demo" want:"1 to 100 printable characters" help:"label target of the metrics; unique, at most 100 characters; with dns+ at most 60, and an address follows: name/10.1.2.3"`
@@ -117,8 +117,7 @@ func (c *Config) NeedRestart(next *Config) []string {
 	return variables
 }
 
-// Identity returns t with only those settings by which its server knows the prober, and
-// which server that is. Another key from the same file is a newer one of the same client.
+// Identity returns t with only those settings by which its server knows the prober, and which server that is.
 func (t Target) Identity() Target {
 	id := Target{Address: t.Address}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Target]()) {
@@ -126,14 +125,14 @@ func (t Target) Identity() Target {
 			reflect.ValueOf(&id).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(t).FieldByIndex(f.Index))
 		}
 	}
-	if t.APIKeyFile != "" {
+	if t.APIKeyFile != "" { // another key from the same file is a newer one of the same client
 		id.APIKey = Secret{}
 	}
 	return id
 }
 
-// Values returns the settings of t as texts, by their names in lower case, but for secrets, those that are not set,
-// and what says which target it is. Command leaves out settings that it has no use for.
+// Values returns the settings of t as texts, by their names in lower case, but for secrets, those that are not set or of no use
+// to command, and what says which target it is.
 func (t Target) Values(command string) map[string]string {
 	values := map[string]string{}
 	for _, k := range settings().target {

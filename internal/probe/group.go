@@ -37,17 +37,17 @@ const (
 	SkipBackoff  Skip = "backoff"  // the server had asked for a pause
 	SkipWaiting  Skip = "waiting"  // the server was not ready yet
 	SkipDraining Skip = "draining" // the servers are about to stop
+	SkipPaused   Skip = "paused"   // somebody paused the target
 )
 
 // Skips returns every reason to skip.
 func Skips() []Skip {
-	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining}
+	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining, SkipPaused}
 }
 
-// Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it
-// is done, and at the latest after its share of the interval, so that a hanging member delays the others no longer.
-// No turn starts once starts is done; a probe in flight goes on until probes is done. The question is written for the
-// first member that has a free slot. Round returns when all are done.
+// Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it is done,
+// and at the latest after its share of the interval. No turn starts once starts is done; a probe in flight goes on until
+// probes is done. The question is written for the first member that has a free slot. Round returns when all are done.
 func (g *Group) Round(starts, probes context.Context, round uint64, due time.Time) {
 	question := sync.OnceValue(func() Question { return g.Ask(round) })
 	share := g.Interval / time.Duration(len(g.Members))
@@ -79,24 +79,42 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 
 // Turn is one member's part of a round, which is due at due. The result is read only; nil if the slot was skipped.
 func (g *Group) Turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
-	m := g.Members[i]
-	skip := func(reason Skip) *Result { g.Recorder.Skipped(m.Name(), reason); return nil }
-	if reason := m.Skipping(); reason != "" {
-		return skip(reason)
+	var r *Result
+	reason := g.Members[i].Skipping()
+	if reason == "" {
+		r, reason = g.attempt(ctx, i, question)
 	}
-	start := time.Now()
-	release, ok := m.take(start)
-	if !ok {
-		return skip(SkipOverlap)
-	}
-	defer release()
-	r := g.answer(ctx, i, question, start)
-	if r == nil {
-		return skip(SkipBudget)
+	if reason != "" {
+		g.Recorder.Skipped(g.Members[i].Name(), reason)
+		return nil
 	}
 	r.Due, r.Round = due, round
 	g.Recorder.Record(r)
 	return r
+}
+
+// Extra asks member i the question of a round outside its slots, also while these are skipped. It records nothing. The
+// reason says why there is no result: [SkipOverlap] or [SkipBudget].
+func (g *Group) Extra(ctx context.Context, i int, round uint64) (r *Result, reason Skip) {
+	if r, reason = g.attempt(ctx, i, func() Question { return g.Ask(round) }); r != nil {
+		r.Due, r.Round = r.Start, round
+	}
+	return r, reason
+}
+
+// attempt asks member i the question, if it may have one more in flight and has tokens left of the day.
+func (g *Group) attempt(ctx context.Context, i int, question func() Question) (*Result, Skip) {
+	start := time.Now()
+	release, ok := g.Members[i].take(start)
+	if !ok {
+		return nil, SkipOverlap
+	}
+	defer release()
+	r := g.answer(ctx, i, question, start)
+	if r == nil {
+		return nil, SkipBudget
+	}
+	return r, ""
 }
 
 // answer asks member i the question; nil if the day's tokens are spent.
@@ -126,10 +144,8 @@ type Question struct {
 	Ask    wire.Ask
 	Expect Expectation // by the tokenizer of the group's first member
 
-	// Learn is told how many tokens the first member's server counted, 0 if it does not count; Refuse, that the
-	// server rejected the request. Both are safe for concurrent use.
-	Learn  func(tokens int)
-	Refuse func()
+	Learn  func(tokens int) // told how many the first member's server counted, 0 if it does not; safe for concurrent use
+	Refuse func()           // told that it rejected the request; safe for concurrent use
 }
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
@@ -143,9 +159,8 @@ type Expectation struct {
 	Answer       string     // words that the answer must contain; empty: any answer is right
 }
 
-// forMember is the question for the group's member i, with output tokens to generate. All get the same text. Its
-// length was made exact for the first member's tokenizer, so it is expected of that one only; salts differ, because
-// several members may lead to one server's cache.
+// forMember is the question for the group's member i, with output tokens to generate. All get the same text, whose length is
+// exact for the first one's tokenizer only; salts differ, because several members may lead to one server's cache.
 func (q Question) forMember(i, output int) Question {
 	q.Ask.MaxTokens = output
 	if i > 0 {
