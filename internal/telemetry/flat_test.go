@@ -31,7 +31,7 @@ func key(name string, labels map[string]string) string {
 // gather is everything on /metrics that is ours.
 func gather(t *testing.T, p *Recorder) []*dto.MetricFamily {
 	t.Helper()
-	families, err := p.registry.Gather()
+	families, err := p.gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,23 +1,28 @@
 package telemetry
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"go.opentelemetry.io/otel/trace"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
 // maxScrapes is how many scrapes are served at once; others get a 503. Each holds
-// all metrics in memory, 30 MB for 200 targets, until the client has read them.
+// all metrics in memory, 40 MB for 1,000 targets, until the client has read them.
 const maxScrapes = 10
 
 // Handler serves /metrics in the format that the scraper prefers: Prometheus text, OpenMetrics, or the protobuf format,
 // which alone carries native histograms. What cannot be collected or served is left out and reported to log.
 func (r *Recorder) Handler(log promhttp.Logger) http.Handler {
-	return promhttp.HandlerFor(r.registry, promhttp.HandlerOpts{
+	return promhttp.HandlerFor(prometheus.GathererFunc(r.gather), promhttp.HandlerOpts{
 		ErrorLog:          log,
 		ErrorHandling:     promhttp.ContinueOnError,
 		EnableOpenMetrics: true,
@@ -26,85 +31,86 @@ func (r *Recorder) Handler(log promhttp.Logger) http.Handler {
 	})
 }
 
-// vectors are client_golang as a backend: all series of each instrument, by its name.
-// There are none of the GenAI conventions. Every histogram has classic buckets
-// beside its native ones, because Prometheus by default scrapes only the former.
-type vectors map[string]vector
-
-// A vector is all series of an instrument.
-type vector struct {
-	Instrument
-	all interface {
-		prometheus.Collector
-		DeleteLabelValues(values ...string) bool
+// gather is all of /metrics, by name. Our own does not pass through the registry, which compares every series with all others.
+func (r *Recorder) gather() ([]*dto.MetricFamily, error) {
+	all, err := r.registry.Gather()
+	of := map[string]*dto.MetricFamily{}
+	add := func(i *Instrument, m *dto.Metric) {
+		if of[i.Name] == nil {
+			kind := map[Kind]dto.MetricType{
+				Histogram: dto.MetricType_HISTOGRAM, Counter: dto.MetricType_COUNTER, Gauge: dto.MetricType_GAUGE,
+			}[i.Kind]
+			of[i.Name] = &dto.MetricFamily{Name: new(i.PrometheusName()), Help: &i.Help, Type: &kind}
+			if unit := i.prometheusUnit(); unit != "" {
+				of[i.Name].Unit = &unit
+			}
+		}
+		of[i.Name].Metric = append(of[i.Name].Metric, m)
 	}
+	r.collect(func(i Instrument, t probe.Description, s sample) {
+		add(&i, &dto.Metric{Label: i.labelPairs(t, s.at, nil), Gauge: &dto.Gauge{Value: &s.value}})
+	})
+	for _, s := range r.scraped.all() {
+		add(s.of, s.metric())
+	}
+	all = slices.AppendSeq(all, maps.Values(of))
+	slices.SortFunc(all, func(a, b *dto.MetricFamily) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return all, err
 }
 
-func newVectors(all []Instrument) vectors {
-	v := vectors{}
-	for _, i := range all {
-		switch {
-		case i.Scope == ScopeGenAI:
-		case i.Kind == Counter:
-			v[i.Name] = vector{i, prometheus.NewCounterVec(prometheus.CounterOpts{
-				Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
-			}, i.labelNames())}
-		default:
-			v[i.Name] = vector{i, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-				Name: i.PrometheusName(), Help: i.Help, Unit: i.prometheusUnit(),
-				Buckets:                         i.Bounds,
-				NativeHistogramBucketFactor:     nativeFactor,
-				NativeHistogramZeroThreshold:    i.zero(),
-				NativeHistogramMaxBucketNumber:  nativeBuckets,
-				NativeHistogramMinResetDuration: nativeReset,
-			}, i.labelNames())}
+// labelPairs are the labels of one series, sorted by name. Those that are among known are shared.
+func (i Instrument) labelPairs(t probe.Description, p point, known []*dto.LabelPair) []*dto.LabelPair {
+	values := i.labelValues(t, p)
+	pairs := make([]*dto.LabelPair, len(values))
+	for n, name := range i.labelNames() {
+		same := func(l *dto.LabelPair) bool { return l.GetName() == name && l.GetValue() == values[n] }
+		if at := slices.IndexFunc(known, same); at >= 0 {
+			pairs[n] = known[at]
+		} else {
+			pairs[n] = &dto.LabelPair{Name: new(name), Value: new(values[n])}
 		}
 	}
-	return v
+	slices.SortFunc(pairs, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetName(), b.GetName()) })
+	return pairs
+}
+
+// exposed are the series on /metrics as a backend, by target; those of the prober are under no name. There are none of the
+// GenAI conventions. With the histograms and counters of client_golang they would take several times the memory.
+type exposed struct {
+	mu sync.Mutex
+	of map[string][]*accumulated
 }
 
 // open implements [backend].
-func (v vectors) open(i Instrument, t probe.Description, p point) series {
-	switch all := v[i.Name].all.(type) {
-	case *prometheus.CounterVec:
-		counter := all.WithLabelValues(i.labelValues(t, p)...)
-		return func(value float64, _ trace.SpanContext) { counter.Add(value) }
-	case *prometheus.HistogramVec:
-		histogram := all.WithLabelValues(i.labelValues(t, p)...)
-		return func(value float64, exemplar trace.SpanContext) {
-			if !exemplar.IsValid() {
-				histogram.Observe(value)
-				return
-			}
-			histogram.(prometheus.ExemplarObserver).ObserveWithExemplar(value, prometheus.Labels{
-				"trace_id": exemplar.TraceID().String(), "span_id": exemplar.SpanID().String(),
-			})
-		}
+func (e *exposed) open(i *Instrument, t probe.Description, p point) series {
+	if i.Scope == ScopeGenAI {
+		return nil
 	}
-	return nil
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := e.of[t.Name]
+	var known []*dto.LabelPair
+	if len(all) > 0 {
+		known = all[0].labels
+	}
+	s := &accumulated{of: i, labels: i.labelPairs(t, p, known), created: time.Now().Unix()}
+	e.of[t.Name] = append(all, s)
+	return s.add
 }
 
-// release implements [backend]. It names each series: a search for the target's label would look at those of all targets.
-func (v vectors) release(t probe.Description) {
-	for _, one := range v {
-		if one.Scope == ScopeTarget {
-			for _, p := range one.points(t) {
-				one.all.DeleteLabelValues(one.labelValues(t, p)...)
-			}
-		}
-	}
+// release implements [backend].
+func (e *exposed) release(t probe.Description) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.of, t.Name)
 }
 
-// newGauges returns what reads the gauges of a recorder whenever metrics are collected.
-func newGauges(of *Recorder) prometheus.CollectorFunc {
-	descs := map[string]*prometheus.Desc{} // by instrument
-	for _, i := range of.collected {
-		descs[i.Name] = prometheus.V2.NewDesc(i.PrometheusName(), i.Help,
-			prometheus.UnconstrainedLabels(i.labelNames()), nil, prometheus.WithUnit(i.prometheusUnit()))
+// all are the series, by the name of their target.
+func (e *exposed) all() (list []*accumulated) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(e.of)) {
+		list = append(list, e.of[name]...)
 	}
-	return func(to chan<- prometheus.Metric) {
-		of.collect(func(i Instrument, t probe.Description, s sample) {
-			to <- prometheus.MustNewConstMetric(descs[i.Name], prometheus.GaugeValue, s.value, i.labelValues(t, s.at)...)
-		})
-	}
+	return list
 }
