@@ -21,7 +21,8 @@ func newReport() *cobra.Command {
 		Long: `Report reads the metrics that probers exported from a Prometheus, and prints for each
 target the block that "prober bench" prints. Counts are increases as PromQL has them,
 quantiles those of the stored buckets. With --vs it compares a target with another one, or
-with itself in another time range.
+with itself in another time range. Below the blocks it prints what is left of the error
+budget of each objective, and the hours with the most bad requests.
 
 Two files that "prober bench" or "prober report" wrote with --format json are compared:
 the steps that both have, request by request in their order, and in what their settings
@@ -53,6 +54,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags.StringVar(&r.Versus, "vs", "", "compare the target with another target (its name), with itself that much earlier (24h, 7d), or in another range (FROM/TO)")
 	flags.StringVar(&r.Model, "model", "", "model to report on, if a target had several")
 	flags.StringVar(&r.Prompt, "prompt", "", "workload to report on, if a target had several")
+	flags.StringVar(&r.BudgetWindow, "budget-window", "30d", "window of error budgets, which ends where the time range does")
 	flags.StringVar(&format, "format", "text", "text, json or markdown")
 	flags.StringVar(&picture, "plot", "", "file for the page with tables and plots, .html")
 	return cmd

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ Faults are set at run time, for each endpoint on its own port:
 
 The faults, which --fault sets from the start:
 
-` + sim.FaultsHelp,
+` + sim.FaultsHelp(),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			endpoints, err := s.open(cmd.Context())
@@ -92,10 +93,10 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 	}
 	fault, err := sim.ParseFault(s.fault)
 	check("fault", s.fault, err)
-	host, port, err := sim.ParseAddress(s.listen)
+	first, err := net.ResolveTCPAddr("tcp", s.listen)
 	check("listen", s.listen, err)
 	if problems != nil {
 		return nil, problems
 	}
-	return sim.Open(ctx, host, port, profiles, s.Config, fault)
+	return sim.Open(ctx, *first, profiles, s.Config, fault)
 }

@@ -29,6 +29,9 @@ func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- error) (*http
 	if d.Config.DrainEndpoint {
 		mux.HandleFunc("POST /-/drain", d.drainHandler)
 	}
+	if d.Config.AdminAPI {
+		d.observers.Board.Control(mux, d.controls())
+	}
 	scrapes, _ := zap.NewStdLogAt(d.Log, zap.WarnLevel) // the error is of levels that do not exist
 	scrapes.SetPrefix("scrape failed: ")
 	mux.Handle("/metrics", d.observers.Metrics.Handler(scrapes))

@@ -66,6 +66,7 @@ type world struct {
 	loading   sync.Map               // hosts that answer 503 whatever they are asked
 	closed    sync.Map               // hosts that refuse connections; those called "late…" do from the start
 	client    *http.Client
+	host      string // that the client asks for; empty: prober
 	logs      *observer.ObservedLogs
 	stop, end func() // see begin
 }
@@ -177,6 +178,7 @@ func (w *world) ask(method, path string, header ...string) (int, string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	r.Host = cmp.Or(w.host, r.Host)
 	if header != nil {
 		r.Header.Set(header[0], header[1])
 	}

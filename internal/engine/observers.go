@@ -151,7 +151,7 @@ func (o *Observers) forget(target string) {
 
 // A description is what the observers were told about a target.
 type description struct {
-	probe.Description // InFlight is nil: functions cannot be compared
+	probe.Description // InFlight and Paused are nil: functions cannot be compared
 	member            *probe.Member
 }
 
@@ -191,7 +191,7 @@ func (o *Observers) describe(j *Job) {
 			continue
 		}
 		o.described[t.Name] = now
-		d.InFlight = member.InFlight
+		d.InFlight, d.Paused = member.InFlight, member.Paused
 		o.Metrics.Set(d)
 		o.Board.Set(d)
 	}

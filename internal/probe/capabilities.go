@@ -114,4 +114,5 @@ type Description struct {
 
 	// InFlight is [Member.InFlight]; nil if unknown. It is called without a lock held.
 	InFlight func() (n int, oldest time.Time) `json:"-"`
+	Paused   func() time.Time                 `json:"-"` // [Member.Paused]; nil if unknown. Called without a lock held
 }

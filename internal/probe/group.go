@@ -37,11 +37,12 @@ const (
 	SkipBackoff  Skip = "backoff"  // the server had asked for a pause
 	SkipWaiting  Skip = "waiting"  // the server was not ready yet
 	SkipDraining Skip = "draining" // the servers are about to stop
+	SkipPaused   Skip = "paused"   // somebody paused the target
 )
 
 // Skips returns every reason to skip.
 func Skips() []Skip {
-	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining}
+	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining, SkipPaused}
 }
 
 // Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it
@@ -79,24 +80,42 @@ func (g *Group) Round(starts, probes context.Context, round uint64, due time.Tim
 
 // Turn is one member's part of a round, which is due at due. The result is read only; nil if the slot was skipped.
 func (g *Group) Turn(ctx context.Context, i int, question func() Question, round uint64, due time.Time) *Result {
-	m := g.Members[i]
-	skip := func(reason Skip) *Result { g.Recorder.Skipped(m.Name(), reason); return nil }
-	if reason := m.Skipping(); reason != "" {
-		return skip(reason)
+	var r *Result
+	reason := g.Members[i].Skipping()
+	if reason == "" {
+		r, reason = g.attempt(ctx, i, question)
 	}
-	start := time.Now()
-	release, ok := m.take(start)
-	if !ok {
-		return skip(SkipOverlap)
-	}
-	defer release()
-	r := g.answer(ctx, i, question, start)
-	if r == nil {
-		return skip(SkipBudget)
+	if reason != "" {
+		g.Recorder.Skipped(g.Members[i].Name(), reason)
+		return nil
 	}
 	r.Due, r.Round = due, round
 	g.Recorder.Record(r)
 	return r
+}
+
+// Extra asks member i the question of a round outside its slots, also while these are skipped. It records nothing. The
+// reason says why there is no result: [SkipOverlap] or [SkipBudget].
+func (g *Group) Extra(ctx context.Context, i int, round uint64) (r *Result, reason Skip) {
+	if r, reason = g.attempt(ctx, i, func() Question { return g.Ask(round) }); r != nil {
+		r.Due, r.Round = r.Start, round
+	}
+	return r, reason
+}
+
+// attempt asks member i the question, if it may have one more in flight and has tokens left of the day.
+func (g *Group) attempt(ctx context.Context, i int, question func() Question) (*Result, Skip) {
+	start := time.Now()
+	release, ok := g.Members[i].take(start)
+	if !ok {
+		return nil, SkipOverlap
+	}
+	defer release()
+	r := g.answer(ctx, i, question, start)
+	if r == nil {
+		return nil, SkipBudget
+	}
+	return r, ""
 }
 
 // answer asks member i the question; nil if the day's tokens are spent.

@@ -26,6 +26,7 @@ type Member struct {
 	started      []time.Time // of the probes in flight, oldest first
 	capabilities Capabilities
 	rested       time.Time // end of the pause that the server asked for; zero: none
+	paused       time.Time // end of the pause that somebody asked for; zero: none
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
@@ -145,12 +146,31 @@ func (m *Member) Skipping() Skip {
 	switch {
 	case m.Draining.Load():
 		return SkipDraining
+	case time.Now().Before(m.paused):
+		return SkipPaused
 	case m.Waiting.Load():
 		return SkipWaiting
 	case time.Now().Before(m.rested):
 		return SkipBackoff
 	}
 	return ""
+}
+
+// Pause makes the member's slots be skipped as [SkipPaused] until then.
+func (m *Member) Pause(until time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.paused = until
+}
+
+// Paused is the end of the pause; zero if there is none.
+func (m *Member) Paused() time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Now().Before(m.paused) {
+		return m.paused
+	}
+	return time.Time{}
 }
 
 // Prepare finds out what the server is, unless that is known. A server that answers but does not tell is assumed to

@@ -76,20 +76,31 @@ func (r reader) compare(ctx context.Context, x, y *record) report.Comparison {
 func (r reader) means(ctx context.Context, of *record, quantity, n int) []float64 {
 	width := (of.span.length() / time.Duration(n)).Truncate(time.Millisecond)
 	r.targets, r.match = []string{of.target}, append([]string{"model" + oneOf(of.model), "prompt" + oneOf(of.prompt)}, r.match...)
+	r.span = of.span
+	means := slices.Repeat([]float64{math.NaN()}, n)
+	r.course(ctx, r.mean(latencies[quantity].metric, width), width, n, func(_ model.Metric, i int, v float64) {
+		if !math.IsInf(v, 0) {
+			means[i] = v
+		}
+	})
+	return means
+}
+
+// course evaluates an expression at the end of n periods, of which the last ends with the range, and calls do with each
+// value and the number of its period.
+func (r reader) course(ctx context.Context, expr string, width time.Duration, n int, do func(labels model.Metric, i int, v float64)) {
 	var matrix model.Matrix
 	r.query(ctx, "query_range", url.Values{
-		"query": {r.mean(latencies[quantity].metric, width)}, "step": {strconv.FormatFloat(width.Seconds(), 'f', -1, 64)},
-		"start": {seconds(of.span.to.Add(-time.Duration(n-1) * width))}, "end": {seconds(of.span.to)},
+		"query": {expr}, "step": {strconv.FormatFloat(width.Seconds(), 'f', -1, 64)},
+		"start": {seconds(r.span.to.Add(-time.Duration(n-1) * width))}, "end": {seconds(r.span.to)},
 	}, &matrix)
-	means := slices.Repeat([]float64{math.NaN()}, n)
 	for _, stream := range matrix {
 		for _, pair := range stream.Values {
-			if i := n - 1 - int(of.span.to.Sub(pair.Timestamp.Time())/width); i >= 0 && i < n && !math.IsInf(float64(pair.Value), 0) {
-				means[i] = float64(pair.Value)
+			if i := n - 1 - int(r.span.to.Sub(pair.Timestamp.Time())/width); i >= 0 && i < n {
+				do(stream.Metric, i, float64(pair.Value))
 			}
 		}
 	}
-	return means
 }
 
 // duration writes a duration as Prometheus does: 7d, 1h12m.

@@ -66,6 +66,7 @@ func (f *fake) client(t *testing.T) *client {
 // run asks f for six hours, unless r says otherwise.
 func run(t *testing.T, f *fake, r Request) (*Query, error) {
 	t.Helper()
+	r.BudgetWindow = "30d"
 	r.Prometheus, r.From = f.client(t).base.String(), midnight.Format(time.RFC3339)
 	r.To = cmp.Or(r.To, midnight.Add(6*time.Hour).Format(time.RFC3339))
 	query, problems := r.Parse(midnight)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"regexp"
@@ -25,6 +26,11 @@ const (
 	skippedTotal = "llm_probe_skipped_total"
 	tokensTotal  = "llm_probe_tokens_total"
 	taintedTotal = "llm_probe_tainted_total"
+
+	objectiveEvents = "llm_probe_objective_events_total"
+	objectiveGoal   = "llm_probe_objective_goal_ratio"
+	objectiveLimit  = "llm_probe_objective_limit_seconds"
+	probeInterval   = "llm_probe_interval_seconds"
 )
 
 // latencies are the histograms that are read, in the order of [record.quantities].
@@ -34,7 +40,7 @@ var latencies = [...]struct{ name, metric string }{
 
 // Metrics are the names of the metrics that are read.
 func Metrics() []string {
-	names := []string{probesTotal, skippedTotal, tokensTotal, taintedTotal}
+	names := []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, objectiveEvents, objectiveGoal, objectiveLimit, probeInterval}
 	for _, l := range latencies {
 		names = append(names, l.metric)
 	}
@@ -43,6 +49,10 @@ func Metrics() []string {
 
 // A series is what is counted as one: a target, its model and its prompt, from however many probers.
 type series struct{ target, model, prompt string }
+
+func seriesOf(labels model.Metric) series {
+	return series{string(labels["target"]), string(labels["model"]), string(labels["prompt"])}
+}
 
 // A record is what is stored of a series in a range.
 type record struct {
@@ -68,6 +78,7 @@ type reader struct {
 	targets []string // nil for all
 	match   []string // further matchers, as PromQL writes them
 	span    timeRange
+	window  time.Duration // of error budgets
 }
 
 // selector selects the series of a metric.
@@ -106,7 +117,7 @@ func (r reader) each(ctx context.Context, found store, expr string, do func(*rec
 	var vector model.Vector
 	r.query(ctx, "query", url.Values{"query": {expr}, "time": {seconds(r.span.to)}}, &vector)
 	for _, sample := range vector {
-		id := series{string(sample.Metric["target"]), string(sample.Metric["model"]), string(sample.Metric["prompt"])}
+		id := seriesOf(sample.Metric)
 		if found[id] == nil {
 			found[id] = &record{series: id, span: r.span, summary: report.Summary{
 				Target: id.target, Model: id.model, Start: r.span.from, Duration: r.span.length(),
@@ -127,6 +138,7 @@ func (r reader) records(ctx context.Context) (records []*record, err error) {
 	}
 	r.latencies(ctx, found)
 	r.presence(ctx, found)
+	r.budgets(ctx, maps.Clone(found))
 	made := map[string]int{} // of each target, how many series have requests
 	for id, one := range found {
 		made[id.target] += min(one.requests(), 1)
@@ -139,6 +151,9 @@ func (r reader) records(ctx context.Context) (records []*record, err error) {
 			one.summary.Target = fmt.Sprintf("%s (model %s, prompt %s)", id.target, id.model, id.prompt)
 		}
 		one.doubts()
+		for i := range one.summary.Budgets {
+			one.summary.Budgets[i].Settle()
+		}
 		records = append(records, one)
 	}
 	slices.SortFunc(records, func(a, b *record) int { return cmp.Compare(a.summary.Target, b.summary.Target) })

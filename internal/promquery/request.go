@@ -24,6 +24,7 @@ type Request struct {
 	From, To, Versus string
 	Targets          []string
 	Model, Prompt    string
+	BudgetWindow     string
 }
 
 // A Query is a valid Request, and what Prometheus answered.
@@ -73,6 +74,10 @@ func (r Request) Parse(now time.Time) (*Query, config.Problems) {
 		if pair[1] != "" {
 			q.reader.match = append(q.reader.match, pair[0]+oneOf(pair[1]))
 		}
+	}
+	window, err := model.ParseDuration(r.BudgetWindow)
+	if q.reader.window = time.Duration(window); err != nil || q.reader.window < time.Hour {
+		refuse(config.FlagPlace("budget-window", r.BudgetWindow), "no window", "want an hour (1h) or more, for example 30d")
 	}
 	r.parseSpans(q, now.UTC().Truncate(time.Second), refuse)
 	return q, problems

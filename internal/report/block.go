@@ -33,6 +33,9 @@ func Block(s Summary) string {
 	for _, text := range bucketNotes(s) {
 		b.WriteString(text + "\n")
 	}
+	for _, budget := range s.Budgets {
+		b.budget(budget)
+	}
 	for _, text := range s.Warnings {
 		b.WriteString("warning: " + format.Clean(text) + "\n")
 	}

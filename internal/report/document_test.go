@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,6 +23,11 @@ func document() Document {
 	failed.Load, failed.AtOnce = "1 at once", 1
 	untold := stored(0.02)
 	untold.Output, untold.Warnings = 0, []string{"a\x1b[31m warning\nof two lines"}
+	wide.Budgets = []Budget{
+		budget(Budget{Attainment: Attainment{Objective: "ttft", Goal: 0.95, Good: 5000, Judged: 5040}, Limit: 2, Due: 259200}, 3, 0, 17, 2, 9, 9),
+		budget(Budget{Attainment: Attainment{Objective: "availability", Goal: 0.99, Good: 200, Judged: 300}}, 100),
+		budget(Budget{Attainment: Attainment{Objective: "tpot", Goal: 0.9}, Limit: 0.05, Due: 360}),
+	}
 	first := step32()
 	first.Requests = first.Requests[:2]
 	return Document{
@@ -29,6 +35,20 @@ func document() Document {
 		Comparisons: []Comparison{comparison("vllm_a", "ray-serve", 10), comparison("vllm_a", "ray-serve", 5), Compare(Comparison{A: "x", B: "y", Pair: "round"}, nil)},
 		Warnings:    []string{"the clock of this machine was set back"},
 	}
+}
+
+// budget is b of 30 days, with bad requests in some hours.
+func budget(b Budget, bad ...int) Budget {
+	b.Window, b.Hours = 30*86400, []BadHour{}
+	for i, n := range bad {
+		hour := BadHour{Start: noon().Add(time.Duration(i) * time.Hour), Bad: n, Judged: 360, Outcomes: map[probe.Outcome]int{}}
+		if n > 10 {
+			hour.Outcomes = map[probe.Outcome]int{probe.Timeout: 2, probe.Connect: n - 5}
+		}
+		b.Hours = append(b.Hours, hour)
+	}
+	b.Settle()
+	return b
 }
 
 func TestDocuments(t *testing.T) {

@@ -59,8 +59,8 @@ type Attainment struct {
 	Objective string `json:"objective"` // "ttft<2s@95%"
 	Goal      Number `json:"goal"`      // ratio
 	Good      int    `json:"good_requests"`
-	Judged    int    `json:"judged_requests"` // all but those that succeeded without a sample of the signal
-	Worst     Number `json:"worst_seconds"`   // of the requests that succeeded; NaN without a sample
+	Judged    int    `json:"judged_requests"`        // all but those that succeeded without a sample of the signal
+	Worst     Number `json:"worst_seconds,omitzero"` // of the requests that succeeded; NaN without a sample, 0 of stored data
 }
 
 // attain judges the samples that count, and warns where even good ones would be too few.

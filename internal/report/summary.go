@@ -49,6 +49,8 @@ type Summary struct {
 	Objectives []Attainment `json:"objectives,omitempty"` // nil if there are none
 	Met        int          `json:"-"`                    // requests that met all objectives
 
+	Budgets []Budget `json:"budgets,omitempty"` // of stored data
+
 	Warnings Texts     `json:"warnings"` // sentences
 	Requests []Request `json:"requests"` // that succeeded, by round; nil where it was stored
 }

@@ -20,7 +20,7 @@ type answer struct {
 	hidden int      // of these, the first so many are in no frame
 	lead   []string // what the answer proper begins with
 	finish string   // "length" or "stop"; then the last token is the invisible end of sequence
-	source source
+	tokens *sequence
 	format *answerFormat
 	name   string // the id in its frames, if there is one
 	events int    // numbered so far
@@ -33,10 +33,10 @@ type answer struct {
 // accept plans the answer to a request.
 func (s *Server) accept(g *generation, c call, q ask, origin time.Time) *answer {
 	a := &answer{call: c, ask: q, server: s, origin: origin, model: s.config.Model, format: &g.Answer}
-	if q.replay {
-		a.prompt.blocks = nil
+	if !q.replay {
+		known := s.cache.visit(a.prompt.blocks)
+		a.cached = max(0, min(known, (a.prompt.tokens-1)/blockSize)) * blockSize // the last token must be computed
 	}
-	a.cached = s.cache.visit(a.prompt)
 	if q.flags["uncached"] {
 		a.cached = 0
 	}
@@ -53,11 +53,11 @@ func (s *Server) accept(g *generation, c call, q ask, origin time.Time) *answer 
 	}
 	switch {
 	case q.replay:
-		a.source = newFixed(Profile{}, origin, 0, 0, c.random)
+		a.tokens = Profile{}.alone(origin, 0, 0, a.want, c.random)
 	case s.engine != nil:
-		a.source = s.engine.submit(c.id, origin, q.prompt.tokens, a.cached, a.want)
+		a.tokens = s.engine.submit(c.id, origin, q.prompt.tokens, a.cached, a.want)
 	default:
-		a.source = newFixed(s.config.Profile, origin, q.prompt.tokens, a.cached, c.random)
+		a.tokens = s.config.Profile.alone(origin, q.prompt.tokens, a.cached, a.want, c.random)
 	}
 	a.name = a.fill(a.format.ID, frame{})
 	return a
@@ -122,9 +122,9 @@ func (a *answer) tokenIDs(from, to int) []uint32 {
 // ends reports whether token k is the invisible end of sequence.
 func (a *answer) ends(k int) bool { return a.finish == "stop" && k == a.want-1 }
 
-// due is when token k is to be sent, faults included. It blocks as source.due does.
+// due is when token k is to be sent, faults included. It blocks as sequence.due does.
 func (a *answer) due(ctx context.Context, k int, limit time.Time) (time.Time, bool, error) {
-	at, known, err := a.source.due(ctx, k, limit)
+	at, known, err := a.tokens.due(ctx, k, limit)
 	if err != nil || !known {
 		return time.Time{}, false, err
 	}

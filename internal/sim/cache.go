@@ -47,36 +47,23 @@ func newPrefixCache(limit int) *prefixCache {
 	return &prefixCache{limit: limit, young: map[uint64]struct{}{}}
 }
 
-// visit returns how many of a prompt's leading tokens were there already, always fewer than all (the last one must be
-// computed to have an answer), and remembers the prompt.
-func (c *prefixCache) visit(d digest) int {
+// visit makes blocks recent ones and returns how many of the leading ones already were.
+func (c *prefixCache) visit(blocks []uint64) (known int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known := 0
-	for i, block := range d.blocks {
-		if c.keepLocked(block) && known == i {
+	for i, block := range blocks {
+		_, young := c.young[block]
+		_, old := c.old[block]
+		if known == i && (young || old) {
 			known++
 		}
+		if young {
+			continue
+		}
+		if len(c.young) >= c.limit {
+			c.young, c.old = map[uint64]struct{}{}, c.young
+		}
+		c.young[block] = struct{}{}
 	}
-	return max(0, min(known*blockSize, (d.tokens-1)/blockSize*blockSize))
-}
-
-// knew reports whether a block was one of the recent ones, and makes it one.
-func (c *prefixCache) knew(block uint64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.keepLocked(block)
-}
-
-// keepLocked makes block one of the recent ones and reports whether it was known.
-func (c *prefixCache) keepLocked(block uint64) bool {
-	if _, ok := c.young[block]; ok {
-		return true
-	}
-	_, ok := c.old[block]
-	if len(c.young) >= c.limit {
-		c.young, c.old = map[uint64]struct{}{}, c.young
-	}
-	c.young[block] = struct{}{}
-	return ok
+	return known
 }

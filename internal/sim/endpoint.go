@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -23,26 +22,16 @@ type Endpoint struct {
 // URL is the endpoint's base URL.
 func (e Endpoint) URL() string { return "http://" + e.listener.Addr().String() }
 
-// ParseAddress reads host:port.
-func ParseAddress(text string) (host string, port int, err error) {
-	host, number, err := net.SplitHostPort(text)
-	n, wrong := strconv.ParseUint(number, 10, 16)
-	if err != nil || wrong != nil {
-		return "", 0, errors.New("no address; want host:port, for example 127.0.0.1:8801")
-	}
-	return host, int(n), nil
-}
-
-// Open makes an endpoint for each profile, all of them like c, on consecutive ports from the given one on; 0 is any free
+// Open makes an endpoint for each profile, all of them like c, on consecutive ports from that of first on; 0 is any free
 // port for each. They can be reached before they are served; [CloseAll] closes them.
-func Open(ctx context.Context, host string, port int, profiles []Profile, c Config, f Fault) ([]Endpoint, error) {
+func Open(ctx context.Context, first net.TCPAddr, profiles []Profile, c Config, f Fault) ([]Endpoint, error) {
 	var endpoints []Endpoint
 	for i, p := range profiles {
-		at := port
-		if at != 0 {
-			at += i
+		at := first
+		if at.Port != 0 {
+			at.Port += i
 		}
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(at)))
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at.String())
 		if err != nil {
 			CloseAll(endpoints)
 			return nil, fmt.Errorf("listen for profile %s: %w", p.Name, err)

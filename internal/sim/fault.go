@@ -7,74 +7,52 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"strings"
 	"time"
 )
 
-// Fault is what goes wrong, and also what is merely odd: FaultsHelp says what each field does. All fields combine; the zero
-// value of a field is off, the zero Fault is none. The json tags are the keys of the control API and of ParseFault; durations
-// are strings such as "350ms" there.
+// Fault is what goes wrong, and also what is merely odd. All fields combine; the zero value of a field is off, the zero Fault is
+// none. The json tags are the keys of the control API and of ParseFault; durations are strings such as "350ms" there.
 type Fault struct {
 	// Of those that answer in place of the stream the first of hang, status, html, json is taken.
-	Hang        bool     `json:"hang,omitzero"`
-	Status      int      `json:"status,omitzero"`      // 400 to 599, with a fitting JSON body
-	RetryAfter  Duration `json:"retry_after,omitzero"` // at most a day, rounded up to seconds; 0 is a second
-	HTML        bool     `json:"html,omitzero"`
-	JSON        bool     `json:"json,omitzero"`         // as if stream had not been asked for
-	SlowHeaders Duration `json:"slow_headers,omitzero"` // at most an hour
+	Hang        bool     `json:"hang,omitzero" help:"no answer at all"`
+	Status      int      `json:"status,omitzero" help:"this HTTP status, 400 to 599"`
+	RetryAfter  Duration `json:"retry_after,omitzero" help:"what the Retry-After header of a 429, 503 or 529 says, for example 5s"`
+	HTML        bool     `json:"html,omitzero" help:"a page of HTML in place of the stream"`
+	JSON        bool     `json:"json,omitzero" help:"one JSON document in place of the stream"`
+	SlowHeaders Duration `json:"slow_headers,omitzero" help:"the headers, and all that follows, come so much later, for example 350ms"`
 
-	// An answer with no more tokens than stall, reset or error_frame is not harmed.
-	Stall      int  `json:"stall,omitzero"`    // the connection stays open until the client leaves
-	Comments   bool `json:"comments,omitzero"` // one a second, or what the API has in its place (Anthropic: a ping); NDJSON has none
-	Reset      int  `json:"reset,omitzero"`    // without the end of the body
-	ErrorFrame int  `json:"error_frame,omitzero"`
+	// An answer with no more tokens than stall, reset or error_frame is not harmed. In a stall the connection stays open until
+	// the client leaves; comments come once a second, or what the API has in their place; NDJSON has none.
+	Stall      int  `json:"stall,omitzero" help:"silence after so many tokens"`
+	Comments   bool `json:"comments,omitzero" help:"SSE comments in that silence"`
+	Reset      int  `json:"reset,omitzero" help:"the connection breaks after so many tokens"`
+	ErrorFrame int  `json:"error_frame,omitzero" help:"an error inside the stream after so many tokens"`
 
-	// Factors of 0.001 to 1000. The queueing profiles cannot be made faster than their engine.
-	TTFT float64 `json:"ttft,omitzero"`
-	ITL  float64 `json:"itl,omitzero"`
-	// RoleEarly is at most an hour. A queueing profile does not know its first token ahead and sends the frame at acceptance.
-	// Only chat has a role frame.
-	RoleEarly Duration `json:"role_early,omitzero"`
-	// TokensPerFrame sends the frame when its last token is due. TGI's own API and llama-server's have one token a frame and
-	// send so many frames in one write.
-	TokensPerFrame int `json:"tokens_per_frame,omitzero"`
-	// Batch is at most a minute, counted from the first frame, which goes out at once, as does what is left at the end
-	// (ray-project/ray#59681).
-	Batch       Duration `json:"batch,omitzero"`
-	DoubleUsage bool     `json:"double_usage,omitzero"` // it lacks cached_tokens; on APIs that have one
-	WrongAnswer bool     `json:"wrong_answer,omitzero"`
+	// The queueing profiles cannot be made faster than their engine.
+	TTFT float64 `json:"ttft,omitzero" help:"time to the first token, multiplied: 1.15 is 15% slower"`
+	ITL  float64 `json:"itl,omitzero" help:"times between tokens, multiplied"`
+	// A queueing profile does not know its first token ahead and sends the frame at acceptance. Only chat has a role frame.
+	RoleEarly Duration `json:"role_early,omitzero" help:"the role frame comes so long before the first token"`
+	// TGI's own API and llama-server's have one token a frame and send so many frames in one write, when the last is due.
+	TokensPerFrame int `json:"tokens_per_frame,omitzero" help:"so many tokens in one frame"`
+	// Counted from the first frame, which goes out at once, as does what is left at the end (ray-project/ray#59681).
+	Batch       Duration `json:"batch,omitzero" help:"frames are held back and sent together so often, for example 50ms"`
+	DoubleUsage bool     `json:"double_usage,omitzero" help:"a second usage frame"`
+	WrongAnswer bool     `json:"wrong_answer,omitzero" help:"other code words than a canary asks for"`
 
-	Probability float64 `json:"probability,omitzero"` // 0 means all requests
+	Probability float64 `json:"probability,omitzero" help:"share of the requests that are hit; all if not given"`
 }
 
 // FaultsHelp is a line for each key of a fault, for users.
-const FaultsHelp = `  hang              no answer at all
-  status            this HTTP status, 400 to 599
-  retry_after       what the Retry-After header of a 429, 503 or 529 says, for example 5s
-  html              a page of HTML in place of the stream
-  json              one JSON document in place of the stream
-  slow_headers      the headers, and all that follows, come so much later, for example 350ms
-  stall             silence after so many tokens
-  comments          SSE comments in that silence
-  reset             the connection breaks after so many tokens
-  error_frame       an error inside the stream after so many tokens
-  ttft, itl         times to the first token and between tokens, multiplied: 1.15 is 15% slower
-  role_early        the role frame comes so long before the first token
-  tokens_per_frame  so many tokens in one frame
-  batch             frames are held back and sent together so often, for example 50ms
-  double_usage      a second usage frame
-  wrong_answer      other code words than a canary asks for
-  probability       share of the requests that are hit; all if not given
-`
-
-// faultKeys are the keys of a fault, for an error.
-func faultKeys() string {
-	var keys []string
-	for line := range strings.Lines(FaultsHelp) {
-		names, _, _ := strings.Cut(strings.TrimSpace(line), "  ")
-		keys = append(keys, names)
+func FaultsHelp() string {
+	var b strings.Builder
+	for field := range reflect.TypeFor[Fault]().Fields() {
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		fmt.Fprintf(&b, "  %-18s%s\n", key, field.Tag.Get("help"))
 	}
-	return strings.Join(keys, ", ")
+	return b.String()
 }
 
 // Duration is a duration that is a string such as "350ms" in JSON.
@@ -121,7 +99,7 @@ func readFault(r io.Reader) (f Fault, err error) {
 	case errors.As(err, &wrong) && wrong.Field != "":
 		err = fmt.Errorf("%s: want a value of type %v, not a %s", wrong.Field, wrong.Type, wrong.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field"):
-		err = fmt.Errorf("%s; known: %s", strings.TrimPrefix(err.Error(), "json: "), faultKeys())
+		err = fmt.Errorf("%s: prober simulate --help lists the known ones", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if err != nil {
 		return Fault{}, fmt.Errorf("fault: %w", err)

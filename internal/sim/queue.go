@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -22,49 +21,39 @@ import (
 //
 // With PrefillShare and PrefillEvery a step may have no chunks although prompts wait, see holds.
 //
-// engine is safe for concurrent use; run owns all but the inbox.
+// submit is safe for concurrent use; run owns all but the inbox.
 type engine struct {
 	profile Profile
-
-	mu    sync.Mutex
-	inbox []*sequence // guarded by mu
-
-	wake    chan struct{} // one slot: something is in the inbox
-	waiting []*sequence   // by ready, then id
+	inbox   chan *sequence
+	waiting []*sequence // by ready, then id
 	running []*sequence
 	since   int // steps without prefill since the last one with
 }
 
-// sequence is one request inside the engine. It implements source.
+// newEngine returns an engine whose inbox holds more requests than can come during one step.
+func newEngine(p Profile) *engine {
+	return &engine{profile: p, inbox: make(chan *sequence, 1<<14)}
+}
+
+// sequence is when the tokens of one answer are due: known from the start, or one request inside the engine.
 type sequence struct {
 	id     uint64
 	ready  time.Time // when it joins the queue
 	prompt int       // tokens
 	done   int       // of these, cached or prefilled
-	want   int       // tokens to generate
-	made   int       // of these, generated; owned by run
+	left   int       // tokens to generate; owned by run
 	gone   atomic.Bool
-	notify chan struct{} // one slot: times grew
-
-	mu    sync.Mutex
-	times []time.Time // guarded by mu; when each token was ready
-}
-
-func newEngine(p Profile) *engine {
-	return &engine{profile: p, wake: make(chan struct{}, 1)}
+	made   chan time.Time // has room for all tokens
+	times  []time.Time    // those that were taken from made
 }
 
 // submit queues a request whose base time starts at origin. id breaks ties between requests of one moment.
 func (e *engine) submit(id uint64, origin time.Time, prompt, cached, want int) *sequence {
 	q := &sequence{
 		id: id, ready: origin.Add(e.profile.base()),
-		prompt: prompt, done: cached, want: want,
-		notify: make(chan struct{}, 1),
+		prompt: prompt, done: cached, left: want, made: make(chan time.Time, want),
 	}
-	e.mu.Lock()
-	e.inbox = append(e.inbox, q)
-	e.mu.Unlock()
-	poke(e.wake)
+	e.inbox <- q
 	return q
 }
 
@@ -91,17 +80,12 @@ func (e *engine) run(ctx context.Context) {
 
 // admit moves the inbox into the queue and drops those whose client has left.
 func (e *engine) admit() {
-	e.mu.Lock()
-	came := len(e.inbox) > 0
-	e.waiting = append(e.waiting, e.inbox...)
-	e.inbox = nil
-	e.mu.Unlock()
+	for len(e.inbox) > 0 {
+		e.waiting = append(e.waiting, <-e.inbox)
+	}
 	left := func(q *sequence) bool { return q.gone.Load() }
 	e.waiting = slices.DeleteFunc(e.waiting, left)
 	e.running = slices.DeleteFunc(e.running, left)
-	if !came {
-		return
-	}
 	slices.SortFunc(e.waiting, func(a, b *sequence) int {
 		return cmp.Or(a.ready.Compare(b.ready), cmp.Compare(a.id, b.id))
 	})
@@ -164,9 +148,10 @@ func (e *engine) finish(s step, at time.Time) {
 	e.running = append(e.running, e.waiting[:s.fresh]...)
 	e.waiting = e.waiting[s.fresh:]
 	for _, q := range e.running {
-		q.emit(at)
+		q.made <- at
+		q.left--
 	}
-	e.running = slices.DeleteFunc(e.running, func(q *sequence) bool { return q.made >= q.want })
+	e.running = slices.DeleteFunc(e.running, func(q *sequence) bool { return q.left <= 0 })
 }
 
 // idle waits until the head of the queue is ready or a new request comes. It returns the moment to go on from.
@@ -180,59 +165,32 @@ func (e *engine) idle(ctx context.Context) (time.Time, error) {
 	select {
 	case <-due:
 		return e.waiting[0].ready, nil
-	case <-e.wake:
+	case q := <-e.inbox:
+		e.waiting = append(e.waiting, q)
 		return time.Now(), nil
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()
 	}
 }
 
-// emit notes one more token.
-func (q *sequence) emit(at time.Time) {
-	q.made++
-	q.mu.Lock()
-	q.times = append(q.times, at)
-	q.mu.Unlock()
-	poke(q.notify)
-}
-
-// token returns when token k was ready, if it is.
-func (q *sequence) token(k int) (time.Time, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if k >= len(q.times) {
-		return time.Time{}, false
-	}
-	return q.times[k], true
-}
-
-func (q *sequence) due(ctx context.Context, k int, limit time.Time) (time.Time, bool, error) {
+// due returns the moment at which token k, counted from 0, is ready. It may block until that moment is known, at most until
+// limit (zero: for ever): then known is false. The error is ctx's.
+func (q *sequence) due(ctx context.Context, k int, limit time.Time) (at time.Time, known bool, err error) {
 	var late <-chan time.Time
 	if !limit.IsZero() {
 		timer := time.NewTimer(time.Until(limit))
 		defer timer.Stop()
 		late = timer.C
 	}
-	for {
-		if at, ok := q.token(k); ok {
-			return at, true, ctx.Err()
-		}
+	for len(q.times) <= k {
 		select {
-		case <-q.notify:
+		case at := <-q.made:
+			q.times = append(q.times, at)
 		case <-late:
 			return time.Time{}, false, ctx.Err()
 		case <-ctx.Done():
 			return time.Time{}, false, ctx.Err()
 		}
 	}
-}
-
-func (q *sequence) close() { q.gone.Store(true) }
-
-// poke leaves a note in a channel of one slot unless one is there.
-func poke(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+	return q.times[k], true, ctx.Err()
 }

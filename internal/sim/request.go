@@ -51,7 +51,7 @@ func (g *generation) read(s *Server, body []byte, model string) (ask, *refusal) 
 	if r.Replays && !q.flags["fresh"] {
 		sum := fnv.New64a()
 		_, _ = sum.Write(body) // never fails
-		q.replay = s.replays.knew(sum.Sum64())
+		q.replay = s.replays.visit([]uint64{sum.Sum64()}) > 0
 	}
 	return q, nil
 }

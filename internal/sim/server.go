@@ -31,31 +31,21 @@ const (
 
 // Config says which server to be. The zero value is the profile "fast".
 type Config struct {
-	// Profile is the API and the speed; a Profile without API is taken as "fast".
-	Profile Profile
-	// API is the API to speak, one of APIs whatever the profile; empty takes the profile's.
-	API string
-	// Server is which server's OpenAI API to speak, one of ServerTypes; empty is "vllm". It has no effect on APIs other than
-	// "openai".
-	Server string
+	Profile Profile // the API and the speed; one without API is taken as "fast"
+	API     string  // one of APIs, whatever the profile; empty takes the profile's
+	Server  string  // whose OpenAI API to speak where the API is "openai", one of ServerTypes; empty is "vllm"
 	// Seed is where all randomness comes from: the n-th request of a server and a prompt's natural answer length are
 	// the same in every run with the same seed.
-	Seed uint64
-	// Model is the name to answer to; empty takes the profile's.
-	Model string
-	// Reasoning is how many of the first tokens of an answer are reasoning, on the APIs that tell it apart.
-	Reasoning int
-	// HideReasoning sends no frame for reasoning tokens: only usage counts them.
-	HideReasoning bool
+	Seed          uint64
+	Model         string // the name to answer to; empty takes the profile's
+	Reasoning     int    // how many of the first tokens of an answer are reasoning, on the APIs that tell it apart
+	HideReasoning bool   // no frame for reasoning tokens: only usage counts them
 	// Precise makes frames leave within some hundred microseconds of when they are due, where a timer would be up to a
 	// millisecond late, while at most 8 answers are under way. It is for real time only.
-	Precise bool
-	// APIKey, if set, is required on the compute routes and under /v1/: as a bearer token, or in the header that the API
-	// has for it.
-	APIKey string
-	// NoTokenize takes /tokenize and other routes that count tokens away, so that clients must calibrate by usage.
-	NoTokenize bool
-	// RejectFields are request fields that are refused, as a strict server does: top-level keys, or
+	Precise    bool
+	APIKey     string // if set, required on the compute routes and under /v1/
+	NoTokenize bool   // no routes that count tokens, so that clients must calibrate by usage
+	// RejectFields are request fields that are refused, as a strict server does: "cache_salt",
 	// "stream_options.continuous_usage_stats" and the like. The first of them in this order that a request holds is named.
 	RejectFields []string
 }
@@ -134,9 +124,8 @@ func (s *Server) SetFault(f Fault) error {
 // Fault is the fault that new requests get.
 func (s *Server) Fault() Fault { return *s.fault.Load() }
 
-// Sent returns the truth about the streamed answers, oldest first, running ones as far as they are: the last 1,000, or
-// fewer when those hold more than a million frames. An answer stands here complete before its last byte is written.
-// The slice is the caller's.
+// Sent returns the truth about the last 1,000 streamed answers, oldest first, running ones as far as they are. An answer
+// stands here complete before its last byte is written. The slice is the caller's.
 func (s *Server) Sent() []Sent { return s.sentLog.all() }
 
 // ServeHTTP answers a request. To cut a connection it panics with http.ErrAbortHandler, as net/http wants it.
@@ -225,7 +214,7 @@ func (s *Server) respond(ctx context.Context, w http.ResponseWriter, g *generati
 		return nil
 	}
 	a := s.accept(g, c, q, origin)
-	defer a.source.close()
+	defer a.tokens.gone.Store(true)
 	if !q.flags["stream"] || c.fault.JSON {
 		return a.whole(ctx, w)
 	}

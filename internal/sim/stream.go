@@ -33,23 +33,13 @@ func (s *streaming) add(frame string, tokens int) {
 	}
 }
 
-// withheld is how many bytes net/http keeps until Flush, whatever it speaks.
-const withheld = 2048
-
-// flush sends what waits in one Write, and notes the moment: as late as can be, but before the first byte leaves. An error
-// means that the client is gone.
+// flush sends what waits in one Write, and notes the moment before it. An error means that the client is gone.
 func (s *streaming) flush() error {
 	if len(s.waiting) == 0 {
 		return nil
 	}
-	held := len(s.waiting) < withheld
-	if !held {
-		s.server.sentLog.sending(s.entry, s.counts)
-	}
+	s.server.sentLog.sending(s.entry, s.counts)
 	_, err := s.w.Write(s.waiting)
-	if held {
-		s.server.sentLog.sending(s.entry, s.counts)
-	}
 	s.waiting, s.counts = s.waiting[:0], s.counts[:0]
 	if err != nil {
 		return err
@@ -72,9 +62,9 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	switch {
 	case err == nil:
 	case errors.Is(context.Cause(ctx), errClosed):
-		s.server.sentLog.failed(entry, "closed")
+		s.server.sentLog.ends(entry, "", "closed")
 	default:
-		s.server.sentLog.failed(entry, "canceled")
+		s.server.sentLog.ends(entry, "", "canceled")
 	}
 	return err
 }
@@ -188,7 +178,7 @@ func (s *streaming) put(k int, at time.Time) error {
 		return nil
 	}
 	if last {
-		s.server.sentLog.finished(s.entry, s.finish)
+		s.server.sentLog.ends(s.entry, s.finish, "")
 	}
 	s.frames(k + 1)
 	if s.batch == 0 || s.began.IsZero() {
@@ -231,7 +221,7 @@ func (s *streaming) breakOff(ctx context.Context, why string, k int) error {
 	if failed {
 		s.add(s.fill(s.format.Failure, frame{}), 0)
 	}
-	s.server.sentLog.failed(s.entry, why)
+	s.server.sentLog.ends(s.entry, "", why)
 	err := s.flush()
 	switch {
 	case err != nil:

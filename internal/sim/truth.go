@@ -7,30 +7,19 @@ import (
 	"time"
 )
 
-// What the sentLog keeps at most.
-const (
-	keptAnswers = 1000
-	keptFrames  = 1 << 20
-)
+// keptAnswers is what the sentLog keeps at most.
+const keptAnswers = 1000
 
 // Sent is the truth about one streamed answer: what left the server when.
 type Sent struct {
-	// ID counts the compute requests of the server from 1, in the order in which their handlers were entered.
-	ID uint64 `json:"id"`
-	// Prompt is the prompt's length in tokens, template included.
-	Prompt int `json:"prompt"`
-	// Cached is how many of them the prefix cache had.
-	Cached int `json:"cached"`
-	// Hidden is how many of the answer's first tokens are in no frame: reasoning that only usage counts.
-	Hidden int `json:"hidden,omitempty"`
-	// Start is when the request's handler was entered.
-	Start time.Time `json:"start"`
-	// Frames are the token frames in order; frames that carry no token (role, usage, end, error) are not among them.
-	Frames []SentFrame `json:"frames"`
-	// Output is the number of tokens sent so far.
-	Output int `json:"output"`
-	// Finish is the finish reason that was sent; empty while none was.
-	Finish string `json:"finish,omitempty"`
+	ID     uint64      `json:"id"`               // counts the compute requests of the server from 1, as their handlers were entered
+	Prompt int         `json:"prompt"`           // tokens, template included
+	Cached int         `json:"cached"`           // of these, what the prefix cache had
+	Hidden int         `json:"hidden,omitempty"` // first tokens that are in no frame: reasoning that only usage counts
+	Start  time.Time   `json:"start"`            // when the handler was entered
+	Frames []SentFrame `json:"frames"`           // token frames in order: not role, usage, end, error
+	Output int         `json:"output"`           // tokens sent so far
+	Finish string      `json:"finish,omitempty"` // the finish reason, once it was sent
 	// Failed says what broke the answer off: "stall", "reset", "error_frame" (a fault), "canceled" (the client left),
 	// "closed" (the server did); empty otherwise. A stall is noted when it starts.
 	Failed string `json:"failed,omitempty"`
@@ -38,14 +27,11 @@ type Sent struct {
 
 // SentFrame is one token frame.
 type SentFrame struct {
-	// At is the moment right before the Write that carried the frame; frames of one Write share it.
-	At time.Time `json:"at"`
-	// Tokens is how many tokens the frame carries, at least 1.
-	Tokens int `json:"tokens"`
+	At     time.Time `json:"at"` // right before the Write that carried it: frames of one Write share it
+	Tokens int       `json:"tokens"`
 }
 
-// sentLog keeps the last answers: at most keptAnswers, and fewer when they hold more than keptFrames frames together as one
-// more begins. It is safe for concurrent use.
+// sentLog keeps the last answers. It is safe for concurrent use.
 type sentLog struct {
 	mu      sync.Mutex
 	answers []*Sent // guarded by mu, as is all they point to; oldest first
@@ -56,14 +42,7 @@ func (l *sentLog) open(s Sent) *Sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.answers = append(l.answers, &s)
-	frames := 0
-	for i, kept := range slices.Backward(l.answers) {
-		frames += len(kept.Frames)
-		if len(l.answers)-i > keptAnswers || frames > keptFrames {
-			l.answers = slices.Clone(l.answers[i+1:])
-			break
-		}
-	}
+	l.answers = l.answers[max(0, len(l.answers)-keptAnswers):]
 	return &s
 }
 
@@ -82,18 +61,11 @@ func (l *sentLog) sending(s *Sent, tokens []int) {
 	}
 }
 
-// finished notes the finish reason that the next Write carries.
-func (l *sentLog) finished(s *Sent, reason string) {
+// ends notes the finish reason that the next Write carries, or why the answer breaks off; the first of either stays.
+func (l *sentLog) ends(s *Sent, finish, failed string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s.Finish = reason
-}
-
-// failed notes why an answer breaks off; the first reason stays.
-func (l *sentLog) failed(s *Sent, why string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s.Failed = cmp.Or(s.Failed, why)
+	s.Finish, s.Failed = cmp.Or(s.Finish, finish), cmp.Or(s.Failed, failed)
 }
 
 // all returns a copy, oldest first.

@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"math"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,7 @@ var (
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
 		"seconds": seconds, "short": short, "span": span, "percent": percent, "goal": goal,
 		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
+		"path":   url.PathEscape,
 		"phases": report.Phases, "place": report.GapPlace, "by": by,
 		"half": func(v float64) float64 { return v / 2 },
 		"age":  func(t time.Time) string { return span(time.Since(t).Seconds()) },
@@ -47,7 +49,7 @@ func policy(text string) string {
 		"connect-src 'self'",
 		"img-src data:",
 		"base-uri 'none'",
-		"form-action 'none'",
+		"form-action 'self'",
 		"frame-ancestors 'none'",
 	}, "; ")
 }

@@ -15,6 +15,7 @@ const (
 	failing state = "failing" // the last result is not ok
 	hanging state = "hanging" // a probe has been under way for too long
 	waiting state = "waiting" // there is no result yet
+	paused  state = "paused"  // somebody paused it
 	fine    state = "ok"      // the last result is ok
 )
 
@@ -38,16 +39,18 @@ type view struct {
 	LastResult  *time.Time     `json:"last_result_time"`
 	InFlight    int            `json:"in_flight"`
 	Oldest      *float64       `json:"oldest_in_flight_seconds"`
-	Skipped     map[string]int `json:"skipped"` // by reason, since the target was added
+	PausedUntil *time.Time     `json:"paused_until"` // null if it is not paused
+	Skipped     map[string]int `json:"skipped"`      // by reason, since the target was added
 
 	Window float64 `json:"window_seconds"`
 	summary
 	Objectives []objective `json:"objectives"`
 
-	Last   *entry `json:"-"` // the latest result; nil if there is none
-	Scales scales `json:"-"` // of the group; for the page only
-	past   history
-	recent []*entry // those of the window, without what outlived the ring
+	Controlled bool   `json:"-"` // the page shows buttons
+	Last       *entry `json:"-"` // the latest result; nil if there is none
+	Scales     scales `json:"-"` // of the group; for the page only
+	past       history
+	recent     []*entry // those of the window, without what outlived the ring
 }
 
 // An objective is how the results did by an objective.
@@ -70,7 +73,9 @@ func (o objective) Ratio() float64 { return float64(o.Good) / float64(o.Total) }
 func (b *Board) views() []*view {
 	now, list := time.Now(), []*view{}
 	for _, h := range b.copies() {
-		list = append(list, newView(h, now))
+		v := newView(h, now)
+		v.Controlled = b.controlled
+		list = append(list, v)
 	}
 	return list
 }
@@ -102,6 +107,11 @@ func newView(h history, now time.Time) *view {
 			v.Oldest = new(max(0, now.Sub(oldest)).Seconds())
 		}
 	}
+	if t.Paused != nil {
+		if until := t.Paused().UTC(); !until.IsZero() {
+			v.PausedUntil = &until
+		}
+	}
 	v.State = v.judge()
 	return v
 }
@@ -127,6 +137,8 @@ func (v *view) judged(o probe.Objective) objective {
 // judge finds the state. Hanging comes first: it is what happens now, while the last result is the past.
 func (v *view) judge() state {
 	switch {
+	case v.PausedUntil != nil:
+		return paused
 	case v.Oldest != nil && *v.Oldest > v.patience():
 		return hanging
 	case v.Last == nil:

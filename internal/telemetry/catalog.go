@@ -85,7 +85,7 @@ func counters() []Instrument {
 			Labels: []Label{objectiveLabel(), {Name: "verdict", Values: []string{verdictGood, verdictBad}}}, ofResult: verdicts,
 			Help: "Probes judged by each objective of the target: failed probes are always bad, and successful ones without a sample of the objective's signal are not counted."},
 		{Name: skipped, Unit: "{probe}", Kind: Counter, Scope: ScopeTarget, Labels: []Label{{Name: "reason", Values: texts(probe.Skips())}},
-			Help: "Probes that were due and not sent: overlap if too many were still in flight, budget if the daily token budget was spent, late if the next one was due already, backoff while the server had asked to wait (Retry-After of a 429 or 503), waiting before the server was ready (PROBER_WAIT_FOR_READY), draining after /-/drain."},
+			Help: "Probes that were due and not sent: overlap if too many were still in flight, budget if the daily token budget was spent, late if the next one was due already, backoff while the server had asked to wait (Retry-After of a 429 or 503), waiting before the server was ready (PROBER_WAIT_FOR_READY), draining after /-/drain, paused while the target is paused (PROBER_ADMIN_API)."},
 	}
 }
 
@@ -110,6 +110,9 @@ func gauges() []Instrument {
 		{Name: "llm.probe.last_success_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
 			ofTarget: moment(func(f facts) time.Time { return f.lastSuccess }),
 			Help:     "Unix time in seconds when the last successful probe ended; no sample before the first."},
+		{Name: "llm.probe.paused_until_timestamp", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
+			ofTarget: moment(facts.pausedUntil),
+			Help:     "Unix time in seconds when the target's pause will end; no sample while it is not paused (PROBER_ADMIN_API)."},
 		{Name: "llm.probe.objective_goal", Unit: "1", Kind: Gauge, Scope: ScopeTarget, Labels: []Label{objectiveLabel()}, ofTarget: objectiveGoals,
 			Help: "Share of probes that must be good to meet the objective, between 0 and 1."},
 		{Name: "llm.probe.objective_limit", Unit: "s", Kind: Gauge, Scope: ScopeTarget, Labels: []Label{objectiveLabel()}, ofTarget: objectiveLimits,

@@ -53,7 +53,12 @@ func (r *Recorder) gather() ([]*dto.MetricFamily, error) {
 	for _, s := range r.scraped.all() {
 		add(s.of, s.metric())
 	}
-	all = slices.AppendSeq(all, maps.Values(of))
+	for _, family := range of {
+		slices.SortFunc(family.Metric, func(a, b *dto.Metric) int {
+			return slices.CompareFunc(a.Label, b.Label, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetValue(), b.GetValue()) })
+		})
+		all = append(all, family)
+	}
 	slices.SortFunc(all, func(a, b *dto.MetricFamily) int { return cmp.Compare(a.GetName(), b.GetName()) })
 	return all, err
 }
@@ -105,12 +110,9 @@ func (e *exposed) release(t probe.Description) {
 	delete(e.of, t.Name)
 }
 
-// all are the series, by the name of their target.
-func (e *exposed) all() (list []*accumulated) {
+// all are the series, in any order.
+func (e *exposed) all() []*accumulated {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(e.of)) {
-		list = append(list, e.of[name]...)
-	}
-	return list
+	return slices.Concat(slices.Collect(maps.Values(e.of))...)
 }

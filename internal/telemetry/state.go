@@ -26,6 +26,14 @@ func (f facts) inFlight() (n int, age time.Duration) {
 	return n, age
 }
 
+// pausedUntil is when the target's pause will end; zero if it is not paused.
+func (f facts) pausedUntil() time.Time {
+	if f.target.Paused == nil {
+		return time.Time{}
+	}
+	return f.target.Paused()
+}
+
 // note takes the facts from a result. Results may come out of order.
 func (f *facts) note(r *probe.Result) {
 	end := r.Start.Add(r.Elapsed)

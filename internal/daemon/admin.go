@@ -1,0 +1,75 @@
+package daemon
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/status"
+)
+
+// controls let people pause and probe targets: those who log in, and where nobody has to, those on this machine.
+func (d *Daemon) controls() status.Controls {
+	address, webConfig := d.Config.ListenAddress, d.Config.WebConfigFile // which take effect with a restart only
+	return status.Controls{
+		Permit: func(r *http.Request) error {
+			// A browser believes that any name leads to this machine (DNS rebinding), but never sends another one's.
+			if hasLogin(webConfig) || isLoopback(address) && isLoopback(r.Host) {
+				return nil
+			}
+			return errors.New("PROBER_ADMIN_API needs a login (basic_auth_users in PROBER_WEB_CONFIG_FILE), or an address and a host that are loopback")
+		},
+		Pause: func(r *http.Request, target string, until time.Time) {
+			d.runner.Pause(target, until)
+			fields := []zap.Field{zap.String("target", target), zap.String("asked_by", r.RemoteAddr)}
+			if until.IsZero() {
+				d.Log.Info("target resumed", fields...)
+				return
+			}
+			d.Log.Info("target paused", append(fields, zap.Time("until", until))...)
+		},
+		Probe: d.runner.Probe,
+	}
+}
+
+// checkAdmin refuses an admin API that everybody could use.
+func checkAdmin(c *config.Config) config.Problems {
+	if !c.AdminAPI || isLoopback(c.ListenAddress) || hasLogin(c.WebConfigFile) {
+		return nil
+	}
+	return config.Problems{{
+		Place: "PROBER_ADMIN_API", Text: "anybody who reaches PROBER_LISTEN_ADDRESS=" + c.ListenAddress + " could pause targets",
+		Hint: "add basic_auth_users to the file of PROBER_WEB_CONFIG_FILE, or listen on 127.0.0.1",
+	}}
+}
+
+// hasLogin reports whether only those are served who have a password or a certificate. The file may have changed.
+func hasLogin(webConfig string) bool {
+	var served struct {
+		TLS struct {
+			ClientAuth string `yaml:"client_auth_type"`
+		} `yaml:"tls_server_config"`
+		Users map[string]string `yaml:"basic_auth_users"`
+	}
+	data, _ := os.ReadFile(webConfig) // none: no login
+	_ = yaml.Unmarshal(data, &served) // validated
+	return len(served.Users) > 0 || served.TLS.ClientAuth == "RequireAndVerifyClientCert"
+}
+
+// isLoopback reports whether an address, with or without a port, is on this machine alone.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = strings.Trim(address, "[]")
+	}
+	ip, _ := netip.ParseAddr(host)
+	return host == "localhost" || ip.IsLoopback()
+}
