@@ -2,65 +2,101 @@ package telemetry
 
 import (
 	"cmp"
-	"maps"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"iter"
+	"log"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// maxScrapes is how many scrapes are served at once; others get a 503. Each holds
-// all metrics in memory, 40 MB for 1,000 targets, until the client has read them.
+// maxScrapes is how many scrapes are served at once; others get a 503.
 const maxScrapes = 10
 
 // Handler serves /metrics in the format that the scraper prefers: Prometheus text, OpenMetrics, or the protobuf format,
-// which alone carries native histograms. What cannot be collected or served is left out and reported to log.
-func (r *Recorder) Handler(log promhttp.Logger) http.Handler {
-	return promhttp.HandlerFor(prometheus.GathererFunc(r.gather), promhttp.HandlerOpts{
-		ErrorLog:          log,
-		ErrorHandling:     promhttp.ContinueOnError,
-		EnableOpenMetrics: true,
-
-		MaxRequestsInFlight: maxScrapes,
+// which alone carries native histograms. What cannot be collected or served is left out and reported to log. It makes and writes
+// one metric after the other: all together, as client_golang has them, they would be 50 MB for 1,000 targets.
+func (r *Recorder) Handler(log *log.Logger) http.Handler {
+	scrapes := make(chan struct{}, maxScrapes)
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		select {
+		case scrapes <- struct{}{}:
+			defer func() { <-scrapes }()
+		default:
+			http.Error(w, fmt.Sprintf("%d scrapes are being served already", maxScrapes), http.StatusServiceUnavailable)
+			return
+		}
+		format, to := expfmt.NegotiateIncludingOpenMetrics(request.Header), io.Writer(w)
+		w.Header().Set("Content-Type", string(format))
+		if strings.Contains(request.Header.Get("Accept-Encoding"), "gzip") {
+			w.Header().Set("Content-Encoding", "gzip")
+			zipped := gzip.NewWriter(w)
+			defer zipped.Close()
+			to = zipped
+		}
+		encoder := expfmt.NewEncoder(to, format)
+		for family, err := range r.families() {
+			if err != nil {
+				log.Println(err)
+			} else if err = encoder.Encode(family); err != nil {
+				log.Println(err)
+				return // the client is gone
+			}
+		}
+		if end, ok := encoder.(expfmt.Closer); ok {
+			_ = end.Close() // an error is that the client is gone
+		}
 	})
 }
 
-// gather is all of /metrics, by name. Our own does not pass through the registry, which compares every series with all others.
-func (r *Recorder) gather() ([]*dto.MetricFamily, error) {
-	all, err := r.registry.Gather()
-	of := map[string]*dto.MetricFamily{}
-	add := func(i *Instrument, m *dto.Metric) {
-		if of[i.Name] == nil {
-			kind := map[Kind]dto.MetricType{
-				Histogram: dto.MetricType_HISTOGRAM, Counter: dto.MetricType_COUNTER, Gauge: dto.MetricType_GAUGE,
-			}[i.Kind]
-			of[i.Name] = &dto.MetricFamily{Name: new(i.PrometheusName()), Help: &i.Help, Type: &kind}
-			if unit := i.prometheusUnit(); unit != "" {
-				of[i.Name].Unit = &unit
+// families are all metrics, those of the process first and then ours by name, each made when it is asked for.
+func (r *Recorder) families() iter.Seq2[*dto.MetricFamily, error] {
+	return func(yield func(*dto.MetricFamily, error) bool) {
+		process, err := r.registry.Gather()
+		if err != nil && !yield(nil, err) {
+			return
+		}
+		for _, family := range process {
+			if !yield(family, nil) {
+				return
 			}
 		}
-		of[i.Name].Metric = append(of[i.Name].Metric, m)
-	}
-	r.collect(func(i Instrument, t probe.Description, s sample) {
-		add(&i, &dto.Metric{Label: i.labelPairs(t, s.at, nil), Gauge: &dto.Gauge{Value: &s.value}})
-	})
-	for _, s := range r.scraped.all() {
-		add(s.of, s.metric())
-	}
-	for _, family := range of {
-		slices.SortFunc(family.Metric, func(a, b *dto.Metric) int {
-			return slices.CompareFunc(a.Label, b.Label, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetValue(), b.GetValue()) })
+		gauges, series := map[string][]*dto.Metric{}, r.scraped.all()
+		r.collect(func(i Instrument, t probe.Description, s sample) {
+			gauges[i.Name] = append(gauges[i.Name], &dto.Metric{Label: i.labelPairs(t, s.at, nil), Gauge: &dto.Gauge{Value: &s.value}})
 		})
-		all = append(all, family)
+		for _, i := range slices.SortedFunc(slices.Values(Catalog()), func(a, b Instrument) int { return cmp.Compare(a.PrometheusName(), b.PrometheusName()) }) {
+			metrics := gauges[i.Name]
+			for _, s := range series[i.Name] {
+				metrics = append(metrics, s.metric())
+			}
+			if len(metrics) > 0 && !yield(i.family(metrics), nil) {
+				return
+			}
+		}
 	}
-	slices.SortFunc(all, func(a, b *dto.MetricFamily) int { return cmp.Compare(a.GetName(), b.GetName()) })
-	return all, err
+}
+
+// family is the metric with all its series, which it sorts by their labels.
+func (i Instrument) family(series []*dto.Metric) *dto.MetricFamily {
+	kind := dto.MetricType(dto.MetricType_value[strings.ToUpper(string(i.Kind))])
+	f := &dto.MetricFamily{Name: new(i.PrometheusName()), Help: &i.Help, Type: &kind, Metric: series}
+	if unit := i.prometheusUnit(); unit != "" {
+		f.Unit = &unit
+	}
+	slices.SortFunc(series, func(a, b *dto.Metric) int {
+		return slices.CompareFunc(a.Label, b.Label, func(a, b *dto.LabelPair) int { return cmp.Compare(a.GetValue(), b.GetValue()) })
+	})
+	return f
 }
 
 // labelPairs are the labels of one series, sorted by name. Those that are among known are shared.
@@ -110,9 +146,15 @@ func (e *exposed) release(t probe.Description) {
 	delete(e.of, t.Name)
 }
 
-// all are the series, in any order.
-func (e *exposed) all() []*accumulated {
+// all are the series by the name of their instrument.
+func (e *exposed) all() map[string][]*accumulated {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Concat(slices.Collect(maps.Values(e.of))...)
+	by := map[string][]*accumulated{}
+	for _, all := range e.of {
+		for _, s := range all {
+			by[s.of.Name] = append(by[s.of.Name], s)
+		}
+	}
+	return by
 }

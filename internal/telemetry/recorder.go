@@ -1,6 +1,6 @@
 // Package telemetry turns results into metrics, for scrapes of /metrics and for OTLP, from one catalog: no metric is
-// named anywhere else in the program. The recorder is a loop over that catalog with two libraries beneath, client_golang
-// and the OpenTelemetry SDK. The package never logs and never serves: it returns an [http.Handler], and reports its
+// named anywhere else in the program. The recorder is a loop over that catalog with two backends beneath, series of our own
+// for /metrics and the OpenTelemetry SDK. The package never logs and never serves: it returns an [http.Handler], and reports its
 // failures to a function that it is given.
 package telemetry
 
@@ -38,7 +38,7 @@ type Recorder struct {
 	targets map[string]*targetSeries
 }
 
-// A backend is a metrics library.
+// A backend keeps series.
 type backend interface {
 	// open makes one series, at zero where the library can show that. It is nil if
 	// the library does not have the instrument.
