@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// maxExemplars is how many exemplars a series has: its last ones, and the largest value of slowestFor.
+// maxExemplars is how many classic buckets of a series have an exemplar: the last ones, and the highest of slowestFor.
 const (
 	maxExemplars = 3
 	slowestFor   = 5 * time.Minute
@@ -36,7 +36,7 @@ type accumulated struct {
 	mu          sync.Mutex // guards all below
 	count, zero uint64
 	sum         float64  // or the value of a counter
-	classic     []uint64 // of each bound, not cumulative; those above the last are in count alone
+	classic     []uint64 // of each bound and beyond, not cumulative; nil before the first value
 	native      []nativeBucket
 	exemplars   []kept // oldest first
 }
@@ -47,12 +47,13 @@ type nativeBucket struct {
 	count int64
 }
 
-// A kept is a value and the span that it came from.
+// A kept is a value in a classic bucket, and the span that it came from.
 type kept struct {
-	value float64
-	at    time.Time
-	trace trace.TraceID
-	span  trace.SpanID
+	bucket int
+	value  float64
+	at     time.Time
+	trace  trace.TraceID
+	span   trace.SpanID
 }
 
 // add implements [series].
@@ -64,12 +65,11 @@ func (s *accumulated) add(value float64, from trace.SpanContext) {
 		return
 	}
 	s.count++
-	if n := sort.SearchFloat64s(s.of.Bounds, value); n < len(s.of.Bounds) {
-		if s.classic == nil {
-			s.classic = make([]uint64, len(s.of.Bounds))
-		}
-		s.classic[n]++
+	bucket := sort.SearchFloat64s(s.of.Bounds, value)
+	if s.classic == nil {
+		s.classic = make([]uint64, len(s.of.Bounds)+1)
 	}
+	s.classic[bucket]++
 	if value <= s.of.zero() {
 		s.zero++
 	} else {
@@ -82,15 +82,17 @@ func (s *accumulated) add(value float64, from trace.SpanContext) {
 		s.native[n].count++
 	}
 	if from.IsValid() {
-		s.keep(kept{value, time.Now(), from.TraceID(), from.SpanID()})
+		s.keep(kept{bucket, value, time.Now(), from.TraceID(), from.SpanID()})
 	}
 }
 
-// keep adds an exemplar, in the place of the oldest if there is no room.
+// keep adds an exemplar, in the place of the one in its bucket, so that those of a bucket only become newer, as Prometheus
+// wants them, or of the oldest if there is no room.
 func (s *accumulated) keep(e kept) {
+	s.exemplars = slices.DeleteFunc(s.exemplars, func(other kept) bool { return other.bucket == e.bucket })
 	if len(s.exemplars) == maxExemplars {
 		oldest, gone := s.exemplars[0], 0
-		larger := func(other kept) bool { return other.value > oldest.value }
+		larger := func(other kept) bool { return other.bucket > oldest.bucket }
 		if e.at.Sub(oldest.at) < slowestFor && !slices.ContainsFunc(s.exemplars, larger) {
 			gone = 1
 		}
@@ -124,28 +126,33 @@ func (s *accumulated) buckets() []*dto.Bucket {
 	if len(bounds) == 0 {
 		return nil
 	}
-	made, counts := make([]dto.Bucket, len(bounds)+1), make([]uint64, len(bounds))
+	made, sums := make([]dto.Bucket, len(bounds)+1), make([]uint64, len(bounds)+1)
 	list := make([]*dto.Bucket, 0, len(made))
-	sum := uint64(0)
-	for n := range bounds {
-		if s.classic != nil {
-			sum += s.classic[n]
+	for n := range made {
+		made[n].CumulativeCount = &sums[n]
+		if n > 0 {
+			sums[n] = sums[n-1]
 		}
-		counts[n] = sum
-		made[n].CumulativeCount, made[n].UpperBound = &counts[n], &bounds[n]
+		if s.classic != nil {
+			sums[n] += s.classic[n]
+		}
+		if at := slices.IndexFunc(s.exemplars, func(e kept) bool { return e.bucket == n }); at >= 0 {
+			made[n].Exemplar = s.exemplars[at].exemplar()
+		}
+		if n < len(bounds) {
+			made[n].UpperBound = &bounds[n]
+		} else if made[n].UpperBound = new(math.Inf(1)); made[n].Exemplar == nil {
+			break // every format has the count beside
+		}
 		list = append(list, &made[n])
 	}
-	for _, e := range s.exemplars {
-		n := sort.SearchFloat64s(bounds, e.value)
-		if n == len(list) {
-			made[n].CumulativeCount, made[n].UpperBound = new(s.count), new(math.Inf(1))
-			list = append(list, &made[n])
-		}
-		made[n].Exemplar = &dto.Exemplar{Value: new(e.value), Timestamp: timestamppb.New(e.at.Truncate(time.Millisecond)), Label: []*dto.LabelPair{
-			{Name: new("trace_id"), Value: new(e.trace.String())}, {Name: new("span_id"), Value: new(e.span.String())},
-		}}
-	}
 	return list
+}
+
+func (e kept) exemplar() *dto.Exemplar {
+	return &dto.Exemplar{Value: &e.value, Timestamp: timestamppb.New(e.at.Truncate(time.Millisecond)), Label: []*dto.LabelPair{
+		{Name: new("trace_id"), Value: new(e.trace.String())}, {Name: new("span_id"), Value: new(e.span.String())},
+	}}
 }
 
 // spans are the native buckets: runs of them, and by how much each differs from the one before. Up to two empty ones

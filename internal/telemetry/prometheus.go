@@ -35,12 +35,12 @@ func (r *Recorder) Handler(log *log.Logger) http.Handler {
 			http.Error(w, fmt.Sprintf("%d scrapes are being served already", maxScrapes), http.StatusServiceUnavailable)
 			return
 		}
-		format, to := expfmt.NegotiateIncludingOpenMetrics(request.Header), io.Writer(w)
+		format, to := expfmt.NegotiateAccept(request.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...), io.Writer(w)
 		w.Header().Set("Content-Type", string(format))
 		if strings.Contains(request.Header.Get("Accept-Encoding"), "gzip") {
 			w.Header().Set("Content-Encoding", "gzip")
 			zipped := gzip.NewWriter(w)
-			defer zipped.Close()
+			defer func() { _ = zipped.Close() }()
 			to = zipped
 		}
 		encoder := expfmt.NewEncoder(to, format)
