@@ -68,7 +68,7 @@ type panel struct {
 	Metric             string              // ends the description; if there is none, the first that is queried
 	Each               []map[string]string // a panel for each of these, whose words its texts use: <<.word>>
 	Mappings           []object            // texts shown for values, in Grafana's own JSON
-	Columns            []string            // of a table: its labels in order
+	Columns            []string            // of a table: the first ones, labels or columns of queries
 	Hidden             []string            // of a table: labels that are not shown
 	Expr               string
 	Queries            []query

@@ -117,8 +117,8 @@ func (b *builder) thresholds(colours []string) object {
 	return object{"mode": "absolute", "steps": steps}
 }
 
-// organize orders and names the columns of a table. Labels keep their names; hidden labels and values without a name
-// are left out. Grafana calls the values of a table with one query just Value.
+// organize orders and names the columns of a table: first those of [panel.Columns], then the values that are not among
+// them. Hidden labels and values without a name are left out. Grafana calls the values of a table with one query just Value.
 func organize(p panel) object {
 	exclude, index, rename := object{"Time": true, "Value": true}, object{}, object{}
 	for _, label := range p.Hidden {
@@ -130,6 +130,9 @@ func organize(p panel) object {
 	for i, q := range p.Queries {
 		value := "Value #" + string(rune('A'+i))
 		index[value] = len(p.Columns) + i
+		if at := slices.Index(p.Columns, q.Column); at >= 0 {
+			index[value] = at
+		}
 		if q.Column == "" {
 			exclude[value] = true
 		} else {

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// book is passages of a text, one after another. Each stands behind words of the list in an order of its
-// own, so that a second reading is as cold as the first.
+// book is passages of a text, each behind words of the list in an order of its own: a second reading is as cold as the first.
 type book struct{ Options }
 
 const (
@@ -45,9 +44,8 @@ func (b book) write(p *Prompt, nonce uint64, history []observation) {
 	p.Text = listed(size{words: lead}, b.Seed, nonce, "\n\n") + passage + strings.Repeat(pad, s.pads) + end
 }
 
-// ParseBook cuts a file in UTF-8 into passages for prompts of so many tokens. A word is at least about a
-// token, so a passage has as many words as a prompt has tokens; fewer in the whole book are an error. Each
-// passage is returned with all of the text behind it.
+// ParseBook cuts a file in UTF-8 into passages of as many words as a prompt has tokens; fewer in the whole book are an error.
+// Each passage is returned with all of the text behind it.
 func ParseBook(data []byte, tokens int) (passages []string, err error) {
 	text := strings.TrimPrefix(string(data), "\ufeff") // a byte order mark
 	if !utf8.ValidString(text) {

@@ -38,10 +38,9 @@ type terms struct {
 	cost  float64 // tokens per word in other prompts; 0 if there were none
 }
 
-// A calibration finds the size that a server counts as the tokens asked for. It starts with a short prompt
-// and grows, so that no prompt is longer than asked, whatever the tokenizer: what was asked may be all of
-// the server's context. A word is nearly always one token, so the count is base + slope · words, and three
-// counts are enough. Where words cost more, it approaches from below, and pads fill the rest.
+// A calibration finds the size that a server counts as the tokens asked for. It starts with a short prompt and grows, since
+// what was asked may be all of the server's context. A word is nearly always one token, so the count is base + slope · words,
+// and three counts are enough. Where words cost more, it approaches from below, and pads fill the rest.
 type calibration struct {
 	terms
 	counts        []observation
@@ -97,8 +96,7 @@ func (c *calibration) renew(s size, tokens int) bool {
 	return true
 }
 
-// refuse takes that the server rejected a prompt of a size during calibration. The best that it accepted is
-// kept, unless that is much shorter than asked.
+// refuse takes that the server rejected a prompt of a size. The best that it accepted is kept, if that is nearly as long as asked.
 func (c *calibration) refuse(s size) {
 	if !c.done && len(c.counts) > 0 && !c.tried(s) && c.best.tokens >= c.want-c.want/near {
 		c.done = true
@@ -108,14 +106,16 @@ func (c *calibration) refuse(s size) {
 // settle decides whether more tries would help.
 func (c *calibration) settle() {
 	c.best = slices.MinFunc(c.counts, func(a, b observation) int { return distance(a.tokens, c.want) - distance(b.tokens, c.want) })
+	missing := c.want - c.best.tokens
+	padsReach := len(c.counts) > 1 && missing > 0 && missing <= maxPads/2 && c.slope(c.counts) != 1
 	switch {
-	case c.best.tokens == c.want:
+	case missing == 0:
 		c.done = true
 	case c.stuck():
 		c.done, c.truncated, c.best = true, true, c.counts[len(c.counts)-1]
 	case c.padding:
 		c.done = len(c.counts) >= attempts+padTries || c.tried(c.guess())
-	case len(c.counts) >= attempts || c.padsReach() || c.tried(c.guess()):
+	case len(c.counts) >= attempts || padsReach || c.tried(c.guess()):
 		c.pad()
 	}
 }
@@ -162,9 +162,8 @@ func (c *calibration) guess() size {
 	return size{words: min(max(c.least, last.size.words+c.step(last)), most)}
 }
 
-// step is how many words to add to the last prompt. One short prompt gives only an upper bound of a word's
-// cost, the chat template included: a second one of twice its words tells both apart. Where a word is not
-// exactly a token, some words cost more than others: a part of what is missing is left for the next step.
+// step is how many words to add to the last prompt. One short prompt gives only an upper bound of a word's cost: a second one of
+// twice its words tells it from the chat template. Where words differ in cost, a part of what is missing is left for later.
 func (c *calibration) step(last observation) int {
 	missing, slope := float64(c.want-last.tokens), c.slope(c.counts)
 	switch {
@@ -179,13 +178,6 @@ func (c *calibration) step(last observation) int {
 		return min(words, last.size.words)
 	}
 	return words
-}
-
-// padsReach reports whether so little is missing that pads fill it more safely: no word is known to cost
-// less than what is missing.
-func (c *calibration) padsReach() bool {
-	missing := c.want - c.best.tokens
-	return len(c.counts) > 1 && missing > 0 && missing <= maxPads/2 && c.slope(c.counts) != 1
 }
 
 // guessPads is guess for pads, which nearly always cost one token too: between the most that were too few
@@ -212,8 +204,7 @@ func (c *calibration) guessPads() size {
 	return size{few.size.words, max(few.size.pads, min(pads, many-1))}
 }
 
-// slope is the tokens per word from the first to the last of some counts, or of other prompts where there is
-// only one count.
+// slope is the tokens per word from the first to the last of some counts, or of other prompts where there is only one.
 func (c *calibration) slope(counts []observation) float64 {
 	first, last := counts[0], counts[len(counts)-1]
 	switch {

@@ -27,9 +27,8 @@ func (d dataset) write(p *Prompt, nonce uint64, _ []observation) {
 // maxErrors is how many wrong lines of a data set are reported.
 const maxErrors = 10
 
-// ParseDataset reads a data set: JSON lines, each an object with a prompt, a text or the messages of a
-// conversation that ends with the user. Blank lines are skipped and other keys ignored. The error names the
-// wrong lines, ten at most, and never quotes them. A file without prompts is an error.
+// ParseDataset reads JSON lines, each an object with a prompt, a text or the messages of a conversation that ends with the user;
+// other keys are ignored. The error names the wrong lines, ten at most, and never quotes them.
 func ParseDataset(data []byte) (conversations [][]wire.Turn, err error) {
 	var wrong []error
 	number := 0

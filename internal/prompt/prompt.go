@@ -1,5 +1,4 @@
-// Package prompt writes what is asked: deterministic text that a server counts as an exact number of
-// tokens. It knows no server: whoever has one tells a [Writer] what it counted.
+// Package prompt writes deterministic text that a server counts as an exact number of tokens. It knows no server.
 package prompt
 
 import (
@@ -73,17 +72,12 @@ type Prompt struct {
 	Asked int // tokens that were asked for; 0: any length
 	Words int // white-space separated words of Turns and Text, or ids: tokens are at least about as many
 
-	// Fresh is a lower bound of the tokens behind the part that the prompt shares with earlier ones: a
-	// prefix cache cannot have them. It is 0 where a warm cache is meant.
-	Fresh int
+	Fresh int  // at least so many tokens cannot be in a prefix cache; 0 where a warm cache is meant
+	Size  Size // for [Writer.Learn], with the tokens that the server counted
 
-	Size Size // for [Writer.Learn], with the tokens that the server counted
-
-	// Tokens is what the server should count: what it counted for this size before, or what was asked if it
-	// does not count all that it is sent. Calibrated is false during calibration. Confirmed is true once
-	// the usage of an answer has confirmed Tokens: then another count is wrong.
-	Tokens                int
-	Calibrated, Confirmed bool
+	Tokens     int  // that the server should count: what was asked if it does not count all that it is sent
+	Calibrated bool // false during calibration
+	Confirmed  bool // the usage of an answer has confirmed Tokens: another count is wrong
 }
 
 func (p Prompt) words() int {
@@ -104,8 +98,7 @@ type Size struct {
 
 // An author writes the prompts of a workload. Authors hold no state that changes.
 type author interface {
-	// place returns the shape of a round's prompt, and what makes it differ from others of that shape.
-	// Prompts of a shape share a calibration.
+	// place returns the shape of a round's prompt, with which it shares a calibration, and its nonce.
 	place(round uint64) (shape int, nonce uint64)
 	// begin returns what the calibration of a shape starts from. Before are the results of the rounds that its
 	// prompt begins with, or without such the latest of any shape; tokens are 0 where there is none yet.
@@ -115,8 +108,7 @@ type author interface {
 	write(p *Prompt, nonce uint64, history []observation)
 }
 
-// list is cold and warm: words in an order of their own from the first on, since a prefix cache compares
-// from the beginning.
+// list is cold and warm: words in an order of their own, since a prefix cache compares from the beginning.
 type list struct{ Options }
 
 func (l list) place(round uint64) (shape int, nonce uint64) { return 0, round }

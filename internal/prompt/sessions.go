@@ -6,23 +6,17 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// QuestionTokens are the tokens that a round of a session adds beside the answer: the question, and what
-// the chat template adds to both turns.
+// QuestionTokens are what a round of a session adds beside the answer: the question, and the chat template's of both turns.
 const QuestionTokens = 64
 
-// sessions are users who each ask one question after another about a growing history, as in
-// production-stack's multi-round-qa: a shared system prompt, a long first question of the user's own, then
-// answer and question in turn. A round's prompt strictly extends the one before it, so that a prefix cache
-// can serve all but the newest two turns; only calibration changes earlier rounds.
-//
-// The answers in the history are made up here, numbers in words: members of a group must get the same prompt,
-// whatever each of them answered. A server therefore has the questions in its cache and not the answers.
+// sessions are users who ask one question after another about a growing history, as in production-stack's multi-round-qa. A
+// round's prompt extends the one before it, so that a prefix cache can serve all but the newest two turns. The answers in the
+// history are made up here: members of a group must get the same prompt, whatever each of them answered.
 type sessions struct{ Options }
 
-// place returns the round and the user of a slot. Slot n belongs to seat n mod Users. A user who asked all
-// rounds leaves the seat to a new one: a user who came back would meet a warm cache and get impossible
-// times to first token (https://github.com/LMCache/LMBenchmark/issues/35). The first users of all seats
-// leave early, each after another number of rounds, so that rounds are mixed.
+// place returns the round and the user of a slot. Slot n belongs to seat n mod Users. A user who asked all rounds leaves the
+// seat to a new one: one who came back would meet a warm cache (https://github.com/LMCache/LMBenchmark/issues/35). The first
+// users leave early, each after another number of rounds, so that rounds are mixed.
 func (s sessions) place(round uint64) (shape int, nonce uint64) {
 	users, rounds := uint64(s.Users), uint64(s.Rounds)
 	seat, visit := round%users, round/users

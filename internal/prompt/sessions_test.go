@@ -130,21 +130,6 @@ func TestSessionsBeginAnewWithAnEarlierRound(t *testing.T) {
 	}
 }
 
-func TestCounting(t *testing.T) {
-	words := strings.Fields(counting(100_000))
-	if len(words) != 100_000 || len(counting(0)) != 0 {
-		t.Errorf("%d words", len(words))
-	}
-	for n, want := range map[int]string{
-		1: "one", 19: "nineteen", 20: "twenty", 21: "twenty one", 100: "one hundred", 110: "one hundred ten",
-		999: "nine hundred ninety nine", 1000: "one thousand", 20_305: "twenty thousand three hundred five",
-	} {
-		if got := strings.Join(spell(nil, n), " "); got != want {
-			t.Errorf("%d is %q, want %q", n, got, want)
-		}
-	}
-}
-
 // TestSessionsNeedFewCounts holds that a round learns from the one before it:
 // each count is a request with all of the history.
 func TestSessionsNeedFewCounts(t *testing.T) {

@@ -14,13 +14,10 @@ type ids struct {
 	contradicted bool // the last one did not, or there was none
 }
 
-// UseIDs makes the writer of a cold or warm workload write prompts as token ids from now on, of exactly the
-// length asked for. The function tokenize returns the ids of a text, special tokens included; nil if the server has none.
-// If two answers in a row count otherwise, or the server rejects two in a row, the writer goes back to text.
-//
-// It returns false, and prompts stay text, for other workloads, for lengths that the head alone fills, and
-// unless the ids of head and words begin with those of the head and go on with one for each word, none of them twice:
-// with one id for all unknown words all prompts would be the same. An error is that of tokenize.
+// UseIDs makes the writer of a cold or warm workload write prompts as token ids from now on, of exactly the length asked for.
+// The function tokenize returns the ids of a text, special tokens included; nil if the server has none. If two answers in a
+// row count otherwise, or are rejected, the writer goes back to text. It returns false, and prompts stay text, unless the ids
+// of head and words begin with those of the head and go on with one for each word, none of them twice.
 func (w *Writer) UseIDs(tokenize func(text string) ([]int, error)) (bool, error) {
 	if w.options.Workload != Cold && w.options.Workload != Warm {
 		return false, nil

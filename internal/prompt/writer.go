@@ -9,8 +9,8 @@ import (
 
 // A Writer writes the prompts of one group of targets. It is safe for concurrent use.
 //
-// A prompt of a given size is always made of the same words; only their order differs. Tokenizers split text at white
-// space before anything else, so every prompt of that size counts the same, and an exact size stays exact.
+// Prompts of a size are made of the same words, only their order differs. Tokenizers split text at white space before
+// anything else, so they all count the same, and an exact size stays exact.
 type Writer struct {
 	options Options
 	author  author
@@ -133,12 +133,9 @@ func (w *Writer) change(s Size, by func(*calibration)) {
 // trial is the nonce of prompts that are only counted.
 const trial = ^uint64(0)
 
-// Calibrate asks count for the tokens of prompts until the length of a round's prompt is exact, or as near as it gets:
-// for sessions that of all rounds. It counts nothing if the length is known. A tokenizer may count otherwise than usage
-// does, so this alone confirms no length. Calibrate returns count's error, and then has learned nothing wrong.
-//
-// The prompts that it has counted are never asked, so that a server which caches what it counts has nothing
-// of those that are.
+// Calibrate asks count for the tokens of prompts until the length of a round's prompt is exact, or as near as it gets: for
+// sessions that of all rounds. A tokenizer may count otherwise than usage does, so this alone confirms no length. The prompts
+// that it has counted are never asked: a server may cache what it counts. The error is count's.
 func (w *Writer) Calibrate(round uint64, count func(Prompt) (int, error)) error {
 	shape, _ := w.author.place(round)
 	last := shape
@@ -164,8 +161,7 @@ func (w *Writer) Calibrate(round uint64, count func(Prompt) (int, error)) error 
 	return nil
 }
 
-// Off is by how many tokens prompts differ from what was asked, those that differ most; known is false
-// during calibration. Of a book, calibrated passages count.
+// Off is by how many tokens prompts differ from what was asked, those that differ most; known is false during calibration.
 func (w *Writer) Off() (tokens int, known bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

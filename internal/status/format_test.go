@@ -18,10 +18,10 @@ func TestFormats(t *testing.T) {
 		{span(61), "1 min"},
 		{span((5*time.Hour + 12*time.Minute).Seconds()), "5 h 12 min"},
 		{span((50 * time.Hour).Seconds()), "2 d 2 h"},
-		{percent(1), "100 %"},
-		{percent(0.99999), "99.99 %"},
-		{percent(0.57), "57 %"},
-		{goal(0.9995), "99.95 %"},
+		{percent(1), "100%"},
+		{percent(0.99999), "99.99%"},
+		{percent(0.57), "57%"},
+		{goal(0.9995), "99.95%"},
 	} {
 		equal(t, "text", test.got, test.want)
 	}

@@ -32,8 +32,10 @@ var (
 		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
 		"path":   url.PathEscape,
 		"phases": report.Phases, "place": report.GapPlace, "by": by,
-		"half": func(v float64) float64 { return v / 2 },
-		"age":  func(t time.Time) string { return span(time.Since(t).Seconds()) },
+		"half":  func(v float64) float64 { return v / 2 },
+		"late":  muchSlower,
+		"times": func(ratio float64) string { return strconv.FormatFloat(ratio, 'f', 2, 64) },
+		"age":   func(t time.Time) string { return span(time.Since(t).Seconds()) },
 	}).Parse(pageText))
 	pagePolicy = policy(pageText)
 )
@@ -68,15 +70,25 @@ type section struct {
 	Cards []*view
 }
 
-func (b *Board) servePage(w http.ResponseWriter, _ *http.Request) {
+func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 	views, counts := b.views(), map[state]int{}
 	for _, v := range views {
 		counts[v.State]++
 	}
-	render(w, pageTemplate, map[string]any{
-		"Version": b.version, "Started": b.started, "Ready": b.ready.Load(),
-		"Rejected": b.rejected.Load(), "Counts": counts, "Sections": sections(views),
-	})
+	data := map[string]any{
+		"Version": b.version, "Started": b.started, "Ready": b.ready.Load(), "Rejected": b.rejected.Load(),
+		"Counts": counts, "Of": len(views), "State": r.FormValue("state"),
+	}
+	views = chosen(views, r.URL.Query())
+	if data["Shown"] = len(views); len(views) > mostCards {
+		for _, v := range views {
+			v.Scales = scalesOf([]*view{v})
+		}
+		data["Fleet"] = views
+	} else {
+		data["Sections"] = sections(views)
+	}
+	render(w, pageTemplate, data)
 }
 
 // render answers with a page.
@@ -196,10 +208,10 @@ func span(seconds float64) string {
 	return fmt.Sprintf("%d d %d h", minutes/60/24, minutes/60%24)
 }
 
-// percent rounds a share down, so that 100 % means all.
+// percent rounds a share down, so that 100% means all.
 func percent(share float64) string {
-	return strconv.FormatFloat(math.Floor(share*1e4+1e-6)/100, 'f', -1, 64) + " %"
+	return strconv.FormatFloat(math.Floor(share*1e4+1e-6)/100, 'f', -1, 64) + "%"
 }
 
-// goal writes a promised share as it was given: "99.95 %".
-func goal(share float64) string { return strconv.FormatFloat(share*100, 'g', 6, 64) + " %" }
+// goal writes a promised share as it was given: "99.95%".
+func goal(share float64) string { return strconv.FormatFloat(share*100, 'g', 6, 64) + "%" }

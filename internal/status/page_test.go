@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -79,6 +80,35 @@ func TestPage(t *testing.T) {
 		_, text, _ := strings.Cut(w.Body.String(), "</style>")
 		text, _, _ = strings.Cut(text, "<script>")
 		golden(t, "page.html", text)
+	})
+}
+
+// TestManyTargets are rows, the most urgent first, and cards once a reader chose a few.
+func TestManyTargets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := everyState()
+		for i := range 5 {
+			name := fmt.Sprintf("more-%d", i)
+			b.Set(probe.Description{Name: name, Paused: func() time.Time { return time.Now().Add(time.Hour) }})
+			b.Record(success(name, 100*ms, 200*ms))
+		}
+		time.Sleep(15 * time.Minute)
+		b.Record(success("one", 500*ms, 600*ms, 650*ms))
+		_, rows, _ := strings.Cut(get(t, b, "/").Body.String(), "<main>")
+		rows, _, _ = strings.Cut(rows, "</main>")
+		golden(t, "rows.html", rows)
+		for path, want := range map[string]string{
+			"/": "two failing, hung hanging, lone waiting, more-0 paused, more-1 paused, more-2 paused, more-3 paused, more-4 paused, one ok", "/?state=failing": "two failing",
+			"/?state=ok&target=two": "", "/?target=more-1": "more-1 paused",
+		} {
+			var shown []string
+			body := get(t, b, path).Body.String()
+			for _, m := range regexp.MustCompile(`data-target="([^"]+)" data-state="(\w+)"`).FindAllStringSubmatch(body, -1) {
+				shown = append(shown, m[1]+" "+m[2])
+			}
+			equal(t, path, strings.Join(shown, ", "), want)
+			equal(t, path+" has cards", strings.Contains(body, "<article"), path != "/" && want != "")
+		}
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
@@ -50,6 +51,7 @@ type bar struct {
 	*entry
 	X, Left, Middle float64 // of its slot, and of the bar in it
 	Parts           []piece // from the bottom
+	Beyond          bool    // it goes on above the axis
 }
 
 // Bars draws the last results, the newest at the right.
@@ -66,9 +68,31 @@ func (v *view) Bars() []bar {
 			parts = []report.Phase{{Name: "failure", To: max(leastFault*v.Scales.Bars/barHeight, e.Elapsed)}}
 		}
 		b.Parts = scaled(parts, v.Scales.Bars, barHeight)
+		b.Beyond = len(parts) > 0 && parts[len(parts)-1].To > v.Scales.Bars
 		list = append(list, b)
 	}
 	return list
+}
+
+// Beyond reports whether a bar goes on above the axis.
+func (v *view) Beyond() bool {
+	return slices.ContainsFunc(v.Bars(), func(b bar) bool { return b.Beyond })
+}
+
+// An end is where the time of a bar stands.
+type end struct {
+	*entry
+	X      float64
+	Anchor string
+}
+
+// Ends are the newest bar, and the oldest if there is room for its time.
+func (v *view) Ends() (list []end) {
+	bars := v.past.bars()
+	if len(bars) > slots/4 {
+		list = append(list, end{bars[0], 100 - 100.0/slots*float64(len(bars)), "start"})
+	}
+	return append(list, end{bars[len(bars)-1], 100, "end"})
 }
 
 // bars are the results that are shown as bars.
@@ -136,15 +160,17 @@ func longGaps(e *entry) (list []report.Phase) {
 // scales are the values at the ends of the axes of targets that are compared.
 type scales struct{ Bars, Strip float64 }
 
-// scalesOf finds the scales of a group. Bars end at the longest success, or the longest failure if there is no success.
+// scalesOf finds the scales of a group. Bars end at the longest success, but at three times the median at most, so that
+// one outlier does not flatten all others; without a success they end at the longest failure.
 // Strips end at the last token. There a failed probe gets room for the gap during which it failed, but not for all of
 // it: a stall of half a minute would hide everything else.
 func scalesOf(group []*view) scales {
-	var good, bad, tokens, bare float64
+	var bad, tokens, bare float64
+	var good []float64
 	for _, v := range group {
 		for _, e := range v.past.bars() {
 			if e.E2EL != nil {
-				good = max(good, *e.E2EL)
+				good = append(good, *e.E2EL)
 			} else {
 				bad = max(bad, e.Elapsed)
 			}
@@ -155,7 +181,10 @@ func scalesOf(group []*view) scales {
 			bare = max(bare, end)
 		}
 	}
-	return scales{nice(cmp.Or(good, bad)), nice(cmp.Or(tokens, bare))}
+	if q := quantilesOf(good); q.N > 0 {
+		bad = min(good[q.N-1], 3**q.P50)
+	}
+	return scales{nice(bad), nice(cmp.Or(tokens, bare))}
 }
 
 // extent is where the strip of a probe ends, 0 for none. seen is whether it has tokens.

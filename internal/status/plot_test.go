@@ -46,6 +46,7 @@ func TestEveryFailureHasItsOwnLetter(t *testing.T) {
 
 func TestScales(t *testing.T) {
 	second, long := success("a", ms, time.Second), success("b", ms, 3*time.Second)
+	outlier := success("a", ms, 9*time.Second)
 	late := broken("b", probe.Timeout, "too slow")
 	late.Elapsed = 110 * time.Second
 	stalled := success("a", 500*ms, 1000*ms)
@@ -56,6 +57,7 @@ func TestScales(t *testing.T) {
 	}{
 		"nothing":                               {nil, scales{1, 1}},
 		"all bars of a group, its last answers": {[]*probe.Result{long, second, late}, scales{3, 1}},
+		"an outlier":                            {[]*probe.Result{outlier, second, second, long}, scales{6, 3}},
 		"no success":                            {[]*probe.Result{late}, scales{120, 120}},
 		"a stall, 1.3 times its tokens":         {[]*probe.Result{stalled}, scales{40, 1.5}},
 	} {

@@ -5,13 +5,11 @@ import (
 	"time"
 )
 
-// A clock turns the kernel's timestamps, which are of the wall clock, into times of the
-// monotonic clock. It belongs to one connection.
+// A clock turns the kernel's timestamps, which are of the wall clock, into times of the monotonic clock, for one connection.
 //
-// The wall clock is ahead of the monotonic one by a constant, unless somebody sets it: slewing
-// changes both alike. Reading both takes two moments, which makes the difference look too small,
-// and by a lot if the process loses the processor in between. So the largest difference of all
-// readings is used, and one that is further off than that explains is a step of the wall clock.
+// The wall clock is ahead of the monotonic one by a constant, unless somebody sets it. Reading both takes two moments, which
+// makes the difference look too small. So the largest difference of all readings is used; a jump of it is a step of the
+// wall clock.
 type clock struct {
 	base  time.Time            // monotonic times count from it
 	again func() time.Duration // reads with care by how much the wall clock is ahead
@@ -23,10 +21,8 @@ type clock struct {
 }
 
 const (
-	// tolerance is by how much a reading of the clocks may be off without a step.
-	tolerance = 100 * time.Microsecond
-	// settling is for how long after a step timestamps may be from before it.
-	settling = time.Second
+	tolerance = 100 * time.Microsecond // by which a reading of the clocks may be off without a step
+	settling  = time.Second            // after a step, in which timestamps may be from before it
 )
 
 func newClock() *clock {
@@ -50,8 +46,7 @@ func (c *clock) reading(t time.Time) time.Duration {
 	return time.Duration(t.UnixNano()) - t.Sub(c.base)
 }
 
-// stamp is the arrival of bytes that were read at a time and have the kernel's timestamp, in
-// nanoseconds since 1970, 0 if it gave none.
+// stamp is the arrival of bytes with the kernel's timestamp, in nanoseconds since 1970, 0 if it gave none.
 func (c *clock) stamp(read time.Time, kernel int64) Stamp {
 	now := read.Sub(c.base)
 	if kernel != 0 {
@@ -62,9 +57,8 @@ func (c *clock) stamp(read time.Time, kernel int64) Stamp {
 	return Stamp{At: read}
 }
 
-// believe is the monotonic time of a timestamp of the kernel, of bytes that were read when the
-// clocks said now and ahead. ok is false for one that cannot be right: from the future, from
-// before the previous arrival, or perhaps from before a step of the wall clock.
+// believe is the monotonic time of a timestamp of bytes that were read when the clocks said now and ahead. ok is false for
+// one from the future, from before the previous arrival, or perhaps from before a step of the wall clock.
 func (c *clock) believe(now, ahead, kernel time.Duration) (at time.Duration, ok bool) {
 	c.update(now, ahead)
 	at = kernel - c.ahead

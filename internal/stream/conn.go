@@ -14,11 +14,8 @@ type Stamp struct {
 	Delay  time.Duration // from the kernel's timestamp until they were read; 0 unless Kernel
 }
 
-// A Conn is a client's connection that notes when each read's bytes arrived, by the kernel's
-// timestamps where there are any: then nothing above (TLS, HTTP, decoding, garbage collection, a
-// busy processor) delays an arrival. Each Read reads the socket once.
-//
-// One goroutine reads at a time.
+// A Conn is a client's connection that notes when each read's bytes arrived, by the kernel's timestamps where there are any:
+// then nothing above delays an arrival. Each Read reads the socket once. One goroutine reads at a time.
 type Conn struct {
 	net.Conn
 	socket *socket // reads with timestamps; nil where there are none
@@ -52,10 +49,9 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 // suspect is how long bytes lie unread before the kernel is asked about reordered packets.
 const suspect = time.Millisecond
 
-// believed is s, of n bytes, unless packets came out of order: those behind a hole have a
-// timestamp of when they came, but can be read only when the hole is filled. That is the
-// network's delay and not the reader's, so the time of the read is the better arrival. Such a
-// read returns several packets at once: one no longer than the read before is not suspected.
+// believed is s, of n bytes, unless packets came out of order: those behind a hole have a timestamp of when they came, but can
+// be read only when the hole is filled. That is the network's delay and not the reader's. Such a read returns several packets
+// at once: one no longer than the read before is not suspected.
 func (c *Conn) believed(s Stamp, n int) Stamp {
 	longer := n > c.usual+c.usual/2
 	c.usual = n

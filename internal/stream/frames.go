@@ -9,8 +9,7 @@ import (
 	"io"
 )
 
-// MaxFrame is the size of the largest frame, in bytes. vLLM's first frame holds all token ids of the prompt
-// when it is asked for them, and SGLang's native frames repeat the whole answer: 64 KiB are not enough.
+// MaxFrame is the size of the largest frame, in bytes: vLLM's first may hold all token ids of the prompt.
 const MaxFrame = 16 << 20
 
 // ErrTooLong is returned for a frame, comments included, above [MaxFrame].
@@ -23,11 +22,10 @@ type Frame struct {
 	Stamp        // of the read that completed the frame
 }
 
-// Frames cuts a body into frames. One kind of body is a stream of server-sent events, by the WHATWG standard
-// (https://html.spec.whatwg.org/multipage/server-sent-events.html) with two tolerances: events that a server
-// ends with a single line end are told apart (see [Frames.separate]), and an event that the end of the body
-// leaves without its blank line is still returned. An event called error is returned without data as well. The
-// other kind is lines with a JSON text each (NDJSON).
+// Frames cuts a body into frames. One kind of body is server-sent events, by the WHATWG standard
+// (https://html.spec.whatwg.org/multipage/server-sent-events.html), but that events which a server ends with a single line end
+// are told apart (see [Frames.separate]), and one that the body leaves without its blank line, or one called error without
+// data, is returned as well. The other kind is lines with a JSON text each (NDJSON).
 type Frames struct {
 	lines bool // NDJSON
 
@@ -53,18 +51,14 @@ type Frames struct {
 	size    int    // bytes since that
 }
 
-// stretch is how many bytes of a line are gathered where they are asked for one by one.
-const stretch = 512
-
-// NewSSE reads events from body. arrivals is [BodyTracker.Arrival] or the like. ask is how many bytes to ask
-// body for at once: 1 for a chunked HTTP body of which only the last arrival is known, since net/http lets a
-// longer read wait for the rest of a chunk of which only a part has arrived.
+// NewSSE reads events from body. arrivals is [BodyTracker.Arrival] or the like. ask is how many bytes to ask body for at once: 1
+// for a chunked HTTP body of which only the last arrival is known, since net/http lets a longer read wait for a whole chunk.
 func NewSSE(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
+	const stretch = 512 // bytes of a line that are gathered where they are asked for one by one
 	return &Frames{body: body, arrivals: arrivals, ask: ask, buf: make([]byte, max(ask, stretch))}
 }
 
-// NewLines reads lines from body, and drops blank ones and white space around the others. arrivals
-// and ask are those of [NewSSE].
+// NewLines reads lines from body, as [NewSSE] does events, and drops blank ones and white space around the others.
 func NewLines(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
 	s := NewSSE(body, arrivals, ask)
 	s.lines = true
@@ -72,8 +66,7 @@ func NewLines(body io.Reader, arrivals func(end int64) Stamp, ask int) *Frames {
 }
 
 // Next returns the next event that has data, or the next line: [io.EOF] when the body ends between them,
-// [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the body's own error. A frame is never
-// returned together with an error, and an error is returned for ever after.
+// [io.ErrUnexpectedEOF] when it ends inside one, [ErrTooLong], or the body's own error, which is then returned for ever.
 func (s *Frames) Next() (Frame, error) {
 	for s.err == nil {
 		if f, ok := s.scan(); ok {
@@ -175,13 +168,13 @@ func (s *Frames) endLine() (Frame, bool) {
 	if len(s.line) == 0 {
 		return s.dispatch(s.stamp())
 	}
-	var before Frame
-	separate := s.separate()
-	if separate {
-		before, _ = s.dispatch(s.dataEnd)
+	if !s.separate() {
+		s.field()
+		return Frame{}, false
 	}
+	before, _ := s.dispatch(s.dataEnd)
 	s.field()
-	return before, separate
+	return before, true
 }
 
 // field takes the complete line's field into the pending event.
@@ -211,15 +204,10 @@ func (s *Frames) field() {
 }
 
 // separate reports whether the complete line starts an event of its own although no blank line came before: the
-// pending data are a JSON value, or [DONE], and the line brings another. Two values are never one, so such a
-// server ends its events with a single line end.
+// pending data are a JSON value, or [DONE], and the line brings another.
 func (s *Frames) separate() bool {
-	if !s.hasData {
-		return false
-	}
 	value, isData := bytes.CutPrefix(s.line, []byte("data:"))
-	value = bytes.TrimPrefix(value, []byte(" "))
-	return isData && structured(value) && complete(s.data)
+	return s.hasData && isData && structured(bytes.TrimPrefix(value, []byte(" "))) && complete(s.data)
 }
 
 // complete reports whether data is a JSON object or list, or [DONE]; structured, whether it starts as one.
@@ -241,8 +229,7 @@ func (s *Frames) dispatch(stamp Stamp) (Frame, bool) {
 	return f, ok
 }
 
-// flush returns the event or the line that the body's end left without its end. One that the
-// end cut, so that its JSON is not complete, is an unexpected end instead.
+// flush returns the event or the line that the body left without its end; one with incomplete JSON is an unexpected end.
 func (s *Frames) flush() (Frame, bool) {
 	if !errors.Is(s.err, io.EOF) {
 		return Frame{}, false

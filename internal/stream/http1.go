@@ -18,9 +18,6 @@ type http1 struct {
 	seen  seen
 }
 
-// longestHead is how many bytes of a header are understood, of a line as well.
-const longestHead = 1 << 20
-
 // A part of a response is what its next bytes are.
 type part int
 
@@ -61,15 +58,14 @@ func (h *http1) body(p []byte) []byte {
 	return p[n:]
 }
 
-// text consumes bytes of a line, and looks at the line when it is complete. What does not
-// begin as a response is not understood before its line ends: it may have none.
+// text consumes bytes of a line. What does not begin as a response is not understood before its line ends: it may have none.
 func (h *http1) text(p []byte) []byte {
-	const start = "HTTP/1.1 "
+	const start, longest = "HTTP/1.1 ", 1 << 20 // bytes of a header, of a line as well
 	more, rest, ended := bytes.Cut(p, []byte("\n"))
 	h.line = append(h.line, more...)
 	begins := h.state == headerLine && len(h.head) == 0
 	switch known := min(len(h.line), len(start)); {
-	case len(h.head)+len(h.line) > longestHead, begins && string(h.line[:known]) != start[:known]:
+	case len(h.head)+len(h.line) > longest, begins && string(h.line[:known]) != start[:known]:
 		h.state = unknown
 	case ended:
 		h.state = h.after(string(bytes.TrimSuffix(h.line, []byte("\r"))))

@@ -6,9 +6,8 @@ import (
 	"sync"
 )
 
-// A BodyTracker is a client's connection beneath HTTP, and above TLS if there is any. It parses
-// the framing of what is read, only to know which bytes of a response body came with which read
-// of the socket. So the layers above may read early (HTTP/2) or late, and in pieces of any size.
+// A BodyTracker is a client's connection beneath HTTP, and above TLS if there is any. It parses the framing of what is read to
+// know which bytes of a body came with which read of the socket: the layers above may read early, late and in any pieces.
 type BodyTracker struct {
 	net.Conn
 	socket  *Conn
@@ -29,8 +28,7 @@ type arrival struct {
 }
 
 // A framing is how responses and their bodies lie in a connection's bytes.
-type framing interface {
-	// parse takes the next bytes and says what is in them. ok stays false once they are not understood.
+type framing interface { // ok stays false once bytes are not understood
 	parse(p []byte) (s seen, ok bool)
 }
 

@@ -8,11 +8,8 @@ import (
 	"strings"
 )
 
-// The paths that tell what a server is.
-const (
-	ModelsPath = "/v1/models" // the OpenAI list of models
-	infoPath   = "/info"      // TGI's description of itself
-)
+// ModelsPath is that of the OpenAI list of models.
+const ModelsPath = "/v1/models"
 
 // Prefixes are what may stand before [ModelsPath], in the order of asking.
 func Prefixes() []string { return []string{"", openAIPrefix} }
@@ -35,9 +32,8 @@ type Model struct {
 // A ModelList is a route that lists a server's models.
 type ModelList struct{ Method, Path string }
 
-// ParseModels reads a list of models: OpenAI's, the index of Triton's repository, or TGI's description of itself. ok is
-// false if the reply is none. Entries without a name, or with one above 512 bytes, are left out. Of the parts of
-// Triton's ensembles all are listed; the first that is ready is taken for what users ask for.
+// ParseModels reads a list of models: OpenAI's, the index of Triton's repository, or TGI's description of itself. ok is false
+// if the reply is none. Of Triton's ensembles all parts are listed; the first that is ready is taken for what users ask for.
 func ParseModels(reply []byte) (models []Model, ok bool) {
 	var list struct {
 		Object string `json:"object"`

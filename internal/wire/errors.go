@@ -27,15 +27,13 @@ func (e *ServerError) Error() string {
 	return "server error: " + strings.Join(parts, ": ")
 }
 
-// Overloaded reports whether the server says that it has too much to do: Anthropic's overloaded_error, or TGI's
-// error_type "overloaded". A code of 503 within a stream is not enough: engines give it for any failure.
+// Overloaded reports whether the server says that it has too much to do. A code of 503 within a stream is not enough.
 func (e *ServerError) Overloaded() bool {
 	return e.Type == "overloaded" || e.Type == "overloaded_error"
 }
 
-// ParseError reads the error object of a frame or of a body, in every shape that servers are known to send:
-// {"error":{…}}, {"error":"text"}, with TGI's error_type beside it, {"object":"error",…}, {"type":"error",…},
-// {"detail":…}, {"code":…,"message":…} and [{…}]. It returns nil if there is none.
+// ParseError reads the error object of a frame or of a body, in every shape that servers are known to send: {"error":{…}},
+// {"error":"text"}, {"object":"error",…}, {"type":"error",…}, {"detail":…}, {"code":…,"message":…}, [{…}]; nil if there is none.
 func ParseError(data []byte) *ServerError {
 	data = bytes.TrimSpace(data)
 	if len(data) > 0 && data[0] == '[' && json.Valid(data) {
@@ -92,8 +90,7 @@ func nested(raw json.RawMessage, class string) *ServerError {
 	return e
 }
 
-// Describe is a short account of an answer that should have been a stream: its
-// error object if there is one, else the first bytes of its text.
+// Describe is an answer that should have been a stream: its error object if there is one, else the start of its text.
 func Describe(body []byte) string {
 	if e := ParseError(body); e != nil {
 		return e.Error()
@@ -128,13 +125,11 @@ func cut(s string) string {
 	return fmt.Sprintf("%s%s(%d bytes)", strings.ToValidUTF8(clean[:longest], ""), Cut, len(s))
 }
 
-// tooLong is how servers refuse what does not fit their context, and the number that follows: vLLM, SGLang,
-// OpenAI, Ollama; llama-cpp-python, LiteLLM; llama-server; Anthropic ("210000 tokens > 200000 maximum").
+// tooLong is how servers refuse what does not fit their context, and the number that follows.
 var tooLong = regexp.MustCompile(`(?i)(?:context[ _]length|max_model_len|maximum model length|context[ _]?window|` +
 	`context[ _]size|n_ctx|prompt is too long[^>]*>)[ :="'\\(isof]*(\d{1,3}(?:,\d{3})+\b|\d+)?|prompt is too long`)
 
-// TooLong reports whether a reply refuses a request because prompt and answer do not fit the server's context.
-// context is its length in tokens, 0 if the reply does not tell.
+// TooLong reports whether a reply says that prompt and answer do not fit the server's context of so many tokens, 0 if not told.
 func TooLong(reply []byte) (context int, ok bool) {
 	for _, match := range tooLong.FindAllSubmatch(reply, -1) {
 		ok = true

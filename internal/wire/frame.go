@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Decode interprets the data of one frame. It need not hold a JSON object: it may be the end marker of many streams, an
-// error in plain words, or empty to keep a connection awake. An error the server reported is in Delta.Err; the returned
-// error wraps [ErrMalformed] and nothing else.
+// Decode interprets the data of one frame: a JSON object, the end marker, an error in plain words, or nothing to keep a connection
+// awake. An error the server reported is in Delta.Err; the returned error wraps [ErrMalformed] and nothing else.
 func (d *Dialect) Decode(data []byte) (Delta, error) {
 	data = bytes.TrimSpace(data)
 	switch {
@@ -23,7 +22,9 @@ func (d *Dialect) Decode(data []byte) (Delta, error) {
 			delta.Err = ParseError(data)
 		}
 		return delta, nil
-	case isComplaint(data):
+	case slices.ContainsFunc(complaints, func(c string) bool {
+		return strings.HasPrefix(strings.ToLower(string(data[:min(len(data), len(c))])), c)
+	}):
 		return Delta{Err: &ServerError{Message: Describe(data)}}, nil
 	}
 	if failure := ParseError(data); failure != nil {
@@ -38,13 +39,6 @@ var complaints = []string{
 	"inference error", "error", "internal error", "internal server error", // llm-d's router; many
 	"upstream ", "no healthy upstream", "stream timeout", "stream idle timeout", // Envoy
 	"bad gateway", "gateway timeout", "service unavailable", "too many requests",
-}
-
-// isComplaint reports whether data is an error in plain words.
-func isComplaint(data []byte) bool {
-	const longest = 40
-	start := strings.ToLower(string(data[:min(len(data), longest)]))
-	return slices.ContainsFunc(complaints, func(c string) bool { return strings.HasPrefix(start, c) })
 }
 
 // An Ending is what a finish reason means.

@@ -1,7 +1,6 @@
 package wire
 
-// llama is llama-server's own /completion. A frame counts the tokens so far: it
-// shows none of a character that is not complete yet.
+// llama is llama-server's own /completion. A frame counts the tokens so far, those of an incomplete character too.
 var llama = &Dialect{
 	Name: "llama-server", Path: at("/completion"), read: readLlama,
 	Fields: []Field{FieldIgnoreEOS, FieldTemperature, FieldSeed, fieldTimings},

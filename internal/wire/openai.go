@@ -109,8 +109,7 @@ func (d *Delta) addChoice(choice []byte) {
 	d.Role = role && len(d.Text)+len(d.Reasoning) == 0 && d.Tokens == 0 && d.Finish == ""
 }
 
-// finish notes a finish reason; an empty one is none (TGI writes it). Reasons are
-// one word: of a longer text the start is kept.
+// finish notes a finish reason; an empty one is none (TGI writes it). Of a text of several words the start is kept.
 func (d *Delta) finish(reason []byte) {
 	const longest = 40
 	if len(reason) > 0 {
@@ -118,8 +117,7 @@ func (d *Delta) finish(reason []byte) {
 	}
 }
 
-// addMessage adds the text and the reasoning of a message or of a chat's delta. Servers
-// that write reasoning under several keys write the same text in each.
+// addMessage adds text and reasoning of a message or of a delta. Servers write the same reasoning under several keys.
 func (d *Delta) addMessage(message []byte) {
 	var flat, nested []byte
 	fields(message, func(key, value []byte) {

@@ -51,8 +51,7 @@ func readResponse(frame []byte) (d Delta) {
 	return d
 }
 
-// addResponse adds what the last event says of the whole answer. vLLM calls the
-// event completed although the status is another.
+// addResponse adds what the last event says of the whole answer. vLLM calls it completed although the status is another.
 func (d *Delta) addResponse(response, event []byte) {
 	if failure := member(response, "error"); present(failure) {
 		d.Err = nested(failure, "")

@@ -44,9 +44,7 @@ const (
 	Optional Claim = "optional"
 )
 
-// Claim is whether s does what a field asks for: [FieldIgnoreEOS] to enforce the length of an answer,
-// [FieldContinuousUsage] to send usage in every frame, [FieldCacheSalt] to keep prompts with
-// different salts apart in its cache.
+// Claim is whether s does what a field asks for, as [FieldIgnoreEOS] to enforce the length of an answer.
 func (s Server) Claim(f Field) Claim {
 	switch {
 	case s.Name == "":
@@ -86,8 +84,7 @@ type Evidence struct {
 	Prefix  string              // before "/v1" in the path that was answered
 	Host    string              // that was asked, without its port
 
-	// Get asks for another path. It returns nil unless that was a success.
-	Get func(path string) []byte
+	Get func(path string) []byte // asks for another path; nil unless that was a success
 }
 
 // A mark tells a server type from others, by the first of these that is set.

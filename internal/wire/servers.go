@@ -5,15 +5,10 @@ import "slices"
 // standardOnly are the extensions to OpenAI's API, for servers without them.
 var standardOnly = []Field{FieldContinuousUsage, FieldCacheSalt, FieldMinTokens, FieldIgnoreEOS, FieldPriority}
 
-// What is known of each server type, by what it is told from the others, and where that was read. Recognition
-// takes the first that fits, so a router before vLLM comes before vLLM. The list is only read.
-//
-// A field that a type merely ignores is omitted as well: then a captured request shows
-// what the server was asked, and what it can enforce.
+// What is known of each server type, by what it is told from the others, and where that was read. Recognition takes the first
+// that fits, so a router before vLLM comes before vLLM. A field that a type merely ignores is omitted as well.
 var servers = []Server{
-	{
-		// https://docs.litellm.ai/docs/proxy/response_headers
-		// Its /health asks every model something, at its owner's cost: https://docs.litellm.ai/docs/proxy/health
+	{ // https://docs.litellm.ai/docs/proxy/response_headers; its /health asks every model something, at its owner's cost
 		Name: "litellm", Health: "/health/readiness", Omit: []Field{FieldContinuousUsage},
 		Extra:  map[string]any{"cache.no-cache": true}, // else its response cache may answer
 		Cached: Unknown, Tokenize: noTokens,
@@ -61,9 +56,7 @@ var servers = []Server{
 		Note:  "a probe occupies one of its slots, and evicts that slot's cache",
 		marks: []mark{{word: "llamacpp"}, {header: "Server", word: "llama.cpp"}},
 	},
-	{
-		// https://github.com/abetlen/llama-cpp-python/tree/main/llama_cpp/server: it copies OpenAI's headers, and does not
-		// know max_completion_tokens.
+	{ // https://github.com/abetlen/llama-cpp-python/tree/main/llama_cpp/server: it copies OpenAI's headers
 		Name: "llama-cpp-python", Dialect: completions, Health: ModelsPath, Omit: standardOnly, Cached: Never, Tokenize: llamaCppPythonTokens,
 		Note:  "its streams tell no token counts: no TPOT, no ITL; unless told not to (interrupt_requests), it breaks off the answer under way for a new request",
 		marks: []mark{{word: "me"}},
@@ -79,9 +72,7 @@ var servers = []Server{
 		Cached: Always, Tokenize: lmdeployTokens, IDs: true,
 		marks: []mark{{word: "lmdeploy"}},
 	},
-	{
-		// https://github.com/NVIDIA/TensorRT-LLM/tree/main/tensorrt_llm/serve: a key that it does not know fails the
-		// request, and releases differ in whether they know cache_salt.
+	{ // https://github.com/NVIDIA/TensorRT-LLM/tree/main/tensorrt_llm/serve: a key that it does not know fails the request
 		Name: "trtllm", Omit: []Field{FieldCacheSalt, FieldPriority}, Cached: Always, Tokenize: noTokens, IDs: true, Version: "/version",
 		marks: []mark{{word: "tensorrt_llm"}},
 	},
@@ -114,9 +105,9 @@ var servers = []Server{
 	},
 	{ // https://github.com/huggingface/text-generation-inference/tree/main/router
 		Name: "tgi", Dialect: tgi, Omit: standardOnly, Cached: Never, Tokenize: tgiTokens,
-		List:    ModelList{"GET", infoPath},
-		Version: infoPath,
-		marks:   []mark{{path: infoPath, word: `"max_total_tokens"`}, {path: infoPath, word: `"max_input_tokens"`}},
+		List:    ModelList{"GET", "/info"}, // its description of itself
+		Version: "/info",
+		marks:   []mark{{path: "/info", word: `"max_total_tokens"`}, {path: "/info", word: `"max_input_tokens"`}},
 	},
 	{ // https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md
 		Name: "triton", Dialect: triton, Omit: []Field{FieldContinuousUsage, FieldCacheSalt, FieldPriority}, Cached: Never, Tokenize: noTokens,

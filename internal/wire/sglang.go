@@ -1,10 +1,7 @@
 package wire
 
-// sglang is SGLang's native /generate. Every frame repeats the whole answer so far, unless the server runs with
-// --incremental-streaming-output, and counts its tokens.
-//
-// Prompts are kept apart in the cache by extra_key: cache_salt is a word of the OpenAI endpoints only, and joined with
-// it there.
+// sglang is SGLang's native /generate. Every frame counts its tokens, and repeats the whole answer so far, unless the server runs
+// with --incremental-streaming-output. Prompts are kept apart in the cache by extra_key.
 var sglang = &Dialect{
 	Name: "sglang", Path: at("/generate"), read: readSGLang,
 	Fields: []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority},
@@ -45,8 +42,7 @@ func readSGLang(frame []byte) (d Delta) {
 	return d
 }
 
-// addEnd adds SGLang's finish reason: an object with a type, or a word in older
-// releases. An aborted answer says there why.
+// addEnd adds SGLang's finish reason: an object with a type, or a word in older releases. An aborted answer says there why.
 func (d *Delta) addEnd(reason []byte) {
 	d.finish(textIn(reason))
 	d.finish(textIn(member(reason, "type")))

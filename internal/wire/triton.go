@@ -2,12 +2,10 @@ package wire
 
 import "net/url"
 
-// triton is the generate extension of NVIDIA's Triton Inference Server. One request serves the models of
-// TensorRT-LLM and the vLLM backend: of what lies in "parameters", Triton hands the names that the model has as
-// inputs over as tensors, and all others as parameters of the request, which the vLLM backend takes for
-// sampling parameters and TensorRT-LLM leaves alone
-// (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md).
-// TensorRT-LLM's end_id is not sent: the vLLM backend takes no sampling parameter that vLLM does not know.
+// triton is the generate extension of NVIDIA's Triton Inference Server
+// (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md). One request serves the models
+// of TensorRT-LLM and the vLLM backend, which takes "parameters" for sampling parameters. TensorRT-LLM's end_id is not sent:
+// the vLLM backend takes no sampling parameter that vLLM does not know.
 var triton = &Dialect{
 	Name: "triton", read: readTriton,
 	Path: func(a Ask) string {

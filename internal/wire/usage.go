@@ -26,9 +26,7 @@ type Usage struct {
 	Total     Count
 }
 
-// Merge keeps the larger count of each field. Servers repeat usage, and a repeated frame may have lost what an
-// earlier one said (Cloudflare Workers AI zeroes cached_tokens in its second one), so the last is not the best
-// and the sum is never right.
+// Merge keeps the larger count of each field. Servers repeat usage, and a repeated frame may have lost what an earlier one said.
 func (u Usage) Merge(o Usage) Usage {
 	return Usage{
 		Prompt:    u.Prompt.larger(o.Prompt),
@@ -39,8 +37,7 @@ func (u Usage) Merge(o Usage) Usage {
 	}
 }
 
-// add reads one field of a usage object, by the names that servers have for it. Details that
-// are absent or null are unknown.
+// add reads one field of a usage object, by the names that servers have for it. Absent or null details are unknown.
 func (u *Usage) add(key, value []byte) {
 	switch string(key) {
 	case "prompt_tokens", "input_tokens", "input_length", "prompt_eval_count", "tokens_evaluated":

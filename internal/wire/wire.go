@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// ErrMalformed is wrapped by every error that [Dialect.Decode] returns: the frame is not what the dialect's
-// servers send. No error repeats a frame, which may be a part of an answer.
+// ErrMalformed is wrapped by every error that [Dialect.Decode] returns. None repeats a frame, which may be a part of an answer.
 var ErrMalformed = errors.New("malformed frame")
 
 // A Delta is what one frame said. Its texts lie in the frame's data, and are valid as long as that is.
@@ -47,15 +46,12 @@ type Dialect struct {
 // TakesIDs reports whether s takes prompts as token ids.
 func (d *Dialect) TakesIDs(s Server) bool { return d.ids == Always || d.ids == Optional && s.IDs }
 
-// Header is what the API wants in the header of each request besides content negotiation: the key, if it is not
-// empty, and the API's version.
+// Header is what the API wants in the header of each request: the key, if it is not empty, and the API's version.
 func (d *Dialect) Header(key, version string) map[string]string {
 	header := map[string]string{}
-	switch {
-	case key == "":
-	case d.keyHeader != "":
+	if key != "" && d.keyHeader != "" {
 		header[d.keyHeader] = key
-	default:
+	} else if key != "" {
 		header["Authorization"] = "Bearer " + key
 	}
 	if d.version != "" {
@@ -105,9 +101,8 @@ func Lookup(name string) (*Dialect, error) {
 	return nil, fmt.Errorf("unknown API %q: want one of %s", name, strings.Join(APIs(), ", "))
 }
 
-// URL joins a base URL, as users give it to clients, and a path of a dialect. A base that has a path is used as
-// it is, as OpenAI's clients use it: "/v1beta/openai" is followed by "/chat/completions". Only a base without a
-// path, or with nothing but KServe's "/openai", may lack "/v1". Anthropic's clients add it to every base.
+// URL joins a base URL, as users give it to clients, and a path of a dialect. A base that has a path is used as it is, as
+// OpenAI's clients do: only one without a path, or with KServe's "/openai", may lack "/v1". Anthropic's clients add it to all.
 func URL(base, path string) string {
 	root, withV1 := strings.CutSuffix(strings.TrimRight(base, "/"), "/v1")
 	_, place, _ := strings.Cut(root, "://")
@@ -125,8 +120,7 @@ func URL(base, path string) string {
 	return root + path
 }
 
-// At is the URL of a path on the host of a base URL, whatever path that has. The path
-// takes the place of a dialect's, whose query stays.
+// At is the URL of a path on the host of a base URL. The path takes the place of a dialect's, whose query stays.
 func At(base, path, dialects string) string {
 	scheme, rest, _ := strings.Cut(base, "://")
 	host, _, _ := strings.Cut(rest, "/")

@@ -1,0 +1,87 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// mostCards is how many targets have a card each; more are rows of a table, whose names lead to their cards.
+const mostCards = 8
+
+// urgency puts states in the order in which somebody wants to see them.
+var urgency = []state{failing, hanging, waiting, paused, fine}
+
+// chosen are the views that a reader asked for by ?target= and ?state=, the most urgent state first.
+func chosen(views []*view, by url.Values) []*view {
+	target, wanted := by.Get("target"), by.Get("state")
+	views = slices.DeleteFunc(views, func(v *view) bool {
+		return target != "" && v.Name != target || wanted != "" && string(v.State) != wanted
+	})
+	slices.SortStableFunc(views, func(a, b *view) int {
+		return cmp.Compare(slices.Index(urgency, a.State), slices.Index(urgency, b.State))
+	})
+	return views
+}
+
+// now is the age up to which results are what a target does at present; the hour is the usual.
+const now = 10 * time.Minute
+
+// A cell is a metric's quantiles of the last hour, and how its median of the last ten minutes compares with that.
+type cell struct {
+	Name string
+	quantiles
+	Ratio *float64 // nil without a value, or if there is nothing older
+}
+
+// Cells are TTFT, TPOT and ITL.
+func (v *view) Cells() []cell {
+	recent := v.past.since(time.Now().Add(-now))
+	list := []cell{{"TTFT", v.Quantiles.TTFT, nil}, {"TPOT", v.Quantiles.TPOT, nil}, {"ITL", v.Quantiles.ITL, nil}}
+	if len(recent) == len(v.recent) {
+		return list
+	}
+	present := summarize(recent).Quantiles
+	for i, q := range []quantiles{present.TTFT, present.TPOT, present.ITL} {
+		if usual := list[i].P50; q.P50 != nil && usual != nil && *usual > 0 {
+			list[i].Ratio = new(*q.P50 / *usual)
+		}
+	}
+	return list
+}
+
+// muchSlower reports whether a ratio is one of which the warning ProberSevereSlowdown would tell.
+func muchSlower(ratio float64) bool { return ratio >= 1.4 }
+
+// Worst is the objective that is furthest below its goal, or else the one nearest to it; nil if none was judged.
+func (v *view) Worst() *objective {
+	var worst *objective
+	spent := func(o *objective) float64 { return (1 - o.Ratio()) / (1 - o.Goal) }
+	for i := range v.Objectives {
+		if o := &v.Objectives[i]; o.Total > 0 && (worst == nil || spent(o) > spent(worst)) {
+			worst = o
+		}
+	}
+	return worst
+}
+
+// Spark is the E2EL of the last probes as SVG paths, slots wide and 10 high: a line, and a mark for each failure.
+func (v *view) Spark() (paths struct{ Line, Failures string }) {
+	bars := v.Bars()
+	move := "M"
+	for i, b := range bars {
+		x := slots - len(bars) + i
+		if b.E2EL == nil || b.Outcome != probe.OK {
+			paths.Failures += fmt.Sprintf("M%d.5 0v10", x)
+			move = "M"
+			continue
+		}
+		paths.Line += fmt.Sprintf("%s%d.5 %.1f", move, x, 10-9*min(1, *b.E2EL/v.Scales.Bars))
+		move = "L"
+	}
+	return paths
+}
