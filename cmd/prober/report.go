@@ -24,9 +24,8 @@ quantiles those of the stored buckets. With --vs it compares a target with anoth
 with itself in another time range. Below the blocks it prints what is left of the error
 budget of each objective, and the hours with the most bad requests.
 
-Two files that "prober bench" or "prober report" wrote with --format json are compared:
-the steps that both have, request by request in their order, and in what their settings
-differ. Data from Prometheus has no single requests, so only its medians are compared.
+Two files that "prober bench" wrote with --format json are compared: the steps that both
+have, request by request in their order, and in what their settings differ.
 
 A time is an RFC 3339 time, a day (from midnight UTC), "now", or how long ago: 24h, 7d.
 Times are printed in UTC.
