@@ -41,6 +41,7 @@ type Config struct {
 	Shard          Shard         `env:"SHARD" otherwise:"all targets" not:"demo" want:"number/shards, numbered from 0, for example 0/3, or with the name of a StatefulSet's pod prober-0/3" help:"share of the targets that this prober probes, as number/shards, numbered from 0, for example 0/3; the name of a StatefulSet's pod may stand for the number (prober-0/3); groups stay together, and a further shard moves only the targets that it takes over"`
 	DrainEndpoint  bool          `env:"DRAIN_ENDPOINT" envDefault:"off" reload:"restart" want:"on or off" help:"for sidecars: serve /-/drain, which stops probing (the preStop hook prober drain calls it), and keep running when the configuration is invalid"`
 	AdminAPI       bool          `env:"ADMIN_API" envDefault:"off" reload:"restart" not:"bench" want:"on or off" help:"let POST /api/v1/targets/NAME/pause, resume and probe pause, resume and probe a target, with buttons on the page; an address other than loopback needs a login (WEB_CONFIG_FILE)"`
+	RecordingsDir  string        `env:"RECORDINGS_DIR" otherwise:"none" reload:"restart" not:"bench" help:"directory to which failed probes and the slowest of an hour are also written, as JSON lines with every token's time, 100 MB at most"`
 	GenAISemconv   bool          `env:"GENAI_SEMCONV" envDefault:"on" reload:"restart" want:"on or off" help:"also emit the OpenTelemetry GenAI metrics (gen_ai.client.…) on OTLP"`
 
 	Targets    []Target    `envPrefix:"TARGETS_"`    // all of them, whatever the shard; at least one; environment first, then the file

@@ -22,8 +22,9 @@ type Observers struct {
 	Board   *status.Board
 	Metrics *telemetry.Recorder
 
-	log      *zap.Logger
-	draining atomic.Bool // see [Runner.Drain]
+	recordings *recordings // nil: none are written
+	log        *zap.Logger
+	draining   atomic.Bool // see [Runner.Drain]
 
 	mu         sync.Mutex // guards all below
 	objectives []probe.Objective
@@ -31,8 +32,8 @@ type Observers struct {
 	timestamps map[string]probe.Stamping // by target, what was logged last
 }
 
-// NewObservers returns observers of no target. That nothing can be exported over OTLP is an error, but for a sidecar:
-// it must not end for that.
+// NewObservers returns observers of no target. That nothing can be exported over OTLP or recorded is an error, but for a
+// sidecar: it must not end for that.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
 		Board: status.NewBoard(time.Now(), build.Version),
@@ -51,7 +52,12 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	case err != nil:
 		return nil, err
 	}
-	return o, nil
+	o.recordings, err = newRecordings(c.RecordingsDir, log)
+	if err != nil && c.DrainEndpoint {
+		o.log.Error("no recordings are written", zap.Error(err))
+		err = nil
+	}
+	return o, err
 }
 
 // Export sends what was measured over OTLP a last time, within limit. That a collector does not take it is no error.
@@ -60,6 +66,9 @@ func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	defer cancel()
 	if err := o.Metrics.Shutdown(ctx); err != nil {
 		o.log.Debug("last OTLP export failed", zap.Error(err)) // warned of when it failed
+	}
+	if o.recordings != nil {
+		o.recordings.close()
 	}
 }
 
@@ -86,9 +95,16 @@ func (a attended) Record(r *probe.Result) {
 	}
 	a.describe(a.job)
 	a.Metrics.Record(r)
-	a.Board.Record(r)
+	a.keep(r)
 	a.logResult(r)
 	a.logTimestamps(r)
+}
+
+// keep shows r on the page, and records it if it is worth that.
+func (o *Observers) keep(r *probe.Result) {
+	if o.Board.Record(r) && o.recordings != nil {
+		o.recordings.add(r)
+	}
 }
 
 func (a attended) Skipped(target string, reason probe.Skip) {

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"github.com/llm-prober/prober/internal/probe"
+)
+
+// TestRecordings holds that a result is a line of JSON, that those of the last run stay, and that a directory which cannot
+// be written to is named.
+func TestRecordings(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	for _, id := range []string{"a", "b"} {
+		r, err := newRecordings(dir, zap.NewNop())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.add(&probe.Result{TraceID: id, Outcome: probe.Stalled})
+		r.close()
+	}
+	path := filepath.Join(dir, "recordings.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids string
+	for line := range bytes.Lines(text) {
+		var a probe.Account
+		if err := json.Unmarshal(line, &a); err != nil || a.Outcome != probe.Stalled {
+			t.Errorf("%v of %s", err, line)
+		}
+		ids += a.TraceID
+	}
+	if ids != "ab" {
+		t.Errorf("recorded %q", ids)
+	}
+	if _, err := newRecordings(path, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "PROBER_RECORDINGS_DIR") {
+		t.Errorf("a file in place of the directory: %v", err)
+	}
+}
