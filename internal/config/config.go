@@ -82,8 +82,7 @@ type Settings struct {
 	SessionHeader string `env:"SESSION_HEADER" otherwise:"the one that the server's router is known for" is:"header" want:"the name of a header, for example x-user-id" help:"header that carries the user's id with the prompt sessions"`
 }
 
-// A Target is one endpoint and how it is probed. Every field is filled in: nothing
-// is left to look up among the defaults.
+// A Target is one endpoint and how it is probed. Every field is filled in.
 type Target struct {
 	URL                string  `env:"URL" is:"url" client:"yes" want:"http:// or https://, a host and perhaps a port and path, for example http://localhost:8000" help:"base URL as other clients get it; /v1 may be left out where there is no other path, http:// before loopback and private names; an endpoint at its end is cut off; with dns+ in front (dns+http://…) it makes one target for each address of its host"`
 	Name               string  `env:"NAME" otherwise:"host:port of the URL, and its path where several targets share those" is:"name" not:"demo" want:"1 to 100 printable characters" help:"label target of the metrics; unique, at most 100 characters; with dns+ at most 60, and an address follows: name/10.1.2.3"`
@@ -119,8 +118,7 @@ func (c *Config) NeedRestart(next *Config) []string {
 	return variables
 }
 
-// Identity returns t with only those settings by which its server knows the prober, and
-// which server that is. Another key from the same file is a newer one of the same client.
+// Identity returns t with only those settings by which its server knows the prober, and which server that is.
 func (t Target) Identity() Target {
 	id := Target{Address: t.Address}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[Target]()) {
@@ -128,14 +126,14 @@ func (t Target) Identity() Target {
 			reflect.ValueOf(&id).Elem().FieldByIndex(f.Index).Set(reflect.ValueOf(t).FieldByIndex(f.Index))
 		}
 	}
-	if t.APIKeyFile != "" {
+	if t.APIKeyFile != "" { // another key from the same file is a newer one of the same client
 		id.APIKey = Secret{}
 	}
 	return id
 }
 
-// Values returns the settings of t as texts, by their names in lower case, but for secrets, those that are not set,
-// and what says which target it is. Command leaves out settings that it has no use for.
+// Values returns the settings of t as texts, by their names in lower case, but for secrets, those that are not set or of no use
+// to command, and what says which target it is.
 func (t Target) Values(command string) map[string]string {
 	values := map[string]string{}
 	for _, k := range settings().target {

@@ -37,12 +37,6 @@ type accumulator struct {
 	errAt time.Duration
 }
 
-// newAccumulator allocates memory for maxTokens token frames, so that none of them waits for it.
-func newAccumulator(r *Result, maxTokens int, keepsText bool) *accumulator {
-	r.Tokens = make([]Arrival, 0, max(0, min(maxTokens, maxExpected)))
-	return &accumulator{Result: r, keeps: keepsText}
-}
-
 // add takes one frame, and reports whether it is a token frame: one that shows evidence of a generated token.
 func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 	since := at.At.Sub(a.Start)
@@ -84,9 +78,8 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 	return true
 }
 
-// grow merges the frame's usage and returns by how many generated tokens it grew, where that is evidence of tokens in
-// this frame. Usage in a frame without a choice is not: it is the sum at the end. Nor is the first usage of the
-// answer when it comes with or after the finish reason.
+// grow merges the frame's usage and returns by how many generated tokens it grew, where that is evidence of tokens in this
+// frame: not without a choice, nor if it is the answer's first usage and comes with or after the finish reason.
 func (a *accumulator) grow(d wire.Delta) int {
 	a.Usage = a.Usage.Merge(d.Usage)
 	total := d.Usage.Generated()
@@ -120,9 +113,8 @@ func (a *accumulator) attribute(grown, ids int) int {
 	return 0
 }
 
-// source is where the tokens of every frame came from. Where no frame tells its tokens, each has exactly one if the
-// count of all equals the number of token frames, or is one more: an invisible end-of-sequence, which an answer that
-// ended for its length does not have.
+// source is where the tokens of every frame came from. Where no frame tells, each has one if the count of all equals the
+// number of token frames, or is one more: an invisible end-of-sequence, which an answer ended for its length does not have.
 func (a *accumulator) source() Source {
 	frames, total := len(a.Tokens), a.Usage.Generated()
 	switch {
