@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -22,7 +23,7 @@ type Observers struct {
 	Board   *status.Board
 	Metrics *telemetry.Recorder
 
-	recordings *recordings // nil: none are written
+	recordings *status.Recordings // nil: none are written
 	log        *zap.Logger
 	draining   atomic.Bool // see [Runner.Drain]
 
@@ -52,12 +53,16 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	case err != nil:
 		return nil, err
 	}
-	o.recordings, err = newRecordings(c.RecordingsDir, log)
-	if err != nil && c.DrainEndpoint {
+	o.recordings, err = status.NewRecordings(c.RecordingsDir, func(err error) { log.Warn("a recording was not written", zap.Error(err)) })
+	switch {
+	case err != nil && c.DrainEndpoint:
 		o.log.Error("no recordings are written", zap.Error(err))
-		err = nil
+	case err != nil:
+		return nil, config.Problems{{
+			Place: fmt.Sprintf("PROBER_RECORDINGS_DIR=%q", c.RecordingsDir), Text: err.Error(), Hint: "want a directory that the prober may write to",
+		}}
 	}
-	return o, err
+	return o, nil
 }
 
 // Export sends what was measured over OTLP a last time, within limit. That a collector does not take it is no error.
@@ -68,7 +73,7 @@ func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 		o.log.Debug("last OTLP export failed", zap.Error(err)) // warned of when it failed
 	}
 	if o.recordings != nil {
-		o.recordings.close()
+		o.recordings.Close()
 	}
 }
 
@@ -103,7 +108,7 @@ func (a attended) Record(r *probe.Result) {
 // keep shows r on the page, and records it if it is worth that.
 func (o *Observers) keep(r *probe.Result) {
 	if o.Board.Record(r) && o.recordings != nil {
-		o.recordings.add(r)
+		o.recordings.Add(r)
 	}
 }
 

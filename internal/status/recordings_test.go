@@ -1,29 +1,26 @@
-package engine
+package status
 
 import (
 	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-
-	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/probe"
 )
 
 // TestRecordings holds that a result is a line of JSON, that those of the last run stay, and that a directory which cannot
-// be written to is named.
+// be written to is an error.
 func TestRecordings(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	for _, id := range []string{"a", "b"} {
-		r, err := newRecordings(dir, zap.NewNop())
+		r, err := NewRecordings(dir, func(err error) { t.Error(err) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.add(&probe.Result{TraceID: id, Outcome: probe.Stalled})
-		r.close()
+		r.Add(&probe.Result{TraceID: id, Outcome: probe.Stalled})
+		r.Close()
 	}
 	path := filepath.Join(dir, "recordings.jsonl")
 	text, err := os.ReadFile(path)
@@ -41,7 +38,7 @@ func TestRecordings(t *testing.T) {
 	if ids != "ab" {
 		t.Errorf("recorded %q", ids)
 	}
-	if _, err := newRecordings(path, zap.NewNop()); err == nil || !strings.Contains(err.Error(), "PROBER_RECORDINGS_DIR") {
+	if _, err := NewRecordings(path, nil); err == nil {
 		t.Errorf("a file in place of the directory: %v", err)
 	}
 }

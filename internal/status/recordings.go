@@ -1,14 +1,12 @@
-package engine
+package status
 
 import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
 
-	"go.uber.org/zap"
 	"gopkg.in/natefinch/lumberjack.v2"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -20,48 +18,46 @@ const (
 	olderRecordings = 9
 )
 
-// recordings are failures and slow probes as JSON lines in files, which outlive the prober.
-type recordings struct {
+// Recordings are failures and slow probes as JSON lines in files, which outlive the prober.
+type Recordings struct {
 	file    *lumberjack.Logger
 	pending chan *probe.Result
 	stop    chan struct{} // closed when what is pending is all
 	done    chan struct{} // closed when all are written
-	log     *zap.Logger
+	onError func(error)
 }
 
-// newRecordings begins to write recordings to a directory, which is created; nil if dir is empty. The caller closes them.
-func newRecordings(dir string, log *zap.Logger) (*recordings, error) {
+// NewRecordings begins to write recordings to a directory, which is created; nil if dir is empty. The caller closes them.
+func NewRecordings(dir string, onError func(error)) (*Recordings, error) {
 	if dir == "" {
 		return nil, nil
 	}
-	r := &recordings{
+	r := &Recordings{
 		file:    &lumberjack.Logger{Filename: filepath.Join(dir, "recordings.jsonl"), MaxSize: recordingMB, MaxBackups: olderRecordings},
-		pending: make(chan *probe.Result, 64), stop: make(chan struct{}), done: make(chan struct{}), log: log,
+		pending: make(chan *probe.Result, 64), stop: make(chan struct{}), done: make(chan struct{}), onError: onError,
 	}
 	if _, err := r.file.Write(nil); err != nil { // it opens the file
-		return nil, config.Problems{{
-			Place: fmt.Sprintf("PROBER_RECORDINGS_DIR=%q", dir), Text: err.Error(), Hint: "want a directory that the prober may write to",
-		}}
+		return nil, err
 	}
 	go r.write()
 	return r, nil
 }
 
-// add takes a result to be written later. No probe waits for a disk: where it is too slow, results are left out.
-func (r *recordings) add(result *probe.Result) {
+// Add takes a result to be written later. No probe waits for a disk: where it is too slow, results are left out.
+func (r *Recordings) Add(result *probe.Result) {
 	select {
 	case r.pending <- result:
 	default:
-		r.log.Warn("a recording was left out: the disk is too slow", zap.String("target", result.Target), zap.String("trace_id", result.TraceID))
+		r.onError(fmt.Errorf("recording of %s left out: the disk is too slow", result.TraceID))
 	}
 }
 
-func (r *recordings) write() {
+func (r *Recordings) write() {
 	defer close(r.done)
 	encoder := json.NewEncoder(r.file)
 	put := func(result *probe.Result) {
 		if err := encoder.Encode(report.Account(result)); err != nil {
-			r.log.Warn("a recording was not written", zap.Error(err))
+			r.onError(err)
 		}
 	}
 	for {
@@ -77,8 +73,8 @@ func (r *recordings) write() {
 	}
 }
 
-// close writes what is pending and ends.
-func (r *recordings) close() {
+// Close writes what is pending and ends.
+func (r *Recordings) Close() {
 	close(r.stop)
 	<-r.done
 	_ = r.file.Close()
