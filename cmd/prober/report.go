@@ -23,9 +23,8 @@ each target the block that "prober bench" prints, what is left of the error
 budget of each objective, and the hours with the most bad requests. With --vs it
 compares a target with another one, or with itself in another time range.
 
-Two files that bench or report wrote with --format json are compared request by
-request in their order. Data from Prometheus has no single requests, so only
-medians are compared.
+Two files that bench wrote with --format json are compared: the steps that both
+have, request by request in their order, and in what their settings differ.
 
 A time is RFC 3339, a day (from midnight UTC), "now", or how long ago: 24h, 7d.
 
@@ -44,13 +43,11 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags := cmd.Flags()
 	flags.StringVar(&r.Prometheus, "prometheus", "", "base `URL` of the Prometheus, or of another server with its API")
 	flags.StringVar(&r.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for it")
-	flags.StringArrayVar(&r.Match, "match", nil, "`label=value` that series must have, for example job=prober; may be repeated")
+	flags.StringArrayVar(&r.Match, "match", nil, "`label=value` that series must have, for example job=prober, model=llama or prompt=cold; may be repeated")
 	flags.StringVar(&r.From, "from", "24h", "start of the `time` range")
 	flags.StringVar(&r.To, "to", "now", "end of the `time` range")
 	flags.StringArrayVar(&r.Targets, "target", nil, "target to report on; may be repeated (default: all)")
 	flags.StringVar(&r.Versus, "vs", "", "compare the target with another target (its name), with itself that much earlier (24h, 7d), or in another range (FROM/TO)")
-	flags.StringVar(&r.Model, "model", "", "model to report on, if a target had several")
-	flags.StringVar(&r.Prompt, "prompt", "", "workload to report on, if a target had several")
 	flags.StringVar(&r.BudgetWindow, "budget-window", "30d", "window of error budgets, which ends where the time range does")
 	flags.StringVar(&format, "format", "text", "text, json or markdown")
 	flags.StringVar(&picture, "plot", "", "`file` for the page with tables and plots, .html")

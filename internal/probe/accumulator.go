@@ -19,16 +19,15 @@ const (
 type accumulator struct {
 	*Result
 
-	counted   int  // generated tokens by the usage so far
-	running   bool // a frame with a choice carried usage, so that its growth counts
-	still     bool // a frame with text carried usage that did not grow: usage is not per frame
-	byUsage   int  // token frames whose tokens are growth of usage
-	byIDs     int  // token frames whose tokens are token ids
-	ids       int  // tokens told by ids since usage last grew
-	told      int  // tokens told in all frames
-	reasoning bool // some frame showed reasoning
-	refusal   bool // some frame refused
-	whole     int  // bytes of the answer so far, where frames repeat all of it
+	counted int  // generated tokens by the usage so far
+	running bool // a frame with a choice carried usage, so that its growth counts
+	still   bool // a frame with text carried usage that did not grow: usage is not per frame
+	byUsage int  // token frames whose tokens are growth of usage
+	byIDs   int  // token frames whose tokens are token ids
+	ids     int  // tokens told by ids since usage last grew
+	told    int  // tokens told in all frames
+	refusal bool // some frame refused
+	whole   int  // bytes of the answer so far, where frames repeat all of it
 
 	keeps bool   // text is kept, to be judged
 	text  []byte // the answer, reasoning included, up to maxText
@@ -55,7 +54,7 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 		a.whole = max(a.whole, len(d.Text))
 	}
 	a.refusal = a.refusal || d.Refusal
-	a.reasoning = a.reasoning || len(d.Reasoning) > 0
+	a.Reasoned = a.Reasoned || len(d.Reasoning) > 0
 	if grown == 0 && d.Tokens == 0 && len(text) == 0 && len(d.Reasoning) == 0 {
 		if n := len(a.Tokens); n > 0 && a.Tokens[n-1].Read == uint32(at.Read) {
 			a.Tokens[n-1].Behind = true
@@ -142,7 +141,7 @@ func (a *accumulator) total() wire.Usage {
 func (a *accumulator) settle() {
 	a.Usage = a.total()
 	output, generated := a.Usage.Output, a.Usage.Generated()
-	a.Hidden = !a.reasoning && (a.Usage.Reasoning.N > 0 || output.Known && generated.N > output.N)
+	a.Hidden = !a.Reasoned && (a.Usage.Reasoning.N > 0 || output.Known && generated.N > output.N)
 	if a.Source = a.source(); a.Source == FromTotal {
 		for i := range a.Tokens {
 			a.Tokens[i].N = 1

@@ -23,9 +23,10 @@ type Result struct {
 	Key     Key    // kind of credentials sent
 	Finish  string // the server's finish reason; empty if none came
 
-	Usage  wire.Usage // merged over all frames
-	Source Source     // where the tokens of a frame came from
-	Hidden bool       // generated tokens include reasoning that no frame showed: the first token seen is not the first
+	Usage    wire.Usage // merged over all frames
+	Source   Source     // where the tokens of a frame came from
+	Reasoned bool       // some frame showed reasoning
+	Hidden   bool       // generated tokens include reasoning that no frame showed: the first token seen is not the first
 
 	Stamp   Stamping // source of the arrival timestamps; empty if there was no token frame
 	Refused int      // kernel timestamps not used, because the wall clock had been set
