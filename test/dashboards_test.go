@@ -205,7 +205,7 @@ func (p prometheus) has(t *testing.T, m mode, q dashboardQuery, expr string) boo
 // its URL.
 func probeForDashboards(t *testing.T, vllm string, otlp prometheus) (base string) {
 	t.Helper()
-	flaky, garbling := simulate(t, "fast")[0], simulate(t, "fast")[0]
+	flaky, garbling := simulate(t, "fast", "--reasoning", "5")[0], simulate(t, "fast")[0]
 	setFault(t, flaky, `{"status":503,"probability":0.2}`)
 	setFault(t, garbling, `{"wrong_answer":true,"probability":0.5}`)
 	file := t.TempDir() + "/targets.yaml"

@@ -14,10 +14,7 @@ import (
 
 // A Load says when the requests of a step begin. One of Requests and Limit is above zero.
 type Load struct {
-	// Plan is when they are due, all members of a group in each round. Without an interval they are due as soon as the
-	// concurrency allows, one member after another.
-	Plan schedule.Plan
-
+	Plan        schedule.Plan // of the rounds; without an interval members are asked one after another as the concurrency allows
 	Concurrency int           // requests of a member under way in a closed loop; 0: all at once
 	Requests    int           // of each member; 0: as many as begin within Limit
 	Limit       time.Duration // none begins later than this; 0: no limit
@@ -70,8 +67,8 @@ type step struct {
 	part  func(members []int, run func())         // runs a part, in which these members are asked side by side
 }
 
-// run makes the requests of the step, from a round on, until ctx is done. It returns the round after its last when all
-// have ended. Where members are asked one after another, lead is the first.
+// run makes the requests of the step, from a round on, until ctx is done, and returns the round after its last when all have
+// ended. Where members are asked one after another, lead is the first.
 func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
 	members := len(s.group.Members)
 	if s.load.Planned() {
@@ -89,9 +86,6 @@ func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
 	return next
 }
 
-// planLead is how long before its first start a plan begins, so that the start is not over before it was looked for.
-const planLead = 10 * time.Millisecond
-
 // planned runs rounds by the clock.
 func (s *step) planned(ctx context.Context, first uint64) (next uint64) {
 	total, _ := s.load.Total()
@@ -104,6 +98,7 @@ func (s *step) planned(ctx context.Context, first uint64) (next uint64) {
 		},
 		Late: func(uint64) { s.group.Late() },
 	}
-	job.Run(ctx, time.Now().Add(planLead-s.load.Plan.Offset(0)))
+	const early = 10 * time.Millisecond // so that the first start is not over before it was looked for
+	job.Run(ctx, time.Now().Add(early-s.load.Plan.Offset(0)))
 	return first + uint64(total) + 1 // a first start that was over is one more
 }

@@ -17,8 +17,7 @@ type turn struct {
 	round    uint64
 }
 
-// closedLoop asks one member without a clock: as soon as a request has ended, the
-// next begins. All workers begin together, when each has its first question ready.
+// closedLoop asks one member without a clock. All workers begin together, when each has its first question ready.
 func (s *step) closedLoop(ctx context.Context, first uint64, member int) (next uint64) {
 	requests := uint64(cmp.Or(s.load.Requests, math.MaxInt))
 	var began time.Time // zero while first questions are made
@@ -56,16 +55,13 @@ func (s *step) closedLoop(ctx context.Context, first uint64, member int) (next u
 	return first + min(taken.Load(), requests)
 }
 
-// failureHold is how long a failed request keeps its slot at least, where only time
-// ends the step, so that a server that rejects at once is not hammered.
-const failureHold = time.Second
-
-// hold waits until the slot of a request may be given to the next. It returns false as soon as ctx is done.
+// hold waits until the slot of a request may be given to the next, and returns false once ctx is done. Where only time ends the
+// step, a failed request keeps its slot for a second, so that a server that rejects at once is not hammered.
 func (s *step) hold(ctx context.Context, r *probe.Result) bool {
 	if s.load.Requests > 0 || r.Outcome == probe.OK {
 		return true
 	}
-	timer := time.NewTimer(failureHold - r.Elapsed)
+	timer := time.NewTimer(time.Second - r.Elapsed)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -10,14 +10,12 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// beat is the time between two beats: each costs a wake-up.
-const beat = 20 * time.Millisecond
+const (
+	beat   = 20 * time.Millisecond // between two beats: each costs a wake-up
+	coarse = time.Millisecond      // how late the runtime's timers are on an idle machine
+)
 
-// coarse is how late the runtime's timers are on an idle machine.
-const coarse = time.Millisecond
-
-// waited runs a function, and returns the longer of two waits: what 99 of 100 goroutines did not wait longer for a CPU,
-// and what 99 of 100 beats were not later. A reader that waits timestamps what it reads too late.
+// waited runs a function, and returns the longer of two P99 values: goroutines' waits for a CPU, and the lateness of beats.
 func waited(run func()) time.Duration {
 	first, stop := readWaits(), make(chan struct{})
 	var late []time.Duration
@@ -29,8 +27,8 @@ func waited(run func()) time.Duration {
 	return max(p99(late), waitsBetween(first, readWaits()))
 }
 
-// heartbeat wakes by the clock until stop, and returns how late each beat was. It sees what the runtime does not count:
-// that the whole process stood still, because of a CPU limit or of other processes.
+// heartbeat wakes by the clock until stop, and returns how late each beat was: the runtime does not count that the whole process
+// stood still.
 func heartbeat(stop <-chan struct{}) (late []time.Duration) {
 	due := time.Now().Add(beat)
 	timer := time.NewTimer(beat)
@@ -48,8 +46,7 @@ func heartbeat(stop <-chan struct{}) (late []time.Duration) {
 	}
 }
 
-// missed is how late all beats from due to now are. After a standstill these are all
-// that were missed: at each something could have arrived.
+// missed is how late all beats from due to now are: at each something could have arrived.
 func missed(due, now time.Time) (late []time.Duration) {
 	for ; !due.After(now); due = due.Add(beat) {
 		late = append(late, max(0, now.Sub(due)-coarse))
@@ -57,8 +54,7 @@ func missed(due, now time.Time) (late []time.Duration) {
 	return late
 }
 
-// readWaits reads the histogram of all waits of goroutines since the program began: of one in eight,
-// see runtime/metrics.
+// readWaits reads the histogram of all waits of goroutines since the program began.
 func readWaits() *metrics.Float64Histogram {
 	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
 	metrics.Read(sample)
@@ -77,11 +73,10 @@ func waitsBetween(first, last *metrics.Float64Histogram) time.Duration {
 			left -= n
 			continue
 		}
-		bound := last.Buckets[i+1]
-		if math.IsInf(bound, 1) {
-			bound = last.Buckets[i]
+		if bound := last.Buckets[i+1]; !math.IsInf(bound, 1) {
+			return time.Duration(bound * float64(time.Second))
 		}
-		return time.Duration(bound * float64(time.Second))
+		return time.Duration(last.Buckets[i] * float64(time.Second))
 	}
 	return 0
 }

@@ -15,8 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/schedule"
 )
 
-// Options are what a bench was asked to do, but for the configuration. The zero value
-// of a field means that it was not given.
+// Options are what a bench was asked to do, but for the configuration. Zero means not given.
 type Options struct {
 	Requests    int
 	Duration    time.Duration
@@ -30,13 +29,8 @@ type Options struct {
 	FailOn []string      // what makes the run fail, see [report.CheckGate]
 }
 
-// defaultRequests is how many requests there are by default: a comparison of so many rounds can show a difference.
-const defaultRequests = 10
-
-// Loads are the steps, by the plan of a group unless they have no clock.
-//
-// A ladder is so many requests at once in each step; or, where their number or the time
-// is given as well, a closed loop of that concurrency.
+// Loads are the steps, by the plan of a group unless they have no clock. A ladder is so many requests at once in each step; or,
+// where their number or the time is given as well, a closed loop of that concurrency.
 func (o Options) Loads(plan schedule.Plan) []Load {
 	l := Load{Requests: o.Requests, Limit: o.Duration, Concurrency: o.Concurrency}
 	open := l.Requests == 0 && l.Limit == 0 // nothing says how many requests there are
@@ -45,7 +39,7 @@ func (o Options) Loads(plan schedule.Plan) []Load {
 			l.Plan = plan
 		}
 		if open {
-			l.Requests = defaultRequests * max(1, o.Concurrency)
+			l.Requests = 10 * max(1, o.Concurrency)
 		}
 		return []Load{l}
 	}
@@ -66,9 +60,8 @@ type Plan struct {
 	Lengths []*config.Config // one for each length of a prompt
 }
 
-// Parse makes a plan of options and of settings, by their names as in
-// [config.Options], for targets given as urls. changed reports whether a flag was given,
-// load reads the configuration. What is wrong is returned as [config.Problems], all of it.
+// Parse makes a plan of options and of settings, by their names as in [config.Options], for targets given as urls. changed
+// reports whether a flag was given, load reads the configuration. What is wrong is returned as [config.Problems].
 func Parse(o Options, changed func(flag string) bool, settings map[string]string, urls []string, load func(settings map[string]string) (*config.Config, error)) (*Plan, error) {
 	settings = maps.Clone(settings)
 	qps := settings["QPS"]

@@ -51,9 +51,8 @@ func newRun(s Setup) *run {
 	}}
 }
 
-// Run runs a bench until its end or ctx's, and prints what was measured in either
-// case. The error is [ErrFailed] if no request succeeded, a group did not answer or ctx
-// ended the run; of a run that is finished [report.ErrMissed], if it shall fail on what was measured.
+// Run runs a bench until its end or ctx's, and prints what was measured. The error is [ErrFailed] if no request succeeded, a group
+// did not answer or ctx ended the run; of a finished run [report.ErrMissed], if it shall fail on what was measured.
 func Run(ctx context.Context, s Setup) error {
 	r := newRun(s)
 	err := r.all(ctx)
@@ -186,9 +185,8 @@ func (r *run) job(ctx context.Context, j *engine.Job) error {
 	return nil
 }
 
-// warmUp asks the targets until the prompt's length is exact, once at least, and
-// returns the round after. These requests are not counted: they show what the servers
-// are, and what they reject. The error is [ErrFailed] if none is answered.
+// warmUp asks the targets until the prompt's length is exact, once at least, and returns the round after. These requests are
+// not counted. The error is [ErrFailed] if none is answered.
 func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error) {
 	first, length := j.Targets[0], ""
 	if j.Prompts.Workload != prompt.Dataset {
@@ -202,15 +200,15 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error
 	case err != nil:
 		return 0, err
 	}
-	answered := false
+	answered := 0
 	for _, result := range results {
 		if result.Outcome == probe.OK {
-			answered = true
-			continue
+			answered++
+		} else {
+			r.noteFailure(result.Target, report.Failure(result), report.Hint(result))
 		}
-		r.noteFailure(result.Target, report.Failure(result), report.Hint(result))
 	}
-	if !answered {
+	if answered == 0 {
 		r.Screen.Note("no target answers: there is nothing to measure")
 		r.nothingMeasured(j, results)
 		return 0, ErrFailed
@@ -221,8 +219,7 @@ func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error
 	return next, nil
 }
 
-// nothingMeasured puts a summary of no requests into the document for each target of j,
-// with how its warm-up failed, so that the document says why there is nothing.
+// nothingMeasured puts a summary of no requests into the document for each target of j, with how its warm-up failed.
 func (r *run) nothingMeasured(j *engine.Job, results []*probe.Result) {
 	for _, t := range j.Targets {
 		s := report.Summary{Target: t.Name, URL: t.URL, Model: t.Model, Load: "warm-up", PromptTokens: askedTokens(t)}
@@ -246,8 +243,7 @@ func askedTokens(t config.Target) int {
 	return t.PromptTokens
 }
 
-// finish writes the results first, then the plots. As text, only the overview of
-// several steps is left: each was shown when it ended.
+// finish writes the results first, then the plots. As text each step was shown when it ended: only the overview is left.
 func (r *run) finish() error {
 	if len(r.document.Summaries) > len(r.Plan.Lengths[0].Targets) {
 		r.Screen.Result(report.Overview(r.document.Summaries))

@@ -209,25 +209,22 @@ func (t *tally) comparisons() (list []report.Comparison) {
 	return list
 }
 
-// sharedCache warns where the first target and member i are one host, whose cache may know from the one what the other
-// is asked: no salt keeps them apart, and the server does not say how much was cached.
+// sharedCache warns where the first target and member i are one host, whose cache no salt keeps apart and that does not say
+// how much was cached.
 func (t *tally) sharedCache(i int) []string {
-	if t.job.Prompts.Workload == prompt.Warm || host(t.job.Targets[0].URL) != host(t.job.Targets[i].URL) {
+	if t.job.Prompts.Workload == prompt.Warm || host(t.job.Targets[0]) != host(t.job.Targets[i]) {
 		return nil
 	}
-	if slices.ContainsFunc(t.job.Members[i].Capabilities().Abilities(), func(a probe.Ability) bool {
-		return a.Claim == wire.Always && (a.Name == "cache_salt" || a.Name == "cached_tokens")
-	}) {
-		return nil
+	for _, a := range t.job.Members[i].Capabilities().Abilities() {
+		if a.Claim == wire.Always && (a.Name == "cache_salt" || a.Name == "cached_tokens") {
+			return nil
+		}
 	}
 	return []string{"both are the same host, which does not say what its cache contained: the one that is asked second may be faster for that alone"}
 }
 
-// host is that of a URL, with its port.
-func host(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return text
-	}
+// host is that of a target's URL, with its port.
+func host(t config.Target) string {
+	u, _ := url.Parse(t.URL) // the configuration is validated
 	return u.Host
 }

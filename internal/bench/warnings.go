@@ -14,11 +14,9 @@ const (
 	beforeFloor = 5 * time.Millisecond   // delays before a request up to this, whatever the share: some requests at once take that
 )
 
-// clientWarnings says in sentences whether the bench itself was too slow: it waited for a CPU (so long at p99), or its
-// requests began late. Where the kernel timestamps arrivals, waiting moves no arrival: only the time until a request is
-// on its way is longer, which is part of TTFT. Where the bench timestamps them itself, after it has read, all arrivals
-// are late. TTFT and TPOT are the medians that were measured; 0 where there is none. It sorts starts, how late requests
-// began.
+// clientWarnings says whether the bench itself was too slow: it waited for a CPU (so long at p99), or its requests began late.
+// With kernel timestamps waiting moves no arrival: only the time until a request is on its way is longer, which is part of TTFT.
+// TTFT and TPOT are the medians that were measured; 0 where there is none. It sorts starts, how late requests began.
 func clientWarnings(wait time.Duration, starts []time.Duration, kernel bool, ttft, tpot time.Duration) []string {
 	const remedy = "; lower the load, or run the bench where more CPUs are free"
 	var list []string
@@ -37,8 +35,7 @@ func clientWarnings(wait time.Duration, starts []time.Duration, kernel bool, ttf
 	return list
 }
 
-// extent says which numbers a wait affects. One that is shorter than a token takes moves some tokens, which shows in
-// the longest gaps. Longer ones pile tokens up until the server's rhythm is lost: medians go wrong soon after.
+// extent says which numbers a wait affects: medians too, once it is longer than a token takes.
 func extent(wait, tpot time.Duration) string {
 	if wait < tpot {
 		return fmt.Sprintf("%.0f%% of the median TPOT: the longest gaps and the tail of ITL are unreliable: client delay is as large; TPOT and the median of ITL hold", 100*share(wait, tpot))

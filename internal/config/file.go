@@ -16,11 +16,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const maxFile = 64 << 20 // bytes; books and data sets are the longest
-
-// ReadFile reads a file that the configuration names. One of more than 64 MiB, a
-// device that never ends for example, is an error, and no more of it is read.
+// ReadFile reads a file that the configuration names. One of more than 64 MiB, as a device without end, is an error.
 func ReadFile(path string) (data []byte, err error) {
+	const maxFile = 64 << 20   // bytes; books and data sets are the longest
 	file, err := os.Open(path) //nolint:gosec // the user named it
 	if err != nil {
 		return nil, err
@@ -33,12 +31,10 @@ func ReadFile(path string) (data []byte, err error) {
 	return data, err
 }
 
-// maxTargets bounds the targets file, in bytes: some 10,000 targets. As YAML it
-// takes many times its size, and one that is none may have a problem each line.
+// maxTargets bounds the targets file, in bytes: some 10,000 targets. As YAML it takes many times its size.
 const maxTargets = 2 << 20
 
-// file reads the targets file at path, if one is given. Keys that it does not know are problems. whole is false
-// if the file could not be read in full.
+// file reads the targets file at path, if one is given. whole is false if it could not be read in full.
 func (l *loader) file(path source) (read layer, whole bool) {
 	read.values = values{}
 	if path.text == "" {
@@ -86,8 +82,7 @@ var (
 	yamlShape  = regexp.MustCompile(`(?s)^cannot unmarshal !!(\w+).* into (.*)$`)
 )
 
-// broken reports an error of the YAML parser. Its quotations are left out:
-// what looks like an anchor may be somebody's key.
+// broken reports an error of the YAML parser without its quotations: what looks like an anchor may be somebody's key.
 func (l *loader) broken(err error) {
 	var lines []string
 	if wrong, ok := errors.AsType[*yaml.TypeError](err); ok {
@@ -149,8 +144,8 @@ func (l *loader) one(name string, n yaml.Node, into values, known keys, also ...
 	}
 }
 
-// unknownKey reports a key that is not known, and where it belongs if it is one of
-// another place. It quotes only what may be a key: in api_key=sk-1 the rest is a secret.
+// unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: in api_key=sk-1 the rest
+// is a secret.
 func (l *loader) unknownKey(name string, n yaml.Node, known keys, words []string) {
 	hint, word, upper := "", keyStart.FindString(name), strings.ToUpper(name)
 	if k, ok := l.prober.find(upper); ok {

@@ -24,9 +24,8 @@ var parsers = map[reflect.Type]env.ParserFunc{
 	reflect.TypeFor[int]():  func(s string) (any, error) { return strconv.Atoi(s) },
 }
 
-// parse parses the values of it into a struct with the settings of ks, and judges each by itself. One that
-// is wrong is reported and marked, and its field is zero. Defaults are added to the values. Entries of lists are parsed one by
-// one, since env stops at the first that is wrong and does not name it.
+// parse parses the values of it into a struct with the settings of ks, adds defaults to them, and judges each by itself. One
+// that is wrong is reported and marked, and its field is zero.
 func (l *loader) parse(into any, it item, ks keys) {
 	environment := map[string]string{}
 	for _, k := range ks {
@@ -77,17 +76,15 @@ func printable(s string) bool {
 }
 
 func parseSwitch(s string) (any, error) {
-	switch strings.ToLower(s) {
-	case "on", "true":
-		return true, nil
-	case "off", "false":
-		return false, nil
+	on, known := map[string]bool{"on": true, "true": true, "off": false, "false": false}[strings.ToLower(s)]
+	if !known {
+		return nil, Problem{Text: "neither on nor off"}
 	}
-	return nil, Problem{Text: "neither on nor off"}
+	return on, nil
 }
 
-// check judges what was parsed from text, or not parsed for the reason err, by the tags of k. The error is a
-// [Problem] without a place, which never quotes the text; without a hint of its own, that of the setting stands.
+// check judges what was parsed from text, or not parsed for the reason err, by the tags of k. The error is a [Problem] without a
+// place, which never quotes the text; without a hint of its own, that of the setting stands.
 func (l *loader) check(k Key, v reflect.Value, text string, err error) error {
 	tag := k.field.Tag.Get
 	_, told := errors.AsType[Problem](err)
@@ -126,8 +123,7 @@ func checkDuration(d time.Duration, least, text string, err error) error {
 	return nil
 }
 
-// checkNumber judges a number that was parsed from text, or could not be for the reason err, by its bounds.
-// NaN, and what is too large for a number, is within none.
+// checkNumber judges a number that was parsed from text, or could not be for the reason err. NaN is within no bounds.
 func (k Key) checkNumber(n float64, text string, err error) error {
 	tag := k.field.Tag.Get
 	number, percent := strings.CutSuffix(text, "%")

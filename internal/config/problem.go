@@ -10,8 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// A Problem is one thing that is wrong with the configuration. It never holds
-// the value of a secret and is always one line.
+// A Problem is one thing that is wrong with the configuration, on one line and without secrets.
 type Problem struct {
 	Place string // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"; empty until it is known
 	Text  string // what is wrong
@@ -23,14 +22,10 @@ func FlagPlace(flag string, value any) string { return fmt.Sprintf("--%s=\"%v\""
 
 // Error is the problem as a person reads it.
 func (p Problem) Error() string {
-	if p.Hint == "" {
-		return p.Place + ": " + p.Text
-	}
-	return p.Place + ": " + p.Text + "; " + p.Hint
+	return strings.TrimSuffix(p.Place+": "+p.Text+"; "+p.Hint, "; ")
 }
 
-// Problems is everything that is wrong with the configuration, sorted by place.
-// It is the error that [Load] returns and is never empty there.
+// Problems is everything that is wrong with the configuration, sorted by place: the error that [Load] returns.
 type Problems []Problem
 
 const mostShown = 100 // problems in an error; more come from one file that is none of ours
@@ -68,8 +63,8 @@ func suggestion(word string, known []string) string {
 	return ""
 }
 
-// Nearest returns the first known word with the smallest edit distance to word, at most a third of
-// its letters and never more than three, or else the first that begins with word, or "".
+// Nearest returns the first known word with the smallest edit distance to word, at most a third of its letters and never more than
+// three, or else the first that begins with word, or "".
 func Nearest(word string, known []string) string {
 	word = strings.ToLower(word)
 	for d := range min(3, max(1, len(word)/3)) + 1 {

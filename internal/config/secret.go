@@ -8,12 +8,9 @@ import (
 	"strings"
 )
 
-// A Secret is text that prints as *** whatever is asked to print it, and as nothing when
-// it is empty, as the zero Secret is. Secrets are safe for concurrent use.
+// A Secret is text that prints as ***, and as nothing when it is empty, as the zero Secret is.
 type Secret struct {
-	// A pointer, because fmt does not call the methods of a value that it
-	// reaches through an unexported field: it then prints an address.
-	value *string
+	value *string // fmt calls no methods of values in unexported fields: it prints an address
 }
 
 // NewSecret hides text.
@@ -55,8 +52,7 @@ func (s *Secret) UnmarshalText(text []byte) error {
 // Headers are headers by their names as given, unique whatever their case.
 type Headers map[string]Secret
 
-// UnmarshalText reads NAME=value,NAME=value, or such pairs with line breaks
-// between them: so the targets file has values with commas.
+// UnmarshalText reads NAME=value,NAME=value, or such pairs with line breaks between them.
 func (h *Headers) UnmarshalText(text []byte) error {
 	pairs := strings.Split(string(text), "\n")
 	if len(pairs) == 1 {
@@ -83,8 +79,7 @@ var ownHeaders = []string{
 	"Accept", "Accept-Encoding", "Baggage", "Content-Length", "Content-Type", "Traceparent", "Trailer", "Transfer-Encoding", "User-Agent",
 }
 
-// add adds a header, or says what is wrong with it. That quotes neither name nor value: where they were mixed
-// up, the name is a secret.
+// add adds a header, or says what is wrong with it. That quotes nothing: where they were mixed up, the name is a secret.
 func (h Headers) add(name, value string) (wrong string) {
 	same := func(other string) bool { return strings.EqualFold(other, name) }
 	switch {

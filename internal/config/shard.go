@@ -39,9 +39,8 @@ func (s Shard) String() string {
 	return fmt.Sprintf("%d/%d", s.Index, s.Of)
 }
 
-// Owns reports whether the shard owns a group: the one with the highest score does, so that
-// a further shard moves nothing between the others (rendezvous hashing, Thaler and
-// Ravishankar 1998). Scores are the same in every run and every version.
+// Owns reports whether the shard owns a group: the one with the highest score does, so that a further shard moves nothing
+// between the others (rendezvous hashing). Scores are the same in every run and every version.
 func (s Shard) Owns(group string) bool {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(group)) // never fails

@@ -34,8 +34,7 @@ func (v values) given(names ...string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !v.has(name) || v[name].bad })
 }
 
-// overlay lays values over each other, the last on top. A key and the file it is
-// read from are one setting: either of them replaces both.
+// overlay lays values over each other, the last on top. A key and the file it is read from are one setting.
 func overlay(layers ...values) values {
 	all := values{}
 	for _, over := range layers {
@@ -77,7 +76,7 @@ func (it item) label(name string) string {
 	return it.setting(name)
 }
 
-// origin is the place that its name comes from: that of the setting called other, if it has none of its own.
+// origin is the place that its name comes from: that of the setting called other, if it has none.
 func (it item) origin(other string) string {
 	if it.given("NAME") {
 		return it.label("NAME")
@@ -132,8 +131,7 @@ func (l *loader) environment() layer {
 	return found
 }
 
-// unknownVariable reports a variable that is none of ours. One of a list, or one that looks like a known one that is not given,
-// is a problem; another may belong to something else that is called prober.
+// unknownVariable reports a variable that is none of ours: a problem if it is of a list, or looks like one that is not given.
 func (l *loader) unknownVariable(variable string, known map[string]bool) {
 	var names []string
 	for k := range known {

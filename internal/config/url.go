@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// parseURL reads the URL of a target. base has a scheme and no dns+; each says that there was one: the URL stands
-// for one target for each address of its host. The error is a [Problem].
+// parseURL reads the URL of a target. base has a scheme and no dns+; each says that there was one. The error is a [Problem].
 func parseURL(s string) (base string, each bool, err error) {
 	base, each = strings.CutPrefix(s, "dns+")
 	if !strings.Contains(base, "://") {
@@ -45,8 +44,7 @@ func parseURL(s string) (base string, each bool, err error) {
 // privateName matches names that are not on the internet (RFC 6761, 6762 and 8375, ICANN's .internal, Kubernetes).
 var privateName = regexp.MustCompile(`(?i)^localhost$|\.(localhost|local|internal|lan|home\.arpa|svc)$`)
 
-// private reports whether the host of u is on this machine or in the user's own network.
-// A name without a dot needs a port, since it may be any word.
+// private reports whether the host of u is on this machine or in the user's own network. A name without a dot needs a port.
 func private(u *url.URL) bool {
 	name := u.Hostname()
 	if address, err := netip.ParseAddr(name); err == nil {
@@ -58,8 +56,7 @@ func private(u *url.URL) bool {
 // endpoint matches a URL with the path of a request at its end. In http://messages that is the host.
 var endpoint = regexp.MustCompile(`^(.*?://.*?)(/chat/completions|/completions|/messages|/responses)/*$`)
 
-// base makes the URL of t a base: clients get one, but users may give where a request
-// goes. Where they say the path of probes themselves, the URL stays as it is.
+// base makes the URL of t a base, where users gave the endpoint, unless they say the path of probes themselves.
 func (l *loader) base(t entry) {
 	t.URL, t.EachAddress, _ = parseURL(t.URL) // was checked
 	found := endpoint.FindStringSubmatch(t.URL)
@@ -82,9 +79,8 @@ func (t Target) Host() string { return t.parsed().Hostname() }
 
 // parsed is the URL of t; empty if it is none.
 func (t Target) parsed() *url.URL {
-	u, err := url.Parse(t.URL)
-	if err != nil {
-		return &url.URL{}
+	if u, err := url.Parse(t.URL); err == nil {
+		return u
 	}
-	return u
+	return &url.URL{}
 }

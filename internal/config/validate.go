@@ -100,19 +100,15 @@ func (l *loader) validate(t entry) {
 	}
 }
 
-// name gives targets without one their names, and judges all names: each is one target's alone, not too long, and
-// leaves room for the addresses that are added to it.
+// name gives targets without one their names, and judges all names: each is one target's alone, and not too long.
 func (l *loader) name(targets []entry) {
 	l.defaultNames(targets)
 	first := map[string]entry{}
 	for _, t := range targets {
-		other, taken := first[t.Name]
-		switch {
-		case t.Name == "":
-		case !taken:
-			first[t.Name] = t
-		default:
+		if other, taken := first[t.Name]; taken {
 			l.misnamed(t, fmt.Sprintf("the name %s is already taken by %s", quote(t.Name), other.origin("URL")))
+		} else if t.Name != "" {
+			first[t.Name] = t
 		}
 		limit := maxName
 		if t.EachAddress {

@@ -1,6 +1,5 @@
-// Package inject adds the prober's sidecar to Kubernetes manifests: manifests in, manifests out. A document that it
-// does not change stays as it was, byte for byte; one that it changes is written anew as YAML, with its comments. It
-// knows no cluster, opens no file but the one that is named, and never copies the value of a secret.
+// Package inject adds the prober's sidecar to Kubernetes manifests. A document that it does not change stays as it was, byte for
+// byte; one that it changes is written anew as YAML, with its comments. It never copies the value of a secret.
 package inject
 
 import (
@@ -35,13 +34,8 @@ type Options struct {
 	Env       []Env    // more variables for the sidecar, which beat ours of the same name
 	AllowNone bool     // a stream without any model server is not wrong
 
-	// Key is a valueFrom of Kubernetes, with the key of a Secret that has the servers' API key. Nil means what their
-	// manifests take it from.
-	Key map[string]any
-
-	// TokensPerDay says what the probes of a sidecar with this configuration cost. Nil means that its variables are not
-	// judged, and their cost is not said.
-	TokensPerDay func(*config.Config) string
+	Key          map[string]any              // valueFrom of a Secret with the servers' API key; nil: as their manifests say
+	TokensPerDay func(*config.Config) string // what the probes of a sidecar cost; nil: variables are not judged either
 }
 
 // Result is what became of a stream of manifests.
@@ -51,10 +45,9 @@ type Result struct {
 	Warnings  []string // a sentence for each thing that a person should know
 }
 
-// Stream adds the sidecar to each pod of a stream of manifests that holds a model server: YAML documents, JSON objects,
-// or Lists of them. A sidecar that is there is replaced in its place, so that a stream which went through Stream comes
-// out of it unchanged. The error is [config.Problems], and then holds everything that is wrong; a stream without any
-// model server is wrong, too, unless the options allow it.
+// Stream adds the sidecar to each pod of a stream of manifests that holds a model server: YAML documents, JSON objects, or Lists of
+// them. A sidecar that is there is replaced, so that a second run changes nothing. The error is [config.Problems], all of it; a
+// stream without any model server is wrong, too, unless the options allow it.
 func Stream(in []byte, o Options) (Result, error) {
 	if !utf8.Valid(in) {
 		return Result{}, config.Problems{{Place: "the manifests", Text: "are not UTF-8", Hint: "convert them first"}}
@@ -115,10 +108,11 @@ func (r *run) warn(format string, args ...any) {
 func (r *run) document(d document) []byte {
 	place := fmt.Sprintf("the document from line %d on", d.line)
 	tree, err := parse(d.text)
-	if err != nil {
+	switch {
+	case err != nil:
 		r.refuse(config.Problem{Place: place, Text: "cannot be read: " + d.reason(err), Hint: "want YAML or JSON as kubectl takes it"})
-	}
-	if err != nil || len(tree.Content) == 0 {
+		return d.text
+	case len(tree.Content) == 0:
 		return d.text
 	}
 	changed := false
@@ -221,8 +215,7 @@ func ReleaseImage(version string) string {
 	return "ghcr.io/llm-prober/prober:" + strings.TrimPrefix(version, "v")
 }
 
-// Parse completes o by flags that need to be read: variables as KEY=VALUE, and the key of a Secret as NAME/KEY or
-// empty. It returns everything that is wrong with o.
+// Parse completes o by variables as KEY=VALUE, and the key of a Secret as NAME/KEY or empty. It returns all that is wrong with o.
 func (o *Options) Parse(env []string, key string) (problems config.Problems) {
 	refuse := func(place, text, hint string) {
 		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
@@ -253,8 +246,8 @@ func (o *Options) Parse(env []string, key string) (problems config.Problems) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// configuration is that of a sidecar with some variables, or what the prober would refuse of them, or does not know: a
-// sidecar that ends at its start takes the model server with it. Files are in the image, if anywhere, and are not read.
+// configuration is that of a sidecar with some variables, or what the prober would refuse of them, or does not know: a sidecar
+// that ends at its start takes the model server with it. Files are not read.
 func configuration(env []Env) (*config.Config, config.Problems) {
 	environ := map[string]string{}
 	for _, e := range env {

@@ -25,8 +25,7 @@ type document struct {
 	line   int // of the stream, on which text begins, from 1
 }
 
-// marker is a line between documents, which YAML allows in no text. What follows --- on its line, but a comment, is not
-// taken.
+// marker is a line between documents, which YAML allows in no text.
 var marker = regexp.MustCompile(`(?m)^---(?:[ \t]*(?:#.*)?)?\r?$\n?`)
 
 // split cuts a stream into its documents.
@@ -46,8 +45,7 @@ var (
 	yamlValue = regexp.MustCompile("(?s) `.*?` into ")
 )
 
-// reason is an error of the YAML library on one line, with lines of the stream and without values, which may be
-// secrets.
+// reason is an error of the YAML library on one line, with lines of the stream and without values, which may be secrets.
 func (d document) reason(err error) string {
 	text := yamlLine.ReplaceAllStringFunc(yamlValue.ReplaceAllString(err.Error(), " into "), func(s string) string {
 		n, _ := strconv.Atoi(s[len("line "):])
@@ -59,8 +57,7 @@ func (d document) reason(err error) string {
 // preamble is what may be all of a document that says nothing: directives, comments, empty lines.
 var preamble = regexp.MustCompile(`^(?:[%#].*\n?|\s)*$`)
 
-// parse reads the one document of a text; a tree without content says nothing. With the ends of lines of Windows the
-// library would lose comments.
+// parse reads the one document of a text; a tree without content says nothing. With CRLF the library would lose comments.
 func parse(text []byte) (*yaml.Node, error) {
 	var tree, second yaml.Node
 	if preamble.Match(text) {
@@ -76,8 +73,7 @@ func parse(text []byte) (*yaml.Node, error) {
 	return &tree, nil
 }
 
-// encode writes a tree as YAML. Comments stay, empty lines do not. The error says that it would be read as something
-// else.
+// encode writes a tree as YAML. Comments stay, empty lines do not. The error says that it would be read as something else.
 func encode(tree *yaml.Node) ([]byte, error) {
 	restyle(tree, tree.Content[0].Style&yaml.FlowStyle)
 	var out bytes.Buffer
@@ -93,8 +89,8 @@ func encode(tree *yaml.Node) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// restyle takes a style from all nodes, so that JSON becomes block style, and makes literal texts of folded ones, which
-// the encoder folds to something else. Strings stay quoted: "on" without quotes is no string to Kubernetes.
+// restyle takes a style from all nodes, so that JSON becomes block style, and makes literal texts of folded ones, which the
+// encoder folds to something else. Strings stay quoted.
 func restyle(n *yaml.Node, without yaml.Style) {
 	if n.Style &^= without; n.Style&yaml.FoldedStyle != 0 {
 		n.Style = yaml.LiteralStyle
@@ -140,9 +136,8 @@ func text(n *yaml.Node, way ...string) (s string) {
 // leaders is the way to the pods of a LeaderWorkerSet that serve, if it has such.
 const leaders = "spec leaderWorkerTemplate leaderTemplate"
 
-// kinds are the kinds of workloads that hold model servers, with the way to what holds the metadata and the spec of their
-// pods. Jobs and CronJobs are not among them: their pods are there to end, and one that accepts no requests need not be
-// probed. Knative's Services are not either: Knative refuses an init container with a restartPolicy.
+// kinds are the kinds of workloads that hold model servers, with the way to what holds the metadata and the spec of their pods:
+// no Jobs, whose pods are there to end, and no Knative Services: Knative refuses an init container with a restartPolicy.
 var kinds = map[string]string{
 	"Pod":                   "",
 	"ReplicationController": "spec template",
@@ -152,14 +147,11 @@ var kinds = map[string]string{
 	"apps/ReplicaSet":       "spec template",
 	"argoproj.io/Rollout":   "spec template",
 	"leaderworkerset.x-k8s.io/LeaderWorkerSet": leaders,
-	// Serve's proxy runs on the head. It is a router, and a RayCluster may serve anything: the head's annotation or its
-	// command must say that it is wanted.
-	"ray.io/RayCluster": "spec headGroupSpec template",
-	"ray.io/RayService": "spec rayClusterConfig headGroupSpec template",
-	// Its predictor is the spec, in which the containers stand or come from a ServingRuntime that is not there.
-	"serving.kserve.io/InferenceService": "",
-	// It is never changed.
-	"serving.kserve.io/LLMInferenceService": "",
+	// Serve's proxy runs on the head: its annotation or its command must say that it is wanted.
+	"ray.io/RayCluster":                     "spec headGroupSpec template",
+	"ray.io/RayService":                     "spec rayClusterConfig headGroupSpec template",
+	"serving.kserve.io/InferenceService":    "", // its predictor is the spec
+	"serving.kserve.io/LLMInferenceService": "", // never changed
 }
 
 // A pod is one that a workload makes, as it is written.
@@ -226,8 +218,7 @@ func (r *run) pods(object *yaml.Node) (pods []pod) {
 	return []pod{p}
 }
 
-// add puts the sidecar into p, which is in tree: in the place of the one that is there, or as the last of the init
-// containers. A sidecar that is as it should be is left as it is written.
+// add puts the sidecar into p, which is in tree: in the place of the one that is there, or as the last of the init containers.
 func (p pod) add(car sidecar, tree *yaml.Node) (changed bool, err error) {
 	if shared(tree) {
 		return false, p.problem("its document has aliases or merge keys, and what stands elsewhere too could change with it", plainly)

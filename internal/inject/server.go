@@ -20,8 +20,8 @@ type server struct {
 	base   string     // what stands before /v1 in its paths
 }
 
-// servers are the kinds that are known. Routers, schedulers, gateways and cache servers are not among them, though some
-// come in the images of these: what a command starts counts before the image that it is in.
+// servers are the kinds that are known, without routers and gateways, of which some come in the images of these: what a command
+// starts counts before the image that it is in.
 var servers = []server{
 	{
 		// VLLM_PORT is not where vLLM serves, but what its own processes talk over.
@@ -53,8 +53,8 @@ var servers = []server{
 // programs are words with which arguments begin that are a command of their own.
 var programs = []string{"sh", "bash", "/bin/sh", "/bin/bash", "python", "python3", "ray", "sleep"}
 
-// recognize returns the server that a container runs, and its flags. If it has only the image of one, whose command
-// starts something else, ok is false; if it has not even that, the server has no name.
+// recognize returns the server that a container runs, and its flags. ok is false if it has only the image of one, or not even
+// that: then the server has no name.
 func recognize(c container) (s serving, ok bool) {
 	commands := c.commands()
 	for _, known := range servers {
@@ -90,9 +90,8 @@ func (s server) started(words []string) (args []string, ok bool) {
 	return nil, false
 }
 
-// flags are the flags among args with their values, as --port=1 or --port 1; the last of a name counts. A flag
-// without a value has what follows it, or nothing, and one that names a variable of c the value of that, if it is there.
-// vLLM and others take --api_key as --api-key.
+// flags are the flags among args with their values, as --port=1 or --port 1; the last of a name counts. One that names a variable
+// of c has the value of that, if it is there. vLLM and others take --api_key as --api-key.
 func (c container) flags(args []string) map[string]string {
 	flags := map[string]string{}
 	for i, arg := range args {
@@ -161,8 +160,7 @@ var (
 	shellToken = regexp.MustCompile(`#[^\n]*|[\n;&|()]|` + shellPart + `(?:#|` + shellPart + `)*`)
 )
 
-// script are the words of the simple commands of a shell script, without their quotes. Nothing is expanded: $(…), ${…} and
-// `…` are parts of the words that they stand in.
+// script are the words of the simple commands of a shell script, without their quotes. Nothing is expanded.
 func script(text string) [][]string {
 	commands := [][]string{nil}
 	for _, token := range shellToken.FindAllString(text, -1) {

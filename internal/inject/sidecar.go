@@ -13,16 +13,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What the sidecar is called, and where it serves its metrics.
 const (
 	sidecarName = "prober"
-	sidecarPort = 9464
+	sidecarPort = 9464 // of its metrics
 )
 
-// sidecarYAML is what all sidecars have alike: the prober as a native sidecar, an init container that stays. It has no
-// probes, for they would make the pod wait for it, or unready. It has no limit of the CPU: a throttled prober
-// measures the throttling. The kubelet runs its preStop hook when the pod begins to end, before it ends the server; an
-// httpGet could not POST, and would not come from loopback.
+// sidecarYAML is what all sidecars have alike: the prober as a native sidecar, an init container that stays. It has no probes, for
+// which the pod would wait, and no limit of the CPU: a throttled prober measures the throttling.
 //
 //go:embed sidecar.yaml
 var sidecarYAML []byte
@@ -41,17 +38,13 @@ type Env struct {
 	ValueFrom map[string]any `yaml:"valueFrom,omitempty"`
 }
 
-// vantage ends the names of what sidecars ask. A prober outside calls the service by the workload's own name, and
-// alerts take all of one name together: sidecars, which see loopback alone, would keep them silent while the service is
-// down.
+// vantage ends the names of what sidecars ask. A prober outside calls the service by the workload's own name, and alerts take all
+// of one name together: sidecars would keep them silent while the service is down.
 const vantage = "-engine"
 
-// newSidecar is the sidecar that asks s in p, by the name of the annotation, or that of the workload and the vantage,
-// so that series and baselines survive the pods.
+// newSidecar is the sidecar that asks s in p, by the name of the annotation, or that of the workload and the vantage.
 func newSidecar(p pod, s serving, o Options) (car sidecar) {
-	if err := yaml.Unmarshal(sidecarYAML, &car); err != nil {
-		panic(err) // it is a part of the program
-	}
+	_ = yaml.Unmarshal(sidecarYAML, &car) // it is a part of the program
 	name := cmp.Or(p.label, s.container.Name)
 	name = name[:min(len(name), 100-len(vantage))] + vantage // of a target, which has 100 characters at most
 	car.Image = o.Image
@@ -109,9 +102,8 @@ func (r *run) serving(p pod) (s serving, err error) {
 	return s, nil
 }
 
-// modelServer is the container of a pod that is a model server: the one that its annotation names, the first that is
-// recognized, or if one is wanted the only one; without a name there is none. why says why it is not to be asked, or what
-// nearly was one.
+// modelServer is the container of a pod that its annotation names, the first that is recognized, or if one is wanted the only one;
+// without a name there is none. why says why it is not to be asked, or what nearly was one.
 func modelServer(p pod, wanted bool) (s serving, why string) {
 	name := p.meta.Annotations[serverOf]
 	for _, c := range p.Containers {
@@ -126,8 +118,8 @@ func modelServer(p pod, wanted bool) (s serving, why string) {
 	return s, why
 }
 
-// findPort finds where a server listens: what the annotation says, the options, its container's port called http, its
-// own flags and variables, or what is usual for it. It says what is wrong.
+// findPort finds where a server listens: by the annotation, the options, its container's port called http, its own flags and
+// variables, or what is usual for it. It says what is wrong.
 func (r *run) findPort(p pod, s *serving) (wrong string) {
 	said := p.meta.Annotations[portOf]
 	if said == "" && r.options.Port > 0 {
@@ -159,8 +151,7 @@ func (s serving) has(flags ...string) bool {
 	return slices.ContainsFunc(flags, func(flag string) bool { _, ok := s.flags[flag]; return ok })
 }
 
-// variable is the name of the variable that is all of a word, $(NAME) as Kubernetes expands it, ${NAME} or $NAME as a
-// shell does; empty if there is none.
+// variable is the name of the variable that is all of a word: $(NAME), ${NAME} or $NAME; empty if there is none.
 func variable(word string) string {
 	if !strings.HasPrefix(word, "$") {
 		return ""

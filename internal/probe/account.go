@@ -79,8 +79,8 @@ func (r *Result) Account() Account {
 		ScheduleDelay: r.ScheduleDelay().Seconds(), Elapsed: r.Elapsed.Seconds(),
 		TTFT: seconds(r.TTFT()), ServerTTFT: seconds(r.ServerTTFT()), TTFAT: seconds(r.TTFAT()), TTFTValid: r.TTFTValid(),
 		TPOT: seconds(r.TPOT()), E2EL: seconds(r.E2EL()), MaxGap: seconds(r.MaxGap()),
-		ITL: allSeconds(r.ITL()), Uncertain: t.uncertain(),
-		Frames: len(t.Tokens), Coalesced: t.Coalesced(), JoinedTokens: t.JoinedTokens(), JoinedPerFrame: t.Joined(),
+		Uncertain: t.uncertain(),
+		Frames:    len(t.Tokens), Coalesced: t.Coalesced(), JoinedTokens: t.JoinedTokens(), JoinedPerFrame: t.Joined(),
 		Cache: cmp.Or(r.Cache, CacheUnknown), RetryAfter: seconds(r.RetryAfter, r.RetryAfter > 0),
 		TokenSource: r.Source, Stamp: text(r.Stamp), Taint: text(r.Taint), ReadDelay: seconds(t.MaxReadDelay()),
 		FinishReason: text(r.Finish), Warnings: make([]string, 0, len(r.Warnings)),
@@ -90,6 +90,9 @@ func (r *Result) Account() Account {
 	a.Phases.Write, a.Phases.Headers = seconds(p.Write()), seconds(p.Wait())
 	a.Usage.Prompt, a.Usage.Cached = known(r.Usage.Prompt), known(r.Usage.Cached)
 	a.Usage.Output, a.Usage.Reasoning = known(r.Usage.Generated()), known(r.Usage.Reasoning)
+	for d := range r.ITL() {
+		a.ITL = append(a.ITL, d.Seconds())
+	}
 	a.Arrivals = slices.Grow(a.Arrivals, len(t.Tokens))
 	for _, arrival := range t.Tokens {
 		a.Arrivals = append(a.Arrivals, arrival.At.Seconds())
@@ -106,8 +109,7 @@ func (r *Result) Account() Account {
 	return a
 }
 
-// Gaps yields the times between consecutive token frames whose arrivals are both known, in seconds, to the nanosecond,
-// with the index of the later frame.
+// Gaps yields the times in seconds between consecutive token frames with known arrivals, and the index of the later frame.
 func (a *Account) Gaps() iter.Seq2[int, float64] {
 	return func(yield func(int, float64) bool) {
 		known := func(i int) bool { return i >= len(a.Uncertain) || !a.Uncertain[i] }
@@ -129,11 +131,3 @@ func optional[T any](v T, ok bool) *T {
 func seconds(d time.Duration, ok bool) *float64 { return optional(d.Seconds(), ok) }
 func text[T ~string](s T) *T                    { return optional(s, s != "") }
 func known(c wire.Count) *int                   { return optional(c.N, c.Known) }
-
-// allSeconds is nil if there are none.
-func allSeconds(all iter.Seq[time.Duration]) (list []float64) {
-	for d := range all {
-		list = append(list, d.Seconds())
-	}
-	return list
-}

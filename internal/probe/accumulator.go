@@ -19,28 +19,21 @@ const (
 type accumulator struct {
 	*Result
 
-	counted   int  // generated tokens by the usage so far
-	running   bool // a frame with a choice carried usage, so that its growth counts
-	still     bool // a frame with text carried usage that did not grow: usage is not per frame
-	byUsage   int  // token frames whose tokens are growth of usage
-	byIDs     int  // token frames whose tokens are token ids
-	ids       int  // tokens told by ids since usage last grew
-	told      int  // tokens told in all frames
-	reasoning bool // some frame showed reasoning
-	refusal   bool // some frame refused
-	whole     int  // bytes of the answer so far, where frames repeat all of it
+	counted int  // generated tokens by the usage so far
+	running bool // a frame with a choice carried usage, so that its growth counts
+	still   bool // a frame with text carried usage that did not grow: usage is not per frame
+	byUsage int  // token frames whose tokens are growth of usage
+	byIDs   int  // token frames whose tokens are token ids
+	ids     int  // tokens told by ids since usage last grew
+	told    int  // tokens told in all frames
+	refusal bool // some frame refused
+	whole   int  // bytes of the answer so far, where frames repeat all of it
 
 	keeps bool   // text is kept, to be judged
 	text  []byte // the answer, reasoning included, up to maxText
 
 	err   *wire.ServerError // the first
 	errAt time.Duration
-}
-
-// newAccumulator allocates memory for maxTokens token frames, so that none of them waits for it.
-func newAccumulator(r *Result, maxTokens int, keepsText bool) *accumulator {
-	r.Tokens = make([]Arrival, 0, max(0, min(maxTokens, maxExpected)))
-	return &accumulator{Result: r, keeps: keepsText}
 }
 
 // add takes one frame, and reports whether it is a token frame: one that shows evidence of a generated token.
@@ -61,7 +54,7 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 		a.whole = max(a.whole, len(d.Text))
 	}
 	a.refusal = a.refusal || d.Refusal
-	a.reasoning = a.reasoning || len(d.Reasoning) > 0
+	a.Reasoned = a.Reasoned || len(d.Reasoning) > 0
 	if grown == 0 && d.Tokens == 0 && len(text) == 0 && len(d.Reasoning) == 0 {
 		if n := len(a.Tokens); n > 0 && a.Tokens[n-1].Read == uint32(at.Read) {
 			a.Tokens[n-1].Behind = true
@@ -84,9 +77,8 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 	return true
 }
 
-// grow merges the frame's usage and returns by how many generated tokens it grew, where that is evidence of tokens in
-// this frame. Usage in a frame without a choice is not: it is the sum at the end. Nor is the first usage of the
-// answer when it comes with or after the finish reason.
+// grow merges the frame's usage and returns by how many generated tokens it grew, where that is evidence of tokens in this
+// frame: not without a choice, nor if it is the answer's first usage and comes with or after the finish reason.
 func (a *accumulator) grow(d wire.Delta) int {
 	a.Usage = a.Usage.Merge(d.Usage)
 	total := d.Usage.Generated()
@@ -120,9 +112,8 @@ func (a *accumulator) attribute(grown, ids int) int {
 	return 0
 }
 
-// source is where the tokens of every frame came from. Where no frame tells its tokens, each has exactly one if the
-// count of all equals the number of token frames, or is one more: an invisible end-of-sequence, which an answer that
-// ended for its length does not have.
+// source is where the tokens of every frame came from. Where no frame tells, each has one if the count of all equals the
+// number of token frames, or is one more: an invisible end-of-sequence, which an answer ended for its length does not have.
 func (a *accumulator) source() Source {
 	frames, total := len(a.Tokens), a.Usage.Generated()
 	switch {
@@ -150,7 +141,7 @@ func (a *accumulator) total() wire.Usage {
 func (a *accumulator) settle() {
 	a.Usage = a.total()
 	output, generated := a.Usage.Output, a.Usage.Generated()
-	a.Hidden = !a.reasoning && (a.Usage.Reasoning.N > 0 || output.Known && generated.N > output.N)
+	a.Hidden = !a.Reasoned && (a.Usage.Reasoning.N > 0 || output.Known && generated.N > output.N)
 	if a.Source = a.source(); a.Source == FromTotal {
 		for i := range a.Tokens {
 			a.Tokens[i].N = 1

@@ -26,7 +26,7 @@ func TestReadingATokenFrameAllocatesNothing(t *testing.T) {
 			"ollama":      stream.NewLines(strings.NewReader(strings.Repeat(line, 1100)), arrivals, ask),
 		} {
 			t.Run(fmt.Sprintf("%s, asking for %d bytes", dialect, ask), func(t *testing.T) {
-				d, f := must(wire.Lookup(dialect)), newAccumulator(&Result{}, 1100, false)
+				d, f := must(wire.Lookup(dialect)), &accumulator{Result: &Result{Timeline: Timeline{Tokens: make([]Arrival, 0, 1100)}}}
 				next := func() {
 					frame, err := frames.Next()
 					if err != nil {

@@ -48,8 +48,7 @@ func (c Capabilities) Abilities() []Ability {
 	}
 }
 
-// ability is what was shown or, before that, what the server's type is known for. A server that rejects field f, or
-// whose dialect lacks it, does not have the ability.
+// ability is what was shown, or what the server's type is known for: never with a field f that is rejected or not there.
 func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field) Ability {
 	known := c.Server.Claim(f)
 	if slices.Contains(c.Omit, f) {
@@ -59,11 +58,6 @@ func (c Capabilities) ability(name, means string, shown wire.Claim, f wire.Field
 		known = wire.Never
 	}
 	return Ability{name, means, cmp.Or(shown, known), shown != ""}
-}
-
-// sends reports whether requests have field f.
-func (c Capabilities) sends(f wire.Field) bool {
-	return slices.Contains(c.Dialect.Fields, f) && !(wire.Ask{Server: c.Server, Omit: c.Omit}).Omits(f)
 }
 
 func claim(does bool) wire.Claim {
@@ -91,8 +85,7 @@ func (c Capabilities) Notes() []string {
 	return notes
 }
 
-// A Description is what metrics and the status page say about a target beside its results. Its JSON is a part of
-// /api/v1/targets.
+// A Description is what metrics and the status page say about a target. Its JSON is a part of /api/v1/targets.
 type Description struct {
 	Name         string   `json:"name"`
 	Group        string   `json:"group"`

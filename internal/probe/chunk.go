@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// A chunk is one token frame, or several that share the time since the chunk before: a burst that was sent at once,
-// or frames that are joined, because the reader was late and the kernel merged them, so that only the last arrival is
-// known. See docs/decisions/0014-chunks.md.
+// A chunk is one token frame, or several that share the time since the chunk before: a burst, or frames that are joined,
+// because the reader was late and the kernel merged them. See docs/decisions/0014-chunks.md.
 type chunk struct {
 	at     time.Duration // arrival of its last token frame
 	since  time.Duration // from the chunk before, or from the earliest moment at which the first can have arrived
@@ -46,9 +45,8 @@ func (t *Timeline) chunks() iter.Seq[chunk] {
 // maxUncertainty is the part of a value by which it may be off and still be a sample: 1/20.
 const maxUncertainty = 20
 
-// burst is the gap below which token frames are one burst: a quarter of the usual time between two frames, and at
-// most a millisecond, since no known engine takes less for a step. The usual time is the mean without the longest
-// fiftieth of all gaps, so that a stall does not make bursts of the frames around it. 0 if there are no gaps.
+// burst is the gap below which token frames are one burst: a quarter of the mean time between two frames, without the longest
+// fiftieth, and at most a millisecond, since no known engine takes less for a step. 0 if there are no gaps.
 func burst(tokens []Arrival) time.Duration {
 	gaps := make([]time.Duration, 0, len(tokens))
 	for i := 1; i < len(tokens); i++ {
@@ -72,7 +70,7 @@ type lateness struct {
 	any   bool          // some read was late
 }
 
-// lateness judges by the mean time between two reads. 250 µs, ten times a reader's wake-up, are never late.
+// 250 µs, ten times a reader's wake-up, are never late.
 func (t *Timeline) lateness() lateness {
 	after := max(250*time.Microsecond, t.meanReadGap()/maxUncertainty)
 	latest, _ := t.MaxReadDelay()
@@ -82,8 +80,8 @@ func (t *Timeline) lateness() lateness {
 // read reports whether a was read late.
 func (l lateness) read(a Arrival) bool { return a.Kernel && a.Delay > l.after }
 
-// uncertain reports whether a, the last token frame of its read, may have arrived earlier than its timestamp: a frame
-// behind it was read late with it, or the kernel's timestamp was refused while the reader was late.
+// uncertain reports whether a, the last token frame of its read, may have arrived before its timestamp: a frame behind it
+// was read late with it, or the kernel's timestamp was refused while the reader was late.
 func (l lateness) uncertain(a Arrival) bool { return a.Behind && l.read(a) || l.any && !a.Kernel }
 
 // known reports whether token frame i arrived at its timestamp. Once a read was late, those of shared reads may not have.
@@ -141,9 +139,8 @@ func (t *Timeline) earliest() time.Duration {
 	return min(max(header, t.Phases.Wrote), first)
 }
 
-// uncertainty is how much earlier than its timestamp token frame i may have arrived: 0 if it is alone in its chunk,
-// or was read on time. In a joined chunk it is the time since the chunk before or, where that is less, the time for
-// the later frames of the chunk at the slowest pace of all other chunks.
+// uncertainty is how much earlier than its timestamp token frame i may have arrived: 0 if it is alone in its chunk, or was read
+// on time; else the time since the chunk before or, if less, that for the later frames at the slowest pace of other chunks.
 func (t *Timeline) uncertainty(i int) time.Duration {
 	late, behind, since, slowest := t.lateness(), 0, time.Duration(0), time.Duration(0)
 	for c := range t.chunks() {

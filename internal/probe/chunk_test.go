@@ -111,7 +111,7 @@ func TestChunks(t *testing.T) {
 
 // TestWhatCameBehindAToken holds that a token frame knows whether its read also completed a frame without tokens.
 func TestWhatCameBehindAToken(t *testing.T) {
-	a := newAccumulator(&Result{}, 2, false)
+	a := &accumulator{Result: &Result{}}
 	for read, d := range []wire.Delta{{Text: []byte("x")}, {}, {Text: []byte("x")}, {Finish: "stop"}} {
 		a.add(stream.Stamp{Read: uint64(max(1, read))}, d) // the first two in one read
 	}

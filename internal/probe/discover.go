@@ -41,9 +41,8 @@ func (r *Result) Undiscovered() (sent, ok bool) {
 // assumed is the dialect of a server of unknown type.
 var assumed, _ = wire.Lookup("openai-chat")
 
-// Discover asks the server for its models (none if it does not say) and, where t.Server and t.Dialect do not tell
-// them, finds its type and the dialect that this type supports best: with an error, what to assume. A given model is
-// used, whatever the server lists.
+// Discover asks the server for its models (none if it does not say) and, where t does not tell them, finds its type and the best
+// dialect: with an error, what to assume. A given model is used, whatever the server lists.
 func (t Target) Discover(ctx context.Context, model string) (found Findings, models []wire.Model, err error) {
 	server, evidence, err := t.evidence(ctx)
 	found = Findings{Dialect: t.Dialect, Server: server, Model: model}
@@ -77,9 +76,8 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	return found, models, nil
 }
 
-// evidence asks for the list of models, under each path where it may be: KServe has lists of another form under the
-// first. The error is why there is none; a rejection is evidence too. The server's type is the
-// configured one, or what they show.
+// evidence asks for the list of models, under each path where it may be. The error is why there is none; a rejection is evidence
+// too. The server's type is the configured one, or what they show.
 func (t Target) evidence(ctx context.Context) (server wire.Server, e wire.Evidence, err error) {
 	replies := map[string][]byte{}
 	get := func(path string) []byte { // nil if it fails; each path is asked for once
@@ -129,10 +127,9 @@ func (t Target) models(ctx context.Context, s wire.Server, e wire.Evidence, err 
 	return models, nil
 }
 
-// Ready reports whether the server can answer: it answers for its models, if only by rejecting that, and its health
-// check passes, if it has one that we may ask. Where no model is given, an empty list says that the first one is
-// still loading (Ollama, KServe). The models come first, since they show the server's type, and some health checks
-// cost money.
+// Ready reports whether the server can answer: it answers for its models, if only by rejecting that, and its health check
+// passes, if it has one that we may ask: some cost money. Where no model is given, an empty list says that the first one is
+// still loading (Ollama, KServe).
 func (t Target) Ready(ctx context.Context, model string) bool {
 	server, e, err := t.evidence(ctx)
 	if err != nil && !rejected(err) {
@@ -178,8 +175,7 @@ const (
 	maxMetadata     = 8 << 20 // bytes: a tokenizer's reply holds every token of the prompt
 )
 
-// metadata sends a request that is not a probe, and returns the header and the body of its answer. Those of a
-// rejection are returned with the error, which does not repeat about.
+// metadata sends a request that is not a probe. A rejection is returned with the error, which does not repeat about.
 func (t Target) metadata(
 	ctx context.Context, method, path string, body []byte, about wire.Ask,
 ) (header http.Header, reply []byte, err error) {

@@ -24,8 +24,8 @@ import (
 // ErrUnlimited is wrapped by the error of a result whose server generated more than it was asked for, without an end.
 var ErrUnlimited = errors.New("the server ignores the limit of an answer's length")
 
-// A verdict is how a probe or a metadata request ended. Its err is nil if and only if its outcome is [OK]. It is
-// itself the error of a metadata request, and the cause of a context that we end.
+// A verdict is how a probe or a metadata request ended; err is nil if and only if that is [OK]. It is itself the error of a
+// metadata request, and the cause of a context that we end.
 type verdict struct {
 	outcome Outcome
 	err     error
@@ -75,8 +75,7 @@ func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	return failed(Truncated, "connection broke before the answer: %w", err)
 }
 
-// isTLS reports whether TLS failed. With TLS 1.3 a server rejects a client certificate, or its absence, after the
-// client's part of the handshake: crypto/tls returns the alert as a "remote error" in place of the answer.
+// isTLS reports whether TLS failed, also after the client's part of the handshake: crypto/tls returns a "remote error" then.
 func isTLS(err error) bool {
 	remote, ok := errors.AsType[*net.OpError](err)
 	return ok && remote.Op == "remote error" || errors.As(err, new(*tls.CertificateVerificationError)) ||
@@ -195,8 +194,8 @@ func contains(answer []byte, expected string) bool {
 	return regexp.MustCompile(words(expected, `( \S+){0,3} `)).MatchString(words(string(answer), " "))
 }
 
-// length is the verdict on how long prompt and answer are. Where nothing else is known of a prompt's length, it was
-// cut if it has fewer tokens than nine tenths of its words: no tokenizer joins more of words in random order.
+// length is the verdict on how long prompt and answer are. A prompt of unknown length was cut if it has fewer tokens than nine
+// tenths of its words: no tokenizer joins more of words in random order.
 func (x *exchange) length(ending wire.Ending) verdict {
 	prompt, output := x.Usage.Prompt, x.total().Generated()
 	expect, maxTokens := x.Expect, x.Ask.MaxTokens
@@ -217,10 +216,9 @@ func (x *exchange) length(ending wire.Ending) verdict {
 	return verdict{outcome: OK}
 }
 
-// The shortest secret, and the shortest part of the prompt, that are removed from errors, in bytes.
 const (
-	shortestSecret = 6
-	shortestRepeat = 32
+	shortestSecret = 6  // bytes that are removed from errors
+	shortestRepeat = 32 // of the prompt
 )
 
 // scrub removes from an error what a server may repeat and must not be shown: the key, values of headers (a cookie

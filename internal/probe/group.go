@@ -45,10 +45,9 @@ func Skips() []Skip {
 	return []Skip{SkipOverlap, SkipBudget, SkipLate, SkipBackoff, SkipWaiting, SkipDraining, SkipPaused}
 }
 
-// Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it
-// is done, and at the latest after its share of the interval, so that a hanging member delays the others no longer.
-// No turn starts once starts is done; a probe in flight goes on until probes is done. The question is written for the
-// first member that has a free slot. Round returns when all are done.
+// Round asks every member the question of a round, which is due at due. A member's turn starts when the one before it is done,
+// and at the latest after its share of the interval. No turn starts once starts is done; a probe in flight goes on until
+// probes is done. The question is written for the first member that has a free slot. Round returns when all are done.
 func (g *Group) Round(starts, probes context.Context, round uint64, due time.Time) {
 	question := sync.OnceValue(func() Question { return g.Ask(round) })
 	share := g.Interval / time.Duration(len(g.Members))
@@ -145,10 +144,8 @@ type Question struct {
 	Ask    wire.Ask
 	Expect Expectation // by the tokenizer of the group's first member
 
-	// Learn is told how many tokens the first member's server counted, 0 if it does not count; Refuse, that the
-	// server rejected the request. Both are safe for concurrent use.
-	Learn  func(tokens int)
-	Refuse func()
+	Learn  func(tokens int) // told how many the first member's server counted, 0 if it does not; safe for concurrent use
+	Refuse func()           // told that it rejected the request; safe for concurrent use
 }
 
 // An Expectation is how prompt and answer are judged. The zero value accepts every length, but no answer cut short.
@@ -162,9 +159,8 @@ type Expectation struct {
 	Answer       string     // words that the answer must contain; empty: any answer is right
 }
 
-// forMember is the question for the group's member i, with output tokens to generate. All get the same text. Its
-// length was made exact for the first member's tokenizer, so it is expected of that one only; salts differ, because
-// several members may lead to one server's cache.
+// forMember is the question for the group's member i, with output tokens to generate. All get the same text, whose length is
+// exact for the first one's tokenizer only; salts differ, because several members may lead to one server's cache.
 func (q Question) forMember(i, output int) Question {
 	q.Ask.MaxTokens = output
 	if i > 0 {

@@ -97,8 +97,7 @@ func (m *Member) learn(change func(*Capabilities)) {
 	change(&m.capabilities)
 }
 
-// Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the
-// result.
+// Probe asks one question. A server of which too little is known is asked for that first; if that fails, it is the result.
 func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	start := time.Now()
 	defer func() { m.rest(r) }()
@@ -247,8 +246,7 @@ func (m *Member) fill(q Question) (Target, Question) {
 	return t, q
 }
 
-// learnRejected reports whether to ask again: the server has not answered yet, and rejected the request because of
-// fields that it does not know. They are omitted from now on.
+// learnRejected reports whether to ask again: the server, which has not answered yet, rejected fields that are omitted now.
 func (m *Member) learnRejected(r *Result) bool {
 	known := m.Capabilities()
 	if !refused(r) || known.Answered {
@@ -264,8 +262,8 @@ func refused(r *Result) bool {
 	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }
 
-// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of vLLM's family; one
-// answer of exactly the length asked, ended for its length, shows that the server obeys these.
+// learnFrom learns from a result with maxTokens asked for. Usage on every frame is an extension of vLLM's family; an answer of
+// the length asked, ended for its length, shows that the server obeys these.
 func (m *Member) learnFrom(r *Result, maxTokens int) {
 	m.learn(func(c *Capabilities) {
 		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != c.Server.Name {
@@ -281,7 +279,9 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 		exact := r.Usage.Generated() == wire.Tokens(maxTokens) && wire.EndingOf(r.Finish) == wire.AtLimit
 		c.Answered = true
 		c.ExactLimit = c.ExactLimit || exact
-		c.ExactOutput = c.ExactOutput || exact && r.Source == FromUsage && c.sends(wire.FieldIgnoreEOS)
+		ask := wire.Ask{Server: c.Server, Omit: c.Omit}
+		enforced := slices.Contains(c.Dialect.Fields, wire.FieldIgnoreEOS) && !ask.Omits(wire.FieldIgnoreEOS)
+		c.ExactOutput = c.ExactOutput || exact && r.Source == FromUsage && enforced
 		if c.Continuous != wire.Always {
 			c.Continuous = claim(r.Source == FromUsage)
 		}

@@ -23,9 +23,10 @@ type Result struct {
 	Key     Key    // kind of credentials sent
 	Finish  string // the server's finish reason; empty if none came
 
-	Usage  wire.Usage // merged over all frames
-	Source Source     // where the tokens of a frame came from
-	Hidden bool       // generated tokens include reasoning that no frame showed: the first token seen is not the first
+	Usage    wire.Usage // merged over all frames
+	Source   Source     // where the tokens of a frame came from
+	Reasoned bool       // some frame showed reasoning
+	Hidden   bool       // generated tokens include reasoning that no frame showed: the first token seen is not the first
 
 	Stamp   Stamping // source of the arrival timestamps; empty if there was no token frame
 	Refused int      // kernel timestamps not used, because the wall clock had been set
@@ -75,8 +76,7 @@ func Outcomes() []Outcome {
 	}
 }
 
-// Available reports whether the outcome shows a server that works: it succeeded, refused this request or answered it
-// wrongly. All other failures are what its users would feel too.
+// Available reports whether the server works: all other failures are what its users would feel too.
 func (o Outcome) Available() bool {
 	return slices.Contains([]Outcome{OK, RateLimited, Rejected, Filtered, WrongLength, WrongAnswer}, o)
 }
@@ -119,8 +119,7 @@ func CacheStates() []CacheState {
 	return []CacheState{CacheCold, CacheWarm, CacheContaminated, CacheUnknown}
 }
 
-// cacheState judges a prompt's cached tokens. A chat template begins all prompts of a server alike, so the cache may
-// have a cold one up to its first fresh token.
+// cacheState judges a prompt's cached tokens. A chat template begins all prompts alike: up to its first fresh token is cold.
 func cacheState(u wire.Usage, expect Expectation) CacheState {
 	length := expect.Length
 	if u.Prompt.Known {
@@ -152,9 +151,8 @@ func (r *Result) TTFAT() (d time.Duration, ok bool) {
 // TTFTValid reports whether the first token seen is the first generated, and the cache had nothing of a cold prompt.
 func (r *Result) TTFTValid() bool { return !r.Hidden && r.Cache != CacheContaminated }
 
-// TPOT is the time per output token after the first chunk. ok is false if the number of generated tokens is unknown
-// or not above those of the first chunk. Hidden reasoning would make TPOT too small, so that there is none, unless
-// every frame tells its tokens, the hidden ones included.
+// TPOT is the time per output token after the first chunk. ok is false as of [Timeline.TPOT], if the number of tokens is unknown,
+// and with hidden reasoning, which would make it too small unless every frame tells its tokens.
 func (r *Result) TPOT() (d time.Duration, ok bool) {
 	n := r.Usage.Generated()
 	if !n.Known || r.Hidden && r.Source != FromUsage {
@@ -163,8 +161,7 @@ func (r *Result) TPOT() (d time.Duration, ok bool) {
 	return r.Timeline.TPOT(n.N)
 }
 
-// E2EL is the last token frame, or the finish frame if that came later. Usage, [DONE] and the end of the body never
-// move it. ok is false as it is for TTFT, of the last token, and for a failed probe.
+// E2EL is the last token frame, or the finish frame if that came later. ok is false if it is too uncertain, or the probe failed.
 func (r *Result) E2EL() (d time.Duration, ok bool) {
 	last := len(r.Tokens) - 1
 	if last < 0 || r.Outcome != OK {

@@ -55,8 +55,9 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	req, err := t.probeRequest(ctx, q.Ask)
 	r := t.newResult(q.Ask.Model)
 	r.Start = time.Now()
+	r.Tokens = make([]Arrival, 0, max(0, min(q.Ask.MaxTokens, maxExpected))) // so that no token frame waits for memory
 	x := &exchange{
-		accumulator: newAccumulator(r, q.Ask.MaxTokens, q.Expect.Answer != ""),
+		accumulator: &accumulator{Result: r, keeps: q.Expect.Answer != ""},
 		Question:    q, target: t, trace: &trace{start: r.Start},
 	}
 	if err != nil {
@@ -221,8 +222,7 @@ func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	return delta, err
 }
 
-// probeRequest is the probe's POST. GetBody is nil, so that net/http cannot send it twice. The body is freed once it is
-// written, since an answer may take minutes.
+// probeRequest is the probe's POST. Without GetBody net/http cannot send it twice. The body is freed once it is written.
 func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, error) {
 	body, err := t.Dialect.Body(ask)
 	if err != nil {
@@ -251,8 +251,7 @@ func (t Target) probeRequest(ctx context.Context, ask wire.Ask) (*http.Request, 
 	return req, nil
 }
 
-// request is any request to the target. The dialect's headers hold the key; the user's win. A Host among them is the
-// request's own, since net/http sends no other.
+// request is any request to the target. The dialect's headers hold the key; the user's win, a Host among them too.
 func (t Target) request(ctx context.Context, method, url string, body *bytes.Reader) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, body)
 	if err != nil {

@@ -33,8 +33,7 @@ func (p Phases) Write() (d time.Duration, ok bool) {
 	return p.Wrote - p.DNS - p.Connect - p.TLS, p.Wrote > 0
 }
 
-// Wait is the time from the last request byte to the response header. Some servers send it when they accept a
-// request, others with the first token. ok is false if no header was read.
+// Wait is the time from the last request byte to the response header. ok is false if no header was read.
 func (p Phases) Wait() (d time.Duration, ok bool) {
 	return max(0, p.Header-p.Wrote), p.Header > 0 && p.Wrote > 0
 }
@@ -49,8 +48,7 @@ type Arrival struct {
 	Behind bool          // the read also completed a later frame without tokens: At may be that one's
 }
 
-// TTFT is the first token frame's arrival, connection set-up included. ok is false if no token was seen, or its
-// arrival is uncertain by more than a twentieth of that.
+// TTFT is the first token frame's arrival. ok is false if no token was seen, or its arrival is too uncertain.
 func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 	if len(t.Tokens) == 0 {
 		return 0, false
@@ -58,8 +56,7 @@ func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 	return t.Tokens[0].At, t.sure(t.Tokens[0].At, 0)
 }
 
-// ServerTTFT is the time from the last request byte written to the first token frame. ok is false as it is for TTFT,
-// and if the token came before the request was written.
+// ServerTTFT counts from the last request byte written. ok is false as for TTFT, and if the token came before that.
 func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 	if len(t.Tokens) == 0 || t.Phases.Wrote == 0 || t.Tokens[0].At < t.Phases.Wrote {
 		return 0, false
@@ -79,8 +76,8 @@ func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	}
 }
 
-// ITL yields the time between two chunks divided by the tokens of the later one, once per token. It yields nothing if
-// the timeline is tainted or some frame's tokens are unknown, and nothing for a last chunk whose arrival is too uncertain.
+// ITL yields the time between two chunks divided by the tokens of the later one, once per token: nothing if the timeline is
+// tainted or some frame's tokens are unknown, nor for a last chunk whose arrival is too uncertain.
 func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
@@ -101,9 +98,8 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	}
 }
 
-// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of the first
-// chunk (1 a frame if unknown), so that it is the mean of ITL. ok is false unless n > n₁ and there is more than one
-// chunk.
+// TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of the first chunk (1 a
+// frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	for c := range t.chunks() {
 		last := len(t.Tokens) - 1
@@ -117,8 +113,8 @@ func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// MaxGap is the longest chunk gap, the one still open when the probe died included. ok is false if there was no gap
-// at all, or a longer one may lie between token frames whose arrivals are unknown.
+// MaxGap is the longest chunk gap, the one still open when the probe died included. ok is false if there was none, or a longer
+// one may lie between token frames whose arrivals are unknown.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	d, hidden := t.Open, time.Duration(0)
 	for _, s := range t.Spans() {

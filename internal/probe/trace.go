@@ -109,8 +109,7 @@ func (t *trace) abandon() {
 	}
 }
 
-// state returns a copy of the phases so far, the stage (net/http may still write a request that was given up), and
-// how many of this answer's kernel timestamps were not used.
+// state returns the phases so far, the stage, and how many of this answer's kernel timestamps were not used.
 func (t *trace) state() (p Phases, now stage, refused int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -158,8 +157,7 @@ func (r responseConn) certExpiry() time.Time {
 	}).NotAfter
 }
 
-// arrivals is the source of the frames' arrivals, and how many bytes of the body to ask for at once: see
-// [stream.NewSSE]. TLS through a proxy, which is net/http's, hides the answer from the body tracker.
+// arrivals are the last parameters of [stream.NewSSE]. TLS through a proxy hides the answer from the body tracker.
 func (r responseConn) arrivals(resp *http.Response) (func(end int64) stream.Stamp, int) {
 	size := 2048
 	if r.body.Knows() {

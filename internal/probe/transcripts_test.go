@@ -202,7 +202,7 @@ func framesIn(d *wire.Dialect, body io.Reader) *stream.Frames {
 func decode(t *testing.T, dialect *wire.Dialect, body io.Reader) decoded {
 	t.Helper()
 	r, d := &Result{}, decoded{First: -1}
-	x := exchange{accumulator: newAccumulator(r, 0, false), target: Target{Dialect: dialect}, stall: time.NewTimer(time.Hour)}
+	x := exchange{accumulator: &accumulator{Result: r}, target: Target{Dialect: dialect}, stall: time.NewTimer(time.Hour)}
 	frames := framesIn(dialect, body)
 	v := x.read(t.Context(), func() (stream.Frame, error) {
 		if d.First < 0 && len(r.Tokens) > 0 {

@@ -16,9 +16,8 @@ import (
 	"github.com/llm-prober/prober/internal/stream"
 )
 
-// A Transport reaches one target. Every connection timestamps what it receives, and serves one probe at a time: on a
-// shared connection of HTTP/2, frames would wait behind other answers. It follows no redirects, keeps no cookies, and
-// never asks for compression.
+// A Transport reaches one target. Every connection timestamps what it receives, and serves one probe at a time: on a shared one
+// of HTTP/2, frames would wait behind other answers. It follows no redirects, keeps no cookies, and never asks for compression.
 type Transport struct {
 	route Route
 

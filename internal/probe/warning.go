@@ -16,8 +16,7 @@ type Warning struct {
 // Error returns the text.
 func (w Warning) Error() string { return w.Text }
 
-// warnings says what is unreliable about a result's numbers. maxTokens were asked for, promptTokens were meant to be
-// in the prompt; 0: any number. A failed probe has no number but the longest gap.
+// warnings says what is unreliable about a result, of maxTokens asked for a prompt of promptTokens; 0: any number.
 func warnings(r *Result, maxTokens, promptTokens int) []error {
 	var list []error
 	add := func(derived bool, format string, args ...any) {

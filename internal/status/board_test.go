@@ -127,14 +127,6 @@ func TestRecordKeepsNoPointer(t *testing.T) {
 	equal(t, "account", v.past.last().account(), want)
 }
 
-func TestAnswersOfTheSameFramesShareTheirList(t *testing.T) {
-	kept := viewOf(success("a", ms, 2*ms), success("a", ms, 3*ms), success("a", ms)).past.kept()
-	equal(t, "lists", [][]int{kept[0].TokensPerFrame, kept[1].TokensPerFrame, kept[2].TokensPerFrame}, [][]int{{1, 1}, {1, 1}, {1}})
-	if &kept[0].TokensPerFrame[0] != &kept[1].TokensPerFrame[0] {
-		t.Error("the first two have a list each")
-	}
-}
-
 // TestFailuresOutliveTheRing, and are kept once while they are in it.
 func TestFailuresOutliveTheRing(t *testing.T) {
 	b := newTestBoard("a")
@@ -152,21 +144,21 @@ func TestFailuresOutliveTheRing(t *testing.T) {
 }
 
 func TestWhatAServerWritesIsCut(t *testing.T) {
-	a := viewOf(long("a", 5000)).past.last()
+	a := viewOf(long("a", 5000)).past.last().account()
 	equal(t, "lengths", []int{len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)}, []int{maxList, maxList, maxList})
 	equal(t, "warnings", a.Warnings, []string{"the status page keeps the first 4096 numbers of each list; the longest had 5000"})
 
-	a = viewOf(broken("a", probe.Rejected, strings.Repeat("é", 5000))).past.last()
+	a = viewOf(broken("a", probe.Rejected, strings.Repeat("é", 5000))).past.last().account()
 	equal(t, "error", *a.Error, strings.Repeat("é", 999)+"…")
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	v := viewOf(slices.Repeat([]*probe.Result{long("a", maxList+1)}, 300)...)
-	equal(t, "results of long answers", len(v.past.kept()), maxNumbers/(3*maxList))
+	v := viewOf(slices.Repeat([]*probe.Result{long("a", maxList+1)}, ringSize)...)
+	equal(t, "results of long answers", len(v.past.kept()), maxBytes/v.past.last().size())
 
 	h := history{}
 	for range 3 {
-		h.add(newEntry(success("a", ms, 2*ms)), shareOf(allNumbers+1))
+		h.add(newEntry(success("a", ms, 2*ms)), shareOf(allBytes+1))
 	}
 	equal(t, "results of more targets than there is room for", len(h.ring), 1)
 }

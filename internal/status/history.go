@@ -2,7 +2,9 @@ package status
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"sync/atomic"
@@ -14,34 +16,37 @@ import (
 )
 
 // What is kept of each target. With answers of 100 tokens a full ring and the slowest of a day are about 0.9 MB;
-// maxNumbers bounds the ring at 16 MB and the slowest at 4 MB, whatever a server sends.
+// maxBytes bounds the lists in it, whatever a server sends.
 const (
 	ringSize   = 512       // last results
 	failedSize = 32        // last failed results, of which the ring may have forgotten some
 	window     = time.Hour // age up to which a result counts for quantiles and shares
-	maxNumbers = 1 << 21   // numbers in all lists of the ring; beyond, the oldest results go
+	maxBytes   = 4 << 20   // of all lists of the ring; beyond, the oldest results go
 	maxList    = 4096      // numbers in one list of one result; the rest is cut off
 	maxText    = 1000      // characters of a text that a server may have written
 )
 
-// What is kept of all targets together: about 80 MB with answers of 100 tokens. 1,000 targets have 40 results each,
+// What is kept of all targets together: about 70 MB with answers of 100 tokens. 1,000 targets have 40 results each,
 // which are the bars that the page shows, and 10 of the slowest.
 const (
 	allResults = 40_000
-	allNumbers = 1 << 24
+	allBytes   = 64 << 20
 )
 
-// A share is what a target may keep: results, and numbers in all their lists.
-type share struct{ results, numbers int }
+// A share is what a target may keep: results, and bytes of all their lists.
+type share struct{ results, bytes int }
 
 // shareOf is the share of each of so many targets.
 func shareOf(targets int) share {
-	return share{min(ringSize, allResults/targets), min(maxNumbers, allNumbers/targets)}
+	return share{min(ringSize, allResults/targets), min(maxBytes, allBytes/targets)}
 }
 
 // An entry is one result as the board keeps it. It is made once and then only read, so it may be shared.
 type entry struct {
-	probe.Account                   // without ITL if single
+	probe.Account                   // without Arrivals, ITL and TokensPerFrame
+	arrivals      packed            // in nanoseconds
+	itl           packed            // in nanoseconds, unless single
+	tokens        packed            // TokensPerFrame
 	single        bool              // ITL is the gaps: one token a frame, none in bursts
 	At            time.Time         // when it was recorded
 	good, bad     []probe.Objective // that it met and that it missed, as they were at its time
@@ -65,10 +70,11 @@ func newEntry(r *probe.Result) *entry {
 			*text = format.Shorten(*text, maxText)
 		}
 	}
-	e := &entry{Account: a}
-	if e.single = slices.Equal(a.ITL, gaps(&a)); e.single {
-		e.ITL = nil
+	e := &entry{Account: a, arrivals: pack(a.Arrivals, nanoseconds), tokens: pack(a.TokensPerFrame, func(n int) int64 { return int64(n) })}
+	if e.single = slices.Equal(a.ITL, gaps(&a)); !e.single {
+		e.itl = pack(a.ITL, nanoseconds)
 	}
+	e.Arrivals, e.ITL, e.TokensPerFrame = nil, nil, nil
 	return e
 }
 
@@ -88,11 +94,39 @@ func (e *entry) judge(r *probe.Result, objectives []probe.Objective) {
 // account is the whole account.
 func (e *entry) account() probe.Account {
 	a := e.Account
-	if e.single {
+	a.Arrivals, a.TokensPerFrame = unpack(e.arrivals, inSeconds), unpack(e.tokens, func(n int64) int { return int(n) })
+	if a.ITL = unpack(e.itl, inSeconds); e.single {
 		a.ITL = gaps(&a)
 	}
 	return a
 }
+
+// A packed is a list of whole numbers: by how much each is above the one before, as varints. Those of 100 tokens take 400
+// bytes as arrivals.
+type packed []byte
+
+func pack[T any](list []T, whole func(T) int64) (p packed) {
+	last := int64(0)
+	for _, v := range list {
+		p = binary.AppendVarint(p, whole(v)-last)
+		last = whole(v)
+	}
+	return slices.Clone(p) // without room for more
+}
+
+func unpack[T any](p packed, from func(int64) T) (list []T) {
+	at := int64(0)
+	for len(p) > 0 {
+		more, n := binary.Varint(p)
+		at, p = at+more, p[n:]
+		list = append(list, from(at))
+	}
+	return list
+}
+
+func nanoseconds(seconds float64) int64 { return int64(math.Round(seconds * 1e9)) }
+
+func inSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
 func gaps(a *probe.Account) (list []float64) {
 	for _, gap := range a.Gaps() {
@@ -112,8 +146,10 @@ func first[T any](list []T) []T {
 // OK reports whether the probe succeeded.
 func (e *entry) OK() bool { return e.Outcome == probe.OK }
 
-// numbers is how many numbers the lists of the entry hold.
-func (e *entry) numbers() int { return len(e.Arrivals) + len(e.ITL) + len(e.TokensPerFrame) }
+// size is how many bytes the lists of the entry hold.
+func (e *entry) size() int {
+	return len(e.arrivals) + len(e.itl) + len(e.tokens) + len(e.Uncertain) + len(e.JoinedPerFrame)
+}
 
 // A history is the results of one target. The board's is guarded by its lock.
 type history struct {
@@ -121,7 +157,7 @@ type history struct {
 	earlier []*entry // those that outlived the ring: the last failures, the slowest of a day; oldest first
 	ring    []*entry // the last results, oldest first
 	dropped bool     // the ring had no room for all
-	numbers int      // of all entries in ring
+	bytes   int      // of the lists of all entries in ring
 	skipped map[string]int
 	summary *atomic.Pointer[summarized] // the last one made; saves sorting the same results for every reader
 }
@@ -129,15 +165,10 @@ type history struct {
 // add keeps e, and of the others what the target's share has room for: of successes older than the ring those of
 // the highest rank, the oldest first, in a quarter of it. e is not shared yet.
 func (h *history) add(e *entry, s share) {
-	// The frames of most answers hold the same numbers of tokens, and a list of them
-	// for each would be a third of the entry.
-	if last := h.last(); last != nil && slices.Equal(last.TokensPerFrame, e.TokensPerFrame) {
-		e.TokensPerFrame = last.TokensPerFrame
-	}
 	h.ring = append(h.ring, e)
-	h.numbers += e.numbers()
-	for len(h.ring) > 1 && (len(h.ring) > s.results || h.numbers > s.numbers) {
-		h.numbers -= h.ring[0].numbers()
+	h.bytes += e.size()
+	for len(h.ring) > 1 && (len(h.ring) > s.results || h.bytes > s.bytes) {
+		h.bytes -= h.ring[0].size()
 		h.earlier = append(h.earlier, h.ring[0])
 		h.ring = slices.Delete(h.ring, 0, 1)
 		h.dropped = true
@@ -146,7 +177,7 @@ func (h *history) add(e *entry, s share) {
 		return
 	}
 	ranks := ranksOf(h.kept(), e.At.Add(-day))
-	room := share{s.results / 4, s.numbers / 4}
+	room := share{s.results / 4, s.bytes / 4}
 	best := slices.Clone(h.earlier)
 	slices.SortStableFunc(best, func(a, b *entry) int { return cmp.Compare(ranks[b], ranks[a]) })
 	for _, old := range best {
@@ -154,8 +185,8 @@ func (h *history) add(e *entry, s share) {
 			continue
 		}
 		room.results--
-		room.numbers -= old.numbers()
-		if room.results < 0 || room.numbers < 0 {
+		room.bytes -= old.size()
+		if room.results < 0 || room.bytes < 0 {
 			delete(ranks, old)
 		}
 	}

@@ -62,7 +62,8 @@ func (v *view) Bars() []bar {
 		const slot = 100.0 / slots
 		x := slot * float64(slots-len(shown)+i)
 		b := bar{entry: e, X: x, Left: hundredths(x + 0.11*slot), Middle: hundredths(x + slot/2)}
-		parts := report.Phases(&e.Account)
+		whole := e.account()
+		parts := report.Phases(&whole)
 		if !e.OK() {
 			parts = []report.Phase{{Name: "failure", To: max(leastFault*v.Scales.Bars/barHeight, e.Elapsed)}}
 		}
@@ -124,6 +125,7 @@ func newStrip(e *entry, end float64) *strip {
 	if e == nil {
 		return nil
 	}
+	e = &entry{Account: e.account(), At: e.At, good: e.good, bad: e.bad}
 	phases := report.Phases(&e.Account)
 	gaps := longGaps(e)
 	if !e.OK() && len(phases) > 0 {
@@ -190,7 +192,8 @@ func extent(e *entry) (end float64, seen bool) {
 	if e == nil {
 		return 0, false
 	}
-	switch end = report.LastToken(&e.Account); {
+	whole := e.account()
+	switch end = report.LastToken(&whole); {
 	case end == 0:
 		return e.Elapsed, false
 	case e.OK():

@@ -1,18 +1,7 @@
 package telemetry
 
-import "time"
-
-// The resolution of native and exponential histograms: schema 4 in both libraries,
-// 16 buckets to a power of two, each 4.4% wide.
+// The resolution of native and exponential histograms: schema 4, 16 buckets to a power of two, each 4.4% wide.
 const (
-	// nativeFactor is what client_golang rounds down to schema 4. Exactly 2^(1/16) it rounds to schema 5.
-	nativeFactor = 1.0443
-
-	// nativeBuckets bounds the populated buckets of a series, and nativeReset is
-	// how long it must have lived before it may be reset for having more.
-	nativeBuckets = 160
-	nativeReset   = time.Hour
-
 	// exponentialScale and exponentialSize make 320 dense buckets that span a
 	// factor of 2^20: from zeroThreshold to 128 s.
 	exponentialScale = 4

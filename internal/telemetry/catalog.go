@@ -33,8 +33,8 @@ func latencies() []Instrument {
 			ofResult: once((*probe.Result).ServerTTFT, validTTFT, !exemplar),
 			Help:     "Time in seconds from the last request byte written to the arrival of the first token; no sample if the probe failed, the token arrived before the request was complete, or llm_probe_ttft_seconds has no sample."},
 		{Name: "llm.probe.ttfat", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds(),
-			ofResult: once((*probe.Result).TTFAT, uncached, !exemplar),
-			Help:     "Time to first answer token in seconds: as TTFT, but to the first token after any reasoning; no sample if the probe failed, a cold prompt was found in the server's cache, or all tokens are reasoning."},
+			ofResult: once((*probe.Result).TTFAT, uncached, !exemplar), begins: reasoned,
+			Help: "Time to first answer token in seconds: as TTFT, but to the first token after any reasoning; no series before the target's first answer with reasoning, no sample if the probe failed, a cold prompt was found in the server's cache, or all tokens are reasoning."},
 		{Name: "llm.probe.tpot", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: gapBounds(),
 			ofResult: once((*probe.Result).TPOT, succeeded, exemplar),
 			Help:     "Time per output token in seconds: from the first token frame to the last, divided by the number of tokens after the first frame; no sample if the probe failed, the number of tokens is unknown, or some tokens are hidden reasoning."},
@@ -49,11 +49,11 @@ func latencies() []Instrument {
 			ofResult: once((*probe.Result).E2EL, always, exemplar),
 			Help:     "End-to-end latency in seconds: from handing the request to the transport to the last token, or to the finish frame if that is later; no sample if the probe failed, or the last arrival is uncertain by more than 5% because the prober read it late."},
 		{Name: "llm.probe.phase", Unit: "s", Kind: Histogram, Scope: ScopeTarget,
-			Labels: []Label{{Name: "phase", Values: []string{phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders}}}, ofResult: phaseLengths,
-			Help: "Duration in seconds of a phase of the request, where headers is the wait from the last request byte to the response header; no sample if the probe failed, or the phase did not happen, such as connect on a reused connection."},
+			Labels: []Label{{Name: "phase", Values: []string{phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders}}}, ofResult: phaseLengths, begins: always,
+			Help: "Duration in seconds of a phase of the request, where headers is the wait from the last request byte to the response header; no series before the phase first happened, no sample if the probe failed, or the phase did not happen, such as connect on a reused connection."},
 		{Name: "llm.probe.failed", Unit: "s", Kind: Histogram, Scope: ScopeTarget,
-			Labels: []Label{{Name: "outcome", Values: failures()}}, ofResult: failedSeconds,
-			Help: "Duration in seconds of failed probes, from start to failure."},
+			Labels: []Label{{Name: "outcome", Values: failures()}}, ofResult: failedSeconds, begins: always,
+			Help: "Duration in seconds of failed probes, from start to failure; no series before the first failure with the outcome."},
 	}
 }
 

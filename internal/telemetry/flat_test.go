@@ -31,11 +31,16 @@ func key(name string, labels map[string]string) string {
 // gather is everything on /metrics that is ours.
 func gather(t *testing.T, p *Recorder) []*dto.MetricFamily {
 	t.Helper()
-	families, err := p.registry.Gather()
-	if err != nil {
-		t.Fatal(err)
+	var families []*dto.MetricFamily
+	for f, err := range p.families() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(f.GetName(), "llm_probe") {
+			families = append(families, f)
+		}
 	}
-	return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "llm_probe") })
+	return families
 }
 
 // scraped are all series of families, but for histograms without a value, which

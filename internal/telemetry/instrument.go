@@ -22,6 +22,9 @@ type Instrument struct {
 	// to a gauge, when metrics are collected. Neither is set where a method of [Recorder] gives the values.
 	ofResult func(probe.Description, *probe.Result, func(sample))
 	ofTarget func(facts, func(sample))
+
+	// begins reports whether a result begins the series that it has the first sample of; nil if a target has all from the start.
+	begins func(*probe.Result) bool
 }
 
 // A Kind is the type of a metric.

@@ -174,6 +174,10 @@ func TestSeriesFollowTheirTarget(t *testing.T) {
 			r.Set(changed(func(d *probe.Description) { d.Model = "m\xff" }))
 			r.Record(with(succeeded5(), func(r *probe.Result) { r.Model = "m\xff" }))
 		}, frames, map[string]float64{frames + ",model=m\uFFFD,prompt=cold,target=a": 4}},
+		"time to first answer token begins with reasoning, and goes on without": {func(r *recording) {
+			r.Record(with(succeeded5(), func(r *probe.Result) { r.Reasoned = true }))
+			r.Record(succeeded5())
+		}, "llm_probe_ttfat_seconds", map[string]float64{"llm_probe_ttfat_seconds" + of: 2}},
 		"reloads": {func(r *recording) {
 			r.Reloaded(day(), true)
 			r.Reloaded(day().Add(time.Hour), false)

@@ -62,7 +62,7 @@ func (m *meters) newMeter() *meter {
 }
 
 // open implements [backend]. A counter shows at zero; a histogram of OpenTelemetry cannot exist without a value.
-func (m *meters) open(i Instrument, t probe.Description, p point) series {
+func (m *meters) open(i *Instrument, t probe.Description, p point) series {
 	from, set := m.meterOf(i, t), metric.WithAttributeSet(i.attributes(t, p))
 	if i.Kind == Counter {
 		counter := must(from.Int64Counter(i.Name, metric.WithUnit(i.Unit), metric.WithDescription(i.Help)))
@@ -85,7 +85,7 @@ func (m *meters) open(i Instrument, t probe.Description, p point) series {
 }
 
 // meterOf is the meter that has a series from now on.
-func (m *meters) meterOf(i Instrument, t probe.Description) *meter {
+func (m *meters) meterOf(i *Instrument, t probe.Description) *meter {
 	if i.Scope == ScopeProber {
 		return m.prober
 	}

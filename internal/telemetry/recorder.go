@@ -1,6 +1,6 @@
 // Package telemetry turns results into metrics, for scrapes of /metrics and for OTLP, from one catalog: no metric is
-// named anywhere else in the program. The recorder is a loop over that catalog with two libraries beneath, client_golang
-// and the OpenTelemetry SDK. The package never logs and never serves: it returns an [http.Handler], and reports its
+// named anywhere else in the program. The recorder is a loop over that catalog with two backends beneath, series of our own
+// for /metrics and the OpenTelemetry SDK. The package never logs and never serves: it returns an [http.Handler], and reports its
 // failures to a function that it is given.
 package telemetry
 
@@ -24,10 +24,11 @@ import (
 // a trace over OTLP if that is configured. Its methods are safe for concurrent use. Those that record do no I/O and
 // never wait for an export or a scrape.
 type Recorder struct {
-	recorded  []Instrument // histograms and counters
-	collected []Instrument // gauges, read when metrics are collected
+	recorded  []*Instrument // histograms and counters
+	collected []Instrument  // gauges, read when metrics are collected
 	backs     []backend
-	registry  *prometheus.Registry
+	registry  *prometheus.Registry // of the process
+	scraped   *exposed
 	metrics   *sdkmetric.MeterProvider // nil if metrics are not exported
 	traces    *sdktrace.TracerProvider // nil if traces are not exported
 	prober    map[seriesID][]series    // of the prober itself; never changes
@@ -37,11 +38,11 @@ type Recorder struct {
 	targets map[string]*targetSeries
 }
 
-// A backend is a metrics library.
+// A backend keeps series.
 type backend interface {
 	// open makes one series, at zero where the library can show that. It is nil if
 	// the library does not have the instrument.
-	open(i Instrument, t probe.Description, p point) series
+	open(i *Instrument, t probe.Description, p point) series
 
 	// release ends all series of a target.
 	release(t probe.Description)
@@ -66,7 +67,7 @@ type targetSeries struct {
 // newRecorder returns a recorder that also records for OTLP, unless that is nil.
 func newRecorder(o Options, otlp *meters) *Recorder {
 	r := &Recorder{
-		registry: prometheus.NewRegistry(), prober: map[seriesID][]series{}, targets: map[string]*targetSeries{},
+		registry: prometheus.NewRegistry(), scraped: &exposed{of: map[string][]*accumulated{}}, prober: map[seriesID][]series{}, targets: map[string]*targetSeries{},
 		gauges: map[string]sample{
 			buildInfo: {at: point{valid(o.Build.Version), valid(o.Build.Revision)}, value: 1},
 		},
@@ -76,16 +77,11 @@ func newRecorder(o Options, otlp *meters) *Recorder {
 		case i.Kind == Gauge:
 			r.collected = append(r.collected, i)
 		case i.Scope != ScopeGenAI || o.GenAI && otlp != nil:
-			r.recorded = append(r.recorded, i)
+			r.recorded = append(r.recorded, &i)
 		}
 	}
-	scraped := newVectors(r.recorded)
-	for _, v := range scraped {
-		r.registry.MustRegister(v.all)
-	}
-	r.registry.MustRegister(newGauges(r), collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	r.backs = []backend{scraped}
+	r.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	r.backs = []backend{r.scraped}
 	if otlp != nil {
 		r.backs = append(r.backs, otlp)
 		otlp.observe(r)
@@ -127,7 +123,7 @@ func (r *Recorder) Set(t probe.Description) {
 	}
 	s.target = t
 	for _, i := range r.recorded {
-		if i.Scope == ScopeTarget && anew || i.Scope == ScopeGenAI { // all attributes of the conventions may have changed
+		if i.Scope == ScopeTarget && anew && i.begins == nil || i.Scope == ScopeGenAI { // all attributes of the conventions may have changed
 			for _, p := range i.points(t) {
 				s.series[seriesID{i.Name, p}] = r.open(i, t, p)
 			}
@@ -136,7 +132,7 @@ func (r *Recorder) Set(t probe.Description) {
 }
 
 // open opens one series in each library that has the instrument.
-func (r *Recorder) open(i Instrument, t probe.Description, p point) (all []series) {
+func (r *Recorder) open(i *Instrument, t probe.Description, p point) (all []series) {
 	for _, back := range r.backs {
 		if one := back.open(i, t, p); one != nil {
 			all = append(all, one)
@@ -205,7 +201,11 @@ func (r *Recorder) record(s *targetSeries, result *probe.Result) {
 			if v.marked {
 				exemplar = span
 			}
-			add(all[seriesID{i.Name, v.at}], v.value, exemplar)
+			id := seriesID{i.Name, v.at}
+			if all[id] == nil && i.begins != nil && i.begins(result) {
+				all[id] = r.open(i, s.target, v.at)
+			}
+			add(all[id], v.value, exemplar)
 		})
 	}
 }

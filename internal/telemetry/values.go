@@ -34,6 +34,9 @@ func succeeded(r *probe.Result) bool { return r.Outcome == probe.OK }
 // uncached admits successes whose prompt was not cached contrary to plan.
 func uncached(r *probe.Result) bool { return succeeded(r) && r.Cache != probe.CacheContaminated }
 
+// reasoned reports whether the answer began with reasoning.
+func reasoned(r *probe.Result) bool { return r.Reasoned || r.Hidden }
+
 // validTTFT admits successes whose first token was seen and not cached contrary to plan.
 func validTTFT(r *probe.Result) bool { return succeeded(r) && r.TTFTValid() }
 

@@ -1,0 +1,176 @@
+package telemetry
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// maxExemplars is how many classic buckets of a series have an exemplar: the last ones, and the highest of slowestFor.
+const (
+	maxExemplars = 3
+	slowestFor   = 5 * time.Minute
+)
+
+// nativeBounds divide the fractions of [math.Frexp] into the native buckets of a power of two. They are only read.
+var nativeBounds = func() (bounds [1 << exponentialScale]float64) {
+	for n := range bounds {
+		bounds[n] = math.Exp2(float64(n)/float64(len(bounds)) - 1)
+	}
+	return bounds
+}()
+
+// An accumulated is one counter or histogram on /metrics. It is safe for concurrent use.
+type accumulated struct {
+	of      *Instrument
+	labels  []*dto.LabelPair
+	created int64 // seconds since 1970
+
+	mu          sync.Mutex // guards all below
+	count, zero uint64
+	sum         float64  // or the value of a counter
+	classic     []uint64 // of each bound and beyond, not cumulative; nil before the first value
+	native      []nativeBucket
+	exemplars   []kept // oldest first
+}
+
+// A nativeBucket counts the values above 2^((key-1)/16) and up to 2^(key/16).
+type nativeBucket struct {
+	key   int
+	count int64
+}
+
+// A kept is a value in a classic bucket, and the span that it came from.
+type kept struct {
+	bucket int
+	value  float64
+	at     time.Time
+	trace  trace.TraceID
+	span   trace.SpanID
+}
+
+// add implements [series].
+func (s *accumulated) add(value float64, from trace.SpanContext) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sum += value
+	if s.of.Kind == Counter {
+		return
+	}
+	s.count++
+	bucket := sort.SearchFloat64s(s.of.Bounds, value)
+	if s.classic == nil {
+		s.classic = make([]uint64, len(s.of.Bounds)+1)
+	}
+	s.classic[bucket]++
+	if value <= s.of.zero() {
+		s.zero++
+	} else {
+		frac, exp := math.Frexp(value)
+		key := sort.SearchFloat64s(nativeBounds[:], frac) + (exp-1)*len(nativeBounds)
+		n, found := slices.BinarySearchFunc(s.native, key, func(b nativeBucket, key int) int { return cmp.Compare(b.key, key) })
+		if !found {
+			s.native = slices.Insert(s.native, n, nativeBucket{key: key})
+		}
+		s.native[n].count++
+	}
+	if from.IsValid() {
+		s.keep(kept{bucket, value, time.Now(), from.TraceID(), from.SpanID()})
+	}
+}
+
+// keep adds an exemplar, in the place of the one in its bucket, so that those of a bucket only become newer, as Prometheus
+// wants them, or of the oldest if there is no room.
+func (s *accumulated) keep(e kept) {
+	s.exemplars = slices.DeleteFunc(s.exemplars, func(other kept) bool { return other.bucket == e.bucket })
+	if len(s.exemplars) == maxExemplars {
+		oldest, gone := s.exemplars[0], 0
+		larger := func(other kept) bool { return other.bucket > oldest.bucket }
+		if e.at.Sub(oldest.at) < slowestFor && !slices.ContainsFunc(s.exemplars, larger) {
+			gone = 1
+		}
+		s.exemplars = slices.Delete(s.exemplars, gone, gone+1)
+	}
+	s.exemplars = append(s.exemplars, e)
+}
+
+// metric is the series as it is scraped now. The time of its creation is left out as long as it is zero.
+func (s *accumulated) metric() *dto.Metric {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var created *timestamppb.Timestamp
+	if s.sum != 0 || s.count > 0 {
+		created = &timestamppb.Timestamp{Seconds: s.created}
+	}
+	if s.of.Kind == Counter {
+		return &dto.Metric{Label: s.labels, Counter: &dto.Counter{Value: new(s.sum), CreatedTimestamp: created}}
+	}
+	h := &dto.Histogram{
+		SampleCount: new(s.count), SampleSum: new(s.sum), CreatedTimestamp: created, Bucket: s.buckets(),
+		Schema: new(int32(exponentialScale)), ZeroThreshold: new(s.of.zero()), ZeroCount: new(s.zero),
+	}
+	h.PositiveSpan, h.PositiveDelta = s.spans()
+	return &dto.Metric{Label: s.labels, Histogram: h}
+}
+
+// buckets are the classic ones. They have the exemplars of the native histogram too: Prometheus takes them from here.
+func (s *accumulated) buckets() []*dto.Bucket {
+	bounds := s.of.Bounds
+	if len(bounds) == 0 {
+		return nil
+	}
+	made, sums := make([]dto.Bucket, len(bounds)+1), make([]uint64, len(bounds)+1)
+	list := make([]*dto.Bucket, 0, len(made))
+	for n := range made {
+		made[n].CumulativeCount = &sums[n]
+		if n > 0 {
+			sums[n] = sums[n-1]
+		}
+		if s.classic != nil {
+			sums[n] += s.classic[n]
+		}
+		if at := slices.IndexFunc(s.exemplars, func(e kept) bool { return e.bucket == n }); at >= 0 {
+			made[n].Exemplar = s.exemplars[at].exemplar()
+		}
+		if n < len(bounds) {
+			made[n].UpperBound = &bounds[n]
+		} else if made[n].UpperBound = new(math.Inf(1)); made[n].Exemplar == nil {
+			break // every format has the count beside
+		}
+		list = append(list, &made[n])
+	}
+	return list
+}
+
+func (e kept) exemplar() *dto.Exemplar {
+	return &dto.Exemplar{Value: &e.value, Timestamp: timestamppb.New(e.at.Truncate(time.Millisecond)), Label: []*dto.LabelPair{
+		{Name: new("trace_id"), Value: new(e.trace.String())}, {Name: new("span_id"), Value: new(e.span.String())},
+	}}
+}
+
+// spans are the native buckets: runs of them, and by how much each differs from the one before. Up to two empty ones
+// are cheaper than a new run.
+func (s *accumulated) spans() (spans []*dto.BucketSpan, deltas []int64) {
+	next, last := 0, int64(0)
+	for n, b := range s.native {
+		gap := b.key - next
+		if n == 0 || gap > 2 {
+			spans = append(spans, &dto.BucketSpan{Offset: new(int32(gap)), Length: new(uint32(0))})
+			gap = 0
+		}
+		run := spans[len(spans)-1].Length
+		for ; gap > 0; gap-- {
+			deltas, last, *run = append(deltas, -last), 0, *run+1
+		}
+		deltas, last, *run = append(deltas, b.count-last), b.count, *run+1
+		next = b.key + 1
+	}
+	return spans, deltas
+}
