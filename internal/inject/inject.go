@@ -196,7 +196,7 @@ func (r *run) warnings(p pod, s serving) {
 	place := p.name() + ": container " + s.container.Name
 	if s.guessed {
 		r.warn("%s calls none of its ports http: %s is asked at its default port %d; "+
-			"if it listens elsewhere, say so by --port or the annotation %s", place, s.server.name, s.port, portOf)
+			"if it listens elsewhere, say so by --port or the annotation %s", place, s.server.Name, s.port, portOf)
 	}
 	if s.tls {
 		r.warn("%s serves HTTPS: its certificate is not verified on loopback", place)
