@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -22,8 +23,9 @@ type Observers struct {
 	Board   *status.Board
 	Metrics *telemetry.Recorder
 
-	log      *zap.Logger
-	draining atomic.Bool // see [Runner.Drain]
+	recordings *status.Recordings // nil: none are written
+	log        *zap.Logger
+	draining   atomic.Bool // see [Runner.Drain]
 
 	mu         sync.Mutex // guards all below
 	objectives []probe.Objective
@@ -31,8 +33,8 @@ type Observers struct {
 	timestamps map[string]probe.Stamping // by target, what was logged last
 }
 
-// NewObservers returns observers of no target. That nothing can be exported over OTLP is an error, but for a sidecar:
-// it must not end for that.
+// NewObservers returns observers of no target. That nothing can be exported over OTLP or recorded is an error, but for a
+// sidecar: it must not end for that.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
 		Board: status.NewBoard(time.Now(), build.Version),
@@ -51,6 +53,15 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	case err != nil:
 		return nil, err
 	}
+	o.recordings, err = status.NewRecordings(c.RecordingsDir, func(err error) { log.Warn("a recording was not written", zap.Error(err)) })
+	switch {
+	case err != nil && c.DrainEndpoint:
+		o.log.Error("no recordings are written", zap.Error(err))
+	case err != nil:
+		return nil, config.Problems{{
+			Place: fmt.Sprintf("PROBER_RECORDINGS_DIR=%q", c.RecordingsDir), Text: err.Error(), Hint: "want a directory that the prober may write to",
+		}}
+	}
 	return o, nil
 }
 
@@ -60,6 +71,9 @@ func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	defer cancel()
 	if err := o.Metrics.Shutdown(ctx); err != nil {
 		o.log.Debug("last OTLP export failed", zap.Error(err)) // warned of when it failed
+	}
+	if o.recordings != nil {
+		o.recordings.Close()
 	}
 }
 
@@ -86,9 +100,16 @@ func (a attended) Record(r *probe.Result) {
 	}
 	a.describe(a.job)
 	a.Metrics.Record(r)
-	a.Board.Record(r)
+	a.keep(r)
 	a.logResult(r)
 	a.logTimestamps(r)
+}
+
+// keep shows r on the page, and records it if it is worth that.
+func (o *Observers) keep(r *probe.Result) {
+	if o.Board.Record(r) && o.recordings != nil {
+		o.recordings.Add(r)
+	}
 }
 
 func (a attended) Skipped(target string, reason probe.Skip) {

@@ -132,6 +132,9 @@ func (a *answer) due(ctx context.Context, k int, limit time.Time) (time.Time, bo
 		a.first = at
 	}
 	a.lastAt = a.fault.stretch(a.origin, a.first, at)
+	if a.fault.Stall > 0 && k >= a.fault.Stall {
+		a.lastAt = a.lastAt.Add(time.Duration(a.fault.StallFor))
+	}
 	if a.firstAt.IsZero() {
 		a.firstAt = a.lastAt
 	}
