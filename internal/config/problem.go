@@ -63,8 +63,7 @@ func suggestion(word string, known []string) string {
 	return ""
 }
 
-// Nearest returns the first known word with the smallest edit distance to word, at most a third of its letters and never more than
-// three, or else the first that begins with word, or "".
+// Nearest returns the known word at the smallest edit distance, three or a third of its letters at most, or one that word begins.
 func Nearest(word string, known []string) string {
 	word = strings.ToLower(word)
 	for d := range min(3, max(1, len(word)/3)) + 1 {

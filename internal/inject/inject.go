@@ -146,8 +146,7 @@ func (r *run) unnamed(p pod) bool {
 	return len(r.options.Workloads) > 0 && !slices.ContainsFunc(r.options.Workloads, is)
 }
 
-// add puts the sidecar into p, which is in tree, and reports whether that changed. The error is [config.Problems], or
-// says why p is left alone.
+// add puts the sidecar into p, which is in tree. The error is [config.Problems], or says why p is left alone.
 func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
 	var whole any // it has no key that is written twice
 	if err := errors.Join(p.object.Decode(&whole), p.spec.Decode(&p.podSpec), p.about.Decode(&p.meta)); err != nil {

@@ -37,8 +37,7 @@ var servers = func() (list []server) {
 // programs are words with which arguments begin that are a command of their own.
 var programs = []string{"sh", "bash", "/bin/sh", "/bin/bash", "python", "python3", "ray", "sleep"}
 
-// recognize returns the server that a container runs, and its flags. ok is false if it has only the image of one, or not even
-// that: then the server has no name.
+// recognize returns the server that a container runs, and its flags. ok is false if it has its image only, or not even that.
 func recognize(c container) (s serving, ok bool) {
 	commands := c.commands()
 	for _, known := range servers {

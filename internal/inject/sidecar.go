@@ -73,8 +73,7 @@ type serving struct {
 	tls       bool
 }
 
-// serving is what the sidecar of p asks. The error is [config.Problems], or says why p is left alone. One without a container
-// is that of a pod without a model server.
+// serving is what the sidecar of p asks: without a container, nothing. The error is [config.Problems], or why p is left alone.
 func (r *run) serving(p pod) (s serving, err error) {
 	said := p.meta.Annotations[annotation]
 	wanted := said == "true" || len(r.options.Workloads) > 0
@@ -180,8 +179,7 @@ func (c container) port(key, value string) string {
 	return ""
 }
 
-// apiKey is the valueFrom that a server takes its API key from: a known one, or that in its manifest, or nil. It is bare if
-// it is written out, or comes from where it cannot be taken over.
+// apiKey is the valueFrom of a server's API key, or nil. It is bare if written out, or from where it cannot be taken over.
 func (s serving) apiKey(known map[string]any) (from map[string]any, bare bool) {
 	given, name := cmp.Or(s.flags["--api-key"], s.flags["--api-keys"]), s.server.Key
 	if given != "" {

@@ -112,8 +112,7 @@ func (w *Writer) Refuse(s Size) {
 	w.change(s, func(c *calibration) { c.refuse(s.size) })
 }
 
-// change changes the calibration of a prompt of a size, if it is still in use. If a session's round has another
-// result now, the rounds after it start again.
+// change changes the calibration of a prompt of a size, if still in use. Rounds after a session's changed one start again.
 func (w *Writer) change(s Size, by func(*calibration)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -126,8 +126,7 @@ func (h *http1) size(line string) part {
 	return chunk
 }
 
-// An http2 parses the frames of HTTP/2 (https://www.rfc-editor.org/rfc/rfc9113#section-4.1)
-// that a server sends. The response is that of the newest stream.
+// An http2 parses a server's HTTP/2 frames (https://www.rfc-editor.org/rfc/rfc9113#section-4.1), for the newest stream.
 type http2 struct {
 	head    [9]byte // of the current frame
 	got     int     // bytes of head so far
