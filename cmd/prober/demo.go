@@ -14,6 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/daemon"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
 )
 
@@ -74,7 +75,8 @@ func demo(cmd *cobra.Command, s simulation) error {
 	tellDemo(cmd.OutOrStdout(), listener.Addr().String(), c.Targets[0], endpoints)
 	d := &daemon.Daemon{
 		Config: c, Assets: assets, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
-		Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
+		Log:  newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
+		Live: c.LogFormat != "json" && report.IsTerminal(cmd.ErrOrStderr()),
 	}
 	return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })
 }

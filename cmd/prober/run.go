@@ -77,6 +77,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			d := daemon.Daemon{
 				Config: c, Assets: assets, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
 				Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat), Build: buildInfo(),
+				Live: c.LogFormat != "json" && report.IsTerminal(cmd.ErrOrStderr()),
 				Load: load, Files: files, Hangups: hangups,
 			}
 			return d.Run(cmd.Context())

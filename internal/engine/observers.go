@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -22,6 +23,7 @@ import (
 type Observers struct {
 	Board   *status.Board
 	Metrics *telemetry.Recorder
+	Live    bool // somebody watches the log: it has a line for each good probe, too
 
 	recordings *status.Recordings // nil: none are written
 	log        *zap.Logger
@@ -129,13 +131,22 @@ func (o *Observers) logResult(r *probe.Result) {
 		fields = append(fields, zap.Error(r.Err), zap.Int("http_status", r.Status))
 	}
 	entry := o.log.Check(level, "probe")
+	ttft, _ := r.TTFT()
+	tpot, known := r.TPOT()
+	if o.Live && r.Outcome == probe.OK {
+		line := fmt.Sprintf("%s ok: %s in all, TTFT %s", r.Target, format.Duration(r.Elapsed), format.Duration(ttft))
+		if known {
+			line += ", TPOT " + format.Duration(tpot)
+		}
+		o.log.Info(line)
+	}
 	if entry == nil {
 		return
 	}
-	if ttft, ok := r.TTFT(); ok {
+	if ttft > 0 {
 		fields = append(fields, zap.Duration("ttft", ttft))
 	}
-	if tpot, ok := r.TPOT(); ok {
+	if known {
 		fields = append(fields, zap.Duration("tpot", tpot))
 	}
 	for _, w := range r.Warnings {
