@@ -25,8 +25,9 @@ benchmark_serving table. By default it sends ten requests at the configured rate
                       one at --qps 0.1 does, in a tenth of the time
   --qps inf           as many as --requests says, all at once
   --concurrency N     a closed loop of N requests; with --qps the most that may be in flight
-  --ladder 1,2,4      a step each: so many requests at once, or with --requests or
-                      --duration a closed loop of that concurrency
+  --ladder 1,2,4      a step each: a closed loop of that concurrency, or with --qps inf
+                      so many at once
+  --qps 0.5,1,2       a step each: that rate
   --prompt-tokens A,B all of that for each length
 
 Several URLs, or several targets of one group, are compared: they answer the same prompts,
@@ -59,12 +60,12 @@ configuration, 3 for what --fail-on names.`,
 	flags.IntVar(&o.Requests, "requests", 0, "requests of each target in a step (default 10, or 10 times --concurrency)")
 	flags.DurationVar(&o.Duration, "duration", 0, "time within which the requests of a step begin")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "requests of a target in flight")
-	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps of so many requests at once: 1,2,4,8")
+	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps, each a closed loop of that concurrency: 1,2,4,8")
 	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate blocks of a comparison; 0 for none")
 	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
 	flags.StringVar(&o.Plot, "plot", "", "file for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
 	g.addFlags(cmd, "objective, regression (of two targets, the second is significantly slower), or both")
-	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock; PROBER_QPS"
+	flags.Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock; PROBER_QPS"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000; PROBER_PROMPT_TOKENS"
 	return cmd
 }
