@@ -100,7 +100,7 @@ func readFault(r io.Reader) (f Fault, err error) {
 	case errors.As(err, &wrong) && wrong.Field != "":
 		err = fmt.Errorf("%s: want a value of type %v, not a %s", wrong.Field, wrong.Type, wrong.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field"):
-		err = fmt.Errorf("%s: prober simulate --help lists the known ones", strings.TrimPrefix(err.Error(), "json: "))
+		err = fmt.Errorf("%s: prober simulate --help-all lists the known ones", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if err != nil {
 		return Fault{}, fmt.Errorf("fault: %w", err)
