@@ -23,7 +23,7 @@ vLLM's benchmark_serving table. By default it sends ten at the configured rate.
   --qps X              X per second and target by the clock, or inf: all at once
   --qps 0.5,1,2        a step for each rate
   --concurrency N      a closed loop; with --qps the most in flight
-  --ladder 1,2,4       a step for each concurrency; with --qps inf so many at once
+  --ladder 1,2,4       a step for each concurrency, with --qps inf at once
   --prompt-tokens A,B  all of that for each length
 
 Several URLs, or several targets of one group, are compared: they answer the
