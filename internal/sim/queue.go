@@ -131,8 +131,7 @@ func (e *engine) plan(at time.Time) step {
 	return s
 }
 
-// holds reports whether the waiting prompts are too few yet to stop the running answers for them: fewer than PrefillShare
-// of those, counting only the prompts that MaxBatch has room for, and less than PrefillEvery steps since the last prefill.
+// holds reports whether the waiting prompts are too few yet to stop the running answers for them, see [Profile].
 func (e *engine) holds(at time.Time) bool {
 	p := e.profile
 	if e.since >= p.PrefillEvery {
@@ -236,7 +235,6 @@ func (p Profile) alone(origin time.Time, prompt, cached, want int, random *rand.
 }
 
 // normal draws from a normal distribution around 0 with standard deviation sd in nanoseconds, clipped at three of them.
-// It always takes its draw, so that one knob turned to 0 leaves the other draws of a seed as they were.
 func normal(r *rand.Rand, sd float64) time.Duration {
 	z := min(3, max(-3, r.NormFloat64()))
 	return time.Duration(math.Round(z * sd))

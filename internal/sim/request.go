@@ -42,7 +42,8 @@ func (g *generation) read(s *Server, body []byte, model string) (ask, *refusal) 
 	for _, field := range r.Salt {
 		salts = append(salts, f.text(field))
 	}
-	q.prompt, q.endless = p.digest(strings.Join(salts, "")), q.flags["endless"] || p.endless()
+	q.prompt = digestOf(p.tokens(), strings.Join(salts, ""))
+	q.prompt.code, q.endless = p.codeWords(), q.flags["endless"] || p.asks("do not stop")
 	if refused := r.lengths(f, &q, c.Profile.MaxModelLen); refused != nil {
 		return q, refused
 	}
