@@ -74,6 +74,7 @@ func (t *tally) Record(r *probe.Result) {
 	for _, target := range t.job.Targets {
 		longest = max(longest, len([]rune(target.Name)))
 	}
+	longest = min(longest, 16) // so that a line fits 80 columns
 	t.run.Screen.Live(report.RequestLine(s, longest))
 }
 

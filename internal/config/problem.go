@@ -12,9 +12,9 @@ import (
 
 // A Problem is one thing that is wrong with the configuration, on one line and without secrets.
 type Problem struct {
-	Place string // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"; empty until it is known
-	Text  string // what is wrong
-	Hint  string // what would be right; may be empty
+	Place string `json:"place"`          // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"; empty until it is known
+	Text  string `json:"text"`           // what is wrong
+	Hint  string `json:"hint,omitempty"` // what would be right; may be empty
 }
 
 // FlagPlace is a flag and its value as a place of problems.
