@@ -13,11 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// maxExemplars is how many classic buckets of a series have an exemplar: the last ones, and the highest of slowestFor.
-const (
-	maxExemplars = 3
-	slowestFor   = 5 * time.Minute
-)
+// A series has two exemplars: the last one, and that of the highest classic bucket within slowestFor.
+const slowestFor = 5 * time.Minute
 
 // nativeBounds divide the fractions of [math.Frexp] into the native buckets of a power of two. They are only read.
 var nativeBounds = func() (bounds [1 << exponentialScale]float64) {
@@ -38,7 +35,7 @@ type accumulated struct {
 	sum         float64  // or the value of a counter
 	classic     []uint64 // of each bound and beyond, not cumulative; nil before the first value
 	native      []nativeBucket
-	exemplars   []kept // oldest first
+	exemplars   []kept
 }
 
 // A nativeBucket counts the values above 2^((key-1)/16) and up to 2^(key/16).
@@ -86,19 +83,15 @@ func (s *accumulated) add(value float64, from trace.SpanContext) {
 	}
 }
 
-// keep adds an exemplar, in the place of the one in its bucket, so that those of a bucket only become newer, as Prometheus
-// wants them, or of the oldest if there is no room.
+// keep makes e the last exemplar. One of its own bucket goes: those of a bucket may only become newer, as Prometheus wants them.
 func (s *accumulated) keep(e kept) {
-	s.exemplars = slices.DeleteFunc(s.exemplars, func(other kept) bool { return other.bucket == e.bucket })
-	if len(s.exemplars) == maxExemplars {
-		oldest, gone := s.exemplars[0], 0
-		larger := func(other kept) bool { return other.bucket > oldest.bucket }
-		if e.at.Sub(oldest.at) < slowestFor && !slices.ContainsFunc(s.exemplars, larger) {
-			gone = 1
+	var highest []kept
+	for _, other := range s.exemplars {
+		if other.bucket != e.bucket && e.at.Sub(other.at) < slowestFor && (len(highest) == 0 || other.bucket > highest[0].bucket) {
+			highest = []kept{other}
 		}
-		s.exemplars = slices.Delete(s.exemplars, gone, gone+1)
 	}
-	s.exemplars = append(s.exemplars, e)
+	s.exemplars = append(highest, e)
 }
 
 // metric is the series as it is scraped now. The time of its creation is left out as long as it is zero.
