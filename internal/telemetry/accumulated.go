@@ -103,14 +103,22 @@ func (s *accumulated) metric() *dto.Metric {
 		created = &timestamppb.Timestamp{Seconds: s.created}
 	}
 	if s.of.Kind == Counter {
-		return &dto.Metric{Label: s.labels, Counter: &dto.Counter{Value: new(s.sum), CreatedTimestamp: created}}
+		return &dto.Metric{Label: s.labels, Counter: &dto.Counter{Value: positive(s.sum), CreatedTimestamp: created}}
 	}
 	h := &dto.Histogram{
 		SampleCount: new(s.count), SampleSum: new(s.sum), CreatedTimestamp: created, Bucket: s.buckets(),
-		Schema: new(int32(exponentialScale)), ZeroThreshold: new(s.of.zero()), ZeroCount: new(s.zero),
+		Schema: new(int32(exponentialScale)), ZeroThreshold: new(s.of.zero()), ZeroCount: positive(s.zero),
 	}
 	h.PositiveSpan, h.PositiveDelta = s.spans()
 	return &dto.Metric{Label: s.labels, Histogram: h}
+}
+
+// positive is nil for zero: that is what a number is that protobuf leaves out.
+func positive[T float64 | uint64](v T) *T {
+	if v == 0 {
+		return nil
+	}
+	return &v
 }
 
 // buckets are the classic ones. They have the exemplars of the native histogram too: Prometheus takes them from here.
@@ -119,15 +127,14 @@ func (s *accumulated) buckets() []*dto.Bucket {
 	if len(bounds) == 0 {
 		return nil
 	}
-	made, sums := make([]dto.Bucket, len(bounds)+1), make([]uint64, len(bounds)+1)
+	made, sums, sum := make([]dto.Bucket, len(bounds)+1), make([]uint64, len(bounds)+1), uint64(0)
 	list := make([]*dto.Bucket, 0, len(made))
 	for n := range made {
-		made[n].CumulativeCount = &sums[n]
-		if n > 0 {
-			sums[n] = sums[n-1]
-		}
 		if s.classic != nil {
-			sums[n] += s.classic[n]
+			sum += s.classic[n]
+		}
+		if sums[n] = sum; sum > 0 {
+			made[n].CumulativeCount = &sums[n]
 		}
 		if at := slices.IndexFunc(s.exemplars, func(e kept) bool { return e.bucket == n }); at >= 0 {
 			made[n].Exemplar = s.exemplars[at].exemplar()
