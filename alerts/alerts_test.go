@@ -76,6 +76,8 @@ func TestAnnotationsAndLabels(t *testing.T) {
 		}
 		if url := r.Annotations["dashboard_url"]; !strings.HasPrefix(url, "/d/prober-") {
 			t.Errorf("%s: dashboard_url %q leads to no dashboard", r.Alert, url)
+		} else if strings.Contains(url, "var-") && r.Alert != "ProberCertificateExpiry" && !strings.Contains(r.Annotations["probes"], "/?target={{") {
+			t.Errorf("%s: probes %q, want where its probes are", r.Alert, r.Annotations["probes"])
 		}
 	}
 }

@@ -198,7 +198,7 @@ func TestLinks(t *testing.T) {
 // one that is declared is used, and that All leaves nothing out.
 func TestVariables(t *testing.T) {
 	used := regexp.MustCompile(`\$\{?([a-z_]+)`)
-	builtin := []string{"__range", "__rate_interval", "__interval", "__data", "__url_time_range"}
+	builtin := []string{"__range", "__rate_interval", "__interval", "__data", "__field", "__url_time_range"}
 	for _, b := range All() {
 		got, declared := read(t, b), map[string]bool{}
 		for _, v := range got.Templating.List {

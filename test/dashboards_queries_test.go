@@ -262,3 +262,44 @@ func sidesSeries() (all series) {
 	}
 	return all
 }
+
+// TestTargetsTable holds the state and the last outcome of each target on Overview: the highest severity of its alerts, and the
+// outcome that was counted last. "failing" failed by timeouts first, and is connect since; "fine" failed before it succeeded.
+func TestTargetsTable(t *testing.T) {
+	t.Parallel()
+	var all series
+	for target, success := range map[string]string{"fine": "7195", "failing": "3600", "paused": "7195"} {
+		labels := fmt.Sprintf(`target=%q,model="llama",prompt="cold"`, target)
+		ours := `{job="prober",instance="p:9464",` + labels
+		all.add("llm_probe_target_info"+ours+"}", "1x120")
+		all.add("llm_probe_last_probe_timestamp_seconds"+ours+"}", "7195x120")
+		all.add("llm_probe_last_success_timestamp_seconds"+ours+"}", success+"x120")
+		all.add("llm_probe_probes_total"+ours+`,outcome="ok"}`, "0+6x120")
+		all.add("llm_probe_probes_total"+ours+`,outcome="timeout"}`, "0x100 5x20")
+		all.add("llm_probe_probes_total"+ours+`,outcome="connect"}`, "0x110 1x10")
+		all.add("target:llm_probe_silence_seconds:limit{"+labels+"}", "60x120")
+	}
+	all.add(`llm_probe_paused_until_timestamp_seconds{job="prober",instance="p:9464",target="paused",model="llama",prompt="cold"}`, "9000x120")
+	for alert, severity := range map[string]string{"ProberTargetDown": "critical", "ProberErrorBudgetBurn": "warning"} {
+		all.add(fmt.Sprintf(`ALERTS{alertname=%q,alertstate="firing",severity=%q,target="failing",model="llama",prompt="cold"}`, alert, severity), "1x120")
+	}
+	var asked []any
+	for _, q := range dashboardQueries(t) {
+		expr := "(" + fill(q.expr, everything("30m", "1h")) + ")"
+		switch q.panel + q.ref {
+		case "TargetsA":
+			for target, state := range map[string]int{"fine": 0, "failing": 2, "paused": -1} {
+				asked = append(asked, asks(fmt.Sprintf("sum(%s and on (target) llm_probe_target_info{target=%q})", expr, target), state))
+			}
+		case "TargetsB":
+			for target, outcome := range map[string]string{"fine": "ok", "failing": "connect"} {
+				asked = append(asked, asks(fmt.Sprintf("count(%s and on (target, outcome) llm_probe_probes_total{target=%q,outcome=%q})", expr, target, outcome), 1))
+			}
+			asked = append(asked, asks("count"+expr, 3))
+		}
+	}
+	if len(asked) != 6 {
+		t.Fatalf("%d questions: the test does not see the table", len(asked))
+	}
+	returns(t, all, asked)
+}

@@ -24,6 +24,13 @@ type told struct {
 	ITL       spread         `json:"itl_seconds"`
 	E2EL      spread         `json:"e2el_seconds"`
 	Warnings  []string       `json:"warnings"`
+	Budgets   []struct {
+		Objective string
+		Good      int `json:"good_requests"`
+		Judged    int `json:"judged_requests"`
+		Due       int `json:"due_requests"`
+		Left      int `json:"budget_left"`
+	}
 }
 
 type spread struct {
@@ -94,6 +101,9 @@ func (w truth) told(t *testing.T, path string, all map[string]told) {
 		said := strings.Contains(strings.Join(s.Warnings, "\n"), "TTFT, TPOT, ITL, E2EL from classic buckets")
 		if said != classic || len(s.Warnings) > 1 || len(s.Warnings) > 0 && !classic {
 			t.Errorf("%s: warnings %q", path, s.Warnings)
+		}
+		if b := s.Budgets; len(b) != 1 || b[0].Objective != "availability@99%" || b[0].Judged == 0 || b[0].Good != b[0].Judged || b[0].Due != 30*86400*2 || b[0].Left != 1 {
+			t.Errorf("%s: budgets %+v", path, b)
 		}
 		for name, spread := range s.spreads() {
 			if len(spread.Quantiles) != 5 {

@@ -16,17 +16,16 @@ func newAlerts() *cobra.Command {
 	var classic bool
 	cmd := &cobra.Command{
 		Use:   "alerts [NAME]",
-		Short: "Print the recording and alerting rules for Prometheus, or the runbook of an alert",
-		Long: `Alerts prints the recording and alerting rules, a rule file of Prometheus. They contain no
-target and no threshold: objectives come from the metrics. With the name of an
-alert it prints its runbook: what it means, what to look at, what to do.
+		Short: "Print rules for Prometheus, or the runbook of an alert",
+		Long: `Alerts prints the recording and alerting rules, a rule file of Prometheus. They
+contain no target and no threshold: objectives come from the metrics. With the
+name of an alert it prints its runbook: what it means and what to do.
 
 Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
-		Example: `  prober alerts > prober.yaml             # name it under rule_files: in prometheus.yml
+		Example: `  prober alerts > prober.yaml             # named under rule_files: there
   prober alerts --format prometheusrule   # for the Prometheus operator
-  prober alerts --format alertmanager     # inhibit rules: one notification for one incident
-  prober alerts --classic > prober.yaml   # for Prometheus 2.42 to 2.50, or VictoriaMetrics
-  prober alerts --output prober-alerts    # rules and runbooks as files
+  prober alerts --format alertmanager     # inhibit rules
+  prober alerts --classic > prober.yaml   # for Prometheus 2.42 to 2.50
   prober alerts ProberITLRegression       # a runbook`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cobra.FixedCompletions(alerts.Runbooks(), cobra.ShellCompDirectiveNoFileComp),
@@ -63,6 +62,6 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 	}
 	cmd.Flags().StringVar(&format, "format", "prometheus", "prometheus: a rule file; prometheusrule: a resource of the Prometheus operator, without comments; alertmanager: inhibit rules for its configuration")
 	cmd.Flags().BoolVar(&classic, "classic", false, "without native histograms: for Prometheus 2.42 to 2.50, VictoriaMetrics, and others that do not know histogram_avg()")
-	cmd.Flags().StringVarP(&dir, "output", "o", "", "directory to write the rules and the runbooks to; created if missing")
+	cmd.Flags().StringVarP(&dir, "output", "o", "", "`directory` to write the rules and the runbooks to; created if missing")
 	return cmd
 }

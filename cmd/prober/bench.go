@@ -16,32 +16,32 @@ func newBench() *cobra.Command {
 	var g gate
 	cmd := &cobra.Command{
 		Use:   "bench [[NAME=]URL…]",
-		Short: "Measure a finite run and print vLLM's benchmark_serving table; several targets are compared",
-		Long: `Bench sends a finite number of requests, measured as all probes are, and prints vLLM's
-benchmark_serving table. By default it sends ten requests at the configured rate.
+		Short: "Measure a finite run as vLLM's benchmark_serving; compare targets",
+		Long: `Bench sends a finite number of requests, measured as all probes are, and prints
+vLLM's benchmark_serving table. By default it sends ten at the configured rate.
 
-  --qps X             requests begin by the clock, X per second and target, however late
-                      the answers are; a comparison of ten rounds at --qps 1 measures what
-                      one at --qps 0.1 does, in a tenth of the time
-  --qps inf           as many as --requests says, all at once
-  --concurrency N     a closed loop of N requests; with --qps the most that may be in flight
-  --ladder 1,2,4      a step each: so many requests at once, or with --requests or
-                      --duration a closed loop of that concurrency
-  --prompt-tokens A,B all of that for each length
+  --qps X              X per second and target by the clock, or inf: all at once
+  --concurrency N      a closed loop; with --qps the most in flight
+  --ladder 1,2,4       a step for each number of requests at once
+  --prompt-tokens A,B  all of that for each length
 
-Several URLs, or several targets of one group, are compared: they answer the same prompts,
-by the clock in rounds one after another, else one target after the other. At the end come
-each difference from the first target, its confidence interval and whether it is significant.
+Several URLs, or several targets of one group, are compared: they answer the
+same prompts, and each difference from the first has its confidence interval.
 
-Warm-up requests, which make the prompt's length exact, are not counted. Ctrl-C prints the
-results so far. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are exported as those of run are.
-
-Exit code: 0 if the run was finished and some request succeeded, 1 if not, 2 for usage or
+Warm-up requests are not counted. Ctrl-C prints the results so far. Exit code: 0
+if the run was finished and some request succeeded, 1 if not, 2 for usage or
 configuration, 3 for what --fail-on names.`,
-		Example: `  prober bench http://localhost:8000 --requests 100 --concurrency 8 --prompt-tokens 1000
-  prober bench http://localhost:8000 --ladder 1,2,4,8,16,32 --prompt-tokens 80,10000 --plot ladder.html
-  prober bench left=http://localhost:8801 right=http://localhost:8802 --requests 10
-  prober bench old=http://a:8000 new=http://b:8000 --requests 60 --objective ttft=2s@95% --fail-on objective,regression`,
+		Example: `  prober bench http://localhost:8000 --requests 100 --concurrency 8
+  prober bench http://localhost:8000 --ladder 1,2,4,8,16 --plot ladder.html
+  prober bench old=http://a:8000 new=http://b:8000 --fail-on regression`,
+		Annotations: map[string]string{mostUsed: "requests duration concurrency ladder qps prompt-tokens objective fail-on format plot", appendix: `
+With --requests or --duration each step of a ladder is a closed loop of that
+concurrency. By the clock, requests begin on time however late the answers are:
+ten rounds at --qps 1 measure what ten at --qps 0.1 do, in a tenth of the time.
+Several targets are asked by the clock in rounds, one after another, otherwise
+one target after the other. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are
+exported as those of run are.
+`},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			assets := engine.NewAssets(config.ReadFile)
 			load := func(settings map[string]string) (*config.Config, error) {
@@ -62,10 +62,10 @@ configuration, 3 for what --fail-on names.`,
 	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps of so many requests at once: 1,2,4,8")
 	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate blocks of a comparison; 0 for none")
 	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
-	flags.StringVar(&o.Plot, "plot", "", "file for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
+	flags.StringVar(&o.Plot, "plot", "", "`file` for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
 	g.addFlags(cmd, "objective, regression (of two targets, the second is significantly slower), or both")
-	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock; PROBER_QPS"
-	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000; PROBER_PROMPT_TOKENS"
+	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock"
+	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
 	return cmd
 }
 

@@ -26,15 +26,19 @@ func newCheck() *cobra.Command {
 	var g gate
 	cmd := &cobra.Command{
 		Use:   "check [URL…]",
-		Short: "Validate the configuration, reach every target, and print the plan",
-		Long: `Check validates the configuration, asks every target what it is (models, context length,
-dialect, token counting), sends each one short question and one probe as long as
-configured, and prints what it learned, the plan and its cost in tokens a day. If the
-context is too short, it names the prompt length that fits; if an answer takes longer than
-the time between two probes, the rate that fits. --quick leaves the long probe out.
+		Short: "Validate the configuration, reach every target, print the plan",
+		Long: `Check validates the configuration, asks every target what it is (models, context
+length, dialect, token counting), sends each one short question and one probe as
+long as configured, and prints what it learned, the plan and its cost in tokens
+a day. It names the prompt length that fits a context that is too short, and the
+rate that fits answers that take longer than the time between two probes.
 
-Exit code: 0 if every check passed, 1 if a target failed one, 2 for usage or configuration,
-3 for what --fail-on names.`,
+Exit code: 0 if every check passed, 1 if a target failed one, 2 for usage or
+configuration, 3 for what --fail-on names.`,
+		Example: `  prober check http://localhost:8000
+  prober check --targets-file targets.yaml --quick
+  prober check http://localhost:8000 --objective 'ttft<5s' --fail-on objective`,
+		Annotations: map[string]string{mostUsed: "targets-file quick qps prompt prompt-tokens max-tokens model api-key-file objective fail-on"},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			if quick && g.failOn != nil {
 				return config.Problems{{Place: "--quick", Text: "sends no probe that --fail-on could judge", Hint: "leave one of them out"}}

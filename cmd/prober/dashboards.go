@@ -16,9 +16,9 @@ func newDashboards() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "dashboards [NAME...]",
-		Short: "List the Grafana dashboards, print one, or write them into a directory",
-		Long: `Dashboards lists the Grafana dashboards that come with the prober. With the name of one it
-prints its JSON; with --output it writes the named ones, or all, into a directory.`,
+		Short: "List, print or write the Grafana dashboards",
+		Long: `Dashboards lists the Grafana dashboards that come with the prober. With the name
+of one it prints its JSON; with --output it writes those, or all, as files.`,
 		Example: `  prober dashboards
   prober dashboards overview > overview.json
   prober dashboards --output /var/lib/grafana/dashboards`,
@@ -49,6 +49,6 @@ prints its JSON; with --output it writes the named ones, or all, into a director
 			return err
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "directory to write the dashboards into, one file each; created if missing")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "`directory` to write the dashboards into, one file each; created if missing")
 	return cmd
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/daemon"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/report"
 	"github.com/llm-prober/prober/internal/sim"
 )
 
@@ -29,25 +30,25 @@ func newDemo() *cobra.Command {
 	s := simulation{listen: "127.0.0.1:0", Config: sim.Config{Seed: 1}}
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Probe two simulated stacks in this process: nothing to configure",
-		Long: `Demo serves simulated LLM endpoints on loopback and probes them every three seconds with
-21,000-token prompts: simulate and run in one process. Nothing leaves this machine.
-
-The variables below apply, except those of single targets (PROBER_TARGETS_n_…): targets
-that are configured in the environment are not probed, and their keys are not read.
+		Short: "Probe two simulated stacks: needs nothing",
+		Long: `Demo serves simulated LLM endpoints on loopback and probes them every three
+seconds with 21,000-token prompts: simulate and run in one process. Nothing
+leaves this machine. Of the environment, the variables of its flags apply;
+targets and keys that are configured there are not read.
 
 It listens on ` + demoListen + `, or on a free port if that is taken.`,
 		Example: `  prober demo
-  prober demo --profile production-stack,ray-serve,tgi`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd, s) },
+  prober demo --profile production-stack,ray-serve,tgi
+  prober demo --prompt-tokens 1000 --fault itl=1.15`,
+		Annotations: map[string]string{mostUsed: "profile fault seed qps prompt prompt-tokens max-tokens listen-address log-level log-format"},
+		Args:        cobra.NoArgs,
+		RunE:        func(cmd *cobra.Command, _ []string) error { return demo(cmd, s) },
 	}
 	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to simulate, one endpoint each")
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
 	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "seed of all the simulator's randomness")
 	addConfigFlags(cmd)
-	cmd.Flags().Lookup("qps").Usage = "probes per second and target; above 0, at most 1000 (default " + demoQPS + "); PROBER_QPS"
-	cmd.Flags().Lookup("listen-address").Usage = "where the page, /metrics and the API are served (default " + demoListen + "); PROBER_LISTEN_ADDRESS"
+	cmd.Flags().Lookup("qps").DefValue, cmd.Flags().Lookup("listen-address").DefValue = demoQPS, demoListen
 	return cmd
 }
 
@@ -74,7 +75,8 @@ func demo(cmd *cobra.Command, s simulation) error {
 	tellDemo(cmd.OutOrStdout(), listener.Addr().String(), c.Targets[0], endpoints)
 	d := &daemon.Daemon{
 		Config: c, Assets: assets, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
-		Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
+		Log:  newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
+		Live: c.LogFormat != "json" && report.IsTerminal(cmd.ErrOrStderr()),
 	}
 	return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })
 }

@@ -15,15 +15,15 @@ import (
 func newDrain() *cobra.Command {
 	return &cobra.Command{
 		Use:   "drain [URL]",
-		Short: "Stop the prober of this pod from starting probes: its preStop hook",
-		Long: `Drain sends POST /-/drain to the prober that runs beside it with the same environment and
-PROBER_DRAIN_ENDPOINT=on: it starts no more probes, and those under way finish. It is the
-preStop hook of a sidecar, because the image has no shell and the kubelet's httpGet can only
-GET. A second drain changes nothing; a reload, or a second POST /-/drain, ends it.
+		Short: "Stop a sidecar from starting probes: its preStop hook",
+		Long: `Drain sends POST /-/drain to the prober that runs beside it with the same
+environment and PROBER_DRAIN_ENDPOINT=on: it starts no more probes, and those
+under way finish. It is the preStop hook of a sidecar. A second drain changes
+nothing; a reload, or a second POST /-/drain, ends it.
 
-The prober is asked on loopback, at the port of PROBER_LISTEN_ADDRESS, over TLS if
-PROBER_WEB_CONFIG_FILE says so. Give a URL for another address, or for a prober with
-passwords: http://user:password@127.0.0.1:9464.`,
+The prober is asked on loopback, at the port of PROBER_LISTEN_ADDRESS, over TLS
+if PROBER_WEB_CONFIG_FILE says so. Give a URL for another address, or for a
+prober with passwords: http://user:password@127.0.0.1:9464.`,
 		Example: `  prober drain
   prober drain http://127.0.0.1:9464`,
 		Args: cobra.MaximumNArgs(1),

@@ -17,19 +17,23 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 )
 
+// A setting is the value of a flag of the configuration, which judges it.
+type setting struct{ text, kind string }
+
+func (s *setting) Set(text string) error { s.text = text; return nil }
+func (s *setting) String() string        { return s.text }
+func (s *setting) Type() string          { return s.kind }
+
 // addConfigFlags gives a command a flag for every setting that it has a use for.
 func addConfigFlags(cmd *cobra.Command) {
 	for _, key := range config.Reference() {
-		if key.Flag == "" || slices.Contains(key.Not, cmd.Name()) {
+		if key.Flag == "" || len(key.For) > 0 && !slices.Contains(key.For, cmd.Name()) {
 			continue
 		}
-		help := key.Help
-		if key.Default != "" {
-			help += " (default " + key.Default + ")"
-		}
-		cmd.Flags().String(key.Flag, "", help+"; "+key.Variable)
+		flag := cmd.Flags().VarPF(&setting{kind: key.Type}, key.Flag, "", key.Help)
+		flag.DefValue, flag.Annotations = key.Default, map[string][]string{"topic": {key.Topic}, "variable": {key.Variable}}
 		if key.Switch {
-			cmd.Flags().Lookup(key.Flag).NoOptDefVal = "on"
+			flag.NoOptDefVal = "on"
 		}
 	}
 }
@@ -51,7 +55,11 @@ func flagError(cmd *cobra.Command, err error) error {
 		word, _, _ := strings.Cut(cmp.Or(unknown.GetSpecifiedShortnames(), unknown.GetSpecifiedName()), "=")
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		if near := config.Nearest(word, known); near != "" {
+		near := config.Nearest(word, known)
+		switch i := slices.IndexFunc(config.Reference(), func(k config.Key) bool { return k.Flag == word && len(k.For) > 0 }); {
+		case i >= 0:
+			err = fmt.Errorf("%w: %s has no use for it", err, cmd.Name())
+		case near != "":
 			err = fmt.Errorf("%w (did you mean --%s?)", err, near)
 		}
 	}

@@ -24,7 +24,7 @@ type gate struct {
 // addFlags gives a command the flags of g, and all that configure it.
 func (g *gate) addFlags(cmd *cobra.Command, failOn string) {
 	cmd.Flags().StringArrayVar(&g.promises, "objective", nil,
-		"`SIGNAL<LIMIT@GOAL` in quotes, or with = for <: ttft=2s@95%, availability@99%; may be repeated (default: the configured ones)")
+		"`objective`, ttft=2s@95%, 'ttft<2s@95%' or availability@99%; may be repeated (default: the configured ones)")
 	cmd.Flags().StringSliceVar(&g.failOn, "fail-on", nil, failOn+": exit code 3, with a line for each on standard error")
 	addConfigFlags(cmd)
 }

@@ -18,23 +18,21 @@ func newInject() *cobra.Command {
 	var o inject.Options
 	cmd := &cobra.Command{
 		Use:   "inject -f FILE",
-		Short: "Add the prober as a sidecar to the model servers of Kubernetes manifests",
-		Long: `Inject reads manifests, YAML documents or JSON, adds the prober as a native sidecar to
-every pod that contains a model server, and writes all of them to standard output. A
-document that changes is written as YAML, with its comments; others stay byte for byte as
-they were, and running it again changes nothing. What was injected,
-with the tokens per day and pod, and warnings go to standard error.
+		Short: "Add the prober as a sidecar to model servers in manifests",
+		Long: `Inject reads manifests, YAML documents or JSON, adds the prober as a native
+sidecar to every pod that contains a model server, and writes all of them to
+standard output. Documents that do not change stay byte for byte as they were.
+What was injected, with its tokens a day, goes to standard error.
 
-Model servers are recognized by their command or their image. On the pod template the
-annotation prober.llm-prober.io/inject: "true" or "false" overrides that, and
-prober.llm-prober.io/port is the server's port; the default is --port, then the container
-port called http, then the port in the server's arguments or variables, then the server's
-own default. Kubernetes 1.29 or later.
+Model servers are recognized by their command or their image. The annotations
+prober.llm-prober.io/inject: "true" or "false" and prober.llm-prober.io/port on
+the pod template override that. Kubernetes 1.29 or later.
 
-Exit code: 0, or 2 for usage, for manifests that cannot be read, and if they contain no
-model server (unless --allow-none); nothing is written then.`,
+Exit code: 0, or 2 for usage, for manifests that cannot be read, and if they
+contain no model server (unless --allow-none); nothing is written then.`,
 		Example: `  prober inject -f vllm.yaml | kubectl apply -f -
-  kubectl kustomize . | prober inject -f - --workload Deployment/vllm | kubectl apply -f -`,
+  kubectl kustomize . | prober inject -f - | kubectl apply -f -
+  prober inject -f vllm.yaml --workload Deployment/vllm --env PROBER_QPS=0.05`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			in, problems := inject.ReadManifests(file, cmd.InOrStdin())
@@ -57,12 +55,12 @@ model server (unless --allow-none); nothing is written then.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&file, "filename", "f", "", "file with manifests; - is standard input")
+	flags.StringVarP(&file, "filename", "f", "", "`file` with manifests; - is standard input")
 	flags.StringVar(&o.Image, "image", inject.ReleaseImage(buildInfo().Version), "image of the sidecar")
 	flags.Uint16Var(&o.Port, "port", 0, "port of all model servers (default: from their manifests)")
 	flags.StringArrayVar(&o.Workloads, "workload", nil, "kind/name or name of a workload; only the named ones are changed; may be repeated")
-	flags.StringArrayVar(&env, "env", nil, "KEY=VALUE, a variable for the sidecar; may be repeated")
-	flags.StringVar(&key, "api-key-secret", "", "NAME/KEY of the Secret with the servers' API key (default: the one in their manifests)")
+	flags.StringArrayVar(&env, "env", nil, "`KEY=VALUE`, a variable for the sidecar; may be repeated")
+	flags.StringVar(&key, "api-key-secret", "", "`NAME/KEY` of the Secret with the servers' API key (default: the one in their manifests)")
 	flags.BoolVar(&o.AllowNone, "allow-none", false, "pass manifests without any model server through unchanged")
 	return cmd
 }

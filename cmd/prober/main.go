@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -47,9 +49,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	if slices.Contains(args, "--help-all") {
+		root.SetArgs(append(args, "--help"))
+	}
 	started := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	var problems config.Problems
 	switch {
 	case err == nil:
@@ -62,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "prober: %v\n", err)
 		return exitUsage
 	case !started:
-		fmt.Fprintf(stderr, "prober: %v\nprober: run \"prober --help\" for the commands and their flags\n", err)
+		fmt.Fprintf(stderr, "prober: %v\nprober: see %s --help\n", err, strings.TrimSuffix(cmd.CommandPath(), " help"))
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "prober: %v\n", err)
@@ -71,34 +76,50 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:   "prober",
+		Use:   "prober COMMAND",
 		Short: "Probe LLM inference endpoints continuously: TTFT, TPOT, ITL and E2EL as native histograms",
-		Long: `Prober asks LLM inference endpoints a long question at a low, steady rate, times the
-streamed answers token by token, and exports TTFT, TPOT, ITL and E2EL as native
-histograms on /metrics and over OTLP.
-
-Start with "prober demo", which needs nothing, or "prober once URL".`,
+		Long: `Prober asks LLM inference endpoints a long question at a low, steady rate,
+times the streamed answers token by token, and exports TTFT, TPOT, ITL and E2EL
+as native histograms on /metrics and over OTLP.`,
+		Example: `  prober demo                        # two simulated stacks: needs nothing
+  prober once http://localhost:8000  # one probe of your server, explained
+  prober run http://localhost:8000   # probe until told to stop`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          knownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	build := buildInfo()
 	root.Version = fmt.Sprintf("prober %s (revision %s, %s, %s/%s)", build.Version, build.Revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(help)
+	root.PersistentFlags().Bool("help-all", false, "help with all flags")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newRun(), newOnce(), newShow(), newBench(), newReport(), newCheck(), newSimulate(), newDemo(), newDashboards(), newAlerts(), newInject(), newDrain(), newVersion())
-	refuseUnknownTopics(root)
+	root.InitDefaultHelpCmd()
+	topics, _, _ := root.Find([]string{"help"}) // it is there by now
+	topics.Args = func(_ *cobra.Command, topic []string) error {
+		cmd, rest, _ := root.Find(topic)
+		return knownCommand(cmd, rest)
+	}
 	return root
 }
 
-// refuseUnknownTopics makes "help nope" a mistake, as "nope" is.
-func refuseUnknownTopics(root *cobra.Command) {
-	root.InitDefaultHelpCmd()
-	help, _, _ := root.Find([]string{"help"}) // it is there by now
-	help.Args = func(_ *cobra.Command, topic []string) error {
-		_, _, err := root.Find(topic)
-		return err
+// knownCommand is an error if arguments are left where the name of a command should be.
+func knownCommand(cmd *cobra.Command, rest []string) error {
+	if len(rest) == 0 || !cmd.HasSubCommands() {
+		return nil
 	}
+	var known []string
+	for _, c := range cmd.Commands() {
+		known = append(known, c.Name())
+	}
+	err := fmt.Errorf("unknown command %q for %q", rest[0], cmd.CommandPath())
+	if near := config.Nearest(rest[0], known); near != "" {
+		err = fmt.Errorf("%w (did you mean %s?)", err, near)
+	}
+	return err
 }
 
 // buildInfo is what the Go tool wrote into the binary.

@@ -21,15 +21,17 @@ func newOnce() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "once [URL…]",
 		Short: "Probe each target once and show what happened",
-		Long: `Once sends one probe to each target and shows where the time went: connection, wait,
-first token, gaps, usage and the verdict. Targets are the URLs, or those of the
-environment and the targets file. If only the server's answers tell the length of a
-prompt, it is asked again, up to three times, until the length is exact.
+		Long: `Once sends one probe to each target and shows where the time went: connection,
+wait, first token, gaps, usage and the verdict. Targets are the URLs, or those
+of the environment and the targets file. If only the server's answers tell the
+length of a prompt, it is asked again, up to three times, until that is exact.
 
-Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration, 3 for
-what --fail-on names.`,
+Exit code: 0 if every outcome is ok, 1 if not, 2 for usage or configuration, 3
+for what --fail-on names.`,
 		Example: `  prober once http://localhost:8000 --prompt-tokens 1000
-  prober once https://api.example.com/v1 --model m --api-key-file key --format json`,
+  prober once https://api.example.com/v1 --model m --api-key-file key
+  prober once http://canary:8000 --objective 'ttft<2s' --fail-on objective`,
+		Annotations: map[string]string{mostUsed: "prompt prompt-tokens max-tokens model api api-key-file timeout objective fail-on format"},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			if format != "text" && format != "json" {
 				return config.Problems{{Place: fmt.Sprintf("--format=%q", format), Text: "unknown", Hint: "want text or json"}}

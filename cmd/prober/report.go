@@ -17,26 +17,22 @@ func newReport() *cobra.Command {
 	var format, picture string
 	cmd := &cobra.Command{
 		Use:   "report --prometheus URL | report A.json B.json",
-		Short: "Print bench-style tables from Prometheus, or compare two JSON files of bench or report",
-		Long: `Report reads the metrics that probers exported from a Prometheus, and prints for each
-target the block that "prober bench" prints. Counts are increases as PromQL has them,
-quantiles those of the stored buckets. With --vs it compares a target with another one, or
-with itself in another time range. Below the blocks it prints what is left of the error
-budget of each objective, and the hours with the most bad requests.
+		Short: "Tables from Prometheus, or a comparison of two JSON files",
+		Long: `Report reads the metrics that probers exported from a Prometheus, and prints for
+each target the block that "prober bench" prints, what is left of the error
+budget of each objective, and the hours with the most bad requests. With --vs it
+compares a target with another one, or with itself in another time range.
 
-Two files that "prober bench" or "prober report" wrote with --format json are compared:
-the steps that both have, request by request in their order, and in what their settings
-differ. Data from Prometheus has no single requests, so only its medians are compared.
+Two files that bench wrote with --format json are compared: the steps that both
+have, request by request in their order, and in what their settings differ.
 
-A time is an RFC 3339 time, a day (from midnight UTC), "now", or how long ago: 24h, 7d.
-Times are printed in UTC.
+A time is RFC 3339, a day (from midnight UTC), "now", or how long ago: 24h, 7d.
 
 Exit code: 0 if there was data, 1 if not, 2 for usage.`,
-		Example: `  prober report --prometheus http://localhost:9090
-  prober report --prometheus http://localhost:9090 --from 7d --target vllm-a --vs vllm-b
-  prober report --prometheus http://localhost:9090 --target vllm-a --vs 7d --plot week.html
-  prober report before.json after.json
-  prober report --prometheus http://localhost:9090 --from 2026-11-01 --to 2026-11-08 --format json`,
+		Example: `  prober report --prometheus http://localhost:9090 --from 7d
+  prober report --prometheus http://localhost:9090 --target vllm-a --vs 7d
+  prober report before.json after.json`,
+		Annotations: map[string]string{mostUsed: "prometheus from to target vs match budget-window format plot prometheus-token-file"},
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) > 0 {
 				return reportFiles(cmd, files, format)
@@ -45,18 +41,16 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.Prometheus, "prometheus", "", "base URL of the Prometheus, or of another server with its API")
-	flags.StringVar(&r.TokenFile, "prometheus-token-file", "", "file with a bearer token for it")
-	flags.StringArrayVar(&r.Match, "match", nil, "label=value that series must have, for example job=prober; may be repeated")
-	flags.StringVar(&r.From, "from", "24h", "start of the time range")
-	flags.StringVar(&r.To, "to", "now", "end of the time range")
+	flags.StringVar(&r.Prometheus, "prometheus", "", "base `URL` of the Prometheus, or of another server with its API")
+	flags.StringVar(&r.TokenFile, "prometheus-token-file", "", "`file` with a bearer token for it")
+	flags.StringArrayVar(&r.Match, "match", nil, "`label=value` that series must have, for example job=prober, model=llama or prompt=cold; may be repeated")
+	flags.StringVar(&r.From, "from", "24h", "start of the `time` range")
+	flags.StringVar(&r.To, "to", "now", "end of the `time` range")
 	flags.StringArrayVar(&r.Targets, "target", nil, "target to report on; may be repeated (default: all)")
 	flags.StringVar(&r.Versus, "vs", "", "compare the target with another target (its name), with itself that much earlier (24h, 7d), or in another range (FROM/TO)")
-	flags.StringVar(&r.Model, "model", "", "model to report on, if a target had several")
-	flags.StringVar(&r.Prompt, "prompt", "", "workload to report on, if a target had several")
 	flags.StringVar(&r.BudgetWindow, "budget-window", "30d", "window of error budgets, which ends where the time range does")
 	flags.StringVar(&format, "format", "text", "text, json or markdown")
-	flags.StringVar(&picture, "plot", "", "file for the page with tables and plots, .html")
+	flags.StringVar(&picture, "plot", "", "`file` for the page with tables and plots, .html")
 	return cmd
 }
 

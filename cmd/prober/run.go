@@ -34,30 +34,23 @@ const garbagePercent = 35
 func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [URL…]",
-		Short: "Probe until told to stop, and serve /metrics and the status page",
-		Long: `Run probes every target at its rate until it gets SIGINT or SIGTERM, and serves:
+		Short: "Probe until told to stop, with /metrics and a status page",
+		Long: `Run probes every target at its rate until SIGINT or SIGTERM. It serves a status
+page (/), /metrics for Prometheus, the last results as JSON (/api/v1/results,
+/api/v1/targets), /-/healthy, /-/ready and POST /-/reload, and exports over OTLP
+when OTEL_EXPORTER_OTLP_ENDPOINT is set.
 
-  /                  page with the last probes of each target
-  /metrics           Prometheus metrics, native histograms and classic buckets
-  /api/v1/results    the last results as JSON (?target=, ?outcome=, ?limit=)
-  /api/v1/targets    the targets as JSON
-  /-/healthy         200 while the process serves
-  /-/ready           200 while it probes
-  /-/reload          POST reads the configuration again, as SIGHUP does
-  /-/drain           with --drain-endpoint: after a POST no more probes begin, until a second one or
-                     a reload; prober drain sends it
+Targets are the URLs, or those of the environment (PROBER_TARGETS_0_URL, …) and
+of the targets file. A URL with dns+ in front (dns+http://vllm-headless:8000)
+stands for one target for each address of its host.
 
-It also reloads by itself when the targets file, or another file that was read, changes: a key
-that was rotated, or a ConfigMap that was edited. An invalid configuration is rejected, and
-the previous one stays.
-
-Targets are the URLs, or those of the environment (PROBER_TARGETS_0_URL, …) and of the
-targets file. A URL with dns+ in front (dns+http://vllm-headless:8000) stands for one target
-for each address of its host, which is looked up every --dns-interval. With --shard 0/3 a third
-of the targets is probed. OTLP export is on when OTEL_EXPORTER_OTLP_ENDPOINT is set. When told to
+It reloads when the targets file, or another file that was read, changes. An
+invalid configuration is rejected, and the previous one stays. When told to
 stop, probes under way have ` + drainLimit.String() + ` to end; a second signal ends them at once.`,
 		Example: `  prober run http://localhost:8000
-  PROBER_TARGETS_0_URL=http://vllm:8000 PROBER_QPS=0.05 prober run`,
+  prober run a=http://10.0.0.1:8000 b=http://10.0.0.2:8000 --qps 0.05
+  PROBER_TARGETS_FILE=targets.yaml prober run`,
+		Annotations: map[string]string{mostUsed: "targets-file qps prompt prompt-tokens max-tokens model api-key-file timeout listen-address log-level"},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			load := func(assets *engine.Assets) (*config.Config, error) {
 				return loadConfig(config.Options{Overrides: overrides(cmd), URLs: urls}, assets)
@@ -84,6 +77,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			d := daemon.Daemon{
 				Config: c, Assets: assets, Refused: refused, Listener: listener, Drain: drainLimit, Flush: flushLimit,
 				Log: newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat), Build: buildInfo(),
+				Live: c.LogFormat != "json" && report.IsTerminal(cmd.ErrOrStderr()),
 				Load: load, Files: files, Hangups: hangups,
 			}
 			return d.Run(cmd.Context())

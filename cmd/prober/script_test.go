@@ -5,10 +5,13 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/sim"
 )
@@ -25,6 +28,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			// The kernel would tell of reads that a busy machine delays, and what they blur is no sample.
 			e.Setenv("PROBER_STAMP", "user")
@@ -71,6 +75,21 @@ func profile(t *testing.T, name string) sim.Profile {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// TestHelpFits holds that the help of each command fits a terminal of 80 columns, and a screen.
+func TestHelpFits(t *testing.T) {
+	for _, c := range append(newRoot().Commands(), &cobra.Command{}) {
+		for flag, most := range map[string]int{"--help": 45, "--help-all": 220} {
+			var page strings.Builder
+			run(t.Context(), append(strings.Fields(c.Name()), flag), &page, io.Discard)
+			lines := strings.Split(page.String(), "\n")
+			long := slices.ContainsFunc(lines, func(line string) bool { return utf8.RuneCountInString(line) > 80 })
+			if len(lines) < 5 || len(lines) > most || long {
+				t.Errorf("prober %s %s has %d lines, some of more than 80 columns: %v\n%s", c.Name(), flag, len(lines), long, &page)
+			}
+		}
+	}
 }
 
 // TestExitCodes holds the exit codes, and for each command that a mistake in its use is one.

@@ -22,13 +22,14 @@ import (
 func newShow() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show FILE|URL|-",
-		Short: "Draw stored results as once draws them: from a file, a URL or standard input",
-		Long: `Show draws results from their JSON: what "prober once --format json" printed, and what the
-prober answers at /api/v1/results/TRACE_ID and /api/v1/results. The page of a probe names the
-URL of its JSON.
+		Short: "Draw stored results from a file, a URL or standard input",
+		Long: `Show draws results from their JSON: what "prober once --format json" printed,
+and what the prober answers at /api/v1/results/TRACE_ID and /api/v1/results. The
+page of a probe names the URL of its JSON.
 
-Exit code: 0 if there was a result, whatever its outcome, 1 if it could not be read, 2 if it is no result.`,
-		Example: `  prober show http://127.0.0.1:9464/api/v1/results/0af7651916cd43dd8448eb211c80319c
+Exit code: 0 if there was a result, whatever its outcome, 1 if it could not be
+read, 2 if it is no result.`,
+		Example: `  prober show http://127.0.0.1:9464/api/v1/results/TRACE_ID
   prober once http://localhost:8000 --format json | prober show -`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -27,20 +27,22 @@ func newSimulate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate",
 		Short: "Serve simulated LLM endpoints",
-		Long: `Simulate serves one endpoint per profile, on consecutive ports, until told to stop. The
-profiles have the measured latencies of real systems:
+		Long: `Simulate serves one endpoint per profile, on consecutive ports, until told to
+stop. The profiles have the measured latencies of real systems.
 
-` + sim.ProfilesHelp() + `
 Faults are set at run time, for each endpoint on its own port:
 
-  curl -X PUT  http://127.0.0.1:8801/sim/fault -d '{"itl":1.15}'    tokens 15% slower
-  curl -X PUT  http://127.0.0.1:8801/sim/fault -d '{"status":503}'  overloaded
-  curl -X DELETE http://127.0.0.1:8801/sim/fault                    healthy again
-  curl http://127.0.0.1:8801/sim/sent                               what was sent, and when
-
-The faults, which --fault sets from the start:
-
-` + sim.FaultsHelp(),
+  curl -X PUT    http://127.0.0.1:8801/sim/fault -d '{"itl":1.15}'    15% slower
+  curl -X PUT    http://127.0.0.1:8801/sim/fault -d '{"status":503}'
+  curl -X DELETE http://127.0.0.1:8801/sim/fault                      healthy
+  curl           http://127.0.0.1:8801/sim/sent     what was sent, and when`,
+		Example: `  prober simulate
+  prober simulate --profile tgi --listen 127.0.0.1:8900
+  prober simulate --profile fast --fault itl=1.15,probability=0.5`,
+		Annotations: map[string]string{
+			mostUsed: "listen profile fault seed api server api-key reasoning no-tokenize reject",
+			appendix: "\nProfiles:\n" + sim.ProfilesHelp() + "\nFaults:\n" + sim.FaultsHelp(),
+		},
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			endpoints, err := s.open(cmd.Context())
@@ -54,7 +56,7 @@ The faults, which --fault sets from the start:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&s.listen, "listen", "127.0.0.1:8801", "host:port of the first endpoint; the others take the ports after it")
+	flags.StringVar(&s.listen, "listen", "127.0.0.1:8801", "`host:port` of the first endpoint; the others take the ports after it")
 	flags.StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to serve, one endpoint each")
 	flags.StringVar(&s.API, "api", "", "API of every endpoint in place of the profile's, one of "+strings.Join(sim.APIs(), ", "))
 	flags.StringVar(&s.Server, "server", "", "whose OpenAI API to speak where the API is openai, one of "+strings.Join(sim.ServerTypes(), ", ")+" (vllm if empty)")

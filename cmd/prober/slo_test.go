@@ -36,9 +36,9 @@ const leastBad = 3
 // TestBestGoals holds the first table of docs/slo.md against the rule by which the configuration refuses objectives.
 func TestBestGoals(t *testing.T) {
 	page := read(t, "docs/slo.md")
-	for qps, goal := range map[float64]float64{1: 0.999942, 0.5: 0.99988, 0.1: 0.99942, 0.05: 0.9988, 0.02: 0.9971, 0.01: 0.9942} {
+	for qps, goal := range map[float64]float64{1: 0.999942, 0.1: 0.99942, 0.05: 0.9988, 0.01: 0.9942} {
 		every := time.Duration(float64(time.Second) / qps)
-		row := fmt.Sprintf("| %v | %v s | %v | %v | %s | %s |\n", qps, every.Seconds(), qps*3600, goal, patience(200*every), patience(1000*every))
+		row := fmt.Sprintf("| %v | %v | %s | %s |\n", qps, goal, patience(200*every), patience(1000*every))
 		if !strings.Contains(page, row) {
 			t.Errorf("docs/slo.md has no row\n%s", row)
 		}
@@ -54,9 +54,7 @@ func TestBestGoals(t *testing.T) {
 // a total outage pages.
 func TestBadProbes(t *testing.T) {
 	page := read(t, "docs/slo.md")
-	for _, row := range []struct{ qps, goal float64 }{
-		{1, 0.999942}, {1, 0.999}, {0.1, 0.99942}, {0.1, 0.999}, {0.1, 0.99}, {0.05, 0.9988}, {0.05, 0.99}, {0.01, 0.9942}, {0.01, 0.99},
-	} {
+	for _, row := range []struct{ qps, goal float64 }{{1, 0.999}, {0.1, 0.999}, {0.1, 0.99}, {0.01, 0.99}} {
 		fewest := func(rate float64, window model.Duration) int {
 			const rounding = 1e-9 // what is equal on paper is not above
 			return int(math.Floor(rate*(1-row.goal)*row.qps*time.Duration(window).Seconds()*(1+rounding))) + 1

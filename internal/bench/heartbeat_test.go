@@ -3,6 +3,8 @@ package bench
 import (
 	"math"
 	"runtime/metrics"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +37,40 @@ func TestWaitsBetween(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			equal(t, "p99", waitsBetween(before, &metrics.Float64Histogram{Counts: test.counts, Buckets: buckets}), test.want)
+		})
+	}
+}
+
+func TestClientWarnings(t *testing.T) {
+	const token = 40 * time.Millisecond
+	for name, test := range map[string]struct {
+		wait       time.Duration
+		late       []time.Duration
+		kernel     bool
+		ttft, tpot time.Duration
+		want       []string // in each sentence
+	}{
+		"in time":                    {2 * time.Millisecond, ms(1, 2, 3), false, time.Second, token, nil},
+		"waits that bend tails":      {5 * time.Millisecond, ms(0), false, time.Second, token, []string{"the median of ITL hold"}},
+		"waits longer than tokens":   {40 * time.Millisecond, ms(0), false, time.Second, token, []string{"longer than a token takes"}},
+		"a process that stood still": {30 * time.Millisecond, ms(0), false, time.Second, token, []string{"up to 30.0 ms"}},
+		"as long as any wake":        {500 * time.Microsecond, ms(0), false, time.Second, 2 * time.Millisecond, nil},
+		"short for quick tokens":     {600 * time.Microsecond, ms(0), false, time.Second, 2 * time.Millisecond, []string{"30% of the median TPOT"}},
+		"late":                       {0, ms(150), false, time.Second, 0, []string{"the bench was late"}},
+		"hardly late":                {0, ms(5), false, 20 * time.Millisecond, 0, nil},
+		"one of 100 late":            {0, append(make([]time.Duration, 99), time.Second), false, time.Second, 0, nil},
+		"two of 100 late":            {0, append(make([]time.Duration, 98), ms(500, 500)...), false, time.Second, 0, []string{"the bench was late"}},
+		"short and late":             {time.Second, ms(150), false, time.Second, token, []string{"short of CPU", "late"}},
+		"kernel, longer than tokens": {40 * time.Millisecond, nil, true, time.Second, token, nil},
+		"kernel, much of TTFT":       {150 * time.Millisecond, nil, true, time.Second, token, []string{"15% of the median TTFT"}},
+		"kernel, little TTFT":        {4 * time.Millisecond, nil, true, 20 * time.Millisecond, token, nil},
+		"nothing measured":           {time.Second, nil, false, 0, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := clientWarnings(test.wait, test.late, test.kernel, test.ttft, test.tpot)
+			if !slices.EqualFunc(got, test.want, strings.Contains) {
+				t.Errorf("%q, want %q", got, test.want)
+			}
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -21,9 +22,11 @@ type Key struct {
 	Flag     string   // name of the flag, without dashes; "" if it has none
 	Default  string   // the default, or in words what happens without a value
 	Help     string   // meaning, unit and bounds in one phrase, without full stop
+	Type     string   // of its values: duration, number, file, …
+	Topic    string   // which settings it stands with in help
 	Switch   bool     // takes on or off; its flag alone means on
 	Restart  bool     // a change takes effect with a restart only
-	Not      []string // commands that have no use for it
+	For      []string // commands that have a use for it; none: all
 
 	name   string // without PROBER_ and TARGETS_n_, in upper case
 	field  reflect.StructField
@@ -61,6 +64,7 @@ func Reference() []Key {
 // keysOf are the settings that are fields of T, by the tags of package config.
 func keysOf[T any](before string) keys {
 	var all keys
+	topic := ""
 	more := map[string][]string{"API": wire.APIs(), "SERVER": wire.Servers()}
 	for f := range reflect.TypeFor[T]().Fields() {
 		tag := f.Tag.Get
@@ -70,14 +74,13 @@ func keysOf[T any](before string) keys {
 			secret: f.Type == reflect.TypeFor[Secret]() || f.Type == reflect.TypeFor[Headers](),
 			Switch: f.Type.Kind() == reflect.Bool, Restart: tag("reload") == "restart",
 		}
+		topic = cmp.Or(tag("topic"), topic)
+		k.Type, k.Topic, k.For = typeOf(k), topic, strings.Fields(tag("for"))
 		if k.name == "" {
 			continue
 		}
 		if !strings.Contains(before, objectiveList) && k.name != "URL" { // URLs are arguments
 			k.Flag = flagName(k.name)
-		}
-		if tag("not") != "" {
-			k.Not = strings.Split(tag("not"), ",")
 		}
 		if last := len(k.words) - 1; last > 0 {
 			k.hint = strings.Join(k.words[:last], ", ") + " or " + k.words[last]
@@ -91,6 +94,28 @@ func keysOf[T any](before string) keys {
 		all = append(all, k)
 	}
 	return all
+}
+
+// typeOf names the type of the values of k.
+func typeOf(k Key) string {
+	is := k.field.Tag.Get("is")
+	switch kind := k.field.Type.Kind(); {
+	case strings.HasSuffix(k.name, "_FILE"):
+		return "file"
+	case slices.Contains([]string{"header", "name", "path"}, is):
+		return is
+	case is == "address":
+		return "host:port"
+	case k.Switch:
+		return "on|off"
+	case len(k.words) > 0:
+		return "word"
+	case k.field.Type == reflect.TypeFor[time.Duration]():
+		return "duration"
+	case kind == reflect.Int || kind == reflect.Float64 || kind == reflect.Pointer:
+		return "number"
+	}
+	return "text"
 }
 
 // find returns the setting called name.

@@ -58,7 +58,7 @@ func TestNamesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"env", "envDefault", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "not"}
+	known := []string{"env", "envDefault", "otherwise", "help", "want", "oneof", "min", "max", "above", "none", "is", "reload", "group", "client", "for", "topic"}
 	tag := regexp.MustCompile(`([a-zA-Z]+):"`)
 	var got strings.Builder
 	for _, k := range Reference() {

@@ -29,6 +29,7 @@ type Daemon struct {
 	Drain    time.Duration  // how long running probes may take to end when it is told to stop
 	Flush    time.Duration  // how long the last export over OTLP may take after that
 	Log      *zap.Logger
+	Live     bool // see [engine.Observers]
 	Build    telemetry.Build
 
 	Load    func(*engine.Assets) (*config.Config, error) // the configuration as it is now; nil: it cannot be reloaded
@@ -85,6 +86,7 @@ func (d *Daemon) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	d.observers.Live = d.Live
 	if consequence := d.loaded(d.Refused); d.Refused != nil {
 		d.Log.Error("configuration rejected, "+consequence, zap.Error(d.Refused))
 	}

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/sim"
 )
 
 // A pair is a certificate for loopback, of a server and a client, that is signed by itself, and its key.
@@ -157,7 +157,7 @@ func TestServerDropsClients(t *testing.T) {
 				begun, ended := time.Now(), make(chan time.Duration, 1)
 				mux := http.NewServeMux()
 				mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") })
-				s, listener := newServer(mux, zap.NewNop()), sim.NewListener()
+				s, listener := newServer(mux, zap.NewNop()), bufconn.Listen(1)
 				s.ConnState = func(_ net.Conn, state http.ConnState) {
 					if state == http.StateClosed {
 						ended <- time.Since(begun)
@@ -165,7 +165,7 @@ func TestServerDropsClients(t *testing.T) {
 				}
 				go func() { _ = s.Serve(listener) }()
 				defer s.Close()
-				client, err := listener.Dial(t.Context())
+				client, err := listener.DialContext(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

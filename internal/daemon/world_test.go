@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
@@ -76,7 +77,7 @@ type world struct {
 func newWorld(t *testing.T, d *Daemon, hosts []string, more ...string) *world {
 	t.Helper()
 	w := &world{t: t, options: configured(hosts, more...), servers: map[string]*sim.Server{}}
-	listeners := map[string]*sim.Listener{}
+	listeners := map[string]*bufconn.Listener{}
 	for _, host := range hosts {
 		listeners[host+":80"] = w.simulate(host)
 		if strings.HasPrefix(host, "late") {
@@ -84,20 +85,20 @@ func newWorld(t *testing.T, d *Daemon, hosts []string, more ...string) *world {
 		}
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
-	own := sim.NewListener()
+	own := bufconn.Listen(1 << 16)
 	w.logs, d.Log, d.Listener, d.Drain = logs, zap.New(core), own, cmp.Or(d.Drain, time.Second)
 	d.Dial = func(ctx context.Context, _, address string) (net.Conn, error) {
 		if _, refuses := w.closed.Load(strings.TrimSuffix(address, ":80")); refuses {
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
 		}
 		if listener, ok := listeners[address]; ok {
-			return listener.Dial(ctx)
+			return listener.DialContext(ctx)
 		}
 		return nil, &net.DNSError{Err: "no such host", Name: address, IsNotFound: true}
 	}
 	w.client = &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return own.Dial(ctx) },
+		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return own.DialContext(ctx) },
 	}}
 	w.stop, w.end = begin(t, d, &w.options)
 	synctest.Wait()
@@ -119,12 +120,12 @@ func configured(hosts []string, more ...string) config.Options {
 }
 
 // simulate starts a server until the end of the test.
-func (w *world) simulate(host string) *sim.Listener {
+func (w *world) simulate(host string) *bufconn.Listener {
 	profile, err := sim.ParseProfile("fast")
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s, listener := sim.New(sim.Config{Profile: profile, Seed: 1}), sim.NewListener()
+	s, listener := sim.New(sim.Config{Profile: profile, Seed: 1}), bufconn.Listen(1<<16)
 	server := &http.Server{Handler: http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
 		if _, is := w.loading.Load(host); is {
 			http.Error(to, "loading", http.StatusServiceUnavailable)

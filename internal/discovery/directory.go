@@ -18,12 +18,10 @@ import (
 // MaxAddresses is how many addresses a host may have. More are taken for a mistake: each one costs tokens.
 const MaxAddresses = 1000
 
-// concurrency is how many hosts are looked up at the same time.
-const concurrency = 16
-
-// limit bounds the lookups of all hosts together. A resolver waits five seconds for the first name server
-// (resolv.conf(5)) before it asks the second, once for each family.
-const limit = 12 * time.Second
+const (
+	concurrency = 16               // hosts that are looked up at the same time
+	limit       = 12 * time.Second // of all lookups together: a resolver asks the second name server after five seconds, once for each family
+)
 
 // A Lookup returns the addresses of a host, those of IPv4 if the family is "ip4", of IPv6 if it is "ip6", as
 // [net.Resolver.LookupNetIP] does. It is called by several goroutines at once.
@@ -49,9 +47,8 @@ func New(lookup Lookup) *Directory {
 	return &Directory{lookup: lookup, known: map[string]addresses{}}
 }
 
-// Refresh looks hosts up until ctx is done, for 12 seconds at most, and returns why it could not, by host. What was
-// known of a host whose lookup fails stays; all other hosts are forgotten. That a host does not exist is no failure: it
-// has no addresses.
+// Refresh looks hosts up for 12 seconds at most, and returns why it could not, by host. What was known of a host whose lookup
+// fails stays; all other hosts are forgotten. One that does not exist has no addresses.
 func (d *Directory) Refresh(ctx context.Context, hosts []string) map[string]error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -94,8 +91,7 @@ func (d *Directory) resolve(ctx context.Context, host string) (addresses, error)
 	return now, failure
 }
 
-// none reports whether an error of a lookup says that there are no addresses: the name does not exist, or has none of
-// the family. Of a name in the hosts file the latter is an error of its own.
+// none reports whether an error of a lookup says that there are no addresses, at all or of the family.
 func none(err error) bool {
 	unknown, ok := errors.AsType[*net.DNSError](err)
 	_, other := errors.AsType[*net.AddrError](err)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"slices"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -21,9 +23,11 @@ import (
 type Observers struct {
 	Board   *status.Board
 	Metrics *telemetry.Recorder
+	Live    bool // somebody watches the log: it has a line for each good probe, too
 
-	log      *zap.Logger
-	draining atomic.Bool // see [Runner.Drain]
+	recordings *status.Recordings // nil: none are written
+	log        *zap.Logger
+	draining   atomic.Bool // see [Runner.Drain]
 
 	mu         sync.Mutex // guards all below
 	objectives []probe.Objective
@@ -31,8 +35,8 @@ type Observers struct {
 	timestamps map[string]probe.Stamping // by target, what was logged last
 }
 
-// NewObservers returns observers of no target. That nothing can be exported over OTLP is an error, but for a sidecar:
-// it must not end for that.
+// NewObservers returns observers of no target. That nothing can be exported over OTLP or recorded is an error, but for a
+// sidecar: it must not end for that.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
 		Board: status.NewBoard(time.Now(), build.Version),
@@ -51,6 +55,15 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	case err != nil:
 		return nil, err
 	}
+	o.recordings, err = status.NewRecordings(c.RecordingsDir, func(err error) { log.Warn("a recording was not written", zap.Error(err)) })
+	switch {
+	case err != nil && c.DrainEndpoint:
+		o.log.Error("no recordings are written", zap.Error(err))
+	case err != nil:
+		return nil, config.Problems{{
+			Place: fmt.Sprintf("PROBER_RECORDINGS_DIR=%q", c.RecordingsDir), Text: err.Error(), Hint: "want a directory that the prober may write to",
+		}}
+	}
 	return o, nil
 }
 
@@ -60,6 +73,9 @@ func (o *Observers) Export(ctx context.Context, limit time.Duration) {
 	defer cancel()
 	if err := o.Metrics.Shutdown(ctx); err != nil {
 		o.log.Debug("last OTLP export failed", zap.Error(err)) // warned of when it failed
+	}
+	if o.recordings != nil {
+		o.recordings.Close()
 	}
 }
 
@@ -86,9 +102,16 @@ func (a attended) Record(r *probe.Result) {
 	}
 	a.describe(a.job)
 	a.Metrics.Record(r)
-	a.Board.Record(r)
+	a.keep(r)
 	a.logResult(r)
 	a.logTimestamps(r)
+}
+
+// keep shows r on the page, and records it if it is worth that.
+func (o *Observers) keep(r *probe.Result) {
+	if o.Board.Record(r) && o.recordings != nil {
+		o.recordings.Add(r)
+	}
 }
 
 func (a attended) Skipped(target string, reason probe.Skip) {
@@ -108,13 +131,22 @@ func (o *Observers) logResult(r *probe.Result) {
 		fields = append(fields, zap.Error(r.Err), zap.Int("http_status", r.Status))
 	}
 	entry := o.log.Check(level, "probe")
+	ttft, _ := r.TTFT()
+	tpot, known := r.TPOT()
+	if o.Live && r.Outcome == probe.OK {
+		line := fmt.Sprintf("%s ok: %s in all, TTFT %s", r.Target, format.Duration(r.Elapsed), format.Duration(ttft))
+		if known {
+			line += ", TPOT " + format.Duration(tpot)
+		}
+		o.log.Info(line)
+	}
 	if entry == nil {
 		return
 	}
-	if ttft, ok := r.TTFT(); ok {
+	if ttft > 0 {
 		fields = append(fields, zap.Duration("ttft", ttft))
 	}
-	if tpot, ok := r.TPOT(); ok {
+	if known {
 		fields = append(fields, zap.Duration("tpot", tpot))
 	}
 	for _, w := range r.Warnings {

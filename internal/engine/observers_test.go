@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
@@ -23,6 +24,19 @@ func TestRunnerSurvivesAPanic(t *testing.T) {
 	told := logs.All()
 	if len(told) != 1 || told[0].Level != zapcore.ErrorLevel || told[0].ContextMap()["group"] != "g" || told[0].ContextMap()["stack"] == "" {
 		t.Errorf("logged %v", told)
+	}
+}
+
+// TestLiveLog holds that a good probe is a line of the log where somebody watches it, and otherwise at debug only.
+func TestLiveLog(t *testing.T) {
+	core, logs := observer.New(zapcore.InfoLevel)
+	r := &probe.Result{Target: "a", Outcome: probe.OK, Elapsed: 2 * time.Second, Timeline: probe.Timeline{Tokens: []probe.Arrival{{At: time.Second, N: 1}}}}
+	for _, live := range []bool{false, true} {
+		o := &Observers{log: zap.New(core), Live: live}
+		o.logResult(r)
+	}
+	if got := logs.All(); len(got) != 1 || got[0].Message != "a ok: 2.00 s in all, TTFT 1.00 s" {
+		t.Errorf("logged %v", got)
 	}
 }
 

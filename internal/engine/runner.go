@@ -278,7 +278,7 @@ func (r *Runner) Probe(ctx context.Context, target string) (*probe.Result, error
 	case result.Outcome == probe.Canceled:
 		return nil, errors.New("not probed: canceled")
 	}
-	r.Observers.Board.Record(result)
+	r.Observers.keep(result)
 	return result, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 )
@@ -70,6 +71,26 @@ func Clean(s string) string {
 		}
 		return r
 	}, s)), " ")
+}
+
+// Wrap is a label and a text in lines of at most width columns. The text goes on below itself, or two columns further right.
+// A word that is longer has a line of its own.
+func Wrap(label, text string, width int) string {
+	var b strings.Builder
+	line, empty := label, true
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case empty:
+			line, empty = line+word, false
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) <= width:
+			line += " " + word
+		default:
+			b.WriteString(line + "\n")
+			line = strings.Repeat(" ", max(2, utf8.RuneCountInString(label))) + word
+		}
+	}
+	b.WriteString(strings.TrimRight(line, " ") + "\n")
+	return b.String()
 }
 
 // Shorten is s in at most n runes, the last of them an ellipsis where some are missing.

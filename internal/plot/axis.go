@@ -11,8 +11,7 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// farthest is the largest magnitude that is drawn, and its inverse the least above zero
-// on a logarithmic axis: what a float64 still tells from a second more.
+// farthest is the largest magnitude that is drawn, and its inverse the least above zero on a logarithmic axis.
 const farthest = 1e12
 
 // placed reports whether v has a place on the axis.
@@ -20,8 +19,7 @@ func (a Axis) placed(v float64) bool {
 	return math.Abs(v) <= farthest && (!a.Log || v >= 1/farthest)
 }
 
-// A scale is the range of an axis, as the library asks for it. The library's own
-// logarithmic range draws nothing below 1.
+// A scale is the range of an axis, as the library asks for it, whose own logarithmic range draws nothing below 1.
 type scale struct {
 	chartdraw.ContinuousRange
 	Axis
@@ -30,8 +28,7 @@ type scale struct {
 	values []float64 // of the points, in increasing order
 }
 
-// scaleOf is the scale on which all values have room. They have a place on the axis; there
-// is at least one. One of durations is logarithmic where the largest is ten times the median.
+// scaleOf is the scale for one value at least. One of durations is logarithmic where the largest is ten times the median.
 func scaleOf(a Axis, values []float64) *scale {
 	s := &scale{Axis: a, values: slices.Sorted(slices.Values(values))}
 	low, high := s.values[0], s.values[len(values)-1]
@@ -41,9 +38,8 @@ func scaleOf(a Axis, values []float64) *scale {
 	return s
 }
 
-// span is from where to where the axis goes for values from low to high: a little further. Shares always go from none
-// to all. A linear axis begins at zero if less than 40% of it would be empty then; else it spans a fifth of its largest
-// value at least, and a logarithmic one a factor of two, so that noise does not look like a trend.
+// span is from where to where the axis goes for values from low to high: a little further. A linear axis begins at zero if less
+// than 40% of it would be empty then; else it spans a fifth of its largest value at least, and a logarithmic one a factor of two.
 func (a Axis) span(low, high float64) (from, to float64) {
 	switch {
 	case a.Log:

@@ -9,8 +9,7 @@ import (
 	"github.com/go-analyze/charts/chartdraw/drawing"
 )
 
-// The measures of a chart, in units of half a pixel, because the library knows whole ones only.
-// Colours and widths of lines are in the style sheet: light and dark are one drawing.
+// The measures of a chart, in half pixels, because the library knows whole ones only. Colours are in the style sheet.
 const (
 	chartWidth  = 960
 	chartHeight = 500

@@ -14,11 +14,8 @@ import (
 //go:embed page.html
 var pageText string
 
-// HTML draws a page as one HTML document, without a script and without anything from
-// elsewhere: two charts side by side, on a phone one.
-//
-// The looks of series are classes of the style sheet: a colour for each target, in the order in which
-// they come. After eight the colours come again, with other dashes.
+// HTML draws a page as one HTML document. The looks of series are classes of the style sheet: a colour for each target. After
+// eight the colours come again, with other dashes.
 func HTML(w io.Writer, p Page) error {
 	var targets []string
 	look := func(s Series) string {

@@ -1,7 +1,5 @@
-// Package plot draws charts, and writes them with tables and texts as one HTML page, readable on light and on dark
-// ground, without anything from outside. It knows nothing of probes: what it draws are series of points.
-//
-// Any text may be in a page: it is escaped, and what does not print is left out.
+// Package plot draws series of points as charts, and writes them with tables and texts as one HTML page without anything from
+// outside. Any text may be in a page: it is escaped, and what does not print is left out.
 package plot
 
 // A Page is charts and what belongs to them.

@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/llm-prober/prober/internal/sim"
 	"github.com/llm-prober/prober/internal/wire"
 )
 
@@ -144,14 +143,18 @@ func serve(t *testing.T, handler http.HandlerFunc) Target {
 // serveTLS is the same over TLS; without it if config is nil.
 func serveTLS(t *testing.T, server *http.Server, config *tls.Config) Target {
 	t.Helper()
-	listener := sim.NewListener()
-	accepts := net.Listener(listener)
+	dialled := make(pipes)
+	accepts := net.Listener(dialled)
 	if config != nil {
-		accepts = tls.NewListener(listener, config)
+		accepts = tls.NewListener(dialled, config)
 	}
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); _ = server.Serve(accepts) }()
-	target := newTarget(func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) })
+	target := newTarget(func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		dialled <- far
+		return near, nil
+	})
 	t.Cleanup(func() {
 		target.Transport.Close()
 		_ = server.Close()
@@ -159,6 +162,19 @@ func serveTLS(t *testing.T, server *http.Server, config *tls.Config) Target {
 	})
 	return target
 }
+
+// pipes are a listener's connections. Bufconn's would do but for TLS, to which its deadlines are no temporary errors.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Net: "mem", Name: "mem"} }
 
 // newTarget is a target with the defaults of these tests.
 func newTarget(dial Dial) Target {

@@ -1,6 +1,7 @@
 package promquery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,6 +16,7 @@ import (
 // budgets reads how many requests were bad for objectives, in a window that ends where the range does.
 func (r reader) budgets(ctx context.Context, found store) {
 	hours := int(math.Ceil(r.window.Hours()))
+	events := func(in time.Duration) string { return r.increase(objectiveEvents, in, "objective", "verdict") }
 	last := func(metric string) string {
 		return fmt.Sprintf("max by (target, model, prompt, objective) (last_over_time(%s[%dms]))", r.selector(metric), r.window.Milliseconds())
 	}
@@ -26,53 +28,50 @@ func (r reader) budgets(ctx context.Context, found store) {
 		}
 		one.summary.Budgets = append(one.summary.Budgets, b)
 	})
-	r.each(ctx, found, last(objectiveLimit), func(one *record, limit *model.Sample) {
-		for b := range one.budgets(limit.Metric) {
-			b.Limit = report.Number(limit.Value)
-		}
-	})
-	r.each(ctx, found, last(probeInterval), func(one *record, interval *model.Sample) {
-		for b := range one.budgets(interval.Metric) {
-			b.Due = int(r.window.Seconds() / float64(interval.Value))
-		}
-	})
-	events := func(in time.Duration) string { return r.increase(objectiveEvents, in, "objective", "verdict") }
-	r.each(ctx, found, events(r.window), func(one *record, n *model.Sample) {
-		for b := range one.budgets(n.Metric) {
-			if b.Judged += int(math.Round(float64(n.Value))); n.Metric["verdict"] == "good" {
-				b.Good += int(math.Round(float64(n.Value)))
-			}
-		}
-	})
-	hourly := func(expr string, do func(hour *report.BadHour, labels model.Metric, n int)) {
-		r.course(ctx, expr, time.Hour, hours, func(labels model.Metric, i int, v float64) {
-			if one := found[seriesOf(labels)]; one != nil {
-				for b := range one.budgets(labels) {
-					do(&b.Hours[i], labels, int(math.Round(v)))
+	for what, expr := range map[string]string{"limit": last(objectiveLimit), "interval": last(probeInterval), "": events(r.window)} {
+		r.each(ctx, found, expr, func(one *record, sample *model.Sample) {
+			n := int(math.Round(float64(sample.Value)))
+			for _, b := range one.budgets(sample.Metric) {
+				switch cmp.Or(what, string(sample.Metric["verdict"])) {
+				case "limit":
+					b.Limit = report.Number(sample.Value)
+				case "interval":
+					b.Due = int(b.Window / report.Number(sample.Value))
+				case "good":
+					b.Good += n
+					b.Judged += n
+				case "bad":
+					b.Judged += n
 				}
 			}
 		})
 	}
-	hourly(events(time.Hour), func(hour *report.BadHour, labels model.Metric, n int) {
-		if hour.Judged += n; labels["verdict"] == "bad" {
-			hour.Bad += n
-		}
-	})
-	hourly(r.increase(probesTotal, time.Hour, "outcome"), func(hour *report.BadHour, labels model.Metric, n int) {
-		if outcome := probe.Outcome(labels["outcome"]); outcome != probe.OK && n > 0 {
-			hour.Outcomes[outcome] = n
-		}
-	})
+	for _, expr := range []string{events(time.Hour), r.increase(probesTotal, time.Hour, "outcome")} {
+		r.course(ctx, expr, time.Hour, hours, func(labels model.Metric, i int, v float64) {
+			n, outcome := int(math.Round(v)), probe.Outcome(labels["outcome"])
+			if one := found[seriesOf(labels)]; one != nil && n > 0 && outcome != probe.OK {
+				for _, b := range one.budgets(labels) {
+					switch hour := &b.Hours[i]; {
+					case outcome != "":
+						hour.Outcomes[outcome] = n
+					case labels["verdict"] == "bad":
+						hour.Bad += n
+						hour.Judged += n
+					default:
+						hour.Judged += n
+					}
+				}
+			}
+		})
+	}
 }
 
 // budgets are those of the objective that labels name, or all.
-func (r *record) budgets(labels model.Metric) func(yield func(*report.Budget) bool) {
-	return func(yield func(*report.Budget) bool) {
-		name, one := labels["objective"]
-		for i := range r.summary.Budgets {
-			if b := &r.summary.Budgets[i]; (!one || b.Objective == string(name)) && !yield(b) {
-				return
-			}
+func (r *record) budgets(labels model.Metric) (list []*report.Budget) {
+	for i := range r.summary.Budgets {
+		if name := string(labels["objective"]); name == "" || name == r.summary.Budgets[i].Objective {
+			list = append(list, &r.summary.Budgets[i])
 		}
 	}
+	return list
 }

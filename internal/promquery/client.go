@@ -31,7 +31,7 @@ type client struct {
 }
 
 // shorter is what to do about too much data.
-const shorter = "choose a shorter range (--from, --to) or one target (--target)"
+const shorter = "choose a shorter range (--from, --to, --budget-window) or one target (--target)"
 
 func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1e3, 'f', 3, 64) }
 

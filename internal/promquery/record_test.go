@@ -106,7 +106,7 @@ func TestAbsent(t *testing.T) {
 		"in this range there is data of a":            {{"probes_total", []sample{point(1, "outcome=ok")}}},
 		"check that this Prometheus scrapes a prober": nil,
 	} {
-		_, err := run(t, &fake{answers: stored}, Request{Targets: []string{"b"}, Prompt: "cold"})
+		_, err := run(t, &fake{answers: stored}, Request{Targets: []string{"b"}, Match: []string{"prompt=cold"}})
 		const looked = `(looked for llm_probe_probes_total{target="b",prompt="cold"}); `
 		for _, want := range []string{"no data from 2026-11-01 00:00:00 UTC to 2026-11-01 06:00:00 UTC in Prometheus at http://", looked + want} {
 			if err == nil || !strings.Contains(err.Error(), want) {

@@ -23,7 +23,6 @@ type Request struct {
 
 	From, To, Versus string
 	Targets          []string
-	Model, Prompt    string
 	BudgetWindow     string
 }
 
@@ -69,11 +68,6 @@ func (r Request) Parse(now time.Time) (*Query, config.Problems) {
 			refuse(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
 		}
 		q.reader.match = append(q.reader.match, label+oneOf(value))
-	}
-	for _, pair := range [][2]string{{"model", r.Model}, {"prompt", r.Prompt}} {
-		if pair[1] != "" {
-			q.reader.match = append(q.reader.match, pair[0]+oneOf(pair[1]))
-		}
 	}
 	window, err := model.ParseDuration(r.BudgetWindow)
 	if q.reader.window = time.Duration(window); err != nil || q.reader.window < time.Hour {
@@ -139,7 +133,7 @@ func (q *Query) Run(ctx context.Context) (err error) {
 		}
 		for _, side := range [][]*record{q.records, others} {
 			if len(side) > 1 {
-				return fmt.Errorf("%s and %s have data %s: choose one with --model and --prompt",
+				return fmt.Errorf("%s and %s have data %s: choose one with --match model=… or --match prompt=…",
 					side[0].summary.Target, side[1].summary.Target, side[0].span)
 			}
 		}

@@ -72,9 +72,6 @@ func meaning(c Comparison, a, b string) []string {
 	for _, l := range c.Lines {
 		least, most = min(least, l.Pairs), max(most, l.Pairs)
 	}
-	if most == 0 {
-		return []string{"Differences are those of the medians; percentages are relative to " + a + "."}
-	}
 	pairs := join(format.Grouped(least), format.Grouped(most)) + " " + plural(most, c.Pair)
 	return []string{
 		fmt.Sprintf("Differences are medians of the paired differences %s − %s; percentages are relative to %s.", a, b, a),

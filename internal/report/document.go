@@ -270,19 +270,6 @@ func compareSteps(nameA, nameB string, x, y Summary) Comparison {
 		}
 		return Compare(c, pairsOf(both))
 	}
-	far := Number(math.Inf(1))
-	for _, q := range quantities {
-		if a, b := q.in(&x).At(0.5), q.in(&y).At(0.5); finite(a - b) {
-			c.Lines = append(c.Lines, Line{
-				Metric: q.name, A: a, B: b, Difference: Interval{a - b, -far, far}, Ratio: Interval{a / b, none, none},
-			})
-		}
-	}
-	if c.Lines == nil {
-		return Compare(c, nil)
-	}
-	c.Confidence = confidence
-	c.Warnings = append(c.Warnings, "only medians are known, as data from Prometheus has no single requests: "+
-		"to see whether they differ, compare with prober report --prometheus --vs")
+	c.Warnings = append(c.Warnings, "data from Prometheus has no single requests: compare with prober report --prometheus --vs")
 	return c
 }

@@ -153,23 +153,8 @@ type printer struct {
 // newPrinter prints lines of at most width columns (0: 80; 40 at least) where words allow.
 func newPrinter(width int) *printer { return &printer{width: max(cmp.Or(width, defaultWidth), 40)} }
 
-// wrap writes a label and a text, which goes on below itself, or two columns further right, where
-// it is too long. A word that is longer has a line of its own.
-func (p *printer) wrap(label, text string) {
-	line, empty := label, true
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case empty:
-			line, empty = line+word, false
-		case length(line)+1+length(word) <= p.width:
-			line += " " + word
-		default:
-			p.WriteString(line + "\n")
-			line = strings.Repeat(" ", max(2, length(label))) + word
-		}
-	}
-	p.WriteString(strings.TrimRight(line, " ") + "\n")
-}
+// wrap writes a label and a text, see [format.Wrap].
+func (p *printer) wrap(label, text string) { p.WriteString(format.Wrap(label, text, p.width)) }
 
 // known leaves out empty texts.
 func known(texts ...string) []string {

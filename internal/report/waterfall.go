@@ -41,6 +41,20 @@ func (w *waterfall) line(label, text string) {
 	w.wrap(fmt.Sprintf("%-*s", labelWidth, "  "+label), format.Clean(text))
 }
 
+// row is line for a text that is not empty.
+func (w *waterfall) row(label, text string) {
+	if text != "" {
+		w.line(label, text)
+	}
+}
+
+// blank begins a part, unless the one before it is empty.
+func (w *waterfall) blank() {
+	if !strings.HasSuffix(w.String(), "\n\n") {
+		w.WriteString("\n")
+	}
+}
+
 // raw writes a label and a text as they are.
 func (w *waterfall) raw(label, text string) {
 	w.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%s", labelWidth, "  "+label, text), " ") + "\n")
@@ -49,7 +63,11 @@ func (w *waterfall) raw(label, text string) {
 // headline names the target and its outcome; of a failure also the error.
 func (w *waterfall) headline() {
 	a := w.a
-	w.wrap("", format.Clean(a.Target+" "+string(a.Outcome)))
+	outcome := string(a.Outcome)
+	if a.Outcome != probe.OK && a.Elapsed > 0 {
+		outcome += " after " + format.Seconds(a.Elapsed)
+	}
+	w.wrap("", format.Clean(a.Target+" "+outcome))
 	prompt := a.Prompt
 	if prompt != "" {
 		prompt += " prompt"
@@ -57,9 +75,7 @@ func (w *waterfall) headline() {
 	if what := known(orEmpty(a.Model), orEmpty(a.API), prompt); len(what) > 0 {
 		w.line("", strings.Join(what, ", "))
 	}
-	if a.Error != nil {
-		w.line("error", *a.Error)
-	}
+	w.row("error", orEmpty(a.Error))
 }
 
 func orEmpty(s *string) string {
@@ -75,7 +91,7 @@ func (w *waterfall) phases() {
 	if len(list) == 0 || list[len(list)-1].To == 0 {
 		return
 	}
-	w.WriteString("\n")
+	w.blank()
 	if w.a.Phases.Write != nil && w.a.Phases.Connect == nil {
 		w.line("connection", "reused: no DNS, connect or TLS phase")
 	}
@@ -99,10 +115,10 @@ func span(from, to, limit float64, cells int) string {
 	return strings.Repeat(" ", start) + strings.Repeat("█", width/8) + eighths[width%8]
 }
 
-// latencies tells the numbers that the metrics get, or why there is none, and draws the gaps between token frames.
+// latencies tells the numbers that the metrics get, draws the gaps between token frames, and says why an answer has no number.
 func (w *waterfall) latencies() {
 	a, server := w.a, ""
-	w.WriteString("\n")
+	w.blank()
 	if a.ServerTTFT != nil {
 		server = ", server TTFT " + format.Seconds(*a.ServerTTFT)
 	}
@@ -114,31 +130,31 @@ func (w *waterfall) latencies() {
 	if list := slices.Sorted(slices.Values(a.ITL)); len(list) > 0 {
 		w.line("ITL", fmt.Sprintf("median %s, p99 %s, max %s over %s", format.Seconds(QuantileOf(list, 0.5)),
 			format.Seconds(QuantileOf(list, 0.99)), format.Seconds(list[len(list)-1]), format.Count(len(list), "token")))
-	} else {
-		w.latency("ITL", nil, "")
 	}
 	w.latency("max gap", a.MaxGap, GapPlace(a))
 	w.gaps()
 	w.latency("E2EL", a.E2EL, "")
+	for _, lacking := range []struct {
+		name string
+		is   bool
+	}{{"TPOT", a.TPOT == nil}, {"ITL", len(a.ITL) == 0}, {"max gap", a.MaxGap == nil}} {
+		if lacking.is && a.Frames > 0 {
+			w.line("no "+lacking.name, missing(a, lacking.name))
+		}
+	}
 }
 
 func (w *waterfall) latency(name string, seconds *float64, more string) {
-	if seconds == nil {
-		w.line(name, "none: "+missing(w.a, name))
-		return
+	if seconds != nil {
+		w.line(name, format.Seconds(*seconds)+more)
 	}
-	w.line(name, format.Seconds(*seconds)+more)
 }
 
 // missing is why a result lacks a number.
 func missing(a *probe.Account, name string) string {
 	tpot, itl, counted := name == "TPOT", name == "ITL", a.Usage.Output != nil && a.TokenSource != probe.FromNothing
 	switch {
-	case name == "E2EL" && a.Outcome != probe.OK:
-		return "the probe failed after " + format.Seconds(a.Elapsed)
-	case a.Frames == 0:
-		return "no token arrived"
-	case a.Frames == 1 && (tpot || itl || name == "max gap"):
+	case a.Frames == 1:
 		return "all tokens arrived in a single frame"
 	case (tpot || itl) && counted && a.JoinedTokens == 0 && a.TPOT == nil && len(a.ITL) == 0:
 		return "all tokens arrived at once"
@@ -202,15 +218,14 @@ var sources = map[probe.Source]string{
 // accounts writes tokens, frames and warnings, and the verdict: what it came to, and what to do.
 func (w *waterfall) accounts() {
 	a, u := w.a, w.a.Usage
-	w.WriteString("\n")
-	count := func(n *int) string {
-		if n == nil {
-			return "?"
+	w.blank()
+	var counts []string
+	for i, n := range []*int{u.Prompt, u.Cached, u.Output, u.Reasoning} {
+		if n != nil {
+			counts = append(counts, []string{"prompt ", "cached ", "output ", "reasoning "}[i]+format.Grouped(*n))
 		}
-		return format.Grouped(*n)
 	}
-	w.line("usage", fmt.Sprintf("prompt %s, cached %s, output %s, reasoning %s",
-		count(u.Prompt), count(u.Cached), count(u.Output), count(u.Reasoning)))
+	w.row("usage", strings.Join(counts, ", "))
 	if a.Frames > 0 {
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(a.Frames, "token frame"), a.Coalesced))
 		w.line("tokens", sources[a.TokenSource])
@@ -220,10 +235,8 @@ func (w *waterfall) accounts() {
 	} else if a.ReadDelay != nil {
 		w.line("timestamps", "kernel, read at most "+format.Seconds(*a.ReadDelay)+" later")
 	}
-	w.line("finish", cmp.Or(orEmpty(a.FinishReason), "no finish reason"))
-	if a.TraceID != "" {
-		w.line("trace", a.TraceID)
-	}
+	w.row("finish", orEmpty(a.FinishReason))
+	w.row("trace", a.TraceID)
 	for _, warning := range a.Warnings {
 		w.line("warning", warning)
 	}
@@ -237,6 +250,6 @@ func (w *waterfall) accounts() {
 	if a.E2EL != nil {
 		words += " in " + format.Seconds(*a.E2EL)
 	}
-	w.WriteString("\n")
+	w.blank()
 	w.line("verdict", string(a.Outcome)+": "+words)
 }

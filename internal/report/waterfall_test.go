@@ -180,13 +180,13 @@ func TestEveryAnswerHasAReasonForWhatItLacks(t *testing.T) {
 		r    *probe.Result
 		want string
 	}{
-		{one, "TPOT       none: all tokens arrived in a single frame"},
-		{one, "ITL        none: all tokens arrived in a single frame"},
-		{one, "max gap    none: all tokens arrived in a single frame"},
-		{hidden, "TPOT       none: how many tokens the frames carry is unknown"},
+		{one, "no TPOT    all tokens arrived in a single frame"},
+		{one, "no ITL     all tokens arrived in a single frame"},
+		{one, "no max gap all tokens arrived in a single frame"},
+		{hidden, "no TPOT    how many tokens the frames carry is unknown"},
 		{together, "max gap    0 s, before token frame 2 of 3"},
-		{together, "TPOT       none: all tokens arrived at once"},
-		{together, "ITL        none: all tokens arrived at once"},
+		{together, "no TPOT    all tokens arrived at once"},
+		{together, "no ITL     all tokens arrived at once"},
 		{ids, "tokens     counted in each frame (token ids)"},
 		{alone, "tokens     one per frame: as many frames as tokens"},
 		{unstamped, "timestamps user space: a delay of the prober looks like one of the server"},

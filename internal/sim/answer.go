@@ -63,8 +63,7 @@ func (s *Server) accept(g *generation, c call, q ask, origin time.Time) *answer 
 	return a
 }
 
-// length is how many tokens the answer has and why it ends: at its natural length, which seed and prompt decide, if that
-// is below the most that was asked for.
+// length is how many tokens the answer has and why it ends: at its natural length, which seed and prompt decide, or the limit.
 func (q ask) length(p Profile, seed uint64) (int, string) {
 	if q.endless || p.MaxAnswer <= 0 {
 		return q.max, "length"
@@ -78,14 +77,10 @@ func (q ask) length(p Profile, seed uint64) (int, string) {
 	return q.max, "length"
 }
 
-// textOf is the visible text of the tokens [from, to). Only the first of the reasoning and of the answer have no space
-// before them.
+// textOf is the visible text of the tokens [from, to). The first of the reasoning and of the answer have no space before them.
 func (a *answer) textOf(from, to int) string {
 	var b []byte
-	for k := from; k < to && !a.flags["mute"]; k++ {
-		if a.ends(k) {
-			break
-		}
+	for k := from; k < to && !a.flags["mute"] && !a.ends(k); k++ {
 		if k != 0 && k != a.reasoning {
 			b = append(b, ' ')
 		}
@@ -94,8 +89,7 @@ func (a *answer) textOf(from, to int) string {
 	return string(b)
 }
 
-// word is token k without the space before it. Reasoning and answer both begin at the first word; the answer says the
-// code words in place of its first three.
+// word is token k without the space before it. The answer says the code words in place of its first three.
 func (a *answer) word(k int) string {
 	if k >= a.reasoning {
 		k -= a.reasoning
@@ -132,14 +126,16 @@ func (a *answer) due(ctx context.Context, k int, limit time.Time) (time.Time, bo
 		a.first = at
 	}
 	a.lastAt = a.fault.stretch(a.origin, a.first, at)
+	if a.fault.Stall > 0 && k >= a.fault.Stall {
+		a.lastAt = a.lastAt.Add(time.Duration(a.fault.StallFor))
+	}
 	if a.firstAt.IsZero() {
 		a.firstAt = a.lastAt
 	}
 	return a.lastAt, true, nil
 }
 
-// whole sends the answer as one document when its last token is due: the same for all servers, none of which it
-// resembles. An error means that the connection is to be cut.
+// whole sends the answer as one document, the same for all servers, when its last token is due.
 func (a *answer) whole(ctx context.Context, w http.ResponseWriter) error {
 	at := a.origin
 	for k := range a.want {

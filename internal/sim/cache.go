@@ -34,8 +34,7 @@ func digestOf(ids []uint32, salt string) digest {
 	return d
 }
 
-// prefixCache remembers the blocks of recent prompts: at most 2·limit of them, the least recently used half is
-// forgotten at once. It is safe for concurrent use.
+// prefixCache remembers at most 2·limit blocks of recent prompts. It is safe for concurrent use.
 type prefixCache struct {
 	limit int
 

@@ -33,8 +33,7 @@ func (a *answer) role() string {
 	return a.fill(a.format.Chunk, frame{choice: a.format.Role, usage: a.usageAt(0, false)})
 }
 
-// tokenFrames encodes the tokens [from, to), all of them reasoning or none, and the final frame behind the last. from is to where
-// all tokens of an answer are hidden.
+// tokenFrames encodes the tokens [from, to), all of them reasoning or none, and the final frame behind the last.
 func (a *answer) tokenFrames(from, to int) string {
 	f, ends := a.format, to == a.want
 	out := ""
@@ -87,8 +86,7 @@ func (a *answer) usageOf(template string, to int) string {
 	return `,"usage":` + a.fill(template, frame{to: to})
 }
 
-// placeholder fills in what a template of an answer may hold: one of answerTexts, a part of the file, or what
-// a template of an error may hold.
+// placeholder fills in one of answerTexts, a part of the file, or what a template of an error may hold.
 func (a *answer) placeholder(c frame, name string) string {
 	if p, ok := a.format.Parts[name]; ok {
 		if p.When == "" || a.on(p.When, c) {
@@ -115,10 +113,13 @@ var answerTexts = map[string]func(a *answer, c frame) string{
 	"id":      func(a *answer, _ frame) string { return a.name },
 	"request": func(a *answer, _ frame) string { return a.header.Get("X-Request-Id") }, // the client's, or ours
 	"number":  func(a *answer, _ frame) string { return fmt.Sprint(a.id) },
-	"seq":     func(a *answer, _ frame) string { return strconv.Itoa(a.nextEvent()) },
-	"model":   func(a *answer, _ frame) string { return quoted(a.model) },
-	"usage":   func(_ *answer, c frame) string { return c.usage },
-	"finish":  func(a *answer, _ frame) string { return quoted(cmp.Or(a.format.Finish[a.finish], a.finish)) },
+	"seq": func(a *answer, _ frame) string { // from 0
+		a.events++
+		return strconv.Itoa(a.events - 1)
+	},
+	"model":  func(a *answer, _ frame) string { return quoted(a.model) },
+	"usage":  func(_ *answer, c frame) string { return c.usage },
+	"finish": func(a *answer, _ frame) string { return quoted(cmp.Or(a.format.Finish[a.finish], a.finish)) },
 
 	// Texts and ids: of the frame, of all to its end, of the answer without its reasoning, of the reasoning that is shown.
 	"text":     func(a *answer, c frame) string { return quoted(a.textOf(c.from, c.to)) },
@@ -149,12 +150,6 @@ var answerTexts = map[string]func(a *answer, c frame) string{
 	"promptms": func(a *answer, _ frame) string { return fmt.Sprint(inMS(a.firstAt.Sub(a.origin))) },
 	"answerms": func(a *answer, _ frame) string { return fmt.Sprint(inMS(a.lastAt.Sub(a.firstAt))) },
 	"latency":  func(a *answer, _ frame) string { return fmt.Sprint(a.lastAt.Sub(a.origin).Seconds()) },
-}
-
-// nextEvent numbers the events of an answer from 0.
-func (a *answer) nextEvent() int {
-	a.events++
-	return a.events - 1
 }
 
 // counted is how many tokens usage counts up to the end of a frame.

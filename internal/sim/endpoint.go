@@ -22,8 +22,7 @@ type Endpoint struct {
 // URL is the endpoint's base URL.
 func (e Endpoint) URL() string { return "http://" + e.listener.Addr().String() }
 
-// Open makes an endpoint for each profile, all of them like c, on consecutive ports from that of first on; 0 is any free
-// port for each. They can be reached before they are served; [CloseAll] closes them.
+// Open makes an endpoint for each profile, all of them like c, on consecutive ports from that of first on, or on any free ones.
 func Open(ctx context.Context, first net.TCPAddr, profiles []Profile, c Config, f Fault) ([]Endpoint, error) {
 	var endpoints []Endpoint
 	for i, p := range profiles {
@@ -56,8 +55,7 @@ func CloseAll(endpoints []Endpoint) {
 	}
 }
 
-// ServeAll serves the endpoints until ctx is done, closes them, and waits until no request is under way, for a second at
-// most: a client that does not read may keep one.
+// ServeAll serves the endpoints until ctx is done, closes them, and waits for requests under way, for a second at most.
 func ServeAll(ctx context.Context, endpoints []Endpoint) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, e := range endpoints {

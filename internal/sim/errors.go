@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -11,11 +12,10 @@ import (
 	"time"
 )
 
-// statusOverloaded is what Anthropic and some gateways answer instead of 503.
-const statusOverloaded = 529
-
-// engineFailed is what an error inside a stream says.
-const engineFailed = "Simulated fault: the engine failed."
+const (
+	statusOverloaded = 529 // what Anthropic and some gateways answer instead of 503
+	engineFailed     = "Simulated fault: the engine failed."
+)
 
 // refusal is an error in place of an answer.
 type refusal struct {
@@ -27,14 +27,11 @@ type refusal struct {
 	retry   time.Duration // what Retry-After says where it is sent, rounded up to seconds; 0: a second
 }
 
-// refuse answers with an error. streamed is whether it is about the request itself and a stream was asked for: some servers
-// have begun that stream already.
+// refuse answers with an error. Some servers have begun the stream already, if one was asked for.
 func (s *Server) refuse(w http.ResponseWriter, r refusal, streamed bool) {
 	e := &s.serverType.Errors
-	template, status, contentType := e.Body, r.status, "application/json"
-	if other, ok := e.Statuses[status]; ok {
-		status = other
-	}
+	status := cmp.Or(e.Statuses[r.status], r.status)
+	template, contentType := e.Body, "application/json"
 	r.status = status
 	switch {
 	case streamed && e.InStream != "":
@@ -92,7 +89,7 @@ func orNull(text string) string {
 // quoted is a text as JSON has it.
 func quoted(text string) string { return string(mustJSON(text)) }
 
-// write sends a complete response. A client that has left does not matter: nothing follows.
+// write sends a complete response.
 func write(w http.ResponseWriter, status int, contentType, body string) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)

@@ -25,10 +25,11 @@ type Fault struct {
 
 	// An answer with no more tokens than stall, reset or error_frame is not harmed. In a stall the connection stays open until
 	// the client leaves; comments come once a second, or what the API has in their place; NDJSON has none.
-	Stall      int  `json:"stall,omitzero" help:"silence after so many tokens"`
-	Comments   bool `json:"comments,omitzero" help:"SSE comments in that silence"`
-	Reset      int  `json:"reset,omitzero" help:"the connection breaks after so many tokens"`
-	ErrorFrame int  `json:"error_frame,omitzero" help:"an error inside the stream after so many tokens"`
+	Stall      int      `json:"stall,omitzero" help:"silence after so many tokens"`
+	StallFor   Duration `json:"stall_for,omitzero" help:"that silence ends after so long, for example 400ms; endless if not given"`
+	Comments   bool     `json:"comments,omitzero" help:"SSE comments in that silence"`
+	Reset      int      `json:"reset,omitzero" help:"the connection breaks after so many tokens"`
+	ErrorFrame int      `json:"error_frame,omitzero" help:"an error inside the stream after so many tokens"`
 
 	// The queueing profiles cannot be made faster than their engine.
 	TTFT float64 `json:"ttft,omitzero" help:"time to the first token, multiplied: 1.15 is 15% slower"`
@@ -99,7 +100,7 @@ func readFault(r io.Reader) (f Fault, err error) {
 	case errors.As(err, &wrong) && wrong.Field != "":
 		err = fmt.Errorf("%s: want a value of type %v, not a %s", wrong.Field, wrong.Type, wrong.Value)
 	case strings.HasPrefix(err.Error(), "json: unknown field"):
-		err = fmt.Errorf("%s: prober simulate --help lists the known ones", strings.TrimPrefix(err.Error(), "json: "))
+		err = fmt.Errorf("%s: prober simulate --help-all lists the known ones", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if err != nil {
 		return Fault{}, fmt.Errorf("fault: %w", err)
@@ -119,6 +120,7 @@ func (f Fault) validate() error {
 	check(f.Status == 0 || f.Status >= 400 && f.Status <= 599, "status: %d is no error, want 400 to 599", f.Status)
 	check(min(f.Stall, f.Reset, f.ErrorFrame, f.TokensPerFrame) >= 0, "stall, reset, error_frame, tokens_per_frame: want numbers of tokens")
 	check(!f.Comments || f.Stall > 0, "comments: needs stall, comments fill a stall")
+	check(within(f.StallFor, time.Hour) && (f.StallFor == 0 || f.Stall > 0), "stall_for: needs stall, want 0 to 1h")
 	check(within(f.SlowHeaders, time.Hour) && within(f.RoleEarly, time.Hour), "slow_headers, role_early: want 0 to 1h")
 	check(within(f.Batch, time.Minute), "batch: want 0 to 1m")
 	factor := func(v float64) bool { return v == 0 || v >= 0.001 && v <= 1000 }
@@ -151,6 +153,9 @@ func (f Fault) breaks(sent int) string {
 	case 0:
 		return ""
 	case f.Stall:
+		if f.StallFor > 0 {
+			return ""
+		}
 		return "stall"
 	case f.Reset:
 		return "reset"

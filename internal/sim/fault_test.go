@@ -18,7 +18,7 @@ func TestParseFault(t *testing.T) {
 		" hang , html=true ":            {Fault{Hang: true, HTML: true}, ""},
 		"slow_headers=350ms,batch=50ms": {Fault{SlowHeaders: Duration(350 * time.Millisecond), Batch: Duration(50 * time.Millisecond)}, ""},
 		"status=529,probability=0.1,comments=false": {Fault{Status: 529, Probability: 0.1}, ""},
-		"speed=2":                    {Fault{}, `unknown field "speed": prober simulate --help lists the known ones`},
+		"speed=2":                    {Fault{}, `unknown field "speed": prober simulate --help-all lists the known ones`},
 		"itl=x":                      {Fault{}, "itl: want a value of type float64, not a string"},
 		"hang=maybe":                 {Fault{}, "hang: want a value of type bool, not a string"},
 		"status=200,reset=-1":        {Fault{}, "status: 200 is no error, want 400 to 599; stall, reset, error_frame, tokens_per_frame: want numbers of tokens"},

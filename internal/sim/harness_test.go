@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc/test/bufconn"
 )
 
 // rig is a simulated server behind net/http on an in-memory network, with a client.
@@ -25,14 +27,14 @@ type rig struct {
 func bubble(t *testing.T, c Config, test func(t *testing.T, r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		listener := NewListener()
+		listener := bufconn.Listen(1 << 16)
 		r := &rig{sim: New(c)}
 		server := &http.Server{Handler: r.sim}
 		var serving sync.WaitGroup
 		serving.Go(func() { _ = server.Serve(listener) })
 		transport := &http.Transport{
-			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.Dial(ctx) },
-			DisableCompression: true,
+			DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return listener.DialContext(ctx) },
+			DisableCompression: true, DisableKeepAlives: true,
 		}
 		r.client = &http.Client{Transport: transport}
 		test(t, r)

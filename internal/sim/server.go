@@ -1,9 +1,6 @@
-// Package sim is a simulated LLM server: the outside world for the demo, for tests and for other packages' tests. It
-// speaks OpenAI's API as many servers do, and other APIs (see ServerTypes and APIs), answers with the timing of measured systems
-// (or of a queue under load), has a prefix cache and a tokenizer, fails on demand, and writes down when it sent each frame.
-//
-// It never imports another package of ours: it encodes the protocols by itself, so that it and the prober check each other.
-// It never computes anything a model would, never logs, and never keeps more than a bounded past.
+// Package sim is a simulated LLM server for the demo and for tests. It speaks OpenAI's API as many servers do, and other APIs,
+// answers with the timing of measured systems (or of a queue under load), has a prefix cache and a tokenizer, fails on demand,
+// and writes down when it sent each frame. It imports no other package of ours, so that it and the prober check each other.
 package sim
 
 import (
@@ -69,8 +66,7 @@ type Server struct {
 	stopped sync.WaitGroup // the engine
 }
 
-// New returns a server that is ready to use. Close it when done. It panics if the configuration names an API or a server type that
-// does not exist.
+// New returns a server. Close it when done. It panics if the configuration names an API or a server type that does not exist.
 func New(c Config) *Server {
 	if c.Profile.API == "" {
 		c.Profile, _ = ParseProfile("fast")
@@ -103,16 +99,14 @@ func New(c Config) *Server {
 	return s
 }
 
-// Close cuts the running answers, stops the engine and waits for it. It does not wait for handlers, which
-// may hang in the write to a client that does not read: closing the http.Server ends those. Later requests are answered 503. A
-// second Close does nothing.
+// Close cuts the running answers, stops the engine and waits for it, but not for handlers, which closing the http.Server ends.
+// Later requests are answered 503.
 func (s *Server) Close() {
 	s.stop()
 	s.stopped.Wait()
 }
 
-// SetFault replaces the fault for requests that start from now on; the zero Fault is none. Values out of bounds are an
-// error that names all of them, and the fault stays as it was.
+// SetFault replaces the fault for requests that start from now on, unless its values are out of bounds.
 func (s *Server) SetFault(f Fault) error {
 	if err := f.validate(); err != nil {
 		return fmt.Errorf("fault: %w", err)
@@ -151,8 +145,10 @@ func (s *Server) newCall(r *http.Request) call {
 	return c
 }
 
-// errClosed is why the context of a request ends when the server is closed.
-var errClosed = errors.New("closed")
+var (
+	errClosed = errors.New("closed") // why the context of a request ends when the server is closed
+	errCut    = errors.New("cut")    // what respond returns when the connection is to be cut although the client is there
+)
 
 // generate is the handler of a route that generates; open ends when the server is closed.
 func (s *Server) generate(open context.Context, g *generation) http.HandlerFunc {
@@ -180,9 +176,6 @@ func (s *Server) generate(open context.Context, g *generation) http.HandlerFunc 
 		}
 	}
 }
-
-// errCut is what respond returns when the connection is to be cut although the client is there.
-var errCut = errors.New("cut")
 
 // respond answers one request. An error means that the connection is to be cut.
 func (s *Server) respond(ctx context.Context, w http.ResponseWriter, g *generation, c call, body []byte) error {

@@ -47,7 +47,7 @@ func (s *streaming) flush() error {
 	return s.control.Flush()
 }
 
-// stream sends the answer frame by frame. An error means that the connection is to be cut.
+// stream sends the answer frame by frame.
 func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	entry := a.server.sentLog.open(Sent{
 		ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start,
@@ -59,11 +59,9 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 		from:  a.hidden,
 	}
 	err := s.run(ctx)
-	switch {
-	case err == nil:
-	case errors.Is(context.Cause(ctx), errClosed):
+	if errors.Is(context.Cause(ctx), errClosed) {
 		s.server.sentLog.ends(entry, "", "closed")
-	default:
+	} else if err != nil {
 		s.server.sentLog.ends(entry, "", "canceled")
 	}
 	return err
@@ -152,8 +150,7 @@ func (s *streaming) sendAt(ctx context.Context, at time.Time, text string) error
 	return s.flush()
 }
 
-// await waits until token k is due, releasing what waits in between. A frame that is due at the moment of a release
-// goes with it.
+// await waits until token k is due, releasing what waits in between. A frame that is due then goes with it.
 func (s *streaming) await(ctx context.Context, k int) (time.Time, error) {
 	for {
 		at, known, err := s.due(ctx, k, s.release)

@@ -28,6 +28,7 @@ func TestFramesComeWhenTheyAreDue(t *testing.T) {
 		{"three tokens a frame", "tokens_per_frame=3", "/v1/completions", completionFour, 0, ms(22, 23, 23, 23)},
 		{"released every 2 ms", "batch=2ms", "/v1/completions", completionFour, 0, ms(20, 22, 22, 23, 23, 23)},
 		{"two tokens a frame, released every 2 ms", "batch=2ms,tokens_per_frame=2", "/v1/completions", completionFour, 0, ms(21, 23, 23, 23)},
+		{"a pause", "stall=2,stall_for=400ms", "/v1/completions", completionFour, 0, ms(20, 21, 422, 423, 423, 423)},
 		{"second usage", "double_usage=true", "/v1/completions", completionFour, 0, ms(20, 21, 22, 23, 23, 23, 23)},
 		{"error", "error_frame=2", "/v1/completions", completionFour, 0, ms(20, 21, 21, 21)},
 		{"error in the middle of a frame", "error_frame=2,tokens_per_frame=4", "/v1/completions", completionFour, 0, ms(21, 21, 21)},

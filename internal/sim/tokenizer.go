@@ -15,8 +15,7 @@ const (
 	blockSize  = 16 // tokens of a block of the prefix cache
 )
 
-// appendText adds the tokens of a text: white space separates words and belongs to none, a word of n characters (punctuation
-// counts) is ⌈n/8⌉ tokens.
+// appendText adds the tokens of a text: a word of n characters is ⌈n/8⌉ tokens.
 func appendText(ids []uint32, text string) []uint32 {
 	for word := range strings.FieldsSeq(text) {
 		start, runes := 0, 0
@@ -67,13 +66,6 @@ func (p prompt) tokens() []uint32 {
 	return append(ids, p.tail...)
 }
 
-// digest counts, hashes and reads the prompt.
-func (p prompt) digest(salt string) digest {
-	d := digestOf(p.tokens(), salt)
-	d.code = p.codeWords()
-	return d
-}
-
 // asks reports whether the last 300 bytes of the prompt's text hold a phrase.
 func (p prompt) asks(phrase string) bool {
 	if len(p.texts) == 0 {
@@ -83,11 +75,7 @@ func (p prompt) asks(phrase string) bool {
 	return strings.Contains(strings.ToLower(last[max(0, len(last)-300):]), phrase)
 }
 
-// endless reports whether the prompt asks not to stop: the answer then has no natural end.
-func (p prompt) endless() bool { return p.asks("do not stop") }
-
-// codeWords are the three words of the sentence "The code words are: A B C." (or "A B C and …") if the text holds it and
-// asks for code words; nil otherwise. The first such sentence counts.
+// codeWords are the three words of the first sentence "The code words are: A B C." (or "A B C and …") if the text asks for them.
 func (p prompt) codeWords() []string {
 	if !p.asks("code words") {
 		return nil

@@ -6,16 +6,12 @@ import (
 )
 
 const (
-	// coarse is how late a timer of an idle Go program may be on Linux, whose poller counts in milliseconds: a third of
-	// a gap between tokens.
-	coarse = 1200 * time.Microsecond
-	// few is how many answers can have precise waits at once.
-	few = 8
+	coarse = 1200 * time.Microsecond // how late a timer of an idle Go program may be on Linux, whose poller counts in milliseconds
+	few    = 8                       // answers that can have precise waits at once
 )
 
-// sleepUntil waits for a moment or for the end of ctx, whose error it returns. With Config.Precise it ends within some
-// hundred microseconds of the moment, at the price of a thread that waits in the kernel for the last millisecond: while
-// few answers are under way.
+// sleepUntil waits for a moment or for the end of ctx, whose error it returns. With Config.Precise it ends within some hundred
+// microseconds of the moment, at the price of a thread that waits in the kernel, while few answers are under way.
 func (s *Server) sleepUntil(ctx context.Context, at time.Time) error {
 	if !s.config.Precise || s.running.Load() > few {
 		return sleepUntil(ctx, at)

@@ -74,18 +74,20 @@ type Rejection struct {
 func (b *Board) SetRejected(r *Rejection) { b.rejected.Store(r) }
 
 // Record keeps what the board needs of r and no pointer to it. Canceled results
-// and those of unknown targets are dropped.
-func (b *Board) Record(r *probe.Result) {
+// and those of unknown targets are dropped. It reports whether r is worth a recording: see [history.notable].
+func (b *Board) Record(r *probe.Result) (notable bool) {
 	if r.Outcome == probe.Canceled {
-		return
+		return false
 	}
 	e := newEntry(r) // before the lock: probes of other targets do not wait for it
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if h := b.history(r.Target); h != nil {
 		e.judge(r, h.target.Objectives)
+		notable = h.notable(e)
 		h.add(e, shareOf(len(b.histories)))
 	}
+	return notable
 }
 
 // history is that of a target; nil if there is none. The lock is held.

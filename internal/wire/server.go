@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// A Server is a type of server and how it differs from the others that serve its dialects. All of it is data: see
-// [servers]. The zero value is a server of unknown type, which is asked as vLLM is and then without what it rejects.
+// A Server is a type of server and how it differs from the others that serve its dialects. All of it is data: see servers.yaml.
+// The zero value is a server of unknown type, which is asked as vLLM is and then without what it rejects.
 type Server struct {
 	Name    string   // the configuration value and the "server" label
-	Dialect *Dialect // that auto takes; nil: openai-chat
+	Dialect *Dialect `yaml:"-"` // that auto takes; nil: openai-chat
 	Prefix  string   // of its paths, before "/v1"
 
 	Omit  []Field          // fields that it rejects, or has no use for
 	Keys  map[Field]string // its own names for some fields
 	Extra map[string]any   // fields of its own that each request has
 
-	Tokenize *tokenizers // its tokenizer routes; nil: asked as vLLM is
+	Tokenize *tokenizers `yaml:"-"` // its tokenizer routes; nil: asked as vLLM is
 	IDs      bool        // /v1/completions takes token ids
 	Cached   Claim       // whether it tells how many tokens came from its cache; empty: unknown
 	Session  string      // header by which its router keeps a session on one replica
@@ -30,7 +30,7 @@ type Server struct {
 
 	Note string // what a person should know of its numbers; empty for nothing
 
-	marks []mark
+	Marks []mark
 }
 
 // A Claim is what a server type is known to do: some always, some never, some depending on how they were started.
@@ -89,22 +89,22 @@ type Evidence struct {
 
 // A mark tells a server type from others, by the first of these that is set.
 type mark struct {
-	header  string // a header of the model list's reply, which holds word
-	host    string // the host's name, or the end of it after a dot
-	entry   string // a key in the first entry of the model list, whose owner is word, if that is set; with a dot, one inside of another
-	refusal string // what the reply holds where the model list was refused
-	prefix  string // before "/v1" in the model list's path
-	path    string // a path with a reply that holds word
-	word    string // the owner of the first model
+	Header  string // a header of the model list's reply, which holds word
+	Host    string // the host's name, or the end of it after a dot
+	Entry   string // a key in the first entry of the model list, whose owner is word, if that is set; with a dot, one inside of another
+	Refusal string // what the reply holds where the model list was refused
+	Prefix  string // before "/v1" in the model list's path
+	Path    string // a path with a reply that holds word
+	Word    string // the owner of the first model
 
-	refused bool // only where the model list was refused
-	answers bool // on the answers to probes as well
+	Refused bool // only where the model list was refused
+	Answers bool // on the answers to probes as well
 }
 
 // Recognize tells the type of a server: ok is false if it is none that is known.
 func Recognize(e Evidence) (s Server, ok bool) {
 	for _, s := range servers {
-		if slices.ContainsFunc(s.marks, func(m mark) bool { return m.on(e) }) {
+		if slices.ContainsFunc(s.Marks, func(m mark) bool { return m.on(e) }) {
 			return s, true
 		}
 	}
@@ -113,22 +113,22 @@ func Recognize(e Evidence) (s Server, ok bool) {
 
 func (m mark) on(e Evidence) bool {
 	switch {
-	case m.refused && !e.Refused, e.Answer && !m.answers:
+	case m.Refused && !e.Refused, e.Answer && !m.Answers:
 		return false
-	case m.header != "":
-		return slices.ContainsFunc(e.Header[m.header], func(v string) bool { return strings.Contains(v, m.word) })
-	case m.host != "":
-		return e.Host == m.host || strings.HasSuffix(e.Host, "."+m.host)
-	case m.entry != "":
-		return e.entry(m.entry) != nil && (m.word == "" || e.owned(m.word))
-	case m.refusal != "":
-		return e.Refused && bytes.Contains(bytes.ReplaceAll(e.Models, []byte(" "), nil), []byte(m.refusal))
-	case m.prefix != "":
-		return e.Prefix == m.prefix
-	case m.path != "":
-		return bytes.Contains(e.Get(m.path), []byte(m.word))
+	case m.Header != "":
+		return slices.ContainsFunc(e.Header[m.Header], func(v string) bool { return strings.Contains(v, m.Word) })
+	case m.Host != "":
+		return e.Host == m.Host || strings.HasSuffix(e.Host, "."+m.Host)
+	case m.Entry != "":
+		return e.entry(m.Entry) != nil && (m.Word == "" || e.owned(m.Word))
+	case m.Refusal != "":
+		return e.Refused && bytes.Contains(bytes.ReplaceAll(e.Models, []byte(" "), nil), []byte(m.Refusal))
+	case m.Prefix != "":
+		return e.Prefix == m.Prefix
+	case m.Path != "":
+		return bytes.Contains(e.Get(m.Path), []byte(m.Word))
 	}
-	return e.owned(m.word)
+	return e.owned(m.Word)
 }
 
 // entry is the value of a key, as in [mark], in the first entry of the model list; nil if there is none.

@@ -1,0 +1,170 @@
+package test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/cli"
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/prometheus/alertmanager/config"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/llm-prober/prober/test/program"
+)
+
+const composeDir = "../deploy/compose/"
+
+func composeProject(t *testing.T, environ ...string) *types.Project {
+	t.Helper()
+	options, err := cli.NewProjectOptions([]string{composeDir + "compose.yaml"}, cli.WithEnv(environ))
+	must(t, err)
+	project, err := options.LoadProject(t.Context())
+	must(t, err)
+	return project
+}
+
+// TestComposeProject holds that the project is what the Compose specification allows, is reached from this machine alone, says when it works, and has
+// the versions that these tests run and files that are there.
+func TestComposeProject(t *testing.T) {
+	module, err := os.ReadFile("go.mod")
+	must(t, err)
+	project := composeProject(t)
+	for name, s := range project.Services {
+		if s.HealthCheck == nil || len(s.HealthCheck.Test) < 2 {
+			t.Errorf("%s has no health check", name)
+		}
+		for _, p := range s.Ports {
+			if p.HostIP != "127.0.0.1" || p.Published == "" {
+				t.Errorf("%s publishes %v", name, p)
+			}
+		}
+		version := regexp.MustCompile(`:v?([0-9]+)\.([0-9]+)\.([0-9]+)$`).FindStringSubmatch(s.Image)
+		if s.Build == nil && version == nil {
+			t.Errorf("%s has the image %s", name, s.Image)
+		}
+		want := map[string]string{"prometheus": "prometheus/prometheus v0.3", "alertmanager": "prometheus/alertmanager v0."}[name]
+		if want != "" && !strings.Contains(string(module), want+version[2]+"."+version[3]+"\n") {
+			t.Errorf("%s is %s, in go.mod it is not", name, s.Image)
+		}
+		for _, v := range s.Volumes {
+			if _, err := os.Stat(v.Source); v.Type == types.VolumeTypeBind && (err != nil || !v.ReadOnly) {
+				t.Errorf("%s mounts %s: %v", name, v.Source, err)
+			}
+		}
+	}
+	listed, err := exec.CommandContext(t.Context(), "go", "list", "-C", "..", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", "./cmd/prober").Output()
+	must(t, err)
+	for _, path := range strings.Fields(string(listed)) {
+		top := strings.Split(path, "/")[3]
+		if !strings.Contains(project.Services["prober"].Build.DockerfileInline, "COPY "+top+" "+top+"\n") {
+			t.Errorf("the image is built without %s", path)
+		}
+	}
+	if len(project.Services) != 6 {
+		t.Errorf("%d services", len(project.Services))
+	}
+	if command := project.Services["prober"].Command; !slices.Equal(command, []string{"run"}) {
+		t.Errorf("the prober runs %q", command)
+	}
+	command := composeProject(t, "TARGET=http://host.docker.internal:8000").Services["prober"].Command
+	if want := []string{"run", "http://host.docker.internal:8000"}; !slices.Equal(command, want) {
+		t.Errorf("with a target the prober runs %q", command)
+	}
+}
+
+// TestComposeFindsAndAlerts runs Prometheus with the project's configuration and flags on two simulated servers: it finds
+// the prober and reports the fault of one to Alertmanager.
+func TestComposeFindsAndAlerts(t *testing.T) {
+	t.Parallel()
+	servers, a, address := simulate(t, "fast,fast"), newAlertmanager(t), program.FreeAddress(t)
+	settings := strings.NewReplacer("prober:9464", address, "alertmanager:9093", strings.TrimPrefix(a.URL, "http://"), "scrape_interval: 5s", "scrape_interval: 500ms").
+		Replace(composeFile(t, "prometheus.yml"))
+	var features []string
+	for _, flag := range composeProject(t).Services["prometheus"].Command {
+		if strings.HasPrefix(flag, "--enable-feature") {
+			features = append(features, flag)
+		}
+	}
+	p := startPrometheus(t, settings, features...)
+	targets := filepath.Join(t.TempDir(), "targets.yaml")
+	write(t, targets, strings.NewReplacer("http://simulator:8801", servers[0], "http://simulator:8802", servers[1], "qps: 0.3333", "qps: 2").
+		Replace(composeFile(t, "targets.yaml")))
+	run(t, []string{"PROBER_LISTEN_ADDRESS=" + address, "PROBER_TARGETS_FILE=" + targets})
+	p.becomes(t, `count(histogram_count(llm_probe_ttft_seconds) > 1)`, 2)
+	setFault(t, servers[0], `{"status":503}`)
+	p.becomes(t, `count(ALERTS{alertname="ProberTargetDown",alertstate="firing",target="production-stack"})`, 1)
+	p.Eventually(t, "Alertmanager to be told", func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.firing["ProberTargetDown of production-stack"] != nil
+	})
+}
+
+// TestComposeConfigurations holds that promtool and Alertmanager's own code take their files, with the rules beside them, and that Grafana's
+// have no key that its documentation does not.
+func TestComposeConfigurations(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/prometheus.yml", composeFile(t, "prometheus.yml"))
+	write(t, dir+"/rules.yaml", shippedRules(t))
+	if said, ok := promtool(t, "", "check", "config", dir+"/prometheus.yml"); !ok {
+		t.Error(said)
+	}
+	inhibit, err := os.ReadFile(filepath.Join(alertsDir, "inhibit.yaml"))
+	must(t, err)
+	_, err = config.Load(composeFile(t, "alertmanager.yml") + string(inhibit))
+	must(t, err)
+
+	type destination struct {
+		Name, URL string
+		Label     string `yaml:"urlDisplayLabel"`
+	}
+	var sources struct {
+		Version     int `yaml:"apiVersion"`
+		Datasources []struct {
+			Name, UID, Type, Access, URL string
+			Default                      bool `yaml:"isDefault"`
+			JSON                         struct {
+				Method    string        `yaml:"httpMethod"`
+				Interval  string        `yaml:"timeInterval"`
+				Exemplars []destination `yaml:"exemplarTraceIdDestinations"`
+			} `yaml:"jsonData"`
+		}
+	}
+	var providers struct {
+		Version   int `yaml:"apiVersion"`
+		Providers []struct {
+			Name, Folder, Type string
+			Keep               bool `yaml:"disableDeletion"`
+			Options            struct{ Path string }
+		}
+	}
+	for file, into := range map[string]any{"datasources.yaml": &sources, "dashboards.yaml": &providers} {
+		decoder := yaml.NewDecoder(bytes.NewReader([]byte(composeFile(t, file))))
+		decoder.KnownFields(true)
+		must(t, decoder.Decode(into))
+	}
+	want := []destination{{"trace_id", "http://127.0.0.1:9464/probes/$${__value.raw}", "Probe"}}
+	if got := sources.Datasources[0].JSON.Exemplars; !reflect.DeepEqual(got, want) {
+		t.Errorf("exemplars lead to %v, want %v", got, want)
+	}
+	mounted := slices.ContainsFunc(composeProject(t).Services["grafana"].Volumes, func(v types.ServiceVolumeConfig) bool {
+		return v.Target == providers.Providers[0].Options.Path && filepath.Base(v.Source) == "dashboards"
+	})
+	if !mounted {
+		t.Errorf("no dashboards at %v", providers.Providers[0].Options)
+	}
+}
+
+func composeFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(composeDir + name)
+	must(t, err)
+	return string(text)
+}
