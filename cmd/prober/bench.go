@@ -21,8 +21,9 @@ func newBench() *cobra.Command {
 vLLM's benchmark_serving table. By default it sends ten at the configured rate.
 
   --qps X              X per second and target by the clock, or inf: all at once
+  --qps 0.5,1,2        a step for each rate
   --concurrency N      a closed loop; with --qps the most in flight
-  --ladder 1,2,4       a step for each number of requests at once
+  --ladder 1,2,4       a step for each concurrency, with --qps inf at once
   --prompt-tokens A,B  all of that for each length
 
 Several URLs, or several targets of one group, are compared: they answer the
@@ -35,8 +36,7 @@ configuration, 3 for what --fail-on names.`,
   prober bench http://localhost:8000 --ladder 1,2,4,8,16 --plot ladder.html
   prober bench old=http://a:8000 new=http://b:8000 --fail-on regression`,
 		Annotations: map[string]string{mostUsed: "requests duration concurrency ladder qps prompt-tokens objective fail-on format plot", appendix: `
-With --requests or --duration each step of a ladder is a closed loop of that
-concurrency. By the clock, requests begin on time however late the answers are:
+By the clock, requests begin on time however late the answers are:
 ten rounds at --qps 1 measure what ten at --qps 0.1 do, in a tenth of the time.
 Several targets are asked by the clock in rounds, one after another, otherwise
 one target after the other. With OTEL_EXPORTER_OTLP_ENDPOINT the requests are
@@ -59,12 +59,12 @@ exported as those of run are.
 	flags.IntVar(&o.Requests, "requests", 0, "requests of each target in a step (default 10, or 10 times --concurrency)")
 	flags.DurationVar(&o.Duration, "duration", 0, "time within which the requests of a step begin")
 	flags.IntVar(&o.Concurrency, "concurrency", 0, "requests of a target in flight")
-	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps of so many requests at once: 1,2,4,8")
+	flags.IntSliceVar(&o.Ladder, "ladder", nil, "steps, each a closed loop of that concurrency: 1,2,4,8")
 	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate blocks of a comparison; 0 for none")
 	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
 	flags.StringVar(&o.Plot, "plot", "", "`file` for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
 	g.addFlags(cmd, "objective, regression (of two targets, the second is significantly slower), or both")
-	flags.Lookup("qps").Usage = "requests per second and target, or inf: no clock"
+	flags.Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
 	return cmd
 }

@@ -29,8 +29,7 @@ func waited(run func()) time.Duration {
 	return max(p99(late), waitsBetween(first, readWaits()))
 }
 
-// heartbeat wakes by the clock until stop, and returns how late each beat was: the runtime does not count that the whole process
-// stood still.
+// heartbeat wakes by the clock until stop, and returns how late each beat was, also because the whole process stood still.
 func heartbeat(stop <-chan struct{}) (late []time.Duration) {
 	due := time.Now().Add(beat)
 	timer := time.NewTimer(beat)
@@ -100,17 +99,12 @@ const (
 )
 
 // clientWarnings says whether the bench itself was too slow: it waited for a CPU (so long at p99), or its requests began late.
-// With kernel timestamps waiting moves no arrival: only the time until a request is on its way is longer, which is part of TTFT.
+// With kernel timestamps waiting moves no arrival.
 // TTFT and TPOT are the medians that were measured; 0 where there is none. It sorts starts, how late requests began.
 func clientWarnings(wait time.Duration, starts []time.Duration, kernel bool, ttft, tpot time.Duration) []string {
-	const remedy = "; lower the load, or run the bench where more CPUs are free"
 	var list []string
-	switch {
-	case kernel && disturbs(wait, ttft, beforeFloor):
-		list = append(list, fmt.Sprintf("the bench was short of CPU: it waited up to %s (p99) for one, %.0f%% of the median TTFT, which may be too long by as much where a request waited before it was sent; gaps, ITL and TPOT rest on kernel timestamps and are not affected"+remedy,
-			format.Duration(wait), 100*share(wait, ttft)))
-	case !kernel && disturbs(wait, tpot, readFloor):
-		list = append(list, fmt.Sprintf("the bench was short of CPU, and arrivals have no kernel timestamps: data waited up to %s (p99) to be read, %s"+remedy,
+	if !kernel && disturbs(wait, tpot, readFloor) {
+		list = append(list, fmt.Sprintf("the bench was short of CPU, and arrivals have no kernel timestamps: data waited up to %s (p99) to be read, %s; lower the load, or run the bench where more CPUs are free",
 			format.Duration(wait), extent(wait, tpot)))
 	}
 	if late := p99(starts); disturbs(late, ttft, beforeFloor) {

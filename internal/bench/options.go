@@ -20,8 +20,9 @@ type Options struct {
 	Requests    int
 	Duration    time.Duration
 	Concurrency int
-	Ladder      []int
-	Unpaced     bool // requests do not begin by the clock
+	Ladder      []int     // concurrency of each step
+	Rates       []float64 // requests per second of each step
+	Unpaced     bool      // requests do not begin by the clock
 
 	Every  time.Duration // between blocks of a comparison under way; 0 for none
 	Format string        // see [report.CheckOutput]
@@ -29,27 +30,33 @@ type Options struct {
 	FailOn []string      // what makes the run fail, see [report.CheckGate]
 }
 
-// Loads are the steps, by the plan of a group unless they have no clock. A ladder is so many requests at once in each step; or,
-// where their number or the time is given as well, a closed loop of that concurrency.
+// Loads are the steps: of a ladder, of several rates, or one by the plan of a group unless it has no clock.
 func (o Options) Loads(plan schedule.Plan) []Load {
-	l := Load{Requests: o.Requests, Limit: o.Duration, Concurrency: o.Concurrency}
-	open := l.Requests == 0 && l.Limit == 0 // nothing says how many requests there are
-	if len(o.Ladder) == 0 {
-		if !o.Unpaced {
-			l.Plan = plan
-		}
-		if open {
-			l.Requests = 10 * max(1, o.Concurrency)
-		}
-		return []Load{l}
-	}
 	var loads []Load
-	for _, n := range o.Ladder {
-		l.Concurrency = n
-		if open {
-			l.Concurrency, l.Requests = 0, n
+	add := func(plan schedule.Plan, concurrency int) {
+		l := Load{Plan: plan, Requests: o.Requests, Limit: o.Duration, Concurrency: concurrency}
+		if l.Requests == 0 && l.Limit == 0 { // nothing says how many requests there are
+			l.Requests = 10 * max(1, concurrency)
 		}
 		loads = append(loads, l)
+	}
+	for _, n := range o.Ladder {
+		if o.Unpaced && o.Requests == 0 && o.Duration == 0 { // --qps inf: all at once
+			loads = append(loads, Load{Requests: n})
+			continue
+		}
+		add(schedule.Plan{}, n)
+	}
+	for _, rate := range o.Rates {
+		plan.Interval = time.Duration(float64(time.Second) / rate)
+		add(plan, o.Concurrency)
+	}
+	switch {
+	case loads != nil:
+	case o.Unpaced:
+		add(schedule.Plan{}, o.Concurrency)
+	default:
+		add(plan, o.Concurrency)
 	}
 	return loads
 }
@@ -68,8 +75,13 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 	if qps == "inf" {
 		delete(settings, "QPS")
 	}
+	var noRates config.Problems
+	if strings.Contains(qps, ",") {
+		noRates = o.readRates(qps)
+		delete(settings, "QPS")
+	}
 	o.Unpaced = qps == "inf" || qps == "" && o.Concurrency > 0
-	problems := append(o.check(changed, qps), report.CheckOutput(o.Format, o.Plot)...)
+	problems := slices.Concat(noRates, o.check(changed, qps), report.CheckOutput(o.Format, o.Plot))
 	several := len(urls) > 1 || strings.Contains(strings.Join(urls, ""), "dns+http")
 	if _, grouped := settings["GROUP"]; several && !grouped {
 		settings["GROUP"] = "bench"
@@ -107,6 +119,18 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 	return p, nil
 }
 
+// readRates takes the rates of several steps.
+func (o *Options) readRates(list string) config.Problems {
+	for text := range strings.SplitSeq(list, ",") {
+		rate, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		if err != nil || !(rate > 0 && rate <= 1000) {
+			return config.Problems{{Place: config.FlagPlace("qps", list), Text: fmt.Sprintf("%q is no rate", text), Hint: "want rates above 0, at most 1000, for example 0.5,1,2"}}
+		}
+		o.Rates = append(o.Rates, rate)
+	}
+	return nil
+}
+
 // limit makes the targets take the load that was asked for, also where it is too much.
 func (o Options) limit(c *config.Config) {
 	for i := range c.Targets {
@@ -136,7 +160,7 @@ func (o Options) check(changed func(flag string) bool, qps string) (problems con
 	wrong(ladder && slices.Min(o.Ladder) < 1, "ladder", strings.Join(o.steps(), ","),
 		"each step must be at least 1", "want numbers of requests, for example 1,2,4,8")
 	wrong(ladder && qps != "" && qps != "inf", "qps", qps,
-		"a ladder has no rate: each of its steps is a number of requests at once", "leave it out, or say inf")
+		"a ladder has no rate: each of its steps is a closed loop", "leave one of them out")
 	wrong(ladder && o.Concurrency > 0, "concurrency", o.Concurrency, "the steps of a ladder are its concurrency", "leave it out")
 	wrong(!ladder && qps == "inf" && o.Concurrency == 0 && o.Requests == 0, "qps", qps,
 		"needs --requests or --concurrency", "add one of them")
@@ -170,6 +194,9 @@ func (p *Plan) settings() map[string]string {
 	}
 	if p.Unpaced || len(p.Ladder) > 0 {
 		values["qps"] = []string{"inf"}
+	}
+	for i, rate := range p.Rates {
+		values["qps"] = append(values["qps"][:i:i], strconv.FormatFloat(rate, 'g', -1, 64))
 	}
 	for name, value := range map[string]any{"requests": p.Requests, "concurrency": p.Concurrency, "duration": p.Duration} {
 		if text := fmt.Sprint(value); text != "0" && text != "0s" {

@@ -15,6 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/schedule"
 )
 
 // ErrFailed is returned when it was already said what failed.
@@ -151,7 +152,7 @@ func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, er
 		}
 		r.budgets.Give(j)
 	}
-	r.before, r.steps = jobs, len(r.Plan.Lengths)*len(jobs)*max(1, len(r.Plan.Ladder))
+	r.before, r.steps = jobs, len(r.Plan.Lengths)*len(jobs)*len(r.Plan.Loads(schedule.Plan{}))
 	for _, warning := range c.Warnings {
 		r.Screen.Note("warning: " + warning)
 	}
@@ -176,6 +177,9 @@ func (r *run) job(ctx context.Context, j *engine.Job) error {
 		r.step++
 		t := newTally(j, load, r)
 		s := step{j.Group(t), load, j.FitAhead, t.ask}
+		if load.Planned() {
+			s.group.Interval = load.Plan.Interval
+		}
 		next = s.run(ctx, next, lead%len(j.Targets))
 		t.finish()
 		if ctx.Err() != nil {
@@ -185,8 +189,7 @@ func (r *run) job(ctx context.Context, j *engine.Job) error {
 	return nil
 }
 
-// warmUp asks the targets until the prompt's length is exact, once at least, and returns the round after. These requests are
-// not counted. The error is [ErrFailed] if none is answered.
+// warmUp asks the targets, uncounted, until the prompt's length is exact. next is the round after; [ErrFailed]: none answered.
 func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error) {
 	first, length := j.Targets[0], ""
 	if j.Prompts.Workload != prompt.Dataset {

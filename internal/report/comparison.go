@@ -81,7 +81,7 @@ func meaning(c Comparison, a, b string) []string {
 
 // comparisonTable calls A and B by two names.
 func comparisonTable(c Comparison, a, b string) table {
-	t := table{words: 1, rows: [][]string{{"medians", a, b, "difference", "of " + a, "interval (ms)"}}}
+	t := table{words: 1, rows: [][]string{{"medians", a, b, "paired difference", "of " + a, "interval (ms)"}}}
 	for _, l := range c.Lines {
 		share, between := "", "unknown"
 		if finite(l.Ratio.Center) { // the median of the pairs' differences relative to A, as verdicts tell it

@@ -205,7 +205,7 @@ func CompareFiles(pathA, pathB string) (Document, error) {
 		}
 	}
 	if d.Comparisons == nil {
-		return d, fmt.Errorf("%s and %s have no step in common: %s; %s", nameA, nameB, stepsOf(a), stepsOf(b))
+		return d, fmt.Errorf("%s and %s have no step in common, of equal load, prompt length and target", nameA, nameB)
 	}
 	return d, nil
 }
@@ -233,15 +233,6 @@ func describe(name string, d Document) string {
 // single reports whether all steps are of one target.
 func single(steps []Summary) bool {
 	return !slices.ContainsFunc(steps, func(s Summary) bool { return s.Target != steps[0].Target })
-}
-
-// stepsOf are the names of all steps.
-func stepsOf(d Document) string {
-	var names []string
-	for _, s := range d.Summaries {
-		names = append(names, headline(s))
-	}
-	return cmp.Or(format.Shorten(format.List(names), 200), "nothing was measured")
 }
 
 // unlikeTexts is empty where two texts are alike.

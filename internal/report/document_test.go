@@ -137,7 +137,7 @@ func TestStepsOfFilesAreMatched(t *testing.T) {
 		t.Error(warnings)
 	}
 	_, err = CompareFiles(saved(t, "a.json", two("x", "y")), saved(t, "b.json", two("v", "w")))
-	if err == nil || !strings.Contains(err.Error(), "a.json and b.json have no step in common: x, 0.1 QPS, prompts of 21,000 tokens and y") {
+	if err == nil || !strings.Contains(err.Error(), "a.json and b.json have no step in common") {
 		t.Error(err)
 	}
 }

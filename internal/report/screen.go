@@ -13,7 +13,6 @@ import (
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A Screen is where a bench shows what it does: results on standard output,
@@ -158,24 +157,12 @@ func (p Progress) Line(width int) string {
 	return format.Shorten(format.Shorten(words, width-length(tail))+tail, width)
 }
 
-// RequestLine is one request in one line without its end, the target's name filled up to so many columns.
+// RequestLine is one request in one line without its end, the target's name cut or filled up to so many columns.
 func RequestLine(s Sample, names int) string {
-	head := fmt.Sprintf("%s %5s %-*s %-2s", s.Start.Format("15:04:05"), fmt.Sprintf("#%d", s.Round), names, format.Clean(s.Target), s.Outcome)
+	head := fmt.Sprintf("%5s %-*s %-2s", fmt.Sprintf("#%d", s.Round), names, format.Shorten(format.Clean(s.Target), names), s.Outcome)
 	if s.Outcome != probe.OK {
 		return strings.TrimSuffix(fmt.Sprintf("%s after %s: %s", head, format.Duration(s.Elapsed), format.Shorten(format.Clean(s.Error), 80)), ": ")
 	}
-	speed := "" // of all the time that the answer took
-	if s.Output.Known && s.E2EL > 0 {
-		speed = format.Digits(float64(s.Output.N)/float64(s.E2EL)) + " tok/s"
-	}
-	return strings.TrimRight(fmt.Sprintf("%s  %7s → %-5s  TTFT %-7s  TPOT %-7s  ITL %-7s  total %-7s  %s", head,
-		tokens(s.Prompt), tokens(s.Output), seconds(s.TTFT), seconds(s.TPOT), seconds(s.ITL), seconds(s.E2EL), speed), " ")
-}
-
-// tokens is a number of them, grouped.
-func tokens(c wire.Count) string {
-	if !c.Known {
-		return "?"
-	}
-	return format.Grouped(c.N)
+	return strings.TrimRight(fmt.Sprintf("%s  TTFT %-7s  TPOT %-7s  ITL %-7s  E2EL %-7s", head,
+		seconds(s.TTFT), seconds(s.TPOT), seconds(s.ITL), seconds(s.E2EL)), " ")
 }
