@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,10 +69,7 @@ func Run(ctx context.Context, s Setup) error {
 		r.document.Warnings = append(r.document.Warnings, "the run was interrupted")
 		err = errors.Join(err, ErrFailed)
 	}
-	if failure := r.finish(); failure != nil {
-		return failure
-	}
-	if err != nil {
+	if err := cmp.Or(r.finish(), err); err != nil {
 		return err
 	}
 	return r.gate()

@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -12,9 +11,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A tally counts one step, and shows it while it runs. It is the step's [probe.Recorder].
@@ -169,25 +166,20 @@ func (t *tally) notMade(s report.Summary) []string {
 // finish writes the step into the document and, as text, at once.
 func (t *tally) finish() {
 	r := t.run
-	summaries, comparisons := t.summaries(), t.comparisons()
-	for i, s := range summaries {
-		summaries[i].Warnings = append(s.Warnings, t.notMade(s)...)
+	for _, s := range t.summaries() {
+		s.Warnings = append(s.Warnings, t.notMade(s)...)
+		r.document.Summaries = append(r.document.Summaries, s)
+		r.Screen.Result(report.Block(s) + "\n")
 	}
-	r.document.Summaries = append(r.document.Summaries, summaries...)
-	r.document.Comparisons = append(r.document.Comparisons, comparisons...)
+	for _, c := range t.comparisons() {
+		r.document.Comparisons = append(r.document.Comparisons, c)
+		r.Screen.Result(c.Text(r.Screen.Width) + "\n")
+	}
 	if r.steps == 1 && r.Plan.Plot != "" {
 		for _, c := range t.counts {
 			r.drawn = append(r.drawn, c.samples...)
 		}
 	}
-	var parts []string
-	for _, s := range summaries {
-		parts = append(parts, report.Block(s), "\n")
-	}
-	for _, c := range comparisons {
-		parts = append(parts, c.Text(r.Screen.Width), "\n")
-	}
-	r.Screen.Result(strings.Join(parts, ""))
 }
 
 // comparisons are of the first member with each other.
@@ -198,7 +190,7 @@ func (t *tally) comparisons() (list []report.Comparison) {
 			continue
 		}
 		c := report.Comparison{A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.load.String(), Pair: "round"}
-		c.Warnings = append(report.PairWarnings(first, other.samples), t.sharedCache(i)...)
+		c.Warnings = report.PairWarnings(first, other.samples)
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			if t.load.InFlight() > 1 {
@@ -208,25 +200,6 @@ func (t *tally) comparisons() (list []report.Comparison) {
 		list = append(list, report.Compare(c, report.PairUp(first, other.samples)))
 	}
 	return list
-}
-
-// sharedCache warns where the first target and member i are one host, whose cache is neither kept apart nor told.
-func (t *tally) sharedCache(i int) []string {
-	if t.job.Prompts.Workload == prompt.Warm || host(t.job.Targets[0]) != host(t.job.Targets[i]) {
-		return nil
-	}
-	for _, a := range t.job.Members[i].Capabilities().Abilities() {
-		if a.Claim == wire.Always && (a.Name == "cache_salt" || a.Name == "cached_tokens") {
-			return nil
-		}
-	}
-	return []string{"both are the same host, which does not say what its cache contained: the one that is asked second may be faster for that alone"}
-}
-
-// host is that of a target's URL, with its port.
-func host(t config.Target) string {
-	u, _ := url.Parse(t.URL) // the configuration is validated
-	return u.Host
 }
 
 // mostLines is how many requests may be under way for each request of a comparison to have its own line.
