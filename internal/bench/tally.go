@@ -103,12 +103,10 @@ func (t *tally) ask(members []int, run func()) {
 
 // summaries are of the members that were asked, as far as they have answered.
 func (t *tally) summaries() (list []report.Summary) {
-	var all []report.Sample
 	t.mu.Lock()
 	counts := slices.Clone(t.counts)
 	for i, c := range counts {
 		counts[i].skipped = maps.Clone(c.skipped)
-		all = append(all, c.samples...)
 	}
 	t.mu.Unlock()
 	for i, target := range t.job.Targets {
@@ -117,11 +115,11 @@ func (t *tally) summaries() (list []report.Summary) {
 			continue
 		}
 		s := report.Summarize(c.samples, t.run.objectives()...)
-		if t.load.Planned() {
-			s = s.Paced(all, t.load.Plan.Interval)
-		}
 		s.Target, s.URL, s.Model = target.Name, target.URL, t.job.Members[i].Capabilities().Model
 		s.Load, s.AtOnce, s.Skipped, s.PromptTokens = t.load.String(), t.load.InFlight(), c.skipped, askedTokens(target)
+		if t.load.Planned() {
+			s = s.Paced(t.load.Plan.Interval)
+		}
 		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(c.samples, s.PromptTokens), c.clientWarnings(s))
 		list = append(list, s)
 	}
@@ -150,10 +148,7 @@ func medianOf(d report.Distribution) time.Duration {
 // notMade says that a step ended before all of its requests were made.
 func (t *tally) notMade(s report.Summary) []string {
 	total, known := t.load.Total()
-	left := total - s.Succeeded() - s.Failed()
-	for _, n := range s.Skipped {
-		left -= n
-	}
+	left := total - s.Slots()
 	switch {
 	case !known || left <= 0:
 		return nil

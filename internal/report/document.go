@@ -78,12 +78,6 @@ const schema = 1
 func (d Document) json() string {
 	d.Started = d.Started.UTC()
 	d.Summaries, d.Comparisons = append([]Summary{}, d.Summaries...), append([]Comparison{}, d.Comparisons...)
-	for i, c := range d.Comparisons {
-		d.Comparisons[i].Lines = append([]Line{}, c.Lines...)
-		for k, l := range c.Lines {
-			d.Comparisons[i].Lines[k].Verdict = Verdict(l, c.A, c.B)
-		}
-	}
 	if d.Settings == nil {
 		d.Settings = map[string]string{}
 	}
@@ -104,27 +98,17 @@ type versioned struct {
 // MarshalJSON writes also what the fields of s come to.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	type plain Summary // which has no methods
-	rate := s.Throughput()
 	j := struct {
 		plain
-		Duration    Number `json:"duration_seconds"`
-		Succeeded   int    `json:"succeeded_requests"`
-		Failed      int    `json:"failed_requests"`
-		Input       Number `json:"input_tokens"`
-		Output      Number `json:"output_tokens"`
-		RequestRate Number `json:"requests_per_second"`
-		OutputRate  Number `json:"output_tokens_per_second"`
-		TotalRate   Number `json:"total_tokens_per_second"`
-
-		GoodRate *Number `json:"goodput_requests_per_second,omitempty"` // nil without objectives
-
-		Requests []Request `json:"requests"` // at the end, since they are many
-	}{
-		plain(s), Number(s.Duration.Seconds()), s.Succeeded(), s.Failed(),
-		rate.Input, rate.Generated, rate.Requests, rate.Output, rate.Total, nil, append([]Request{}, s.Requests...),
-	}
+		Duration  Number `json:"duration_seconds"`
+		Succeeded int    `json:"succeeded_requests"`
+		Failed    int    `json:"failed_requests"`
+		Throughput
+		Goodput  *Number   `json:"goodput_requests_per_second,omitempty"` // nil without objectives
+		Requests []Request `json:"requests"`                              // at the end, since they are many
+	}{plain(s), Number(s.Duration.Seconds()), s.Succeeded(), s.Failed(), s.Throughput(), nil, append([]Request{}, s.Requests...)}
 	if s.Objectives != nil {
-		j.GoodRate = &rate.Good
+		j.Goodput = &j.Throughput.Good
 	}
 	j.Start, j.Failures = s.Start.UTC(), append([]Failures{}, s.Failures...)
 	var text bytes.Buffer

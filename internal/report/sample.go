@@ -124,7 +124,7 @@ func (q quantity) values(samples []Sample) (values []float64) {
 // well. Nor has E2EL a prompt that a cache knew: TTFT, which it lacks, is in it.
 func requestsOf(samples []Sample) (list []Request) {
 	good, _ := split(samples, succeeded)
-	batched := burstsOf(good).batched()
+	_, _, batched := bursts(good)
 	slices.SortStableFunc(good, func(x, y Sample) int { return cmp.Or(cmp.Compare(x.Round, y.Round), x.Start.Compare(y.Start)) })
 	for _, s := range good {
 		if batched {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -143,15 +142,11 @@ func write(w io.Writer, text string) error {
 // defaultWidth is how wide a terminal is where that is not known, in columns.
 const defaultWidth = 80
 
-// A printer gathers text for a terminal.
+// A printer gathers text for a terminal, in lines of at most width columns where words allow.
 type printer struct {
 	strings.Builder
-
 	width int
 }
-
-// newPrinter prints lines of at most width columns (0: 80; 40 at least) where words allow.
-func newPrinter(width int) *printer { return &printer{width: max(cmp.Or(width, defaultWidth), 40)} }
 
 // wrap writes a label and a text, see [format.Wrap].
 func (p *printer) wrap(label, text string) { p.WriteString(format.Wrap(label, text, p.width)) }

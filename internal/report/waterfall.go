@@ -18,10 +18,10 @@ const (
 	valueWidth = 10 // "12.3 ms" and what is around it
 )
 
-// Waterfall writes one probe for people to read, in lines of at most width columns (0: 80; 40 at least) where words
-// allow. Texts that a server wrote are stripped of control characters. The error is that of w.
+// Waterfall writes one probe for people to read, in lines of at most width columns where words allow. Texts that a
+// server wrote are stripped of control characters.
 func Waterfall(out io.Writer, a *probe.Account, width int) error {
-	w := &waterfall{printer: newPrinter(width), a: a}
+	w := &waterfall{printer: &printer{width: width}, a: a}
 	w.headline()
 	w.phases()
 	w.latencies()
@@ -36,15 +36,10 @@ type waterfall struct {
 	a *probe.Account
 }
 
-// line writes a label and a text, which goes on below itself where it is too long.
+// line writes a label and a text, if there is one, which goes on below itself where it is too long.
 func (w *waterfall) line(label, text string) {
-	w.wrap(fmt.Sprintf("%-*s", labelWidth, "  "+label), format.Clean(text))
-}
-
-// row is line for a text that is not empty.
-func (w *waterfall) row(label, text string) {
 	if text != "" {
-		w.line(label, text)
+		w.wrap(fmt.Sprintf("%-*s", labelWidth, "  "+label), format.Clean(text))
 	}
 }
 
@@ -68,14 +63,9 @@ func (w *waterfall) headline() {
 		outcome += " after " + format.Seconds(a.Elapsed)
 	}
 	w.wrap("", format.Clean(a.Target+" "+outcome))
-	prompt := a.Prompt
-	if prompt != "" {
-		prompt += " prompt"
-	}
-	if what := known(orEmpty(a.Model), orEmpty(a.API), prompt); len(what) > 0 {
-		w.line("", strings.Join(what, ", "))
-	}
-	w.row("error", orEmpty(a.Error))
+	prompt := strings.TrimPrefix(a.Prompt+" prompt", " prompt")
+	w.line("", strings.Join(known(orEmpty(a.Model), orEmpty(a.API), prompt), ", "))
+	w.line("error", orEmpty(a.Error))
 }
 
 func orEmpty(s *string) string {
@@ -225,7 +215,7 @@ func (w *waterfall) accounts() {
 			counts = append(counts, []string{"prompt ", "cached ", "output ", "reasoning "}[i]+format.Grouped(*n))
 		}
 	}
-	w.row("usage", strings.Join(counts, ", "))
+	w.line("usage", strings.Join(counts, ", "))
 	if a.Frames > 0 {
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(a.Frames, "token frame"), a.Coalesced))
 		w.line("tokens", sources[a.TokenSource])
@@ -235,8 +225,8 @@ func (w *waterfall) accounts() {
 	} else if a.ReadDelay != nil {
 		w.line("timestamps", "kernel, read at most "+format.Seconds(*a.ReadDelay)+" later")
 	}
-	w.row("finish", orEmpty(a.FinishReason))
-	w.row("trace", a.TraceID)
+	w.line("finish", orEmpty(a.FinishReason))
+	w.line("trace", a.TraceID)
 	for _, warning := range a.Warnings {
 		w.line("warning", warning)
 	}
