@@ -62,7 +62,6 @@ func (l Load) String() string {
 	return fmt.Sprintf("%d at once", l.Requests)
 }
 
-// A step is one load on one group.
 type step struct {
 	group *probe.Group
 	load  Load
@@ -90,7 +89,6 @@ func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
 	return next
 }
 
-// planned runs rounds by the clock.
 func (s *step) planned(ctx context.Context, first uint64) (next uint64) {
 	total, _ := s.load.Total()
 	s.ready(ctx, first)

@@ -118,7 +118,6 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 	return p, nil
 }
 
-// readRates takes the rates of several steps.
 func (o *Options) readRates(list string) config.Problems {
 	for text := range strings.SplitSeq(list, ",") {
 		rate, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -141,7 +140,6 @@ func (o Options) limit(c *config.Config) {
 	}
 }
 
-// check finds flags that are wrong, or exclude each other.
 func (o Options) check(changed func(flag string) bool, qps string) (problems config.Problems) {
 	ladder := len(o.Ladder) > 0
 	wrong := func(is bool, flag string, value any, text, hint string) {

@@ -27,7 +27,6 @@ type tally struct {
 	began  time.Time
 }
 
-// A count is what was counted of one member.
 type count struct {
 	samples []report.Sample
 	failed  int
@@ -137,7 +136,6 @@ func (c count) clientWarnings(s report.Summary) []string {
 	return clientWarnings(c.late, starts, kernel, medianOf(s.TTFT), medianOf(s.TPOT))
 }
 
-// medianOf is the median of a distribution; 0 if it has none.
 func medianOf(d report.Distribution) time.Duration {
 	if d.Quantiles == nil {
 		return 0
@@ -158,7 +156,6 @@ func (t *tally) notMade(s report.Summary) []string {
 	return []string{fmt.Sprintf("%d of %d requests were not made or not completed: the run was interrupted", left, total)}
 }
 
-// finish writes the step into the document and, as text, at once.
 func (t *tally) finish() {
 	r := t.run
 	for _, s := range t.summaries() {
@@ -235,7 +232,6 @@ func (t *tally) showBlocks() {
 	t.run.Screen.Live(strings.Join(blocks, "\n"))
 }
 
-// progress is how far the part under way is.
 func (t *tally) progress(now time.Time) report.Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()

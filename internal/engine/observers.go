@@ -84,7 +84,6 @@ func (o *Observers) Attend(j *Job) probe.Recorder {
 	return attended{o, j}
 }
 
-// An attended job is one that observers see.
 type attended struct {
 	*Observers
 	job *Job
@@ -149,7 +148,6 @@ func (o *Observers) logResult(r *probe.Result) {
 	}
 }
 
-// forget makes the observers forget a target.
 func (o *Observers) forget(target string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,7 +15,6 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// How a range is cut into periods.
 const (
 	mostPeriods    = 20
 	leastPeriods   = 8  // enough to show a difference in each of four quantities

@@ -42,7 +42,6 @@ func Block(s Summary) string {
 	return b.String()
 }
 
-// headline names what a block is of.
 func headline(s Summary) string {
 	words := known(format.Clean(s.Target), format.Clean(s.Load))
 	if s.PromptTokens > 0 {
@@ -51,7 +50,6 @@ func headline(s Summary) string {
 	return strings.Join(words, ", ")
 }
 
-// A block gathers the text of one.
 type block struct{ strings.Builder }
 
 // section writes a title in the middle of a line of 50 columns, filled up on both sides; an

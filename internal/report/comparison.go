@@ -56,7 +56,6 @@ func (d Document) text(width int) string {
 	return p.String()
 }
 
-// verdicts are a sentence for each line of c.
 func verdicts(c Comparison) (list []string) {
 	for _, l := range c.Lines {
 		list = append(list, l.Metric+": "+l.Verdict)

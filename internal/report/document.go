@@ -89,7 +89,6 @@ func (d Document) json() string {
 	return text.String()
 }
 
-// A versioned document is what a file has.
 type versioned struct {
 	Schema int `json:"schema"`
 	Document
@@ -108,7 +107,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		Requests []Request `json:"requests"`                              // at the end, since they are many
 	}{plain(s), Number(s.Duration.Seconds()), s.Succeeded(), s.Failed(), s.Throughput(), nil, append([]Request{}, s.Requests...)}
 	if s.Objectives != nil {
-		j.Goodput = &j.Throughput.Good
+		j.Goodput = &j.Good
 	}
 	j.Start, j.Failures = s.Start.UTC(), append([]Failures{}, s.Failures...)
 	var text bytes.Buffer
@@ -133,7 +132,6 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// none is what is unknown.
 var none = Number(math.NaN())
 
 // UnmarshalJSON reads null as NaN.
@@ -214,12 +212,10 @@ func describe(name string, d Document) string {
 	return format.Clean(fmt.Sprintf("%s, %s, %s, version %s", name, d.Source, d.Started.UTC().Format(time.RFC3339), cmp.Or(d.Version, "unknown")))
 }
 
-// single reports whether all steps are of one target.
 func single(steps []Summary) bool {
 	return !slices.ContainsFunc(steps, func(s Summary) bool { return s.Target != steps[0].Target })
 }
 
-// unlikeTexts is empty where two texts are alike.
 func unlikeTexts(what, a, b string) string {
 	if a == b {
 		return ""

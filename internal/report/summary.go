@@ -227,10 +227,8 @@ func QuantileOf[T ~int64 | ~float64](sorted []T, share float64) T {
 	return sorted[below] + T((h-float64(below))*float64(sorted[above]-sorted[below]))
 }
 
-// median is that of a list in any order that is not empty.
 func median(values []float64) float64 {
 	return QuantileOf(slices.Sorted(slices.Values(values)), 0.5)
 }
 
-// finite reports whether v is a number.
 func finite[T ~float64](v T) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }

@@ -70,7 +70,6 @@ func warningsOf(good []Sample, canceled int) []string {
 	return append(list, common(good)...)
 }
 
-// number counts the samples that are.
 func number(samples []Sample, is func(Sample) bool) int {
 	are, _ := split(samples, is)
 	return len(are)

@@ -12,7 +12,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// The columns of a waterfall.
 const (
 	labelWidth = 13 // "first token" and its indent
 	valueWidth = 10 // "12.3 ms" and what is around it
@@ -29,7 +28,6 @@ func Waterfall(out io.Writer, a *probe.Account, width int) error {
 	return write(out, w.String())
 }
 
-// A waterfall gathers the text of one probe.
 type waterfall struct {
 	*printer
 
@@ -50,7 +48,6 @@ func (w *waterfall) blank() {
 	}
 }
 
-// raw writes a label and a text as they are.
 func (w *waterfall) raw(label, text string) {
 	w.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%s", labelWidth, "  "+label, text), " ") + "\n")
 }
@@ -75,7 +72,6 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// phases draws the phases that a probe reached on one axis, in their order.
 func (w *waterfall) phases() {
 	list := Phases(w.a)
 	if len(list) == 0 || list[len(list)-1].To == 0 {
@@ -140,7 +136,6 @@ func (w *waterfall) latency(name string, seconds *float64, more string) {
 	}
 }
 
-// missing is why a result lacks a number.
 func missing(a *probe.Account, name string) string {
 	tpot, itl, counted := name == "TPOT", name == "ITL", a.Usage.Output != nil && a.TokenSource != probe.FromNothing
 	switch {
@@ -182,7 +177,6 @@ func (w *waterfall) gaps() {
 	}
 }
 
-// levels are the heights of a sparkline.
 var levels = []rune("▁▂▃▄▅▆▇█")
 
 // spark draws values in at most the given cells, of which each is the longest of as many
@@ -197,7 +191,6 @@ func spark(values []float64, cells int) (line string, each int) {
 	return line, each
 }
 
-// sources say how the tokens of a frame are known.
 var sources = map[probe.Source]string{
 	probe.FromUsage:   "counted in each frame (usage)",
 	probe.FromIDs:     "counted in each frame (token ids)",
