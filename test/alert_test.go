@@ -102,7 +102,7 @@ scrape_configs: [{job_name: prober, static_configs: [{targets: [%q]}]}]
 		}
 	}
 	link := "/d/prober-target?var-target=fails&var-model=meta-llama%2FLlama-3.1-8B-Instruct&var-prompt=cold"
-	if len(told) != 4 || path.Base(told["runbook_url"]) != "ProberTargetDown.md" || told["dashboard_url"] != link ||
+	if len(told) != 5 || path.Base(told["runbook_url"]) != "ProberTargetDown.md" || told["dashboard_url"] != link ||
 		!strings.Contains(told["description"], "No probe of fails (model meta-llama/") || !strings.Contains(told["description"], "overloaded") {
 		t.Errorf("the alert tells %v", told)
 	}

@@ -47,7 +47,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to simulate, one endpoint each")
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
 	cmd.Flags().Uint64Var(&s.Seed, "seed", s.Seed, "seed of all the simulator's randomness")
-	addConfigFlags(cmd)
+	addConfigFlags(cmd, cmd.Name())
 	cmd.Flags().Lookup("qps").DefValue, cmd.Flags().Lookup("listen-address").DefValue = demoQPS, demoListen
 	return cmd
 }

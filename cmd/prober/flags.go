@@ -24,10 +24,10 @@ func (s *setting) Set(text string) error { s.text = text; return nil }
 func (s *setting) String() string        { return s.text }
 func (s *setting) Type() string          { return s.kind }
 
-// addConfigFlags gives a command a flag for every setting that it has a use for.
-func addConfigFlags(cmd *cobra.Command) {
+// addConfigFlags gives a command a flag for every setting that the one called name has a use for.
+func addConfigFlags(cmd *cobra.Command, name string) {
 	for _, key := range config.Reference() {
-		if key.Flag == "" || len(key.For) > 0 && !slices.Contains(key.For, cmd.Name()) {
+		if key.Flag == "" || len(key.For) > 0 && !slices.Contains(key.For, name) {
 			continue
 		}
 		flag := cmd.Flags().VarPF(&setting{kind: key.Type}, key.Flag, "", key.Help)

@@ -26,7 +26,7 @@ func (g *gate) addFlags(cmd *cobra.Command, failOn string) {
 	cmd.Flags().StringArrayVar(&g.promises, "objective", nil,
 		"`objective`, ttft=2s@95%, 'ttft<2s@95%' or availability@99%; may be repeated (default: the configured ones)")
 	cmd.Flags().StringSliceVar(&g.failOn, "fail-on", nil, failOn+": exit code 3, with a line for each on standard error")
-	addConfigFlags(cmd)
+	addConfigFlags(cmd, cmd.Name())
 }
 
 // options are the configuration of a command that is judged. What ends needs no goal that is measurable in an hour; check

@@ -15,7 +15,7 @@ const module = "github.com/llm-prober/prober/"
 var imports = map[string][]string{
 	"cmd/prober": {
 		"alerts", "dashboards", "daemon", "engine", "telemetry", "prompt", "probe", "wire", "stream",
-		"config", "bench", "report", "promquery", "inject", "sim", "format",
+		"config", "check", "bench", "report", "promquery", "inject", "sim", "format",
 	},
 	"internal/daemon":    {"engine", "discovery", "telemetry", "status", "probe", "wire", "config"},
 	"internal/engine":    {"schedule", "prompt", "discovery", "telemetry", "status", "probe", "wire", "config", "format"},
@@ -30,6 +30,7 @@ var imports = map[string][]string{
 
 	"internal/config":    {"probe", "wire", "format"},
 	"internal/bench":     {"engine", "schedule", "prompt", "probe", "wire", "config", "report", "format"},
+	"internal/check":     {"engine", "prompt", "probe", "wire", "config", "report", "format"},
 	"internal/promquery": {"probe", "config", "report", "plot", "format"},
 	"internal/report":    {"probe", "wire", "config", "plot", "format"},
 	"internal/inject":    {"config"},
@@ -45,9 +46,9 @@ var imports = map[string][]string{
 }
 
 // TestImports compares the table with what the code imports (tests may import more), and checks that results know no metrics
-// and that packages know no logger. internal/promquery reads what Prometheus stored, internal/bench uses the engine.
+// and that packages know no logger. internal/promquery reads what Prometheus stored, internal/bench and internal/check use the engine.
 func TestImports(t *testing.T) {
-	measuring := []string{"cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry", "internal/promquery", "internal/bench"}
+	measuring := []string{"cmd/prober", "internal/daemon", "internal/engine", "internal/telemetry", "internal/promquery", "internal/bench", "internal/check"}
 	foreign := regexp.MustCompile(`^(github\.com/prometheus|go\.opentelemetry\.io|go\.uber\.org/zap)\b`)
 	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}};{{join .Imports " "}};{{join .Deps " "}}`, "../../...")
 	out, err := list.Output()

@@ -46,7 +46,7 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags.StringArrayVar(&r.Match, "match", nil, "`label=value` that series must have, for example job=prober, model=llama or prompt=cold; may be repeated")
 	flags.StringVar(&r.From, "from", "24h", "start of the `time` range")
 	flags.StringVar(&r.To, "to", "now", "end of the `time` range")
-	flags.StringArrayVar(&r.Targets, "target", nil, "target to report on; may be repeated (default: all)")
+	flags.StringArrayVar(&r.Targets, "target", nil, "`target` to report on; may be repeated (default: all)")
 	flags.StringVar(&r.Versus, "vs", "", "compare the target with another target (its name), with itself that much earlier (24h, 7d), or in another range (FROM/TO)")
 	flags.StringVar(&r.BudgetWindow, "budget-window", "30d", "window of error budgets, which ends where the time range does")
 	flags.StringVar(&format, "format", "text", "text, json or markdown")

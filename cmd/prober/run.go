@@ -83,7 +83,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			return d.Run(cmd.Context())
 		},
 	}
-	addConfigFlags(cmd)
+	addConfigFlags(cmd, cmd.Name())
 	return cmd
 }
 

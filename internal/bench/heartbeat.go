@@ -29,8 +29,7 @@ func waited(run func()) time.Duration {
 	return max(p99(late), waitsBetween(first, readWaits()))
 }
 
-// heartbeat wakes by the clock until stop, and returns how late each beat was: the runtime does not count that the whole process
-// stood still.
+// heartbeat wakes by the clock until stop, and returns how late each beat was, also because the whole process stood still.
 func heartbeat(stop <-chan struct{}) (late []time.Duration) {
 	due := time.Now().Add(beat)
 	timer := time.NewTimer(beat)

@@ -189,8 +189,7 @@ func (r *run) job(ctx context.Context, j *engine.Job) error {
 	return nil
 }
 
-// warmUp asks the targets until the prompt's length is exact, once at least, and returns the round after. These requests are
-// not counted. The error is [ErrFailed] if none is answered.
+// warmUp asks the targets, uncounted, until the prompt's length is exact. next is the round after; [ErrFailed]: none answered.
 func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error) {
 	first, length := j.Targets[0], ""
 	if j.Prompts.Workload != prompt.Dataset {

@@ -210,8 +210,7 @@ func (t *tally) comparisons() (list []report.Comparison) {
 	return list
 }
 
-// sharedCache warns where the first target and member i are one host, whose cache no salt keeps apart and that does not say
-// how much was cached.
+// sharedCache warns where the first target and member i are one host, whose cache is neither kept apart nor told.
 func (t *tally) sharedCache(i int) []string {
 	if t.job.Prompts.Workload == prompt.Warm || host(t.job.Targets[0]) != host(t.job.Targets[i]) {
 		return nil

@@ -144,8 +144,7 @@ func (l *loader) one(name string, n yaml.Node, into values, known keys, also ...
 	}
 }
 
-// unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: in api_key=sk-1 the rest
-// is a secret.
+// unknownKey reports a key that is not known, and where it belongs. It quotes only what may be a key: the rest may be a secret.
 func (l *loader) unknownKey(name string, n yaml.Node, known keys, words []string) {
 	hint, word, upper := "", keyStart.FindString(name), strings.ToUpper(name)
 	if k, ok := l.prober.find(upper); ok {

@@ -102,6 +102,8 @@ func typeOf(k Key) string {
 	switch kind := k.field.Type.Kind(); {
 	case strings.HasSuffix(k.name, "_FILE"):
 		return "file"
+	case strings.HasSuffix(k.name, "_DIR"):
+		return "directory"
 	case slices.Contains([]string{"header", "name", "path"}, is):
 		return is
 	case is == "address":

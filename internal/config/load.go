@@ -29,16 +29,23 @@ type loader struct {
 // Load merges flags, environment, targets file and defaults, in this order of precedence, and validates the result. The
 // error is [Problems] and then holds all of them; the configuration is nil.
 func Load(o Options) (*Config, error) {
+	_, _, c, err := o.load()
+	return c, err
+}
+
+// load is [Load], with what the configuration was made of.
+func (o Options) load() (*loader, layer, *Config, error) {
 	if o.ReadFile == nil {
 		o.ReadFile = ReadFile
 	}
 	l := &loader{Options: o, schema: settings(), judged: map[string]bool{}}
-	c := l.typed(l.merged())
+	all := l.merged()
+	c := l.typed(all)
 	if len(l.problems) > 0 {
-		return nil, l.problems.sorted()
+		return nil, all, nil, l.problems.sorted()
 	}
 	c.Warnings, c.Unknown = l.warnings, l.unknown
-	return c, nil
+	return l, all, c, nil
 }
 
 func (l *loader) problem(place, text, hint string) {

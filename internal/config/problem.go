@@ -12,9 +12,9 @@ import (
 
 // A Problem is one thing that is wrong with the configuration, on one line and without secrets.
 type Problem struct {
-	Place string // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"; empty until it is known
-	Text  string // what is wrong
-	Hint  string // what would be right; may be empty
+	Place string `json:"place"`          // PROBER_QPS="fast", --qps="fast" or targets.yaml:12: qps="fast"; empty until it is known
+	Text  string `json:"text"`           // what is wrong
+	Hint  string `json:"hint,omitempty"` // what would be right; may be empty
 }
 
 // FlagPlace is a flag and its value as a place of problems.
@@ -63,8 +63,7 @@ func suggestion(word string, known []string) string {
 	return ""
 }
 
-// Nearest returns the first known word with the smallest edit distance to word, at most a third of its letters and never more than
-// three, or else the first that begins with word, or "".
+// Nearest returns the known word at the smallest edit distance, three or a third of its letters at most, or one that word begins.
 func Nearest(word string, known []string) string {
 	word = strings.ToLower(word)
 	for d := range min(3, max(1, len(word)/3)) + 1 {

@@ -22,9 +22,8 @@ var (
 	exampleFile string // the targets file of the documentation
 )
 
-// TestReferencePage holds that docs/configuration.md is what the tags say now, and that its example loads.
+// TestReferencePage holds that docs/configuration.md and the JSON Schema are what the tags say now, and that the examples load.
 func TestReferencePage(t *testing.T) {
-	const path = "../../docs/configuration.md"
 	all, goals := settings(), map[string]string{}
 	for text, qps := range map[string]float64{"0.01": 0.01, "0.05": 0.05, "0.1": 0.1, "0.5": 0.5, "1": 1} {
 		goals[text] = fmt.Sprintf("%.10g", largestGoal(qps))
@@ -35,18 +34,22 @@ func TestReferencePage(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(path, []byte(page.String()), 0o644); err != nil { //nolint:gosec // a page for everybody
-			t.Fatal(err)
+	for path, text := range map[string]string{"../../docs/configuration.md": page.String(), "../../docs/targets.schema.json": string(Schema())} {
+		if *update {
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil { //nolint:gosec // for everybody
+				t.Fatal(err)
+			}
+		}
+		written, err := os.ReadFile(path)
+		if diff := cmp.Diff(text, string(written)); err != nil || diff != "" {
+			t.Errorf("%s is not what the code says: run make generate (%v)\n%s", path, err, diff)
 		}
 	}
-	written, err := os.ReadFile(path)
-	if diff := cmp.Diff(page.String(), string(written)); err != nil || diff != "" {
-		t.Errorf("docs/configuration.md is not what the code says: run make generate (%v)\n%s", err, diff)
-	}
-	c := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": exampleFile})})
-	if len(c.Targets) != 3 || len(c.Objectives) != 2 || len(c.Warnings) != 0 {
-		t.Errorf("its example is %+v", c)
+	for text, targets := range map[string]int{exampleFile: 3, Example(): 1} {
+		c := load(t, Options{Environ: environ("TARGETS_FILE=f.yaml"), ReadFile: files(map[string]string{"f.yaml": text})})
+		if len(c.Targets) != targets || len(c.Warnings) != 0 || !strings.HasPrefix(text, "# yaml-language-server: $schema="+schemaURL+"\n") {
+			t.Errorf("an example is %+v\n%s", c, text)
+		}
 	}
 }
 

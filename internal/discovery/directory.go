@@ -1,5 +1,4 @@
-// Package discovery looks up the addresses of host names, and keeps the last known ones while name servers fail. It
-// never connects to them, and knows no targets.
+// Package discovery looks up the addresses of host names, and keeps the last known ones while name servers fail.
 package discovery
 
 import (

@@ -146,8 +146,7 @@ func (r *run) unnamed(p pod) bool {
 	return len(r.options.Workloads) > 0 && !slices.ContainsFunc(r.options.Workloads, is)
 }
 
-// add puts the sidecar into p, which is in tree, and reports whether that changed. The error is [config.Problems], or
-// says why p is left alone.
+// add puts the sidecar into p, which is in tree. The error is [config.Problems], or says why p is left alone.
 func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
 	var whole any // it has no key that is written twice
 	if err := errors.Join(p.object.Decode(&whole), p.spec.Decode(&p.podSpec), p.about.Decode(&p.meta)); err != nil {
@@ -196,7 +195,7 @@ func (r *run) warnings(p pod, s serving) {
 	place := p.name() + ": container " + s.container.Name
 	if s.guessed {
 		r.warn("%s calls none of its ports http: %s is asked at its default port %d; "+
-			"if it listens elsewhere, say so by --port or the annotation %s", place, s.server.name, s.port, portOf)
+			"if it listens elsewhere, say so by --port or the annotation %s", place, s.server.Name, s.port, portOf)
 	}
 	if s.tls {
 		r.warn("%s serves HTTPS: its certificate is not verified on loopback", place)

@@ -89,8 +89,7 @@ func encode(tree *yaml.Node) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// restyle takes a style from all nodes, so that JSON becomes block style, and makes literal texts of folded ones, which the
-// encoder folds to something else. Strings stay quoted.
+// restyle takes a style from all nodes, and makes literal texts of folded ones, which the encoder would change.
 func restyle(n *yaml.Node, without yaml.Style) {
 	if n.Style &^= without; n.Style&yaml.FoldedStyle != 0 {
 		n.Style = yaml.LiteralStyle

@@ -2,59 +2,42 @@ package inject
 
 import (
 	"cmp"
+	_ "embed" // servers.yaml
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // A server is a kind of model server: how it is recognized, and where it listens.
 type server struct {
-	name   string
-	image  string     // pattern of the last part of its image's name, without tag and digest
-	starts [][]string // the words that start it, the first by its last part
-	port   string     // where it listens if nothing else is said
-	flag   string     // that says where it listens, beside --port
-	env    string     // the variable that does
-	key    string     // the variable with its API key
-	base   string     // what stands before /v1 in its paths
+	Name   string
+	Image  string     // pattern of the last part of its image's name, without tag and digest
+	Starts [][]string // the words that start it, the first by its last part
+	Port   string     // where it listens if nothing else is said
+	Flag   string     // that says where it listens, beside --port
+	Env    string     // the variable that does
+	Key    string     // the variable with its API key
+	Base   string     // what stands before /v1 in its paths
 }
 
-// servers are the kinds that are known, without routers and gateways, of which some come in the images of these: what a command
-// starts counts before the image that it is in.
-var servers = []server{
-	{
-		// VLLM_PORT is not where vLLM serves, but what its own processes talk over.
-		name: "vLLM", port: "8000", key: "VLLM_API_KEY",
-		image:  `vllm|vllm-(openai|cpu|cuda|rocm|tpu|neuron)[^/]*|llm-d|llm-d-(cuda|rocm|xpu|hpu|cpu|aws|gke)[^/]*|llm-d-inference-sim`,
-		starts: [][]string{{"vllm", "serve"}, {"vllm.entrypoints.openai.api_server"}, {"llm-d-inference-sim"}},
-	},
-	{name: "SGLang", port: "30000", image: `sglang`, starts: [][]string{{"sglang.launch_server"}, {"sglang", "serve"}}},
-	{
-		// 3000 is the launcher's own default; its image says 80. The images are Hugging Face's and Google's.
-		name: "TGI", port: "80", flag: "-p", env: "PORT", key: "API_KEY",
-		image:  `text-generation-inference|huggingface-text-generation-inference[^/]*`,
-		starts: [][]string{{"text-generation-launcher"}},
-	},
-	{name: "TensorRT-LLM", port: "8000", starts: [][]string{{"trtllm-serve"}}},
-	{name: "Triton", port: "8000", flag: "--http-port", starts: [][]string{{"tritonserver"}}},
-	{
-		name: "llama.cpp", port: "8080", env: "LLAMA_ARG_PORT", key: "LLAMA_API_KEY",
-		image: `llama\.cpp`, starts: [][]string{{"llama-server"}},
-	},
-	{name: "Ollama", port: "11434", env: "OLLAMA_HOST", image: `ollama`, starts: [][]string{{"ollama", "serve"}}},
-	{name: "LMDeploy", port: "23333", flag: "--server-port", image: `lmdeploy`, starts: [][]string{{"lmdeploy", "serve", "api_server"}}},
-	{
-		name: "KServe's Hugging Face server", port: "8080", flag: "--http-port", base: "/openai",
-		image: `huggingfaceserver[^/]*`, starts: [][]string{{"huggingfaceserver"}},
-	},
-}
+//go:embed servers.yaml
+var serversYAML []byte
+
+// servers are the kinds that are known. The list is only read.
+var servers = func() (list []server) {
+	if err := yaml.Unmarshal(serversYAML, &list); err != nil {
+		panic(err) // it is a part of the program
+	}
+	return list
+}()
 
 // programs are words with which arguments begin that are a command of their own.
 var programs = []string{"sh", "bash", "/bin/sh", "/bin/bash", "python", "python3", "ray", "sleep"}
 
-// recognize returns the server that a container runs, and its flags. ok is false if it has only the image of one, or not even
-// that: then the server has no name.
+// recognize returns the server that a container runs, and its flags. ok is false if it has its image only, or not even that.
 func recognize(c container) (s serving, ok bool) {
 	commands := c.commands()
 	for _, known := range servers {
@@ -66,7 +49,7 @@ func recognize(c container) (s serving, ok bool) {
 	}
 	s = serving{container: c, flags: c.flags(slices.Concat(commands...))}
 	for _, known := range servers {
-		if is, _ := regexp.MatchString("(^|/)("+known.image+")([:@][^/]*)?$", c.Image); is && known.image != "" {
+		if is, _ := regexp.MatchString("(^|/)("+known.Image+")([:@][^/]*)?$", c.Image); is && known.Image != "" {
 			s.server = known
 			return s, len(c.Command) == 0 && (len(c.Args) == 0 || !slices.Contains(programs, c.Args[0]))
 		}
@@ -80,7 +63,7 @@ func (s server) started(words []string) (args []string, ok bool) {
 		if i > 0 && strings.HasPrefix(words[i-1], "-") && words[i-1] != "-m" && words[i-1] != "--" {
 			continue // the value of a flag, like --container tritonserver
 		}
-		for _, start := range s.starts {
+		for _, start := range s.Starts {
 			end := i + len(start)
 			if end <= len(words) && path.Base(words[i]) == start[0] && slices.Equal(words[i+1:end], start[1:]) {
 				return words[end:], end == len(words) || words[end] != "disaggregated" // trtllm-serve disaggregated is a router

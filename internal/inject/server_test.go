@@ -77,7 +77,7 @@ func asked(t *testing.T, written string) string {
 	case s.container.Name == "":
 		return ""
 	}
-	return s.server.name + " " + newSidecar(p, s, Options{}).Env[0].Value
+	return s.server.Name + " " + newSidecar(p, s, Options{}).Env[0].Value
 }
 
 // TestWarnings holds what is said of a container that got a sidecar: of a key that is written out, which is never

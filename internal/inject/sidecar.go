@@ -48,7 +48,7 @@ func newSidecar(p pod, s serving, o Options) (car sidecar) {
 	name := cmp.Or(p.label, s.container.Name)
 	name = name[:min(len(name), 100-len(vantage))] + vantage // of a target, which has 100 characters at most
 	car.Image = o.Image
-	url := fmt.Sprintf("://127.0.0.1:%d%s", s.port, s.server.base)
+	url := fmt.Sprintf("://127.0.0.1:%d%s", s.port, s.server.Base)
 	car.Env[0].Value, car.Env[1].Value = "http"+url, cmp.Or(p.meta.Annotations[nameOf], name)
 	if s.tls {
 		car.Env[0].Value = "https" + url
@@ -73,8 +73,7 @@ type serving struct {
 	tls       bool
 }
 
-// serving is what the sidecar of p asks. The error is [config.Problems], or says why p is left alone. One without a container
-// is that of a pod without a model server.
+// serving is what the sidecar of p asks: without a container, nothing. The error is [config.Problems], or why p is left alone.
 func (r *run) serving(p pod) (s serving, err error) {
 	said := p.meta.Annotations[annotation]
 	wanted := said == "true" || len(r.options.Workloads) > 0
@@ -111,8 +110,8 @@ func modelServer(p pod, wanted bool) (s serving, why string) {
 		switch {
 		case c.Name == name || name == "" && (ok || wanted && len(p.Containers) == 1):
 			return one, halved(p, one, wanted)
-		case name == "" && one.server.name != "":
-			why = fmt.Sprintf("container %s has the image of %s, but its command starts no server that is known", c.Name, one.server.name)
+		case name == "" && one.server.Name != "":
+			why = fmt.Sprintf("container %s has the image of %s, but its command starts no server that is known", c.Name, one.server.Name)
 		}
 	}
 	return s, why
@@ -125,9 +124,9 @@ func (r *run) findPort(p pod, s *serving) (wrong string) {
 	if said == "" && r.options.Port > 0 {
 		said = fmt.Sprint(r.options.Port)
 	}
-	said = cmp.Or(said, s.container.port("name", "http"), s.flags["--port"], s.flags[s.server.flag], s.container.env(s.server.env).Value)
+	said = cmp.Or(said, s.container.port("name", "http"), s.flags["--port"], s.flags[s.server.Flag], s.container.env(s.server.Env).Value)
 	if said == "" { // KubeRay calls the port of Ray Serve serve
-		said = cmp.Or(s.server.port, s.container.port("name", "serve"))
+		said = cmp.Or(s.server.Port, s.container.port("name", "serve"))
 		s.guessed = len(s.container.Ports) > 0 && s.container.port("containerPort", said) == ""
 	}
 	if _, after, err := net.SplitHostPort(said); err == nil {
@@ -180,10 +179,9 @@ func (c container) port(key, value string) string {
 	return ""
 }
 
-// apiKey is the valueFrom that a server takes its API key from: a known one, or that in its manifest, or nil. It is bare if
-// it is written out, or comes from where it cannot be taken over.
+// apiKey is the valueFrom of a server's API key, or nil. It is bare if written out, or from where it cannot be taken over.
 func (s serving) apiKey(known map[string]any) (from map[string]any, bare bool) {
-	given, name := cmp.Or(s.flags["--api-key"], s.flags["--api-keys"]), s.server.key
+	given, name := cmp.Or(s.flags["--api-key"], s.flags["--api-keys"]), s.server.Key
 	if given != "" {
 		name = variable(given)
 	}

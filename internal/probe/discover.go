@@ -31,8 +31,7 @@ func rejected(err error) bool {
 	return v.outcome == Rejected
 }
 
-// Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last of those
-// went out and was not answered in time.
+// Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last was not answered in time.
 func (r *Result) Undiscovered() (sent, ok bool) {
 	v, ok := errors.AsType[verdict](r.Err)
 	return v.sent, ok

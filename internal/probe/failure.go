@@ -99,8 +99,7 @@ func badStatus(resp *http.Response, detail string) verdict {
 	return v
 }
 
-// retryAfter is the pause that a server asks for; 0 if it does not. Retry-After is seconds or a date (RFC 9110,
-// section 10.2.3); Azure and OpenAI send milliseconds as well.
+// retryAfter is the pause that a server asks for; 0 if it does not: seconds, a date (RFC 9110, section 10.2.3) or milliseconds.
 func retryAfter(header http.Header) time.Duration {
 	const year = 365 * 24 * time.Hour
 	for _, field := range []struct {
@@ -221,8 +220,7 @@ const (
 	shortestRepeat = 32 // of the prompt
 )
 
-// scrub removes from an error what a server may repeat and must not be shown: the key, values of headers (a cookie
-// has several secrets), and the prompt.
+// scrub removes from an error what must not be shown: the key, parts of header values, and the prompt.
 func (t Target) scrub(err error, ask wire.Ask) error {
 	if err == nil {
 		return nil

@@ -18,8 +18,7 @@ const (
 	more      = 4  // words by which a count must grow, even where several words are one token
 )
 
-// A size is how long a prompt is: so many words of the list, and so many pads, one-letter words that cost
-// the least there is.
+// A size is how long a prompt is: so many words of the list, and so many pads, which cost the least there is.
 type size struct{ words, pads int }
 
 // An observation is what a server counted for a size.
@@ -63,8 +62,7 @@ func (c *calibration) next() observation {
 	return observation{size: c.guess()}
 }
 
-// observe takes a count. Two in a row that contradict a confirmed result start the calibration again: the
-// server has another tokenizer or chat template now.
+// observe takes a count. Two in a row that contradict a confirmed result start the calibration again.
 func (c *calibration) observe(s size, tokens int) {
 	if len(c.counts) == 0 && tokens <= s.words/uncounted {
 		c.first = max(c.first, c.whole)
@@ -132,8 +130,7 @@ func (c *calibration) pad() {
 	c.done = c.tried(c.guess())
 }
 
-// stuck reports whether the server counted too few tokens for a prompt of more words: no more than before,
-// or less than half of what shorter prompts predict.
+// stuck reports whether more words counted no more tokens than before, or less than half of what shorter prompts predict.
 func (c *calibration) stuck() bool {
 	n := len(c.counts)
 	if n < 2 || c.padding {
@@ -149,8 +146,7 @@ func (c *calibration) stuck() bool {
 		last.tokens < c.want && last.tokens >= min(c.want/2, wire.MinContext)
 }
 
-// guess is the longest size that should not count more than asked: pads can fill what is missing, and
-// nothing can take away what is too much.
+// guess is the longest size that should not count more than asked: pads can fill what is missing.
 func (c *calibration) guess() size {
 	if c.padding {
 		return c.guessPads()
@@ -180,8 +176,7 @@ func (c *calibration) step(last observation) int {
 	return words
 }
 
-// guessPads is guess for pads, which nearly always cost one token too: between the most that were too few
-// and the fewest that were too many.
+// guessPads is guess for pads: between the most that were too few and the fewest that were too many.
 func (c *calibration) guessPads() size {
 	few, many, cost := c.counts[0], maxPads+1, max(1, c.cost)
 	for _, o := range c.counts[1:] {

@@ -24,8 +24,7 @@ const (
 	Canary   Workload = "canary"   // a cold prompt with three words in it that the answer must repeat
 )
 
-// Options say what a [Writer] writes. Fields of other workloads are ignored. The writer keeps Book
-// and Dataset and only reads them.
+// Options say what a [Writer] writes. Fields of other workloads are ignored. Book and Dataset are only read.
 type Options struct {
 	Workload Workload
 	Tokens   int    // exact length of a prompt, at least 1; of a session's first round
@@ -135,9 +134,8 @@ func unshared(words int) int { return max(0, words-6) }
 // salt differs for every seed and nonce.
 func salt(seed, nonce uint64) string { return fmt.Sprintf("prober-%016x-%x", seed, nonce) }
 
-// canary is cold, with three code words in it that the answer must repeat: a server that lost a part of the
-// prompt, or mixed it up with another one, cannot. They are taken out of the words that the prompt is made
-// of, so that it counts the same whichever they are.
+// canary is cold, with three code words in it that the answer must repeat: a server that lost a part of the prompt cannot. They
+// are taken out of the words that the prompt is made of, so that it counts the same whichever they are.
 type canary struct{ list }
 
 const (

@@ -63,8 +63,7 @@ func (s sessions) write(p *Prompt, nonce uint64, history []observation) {
 	}
 }
 
-// cost is about the tokens per word of a prompt, at least 1; 1 if it was not counted, and where the chat
-// template explains the difference.
+// cost is about the tokens per word of a prompt; 1 if it was not counted, or the chat template explains the difference.
 func cost(o observation) float64 {
 	if c := float64(o.tokens) / float64(o.size.words); c >= 1.25 {
 		return c

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// words are common English nouns of at most eight letters: with the space before it each is one token in
-// every large vocabulary. The list is only read.
+// words are common English nouns: with the space before it each is one token in every large vocabulary. The list is only read.
 var words = strings.Fields(wordsText)
 
 //go:embed words.txt
@@ -24,8 +23,7 @@ const (
 	shortTail = "\n\nCount upwards forever:"
 )
 
-// ending is the tail of a prompt of so many tokens, and a first guess of the tokens beside its words: those of
-// the tail and a chat template.
+// ending is the tail of a prompt of so many tokens, and a first guess of the tokens of tail and chat template.
 func ending(tokens int) (text string, beside int) {
 	if tokens < 64 {
 		return shortTail, 10

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Profile is a named set of measured figures: which API the simulated server speaks and how fast it is. It is plain
-// data; a profile of one's own may be written as a literal. MaxBatch decides between the two latency models: 0 is a
-// server that is always alone (latency.go), above 0 it is one with continuous batching (queue.go).
+// Profile is a named set of measured figures: which API the simulated server speaks and how fast it is. MaxBatch decides between
+// the two latency models of queue.go: 0 is a server that is always alone, above 0 one with continuous batching.
 type Profile struct {
 	Name        string `yaml:"name"`          // what ParseProfile knows it by
 	Help        string `yaml:"help"`          // where the figures come from

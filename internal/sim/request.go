@@ -199,8 +199,7 @@ func (f fields) text(path string) string {
 	return s
 }
 
-// flag reports whether any of the conditions holds: "a.b" is true, "!a.b" is false, "a.b?" is true or absent from an a
-// that is there; "always".
+// flag reports whether any condition holds: "a.b" is true, "!a.b" is false, "a.b?" is true or absent from an a; "always".
 func (f fields) flag(conditions []string) bool {
 	return slices.ContainsFunc(conditions, func(c string) bool {
 		if c == "always" {

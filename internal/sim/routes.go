@@ -53,8 +53,7 @@ func (s *Server) handle(method, pattern string, h http.HandlerFunc) {
 	}
 }
 
-// headed is a handler behind the headers that the server type has on every response and those that it wants. A request
-// without an id is given one.
+// headed is a handler behind the headers that the server type has and wants. A request without an id is given one.
 func (s *Server) headed(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Request-Id") == "" {
@@ -85,8 +84,7 @@ func unauthorized() refusal {
 	return refusal{status: http.StatusUnauthorized, message: "Invalid or missing API key."}
 }
 
-// authorized reports whether a request holds the key, if one is required, as a bearer token or in the header that the
-// server has for it. The scheme's case does not matter.
+// authorized reports whether a request holds the key, if one is required, as a bearer token or in the server's own header.
 func (s *Server) authorized(r *http.Request) bool {
 	is := func(key string) bool { return subtle.ConstantTimeCompare([]byte(key), []byte(s.config.APIKey)) == 1 }
 	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")

@@ -99,8 +99,7 @@ func New(c Config) *Server {
 	return s
 }
 
-// Close cuts the running answers, stops the engine and waits for it, but not for handlers, which closing the http.Server ends.
-// Later requests are answered 503.
+// Close cuts running answers and stops the engine, but not handlers, which closing the http.Server ends; later requests get 503.
 func (s *Server) Close() {
 	s.stop()
 	s.stopped.Wait()

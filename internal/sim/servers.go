@@ -11,8 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// files are the servers that can be simulated, one a file; servers/README.md says what may stand in one. They are only
-// read.
+// files are the servers that can be simulated, one a file: see servers/README.md. They are only read.
 //
 //go:embed servers/*.yaml servers/openai/*.yaml
 var files embed.FS

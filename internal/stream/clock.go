@@ -8,8 +8,7 @@ import (
 // A clock turns the kernel's timestamps, which are of the wall clock, into times of the monotonic clock, for one connection.
 //
 // The wall clock is ahead of the monotonic one by a constant, unless somebody sets it. Reading both takes two moments, which
-// makes the difference look too small. So the largest difference of all readings is used; a jump of it is a step of the
-// wall clock.
+// makes the difference look too small. So the largest of all readings is used; a jump of it is a step of the wall clock.
 type clock struct {
 	base  time.Time            // monotonic times count from it
 	again func() time.Duration // reads with care by how much the wall clock is ahead

@@ -85,8 +85,7 @@ func (s *Frames) Next() (Frame, error) {
 // stamp is the arrival of what was consumed so far.
 func (s *Frames) stamp() Stamp { return s.arrivals(s.total - int64(len(s.in))) }
 
-// fill asks the body for more bytes. Where they are asked for one by one, it gives all up to the end of a line,
-// before which none is of use.
+// fill asks the body for more bytes. Where they are asked for one by one, it gives all up to the end of a line.
 func (s *Frames) fill() {
 	s.stamp() // so that arrivals are forgotten also where nothing is a frame
 	n := 0

@@ -90,8 +90,7 @@ func (s *socket) reordered() bool {
 	return s.outOfOrder != before
 }
 
-// timestampIn is the timestamp among control messages, in nanoseconds since 1970; 0 if there is none. It is read in the
-// form that 64-bit machines have.
+// timestampIn is the timestamp among control messages of 64-bit machines, in nanoseconds since 1970; 0 if there is none.
 func timestampIn(control []byte) int64 {
 	for len(control) >= unix.SizeofCmsghdr {
 		header, data, rest, err := unix.ParseOneSocketControlMessage(control)

@@ -99,8 +99,7 @@ func (t *BodyTracker) Knows() bool {
 	return !t.lost
 }
 
-// Arrival is that of the read that completed the first end bytes of the response
-// body. They must have been read, and end never decreases.
+// Arrival is that of the read that completed the first end bytes of the body, which have been read; end never decreases.
 func (t *BodyTracker) Arrival(end int64) Stamp {
 	t.mu.Lock()
 	defer t.mu.Unlock()

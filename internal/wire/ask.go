@@ -24,8 +24,7 @@ type Ask struct {
 	Omit      []Field // optional fields that this server is known to reject
 }
 
-// MinContext is the shortest context of any known server, in tokens. A smaller count for a long
-// prompt is from a server that counts something else.
+// MinContext is the shortest context of any known server: a smaller count for a long prompt is of something else.
 const MinContext = 512
 
 // A Turn is one message of a conversation. Its JSON is that of OpenAI's API.
@@ -107,8 +106,7 @@ func (b body) set(key string, value any) {
 	object.set(inner, value)
 }
 
-// Body is a streaming request that asks for usage counts, with those optional fields that a asks for and that the
-// server is not known to reject.
+// Body is a streaming request, with those optional fields that a asks for and that the server is not known to reject.
 func (d *Dialect) Body(a Ask) ([]byte, error) {
 	b := d.body(a)
 	for _, f := range d.Fields {

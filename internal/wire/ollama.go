@@ -2,9 +2,8 @@ package wire
 
 import "cmp"
 
-// ollama is Ollama's native /api/generate: a JSON object a line. It has no ignore_eos and no minimum, so an answer may
-// end early, and it counts tokens in the last line only. Its fields have neither truncate nor shift: a complaint that
-// names them is about a prompt that is too long, and without them Ollama would silently cut it.
+// ollama is Ollama's native /api/generate: a JSON object a line. An answer may end early, and its tokens are counted in the last
+// line only. Its fields have neither truncate nor shift: without them Ollama would silently cut a prompt that is too long.
 var ollama = &Dialect{
 	Name: "ollama", Path: at("/api/generate"), read: readLine,
 	Fields: []Field{FieldTemperature, FieldSeed, fieldThink},

@@ -14,8 +14,7 @@ var chat = &Dialect{
 	body:   chatBody, keys: streamOptions, tokenizer: Server.chatTokenizer,
 }
 
-// completions is OpenAI's older /v1/completions: a prompt without a chat template, so its length is the prober's
-// own. Some servers take it as token ids.
+// completions is OpenAI's older /v1/completions: a prompt without a chat template, on some servers as token ids.
 var completions = &Dialect{
 	Name: "openai-completions", Path: v1("/completions"), read: readChunk,
 	Fields: extensions, keys: streamOptions,
@@ -27,8 +26,7 @@ var completions = &Dialect{
 	ids: Optional, tokenizer: Server.tokenizer,
 }
 
-// azure is Azure's own path to OpenAI's chat completions, where the model is a deployment. Its newer path,
-// /openai/v1, is [chat]'s.
+// azure is Azure's own path to chat completions, where the model is a deployment. Its newer path, /openai/v1, is [chat]'s.
 var azure = &Dialect{
 	Name: "azure-openai", read: readChunk, keyHeader: "api-key",
 	Fields: []Field{FieldStreamOptions, FieldSeed, FieldTemperature, FieldMaxTokens}, body: chatBody, keys: streamOptions,

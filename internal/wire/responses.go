@@ -2,8 +2,7 @@ package wire
 
 import "maps"
 
-// responses is OpenAI's /v1/responses. vLLM serves it as well, with its salt and
-// its priority, but without ignore_eos and min_tokens.
+// responses is OpenAI's /v1/responses. vLLM serves it as well, with salt and priority, without ignore_eos and min_tokens.
 var responses = &Dialect{
 	Name: "openai-responses", Path: v1("/responses"), read: readResponse,
 	Fields: []Field{FieldCacheSalt, FieldPriority, FieldTemperature, fieldStore},

@@ -72,7 +72,6 @@ var (
 	noTokens = &tokenizers{}
 )
 
-// tokenizer counts the tokens of a plain prompt, and chatTokenizer those of a conversation. Servers of unknown
-// type are asked as vLLM is.
+// tokenizer and chatTokenizer count plain prompts and conversations. Servers of unknown type are asked as vLLM is.
 func (s Server) tokenizer() Tokenizer     { return cmp.Or(s.Tokenize, vllmTokens).prompt }
 func (s Server) chatTokenizer() Tokenizer { return cmp.Or(s.Tokenize, vllmTokens).chat }

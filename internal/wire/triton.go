@@ -2,10 +2,8 @@ package wire
 
 import "net/url"
 
-// triton is the generate extension of NVIDIA's Triton Inference Server
-// (https://github.com/triton-inference-server/server/blob/main/docs/protocol/extension_generate.md). One request serves the models
-// of TensorRT-LLM and the vLLM backend, which takes "parameters" for sampling parameters. TensorRT-LLM's end_id is not sent:
-// the vLLM backend takes no sampling parameter that vLLM does not know.
+// triton is the generate extension of NVIDIA's Triton Inference Server (see servers.yaml). One request serves the models of
+// TensorRT-LLM and the vLLM backend, which takes "parameters" for sampling parameters: only those that vLLM knows.
 var triton = &Dialect{
 	Name: "triton", read: readTriton,
 	Path: func(a Ask) string {

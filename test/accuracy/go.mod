@@ -7,7 +7,10 @@ require (
 	github.com/llm-prober/prober/test v0.0.0
 )
 
-require golang.org/x/sys v0.49.0 // indirect
+require (
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+	golang.org/x/sys v0.49.0 // indirect
+)
 
 replace (
 	github.com/llm-prober/prober => ../..

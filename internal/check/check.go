@@ -1,0 +1,271 @@
+// Package check asks targets what they are, and compares what they can with the plan.
+package check
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/engine"
+	"github.com/llm-prober/prober/internal/format"
+	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/report"
+	"github.com/llm-prober/prober/internal/wire"
+)
+
+// A Check is what was found out, and in JSON the document.
+type Check struct {
+	Out   io.Writer                                     `json:"-"` // for a line a finding
+	Quick bool                                          `json:"-"` // no probe of full length is sent
+	Judge func(target string, results ...*probe.Result) `json:"-"` // of the probes of full length
+
+	Passed       bool            `json:"passed"`
+	Problems     config.Problems `json:"problems,omitempty"` // of the configuration
+	Targets      []*Target       `json:"targets,omitempty"`
+	TokensPerDay int             `json:"tokens_per_day"` // at most
+}
+
+// A Target is one that was checked.
+type Target struct {
+	Name         string    `json:"name"`
+	URL          string    `json:"url"`
+	Passed       bool      `json:"passed"`
+	TokensPerDay int       `json:"tokens_per_day"` // at most
+	Findings     []Finding `json:"findings"`
+}
+
+// A Finding is what one step came to.
+type Finding struct {
+	Step string `json:"step"` // failed, warning, server, tokens, answer, supports, note, probe or plan
+	Text string `json:"text"`
+	Hint string `json:"hint,omitempty"` // what to do
+}
+
+// Run checks every target.
+func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
+	c.Passed = true
+	measured := true
+	for _, j := range jobs {
+		for i, t := range j.Targets {
+			fmt.Fprintf(c.Out, "%s  %s\n", t.Name, t.URL)
+			one := checker{Check: c, found: &Target{Name: t.Name, URL: t.URL}, target: t, member: j.Members[i], job: j, place: i}
+			one.found.Passed = one.run(ctx)
+			one.plan()
+			c.Targets = append(c.Targets, one.found)
+			c.Passed = c.Passed && one.found.Passed
+			c.TokensPerDay += one.found.TokensPerDay
+			measured = measured && one.took > 0
+			fmt.Fprintln(c.Out)
+		}
+	}
+	fmt.Fprintf(c.Out, "in all %s a day\n", cost(c.TokensPerDay, measured))
+}
+
+// JSON writes c as a document.
+func (c *Check) JSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(c)
+}
+
+// A checker checks one target and writes a line a step.
+type checker struct {
+	*Check
+
+	found  *Target
+	target config.Target
+	member *probe.Member
+	job    *engine.Job
+	place  int           // in the group: its prompts are made exact on the first
+	took   time.Duration // by the probe of full length; 0: there was none
+}
+
+// run reports whether the target passed.
+func (c *checker) run(ctx context.Context) bool {
+	if !c.discover(ctx) || !c.fits() {
+		return false
+	}
+	c.fit(ctx)
+	if !c.ask(ctx) || !c.fits() { // a refusal may have told the context
+		return false
+	}
+	return c.Quick || c.full(ctx)
+}
+
+// line adds a finding, unless its text is empty.
+func (c *checker) line(step, text string, args ...any) {
+	c.find(Finding{Step: step, Text: fmt.Sprintf(text, args...)})
+}
+
+func (c *checker) find(f Finding) {
+	if f.Text == "" {
+		return
+	}
+	label := strings.Replace(f.Step, "failed", "FAILED", 1)
+	if n := len(c.found.Findings); n > 0 && f.Step == "supports" && c.found.Findings[n-1].Step == f.Step {
+		label = ""
+	}
+	c.found.Findings = append(c.found.Findings, f)
+	fmt.Fprintf(c.Out, "  %-8s %s\n", label, f.Text)
+	if f.Hint != "" {
+		fmt.Fprintf(c.Out, "  %-8s %s\n", "", f.Hint)
+	}
+}
+
+// fail adds a failed step and what to do about it.
+func (c *checker) fail(step string, r *probe.Result) bool {
+	c.find(Finding{Step: "failed", Text: step + ": " + report.Failure(r), Hint: report.Hint(r)})
+	return false
+}
+
+// discover asks what the server is.
+func (c *checker) discover(ctx context.Context) bool {
+	start := time.Now()
+	models, err := c.member.Discover(ctx)
+	if err != nil {
+		return c.fail("ask for the models", c.member.Unreached(start, err))
+	}
+	known := c.member.Capabilities()
+	server := cmp.Or(strings.TrimSpace(known.Server.Name+" "+known.Version), "a server of no known type")
+	listed := cmp.Or(map[int]string{0: "no model list", 1: "the only one"}[len(models)], fmt.Sprintf("of %d", len(models)))
+	c.line("server", "%s, asked by %s, model %s, %s", server, known.Dialect.Name, known.Model, listed)
+	var names []string
+	for _, m := range models {
+		names = append(names, m.ID)
+	}
+	if len(names) > 0 && !slices.Contains(names, known.Model) {
+		c.line("warning", "the server does not list this model; it has %s", format.Shorten(format.Clean(format.List(names)), 200))
+	}
+	return true
+}
+
+// fits compares the configured lengths with the server's context.
+func (c *checker) fits() bool {
+	misfit := c.job.Misfit(c.target, c.member.Capabilities().Context)
+	c.line("failed", "%s", misfit)
+	return misfit == ""
+}
+
+// fit makes the prompts exact.
+func (c *checker) fit(ctx context.Context) {
+	if c.place > 0 {
+		c.line("tokens", "gets the prompts that are made exact on %s", c.job.Targets[0].Name)
+		return
+	}
+	if c.job.Prompts.Workload == prompt.Dataset {
+		return
+	}
+	err := c.job.Fit(ctx)
+	off, known := c.job.Off()
+	exactness := map[string]string{"token ids": "their token ids", "tokenizer": "the server's tokenizer", "usage": "the usage of answers"}
+	switch {
+	case errors.Is(err, probe.ErrTooLong): // a probe will tell, or the context is known by now
+		c.line("warning", "the prompt is %v", err)
+	case errors.Is(err, engine.ErrNoTokenizer):
+		c.line("tokens", "no tokenizer route: calibrated by the usage of the first probes")
+	case err != nil:
+		c.line("warning", "ask the tokenizer: %v; calibrated by the usage of the first probes", err)
+	case known && off == 0:
+		c.line("tokens", "prompts are exactly %s, by %s", format.Grouped(c.target.PromptTokens), exactness[c.job.ExactBy()])
+	case known:
+		c.line("warning", "prompts are off by %+d tokens: the server's tokenizer allows no better", off)
+	}
+}
+
+// ask sends one short question, which costs next to nothing.
+func (c *checker) ask(ctx context.Context) bool {
+	r := c.member.Probe(ctx, probe.Question{Ask: wire.Ask{
+		Prompt: "Words: time year people way day man thing woman life child world school", MaxTokens: engine.ShortAnswer, CacheSalt: "prober-check",
+	}})
+	if r.Outcome != probe.OK {
+		return c.fail("ask a short question", r)
+	}
+	known := c.member.Capabilities()
+	c.line("answer", "%s of %d tokens in %d frames, tokens a frame from: %s",
+		countOf(r.Usage.Generated()), engine.ShortAnswer, len(r.Tokens), r.Source)
+	for _, a := range known.Abilities() {
+		source := " (by its type)"
+		switch {
+		case a.Claim == wire.Unknown:
+			source = ""
+		case a.Shown:
+			source = " (shown)"
+		}
+		c.line("supports", "%-18s %s%s", strings.ReplaceAll(a.Name, "_", " "), a.Claim, source)
+	}
+	for _, note := range known.Notes() {
+		c.line("note", "%s", note)
+	}
+	return true
+}
+
+// full sends probes as long as configured until the length of the prompt is exact, and
+// compares the time that the last one took with the plan.
+func (c *checker) full(ctx context.Context) bool {
+	results, _, skipped := c.job.Ask(ctx, c.place, c.place+1)
+	if len(results) == 0 {
+		c.Judge(c.target.Name)
+		c.line("warning", "no probe of full length was sent: %v", skipped)
+		return true
+	}
+	r := results[0]
+	if r.Outcome != probe.OK {
+		c.fail("probe of full length", r)
+		c.fits() // the refusal may have told the context
+		return false
+	}
+	c.Judge(r.Target, r)
+	ttft, _ := r.TTFT()
+	c.took = r.Elapsed
+	c.line("probe", "%s tokens of prompt, %s of answer: TTFT %v, %v in all", countOf(r.Usage.Prompt),
+		countOf(r.Usage.Generated()), ttft.Round(time.Millisecond), c.took.Round(time.Millisecond))
+	for _, warning := range r.Warnings {
+		c.line("warning", "%v", warning)
+	}
+	c.line("warning", "%s", c.job.Skips(c.target, c.took))
+	return true
+}
+
+// plan tells what will be asked, and what it costs in tokens a day.
+func (c *checker) plan() {
+	t, o := c.target, c.job.Prompts
+	lengths := format.Grouped(o.Tokens) + " tokens"
+	switch o.Workload {
+	case prompt.Dataset:
+		lengths = fmt.Sprintf("their own lengths (%s words on average)", format.Grouped(o.Mean()))
+	case prompt.Sessions:
+		lengths = fmt.Sprintf("%s and more (%s on average over %d rounds)", lengths, format.Grouped(o.Mean()), o.Rounds)
+	}
+	c.found.TokensPerDay = c.job.TokensPerDay(t, c.took)
+	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s a day",
+		t.Prompt, lengths, t.MaxTokens, c.job.Plan.Interval, t.Arrival, cost(c.found.TokensPerDay, c.took > 0))
+	if t.TokenBudgetPerDay > 0 {
+		c.line("plan", "at most %s tokens a day, by its budget", format.Grouped(t.TokenBudgetPerDay))
+	}
+}
+
+// cost writes so many tokens; "up to" them unless probes of full length were measured, since otherwise the slots that
+// are skipped are not known.
+func cost(tokens int, measured bool) string {
+	text := format.Grouped(tokens) + " tokens"
+	if !measured {
+		return "up to " + text
+	}
+	return text
+}
+
+// countOf is a count of tokens, if the server told it.
+func countOf(tokens wire.Count) string {
+	if !tokens.Known {
+		return "uncounted"
+	}
+	return format.Grouped(tokens.N)
+}
