@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // words are common English nouns: with the space before it each is one token in every large vocabulary. The list is only read.
@@ -70,9 +71,13 @@ func listed(s size, seed, nonce uint64, end string) string {
 
 // fields is the number of white-space separated words of s.
 func fields(s string) int {
-	n := 0
-	for range strings.FieldsSeq(s) {
-		n++
+	n, inside := 0, false
+	for _, c := range s {
+		space := unicode.IsSpace(c)
+		if !space && !inside {
+			n++
+		}
+		inside = !space
 	}
 	return n
 }

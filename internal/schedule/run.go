@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"context"
-	"iter"
 	"sync"
 	"time"
 )
@@ -27,26 +26,22 @@ func (j Job) Run(ctx context.Context, epoch time.Time) {
 	var running sync.WaitGroup
 	defer running.Wait()
 
-	next, stop := iter.Pull(j.Plan.Offsets())
-	defer stop()
-	n, due, now := uint64(0), epoch, time.Now()
-	for ; ; n++ {
-		offset, _ := next()
-		if due = epoch.Add(offset); !due.Before(now) {
-			break
+	now, n, due, done := time.Now(), uint64(0), time.Time{}, uint64(0)
+	for offset := range j.Plan.Offsets() {
+		following := epoch.Add(offset) // is start n, and due the one before
+		if n > 0 && !due.Before(now) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(time.Until(due)):
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			j.start(&running, n-1, due, following)
+			if done++; done == j.Starts {
+				return
+			}
 		}
-	}
-	for done := uint64(0); j.Starts == 0 || done < j.Starts; done++ {
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Until(due)):
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		offset, _ := next()
-		following := epoch.Add(offset)
-		j.start(&running, n, due, following)
 		n, due = n+1, following
 	}
 }

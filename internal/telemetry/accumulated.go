@@ -13,11 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// maxExemplars is how many classic buckets of a series have an exemplar: the last ones, and the highest of slowestFor.
-const (
-	maxExemplars = 3
-	slowestFor   = 5 * time.Minute
-)
+// A series has two exemplars: the last one, and that of the highest classic bucket within slowestFor.
+const slowestFor = 5 * time.Minute
 
 // nativeBounds divide the fractions of [math.Frexp] into the native buckets of a power of two. They are only read.
 var nativeBounds = func() (bounds [1 << exponentialScale]float64) {
@@ -38,7 +35,7 @@ type accumulated struct {
 	sum         float64  // or the value of a counter
 	classic     []uint64 // of each bound and beyond, not cumulative; nil before the first value
 	native      []nativeBucket
-	exemplars   []kept // oldest first
+	exemplars   []kept
 }
 
 // A nativeBucket counts the values above 2^((key-1)/16) and up to 2^(key/16).
@@ -86,19 +83,15 @@ func (s *accumulated) add(value float64, from trace.SpanContext) {
 	}
 }
 
-// keep adds an exemplar, in the place of the one in its bucket, so that those of a bucket only become newer, as Prometheus
-// wants them, or of the oldest if there is no room.
+// keep makes e the last exemplar. One of its own bucket goes: those of a bucket may only become newer, as Prometheus wants them.
 func (s *accumulated) keep(e kept) {
-	s.exemplars = slices.DeleteFunc(s.exemplars, func(other kept) bool { return other.bucket == e.bucket })
-	if len(s.exemplars) == maxExemplars {
-		oldest, gone := s.exemplars[0], 0
-		larger := func(other kept) bool { return other.bucket > oldest.bucket }
-		if e.at.Sub(oldest.at) < slowestFor && !slices.ContainsFunc(s.exemplars, larger) {
-			gone = 1
+	var highest []kept
+	for _, other := range s.exemplars {
+		if other.bucket != e.bucket && e.at.Sub(other.at) < slowestFor && (len(highest) == 0 || other.bucket > highest[0].bucket) {
+			highest = []kept{other}
 		}
-		s.exemplars = slices.Delete(s.exemplars, gone, gone+1)
 	}
-	s.exemplars = append(s.exemplars, e)
+	s.exemplars = append(highest, e)
 }
 
 // metric is the series as it is scraped now. The time of its creation is left out as long as it is zero.
@@ -110,14 +103,22 @@ func (s *accumulated) metric() *dto.Metric {
 		created = &timestamppb.Timestamp{Seconds: s.created}
 	}
 	if s.of.Kind == Counter {
-		return &dto.Metric{Label: s.labels, Counter: &dto.Counter{Value: new(s.sum), CreatedTimestamp: created}}
+		return &dto.Metric{Label: s.labels, Counter: &dto.Counter{Value: positive(s.sum), CreatedTimestamp: created}}
 	}
 	h := &dto.Histogram{
 		SampleCount: new(s.count), SampleSum: new(s.sum), CreatedTimestamp: created, Bucket: s.buckets(),
-		Schema: new(int32(exponentialScale)), ZeroThreshold: new(s.of.zero()), ZeroCount: new(s.zero),
+		Schema: new(int32(exponentialScale)), ZeroThreshold: new(s.of.zero()), ZeroCount: positive(s.zero),
 	}
 	h.PositiveSpan, h.PositiveDelta = s.spans()
 	return &dto.Metric{Label: s.labels, Histogram: h}
+}
+
+// positive is nil for zero: that is what a number is that protobuf leaves out.
+func positive[T float64 | uint64](v T) *T {
+	if v == 0 {
+		return nil
+	}
+	return &v
 }
 
 // buckets are the classic ones. They have the exemplars of the native histogram too: Prometheus takes them from here.
@@ -126,15 +127,14 @@ func (s *accumulated) buckets() []*dto.Bucket {
 	if len(bounds) == 0 {
 		return nil
 	}
-	made, sums := make([]dto.Bucket, len(bounds)+1), make([]uint64, len(bounds)+1)
+	made, sums, sum := make([]dto.Bucket, len(bounds)+1), make([]uint64, len(bounds)+1), uint64(0)
 	list := make([]*dto.Bucket, 0, len(made))
 	for n := range made {
-		made[n].CumulativeCount = &sums[n]
-		if n > 0 {
-			sums[n] = sums[n-1]
-		}
 		if s.classic != nil {
-			sums[n] += s.classic[n]
+			sum += s.classic[n]
+		}
+		if sums[n] = sum; sum > 0 {
+			made[n].CumulativeCount = &sums[n]
 		}
 		if at := slices.IndexFunc(s.exemplars, func(e kept) bool { return e.bucket == n }); at >= 0 {
 			made[n].Exemplar = s.exemplars[at].exemplar()
