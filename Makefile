@@ -188,8 +188,13 @@ workflows: $(ACTIONLINT) ## the workflows of GitHub, checked
 release-check: workflows $(GORELEASER) ## the workflows and the release's configuration, checked
 	$(GORELEASER) check
 
+.PHONY: packages
+packages: build
+	deploy/packages/generate $(BIN)/prober dist/packages
+
 snapshot: $(GORELEASER) $(SBOM) ## all files of a release but its image, in dist/release/, neither signed nor published
 	$(GORELEASER) release --snapshot --clean --skip=publish,sign,docker
+	cd test && $(GO) test -count=1 -run 'TestPackage$$' .
 
 .PHONY: release
 release: $(GORELEASER) $(SBOM) ## for the workflow of that name, on a tag: signs and publishes; NOTES is a file

@@ -28,12 +28,12 @@ var (
 // their order.
 var joins = map[string][]returned{
 	"README.md":                  nil,
-	"kube-prometheus-stack.md":   {{1, 100, 1000}, itlOfEachModel},
-	"alloy.md":                   {{len(joinTargets), 0.4, 0.6}, {1, 55, 65}, itlOfEachModel},
-	"opentelemetry-collector.md": {{1, 55, 65}, {len(joinTargets), 0.4, 0.6}, {1, 55, 65}, itlOfEachModel},
-	"vllm.md":                    {itlOfEachModel, {4, 0.1, 0.2}, {4, 0.4, 0.5}, itlOfOneModel},
-	"production-stack.md":        {{1, 0.02, 0.06}, {1, 0.49, 0.51}, {3, 0.9, 2.1}, itlOfOneModel},
-	"llm-d.md":                   {{1, 0.02, 0.06}, {1, 55, 65}, itlOfOneModel, {1, 0.2, 0.3}},
+	"kube-prometheus-stack.md":   {{1, 100, 1000}},
+	"alloy.md":                   {{len(joinTargets), 0.4, 0.6}, {1, 55, 65}},
+	"opentelemetry-collector.md": {{1, 55, 65}, {len(joinTargets), 0.4, 0.6}, {1, 55, 65}},
+	"vllm.md":                    {itlOfEachModel, {4, 0.1, 0.2}, {4, 0.4, 0.5}},
+	"production-stack.md":        {{1, 0.02, 0.06}, {1, 0.49, 0.51}, {3, 0.9, 2.1}},
+	"llm-d.md":                   {{1, 0.02, 0.06}, {1, 55, 65}, {1, 0.2, 0.3}},
 	"kserve.md":                  {{1, 1.9, 2.1}, {2, 0.001, 0.03}},
 	"ray.md":                     {{len(joinTargets), 0.01, 0.03}, {1, 0.49, 0.51}, itlOfOneModel},
 }
@@ -57,7 +57,7 @@ func TestIntegrationQueriesReturnWhatTheyShould(t *testing.T) {
 			asked = append(asked, asks(fmt.Sprintf("count((\n%s\n) > %v < %v)", shown[i], want.low, want.high), want.values))
 		}
 	}
-	if len(asked) < 25 {
+	if len(asked) < 15 {
 		t.Fatalf("%d expressions found: the test does not see them", len(asked))
 	}
 	returns(t, joinSeries(), asked)
@@ -156,7 +156,6 @@ func joinSeries() (all series) {
 		all.classic("vllm:inter_token_latency_seconds", labels, 0.01, 0.025)
 		all.classic("vllm:request_queue_time_seconds", labels, 0.3, 0.5)
 	}
-	all.classic("sglang:inter_token_latency_seconds", `job="sglang",instance="c:30000",model_name="llama"`, 0.01, 0.025)
 	all.classic("ray_vllm_request_time_per_output_token_seconds", `job="ray",instance="d:8080",WorkerId="w",model_name="ray"`, 0.01, 0.025)
 	all.classic("llm_d_router_epp_request_ttft_seconds", `job="epp",instance="e:9090",model_name="llm-d",target_model_name="llm-d",fairness_id="default-flow",priority="-10"`, 0.2, 0.4)
 	all.classic("llm_d_router_epp_request_ttft_seconds", `job="epp",instance="e:9090",model_name="llm-d",target_model_name="llm-d",fairness_id="default-flow",priority="0"`, 5, 8)

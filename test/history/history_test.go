@@ -5,17 +5,16 @@ package history
 import (
 	"flag"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
 var (
-	updateFlag = flag.Bool("update", false, "rewrite the rows of docs/regression.md")
+	updateFlag = flag.Bool("update", false, "rewrite the rows of docs/regression.md and testdata/rows.md")
 	longFlag   = flag.Bool("long", false, "measure all scenarios, which takes many minutes")
 	rulesFlag  = flag.String("rules", "../../alerts/rules.yaml", "`file` of the rules")
-	noiseFlag  = flag.Uint64("noise", 0, "measure other weeks: any `number`; the page is not compared then")
+	noiseFlag  = flag.Uint64("noise", 0, "measure other weeks: any `number`; no row is compared then")
 )
 
 // brief are the scenarios of every run, long the others. Those of one row live
@@ -114,29 +113,35 @@ func TestRegressionAlerts(t *testing.T) {
 	}
 }
 
-// compare holds rows against those of the page that begin with the same cell, or writes them there.
+// compare holds rows against those that begin with the same cell, on the page or on the one beside this test, or writes them there.
 func compare(t *testing.T, table <-chan string) {
 	t.Helper()
-	const path = "../../docs/regression.md"
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(page), "\n")
+	cell := func(line string) string { first, _, _ := strings.Cut(line, " | "); return first }
+	rows := map[string]string{}
 	for row := range table {
-		first := strings.Join(strings.SplitN(row, "|", 3)[:2], "|") + "|"
-		switch at := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, first) }); {
-		case at < 0:
-			t.Errorf("%s has no row that begins with %q", path, first)
-		case *updateFlag:
-			lines[at] = row
-		case lines[at] != row:
-			t.Errorf("%s has another row (-update rewrites it):\n%s\nmeasured\n%s", path, lines[at], row)
-		}
+		rows[cell(row)] = row
 	}
-	if *updateFlag {
-		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644); err != nil { //nolint:gosec // a page of the documentation
+	for _, path := range []string{"../../docs/regression.md", "testdata/rows.md"} {
+		page, err := os.ReadFile(path)
+		if err != nil {
 			t.Fatal(err)
 		}
+		lines := strings.Split(string(page), "\n")
+		for i, line := range lines {
+			row, measured := rows[cell(line)]
+			if delete(rows, cell(line)); measured && line != row && !*updateFlag {
+				t.Errorf("%s has another row (-update rewrites it):\n%s\nmeasured\n%s", path, line, row)
+			} else if measured {
+				lines[i] = row
+			}
+		}
+		if *updateFlag {
+			if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644); err != nil { //nolint:gosec // a page of the documentation
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, row := range rows {
+		t.Errorf("no page has the row %s", row)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// row is what docs/regression.md says of a scenario: a line of its table.
+// row is what docs/regression.md or testdata/rows.md says of a scenario: a line of a table.
 func (s score) row() string {
 	found, delays, others, wrong, early := "–", "–", []string{}, []string{}, []string{}
 	for _, f := range s.findings {
