@@ -228,16 +228,6 @@ func (r *record) doubts() {
 	if length := r.span.length(); length-r.present > max(length/10, leastWindow) {
 		r.warn("there is no data for %s of the range's %s", duration((length - r.present).Round(time.Minute)), duration(length))
 	}
-	var coarse []string
-	for i, q := range r.quantities {
-		if q.classic && q.Count > 0 {
-			coarse = append(coarse, latencies[i].name)
-		}
-	}
-	if coarse != nil {
-		r.warn("%s from classic buckets: quantiles are exact to a bucket only, which is often 25%% wide or more; "+
-			"scrape native histograms for 4.4%%", strings.Join(coarse, ", "))
-	}
 	// In a short range Prometheus extrapolates histograms and counters differently.
 	if e2el, ok := r.summary.E2EL.Count, r.summary.Succeeded(); 5*e2el < 4*ok {
 		r.warn("latencies are of %s of the %s successful requests: of the others no histogram is stored in the same form",

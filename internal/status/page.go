@@ -129,22 +129,34 @@ func sections(views []*view) []section {
 	return list
 }
 
-// A metric is one row of a card's quantiles.
+// A metric is one row of a card's quantiles, which are of the last hour.
 type metric struct {
 	Key, Name, Long string
 	Last            *float64
 	quantiles
+	Ratio *float64 // of the median of the last ten minutes to the hour's; nil without a value, or if there is nothing older
 }
 
-// Metrics are the rows of a card's quantiles.
+// Metrics are the rows of a card's quantiles. A row of the table of targets has the first three.
 func (v *view) Metrics() []metric {
 	last, q := cmp.Or(v.Last, &entry{}), v.Quantiles
-	return []metric{
-		{"ttft", "TTFT", "time to first token", last.TTFT, q.TTFT},
-		{"tpot", "TPOT", "time per output token", last.TPOT, q.TPOT},
-		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.account().ITL), q.ITL},
-		{"e2el", "E2EL", "end-to-end latency", last.E2EL, q.E2EL},
+	list := []metric{
+		{"ttft", "TTFT", "time to first token", last.TTFT, q.TTFT, nil},
+		{"tpot", "TPOT", "time per output token", last.TPOT, q.TPOT, nil},
+		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.account().ITL), q.ITL, nil},
+		{"e2el", "E2EL", "end-to-end latency", last.E2EL, q.E2EL, nil},
 	}
+	recent := v.past.since(time.Now().Add(-lately))
+	if len(recent) == len(v.recent) {
+		return list
+	}
+	present := summarize(recent).Quantiles
+	for i, q := range []quantiles{present.TTFT, present.TPOT, present.ITL, present.E2EL} {
+		if usual := list[i].P50; q.P50 != nil && usual != nil && *usual > 0 {
+			list[i].Ratio = new(*q.P50 / *usual)
+		}
+	}
+	return list
 }
 
 // Remarks are the target's notes and what the last hour's results give reason for.
