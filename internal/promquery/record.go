@@ -99,8 +99,7 @@ func oneOf(values ...string) string {
 	return "=~" + strconv.Quote(strings.Join(quoted, "|"))
 }
 
-// increase is the expression of what a metric grew by in a time, summed over all probers and ingestion paths for each
-// target, model, prompt and further label.
+// increase is the expression of what a metric grew by, summed over probers and ingestion paths by series and further labels.
 func (r reader) increase(metric string, in time.Duration, labels ...string) string {
 	by := strings.Join(append([]string{"target", "model", "prompt"}, labels...), ", ")
 	return fmt.Sprintf("sum by (%s) (increase(%s[%dms]))", by, r.selector(metric), in.Milliseconds())

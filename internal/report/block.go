@@ -52,8 +52,7 @@ func headline(s Summary) string {
 
 type block struct{ strings.Builder }
 
-// section writes a title in the middle of a line of 50 columns, filled up on both sides; an
-// odd one is on the right, as Python's format has it.
+// section writes a title in the middle of a line of 50 columns; an odd fill is on the right, as Python's format has it.
 func (b *block) section(title, fill string) {
 	free := 50 - len(title)
 	b.WriteString(strings.Repeat(fill, free/2) + title + strings.Repeat(fill, free-free/2) + "\n")

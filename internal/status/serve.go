@@ -18,8 +18,7 @@ func (b *Board) Register(mux *http.ServeMux) {
 	mux.Handle("GET /-/ready", harmless(b.serveReady))
 }
 
-// readOnly refuses what would write, and adds the headers that every answer
-// carries. A handler may loosen the policy of its own answer.
+// harmless adds headers to every answer. A handler may loosen the policy of its own.
 func harmless(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
