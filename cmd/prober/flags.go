@@ -30,11 +30,10 @@ func addConfigFlags(cmd *cobra.Command, name string) {
 		if key.Flag == "" || len(key.For) > 0 && !slices.Contains(key.For, name) {
 			continue
 		}
-		value := &setting{kind: key.Type}
-		flag := cmd.Flags().VarPF(value, key.Flag, "", key.Help)
+		flag := cmd.Flags().VarPF(&setting{kind: key.Type}, key.Flag, "", key.Help)
 		flag.DefValue, flag.Annotations = key.Default, map[string][]string{"topic": {key.Topic}, "variable": {key.Variable}}
 		if key.Switch {
-			value.kind, flag.NoOptDefVal = "", "on"
+			flag.NoOptDefVal = "on"
 		}
 	}
 }

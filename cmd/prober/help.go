@@ -27,43 +27,33 @@ func help(cmd *cobra.Command, _ []string) {
 	if cmd.HasExample() {
 		fmt.Fprintf(out, "\nExamples:\n%s\n", cmd.Example)
 	}
-	if cmd.HasAvailableSubCommands() {
-		fmt.Fprint(out, "\nCommands:\n")
+	var topics []string
+	lists := map[string]string{} // by topic
+	add := func(topic, text string) {
+		if !slices.Contains(topics, topic) {
+			topics = append(topics, topic)
+		}
+		lists[topic] += text
 	}
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
-			fmt.Fprint(out, format.Wrap(fmt.Sprintf("  %-12s", c.Name()), c.Short, width))
+			add("Commands", format.Wrap(fmt.Sprintf("  %-12s", c.Name()), c.Short, width))
 		}
-	}
-	var topics []*pflag.FlagSet
-	list := func(topic string, f pflag.Flag) {
-		if f.DefValue == "none" {
-			f.DefValue = ""
-		}
-		at := slices.IndexFunc(topics, func(s *pflag.FlagSet) bool { return s.Name() == topic })
-		if at < 0 {
-			at, topics = len(topics), append(topics, pflag.NewFlagSet(topic, pflag.ContinueOnError))
-			topics[at].SortFlags = false
-		}
-		topics[at].AddFlag(&f)
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if (full || len(most) == 0) && !slices.Contains([]string{"help", "help-all", "version"}, f.Name) {
-			flag := *f
-			if variable := f.Annotations["variable"]; variable != nil {
-				flag.Usage += " (" + variable[0] + ")"
-			}
-			list(append(f.Annotations["topic"], "Flags")[0], flag)
+			add(append(f.Annotations["topic"], "Flags")[0], flagHelp(*f, width))
 		}
 	})
 	for i := 0; i < len(most) && !full; i++ {
 		f := *cmd.Flags().Lookup(most[i])
 		f.Usage, _, _ = strings.Cut(f.Usage, ";")
-		list("Flags", f)
+		f.Annotations = nil
+		add("Flags", flagHelp(f, width))
 	}
 	for _, topic := range topics {
-		fmt.Fprintf(out, "\n%s:\n%s", topic.Name(), topic.FlagUsagesWrapped(width))
+		fmt.Fprintf(out, "\n%s:\n%s", topic, lists[topic])
 	}
 	switch {
 	case cmd.HasAvailableSubCommands():
@@ -79,4 +69,33 @@ func help(cmd *cobra.Command, _ []string) {
 	case len(most) > 0 || cmd.Annotations[appendix] != "":
 		fmt.Fprintf(out, "\nAll flags and details: %s --help-all\n", cmd.CommandPath())
 	}
+}
+
+// flagHelp describes a flag: its name, the type of its values, its usage, its default, and the variable that does the same.
+func flagHelp(f pflag.Flag, width int) string {
+	const column = 26
+	kind, usage := pflag.UnquoteUsage(&f)
+	kind = cmp.Or(map[string]string{
+		"int": "number", "uint": "number", "uint16": "number", "ints": "numbers", "string": "text", "stringArray": "text", "strings": "list",
+	}[kind], kind)
+	head := "  --" + f.Name
+	switch {
+	case f.Shorthand != "":
+		head = "  -" + f.Shorthand + ", --" + f.Name + " " + kind
+	case f.NoOptDefVal != "" && kind != "":
+		head += "[=" + kind + "]"
+	case kind != "":
+		head += " " + kind
+	}
+	var more []string
+	if !slices.Contains([]string{"", "0", "0s", "false", "[]", "none"}, f.DefValue) {
+		more = append(more, "default "+strings.Trim(f.DefValue, "[]"))
+	}
+	if more = append(more, f.Annotations["variable"]...); more != nil {
+		usage += " (" + strings.Join(more, "; ") + ")"
+	}
+	if len(head) > column-2 {
+		return head + "\n" + format.Wrap(strings.Repeat(" ", column), usage, width)
+	}
+	return format.Wrap(fmt.Sprintf("%-*s", column, head), usage, width)
 }

@@ -94,7 +94,7 @@ func infoLabels() []Label {
 	}
 	for _, a := range (probe.Capabilities{}).Abilities() {
 		all = append(all, Label{
-			Name: a.Name, From: "`yes`, `no`, `optional` or `unknown`: " + a.Means,
+			Name: a.Name, From: a.Means,
 			fact: func(t probe.Description) string {
 				n := slices.IndexFunc(t.Abilities, func(has probe.Ability) bool { return has.Name == a.Name })
 				if n < 0 {
