@@ -62,7 +62,6 @@ func (l Load) String() string {
 	return fmt.Sprintf("%d at once", l.Requests)
 }
 
-// A step is one load on one group.
 type step struct {
 	group *probe.Group
 	load  Load
@@ -90,7 +89,6 @@ func (s *step) run(ctx context.Context, first uint64, lead int) (next uint64) {
 	return next
 }
 
-// planned runs rounds by the clock.
 func (s *step) planned(ctx context.Context, first uint64) (next uint64) {
 	total, _ := s.load.Total()
 	s.ready(ctx, first)
@@ -107,46 +105,42 @@ func (s *step) planned(ctx context.Context, first uint64) (next uint64) {
 	return first + uint64(total) + 1 // a first start that was over is one more
 }
 
-// A turn is a request to be made.
-type turn struct {
-	question probe.Question
-	round    uint64
-}
-
 // closedLoop asks one member without a clock. All workers begin together, when each has its first question ready.
 func (s *step) closedLoop(ctx context.Context, first uint64, member int) (next uint64) {
 	requests := uint64(cmp.Or(s.load.Requests, math.MaxInt))
 	var began time.Time // zero while first questions are made
 	var taken atomic.Uint64
-	take := func() *turn { // nil if there is none, or it is too late
+	take := func() (q probe.Question, round uint64, ok bool) { // not ok: there is none, or it is too late
 		if s.load.Limit > 0 && !began.IsZero() && time.Since(began) >= s.load.Limit {
-			return nil
+			return q, 0, false
 		}
 		n := taken.Add(1) - 1
 		if n >= requests {
-			return nil
+			return q, 0, false
 		}
 		s.ready(ctx, first+n)
-		return &turn{s.group.Ask(first + n), first + n}
+		return s.group.Ask(first + n), first + n, true
 	}
-	turns := make([]*turn, min(uint64(s.load.InFlight()), requests))
-	var workers sync.WaitGroup
-	for i := range turns {
-		workers.Go(func() { turns[i] = take() })
-	}
-	workers.Wait()
-	began = time.Now()
-	for _, t := range turns {
+	var making, workers sync.WaitGroup
+	begin := make(chan struct{})
+	for range min(uint64(s.load.InFlight()), requests) {
+		making.Add(1)
 		workers.Go(func() {
-			for due := began; t != nil && ctx.Err() == nil; due = time.Now() {
-				r := s.group.Turn(ctx, member, func() probe.Question { return t.question }, t.round, due)
+			question, round, ok := take()
+			making.Done()
+			<-begin
+			for due := began; ok && ctx.Err() == nil; due = time.Now() {
+				r := s.group.Turn(ctx, member, func() probe.Question { return question }, round, due)
 				if r == nil || !s.hold(ctx, r) {
 					return
 				}
-				t = take()
+				question, round, ok = take()
 			}
 		})
 	}
+	making.Wait()
+	began = time.Now()
+	close(begin)
 	workers.Wait()
 	return first + min(taken.Load(), requests)
 }
@@ -157,12 +151,10 @@ func (s *step) hold(ctx context.Context, r *probe.Result) bool {
 	if s.load.Requests > 0 || r.Outcome == probe.OK {
 		return true
 	}
-	timer := time.NewTimer(time.Second - r.Elapsed)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(time.Second - r.Elapsed):
 		return true
 	}
 }

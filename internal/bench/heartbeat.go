@@ -2,8 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"math"
-	"runtime/metrics"
 	"slices"
 	"sync"
 	"time"
@@ -17,33 +15,31 @@ const (
 	coarse = time.Millisecond      // how late the runtime's timers are on an idle machine
 )
 
-// waited runs a function, and returns the longer of two P99 values: goroutines' waits for a CPU, and the lateness of beats.
+// waited runs a function, and returns the P99 of how late a heartbeat beside it was: so long data waited to be read.
 func waited(run func()) time.Duration {
-	first, stop := readWaits(), make(chan struct{})
+	stop := make(chan struct{})
 	var late []time.Duration
 	var beats sync.WaitGroup
 	beats.Go(func() { late = heartbeat(stop) })
 	run()
 	close(stop)
 	beats.Wait()
-	return max(p99(late), waitsBetween(first, readWaits()))
+	return p99(late)
 }
 
 // heartbeat wakes by the clock until stop, and returns how late each beat was, also because the whole process stood still.
 func heartbeat(stop <-chan struct{}) (late []time.Duration) {
 	due := time.Now().Add(beat)
-	timer := time.NewTimer(beat)
-	defer timer.Stop()
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
 	for {
 		select {
 		case <-stop:
 			return late
-		case <-timer.C:
+		case <-ticker.C:
+			beats := missed(due, time.Now())
+			late, due = append(late, beats...), due.Add(time.Duration(len(beats))*beat)
 		}
-		now := time.Now()
-		late = append(late, missed(due, now)...)
-		due = due.Add(now.Sub(due)/beat*beat + beat)
-		timer.Reset(time.Until(due))
 	}
 }
 
@@ -53,33 +49,6 @@ func missed(due, now time.Time) (late []time.Duration) {
 		late = append(late, max(0, now.Sub(due)-coarse))
 	}
 	return late
-}
-
-// readWaits reads the histogram of all waits of goroutines since the program began.
-func readWaits() *metrics.Float64Histogram {
-	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
-	metrics.Read(sample)
-	return sample[0].Value.Float64Histogram()
-}
-
-// waitsBetween is the 99th percentile of the waits between two readings; 0 if there were none.
-func waitsBetween(first, last *metrics.Float64Histogram) time.Duration {
-	total := uint64(0)
-	for i, n := range last.Counts {
-		total += n - first.Counts[i]
-	}
-	left := total / 100 // this many may be longer
-	for i := len(last.Counts) - 1; i >= 0 && total > 0; i-- {
-		if n := last.Counts[i] - first.Counts[i]; n <= left {
-			left -= n
-			continue
-		}
-		if bound := last.Buckets[i+1]; !math.IsInf(bound, 1) {
-			return time.Duration(bound * float64(time.Second))
-		}
-		return time.Duration(last.Buckets[i] * float64(time.Second))
-	}
-	return 0
 }
 
 // p99 is the 99th percentile of a list; 0 if it is empty. It sorts it.
@@ -98,33 +67,25 @@ const (
 	beforeFloor = 5 * time.Millisecond   // delays before a request up to this, whatever the share: some requests at once take that
 )
 
-// clientWarnings says whether the bench itself was too slow: it waited for a CPU (so long at p99), or its requests began late.
-// With kernel timestamps waiting moves no arrival.
-// TTFT and TPOT are the medians that were measured; 0 where there is none. It sorts starts, how late requests began.
+// clientWarnings says whether the bench itself was too slow: data waited so long at P99, which moves no arrival with kernel
+// timestamps, or requests began late. It sorts starts. TTFT and TPOT are the medians that were measured; 0 where there is none.
 func clientWarnings(wait time.Duration, starts []time.Duration, kernel bool, ttft, tpot time.Duration) []string {
 	var list []string
-	if !kernel && disturbs(wait, tpot, readFloor) {
-		list = append(list, fmt.Sprintf("the bench was short of CPU, and arrivals have no kernel timestamps: data waited up to %s (p99) to be read, %s; lower the load, or run the bench where more CPUs are free",
-			format.Duration(wait), extent(wait, tpot)))
+	if percent, much := disturbs(wait, tpot, readFloor); much && !kernel {
+		list = append(list, fmt.Sprintf("the bench was short of CPU, and arrivals have no kernel timestamps: data waited up to %s (p99) to be read, "+
+			"%.0f%% of the median TPOT: the longest gaps and the tail of ITL are unreliable, from 100%% on all gaps, ITL and TPOT; "+
+			"lower the load, or run the bench where more CPUs are free", format.Duration(wait), percent))
 	}
-	if late := p99(starts); disturbs(late, ttft, beforeFloor) {
-		list = append(list, fmt.Sprintf("the bench was late: requests began up to %s (p99) after they were due, %.0f%% of the median TTFT, which does not include that delay but may be too long by as much",
-			format.Duration(late), 100*share(late, ttft)))
+	late := p99(starts)
+	if percent, much := disturbs(late, ttft, beforeFloor); much {
+		list = append(list, fmt.Sprintf("the bench was late: requests began up to %s (p99) after they were due, %.0f%% of the median TTFT, "+
+			"which does not include that delay but may be too long by as much", format.Duration(late), percent))
 	}
 	return list
 }
 
-// extent says which numbers a wait affects: medians too, once it is longer than a token takes.
-func extent(wait, tpot time.Duration) string {
-	if wait < tpot {
-		return fmt.Sprintf("%.0f%% of the median TPOT: the longest gaps and the tail of ITL are unreliable: client delay is as large; TPOT and the median of ITL hold", 100*share(wait, tpot))
-	}
-	return fmt.Sprintf("longer than a token takes (%s): tokens that arrived together, gaps, ITL and TPOT are unreliable: client delay is as large", format.Duration(tpot))
+// disturbs is a delay of the bench's own in per cent of a median, and whether it is above a floor and too much.
+func disturbs(delay, median, floor time.Duration) (percent float64, much bool) {
+	share := float64(delay) / float64(median)
+	return 100 * share, delay > floor && median > 0 && share > tolerated
 }
-
-// disturbs reports whether a delay of the bench's own is above a floor and too much of a median.
-func disturbs(delay, median, floor time.Duration) bool {
-	return delay > floor && median > 0 && share(delay, median) > tolerated
-}
-
-func share(part, whole time.Duration) float64 { return float64(part) / float64(whole) }

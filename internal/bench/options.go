@@ -32,31 +32,30 @@ type Options struct {
 
 // Loads are the steps: of a ladder, of several rates, or one by the plan of a group unless it has no clock.
 func (o Options) Loads(plan schedule.Plan) []Load {
-	var loads []Load
-	add := func(plan schedule.Plan, concurrency int) {
+	step := func(plan schedule.Plan, concurrency int) Load {
 		l := Load{Plan: plan, Requests: o.Requests, Limit: o.Duration, Concurrency: concurrency}
 		if l.Requests == 0 && l.Limit == 0 { // nothing says how many requests there are
 			l.Requests = 10 * max(1, concurrency)
 		}
-		loads = append(loads, l)
+		return l
 	}
+	var loads []Load
 	for _, n := range o.Ladder {
 		if o.Unpaced && o.Requests == 0 && o.Duration == 0 { // --qps inf: all at once
 			loads = append(loads, Load{Requests: n})
 			continue
 		}
-		add(schedule.Plan{}, n)
+		loads = append(loads, step(schedule.Plan{}, n))
 	}
 	for _, rate := range o.Rates {
 		plan.Interval = time.Duration(float64(time.Second) / rate)
-		add(plan, o.Concurrency)
+		loads = append(loads, step(plan, o.Concurrency))
 	}
-	switch {
-	case loads != nil:
-	case o.Unpaced:
-		add(schedule.Plan{}, o.Concurrency)
-	default:
-		add(plan, o.Concurrency)
+	if o.Unpaced {
+		plan = schedule.Plan{}
+	}
+	if loads == nil {
+		loads = []Load{step(plan, o.Concurrency)}
 	}
 	return loads
 }
@@ -119,7 +118,6 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 	return p, nil
 }
 
-// readRates takes the rates of several steps.
 func (o *Options) readRates(list string) config.Problems {
 	for text := range strings.SplitSeq(list, ",") {
 		rate, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
@@ -142,7 +140,6 @@ func (o Options) limit(c *config.Config) {
 	}
 }
 
-// check finds flags that are wrong, or exclude each other.
 func (o Options) check(changed func(flag string) bool, qps string) (problems config.Problems) {
 	ladder := len(o.Ladder) > 0
 	wrong := func(is bool, flag string, value any, text, hint string) {
@@ -178,29 +175,33 @@ func (o Options) steps() (list []string) {
 // settings are those of the run, by their names; where targets or lengths of prompts differ, all values.
 func (p *Plan) settings() map[string]string {
 	values := map[string][]string{"ladder": p.steps()}
+	add := func(name, value string) {
+		if !slices.Contains(values[name], value) {
+			values[name] = append(values[name], value)
+		}
+	}
 	for _, c := range p.Lengths {
 		for _, o := range c.Given {
-			if text := o.String(); !slices.Contains(values["objective"], text) {
-				values["objective"] = append(values["objective"], text)
-			}
+			add("objective", o.String())
 		}
 		for _, t := range c.Targets {
 			for name, value := range t.Values("bench") {
-				if !slices.Contains(values[name], value) {
-					values[name] = append(values[name], value)
-				}
+				add(name, value)
 			}
 		}
 	}
-	if p.Unpaced || len(p.Ladder) > 0 {
-		values["qps"] = []string{"inf"}
+	if p.Unpaced || len(p.Ladder) > 0 || p.Rates != nil {
+		delete(values, "qps")
 	}
-	for i, rate := range p.Rates {
-		values["qps"] = append(values["qps"][:i:i], strconv.FormatFloat(rate, 'g', -1, 64))
+	if p.Unpaced || len(p.Ladder) > 0 {
+		add("qps", "inf")
+	}
+	for _, rate := range p.Rates {
+		add("qps", strconv.FormatFloat(rate, 'g', -1, 64))
 	}
 	for name, value := range map[string]any{"requests": p.Requests, "concurrency": p.Concurrency, "duration": p.Duration} {
 		if text := fmt.Sprint(value); text != "0" && text != "0s" {
-			values[name] = []string{text}
+			add(name, text)
 		}
 	}
 	all := map[string]string{}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,6 @@ type Setup struct {
 	Out       io.Writer // for the document at the end
 }
 
-// A run is a bench under way.
 type run struct {
 	Setup
 	document report.Document
@@ -68,16 +68,12 @@ func Run(ctx context.Context, s Setup) error {
 		r.document.Warnings = append(r.document.Warnings, "the run was interrupted")
 		err = errors.Join(err, ErrFailed)
 	}
-	if failure := r.finish(); failure != nil {
-		return failure
-	}
-	if err != nil {
+	if err := cmp.Or(r.finish(), err); err != nil {
 		return err
 	}
 	return r.gate()
 }
 
-// objectives are what requests are judged by.
 func (r *run) objectives() []probe.Objective { return r.Plan.Lengths[0].Given }
 
 // gate says what the run fails on. The error is [report.ErrMissed] if there is anything.
@@ -108,7 +104,6 @@ func (r *run) gate() (err error) {
 	return err
 }
 
-// all runs every length and group.
 func (r *run) all(ctx context.Context) (failed error) {
 	for _, c := range r.Plan.Lengths {
 		jobs, err := r.assemble(ctx, c)
@@ -167,7 +162,6 @@ func (r *run) noteFailure(target, how, hint string) {
 	}
 }
 
-// job runs every step of a group.
 func (r *run) job(ctx context.Context, j *engine.Job) error {
 	next, err := r.warmUp(ctx, j)
 	if err != nil || ctx.Err() != nil {

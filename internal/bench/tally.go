@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -12,9 +11,7 @@ import (
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
-	"github.com/llm-prober/prober/internal/prompt"
 	"github.com/llm-prober/prober/internal/report"
-	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A tally counts one step, and shows it while it runs. It is the step's [probe.Recorder].
@@ -30,7 +27,6 @@ type tally struct {
 	began  time.Time
 }
 
-// A count is what was counted of one member.
 type count struct {
 	samples []report.Sample
 	failed  int
@@ -106,12 +102,10 @@ func (t *tally) ask(members []int, run func()) {
 
 // summaries are of the members that were asked, as far as they have answered.
 func (t *tally) summaries() (list []report.Summary) {
-	var all []report.Sample
 	t.mu.Lock()
 	counts := slices.Clone(t.counts)
 	for i, c := range counts {
 		counts[i].skipped = maps.Clone(c.skipped)
-		all = append(all, c.samples...)
 	}
 	t.mu.Unlock()
 	for i, target := range t.job.Targets {
@@ -120,11 +114,11 @@ func (t *tally) summaries() (list []report.Summary) {
 			continue
 		}
 		s := report.Summarize(c.samples, t.run.objectives()...)
-		if t.load.Planned() {
-			s = s.Paced(all, t.load.Plan.Interval)
-		}
 		s.Target, s.URL, s.Model = target.Name, target.URL, t.job.Members[i].Capabilities().Model
 		s.Load, s.AtOnce, s.Skipped, s.PromptTokens = t.load.String(), t.load.InFlight(), c.skipped, askedTokens(target)
+		if t.load.Planned() {
+			s = s.Paced(t.load.Plan.Interval)
+		}
 		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(c.samples, s.PromptTokens), c.clientWarnings(s))
 		list = append(list, s)
 	}
@@ -142,7 +136,6 @@ func (c count) clientWarnings(s report.Summary) []string {
 	return clientWarnings(c.late, starts, kernel, medianOf(s.TTFT), medianOf(s.TPOT))
 }
 
-// medianOf is the median of a distribution; 0 if it has none.
 func medianOf(d report.Distribution) time.Duration {
 	if d.Quantiles == nil {
 		return 0
@@ -153,10 +146,7 @@ func medianOf(d report.Distribution) time.Duration {
 // notMade says that a step ended before all of its requests were made.
 func (t *tally) notMade(s report.Summary) []string {
 	total, known := t.load.Total()
-	left := total - s.Succeeded() - s.Failed()
-	for _, n := range s.Skipped {
-		left -= n
-	}
+	left := total - s.Slots()
 	switch {
 	case !known || left <= 0:
 		return nil
@@ -166,28 +156,22 @@ func (t *tally) notMade(s report.Summary) []string {
 	return []string{fmt.Sprintf("%d of %d requests were not made or not completed: the run was interrupted", left, total)}
 }
 
-// finish writes the step into the document and, as text, at once.
 func (t *tally) finish() {
 	r := t.run
-	summaries, comparisons := t.summaries(), t.comparisons()
-	for i, s := range summaries {
-		summaries[i].Warnings = append(s.Warnings, t.notMade(s)...)
+	for _, s := range t.summaries() {
+		s.Warnings = append(s.Warnings, t.notMade(s)...)
+		r.document.Summaries = append(r.document.Summaries, s)
+		r.Screen.Result(report.Block(s) + "\n")
 	}
-	r.document.Summaries = append(r.document.Summaries, summaries...)
-	r.document.Comparisons = append(r.document.Comparisons, comparisons...)
+	for _, c := range t.comparisons() {
+		r.document.Comparisons = append(r.document.Comparisons, c)
+		r.Screen.Result(c.Text(r.Screen.Width) + "\n")
+	}
 	if r.steps == 1 && r.Plan.Plot != "" {
 		for _, c := range t.counts {
 			r.drawn = append(r.drawn, c.samples...)
 		}
 	}
-	var parts []string
-	for _, s := range summaries {
-		parts = append(parts, report.Block(s), "\n")
-	}
-	for _, c := range comparisons {
-		parts = append(parts, c.Text(r.Screen.Width), "\n")
-	}
-	r.Screen.Result(strings.Join(parts, ""))
 }
 
 // comparisons are of the first member with each other.
@@ -198,7 +182,7 @@ func (t *tally) comparisons() (list []report.Comparison) {
 			continue
 		}
 		c := report.Comparison{A: t.job.Targets[0].Name, B: t.job.Targets[i].Name, Load: t.load.String(), Pair: "round"}
-		c.Warnings = append(report.PairWarnings(first, other.samples), t.sharedCache(i)...)
+		c.Warnings = report.PairWarnings(first, other.samples)
 		if !t.load.Planned() {
 			c.Pair = "prompt"
 			if t.load.InFlight() > 1 {
@@ -208,25 +192,6 @@ func (t *tally) comparisons() (list []report.Comparison) {
 		list = append(list, report.Compare(c, report.PairUp(first, other.samples)))
 	}
 	return list
-}
-
-// sharedCache warns where the first target and member i are one host, whose cache is neither kept apart nor told.
-func (t *tally) sharedCache(i int) []string {
-	if t.job.Prompts.Workload == prompt.Warm || host(t.job.Targets[0]) != host(t.job.Targets[i]) {
-		return nil
-	}
-	for _, a := range t.job.Members[i].Capabilities().Abilities() {
-		if a.Claim == wire.Always && (a.Name == "cache_salt" || a.Name == "cached_tokens") {
-			return nil
-		}
-	}
-	return []string{"both are the same host, which does not say what its cache contained: the one that is asked second may be faster for that alone"}
-}
-
-// host is that of a target's URL, with its port.
-func host(t config.Target) string {
-	u, _ := url.Parse(t.URL) // the configuration is validated
-	return u.Host
 }
 
 // mostLines is how many requests may be under way for each request of a comparison to have its own line.
@@ -267,7 +232,6 @@ func (t *tally) showBlocks() {
 	t.run.Screen.Live(strings.Join(blocks, "\n"))
 }
 
-// progress is how far the part under way is.
 func (t *tally) progress(now time.Time) report.Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,12 +5,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"strings"
 	"time"
 
 	"go.uber.org/zap"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/status"
@@ -53,15 +51,8 @@ func checkAdmin(c *config.Config) config.Problems {
 
 // hasLogin reports whether only those are served who have a password or a certificate. The file may have changed.
 func hasLogin(webConfig string) bool {
-	var served struct {
-		TLS struct {
-			ClientAuth string `yaml:"client_auth_type"`
-		} `yaml:"tls_server_config"`
-		Users map[string]string `yaml:"basic_auth_users"`
-	}
-	data, _ := os.ReadFile(webConfig) // none: no login
-	_ = yaml.Unmarshal(data, &served) // validated
-	return len(served.Users) > 0 || served.TLS.ClientAuth == "RequireAndVerifyClientCert"
+	c := readWebConfig(webConfig)
+	return len(c.Users) > 0 || c.TLSConfig.ClientAuth == "RequireAndVerifyClientCert"
 }
 
 // isLoopback reports whether an address, with or without a port, is on this machine alone.

@@ -77,7 +77,6 @@ func (d *Daemon) RunBeside(ctx context.Context, serve func(context.Context) erro
 	return errors.Join(err, <-ended)
 }
 
-// begin begins to probe.
 func (d *Daemon) begin(ctx context.Context) (err error) {
 	d.Log.Info("starting", zap.String("version", d.Build.Version), zap.String("revision", d.Build.Revision),
 		zap.Stringer("address", d.Listener.Addr()), zap.Int("targets", len(d.Config.Targets)))

@@ -72,7 +72,6 @@ const large = 1 << 20
 // pipe is the fingerprint of every pipe and device: reading it would take away what somebody else is to read.
 var pipe = fingerprint{1}
 
-// look returns the fingerprint of a file as it is now.
 func look(path string) fingerprint {
 	info, err := os.Stat(path)
 	switch {

@@ -100,7 +100,6 @@ func (d *Daemon) reload(ctx context.Context) error {
 	return nil
 }
 
-// watchFiles reloads when files have changed.
 func (d *Daemon) watchFiles(ctx context.Context) {
 	if d.Load == nil {
 		return

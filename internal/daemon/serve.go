@@ -91,13 +91,15 @@ func PageURL(address, webConfig string) string {
 		host = "127.0.0.1"
 	}
 	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port), Path: "/"}
-	var served struct {
-		TLS web.TLSConfig `yaml:"tls_server_config"`
-	}
-	data, _ := os.ReadFile(webConfig) // none without TLS
-	_ = yaml.Unmarshal(data, &served) // validated
-	if served.TLS.IsEnabled() {
+	if c := readWebConfig(webConfig); c.TLSConfig.IsEnabled() {
 		u.Scheme = "https"
 	}
 	return u.String()
+}
+
+// readWebConfig reads a file that is validated; without one there is neither TLS nor a login.
+func readWebConfig(path string) (c web.Config) {
+	data, _ := os.ReadFile(path)
+	_ = yaml.Unmarshal(data, &c)
+	return c
 }

@@ -37,7 +37,6 @@ func promptOptions(t config.Target, assets *Assets, seed uint64) (prompt.Options
 	return o, nil
 }
 
-// question writes the prompt of a round.
 func (j *Job) question(round uint64) probe.Question {
 	p := j.writer.Prompt(round)
 	q, size := questionOf(p), p.Size // without the text, which the functions would hold until the answer ends
@@ -46,7 +45,6 @@ func (j *Job) question(round uint64) probe.Question {
 	return q
 }
 
-// questionOf is a prompt as a question.
 func questionOf(p prompt.Prompt) probe.Question {
 	q := probe.Question{
 		Ask:    wire.Ask{Prompt: p.Text, IDs: p.IDs, Turns: p.Turns, CacheSalt: p.Salt, Session: p.Session},
@@ -130,7 +128,6 @@ func (j *Job) ExactBy() string {
 	return "usage"
 }
 
-// count asks the first member's tokenizer for the length of a prompt.
 func (j *Job) count(ctx context.Context, p prompt.Prompt) (int, error) {
 	tokens, err := j.Members[0].Tokenize(ctx, questionOf(p).Ask)
 	if err == nil && tokens.N == 0 {
@@ -139,7 +136,6 @@ func (j *Job) count(ctx context.Context, p prompt.Prompt) (int, error) {
 	return tokens.N, err
 }
 
-// useIDs makes the prompts token ids, if the server takes them.
 func (j *Job) useIDs(ctx context.Context) (ok bool, err error) {
 	m := j.Members[0]
 	if known := m.Capabilities(); len(j.Members) > 1 || !known.Dialect.TakesIDs(known.Server) {

@@ -57,7 +57,6 @@ func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version 
 	return jobs, nil
 }
 
-// newJob returns a job without members for the group of t.
 func newJob(t config.Target, prompts prompt.Options) *Job {
 	return &Job{
 		Plan:    schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group},
@@ -71,7 +70,6 @@ func Interval(t config.Target) time.Duration {
 	return time.Duration(float64(time.Second) / t.QPS)
 }
 
-// add makes a member of t.
 func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version string) error {
 	security, err := assets.tls(t)
 	if err != nil {
@@ -124,7 +122,6 @@ func (j *Job) Close() {
 	}
 }
 
-// has reports whether j probes a target of that name.
 func (j *Job) has(target string) bool {
 	return slices.ContainsFunc(j.Targets, func(t config.Target) bool { return t.Name == target })
 }

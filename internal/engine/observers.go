@@ -31,8 +31,7 @@ type Observers struct {
 
 	mu         sync.Mutex // guards all below
 	objectives []probe.Objective
-	described  map[string]description    // by target, what describe told last
-	timestamps map[string]probe.Stamping // by target, what was logged last
+	described  map[string]description // by target, what describe told last
 }
 
 // NewObservers returns observers of no target. That nothing can be exported over OTLP or recorded is an error, but for a
@@ -41,7 +40,7 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 	o := &Observers{
 		Board: status.NewBoard(time.Now(), build.Version),
 		log:   log, objectives: c.Objectives,
-		described: map[string]description{}, timestamps: map[string]probe.Stamping{},
+		described: map[string]description{},
 	}
 	var err error
 	o.Metrics, err = telemetry.New(ctx, telemetry.Options{
@@ -85,7 +84,6 @@ func (o *Observers) Attend(j *Job) probe.Recorder {
 	return attended{o, j}
 }
 
-// An attended job is one that observers see.
 type attended struct {
 	*Observers
 	job *Job
@@ -104,7 +102,6 @@ func (a attended) Record(r *probe.Result) {
 	a.Metrics.Record(r)
 	a.keep(r)
 	a.logResult(r)
-	a.logTimestamps(r)
 }
 
 // keep shows r on the page, and records it if it is worth that.
@@ -130,9 +127,18 @@ func (o *Observers) logResult(r *probe.Result) {
 		level = zapcore.WarnLevel
 		fields = append(fields, zap.Error(r.Err), zap.Int("http_status", r.Status))
 	}
-	entry := o.log.Check(level, "probe")
-	ttft, _ := r.TTFT()
+	ttft, seen := r.TTFT()
+	if seen {
+		fields = append(fields, zap.Duration("ttft", ttft))
+	}
 	tpot, known := r.TPOT()
+	if known {
+		fields = append(fields, zap.Duration("tpot", tpot))
+	}
+	for _, w := range r.Warnings {
+		fields = append(fields, zap.String("warning", w.Error()))
+	}
+	o.log.Log(level, "probe", fields...)
 	if o.Live && r.Outcome == probe.OK {
 		line := fmt.Sprintf("%s ok: %s in all, TTFT %s", r.Target, format.Duration(r.Elapsed), format.Duration(ttft))
 		if known {
@@ -140,43 +146,12 @@ func (o *Observers) logResult(r *probe.Result) {
 		}
 		o.log.Info(line)
 	}
-	if entry == nil {
-		return
-	}
-	if ttft > 0 {
-		fields = append(fields, zap.Duration("ttft", ttft))
-	}
-	if known {
-		fields = append(fields, zap.Duration("tpot", tpot))
-	}
-	for _, w := range r.Warnings {
-		fields = append(fields, zap.String("warning", w.Error()))
-	}
-	entry.Write(fields...)
 }
 
-// logTimestamps logs who timestamps the token frames of a target, when that changes.
-func (o *Observers) logTimestamps(r *probe.Result) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if r.Stamp == "" || r.Stamp == o.timestamps[r.Target] {
-		return
-	}
-	o.timestamps[r.Target] = r.Stamp
-	fields := []zap.Field{zap.String("target", r.Target)}
-	if r.Stamp == probe.ByUser {
-		fields = append(fields, zap.String("hint", "this system or connection gives no kernel timestamps: "+
-			"a delay of the prober itself looks like one of the server"))
-	}
-	o.log.Info("arrival timestamps: "+string(r.Stamp), fields...)
-}
-
-// forget makes the observers forget a target.
 func (o *Observers) forget(target string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.described, target)
-	delete(o.timestamps, target)
 	o.Metrics.Remove(target)
 	o.Board.Remove(target)
 }

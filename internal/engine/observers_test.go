@@ -4,15 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
-	"github.com/llm-prober/prober/internal/status"
-	"github.com/llm-prober/prober/internal/telemetry"
 )
 
 // TestRunnerSurvivesAPanic holds that a panic of ours while the length of prompts is made exact is logged with its
@@ -37,34 +34,5 @@ func TestLiveLog(t *testing.T) {
 	}
 	if got := logs.All(); len(got) != 1 || got[0].Message != "a ok: 2.00 s in all, TTFT 1.00 s" {
 		t.Errorf("logged %v", got)
-	}
-}
-
-// TestTimestampsAreLoggedOnceATarget: with the first tokens, again when their source changes, and again of a target
-// that was forgotten. A result without tokens says nothing.
-func TestTimestampsAreLoggedOnceATarget(t *testing.T) {
-	core, logs := observer.New(zapcore.InfoLevel)
-	o := &Observers{log: zap.New(core), timestamps: map[string]probe.Stamping{}, Metrics: &telemetry.Recorder{}, Board: &status.Board{}}
-	log := func(target string, by ...probe.Stamping) {
-		for _, stamp := range by {
-			o.logTimestamps(&probe.Result{Target: target, Stamp: stamp})
-		}
-	}
-	log("a", "", probe.ByKernel, probe.ByKernel, "")
-	log("b", probe.ByUser, probe.ByUser)
-	log("a", probe.ByKernel, probe.ByUser, probe.ByKernel)
-	o.forget("b")
-	log("b", probe.ByUser)
-
-	var got []string
-	for _, entry := range logs.All() {
-		got = append(got, entry.Message+" "+entry.ContextMap()["target"].(string))
-	}
-	want := []string{
-		"arrival timestamps: kernel a", "arrival timestamps: user b", "arrival timestamps: user a",
-		"arrival timestamps: kernel a", "arrival timestamps: user b",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }

@@ -64,7 +64,6 @@ func (o *ownedTargets) refresh(ctx context.Context, targets []config.Target) (fa
 	return len(failures)
 }
 
-// of returns the targets of c that we own.
 func (o *ownedTargets) of(c *config.Config) []config.Target {
 	own := expand(c.Targets, o.names.Addresses)
 	all := len(own)

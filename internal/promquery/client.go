@@ -30,12 +30,10 @@ type client struct {
 	err      error    // of the first query that failed: what was asked, of whom, and what to do
 }
 
-// shorter is what to do about too much data.
 const shorter = "choose a shorter range (--from, --to, --budget-window) or one target (--target)"
 
 func seconds(t time.Time) string { return strconv.FormatFloat(float64(t.UnixMilli())/1e3, 'f', 3, 64) }
 
-// query decodes the result of a query into a vector or matrix.
 func (c *client) query(ctx context.Context, path string, form url.Values, result any) {
 	if c.err != nil {
 		return

@@ -15,7 +15,6 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// How a range is cut into periods.
 const (
 	mostPeriods    = 20
 	leastPeriods   = 8  // enough to show a difference in each of four quantities
@@ -68,6 +67,7 @@ func (r reader) compare(ctx context.Context, x, y *record) report.Comparison {
 		line := &result.Lines[i]
 		k := slices.IndexFunc(latencies[:], func(l struct{ name, metric string }) bool { return l.name == line.Metric })
 		line.A, line.B = x.quantities[k].At(0.5), y.quantities[k].At(0.5)
+		line.Verdict = report.Verdict(*line, result.A, result.B)
 	}
 	return result
 }

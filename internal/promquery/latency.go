@@ -25,7 +25,6 @@ type quantity struct {
 // A bucket is above lower, up to upper, in seconds; upTo counts the samples up to upper.
 type bucket struct{ lower, upper, upTo float64 }
 
-// latencies reads the histograms of all series.
 func (r reader) latencies(ctx context.Context, found store) {
 	for i, l := range latencies {
 		native := r.increase(l.metric, r.span.length())
@@ -51,7 +50,6 @@ func (r reader) latencies(ctx context.Context, found store) {
 	}
 }
 
-// mean is the expression of the mean of a histogram in a time.
 func (r reader) mean(metric string, in time.Duration) string {
 	return "histogram_avg(" + r.increase(metric, in) + ") or " + r.increase(metric+"_sum", in) + " / " + r.increase(metric+"_count", in)
 }
@@ -75,7 +73,6 @@ func (q *quantity) add(sample *model.Sample) {
 	q.Count = int(math.Round(q.samples()))
 }
 
-// samples is how many there are in all buckets.
 func (q *quantity) samples() float64 {
 	if q.buckets == nil {
 		return 0

@@ -20,7 +20,6 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// The counters that are read.
 const (
 	probesTotal  = "llm_probe_probes_total"
 	skippedTotal = "llm_probe_skipped_total"
@@ -81,7 +80,6 @@ type reader struct {
 	window  time.Duration // of error budgets
 }
 
-// selector selects the series of a metric.
 func (r reader) selector(metric string, more ...string) string {
 	matchers := slices.Concat(r.match, more)
 	if r.targets != nil {
@@ -90,7 +88,6 @@ func (r reader) selector(metric string, more ...string) string {
 	return metric + "{" + strings.Join(matchers, ",") + "}"
 }
 
-// oneOf matches any of some values.
 func oneOf(values ...string) string {
 	if len(values) == 1 {
 		return "=" + strconv.Quote(values[0])
@@ -109,7 +106,6 @@ func (r reader) increase(metric string, in time.Duration, labels ...string) stri
 	return fmt.Sprintf("sum by (%s) (increase(%s[%dms]))", by, r.selector(metric), in.Milliseconds())
 }
 
-// A store is what was found, by series.
 type store map[series]*record
 
 // each evaluates an expression at the end of the range, and calls do with each sample and the record of its series.
@@ -168,7 +164,6 @@ func (s store) targets() (targets []string) {
 	return slices.Compact(targets)
 }
 
-// absent says what was looked for in vain, and what there is.
 func (r reader) absent(ctx context.Context, targets []string) error {
 	r.targets = targets
 	looked, hint := r.selector(probesTotal), "check that this Prometheus scrapes a prober or receives its OTLP"

@@ -115,7 +115,6 @@ func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hi
 	q.other = &other
 }
 
-// twoRanges reports whether two ranges are compared.
 func (q *Query) twoRanges() bool { return q.other != nil && q.other.span != q.reader.span }
 
 // Run asks Prometheus.
@@ -162,7 +161,6 @@ func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 
 // times is how a time may be written, for hints.
 const times = `a time (2026-11-01T15:04:05Z), a day (2026-11-01, from midnight UTC), "now", or how long ago (24h, 7d)`
 
-// parseTime reads one of [times].
 func parseTime(text string, now time.Time) (t time.Time, ok bool) {
 	if ago, err := model.ParseDuration(text); err == nil || text == "now" {
 		return now.Add(-time.Duration(ago)), true

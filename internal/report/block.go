@@ -42,7 +42,6 @@ func Block(s Summary) string {
 	return b.String()
 }
 
-// headline names what a block is of.
 func headline(s Summary) string {
 	words := known(format.Clean(s.Target), format.Clean(s.Load))
 	if s.PromptTokens > 0 {
@@ -51,7 +50,6 @@ func headline(s Summary) string {
 	return strings.Join(words, ", ")
 }
 
-// A block gathers the text of one.
 type block struct{ strings.Builder }
 
 // section writes a title in the middle of a line of 50 columns, filled up on both sides; an
@@ -95,34 +93,24 @@ func (b *block) requests(s Summary) {
 	}
 }
 
-// narrow is the widest that buckets may be, as a share of the value, for one sentence to do for all of them.
-const narrow = 0.10
-
-// bucketNotes says how exact quantiles are that come from histograms: in one
-// sentence where buckets are narrow, else the bounds of each quantile, in milliseconds.
-func bucketNotes(s Summary) (notes []string) {
-	widest := 0.0
+// bucketNotes says how exact quantiles are that come from histograms.
+func bucketNotes(s Summary) []string {
+	var parts []string
 	for _, quantity := range quantities {
-		off := 0.0
-		var parts []string
+		off := Number(0)
 		for _, q := range quantity.in(&s).Quantiles {
-			if distance := max(q.High-q.Value, q.Value-q.Low); distance > 0 {
-				off = max(off, float64(distance/q.Value))
-			}
-			bounds := hundredths(q.Low*1e3) + " to " + hundredths(q.High*1e3)
 			if math.IsInf(float64(q.High), 1) {
-				bounds = "above " + hundredths(q.Low*1e3)
+				parts = append(parts, quantity.name+" "+percentile(q.Share)+" above "+seconds(q.Low))
+			} else if distance := max(q.High-q.Value, q.Value-q.Low); distance > 0 {
+				off = max(off, distance/q.Value)
 			}
-			parts = append(parts, percentile(q.Share)+" "+bounds)
 		}
-		if off <= narrow {
-			widest = max(widest, off)
-			continue
+		if off > 0 {
+			parts = append(parts, fmt.Sprintf("%s ±%.1f%%", quantity.name, 100*off))
 		}
-		notes = append(notes, "Quantiles of "+quantity.name+" lie within wide histogram buckets (ms): "+strings.Join(parts, ", "))
 	}
-	if widest > 0 {
-		notes = append([]string{fmt.Sprintf("Quantiles come from histogram buckets: accurate to ±%.1f%%", 100*widest)}, notes...)
+	if parts == nil {
+		return nil
 	}
-	return notes
+	return []string{"Quantiles come from histogram buckets: " + strings.Join(parts, ", ")}
 }

@@ -49,7 +49,6 @@ func (b *Budget) Settle() {
 	b.Hours = slices.Clip(b.Hours[:min(len(b.Hours), 5)])
 }
 
-// budget writes a line for an error budget, and one for each of its worst hours.
 func (b *block) budget(of Budget) {
 	days := func(n Number) string { return strings.TrimSuffix(format.Digits(float64(n)/86400), ".0") }
 	fmt.Fprintf(b, "Error budget of %s over %s days (%s with data): %s spent, %s left; good: %s\n", of.Objective,

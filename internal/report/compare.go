@@ -32,7 +32,7 @@ type Line struct {
 	Difference Interval `json:"difference_seconds"` // of A − B in a pair
 	Ratio      Interval `json:"ratio"`              // of A / B in a pair
 	Shown      bool     `json:"shown"`              // the interval of the difference does not hold 0
-	Verdict    string   `json:"verdict"`            // in JSON only; see [Verdict]
+	Verdict    string   `json:"verdict"`            // see [Verdict]
 	Warnings   Texts    `json:"warnings"`
 }
 
@@ -63,7 +63,7 @@ const confidence = 0.95
 // so that what they show holds of all together (Bonferroni): where A and B are
 // the same, at most 1 − Confidence of all runs show any difference.
 func Compare(c Comparison, pairs []Pairs) Comparison {
-	c.Confidence, c.Lines, c.Warnings = confidence, nil, slices.Clip(c.Warnings)
+	c.Confidence, c.Lines, c.Warnings = confidence, []Line{}, slices.Clip(c.Warnings)
 	var usable []Pairs
 	for _, p := range pairs {
 		p.Values = slices.DeleteFunc(slices.Clone(p.Values), func(v [2]float64) bool { return !finite(v[0]-v[1]) || min(v[0], v[1]) <= 0 })
@@ -75,7 +75,9 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 		c.Warnings = append(c.Warnings, "no "+c.Pair+" was answered by both: nothing to compare")
 	}
 	for _, p := range usable {
-		c.Lines = append(c.Lines, lineOf(p, 1-(1-confidence)/float64(len(usable)), c.Pair))
+		l := lineOf(p, 1-(1-confidence)/float64(len(usable)), c.Pair)
+		l.Verdict = Verdict(l, c.A, c.B)
+		c.Lines = append(c.Lines, l)
 	}
 	return c
 }

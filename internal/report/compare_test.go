@@ -99,6 +99,7 @@ func TestSwappingFlipsSigns(t *testing.T) {
 		for i, l := range Compare(Comparison{}, pairs).Lines {
 			want := there.Lines[i]
 			verdict := Verdict(want, "A", "B")
+			want.Verdict = l.Verdict
 			want.A, want.B = want.B, want.A
 			want.Difference = Interval{Center: -want.Difference.Center, Low: -want.Difference.High, High: -want.Difference.Low}
 			want.Ratio = Interval{Center: 1 / want.Ratio.Center, Low: 1 / want.Ratio.High, High: 1 / want.Ratio.Low}

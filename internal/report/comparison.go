@@ -8,11 +8,10 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// Text is the final summary of c: medians, differences with their intervals, a verdict
-// a line, and warnings, in lines of at most width columns (0: 80; 40 at least) where
-// words allow. Names that are too long for the table are letters in it.
+// Text is the final summary of c, in lines of at most width columns where words allow. Names that are too long for the
+// table are letters in it.
 func (c Comparison) Text(width int) string {
-	p := newPrinter(width)
+	p := &printer{width: width}
 	a, b := format.Clean(c.A), format.Clean(c.B)
 	table := comparisonTable(c, a, b).text()
 	if a == b || a == "" || b == "" || length(table)/(len(c.Lines)+1) > p.width+1 { // lines are of equal length
@@ -41,7 +40,7 @@ func (c Comparison) Text(width int) string {
 
 // text is what d is of, its summaries, and what it compares, see [Block] and [Comparison.Text].
 func (d Document) text(width int) string {
-	p := newPrinter(width)
+	p := &printer{width: width}
 	for part := range strings.SplitSeq(d.Source, "; ") {
 		p.wrap("", part)
 	}
@@ -57,10 +56,9 @@ func (d Document) text(width int) string {
 	return p.String()
 }
 
-// verdicts are a sentence for each line of c.
 func verdicts(c Comparison) (list []string) {
 	for _, l := range c.Lines {
-		list = append(list, l.Metric+": "+Verdict(l, c.A, c.B))
+		list = append(list, l.Metric+": "+l.Verdict)
 	}
 	return list
 }

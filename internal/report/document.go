@@ -78,12 +78,6 @@ const schema = 1
 func (d Document) json() string {
 	d.Started = d.Started.UTC()
 	d.Summaries, d.Comparisons = append([]Summary{}, d.Summaries...), append([]Comparison{}, d.Comparisons...)
-	for i, c := range d.Comparisons {
-		d.Comparisons[i].Lines = append([]Line{}, c.Lines...)
-		for k, l := range c.Lines {
-			d.Comparisons[i].Lines[k].Verdict = Verdict(l, c.A, c.B)
-		}
-	}
 	if d.Settings == nil {
 		d.Settings = map[string]string{}
 	}
@@ -95,7 +89,6 @@ func (d Document) json() string {
 	return text.String()
 }
 
-// A versioned document is what a file has.
 type versioned struct {
 	Schema int `json:"schema"`
 	Document
@@ -104,27 +97,17 @@ type versioned struct {
 // MarshalJSON writes also what the fields of s come to.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	type plain Summary // which has no methods
-	rate := s.Throughput()
 	j := struct {
 		plain
-		Duration    Number `json:"duration_seconds"`
-		Succeeded   int    `json:"succeeded_requests"`
-		Failed      int    `json:"failed_requests"`
-		Input       Number `json:"input_tokens"`
-		Output      Number `json:"output_tokens"`
-		RequestRate Number `json:"requests_per_second"`
-		OutputRate  Number `json:"output_tokens_per_second"`
-		TotalRate   Number `json:"total_tokens_per_second"`
-
-		GoodRate *Number `json:"goodput_requests_per_second,omitempty"` // nil without objectives
-
-		Requests []Request `json:"requests"` // at the end, since they are many
-	}{
-		plain(s), Number(s.Duration.Seconds()), s.Succeeded(), s.Failed(),
-		rate.Input, rate.Generated, rate.Requests, rate.Output, rate.Total, nil, append([]Request{}, s.Requests...),
-	}
+		Duration  Number `json:"duration_seconds"`
+		Succeeded int    `json:"succeeded_requests"`
+		Failed    int    `json:"failed_requests"`
+		Throughput
+		Goodput  *Number   `json:"goodput_requests_per_second,omitempty"` // nil without objectives
+		Requests []Request `json:"requests"`                              // at the end, since they are many
+	}{plain(s), Number(s.Duration.Seconds()), s.Succeeded(), s.Failed(), s.Throughput(), nil, append([]Request{}, s.Requests...)}
 	if s.Objectives != nil {
-		j.GoodRate = &rate.Good
+		j.Goodput = &j.Good
 	}
 	j.Start, j.Failures = s.Start.UTC(), append([]Failures{}, s.Failures...)
 	var text bytes.Buffer
@@ -149,7 +132,6 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// none is what is unknown.
 var none = Number(math.NaN())
 
 // UnmarshalJSON reads null as NaN.
@@ -230,12 +212,10 @@ func describe(name string, d Document) string {
 	return format.Clean(fmt.Sprintf("%s, %s, %s, version %s", name, d.Source, d.Started.UTC().Format(time.RFC3339), cmp.Or(d.Version, "unknown")))
 }
 
-// single reports whether all steps are of one target.
 func single(steps []Summary) bool {
 	return !slices.ContainsFunc(steps, func(s Summary) bool { return s.Target != steps[0].Target })
 }
 
-// unlikeTexts is empty where two texts are alike.
 func unlikeTexts(what, a, b string) string {
 	if a == b {
 		return ""

@@ -118,7 +118,6 @@ var hints = []hint{
 
 const raise = "if that is normal here, raise PROBER_TIMEOUT (--timeout)"
 
-// because is of results that failed for one of some errors.
 func because(causes ...error) func(*probe.Result) bool {
 	return func(r *probe.Result) bool {
 		return slices.ContainsFunc(causes, func(cause error) bool { return errors.Is(r.Err, cause) })
@@ -133,12 +132,10 @@ func as[E error](fits func(E) bool) func(*probe.Result) bool {
 	}
 }
 
-// status is of results with one of some HTTP status codes.
 func status(codes ...int) func(*probe.Result) bool {
 	return func(r *probe.Result) bool { return slices.Contains(codes, r.Status) }
 }
 
-// unauthorized is of results whose server does not accept who asks.
 func unauthorized(key probe.Key) func(*probe.Result) bool {
 	return func(r *probe.Result) bool { return r.Status == 401 && r.Key == key }
 }

@@ -126,7 +126,7 @@ func Regressions(c Comparison) (list []string) {
 	where := "regression, " + c.Load + ": "
 	for _, l := range c.Lines {
 		if l.Shown && l.Difference.High < 0 {
-			list = append(list, where+l.Metric+": "+Verdict(l, c.A, c.B))
+			list = append(list, where+l.Metric+": "+l.Verdict)
 		}
 	}
 	switch {

@@ -78,7 +78,6 @@ func RunCharts(targets []string, samples []Sample) []plot.Chart {
 	return drawn(charts)
 }
 
-// drawn leaves out series without points, and charts without series.
 func drawn(charts []plot.Chart) []plot.Chart {
 	for i, c := range charts {
 		charts[i].Series = slices.DeleteFunc(c.Series, func(s plot.Series) bool { return len(s.Points) == 0 })

@@ -99,7 +99,6 @@ type quantity struct {
 	in          func(*Summary) *Distribution
 }
 
-// quantities are all of them, in their order.
 var quantities = []quantity{
 	{"TTFT", "Time to First Token", func(r *Request) *Number { return &r.TTFT }, func(s *Summary) *Distribution { return &s.TTFT }},
 	{"TPOT", "Time per Output Token (excl. 1st token)", func(r *Request) *Number { return &r.TPOT }, func(s *Summary) *Distribution { return &s.TPOT }},
@@ -124,7 +123,7 @@ func (q quantity) values(samples []Sample) (values []float64) {
 // well. Nor has E2EL a prompt that a cache knew: TTFT, which it lacks, is in it.
 func requestsOf(samples []Sample) (list []Request) {
 	good, _ := split(samples, succeeded)
-	batched := burstsOf(good).batched()
+	_, _, batched := bursts(good)
 	slices.SortStableFunc(good, func(x, y Sample) int { return cmp.Or(cmp.Compare(x.Round, y.Round), x.Start.Compare(y.Start)) })
 	for _, s := range good {
 		if batched {
@@ -154,7 +153,6 @@ func pairsOf(both [][2]Request) []Pairs {
 	return list
 }
 
-// rounds are the requests of equal round, each two.
 func rounds(a, b []Request) (list [][2]Request) {
 	others := map[uint64][]Request{}
 	for _, r := range b {
@@ -173,7 +171,6 @@ func notCanceled(s Sample) bool { return s.Outcome != probe.Canceled }
 
 func succeeded(s Sample) bool { return s.Outcome == probe.OK }
 
-// split parts samples into those that are and those that are not.
 func split(samples []Sample, is func(Sample) bool) (are, not []Sample) {
 	for _, s := range samples {
 		if is(s) {

@@ -69,7 +69,6 @@ func (s *Screen) Failure() error {
 	return s.lost
 }
 
-// draw puts progress in the place of what was drawn before.
 func (s *Screen) draw(progress string) {
 	if progress != s.drawn {
 		_, _ = io.WriteString(s.notes, "\r\x1b[K"+progress)

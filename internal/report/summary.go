@@ -130,21 +130,20 @@ func failuresOf(failed []Sample) (list []Failures) {
 	return list
 }
 
-// Paced is s where a round of requests began in each interval, the samples of all targets of the run. The interval
-// after the last round's beginning is a part of the duration, or the throughput of a few requests would be above the
-// rate that was offered. A round counts from its first request, since its others wait for their turn.
-func (s Summary) Paced(run []Sample, interval time.Duration) Summary {
-	run, _ = split(run, notCanceled)
-	if len(run) == 0 {
-		return s
-	}
-	first := slices.MinFunc(run, func(a, b Sample) int { return a.Start.Compare(b.Start) })
-	last := slices.MinFunc(run, func(a, b Sample) int {
-		return cmp.Or(cmp.Compare(b.Round, a.Round), a.Start.Compare(b.Start))
-	})
-	end := s.Start.Add(s.Duration)
-	s.Start, s.Duration = first.Start, max(end.Sub(first.Start), last.Start.Add(interval).Sub(first.Start))
+// Paced is s where a request was due in each interval. That after the last one counts as well, or the throughput of a few
+// requests would be above the rate that was offered.
+func (s Summary) Paced(interval time.Duration) Summary {
+	s.Duration = max(s.Duration, time.Duration(s.Slots())*interval)
 	return s
+}
+
+// Slots is the number of requests that were made or skipped.
+func (s Summary) Slots() int {
+	slots := s.Succeeded() + s.Failed()
+	for _, n := range s.Skipped {
+		slots += n
+	}
+	return slots
 }
 
 // Succeeded is the number of requests that did.
@@ -161,7 +160,14 @@ func (s Summary) Failed() int {
 
 // A Throughput is the tokens of a [Summary], and what a second brought: requests that
 // succeeded, their tokens, and requests that met all objectives. What is unknown is NaN.
-type Throughput struct{ Input, Generated, Requests, Output, Total, Good Number }
+type Throughput struct {
+	Input     Number `json:"input_tokens"`
+	Generated Number `json:"output_tokens"`
+	Requests  Number `json:"requests_per_second"`
+	Output    Number `json:"output_tokens_per_second"`
+	Total     Number `json:"total_tokens_per_second"`
+	Good      Number `json:"-"`
+}
 
 // Throughput is that of s.
 func (s Summary) Throughput() Throughput {
@@ -221,10 +227,8 @@ func QuantileOf[T ~int64 | ~float64](sorted []T, share float64) T {
 	return sorted[below] + T((h-float64(below))*float64(sorted[above]-sorted[below]))
 }
 
-// median is that of a list in any order that is not empty.
 func median(values []float64) float64 {
 	return QuantileOf(slices.Sorted(slices.Values(values)), 0.5)
 }
 
-// finite reports whether v is a number.
 func finite[T ~float64](v T) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// A table is written for a terminal or as Markdown.
 type table struct {
 	words int        // columns from the left that hold words; the others hold numbers
 	rows  [][]string // the first is the head
@@ -89,7 +87,6 @@ func overview(summaries []Summary) table {
 	return t
 }
 
-// seconds is a latency for people.
 func seconds(v Number) string {
 	if !finite(v) {
 		return "none"
@@ -97,7 +94,6 @@ func seconds(v Number) string {
 	return format.Seconds(float64(v))
 }
 
-// markdown is d as GitHub's Markdown: an overview, a block of each summary, and comparisons.
 func (d Document) markdown() string {
 	words := known(inline(d.Source))
 	if !d.Started.IsZero() {
@@ -132,7 +128,6 @@ func bullets(texts []string) string {
 	return list.String()
 }
 
-// write says of which kind an error is.
 func write(w io.Writer, text string) error {
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("write report: %w", err)
@@ -143,23 +138,16 @@ func write(w io.Writer, text string) error {
 // defaultWidth is how wide a terminal is where that is not known, in columns.
 const defaultWidth = 80
 
-// A printer gathers text for a terminal.
+// A printer gathers text for a terminal, in lines of at most width columns where words allow.
 type printer struct {
 	strings.Builder
-
 	width int
 }
 
-// newPrinter prints lines of at most width columns (0: 80; 40 at least) where words allow.
-func newPrinter(width int) *printer { return &printer{width: max(cmp.Or(width, defaultWidth), 40)} }
-
-// wrap writes a label and a text, see [format.Wrap].
 func (p *printer) wrap(label, text string) { p.WriteString(format.Wrap(label, text, p.width)) }
 
-// known leaves out empty texts.
 func known(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
-// length is the columns that s takes.
 func length(s string) int { return utf8.RuneCountInString(s) }

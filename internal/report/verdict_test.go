@@ -63,8 +63,7 @@ func TestWriteComparison(t *testing.T) {
 	}{
 		"short":   {comparison("vllm", "ray-serve", 10), 80},
 		"letters": {comparison("production-stack", "ray-serve", 10), 80},
-		"narrow":  {comparison("production-stack", "ray-serve", 10), 40},
-		"few":     {comparison("vllm", "ray-serve", 5), 0},
+		"few":     {comparison("vllm", "ray-serve", 5), 80},
 		"batched": {compared(answers("vllm", 10, 0.7961, 0.0028, 0.004, 1), inBursts), 80},
 		"same":    {comparison("vllm", "vllm", 8), 80},
 		"nothing": {Compare(Comparison{A: "vllm", B: "ray-serve", Pair: "round"}, nil), 80},

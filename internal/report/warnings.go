@@ -39,20 +39,23 @@ func warningsOf(good []Sample, canceled int) []string {
 			list = append(list, of(n, len(good), "request")+" "+limit.text)
 		}
 	}
-	joined, tokens := 0, 0
+	var joined, tokens, told, carried int
 	for _, s := range good {
 		joined += s.Joined
 		tokens += max(s.Output.N, s.Joined)
+		if s.Output.Known && len(s.ITLs) > 0 {
+			told += s.Frames
+			carried += s.Output.N
+		}
 	}
 	if joined > 0 {
 		list = append(list, of(joined, tokens, "token")+" were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was")
 	}
-	switch b := burstsOf(good); {
-	case b.batched():
-		list = append(list, of(b.together, b.frames, "token frame")+" arrived together with the previous one: "+
+	if frames, together, batched := bursts(good); batched {
+		list = append(list, of(together, frames, "token frame")+" arrived together with the previous one: "+
 			"the server or a proxy sends them in bursts, so chunk gaps show its timer and ITL is the mean over each burst")
-	case b.perFrame >= 2: // several tokens in a frame
-		list = append(list, "a token frame carries "+format.Digits(b.perFrame)+" tokens on average: ITL is the mean within each frame, "+grouped)
+	} else if told > 0 && carried >= 2*told {
+		list = append(list, "a token frame carries "+format.Digits(float64(carried)/float64(told))+" tokens on average: ITL is the mean within each frame, "+grouped)
 	}
 	if n := counts(good, outputOf); len(n) > 0 && n[0] != n[len(n)-1] {
 		list = append(list, fmt.Sprintf("answers are %s tokens long: E2EL varies with the length", ends(n)))
@@ -67,7 +70,6 @@ func warningsOf(good []Sample, canceled int) []string {
 	return append(list, common(good)...)
 }
 
-// number counts the samples that are.
 func number(samples []Sample, is func(Sample) bool) int {
 	are, _ := split(samples, is)
 	return len(are)
@@ -100,32 +102,15 @@ func ends(counts []float64) string {
 	return join(format.Grouped(int(counts[0])), format.Grouped(int(counts[len(counts)-1])))
 }
 
-// bursts are the signs that something between the engine and the prober batches tokens.
-type bursts struct {
-	frames, together int     // token frames; those that arrived in a burst with the one before
-	perFrame         float64 // mean tokens of a frame where that is known, or 0
-}
-
-// burstsOf finds them in successful samples.
-func burstsOf(good []Sample) bursts {
-	var b bursts
-	var frames, tokens int
+// bursts counts the token frames of successful samples, and those that arrived in a burst with the one before. They are
+// batched if these are at least half of them: something between the engine and the prober does that.
+func bursts(good []Sample) (frames, together int, batched bool) {
 	for _, s := range good {
-		b.frames += s.Frames
-		b.together += s.Bursts
-		if s.Output.Known && len(s.ITLs) > 0 {
-			frames += s.Frames
-			tokens += s.Output.N
-		}
+		frames += s.Frames
+		together += s.Bursts
 	}
-	if frames > 0 {
-		b.perFrame = float64(tokens) / float64(frames)
-	}
-	return b
+	return frames, together, together > 0 && 2*together >= frames
 }
-
-// batched reports whether at least half of all frames came with another.
-func (b bursts) batched() bool { return b.together > 0 && 2*b.together >= b.frames }
 
 // LengthWarnings says that prompts were not as long as asked, in tokens; nothing where
 // they were, where no server counted, or where no length was asked (0).
@@ -155,7 +140,7 @@ func common(good []Sample) (list []string) {
 	}
 	for _, kind := range kinds {
 		texts, such := found[kind], ": "
-		if slices.ContainsFunc(texts, func(text string) bool { return text != texts[0] }) {
+		if len(slices.Compact(slices.Clone(texts))) > 1 {
 			such = ", for example: "
 		}
 		list = append(list, of(len(texts), len(good), "request")+such+texts[0])
@@ -196,7 +181,7 @@ func PairWarnings(a, b []Sample) (list []string) {
 	unlike(outputOf, "%s generates %.10g tokens, %s %.10g (medians): E2EL compares answers of different length")
 	var batched []string
 	for _, good := range [][]Sample{goodA, goodB} {
-		if burstsOf(good).batched() {
+		if _, _, is := bursts(good); is {
 			batched = append(batched, format.Clean(good[0].Target))
 		}
 	}

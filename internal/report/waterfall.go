@@ -12,16 +12,15 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// The columns of a waterfall.
 const (
 	labelWidth = 13 // "first token" and its indent
 	valueWidth = 10 // "12.3 ms" and what is around it
 )
 
-// Waterfall writes one probe for people to read, in lines of at most width columns (0: 80; 40 at least) where words
-// allow. Texts that a server wrote are stripped of control characters. The error is that of w.
+// Waterfall writes one probe for people to read, in lines of at most width columns where words allow. Texts that a
+// server wrote are stripped of control characters.
 func Waterfall(out io.Writer, a *probe.Account, width int) error {
-	w := &waterfall{printer: newPrinter(width), a: a}
+	w := &waterfall{printer: &printer{width: width}, a: a}
 	w.headline()
 	w.phases()
 	w.latencies()
@@ -29,22 +28,16 @@ func Waterfall(out io.Writer, a *probe.Account, width int) error {
 	return write(out, w.String())
 }
 
-// A waterfall gathers the text of one probe.
 type waterfall struct {
 	*printer
 
 	a *probe.Account
 }
 
-// line writes a label and a text, which goes on below itself where it is too long.
+// line writes a label and a text, if there is one, which goes on below itself where it is too long.
 func (w *waterfall) line(label, text string) {
-	w.wrap(fmt.Sprintf("%-*s", labelWidth, "  "+label), format.Clean(text))
-}
-
-// row is line for a text that is not empty.
-func (w *waterfall) row(label, text string) {
 	if text != "" {
-		w.line(label, text)
+		w.wrap(fmt.Sprintf("%-*s", labelWidth, "  "+label), format.Clean(text))
 	}
 }
 
@@ -55,7 +48,6 @@ func (w *waterfall) blank() {
 	}
 }
 
-// raw writes a label and a text as they are.
 func (w *waterfall) raw(label, text string) {
 	w.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%s", labelWidth, "  "+label, text), " ") + "\n")
 }
@@ -68,14 +60,9 @@ func (w *waterfall) headline() {
 		outcome += " after " + format.Seconds(a.Elapsed)
 	}
 	w.wrap("", format.Clean(a.Target+" "+outcome))
-	prompt := a.Prompt
-	if prompt != "" {
-		prompt += " prompt"
-	}
-	if what := known(orEmpty(a.Model), orEmpty(a.API), prompt); len(what) > 0 {
-		w.line("", strings.Join(what, ", "))
-	}
-	w.row("error", orEmpty(a.Error))
+	prompt := strings.TrimPrefix(a.Prompt+" prompt", " prompt")
+	w.line("", strings.Join(known(orEmpty(a.Model), orEmpty(a.API), prompt), ", "))
+	w.line("error", orEmpty(a.Error))
 }
 
 func orEmpty(s *string) string {
@@ -85,7 +72,6 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// phases draws the phases that a probe reached on one axis, in their order.
 func (w *waterfall) phases() {
 	list := Phases(w.a)
 	if len(list) == 0 || list[len(list)-1].To == 0 {
@@ -150,7 +136,6 @@ func (w *waterfall) latency(name string, seconds *float64, more string) {
 	}
 }
 
-// missing is why a result lacks a number.
 func missing(a *probe.Account, name string) string {
 	tpot, itl, counted := name == "TPOT", name == "ITL", a.Usage.Output != nil && a.TokenSource != probe.FromNothing
 	switch {
@@ -192,7 +177,6 @@ func (w *waterfall) gaps() {
 	}
 }
 
-// levels are the heights of a sparkline.
 var levels = []rune("▁▂▃▄▅▆▇█")
 
 // spark draws values in at most the given cells, of which each is the longest of as many
@@ -207,7 +191,6 @@ func spark(values []float64, cells int) (line string, each int) {
 	return line, each
 }
 
-// sources say how the tokens of a frame are known.
 var sources = map[probe.Source]string{
 	probe.FromUsage:   "counted in each frame (usage)",
 	probe.FromIDs:     "counted in each frame (token ids)",
@@ -225,7 +208,7 @@ func (w *waterfall) accounts() {
 			counts = append(counts, []string{"prompt ", "cached ", "output ", "reasoning "}[i]+format.Grouped(*n))
 		}
 	}
-	w.row("usage", strings.Join(counts, ", "))
+	w.line("usage", strings.Join(counts, ", "))
 	if a.Frames > 0 {
 		w.line("frames", fmt.Sprintf("%s, %d coalesced with the previous one", format.Count(a.Frames, "token frame"), a.Coalesced))
 		w.line("tokens", sources[a.TokenSource])
@@ -235,8 +218,8 @@ func (w *waterfall) accounts() {
 	} else if a.ReadDelay != nil {
 		w.line("timestamps", "kernel, read at most "+format.Seconds(*a.ReadDelay)+" later")
 	}
-	w.row("finish", orEmpty(a.FinishReason))
-	w.row("trace", a.TraceID)
+	w.line("finish", orEmpty(a.FinishReason))
+	w.line("trace", a.TraceID)
 	for _, warning := range a.Warnings {
 		w.line("warning", warning)
 	}
