@@ -82,17 +82,6 @@ func TestAnnotationsAndLabels(t *testing.T) {
 	}
 }
 
-// TestRecordNames holds the names of records to level:metric:operation.
-func TestRecordNames(t *testing.T) {
-	name := regexp.MustCompile(`^(target|group):llm_probe_[a-z0-9_]+:[a-z0-9_]+$`)
-	_, recording := split(t)
-	for _, r := range recording {
-		if !name.MatchString(r.Record) {
-			t.Errorf("record %q, want level:metric:operation", r.Record)
-		}
-	}
-}
-
 // TestNoTargetIsNamed holds that the rules are the same for everybody.
 func TestNoTargetIsNamed(t *testing.T) {
 	literal := regexp.MustCompile(`\b(target|model|prompt|group|job|instance|objective)\s*(=~|!~|!=|=)\s*\\?["'][^"']*["']`)

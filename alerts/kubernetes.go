@@ -11,16 +11,13 @@ import (
 // without comments, and with what the rule file says once and refers to written out. The error says that the rules are
 // no YAML, which a test excludes.
 func PrometheusRule(rules []byte) ([]byte, error) {
-	var spec yaml.Node
+	var spec map[string]any
 	if err := yaml.Unmarshal(rules, &spec); err != nil {
 		return nil, fmt.Errorf("read %s: %w", RulesFile, err)
 	}
-	resource := struct {
-		APIVersion string            `yaml:"apiVersion"`
-		Kind       string            `yaml:"kind"`
-		Metadata   map[string]string `yaml:"metadata"`
-		Spec       *yaml.Node        `yaml:"spec"`
-	}{"monitoring.coreos.com/v1", "PrometheusRule", map[string]string{"name": "prober"}, plain(spec.Content[0])}
+	resource := map[string]any{
+		"apiVersion": "monitoring.coreos.com/v1", "kind": "PrometheusRule", "metadata": map[string]string{"name": "prober"}, "spec": spec,
+	}
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)
@@ -28,16 +25,4 @@ func PrometheusRule(rules []byte) ([]byte, error) {
 		return nil, fmt.Errorf("write PrometheusRule: %w", err)
 	}
 	return out.Bytes(), nil
-}
-
-// plain is a copy of n without comments, anchors and aliases.
-func plain(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
-	bare := &yaml.Node{Kind: n.Kind, Style: n.Style, Tag: n.Tag, Value: n.Value}
-	for _, child := range n.Content {
-		bare.Content = append(bare.Content, plain(child))
-	}
-	return bare
 }

@@ -7,27 +7,6 @@ import (
 	"testing"
 )
 
-// TestCIRunsEveryCommand holds that .ci/run and GitHub run the commands that
-// CONTRIBUTING.md lists, beginning with the README's; a real Kubernetes GitHub alone.
-func TestCIRunsEveryCommand(t *testing.T) {
-	commands := []string{"test", "race", "fuzz", "lint", "e2e"}
-	if want := "exec make " + strings.Join(commands, " ") + "\n"; !strings.HasSuffix(string(read(t, "../.ci/run")), want) {
-		t.Errorf(".ci/run does not end with %q", want)
-	}
-	if !strings.Contains(string(read(t, "../README.md")), "make test") {
-		t.Error("README.md does not show make test")
-	}
-	ci := string(read(t, "../.github/workflows/ci.yml"))
-	if !strings.Contains(ci, "target: [test, race, fuzz, lint, kube]\n") || !strings.Contains(ci, " make e2e\n") {
-		t.Error("ci.yml does not run them all, and kube")
-	}
-	for _, command := range append(commands, "kube") {
-		if !strings.Contains(string(read(t, "../CONTRIBUTING.md")), "`make "+command+"`") {
-			t.Errorf("CONTRIBUTING.md does not say what make %s is", command)
-		}
-	}
-}
-
 // TestMakeTestNeedsGoAlone holds that `make test` runs the commands of Go on the main module, and gofmt: what builds
 // tools, enters another module, or needs a C compiler belongs to another command. What is missing
 // there make does not install: it says how to, and fails.

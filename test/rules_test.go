@@ -198,6 +198,9 @@ func TestRulesAreTested(t *testing.T) {
 	for _, file := range ruleTestFiles(t) {
 		for _, group := range decode[ruleTests](t, file).Tests {
 			for _, test := range group.Alerts {
+				if !slices.ContainsFunc(all, func(kind rule) bool { return kind.Alert == test.Name }) {
+					t.Errorf("%s: %s: there is no %s", file, group.Name, test.Name)
+				}
 				for i, kind := range all {
 					firing := false
 					for _, alert := range test.Firing {
@@ -265,58 +268,4 @@ func TestInhibitRules(t *testing.T) {
 	}; !reflect.DeepEqual(silenced, want) {
 		t.Errorf("silenced are\n%q, want\n%q", silenced, want)
 	}
-}
-
-// TestRuleTestsCanFail holds that each expectation fails when all alerts fire at all times, and those of firing alerts when none does.
-func TestRuleTestsCanFail(t *testing.T) {
-	t.Parallel()
-	for expr, fails := range map[string]func(firing int) bool{
-		"vector(0) > 1": func(firing int) bool { return firing > 0 },
-		"vector(1)":     func(int) bool { return true },
-	} {
-		dir, rules := t.TempDir(), decode[ruleFile](t, filepath.Join(alertsDir, "rules.yaml"))
-		for g := range rules.Groups {
-			group := &rules.Groups[g]
-			group.Rules = slices.DeleteFunc(group.Rules, func(r rule) bool { return r.Alert == "" })
-			for i := range group.Rules {
-				group.Rules[i].Expr = expr
-			}
-		}
-		writeYAML(t, filepath.Join(dir, "rules.yaml"), rules)
-		for _, file := range ruleTestFiles(t) {
-			var want []string
-			for _, group := range decode[ruleTests](t, file).Tests {
-				for _, test := range group.Alerts {
-					if fails(len(test.Firing)) {
-						want = append(want, test.Name)
-					}
-				}
-			}
-			tests := decode[map[string]any](t, file)
-			tests["rule_files"] = []string{filepath.Join(dir, "rules.yaml")}
-			for _, group := range tests["tests"].([]any) {
-				delete(group.(map[string]any), "input_series") // which no mutant reads
-				delete(group.(map[string]any), "promql_expr_test")
-			}
-			mutant := filepath.Join(dir, "test.yaml")
-			writeYAML(t, mutant, tests)
-			output, _ := promtool(t, "", "test", "rules", mutant)
-			var got []string
-			for _, match := range regexp.MustCompile(`alertname: (\w+), time:`).FindAllStringSubmatch(output, -1) {
-				got = append(got, match[1])
-			}
-			slices.Sort(want)
-			if slices.Sort(got); !slices.Equal(got, want) {
-				t.Errorf("%s with %s: failed for %v, want %v", filepath.Base(file), expr, got, want)
-			}
-		}
-	}
-}
-
-// writeYAML writes v into a file.
-func writeYAML(t *testing.T, path string, v any) {
-	t.Helper()
-	text, err := yaml.Marshal(v)
-	must(t, err)
-	must(t, os.WriteFile(path, text, 0o600))
 }

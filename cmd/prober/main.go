@@ -145,9 +145,6 @@ func newVersion() *cobra.Command {
 		Use:   "version",
 		Short: "Print version, revision and Go version",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Version)
-			return err
-		},
+		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Version) },
 	}
 }

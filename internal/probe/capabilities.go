@@ -105,7 +105,6 @@ type Description struct {
 	Interval   time.Duration `json:"-"` // between probes
 	Objectives []Objective   `json:"-"`
 
-	// InFlight is [Member.InFlight]; nil if unknown. It is called without a lock held.
-	InFlight func() (n int, oldest time.Time) `json:"-"`
-	Paused   func() time.Time                 `json:"-"` // [Member.Paused]; nil if unknown. Called without a lock held
+	InFlight func() (n int, oldest time.Time) `json:"-"` // [Member.InFlight], called without a lock held
+	Paused   func() time.Time                 `json:"-"` // [Member.Paused], called without a lock held
 }

@@ -1,9 +1,7 @@
 package probe
 
 import (
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/llm-prober/prober/internal/wire"
 )
@@ -41,11 +39,4 @@ func TestWarningsOfLateReads(t *testing.T) {
 		}
 		equal(t, name, test.want, got)
 	}
-}
-
-// TestReadDelaysAreOncePerRead: frames of one read lay there together.
-func TestReadDelaysAreOncePerRead(t *testing.T) {
-	line := inReads(20*ms, ms, 1, 1, 2)
-	line.Tokens[0].Kernel, line.Tokens[1].Delay = false, 45*ms
-	equal(t, "delays", []time.Duration{45 * ms, ms}, slices.Collect(line.ReadDelays()))
 }

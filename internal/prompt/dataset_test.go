@@ -72,30 +72,3 @@ func TestDatasetsHaveTheirOwnLengths(t *testing.T) {
 		t.Errorf("off by %d (%t)", off, known)
 	}
 }
-
-func FuzzParseDataset(f *testing.F) {
-	f.Add([]byte(`{"prompt": "a"}` + "\n" + `{"text": "b"}`))
-	f.Add([]byte(`{"messages": [{"role": "user", "content": "\ud800"}]}`))
-	f.Add([]byte("{}\n[]\n\xff\n{\"prompt\":\"\xff\"}"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		entries, err := ParseDataset(data)
-		if (err == nil) != (len(entries) > 0) {
-			t.Fatalf("%d entries beside error %v", len(entries), err)
-		}
-		if err != nil {
-			if lines := strings.Count(err.Error(), "\n") + 1; lines > maxErrors+1 {
-				t.Errorf("%d lines of errors", lines)
-			}
-			return
-		}
-		w := NewWriter(Options{Workload: Dataset, Dataset: entries})
-		for round := range entries {
-			p := w.Prompt(uint64(round))
-			for _, turn := range conversation(p) {
-				if turn.Text == "" || turn.Role != "system" && turn.Role != "user" && turn.Role != "assistant" {
-					t.Errorf("turn %+v", turn)
-				}
-			}
-		}
-	})
-}

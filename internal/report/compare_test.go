@@ -80,36 +80,6 @@ func TestRunsShowWhatIsThere(t *testing.T) {
 	}
 }
 
-// The library approximates from 31 values on. What an interval covers is exactly
-// the binomial probability of its ranks.
-func TestIntervalsAreAsSureAsTheySay(t *testing.T) {
-	logChoose := func(n, k int) float64 {
-		a, _ := math.Lgamma(float64(n + 1))
-		b, _ := math.Lgamma(float64(k + 1))
-		c, _ := math.Lgamma(float64(n - k + 1))
-		return a - b - c
-	}
-	for _, confidence := range []float64{0.90, 0.95, 0.975, 0.9875, 0.99, 0.9975} {
-		for n := 2; n <= 300; n++ {
-			ranks := make([]float64, n)
-			for i := range ranks {
-				ranks[i] = float64(i + 1)
-			}
-			i := interval(ranks, confidence)
-			if !finite(i.Low) {
-				continue
-			}
-			covered := 0.0
-			for k := int(i.Low); k < int(i.High); k++ {
-				covered += math.Exp(logChoose(n, k) - float64(n)*math.Ln2)
-			}
-			if covered < confidence-1e-9 || i.Low+i.High != Number(n+1) {
-				t.Errorf("n=%d: ranks %g to %g cover %.5f, want %g", n, i.Low, i.High, covered, confidence)
-			}
-		}
-	}
-}
-
 // near compares with the error of floating point.
 func near() gocmp.Option {
 	return gocmp.Options{

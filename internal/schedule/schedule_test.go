@@ -149,15 +149,3 @@ func TestStartsThatWereMissedArePassedOver(t *testing.T) {
 		}
 	})
 }
-
-func TestRunEndsWithItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		epoch, r := time.Now(), &recording{}
-		time.AfterFunc(3500*time.Millisecond, cancel)
-		r.job(Plan{Interval: time.Second, Name: "e"}, epoch, func(uint64) {}).Run(ctx, epoch)
-		if since := time.Since(epoch); since != 3500*time.Millisecond {
-			t.Errorf("Run returned after %v", since)
-		}
-	})
-}

@@ -34,16 +34,3 @@ func TestParseFault(t *testing.T) {
 		}
 	}
 }
-
-func TestProbabilityIsAShareOfRequests(t *testing.T) {
-	bubble(t, Config{Seed: 3}, func(t *testing.T, r *rig) {
-		r.inject(t, "status=500,probability=0.5")
-		statuses := map[int]int{}
-		for range 20 {
-			statuses[r.post(t, "/v1/completions", `{"prompt":"a","max_tokens":1}`).status]++
-		}
-		if len(statuses) != 2 || statuses[500] == 0 {
-			t.Errorf("statuses %v, want some 200 and some 500", statuses)
-		}
-	})
-}

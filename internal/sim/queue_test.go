@@ -35,53 +35,39 @@ type ladder struct {
 	rungs         []rung
 }
 
-// ladders are the recorded ones.
+// ladders are the recorded ones, about every second rung of them.
 //
 // vLLM with prompts of 80 tokens does not follow a straight line: between 32 and 64 its decode step more than doubled.
 //
 // With prompts of 10,000 tokens its decode step took 20 ms longer behind so long a prompt, which the engine does not know
-// and which only shows while few are served: at 1 and 2. Throughput is from the duration, which was recorded with more
+// and which only shows while few are served. Throughput is from the duration, which was recorded with more
 // digits.
 //
-// TGI sent 4,096 prompts at the last rung. At 2 and at 32 it stood still for about 1.4 s before the first tokens and never
-// again: the second of two prompts waited for 1.6 s, and 32 longer than 64. Its first prompt was always served before the
-// others: the median of TTFT is above the mean, and close to the P99.
+// TGI sent 4,096 prompts at the last rung. At 32 it stood still for about 1.4 s before the first tokens and never again.
+// Its first prompt was always served before the others: the median of TTFT is above the mean, and close to the P99.
 var ladders = []ladder{
 	{"vLLM, 80 tokens", "vllm-ladder", 80, [2]int{32, 85}, 85, 0,
-		factors{1.25, 1.15, 1.25}, map[int]factors{64: {1.25, 1.7, 1.7}, 128: {1.25, 1.7, 1.7}}, []rung{
+		factors{1.25, 1.15, 1.25}, map[int]factors{64: {1.25, 1.7, 1.7}}, []rung{
 			{1, 314.58, 50.19, 0.22, 0, 0},
-			{2, 372.80, 51.59, 0.43, 0, 0},
-			{4, 397.54, 54.18, 0.74, 0, 0},
 			{8, 646.20, 55.48, 1.42, 0, 0},
-			{16, 1034.69, 63.38, 2.44, 0, 0},
 			{32, 1546.00, 87.10, 3.77, 0, 0},
 			{64, 2698.98, 230.16, 3.26, 0, 0},
-			{128, 5161.26, 298.29, 4.62, 0, 0},
 			{256, 11787.27, 389.49, 5.76, 0, 0},
-			{512, 27060.36, 419.23, 6.77, 0, 0},
-			{1024, 58452.87, 435.60, 7.41, 0, 0},
 			{2048, 128150.28, 461.09, 7.50, 0, 0},
 		}},
 	{"vLLM, 10,000 tokens", "vllm-ladder", 10000, [2]int{103, 125}, 122, 0,
-		factors{1.1, 1.1, 1.1}, map[int]factors{1: {1.1, 1.45, 1.25}, 2: {1.1, 1.25, 1.15}}, []rung{
+		factors{1.1, 1.1, 1.1}, map[int]factors{1: {1.1, 1.45, 1.25}}, []rung{
 			{1, 12286.18, 70.72, 1 / 20.85, 0, 0},
-			{2, 18380.39, 115.44, 2 / 32.74, 0, 0},
-			{4, 30569.56, 211.95, 4 / 57.08, 0, 0},
 			{8, 55713.23, 379.62, 8 / 108.42, 0, 0},
-			{16, 105158.97, 512.55, 16 / 206.97, 0, 0},
 			{32, 202961.69, 563.16, 32 / 402.15, 0, 0},
 			{64, 399467.18, 588.74, 64 / 792.10, 602.62, 835.49},
 		}},
 	{"TGI, 80 tokens", "tgi-ladder", 80, [2]int{32, 85}, 57, time.Millisecond,
-		factors{1.25, 1.25, 1.25}, map[int]factors{2: {6, 1.4, 1.25}, 32: {2.5, 1.25, 1.4}}, []rung{
+		factors{1.25, 1.25, 1.25}, map[int]factors{32: {2.5, 1.25, 1.4}}, []rung{
 			{1, 123.48, 43.48, 0.39, 0, 0},
-			{2, 864.65, 59.22, 0.43, 0, 0},
-			{4, 244.90, 53.01, 1.08, 0, 0},
 			{8, 395.44, 54.17, 2.05, 0, 0},
-			{16, 581.37, 60.53, 3.22, 0, 0},
 			{32, 2325.73, 76.40, 3.95, 0, 0},
 			{64, 2150.47, 101.40, 6.38, 0, 0},
-			{128, 3753.25, 133.02, 8.86, 0, 0},
 			{256, 6981.56, 194.79, 11.60, 0, 0},
 			{512, 14086.51, 322.78, 13.27, 336.09, 369.31},
 			{1024, 25545.29, 625.33, 14.27, 521.93, 5750.15},

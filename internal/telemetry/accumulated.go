@@ -103,22 +103,14 @@ func (s *accumulated) metric() *dto.Metric {
 		created = &timestamppb.Timestamp{Seconds: s.created}
 	}
 	if s.of.Kind == Counter {
-		return &dto.Metric{Label: s.labels, Counter: &dto.Counter{Value: positive(s.sum), CreatedTimestamp: created}}
+		return &dto.Metric{Label: s.labels, Counter: &dto.Counter{Value: new(s.sum), CreatedTimestamp: created}}
 	}
 	h := &dto.Histogram{
 		SampleCount: new(s.count), SampleSum: new(s.sum), CreatedTimestamp: created, Bucket: s.buckets(),
-		Schema: new(int32(exponentialScale)), ZeroThreshold: new(s.of.zero()), ZeroCount: positive(s.zero),
+		Schema: new(int32(exponentialScale)), ZeroThreshold: new(s.of.zero()), ZeroCount: new(s.zero),
 	}
 	h.PositiveSpan, h.PositiveDelta = s.spans()
 	return &dto.Metric{Label: s.labels, Histogram: h}
-}
-
-// positive is nil for zero: that is what a number is that protobuf leaves out.
-func positive[T float64 | uint64](v T) *T {
-	if v == 0 {
-		return nil
-	}
-	return &v
 }
 
 // buckets are the classic ones. They have the exemplars of the native histogram too: Prometheus takes them from here.

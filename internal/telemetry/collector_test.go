@@ -1,7 +1,8 @@
 package telemetry
 
 import (
-	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,17 +14,14 @@ import (
 	"testing"
 
 	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
-	collectortrace "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 )
 
-// A collector receives OTLP on a loopback socket.
+// A collector receives OTLP on a loopback socket, by HTTP and by gRPC.
 type collector struct {
-	collectormetrics.UnimplementedMetricsServiceServer
 	endpoint string
 	reject   string // partial success to answer metrics with; empty for success
 
@@ -32,45 +30,10 @@ type collector struct {
 	traces  []*tracepb.ResourceSpans
 }
 
-// Export takes metrics by gRPC.
-func (c *collector) Export(_ context.Context, r *collectormetrics.ExportMetricsServiceRequest) (*collectormetrics.ExportMetricsServiceResponse, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.metrics = append(c.metrics, r.ResourceMetrics...)
-	if c.reject == "" {
-		return &collectormetrics.ExportMetricsServiceResponse{}, nil
-	}
-	return &collectormetrics.ExportMetricsServiceResponse{PartialSuccess: &collectormetrics.ExportMetricsPartialSuccess{
-		RejectedDataPoints: 1, ErrorMessage: c.reject,
-	}}, nil
-}
-
-// A traceCollector is the part of a collector that takes traces by gRPC.
-type traceCollector struct {
-	collectortrace.UnimplementedTraceServiceServer
-	to *collector
-}
-
-func (c traceCollector) Export(_ context.Context, r *collectortrace.ExportTraceServiceRequest) (*collectortrace.ExportTraceServiceResponse, error) {
-	c.to.mu.Lock()
-	defer c.to.mu.Unlock()
-	c.to.traces = append(c.to.traces, r.ResourceSpans...)
-	return &collectortrace.ExportTraceServiceResponse{}, nil
-}
-
-// newCollector serves both protocols.
 func newCollector(t *testing.T) *collector {
 	t.Helper()
-	c, byGRPC := &collector{}, grpc.NewServer()
-	collectormetrics.RegisterMetricsServiceServer(byGRPC, c)
-	collectortrace.RegisterTraceServiceServer(byGRPC, traceCollector{to: c})
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ProtoMajor == 2 {
-			byGRPC.ServeHTTP(w, r)
-		} else {
-			c.ServeHTTP(w, r)
-		}
-	}))
+	c := &collector{}
+	server := httptest.NewUnstartedServer(c)
 	server.Config.Protocols = new(http.Protocols)
 	server.Config.Protocols.SetHTTP1(true)
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
@@ -80,30 +43,47 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// ServeHTTP takes metrics and traces by HTTP.
+// ServeHTTP takes an export. By gRPC, which alone is HTTP/2 here, each message is framed by five bytes.
 func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	var reply proto.Message
-	switch {
-	case err != nil:
-	case r.URL.Path == "/v1/metrics":
-		var request collectormetrics.ExportMetricsServiceRequest
-		if err = proto.Unmarshal(body, &request); err == nil {
-			reply, err = c.Export(r.Context(), &request)
-		}
-	case r.URL.Path == "/v1/traces":
-		var request collectortrace.ExportTraceServiceRequest
-		if err = proto.Unmarshal(body, &request); err == nil {
-			reply, err = traceCollector{to: c}.Export(r.Context(), &request)
-		}
+	byGRPC, kind := r.ProtoMajor == 2, "application/x-protobuf"
+	if byGRPC {
+		body, kind = body[5:], "application/grpc"
+		w.Header().Set(http.TrailerPrefix+"Grpc-Status", "0")
 	}
-	if err != nil || reply == nil {
+	reply, wrong := c.take(r.URL.Path, body)
+	if errors.Join(err, wrong) != nil {
 		http.Error(w, "no", http.StatusBadRequest)
 		return
 	}
 	out, _ := proto.Marshal(reply)
-	w.Header().Set("Content-Type", "application/x-protobuf")
+	if byGRPC {
+		out = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(out))), out...)
+	}
+	w.Header().Set("Content-Type", kind)
 	_, _ = w.Write(out)
+}
+
+// take keeps what came to a path of either protocol, and returns the answer.
+func (c *collector) take(path string, body []byte) (proto.Message, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch path {
+	case "/v1/metrics", "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export":
+		var request metricspb.MetricsData // on the wire as a request
+		reply, err := &collectormetrics.ExportMetricsServiceResponse{}, proto.Unmarshal(body, &request)
+		c.metrics = append(c.metrics, request.ResourceMetrics...)
+		if c.reject != "" {
+			reply.PartialSuccess = &collectormetrics.ExportMetricsPartialSuccess{RejectedDataPoints: 1, ErrorMessage: c.reject}
+		}
+		return reply, err
+	case "/v1/traces", "/opentelemetry.proto.collector.trace.v1.TraceService/Export":
+		var request tracepb.TracesData
+		err := proto.Unmarshal(body, &request)
+		c.traces = append(c.traces, request.ResourceSpans...)
+		return &tracepb.TracesData{}, err // empty, as the answer is
+	}
+	return nil, errors.New("another path")
 }
 
 // withoutOTEL empties the OTEL_* variables of the process.

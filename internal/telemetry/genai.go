@@ -14,13 +14,13 @@ import (
 // output chunk is a frame.
 func genAI() []Instrument {
 	return []Instrument{
-		{Name: "gen_ai.client.operation.duration", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
+		{Name: "gen_ai.client.operation.duration", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds,
 			Labels: []Label{{Name: string(semconv.ErrorTypeKey), Values: append([]string{""}, failures()...)}}, ofResult: operationDuration,
 			Help: "End-to-end latency of a probe in seconds, or, with error.type, the time from its start to its failure."},
-		{Name: "gen_ai.client.operation.time_to_first_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
+		{Name: "gen_ai.client.operation.time_to_first_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds,
 			ofResult: once((*probe.Result).TTFT, validTTFT, exemplar),
 			Help:     "Time to first token in seconds, as llm.probe.ttft."},
-		{Name: "gen_ai.client.operation.time_per_output_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds(),
+		{Name: "gen_ai.client.operation.time_per_output_chunk", Unit: "s", Kind: Histogram, Scope: ScopeGenAI, Bounds: genAIBounds,
 			ofResult: gaps((*probe.Result).ChunkGaps),
 			Help:     "Time between consecutive token frames in seconds, as llm.probe.chunk_gap."},
 		{Name: "gen_ai.client.token.usage", Unit: "{token}", Kind: Histogram, Scope: ScopeGenAI,

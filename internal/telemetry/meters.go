@@ -69,7 +69,7 @@ func (m *meters) open(i *Instrument, t probe.Description, p point) series {
 		options := []metric.AddOption{set} // made once: Add would allocate them for each call
 		counter.Add(context.Background(), 0, options...)
 		return func(value float64, exemplar trace.SpanContext) {
-			counter.Add(contextOf(exemplar), int64(value), options...)
+			counter.Add(trace.ContextWithRemoteSpanContext(context.Background(), exemplar), int64(value), options...)
 		}
 	}
 	histogram := must(from.Float64Histogram(i.Name, metric.WithUnit(i.Unit),
@@ -80,7 +80,7 @@ func (m *meters) open(i *Instrument, t probe.Description, p point) series {
 		if value <= zero {
 			value = 0
 		}
-		histogram.Record(contextOf(exemplar), value, options...)
+		histogram.Record(trace.ContextWithRemoteSpanContext(context.Background(), exemplar), value, options...)
 	}
 }
 
@@ -121,14 +121,6 @@ func must[T any](made T, err error) T {
 		panic(err)
 	}
 	return made
-}
-
-// contextOf is a context in which the SDK keeps an exemplar, if the span is valid: its filter asks for a sampled one.
-func contextOf(exemplar trace.SpanContext) context.Context {
-	if !exemplar.IsValid() {
-		return context.Background()
-	}
-	return trace.ContextWithRemoteSpanContext(context.Background(), exemplar)
 }
 
 // attributes are the labels of one series as OpenTelemetry has them. Empty ones of the GenAI conventions are left out.

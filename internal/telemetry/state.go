@@ -16,22 +16,11 @@ type facts struct {
 
 // inFlight is how many probes of the target are in flight, and the age of the oldest.
 func (f facts) inFlight() (n int, age time.Duration) {
-	if f.target.InFlight == nil {
-		return 0, 0
-	}
 	n, oldest := f.target.InFlight()
 	if n > 0 {
 		age = max(0, time.Since(oldest))
 	}
 	return n, age
-}
-
-// pausedUntil is when the target's pause will end; zero if it is not paused.
-func (f facts) pausedUntil() time.Time {
-	if f.target.Paused == nil {
-		return time.Time{}
-	}
-	return f.target.Paused()
 }
 
 // note takes the facts from a result. Results may come out of order.

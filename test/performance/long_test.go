@@ -39,7 +39,7 @@ func BenchmarkLong(b *testing.B) {
 }
 
 // footprint prints what the process holds at a moment: the line of the table in docs/performance.md, now and whole, since a
-// benchmark's log comes at its end, and cut. The benchmark's own line is of the last moment.
+// benchmark's log comes at its end, and cut.
 func (p process) footprint(b *testing.B, base string, moment time.Duration) {
 	b.Helper()
 	now := scrape(b, base, protobuf)
@@ -52,12 +52,4 @@ func (p process) footprint(b *testing.B, base string, moment time.Duration) {
 	cpu := 1e3 * p.cpu(b).Seconds() / max(1, probes)
 	fmt.Printf("| %.0f min | %.0f | %.0f | %.1f MB | %.1f MB | %.1f MB | %.1f MB | %.1f MB | %.0f | %.0f | %.1f ms |\n",
 		moment.Minutes(), probes, failed, resident, peak, own, mapped, heap, now.sums["go_goroutines"], collections, cpu)
-	for unit, value := range map[string]float64{
-		"probes": probes, "not-ok": failed, "rss-MB": resident, "peak-MB": peak, "anon-MB": own, "file-MB": mapped, "heap-MB": heap,
-		"reserve-MB": (now.sums["go_memstats_heap_idle_bytes"] - now.sums["go_memstats_heap_released_bytes"]) / mega,
-		"stack-MB":   now.sums["go_memstats_stack_inuse_bytes"] / mega,
-		"goroutines": now.sums["go_goroutines"], "fds": now.sums["process_open_fds"], "collections": collections, "cpu-ms/probe": cpu,
-	} {
-		b.ReportMetric(value, unit)
-	}
 }

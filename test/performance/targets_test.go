@@ -16,12 +16,11 @@ import (
 
 // For other runs than the usual one, with -args.
 var (
-	targetsFlag  = flag.String("targets", "1,10,100,1000", "numbers of targets")
-	tokensFlag   = flag.Int("tokens", 21000, "tokens of a prompt")
-	profileFlag  = flag.String("profile", "production-stack", "of the simulated server")
-	settleFlag   = flag.Duration("settle", time.Minute, "time before the measurement, in which each target is probed")
-	windowFlag   = flag.Duration("window", time.Minute, "length of the measurement")
-	markdownFlag = flag.Bool("markdown", false, "print the rows of the tables in docs/performance.md")
+	targetsFlag = flag.String("targets", "1,10,100,1000", "numbers of targets")
+	tokensFlag  = flag.Int("tokens", 21000, "tokens of a prompt")
+	profileFlag = flag.String("profile", "production-stack", "of the simulated server")
+	settleFlag  = flag.Duration("settle", time.Minute, "time before the measurement, in which each target is probed")
+	windowFlag  = flag.Duration("window", time.Minute, "length of the measurement")
 )
 
 // scrapeInterval is how often the page is scraped during the measurement, as
@@ -45,10 +44,7 @@ func BenchmarkTargets(b *testing.B) {
 			for range b.N {
 				m := measure(b, n)
 				b.ReportMetric(0, "ns/op") // says nothing here
-				m.report(b)
-				if *markdownFlag {
-					b.Log("\n" + m.rows(b))
-				}
+				b.Log("\n" + m.rows(b))
 			}
 		})
 	}
@@ -62,17 +58,9 @@ type measured struct {
 
 	cpu, simulator, others time.Duration // of processors, meanwhile
 	resident, peak         float64       // bytes
-	scraped                float64       // bytes: peak after scrapes of all kinds
 	before, after          page
-	classic                int // series
-	pages                  []exposition
-}
-
-// An exposition is one way to be scraped.
-type exposition struct {
-	name string
-	took time.Duration
-	size int // bytes
+	classic                int    // series
+	pages                  string // size and time of a scrape in each format, as cells
 }
 
 func measure(b *testing.B, n int) *measured {
@@ -97,14 +85,12 @@ func measure(b *testing.B, n int) *measured {
 	m.resident, m.peak = p.memory(b, "VmRSS"), p.memory(b, "VmHWM")
 	m.after = scrape(b, base, protobuf)
 	m.classic = scrape(b, base, text).series
-	for _, way := range []struct{ name, accept, encoding string }{
-		{"protobuf", protobuf, "identity"}, {"protobuf-gzip", protobuf, "gzip"},
-		{"text", text, "identity"}, {"text-gzip", text, "gzip"},
-	} {
-		took, size := timed(b, base, way.accept, way.encoding)
-		m.pages = append(m.pages, exposition{way.name, took, size})
+	for _, format := range []string{protobuf, text} {
+		for _, encoding := range []string{"identity", "gzip"} {
+			took, size := timed(b, base, format, encoding)
+			m.pages += fmt.Sprintf(" %.3g kB, %.0f ms |", float64(size)/1e3, 1e3*took.Seconds())
+		}
 	}
-	m.scraped = p.memory(b, "VmHWM")
 	return m
 }
 
@@ -114,49 +100,6 @@ func (m *measured) grown(metric string) float64 { return m.after.grown(m.before,
 // cores is how many processors were busy for a time of them.
 func (m *measured) cores(spent time.Duration) float64 { return spent.Seconds() / m.took.Seconds() }
 
-// perProbe is the time of processors that a probe took, in milliseconds.
-func (m *measured) perProbe() float64 {
-	return 1e3 * m.cpu.Seconds() / max(1, m.grown("llm_probe_probes_total"))
-}
-
-// report writes all figures into the benchmark's line.
-func (m *measured) report(b *testing.B) {
-	b.Helper()
-	for unit, value := range map[string]float64{
-		"probes/s":        m.grown("llm_probe_probes_total") / m.took.Seconds(),
-		"not-ok":          m.grown("llm_probe_probes_total") - m.grown("llm_probe_probes_total ok"),
-		"skipped":         m.grown("llm_probe_skipped_total"),
-		"cores":           m.cores(m.cpu),
-		"cpu-ms/probe":    m.perProbe(),
-		"simulator-cores": m.cores(m.simulator),
-		"others-cores":    m.cores(m.others),
-		"rss-MB":          m.resident / mega,
-		"peak-MB":         m.peak / mega,
-		"scraped-peak-MB": m.scraped / mega,
-		"heap-MB":         m.after.sums["go_memstats_heap_inuse_bytes"] / mega,
-		"garbage-MB/s":    m.grown("go_memstats_alloc_bytes_total") / mega / m.took.Seconds(),
-		"goroutines":      m.after.sums["go_goroutines"],
-		"fds":             m.after.sums["process_open_fds"],
-		"first-scrape-ms": 1e3 * m.first.Seconds(),
-		"native-series":   float64(m.after.series),
-		"classic-series":  float64(m.classic),
-	} {
-		b.ReportMetric(value, unit)
-	}
-	for name, metric := range map[string]string{
-		"delay": "llm_prober_schedule_delay_seconds", "ttft": "llm_probe_ttft_seconds", "itl": "llm_probe_itl_seconds",
-	} {
-		h := m.after.since(b, m.before, metric)
-		for share, q := range map[string]float64{"p50": .5, "p99": .99, "p999": .999} {
-			b.ReportMetric(quantileMS(q, h), name+"-"+share+"-ms")
-		}
-	}
-	for _, e := range m.pages {
-		b.ReportMetric(1e3*e.took.Seconds(), e.name+"-ms")
-		b.ReportMetric(float64(e.size)/1e3, e.name+"-kB")
-	}
-}
-
 // rows are the line of each table in docs/performance.md, and what must be known
 // to believe it.
 func (m *measured) rows(b *testing.B) string {
@@ -165,11 +108,8 @@ func (m *measured) rows(b *testing.B) string {
 	probes, delay := m.grown("llm_probe_probes_total"), m.after.since(b, m.before, "llm_prober_schedule_delay_seconds")
 	fmt.Fprintf(&text, "| %d | %.3g | %.0f | %.0f | %.0f ms | %.3f | %.1f ms | %.0f MB | %.0f MB | %.1f s |\n",
 		m.targets, probes/m.took.Seconds(), probes-m.grown("llm_probe_probes_total ok"), m.grown("llm_probe_skipped_total"), quantileMS(.99, delay),
-		m.cores(m.cpu), m.perProbe(), m.resident/mega, m.peak/mega, m.first.Seconds())
-	fmt.Fprintf(&text, "| %d | %d | %d |", m.targets, m.after.series, m.classic)
-	for _, e := range m.pages {
-		fmt.Fprintf(&text, " %.3g kB, %.0f ms |", float64(e.size)/1e3, 1e3*e.took.Seconds())
-	}
+		m.cores(m.cpu), 1e3*m.cpu.Seconds()/max(1, probes), m.resident/mega, m.peak/mega, m.first.Seconds())
+	fmt.Fprintf(&text, "| %d | %d | %d |%s", m.targets, m.after.series, m.classic, m.pages)
 	fmt.Fprintf(&text, "\nthe simulator took %.2f cores, others %.2f\n", m.cores(m.simulator), m.cores(m.others))
 	return text.String()
 }
