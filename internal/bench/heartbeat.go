@@ -67,14 +67,19 @@ const (
 	beforeFloor = 5 * time.Millisecond   // delays before a request up to this, whatever the share: some requests at once take that
 )
 
-// clientWarnings says whether the bench itself was too slow: data waited so long at P99, which moves no arrival with kernel
-// timestamps, or requests began late. It sorts starts. TTFT and TPOT are the medians that were measured; 0 where there is none.
-func clientWarnings(wait time.Duration, starts []time.Duration, kernel bool, ttft, tpot time.Duration) []string {
-	var list []string
-	if percent, much := disturbs(wait, tpot, readFloor); much && !kernel {
+// clientWarnings says whether the bench itself was too slow: data waited so long, which moves no arrival with kernel timestamps,
+// or requests began late. TTFT and TPOT are the medians that were measured; 0 where there is none.
+func (c count) clientWarnings(ttft, tpot time.Duration) (list []string) {
+	var starts []time.Duration
+	kernel := true
+	for _, sample := range c.samples {
+		kernel = kernel && !sample.ByUser
+		starts = append(starts, sample.Late)
+	}
+	if percent, much := disturbs(c.late, tpot, readFloor); much && !kernel {
 		list = append(list, fmt.Sprintf("the bench was short of CPU, and arrivals have no kernel timestamps: data waited up to %s (p99) to be read, "+
 			"%.0f%% of the median TPOT: the longest gaps and the tail of ITL are unreliable, from 100%% on all gaps, ITL and TPOT; "+
-			"lower the load, or run the bench where more CPUs are free", format.Duration(wait), percent))
+			"lower the load, or run the bench where more CPUs are free", format.Duration(c.late), percent))
 	}
 	late := p99(starts)
 	if percent, much := disturbs(late, ttft, beforeFloor); much {

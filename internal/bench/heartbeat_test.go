@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // TestHeartbeat holds that each beat that was due in a standstill counts, and is late
@@ -39,11 +41,15 @@ func TestClientWarnings(t *testing.T) {
 		"one of 100 late":            {0, append(make([]time.Duration, 99), time.Second), false, time.Second, 0, nil},
 		"two of 100 late":            {0, append(make([]time.Duration, 98), ms(500, 500)...), false, time.Second, 0, []string{"the bench was late"}},
 		"short and late":             {time.Second, ms(150), false, time.Second, token, []string{"short of CPU", "late"}},
-		"kernel, longer than tokens": {40 * time.Millisecond, nil, true, time.Second, token, nil},
-		"nothing measured":           {time.Second, nil, false, 0, 0, nil},
+		"kernel, longer than tokens": {40 * time.Millisecond, ms(0), true, time.Second, token, nil},
+		"nothing measured":           {time.Second, ms(0), false, 0, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := clientWarnings(test.wait, test.late, test.kernel, test.ttft, test.tpot)
+			c := count{late: test.wait}
+			for _, late := range test.late {
+				c.samples = append(c.samples, report.Sample{Late: late, ByUser: !test.kernel})
+			}
+			got := c.clientWarnings(test.ttft, test.tpot)
 			if !slices.EqualFunc(got, test.want, strings.Contains) {
 				t.Errorf("%q, want %q", got, test.want)
 			}

@@ -186,8 +186,8 @@ func (r *run) job(ctx context.Context, j *engine.Job) error {
 // warmUp asks the targets, uncounted, until the prompt's length is exact. next is the round after; [ErrFailed]: none answered.
 func (r *run) warmUp(ctx context.Context, j *engine.Job) (next uint64, err error) {
 	first, length := j.Targets[0], ""
-	if j.Prompts.Workload != prompt.Dataset {
-		length = "prompts of " + format.Grouped(first.PromptTokens) + " tokens, "
+	if n := askedTokens(first); n > 0 {
+		length = "prompts of " + format.Grouped(n) + " tokens, "
 	}
 	r.Screen.Note(fmt.Sprintf("warm-up: %snot counted (at most %v each)", length, first.Timeout))
 	results, next, err := j.Once(ctx)
@@ -232,9 +232,9 @@ func (r *run) nothingMeasured(j *engine.Job, results []*probe.Result) {
 	}
 }
 
-// askedTokens is the length of the prompts of t; 0 for a data set, where each has its own.
+// askedTokens is the length of the prompts of t; 0 where each has its own.
 func askedTokens(t config.Target) int {
-	if t.Prompt == string(prompt.Dataset) {
+	if t.Prompt == string(prompt.Dataset) || t.Prompt == string(prompt.Sessions) {
 		return 0
 	}
 	return t.PromptTokens

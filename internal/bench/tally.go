@@ -119,21 +119,10 @@ func (t *tally) summaries() (list []report.Summary) {
 		if t.load.Planned() {
 			s = s.Paced(t.load.Plan.Interval)
 		}
-		s.Warnings = slices.Concat(s.Warnings, report.LengthWarnings(c.samples, s.PromptTokens), c.clientWarnings(s))
+		s.Warnings = append(s.Warnings, c.clientWarnings(medianOf(s.TTFT), medianOf(s.TPOT))...)
 		list = append(list, s)
 	}
 	return list
-}
-
-// clientWarnings are about how late the bench was itself while it asked the member.
-func (c count) clientWarnings(s report.Summary) []string {
-	var starts []time.Duration
-	kernel := true
-	for _, sample := range c.samples {
-		kernel = kernel && !sample.ByUser
-		starts = append(starts, sample.Late)
-	}
-	return clientWarnings(c.late, starts, kernel, medianOf(s.TTFT), medianOf(s.TPOT))
 }
 
 func medianOf(d report.Distribution) time.Duration {

@@ -47,21 +47,18 @@ func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, 
 		Build: build, GenAI: c.GenAISemconv,
 		OnError: func(err error) { o.log.Warn("OTLP export failed", zap.Error(err)) },
 	})
-	switch {
-	case err != nil && c.DrainEndpoint:
+	if err != nil && !c.DrainEndpoint {
+		return nil, err
+	} else if err != nil {
 		o.Metrics.Add(telemetry.ExportFailures, 1)
 		o.log.Error("OTLP export is off: its settings are invalid", zap.Error(err))
-	case err != nil:
-		return nil, err
 	}
 	o.recordings, err = status.NewRecordings(c.RecordingsDir, func(err error) { log.Warn("a recording was not written", zap.Error(err)) })
-	switch {
-	case err != nil && c.DrainEndpoint:
+	if err != nil && !c.DrainEndpoint {
+		place := fmt.Sprintf("PROBER_RECORDINGS_DIR=%q", c.RecordingsDir)
+		return nil, config.Problems{{Place: place, Text: err.Error(), Hint: "want a directory that the prober may write to"}}
+	} else if err != nil {
 		o.log.Error("no recordings are written", zap.Error(err))
-	case err != nil:
-		return nil, config.Problems{{
-			Place: fmt.Sprintf("PROBER_RECORDINGS_DIR=%q", c.RecordingsDir), Text: err.Error(), Hint: "want a directory that the prober may write to",
-		}}
 	}
 	return o, nil
 }

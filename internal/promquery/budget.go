@@ -1,7 +1,6 @@
 package promquery
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -16,7 +15,6 @@ import (
 // budgets reads how many requests were bad for objectives, in a window that ends where the range does.
 func (r reader) budgets(ctx context.Context, found store) {
 	hours := int(math.Ceil(r.window.Hours()))
-	events := func(in time.Duration) string { return r.increase(objectiveEvents, in, "objective", "verdict") }
 	last := func(metric string) string {
 		return fmt.Sprintf("max by (target, model, prompt, objective) (last_over_time(%s[%dms]))", r.selector(metric), r.window.Milliseconds())
 	}
@@ -28,37 +26,28 @@ func (r reader) budgets(ctx context.Context, found store) {
 		}
 		one.summary.Budgets = append(one.summary.Budgets, b)
 	})
-	for what, expr := range map[string]string{"limit": last(objectiveLimit), "interval": last(probeInterval), "": events(r.window)} {
-		r.each(ctx, found, expr, func(one *record, sample *model.Sample) {
-			n := int(math.Round(float64(sample.Value)))
-			for _, b := range one.budgets(sample.Metric) {
-				switch cmp.Or(what, string(sample.Metric["verdict"])) {
-				case "limit":
-					b.Limit = report.Number(sample.Value)
-				case "interval":
-					b.Due = int(b.Window / report.Number(sample.Value))
-				case "good":
-					b.Good += n
-					b.Judged += n
-				case "bad":
-					b.Judged += n
-				}
-			}
-		})
-	}
-	for _, expr := range []string{events(time.Hour), r.increase(probesTotal, time.Hour, "outcome")} {
+	r.each(ctx, found, last(objectiveLimit), func(one *record, limit *model.Sample) {
+		for _, b := range one.budgets(limit.Metric) {
+			b.Limit = report.Number(limit.Value)
+		}
+	})
+	r.each(ctx, found, last(probeInterval), func(one *record, interval *model.Sample) {
+		for _, b := range one.budgets(interval.Metric) {
+			b.Due = int(b.Window / report.Number(interval.Value))
+		}
+	})
+	for _, expr := range []string{r.increase(objectiveEvents, time.Hour, "objective", "verdict"), r.increase(probesTotal, time.Hour, "outcome")} {
 		r.course(ctx, expr, time.Hour, hours, func(labels model.Metric, i int, v float64) {
 			n, outcome := int(math.Round(v)), probe.Outcome(labels["outcome"])
 			if one := found[seriesOf(labels)]; one != nil && n > 0 && outcome != probe.OK {
 				for _, b := range one.budgets(labels) {
-					switch hour := &b.Hours[i]; {
-					case outcome != "":
+					hour := &b.Hours[i]
+					if outcome != "" {
 						hour.Outcomes[outcome] = n
-					case labels["verdict"] == "bad":
+						continue
+					}
+					if hour.Judged += n; labels["verdict"] == "bad" {
 						hour.Bad += n
-						hour.Judged += n
-					default:
-						hour.Judged += n
 					}
 				}
 			}

@@ -33,17 +33,19 @@ type BadHour struct {
 	Outcomes map[probe.Outcome]int `json:"outcomes"` // of those that failed
 }
 
-// Settle makes a budget of what was counted, of an objective's name and of all hours of the window: of those the worst
-// five are kept. So many requests may be bad that time without data has spent nothing:
+// Settle makes a budget of an objective's name and of all hours of the window, of which the worst five are kept. So many
+// requests may be bad that time without data has spent nothing:
 //
 //	(1 − goal) × max(requests due, requests judged)
 func (b *Budget) Settle() {
 	b.Objective = probe.Objective{Signal: probe.Signal(b.Objective), Limit: time.Duration(b.Limit * 1e9), Goal: float64(b.Goal)}.String()
-	b.Spent = Number(b.Judged-b.Good) / ((1 - b.Goal) * Number(max(b.Due, b.Judged)))
-	b.Left = 1 - b.Spent
 	for _, h := range b.Hours {
+		b.Good += h.Judged - h.Bad
+		b.Judged += h.Judged
 		b.Covered = min(b.Covered+Number(min(h.Judged, 1)*3600), b.Window)
 	}
+	b.Spent = Number(b.Judged-b.Good) / ((1 - b.Goal) * Number(max(b.Due, b.Judged, 1)))
+	b.Left = 1 - b.Spent
 	b.Hours = slices.DeleteFunc(b.Hours, func(h BadHour) bool { return h.Bad == 0 })
 	slices.SortFunc(b.Hours, func(x, y BadHour) int { return cmp.Or(cmp.Compare(y.Bad, x.Bad), y.Start.Compare(x.Start)) })
 	b.Hours = slices.Clip(b.Hours[:min(len(b.Hours), 5)])

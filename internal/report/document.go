@@ -21,7 +21,7 @@ import (
 	"github.com/llm-prober/prober/internal/plot"
 )
 
-// CheckOutput finds what is wrong with the format of tables and with the page with plots, if any. It leaves no new file.
+// CheckOutput finds what is wrong with the format of tables and with the page with plots, if any.
 func CheckOutput(format, picture string) (problems config.Problems) {
 	wrong := func(flag, value, text, hint string) {
 		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
@@ -34,12 +34,8 @@ func CheckOutput(format, picture string) (problems config.Problems) {
 	case filepath.Ext(picture) != ".html":
 		wrong("plot", picture, "not a page", "want a file that ends with .html")
 	default:
-		_, missing := os.Lstat(picture)
-		f, err := os.OpenFile(picture, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // the file that the user wants
-		if err != nil {
+		if _, err := os.Stat(filepath.Dir(picture)); err != nil {
 			wrong("plot", picture, err.Error(), "want a file that can be written")
-		} else if _ = f.Close(); errors.Is(missing, fs.ErrNotExist) {
-			_ = os.Remove(picture)
 		}
 	}
 	return problems

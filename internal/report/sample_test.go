@@ -184,23 +184,6 @@ func TestPairWarnings(t *testing.T) {
 	}
 }
 
-func TestLengthWarnings(t *testing.T) {
-	asked, other := answers("it", 3, 0.8, 0.003, 0.01, 1), func(s *Sample) { s.Prompt = wire.Tokens(1234) }
-	failed := with(asked, func(s *Sample) { *s = failure("it", 1, probe.WrongLength); other(s) }, 1)
-	uncounted := with(asked, func(s *Sample) { s.Prompt = wire.Count{} })
-	for _, warnings := range [][]string{
-		LengthWarnings(asked, 21073), LengthWarnings(asked, 0), LengthWarnings(nil, 1), LengthWarnings(uncounted, 1), LengthWarnings(failed, 21073),
-	} {
-		if warnings != nil {
-			t.Error(warnings)
-		}
-	}
-	want := []string{"prompts have 1,234 to 21,073 tokens where 21,073 were asked"}
-	if diff := cmp.Diff(want, LengthWarnings(with(asked, other, 0), 21073)); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestRequestLines(t *testing.T) {
 	unknown := answer("vllm-a", 12, 0.5, 0.01)
 	unknown.Output, unknown.Prompt, unknown.TPOT, unknown.ITL = wire.Count{}, wire.Count{}, none, none

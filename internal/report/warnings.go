@@ -58,7 +58,7 @@ func warningsOf(good []Sample, canceled int) []string {
 		list = append(list, "a token frame carries "+format.Digits(float64(carried)/float64(told))+" tokens on average: ITL is the mean within each frame, "+grouped)
 	}
 	if n := counts(good, outputOf); len(n) > 0 && n[0] != n[len(n)-1] {
-		list = append(list, fmt.Sprintf("answers are %s tokens long: E2EL varies with the length", ends(n)))
+		list = append(list, fmt.Sprintf("answers are %.10g to %.10g tokens long: E2EL varies with the length", n[0], n[len(n)-1]))
 	}
 	n := len(good)
 	few := func(share float64) bool { return share > 0.5 && float64(n)*(1-share) < 10-1e-9 }
@@ -97,11 +97,6 @@ func counts(samples []Sample, of func(Sample) wire.Count) (list []float64) {
 	return list
 }
 
-// ends are the least and the largest of counts: "64 to 100".
-func ends(counts []float64) string {
-	return join(format.Grouped(int(counts[0])), format.Grouped(int(counts[len(counts)-1])))
-}
-
 // bursts counts the token frames of successful samples, and those that arrived in a burst with the one before. They are
 // batched if these are at least half of them: something between the engine and the prober does that.
 func bursts(good []Sample) (frames, together int, batched bool) {
@@ -110,16 +105,6 @@ func bursts(good []Sample) (frames, together int, batched bool) {
 		together += s.Bursts
 	}
 	return frames, together, together > 0 && 2*together >= frames
-}
-
-// LengthWarnings says that prompts were not as long as asked, where a length was (not 0) and a server counted.
-func LengthWarnings(samples []Sample, asked int) []string {
-	good, _ := split(samples, succeeded)
-	n := counts(good, promptOf)
-	if asked == 0 || len(n) == 0 || ends(n) == format.Grouped(asked) {
-		return nil
-	}
-	return []string{fmt.Sprintf("prompts have %s tokens where %s were asked", ends(n), format.Grouped(asked))}
 }
 
 // percentile is the name of a quantile: "P99".

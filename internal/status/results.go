@@ -23,52 +23,41 @@ const (
 // failedOutcome is the value of the parameter "outcome" that stands for all outcomes but ok.
 const failedOutcome = "failed"
 
-// A query is what /api/v1/results was asked for.
-type query struct {
-	targets  []string // none: all
-	outcomes []string // none: all
-	formats  []string // with jsonl: one object a line, without an envelope
-	limit    int
-}
+// A query is the parameters of /api/v1/results by their names, without empty ones.
+type query map[string][]string
 
 // parseQuery reads the parameters. All but "limit" may be repeated; unknown ones are ignored, as Prometheus does.
-func parseQuery(values url.Values, targets []string) (q query, err error) {
+func parseQuery(values url.Values, targets []string) (q query, limit int, err error) {
 	outcomes := []string{failedOutcome}
 	for _, o := range probe.Outcomes() {
 		outcomes = append(outcomes, string(o))
 	}
-	for _, p := range []struct {
-		name    string
-		allowed []string
-		chosen  *[]string
-	}{{"target", targets, &q.targets}, {"outcome", outcomes, &q.outcomes}, {"format", []string{"json", "jsonl"}, &q.formats}} {
-		for _, v := range values[p.name] {
-			switch {
-			case v == "":
-			case slices.Contains(p.allowed, v):
-				*p.chosen = append(*p.chosen, v)
-			default:
-				want := cmp.Or(strings.Join(p.allowed, ", "), "the targets: there is none yet")
-				return q, fmt.Errorf("invalid parameter %q: %q: want one of %s", p.name, v, want)
+	q, limit = query{}, defaultLimit
+	for name, allowed := range map[string][]string{"target": targets, "outcome": outcomes, "format": {"json", "jsonl"}} {
+		for _, v := range values[name] {
+			if v == "" {
+				continue
 			}
+			if !slices.Contains(allowed, v) {
+				want := cmp.Or(strings.Join(allowed, ", "), "the targets: there is none yet")
+				return nil, 0, fmt.Errorf("invalid parameter %q: %q: want one of %s", name, v, want)
+			}
+			q[name] = append(q[name], v)
 		}
 	}
-	q.limit = defaultLimit
 	if text := values.Get("limit"); text != "" {
-		if q.limit, err = strconv.Atoi(text); err != nil || q.limit < 1 || q.limit > maxLimit {
-			return q, fmt.Errorf("invalid parameter \"limit\": %q: want a number from 1 to %d", text, maxLimit)
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > maxLimit {
+			return nil, 0, fmt.Errorf("invalid parameter \"limit\": %q: want a number from 1 to %d", text, maxLimit)
 		}
 	}
-	return q, nil
+	return q, limit, nil
 }
 
 // wants reports whether the query asks for a result.
 func (q query) wants(e *entry) bool {
-	if len(q.targets) > 0 && !slices.Contains(q.targets, e.Target) {
-		return false
-	}
-	return len(q.outcomes) == 0 || slices.Contains(q.outcomes, string(e.Outcome)) ||
-		!e.OK() && slices.Contains(q.outcomes, failedOutcome)
+	targets, outcomes := q["target"], q["outcome"]
+	return (targets == nil || slices.Contains(targets, e.Target)) &&
+		(outcomes == nil || slices.Contains(outcomes, string(e.Outcome)) || !e.OK() && slices.Contains(outcomes, failedOutcome))
 }
 
 // serveResults answers with results, the newest first, and never has the text of all of them in memory.
@@ -79,7 +68,7 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 		targets = append(targets, h.target.Name)
 		all = append(all, h.kept()...)
 	}
-	q, err := parseQuery(r.URL.Query(), targets)
+	q, limit, err := parseQuery(r.URL.Query(), targets)
 	if err != nil {
 		refuse(w, http.StatusBadRequest, err.Error())
 		return
@@ -89,13 +78,13 @@ func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 		return cmp.Or(b.Start.Compare(a.Start), b.At.Compare(a.At))
 	})
 	kind, before, between, after := "application/json", `{"status":"success","data":{"results":[`, ",", "]}}\n"
-	if slices.Contains(q.formats, "jsonl") {
+	if slices.Contains(q["format"], "jsonl") {
 		kind, before, between, after = "application/x-ndjson", "", "", ""
 	}
 	w.Header().Set("Content-Type", kind+"; charset=utf-8")
 	_, _ = io.WriteString(w, before)
 	encoder := json.NewEncoder(w)
-	for i, e := range all[:min(q.limit, len(all))] {
+	for i, e := range all[:min(limit, len(all))] {
 		if i > 0 {
 			_, _ = io.WriteString(w, between)
 		}
