@@ -40,9 +40,6 @@ func (r reader) compare(ctx context.Context, x, y *record) report.Comparison {
 	if x.span.length() != y.span.length() {
 		result.Pair += " and " + duration(y.span.length()/time.Duration(n))
 	}
-	result.Warnings = []string{
-		fmt.Sprintf("differences are between the means of %d periods; medians are of all samples, exact to a bucket", n),
-	}
 	var all []report.Pairs
 	empty := 0 // periods without a sample on one side of a quantity that both have
 	for i, l := range latencies {

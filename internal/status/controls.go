@@ -1,6 +1,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -19,16 +20,14 @@ type Controls struct {
 
 // How long a pause may last, and does if nothing else is said.
 const (
-	usualPause   = time.Hour
+	usualPause   = "1h"
 	longestPause = 7 * 24 * time.Hour
 )
 
 // Control serves c below /api/v1/targets/NAME/, and shows its buttons on the page. It is called before the first request.
 func (b *Board) Control(mux *http.ServeMux, c Controls) {
 	b.controlled = true
-	for action, serve := range map[string]func(Controls, http.ResponseWriter, *http.Request){
-		"pause": b.servePause, "resume": b.serveResume, "probe": b.serveProbeNow,
-	} {
+	on := func(action string, serve func(w http.ResponseWriter, r *http.Request, target string)) {
 		mux.HandleFunc("POST /api/v1/targets/{name}/"+action, func(w http.ResponseWriter, r *http.Request) {
 			name := r.PathValue("name")
 			b.mu.Lock()
@@ -39,40 +38,33 @@ func (b *Board) Control(mux *http.ServeMux, c Controls) {
 			} else if !known {
 				refuse(w, http.StatusNotFound, fmt.Sprintf("no target is called %q", name))
 			} else {
-				serve(c, w, r)
+				serve(w, r, name)
 			}
 		})
 	}
-}
-
-func (b *Board) servePause(c Controls, w http.ResponseWriter, r *http.Request) {
-	length := usualPause
-	if text := r.FormValue("for"); text != "" {
-		var err error
-		if length, err = time.ParseDuration(text); err != nil || length <= 0 || length > longestPause {
-			refuse(w, http.StatusBadRequest, fmt.Sprintf("invalid parameter \"for\": %q: want a duration with its unit, at most 168h, for example 2h", text))
+	on("pause", func(w http.ResponseWriter, r *http.Request, target string) {
+		length, err := time.ParseDuration(cmp.Or(r.FormValue("for"), usualPause))
+		if err != nil || length <= 0 || length > longestPause {
+			refuse(w, http.StatusBadRequest, fmt.Sprintf("invalid parameter \"for\": %q: want a duration with its unit, at most 168h, for example 2h", r.FormValue("for")))
 			return
 		}
-	}
-	until := time.Now().Add(length).UTC().Truncate(time.Second)
-	c.Pause(r, r.PathValue("name"), until)
-	done(w, r, "", map[string]any{"target": r.PathValue("name"), "paused_until": until})
-}
-
-func (b *Board) serveResume(c Controls, w http.ResponseWriter, r *http.Request) {
-	c.Pause(r, r.PathValue("name"), time.Time{})
-	done(w, r, "", map[string]any{"target": r.PathValue("name"), "paused_until": nil})
-}
-
-// serveProbeNow answers with the result, when the probe has ended.
-func (b *Board) serveProbeNow(c Controls, w http.ResponseWriter, r *http.Request) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the probe has a limit of its own; every server of ours can
-	result, err := c.Probe(r.Context(), r.PathValue("name"))
-	if err != nil {
-		refuse(w, http.StatusConflict, err.Error())
-		return
-	}
-	done(w, r, "probes/"+result.TraceID, result.Account())
+		until := time.Now().Add(length).UTC().Truncate(time.Second)
+		c.Pause(r, target, until)
+		done(w, r, "", map[string]any{"target": target, "paused_until": until})
+	})
+	on("resume", func(w http.ResponseWriter, r *http.Request, target string) {
+		c.Pause(r, target, time.Time{})
+		done(w, r, "", map[string]any{"target": target, "paused_until": nil})
+	})
+	on("probe", func(w http.ResponseWriter, r *http.Request, target string) { // answers when the probe has ended
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the probe has a limit of its own; every server of ours can
+		result, err := c.Probe(r.Context(), target)
+		if err != nil {
+			refuse(w, http.StatusConflict, err.Error())
+			return
+		}
+		done(w, r, "probes/"+result.TraceID, result.Account())
+	})
 }
 
 // done answers a program with data, and leads a browser to a page of ours, which may be served below a path.

@@ -36,7 +36,6 @@ const (
 // A share is what a target may keep: results, and bytes of all their lists.
 type share struct{ results, bytes int }
 
-// shareOf is the share of each of so many targets.
 func shareOf(targets int) share {
 	return share{min(ringSize, allResults/targets), min(maxBytes, allBytes/targets)}
 }
@@ -90,7 +89,6 @@ func (e *entry) judge(r *probe.Result, objectives []probe.Objective) {
 	}
 }
 
-// account is the whole account.
 func (e *entry) account() probe.Account {
 	a := e.Account
 	a.Arrivals, a.TokensPerFrame = unpack(e.arrivals, inSeconds), unpack(e.tokens, func(n int64) int { return int(n) })
@@ -141,10 +139,8 @@ func first[T any](list []T) []T {
 	return slices.Clone(list[:maxList])
 }
 
-// OK reports whether the probe succeeded.
 func (e *entry) OK() bool { return e.Outcome == probe.OK }
 
-// size is how many bytes the lists of the entry hold.
 func (e *entry) size() int {
 	return len(e.arrivals) + len(e.itl) + len(e.tokens) + len(e.Uncertain) + len(e.JoinedPerFrame)
 }
@@ -191,7 +187,6 @@ func (h *history) add(e *entry, s share) {
 	h.earlier = slices.DeleteFunc(h.earlier, func(old *entry) bool { return ranks[old] == 0 })
 }
 
-// last is the latest result; nil if there is none.
 func (h *history) last() *entry {
 	if len(h.ring) == 0 {
 		return nil

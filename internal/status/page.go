@@ -24,7 +24,6 @@ import (
 //go:embed page.html
 var pageText string
 
-// What follows from pageText, and is only read.
 var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
@@ -83,7 +82,6 @@ func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 	render(w, pageTemplate, data)
 }
 
-// render answers with a page.
 func render(w http.ResponseWriter, page *template.Template, data any) {
 	var text bytes.Buffer
 	if err := page.Execute(&text, data); err != nil {

@@ -38,7 +38,6 @@ func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
 
 func hundredths(v float64) float64 { return math.Round(v*100) / 100 }
 
-// letters mark failed bars.
 var letters = map[probe.Outcome]string{
 	probe.DNS: "D", probe.Connect: "C", probe.TLS: "K", probe.Timeout: "T", probe.Stalled: "S",
 	probe.RateLimited: "L", probe.Overloaded: "O", probe.Rejected: "R", probe.ServerError: "E",
@@ -46,7 +45,6 @@ var letters = map[probe.Outcome]string{
 	probe.Empty: "Z", probe.WrongLength: "W", probe.WrongAnswer: "A",
 }
 
-// A bar is one probe.
 type bar struct {
 	*entry
 	X, Left, Middle float64 // of its slot, and of the bar in it
@@ -74,7 +72,6 @@ func (v *view) Bars() []bar {
 	return list
 }
 
-// Beyond reports whether a bar goes on above the axis.
 func (v *view) Beyond() bool {
 	return slices.ContainsFunc(v.Bars(), func(b bar) bool { return b.Beyond })
 }
@@ -95,10 +92,8 @@ func (v *view) Ends() (list []end) {
 	return append(list, end{bars[len(bars)-1], 100, "end"})
 }
 
-// bars are the results that are shown as bars.
 func (h *history) bars() []*entry { return h.ring[max(0, len(h.ring)-slots):] }
 
-// Failed counts the failed ones of the bars.
 func (v *view) Failed() map[probe.Outcome]int {
 	n := map[probe.Outcome]int{}
 	for _, e := range v.past.bars() {

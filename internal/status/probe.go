@@ -19,7 +19,6 @@ var probeText string
 
 var probeTemplate = template.Must(template.Must(pageTemplate.Clone()).New("probe").Parse(probeText))
 
-// A difference is one row of the comparison with the median probe.
 type difference struct {
 	Name         string
 	This, Median *float64
@@ -48,7 +47,6 @@ func (b *Board) find(id string) (e *entry, h history, code int, text string) {
 		"results of each target, its last failures and the slowest of a day, until it is restarted"
 }
 
-// serveResult answers with one result.
 func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
 	e, _, code, text := b.find(r.PathValue("trace_id"))
 	if e == nil {

@@ -14,7 +14,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// Bounds of the parameter "limit".
 const (
 	defaultLimit = 100
 	maxLimit     = 1000
@@ -53,7 +52,6 @@ func parseQuery(values url.Values, targets []string) (q query, limit int, err er
 	return q, limit, nil
 }
 
-// wants reports whether the query asks for a result.
 func (q query) wants(e *entry) bool {
 	targets, outcomes := q["target"], q["outcome"]
 	return (targets == nil || slices.Contains(targets, e.Target)) &&

@@ -10,7 +10,6 @@ import (
 // A state is how a target is now, in a word.
 type state string
 
-// The states.
 const (
 	failing state = "failing" // the last result is not ok
 	hanging state = "hanging" // a probe has been under way for too long
@@ -53,7 +52,6 @@ type view struct {
 	recent     []*entry // those of the window, without what outlived the ring
 }
 
-// An objective is how the results did by an objective.
 type objective struct {
 	Name   string       `json:"name"`
 	Signal probe.Signal `json:"signal"`
@@ -163,7 +161,6 @@ func (v *view) patience() float64 {
 	return max(least, 2**p95)
 }
 
-// orNull is s, or nothing if it is empty.
 func orNull(s string) *string {
 	if s == "" {
 		return nil
