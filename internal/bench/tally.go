@@ -66,12 +66,7 @@ func (t *tally) Record(r *probe.Result) {
 	if r.Outcome == probe.Canceled || len(t.job.Targets) == 1 || t.load.InFlight() > mostLines {
 		return
 	}
-	longest := 0 // name of a target, in characters
-	for _, target := range t.job.Targets {
-		longest = max(longest, len([]rune(target.Name)))
-	}
-	longest = min(longest, 16) // so that a line fits 80 columns
-	t.run.Screen.Live(report.RequestLine(s, longest))
+	t.run.Screen.Live(report.RequestLine(s))
 }
 
 // Skipped counts a request that was not made.

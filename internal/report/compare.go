@@ -32,7 +32,6 @@ type Line struct {
 	Ratio      Interval `json:"ratio"`              // of A / B in a pair
 	Shown      bool     `json:"shown"`              // the interval of the difference does not hold 0
 	Verdict    string   `json:"verdict"`            // see [Verdict]
-	Warnings   Texts    `json:"warnings"`
 }
 
 // An Interval is a median and between what it lies. Bounds that the pairs are too few for are infinite, or NaN.
@@ -74,28 +73,31 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 		c.Warnings = append(c.Warnings, "no "+c.Pair+" was answered by both: nothing to compare")
 	}
 	for _, p := range usable {
-		l := lineOf(p, 1-(1-confidence)/float64(len(usable)), c.Pair)
+		each := 1 - (1-confidence)/float64(len(usable))
+		l := lineOf(p, each)
 		l.Verdict = Verdict(l, c.A, c.B)
 		c.Lines = append(c.Lines, l)
+		if !l.bounded() { // all n on one side of the median are as likely as 2 / 2ⁿ
+			need := math.Ceil(math.Log2(2 / (1 - each)))
+			text := fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %d)", need, plural(2, c.Pair), l.Pairs)
+			if !slices.Contains(c.Warnings, text) {
+				c.Warnings = append(c.Warnings, text)
+			}
+		}
 	}
 	return c
 }
 
-func lineOf(p Pairs, confidence float64, pair string) Line {
+func lineOf(p Pairs, confidence float64) Line {
 	var a, b, differences []float64
 	for _, v := range p.Values {
 		a, b, differences = append(a, v[0]), append(b, v[1]), append(differences, v[0]-v[1])
 	}
-	n := len(p.Values)
 	l := Line{
-		Metric: p.Metric, Pairs: n, A: Number(median(a)), B: Number(median(b)),
+		Metric: p.Metric, Pairs: len(p.Values), A: Number(median(a)), B: Number(median(b)),
 		Difference: interval(differences, confidence), Ratio: ratio(p.Values, confidence),
 	}
-	if l.Shown = l.bounded() && (l.Difference.Low > 0 || l.Difference.High < 0); !l.bounded() {
-		// All n on one side of the median are as likely as 2 / 2ⁿ.
-		need := math.Ceil(math.Log2(2 / (1 - confidence)))
-		l.Warnings = append(l.Warnings, fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %d)", need, plural(2, pair), n))
-	}
+	l.Shown = l.bounded() && (l.Difference.Low > 0 || l.Difference.High < 0)
 	return l
 }
 

@@ -141,7 +141,7 @@ func TestCompare(t *testing.T) {
 	} {
 		test.c.Pair = cmp.Or(test.c.Pair, "round")
 		c := Compare(test.c, test.pairs)
-		warnings := allWarnings(c)
+		warnings := c.Warnings
 		if anyShown(c) != test.shown || strings.Join(warnings, "|") != test.warning {
 			t.Errorf("%s: shown %t, warnings %q, want %t, %q", name, anyShown(c), warnings, test.shown, test.warning)
 		}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -32,8 +31,8 @@ func (c Comparison) Text(width int) string {
 			p.wrap("", sentence)
 		}
 	}
-	for _, text := range allWarnings(c) {
-		p.wrap("", "warning: "+text)
+	for _, text := range c.Warnings {
+		p.wrap("", "warning: "+format.Clean(text))
 	}
 	return p.String()
 }
@@ -94,15 +93,3 @@ func comparisonTable(c Comparison, a, b string) table {
 
 // millis writes seconds as the recorded comparisons do: "796.10 ms".
 func millis(seconds Number) string { return fmt.Sprintf("%.2f ms", seconds*1e3) }
-
-// allWarnings are all warnings of a comparison and its lines, each once.
-func allWarnings(c Comparison) (list []string) {
-	for _, l := range append([]Line{{Warnings: c.Warnings}}, c.Lines...) {
-		for _, text := range l.Warnings {
-			if text = format.Clean(text); !slices.Contains(list, text) {
-				list = append(list, text)
-			}
-		}
-	}
-	return list
-}

@@ -129,11 +129,8 @@ func Regressions(c Comparison) (list []string) {
 			list = append(list, where+l.Metric+": "+l.Verdict)
 		}
 	}
-	switch {
-	case len(c.Lines) == 0:
+	if !slices.ContainsFunc(c.Lines, Line.bounded) {
 		return []string{where + c.Warnings[len(c.Warnings)-1]}
-	case !slices.ContainsFunc(c.Lines, Line.bounded):
-		return []string{where + c.Lines[0].Warnings[0]}
 	}
 	return list
 }

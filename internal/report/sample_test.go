@@ -154,7 +154,6 @@ func TestPairWarnings(t *testing.T) {
 		want []string
 	}{
 		"alike":   {a, b, nil},
-		"nothing": {nil, b, nil},
 		"one failed": {a, with(b, func(s *Sample) { *s = failure("right", int(s.Round), probe.Stalled) }, 4), []string{
 			"1 of 10 rounds without a pair, not compared: left failed 0 of 10 requests, right 1 of 10 requests",
 		}},
@@ -196,7 +195,7 @@ func TestRequestLines(t *testing.T) {
 		answer("vllm-a", 1, 0.79481, 0.00284), answer("production-stack", 123, 0.82422, 0.00789), unknown, slow,
 		limited, failure("vllm-a", 4, probe.Canceled),
 	} {
-		line := RequestLine(s, 16)
+		line := RequestLine(s)
 		if s.Outcome == probe.OK && length(line) > 80 || length(line) > 140 || strings.ContainsAny(line, "\n\x1b") {
 			t.Errorf("%d columns in %q", length(line), line)
 		}

@@ -139,8 +139,9 @@ func (p Progress) Line(width int) string {
 	return format.Shorten(format.Shorten(words, width-length(tail))+tail, width)
 }
 
-// RequestLine is one request in one line without its end, the target's name cut or filled up to so many columns.
-func RequestLine(s Sample, names int) string {
+// RequestLine is one request in one line without its end, up to 80 columns if it succeeded.
+func RequestLine(s Sample) string {
+	const names = 16 // columns
 	head := fmt.Sprintf("%5s %-*s %-2s", fmt.Sprintf("#%d", s.Round), names, format.Shorten(format.Clean(s.Target), names), s.Outcome)
 	if s.Outcome != probe.OK {
 		return strings.TrimSuffix(fmt.Sprintf("%s after %s: %s", head, format.Duration(s.Elapsed), format.Shorten(format.Clean(s.Error), 80)), ": ")

@@ -76,7 +76,7 @@ func TestWarnings(t *testing.T) {
 		"several tokens a frame":  {some(func(s *Sample) { s.Frames = 14 }), "a token frame carries 7.14 tokens on average"},
 		"lengths":                 {some(func(s *Sample) { s.Output = wire.Tokens(64) }, 2), "answers are 64 to 100 tokens long"},
 		"enough for P90":          {many[:100], "only 100 requests: quantiles from P95 on rest on fewer than ten samples"},
-		"one":                     {good[:1], "only 1 request: all its quantiles are the same"},
+		"one":                     {good[:1], "only 1 request: quantiles from P75 on rest on fewer than ten samples"},
 		"warnings that are equal": {with(many, warning("100 tokens of prompt"), 3, 5), "2 of 1,000 requests: 100 tokens of prompt"},
 		"warnings that differ in numbers": {
 			with(with(many, warning("7 of prompt (+2)"), 3), warning("103 of prompt (-1)"), 5, 6), "3 of 1,000 requests, for example: 7 of prompt (+2)",

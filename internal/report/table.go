@@ -112,7 +112,7 @@ func (d Document) markdown() string {
 			words := inline(strings.Join(meaning(c, c.A, c.B), " ")) + "\n"
 			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts(c)), words)
 		}
-		parts = append(parts, bullets(allWarnings(c)))
+		parts = append(parts, bullets(c.Warnings))
 	}
 	if len(d.Warnings) > 0 {
 		parts = append(parts, "## Warnings\n", bullets(d.Warnings))

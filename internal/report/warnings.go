@@ -62,10 +62,8 @@ func warningsOf(good []Sample, canceled int) []string {
 	}
 	n := len(good)
 	few := func(share float64) bool { return share > 0.5 && float64(n)*(1-share) < 10-1e-9 }
-	if i := slices.IndexFunc(Shares(), few); n == 1 {
-		list = append(list, "only 1 request: all its quantiles are the same")
-	} else if n > 0 && i >= 0 {
-		list = append(list, fmt.Sprintf("only %d requests: quantiles from %s on rest on fewer than ten samples", n, percentile(Shares()[i])))
+	if i := slices.IndexFunc(Shares(), few); n > 0 && i >= 0 {
+		list = append(list, fmt.Sprintf("only %s: quantiles from %s on rest on fewer than ten samples", format.Count(n, "request"), percentile(Shares()[i])))
 	}
 	return append(list, common(good)...)
 }
@@ -132,11 +130,8 @@ func common(good []Sample) (list []string) {
 	return list
 }
 
-// PairWarnings says in what the samples of two targets in one run differ besides speed.
+// PairWarnings says in what the samples of two targets in one run, some of each, differ besides speed.
 func PairWarnings(a, b []Sample) (list []string) {
-	if len(a) == 0 || len(b) == 0 {
-		return nil
-	}
 	nameA, nameB := format.Clean(a[0].Target), format.Clean(b[0].Target)
 	a, _ = split(a, notCanceled)
 	b, _ = split(b, notCanceled)
