@@ -1,5 +1,4 @@
-// Package bench is a finite run: steps of requests at a rate, all at once, or in a
-// closed loop, of one target after another or of several that are compared.
+// Package bench is a finite run: steps of requests at a rate, all at once, or in a closed loop, of one target or several.
 package bench
 
 import (

@@ -74,13 +74,13 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 	if qps == "inf" {
 		delete(settings, "QPS")
 	}
-	var noRates config.Problems
+	var problems config.Problems
 	if strings.Contains(qps, ",") {
-		noRates = o.readRates(qps)
+		problems = o.readRates(qps)
 		delete(settings, "QPS")
 	}
 	o.Unpaced = qps == "inf" || qps == "" && o.Concurrency > 0
-	problems := slices.Concat(noRates, o.check(changed, qps), report.CheckOutput(o.Format, o.Plot))
+	problems = slices.Concat(problems, o.check(changed, qps), report.CheckOutput(o.Format, o.Plot))
 	several := len(urls) > 1 || strings.Contains(strings.Join(urls, ""), "dns+http")
 	if _, grouped := settings["GROUP"]; several && !grouped {
 		settings["GROUP"] = "bench"
@@ -164,7 +164,6 @@ func (o Options) check(changed func(flag string) bool, qps string) (problems con
 	return problems
 }
 
-// steps are those of the ladder, as text.
 func (o Options) steps() (list []string) {
 	for _, n := range o.Ladder {
 		list = append(list, strconv.Itoa(n))

@@ -44,6 +44,7 @@ type run struct {
 	step     int             // the one under way, from 1
 	before   []*engine.Job   // of the length before
 	budgets  engine.Budgets
+	lost     error // the first of writing results, which does not end the run
 }
 
 func newRun(s Setup) *run {
@@ -154,7 +155,6 @@ func (r *run) assemble(ctx context.Context, c *config.Config) ([]*engine.Job, er
 	return jobs, nil
 }
 
-// noteFailure says how requests of a target failed, and what to do.
 func (r *run) noteFailure(target, how, hint string) {
 	r.Screen.Note(target + ": " + how)
 	if hint != "" {
@@ -243,9 +243,9 @@ func askedTokens(t config.Target) int {
 // finish writes the results first, then the plots. As text each step was shown when it ended: only the overview is left.
 func (r *run) finish() error {
 	if len(r.document.Summaries) > len(r.Plan.Lengths[0].Targets) {
-		r.Screen.Result(report.Overview(r.document.Summaries))
+		r.lost = cmp.Or(r.lost, r.Screen.Result(report.Overview(r.document.Summaries)))
 	}
-	err := r.Screen.Failure()
+	err := r.lost
 	if r.Plan.Format != "text" {
 		err = r.document.Write(r.Out, r.Plan.Format, 0)
 	}

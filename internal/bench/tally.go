@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -145,11 +146,11 @@ func (t *tally) finish() {
 	for _, s := range t.summaries() {
 		s.Warnings = append(s.Warnings, t.notMade(s)...)
 		r.document.Summaries = append(r.document.Summaries, s)
-		r.Screen.Result(report.Block(s) + "\n")
+		r.lost = cmp.Or(r.lost, r.Screen.Result(report.Block(s)+"\n"))
 	}
 	for _, c := range t.comparisons() {
 		r.document.Comparisons = append(r.document.Comparisons, c)
-		r.Screen.Result(c.Text(r.Screen.Width) + "\n")
+		r.lost = cmp.Or(r.lost, r.Screen.Result(c.Text(r.Screen.Width)+"\n"))
 	}
 	if r.steps == 1 && r.Plan.Plot != "" {
 		for _, c := range t.counts {
@@ -205,7 +206,6 @@ func (t *tally) show(stop <-chan struct{}) {
 	}
 }
 
-// showBlocks shows a block of each target, as far as it is.
 func (t *tally) showBlocks() {
 	var blocks []string
 	for _, s := range t.summaries() {

@@ -38,7 +38,6 @@ func (d *Daemon) controls() status.Controls {
 	}
 }
 
-// checkAdmin refuses an admin API that everybody could use.
 func checkAdmin(c *config.Config) config.Problems {
 	if !c.AdminAPI || isLoopback(c.ListenAddress) || hasLogin(c.WebConfigFile) {
 		return nil

@@ -173,7 +173,6 @@ func (j *Job) Ask(ctx context.Context, first, end int) (results []*probe.Result,
 	}
 }
 
-// round asks members the prompt of a round, one after another.
 func (j *Job) round(ctx context.Context, round uint64, first, end int) (results []*probe.Result, err error) {
 	var skips skips
 	group := j.Group(&skips)

@@ -123,8 +123,7 @@ func (j *Job) same(o *Job) bool {
 	return reflect.DeepEqual(j.Targets, o.Targets) && slices.Equal(j.files, o.files)
 }
 
-// Inherit takes over what the servers of an earlier job taught, where this one asks the same server as the same client:
-// from the target of the same name, if there is one.
+// Inherit takes over what servers taught an earlier job that was the same client, preferably under the same name.
 func (j *Job) Inherit(old *Job) {
 	for i, t := range j.Targets {
 		from := -1

@@ -34,8 +34,7 @@ type Observers struct {
 	described  map[string]description // by target, what describe told last
 }
 
-// NewObservers returns observers of no target. That nothing can be exported over OTLP or recorded is an error, but for a
-// sidecar: it must not end for that.
+// NewObservers returns observers of no target. That nothing can be exported or recorded does not end a sidecar.
 func NewObservers(ctx context.Context, c *config.Config, build telemetry.Build, log *zap.Logger) (*Observers, error) {
 	o := &Observers{
 		Board: status.NewBoard(time.Now(), build.Version),

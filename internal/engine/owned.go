@@ -12,8 +12,7 @@ import (
 	"github.com/llm-prober/prober/internal/discovery"
 )
 
-// ownedTargets are the targets that a configuration means at present: one for each address of those whose URL begins
-// with dns+, as far as they belong to our shard. The methods are called by one goroutine.
+// ownedTargets are the targets of our shard, one for each address of dns+ URLs. The methods are called by one goroutine.
 type ownedTargets struct {
 	names *discovery.Directory
 	log   *zap.Logger

@@ -27,8 +27,7 @@ const (
 	fitWait    = 30 * time.Second
 )
 
-// A Runner runs the jobs of the configuration that it was given last. Its methods are called by one goroutine, but for
-// Drain, Draining, Pause and Probe.
+// A Runner runs jobs. Its methods are called by one goroutine, but for Drain, Draining, Pause and Probe.
 type Runner struct {
 	RunnerOptions
 

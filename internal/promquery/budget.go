@@ -12,7 +12,6 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// budgets reads how many requests were bad for objectives, in a window that ends where the range does.
 func (r reader) budgets(ctx context.Context, found store) {
 	hours := int(math.Ceil(r.window.Hours()))
 	last := func(metric string) string {

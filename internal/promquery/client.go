@@ -1,5 +1,4 @@
-// Package promquery asks a Prometheus, by PromQL, what it has stored of probes, and makes of the answers the summaries
-// and comparisons that a bench makes of its own requests. It measures nothing.
+// Package promquery makes of what a Prometheus has stored of probes the summaries and comparisons of a bench.
 package promquery
 
 import (

@@ -67,14 +67,9 @@ func (q *quantity) add(sample *model.Sample) {
 			q.buckets[i+1].lower = q.buckets[i].upper
 		}
 	}
-	q.Count = int(math.Round(q.samples()))
-}
-
-func (q *quantity) samples() float64 {
-	if q.buckets == nil {
-		return 0
+	if n := len(q.buckets); n > 0 {
+		q.Count = int(math.Round(q.buckets[n-1].upTo))
 	}
-	return q.buckets[len(q.buckets)-1].upTo
 }
 
 // quantile adds a quantile with the bounds of the bucket that it lies in.

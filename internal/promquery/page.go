@@ -45,7 +45,7 @@ func (q *Query) Page(ctx context.Context) (plot.Page, error) {
 func (q *quantity) cumulative() []plot.Point {
 	var points []plot.Point
 	for _, b := range q.buckets {
-		if share := b.upTo / q.samples(); !math.IsInf(b.upper, 1) {
+		if share := b.upTo / q.buckets[len(q.buckets)-1].upTo; !math.IsInf(b.upper, 1) {
 			points = append(points, plot.Point{X: b.upper, Y: share, Label: fmt.Sprintf("%s: %.2f%%", format.Seconds(b.upper), 100*share)})
 		}
 	}

@@ -53,7 +53,6 @@ func seriesOf(labels model.Metric) series {
 	return series{string(labels["target"]), string(labels["model"]), string(labels["prompt"])}
 }
 
-// A record is what is stored of a series in a range.
 type record struct {
 	series
 

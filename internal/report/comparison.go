@@ -37,7 +37,6 @@ func (c Comparison) Text(width int) string {
 	return p.String()
 }
 
-// text is what d is of, its summaries, and what it compares, see [Block] and [Comparison.Text].
 func (d Document) text(width int) string {
 	p := &printer{width: width}
 	for part := range strings.SplitSeq(d.Source, "; ") {
@@ -75,7 +74,6 @@ func meaning(c Comparison, a, b string) []string {
 	}
 }
 
-// comparisonTable calls A and B by two names.
 func comparisonTable(c Comparison, a, b string) table {
 	t := table{words: 1, rows: [][]string{{"medians", a, b, "paired difference", "of " + a, "interval (ms)"}}}
 	for _, l := range c.Lines {

@@ -198,7 +198,6 @@ func readDocument(path string) (Document, config.Problems) {
 	return Document{}, config.Problems{problem}
 }
 
-// describe is "a.json, prober bench, 2026-03-01T12:00:00Z, version 1.2".
 func describe(name string, d Document) string {
 	return format.Clean(fmt.Sprintf("%s, %s, %s, version %s", name, d.Source, d.Started.UTC().Format(time.RFC3339), cmp.Or(d.Version, "unknown")))
 }
@@ -214,7 +213,6 @@ func unlikeTexts(what, a, b string) string {
 	return fmt.Sprintf("%s: %s, %s", what, cmp.Or(format.Clean(a), "none"), cmp.Or(format.Clean(b), "none"))
 }
 
-// compareSteps pairs the requests of two runs in their order.
 func compareSteps(nameA, nameB string, x, y Summary) Comparison {
 	c := Comparison{A: nameA, B: nameB, Pair: "request", Load: headline(x)}
 	c.Warnings = known(unlikeTexts("models differ", x.Model, y.Model), unlikeTexts("targets differ", x.Target, y.Target))

@@ -111,7 +111,6 @@ func courseOf(list []Sample, q quantity) []plot.Point {
 // most is how many points a series has at most: half as many as a chart is wide.
 const most = 500
 
-// cumulated are the points of a distribution: at each value the share of those that are not above it.
 func cumulated(values []float64) []plot.Point {
 	var points []plot.Point
 	for i, v := range slices.Sorted(slices.Values(values)) {

@@ -153,7 +153,7 @@ func TestPairWarnings(t *testing.T) {
 		a, b []Sample
 		want []string
 	}{
-		"alike":   {a, b, nil},
+		"alike": {a, b, nil},
 		"one failed": {a, with(b, func(s *Sample) { *s = failure("right", int(s.Round), probe.Stalled) }, 4), []string{
 			"1 of 10 rounds without a pair, not compared: left failed 0 of 10 requests, right 1 of 10 requests",
 		}},
@@ -168,10 +168,10 @@ func TestPairWarnings(t *testing.T) {
 		"one answer shorter": {a, with(b, func(s *Sample) { s.Output = wire.Tokens(64) }, 0), nil},
 		"unknown lengths":    {a, with(b, func(s *Sample) { s.Output, s.Prompt = wire.Count{}, wire.Count{} }), nil},
 		"one batched": {a, with(b, batched), []string{
-			"frames of right arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
+			"token frames arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
 		}},
 		"both batched": {with(a, batched), with(b, batched), []string{
-			"frames of left and right arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
+			"token frames arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT",
 		}},
 		"cached": {with(a, func(s *Sample) { s.Contaminated = true }, 1, 2), b, []string{
 			"a cache knew 2 of 10 prompts of left and 0 of 10 of right: their TTFT and E2EL are not compared",

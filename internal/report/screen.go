@@ -24,8 +24,7 @@ type Screen struct {
 	notes   io.Writer
 	columns int // of the terminal on which progress is redrawn in its place; 0: it has lines
 
-	mu   sync.Mutex
-	lost error // the first of writing results
+	mu sync.Mutex
 }
 
 // NewScreen returns a screen that shows results on out if the format is text, and everything else on errs.
@@ -38,32 +37,22 @@ func NewScreen(out, errs io.Writer, format string) *Screen {
 }
 
 // Result shows what was measured.
-func (s *Screen) Result(text string) { s.write(s.results, text) }
+func (s *Screen) Result(text string) error { return s.write(s.results, text) }
 
 // Live shows a line about what is going on.
-func (s *Screen) Live(line string) { s.write(s.live, line+"\n") }
+func (s *Screen) Live(line string) { _ = s.write(s.live, line+"\n") }
 
 // Note shows a line beside what is measured.
-func (s *Screen) Note(line string) { s.write(s.notes, line+"\n") }
+func (s *Screen) Note(line string) { _ = s.write(s.notes, line+"\n") }
 
-// write writes a text, on a terminal in the place of the progress that stands there. Notes that cannot be written do not
-// fail the run; results that cannot are reported at its end.
-func (s *Screen) write(w io.Writer, text string) {
+// write writes a text, on a terminal in the place of the progress that stands there.
+func (s *Screen) write(w io.Writer, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.columns > 0 {
 		_, _ = io.WriteString(s.notes, "\r\x1b[K")
 	}
-	if _, err := io.WriteString(w, text); err != nil && w == s.results && s.lost == nil {
-		s.lost = fmt.Errorf("write results: %w", err)
-	}
-}
-
-// Failure is the first error of writing results.
-func (s *Screen) Failure() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lost
+	return write(w, text)
 }
 
 // Pace is how often progress is to be shown.
@@ -80,11 +69,11 @@ func (s *Screen) Progress(p Progress) {
 		s.Note(p.Line(math.MaxInt))
 		return
 	}
-	s.write(s.notes, p.Line(s.columns-1))
+	_ = s.write(s.notes, p.Line(s.columns-1))
 }
 
 // Settle removes what Progress drew.
-func (s *Screen) Settle() { s.write(s.notes, "") }
+func (s *Screen) Settle() { _ = s.write(s.notes, "") }
 
 // IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool { return columnsOf(w) > 0 }

@@ -157,14 +157,9 @@ func PairWarnings(a, b []Sample) (list []string) {
 	}
 	unlike(promptOf, "%s counts %.10g tokens of prompt, %s %.10g (medians)")
 	unlike(outputOf, "%s generates %.10g tokens, %s %.10g (medians): E2EL compares answers of different length")
-	var batched []string
-	for _, good := range [][]Sample{goodA, goodB} {
-		if _, _, is := bursts(good); is {
-			batched = append(batched, format.Clean(good[0].Target))
-		}
-	}
-	if batched != nil { // see [requestsOf]
-		list = append(list, "frames of "+format.List(batched)+" arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT")
+	_, _, batchedA := bursts(goodA)
+	if _, _, batchedB := bursts(goodB); batchedA || batchedB { // see [requestsOf]
+		list = append(list, "token frames arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT")
 	}
 	if x, y := number(goodA, contaminated), number(goodB, contaminated); x+y > 0 {
 		list = append(list, fmt.Sprintf("a cache knew %s of %s and %d of %d of %s: their TTFT and E2EL are not compared",

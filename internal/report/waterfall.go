@@ -52,7 +52,6 @@ func (w *waterfall) raw(label, text string) {
 	w.WriteString(strings.TrimRight(fmt.Sprintf("%-*s%s", labelWidth, "  "+label, text), " ") + "\n")
 }
 
-// headline names the target and its outcome; of a failure also the error.
 func (w *waterfall) headline() {
 	a := w.a
 	outcome := string(a.Outcome)
@@ -88,7 +87,6 @@ func (w *waterfall) phases() {
 	w.raw("", fmt.Sprintf("%*s%*s", valueWidth+1, "0", cells-1, format.Seconds(end)))
 }
 
-// eighths are blocks that fill a cell from the left.
 var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
 // span draws from..to on an axis of the given cells that ends at limit. It begins at a whole cell and is at least a

@@ -1,6 +1,5 @@
-// Package status keeps the last results of each target in memory and shows them to people (the page) and to scripts
-// (JSON), together with the health of the prober itself. Medians and quantiles of the results it happens to hold are
-// all the statistics it ever does: history and rates are the metrics' business.
+// Package status keeps the last results of each target in memory and shows them on a page and as JSON, with the health of
+// the prober itself. Its only statistics are quantiles of these results: history and rates are the metrics' business.
 package status
 
 import (

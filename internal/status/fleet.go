@@ -13,7 +13,6 @@ import (
 // mostCards is how many targets have a card each; more are rows of a table, whose names lead to their cards.
 const mostCards = 8
 
-// urgency puts states in the order in which somebody wants to see them.
 var urgency = []state{failing, hanging, waiting, paused, fine}
 
 // chosen are the views that a reader asked for by ?target= and ?state=, the most urgent state first.

@@ -197,7 +197,6 @@ func (h *history) last() *entry {
 // kept is everything there is, oldest first, in a list of its own.
 func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
 
-// since is the part of the ring that was recorded at or after t.
 func (h *history) since(t time.Time) []*entry {
 	return h.ring[sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) }):]
 }

@@ -176,7 +176,6 @@ func (v *view) Span() string {
 	return "hour"
 }
 
-// seconds writes a duration with three significant digits, or a dash.
 func seconds(v *float64) string {
 	if v == nil {
 		return "–"

@@ -25,7 +25,7 @@ type piece struct {
 	From, Length float64 // with at most two decimals
 }
 
-// scaled draws phases on an axis of so many units, with limit at its end. What is later is cut off there.
+// scaled draws phases on an axis of so many units that ends at limit.
 func scaled(list []report.Phase, limit, units float64) (pieces []piece) {
 	for _, p := range list {
 		from, to := hundredths(units*min(1, p.From/limit)), hundredths(units*min(1, p.To/limit))

@@ -3,12 +3,10 @@ package status
 import (
 	"cmp"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"math"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/llm-prober/prober/internal/format"
@@ -32,35 +30,34 @@ func by(this, median *float64) string {
 	return map[bool]string{true: "+", false: "−"}[*this >= *median] + format.Seconds(math.Abs(*this-*median))
 }
 
-// find is a result in memory and its history, or else the code of the answer and why there is none.
-func (b *Board) find(id string) (e *entry, h history, code int, text string) {
-	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
-		return nil, h, http.StatusBadRequest, fmt.Sprintf("invalid trace id %q: want 32 hexadecimal digits in lower case", format.Shorten(id, 64))
-	}
+// find is a result in memory and its history; nil if there is none.
+func (b *Board) find(id string) (*entry, history) {
 	for _, h := range b.copies() {
 		list := h.kept()
 		if i := slices.IndexFunc(list, func(e *entry) bool { return e.TraceID == id }); i >= 0 {
-			return list[i], h, http.StatusOK, ""
+			return list[i], h
 		}
 	}
-	return nil, h, http.StatusNotFound, "no result with the trace id " + id + " is in memory: the prober keeps the last " +
-		"results of each target, its last failures and the slowest of a day, until it is restarted"
+	return nil, history{}
 }
 
+const forgotten = "no result with this trace id is in memory: the prober keeps the last results of each target, " +
+	"its last failures and the slowest of a day, until it is restarted"
+
 func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
-	e, _, code, text := b.find(r.PathValue("trace_id"))
+	e, _ := b.find(r.PathValue("trace_id"))
 	if e == nil {
-		refuse(w, code, text)
+		refuse(w, http.StatusNotFound, forgotten)
 		return
 	}
-	answer(w, code, map[string]any{"status": "success", "data": e.account()})
+	answer(w, http.StatusOK, map[string]any{"status": "success", "data": e.account()})
 }
 
 // serveProbe shows one result beside the median probe of its target.
 func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
-	e, h, code, text := b.find(r.PathValue("trace_id"))
+	e, h := b.find(r.PathValue("trace_id"))
 	if e == nil {
-		http.Error(w, text, code)
+		http.Error(w, forgotten, http.StatusNotFound)
 		return
 	}
 	median := medianProbe(h.since(time.Now().Add(-window)))

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"gopkg.in/natefinch/lumberjack.v2"
 
@@ -22,7 +23,7 @@ type Recordings struct {
 	file    *lumberjack.Logger
 	pending chan *probe.Result
 	stop    chan struct{} // closed when what is pending is all
-	done    chan struct{} // closed when all are written
+	writing sync.WaitGroup
 	onError func(error)
 }
 
@@ -33,12 +34,12 @@ func NewRecordings(dir string, onError func(error)) (*Recordings, error) {
 	}
 	r := &Recordings{
 		file:    &lumberjack.Logger{Filename: filepath.Join(dir, "recordings.jsonl"), MaxSize: recordingMB, MaxBackups: olderRecordings},
-		pending: make(chan *probe.Result, 64), stop: make(chan struct{}), done: make(chan struct{}), onError: onError,
+		pending: make(chan *probe.Result, 64), stop: make(chan struct{}), onError: onError,
 	}
 	if _, err := r.file.Write(nil); err != nil { // it opens the file
 		return nil, err
 	}
-	go r.write()
+	r.writing.Go(r.write)
 	return r, nil
 }
 
@@ -52,7 +53,6 @@ func (r *Recordings) Add(result *probe.Result) {
 }
 
 func (r *Recordings) write() {
-	defer close(r.done)
 	encoder := json.NewEncoder(r.file)
 	put := func(result *probe.Result) {
 		if err := encoder.Encode(report.Account(result)); err != nil {
@@ -75,6 +75,6 @@ func (r *Recordings) write() {
 // Close writes what is pending and ends.
 func (r *Recordings) Close() {
 	close(r.stop)
-	<-r.done
+	r.writing.Wait()
 	_ = r.file.Close()
 }

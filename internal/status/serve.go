@@ -6,8 +6,7 @@ import (
 	"net/http"
 )
 
-// Register serves the page at exactly "/", that of a probe below /probes/, the JSON below /api/v1/ and the health of
-// the prober at /-/healthy and /-/ready. All of them are only read: methods other than GET and HEAD are refused.
+// Register serves the pages, the JSON below /api/v1/ and the health of the prober. All of them are only read.
 func (b *Board) Register(mux *http.ServeMux) {
 	mux.Handle("GET /{$}", harmless(b.servePage))
 	mux.Handle("GET /probes/{trace_id}", harmless(b.serveProbe))

@@ -21,9 +21,8 @@ const (
 // longWait is how long a probe may be under way before its target hangs, where nothing better is known.
 const longWait = 10 * time.Second
 
-// A view is one target at one moment: its exported fields are what /api/v1/targets tells, and the page shows the same.
-// All durations are seconds; what is absent is null. Counts and quantiles are those of the results in memory that are
-// at most window_seconds old.
+// A view is one target at one moment, as /api/v1/targets and the page show it. Durations are seconds; what is absent is
+// null. Counts and quantiles are those of the results in memory that are at most window_seconds old.
 type view struct {
 	probe.Description
 	Interval      float64                  `json:"interval_seconds"`
@@ -131,7 +130,6 @@ func (v *view) judged(o probe.Objective) objective {
 	return t
 }
 
-// judge finds the state. Hanging comes first: it is what happens now, while the last result is the past.
 func (v *view) judge() state {
 	switch {
 	case v.PausedUntil != nil:
