@@ -16,10 +16,7 @@ type common struct {
 }
 
 // looks are what all panels of a type, and their queries, have in common.
-type looks struct {
-	Like         string // another type, whose looks these change
-	Panel, Query object
-}
+type looks struct{ Panel, Query object }
 
 // A dashboard is one of the other files.
 type dashboard struct {

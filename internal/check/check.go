@@ -4,7 +4,6 @@ package check
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -67,13 +66,6 @@ func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 		}
 	}
 	fmt.Fprintf(c.Out, "in all %s a day\n", cost(c.TokensPerDay, measured))
-}
-
-// JSON writes c as a document.
-func (c *Check) JSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(c)
 }
 
 // A checker checks one target and writes a line a step.
