@@ -44,7 +44,6 @@ type plan struct {
 	clients  []string
 	alone    int // tokens of a stream that is the only one
 	runs     int
-	again    int  // times that what others disturbed is measured again
 	throttle bool // the clients have a fifth of a processor
 	itl      bool // only what the prober says of ITL is measured
 }
@@ -58,7 +57,6 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags.DurationVar(&p.Gap, "gap", 20*time.Millisecond, "time between two tokens of a stream")
 	flags.DurationVar(&p.Spread, "spread", time.Second, "time in which the streams begin")
 	flags.IntVar(&p.runs, "runs", 5, "times that all is measured")
-	flags.IntVar(&p.again, "again", 2, "times that what others disturbed is measured again: the quietest counts")
 	flags.BoolVar(&p.throttle, "throttle", false, "give the clients 20 ms of each 100 (takes root)")
 	flags.BoolVar(&p.itl, "itl", false, "measure only what the prober with kernel timestamps says of ITL")
 	if err := flags.Parse(args); err != nil {
@@ -91,9 +89,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	for n := range p.runs {
 		for _, streams := range p.streams {
 			for _, client := range p.clients {
-				m, err := quietest(ctx, p, client, streams)
+				m, err := measure(ctx, p, client, streams)
 				if err != nil {
-					return err
+					return fmt.Errorf("%s, %d streams: %w", client, streams, err)
 				}
 				all = append(all, m)
 				fmt.Fprintf(stderr, "run %d of %d: %v\n", n+1, p.runs, m)
@@ -114,14 +112,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // header names what the figures hold for.
 func (p plan) header(all []*measured) string {
 	typical, most := othersOf(all)
-	repeated := 0
-	for _, m := range all {
-		repeated += min(1, m.tries-1)
-	}
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
-		"%d runs, the clients one after the other in each. Others took %.0f%% of the processors (median), %.0f%% at most; %d of %d measurements were made again for that.",
+		"%d runs, the clients one after the other in each. Others took %.0f%% of the processors (median), %.0f%% at most.",
 		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.Gap, p.Tokens, p.alone, p.Spread,
-		p.runs, 100*typical, 100*most, repeated, len(all))
+		p.runs, 100*typical, 100*most)
 }
 
 // othersOf is the share of the processors that went to other processes and machines:
