@@ -52,7 +52,6 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	return cmd
 }
 
-// demo simulates and probes until ctx is done.
 func demo(cmd *cobra.Command, s simulation) error {
 	endpoints, err := s.open(cmd.Context())
 	if err != nil {
@@ -98,7 +97,6 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Ass
 	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, assets)
 }
 
-// tellDemo says where everything is.
 func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
 	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", engine.Interval(t).Round(time.Millisecond), format.Grouped(t.PromptTokens))
 	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)

@@ -54,7 +54,6 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	return cmd
 }
 
-// reportStored reports on what a Prometheus has.
 func reportStored(cmd *cobra.Command, r promquery.Request, format, picture string) error {
 	query, problems := r.Parse(time.Now())
 	if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
@@ -73,7 +72,6 @@ func reportStored(cmd *cobra.Command, r promquery.Request, format, picture strin
 	return report.Draw(picture, page)
 }
 
-// reportFiles compares two files.
 func reportFiles(cmd *cobra.Command, files []string, format string) error {
 	problems := report.CheckOutput(format, "")
 	if len(files) != 2 {

@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// A builder makes Grafana's JSON of one dashboard.
 type builder struct {
 	common
 	dashboard
@@ -18,7 +17,6 @@ type builder struct {
 	err   error    // the first mistake in the file
 }
 
-// check keeps the first error.
 func (b *builder) check(err error) {
 	if b.err == nil && err != nil {
 		b.err = fmt.Errorf("%s: %w", b.where, err)

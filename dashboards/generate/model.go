@@ -47,7 +47,6 @@ type row struct {
 	Panels     []panel
 }
 
-// A style is how a panel looks.
 type style struct {
 	Type    string      // of common.yaml's panels
 	Size    string      // columns (of 24) x rows

@@ -68,7 +68,6 @@ func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 	fmt.Fprintf(c.Out, "in all %s a day\n", cost(c.TokensPerDay, measured))
 }
 
-// A checker checks one target and writes a line a step.
 type checker struct {
 	*Check
 
@@ -112,13 +111,11 @@ func (c *checker) find(f Finding) {
 	}
 }
 
-// fail adds a failed step and what to do about it.
 func (c *checker) fail(step string, r *probe.Result) bool {
 	c.find(Finding{Step: "failed", Text: step + ": " + report.Failure(r), Hint: report.Hint(r)})
 	return false
 }
 
-// discover asks what the server is.
 func (c *checker) discover(ctx context.Context) bool {
 	start := time.Now()
 	models, err := c.member.Discover(ctx)
@@ -254,7 +251,6 @@ func cost(tokens int, measured bool) string {
 	return text
 }
 
-// countOf is a count of tokens, if the server told it.
 func countOf(tokens wire.Count) string {
 	if !tokens.Known {
 		return "uncounted"

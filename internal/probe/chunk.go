@@ -16,7 +16,6 @@ type chunk struct {
 	joined bool // only the last of its arrivals is known
 }
 
-// chunks are all chunks, in their order.
 func (t *Timeline) chunks() (all []chunk) {
 	late, before, c, unknown := t.lateness(), t.earliest(), chunk{}, false
 	for i, a := range t.Tokens {
@@ -73,7 +72,6 @@ func (t *Timeline) lateness() lateness {
 	return lateness{after: after, any: latest > after}
 }
 
-// read reports whether a was read late.
 func (l lateness) read(a Arrival) bool { return a.Kernel && a.Delay > l.after }
 
 // uncertain reports whether a, the last token frame of its read, may have arrived before its timestamp: a frame behind it

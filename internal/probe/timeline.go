@@ -185,7 +185,6 @@ const (
 // Taints returns every taint.
 func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
 
-// taint judges the gaps between token frames: see [Taint].
 func (t *Timeline) taint() Taint {
 	tokens := 0
 	for _, a := range t.Tokens {

@@ -58,7 +58,6 @@ func noRedirect(r *http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment(r)
 }
 
-// The protocols of OTLP.
 const protocolHTTP, protocolGRPC = "http/protobuf", "grpc"
 
 // protocolOf is the protocol by which to export a signal, METRICS or TRACES; empty if it is off. It reads the variables

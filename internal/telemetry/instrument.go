@@ -61,7 +61,6 @@ type Label struct {
 // identifies one of the series that a target has.
 type point [2]string
 
-// A sample is one value for one series.
 type sample struct {
 	at     point
 	value  float64
@@ -130,7 +129,6 @@ func (i Instrument) labelValues(t probe.Description, p point) []string {
 	return values
 }
 
-// points are all series of a target.
 func (i Instrument) points(t probe.Description) []point {
 	all := []point{{}}
 	for n, label := range i.Labels {

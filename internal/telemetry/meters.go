@@ -12,7 +12,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// instrumentation is the scope of everything that is sent.
 const instrumentation = "github.com/llm-prober/prober"
 
 // meters are the OpenTelemetry SDK as a backend. A provider of the SDK keeps every attribute set that it ever saw, and
@@ -29,7 +28,6 @@ type meters struct {
 	genAI   map[attribute.Distinct]*meter
 }
 
-// A meter is a provider and what reads it.
 type meter struct {
 	metric.Meter
 	reader *sdkmetric.ManualReader

@@ -38,7 +38,6 @@ type Recorder struct {
 	targets map[string]*targetSeries
 }
 
-// A backend keeps series.
 type backend interface {
 	// open makes one series, at zero where the library can show that. It is nil if
 	// the library does not have the instrument.
@@ -58,7 +57,6 @@ type seriesID struct {
 	at   point
 }
 
-// targetSeries are one target and its series.
 type targetSeries struct {
 	facts
 	series map[seriesID][]series // by library
@@ -131,7 +129,6 @@ func (r *Recorder) Set(t probe.Description) {
 	}
 }
 
-// open opens one series in each library that has the instrument.
 func (r *Recorder) open(i *Instrument, t probe.Description, p point) (all []series) {
 	for _, back := range r.backs {
 		if one := back.open(i, t, p); one != nil {
@@ -141,7 +138,6 @@ func (r *Recorder) open(i *Instrument, t probe.Description, p point) (all []seri
 	return all
 }
 
-// add adds a value to a series of each library.
 func add(to []series, value float64, exemplar trace.SpanContext) {
 	for _, one := range to {
 		one(value, exemplar)

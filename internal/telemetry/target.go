@@ -12,12 +12,10 @@ import (
 // unknown is the label value of a model, API or server type that is not known yet.
 const unknown = "unknown"
 
-// labels are the values of [ScopeTarget]'s labels.
 func labels(t probe.Description) []string {
 	return []string{valid(t.Name), valid(cmp.Or(t.Model, unknown)), valid(t.Prompt)}
 }
 
-// serverOf returns the host and the port of a URL.
 func serverOf(raw string) (host string, port int) {
 	u, err := url.Parse(raw)
 	if err != nil {

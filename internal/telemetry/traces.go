@@ -90,7 +90,6 @@ func addEvents(span trace.Span, r *probe.Result) {
 	}
 }
 
-// ownKey is the context key of the ids for a span.
 type ownKey struct{}
 
 // ownIDs is an [sdktrace.IDGenerator] that gives a span the ids that its probe sent as traceparent.
