@@ -127,8 +127,7 @@ func (d *Daemon) ready(change func()) {
 	d.observers.Board.SetReady(d.Refused == nil && !d.stopping && !d.runner.Draining())
 }
 
-// loaded tells metrics and the page that a configuration was loaded, or why it was rejected; then it returns what the
-// prober does meanwhile.
+// loaded tells metrics and the page that a configuration was loaded, or why not and, as it returns, with what consequence.
 func (d *Daemon) loaded(rejected error) (consequence string) {
 	d.observers.Metrics.Reloaded(time.Now(), rejected == nil)
 	if rejected == nil {

@@ -15,8 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/engine"
 )
 
-// Load is [config.Load] with a check of the files whose format is not the configuration's own. They are read through
-// assets, and so is everything that o names.
+// Load is [config.Load] with a check of the files that o names, which are read through assets.
 func Load(o config.Options, assets *engine.Assets) (*config.Config, error) {
 	o.ReadFile = assets.Read
 	c, err := config.Load(o)
@@ -110,8 +109,7 @@ func (d *Daemon) watchFiles(ctx context.Context) {
 	}
 }
 
-// reloadHandler answers when the reload is done, or will not be because stopping is closed. Problems name places and
-// hints, never secrets.
+// reloadHandler answers when the reload is done, or will not be because stopping is closed.
 func reloadHandler(requests chan<- chan<- error, stopping <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		done := make(chan error, 1)

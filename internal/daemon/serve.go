@@ -17,8 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// serve starts to serve the page, the metrics and the rest; when ctx is done there are no more reloads. The channel
-// gets the error with which serving ended before it should.
+// serve starts to serve; when ctx is done there are no more reloads. The channel gets the error that ended it too early.
 func (d *Daemon) serve(ctx context.Context, requests chan<- chan<- error) (*http.Server, <-chan error) {
 	mux := http.NewServeMux()
 	d.observers.Board.Register(mux)

@@ -197,8 +197,7 @@ func (s *skips) Skipped(target string, reason probe.Skip) {
 	s.err = errors.Join(s.err, fmt.Errorf("%s was not probed: %s", target, reason))
 }
 
-// calibrating reports whether the results, all of them ok, taught how to make the next prompt exact. A count of less
-// than half of what was asked teaches nothing: such a server does not count, or cuts.
+// calibrating reports whether the results taught how to make the next prompt exact: not where a server counts less than half.
 func (j *Job) calibrating(results []*probe.Result) bool {
 	t := j.Targets[0]
 	failed := func(r *probe.Result) bool { return r.Outcome != probe.OK }

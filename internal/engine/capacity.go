@@ -12,8 +12,7 @@ import (
 // leastPrompt is the shortest prompt that can be configured, in tokens.
 const leastPrompt = 16
 
-// Misfit says that prompt and answer of t do not fit a context of so many tokens, and which length does. It is empty if
-// they fit, or if that is not known.
+// Misfit says that prompt and answer of t do not fit a context, and which length does; empty if they do, or it is not known.
 func (j *Job) Misfit(t config.Target, context int) string {
 	longest := j.Prompts.Longest()
 	if context <= 0 || longest == 0 || longest+t.MaxTokens <= context {
@@ -27,8 +26,7 @@ func (j *Job) Misfit(t config.Target, context int) string {
 	return text + "--max-tokens leaves no room for a prompt (PROBER_MAX_TOKENS)"
 }
 
-// probedShare is the share of the slots that are probed if a probe takes so long: a slot that begins while as many
-// probes as allowed are under way is skipped.
+// probedShare is the share of the slots that are probed if a probe takes so long: others find too many in flight.
 func probedShare(t config.Target, took time.Duration) float64 {
 	return min(1, float64(t.MaxInFlight)/math.Ceil(float64(took)/float64(Interval(t))))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/prompt"
+	"github.com/llm-prober/prober/internal/schedule"
 )
 
 // TestMisfit holds what is said of prompts that are longer than a context, and that nothing is said where they fit, or
@@ -28,8 +29,7 @@ func TestMisfit(t *testing.T) {
 			"--prompt-tokens 972 is the longest that does (PROBER_PROMPT_TOKENS)"},
 		{prompt.Options{Workload: prompt.Dataset, Tokens: 1000}, 500, ""},
 	} {
-		j := newJob(config.Target{Settings: config.Settings{QPS: 1}}, prompt.Options{Workload: prompt.Cold})
-		j.Prompts = test.asks
+		j := Job{Prompts: test.asks}
 		if got := j.Misfit(config.Target{Settings: config.Settings{PromptTokens: 1000, MaxTokens: 100}}, test.context); got != test.want {
 			t.Errorf("context of %d: %q, want %q", test.context, got, test.want)
 		}
@@ -59,7 +59,7 @@ func TestSkips(t *testing.T) {
 			"--qps 200 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 5 (PROBER_MAX_IN_FLIGHT)"},
 	} {
 		target := config.Target{Settings: config.Settings{QPS: test.qps, MaxInFlight: test.flights, PromptTokens: 21000, MaxTokens: 100}}
-		j := newJob(target, prompt.Options{Workload: prompt.Cold, Tokens: 21000})
+		j := Job{Plan: schedule.Plan{Interval: Interval(target)}, Prompts: prompt.Options{Workload: prompt.Cold, Tokens: 21000}}
 		if got := j.Skips(target, test.took); got != test.want {
 			t.Errorf("%v at %v: %q, want %q", test.took, test.qps, got, test.want)
 		}

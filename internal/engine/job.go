@@ -36,8 +36,7 @@ type Job struct {
 	done chan struct{}      // closed when none is under way any more
 }
 
-// Assemble makes a job of each group, in the order of the targets. Dial is how targets are reached, nil over the
-// network; version is ours, for the User-Agent.
+// Assemble makes a job of each group, in the order of the targets. A nil dial is the network; version is for the User-Agent.
 func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version string) ([]*Job, error) {
 	var jobs []*Job
 	seed := rand.Uint64() // no two runs ask the same
@@ -48,21 +47,14 @@ func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version 
 			if err != nil {
 				return nil, fmt.Errorf("target %s: %w", t.Name, err)
 			}
-			i, jobs = len(jobs), append(jobs, newJob(t, prompts))
+			plan := schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group}
+			i, jobs = len(jobs), append(jobs, &Job{Plan: plan, Prompts: prompts, writer: prompt.NewWriter(prompts)})
 		}
 		if err := jobs[i].add(t, assets, dial, version); err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
 		}
 	}
 	return jobs, nil
-}
-
-func newJob(t config.Target, prompts prompt.Options) *Job {
-	return &Job{
-		Plan:    schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group},
-		Prompts: prompts,
-		writer:  prompt.NewWriter(prompts),
-	}
 }
 
 // Interval is the time between two probes of t.

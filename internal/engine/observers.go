@@ -90,11 +90,7 @@ type attended struct {
 }
 
 func (a attended) Record(r *probe.Result) {
-	defer func() {
-		if p := recover(); p != nil { // it must not end the probing of all others
-			a.log.Error("panic while recording a result; please report it", zap.String("target", r.Target), zap.Any("panic", p), zap.Stack("stack"))
-		}
-	}()
+	defer survive(a.log, "recording a result", a.job)
 	if r.Outcome == probe.Canceled || r.Outcome == probe.Connect && a.draining.Load() { // asked as its server was told to stop
 		return
 	}

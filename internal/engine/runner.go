@@ -303,7 +303,7 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 			if first.Skipping() != "" {
 				return
 			}
-			defer r.survive(j)
+			defer survive(r.Log, "writing prompts", j)
 			if !j.reached.Load() { // it was not there when it was to be asked
 				_ = r.fitInTurn(starts, j)
 			}
@@ -316,7 +316,7 @@ func (r *Runner) probe(starts context.Context, j *Job, group *probe.Group) {
 
 // fit makes the prompts of j exact, where its first server helps with that.
 func (r *Runner) fit(ctx context.Context, j *Job) {
-	defer r.survive(j)
+	defer survive(r.Log, "writing prompts", j)
 	err := r.fitInTurn(ctx, j)
 	log := r.Log.With(zap.String("group", j.Plan.Name))
 	switch {
@@ -328,11 +328,10 @@ func (r *Runner) fit(ctx context.Context, j *Job) {
 	}
 }
 
-// survive, deferred, logs a panic of ours in writing prompts of j: it must not end the probing of all others.
-func (r *Runner) survive(j *Job) {
+// survive, deferred, logs a panic of ours: it must not end the probing of all others.
+func survive(log *zap.Logger, doing string, j *Job) {
 	if p := recover(); p != nil {
-		r.Log.Error("panic while writing prompts; please report it",
-			zap.String("group", j.Plan.Name), zap.Any("panic", p), zap.Stack("stack"))
+		log.Error("panic while "+doing+"; please report it", zap.String("group", j.Plan.Name), zap.Any("panic", p), zap.Stack("stack"))
 	}
 }
 

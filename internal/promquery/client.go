@@ -49,8 +49,7 @@ func (c *client) query(ctx context.Context, path string, form url.Values, result
 	}
 }
 
-// post sends a form and decodes Prometheus' answer, see https://prometheus.io/docs/prometheus/latest/querying/api/. A
-// redirect is not followed: it would lose the query.
+// post sends a form and decodes Prometheus' answer. A redirect is not followed: it would lose the query.
 func (c *client) post(ctx context.Context, to string, form url.Values, result any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(form.Encode()))
 	if err != nil {

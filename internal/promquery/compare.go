@@ -22,8 +22,7 @@ const (
 	leastPeriod    = 5 * time.Minute
 )
 
-// compare compares two records by the means of their periods: of two targets in the same ones, of two ranges in those
-// of the same number. The medians in the lines are those of the whole ranges.
+// compare compares two records by the means of their periods. The medians in the lines are those of the whole ranges.
 func (r reader) compare(ctx context.Context, x, y *record) report.Comparison {
 	result := report.Comparison{A: x.summary.Target, B: y.summary.Target, Pair: "period"}
 	if x.span != y.span {
@@ -86,8 +85,7 @@ func (r reader) means(ctx context.Context, of *record, quantity, n int) []float6
 	return means
 }
 
-// course evaluates an expression at the end of n periods, of which the last ends with the range, and calls do with each
-// value and the number of its period.
+// course evaluates an expression at the ends of n periods, the last with the range, and calls do with each value and its period.
 func (r reader) course(ctx context.Context, expr string, width time.Duration, n int, do func(labels model.Metric, i int, v float64)) {
 	var matrix model.Matrix
 	r.query(ctx, "query_range", url.Values{

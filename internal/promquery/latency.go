@@ -17,8 +17,6 @@ import (
 // A quantity is one latency of a series, from native histograms where there are any.
 type quantity struct {
 	report.Distribution
-
-	classic bool
 	buckets []bucket // ascending
 }
 
@@ -63,7 +61,6 @@ func (q *quantity) add(sample *model.Sample) {
 			q.buckets = append(q.buckets, bucket{max(float64(b.Lower), 0), float64(b.Upper), total})
 		}
 	} else if le, err := strconv.ParseFloat(string(sample.Metric[model.BucketLabel]), 64); err == nil {
-		q.classic = true
 		q.buckets = append(q.buckets, bucket{upper: le, upTo: float64(sample.Value)})
 		slices.SortFunc(q.buckets, func(a, b bucket) int { return cmp.Compare(a.upper, b.upper) })
 		for i := range q.buckets[1:] {

@@ -52,8 +52,7 @@ func (q *quantity) cumulative() []plot.Point {
 	return points
 }
 
-// course is the mean of a quantity in each of some periods, at its middle. Means are joined by lines where there is one
-// in every period.
+// course is the mean of a quantity in each of some periods: a line if there is one in every period.
 func (q *Query) course(ctx context.Context, of *record, quantity int) ([]plot.Point, plot.Style) {
 	n := int(min(max(of.span.length()/leastPeriod, 1), pagePeriods))
 	width := of.span.length() / time.Duration(n)

@@ -99,8 +99,7 @@ func oneOf(values ...string) string {
 	return "=~" + strconv.Quote(strings.Join(quoted, "|"))
 }
 
-// increase is the expression of what a metric grew by in a time, summed over all probers and ingestion paths for each
-// target, model, prompt and further label.
+// increase is the expression of what a metric grew by, summed over probers and ingestion paths by series and further labels.
 func (r reader) increase(metric string, in time.Duration, labels ...string) string {
 	by := strings.Join(append([]string{"target", "model", "prompt"}, labels...), ", ")
 	return fmt.Sprintf("sum by (%s) (increase(%s[%dms]))", by, r.selector(metric), in.Milliseconds())
@@ -227,16 +226,6 @@ func (r reader) presence(ctx context.Context, found store) {
 func (r *record) doubts() {
 	if length := r.span.length(); length-r.present > max(length/10, leastWindow) {
 		r.warn("there is no data for %s of the range's %s", duration((length - r.present).Round(time.Minute)), duration(length))
-	}
-	var coarse []string
-	for i, q := range r.quantities {
-		if q.classic && q.Count > 0 {
-			coarse = append(coarse, latencies[i].name)
-		}
-	}
-	if coarse != nil {
-		r.warn("%s from classic buckets: quantiles are exact to a bucket only, which is often 25%% wide or more; "+
-			"scrape native histograms for 4.4%%", strings.Join(coarse, ", "))
 	}
 	// In a short range Prometheus extrapolates histograms and counters differently.
 	if e2el, ok := r.summary.E2EL.Count, r.summary.Succeeded(); 5*e2el < 4*ok {

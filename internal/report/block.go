@@ -52,8 +52,7 @@ func headline(s Summary) string {
 
 type block struct{ strings.Builder }
 
-// section writes a title in the middle of a line of 50 columns, filled up on both sides; an
-// odd one is on the right, as Python's format has it.
+// section writes a title in the middle of a line of 50 columns; an odd fill is on the right, as Python's format has it.
 func (b *block) section(title, fill string) {
 	free := 50 - len(title)
 	b.WriteString(strings.Repeat(fill, free/2) + title + strings.Repeat(fill, free-free/2) + "\n")
@@ -96,6 +95,7 @@ func (b *block) requests(s Summary) {
 // bucketNotes says how exact quantiles are that come from histograms.
 func bucketNotes(s Summary) []string {
 	var parts []string
+	var widest Number
 	for _, quantity := range quantities {
 		off := Number(0)
 		for _, q := range quantity.in(&s).Quantiles {
@@ -106,11 +106,15 @@ func bucketNotes(s Summary) []string {
 			}
 		}
 		if off > 0 {
-			parts = append(parts, fmt.Sprintf("%s ±%.1f%%", quantity.name, 100*off))
+			parts, widest = append(parts, fmt.Sprintf("%s ±%.1f%%", quantity.name, 100*off)), max(widest, off)
 		}
 	}
 	if parts == nil {
 		return nil
 	}
-	return []string{"Quantiles come from histogram buckets: " + strings.Join(parts, ", ")}
+	note := "Quantiles come from histogram buckets: " + strings.Join(parts, ", ")
+	if widest > 0.1 {
+		note += "; scrape native histograms for ±4.4%"
+	}
+	return []string{note}
 }

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// A Comparison is what pairs of measurements say of the difference between A and
-// B: two targets, two ranges of time, or two runs.
+// A Comparison is what pairs of measurements say of two targets, two ranges of time, or two runs.
 type Comparison struct {
 	A    string `json:"a"`
 	B    string `json:"b"`
@@ -122,8 +121,7 @@ func interval(values []float64, confidence float64) Interval {
 	}
 }
 
-// ratio is the interval of A / B, from logarithms, so that B / A is its inverse. Bounds that the
-// pairs are too few for are NaN.
+// ratio is the interval of A / B, from logarithms, so that B / A is its inverse; NaN where the pairs are too few.
 func ratio(pairs [][2]float64, confidence float64) Interval {
 	var logs []float64
 	for _, v := range pairs {

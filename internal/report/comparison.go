@@ -63,8 +63,7 @@ func verdicts(c Comparison) (list []string) {
 	return list
 }
 
-// meaning says what the columns of differences show, which is not what the medians beside
-// them differ by, and how certain the verdicts are.
+// meaning says what the columns of differences show, and how certain the verdicts are.
 func meaning(c Comparison, a, b string) []string {
 	least, most := c.Lines[0].Pairs, c.Lines[0].Pairs
 	for _, l := range c.Lines {

@@ -21,8 +21,7 @@ import (
 	"github.com/llm-prober/prober/internal/plot"
 )
 
-// CheckOutput finds what is wrong with the format of tables, which is text, json or markdown, and with the page with
-// plots, if there is one. It leaves no file where there was none.
+// CheckOutput finds what is wrong with the format of tables and with the page with plots, if any. It leaves no new file.
 func CheckOutput(format, picture string) (problems config.Problems) {
 	wrong := func(flag, value, text, hint string) {
 		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
@@ -46,8 +45,7 @@ func CheckOutput(format, picture string) (problems config.Problems) {
 	return problems
 }
 
-// Write writes d in a format of [CheckOutput]: as text only what it compares, in lines of at most width columns
-// where words allow. The error is that of w.
+// Write writes d in a format of [CheckOutput]: as text in lines of at most width columns where words allow.
 func (d Document) Write(w io.Writer, format string, width int) error {
 	switch format {
 	case "json":
@@ -73,8 +71,7 @@ func Draw(path string, page plot.Page) error {
 // schema is the version of the JSON documents. It changes when a field changes its meaning.
 const schema = 1
 
-// json is d as one JSON object, for programs: durations in seconds, to the nanosecond, and
-// what is unknown null or left out. Keys and their order are stable.
+// json is d as one JSON object: durations in seconds, unknown values null or left out. Keys and their order are stable.
 func (d Document) json() string {
 	d.Started = d.Started.UTC()
 	d.Summaries, d.Comparisons = append([]Summary{}, d.Summaries...), append([]Comparison{}, d.Comparisons...)
@@ -117,8 +114,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	return text.Bytes(), err //nolint:wrapcheck // never fails
 }
 
-// A Number is null in JSON if it is infinite or none, and else exact to the ninth decimal: of
-// seconds, to the nanosecond.
+// A Number is null in JSON if it is infinite or none, and else exact to the ninth decimal.
 type Number float64
 
 // MarshalJSON never fails.
@@ -157,9 +153,8 @@ func (t Texts) MarshalJSON() ([]byte, error) {
 // DependentPairs is the warning about pairs of requests that were under way together.
 const DependentPairs = "requests that were under way together share a queue and a batch: pairs are not independent, and the intervals may be too narrow"
 
-// CompareFiles compares the steps that two files have in common, which [Document.Write] wrote as JSON:
-// those of equal load and length of prompts and, unless each file has only one target, of
-// equal target. What is wrong with the files are [config.Problems].
+// CompareFiles compares the steps that two JSON documents have in common: those of equal load, length of prompts and,
+// unless each file has only one, target. What is wrong with the files are [config.Problems].
 func CompareFiles(pathA, pathB string) (Document, error) {
 	a, problemsA := readDocument(pathA)
 	b, problemsB := readDocument(pathB)

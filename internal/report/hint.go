@@ -14,8 +14,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// Failure is how a probe failed and what is known of it, in one line that is fit
-// for a terminal: much of it is the server's own words.
+// Failure is how a probe failed and what is known of it, in one line that is fit for a terminal.
 func Failure(r *probe.Result) string {
 	if r.Err == nil {
 		return string(r.Outcome)
@@ -23,8 +22,7 @@ func Failure(r *probe.Result) string {
 	return string(r.Outcome) + ": " + format.Clean(r.Err.Error())
 }
 
-// Hint is what to do about a failed result, in one sentence without a final
-// stop. It is empty for results that are ok or canceled.
+// Hint is what to do about a failed result, in one sentence; empty for results that are ok or canceled.
 func Hint(r *probe.Result) string {
 	i := slices.IndexFunc(hints, func(h hint) bool { return h.outcome == r.Outcome && (h.fits == nil || h.fits(r)) })
 	if i < 0 {

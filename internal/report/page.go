@@ -11,15 +11,13 @@ import (
 	"github.com/llm-prober/prober/internal/plot"
 )
 
-// On a page, the columns of a comparison, and up to how many comparisons verdicts stand
-// above the charts: those of a ladder would hide them.
+// On a page, the columns of a comparison, and up to how many comparisons their verdicts stand above the charts.
 const (
 	detailsWidth = 100
 	mostVerdicts = 3
 )
 
-// Page is charts of d with what d tells: verdicts, an overview of its summaries, its
-// comparisons, warnings, and what made it.
+// Page is charts of d with its verdicts, an overview, its comparisons, warnings, and what made it.
 func Page(title string, d Document, charts []plot.Chart) plot.Page {
 	started := d.Started.UTC().Format("2006-01-02 15:04:05 UTC")
 	page := plot.Page{
@@ -52,8 +50,7 @@ func Page(title string, d Document, charts []plot.Chart) plot.Page {
 	return page
 }
 
-// RunCharts draws samples of targets, in the order of their names: how TTFT, TPOT, ITL and E2EL
-// are spread, and each over time. Canceled samples are left out.
+// RunCharts draws the distributions and timelines of TTFT, TPOT, ITL and E2EL. Canceled samples are left out.
 func RunCharts(targets []string, samples []Sample) []plot.Chart {
 	var charts []plot.Chart
 	for _, q := range quantities {
@@ -85,8 +82,7 @@ func drawn(charts []plot.Chart) []plot.Chart {
 	return slices.DeleteFunc(charts, func(c plot.Chart) bool { return len(c.Series) == 0 })
 }
 
-// LatencyCharts are empty charts of a quantity: how samples of something are spread, and the quantity,
-// or what the label names, over time.
+// LatencyCharts are empty charts of a quantity: its distribution over requests or tokens, and what the label names over time.
 func LatencyCharts(name, of, label string) (spread, timeline plot.Chart) {
 	return plot.Chart{
 			Title: name + " distribution (CDF)", X: plot.Axis{Label: name, Unit: plot.Second},
@@ -144,9 +140,8 @@ func thin(points []plot.Point) []plot.Point {
 	return kept
 }
 
-// LadderCharts draws steps of growing load, of one target or several: what they brought and how long it took. A series
-// is a target, or a target and a length of prompts where there are several. The load is requests at once, or where no
-// step was so, the requests that succeeded in a second.
+// LadderCharts draws steps of growing load: throughput and latency, a series for each target and length of prompts. The load is
+// requests at once, or where no step was so, the requests that succeeded in a second.
 func LadderCharts(summaries []Summary) []plot.Chart {
 	steps := slices.SortedStableFunc(slices.Values(summaries), func(a, b Summary) int { return cmp.Compare(a.AtOnce, b.AtOnce) })
 	x, load := plot.Axis{Label: "requests/s"}, func(s Summary) Number { return s.Throughput().Requests }

@@ -22,8 +22,7 @@ type Phase struct {
 	From, To float64
 }
 
-// Phases are those that a probe reached, in their order: each begins where the one before ends. The last one of a
-// failed probe is the wait until it failed.
+// Phases are those that a probe reached, in their order. The last one of a failed probe is the wait until it failed.
 func Phases(a *probe.Account) (list []Phase) {
 	at := 0.0
 	until := func(name string, to float64) {

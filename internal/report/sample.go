@@ -10,8 +10,7 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A Request is what one request that succeeded adds to a comparison, in seconds: NaN where there
-// is no number, or none that may be compared.
+// A Request is what one request that succeeded adds to a comparison: NaN where there is nothing that may be compared.
 type Request struct {
 	Round uint64 `json:"round"` // requests of equal Round answered the same prompt
 	TTFT  Number `json:"ttft_seconds"`
@@ -118,9 +117,8 @@ func (q quantity) values(samples []Sample) (values []float64) {
 	return values
 }
 
-// requestsOf are the requests of one target that succeeded, by round and start. They have no
-// ITL where token frames come in bursts: it is a mean within them then, which TPOT says as
-// well. Nor has E2EL a prompt that a cache knew: TTFT, which it lacks, is in it.
+// requestsOf are the requests of one target that succeeded, by round and start: without ITL where frames come in bursts, which
+// make it a mean, and without E2EL where a cache knew the prompt, which makes it shorter.
 func requestsOf(samples []Sample) (list []Request) {
 	good, _ := split(samples, succeeded)
 	_, _, batched := bursts(good)
@@ -137,8 +135,7 @@ func requestsOf(samples []Sample) (list []Request) {
 	return list
 }
 
-// PairUp pairs the samples of A and B that answered the same prompt, where both succeeded; what one of them lacks is
-// NaN. Where a round has several of one target, they are paired in the order in which they started.
+// PairUp pairs the samples of A and B that answered the same prompt, where both succeeded, in the order of their starts.
 func PairUp(a, b []Sample) []Pairs { return pairsOf(rounds(requestsOf(a), requestsOf(b))) }
 
 func pairsOf(both [][2]Request) []Pairs {

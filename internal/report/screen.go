@@ -15,8 +15,7 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// A Screen is where a bench shows what it does: results on standard output,
-// notes and progress on standard error. It is safe for concurrent use.
+// A Screen is where a bench shows results, notes and progress. It is safe for concurrent use.
 type Screen struct {
 	Width int // of tables, in columns
 
@@ -25,13 +24,11 @@ type Screen struct {
 	notes   io.Writer
 	columns int // of the terminal on which progress is redrawn in its place; 0: it has lines
 
-	mu    sync.Mutex
-	drawn string // the progress that stands on the terminal; empty: none
-	lost  error  // the first of writing results
+	mu   sync.Mutex
+	lost error // the first of writing results
 }
 
-// NewScreen returns a screen that shows results in a format to out, or, if that is not
-// text, none of them, and everything else to errs.
+// NewScreen returns a screen that shows results on out if the format is text, and everything else on errs.
 func NewScreen(out, errs io.Writer, format string) *Screen {
 	s := &Screen{Width: Terminal(out), results: io.Discard, live: errs, notes: errs, columns: columnsOf(errs)}
 	if format == "text" {
@@ -49,17 +46,17 @@ func (s *Screen) Live(line string) { s.write(s.live, line+"\n") }
 // Note shows a line beside what is measured.
 func (s *Screen) Note(line string) { s.write(s.notes, line+"\n") }
 
-// write writes a text, and the progress again below it. Notes that cannot be written do not
+// write writes a text, on a terminal in the place of the progress that stands there. Notes that cannot be written do not
 // fail the run; results that cannot are reported at its end.
 func (s *Screen) write(w io.Writer, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	progress := s.drawn
-	s.draw("")
+	if s.columns > 0 {
+		_, _ = io.WriteString(s.notes, "\r\x1b[K")
+	}
 	if _, err := io.WriteString(w, text); err != nil && w == s.results && s.lost == nil {
 		s.lost = fmt.Errorf("write results: %w", err)
 	}
-	s.draw(progress)
 }
 
 // Failure is the first error of writing results.
@@ -67,13 +64,6 @@ func (s *Screen) Failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lost
-}
-
-func (s *Screen) draw(progress string) {
-	if progress != s.drawn {
-		_, _ = io.WriteString(s.notes, "\r\x1b[K"+progress)
-	}
-	s.drawn = progress
 }
 
 // Pace is how often progress is to be shown.
@@ -90,17 +80,11 @@ func (s *Screen) Progress(p Progress) {
 		s.Note(p.Line(math.MaxInt))
 		return
 	}
-	s.redraw(p.Line(s.columns - 1))
+	s.write(s.notes, p.Line(s.columns-1))
 }
 
 // Settle removes what Progress drew.
-func (s *Screen) Settle() { s.redraw("") }
-
-func (s *Screen) redraw(progress string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.draw(progress)
-}
+func (s *Screen) Settle() { s.write(s.notes, "") }
 
 // IsTerminal reports whether w is a terminal.
 func IsTerminal(w io.Writer) bool { return columnsOf(w) > 0 }
@@ -131,8 +115,7 @@ type Progress struct {
 	Limit        time.Duration // none begins later; 0: no limit
 }
 
-// Line is the progress in at most width columns, since a line that is longer than its
-// terminal is wide could not be redrawn: the end of its label is left out.
+// Line is the progress in at most width columns, since a longer line could not be redrawn.
 func (p Progress) Line(width int) string {
 	words, tail, share := p.Label, fmt.Sprintf("  %d", p.Done), 0.0
 	if p.Steps > 1 {

@@ -158,8 +158,7 @@ func (s Summary) Failed() int {
 	return failed
 }
 
-// A Throughput is the tokens of a [Summary], and what a second brought: requests that
-// succeeded, their tokens, and requests that met all objectives. What is unknown is NaN.
+// A Throughput is the tokens of a [Summary], and what a second brought. What is unknown is NaN.
 type Throughput struct {
 	Input     Number `json:"input_tokens"`
 	Generated Number `json:"output_tokens"`
@@ -185,8 +184,7 @@ func (s Summary) Throughput() Throughput {
 	return Throughput{input, output, Number(s.Succeeded()) / seconds, output / seconds, (input + output) / seconds, Number(s.Met) / seconds}
 }
 
-// Spread is how values are spread that are all known. They are in seconds, stay
-// the caller's, and their order does not matter.
+// Spread is how values are spread that are all known, in seconds and in any order.
 func Spread(values []float64) Distribution {
 	if len(values) == 0 {
 		return Distribution{}

@@ -31,8 +31,7 @@ func Verdict(l Line, a, b string) string {
 // fold is from which ratio on a change is told in times, not in per cent.
 const fold = 1.5
 
-// told is a change between two ends, the smaller first, in the unit and the direction of v: "3.1% to 3.5% slower". All
-// are logarithms of ratios.
+// told is a change between two ends, all logarithms of ratios, in the unit and direction of v: "3.1% to 3.5% slower".
 func told(v, least, most float64) string {
 	large, direction := math.Exp(math.Abs(v)) >= fold, " slower"
 	amount := func(v float64) string {

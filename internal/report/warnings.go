@@ -112,8 +112,7 @@ func bursts(good []Sample) (frames, together int, batched bool) {
 	return frames, together, together > 0 && 2*together >= frames
 }
 
-// LengthWarnings says that prompts were not as long as asked, in tokens; nothing where
-// they were, where no server counted, or where no length was asked (0).
+// LengthWarnings says that prompts were not as long as asked, where a length was (not 0) and a server counted.
 func LengthWarnings(samples []Sample, asked int) []string {
 	good, _ := split(samples, succeeded)
 	n := counts(good, promptOf)
@@ -148,8 +147,7 @@ func common(good []Sample) (list []string) {
 	return list
 }
 
-// PairWarnings says in what the samples of two targets in one run differ besides
-// speed; nothing where one of them has no samples.
+// PairWarnings says in what the samples of two targets in one run differ besides speed.
 func PairWarnings(a, b []Sample) (list []string) {
 	if len(a) == 0 || len(b) == 0 {
 		return nil

@@ -151,8 +151,7 @@ func missing(a *probe.Account, name string) string {
 	return "the prober read too late"
 }
 
-// gaps draws the gaps between token frames as a sparkline, and a mark below the longest one. A gap that was open when
-// the probe failed is a sign at the end, since it may be too long for the scale of the others.
+// gaps draws the gaps between token frames as a sparkline, with a mark below the longest; one that was open is a sign at the end.
 func (w *waterfall) gaps() {
 	var list []float64
 	column := 0
@@ -179,8 +178,7 @@ func (w *waterfall) gaps() {
 
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// spark draws values in at most the given cells, of which each is the longest of as many
-// values. The longest of all is as high as can be, and heights are proportional.
+// spark draws values in at most the given cells, each the longest of as many values, at proportional heights.
 func spark(values []float64, cells int) (line string, each int) {
 	top := slices.Max(append(values, math.SmallestNonzeroFloat64))
 	each = max(1, (len(values)+cells-1)/cells)

@@ -73,8 +73,7 @@ type Rejection struct {
 // SetRejected makes the page show that the configuration as it is now is wrong; nil says that it is right.
 func (b *Board) SetRejected(r *Rejection) { b.rejected.Store(r) }
 
-// Record keeps what the board needs of r and no pointer to it. Canceled results
-// and those of unknown targets are dropped. It reports whether r is worth a recording: see [history.notable].
+// Record keeps what the board needs of r and no pointer to it, and reports whether r is worth a recording.
 func (b *Board) Record(r *probe.Result) (notable bool) {
 	if r.Outcome == probe.Canceled {
 		return false
@@ -99,8 +98,7 @@ func (b *Board) history(target string) *history {
 	return b.histories[i]
 }
 
-// copies are the histories as they are now. They share the entries, which are only
-// read. All arithmetic is done on copies, so that readers never make a probe wait.
+// copies are the histories as they are now, for arithmetic that no probe waits for. They share the entries.
 func (b *Board) copies() []history {
 	b.mu.Lock()
 	defer b.mu.Unlock()

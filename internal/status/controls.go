@@ -75,8 +75,7 @@ func (b *Board) serveProbeNow(c Controls, w http.ResponseWriter, r *http.Request
 	done(w, r, "probes/"+result.TraceID, result.Account())
 }
 
-// done answers a program with data, and leads a browser to a page of ours. The way there is relative: the page may be
-// served below a path.
+// done answers a program with data, and leads a browser to a page of ours, which may be served below a path.
 func done(w http.ResponseWriter, r *http.Request, page string, data any) {
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
 		w.Header().Set("Location", "../../../../"+page)

@@ -28,31 +28,8 @@ func chosen(views []*view, by url.Values) []*view {
 	return views
 }
 
-// now is the age up to which results are what a target does at present; the hour is the usual.
-const now = 10 * time.Minute
-
-// A cell is a metric's quantiles of the last hour, and how its median of the last ten minutes compares with that.
-type cell struct {
-	Name string
-	quantiles
-	Ratio *float64 // nil without a value, or if there is nothing older
-}
-
-// Cells are TTFT, TPOT and ITL.
-func (v *view) Cells() []cell {
-	recent := v.past.since(time.Now().Add(-now))
-	list := []cell{{"TTFT", v.Quantiles.TTFT, nil}, {"TPOT", v.Quantiles.TPOT, nil}, {"ITL", v.Quantiles.ITL, nil}}
-	if len(recent) == len(v.recent) {
-		return list
-	}
-	present := summarize(recent).Quantiles
-	for i, q := range []quantiles{present.TTFT, present.TPOT, present.ITL} {
-		if usual := list[i].P50; q.P50 != nil && usual != nil && *usual > 0 {
-			list[i].Ratio = new(*q.P50 / *usual)
-		}
-	}
-	return list
-}
+// lately is the age up to which results are what a target does at present; the hour is the usual.
+const lately = 10 * time.Minute
 
 // muchSlower reports whether a ratio is one of which the warning ProberSevereSlowdown would tell.
 func muchSlower(ratio float64) bool { return ratio >= 1.4 }

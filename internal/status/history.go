@@ -52,8 +52,7 @@ type entry struct {
 	good, bad     []probe.Objective // that it met and that it missed, as they were at its time
 }
 
-// newEntry makes an entry with lists of at most maxList numbers and texts of at
-// most maxText characters. A warning says so where a list was cut.
+// newEntry makes an entry with bounded lists and texts. A warning says so where a list was cut.
 func newEntry(r *probe.Result) *entry {
 	a := report.Account(r)
 	if n := max(len(a.Arrivals), len(a.ITL), len(a.TokensPerFrame)); n > maxList {
@@ -101,8 +100,7 @@ func (e *entry) account() probe.Account {
 	return a
 }
 
-// A packed is a list of whole numbers: by how much each is above the one before, as varints. Those of 100 tokens take 400
-// bytes as arrivals.
+// A packed is a list of whole numbers, by their differences as varints: the arrivals of 100 tokens take 400 bytes.
 type packed []byte
 
 func pack[T any](list []T, whole func(T) int64) (p packed) {

@@ -44,16 +44,8 @@ var (
 // named by their hashes and not by a nonce: a refreshed page must be allowed to hold the same style as the one before.
 // Neither holds a template's action, so that their text is that of the answer.
 func policy(text string) string {
-	return strings.Join([]string{
-		"default-src 'none'",
-		"style-src " + hashOf(text, "<style>", "</style>"),
-		"script-src " + hashOf(text, "<script>", "</script>"),
-		"connect-src 'self'",
-		"img-src data:",
-		"base-uri 'none'",
-		"form-action 'self'",
-		"frame-ancestors 'none'",
-	}, "; ")
+	return "default-src 'none'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
+		"style-src " + hashOf(text, "<style>", "</style>") + "; script-src " + hashOf(text, "<script>", "</script>")
 }
 
 // hashOf is the source expression of what stands between two tags.
@@ -103,8 +95,7 @@ func render(w http.ResponseWriter, page *template.Template, data any) {
 	_, _ = w.Write(text.Bytes())
 }
 
-// sections puts the targets of a group beside each other, where the first of them stands, and gives them the same
-// scales. Lone targets that follow each other share a section.
+// sections puts the targets of a group beside each other, with the same scales. Lone targets that follow each other share one.
 func sections(views []*view) []section {
 	groups := map[string][]*view{}
 	for _, v := range views {
@@ -129,22 +120,34 @@ func sections(views []*view) []section {
 	return list
 }
 
-// A metric is one row of a card's quantiles.
+// A metric is one row of a card's quantiles, which are of the last hour.
 type metric struct {
 	Key, Name, Long string
 	Last            *float64
 	quantiles
+	Ratio *float64 // of the median of the last ten minutes to the hour's; nil without a value, or if there is nothing older
 }
 
-// Metrics are the rows of a card's quantiles.
+// Metrics are the rows of a card's quantiles. A row of the table of targets has the first three.
 func (v *view) Metrics() []metric {
 	last, q := cmp.Or(v.Last, &entry{}), v.Quantiles
-	return []metric{
-		{"ttft", "TTFT", "time to first token", last.TTFT, q.TTFT},
-		{"tpot", "TPOT", "time per output token", last.TPOT, q.TPOT},
-		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.account().ITL), q.ITL},
-		{"e2el", "E2EL", "end-to-end latency", last.E2EL, q.E2EL},
+	list := []metric{
+		{"ttft", "TTFT", "time to first token", last.TTFT, q.TTFT, nil},
+		{"tpot", "TPOT", "time per output token", last.TPOT, q.TPOT, nil},
+		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.account().ITL), q.ITL, nil},
+		{"e2el", "E2EL", "end-to-end latency", last.E2EL, q.E2EL, nil},
 	}
+	recent := v.past.since(time.Now().Add(-lately))
+	if len(recent) == len(v.recent) {
+		return list
+	}
+	present := summarize(recent).Quantiles
+	for i, q := range []quantiles{present.TTFT, present.TPOT, present.ITL, present.E2EL} {
+		if usual := list[i].P50; q.P50 != nil && usual != nil && *usual > 0 {
+			list[i].Ratio = new(*q.P50 / *usual)
+		}
+	}
+	return list
 }
 
 // Remarks are the target's notes and what the last hour's results give reason for.

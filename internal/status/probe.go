@@ -33,8 +33,7 @@ func by(this, median *float64) string {
 	return map[bool]string{true: "+", false: "−"}[*this >= *median] + format.Seconds(math.Abs(*this-*median))
 }
 
-// find is a result in memory and the history that it is of. The text says why there is
-// none, and code is that of the answer then.
+// find is a result in memory and its history, or else the code of the answer and why there is none.
 func (b *Board) find(id string) (e *entry, h history, code int, text string) {
 	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
 		return nil, h, http.StatusBadRequest, fmt.Sprintf("invalid trace id %q: want 32 hexadecimal digits in lower case", format.Shorten(id, 64))

@@ -11,8 +11,7 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// How large the files of recordings get: one of the latest and the older ones, 100 MB together. A result of 100 tokens
-// is about 5 kB.
+// How large the files of recordings get: 100 MB together. A result of 100 tokens is about 5 kB.
 const (
 	recordingMB     = 10
 	olderRecordings = 9

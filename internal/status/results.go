@@ -31,8 +31,7 @@ type query struct {
 	limit    int
 }
 
-// parseQuery reads the parameters. All but "limit" may be repeated; empty ones count as not given; the rest is ignored,
-// as Prometheus does. The error names the parameter and what it may be.
+// parseQuery reads the parameters. All but "limit" may be repeated; unknown ones are ignored, as Prometheus does.
 func parseQuery(values url.Values, targets []string) (q query, err error) {
 	outcomes := []string{failedOutcome}
 	for _, o := range probe.Outcomes() {
@@ -72,8 +71,7 @@ func (q query) wants(e *entry) bool {
 		!e.OK() && slices.Contains(q.outcomes, failedOutcome)
 }
 
-// serveResults answers with the results that were asked for, those that started last
-// first, one after the other: the text of all of them is never in memory.
+// serveResults answers with results, the newest first, and never has the text of all of them in memory.
 func (b *Board) serveResults(w http.ResponseWriter, r *http.Request) {
 	var targets []string
 	var all []*entry

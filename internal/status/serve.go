@@ -9,29 +9,23 @@ import (
 // Register serves the page at exactly "/", that of a probe below /probes/, the JSON below /api/v1/ and the health of
 // the prober at /-/healthy and /-/ready. All of them are only read: methods other than GET and HEAD are refused.
 func (b *Board) Register(mux *http.ServeMux) {
-	mux.Handle("/{$}", readOnly(b.servePage))
-	mux.Handle("/probes/{trace_id}", readOnly(b.serveProbe))
-	mux.Handle("/api/v1/results", readOnly(b.serveResults))
-	mux.Handle("/api/v1/results/{trace_id}", readOnly(b.serveResult))
-	mux.Handle("/api/v1/targets", readOnly(b.serveTargets))
-	mux.Handle("/-/healthy", readOnly(serveHealthy))
-	mux.Handle("/-/ready", readOnly(b.serveReady))
+	mux.Handle("GET /{$}", harmless(b.servePage))
+	mux.Handle("GET /probes/{trace_id}", harmless(b.serveProbe))
+	mux.Handle("GET /api/v1/results", harmless(b.serveResults))
+	mux.Handle("GET /api/v1/results/{trace_id}", harmless(b.serveResult))
+	mux.Handle("GET /api/v1/targets", harmless(b.serveTargets))
+	mux.Handle("GET /-/healthy", harmless(serveHealthy))
+	mux.Handle("GET /-/ready", harmless(b.serveReady))
 }
 
-// readOnly refuses what would write, and adds the headers that every answer
-// carries. A handler may loosen the policy of its own answer.
-func readOnly(next http.HandlerFunc) http.Handler {
+// harmless adds headers to every answer. A handler may loosen the policy of its own.
+func harmless(next http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cache-Control", "no-store")
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			h.Set("Allow", "GET, HEAD")
-			http.Error(w, "method not allowed: use GET or HEAD", http.StatusMethodNotAllowed)
-			return
-		}
 		next(w, r)
 	})
 }

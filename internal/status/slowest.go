@@ -57,16 +57,9 @@ func ranksOf(list []*entry, since time.Time) map[*entry]int {
 
 // notable reports whether e, which comes next, is a failure or among the slowest of the last hour by some quantity.
 func (h *history) notable(e *entry) bool {
-	recent := h.since(e.At.Add(-window))
-	return !e.OK() || slices.ContainsFunc(slowness[:], func(q quantity) bool {
-		slower := 0
-		for _, other := range recent {
-			if v := q.Of(other); other.OK() && v != nil && q.Of(e) != nil && *v >= *q.Of(e) {
-				slower++
-			}
-		}
-		return q.Of(e) != nil && slower < slowCount
-	})
+	since := e.At.Add(-window)
+	recent := append(slices.Clip(h.since(since)), e)
+	return !e.OK() || slices.ContainsFunc(slowness[:], func(q quantity) bool { return slices.Contains(q.slowest(recent, since), e) })
 }
 
 // A slowRow is the slowest results of the last hour and of the last day by one quantity.

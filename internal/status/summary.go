@@ -32,8 +32,7 @@ type quantiles struct {
 	P95 *float64 `json:"p95"`
 }
 
-// summarize takes one value a probe for TTFT, TPOT and E2EL, and one a token for
-// ITL, so that a long answer weighs more than a short one.
+// summarize takes one value a probe for TTFT, TPOT and E2EL, and one a token for ITL.
 func summarize(entries []*entry) summary {
 	s := summary{Results: len(entries), Outcomes: map[probe.Outcome]int{}}
 	var ttft, tpot, itl, e2el []float64
@@ -91,8 +90,7 @@ type summarized struct {
 	summary
 }
 
-// summarize summarizes consecutive results of the ring: the first of them and their
-// number tell them all. The summary is only to be read.
+// summarize summarizes consecutive results of the ring: the first and their number tell them all.
 func (h *history) summarize(entries []*entry) summary {
 	if len(entries) == 0 {
 		return summarize(nil)

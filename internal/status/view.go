@@ -116,8 +116,7 @@ func newView(h history, now time.Time) *view {
 	return v
 }
 
-// judged counts the results that were judged by the objective as it is now: those
-// that were judged by another limit do not count.
+// judged counts the results that were judged by the objective as it is now, not by an earlier limit.
 func (v *view) judged(o probe.Objective) objective {
 	t := objective{Name: o.Name, Signal: o.Signal, Goal: o.Goal}
 	if o.Signal != probe.SignalAvailability {

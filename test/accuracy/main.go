@@ -79,7 +79,7 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	return p, nil
 }
 
-// run measures all, and writes a table and the verdicts to stdout.
+// run measures all, and writes the tables to stdout.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	p, err := parse(args, stderr)
 	if err != nil {
@@ -103,47 +103,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return nil
 	}
 	fmt.Fprintf(stdout, "%s\n", table(all))
-	for _, warning := range p.warnings(all) {
-		fmt.Fprintln(stdout, "-", warning)
-	}
 	return nil
 }
 
-// header names what the figures hold for.
+// header names what the figures hold for. Others are other processes and machines.
 func (p plan) header(all []*measured) string {
-	typical, most := othersOf(all)
+	var others []float64
+	for _, m := range all {
+		others = append(others, 100*m.noise())
+	}
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
 		"%d runs, the clients one after the other in each. Others took %.0f%% of the processors (median), %.0f%% at most.",
 		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.Gap, p.Tokens, p.alone, p.Spread,
-		p.runs, 100*typical, 100*most)
-}
-
-// othersOf is the share of the processors that went to other processes and machines:
-// the median and the most.
-func othersOf(all []*measured) (typical, most float64) {
-	shares := make([]float64, 0, len(all))
-	for _, m := range all {
-		shares = append(shares, m.noise())
-	}
-	return median(shares), slices.Max(shares)
-}
-
-// quiet is what others may take of the processors.
-const quiet = 0.05
-
-// warnings say why the figures may be unreliable; none if they are reliable.
-func (p plan) warnings(all []*measured) []string {
-	var list []string
-	if _, most := othersOf(all); most > quiet {
-		list = append(list, fmt.Sprintf("warning: other processes used up to %.0f%% of the CPUs: figures of a busy machine", 100*most))
-	}
-	for _, m := range all {
-		if m.late.p99 > p.Gap {
-			list = append(list, fmt.Sprintf("warning: with %d streams the server was later than the time of a token: its frames came in bursts", m.streams))
-			break
-		}
-	}
-	return list
+		p.runs, median(others), slices.Max(others))
 }
 
 // processor is the model of the processors, as the kernel calls it.
