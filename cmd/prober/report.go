@@ -37,7 +37,21 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			if len(files) > 0 {
 				return reportFiles(cmd, files, format)
 			}
-			return reportStored(cmd, r, format, picture)
+			query, problems := r.Parse(time.Now())
+			if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
+				return problems
+			}
+			if err := query.Run(cmd.Context()); err != nil {
+				return err
+			}
+			if err := printDocument(cmd, &query.Document, format); err != nil || picture == "" {
+				return err
+			}
+			page, err := query.Page(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return report.Draw(picture, page)
 		},
 	}
 	flags := cmd.Flags()
@@ -52,24 +66,6 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	flags.StringVar(&format, "format", "text", "text, json or markdown")
 	flags.StringVar(&picture, "plot", "", "`file` for the page with tables and plots, .html")
 	return cmd
-}
-
-func reportStored(cmd *cobra.Command, r promquery.Request, format, picture string) error {
-	query, problems := r.Parse(time.Now())
-	if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
-		return problems
-	}
-	if err := query.Run(cmd.Context()); err != nil {
-		return err
-	}
-	if err := printDocument(cmd, &query.Document, format); err != nil || picture == "" {
-		return err
-	}
-	page, err := query.Page(cmd.Context())
-	if err != nil {
-		return err
-	}
-	return report.Draw(picture, page)
 }
 
 func reportFiles(cmd *cobra.Command, files []string, format string) error {

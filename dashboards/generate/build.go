@@ -69,9 +69,6 @@ func (b *builder) variable(name string) object {
 	if !ok {
 		v = b.common.Variables[name]
 	}
-	if b.Kinds[v.Kind] == nil {
-		b.check(fmt.Errorf("kind %q is none of common.yaml's kinds", v.Kind))
-	}
 	made := merge(merge(b.Kinds[v.Kind], v.JSON), object{"name": name})
 	if v.Values != "" {
 		query := "label_values(" + v.Values + ")"

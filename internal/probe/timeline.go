@@ -123,20 +123,19 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	return d, (len(t.Tokens) > 1 || t.Open > 0) && d >= hidden
 }
 
-// ReadDelays yields how long the bytes of each read with a kernel timestamp and a token frame lay unread.
-func (t *Timeline) ReadDelays() iter.Seq[time.Duration] {
-	return func(yield func(time.Duration) bool) {
-		for i, a := range t.Tokens {
-			if a.Kernel && !t.coalesced(i) && !yield(a.Delay) {
-				return
-			}
+// ReadDelays are how long the bytes of each read with a kernel timestamp and a token frame lay unread.
+func (t *Timeline) ReadDelays() (delays []time.Duration) {
+	for i, a := range t.Tokens {
+		if a.Kernel && !t.coalesced(i) {
+			delays = append(delays, a.Delay)
 		}
 	}
+	return delays
 }
 
 // MaxReadDelay is the longest of [Timeline.ReadDelays]. ok is false if there are none.
 func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
-	for delay := range t.ReadDelays() {
+	for _, delay := range t.ReadDelays() {
 		d, ok = max(d, delay), true
 	}
 	return d, ok

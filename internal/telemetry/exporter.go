@@ -32,17 +32,14 @@ func newExporters(ctx context.Context) (metrics sdkmetric.Exporter, traces sdktr
 	case protocolGRPC:
 		metrics, err = otlpmetricgrpc.New(ctx)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("make OTLP exporter of metrics: %w", err)
-	}
 	switch tracesBy {
 	case protocolHTTP:
-		traces, err = otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
+		traces, wrong = otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
 	case protocolGRPC:
-		traces, err = otlptracegrpc.New(ctx)
+		traces, wrong = otlptracegrpc.New(ctx)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("make OTLP exporter of traces: %w", err)
+	if err := errors.Join(err, wrong); err != nil {
+		return nil, nil, fmt.Errorf("make OTLP exporters: %w", err)
 	}
 	return metrics, traces, nil
 }

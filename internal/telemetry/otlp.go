@@ -38,9 +38,18 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 	if err != nil || metrics == nil && traces == nil {
 		return newRecorder(o, nil), err
 	}
-	about, err := resourceOf(ctx, o.Build)
+	host, _ := os.Hostname() // without one the rest is still unique
+	about, err := resource.New(ctx,
+		resource.WithAttributes(
+			semconv.ServiceName("prober"),
+			semconv.ServiceVersion(o.Build.Version),
+			semconv.ServiceInstanceID(cmp.Or(host, "prober")+"-"+rand.Text()[:8]),
+		),
+		resource.WithFromEnv(), // overrides all but the SDK's name
+		resource.WithTelemetrySDK(),
+	)
 	if err != nil {
-		return newRecorder(o, nil), err
+		return newRecorder(o, nil), fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; want key=value pairs with commas between", err)
 	}
 	var otlp *meters
 	if metrics != nil {
@@ -62,24 +71,6 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 			sdktrace.WithSampler(sdktrace.AlwaysSample()), sdktrace.WithIDGenerator(ownIDs{}))
 	}
 	return r, nil
-}
-
-// resourceOf identifies the source of metrics and traces. The environment overrides all of it but the SDK's name.
-func resourceOf(ctx context.Context, b Build) (*resource.Resource, error) {
-	host, _ := os.Hostname() // without one the rest is still unique
-	about, err := resource.New(ctx,
-		resource.WithAttributes(
-			semconv.ServiceName("prober"),
-			semconv.ServiceVersion(b.Version),
-			semconv.ServiceInstanceID(cmp.Or(host, "prober")+"-"+rand.Text()[:8]),
-		),
-		resource.WithFromEnv(),
-		resource.WithTelemetrySDK(),
-	)
-	if err != nil {
-		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; want key=value pairs with commas between", err)
-	}
-	return about, nil
 }
 
 // Exporting reports whether metrics or traces are exported over OTLP.

@@ -123,7 +123,7 @@ func cacheState(r *probe.Result) probe.CacheState {
 }
 
 func readDelays(_ probe.Description, r *probe.Result, to func(sample)) {
-	for d := range r.ReadDelays() {
+	for _, d := range r.ReadDelays() {
 		to(sample{value: d.Seconds()})
 	}
 }
