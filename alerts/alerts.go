@@ -1,5 +1,4 @@
-// Package alerts holds the recording and alerting rules for Prometheus, and a
-// runbook for each alert. It is data: it imports nothing of ours.
+// Package alerts holds the rules for Prometheus and a runbook for each alert. It is data: it imports nothing of ours.
 package alerts
 
 import (
@@ -60,8 +59,7 @@ func Runbook(alert string) (page []byte, ok bool) {
 // RunbookFile is the name of the file that has the page of an alert, with slashes.
 func RunbookFile(alert string) string { return RunbooksDir + "/" + alert + ".md" }
 
-// Formats are the formats of the rules: a rule file of Prometheus, a resource of the Prometheus operator, and
-// the inhibit rules of an Alertmanager.
+// Formats are those of the rules: a rule file of Prometheus, a resource of its operator, and an Alertmanager's inhibit rules.
 func Formats() []string { return []string{"prometheus", "prometheusrule", "alertmanager"} }
 
 // RulesAs is the rules in one of [Formats], and the name of the file for them. Classic ones are [ClassicRules]. The caller owns them.

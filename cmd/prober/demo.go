@@ -78,8 +78,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	return cmd
 }
 
-// demoConfig is the environment's configuration with the endpoints as the only targets. Only variables of the demo's
-// flags count: others are about real targets, whose keys are not for a simulator.
+// demoConfig has the endpoints as its only targets. Of the environment the demo's flags count: keys are not for a simulator.
 func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Assets) (*config.Config, error) {
 	environ := map[string]string{"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen}
 	for _, key := range config.Reference() {

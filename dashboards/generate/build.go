@@ -85,8 +85,7 @@ func (b *builder) variable(name string) object {
 	return made
 }
 
-// row places panels from left to right, in lines of 24 columns, below what is there. Panels of a collapsed row stand in
-// it, take no space and query nothing until it is opened.
+// row places panels from left to right, below what is there. Those of a collapsed row query nothing until it is opened.
 func (b *builder) row(r row) []object {
 	var heading, panels []object
 	if r.Title != "" || r.Collapsed {

@@ -36,8 +36,7 @@ type variable struct {
 	JSON    object   `yaml:",inline"` // all else
 }
 
-// A row is panels below a heading, or without one if it has no title. Its style, labels and legend are those of panels
-// that set no other.
+// A row is panels below a heading, if it has a title. Its style, labels and legend are those of panels that set no other.
 type row struct {
 	Title      string
 	Collapsed  bool
@@ -65,7 +64,6 @@ type panel struct {
 	Each               []map[string]string // a panel for each of these, whose words its texts use: <<.word>>
 	Mappings           []object            // texts shown for values, in Grafana's own JSON
 	Columns            []string            // of a table: the first ones, labels or columns of queries
-	Hidden             []string            // of a table: labels that are not shown
 	Expr               string
 	Queries            []query
 	Overrides          []object // in Grafana's own JSON

@@ -110,12 +110,9 @@ func (b *builder) thresholds(colours []string) object {
 }
 
 // organize orders and names the columns of a table: first those of [panel.Columns], then the values that are not among
-// them. Hidden labels and values without a name are left out. Grafana calls the values of a table with one query just Value.
+// them. Values without a name are left out. Grafana calls the values of a table with one query just Value.
 func organize(p panel) object {
 	exclude, index, rename := object{"Time": true, "Value": true}, object{}, object{}
-	for _, label := range p.Hidden {
-		exclude[label] = true
-	}
 	for i, label := range p.Columns {
 		index[label] = i
 	}

@@ -196,8 +196,7 @@ func (c *checker) ask(ctx context.Context) bool {
 	return true
 }
 
-// full sends probes as long as configured until the length of the prompt is exact, and
-// compares the time that the last one took with the plan.
+// full sends probes as long as configured until the prompt's length is exact, and compares the last one's time with the plan.
 func (c *checker) full(ctx context.Context) bool {
 	results, _, skipped := c.job.Ask(ctx, c.place, c.place+1)
 	if len(results) == 0 {
@@ -241,8 +240,7 @@ func (c *checker) plan() {
 	}
 }
 
-// cost writes so many tokens; "up to" them unless probes of full length were measured, since otherwise the slots that
-// are skipped are not known.
+// cost writes so many tokens: "up to" them unless probes were measured, since else the slots that are skipped are not known.
 func cost(tokens int, measured bool) string {
 	text := format.Grouped(tokens) + " tokens"
 	if !measured {

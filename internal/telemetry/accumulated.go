@@ -147,8 +147,7 @@ func (e kept) exemplar() *dto.Exemplar {
 	}}
 }
 
-// spans are the native buckets: runs of them, and by how much each differs from the one before. Up to two empty ones
-// are cheaper than a new run.
+// spans are the native buckets in runs, as differences from the one before. Two empty ones are cheaper than a new run.
 func (s *accumulated) spans() (spans []*dto.BucketSpan, deltas []int64) {
 	next, last := 0, int64(0)
 	for n, b := range s.native {

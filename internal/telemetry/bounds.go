@@ -2,17 +2,14 @@ package telemetry
 
 // The resolution of native and exponential histograms: schema 4, 16 buckets to a power of two, each 4.4% wide.
 const (
-	// exponentialScale and exponentialSize make 320 dense buckets that span a
-	// factor of 2^20: from zeroThreshold to 128 s.
+	// These make 320 dense buckets that span a factor of 2^20: from zeroThreshold to 128 s.
 	exponentialScale = 4
 	exponentialSize  = 320
 
-	// zeroThreshold is 2^-13 s, 122 µs: values up to it count as zero. Such are the
-	// gaps of frames that arrived together, which would cost hundreds of buckets.
+	// zeroThreshold is 122 µs: values up to it, as gaps within one read, count as zero. They would cost hundreds of buckets.
 	zeroThreshold = 0x1p-13
 
-	// delayThreshold is 2^-17 s, 7.6 µs, for read delays: healthy ones are shorter
-	// than 122 µs. The dense buckets then span to 8 s.
+	// delayThreshold is 7.6 µs, for read delays: healthy ones are below 122 µs. The dense buckets then span to 8 s.
 	delayThreshold = 0x1p-17
 )
 

@@ -57,8 +57,7 @@ type Label struct {
 	fact func(probe.Description) string   // the one value that a target has; no part of a point
 }
 
-// A point is the values of an instrument's own labels, in their order. It
-// identifies one of the series that a target has.
+// A point is the values of an instrument's own labels, in their order. It identifies one series of a target.
 type point [2]string
 
 type sample struct {

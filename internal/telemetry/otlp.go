@@ -24,8 +24,7 @@ type Options struct {
 	Build Build
 	GenAI bool // on OTLP, metrics by the OpenTelemetry GenAI conventions beside ours
 
-	// OnError is called for each failure: exports after all their retries, and errors
-	// of the SDK. The calls come from goroutines of the SDK.
+	// OnError is called by goroutines of the SDK for each error: those of exports after all their retries.
 	OnError func(error)
 }
 
@@ -76,8 +75,7 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 // Exporting reports whether metrics or traces are exported over OTLP.
 func (r *Recorder) Exporting() bool { return r.metrics != nil || r.traces != nil }
 
-// Shutdown sends what is left and ends the exports. It returns as soon as ctx is
-// done. Failed exports were passed to OnError already.
+// Shutdown sends what is left, until ctx is done, and ends the exports. Failed ones were passed to OnError already.
 func (r *Recorder) Shutdown(ctx context.Context) error {
 	var metrics, traces error
 	var running sync.WaitGroup

@@ -39,16 +39,14 @@ type Recorder struct {
 }
 
 type backend interface {
-	// open makes one series, at zero where the library can show that. It is nil if
-	// the library does not have the instrument.
+	// open makes one series, at zero if the library can show that; nil if it does not have the instrument.
 	open(i *Instrument, t probe.Description, p point) series
 
 	// release ends all series of a target.
 	release(t probe.Description)
 }
 
-// A series takes a value, and the span of its probe if the value is to be kept as
-// an exemplar. It is safe for concurrent use.
+// A series takes a value, and the span to keep with it as an exemplar if that is valid. It is safe for concurrent use.
 type series func(value float64, exemplar trace.SpanContext)
 
 // A seriesID identifies one of the series of a target, or of the prober itself.
