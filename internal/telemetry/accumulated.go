@@ -103,7 +103,11 @@ func (s *accumulated) metric() *dto.Metric {
 		created = &timestamppb.Timestamp{Seconds: s.created}
 	}
 	if s.of.Kind == Counter {
-		return &dto.Metric{Label: s.labels, Counter: &dto.Counter{Value: new(s.sum), CreatedTimestamp: created}}
+		counter := &dto.Counter{CreatedTimestamp: created}
+		if s.sum != 0 { // 9 bytes of most series, which protobuf leaves out
+			counter.Value = new(s.sum)
+		}
+		return &dto.Metric{Label: s.labels, Counter: counter}
 	}
 	h := &dto.Histogram{
 		SampleCount: new(s.count), SampleSum: new(s.sum), CreatedTimestamp: created, Bucket: s.buckets(),
