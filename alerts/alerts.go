@@ -1,11 +1,9 @@
-// Package alerts holds the recording and alerting rules for Prometheus, and a
-// runbook for each alert. It is data: it imports nothing of ours.
+// Package alerts holds the rules for Prometheus and a runbook for each alert. It is data: it imports nothing of ours.
 package alerts
 
 import (
 	"bytes"
 	"embed"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -61,29 +59,23 @@ func Runbook(alert string) (page []byte, ok bool) {
 // RunbookFile is the name of the file that has the page of an alert, with slashes.
 func RunbookFile(alert string) string { return RunbooksDir + "/" + alert + ".md" }
 
-// ErrFormat is returned for a format of rules that is none of [Formats].
-var ErrFormat = errors.New("unknown format")
-
-// Formats are the formats of the rules: a rule file of Prometheus, a resource of the Prometheus operator, and
-// the inhibit rules of an Alertmanager.
+// Formats are those of the rules: a rule file of Prometheus, a resource of its operator, and an Alertmanager's inhibit rules.
 func Formats() []string { return []string{"prometheus", "prometheusrule", "alertmanager"} }
 
-// RulesAs is the rules in a format, and the name of the file for them. Classic ones are [ClassicRules]. The caller owns them.
+// RulesAs is the rules in one of [Formats], and the name of the file for them. Classic ones are [ClassicRules]. The caller owns them.
 func RulesAs(format string, classic bool) (rules []byte, file string, err error) {
 	rules = Rules()
 	if classic {
 		rules = ClassicRules()
 	}
 	switch format {
-	case "prometheus":
-		return rules, RulesFile, nil
 	case "prometheusrule":
 		rules, err = PrometheusRule(rules)
 		return rules, "prometheusrule.yaml", err
 	case "alertmanager":
 		return mustRead(InhibitFile), InhibitFile, nil
 	}
-	return nil, "", ErrFormat
+	return rules, RulesFile, nil
 }
 
 // Write writes rules to a file in dir and all runbooks below it, over what is there. It creates dir if missing.

@@ -7,9 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// PrometheusRule is rules as a resource of the Prometheus operator (monitoring.coreos.com/v1), named prober:
-// without comments, and with what the rule file says once and refers to written out. The error says that the rules are
-// no YAML, which a test excludes.
+// PrometheusRule is rules as a resource of the Prometheus operator (monitoring.coreos.com/v1), without comments and references.
+// The error says that the rules are no YAML, which a test excludes.
 func PrometheusRule(rules []byte) ([]byte, error) {
 	var spec map[string]any
 	if err := yaml.Unmarshal(rules, &spec); err != nil {

@@ -2,7 +2,6 @@ package test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"path"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/go-openapi/strfmt"
 	"github.com/prometheus/alertmanager/api/v2/models"
-
-	"github.com/llm-prober/prober/test/program"
 )
 
 // An alertmanager takes alerts as Alertmanager's own handler does: version 2 of its API, with its own models and what
@@ -59,22 +56,11 @@ func (a *alertmanager) take(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// TestAnAlertArrives holds that the alert of a server that fails arrives with all that it tells, that it ends when the
-// server is well, and that none arrives of a server that was. What the rules find is
-// promtool's matter, and that of the simulated month.
-func TestAnAlertArrives(t *testing.T) {
-	t.Parallel()
-	const name = "ProberTargetDown of fails"
-	servers, a, address := simulate(t, "fast,fast"), newAlertmanager(t), program.FreeAddress(t)
-	setFault(t, servers[0], `{"status":503}`)
-	p := startPrometheus(t, fmt.Sprintf(`
-global: {scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms, scrape_native_histograms: true}
-rule_files: [rules.yaml]
-alerting: {alertmanagers: [{api_version: v2, static_configs: [{targets: [%q]}]}]}
-scrape_configs: [{job_name: prober, static_configs: [{targets: [%q]}]}]
-`, strings.TrimPrefix(a.URL, "http://"), address))
-	run(t, []string{"PROBER_LISTEN_ADDRESS=" + address, "PROBER_BACKOFF_LIMIT=none"},
-		"fails="+servers[0], "well="+servers[1], "--model", simulatedModel, "--qps", "2")
+// expect waits for an alert and then, when heal has ended its reason, for its end. It holds what the alert tells, and that none
+// of the target that was well has come.
+func (a *alertmanager) expect(t *testing.T, p prometheus, target, well string, heal func()) {
+	t.Helper()
+	name := "ProberTargetDown of " + target
 	var told models.LabelSet
 	p.Eventually(t, name, func() bool {
 		a.mu.Lock()
@@ -82,7 +68,7 @@ scrape_configs: [{job_name: prober, static_configs: [{targets: [%q]}]}]
 		told = a.firing[name]
 		return told != nil
 	})
-	setFault(t, servers[0], "")
+	heal()
 	p.Eventually(t, "the end of "+name, func() bool {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -91,7 +77,7 @@ scrape_configs: [{job_name: prober, static_configs: [{targets: [%q]}]}]
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for other := range a.firing {
-		if strings.HasSuffix(other, " of well") {
+		if strings.HasSuffix(other, " of "+well) {
 			t.Errorf("%s fires", other)
 		}
 	}
@@ -101,9 +87,9 @@ scrape_configs: [{job_name: prober, static_configs: [{targets: [%q]}]}]
 			t.Errorf("%s is %q", key, text)
 		}
 	}
-	link := "/d/prober-target?var-target=fails&var-model=meta-llama%2FLlama-3.1-8B-Instruct&var-prompt=cold"
+	link := "/d/prober-target?var-target=" + target + "&var-model=meta-llama%2FLlama-3.1-8B-Instruct&var-prompt=cold"
 	if len(told) != 5 || path.Base(told["runbook_url"]) != "ProberTargetDown.md" || told["dashboard_url"] != link ||
-		!strings.Contains(told["description"], "No probe of fails (model meta-llama/") || !strings.Contains(told["description"], "overloaded") {
+		!strings.Contains(told["description"], "No probe of "+target+" (model meta-llama/") || !strings.Contains(told["description"], "overloaded") {
 		t.Errorf("the alert tells %v", told)
 	}
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,10 +42,11 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 				_, err := out.Write(page)
 				return err
 			}
+			if !slices.Contains(alerts.Formats(), format) {
+				return config.Problems{{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want one of " + strings.Join(alerts.Formats(), ", ")}}
+			}
 			rules, file, err := alerts.RulesAs(format, classic)
 			switch {
-			case errors.Is(err, alerts.ErrFormat):
-				return config.Problems{{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want one of " + strings.Join(alerts.Formats(), ", ")}}
 			case err != nil:
 				return err
 			case toFiles && dir == "":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 
@@ -46,7 +47,9 @@ configuration, 3 for what --fail-on names.`,
 				err = g.verdict(c.Passed)
 			}
 			if format == "json" {
-				err = errors.Join(err, c.JSON(out))
+				encoder := json.NewEncoder(out)
+				encoder.SetIndent("", "  ")
+				err = errors.Join(err, encoder.Encode(c))
 			}
 			return err
 		},

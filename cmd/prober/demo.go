@@ -42,7 +42,33 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
   prober demo --prompt-tokens 1000 --fault itl=1.15`,
 		Annotations: map[string]string{mostUsed: "profile fault seed qps prompt prompt-tokens max-tokens listen-address log-level log-format"},
 		Args:        cobra.NoArgs,
-		RunE:        func(cmd *cobra.Command, _ []string) error { return demo(cmd, s) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			endpoints, err := s.open(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer sim.CloseAll(endpoints)
+			assets := engine.NewAssets(config.ReadFile)
+			c, err := demoConfig(cmd, endpoints, assets)
+			if err != nil {
+				return err
+			}
+			var listening net.ListenConfig
+			listener, err := listening.Listen(cmd.Context(), "tcp", c.ListenAddress)
+			if err != nil && c.ListenAddress == demoListen { // it is taken: any free port will do
+				listener, err = listening.Listen(cmd.Context(), "tcp", "127.0.0.1:0")
+			}
+			if err != nil {
+				return fmt.Errorf("listen: %w", err)
+			}
+			tellDemo(cmd.OutOrStdout(), listener.Addr().String(), c.Targets[0], endpoints)
+			d := &daemon.Daemon{
+				Config: c, Assets: assets, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
+				Log:  newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
+				Live: c.LogFormat != "json" && report.IsTerminal(cmd.ErrOrStderr()),
+			}
+			return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })
+		},
 	}
 	cmd.Flags().StringSliceVar(&s.profiles, "profile", []string{"production-stack", "ray-serve"}, "profiles to simulate, one endpoint each")
 	cmd.Flags().StringVar(&s.fault, "fault", "", "fault of every endpoint from the start, for example itl=1.15")
@@ -52,37 +78,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 	return cmd
 }
 
-// demo simulates and probes until ctx is done.
-func demo(cmd *cobra.Command, s simulation) error {
-	endpoints, err := s.open(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer sim.CloseAll(endpoints)
-	assets := engine.NewAssets(config.ReadFile)
-	c, err := demoConfig(cmd, endpoints, assets)
-	if err != nil {
-		return err
-	}
-	var listening net.ListenConfig
-	listener, err := listening.Listen(cmd.Context(), "tcp", c.ListenAddress)
-	if err != nil && c.ListenAddress == demoListen { // it is taken: any free port will do
-		listener, err = listening.Listen(cmd.Context(), "tcp", "127.0.0.1:0")
-	}
-	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	tellDemo(cmd.OutOrStdout(), listener.Addr().String(), c.Targets[0], endpoints)
-	d := &daemon.Daemon{
-		Config: c, Assets: assets, Listener: listener, Drain: demoDrain, Flush: demoFlush, Build: buildInfo(),
-		Log:  newLog(cmd.ErrOrStderr(), c.LogLevel, c.LogFormat),
-		Live: c.LogFormat != "json" && report.IsTerminal(cmd.ErrOrStderr()),
-	}
-	return d.RunBeside(cmd.Context(), func(ctx context.Context) error { return sim.ServeAll(ctx, endpoints) })
-}
-
-// demoConfig is the environment's configuration with the endpoints as the only targets. Only variables of the demo's
-// flags count: others are about real targets, whose keys are not for a simulator.
+// demoConfig has the endpoints as its only targets. Of the environment the demo's flags count: keys are not for a simulator.
 func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Assets) (*config.Config, error) {
 	environ := map[string]string{"PROBER_QPS": demoQPS, "PROBER_LISTEN_ADDRESS": demoListen}
 	for _, key := range config.Reference() {
@@ -98,7 +94,6 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Ass
 	return daemon.Load(config.Options{Environ: environ, Overrides: overrides(cmd)}, assets)
 }
 
-// tellDemo says where everything is.
 func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
 	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", engine.Interval(t).Round(time.Millisecond), format.Grouped(t.PromptTokens))
 	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)

@@ -80,8 +80,7 @@ func overrides(cmd *cobra.Command) map[string]string {
 	return given
 }
 
-// loadConfig reads the configuration of a command: flags over environment over
-// targets file. URLs replace the configured targets. Files are read through assets.
+// loadConfig reads the configuration of a command: flags over environment over targets file.
 func loadConfig(o config.Options, assets *engine.Assets) (*config.Config, error) {
 	o.Environ = env.ToMap(os.Environ())
 	return daemon.Load(o, assets)

@@ -29,8 +29,7 @@ func (g *gate) addFlags(cmd *cobra.Command, failOn string) {
 	addConfigFlags(cmd, cmd.Name())
 }
 
-// options are the configuration of a command that is judged. What ends needs no goal that is measurable in an hour; check
-// says what run would.
+// options are the configuration of a judged command. What ends needs no goal measurable in an hour; check says what run would.
 func (g *gate) options(cmd *cobra.Command, settings map[string]string, urls []string) config.Options {
 	return config.Options{Overrides: settings, URLs: urls, Objectives: g.promises, Finite: cmd.Name() != "check"}
 }

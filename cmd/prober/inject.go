@@ -65,7 +65,6 @@ contain no model server (unless --allow-none); nothing is written then.`,
 	return cmd
 }
 
-// tokensPerDay says how many tokens a day a sidecar with this configuration costs.
 func tokensPerDay(c *config.Config) string {
 	total := 0
 	for _, t := range c.Targets {

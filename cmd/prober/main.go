@@ -24,7 +24,6 @@ import (
 	"github.com/llm-prober/prober/internal/telemetry"
 )
 
-// Exit codes.
 const (
 	exitOK     = 0
 	exitFailed = 1 // a probe, a check or the program itself failed

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/llm-prober/prober/internal/config"
-	"github.com/llm-prober/prober/internal/engine"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -40,33 +37,27 @@ for what --fail-on names.`,
 			if err != nil {
 				return err
 			}
-			return once(cmd.Context(), jobs, cmd.OutOrStdout(), format, &g)
+			out, allOK := cmd.OutOrStdout(), true
+			for _, j := range jobs {
+				results, _, err := j.Once(cmd.Context())
+				for _, r := range results {
+					allOK = allOK && r.Outcome == probe.OK
+					account := report.Account(r)
+					if format == "json" {
+						err = errors.Join(err, json.NewEncoder(out).Encode(account))
+					} else {
+						err = errors.Join(err, report.Waterfall(out, &account, report.Terminal(out)))
+					}
+					g.judge(r.Target, r)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return g.verdict(allOK)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text, or json: one object a target and line")
 	g.addFlags(cmd, "objective")
 	return cmd
-}
-
-// once probes every target once and shows the results on w. The error is the verdict of g.
-func once(ctx context.Context, jobs []*engine.Job, w io.Writer, format string, g *gate) error {
-	width := report.Terminal(w)
-	show := func(a probe.Account) error { return report.Waterfall(w, &a, width) }
-	if format == "json" {
-		encoder := json.NewEncoder(w)
-		show = func(a probe.Account) error { return encoder.Encode(a) }
-	}
-	allOK := true
-	for _, j := range jobs {
-		results, _, err := j.Once(ctx)
-		for _, r := range results {
-			allOK = allOK && r.Outcome == probe.OK
-			err = errors.Join(err, show(report.Account(r)))
-			g.judge(r.Target, r)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return g.verdict(allOK)
 }

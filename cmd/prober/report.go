@@ -37,7 +37,21 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 			if len(files) > 0 {
 				return reportFiles(cmd, files, format)
 			}
-			return reportStored(cmd, r, format, picture)
+			query, problems := r.Parse(time.Now())
+			if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
+				return problems
+			}
+			if err := query.Run(cmd.Context()); err != nil {
+				return err
+			}
+			if err := printDocument(cmd, &query.Document, format); err != nil || picture == "" {
+				return err
+			}
+			page, err := query.Page(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return report.Draw(picture, page)
 		},
 	}
 	flags := cmd.Flags()
@@ -54,26 +68,6 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 	return cmd
 }
 
-// reportStored reports on what a Prometheus has.
-func reportStored(cmd *cobra.Command, r promquery.Request, format, picture string) error {
-	query, problems := r.Parse(time.Now())
-	if problems = append(problems, report.CheckOutput(format, picture)...); problems != nil {
-		return problems
-	}
-	if err := query.Run(cmd.Context()); err != nil {
-		return err
-	}
-	if err := printDocument(cmd, &query.Document, format); err != nil || picture == "" {
-		return err
-	}
-	page, err := query.Page(cmd.Context())
-	if err != nil {
-		return err
-	}
-	return report.Draw(picture, page)
-}
-
-// reportFiles compares two files.
 func reportFiles(cmd *cobra.Command, files []string, format string) error {
 	problems := report.CheckOutput(format, "")
 	if len(files) != 2 {

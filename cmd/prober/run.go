@@ -27,8 +27,7 @@ const (
 	flushLimit = 5 * time.Second
 )
 
-// garbagePercent is how much garbage `prober run` lets pile up, of what is in use, before it is
-// collected. Go's own 100 takes a third more memory; see docs/performance.md.
+// garbagePercent is the GOGC of `prober run`. Go's own 100 takes a third more memory; see docs/performance.md.
 const garbagePercent = 35
 
 func newRun() *cobra.Command {
@@ -87,8 +86,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 	return cmd
 }
 
-// newLog returns a log of the given level and format to w. Without a format it
-// is for eyes on a terminal, and JSON elsewhere.
+// newLog returns a log to w; without a format it is for eyes on a terminal, and JSON elsewhere.
 func newLog(w io.Writer, level, format string) *zap.Logger {
 	least, _ := zapcore.ParseLevel(level) // the configuration is validated
 	if format == "" && report.IsTerminal(w) {

@@ -43,7 +43,6 @@ read, 2 if it is no result.`,
 	}
 }
 
-// openResults opens a file, a URL or standard input.
 func openResults(ctx context.Context, from string, stdin io.Reader) (io.ReadCloser, error) {
 	if from == "-" {
 		return io.NopCloser(stdin), nil

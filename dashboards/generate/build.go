@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// A builder makes Grafana's JSON of one dashboard.
 type builder struct {
 	common
 	dashboard
@@ -18,7 +17,6 @@ type builder struct {
 	err   error    // the first mistake in the file
 }
 
-// check keeps the first error.
 func (b *builder) check(err error) {
 	if b.err == nil && err != nil {
 		b.err = fmt.Errorf("%s: %w", b.where, err)
@@ -71,9 +69,6 @@ func (b *builder) variable(name string) object {
 	if !ok {
 		v = b.common.Variables[name]
 	}
-	if b.Kinds[v.Kind] == nil {
-		b.check(fmt.Errorf("kind %q is none of common.yaml's kinds", v.Kind))
-	}
 	made := merge(merge(b.Kinds[v.Kind], v.JSON), object{"name": name})
 	if v.Values != "" {
 		query := "label_values(" + v.Values + ")"
@@ -90,8 +85,7 @@ func (b *builder) variable(name string) object {
 	return made
 }
 
-// row places panels from left to right, in lines of 24 columns, below what is there. Panels of a collapsed row stand in
-// it, take no space and query nothing until it is opened.
+// row places panels from left to right, below what is there. Those of a collapsed row query nothing until it is opened.
 func (b *builder) row(r row) []object {
 	var heading, panels []object
 	if r.Title != "" || r.Collapsed {

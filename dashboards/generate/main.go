@@ -23,7 +23,6 @@ func main() {
 	}
 }
 
-// write writes each dashboard into dir.
 func write(dir string) error {
 	for _, name := range []string{"overview", "target", "compare", "instrument"} {
 		text, err := generate(name)
@@ -37,7 +36,6 @@ func write(dir string) error {
 	return nil
 }
 
-// generate makes the JSON of a dashboard.
 func generate(name string) ([]byte, error) {
 	var b builder
 	if err := read("common", &b.common); err != nil {

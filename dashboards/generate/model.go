@@ -16,10 +16,7 @@ type common struct {
 }
 
 // looks are what all panels of a type, and their queries, have in common.
-type looks struct {
-	Like         string // another type, whose looks these change
-	Panel, Query object
-}
+type looks struct{ Panel, Query object }
 
 // A dashboard is one of the other files.
 type dashboard struct {
@@ -39,8 +36,7 @@ type variable struct {
 	JSON    object   `yaml:",inline"` // all else
 }
 
-// A row is panels below a heading, or without one if it has no title. Its style, labels and legend are those of panels
-// that set no other.
+// A row is panels below a heading, if it has a title. Its style, labels and legend are those of panels that set no other.
 type row struct {
 	Title      string
 	Collapsed  bool
@@ -50,7 +46,6 @@ type row struct {
 	Panels     []panel
 }
 
-// A style is how a panel looks.
 type style struct {
 	Type    string      // of common.yaml's panels
 	Size    string      // columns (of 24) x rows
@@ -69,7 +64,6 @@ type panel struct {
 	Each               []map[string]string // a panel for each of these, whose words its texts use: <<.word>>
 	Mappings           []object            // texts shown for values, in Grafana's own JSON
 	Columns            []string            // of a table: the first ones, labels or columns of queries
-	Hidden             []string            // of a table: labels that are not shown
 	Expr               string
 	Queries            []query
 	Overrides          []object // in Grafana's own JSON

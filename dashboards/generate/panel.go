@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,12 +17,7 @@ func (b *builder) panel(p panel, words map[string]string) object {
 	if !ok {
 		b.check(fmt.Errorf("type %q is none of common.yaml's panels", p.Style.Type))
 	}
-	frame := merge(b.Panels[look.Like].Panel, look.Panel)
 	targets, overrides := b.queries(p, words)
-	if targets == nil {
-		b.check(errors.New("no query"))
-		return nil
-	}
 	defaults := object{
 		"unit": p.Style.Unit, "noValue": p.Style.Empty, "thresholds": b.thresholds(p.Style.Colours), "mappings": []object{},
 	}
@@ -37,13 +31,13 @@ func (b *builder) panel(p panel, words map[string]string) object {
 	if p.Style.Axis != nil {
 		defaults["min"], defaults["max"] = p.Style.Axis[0], p.Style.Axis[1]
 	}
-	if p.Style.Colours != nil && frame["type"] == "timeseries" {
+	if p.Style.Colours != nil && look.Panel["type"] == "timeseries" {
 		defaults["custom"] = object{"thresholdsStyle": object{"mode": "dashed"}}
 	}
 	if found := selected.FindStringSubmatch(fmt.Sprint(targets[0]["expr"])); p.Metric == "" && found != nil {
 		p.Metric = found[1]
 	}
-	made := merge(frame, object{
+	made := merge(look.Panel, object{
 		"title": b.text(scope{}, p.Title, words), "description": b.text(scope{}, p.Description, words) + " Metric: " + p.Metric,
 		"datasource": b.Datasource, "targets": targets,
 		"fieldConfig": object{"defaults": defaults, "overrides": append(append([]object{}, p.Overrides...), overrides...)},
@@ -56,8 +50,6 @@ func (b *builder) panel(p panel, words map[string]string) object {
 
 // queries are those of a panel, with what they change in the looks of their series or columns.
 func (b *builder) queries(p panel, words map[string]string) (targets, overrides []object) {
-	look := b.Panels[p.Style.Type]
-	kind := merge(b.Panels[look.Like].Query, look.Query)
 	for _, side := range b.sides {
 		for _, q := range p.Queries {
 			s := scope{matchers: b.Matchers, by: cmp.Or(q.By, p.By), side: side, forms: b.Forms}
@@ -70,7 +62,7 @@ func (b *builder) queries(p panel, words map[string]string) (targets, overrides 
 				"refId": ref, "datasource": b.Datasource, "editorMode": "code", "expr": expr, "format": "time_series",
 				"instant": false, "range": true, "exemplar": false,
 				"legendFormat": strings.TrimSpace(b.text(s, q.Name+" "+cmp.Or(q.Legend, p.Legend), words)),
-			}, kind))
+			}, b.Panels[p.Style.Type].Query))
 			matcher := object{"id": "byFrameRefID", "options": ref}
 			if q.Column != "" {
 				matcher = object{"id": "byName", "options": q.Column}
@@ -118,12 +110,9 @@ func (b *builder) thresholds(colours []string) object {
 }
 
 // organize orders and names the columns of a table: first those of [panel.Columns], then the values that are not among
-// them. Hidden labels and values without a name are left out. Grafana calls the values of a table with one query just Value.
+// them. Values without a name are left out. Grafana calls the values of a table with one query just Value.
 func organize(p panel) object {
 	exclude, index, rename := object{"Time": true, "Value": true}, object{}, object{}
-	for _, label := range p.Hidden {
-		exclude[label] = true
-	}
 	for i, label := range p.Columns {
 		index[label] = i
 	}

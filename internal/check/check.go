@@ -4,7 +4,6 @@ package check
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -69,14 +68,6 @@ func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 	fmt.Fprintf(c.Out, "in all %s a day\n", cost(c.TokensPerDay, measured))
 }
 
-// JSON writes c as a document.
-func (c *Check) JSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(c)
-}
-
-// A checker checks one target and writes a line a step.
 type checker struct {
 	*Check
 
@@ -120,13 +111,11 @@ func (c *checker) find(f Finding) {
 	}
 }
 
-// fail adds a failed step and what to do about it.
 func (c *checker) fail(step string, r *probe.Result) bool {
 	c.find(Finding{Step: "failed", Text: step + ": " + report.Failure(r), Hint: report.Hint(r)})
 	return false
 }
 
-// discover asks what the server is.
 func (c *checker) discover(ctx context.Context) bool {
 	start := time.Now()
 	models, err := c.member.Discover(ctx)
@@ -207,8 +196,7 @@ func (c *checker) ask(ctx context.Context) bool {
 	return true
 }
 
-// full sends probes as long as configured until the length of the prompt is exact, and
-// compares the time that the last one took with the plan.
+// full sends probes as long as configured until the prompt's length is exact, and compares the last one's time with the plan.
 func (c *checker) full(ctx context.Context) bool {
 	results, _, skipped := c.job.Ask(ctx, c.place, c.place+1)
 	if len(results) == 0 {
@@ -252,8 +240,7 @@ func (c *checker) plan() {
 	}
 }
 
-// cost writes so many tokens; "up to" them unless probes of full length were measured, since otherwise the slots that
-// are skipped are not known.
+// cost writes so many tokens: "up to" them unless probes were measured, since else the slots that are skipped are not known.
 func cost(tokens int, measured bool) string {
 	text := format.Grouped(tokens) + " tokens"
 	if !measured {
@@ -262,7 +249,6 @@ func cost(tokens int, measured bool) string {
 	return text
 }
 
-// countOf is a count of tokens, if the server told it.
 func countOf(tokens wire.Count) string {
 	if !tokens.Known {
 		return "uncounted"

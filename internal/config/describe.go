@@ -39,7 +39,6 @@ func Schema() []byte {
 	return append(text, '\n')
 }
 
-// schema describes the values of k in the targets file.
 func (k Key) schema() map[string]any {
 	tag := k.field.Tag.Get
 	p := map[string]any{"type": "string"}

@@ -73,7 +73,6 @@ func (l *loader) file(path source) (read layer, whole bool) {
 	return read, len(l.problems) == before
 }
 
-// at is the place of a node.
 func (l *loader) at(n yaml.Node) string { return fmt.Sprintf("%s:%d", l.path, n.Line) }
 
 var (
@@ -101,7 +100,6 @@ func (l *loader) broken(err error) {
 	}
 }
 
-// mapping returns the keys and values of a mapping.
 func (l *loader) mapping(n yaml.Node) (all map[string]yaml.Node) {
 	l.broken(n.Decode(&all))
 	return all

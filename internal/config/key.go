@@ -96,7 +96,6 @@ func keysOf[T any](before string) keys {
 	return all
 }
 
-// typeOf names the type of the values of k.
 func typeOf(k Key) string {
 	is := k.field.Tag.Get("is")
 	switch kind := k.field.Type.Kind(); {
@@ -120,7 +119,6 @@ func typeOf(k Key) string {
 	return "text"
 }
 
-// find returns the setting called name.
 func (ks keys) find(name string) (Key, bool) {
 	at := slices.IndexFunc(ks, func(k Key) bool { return k.name == name })
 	if at < 0 {

@@ -31,7 +31,6 @@ func roundUp(v float64) float64 {
 // promise is the form of an objective that is given as a flag.
 var promise = regexp.MustCompile(`^([a-z0-9_]+)(?:[<=]([^@]*))?(?:@(.*))?$`)
 
-// promises makes objectives of those that were given as flags.
 func (l *loader) promises() (items []item) {
 	for i, text := range l.Objectives {
 		place := FlagPlace("objective", text)

@@ -159,7 +159,6 @@ func (l *loader) unknownVariable(variable string, known map[string]bool) {
 	}
 }
 
-// flags reads the overrides.
 func (l *loader) flags() values {
 	read, known := values{}, slices.Concat(l.prober, l.target)
 	for name, text := range l.Overrides {

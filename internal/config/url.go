@@ -77,10 +77,8 @@ func (l *loader) base(t entry) {
 // Host is the host of the URL, without port and brackets.
 func (t Target) Host() string { return t.parsed().Hostname() }
 
-// parsed is the URL of t; empty if it is none.
+// parsed is the URL of t, which was checked.
 func (t Target) parsed() *url.URL {
-	if u, err := url.Parse(t.URL); err == nil {
-		return u
-	}
-	return &url.URL{}
+	u, _ := url.Parse(t.URL)
+	return u
 }

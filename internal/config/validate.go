@@ -31,7 +31,6 @@ func (l *loader) complete(t entry) {
 	}
 }
 
-// readKey reads the API key of t from its file.
 func (l *loader) readKey(t entry) {
 	label := t.label("API_KEY_FILE")
 	data, err := l.ReadFile(t.APIKeyFile)
@@ -147,7 +146,6 @@ func (l *loader) defaultNames(targets []entry) {
 	}
 }
 
-// misnamed reports a problem with the name of t.
 func (l *loader) misnamed(t entry, text string) {
 	hint := "set " + t.setting("NAME")
 	if len(l.URLs) > 0 {

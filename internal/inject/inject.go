@@ -104,7 +104,6 @@ func (r *run) warn(format string, args ...any) {
 	r.result.Warnings = append(r.result.Warnings, fmt.Sprintf(format, args...))
 }
 
-// document is the text of d with its sidecars.
 func (r *run) document(d document) []byte {
 	place := fmt.Sprintf("the document from line %d on", d.line)
 	tree, err := parse(d.text)

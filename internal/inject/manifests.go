@@ -28,7 +28,6 @@ type document struct {
 // marker is a line between documents, which YAML allows in no text.
 var marker = regexp.MustCompile(`(?m)^---(?:[ \t]*(?:#.*)?)?\r?$\n?`)
 
-// split cuts a stream into its documents.
 func split(in []byte) (docs []document) {
 	begin, line := []int{0, 0}, 1
 	for _, end := range append(marker.FindAllIndex(in, -1), []int{len(in), len(in)}) {
@@ -183,7 +182,6 @@ type (
 // name is kind/name of the workload.
 func (p pod) name() string { return text(p.object, "kind") + "/" + cmp.Or(p.label, "?") }
 
-// problem is what is wrong with p.
 func (p pod) problem(text, hint string) error {
 	line := p.document.line + p.object.Line - 1
 	return config.Problems{{Place: fmt.Sprintf("line %d: %s", line, p.name()), Text: text, Hint: hint}}

@@ -24,7 +24,6 @@ const (
 //go:embed sidecar.yaml
 var sidecarYAML []byte
 
-// A sidecar is an init container of a pod.
 type sidecar struct {
 	Name, Image string
 	Env         []Env
@@ -145,7 +144,6 @@ func (r *run) findPort(p pod, s *serving) (wrong string) {
 	return ""
 }
 
-// has reports whether a server is started with one of some flags.
 func (s serving) has(flags ...string) bool {
 	return slices.ContainsFunc(flags, func(flag string) bool { _, ok := s.flags[flag]; return ok })
 }

@@ -14,7 +14,6 @@ import (
 // farthest is the largest magnitude that is drawn, and its inverse the least above zero on a logarithmic axis.
 const farthest = 1e12
 
-// placed reports whether v has a place on the axis.
 func (a Axis) placed(v float64) bool {
 	return math.Abs(v) <= farthest && (!a.Log || v >= 1/farthest)
 }
@@ -123,7 +122,6 @@ func (s *scale) apart(values []float64) (ticks []chartdraw.Tick) {
 	return ticks
 }
 
-// powers are the round values of a logarithmic axis.
 func (s *scale) powers() (values []float64) {
 	digits := []float64{1, 2, 5}
 	if s.Max > 300*s.Min {

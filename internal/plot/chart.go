@@ -23,7 +23,6 @@ type picture struct {
 	Spots []Point
 }
 
-// draw draws the chart: nothing if no point has a place.
 func (c Chart) draw(look func(Series) string) (drawn picture, err error) {
 	var labelled []Point
 	var xs, ys []float64
@@ -79,7 +78,6 @@ func grid(s *scale) (lines []chartdraw.GridLine) {
 	return lines
 }
 
-// curveOf is a series as the library has it.
 func curveOf(s Series, class string) chartdraw.ContinuousSeries {
 	d := chartdraw.ContinuousSeries{YAxis: chartdraw.YAxisSecondary}
 	height := 0.0

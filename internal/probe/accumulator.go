@@ -8,7 +8,6 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// The bounds of what is kept of an answer.
 const (
 	maxTokenFrames = 1 << 20  // arrivals
 	maxExpected    = 4096     // arrivals with memory allocated beforehand

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"iter"
 	"slices"
 	"time"
 )
@@ -17,29 +16,25 @@ type chunk struct {
 	joined bool // only the last of its arrivals is known
 }
 
-// chunks yields all chunks, in their order.
-func (t *Timeline) chunks() iter.Seq[chunk] {
-	return func(yield func(chunk) bool) {
-		late, before, c, unknown := t.lateness(), t.earliest(), chunk{}, false
-		for i, a := range t.Tokens {
-			unknown = unknown || a.N == 0
-			c.at, c.since, c.frames, c.tokens = a.At, a.At-before, c.frames+1, c.tokens+a.N
-			if i+1 < len(t.Tokens) {
-				next := t.Tokens[i+1]
-				c.joined = c.joined || a.Read == next.Read && late.read(next) || late.uncertain(a)
-				if a.Read == next.Read || next.At-a.At <= t.Burst || late.uncertain(a) {
-					continue
-				}
+func (t *Timeline) chunks() (all []chunk) {
+	late, before, c, unknown := t.lateness(), t.earliest(), chunk{}, false
+	for i, a := range t.Tokens {
+		unknown = unknown || a.N == 0
+		c.at, c.since, c.frames, c.tokens = a.At, a.At-before, c.frames+1, c.tokens+a.N
+		if i+1 < len(t.Tokens) {
+			next := t.Tokens[i+1]
+			c.joined = c.joined || a.Read == next.Read && late.read(next) || late.uncertain(a)
+			if a.Read == next.Read || next.At-a.At <= t.Burst || late.uncertain(a) {
+				continue
 			}
-			if unknown {
-				c.tokens = 0
-			}
-			if !yield(c) {
-				return
-			}
-			before, c, unknown = a.At, chunk{first: i + 1}, false
 		}
+		if unknown {
+			c.tokens = 0
+		}
+		all = append(all, c)
+		before, c, unknown = a.At, chunk{first: i + 1}, false
 	}
+	return all
 }
 
 // maxUncertainty is the part of a value by which it may be off and still be a sample: 1/20.
@@ -77,7 +72,6 @@ func (t *Timeline) lateness() lateness {
 	return lateness{after: after, any: latest > after}
 }
 
-// read reports whether a was read late.
 func (l lateness) read(a Arrival) bool { return a.Kernel && a.Delay > l.after }
 
 // uncertain reports whether a, the last token frame of its read, may have arrived before its timestamp: a frame behind it
@@ -94,37 +88,33 @@ func (t *Timeline) known(i int, l lateness) bool {
 func (t *Timeline) uncertain() (list []bool) {
 	late := t.lateness()
 	for i := range t.Tokens {
-		if t.known(i, late) {
-			continue
-		}
-		if list == nil {
-			list = make([]bool, len(t.Tokens))
-		}
-		list[i] = true
+		list = append(list, !t.known(i, late))
+	}
+	if !slices.Contains(list, true) {
+		return nil
 	}
 	return list
 }
 
-// A Span is the time between two token frames.
-type Span struct {
-	Length time.Duration
-	Gap    bool // a chunk gap: no token frame lies between, and both arrivals are known
+// A span is the time between two token frames.
+type span struct {
+	length time.Duration
+	gap    bool // a chunk gap: no token frame lies between, and both arrivals are known
 }
 
-// Spans yields the times between known arrivals, and to the last one, with the index of the token frame at the end.
-func (t *Timeline) Spans() iter.Seq2[int, Span] {
-	return func(yield func(int, Span) bool) {
-		late, from, gap := t.lateness(), t.earliest(), false
-		for i, a := range t.Tokens {
-			known := t.known(i, late)
-			if (known && i > 0 || !known && i+1 == len(t.Tokens)) && !yield(i, Span{a.At - from, known && gap}) {
-				return
-			}
-			if gap = known; known {
-				from = a.At
-			}
+// spans are the times between known arrivals, and to the last one.
+func (t *Timeline) spans() (all []span) {
+	late, from, gap := t.lateness(), t.earliest(), false
+	for i, a := range t.Tokens {
+		known := t.known(i, late)
+		if known && i > 0 || !known && i+1 == len(t.Tokens) {
+			all = append(all, span{a.At - from, known && gap})
+		}
+		if gap = known; known {
+			from = a.At
 		}
 	}
+	return all
 }
 
 // earliest is the last moment before which no token can have arrived.
@@ -143,7 +133,7 @@ func (t *Timeline) earliest() time.Duration {
 // on time; else the time since the chunk before or, if less, that for the later frames at the slowest pace of other chunks.
 func (t *Timeline) uncertainty(i int) time.Duration {
 	late, behind, since, slowest := t.lateness(), 0, time.Duration(0), time.Duration(0)
-	for c := range t.chunks() {
+	for _, c := range t.chunks() {
 		end := c.first + c.frames - 1
 		switch {
 		case c.first <= i && i <= end:
@@ -171,7 +161,7 @@ func (t *Timeline) sure(value time.Duration, i int) bool {
 
 // JoinedTokens is the number of tokens in joined chunks; a frame whose tokens are unknown counts as one.
 func (t *Timeline) JoinedTokens() (n int) {
-	for c := range t.chunks() {
+	for _, c := range t.chunks() {
 		if c.joined {
 			n += max(c.tokens, c.frames)
 		}
@@ -184,7 +174,7 @@ func (t *Timeline) Joined() (list []bool) {
 	if t.JoinedTokens() == 0 {
 		return nil
 	}
-	for c := range t.chunks() {
+	for _, c := range t.chunks() {
 		list = append(list, slices.Repeat([]bool{c.joined}, c.frames)...)
 	}
 	return list
@@ -192,7 +182,7 @@ func (t *Timeline) Joined() (list []bool) {
 
 // Bursts is the number of token frames that arrived in a burst with the one before, although they were read on time.
 func (t *Timeline) Bursts() (n int) {
-	for c := range t.chunks() {
+	for _, c := range t.chunks() {
 		if !c.joined {
 			n += c.frames - 1
 		}

@@ -168,7 +168,6 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 	return wire.Tokenized{}, err
 }
 
-// The bounds of a metadata request.
 const (
 	metadataTimeout = 5 * time.Second
 	maxMetadata     = 8 << 20 // bytes: a tokenizer's reply holds every token of the prompt

@@ -50,7 +50,6 @@ func ended(ctx context.Context, doing string) (v verdict, ok bool) {
 	return failed(Canceled, "%w", cause), cause != nil
 }
 
-// noAnswer is the verdict on a request that got no response header.
 func noAnswer(ctx context.Context, t *trace, err error) verdict {
 	phases, during, _ := t.state()
 	if v, ok := ended(ctx, during.String()); ok {
@@ -117,7 +116,6 @@ func retryAfter(header http.Header) time.Duration {
 	return 0
 }
 
-// outcomeOf is the outcome of an HTTP status that is not a success.
 func outcomeOf(status int) Outcome {
 	switch {
 	case status == http.StatusTooManyRequests:
@@ -131,7 +129,6 @@ func outcomeOf(status int) Outcome {
 	return Rejected
 }
 
-// broken is the verdict on a stream that cannot be read further.
 func (x *exchange) broken(ctx context.Context, err error) verdict {
 	doing := fmt.Sprintf("after %d token frames", len(x.Tokens))
 	if v, ok := ended(ctx, doing); ok {
@@ -146,7 +143,6 @@ func (x *exchange) broken(ctx context.Context, err error) verdict {
 	return failed(Truncated, "stream cut %s: %w", doing, err)
 }
 
-// inStream is the verdict on an error that the server sent in its stream.
 func inStream(e *wire.ServerError) verdict {
 	if e.Overloaded() {
 		return verdict{outcome: Overloaded, err: e}
@@ -154,7 +150,6 @@ func inStream(e *wire.ServerError) verdict {
 	return verdict{outcome: ServerError, err: e}
 }
 
-// complete is the verdict on a stream that ended cleanly.
 func (x *exchange) complete() verdict {
 	if x.err != nil {
 		return inStream(x.err)

@@ -222,5 +222,4 @@ func (b *Budget) Unspent(now time.Time) bool {
 	return b.used == 0 || !dayOf(now).Equal(b.day)
 }
 
-// dayOf is the beginning of the day of UTC.
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }

@@ -36,7 +36,6 @@ func NewMember(t Target, model string, inFlight int) *Member {
 	return m
 }
 
-// configured is what is known of the server before it is asked.
 func (m *Member) configured() Capabilities {
 	return Capabilities{Findings: Findings{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}}
 }
@@ -236,7 +235,6 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, er
 	return tokens, err
 }
 
-// fill completes target and question with what is known of the server.
 func (m *Member) fill(q Question) (Target, Question) {
 	t, known := m.target, m.Capabilities()
 	t.Dialect = known.Dialect
@@ -257,7 +255,6 @@ func (m *Member) learnRejected(r *Result) bool {
 	return len(fields) > 0
 }
 
-// refused reports whether the server says that it cannot use the request.
 func refused(r *Result) bool {
 	return r.Status == http.StatusBadRequest || r.Status == http.StatusUnprocessableEntity
 }

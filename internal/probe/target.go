@@ -46,7 +46,6 @@ func (t Target) Probe(ctx context.Context, ask wire.Ask) *Result {
 	return t.probe(ctx, Question{Ask: ask})
 }
 
-// probe is [Target.Probe] with an expectation.
 func (t Target) probe(ctx context.Context, q Question) *Result {
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Timeout, failed(Timeout, "probe limit reached"))
 	defer cancel()
@@ -69,7 +68,6 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	return x.conclude(x.run(ctx, req))
 }
 
-// An exchange is one request and its answer.
 type exchange struct {
 	*accumulator // of the result
 	Question
@@ -89,7 +87,6 @@ func (t Target) newResult(model string) *Result {
 	return r
 }
 
-// run sends the request, reads the answer, and judges it.
 func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	req.Header.Set("Traceparent", "00-"+x.TraceID+"-"+x.SpanID+"-01")
 	resp, done, err := x.target.Transport.send(req.WithContext(x.trace.context(req.Context())))
@@ -117,7 +114,6 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	return x.read(ctx, stream.NewSSE(resp.Body, arrivals, size).Next)
 }
 
-// conclude completes the result with its verdict.
 func (x *exchange) conclude(v verdict) *Result {
 	r := x.Result
 	r.Elapsed = time.Since(r.Start)
@@ -166,7 +162,6 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict
 		resp.StatusCode, cmp.Or(mediaType(resp), "no content type"), detail), true
 }
 
-// The types of streams.
 const (
 	typeSSE    = "text/event-stream"
 	typeNDJSON = "application/x-ndjson"
@@ -270,7 +265,6 @@ func (t Target) request(ctx context.Context, method, url string, body *bytes.Rea
 	return req, nil
 }
 
-// key is the kind of credentials that requests carry.
 func (t Target) key() Key {
 	switch {
 	case t.Header.Get("Authorization")+t.Header.Get("Api-Key")+t.Header.Get("X-Api-Key") != "":

@@ -68,8 +68,8 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known.
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
-		for _, s := range t.Spans() {
-			if s.Gap && !yield(s.Length) {
+		for _, s := range t.spans() {
+			if s.gap && !yield(s.length) {
 				return
 			}
 		}
@@ -85,7 +85,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 		if t.Taint != "" || last < 1 || slices.ContainsFunc(t.Tokens[1:], unknown) {
 			return
 		}
-		for c := range t.chunks() {
+		for _, c := range t.chunks() {
 			if c.first == 0 || c.first+c.frames > last && !t.sure(c.since, last) {
 				continue
 			}
@@ -101,46 +101,41 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 // TPOT is (last − first) / (n − n₁), where n is the generated tokens of the whole answer and n₁ those of the first chunk (1 a
 // frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
-	for c := range t.chunks() {
-		last := len(t.Tokens) - 1
-		rest := n - max(c.tokens, c.frames)
-		if c.frames > last || rest <= 0 {
-			break
-		}
-		whole := t.Tokens[last].At - c.at
-		return whole / time.Duration(rest), t.sure(whole, last)
+	chunks, last := t.chunks(), len(t.Tokens)-1
+	if len(chunks) < 2 || n <= max(chunks[0].tokens, chunks[0].frames) {
+		return 0, false
 	}
-	return 0, false
+	whole := t.Tokens[last].At - chunks[0].at
+	return whole / time.Duration(n-max(chunks[0].tokens, chunks[0].frames)), t.sure(whole, last)
 }
 
 // MaxGap is the longest chunk gap, the one still open when the probe died included. ok is false if there was none, or a longer
 // one may lie between token frames whose arrivals are unknown.
 func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 	d, hidden := t.Open, time.Duration(0)
-	for _, s := range t.Spans() {
-		if s.Gap {
-			d = max(d, s.Length)
+	for _, s := range t.spans() {
+		if s.gap {
+			d = max(d, s.length)
 		} else {
-			hidden = max(hidden, s.Length)
+			hidden = max(hidden, s.length)
 		}
 	}
 	return d, (len(t.Tokens) > 1 || t.Open > 0) && d >= hidden
 }
 
-// ReadDelays yields how long the bytes of each read with a kernel timestamp and a token frame lay unread.
-func (t *Timeline) ReadDelays() iter.Seq[time.Duration] {
-	return func(yield func(time.Duration) bool) {
-		for i, a := range t.Tokens {
-			if a.Kernel && !t.coalesced(i) && !yield(a.Delay) {
-				return
-			}
+// ReadDelays are how long the bytes of each read with a kernel timestamp and a token frame lay unread.
+func (t *Timeline) ReadDelays() (delays []time.Duration) {
+	for i, a := range t.Tokens {
+		if a.Kernel && !t.coalesced(i) {
+			delays = append(delays, a.Delay)
 		}
 	}
+	return delays
 }
 
 // MaxReadDelay is the longest of [Timeline.ReadDelays]. ok is false if there are none.
 func (t *Timeline) MaxReadDelay() (d time.Duration, ok bool) {
-	for delay := range t.ReadDelays() {
+	for _, delay := range t.ReadDelays() {
 		d, ok = max(d, delay), true
 	}
 	return d, ok
@@ -189,7 +184,6 @@ const (
 // Taints returns every taint.
 func Taints() []Taint { return []Taint{TaintLate, TaintCoalesced} }
 
-// taint judges the gaps between token frames: see [Taint].
 func (t *Timeline) taint() Taint {
 	tokens := 0
 	for _, a := range t.Tokens {

@@ -14,10 +14,8 @@ import (
 	"github.com/llm-prober/prober/internal/stream"
 )
 
-// A stage is what a request was doing.
 type stage int
 
-// The stages, in their order.
 const (
 	dialing stage = iota
 	resolving
@@ -82,7 +80,6 @@ func (t *trace) enter(s stage) {
 	t.now = max(t.now, s)
 }
 
-// leave ends a stage that went well.
 func (t *trace) leave(s stage, length *time.Duration, err error) {
 	at := time.Now()
 	t.mu.Lock()

@@ -144,7 +144,6 @@ func (t *Transport) send(req *http.Request) (resp *http.Response, done func(), e
 	return resp, func() { t.release(via) }, nil
 }
 
-// take returns the transport that was used last, or a new one.
 func (t *Transport) take() *http.Transport {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -157,7 +156,6 @@ func (t *Transport) take() *http.Transport {
 	return via
 }
 
-// release keeps a transport for the next probe, or closes it.
 func (t *Transport) release(via *http.Transport) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

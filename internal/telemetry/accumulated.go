@@ -103,7 +103,11 @@ func (s *accumulated) metric() *dto.Metric {
 		created = &timestamppb.Timestamp{Seconds: s.created}
 	}
 	if s.of.Kind == Counter {
-		return &dto.Metric{Label: s.labels, Counter: &dto.Counter{Value: new(s.sum), CreatedTimestamp: created}}
+		counter := &dto.Counter{CreatedTimestamp: created}
+		if s.sum != 0 { // 9 bytes of most series, which protobuf leaves out
+			counter.Value = new(s.sum)
+		}
+		return &dto.Metric{Label: s.labels, Counter: counter}
 	}
 	h := &dto.Histogram{
 		SampleCount: new(s.count), SampleSum: new(s.sum), CreatedTimestamp: created, Bucket: s.buckets(),
@@ -147,8 +151,7 @@ func (e kept) exemplar() *dto.Exemplar {
 	}}
 }
 
-// spans are the native buckets: runs of them, and by how much each differs from the one before. Up to two empty ones
-// are cheaper than a new run.
+// spans are the native buckets in runs, as differences from the one before. Two empty ones are cheaper than a new run.
 func (s *accumulated) spans() (spans []*dto.BucketSpan, deltas []int64) {
 	next, last := 0, int64(0)
 	for n, b := range s.native {

@@ -2,17 +2,14 @@ package telemetry
 
 // The resolution of native and exponential histograms: schema 4, 16 buckets to a power of two, each 4.4% wide.
 const (
-	// exponentialScale and exponentialSize make 320 dense buckets that span a
-	// factor of 2^20: from zeroThreshold to 128 s.
+	// These make 320 dense buckets that span a factor of 2^20: from zeroThreshold to 128 s.
 	exponentialScale = 4
 	exponentialSize  = 320
 
-	// zeroThreshold is 2^-13 s, 122 µs: values up to it count as zero. Such are the
-	// gaps of frames that arrived together, which would cost hundreds of buckets.
+	// zeroThreshold is 122 µs: values up to it, as gaps within one read, count as zero. They would cost hundreds of buckets.
 	zeroThreshold = 0x1p-13
 
-	// delayThreshold is 2^-17 s, 7.6 µs, for read delays: healthy ones are shorter
-	// than 122 µs. The dense buckets then span to 8 s.
+	// delayThreshold is 7.6 µs, for read delays: healthy ones are below 122 µs. The dense buckets then span to 8 s.
 	delayThreshold = 0x1p-17
 )
 
@@ -26,13 +23,11 @@ var gapBounds = []float64{
 	.05, .06, .075, .1, .15, .2, .3, .4, .5, .75, 1, 2.5, 5, 7.5, 10,
 }
 
-// firstBounds are for the time to the first token.
 var firstBounds = []float64{
 	.001, .005, .01, .02, .04, .06, .08, .1, .15, .2, .25, .3, .4, .5, .6, .75, 1, 1.25, 1.5, 2, 2.5,
 	3, 4, 5, 6, 7.5, 10, 12.5, 15, 20, 30, 40, 60, 80, 160, 300, 600,
 }
 
-// wholeBounds are for whole probes.
 var wholeBounds = []float64{
 	.1, .2, .3, .4, .5, .65, .8, 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 7.5, 10, 12.5, 15, 20, 25, 30,
 	40, 50, 60, 80, 120, 160, 240, 300, 480, 600,

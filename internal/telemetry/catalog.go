@@ -23,7 +23,6 @@ func Catalog() []Instrument {
 	return slices.Concat(latencies(), counters(), gauges(), ofProber(), genAI())
 }
 
-// latencies are the histograms of what probes measured.
 func latencies() []Instrument {
 	return []Instrument{
 		{Name: "llm.probe.ttft", Unit: "s", Kind: Histogram, Scope: ScopeTarget, Bounds: firstBounds,
@@ -57,7 +56,6 @@ func latencies() []Instrument {
 	}
 }
 
-// counters count what probes measured.
 func counters() []Instrument {
 	return []Instrument{
 		{Name: "llm.probe.probes", Unit: "{probe}", Kind: Counter, Scope: ScopeTarget,
@@ -89,7 +87,6 @@ func counters() []Instrument {
 	}
 }
 
-// gauges are the present state of a target.
 func gauges() []Instrument {
 	return []Instrument{
 		{Name: "llm.probe.interval", Unit: "s", Kind: Gauge, Scope: ScopeTarget,
@@ -125,7 +122,6 @@ func gauges() []Instrument {
 	}
 }
 
-// ofProber are the metrics of the prober itself.
 func ofProber() []Instrument {
 	return []Instrument{
 		{Name: "llm.prober.schedule_delay", Unit: "s", Kind: Histogram, Scope: ScopeProber, Bounds: gapBounds,

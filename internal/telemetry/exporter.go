@@ -18,8 +18,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// newExporters returns what sends metrics and traces by OTLP as the OTEL_* variables ask for; nil for a signal that is
-// off. They read their settings from the environment, and connect when they first export.
+// newExporters returns the exporters that the OTEL_* variables ask for; nil for a signal that is off.
 func newExporters(ctx context.Context) (metrics sdkmetric.Exporter, traces sdktrace.SpanExporter, err error) {
 	metricsBy, wrong := protocolOf("METRICS")
 	tracesBy, err := protocolOf("TRACES")
@@ -32,17 +31,14 @@ func newExporters(ctx context.Context) (metrics sdkmetric.Exporter, traces sdktr
 	case protocolGRPC:
 		metrics, err = otlpmetricgrpc.New(ctx)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("make OTLP exporter of metrics: %w", err)
-	}
 	switch tracesBy {
 	case protocolHTTP:
-		traces, err = otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
+		traces, wrong = otlptracehttp.New(ctx, otlptracehttp.WithProxy(noRedirect))
 	case protocolGRPC:
-		traces, err = otlptracegrpc.New(ctx)
+		traces, wrong = otlptracegrpc.New(ctx)
 	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("make OTLP exporter of traces: %w", err)
+	if err := errors.Join(err, wrong); err != nil {
+		return nil, nil, fmt.Errorf("make OTLP exporters: %w", err)
 	}
 	return metrics, traces, nil
 }
@@ -58,7 +54,6 @@ func noRedirect(r *http.Request) (*url.URL, error) {
 	return http.ProxyFromEnvironment(r)
 }
 
-// The protocols of OTLP.
 const protocolHTTP, protocolGRPC = "http/protobuf", "grpc"
 
 // protocolOf is the protocol by which to export a signal, METRICS or TRACES; empty if it is off. It reads the variables
@@ -87,8 +82,7 @@ func protocolOf(signal string) (string, error) {
 	return "", fmt.Errorf("%s=%q: unknown protocol; want grpc or http/protobuf", name, protocol)
 }
 
-// firstSet is the first of several variables that is set. Unset and empty are the
-// same, as the OpenTelemetry specification says.
+// firstSet is the first of several variables with a value: empty is unset, as the OpenTelemetry specification says.
 func firstSet(names ...string) (name, value string) {
 	for _, name := range names {
 		if value := strings.TrimSpace(os.Getenv(name)); value != "" {

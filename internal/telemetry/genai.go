@@ -30,7 +30,6 @@ func genAI() []Instrument {
 	}
 }
 
-// The token types of the conventions.
 const tokenInput, tokenOutput = "input", "output"
 
 func operationDuration(_ probe.Description, r *probe.Result, to func(sample)) {

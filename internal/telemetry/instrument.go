@@ -57,11 +57,9 @@ type Label struct {
 	fact func(probe.Description) string   // the one value that a target has; no part of a point
 }
 
-// A point is the values of an instrument's own labels, in their order. It
-// identifies one of the series that a target has.
+// A point is the values of an instrument's own labels, in their order. It identifies one series of a target.
 type point [2]string
 
-// A sample is one value for one series.
 type sample struct {
 	at     point
 	value  float64
@@ -130,7 +128,6 @@ func (i Instrument) labelValues(t probe.Description, p point) []string {
 	return values
 }
 
-// points are all series of a target.
 func (i Instrument) points(t probe.Description) []point {
 	all := []point{{}}
 	for n, label := range i.Labels {

@@ -12,7 +12,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// instrumentation is the scope of everything that is sent.
 const instrumentation = "github.com/llm-prober/prober"
 
 // meters are the OpenTelemetry SDK as a backend. A provider of the SDK keeps every attribute set that it ever saw, and
@@ -29,7 +28,6 @@ type meters struct {
 	genAI   map[attribute.Distinct]*meter
 }
 
-// A meter is a provider and what reads it.
 type meter struct {
 	metric.Meter
 	reader *sdkmetric.ManualReader
@@ -37,8 +35,7 @@ type meter struct {
 	genAI attribute.Distinct // of a target's: which meter has its series of the GenAI conventions; guarded by meters.mu
 }
 
-// newMeters returns a backend whose providers are read with options. Their histograms
-// agree bucket for bucket with those on /metrics.
+// newMeters returns a backend whose providers are read with options. Its buckets are those on /metrics.
 func newMeters(version string, options ...sdkmetric.ManualReaderOption) *meters {
 	m := &meters{
 		version: version, options: options, targets: map[string]*meter{}, genAI: map[attribute.Distinct]*meter{},
@@ -107,8 +104,7 @@ func (m *meters) meterOf(i *Instrument, t probe.Description) *meter {
 	return m.genAI[of.genAI]
 }
 
-// release implements [backend]. The provider is not shut down: it may be read at
-// this moment, and holds nothing but memory.
+// release implements [backend]. No provider is shut down: it may be read at this moment, and holds nothing but memory.
 func (m *meters) release(t probe.Description) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -24,8 +24,7 @@ type Options struct {
 	Build Build
 	GenAI bool // on OTLP, metrics by the OpenTelemetry GenAI conventions beside ours
 
-	// OnError is called for each failure: exports after all their retries, and errors
-	// of the SDK. The calls come from goroutines of the SDK.
+	// OnError is called by goroutines of the SDK for each error: those of exports after all their retries.
 	OnError func(error)
 }
 
@@ -38,9 +37,18 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 	if err != nil || metrics == nil && traces == nil {
 		return newRecorder(o, nil), err
 	}
-	about, err := resourceOf(ctx, o.Build)
+	host, _ := os.Hostname() // without one the rest is still unique
+	about, err := resource.New(ctx,
+		resource.WithAttributes(
+			semconv.ServiceName("prober"),
+			semconv.ServiceVersion(o.Build.Version),
+			semconv.ServiceInstanceID(cmp.Or(host, "prober")+"-"+rand.Text()[:8]),
+		),
+		resource.WithFromEnv(), // overrides all but the SDK's name
+		resource.WithTelemetrySDK(),
+	)
 	if err != nil {
-		return newRecorder(o, nil), err
+		return newRecorder(o, nil), fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; want key=value pairs with commas between", err)
 	}
 	var otlp *meters
 	if metrics != nil {
@@ -64,29 +72,10 @@ func New(ctx context.Context, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// resourceOf identifies the source of metrics and traces. The environment overrides all of it but the SDK's name.
-func resourceOf(ctx context.Context, b Build) (*resource.Resource, error) {
-	host, _ := os.Hostname() // without one the rest is still unique
-	about, err := resource.New(ctx,
-		resource.WithAttributes(
-			semconv.ServiceName("prober"),
-			semconv.ServiceVersion(b.Version),
-			semconv.ServiceInstanceID(cmp.Or(host, "prober")+"-"+rand.Text()[:8]),
-		),
-		resource.WithFromEnv(),
-		resource.WithTelemetrySDK(),
-	)
-	if err != nil {
-		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w; want key=value pairs with commas between", err)
-	}
-	return about, nil
-}
-
 // Exporting reports whether metrics or traces are exported over OTLP.
 func (r *Recorder) Exporting() bool { return r.metrics != nil || r.traces != nil }
 
-// Shutdown sends what is left and ends the exports. It returns as soon as ctx is
-// done. Failed exports were passed to OnError already.
+// Shutdown sends what is left, until ctx is done, and ends the exports. Failed ones were passed to OnError already.
 func (r *Recorder) Shutdown(ctx context.Context) error {
 	var metrics, traces error
 	var running sync.WaitGroup

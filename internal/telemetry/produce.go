@@ -53,7 +53,6 @@ func (m *meters) live() []*meter {
 	return slices.AppendSeq(all, maps.Values(used))
 }
 
-// merged are the points of two metrics of one name.
 func merged(a, b metricdata.Aggregation) metricdata.Aggregation {
 	switch a := a.(type) {
 	case metricdata.Sum[int64]:

@@ -19,7 +19,6 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// maxScrapes is how many scrapes are served at once; others get a 503.
 const maxScrapes = 10
 
 // Handler serves /metrics in the format that the scraper prefers: Prometheus text, OpenMetrics, or the protobuf format,
@@ -146,7 +145,6 @@ func (e *exposed) release(t probe.Description) {
 	delete(e.of, t.Name)
 }
 
-// all are the series by the name of their instrument.
 func (e *exposed) all() map[string][]*accumulated {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -38,18 +38,15 @@ type Recorder struct {
 	targets map[string]*targetSeries
 }
 
-// A backend keeps series.
 type backend interface {
-	// open makes one series, at zero where the library can show that. It is nil if
-	// the library does not have the instrument.
+	// open makes one series, at zero if the library can show that; nil if it does not have the instrument.
 	open(i *Instrument, t probe.Description, p point) series
 
 	// release ends all series of a target.
 	release(t probe.Description)
 }
 
-// A series takes a value, and the span of its probe if the value is to be kept as
-// an exemplar. It is safe for concurrent use.
+// A series takes a value, and the span to keep with it as an exemplar if that is valid. It is safe for concurrent use.
 type series func(value float64, exemplar trace.SpanContext)
 
 // A seriesID identifies one of the series of a target, or of the prober itself.
@@ -58,7 +55,6 @@ type seriesID struct {
 	at   point
 }
 
-// targetSeries are one target and its series.
 type targetSeries struct {
 	facts
 	series map[seriesID][]series // by library
@@ -131,7 +127,6 @@ func (r *Recorder) Set(t probe.Description) {
 	}
 }
 
-// open opens one series in each library that has the instrument.
 func (r *Recorder) open(i *Instrument, t probe.Description, p point) (all []series) {
 	for _, back := range r.backs {
 		if one := back.open(i, t, p); one != nil {
@@ -141,7 +136,6 @@ func (r *Recorder) open(i *Instrument, t probe.Description, p point) (all []seri
 	return all
 }
 
-// add adds a value to a series of each library.
 func add(to []series, value float64, exemplar trace.SpanContext) {
 	for _, one := range to {
 		one(value, exemplar)

@@ -41,8 +41,6 @@ func (f *facts) note(r *probe.Result) {
 	f.target.Stamp = cmp.Or(r.Stamp, f.target.Stamp)
 }
 
-// The functions below are the sources of gauges.
-
 // fact is one number of a target that is always known.
 func fact(value func(facts) float64) func(facts, func(sample)) {
 	return func(f facts, to func(sample)) { to(sample{value: value(f)}) }
@@ -74,7 +72,6 @@ func objectiveLimits(f facts, to func(sample)) {
 	}
 }
 
-// objectiveNames are the label values of a target's objectives.
 func objectiveNames(t probe.Description) []string {
 	var names []string
 	for _, o := range t.Objectives {

@@ -12,12 +12,10 @@ import (
 // unknown is the label value of a model, API or server type that is not known yet.
 const unknown = "unknown"
 
-// labels are the values of [ScopeTarget]'s labels.
 func labels(t probe.Description) []string {
 	return []string{valid(t.Name), valid(cmp.Or(t.Model, unknown)), valid(t.Prompt)}
 }
 
-// serverOf returns the host and the port of a URL.
 func serverOf(raw string) (host string, port int) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -40,6 +38,5 @@ func shownURL(raw string) string {
 	return valid((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
 }
 
-// valid makes a label value of any text: client_golang panics on one that is not
-// UTF-8, and a model's name comes from a server.
+// valid makes a label value, which must be UTF-8, of any text, such as a model's name from a server.
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

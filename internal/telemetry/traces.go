@@ -36,8 +36,7 @@ func recordSpan(by trace.Tracer, t probe.Description, r *probe.Result) {
 	span.End(trace.WithTimestamp(start.Add(r.Elapsed)))
 }
 
-// spanAttributes are the attributes of a span beside [genAIAttributes]. Neither the
-// prompt nor the answer is ever among them.
+// spanAttributes are those beside [genAIAttributes]. Neither the prompt nor the answer is ever among them.
 func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 	all := []attribute.KeyValue{
 		semconv.GenAIRequestStream(true),
@@ -69,8 +68,7 @@ func spanAttributes(t probe.Description, r *probe.Result) []attribute.KeyValue {
 	return all
 }
 
-// addEvents adds the moments that a probe reached. Of the connection only the
-// durations of its phases are known: they are set end to end, in their order.
+// addEvents adds the moments that a probe reached. Of the connection only the lengths of phases are known: they are set end to end.
 func addEvents(span trace.Span, r *probe.Result) {
 	reached := func(name string, at time.Duration, ok bool) {
 		if ok {
@@ -90,7 +88,6 @@ func addEvents(span trace.Span, r *probe.Result) {
 	}
 }
 
-// ownKey is the context key of the ids for a span.
 type ownKey struct{}
 
 // ownIDs is an [sdktrace.IDGenerator] that gives a span the ids that its probe sent as traceparent.

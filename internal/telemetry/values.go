@@ -10,8 +10,6 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// The functions here are the sources of metrics that are recorded when a result comes.
-
 // A source passes on the samples of a result.
 type source = func(probe.Description, *probe.Result, func(sample))
 
@@ -34,7 +32,6 @@ func succeeded(r *probe.Result) bool { return r.Outcome == probe.OK }
 // uncached admits successes whose prompt was not cached contrary to plan.
 func uncached(r *probe.Result) bool { return succeeded(r) && r.Cache != probe.CacheContaminated }
 
-// reasoned reports whether the answer began with reasoning.
 func reasoned(r *probe.Result) bool { return r.Reasoned || r.Hidden }
 
 // validTTFT admits successes whose first token was seen and not cached contrary to plan.
@@ -59,7 +56,6 @@ func gaps(all func(*probe.Result) iter.Seq[time.Duration]) source {
 	}
 }
 
-// count is a number that every result has.
 func count(number func(*probe.Result) int) source {
 	return func(_ probe.Description, r *probe.Result, to func(sample)) { to(sample{value: float64(number(r))}) }
 }
@@ -73,10 +69,8 @@ func classed[T ~string](class func(*probe.Result) T) source {
 	}
 }
 
-// The phases of a request, in their order.
 const phaseDNS, phaseConnect, phaseTLS, phaseWrite, phaseHeaders = "dns", "connect", "tls", "write", "headers"
 
-// phaseLengths are the durations of the phases that happened.
 func phaseLengths(_ probe.Description, r *probe.Result, to func(sample)) {
 	if !succeeded(r) {
 		return
@@ -105,10 +99,8 @@ func failedSeconds(_ probe.Description, r *probe.Result, to func(sample)) {
 // scheduleDelay has no value for a probe that was not scheduled: a person asked for it.
 func scheduleDelay(r *probe.Result) (time.Duration, bool) { return r.ScheduleDelay(), !r.Due.IsZero() }
 
-// The kinds of tokens.
 const kindPrompt, kindCached, kindOutput, kindReasoning = "prompt", "cached", "output", "reasoning"
 
-// tokens are the token counts that the server reported.
 func tokens(_ probe.Description, r *probe.Result, to func(sample)) {
 	known(kindPrompt, r.Usage.Prompt, to)
 	known(kindCached, r.Usage.Cached, to)
@@ -131,15 +123,13 @@ func cacheState(r *probe.Result) probe.CacheState {
 }
 
 func readDelays(_ probe.Description, r *probe.Result, to func(sample)) {
-	for d := range r.ReadDelays() {
+	for _, d := range r.ReadDelays() {
 		to(sample{value: d.Seconds()})
 	}
 }
 
-// The verdicts of an objective.
 const verdictGood, verdictBad = "good", "bad"
 
-// verdicts judge r by each objective of its target.
 func verdicts(t probe.Description, r *probe.Result, to func(sample)) {
 	for _, o := range t.Objectives {
 		good, ok := o.Judge(r)
@@ -153,7 +143,6 @@ func verdicts(t probe.Description, r *probe.Result, to func(sample)) {
 	}
 }
 
-// texts are the values of a closed set as label values.
 func texts[T ~string](all []T) []string {
 	var texts []string
 	for _, value := range all {
@@ -162,7 +151,6 @@ func texts[T ~string](all []T) []string {
 	return texts
 }
 
-// failures are the outcomes of failed probes as label values.
 func failures() []string {
 	return slices.DeleteFunc(texts(probe.Outcomes()), func(name string) bool { return name == string(probe.OK) })
 }

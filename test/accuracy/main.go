@@ -44,7 +44,6 @@ type plan struct {
 	clients  []string
 	alone    int // tokens of a stream that is the only one
 	runs     int
-	again    int  // times that what others disturbed is measured again
 	throttle bool // the clients have a fifth of a processor
 	itl      bool // only what the prober says of ITL is measured
 }
@@ -58,7 +57,6 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	flags.DurationVar(&p.Gap, "gap", 20*time.Millisecond, "time between two tokens of a stream")
 	flags.DurationVar(&p.Spread, "spread", time.Second, "time in which the streams begin")
 	flags.IntVar(&p.runs, "runs", 5, "times that all is measured")
-	flags.IntVar(&p.again, "again", 2, "times that what others disturbed is measured again: the quietest counts")
 	flags.BoolVar(&p.throttle, "throttle", false, "give the clients 20 ms of each 100 (takes root)")
 	flags.BoolVar(&p.itl, "itl", false, "measure only what the prober with kernel timestamps says of ITL")
 	if err := flags.Parse(args); err != nil {
@@ -81,7 +79,7 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	return p, nil
 }
 
-// run measures all, and writes a table and the verdicts to stdout.
+// run measures all, and writes the tables to stdout.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	p, err := parse(args, stderr)
 	if err != nil {
@@ -91,9 +89,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	for n := range p.runs {
 		for _, streams := range p.streams {
 			for _, client := range p.clients {
-				m, err := quietest(ctx, p, client, streams)
+				m, err := measure(ctx, p, client, streams)
 				if err != nil {
-					return err
+					return fmt.Errorf("%s, %d streams: %w", client, streams, err)
 				}
 				all = append(all, m)
 				fmt.Fprintf(stderr, "run %d of %d: %v\n", n+1, p.runs, m)
@@ -105,51 +103,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return nil
 	}
 	fmt.Fprintf(stdout, "%s\n", table(all))
-	for _, warning := range p.warnings(all) {
-		fmt.Fprintln(stdout, "-", warning)
-	}
 	return nil
 }
 
-// header names what the figures hold for.
+// header names what the figures hold for. Others are other processes and machines.
 func (p plan) header(all []*measured) string {
-	typical, most := othersOf(all)
-	repeated := 0
+	var others []float64
 	for _, m := range all {
-		repeated += min(1, m.tries-1)
+		others = append(others, 100*m.noise())
 	}
 	return fmt.Sprintf("%s: %s, %d cores, Linux %s, %s. Tokens %v apart, %d a stream, %d of a single one; the streams begin within %v. "+
-		"%d runs, the clients one after the other in each. Others took %.0f%% of the processors (median), %.0f%% at most; %d of %d measurements were made again for that.",
+		"%d runs, the clients one after the other in each. Others took %.0f%% of the processors (median), %.0f%% at most.",
 		time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), release(), runtime.Version(), p.Gap, p.Tokens, p.alone, p.Spread,
-		p.runs, 100*typical, 100*most, repeated, len(all))
-}
-
-// othersOf is the share of the processors that went to other processes and machines:
-// the median and the most.
-func othersOf(all []*measured) (typical, most float64) {
-	shares := make([]float64, 0, len(all))
-	for _, m := range all {
-		shares = append(shares, m.noise())
-	}
-	return median(shares), slices.Max(shares)
-}
-
-// quiet is what others may take of the processors.
-const quiet = 0.05
-
-// warnings say why the figures may be unreliable; none if they are reliable.
-func (p plan) warnings(all []*measured) []string {
-	var list []string
-	if _, most := othersOf(all); most > quiet {
-		list = append(list, fmt.Sprintf("warning: other processes used up to %.0f%% of the CPUs: figures of a busy machine", 100*most))
-	}
-	for _, m := range all {
-		if m.late.p99 > p.Gap {
-			list = append(list, fmt.Sprintf("warning: with %d streams the server was later than the time of a token: its frames came in bursts", m.streams))
-			break
-		}
-	}
-	return list
+		p.runs, median(others), slices.Max(others))
 }
 
 // processor is the model of the processors, as the kernel calls it.

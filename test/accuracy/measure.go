@@ -20,7 +20,6 @@ type measured struct {
 
 	cpu, server time.Duration // processor time of both processes
 	peak        float64       // memory of the client in bytes
-	tries       int           // how often it was measured before others left it alone
 	others      float64       // share of the processors that went to other processes, stolen included
 	stolen      float64       // share that the hypervisor gave to other machines
 }
@@ -40,26 +39,6 @@ func (m *measured) String() string {
 // noise is the share of the processors that was not there for what is measured. What the
 // host stole may be counted as if the process on whose turn it did had used it.
 func (m *measured) noise() float64 { return max(m.others, m.stolen) }
-
-// quietest measures until others leave the processors alone, but not more than p.again
-// times again, and returns what was disturbed least. That says nothing of what was
-// found: no figure is better for being chosen.
-func quietest(ctx context.Context, p plan, client string, streams int) (best *measured, err error) {
-	for try := 1; try <= p.again+1; try++ {
-		m, err := measure(ctx, p, client, streams)
-		if err != nil {
-			return nil, fmt.Errorf("%s, %d streams: %w", client, streams, err)
-		}
-		if best == nil || m.noise() < best.noise() {
-			best = m
-		}
-		best.tries = try
-		if best.noise() <= quiet {
-			break
-		}
-	}
-	return best, nil
-}
 
 // measure lets a client read a number of streams of a server of their own.
 func measure(ctx context.Context, p plan, client string, streams int) (*measured, error) {
