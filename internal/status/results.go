@@ -32,13 +32,14 @@ func parseQuery(values url.Values, targets []string) (q query, limit int, err er
 		outcomes = append(outcomes, string(o))
 	}
 	q, limit = query{}, defaultLimit
-	for name, allowed := range map[string][]string{"target": targets, "outcome": outcomes, "format": {"json", "jsonl"}} {
+	allowed := map[string][]string{"target": targets, "outcome": outcomes, "format": {"json", "jsonl"}}
+	for _, name := range []string{"target", "outcome", "format"} {
 		for _, v := range values[name] {
 			if v == "" {
 				continue
 			}
-			if !slices.Contains(allowed, v) {
-				want := cmp.Or(strings.Join(allowed, ", "), "the targets: there is none yet")
+			if !slices.Contains(allowed[name], v) {
+				want := cmp.Or(strings.Join(allowed[name], ", "), "the targets: there is none yet")
 				return nil, 0, fmt.Errorf("invalid parameter %q: %q: want one of %s", name, v, want)
 			}
 			q[name] = append(q[name], v)
