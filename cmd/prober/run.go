@@ -28,7 +28,7 @@ const (
 )
 
 // garbagePercent is the GOGC of `prober run`. Go's own 100 takes a third more memory; see docs/performance.md.
-const garbagePercent = 35
+const garbagePercent = 40
 
 func newRun() *cobra.Command {
 	cmd := &cobra.Command{
