@@ -95,10 +95,10 @@ func demoConfig(cmd *cobra.Command, endpoints []sim.Endpoint, assets *engine.Ass
 }
 
 func tellDemo(w io.Writer, address string, t config.Target, endpoints []sim.Endpoint) {
-	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %v with %s-token prompts\n\n", engine.Interval(t).Round(time.Millisecond), format.Grouped(t.PromptTokens))
+	fmt.Fprintf(w, "prober demo: simulated stacks, probed every %s with %s-token prompts\n\n", format.Short(engine.Interval(t).Seconds()), format.Grouped(t.PromptTokens))
 	fmt.Fprintf(w, "  page     http://%s/\n  metrics  http://%s/metrics\n  results  http://%s/api/v1/results\n\n", address, address, address)
 	for _, e := range endpoints {
-		fmt.Fprintf(w, "  %-18s %s  %s\n", e.Profile.Name, e.URL(), e.Profile.Help)
+		fmt.Fprintf(w, "  %-18s %s\n%s", e.Profile.Name, e.URL(), format.Wrap("    ", e.Profile.Help, report.Terminal(w)))
 	}
 	url := endpoints[0].URL()
 	fmt.Fprintf(w, "\nMake the tokens of %s 15%% slower, or take it down, and undo it:\n\n", endpoints[0].Profile.Name)

@@ -24,7 +24,7 @@ var imports = map[string][]string{
 	"internal/discovery": {},
 	"internal/telemetry": {"probe", "wire"},
 	"internal/status":    {"probe", "report", "format"},
-	"internal/probe":     {"wire", "stream"},
+	"internal/probe":     {"wire", "stream", "format"},
 	"internal/wire":      {},
 	"internal/stream":    {},
 

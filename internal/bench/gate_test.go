@@ -54,7 +54,7 @@ func TestGoodput(t *testing.T) {
 			}
 			equal(t, "goodput", run.document.Summaries[0].Throughput().Good, goodput)
 			const block = "Met ttft<50ms@62.5%:                     62.5% (5 of 8)\nMet tpot<1s@80%:                         75% (6 of 8)\n"
-			const few = "warning: too few requests to show at 95% confidence that a goal holds, even if all are good: tpot<1s@80% takes 14"
+			const few = "warning: too few requests to show at 95% confidence that a goal holds, even if\n  all are good: tpot<1s@80% takes 14"
 			if text := out.String(); !strings.Contains(text, block) || !strings.Contains(text, few) {
 				t.Error(text)
 			}

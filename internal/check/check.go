@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -43,7 +44,8 @@ type Target struct {
 
 // A Finding is what one step came to.
 type Finding struct {
-	Step string `json:"step"` // failed, warning, server, tokens, answer, supports, note, probe or plan
+	Step string `json:"step"`           // failed, warning, server, tokens, answer, supports, note, probe or plan
+	Name string `json:"name,omitempty"` // of what the server supports
 	Text string `json:"text"`
 	Hint string `json:"hint,omitempty"` // what to do
 }
@@ -105,9 +107,14 @@ func (c *checker) find(f Finding) {
 		label = ""
 	}
 	c.found.Findings = append(c.found.Findings, f)
-	fmt.Fprintf(c.Out, "  %-8s %s\n", label, f.Text)
+	text := strings.TrimPrefix(strings.ReplaceAll(f.Name, "_", " ")+": "+f.Text, ": ")
+	width := math.MaxInt // for grep
+	if report.IsTerminal(c.Out) {
+		width = report.Terminal(c.Out)
+	}
+	fmt.Fprint(c.Out, format.Wrap(fmt.Sprintf("  %-8s ", label), text, width))
 	if f.Hint != "" {
-		fmt.Fprintf(c.Out, "  %-8s %s\n", "", f.Hint)
+		fmt.Fprint(c.Out, format.Wrap(fmt.Sprintf("  %-8s ", ""), f.Hint, width))
 	}
 }
 
@@ -188,7 +195,7 @@ func (c *checker) ask(ctx context.Context) bool {
 		case a.Shown:
 			source = " (shown)"
 		}
-		c.line("supports", "%-18s %s%s", strings.ReplaceAll(a.Name, "_", " "), a.Claim, source)
+		c.find(Finding{Step: "supports", Name: a.Name, Text: string(a.Claim) + source})
 	}
 	for _, note := range known.Notes() {
 		c.line("note", "%s", note)
@@ -213,8 +220,8 @@ func (c *checker) full(ctx context.Context) bool {
 	c.Judge(r.Target, r)
 	ttft, _ := r.TTFT()
 	c.took = r.Elapsed
-	c.line("probe", "%s tokens of prompt, %s of answer: TTFT %v, %v in all", countOf(r.Usage.Prompt),
-		countOf(r.Usage.Generated()), ttft.Round(time.Millisecond), c.took.Round(time.Millisecond))
+	c.line("probe", "%s tokens of prompt, %s of answer: TTFT %s, %s in all", countOf(r.Usage.Prompt),
+		countOf(r.Usage.Generated()), format.Duration(ttft), format.Duration(c.took))
 	for _, warning := range r.Warnings {
 		c.line("warning", "%v", warning)
 	}
@@ -233,8 +240,8 @@ func (c *checker) plan() {
 		lengths = fmt.Sprintf("%s and more (%s on average over %d rounds)", lengths, format.Grouped(o.Mean()), o.Rounds)
 	}
 	c.found.TokensPerDay = c.job.TokensPerDay(t, c.took)
-	c.line("plan", "%s prompts of %s, answers of %d, every %v (%s): %s a day",
-		t.Prompt, lengths, t.MaxTokens, c.job.Plan.Interval, t.Arrival, cost(c.found.TokensPerDay, c.took > 0))
+	c.line("plan", "%s prompts of %s, answers of %d, every %s (%s): %s a day",
+		t.Prompt, lengths, t.MaxTokens, format.Short(c.job.Plan.Interval.Seconds()), t.Arrival, cost(c.found.TokensPerDay, c.took > 0))
 	if t.TokenBudgetPerDay > 0 {
 		c.line("plan", "at most %s tokens a day, by its budget", format.Grouped(t.TokenBudgetPerDay))
 	}

@@ -38,9 +38,9 @@ func (j *Job) Skips(t config.Target, took time.Duration) string {
 		return ""
 	}
 	rate := math.Floor(1000*float64(t.MaxInFlight)/took.Seconds()) / 1000
-	return fmt.Sprintf("a probe took %s and one is due every %v, with at most %d at a time: about %.0f%% of the slots are skipped; "+
+	return fmt.Sprintf("a probe took %s and one is due every %s, with at most %d at a time: about %.0f%% of the slots are skipped; "+
 		"--qps %v is the highest rate that skips none (PROBER_QPS), or --max-in-flight %.0f (PROBER_MAX_IN_FLIGHT)",
-		took.Round(time.Millisecond), j.Plan.Interval, t.MaxInFlight, 100*(1-share), rate, math.Ceil(float64(took)/float64(j.Plan.Interval)))
+		format.Duration(took), format.Short(j.Plan.Interval.Seconds()), t.MaxInFlight, 100*(1-share), rate, math.Ceil(float64(took)/float64(j.Plan.Interval)))
 }
 
 // TokensPerDay is what t costs a day if a probe takes so long: skipped slots cost nothing. Where took is 0, not known,

@@ -50,12 +50,12 @@ func TestSkips(t *testing.T) {
 		{0.1, 1, 10 * time.Second, 182_304_000, ""},
 		{0.1, 1, 0, 182_304_000, ""}, // not known
 		{0.1, 2, 11400 * time.Millisecond, 182_304_000, ""},
-		{0.1, 1, 11400 * time.Millisecond, 91_152_000, "a probe took 11.4s and one is due every 10s, with at most 1 at a time: about 50% of the slots are skipped; " +
+		{0.1, 1, 11400 * time.Millisecond, 91_152_000, "a probe took 11.4 s and one is due every 10 s, with at most 1 at a time: about 50% of the slots are skipped; " +
 			"--qps 0.087 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 2 (PROBER_MAX_IN_FLIGHT)"},
-		{100, 1, 796 * time.Millisecond, 2_278_800_000, "a probe took 796ms and one is due every 10ms, with at most 1 at a time: about 99% of the slots are skipped; " +
+		{100, 1, 796 * time.Millisecond, 2_278_800_000, "a probe took 796 ms and one is due every 10 ms, with at most 1 at a time: about 99% of the slots are skipped; " +
 			"--qps 1.256 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 80 (PROBER_MAX_IN_FLIGHT)"},
 		{100, 8, 20 * time.Millisecond, 182_304_000_000, ""},
-		{1000, 1, 5 * time.Millisecond, 364_608_000_000, "a probe took 5ms and one is due every 1ms, with at most 1 at a time: about 80% of the slots are skipped; " +
+		{1000, 1, 5 * time.Millisecond, 364_608_000_000, "a probe took 5.00 ms and one is due every 1 ms, with at most 1 at a time: about 80% of the slots are skipped; " +
 			"--qps 200 is the highest rate that skips none (PROBER_QPS), or --max-in-flight 5 (PROBER_MAX_IN_FLIGHT)"},
 	} {
 		target := config.Target{Settings: config.Settings{QPS: test.qps, MaxInFlight: test.flights, PromptTokens: 21000, MaxTokens: 100}}

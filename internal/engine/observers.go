@@ -23,7 +23,7 @@ import (
 type Observers struct {
 	Board   *status.Board
 	Metrics *telemetry.Recorder
-	Live    bool // somebody watches the log: it has a line for each good probe, too
+	Live    bool // the log is a terminal: each probe is a short line of it, and its fields are for debug
 
 	recordings *status.Recordings // nil: none are written
 	log        *zap.Logger
@@ -108,36 +108,35 @@ func (a attended) Skipped(target string, reason probe.Skip) {
 	a.Board.Skipped(target, string(reason))
 }
 
-// logResult writes a line a result: summaries at debug, failures at warn. Neither prompt nor answer is in them.
+// logResult writes a line a result: successes at debug, failures at warn. Neither prompt nor answer is in them.
 func (o *Observers) logResult(r *probe.Result) {
 	level, fields := zapcore.DebugLevel, []zap.Field{
 		zap.String("target", r.Target), zap.String("outcome", string(r.Outcome)),
 		zap.Uint64("round", r.Round), zap.Duration("elapsed", r.Elapsed),
 		zap.Int("token_frames", len(r.Tokens)), zap.String("trace_id", r.TraceID),
 	}
-	if r.Outcome != probe.OK {
-		level = zapcore.WarnLevel
-		fields = append(fields, zap.Error(r.Err), zap.Int("http_status", r.Status))
-	}
-	ttft, seen := r.TTFT()
-	if seen {
+	line, shown := fmt.Sprintf("%s %s after %s", r.Target, r.Outcome, format.Duration(r.Elapsed)), zapcore.InfoLevel
+	if ttft, seen := r.TTFT(); seen {
 		fields = append(fields, zap.Duration("ttft", ttft))
+		line += ", TTFT " + format.Duration(ttft)
 	}
-	tpot, known := r.TPOT()
-	if known {
+	if tpot, known := r.TPOT(); known {
 		fields = append(fields, zap.Duration("tpot", tpot))
+		line += ", TPOT " + format.Duration(tpot)
+	}
+	if r.Outcome != probe.OK {
+		level, shown = zapcore.WarnLevel, zapcore.WarnLevel
+		fields = append(fields, zap.Error(r.Err), zap.Int("http_status", r.Status))
+		line += fmt.Sprintf(": %v", r.Err)
 	}
 	for _, w := range r.Warnings {
 		fields = append(fields, zap.String("warning", w.Error()))
 	}
-	o.log.Log(level, "probe", fields...)
-	if o.Live && r.Outcome == probe.OK {
-		line := fmt.Sprintf("%s ok: %s in all, TTFT %s", r.Target, format.Duration(r.Elapsed), format.Duration(ttft))
-		if known {
-			line += ", TPOT " + format.Duration(tpot)
-		}
-		o.log.Info(line)
+	if o.Live {
+		o.log.Log(shown, line)
+		level = zapcore.DebugLevel
 	}
+	o.log.Log(level, "probe", fields...)
 }
 
 func (o *Observers) forget(target string) {

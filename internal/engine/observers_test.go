@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,15 +26,24 @@ func TestRunnerSurvivesAPanic(t *testing.T) {
 	}
 }
 
-// TestLiveLog holds that a good probe is a line of the log where somebody watches it, and otherwise at debug only.
+// TestLiveLog holds that each probe is a short line of the log on a terminal, and that elsewhere only failed ones are told.
 func TestLiveLog(t *testing.T) {
-	core, logs := observer.New(zapcore.InfoLevel)
 	r := &probe.Result{Target: "a", Outcome: probe.OK, Elapsed: 2 * time.Second, Timeline: probe.Timeline{Tokens: []probe.Arrival{{At: time.Second, N: 1}}}}
-	for _, live := range []bool{false, true} {
+	failed := &probe.Result{Target: "a", Outcome: probe.Overloaded, Elapsed: time.Millisecond, Err: errors.New("HTTP 503")}
+	for live, want := range map[bool][]string{
+		false: {"probe"},
+		true:  {"a ok after 2.00 s, TTFT 1.00 s", "a overloaded after 1.00 ms: HTTP 503"},
+	} {
+		core, logs := observer.New(zapcore.InfoLevel)
 		o := &Observers{log: zap.New(core), Live: live}
 		o.logResult(r)
-	}
-	if got := logs.All(); len(got) != 1 || got[0].Message != "a ok: 2.00 s in all, TTFT 1.00 s" {
-		t.Errorf("logged %v", got)
+		o.logResult(failed)
+		var got []string
+		for _, entry := range logs.All() {
+			got = append(got, entry.Message)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("live %t: logged %q", live, got)
+		}
 	}
 }

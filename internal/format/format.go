@@ -29,6 +29,15 @@ func Seconds(seconds float64) string {
 	return Duration(time.Duration(seconds * float64(time.Second)))
 }
 
+// Short is [Seconds] without final zeros, for what was set: "2 s", "1.5 s", "250 ms".
+func Short(seconds float64) string {
+	number, unit, _ := strings.Cut(Seconds(seconds), " ")
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number + " " + unit
+}
+
 // Digits writes v, not below 0, with three significant digits, and with all those before the point.
 func Digits(v float64) string {
 	switch {

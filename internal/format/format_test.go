@@ -19,6 +19,14 @@ func TestDuration(t *testing.T) {
 	}
 }
 
+func TestShort(t *testing.T) {
+	for seconds, want := range map[float64]string{2: "2 s", 1.5: "1.5 s", 0.25: "250 ms", 120: "120 s"} {
+		if got := Short(seconds); got != want {
+			t.Errorf("%g s is %q, want %q", seconds, got, want)
+		}
+	}
+}
+
 func TestCount(t *testing.T) {
 	for n, want := range map[int]string{
 		0: "0 tokens", 1: "1 token", 100: "100 tokens", 999: "999 tokens", 21000: "21,000 tokens", -123456: "-123,456 tokens", -1234567: "-1,234,567 tokens",

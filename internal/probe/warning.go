@@ -4,7 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // A Warning says what is unreliable about a result's numbers. Those of one Kind differ only in their numbers.
@@ -77,7 +78,7 @@ func lateReads(r *Result) string {
 		return ""
 	}
 	latest, _ := r.MaxReadDelay()
-	text := fmt.Sprintf("the prober read up to %v late", latest.Round(10*time.Microsecond))
+	text := fmt.Sprintf("the prober read up to %s late", format.Duration(latest))
 	if joined > 0 {
 		text += fmt.Sprintf(", and %d tokens together with others", joined)
 	}

@@ -31,13 +31,13 @@ func Block(s Summary) string {
 	}
 	b.section("", "=")
 	for _, text := range bucketNotes(s) {
-		b.WriteString(text + "\n")
+		b.WriteString(format.Wrap("", text, defaultWidth))
 	}
 	for _, budget := range s.Budgets {
 		b.budget(budget)
 	}
 	for _, text := range s.Warnings {
-		b.WriteString("warning: " + format.Clean(text) + "\n")
+		b.WriteString(format.Wrap("", "warning: "+format.Clean(text), defaultWidth))
 	}
 	return b.String()
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchmath"
+
+	"github.com/llm-prober/prober/internal/format"
 )
 
 // A Comparison is what pairs of measurements say of two targets, two ranges of time, or two runs.
@@ -72,18 +74,18 @@ func Compare(c Comparison, pairs []Pairs) Comparison {
 	if len(usable) == 0 {
 		c.Warnings = append(c.Warnings, "no "+c.Pair+" was answered by both: nothing to compare")
 	}
+	each, few := 1-(1-confidence)/float64(len(usable)), []int(nil)
 	for _, p := range usable {
-		each := 1 - (1-confidence)/float64(len(usable))
 		l := lineOf(p, each)
 		l.Verdict = Verdict(l, c.A, c.B)
-		c.Lines = append(c.Lines, l)
-		if !l.bounded() { // all n on one side of the median are as likely as 2 / 2ⁿ
-			need := math.Ceil(math.Log2(2 / (1 - each)))
-			text := fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %d)", need, plural(2, c.Pair), l.Pairs)
-			if !slices.Contains(c.Warnings, text) {
-				c.Warnings = append(c.Warnings, text)
-			}
+		if c.Lines = append(c.Lines, l); !l.bounded() {
+			few = append(few, l.Pairs)
 		}
+	}
+	if few != nil { // all n on one side of the median are as likely as 2 / 2ⁿ
+		need := math.Ceil(math.Log2(2 / (1 - each)))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%.0f %s are needed to show any difference at this confidence (here: %s)",
+			need, plural(2, c.Pair), join(format.Grouped(slices.Min(few)), format.Grouped(slices.Max(few)))))
 	}
 	return c
 }

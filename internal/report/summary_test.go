@@ -60,6 +60,8 @@ func TestWarnings(t *testing.T) {
 		"canceled":         {some(func(s *Sample) { s.Outcome = probe.Canceled }, 3, 4), "2 requests canceled at the end of the run: not counted"},
 		"contaminated":     {some(func(s *Sample) { s.Contaminated = true }, 0, 4, 9), "3 of 10 requests had a prompt that was in the server's cache: excluded from TTFT"},
 		"hidden reasoning": {some(func(s *Sample) { s.Hidden = true }, 0, 4, 9), "3 of 10 requests had hidden reasoning: excluded from TTFT"},
+		"first token read late": {with(many, func(s *Sample) { s.TTFT = none }, 3, 5), "2 of 1,000 requests had a first token that this prober read too late: excluded from TTFT"},
+		"last token read late":  {with(many, func(s *Sample) { s.E2EL = none }, 3), "1 of 1,000 requests had a last token that this prober read too late: excluded from E2EL"},
 		"read late": {
 			some(func(s *Sample) { s.Tainted, s.ITLs, s.Joined = true, nil, 98 }, 0, 1, 2, 3, 4, 5),
 			"6 of 10 requests were read too late by this prober: excluded from ITL|588 of 1,000 tokens were read late|only 10 requests",

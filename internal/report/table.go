@@ -58,30 +58,36 @@ func inline(s string) string {
 func Overview(summaries []Summary) string { return overview(summaries).text() }
 
 func overview(summaries []Summary) table {
-	t := table{words: 2, rows: [][]string{{
-		"target", "load", "prompt", "ok", "failed", "req/s", "tok/s", "TTFT P50", "TTFT P99", "TPOT P50", "E2EL P50",
-	}}}
-	for _, s := range summaries {
-		rate, prompt := s.Throughput(), ""
-		if s.PromptTokens > 0 {
-			prompt = format.Grouped(s.PromptTokens)
-		}
-		t.rows = append(t.rows, []string{
-			s.Target, s.Load, prompt, format.Grouped(s.Succeeded()), format.Grouped(s.Failed()), hundredths(rate.Requests), hundredths(rate.Output),
-			seconds(s.TTFT.At(0.5)), seconds(s.TTFT.At(0.99)), seconds(s.TPOT.At(0.5)), seconds(s.E2EL.At(0.5)),
-		})
+	columns := []struct {
+		head string
+		of   func(s Summary) string
+	}{
+		{"target", func(s Summary) string { return s.Target }},
+		{"load", func(s Summary) string { return s.Load }},
+		{"prompt", func(s Summary) string { return format.Grouped(s.PromptTokens) }},
+		{"ok", func(s Summary) string {
+			return format.Grouped(s.Succeeded()) + "/" + format.Grouped(s.Succeeded()+s.Failed())
+		}},
+		{"req/s", func(s Summary) string { return hundredths(s.Throughput().Requests) }},
+		{"good/s", func(s Summary) string { return hundredths(s.Throughput().Good) }},
+		{"tok/s", func(s Summary) string { return hundredths(s.Throughput().Output) }},
+		{"TTFT P50", func(s Summary) string { return seconds(s.TTFT.At(0.5)) }},
+		{"TPOT P50", func(s Summary) string { return seconds(s.TPOT.At(0.5)) }},
+		{"E2EL P50", func(s Summary) string { return seconds(s.E2EL.At(0.5)) }},
 	}
-	if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Objectives != nil }) {
-		const afterRate = 6
-		t.rows[0] = slices.Insert(t.rows[0], afterRate, "goodput")
-		for i, s := range summaries {
-			t.rows[i+1] = slices.Insert(t.rows[i+1], afterRate, hundredths(s.Throughput().Good))
-		}
-	}
+	t := table{words: 2, rows: make([][]string, len(summaries)+1)}
 	if single(summaries) { // its name is known
-		t.words = 1
-		for i, row := range t.rows {
-			t.rows[i] = row[1:]
+		columns, t.words = columns[1:], 1
+	}
+	unlike := func(s Summary) bool { return s.PromptTokens != summaries[0].PromptTokens }
+	judged := func(s Summary) bool { return s.Objectives != nil }
+	for _, c := range columns {
+		if c.head == "prompt" && !slices.ContainsFunc(summaries, unlike) || c.head == "good/s" && !slices.ContainsFunc(summaries, judged) {
+			continue
+		}
+		t.rows[0] = append(t.rows[0], c.head)
+		for i, s := range summaries {
+			t.rows[i+1] = append(t.rows[i+1], c.of(s))
 		}
 	}
 	return t

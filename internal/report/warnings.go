@@ -16,6 +16,11 @@ var limits = []struct {
 }{
 	{contaminated, "had a prompt that was in the server's cache: excluded from TTFT"},
 	{func(s Sample) bool { return s.Hidden }, "had hidden reasoning: excluded from TTFT"},
+	{
+		func(s Sample) bool { return !finite(s.TTFT) && !s.Contaminated && !s.Hidden },
+		"had a first token that this prober read too late: excluded from TTFT",
+	},
+	{func(s Sample) bool { return !finite(s.E2EL) }, "had a last token that this prober read too late: excluded from E2EL"},
 	{func(s Sample) bool { return s.Tainted }, "were read too late by this prober: excluded from ITL"},
 	{func(s Sample) bool { return !s.Output.Known }, "did not report how many tokens they generated: excluded from TPOT, ITL and token counts"},
 	{

@@ -27,7 +27,7 @@ var pageText string
 var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
-		"seconds": seconds, "short": short, "span": span, "percent": percent, "goal": goal,
+		"seconds": seconds, "short": format.Short, "span": span, "percent": percent, "goal": goal,
 		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
 		"path":   url.PathEscape,
 		"phases": report.Phases, "place": report.GapPlace, "by": by,
@@ -181,15 +181,6 @@ func seconds(v *float64) string {
 		return "–"
 	}
 	return format.Seconds(*v)
-}
-
-// short writes seconds without final zeros: "2 s", "1.5 s", "250 ms".
-func short(seconds float64) string {
-	number, unit, _ := strings.Cut(format.Seconds(seconds), " ")
-	if strings.Contains(number, ".") {
-		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
-	}
-	return number + " " + unit
 }
 
 // span writes a time of waiting: "3.2 s", "42 s", "12 min", "5 h 12 min", "2 d 2 h".
