@@ -91,10 +91,12 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 	r.Observers.mu.Lock()
 	r.Observers.objectives = c.Objectives
 	r.Observers.mu.Unlock()
+	r.mu.Lock()
 	if r.Draining() {
-		r.Drain()
+		r.setDraining(false)
 		r.Log.Info("no longer draining: the configuration was reloaded")
 	}
+	r.mu.Unlock()
 	r.replace(jobs)
 	return nil
 }
@@ -220,6 +222,12 @@ func (r *Runner) Drain() (draining bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	draining = !r.Draining()
+	r.setDraining(draining)
+	return draining
+}
+
+// setDraining needs the lock.
+func (r *Runner) setDraining(draining bool) {
 	r.Observers.draining.Store(draining)
 	for _, j := range r.jobs {
 		for _, m := range j.Members {
@@ -227,7 +235,6 @@ func (r *Runner) Drain() (draining bool) {
 		}
 		r.Observers.describe(j)
 	}
-	return draining
 }
 
 // Draining reports whether slots are skipped because of [Runner.Drain].

@@ -14,6 +14,7 @@ type Capabilities struct {
 	Findings
 	Omit        []wire.Field // fields that it rejects
 	Answered    bool         // a probe succeeded
+	Stale       bool         // it no longer knows the path or the model, so it may be another server: to be asked again
 	Unlimited   bool         // it generated more tokens than asked
 	ExactLimit  bool         // an answer that ends for its length has the length asked
 	ExactOutput bool         // every answer has the length asked

@@ -31,13 +31,10 @@ type Member struct {
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
 func NewMember(t Target, model string, inFlight int) *Member {
-	m := &Member{target: t, model: model, limit: inFlight, Budget: new(Budget)}
-	m.capabilities = m.configured()
-	return m
-}
-
-func (m *Member) configured() Capabilities {
-	return Capabilities{Findings: Findings{Dialect: m.target.Dialect, Server: m.target.Server, Model: m.model}}
+	return &Member{
+		target: t, model: model, limit: inFlight, Budget: new(Budget),
+		capabilities: Capabilities{Findings: Findings{Dialect: t.Dialect, Server: t.Server, Model: model}},
+	}
 }
 
 // Inherit takes over what a member learned that probed the same server as the same client.
@@ -113,8 +110,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 		m.learn(func(c *Capabilities) { c.Omit = before })
 	}
 	if r.Status == http.StatusNotFound && (m.target.Dialect == nil || m.model == "") {
-		// A server that no longer knows the path or the model may be another one.
-		m.learn(func(c *Capabilities) { *c = m.configured() })
+		m.learn(func(c *Capabilities) { c.Stale = true })
 	}
 	m.learnFrom(r, q.Ask.MaxTokens)
 	return r
@@ -175,7 +171,7 @@ func (m *Member) Paused() time.Time {
 // be one of openai-chat: some have no model list, and need no model.
 func (m *Member) Prepare(ctx context.Context) error {
 	known := m.Capabilities()
-	if known.Dialect != nil && known.Model != "" {
+	if known.Dialect != nil && (known.Model != "" || known.Answered) && !known.Stale {
 		return nil
 	}
 	found, _, err := m.target.Discover(ctx, m.model)
@@ -183,10 +179,7 @@ func (m *Member) Prepare(ctx context.Context) error {
 	if err != nil && (v.outcome != Rejected || v.status == http.StatusUnauthorized || v.status == http.StatusForbidden) {
 		return err
 	}
-	m.learn(func(c *Capabilities) {
-		found.Context = cmp.Or(found.Context, c.Context) // which a refusal may have told
-		c.Findings = found
-	})
+	m.learnFindings(found)
 	return nil
 }
 
@@ -201,9 +194,19 @@ func (m *Member) Introduce(ctx context.Context) {
 func (m *Member) Discover(ctx context.Context) ([]wire.Model, error) {
 	found, models, err := m.target.Discover(ctx, m.model)
 	if err == nil {
-		m.learn(func(c *Capabilities) { c.Findings = found })
+		m.learnFindings(found)
 	}
 	return models, err
+}
+
+func (m *Member) learnFindings(found Findings) {
+	m.learn(func(c *Capabilities) {
+		if c.Stale {
+			*c = Capabilities{}
+		}
+		found.Context = cmp.Or(found.Context, c.Context) // which a refusal may have told
+		c.Findings = found
+	})
 }
 
 // Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].

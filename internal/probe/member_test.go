@@ -132,6 +132,39 @@ func TestMemberAsksWhatTheServerIs(t *testing.T) {
 	}
 }
 
+// TestMemberAsksAgain holds that a server without a model list is not asked for it again once it answered, but is after a 404,
+// and that the 404 of one probe does not spoil another that is in flight.
+func TestMemberAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, missing := 0, false
+		slow := answer(9 * ms).stream
+		target := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path != "/v1/chat/completions":
+				asked++
+				http.NotFound(w, r)
+			case missing:
+				http.NotFound(w, r)
+			default:
+				slow(w, r)
+			}
+		})
+		target.Dialect = nil
+		m := NewMember(target, "", 2)
+		endsAs(t, m.Probe(t.Context(), question(2)), OK, "")
+		first := asked
+		ended := make(chan *Result)
+		go func() { ended <- m.Probe(t.Context(), question(2)) }()
+		synctest.Wait() // until it is in flight
+		missing = true
+		endsAs(t, m.Probe(t.Context(), question(2)), Rejected, "HTTP 404")
+		equal(t, "requests for what the server is, once it answered", 0, asked-first)
+		endsAs(t, <-ended, OK, "")
+		endsAs(t, m.Probe(t.Context(), question(2)), Rejected, "HTTP 404")
+		equal(t, "requests for what the server is, after a 404", first, asked-first)
+	})
+}
+
 // TestAServerThatDoesNotTellWhatItIs holds that the result of a probe which was never sent says so, and which limit
 // was over: that of the question.
 func TestAServerThatDoesNotTellWhatItIs(t *testing.T) {

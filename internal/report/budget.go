@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ type BadHour struct {
 //
 //	(1 − goal) × max(requests due, requests judged)
 func (b *Budget) Settle() {
-	b.Objective = probe.Objective{Signal: probe.Signal(b.Objective), Limit: time.Duration(b.Limit * 1e9), Goal: float64(b.Goal)}.String()
+	b.Objective = probe.Objective{Signal: probe.Signal(b.Objective), Limit: time.Duration(math.Round(float64(b.Limit) * 1e9)), Goal: float64(b.Goal)}.String()
 	for _, h := range b.Hours {
 		b.Good += h.Judged - h.Bad
 		b.Judged += h.Judged
