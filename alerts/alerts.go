@@ -31,7 +31,9 @@ var nativeHalf = regexp.MustCompile(`histogram_\w+\((?:[0-9.]+, )?sum by \([a-z,
 // ClassicRules are the rules without native histograms, for back ends that do not know their functions. An alert that is
 // about native histograms is left out. The caller owns them.
 func ClassicRules() []byte {
-	rules := nativeHalf.ReplaceAll(Rules(), nil)
+	rules := Rules()
+	rules = nativeHalf.ReplaceAll(rules[bytes.Index(rules, []byte("groups:\n")):], nil)
+	rules = append([]byte("# Rules for prober by classic buckets. Minimum: Prometheus 2.42, or VictoriaMetrics. docs/slo.md explains them.\n"), rules...)
 	from := bytes.Index(rules, []byte("  - alert: ProberClassicOnly\n"))
 	to := from + 1 + bytes.Index(rules[from+1:], []byte("  - alert: "))
 	return slices.Concat(rules[:from], rules[to:])

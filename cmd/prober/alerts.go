@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,13 +36,13 @@ Exit code: 0, 1 if a file cannot be written, 2 for usage.`,
 				case toFiles || classic || cmd.Flags().Changed("format"):
 					return config.Problems{{Place: "alerts " + names[0], Text: "a runbook has neither --output nor --format nor --classic", Hint: "give the name alone"}}
 				case !ok:
-					return config.Problems{{Place: fmt.Sprintf("alerts %q", names[0]), Text: "no such alert", Hint: "want one of " + strings.Join(alerts.Runbooks(), ", ")}}
+					return config.Problems{config.Unknown(fmt.Sprintf("alerts %q", names[0]), names[0], alerts.Runbooks())}
 				}
 				_, err := out.Write(page)
 				return err
 			}
 			if !slices.Contains(alerts.Formats(), format) {
-				return config.Problems{{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want one of " + strings.Join(alerts.Formats(), ", ")}}
+				return config.Problems{config.Unknown(config.FlagPlace("format", format), format, alerts.Formats())}
 			}
 			rules, file, err := alerts.RulesAs(format, classic)
 			switch {

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ of one it prints its JSON; with --output it writes those, or all, as files.`,
 			chosen, unknown := dashboards.Choose(names)
 			var problems config.Problems
 			for _, name := range unknown {
-				problems = append(problems, config.Problem{Place: strconv.Quote(name), Text: "no such dashboard", Hint: "there are " + strings.Join(dashboards.Names(), ", ")})
+				problems = append(problems, config.Unknown(fmt.Sprintf("dashboards %q", name), name, dashboards.Names()))
 			}
 			if len(names) > 1 && output == "" && problems == nil {
 				problems = config.Problems{{Place: strings.Join(names, " "), Text: "more than one dashboard", Hint: "say with --output where to write them"}}

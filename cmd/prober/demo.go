@@ -59,7 +59,7 @@ It listens on ` + demoListen + `, or on a free port if that is taken.`,
 				listener, err = listening.Listen(cmd.Context(), "tcp", "127.0.0.1:0")
 			}
 			if err != nil {
-				return fmt.Errorf("listen: %w", err)
+				return listenError(cmd, c.ListenAddress, err)
 			}
 			tellDemo(cmd.OutOrStdout(), listener.Addr().String(), c.Targets[0], endpoints)
 			d := &daemon.Daemon{

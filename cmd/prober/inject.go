@@ -33,7 +33,12 @@ contain no model server (unless --allow-none); nothing is written then.`,
 		Example: `  prober inject -f vllm.yaml | kubectl apply -f -
   kubectl kustomize . | prober inject -f - | kubectl apply -f -
   prober inject -f vllm.yaml --workload Deployment/vllm --env PROBER_QPS=0.05`,
-		Args: cobra.NoArgs,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("%q: manifests are given by -f", args[0])
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			in, problems := inject.ReadManifests(file, cmd.InOrStdin())
 			if problems = append(o.Parse(env, key), problems...); len(problems) > 0 {

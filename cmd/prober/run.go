@@ -65,7 +65,7 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 			}
 			listener, err := (&net.ListenConfig{}).Listen(cmd.Context(), "tcp", c.ListenAddress)
 			if err != nil {
-				return fmt.Errorf("listen on PROBER_LISTEN_ADDRESS=%q: %w", c.ListenAddress, err)
+				return listenError(cmd, c.ListenAddress, err)
 			}
 			hangups := make(chan os.Signal, 1)
 			signal.Notify(hangups, syscall.SIGHUP)
@@ -84,6 +84,15 @@ stop, probes under way have ` + drainLimit.String() + ` to end; a second signal 
 	}
 	addConfigFlags(cmd, cmd.Name())
 	return cmd
+}
+
+// listenError names the address as it was given. It is no usage error: a service manager shall try again.
+func listenError(cmd *cobra.Command, address string, err error) error {
+	place := fmt.Sprintf("PROBER_LISTEN_ADDRESS=%q", address)
+	if cmd.Flags().Changed("listen-address") {
+		place = config.FlagPlace("listen-address", address)
+	}
+	return fmt.Errorf("%s: %w; want a free address of this machine, for example 127.0.0.1:9465", place, err)
 }
 
 // newLog returns a log to w; without a format it is for eyes on a terminal, and JSON elsewhere.

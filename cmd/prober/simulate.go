@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -78,19 +79,20 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 			problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: err.Error()})
 		}
 	}
-	if s.API != "" {
-		check("api", s.API, sim.OneOf("api", s.API, sim.APIs()))
+	oneOf := func(flag, word string, known []string) {
+		if !slices.Contains(known, word) {
+			problems = append(problems, config.Unknown(config.FlagPlace(flag, word), word, known))
+		}
 	}
-	if s.Server != "" {
-		check("server", s.Server, sim.OneOf("server", s.Server, sim.ServerTypes()))
-	}
+	oneOf("api", s.API, append(sim.APIs(), ""))
+	oneOf("server", s.Server, append(sim.ServerTypes(), ""))
 	if s.Reasoning < 0 {
 		check("reasoning", s.Reasoning, errors.New("must be at least 0; want a number of tokens, for example 20"))
 	}
 	var profiles []sim.Profile
 	for _, name := range s.profiles {
-		p, err := sim.ParseProfile(name)
-		check("profile", name, err)
+		oneOf("profile", name, sim.ProfileNames())
+		p, _ := sim.ParseProfile(name)
 		profiles = append(profiles, p)
 	}
 	fault, err := sim.ParseFault(s.fault)

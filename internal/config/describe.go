@@ -139,7 +139,7 @@ func Effective(o Options) (text string, warnings []string, err error) {
 	write := func(first, indent string, ks keys, from any, given values) {
 		for _, k := range ks {
 			v := reflect.Indirect(k.of(from))
-			if !v.IsValid() || fmt.Sprint(v) == "" || k.field.Type == reflect.TypeFor[Headers]() && v.Len() == 0 {
+			if !v.IsValid() || fmt.Sprint(v) == "" || k.name == "LIMIT" && v.IsZero() || k.field.Type == reflect.TypeFor[Headers]() && v.Len() == 0 {
 				continue
 			}
 			value, _ := yaml.Marshal(v.Interface()) // a single value

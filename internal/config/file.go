@@ -77,7 +77,7 @@ func (l *loader) at(n yaml.Node) string { return fmt.Sprintf("%s:%d", l.path, n.
 
 var (
 	yamlError  = regexp.MustCompile(`(?s)^(?:yaml: )?(?:line ([0-9]+): )?(.*)$`)
-	yamlQuoted = regexp.MustCompile("(?s)['\"`].*['\"`]")
+	yamlQuoted = regexp.MustCompile("(?s)['\"`]..+['\"`]") // a single character is no secret
 	yamlShape  = regexp.MustCompile(`(?s)^cannot unmarshal !!(\w+).* into (.*)$`)
 )
 
@@ -100,8 +100,18 @@ func (l *loader) broken(err error) {
 	}
 }
 
+// mapping is the values of n by their keys. A value has the line of its key.
 func (l *loader) mapping(n yaml.Node) (all map[string]yaml.Node) {
 	l.broken(n.Decode(&all))
+	if n.Kind == yaml.DocumentNode {
+		n = *n.Content[0]
+	}
+	for i := 0; i < len(n.Content)-1; i += 2 {
+		if value, ok := all[n.Content[i].Value]; ok {
+			value.Line = n.Content[i].Line
+			all[n.Content[i].Value] = value
+		}
+	}
 	return all
 }
 

@@ -1,6 +1,9 @@
 package config
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Options are what [Load] works on. Load keeps none of it.
 type Options struct {
@@ -74,7 +77,8 @@ func (l *loader) merged() layer {
 	if len(all.targets) == 0 {
 		l.parse(&Settings{}, item{values: all.values}, l.shared)
 		if whole {
-			l.problem(numbered(targetList, 0).label("URL"), "no targets", "set it, or give a URL as argument")
+			place := cmp.Or(l.path, numbered(targetList, 0).label("URL"))
+			l.problem(place, "no targets", "want at least one, or a URL as argument")
 		}
 	}
 	for i, own := range all.targets {

@@ -55,6 +55,15 @@ func (ps Problems) sorted() Problems {
 	return slices.Compact(ps)
 }
 
+// Unknown is the problem of a word that is none of those known; an empty one among them may be left out.
+func Unknown(place, word string, known []string) Problem {
+	p := Problem{Place: place, Text: "unknown" + suggestion(word, known)}
+	if p.Text == "unknown" {
+		p.Hint = "want one of " + strings.TrimSuffix(strings.Join(known, ", "), ", ")
+	}
+	return p
+}
+
 // suggestion is `(did you mean "x"?)` with a leading space, or nothing when no known word is near.
 func suggestion(word string, known []string) string {
 	if near := Nearest(word, known); near != "" {

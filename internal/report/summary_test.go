@@ -55,11 +55,11 @@ func TestWarnings(t *testing.T) {
 		samples []Sample
 		want    string // of the first warnings, parted by "|"; empty: none
 	}{
-		"nothing to say":   {many, ""},
-		"nothing at all":   {nil, ""},
-		"canceled":         {some(func(s *Sample) { s.Outcome = probe.Canceled }, 3, 4), "2 requests canceled at the end of the run: not counted"},
-		"contaminated":     {some(func(s *Sample) { s.Contaminated = true }, 0, 4, 9), "3 of 10 requests had a prompt that was in the server's cache: excluded from TTFT"},
-		"hidden reasoning": {some(func(s *Sample) { s.Hidden = true }, 0, 4, 9), "3 of 10 requests had hidden reasoning: excluded from TTFT"},
+		"nothing to say":        {many, ""},
+		"nothing at all":        {nil, ""},
+		"canceled":              {some(func(s *Sample) { s.Outcome = probe.Canceled }, 3, 4), "2 requests canceled at the end of the run: not counted"},
+		"contaminated":          {some(func(s *Sample) { s.Contaminated = true }, 0, 4, 9), "3 of 10 requests had a prompt that was in the server's cache: excluded from TTFT"},
+		"hidden reasoning":      {some(func(s *Sample) { s.Hidden = true }, 0, 4, 9), "3 of 10 requests had hidden reasoning: excluded from TTFT"},
 		"first token read late": {with(many, func(s *Sample) { s.TTFT = none }, 3, 5), "2 of 1,000 requests had a first token that this prober read too late: excluded from TTFT"},
 		"last token read late":  {with(many, func(s *Sample) { s.E2EL = none }, 3), "1 of 1,000 requests had a last token that this prober read too late: excluded from E2EL"},
 		"read late": {

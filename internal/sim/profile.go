@@ -3,6 +3,7 @@ package sim
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -61,14 +62,19 @@ func ProfilesHelp() string {
 	return b.String()
 }
 
-// ParseProfile finds a profile by name. The error for an unknown name lists the known ones.
-func ParseProfile(name string) (Profile, error) {
-	var names []string
+// ProfileNames are the names of [Profiles].
+func ProfileNames() (names []string) {
 	for _, p := range Profiles() {
-		if p.Name == name {
-			return p, nil
-		}
 		names = append(names, p.Name)
 	}
-	return Profile{}, OneOf("profile", name, names)
+	return names
+}
+
+// ParseProfile finds a profile by name.
+func ParseProfile(name string) (Profile, error) {
+	i := slices.Index(ProfileNames(), name)
+	if i < 0 {
+		return Profile{}, fmt.Errorf("unknown profile %q", name)
+	}
+	return Profiles()[i], nil
 }

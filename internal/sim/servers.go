@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -34,14 +32,6 @@ func ServerTypes() []string {
 		defaultServer, "production-stack", "ray-serve", "tgi", "sglang", "trtllm", "lmdeploy", "llama-server",
 		"kserve", "nim", "dynamo", "openrouter", "litellm", "openai",
 	}
-}
-
-// OneOf is the error for a name that is not known: it lists those that are.
-func OneOf(what, name string, known []string) error {
-	if slices.Contains(known, name) {
-		return nil
-	}
-	return fmt.Errorf("%s %q: unknown; known: %s", what, name, strings.Join(known, ", "))
 }
 
 // load reads the file of a server, over that of its base.
