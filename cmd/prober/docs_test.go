@@ -119,6 +119,41 @@ func anchors(page string) (all []string) {
 	return all
 }
 
+// TestContributingNamesCodeThatExists looks up every Go file that CONTRIBUTING.md names, and the functions of its walks.
+func TestContributingNamesCodeThatExists(t *testing.T) {
+	var sources []string
+	for _, dir := range []string{"alerts", "cmd", "dashboards", "deploy", "internal", "test"} {
+		err := filepath.WalkDir(root+dir, func(path string, _ fs.DirEntry, err error) error {
+			if strings.HasSuffix(path, ".go") {
+				sources = append(sources, "/"+strings.TrimPrefix(path, root))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := read(t, "CONTRIBUTING.md")
+	for _, file := range regexp.MustCompile("`([a-z0-9_/]+\\.go)`").FindAllStringSubmatch(text, -1) {
+		if !slices.ContainsFunc(sources, func(s string) bool { return strings.HasSuffix(s, "/"+file[1]) }) {
+			t.Errorf("CONTRIBUTING.md names %s, which does not exist", file[1])
+		}
+	}
+	steps := regexp.MustCompile("(?m)^\\| [0-9]+ \\| `(.*?)` \\| (.*?) \\|").FindAllStringSubmatch(text, -1)
+	for _, step := range steps {
+		source := read(t, step[1])
+		for _, function := range regexp.MustCompile("`(.*?)`").FindAllStringSubmatch(step[2], -1) {
+			declared := strings.Replace(function[1], ".", `\) `, 1) // a method follows its receiver's type
+			if !regexp.MustCompile(`(?m)^func .*\b` + declared + `\(`).MatchString(source) {
+				t.Errorf("CONTRIBUTING.md names %s, which %s does not declare", function[1], step[1])
+			}
+		}
+	}
+	if len(steps) < 20 {
+		t.Errorf("%d steps found in CONTRIBUTING.md: the test does not see them", len(steps))
+	}
+}
+
 // TestPagesNameOnlyVariablesThatExist holds every variable in a page against the
 // configuration.
 func TestPagesNameOnlyVariablesThatExist(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,10 +70,14 @@ func systems() []system {
 // and holds docs/servers.md to what came out: an answer of exactly the tokens
 // that were asked, to a prompt of exactly the tokens that were asked.
 func TestServers(t *testing.T) {
+	var rows []serverRow
+	for _, s := range systems() {
+		t.Run(s.name+"/"+s.api, func(t *testing.T) { rows = append(rows, probeSystem(t, s)) })
+	}
 	var b strings.Builder
 	b.WriteString(serversHead)
-	for _, s := range systems() {
-		t.Run(s.name+"/"+s.api, func(t *testing.T) { b.WriteString(probeSystem(t, s)) })
+	for _, r := range merged(merged(rows, true), false) {
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", r.servers, r.apis, r.found)
 	}
 	if *update {
 		if err := os.WriteFile(root+"docs/servers.md", []byte(b.String()), 0o644); err != nil { //nolint:gosec // a page for everybody
@@ -84,8 +89,29 @@ func TestServers(t *testing.T) {
 	}
 }
 
+// A serverRow is a line of the table: what was found of some servers by some APIs.
+type serverRow struct{ servers, apis, found string }
+
+// merged makes one row of those that differ only in their API, or only in their server.
+func merged(rows []serverRow, byAPI bool) (list []serverRow) {
+	for _, r := range rows {
+		i := slices.IndexFunc(list, func(o serverRow) bool {
+			return o.found == r.found && (byAPI && o.servers == r.servers || !byAPI && o.apis == r.apis)
+		})
+		switch {
+		case i < 0:
+			list = append(list, r)
+		case byAPI:
+			list[i].apis += ", " + r.apis
+		default:
+			list[i].servers += ", " + r.servers
+		}
+	}
+	return list
+}
+
 // probeSystem probes a system and returns its line of the table.
-func probeSystem(t *testing.T, s system) string {
+func probeSystem(t *testing.T, s system) serverRow {
 	t.Helper()
 	s.config.Profile, s.config.Seed = profile(t, "fast"), 1
 	simulated := sim.New(s.config)
@@ -123,8 +149,8 @@ func probeSystem(t *testing.T, s system) string {
 	return serverLine(s, r, known, jobs[0].ExactBy())
 }
 
-// serverLine is a line of the table.
-func serverLine(s system, r *probe.Result, known probe.Capabilities, exactBy string) string {
+// serverLine is the line of one system.
+func serverLine(s system, r *probe.Result, known probe.Capabilities, exactBy string) serverRow {
 	can := map[string]wire.Claim{}
 	for _, a := range known.Abilities() {
 		can[a.Name] = a.Claim
@@ -133,7 +159,7 @@ func serverLine(s system, r *probe.Result, known probe.Capabilities, exactBy str
 	if s.api == wire.Auto {
 		api += " (auto)"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %s | %s |\n", s.name, api, exactBy, r.Source, can["exact_output"], r.Cache, can["cache_salt"])
+	return serverRow{s.name, api, fmt.Sprintf("%s | %s | %s | %s | %s", exactBy, r.Source, can["exact_output"], r.Cache, can["cache_salt"])}
 }
 
 const serversHead = `# Servers
@@ -147,7 +173,7 @@ both lengths were exact. Recorded streams of real servers are tested beside it.
 - **prompt by**: what made its length exact: token ids, the server's tokenizer, or the usage of its answers, which takes a probe or
   two more.
 - **tokens a frame**: what ITL rests on: continuous usage, token ids, or one each because their sum says so (` + "`total`" + `).
-- **output enforced**: whether an answer of another length is ` + "`wrong_length`" + `. One that ends for its length before it always is.
+- **output enforced**: whether any answer of another length is ` + "`wrong_length`" + `. One that a length limit cut short always is.
 - **cache**: what the server told of its prefix cache; **salt**: whether prompts are kept apart in it by a salt.
 
 | server | API | prompt by | tokens a frame | output enforced | cache | salt |

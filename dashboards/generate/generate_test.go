@@ -45,32 +45,33 @@ type box struct {
 	Panels      []box
 }
 
-// draw writes panels as text: a line for those side by side, four characters to a column of the grid.
+// draw writes panels as text: a line for those side by side, four characters to a column of the grid, or as wide as
+// their titles if one of these is too long.
 func draw(out *strings.Builder, panels []box) {
 	for len(panels) > 0 {
 		first, n := panels[0], 1
 		if first.Type == "row" {
 			mark := map[bool]string{false: "▼", true: "▶"}[first.Collapsed]
-			fmt.Fprintf(out, "%s %s %s\n", mark, first.Title, strings.Repeat("─", 94-utf8.RuneCountInString(first.Title)))
+			fmt.Fprintf(out, "%s %s\n", mark, first.Title)
 			draw(out, first.Panels)
 		} else {
 			for n < len(panels) && panels[n].Type != "row" && panels[n].GridPos.Y == first.GridPos.Y {
 				n++
 			}
-			line := panels[:n]
-			for left := true; left; {
-				left = false
-				for i, p := range line {
-					size, text := 4*p.GridPos.W-3, ""
-					words := strings.Fields(p.Title)
-					for len(words) > 0 && utf8.RuneCountInString(text+words[0]) <= size {
-						text, words = text+words[0]+" ", words[1:]
-					}
-					line[i].Title, left = strings.Join(words, " "), left || len(words) > 0
-					fmt.Fprintf(out, "│ %-*s", size+1, text)
-				}
-				out.WriteString("│\n")
+			fits, free, edge := true, 4*24, "├"
+			for _, p := range panels[:n] {
+				size := 2 + utf8.RuneCountInString(p.Title)
+				fits, free = fits && size <= 4*p.GridPos.W, free-size
 			}
+			for _, p := range panels[:n] {
+				line := max(0, free) / n
+				if fits {
+					line = 4*p.GridPos.W - 2 - utf8.RuneCountInString(p.Title)
+				}
+				out.WriteString(edge + "─" + p.Title + strings.Repeat("─", line))
+				edge = "┼"
+			}
+			out.WriteString("┤\n")
 		}
 		panels = panels[n:]
 	}

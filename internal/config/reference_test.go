@@ -18,7 +18,7 @@ var (
 	//go:embed testdata/reference.md.tmpl
 	referenceText string
 	//go:embed testdata/example.yaml
-	exampleFile string // the targets file of the documentation
+	exampleFile string // a targets file with a group, headers and objectives
 )
 
 // TestReferencePage holds that docs/configuration.md and the JSON Schema are what the tags say now, and that the examples load.
@@ -26,7 +26,7 @@ func TestReferencePage(t *testing.T) {
 	all := settings()
 	var page strings.Builder
 	if err := template.Must(template.New("reference").Parse(referenceText)).Execute(&page, map[string]any{
-		"Prober": all.prober, "Shared": all.shared, "Targets": all.own, "Objectives": all.objective, "Example": exampleFile,
+		"Prober": all.prober, "Shared": all.shared, "Targets": all.own, "Objectives": all.objective,
 	}); err != nil {
 		t.Fatal(err)
 	}

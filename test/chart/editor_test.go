@@ -16,7 +16,7 @@ func TestTargetsSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documented, err := os.ReadFile("../../internal/config/testdata/example.yaml")
+	example, err := os.ReadFile("../../internal/config/testdata/example.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestTargetsSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		string(documented): "", printed: "", string(composed): "",
+		string(example): "", printed: "", string(composed): "",
 		target + "  backoff_limit: none\n  priority: -1\n  http_version: 1.1\n  insecure_skip_verify: on\n": "",
 		target + "  modle: m\n":              "modle",
 		"qsp: 1\n" + target:                  "qsp",

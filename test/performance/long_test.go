@@ -38,7 +38,7 @@ func BenchmarkLong(b *testing.B) {
 	}
 }
 
-// footprint prints what the process holds at a moment: the line of the table in docs/performance.md, now and whole, since a
+// footprint prints what the process holds at a moment, as a line of a table, now and whole, since a
 // benchmark's log comes at its end, and cut.
 func (p process) footprint(b *testing.B, base string, moment time.Duration) {
 	b.Helper()

@@ -2,6 +2,14 @@
 
 // Package performance_test measures what the prober costs: the binary, against
 // a simulated server in a process of its own. Nothing here is judged by the clock.
+// On a machine that nothing else uses:
+//
+//	make build && cd test
+//	PROBER_BINARY=$PWD/../bin/prober go test -run '^$' -bench Targets -benchtime 1x -timeout 1h ./performance
+//	PROBER_BINARY=$PWD/../bin/prober go test -run '^$' -bench Long -benchtime 1x -timeout 2h ./performance
+//
+// The first prints the rows of the tables in docs/performance.md, the second is
+// the hour of one target. -args -help lists their flags.
 package performance_test
 
 import (

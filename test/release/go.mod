@@ -2,7 +2,7 @@ module github.com/llm-prober/prober/test/release
 
 go 1.26.3
 
-require github.com/goreleaser/goreleaser/v2 v2.16.0
+require github.com/goreleaser/goreleaser/v2 v2.16.0 // the newest that Go 1.26 builds
 
 require (
 	al.essio.dev/pkg/shellescape v1.6.0 // indirect
