@@ -57,6 +57,8 @@ type Settings struct {
 	QPS     float64 `env:"QPS" envDefault:"0.1" above:"0" max:"1000" group:"agree" want:"probes per second, for example 0.1" for:"run demo check bench" topic:"Rate" help:"probes per second and target; above 0, at most 1000"`
 	Arrival string  `env:"ARRIVAL" envDefault:"constant" oneof:"constant jittered poisson" group:"agree" for:"run demo check bench" help:"how the starts of probes are spread over time"`
 
+	Active Window `env:"ACTIVE" otherwise:"always" want:"days, a time and a time zone, for example Mon-Fri 08:00-18:00 Europe/Berlin" for:"run" help:"when targets are probed, for example Mon-Fri 08:00-18:00 Europe/Berlin (each day, UTC if left out); at other times they are paused"`
+
 	Prompt        string  `env:"PROMPT" envDefault:"cold" oneof:"cold warm sessions book dataset canary" group:"agree" topic:"Prompts" help:"workload: cold (new words each time: no cache helps), warm (the same words), sessions (users with a growing history), book (passages of BOOK_FILE), dataset (prompts of DATASET_FILE) or canary (the answer must repeat three words)"`
 	PromptTokens  int     `env:"PROMPT_TOKENS" envDefault:"21000" min:"16" max:"1000000" group:"agree" want:"the length of a prompt in tokens, at least 16 (fewer leave no room for a nonce), for example 21000" help:"exact length of a prompt in tokens, with sessions that of the first round; 16 to 1000000"`
 	MaxTokens     int     `env:"MAX_TOKENS" envDefault:"100" min:"1" max:"100000" group:"agree" want:"the length of an answer in tokens, for example 100" help:"exact length of an answer in tokens; 1 to 100000"`

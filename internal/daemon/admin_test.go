@@ -12,7 +12,7 @@ import (
 )
 
 // TestPauseAndProbe holds that the admin API is off unless asked for, that a paused target's slots are skipped and counted, across a
-// reload too, until the pause is over or ended, and that a probe on request is shown but is in no metric.
+// reload too, until the pause is over or ended, and outside its active hours, and that a probe on request is shown but is in no metric.
 func TestPauseAndProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, &Daemon{}, []string{"a"})
@@ -20,7 +20,7 @@ func TestPauseAndProbe(t *testing.T) {
 			t.Errorf("%d though it is off", status)
 		}
 		w.end()
-		environ := []string{"PROBER_ADMIN_API", "on", "PROBER_LISTEN_ADDRESS", "127.0.0.1:9464"}
+		environ := []string{"PROBER_ADMIN_API", "on", "PROBER_LISTEN_ADDRESS", "127.0.0.1:9464", "PROBER_ACTIVE", "00:00-00:08"}
 		w = newWorld(t, &Daemon{}, []string{"a", "b"}, environ...)
 		post := func(path string, want int, header ...string) string {
 			t.Helper()
@@ -60,6 +60,9 @@ func TestPauseAndProbe(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.expectSlots("a:80", "ok=12 paused=30")
 		w.expect("", "llm_probe_paused_until_timestamp_seconds", `target="a:80"`)
+		time.Sleep(2 * time.Minute)
+		w.expectSlots("a:80", "ok=18 paused=36")
+		w.expect("9.467712e+08", "llm_probe_paused_until_timestamp_seconds", `target="a:80"`) // the next midnight
 	})
 }
 

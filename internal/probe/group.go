@@ -37,7 +37,7 @@ const (
 	SkipBackoff  Skip = "backoff"  // the server had asked for a pause
 	SkipWaiting  Skip = "waiting"  // the server was not ready yet
 	SkipDraining Skip = "draining" // the servers are about to stop
-	SkipPaused   Skip = "paused"   // somebody paused the target
+	SkipPaused   Skip = "paused"   // somebody paused the target, or it is not its time
 )
 
 // Skips returns every reason to skip.

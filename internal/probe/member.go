@@ -140,7 +140,7 @@ func (m *Member) Skipping() Skip {
 	switch {
 	case m.Draining.Load():
 		return SkipDraining
-	case time.Now().Before(m.paused):
+	case !m.pausedUntil().IsZero():
 		return SkipPaused
 	case m.Waiting.Load():
 		return SkipWaiting
@@ -161,10 +161,19 @@ func (m *Member) Pause(until time.Time) {
 func (m *Member) Paused() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if time.Now().Before(m.paused) {
-		return m.paused
+	return m.pausedUntil()
+}
+
+// pausedUntil needs the lock.
+func (m *Member) pausedUntil() (until time.Time) {
+	now := time.Now()
+	if m.target.Opens != nil {
+		until = m.target.Opens(now)
 	}
-	return time.Time{}
+	if now.Before(m.paused) && m.paused.After(until) {
+		until = m.paused
+	}
+	return until
 }
 
 // Prepare finds out what the server is, unless that is known. A server that answers but does not tell is assumed to
