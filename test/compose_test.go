@@ -88,7 +88,7 @@ func TestComposeFindsAndAlerts(t *testing.T) {
 	p := startPrometheus(t, settings, features...)
 	targets := filepath.Join(t.TempDir(), "targets.yaml")
 	write(t, targets, strings.NewReplacer("http://simulator:8801", servers[0], "http://simulator:8802", servers[1], "qps: 0.3333", "qps: 2").
-		Replace(composeFile(t, "targets.yaml")))
+		Replace(composeFile(t, "targets/targets.yaml")))
 	run(t, []string{"PROBER_LISTEN_ADDRESS=" + address, "PROBER_TARGETS_FILE=" + targets})
 	p.becomes(t, `count(histogram_count(llm_probe_ttft_seconds) > 1)`, 2)
 	setFault(t, servers[0], `{"status":503}`)
