@@ -29,7 +29,6 @@ const (
 	objectiveEvents = "llm_probe_objective_events_total"
 	objectiveGoal   = "llm_probe_objective_goal_ratio"
 	objectiveLimit  = "llm_probe_objective_limit_seconds"
-	probeInterval   = "llm_probe_interval_seconds"
 )
 
 // latencies are the histograms that are read, in the order of [record.quantities].
@@ -39,7 +38,7 @@ var latencies = [...]struct{ name, metric string }{
 
 // Metrics are the names of the metrics that are read.
 func Metrics() []string {
-	names := []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, objectiveEvents, objectiveGoal, objectiveLimit, probeInterval}
+	names := []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, objectiveEvents, objectiveGoal, objectiveLimit}
 	for _, l := range latencies {
 		names = append(names, l.metric)
 	}
