@@ -17,6 +17,7 @@ type gate struct {
 	promises, failOn []string // the flags
 
 	objectives []probe.Objective
+	fails      report.Gate
 	missed     bool
 	w          io.Writer // for the judgements
 }
@@ -41,10 +42,11 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	if err != nil {
 		return nil, err
 	}
-	if problems := report.CheckGate(g.failOn, c.Given, nil); problems != nil {
+	fails, problems := report.ParseGate(g.failOn, c.Given, nil)
+	if problems != nil {
 		return nil, problems
 	}
-	g.objectives, g.w = c.Given, cmd.ErrOrStderr()
+	g.fails, g.objectives, g.w = fails, c.Given, cmd.ErrOrStderr()
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(g.w, "warning: %s\n", warning)
 	}
@@ -70,7 +72,7 @@ func (g *gate) verdict(passed bool) error {
 	switch {
 	case !passed:
 		return errFailed
-	case g.missed && g.failOn != nil:
+	case g.missed && g.fails.Objective:
 		return report.ErrMissed
 	}
 	return nil

@@ -62,8 +62,6 @@ type record struct {
 	present    time.Duration // how much of the range has data
 }
 
-func (r *record) requests() int { return r.summary.Succeeded() + r.summary.Failed() }
-
 func (r *record) warn(format string, args ...any) {
 	r.summary.Warnings = append(r.summary.Warnings, fmt.Sprintf(format, args...))
 }
@@ -134,10 +132,10 @@ func (r reader) records(ctx context.Context) (records []*record, err error) {
 	r.budgets(ctx, maps.Clone(found))
 	made := map[string]int{} // of each target, how many series have requests
 	for id, one := range found {
-		made[id.target] += min(one.requests(), 1)
+		made[id.target] += min(one.summary.Sent(), 1)
 	}
 	for id, one := range found {
-		if one.requests() == 0 && made[id.target] > 0 {
+		if one.summary.Sent() == 0 && made[id.target] > 0 {
 			continue // a model that was not known yet, or is no longer asked
 		}
 		if made[id.target] > 1 {
@@ -232,6 +230,6 @@ func (r *record) doubts() {
 	}
 	if r.tainted > 0 {
 		r.warn("%s of the %s requests were read too late by the prober: excluded from ITL",
-			format.Grouped(r.tainted), format.Grouped(r.requests()))
+			format.Grouped(r.tainted), format.Grouped(r.summary.Sent()))
 	}
 }
