@@ -54,7 +54,7 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 }
 
 // judge says how far results of a target, one or none, met the objectives.
-func (g *gate) judge(target string, results ...*probe.Result) {
+func (g *gate) judge(target string, results ...*probe.Result) []report.Attainment {
 	var samples []report.Sample
 	for _, r := range results {
 		samples = append(samples, report.SampleOf(r, g.objectives...))
@@ -65,6 +65,7 @@ func (g *gate) judge(target string, results ...*probe.Result) {
 		fmt.Fprintln(g.w, s.Attained(a))
 		g.missed = g.missed || a.Missed()
 	}
+	return s.Objectives
 }
 
 // verdict is the error of a command whose probes and checks passed, or not.
