@@ -101,7 +101,7 @@ func (w truth) told(t *testing.T, path string, all map[string]told) {
 		if len(s.Warnings) > 0 {
 			t.Errorf("%s: warnings %q", path, s.Warnings)
 		}
-		if b := s.Budgets; len(b) != 1 || b[0].Objective != "availability@99%" || b[0].Judged == 0 || b[0].Good != b[0].Judged || b[0].Due != 30*86400*2 || b[0].Left != 1 {
+		if b := s.Budgets; len(b) != 1 || b[0].Objective != "availability@99%" || b[0].Judged == 0 || b[0].Good != b[0].Judged || b[0].Due != 30*24*b[0].Judged || b[0].Left != 1 {
 			t.Errorf("%s: budgets %+v", path, b)
 		}
 		for name, spread := range s.spreads() {

@@ -63,7 +63,7 @@ exported as those of run are.
 	flags.DurationVar(&o.Every, "every", 30*time.Second, "time between intermediate blocks of a comparison; 0 for none")
 	flags.StringVar(&o.Format, "format", "text", "text, json or markdown")
 	flags.StringVar(&o.Plot, "plot", "", "`file` for the page with tables and plots, .html: distributions and timelines, or the curves of a ladder")
-	g.addFlags(cmd, "objective, regression (of two targets, the second is significantly slower), or both")
+	g.addFlags(cmd, "objective, regression (the second of two targets is significantly slower) or 'regression>5%'")
 	flags.Lookup("qps").Usage = "requests per second and target, several for a step each, or inf: no clock"
 	flags.Lookup("prompt-tokens").Usage = "exact length of a prompt in tokens, or several: 80,10000"
 	return cmd

@@ -49,6 +49,7 @@ configuration, 3 for what --fail-on names.`,
 			if format == "json" {
 				encoder := json.NewEncoder(out)
 				encoder.SetIndent("", "  ")
+				encoder.SetEscapeHTML(false) // objectives have <
 				err = errors.Join(err, encoder.Encode(c))
 			}
 			return err

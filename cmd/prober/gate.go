@@ -17,6 +17,7 @@ type gate struct {
 	promises, failOn []string // the flags
 
 	objectives []probe.Objective
+	fails      report.Gate
 	missed     bool
 	w          io.Writer // for the judgements
 }
@@ -41,10 +42,11 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 	if err != nil {
 		return nil, err
 	}
-	if problems := report.CheckGate(g.failOn, c.Given, nil); problems != nil {
+	fails, problems := report.ParseGate(g.failOn, c.Given, nil)
+	if problems != nil {
 		return nil, problems
 	}
-	g.objectives, g.w = c.Given, cmd.ErrOrStderr()
+	g.fails, g.objectives, g.w = fails, c.Given, cmd.ErrOrStderr()
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(g.w, "warning: %s\n", warning)
 	}
@@ -52,7 +54,7 @@ func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error
 }
 
 // judge says how far results of a target, one or none, met the objectives.
-func (g *gate) judge(target string, results ...*probe.Result) {
+func (g *gate) judge(target string, results ...*probe.Result) []report.Attainment {
 	var samples []report.Sample
 	for _, r := range results {
 		samples = append(samples, report.SampleOf(r, g.objectives...))
@@ -63,6 +65,7 @@ func (g *gate) judge(target string, results ...*probe.Result) {
 		fmt.Fprintln(g.w, s.Attained(a))
 		g.missed = g.missed || a.Missed()
 	}
+	return s.Objectives
 }
 
 // verdict is the error of a command whose probes and checks passed, or not.
@@ -70,7 +73,7 @@ func (g *gate) verdict(passed bool) error {
 	switch {
 	case !passed:
 		return errFailed
-	case g.missed && g.failOn != nil:
+	case g.missed && g.fails.Objective:
 		return report.ErrMissed
 	}
 	return nil

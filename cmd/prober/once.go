@@ -38,17 +38,23 @@ for what --fail-on names.`,
 				return err
 			}
 			out, allOK := cmd.OutOrStdout(), true
+			encoder := json.NewEncoder(out)
+			encoder.SetEscapeHTML(false) // objectives have <
 			for _, j := range jobs {
 				results, _, err := j.Once(cmd.Context())
 				for _, r := range results {
 					allOK = allOK && r.Outcome == probe.OK
 					account := report.Account(r)
-					if format == "json" {
-						err = errors.Join(err, json.NewEncoder(out).Encode(account))
-					} else {
+					if format != "json" {
 						err = errors.Join(err, report.Waterfall(out, &account, report.Terminal(out)))
 					}
-					g.judge(r.Target, r)
+					judged := struct {
+						probe.Account
+						Objectives []report.Attainment `json:"objectives,omitempty"`
+					}{account, g.judge(r.Target, r)}
+					if format == "json" {
+						err = errors.Join(err, encoder.Encode(judged))
+					}
 				}
 				if err != nil {
 					return err

@@ -15,13 +15,13 @@ import (
 // TestGoodput holds that of eight requests, of which the sixth is slow and the last two fail, those count that met all
 // objectives; and that the run fails on an objective only if it shall.
 func TestGoodput(t *testing.T) {
-	for _, failOn := range []string{"", report.OnObjective} {
+	for _, failOn := range []string{"", "objective"} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
 			var out, errs strings.Builder
 			settings := map[string]string{"PROMPT_TOKENS": "80", "MAX_TOKENS": "5", "QPS": "1"}
 			s := r.setup(t, []string{"it"}, Options{Requests: 8}, settings, &out, &errs)
-			s.Plan.FailOn = strings.Fields(failOn)
+			s.Plan.Gate.Objective = failOn != ""
 			s.Plan.Lengths[0].Given = []probe.Objective{
 				{Signal: probe.SignalTTFT, Limit: 50 * time.Millisecond, Goal: 0.625}, // exactly met
 				{Signal: probe.SignalTPOT, Limit: time.Second, Goal: 0.8},
@@ -53,7 +53,7 @@ func TestGoodput(t *testing.T) {
 				goodput = 0 // no gap is that short
 			}
 			equal(t, "goodput", run.document.Summaries[0].Throughput().Good, goodput)
-			const block = "Met ttft<50ms@62.5%:                     62.5% (5 of 8)\nMet tpot<1s@80%:                         75% (6 of 8)\n"
+			const block = "Met ttft<50ms@62.5%:                     62.5% (5 of 8)\nMissed tpot<1s@80%:                      75% (6 of 8)\n"
 			const few = "warning: too few requests to show at 95% confidence that a goal holds, even if\n  all are good: tpot<1s@80% takes 14"
 			if text := out.String(); !strings.Contains(text, block) || !strings.Contains(text, few) {
 				t.Error(text)

@@ -27,7 +27,7 @@ type Options struct {
 	Every  time.Duration // between blocks of a comparison under way; 0 for none
 	Format string        // see [report.CheckOutput]
 	Plot   string        // file of the page with plots; empty: none
-	FailOn []string      // what makes the run fail, see [report.CheckGate]
+	FailOn []string      // what makes the run fail, see [report.ParseGate]
 }
 
 // Loads are the steps: of a ladder, of several rates, or one by the plan of a group unless it has no clock.
@@ -63,6 +63,7 @@ func (o Options) Loads(plan schedule.Plan) []Load {
 // A Plan is what a bench does, validated.
 type Plan struct {
 	Options
+	Gate    report.Gate
 	Lengths []*config.Config // one for each length of a prompt
 }
 
@@ -110,7 +111,8 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 		}
 	}
 	if len(p.Lengths) > 0 {
-		problems = append(problems, report.CheckGate(o.FailOn, p.Lengths[0].Given, p.Lengths[0].Targets)...)
+		gate, wrong := report.ParseGate(o.FailOn, p.Lengths[0].Given, p.Lengths[0].Targets)
+		p.Gate, problems = gate, append(problems, wrong...)
 	}
 	if problems != nil {
 		return nil, problems

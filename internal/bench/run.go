@@ -83,19 +83,25 @@ func (r *run) gate() (err error) {
 		r.Screen.Note(line)
 		err = report.ErrMissed
 	}
-	if slices.Contains(r.Plan.FailOn, report.OnObjective) {
+	if r.Plan.Gate.Objective {
 		for _, s := range r.document.Summaries {
 			for _, a := range s.Objectives {
 				if a.Missed() {
 					fail(s.Attained(a))
+				} else if s.Slots() > s.Sent() {
+					r.Screen.Note(s.Attained(a)) // it does not fail, but may not show what was asked
 				}
 			}
 		}
 	}
-	if slices.Contains(r.Plan.FailOn, report.OnRegression) {
+	if r.Plan.Gate.Regression {
 		for _, c := range r.document.Comparisons {
-			for _, line := range report.Regressions(c) {
+			slower, notes := r.Plan.Gate.Regressions(c)
+			for _, line := range slower {
 				fail(line)
+			}
+			for _, line := range notes {
+				r.Screen.Note(line)
 			}
 		}
 		if len(r.document.Comparisons) < r.steps {
@@ -249,7 +255,7 @@ func (r *run) finish() error {
 	if r.Plan.Format != "text" {
 		err = r.document.Write(r.Out, r.Plan.Format, 0)
 	}
-	steps := slices.DeleteFunc(slices.Clone(r.document.Summaries), func(s report.Summary) bool { return s.Succeeded()+s.Failed() == 0 })
+	steps := slices.DeleteFunc(slices.Clone(r.document.Summaries), func(s report.Summary) bool { return s.Sent() == 0 })
 	if err != nil || r.Plan.Plot == "" || len(steps) == 0 {
 		return err
 	}

@@ -23,9 +23,9 @@ import (
 
 // A Check is what was found out, and in JSON the document.
 type Check struct {
-	Out   io.Writer                                     `json:"-"` // for a line a finding
-	Quick bool                                          `json:"-"` // no probe of full length is sent
-	Judge func(target string, results ...*probe.Result) `json:"-"` // of the probes of full length
+	Out   io.Writer                                                         `json:"-"` // for a line a finding
+	Quick bool                                                              `json:"-"` // no probe of full length is sent
+	Judge func(target string, results ...*probe.Result) []report.Attainment `json:"-"` // of the probes of full length
 
 	Passed       bool            `json:"passed"`
 	Problems     config.Problems `json:"problems,omitempty"` // of the configuration
@@ -40,6 +40,8 @@ type Target struct {
 	Passed       bool      `json:"passed"`
 	TokensPerDay int       `json:"tokens_per_day"` // at most
 	Findings     []Finding `json:"findings"`
+
+	Objectives []report.Attainment `json:"objectives,omitempty"` // of the probe of full length
 }
 
 // A Finding is what one step came to.
@@ -207,7 +209,7 @@ func (c *checker) ask(ctx context.Context) bool {
 func (c *checker) full(ctx context.Context) bool {
 	results, _, skipped := c.job.Ask(ctx, c.place, c.place+1)
 	if len(results) == 0 {
-		c.Judge(c.target.Name)
+		c.found.Objectives = c.Judge(c.target.Name)
 		c.line("warning", "no probe of full length was sent: %v", skipped)
 		return true
 	}
@@ -217,7 +219,7 @@ func (c *checker) full(ctx context.Context) bool {
 		c.fits() // the refusal may have told the context
 		return false
 	}
-	c.Judge(r.Target, r)
+	c.found.Objectives = c.Judge(r.Target, r)
 	ttft, _ := r.TTFT()
 	c.took = r.Elapsed
 	c.line("probe", "%s tokens of prompt, %s of answer: TTFT %s, %s in all", countOf(r.Usage.Prompt),

@@ -13,9 +13,11 @@ import (
 )
 
 func (r reader) budgets(ctx context.Context, found store) {
-	hours := int(math.Ceil(r.window.Hours()))
-	last := func(metric string) string {
-		return fmt.Sprintf("max by (target, model, prompt, objective) (last_over_time(%s[%dms]))", r.selector(metric), r.window.Milliseconds())
+	hours := int(r.window.Hours())
+	last := func(metric string) string { // as it is now, where there is a prober, whatever a prober before it said
+		const largest = "max by (target, model, prompt, objective) "
+		m := r.selector(metric)
+		return fmt.Sprintf("%s(%s) or %[1]s(last_over_time(%[2]s[%dms]))", largest, m, r.window.Milliseconds())
 	}
 	r.each(ctx, found, last(objectiveGoal), func(one *record, goal *model.Sample) {
 		b := report.Budget{Window: report.Number(r.window.Seconds()), Hours: make([]report.BadHour, hours)}
@@ -30,15 +32,11 @@ func (r reader) budgets(ctx context.Context, found store) {
 			b.Limit = report.Number(limit.Value)
 		}
 	})
-	r.each(ctx, found, last(probeInterval), func(one *record, interval *model.Sample) {
-		for _, b := range one.budgets(interval.Metric) {
-			b.Due = int(b.Window / report.Number(interval.Value))
-		}
-	})
 	for _, expr := range []string{r.increase(objectiveEvents, time.Hour, "objective", "verdict"), r.increase(probesTotal, time.Hour, "outcome")} {
-		r.course(ctx, expr, time.Hour, hours, func(labels model.Metric, i int, v float64) {
+		const some = " >= 0.5" // the many zeros of a month stay in Prometheus
+		r.course(ctx, expr+some, time.Hour, hours, func(labels model.Metric, i int, v float64) {
 			n, outcome := int(math.Round(v)), probe.Outcome(labels["outcome"])
-			if one := found[seriesOf(labels)]; one != nil && n > 0 && outcome != probe.OK {
+			if one := found[seriesOf(labels)]; one != nil && outcome != probe.OK {
 				for _, b := range one.budgets(labels) {
 					hour := &b.Hours[i]
 					if outcome != "" {

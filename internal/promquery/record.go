@@ -29,7 +29,6 @@ const (
 	objectiveEvents = "llm_probe_objective_events_total"
 	objectiveGoal   = "llm_probe_objective_goal_ratio"
 	objectiveLimit  = "llm_probe_objective_limit_seconds"
-	probeInterval   = "llm_probe_interval_seconds"
 )
 
 // latencies are the histograms that are read, in the order of [record.quantities].
@@ -39,7 +38,7 @@ var latencies = [...]struct{ name, metric string }{
 
 // Metrics are the names of the metrics that are read.
 func Metrics() []string {
-	names := []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, objectiveEvents, objectiveGoal, objectiveLimit, probeInterval}
+	names := []string{probesTotal, skippedTotal, tokensTotal, taintedTotal, objectiveEvents, objectiveGoal, objectiveLimit}
 	for _, l := range latencies {
 		names = append(names, l.metric)
 	}
@@ -62,8 +61,6 @@ type record struct {
 	tainted    int           // requests that were read late
 	present    time.Duration // how much of the range has data
 }
-
-func (r *record) requests() int { return r.summary.Succeeded() + r.summary.Failed() }
 
 func (r *record) warn(format string, args ...any) {
 	r.summary.Warnings = append(r.summary.Warnings, fmt.Sprintf(format, args...))
@@ -135,10 +132,10 @@ func (r reader) records(ctx context.Context) (records []*record, err error) {
 	r.budgets(ctx, maps.Clone(found))
 	made := map[string]int{} // of each target, how many series have requests
 	for id, one := range found {
-		made[id.target] += min(one.requests(), 1)
+		made[id.target] += min(one.summary.Sent(), 1)
 	}
 	for id, one := range found {
-		if one.requests() == 0 && made[id.target] > 0 {
+		if one.summary.Sent() == 0 && made[id.target] > 0 {
 			continue // a model that was not known yet, or is no longer asked
 		}
 		if made[id.target] > 1 {
@@ -233,6 +230,6 @@ func (r *record) doubts() {
 	}
 	if r.tainted > 0 {
 		r.warn("%s of the %s requests were read too late by the prober: excluded from ITL",
-			format.Grouped(r.tainted), format.Grouped(r.requests()))
+			format.Grouped(r.tainted), format.Grouped(r.summary.Sent()))
 	}
 }

@@ -70,8 +70,8 @@ func (r Request) Parse(now time.Time) (*Query, config.Problems) {
 		q.reader.match = append(q.reader.match, label+oneOf(value))
 	}
 	window, err := model.ParseDuration(r.BudgetWindow)
-	if q.reader.window = time.Duration(window); err != nil || q.reader.window < time.Hour {
-		refuse(config.FlagPlace("budget-window", r.BudgetWindow), "no window", "want an hour (1h) or more, for example 30d")
+	if q.reader.window = time.Duration(window); err != nil || q.reader.window < time.Hour || q.reader.window%time.Hour != 0 {
+		refuse(config.FlagPlace("budget-window", r.BudgetWindow), "not in whole hours", "want for example 12h or 30d")
 	}
 	r.parseSpans(q, now.UTC().Truncate(time.Second), refuse)
 	return q, problems

@@ -88,7 +88,7 @@ func (b *block) requests(s Summary) {
 	b.row("Output token throughput (tok/s):", hundredths(rate.Output))
 	b.row("Total Token throughput (tok/s):", hundredths(rate.Total))
 	for _, a := range s.Objectives {
-		b.row("Met "+a.Objective+":", a.share())
+		b.row(map[bool]string{true: "Missed ", false: "Met "}[a.Missed()]+a.Objective+":", a.share())
 	}
 }
 

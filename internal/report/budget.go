@@ -20,7 +20,7 @@ type Budget struct {
 	Limit   Number    `json:"limit_seconds,omitzero"` // 0 for availability
 	Window  Number    `json:"window_seconds"`
 	Covered Number    `json:"covered_seconds"` // how much of the window has data, in whole hours
-	Due     int       `json:"due_requests"`    // in the whole window, at the target's rate
+	Due     int       `json:"due_requests"`    // in the whole window, at the mean rate of the hours with data
 	Spent   Number    `json:"budget_spent"`    // ratio
 	Left    Number    `json:"budget_left"`     // ratio, below 0 if it is overspent
 	Hours   []BadHour `json:"worst_hours"`     // the worst first
@@ -35,17 +35,18 @@ type BadHour struct {
 }
 
 // Settle makes a budget of an objective's name and of all hours of the window, of which the worst five are kept. So many
-// requests may be bad that time without data has spent nothing:
+// requests may be bad that time without data has spent nothing, however many probers there are:
 //
-//	(1 − goal) × max(requests due, requests judged)
+//	(1 − goal) × requests judged × window ÷ time with data
 func (b *Budget) Settle() {
 	b.Objective = probe.Objective{Signal: probe.Signal(b.Objective), Limit: time.Duration(math.Round(float64(b.Limit) * 1e9)), Goal: float64(b.Goal)}.String()
 	for _, h := range b.Hours {
 		b.Good += h.Judged - h.Bad
 		b.Judged += h.Judged
-		b.Covered = min(b.Covered+Number(min(h.Judged, 1)*3600), b.Window)
+		b.Covered += Number(min(h.Judged, 1) * 3600)
 	}
-	b.Spent = Number(b.Judged-b.Good) / ((1 - b.Goal) * Number(max(b.Due, b.Judged, 1)))
+	b.Due = int(math.Round(float64(Number(b.Judged) * b.Window / max(b.Covered, 1))))
+	b.Spent = Number(b.Judged-b.Good) / ((1 - b.Goal) * Number(max(b.Due, 1)))
 	b.Left = 1 - b.Spent
 	b.Hours = slices.DeleteFunc(b.Hours, func(h BadHour) bool { return h.Bad == 0 })
 	slices.SortFunc(b.Hours, func(x, y BadHour) int { return cmp.Or(cmp.Compare(y.Bad, x.Bad), y.Start.Compare(x.Start)) })
@@ -53,9 +54,14 @@ func (b *Budget) Settle() {
 }
 
 func (b *block) budget(of Budget) {
-	days := func(n Number) string { return strings.TrimSuffix(format.Digits(float64(n)/86400), ".0") }
-	fmt.Fprintf(b, "Error budget of %s over %s days (%s with data): %s spent, %s left; good: %s\n", of.Objective,
-		days(of.Window), days(of.Covered), percent(float64(of.Spent)), percent(float64(of.Left)), of.share())
+	length := func(n Number) string {
+		if n < 2*86400 {
+			return format.Count(int(n/3600), "hour")
+		}
+		return fmt.Sprintf("%.4g days", n/86400)
+	}
+	fmt.Fprintf(b, "Error budget of %s over %s (%s with data): %s spent, %s left; good: %s\n", of.Objective,
+		length(of.Window), length(of.Covered), percent(float64(of.Spent)), percent(float64(of.Left)), of.share())
 	for _, h := range of.Hours {
 		var failed []string
 		for _, o := range slices.Sorted(maps.Keys(h.Outcomes)) {

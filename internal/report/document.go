@@ -218,7 +218,7 @@ func compareSteps(nameA, nameB string, x, y Summary) Comparison {
 	c.Warnings = known(unlikeTexts("models differ", x.Model, y.Model), unlikeTexts("targets differ", x.Target, y.Target))
 	if x.Failed()+y.Failed() > 0 || x.Succeeded() != y.Succeeded() {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("%s of A and %s of B succeeded: the first ones are compared",
-			of(x.Succeeded(), x.Succeeded()+x.Failed(), "request"), of(y.Succeeded(), y.Succeeded()+y.Failed(), "request")))
+			of(x.Succeeded(), x.Sent(), "request"), of(y.Succeeded(), y.Sent(), "request")))
 	}
 	if x.AtOnce > 1 {
 		c.Warnings = append(c.Warnings, DependentPairs)

@@ -24,9 +24,9 @@ func document() Document {
 	untold := stored(0.02)
 	untold.Output, untold.Warnings = 0, []string{"a\x1b[31m warning\nof two lines"}
 	wide.Budgets = []Budget{
-		budget(Budget{Attainment: Attainment{Objective: "ttft", Goal: 0.95}, Limit: 2.05, Due: 259200}, 3, 0, 17, 2, 9, 9),
+		budget(Budget{Attainment: Attainment{Objective: "ttft", Goal: 0.95}, Limit: 2.05}, 3, 0, 17, 2, 9, 9),
 		budget(Budget{Attainment: Attainment{Objective: "availability", Goal: 0.99}}, 100),
-		budget(Budget{Attainment: Attainment{Objective: "tpot", Goal: 0.9}, Limit: 0.05, Due: 360}),
+		budget(Budget{Attainment: Attainment{Objective: "tpot", Goal: 0.9}, Limit: 0.05}),
 	}
 	first := step32()
 	first.Requests = first.Requests[:2]

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/format"
@@ -14,29 +17,43 @@ import (
 // ErrMissed is returned when it was already said which objective was missed, or what is slower.
 var ErrMissed = errors.New("missed")
 
-// What [CheckGate] allows.
-const (
-	OnObjective  = "objective"
-	OnRegression = "regression"
-)
+// A Gate is what a run fails on.
+type Gate struct {
+	Objective, Regression bool
 
-// CheckGate finds what is wrong with what a run shall fail on, the flag --fail-on. Targets are those that it compares.
-func CheckGate(failOn []string, objectives []probe.Objective, targets []config.Target) (problems config.Problems) {
+	Least float64 // slowdown in percent, below which a regression does not count
+}
+
+var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
+
+// ParseGate reads the flag --fail-on. Targets are those that the command compares; nil if it compares none.
+func ParseGate(failOn []string, objectives []probe.Objective, targets []config.Target) (g Gate, problems config.Problems) {
 	wrong := func(word, text, hint string) {
 		problems = append(problems, config.Problem{Place: config.FlagPlace("fail-on", word), Text: text, Hint: hint})
 	}
+	words := "want objective"
+	if targets != nil {
+		words += ", regression or 'regression>5%'"
+	}
 	pair := len(targets) == 2 && targets[0].Group == targets[1].Group && !targets[0].EachAddress && !targets[1].EachAddress
 	for _, word := range failOn {
+		word = strings.ReplaceAll(word, " ", "")
+		slower := regression.FindStringSubmatch(word)
 		switch {
-		case word != OnObjective && word != OnRegression:
-			wrong(word, "unknown", "want objective or regression")
-		case word == OnObjective && objectives == nil:
+		case word != "objective" && slower == nil:
+			wrong(word, "unknown", words)
+		case slower == nil && objectives == nil:
 			wrong(word, "there is no objective", "add one, for example --objective ttft=2s@95%")
-		case word == OnRegression && !pair:
+		case slower == nil:
+			g.Objective = true
+		case !pair:
 			wrong(word, "needs two targets of one group to compare", "want prober bench before=URL after=URL")
+		default:
+			g.Regression = true
+			g.Least, _ = strconv.ParseFloat(slower[2], 64) // 0 without one
 		}
 	}
-	return problems
+	return g, problems
 }
 
 // A Judgement is what an objective says of one request.
@@ -87,7 +104,7 @@ func (s *Summary) attain(samples []Sample, objectives []probe.Objective) {
 			100*confidence, format.List(few)))
 	}
 	s.Met = number(samples, func(s Sample) bool {
-		return !slices.ContainsFunc(s.Judged, func(j Judgement) bool { return !j.Good })
+		return !slices.ContainsFunc(s.Judged, func(j Judgement) bool { return j.OK && !j.Good })
 	})
 }
 
@@ -97,12 +114,13 @@ func (a Attainment) Missed() bool {
 	return a.Judged == 0 || float64(a.Good) < float64(a.Goal)*float64(a.Judged)-rounding
 }
 
-// share is "88% (44 of 50)".
+// share is "99.996% (259,190 of 259,200)", rounded down: 100% is all.
 func (a Attainment) share() string {
 	if a.Judged == 0 {
 		return "no request has a sample"
 	}
-	return fmt.Sprintf("%.4g%% (%d of %d)", 100*float64(a.Good)/float64(a.Judged), a.Good, a.Judged)
+	percent := strconv.FormatFloat(float64(100_000*a.Good/a.Judged)/1000, 'f', -1, 64)
+	return fmt.Sprintf("%s%% (%s of %s)", percent, format.Grouped(a.Good), format.Grouped(a.Judged))
 }
 
 // Attained says in a line how far s met one of its objectives.
@@ -117,20 +135,26 @@ func (s Summary) Attained(a Attainment) string {
 	if s.Failed() > 0 {
 		text += ", " + format.Grouped(s.Failed()) + " failed"
 	}
+	if n := sum(s.Skipped); n > 0 {
+		text += ", " + format.Grouped(n) + " skipped"
+	}
 	return fmt.Sprintf("objective %s: %s by %s: %s", a.Objective, verdict, headline(s), text)
 }
 
-// Regressions are the quantities in which B of c is significantly slower than A, a line each. Where c can show no
-// difference at all, a line says why: what was not judged does not pass.
-func Regressions(c Comparison) (list []string) {
+// Regressions are the quantities in which B of c is significantly slower than A, a line each, and notes are of quantities that
+// were not judged. Where c can show no difference at all, a line says why: what was not judged does not pass.
+func (g Gate) Regressions(c Comparison) (slower, notes []string) {
 	where := "regression, " + c.Load + ": "
-	for _, l := range c.Lines {
-		if l.Shown && l.Difference.High < 0 {
-			list = append(list, where+l.Metric+": "+l.Verdict)
+	for _, q := range quantities {
+		i := slices.IndexFunc(c.Lines, func(l Line) bool { return l.Metric == q.name && l.bounded() })
+		if i < 0 {
+			notes = append(notes, where+q.name+" was not judged: too few pairs")
+		} else if l := c.Lines[i]; l.Difference.High < 0 && !(100*(1/float64(l.Ratio.High)-1) < g.Least) { // the least that the interval allows
+			slower = append(slower, where+l.Metric+": "+l.Verdict)
 		}
 	}
-	if !slices.ContainsFunc(c.Lines, Line.bounded) {
-		return []string{where + c.Warnings[len(c.Warnings)-1]}
+	if len(notes) == len(quantities) {
+		return []string{where + c.Warnings[len(c.Warnings)-1]}, nil
 	}
-	return list
+	return slower, notes
 }

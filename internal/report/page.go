@@ -150,7 +150,7 @@ func LadderCharts(summaries []Summary) []plot.Chart {
 	}
 	rate := plot.Axis{Label: "output tokens/s"}
 	output := func(s Summary) Number { return s.Throughput().Output }
-	failed := func(s Summary) Number { return Number(s.Failed()) / Number(s.Failed()+s.Succeeded()) }
+	failed := func(s Summary) Number { return Number(s.Failed()) / Number(s.Sent()) }
 	charts := []plot.Chart{
 		{Title: "Throughput", X: x, Y: rate, Series: curves(steps, "", plot.Line, load, output)},
 		{Title: "TTFT", X: x, Y: plot.Axis{Label: "TTFT", Unit: plot.Second, Log: true}, Series: append(

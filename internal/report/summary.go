@@ -47,7 +47,7 @@ type Summary struct {
 	E2EL Distribution `json:"e2el_seconds,omitzero"`
 
 	Objectives []Attainment `json:"objectives,omitempty"` // nil if there are none
-	Met        int          `json:"-"`                    // requests that met all objectives
+	Met        int          `json:"-"`                    // requests that missed none of the objectives
 
 	Budgets []Budget `json:"budgets,omitempty"` // of stored data
 
@@ -138,24 +138,22 @@ func (s Summary) Paced(interval time.Duration) Summary {
 }
 
 // Slots is the number of requests that were made or skipped.
-func (s Summary) Slots() int {
-	slots := s.Succeeded() + s.Failed()
-	for _, n := range s.Skipped {
-		slots += n
-	}
-	return slots
-}
+func (s Summary) Slots() int { return s.Sent() + sum(s.Skipped) }
+
+// Sent is the number of requests that were made.
+func (s Summary) Sent() int { return sum(s.Outcomes) }
 
 // Succeeded is the number of requests that did.
 func (s Summary) Succeeded() int { return s.Outcomes[probe.OK] }
 
 // Failed is the number of requests that did not succeed.
-func (s Summary) Failed() int {
-	failed := -s.Succeeded()
-	for _, n := range s.Outcomes {
-		failed += n
+func (s Summary) Failed() int { return s.Sent() - s.Succeeded() }
+
+func sum[K comparable](counts map[K]int) (all int) {
+	for _, n := range counts {
+		all += n
 	}
-	return failed
+	return all
 }
 
 // A Throughput is the tokens of a [Summary], and what a second brought. What is unknown is NaN.
@@ -180,8 +178,11 @@ func (s Summary) Throughput() Throughput {
 		}
 		return Number(n)
 	}
-	input, output := told(s.Input), told(s.Output)
-	return Throughput{input, output, Number(s.Succeeded()) / seconds, output / seconds, (input + output) / seconds, Number(s.Met) / seconds}
+	input, output, met := told(s.Input), told(s.Output), Number(s.Met)
+	if slices.ContainsFunc(s.Objectives, func(a Attainment) bool { return a.Judged == 0 }) {
+		met = none
+	}
+	return Throughput{input, output, Number(s.Succeeded()) / seconds, output / seconds, (input + output) / seconds, met / seconds}
 }
 
 // Spread is how values are spread that are all known, in seconds and in any order.

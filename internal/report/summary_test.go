@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -141,6 +142,30 @@ func TestThroughputOfARate(t *testing.T) {
 		s.Skipped[probe.SkipOverlap] = c.skipped
 		if is := s.Paced(2 * time.Second).Throughput().Requests; is != c.want {
 			t.Errorf("%s: %v requests/s, want %v", name, is, c.want)
+		}
+	}
+}
+
+// TestAttained holds what is said of requests that were good, bad, or had no sample, a second in all, of which three slots
+// were skipped: by the gate, by the block, and as goodput.
+func TestAttained(t *testing.T) {
+	good, bad, unknown := Judgement{Good: true, OK: true, Value: none}, Judgement{OK: true, Value: none}, Judgement{Value: none}
+	for want, judged := range map[string][]Judgement{
+		"met by a: 100% (1,500 of 1,500), 3 skipped|Met|1500.00":             slices.Repeat([]Judgement{good}, 1500),
+		"missed by a: 99.996% (29,999 of 30,000), 3 skipped|Missed|29999.00": append(slices.Repeat([]Judgement{good}, 29_999), bad),
+		"missed by a: 50% (1 of 2), 3 skipped|Missed|2.00":                   {good, unknown, bad},
+		"missed by a: no request has a sample, 3 skipped|Missed|nan":         {unknown},
+	} {
+		var samples []Sample
+		for _, j := range judged {
+			samples = append(samples, Sample{Target: "a", Outcome: probe.OK, Start: noon(), Elapsed: time.Second, Judged: []Judgement{j}})
+		}
+		s := Summarize(samples, probe.Objective{Signal: probe.SignalTTFT, Limit: time.Second, Goal: 0.999999})
+		s.Skipped[probe.SkipOverlap] = 3
+		_, got, _ := strings.Cut(s.Attained(s.Objectives[0]), ": ")
+		row := regexp.MustCompile(`(\w+) ttft<1s`).FindStringSubmatch(Block(s))[1]
+		if got += "|" + row + "|" + hundredths(s.Throughput().Good); got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

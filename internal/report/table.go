@@ -65,9 +65,7 @@ func overview(summaries []Summary) table {
 		{"target", func(s Summary) string { return s.Target }},
 		{"load", func(s Summary) string { return s.Load }},
 		{"prompt", func(s Summary) string { return format.Grouped(s.PromptTokens) }},
-		{"ok", func(s Summary) string {
-			return format.Grouped(s.Succeeded()) + "/" + format.Grouped(s.Succeeded()+s.Failed())
-		}},
+		{"ok", func(s Summary) string { return format.Grouped(s.Succeeded()) + "/" + format.Grouped(s.Sent()) }},
 		{"req/s", func(s Summary) string { return hundredths(s.Throughput().Requests) }},
 		{"good/s", func(s Summary) string { return hundredths(s.Throughput().Good) }},
 		{"tok/s", func(s Summary) string { return hundredths(s.Throughput().Output) }},
