@@ -96,13 +96,26 @@ func TestPage(t *testing.T) {
 	}
 	screenshot(t, ctx, "page-phone.png")
 
+	focused, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`new Promise(done => {
+		const last = () => document.querySelector(".bars a:last-of-type").getAttribute("href"), before = last();
+		document.querySelector(".bars a:last-of-type").focus();
+		const timer = setInterval(() => {
+			if (last() === before) return;
+			clearInterval(timer);
+			done(document.activeElement.getAttribute("href") === before);
+		}, 50);
+	})`, chromedp.EvalAwaitPromise))
+	if err != nil || !focused {
+		t.Errorf("a bar loses the focus when it moves (%v)", err)
+	}
 	do("a bar is a link for the keyboard", chromedp.Focus(chromedp.CSS("svg a")), chromedp.KeyEvent("\r"), chromedp.WaitVisible(chromedp.CSS(".tall")),
 		chromedp.Navigate(page), chromedp.WaitVisible(card("ray-serve", "ok")))
 
 	button := func(text string) chromedp.Search {
 		return chromedp.Search(`//*[@data-target="ray-serve"]//button[text()="` + text + `"]`)
 	}
-	do("pause", chromedp.Click(button("pause for")), chromedp.WaitVisible(card("ray-serve", "paused")))
+	do("pause", chromedp.Click(button("pause for")), chromedp.WaitVisible(card("ray-serve", "paused")),
+		chromedp.WaitNotPresent(chromedp.Search(`//*[@data-target="ray-serve"]//*[@class="when"][contains(., "in flight")]`)))
 	do("probe now, which leads to the probe", chromedp.Click(button("probe now")), chromedp.WaitVisible(chromedp.CSS(".tall")), chromedp.Navigate(page))
 	do("resume", chromedp.Click(button("resume")), chromedp.WaitVisible(card("ray-serve", "ok")))
 

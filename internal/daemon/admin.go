@@ -11,11 +11,15 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/status"
 )
 
 // controls let people pause and probe targets: those who log in, and where nobody has to, those on this machine.
 func (d *Daemon) controls() status.Controls {
+	log := func(r *http.Request, target, what string, fields ...zap.Field) {
+		d.Log.Info(what, append(fields, zap.String("target", target), zap.String("asked_by", r.RemoteAddr))...)
+	}
 	address, webConfig := d.Config.ListenAddress, d.Config.WebConfigFile // which take effect with a restart only
 	return status.Controls{
 		Permit: func(r *http.Request) error {
@@ -27,14 +31,16 @@ func (d *Daemon) controls() status.Controls {
 		},
 		Pause: func(r *http.Request, target string, until time.Time) {
 			d.runner.Pause(target, until)
-			fields := []zap.Field{zap.String("target", target), zap.String("asked_by", r.RemoteAddr)}
 			if until.IsZero() {
-				d.Log.Info("target resumed", fields...)
+				log(r, target, "target resumed")
 				return
 			}
-			d.Log.Info("target paused", append(fields, zap.Time("until", until))...)
+			log(r, target, "target paused", zap.Time("until", until))
 		},
-		Probe: d.runner.Probe,
+		Probe: func(r *http.Request, target string) (*probe.Result, error) {
+			log(r, target, "probe on request")
+			return d.runner.Probe(r.Context(), target)
+		},
 	}
 }
 

@@ -36,6 +36,7 @@ func TestPauseAndProbe(t *testing.T) {
 		w.host = "localhost:9464"
 		post("c:80/pause", http.StatusNotFound)
 		post("a:80/pause?for=200h", http.StatusBadRequest)
+		post("a:80/pause?for=999ms", http.StatusBadRequest)
 		post("a:80/pause", http.StatusForbidden, "Sec-Fetch-Site", "cross-site")
 		time.Sleep(time.Minute)
 		post("a:80/pause?for=10m", http.StatusOK)
@@ -56,7 +57,11 @@ func TestPauseAndProbe(t *testing.T) {
 			t.Error("a probe on request was counted")
 		}
 		w.expectPage("/api/v1/results?target=a:80&limit=1", `"round":4294967297`, true)
-		post("a:80/resume", http.StatusOK)
+		w.expectLogged(1, "probe on request")
+		page := post("a:80/resume", http.StatusOK, "Accept", "text/html", "Referer", "http://elsewhere/x?target=a:80")
+		if !strings.Contains(page, "all 2 targets") || strings.Contains(page, `data-target="b:80"`) {
+			t.Errorf("a button of the page of one target leads to %s", page)
+		}
 		time.Sleep(time.Minute)
 		w.expectSlots("a:80", "ok=12 paused=30")
 		w.expect("", "llm_probe_paused_until_timestamp_seconds", `target="a:80"`)

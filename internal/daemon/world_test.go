@@ -180,8 +180,8 @@ func (w *world) ask(method, path string, header ...string) (int, string) {
 		w.t.Fatal(err)
 	}
 	r.Host = cmp.Or(w.host, r.Host)
-	if header != nil {
-		r.Header.Set(header[0], header[1])
+	for pair := range slices.Chunk(header, 2) {
+		r.Header.Set(pair[0], pair[1])
 	}
 	response, err := w.client.Do(r)
 	if err != nil {

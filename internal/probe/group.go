@@ -97,7 +97,7 @@ func (g *Group) Turn(ctx context.Context, i int, question func() Question, round
 // reason says why there is no result: [SkipOverlap] or [SkipBudget].
 func (g *Group) Extra(ctx context.Context, i int, round uint64) (r *Result, reason Skip) {
 	if r, reason = g.attempt(ctx, i, func() Question { return g.Ask(round) }); r != nil {
-		r.Due, r.Round = r.Start, round
+		r.Due, r.Round, r.Extra = r.Start, round, true
 	}
 	return r, reason
 }

@@ -13,6 +13,7 @@ type Result struct {
 
 	Round uint64    // results of one group with equal Round answered the same prompt
 	Due   time.Time // when the probe should have started, or when its turn in the group came
+	Extra bool      // somebody asked for it, outside the slots: it counts in no metric and no statistic
 
 	Timeline
 	Elapsed time.Duration // from Start to the end of the probe, whatever its outcome

@@ -175,7 +175,12 @@ func TestManyTargetsShareTheMemory(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		b.Record(success("8", ms))
+		equal(t, "caption of the page", strings.Contains(get(t, b, "/").Body.String(), "of the last hour (40 s where memory holds no more)"), true)
+		for n := range 2 * 40 {
+			b.Record([]*probe.Result{broken("9", probe.DNS, "no such host"), success("9", ms)}[n/40])
+		}
 		list := b.views()
+		equal(t, "results, with failures that the ring forgot", len(list[9].past.kept()), 40+40/4)
 		equal(t, "results", len(list[7].past.kept()), 40)
 		equal(t, "time that they are of", []string{list[7].Span(), list[8].Span()}, []string{"40 s", "hour"})
 	})

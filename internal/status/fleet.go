@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"time"
-
-	"github.com/llm-prober/prober/internal/probe"
 )
 
 // mostCards is how many targets have a card each; more are rows of a table, whose names lead to their cards.
@@ -27,8 +25,14 @@ func chosen(views []*view, by url.Values) []*view {
 	return views
 }
 
-// lately is the age up to which results are what a target does at present; the hour is the usual.
+// lately is the age up to which results are what a target does at present. Older ones are the usual.
 const lately = 10 * time.Minute
+
+// Below fewest successes on either side, or this ratio, a comparison of the present with the usual says nothing.
+const (
+	fewest      = 5
+	leastChange = 1.1
+)
 
 // muchSlower reports whether a ratio is one of which the warning ProberSevereSlowdown would tell.
 func muchSlower(ratio float64) bool { return ratio >= 1.4 }
@@ -51,8 +55,10 @@ func (v *view) Spark() (paths struct{ Line, Failures string }) {
 	move := "M"
 	for i, b := range bars {
 		x := slots - len(bars) + i
-		if b.E2EL == nil || b.Outcome != probe.OK {
+		if !b.OK() {
 			paths.Failures += fmt.Sprintf("M%d.5 0v10", x)
+		}
+		if !b.OK() || b.E2EL == nil { // read late: its E2EL is unknown
 			move = "M"
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"sync/atomic"
 	"time"
 
@@ -48,6 +47,7 @@ type entry struct {
 	tokens        packed            // TokensPerFrame
 	single        bool              // ITL is the gaps: one token a frame, none in bursts
 	At            time.Time         // when it was recorded
+	Extra         bool              // see [probe.Result]
 	good, bad     []probe.Objective // that it met and that it missed, as they were at its time
 }
 
@@ -68,7 +68,7 @@ func newEntry(r *probe.Result) *entry {
 			*text = format.Shorten(*text, maxText)
 		}
 	}
-	e := &entry{Account: a, arrivals: pack(a.Arrivals, nanoseconds), tokens: pack(a.TokensPerFrame, func(n int) int64 { return int64(n) })}
+	e := &entry{Account: a, Extra: r.Extra, arrivals: pack(a.Arrivals, nanoseconds), tokens: pack(a.TokensPerFrame, func(n int) int64 { return int64(n) })}
 	if e.single = slices.Equal(a.ITL, gaps(&a)); !e.single {
 		e.itl = pack(a.ITL, nanoseconds)
 	}
@@ -153,11 +153,11 @@ type history struct {
 	dropped bool     // the ring had no room for all
 	bytes   int      // of the lists of all entries in ring
 	skipped map[string]int
-	summary *atomic.Pointer[summarized] // the last one made; saves sorting the same results for every reader
+	cache   *[3]atomic.Pointer[summarized] // by period; saves sorting the same results for every reader
 }
 
-// add keeps e, and of the others what the target's share has room for: of successes older than the ring those of
-// the highest rank, the oldest first, in a quarter of it. e is not shared yet.
+// add keeps e, and of the others what the target's share has room for: of those older than the ring the ones of the
+// highest rank, of equal ones the oldest first, in a quarter of it. e is not shared yet.
 func (h *history) add(e *entry, s share) {
 	h.ring = append(h.ring, e)
 	h.bytes += e.size()
@@ -175,9 +175,6 @@ func (h *history) add(e *entry, s share) {
 	best := slices.Clone(h.earlier)
 	slices.SortStableFunc(best, func(a, b *entry) int { return cmp.Compare(ranks[b], ranks[a]) })
 	for _, old := range best {
-		if !old.OK() {
-			continue
-		}
 		room.results--
 		room.bytes -= old.size()
 		if room.results < 0 || room.bytes < 0 {
@@ -197,6 +194,7 @@ func (h *history) last() *entry {
 // kept is everything there is, oldest first, in a list of its own.
 func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
 
+// since is the results in the ring since t that count in statistics, in a list of its own.
 func (h *history) since(t time.Time) []*entry {
-	return h.ring[sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) }):]
+	return slices.DeleteFunc(slices.Clone(h.ring), func(e *entry) bool { return e.Extra || e.At.Before(t) })
 }

@@ -68,7 +68,7 @@ func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 	}
 	data := map[string]any{
 		"Version": b.version, "Started": b.started, "Ready": b.ready.Load(), "Rejected": b.rejected.Load(),
-		"Counts": counts, "Of": len(views), "State": r.FormValue("state"),
+		"Counts": counts, "Of": len(views), "State": r.FormValue("state"), "Target": r.FormValue("target"),
 	}
 	views = chosen(views, r.URL.Query())
 	if data["Shown"] = len(views); len(views) > mostCards {
@@ -76,6 +76,7 @@ func (b *Board) servePage(w http.ResponseWriter, r *http.Request) {
 			v.Scales = scalesOf([]*view{v})
 		}
 		data["Fleet"] = views
+		data["Span"] = slices.MinFunc(views, func(a, b *view) int { return cmp.Compare(a.Window, b.Window) }).Span()
 	} else {
 		data["Sections"] = sections(views)
 	}
@@ -123,26 +124,27 @@ type metric struct {
 	Key, Name, Long string
 	Last            *float64
 	quantiles
-	Ratio *float64 // of the median of the last ten minutes to the hour's; nil without a value, or if there is nothing older
+	Ratio *float64 // of the median of the last ten minutes to that of the results before; nil if it is not much slower
 }
 
 // Metrics are the rows of a card's quantiles. A row of the table of targets has the first three.
 func (v *view) Metrics() []metric {
-	last, q := cmp.Or(v.Last, &entry{}), v.Quantiles
+	last, q := cmp.Or(v.Last, &entry{}), v.rows()
 	list := []metric{
-		{"ttft", "TTFT", "time to first token", last.TTFT, q.TTFT, nil},
-		{"tpot", "TPOT", "time per output token", last.TPOT, q.TPOT, nil},
-		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.account().ITL), q.ITL, nil},
-		{"e2el", "E2EL", "end-to-end latency", last.E2EL, q.E2EL, nil},
+		{"ttft", "TTFT", "time to first token", last.TTFT, q[0], nil},
+		{"tpot", "TPOT", "time per output token", last.TPOT, q[1], nil},
+		{"itl", "ITL", "inter-token latency; every token weighs the same, last is the median", median(last.account().ITL), q[2], nil},
+		{"e2el", "E2EL", "end-to-end latency", last.E2EL, q[3], nil},
 	}
 	recent := v.past.since(time.Now().Add(-lately))
-	if len(recent) == len(v.recent) {
+	now, before := v.past.summarize(present, recent), v.past.summarize(usual, v.recent[:len(v.recent)-len(recent)])
+	if min(now.OKResults, before.OKResults) < fewest {
 		return list
 	}
-	present := summarize(recent).Quantiles
-	for i, q := range []quantiles{present.TTFT, present.TPOT, present.ITL, present.E2EL} {
-		if usual := list[i].P50; q.P50 != nil && usual != nil && *usual > 0 {
-			list[i].Ratio = new(*q.P50 / *usual)
+	old := before.rows()
+	for i, q := range now.rows() {
+		if q.P50 != nil && old[i].P50 != nil && *q.P50 >= leastChange**old[i].P50 && *old[i].P50 > 0 {
+			list[i].Ratio = new(*q.P50 / *old[i].P50)
 		}
 	}
 	return list

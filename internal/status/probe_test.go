@@ -34,6 +34,8 @@ func TestProbePage(t *testing.T) {
 			text += body
 		}
 		golden(t, "probe.html", text)
+		page := get(t, boardOf(failed), "/probes/"+failed.TraceID).Body.String()
+		equal(t, "a table without a median", strings.Contains(page, "<table"), false)
 	})
 }
 

@@ -23,7 +23,7 @@ func harmless(next http.HandlerFunc) http.Handler {
 		h := w.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Referrer-Policy", "same-origin") // without a referrer a browser sends "Origin: null" with a form
 		h.Set("Cache-Control", "no-store")
 		next(w, r)
 	})

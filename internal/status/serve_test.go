@@ -40,7 +40,7 @@ func TestEveryPathIsOnlyRead(t *testing.T) {
 			equal(t, method+" "+path, w.Code, want)
 			headers := map[string]string{
 				"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff",
-				"Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+				"Referrer-Policy": "same-origin", "Cache-Control": "no-store",
 			}
 			if want == 405 {
 				headers = map[string]string{"Allow": "GET, HEAD"}

@@ -25,8 +25,8 @@ var slowness = [...]quantity{
 	{"TPOT", func(e *entry) *float64 { return e.TPOT }},
 }
 
-// ranksOf are the ranks of those entries, oldest first, that are worth keeping: the last failures, and the successes
-// since a time that are among the slowest since any time by some quantity. A success with so many later ones that
+// ranksOf are the ranks of those entries, oldest first, that are worth keeping: the last failures, which rank above all
+// others, and the successes since a time that are among the slowest since any time by some quantity. A success with so many later ones that
 // are as slow has the rank slowCount less that number, by the quantity by which it is the highest. Usually about 80
 // of the 8,640 results of a day have one.
 func ranksOf(list []*entry, since time.Time) map[*entry]int {
@@ -35,7 +35,7 @@ func ranksOf(list []*entry, since time.Time) map[*entry]int {
 	for _, e := range slices.Backward(list) {
 		if !e.OK() {
 			if failures++; failures <= failedSize {
-				ranks[e] = 1
+				ranks[e] = slowCount + 1 + failedSize - failures
 			}
 			continue
 		}
@@ -58,7 +58,7 @@ func ranksOf(list []*entry, since time.Time) map[*entry]int {
 // notable reports whether e, which comes next, is a failure or among the slowest of the last hour by some quantity.
 func (h *history) notable(e *entry) bool {
 	since := e.At.Add(-window)
-	recent := append(slices.Clip(h.since(since)), e)
+	recent := append(h.since(since), e)
 	return !e.OK() || slices.ContainsFunc(slowness[:], func(q quantity) bool { return slices.Contains(q.slowest(recent, since), e) })
 }
 

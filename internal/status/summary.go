@@ -63,6 +63,11 @@ func summarize(entries []*entry) summary {
 	return s
 }
 
+// rows are the quantiles in the order of the page.
+func (s *summary) rows() [4]quantiles {
+	return [...]quantiles{s.Quantiles.TTFT, s.Quantiles.TPOT, s.Quantiles.ITL, s.Quantiles.E2EL}
+}
+
 func appendKnown(list []float64, v *float64) []float64 {
 	if v == nil {
 		return list
@@ -90,15 +95,24 @@ type summarized struct {
 	summary
 }
 
+// A period is one of which a history has the summary.
+type period int
+
+const (
+	wholeHour period = iota
+	present          // the last ten minutes
+	usual            // the hour before them
+)
+
 // summarize summarizes consecutive results of the ring: the first and their number tell them all.
-func (h *history) summarize(entries []*entry) summary {
+func (h *history) summarize(p period, entries []*entry) summary {
 	if len(entries) == 0 {
 		return summarize(nil)
 	}
-	s := h.summary.Load()
+	s := h.cache[p].Load()
 	if s == nil || s.first != entries[0] || s.n != len(entries) {
 		s = &summarized{entries[0], len(entries), summarize(entries)}
-		h.summary.Store(s)
+		h.cache[p].Store(s)
 	}
 	return s.summary
 }

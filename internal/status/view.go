@@ -48,7 +48,7 @@ type view struct {
 	Last       *entry `json:"-"` // the latest result; nil if there is none
 	Scales     scales `json:"-"` // of the group; for the page only
 	past       history
-	recent     []*entry // those of the window, without what outlived the ring
+	recent     []*entry // those of the window that count, without what outlived the ring
 }
 
 type objective struct {
@@ -91,10 +91,10 @@ func newView(h history, now time.Time) *view {
 	if last := v.Last; last != nil {
 		v.LastOutcome, v.LastError, v.LastHint, v.LastResult = &last.Outcome, last.Error, last.Hint, &last.At
 	}
-	if h.dropped && len(v.recent) == len(h.ring) {
+	if h.dropped && h.ring[0].At.After(now.Add(-window)) {
 		v.Window = now.Sub(h.ring[0].At).Seconds() // there was no room for older ones
 	}
-	v.summary = h.summarize(v.recent)
+	v.summary = h.summarize(wholeHour, v.recent)
 	for _, o := range t.Objectives {
 		v.Objectives = append(v.Objectives, v.judged(o))
 	}
