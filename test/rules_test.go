@@ -255,16 +255,24 @@ func TestInhibitRules(t *testing.T) {
 		slices.Sort(all)
 		silenced[source] = slices.Compact(all)
 	}
+	var all []string
+	for _, alert := range ours {
+		all = append(all, name(alert))
+	}
+	slices.Sort(all)
+	regressions := []string{"ProberITLRegression warning", "ProberTPOTRegression warning", "ProberTTFTRegression warning"}
 	if want := map[string][]string{
 		"ProberTargetDown critical": {
 			"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning", "ProberProbeHanging warning", "ProberSevereSlowdown critical",
-			"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberTargetRefuses warning",
+			"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberStreamStall warning", "ProberTargetRefuses warning",
 		},
+		"ProberTargetPaused info":     slices.Compact(all),
 		"ProberTargetRefuses warning": {"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning"},
 		"ProberSevereSlowdown critical": {
 			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
 			"ProberTTFTRegression warning",
 		},
+		"ProberSevereSlowdown warning": regressions,
 	}; !reflect.DeepEqual(silenced, want) {
 		t.Errorf("silenced are\n%q, want\n%q", silenced, want)
 	}
