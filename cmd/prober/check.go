@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/check"
 	"github.com/llm-prober/prober/internal/config"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 func newCheck() *cobra.Command {
@@ -47,10 +47,7 @@ configuration, 3 for what --fail-on names.`,
 				err = g.verdict(c.Passed)
 			}
 			if format == "json" {
-				encoder := json.NewEncoder(out)
-				encoder.SetIndent("", "  ")
-				encoder.SetEscapeHTML(false) // objectives have <
-				err = errors.Join(err, encoder.Encode(c))
+				err = errors.Join(err, report.Encode(out, "  ", c))
 			}
 			return err
 		},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -38,8 +37,6 @@ for what --fail-on names.`,
 				return err
 			}
 			out, allOK := cmd.OutOrStdout(), true
-			encoder := json.NewEncoder(out)
-			encoder.SetEscapeHTML(false) // objectives have <
 			for _, j := range jobs {
 				results, _, err := j.Once(cmd.Context())
 				for _, r := range results {
@@ -53,7 +50,7 @@ for what --fail-on names.`,
 						Objectives []report.Attainment `json:"objectives,omitempty"`
 					}{account, g.judge(r.Target, r)}
 					if format == "json" {
-						err = errors.Join(err, encoder.Encode(judged))
+						err = errors.Join(err, report.Encode(out, "", judged))
 					}
 				}
 				if err != nil {

@@ -75,11 +75,16 @@ func (d Document) json() string {
 		d.Settings = map[string]string{}
 	}
 	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(versioned{schema, d}) // never fails
+	_ = Encode(&text, "  ", versioned{schema, d}) // never fails
 	return text.String()
+}
+
+// Encode writes v as a JSON value and a line's end, indented if there is an indent. Objectives keep their <.
+func Encode(w io.Writer, indent string, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", indent)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v) //nolint:wrapcheck // says what it is
 }
 
 type versioned struct {
@@ -104,10 +109,8 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	}
 	j.Start, j.Failures = s.Start.UTC(), append([]Failures{}, s.Failures...)
 	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // objectives have <
-	err := encoder.Encode(j)
-	return text.Bytes(), err //nolint:wrapcheck // never fails
+	err := Encode(&text, "", j)
+	return text.Bytes(), err
 }
 
 // A Number is null in JSON if it is infinite or none, and else exact to the ninth decimal.
