@@ -114,13 +114,18 @@ func TestRules(t *testing.T) {
 }
 
 // TestClassicRules holds that the rules of --classic are the rules without the native half of each expression, and that
-// they need no function which Prometheus 2.42 does not know.
+// they need no function which Prometheus 2.42 does not know, and fire.
 func TestClassicRules(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "classic.yaml")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "rules.yaml")
 	said, err := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), "alerts", "--classic").Output()
 	must(t, err)
 	write(t, path, string(said))
 	if output, ok := promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", path); !ok {
+		t.Error(output)
+	}
+	must(t, os.CopyFS(filepath.Join(dir, "tests"), os.DirFS(filepath.Join(alertsDir, "tests"))))
+	if output, ok := promtool(t, "", "test", "rules", filepath.Join(dir, "tests", "classic.yaml")); !ok {
 		t.Error(output)
 	}
 	var want, got []rule
