@@ -23,9 +23,7 @@ import (
 
 // CheckOutput finds what is wrong with the format of tables and with the page with plots, if any.
 func CheckOutput(format, picture string) (problems config.Problems) {
-	wrong := func(flag, value, text, hint string) {
-		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
-	}
+	wrong := func(flag, value, text, hint string) { problems.Add(config.FlagPlace(flag, value), text, hint) }
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
 		wrong("format", format, "unknown", "want text, json or markdown")
 	}
@@ -75,11 +73,16 @@ func (d Document) json() string {
 		d.Settings = map[string]string{}
 	}
 	var text strings.Builder
-	encoder := json.NewEncoder(&text)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(versioned{schema, d}) // never fails
+	_ = EncodeJSON(&text, versioned{schema, d}, "  ") // never fails
 	return text.String()
+}
+
+// EncodeJSON writes v and a line break. The < of objectives stays as it is.
+func EncodeJSON(w io.Writer, v any, indent string) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", indent)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
 }
 
 type versioned struct {
@@ -104,10 +107,8 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	}
 	j.Start, j.Failures = s.Start.UTC(), append([]Failures{}, s.Failures...)
 	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false) // objectives have <
-	err := encoder.Encode(j)
-	return text.Bytes(), err //nolint:wrapcheck // never fails
+	err := EncodeJSON(&text, j, "")
+	return text.Bytes(), err
 }
 
 // A Number is null in JSON if it is infinite or none, and else exact to the ninth decimal.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 func TestFormats(t *testing.T) {
@@ -18,7 +20,7 @@ func TestFormats(t *testing.T) {
 		{percent(1), "100%"},
 		{percent(0.99999), "99.99%"},
 		{percent(0.57), "57%"},
-		{goal(0.9995), "99.95%"},
+		{probe.Objective{Goal: 0.9995}.Percent(), "99.95%"},
 	} {
 		equal(t, "text", test.got, test.want)
 	}

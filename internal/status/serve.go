@@ -12,8 +12,10 @@ func (b *Board) Register(mux *http.ServeMux) {
 	mux.Handle("GET /probes/{trace_id}", harmless(b.serveProbe))
 	mux.Handle("GET /api/v1/results", harmless(b.serveResults))
 	mux.Handle("GET /api/v1/results/{trace_id}", harmless(b.serveResult))
-	mux.Handle("GET /api/v1/targets", harmless(b.serveTargets))
-	mux.Handle("GET /-/healthy", harmless(serveHealthy))
+	mux.Handle("GET /api/v1/targets", harmless(func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"status": "success", "data": map[string]any{"targets": b.views()}})
+	}))
+	mux.Handle("GET /-/healthy", harmless(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "Prober is Healthy.\n") }))
 	mux.Handle("GET /-/ready", harmless(b.serveReady))
 }
 
@@ -27,14 +29,6 @@ func harmless(next http.HandlerFunc) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		next(w, r)
 	})
-}
-
-func (b *Board) serveTargets(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{"status": "success", "data": map[string]any{"targets": b.views()}})
-}
-
-func serveHealthy(w http.ResponseWriter, _ *http.Request) {
-	_, _ = io.WriteString(w, "Prober is Healthy.\n")
 }
 
 func (b *Board) serveReady(w http.ResponseWriter, _ *http.Request) {
