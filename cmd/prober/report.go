@@ -87,7 +87,6 @@ func reportFiles(cmd *cobra.Command, files []string, format string) error {
 	return printDocument(cmd, &d, format)
 }
 
-// printDocument prints d, with the version of this prober.
 func printDocument(cmd *cobra.Command, d *report.Document, format string) error {
 	out := cmd.OutOrStdout()
 	d.Version = buildInfo().Version

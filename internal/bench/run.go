@@ -22,7 +22,6 @@ import (
 // ErrFailed is returned when it was already said what failed.
 var ErrFailed = errors.New("failed")
 
-// exportLimit is how long the last export over OTLP may take.
 const exportLimit = 5 * time.Second
 
 // Setup is what a run works with.

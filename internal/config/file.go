@@ -120,7 +120,6 @@ func (l *loader) mapping(n yaml.Node) (all map[string]yaml.Node) {
 	return all
 }
 
-// list reads a list of mappings with the settings of known.
 func (l *loader) list(n yaml.Node, known keys) (items []item) {
 	var entries []yaml.Node
 	l.broken(n.Decode(&entries))
@@ -176,7 +175,6 @@ func (l *loader) unknownKey(name string, n yaml.Node, known keys, words []string
 
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
-// headers reads a mapping of headers into a line each.
 func (l *loader) headers(n yaml.Node, label string) source {
 	s, found, before, all := source{label: label}, Headers{}, len(l.problems), l.mapping(n)
 	for _, name := range slices.Sorted(maps.Keys(all)) {

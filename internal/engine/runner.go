@@ -101,7 +101,6 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 	return nil
 }
 
-// find looks up the hosts of c and returns the targets that it means at present.
 func (r *Runner) find(ctx context.Context, c *config.Config) []config.Target {
 	r.Observers.Metrics.Add(telemetry.LookupFailures, float64(r.owned.refresh(ctx, c.Targets)))
 	return r.owned.of(c)

@@ -82,7 +82,6 @@ func Stream(in []byte, o Options) (Result, error) {
 	return run.result, nil
 }
 
-// A run is one stream on its way through.
 type run struct {
 	options  Options
 	result   Result
@@ -174,7 +173,6 @@ func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
 	return changed, err
 }
 
-// free says why the sidecar does not have its name and its port for itself.
 func (p pod) free() error {
 	for i, c := range slices.Concat(p.Containers, p.InitContainers) {
 		named := c.Name == sidecarName
@@ -189,7 +187,6 @@ func (p pod) free() error {
 	return nil
 }
 
-// warnings says what a person should know about a pod that has the sidecar now.
 func (r *run) warnings(p pod, s serving) {
 	place := p.name() + ": container " + s.container.Name
 	if s.guessed {

@@ -11,7 +11,6 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// pagePeriods is how many means a line over time has at most.
 const pagePeriods = 200
 
 // Page draws the answer: how TTFT, TPOT, ITL and E2EL are distributed, and their means over time.

@@ -50,16 +50,6 @@ type prompt struct {
 	tail  []uint32
 }
 
-// chatPrompt puts texts into the chat template, which costs 13 tokens, the beginning of sequence among them.
-func chatPrompt(texts []string) prompt {
-	return prompt{
-		head:  []uint32{beginID, 128006, 882, 128007, 271, 128020, 128021, 128022},
-		texts: texts,
-		tail:  []uint32{endID, 128006, 78191, 128007, 271},
-	}
-}
-
-// tokens are the ids of the prompt in order.
 func (p prompt) tokens() []uint32 {
 	ids := slices.Concat(p.head, p.ids)
 	for _, text := range p.texts {

@@ -39,7 +39,6 @@ func (b *Board) serveReady(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "Prober is Ready.\n")
 }
 
-// refuse answers with an error as Prometheus' API does.
 func refuse(w http.ResponseWriter, status int, text string) {
 	kind := map[int]string{http.StatusBadRequest: "bad_data", http.StatusNotFound: "not_found", http.StatusForbidden: "forbidden", http.StatusConflict: "unavailable"}[status]
 	answer(w, status, map[string]string{"status": "error", "errorType": kind, "error": text})

@@ -95,7 +95,6 @@ type summarized struct {
 	summary
 }
 
-// A period is one of which a history has the summary.
 type period int
 
 const (

@@ -69,7 +69,6 @@ func (o objective) Missed() bool {
 // Ratio is the share of good ones; there is at least one result.
 func (o objective) Ratio() float64 { return float64(o.Good) / float64(o.Total) }
 
-// views are all targets as they are now, in the order in which they were set.
 func (b *Board) views() []*view {
 	now, list := time.Now(), []*view{}
 	for _, h := range b.copies() {
