@@ -134,7 +134,7 @@ func TestComposeConfigurations(t *testing.T) {
 		decoder.KnownFields(true)
 		must(t, decoder.Decode(into))
 	}
-	link := map[string]string{"name": "trace_id", "url": "http://127.0.0.1:9464/probes/$${__value.raw}", "urlDisplayLabel": "Probe"}
+	link := map[string]string{"name": "trace_id", "url": "$${prober}/probes/$${__value.raw}", "urlDisplayLabel": "Probe"}
 	if got := sources.Datasources[0].JSON.Exemplars; len(got) != 1 || !maps.Equal(got[0], link) {
 		t.Errorf("exemplars lead to %v, want %v", got, link)
 	}

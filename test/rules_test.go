@@ -114,13 +114,18 @@ func TestRules(t *testing.T) {
 }
 
 // TestClassicRules holds that the rules of --classic are the rules without the native half of each expression, and that
-// they need no function which Prometheus 2.42 does not know.
+// they need no function which Prometheus 2.42 does not know, and fire.
 func TestClassicRules(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "classic.yaml")
+	dir := t.TempDir()
+	path := filepath.Join(dir, "rules.yaml")
 	said, err := exec.CommandContext(t.Context(), program.Binary(t, "PROBER_BINARY"), "alerts", "--classic").Output()
 	must(t, err)
 	write(t, path, string(said))
 	if output, ok := promtool(t, "", "check", "rules", "--lint=all", "--lint-fatal", path); !ok {
+		t.Error(output)
+	}
+	must(t, os.CopyFS(filepath.Join(dir, "tests"), os.DirFS(filepath.Join(alertsDir, "tests"))))
+	if output, ok := promtool(t, "", "test", "rules", filepath.Join(dir, "tests", "classic.yaml")); !ok {
 		t.Error(output)
 	}
 	var want, got []rule
@@ -255,16 +260,24 @@ func TestInhibitRules(t *testing.T) {
 		slices.Sort(all)
 		silenced[source] = slices.Compact(all)
 	}
+	var all []string
+	for _, alert := range ours {
+		all = append(all, name(alert))
+	}
+	slices.Sort(all)
+	regressions := []string{"ProberITLRegression warning", "ProberTPOTRegression warning", "ProberTTFTRegression warning"}
 	if want := map[string][]string{
 		"ProberTargetDown critical": {
 			"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning", "ProberProbeHanging warning", "ProberSevereSlowdown critical",
-			"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberTargetRefuses warning",
+			"ProberSevereSlowdown warning", "ProberSkipping warning", "ProberStreamStall warning", "ProberTargetRefuses warning",
 		},
+		"ProberTargetPaused info":     slices.Compact(all),
 		"ProberTargetRefuses warning": {"ProberErrorBudgetBurn critical", "ProberErrorBudgetBurn warning"},
 		"ProberSevereSlowdown critical": {
 			"ProberErrorBudgetBurn warning", "ProberITLRegression warning", "ProberSevereSlowdown warning", "ProberTPOTRegression warning",
 			"ProberTTFTRegression warning",
 		},
+		"ProberSevereSlowdown warning": regressions,
 	}; !reflect.DeepEqual(silenced, want) {
 		t.Errorf("silenced are\n%q, want\n%q", silenced, want)
 	}

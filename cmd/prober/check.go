@@ -43,7 +43,7 @@ configuration, 3 for what --fail-on names.`,
 				err = g.verdict(c.Passed)
 			}
 			if g.format == "json" {
-				err = errors.Join(err, report.EncodeJSON(out, c, "  "))
+				err = errors.Join(err, report.Encode(out, "  ", c))
 			}
 			return err
 		},

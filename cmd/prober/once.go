@@ -44,7 +44,7 @@ for what --fail-on names.`,
 						Objectives []report.Attainment `json:"objectives,omitempty"`
 					}{account, g.judge(r.Target, r)}
 					if g.format == "json" {
-						err = errors.Join(err, report.EncodeJSON(out, judged, ""))
+						err = errors.Join(err, report.Encode(out, "", judged))
 					}
 				}
 				if err != nil {

@@ -58,6 +58,7 @@ func TestPauseAndProbe(t *testing.T) {
 		}
 		w.expectPage("/api/v1/results?target=a:80&limit=1", `"round":4294967297`, true)
 		w.expectLogged(1, "probe on request")
+		w.expectPage("/", "on request: in no statistic", true)
 		page := post("a:80/resume", http.StatusOK, "Accept", "text/html", "Referer", "http://elsewhere/x?target=a:80")
 		if !strings.Contains(page, "all 2 targets") || strings.Contains(page, `data-target="b:80"`) {
 			t.Errorf("a button of the page of one target leads to %s", page)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/discovery"
+	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/schedule"
 	"github.com/llm-prober/prober/internal/telemetry"
@@ -278,6 +279,9 @@ func (r *Runner) Probe(ctx context.Context, target string) (*probe.Result, error
 	defer context.AfterFunc(r.probes, cancel)()
 	result, reason := j.Group(nil).Extra(ctx, i, round)
 	switch {
+	case reason == probe.SkipOverlap:
+		_, oldest := j.Members[i].InFlight()
+		return nil, fmt.Errorf("not probed: another probe has been in flight for %s", format.Duration(time.Since(oldest)))
 	case reason != "":
 		return nil, fmt.Errorf("not probed: %s", reason)
 	case result.Outcome == probe.Canceled:

@@ -82,7 +82,7 @@ func (g *Group) Turn(ctx context.Context, i int, question func() Question, round
 	var r *Result
 	reason := g.Members[i].Skipping()
 	if reason == "" {
-		r, reason = g.attempt(ctx, i, question)
+		r, reason = g.attempt(ctx, i, question, 0)
 	}
 	if reason != "" {
 		g.Recorder.Skipped(g.Members[i].Name(), reason)
@@ -93,19 +93,21 @@ func (g *Group) Turn(ctx context.Context, i int, question func() Question, round
 	return r
 }
 
+// extraPatience is how long [Group.Extra] waits for the end of a probe in flight: beside it neither would be timed right.
+const extraPatience = 10 * time.Second
+
 // Extra asks member i the question of a round outside its slots, also while these are skipped. It records nothing. The
 // reason says why there is no result: [SkipOverlap] or [SkipBudget].
 func (g *Group) Extra(ctx context.Context, i int, round uint64) (r *Result, reason Skip) {
-	if r, reason = g.attempt(ctx, i, func() Question { return g.Ask(round) }); r != nil {
+	if r, reason = g.attempt(ctx, i, func() Question { return g.Ask(round) }, extraPatience); r != nil {
 		r.Due, r.Round, r.Extra = r.Start, round, true
 	}
 	return r, reason
 }
 
-// attempt asks member i the question, if it may have one more in flight and has tokens left of the day.
-func (g *Group) attempt(ctx context.Context, i int, question func() Question) (*Result, Skip) {
-	start := time.Now()
-	release, ok := g.Members[i].take(start)
+// attempt asks member i the question, if it may have one more in flight by then and has tokens left of the day.
+func (g *Group) attempt(ctx context.Context, i int, question func() Question, patience time.Duration) (*Result, Skip) {
+	start, release, ok := g.Members[i].take(ctx, patience)
 	if !ok {
 		return nil, SkipOverlap
 	}

@@ -10,14 +10,16 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/llm-prober/prober/internal/wire"
 )
 
 // A Member is a target in a group and what its server has shown. It is safe for concurrent use.
 type Member struct {
 	target Target
-	model  string // configured; empty to take the server's first
-	limit  int    // probes in flight
+	model  string              // configured; empty to take the server's first
+	slots  *semaphore.Weighted // one for each probe that may be in flight
 
 	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
@@ -32,7 +34,7 @@ type Member struct {
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
 func NewMember(t Target, model string, inFlight int) *Member {
 	return &Member{
-		target: t, model: model, limit: inFlight, Budget: new(Budget),
+		target: t, model: model, slots: semaphore.NewWeighted(int64(inFlight)), Budget: new(Budget),
 		capabilities: Capabilities{Findings: Findings{Dialect: t.Dialect, Server: t.Server, Model: model}},
 	}
 }
@@ -51,19 +53,25 @@ func (m *Member) Inherit(old *Member) {
 // Name is the target's name.
 func (m *Member) Name() string { return m.target.Name }
 
-// take takes a slot for a probe that starts now. ok is false if all are taken.
-func (m *Member) take(now time.Time) (release func(), ok bool) {
+// take takes a slot for a probe that starts now, or when one is free. ok is false if none is in time.
+func (m *Member) take(ctx context.Context, patience time.Duration) (start time.Time, release func(), ok bool) {
+	if !m.slots.TryAcquire(1) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if m.slots.Acquire(ctx, 1) != nil {
+			return start, nil, false
+		}
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.started) >= m.limit {
-		return nil, false
-	}
+	now := time.Now()
 	m.started = append(m.started, now)
-	return func() {
+	return now, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		i := slices.Index(m.started, now)
 		m.started = slices.Delete(m.started, i, i+1)
+		m.slots.Release(1)
 	}, true
 }
 

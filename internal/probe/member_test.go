@@ -198,12 +198,15 @@ func TestPanicIsAFailedProbe(t *testing.T) {
 
 func TestSlots(t *testing.T) {
 	inBubble(t, "slots", func(t *testing.T) {
-		s, start := NewMember(Target{}, "", 2), time.Now()
-		first, _ := s.take(start)
+		s := NewMember(Target{}, "", 2)
+		start, first, _ := s.take(t.Context(), 0)
 		time.Sleep(time.Second)
-		second, ok := s.take(time.Now())
-		if _, third := s.take(time.Now()); !ok || third {
+		_, second, ok := s.take(t.Context(), 0)
+		if _, _, third := s.take(t.Context(), 0); !ok || third {
 			t.Errorf("second %t, third %t", ok, third)
+		}
+		if _, _, waited := s.take(t.Context(), 10*time.Second); waited || time.Since(start) != 11*time.Second {
+			t.Errorf("waited for a slot: %t after %v", waited, time.Since(start))
 		}
 		for _, step := range []struct {
 			release func()

@@ -73,7 +73,7 @@ func listed(s size, seed, nonce uint64, end string) string {
 func fields(s string) int {
 	n, inside := 0, false
 	for _, c := range s {
-		space := (c <= ' ' || c > '~') && unicode.IsSpace(c)
+		space := c == ' ' || c >= '\t' && c <= '\r' || c > '~' && unicode.IsSpace(c)
 		if !space && !inside {
 			n++
 		}

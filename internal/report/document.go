@@ -73,16 +73,16 @@ func (d Document) json() string {
 		d.Settings = map[string]string{}
 	}
 	var text strings.Builder
-	_ = EncodeJSON(&text, versioned{schema, d}, "  ") // never fails
+	_ = Encode(&text, "  ", versioned{schema, d}) // never fails
 	return text.String()
 }
 
-// EncodeJSON writes v and a line break. The < of objectives stays as it is.
-func EncodeJSON(w io.Writer, v any, indent string) error {
+// Encode writes v as a JSON value and a line's end, indented if there is an indent. Objectives keep their <.
+func Encode(w io.Writer, indent string, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
+	return encoder.Encode(v) //nolint:wrapcheck // says what it is
 }
 
 type versioned struct {
@@ -107,7 +107,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	}
 	j.Start, j.Failures = s.Start.UTC(), append([]Failures{}, s.Failures...)
 	var text bytes.Buffer
-	err := EncodeJSON(&text, j, "")
+	err := Encode(&text, "", j)
 	return text.Bytes(), err
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/llm-prober/prober/internal/format"
 	"github.com/llm-prober/prober/internal/probe"
@@ -215,6 +216,7 @@ func (w *waterfall) accounts() {
 		w.line("timestamps", "kernel, read at most "+format.Seconds(*a.ReadDelay)+" later")
 	}
 	w.line("finish", orEmpty(a.FinishReason))
+	w.line("started", a.Start.UTC().Format(time.DateTime)+" UTC")
 	w.line("trace", a.TraceID)
 	for _, warning := range a.Warnings {
 		w.line("warning", warning)

@@ -51,11 +51,11 @@ func (b *Board) Control(mux *http.ServeMux, c Controls) {
 		}
 		until := time.Now().Add(length).UTC().Truncate(time.Second)
 		c.Pause(r, target, until)
-		done(w, r, origin(r), map[string]any{"target": target, "paused_until": until})
+		done(w, r, cameFrom(r), map[string]any{"target": target, "paused_until": until})
 	})
 	on("resume", func(w http.ResponseWriter, r *http.Request, target string) {
 		c.Pause(r, target, time.Time{})
-		done(w, r, origin(r), map[string]any{"target": target, "paused_until": nil})
+		done(w, r, cameFrom(r), map[string]any{"target": target, "paused_until": nil})
 	})
 	on("probe", func(w http.ResponseWriter, r *http.Request, target string) { // answers when the probe has ended
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the probe has a limit of its own; every server of ours can
@@ -68,8 +68,8 @@ func (b *Board) Control(mux *http.ServeMux, c Controls) {
 	})
 }
 
-// origin is the page of targets as it was when one of its buttons was pressed: all or those of a query.
-func origin(r *http.Request) string {
+// cameFrom is the page of targets whose button was pressed, with its query and whatever its path.
+func cameFrom(r *http.Request) string {
 	from, err := url.Parse(r.Referer())
 	if err != nil {
 		return ""

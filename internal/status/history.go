@@ -26,7 +26,7 @@ const (
 )
 
 // What is kept of all targets together: about 70 MB with answers of 100 tokens. 1,000 targets have 40 results each,
-// which are the bars that the page shows, and 10 of the slowest.
+// which are the bars that the page shows, and 10 older ones.
 const (
 	allResults = 40_000
 	allBytes   = 64 << 20

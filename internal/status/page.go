@@ -125,7 +125,7 @@ type metric struct {
 	Key, Name, Long string
 	Last            *float64
 	quantiles
-	Ratio *float64 // of the median of the last ten minutes to that of the results before; nil if it is not much slower
+	Ratio *float64 // of the median of the last ten minutes to that of the results before; nil below leastChange
 }
 
 // Metrics are the rows of a card's quantiles. A row of the table of targets has the first three.

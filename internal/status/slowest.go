@@ -26,9 +26,9 @@ var slowness = [...]quantity{
 }
 
 // ranksOf are the ranks of those entries, oldest first, that are worth keeping: the last failures, which rank above all
-// others, and the successes since a time that are among the slowest since any time by some quantity. A success with so many later ones that
-// are as slow has the rank slowCount less that number, by the quantity by which it is the highest. Usually about 80
-// of the 8,640 results of a day have one.
+// others, and the successes since a time that are among the slowest since any time by some quantity. A success with so
+// many later ones that are as slow has the rank slowCount less that number, by the quantity by which it is the highest.
+// Usually about 80 of the 8,640 results of a day have one.
 func ranksOf(list []*entry, since time.Time) map[*entry]int {
 	ranks, failures := map[*entry]int{}, 0
 	var later [len(slowness)][]float64 // the slowest by each quantity, the slowest first

@@ -95,12 +95,13 @@ type summarized struct {
 	summary
 }
 
+// A period is a part of the last hour of which a history has the summary.
 type period int
 
 const (
 	wholeHour period = iota
 	present          // the last ten minutes
-	usual            // the hour before them
+	usual            // what is older
 )
 
 // summarize summarizes consecutive results of the ring: the first and their number tell them all.
