@@ -243,8 +243,6 @@ func (s *streaming) stall(ctx context.Context) error {
 	}
 }
 
-const keptAnswers = 1000
-
 // Sent is the truth about one streamed answer: what left the server when.
 type Sent struct {
 	ID     uint64      `json:"id"`               // counts the compute requests of the server from 1, as their handlers were entered
@@ -276,6 +274,7 @@ type sentLog struct {
 func (l *sentLog) open(s Sent) *Sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	const keptAnswers = 1000
 	l.answers = append(l.answers, &s)
 	l.answers = l.answers[max(0, len(l.answers)-keptAnswers):]
 	return &s
