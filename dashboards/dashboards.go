@@ -3,7 +3,7 @@
 package dashboards
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,26 +21,22 @@ type Dashboard struct {
 	JSON  string
 }
 
-//go:embed overview.json
-var overview string
-
-//go:embed target.json
-var target string
-
-//go:embed compare.json
-var compare string
-
-//go:embed instrument.json
-var instrument string
+//go:embed *.json
+var files embed.FS
 
 // All returns the dashboards, the one to begin with first.
 func All() []Dashboard {
-	return []Dashboard{
-		{"overview", "prober-overview", "Prober / Overview", "all targets, a row each", overview},
-		{"target", "prober-target", "Prober / Target", "one target: objectives, latency distributions, failures, regressions", target},
-		{"compare", "prober-compare", "Prober / Compare", "A against B, by location of the prober, week over week, client against server", compare},
-		{"instrument", "prober-instrument", "Prober / Instrument", "health of the prober itself", instrument},
+	all := []Dashboard{
+		{Name: "overview", Title: "Prober / Overview", About: "all targets, a row each"},
+		{Name: "target", Title: "Prober / Target", About: "one target: objectives, latency distributions, failures, regressions"},
+		{Name: "compare", Title: "Prober / Compare", About: "A against B, by location of the prober, week over week, client against server"},
+		{Name: "instrument", Title: "Prober / Instrument", About: "health of the prober itself"},
 	}
+	for i, d := range all {
+		text, _ := files.ReadFile(d.Name + ".json") // it is a part of the program
+		all[i].UID, all[i].JSON = "prober-"+d.Name, string(text)
+	}
+	return all
 }
 
 // Names are those of all dashboards.

@@ -13,7 +13,6 @@ import (
 
 func newCheck() *cobra.Command {
 	var c check.Check
-	var format string
 	var g gate
 	cmd := &cobra.Command{
 		Use:   "check [URL…]",
@@ -32,28 +31,25 @@ configuration, 3 for what --fail-on names.`,
 		Annotations: map[string]string{mostUsed: "targets-file quick format qps prompt-tokens max-tokens model api-key-file objective fail-on"},
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			out := cmd.OutOrStdout()
-			switch {
-			case c.Quick && g.failOn != nil:
+			if c.Quick && g.failOn != nil {
 				return config.Problems{{Place: "--quick", Text: "sends no probe that --fail-on could judge", Hint: "leave one of them out"}}
-			case format != "text" && format != "json":
-				return config.Problems{{Place: config.FlagPlace("format", format), Text: "unknown", Hint: "want text or json"}}
 			}
 			jobs, err := g.assemble(cmd, urls)
-			if c.Out, c.Judge = out, g.judge; format == "json" {
+			if c.Out, c.Judge = out, g.judge; g.format == "json" {
 				c.Out = io.Discard
 			}
 			if errors.As(err, &c.Problems); err == nil {
 				c.Run(cmd.Context(), jobs)
 				err = g.verdict(c.Passed)
 			}
-			if format == "json" {
+			if g.format == "json" {
 				err = errors.Join(err, report.Encode(out, "  ", c))
 			}
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&c.Quick, "quick", false, "send no probe of the configured length")
-	cmd.Flags().StringVar(&format, "format", "text", "text, or json: one document with problems and findings")
+	cmd.Flags().StringVar(&g.format, "format", "text", "text, or json: one document with problems and findings")
 	g.addFlags(cmd, "objective")
 	return cmd
 }

@@ -15,6 +15,7 @@ import (
 // A gate judges what a command measures, and makes it fail.
 type gate struct {
 	promises, failOn []string // the flags
+	format           string   // text or json; the same
 
 	objectives []probe.Objective
 	fails      report.Gate
@@ -37,6 +38,9 @@ func (g *gate) options(cmd *cobra.Command, settings map[string]string, urls []st
 
 // assemble reads the configuration of a command that ends, writes its warnings to standard error, and makes its jobs.
 func (g *gate) assemble(cmd *cobra.Command, urls []string) ([]*engine.Job, error) {
+	if g.format != "text" && g.format != "json" {
+		return nil, config.Problems{{Place: config.FlagPlace("format", g.format), Text: "unknown", Hint: "want text or json"}}
+	}
 	assets := engine.NewAssets(config.ReadFile)
 	c, err := loadConfig(g.options(cmd, overrides(cmd), urls), assets)
 	if err != nil {

@@ -2,17 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
 	"github.com/llm-prober/prober/internal/report"
 )
 
 func newOnce() *cobra.Command {
-	var format string
 	var g gate
 	cmd := &cobra.Command{
 		Use:   "once [URL…]",
@@ -29,9 +26,6 @@ for what --fail-on names.`,
   prober once http://canary:8000 --objective 'ttft<2s' --fail-on objective`,
 		Annotations: map[string]string{mostUsed: "prompt prompt-tokens max-tokens model api api-key-file timeout objective fail-on format"},
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			if format != "text" && format != "json" {
-				return config.Problems{{Place: fmt.Sprintf("--format=%q", format), Text: "unknown", Hint: "want text or json"}}
-			}
 			jobs, err := g.assemble(cmd, urls)
 			if err != nil {
 				return err
@@ -42,14 +36,14 @@ for what --fail-on names.`,
 				for _, r := range results {
 					allOK = allOK && r.Outcome == probe.OK
 					account := report.Account(r)
-					if format != "json" {
+					if g.format != "json" {
 						err = errors.Join(err, report.Waterfall(out, &account, report.Terminal(out)))
 					}
 					judged := struct {
 						probe.Account
 						Objectives []report.Attainment `json:"objectives,omitempty"`
 					}{account, g.judge(r.Target, r)}
-					if format == "json" {
+					if g.format == "json" {
 						err = errors.Join(err, report.Encode(out, "", judged))
 					}
 				}
@@ -60,7 +54,7 @@ for what --fail-on names.`,
 			return g.verdict(allOK)
 		},
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "text, or json: one object a target and line")
+	cmd.Flags().StringVar(&g.format, "format", "text", "text, or json: one object a target and line")
 	g.addFlags(cmd, "objective")
 	return cmd
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/promquery"
 	"github.com/llm-prober/prober/internal/report"
 )
@@ -71,11 +70,11 @@ Exit code: 0 if there was data, 1 if not, 2 for usage.`,
 func reportFiles(cmd *cobra.Command, files []string, format string) error {
 	problems := report.CheckOutput(format, "")
 	if len(files) != 2 {
-		problems = append(problems, config.Problem{Place: strings.Join(files, " "), Text: "not two files", Hint: "want two JSON files to compare, or --prometheus"})
+		problems.Add(strings.Join(files, " "), "not two files", "want two JSON files to compare, or --prometheus")
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name != "format" {
-			problems = append(problems, config.Problem{Place: "--" + f.Name, Text: "not with files", Hint: "leave it out"})
+			problems.Add("--"+f.Name, "not with files", "leave it out")
 		}
 	})
 	if problems != nil {
@@ -88,7 +87,6 @@ func reportFiles(cmd *cobra.Command, files []string, format string) error {
 	return printDocument(cmd, &d, format)
 }
 
-// printDocument prints d, with the version of this prober.
 func printDocument(cmd *cobra.Command, d *report.Document, format string) error {
 	out := cmd.OutOrStdout()
 	d.Version = buildInfo().Version

@@ -76,7 +76,7 @@ func (s simulation) open(ctx context.Context) ([]sim.Endpoint, error) {
 	var problems config.Problems
 	check := func(flag string, value any, err error) {
 		if err != nil {
-			problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: err.Error()})
+			problems.Add(config.FlagPlace(flag, value), err.Error(), "")
 		}
 	}
 	oneOf := func(flag, word string, known []string) {

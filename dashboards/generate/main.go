@@ -56,7 +56,6 @@ func generate(name string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// read decodes a YAML file. A field that is none is an error.
 func read(name string, into any) error {
 	text, err := files.ReadFile(name + ".yaml")
 	if err != nil {

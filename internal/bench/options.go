@@ -90,7 +90,7 @@ func Parse(o Options, changed func(flag string) bool, settings map[string]string
 	lengths := settings["PROMPT_TOKENS"]
 	for tokens := range strings.SplitSeq(lengths, ",") {
 		if tokens = strings.TrimSpace(tokens); tokens == "" && lengths != "" {
-			problems = append(problems, config.Problem{Place: config.FlagPlace("prompt-tokens", lengths), Text: "a length is missing", Hint: "want lengths with commas between them, for example 80,10000"})
+			problems.Add(config.FlagPlace("prompt-tokens", lengths), "a length is missing", "want lengths with commas between them, for example 80,10000")
 			continue
 		}
 		if settings["PROMPT_TOKENS"] = tokens; tokens == "" {
@@ -146,7 +146,7 @@ func (o Options) check(changed func(flag string) bool, qps string) (problems con
 	ladder := len(o.Ladder) > 0
 	wrong := func(is bool, flag string, value any, text, hint string) {
 		if is {
-			problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
+			problems.Add(config.FlagPlace(flag, value), text, hint)
 		}
 	}
 	const least, requests = "must be at least 1", "want a number of requests, for example "

@@ -22,9 +22,6 @@ import (
 // ErrFailed is returned when it was already said what failed.
 var ErrFailed = errors.New("failed")
 
-// exportLimit is how long the last export over OTLP may take.
-const exportLimit = 5 * time.Second
-
 // Setup is what a run works with.
 type Setup struct {
 	Plan      *Plan
@@ -62,7 +59,7 @@ func Run(ctx context.Context, s Setup) error {
 		r.document.Warnings = append(r.document.Warnings, err.Error())
 	}
 	if r.Observers != nil {
-		r.Observers.Export(ctx, exportLimit)
+		r.Observers.Export(ctx, 5*time.Second)
 	}
 	if ctx.Err() != nil {
 		r.Screen.Note("interrupted: the results are those until now")

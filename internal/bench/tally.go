@@ -128,7 +128,6 @@ func medianOf(d report.Distribution) time.Duration {
 	return time.Duration(float64(d.At(0.5)) * float64(time.Second))
 }
 
-// notMade says that a step ended before all of its requests were made.
 func (t *tally) notMade(s report.Summary) []string {
 	total, known := t.load.Total()
 	left := total - s.Slots()

@@ -83,7 +83,6 @@ type checker struct {
 	took   time.Duration // by the probe of full length; 0: there was none
 }
 
-// run reports whether the target passed.
 func (c *checker) run(ctx context.Context) bool {
 	if !c.discover(ctx) || !c.fits() {
 		return false
@@ -95,7 +94,6 @@ func (c *checker) run(ctx context.Context) bool {
 	return c.Quick || c.full(ctx)
 }
 
-// line adds a finding, unless its text is empty.
 func (c *checker) line(step, text string, args ...any) {
 	c.find(Finding{Step: step, Text: fmt.Sprintf(text, args...)})
 }
@@ -152,7 +150,6 @@ func (c *checker) fits() bool {
 	return misfit == ""
 }
 
-// fit makes the prompts exact.
 func (c *checker) fit(ctx context.Context) {
 	if c.place > 0 {
 		c.line("tokens", "gets the prompts that are made exact on %s", c.job.Targets[0].Name)
@@ -178,7 +175,6 @@ func (c *checker) fit(ctx context.Context) {
 	}
 }
 
-// ask sends one short question, which costs next to nothing.
 func (c *checker) ask(ctx context.Context) bool {
 	r := c.member.Probe(ctx, probe.Question{Ask: wire.Ask{
 		Prompt: "Words: time year people way day man thing woman life child world school", MaxTokens: engine.ShortAnswer, CacheSalt: "prober-check",
@@ -231,7 +227,6 @@ func (c *checker) full(ctx context.Context) bool {
 	return true
 }
 
-// plan tells what will be asked, and what it costs in tokens a day.
 func (c *checker) plan() {
 	t, o := c.target, c.job.Prompts
 	lengths := format.Grouped(o.Tokens) + " tokens"

@@ -16,15 +16,20 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ReadFile reads a file that the configuration names. One of more than 64 MiB, as a device without end, is an error.
+// ReadFile reads a file that the configuration names, as [ReadAll] does.
 func ReadFile(path string) (data []byte, err error) {
-	const maxFile = 64 << 20   // bytes; books and data sets are the longest
 	file, err := os.Open(path) //nolint:gosec // the user named it
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	data, err = io.ReadAll(io.LimitReader(file, maxFile+1))
+	return ReadAll(file)
+}
+
+// ReadAll reads all of r. More than 64 MiB, as of a device without end, is an error.
+func ReadAll(r io.Reader) ([]byte, error) {
+	const maxFile = 64 << 20 // bytes; books and data sets are the longest
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if len(data) > maxFile {
 		return nil, errors.New("has more than 64 MiB")
 	}
@@ -115,7 +120,6 @@ func (l *loader) mapping(n yaml.Node) (all map[string]yaml.Node) {
 	return all
 }
 
-// list reads a list of mappings with the settings of known.
 func (l *loader) list(n yaml.Node, known keys) (items []item) {
 	var entries []yaml.Node
 	l.broken(n.Decode(&entries))
@@ -171,7 +175,6 @@ func (l *loader) unknownKey(name string, n yaml.Node, known keys, words []string
 
 var keyStart = regexp.MustCompile(`^[a-zA-Z0-9_-]{0,40}`)
 
-// headers reads a mapping of headers into a line each.
 func (l *loader) headers(n yaml.Node, label string) source {
 	s, found, before, all := source{label: label}, Headers{}, len(l.problems), l.mapping(n)
 	for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -51,9 +51,7 @@ func (o Options) load() (*loader, layer, *Config, error) {
 	return l, all, c, nil
 }
 
-func (l *loader) problem(place, text, hint string) {
-	l.problems = append(l.problems, Problem{Place: place, Text: text, Hint: hint})
-}
+func (l *loader) problem(place, text, hint string) { l.problems.Add(place, text, hint) }
 
 // warn reports what is legal and probably not meant, once.
 func (l *loader) warn(place, text string) {

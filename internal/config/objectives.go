@@ -19,9 +19,6 @@ const (
 	rounding   = 1e-9 // relative; floats must not refuse what is equal on paper
 )
 
-// largestGoal is the largest goal that qps can measure, rounded down; not above 0 if it can measure none.
-func largestGoal(qps float64) float64 { return 1 - roundUp(pageProbes/(pagePerQPS*qps)) }
-
 // roundUp rounds v, above 0, up to two significant digits.
 func roundUp(v float64) float64 {
 	unit := math.Pow10(int(math.Floor(math.Log10(v))) - 1)
@@ -89,7 +86,7 @@ func (l *loader) measure(o Objective, it item, targets []entry) {
 		return
 	}
 	hint := fmt.Sprintf("for this goal want at least %.10g probes per second", roundUp(pageProbes/(pagePerQPS*(1-o.Goal))))
-	if goal := largestGoal(slowest.QPS); goal > 0 {
+	if goal := 1 - roundUp(pageProbes/(pagePerQPS*slowest.QPS)); goal > 0 { // rounded down
 		hint = fmt.Sprintf("at this rate want a goal of at most %.10g, or %s", goal, hint)
 	}
 	l.problem(it.label("GOAL"), fmt.Sprintf("cannot be measured at the %v probes per second of target %s: a page (burn rate 14.4 over one hour) must need 3 bad probes",

@@ -166,7 +166,6 @@ var forms = map[string]struct {
 	"header":     {regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9a-zA-Z]+$"), "not a valid name of an HTTP header"}, // token of RFC 9110, section 5.6.2
 }
 
-// checkText judges a text by its words or its form, as [loader.check] does.
 func (l *loader) checkText(k Key, s string) error {
 	is := k.field.Tag.Get("is")
 	form, ok := forms[is]

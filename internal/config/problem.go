@@ -28,6 +28,11 @@ func (p Problem) Error() string {
 // Problems is everything that is wrong with the configuration, sorted by place: the error that [Load] returns.
 type Problems []Problem
 
+// Add adds a problem.
+func (ps *Problems) Add(place, text, hint string) {
+	*ps = append(*ps, Problem{Place: place, Text: text, Hint: hint})
+}
+
 const mostShown = 100 // problems in an error; more come from one file that is none of ours
 
 // Error is a line with the count, then a line for each problem, up to 100.

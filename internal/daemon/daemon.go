@@ -112,7 +112,13 @@ func (d *Daemon) work(ctx context.Context, requests <-chan chan<- error, failed 
 		case <-d.Hangups:
 			_ = d.reload(ctx) // logged
 		case <-files:
-			d.watchFiles(ctx)
+			if d.Load == nil {
+				continue
+			}
+			if changed := d.Files.changed(); len(changed) > 0 {
+				d.Log.Info("files changed", zap.Strings("files", changed))
+				_ = d.reload(ctx) // logged
+			}
 		case <-names:
 			d.runner.LookUp(ctx)
 		}

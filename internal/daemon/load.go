@@ -99,16 +99,6 @@ func (d *Daemon) reload(ctx context.Context) error {
 	return nil
 }
 
-func (d *Daemon) watchFiles(ctx context.Context) {
-	if d.Load == nil {
-		return
-	}
-	if changed := d.Files.changed(); len(changed) > 0 {
-		d.Log.Info("files changed", zap.Strings("files", changed))
-		_ = d.reload(ctx) // logged
-	}
-}
-
 // reloadHandler answers when the reload is done, or will not be because stopping is closed.
 func reloadHandler(requests chan<- chan<- error, stopping <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

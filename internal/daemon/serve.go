@@ -73,7 +73,6 @@ func newServer(mux *http.ServeMux, log *zap.Logger) *http.Server {
 	}
 }
 
-// closeServer ends the HTTP server when the requests under way have been answered.
 func closeServer(server *http.Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -43,7 +43,7 @@ func (a *Assets) Release() { clear(a.contents) }
 func (a *Assets) Validate(targets []config.Target) (problems config.Problems) {
 	check := func(t config.Target, err error, hint string) {
 		if err != nil {
-			problems = append(problems, config.Problem{Place: "target " + t.Name, Text: strings.ReplaceAll(err.Error(), "\n", "; "), Hint: hint})
+			problems.Add("target "+t.Name, strings.ReplaceAll(err.Error(), "\n", "; "), hint)
 		}
 	}
 	for _, t := range targets {

@@ -9,11 +9,9 @@ import (
 	"github.com/llm-prober/prober/internal/format"
 )
 
-// leastPrompt is the shortest prompt that can be configured, in tokens.
-const leastPrompt = 16
-
 // Misfit says that prompt and answer of t do not fit a context, and which length does; empty if they do, or it is not known.
 func (j *Job) Misfit(t config.Target, context int) string {
+	const leastPrompt = 16 // tokens: the shortest that can be configured
 	longest := j.Prompts.Longest()
 	if context <= 0 || longest == 0 || longest+t.MaxTokens <= context {
 		return ""

@@ -102,7 +102,6 @@ func (r *Runner) Apply(ctx context.Context, c *config.Config, assets *Assets) er
 	return nil
 }
 
-// find looks up the hosts of c and returns the targets that it means at present.
 func (r *Runner) find(ctx context.Context, c *config.Config) []config.Target {
 	r.Observers.Metrics.Add(telemetry.LookupFailures, float64(r.owned.refresh(ctx, c.Targets)))
 	return r.owned.of(c)
@@ -261,16 +260,13 @@ func (r *Runner) member(target string) (*Job, int) {
 	return nil, 0
 }
 
-// extraRounds is the first round of probes outside the slots: no slot asks the same.
-const extraRounds = 1 << 32
-
 // Probe probes a target now, also while it is paused. The result is shown on the page, but is in no metric: probes that
 // are made because something looks wrong would bias them.
 func (r *Runner) Probe(ctx context.Context, target string) (*probe.Result, error) {
 	r.mu.Lock()
 	j, i := r.member(target)
 	r.extra++
-	round := extraRounds + r.extra
+	round := 1<<32 + r.extra // no slot asks the same
 	r.mu.Unlock()
 	if j == nil {
 		return nil, fmt.Errorf("not probed: no target %s", target)

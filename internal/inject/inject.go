@@ -82,7 +82,6 @@ func Stream(in []byte, o Options) (Result, error) {
 	return run.result, nil
 }
 
-// A run is one stream on its way through.
 type run struct {
 	options  Options
 	result   Result
@@ -174,7 +173,6 @@ func (r *run) add(p pod, tree *yaml.Node) (changed bool, err error) {
 	return changed, err
 }
 
-// free says why the sidecar does not have its name and its port for itself.
 func (p pod) free() error {
 	for i, c := range slices.Concat(p.Containers, p.InitContainers) {
 		named := c.Name == sidecarName
@@ -189,7 +187,6 @@ func (p pod) free() error {
 	return nil
 }
 
-// warnings says what a person should know about a pod that has the sidecar now.
 func (r *run) warnings(p pod, s serving) {
 	place := p.name() + ": container " + s.container.Name
 	if s.guessed {
@@ -215,29 +212,26 @@ func ReleaseImage(version string) string {
 
 // Parse completes o by variables as KEY=VALUE, and the key of a Secret as NAME/KEY or empty. It returns all that is wrong with o.
 func (o *Options) Parse(env []string, key string) (problems config.Problems) {
-	refuse := func(place, text, hint string) {
-		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
-	}
 	if o.Image == "" {
-		refuse(`--image=""`, "no image", "give one, or leave --image out")
+		problems.Add(`--image=""`, "no image", "give one, or leave --image out")
 	}
 	for _, pair := range env {
 		name, value, ok := strings.Cut(pair, "=")
 		o.Env = append(o.Env, Env{Name: name, Value: value})
 		switch place := "--env=" + name; {
 		case !ok || !variableName.MatchString(name):
-			refuse(fmt.Sprintf("--env=%q", name), "no variable", "want KEY=VALUE")
+			problems.Add(fmt.Sprintf("--env=%q", name), "no variable", "want KEY=VALUE")
 		case strings.HasSuffix(name, "_API_KEY"), strings.HasSuffix(name, "_HEADERS"):
-			refuse(place, "a manifest is no place for keys", "want --api-key-secret NAME/KEY, or a patch with a secretKeyRef")
+			problems.Add(place, "a manifest is no place for keys", "want --api-key-secret NAME/KEY, or a patch with a secretKeyRef")
 		case name == "PROBER_LISTEN_ADDRESS":
-			refuse(place, "a sidecar serves on port 9464 of its pod, where its preStop hook and Prometheus look for it", "leave it out")
+			problems.Add(place, "a sidecar serves on port 9464 of its pod, where its preStop hook and Prometheus look for it", "leave it out")
 		}
 	}
 	if parts := strings.Split(key, "/"); len(parts) == 2 && parts[0] != "" && parts[1] != "" {
 		// A Secret that is not there would keep the pod from starting: refused probes say so as well.
 		o.Key = map[string]any{"secretKeyRef": map[string]any{"name": parts[0], "key": parts[1], "optional": true}}
 	} else if key != "" {
-		refuse(fmt.Sprintf("--api-key-secret=%q", key), "not a key of a Secret", "want NAME/KEY")
+		problems.Add(fmt.Sprintf("--api-key-secret=%q", key), "not a key of a Secret", "want NAME/KEY")
 	}
 	return problems
 }
@@ -256,19 +250,18 @@ func configuration(env []Env) (*config.Config, config.Problems) {
 	c, err := config.Load(config.Options{Environ: environ, ReadFile: func(string) ([]byte, error) { return []byte("{}"), nil }})
 	problems, refused := errors.AsType[config.Problems](err)
 	for i := 0; !refused && i < len(c.Unknown); i++ {
-		problems = append(problems, config.Problem{Place: "--env=" + c.Unknown[i], Text: "unknown variable", Hint: "see docs/configuration.md"})
+		problems.Add("--env="+c.Unknown[i], "unknown variable", "see docs/configuration.md")
 	}
 	return c, problems
 }
 
 // ReadManifests reads a file, at most 64 MiB of it, or stdin for -. problems is nil if it could.
 func ReadManifests(file string, stdin io.Reader) (manifests []byte, problems config.Problems) {
-	const most = 64 << 20 // bytes, as of [config.ReadFile]
 	var err error
 	if file != "-" {
 		manifests, err = config.ReadFile(file)
-	} else if manifests, err = io.ReadAll(io.LimitReader(stdin, most+1)); len(manifests) > most {
-		err = errors.New("has more than 64 MiB")
+	} else {
+		manifests, err = config.ReadAll(stdin)
 	}
 	if err != nil {
 		place := fmt.Sprintf("--filename=%q", file)

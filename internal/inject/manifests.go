@@ -98,7 +98,6 @@ func restyle(n *yaml.Node, without yaml.Style) {
 	}
 }
 
-// same reports whether two nodes say the same, however they are written.
 func same(a, b *yaml.Node) bool {
 	var one, other any
 	return a.Decode(&one) == nil && b.Decode(&other) == nil && reflect.DeepEqual(one, other)
@@ -179,7 +178,6 @@ type (
 	}
 )
 
-// name is kind/name of the workload.
 func (p pod) name() string { return text(p.object, "kind") + "/" + cmp.Or(p.label, "?") }
 
 func (p pod) problem(text, hint string) error {
@@ -187,7 +185,6 @@ func (p pod) problem(text, hint string) error {
 	return config.Problems{{Place: fmt.Sprintf("line %d: %s", line, p.name()), Text: text, Hint: hint}}
 }
 
-// pods are the pods of an object or of a List of them.
 func (r *run) pods(object *yaml.Node) (pods []pod) {
 	kind, items := text(object, "kind"), at(object, "items")
 	if strings.HasSuffix(kind, "List") && !items.IsZero() {

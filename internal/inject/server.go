@@ -26,7 +26,6 @@ type server struct {
 //go:embed servers.yaml
 var serversYAML []byte
 
-// servers are the kinds that are known. The list is only read.
 var servers = func() (list []server) {
 	if err := yaml.Unmarshal(serversYAML, &list); err != nil {
 		panic(err) // it is a part of the program
@@ -57,7 +56,6 @@ func recognize(c container) (s serving, ok bool) {
 	return s, false
 }
 
-// started reports whether words start s, and what follows.
 func (s server) started(words []string) (args []string, ok bool) {
 	for i := range words {
 		if i > 0 && strings.HasPrefix(words[i-1], "-") && words[i-1] != "-m" && words[i-1] != "--" {

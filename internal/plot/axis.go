@@ -60,7 +60,6 @@ func (a Axis) span(low, high float64) (from, to float64) {
 	return low - lacking - more, high + lacking + more
 }
 
-// measure is the unit in which ticks up to a value are written, and its name.
 func (a Axis) measure(most float64) (size float64, name string) {
 	switch {
 	case a.Unit == Share:
@@ -153,7 +152,6 @@ func (s *scale) even() (ticks []chartdraw.Tick) {
 	return ticks
 }
 
-// label writes a tick that stands so far from the next one.
 func (s *scale) label(v, step float64) string {
 	layout := "15:04"
 	switch {

@@ -25,7 +25,6 @@ type Findings struct {
 	Asked   bool          // it was asked for its type and models, and need not be again
 }
 
-// rejected reports whether err is a server's answer that rejects a metadata request.
 func rejected(err error) bool {
 	v, _ := errors.AsType[verdict](err)
 	return v.outcome == Rejected

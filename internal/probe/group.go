@@ -186,7 +186,6 @@ func (q Question) cost() int {
 	return max(q.Expect.Words, bytes/4)
 }
 
-// report tells the prompt's writer what the first member's server made of it.
 func (q Question) report(r *Result) {
 	switch {
 	case refused(r) || r.Status == http.StatusRequestEntityTooLarge:

@@ -44,7 +44,6 @@ type trace struct {
 	conn   responseConn
 }
 
-// context returns one whose request t watches.
 func (t *trace) context(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		DNSStart:          func(httptrace.DNSStartInfo) { t.enter(resolving) },

@@ -21,7 +21,6 @@ const (
 // A size is how long a prompt is: so many words of the list, and so many pads, which cost the least there is.
 type size struct{ words, pads int }
 
-// An observation is what a server counted for a size.
 type observation struct {
 	size   size
 	tokens int
@@ -101,7 +100,6 @@ func (c *calibration) refuse(s size) {
 	}
 }
 
-// settle decides whether more tries would help.
 func (c *calibration) settle() {
 	c.best = slices.MinFunc(c.counts, func(a, b observation) int { return distance(a.tokens, c.want) - distance(b.tokens, c.want) })
 	missing := c.want - c.best.tokens

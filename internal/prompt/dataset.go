@@ -24,7 +24,6 @@ func (d dataset) write(p *Prompt, nonce uint64, _ []observation) {
 	p.Turns, p.Text = turns[:last:last], turns[last].Text
 }
 
-// maxErrors is how many wrong lines of a data set are reported.
 const maxErrors = 10
 
 // ParseDataset reads JSON lines, each an object with a prompt, a text or the messages of a conversation that ends with the user;

@@ -131,7 +131,6 @@ func (l list) write(p *Prompt, nonce uint64, history []observation) {
 // may begin with, too. Six may be the same by chance: seven are in one of 10¹² pairs.
 func unshared(words int) int { return max(0, words-6) }
 
-// salt differs for every seed and nonce.
 func salt(seed, nonce uint64) string { return fmt.Sprintf("prober-%016x-%x", seed, nonce) }
 
 // canary is cold, with three code words in it that the answer must repeat: a server that lost a part of the prompt cannot. They

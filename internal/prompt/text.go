@@ -86,7 +86,6 @@ func fields(s string) int {
 var numbers = strings.Fields(`one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
 	sixteen seventeen eighteen nineteen twenty`)
 
-// counting is n words of an answer that counts.
 func counting(n int) string {
 	return strings.Join(slices.Repeat(numbers, n/len(numbers)+1)[:n], " ")
 }

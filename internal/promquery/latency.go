@@ -52,7 +52,6 @@ func (r reader) mean(metric string, in time.Duration) string {
 	return "histogram_avg(" + r.increase(metric, in) + ") or " + r.increase(metric+"_sum", in) + " / " + r.increase(metric+"_count", in)
 }
 
-// add adds the buckets of a native histogram, or one classic bucket.
 func (q *quantity) add(sample *model.Sample) {
 	if h := sample.Histogram; h != nil {
 		total := 0.0
@@ -72,7 +71,6 @@ func (q *quantity) add(sample *model.Sample) {
 	}
 }
 
-// quantile adds a quantile with the bounds of the bucket that it lies in.
 func (q *quantity) quantile(share, value float64) {
 	if q.Count == 0 {
 		return

@@ -11,9 +11,6 @@ import (
 	"github.com/llm-prober/prober/internal/report"
 )
 
-// pagePeriods is how many means a line over time has at most.
-const pagePeriods = 200
-
 // Page draws the answer: how TTFT, TPOT, ITL and E2EL are distributed, and their means over time.
 func (q *Query) Page(ctx context.Context) (plot.Page, error) {
 	var charts []plot.Chart
@@ -54,6 +51,7 @@ func (q *quantity) cumulative() []plot.Point {
 
 // course is the mean of a quantity in each of some periods: a line if there is one in every period.
 func (q *Query) course(ctx context.Context, of *record, quantity int) ([]plot.Point, plot.Style) {
+	const pagePeriods = 200
 	n := int(min(max(of.span.length()/leastPeriod, 1), pagePeriods))
 	width := of.span.length() / time.Duration(n)
 	var points []plot.Point

@@ -66,7 +66,6 @@ func (r *record) warn(format string, args ...any) {
 	r.summary.Warnings = append(r.summary.Warnings, fmt.Sprintf(format, args...))
 }
 
-// A reader reads the records of some targets in one range.
 type reader struct {
 	*client
 
@@ -201,7 +200,6 @@ const (
 	leastWindow = 5 * time.Minute
 )
 
-// presence reads when there is data, and warns of data that may be there twice.
 func (r reader) presence(ctx context.Context, found store) {
 	length := r.span.length()
 	step := length / windows
@@ -218,7 +216,6 @@ func (r reader) presence(ctx context.Context, found store) {
 	})
 }
 
-// doubts warns of data that is missing, and of what makes latencies less exact.
 func (r *record) doubts() {
 	if length := r.span.length(); length-r.present > max(length/10, leastWindow) {
 		r.warn("there is no data for %s of the range's %s", duration((length - r.present).Round(time.Minute)), duration(length))

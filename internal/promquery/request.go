@@ -38,18 +38,15 @@ type Query struct {
 // Parse reads a request. The problems are all that is wrong with it.
 func (r Request) Parse(now time.Time) (*Query, config.Problems) {
 	var problems config.Problems
-	refuse := func(place, text, hint string) {
-		problems = append(problems, config.Problem{Place: place, Text: text, Hint: hint})
-	}
 	const example = "want the base URL of a Prometheus, for example http://localhost:9090"
 	u, err := url.Parse(r.Prometheus)
 	switch {
 	case r.Prometheus == "":
-		refuse("--prometheus", "missing", example)
+		problems.Add("--prometheus", "missing", example)
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "":
-		refuse("--prometheus", "not a base URL", example)
+		problems.Add("--prometheus", "not a base URL", example)
 	case u.User != nil:
-		refuse("--prometheus", "user and password in the URL are not taken",
+		problems.Add("--prometheus", "user and password in the URL are not taken",
 			"other users of this machine can see them: use --prometheus-token-file, or a proxy that knows the password")
 	}
 	q := &Query{reader: reader{client: &client{base: u}, targets: r.Targets}}
@@ -57,38 +54,38 @@ func (r Request) Parse(now time.Time) (*Query, config.Problems) {
 		place := fmt.Sprintf("--prometheus-token-file=%q", r.TokenFile)
 		token, err := os.ReadFile(r.TokenFile)
 		if q.reader.token = strings.TrimSpace(string(token)); err != nil {
-			refuse(place, errors.Unwrap(err).Error(), "")
+			problems.Add(place, errors.Unwrap(err).Error(), "")
 		} else if q.reader.token == "" {
-			refuse(place, "not a token", "want one line, the token")
+			problems.Add(place, "not a token", "want one line, the token")
 		}
 	}
 	for _, text := range r.Match {
 		label, value, ok := strings.Cut(text, "=")
 		if !ok || !model.LegacyValidation.IsValidLabelName(label) {
-			refuse(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
+			problems.Add(fmt.Sprintf("--match=%q", text), "no label and value", "want for example job=prober")
 		}
 		q.reader.match = append(q.reader.match, label+oneOf(value))
 	}
 	window, err := model.ParseDuration(r.BudgetWindow)
 	if q.reader.window = time.Duration(window); err != nil || q.reader.window < time.Hour || q.reader.window%time.Hour != 0 {
-		refuse(config.FlagPlace("budget-window", r.BudgetWindow), "not in whole hours", "want for example 12h or 30d")
+		problems.Add(config.FlagPlace("budget-window", r.BudgetWindow), "not in whole hours", "want for example 12h or 30d")
 	}
-	r.parseSpans(q, now.UTC().Truncate(time.Second), refuse)
+	r.parseSpans(q, now.UTC().Truncate(time.Second), &problems)
 	return q, problems
 }
 
 // parseSpans reads the range, and what to compare with: a duration, a range, or else the name of a target.
-func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hint string)) {
+func (r Request) parseSpans(q *Query, now time.Time, problems *config.Problems) {
 	span, isFrom, isTo := parseRange(r.From, r.To, now)
 	q.reader.span = span
 	if !isFrom {
-		refuse(config.FlagPlace("from", r.From), "no time", "want "+times)
+		problems.Add(config.FlagPlace("from", r.From), "no time", "want "+times)
 	}
 	if !isTo {
-		refuse(config.FlagPlace("to", r.To), "no time", "want "+times)
+		problems.Add(config.FlagPlace("to", r.To), "no time", "want "+times)
 	}
 	if isFrom && isTo && span.length() <= 0 {
-		refuse(config.FlagPlace("from", r.From)+" "+config.FlagPlace("to", r.To),
+		problems.Add(config.FlagPlace("from", r.From)+" "+config.FlagPlace("to", r.To),
 			"the range is empty", "--from must be before --to; it is "+span.String())
 	}
 	if r.Versus == "" {
@@ -96,7 +93,7 @@ func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hi
 	}
 	place := config.FlagPlace("vs", r.Versus)
 	if len(r.Targets) != 1 {
-		refuse(place, fmt.Sprintf("%d targets to compare with it", len(r.Targets)), "say which with one --target")
+		problems.Add(place, fmt.Sprintf("%d targets to compare with it", len(r.Targets)), "say which with one --target")
 	}
 	other := q.reader
 	from, to, _ := strings.Cut(r.Versus, "/")
@@ -104,13 +101,13 @@ func (r Request) parseSpans(q *Query, now time.Time, refuse func(place, text, hi
 		other.span = timeRange{span.from.Add(-time.Duration(back)), span.to.Add(-time.Duration(back))}
 	} else if earlier, isFrom, isTo := parseRange(from, to, now); isFrom && isTo {
 		if other.span = earlier; earlier.length() <= 0 {
-			refuse(place, "the range is empty", "FROM must be before TO; it is "+earlier.String())
+			problems.Add(place, "the range is empty", "FROM must be before TO; it is "+earlier.String())
 		}
 	} else {
 		other.targets = []string{r.Versus}
 	}
 	if other.span == span && slices.Equal(other.targets, r.Targets) {
-		refuse(place, "the same target and range", "want another target, how much earlier (24h, 7d), or a range, FROM/TO")
+		problems.Add(place, "the same target and range", "want another target, how much earlier (24h, 7d), or a range, FROM/TO")
 	}
 	q.other = &other
 }

@@ -103,7 +103,6 @@ func lineOf(p Pairs, confidence float64) Line {
 	return l
 }
 
-// bounded reports whether there were pairs enough for an interval.
 func (l Line) bounded() bool { return finite(l.Difference.Low) && finite(l.Difference.High) }
 
 // interval is the median of values and the interval of the median. A library's interval of order statistics leans to

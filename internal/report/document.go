@@ -23,9 +23,7 @@ import (
 
 // CheckOutput finds what is wrong with the format of tables and with the page with plots, if any.
 func CheckOutput(format, picture string) (problems config.Problems) {
-	wrong := func(flag, value, text, hint string) {
-		problems = append(problems, config.Problem{Place: config.FlagPlace(flag, value), Text: text, Hint: hint})
-	}
+	wrong := func(flag, value, text, hint string) { problems.Add(config.FlagPlace(flag, value), text, hint) }
 	if !slices.Contains([]string{"text", "json", "markdown"}, format) {
 		wrong("format", format, "unknown", "want text, json or markdown")
 	}

@@ -28,9 +28,7 @@ var regression = regexp.MustCompile(`^regression(>(\d+(\.\d+)?)%)?$`)
 
 // ParseGate reads the flag --fail-on. Targets are those that the command compares; nil if it compares none.
 func ParseGate(failOn []string, objectives []probe.Objective, targets []config.Target) (g Gate, problems config.Problems) {
-	wrong := func(word, text, hint string) {
-		problems = append(problems, config.Problem{Place: config.FlagPlace("fail-on", word), Text: text, Hint: hint})
-	}
+	wrong := func(word, text, hint string) { problems.Add(config.FlagPlace("fail-on", word), text, hint) }
 	words := "want objective"
 	if targets != nil {
 		words += ", regression or 'regression>5%'"

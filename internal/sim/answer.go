@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// answer is one accepted request.
 type answer struct {
 	call
 	ask
@@ -30,7 +29,6 @@ type answer struct {
 	lastAt  time.Time // when the latest token was due, faults included
 }
 
-// accept plans the answer to a request.
 func (s *Server) accept(g *generation, c call, q ask, origin time.Time) *answer {
 	a := &answer{call: c, ask: q, server: s, origin: origin, model: s.config.Model, format: &g.Answer}
 	if !q.replay {
@@ -113,7 +111,6 @@ func (a *answer) tokenIDs(from, to int) []uint32 {
 	return ids
 }
 
-// ends reports whether token k is the invisible end of sequence.
 func (a *answer) ends(k int) bool { return a.finish == "stop" && k == a.want-1 }
 
 // due is when token k is to be sent, faults included. It blocks as sequence.due does.

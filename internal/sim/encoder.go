@@ -25,7 +25,6 @@ func (a *answer) fill(template string, c frame) string {
 	return os.Expand(template, func(name string) string { return a.placeholder(c, name) })
 }
 
-// role is the frame before the first token; empty if there is none.
 func (a *answer) role() string {
 	if a.format.Role == "" {
 		return ""
@@ -152,7 +151,6 @@ var answerTexts = map[string]func(a *answer, c frame) string{
 	"latency":  func(a *answer, _ frame) string { return fmt.Sprint(a.lastAt.Sub(a.origin).Seconds()) },
 }
 
-// counted is how many tokens usage counts up to the end of a frame.
 func (a *answer) counted(c frame) int {
 	if a.format.EndUncounted && a.finish == "stop" {
 		return min(c.to, a.want-1)
@@ -160,7 +158,6 @@ func (a *answer) counted(c frame) int {
 	return c.to
 }
 
-// on reports whether a flag holds for an answer and a frame.
 func (a *answer) on(flag string, c frame) bool {
 	if name, negated := strings.CutPrefix(flag, "!"); negated {
 		return !a.on(name, c)
@@ -180,7 +177,6 @@ func (a *answer) on(flag string, c frame) bool {
 	return a.flags[flag]
 }
 
-// thinking reports whether there is reasoning that is shown.
 func (a *answer) thinking() bool { return a.reasoning > a.hidden }
 
 func inMS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

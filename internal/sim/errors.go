@@ -17,7 +17,6 @@ const (
 	engineFailed     = "Simulated fault: the engine failed."
 )
 
-// refusal is an error in place of an answer.
 type refusal struct {
 	status  int // HTTP
 	message string
@@ -51,7 +50,6 @@ func (s *Server) refuse(w http.ResponseWriter, r refusal, streamed bool) {
 	write(w, status, contentType, os.Expand(template, func(name string) string { return e.placeholder(r, name) }))
 }
 
-// retries reports whether an answer of this status says when to try again.
 func retries(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == statusOverloaded
 }
@@ -86,10 +84,8 @@ func orNull(text string) string {
 	return quoted(text)
 }
 
-// quoted is a text as JSON has it.
 func quoted(text string) string { return string(mustJSON(text)) }
 
-// write sends a complete response.
 func write(w http.ResponseWriter, status int, contentType, body string) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)

@@ -108,7 +108,6 @@ func readFault(r io.Reader) (f Fault, err error) {
 	return f, nil
 }
 
-// validate reports the values that are out of bounds.
 func (f Fault) validate() error {
 	var problems []string
 	check := func(ok bool, format string, args ...any) {

@@ -77,7 +77,6 @@ func (e *engine) run(ctx context.Context) {
 	}
 }
 
-// admit moves the inbox into the queue and drops those whose client has left.
 func (e *engine) admit() {
 	for len(e.inbox) > 0 {
 		e.waiting = append(e.waiting, <-e.inbox)
@@ -90,7 +89,6 @@ func (e *engine) admit() {
 	})
 }
 
-// step is what one turn of the engine does.
 type step struct {
 	took  time.Duration
 	fresh int // the first so many of waiting complete their prefill
@@ -141,7 +139,6 @@ func (e *engine) holds(at time.Time) bool {
 	return min(ready, p.MaxBatch-len(e.running)) < int(p.PrefillShare*float64(len(e.running)))
 }
 
-// finish hands out the tokens of a step that ended at the given moment.
 func (e *engine) finish(s step, at time.Time) {
 	e.running = append(e.running, e.waiting[:s.fresh]...)
 	e.waiting = e.waiting[s.fresh:]

@@ -12,7 +12,6 @@ import (
 	"strings"
 )
 
-// ask is what a request asks for.
 type ask struct {
 	prompt    digest
 	max       int // tokens to generate at most, at least 1
@@ -58,7 +57,6 @@ func (g *generation) read(s *Server, body []byte, model string) (ask, *refusal) 
 	return q, nil
 }
 
-// checkFields judges which fields there are.
 func (r *requestFormat) checkFields(f fields, c Config) *refusal {
 	for _, field := range c.RejectFields {
 		if f.at(field) != nil {
@@ -81,7 +79,6 @@ func (r *requestFormat) checkFields(f fields, c Config) *refusal {
 	return nil
 }
 
-// checkModel judges the model that is named in the path or else in the body.
 func (r *requestFormat) checkModel(f fields, c Config, inPath string) *refusal {
 	name := f.text("model")
 	switch {
@@ -135,7 +132,6 @@ func (r *requestFormat) reasoning(f fields, configured int) int {
 	return configured
 }
 
-// prompt is the prompt of a request.
 func (p promptFields) prompt(f fields) (prompt, *refusal) {
 	for _, field := range p.IDs {
 		if ids, ok := tokenIDs(f.at(field)); ok {
@@ -147,7 +143,11 @@ func (p promptFields) prompt(f fields) (prompt, *refusal) {
 		messages = append(messages, texts(f.at(field))...)
 	}
 	if len(messages) > 0 {
-		return chatPrompt(messages), nil
+		return prompt{ // the chat template costs 13 tokens, the beginning of sequence among them
+			head:  []uint32{beginID, 128006, 882, 128007, 271, 128020, 128021, 128022},
+			texts: messages,
+			tail:  []uint32{endID, 128006, 78191, 128007, 271},
+		}, nil
 	}
 	for _, field := range p.Text {
 		if ids, ok := tokenIDs(f.at(field)); ok && !p.NoIDs {
@@ -165,7 +165,6 @@ func (p promptFields) prompt(f fields) (prompt, *refusal) {
 	return prompt{}, bad(wanted, "%s: want a prompt.", wanted)
 }
 
-// bad is a 400.
 func bad(param, format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...), param: param}
 }

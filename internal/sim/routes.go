@@ -29,7 +29,7 @@ func (s *Server) routes(open context.Context) {
 		method, pattern, _ := strings.Cut(name, " ")
 		s.handle(method, pattern, func(w http.ResponseWriter, request *http.Request) {
 			if !r.Open && !s.authorized(request) {
-				s.refuse(w, unauthorized(), false)
+				s.refuse(w, unauthorized, false)
 				return
 			}
 			s.answerRoute(w, request, r)
@@ -70,7 +70,6 @@ func (s *Server) headed(h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// notFound answers a path that is not served.
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	if s.serverType.Errors.NotFound == "" {
 		s.refuse(w, refusal{status: http.StatusNotFound, message: "Not Found"}, false)
@@ -80,9 +79,7 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusNotFound, "application/json", body)
 }
 
-func unauthorized() refusal {
-	return refusal{status: http.StatusUnauthorized, message: "Invalid or missing API key."}
-}
+var unauthorized = refusal{status: http.StatusUnauthorized, message: "Invalid or missing API key."}
 
 // authorized reports whether a request holds the key, if one is required, as a bearer token or in the server's own header.
 func (s *Server) authorized(r *http.Request) bool {
@@ -97,7 +94,6 @@ func (s *Server) authorized(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && is(key)
 }
 
-// answerRoute answers with a document, or with the tokens of a prompt.
 func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to *route) {
 	values := map[string]string{
 		"model":   quoted(s.config.Model),
@@ -130,9 +126,6 @@ func (s *Server) answerRoute(w http.ResponseWriter, r *http.Request, to *route) 
 	write(w, http.StatusOK, cmp.Or(to.Type, "application/json"), body)
 }
 
-// controlBodyLimit is plenty for a fault.
-const controlBodyLimit = 1 << 16
-
 // controlRoutes are the simulator's own API, without a key: GET, PUT and DELETE /sim/fault, and GET /sim/sent. It answers JSON; errors are {"error":"…"}.
 func (s *Server) controlRoutes() {
 	s.mux.HandleFunc("GET /sim/fault", s.showFault)
@@ -150,9 +143,8 @@ func (s *Server) showFault(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, s.Fault())
 }
 
-// putFault replaces the fault and shows it.
 func (s *Server) putFault(w http.ResponseWriter, r *http.Request) {
-	f, err := readFault(http.MaxBytesReader(w, r.Body, controlBodyLimit))
+	f, err := readFault(http.MaxBytesReader(w, r.Body, 1<<16))
 	if err == nil {
 		err = s.SetFault(f)
 	}

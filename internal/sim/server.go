@@ -124,7 +124,6 @@ func (s *Server) Sent() []Sent { return s.sentLog.all() }
 // ServeHTTP answers a request. To cut a connection it panics with http.ErrAbortHandler, as net/http wants it.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// call is one request to a route that generates.
 type call struct {
 	id     uint64
 	start  time.Time
@@ -134,7 +133,6 @@ type call struct {
 	model  string // that the path names, if it does
 }
 
-// newCall counts a request in.
 func (s *Server) newCall(r *http.Request) call {
 	c := call{id: s.calls.Add(1), start: time.Now(), fault: s.Fault(), header: r.Header, model: r.PathValue("model")}
 	c.random = rand.New(rand.NewPCG(s.config.Seed, c.id))
@@ -169,7 +167,7 @@ func (s *Server) generate(open context.Context, g *generation) http.HandlerFunc 
 		case err == nil && query != "" && r.URL.Query().Get(query) == "":
 			s.notFound(w, r)
 		case err == nil && !s.authorized(r):
-			s.refuse(w, unauthorized(), false)
+			s.refuse(w, unauthorized, false)
 		case err != nil || s.respond(ctx, w, g, c, body) != nil:
 			panic(http.ErrAbortHandler)
 		}

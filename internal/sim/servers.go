@@ -71,7 +71,6 @@ type serverType struct {
 	Errors      errorFormat       `yaml:"errors"`
 }
 
-// generation is a route that generates.
 type generation struct {
 	Paths   []string      `yaml:"paths"` // for POST
 	Request requestFormat `yaml:"request"`
@@ -98,7 +97,6 @@ type requestFormat struct {
 	Replays  bool              `yaml:"replays"`  // the same body twice is answered from a cache, unless it is "fresh"
 }
 
-// promptFields are the fields that hold a prompt.
 type promptFields struct {
 	IDs      []string `yaml:"ids"`      // token ids, in place of all else
 	Messages []string `yaml:"messages"` // texts and messages for the chat template
@@ -161,7 +159,6 @@ type route struct {
 	Count *promptFields `yaml:"count"`
 }
 
-// errorFormat is how errors look.
 type errorFormat struct {
 	Body      string         `yaml:"body"`
 	NotFound  string         `yaml:"not_found"` // where there is no such path; empty: body

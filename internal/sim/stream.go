@@ -49,7 +49,6 @@ func (s *streaming) flush() error {
 	return s.control.Flush()
 }
 
-// stream sends the answer frame by frame.
 func (a *answer) stream(ctx context.Context, w http.ResponseWriter) error {
 	entry := a.server.sentLog.open(Sent{
 		ID: a.id, Prompt: a.prompt.tokens, Cached: a.cached, Hidden: a.hidden, Start: a.start,
@@ -143,7 +142,6 @@ func (s *streaming) keepWaiting(ctx context.Context) error {
 	}
 }
 
-// sendAt waits for a moment and sends what carries no token.
 func (s *streaming) sendAt(ctx context.Context, at time.Time, text string) error {
 	if err := s.server.sleepUntil(ctx, at); err != nil {
 		return err
@@ -213,7 +211,6 @@ func (s *streaming) frames(to int) {
 	}
 }
 
-// breakOff ends the answer as a fault says after exactly k tokens.
 func (s *streaming) breakOff(ctx context.Context, why string, k int) error {
 	s.frames(k)
 	failed := why == "error_frame"
@@ -246,9 +243,6 @@ func (s *streaming) stall(ctx context.Context) error {
 	}
 }
 
-// keptAnswers is what the sentLog keeps at most.
-const keptAnswers = 1000
-
 // Sent is the truth about one streamed answer: what left the server when.
 type Sent struct {
 	ID     uint64      `json:"id"`               // counts the compute requests of the server from 1, as their handlers were entered
@@ -280,6 +274,7 @@ type sentLog struct {
 func (l *sentLog) open(s Sent) *Sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	const keptAnswers = 1000
 	l.answers = append(l.answers, &s)
 	l.answers = l.answers[max(0, len(l.answers)-keptAnswers):]
 	return &s
@@ -307,7 +302,6 @@ func (l *sentLog) ends(s *Sent, finish, failed string) {
 	s.Finish, s.Failed = cmp.Or(s.Finish, finish), cmp.Or(s.Failed, failed)
 }
 
-// all returns a copy, oldest first.
 func (l *sentLog) all() []Sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()

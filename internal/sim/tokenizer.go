@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"encoding/binary"
+	"hash/fnv"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -34,11 +37,9 @@ func appendText(ids []uint32, text string) []uint32 {
 
 // idOf is the id of a piece of text: the same piece has the same id everywhere.
 func idOf(piece string) uint32 {
-	h := uint64(fnvOffset)
-	for i := range len(piece) {
-		h = (h ^ uint64(piece[i])) * fnvPrime
-	}
-	return firstID + uint32(h%wordIDs)
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(piece)) // never fails
+	return firstID + uint32(h.Sum64()%wordIDs)
 }
 
 // prompt is what a model would see: the template's head, texts (or ids in their place), the template's tail.
@@ -49,16 +50,6 @@ type prompt struct {
 	tail  []uint32
 }
 
-// chatPrompt puts texts into the chat template, which costs 13 tokens, the beginning of sequence among them.
-func chatPrompt(texts []string) prompt {
-	return prompt{
-		head:  []uint32{beginID, 128006, 882, 128007, 271, 128020, 128021, 128022},
-		texts: texts,
-		tail:  []uint32{endID, 128006, 78191, 128007, 271},
-	}
-}
-
-// tokens are the ids of the prompt in order.
 func (p prompt) tokens() []uint32 {
 	ids := slices.Concat(p.head, p.ids)
 	for _, text := range p.texts {
@@ -95,12 +86,6 @@ func (p prompt) codeWords() []string {
 var answerWords = strings.Fields(`the river runs past a quiet mill and under an old stone bridge where people stop to
 	watch small boats drift along in warm light while birds call from tall trees on the far bank`)
 
-// FNV-1a, 64 bits.
-const (
-	fnvOffset = 14695981039346656037
-	fnvPrime  = 1099511628211
-)
-
 // digest is what the server keeps of a prompt once it has counted it.
 type digest struct {
 	tokens int
@@ -111,19 +96,16 @@ type digest struct {
 
 // digestOf counts and hashes a prompt. The salt keys the first block and by it all others.
 func digestOf(ids []uint32, salt string) digest {
-	chain := uint64(fnvOffset)
-	for i := range len(salt) {
-		chain = (chain ^ uint64(salt[i])) * fnvPrime
-	}
-	d := digest{sum: fnvOffset}
-	for _, id := range ids {
-		chain = (chain ^ uint64(id)) * fnvPrime
-		d.sum = (d.sum ^ uint64(id)) * fnvPrime
-		d.tokens++
-		if d.tokens%blockSize == 0 {
-			d.blocks = append(d.blocks, chain)
+	chain, sum, d := fnv.New64a(), fnv.New64a(), digest{tokens: len(ids)}
+	_, _ = io.WriteString(chain, salt) // never fails
+	both := io.MultiWriter(chain, sum)
+	for block := range slices.Chunk(ids, blockSize) {
+		_ = binary.Write(both, binary.LittleEndian, block)
+		if len(block) == blockSize {
+			d.blocks = append(d.blocks, chain.Sum64())
 		}
 	}
+	d.sum = sum.Sum64()
 	return d
 }
 

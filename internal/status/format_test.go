@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/llm-prober/prober/internal/probe"
 )
 
 func TestFormats(t *testing.T) {
@@ -18,10 +20,12 @@ func TestFormats(t *testing.T) {
 		{percent(1), "100%"},
 		{percent(0.99999), "99.99%"},
 		{percent(0.57), "57%"},
-		{goal(0.9995), "99.95%"},
+		{probe.Objective{Goal: 0.9995}.Percent(), "99.95%"},
 	} {
 		equal(t, "text", test.got, test.want)
 	}
+	equal(t, "a goal of 55% with 55 of 100 good is missed", objective{Goal: 0.55, Good: 55, Total: 100}.Missed(), false)
+	equal(t, "a goal of 55% with 54 of 100 good is missed", objective{Goal: 0.55, Good: 54, Total: 100}.Missed(), true)
 	for v, want := range map[float64]string{0: "1", 1: "1", 1.01: "1.2", 0.0123: "0.015", 9: "10", 110: "120", 84: "100"} {
 		equal(t, fmt.Sprintf("end of an axis for %g", v), fmt.Sprintf("%.3g", nice(v)), want)
 	}

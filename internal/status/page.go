@@ -27,12 +27,13 @@ var pageText string
 var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"count": format.Count, "grouped": format.Grouped, "letter": func(o probe.Outcome) string { return letters[o] },
-		"seconds": seconds, "short": format.Short, "span": span, "percent": percent, "goal": goal,
+		"seconds": seconds, "short": format.Short, "span": span, "percent": percent,
 		"length": func(p report.Phase) string { return format.Seconds(p.To - p.From) },
 		"path":   url.PathEscape,
 		"phases": report.Phases, "place": report.GapPlace, "by": by,
 		"half":  func(v float64) float64 { return v / 2 },
 		"late":  muchSlower,
+		"goal":  func(share float64) string { return probe.Objective{Goal: share}.Percent() },
 		"times": func(ratio float64) string { return strconv.FormatFloat(ratio, 'f', 2, 64) },
 		"age":   func(t time.Time) string { return span(time.Since(t).Seconds()) },
 	}).Parse(pageText))
@@ -205,6 +206,3 @@ func span(seconds float64) string {
 func percent(share float64) string {
 	return strconv.FormatFloat(math.Floor(share*1e4+1e-6)/100, 'f', -1, 64) + "%"
 }
-
-// goal writes a promised share as it was given: "99.95%".
-func goal(share float64) string { return strconv.FormatFloat(share*100, 'g', 6, 64) + "%" }

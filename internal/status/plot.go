@@ -141,7 +141,6 @@ func newStrip(e *entry, end float64) *strip {
 	return s
 }
 
-// longGaps are the gaps of more than five times the median gap.
 func longGaps(e *entry) (list []report.Phase) {
 	usual := median(gaps(&e.Account))
 	for frame, gap := range e.Gaps() {

@@ -22,7 +22,6 @@ type difference struct {
 	This, Median *float64
 }
 
-// by is how much slower this is, with its sign.
 func by(this, median *float64) string {
 	if this == nil || median == nil {
 		return "–"
@@ -53,7 +52,6 @@ func (b *Board) serveResult(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, map[string]any{"status": "success", "data": e.account()})
 }
 
-// serveProbe shows one result beside the median probe of its target.
 func (b *Board) serveProbe(w http.ResponseWriter, r *http.Request) {
 	e, h := b.find(r.PathValue("trace_id"))
 	if e == nil {

@@ -12,8 +12,10 @@ func (b *Board) Register(mux *http.ServeMux) {
 	mux.Handle("GET /probes/{trace_id}", harmless(b.serveProbe))
 	mux.Handle("GET /api/v1/results", harmless(b.serveResults))
 	mux.Handle("GET /api/v1/results/{trace_id}", harmless(b.serveResult))
-	mux.Handle("GET /api/v1/targets", harmless(b.serveTargets))
-	mux.Handle("GET /-/healthy", harmless(serveHealthy))
+	mux.Handle("GET /api/v1/targets", harmless(func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusOK, map[string]any{"status": "success", "data": map[string]any{"targets": b.views()}})
+	}))
+	mux.Handle("GET /-/healthy", harmless(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "Prober is Healthy.\n") }))
 	mux.Handle("GET /-/ready", harmless(b.serveReady))
 }
 
@@ -29,14 +31,6 @@ func harmless(next http.HandlerFunc) http.Handler {
 	})
 }
 
-func (b *Board) serveTargets(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, map[string]any{"status": "success", "data": map[string]any{"targets": b.views()}})
-}
-
-func serveHealthy(w http.ResponseWriter, _ *http.Request) {
-	_, _ = io.WriteString(w, "Prober is Healthy.\n")
-}
-
 func (b *Board) serveReady(w http.ResponseWriter, _ *http.Request) {
 	if !b.ready.Load() {
 		http.Error(w, "Prober is not Ready.", http.StatusServiceUnavailable)
@@ -45,7 +39,6 @@ func (b *Board) serveReady(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "Prober is Ready.\n")
 }
 
-// refuse answers with an error as Prometheus' API does.
 func refuse(w http.ResponseWriter, status int, text string) {
 	kind := map[int]string{http.StatusBadRequest: "bad_data", http.StatusNotFound: "not_found", http.StatusForbidden: "forbidden", http.StatusConflict: "unavailable"}[status]
 	answer(w, status, map[string]string{"status": "error", "errorType": kind, "error": text})

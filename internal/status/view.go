@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/llm-prober/prober/internal/probe"
+	"github.com/llm-prober/prober/internal/report"
 )
 
 // A state is how a target is now, in a word.
@@ -60,13 +61,14 @@ type objective struct {
 	Total  int          `json:"total"`
 }
 
-// Missed reports whether fewer than promised are good.
-func (o objective) Missed() bool { return o.Total > 0 && float64(o.Good) < o.Goal*float64(o.Total) }
+// Missed reports whether results were judged, and fewer are good than promised.
+func (o objective) Missed() bool {
+	return o.Total > 0 && report.Attainment{Goal: report.Number(o.Goal), Good: o.Good, Judged: o.Total}.Missed()
+}
 
 // Ratio is the share of good ones; there is at least one result.
 func (o objective) Ratio() float64 { return float64(o.Good) / float64(o.Total) }
 
-// views are all targets as they are now, in the order in which they were set.
 func (b *Board) views() []*view {
 	now, list := time.Now(), []*view{}
 	for _, h := range b.copies() {

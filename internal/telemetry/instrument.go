@@ -80,7 +80,6 @@ func (i Instrument) PrometheusName() string {
 	return name
 }
 
-// zero is the largest value that counts as zero.
 func (i Instrument) zero() float64 {
 	if i.Scope == ScopeGenAI { // with explicit buckets only
 		return 0

@@ -81,7 +81,6 @@ func (m *meters) open(i *Instrument, t probe.Description, p point) series {
 	}
 }
 
-// meterOf is the meter that has a series from now on.
 func (m *meters) meterOf(i *Instrument, t probe.Description) *meter {
 	if i.Scope == ScopeProber {
 		return m.prober

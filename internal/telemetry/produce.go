@@ -68,7 +68,6 @@ func merged(a, b metricdata.Aggregation) metricdata.Aggregation {
 	return a
 }
 
-// observe lets the SDK read the gauges of r whenever it collects.
 func (m *meters) observe(r *Recorder) {
 	gauges := map[string]metric.Float64ObservableGauge{}
 	var all []metric.Observable

@@ -8,13 +8,11 @@ import (
 	"github.com/llm-prober/prober/internal/probe"
 )
 
-// facts are what is known of a target when metrics are collected.
 type facts struct {
 	target                                            probe.Description
 	lastProbe, lastAvailable, lastSuccess, certExpiry time.Time // zero if there was none yet
 }
 
-// inFlight is how many probes of the target are in flight, and the age of the oldest.
 func (f facts) inFlight() (n int, age time.Duration) {
 	n, oldest := f.target.InFlight()
 	if n > 0 {
@@ -41,7 +39,6 @@ func (f *facts) note(r *probe.Result) {
 	f.target.Stamp = cmp.Or(r.Stamp, f.target.Stamp)
 }
 
-// fact is one number of a target that is always known.
 func fact(value func(facts) float64) func(facts, func(sample)) {
 	return func(f facts, to func(sample)) { to(sample{value: value(f)}) }
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/llm-prober/prober/internal/wire"
 )
 
-// A source passes on the samples of a result.
 type source = func(probe.Description, *probe.Result, func(sample))
 
 // exemplar makes [once] keep its sample as an exemplar.
@@ -114,7 +113,6 @@ func known(kind string, c wire.Count, to func(sample)) {
 	}
 }
 
-// cacheState is empty for a failed probe.
 func cacheState(r *probe.Result) probe.CacheState {
 	if !succeeded(r) {
 		return ""

@@ -33,12 +33,10 @@ type Turn struct {
 	Text string `json:"content"`
 }
 
-// conversation is all turns, the question as the last.
 func (a Ask) conversation() []Turn {
 	return append(slices.Clone(a.Turns), Turn{Role: "user", Text: a.Prompt})
 }
 
-// text is the whole conversation as one text, for APIs without turns.
 func (a Ask) text() string {
 	var texts []string
 	for _, t := range a.conversation() {

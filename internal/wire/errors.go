@@ -72,7 +72,6 @@ type errorFields struct {
 	Choices   json.RawMessage `json:"choices"`
 }
 
-// itself is the object as an error.
 func (f errorFields) itself() *ServerError {
 	return &ServerError{Type: unquote(f.Type), Code: cmp.Or(unquote(f.Code), unquote(f.Status)), Message: cut(unquote(f.Message))}
 }
@@ -98,7 +97,6 @@ func Describe(body []byte) string {
 	return cut(strings.Join(strings.Fields(string(body)), " "))
 }
 
-// present reports whether a raw value is there and not null.
 func present(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null"
 }

@@ -26,7 +26,10 @@ var triton = &Dialect{
 
 func readTriton(frame []byte) (d Delta) {
 	fields(frame, func(key, value []byte) {
-		switch value = scalar(value); string(key) {
+		if list := first(value); list != nil { // a tensor of one element is that element, or a list of it
+			value = list
+		}
+		switch string(key) {
 		case "text_output":
 			d.Choice, d.Text = true, textIn(value)
 		case "num_output_tokens":
@@ -40,12 +43,4 @@ func readTriton(frame []byte) (d Delta) {
 		}
 	})
 	return d
-}
-
-// scalar is a tensor's value: a tensor of one element is that element, or a list of it.
-func scalar(value []byte) []byte {
-	if len(value) > 0 && value[0] == '[' {
-		return first(value)
-	}
-	return value
 }
