@@ -28,7 +28,7 @@ func TestTargetsSchema(t *testing.T) {
 		}
 	}
 	const target = "targets:\n- url: http://a:1\n"
-	composed, err := os.ReadFile("../../deploy/compose/targets.yaml")
+	composed, err := os.ReadFile("../../deploy/compose/targets/targets.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

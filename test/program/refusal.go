@@ -35,7 +35,7 @@ func Refusal(t *testing.T, environ, files map[string]string) string {
 	p := Launch(t, "PROBER_BINARY", variables, "run", "--listen-address", "192.0.2.1:9464")
 	_, code := p.Output(t)
 	said := p.Log()
-	switch listens := strings.Contains(said, "listen on PROBER_LISTEN_ADDRESS"); {
+	switch listens := strings.Contains(said, "bind: cannot assign requested address"); {
 	case code == 2 && !listens:
 		return said
 	case code != 1 || !listens:
