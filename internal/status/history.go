@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"sync/atomic"
 	"time"
 
@@ -196,5 +197,6 @@ func (h *history) kept() []*entry { return slices.Concat(h.earlier, h.ring) }
 
 // since is the results in the ring since t that count in statistics, in a list of its own.
 func (h *history) since(t time.Time) []*entry {
-	return slices.DeleteFunc(slices.Clone(h.ring), func(e *entry) bool { return e.Extra || e.At.Before(t) })
+	from := sort.Search(len(h.ring), func(i int) bool { return !h.ring[i].At.Before(t) })
+	return slices.DeleteFunc(slices.Clone(h.ring[from:]), func(e *entry) bool { return e.Extra })
 }
