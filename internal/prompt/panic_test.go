@@ -16,9 +16,10 @@ func TestWriterOutlivesAPanic(t *testing.T) {
 			w.Prompt(0)
 		},
 		"learnt": func(w *Writer) {
-			p := w.Prompt(0)
-			w.known[0].padding = true // without a count, which is found out when one is taken
-			w.Learn(p.Size, 50)
+			w.known[0] = nil // which is found out when it is compared
+			w.Learn(Size{length: &length{asked: 100}}, 50)
+			w.author = nil
+			w.Estimate(0)
 		},
 	} {
 		w := NewWriter(Options{Workload: Cold, Tokens: 100, Seed: 1})
