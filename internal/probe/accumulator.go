@@ -32,6 +32,8 @@ type accumulator struct {
 	seen     []byte // these bytes, up to maxText
 	disjoint bool   // frames do not repeat it, although their dialect may: each adds its text
 
+	estimates bool // usage that comes before the prompt is evaluated is no count of it, see [wire.Server]
+
 	keeps bool   // text is kept, to be judged
 	text  []byte // the answer, reasoning included, up to maxText
 
@@ -101,6 +103,9 @@ func (a *accumulator) addition(d wire.Delta) []byte {
 // grow merges the frame's usage and returns by how many generated tokens it grew, where that is evidence of tokens in this
 // frame: not without a choice, nor if it is the answer's first usage and comes with or after the finish reason.
 func (a *accumulator) grow(d wire.Delta) int {
+	if d.Early && a.estimates {
+		d.Usage.Prompt = wire.Count{}
+	}
 	a.Usage = a.Usage.Merge(d.Usage)
 	total := d.Usage.Generated()
 	if !total.Known || d.Role { // a role-only frame has no token, whatever it counts: see DESIGN §1

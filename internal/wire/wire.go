@@ -23,6 +23,7 @@ type Delta struct {
 	Finish    string       // the server's finish reason, on the frame that carries it
 	Tokens    int          // tokens this frame carries, from token ids; 0 if it does not say
 	Usage     Usage        // cumulative counts; the zero value if the frame carries none
+	Early     bool         // Usage was told before the server had read the prompt: see [Server.Estimates]
 	Err       *ServerError // what the server reported in-band; nil if nothing
 }
 
