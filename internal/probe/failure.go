@@ -118,6 +118,8 @@ func retryAfter(header http.Header) time.Duration {
 
 func outcomeOf(status int) Outcome {
 	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return Unauthorized
 	case status == http.StatusTooManyRequests:
 		return RateLimited
 	case status == http.StatusServiceUnavailable, status == 529: // 529: Anthropic, overloaded
