@@ -98,7 +98,7 @@ func newWorld(t *testing.T, d *Daemon, hosts []string, more ...string) *world {
 	}
 	w.client = &http.Client{Transport: &http.Transport{
 		DisableKeepAlives: true,
-		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return own.DialContext(ctx) },
+		DialContext:       listenerDial(own),
 	}}
 	w.stop, w.end = begin(t, d, &w.options)
 	synctest.Wait()
@@ -215,6 +215,18 @@ func seriesOf(page, name string, parts ...string) string {
 func (w *world) metric(name string, parts ...string) string {
 	w.t.Helper()
 	return seriesOf(w.get("/metrics"), name, parts...)
+}
+
+// awaitProbe returns when a probe of a target is in flight: within an interval of ten seconds.
+func (w *world) awaitProbe(target string) {
+	w.t.Helper()
+	for range 100 {
+		if w.metric("llm_probe_in_flight", `target="`+target+`"`) == "1" {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	w.t.Fatalf("no probe of %s is in flight after ten seconds", target)
 }
 
 func (w *world) expect(want, name string, parts ...string) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,9 +26,10 @@ type Findings struct {
 	Asked   bool          // it was asked for its type and models, and need not be again
 }
 
+// rejected reports whether a metadata request failed because the server answered that it does not want it, or not from us.
 func rejected(err error) bool {
 	v, _ := errors.AsType[verdict](err)
-	return v.outcome == Rejected
+	return v.outcome == Rejected || v.outcome == Unauthorized
 }
 
 // Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last was not answered in time.
@@ -71,7 +73,32 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 	if i := slices.IndexFunc(models, func(m wire.Model) bool { return m.ID == found.Model }); i >= 0 {
 		found.Context = models[i].MaxLen
 	}
+	if found.Context == 0 {
+		found.Context = t.context(ctx, found.Server, found.Model, evidence)
+	}
 	return found, models, nil
+}
+
+// context asks for the context of a model where the list of models does not tell it: the one that it was loaded with, else the
+// longest that it can have. 0 if the server does not tell.
+func (t Target) context(ctx context.Context, s wire.Server, model string, e wire.Evidence) int {
+	if s.Loaded != "" {
+		if loaded := wire.ParseLoaded(e.Get(s.Loaded), model); loaded > 0 {
+			return loaded
+		}
+	}
+	if s.Show == "" {
+		return 0
+	}
+	question, err := json.Marshal(map[string]string{"model": model})
+	if err != nil {
+		return 0
+	}
+	_, reply, err := t.metadata(ctx, http.MethodPost, s.Show, question, wire.Ask{})
+	if err != nil {
+		return 0
+	}
+	return wire.ParseDescription(reply)
 }
 
 // evidence asks for the list of models, under each path where it may be. The error is why there is none; a rejection is evidence
@@ -145,14 +172,14 @@ func (t Target) Ready(ctx context.Context, model string) bool {
 var ErrTooLong = errors.New("longer than the server's context")
 
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
-func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, error) {
+func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	tokenizer, ok := t.Dialect.Tokenizer(ask.Server)
 	if !ok {
-		return wire.Tokenized{}, nil
+		return wire.Count{}, nil
 	}
 	body, err := tokenizer.Body(ask)
 	if err != nil {
-		return wire.Tokenized{}, err
+		return wire.Count{}, err
 	}
 	_, reply, err := t.metadata(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
 	if err == nil {
@@ -160,11 +187,11 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 	}
 	switch _, long := wire.TooLong(reply); {
 	case long:
-		return wire.Tokenized{}, fmt.Errorf("%w: %w", ErrTooLong, err)
+		return wire.Count{}, fmt.Errorf("%w: %w", ErrTooLong, err)
 	case rejected(err):
-		return wire.Tokenized{}, nil
+		return wire.Count{}, nil
 	}
-	return wire.Tokenized{}, err
+	return wire.Count{}, err
 }
 
 const (

@@ -27,9 +27,10 @@ type Objective struct {
 	Goal   float64       `env:"GOAL" envDefault:"0.99" is:"ratio" want:"a ratio between 0 and 1, for example 0.99" help:"ratio of probes that shall be good, between 0 and 1"`
 }
 
-// Judge reports whether r is good. ok is false if r was canceled, or succeeded without a sample of the signal.
+// Judge reports whether r is good. ok is false if r is no event of an objective: it was canceled or refused (see
+// [Outcome.Refusal]), or succeeded without a sample of the signal.
 func (o Objective) Judge(r *Result) (good, ok bool) {
-	if r.Outcome == Canceled {
+	if r.Outcome == Canceled || r.Outcome.Refusal() {
 		return false, false
 	}
 	if r.Outcome != OK || o.Signal == SignalAvailability {
@@ -37,6 +38,21 @@ func (o Objective) Judge(r *Result) (good, ok bool) {
 	}
 	value, ok := o.Value(r)
 	return ok && value <= o.Limit, ok
+}
+
+// Events returns how many events of o come of r. A failed probe is one, and so is each slot that it blocked: a server that does
+// not answer for eight minutes has eight bad minutes, although few probes were sent in them.
+func (o Objective) Events(r *Result) (good, bad int) {
+	isGood, ok := o.Judge(r)
+	switch {
+	case !ok:
+		return 0, 0
+	case isGood:
+		return 1, 0
+	case r.Outcome == OK: // too slow: the slots behind it show nothing about the server's answers
+		return 0, 1
+	}
+	return 0, 1 + r.Blocked
 }
 
 // Value is the signal of r, which succeeded. ok is false without a sample of it; availability has none.

@@ -1,16 +1,12 @@
 package wire
 
 // sglang is SGLang's native /generate. Every frame counts its tokens, and repeats the whole answer so far, unless the server runs
-// with --incremental-streaming-output. Prompts are kept apart in the cache by extra_key.
+// with --incremental-streaming-output, which nothing else tells. Prompts are kept apart in the cache by extra_key.
 var sglang = &Dialect{
 	Name: "sglang", Path: at("/generate"), read: readSGLang,
 	Fields: []Field{FieldMinTokens, FieldIgnoreEOS, FieldTemperature, FieldCacheSalt, FieldPriority},
 	body: func(a Ask) body {
-		prompt := "text"
-		if a.IDs != nil {
-			prompt = "input_ids"
-		}
-		return body{prompt: a.plain(), "stream": true, "sampling_params": body{"max_new_tokens": a.MaxTokens}}
+		return body{"text": a.text(), "stream": true, "sampling_params": body{"max_new_tokens": a.MaxTokens}}
 	},
 	keys: map[Field]string{
 		FieldMinTokens:   "sampling_params.min_new_tokens",
@@ -18,7 +14,7 @@ var sglang = &Dialect{
 		FieldTemperature: "sampling_params.temperature",
 		FieldCacheSalt:   "extra_key",
 	},
-	ids: Always, tokenizer: Server.tokenizer,
+	tokenizer: Server.tokenizer,
 }
 
 func readSGLang(frame []byte) (d Delta) {

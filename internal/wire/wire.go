@@ -17,12 +17,13 @@ type Delta struct {
 	Choice    bool         // the frame carries a choice, so usage growth is evidence of a token
 	Role      bool         // the frame tells a role and no text: it is no token, whatever it counts
 	Text      []byte       // visible output, tool-call text and refusals included
-	Whole     bool         // Text is the whole answer so far, not what the frame adds to it
+	Whole     bool         // Text is the whole answer so far if it begins with what came before, else what the frame adds to it
 	Reasoning []byte       // generated tokens too, so it counts for TTFT
 	Refusal   bool         // some of Text is a refusal
 	Finish    string       // the server's finish reason, on the frame that carries it
 	Tokens    int          // tokens this frame carries, from token ids; 0 if it does not say
 	Usage     Usage        // cumulative counts; the zero value if the frame carries none
+	Early     bool         // Usage was told before the server had read the prompt: see [Server.Estimates]
 	Err       *ServerError // what the server reported in-band; nil if nothing
 }
 
@@ -39,12 +40,8 @@ type Dialect struct {
 	read      func(frame []byte) Delta // what a frame says that is a JSON object
 	keyHeader string                   // header of the key; empty: Authorization
 	version   string                   // default of the header that tells the API's version; empty: there is none
-	ids       Claim                    // whether servers take prompts as token ids; [Optional]: as their type says
 	tokenizer func(s Server) Tokenizer // nil, or one without a path: there is none
 }
-
-// TakesIDs reports whether s takes prompts as token ids.
-func (d *Dialect) TakesIDs(s Server) bool { return d.ids == Always || d.ids == Optional && s.IDs }
 
 // Header is what the API wants in the header of each request: the key, if it is not empty, and the API's version.
 func (d *Dialect) Header(key, version string) map[string]string {
