@@ -41,7 +41,7 @@ func TestCompare(t *testing.T) {
 	c := d.Comparisons[0]
 	if c.A != "a" || c.B != "b" || c.Pair != "period of 18m" || len(c.Lines) != 1 || !slices.Equal(c.Warnings, []string{
 		"2 of 20 periods have no sample on one side, and are left out",
-	}) || !slices.Equal(d.Warnings, []string{"Prometheus says: store 10.0.0.1 is[2J down"}) {
+	}) || !slices.Equal(d.Warnings, []string{"Prometheus says: store 10.0.0.1 is down"}) {
 		t.Fatalf("%+v", d)
 	}
 	// The columns are what is compared, means of periods, and not the medians of the whole ranges, 0.1 and 0.2.
