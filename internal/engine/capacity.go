@@ -44,17 +44,9 @@ func (j *Job) Skips(t config.Target, took time.Duration) string {
 // TokensPerDay is what t costs a day if a probe takes so long: skipped slots cost nothing. Where took is 0, not known,
 // none is skipped. Data sets: at least a token a word is counted.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
-	perDay := int(math.Round(t.QPS * 86400 * t.Active.Share() * probedShare(t, took) * float64(j.Prompts.Mean()+t.MaxTokens)))
+	perDay := int(math.Round(t.QPS * 86400 * t.Active.Share() * probedShare(t, took) * float64(j.meanPrompt()+t.MaxTokens)))
 	if t.TokenBudgetPerDay > 0 {
 		return min(perDay, t.TokenBudgetPerDay)
 	}
 	return perDay
-}
-
-// Off is by how many tokens prompts are longer than asked, once that is known.
-func (j *Job) Off() (tokens int, known bool) { return j.writer.Off() }
-
-// OffNote says by how many tokens the prompts of t are longer than asked.
-func OffNote(off int, t config.Target) string {
-	return fmt.Sprintf("prompts count %+d tokens against the %d asked", off, t.PromptTokens)
 }

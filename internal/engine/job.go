@@ -10,8 +10,11 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"go.uber.org/zap"
 
 	"github.com/llm-prober/prober/internal/config"
 	"github.com/llm-prober/prober/internal/probe"
@@ -27,10 +30,15 @@ type Job struct {
 	Plan    schedule.Plan
 	Prompts prompt.Options
 
-	writer  *prompt.Writer
-	files   [][sha256.Size]byte // the hashes of the targets' files
-	reached atomic.Bool         // its first server was asked for the length of prompts
-	ended   atomic.Bool         // it was stopped: its targets are not described any more
+	writer *prompt.Writer
+	length *length
+	heard  atomic.Bool         // a probe was answered since the length of prompts was looked after
+	files  [][sha256.Size]byte // the hashes of the targets' files
+	ended  atomic.Bool         // it was stopped: its targets are not described any more
+	log    *zap.Logger         // of what is found out about the prompts' length
+
+	meanOnce sync.Once
+	mean     int // see meanPrompt
 
 	stop context.CancelFunc // no more probes of it begin; nil until a [Runner] begins it
 	done chan struct{}      // closed when none is under way any more
@@ -48,7 +56,10 @@ func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version 
 				return nil, fmt.Errorf("target %s: %w", t.Name, err)
 			}
 			plan := schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group}
-			i, jobs = len(jobs), append(jobs, &Job{Plan: plan, Prompts: prompts, writer: prompt.NewWriter(prompts)})
+			i, jobs = len(jobs), append(jobs, &Job{
+				Plan: plan, Prompts: prompts, writer: prompt.NewWriter(prompts), length: newLength(), log: zap.NewNop(),
+			})
+			jobs[i].meanPrompt() // here, where nobody waits for it
 		}
 		if err := jobs[i].add(t, assets, dial, version); err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
@@ -103,8 +114,14 @@ func (j *Job) add(t config.Target, assets *Assets, dial probe.Dial, version stri
 func (j *Job) Group(to probe.Recorder) *probe.Group {
 	return &probe.Group{
 		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
-		Recorder: to, Ask: j.question,
+		Recorder: to, Ask: j.question, Fit: j.fit,
 	}
+}
+
+// meanPrompt is the mean length of a prompt, which takes long to find out of a data set.
+func (j *Job) meanPrompt() int {
+	j.meanOnce.Do(func() { j.mean = j.Prompts.Mean() })
+	return j.mean
 }
 
 // Close closes idle connections.

@@ -104,6 +104,10 @@ func (o *Observers) keep(r *probe.Result) {
 }
 
 func (a attended) Skipped(target string, reason probe.Skip) {
+	defer survive(a.log, "noting a skipped slot", a.job)
+	if reason == probe.SkipWaiting {
+		a.describe(a.job) // which says why
+	}
 	a.Metrics.Skipped(target, reason)
 	a.Board.Skipped(target, string(reason))
 }
@@ -197,16 +201,11 @@ func (o *Observers) describe(j *Job) {
 
 // state is a note on whether member i is probed, and with prompts of the right length; empty if there is nothing to say.
 func (j *Job) state(i int) string {
-	off, known := j.Off()
 	switch reason := j.Members[i].Skipping(); {
 	case reason == probe.SkipDraining:
 		return "draining (/-/drain): no probes start"
 	case reason == probe.SkipWaiting:
 		return "the server is not ready yet: probes start when it is"
-	case i == 0 && !known:
-		return "prompt length is being calibrated"
-	case i == 0 && off != 0:
-		return OffNote(off, j.Targets[0])
 	}
-	return ""
+	return j.LengthNote(i)
 }

@@ -133,19 +133,44 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	if err := m.Prepare(ctx); err != nil {
 		return m.Unreached(start, err)
 	}
-	before := m.Capabilities().Omit
-	for again := true; again; again = m.learnRejected(r) {
+	var omitted []wire.Field // because of this question
+	for {
 		target, filled := m.fill(q)
 		r = target.probe(ctx, filled)
+		fields := m.learnRejected(r, filled.Ask.Omit)
+		if len(fields) == 0 {
+			break
+		}
+		omitted = append(omitted, fields...)
 	}
 	if refused(r) { // omitting fields did not help
-		m.learn(func(c *Capabilities) { c.Omit = before })
+		m.restore(omitted)
 	}
 	if r.Status == http.StatusNotFound && (m.target.Dialect == nil || m.model == "") {
 		m.learn(func(c *Capabilities) { c.Stale = true })
 	}
 	m.learnFrom(r, q.Ask.MaxTokens)
 	return r
+}
+
+// ProbeWithinBudget asks one question, if the day's tokens allow that: ok is false if they do not. What was never sent costs
+// nothing.
+func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, ok bool) {
+	now, tokens := time.Now(), q.cost()+q.Ask.MaxTokens
+	if !m.Budget.Reserve(now, tokens, m.target.DayLimit) {
+		return nil, false
+	}
+	r = m.Probe(ctx, q)
+	if r.unsent() {
+		m.Budget.Return(now, tokens)
+	}
+	return r, true
+}
+
+// unsent reports whether the server never got the whole request.
+func (r *Result) unsent() bool {
+	_, undiscovered := r.Undiscovered()
+	return undiscovered || r.Status == 0 && r.Phases.Wrote == 0
 }
 
 // survive makes a panic of ours a failed probe, so that the others go on. It is to be deferred.
@@ -217,18 +242,28 @@ func (m *Member) Prepare(ctx context.Context) error {
 	}
 	found, _, err := m.target.Discover(ctx, m.model)
 	v, _ := errors.AsType[verdict](err)
-	if err != nil && v.outcome != Rejected {
+	if err != nil && v.outcome != Rejected && !m.Configured() {
 		return err
 	}
 	m.learnFindings(found)
 	return nil
 }
 
-// Introduce asks a server with a configured dialect and model what it is, once. Errors show in the probes.
-func (m *Member) Introduce(ctx context.Context) {
-	if known := m.Capabilities(); known.Dialect != nil && known.Model != "" && !known.Asked {
-		_, _ = m.Discover(ctx)
+// Configured reports whether a probe needs to ask the server nothing before.
+func (m *Member) Configured() bool { return m.target.Dialect != nil && m.model != "" }
+
+// Introduce finds out what the server is, where that is not known, and where all that a probe needs is configured, too, once.
+// The error says that it does not answer.
+func (m *Member) Introduce(ctx context.Context) error {
+	known := m.Capabilities()
+	if !m.Configured() || known.Asked {
+		return m.Prepare(ctx)
 	}
+	_, err := m.Discover(ctx)
+	if rejected(err) {
+		return nil
+	}
+	return err
 }
 
 // Discover asks the server what it is, whether or not that is known, learns it, and returns the models it lists.
@@ -246,7 +281,7 @@ func (m *Member) learnFindings(found Findings) {
 			*c = Capabilities{}
 		}
 		found.Context = cmp.Or(found.Context, c.Context) // which a refusal may have told
-		c.Findings = found
+		c.Findings, c.Looked = found, time.Now()
 	})
 }
 
@@ -258,6 +293,13 @@ func (m *Member) Unreached(start time.Time, err error) *Result {
 	if v, ok := errors.AsType[verdict](err); ok {
 		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
 	}
+	return r
+}
+
+// Failed is [Member.Unreached] of a probe that was due: a pause that the server asked for is kept.
+func (m *Member) Failed(start time.Time, err error) *Result {
+	r := m.Unreached(start, err)
+	m.rest(r)
 	return r
 }
 
@@ -288,15 +330,38 @@ func (m *Member) fill(q Question) (Target, Question) {
 	return t, q
 }
 
-// learnRejected reports whether to ask again: the server, which has not answered yet, rejected fields that are omitted now.
-func (m *Member) learnRejected(r *Result) bool {
+// learnRejected returns the fields, beside those already omitted, that a server which has not answered yet rejected: they are
+// omitted from now on, and it can be asked again.
+func (m *Member) learnRejected(r *Result, omitted []wire.Field) (fields []wire.Field) {
 	known := m.Capabilities()
 	if !refused(r) || known.Answered {
-		return false
+		return nil
 	}
-	fields := wire.Rejected(known.Dialect, r.rejected, known.Omit)
-	m.learn(func(c *Capabilities) { c.Omit = slices.Concat(c.Omit, fields) })
-	return len(fields) > 0
+	fields = wire.Rejected(known.Dialect, r.rejected, omitted)
+	m.learn(func(c *Capabilities) {
+		for _, f := range fields {
+			if !slices.Contains(c.Omit, f) { // another probe may have learned it meanwhile
+				c.Omit = append(slices.Clip(c.Omit), f)
+			}
+		}
+	})
+	return fields
+}
+
+// restore makes fields be sent again whose omission did not help, unless it helped another probe meanwhile.
+func (m *Member) restore(omitted []wire.Field) {
+	m.learn(func(c *Capabilities) {
+		if c.Answered {
+			return
+		}
+		var useful []wire.Field
+		for _, f := range c.Omit {
+			if !slices.Contains(omitted, f) {
+				useful = append(useful, f)
+			}
+		}
+		c.Omit = useful
+	})
 }
 
 func refused(r *Result) bool {
@@ -313,7 +378,11 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 		if context, _ := wire.TooLong(r.rejected); context > 0 {
 			c.Context = context
 		}
+		if r.Usage.Prompt.Known {
+			c.Prompt = r.Usage.Prompt
+		}
 		c.Unlimited = errors.Is(r.Err, ErrUnlimited) || c.Unlimited && r.Outcome != OK
+		c.unlearn(r, maxTokens)
 		if r.Outcome != OK {
 			return
 		}

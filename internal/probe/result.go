@@ -158,7 +158,7 @@ func (r *Result) ScheduleDelay() time.Duration { return max(0, r.Start.Sub(r.Due
 func (r *Result) TTFAT() (d time.Duration, ok bool) {
 	d = r.Answer
 	first := slices.IndexFunc(r.Tokens, func(a Arrival) bool { return a.At >= d })
-	return d, d > 0 && (first < 0 || r.sure(d, first))
+	return d, !r.OtherLength && d > 0 && (first < 0 || r.sure(d, first))
 }
 
 // TTFTValid reports whether the first token seen is the first generated, and the cache had nothing of a cold prompt.
@@ -177,7 +177,7 @@ func (r *Result) TPOT() (d time.Duration, ok bool) {
 // E2EL is the last token frame, or the finish frame if that came later. ok is false if it is too uncertain, or the probe failed.
 func (r *Result) E2EL() (d time.Duration, ok bool) {
 	last := len(r.Tokens) - 1
-	if last < 0 || r.Outcome != OK {
+	if last < 0 || r.Outcome != OK || r.OtherLength {
 		return 0, false
 	}
 	d = max(r.Tokens[last].At, r.Timeline.Finish)

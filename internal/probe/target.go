@@ -124,6 +124,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	r.Phases, _, r.Refused = x.trace.state()
 	r.Taint = r.taint()
 	r.Cache = cacheState(r.Usage, x.Expect)
+	r.OtherLength = x.Expect.otherLength(r.Usage.Prompt)
 	r.Warnings = warnings(r, x.Ask.MaxTokens, x.Expect.Length)
 	return r
 }

@@ -17,6 +17,10 @@ type Timeline struct {
 	Open   time.Duration // gap still open when the probe died mid-stream; 0 otherwise
 	Burst  time.Duration // token frames closer than this are one chunk; 0: only those of one read
 	Taint  Taint         // why there is no ITL although the tokens of each frame are known; empty if there is
+
+	// OtherLength says that the server counts another length of the prompt than what was asked. Then no time is a sample: the
+	// probe is not what its labels say.
+	OtherLength bool
 }
 
 // Phases are the parts of a request before the first byte of its answer. A phase that did not happen is zero: DNS,
@@ -50,7 +54,7 @@ type Arrival struct {
 
 // TTFT is the first token frame's arrival. ok is false if no token was seen, or its arrival is too uncertain.
 func (t *Timeline) TTFT() (d time.Duration, ok bool) {
-	if len(t.Tokens) == 0 {
+	if t.OtherLength || len(t.Tokens) == 0 {
 		return 0, false
 	}
 	return t.Tokens[0].At, t.sure(t.Tokens[0].At, 0)
@@ -58,7 +62,7 @@ func (t *Timeline) TTFT() (d time.Duration, ok bool) {
 
 // ServerTTFT counts from the last request byte written. ok is false as for TTFT, and if the token came before that.
 func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
-	if len(t.Tokens) == 0 || t.Phases.Wrote == 0 || t.Tokens[0].At < t.Phases.Wrote {
+	if t.OtherLength || len(t.Tokens) == 0 || t.Phases.Wrote == 0 || t.Tokens[0].At < t.Phases.Wrote {
 		return 0, false
 	}
 	d = t.Tokens[0].At - t.Phases.Wrote
@@ -68,6 +72,9 @@ func (t *Timeline) ServerTTFT() (d time.Duration, ok bool) {
 // ChunkGaps yields the gaps between consecutive token frames whose arrivals are both known.
 func (t *Timeline) ChunkGaps() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
+		if t.OtherLength {
+			return
+		}
 		for _, s := range t.spans() {
 			if s.gap && !yield(s.length) {
 				return
@@ -82,7 +89,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 	return func(yield func(time.Duration) bool) {
 		last := len(t.Tokens) - 1
 		unknown := func(a Arrival) bool { return a.N == 0 }
-		if t.Taint != "" || last < 1 || slices.ContainsFunc(t.Tokens[1:], unknown) {
+		if t.OtherLength || t.Taint != "" || last < 1 || slices.ContainsFunc(t.Tokens[1:], unknown) {
 			return
 		}
 		for _, c := range t.chunks() {
@@ -102,7 +109,7 @@ func (t *Timeline) ITL() iter.Seq[time.Duration] {
 // frame if unknown). ok is false unless n > n₁ and there is more than one chunk.
 func (t *Timeline) TPOT(n int) (d time.Duration, ok bool) {
 	chunks, last := t.chunks(), len(t.Tokens)-1
-	if len(chunks) < 2 || n <= max(chunks[0].tokens, chunks[0].frames) {
+	if t.OtherLength || len(chunks) < 2 || n <= max(chunks[0].tokens, chunks[0].frames) {
 		return 0, false
 	}
 	whole := t.Tokens[last].At - chunks[0].at
@@ -120,7 +127,7 @@ func (t *Timeline) MaxGap() (d time.Duration, ok bool) {
 			hidden = max(hidden, s.length)
 		}
 	}
-	return d, (len(t.Tokens) > 1 || t.Open > 0) && d >= hidden
+	return d, !t.OtherLength && (len(t.Tokens) > 1 || t.Open > 0) && d >= hidden
 }
 
 // ReadDelays are how long the bytes of each read with a kernel timestamp and a token frame lay unread.
