@@ -160,9 +160,7 @@ func (c *checker) fit(ctx context.Context) {
 		return
 	}
 	failed, err := c.job.Calibrate(ctx, c.place, c.Quick)
-	means, _, requests := c.job.Means()
 	off, known := c.job.Off()
-	length := format.Grouped(c.target.PromptTokens)
 	switch {
 	case errors.Is(err, probe.ErrTooLong): // a probe will tell, or the context is known by now
 		c.line("warning", "the prompt is %v", err)
@@ -172,16 +170,10 @@ func (c *checker) fit(ctx context.Context) {
 		c.line("warning", "ask the tokenizer: %v", err)
 	case failed != nil:
 		c.find(Finding{Step: "warning", Text: "the prompts could not be made exact: " + report.Failure(failed), Hint: report.Hint(failed)})
-	case means == engine.ByEstimate:
-		c.line("warning", "%s", c.job.LengthNote(c.place))
-	case known && off != 0:
-		c.line("warning", "prompts are off by %+d tokens: the server's tokenizer allows no better", off)
-	case known && means == engine.ByTokenizer:
-		c.line("tokens", "prompts are exactly %s, by the server's tokenizer", length)
-	case known:
-		c.line("tokens", "prompts are exactly %s, by the usage of %d requests with short answers, recorded nowhere", length, requests)
+	case known && off == 0:
+		c.line("tokens", "%s", c.job.LengthLine(c.place))
 	default:
-		c.line("warning", "%s", c.job.LengthNote(c.place))
+		c.line("warning", "%s", c.job.LengthLine(c.place))
 	}
 }
 

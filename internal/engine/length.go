@@ -337,6 +337,26 @@ func (j *Job) Means() (means Means, by string, requests int) {
 	return j.length.means, j.Targets[j.length.by].Name, j.length.requests
 }
 
+// LengthLine says how long the prompts of member i are, and what made them so.
+func (j *Job) LengthLine(i int) string {
+	note := j.LengthNote(i)
+	means, by, requests := j.Means()
+	length := format.Grouped(j.Targets[i].PromptTokens)
+	off, known := j.Off()
+	switch {
+	case note != "" && (!known || off == 0 || by != j.Targets[i].Name):
+		return note
+	case off != 0:
+		return fmt.Sprintf("prompts are off by %+d tokens of %s: the server allows no better", off, length)
+	case means == ByTokenizer:
+		return fmt.Sprintf("prompts are exactly %s tokens, by the server's tokenizer", length)
+	case means == ByUsage:
+		return fmt.Sprintf("prompts are exactly %s tokens, by the usage of %d requests with short answers, which are recorded nowhere",
+			length, requests)
+	}
+	return ""
+}
+
 // LengthNote says for member i what is unusual about the length of its prompts; empty if they are exactly as long as asked.
 func (j *Job) LengthNote(i int) string {
 	if j.Prompts.Workload == prompt.Dataset {
