@@ -181,6 +181,25 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 	}
 }
 
+// TestResultsSoFar holds that a comparison under way shows a line for each target, of what has ended by then.
+func TestResultsSoFar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"a": simConfig(t, "fast", 1), "b": simConfig(t, "fast", 2)})
+		var out strings.Builder
+		settings := map[string]string{"PROMPT_TOKENS": "80", "MAX_TOKENS": "5", "QPS": "1"}
+		s := r.setup(t, []string{"a", "b"}, Options{Requests: 8, Every: 3500 * time.Millisecond}, settings, &out, io.Discard)
+		if err := newRun(s).all(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		const want = "so far, after 4s:\n" +
+			"target  load    ok  req/s  tok/s  TTFT P50  TPOT P50  E2EL P50\n" +
+			"a       1 QPS  4/4   1.00   5.00"
+		if text := out.String(); strings.Count(text, "so far, after ") != 2 || !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	})
+}
+
 // TestAServerThatFails holds that it stops neither the run nor the other target, and that the
 // document says why nothing of it succeeded. Without the other, the run has failed.
 func TestAServerThatFails(t *testing.T) {

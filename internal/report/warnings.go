@@ -25,7 +25,7 @@ var limits = []struct {
 	{func(s Sample) bool { return !s.Output.Known }, "did not report how many tokens they generated: excluded from TPOT, ITL and token counts"},
 	{
 		func(s Sample) bool {
-			return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITLs) == 0 && s.Joined == 0
+			return s.Output.Known && s.Frames > s.Bursts+1 && s.Timed == 0 && s.Joined == 0
 		},
 		"did not report how many tokens each frame carries: excluded from ITL, " + grouped,
 	},
@@ -48,7 +48,7 @@ func warningsOf(good []Sample, canceled int) []string {
 	for _, s := range good {
 		joined += s.Joined
 		tokens += max(s.Output.N, s.Joined)
-		if s.Output.Known && len(s.ITLs) > 0 {
+		if s.Output.Known && s.Timed > 0 {
 			told += s.Frames
 			carried += s.Output.N
 		}
@@ -73,9 +73,14 @@ func warningsOf(good []Sample, canceled int) []string {
 	return append(list, common(good)...)
 }
 
-func number(samples []Sample, is func(Sample) bool) int {
-	are, _ := split(samples, is)
-	return len(are)
+// number counts samples, of which there may be many: without a copy.
+func number(samples []Sample, is func(Sample) bool) (n int) {
+	for _, s := range samples {
+		if is(s) {
+			n++
+		}
+	}
+	return n
 }
 
 // of is "3 of 10 requests".
