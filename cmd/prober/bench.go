@@ -29,9 +29,11 @@ vLLM's benchmark_serving table. By default it sends ten at the configured rate.
 Several URLs, or several targets of one group, are compared: they answer the
 same prompts, and each difference from the first has its confidence interval.
 
-Warm-up requests are not counted. Ctrl-C prints the results so far. Exit code: 0
-if the run was finished and some request succeeded, 1 if not, 2 for usage or
-configuration, 3 for what --fail-on names.`,
+Warm-up requests are not counted. Ctrl-C prints the results so far.
+
+Exit code: 0 if the run was finished and some request succeeded; 1 if none did,
+if no target of a group answered the warm-up, or after Ctrl-C; 2 for usage or
+configuration; 3 for what --fail-on names.`,
 		Example: `  prober bench http://localhost:8000 --requests 100 --concurrency 8
   prober bench http://localhost:8000 --ladder 1,2,4,8,16 --plot ladder.html
   prober bench old=http://a:8000 new=http://b:8000 --fail-on regression`,

@@ -131,6 +131,9 @@ func (r *run) all(ctx context.Context) (failed error) {
 		return nil
 	}
 	r.Screen.Note("no request succeeded")
+	if r.Plan.Format == "text" {
+		return ErrFailed // the blocks say why
+	}
 	for _, s := range r.document.Summaries {
 		for _, f := range s.Failures {
 			r.noteFailure(s.Target, fmt.Sprintf("%s (%d times): %s", f.Outcome, f.Requests, f.Error), f.Hint)

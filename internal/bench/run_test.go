@@ -212,9 +212,9 @@ func TestAServerThatFails(t *testing.T) {
 				}
 			})
 			defer down.Stop()
-			var errs strings.Builder
+			var out, errs strings.Builder
 			settings := map[string]string{"PROMPT_TOKENS": "2000"}
-			run := newRun(r.setup(t, names, Options{Requests: 4, Unpaced: true}, settings, io.Discard, &errs))
+			run := newRun(r.setup(t, names, Options{Requests: 4, Unpaced: true}, settings, &out, &errs))
 			if err := run.all(t.Context()); errors.Is(err, ErrFailed) != (len(names) == 1) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -225,8 +225,9 @@ func TestAServerThatFails(t *testing.T) {
 				t.Errorf("%s: failures %+v with %d TTFT", name, ill.Failures, ill.TTFT.Count)
 			}
 			if len(names) == 1 {
-				if want := "ill: overloaded (4 times): HTTP 503"; !strings.Contains(errs.String(), want) {
-					t.Errorf("no %q in\n%s", want, errs.String())
+				const want = "4 of 4 requests failed (overloaded): HTTP 503"
+				if !strings.Contains(out.String(), want) || !strings.Contains(errs.String(), "no request succeeded") {
+					t.Errorf("no %q in\n%s\n%s", want, out.String(), errs.String())
 				}
 			} else if c := d.Comparisons[0]; well.Succeeded() != 4 || len(c.Lines) != 0 || len(c.Warnings) == 0 {
 				t.Errorf("well %v; nothing can be compared, and that is to be said: %+v", well.Outcomes, c)
@@ -268,6 +269,25 @@ func TestLengthsOfPrompts(t *testing.T) {
 			settings := map[string]string{"PROMPT_TOKENS": "300", "PROMPT": workload, "SESSION_USERS": "2"}
 			d := r.bench(t, []string{"it"}, Options{Requests: 6, Concurrency: 1}, settings)
 			equal(t, workload, d.Summaries[0].PromptTokens, want)
+		})
+	}
+}
+
+// TestWhatIsSpecialAboutAServerIsSaid holds that a bench says what its results mean on such a server.
+func TestWhatIsSpecialAboutAServerIsSaid(t *testing.T) {
+	for server, want := range map[string]string{
+		"llama-cpp-python": "this server is llama-cpp-python: its streams tell no token counts: no TPOT, no ITL; " +
+			"unless told not to (interrupt_requests), it breaks off the answer under way for a new request",
+		"vllm": "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
+			settings := map[string]string{"PROMPT_TOKENS": "80", "SERVER": server}
+			d := r.bench(t, []string{"it"}, Options{Requests: 2, Concurrency: 2}, settings)
+			warnings := d.Summaries[0].Warnings
+			if got := slices.Contains(warnings, want); got != (want != "") {
+				t.Errorf("%s: %q", server, warnings)
+			}
 		})
 	}
 }

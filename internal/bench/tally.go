@@ -99,7 +99,7 @@ func (t *tally) ask(members []int, run func()) {
 }
 
 // summaries are of the members that were asked, by a function that sums one up.
-func (t *tally) summaries(sumUp func(count) report.Summary) (list []report.Summary) {
+func (t *tally) summaries(sumUp func(member int) report.Summary) (list []report.Summary) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, target := range t.job.Targets {
@@ -107,7 +107,7 @@ func (t *tally) summaries(sumUp func(count) report.Summary) (list []report.Summa
 		if c.step.Len() == 0 && len(c.skipped) == 0 {
 			continue
 		}
-		s := sumUp(c)
+		s := sumUp(i)
 		s.Target, s.URL, s.Model = target.Name, target.URL, t.job.Members[i].Capabilities().Model
 		s.Load, s.AtOnce, s.PromptTokens = t.load.String(), t.load.InFlight(), askedTokens(target)
 		s.Skipped = maps.Clone(c.skipped)
@@ -120,12 +120,16 @@ func (t *tally) summaries(sumUp func(count) report.Summary) (list []report.Summa
 }
 
 // interim is what summaries of a step under way say, which costs next to nothing on the CPUs that measure.
-func interim(c count) report.Summary { return c.step.Interim() }
+func (t *tally) interim(member int) report.Summary { return t.counts[member].step.Interim() }
 
 // final is what summaries of a step that has ended say.
-func (t *tally) final(c count) report.Summary {
+func (t *tally) final(member int) report.Summary {
+	c := t.counts[member]
 	s := c.step.Summary(t.run.objectives()...)
 	s.Warnings = append(s.Warnings, c.clientWarnings(medianOf(s.TTFT), medianOf(s.TPOT))...)
+	if server := t.job.Members[member].Capabilities().Server; server.Note != "" {
+		s.Warnings = append(s.Warnings, "this server is "+server.Name+": "+server.Note)
+	}
 	return s
 }
 
@@ -220,7 +224,7 @@ func (t *tally) show(stop <-chan struct{}) {
 
 // showInterim shows a line for each target, of what was measured so far.
 func (t *tally) showInterim(now time.Time) {
-	list := t.summaries(interim)
+	list := t.summaries(t.interim)
 	if len(list) == 0 {
 		return
 	}

@@ -25,6 +25,9 @@ func Page(title string, d Document, charts []plot.Chart) plot.Page {
 		Settings: []string{fmt.Sprintf("%s, prober %s, from %s", d.Source, cmp.Or(d.Version, "unknown"), started)},
 	}
 	for _, s := range d.Summaries {
+		for _, f := range s.Failures[:min(len(s.Failures), mostFailures)] {
+			page.Warnings = append(page.Warnings, headline(s)+": "+strings.Join(known(s.failed(f), f.Hint), "; "))
+		}
 		for _, w := range append(bucketNotes(s), s.Warnings...) {
 			page.Warnings = append(page.Warnings, headline(s)+": "+w)
 		}

@@ -174,7 +174,11 @@ type Throughput struct {
 // Throughput is that of s.
 func (s Summary) Throughput() Throughput {
 	seconds := Number(s.Duration.Seconds())
-	if seconds <= 0 {
+	switch {
+	case seconds > 0:
+	case s.Succeeded() == 0:
+		seconds = 1 // nothing in no time is nothing a second
+	default:
 		seconds = none
 	}
 	told := func(n int) Number {

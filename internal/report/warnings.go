@@ -44,14 +44,22 @@ func warningsOf(good []Sample, canceled int) []string {
 			list = append(list, of(n, len(good), "request")+" "+limit.text)
 		}
 	}
+	timed := 0 // requests on which ITL rests
 	var joined, tokens, told, carried int
 	for _, s := range good {
+		if s.Timed == 0 {
+			continue
+		}
+		timed++
 		joined += s.Joined
 		tokens += max(s.Output.N, s.Joined)
-		if s.Output.Known && s.Timed > 0 {
+		if s.Output.Known {
 			told += s.Frames
 			carried += s.Output.N
 		}
+	}
+	if timed > 0 && 2*timed < len(good) {
+		list = append(list, "ITL rests on "+of(timed, len(good), "request")+" only")
 	}
 	if joined > 0 {
 		list = append(list, of(joined, tokens, "token")+" were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was")
