@@ -156,6 +156,7 @@ type Expectation struct {
 	Words        int        // words in the prompt: it has at least as many tokens, whatever the tokenizer
 	Fresh        int        // tokens at the prompt's end that cannot be cached; 0 if a warm cache is meant
 	PromptTokens wire.Count // tokens that the server must count for the prompt; unknown: not judged
+	CacheCounts  bool       // where the server counts no cached tokens there were none: see [Capabilities.countsCached]
 	ExactLimit   bool       // an answer with a finish reason for its length must have [wire.Ask.MaxTokens]
 	ExactOutput  bool       // every answer must have [wire.Ask.MaxTokens]
 	Answer       string     // words that the answer must contain; empty: any answer is right

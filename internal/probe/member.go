@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
@@ -27,8 +28,9 @@ type Member struct {
 	mu           sync.Mutex
 	started      []time.Time // of the probes in flight, oldest first
 	capabilities Capabilities
-	rested       time.Time // end of the pause that the server asked for; zero: none
-	paused       time.Time // end of the pause that somebody asked for; zero: none
+	rested       time.Time         // end of the pause that the server asked for; zero: none
+	repeated     [sha256.Size]byte // hash of the last prompt that was meant to meet a warm cache
+	paused       time.Time         // end of the pause that somebody asked for; zero: none
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.

@@ -120,7 +120,7 @@ const (
 	CacheCold         CacheState = "cold"         // nothing but what all prompts begin with
 	CacheWarm         CacheState = "warm"         // some of it, as intended
 	CacheContaminated CacheState = "contaminated" // some of it, although the prompt is meant to be cold
-	CacheUnknown      CacheState = "unknown"      // the server does not tell
+	CacheUnknown      CacheState = "unknown"      // the server does not tell, or counts none whatever its cache had
 )
 
 // CacheStates returns every state.
@@ -135,7 +135,7 @@ func cacheState(u wire.Usage, expect Expectation) CacheState {
 		length = u.Prompt.N
 	}
 	switch {
-	case !u.Cached.Known:
+	case !u.Cached.Known, u.Cached.N == 0 && !expect.CacheCounts:
 		return CacheUnknown
 	case u.Cached.N == 0:
 		return CacheCold
