@@ -45,6 +45,7 @@ type Result struct {
 	Warnings   []error   // what is unreliable about the numbers
 
 	rejected []byte      // body of an answer that was no stream
+	again    bool        // the server had been sent the prompt before, see [Member.again]
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
 
