@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -155,6 +157,24 @@ func (o *Observers) forget(target string) {
 type description struct {
 	probe.Description // InFlight and Paused are nil: functions cannot be compared
 	member            *probe.Member
+	changes           string // a note on what the server was before, and until when; empty if it has not changed
+}
+
+// change notes and logs that a target's server has another type, version or model than before.
+func (o *Observers) change(before, now description) (note string) {
+	server := func(d description) string {
+		return strings.TrimSpace(d.Server + " " + d.Version)
+	}
+	changed := func(what, from, to string) {
+		if from == "" || to == "" || from == to || before.URL != now.URL {
+			return
+		}
+		o.log.Info("the server's "+what+" has changed", zap.String("target", now.Name), zap.String("before", from), zap.String("now", to))
+		note = fmt.Sprintf("%s since %s UTC, before: %s", to, time.Now().UTC().Format("2006-01-02 15:04"), from)
+	}
+	changed("type or version", server(before), server(now))
+	changed("model", before.Model, now.Model)
+	return cmp.Or(note, before.changes)
 }
 
 // describe tells the observers about each target of j that has changed.
@@ -188,7 +208,11 @@ func (o *Observers) describe(j *Job) {
 		if state := j.state(i); state != "" {
 			d.Notes = append(d.Notes, state)
 		}
-		now := description{d, member}
+		now := description{Description: d, member: member}
+		now.changes = o.change(before, now)
+		if now.changes != "" {
+			now.Notes = append(now.Notes, now.changes)
+		}
 		if member == before.member && reflect.DeepEqual(now, before) {
 			continue
 		}

@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
@@ -23,12 +24,14 @@ type Member struct {
 
 	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
+	worked            atomic.Bool // some probe succeeded
 
 	mu           sync.Mutex
 	inFlight     []*flight // oldest first
 	capabilities Capabilities
-	rested       time.Time // end of the pause that the server asked for; zero: none
-	paused       time.Time // end of the pause that somebody asked for; zero: none
+	warmed       [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.again]
+	rested       time.Time         // end of the pause that the server asked for; zero: none
+	paused       time.Time         // end of the pause that somebody asked for; zero: none
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
@@ -47,6 +50,7 @@ func (m *Member) Inherit(old *Member) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.capabilities, m.rested = known, rested
+	m.worked.Store(old.worked.Load())
 	m.Waiting.Store(m.Waiting.Load() && old.Waiting.Load())
 }
 
@@ -134,6 +138,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 		return m.Unreached(start, err)
 	}
 	var omitted []wire.Field // because of this question
+	q.Expect.Again = m.again(q)
 	for {
 		target, filled := m.fill(q)
 		r = target.probe(ctx, filled)
@@ -146,10 +151,13 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	if refused(r) { // omitting fields did not help
 		m.restore(omitted)
 	}
+	m.missing(r)
+	m.worked.Store(m.worked.Load() || r.Outcome == OK)
 	if r.Status == http.StatusNotFound && (m.target.Dialect == nil || m.model == "") {
 		m.learn(func(c *Capabilities) { c.Stale = true })
 	}
 	m.learnFrom(r, q.Ask.MaxTokens)
+	m.learnWarm(q, r)
 	return r
 }
 
@@ -171,6 +179,27 @@ func (m *Member) ProbeWithinBudget(ctx context.Context, q Question) (r *Result, 
 func (r *Result) unsent() bool {
 	_, undiscovered := r.Undiscovered()
 	return undiscovered || r.Status == 0 && r.Phases.Wrote == 0
+}
+
+// again reports whether a server that had been sent what q begins with should find it in its cache: the same prompt for a warm
+// cache as in the last answer, or a later round of a session.
+func (m *Member) again(q Question) bool {
+	if q.Ask.Session != "" {
+		return slices.ContainsFunc(q.Ask.Turns, func(t wire.Turn) bool { return t.Role == "assistant" })
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return q.warm() && m.warmed == sha256.Sum256([]byte(q.Ask.Prompt))
+}
+
+// learnWarm notes what a prompt for a warm cache has left there.
+func (m *Member) learnWarm(q Question, r *Result) {
+	if r.Outcome != OK || !q.warm() {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.warmed = sha256.Sum256([]byte(q.Ask.Prompt))
 }
 
 // survive makes a panic of ours a failed probe, so that the others go on. It is to be deferred.
@@ -233,76 +262,6 @@ func (m *Member) pausedUntil() (until time.Time) {
 	return until
 }
 
-// Prepare finds out what the server is, unless that is known. A server that answers but does not tell is assumed to
-// be one of openai-chat: some have no model list, and need no model.
-func (m *Member) Prepare(ctx context.Context) error {
-	known := m.Capabilities()
-	if known.Dialect != nil && (known.Model != "" || known.Answered) && !known.Stale {
-		return nil
-	}
-	found, _, err := m.target.Discover(ctx, m.model)
-	v, _ := errors.AsType[verdict](err)
-	if err != nil && v.outcome != Rejected && !m.Configured() {
-		return err
-	}
-	m.learnFindings(found)
-	return nil
-}
-
-// Configured reports whether a probe needs to ask the server nothing before.
-func (m *Member) Configured() bool { return m.target.Dialect != nil && m.model != "" }
-
-// Introduce finds out what the server is, where that is not known, and where all that a probe needs is configured, too, once.
-// The error says that it does not answer.
-func (m *Member) Introduce(ctx context.Context) error {
-	known := m.Capabilities()
-	if !m.Configured() || known.Asked {
-		return m.Prepare(ctx)
-	}
-	_, err := m.Discover(ctx)
-	if rejected(err) {
-		return nil
-	}
-	return err
-}
-
-// Discover asks the server what it is, whether or not that is known, learns it, and returns the models it lists.
-func (m *Member) Discover(ctx context.Context) ([]wire.Model, error) {
-	found, models, err := m.target.Discover(ctx, m.model)
-	if err == nil {
-		m.learnFindings(found)
-	}
-	return models, err
-}
-
-func (m *Member) learnFindings(found Findings) {
-	m.learn(func(c *Capabilities) {
-		if c.Stale {
-			*c = Capabilities{}
-		}
-		found.Context = cmp.Or(found.Context, c.Context) // which a refusal may have told
-		c.Findings, c.Looked = found, time.Now()
-	})
-}
-
-// Unreached is the result of a probe that was not sent because of err, which is that of [Member.Discover].
-func (m *Member) Unreached(start time.Time, err error) *Result {
-	r := m.target.newResult(m.Capabilities().Model)
-	r.Start, r.Elapsed = start, time.Since(start)
-	r.Outcome, r.Err, r.Source, r.Cache = ServerError, err, FromNothing, CacheUnknown
-	if v, ok := errors.AsType[verdict](err); ok {
-		r.Outcome, r.Status, r.RetryAfter = v.outcome, v.status, v.retry
-	}
-	return r
-}
-
-// Failed is [Member.Unreached] of a probe that was due: a pause that the server asked for is kept.
-func (m *Member) Failed(start time.Time, err error) *Result {
-	r := m.Unreached(start, err)
-	m.rest(r)
-	return r
-}
-
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
 func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	if err := m.Prepare(ctx); err != nil {
@@ -327,6 +286,7 @@ func (m *Member) fill(q Question) (Target, Question) {
 	q.Ask.Model, q.Ask.Version, q.Ask.Server, q.Ask.Omit = known.Model, t.Version, known.Server, known.Omit
 	q.Ask.Priority = t.Priority
 	q.Expect.ExactLimit, q.Expect.ExactOutput = known.ExactLimit, known.ExactOutput
+	q.Expect.CacheCounts = known.countsCached(q.Expect.Again)
 	return t, q
 }
 
@@ -395,9 +355,7 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 		if c.Continuous != wire.Always {
 			c.Continuous = claim(r.Source == FromUsage)
 		}
-		if r.Usage.Cached.Known || c.Cached == "" {
-			c.Cached = claim(r.Usage.Cached.Known)
-		}
+		c.learnCached(r.Usage, r.again)
 	})
 }
 
