@@ -128,7 +128,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	x.settle()
 	r.Phases, _, r.Refused = x.trace.state()
 	r.Taint = r.taint()
-	r.Cache = cacheState(r.Usage, x.Expect)
+	r.Cache, r.again = cacheState(r.Usage, x.Expect), x.Expect.Again
 	r.Warnings = warnings(r, x.Ask.MaxTokens, x.Expect.Length)
 	return r
 }
