@@ -68,7 +68,9 @@ func TestTGIErrors(t *testing.T) {
 		alone    = invalid + "`inputs` must have less than 24000 tokens. Given: 24900"
 	)
 	native := func(class, message string) string { return fmt.Sprintf(`{"error":%q,"error_type":%q}`, message, class) }
-	openAI := func(message string) string { return fmt.Sprintf(`{"error":{"message":%q,"http_status_code":422}}`, message) }
+	openAI := func(message string) string {
+		return fmt.Sprintf(`{"error":{"message":%q,"http_status_code":422}}`, message)
+	}
 	for name, test := range map[string]struct {
 		frames []string
 		want   Outcome
