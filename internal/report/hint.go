@@ -96,7 +96,7 @@ var hints = []hint{
 
 	{probe.RateLimited, nil, "lower PROBER_QPS (--qps) or raise the quota of this key"},
 	{probe.Overloaded, because(probe.ErrNoBackend), "this is a gateway that has no server left to ask, since all of them failed: check these"},
-	{probe.Overloaded, nil, "other clients are rejected as well: check the server's queue and its number of replicas"},
+	{probe.Overloaded, nil, "other clients are rejected as well; check the server's queue and its number of replicas"},
 
 	{probe.Rejected, status(402), "the account of this API key has run out of credit"},
 	{probe.Rejected, because(probe.ErrModelGone), "it answered before: check that the engine's workers run and have loaded the model, and that " +
