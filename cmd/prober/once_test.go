@@ -56,26 +56,26 @@ func TestOnceProbesWhateverPauseWasAskedFor(t *testing.T) {
 	const lower, queue = "lower PROBER_QPS (--qps) or raise the quota of this key", "other clients are rejected as well"
 	hour := time.Now().Add(time.Hour + 30*time.Second).UTC().Format(http.TimeFormat)
 	for name, test := range map[string]struct {
-		server limited
+		server *limited
 		probed bool   // a probe was sent
 		once   string // in the headline of once
 		advice string // printed by both; empty: none
 	}{
-		"429 of the probe": {limited{path: "/v1/chat/completions", status: 429, after: "30"}, true,
+		"429 of the probe": {&limited{path: "/v1/chat/completions", status: 429, after: "30"}, true,
 			"rate_limited", "target answered 429 and asked to wait 30 s: " + lower},
-		"503 of the probe": {limited{path: "/v1/chat/completions", status: 503, after: "2.5"}, true,
+		"503 of the probe": {&limited{path: "/v1/chat/completions", status: 503, after: "2.5"}, true,
 			"overloaded", "target answered 503 and asked to wait 3 s: " + queue},
-		"429 with a date": {limited{path: "/v1/chat/completions", status: 429, after: hour}, true,
+		"429 with a date": {&limited{path: "/v1/chat/completions", status: 429, after: hour}, true,
 			"rate_limited", "target answered 429 and asked to wait 36"},
-		"429 of the tokenizer":   {limited{path: "/tokenize", status: 429, after: "30"}, true, "ok", ""},
-		"503 of the tokenizer":   {limited{path: "/tokenize", status: 503, after: hour}, true, "ok", ""},
-		"429 of the model list":  {limited{path: "/v1/models", status: 429, after: "30"}, false, "rate_limited", "target answered 429 and asked to wait 30 s: " + lower},
-		"503 of the model list":  {limited{path: "/v1/models", status: 503, after: "30"}, false, "overloaded", "target answered 503 and asked to wait 30 s: " + queue},
-		"429 without a pause":    {limited{path: "/v1/chat/completions", status: 429}, true, "rate_limited", lower},
-		"503 whose pause is odd": {limited{path: "/v1/chat/completions", status: 503, after: "soon"}, true, "overloaded", queue},
+		"429 of the tokenizer":   {&limited{path: "/tokenize", status: 429, after: "30"}, true, "ok", ""},
+		"503 of the tokenizer":   {&limited{path: "/tokenize", status: 503, after: hour}, true, "ok", ""},
+		"429 of the model list":  {&limited{path: "/v1/models", status: 429, after: "30"}, false, "rate_limited", "target answered 429 and asked to wait 30 s: " + lower},
+		"503 of the model list":  {&limited{path: "/v1/models", status: 503, after: "30"}, false, "overloaded", "target answered 503 and asked to wait 30 s: " + queue},
+		"429 without a pause":    {&limited{path: "/v1/chat/completions", status: 429}, true, "rate_limited", lower},
+		"503 whose pause is odd": {&limited{path: "/v1/chat/completions", status: 503, after: "soon"}, true, "overloaded", queue},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := httptest.NewServer(&test.server)
+			server := httptest.NewServer(test.server)
 			defer server.Close()
 			for _, command := range []string{"once", "check"} {
 				var out bytes.Buffer
