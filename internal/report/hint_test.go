@@ -56,7 +56,7 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{status(probe.Unauthorized, 401), "check the API key"},
 		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyNone}, "none was sent"},
 		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyPrefixed}, "the prober adds the prefix"},
-		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyInHeader}, "--headers"},
+		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyInHeader}, "PROBER_TARGETS_n_HEADERS"},
 		{&probe.Result{Outcome: probe.Unauthorized, Status: 403, Key: probe.KeyNone}, "none was sent"},
 		{status(probe.Rejected, 402), "credit"},
 		{status(probe.Unauthorized, 403), "may not use the model"},
