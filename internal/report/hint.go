@@ -84,15 +84,15 @@ var hints = []hint{
 		"if such pauses are normal here, raise PROBER_STALL_TIMEOUT (--stall-timeout)"},
 
 	{probe.Unauthorized, both(status(403), sent(probe.KeyNone)), "no API key is configured and none was sent: set one " +
-		"(PROBER_API_KEY, --api-key), or check what in front of the server rejects this client"},
-	{probe.Unauthorized, status(403), "this API key (PROBER_API_KEY, --api-key) may not use the model, or something in front of the " +
+		"(PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY), or check what in front of the server rejects this client"},
+	{probe.Unauthorized, status(403), "this API key (PROBER_API_KEY_FILE or PROBER_API_KEY) may not use the model, or something in front of the " +
 		"server rejects this client"},
-	{probe.Unauthorized, sent(probe.KeyNone), "no API key is configured and none was sent: set one (PROBER_API_KEY, " +
-		"--api-key, or PROBER_API_KEY_FILE, --api-key-file)"},
-	{probe.Unauthorized, sent(probe.KeyPrefixed), "the API key begins with Bearer: give the key alone (PROBER_API_KEY, " +
-		"--api-key), the prober adds the prefix"},
-	{probe.Unauthorized, sent(probe.KeyInHeader), "check the credentials among the configured headers (PROBER_TARGETS_n_HEADERS, --headers)"},
-	{probe.Unauthorized, nil, "check the API key (PROBER_API_KEY, --api-key)"},
+	{probe.Unauthorized, sent(probe.KeyNone), "no API key is configured and none was sent: set one " +
+		"(PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY)"},
+	{probe.Unauthorized, sent(probe.KeyPrefixed), "the API key begins with Bearer: give the key alone (PROBER_API_KEY_FILE or " +
+		"PROBER_API_KEY), the prober adds the prefix"},
+	{probe.Unauthorized, sent(probe.KeyInHeader), "check the credentials among the configured headers (headers of the targets file, PROBER_TARGETS_n_HEADERS)"},
+	{probe.Unauthorized, nil, "check the API key (PROBER_API_KEY_FILE, --api-key-file or PROBER_API_KEY)"},
 
 	{probe.RateLimited, nil, "lower PROBER_QPS (--qps) or raise the quota of this key"},
 	{probe.Overloaded, because(probe.ErrNoBackend), "this is a gateway that has no server left to ask, since all of them failed: check these"},

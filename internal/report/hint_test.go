@@ -57,7 +57,7 @@ func TestHintsFitTheFailure(t *testing.T) {
 		{status(probe.Unauthorized, 401), "check the API key"},
 		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyNone}, "none was sent"},
 		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyPrefixed}, "the prober adds the prefix"},
-		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyInHeader}, "--headers"},
+		{&probe.Result{Outcome: probe.Unauthorized, Status: 401, Key: probe.KeyInHeader}, "PROBER_TARGETS_n_HEADERS"},
 		{&probe.Result{Outcome: probe.Unauthorized, Status: 403, Key: probe.KeyNone}, "none was sent"},
 		{status(probe.Rejected, 402), "credit"},
 		{&probe.Result{Outcome: probe.Rejected, Status: 400, Err: probe.ErrWrongModel}, "does not serve this model"},
