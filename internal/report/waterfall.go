@@ -194,7 +194,7 @@ var sources = map[probe.Source]string{
 	probe.FromUsage:   "counted in each frame (usage)",
 	probe.FromIDs:     "counted in each frame (token ids, or one in each by the server's type)",
 	probe.FromTotal:   "one per frame: as many frames as tokens",
-	probe.FromNothing: "unknown per frame: the server sends neither usage nor token ids",
+	probe.FromNothing: "unknown per frame: not every frame tells its count (by usage or token ids)",
 }
 
 // sourceOf says where the tokens of a frame came from.
