@@ -25,9 +25,10 @@ type Findings struct {
 	Asked   bool          // it was asked for its type and models, and need not be again
 }
 
+// rejected reports whether a metadata request failed because the server answered that it does not want it, or not from us.
 func rejected(err error) bool {
 	v, _ := errors.AsType[verdict](err)
-	return v.outcome == Rejected
+	return v.outcome == Rejected || v.outcome == Unauthorized
 }
 
 // Undiscovered reports, with ok, that metadata requests failed, so that no probe was sent; sent: the last was not answered in time.
@@ -145,14 +146,14 @@ func (t Target) Ready(ctx context.Context, model string) bool {
 var ErrTooLong = errors.New("longer than the server's context")
 
 // Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
-func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, error) {
+func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	tokenizer, ok := t.Dialect.Tokenizer(ask.Server)
 	if !ok {
-		return wire.Tokenized{}, nil
+		return wire.Count{}, nil
 	}
 	body, err := tokenizer.Body(ask)
 	if err != nil {
-		return wire.Tokenized{}, err
+		return wire.Count{}, err
 	}
 	_, reply, err := t.metadata(ctx, http.MethodPost, ask.Server.Prefix+tokenizer.Path, body, ask)
 	if err == nil {
@@ -160,11 +161,11 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Tokenized, err
 	}
 	switch _, long := wire.TooLong(reply); {
 	case long:
-		return wire.Tokenized{}, fmt.Errorf("%w: %w", ErrTooLong, err)
+		return wire.Count{}, fmt.Errorf("%w: %w", ErrTooLong, err)
 	case rejected(err):
-		return wire.Tokenized{}, nil
+		return wire.Count{}, nil
 	}
-	return wire.Tokenized{}, err
+	return wire.Count{}, err
 }
 
 const (
