@@ -16,7 +16,8 @@ type Stamp struct {
 	Delay  time.Duration // from the kernel's timestamp until they were read; 0 unless Kernel
 
 	// NotBefore is a moment at which none of the bytes of this arrival had been received, so that all of them came
-	// between it and At. It equals At if they came in one packet. Zero: nothing is known.
+	// between it and At. It equals At if they came in one packet. Zero: nothing is known, as where the kernel gives no
+	// timestamps at all. So if it is set and Kernel is not, the kernel's timestamp was refused.
 	NotBefore time.Time
 }
 
@@ -77,6 +78,8 @@ func (c *Conn) stamp(r receipt, room int) Stamp {
 	s := c.withoutReordering(c.clock.stamp(r.at, r.kernel), r)
 	notBefore, onePacket := c.evidence.take(r, room)
 	switch {
+	case r.kernel == 0: // without timestamps nobody knows how late reads are, and the bound says nothing
+		return s
 	case !s.Kernel:
 	case notBefore.After(s.At.Add(tolerance)): // the timestamp is of a moment at which the bytes could not be read
 		c.clock.refused.Add(1)
@@ -144,14 +147,26 @@ func (c *Conn) plan(change func(*watch)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	change(&c.watch)
-	c.look = c.watch.look(time.Now())
+	c.setLook(c.watch.look(time.Now()))
+}
+
+// planLook decides when a read that begins now is to be interrupted. A look that is planned already stays, although the
+// wait has begun anew: it costs less to look once too early than to set a deadline for each read.
+func (c *Conn) planLook() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); !c.look.After(now) {
+		c.setLook(c.watch.look(now))
+	}
+}
+
+// setLook plans a look; at the zero time there is none. The caller holds the lock.
+func (c *Conn) setLook(at time.Time) {
+	c.look = at
 	if !c.deadline().Equal(c.set) {
 		_ = c.setDeadline() // fails where the next read does
 	}
 }
-
-// planLook decides when a read that begins now is to be interrupted.
-func (c *Conn) planLook() { c.plan(func(*watch) {}) }
 
 // SetReadDeadline is [net.Conn.SetReadDeadline]. Looks do not change what it means.
 func (c *Conn) SetReadDeadline(t time.Time) error {

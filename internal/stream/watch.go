@@ -5,15 +5,15 @@ import (
 )
 
 // A watch decides when a read that waits is interrupted for a look at the socket. A look that finds it empty is evidence
-// that nothing has arrived so far: see [evidence]. Each look costs some ten microseconds of processor time, so there are
-// none while bytes come as usual.
+// that nothing has arrived so far: see [evidence]. A look costs up to 200 µs of processor time
+// where the process sleeps otherwise, so there are few while bytes come as usual.
 //
 // The first wait is that for an answer to begin, however many reads come before. It has no look before the moment at
 // which an answer is expected. After that, each read begins a new wait, with no look until it is unusually long:
 //
 //	request                      expected              first token           gap
 //	   |------------ quiet ---------|.....|.....|......|  |  |  |----------|.|.|.|..|
-//	                                  looks: each 1/40    reads   3 × usual  looks
+//	                                  looks: each 1/40    reads  10 × usual  looks
 //	                                  of the wait so far
 type watch struct {
 	on    bool
@@ -28,7 +28,7 @@ const (
 	minLook    = time.Millisecond // between two looks at least
 	lookPart   = 40               // a look after each 1/40 of the time waited so far
 	recentGaps = 8
-	unusual    = 3 // a gap that is so many times as long as usual ones is worth looks
+	unusual    = 10 // a gap that is so many times as long as usual ones is worth looks
 )
 
 // start begins the first wait.

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -57,7 +59,7 @@ func servePaced(j job, in io.Reader, out io.Writer) error {
 		gap: j.Gap, first: cmp.Or(j.First, first), whole: j.Shape == oneWrite,
 		frames: vllmFrames(j.Tokens), joined: make(chan *answer, 1<<16), log: writes{}, origin: time.Now(),
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // as long as the process lives
+	listener, err := listenUnpaced()
 	if err != nil {
 		return err
 	}
@@ -70,6 +72,19 @@ func servePaced(j job, in io.Reader, out io.Writer) error {
 	close(stop)
 	running.Wait()
 	return gob.NewEncoder(out).Encode(p.log)
+}
+
+// listenUnpaced listens with a congestion control that sends at once. BBR, where it is the default, lets a timer send what
+// was written, which takes many milliseconds on a busy machine: the log would not say when bytes left.
+func listenUnpaced() (net.Listener, error) {
+	config := net.ListenConfig{Control: func(_, _ string, raw syscall.RawConn) error {
+		var err error
+		asked := raw.Control(func(fd uintptr) {
+			err = syscall.SetsockoptString(int(fd), syscall.IPPROTO_TCP, syscall.TCP_CONGESTION, "reno")
+		})
+		return errors.Join(asked, err)
+	}}
+	return config.Listen(context.Background(), "tcp", "127.0.0.1:0")
 }
 
 // ServeHTTP answers one request of a connection and closes it.
