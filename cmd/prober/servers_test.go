@@ -174,7 +174,8 @@ both lengths were exact. Recorded streams of real servers are tested beside it.
   two more.
 - **tokens a frame**: what ITL rests on: continuous usage, token ids, or one each because their sum says so (` + "`total`" + `).
 - **output enforced**: whether any answer of another length is ` + "`wrong_length`" + `. One that a length limit cut short always is.
-- **cache**: what the server told of its prefix cache; **salt**: whether prompts are kept apart in it by a salt.
+- **cache**: what the server told of its prefix cache; ` + "`unknown`" + ` also where it reports 0 cached tokens and is not known to ever report others;
+  **salt**: whether prompts are kept apart in it by a salt.
 
 | server | API | prompt by | tokens a frame | output enforced | cache | salt |
 |---|---|---|---|---|---|---|

@@ -126,13 +126,13 @@ func TestTwoStacks(t *testing.T) {
 		c := d.Comparisons[0]
 		ttft, tpot := line(t, c, "TTFT"), line(t, c, "TPOT")
 		for value, i := range map[report.Number]report.Interval{
-			0.7961 - 0.8226: ttft.Difference, 796.1 / 822.6: ttft.Ratio, 2.80 / 7.36: tpot.Ratio,
+			0.8226 - 0.7961: ttft.Difference, 822.6 / 796.1: ttft.Ratio, 7.36 / 2.80: tpot.Ratio,
 		} {
 			if i.Low > value || i.High < value || i.Center < i.Low || i.Center > i.High {
 				t.Errorf("an interval from %g to %g (median %g) does not hold the true %g", i.Low, i.High, i.Center, value)
 			}
 		}
-		if percent := 100 * (ttft.Ratio.Center - 1); math.Abs(float64(percent)+3) > 1 || !ttft.Shown || !tpot.Shown || ttft.Pairs != 10 {
+		if percent := 100 * (ttft.Ratio.Center - 1); math.Abs(float64(percent)-3) > 1 || !ttft.Shown || !tpot.Shown || ttft.Pairs != 10 {
 			t.Errorf("TTFT %+.2f%% of %d pairs, shown %t, TPOT shown %t", percent, ttft.Pairs, ttft.Shown, tpot.Shown)
 		}
 		for _, s := range d.Summaries { // the median of the last ten answers, as the server wrote them down
@@ -144,6 +144,58 @@ func TestTwoStacks(t *testing.T) {
 			}
 			slices.Sort(sent)
 			equal(t, "median TTFT of "+s.Target, medianOf(s.TTFT), (sent[4]+sent[5])/2)
+		}
+	})
+}
+
+// TestConfidenceIsOfTheWholeRun holds that all comparisons of a run share it, and that without --requests each step has
+// enough of them to show a difference; with too few, that is said before the run.
+func TestConfidenceIsOfTheWholeRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		requests, made int
+		warning        string
+	}{
+		"by default": {0, 13, ""},
+		"too few":    {3, 3, "warning: concurrency 1: no difference can be shown with 3 requests of each target, this run needs 11 in each step\n"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{
+				"a": simConfig(t, "fast", 1), "b": simConfig(t, "fast", 2), "c": simConfig(t, "fast", 3),
+			})
+			var errs strings.Builder
+			settings := map[string]string{"PROMPT_TOKENS": "80,120", "MAX_TOKENS": "5"}
+			options := Options{Ladder: []int{1, 2}, Requests: test.requests}
+			run := newRun(r.setup(t, []string{"a", "b", "c"}, options, settings, io.Discard, &errs))
+			if err := run.all(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, name+": comparisons", len(run.document.Comparisons), 2*2*2)
+			for _, c := range run.document.Comparisons {
+				equal(t, name+": comparisons that share the confidence", c.InRun, 2*2*2)
+			}
+			equal(t, name+": requests of the first step", run.document.Summaries[0].Sent(), test.made)
+			if got := errs.String(); strings.Count(got, "warning: ") != strings.Count(test.warning, "warning: ") || !strings.Contains(got, test.warning) {
+				t.Errorf("%s: %s", name, got)
+			}
+		})
+	}
+}
+
+// TestResultsSoFar holds that a comparison under way shows a line for each target, of what has ended by then.
+func TestResultsSoFar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, map[string]sim.Config{"a": simConfig(t, "fast", 1), "b": simConfig(t, "fast", 2)})
+		var out strings.Builder
+		settings := map[string]string{"PROMPT_TOKENS": "80", "MAX_TOKENS": "5", "QPS": "1"}
+		s := r.setup(t, []string{"a", "b"}, Options{Requests: 8, Every: 3500 * time.Millisecond}, settings, &out, io.Discard)
+		if err := newRun(s).all(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		const want = "so far, after 4s:\n" +
+			"target  load    ok  req/s  tok/s  TTFT P50  TPOT P50  E2EL P50\n" +
+			"a       1 QPS  4/4   1.00   5.00"
+		if text := out.String(); strings.Count(text, "so far, after ") != 2 || !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	})
 }
@@ -160,9 +212,9 @@ func TestAServerThatFails(t *testing.T) {
 				}
 			})
 			defer down.Stop()
-			var errs strings.Builder
+			var out, errs strings.Builder
 			settings := map[string]string{"PROMPT_TOKENS": "2000"}
-			run := newRun(r.setup(t, names, Options{Requests: 4, Unpaced: true}, settings, io.Discard, &errs))
+			run := newRun(r.setup(t, names, Options{Requests: 4, Unpaced: true}, settings, &out, &errs))
 			if err := run.all(t.Context()); errors.Is(err, ErrFailed) != (len(names) == 1) {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -173,8 +225,9 @@ func TestAServerThatFails(t *testing.T) {
 				t.Errorf("%s: failures %+v with %d TTFT", name, ill.Failures, ill.TTFT.Count)
 			}
 			if len(names) == 1 {
-				if want := "ill: overloaded (4 times): HTTP 503"; !strings.Contains(errs.String(), want) {
-					t.Errorf("no %q in\n%s", want, errs.String())
+				const want = "4 of 4 requests failed (overloaded): HTTP 503"
+				if !strings.Contains(out.String(), want) || !strings.Contains(errs.String(), "no request succeeded") {
+					t.Errorf("no %q in\n%s\n%s", want, out.String(), errs.String())
 				}
 			} else if c := d.Comparisons[0]; well.Succeeded() != 4 || len(c.Lines) != 0 || len(c.Warnings) == 0 {
 				t.Errorf("well %v; nothing can be compared, and that is to be said: %+v", well.Outcomes, c)
@@ -216,6 +269,25 @@ func TestLengthsOfPrompts(t *testing.T) {
 			settings := map[string]string{"PROMPT_TOKENS": "300", "PROMPT": workload, "SESSION_USERS": "2"}
 			d := r.bench(t, []string{"it"}, Options{Requests: 6, Concurrency: 1}, settings)
 			equal(t, workload, d.Summaries[0].PromptTokens, want)
+		})
+	}
+}
+
+// TestWhatIsSpecialAboutAServerIsSaid holds that a bench says what its results mean on such a server.
+func TestWhatIsSpecialAboutAServerIsSaid(t *testing.T) {
+	for server, want := range map[string]string{
+		"llama-cpp-python": "this server is llama-cpp-python: its streams tell no token counts: no TPOT, no ITL; " +
+			"unless told not to (interrupt_requests), it breaks off the answer under way for a new request",
+		"vllm": "",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, map[string]sim.Config{"it": simConfig(t, "fast", 1)})
+			settings := map[string]string{"PROMPT_TOKENS": "80", "SERVER": server}
+			d := r.bench(t, []string{"it"}, Options{Requests: 2, Concurrency: 2}, settings)
+			warnings := d.Summaries[0].Warnings
+			if got := slices.Contains(warnings, want); got != (want != "") {
+				t.Errorf("%s: %q", server, warnings)
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type Findings struct {
 	Version string        // of the server; empty if unknown
 	Model   string        // empty until known
 	Context int           // tokens that prompt and answer may have together; 0 if unknown
+	NoModel bool          // it was asked for its models, and the list was empty
 	Asked   bool          // it was asked for its type and models, and need not be again
 }
 
@@ -60,19 +62,45 @@ func (t Target) Discover(ctx context.Context, model string) (found Findings, mod
 		}
 		models, err = t.models(ctx, found.Server, evidence, err)
 	}
+	found.NoModel = err == nil && len(models) == 0
 	switch {
 	case model != "":
 	case err != nil:
 		return found, nil, err
 	case len(models) == 0:
-		return found, nil, failed(Rejected, "the server lists no model: name one")
+		return found, nil, failed(Rejected, "%w: its list of models is empty", ErrNoModel)
 	default:
 		found.Model = models[0].ID
 	}
 	if i := slices.IndexFunc(models, func(m wire.Model) bool { return m.ID == found.Model }); i >= 0 {
 		found.Context = models[i].MaxLen
 	}
+	if found.Context == 0 {
+		found.Context = t.context(ctx, found.Server, found.Model, evidence)
+	}
 	return found, models, nil
+}
+
+// context asks for the context of a model where the list of models does not tell it: the one that it was loaded with, else the
+// longest that it can have. 0 if the server does not tell.
+func (t Target) context(ctx context.Context, s wire.Server, model string, e wire.Evidence) int {
+	if s.Loaded != "" {
+		if loaded := wire.ParseLoaded(e.Get(s.Loaded), model); loaded > 0 {
+			return loaded
+		}
+	}
+	if s.Show == "" {
+		return 0
+	}
+	question, err := json.Marshal(map[string]string{"model": model})
+	if err != nil {
+		return 0
+	}
+	_, reply, err := t.metadata(ctx, http.MethodPost, s.Show, question, wire.Ask{})
+	if err != nil {
+		return 0
+	}
+	return wire.ParseDescription(reply)
 }
 
 // evidence asks for the list of models, under each path where it may be. The error is why there is none; a rejection is evidence
@@ -142,10 +170,8 @@ func (t Target) Ready(ctx context.Context, model string) bool {
 	return model != "" || err != nil || len(models) > 0
 }
 
-// ErrTooLong is wrapped by the error of [Target.Tokenize] for a prompt that is longer than the server's context.
-var ErrTooLong = errors.New("longer than the server's context")
-
-// Tokenize asks the server for the tokens of a prompt; none if it has no route for that.
+// Tokenize asks the server for the tokens of a prompt; none if it has no route for that. The error for a prompt that is longer
+// than the server's context, or than a request may be, wraps [ErrTooLong].
 func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) {
 	tokenizer, ok := t.Dialect.Tokenizer(ask.Server)
 	if !ok {
@@ -159,8 +185,9 @@ func (t Target) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error) 
 	if err == nil {
 		return tokenizer.Read(reply), nil
 	}
+	v, _ := errors.AsType[verdict](err)
 	switch _, long := wire.TooLong(reply); {
-	case long:
+	case long || v.status == http.StatusRequestEntityTooLarge:
 		return wire.Count{}, fmt.Errorf("%w: %w", ErrTooLong, err)
 	case rejected(err):
 		return wire.Count{}, nil

@@ -3,6 +3,7 @@ package probe
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
@@ -23,12 +24,14 @@ type Member struct {
 
 	Budget            *Budget     // not to be changed once probes have begun
 	Waiting, Draining atomic.Bool // slots are skipped as [SkipWaiting], as [SkipDraining]
+	worked            atomic.Bool // some probe succeeded
 
 	mu           sync.Mutex
-	started      []time.Time // of the probes in flight, oldest first
+	inFlight     []*flight // oldest first
 	capabilities Capabilities
-	rested       time.Time // end of the pause that the server asked for; zero: none
-	paused       time.Time // end of the pause that somebody asked for; zero: none
+	warmed       [sha256.Size]byte // hash of the last prompt for a warm cache that was answered, see [Member.again]
+	rested       time.Time         // end of the pause that the server asked for; zero: none
+	paused       time.Time         // end of the pause that somebody asked for; zero: none
 }
 
 // NewMember returns a member of at most inFlight probes at once. A nil dialect and an empty model are asked of the server.
@@ -47,42 +50,67 @@ func (m *Member) Inherit(old *Member) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.capabilities, m.rested = known, rested
+	m.worked.Store(old.worked.Load())
 	m.Waiting.Store(m.Waiting.Load() && old.Waiting.Load())
 }
 
 // Name is the target's name.
 func (m *Member) Name() string { return m.target.Name }
 
-// take takes a slot for a probe that starts now, or when one is free. ok is false if none is in time.
-func (m *Member) take(ctx context.Context, patience time.Duration) (start time.Time, release func(), ok bool) {
+// A flight is a probe in flight.
+type flight struct {
+	start   time.Time
+	blocked int // slots that were skipped because of it; see [Result.Blocked]
+}
+
+// take takes a slot for a probe that starts now, or when one is free. ok is false if none is in time; without patience, that is a
+// slot which the oldest probe in flight blocked.
+func (m *Member) take(ctx context.Context, patience time.Duration) (probe *flight, ok bool) {
 	if !m.slots.TryAcquire(1) {
+		if patience == 0 {
+			m.block()
+			return nil, false
+		}
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
 		if m.slots.Acquire(ctx, 1) != nil {
-			return start, nil, false
+			return nil, false
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now := time.Now()
-	m.started = append(m.started, now)
-	return now, func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		i := slices.Index(m.started, now)
-		m.started = slices.Delete(m.started, i, i+1)
-		m.slots.Release(1)
-	}, true
+	probe = &flight{start: time.Now()}
+	m.inFlight = append(m.inFlight, probe)
+	return probe, true
+}
+
+// block counts a slot that the oldest probe in flight blocked.
+func (m *Member) block() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.inFlight) > 0 {
+		m.inFlight[0].blocked++
+	}
+}
+
+// release gives back the slot of a probe that has ended, and returns how many others it blocked.
+func (m *Member) release(probe *flight) (blocked int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.Index(m.inFlight, probe)
+	m.inFlight = slices.Delete(m.inFlight, i, i+1)
+	m.slots.Release(1)
+	return probe.blocked
 }
 
 // InFlight is the number of probes in flight and the start of the oldest; zero if there is none.
 func (m *Member) InFlight() (n int, oldest time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.started) > 0 {
-		oldest = m.started[0]
+	if len(m.inFlight) > 0 {
+		oldest = m.inFlight[0].start
 	}
-	return len(m.started), oldest
+	return len(m.inFlight), oldest
 }
 
 // Close closes idle connections.
@@ -110,6 +138,7 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 		return m.Unreached(start, err)
 	}
 	before := m.Capabilities().Omit
+	q.Expect.Again = m.again(q)
 	for again := true; again; again = m.learnRejected(r) {
 		target, filled := m.fill(q)
 		r = target.probe(ctx, filled)
@@ -117,11 +146,35 @@ func (m *Member) Probe(ctx context.Context, q Question) (r *Result) {
 	if refused(r) { // omitting fields did not help
 		m.learn(func(c *Capabilities) { c.Omit = before })
 	}
+	m.missing(r)
+	m.worked.Store(m.worked.Load() || r.Outcome == OK)
 	if r.Status == http.StatusNotFound && (m.target.Dialect == nil || m.model == "") {
 		m.learn(func(c *Capabilities) { c.Stale = true })
 	}
 	m.learnFrom(r, q.Ask.MaxTokens)
+	m.learnWarm(q, r)
 	return r
+}
+
+// again reports whether a server that had been sent what q begins with should find it in its cache: the same prompt for a warm
+// cache as in the last answer, or a later round of a session.
+func (m *Member) again(q Question) bool {
+	if q.Ask.Session != "" {
+		return slices.ContainsFunc(q.Ask.Turns, func(t wire.Turn) bool { return t.Role == "assistant" })
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return q.warm() && m.warmed == sha256.Sum256([]byte(q.Ask.Prompt))
+}
+
+// learnWarm notes what a prompt for a warm cache has left there.
+func (m *Member) learnWarm(q Question, r *Result) {
+	if r.Outcome != OK || !q.warm() {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.warmed = sha256.Sum256([]byte(q.Ask.Prompt))
 }
 
 // survive makes a panic of ours a failed probe, so that the others go on. It is to be deferred.
@@ -193,8 +246,12 @@ func (m *Member) Prepare(ctx context.Context) error {
 	}
 	found, _, err := m.target.Discover(ctx, m.model)
 	v, _ := errors.AsType[verdict](err)
-	if err != nil && v.outcome != Rejected {
+	if err != nil && (v.outcome != Rejected || errors.Is(err, ErrNoModel)) {
 		return err
+	}
+	if found.NoModel && known.Dialect != nil { // what was known of it is right again once it has a model
+		m.learn(func(c *Capabilities) { c.NoModel = true })
+		return nil
 	}
 	m.learnFindings(found)
 	return nil
@@ -261,6 +318,7 @@ func (m *Member) fill(q Question) (Target, Question) {
 	q.Ask.Model, q.Ask.Version, q.Ask.Server, q.Ask.Omit = known.Model, t.Version, known.Server, known.Omit
 	q.Ask.Priority = t.Priority
 	q.Expect.ExactLimit, q.Expect.ExactOutput = known.ExactLimit, known.ExactOutput
+	q.Expect.CacheCounts = known.countsCached(q.Expect.Again)
 	return t, q
 }
 
@@ -302,9 +360,7 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 		if c.Continuous != wire.Always {
 			c.Continuous = claim(r.Source == FromUsage)
 		}
-		if r.Usage.Cached.Known || c.Cached == "" {
-			c.Cached = claim(r.Usage.Cached.Known)
-		}
+		c.learnCached(r.Usage, r.again)
 	})
 }
 

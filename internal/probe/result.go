@@ -15,6 +15,10 @@ type Result struct {
 	Due   time.Time // when the probe should have started, or when its turn in the group came
 	Extra bool      // somebody asked for it, outside the slots: it counts in no metric and no statistic
 
+	// Blocked is how many slots were skipped as [SkipOverlap] while this probe was the oldest in flight. If it failed, no
+	// answer would have come in them either.
+	Blocked int
+
 	Timeline
 	Elapsed time.Duration // from Start to the end of the probe, whatever its outcome
 
@@ -41,6 +45,7 @@ type Result struct {
 	Warnings   []error   // what is unreliable about the numbers
 
 	rejected []byte      // body of an answer that was no stream
+	again    bool        // the server had been sent the prompt before, see [Member.again]
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
 
@@ -85,9 +90,16 @@ func Refusals() []Outcome { return []Outcome{Unauthorized, RateLimited, Filtered
 // Refusal reports whether o is one of [Refusals].
 func (o Outcome) Refusal() bool { return slices.Contains(Refusals(), o) }
 
-// Available reports whether the server works: all other failures are what its users would feel too.
-func (o Outcome) Available() bool {
-	return o.Refusal() || slices.Contains([]Outcome{OK, Rejected, WrongLength, WrongAnswer}, o)
+// Available reports whether r shows a server that works: a token came, or only we were refused. A rejection may be our mistake
+// until the target has worked once. After that it is an outage for its users too: the model was removed, or has no worker.
+func (r *Result) Available(hasWorked bool) bool {
+	switch {
+	case len(r.Tokens) > 0, r.Outcome.Refusal():
+		return true
+	case r.Outcome == Rejected:
+		return !hasWorked
+	}
+	return false
 }
 
 // A Key is the kind of credentials that a request carried, without the secret.
@@ -120,7 +132,7 @@ const (
 	CacheCold         CacheState = "cold"         // nothing but what all prompts begin with
 	CacheWarm         CacheState = "warm"         // some of it, as intended
 	CacheContaminated CacheState = "contaminated" // some of it, although the prompt is meant to be cold
-	CacheUnknown      CacheState = "unknown"      // the server does not tell
+	CacheUnknown      CacheState = "unknown"      // the server does not tell, or counts none whatever its cache had
 )
 
 // CacheStates returns every state.
@@ -135,7 +147,7 @@ func cacheState(u wire.Usage, expect Expectation) CacheState {
 		length = u.Prompt.N
 	}
 	switch {
-	case !u.Cached.Known:
+	case !u.Cached.Known, u.Cached.N == 0 && !expect.CacheCounts:
 		return CacheUnknown
 	case u.Cached.N == 0:
 		return CacheCold

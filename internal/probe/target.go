@@ -57,7 +57,7 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	r := t.newResult(q.Ask.Model)
 	r.Tokens = make([]Arrival, 0, max(0, min(q.Ask.MaxTokens, maxExpected))) // so that no token frame waits for memory
 	x := &exchange{
-		accumulator: &accumulator{Result: r, keeps: q.Expect.Answer != ""},
+		accumulator: &accumulator{Result: r, keeps: q.Expect.Answer != "", estimates: q.Ask.Server.Estimates},
 		Question:    q, target: t, trace: &trace{},
 		stall: newStallTimer(t.Stall, func() { stop(failed(Stalled, "stall limit reached")) }),
 	}
@@ -128,7 +128,7 @@ func (x *exchange) conclude(v verdict) *Result {
 	if len(r.Tokens) > 0 {
 		x.target.Transport.lookout.probed(r.Tokens[0].At, r.uncertain() != nil)
 	}
-	r.Cache = cacheState(r.Usage, x.Expect)
+	r.Cache, r.again = cacheState(r.Usage, x.Expect), x.Expect.Again
 	r.Warnings = warnings(r, x.Ask.MaxTokens, x.Expect.Length)
 	return r
 }
@@ -157,6 +157,7 @@ func (x *exchange) noStream(ctx context.Context, resp *http.Response) (v verdict
 		if resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusMethodNotAllowed {
 			v.err = fmt.Errorf("%w (%s %s)", v.err, resp.Request.Method, resp.Request.URL.Path)
 		}
+		v.err = because(v.err, reasonIn(body))
 		return v, true
 	}
 	detail := fmt.Sprintf("%d bytes", len(body)) // which may be the answer, and is not shown

@@ -66,9 +66,9 @@ func overview(summaries []Summary) table {
 		{"load", func(s Summary) string { return s.Load }},
 		{"prompt", func(s Summary) string { return format.Grouped(s.PromptTokens) }},
 		{"ok", func(s Summary) string { return format.Grouped(s.Succeeded()) + "/" + format.Grouped(s.Sent()) }},
-		{"req/s", func(s Summary) string { return hundredths(s.Throughput().Requests) }},
-		{"good/s", func(s Summary) string { return hundredths(s.Throughput().Good) }},
-		{"tok/s", func(s Summary) string { return hundredths(s.Throughput().Output) }},
+		{"req/s", func(s Summary) string { return total("%.2f", s.Throughput().Requests) }},
+		{"good/s", func(s Summary) string { return total("%.2f", s.Throughput().Good) }},
+		{"tok/s", func(s Summary) string { return total("%.2f", s.Throughput().Output) }},
 		{"TTFT P50", func(s Summary) string { return seconds(s.TTFT.At(0.5)) }},
 		{"TPOT P50", func(s Summary) string { return seconds(s.TPOT.At(0.5)) }},
 		{"E2EL P50", func(s Summary) string { return seconds(s.E2EL.At(0.5)) }},
@@ -111,7 +111,7 @@ func (d Document) markdown() string {
 		parts = append(parts, "    "+strings.ReplaceAll(strings.TrimSpace(Block(s)), "\n", "\n    ")+"\n")
 	}
 	for _, c := range d.Comparisons {
-		parts = append(parts, "## "+strings.Join(known(inline(c.A)+" − "+inline(c.B), inline(c.Load)), ", ")+"\n")
+		parts = append(parts, "## "+strings.Join(known(inline(c.B)+" against "+inline(c.A), inline(c.Load)), ", ")+"\n")
 		if len(c.Lines) > 0 {
 			words := inline(strings.Join(meaning(c, c.A, c.B), " ")) + "\n"
 			parts = append(parts, comparisonTable(c, c.A, c.B).markdown(), bullets(verdicts(c)), words)

@@ -25,7 +25,7 @@ var limits = []struct {
 	{func(s Sample) bool { return !s.Output.Known }, "did not report how many tokens they generated: excluded from TPOT, ITL and token counts"},
 	{
 		func(s Sample) bool {
-			return s.Output.Known && s.Frames > s.Bursts+1 && len(s.ITLs) == 0 && s.Joined == 0
+			return s.Output.Known && s.Frames > s.Bursts+1 && s.Timed == 0 && s.Joined == 0
 		},
 		"did not report how many tokens each frame carries: excluded from ITL, " + grouped,
 	},
@@ -44,14 +44,22 @@ func warningsOf(good []Sample, canceled int) []string {
 			list = append(list, of(n, len(good), "request")+" "+limit.text)
 		}
 	}
+	timed := 0 // requests on which ITL rests
 	var joined, tokens, told, carried int
 	for _, s := range good {
+		if s.Timed == 0 {
+			continue
+		}
+		timed++
 		joined += s.Joined
 		tokens += max(s.Output.N, s.Joined)
-		if s.Output.Known && len(s.ITLs) > 0 {
+		if s.Output.Known {
 			told += s.Frames
 			carried += s.Output.N
 		}
+	}
+	if timed > 0 && 2*timed < len(good) {
+		list = append(list, "ITL rests on "+of(timed, len(good), "request")+" only")
 	}
 	if joined > 0 {
 		list = append(list, of(joined, tokens, "token")+" were read late, several at once: their ITL is a mean, so the tail of ITL looks shorter than it was")
@@ -73,9 +81,14 @@ func warningsOf(good []Sample, canceled int) []string {
 	return append(list, common(good)...)
 }
 
-func number(samples []Sample, is func(Sample) bool) int {
-	are, _ := split(samples, is)
-	return len(are)
+// number counts samples, of which there may be many: without a copy.
+func number(samples []Sample, is func(Sample) bool) (n int) {
+	for _, s := range samples {
+		if is(s) {
+			n++
+		}
+	}
+	return n
 }
 
 // of is "3 of 10 requests".
@@ -162,13 +175,34 @@ func PairWarnings(a, b []Sample) (list []string) {
 	}
 	unlike(promptOf, "%s counts %.10g tokens of prompt, %s %.10g (medians)")
 	unlike(outputOf, "%s generates %.10g tokens, %s %.10g (medians): E2EL compares answers of different length")
-	_, _, batchedA := bursts(goodA)
-	if _, _, batchedB := bursts(goodB); batchedA || batchedB { // see [requestsOf]
-		list = append(list, "token frames arrive in bursts: ITL, a mean over each burst, is not compared; compare TPOT")
+	for _, e := range Exclusions(a, b) {
+		switch e.Metric { // one warning for each reason
+		case "ITL":
+			list = append(list, e.Reason+": ITL, a mean over each burst, is not compared; compare TPOT")
+		case "TTFT":
+			list = append(list, e.Reason+": their TTFT and E2EL are not compared")
+		}
 	}
-	if x, y := number(goodA, contaminated), number(goodB, contaminated); x+y > 0 {
-		list = append(list, fmt.Sprintf("a cache knew %s of %s and %d of %d of %s: their TTFT and E2EL are not compared",
-			of(x, len(goodA), "prompt"), nameA, y, len(goodB), nameB))
+	return list
+}
+
+// Exclusions says which values of the samples of two targets are not compared, and why: see [requestsOf].
+func Exclusions(a, b []Sample) (list []Exclusion) {
+	a, _ = split(a, succeeded)
+	b, _ = split(b, succeeded)
+	if len(a) == 0 || len(b) == 0 {
+		return nil
+	}
+	_, _, batchedA := bursts(a)
+	_, _, batchedB := bursts(b)
+	if batchedA || batchedB {
+		list = append(list, Exclusion{"ITL", "token frames arrive in bursts"})
+	}
+	cachedA, cachedB := number(a, contaminated), number(b, contaminated)
+	if cachedA+cachedB > 0 {
+		reason := fmt.Sprintf("a cache knew %s of %s and %d of %d of %s", of(cachedA, len(a), "prompt"),
+			format.Clean(a[0].Target), cachedB, len(b), format.Clean(b[0].Target))
+		list = append(list, Exclusion{"TTFT", reason}, Exclusion{"E2EL", reason})
 	}
 	return list
 }

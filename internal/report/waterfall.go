@@ -200,6 +200,9 @@ func (w *waterfall) accounts() {
 	a, u := w.a, w.a.Usage
 	w.blank()
 	var counts []string
+	if a.Cache == probe.CacheUnknown { // a 0 that is no count
+		u.Cached = nil
+	}
 	for i, n := range []*int{u.Prompt, u.Cached, u.Output, u.Reasoning} {
 		if n != nil {
 			counts = append(counts, []string{"prompt ", "cached ", "output ", "reasoning "}[i]+format.Grouped(*n))

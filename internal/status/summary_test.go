@@ -50,6 +50,21 @@ func TestOnlyTheLastHourCounts(t *testing.T) {
 	})
 }
 
+// TestBlockedSlotsAreMissed holds that a target that hung for two minutes is not shown as available for most of them.
+func TestBlockedSlotsAreMissed(t *testing.T) {
+	up := probe.Objective{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.99}
+	b := newTestBoard()
+	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{up}})
+	b.Record(success("a", 100*ms, 200*ms))
+	slow := success("a", 100*ms, 200*ms)
+	slow.Blocked = 3
+	b.Record(slow)
+	hung := broken("a", probe.Timeout, "no answer within 2m")
+	hung.Blocked = 11
+	b.Record(hung)
+	equal(t, "objectives", b.views()[0].Objectives, []objective{{"availability", "availability", nil, 0.99, 2, 14}})
+}
+
 func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	quick := probe.Objective{Name: "quick", Signal: probe.SignalTTFT, Limit: 150 * ms, Goal: 0.9}
 	up := probe.Objective{Name: "availability", Signal: probe.SignalAvailability, Goal: 0.5}
@@ -66,8 +81,12 @@ func TestObjectivesAreCountedByTheirPresentLimit(t *testing.T) {
 	equal(t, "objectives", got, []objective{{"quick", "ttft", &limit, 0.9, 1, 3}, {"availability", "availability", nil, 0.5, 2, 3}})
 	equal(t, "whether they are missed", []bool{got[0].Missed(), got[1].Missed()}, []bool{true, false})
 
+	quick.Goal, quick.Name = 0.95, "fast"
+	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
+	equal(t, "by a new goal", b.views()[0].Objectives, []objective{{"fast", "ttft", &limit, 0.95, 1, 3}})
+
 	quick.Limit, limit = time.Second, 1
 	b.Set(probe.Description{Name: "a", Objectives: []probe.Objective{quick}})
 	b.Record(success("a", 200*ms, 300*ms))
-	equal(t, "by the new limit", b.views()[0].Objectives, []objective{{"quick", "ttft", &limit, 0.9, 1, 1}})
+	equal(t, "by the new limit", b.views()[0].Objectives, []objective{{"fast", "ttft", &limit, 0.95, 1, 1}})
 }
