@@ -173,6 +173,7 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 			for _, c := range run.document.Comparisons {
 				equal(t, name+": comparisons that share the confidence", c.InRun, 2*2*2)
 			}
+			equal(t, name+": the last step", run.document.Comparisons[7].Load, "concurrency 2, prompts of 120 tokens")
 			equal(t, name+": requests of the first step", run.document.Summaries[0].Sent(), test.made)
 			if got := errs.String(); strings.Count(got, "warning: ") != strings.Count(test.warning, "warning: ") || !strings.Contains(got, test.warning) {
 				t.Errorf("%s: %s", name, got)
