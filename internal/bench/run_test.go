@@ -156,7 +156,7 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 		warning        string
 	}{
 		"by default": {0, 13, ""},
-		"too few":    {3, 3, "warning: concurrency 1: no difference can be shown with 3 requests of each target, this run needs 11 in each step\n"},
+		"too few":    {3, 3, "warning: concurrency 1: no difference can be shown with 3 requests of each target, this step needs 11\n"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{

@@ -187,9 +187,8 @@ func (t *tally) comparisons() (list []report.Comparison) {
 		}
 		if !t.load.Planned() {
 			c.Pair = "prompt"
-			if t.load.InFlight() > 1 {
-				c.Warnings = append(c.Warnings, report.DependentPairs)
-			}
+			c.Together = t.load.InFlight()
+			c.Warnings = append(c.Warnings, report.MeasuredInTurn)
 		}
 		list = append(list, report.Compare(c, report.PairUp(first, other)))
 	}
