@@ -57,6 +57,7 @@ func (c *Check) Run(ctx context.Context, jobs []*engine.Job) {
 	c.Passed = true
 	measured := true
 	for _, j := range jobs {
+		j.Insist()
 		for i, t := range j.Targets {
 			fmt.Fprintf(c.Out, "%s  %s\n", t.Name, t.URL)
 			one := checker{Check: c, found: &Target{Name: t.Name, URL: t.URL}, target: t, member: j.Members[i], job: j, place: i}
