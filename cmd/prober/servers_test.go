@@ -50,7 +50,7 @@ func systems() []system {
 			s.config.Model = "gpt"
 		}
 		if api == "anthropic" || api == "azure-openai" {
-			s.config.APIKey, s.given["API_KEY"] = "sk-sesame", "sk-sesame"
+			s.config.APIKey = "sk-sesame"
 		}
 		list = append(list, s)
 	}
@@ -123,7 +123,9 @@ func probeSystem(t *testing.T, s system) serverRow {
 	}
 	maps.Copy(given, s.given)
 	assets := engine.NewAssets(config.ReadFile)
-	c, err := daemon.Load(config.Options{Overrides: given, URLs: []string{server.URL}}, assets)
+	c, err := daemon.Load(config.Options{
+		Environ: map[string]string{"PROBER_API_KEY": s.config.APIKey}, Overrides: given, URLs: []string{server.URL},
+	}, assets)
 	if err != nil {
 		t.Fatal(err)
 	}

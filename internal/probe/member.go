@@ -184,6 +184,13 @@ func (m *Member) survive(r **Result, start time.Time) {
 	}
 }
 
+// Insist makes m obey no pause that the server asks for.
+func (m *Member) Insist() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.target.Backoff = 0
+}
+
 // rest obeys a server that asked for a pause, up to the target's limit.
 func (m *Member) rest(r *Result) {
 	m.mu.Lock()

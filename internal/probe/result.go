@@ -11,6 +11,8 @@ import (
 type Result struct {
 	Target, Group, Model, API, Prompt string
 
+	Server string // its type, see [wire.Server]; empty if unknown
+
 	Round uint64    // results of one group with equal Round answered the same prompt
 	Due   time.Time // when the probe should have started, or when its turn in the group came
 	Extra bool      // somebody asked for it, outside the slots: it counts in no metric and no statistic

@@ -192,7 +192,7 @@ var sources = map[probe.Source]string{
 	probe.FromUsage:   "counted in each frame (usage)",
 	probe.FromIDs:     "counted in each frame (token ids)",
 	probe.FromTotal:   "one per frame: as many frames as tokens",
-	probe.FromNothing: "unknown per frame: the server sends neither usage nor token ids",
+	probe.FromNothing: "unknown per frame: not every frame tells its count (by usage or token ids)",
 }
 
 // accounts writes tokens, frames and warnings, and the verdict: what it came to, and what to do.
