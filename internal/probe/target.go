@@ -55,18 +55,19 @@ func (t Target) probe(ctx context.Context, q Question) *Result {
 	defer stop(nil)
 	req, err := t.probeRequest(ctx, q.Ask)
 	r := t.newResult(q.Ask.Model)
-	r.Start = time.Now()
 	r.Tokens = make([]Arrival, 0, max(0, min(q.Ask.MaxTokens, maxExpected))) // so that no token frame waits for memory
 	x := &exchange{
 		accumulator: &accumulator{Result: r, keeps: q.Expect.Answer != "", estimates: q.Ask.Server.Estimates},
-		Question:    q, target: t, trace: &trace{start: r.Start},
+		Question:    q, target: t, trace: &trace{},
+		stall: newStallTimer(t.Stall, func() { stop(failed(Stalled, "stall limit reached")) }),
 	}
+	defer x.stall.end()
+	x.trace.quiet, x.trace.looks = t.Transport.lookout.quiet()
+	r.Start = time.Now()
+	x.trace.start = r.Start
 	if err != nil {
 		return x.conclude(failed(Rejected, "%w", err))
 	}
-	x.stall = time.AfterFunc(t.Stall, func() { stop(failed(Stalled, "stall limit reached")) })
-	x.stall.Stop() // until the first token
-	defer x.stall.Stop()
 	return x.conclude(x.run(ctx, req))
 }
 
@@ -76,7 +77,7 @@ type exchange struct {
 	target Target
 	server wire.Server // type, as it is known by the answer's header; the zero value if it is not
 	trace  *trace
-	stall  *time.Timer // runs from each token's arrival
+	stall  *stallTimer
 }
 
 func (t Target) newResult(model string) *Result {
@@ -124,11 +125,15 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 func (x *exchange) conclude(v verdict) *Result {
 	r := x.Result
 	r.Elapsed = time.Since(r.Start)
+	x.trace.rest()
 	r.Server = x.Ask.Server.Name
 	r.Outcome, r.Err, r.RetryAfter = v.outcome, x.target.scrub(v.err, x.Ask), v.retry
 	x.settle()
 	r.Phases, _, r.Refused = x.trace.state()
 	r.Taint = r.taint()
+	if len(r.Tokens) > 0 {
+		x.target.Transport.lookout.probed(r.Tokens[0].At, r.uncertain() != nil)
+	}
 	r.Cache, r.again = cacheState(r.Usage, x.Expect), x.Expect.Again
 	r.Warnings = warnings(r, x.Ask.MaxTokens, x.Expect.Length)
 	return r
@@ -208,7 +213,10 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 		if !x.add(frame.Stamp, delta) {
 			continue
 		}
-		x.stall.Reset(x.target.Stall - time.Since(frame.At))
+		x.stall.restart()
+		if len(x.Tokens) == 1 {
+			x.trace.gotToken()
+		}
 		limit := x.Ask.MaxTokens
 		if n := max(len(x.Tokens), x.told, x.counted); limit > 0 && n > limit+overrun && x.Finish == "" { // each token frame has at least one
 			x.trace.abandon()
