@@ -36,10 +36,8 @@ for what --fail-on names.`,
 			}
 			out, allOK := cmd.OutOrStdout(), true
 			for _, j := range jobs {
+				j.Insist()
 				results, _, err := j.Once(cmd.Context())
-				if g.format != "json" {
-					sayLengths(out, j)
-				}
 				for _, r := range results {
 					allOK = allOK && r.Outcome == probe.OK
 					account := report.Account(r)
@@ -53,6 +51,9 @@ for what --fail-on names.`,
 					if g.format == "json" {
 						err = errors.Join(err, report.Encode(out, "", judged))
 					}
+				}
+				if g.format != "json" {
+					sayLengths(out, j)
 				}
 				if err != nil {
 					return err

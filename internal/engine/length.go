@@ -189,7 +189,8 @@ func (j *Job) fit(ctx context.Context, i int, round uint64) (failed *probe.Resul
 		if err == nil {
 			return nil, probe.SkipWaiting
 		}
-		if refused := m.Unreached(start, err); refused.Outcome == probe.RateLimited {
+		refused := m.Unreached(start, err)
+		if refused.Outcome == probe.RateLimited && m.Obeys() {
 			return m.Failed(start, err), ""
 		}
 		if !errors.Is(err, ErrNoTokenizer) {
@@ -351,8 +352,8 @@ func (j *Job) LengthLine(i int) string {
 	case means == ByTokenizer:
 		return fmt.Sprintf("prompts are exactly %s tokens, by the server's tokenizer", length)
 	case means == ByUsage:
-		return fmt.Sprintf("prompts are exactly %s tokens, by the usage of %d requests with short answers, which are recorded nowhere",
-			length, requests)
+		return fmt.Sprintf("prompts are exactly %s tokens, by the usage of %s with short answers, which are recorded nowhere",
+			length, format.Count(requests, "request"))
 	}
 	return ""
 }

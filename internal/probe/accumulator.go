@@ -19,6 +19,7 @@ const (
 type accumulator struct {
 	*Result
 
+	frames  int  // read, tokens in them or not
 	counted int  // generated tokens by the usage so far
 	running bool // a frame with a choice carried usage, so that its growth counts
 	still   bool // a frame with text carried usage that did not grow: usage is not per frame
@@ -43,6 +44,7 @@ type accumulator struct {
 
 // add takes one frame, and reports whether it is a token frame: one that shows evidence of a generated token.
 func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
+	a.frames++
 	since := at.At.Sub(a.Start)
 	if d.Err != nil && a.err == nil {
 		a.err, a.errAt = d.Err, since
@@ -75,9 +77,13 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 		a.Stamp = ByKernel
 	}
 	a.Stamp = cmp.Or(a.Stamp, ByUser) // single timestamps of the kernel may be refused
-	a.Tokens = append(a.Tokens, Arrival{
+	arrival := Arrival{
 		At: since, Read: uint32(at.Read), N: a.attribute(grown, d.Tokens), Kernel: at.Kernel, Delay: at.Delay,
-	})
+	}
+	if !at.NotBefore.IsZero() {
+		arrival.NotBefore = max(0, at.NotBefore.Sub(a.Start))
+	}
+	a.Tokens = append(a.Tokens, arrival)
 	return true
 }
 

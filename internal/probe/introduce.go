@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -61,7 +60,7 @@ func (m *Member) learnFindings(found Findings) {
 		if c.Stale {
 			*c = Capabilities{}
 		}
-		found.Context = cmp.Or(found.Context, c.Context) // which a refusal may have told
+		found.Limits = found.Limits.Or(c.Limits) // which a refusal may have told
 		c.Findings, c.Looked = found, time.Now()
 	})
 }
@@ -99,7 +98,7 @@ func (m *Member) LookAgain(ctx context.Context, age time.Duration) {
 	}
 	isKnown := func(model wire.Model) bool { return model.ID == known.Model }
 	if i := slices.IndexFunc(models, isKnown); i >= 0 && found.Model != known.Model { // it is not the first of the list any more
-		found.Model, found.Context = known.Model, models[i].MaxLen
+		found.Model, found.Limits = known.Model, models[i].Limits
 	}
 	if found.Server.Name == "" { // a gateway tells its name in answers only
 		found.Server, found.Dialect, found.Version = known.Server, known.Dialect, known.Version

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -209,6 +208,20 @@ func (m *Member) survive(r **Result, start time.Time) {
 	}
 }
 
+// Insist makes m obey no pause that the server asks for.
+func (m *Member) Insist() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.target.Backoff = 0
+}
+
+// Obeys reports whether m obeys the pauses that the server asks for.
+func (m *Member) Obeys() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.target.Backoff > 0
+}
+
 // rest obeys a server that asked for a pause, up to the target's limit.
 func (m *Member) rest(r *Result) {
 	m.mu.Lock()
@@ -273,8 +286,8 @@ func (m *Member) Tokenize(ctx context.Context, ask wire.Ask) (wire.Count, error)
 		if err == nil {
 			c.Tokenizes = claim(tokens.Known)
 		} else if errors.Is(err, ErrTooLong) {
-			context, _ := wire.TooLong([]byte(err.Error()))
-			c.Context = cmp.Or(context, c.Context)
+			limits, _ := wire.TooLong([]byte(err.Error()))
+			c.Limits = limits.Or(c.Limits)
 		}
 	})
 	return tokens, err
@@ -335,9 +348,8 @@ func (m *Member) learnFrom(r *Result, maxTokens int) {
 		if s := r.gateway; s.Name != "" && m.target.Server.Name == "" && s.Name != c.Server.Name {
 			c.Server, c.Version = s, ""
 		}
-		if context, _ := wire.TooLong(r.rejected); context > 0 {
-			c.Context = context
-		}
+		limits, _ := wire.TooLong(r.rejected)
+		c.Limits = limits.Or(c.Limits)
 		if r.Usage.Prompt.Known {
 			c.Prompt = r.Usage.Prompt
 		}

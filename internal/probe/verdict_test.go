@@ -62,7 +62,7 @@ func TestRetryAfter(t *testing.T) {
 			{429, nil, 0},
 			{500, http.Header{"Retry-After": {"5"}}, 0},
 		} {
-			if got := badStatus(&http.Response{StatusCode: test.status, Header: test.header}, "").retry; got != test.want {
+			if got := badStatus(&http.Response{StatusCode: test.status, Header: test.header}, nil).retry; got != test.want {
 				t.Errorf("%d %v: %v, want %v", test.status, test.header, got, test.want)
 			}
 		}
