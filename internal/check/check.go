@@ -88,6 +88,7 @@ func (c *checker) run(ctx context.Context) bool {
 	if !c.discover(ctx) || !c.fits() {
 		return false
 	}
+	c.pieces()
 	c.fit(ctx)
 	if !c.ask(ctx) || !c.fits() { // a refusal may have told the context
 		return false
@@ -173,9 +174,15 @@ func names(models []wire.Model) string {
 
 // fits compares the configured lengths with the server's context.
 func (c *checker) fits() bool {
-	misfit := c.job.Misfit(c.target, c.member.Capabilities().Context)
+	misfit := c.job.Misfit(c.target, c.member.Capabilities().Limits)
 	c.line("failed", "%s", misfit)
 	return misfit == ""
+}
+
+// pieces says what a server that generates long answers in pieces makes of those that are configured.
+func (c *checker) pieces() {
+	text, hint := engine.Pieces(c.target, c.member.Capabilities().Server)
+	c.find(Finding{Step: "warning", Text: text, Hint: hint})
 }
 
 func (c *checker) fit(ctx context.Context) {

@@ -12,6 +12,7 @@ import (
 // The reasons of failures that are known for certain: the error of a result wraps at most one of them, and its hint follows it.
 var (
 	ErrUnlimited  = errors.New("the server ignores the limit of an answer's length")
+	ErrPieces     = errors.New("the server generates long answers in whole pieces")
 	ErrTooLong    = errors.New("longer than the server takes")
 	ErrNoTemplate = errors.New("the model has no chat template")
 	ErrNoModel    = errors.New("the server serves no model")
@@ -43,7 +44,10 @@ func because(err, reason error) error {
 
 // reworded is err in other words, for the same reason.
 func reworded(err error, text string) error {
-	reasons := []error{ErrUnlimited, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone, ErrWrongModel, ErrWantsHeader, ErrNoBackend, ErrNothing, ErrNoFinish}
+	reasons := []error{
+		ErrUnlimited, ErrPieces, ErrTooLong, ErrNoTemplate, ErrNoModel, ErrModelGone, ErrWrongModel, ErrWantsHeader, ErrNoBackend,
+		ErrNothing, ErrNoFinish,
+	}
 	i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 	if i < 0 {
 		return errors.New(text)
