@@ -177,9 +177,10 @@ func (r *run) tooFewRequests() string {
 	}
 	needed := report.PairsNeeded(r.comparisons)
 	for _, load := range r.Plan.Loads(schedule.Plan{}) {
-		if total, known := load.Total(); known && total < needed {
-			return fmt.Sprintf("%s: no difference can be shown with %s of each target, this run needs %d in each step",
-				load, format.Count(total, "request"), needed)
+		least := needed * max(1, load.InFlight()) // see report.Comparison.Together
+		if total, known := load.Total(); known && total < least {
+			return fmt.Sprintf("%s: no difference can be shown with %s of each target, this step needs %s",
+				load, format.Count(total, "request"), format.Grouped(least))
 		}
 	}
 	return ""

@@ -156,7 +156,7 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 		warning        string
 	}{
 		"by default": {0, 13, ""},
-		"too few":    {3, 3, "warning: concurrency 1: no difference can be shown with 3 requests of each target, this run needs 11 in each step\n"},
+		"too few":    {3, 3, "warning: concurrency 1: no difference can be shown with 3 requests of each target, this step needs 11\n"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRig(t, map[string]sim.Config{
@@ -173,6 +173,7 @@ func TestConfidenceIsOfTheWholeRun(t *testing.T) {
 			for _, c := range run.document.Comparisons {
 				equal(t, name+": comparisons that share the confidence", c.InRun, 2*2*2)
 			}
+			equal(t, name+": the last step", run.document.Comparisons[7].Load, "concurrency 2, prompts of 120 tokens")
 			equal(t, name+": requests of the first step", run.document.Summaries[0].Sent(), test.made)
 			if got := errs.String(); strings.Count(got, "warning: ") != strings.Count(test.warning, "warning: ") || !strings.Contains(got, test.warning) {
 				t.Errorf("%s: %s", name, got)

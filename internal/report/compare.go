@@ -22,6 +22,7 @@ type Comparison struct {
 	Pair       string  `json:"pair"`               // what one pair is: "round", "period of 1h0m0s"
 	Confidence float64 `json:"confidence"`         // 0.95: that nothing shown in the run's comparisons is chance
 	InRun      int     `json:"comparisons_in_run"` // that share Confidence, this one included; see [Compare]
+	Together   int     `json:"requests_in_pair"`   // of each side, which were under way together; 1: a pair is of single ones
 
 	Columns  string      `json:"columns"`      // what A and B of the lines are: see [Medians]
 	Lines    []Line      `json:"lines"`        // TTFT, TPOT, ITL, E2EL, as far as there are pairs
@@ -31,7 +32,7 @@ type Comparison struct {
 
 // What the columns A and B of a [Comparison] show.
 const (
-	Medians     = "medians"      // of single requests
+	Medians     = "medians"      // of requests, or of the means of those that were under way together
 	PeriodMeans = "period means" // means over the requests of a period, and of these the median of all periods
 )
 
@@ -85,7 +86,8 @@ func pairsNeeded(intervals int) int {
 }
 
 // Compare fills the lines of c from pairs and adds to its warnings. Pairs with a value that is no number, or not above
-// zero, are left out, and so are quantities without any.
+// zero, are left out, and so are quantities without any. Requests that were under way together share a queue, a batch and
+// whatever disturbed the machine, and so are no independent evidence: of c.Together pairs in a row one is made.
 //
 // The interval of a line is that of the median of its pairs' differences, from order statistics alone: it assumes
 // nothing of how they are spread. In a run of c.InRun comparisons (steps of a ladder, lengths of prompts, targets), each
@@ -96,19 +98,14 @@ func pairsNeeded(intervals int) int {
 // so that what they show holds of all lines of the run together (Bonferroni): where A and B are the same, at most
 // 1 − Confidence of all runs show any difference, however many comparisons a run has.
 func Compare(c Comparison, pairs []Pairs) Comparison {
-	c.Confidence = confidence
-	c.InRun = max(c.InRun, 1)
-	c.Lines = []Line{}
-	c.Excluded = append([]Exclusion{}, c.Excluded...)
-	c.Warnings = slices.Clip(c.Warnings)
-	c.Columns = cmp.Or(c.Columns, Medians)
 	usable := usablePairs(pairs)
 	if len(usable) == 0 {
-		c.Warnings = append(c.Warnings, "no "+c.Pair+" was answered by both: nothing to compare")
-		return c
+		return Uncompared(c, "no "+c.Pair+" was answered by both: nothing to compare")
 	}
+	c = c.withoutLines()
 	intervals := len(usable) * c.InRun
 	for _, p := range usable {
+		p.Values = together(p.Values, c.Together)
 		line := lineOf(p, confidenceOfEach(intervals))
 		line.Needed = pairsNeeded(intervals)
 		line.Verdict = Verdict(line, c.A, c.B)
@@ -130,6 +127,7 @@ func Uncompared(c Comparison, why string) Comparison {
 func (c Comparison) withoutLines() Comparison {
 	c.Confidence = confidence
 	c.InRun = max(c.InRun, 1)
+	c.Together = max(c.Together, 1)
 	c.Columns = cmp.Or(c.Columns, Medians)
 	c.Lines = []Line{}
 	c.Excluded = append([]Exclusion{}, c.Excluded...)
@@ -149,6 +147,36 @@ func usablePairs(pairs []Pairs) (usable []Pairs) {
 	return usable
 }
 
+// together makes one pair of each n in a row, of the means of both sides. The last one is of what is left as well.
+func together(values [][2]float64, n int) [][2]float64 {
+	if n <= 1 {
+		return values
+	}
+	var pairs [][2]float64
+	for len(values) > 0 {
+		size := n
+		if len(values) < 2*n {
+			size = len(values)
+		}
+		var mean [2]float64
+		for _, v := range values[:size] {
+			mean[0] += v[0] / float64(size)
+			mean[1] += v[1] / float64(size)
+		}
+		pairs = append(pairs, mean)
+		values = values[size:]
+	}
+	return pairs
+}
+
+// pairs names one pair or several, for people: "rounds", "groups of 16 prompts".
+func (c Comparison) pairs(n int) string {
+	if c.Together > 1 {
+		return plural(n, "group") + fmt.Sprintf(" of %s %s", format.Grouped(c.Together), plural(2, c.Pair))
+	}
+	return plural(n, c.Pair)
+}
+
 // tooFew says how many pairs are needed, if any line of c has fewer; else it is empty.
 func (c Comparison) tooFew() string {
 	var few []int
@@ -161,7 +189,7 @@ func (c Comparison) tooFew() string {
 		return ""
 	}
 	there := join(format.Grouped(slices.Min(few)), format.Grouped(slices.Max(few)))
-	text := fmt.Sprintf("too few %s to show any difference: %s of %d needed", plural(2, c.Pair), there, c.Lines[0].Needed)
+	text := fmt.Sprintf("too few %s to show any difference: %s of %d needed", c.pairs(2), there, c.Lines[0].Needed)
 	if c.InRun > 1 {
 		text += fmt.Sprintf(" in a run of %d comparisons", c.InRun)
 	}
