@@ -175,7 +175,7 @@ func (o *Observers) describe(j *Job) {
 		if known.Dialect != nil {
 			d.API = known.Dialect.Name
 		}
-		if misfit := j.Misfit(t, known.Context); misfit != "" {
+		if misfit := j.Misfit(t, known.Limits); misfit != "" {
 			d.Notes = append(d.Notes, misfit)
 			if !slices.Contains(before.Notes, misfit) {
 				o.log.Warn(misfit, zap.String("target", t.Name))

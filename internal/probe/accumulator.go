@@ -77,9 +77,13 @@ func (a *accumulator) add(at stream.Stamp, d wire.Delta) bool {
 		a.Stamp = ByKernel
 	}
 	a.Stamp = cmp.Or(a.Stamp, ByUser) // single timestamps of the kernel may be refused
-	a.Tokens = append(a.Tokens, Arrival{
+	arrival := Arrival{
 		At: since, Read: uint32(at.Read), N: a.attribute(grown, d.Tokens), Kernel: at.Kernel, Delay: at.Delay,
-	})
+	}
+	if !at.NotBefore.IsZero() {
+		arrival.NotBefore = max(0, at.NotBefore.Sub(a.Start))
+	}
+	a.Tokens = append(a.Tokens, arrival)
 	return true
 }
 

@@ -46,7 +46,7 @@ type Result struct {
 	SpanID     string    // 16 hex digits; the span that traceparent names
 	Warnings   []error   // what is unreliable about the numbers
 
-	rejected []byte      // body of an answer that was no stream
+	rejected []byte      // what the server rejected the request with: the body of an answer that was no stream, or the error in one
 	again    bool        // the server had been sent the prompt before, see [Member.again]
 	gateway  wire.Server // that named itself in the answer's header; the zero value if none did
 }
@@ -121,7 +121,7 @@ type Source string
 // The sources, best first.
 const (
 	FromUsage   Source = "usage" // growth of the usage that each frame carries
-	FromIDs     Source = "ids"   // token ids in the frame
+	FromIDs     Source = "ids"   // token ids in the frame, or a type of server that sends a token a frame
 	FromTotal   Source = "total" // one each: the count of all tokens equals the number of token frames
 	FromNothing Source = "none"  // the tokens of a frame cannot be attributed
 )

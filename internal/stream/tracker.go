@@ -99,14 +99,15 @@ func (t *BodyTracker) Knows() bool {
 	return !t.lost
 }
 
-// Arrival is that of the read that completed the first end bytes of the body, which have been read; end never decreases.
+// Arrival is that of the read that completed the first end bytes of the body, which have been read; end never decreases. Once
+// the framing is not understood, it is that of the last read.
 func (t *BodyTracker) Arrival(end int64) Stamp {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.oldest < len(t.arrivals)-1 && t.arrivals[t.oldest].end < end {
 		t.oldest++
 	}
-	if t.oldest == len(t.arrivals) {
+	if t.lost || t.oldest == len(t.arrivals) {
 		return t.socket.Last()
 	}
 	return t.arrivals[t.oldest].stamp
