@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -73,7 +74,7 @@ func (j *Job) Skips(t config.Target, took time.Duration) string {
 // TokensPerDay is what t costs a day if a probe takes so long: skipped slots cost nothing. Where took is 0, not known,
 // none is skipped. Data sets: at least a token a word is counted.
 func (j *Job) TokensPerDay(t config.Target, took time.Duration) int {
-	perDay := int(math.Round(t.QPS * 86400 * t.Active.Share() * probedShare(t, took) * float64(j.meanPrompt()+t.MaxTokens)))
+	perDay := int(math.Round(t.QPS * 86400 * t.Active.Share() * probedShare(t, took) * float64(cmp.Or(j.meanPrompt, j.Prompts.Mean())+t.MaxTokens)))
 	if t.TokenBudgetPerDay > 0 {
 		return min(perDay, t.TokenBudgetPerDay)
 	}

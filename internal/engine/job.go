@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,15 +29,14 @@ type Job struct {
 	Plan    schedule.Plan
 	Prompts prompt.Options
 
+	meanPrompt int // tokens of Prompts, see [prompt.Options.Mean]: to count them again takes long for a data set
+
 	writer *prompt.Writer
 	length *length
 	heard  atomic.Bool         // a probe was answered since the length of prompts was looked after
 	files  [][sha256.Size]byte // the hashes of the targets' files
 	ended  atomic.Bool         // it was stopped: its targets are not described any more
 	log    *zap.Logger         // of what is found out about the prompts' length
-
-	meanOnce sync.Once
-	mean     int // see meanPrompt
 
 	stop context.CancelFunc // no more probes of it begin; nil until a [Runner] begins it
 	done chan struct{}      // closed when none is under way any more
@@ -57,9 +55,9 @@ func Assemble(targets []config.Target, assets *Assets, dial probe.Dial, version 
 			}
 			plan := schedule.Plan{Interval: Interval(t), Arrival: schedule.Arrival(t.Arrival), Name: t.Group}
 			i, jobs = len(jobs), append(jobs, &Job{
-				Plan: plan, Prompts: prompts, writer: prompt.NewWriter(prompts), length: newLength(), log: zap.NewNop(),
+				Plan: plan, Prompts: prompts, meanPrompt: prompts.Mean(), writer: prompt.NewWriter(prompts),
+				length: newLength(), log: zap.NewNop(),
 			})
-			jobs[i].meanPrompt() // here, where nobody waits for it
 		}
 		if err := jobs[i].add(t, assets, dial, version); err != nil {
 			return nil, fmt.Errorf("target %s: %w", t.Name, err)
@@ -116,12 +114,6 @@ func (j *Job) Group(to probe.Recorder) *probe.Group {
 		Members: j.Members, Interval: j.Plan.Interval, Output: j.Targets[0].MaxTokens,
 		Recorder: to, Ask: j.question, Fit: j.fit,
 	}
-}
-
-// meanPrompt is the mean length of a prompt, which takes long to find out of a data set.
-func (j *Job) meanPrompt() int {
-	j.meanOnce.Do(func() { j.mean = j.Prompts.Mean() })
-	return j.mean
 }
 
 // Insist makes every probe of j be sent at once, also after a server asked for a pause: who sends one by hand wants to see its answer.

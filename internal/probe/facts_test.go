@@ -63,7 +63,7 @@ func TestFacts(t *testing.T) {
 		{"tgi-3.3.6/dead_completions-auto.txt", completions, ServerError, "Connection refused", 0, nil},
 		{"tgi-3.3.6/dead_gs-auto.txt", tgi, ServerError, "Connection refused", 0, nil},
 		{"tgi-3.3.6/dead_generate-auto.txt", tgi, ServerError, "HTTP 424", 0, nil},
-		{"tgi-3.3.6/keepalive_chat.txt", chat, Empty, "before anything was in it", 0, ErrNothing},
+		{"tgi-3.3.6/keepalive_chat.txt", chat, Empty, "without a token", 0, ErrNothing},
 		{"dynamo-1.6.1/chat.txt", chat, OK, "", 4, nil},
 		{"dynamo-1.6.1/chat-nousage.txt", chat, OK, "", 0, nil}, // of unknown tokens
 		{"dynamo-1.6.1/completions.txt", completions, OK, "", 4, nil},

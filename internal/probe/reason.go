@@ -21,7 +21,7 @@ var (
 	ErrWrongModel  = errors.New("the server does not serve the model that was asked for")
 	ErrWantsHeader = errors.New("the server wants another header")
 	ErrNoBackend   = errors.New("the gateway has no server left")
-	ErrNothing     = errors.New("the stream ended before anything was in it")
+	ErrNothing     = errors.New("stream ended without a token or anything else in it")
 	ErrNoFinish    = errors.New("without a finish reason")
 )
 

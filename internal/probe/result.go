@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -93,11 +94,13 @@ func Refusals() []Outcome { return []Outcome{Unauthorized, RateLimited, Filtered
 func (o Outcome) Refusal() bool { return slices.Contains(Refusals(), o) }
 
 // Available reports whether r shows a server that works: a token came, or only we were refused. A rejection may be our mistake
-// until the target has worked once. After that it is an outage for its users too: the model was removed, or has no worker.
+// until the target has worked once. After that it is an outage for its users too, and so is a server that serves no model.
 func (r *Result) Available(hasWorked bool) bool {
 	switch {
 	case len(r.Tokens) > 0, r.Outcome.Refusal():
 		return true
+	case errors.Is(r.Err, ErrModelGone), errors.Is(r.Err, ErrNoModel):
+		return false
 	case r.Outcome == Rejected:
 		return !hasWorked
 	}

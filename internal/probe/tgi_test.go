@@ -51,6 +51,9 @@ func TestTGIFrames(t *testing.T) {
 			target.Dialect, _ = wire.Lookup(test.api)
 			r := target.Probe(t.Context(), wire.Ask{Model: "m", Prompt: "p", MaxTokens: 4})
 			ttft, _ := r.TTFT()
+			if answer, ok := r.TTFAT(); ok && answer != ttft {
+				t.Errorf("the answer begins at %v, its first token at %v", answer, ttft)
+			}
 			gap, gaps := 0*ms, 0
 			for d := range r.ITL() {
 				gap, gaps = d, gaps+1
