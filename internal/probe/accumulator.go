@@ -179,6 +179,9 @@ func (a *accumulator) settle() {
 			a.Tokens[i].N = 1
 		}
 	}
+	if a.Answer > 0 && !a.Reasoned && !a.Hidden { // a token without text is one of the answer as well
+		a.Answer = a.Tokens[0].At
+	}
 	a.Burst = burst(a.Tokens)
 	if n := len(a.Tokens); n > 0 && a.Outcome != OK && (a.Finish == "" || a.err != nil) {
 		died := a.Elapsed

@@ -197,7 +197,7 @@ func (q Question) cost() int {
 
 func (q Question) report(r *Result) {
 	switch {
-	case refused(r) || r.Status == http.StatusRequestEntityTooLarge:
+	case refused(r) || r.Status == http.StatusRequestEntityTooLarge || errors.Is(r.Err, ErrTooLong):
 		q.Refuse()
 	case r.Outcome == OK || r.Outcome == WrongLength:
 		q.Learn(r.Usage.Prompt.N) // 0 if the server does not count

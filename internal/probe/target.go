@@ -75,6 +75,7 @@ type exchange struct {
 	*accumulator // of the result
 	Question
 	target Target
+	server wire.Server // type, as it is known by the answer's header; the zero value if it is not
 	trace  *trace
 	stall  *stallTimer
 }
@@ -100,12 +101,16 @@ func (x *exchange) run(ctx context.Context, req *http.Request) verdict {
 	defer done()
 	defer resp.Body.Close()
 	defer func() {
-		x.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
 		if ctx.Err() != nil { // the rest of the answer is not read
 			x.trace.abandon()
 		}
 	}()
 	conn := x.trace.gotHeader()
+	x.gateway, _ = wire.Recognize(wire.Evidence{Answer: true, Header: resp.Header})
+	x.server = x.Ask.Server
+	if x.server.Name == "" {
+		x.server = x.gateway
+	}
 	x.Status, x.CertExpiry = resp.StatusCode, conn.certExpiry()
 	if v, ok := x.noStream(ctx, resp); ok {
 		return v
@@ -215,9 +220,18 @@ func (x *exchange) read(ctx context.Context, next func() (stream.Frame, error)) 
 		limit := x.Ask.MaxTokens
 		if n := max(len(x.Tokens), x.told, x.counted); limit > 0 && n > limit+overrun && x.Finish == "" { // each token frame has at least one
 			x.trace.abandon()
-			return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled", n, limit, ErrUnlimited)
+			return failed(WrongLength, "%d tokens and no end, asked %d: %w, and the probe was canceled", n, limit, x.whyLonger())
 		}
 	}
+}
+
+// whyLonger is why an answer goes on after the tokens that were asked for.
+func (x *exchange) whyLonger() error {
+	piece, asked := x.server.Piece, x.Ask.MaxTokens
+	if piece > 0 && asked > piece && asked%piece > 0 {
+		return fmt.Errorf("%w of %d tokens", ErrPieces, piece)
+	}
+	return ErrUnlimited
 }
 
 // decode interprets a frame. An event called error is one, whatever its data: Dynamo puts the text into a comment.
@@ -225,6 +239,9 @@ func (x *exchange) decode(frame stream.Frame) (wire.Delta, error) {
 	delta, err := x.target.Dialect.Decode(frame.Data)
 	if frame.Event == "error" && (err != nil || delta.Err == nil) {
 		return wire.Delta{Err: &wire.ServerError{Type: "error", Message: wire.Describe(frame.Data)}}, nil
+	}
+	if x.server.TokenFrames && delta.Choice && delta.Tokens == 0 && delta.Err == nil {
+		delta.Tokens, delta.Role = 1, false
 	}
 	return delta, err
 }

@@ -45,7 +45,7 @@ func warnings(r *Result, maxTokens, promptTokens int) []error {
 	case !output.Known:
 		add(true, "the server did not say how many tokens it generated: no TPOT, no ITL")
 	case output.N != maxTokens:
-		add(false, "%d tokens generated, asked %d", output.N, maxTokens)
+		add(false, "%s generated, asked %d", format.Count(output.N, "token"), maxTokens)
 	}
 	if output.Known && r.Source == FromNothing {
 		add(true, "%d tokens in %d frames, and no frame says how many it carries: no ITL", output.N, len(r.Tokens))

@@ -32,8 +32,8 @@ type Comparison struct {
 
 // What the columns A and B of a [Comparison] show.
 const (
-	Medians     = "medians"      // of requests, or of the means of those that were under way together
-	PeriodMeans = "period means" // means over the requests of a period, and of these the median of all periods
+	Medians     = "medians" // of requests, or of the means of those that were under way together
+	PeriodMeans = "means"   // means over the requests of a period, and of these the median of all periods
 )
 
 // An Exclusion says why values of a quantity are not compared.
@@ -98,14 +98,13 @@ func pairsNeeded(intervals int) int {
 // so that what they show holds of all lines of the run together (Bonferroni): where A and B are the same, at most
 // 1 − Confidence of all runs show any difference, however many comparisons a run has.
 func Compare(c Comparison, pairs []Pairs) Comparison {
-	usable := usablePairs(pairs)
+	usable := usablePairs(pairs, c.Together)
 	if len(usable) == 0 {
 		return Uncompared(c, "no "+c.Pair+" was answered by both: nothing to compare")
 	}
 	c = c.withoutLines()
 	intervals := len(usable) * c.InRun
 	for _, p := range usable {
-		p.Values = together(p.Values, c.Together)
 		line := lineOf(p, confidenceOfEach(intervals))
 		line.Needed = pairsNeeded(intervals)
 		line.Verdict = Verdict(line, c.A, c.B)
@@ -135,11 +134,10 @@ func (c Comparison) withoutLines() Comparison {
 	return c
 }
 
-// usablePairs leaves out pairs without two positive numbers, and quantities without any pair.
-func usablePairs(pairs []Pairs) (usable []Pairs) {
-	unusable := func(v [2]float64) bool { return !finite(v[0]-v[1]) || min(v[0], v[1]) <= 0 }
+// usablePairs makes one pair of each n in a row, and leaves out quantities without any.
+func usablePairs(pairs []Pairs, n int) (usable []Pairs) {
 	for _, p := range pairs {
-		p.Values = slices.DeleteFunc(slices.Clone(p.Values), unusable)
+		p.Values = together(p.Values, max(n, 1))
 		if len(p.Values) > 0 {
 			usable = append(usable, p)
 		}
@@ -147,26 +145,33 @@ func usablePairs(pairs []Pairs) (usable []Pairs) {
 	return usable
 }
 
-// together makes one pair of each n in a row, of the means of both sides. The last one is of what is left as well.
-func together(values [][2]float64, n int) [][2]float64 {
-	if n <= 1 {
-		return values
-	}
-	var pairs [][2]float64
+// together makes one pair of each n in a row, of the means of both sides over those that have two positive numbers, if
+// there are any. The last group is of what is left as well.
+func together(values [][2]float64, n int) (pairs [][2]float64) {
 	for len(values) > 0 {
 		size := n
 		if len(values) < 2*n {
 			size = len(values)
 		}
-		var mean [2]float64
-		for _, v := range values[:size] {
-			mean[0] += v[0] / float64(size)
-			mean[1] += v[1] / float64(size)
+		if mean, ok := meanPair(values[:size]); ok {
+			pairs = append(pairs, mean)
 		}
-		pairs = append(pairs, mean)
 		values = values[size:]
 	}
 	return pairs
+}
+
+// meanPair is the means of both sides over the pairs that have two positive numbers. ok is false if there is none.
+func meanPair(values [][2]float64) (mean [2]float64, ok bool) {
+	n := 0.0
+	for _, v := range values {
+		if finite(v[0]-v[1]) && min(v[0], v[1]) > 0 {
+			mean[0] += v[0]
+			mean[1] += v[1]
+			n++
+		}
+	}
+	return [2]float64{mean[0] / n, mean[1] / n}, n > 0
 }
 
 // pairs names one pair or several, for people: "rounds", "groups of 16 prompts".

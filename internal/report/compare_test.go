@@ -266,7 +266,7 @@ func TestRegressions(t *testing.T) {
 		"faster":              {contest{rounds: 20, factor: 0.5, noise: 0.001}, "regression", 0, nil, nil},
 		"equal":               {contest{rounds: 20, factor: 1, noise: 0.1}, "regression", 0, nil, nil},
 		"too few":             {contest{rounds: 7, factor: 2}, "regression", 0, []string{"nothing was judged: too few rounds to show any difference: 7 of 8 needed"}, nil},
-		"too few of one":      {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 3, slower[1:], []string{"TTFT was not judged: too few pairs, 3 of 8 needed"}},
+		"too few of one":      {contest{rounds: 20, factor: 2, noise: 0.001}, "regression", 3, slower[1:], []string{"TTFT was not judged: too few rounds, 3 of 8 needed"}},
 		"no pair of all four": {contest{}, "regression", 0, []string{"nothing was judged: no round was answered by both: nothing to compare"}, nil},
 	} {
 		g, problems := ParseGate([]string{test.failOn}, nil, make([]config.Target, 2))
@@ -283,7 +283,7 @@ func TestRegressions(t *testing.T) {
 // TestWhatIsNotJudged holds that a gate says why a quantity was not judged: what excluded its values, too few pairs, or both.
 func TestWhatIsNotJudged(t *testing.T) {
 	cached := func(s *Sample) { s.Contaminated, s.TTFT = true, none }
-	const tooFew = "too few pairs, 5 of 8 needed; a cache knew 0 of 10 prompts of a and 5 of 10 of b"
+	const tooFew = "too few rounds, 5 of 8 needed; a cache knew 0 of 10 prompts of a and 5 of 10 of b"
 	a, b := answers("a", 10, 0.8, 0.003, 0.01, 1), answers("b", 10, 0.8, 0.003, 0.01, 2)
 	for name, test := range map[string]struct {
 		b    []Sample
@@ -333,13 +333,20 @@ func TestParseGate(t *testing.T) {
 func TestTogether(t *testing.T) {
 	values := [][2]float64{{1, 10}, {3, 30}, {5, 50}, {7, 70}, {12, 120}}
 	for n, want := range map[int][][2]float64{
-		0: values, 1: values,
+		1: values,
 		2: {{2, 20}, {8, 80}},
 		3: {{28.0 / 5, 56}},
 		9: {{28.0 / 5, 56}},
 	} {
 		if diff := gocmp.Diff(want, together(values, n), near()); diff != "" {
 			t.Errorf("groups of %d (-want +got):\n%s", n, diff)
+		}
+	}
+	missing := slices.Clone(values)
+	missing[0][1], missing[2][0], missing[3][0] = math.NaN(), 0, math.Inf(1)
+	for n, want := range map[int][][2]float64{1: {{3, 30}, {12, 120}}, 2: {{3, 30}, {12, 120}}, 5: {{7.5, 75}}} {
+		if diff := gocmp.Diff(want, together(missing, n), near()); diff != "" {
+			t.Errorf("groups of %d, some without a value (-want +got):\n%s", n, diff)
 		}
 	}
 	c := Compare(Comparison{A: "a", B: "b", Pair: "prompt", Together: 16}, contest{rounds: 16 * 7, factor: 2, noise: 0.01}.pairs(1))

@@ -173,7 +173,7 @@ func (c Comparison) notJudged(metric string) string {
 	case ok && l.bounded():
 		return ""
 	case ok:
-		reasons = append(reasons, fmt.Sprintf("too few pairs, %d of %d needed", l.Pairs, l.Needed))
+		reasons = append(reasons, fmt.Sprintf("too few %s, %d of %d needed", c.pairs(2), l.Pairs, l.Needed))
 	}
 	for _, e := range c.Excluded {
 		if e.Metric == metric {
