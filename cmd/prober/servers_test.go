@@ -198,4 +198,17 @@ const serversFoot = `
   tokens. The last piece is whole as well: an answer of 1,100 tokens would have 2,048, so it is canceled and is ` + "`wrong_length`" + `.
 - Validation errors come inside the stream, with status 200; they are ` + "`rejected`" + `. "Model is overloaded" is ` + "`overloaded`" + `, whatever its code.
 - Two limits bind: ` + "`max_total_tokens`" + ` for prompt and answer together, and ` + "`max_input_tokens`" + ` for the prompt.
+
+## Dynamo, Ollama, LiteLLM and others
+
+- **Dynamo** and **Ollama** guess a prompt's length by the Messages and Responses APIs before they have read it (` + "`count_tokens`" + `,
+  ` + "`message_start`" + `): the prober uses the count at the end of the answer. Their contexts are known, Ollama's once the model is loaded.
+- **Ollama** tells 0 cached tokens whatever its cache did, so that the cache state is ` + "`unknown`" + `. It breaks off an answer in which one token is
+  repeated about 30 times: ` + "`truncated`" + `.
+- **LiteLLM** without a database answers 400 ` + "`no_db_connection`" + ` to every key but its master key: ` + "`unauthorized`" + `. Once all servers behind it
+  failed it answers 429 ` + "`all_deployments_in_cooldown`" + `: ` + "`overloaded`" + `, and bad for an objective, since no quota would help its users.
+- **llama-cpp-python** answers a prompt longer than its context with an empty stream: ` + "`empty`" + `.
+- **SGLang**'s native API repeats the whole answer in each frame, or only adds to it (` + "`--incremental-streaming-output`" + `): both are read right.
+- **Portkey** wants a header of its own (` + "`x-portkey-config`" + ` or ` + "`x-portkey-provider`" + `), set in ` + "`PROBER_TARGETS_n_HEADERS`" + `.
+- A wrong model is told as one whatever the status: transformers and LiteLLM answer 400.
 `
