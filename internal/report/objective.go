@@ -135,7 +135,7 @@ func (s Summary) Attained(a Attainment) string {
 		text += ", " + format.Grouped(s.Failed()) + " failed"
 	}
 	if n := s.Refused(); n > 0 {
-		text += fmt.Sprintf(" (%s refused, which do not count)", format.Grouped(n))
+		text += fmt.Sprintf(" (%s refused and not counted)", format.Grouped(n))
 	}
 	if n := sum(s.Skipped); n > 0 {
 		text += ", " + format.Grouped(n) + " skipped"
